@@ -229,10 +229,7 @@ static void end_stay(whorl_subgroup *subgroup)
  * have entered are given its state, which may be nowhere else. */
 static void leave_it(whorl_subgroup *subgroup)
 {
-	if (subgroup->stay.stage != WH_STAGE_LEAVING) {
-		come_to(subgroup, WH_STAGE_LEAVING);
-		wh_node_state_restored(subgroup->node); /* it is not waited for any more */
-	}
+	come_to(subgroup, WH_STAGE_LEAVING);
 	if (!subgroup->stay.wished)
 		return;
 	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&

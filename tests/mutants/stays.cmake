@@ -1,6 +1,7 @@
 # stays.cmake - subgroups at run time, above membership/ (docs/decisions/0046). See mutants.cmake; the rest is in wishes.cmake.
 
 mutant(NAME stay-numbers-go-on KIND test_group_stays FILE group/install.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node that enters again begins at 0 for those that had it before"
 	TEXT [=[
 		subgroup->had[view->ids[member->layout->entered[i]]] = 0;
@@ -10,6 +11,7 @@ mutant(NAME stay-numbers-go-on KIND test_group_stays FILE group/install.c
 ]])
 
 mutant(NAME stay-is-no-life KIND test_group_stays FILE group/transfer.c
+	WORDS CK_RUN_CASE=states
 	REMOVES "what came with a state says nothing of a later stay of a sender"
 	TEXT [[
 	wh_state_begin_view(subgroup->state, view->number, ids, count);
@@ -19,6 +21,7 @@ mutant(NAME stay-is-no-life KIND test_group_stays FILE group/transfer.c
 ]])
 
 mutant(NAME stay-leaves-before-it-rests KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a name is wished until all is sent, so that what else is wished is not held up"
 	TEXT [[
 	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
@@ -28,6 +31,7 @@ mutant(NAME stay-leaves-before-it-rests KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-takes-the-state-away KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=states
 	REMOVES "a node leaves when those that have entered have what it gives"
 	TEXT [[
 	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
@@ -37,6 +41,7 @@ mutant(NAME stay-takes-the-state-away KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-fails-the-node KIND test_group_stays FILE group/transfer.c
+	WORDS CK_RUN_CASE=states
 	REMOVES "a state that cannot be had costs the stay alone"
 	TEXT [[
 	if (wh_node_is_dynamic(subgroup))
@@ -48,6 +53,7 @@ mutant(NAME stay-fails-the-node KIND test_group_stays FILE group/transfer.c
 ]])
 
 mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
+	WORDS CK_RUN_CASE=states
 	REMOVES "whorl_subgroup_ready waits for the state"
 	TEXT [[
 			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
@@ -57,6 +63,7 @@ mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
 ]])
 
 mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is being left is entered when it has been left"
 	TEXT [[
 	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
@@ -68,6 +75,7 @@ mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-twice KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node enters a name once"
 	TEXT [[
 	if (other != NULL)
@@ -77,6 +85,7 @@ mutant(NAME stay-twice KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is entered counts for memory_max"
 	TEXT [[
 	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->config.group.memory_max)
@@ -87,6 +96,7 @@ mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-refused-claims-wait KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "claims in what was refused are told that this node does not send"
 	TEXT [[
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
@@ -96,6 +106,7 @@ mutant(NAME stay-refused-claims-wait KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=ends
 	REMOVES "a stay that is over and released gives its place back"
 	TEXT [[
 	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
@@ -105,6 +116,7 @@ mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node that leaves does not send again"
 	TEXT [[
 	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
@@ -114,6 +126,7 @@ mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
 ]])
 
 mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/send.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "no node is asked to rest in what this node has not entered yet"
 	TEXT [[
 	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
@@ -123,6 +136,7 @@ mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/send.c
 ]])
 
 mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a ring without a bit stays hot"
 	TEXT [[
 	if (rests && !hot->all && !marked && !is_watched(member)) {
@@ -132,6 +146,7 @@ mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c
 ]])
 
 mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is wished of a subgroup of the file is as the file says"
 	TEXT [[
 	if (configured >= 0 && !are_the_files(out, file))
@@ -141,6 +156,7 @@ mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "a subgroup of the file is entered only if it says so"
 	TEXT [[
 	if (configured >= 0 && !wh_subgroup_is_wished(&node->texts[configured]))
@@ -150,6 +166,7 @@ mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
+	WORDS CK_RUN_CASE=ends
 	REMOVES "a state of a stay that ends is not waited for: a newcomer is ready without it"
 	TEXT [[
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
@@ -159,14 +176,8 @@ mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state))
 ]])
 
-mutant(NAME stay-given-up-untold KIND test_group_stays FILE group/stay.c
-	REMOVES "a node that waits for the state of a stay is ready when that ends"
-	TEXT [[
-		wh_node_state_restored(subgroup->node); /* it is not waited for any more */
-]]
-	REPLACEMENT "")
-
 mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
+	WORDS CK_RUN_CASE=ends
 	REMOVES "from whorl_close on no stay begins"
 	TEXT [[
 	if (node->closes)
@@ -176,6 +187,7 @@ mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
 ]])
 
 mutant(NAME stay-takes-functions KIND test_group_stays FILE group/upcall.c
+	WORDS CK_RUN_CASE=ends
 	REMOVES "whether a dynamic subgroup has a state is agreed on: functions come as well afterwards"
 	TEXT [[
 	if (wh_node_is_dynamic(subgroup)) /* all

@@ -69,6 +69,7 @@ mutant(NAME unread-acknowledged-played KIND views FILE membership/propose.c
 ]])
 
 mutant(NAME listeners-rest-for-ever KIND test_group_stays FILE membership/propose.c
+	WORDS CK_RUN_CASE=wishes
 	REMOVES "what only listens has nothing to rest from, whatever its row says: one view is made after the other"
 	TEXT [[
 			if (wish == 0 || only_listens(subgroup, rank))

@@ -1142,9 +1142,11 @@ END_TEST
 static Suite *suite(void)
 {
 	Suite *all = suite_create("group_stays");
-	TCase *cases = tcase_create("group_stays");
+	TCase *cases = tcase_create("wishes"), *states = tcase_create("states"), *ends = tcase_create("ends");
 
 	tcase_set_timeout(cases, 120);
+	tcase_set_timeout(states, 120);
+	tcase_set_timeout(ends, 120);
 	tcase_add_loop_test(cases, those_that_enter_have_one_order, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_that_listens_does_not_send, 0, WAYS);
 	tcase_add_loop_test(cases, a_node_that_listens_has_nothing_to_rest_from, 0, WAYS);
@@ -1161,19 +1163,21 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, wishes_before_the_start_are_met, 0, WAYS);
 	tcase_add_loop_test(cases, a_newcomer_brings_its_wishes, 0, 2);
 	tcase_add_loop_test(cases, many_wishes_take_few_views, 0, WAYS);
-	tcase_add_loop_test(cases, a_node_that_enters_is_given_the_state, 0, 2 * WAYS);
-	tcase_add_loop_test(cases, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
-	tcase_add_loop_test(cases, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
-	tcase_add_loop_test(cases, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
-	tcase_add_loop_test(cases, a_newcomer_is_ready_without_what_it_leaves, 0, 2);
-	tcase_add_test(cases, a_call_that_enters_gives_the_handle);
-	tcase_add_test(cases, states_are_freed_that_are_looked_at);
-	tcase_add_loop_test(cases, a_node_closes_while_stays_are_freed, 0, 6);
-	tcase_add_test(cases, a_node_that_closes_enters_nothing);
+	tcase_add_loop_test(states, a_node_that_enters_is_given_the_state, 0, 2 * WAYS);
+	tcase_add_loop_test(states, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
+	tcase_add_loop_test(states, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
+	tcase_add_loop_test(states, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
+	tcase_add_loop_test(ends, a_newcomer_is_ready_without_what_it_leaves, 0, 2);
+	tcase_add_test(ends, a_call_that_enters_gives_the_handle);
+	tcase_add_test(ends, states_are_freed_that_are_looked_at);
+	tcase_add_loop_test(ends, a_node_closes_while_stays_are_freed, 0, 6);
+	tcase_add_test(ends, a_node_that_closes_enters_nothing);
 	tcase_add_test(cases, a_subgroup_of_a_short_file_is_looked_at);
-	tcase_add_test(cases, there_are_so_many_handles);
-	tcase_add_loop_test(cases, a_member_that_is_gone_is_gone_from_all, 0, WAYS);
+	tcase_add_test(ends, there_are_so_many_handles);
+	tcase_add_loop_test(ends, a_member_that_is_gone_is_gone_from_all, 0, WAYS);
 	suite_add_tcase(all, cases);
+	suite_add_tcase(all, states);
+	suite_add_tcase(all, ends);
 	return all;
 }
 
