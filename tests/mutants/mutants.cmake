@@ -5,8 +5,8 @@
 #
 # TEXT, which is in FILE exactly once, becomes REPLACEMENT. What is compiled anew is FILE, or COMPILE if that is a header.
 # KIND, what it does: views, groups with faults as `whorl sim` runs them with views.ini and WORDS; looks, the same with rows that change
-# within a pass, as in sim-looks; the name of a test, that test, with WORDS in its environment; if it is not given, sim-random. The text stands here as it stands there, tabs and all: the build leads a change of
-# the one to the other.
+# within a pass, as in sim-looks; the name of a test, that test, with WORDS in its environment; if it is not given, sim-random. The
+# text stands here as it stands there, tabs and all: the build leads a change of the one to the other.
 
 # ---- the order of slots and guard (T2, T3, T4) ----
 
