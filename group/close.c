@@ -118,7 +118,7 @@ static void await_jobs(whorl_node *node)
 	}
 }
 
-/* And of stays none begins any more. */
+/* Claims get WHORL_CLOSED from here on, and no stay begins any more. */
 static void close_rings(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;

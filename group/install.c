@@ -298,7 +298,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
 	wh_join_requests_settle(&node->requests, epoch->view);
 	wh_node_introduce(node);
-	node->rests_open = (struct wh_places){0, node->subgroup_room};
+	node->rests_open = wh_node_all_places(node);
 	wh_count(&node->views, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
 	log_view(node, epoch->view);

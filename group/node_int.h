@@ -241,6 +241,11 @@ static inline void wh_places_add(struct wh_places *places, uint32_t at)
 				     any && places->to > at ? places->to : at + 1};
 }
 
+static inline struct wh_places wh_node_all_places(const whorl_node *node)
+{
+	return (struct wh_places){0, node->subgroup_room};
+}
+
 /* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
 static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
 {

@@ -167,7 +167,7 @@ static void watch_roles(whorl_node *node)
 {
 	/* Acquire: what was asked. Partner: whorl_pause_sending and whorl_request_pause. */
 	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
-	struct wh_places open = asked ? (struct wh_places){0, node->subgroup_room} : node->rests_open;
+	struct wh_places open = asked ? wh_node_all_places(node) : node->rests_open;
 	whorl_subgroup *subgroup;
 
 	if (node->epoch == NULL || !wh_places_any(&open) || wh_node_has_failed(node))

@@ -320,7 +320,7 @@ void wh_node_step_stays(whorl_node *node)
 
 	/* Acquire: what was asked. Partner: ask_loop. */
 	if (wh_load_acquire(&node->stays_asked) != 0 && wh_exchange(&node->stays_asked, 0) != 0)
-		moving = (struct wh_places){0, node->subgroup_room};
+		moving = wh_node_all_places(node);
 	if (!wh_places_any(&moving) || wh_node_has_failed(node))
 		return;
 	node->stays_moving = (struct wh_places){0, 0};

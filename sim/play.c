@@ -13,8 +13,7 @@
 #define LIVES_MAX 64                              /* bits in a set */
 #define JOINS_IN 8                                /* in one run of so many counters beside each other go as one push */
 #define FORGETTING_NS (700 * WH_NS_PER_MS)
-#define BIRTHS_OF_A_WISH                                                                                               \
-	8 /* a newcomer may be removed before it begins the view that its wish was served in: it is served again */
+#define BIRTHS_OF_A_WISH 8  /* it is served again if its node is removed before it has begun that view */
 #define RESTLESS_TIMEOUTS 4 /* after the last fault, before those that have not come are given up */
 
 static const uint64_t latencies_ns[] = {1000, 20000, 200000};

@@ -293,8 +293,7 @@ static void deliver(struct sim_message *message)
 		if (message->kind == SIM_SAYS)
 			reset(call, to);
 		drop_message(message);
-	} else if (is_lost(call, message) ||
-		   node->left) { /* a node that has left hears nothing more: it would be something to serve, for ever */
+	} else if (is_lost(call, message) || node->left) { /* of a node that has left nothing takes it */
 		drop_message(message);
 	} else if (to == 1 && !call->entered &&
 		   message->kind != SIM_ENTERS) { /* its end, which overtakes its beginning */

@@ -194,8 +194,8 @@ const char *wh_sim_verdict(const struct wh_sim *sim);
 bool wh_sim_has_proof(const struct wh_sim *sim, uint32_t peer, uint64_t peer_incarnation, uint32_t node,
 		      uint64_t incarnation);
 
-/* A pass is one event; the rows of others change between two looks of it for all that (sst/sst.h). So before a look, now and then, some of
- * what is under way to that node arrives: in a build of the library that asks, between these. */
+/* A pass is one event, and yet the rows of others may change between two of its looks (sst/sst.h). wh_sim_look comes before each look, in a
+ * build of the library for that: within a pass some of what is under way to that node may arrive then. */
 void wh_sim_begin_pass(struct wh_sim *sim);
 void wh_sim_end_pass(struct wh_sim *sim);
 void wh_sim_look(struct wh_transport *transport);

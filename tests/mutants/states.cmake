@@ -536,7 +536,7 @@ mutant(NAME idle-drops KIND views FILE group/install.c
 mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 	REMOVES "what is wished is said again in each view"
 	TEXT [[
-	node->rests_open = (struct wh_places){0, node->subgroup_room};
+	node->rests_open = wh_node_all_places(node);
 ]]
 	REPLACEMENT "")
 

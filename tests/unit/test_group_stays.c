@@ -38,6 +38,24 @@ static void begin(int way, unsigned count)
 	begin_with(transports[way % 2], threads[way / 2], count);
 }
 
+/* Node 0 alone; node 1 may come. */
+static void begin_with_founder(const char *rest)
+{
+	cluster_configure(&cluster, 2, "founder = 0\n" FAR, rest);
+	for (unsigned id = 0; id < 2; id++)
+		extra[id] = calloc(1, sizeof(struct record));
+	cluster.count = 1;
+	cluster_open_node(&cluster, 0);
+	cluster_start(&cluster);
+}
+
+/* It is not started. */
+static void open_newcomer(void)
+{
+	cluster.count = 2;
+	cluster_open_node(&cluster, 1);
+}
+
 static void end(void)
 {
 	cluster_free(&cluster);
@@ -583,17 +601,11 @@ START_TEST(a_newcomer_brings_its_wishes)
 	struct whorl_subgroup_options options;
 	whorl_subgroup *a, *b;
 
-	cluster_configure(&cluster, 2, "founder = 0\n" FAR, threads[_i]);
-	for (unsigned id = 0; id < 2; id++)
-		extra[id] = calloc(1, sizeof(struct record));
-	cluster.count = 1;
-	cluster_open_node(&cluster, 0);
-	cluster_start(&cluster);
+	begin_with_founder(threads[_i]);
 	a = enter(0, "topic");
 	send_number(a, 3);
 	await_count(0, 1);
-	cluster.count = 2;
-	cluster_open_node(&cluster, 1);
+	open_newcomer();
 	options = small(1);
 	b = ask(1, "topic", &options);
 	ck_ok(whorl_start(cluster.nodes[1]));
@@ -715,18 +727,30 @@ static bool restore_sum(enum whorl_restore_step step, const void *bytes, size_t 
 	return !sum->fails;
 }
 
-static whorl_subgroup *ask_sum(unsigned id, const char *name)
+static struct whorl_state state_of(unsigned id)
 {
-	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
-					      free_copy,         restore_sum, &sums[id]};
+	return (struct whorl_state){
+		sizeof(struct whorl_state), take_copy, read_copy, free_copy, restore_sum, &sums[id]};
+}
+
+static struct whorl_subgroup_options summing(unsigned id, const struct whorl_state *functions)
+{
 	struct whorl_subgroup_options options = small(id);
 
-	atomic_store(&sums[id].sum, 0);
-	atomic_store(&sums[id].restored, false);
 	options.mode = sums[id].mode;
 	options.on_message = add;
 	options.upcall_ctx = &sums[id];
-	options.state = &functions;
+	options.state = functions;
+	return options;
+}
+
+static whorl_subgroup *ask_sum(unsigned id, const char *name)
+{
+	const struct whorl_state functions = state_of(id);
+	const struct whorl_subgroup_options options = summing(id, &functions);
+
+	atomic_store(&sums[id].sum, 0);
+	atomic_store(&sums[id].restored, false);
 	return ask(id, name, &options);
 }
 
@@ -896,20 +920,13 @@ END_TEST
 /* A newcomer that leaves what it cannot restore is ready: it waits for no state any more. */
 START_TEST(a_newcomer_is_ready_without_what_it_leaves)
 {
-	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
-					      free_copy,         restore_sum, &sums[1]};
+	const struct whorl_state functions = state_of(1);
 	whorl_subgroup *sum;
 
 	set_modes(WHORL_ORDERED);
-	cluster_configure(&cluster, 2, "founder = 0\n" FAR, threads[_i]);
-	for (unsigned id = 0; id < 2; id++)
-		extra[id] = calloc(1, sizeof(struct record));
-	cluster.count = 1;
-	cluster_open_node(&cluster, 0);
-	cluster_start(&cluster);
+	begin_with_founder(threads[_i]);
 	send_number(enter_sum(0, "sum"), 5);
-	cluster.count = 2;
-	cluster_open_node(&cluster, 1);
+	open_newcomer();
 	sums[1].fails = true;
 	sum = ask_sum(1, "sum");
 	ck_assert_int_eq(whorl_on_state(sum, &functions), WHORL_INVALID); /* they are among its options */
@@ -925,25 +942,19 @@ END_TEST
 /* A view has had it in: the call that enters gives the handle, whatever has become of the state by then. */
 START_TEST(a_call_that_enters_gives_the_handle)
 {
-	const struct whorl_state functions = {sizeof(functions), take_copy,   read_copy,
-					      free_copy,         restore_sum, &sums[1]};
-	unsigned in = 0;
+	const struct whorl_state functions = state_of(1);
 
 	set_modes(WHORL_ORDERED);
 	begin_with(FAR, DEDICATED, 2);
 	send_number(enter_sum(0, "sum"), 5);
 	sums[1].fails = true;
-	while (in < 100) {
-		struct whorl_subgroup_options options = small(1);
+	for (int i = 0; i < 100; i++) {
+		const struct whorl_subgroup_options options = summing(1, &functions);
 		whorl_subgroup *sum;
 		enum whorl_result result;
 
-		options.on_message = add;
-		options.upcall_ctx = &sums[1];
-		options.state = &functions;
 		result = whorl_subgroup_enter(cluster.nodes[1], "sum", &options, PATIENCE_MS, &sum);
 		ck_assert_msg(result == WHORL_OK && sum != NULL, "it says %s", whorl_result_text(result));
-		in++;
 		ck_ok(whorl_subgroup_leave(sum, PATIENCE_MS));
 		ck_ok(whorl_subgroup_release(sum));
 	}
