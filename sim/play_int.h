@@ -472,6 +472,8 @@ void wh_play_tell_dynamic(const struct play *play, const struct wh_view *view, s
 void wh_wish_begins(struct app *app);
 /* The node is in a view: what has begun and ended for it. */
 void wh_wishes_enter_view(struct actor *actor);
+/* Which of them it leaves, as their state could not be had. A node in whorl_close is not asked between its passes. */
+void wh_wishes_look_at_states(struct actor *actor);
 /* The pass is over: what it is told of its stays is so. */
 void wh_check_stays(struct actor *actor);
 /* Its node has wished to leave what it is in. */

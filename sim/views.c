@@ -483,6 +483,8 @@ void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 	for (uint32_t i = 0; i < installed->dynamic_count; i++)
 		if (wh_play_bear(play, &wh_view_dynamic(installed)[i]) == UINT32_MAX)
 			return;
+	if (actor->leaving)
+		wh_wishes_look_at_states(actor);
 	wh_play_forsake_view(actor);
 	tell_history(actor, installed, shown);
 	if (wh_history_broken(play->history) != NULL)

@@ -411,6 +411,13 @@ static void note_lost(struct stay *stay, enum whorl_result result)
 	wh_history_unwish(play->history, stay->actor->life, stay->name);
 }
 
+void wh_wishes_look_at_states(struct actor *actor)
+{
+	for (struct stay *stay = actor->stays; stay != NULL; stay = stay->next)
+		if (stay->handle != NULL && stay->app != NULL && !stay->over && stay->lost == WHORL_OK)
+			note_lost(stay, whorl_subgroup_error(stay->handle, NULL, 0));
+}
+
 static void check_stay(struct stay *stay)
 {
 	struct actor *actor = stay->actor;
