@@ -317,7 +317,16 @@ enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view
 
 /* ---- the end of an epoch that is over ------------------------------------------------------------------------------- */
 
-/* Every member that went on has said its last word in it. */
+/* That member of the view before, which is `now` in the current one, has said its last word there, behind all that it has delivered. A
+ * row that was frozen before that never shows it: this node and that member had not met by the time that the memory was there, or one has
+ * suspected the other; then the member has begun the current view, which comes later. */
+static bool has_gone_on(const struct wh_epoch *before, uint32_t rank, const struct wh_epoch *current, uint32_t now)
+{
+	return wh_sst_observe_flag(&before->sst, rank, before->rows->node.installed) ||
+	       (wh_image_is_frozen(before->image, rank) && wh_heartbeat_of(&current->heartbeat, now) == WH_BEAT_BEGUN);
+}
+
+/* Every member that went on needs nothing of it any more. */
 static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch *current)
 {
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
@@ -326,7 +335,7 @@ static bool all_have_gone_on(const struct wh_epoch *epoch, const struct wh_epoch
 		if (rank == epoch->rank || now < 0 || !wh_change_trusts(&epoch->change, rank) ||
 		    !wh_change_trusts(&current->change, (uint32_t)now))
 			continue;
-		if (!wh_sst_observe_flag(&epoch->sst, rank, epoch->rows->node.installed))
+		if (!has_gone_on(epoch, rank, current, (uint32_t)now))
 			return false;
 	}
 	return true;
@@ -341,8 +350,7 @@ static bool all_have_delivered(const struct wh_epoch *before, const struct wh_sh
 		uint32_t rank = member->layout->members[i];
 		int now = wh_view_rank_of(current->view, before->view->ids[rank], before->view->incarnations[rank]);
 
-		if (rank != before->rank && now >= 0 &&
-		    !wh_sst_observe_flag(&before->sst, rank, before->rows->node.installed))
+		if (rank != before->rank && now >= 0 && !has_gone_on(before, rank, current, (uint32_t)now))
 			return false;
 	}
 	return true;
@@ -380,8 +388,8 @@ static bool rings_are_done(const struct wh_epoch *epoch)
 	return true;
 }
 
-/* It beats more than once, or it is not new and beats at all. */
-static bool has_begun(const struct wh_epoch *epoch, uint32_t rank)
+/* It has begun the view; or it is not new in it, and beats there: so it has settled the view before. */
+static bool has_settled(const struct wh_epoch *epoch, uint32_t rank)
 {
 	const struct wh_view *view = epoch->view;
 	enum wh_beat beat = wh_heartbeat_of(&epoch->heartbeat, rank);
@@ -393,7 +401,7 @@ static bool has_begun(const struct wh_epoch *epoch, uint32_t rank)
 bool wh_epoch_is_beaten(const struct wh_epoch *epoch)
 {
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
-		if (rank != epoch->rank && has_begun(epoch, rank))
+		if (rank != epoch->rank && has_settled(epoch, rank))
 			return true;
 	return false;
 }
@@ -408,7 +416,7 @@ bool wh_epoch_may_leave(const struct wh_epoch *epoch)
 		return false;
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
 		if (change->suspicion.said[rank] == WH_FAILED ||
-		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_begun(epoch, rank)))
+		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_settled(epoch, rank)))
 			return false;
 	return true;
 }

@@ -32,18 +32,22 @@ void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard)
 {
 	uint64_t now = heartbeat->loop->now_ns;
 
+	heartbeat->begun = true;
 	heartbeat->looked_ns = now;
 	for (uint32_t rank = 0; rank < heartbeat->sst->image->members; rank++)
 		heartbeat->heard[rank] = (struct wh_heard){.when_ns = now, .afresh = heard == NULL || heard[rank]};
 }
 
-#define ARRIVED 2 /* the first that is not 0; then it grows */
+/* A heartbeat: a number that grows, whether the view has begun, whether its sender is deaf. */
+#define DEAF 1
+#define BEGUN 2
+#define FIRST 4
 
 void wh_heartbeat_arrive(struct wh_heartbeat *heartbeat)
 {
 	if (wh_sst_mine(heartbeat->sst, heartbeat->column) != 0)
 		return;
-	wh_sst_publish(heartbeat->sst, heartbeat->pushes, heartbeat->column, ARRIVED, heartbeat->peers);
+	wh_sst_publish(heartbeat->sst, heartbeat->pushes, heartbeat->column, FIRST, heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
 	wh_count(heartbeat->pushed, 1);
 }
@@ -52,7 +56,7 @@ enum wh_beat wh_heartbeat_of(const struct wh_heartbeat *heartbeat, uint32_t rank
 {
 	uint64_t value = wh_sst_observe(heartbeat->sst, rank, heartbeat->column);
 
-	return value == 0 ? WH_BEAT_NONE : value <= ARRIVED + 1 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
+	return value == 0 ? WH_BEAT_NONE : (value & BEGUN) == 0 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
 }
 
 void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat)
@@ -86,7 +90,7 @@ static void look_at_member(struct wh_heartbeat *heartbeat, uint64_t now, uint32_
 	uint64_t arrived = arrivals != NULL ? arrivals[rank] : 0;
 
 	if (late || value != heard->value) {
-		uint64_t deaf_ns = (value & 1) == 0 ? 0 : heard->deaf_ns != 0 && !late ? heard->deaf_ns : now;
+		uint64_t deaf_ns = (value & DEAF) == 0 ? 0 : heard->deaf_ns != 0 && !late ? heard->deaf_ns : now;
 
 		*heard = (struct wh_heard){
 			.value = value, .arrived = arrived, .when_ns = now, .afresh = !late, .deaf_ns = deaf_ns};
@@ -107,7 +111,9 @@ bool wh_heartbeat_beat(struct wh_heartbeat *heartbeat)
 		return false;
 	}
 	wh_sst_publish_no_wake(heartbeat->sst, heartbeat->pushes, heartbeat->column,
-			       ((last >> 1) + 1) << 1 | heartbeat->deaf, heartbeat->peers);
+			       (last / FIRST + 1) * FIRST + (heartbeat->begun ? BEGUN : 0) +
+				       (heartbeat->deaf ? DEAF : 0),
+			       heartbeat->peers);
 	wh_pushes_post(heartbeat->pushes);
 	wh_count(heartbeat->pushed, 1);
 	heartbeat->next_push_ns = now + heartbeat->timeout_ns / 4;

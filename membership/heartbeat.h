@@ -10,7 +10,7 @@
  * slower than its window is large would be removed while what it sends arrives. They too come from the loop. What the system
  * still holds of one that stands still goes on arriving for a while, heartbeats among it; its deadline starts behind that.
  *
- * A heartbeat also says whether its sender hears a quorum itself. One that does not, though it is heard, receives nothing and
+ * A heartbeat also says whether its sender has begun the view, and whether it hears a quorum itself. One that does not, though it is heard, receives nothing and
  * would hold up all others for ever.
  */
 #ifndef WH_MEMBERSHIP_HEARTBEAT_H
@@ -31,7 +31,8 @@ struct wh_heartbeat {
 	struct wh_to peers;
 	uint32_t *peer_ranks;
 	uint64_t next_push_ns, looked_ns;
-	bool deaf; /* I hear no quorum */
+	bool deaf;  /* I hear no quorum */
+	bool begun; /* this view */
 	struct wh_heard {
 		uint64_t value, arrived; /* of the heartbeat, and of its row, at the last look */
 		uint64_t when_ns;        /* heard last, or when its deadline started again */
@@ -56,8 +57,8 @@ void wh_heartbeat_forgive(struct wh_heartbeat *heartbeat);
 void wh_heartbeat_arrive(struct wh_heartbeat *heartbeat);
 
 enum wh_beat { WH_BEAT_NONE, WH_BEAT_THERE, WH_BEAT_BEGUN };
-/* What that member's row says: nothing; that it is there, or that it is a member of the view before and has beaten once; that
- * it has begun the view. */
+/* What that member's row says: nothing; that it is there, or that it is a member of the view before and has settled that; that it has
+ * begun the view. */
 enum wh_beat wh_heartbeat_of(const struct wh_heartbeat *heartbeat, uint32_t rank);
 
 /* Pushes a heartbeat if it is time. */

@@ -122,6 +122,12 @@ struct wh_image {
 	bool ready; /* the row of every member that is not frozen can be read, and each of them can read mine */
 };
 
+/* What that member pushes from now on is not seen here, unless it is thawed. Of a ready image. [loop] */
+static inline bool wh_image_is_frozen(const struct wh_image *image, uint32_t rank)
+{
+	return image->control[rank] != image->row[rank];
+}
+
 /* ---- events (T5, T8, T10) -------------------------------------------------------------------------------------- */
 
 #define WH_CONTROL_MAX 4096 /* bytes in a control message, and in a question */

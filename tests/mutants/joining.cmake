@@ -145,10 +145,10 @@ mutant(NAME enters-unasked KIND views FILE group/enter.c
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
 	REMOVES "the heartbeat of a newcomer that is there says nothing of the view's beginning"
 	TEXT [[
-	return value == 0 ? WH_BEAT_NONE : value <= ARRIVED + 1 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
+	return value == 0 ? WH_BEAT_NONE : (value & BEGUN) == 0 ? WH_BEAT_THERE : WH_BEAT_BEGUN;
 ]]
 	REPLACEMENT [[
-	return value == 0 ? WH_BEAT_NONE : value < ARRIVED ? WH_BEAT_THERE : WH_BEAT_BEGUN;
+	return value == 0 ? WH_BEAT_NONE : value < FIRST ? WH_BEAT_THERE : WH_BEAT_BEGUN;
 ]])
 
 mutant(NAME beats-undecided KIND views FILE group/install.c

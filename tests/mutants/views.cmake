@@ -38,10 +38,10 @@ mutant(NAME leaves-bare-majority KIND test_group_joins FILE group/epoch.c
 mutant(NAME leaves-before-all-have-begun KIND test_timelines_stays FILE group/epoch.c
 	REMOVES "a node that leaves waits until all have begun its view"
 	TEXT [[
-		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_begun(epoch, rank)))
+		    (change->suspicion.said[rank] == WH_TRUSTED && rank != epoch->rank && !has_settled(epoch, rank)))
 ]]
 	REPLACEMENT [[
-		    (rank == WH_NODES_MAX && has_begun(epoch, rank)))
+		    (rank == WH_NODES_MAX && has_settled(epoch, rank)))
 ]])
 
 mutant(NAME leaves-what-it-received KIND test_timelines_stays FILE predicates/multicast.c

@@ -309,12 +309,12 @@ static inline void pass_ns(struct member *m, uint64_t ns)
 /* It hears a quorum, and so its heartbeats are even. */
 static inline void beat(struct member *m, uint32_t rank)
 {
-	say(m, rank, m->columns.heartbeat.offset, (said(m, rank, m->columns.heartbeat.offset) + 2) & ~UINT64_C(1));
+	say(m, rank, m->columns.heartbeat.offset, (said(m, rank, m->columns.heartbeat.offset) + 4) & ~UINT64_C(1));
 }
 
 static inline void beat_deaf(struct member *m, uint32_t rank)
 {
-	say(m, rank, m->columns.heartbeat.offset, (said(m, rank, m->columns.heartbeat.offset) + 2) | 1);
+	say(m, rank, m->columns.heartbeat.offset, (said(m, rank, m->columns.heartbeat.offset) + 4) | 1);
 }
 
 /* Time passes, in steps of a quarter of the time-out. Those in `heard` ("013") beat meanwhile. */

@@ -41,7 +41,7 @@ START_TEST(it_beats_every_quarter_of_the_time_out)
 	uint64_t began;
 
 	ck_assert(wh_heartbeat_beat(&m->heartbeat)); /* at once */
-	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), 2);
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) / 4, 1);
 	ck_assert(m->quiet);
 	began = m->loop.now_ns;
 	for (uint64_t n = 2; n < 10; n++) {
@@ -51,7 +51,7 @@ START_TEST(it_beats_every_quarter_of_the_time_out)
 		ck_assert_uint_eq(m->loop.next_ns, began + (n - 1) * QUARTER); /* "call me again by then" */
 		pass_ns(m, 1);
 		ck_assert(wh_heartbeat_beat(&m->heartbeat));
-		ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), 2 * n);
+		ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) / 4, n);
 		ck_assert_uint_eq(wh_load_relaxed(&m->beats), n);
 		ck_assert(!wh_heartbeat_step(&m->heartbeat)); /* nor does it look more often */
 	}
@@ -248,13 +248,36 @@ START_TEST(a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf)
 }
 END_TEST
 
+/* A member of the view before beats while it still delivers there, however long that takes. */
+START_TEST(a_heartbeat_says_whether_the_view_has_begun)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	m->heartbeat.begun = false;
+	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_NONE);
+	wh_heartbeat_arrive(&m->heartbeat);
+	for (int i = 0; i < 5; i++) {
+		ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_THERE);
+		m->heartbeat.deaf = i == 3;
+		pass_ns(m, QUARTER);
+		ck_assert(wh_heartbeat_beat(&m->heartbeat));
+	}
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_THERE);
+	pass_ns(m, QUARTER);
+	ck_assert(wh_heartbeat_beat(&m->heartbeat));
+	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_BEGUN);
+	member_free(m);
+}
+END_TEST
+
 START_TEST(a_member_alone)
 {
 	struct member *m = member_make(0, 1, -1);
 
 	ck_assert_uint_eq(pass(m, 10, ""), 10);
 	ck_assert_uint_eq(m->heartbeat.peers.count, 0);
-	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset), 20);
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) / 4, 10);
 	member_free(m);
 }
 END_TEST
@@ -274,6 +297,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_member_is_heard_when_its_bytes_arrive);
 	tcase_add_test(cases, bytes_that_a_late_loop_finds_say_nothing);
 	tcase_add_test(cases, a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf);
+	tcase_add_test(cases, a_heartbeat_says_whether_the_view_has_begun);
 	tcase_add_test(cases, a_member_alone);
 	suite_add_tcase(all, cases);
 	return all;
