@@ -331,7 +331,7 @@ static bool refuse_delivery(struct wh_history *h, uint32_t node, const struct wh
 /* It may have been left behind in a view before the member came, by one that has refused it and takes it later; and no state has it. */
 static bool may_be_refused(const struct subgroup *g, const struct member *member)
 {
-	for (uint32_t n = 0; n < g->lives && g->dynamic && !g->stateful; n++)
+	for (uint32_t n = 0; n < g->lives && !g->stateful; n++)
 		if (g->members[n].behind && g->members[n].unit == member->unit &&
 		    g->members[n].at->number < member->joined)
 			return true;
