@@ -41,11 +41,16 @@ static inline void show_claim(whorl_subgroup *subgroup, const struct wh_claim *c
 	out->home = claim->home;
 }
 
-/* It rests, and is to send again. */
+/* It rests, and is to send again; or the loop has settled that since the claim looked at the ring. */
+static bool may_return(const whorl_subgroup *subgroup)
+{
+	/* Acquire: the word, then the ring as the loop had left it. Partner: wh_node_returned. */
+	return wh_load_acquire(&subgroup->returns) != 0 || wh_ring_is_open(subgroup->ring);
+}
+
 static enum whorl_result claimed(const whorl_subgroup *subgroup, enum whorl_result result)
 {
-	return __builtin_expect(result == WHORL_NOT_SENDER && wh_load_relaxed(&subgroup->returns) != 0, 0) ? WHORL_AGAIN
-													   : result;
+	return __builtin_expect(result == WHORL_NOT_SENDER, 0) && may_return(subgroup) ? WHORL_AGAIN : result;
 }
 
 enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct whorl_claim *out)
@@ -452,8 +457,8 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
 	/* Only a look: what is_to_return takes in may be what another thread waits for. */
-	if (subgroup->ring == NULL || (wh_ring_is_away(subgroup->ring) && wh_load_relaxed(&subgroup->returns) == 0))
-		return -1;
+	if (subgroup->ring == NULL || (wh_load_acquire(&subgroup->returns) == 0 && wh_ring_is_away(subgroup->ring)))
+		return -1; /* acquire: as in may_return */
 	return wh_ring_room_fd(subgroup->ring);
 }
 
@@ -468,7 +473,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
 	wh_ring_arm(subgroup->ring);
-	if (wh_load_relaxed(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_returned */
+	if (wh_load_acquire(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_returned */
 		return WHORL_AGAIN;
 	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
 		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
@@ -523,7 +528,8 @@ void wh_node_returned(whorl_subgroup *subgroup)
 {
 	if (wh_load_relaxed(&subgroup->returns) == 0 || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
 		return;
-	wh_store_relaxed(&subgroup->returns, 0);
+	/* Release: the ring is open, if this node is a sender, and then the word. Partner: may_return. */
+	wh_store_release(&subgroup->returns, 0);
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
 	if (subgroup->ring != NULL)
 		wh_ring_signal(subgroup->ring);

@@ -413,6 +413,11 @@ bool wh_ring_is_away(const struct wh_ring *ring)
 	return (wh_load_relaxed(&ring->claim) & CLAIM_AWAY) != 0;
 }
 
+bool wh_ring_is_open(const struct wh_ring *ring)
+{
+	return (wh_load_relaxed(&ring->claim) & (CLAIM_AWAY | CLAIM_PAUSED)) == 0;
+}
+
 void wh_ring_pause(struct wh_ring *ring, bool paused)
 {
 	uint64_t before = paused ? wh_fetch_or(&ring->claim, CLAIM_PAUSED) : wh_fetch_and(&ring->claim, ~CLAIM_PAUSED);

@@ -278,6 +278,8 @@ static inline uint64_t wh_ring_settled(const struct wh_ring *ring)
 
 /* It is known that nothing may be claimed in this view: I do not send, or only what I have claimed before. Any thread. */
 bool wh_ring_is_away(const struct wh_ring *ring);
+/* I send in this view, and claims are not paused. Any thread. */
+bool wh_ring_is_open(const struct wh_ring *ring);
 
 /* No claims, whatever the view, until it is taken back: they get WHORL_NOT_SENDER. Any thread. */
 void wh_ring_pause(struct wh_ring *ring, bool paused);

@@ -2,6 +2,9 @@
  * makes all passes, so that each step is seen.
  * Labels: threads
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "tests/unit/group.h"
 
 static void open_three(struct cluster *c, const char *lines)
@@ -121,6 +124,59 @@ START_TEST(a_resting_member_goes_on_resting)
 }
 END_TEST
 
+#define RETURNS 150
+
+struct claimant {
+	whorl_subgroup *subgroup;
+	_Atomic uint64_t word; /* even: it sends, or is to send again */
+	_Atomic uint64_t wrong;
+	atomic_bool over;
+};
+
+static void *claim_on(void *argument)
+{
+	struct claimant *claimant = argument;
+
+	while (!atomic_load(&claimant->over)) {
+		uint64_t word = atomic_load(&claimant->word);
+		struct whorl_claim claim;
+		enum whorl_result result = whorl_claim(claimant->subgroup, 1, &claim);
+
+		if (result == WHORL_OK)
+			ck_ok(whorl_abort(&claim));
+		else if (result == WHORL_NOT_SENDER && word % 2 == 0 && atomic_load(&claimant->word) == word)
+			atomic_fetch_add(&claimant->wrong, 1);
+	}
+	return NULL;
+}
+
+/* A claim looks at the ring, and then whether its node is to send again; in between the loop may have settled that. */
+START_TEST(a_node_that_returns_is_told_to_wait)
+{
+	struct claimant claimant = {.word = 0};
+	pthread_t thread;
+	struct cluster c;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	claimant.subgroup = subgroup_of(&c, 1, "s");
+	ck_assert_int_eq(pthread_create(&thread, NULL, claim_on, &claimant), 0);
+	for (int i = 0; i < RETURNS; i++) {
+		atomic_fetch_add(&claimant.word, 1);
+		ck_ok(whorl_pause_sending(claimant.subgroup, true));
+		await(!is_sender(&c, 1), sched_yield());
+		ck_ok(whorl_pause_sending(claimant.subgroup, false));
+		atomic_fetch_add(&claimant.word, 1);
+		await(is_sender(&c, 1), sched_yield());
+	}
+	atomic_store(&claimant.over, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(claimant.wrong, 0);
+	cluster_free(&c);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("group: rests");
@@ -131,6 +187,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_rest_that_was_not_said);
 	tcase_add_loop_test(cases, a_rest_that_was_said, 0, 2);
 	tcase_add_test(cases, a_resting_member_goes_on_resting);
+	tcase_add_test(cases, a_node_that_returns_is_told_to_wait);
 	suite_add_tcase(suite, cases);
 	return suite;
 }
