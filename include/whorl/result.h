@@ -28,7 +28,9 @@
 	X(NO_QUORUM, 15, "too few members are heard to go on: a quorum of the view is needed")                         \
 	X(REMOVED, 16, "the other members have removed this node from the group")                                      \
 	X(SHARD_LOST, 17, "no member of the shard has survived")                                                       \
-	X(PENDING, 18, "accepted: it will be sent when enough members are heard again")
+	X(PENDING, 18, "accepted: it will be sent when enough members are heard again")                                \
+	X(IN_DOUBT, 19, "accepted, and this node cannot tell any more what has become of it")                          \
+	X(TOO_SMALL, 20, "the answer does not fit into the room that was given")
 
 enum whorl_result {
 #define WHORL_RESULT_CONSTANT(name, value, text) WHORL_##name = (value),
