@@ -196,6 +196,7 @@ static void take_over_image(struct app *app, const struct image *image)
 	app->behind = true;
 	if (app->since < image->view)
 		app->since = image->view;
+	wh_calls_stand_at(app, (struct place){image->view, image->deliveries});
 	if (member == NULL)
 		return;
 	member->deliveries = image->deliveries;
@@ -217,6 +218,7 @@ static void begin_empty(struct app *app)
 	memset(app->next, 0, play->lives_max * sizeof(app->next[0]));
 	app->awaits = app->empties = false;
 	app->behind = true;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 
 static void finish_restore(struct app *app)
@@ -331,6 +333,7 @@ void wh_app_begin(struct app *app, bool needs_state)
 	app->stay++;
 	app->since = app->actor->view->number;
 	app->behind = false;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 
 /* In unordered mode members may deliver in different orders. */
