@@ -69,6 +69,9 @@ void wh_calls_upcalled(struct app *app, const struct whorl_message *message)
 	if (member->shard->view->number != message->view)
 		member = wh_app_member_in(app, message->view);
 	stream = wh_app_stream_in(app, message->view, message->sender);
+	if (stream->messages[message->index].gone)
+		wh_play_fail(play, "gone: %s, g%u: applies message %" PRIu64 " of node %u, which was told that it is gone",
+			     app->actor->name, app->g, message->index, message->sender);
 	stream->messages[message->index].applied = true;
 	app->applied = (struct place){message->view, member->deliveries};
 	furthest = &play->subgroups[app->g].furthest[member->shard->number];
@@ -330,7 +333,7 @@ static void judge_doubtful(const struct call *call, const struct whorl_outcome *
 			  may_be_in_doubt(call->stream->app->actor) ? "has ended" : "goes on", outcome->text);
 }
 
-/* Its node was taken out of its shard, and no member has applied it, nor will: deliveries.c holds that against it. */
+/* Its node was taken out of its shard, and no member has applied it, nor will. */
 static void judge_gone(const struct call *call, const struct whorl_outcome *outcome)
 {
 	struct message *message = &call->stream->messages[call->number];
@@ -339,7 +342,7 @@ static void judge_gone(const struct call *call, const struct whorl_outcome *outc
 	if (call->number >= call->stream->lapsed || message->applied || outcome->bytes != 0 || outcome->text[0] == '\0')
 		FAIL_CALL(call, "gone", "is told to be gone; those below %" PRIu64 " may be, and it was %sapplied",
 			  call->stream->lapsed, message->applied ? "" : "not ");
-	message->state = MESSAGE_REFUSED;
+	message->gone = true;
 }
 
 static void judge_outcome(struct call *call, const struct whorl_outcome *outcome)
@@ -445,13 +448,18 @@ enum whorl_result wh_call_commit_late(struct app *app, struct whorl_claim *claim
 	return whorl_call_commit(claim, 0, never, app);
 }
 
-/* The call before it with the same entry: a newcomer has delivered that, and not applied it yet. */
+/* A call before it with the same entry: a newcomer has delivered that, and has not been told its outcome yet. */
 bool wh_call_may_wait(const struct stream *stream, uint64_t number)
 {
 	uint64_t window = (uint64_t)stream->app->actor->play->subgroups[stream->app->g].options->window;
-	const struct call *before = number >= window ? stream->messages[number - window].call : NULL;
+	bool waits = false;
 
-	return before != NULL && !before->settled && !before->applied && (stream->app->awaits || stream->app->behind);
+	for (; number >= window && !waits; number -= window) {
+		const struct call *before = stream->messages[number - window].call;
+
+		waits = before != NULL && !before->settled;
+	}
+	return waits && (stream->app->awaits || stream->app->behind);
 }
 
 /* ---- what is due ---------------------------------------------------------------------------------------------------------- */

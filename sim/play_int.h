@@ -53,6 +53,7 @@ struct message { /* a claim, and what has become of it */
 	uint32_t slots; /* numbers that it has */
 	uint32_t part;  /* of a part: which, from 1 on */
 	bool applied;   /* by some member, of a subgroup with calls */
+	bool gone;      /* its caller was told that no member applies it */
 	struct call *call; /* its outcome is told; NULL: it is not */
 };
 

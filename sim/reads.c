@@ -62,8 +62,8 @@ static bool is_reason(const struct app *app, bool linearizable, bool member, enu
 	switch (result) {
 	case WHORL_NOT_FOUND:
 		return !member;
-	case WHORL_AGAIN:
-		return app->actor->view == NULL || (!linearizable && app->awaits);
+	case WHORL_AGAIN: /* behind: the program has restored its state, and the loop may not know yet */
+		return app->actor->view == NULL || (!linearizable && (app->awaits || app->behind));
 	case WHORL_NO_QUORUM:
 		return linearizable && error == result;
 	case WHORL_CLOSED:

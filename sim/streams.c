@@ -118,6 +118,8 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 		return wh_play_has_faults(actor->play);
 	case WHORL_CLOSED:
 		return actor->state == ACTOR_GONE || actor->leaving;
+	case WHORL_SYSTEM:
+		return actor->declined;
 	default:
 		return false;
 	}
@@ -305,9 +307,10 @@ static void note_refusal(struct stream *stream, enum whorl_result result)
 		arm_window(stream);
 	else if (result == WHORL_NO_QUORUM && faults)
 		stream->patient = true;
-	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
-		  result == WHORL_SHARD_LOST) &&
-		 faults)
+	else if (((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
+		   result == WHORL_SHARD_LOST) &&
+		  faults) ||
+		 (result == WHORL_SYSTEM && stream->app->actor->declined))
 		stream->stopped = true;
 	else
 		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->app->actor->name, stream->app->g,
