@@ -40,6 +40,9 @@ struct wh_answer { /* of an awaited call of the `apply` that runs */
 
 struct wh_calls {
 	uint32_t window;                       /* [const] */
+	uint64_t incarnation;                  /* [const] of this node */
+	uint64_t seen;                         /* [loop] index of my call that was delivered last... */
+	uint32_t seen_slot;                    /* [loop] ...modulo window: a division less for the next */
 	struct wh_pending *pending;            /* by index modulo window */
 	struct whorl_call run[WH_CALL_RUN];    /* [loop] */
 	struct wh_answer answers[WH_CALL_RUN]; /* [loop] of the awaited of these */
