@@ -12,6 +12,7 @@ bool wh_calls_init(struct wh_replica *replica)
 	uint64_t large = wh_layer_large_bytes(replica->subgroup);
 
 	calls->window = wh_layer_window(replica->subgroup);
+	calls->incarnation = wh_layer_incarnation(replica->subgroup);
 	calls->pending = calloc(calls->window, sizeof(*calls->pending));
 	calls->whole = large > 0 ? aligned_alloc(16, (large + 15) / 16 * 16) : NULL;
 	for (size_t i = 0; i < WH_CALL_RUN; i++) {
@@ -43,14 +44,26 @@ static bool take_pending(struct wh_pending *pending, uint64_t index)
 
 /* ---- applying ------------------------------------------------------------------------------------------------------------- */
 
+/* The entry of a call of mine. They are delivered in the order of their indexes. */
+static struct wh_pending *pending_of_next(struct wh_calls *calls, uint64_t index)
+{
+	uint64_t slot = calls->seen_slot + (index - calls->seen);
+
+	if (__builtin_expect(slot >= calls->window, 0))
+		slot = slot - calls->window < calls->window ? slot - calls->window : index % calls->window;
+	calls->seen = index;
+	calls->seen_slot = (uint32_t)slot;
+	return &calls->pending[slot];
+}
+
 /* Is it a call of this life of this node of which some thread wants the outcome? */
-static struct wh_pending *find_awaited(const struct wh_replica *replica, const struct whorl_message *message)
+static struct wh_pending *find_awaited(struct wh_calls *calls, const struct whorl_message *message)
 {
 	struct wh_pending *pending;
 
-	if (message->incarnation != wh_layer_incarnation(replica->subgroup))
+	if (message->incarnation != calls->incarnation)
 		return NULL;
-	pending = pending_of(&replica->calls, message->index);
+	pending = pending_of_next(calls, message->index);
 	/* Acquire: what the caller left. Partner: arm. */
 	return wh_load_acquire(&pending->number) == message->index + 1 ? pending : NULL;
 }
@@ -69,7 +82,7 @@ static void show_call(struct wh_replica *replica, size_t n, const struct whorl_m
 {
 	struct whorl_call *call = &replica->calls.run[n];
 	struct wh_answer *answer = &replica->calls.answers[n];
-	struct wh_pending *pending = find_awaited(replica, message);
+	struct wh_pending *pending = find_awaited(&replica->calls, message);
 
 	call->data = message->bytes > 0 ? whole_of(&replica->calls, message) : NULL;
 	call->bytes = message->bytes;
@@ -241,10 +254,8 @@ uint64_t whorl_defer(const struct whorl_call *call)
 /* ---- making calls --------------------------------------------------------------------------------------------------------- */
 
 /* False: the entry is taken, by a call that is delivered and not applied yet. Any thread that has the claim. */
-static bool arm(struct wh_calls *calls, uint64_t index, whorl_done_fn *done, void *ctx)
+static bool arm(struct wh_pending *pending, uint64_t index, whorl_done_fn *done, void *ctx)
 {
-	struct wh_pending *pending = pending_of(calls, index);
-
 	/* Acquire: the loop has read what the last caller left. Partner: tell_answer. */
 	if (wh_load_acquire(&pending->number) != 0)
 		return false;
@@ -259,24 +270,25 @@ static bool is_accepted(enum whorl_result result)
 	return result == WHORL_OK || result == WHORL_PENDING;
 }
 
-/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is told, and it counts as
- * accepted. */
-static enum whorl_result take_back(const struct wh_calls *calls, uint64_t index, enum whorl_result result)
+/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is
+ * told, and it counts as accepted. */
+static enum whorl_result take_back(struct wh_pending *pending, uint64_t index, enum whorl_result result)
 {
-	return take_pending(pending_of(calls, index), index) ? result : WHORL_OK;
+	return take_pending(pending, index) ? result : WHORL_OK;
 }
 
 /* In the RCU lock whorl_close waits for, before it ends what is pending. */
 static enum whorl_result commit_pending(struct wh_calls *calls, struct whorl_claim *claim, size_t bytes,
 					whorl_done_fn *done, void *ctx)
 {
+	struct wh_pending *pending = &calls->pending[claim->slot]; /* which is its index modulo window */
 	uint64_t index = claim->number;
 	enum whorl_result result;
 
-	if (!arm(calls, index, done, ctx))
+	if (!arm(pending, index, done, ctx))
 		return WHORL_AGAIN;
 	result = whorl_commit(claim, bytes);
-	return is_accepted(result) ? result : take_back(calls, index, result);
+	return is_accepted(result) ? result : take_back(pending, index, result);
 }
 
 enum whorl_result wh_calls_commit(struct wh_replica *replica, struct whorl_claim *claim, size_t bytes,

@@ -1,7 +1,9 @@
-/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then is applied.
+/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then
+ * is applied.
  *
- * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next one
- * that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question was raised.
+ * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next
+ * one that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question
+ * was raised.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,10 @@
  *     reads.c   reads: a question to a quorum, then what was received by then is applied (docs/decisions/0048)
  *     wait.c    threads that wait for an answer or a read
  *
- * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each slot of
- * the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again when its
- * slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes too early.
+ * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each
+ * slot of the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again
+ * when its slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes
+ * too early.
  *
  * Threads: [loop] the loop; in whorl_close, when there is none any more, the thread that closes.
  */
@@ -40,6 +41,9 @@ struct wh_answer { /* of an awaited call of the `apply` that runs */
 
 struct wh_calls {
 	uint32_t window;                       /* [const] */
+	uint64_t incarnation;                  /* [const] of this node */
+	uint64_t seen;                         /* [loop] index of my call that was delivered last... */
+	uint32_t seen_slot;                    /* [loop] ...modulo window: a division less for the next */
 	struct wh_pending *pending;            /* by index modulo window */
 	struct whorl_call run[WH_CALL_RUN];    /* [loop] */
 	struct wh_answer answers[WH_CALL_RUN]; /* [loop] of the awaited of these */
@@ -86,8 +90,8 @@ struct wh_reads {
 	pthread_mutex_t lock;
 	struct wh_read_list come;  /* [lock] by other threads */
 	struct wh_read_list taken; /* [loop] those of the last look */
-	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on they
-	 * wait for one, till `end`. Positions modulo `room`, a power of two. */
+	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on
+	 * they wait for one, till `end`. Positions modulo `room`, a power of two. */
 	struct wh_read *queue;
 	uint64_t made, confirmed, asked, end, room;
 	uint64_t question;           /* that is under way, if some are asked */
