@@ -455,8 +455,8 @@ static void open_app(struct app *app)
 		wh_calls_of_app(app);
 	result = calls          ? WHORL_OK
 		 : app->refuses ? whorl_on_offer(app->subgroup, on_offer, app)
-		 : batches    ? whorl_on_batch(app->subgroup, on_batch, app)
-			      : whorl_on_message(app->subgroup, on_message, app);
+		 : batches      ? whorl_on_batch(app->subgroup, on_batch, app)
+				: whorl_on_message(app->subgroup, on_message, app);
 	if (result != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));

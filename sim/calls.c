@@ -5,7 +5,8 @@
  *     once        each accepted call has one outcome, and one that was refused has none
  *     its place   a call that is told to be applied was applied here, at that place, in an upcall that has returned, and its answer is
  *                 the one that was given
- *     doubt       only where the node has failed or is closed
+ *     doubt       only where the node has failed or is closed; or the call is in the state that its node was given, or was kept back for one in a
+ *                 shard that the node was taken out of
  *     in order    outcomes come in the order of the calls, but those with answers that come later
  *     forgotten   what has been applied and is not to be answered later has its outcome when the pass is over
  */
@@ -70,13 +71,13 @@ void wh_calls_upcalled(struct app *app, const struct whorl_message *message)
 		member = wh_app_member_in(app, message->view);
 	stream = wh_app_stream_in(app, message->view, message->sender);
 	if (stream->messages[message->index].gone)
-		wh_play_fail(play, "gone: %s, g%u: applies message %" PRIu64 " of node %u, which was told that it is gone",
+		wh_play_fail(play,
+			     "gone: %s, g%u: applies message %" PRIu64 " of node %u, which was told that it is gone",
 			     app->actor->name, app->g, message->index, message->sender);
 	stream->messages[message->index].applied = true;
 	app->applied = (struct place){message->view, member->deliveries};
 	furthest = &play->subgroups[app->g].furthest[member->shard->number];
-	if (furthest->view < message->view ||
-	    (furthest->view == message->view && furthest->count < member->deliveries))
+	if (furthest->view < message->view || (furthest->view == message->view && furthest->count < member->deliveries))
 		*furthest = app->applied;
 }
 
@@ -195,8 +196,7 @@ static void answer_call(struct call *call, const struct whorl_call *shown)
 	call->applied = true;
 	call->view = shown->view;
 	call->sequence = shown->sequence;
-	call->answer_bytes =
-		wh_dice_below(dice, wh_dice_one_in(dice, 16) ? LARGE_ANSWER_BYTES : ANSWER_BYTES);
+	call->answer_bytes = wh_dice_below(dice, wh_dice_one_in(dice, 16) ? LARGE_ANSWER_BYTES : ANSWER_BYTES);
 	if (how < 3)
 		defer_answer(call, shown);
 	else if (how < 7)
@@ -304,6 +304,16 @@ static bool may_be_in_doubt(const struct actor *actor)
 	return error != WHORL_OK && error != WHORL_NO_QUORUM;
 }
 
+/* It is in the state that its node was given, or was kept back there in a shard that the node has left. */
+static bool is_passed(const struct call *call)
+{
+	struct app *app = call->stream->app;
+
+	if (!app->actor->leaving)
+		wh_play_enter_view(app->actor, NULL);
+	return !call->applied && (call->number < app->dropped || call->number < app->given);
+}
+
 static void judge_applied(const struct call *call, const struct whorl_outcome *outcome)
 {
 	struct wh_payload_id id = answer_of(call);
@@ -325,10 +335,10 @@ static void judge_doubtful(const struct call *call, const struct whorl_outcome *
 {
 	bool deferred = call->answering == ANSWERS_LATER;
 
-	if (!may_be_in_doubt(call->stream->app->actor) || outcome->bytes != 0 || outcome->text[0] == '\0' ||
-	    outcome->view != (deferred ? call->view : 0) || outcome->sequence != (deferred ? call->sequence : 0))
-		FAIL_CALL(call, "doubt",
-			  "is in doubt, as number %" PRIu64 " of view %" PRIu64 ", and its node %s (%s)",
+	if ((!may_be_in_doubt(call->stream->app->actor) && !is_passed(call)) || outcome->bytes != 0 ||
+	    outcome->text[0] == '\0' || outcome->view != (deferred ? call->view : 0) ||
+	    outcome->sequence != (deferred ? call->sequence : 0))
+		FAIL_CALL(call, "doubt", "is in doubt, as number %" PRIu64 " of view %" PRIu64 ", and its node %s (%s)",
 			  outcome->sequence, outcome->view,
 			  may_be_in_doubt(call->stream->app->actor) ? "has ended" : "goes on", outcome->text);
 }
@@ -467,7 +477,8 @@ bool wh_call_may_wait(const struct stream *stream, uint64_t number)
 void wh_check_calls(const struct app *app)
 {
 	if (app->untold != 0 && !app->applies)
-		wh_play_fail(app->actor->play, "forgotten: %s, g%u: %" PRIu64 " calls are applied, and their outcomes not told",
+		wh_play_fail(app->actor->play,
+			     "forgotten: %s, g%u: %" PRIu64 " calls are applied, and their outcomes not told",
 			     app->actor->name, app->g, app->untold);
 }
 
@@ -485,10 +496,10 @@ bool wh_calls_lack(const struct app *app, bool closed, char *what, size_t bytes)
 			continue;
 		snprintf(what, bytes, "%s, g%u: call %" PRIu64 " has no outcome, and %s", app->actor->name, app->g,
 			 call->number,
-			 closed                                    ? "its node is closed"
-			 : call->applied                           ? "is applied and answered"
-			 : call->number >= call->stream->lapsed    ? "is past, and was not applied here"
-								   : "is gone");
+			 closed                                 ? "its node is closed"
+			 : call->applied                        ? "is applied and answered"
+			 : call->number >= call->stream->lapsed ? "is past, and was not applied here"
+								: "is gone");
 		return true;
 	}
 	return false;

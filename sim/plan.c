@@ -520,9 +520,9 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 			plan->subgroups[g].calls     ? "ordered, with calls"
 			: plan->subgroups[g].ordered ? "ordered"
 						     : "unordered",
-			options->members,
-			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
-			(int)options->members_min, (int)options->window, (int)options->message_bytes,
+			options->members, plan->subgroups[g].moves ? " that moves them" : "", options->senders,
+			(int)options->shards, (int)options->members_min, (int)options->window,
+			(int)options->message_bytes,
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}

@@ -50,10 +50,10 @@ struct message { /* a claim, and what has become of it */
 	enum message_state state;
 	bool lapsed; /* it was open when its node was taken out of its shard */
 	uint32_t bytes;
-	uint32_t slots; /* numbers that it has */
-	uint32_t part;  /* of a part: which, from 1 on */
-	bool applied;   /* by some member, of a subgroup with calls */
-	bool gone;      /* its caller was told that no member applies it */
+	uint32_t slots;    /* numbers that it has */
+	uint32_t part;     /* of a part: which, from 1 on */
+	bool applied;      /* by some member, of a subgroup with calls */
+	bool gone;         /* its caller was told that no member applies it */
 	struct call *call; /* its outcome is told; NULL: it is not */
 };
 
@@ -68,9 +68,9 @@ struct call { /* a message of which its application wants the outcome */
 	struct stream *stream;
 	uint64_t number;
 	enum answering answering;
-	bool applied; /* here */
-	bool refused; /* it was never accepted */
-	bool settled; /* its outcome was told */
+	bool applied;  /* here */
+	bool refused;  /* it was never accepted */
+	bool settled;  /* its outcome was told */
 	bool answered; /* of one that is answered later */
 	uint64_t view, sequence, ticket;
 	size_t answer_bytes;
@@ -101,12 +101,12 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
 	uint64_t large_max, slot_bytes; /* large_max 0: no message is larger than a slot */
 	enum manner manner;
-	bool scheduled; /* it has a turn to come */
-	bool busy;      /* in that turn it has something to do */
-	bool patient;   /* it has been told that there is no quorum, and asks again some time */
-	bool starved;   /* it waits for window_fd */
-	bool barred;    /* its node is no sender in this view */
-	bool stopped;   /* its node has ended */
+	bool scheduled;     /* it has a turn to come */
+	bool busy;          /* in that turn it has something to do */
+	bool patient;       /* it has been told that there is no quorum, and asks again some time */
+	bool starved;       /* it waits for window_fd */
+	bool barred;        /* its node is no sender in this view */
+	bool stopped;       /* its node has ended */
 	struct call *calls; /* the newest */
 };
 
@@ -139,12 +139,14 @@ struct app { /* one node in one subgroup, in all views */
 	size_t coming_bytes, coming_room;
 
 	/* Of a subgroup with calls. */
-	bool applies;         /* it is in its upcall for calls */
+	bool applies; /* it is in its upcall for calls */
 	uint64_t declines_at; /* it does not apply the call of that number, counted from 1, and its node fails; 0: it applies all */
 	struct place applied; /* how far its state is */
-	uint64_t outcomes;    /* 1 + the number of the last call with an outcome that was told in the order of the calls */
-	struct read *reads;   /* the newest */
-	uint64_t untold;      /* calls that are applied, with an outcome that is due in this pass */
+	uint64_t outcomes; /* 1 + the number of the last call with an outcome that was told in the order of the calls */
+	struct read *reads; /* the newest */
+	uint64_t dropped; /* of its calls below this some were kept back when it left its shard, and are not applied here */
+	uint64_t given;  /* those below are in a state that it was given */
+	uint64_t untold; /* calls that are applied, with an outcome that is due in this pass */
 	uint64_t reads_left, reads_pace_ns;
 	uint64_t reads_answered; /* since its last turn: reads that begin in upcalls come to an end */
 };
@@ -297,8 +299,8 @@ struct play_subgroup {
 	const struct wh_plan_subgroup *plan;
 	const struct wh_subgroup_options *options;
 	bool stateful;
-	bool calls;              /* its applications are state machines */
-	struct place *furthest;  /* of these: by shard, what some member has applied */
+	bool calls;             /* its applications are state machines */
+	struct place *furthest; /* of these: by shard, what some member has applied */
 	/* Of a dynamic one. */
 	uint32_t name;  /* of the plan */
 	uint64_t birth; /* 0: it is configured */

@@ -17,7 +17,7 @@
 
 #include "sim/play_int.h"
 
-#define READS_MAX 12 /* that an application begins by itself */
+#define READS_MAX 12   /* that an application begins by itself */
 #define REPLIES_MAX 40 /* and in its upcalls */
 
 #define FAIL_READ(read, property, format, ...)                                                                         \
@@ -90,7 +90,8 @@ static void judge_end(const struct read *read, enum whorl_result result)
 	else if (!is_reason(app, read->linearizable, member, result))
 		FAIL_READ(read, "reason", "ends with: %s, and its node %s: %s", whorl_result_text(result),
 			  member ? "is a member" : "is no member as it was",
-			  app->actor->leaving ? "it leaves" : whorl_result_text(whorl_error(app->actor->node, NULL, 0)));
+			  app->actor->leaving ? "it leaves"
+					      : whorl_result_text(whorl_error(app->actor->node, NULL, 0)));
 }
 
 static void read_ends(enum whorl_result result, void *ctx)

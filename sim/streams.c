@@ -384,8 +384,7 @@ static void note_call(struct stream *stream, uint64_t number, struct call *call,
 	message->claim = (struct whorl_claim){.number = number - stream->base};
 	message->call = call;
 	message->state = accepted ? MESSAGE_COMMITTED : MESSAGE_REFUSED;
-	if (!accepted && !is_refusal(stream, result) &&
-	    (result != WHORL_AGAIN || !wh_call_may_wait(stream, number)))
+	if (!accepted && !is_refusal(stream, result) && (result != WHORL_AGAIN || !wh_call_may_wait(stream, number)))
 		wh_play_fail(play, "finish: %s, g%u: whorl_call says %s, and has claimed", stream->app->actor->name,
 			     stream->app->g, whorl_result_text(result));
 	wh_check_claim(stream, number);
