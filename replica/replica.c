@@ -48,6 +48,7 @@ static void free_replica(void *layer)
 static const struct wh_layer_ops ops = {.deliver = wh_calls_deliver,
 					.step = step,
 					.asked = asked,
+					.passed = wh_calls_passed,
 					.gone = wh_calls_gone,
 					.end = end,
 					.wake = wake,
