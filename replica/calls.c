@@ -145,14 +145,6 @@ static void clear_arena(struct wh_calls *calls)
 	calls->arena_room = 0;
 }
 
-/* They are their tickets' from here on, so that their outcome is told once. */
-static void release_deferred(struct wh_calls *calls, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (calls->answers[i].pending != NULL && calls->answers[i].state == WH_ANSWER_DEFERRED)
-			wh_store_release(&calls->answers[i].pending->number, 0); /* partner: arm */
-}
-
 static bool apply_run(struct wh_replica *replica, size_t count)
 {
 	struct wh_calls *calls = &replica->calls;
@@ -162,7 +154,6 @@ static bool apply_run(struct wh_replica *replica, size_t count)
 	applied = replica->apply(calls->run, count, replica->apply_ctx);
 	calls->applies = false;
 	if (!applied) {
-		release_deferred(calls, count);
 		wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
 		return false; /* those of this run are in doubt: wh_calls_end */
 	}
