@@ -16,6 +16,8 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&node->started) != 0)
 		return wh_refuse(function, "after whorl_start");
+	if (wh_node_is_dynamic(subgroup)) /* it comes and goes, with the upcalls that are among its options */
+		return wh_refuse(function, "a subgroup that is entered has no calls");
 	if (subgroup->layer.ops != NULL || subgroup->on_batch != NULL || subgroup->on_message != NULL ||
 	    subgroup->offer.fn != NULL)
 		return wh_refuse(function, "another upcall is set for the messages of the subgroup");
