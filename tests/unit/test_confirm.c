@@ -94,10 +94,11 @@ START_TEST(a_lone_member_is_its_own_quorum)
 {
 	struct member *m = member_make(0, 1 + (uint32_t)_i, 0); /* or one of two, with the tie-breaker */
 
-	ck_assert_uint_eq(wh_confirm_ask(&m->change), 1);
-	ck_assert_uint_eq(wh_confirm_held(&m->change), 1);
-	ck_assert_uint_eq(wh_confirm_ask(&m->change), 2);
-	ck_assert_uint_eq(wh_confirm_held(&m->change), 2);
+	for (uint64_t question = 1; question < 3; question++) {
+		ck_assert_uint_eq(wh_confirm_ask(&m->change), question);
+		wh_change_step(&m->change); /* it is counted in a pass */
+		ck_assert_uint_eq(wh_confirm_held(&m->change), question);
+	}
 	member_free(m);
 }
 END_TEST
