@@ -18,7 +18,9 @@ struct wh_layer_ops {
 	size_t (*deliver)(void *layer, const struct whorl_message *messages, size_t count);
 	/* [loop] A pass, if one was asked for. Returns how much was done. */
 	size_t (*step)(void *layer);
-	/* [loop] The question that it wanted has been raised, in that view. */
+	/* [loop, and a thread that has borrowed it] As `step`, but without upcalls: does it want a question? */
+	void (*gather)(void *layer);
+	/* [loop, and a thread that has borrowed it] The question that it wanted has been raised, in that view. */
 	void (*asked)(void *layer, uint64_t view, uint64_t question);
 	/* [loop] My messages below `end` have been delivered, and those that were not upcalled never are: they are in the state that this node was given, or
 	 * were kept back in a shard that it is not in any more. */

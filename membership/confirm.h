@@ -14,7 +14,8 @@
 
 #include "membership/change.h"
 
-/* Raises a question. Its number, from 1 in each view; 0: not now: one is under way, or this member has wedged. */
+/* Raises a question. Its number, from 1 in each view; 0: not now: one is under way, or this member has wedged. Answers are counted from the next pass
+ * on: a lone member is its own quorum then. Makes no upcalls: a thread that has borrowed the loop may ask, too. */
 uint64_t wh_confirm_ask(struct wh_change *change);
 
 /* The last of my questions in this view that a quorum has confirmed, and so all before it; 0: none. It stays when this member has

@@ -170,6 +170,8 @@ void wh_later_end(struct wh_later *later, const char *text);
 void wh_reads_init(struct wh_reads *reads);
 void wh_reads_close(struct wh_reads *reads);
 size_t wh_reads_step(struct wh_replica *replica);
+/* Linearizable reads that have come from other threads wait for a question. Makes no upcalls. */
+void wh_reads_gather(struct wh_replica *replica);
 void wh_reads_asked(struct wh_replica *replica, uint64_t view, uint64_t question);
 void wh_reads_end(struct wh_replica *replica, enum whorl_result why);
 

@@ -61,8 +61,8 @@ typedef bool whorl_apply_fn(const struct whorl_call *calls, size_t count, void *
 /* Makes every message of the subgroup a call. On all its members, or none; before whorl_start. An ordered subgroup: without an order
  * members' states differ. Then whorl_send is refused there (WHORL_INVALID); whorl_commit and whorl_commit_many make calls of which no
  * outcome is told.
- * WHORL_OK; WHORL_INVALID: after whorl_start, it is unordered, it is set already, or another upcall is set (whorl_on_message and the
- * like); WHORL_MEMORY; WHORL_FORKED. */
+ * WHORL_OK; WHORL_INVALID: after whorl_start, it is unordered, it was entered (whorl_subgroup_enter), it is set already, or another
+ * upcall is set (whorl_on_message and the like); WHORL_MEMORY; WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_on_calls(whorl_subgroup *subgroup, whorl_apply_fn *apply, void *ctx);
 
 /* The answer to a call, in `apply`, at most once: the data is copied. It is given to the caller when `apply` has returned. A call
