@@ -67,6 +67,13 @@ uint64_t wh_later_add(struct wh_later *later, whorl_done_fn *done, void *ctx, ui
 	return ticket;
 }
 
+void wh_later_cancel(struct wh_later *later, uint64_t ticket)
+{
+	pthread_mutex_lock(&later->lock);
+	later->tickets[(uint32_t)ticket - 1].done = NULL;
+	pthread_mutex_unlock(&later->lock);
+}
+
 /* With the lock. The answer becomes the ticket's. */
 static enum whorl_result give(struct wh_later *later, uint64_t ticket, void *answer, size_t bytes)
 {
@@ -144,18 +151,26 @@ static bool take_answered(struct wh_later *later, struct wh_ticket *out)
 	return any;
 }
 
+/* Unless it was cancelled. */
+static void tell_ticket(const struct wh_ticket *t, enum whorl_result result, const char *text)
+{
+	if (t->done != NULL)
+		wh_replica_tell(t->done, t->ctx,
+				&(struct wh_outcome){.result = result,
+						     .answer = t->answer,
+						     .bytes = t->bytes,
+						     .view = t->view,
+						     .sequence = t->sequence,
+						     .text = text});
+}
+
 size_t wh_later_step(struct wh_later *later)
 {
 	struct wh_ticket t;
 	size_t told = 0;
 
 	while (take_answered(later, &t)) {
-		wh_replica_tell(t.done, t.ctx,
-				&(struct wh_outcome){.result = WHORL_OK,
-						     .answer = t.answer,
-						     .bytes = t.bytes,
-						     .view = t.view,
-						     .sequence = t.sequence});
+		tell_ticket(&t, WHORL_OK, "");
 		free(t.answer);
 		told++;
 	}
@@ -183,7 +198,5 @@ void wh_later_end(struct wh_later *later, const char *text)
 
 	(void)wh_later_step(later);
 	while (take_open(later, &t))
-		wh_replica_tell(t.done, t.ctx,
-				&(struct wh_outcome){
-					.result = WHORL_IN_DOUBT, .view = t.view, .sequence = t.sequence, .text = text});
+		tell_ticket(&t, WHORL_IN_DOUBT, text);
 }
