@@ -403,7 +403,11 @@ bool wh_node_take_loop(whorl_node *node)
 
 void wh_node_give_loop(whorl_node *node)
 {
+	bool rings = node->loop.armed; /* then what is to be done wakes the thread that armed it, if it sleeps still */
+
 	give_token(node);
+	if (!rings)
+		wh_node_hand_back(node);
 }
 
 void wh_node_hand_back(whorl_node *node)

@@ -145,6 +145,17 @@ static void clear_arena(struct wh_calls *calls)
 	calls->arena_room = 0;
 }
 
+/* Those of this run are in doubt, deferred or not: wh_calls_end tells. */
+static void fail_run(struct wh_replica *replica, size_t count)
+{
+	const struct wh_answer *answers = replica->calls.answers;
+
+	for (size_t i = 0; i < count; i++)
+		if (answers[i].pending != NULL && answers[i].state == WH_ANSWER_DEFERRED)
+			wh_later_cancel(&replica->later, answers[i].ticket);
+	wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
+}
+
 static bool apply_run(struct wh_replica *replica, size_t count)
 {
 	struct wh_calls *calls = &replica->calls;
@@ -154,8 +165,8 @@ static bool apply_run(struct wh_replica *replica, size_t count)
 	applied = replica->apply(calls->run, count, replica->apply_ctx);
 	calls->applies = false;
 	if (!applied) {
-		wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
-		return false; /* those of this run are in doubt: wh_calls_end */
+		fail_run(replica, count);
+		return false;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (calls->answers[i].pending != NULL)
@@ -246,8 +257,10 @@ uint64_t whorl_defer(const struct whorl_call *call)
 	answer = call->place;
 	ticket = wh_later_add(&answer->replica->later, answer->pending->done, answer->pending->ctx, answer->view,
 			      answer->sequence);
-	if (ticket != 0)
-		answer->state = WH_ANSWER_DEFERRED;
+	if (ticket == 0)
+		return 0;
+	answer->state = WH_ANSWER_DEFERRED;
+	answer->ticket = ticket;
 	return ticket;
 }
 

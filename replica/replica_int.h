@@ -35,6 +35,7 @@ struct wh_answer { /* of an awaited call of the `apply` that runs */
 	struct wh_replica *replica;
 	struct wh_pending *pending;
 	enum wh_answer_state state;
+	uint64_t ticket;    /* of one that is deferred */
 	size_t from, bytes; /* in the arena */
 	uint64_t view, sequence;
 };
@@ -161,6 +162,8 @@ void wh_later_init(struct wh_later *later);
 void wh_later_close(struct wh_later *later);
 /* A ticket for the answer to a call that is applied; 0: no memory. */
 uint64_t wh_later_add(struct wh_later *later, whorl_done_fn *done, void *ctx, uint64_t view, uint64_t sequence);
+/* The call of that ticket has not been applied after all: nothing is told of it here, answered or not. */
+void wh_later_cancel(struct wh_later *later, uint64_t ticket);
 size_t wh_later_step(struct wh_later *later);
 void wh_later_end(struct wh_later *later, const char *text);
 

@@ -15,18 +15,16 @@ void wh_waiters_init(struct wh_waiters *waiters)
 	pthread_mutex_init(&waiters->lock, NULL);
 }
 
-/* No thread waits, and none is woken. */
+/* No thread waits, and none is woken. But in a forked child threads of the parent may seem to, or hold the locks: these are not destroyed, and
+ * own nothing. */
 void wh_waiters_close(struct wh_waiters *waiters)
 {
 	while (waiters->all != NULL) {
 		struct wh_waiter *waiter = waiters->all;
 
 		waiters->all = waiter->next;
-		pthread_cond_destroy(&waiter->condition);
-		pthread_mutex_destroy(&waiter->lock);
 		free(waiter);
 	}
-	pthread_mutex_destroy(&waiters->lock);
 }
 
 void wh_waiters_wake(struct wh_waiters *waiters)

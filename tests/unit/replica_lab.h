@@ -237,6 +237,7 @@ static inline bool lab_agrees(const struct lab *l, unsigned long count)
 struct told { /* of one call */
 	atomic_uint times;
 	const struct machine *machine; /* [const] of the caller; NULL: not looked at */
+	void *more;                    /* the test's */
 	enum whorl_result result;
 	uint64_t word; /* the first of the answer */
 	size_t bytes;
