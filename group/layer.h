@@ -22,6 +22,9 @@ struct wh_layer_ops {
 	void (*gather)(void *layer);
 	/* [loop, and a thread that has borrowed it] The question that it wanted has been raised, in that view. */
 	void (*asked)(void *layer, uint64_t view, uint64_t question);
+	/* [loop] My messages below `end` have been delivered, and those that were not upcalled never are: they are in the state that this node was given, or
+	 * were kept back in a shard that it is not in any more. */
+	void (*passed)(void *layer, uint64_t end);
 	/* [loop] As whorl_gone_fn. */
 	void (*gone)(void *layer, uint64_t first, uint64_t end);
 	/* [loop, and whorl_close when there is none any more] The node has failed or is closed, and says why: nothing more will come.

@@ -403,11 +403,10 @@ void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 	}
 }
 
-/* In the order of their indexes. */
-void wh_calls_end(struct wh_replica *replica, const char *text)
+/* Those with an index below `end`, in their order. */
+static void end_below(struct wh_calls *calls, uint64_t end, const char *text)
 {
 	const struct wh_outcome doubt = {.result = WHORL_IN_DOUBT, .text = text};
-	struct wh_calls *calls = &replica->calls;
 	uint64_t first = UINT64_MAX;
 
 	for (uint32_t i = 0; i < calls->window; i++) {
@@ -419,7 +418,20 @@ void wh_calls_end(struct wh_replica *replica, const char *text)
 		struct wh_pending *pending = pending_of(calls, first - 1 + i);
 		uint64_t number = wh_load_acquire(&pending->number);
 
-		if (number != 0)
+		if (number != 0 && number <= end)
 			end_pending(pending, number, &doubt);
 	}
+}
+
+void wh_calls_passed(void *layer, uint64_t end)
+{
+	struct wh_replica *replica = layer;
+
+	end_below(&replica->calls, end,
+		  "the call is in the state that this node was given, or the node has left its shard before it had one");
+}
+
+void wh_calls_end(struct wh_replica *replica, const char *text)
+{
+	end_below(&replica->calls, UINT64_MAX, text);
 }

@@ -147,6 +147,7 @@ WH_MUST_CHECK bool wh_calls_init(struct wh_replica *replica);
 void wh_calls_close(struct wh_replica *replica);
 size_t wh_calls_deliver(void *replica, const struct whorl_message *messages, size_t count);
 void wh_calls_gone(void *replica, uint64_t first, uint64_t end);
+void wh_calls_passed(void *replica, uint64_t end);
 void wh_calls_end(struct wh_replica *replica, const char *text);
 
 /* A claim, filled; WHORL_AGAIN: the claim is open still, and its entry taken. */

@@ -118,6 +118,8 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 		return is_orphan(actor);
 	case WHORL_MEMBER_GONE:
 		return play->touched != 0;
+	case WHORL_SYSTEM:
+		return actor->declined;
 	default:
 		return false;
 	}

@@ -269,6 +269,14 @@ static void draw_large(struct wh_plan *plan, uint32_t g, struct wh_subgroup_opti
 								  (uint64_t)(options->window * options->message_bytes));
 }
 
+/* With dice of their own. */
+static void draw_calls(struct wh_plan *plan, uint32_t g)
+{
+	struct wh_dice dice = wh_dice_split(plan->seed, 6000 + g);
+
+	plan->subgroups[g].calls = plan->subgroups[g].ordered && !wh_dice_one_in(&dice, 8);
+}
+
 static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t g)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 110 + g), *dice = &of_this;
@@ -285,6 +293,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
 	if (limits->large)
 		draw_large(plan, g, &out->options);
+	if (limits->calls)
+		draw_calls(plan, g);
 	if (limits->shards)
 		draw_shards(dice, subgroup, &out->options);
 	draw_moves(plan, g, subgroup, &out->options);
@@ -506,9 +516,13 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		fprintf(out,
 			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
 			"up to %d, %u messages%s\n",
-			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members,
-			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
-			(int)options->members_min, (int)options->window, (int)options->message_bytes,
+			g,
+			plan->subgroups[g].calls     ? "ordered, with calls"
+			: plan->subgroups[g].ordered ? "ordered"
+						     : "unordered",
+			options->members, plan->subgroups[g].moves ? " that moves them" : "", options->senders,
+			(int)options->shards, (int)options->members_min, (int)options->window,
+			(int)options->message_bytes,
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}

@@ -46,6 +46,7 @@ struct wh_plan_limits {
 	bool large;    /* messages larger than a slot (0045) */
 	bool refusals; /* of what applications are offered (0044) */
 	bool wishes;   /* nodes enter and leave subgroups that the file does not have (0046) */
+	bool calls;    /* most ordered subgroups of the file have calls, and their states are read (0048) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
@@ -54,6 +55,7 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 	bool ordered;
 	bool by_function;  /* members = function: wh_plan_layout, which says something else in each view */
 	bool moves;        /* in which it says another shard too, from view to view */
+	bool calls;        /* its messages are calls, of state machines (0048) */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
 };
