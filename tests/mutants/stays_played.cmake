@@ -77,3 +77,13 @@ mutant(NAME listeners-rest-for-ever KIND test_group_stays FILE membership/propos
 	REPLACEMENT [[
 			if (wish == 0 || (only_listens(subgroup, rank) && wish == 0))
 ]])
+
+mutant(NAME stay-leaves-those-let-in-played KIND views FILE group/transfer.c SEED 430
+	WORDS ${wishes}
+	REMOVES "a node whose leave was said gives first to those that a view has let in meanwhile"
+	TEXT [[
+			wh_node_stay_to_give(subgroup);
+]]
+	REPLACEMENT [[
+			continue;
+]])
