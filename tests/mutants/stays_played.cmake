@@ -87,3 +87,13 @@ mutant(NAME stay-leaves-those-let-in-played KIND views FILE group/transfer.c SEE
 	REPLACEMENT [[
 			continue;
 ]])
+
+mutant(NAME stay-not-as-the-file KIND views FILE group/stay.c SEED 60
+	WORDS ${wishes}
+	REMOVES "a wish for a subgroup of the file that differs from it is refused by the node's own"
+	TEXT [[
+	if (configured >= 0 && !are_the_files(out, file))
+]]
+	REPLACEMENT [[
+	if (configured >= 0 && node == NULL && !are_the_files(out, file))
+]])
