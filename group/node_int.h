@@ -310,6 +310,9 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
 /* It cannot be restored: this node leaves it, for that reason. Loop thread. */
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
+/* A view has begun in which this node gives its state, though its last set may be without that name: it stays until it has given. Loop
+ * thread, before it looks at a proposal of that view. */
+void wh_node_stay_to_give(whorl_subgroup *subgroup);
 /* A view has begun: which stays are in it? */
 void wh_node_begin_stays(const struct wh_epoch *epoch);
 /* One pass: what stays need is wished, and what is over is freed. */

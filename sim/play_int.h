@@ -129,7 +129,8 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
 	bool empties;   /* that is the empty one, since no node was in its shard before */
-	uint64_t stay;  /* how often it has entered a shard */
+	const struct app *giver; /* that is to give it, and had it when this one entered; NULL: none */
+	uint64_t stay;           /* how often it has entered a shard */
 	uint64_t since; /* in which view it has entered this one, or its state was given: what is of views before came with the state */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	bool behind;           /* it has one, or has refused, and may be upcalled messages of views before its own */
