@@ -155,7 +155,7 @@ void kv_connection_submit(struct kv_connection *c)
 {
 	struct kv_server *server = c->server;
 
-	if (c->batch_replies == 0)
+	if (c->batch_replies == 0 || c->waits != KV_WAITS_NOT || c->resumed)
 		return;
 	if (c->batch.failed) {
 		kv_connection_refuse(c, "ERR out of memory");
@@ -262,7 +262,7 @@ static bool is_here(const struct kv_connection *c, int32_t slot, struct kv_bytes
 static bool must_wait(struct kv_connection *c)
 {
 	kv_connection_submit(c);
-	c->held = c->waits != KV_WAITS_NOT;
+	c->held = c->waits != KV_WAITS_NOT || c->resumed;
 	return c->held;
 }
 
@@ -339,7 +339,7 @@ static void feed(struct kv_connection *c, const char **data, size_t *bytes)
 			handle_command(c);
 		} else {
 			kv_connection_submit(c);
-			if (parsed == KV_PARSED_MORE || c->waits != KV_WAITS_NOT)
+			if (parsed == KV_PARSED_MORE || c->waits != KV_WAITS_NOT || c->resumed)
 				return; /* a parser that has found an error says so again */
 			kv_reply_error(&c->out, "ERR %s", c->parser.error);
 			c->ends = true;
