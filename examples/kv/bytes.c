@@ -16,7 +16,7 @@ char *kv_bytes_reserve(struct kv_bytes *bytes, size_t more)
 
 	if (bytes->failed)
 		return NULL;
-	if (more <= bytes->room - bytes->used)
+	if (bytes->data != NULL && more <= bytes->room - bytes->used)
 		return bytes->data + bytes->used;
 	while (room - bytes->used < more && room <= SIZE_MAX / 2)
 		room *= 2;
@@ -30,9 +30,9 @@ char *kv_bytes_reserve(struct kv_bytes *bytes, size_t more)
 
 void kv_bytes_add(struct kv_bytes *bytes, const void *data, size_t count)
 {
-	char *to = kv_bytes_reserve(bytes, count);
+	char *to = count > 0 ? kv_bytes_reserve(bytes, count) : NULL;
 
-	if (to != NULL && count > 0) {
+	if (to != NULL) {
 		memcpy(to, data, count);
 		bytes->used += count;
 	}

@@ -639,7 +639,7 @@ bool kv_execute(struct kv_store *store, const void *call, size_t bytes, size_t r
 	struct execution e = {.store = store, .reply = reply, .reply_max = reply->used + reply_max};
 	struct cursor cursor = {call, (const char *)call + bytes};
 
-	if (!take(&cursor, &e.head, sizeof(e.head)))
+	if (bytes < sizeof(e.head) || !take(&cursor, &e.head, sizeof(e.head)))
 		return false;
 	if (e.head.kind == CALL_TICK) {
 		kv_store_advance(store, e.head.maxmemory);

@@ -274,7 +274,7 @@ START_TEST(snapshots_beside_writes)
 		uint64_t digest = figures_of(store).digest;
 		pthread_t reader;
 		void *result;
-		char value[16];
+		char value[32];
 
 		ck_assert_int_eq(pthread_create(&reader, NULL, read_copy, snapshot), 0);
 		snprintf(value, sizeof(value), "round %d", round);
@@ -301,7 +301,7 @@ START_TEST(damage_is_seen)
 	char bytes[8192];
 	ptrdiff_t count;
 
-	put_many(store, 0, 50, "value");
+	put_many(store, 0, 11, "value");
 	snapshot = kv_snapshot_take(store, 0, 0);
 	count = kv_snapshot_read(snapshot, bytes, sizeof(bytes));
 	kv_snapshot_release(snapshot);
