@@ -8,7 +8,7 @@
 
 struct value {
 	bool there;
-	uint64_t is;
+	uint64_t is, tokens;
 };
 
 /* What has been tried: the operations that are placed, as a sum of two random words for each (two sets with the same are not met with in
@@ -45,28 +45,43 @@ struct search {
 /* ---- one variable --------------------------------------------------------------------------------------------------------- */
 
 /* False: the answer cannot be. */
-static bool apply(const struct linear_op *op, struct value was, struct value *is)
+static bool take(const struct linear_step *step, bool known, struct value was, struct value *is)
 {
-	bool known = op->ended_ns != LINEAR_UNKNOWN;
-
 	*is = was;
-	switch (op->kind) {
+	switch (step->kind) {
 	case LINEAR_GET:
-		return !known || (op->found == was.there && (!was.there || op->answer == was.is));
+		return !known || (step->found == was.there && (!was.there || step->answer == was.is));
 	case LINEAR_CLAIM:
 		if (!was.there)
-			*is = (struct value){true, op->argument};
-		return !known || op->found == was.there;
+			*is = (struct value){true, step->argument, 1};
+		return !known || step->found == was.there;
 	case LINEAR_ADD:
-		*is = (struct value){true, (was.there ? was.is : 0) + op->argument};
-		return !known || op->answer == is->is;
+		*is = (struct value){true, (was.there ? was.is : 0) + step->argument, 1};
+		return !known || step->answer == is->is;
 	case LINEAR_REMOVE:
-		*is = (struct value){false, 0};
-		return !known || op->found == was.there;
+		*is = (struct value){false, 0, 0};
+		return !known || step->found == was.there;
+	case LINEAR_APPEND:
+		*is = (struct value){true, was.there ? linear_append(was.is, step->argument) : step->argument,
+				     was.tokens + 1};
+		return !known || step->answer == is->tokens;
 	default:
-		*is = (struct value){true, op->argument};
+		*is = (struct value){true, step->argument, 1};
 		return true;
 	}
+}
+
+static struct linear_step first_step(const struct linear_op *op)
+{
+	return (struct linear_step){op->kind, op->argument, op->found, op->answer};
+}
+
+static bool apply(const struct linear_op *op, struct value was, struct value *is)
+{
+	struct linear_step first = first_step(op);
+	bool known = op->ended_ns != LINEAR_UNKNOWN;
+
+	return take(&first, known, was, is) && (!op->goes_on || take(&op->then, known, *is, is));
 }
 
 /* ---- what has been tried ---------------------------------------------------------------------------------------------------- */
@@ -80,6 +95,11 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+uint64_t linear_append(uint64_t text, uint64_t token)
+{
+	return mix(mix(text) ^ token);
+}
+
 static void toggle(struct search *search, const struct event *event)
 {
 	uint64_t at = (uint64_t)(event - search->events);
@@ -90,10 +110,10 @@ static void toggle(struct search *search, const struct event *event)
 
 static struct tried *place_of(struct tried *tried, size_t room, const struct tried *one)
 {
-	size_t at = (one->set[0] ^ mix(one->value.is + one->value.there)) & (room - 1);
+	size_t at = (one->set[0] ^ mix(one->value.is + one->value.tokens)) & (room - 1);
 
 	while (tried[at].used && (tried[at].set[0] != one->set[0] || tried[at].set[1] != one->set[1] ||
-				  tried[at].value.there != one->value.there || tried[at].value.is != one->value.is))
+				  tried[at].value.tokens != one->value.tokens || tried[at].value.is != one->value.is))
 		at = (at + 1) & (room - 1);
 	return &tried[at];
 }
@@ -175,16 +195,39 @@ static struct event *take_back(struct search *search)
 	return last->event->after;
 }
 
+static void tell_step(const struct linear_step *step, bool known, char *text, size_t bytes)
+{
+	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove", "append"};
+
+	if (known)
+		snprintf(text, bytes, "%s (%" PRIu64 ") and was told %s, %" PRIu64, names[step->kind], step->argument,
+			 step->found ? "found" : "not found", step->answer);
+	else
+		snprintf(text, bytes, "%s (%" PRIu64 ") and was told nothing", names[step->kind], step->argument);
+}
+
+void linear_tell(const struct linear_op *op, char *text, size_t bytes)
+{
+	struct linear_step first_is = first_step(op);
+	bool known = op->ended_ns != LINEAR_UNKNOWN;
+	char first[96], then[96] = "", ended[24] = "?";
+
+	tell_step(&first_is, known, first, sizeof(first));
+	if (op->goes_on)
+		tell_step(&op->then, known, then, sizeof(then));
+	if (known)
+		snprintf(ended, sizeof(ended), "%" PRIu64, op->ended_ns);
+	snprintf(text, bytes, "client %" PRIu32 ", from %" PRIu64 " to %s ns, did %s%s%s", op->client, op->began_ns,
+		 ended, first, op->goes_on ? ", and at once " : "", then);
+}
+
 static void tell(struct linear_fault *fault)
 {
-	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove"};
-	const struct linear_op *op = &fault->op;
+	char op[300];
 
-	snprintf(fault->text, sizeof(fault->text),
-		 "key %" PRIu64 ": behind %zu operations nothing explains that client %" PRIu32 ", from %" PRIu64
-		 " to %" PRIu64 " ns, did %s (%" PRIu64 ") and was told %s, %" PRIu64,
-		 fault->key, fault->placed, op->client, op->began_ns, op->ended_ns, names[op->kind], op->argument,
-		 op->found ? "found" : "not found", op->answer);
+	linear_tell(&fault->op, op, sizeof(op));
+	snprintf(fault->text, sizeof(fault->text), "key %" PRIu64 ": behind %zu operations nothing explains that %s",
+		 fault->key, fault->placed, op);
 }
 
 /* An end is met: its operation had to be placed before. The furthest that it goes is told. */
@@ -246,7 +289,7 @@ static int by_time(const void *one, const void *other)
 /* A read of which nobody knows the answer says nothing. */
 static bool says_something(const struct linear_op *op)
 {
-	return op->kind != LINEAR_GET || op->ended_ns != LINEAR_UNKNOWN;
+	return op->kind != LINEAR_GET || op->ended_ns != LINEAR_UNKNOWN || (op->goes_on && op->then.kind != LINEAR_GET);
 }
 
 static void link_events(struct search *search, struct event **begins)
