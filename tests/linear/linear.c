@@ -198,12 +198,20 @@ static struct event *take_back(struct search *search)
 static void tell_step(const struct linear_step *step, bool known, char *text, size_t bytes)
 {
 	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove", "append"};
+	bool has_argument = step->kind != LINEAR_GET && step->kind != LINEAR_REMOVE;
+	char argument[24] = "", answer[40] = ": ?";
 
-	if (known)
-		snprintf(text, bytes, "%s (%" PRIu64 ") and was told %s, %" PRIu64, names[step->kind], step->argument,
-			 step->found ? "found" : "not found", step->answer);
-	else
-		snprintf(text, bytes, "%s (%" PRIu64 ") and was told nothing", names[step->kind], step->argument);
+	if (has_argument)
+		snprintf(argument, sizeof(argument), " %" PRIu64, step->argument);
+	if (known && (step->kind == LINEAR_CLAIM || step->kind == LINEAR_REMOVE || !step->found))
+		snprintf(answer, sizeof(answer), ": %s", step->found ? "it was there" : "it was not there");
+	if (known &&
+	    (step->kind == LINEAR_ADD || step->kind == LINEAR_APPEND || (step->kind == LINEAR_GET && step->found)))
+		snprintf(answer, sizeof(answer), ": %" PRIu64 "%s", step->answer,
+			 step->kind == LINEAR_APPEND ? " tokens" : "");
+	if (known && step->kind == LINEAR_SET)
+		answer[0] = '\0';
+	snprintf(text, bytes, "%s%s%s", names[step->kind], argument, answer);
 }
 
 void linear_tell(const struct linear_op *op, char *text, size_t bytes)
@@ -217,8 +225,8 @@ void linear_tell(const struct linear_op *op, char *text, size_t bytes)
 		tell_step(&op->then, known, then, sizeof(then));
 	if (known)
 		snprintf(ended, sizeof(ended), "%" PRIu64, op->ended_ns);
-	snprintf(text, bytes, "client %" PRIu32 ", from %" PRIu64 " to %s ns, did %s%s%s", op->client, op->began_ns,
-		 ended, first, op->goes_on ? ", and at once " : "", then);
+	snprintf(text, bytes, "client %" PRIu32 ", from %" PRIu64 " to %s ns, %s%s%s", op->client, op->began_ns, ended,
+		 first, op->goes_on ? ", and at once " : "", then);
 }
 
 static void tell(struct linear_fault *fault)
@@ -226,7 +234,7 @@ static void tell(struct linear_fault *fault)
 	char op[300];
 
 	linear_tell(&fault->op, op, sizeof(op));
-	snprintf(fault->text, sizeof(fault->text), "key %" PRIu64 ": behind %zu operations nothing explains that %s",
+	snprintf(fault->text, sizeof(fault->text), "key %" PRIu64 ": behind %zu operations nothing explains %s",
 		 fault->key, fault->placed, op);
 }
 

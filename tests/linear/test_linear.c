@@ -152,9 +152,30 @@ START_TEST(keys_are_apart)
 	ck_assert_uint_eq(fault.key, 1000);
 	ck_assert_uint_eq(fault.placed, 1);
 	ck_assert_int_eq(fault.op.kind, LINEAR_GET);
-	ck_assert_str_eq(fault.text, "key 1000: behind 1 operations nothing explains that client 1, from 2 to 3 ns, "
-				     "did get (0) and was told not found, 0");
+	ck_assert_str_eq(fault.text, "key 1000: behind 1 operations nothing explains client 1, from 2 to 3 ns, "
+				     "get: it was not there");
 	ck_assert_int_eq(linear_check(ops, count, 1, &fault), LINEAR_TOO_HARD);
+}
+END_TEST
+
+START_TEST(operations_are_told)
+{
+	static const struct {
+		const char *op, *told;
+	} cases[] = {
+		{"1 2 get 0 5", "client 3, from 1 to 2 ns, get: 5"},
+		{"1 2 set 5 -", "client 3, from 1 to 2 ns, set 5"},
+		{"1 2 claim 5 1", "client 3, from 1 to 2 ns, claim 5: it was there"},
+		{"1 2 add 5 6", "client 3, from 1 to 2 ns, add 5: 6"},
+		{"1 ? remove 0 ?", "client 3, from 1 to ? ns, remove: ?"},
+		{"1 ? set 5 ?", "client 3, from 1 to ? ns, set 5: ?"},
+		{"1 2 append 5 6 get 0 7", "client 3, from 1 to 2 ns, append 5: 6 tokens, and at once get: 7"},
+	};
+	struct linear_op op = read_op(cases[_i].op, 3);
+	char text[300];
+
+	linear_tell(&op, text, sizeof(text));
+	ck_assert_str_eq(text, cases[_i].told);
 }
 END_TEST
 
@@ -334,6 +355,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, what_is_known, 0, (int)(sizeof(histories) / sizeof(histories[0])));
 	tcase_add_test(cases, keys_are_apart);
+	tcase_add_loop_test(cases, operations_are_told, 0, 7);
 	tcase_add_test(cases, the_search_is_as_good_as_all_orders);
 	tcase_add_test(cases, a_long_history_is_checked);
 	suite_add_tcase(all, cases);
