@@ -22,7 +22,7 @@
 #include "tests/patience.h"
 
 #define MS UINT64_C(1000000)
-#define FAILURE_MS 1000
+#define FAILURE_MS 500
 #define READ_MS 10000
 #define LOST_MOST 1024
 

@@ -21,6 +21,7 @@
 
 #define MS UINT64_C(1000000)
 #define SETTLE_MS 20000
+#define VAIN_MOST 5  /* a newcomer may be removed on its way in, but not for ever */
 #define SLACK_MS 500 /* for a machine that has other things to do */
 #define PASSWORD "beside-the-point"
 
@@ -326,6 +327,9 @@ static void see_end(struct replicas *replicas, uint32_t id, int status)
 		replicas_fail(replicas, "replica %" PRIu32 " has ended with %s %d", id,
 			      WIFEXITED(status) ? "status" : "signal",
 			      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	if (++replica->vain > VAIN_MOST)
+		replicas_fail(replicas, "replica %" PRIu32 " has ended with status 1, %d times before it was ready", id,
+			      VAIN_MOST);
 	replicas_note(replicas, "replica %" PRIu32 " has ended: it was removed", id);
 	replicas->removed++;
 	replicas->unasked += !replica->may_be_removed;
@@ -380,8 +384,10 @@ void replicas_settle(struct replicas *replicas)
 			replicas_fail(replicas, "the replicas are not ready: %s", text);
 		look_again();
 	}
-	for (uint32_t id = 0; id < replicas->options.nodes; id++)
+	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
 		replicas->all[id].may_be_removed = false;
+		replicas->all[id].vain = 0;
+	}
 	replicas_note(replicas, "all are ready, after %.3f s", (double)(resp_now_ns() - from_ns) / 1e9);
 }
 
@@ -401,7 +407,7 @@ static bool is_down(const struct replicas *replicas, uint32_t id, const char *co
 uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t from_ns)
 {
 	static const char *const commands[] = {"GET nothing", "SET probe 1"};
-	uint64_t most_ns = test_patience(replicas->options.failure_ms + SLACK_MS) * MS, read_ns = 0;
+	uint64_t most_ns = (replicas->options.failure_ms + test_patience(SLACK_MS)) * MS, read_ns = 0;
 
 	for (int i = 0; i < 2; i++) {
 		while (!is_down(replicas, id, commands[i], from_ns + most_ns)) {

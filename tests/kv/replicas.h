@@ -19,8 +19,8 @@ enum fate { FATE_GONE, FATE_LIVES, FATE_STOPPED };
 struct replica {
 	pid_t pid;
 	enum fate fate;
-	bool may_be_removed; /* the others have had reason to go on without it */
-	uint32_t starts;
+	bool may_be_removed;   /* the others have had reason to go on without it */
+	uint32_t starts, vain; /* vain: since all were ready */
 };
 
 struct replicas {
