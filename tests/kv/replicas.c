@@ -344,7 +344,7 @@ void replicas_see_ends(struct replicas *replicas)
 			see_end(replicas, id, status);
 }
 
-/* A client whose reads are never stale. */
+/* A client that has no stale reads. */
 static struct load_options reader(const struct replicas *replicas)
 {
 	struct load_options options = *replicas->clients;
@@ -455,7 +455,7 @@ static bool ask_info(struct replicas *replicas, uint32_t id, char digest[80], ch
 uint64_t replicas_compare(struct replicas *replicas)
 {
 	uint64_t from_ns = resp_now_ns();
-	char digests[LOAD_SERVERS][80], view[80];
+	char digests[LOAD_SERVERS][80], view[80] = "";
 
 	for (;;) {
 		bool same = true;

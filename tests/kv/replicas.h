@@ -34,7 +34,7 @@ struct replicas {
 
 /* What is wrong, and what the replicas have said; all are killed, and the program ends. */
 __attribute__((noreturn, format(printf, 2, 3))) void replicas_fail(struct replicas *replicas, const char *format, ...);
-/* Something that is done, for those who look at the course of things: WHORL_NOTES. */
+/* Something that is done; printed if WHORL_NOTES is set. */
 __attribute__((format(printf, 2, 3))) void replicas_note(const struct replicas *replicas, const char *format, ...);
 
 /* Starts all; `clients` is told where they are. */
