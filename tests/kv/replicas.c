@@ -205,22 +205,21 @@ void replicas_begin(struct replicas *replicas, const struct replicas_options *op
 /* In the child. */
 __attribute__((noreturn)) static void become(const struct replicas *replicas, uint32_t id, int log)
 {
-	char group[180], password[180], host[40], number[12], listen[40];
+	char group[180], password[180], host[40], number[12], port[12], bind[40];
 	const struct server *server = &replicas->clients->servers[id];
-	const char *words[] = {"nsenter",  host,   replicas->options.program, group,    "--id", number,
-			       "--listen", listen, "--password-file",         password, NULL};
+	const char *words[] = {"nsenter",  host, replicas->options.program, group,    "--id",  number,
+			       "--listen", port, "--password-file",         password, "--set", bind,
+			       NULL};
 	int first = replicas->options.hosts ? 0 : 2, null = open("/dev/null", O_RDONLY);
 
 	path_of(replicas, "group.ini", group);
 	path_of(replicas, "password", password);
 	snprintf(host, sizeof(host), "--net=/run/netns/h%" PRIu32, id);
 	snprintf(number, sizeof(number), "%" PRIu32, id);
-	if (replicas->options.hosts)
-		snprintf(listen, sizeof(listen), "%s:%u", server->address, server->port);
-	else
-		snprintf(listen, sizeof(listen), "%u", server->port);
+	snprintf(port, sizeof(port), "%u", server->port);
+	snprintf(bind, sizeof(bind), "kv.bind=%s", server->address);
 	if (!replicas->options.hosts)
-		words[8] = NULL;
+		words[8] = NULL;          /* it listens on loopback, and needs no password */
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive the test */
 	dup2(null, 0);
 	dup2(log, 1);
