@@ -9,6 +9,7 @@
 
 #define MS UINT64_C(1000000)
 #define STATES_MOST 20000000 /* of a key: up to 3 GB, which is not come near */
+#define STATES_SHORTENED 300000 /* while it is shortened: what is harder counts as good */
 #define SHOWN 40
 #define SHORTENED_MOST 5 /* keys */
 
@@ -219,7 +220,7 @@ static bool audit(struct judge *judge, struct linear_op *ops, size_t *count)
 
 static bool is_bad(const struct linear_op *ops, size_t count, struct linear_fault *fault)
 {
-	return linear_check(ops, count, STATES_MOST, fault) == LINEAR_BAD;
+	return linear_check(ops, count, STATES_SHORTENED, fault) == LINEAR_BAD;
 }
 
 /* The first operations of a history that is sorted by end, up to that of number `last`: of those that had begun before that, the outcome is
