@@ -363,7 +363,8 @@ static void tell_fault(const struct judge *judge, const struct fault *fault, boo
 	       fault->keys, name, shown, count);
 	for (size_t i = count - shown; i < count; i++)
 		print_op(stdout, &fault->shortest[i], judge->began_ns);
-	is_bad(fault->shortest, count, &last);
+	if (!is_bad(fault->shortest, count, &last))
+		return;
 	printf("behind %zu operations nothing explains this one:\n", last.placed);
 	print_op(stdout, &last.op, judge->began_ns);
 	if (stale != NULL)
