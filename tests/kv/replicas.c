@@ -142,7 +142,8 @@ static void write_group(struct replicas *replicas)
 		fprintf(file, "key_file = %s/key\n", replicas->directory);
 	for (uint32_t id = 0; id < options->nodes && options->hosts; id++)
 		fprintf(file, "[node %" PRIu32 "]\naddress = 10.22.%" PRIu32 ".2:22000\n", id, id);
-	fprintf(file, "[subgroup kv]\n");
+	fprintf(file, "[subgroup kv]\nwindow = 2048\nmessage_bytes = 1k\nlarge_bytes = 2m\n"
+		      "[subgroup directory]\nwindow = 8\nmessage_bytes = 512\n");
 	fclose(file);
 	if (!options->hosts)
 		return;
