@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <whorl/whorl.h>
+#include <whorl/replica.h>
 
 #include "base/atomics.h"
 #include "bench/histogram.h"
@@ -30,7 +30,7 @@
 
 enum wh_bench_some { BENCH_NONE, BENCH_ONE, BENCH_HALF, BENCH_ALL }; /* of the senders */
 
-enum wh_bench_upcall { BENCH_UPCALL_MESSAGE, BENCH_UPCALL_BATCH };
+enum wh_bench_upcall { BENCH_UPCALL_MESSAGE, BENCH_UPCALL_BATCH, BENCH_UPCALL_CALL };
 
 /* In the paper's order, each with those before it. */
 enum wh_bench_stage {

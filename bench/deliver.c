@@ -151,6 +151,28 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	publish_counts(d, before);
 }
 
+/* Each call is taken as the message that it is, and answered with what the order has come to. */
+static bool apply_calls(const struct whorl_call *calls, size_t count, void *ctx)
+{
+	struct wh_bench_delivery *d = ctx;
+	uint64_t before = d->counted;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct whorl_call *call = WHORL_AT(whorl_call, calls, i);
+		const struct whorl_message message = {.data = call->data,
+						      .bytes = call->bytes,
+						      .index = call->index,
+						      .sequence = call->sequence,
+						      .sender = call->caller};
+
+		pass_time(d, &message, 1);
+		take_message(d, &message);
+		whorl_answer(call, &d->digest, sizeof d->digest);
+	}
+	publish_counts(d, before);
+	return true;
+}
+
 void wh_bench_deliver_view(struct wh_bench_node *node)
 {
 	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
@@ -170,6 +192,14 @@ static enum whorl_result open_record(struct wh_bench_node *node, FILE **out)
 		return WHORL_SYSTEM;
 	}
 	return WHORL_OK;
+}
+
+static enum whorl_result set_upcall(whorl_subgroup *handle, int64_t upcall, struct wh_bench_delivery *d)
+{
+	if (upcall == BENCH_UPCALL_CALL)
+		return whorl_on_calls(handle, apply_calls, d);
+	return upcall == BENCH_UPCALL_BATCH ? whorl_on_batch(handle, on_batch, d)
+					    : whorl_on_message(handle, on_message, d);
 }
 
 static enum whorl_result open_one(struct wh_bench_node *node, uint32_t g, FILE *record_file)
@@ -194,8 +224,7 @@ static enum whorl_result open_one(struct wh_bench_node *node, uint32_t g, FILE *
 		d->sources[d->subgroup->senders[rank]].rank = rank;
 	if (d->subgroup->expected > 0)
 		wh_store_relaxed(&node->page->parts_left, wh_load_relaxed(&node->page->parts_left) + 1);
-	result = plan->options.upcall == BENCH_UPCALL_BATCH ? whorl_on_batch(handle, on_batch, d)
-							    : whorl_on_message(handle, on_message, d);
+	result = set_upcall(handle, plan->options.upcall, d);
 	if (result != WHORL_OK)
 		wh_bench_node_fail(node, "subgroup %s: no upcall: %s", d->subgroup->name, whorl_result_text(result));
 	return result;

@@ -10,7 +10,7 @@
 #define BENCH(field) offsetof(struct wh_bench_options, field)
 
 static const char *const some[] = {"none", "one", "half", "all", NULL};
-static const char *const upcalls[] = {"message", "batch", NULL};
+static const char *const upcalls[] = {"message", "batch", "call", NULL};
 static const char *const stages[] = {"engine", "baseline", "delivery", "receive", "send", "nulls", "deferred", NULL};
 static const char *const senders[] = {"subgroup", "one", "half", "all", NULL};
 static const char *const copies[] = {"none", "send", "delivery", "both", NULL};
@@ -59,7 +59,9 @@ static const struct wh_option bench_options[] = {
 	{"processes", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
 	 "on: each node is a process; off: all nodes are threads of the command.", BENCH(processes), false},
 	{"upcall", WH_OPTION_CHOICE, "", "batch", 0, 0, upcalls,
-	 "Deliveries come one message at a time, or all that are there at once.", BENCH(upcall), true},
+	 "Deliveries come one message at a time, or all that are there at once; or each message is a call, which all "
+	 "members apply, and its sender is answered (8 bytes).",
+	 BENCH(upcall), true},
 	{"latency_every", WH_OPTION_INTEGER, "messages", "64", 0, 1 << 20, NULL,
 	 "One of so many messages is timed (rounded down to a power of two; every one when messages are few); 0: none.",
 	 BENCH(latency_every), false},

@@ -39,6 +39,23 @@ static bool is_live(const struct wh_bench_stream *stream)
 	return stream->left > 0;
 }
 
+/* On the loop. */
+static void check_answer(const struct whorl_outcome *outcome, void *ctx)
+{
+	struct wh_bench_node *node = ctx;
+
+	if ((outcome->result != WHORL_OK || outcome->bytes != sizeof(uint64_t)) && !wh_bench_is_over(node))
+		wh_bench_node_fail(node, "a call has no answer: %s", outcome->text);
+}
+
+static void make_call(struct wh_bench_sender *sender, struct whorl_claim *claim)
+{
+	enum whorl_result result = whorl_call_commit(claim, claim->bytes, check_answer, sender->node);
+
+	if (result != WHORL_OK && !wh_bench_is_over(sender->node))
+		wh_bench_node_fail(sender->node, "call: %s", whorl_result_text(result));
+}
+
 /* Fills and commits what has been claimed; the time of the message begins now. */
 static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, struct whorl_claim *claim)
 {
@@ -53,7 +70,10 @@ static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream 
 		memcpy(claim->data, sender->outside, claim->bytes);
 	if (__builtin_expect(node->world != NULL, 0))
 		node->world->filled(node->world->ctx, sender->outside != NULL ? claim->bytes : 0);
-	whorl_commit(claim, claim->bytes);
+	if (node->plan->options.upcall == BENCH_UPCALL_CALL)
+		make_call(sender, claim);
+	else
+		whorl_commit(claim, claim->bytes);
 	if (!stream->subgroup->by_total)
 		stream->left--;
 	if (stream->delayed)

@@ -41,6 +41,7 @@ set(WHORL_EDGES
 	"tools                 : ${public} base conf group sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
+	"bench/calls           : ${public}"
 	"examples              : ${public}"
 )
 

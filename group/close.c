@@ -154,6 +154,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	wh_rcu_synchronize();
 	wh_node_await_waits(node);
 	wh_loop_stop(&node->loop);
+	wh_node_end_layers(node);
 	wh_node_stop_states(node); /* the program's snapshots are released before this returns */
 	wh_store_relaxed(&node->stepper, 0);
 	if (result == WHORL_OK && !all_finished(node))

@@ -564,12 +564,14 @@ size_t wh_epoch_step(void *ctx)
 	size_t work;
 
 	if (__builtin_expect(is_silent(node), 0))
-		return 0;
+		return wh_node_step_layers(node);
 	work = wh_change_step(&epoch->change);
 	epoch = node->epoch; /* which may be the next */
 	if (__builtin_expect(node->refuser_count > 0, 0))
 		work += wh_node_step_refusers(node);
 	work += step_subgroups(epoch);
+	if (__builtin_expect(wh_node_layers_ask(node), 0))
+		work += wh_node_step_layers(node);
 	if (__builtin_expect(is_silent(node), 0))
 		return work;
 	if (__builtin_expect(epoch->older != NULL, 0) && wh_load_acquire(&epoch->older->grace) != 0)

@@ -14,9 +14,6 @@ _Static_assert((int)WHORL_RECEIVED_BY_ALL == (int)WH_RECEIVED_BY_ALL &&
 		       (int)WHORL_DELIVERED_BY_ALL == (int)WH_DELIVERED_BY_ALL,
 	       "the interface's numbers are those of smc/frontier.h");
 
-/* With thread = caller a thread that does not run the loop sleeps no longer: the thread that runs it may stop, and then it is its turn. */
-#define TURN_NS WH_NS_PER_MS
-
 static bool is_frontier(enum whorl_frontier which)
 {
 	return which == WHORL_RECEIVED_BY_ALL || which == WHORL_DELIVERED_BY_ALL;
@@ -53,8 +50,7 @@ uint64_t whorl_frontier_get(const whorl_subgroup *subgroup, enum whorl_frontier 
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------------ */
 
-/* False: the node is closed. */
-static bool enter(whorl_node *node)
+bool wh_node_begin_wait(whorl_node *node)
 {
 	bool entered;
 
@@ -66,19 +62,22 @@ static bool enter(whorl_node *node)
 	return entered;
 }
 
-static void leave(whorl_node *node)
+void wh_node_end_wait(whorl_node *node)
 {
 	wh_fetch_add(&node->waits, UINT64_MAX); /* from here on the node may be freed. Partner: wh_node_await_waits */
 }
 
-void wh_node_wake_frontiers(whorl_node *node)
+void wh_node_wake_waits(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
 	wh_rcu_read_lock(); /* the loop may free stays, when it is whorl_close that wakes */
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
+	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		if (subgroup->ring != NULL)
 			wh_frontiers_wake(&subgroup->ring->frontiers);
+		if (subgroup->layer.ops != NULL)
+			subgroup->layer.ops->wake(subgroup->layer.ctx);
+	}
 	wh_rcu_read_unlock();
 }
 
@@ -88,7 +87,7 @@ void wh_node_await_waits(whorl_node *node)
 
 	/* Each that sleeps is in a list, or looks at the gate before it does. */
 	while (wh_load_acquire(&node->waits) > 0) {
-		wh_node_wake_frontiers(node);
+		wh_node_wake_waits(node);
 		if (!wh_backoff_wait(&backoff, wh_env_system(), WH_NS_PER_MS))
 			sched_yield();
 	}
@@ -125,7 +124,7 @@ static bool wait_once(whorl_subgroup *subgroup, enum whorl_frontier which, uint6
 	}
 	if (wh_node_wait_a_little(subgroup, backoff))
 		return false;
-	soon_ns = wh_monotonic_ns() + TURN_NS;
+	soon_ns = wh_monotonic_ns() + WH_TURN_NS;
 	sleep_until(subgroup, which, index, node->caller && soon_ns < deadline_ns ? soon_ns : deadline_ns);
 	return false;
 }
@@ -159,12 +158,12 @@ enum whorl_result whorl_frontier_wait(whorl_subgroup *subgroup, enum whorl_front
 		return WHORL_WOULD_DEADLOCK;
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
-	if (!enter(subgroup->node))
+	if (!wh_node_begin_wait(subgroup->node))
 		return WHORL_CLOSED;
 	result = wait_for(subgroup, which, index, timeout_ms);
 	if (result == WHORL_AGAIN)
 		result = wh_node_state(subgroup->node) == WHORL_NO_QUORUM ? WHORL_NO_QUORUM : WHORL_TIMEOUT;
-	leave(subgroup->node);
+	wh_node_end_wait(subgroup->node);
 	return result;
 }
 

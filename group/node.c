@@ -93,7 +93,7 @@ static void stop_frontiers(whorl_node *node)
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->ring != NULL)
 			wh_frontiers_stop(&subgroup->ring->frontiers);
-	wh_node_wake_frontiers(node);
+	wh_node_wake_waits(node);
 }
 
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
@@ -342,7 +342,9 @@ static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 	node->committed = calloc(node->committed_words, sizeof(*node->committed));
 	node->busy_states = calloc(node->subgroup_room, sizeof(struct wh_state *));
 	node->refusers = calloc(node->subgroup_room, sizeof(whorl_subgroup *));
-	if (node->subgroups == NULL || node->committed == NULL || node->busy_states == NULL || node->refusers == NULL)
+	node->layered = calloc(node->subgroup_room, sizeof(whorl_subgroup *));
+	if (node->subgroups == NULL || node->committed == NULL || node->busy_states == NULL || node->refusers == NULL ||
+	    node->layered == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	for (uint32_t i = 0; result == WHORL_OK && i < node->config.subgroup_count; i++)
 		result = open_configured(node, i, err);
@@ -667,6 +669,8 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 	wh_state_free(subgroup->state, forked);
 	free(subgroup->had);
 	wh_backlog_clear(&subgroup->offer.backlog);
+	if (subgroup->layer.ops != NULL)
+		subgroup->layer.ops->free(subgroup->layer.ctx);
 	free(subgroup);
 }
 
@@ -692,6 +696,7 @@ void wh_node_free(whorl_node *node, bool forked)
 	free(node->committed);
 	free(node->busy_states);
 	free(node->refusers);
+	free(node->layered);
 	if (node->serving != NULL)
 		wh_serving_close(node->serving);
 	free(node->serving);

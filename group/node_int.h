@@ -12,6 +12,7 @@
 #include "base/backoff.h"
 #include "base/rcu.h"
 #include "group/epoch.h"
+#include "group/layer.h"
 #include "group/node.h"
 #include "membership/join.h"
 #include "membership/serving.h"
@@ -62,6 +63,13 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	struct wh_error failure; /* [lock] why it was refused, or why it leaves though the program has not said so */
 };
 
+struct wh_layer {                       /* what a layer above has hung on a subgroup: layer.h */
+	const struct wh_layer_ops *ops; /* [const after start] NULL: there is none */
+	void *ctx;                      /* [const after start] */
+	wh_word asks;                   /* 1: it is to be stepped. [any sets, loop clears] */
+	struct wh_layer_wants wants;    /* [loop] */
+};
+
 struct whorl_subgroup {    /* one that is configured, through all views; or a stay in a dynamic one */
 	whorl_node *node;  /* [const] */
 	const char *name;  /* [const] */
@@ -96,6 +104,7 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	struct wh_offering offer;
 	whorl_gone_fn *on_gone; /* [const after start] */
 	void *on_gone_ctx;
+	struct wh_layer layer;
 };
 
 struct wh_places { /* of the list of subgroups, from `from` to before `to` */
@@ -148,6 +157,11 @@ struct whorl_node {
 	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
 	whorl_subgroup **refusers;        /* [loop] those that refuse, or have a backlog of what was refused */
 	uint32_t refuser_count;           /* [loop] */
+	whorl_subgroup **layered;         /* [const after start] those with a layer */
+	uint32_t layered_count;           /* [const after start] */
+	wh_word layers_asked;             /* 1: a layer is to be stepped. [any sets, loop clears] */
+	bool layers_awake;                /* [loop] one of them is to be stepped in each pass */
+	uint32_t layer_ends;              /* [loop] how often they were told that the node has failed */
 	struct wh_transport_event *event; /* [loop] scratch: large */
 	whorl_view_fn *on_view;           /* [const after start] */
 	void *on_view_ctx;
@@ -194,6 +208,10 @@ bool wh_node_in_upcall(const whorl_node *node);
 /* One pass by this thread if no other thread makes one now (thread = caller). False: another does. */
 bool wh_node_try_step(whorl_node *node, size_t *work);
 
+/* The same token: no other thread makes passes until it is given back, and this one is in an upcall. False: with thread = dedicated, or another makes one. */
+WH_MUST_CHECK bool wh_node_take_loop(whorl_node *node);
+void wh_node_give_loop(whorl_node *node);
+
 /* Sleeps for a millisecond, or until there is something to do, and makes a pass; nothing if another thread makes one. */
 void wh_node_nap(whorl_node *node);
 
@@ -208,8 +226,14 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves);
  * what has become of messages. */
 bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff);
 
-/* frontier.c: threads that wait for what has become of messages look again, and those with a descriptor. */
-void wh_node_wake_frontiers(whorl_node *node);
+/* With thread = caller a thread that does not run the loop sleeps no longer: the thread that runs it may stop, and then it is its turn. */
+#define WH_TURN_NS WH_NS_PER_MS
+
+/* frontier.c: threads that wait for what has become of messages, or of calls, look again, and those with a descriptor. */
+void wh_node_wake_waits(whorl_node *node);
+/* A thread is about to wait so. False: the node is closed. Then it says that it has done. */
+WH_MUST_CHECK bool wh_node_begin_wait(whorl_node *node);
+void wh_node_end_wait(whorl_node *node);
 /* The gate is closed, and readers have passed: until none waits there any more. */
 void wh_node_await_waits(whorl_node *node);
 
@@ -355,6 +379,16 @@ void wh_node_hold(const whorl_subgroup *subgroup, const struct wh_shard_member *
 void wh_node_forget_refused(whorl_subgroup *subgroup);
 /* One pass over those that refuse. Returns how much was done. */
 size_t wh_node_step_refusers(whorl_node *node);
+
+/* layer.c: what layers above have hung on subgroups. One pass; 0 at once if nothing is asked of them. */
+size_t wh_node_step_layers(whorl_node *node);
+/* The loop has ended: nothing more will come. */
+void wh_node_end_layers(whorl_node *node);
+
+static inline bool wh_node_layers_ask(const whorl_node *node)
+{
+	return node->layers_awake || wh_load_relaxed(&node->layers_asked) != 0;
+}
 
 /* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
 void wh_node_wake(void *node);

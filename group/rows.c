@@ -45,6 +45,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->proposed = wh_layout_counter(layout);
 	columns->wedged = wh_layout_flag(layout);
 	columns->suspicions = wh_layout_counter(layout);
+	columns->asked = wh_layout_counter(layout);
 	wh_layout_line(layout);
 	columns->moved = wh_layout_array(
 		layout, moved_words); /* before what it is pushed behind (T9), and apart: it changes often */
@@ -56,6 +57,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->wish = wh_layout_array(layout, view->subgroup_count);
 	columns->ended = wh_layout_array(layout, view->subgroup_count);
 	columns->wished = wh_layout_counter(layout);
+	columns->confirmed = wh_layout_array(layout, view->members);
 	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
 }
 

@@ -395,6 +395,16 @@ bool wh_node_try_step(whorl_node *node, size_t *work)
 	return true;
 }
 
+bool wh_node_take_loop(whorl_node *node)
+{
+	return may_step(node) && take_token(node);
+}
+
+void wh_node_give_loop(whorl_node *node)
+{
+	give_token(node);
+}
+
 void wh_node_hand_back(whorl_node *node)
 {
 	wh_fence_full(); /* the token, then `away`. Partner: whorl_arm */

@@ -436,6 +436,8 @@ enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t 
 
 	if (__builtin_expect(subgroup == NULL || (data == NULL && bytes > 0), 0))
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no data");
+	if (__builtin_expect(subgroup->layer.ops != NULL, 0))
+		return WH_REFUSE("every message of the subgroup is a call (whorl_on_calls): whorl_call makes one");
 	large = bytes > subgroup->message_bytes && subgroup->large_bytes > subgroup->message_bytes;
 	result = __builtin_expect(large, 0) ? whorl_claim_large(subgroup, bytes, timeout_ms, &claim)
 					    : whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);

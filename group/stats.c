@@ -278,6 +278,39 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 	return give_answer(out, out->size, &full, sizeof(full));
 }
 
+enum whorl_result whorl_shard_members(const whorl_node *node, const char *subgroup, uint32_t shard, uint32_t *ids,
+				      uint32_t *count)
+{
+	enum whorl_result result = WHORL_AGAIN;
+	const struct wh_epoch *epoch;
+	const struct wh_view *view;
+	uint32_t room;
+
+	if (node == NULL || subgroup == NULL || count == NULL)
+		return WH_REFUSE(node == NULL ? "no node" : subgroup == NULL ? "no subgroup" : "no count");
+	if (wh_node_state(node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	room = *count;
+	*count = 0;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(node->epoch);
+	view = epoch != NULL ? epoch->view : NULL;
+	if (view != NULL)
+		result = WHORL_NOT_FOUND;
+	for (uint32_t g = 0; view != NULL && g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &view->subgroups[g];
+
+		if (strcmp(layout->name, subgroup) != 0 || layout->shard != shard)
+			continue;
+		for (uint32_t i = 0; ids != NULL && i < layout->member_count && i < room; i++)
+			ids[i] = view->ids[layout->members[i]];
+		*count = layout->member_count;
+		result = WHORL_OK;
+	}
+	wh_rcu_read_unlock();
+	return result;
+}
+
 enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup, uint32_t shard)
 {
 	static const enum whorl_result results[] = {

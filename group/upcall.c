@@ -34,6 +34,8 @@ size_t wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *mess
 			subgroup->on_message(&messages[i], subgroup->upcall_ctx);
 	else if (subgroup->offer.fn != NULL)
 		return wh_node_offer(subgroup, messages, count);
+	else if (subgroup->layer.ops != NULL)
+		return subgroup->layer.ops->deliver(subgroup->layer.ctx, messages, count);
 	return count;
 }
 
@@ -48,13 +50,14 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&subgroup->node->started) != 0)
 		return wh_refuse(function, TOO_LATE);
-	if (!has_other)
+	if (!has_other && subgroup->layer.ops == NULL)
 		return WHORL_OK;
 	/* A program that does not look at the result would wait for upcalls that never come. */
 	wh_log(&subgroup->node->diag, WH_LOG_WARNING,
-	       "%s is refused: %s has another upcall, a message's, a batch's or an offer's", function, subgroup->name);
-	return wh_refuse(function,
-			 "another upcall is set: a subgroup has whorl_on_message, whorl_on_batch or whorl_on_offer");
+	       "%s is refused: %s has another upcall, for messages, batches, offers or calls", function,
+	       subgroup->name);
+	return wh_refuse(function, "another upcall is set: a subgroup has whorl_on_message, whorl_on_batch, "
+				   "whorl_on_offer or whorl_on_calls");
 }
 
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
@@ -153,7 +156,11 @@ void wh_node_tell_gone(whorl_node *node)
 		uint64_t from = subgroup->gone_from, count = subgroup->gone_count;
 
 		subgroup->gone_count = 0;
-		if (count > 0 && subgroup->on_gone != NULL && !wh_node_has_failed(node))
+		if (count == 0 || wh_node_has_failed(node))
+			continue;
+		if (subgroup->layer.ops != NULL)
+			subgroup->layer.ops->gone(subgroup->layer.ctx, from, from + count);
+		if (subgroup->on_gone != NULL)
 			subgroup->on_gone(subgroup, from, from + count, subgroup->on_gone_ctx);
 	}
 }

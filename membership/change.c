@@ -23,13 +23,14 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	s->lags = calloc(members, sizeof(*s->lags));
 	s->wanted = calloc(members, sizeof(*s->wanted));
 	s->why = calloc(members, sizeof(*s->why));
+	change->confirming.seen = calloc(members, sizeof(*change->confirming.seen));
 	change->left_out = calloc(members, sizeof(*change->left_out));
 	change->rests = calloc(2 * subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
 	change->record = calloc(wh_proposal_words(change->view), sizeof(*change->record));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
 	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->left == NULL || s->lags == NULL ||
-	    s->wanted == NULL || s->why == NULL || change->left_out == NULL || change->rests == NULL ||
-	    change->record == NULL || change->cuts == NULL) {
+	    s->wanted == NULL || s->why == NULL || change->confirming.seen == NULL || change->left_out == NULL ||
+	    change->rests == NULL || change->record == NULL || change->cuts == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -50,11 +51,13 @@ void wh_change_close(struct wh_change *change)
 	free(s->lags);
 	free(s->wanted);
 	free(s->why);
+	free(change->confirming.seen);
 	free(change->left_out);
 	free(change->rests);
 	free(change->record);
 	free(change->cuts);
 	memset(s, 0, sizeof(*s));
+	change->confirming.seen = NULL;
 	change->left_out = NULL;
 	change->rests = change->record = NULL;
 	change->cuts = NULL;
@@ -444,6 +447,7 @@ size_t wh_change_step(struct wh_change *change)
 	work = wh_suspicion_step(change);
 	if (change->removed)
 		return work;
+	work += wh_confirm_step(change);
 	work += wh_serve_step(change);
 	if (change->suspicion.count == 0 && !change->wedged) {
 		size_t prepared = wh_prepare(change);

@@ -101,6 +101,12 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 		bool deadlines_extended; /* those that were overdue have had the whole time-out again, since a quorum was missing */
 	} suspicion;
 
+	struct wh_confirming {  /* confirm.c */
+		uint64_t asked; /* as my row says it: my last question */
+		uint64_t held;  /* the last that a quorum has confirmed */
+		uint64_t *seen; /* by rank: the last question of that member that I have confirmed, as my row says it */
+	} confirming;
+
 	/* change.c */
 	bool removed, wedged, installed;
 	bool wanted;      /* a node may want to come in, or a wish may be unmet: to be looked at, if I lead. [loop] */

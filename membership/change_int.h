@@ -35,6 +35,11 @@ bool wh_prepared(const struct wh_change *change);
 /* Opens what the leader proposes; says so in my row when it is open. */
 size_t wh_acknowledge_proposal(struct wh_change *change);
 
+/* ---- confirm.c ---- */
+
+/* Confirms the questions of others, unless this member has wedged, and counts what they say to mine. Returns how much was new. */
+size_t wh_confirm_step(struct wh_change *change);
+
 /* ---- serve.c: nothing of it is done where no node wishes anything ---- */
 
 /* Says what this node wishes to its leader, and in its row that it has. Returns how much it did. */

@@ -297,3 +297,8 @@ bool wh_multicast_ids_exhausted(const struct wh_multicast *mc)
 			return true;
 	return mc->config.moves != NULL && wh_moves_exhausted(mc->config.moves, mc->config.subgroup);
 }
+
+uint64_t wh_multicast_received(const struct wh_multicast *mc)
+{
+	return mc->received_num;
+}

@@ -130,6 +130,8 @@ bool wh_multicast_has_sent_all(struct wh_multicast *mc);
 
 /* Everything that I committed has been delivered by all, and everything that I counted as received I have delivered. */
 bool wh_multicast_drained(struct wh_multicast *mc);
+/* Ordered: all sequence numbers below have been received here. */
+uint64_t wh_multicast_received(const struct wh_multicast *mc);
 
 /* How many of my messages have been sent in this view, and it is not known here that all deliver them. */
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);

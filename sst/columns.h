@@ -17,6 +17,8 @@ struct wh_node_columns {
 	struct wh_counter_col heartbeat;
 	/* How many entries of `suspected` are not 0, or have grown: to be looked at again when it has grown. */
 	struct wh_counter_col suspicions;
+	/* How many questions I have raised in this view: have you wedged? (docs/decisions/0048) */
+	struct wh_counter_col asked;
 	/* The subgroups have stopped: my counters in them are final. Pushed after the last of them. */
 	struct wh_flag_col wedged;
 	/* As leader: the number of my last attempt at a next view, from 1. Guards `left_out` and `proposal`. */
@@ -34,6 +36,9 @@ struct wh_node_columns {
 	 * theirs that others wait for. None where there are few subgroups (docs/decisions/0041). */
 	struct wh_array_col moved;
 
+	/* By rank: the last question of that member that I have seen while I had not wedged. Pushed to it alone. Guards nothing: it says that
+	 * I had not at some moment after the question. */
+	struct wh_array_col confirmed;
 	struct wh_array_col suspected; /* by rank: enum wh_suspected */
 	struct wh_array_col left_out;  /* by rank: number of my first attempt without that member, 0: it is in all */
 	struct wh_counter_col image;   /* of the decision: the key of the next view's image */

@@ -106,11 +106,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_call(whorl_subgroup *subgroup
 
 /* The same with a claim (whorl_claim, whorl_claim_large), filled in place. As whorl_commit: the claim is finished, but after WHORL_INVALID, and after
  * WHORL_AGAIN: it is open still (this node restores its state): commit it later, or abort it. */
-WHORL_API enum whorl_result whorl_call_commit(struct whorl_claim *claim, size_t bytes, whorl_done_fn *done, void *ctx);
-
-/* The same with `count` claims, as whorl_commit_many: `bytes` may be NULL. Each call has its own ctxs[i]; NULL: all have a NULL. If it is not accepted `done` is called for none. */
-WHORL_API enum whorl_result whorl_call_commit_many(struct whorl_claim *claims, size_t count, const size_t *bytes,
-						   whorl_done_fn *done, void *const *ctxs);
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_call_commit(struct whorl_claim *claim, size_t bytes,
+							       whorl_done_fn *done, void *ctx);
 
 /* Makes a call and waits for its answer, at most timeout_ms: for the window, and then for the outcome. `answer` has room for *answer_bytes, which
  * becomes the answer's size; both may be NULL, and then it is dropped. With thread = caller it runs the loop meanwhile unless another thread does. Any thread; not in
@@ -153,12 +150,6 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_read_wait(whorl_subgroup *sub
 /* The shard, 0 to shards - 1, that a key belongs to. It never changes, in any version and on any machine: FNV-1a (64 bits) of the bytes, mixed by the finalizer of MurmurHash3, of that the upper half times `shards`, of
  * that the upper half. 0 for no shards, and for a NULL key that is not empty. */
 WHORL_API uint32_t whorl_shard_of(const void *key, size_t bytes, uint32_t shards);
-
-/* The members of a shard that this node need not be in, in the current view: their ids into `ids`, at most *count of them; *count becomes how many
- * there are. `ids` may be NULL. WHORL_OK; WHORL_AGAIN: there is no view yet; WHORL_NOT_FOUND: the view has no such shard; WHORL_FORKED. Never blocks. Any thread,
- * upcalls too. */
-WHORL_API enum whorl_result whorl_shard_members(const whorl_node *node, const char *subgroup, uint32_t shard,
-						uint32_t *ids, uint32_t *count);
 
 #ifdef __cplusplus
 }

@@ -860,6 +860,12 @@ struct whorl_subgroup_info {
 /* WHORL_OK, WHORL_INVALID (size 0), WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);
 
+/* The members of a shard that this node need not be in, in the current view: their ids into `ids`, at most *count of them; *count becomes
+ * how many there are. `ids` may be NULL. WHORL_OK; WHORL_AGAIN: there is no view yet, and *count is 0; WHORL_NOT_FOUND: the view has no such shard; WHORL_FORKED. Never
+ * blocks. Any thread, upcalls too. */
+WHORL_API enum whorl_result whorl_shard_members(const whorl_node *node, const char *subgroup, uint32_t shard,
+						uint32_t *ids, uint32_t *count);
+
 /* How a shard fares that this node need not be in. WHORL_OK: it works; WHORL_AGAIN: too few members, no sender, or no view yet;
  * WHORL_SHARD_LOST: its last members have gone and its state with them; it stays empty, since only the application knows
  * what to put in its place; WHORL_NOT_FOUND: neither the configuration nor the view has such a shard; WHORL_FORKED. Any thread. */

@@ -437,6 +437,8 @@ static inline void lay(struct member *m)
 	m->columns.acknowledged = wh_layout_counter(&m->layout);
 	m->columns.agreed = wh_layout_counter(&m->layout);
 	m->columns.installed = wh_layout_flag(&m->layout);
+	m->columns.asked = wh_layout_counter(&m->layout);
+	m->columns.confirmed = wh_layout_array(&m->layout, m->view.members);
 	m->columns.suspected = wh_layout_array(&m->layout, m->view.members);
 	m->columns.left_out = wh_layout_array(&m->layout, m->view.members);
 	m->columns.image = wh_layout_counter(&m->layout);
