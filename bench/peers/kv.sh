@@ -159,7 +159,16 @@ start_whorl() {
 	local n ini=$work/data/whorl.ini
 
 	mkdir -p "$work/data"
-	printf '[group]\nname = kv-%s\nnodes = 3\ntransport = %s\n[subgroup kv]\n' $$ "$1" >"$ini"
+	cat >"$ini" <<-END
+		[group]
+		name = kv-$$
+		nodes = 3
+		transport = $1
+		[subgroup kv]
+		message_bytes = 4k
+		large_bytes = 2m
+		window = 512
+	END
 	for n in 0 1 2; do
 		if [ "$1" != shm ]; then
 			free_port
@@ -185,6 +194,14 @@ does() { # SYSTEM WORK PIPELINE
 	esac
 }
 
+all_run() {
+	local pid
+
+	for pid in "${pids[@]}"; do
+		kill -0 "$pid" 2>/dev/null || return
+	done
+}
+
 # start SYSTEM: starts it, and waits until all its replicas serve.
 start() {
 	local end
@@ -195,7 +212,7 @@ start() {
 	end=$((SECONDS + $(patience 20000) / 1000))
 	until "$load" fill --ports "$(joined "${ports[@]}")" "${options[@]}" --connections ${#ports[@]} --keys ${#ports[@]} --retry \
 		--seconds 5 >/dev/null 2>>"$work/log"; do
-		if [ $SECONDS -ge $end ]; then
+		if [ $SECONDS -ge $end ] || ! all_run; then
 			echo "$1 does not serve" >>"$work/log"
 			return 1
 		fi
