@@ -382,6 +382,8 @@ size_t wh_node_step_refusers(whorl_node *node);
 
 /* layer.c: what layers above have hung on subgroups. One pass; 0 at once if nothing is asked of them. */
 size_t wh_node_step_layers(whorl_node *node);
+/* For a thread that has borrowed the loop: what layers are asked for and needs a question is asked, and nothing else is done. */
+void wh_node_ask_for_layers(whorl_node *node);
 /* The loop has ended: nothing more will come. */
 void wh_node_end_layers(whorl_node *node);
 

@@ -270,8 +270,8 @@ static bool is_accepted(enum whorl_result result)
 	return result == WHORL_OK || result == WHORL_PENDING;
 }
 
-/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is told, and it counts as
- * accepted. */
+/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is
+ * told, and it counts as accepted. */
 static enum whorl_result take_back(struct wh_pending *pending, uint64_t index, enum whorl_result result)
 {
 	return take_pending(pending, index) ? result : WHORL_OK;

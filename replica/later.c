@@ -1,4 +1,5 @@
-/* later.c - answers that come later: whorl_defer gives a ticket, whorl_answer_later takes it from any thread, and the loop tells the caller.
+/* later.c - answers that come later: whorl_defer gives a ticket, whorl_answer_later takes it from any thread, and the loop tells the
+ * caller.
  *
  * A ticket is the place of its entry and how often that was used, so one that is over is not taken for the next.
  */

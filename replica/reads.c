@@ -1,7 +1,9 @@
-/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then is applied.
+/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then
+ * is applied.
  *
- * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next one
- * that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question was raised.
+ * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next
+ * one that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question
+ * was raised.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +186,17 @@ static size_t make_reads(struct wh_replica *replica)
 	return made;
 }
 
+static void note_wants(struct wh_replica *replica)
+{
+	const struct wh_reads *reads = &replica->reads;
+	struct wh_layer_wants *wants = wh_layer_wants(replica->subgroup);
+
+	wants->a_question = reads->end > reads->asked && reads->asked == reads->confirmed;
+	wants->passes = reads->end > reads->made;
+}
+
 size_t wh_reads_step(struct wh_replica *replica)
 {
-	struct wh_layer_wants *wants = wh_layer_wants(replica->subgroup);
 	struct wh_reads *reads = &replica->reads;
 	struct wh_layer_place now;
 	size_t work = take_up_all(replica);
@@ -197,9 +207,22 @@ size_t wh_reads_step(struct wh_replica *replica)
 		work += end_all(reads, WHORL_NOT_FOUND);
 	look_at_question(replica);
 	work += make_reads(replica);
-	wants->a_question = reads->end > reads->asked && reads->asked == reads->confirmed;
-	wants->passes = reads->end > reads->made;
+	note_wants(replica);
 	return work;
+}
+
+void wh_reads_gather(struct wh_replica *replica)
+{
+	struct wh_read_list *come = &replica->reads.come;
+	size_t left = 0;
+
+	pthread_mutex_lock(&replica->reads.lock);
+	for (size_t i = 0; i < come->count; i++)
+		if (come->reads[i].local || take_up(replica, &come->reads[i]) != WHORL_OK)
+			come->reads[left++] = come->reads[i]; /* the loop tells */
+	come->count = left;
+	pthread_mutex_unlock(&replica->reads.lock);
+	note_wants(replica);
 }
 
 /* In the same pass as the step that wanted it: nothing has come since. */

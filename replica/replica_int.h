@@ -5,9 +5,10 @@
  *     reads.c   reads: a question to a quorum, then what was received by then is applied (docs/decisions/0048)
  *     wait.c    threads that wait for an answer or a read
  *
- * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each slot of
- * the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again when its
- * slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes too early.
+ * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each
+ * slot of the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again
+ * when its slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes
+ * too early.
  *
  * Threads: [loop] the loop; in whorl_close, when there is none any more, the thread that closes.
  */
@@ -89,8 +90,8 @@ struct wh_reads {
 	pthread_mutex_t lock;
 	struct wh_read_list come;  /* [lock] by other threads */
 	struct wh_read_list taken; /* [loop] those of the last look */
-	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on they
-	 * wait for one, till `end`. Positions modulo `room`, a power of two. */
+	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on
+	 * they wait for one, till `end`. Positions modulo `room`, a power of two. */
 	struct wh_read *queue;
 	uint64_t made, confirmed, asked, end, room;
 	uint64_t question;           /* that is under way, if some are asked */
@@ -168,6 +169,8 @@ void wh_later_end(struct wh_later *later, const char *text);
 void wh_reads_init(struct wh_reads *reads);
 void wh_reads_close(struct wh_reads *reads);
 size_t wh_reads_step(struct wh_replica *replica);
+/* Linearizable reads that have come from other threads wait for a question. Makes no upcalls. */
+void wh_reads_gather(struct wh_replica *replica);
 void wh_reads_asked(struct wh_replica *replica, uint64_t view, uint64_t question);
 void wh_reads_end(struct wh_replica *replica, enum whorl_result why);
 

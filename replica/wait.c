@@ -1,7 +1,7 @@
 /* wait.c - threads that wait for the answer to a call, or for a read.
  *
- * What the loop settles is a *waiter*, which the thread has from a list and gives back. A thread whose time is up abandons it; then the loop
- * gives it back, when it comes to it. So neither ever touches what is gone.
+ * What the loop settles is a *waiter*, which the thread has from a list and gives back. A thread whose time is up abandons it; then the
+ * loop gives it back, when it comes to it. So neither ever touches what is gone.
  */
 #include <stdlib.h>
 #include <string.h>
