@@ -65,6 +65,7 @@ load=$build/bench/peers/kv-load
 whorl_kv=$build/examples/whorl-kv
 work=$(mktemp -d /dev/shm/whorl-kv.XXXXXX)
 pids=()    # of the servers that run
+group=kv-$$
 ports=()   # to which clients connect
 options=() # of kv-load for this system
 next_port=$((20000 + RANDOM % 10000))
@@ -156,29 +157,13 @@ start_etcd() {
 
 # start_whorl TRANSPORT
 start_whorl() {
-	local n ini=$work/data/whorl.ini
+	local n
 
-	mkdir -p "$work/data"
-	cat >"$ini" <<-END
-		[group]
-		name = kv-$$
-		nodes = 3
-		transport = $1
-		[subgroup kv]
-		message_bytes = 4k
-		large_bytes = 2m
-		window = 512
-	END
 	for n in 0 1 2; do
-		if [ "$1" != shm ]; then
-			free_port
-			printf '[node %d]\naddress = 127.0.0.1:%d\n' $n "$port" >>"$ini"
-		fi
 		free_port
 		ports+=("$port")
-	done
-	for n in 0 1 2; do
-		serve "$whorl_kv" "$ini" --id $n --listen "${ports[n]}"
+		serve "$whorl_kv" "$here/../../conf/kv3.ini" --set "group.name=$group" --set "group.transport=$1" \
+			--id $n --listen "$port"
 	done
 }
 
@@ -306,7 +291,7 @@ leader_of() {
 # When each stage of the change of view was reached at a node, as whorl tells it.
 stages() { # SYSTEM NODE
 	case $1 in
-	whorl-*) "$build/whorl" status --json --node "$2" "$work/data/whorl.ini" 2>>"$work/log" |
+	whorl-*) "$build/whorl" status --json --node "$2" "$group" 2>>"$work/log" |
 		jq -c 'first(.. | objects | select(has("change_ns"))) as $at | {change_ns: $at.change_ns, failure_timeout_ms: (.failure_timeout_ms // null)}' ;;
 	*) echo '{}' ;;
 	esac
