@@ -16,6 +16,9 @@
 struct wh_layer_ops {
 	/* [loop] In place of an upcall. Returns how many it takes: all. The node may have failed by then. */
 	size_t (*deliver)(void *layer, const struct whorl_message *messages, size_t count);
+	/* [loop] It was delivered, and will never come to `deliver`: the state that was restored has it, or this node has left the shard before that. No
+	 * upcall may be made here. */
+	void (*missed)(void *layer, const struct whorl_message *message);
 	/* [loop] A pass, if one was asked for. Returns how much was done. */
 	size_t (*step)(void *layer);
 	/* [loop] The question that it wanted has been raised, in that view. */

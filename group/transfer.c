@@ -129,6 +129,14 @@ static size_t upcall_messages(void *ctx, const struct whorl_message *messages, s
 	return wh_node_upcall(ctx, messages, count);
 }
 
+static void note_missed(void *ctx, const struct whorl_message *message)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	if (subgroup->layer.ops != NULL)
+		subgroup->layer.ops->missed(subgroup->layer.ctx, message);
+}
+
 /* What the program has not taken of views before: it is in no state, and no newcomer is sent it otherwise. */
 static const struct wh_backlog *find_refused(void *ctx)
 {
@@ -211,6 +219,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ask = ask_for_state,
 		.decline = decline_to_give,
 		.upcall = upcall_messages,
+		.missed = note_missed,
 		.refused = find_refused,
 		.restored = note_restored,
 		.failed = fail_restoring,

@@ -33,12 +33,62 @@ static struct wh_pending *pending_of(const struct wh_calls *calls, uint64_t inde
 	return &calls->pending[index % calls->window];
 }
 
-/* Only one takes it: the loop when it is applied or gone, the end of the node, or its caller, if it was refused after all. */
-static bool take_pending(struct wh_pending *pending, uint64_t index)
-{
-	uint64_t number = index + 1;
+#define ENDS UINT64_MAX
 
-	return wh_compare_swap(&pending->number, &number, 0);
+/* Only one takes it: the loop when it is applied or gone, the end of the node, or its caller, if it was refused after all. `into`: 0, or ENDS while what
+ * it says is read. */
+static bool take_pending(struct wh_pending *pending, uint64_t number, uint64_t into)
+{
+	return wh_compare_swap(&pending->number, &number, into);
+}
+
+/* Its outcome is told, unless it is told, or its caller takes it back, meanwhile. */
+static void end_pending(struct wh_pending *pending, uint64_t number, const struct wh_outcome *outcome)
+{
+	whorl_done_fn *done;
+	void *ctx;
+
+	if (!take_pending(pending, number, ENDS))
+		return;
+	done = pending->done;
+	ctx = pending->ctx;
+	/* Release: it has been read. Partner: arm. */
+	wh_store_release(&pending->number, 0);
+	wh_replica_tell(done, ctx, outcome);
+}
+
+/* Of all entries, or of those that are missed, in the order of their indexes. */
+static void end_all(const struct wh_calls *calls, bool missed, const struct wh_outcome *outcome)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < calls->window; i++) {
+		uint64_t number = wh_load_acquire(&calls->pending[i].number);
+
+		first = number != 0 && (!missed || calls->pending[i].missed) && number < first ? number : first;
+	}
+	for (uint32_t i = 0; first != UINT64_MAX && i < calls->window; i++) {
+		struct wh_pending *pending = pending_of(calls, first - 1 + i);
+		uint64_t number = wh_load_acquire(&pending->number);
+
+		if (number == 0 || (missed && !pending->missed))
+			continue;
+		pending->missed = false;
+		end_pending(pending, number, outcome);
+	}
+}
+
+/* Before anything is told of later ones. */
+static void tell_missed(struct wh_calls *calls)
+{
+	static const struct wh_outcome missed = {
+		.result = WHORL_IN_DOUBT,
+		.text = "it was not applied here: the state that this node was given has it, or this node has left the shard"};
+
+	if (__builtin_expect(calls->missed == 0, 1))
+		return;
+	calls->missed = 0;
+	end_all(calls, true, &missed);
 }
 
 /* ---- applying ------------------------------------------------------------------------------------------------------------- */
@@ -162,10 +212,28 @@ static bool apply_run(struct wh_replica *replica, size_t count)
 	return true;
 }
 
+void wh_calls_missed(void *layer, const struct whorl_message *message)
+{
+	struct wh_replica *replica = layer;
+	struct wh_pending *pending = find_awaited(replica, message);
+
+	if (pending == NULL)
+		return;
+	pending->missed = true;
+	replica->calls.missed++;
+	wh_layer_ask(replica->subgroup);
+}
+
+void wh_calls_step(struct wh_replica *replica)
+{
+	tell_missed(&replica->calls);
+}
+
 size_t wh_calls_deliver(void *layer, const struct whorl_message *messages, size_t count)
 {
 	struct wh_replica *replica = layer;
 
+	tell_missed(&replica->calls);
 	for (size_t done = 0; done < count;) {
 		size_t run = show_run(replica, messages + done, count - done);
 
@@ -276,7 +344,7 @@ static bool is_accepted(enum whorl_result result)
  * accepted. */
 static enum whorl_result take_back(const struct wh_calls *calls, uint64_t index, enum whorl_result result)
 {
-	return take_pending(pending_of(calls, index), index) ? result : WHORL_OK;
+	return take_pending(pending_of(calls, index), index + 1, 0) ? result : WHORL_OK;
 }
 
 /* In the RCU lock whorl_close waits for, before it ends what is pending. */
@@ -367,22 +435,13 @@ enum whorl_result whorl_call_commit(struct whorl_claim *claim, size_t bytes, who
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
-/* Its outcome is told, unless it is told, or its caller takes it back, meanwhile. */
-static void end_pending(struct wh_pending *pending, uint64_t number, const struct wh_outcome *outcome)
-{
-	whorl_done_fn *done = pending->done;
-	void *ctx = pending->ctx;
-
-	if (take_pending(pending, number - 1))
-		wh_replica_tell(done, ctx, outcome);
-}
-
 void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 {
 	static const struct wh_outcome gone = {.result = WHORL_NOT_SENDER,
 					       .text = "the layout has taken this node out of the shard"};
 	struct wh_replica *replica = layer;
 
+	tell_missed(&replica->calls);
 	for (uint64_t index = first; index < end; index++) {
 		struct wh_pending *pending = pending_of(&replica->calls, index);
 
@@ -391,23 +450,9 @@ void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 	}
 }
 
-/* In the order of their indexes. */
 void wh_calls_end(struct wh_replica *replica, const char *text)
 {
 	const struct wh_outcome doubt = {.result = WHORL_IN_DOUBT, .text = text};
-	struct wh_calls *calls = &replica->calls;
-	uint64_t first = UINT64_MAX;
 
-	for (uint32_t i = 0; i < calls->window; i++) {
-		uint64_t number = wh_load_acquire(&calls->pending[i].number);
-
-		first = number != 0 && number < first ? number : first;
-	}
-	for (uint32_t i = 0; first != UINT64_MAX && i < calls->window; i++) {
-		struct wh_pending *pending = pending_of(calls, first - 1 + i);
-		uint64_t number = wh_load_acquire(&pending->number);
-
-		if (number != 0)
-			end_pending(pending, number, &doubt);
-	}
+	end_all(&replica->calls, false, &doubt);
 }

@@ -8,8 +8,10 @@
 static size_t step(void *layer)
 {
 	struct wh_replica *replica = layer;
-	size_t work = wh_later_step(&replica->later);
+	size_t work;
 
+	wh_calls_step(replica);
+	work = wh_later_step(&replica->later);
 	return work + wh_reads_step(replica);
 }
 
@@ -46,6 +48,7 @@ static void free_replica(void *layer)
 }
 
 static const struct wh_layer_ops ops = {.deliver = wh_calls_deliver,
+					.missed = wh_calls_missed,
 					.step = step,
 					.asked = asked,
 					.gone = wh_calls_gone,

@@ -71,6 +71,9 @@ struct wh_state_hooks {
 	bool (*decline)(void *ctx, uint32_t node);
 	/* Upcalls messages to the program. Returns how many it takes; fewer: nothing more before wh_state_offer_again. */
 	size_t (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
+	/* A message that was delivered here, and of which the program is never upcalled: the state that was restored has it, or this node has left the shard
+	 * before it was restored. May be NULL. */
+	void (*missed)(void *ctx, const struct whorl_message *message);
 	/* What is delivered, and the program has not taken: it is not in its state. */
 	const struct wh_backlog *(*refused)(void *ctx);
 	whorl_subgroup *message_of; /* what messages name as their subgroup */
