@@ -52,6 +52,9 @@ void wh_layer_ask(whorl_subgroup *subgroup);
 /* [loop] From the next pass on. */
 struct wh_layer_wants *wh_layer_wants(whorl_subgroup *subgroup);
 
+/* [any] What this thread has stored, then what it looks at: in this order for the loop that calls `gone`. */
+void wh_layer_fence(const whorl_subgroup *subgroup);
+
 /* [any] WHORL_OK, or what whorl_error says: WHORL_NO_QUORUM for now, others for good; WHORL_CLOSED, WHORL_FORKED. */
 enum whorl_result wh_layer_state(const whorl_subgroup *subgroup);
 /* [any] WHORL_OK: this node is a member of the subgroup; WHORL_NOT_FOUND: it is not; WHORL_AGAIN: there is no view yet. */

@@ -158,8 +158,11 @@ void wh_node_tell_gone(whorl_node *node)
 		subgroup->gone_count = 0;
 		if (count == 0 || wh_node_has_failed(node))
 			continue;
-		if (subgroup->layer.ops != NULL)
+		if (subgroup->layer.ops != NULL) {
+			/* What was dropped, then what threads have left; it comes as good as never. Partner: wh_layer_fence. */
+			(void)wh_gate_barrier(node->gate);
 			subgroup->layer.ops->gone(subgroup->layer.ctx, from, from + count);
+		}
 		if (subgroup->on_gone != NULL)
 			subgroup->on_gone(subgroup, from, from + count, subgroup->on_gone_ctx);
 	}

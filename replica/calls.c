@@ -348,16 +348,18 @@ static enum whorl_result take_back(const struct wh_calls *calls, uint64_t index,
 }
 
 /* In the RCU lock whorl_close waits for, before it ends what is pending. */
-static enum whorl_result commit_pending(struct wh_calls *calls, struct whorl_claim *claim, size_t bytes,
+static enum whorl_result commit_pending(struct wh_replica *replica, struct whorl_claim *claim, size_t bytes,
 					whorl_done_fn *done, void *ctx)
 {
 	uint64_t index = claim->number;
 	enum whorl_result result;
 
-	if (!arm(calls, index, done, ctx))
+	if (!arm(&replica->calls, index, done, ctx))
 		return WHORL_AGAIN;
+	/* Either the loop that drops the claim sees what was left, or the commit sees that it is dropped. */
+	wh_layer_fence(replica->subgroup);
 	result = whorl_commit(claim, bytes);
-	return is_accepted(result) ? result : take_back(calls, index, result);
+	return is_accepted(result) ? result : take_back(&replica->calls, index, result);
 }
 
 enum whorl_result wh_calls_commit(struct wh_replica *replica, struct whorl_claim *claim, size_t bytes,
@@ -371,7 +373,7 @@ enum whorl_result wh_calls_commit(struct wh_replica *replica, struct whorl_claim
 	wh_rcu_read_lock();
 	closed = wh_layer_state(replica->subgroup) == WHORL_CLOSED;
 	if (!closed)
-		result = commit_pending(&replica->calls, claim, bytes, done, ctx);
+		result = commit_pending(replica, claim, bytes, done, ctx);
 	wh_rcu_read_unlock();
 	return closed ? whorl_commit(claim, bytes) : result; /* which may free the replica */
 }
@@ -415,20 +417,23 @@ enum whorl_result whorl_call(whorl_subgroup *subgroup, const void *data, size_t 
 	return result;
 }
 
-static enum whorl_result may_commit(const char *function, const struct whorl_claim *claim, struct wh_replica **replica)
+static enum whorl_result may_commit(const char *function, const struct whorl_claim *claim, size_t bytes,
+				    struct wh_replica **replica)
 {
 	if (claim == NULL || claim->stream == NULL)
 		return wh_refuse(function, claim == NULL ? "no claim" : "the claim is finished already");
 	*replica = wh_replica_of(wh_layer_claimed(claim));
 	if (*replica == NULL)
 		return wh_refuse(function, NO_CALLS);
+	if (bytes > claim->bytes)
+		return wh_refuse(function, "more than was claimed; the claim is still open");
 	return wh_layer_state((*replica)->subgroup) == WHORL_FORKED ? WHORL_FORKED : WHORL_OK;
 }
 
 enum whorl_result whorl_call_commit(struct whorl_claim *claim, size_t bytes, whorl_done_fn *done, void *ctx)
 {
-	struct wh_replica *replica;
-	enum whorl_result result = may_commit(__func__, claim, &replica);
+	struct wh_replica *replica = NULL;
+	enum whorl_result result = may_commit(__func__, claim, bytes, &replica);
 
 	return result == WHORL_OK ? wh_calls_commit(replica, claim, bytes, done, ctx) : result;
 }
