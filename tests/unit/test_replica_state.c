@@ -2,6 +2,8 @@
  * that it is given, and that it reads nothing before. One thread makes all passes; states are restored beside it.
  * Labels: threads
  */
+#include <pthread.h>
+
 #include "tests/unit/replica_lab.h"
 
 static void expect_ok(const struct told *told)
@@ -140,6 +142,55 @@ START_TEST(calls_of_which_some_are_in_the_state)
 }
 END_TEST
 
+struct waiter {
+	struct machine *machine;
+	enum whorl_result result;
+	atomic_bool done;
+};
+
+static void *call_and_wait(void *ctx)
+{
+	struct waiter *w = ctx;
+
+	w->result = whorl_call_wait(w->machine->subgroup, "x", 1, NULL, NULL, 600000);
+	atomic_store(&w->done, true);
+	return NULL;
+}
+
+/* Its window of calls is kept back: a thread that has one more waits for the state; and no longer when its node is closed. */
+START_TEST(a_thread_that_calls_at_a_newcomer)
+{
+	struct lab *l = start_and_enter("window = 2\n", false);
+	struct machine *m = l->machines;
+	struct waiter waiter = {.machine = &m[2]};
+	struct told told[2] = {0};
+	pthread_t thread;
+
+	for (unsigned i = 0; i < 2; i++)
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
+	await(atomic_load(&m[0].count) == 7, lab_step(l));
+	ck_assert_int_eq(whorl_call_wait(m[2].subgroup, "x", 1, NULL, NULL, 30), WHORL_TIMEOUT);
+	ck_assert_int_eq(pthread_create(&thread, NULL, call_and_wait, &waiter), 0);
+	for (uint64_t until = now_ms() + 50; now_ms() < until;)
+		lab_step(l);
+	ck_assert(!atomic_load(&waiter.done));
+	atomic_store(&m[2].may_go_on, true);
+	if (_i == 0) {
+		await(atomic_load(&waiter.done), lab_step(l));
+	} else {
+		whorl_close(l->c.nodes[2], 0);
+		l->c.nodes[2] = NULL;
+		await(atomic_load(&waiter.done), lab_step(l));
+	}
+	pthread_join(thread, NULL);
+	ck_assert(waiter.result == WHORL_OK || (_i == 1 && waiter.result == WHORL_CLOSED) ||
+		  (_i == 1 && waiter.result == WHORL_IN_DOUBT));
+	if (_i == 0)
+		await(lab_agrees(l, 8), lab_step(l));
+	lab_free(l);
+}
+END_TEST
+
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What it kept back counts as delivered, and is not applied. Passes in between: a local one is refused at once, a linearizable one waits. */
@@ -219,6 +270,7 @@ static Suite *suite(void)
 	tcase_add_test(calls, a_newcomer_calls_before_it_has_the_state);
 	tcase_add_test(calls, calls_that_are_in_the_state);
 	tcase_add_test(calls, calls_of_which_some_are_in_the_state);
+	tcase_add_loop_test(calls, a_thread_that_calls_at_a_newcomer, 0, 2);
 	suite_add_tcase(all, calls);
 	tcase_add_test(reads, a_newcomer_reads_what_it_has_restored);
 	tcase_add_test(reads, a_thread_waits_for_a_local_read);
