@@ -98,7 +98,6 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	wh_word dropped, in_doubt;       /* [loop] statistics */
 	uint64_t gone_from,
 		gone_count; /* [loop] of my messages, those that a view has dropped, until the program is told */
-	uint64_t passed;    /* [loop] what of these below was kept back is dropped, until its layer is told */
 	whorl_message_fn *on_message; /* [const after start] */
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
