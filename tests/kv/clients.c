@@ -26,7 +26,7 @@
 #define SLOW_READERS 8
 #define MORE_KB (400 * 1024) /* that all of this may cost: clients_memory, and what the allocator keeps */
 
-static void fail(const char *what)
+static void give_up(const char *what)
 {
 	fprintf(stderr, "failed: %s\n", what);
 	exit(EXIT_FAILURE);
@@ -39,7 +39,7 @@ static int connect_to(int port)
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-		fail("no connection can be made");
+		give_up("no connection can be made");
 	return fd;
 }
 
@@ -52,7 +52,7 @@ static size_t read_to_end(int fd, char *text, size_t room)
 
 	do {
 		if (poll(&poll_fd, 1, (int)test_patience(10000)) != 1)
-			fail("a connection is neither answered nor ended");
+			give_up("a connection is neither answered nor ended");
 		count = recv(fd, text + used, room - used - 1, 0);
 		used += count > 0 ? (size_t)count : 0;
 	} while (count > 0 && used < room - 1);
@@ -67,11 +67,11 @@ static void expect(int port, const char *sent, const char *expected)
 	char text[4096];
 
 	if (send(fd, sent, strlen(sent), MSG_NOSIGNAL) != (ssize_t)strlen(sent))
-		fail("it cannot be sent");
+		give_up("it cannot be sent");
 	read_to_end(fd, text, sizeof(text));
 	if (strcmp(text, expected) != 0) {
 		fprintf(stderr, "%s: %s instead of %s\n", sent, text, expected);
-		fail("another reply");
+		give_up("another reply");
 	}
 	close(fd);
 }
@@ -85,7 +85,7 @@ static long memory_kb(int pid)
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	file = fopen(path, "r");
 	if (file == NULL)
-		fail("the replica is gone");
+		give_up("the replica is gone");
 	while (kb < 0 && fgets(line, sizeof(line), file) != NULL)
 		if (strncmp(line, "VmRSS:", 6) == 0)
 			kb = strtol(line + 6, NULL, 10);
@@ -101,7 +101,7 @@ static redisContext *open_hiredis(int port)
 	redisContext *client = redisConnectWithTimeout("127.0.0.1", port, patience);
 
 	if (client == NULL || client->err != 0 || redisSetTimeout(client, patience) != REDIS_OK)
-		fail("hiredis does not connect");
+		give_up("hiredis does not connect");
 	return client;
 }
 
@@ -112,12 +112,12 @@ static void serve_once(redisContext *client)
 	redisReply *reply = redisCommand(client, "INCR served");
 
 	if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || (last != 0 && reply->integer != last + 1))
-		fail("the good client is not served");
+		give_up("the good client is not served");
 	last = reply->integer;
 	freeReplyObject(reply);
 	reply = redisCommand(client, "GET served");
 	if (reply == NULL || reply->type != REDIS_REPLY_STRING || strtoll(reply->str, NULL, 10) != last)
-		fail("the good client reads something else than it has written");
+		give_up("the good client reads something else than it has written");
 	freeReplyObject(reply);
 }
 
@@ -131,22 +131,22 @@ static void try_hiredis(int port, int other_port)
 		binary[i] = (char)(i * 7);
 	reply = redisCommand(client, "SET %b %b", binary, (size_t)300, binary, sizeof(binary));
 	if (reply == NULL || reply->type != REDIS_REPLY_STATUS)
-		fail("SET of bytes");
+		give_up("SET of bytes");
 	freeReplyObject(reply);
 	reply = redisCommand(other, "GET %b", binary, (size_t)300);
 	if (reply == NULL || reply->type != REDIS_REPLY_STRING || reply->len != (int)sizeof(binary) ||
 	    memcmp(reply->str, binary, sizeof(binary)) != 0)
-		fail("GET of bytes at another replica");
+		give_up("GET of bytes at another replica");
 	freeReplyObject(reply);
 	for (int i = 0; i < 1000; i++)
 		if (redisAppendCommand(client, i % 2 == 0 ? "INCR piped" : "GET piped") != REDIS_OK)
-			fail("hiredis does not take more commands");
+			give_up("hiredis does not take more commands");
 	for (int i = 0; i < 1000; i++) {
 		if (redisGetReply(client, (void **)&reply) != REDIS_OK)
-			fail("a pipeline is not answered");
+			give_up("a pipeline is not answered");
 		if (i % 2 == 0 ? reply->type != REDIS_REPLY_INTEGER || reply->integer != i / 2 + 1
 			       : reply->type != REDIS_REPLY_STRING || strtol(reply->str, NULL, 10) != i / 2 + 1)
-			fail("a pipeline is answered in another order, or reads what is old");
+			give_up("a pipeline is answered in another order, or reads what is old");
 		freeReplyObject(reply);
 	}
 	redisFree(other);
@@ -192,7 +192,7 @@ static void come_in_crowds(int port, redisContext *good)
 	}
 	fds = calloc((size_t)count, sizeof(*fds));
 	if (fds == NULL)
-		fail("memory is out");
+		give_up("memory is out");
 	printf("%d idle clients\n", count);
 	for (int i = 0; i < count; i++) {
 		fds[i] = connect_to(port);
@@ -203,7 +203,7 @@ static void come_in_crowds(int port, redisContext *good)
 		static const char half[] = "*3\r\n$3\r\nSET\r\n$200000\r\nhalf";
 
 		if (send(fds[i], half, sizeof(half) - 1, MSG_NOSIGNAL) != sizeof(half) - 1)
-			fail("an idle client was closed");
+			give_up("an idle client was closed");
 		if (i % 1000 == 0)
 			serve_once(good);
 	}
@@ -223,12 +223,12 @@ static void read_nothing(int port, redisContext *good)
 	char *value = malloc(200001);
 
 	if (value == NULL)
-		fail("memory is out");
+		give_up("memory is out");
 	memset(value, 'v', 200000);
 	reply = redisCommand(good, "SET large %b", value, (size_t)200000);
 	free(value);
 	if (reply == NULL || reply->type != REDIS_REPLY_STATUS)
-		fail("SET of 200,000 bytes");
+		give_up("SET of 200,000 bytes");
 	freeReplyObject(reply);
 	while (used + 32 < sizeof(ask))
 		used += (size_t)snprintf(ask + used, sizeof(ask) - used, "GET large\r\n");
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 	after = memory_kb(pid);
 	printf("the replica had %ld kB, and has %ld kB\n", before, after);
 	if (!WITH_SANITIZER && after > before + MORE_KB)
-		fail("it has taken too much memory");
+		give_up("it has taken too much memory");
 	redisFree(good);
 	return EXIT_SUCCESS;
 }

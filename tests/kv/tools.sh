@@ -22,7 +22,6 @@ expect 2 1 incr a
 expect 2 2 get a
 expect PONG 1 ping
 expect 'OK QUEUED QUEUED 3 3' 2 <<<$'multi\nincr a\nget a\nexec'
-expect '1 2 3' 0 mget x y z </dev/null || true
 expect OK 1 set e v px 300
 [ "$(cli 1 pttl e)" -gt 0 ] || fail "pttl"
 until_true 5 eval '[ -z "$(cli 0 get e)" ]' || fail "a key does not expire"
