@@ -392,16 +392,17 @@ void replicas_settle(struct replicas *replicas)
 }
 
 /* One command: is it refused for that reason? */
-static bool is_down(const struct replicas *replicas, uint32_t id, const char *command, uint64_t until_ns)
+static bool is_refused(const struct replicas *replicas, uint32_t id, const char *command, const char *reason,
+		       uint64_t until_ns)
 {
 	struct resp resp = {.fd = -1};
 	struct resp_reply reply;
 	struct load_options options = reader(replicas);
-	bool down = load_connect(&options, &resp, id, until_ns) && resp_ask(&resp, &reply, "%s", command) &&
-		    reply.kind == RESP_ERROR && strncmp(reply.text, "CLUSTERDOWN ", 12) == 0;
+	bool refused = load_connect(&options, &resp, id, until_ns) && resp_ask(&resp, &reply, "%s", command) &&
+		       reply.kind == RESP_ERROR && strncmp(reply.text, reason, strlen(reason)) == 0;
 
 	resp_free(&resp);
-	return down;
+	return refused;
 }
 
 uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t from_ns)
@@ -410,7 +411,7 @@ uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t fr
 	uint64_t most_ns = (replicas->options.failure_ms + test_patience(SLACK_MS)) * MS, read_ns = 0;
 
 	for (int i = 0; i < 2; i++) {
-		while (!is_down(replicas, id, commands[i], from_ns + most_ns)) {
+		while (!is_refused(replicas, id, commands[i], "CLUSTERDOWN ", from_ns + most_ns)) {
 			if (resp_now_ns() - from_ns > most_ns)
 				replicas_fail(replicas,
 					      "replica %" PRIu32 " has no quorum, and does not say so to %s in %" PRIu64
@@ -423,6 +424,20 @@ uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t fr
 		most_ns += test_patience(SLACK_MS) * MS;
 	}
 	return read_ns;
+}
+
+void replicas_await_loading(struct replicas *replicas, uint32_t id)
+{
+	uint64_t until_ns = resp_now_ns() + test_patience(SETTLE_MS / 4) * MS;
+
+	while (!is_refused(replicas, id, "GET nothing", "LOADING ", until_ns)) {
+		replicas_see_ends(replicas);
+		if (resp_now_ns() > until_ns)
+			replicas_fail(replicas,
+				      "replica %" PRIu32 " cannot come in, and does not say that it is loading", id);
+		look_again();
+	}
+	replicas_note(replicas, "replica %" PRIu32 " says that it is loading", id);
 }
 
 /* ---- in the end ------------------------------------------------------------------------------------------------------------------ */

@@ -56,6 +56,8 @@ void replicas_see_ends(struct replicas *replicas);
 void replicas_settle(struct replicas *replicas);
 /* Replica `id` says that it has no quorum, to reads and to writes, in its time from `from_ns` on. Returns when it did, for a read. */
 uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t from_ns);
+/* Replica `id` says that it does not have the state. */
+void replicas_await_loading(struct replicas *replicas, uint32_t id);
 /* All say that they have the same. Returns the number of the view. */
 uint64_t replicas_compare(struct replicas *replicas);
 
