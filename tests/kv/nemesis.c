@@ -210,7 +210,7 @@ static void cut_one(struct nemesis *n)
 
 	cut_off(n, id);
 	see_down(n, id, from_ns);
-	let_pass(n, draw(n, n->plan.replicas.failure_ms));
+	let_pass(n, draw(n, 300));
 	replicas_heal(&n->replicas);
 }
 
@@ -330,10 +330,10 @@ static void report(struct nemesis *n, const struct judge *judge)
 	       all, (double)(n->load.end_ns - n->load.begin_ns) / 1e9, judge->keys, ends[COMMAND_DONE],
 	       ends[COMMAND_UNKNOWN], ends[COMMAND_LOADING], ends[COMMAND_CLUSTERDOWN], ends[COMMAND_OOM], connections);
 	printf("%" PRIu32 " killed, %" PRIu32 " stopped, %" PRIu32 " cuts, %" PRIu32 " removed (%" PRIu32
-	       " of them unasked), %" PRIu32 " times no majority (said within %.3f s), last view %" PRIu64
-	       ", longest gap %.3f s\n",
+	       " of them unasked), %" PRIu32 " given up, %" PRIu32
+	       " times no majority (said within %.3f s), last view %" PRIu64 ", longest gap %.3f s\n",
 	       n->replicas.kills, n->replicas.stops, n->replicas.cuts, n->replicas.removed, n->replicas.unasked,
-	       n->lost_count, (double)n->down_ns / 1e9, n->view, longest_gap(n, &judge->all));
+	       n->replicas.given_up, n->lost_count, (double)n->down_ns / 1e9, n->view, longest_gap(n, &judge->all));
 }
 
 /* An answer that no such server gives. */
