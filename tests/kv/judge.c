@@ -8,7 +8,7 @@
 #include "tests/kv/judge.h"
 
 #define MS UINT64_C(1000000)
-#define STATES_MOST 20000000 /* of a key: up to 3 GB, which is not come near */
+#define STATES_MOST 20000000    /* of a key: up to 3 GB, which is not come near */
 #define STATES_SHORTENED 300000 /* while it is shortened: what is harder counts as good */
 #define SHOWN 40
 #define SHORTENED_MOST 5 /* keys */

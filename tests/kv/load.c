@@ -11,6 +11,7 @@
 #define MS UINT64_C(1000000)
 #define CONNECT_MS 300
 #define LIE_EVERY 50
+#define FILL_AT_ONCE 100
 
 void history_add(struct history *history, const struct linear_op *op)
 {
@@ -66,6 +67,25 @@ bool load_is_ready(const struct load_options *options, uint32_t server, uint64_t
 	}
 	resp_free(&resp);
 	return is_ready;
+}
+
+bool load_fill(const struct load_options *options, uint64_t keys, uint64_t timeout_ms)
+{
+	struct resp resp = {.fd = -1};
+	struct resp_reply reply = {.kind = RESP_STATUS};
+	uint64_t set = 0, done = 0;
+	bool good = load_connect(options, &resp, 0, resp_now_ns() + timeout_ms * MS);
+
+	while (good && done < keys) {
+		for (; set < keys && set < done + FILL_AT_ONCE; set++)
+			resp_put(&resp, "SET fill:%" PRIu64 " %0960" PRIu64, set, set);
+		resp_set_end(&resp, resp_now_ns() + timeout_ms * MS);
+		good = resp_send(&resp);
+		for (; good && done < set; done++)
+			good = resp_take(&resp, &reply) && reply.kind == RESP_STATUS;
+	}
+	resp_free(&resp);
+	return good;
 }
 
 /* To any server, rather than to the one that has just failed. */

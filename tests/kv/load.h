@@ -65,6 +65,9 @@ struct load {
 	struct client clients[LOAD_CLIENTS];
 };
 
+/* Sets as many other keys at server 0, of about 1000 bytes. False: it does not take them. */
+bool load_fill(const struct load_options *options, uint64_t keys, uint64_t timeout_ms);
+
 /* Returns when all threads are there. */
 void load_start(struct load *load, const struct load_options *options);
 /* Their histories stay, until load_free. */

@@ -25,13 +25,15 @@
 #define FAILURE_MS 500
 #define READ_MS 10000
 #define LOST_MOST 1024
+#define CUT_MOST_MS                                                                                                    \
+	1300 /* a failure time-out with which all can be cut from each other, and still have their connections when it is over */
 
 enum expectation { EXPECT_GOOD, EXPECT_BAD, EXPECT_STALE };
 
 struct plan {
 	struct replicas_options replicas;
 	struct load_options load;
-	uint64_t seed, seconds;
+	uint64_t seed, seconds, fill;
 	bool is_calm; /* nothing is done to the replicas */
 	bool is_ours; /* they are started here; else they are there already */
 	enum expectation expected;
@@ -172,6 +174,27 @@ static void stop_most(struct nemesis *n)
 		replicas_continue(&n->replicas, (first + i) % nodes_of(n));
 }
 
+/* One comes in while there is no majority: it cannot, and says so. */
+static void come_in_vain(struct nemesis *n)
+{
+	uint32_t first = draw(n, nodes_of(n)), count = nodes_of(n) / 2;
+	uint64_t from_ns;
+
+	replicas_kill(&n->replicas, first);
+	from_ns = resp_now_ns();
+	lose_majority(n, from_ns);
+	for (uint32_t id = 0; id < nodes_of(n); id++)
+		n->replicas.all[id].may_be_removed = true;
+	for (uint32_t i = 1; i <= count; i++)
+		replicas_stop(&n->replicas, (first + i) % nodes_of(n), true);
+	replicas_start(&n->replicas, first);
+	replicas_await_loading(&n->replicas, first);
+	for (uint32_t i = count + 1; i < nodes_of(n); i++)
+		see_down(n, (first + i) % nodes_of(n), from_ns);
+	for (uint32_t i = 1; i <= count; i++)
+		replicas_continue(&n->replicas, (first + i) % nodes_of(n));
+}
+
 static void cut_off(struct nemesis *n, uint32_t id)
 {
 	for (uint32_t other = 0; other < nodes_of(n); other++)
@@ -187,7 +210,7 @@ static void cut_one(struct nemesis *n)
 
 	cut_off(n, id);
 	see_down(n, id, from_ns);
-	let_pass(n, draw(n, n->plan.replicas.failure_ms));
+	let_pass(n, draw(n, 300));
 	replicas_heal(&n->replicas);
 }
 
@@ -212,23 +235,24 @@ static void cut_all(struct nemesis *n)
 {
 	uint64_t from_ns = resp_now_ns();
 
+	if (n->plan.replicas.failure_ms > CUT_MOST_MS)
+		return;
 	lose_majority(n, from_ns);
 	for (uint32_t id = 0; id < nodes_of(n); id++)
 		for (uint32_t other = 0; other < id; other++)
 			replicas_cut(&n->replicas, id, other);
 	for (uint32_t id = 0; id < nodes_of(n); id++)
 		see_down(n, id, from_ns);
-	let_pass(n, draw(n, n->plan.replicas.failure_ms));
 	replicas_heal(&n->replicas);
 }
 
 static void act(struct nemesis *n)
 {
-	static void (*const acts[])(struct nemesis * n) = {kill_some, kill_some, kill_beside_a_stop, stop_shortly,
-							   stop_some, stop_some, stop_most,          cut_one,
-							   cut_one,   cut_pair,  cut_shortly,        cut_all};
+	static void (*const acts[])(struct nemesis * n) = {
+		kill_some, kill_some, kill_beside_a_stop, stop_shortly, stop_some, stop_some, stop_most, come_in_vain,
+		cut_one,   cut_one,   cut_pair,           cut_shortly,  cut_all};
 
-	acts[draw(n, n->plan.replicas.hosts ? 12 : 7)](n);
+	acts[draw(n, n->plan.replicas.hosts ? 13 : 8)](n);
 	replicas_settle(&n->replicas);
 	if (n->lost_count > 0 && n->lost[n->lost_count - 1].to_ns == UINT64_MAX)
 		n->lost[n->lost_count - 1].to_ns = resp_now_ns();
@@ -306,10 +330,10 @@ static void report(struct nemesis *n, const struct judge *judge)
 	       all, (double)(n->load.end_ns - n->load.begin_ns) / 1e9, judge->keys, ends[COMMAND_DONE],
 	       ends[COMMAND_UNKNOWN], ends[COMMAND_LOADING], ends[COMMAND_CLUSTERDOWN], ends[COMMAND_OOM], connections);
 	printf("%" PRIu32 " killed, %" PRIu32 " stopped, %" PRIu32 " cuts, %" PRIu32 " removed (%" PRIu32
-	       " of them unasked), %" PRIu32 " times no majority (said within %.3f s), last view %" PRIu64
-	       ", longest gap %.3f s\n",
+	       " of them unasked), %" PRIu32 " given up, %" PRIu32
+	       " times no majority (said within %.3f s), last view %" PRIu64 ", longest gap %.3f s\n",
 	       n->replicas.kills, n->replicas.stops, n->replicas.cuts, n->replicas.removed, n->replicas.unasked,
-	       n->lost_count, (double)n->down_ns / 1e9, n->view, longest_gap(n, &judge->all));
+	       n->replicas.given_up, n->lost_count, (double)n->down_ns / 1e9, n->view, longest_gap(n, &judge->all));
 }
 
 /* An answer that no such server gives. */
@@ -353,8 +377,11 @@ static int play(struct nemesis *n)
 	bool good, odd, stale = false;
 	int status;
 
-	if (n->plan.is_ours)
+	if (n->plan.is_ours) {
 		replicas_begin(&n->replicas, &n->plan.replicas, &n->plan.load);
+		if (!load_fill(&n->plan.load, n->plan.fill, test_patience(READ_MS)))
+			replicas_fail(&n->replicas, "replica 0 does not take what it is filled with");
+	}
 	n->replicas.begin_ns = resp_now_ns();
 	load_start(&n->load, &n->plan.load);
 	harass(n);
@@ -386,6 +413,7 @@ static int usage(void)
 			"  --nodes N             replicas, 3 to 8\n"
 			"  --hosts               on hosts of their own, which can be cut from each other (hosts.sh)\n"
 			"  --clients N           threads\n"
+			"  --fill N              as many other keys are there, of 1000 bytes each\n"
 			"  --calm                nothing is done to the replicas\n"
 			"  --reads local         reads that may be stale\n"
 			"  --lie KIND            lost, twice, old or torn: a fault that the clients make\n"
@@ -432,6 +460,9 @@ static bool take_option(struct plan *plan, int option)
 	case 'c':
 		plan->load.clients = (uint32_t)atoi(optarg);
 		return plan->load.clients >= 1 && plan->load.clients <= LOAD_CLIENTS;
+	case 'f':
+		plan->fill = strtoull(optarg, NULL, 10);
+		return true;
 	case 'q':
 		plan->is_calm = true;
 		return true;
@@ -453,17 +484,13 @@ static bool take_option(struct plan *plan, int option)
 
 static bool read_plan(struct plan *plan, int argc, char **argv)
 {
-	static const struct option options[] = {{"server", required_argument, NULL, 's'},
-						{"connect", required_argument, NULL, 'p'},
-						{"transport", required_argument, NULL, 't'},
-						{"nodes", required_argument, NULL, 'n'},
-						{"hosts", no_argument, NULL, 'h'},
-						{"clients", required_argument, NULL, 'c'},
-						{"calm", no_argument, NULL, 'q'},
-						{"reads", required_argument, NULL, 'r'},
-						{"lie", required_argument, NULL, 'l'},
-						{"expect", required_argument, NULL, 'e'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"server", required_argument, NULL, 's'},    {"connect", required_argument, NULL, 'p'},
+		{"transport", required_argument, NULL, 't'}, {"nodes", required_argument, NULL, 'n'},
+		{"hosts", no_argument, NULL, 'h'},           {"clients", required_argument, NULL, 'c'},
+		{"fill", required_argument, NULL, 'f'},      {"calm", no_argument, NULL, 'q'},
+		{"reads", required_argument, NULL, 'r'},     {"lie", required_argument, NULL, 'l'},
+		{"expect", required_argument, NULL, 'e'},    {NULL, 0, NULL, 0}};
 	const char *seed = getenv("WHORL_SEED");
 	int option;
 
@@ -471,6 +498,7 @@ static bool read_plan(struct plan *plan, int argc, char **argv)
 			      .load = {.clients = 12, .age_ms = 2000, .nap_us = 2000},
 			      .seed = seed != NULL ? strtoull(seed, NULL, 0) : 1,
 			      .seconds = 30,
+			      .fill = 20000,
 			      .is_ours = true};
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		if (!take_option(plan, option))
@@ -491,7 +519,7 @@ int main(int argc, char **argv)
 		return usage();
 	signal(SIGPIPE, SIG_IGN);
 	n.dice.is = n.plan.seed;
-	printf("WHORL_SEED=%" PRIu64 "\n", n.plan.seed);
+	printf("WHORL_SEED=%" PRIu64 ", failure time-out %" PRIu32 " ms\n", n.plan.seed, n.plan.replicas.failure_ms);
 	fflush(stdout);
 	return play(&n);
 }

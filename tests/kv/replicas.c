@@ -21,8 +21,9 @@
 
 #define MS UINT64_C(1000000)
 #define SETTLE_MS 20000
-#define VAIN_MOST 5  /* a newcomer may be removed on its way in, but not for ever */
-#define SLACK_MS 500 /* for a machine that has other things to do */
+#define GIVE_UP_MS 6000 /* connections of tcp end after 5 s in which nothing is acknowledged */
+#define VAIN_MOST 5     /* a newcomer may be removed on its way in, but not for ever */
+#define SLACK_MS 500    /* for a machine that has other things to do */
 #define PASSWORD "beside-the-point"
 
 static void look_again(void)
@@ -247,7 +248,7 @@ void replicas_start(struct replicas *replicas, uint32_t id)
 		replicas_fail(replicas, "replica %" PRIu32 " cannot be started: %s", id, strerror(errno));
 	close(log);
 	replica->fate = FATE_LIVES;
-	replica->may_be_removed = false;
+	replica->may_be_removed = replica->was_cut = false;
 	replica->starts++;
 }
 
@@ -306,6 +307,7 @@ void replicas_cut(struct replicas *replicas, uint32_t one, uint32_t other)
 	drop(replicas, one, other);
 	drop(replicas, other, one);
 	replicas->all[one].may_be_removed = replicas->all[other].may_be_removed = true;
+	replicas->all[one].was_cut = replicas->all[other].was_cut = true;
 	replicas->cuts++;
 }
 
@@ -353,22 +355,45 @@ static struct load_options reader(const struct replicas *replicas)
 	return options;
 }
 
-/* All are there, and members: none that is not answers a read. */
-static bool all_are_ready(struct replicas *replicas, char text[200])
+static bool is_ready(const struct replicas *replicas, uint32_t id, char why[160])
 {
 	struct load_options options = reader(replicas);
 
+	return load_is_ready(&options, id, replicas->options.failure_ms, why);
+}
+
+/* All are there, and members: none that is not answers a read. */
+static bool all_are_ready(struct replicas *replicas, char text[200])
+{
 	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
 		char why[160];
 
 		if (replicas->all[id].fate == FATE_GONE)
 			replicas_start(replicas, id);
-		if (!load_is_ready(&options, id, replicas->options.failure_ms, why)) {
+		if (!is_ready(replicas, id, why)) {
 			snprintf(text, 200, "replica %" PRIu32 ": %s", id, why);
 			return false;
 		}
 	}
 	return true;
+}
+
+/* Those that were cut off, and that the others do without. */
+static void give_up(struct replicas *replicas)
+{
+	uint32_t waiting[LOAD_SERVERS], count = 0;
+	char why[160];
+
+	for (uint32_t id = 0; id < replicas->options.nodes; id++)
+		if (!is_ready(replicas, id, why))
+			waiting[count++] = id;
+	for (uint32_t i = 0; i < count && 2 * count < replicas->options.nodes; i++)
+		if (replicas->all[waiting[i]].was_cut && replicas->all[waiting[i]].fate != FATE_GONE) {
+			replicas_note(replicas, "replica %" PRIu32 " does not come back", waiting[i]);
+			replicas_kill(replicas, waiting[i]);
+			replicas->kills--;
+			replicas->given_up++;
+		}
 }
 
 void replicas_settle(struct replicas *replicas)
@@ -382,26 +407,29 @@ void replicas_settle(struct replicas *replicas)
 			break;
 		if (resp_now_ns() - from_ns > test_patience(SETTLE_MS) * MS)
 			replicas_fail(replicas, "the replicas are not ready: %s", text);
+		if (resp_now_ns() - from_ns > test_patience(GIVE_UP_MS) * MS)
+			give_up(replicas);
 		look_again();
 	}
 	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
-		replicas->all[id].may_be_removed = false;
+		replicas->all[id].may_be_removed = replicas->all[id].was_cut = false;
 		replicas->all[id].vain = 0;
 	}
 	replicas_note(replicas, "all are ready, after %.3f s", (double)(resp_now_ns() - from_ns) / 1e9);
 }
 
 /* One command: is it refused for that reason? */
-static bool is_down(const struct replicas *replicas, uint32_t id, const char *command, uint64_t until_ns)
+static bool is_refused(const struct replicas *replicas, uint32_t id, const char *command, const char *reason,
+		       uint64_t until_ns)
 {
 	struct resp resp = {.fd = -1};
 	struct resp_reply reply;
 	struct load_options options = reader(replicas);
-	bool down = load_connect(&options, &resp, id, until_ns) && resp_ask(&resp, &reply, "%s", command) &&
-		    reply.kind == RESP_ERROR && strncmp(reply.text, "CLUSTERDOWN ", 12) == 0;
+	bool refused = load_connect(&options, &resp, id, until_ns) && resp_ask(&resp, &reply, "%s", command) &&
+		       reply.kind == RESP_ERROR && strncmp(reply.text, reason, strlen(reason)) == 0;
 
 	resp_free(&resp);
-	return down;
+	return refused;
 }
 
 uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t from_ns)
@@ -410,7 +438,7 @@ uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t fr
 	uint64_t most_ns = (replicas->options.failure_ms + test_patience(SLACK_MS)) * MS, read_ns = 0;
 
 	for (int i = 0; i < 2; i++) {
-		while (!is_down(replicas, id, commands[i], from_ns + most_ns)) {
+		while (!is_refused(replicas, id, commands[i], "CLUSTERDOWN ", from_ns + most_ns)) {
 			if (resp_now_ns() - from_ns > most_ns)
 				replicas_fail(replicas,
 					      "replica %" PRIu32 " has no quorum, and does not say so to %s in %" PRIu64
@@ -423,6 +451,20 @@ uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t fr
 		most_ns += test_patience(SLACK_MS) * MS;
 	}
 	return read_ns;
+}
+
+void replicas_await_loading(struct replicas *replicas, uint32_t id)
+{
+	uint64_t until_ns = resp_now_ns() + test_patience(SETTLE_MS / 4) * MS;
+
+	while (!is_refused(replicas, id, "GET nothing", "LOADING ", until_ns)) {
+		replicas_see_ends(replicas);
+		if (resp_now_ns() > until_ns)
+			replicas_fail(replicas,
+				      "replica %" PRIu32 " cannot come in, and does not say that it is loading", id);
+		look_again();
+	}
+	replicas_note(replicas, "replica %" PRIu32 " says that it is loading", id);
 }
 
 /* ---- in the end ------------------------------------------------------------------------------------------------------------------ */

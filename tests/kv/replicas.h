@@ -19,7 +19,8 @@ enum fate { FATE_GONE, FATE_LIVES, FATE_STOPPED };
 struct replica {
 	pid_t pid;
 	enum fate fate;
-	bool may_be_removed;   /* the others have had reason to go on without it */
+	bool may_be_removed; /* the others have had reason to go on without it */
+	bool was_cut;
 	uint32_t starts, vain; /* vain: since all were ready */
 };
 
@@ -29,6 +30,7 @@ struct replicas {
 	char directory[128];
 	struct replica all[LOAD_SERVERS];
 	uint32_t kills, stops, cuts, removed, unasked; /* unasked: removed, though nothing was done to it */
+	uint32_t given_up; /* it was cut off for so long that its connections have ended, and nobody can tell it that it was removed */
 	uint64_t begin_ns;
 };
 
@@ -52,10 +54,13 @@ void replicas_heal(struct replicas *replicas);
 
 /* Looks which have ended. It is a failure if one has for another reason than that it was removed. */
 void replicas_see_ends(struct replicas *replicas);
-/* Each that is gone is started, and waited for until all are members. */
+/* Each that is gone is started, and waited for until all are members. One that was cut off and does not come back is started again, as an
+ * operator does. */
 void replicas_settle(struct replicas *replicas);
 /* Replica `id` says that it has no quorum, to reads and to writes, in its time from `from_ns` on. Returns when it did, for a read. */
 uint64_t replicas_await_down(struct replicas *replicas, uint32_t id, uint64_t from_ns);
+/* Replica `id` says that it does not have the state. */
+void replicas_await_loading(struct replicas *replicas, uint32_t id);
 /* All say that they have the same. Returns the number of the view. */
 uint64_t replicas_compare(struct replicas *replicas);
 
