@@ -182,8 +182,9 @@ struct whorl_node {
 	uint64_t surveyed_ns; /* [loop] */
 	wh_word waits;        /* threads in whorl_frontier_wait. [any] */
 	wh_word orphans;      /* after close: claims still open; the last one to be finished frees the node */
-	int fd;       /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
-	int timer_fd; /* [lock] */
+	int fd;            /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
+	int timer_fd;      /* [lock] */
+	uint64_t timer_ns; /* [lock] when it goes off, or has; 0, UINT64_MAX: it is stopped */
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;

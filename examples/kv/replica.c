@@ -245,8 +245,10 @@ void kv_replica_call(struct kv_connection *connection)
 
 	connection->waits = KV_WAITS_OUTCOME; /* which may come before whorl_call returns */
 	result = whorl_call(server->kv, connection->batch.data, connection->batch.used, applied, connection);
-	if (result == WHORL_OK || result == WHORL_PENDING)
+	if (result == WHORL_OK || result == WHORL_PENDING) {
+		server->asked = true;
 		return;
+	}
 	if (result == WHORL_AGAIN) {
 		connection->waits = KV_WAITS_ROOM;
 	} else {
@@ -332,9 +334,14 @@ static void read_list(struct kv_server *server, struct kv_list *list, enum whorl
 		read_now(result, group);
 }
 
-void kv_replica_read(struct kv_server *server)
+void kv_replica_read_local(struct kv_server *server)
 {
 	read_list(server, &server->local_reads, WHORL_LOCAL);
+}
+
+void kv_replica_read(struct kv_server *server)
+{
+	kv_replica_read_local(server);
 	read_list(server, &server->reads, WHORL_LINEARIZABLE);
 }
 

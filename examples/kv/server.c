@@ -206,8 +206,18 @@ static bool step(struct kv_server *server)
 		resume_all(server);
 	resume_all(server);
 	kv_replica_read(server);
+	server->asked = false; /* what has been asked for so far whorl_arm sees */
 	return !kv_store_tidy(server->store) && server->reads.first == NULL && server->local_reads.first == NULL &&
 	       whorl_arm(server->node) == 0 && server->resumed.first == NULL;
+}
+
+/* The doorbell is armed, and nothing has been asked of whorl: late reads, and what needs no whorl, cost no pass and no other bell. True:
+ * nothing is left to do, and it is so still. */
+static bool step_aside(struct kv_server *server)
+{
+	kv_replica_read_local(server);
+	resume_all(server);
+	return !server->asked && server->reads.first == NULL && server->local_reads.first == NULL;
 }
 
 /* False: the server ends. */
@@ -244,7 +254,9 @@ static void handle_event(struct kv_server *server, const struct epoll_event *eve
 		kv_accept(server);
 	else if (event->data.ptr == &server->window)
 		room(server);
-	else if (event->data.ptr != &server->node) /* which is stepped anyway */
+	else if (event->data.ptr == &server->node)
+		server->asked = true;
+	else
 		kv_connection_event(event->data.ptr, event->events);
 }
 
@@ -252,11 +264,14 @@ static void handle_event(struct kv_server *server, const struct epoll_event *eve
 static int serve(struct kv_server *server)
 {
 	struct epoll_event events[EVENTS];
-	bool ends = false;
+	bool ends = false, idle = false;
 
 	while (!ends) {
-		bool timer = false, idle = step(server);
-		int count = epoll_wait(server->epoll, events, EVENTS, !idle ? 0 : server->window_soon ? 1 : -1);
+		bool timer = false;
+		int count;
+
+		idle = (idle && !server->asked && step_aside(server)) || step(server);
+		count = epoll_wait(server->epoll, events, EVENTS, !idle ? 0 : server->window_soon ? 1 : -1);
 
 		for (int i = 0; i < count; i++)
 			handle_event(server, &events[i], &timer, &ends);
@@ -264,6 +279,7 @@ static int serve(struct kv_server *server)
 			kv_replica_retry(server);
 		if (timer && !look(server))
 			return EXIT_FAILURE;
+		server->asked = server->asked || timer;
 	}
 	return EXIT_SUCCESS;
 }

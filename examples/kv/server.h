@@ -97,6 +97,7 @@ struct kv_server {
 	/* clients */
 	int epoll, listener, timer, signals, window;
 	bool window_armed, window_soon;
+	bool asked; /* whorl has something to do, or may have, since its doorbell was armed */
 	struct kv_connection *connections;
 	struct kv_list parked, resumed, reads, local_reads;
 	uint64_t connection_count, connections_ever, commands_ever, memory, started_ms;
@@ -148,6 +149,8 @@ void kv_replica_arm(struct kv_server *server);
 void kv_replica_call(struct kv_connection *connection);
 /* Asks for the reads of all connections on the two lists. */
 void kv_replica_read(struct kv_server *server);
+/* The same for the list of late ones alone: whorl does these at once. */
+void kv_replica_read_local(struct kv_server *server);
 /* Calls that were parked, in their order, as far as there is room. */
 void kv_replica_retry(struct kv_server *server);
 /* Once in a while: the clock, readiness, the quorum, the address. False: the node has failed, which has been printed. */
