@@ -106,6 +106,8 @@ static void judge_answering(const struct call *call, enum whorl_result result)
 	const struct actor *actor = call->stream->app->actor;
 	enum whorl_result error = whorl_error(actor->node, NULL, 0);
 
+	if (call->failed) /* its ticket stays as it is */
+		return;
 	if (result != (call->settled ? WHORL_NOT_FOUND : WHORL_OK) && (result != error || error == WHORL_OK))
 		FAIL_CALL(call, "answers", "is answered later, and whorl_answer_later says %s",
 			  whorl_result_text(result));
@@ -121,7 +123,7 @@ static void give_answer(struct call *call)
 	call->answered = true;
 	result = whorl_answer_later(app->subgroup, call->ticket, data, call->answer_bytes);
 	judge_answering(call, result);
-	if (result == WHORL_OK && wh_dice_one_in(&app->actor->dice, 4) &&
+	if (result == WHORL_OK && !call->failed && wh_dice_one_in(&app->actor->dice, 4) &&
 	    whorl_answer_later(app->subgroup, call->ticket, data, call->answer_bytes) != WHORL_NOT_FOUND)
 		FAIL_CALL(call, "answers", "is answered twice%s", "");
 	free(data);
@@ -274,6 +276,15 @@ static bool declines(struct app *app)
 	return true;
 }
 
+/* It was applied, in a run that is not: its outcome is in doubt. */
+static void note_failed(const struct app *app, const struct whorl_call *shown)
+{
+	struct call *call = find_call(app, shown);
+
+	if (call != NULL)
+		call->failed = true;
+}
+
 static bool apply(const struct whorl_call *calls, size_t count, void *ctx)
 {
 	struct app *app = ctx;
@@ -291,6 +302,8 @@ static bool apply(const struct whorl_call *calls, size_t count, void *ctx)
 
 		wh_check_payload(app, &message); /* still */
 	}
+	for (size_t i = 0; i < got && declined; i++)
+		note_failed(app, WHORL_AT(whorl_call, calls, i));
 	app->applies = false;
 	return !declined;
 }
@@ -318,7 +331,7 @@ static void judge_applied(const struct call *call, const struct whorl_outcome *o
 {
 	struct wh_payload_id id = answer_of(call);
 
-	if (!call->applied || outcome->view != call->view || outcome->sequence != call->sequence)
+	if (!call->applied || call->failed || outcome->view != call->view || outcome->sequence != call->sequence)
 		FAIL_CALL(call, "its place",
 			  "is told to be number %" PRIu64 " of view %" PRIu64 "; %s, as number %" PRIu64
 			  " of view %" PRIu64,
@@ -333,7 +346,7 @@ static void judge_applied(const struct call *call, const struct whorl_outcome *o
 
 static void judge_doubtful(const struct call *call, const struct whorl_outcome *outcome)
 {
-	bool deferred = call->answering == ANSWERS_LATER;
+	bool deferred = call->answering == ANSWERS_LATER && !call->failed;
 
 	if ((!may_be_in_doubt(call->stream->app->actor) && !is_passed(call)) || outcome->bytes != 0 ||
 	    outcome->text[0] == '\0' || outcome->view != (deferred ? call->view : 0) ||

@@ -69,6 +69,7 @@ struct call { /* a message of which its application wants the outcome */
 	uint64_t number;
 	enum answering answering;
 	bool applied;  /* here */
+	bool failed;   /* that is, in a run of which one could not be applied */
 	bool refused;  /* it was never accepted */
 	bool settled;  /* its outcome was told */
 	bool answered; /* of one that is answered later */
