@@ -214,6 +214,24 @@ static void cut_one(struct nemesis *n)
 	replicas_heal(&n->replicas);
 }
 
+/* First the others do not hear one, and later it does not hear them: so they go on without it while it believes that it is one of them. */
+static void cut_one_unheard(struct nemesis *n)
+{
+	uint32_t id = draw(n, nodes_of(n));
+	uint64_t from_ns;
+
+	for (uint32_t other = 0; other < nodes_of(n); other++)
+		if (other != id)
+			replicas_drop(&n->replicas, id, other);
+	let_pass(n, draw(n, n->plan.replicas.failure_ms * 7 / 10));
+	from_ns = resp_now_ns();
+	for (uint32_t other = 0; other < nodes_of(n); other++)
+		if (other != id)
+			replicas_drop(&n->replicas, other, id);
+	see_down(n, id, from_ns);
+	replicas_heal(&n->replicas);
+}
+
 static void cut_shortly(struct nemesis *n)
 {
 	cut_off(n, draw(n, nodes_of(n)));
@@ -249,10 +267,10 @@ static void cut_all(struct nemesis *n)
 static void act(struct nemesis *n)
 {
 	static void (*const acts[])(struct nemesis * n) = {
-		kill_some, kill_some, kill_beside_a_stop, stop_shortly, stop_some, stop_some, stop_most, come_in_vain,
-		cut_one,   cut_one,   cut_pair,           cut_shortly,  cut_all};
+		kill_some,    kill_some, kill_beside_a_stop, stop_shortly,    stop_some, stop_some,   stop_most,
+		come_in_vain, cut_one,   cut_one_unheard,    cut_one_unheard, cut_pair,  cut_shortly, cut_all};
 
-	acts[draw(n, n->plan.replicas.hosts ? 13 : 8)](n);
+	acts[draw(n, n->plan.replicas.hosts ? 14 : 8)](n);
 	replicas_settle(&n->replicas);
 	if (n->lost_count > 0 && n->lost[n->lost_count - 1].to_ns == UINT64_MAX)
 		n->lost[n->lost_count - 1].to_ns = resp_now_ns();

@@ -291,24 +291,24 @@ void replicas_continue(struct replicas *replicas, uint32_t id)
 }
 
 /* As `sever` and `heal` of tests/network/hosts.sh. */
-static void drop(struct replicas *replicas, uint32_t from, uint32_t to)
+void replicas_drop(struct replicas *replicas, uint32_t from, uint32_t to)
 {
 	char command[120];
 
+	replicas_note(replicas, "replica %" PRIu32 " is not heard by %" PRIu32, from, to);
 	snprintf(command, sizeof(command),
 		 "ip rule add from 10.22.%" PRIu32 ".0/24 to 10.22.%" PRIu32 ".0/24 priority 11 blackhole", from, to);
 	if (system(command) != 0)
 		replicas_fail(replicas, "that failed: %s", command);
+	replicas->all[from].may_be_removed = replicas->all[to].may_be_removed = true;
+	replicas->all[from].was_cut = replicas->all[to].was_cut = true;
+	replicas->cuts++;
 }
 
 void replicas_cut(struct replicas *replicas, uint32_t one, uint32_t other)
 {
-	replicas_note(replicas, "replicas %" PRIu32 " and %" PRIu32 " are cut from each other", one, other);
-	drop(replicas, one, other);
-	drop(replicas, other, one);
-	replicas->all[one].may_be_removed = replicas->all[other].may_be_removed = true;
-	replicas->all[one].was_cut = replicas->all[other].was_cut = true;
-	replicas->cuts++;
+	replicas_drop(replicas, one, other);
+	replicas_drop(replicas, other, one);
 }
 
 void replicas_heal(struct replicas *replicas)

@@ -48,7 +48,9 @@ void replicas_start(struct replicas *replicas, uint32_t id);
 void replicas_kill(struct replicas *replicas, uint32_t id);
 void replicas_stop(struct replicas *replicas, uint32_t id, bool may_be_removed);
 void replicas_continue(struct replicas *replicas, uint32_t id);
-/* From each other, and not from the clients; nobody is told. Hosts only. */
+/* What one says does not come to the other, and nobody is told; clients hear it. Hosts only. */
+void replicas_drop(struct replicas *replicas, uint32_t from, uint32_t to);
+/* The same, either way. */
 void replicas_cut(struct replicas *replicas, uint32_t one, uint32_t other);
 void replicas_heal(struct replicas *replicas);
 
