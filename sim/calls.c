@@ -22,7 +22,7 @@
 #define ANSWER_OF (UINT64_C(1) << 40) /* the indexes of answers, beside those of messages */
 #define ANSWER_BYTES 300
 #define LARGE_ANSWER_BYTES 20000
-#define DECLINES_IN 100 /* one application in so many cannot apply a call */
+#define DECLINES_IN 50 /* one application in so many cannot apply a call */
 
 #define FAIL_CALL(call, property, format, ...)                                                                         \
 	wh_play_fail((call)->stream->app->actor->play, property ": %s, g%u: call %" PRIu64 " " format,                 \

@@ -42,6 +42,7 @@ static void stall_actor(struct actor *actor, const struct wh_fault *fault)
 		actor->stall_ns = for_ns;
 	else if (until_ns > actor->stalled_until_ns)
 		actor->stalled_until_ns = until_ns;
+	wh_reads_hurry(actor);
 }
 
 /* Each link from one set to the other. */
@@ -95,8 +96,11 @@ static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 	if (fault->kind != WH_FAULT_CUT && fault->kind != WH_FAULT_SLOW)
 		return;
 	for (uint32_t id = 0; id < play->nodes; id++)
-		if ((wh_fault_touches(fault) >> id & 1) != 0)
+		if ((wh_fault_touches(fault) >> id & 1) != 0) {
 			play->links_harmed[id] += (uint32_t)by;
+			if (by > 0 && play->at[id] != NULL)
+				wh_reads_hurry(play->at[id]);
+		}
 }
 
 /* Those lives that are there now. */

@@ -150,6 +150,7 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t given;  /* those below are in a state that it was given */
 	uint64_t untold; /* calls that are applied, with an outcome that is due in this pass */
 	uint64_t reads_left, reads_pace_ns;
+	bool may_hurry, hurries;
 	uint64_t reads_answered; /* since its last turn: reads that begin in upcalls come to an end */
 };
 
@@ -568,6 +569,8 @@ void wh_calls_act(struct app *app);
 /* ---- reads.c ---------------------------------------------------------------------------------------------------------- */
 
 void wh_reads_of_app(struct app *app);
+/* Something goes wrong with its links, or it stands still: it reads again and again, till that is over. */
+void wh_reads_hurry(struct actor *actor);
 /* One, of either kind. */
 void wh_read_one(struct app *app);
 bool wh_reads_lack(const struct app *app, char *what, size_t bytes);

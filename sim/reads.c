@@ -19,6 +19,7 @@
 
 #define READS_MAX 12   /* that an application begins by itself */
 #define REPLIES_MAX 40 /* and in its upcalls */
+#define HURRY_PART 10  /* of a failure time-out, at most, between hurried reads */
 
 #define FAIL_READ(read, property, format, ...)                                                                         \
 	wh_play_fail((read)->app->actor->play, property ": %s, g%u: a %s read " format, (read)->app->actor->name,      \
@@ -198,12 +199,49 @@ static void take_turn(void *ctx, uint64_t argument)
 	schedule(app);
 }
 
+/* What others know by now, that it is left out of a view, it may be the last to know. */
+static void take_hurried_turn(void *ctx, uint64_t argument)
+{
+	struct app *app = ctx;
+	struct actor *actor = app->actor;
+	struct play *play = actor->play;
+
+	if (wh_sim_now(play->sim) < actor->stalled_until_ns && wh_actor_runs(actor)) {
+		wh_sim_at(play->sim, actor->stalled_until_ns, take_hurried_turn, app, argument);
+		return;
+	}
+	app->reads_answered = 0;
+	if (!is_beyond(app) && wh_actor_runs(actor) && !actor->removed)
+		wh_read_one(app);
+	app->hurries = !is_beyond(app) && wh_actor_runs(actor) && !actor->removed && play->links_harmed[actor->id] > 0;
+	if (app->hurries)
+		wh_sim_at(play->sim,
+			  wh_sim_now(play->sim) + 1 + wh_dice_below(&actor->dice, wh_play_timeout_ns(play) / HURRY_PART),
+			  take_hurried_turn, app, 0);
+	else
+		play->calling--;
+}
+
+void wh_reads_hurry(struct actor *actor)
+{
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++) {
+		struct app *app = &actor->apps[g];
+
+		if (!app->may_hurry || app->hurries)
+			continue;
+		app->hurries = true;
+		actor->play->calling++;
+		wh_sim_at(actor->play->sim, wh_sim_now(actor->play->sim), take_hurried_turn, app, 0);
+	}
+}
+
 /* Over the time in which things go wrong, as messages are, or all at once. */
 void wh_reads_of_app(struct app *app)
 {
 	struct wh_dice *dice = &app->actor->dice;
 	uint64_t span_ns = 6 * wh_play_timeout_ns(app->actor->play);
 
+	app->may_hurry = wh_dice_one_in(dice, 2);
 	app->reads_left = wh_dice_below(dice, READS_MAX + 1);
 	app->reads_pace_ns = wh_dice_one_in(dice, 4) ? 10 * WH_NS_PER_US : span_ns / (app->reads_left + 1) + 1;
 	schedule(app);
