@@ -5,8 +5,8 @@
  * sum over all keys, kept as they change: replicas that have applied the same calls show the same.
  *
  * The keys are shared out by their hash among a fixed number of parts, each a hash table of its own (uthash). That bounds three things to a
- * part: how long one call is held up by a table that grows; what SCAN returns at once, whose cursor is the number of a part, good
- * at every replica, however tables grow; and what a write has to copy while a snapshot is out.
+ * part: how long one call is held up by a table that grows; what SCAN returns at once (its cursor is the number of a part, good
+ * at every replica, however tables grow); and what a write has to copy while a snapshot is out.
  *
  * A snapshot is the store as it was when it was taken, read by another thread while calls go on: before a part changes that
  * an unread snapshot needs, it is written down for it. Then a lock is taken, which the reader holds for one part at most. Without a

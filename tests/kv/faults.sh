@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # faults.sh WHORL-KV - replicas of examples/kv that are killed, come back, are stopped, and are called wrongly.
+# shellcheck disable=SC2016 # until_true expands it
 
 set -euo pipefail
 command=$1
+# shellcheck source=tests/kv/replicas.sh
 . "$(dirname "$0")/replicas.sh"
 
 usage() { # OPTION...: exit status 2, and a word about it
 	local status=0
 
 	"$command" "$@" >"$dir/usage" 2>&1 </dev/null || status=$?
-	[ $status -eq 2 ] && [ -s "$dir/usage" ] || fail "whorl-kv $*: exit status $status"
+	[ "$status" = 2 ] || fail "whorl-kv $*: exit status $status"
+	[ -s "$dir/usage" ] || fail "whorl-kv $* says nothing"
 }
 
 configure 3 1

@@ -1,7 +1,8 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # command is the one of the script that reads this
 # replicas.sh - replicas of examples/kv for a test: read by scripts, which have set `command` to whorl-kv. They are on shared memory,
 # at ports that the system chose, in a temporary directory, and gone when the script ends.
 
+# shellcheck source=tests/patience.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
 
 has_tools() { command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null; }

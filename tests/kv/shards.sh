@@ -3,6 +3,7 @@
 
 set -euo pipefail
 command=$1
+# shellcheck source=tests/kv/replicas.sh
 . "$(dirname "$0")/replicas.sh"
 
 configure 4 2

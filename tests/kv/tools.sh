@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # tools.sh WHORL-KV CLIENTS - redis' tools, and hiredis, against three replicas of examples/kv: they work as they are, and the replicas agree.
+# shellcheck disable=SC2016 # until_true expands it
 
 set -euo pipefail
 command=$1
 clients=$2
+# shellcheck source=tests/kv/replicas.sh
 . "$(dirname "$0")/replicas.sh"
 
 benchmark() { # ID OPTION...
