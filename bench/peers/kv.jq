@@ -63,4 +63,4 @@ def stages($runs):
   | "| \($killed) | \($system) | \($of | map(.gap_ms * 1000) | median | time)\($of | map(.gap_ms * 1000) | spread(time)) "
   + "| \($of | map(.errors) | median | short) | \(if $system | startswith("whorl") then stages($of) else "" end) |"),
   "",
-  "\($runs | map(.round) | unique | length) rounds, \($recoveries | map(.round) | unique | length) of kills. Before a run other programs kept the processors busy to \($runs + $recoveries | map(.busy_before // empty) | if length == 0 then "an unknown part" else "\(median * 100 | round) % (median; \(min * 100 | round)-\(max * 100 | round))" end)."
+  "\($runs | map(.round) | unique | length) rounds, \($recoveries | map(.round) | unique | length) of kills\($recoveries | map(.failure_timeout_ms // empty) | unique | if length == 0 then "" else " (failure_timeout_ms of whorl: \(map(tostring) | join(", ")))" end). Before a run other programs kept the processors busy to \($runs + $recoveries | map(.busy_before // empty) | if length == 0 then "an unknown part" else "\(median * 100 | round) % (median; \(min * 100 | round)-\(max * 100 | round))" end)."

@@ -305,7 +305,8 @@ kill_one() {
 	victim=$leader
 	[ "$2" = leader ] || victim=$(((leader + 1) % 3))
 	survivor=$(((leader + 2) % 3))
-	"$load" put --ports "${ports[survivor]}" "${options[@]}" --retry --bytes "$bytes" --keys "$keys" --warm 0.3 --seconds 6 &
+	"$load" put --ports "${ports[survivor]}" "${options[@]}" --retry --give-up 0.2 --bytes "$bytes" --keys "$keys" --warm 0.3 \
+		--seconds 8 &
 	client=$!
 	sleep 1.5 # so long it is under load
 	kill -KILL "${pids[victim]}"

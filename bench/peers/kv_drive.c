@@ -309,14 +309,23 @@ static void keep_time(struct drive *drive)
 			   (int)(REPLY_NS / 1000000000));
 }
 
-/* Makes connections anew, or gives them up when it is over. The time until the next is to be made, in ms; 100: none is. */
+static bool is_given_up(const struct drive *drive, const struct connection *c)
+{
+	uint64_t give_up_ns = drive->plan->give_up_ns;
+
+	return give_up_ns > 0 && c->fd >= 0 && c->count > 0 && drive->now_ns > c->asked_ns + give_up_ns;
+}
+
+/* Makes connections anew, or gives them up when it is over. The time until the next is to be made, in ms; 10: none is. */
 static int reconnect(struct drive *drive)
 {
-	int until_ms = 100;
+	int until_ms = 10;
 
 	for (uint32_t i = 0; i < drive->plan->connections; i++) {
 		struct connection *c = &drive->connections[i];
 
+		if (is_given_up(drive, c))
+			break_off(drive, c, "no answer");
 		if (c->fd >= 0 || c->again_ns == 0)
 			continue;
 		if (drive->over) {

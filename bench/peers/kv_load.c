@@ -28,6 +28,7 @@ static const char usage[] =
 	"  --wait N            WAIT N behind each batch, which counts if N replicas have it\n"
 	"  --local             gets may be late: READONLY; with --etcd serializable\n"
 	"  --retry             what is refused, or breaks off, is asked again, a millisecond later\n"
+	"  --give-up S         with --retry, what has no answer for S seconds is asked again, on another connection\n"
 	"  --pids P[,P]...     of the servers: their processor time is told\n"
 	"\n"
 	"Exit status: 0 all answers were as they should be; 1 one was not, or did not come; 2 usage.\n";
@@ -100,6 +101,8 @@ static void read_option(struct kv_plan *plan, const char *name, char *word)
 		plan->wait = read_number(name, word, 1, 9);
 	} else if (strcmp(name, "warm") == 0) {
 		plan->warm_ns = read_seconds(name, word);
+	} else if (strcmp(name, "give-up") == 0) {
+		plan->give_up_ns = read_seconds(name, word);
 	} else {
 		plan->duration_ns = read_seconds(name, word);
 	}
@@ -120,6 +123,7 @@ static void read_arguments(struct kv_plan *plan, int argc, char *argv[])
 		{"etcd", no_argument, NULL, 'e'},
 		{"local", no_argument, NULL, 'l'},
 		{"retry", no_argument, NULL, 'r'},
+		{"give-up", required_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -159,6 +163,8 @@ static void read_arguments(struct kv_plan *plan, int argc, char *argv[])
 		refuse("missing", "--ports");
 	if (plan->etcd && (plan->pipeline > 1 || plan->wait > 0))
 		refuse("the gateway of etcd has none", plan->wait > 0 ? "--wait" : "--pipeline");
+	if (plan->give_up_ns > 0 && !plan->retry)
+		refuse("is for --retry", "--give-up");
 	if (plan->wait > 0 && plan->work == KV_GET)
 		refuse("is for puts", "--wait");
 }

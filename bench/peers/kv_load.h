@@ -38,6 +38,7 @@ struct kv_plan {
 	uint32_t connections, pipeline, bytes, keys;
 	uint32_t wait; /* a batch counts when so many replicas have it; 0: when it is answered */
 	uint64_t warm_ns, duration_ns;
+	uint64_t give_up_ns; /* what has no answer for so long is asked again, on another connection; 0: never */
 	uint32_t port_count, pid_count;
 	uint16_t ports[KV_PORTS_MOST]; /* the connections take turns */
 	int pids[KV_PORTS_MOST];       /* of the servers: their processor time is counted */
