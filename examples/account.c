@@ -1,7 +1,8 @@
 /* account.c - a replicated account: calls that are answered, and reads that are never stale.
  *
  * Three processes, each with the whole state, an account. All of them take and put at the same time, and each call says whether it was
- * done: the account is never overdrawn, though any of them may be asked, and none of them is the first. Then one reads what the others have done.
+ * done: the account is never overdrawn, though any of them may be asked, and none of them is the first. Then one reads what the others
+ * have done.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -16,6 +16,8 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&node->started) != 0)
 		return wh_refuse(function, "after whorl_start");
+	if (wh_node_is_dynamic(subgroup)) /* it comes and goes, with the upcalls that are among its options */
+		return wh_refuse(function, "a subgroup that is entered has no calls");
 	if (subgroup->layer.ops != NULL || subgroup->on_batch != NULL || subgroup->on_message != NULL ||
 	    subgroup->offer.fn != NULL)
 		return wh_refuse(function, "another upcall is set for the messages of the subgroup");
@@ -69,6 +71,24 @@ static size_t raise_question(whorl_node *node)
 			layer->ops->asked(layer->ctx, node->epoch->view->number, question);
 	}
 	return question > 0;
+}
+
+void wh_node_ask_for_layers(whorl_node *node)
+{
+	bool wants = false;
+
+	if (wh_load_relaxed(&node->layers_asked) == 0 || node->epoch == NULL || node->may_leave ||
+	    wh_node_has_failed(node))
+		return;
+	for (uint32_t i = 0; i < node->layered_count; i++) {
+		struct wh_layer *layer = &node->layered[i]->layer;
+
+		if (wh_load_relaxed(&layer->asks) != 0)
+			layer->ops->gather(layer->ctx);
+		wants = wants || layer->wants.a_question;
+	}
+	if (wants)
+		(void)raise_question(node);
 }
 
 static void tell_end(whorl_node *node, enum whorl_result why, const char *text)

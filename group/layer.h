@@ -18,12 +18,17 @@ struct wh_layer_ops {
 	size_t (*deliver)(void *layer, const struct whorl_message *messages, size_t count);
 	/* [loop] A pass, if one was asked for. Returns how much was done. */
 	size_t (*step)(void *layer);
-	/* [loop] The question that it wanted has been raised, in that view. */
+	/* [loop, and a thread that has borrowed it] As `step`, but without upcalls: does it want a question? */
+	void (*gather)(void *layer);
+	/* [loop, and a thread that has borrowed it] The question that it wanted has been raised, in that view. */
 	void (*asked)(void *layer, uint64_t view, uint64_t question);
+	/* [loop] My messages below `end` have been delivered, and those that were not upcalled never are: they are in the state that this node was given, or
+	 * were kept back in a shard that it is not in any more. */
+	void (*passed)(void *layer, uint64_t end);
 	/* [loop] As whorl_gone_fn. */
 	void (*gone)(void *layer, uint64_t first, uint64_t end);
-	/* [loop, and whorl_close when there is none any more] The node has failed or is closed, and says why: nothing more will come. What threads
-	 * leave behind at that moment may come later, so it is called more than once. */
+	/* [loop, and whorl_close when there is none any more] The node has failed or is closed, and says why: nothing more will come.
+	 * What threads leave behind at that moment may come later, so it is called more than once. */
 	void (*end)(void *layer, enum whorl_result why, const char *text);
 	/* [any] Threads that wait look again. */
 	void (*wake)(void *layer);
@@ -35,8 +40,8 @@ struct wh_layer_wants {
 	bool a_question; /* to be told when the next question to a quorum has been raised (membership/confirm.h) */
 };
 
-/* Before whorl_start, once: the program has set no upcall for messages. The layer is the subgroup's from then on. WHORL_OK, WHORL_FORKED, WHORL_INVALID in the name of
- * `function`. */
+/* Before whorl_start, once: the program has set no upcall for messages. The layer is the subgroup's from then on. WHORL_OK,
+ * WHORL_FORKED, WHORL_INVALID in the name of `function`. */
 WH_MUST_CHECK enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup,
 						const struct wh_layer_ops *ops, void *layer);
 /* [any] The layer with these functions; NULL: the subgroup has none, or another. */
@@ -88,8 +93,8 @@ void wh_layer_give_loop(whorl_subgroup *subgroup);
 /* A thread is about to wait, and touches the layer till it has done, as whorl_close waits for it. False: the node is closed. */
 WH_MUST_CHECK bool wh_layer_begin_wait(whorl_subgroup *subgroup);
 void wh_layer_end_wait(whorl_subgroup *subgroup);
-/* Between the two. Waits until *settled is not 0, at most until then, or until the node is closed. With thread = caller it makes passes. `settled` is set
- * and `condition` signalled under `lock`; the condition is of base/thread.h. Not in upcalls. */
+/* Between the two. Waits until *settled is not 0, at most until then, or until the node is closed. With thread = caller it makes
+ * passes. `settled` is set and `condition` signalled under `lock`; the condition is of base/thread.h. Not in upcalls. */
 void wh_layer_wait(whorl_subgroup *subgroup, const wh_word *settled, pthread_mutex_t *lock, pthread_cond_t *condition,
 		   uint64_t deadline_ns);
 uint64_t wh_layer_deadline(int timeout_ms);

@@ -98,6 +98,7 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	wh_word dropped, in_doubt;       /* [loop] statistics */
 	uint64_t gone_from,
 		gone_count; /* [loop] of my messages, those that a view has dropped, until the program is told */
+	uint64_t passed;    /* [loop] what of these below was kept back is dropped, until its layer is told */
 	whorl_message_fn *on_message; /* [const after start] */
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
@@ -309,6 +310,9 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
 /* It cannot be restored: this node leaves it, for that reason. Loop thread. */
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
+/* A view has begun in which this node gives its state, though its last set may be without that name: it stays until it has given. Loop
+ * thread, before it looks at a proposal of that view. */
+void wh_node_stay_to_give(whorl_subgroup *subgroup);
 /* A view has begun: which stays are in it? */
 void wh_node_begin_stays(const struct wh_epoch *epoch);
 /* One pass: what stays need is wished, and what is over is freed. */
@@ -382,6 +386,8 @@ size_t wh_node_step_refusers(whorl_node *node);
 
 /* layer.c: what layers above have hung on subgroups. One pass; 0 at once if nothing is asked of them. */
 size_t wh_node_step_layers(whorl_node *node);
+/* For a thread that has borrowed the loop: what layers are asked for and needs a question is asked, and nothing else is done. */
+void wh_node_ask_for_layers(whorl_node *node);
 /* The loop has ended: nothing more will come. */
 void wh_node_end_layers(whorl_node *node);
 

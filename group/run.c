@@ -244,13 +244,14 @@ size_t wh_node_watch(void *ctx)
 }
 
 /* The processor that the loop's thread slept on wakes, and then that thread, long after its peers could have had what was
- * committed. So that goes out first, from here; what may upcall is the loop's. */
+ * committed, or the question of a read. So these go out first, from here; what may upcall is the loop's. */
 void wh_node_wake(void *ctx)
 {
 	whorl_node *node = ctx;
 
 	if (wh_gate_borrow(node->gate)) {
 		wh_epoch_send(node);
+		wh_node_ask_for_layers(node);
 		wh_gate_give_back(node->gate);
 	}
 	node->transport->ops->wake(node->transport);
@@ -402,7 +403,11 @@ bool wh_node_take_loop(whorl_node *node)
 
 void wh_node_give_loop(whorl_node *node)
 {
+	bool rings = node->loop.armed; /* then what is to be done wakes the thread that armed it, if it sleeps still */
+
 	give_token(node);
+	if (!rings)
+		wh_node_hand_back(node);
 }
 
 void wh_node_hand_back(whorl_node *node)

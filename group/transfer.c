@@ -129,6 +129,15 @@ static size_t upcall_messages(void *ctx, const struct whorl_message *messages, s
 	return wh_node_upcall(ctx, messages, count);
 }
 
+/* One of this life is never upcalled here. */
+static void note_skipped(void *ctx, const struct whorl_message *message)
+{
+	whorl_subgroup *subgroup = ctx;
+
+	if (subgroup->layer.ops != NULL && message->incarnation == subgroup->node->incarnation)
+		subgroup->layer.ops->passed(subgroup->layer.ctx, message->index + 1);
+}
+
 /* What the program has not taken of views before: it is in no state, and no newcomer is sent it otherwise. */
 static const struct wh_backlog *find_refused(void *ctx)
 {
@@ -211,6 +220,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ask = ask_for_state,
 		.decline = decline_to_give,
 		.upcall = upcall_messages,
+		.skipped = note_skipped,
 		.refused = find_refused,
 		.restored = note_restored,
 		.failed = fail_restoring,
@@ -292,6 +302,8 @@ void wh_node_give(const struct wh_epoch *epoch)
 			continue;
 		for (uint32_t k = 0; k < layout->entered_count; k++)
 			wh_state_give(wh_node_use_state(subgroup), epoch->view->ids[layout->entered[k]]);
+		if (wh_node_is_dynamic(subgroup))
+			wh_node_stay_to_give(subgroup);
 	}
 	give_early(epoch);
 }

@@ -153,9 +153,11 @@ void wh_node_tell_gone(whorl_node *node)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		uint64_t from = subgroup->gone_from, count = subgroup->gone_count;
+		uint64_t from = subgroup->gone_from, count = subgroup->gone_count, passed = subgroup->passed;
 
-		subgroup->gone_count = 0;
+		subgroup->gone_count = subgroup->passed = 0;
+		if (passed > 0 && subgroup->layer.ops != NULL && !wh_node_has_failed(node))
+			subgroup->layer.ops->passed(subgroup->layer.ctx, passed);
 		if (count == 0 || wh_node_has_failed(node))
 			continue;
 		if (subgroup->layer.ops != NULL)

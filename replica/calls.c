@@ -145,6 +145,17 @@ static void clear_arena(struct wh_calls *calls)
 	calls->arena_room = 0;
 }
 
+/* Those of this run are in doubt, deferred or not: wh_calls_end tells. */
+static void fail_run(struct wh_replica *replica, size_t count)
+{
+	const struct wh_answer *answers = replica->calls.answers;
+
+	for (size_t i = 0; i < count; i++)
+		if (answers[i].pending != NULL && answers[i].state == WH_ANSWER_DEFERRED)
+			wh_later_cancel(&replica->later, answers[i].ticket);
+	wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
+}
+
 static bool apply_run(struct wh_replica *replica, size_t count)
 {
 	struct wh_calls *calls = &replica->calls;
@@ -154,8 +165,8 @@ static bool apply_run(struct wh_replica *replica, size_t count)
 	applied = replica->apply(calls->run, count, replica->apply_ctx);
 	calls->applies = false;
 	if (!applied) {
-		wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
-		return false; /* those of this run are in doubt: wh_calls_end */
+		fail_run(replica, count);
+		return false;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (calls->answers[i].pending != NULL)
@@ -246,8 +257,10 @@ uint64_t whorl_defer(const struct whorl_call *call)
 	answer = call->place;
 	ticket = wh_later_add(&answer->replica->later, answer->pending->done, answer->pending->ctx, answer->view,
 			      answer->sequence);
-	if (ticket != 0)
-		answer->state = WH_ANSWER_DEFERRED;
+	if (ticket == 0)
+		return 0;
+	answer->state = WH_ANSWER_DEFERRED;
+	answer->ticket = ticket;
 	return ticket;
 }
 
@@ -270,8 +283,8 @@ static bool is_accepted(enum whorl_result result)
 	return result == WHORL_OK || result == WHORL_PENDING;
 }
 
-/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is told, and it counts as
- * accepted. */
+/* It was refused. But if the end of the node, or of this node's place in the shard, has taken what the caller left, its outcome is
+ * told, and it counts as accepted. */
 static enum whorl_result take_back(struct wh_pending *pending, uint64_t index, enum whorl_result result)
 {
 	return take_pending(pending, index) ? result : WHORL_OK;
@@ -390,11 +403,10 @@ void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 	}
 }
 
-/* In the order of their indexes. */
-void wh_calls_end(struct wh_replica *replica, const char *text)
+/* Those with an index below `end`, in their order. */
+static void end_below(struct wh_calls *calls, uint64_t end, const char *text)
 {
 	const struct wh_outcome doubt = {.result = WHORL_IN_DOUBT, .text = text};
-	struct wh_calls *calls = &replica->calls;
 	uint64_t first = UINT64_MAX;
 
 	for (uint32_t i = 0; i < calls->window; i++) {
@@ -406,7 +418,20 @@ void wh_calls_end(struct wh_replica *replica, const char *text)
 		struct wh_pending *pending = pending_of(calls, first - 1 + i);
 		uint64_t number = wh_load_acquire(&pending->number);
 
-		if (number != 0)
+		if (number != 0 && number <= end)
 			end_pending(pending, number, &doubt);
 	}
+}
+
+void wh_calls_passed(void *layer, uint64_t end)
+{
+	struct wh_replica *replica = layer;
+
+	end_below(&replica->calls, end,
+		  "the call is in the state that this node was given, or the node has left its shard before it had one");
+}
+
+void wh_calls_end(struct wh_replica *replica, const char *text)
+{
+	end_below(&replica->calls, UINT64_MAX, text);
 }

@@ -1,4 +1,5 @@
-/* later.c - answers that come later: whorl_defer gives a ticket, whorl_answer_later takes it from any thread, and the loop tells the caller.
+/* later.c - answers that come later: whorl_defer gives a ticket, whorl_answer_later takes it from any thread, and the loop tells the
+ * caller.
  *
  * A ticket is the place of its entry and how often that was used, so one that is over is not taken for the next.
  */
@@ -21,7 +22,6 @@ void wh_later_close(struct wh_later *later)
 	for (uint32_t i = 0; i < later->count; i++)
 		free(later->tickets[i].answer);
 	free(later->tickets);
-	pthread_mutex_destroy(&later->lock);
 }
 
 /* With the lock. NONE: no memory. */
@@ -67,6 +67,13 @@ uint64_t wh_later_add(struct wh_later *later, whorl_done_fn *done, void *ctx, ui
 	return ticket;
 }
 
+void wh_later_cancel(struct wh_later *later, uint64_t ticket)
+{
+	pthread_mutex_lock(&later->lock);
+	later->tickets[(uint32_t)ticket - 1].done = NULL;
+	pthread_mutex_unlock(&later->lock);
+}
+
 /* With the lock. The answer becomes the ticket's. */
 static enum whorl_result give(struct wh_later *later, uint64_t ticket, void *answer, size_t bytes)
 {
@@ -87,20 +94,13 @@ static enum whorl_result give(struct wh_later *later, uint64_t ticket, void *ans
 	return WHORL_OK;
 }
 
-enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, const void *data, size_t bytes)
+/* In an upcall, or between wh_layer_begin_wait and wh_layer_end_wait: the node is not closed meanwhile. */
+static enum whorl_result answer_ticket(struct wh_replica *replica, uint64_t ticket, const void *data, size_t bytes)
 {
-	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
+	void *answer = bytes > 0 ? malloc(bytes) : NULL;
 	enum whorl_result result;
-	void *answer = NULL;
 
-	if (replica == NULL || (data == NULL && bytes > 0))
-		return WH_REFUSE(subgroup == NULL  ? "no subgroup"
-				 : replica == NULL ? "the subgroup has no whorl_on_calls"
-						   : "no data");
-	result = wh_layer_state(subgroup);
-	if (result == WHORL_FORKED || result == WHORL_CLOSED || ticket == 0)
-		return ticket == 0 && result != WHORL_FORKED ? WHORL_OK : result;
-	if (bytes > 0 && (answer = malloc(bytes)) == NULL)
+	if (bytes > 0 && answer == NULL)
 		return WHORL_MEMORY;
 	if (bytes > 0)
 		memcpy(answer, data, bytes);
@@ -108,9 +108,31 @@ enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, 
 	result = give(&replica->later, ticket, answer, bytes);
 	pthread_mutex_unlock(&replica->later.lock);
 	if (result == WHORL_OK)
-		wh_layer_ask(subgroup);
+		wh_layer_ask(replica->subgroup);
 	else
 		free(answer);
+	return result;
+}
+
+enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, const void *data, size_t bytes)
+{
+	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
+	enum whorl_result result;
+
+	if (replica == NULL || (data == NULL && bytes > 0))
+		return WH_REFUSE(subgroup == NULL  ? "no subgroup"
+				 : replica == NULL ? "the subgroup has no whorl_on_calls"
+						   : "no data");
+	if (wh_layer_state(subgroup) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (ticket == 0)
+		return WHORL_OK;
+	if (wh_layer_in_upcall(subgroup))
+		return answer_ticket(replica, ticket, data, bytes);
+	if (!wh_layer_begin_wait(subgroup)) /* as in whorl_read */
+		return WHORL_CLOSED;
+	result = answer_ticket(replica, ticket, data, bytes);
+	wh_layer_end_wait(subgroup);
 	return result;
 }
 
@@ -144,18 +166,26 @@ static bool take_answered(struct wh_later *later, struct wh_ticket *out)
 	return any;
 }
 
+/* Unless it was cancelled. */
+static void tell_ticket(const struct wh_ticket *t, enum whorl_result result, const char *text)
+{
+	if (t->done != NULL)
+		wh_replica_tell(t->done, t->ctx,
+				&(struct wh_outcome){.result = result,
+						     .answer = t->answer,
+						     .bytes = t->bytes,
+						     .view = t->view,
+						     .sequence = t->sequence,
+						     .text = text});
+}
+
 size_t wh_later_step(struct wh_later *later)
 {
 	struct wh_ticket t;
 	size_t told = 0;
 
 	while (take_answered(later, &t)) {
-		wh_replica_tell(t.done, t.ctx,
-				&(struct wh_outcome){.result = WHORL_OK,
-						     .answer = t.answer,
-						     .bytes = t.bytes,
-						     .view = t.view,
-						     .sequence = t.sequence});
+		tell_ticket(&t, WHORL_OK, "");
 		free(t.answer);
 		told++;
 	}
@@ -183,7 +213,5 @@ void wh_later_end(struct wh_later *later, const char *text)
 
 	(void)wh_later_step(later);
 	while (take_open(later, &t))
-		wh_replica_tell(t.done, t.ctx,
-				&(struct wh_outcome){
-					.result = WHORL_IN_DOUBT, .view = t.view, .sequence = t.sequence, .text = text});
+		tell_ticket(&t, WHORL_IN_DOUBT, text);
 }

@@ -1,7 +1,9 @@
-/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then is applied.
+/* reads.c - reads: local ones at once, linearizable ones when a quorum has said that it had not wedged, and what was received by then
+ * is applied.
  *
- * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next one
- * that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question was raised.
+ * docs/decisions/0048 has the rule and why it holds. All reads that wait when a question is raised share it; each waits for the next
+ * one that is raised after it has come, never for one that is under way. What is noted is what had been received here when the question
+ * was raised.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,6 @@ void wh_reads_close(struct wh_reads *reads)
 	free(reads->come.reads);
 	free(reads->taken.reads);
 	free(reads->queue);
-	pthread_mutex_destroy(&reads->lock);
 }
 
 /* ---- the queue ------------------------------------------------------------------------------------------------------------ */
@@ -184,9 +185,17 @@ static size_t make_reads(struct wh_replica *replica)
 	return made;
 }
 
+static void note_wants(struct wh_replica *replica)
+{
+	const struct wh_reads *reads = &replica->reads;
+	struct wh_layer_wants *wants = wh_layer_wants(replica->subgroup);
+
+	wants->a_question = reads->end > reads->asked && reads->asked == reads->confirmed;
+	wants->passes = reads->end > reads->made;
+}
+
 size_t wh_reads_step(struct wh_replica *replica)
 {
-	struct wh_layer_wants *wants = wh_layer_wants(replica->subgroup);
 	struct wh_reads *reads = &replica->reads;
 	struct wh_layer_place now;
 	size_t work = take_up_all(replica);
@@ -197,9 +206,22 @@ size_t wh_reads_step(struct wh_replica *replica)
 		work += end_all(reads, WHORL_NOT_FOUND);
 	look_at_question(replica);
 	work += make_reads(replica);
-	wants->a_question = reads->end > reads->asked && reads->asked == reads->confirmed;
-	wants->passes = reads->end > reads->made;
+	note_wants(replica);
 	return work;
+}
+
+void wh_reads_gather(struct wh_replica *replica)
+{
+	struct wh_read_list *come = &replica->reads.come;
+	size_t left = 0;
+
+	pthread_mutex_lock(&replica->reads.lock);
+	for (size_t i = 0; i < come->count; i++)
+		if (come->reads[i].local || take_up(replica, &come->reads[i]) != WHORL_OK)
+			come->reads[left++] = come->reads[i]; /* the loop tells */
+	come->count = left;
+	pthread_mutex_unlock(&replica->reads.lock);
+	note_wants(replica);
 }
 
 /* In the same pass as the step that wanted it: nothing has come since. */
@@ -261,6 +283,20 @@ static enum whorl_result may_read(const struct wh_replica *replica, bool local)
 	return wh_layer_membership(replica->subgroup);
 }
 
+/* By a thread that does not run the loop, but may take it for this. */
+static enum whorl_result read_beside_loop(struct wh_replica *replica, struct wh_read *read)
+{
+	enum whorl_result result = may_read(replica, read->local);
+
+	if (result != WHORL_OK)
+		return result;
+	if (!wh_layer_take_loop(replica->subgroup))
+		return leave_to_loop(replica, read);
+	result = read_on_loop(replica, read);
+	wh_layer_give_loop(replica->subgroup);
+	return result;
+}
+
 enum whorl_result whorl_read(whorl_subgroup *subgroup, enum whorl_freshness freshness, whorl_read_fn *read, void *ctx)
 {
 	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
@@ -273,14 +309,16 @@ enum whorl_result whorl_read(whorl_subgroup *subgroup, enum whorl_freshness fres
 						   : "no function");
 	if (freshness != WHORL_LOCAL && freshness != WHORL_LINEARIZABLE)
 		return WH_REFUSE("no such freshness");
-	result = may_read(replica, new.local);
-	if (result != WHORL_OK)
-		return result;
-	if (wh_layer_in_upcall(subgroup))
-		return read_on_loop(replica, &new);
-	if (!wh_layer_take_loop(subgroup))
-		return leave_to_loop(replica, &new);
-	result = read_on_loop(replica, &new);
-	wh_layer_give_loop(subgroup);
+	if (wh_layer_state(subgroup) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (wh_layer_in_upcall(subgroup)) {
+		result = may_read(replica, new.local);
+		return result == WHORL_OK ? read_on_loop(replica, &new) : result;
+	}
+	if (!wh_layer_begin_wait(
+		    subgroup)) /* it does not wait; but whorl_close waits for it, before it ends what has come */
+		return WHORL_CLOSED;
+	result = read_beside_loop(replica, &new);
+	wh_layer_end_wait(subgroup);
 	return result;
 }

@@ -13,6 +13,11 @@ static size_t step(void *layer)
 	return work + wh_reads_step(replica);
 }
 
+static void gather(void *layer)
+{
+	wh_reads_gather(layer);
+}
+
 static void asked(void *layer, uint64_t view, uint64_t question)
 {
 	wh_reads_asked(layer, view, question);
@@ -47,7 +52,9 @@ static void free_replica(void *layer)
 
 static const struct wh_layer_ops ops = {.deliver = wh_calls_deliver,
 					.step = step,
+					.gather = gather,
 					.asked = asked,
+					.passed = wh_calls_passed,
 					.gone = wh_calls_gone,
 					.end = end,
 					.wake = wake,

@@ -5,9 +5,10 @@
  *     reads.c   reads: a question to a quorum, then what was received by then is applied (docs/decisions/0048)
  *     wait.c    threads that wait for an answer or a read
  *
- * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each slot of
- * the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again when its
- * slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes too early.
+ * A call is a message of its caller's stream, so its index finds what the caller left for the answer: `pending` has an entry for each
+ * slot of the window. A message of this node has its slot until all members have delivered it, this one too, so an entry is free again
+ * when its slot is; but for a newcomer, which delivers without applying while it restores: then a call finds the entry taken, and comes
+ * too early.
  *
  * Threads: [loop] the loop; in whorl_close, when there is none any more, the thread that closes.
  */
@@ -34,6 +35,7 @@ struct wh_answer { /* of an awaited call of the `apply` that runs */
 	struct wh_replica *replica;
 	struct wh_pending *pending;
 	enum wh_answer_state state;
+	uint64_t ticket;    /* of one that is deferred */
 	size_t from, bytes; /* in the arena */
 	uint64_t view, sequence;
 };
@@ -89,8 +91,8 @@ struct wh_reads {
 	pthread_mutex_t lock;
 	struct wh_read_list come;  /* [lock] by other threads */
 	struct wh_read_list taken; /* [loop] those of the last look */
-	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on they
-	 * wait for one, till `end`. Positions modulo `room`, a power of two. */
+	/* [loop] A queue: from `made` on a quorum has confirmed them, from `confirmed` on the question is under way, from `asked` on
+	 * they wait for one, till `end`. Positions modulo `room`, a power of two. */
 	struct wh_read *queue;
 	uint64_t made, confirmed, asked, end, room;
 	uint64_t question;           /* that is under way, if some are asked */
@@ -145,6 +147,7 @@ WH_MUST_CHECK bool wh_calls_init(struct wh_replica *replica);
 void wh_calls_close(struct wh_replica *replica);
 size_t wh_calls_deliver(void *replica, const struct whorl_message *messages, size_t count);
 void wh_calls_gone(void *replica, uint64_t first, uint64_t end);
+void wh_calls_passed(void *replica, uint64_t end);
 void wh_calls_end(struct wh_replica *replica, const char *text);
 
 /* A claim, filled; WHORL_AGAIN: the claim is open still, and its entry taken. */
@@ -160,6 +163,8 @@ void wh_later_init(struct wh_later *later);
 void wh_later_close(struct wh_later *later);
 /* A ticket for the answer to a call that is applied; 0: no memory. */
 uint64_t wh_later_add(struct wh_later *later, whorl_done_fn *done, void *ctx, uint64_t view, uint64_t sequence);
+/* The call of that ticket has not been applied after all: nothing is told of it here, answered or not. */
+void wh_later_cancel(struct wh_later *later, uint64_t ticket);
 size_t wh_later_step(struct wh_later *later);
 void wh_later_end(struct wh_later *later, const char *text);
 
@@ -168,6 +173,8 @@ void wh_later_end(struct wh_later *later, const char *text);
 void wh_reads_init(struct wh_reads *reads);
 void wh_reads_close(struct wh_reads *reads);
 size_t wh_reads_step(struct wh_replica *replica);
+/* Linearizable reads that have come from other threads wait for a question. Makes no upcalls. */
+void wh_reads_gather(struct wh_replica *replica);
 void wh_reads_asked(struct wh_replica *replica, uint64_t view, uint64_t question);
 void wh_reads_end(struct wh_replica *replica, enum whorl_result why);
 

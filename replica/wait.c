@@ -1,7 +1,7 @@
 /* wait.c - threads that wait for the answer to a call, or for a read.
  *
- * What the loop settles is a *waiter*, which the thread has from a list and gives back. A thread whose time is up abandons it; then the loop
- * gives it back, when it comes to it. So neither ever touches what is gone.
+ * What the loop settles is a *waiter*, which the thread has from a list and gives back. A thread whose time is up abandons it; then the
+ * loop gives it back, when it comes to it. So neither ever touches what is gone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +15,16 @@ void wh_waiters_init(struct wh_waiters *waiters)
 	pthread_mutex_init(&waiters->lock, NULL);
 }
 
-/* No thread waits, and none is woken. */
+/* No thread waits, and none is woken. But in a forked child threads of the parent may seem to, or hold the locks: these are not destroyed, and
+ * own nothing. */
 void wh_waiters_close(struct wh_waiters *waiters)
 {
 	while (waiters->all != NULL) {
 		struct wh_waiter *waiter = waiters->all;
 
 		waiters->all = waiter->next;
-		pthread_cond_destroy(&waiter->condition);
-		pthread_mutex_destroy(&waiter->lock);
 		free(waiter);
 	}
-	pthread_mutex_destroy(&waiters->lock);
 }
 
 void wh_waiters_wake(struct wh_waiters *waiters)

@@ -74,8 +74,7 @@ static struct shard_member *unsettled_member(const struct app *app, const struct
 	return app->behind && !in_place ? NULL : app->member;
 }
 
-/* False: no node is there any more to get it. */
-static bool upcall_message(struct app *app, const struct whorl_message *message)
+bool wh_actor_upcall(struct app *app, const struct whorl_message *message)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
@@ -89,6 +88,7 @@ static bool upcall_message(struct app *app, const struct whorl_message *message)
 	if (member != NULL)
 		member->in_upcall = true;
 	wh_check_upcall(app, message);
+	wh_calls_upcalled(app, message);
 	take_time(actor);
 	if (!actor->crashed && play->reply_in > 0 && wh_dice_one_in(&actor->dice, play->reply_in)) {
 		wh_stream_act(app->stream);
@@ -103,7 +103,7 @@ static void on_message(const struct whorl_message *message, void *ctx)
 {
 	struct app *app = ctx;
 
-	if (upcall_message(app, message))
+	if (wh_actor_upcall(app, message))
 		wh_check_payload(app, message); /* still */
 }
 
@@ -113,7 +113,7 @@ static void on_batch(const struct whorl_message *messages, size_t count, void *c
 	struct app *app = ctx;
 	size_t got = 0;
 
-	while (got < count && upcall_message(app, &messages[got]))
+	while (got < count && wh_actor_upcall(app, &messages[got]))
 		got++;
 	for (size_t i = 0; i < got && !app->actor->crashed; i++)
 		wh_check_payload(app, &messages[i]);
@@ -162,7 +162,7 @@ static size_t on_offer(const struct whorl_message *messages, size_t count, void 
 
 	if (app->subgroup != NULL && wh_dice_one_in(&app->actor->dice, 4))
 		takes = wh_dice_below(&app->actor->dice, count + 1);
-	while (got < takes && upcall_message(app, &messages[got]))
+	while (got < takes && wh_actor_upcall(app, &messages[got]))
 		got++;
 	for (size_t i = 0; i < got && !app->actor->crashed; i++)
 		wh_check_payload(app, &messages[i]);
@@ -414,6 +414,8 @@ void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32
 void wh_actor_free(struct actor *actor)
 {
 	for (uint32_t g = 0; g < actor->play->subgroup_count; g++) {
+		wh_calls_free(&actor->apps[g]);
+		wh_reads_free(&actor->apps[g]);
 		wh_stream_free(actor->apps[g].stream);
 		free(actor->apps[g].stream);
 		free(actor->apps[g].next);
@@ -442,16 +444,19 @@ static void on_gone(whorl_subgroup *subgroup, uint64_t first, uint64_t end, void
 static void open_app(struct app *app)
 {
 	struct actor *actor = app->actor;
-	bool batches = wh_dice_one_in(&actor->dice, 2);
+	bool batches = wh_dice_one_in(&actor->dice, 2), calls = actor->play->subgroups[app->g].calls;
 	enum whorl_result result;
 
 	app->subgroup = whorl_subgroup_find(actor->node, actor->play->plan->config.subgroups[app->g].name);
 	if (app->subgroup == NULL)
 		return;
-	app->refuses = actor->play->plan->refusals && wh_dice_one_in(&actor->dice, 2);
-	result = app->refuses ? whorl_on_offer(app->subgroup, on_offer, app)
-		 : batches    ? whorl_on_batch(app->subgroup, on_batch, app)
-			      : whorl_on_message(app->subgroup, on_message, app);
+	app->refuses = actor->play->plan->refusals && wh_dice_one_in(&actor->dice, 2) && !calls;
+	if (calls)
+		wh_calls_of_app(app);
+	result = calls          ? WHORL_OK
+		 : app->refuses ? whorl_on_offer(app->subgroup, on_offer, app)
+		 : batches      ? whorl_on_batch(app->subgroup, on_batch, app)
+				: whorl_on_message(app->subgroup, on_message, app);
 	if (result != WHORL_OK)
 		wh_play_fail(actor->play, "open: %s: its upcall is refused: %s", actor->name,
 			     whorl_result_text(result));
@@ -465,8 +470,12 @@ static void on_view(const struct whorl_view *view, void *ctx)
 {
 	struct actor *actor = ctx;
 
-	if (!actor->crashed)
-		wh_play_enter_view(actor, view);
+	if (actor->crashed)
+		return;
+	wh_play_enter_view(actor, view);
+	for (uint32_t g = 0; g < actor->play->subgroup_count; g++)
+		if (actor->play->subgroups[g].calls && wh_dice_one_in(&actor->dice, 3))
+			wh_read_one(&actor->apps[g]);
 }
 
 static enum whorl_result load_record(void *ctx, uint64_t *group, struct wh_error *err)
@@ -507,6 +516,7 @@ void wh_actor_open(struct actor *actor)
 	uint32_t subgroups = play->plan->config.subgroup_count;
 	struct wh_error err;
 
+	config.subgroup_count += play->plan->listed_count;
 	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
 	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
 		wh_play_fail(play, "open: %s: %s", actor->name, err.text);
@@ -580,6 +590,17 @@ void wh_actor_rest(struct actor *actor, bool rests)
 	}
 }
 
+/* After whorl_close nothing is told any more. */
+static void check_all_told(const struct actor *actor)
+{
+	char what[256];
+
+	for (uint32_t g = 0; g < actor->play->subgroup_count && !actor->crashed && !actor->play->extinct; g++)
+		if (wh_calls_lack(&actor->apps[g], true, what, sizeof(what)) ||
+		    wh_reads_lack(&actor->apps[g], what, sizeof(what)))
+			wh_play_fail(actor->play, "close: %s", what);
+}
+
 void wh_actor_leave(struct actor *actor, int timeout_ms)
 {
 	struct play *play = actor->play;
@@ -599,6 +620,7 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	if (!actor->crashed && !actor->removed)
 		wh_history_left(play->history, actor->life);
 	actor->drained = timeout_ms > 0 && result == WHORL_OK;
+	check_all_told(actor);
 	wh_play_forsake_view(actor);
 	actor->node = NULL;
 	for (uint32_t g = 0; g < play->subgroup_count; g++)

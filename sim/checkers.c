@@ -469,6 +469,7 @@ void wh_check_pass(struct actor *actor)
 			if (actor->apps[g].member != NULL)
 				check_member(actor->apps[g].member);
 			wh_check_frontiers(&actor->apps[g]);
+			wh_check_calls(&actor->apps[g]);
 		}
 }
 

@@ -90,6 +90,11 @@ bool wh_inspect_refused(const whorl_node *node, uint32_t g, uint64_t birth)
 	return subgroup != NULL && subgroup->offer.backlog.messages > 0;
 }
 
+uint64_t wh_inspect_claimed(const whorl_subgroup *subgroup)
+{
+	return wh_ring_claimed(subgroup->ring);
+}
+
 bool wh_inspect_has_left(const whorl_subgroup *subgroup)
 {
 	return subgroup->stay.stage == WH_STAGE_LEFT || subgroup->stay.stage == WH_STAGE_REFUSED;

@@ -39,6 +39,8 @@ bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Something that the application has refused is kept for it, of views before. */
 bool wh_inspect_refused(const whorl_node *node, uint32_t g, uint64_t birth);
+/* How many messages it has claimed there. */
+uint64_t wh_inspect_claimed(const whorl_subgroup *subgroup);
 /* Is the stay of that handle, which has not been released, over? */
 bool wh_inspect_has_left(const whorl_subgroup *subgroup);
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup);

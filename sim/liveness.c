@@ -465,6 +465,11 @@ static bool play_lacks(const struct play *play, const struct state *state, char 
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((state->survivors >> i & 1) != 0 && wh_wishes_lack(&play->actors[i], what, bytes))
 			return true;
+	for (uint32_t i = 0; i < play->lives; i++)
+		for (uint32_t g = 0; (state->survivors >> i & 1) != 0 && g < play->subgroup_count; g++)
+			if (wh_calls_lack(&play->actors[i].apps[g], false, what, bytes) ||
+			    wh_reads_lack(&play->actors[i].apps[g], what, bytes))
+				return true;
 	if (state->last->rests) {
 		snprintf(what, bytes, "in view %" PRIu64 " a node rests that does not want to", state->last->number);
 		return true;

@@ -269,6 +269,14 @@ static void draw_large(struct wh_plan *plan, uint32_t g, struct wh_subgroup_opti
 								  (uint64_t)(options->window * options->message_bytes));
 }
 
+/* With dice of their own. */
+static void draw_calls(struct wh_plan *plan, uint32_t g)
+{
+	struct wh_dice dice = wh_dice_split(plan->seed, 6000 + g);
+
+	plan->subgroups[g].calls = plan->subgroups[g].ordered && !wh_dice_one_in(&dice, 8);
+}
+
 static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t g)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 110 + g), *dice = &of_this;
@@ -285,6 +293,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
 	if (limits->large)
 		draw_large(plan, g, &out->options);
+	if (limits->calls)
+		draw_calls(plan, g);
 	if (limits->shards)
 		draw_shards(dice, subgroup, &out->options);
 	draw_moves(plan, g, subgroup, &out->options);
@@ -317,6 +327,24 @@ static void draw_names(const struct wh_plan_limits *limits, struct wh_plan *plan
 	plan->name_count = (uint32_t)wh_dice_between(&dice, 2, WH_NAMES_DRAWN_MAX);
 	for (uint32_t i = 0; i < plan->name_count; i++)
 		draw_name(limits, plan, i);
+}
+
+/* One of them is in the file, which has its parameters: nodes enter it as any other. */
+static void draw_listed(struct wh_plan *plan)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 107), *dice = &of_this;
+	struct wh_node_subgroup *listed = &plan->config.subgroups[plan->config.subgroup_count];
+	struct wh_plan_name *name;
+
+	if (!wh_dice_one_in(dice, 4))
+		return;
+	name = &plan->names[wh_dice_below(dice, plan->name_count)];
+	name->listed = true;
+	plan->listed_count = 1;
+	listed->options = name->options;
+	snprintf(listed->name, sizeof(listed->name), "%s", name->name);
+	snprintf(listed->options.members, sizeof(listed->options.members), "wish");
+	snprintf(listed->options.senders, sizeof(listed->options.senders), "all");
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
@@ -361,7 +389,7 @@ static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 	config->group.memory_max = INT64_C(1) << 31;
 	snprintf(config->group.tie_breaker, sizeof(config->group.tie_breaker), "none");
 	config->subgroup_count = subgroups;
-	config->subgroups = wh_plan_alloc(subgroups, sizeof(*config->subgroups));
+	config->subgroups = wh_plan_alloc(subgroups + 1, sizeof(*config->subgroups)); /* and one that is entered */
 	plan->subgroups = wh_plan_alloc(subgroups, sizeof(*plan->subgroups));
 }
 
@@ -426,8 +454,10 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	}
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(limits, plan, g);
-	if (limits->wishes)
+	if (limits->wishes) {
 		draw_names(limits, plan);
+		draw_listed(plan);
+	}
 }
 
 void wh_plan_free(struct wh_plan *plan)
@@ -462,10 +492,10 @@ static void print_names(const struct wh_plan *plan, FILE *out)
 	for (uint32_t i = 0; i < plan->name_count; i++) {
 		const struct wh_plan_name *name = &plan->names[i];
 
-		fprintf(out, "  %s, dynamic: %s, %s, window %d, %d bytes, up to %d, %u messages at most in a stay\n",
-			name->name, name->subgroup.ordered ? "ordered" : "unordered",
-			name->state ? "with a state" : "without one", (int)name->options.window,
-			(int)name->options.message_bytes,
+		fprintf(out, "  %s, %s: %s, %s, window %d, %d bytes, up to %d, %u messages at most in a stay\n",
+			name->name, name->listed ? "of the file, members = wish" : "dynamic",
+			name->subgroup.ordered ? "ordered" : "unordered", name->state ? "with a state" : "without one",
+			(int)name->options.window, (int)name->options.message_bytes,
 			(int)(name->options.large_bytes > 0 ? name->options.large_bytes : name->options.message_bytes),
 			name->subgroup.messages);
 	}
@@ -506,9 +536,13 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		fprintf(out,
 			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
 			"up to %d, %u messages%s\n",
-			g, plan->subgroups[g].ordered ? "ordered" : "unordered", options->members,
-			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
-			(int)options->members_min, (int)options->window, (int)options->message_bytes,
+			g,
+			plan->subgroups[g].calls     ? "ordered, with calls"
+			: plan->subgroups[g].ordered ? "ordered"
+						     : "unordered",
+			options->members, plan->subgroups[g].moves ? " that moves them" : "", options->senders,
+			(int)options->shards, (int)options->members_min, (int)options->window,
+			(int)options->message_bytes,
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 	}

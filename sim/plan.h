@@ -46,6 +46,7 @@ struct wh_plan_limits {
 	bool large;    /* messages larger than a slot (0045) */
 	bool refusals; /* of what applications are offered (0044) */
 	bool wishes;   /* nodes enter and leave subgroups that the file does not have (0046) */
+	bool calls;    /* most ordered subgroups of the file have calls, and their states are read (0048) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
@@ -54,12 +55,14 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 	bool ordered;
 	bool by_function;  /* members = function: wh_plan_layout, which says something else in each view */
 	bool moves;        /* in which it says another shard too, from view to view */
+	bool calls;        /* its messages are calls, of state machines (0048) */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
 };
 
 struct wh_plan_name { /* of a dynamic subgroup, as those that enter it mostly say it is; `members` and `senders` have no meaning */
 	char name[16];
+	bool listed;                      /* in the file, with `members = wish` */
 	struct wh_plan_subgroup subgroup; /* `messages`: of a sender in one stay, at most */
 	struct wh_subgroup_options options;
 	bool state;
@@ -87,6 +90,7 @@ struct wh_plan {
 
 	struct wh_plan_name names[WH_NAMES_DRAWN_MAX]; /* of dynamic subgroups (0046) */
 	uint32_t name_count;                           /* 0: no node wishes for any */
+	uint32_t listed_count; /* of these so many, 1 at most, are in the file, `members = wish`: behind config.subgroup_count */
 };
 
 /* Never fails: exits when memory is out. */

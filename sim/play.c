@@ -142,9 +142,13 @@ static void open_subgroups(struct play *play)
 		play->subgroups_max += play->schedule->faults[i].kind == WH_FAULT_ENTER ? BIRTHS_OF_A_WISH : 0;
 	play->subgroups = wh_plan_alloc(play->subgroups_max, sizeof(*play->subgroups));
 	for (uint32_t g = 0; g < play->subgroup_count; g++)
-		play->subgroups[g] = (struct play_subgroup){.plan = &plan->subgroups[g],
-							    .options = &plan->config.subgroups[g].options,
-							    .stateful = wh_play_has_states(play)};
+		play->subgroups[g] = (struct play_subgroup){
+			.plan = &plan->subgroups[g],
+			.options = &plan->config.subgroups[g].options,
+			.stateful = wh_play_has_states(play),
+			.calls = plan->subgroups[g].calls,
+			.furthest =
+				wh_plan_alloc((size_t)plan->config.subgroups[g].options.shards, sizeof(struct place))};
 }
 
 static void open_history(struct play *play)
@@ -234,7 +238,8 @@ bool wh_play_goes_on(struct play *play, uint64_t for_ns)
 
 bool wh_play_is_quiet(const struct play *play)
 {
-	return play->awake == 0 && play->busy_streams == 0 && play->refusing == 0 && wh_sim_under_way(play->sim) == 0;
+	return play->awake == 0 && play->busy_streams == 0 && play->refusing == 0 && play->calling == 0 &&
+	       wh_sim_under_way(play->sim) == 0;
 }
 
 /* Time counts from when the nodes of the beginning have been opened: so it is drawn, or they form no group before others come. */
@@ -509,6 +514,8 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	free(play->disks);
 	free(play->subjects);
 	free(play->tries);
+	for (uint32_t g = 0; g < play->subgroup_count; g++)
+		free(play->subgroups[g].furthest);
 	free(play->subgroups);
 	free(play->at);
 	free(play->seen);

@@ -7,6 +7,8 @@
  *     states.c    the states of applications, given to nodes that come
  *     views.c    views, as nodes enter them
  *     wishes.c   dynamic subgroups: which nodes enter and leave them
+ *     calls.c     applications that are state machines: calls, their answers and outcomes
+ *     reads.c     reads of their states
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
@@ -48,8 +50,39 @@ struct message { /* a claim, and what has become of it */
 	enum message_state state;
 	bool lapsed; /* it was open when its node was taken out of its shard */
 	uint32_t bytes;
-	uint32_t slots; /* numbers that it has */
-	uint32_t part;  /* of a part: which, from 1 on */
+	uint32_t slots;    /* numbers that it has */
+	uint32_t part;     /* of a part: which, from 1 on */
+	bool applied;      /* by some member, of a subgroup with calls */
+	bool gone;         /* its caller was told that no member applies it */
+	struct call *call; /* its outcome is told; NULL: it is not */
+};
+
+/* A place in the order of a shard: of which view, and how many messages of that. All of the views before lies before it. */
+struct place {
+	uint64_t view, count;
+};
+
+enum answering { ANSWERS_NOT, ANSWERS_AT_ONCE, ANSWERS_LATER };
+
+struct call { /* a message of which its application wants the outcome */
+	struct stream *stream;
+	uint64_t number;
+	enum answering answering;
+	bool applied;  /* here */
+	bool refused;  /* it was never accepted */
+	bool settled;  /* its outcome was told */
+	bool answered; /* of one that is answered later */
+	uint64_t view, sequence, ticket;
+	size_t answer_bytes;
+	struct call *next; /* of this stream, the one before */
+};
+
+struct read { /* of the state of an application */
+	struct app *app;
+	bool linearizable, settled;
+	struct place must; /* what was applied, by any member of the shard, when it began */
+	uint64_t stay;     /* of its application when it began */
+	struct read *next; /* the one before */
 };
 
 /* In what order a stream finishes what it has claimed. */
@@ -68,12 +101,13 @@ struct stream { /* all that one node sends in one subgroup, in all views */
 	uint64_t pace_ns, burst, abort_in, bytes_max;
 	uint64_t large_max, slot_bytes; /* large_max 0: no message is larger than a slot */
 	enum manner manner;
-	bool scheduled; /* it has a turn to come */
-	bool busy;      /* in that turn it has something to do */
-	bool patient;   /* it has been told that there is no quorum, and asks again some time */
-	bool starved;   /* it waits for window_fd */
-	bool barred;    /* its node is no sender in this view */
-	bool stopped;   /* its node has ended */
+	bool scheduled;     /* it has a turn to come */
+	bool busy;          /* in that turn it has something to do */
+	bool patient;       /* it has been told that there is no quorum, and asks again some time */
+	bool starved;       /* it waits for window_fd */
+	bool barred;        /* its node is no sender in this view */
+	bool stopped;       /* its node has ended */
+	struct call *calls; /* the newest */
 };
 
 struct app { /* one node in one subgroup, in all views */
@@ -95,7 +129,8 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
 	bool empties;   /* that is the empty one, since no node was in its shard before */
-	uint64_t stay;  /* how often it has entered a shard */
+	const struct app *giver; /* that is to give it, and had it when this one entered; NULL: none */
+	uint64_t stay;           /* how often it has entered a shard */
 	uint64_t since; /* in which view it has entered this one, or its state was given: what is of views before came with the state */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	bool behind;           /* it has one, or has refused, and may be upcalled messages of views before its own */
@@ -103,6 +138,18 @@ struct app { /* one node in one subgroup, in all views */
 	bool asks;             /* it has refused, and will say when it takes more */
 	unsigned char *coming; /* of the state that is being restored */
 	size_t coming_bytes, coming_room;
+
+	/* Of a subgroup with calls. */
+	bool applies; /* it is in its upcall for calls */
+	uint64_t declines_at; /* it does not apply the call of that number, counted from 1, and its node fails; 0: it applies all */
+	struct place applied; /* how far its state is */
+	uint64_t outcomes; /* 1 + the number of the last call with an outcome that was told in the order of the calls */
+	struct read *reads; /* the newest */
+	uint64_t dropped; /* of its calls below this some were kept back when it left its shard, and are not applied here */
+	uint64_t given;  /* those below are in a state that it was given */
+	uint64_t untold; /* calls that are applied, with an outcome that is due in this pass */
+	uint64_t reads_left, reads_pace_ns;
+	uint64_t reads_answered; /* since its last turn: reads that begin in upcalls come to an end */
 };
 
 struct stay { /* of one node in a dynamic subgroup, from its wish on */
@@ -139,6 +186,7 @@ struct actor { /* one life of a node */
 	bool vanished;             /* crashed, and no node is told */
 	bool removed;              /* or failed for good in another way: it does nothing any more */
 	bool drained;              /* and left nothing undelivered */
+	bool declined;             /* its application could not apply a call */
 	uint64_t stalled_until_ns; /* it makes no pass before */
 	uint64_t stall_ns;         /* its next upcall takes so long */
 	struct view *view;         /* the view that it is in; NULL: none yet */
@@ -231,7 +279,9 @@ enum told_kind {
 	TOLD_RESTORE,
 	TOLD_CAUGHT_UP,
 	TOLD_REST,
-	TOLD_WISH
+	TOLD_WISH,
+	TOLD_OUTCOME,
+	TOLD_READ
 };
 
 struct told {
@@ -250,6 +300,8 @@ struct play_subgroup {
 	const struct wh_plan_subgroup *plan;
 	const struct wh_subgroup_options *options;
 	bool stateful;
+	bool calls;             /* its applications are state machines */
+	struct place *furthest; /* of these: by shard, what some member has applied */
 	/* Of a dynamic one. */
 	uint32_t name;  /* of the plan */
 	uint64_t birth; /* 0: it is configured */
@@ -276,6 +328,8 @@ struct play {
 	uint64_t steps, useful_step; /* events; of them the last that moved anything on */
 	uint32_t awake, busy_streams;
 	uint32_t refusing; /* applications that will ask for what they have refused */
+	uint32_t calling;  /* answers and reads that will come */
+	bool declined;     /* some application could not apply a call */
 	uint32_t depth;    /* upcalls that are taking their time */
 	uint32_t passes;   /* that are being made: one may sleep for no time, and others happen meanwhile */
 
@@ -486,6 +540,40 @@ void wh_wishes_free(struct actor *actor);
 /* Some wish of the node is not met, and not refused. */
 bool wh_wishes_lack(const struct actor *actor, char *what, size_t bytes);
 
+/* ---- calls.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The subgroup is open, and has calls. */
+void wh_calls_of_app(struct app *app);
+/* It is in the shard that it has entered as far as that; then how far it is when a message has been upcalled. */
+void wh_calls_stand_at(struct app *app, struct place place);
+void wh_calls_upcalled(struct app *app, const struct whorl_message *message);
+/* A claim is committed as a call. NULL: as a message, of which no outcome is told. */
+struct call *wh_call_new(struct stream *stream, uint64_t number);
+/* What the library is told of it: whorl_call_commit, or whorl_call with this data. */
+enum whorl_result wh_call_commit(struct call *call, struct whorl_claim *claim, size_t bytes);
+enum whorl_result wh_call_make(struct app *app, struct call *call, const void *data, size_t bytes);
+/* Of one that is still open after whorl_close. */
+enum whorl_result wh_call_commit_late(struct app *app, struct whorl_claim *claim);
+/* An entry is taken by a call whose outcome is still to come: a claim may be told to wait. */
+bool wh_call_may_wait(const struct stream *stream, uint64_t number);
+/* The pass is over: what is applied, and is not to be answered later, has an outcome. */
+void wh_check_calls(const struct app *app);
+/* Some outcome is due. `closed`: all are. */
+bool wh_calls_lack(const struct app *app, bool closed, char *what, size_t bytes);
+void wh_calls_free(struct app *app);
+/* What may be done in an upcall, now and then. */
+void wh_calls_act(struct app *app);
+
+/* ---- reads.c ---------------------------------------------------------------------------------------------------------- */
+
+void wh_reads_of_app(struct app *app);
+/* One, of either kind. */
+void wh_read_one(struct app *app);
+bool wh_reads_lack(const struct app *app, char *what, size_t bytes);
+void wh_reads_free(struct app *app);
+
+/* actors.c: a message, as all upcalls for messages have it. False: no node is there any more to get it. */
+bool wh_actor_upcall(struct app *app, const struct whorl_message *message);
 /* actors.c: upcalls of one stay, for its options. */
 void wh_actor_take_upcalls(struct stay *stay, struct whorl_subgroup_options *options);
 /* states.c */

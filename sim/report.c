@@ -57,6 +57,16 @@ static void print_told(FILE *log, const struct told *told)
 	else if (told->kind == TOLD_WISH)
 		fprintf(log, ", d%u: %ss%s\n", told->g, wh_fault_word((enum wh_fault_kind)told->a),
 			told->b ? " otherwise" : "");
+	else if (told->kind == TOLD_OUTCOME)
+		fprintf(log, ", g%u: call %" PRIu64 " has the outcome: %s\n", told->g, told->a,
+			whorl_result_text((enum whorl_result)told->b));
+	else if (told->kind == TOLD_READ)
+		fprintf(log, ", g%u: a %s: %s\n", told->g,
+			told->a == 0   ? "linearizable read begins"
+			: told->a == 1 ? "local read begins"
+			: told->a == 2 ? "linearizable read ends"
+				       : "local read ends",
+			whorl_result_text((enum whorl_result)told->b));
 	else if (told->kind == TOLD_REST)
 		fprintf(log, ": %s\n", told->a ? "rests" : "does not rest any more");
 	else

@@ -192,10 +192,12 @@ static void take_over_image(struct app *app, const struct image *image)
 	memcpy(app->next, image->next, image->lives * sizeof(image->next[0]));
 	if (app->own < app->next[app->actor->life])
 		app->own = app->next[app->actor->life]; /* in the state */
+	app->given = app->next[app->actor->life];
 	app->awaits = false;
 	app->behind = true;
 	if (app->since < image->view)
 		app->since = image->view;
+	wh_calls_stand_at(app, (struct place){image->view, image->deliveries});
 	if (member == NULL)
 		return;
 	member->deliveries = image->deliveries;
@@ -217,6 +219,7 @@ static void begin_empty(struct app *app)
 	memset(app->next, 0, play->lives_max * sizeof(app->next[0]));
 	app->awaits = app->empties = false;
 	app->behind = true;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 
 static void finish_restore(struct app *app)
@@ -319,18 +322,32 @@ struct whorl_state wh_state_of_stay(struct stay *stay)
 				    .ctx = stay};
 }
 
+/* The lowest rank that was in the shard before is to give it. */
+static const struct app *giver_of(const struct app *app)
+{
+	for (uint32_t i = 0; app->member != NULL && i < app->member->shard->member_count; i++) {
+		const struct shard_member *other = &app->member->shard->members[i];
+
+		if (!other->fresh)
+			return other->app->awaits ? NULL : other->app;
+	}
+	return NULL;
+}
+
 void wh_app_begin(struct app *app, bool needs_state)
 {
 	if (app->awaits || app->behind) /* of the shard before: what was kept back of it is never upcalled */
-		app->own = app->stream->claimed;
+		app->own = app->dropped = app->stream->claimed;
 	app->empties = !needs_state && app->stay > 0;
 	/* Unordered, without a state: what is sent again there, as others lack it, it may have had when it was there before. */
 	if (!app->actor->play->subgroups[app->g].plan->ordered && !app->actor->play->subgroups[app->g].stateful)
 		memset(app->next, 0, app->actor->play->lives_max * sizeof(app->next[0]));
 	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
+	app->giver = app->awaits && needs_state ? giver_of(app) : NULL;
 	app->stay++;
 	app->since = app->actor->view->number;
 	app->behind = false;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 
 /* In unordered mode members may deliver in different orders. */

@@ -1,5 +1,6 @@
 /* streams.c - the applications of a run: they claim, fill in place, and commit or abort in any order, whatever view it is.
  * See play_int.h. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +118,8 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 		return wh_play_has_faults(actor->play);
 	case WHORL_CLOSED:
 		return actor->state == ACTOR_GONE || actor->leaving;
+	case WHORL_SYSTEM:
+		return actor->declined;
 	default:
 		return false;
 	}
@@ -145,7 +148,38 @@ static void scribble_parts(const struct message *message)
 		wh_payload_scribble(part, bytes);
 }
 
-static void finish_claim(struct stream *stream, uint64_t number)
+static bool has_calls(const struct stream *stream)
+{
+	return play_of(stream)->subgroups[stream->app->g].calls;
+}
+
+/* Of some no outcome is told. */
+static struct call *draw_call(struct stream *stream, uint64_t number)
+{
+	return has_calls(stream) && !wh_dice_one_in(&stream->dice, 8) ? wh_call_new(stream, number) : NULL;
+}
+
+/* A call may have to wait, and then it is not committed, and the history is not told: so that is told of it afterwards. No node runs
+ * meanwhile. False: it waits. */
+static bool commit_call(struct stream *stream, uint64_t number, enum whorl_result *result)
+{
+	struct message *message = &stream->messages[number];
+
+	*result = wh_call_commit(message->call, &message->claim, message->bytes);
+	if (*result == WHORL_AGAIN && wh_call_may_wait(stream, number)) {
+		if (!stream->stopped)
+			return false;
+		message->state = MESSAGE_ABORTED;
+		message->call->refused = true;
+		*result = whorl_abort(&message->claim);
+	}
+	if (!stream->app->actor->removed && !message->lapsed && !is_refusal(stream, *result))
+		tell_history(stream, number, message->state == MESSAGE_ABORTED);
+	return true;
+}
+
+/* False: it is open still. */
+static bool finish_claim(struct stream *stream, uint64_t number)
 {
 	struct play *play = play_of(stream);
 	struct message *message = &stream->messages[number];
@@ -154,13 +188,23 @@ static void finish_claim(struct stream *stream, uint64_t number)
 	enum whorl_result result;
 
 	message->state = abort ? MESSAGE_ABORTED : MESSAGE_COMMITTED;
+	message->call = abort ? NULL : draw_call(stream, number);
 	if (!abort)
 		fill_parts(message, &id);
-	if (!stream->app->actor->removed && !message->lapsed) /* of these the answer is known */
+	if (message->call == NULL && !stream->app->actor->removed && !message->lapsed) /* of these the answer is known */
 		tell_history(stream, number, abort);
-	result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
+	if (message->call == NULL) {
+		result = abort ? whorl_abort(&message->claim) : whorl_commit(&message->claim, message->bytes);
+	} else if (!commit_call(stream, number, &result)) {
+		message->state = MESSAGE_OPEN;
+		message->call->refused = true; /* and it will be another */
+		message->call = NULL;
+		return false;
+	}
 	if (is_refusal(stream, result)) {
 		message->state = MESSAGE_REFUSED;
+		if (message->call != NULL)
+			message->call->refused = true;
 		wh_tell(stream->app->actor, TOLD_REFUSED, id.subgroup, number, 0, 0);
 		if (!abort && !message->lapsed)
 			tell_history(stream, number, true);
@@ -173,13 +217,16 @@ static void finish_claim(struct stream *stream, uint64_t number)
 			     id.subgroup, (unsigned long long)number, whorl_result_text(result));
 	}
 	play->useful_step = play->steps;
+	return true;
 }
 
 void wh_stream_finish_late(struct stream *stream)
 {
 	while (stream->open_count > 0) {
 		struct whorl_claim *claim = &stream->messages[stream->open[--stream->open_count]].claim;
-		enum whorl_result result = stream->open_count % 2 ? whorl_commit(claim, 0) : whorl_abort(claim);
+		enum whorl_result result = stream->open_count % 2 == 0 ? whorl_abort(claim)
+					   : has_calls(stream)         ? wh_call_commit_late(stream->app, claim)
+								       : whorl_commit(claim, 0);
 
 		if (result != WHORL_CLOSED)
 			wh_play_fail(play_of(stream), "close: %s: a claim that was open is finished with %s",
@@ -213,8 +260,13 @@ static bool finish_one(struct stream *stream)
 	number = stream->open[at];
 	stream->open_count--;
 	memmove(&stream->open[at], &stream->open[at + 1], (stream->open_count - (uint64_t)at) * sizeof(*stream->open));
-	finish_claim(stream, number);
-	return true;
+	if (finish_claim(stream, number))
+		return true;
+	memmove(&stream->open[at + 1], &stream->open[at], (stream->open_count - (uint64_t)at) * sizeof(*stream->open));
+	stream->open[at] = number;
+	stream->open_count++;
+	stream->patient = true;
+	return false;
 }
 
 void wh_stream_stop(struct stream *stream)
@@ -248,15 +300,17 @@ static void note_refusal(struct stream *stream, enum whorl_result result)
 	struct play *play = play_of(stream);
 	bool faults = wh_play_has_faults(play);
 
-	if (result == WHORL_NOT_SENDER || stream->app->actor->view == NULL)
+	if (result == WHORL_NOT_SENDER || stream->app->actor->view == NULL ||
+	    (result == WHORL_NOT_FOUND && has_calls(stream) && stream->app->member == NULL))
 		stream->barred = true;
 	else if (result == WHORL_AGAIN)
 		arm_window(stream);
 	else if (result == WHORL_NO_QUORUM && faults)
 		stream->patient = true;
-	else if ((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
-		  result == WHORL_SHARD_LOST) &&
-		 faults)
+	else if (((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
+		   result == WHORL_SHARD_LOST) &&
+		  faults) ||
+		 (result == WHORL_SYSTEM && stream->app->actor->declined))
 		stream->stopped = true;
 	else
 		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->app->actor->name, stream->app->g,
@@ -281,7 +335,6 @@ static void note_claim(struct stream *stream, uint64_t number, uint64_t bytes)
 	uint64_t slots = bytes > stream->slot_bytes ? (bytes + stream->slot_bytes - 1) / stream->slot_bytes : 1;
 
 	stream->claimed += slots;
-	stream->open[stream->open_count++] = number;
 	message->state = MESSAGE_OPEN;
 	message->bytes = (uint32_t)bytes;
 	message->slots = (uint32_t)slots;
@@ -312,6 +365,7 @@ static bool claim_one(struct stream *stream)
 		return false;
 	}
 	note_claim(stream, number, bytes);
+	stream->open[stream->open_count++] = number;
 	wh_check_claim(stream, number);
 	scribble_parts(message);
 	shorten(stream, message);
@@ -319,10 +373,65 @@ static bool claim_one(struct stream *stream)
 	return true;
 }
 
+/* It has a number, whether it was accepted or not. */
+static void note_call(struct stream *stream, uint64_t number, struct call *call, enum whorl_result result)
+{
+	struct play *play = play_of(stream);
+	struct message *message = &stream->messages[number];
+	bool accepted = result == WHORL_OK || (result == WHORL_PENDING && wh_play_has_faults(play));
+
+	note_claim(stream, number, message->bytes);
+	message->claim = (struct whorl_claim){.number = number - stream->base};
+	message->call = call;
+	message->state = accepted ? MESSAGE_COMMITTED : MESSAGE_REFUSED;
+	if (!accepted && !is_refusal(stream, result) && (result != WHORL_AGAIN || !wh_call_may_wait(stream, number)))
+		wh_play_fail(play, "finish: %s, g%u: whorl_call says %s, and has claimed", stream->app->actor->name,
+			     stream->app->g, whorl_result_text(result));
+	wh_check_claim(stream, number);
+	tell_history(stream, number, !accepted);
+}
+
+/* Claimed and committed in one. The history is told when it is known whether it was claimed: no node runs meanwhile. */
+static bool call_one(struct stream *stream)
+{
+	uint64_t number = stream->claimed, before = wh_inspect_claimed(stream->app->subgroup), claimed;
+	struct message *message = &stream->messages[number];
+	struct call *call = draw_call(stream, number);
+	struct wh_payload_id id;
+	enum whorl_result result;
+	unsigned char *data;
+
+	message->bytes = (uint32_t)draw_bytes(stream);
+	id = wh_stream_payload(stream, number);
+	data = wh_plan_alloc(id.bytes + 1, 1);
+	wh_payload_fill(data, &id);
+	result = wh_call_make(stream->app, call, data, id.bytes);
+	free(data);
+	claimed = wh_inspect_claimed(stream->app->subgroup);
+	if (call != NULL && result != WHORL_OK && result != WHORL_PENDING)
+		call->refused = true;
+	if (claimed != before)
+		note_call(stream, number, call, result);
+	else
+		note_refusal(stream, result);
+	if (claimed != before && stream->claimed - number != claimed - before)
+		wh_play_fail(play_of(stream), "finish: %s, g%u: whorl_call has claimed %" PRIu64 " numbers",
+			     stream->app->actor->name, stream->app->g, claimed - before);
+	play_of(stream)->useful_step = play_of(stream)->steps;
+	return result == WHORL_OK || result == WHORL_PENDING;
+}
+
 static bool may_claim(const struct stream *stream)
 {
 	return stream->claimed < stream->quota && !stream->starved && !stream->stopped && !stream->barred &&
 	       !stream->patient;
+}
+
+static bool begin_one(struct stream *stream)
+{
+	if (has_calls(stream) && stream->claimed != stream->kept_open && wh_dice_one_in(&stream->dice, 2))
+		return call_one(stream);
+	return claim_one(stream);
 }
 
 bool wh_stream_act(struct stream *stream)
@@ -332,7 +441,7 @@ bool wh_stream_act(struct stream *stream)
 	if (stream->manner == AT_ONCE && choose_claim(stream) >= 0)
 		claims = false;
 	if (claims && (choose_claim(stream) < 0 || wh_dice_one_in(&stream->dice, 2)))
-		return claim_one(stream) || finish_one(stream);
+		return begin_one(stream) || finish_one(stream);
 	return finish_one(stream);
 }
 

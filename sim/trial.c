@@ -58,6 +58,9 @@ static const struct wh_option trial_options[] = {
 	{"wishes", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "Nodes enter and leave two to four subgroups that the file does not have (docs/decisions/0046).",
 	 TRIAL(wishes), false},
+	{"calls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "In most ordered subgroups of the file all messages are calls, and states are read (docs/decisions/0048).",
+	 TRIAL(calls), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
@@ -153,6 +156,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.large = options->large;
 	limits.refusals = options->refusals;
 	limits.wishes = options->wishes;
+	limits.calls = options->calls;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);

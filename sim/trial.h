@@ -16,7 +16,7 @@ struct wh_trial_options {
 	int64_t faults_max;
 	char fault_kinds[WH_OPTION_TEXT_BYTES]; /* words of schedule.h */
 	int forming;                            /* enum wh_plan_forming */
-	bool proofs, words, large, refusals, wishes;
+	bool proofs, words, large, refusals, wishes, calls;
 	int64_t failure_timeout_ms, latency_max_us;
 };
 

@@ -326,6 +326,8 @@ static void look_at_role(struct app *app)
 	bool sends = member != NULL && member->me >= 0;
 	bool stays = member != NULL && app->shard == (int)member->shard->number;
 
+	if (member == NULL && app->shard >= 0 && (app->awaits || app->behind))
+		app->dropped = app->stream->claimed;
 	if (stays && app->was_sender && !sends)
 		check_sent_all(app);
 	/* One that leaves a dynamic subgroup has rested before, and lost nothing. */

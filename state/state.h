@@ -71,6 +71,8 @@ struct wh_state_hooks {
 	bool (*decline)(void *ctx, uint32_t node);
 	/* Upcalls messages to the program. Returns how many it takes; fewer: nothing more before wh_state_offer_again. */
 	size_t (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
+	/* That message is in the state that was restored, and is not upcalled. NULL: it need not be told. */
+	void (*skipped)(void *ctx, const struct whorl_message *message);
 	/* What is delivered, and the program has not taken: it is not in its state. */
 	const struct wh_backlog *(*refused)(void *ctx);
 	whorl_subgroup *message_of; /* what messages name as their subgroup */

@@ -2,10 +2,11 @@
  *
  *     whorl-calls [--transport T] [--nodes N] [--bytes N] [--rounds N] [--seconds S] [--reads N]
  *
- * Nodes are processes of this host, each a replica; node 0 measures. `us`: in each round it makes a call and waits for its answer, makes a linearizable read and waits
- * for that, and sends 8 bytes to another process that sends them back, over a bare tcp connection on loopback (the *trip*): one after the other, a hundred times, with a pause before
- * each, so all that happens in them is compared within a few milliseconds. `stream`: in each round node 0 makes as many calls as it can for so long, without reads, and then with --reads local reads a second,
- * which its loop makes between two calls. Figures are medians over the rounds.
+ * Nodes are processes of this host, each a replica; node 0 measures. `us`: in each round it makes a call and waits for its answer,
+ * makes a linearizable read and waits for that, and sends 8 bytes to another process that sends them back, over a bare tcp connection
+ * on loopback (the *trip*): one after the other, a hundred times, with a pause before each, so all that happens in them is compared
+ * within a few milliseconds. `stream`: in each round node 0 makes as many calls as it can for so long, without reads, and then with
+ * --reads local reads a second, which its loop makes between two calls. Figures are medians over the rounds.
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -215,6 +215,25 @@ static void queue_command(struct kv_connection *c, enum kv_id id, int32_t slot)
 	kv_reply_status(&c->out, "QUEUED");
 }
 
+/* How many values a command may be answered with. */
+static uint32_t values_of(const struct kv_connection *c, enum kv_id id)
+{
+	const struct kv_command *command = &kv_commands[id];
+
+	if (id == KV_MGET)
+		return c->parser.count - 1;
+	return command->flags & KV_READS && command->last_key == 1;
+}
+
+/* Whether the parser's command must be in a batch of its own, or in the next one: for what a call may hold, and for its replies. */
+static bool overfills(const struct kv_connection *c, enum kv_id id)
+{
+	const struct kv_options *options = &c->server->options;
+
+	return c->batch_replies > 0 && (too_large(c, c->batch.used + encoded_bytes(&c->parser)) ||
+					(c->batch_values + values_of(c, id)) * options->value_max > options->reply_max);
+}
+
 static void batch_command(struct kv_connection *c, enum kv_id id)
 {
 	const struct kv_options *options = &c->server->options;
@@ -224,7 +243,9 @@ static void batch_command(struct kv_connection *c, enum kv_id id)
 		kv_bytes_clear(&c->batch, KEPT);
 		kv_encode_begin(&c->batch, options->maxmemory, (uint32_t)options->value_max);
 		c->batch_writes = false;
+		c->batch_values = 0;
 	}
+	c->batch_values += values_of(c, id);
 	c->batch_writes = c->batch_writes || writes;
 	c->batch_replies++;
 	kv_encode_command(&c->batch, id, c->parser.arguments, c->parser.count);
@@ -302,8 +323,7 @@ static void handle_command(struct kv_connection *c)
 	int32_t slot = -1;
 	bool good = check_command(c, &id, &slot, &error), local = good && (kv_commands[id].flags & KV_LOCAL);
 
-	if (!good || local || c->in_multi ||
-	    (c->batch_replies > 0 && too_large(c, c->batch.used + encoded_bytes(&c->parser)))) {
+	if (!good || local || c->in_multi || overfills(c, id)) {
 		if (must_wait(c)) {
 			kv_bytes_clear(&error, 0);
 			return;

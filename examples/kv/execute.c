@@ -10,6 +10,8 @@
 
 #include "examples/kv/commands.h"
 
+#define SCAN_MOST 10000 /* keys at once: others wait meanwhile */
+
 enum { CALL_COMMANDS = 1, CALL_TICK = 2 };
 
 struct call_head {
@@ -25,7 +27,7 @@ struct command_head {
 struct execution {
 	struct kv_store *store;
 	struct kv_bytes *reply;
-	size_t reply_max;
+	size_t reply_max, reply_end; /* the latter: with what was in `reply` before */
 	struct call_head head;
 	bool failed; /* memory is out in the middle of something */
 };
@@ -74,7 +76,12 @@ void kv_encode_tick(struct kv_bytes *call, uint64_t by_ms)
 
 static bool reply_is_full(const struct execution *e)
 {
-	return e->reply->used > e->reply_max || e->reply->failed;
+	return e->reply->used > e->reply_end || e->reply->failed;
+}
+
+static void reply_too_large(struct execution *e)
+{
+	kv_reply_error(e->reply, "ERR the reply is larger than %zu bytes ([kv] reply_max)", e->reply_max);
 }
 
 static void reply_value(struct execution *e, struct kv_slice key)
@@ -259,6 +266,20 @@ static void run_append(struct execution *e, const struct kv_slice *a, uint32_t c
 
 static void run_mget(struct execution *e, const struct kv_slice *a, uint32_t count)
 {
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct kv_value value = {0};
+
+		(void)kv_store_get(e->store, a[i], &value);
+		bytes += value.bytes;
+	}
+	if (bytes > e->reply_max) { /* before it is made in vain */
+		reply_too_large(e);
+		return;
+	}
+	if (bytes > 0)
+		(void)kv_bytes_reserve(e->reply, bytes + 16 * (size_t)count);
 	kv_reply_array(e->reply, count);
 	for (uint32_t i = 0; i < count && !reply_is_full(e); i++)
 		reply_value(e, a[i]);
@@ -518,6 +539,8 @@ static void run_scan(struct execution *e, const struct kv_slice *a, uint32_t cou
 	}
 	if (!scan_options(e, a, count, &scan, &wanted))
 		return;
+	if (wanted > SCAN_MOST) /* it is a hint */
+		wanted = SCAN_MOST;
 	while (part < KV_PARTS && scan.seen < (uint64_t)wanted && scan.found.used <= e->reply_max)
 		kv_store_visit(e->store, (uint32_t)part++, scan_key, &scan);
 	if (scan.most == 0) { /* no key has that type */
@@ -576,9 +599,9 @@ static void run_command(struct execution *e, uint32_t id, const struct kv_slice 
 		return;
 	}
 	runs[id](e, arguments, count);
-	if (!e->reply->failed && e->reply->used > e->reply_max) {
+	if (!e->reply->failed && e->reply->used > e->reply_end) {
 		e->reply->used = begins;
-		kv_reply_error(e->reply, "ERR the reply is larger than %zu bytes ([kv] reply_max)", e->reply_max);
+		reply_too_large(e);
 	}
 }
 
@@ -636,7 +659,8 @@ static bool execute_command(struct execution *e, struct cursor *cursor)
 
 bool kv_execute(struct kv_store *store, const void *call, size_t bytes, size_t reply_max, struct kv_bytes *reply)
 {
-	struct execution e = {.store = store, .reply = reply, .reply_max = reply->used + reply_max};
+	struct execution e = {
+		.store = store, .reply = reply, .reply_max = reply_max, .reply_end = reply->used + reply_max};
 	struct cursor cursor = {call, (const char *)call + bytes};
 
 	if (bytes < sizeof(e.head) || !take(&cursor, &e.head, sizeof(e.head)))

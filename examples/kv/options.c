@@ -243,8 +243,8 @@ enum kv_start kv_options_read(struct kv_options *options, int argc, char **argv)
 	*options = (struct kv_options){.bind = "127.0.0.1",
 				       .value_max = 1 << 20,
 				       .command_max = 16 << 20,
-				       .reply_max = 64 << 20,
-				       .clients_memory = 512 << 20,
+				       .reply_max = 16 << 20,
+				       .clients_memory = 256 << 20,
 				       .maxclients = 20000};
 	start = read_line(options, argc, argv);
 	if (start != KV_START_GO)

@@ -7,7 +7,8 @@
 #include "examples/kv/server.h"
 #include "examples/kv/slots.h"
 
-#define CALL_HEAD 4096 /* what a call needs beside a value of the largest size: its key, and lengths */
+#define READ_BYTES (1 << 20) /* replies that are made in one upcall, but for the last of them */
+#define CALL_HEAD 4096       /* what a call needs beside a value of the largest size: its key, and lengths */
 
 /* ---- the state: apply, snapshots, restore ---------------------------------------------------------------------------------*/
 
@@ -31,6 +32,7 @@ static bool apply(const struct whorl_call *calls, size_t count, void *ctx)
 		const struct whorl_call *call = WHORL_AT(whorl_call, calls, i);
 
 		kv_bytes_clear(&server->reply, KV_BUFFER_BYTES);
+		server->reply.failed = !call->awaited; /* nobody here wants it */
 		kv_store_begin_call(store, call->view, call->sequence);
 		if (!kv_execute(store, call->data, call->bytes, server->options.reply_max, &server->reply))
 			return false;
@@ -284,19 +286,28 @@ struct read_group {
 	struct kv_list list;
 };
 
-/* The state may be looked at: for all that wait for it. */
+/* The state may be looked at: for all that wait for it. But upcalls must not be slow, or the others take this node for dead: when the replies
+ * have become many the rest asks once more. */
 static void read_now(enum whorl_result result, void *ctx)
 {
 	struct read_group *group = ctx;
 	struct kv_server *server = group->server;
 	struct kv_connection *connection;
+	size_t bytes = 0;
 
 	while ((connection = kv_list_take(&group->list)) != NULL) {
+		size_t before = connection->out.used;
+
+		if (bytes > READ_BYTES) {
+			kv_list_add(connection->readonly ? &server->local_reads : &server->reads, connection);
+			continue;
+		}
 		if (result != WHORL_OK)
 			kv_connection_refuse(connection, error_of(server, result));
 		else if (!kv_execute(kv_server_store(server), connection->batch.data, connection->batch.used,
 				     server->options.reply_max, &connection->out))
 			connection->doomed = true;
+		bytes += connection->out.used - before;
 		kv_bytes_clear(&connection->batch, 512);
 		connection->batch_replies = 0;
 		resume_later(connection);

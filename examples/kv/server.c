@@ -206,7 +206,8 @@ static bool step(struct kv_server *server)
 		resume_all(server);
 	resume_all(server);
 	kv_replica_read(server);
-	return !kv_store_tidy(server->store) && whorl_arm(server->node) == 0 && server->resumed.first == NULL;
+	return !kv_store_tidy(server->store) && server->reads.first == NULL && server->local_reads.first == NULL &&
+	       whorl_arm(server->node) == 0 && server->resumed.first == NULL;
 }
 
 /* False: the server ends. */

@@ -51,6 +51,7 @@ struct kv_connection {
 	size_t out_at;
 	struct kv_bytes batch; /* empty: there is none */
 	uint32_t batch_replies;
+	uint64_t batch_values; /* that its replies may have */
 	bool batch_writes;
 	struct kv_bytes multi; /* what is queued */
 	uint32_t multi_count;

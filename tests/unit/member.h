@@ -34,9 +34,10 @@ struct member {
 
 	_Alignas(64) unsigned char rows[MEMBERS_MAX][FAKE_ROW], frozen[MEMBERS_MAX][FAKE_ROW];
 	const unsigned char *control[MEMBERS_MAX], *row[MEMBERS_MAX];
-	size_t posts;            /* calls of post */
-	uint32_t posted[128];    /* the offsets of words that were pushed, in order; heartbeats are not noted */
-	size_t posted_post[128]; /* and in which post */
+	size_t posts;                /* calls of post */
+	uint32_t posted[128];        /* the offsets of words that were pushed, in order; heartbeats are not noted */
+	size_t posted_post[128];     /* and in which post, */
+	struct wh_to posted_to[128]; /* and to which ranks */
 	size_t posted_count;
 	bool quiet; /* the last push was */
 
@@ -71,6 +72,7 @@ static inline void member_post(struct wh_image *image, const struct wh_push *pus
 			continue;
 		ck_assert_uint_lt(m->posted_count, 128);
 		m->posted_post[m->posted_count] = m->posts;
+		m->posted_to[m->posted_count] = (struct wh_to){pushes[i].to, pushes[i].to_count};
 		m->posted[m->posted_count++] = (uint32_t)pushes[i].offset;
 	}
 }
