@@ -11,6 +11,8 @@
 #define MS UINT64_C(1000000)
 #define CONNECT_MS 300
 #define LIE_EVERY 50
+#define MOVE_EVERY                                                                                                     \
+	200 /* operations, about: then it goes to another server, so that one that has come back has clients, too */
 #define READER_EVERY 3 /* such a client only reads: where it is cut off, a writer would wait for its first write */
 #define FILL_AT_ONCE 100
 
@@ -225,8 +227,17 @@ static void note_end(struct client *client, struct linear_op *op, enum command_e
 		history_add(&client->history, op);
 	if (end == COMMAND_ODD && client->odd[0] == '\0')
 		snprintf(client->odd, sizeof(client->odd), "%s", text);
-	if (end != COMMAND_DONE && (end >= COMMAND_UNKNOWN || command_roll(&client->dice, 2) == 0))
+	if (end == COMMAND_UNKNOWN || end == COMMAND_ODD ||
+	    command_roll(&client->dice, end == COMMAND_DONE ? MOVE_EVERY : 2) == 0)
 		resp_close(&client->resp);
+}
+
+static bool only_reads(const struct client *client)
+{
+	const struct load *load = client->load;
+
+	return client->id % READER_EVERY == 0 || atomic_load(&load->hushed) ||
+	       client->server == atomic_load(&load->hushed_server);
 }
 
 static void operate(struct client *client)
@@ -237,7 +248,7 @@ static void operate(struct client *client)
 	char text[160] = "";
 	enum command_end end;
 
-	if (client->id % READER_EVERY == 0)
+	if (only_reads(client))
 		op = (struct linear_op){.key = draw_key(client), .kind = LINEAR_GET};
 	else
 		command_draw(&op, draw_key(client), &client->dice, &client->token);
@@ -274,7 +285,7 @@ static void *run(void *ctx)
 
 void load_start(struct load *load, const struct load_options *options)
 {
-	*load = (struct load){.options = *options, .begin_ns = resp_now_ns()};
+	*load = (struct load){.options = *options, .begin_ns = resp_now_ns(), .hushed_server = LOAD_SERVERS};
 	for (uint32_t i = 0; i < options->clients; i++) {
 		struct client *client = &load->clients[i];
 

@@ -61,6 +61,10 @@ struct client {
 struct load {
 	struct load_options options;
 	atomic_bool stops;
+	/* Nothing is written: at all servers, or at one. Reads of a member wait for what is on its way to it; so stale ones are looked for
+	 * where nothing is. */
+	atomic_bool hushed;
+	atomic_uint hushed_server; /* LOAD_SERVERS: none */
 	uint64_t begin_ns, end_ns;
 	struct client clients[LOAD_CLIENTS];
 };

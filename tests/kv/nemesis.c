@@ -195,46 +195,52 @@ static void come_in_vain(struct nemesis *n)
 		replicas_continue(&n->replicas, (first + i) % nodes_of(n));
 }
 
-static void cut_off(struct nemesis *n, uint32_t id)
+static uint32_t all_of(const struct nemesis *n)
 {
-	for (uint32_t other = 0; other < nodes_of(n); other++)
-		if (other != id)
-			replicas_cut(&n->replicas, id, other);
+	return (1U << nodes_of(n)) - 1;
 }
 
 /* One that hears no other, and that clients can reach. */
 static void cut_one(struct nemesis *n)
 {
 	uint32_t id = draw(n, nodes_of(n));
-	uint64_t from_ns = resp_now_ns();
 
-	cut_off(n, id);
-	see_down(n, id, from_ns);
+	replicas_cut(&n->replicas, 1U << id, all_of(n) & ~(1U << id));
+	see_down(n, id, resp_now_ns());
 	let_pass(n, draw(n, 300));
 	replicas_heal(&n->replicas);
 }
 
-/* First the others do not hear one, and later it does not hear them: so they go on without it while it believes that it is one of them. */
-static void cut_one_unheard(struct nemesis *n)
+/* First the others do not hear one, and later it does not hear them: so they go on without it while it believes that it is one of them.
+ * Mostly nothing is written when that begins, and then elsewhere: for what is on its way to it would keep its reads waiting. */
+static void muffle_one(struct nemesis *n)
 {
-	uint32_t id = draw(n, nodes_of(n));
-	uint64_t from_ns;
+	uint32_t id = draw(n, nodes_of(n)), failure_ms = n->plan.replicas.failure_ms;
+	uint64_t begin_ns, from_ns;
 
-	for (uint32_t other = 0; other < nodes_of(n); other++)
-		if (other != id)
-			replicas_drop(&n->replicas, id, other);
-	let_pass(n, draw(n, n->plan.replicas.failure_ms * 7 / 10));
+	if (draw(n, 4) > 0) {
+		atomic_store(&n->load.hushed_server, id);
+		atomic_store(&n->load.hushed, true);
+		let_pass(n, failure_ms / 5);
+	}
+	begin_ns = resp_now_ns();
+	replicas_muffle(&n->replicas, id);
+	let_pass(n, failure_ms * 2 / 10 + draw(n, failure_ms * 6 / 10));
+	replicas_cut(&n->replicas, 1U << id, all_of(n) & ~(1U << id));
 	from_ns = resp_now_ns();
-	for (uint32_t other = 0; other < nodes_of(n); other++)
-		if (other != id)
-			replicas_drop(&n->replicas, other, id);
+	while (resp_now_ns() < begin_ns + failure_ms * MS)
+		let_pass(n, 5);
+	atomic_store(&n->load.hushed, false);
 	see_down(n, id, from_ns);
+	atomic_store(&n->load.hushed_server, LOAD_SERVERS);
 	replicas_heal(&n->replicas);
 }
 
 static void cut_shortly(struct nemesis *n)
 {
-	cut_off(n, draw(n, nodes_of(n)));
+	uint32_t id = draw(n, nodes_of(n));
+
+	replicas_cut(&n->replicas, 1U << id, all_of(n) & ~(1U << id));
 	let_pass(n, shorter_ms(n));
 	replicas_heal(&n->replicas);
 }
@@ -242,9 +248,9 @@ static void cut_shortly(struct nemesis *n)
 /* Two that do not hear each other; one of them is removed. */
 static void cut_pair(struct nemesis *n)
 {
-	uint32_t id = draw(n, nodes_of(n));
+	uint32_t id = draw(n, nodes_of(n)), other = (id + 1 + draw(n, nodes_of(n) - 1)) % nodes_of(n);
 
-	replicas_cut(&n->replicas, id, (id + 1 + draw(n, nodes_of(n) - 1)) % nodes_of(n));
+	replicas_cut(&n->replicas, 1U << id, 1U << other);
 	let_pass(n, longer_ms(n));
 	replicas_heal(&n->replicas);
 }
@@ -256,9 +262,8 @@ static void cut_all(struct nemesis *n)
 	if (n->plan.replicas.failure_ms > CUT_MOST_MS)
 		return;
 	lose_majority(n, from_ns);
-	for (uint32_t id = 0; id < nodes_of(n); id++)
-		for (uint32_t other = 0; other < id; other++)
-			replicas_cut(&n->replicas, id, other);
+	replicas_cut(&n->replicas, all_of(n), all_of(n));
+	from_ns = resp_now_ns();
 	for (uint32_t id = 0; id < nodes_of(n); id++)
 		see_down(n, id, from_ns);
 	replicas_heal(&n->replicas);
@@ -267,8 +272,8 @@ static void cut_all(struct nemesis *n)
 static void act(struct nemesis *n)
 {
 	static void (*const acts[])(struct nemesis * n) = {
-		kill_some,    kill_some, kill_beside_a_stop, stop_shortly,    stop_some, stop_some,   stop_most,
-		come_in_vain, cut_one,   cut_one_unheard,    cut_one_unheard, cut_pair,  cut_shortly, cut_all};
+		kill_some,    kill_some, kill_beside_a_stop, stop_shortly, stop_some, stop_some,   stop_most,
+		come_in_vain, cut_one,   muffle_one,         muffle_one,   cut_pair,  cut_shortly, cut_all};
 
 	acts[draw(n, n->plan.replicas.hosts ? 14 : 8)](n);
 	replicas_settle(&n->replicas);

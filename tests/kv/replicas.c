@@ -176,7 +176,7 @@ static void place(struct replicas *replicas, uint32_t id)
 	struct server *server = &replicas->clients->servers[id];
 
 	if (replicas->options.hosts) {
-		snprintf(server->address, sizeof(server->address), "10.22.%" PRIu32 ".2", id);
+		snprintf(server->address, sizeof(server->address), "10.23.%" PRIu32 ".2", id);
 		server->port = 6379;
 	} else {
 		snprintf(server->address, sizeof(server->address), "127.0.0.1");
@@ -290,32 +290,77 @@ void replicas_continue(struct replicas *replicas, uint32_t id)
 	replica->fate = FATE_LIVES;
 }
 
-/* As `sever` and `heal` of tests/network/hosts.sh. */
-void replicas_drop(struct replicas *replicas, uint32_t from, uint32_t to)
+static void run_command(struct replicas *replicas, const char *command)
 {
-	char command[120];
-
-	replicas_note(replicas, "replica %" PRIu32 " is not heard by %" PRIu32, from, to);
-	snprintf(command, sizeof(command),
-		 "ip rule add from 10.22.%" PRIu32 ".0/24 to 10.22.%" PRIu32 ".0/24 priority 11 blackhole", from, to);
 	if (system(command) != 0)
 		replicas_fail(replicas, "that failed: %s", command);
-	replicas->all[from].may_be_removed = replicas->all[to].may_be_removed = true;
-	replicas->all[from].was_cut = replicas->all[to].was_cut = true;
+}
+
+static void note_cut(struct replicas *replicas, uint32_t id)
+{
+	replicas->all[id].may_be_removed = replicas->all[id].was_cut = true;
+}
+
+#define WHOLE 1500 /* bytes that go through at once */
+#define HARDLY 72  /* an acknowledgement takes 52 */
+
+static size_t add_rule(char *lines, size_t bytes, uint32_t from, uint32_t to)
+{
+	return (size_t)snprintf(
+		lines, bytes, "rule add from 10.22.%" PRIu32 ".0/24 to 10.22.%" PRIu32 ".0/24 priority 11 blackhole\\n",
+		from, to);
+}
+
+static size_t set_mtu(char *lines, size_t bytes, uint32_t id, int mtu)
+{
+	return (size_t)snprintf(lines, bytes, "link set h%" PRIu32 " mtu %d\\n", id, mtu);
+}
+
+/* As `sever` and `heal` of tests/network/hosts.sh, at once. */
+static void change_network(struct replicas *replicas, const char *lines)
+{
+	char command[9000];
+
+	snprintf(command, sizeof(command), "printf '%s' | ip -batch -", lines);
+	run_command(replicas, command);
+}
+
+void replicas_cut(struct replicas *replicas, uint32_t some, uint32_t others)
+{
+	uint32_t nodes = replicas->options.nodes;
+	char lines[8000] = "";
+	size_t at = 0;
+
+	replicas_note(replicas, "replicas %#" PRIx32 " and %#" PRIx32 " are cut from each other", some, others);
+	for (uint32_t one = 0; one < nodes; one++)
+		for (uint32_t other = 0; other < nodes; other++)
+			if (one != other && (some >> one & others >> other & 1) != 0) {
+				at += add_rule(lines + at, sizeof(lines) - at, one, other);
+				at += add_rule(lines + at, sizeof(lines) - at, other, one);
+				note_cut(replicas, one);
+				note_cut(replicas, other);
+			}
+	for (uint32_t id = 0; id < nodes; id++) /* that were muffled */
+		at += set_mtu(lines + at, sizeof(lines) - at, id, WHOLE);
+	change_network(replicas, lines);
 	replicas->cuts++;
 }
 
-void replicas_cut(struct replicas *replicas, uint32_t one, uint32_t other)
+void replicas_muffle(struct replicas *replicas, uint32_t id)
 {
-	replicas_drop(replicas, one, other);
-	replicas_drop(replicas, other, one);
+	char lines[80];
+
+	replicas_note(replicas, "replica %" PRIu32 " is hardly heard", id);
+	set_mtu(lines, sizeof(lines), id, HARDLY);
+	change_network(replicas, lines);
+	note_cut(replicas, id);
+	replicas->cuts++;
 }
 
 void replicas_heal(struct replicas *replicas)
 {
 	replicas_note(replicas, "nothing is cut any more");
-	if (system("while ip rule del priority 11 2>/dev/null; do :; done") != 0)
-		replicas_fail(replicas, "the rules of the network cannot be taken away");
+	run_command(replicas, "while ip rule del priority 11 2>/dev/null; do :; done");
 }
 
 /* ---- what becomes of them ------------------------------------------------------------------------------------------------------- */

@@ -48,10 +48,11 @@ void replicas_start(struct replicas *replicas, uint32_t id);
 void replicas_kill(struct replicas *replicas, uint32_t id);
 void replicas_stop(struct replicas *replicas, uint32_t id, bool may_be_removed);
 void replicas_continue(struct replicas *replicas, uint32_t id);
-/* What one says does not come to the other, and nobody is told; clients hear it. Hosts only. */
-void replicas_drop(struct replicas *replicas, uint32_t from, uint32_t to);
-/* The same, either way. */
-void replicas_cut(struct replicas *replicas, uint32_t one, uint32_t other);
+/* Hosts only, and nobody is told. Each of the first set (a bit for each id) and each of the second do not hear each other; clients hear all. */
+void replicas_cut(struct replicas *replicas, uint32_t some, uint32_t others);
+/* What it says is lost but for what is hardly more than an acknowledgement, so it hears the others still: as where packets of some size
+ * do not get through, until it is cut off. */
+void replicas_muffle(struct replicas *replicas, uint32_t id);
 void replicas_heal(struct replicas *replicas);
 
 /* Looks which have ended. It is a failure if one has for another reason than that it was removed. */
