@@ -315,8 +315,8 @@ enum whorl_result whorl_read(whorl_subgroup *subgroup, enum whorl_freshness fres
 		result = may_read(replica, new.local);
 		return result == WHORL_OK ? read_on_loop(replica, &new) : result;
 	}
-	if (!wh_layer_begin_wait(
-		    subgroup)) /* it does not wait; but whorl_close waits for it, before it ends what has come */
+	/* It does not wait. But whorl_close waits for it, before it ends what has come. */
+	if (!wh_layer_begin_wait(subgroup))
 		return WHORL_CLOSED;
 	result = read_beside_loop(replica, &new);
 	wh_layer_end_wait(subgroup);

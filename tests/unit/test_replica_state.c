@@ -142,6 +142,56 @@ START_TEST(calls_of_which_some_are_in_the_state)
 }
 END_TEST
 
+/* Node 2 is in the shard in views of three. */
+static enum whorl_role role_of(const struct whorl_view *view, const char *name, uint32_t shard, uint32_t id, void *ctx)
+{
+	(void)name;
+	(void)shard;
+	(void)ctx;
+	return id == 2 && view->member_count < 3 ? WHORL_NO_MEMBER : WHORL_SENDER;
+}
+
+/* It is taken out of its shard before it has the state, and what it has kept back is dropped: others have applied it. */
+START_TEST(calls_of_a_newcomer_that_is_taken_out)
+{
+	const struct whorl_open_options options = {.size = sizeof(options), .layout = role_of};
+	struct lab *l = calloc(1, sizeof(*l));
+	struct told told[3] = {0}, later = {0};
+	struct machine *m;
+
+	ck_assert_ptr_nonnull(l);
+	l->name = "s";
+	m = l->machines;
+	cluster_configure(&l->c, 2, FAR "nodes_max = 3\n", "[subgroup s]\nmembers = function\nwindow = 4\n" CALLER);
+	l->c.options = &options;
+	for (unsigned id = 0; id < 2; id++) {
+		cluster_open_node(&l->c, id);
+		lab_attach(l, id, true);
+	}
+	cluster_start(&l->c);
+	m[2].waits = true;
+	lab_enter(l, 2);
+	await(atomic_load(&m[2].restoring) == 1, lab_step(l));
+	for (unsigned i = 0; i < 3; i++)
+		ck_ok(call_word(&m[2], 10 + i, &told[i]));
+	await(atomic_load(&m[0].count) == 3, lab_step(l));
+	cluster_hush(&l->c);
+	ck_assert(!is_told(&told[0]));
+	cluster_leave(&l->c, 1);
+	await(view_of(l->c.nodes[0]) == 2 && view_of(l->c.nodes[2]) == 2, lab_step(l));
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert(is_told(&told[i]));
+		ck_assert_int_eq(told[i].result, WHORL_IN_DOUBT);
+		ck_assert_ptr_nonnull(strstr(told[i].text, "has left the shard"));
+		ck_assert(i == 0 || told[i].order > told[i - 1].order);
+	}
+	ck_assert_int_eq(call_word(&m[2], 20, &later), WHORL_NOT_FOUND);
+	atomic_store(&m[2].may_go_on, true);
+	cluster_hush(&l->c);
+	lab_free(l);
+}
+END_TEST
+
 struct waiter {
 	struct machine *machine;
 	enum whorl_result result;
@@ -270,6 +320,7 @@ static Suite *suite(void)
 	tcase_add_test(calls, a_newcomer_calls_before_it_has_the_state);
 	tcase_add_test(calls, calls_that_are_in_the_state);
 	tcase_add_test(calls, calls_of_which_some_are_in_the_state);
+	tcase_add_test(calls, calls_of_a_newcomer_that_is_taken_out);
 	tcase_add_loop_test(calls, a_thread_that_calls_at_a_newcomer, 0, 2);
 	suite_add_tcase(all, calls);
 	tcase_add_test(reads, a_newcomer_reads_what_it_has_restored);
