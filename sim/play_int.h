@@ -556,7 +556,7 @@ enum whorl_result wh_call_commit(struct call *call, struct whorl_claim *claim, s
 enum whorl_result wh_call_make(struct app *app, struct call *call, const void *data, size_t bytes);
 /* Of one that is still open after whorl_close. */
 enum whorl_result wh_call_commit_late(struct app *app, struct whorl_claim *claim);
-/* An entry is taken by a call whose outcome is still to come: a claim may be told to wait. */
+/* An entry is taken by a call that waits for its outcome: a claim may be told to wait. */
 bool wh_call_may_wait(const struct stream *stream, uint64_t number);
 /* The pass is over: what is applied, and is not to be answered later, has an outcome. */
 void wh_check_calls(const struct app *app);
