@@ -50,7 +50,7 @@ set(WHORL_INSPECTORS sim)
 
 # Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
-	"ini.h      : conf"
+	"ini.h      : conf examples"
 	"dds/dds.h  : bench/peers"
 	"jansson.h  : tools bench bench/plot"
 	"urcu       : base"

@@ -223,10 +223,8 @@ static void move_subgroup(struct wh_epoch *epoch, struct wh_epoch *before, whorl
 		move_ring(subgroup, member, first);
 	if (subgroup->ring != NULL && old == NULL) /* no other node has had anything of it to deliver */
 		wh_ring_release(subgroup->ring);
-	if (member == NULL || wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) >= 0) {
+	if (member == NULL || wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) >= 0)
 		wh_node_forget_refused(subgroup);
-		subgroup->passed = first;
-	}
 	if (member != NULL && member->mc != NULL) {
 		wh_multicast_begin(member->mc, first);
 		wh_node_hold(subgroup, member);

@@ -47,6 +47,11 @@ void wh_layer_ask(whorl_subgroup *subgroup)
 	wh_gate_ring(subgroup->node->gate);
 }
 
+void wh_layer_fence(const whorl_subgroup *subgroup)
+{
+	wh_gate_fence(subgroup->node->gate); /* partner: wh_node_tell_gone */
+}
+
 struct wh_layer_wants *wh_layer_wants(whorl_subgroup *subgroup)
 {
 	return &subgroup->layer.wants;

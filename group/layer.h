@@ -16,15 +16,15 @@
 struct wh_layer_ops {
 	/* [loop] In place of an upcall. Returns how many it takes: all. The node may have failed by then. */
 	size_t (*deliver)(void *layer, const struct whorl_message *messages, size_t count);
+	/* [loop] It was delivered, and will never come to `deliver`: the state that was restored has it, or this node has left the
+	 * shard before that. No upcall may be made here. */
+	void (*missed)(void *layer, const struct whorl_message *message);
 	/* [loop] A pass, if one was asked for. Returns how much was done. */
 	size_t (*step)(void *layer);
 	/* [loop, and a thread that has borrowed it] As `step`, but without upcalls: does it want a question? */
 	void (*gather)(void *layer);
 	/* [loop, and a thread that has borrowed it] The question that it wanted has been raised, in that view. */
 	void (*asked)(void *layer, uint64_t view, uint64_t question);
-	/* [loop] My messages below `end` have been delivered, and those that were not upcalled never are: they are in the state that this node was given, or
-	 * were kept back in a shard that it is not in any more. */
-	void (*passed)(void *layer, uint64_t end);
 	/* [loop] As whorl_gone_fn. */
 	void (*gone)(void *layer, uint64_t first, uint64_t end);
 	/* [loop, and whorl_close when there is none any more] The node has failed or is closed, and says why: nothing more will come.
@@ -53,6 +53,9 @@ whorl_subgroup *wh_layer_claimed(const struct whorl_claim *claim);
 void wh_layer_ask(whorl_subgroup *subgroup);
 /* [loop] From the next pass on. */
 struct wh_layer_wants *wh_layer_wants(whorl_subgroup *subgroup);
+
+/* [any] What this thread has stored, then what it looks at: in this order for the loop that calls `gone`. */
+void wh_layer_fence(const whorl_subgroup *subgroup);
 
 /* [any] WHORL_OK, or what whorl_error says: WHORL_NO_QUORUM for now, others for good; WHORL_CLOSED, WHORL_FORKED. */
 enum whorl_result wh_layer_state(const whorl_subgroup *subgroup);

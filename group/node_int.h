@@ -98,7 +98,6 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	wh_word dropped, in_doubt;       /* [loop] statistics */
 	uint64_t gone_from,
 		gone_count; /* [loop] of my messages, those that a view has dropped, until the program is told */
-	uint64_t passed;    /* [loop] what of these below was kept back is dropped, until its layer is told */
 	whorl_message_fn *on_message; /* [const after start] */
 	whorl_batch_fn *on_batch;     /* [const after start] */
 	void *upcall_ctx;             /* [const after start] */
@@ -183,8 +182,9 @@ struct whorl_node {
 	uint64_t surveyed_ns; /* [loop] */
 	wh_word waits;        /* threads in whorl_frontier_wait. [any] */
 	wh_word orphans;      /* after close: claims still open; the last one to be finished frees the node */
-	int fd;       /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
-	int timer_fd; /* [lock] */
+	int fd;            /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
+	int timer_fd;      /* [lock] */
+	uint64_t timer_ns; /* [lock] when it goes off, or has; 0, UINT64_MAX: it is stopped */
 
 	/* Everything below is for threads that wait or ask. */
 	pthread_mutex_t lock;
@@ -310,6 +310,9 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
 /* It cannot be restored: this node leaves it, for that reason. Loop thread. */
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
+/* A view has begun in which this node gives its state, though its last set may be without that name: it stays until it has given. Loop
+ * thread, before it looks at a proposal of that view. */
+void wh_node_stay_to_give(whorl_subgroup *subgroup);
 /* A view has begun: which stays are in it? */
 void wh_node_begin_stays(const struct wh_epoch *epoch);
 /* One pass: what stays need is wished, and what is over is freed. */

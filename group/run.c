@@ -403,7 +403,11 @@ bool wh_node_take_loop(whorl_node *node)
 
 void wh_node_give_loop(whorl_node *node)
 {
+	bool rings = node->loop.armed; /* then what is to be done wakes the thread that armed it, if it sleeps still */
+
 	give_token(node);
+	if (!rings)
+		wh_node_hand_back(node);
 }
 
 void wh_node_hand_back(whorl_node *node)
@@ -424,8 +428,8 @@ size_t whorl_step(whorl_node *node)
 	return wh_node_try_step(node, &work) ? work : 0;
 }
 
-/* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped: it may have gone off,
- * and would be readable for ever. */
+/* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped when it has gone off: it
+ * would be readable for ever. A time that is put off leaves it as it is, for one pass too many instead of a system call at each arm. */
 static void set_timer(whorl_node *node)
 {
 	struct itimerspec when = {{0, 0}, {0, 0}};
@@ -436,8 +440,9 @@ static void set_timer(whorl_node *node)
 		when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
 	}
 	pthread_mutex_lock(&node->lock);
-	if (node->timer_fd >= 0)
-		timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+	if (node->timer_fd >= 0 && (node->timer_ns <= node->loop.now_ns || next < node->timer_ns) &&
+	    timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		node->timer_ns = next;
 	pthread_mutex_unlock(&node->lock);
 }
 

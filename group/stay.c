@@ -116,6 +116,8 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 			continue;
 		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
+			/* What takes it out has served a set without it, and that was the last that was said. */
+			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
 			wh_places_add(&node->stays_moving, subgroup->index);
 		} else if (stay->stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
@@ -196,6 +198,17 @@ static void wish_it(whorl_subgroup *subgroup)
 
 	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
+}
+
+/* A view that was under way when my set was without the name has let another in, and has me in it: that set it does not serve. So it is
+ * known that I have not been out, and a set with the name takes the place of that one, before any proposal of this view has been seen: none
+ * that takes me out by the earlier set is acknowledged here. I leave when I have given. */
+void wh_node_stay_to_give(whorl_subgroup *subgroup)
+{
+	if (subgroup->stay.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
+		return;
+	wish_it(subgroup);
+	wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 }
 
 static void unwish_it(whorl_subgroup *subgroup)

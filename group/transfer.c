@@ -129,13 +129,12 @@ static size_t upcall_messages(void *ctx, const struct whorl_message *messages, s
 	return wh_node_upcall(ctx, messages, count);
 }
 
-/* One of this life is never upcalled here. */
-static void note_skipped(void *ctx, const struct whorl_message *message)
+static void note_missed(void *ctx, const struct whorl_message *message)
 {
-	whorl_subgroup *subgroup = ctx;
+	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->layer.ops != NULL && message->incarnation == subgroup->node->incarnation)
-		subgroup->layer.ops->passed(subgroup->layer.ctx, message->index + 1);
+	if (subgroup->layer.ops != NULL)
+		subgroup->layer.ops->missed(subgroup->layer.ctx, message);
 }
 
 /* What the program has not taken of views before: it is in no state, and no newcomer is sent it otherwise. */
@@ -220,7 +219,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ask = ask_for_state,
 		.decline = decline_to_give,
 		.upcall = upcall_messages,
-		.skipped = note_skipped,
+		.missed = note_missed,
 		.refused = find_refused,
 		.restored = note_restored,
 		.failed = fail_restoring,

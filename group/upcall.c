@@ -153,15 +153,16 @@ void wh_node_tell_gone(whorl_node *node)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		uint64_t from = subgroup->gone_from, count = subgroup->gone_count, passed = subgroup->passed;
+		uint64_t from = subgroup->gone_from, count = subgroup->gone_count;
 
-		subgroup->gone_count = subgroup->passed = 0;
-		if (passed > 0 && subgroup->layer.ops != NULL && !wh_node_has_failed(node))
-			subgroup->layer.ops->passed(subgroup->layer.ctx, passed);
+		subgroup->gone_count = 0;
 		if (count == 0 || wh_node_has_failed(node))
 			continue;
-		if (subgroup->layer.ops != NULL)
+		if (subgroup->layer.ops != NULL) {
+			/* What was dropped, then what threads have left; it comes as good as never. Partner: wh_layer_fence. */
+			(void)wh_gate_barrier(node->gate);
 			subgroup->layer.ops->gone(subgroup->layer.ctx, from, from + count);
+		}
 		if (subgroup->on_gone != NULL)
 			subgroup->on_gone(subgroup, from, from + count, subgroup->on_gone_ctx);
 	}

@@ -34,12 +34,62 @@ static struct wh_pending *pending_of(const struct wh_calls *calls, uint64_t inde
 	return &calls->pending[index % calls->window];
 }
 
-/* Only one takes it: the loop when it is applied or gone, the end of the node, or its caller, if it was refused after all. */
-static bool take_pending(struct wh_pending *pending, uint64_t index)
-{
-	uint64_t number = index + 1;
+#define ENDS UINT64_MAX
 
-	return wh_compare_swap(&pending->number, &number, 0);
+/* Only one takes it: the loop when it is applied or gone, the end of the node, or its caller, if it was refused after all. `into`: 0,
+ * or ENDS while what it says is read. */
+static bool take_pending(struct wh_pending *pending, uint64_t number, uint64_t into)
+{
+	return wh_compare_swap(&pending->number, &number, into);
+}
+
+/* Its outcome is told, unless it is told, or its caller takes it back, meanwhile. */
+static void end_pending(struct wh_pending *pending, uint64_t number, const struct wh_outcome *outcome)
+{
+	whorl_done_fn *done;
+	void *ctx;
+
+	if (!take_pending(pending, number, ENDS))
+		return;
+	done = pending->done;
+	ctx = pending->ctx;
+	/* Release: it has been read. Partner: arm. */
+	wh_store_release(&pending->number, 0);
+	wh_replica_tell(done, ctx, outcome);
+}
+
+/* Of all entries, or of those that are missed, in the order of their indexes. */
+static void end_all(const struct wh_calls *calls, bool missed, const struct wh_outcome *outcome)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < calls->window; i++) {
+		uint64_t number = wh_load_acquire(&calls->pending[i].number);
+
+		first = number != 0 && (!missed || calls->pending[i].missed) && number < first ? number : first;
+	}
+	for (uint32_t i = 0; first != UINT64_MAX && i < calls->window; i++) {
+		struct wh_pending *pending = pending_of(calls, first - 1 + i);
+		uint64_t number = wh_load_acquire(&pending->number);
+
+		if (number == 0 || (missed && !pending->missed))
+			continue;
+		pending->missed = false;
+		end_pending(pending, number, outcome);
+	}
+}
+
+/* Before anything is told of later ones. */
+static void tell_missed(struct wh_calls *calls)
+{
+	static const struct wh_outcome missed = {
+		.result = WHORL_IN_DOUBT,
+		.text = "it was not applied here: the state that this node was given has it, or this node has left the shard"};
+
+	if (__builtin_expect(calls->missed == 0, 1))
+		return;
+	calls->missed = 0;
+	end_all(calls, true, &missed);
 }
 
 /* ---- applying ------------------------------------------------------------------------------------------------------------- */
@@ -175,10 +225,28 @@ static bool apply_run(struct wh_replica *replica, size_t count)
 	return true;
 }
 
+void wh_calls_missed(void *layer, const struct whorl_message *message)
+{
+	struct wh_replica *replica = layer;
+	struct wh_pending *pending = find_awaited(&replica->calls, message);
+
+	if (pending == NULL)
+		return;
+	pending->missed = true;
+	replica->calls.missed++;
+	wh_layer_ask(replica->subgroup);
+}
+
+void wh_calls_step(struct wh_replica *replica)
+{
+	tell_missed(&replica->calls);
+}
+
 size_t wh_calls_deliver(void *layer, const struct whorl_message *messages, size_t count)
 {
 	struct wh_replica *replica = layer;
 
+	tell_missed(&replica->calls);
 	for (size_t done = 0; done < count;) {
 		size_t run = show_run(replica, messages + done, count - done);
 
@@ -287,19 +355,21 @@ static bool is_accepted(enum whorl_result result)
  * told, and it counts as accepted. */
 static enum whorl_result take_back(struct wh_pending *pending, uint64_t index, enum whorl_result result)
 {
-	return take_pending(pending, index) ? result : WHORL_OK;
+	return take_pending(pending, index + 1, 0) ? result : WHORL_OK;
 }
 
 /* In the RCU lock whorl_close waits for, before it ends what is pending. */
-static enum whorl_result commit_pending(struct wh_calls *calls, struct whorl_claim *claim, size_t bytes,
+static enum whorl_result commit_pending(struct wh_replica *replica, struct whorl_claim *claim, size_t bytes,
 					whorl_done_fn *done, void *ctx)
 {
-	struct wh_pending *pending = &calls->pending[claim->slot]; /* which is its index modulo window */
+	struct wh_pending *pending = &replica->calls.pending[claim->slot]; /* which is its index modulo window */
 	uint64_t index = claim->number;
 	enum whorl_result result;
 
 	if (!arm(pending, index, done, ctx))
 		return WHORL_AGAIN;
+	/* Either the loop that drops the claim sees what was left, or the commit sees that it is dropped. */
+	wh_layer_fence(replica->subgroup);
 	result = whorl_commit(claim, bytes);
 	return is_accepted(result) ? result : take_back(pending, index, result);
 }
@@ -315,7 +385,7 @@ enum whorl_result wh_calls_commit(struct wh_replica *replica, struct whorl_claim
 	wh_rcu_read_lock();
 	closed = wh_layer_state(replica->subgroup) == WHORL_CLOSED;
 	if (!closed)
-		result = commit_pending(&replica->calls, claim, bytes, done, ctx);
+		result = commit_pending(replica, claim, bytes, done, ctx);
 	wh_rcu_read_unlock();
 	return closed ? whorl_commit(claim, bytes) : result; /* which may free the replica */
 }
@@ -359,35 +429,28 @@ enum whorl_result whorl_call(whorl_subgroup *subgroup, const void *data, size_t 
 	return result;
 }
 
-static enum whorl_result may_commit(const char *function, const struct whorl_claim *claim, struct wh_replica **replica)
+static enum whorl_result may_commit(const char *function, const struct whorl_claim *claim, size_t bytes,
+				    struct wh_replica **replica)
 {
 	if (claim == NULL || claim->stream == NULL)
 		return wh_refuse(function, claim == NULL ? "no claim" : "the claim is finished already");
 	*replica = wh_replica_of(wh_layer_claimed(claim));
 	if (*replica == NULL)
 		return wh_refuse(function, NO_CALLS);
+	if (bytes > claim->bytes)
+		return wh_refuse(function, "more than was claimed; the claim is still open");
 	return wh_layer_state((*replica)->subgroup) == WHORL_FORKED ? WHORL_FORKED : WHORL_OK;
 }
 
 enum whorl_result whorl_call_commit(struct whorl_claim *claim, size_t bytes, whorl_done_fn *done, void *ctx)
 {
-	struct wh_replica *replica;
-	enum whorl_result result = may_commit(__func__, claim, &replica);
+	struct wh_replica *replica = NULL;
+	enum whorl_result result = may_commit(__func__, claim, bytes, &replica);
 
 	return result == WHORL_OK ? wh_calls_commit(replica, claim, bytes, done, ctx) : result;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
-
-/* Its outcome is told, unless it is told, or its caller takes it back, meanwhile. */
-static void end_pending(struct wh_pending *pending, uint64_t number, const struct wh_outcome *outcome)
-{
-	whorl_done_fn *done = pending->done;
-	void *ctx = pending->ctx;
-
-	if (take_pending(pending, number - 1))
-		wh_replica_tell(done, ctx, outcome);
-}
 
 void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 {
@@ -395,6 +458,7 @@ void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 					       .text = "the layout has taken this node out of the shard"};
 	struct wh_replica *replica = layer;
 
+	tell_missed(&replica->calls);
 	for (uint64_t index = first; index < end; index++) {
 		struct wh_pending *pending = pending_of(&replica->calls, index);
 
@@ -403,35 +467,9 @@ void wh_calls_gone(void *layer, uint64_t first, uint64_t end)
 	}
 }
 
-/* Those with an index below `end`, in their order. */
-static void end_below(struct wh_calls *calls, uint64_t end, const char *text)
-{
-	const struct wh_outcome doubt = {.result = WHORL_IN_DOUBT, .text = text};
-	uint64_t first = UINT64_MAX;
-
-	for (uint32_t i = 0; i < calls->window; i++) {
-		uint64_t number = wh_load_acquire(&calls->pending[i].number);
-
-		first = number != 0 && number < first ? number : first;
-	}
-	for (uint32_t i = 0; first != UINT64_MAX && i < calls->window; i++) {
-		struct wh_pending *pending = pending_of(calls, first - 1 + i);
-		uint64_t number = wh_load_acquire(&pending->number);
-
-		if (number != 0 && number <= end)
-			end_pending(pending, number, &doubt);
-	}
-}
-
-void wh_calls_passed(void *layer, uint64_t end)
-{
-	struct wh_replica *replica = layer;
-
-	end_below(&replica->calls, end,
-		  "the call is in the state that this node was given, or the node has left its shard before it had one");
-}
-
 void wh_calls_end(struct wh_replica *replica, const char *text)
 {
-	end_below(&replica->calls, UINT64_MAX, text);
+	const struct wh_outcome doubt = {.result = WHORL_IN_DOUBT, .text = text};
+
+	end_all(&replica->calls, false, &doubt);
 }

@@ -22,7 +22,6 @@ void wh_later_close(struct wh_later *later)
 	for (uint32_t i = 0; i < later->count; i++)
 		free(later->tickets[i].answer);
 	free(later->tickets);
-	pthread_mutex_destroy(&later->lock);
 }
 
 /* With the lock. NONE: no memory. */
@@ -95,20 +94,13 @@ static enum whorl_result give(struct wh_later *later, uint64_t ticket, void *ans
 	return WHORL_OK;
 }
 
-enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, const void *data, size_t bytes)
+/* In an upcall, or between wh_layer_begin_wait and wh_layer_end_wait: the node is not closed meanwhile. */
+static enum whorl_result answer_ticket(struct wh_replica *replica, uint64_t ticket, const void *data, size_t bytes)
 {
-	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
+	void *answer = bytes > 0 ? malloc(bytes) : NULL;
 	enum whorl_result result;
-	void *answer = NULL;
 
-	if (replica == NULL || (data == NULL && bytes > 0))
-		return WH_REFUSE(subgroup == NULL  ? "no subgroup"
-				 : replica == NULL ? "the subgroup has no whorl_on_calls"
-						   : "no data");
-	result = wh_layer_state(subgroup);
-	if (result == WHORL_FORKED || result == WHORL_CLOSED || ticket == 0)
-		return ticket == 0 && result != WHORL_FORKED ? WHORL_OK : result;
-	if (bytes > 0 && (answer = malloc(bytes)) == NULL)
+	if (bytes > 0 && answer == NULL)
 		return WHORL_MEMORY;
 	if (bytes > 0)
 		memcpy(answer, data, bytes);
@@ -116,9 +108,31 @@ enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, 
 	result = give(&replica->later, ticket, answer, bytes);
 	pthread_mutex_unlock(&replica->later.lock);
 	if (result == WHORL_OK)
-		wh_layer_ask(subgroup);
+		wh_layer_ask(replica->subgroup);
 	else
 		free(answer);
+	return result;
+}
+
+enum whorl_result whorl_answer_later(whorl_subgroup *subgroup, uint64_t ticket, const void *data, size_t bytes)
+{
+	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
+	enum whorl_result result;
+
+	if (replica == NULL || (data == NULL && bytes > 0))
+		return WH_REFUSE(subgroup == NULL  ? "no subgroup"
+				 : replica == NULL ? "the subgroup has no whorl_on_calls"
+						   : "no data");
+	if (wh_layer_state(subgroup) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (ticket == 0)
+		return WHORL_OK;
+	if (wh_layer_in_upcall(subgroup))
+		return answer_ticket(replica, ticket, data, bytes);
+	if (!wh_layer_begin_wait(subgroup)) /* as in whorl_read */
+		return WHORL_CLOSED;
+	result = answer_ticket(replica, ticket, data, bytes);
+	wh_layer_end_wait(subgroup);
 	return result;
 }
 

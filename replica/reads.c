@@ -21,7 +21,6 @@ void wh_reads_close(struct wh_reads *reads)
 	free(reads->come.reads);
 	free(reads->taken.reads);
 	free(reads->queue);
-	pthread_mutex_destroy(&reads->lock);
 }
 
 /* ---- the queue ------------------------------------------------------------------------------------------------------------ */
@@ -284,6 +283,20 @@ static enum whorl_result may_read(const struct wh_replica *replica, bool local)
 	return wh_layer_membership(replica->subgroup);
 }
 
+/* By a thread that does not run the loop, but may take it for this. */
+static enum whorl_result read_beside_loop(struct wh_replica *replica, struct wh_read *read)
+{
+	enum whorl_result result = may_read(replica, read->local);
+
+	if (result != WHORL_OK)
+		return result;
+	if (!wh_layer_take_loop(replica->subgroup))
+		return leave_to_loop(replica, read);
+	result = read_on_loop(replica, read);
+	wh_layer_give_loop(replica->subgroup);
+	return result;
+}
+
 enum whorl_result whorl_read(whorl_subgroup *subgroup, enum whorl_freshness freshness, whorl_read_fn *read, void *ctx)
 {
 	struct wh_replica *replica = subgroup != NULL ? wh_replica_of(subgroup) : NULL;
@@ -296,14 +309,16 @@ enum whorl_result whorl_read(whorl_subgroup *subgroup, enum whorl_freshness fres
 						   : "no function");
 	if (freshness != WHORL_LOCAL && freshness != WHORL_LINEARIZABLE)
 		return WH_REFUSE("no such freshness");
-	result = may_read(replica, new.local);
-	if (result != WHORL_OK)
-		return result;
-	if (wh_layer_in_upcall(subgroup))
-		return read_on_loop(replica, &new);
-	if (!wh_layer_take_loop(subgroup))
-		return leave_to_loop(replica, &new);
-	result = read_on_loop(replica, &new);
-	wh_layer_give_loop(subgroup);
+	if (wh_layer_state(subgroup) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (wh_layer_in_upcall(subgroup)) {
+		result = may_read(replica, new.local);
+		return result == WHORL_OK ? read_on_loop(replica, &new) : result;
+	}
+	/* It does not wait. But whorl_close waits for it, before it ends what has come. */
+	if (!wh_layer_begin_wait(subgroup))
+		return WHORL_CLOSED;
+	result = read_beside_loop(replica, &new);
+	wh_layer_end_wait(subgroup);
 	return result;
 }

@@ -8,8 +8,10 @@
 static size_t step(void *layer)
 {
 	struct wh_replica *replica = layer;
-	size_t work = wh_later_step(&replica->later);
+	size_t work;
 
+	wh_calls_step(replica);
+	work = wh_later_step(&replica->later);
 	return work + wh_reads_step(replica);
 }
 
@@ -51,10 +53,10 @@ static void free_replica(void *layer)
 }
 
 static const struct wh_layer_ops ops = {.deliver = wh_calls_deliver,
+					.missed = wh_calls_missed,
 					.step = step,
 					.gather = gather,
 					.asked = asked,
-					.passed = wh_calls_passed,
 					.gone = wh_calls_gone,
 					.end = end,
 					.wake = wake,

@@ -23,8 +23,9 @@
 
 #define WH_CALL_RUN 64 /* calls of one `apply`, at most */
 
-struct wh_pending {     /* what the caller of one message left */
-	wh_word number; /* its index + 1; 0: the entry is free. Each that would end it takes it by an exchange */
+struct wh_pending { /* what the caller of one message left */
+	wh_word number; /* its index + 1; 0: the entry is free; ENDS: it is being told. Each that would end it takes it by an exchange */
+	bool missed; /* [loop] it was delivered, and is never applied here */
 	whorl_done_fn *done;
 	void *ctx;
 };
@@ -49,6 +50,7 @@ struct wh_calls {
 	struct whorl_call run[WH_CALL_RUN];    /* [loop] */
 	struct wh_answer answers[WH_CALL_RUN]; /* [loop] of the awaited of these */
 	bool applies;                          /* [loop] */
+	uint32_t missed;                       /* [loop] entries that are */
 	unsigned char *arena;                  /* [loop] the answers of this `apply` */
 	size_t arena_bytes, arena_room;
 	void *whole; /* [loop] a call that came in parts; NULL: there are none such */
@@ -146,8 +148,9 @@ void wh_replica_tell(whorl_done_fn *done, void *ctx, const struct wh_outcome *ou
 WH_MUST_CHECK bool wh_calls_init(struct wh_replica *replica);
 void wh_calls_close(struct wh_replica *replica);
 size_t wh_calls_deliver(void *replica, const struct whorl_message *messages, size_t count);
+void wh_calls_missed(void *replica, const struct whorl_message *message);
+void wh_calls_step(struct wh_replica *replica);
 void wh_calls_gone(void *replica, uint64_t first, uint64_t end);
-void wh_calls_passed(void *replica, uint64_t end);
 void wh_calls_end(struct wh_replica *replica, const char *text);
 
 /* A claim, filled; WHORL_AGAIN: the claim is open still, and its entry taken. */

@@ -15,18 +15,16 @@ void wh_waiters_init(struct wh_waiters *waiters)
 	pthread_mutex_init(&waiters->lock, NULL);
 }
 
-/* No thread waits, and none is woken. */
+/* No thread waits, and none is woken. But in a forked child threads of the parent may seem to, or hold the locks: these are not
+ * destroyed, and own nothing. */
 void wh_waiters_close(struct wh_waiters *waiters)
 {
 	while (waiters->all != NULL) {
 		struct wh_waiter *waiter = waiters->all;
 
 		waiters->all = waiter->next;
-		pthread_cond_destroy(&waiter->condition);
-		pthread_mutex_destroy(&waiter->lock);
 		free(waiter);
 	}
-	pthread_mutex_destroy(&waiters->lock);
 }
 
 void wh_waiters_wake(struct wh_waiters *waiters)
@@ -136,6 +134,14 @@ static void settle_call(const struct whorl_outcome *outcome, void *ctx)
 			       : outcome->result);
 }
 
+#define LOOK_MS                                                                                                        \
+	10 /* so often a thread that waits for the state looks whether the node is closed, which does not end that wait */
+
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 /* Claims, and accepts. WHORL_OK; or what it says was never accepted. */
 static enum whorl_result begin_call(struct wh_replica *replica, const void *data, size_t bytes, uint64_t deadline_ns,
 				    struct wh_waiter *waiter)
@@ -153,8 +159,8 @@ static enum whorl_result begin_call(struct wh_replica *replica, const void *data
 			return result == WHORL_PENDING ? WHORL_OK : result;
 		/* A window of calls is delivered, and not applied, since the state is restored still. */
 		(void)whorl_abort(&claim);
-		result = whorl_subgroup_ready(replica->subgroup, wh_layer_left_ms(deadline_ns));
-	} while (result == WHORL_OK && wh_layer_left_ms(deadline_ns) > 0);
+		result = whorl_subgroup_ready(replica->subgroup, least(wh_layer_left_ms(deadline_ns), LOOK_MS));
+	} while ((result == WHORL_OK || result == WHORL_TIMEOUT) && wh_layer_left_ms(deadline_ns) > 0);
 	return result == WHORL_OK ? WHORL_TIMEOUT : result;
 }
 

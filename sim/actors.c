@@ -516,6 +516,7 @@ void wh_actor_open(struct actor *actor)
 	uint32_t subgroups = play->plan->config.subgroup_count;
 	struct wh_error err;
 
+	config.subgroup_count += play->plan->listed_count;
 	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
 	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
 		wh_play_fail(play, "open: %s: %s", actor->name, err.text);

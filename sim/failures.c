@@ -14,6 +14,21 @@
 #include "membership/join.h"
 #include "sim/play_int.h"
 
+/* It may be asked: it runs, in this group, and has not lost the connection. */
+static bool is_at_hand(const struct actor *actor, const struct actor *other)
+{
+	return wh_actor_runs(other) && !other->removed && (actor->play->broken >> other->life & 1) == 0;
+}
+
+/* The one that was to give it has left the subgroup, and nothing has happened to it: it has not waited until it had. */
+static bool is_forsaken(const struct app *app)
+{
+	const struct app *giver = app->giver;
+
+	return giver != NULL && giver->member == NULL && !giver->actor->leaving &&
+	       (app->actor->view->ids >> giver->actor->id & 1) != 0 && is_at_hand(app->actor, giver->actor);
+}
+
 bool wh_app_is_orphan(const struct app *app)
 {
 	const struct actor *actor = app->actor;
@@ -27,10 +42,9 @@ bool wh_app_is_orphan(const struct app *app)
 		if (other->fresh && !other->entered)
 			continue; /* it has begun nothing yet */
 		found |= other->actor != actor && (!other->app->awaits || other->app->empties) &&
-			 wh_actor_runs(other->actor) && !other->actor->removed &&
-			 (actor->play->broken >> other->actor->life & 1) == 0;
+			 is_at_hand(actor, other->actor);
 	}
-	return !found;
+	return !found && !is_forsaken(app);
 }
 
 /* A node that lacks the state of a dynamic subgroup leaves that, and goes on. */

@@ -329,6 +329,24 @@ static void draw_names(const struct wh_plan_limits *limits, struct wh_plan *plan
 		draw_name(limits, plan, i);
 }
 
+/* One of them is in the file, which has its parameters: nodes enter it as any other. */
+static void draw_listed(struct wh_plan *plan)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 107), *dice = &of_this;
+	struct wh_node_subgroup *listed = &plan->config.subgroups[plan->config.subgroup_count];
+	struct wh_plan_name *name;
+
+	if (!wh_dice_one_in(dice, 4))
+		return;
+	name = &plan->names[wh_dice_below(dice, plan->name_count)];
+	name->listed = true;
+	plan->listed_count = 1;
+	listed->options = name->options;
+	snprintf(listed->name, sizeof(listed->name), "%s", name->name);
+	snprintf(listed->options.members, sizeof(listed->options.members), "wish");
+	snprintf(listed->options.senders, sizeof(listed->options.senders), "all");
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
 
 static void draw_engine(struct wh_dice *dice, struct wh_engine_options *engine)
@@ -371,7 +389,7 @@ static void set_group(struct wh_plan *plan, uint32_t nodes, uint32_t subgroups)
 	config->group.memory_max = INT64_C(1) << 31;
 	snprintf(config->group.tie_breaker, sizeof(config->group.tie_breaker), "none");
 	config->subgroup_count = subgroups;
-	config->subgroups = wh_plan_alloc(subgroups, sizeof(*config->subgroups));
+	config->subgroups = wh_plan_alloc(subgroups + 1, sizeof(*config->subgroups)); /* and one that is entered */
 	plan->subgroups = wh_plan_alloc(subgroups, sizeof(*plan->subgroups));
 }
 
@@ -436,8 +454,10 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 	}
 	for (uint32_t g = 0; g < count; g++)
 		draw_subgroup(limits, plan, g);
-	if (limits->wishes)
+	if (limits->wishes) {
 		draw_names(limits, plan);
+		draw_listed(plan);
+	}
 }
 
 void wh_plan_free(struct wh_plan *plan)
@@ -472,10 +492,10 @@ static void print_names(const struct wh_plan *plan, FILE *out)
 	for (uint32_t i = 0; i < plan->name_count; i++) {
 		const struct wh_plan_name *name = &plan->names[i];
 
-		fprintf(out, "  %s, dynamic: %s, %s, window %d, %d bytes, up to %d, %u messages at most in a stay\n",
-			name->name, name->subgroup.ordered ? "ordered" : "unordered",
-			name->state ? "with a state" : "without one", (int)name->options.window,
-			(int)name->options.message_bytes,
+		fprintf(out, "  %s, %s: %s, %s, window %d, %d bytes, up to %d, %u messages at most in a stay\n",
+			name->name, name->listed ? "of the file, members = wish" : "dynamic",
+			name->subgroup.ordered ? "ordered" : "unordered", name->state ? "with a state" : "without one",
+			(int)name->options.window, (int)name->options.message_bytes,
 			(int)(name->options.large_bytes > 0 ? name->options.large_bytes : name->options.message_bytes),
 			name->subgroup.messages);
 	}

@@ -62,6 +62,7 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 
 struct wh_plan_name { /* of a dynamic subgroup, as those that enter it mostly say it is; `members` and `senders` have no meaning */
 	char name[16];
+	bool listed;                      /* in the file, with `members = wish` */
 	struct wh_plan_subgroup subgroup; /* `messages`: of a sender in one stay, at most */
 	struct wh_subgroup_options options;
 	bool state;
@@ -89,6 +90,7 @@ struct wh_plan {
 
 	struct wh_plan_name names[WH_NAMES_DRAWN_MAX]; /* of dynamic subgroups (0046) */
 	uint32_t name_count;                           /* 0: no node wishes for any */
+	uint32_t listed_count; /* of these so many, 1 at most, are in the file, `members = wish`: behind config.subgroup_count */
 };
 
 /* Never fails: exits when memory is out. */

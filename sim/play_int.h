@@ -130,7 +130,8 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t state; /* its application's: the digest of all that it has delivered, or taken over with a state */
 	bool awaits;    /* it needs a state, and has none */
 	bool empties;   /* that is the empty one, since no node was in its shard before */
-	uint64_t stay;  /* how often it has entered a shard */
+	const struct app *giver; /* that is to give it, and had it when this one entered; NULL: none */
+	uint64_t stay;           /* how often it has entered a shard */
 	uint64_t since; /* in which view it has entered this one, or its state was given: what is of views before came with the state */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */
 	bool behind;           /* it has one, or has refused, and may be upcalled messages of views before its own */
@@ -555,7 +556,7 @@ enum whorl_result wh_call_commit(struct call *call, struct whorl_claim *claim, s
 enum whorl_result wh_call_make(struct app *app, struct call *call, const void *data, size_t bytes);
 /* Of one that is still open after whorl_close. */
 enum whorl_result wh_call_commit_late(struct app *app, struct whorl_claim *claim);
-/* An entry is taken by a call whose outcome is still to come: a claim may be told to wait. */
+/* An entry is taken by a call that waits for its outcome: a claim may be told to wait. */
 bool wh_call_may_wait(const struct stream *stream, uint64_t number);
 /* The pass is over: what is applied, and is not to be answered later, has an outcome. */
 void wh_check_calls(const struct app *app);

@@ -322,6 +322,18 @@ struct whorl_state wh_state_of_stay(struct stay *stay)
 				    .ctx = stay};
 }
 
+/* The lowest rank that was in the shard before is to give it. */
+static const struct app *giver_of(const struct app *app)
+{
+	for (uint32_t i = 0; app->member != NULL && i < app->member->shard->member_count; i++) {
+		const struct shard_member *other = &app->member->shard->members[i];
+
+		if (!other->fresh)
+			return other->app->awaits ? NULL : other->app;
+	}
+	return NULL;
+}
+
 void wh_app_begin(struct app *app, bool needs_state)
 {
 	if (app->awaits || app->behind) /* of the shard before: what was kept back of it is never upcalled */
@@ -331,6 +343,7 @@ void wh_app_begin(struct app *app, bool needs_state)
 	if (!app->actor->play->subgroups[app->g].plan->ordered && !app->actor->play->subgroups[app->g].stateful)
 		memset(app->next, 0, app->actor->play->lives_max * sizeof(app->next[0]));
 	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
+	app->giver = app->awaits && needs_state ? giver_of(app) : NULL;
 	app->stay++;
 	app->since = app->actor->view->number;
 	app->behind = false;

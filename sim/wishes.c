@@ -107,17 +107,20 @@ static bool note_entered(struct stay *stay, enum whorl_result result)
 	struct play *play = actor->play;
 	struct stay *before = find_stay(actor, stay->name);
 	struct wh_parameters is = parameters_of(stay);
-	bool there;
+	bool there, differs;
 
 	if (before != NULL && !before->over && before->handle != NULL && wh_inspect_was_refused(before->handle)) {
 		before->over = true; /* its node hears too few members, and says only that */
 		wh_history_wish_refused(play->history, actor->life, stay->name);
 	}
 	there = before != NULL && !before->over;
-	if (result != WHORL_TIMEOUT || stay->handle == NULL || (there && !before->leaves)) {
+	differs = stay->otherwise && name_of(stay)->listed; /* from the node's own file */
+	if (result != WHORL_TIMEOUT || stay->handle == NULL || (there && !before->leaves) || differs) {
 		/* It has left when no function of its program runs any more, which may be later than the view. */
-		bool expected = before != NULL && (result == WHORL_INVALID ? there && !before->leaves
-									   : result == WHORL_AGAIN && before->leaves);
+		bool expected =
+			differs ? result == WHORL_INVALID
+				: before != NULL && (result == WHORL_INVALID ? there && !before->leaves
+									     : result == WHORL_AGAIN && before->leaves);
 
 		if ((!expected && !is_of_node(actor, result)) || stay->handle != NULL)
 			fail_answer(actor, "enter", stay->name, result);

@@ -44,6 +44,11 @@ static void drop_spare(struct wh_state *state)
 
 static void drop_backlog(struct wh_state *state)
 {
+	struct wh_backlog_place place = {0};
+	const struct whorl_message *message;
+
+	while (state->hooks.missed != NULL && (message = wh_backlog_walk(&state->backlog, &place)) != NULL)
+		state->hooks.missed(state->hooks.ctx, message);
 	wh_backlog_clear(&state->given);
 	wh_backlog_clear(&state->backlog);
 	state->refused = false;

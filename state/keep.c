@@ -93,8 +93,8 @@ static size_t upcall_messages(struct wh_state *state, const struct whorl_message
 		if (!upcall_run(state, messages, &done, i))
 			return done;
 		come_up(state, &messages[i]);
-		if (state->hooks.skipped != NULL)
-			state->hooks.skipped(state->hooks.ctx, &messages[i]);
+		if (state->hooks.missed != NULL)
+			state->hooks.missed(state->hooks.ctx, &messages[i]);
 		done = i + 1;
 	}
 	(void)upcall_run(state, messages, &done, count);

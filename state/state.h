@@ -7,9 +7,10 @@
  *
  * A giver may have refused messages of views before, which no newcomer gets otherwise (0044): they are sent along, and upcalled first.
  *
- * The stream: a header (subgroup as configured, or the low half of its birth, shard, view number; the position: the sequence number, how many senders, then for each
- * its node id and the number of its first message that is not in the state), then pieces, each with its length before it; a piece of length 0 is
- * the end. If the header says so messages follow, in such pieces again, with an end of their own. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
+ * The stream: a header (subgroup as configured, or the low half of its birth, shard, view number; the position: the sequence number,
+ * how many senders, then for each its node id and the number of its first message that is not in the state), then pieces, each with its
+ * length before it; a piece of length 0 is the end. If the header says so messages follow, in such pieces again, with an end of their
+ * own. All little-endian, and checked: it comes from another node. A stream that ends otherwise was cut off.
  *
  * Jobs run beside the loop, several at once, and never hold it up; each is over before its node is freed, in bounded time. In
  * simulation, where nothing can block, a job does a piece and the loop submits it again.
@@ -71,8 +72,9 @@ struct wh_state_hooks {
 	bool (*decline)(void *ctx, uint32_t node);
 	/* Upcalls messages to the program. Returns how many it takes; fewer: nothing more before wh_state_offer_again. */
 	size_t (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
-	/* That message is in the state that was restored, and is not upcalled. NULL: it need not be told. */
-	void (*skipped)(void *ctx, const struct whorl_message *message);
+	/* A message that was delivered here, and of which the program is never upcalled: the state that was restored has it, or this
+	 * node has left the shard before it was restored. May be NULL. */
+	void (*missed)(void *ctx, const struct whorl_message *message);
 	/* What is delivered, and the program has not taken: it is not in its state. */
 	const struct wh_backlog *(*refused)(void *ctx);
 	whorl_subgroup *message_of; /* what messages name as their subgroup */
@@ -132,8 +134,8 @@ void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard);
 bool wh_state_keeps(const struct wh_state *state);
 /* True: it is not restored yet, or what was kept back is not upcalled yet: the node is not ready. */
 bool wh_state_restores(const struct wh_state *state);
-/* Copies them; or upcalls them here and now, when nothing is kept back any more. Returns how many it has done with: none, when the program
- * refuses what was kept back. */
+/* Copies them; or upcalls them here and now, when nothing is kept back any more. Returns how many it has done with: none, when the
+ * program refuses what was kept back. */
 size_t wh_state_keep(struct wh_state *state, const struct whorl_message *messages, size_t count);
 /* Copies them, whatever the program does. While it restores. */
 void wh_state_keep_back(struct wh_state *state, const struct whorl_message *messages, size_t count);

@@ -32,6 +32,7 @@ need_build() {
 	need libibverbs-dev library libibverbs libibverbs-dev
 	need librdmacm-dev library librdmacm librdmacm-dev
 	need libjansson-dev library jansson libjansson-dev
+	need uthash-dev installed uthash-dev
 }
 
 need_test() {
@@ -42,6 +43,8 @@ need_test() {
 	need gnuplot-nox has gnuplot
 	need tidy has tidy
 	need groff-base has groff
+	need redis-tools has redis-benchmark
+	need libhiredis-dev library hiredis libhiredis-dev
 	[ "$1" != clang ] || need clang compiles clang
 }
 

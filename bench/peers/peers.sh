@@ -6,11 +6,13 @@
 # nodes send as fast as they can, and `low`, one node sends a message a millisecond. Medians are over the rounds.
 
 set -euo pipefail
-here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=bench/peers/common.sh
+source "$(dirname "$(readlink -f "$0")")/common.sh"
 
 usage() {
 	cat <<-'END'
 	usage: ./run peers [OPTION]...
+	       ./run peers --kv [OPTION]...       key-value servers: its --help has its options
 
 	  --rounds N          of all (5)
 	  --seconds S         of each run (1.5)
@@ -18,7 +20,7 @@ usage() {
 	  --sizes "N N"       of messages, in bytes: of 128 1024 10240
 	  --out DIR           for results.json and table.md (build/peers)
 	  --calm S            waits before each run until nothing else is busy, at most so many seconds (0)
-  --add               to the rounds that results.json has
+	  --add               to the rounds that results.json has
 	  --publish           puts the table into docs/peers.md
 	END
 }
@@ -55,7 +57,6 @@ work=$(mktemp -d /dev/shm/whorl-peers.XXXXXX) # the board is shared memory
 children=()
 daemons=()
 
-say() { printf '== %s\n' "$*" >&2; }
 address() { printf '10.77.23.%d' $(($1 + 1)); }
 
 tidy() {
@@ -231,29 +232,6 @@ stop_daemons() {
 	daemons=()
 }
 
-jiffies() { awk '/^cpu / { all = 0; for (i = 2; i <= 9; i++) all += $i; print all, all - $5 - $6; exit }' /proc/stat; }
-
-# The share of the processors that is in use, by others than us: between two runs.
-busy() {
-	local all used all_before used_before
-
-	read -r all_before used_before < <(jiffies)
-	sleep 0.2
-	read -r all used < <(jiffies)
-	awk "BEGIN { printf \"%.2f\", ($used - $used_before) / ($all - $all_before) }"
-}
-
-# Waits for calm, and says how busy the machine is.
-await_calm() {
-	local end=$((SECONDS + calm)) now
-
-	now=$(busy)
-	while [ "$SECONDS" -lt "$end" ] && awk "BEGIN { exit $now < 0.2 }"; do
-		now=$(busy)
-	done
-	echo "$now"
-}
-
 # Waits for the collector; a node that fails before ends the run.
 finished() {
 	local collector=$1 pid='' status=0
@@ -273,7 +251,7 @@ run_once() {
 
 	rm -f "$work/board"
 	: >"$work/log"
-	others=$(await_calm)
+	others=$(await_calm "$calm")
 	"$programs/peers-collect" "$work/board" "$system" $nodes $senders "$bytes" $gap \
 		"$(awk "BEGIN { print int($seconds * 1000) }")" "$(order_of "$system")" >"$work/line" 2>>"$work/log" &
 	collector=$!
@@ -304,15 +282,6 @@ run_once() {
 		"$work/line" >&2
 }
 
-# The order of the systems turns from round to round, so that none always has the same neighbour.
-turned() {
-	local words by
-	read -ra words <<<"$systems"
-
-	by=$(($1 % ${#words[@]}))
-	echo "${words[@]:by}" "${words[@]:0:by}"
-}
-
 rounds_of_all() {
 	local round bytes system what before
 
@@ -320,7 +289,7 @@ rounds_of_all() {
 	for ((round = before + 1; round <= before + rounds; round++)); do
 		say "round $round of $((before + rounds))"
 		for bytes in $sizes; do
-			for system in $(turned "$round"); do
+			for system in $(turned "$round" "$systems"); do
 				for what in stream low; do
 					run_once "$round" "$system" "$bytes" $what ||
 						run_once "$round" "$system" "$bytes" $what ||
@@ -331,18 +300,6 @@ rounds_of_all() {
 	done
 }
 
-# Puts table.md between the marks of docs/peers.md.
-publish_table() {
-	local page=$here/../../docs/peers.md
-
-	awk -v table="$out/table.md" '
-		/^<!-- table/ { print; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1 }
-		/^<!-- end/ { skip = 0 }
-		!skip { if (!/^<!-- table/) print }
-	' "$page" >"$page.new"
-	mv "$page.new" "$page"
-}
-
 failures=0
 mkdir -p "$out"
 [ $add = yes ] || : >"$out/results.json"
@@ -351,6 +308,6 @@ touch "$out/results.json"
 "$here/net.sh" up $nodes
 rounds_of_all
 jq -r -s -f "$here/table.jq" "$out/results.json" | tee "$out/table.md"
-[ $publish = no ] || publish_table
+[ $publish = no ] || publish_table table "$out/table.md"
 say "figures: $out/results.json"
 [ $failures -eq 0 ] || { say "$failures runs failed, twice each"; exit 1; }

@@ -23,7 +23,8 @@
  * ONCE, OR NEVER. A call that is accepted is applied once, by all members that go on, also through changes of view; one that is
  * refused never is. Between these are two cases, and then the outcome says WHORL_IN_DOUBT: this node is removed, fails or is closed
  * before it knows; or it makes a call while its state is restored, and the state that it is given has the call already, or the layout
- * function takes this node out of its shard before it has one.
+ * function takes this node out of its shard before it has one. A call that is open when the layout function moves its node to another
+ * shard of the subgroup, where it sends, is applied there: it is the node's next message.
  *
  * THREADS, STRUCTS, NULL: as in whorl.h. Upcalls here (apply, done, read) run on the loop, and must not be slow. They may call
  * whorl_call, whorl_read, whorl_answer_later and whatever whorl.h permits in an upcall; none of these waits, so a call from `apply`

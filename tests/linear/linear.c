@@ -8,33 +8,45 @@
 
 struct value {
 	bool there;
-	uint64_t is;
+	uint64_t is, tokens;
 };
 
 /* What has been tried: the operations that are placed, as a sum of two random words for each (two sets with the same are not met with in
- * any time), and the value. */
+ * any time), the value, and how many of unknown outcome are the last. */
 struct tried {
 	uint64_t set[2];
 	struct value value;
+	size_t chain;
 	bool used;
 };
 
-struct event { /* an operation begins, or ends; linked by time, less those that are placed */
+/* An operation begins, or ends. Two lists, by time, less those that are placed: of operations that have ended, and of the beginnings of
+ * those of unknown outcome. */
+struct event {
 	struct linear_op op;
 	size_t number; /* of the operation: of its beginning and its end the same */
 	bool begins;
-	struct event *before, *after, *end; /* end: of one that begins */
+	struct event *before, *after, *end; /* end: of one that begins, and has one */
 };
 
+/* Operations of unknown outcome are tried where all others fail, and only a few in a row at first: for without a limit there are as many
+ * orders as they have subsets, and most histories need none. */
+static const size_t limits[] = {1, 2, 4, SIZE_MAX};
+
+enum { HEAD, HEAD_OF_UNKNOWN, HEADS };
+
 struct search {
-	struct event *events; /* the first stands for the beginning of the list */
+	struct event *events; /* the first two stand for the beginnings of the lists */
 	size_t count;
 	size_t unplaced; /* that have ended */
 	struct value value;
 	uint64_t set[2];
+	size_t chain, limit; /* of unknown outcome, in a row; the limit has kept one from being tried: */
+	bool is_limited;
 	struct placed { /* in the order of their places */
 		struct event *event;
 		struct value value; /* before it */
+		size_t chain;
 	} * placed;
 	size_t placed_count;
 	struct tried *tried; /* open addressing: a power of two, at most half of it used */
@@ -44,29 +56,54 @@ struct search {
 
 /* ---- one variable --------------------------------------------------------------------------------------------------------- */
 
-/* False: the answer cannot be. */
-static bool apply(const struct linear_op *op, struct value was, struct value *is)
+static bool is_same(struct value one, struct value other)
 {
-	bool known = op->ended_ns != LINEAR_UNKNOWN;
+	return one.there == other.there && one.is == other.is && one.tokens == other.tokens;
+}
 
+static bool is_known(const struct linear_op *op)
+{
+	return op->ended_ns != LINEAR_UNKNOWN;
+}
+
+/* False: the answer cannot be. */
+static bool take(const struct linear_step *step, bool known, struct value was, struct value *is)
+{
 	*is = was;
-	switch (op->kind) {
+	switch (step->kind) {
 	case LINEAR_GET:
-		return !known || (op->found == was.there && (!was.there || op->answer == was.is));
+		return !known || (step->found == was.there && (!was.there || step->answer == was.is));
 	case LINEAR_CLAIM:
 		if (!was.there)
-			*is = (struct value){true, op->argument};
-		return !known || op->found == was.there;
+			*is = (struct value){true, step->argument, 1};
+		return !known || step->found == was.there;
 	case LINEAR_ADD:
-		*is = (struct value){true, (was.there ? was.is : 0) + op->argument};
-		return !known || op->answer == is->is;
+		*is = (struct value){true, (was.there ? was.is : 0) + step->argument, 1};
+		return !known || step->answer == is->is;
 	case LINEAR_REMOVE:
-		*is = (struct value){false, 0};
-		return !known || op->found == was.there;
+		*is = (struct value){false, 0, 0};
+		return !known || step->found == was.there;
+	case LINEAR_APPEND:
+		*is = (struct value){true, was.there ? linear_append(was.is, step->argument) : step->argument,
+				     was.tokens + 1};
+		return !known || step->answer == is->tokens;
 	default:
-		*is = (struct value){true, op->argument};
+		*is = (struct value){true, step->argument, 1};
 		return true;
 	}
+}
+
+static struct linear_step first_step(const struct linear_op *op)
+{
+	return (struct linear_step){op->kind, op->argument, op->found, op->answer};
+}
+
+static bool apply(const struct linear_op *op, struct value was, struct value *is)
+{
+	struct linear_step first = first_step(op);
+	bool known = is_known(op);
+
+	return take(&first, known, was, is) && (!op->goes_on || take(&op->then, known, *is, is));
 }
 
 /* ---- what has been tried ---------------------------------------------------------------------------------------------------- */
@@ -80,6 +117,11 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+uint64_t linear_append(uint64_t text, uint64_t token)
+{
+	return mix(mix(text) ^ token);
+}
+
 static void toggle(struct search *search, const struct event *event)
 {
 	uint64_t at = (uint64_t)(event - search->events);
@@ -90,10 +132,10 @@ static void toggle(struct search *search, const struct event *event)
 
 static struct tried *place_of(struct tried *tried, size_t room, const struct tried *one)
 {
-	size_t at = (one->set[0] ^ mix(one->value.is + one->value.there)) & (room - 1);
+	size_t at = (one->set[0] ^ mix(one->value.is + one->value.tokens)) & (room - 1);
 
 	while (tried[at].used && (tried[at].set[0] != one->set[0] || tried[at].set[1] != one->set[1] ||
-				  tried[at].value.there != one->value.there || tried[at].value.is != one->value.is))
+				  tried[at].chain != one->chain || !is_same(tried[at].value, one->value)))
 		at = (at + 1) & (room - 1);
 	return &tried[at];
 }
@@ -120,7 +162,8 @@ static bool make_room(struct search *search)
 /* The set with that event, and that value: true if they are new. There is room. */
 static bool is_new(struct search *search, const struct event *event, struct value value)
 {
-	struct tried one = {.value = value, .used = true}, *place;
+	struct tried one = {.value = value, .chain = is_known(&event->op) ? 0 : search->chain + 1, .used = true},
+		     *place;
 
 	toggle(search, event);
 	memcpy(one.set, search->set, sizeof(one.set));
@@ -151,40 +194,100 @@ static void put_back(struct event *event)
 
 static void place(struct search *search, struct event *event, struct value value)
 {
-	search->placed[search->placed_count++] = (struct placed){event, search->value};
+	search->placed[search->placed_count++] = (struct placed){event, search->value, search->chain};
 	search->value = value;
 	toggle(search, event);
-	search->unplaced -= event->op.ended_ns != LINEAR_UNKNOWN;
 	take_out(event);
-	take_out(event->end);
+	if (is_known(&event->op)) {
+		search->chain = 0;
+		search->unplaced--;
+		take_out(event->end);
+	} else {
+		search->chain++;
+	}
 }
 
-/* What is next to be tried instead. NULL: nothing is placed. */
-static struct event *take_back(struct search *search)
+/* The last one. */
+static void take_back(struct search *search)
 {
-	struct placed *last;
+	struct placed *last = &search->placed[--search->placed_count];
 
-	if (search->placed_count == 0)
-		return NULL;
-	last = &search->placed[--search->placed_count];
-	put_back(last->event->end);
+	if (is_known(&last->event->op)) {
+		put_back(last->event->end);
+		search->unplaced++;
+	}
 	put_back(last->event);
-	search->unplaced += last->event->op.ended_ns != LINEAR_UNKNOWN;
 	toggle(search, last->event);
 	search->value = last->value;
-	return last->event->after;
+	search->chain = last->chain;
+}
+
+/* The one before it is of unknown outcome, and makes no difference: then it need not be there. */
+static bool is_vain(const struct search *search, const struct event *event, struct value value)
+{
+	struct value without;
+
+	return search->chain > 0 && apply(&event->op, search->placed[search->placed_count - 1].value, &without) &&
+	       is_same(value, without);
+}
+
+/* Can it be the next? Then *value is the one behind it. */
+static bool fits(struct search *search, const struct event *event, struct value *value)
+{
+	if (!apply(&event->op, search->value, value) || is_vain(search, event, *value))
+		return false;
+	if (!is_known(&event->op)) {
+		if (is_same(search->value, *value))
+			return false;
+		if (search->chain >= search->limit) {
+			search->is_limited = true;
+			return false;
+		}
+	}
+	return is_new(search, event, *value);
+}
+
+static void tell_step(const struct linear_step *step, bool known, char *text, size_t bytes)
+{
+	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove", "append"};
+	bool has_argument = step->kind != LINEAR_GET && step->kind != LINEAR_REMOVE;
+	char argument[24] = "", answer[40] = ": ?";
+
+	if (has_argument)
+		snprintf(argument, sizeof(argument), " %" PRIu64, step->argument);
+	if (known && (step->kind == LINEAR_CLAIM || step->kind == LINEAR_REMOVE || !step->found))
+		snprintf(answer, sizeof(answer), ": %s", step->found ? "it was there" : "it was not there");
+	if (known &&
+	    (step->kind == LINEAR_ADD || step->kind == LINEAR_APPEND || (step->kind == LINEAR_GET && step->found)))
+		snprintf(answer, sizeof(answer), ": %" PRIu64 "%s", step->answer,
+			 step->kind == LINEAR_APPEND ? " tokens" : "");
+	if (known && step->kind == LINEAR_SET)
+		answer[0] = '\0';
+	snprintf(text, bytes, "%s%s%s", names[step->kind], argument, answer);
+}
+
+void linear_tell(const struct linear_op *op, char *text, size_t bytes)
+{
+	struct linear_step first_is = first_step(op);
+	bool known = op->ended_ns != LINEAR_UNKNOWN;
+	char first[96], then[96] = "", ended[24] = "?";
+
+	tell_step(&first_is, known, first, sizeof(first));
+	if (op->goes_on)
+		tell_step(&op->then, known, then, sizeof(then));
+	if (known)
+		snprintf(ended, sizeof(ended), "%" PRIu64, op->ended_ns);
+	snprintf(text, bytes, "client %" PRIu32 ", from %" PRIu64 " to %s ns, %s%s%s", op->client, op->began_ns, ended,
+		 first, op->goes_on ? ", and at once " : "", then);
 }
 
 static void tell(struct linear_fault *fault)
 {
-	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove"};
-	const struct linear_op *op = &fault->op;
+	char op[300];
 
-	snprintf(fault->text, sizeof(fault->text),
-		 "key %" PRIu64 ": behind %zu operations nothing explains that client %" PRIu32 ", from %" PRIu64
-		 " to %" PRIu64 " ns, did %s (%" PRIu64 ") and was told %s, %" PRIu64,
-		 fault->key, fault->placed, op->client, op->began_ns, op->ended_ns, names[op->kind], op->argument,
-		 op->found ? "found" : "not found", op->answer);
+	linear_tell(&fault->op, op, sizeof(op));
+	snprintf(fault->text, sizeof(fault->text), "key %" PRIu64 ": behind %zu operations nothing explains %s",
+		 fault->key, fault->placed, op);
 }
 
 /* An end is met: its operation had to be placed before. The furthest that it goes is told. */
@@ -198,9 +301,31 @@ static void note_end(struct search *search, const struct event *end)
 	tell(fault);
 }
 
+/* The first end of an operation that is not placed: what begins behind it cannot be the next. */
+static const struct event *first_end(const struct search *search)
+{
+	const struct event *event = search->events[HEAD].after;
+
+	while (event->begins)
+		event = event->after;
+	return event;
+}
+
+/* The next to be tried behind it. NULL: nothing else can be. */
+static struct event *next_of(const struct search *search, const struct event *event)
+{
+	struct event *next = event->after;
+
+	if (is_known(&event->op) && !next->begins)
+		next = search->events[HEAD_OF_UNKNOWN].after;
+	if (next != NULL && !is_known(&next->op) && next->op.began_ns > first_end(search)->op.ended_ns)
+		next = NULL;
+	return next;
+}
+
 static enum linear_verdict run(struct search *search)
 {
-	struct event *event = search->events->after;
+	struct event *event = search->unplaced > 0 ? next_of(search, &search->events[HEAD]) : NULL;
 
 	while (search->unplaced > 0) {
 		struct value value;
@@ -209,19 +334,38 @@ static enum linear_verdict run(struct search *search)
 			return LINEAR_TOO_HARD;
 		if (!make_room(search))
 			return LINEAR_NO_MEMORY;
-		if (!event->begins) {
-			note_end(search, event);
-			event = take_back(search);
-			if (event == NULL)
+		if (event == NULL) {
+			note_end(search, first_end(search));
+			if (search->placed_count == 0)
 				return LINEAR_BAD;
-		} else if (apply(&event->op, search->value, &value) && is_new(search, event, value)) {
+			take_back(search);
+			event = next_of(search, search->placed[search->placed_count].event);
+		} else if (fits(search, event, &value)) {
 			place(search, event, value);
-			event = search->events->after;
+			event = search->unplaced > 0 ? next_of(search, &search->events[HEAD]) : NULL;
 		} else {
-			event = event->after;
+			event = next_of(search, event);
 		}
 	}
 	return LINEAR_GOOD;
+}
+
+/* With one limit after the other. When it is over all is taken back. */
+static enum linear_verdict run_all(struct search *search)
+{
+	enum linear_verdict verdict = LINEAR_BAD;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && verdict == LINEAR_BAD; i++) {
+		search->limit = limits[i];
+		search->is_limited = false;
+		search->tried_count = 0;
+		if (search->tried != NULL)
+			memset(search->tried, 0, search->tried_room * sizeof(*search->tried));
+		verdict = run(search);
+		if (!search->is_limited)
+			break;
+	}
+	return verdict;
 }
 
 /* ---- a key ------------------------------------------------------------------------------------------------------------------ */
@@ -246,38 +390,42 @@ static int by_time(const void *one, const void *other)
 /* A read of which nobody knows the answer says nothing. */
 static bool says_something(const struct linear_op *op)
 {
-	return op->kind != LINEAR_GET || op->ended_ns != LINEAR_UNKNOWN;
+	return op->kind != LINEAR_GET || op->ended_ns != LINEAR_UNKNOWN || (op->goes_on && op->then.kind != LINEAR_GET);
+}
+
+static void link_behind(struct event **last, struct event *event)
+{
+	event->before = *last;
+	(*last)->after = event;
+	*last = event;
 }
 
 static void link_events(struct search *search, struct event **begins)
 {
-	struct event *list = search->events;
+	struct event *last = &search->events[HEAD], *last_unknown = &search->events[HEAD_OF_UNKNOWN];
 
-	for (size_t i = 0; i <= search->count; i++) {
-		list[i].before = i > 0 ? &list[i - 1] : NULL;
-		list[i].after = i < search->count ? &list[i + 1] : NULL;
-		if (i > 0 && list[i].begins)
-			begins[list[i].number] = &list[i];
+	for (struct event *event = search->events + HEADS; event < search->events + search->count; event++) {
+		link_behind(is_known(&event->op) ? &last : &last_unknown, event);
+		if (event->begins)
+			begins[event->number] = event;
+		else
+			begins[event->number]->end = event;
 	}
-	for (size_t i = 1; i <= search->count; i++)
-		if (!list[i].begins)
-			begins[list[i].number]->end = &list[i];
 }
 
 static void fill_events(struct search *search, const struct linear_op *ops, size_t count)
 {
-	size_t n = 0;
-
+	search->count = HEADS;
 	for (size_t i = 0; i < count; i++) {
 		if (!says_something(&ops[i]))
 			continue;
-		search->unplaced += ops[i].ended_ns != LINEAR_UNKNOWN;
-		search->events[1 + 2 * n] = (struct event){.op = ops[i], .number = n, .begins = true};
-		search->events[2 + 2 * n] = (struct event){.op = ops[i], .number = n};
-		n++;
+		search->events[search->count++] = (struct event){.op = ops[i], .number = i, .begins = true};
+		if (!is_known(&ops[i]))
+			continue;
+		search->events[search->count++] = (struct event){.op = ops[i], .number = i};
+		search->unplaced++;
 	}
-	search->count = 2 * n;
-	qsort(search->events + 1, search->count, sizeof(*search->events), by_time);
+	qsort(search->events + HEADS, search->count - HEADS, sizeof(*search->events), by_time);
 }
 
 static enum linear_verdict check_key(const struct linear_op *ops, size_t count, size_t most, struct linear_fault *fault)
@@ -286,12 +434,12 @@ static enum linear_verdict check_key(const struct linear_op *ops, size_t count, 
 	struct event **begins = calloc(count, sizeof(*begins));
 	enum linear_verdict verdict = LINEAR_NO_MEMORY;
 
-	search.events = calloc(2 * count + 1, sizeof(*search.events));
+	search.events = calloc(2 * count + HEADS, sizeof(*search.events));
 	search.placed = calloc(count, sizeof(*search.placed));
 	if (begins != NULL && search.events != NULL && search.placed != NULL) {
 		fill_events(&search, ops, count);
 		link_events(&search, begins);
-		verdict = run(&search);
+		verdict = run_all(&search);
 	}
 	free(begins);
 	free(search.events);

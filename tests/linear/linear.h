@@ -13,6 +13,10 @@
  *     claim   sets it if it is not there: found if it was there before, and stays as it is
  *     add     answer: what it is then; what is not there counts as 0
  *     remove  found: it was there
+ *     append  answer: of how many tokens it is then; what is not there has none
+ *
+ * A value is a number, or a text of tokens. A text of one token is that number; one of more is told by linear_append. Set and claim
+ * make one token, and so does add. An operation may be of two steps, which take effect at once: a transaction.
  */
 #ifndef WH_TESTS_LINEAR_LINEAR_H
 #define WH_TESTS_LINEAR_LINEAR_H
@@ -21,19 +25,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum linear_kind { LINEAR_GET, LINEAR_SET, LINEAR_CLAIM, LINEAR_ADD, LINEAR_REMOVE, LINEAR_KINDS };
+enum linear_kind { LINEAR_GET, LINEAR_SET, LINEAR_CLAIM, LINEAR_ADD, LINEAR_REMOVE, LINEAR_APPEND, LINEAR_KINDS };
 
 #define LINEAR_UNKNOWN UINT64_MAX
+
+struct linear_step {
+	enum linear_kind kind;
+	uint64_t argument; /* set, claim, add, append */
+	bool found;
+	uint64_t answer;
+};
 
 struct linear_op {
 	uint64_t key;
 	uint32_t client; /* for people */
 	enum linear_kind kind;
-	uint64_t argument; /* set, claim, add */
+	uint64_t argument; /* set, claim, add, append */
 	bool found;
 	uint64_t answer;
 	uint64_t began_ns,
 		ended_ns; /* ended_ns: LINEAR_UNKNOWN, and then found and answer are not looked at; else not before began_ns */
+	bool goes_on; /* there is another step, at once: `then` */
+	struct linear_step then;
 };
 
 enum linear_verdict {
@@ -47,8 +60,14 @@ struct linear_fault {
 	uint64_t key;
 	size_t placed;       /* so many of the key's operations could be placed, at most... */
 	struct linear_op op; /* ...when this one had to be, and could not */
-	char text[256];      /* all that in words */
+	char text[400];      /* all that in words */
 };
+
+/* What a text is, as a get answers it, when a token is appended to it. Two texts that differ are not told as the same in any time. */
+uint64_t linear_append(uint64_t text, uint64_t token);
+
+/* What an operation was and was told, for people. */
+void linear_tell(const struct linear_op *op, char *text, size_t bytes);
 
 /* Checks each key by itself, up to the first that is not good, which *fault (may be NULL) tells. The order of `ops` does not
  * matter. `most`: so many states of one key are looked at, at most, 80 to 160 bytes each. */

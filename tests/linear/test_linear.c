@@ -8,21 +8,40 @@
 
 /* ---- histories in words ----------------------------------------------------------------------------------------------------- */
 
-/* "BEGAN ENDED KIND ARGUMENT ANSWER": ENDED and ANSWER may be ?, ANSWER - is not found. */
+/* "KIND ARGUMENT ANSWER": ANSWER may be ?, - is not found. */
+static const char *read_step(const char *line, struct linear_step *step)
+{
+	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove", "append"};
+	char kind[24], answer[24];
+	int end = 0;
+
+	ck_assert_int_eq(sscanf(line, "%23s %" SCNu64 " %23s %n", kind, &step->argument, answer, &end), 3);
+	step->kind = LINEAR_GET;
+	while (strcmp(names[step->kind], kind) != 0)
+		ck_assert_int_lt(++step->kind, LINEAR_KINDS);
+	step->found = answer[0] != '-' && answer[0] != '?';
+	step->answer = step->found ? strtoull(answer, NULL, 10) : 0;
+	return line + end;
+}
+
+/* "BEGAN ENDED STEP", or two steps: ENDED may be ?. */
 static struct linear_op read_op(const char *line, uint32_t client)
 {
-	static const char *const names[LINEAR_KINDS] = {"get", "set", "claim", "add", "remove"};
 	struct linear_op op = {.client = client};
-	char ended[24], kind[24], answer[24];
+	struct linear_step step;
+	char ended[24];
+	int end = 0;
 
-	ck_assert_int_eq(
-		sscanf(line, "%" SCNu64 " %23s %23s %" SCNu64 " %23s", &op.began_ns, ended, kind, &op.argument, answer),
-		5);
+	ck_assert_int_eq(sscanf(line, "%" SCNu64 " %23s %n", &op.began_ns, ended, &end), 2);
 	op.ended_ns = ended[0] == '?' ? LINEAR_UNKNOWN : strtoull(ended, NULL, 10);
-	while (strcmp(names[op.kind], kind) != 0)
-		ck_assert_int_lt(++op.kind, LINEAR_KINDS);
-	op.found = answer[0] != '-' && answer[0] != '?';
-	op.answer = op.found ? strtoull(answer, NULL, 10) : 0;
+	line = read_step(line + end, &step);
+	op.kind = step.kind;
+	op.argument = step.argument;
+	op.found = step.found;
+	op.answer = step.answer;
+	op.goes_on = *line != '\0';
+	if (op.goes_on)
+		read_step(line, &op.then);
 	return op;
 }
 
@@ -63,6 +82,24 @@ static const struct history {
 	{"unknown, twice", LINEAR_BAD, {"0 1 set 5 -", "2 ? add 1 ?", "3 4 get 0 7"}},
 	{"unknown, and two of them were", LINEAR_GOOD, {"0 1 set 5 -", "2 ? add 1 ?", "2 ? add 1 ?", "3 4 get 0 7"}},
 	{"a read of which nobody knows", LINEAR_GOOD, {"0 ? get 0 ?", "1 2 get 0 -"}},
+	{"tokens one after the other",
+	 LINEAR_GOOD,
+	 {"0 1 append 5 1", "2 3 append 6 2", "4 5 set 7 -", "6 7 append 8 2"}},
+	{"the first is what a set would be",
+	 LINEAR_GOOD,
+	 {"0 1 append 5 1", "2 3 get 0 5", "4 5 remove 0 1", "6 7 append 6 1"}},
+	{"a token is lost", LINEAR_BAD, {"0 1 append 5 1", "2 3 append 6 1"}},
+	{"a token is there twice", LINEAR_BAD, {"0 1 append 5 1", "2 3 append 6 3"}},
+	{"the same, of an unknown one", LINEAR_BAD, {"0 ? append 5 ?", "1 2 append 6 3"}},
+	{"an unknown one was", LINEAR_GOOD, {"0 ? append 5 ?", "1 2 append 6 2"}},
+	{"added to what was appended", LINEAR_GOOD, {"0 1 append 5 1", "2 3 add 1 6", "4 5 append 7 2"}},
+	{"two at once, and nothing between", LINEAR_GOOD, {"0 9 add 1 1 add 1 2", "0 9 add 1 3", "0 9 get 0 2"}},
+	{"something between", LINEAR_BAD, {"0 9 add 1 1 add 1 3", "0 9 add 1 2"}},
+	{"half of it was seen", LINEAR_BAD, {"0 9 add 1 1 add 1 2", "0 9 get 0 1"}},
+	{"half of an unknown one was seen", LINEAR_BAD, {"0 ? add 1 ? add 1 ?", "0 9 get 0 1"}},
+	{"all of an unknown one was seen", LINEAR_GOOD, {"0 ? add 1 ? add 1 ?", "0 9 get 0 2"}},
+	{"the second step is wrong", LINEAR_BAD, {"0 1 set 5 -", "2 3 get 0 5 remove 0 -"}},
+	{"an unknown read, and a write at once", LINEAR_GOOD, {"0 ? get 0 ? set 5 ?", "1 2 get 0 5"}},
 };
 
 static size_t read_history(struct linear_op *out, const struct history *history, uint64_t key)
@@ -115,9 +152,30 @@ START_TEST(keys_are_apart)
 	ck_assert_uint_eq(fault.key, 1000);
 	ck_assert_uint_eq(fault.placed, 1);
 	ck_assert_int_eq(fault.op.kind, LINEAR_GET);
-	ck_assert_str_eq(fault.text, "key 1000: behind 1 operations nothing explains that client 1, from 2 to 3 ns, "
-				     "did get (0) and was told not found, 0");
+	ck_assert_str_eq(fault.text, "key 1000: behind 1 operations nothing explains client 1, from 2 to 3 ns, "
+				     "get: it was not there");
 	ck_assert_int_eq(linear_check(ops, count, 1, &fault), LINEAR_TOO_HARD);
+}
+END_TEST
+
+START_TEST(operations_are_told)
+{
+	static const struct {
+		const char *op, *told;
+	} cases[] = {
+		{"1 2 get 0 5", "client 3, from 1 to 2 ns, get: 5"},
+		{"1 2 set 5 -", "client 3, from 1 to 2 ns, set 5"},
+		{"1 2 claim 5 1", "client 3, from 1 to 2 ns, claim 5: it was there"},
+		{"1 2 add 5 6", "client 3, from 1 to 2 ns, add 5: 6"},
+		{"1 ? remove 0 ?", "client 3, from 1 to ? ns, remove: ?"},
+		{"1 ? set 5 ?", "client 3, from 1 to ? ns, set 5: ?"},
+		{"1 2 append 5 6 get 0 7", "client 3, from 1 to 2 ns, append 5: 6 tokens, and at once get: 7"},
+	};
+	struct linear_op op = read_op(cases[_i].op, 3);
+	char text[300];
+
+	linear_tell(&op, text, sizeof(text));
+	ck_assert_str_eq(text, cases[_i].told);
 }
 END_TEST
 
@@ -135,22 +193,50 @@ static uint64_t roll(struct dice *dice, uint64_t below)
 	return (dice->is >> 33) % below;
 }
 
-/* What a single copy answers; not the checker's own words of it. */
-static void carry_out(struct linear_op *op, bool *there, uint64_t *value)
-{
-	bool was = *there;
+struct copy {
+	uint64_t text, tokens; /* nothing, if it has no tokens */
+};
 
-	op->found = (op->kind == LINEAR_GET || op->kind == LINEAR_CLAIM || op->kind == LINEAR_REMOVE) && was;
-	op->answer = op->kind == LINEAR_GET && was ? *value : 0;
-	if (op->kind == LINEAR_ADD)
-		op->answer = *value = (was ? *value : 0) + op->argument;
-	else if (op->kind == LINEAR_SET || (op->kind == LINEAR_CLAIM && !was))
-		*value = op->argument;
-	*there = op->kind == LINEAR_REMOVE ? false : op->kind == LINEAR_GET ? was : true;
+static void carry_out_step(struct linear_step *step, struct copy *copy)
+{
+	bool was = copy->tokens > 0;
+	enum linear_kind kind = step->kind;
+
+	step->found = (kind == LINEAR_GET || kind == LINEAR_CLAIM || kind == LINEAR_REMOVE) && was;
+	step->answer = kind == LINEAR_GET && was ? copy->text : 0;
+	if (kind == LINEAR_ADD) {
+		step->answer = (was ? copy->text : 0) + step->argument;
+		*copy = (struct copy){step->answer, 1};
+	} else if (kind == LINEAR_APPEND) {
+		copy->text = was ? linear_append(copy->text, step->argument) : step->argument;
+		step->answer = ++copy->tokens;
+	} else if (kind == LINEAR_SET || (kind == LINEAR_CLAIM && !was)) {
+		*copy = (struct copy){step->argument, 1};
+	} else if (kind == LINEAR_REMOVE) {
+		copy->tokens = 0;
+	}
+}
+
+/* What a single copy answers; not the checker's own words of it. */
+static void carry_out(struct linear_op *op, struct copy *copy)
+{
+	struct linear_step first = {op->kind, op->argument, false, 0};
+
+	carry_out_step(&first, copy);
+	op->found = first.found;
+	op->answer = first.answer;
+	if (op->goes_on)
+		carry_out_step(&op->then, copy);
+}
+
+static bool is_answer(const struct linear_op *op, const struct linear_op *would)
+{
+	return would->found == op->found && would->answer == op->answer &&
+	       (!op->goes_on || (would->then.found == op->then.found && would->then.answer == op->then.answer));
 }
 
 /* Every order of every part of them that leaves out none that has ended. */
-static bool some_order_does(const struct linear_op *ops, size_t count, unsigned placed, bool there, uint64_t value)
+static bool some_order_does(const struct linear_op *ops, size_t count, unsigned placed, struct copy copy)
 {
 	bool all = true;
 
@@ -160,17 +246,17 @@ static bool some_order_does(const struct linear_op *ops, size_t count, unsigned 
 		return true;
 	for (size_t i = 0; i < count; i++) {
 		struct linear_op would = ops[i];
-		bool then_there = there, may = (placed >> i & 1) == 0;
-		uint64_t then = value;
+		struct copy then = copy;
+		bool may = (placed >> i & 1) == 0;
 
 		for (size_t k = 0; k < count && may; k++)
 			may = (placed >> k & 1) != 0 || ops[k].ended_ns >= ops[i].began_ns;
 		if (!may)
 			continue;
-		carry_out(&would, &then_there, &then);
-		if (ops[i].ended_ns != LINEAR_UNKNOWN && (would.found != ops[i].found || would.answer != ops[i].answer))
+		carry_out(&would, &then);
+		if (ops[i].ended_ns != LINEAR_UNKNOWN && !is_answer(&ops[i], &would))
 			continue;
-		if (some_order_does(ops, count, placed | 1U << i, then_there, then))
+		if (some_order_does(ops, count, placed | 1U << i, then))
 			return true;
 	}
 	return false;
@@ -184,6 +270,10 @@ static struct linear_op random_op(struct dice *dice)
 	op.ended_ns = roll(dice, 5) == 0 ? LINEAR_UNKNOWN : op.began_ns + roll(dice, 6);
 	if (op.kind == LINEAR_GET || op.kind == LINEAR_REMOVE)
 		op.argument = 0;
+	op.goes_on = roll(dice, 4) == 0;
+	if (op.goes_on)
+		op.then = (struct linear_step){.kind = (enum linear_kind)roll(dice, LINEAR_KINDS),
+					       .argument = 1 + roll(dice, 2)};
 	return op;
 }
 
@@ -195,14 +285,14 @@ START_TEST(the_search_is_as_good_as_all_orders)
 	for (int i = 0; i < 30000; i++) {
 		struct linear_op ops[SMALL];
 		size_t count = 1 + roll(&dice, SMALL);
-		bool there = false, expected;
-		uint64_t value = 0;
+		struct copy copy = {0};
+		bool expected;
 
 		for (size_t k = 0; k < count; k++) { /* answers that could be, in an order that may not */
 			ops[k] = random_op(&dice);
-			carry_out(&ops[k], &there, &value);
+			carry_out(&ops[k], &copy);
 		}
-		expected = some_order_does(ops, count, 0, false, 0);
+		expected = some_order_does(ops, count, 0, (struct copy){0});
 		ck_assert_int_eq(linear_check(ops, count, MOST, NULL), expected ? LINEAR_GOOD : LINEAR_BAD);
 		good += expected;
 		bad += !expected;
@@ -221,8 +311,8 @@ END_TEST
  * these some take no effect. */
 static void make_long(struct linear_op *ops, struct dice *dice)
 {
-	uint64_t free_at[CLIENTS] = {0}, value[4] = {0};
-	bool there[4] = {false};
+	uint64_t free_at[CLIENTS] = {0};
+	struct copy copies[4] = {0};
 
 	for (uint64_t i = 0; i < LONG; i++) {
 		uint32_t client = (uint32_t)roll(dice, CLIENTS);
@@ -237,7 +327,7 @@ static void make_long(struct linear_op *ops, struct dice *dice)
 		op->ended_ns = roll(dice, 2000) == 0 ? LINEAR_UNKNOWN : at + roll(dice, 1500);
 		free_at[client] = at;
 		if (op->ended_ns != LINEAR_UNKNOWN || roll(dice, 2) == 0)
-			carry_out(op, &there[op->key], &value[op->key]);
+			carry_out(op, &copies[op->key]);
 	}
 }
 
@@ -251,7 +341,7 @@ START_TEST(a_long_history_is_checked)
 	ck_assert_int_eq(linear_check(ops, LONG, MOST, NULL), LINEAR_GOOD);
 	while (ops[at].kind != LINEAR_GET || !ops[at].found || ops[at].ended_ns == LINEAR_UNKNOWN)
 		at++;
-	ops[at].answer--; /* what nobody has written: arguments are far apart */
+	ops[at].answer = UINT64_MAX / 3; /* what nobody has written */
 	ck_assert_int_eq(linear_check(ops, LONG, MOST, NULL), LINEAR_BAD);
 	free(ops);
 }
@@ -265,6 +355,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, what_is_known, 0, (int)(sizeof(histories) / sizeof(histories[0])));
 	tcase_add_test(cases, keys_are_apart);
+	tcase_add_loop_test(cases, operations_are_told, 0, 7);
 	tcase_add_test(cases, the_search_is_as_good_as_all_orders);
 	tcase_add_test(cases, a_long_history_is_checked);
 	suite_add_tcase(all, cases);

@@ -46,6 +46,18 @@
 	WORLD(.count = (members), .kills = (kill), .tie_breaker = (tie), .leavers = ALL, .doubts = EVERYBODY,          \
 	      .mutations = (mutation))
 
+/* Three of five are killed, and not heard from then on. Of the two that are left one has no proof but of 2, the other but of 3. */
+#define FIVE_UNHEARD(mutation)                                                                                         \
+	WORLD(.count = 5, .kills = 3, .tie_breaker = -1, .mortals = 0x1c, .unheard = true,                             \
+	      .blind = {0x18, 0x14, 0, 0, 0}, .mutations = (mutation))
+/* 4, and two leaders one after the other. */
+#define FIVE_LED(mutation) WORLD(.count = 5, .kills = 3, .tie_breaker = -1, .mortals = 0x13, .mutations = (mutation))
+
+/* The same, and 2 alone has proofs: of the two leaders. */
+#define FIVE_ALONE(mutation)                                                                                           \
+	WORLD(.count = 5, .kills = 3, .tie_breaker = -1, .mortals = 0x13, .blind = {ALL, ALL, 0x10, ALL, ALL},         \
+	      .mutations = (mutation))
+
 enum extent { EVERY_DAY, SOAK };
 
 static const struct scenario {
@@ -86,6 +98,10 @@ static const struct scenario {
 	{"by the rules", EVERY_DAY, 5000, HOLDS, LARGE(5, 4, -1, 0)},
 	{"by the rules, tie-breaker 0", EVERY_DAY, 5000, HOLDS, LARGE(5, 4, 0, 0)},
 	{"by the rules, tie-breaker 2, leavers", EVERY_DAY, 5000, HOLDS, LEAVERS(5, 4, 2, 0)},
+	{"by the rules, three are not heard any more", EVERY_DAY, 5000, HOLDS, FIVE_UNHEARD(0)},
+	{"by the rules, three are not heard any more", SOAK, 0, HOLDS, FIVE_UNHEARD(0)},
+	{"by the rules, two leaders are killed", EVERY_DAY, 0, HOLDS, FIVE_ALONE(0)},
+	{"by the rules, two leaders are killed", SOAK, 0, HOLDS, FIVE_LED(0)},
 
 	/* They hold as well. */
 	{"the dead are heeded, all may be killed", EVERY_DAY, 0, HOLDS, ALL_KILLED(THE_DEAD_ACCUSE)},
@@ -133,6 +149,10 @@ static const struct scenario {
 	{"the same, the dead are heeded", EVERY_DAY, 0, NO_MEMORY, TWO_KILLED(1, ALL_ADOPTED | THE_DEAD_ACCUSE)},
 	{"a proof is said between look and act", EVERY_DAY, 0, NO_MEMORY, FOUR_KILLED(PROOFS_BETWEEN)},
 	{"no quorum to settle", EVERY_DAY, 0, TWO_VIEWS, TWO_KILLED(0, SETTLED_AT_WILL)},
+	{"a proof is said when a quorum is heard", EVERY_DAY, 5000, STUCK, FIVE_UNHEARD(PROOFS_WAIT)},
+	{"a proof is said when a quorum is heard", SOAK, 0, STUCK, FIVE_UNHEARD(PROOFS_WAIT)},
+	{"a dead member's decision that another cannot follow", EVERY_DAY, 0, NO_MEMORY, FIVE_ALONE(ADOPTED_ALONE)},
+	{"a dead member's decision that another cannot follow", SOAK, 0, NO_MEMORY, FIVE_LED(ADOPTED_ALONE)},
 };
 
 static const char *const texts[FINDINGS] = {

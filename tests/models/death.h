@@ -8,7 +8,8 @@
  * A row says of another member that it has *failed*, which needs a quorum, or that it is *dead*, which needs a proof. A
  * proof makes a failed member a dead one. No quorum is taken of the dead, and their rows are read: what stands there is
  * final. Of a decision in such a row that is not of the memory that I have: if the row accuses me as well, its owner may
- * have gone on without me, and I am removed; else it has waited for my word in vain, and it is nothing to me.
+ * have gone on without me, and I am removed; else it has waited for my word in vain, and it is nothing to me. The same if it is not of
+ * the memory of another that I trust, which the row does not accuse.
  *
  * All that a member does in a change is two steps: it looks, and makes a plan of what it has read; then it looks once
  * more at what the others accuse, and acts. Others take any steps in between. To install is a third: a member has
@@ -24,7 +25,8 @@
  *                 of courses: members that look again and again and do nothing are found
  *
  * Not in it: what a cut is made of (change.h has that), newcomers and first views (join.h). Every member hears every other at all
- * times but for false suspicions, so no quorum is missed for long.
+ * times but for false suspicions, so no quorum is missed for long; of those that were killed a world says whether they are still
+ * heard when their end is not known yet.
  *
  * The rules are in death_rules.c, the search in death_search.c, what is tried in death.c.
  */
@@ -60,6 +62,8 @@ enum mutation {
 	LEFT_OUT_IS_READ = 1 << 15, /* of a decision in the row of a dead member it is read whether it leaves me out */
 	PROOFS_WAIT = 1 << 16,      /* that a member is dead is said only while I trust a quorum */
 	INSTALLED_FOLLOWED = 1 << 17, /* `installed` is looked for in the rows of the dead, too */
+	/* Does not, with five: */
+	ADOPTED_ALONE = 1 << 18, /* a decision of a dead member counts though another that I trust cannot follow it */
 };
 
 struct world {
@@ -69,6 +73,8 @@ struct world {
 	members leavers;         /* may leave in order */
 	members doubts[MEMBERS]; /* the members that each may suspect though they run */
 	members blind[MEMBERS];  /* the members of which each gets no proof */
+	members mortals;         /* those that may be killed; 0: all */
+	bool unheard; /* a word is said with a quorum of those that are heard, and what was killed is not, trusted or not */
 	uint32_t mutations;
 };
 

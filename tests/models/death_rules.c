@@ -108,6 +108,15 @@ static bool trusts_quorum(const struct world *w, const struct state *s, const st
 	return are_quorum(w, trusted_by(w, m), w->count - size_of(m->left | dead_to(w, s, m)));
 }
 
+/* The same of those that are heard: the end of one that was killed is seen at once, though it is trusted until its row is said to be final,
+ * or it to have failed. */
+static bool hears_quorum(const struct world *w, const struct state *s, const struct member *m)
+{
+	members unheard = w->unheard ? in_process(w, s, KILLED) : 0;
+
+	return are_quorum(w, trusted_by(w, m) & (members)~unheard, w->count - size_of(m->left | dead_to(w, s, m)));
+}
+
 /* Nothing is said any more of a member that is trusted and has installed. */
 static bool is_spared(const struct world *w, const struct state *s, int i, int p)
 {
@@ -199,8 +208,8 @@ static bool may_say(const struct world *w, const struct state *s, int i, int p, 
 		return false;
 	if (dead)
 		return !(has(m->failed, p) && does(w, FAILED_STAYS)) &&
-		       (!does(w, PROOFS_WAIT) || trusts_quorum(w, s, &then));
-	return !has(m->failed, p) && (does(w, SUSPECTED_AT_WILL) || trusts_quorum(w, s, &then));
+		       (!does(w, PROOFS_WAIT) || hears_quorum(w, s, &then));
+	return !has(m->failed, p) && (does(w, SUSPECTED_AT_WILL) || hears_quorum(w, s, &then));
 }
 
 /* A member that leaves while it accuses another counts as one that failed. */
@@ -238,6 +247,20 @@ static bool is_past_barrier(const struct world *w, const struct state *s, int i)
 	return true;
 }
 
+/* i can follow a decision of p, which is dead, and no other that it trusts and p has not accused has given up that memory. */
+static bool is_common(const struct world *w, const struct state *s, int i, int p)
+{
+	const struct member *m = &s->m[i], *dead = &s->m[p];
+	members trusted = trusted_by(w, m) & (members)~only(i) & (members) ~(dead->failed | dead->dead | dead->left);
+
+	if (!is_mine(m, dead->decision))
+		return false;
+	for (int q = 0; q < w->count && !does(w, ADOPTED_ALONE); q++)
+		if (has(trusted, q) && !same_view(s->m[q].acknowledged, m->acknowledged))
+			return false;
+	return true;
+}
+
 /* The readable row with the decision of the highest rank; -1: there is none. */
 static int decided_row(const struct world *w, const struct state *s, int i)
 {
@@ -246,7 +269,7 @@ static int decided_row(const struct world *w, const struct state *s, int i)
 
 	for (int p = 0; p < w->count; p++)
 		if (has(readable, p) && s->m[p].agreed > (best < 0 ? 0 : s->m[best].agreed) &&
-		    (has(trusted, p) || does(w, ALL_ADOPTED) || is_mine(&s->m[i], s->m[p].decision)))
+		    (has(trusted, p) || does(w, ALL_ADOPTED) || is_common(w, s, i, p)))
 			best = p;
 	return best;
 }
@@ -497,7 +520,8 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 	struct member m;
 
 	for (int i = 0; i < w->count; i++) {
-		add(&list, s->m[i].process != KILLED && s->killed < w->kills, KILL, i, 0);
+		add(&list, s->m[i].process != KILLED && s->killed < w->kills && (w->mortals == 0 || has(w->mortals, i)),
+		    KILL, i, 0);
 		if (s->m[i].process != RUNS || s->m[i].installed)
 			continue;
 		add(&list, has(w->leavers, i), LEAVE, i, 0);

@@ -152,7 +152,7 @@ mutant(NAME frontier-one-woken KIND test_frontier FILE smc/frontier.c
 mutant(NAME frontier-failure-untold KIND test_group_frontiers FILE group/node.c
 	REMOVES "the end of the node is told to those that wait for frontiers"
 	TEXT [[
-	wh_node_wake_frontiers(node);
+	wh_node_wake_waits(node);
 ]]
 	REPLACEMENT [[
 	(void)node;

@@ -86,3 +86,11 @@ mutant(NAME refused-left-cold KIND views FILE group/offer.c
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME offered-again KIND test_group_offers FILE group/offer.c
+	REMOVES "a pass that hears that the program asks is work: a loop may sleep before the one that offers"
+	TEXT [[
+		work++; /* a pass that offers comes behind this one, though nothing else has been done */
+]]
+	REPLACEMENT [[
+]])

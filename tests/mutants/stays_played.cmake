@@ -77,3 +77,23 @@ mutant(NAME listeners-rest-for-ever KIND test_group_stays FILE membership/propos
 	REPLACEMENT [[
 			if (wish == 0 || (only_listens(subgroup, rank) && wish == 0))
 ]])
+
+mutant(NAME stay-leaves-those-let-in-played KIND views FILE group/transfer.c SEED 430
+	WORDS ${wishes}
+	REMOVES "a node whose leave was said gives first to those that a view has let in meanwhile"
+	TEXT [[
+			wh_node_stay_to_give(subgroup);
+]]
+	REPLACEMENT [[
+			continue;
+]])
+
+mutant(NAME stay-not-as-the-file KIND views FILE group/stay.c SEED 60
+	WORDS ${wishes}
+	REMOVES "a wish for a subgroup of the file that differs from it is refused by the node's own"
+	TEXT [[
+	if (configured >= 0 && !are_the_files(out, file))
+]]
+	REPLACEMENT [[
+	if (configured >= 0 && node == NULL && !are_the_files(out, file))
+]])

@@ -37,7 +37,7 @@ struct member {
 	size_t posts;                /* calls of post */
 	uint32_t posted[128];        /* the offsets of words that were pushed, in order; heartbeats are not noted */
 	size_t posted_post[128];     /* and in which post, */
-	struct wh_to posted_to[128]; /* and to whom */
+	struct wh_to posted_to[128]; /* and to which ranks */
 	size_t posted_count;
 	bool quiet; /* the last push was */
 

@@ -33,6 +33,7 @@ struct machine { /* of one node; its loop writes */
 	atomic_ulong count, total, runs;
 	struct applied log[LOG_MAX]; /* of those that were applied here */
 	unsigned long logged;        /* the rest of `count` came with the state */
+	bool breaks;                 /* what it gives breaks off, when it may go on */
 	bool waits;                  /* while it restores, until */
 	atomic_bool may_go_on;
 	atomic_uint restoring;  /* it waits so */
@@ -93,9 +94,13 @@ static inline void *machine_snapshot(const struct whorl_position *position, void
 static inline ptrdiff_t machine_read(void *handle, void *bytes, size_t count, void *ctx)
 {
 	struct machine_snapshot *snapshot = handle;
+	struct machine *m = ctx;
 
 	(void)count;
-	(void)ctx;
+	while (m->breaks && !atomic_load(&m->may_go_on))
+		sched_yield();
+	if (m->breaks)
+		return -1;
 	if (snapshot->read)
 		return 0;
 	snapshot->read = true;
@@ -237,6 +242,7 @@ static inline bool lab_agrees(const struct lab *l, unsigned long count)
 struct told { /* of one call */
 	atomic_uint times;
 	const struct machine *machine; /* [const] of the caller; NULL: not looked at */
+	void *more;                    /* the test's */
 	enum whorl_result result;
 	uint64_t word; /* the first of the answer */
 	size_t bytes;

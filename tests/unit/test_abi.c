@@ -1,6 +1,7 @@
 /* Where each field of the interface's structs lies, on a 64-bit machine: programs that are compiled keep to it. What is here stays; what
  * is new is added behind (whorl.h, STRUCTS).
  */
+#include <whorl/replica.h>
 #include <whorl/status.h>
 
 #include <string.h>
@@ -113,6 +114,24 @@ static const struct {
 	FIELD(whorl_subgroup_options, on_refused_ctx, 80, 8),
 	FIELD(whorl_subgroup_options, refuse_max_ms, 88, 8),
 	FIELD(whorl_subgroup_options, state, 96, 8),
+	FIELD(whorl_call, size, 0, 8),
+	FIELD(whorl_call, data, 8, 8),
+	FIELD(whorl_call, bytes, 16, 8),
+	FIELD(whorl_call, view, 24, 8),
+	FIELD(whorl_call, sequence, 32, 8),
+	FIELD(whorl_call, index, 40, 8),
+	FIELD(whorl_call, incarnation, 48, 8),
+	FIELD(whorl_call, caller, 56, 4),
+	FIELD(whorl_call, awaited, 60, 1),
+	FIELD(whorl_call, replayed, 61, 1),
+	FIELD(whorl_call, place, 64, 8),
+	FIELD(whorl_outcome, size, 0, 8),
+	FIELD(whorl_outcome, result, 8, 4),
+	FIELD(whorl_outcome, answer, 16, 8),
+	FIELD(whorl_outcome, bytes, 24, 8),
+	FIELD(whorl_outcome, view, 32, 8),
+	FIELD(whorl_outcome, sequence, 40, 8),
+	FIELD(whorl_outcome, text, 48, 8),
 	FIELD(whorl_status_shard, size, 0, 4),
 	FIELD(whorl_status_shard, name, 4, 64),
 	FIELD(whorl_status_shard, shard, 68, 4),
@@ -182,6 +201,8 @@ START_TEST(modes_keep_their_numbers)
 	ck_assert_int_eq(WHORL_ORDERED, 1);
 	ck_assert_int_eq(WHORL_UNORDERED, 2);
 	ck_assert_uint_eq(sizeof(enum whorl_mode), 4);
+	ck_assert_int_eq(WHORL_LOCAL, 0);
+	ck_assert_int_eq(WHORL_LINEARIZABLE, 1);
 }
 END_TEST
 

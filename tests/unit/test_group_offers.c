@@ -362,6 +362,42 @@ START_TEST(a_newcomer_gets_what_its_giver_has_refused)
 }
 END_TEST
 
+/* What a newcomer has kept back and refuses is offered in the pass behind the one that hears it ask. Between the two its loop does not
+ * sleep: nothing would wake it. */
+START_TEST(a_newcomer_does_not_sleep_between_asking_and_its_offer)
+{
+	static struct counter counters[3];
+	struct reader *reader = &counters[2].reader;
+	unsigned offers;
+	struct cluster c;
+
+	memset(counters, 0, sizeof(counters));
+	cluster_configure(&c, 2, FAR "nodes_max = 3\n", modes[_i]);
+	for (unsigned id = 0; id < 2; id++)
+		open_counter(&c, id, &counters[id]);
+	counters[1].reader.room = 1000;
+	cluster_start(&c);
+	send_some(&c, 1, 0, WINDOW); /* node 0 takes none, and gives all of them on */
+	cluster_hush(&c);
+	c.count = 3;
+	open_counter(&c, 2, &counters[2]);
+	ck_ok(whorl_start(c.nodes[2]));
+	await(reader->offers > 0, cluster_step(&c));
+	cluster_hush(&c);
+	for (unsigned taken = 0; taken < WINDOW; taken++) {
+		ck_assert_uint_eq(recorded(&reader->record), taken);
+		ck_assert_int_eq(whorl_ready(c.nodes[2], 0), WHORL_TIMEOUT);
+		offers = reader->offers;
+		reader->room = 1;
+		ck_ok(whorl_offer_again(subgroup_of(&c, 2, "s")));
+		while (reader->offers == offers)
+			ck_assert_uint_gt(whorl_arm(c.nodes[2]), 0);
+	}
+	check_words(&reader->record, WINDOW);
+	cluster_free(&c);
+}
+END_TEST
+
 /* ---- threads ------------------------------------------------------------------------------------------------------------------ */
 
 #define QUEUE 4
@@ -492,6 +528,7 @@ static Suite *suite(void)
 	tcase_add_test(t, more_than_backlog_max_is_not_kept);
 	tcase_add_loop_test(t, a_reader_that_refuses_for_long_is_told_or_leaves, 0, 3);
 	tcase_add_loop_test(t, a_newcomer_gets_what_its_giver_has_refused, 0, 2);
+	tcase_add_loop_test(t, a_newcomer_does_not_sleep_between_asking_and_its_offer, 0, 2);
 	tcase_add_test(t, a_thread_that_makes_room_is_heard);
 	tcase_add_loop_test(t, close_offers_again_and_drops_the_rest, 0, 2);
 	tcase_add_test(t, nonsense_is_answered);

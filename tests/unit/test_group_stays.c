@@ -854,6 +854,57 @@ START_TEST(a_node_that_gives_its_state_leaves_when_it_has)
 }
 END_TEST
 
+/* A listener, which has nothing to rest from: its set is without the name as soon as it leaves. */
+static whorl_subgroup *listen_to_sum(unsigned id, const char *name)
+{
+	const struct whorl_state functions = state_of(id);
+	struct whorl_subgroup_options options = summing(id, &functions);
+	whorl_subgroup *subgroup;
+
+	options.listens = true;
+	subgroup = ask(id, name, &options);
+	await_in(subgroup);
+	return subgroup;
+}
+
+static void step_two(unsigned a, unsigned b)
+{
+	whorl_step(cluster.nodes[a]);
+	whorl_step(cluster.nodes[b]);
+}
+
+/* Its set is without the name when it sees that another is let in, by what was proposed before. It is in that view, so it gives, and leaves
+ * behind that: the other would find no state. */
+START_TEST(a_leave_that_was_said_waits_for_those_that_enter)
+{
+	whorl_subgroup *a, *b;
+
+	set_modes(WHORL_ORDERED);
+	begin(_i, 3);
+	a = listen_to_sum(1, "sum");
+	atomic_store(&sums[1].sum, 42);
+	atomic_store(&blocks, true);
+	b = ask_sum(2, "sum");
+	await(cluster.nodes[0]->serving->key != 0, step_two(0, 2)); /* it proposes */
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
+	await(cluster_is_in_view(&cluster, 2), cluster_step(&cluster));
+	for (int i = 0; i < 1000; i++)
+		cluster_step(&cluster);
+	ck_assert_uint_eq(members_of(b), 2);
+	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_subgroup_ready(b, 0), WHORL_TIMEOUT);
+	atomic_store(&blocks, false);
+	await_in(b);
+	ck_assert_uint_eq(atomic_load(&sums[2].sum), 42);
+	leave(a);
+	ck_assert_uint_eq(members_of(b), 1);
+	ck_ok(whorl_subgroup_release(a));
+	a = enter_sum(1, "sum");
+	ck_assert_uint_eq(atomic_load(&sums[1].sum), 42);
+	end();
+}
+END_TEST
+
 static struct whorl_node_stats stats_of_node(unsigned id)
 {
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
@@ -1177,6 +1228,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(states, a_node_that_enters_is_given_the_state, 0, 2 * WAYS);
 	tcase_add_loop_test(states, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
 	tcase_add_loop_test(states, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
+	tcase_add_loop_test(states, a_leave_that_was_said_waits_for_those_that_enter, 0, 2);
 	tcase_add_loop_test(states, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
 	tcase_add_loop_test(ends, a_newcomer_is_ready_without_what_it_leaves, 0, 2);
 	tcase_add_test(ends, a_call_that_enters_gives_the_handle);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include <whorl/replica.h>
 #include <whorl/status.h>
 
 #include "tests/unit/group.h"
@@ -481,12 +482,108 @@ static void status_of(void)
 	REFUSES(whorl_status_of(config, 4711, 0, &status, NULL, 0));
 }
 
+static bool apply_nothing(const struct whorl_call *calls, size_t count, void *ctx)
+{
+	(void)calls, (void)count, (void)ctx;
+	return true;
+}
+
+static void look_at_nothing(enum whorl_result result, void *ctx)
+{
+	(void)result, (void)ctx;
+}
+
+static void on_calls(void)
+{
+	REFUSES(whorl_on_calls(NULL, apply_nothing, NULL));
+	REFUSES(whorl_on_calls(subgroup, NULL, NULL));
+}
+
+static void answer(void)
+{
+	struct whorl_call call = {.size = sizeof(call)};
+
+	REFUSES(whorl_answer(NULL, "x", 1));
+	REFUSES(whorl_answer(&call, NULL, 1));
+}
+
+static void defer(void)
+{
+	GIVES(0, whorl_defer(NULL));
+}
+
+/* The subgroup has no whorl_on_calls. */
+static void answer_later(void)
+{
+	REFUSES(whorl_answer_later(NULL, 1, "x", 1));
+	REFUSES(whorl_answer_later(subgroup, 1, "x", 1));
+}
+
+static void call(void)
+{
+	REFUSES(whorl_call(NULL, "x", 1, NULL, NULL));
+	REFUSES(whorl_call(subgroup, "x", 1, NULL, NULL));
+}
+
+static void call_commit(void)
+{
+	REFUSES(whorl_call_commit(NULL, 1, NULL, NULL));
+	ck_ok(whorl_claim(subgroup, 1, &claim));
+	REFUSES(whorl_call_commit(&claim, 1, NULL, NULL));
+	ck_ok(whorl_abort(&claim));
+	REFUSES(whorl_call_commit(&claim, 1, NULL, NULL)); /* finished */
+}
+
+static void call_wait(void)
+{
+	REFUSES(whorl_call_wait(NULL, "x", 1, NULL, NULL, 0));
+	REFUSES(whorl_call_wait(subgroup, "x", 1, NULL, NULL, 0));
+}
+
+static void read_(void)
+{
+	REFUSES(whorl_read(NULL, WHORL_LOCAL, look_at_nothing, NULL));
+	REFUSES(whorl_read(subgroup, WHORL_LOCAL, look_at_nothing, NULL));
+}
+
+static void read_wait(void)
+{
+	REFUSES(whorl_read_wait(NULL, WHORL_LOCAL, look_at_nothing, NULL, 0));
+	REFUSES(whorl_read_wait(subgroup, WHORL_LOCAL, look_at_nothing, NULL, 0));
+}
+
+static void shard_members(void)
+{
+	uint32_t count = 0;
+
+	REFUSES(whorl_shard_members(NULL, "s", 0, NULL, &count));
+	REFUSES(whorl_shard_members(node, NULL, 0, NULL, &count));
+	REFUSES(whorl_shard_members(node, "s", 0, NULL, NULL));
+}
+
+static void shard_of(void)
+{
+	GIVES(0, whorl_shard_of(NULL, 1, 16));
+	GIVES(0, whorl_shard_of("x", 1, 0));
+}
+
 static const struct {
 	const char *name;
 	void (*try)(void);
 } functions[] = {
 	{"whorl_abort", abort_},
+	{"whorl_answer", answer},
+	{"whorl_answer_later", answer_later},
 	{"whorl_arm", arm},
+	{"whorl_call", call},
+	{"whorl_call_commit", call_commit},
+	{"whorl_call_wait", call_wait},
+	{"whorl_defer", defer},
+	{"whorl_on_calls", on_calls},
+	{"whorl_read", read_},
+	{"whorl_read_wait", read_wait},
+	{"whorl_shard_members", shard_members},
+	{"whorl_shard_of", shard_of},
 	{"whorl_request_pause", ask_to_rest},
 	{"whorl_claim", claim_},
 	{"whorl_claim_large", claim_large},

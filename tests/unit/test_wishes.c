@@ -10,7 +10,7 @@
 START_TEST(a_set_is_these_bytes)
 {
 	static const unsigned char expected[] = {
-		'W', 'H', 'S', 4, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
+		'W', 'H', 'S', 5, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
 		0,   100, 0,   0, 0, 0, 0, 0, 0,   0, 0, 0, 0, /* it sends; ordered */
 		2,   'b', 'c', 4, 9, 0, 0, 0, 112, 0, 0, 0, 0xf0, 3, 0, 0,   0, 0, 0, 0};
 	struct wh_wish_set *set = lab_set(5, "a+ bcw*"), read;

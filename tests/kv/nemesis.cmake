@@ -1,0 +1,40 @@
+# The nemesis of the server of keys: replicas as real processes, clients, and a judge.
+
+add_library(kv-judge OBJECT judge.c load.c command.c resp.c ${PROJECT_SOURCE_DIR}/tests/linear/linear.c)
+target_link_libraries(kv-judge PRIVATE whorl_flags)
+
+whorl_test(NAME test_judge SOURCES test_judge.c LINK kv-judge LABELS unit)
+
+add_executable(kv-nemesis nemesis.c replicas.c)
+target_link_libraries(kv-nemesis PRIVATE kv-judge whorl_flags Threads::Threads)
+
+# kv_nemesis(NAME name [HOSTS n] LABELS label... [TIMEOUT seconds] ARGS argument...): HOSTS: on hosts of their own (root only)
+function(kv_nemesis)
+	cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;HOSTS;TIMEOUT" "LABELS;ARGS")
+	set(words $<TARGET_FILE:kv-nemesis> --server $<TARGET_FILE:whorl-kv>)
+	if(arg_HOSTS)
+		set(words ${CMAKE_CURRENT_SOURCE_DIR}/hosts.sh ${arg_HOSTS} ${words} --hosts --nodes ${arg_HOSTS} --transport tcp)
+	endif()
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 300)
+	endif()
+	whorl_test(NAME ${arg_NAME} COMMAND ${words} ${arg_ARGS} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+if(NOT TARGET whorl-kv)
+	return()
+endif()
+if(WHORL_SANITIZE)
+	kv_nemesis(NAME kv-nemesis-shm LABELS processes random ARGS 10)
+	return()
+endif()
+kv_nemesis(NAME kv-nemesis-shm LABELS processes random ARGS 30)
+kv_nemesis(NAME kv-nemesis-tcp LABELS processes random ARGS --transport tcp 10)
+kv_nemesis(NAME kv-nemesis-hosts HOSTS 3 LABELS processes network random ARGS 30)
+# It can fail: faults that the clients make are found, and so are reads that may be stale.
+foreach(lie lost twice old torn)
+	kv_nemesis(NAME kv-nemesis-${lie} LABELS processes ARGS --calm --lie ${lie} --expect bad 3)
+endforeach()
+kv_nemesis(NAME kv-nemesis-stale HOSTS 3 LABELS processes network ARGS --reads local --expect stale 10)
+kv_nemesis(NAME kv-nemesis-soak-shm LABELS soak nosan TIMEOUT 1800 ARGS --nodes 5 600)
+kv_nemesis(NAME kv-nemesis-soak-hosts HOSTS 5 LABELS soak network nosan TIMEOUT 1800 ARGS 600)
