@@ -142,37 +142,34 @@ mutant(NAME played-call-doubled KIND views FILE predicates/multicast.c
 
 mutant(NAME played-call-given-up KIND views FILE group/install.c
 	WORDS ${calls}
-	REMOVES "a call that is held goes through a view: its caller is told that it is in doubt"
+	REMOVES "a call that is held goes through a view: its caller is told that it is gone"
 	TEXT [[
-		wh_node_forget_refused(subgroup);
-		subgroup->passed = first;
-	}
+		wh_ring_enter(subgroup->ring, &member->place, first, member->ends);
 ]]
 	REPLACEMENT [[
-		wh_node_forget_refused(subgroup);
-	}
-	if (subgroup->ring != NULL)
-		subgroup->passed = wh_ring_claimed(subgroup->ring);
+		subgroup->gone_from = first;
+		subgroup->gone_count = wh_ring_claimed(subgroup->ring) - first;
+		wh_ring_enter(subgroup->ring, &member->place, first, member->ends);
 ]])
 
-mutant(NAME played-call-in-state-untold KIND views FILE group/transfer.c
+mutant(NAME played-call-missed-untold KIND views FILE state/keep.c
 	WORDS ${calls}
 	REMOVES "a call that is in the state that its caller was given is in doubt"
 	TEXT [[
-		subgroup->layer.ops->passed(subgroup->layer.ctx, message->index + 1);
+			state->hooks.missed(state->hooks.ctx, &messages[i]);
 ]]
 	REPLACEMENT [[
-		(void)message;
+			(void)messages;
 ]])
 
-mutant(NAME played-call-dropped-untold KIND views FILE group/upcall.c
+mutant(NAME played-call-dropped-untold KIND views FILE state/await.c
 	WORDS ${calls}
 	REMOVES "a call that was kept back in a shard that its caller has left is in doubt"
 	TEXT [[
-			subgroup->layer.ops->passed(subgroup->layer.ctx, passed);
+		state->hooks.missed(state->hooks.ctx, message);
 ]]
 	REPLACEMENT [[
-			(void)passed;
+		(void)message;
 ]])
 
 mutant(NAME played-call-twice-in-doubt KIND views FILE replica/calls.c
