@@ -1,11 +1,11 @@
 # calls_played.cmake - calls (docs/decisions/0049) and reads (0048) in groups with faults, as `whorl sim` plays them. See mutants.cmake.
 
 set(calls --set sim.calls=on)
-# Nodes 0 and 1 go on without node 2, of which node 1 hears, and what they say comes late to it.
-set(calls_left_out ${calls} --set sim.nodes_min=3 --set sim.nodes_max=3 --fault "cut 2 from 0 for 90 ms at 20 ms"
-    --fault "slow 0,1 to 2 by 800 for 150 ms at 10 ms")
-
 # ---- reads ----
+#
+# Not here: that a wedged member confirms (read-wedged-confirms has a test of its own). A member that leaves another out of a view suspects it,
+# and of a suspect it sees no question any more (T9): thousands of runs made for that never were stale. Nor what takes a view of
+# which the reader is late, or members that are gone when it reads: read-view-answers, read-uncounted; tests/models/read.c plays them all.
 
 mutant(NAME played-read-unasked KIND views FILE membership/confirm.c
 	WORDS ${calls}
@@ -27,16 +27,6 @@ mutant(NAME played-read-delivered KIND views FILE group/layer.c
 				       .received = member->mc != NULL ? wh_multicast_sequence(member->mc) : 0};
 ]])
 
-mutant(NAME played-read-wedged-confirms KIND views FILE membership/confirm.c
-	WORDS ${calls_left_out}
-	REMOVES "a member that has wedged confirms nothing"
-	TEXT [[
-	size_t work = change->wedged ? 0 : answer_questions(change);
-]]
-	REPLACEMENT [[
-	size_t work = answer_questions(change);
-]])
-
 mutant(NAME played-read-shares-late KIND views FILE replica/reads.c
 	WORDS ${calls}
 	REMOVES "a read waits for a question that is raised after it has come: it shares the one that is under way"
@@ -56,19 +46,6 @@ mutant(NAME played-read-unrestored KIND views FILE group/layer.c
 ]]
 	REPLACEMENT [[
 	if (subgroup->offer.backlog.messages > 0)
-]])
-
-mutant(NAME played-read-view-answers KIND views FILE replica/reads.c
-	WORDS ${calls}
-	REMOVES "a read that has no quorum when a view begins is asked anew: the view is its answer"
-	TEXT [[
-		reads->asked = reads->confirmed;
-		return;
-]]
-	REPLACEMENT [[
-		for (; reads->confirmed < reads->asked; reads->confirmed++)
-			at(reads, reads->confirmed)->place = reads->noted;
-		return;
 ]])
 
 mutant(NAME played-read-forgotten KIND views FILE replica/reads.c
@@ -152,7 +129,7 @@ mutant(NAME played-call-given-up KIND views FILE group/install.c
 		wh_ring_enter(subgroup->ring, &member->place, first, member->ends);
 ]])
 
-mutant(NAME played-call-missed-untold KIND views FILE state/keep.c
+mutant(NAME played-call-missed-untold KIND views FILE state/keep.c SEED 500
 	WORDS ${calls}
 	REMOVES "a call that is in the state that its caller was given is in doubt"
 	TEXT [[
@@ -172,7 +149,7 @@ mutant(NAME played-call-dropped-untold KIND views FILE state/await.c
 		(void)message;
 ]])
 
-mutant(NAME played-call-twice-in-doubt KIND views FILE replica/calls.c
+mutant(NAME played-call-twice-in-doubt KIND views FILE replica/calls.c SEED 1250
 	WORDS ${calls}
 	REMOVES "a call that was deferred in a run that fails is told once"
 	TEXT [[
