@@ -66,7 +66,7 @@ static bool is_reason(const struct app *app, bool linearizable, bool member, enu
 	case WHORL_AGAIN: /* behind: the program has restored its state, and the loop may not know yet */
 		return app->actor->view == NULL || (!linearizable && (app->awaits || app->behind));
 	case WHORL_NO_QUORUM:
-		return linearizable && error == result;
+		return linearizable && (error == result || app->actor->leaving);
 	case WHORL_CLOSED:
 		return app->actor->leaving;
 	default:
