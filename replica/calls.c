@@ -58,25 +58,41 @@ static void end_pending(struct wh_pending *pending, uint64_t number, const struc
 	wh_replica_tell(done, ctx, outcome);
 }
 
-/* Of all entries, or of those that are missed, in the order of their indexes. */
-static void end_all(const struct wh_calls *calls, bool missed, const struct wh_outcome *outcome)
+/* 0: there is none, or it is not meant. */
+static uint64_t number_of(const struct wh_pending *pending, bool missed)
 {
-	uint64_t first = UINT64_MAX;
+	return missed && !pending->missed ? 0 : wh_load_acquire(&pending->number);
+}
+
+/* The least number of an entry; UINT64_MAX: there is none. */
+static uint64_t least_number(const struct wh_calls *calls, bool missed)
+{
+	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; i < calls->window; i++) {
-		uint64_t number = wh_load_acquire(&calls->pending[i].number);
+		uint64_t number = number_of(&calls->pending[i], missed);
 
-		first = number != 0 && (!missed || calls->pending[i].missed) && number < first ? number : first;
+		least = number != 0 && number < least ? number : least;
 	}
-	for (uint32_t i = 0; first != UINT64_MAX && i < calls->window; i++) {
-		struct wh_pending *pending = pending_of(calls, first - 1 + i);
-		uint64_t number = wh_load_acquire(&pending->number);
+	return least;
+}
 
-		if (number == 0 || (missed && !pending->missed))
-			continue;
-		pending->missed = false;
-		end_pending(pending, number, outcome);
-	}
+/* Of all entries, or of those that are missed, in the order of their indexes. While a newcomer restores they may be more than a window
+ * apart, as those between were never taken: a window of them at a time. What threads leave behind meanwhile may come later. */
+static void end_all(const struct wh_calls *calls, bool missed, const struct wh_outcome *outcome)
+{
+	uint64_t first, before = 0;
+
+	for (; (first = least_number(calls, missed)) != UINT64_MAX && first > before;
+	     before = first + calls->window - 1)
+		for (uint32_t i = 0; i < calls->window; i++) {
+			struct wh_pending *pending = pending_of(calls, first - 1 + i);
+
+			if (number_of(pending, missed) != first + i)
+				continue;
+			pending->missed = false;
+			end_pending(pending, first + i, outcome);
+		}
 }
 
 /* Before anything is told of later ones. */
