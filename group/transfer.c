@@ -301,6 +301,8 @@ void wh_node_give(const struct wh_epoch *epoch)
 			continue;
 		for (uint32_t k = 0; k < layout->entered_count; k++)
 			wh_state_give(wh_node_use_state(subgroup), epoch->view->ids[layout->entered[k]]);
+		if (wh_node_is_dynamic(subgroup))
+			wh_node_stay_to_give(subgroup);
 	}
 	give_early(epoch);
 }

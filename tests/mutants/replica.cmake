@@ -174,12 +174,20 @@ mutant(NAME read-left-behind KIND test_replica_waits FILE replica/reads.c
 	return result;
 ]]
 	REPLACEMENT [[
-	result = may_read(replica, new.local);
-	if (result != WHORL_OK)
-		return result;
+	result = read_beside_loop(replica, &new);
+	return result;
+]]
+	TEXT_2 [[
+	bool left;
+
+	pthread_mutex_lock(&replica->reads.lock);
+]]
+	REPLACEMENT_2 [[
+	bool left;
+
 	for (volatile unsigned i = 0; i < 100000; i++)
 		;
-	return leave_to_loop(replica, &new);
+	pthread_mutex_lock(&replica->reads.lock);
 ]])
 
 mutant(NAME read-loop-kept KIND test_replica_waits FILE group/run.c
@@ -230,7 +238,7 @@ mutant(NAME answers-backwards KIND test_replica_calls FILE replica/calls.c
 mutant(NAME answer-anywhere KIND test_replica_calls FILE replica/calls.c
 	REMOVES "a call is answered where it was made alone"
 	TEXT [[
-	if (message->incarnation != wh_layer_incarnation(replica->subgroup))
+	if (message->incarnation != calls->incarnation)
 		return NULL;
 ]]
 	REPLACEMENT [[
@@ -267,44 +275,34 @@ mutant(NAME ticket-unrung KIND test_replica_calls FILE replica/later.c
 		free(answer);
 ]])
 
-mutant(NAME call-in-pieces KIND test_replica_calls FILE replica/calls.c
-	REMOVES "there is one place for a call in parts, so it ends its run"
-	TEXT [[
-		if (messages[n++].parts > 1)
-			break;
-]]
-	REPLACEMENT [[
-		n++;
-]])
-
 # ---- calls: once, or never ----
 
-mutant(NAME arm-after-commit KIND test_replica_calls FILE replica/calls.c
+mutant(NAME arm-after-commit KIND test_replica_waits FILE replica/calls.c
 	REMOVES "what the caller leaves is there before the loop can deliver the call"
 	TEXT [[
-	if (!arm(&replica->calls, index, done, ctx))
+	if (!arm(pending, index, done, ctx))
 		return WHORL_AGAIN;
 ]]
 	REPLACEMENT [[
 ]]
 	TEXT_2 [[
-	return is_accepted(result) ? result : take_back(&replica->calls, index, result);
+	return is_accepted(result) ? result : take_back(pending, index, result);
 ]]
 	REPLACEMENT_2 [[
 	if (!is_accepted(result))
 		return result;
-	for (volatile unsigned i = 0; i < 20000; i++)
+	for (volatile unsigned i = 0; i < 1000000; i++)
 		;
-	return arm(&replica->calls, index, done, ctx) ? result : WHORL_AGAIN;
+	return arm(pending, index, done, ctx) ? result : take_back(pending, index, WHORL_AGAIN);
 ]])
 
 mutant(NAME call-not-taken-back KIND test_replica_ends FILE replica/calls.c
 	REMOVES "what the caller of a refused call has left is taken back"
 	TEXT [[
-	return take_pending(pending_of(calls, index), index + 1, 0) ? result : WHORL_OK;
+	return take_pending(pending, index + 1, 0) ? result : WHORL_OK;
 ]]
 	REPLACEMENT [[
-	(void)calls;
+	(void)pending;
 	(void)index;
 	return result;
 ]])
@@ -377,6 +375,8 @@ mutant(NAME done-told-twice-at-the-end KIND test_replica_ends FILE replica/calls
 		return;
 ]]
 	REPLACEMENT [[
+	if (wh_load_acquire(&pending->number) != number)
+		return;
 ]]
 	TEXT_2 [[
 	/* Release: it has been read. Partner: arm. */

@@ -384,6 +384,10 @@ START_TEST(calls_of_a_node_that_is_taken_out_of_its_shard)
 	ck_assert_uint_eq(atomic_load(&told[3].times), _i == 0 ? 0 : 1);
 	ck_assert_uint_eq(atomic_load(&l->machines[1].count), _i == 0 ? 0 : 4);
 	ck_assert_uint_eq(atomic_load(&l->machines[0].count), 0);
+	whorl_close(l->c.nodes[1], 0);
+	l->c.nodes[1] = NULL;
+	for (unsigned i = 0; i < 5; i++) /* nor is anything told at the end of what was refused */
+		ck_assert_uint_eq(atomic_load(&told[i].times), i < 3 || (i == 3 && _i == 1));
 	lab_free(l);
 }
 END_TEST

@@ -241,60 +241,54 @@ END_TEST
 
 struct reader {
 	struct lab *l;
-	atomic_bool over;
-	atomic_ulong looks;
+	atomic_bool inside, goes, done;
 };
 
-/* It takes its time, and keeps the loop meanwhile. */
-static void look_long(enum whorl_result result, void *ctx)
+static void look_until_told(enum whorl_result result, void *ctx)
 {
 	struct reader *reader = ctx;
 
 	ck_assert_int_eq(result, WHORL_OK);
-	for (volatile unsigned i = 0; i < 20000; i++)
-		;
-	atomic_fetch_add(&reader->looks, 1);
+	atomic_store(&reader->inside, true);
+	while (!atomic_load(&reader->goes))
+		sched_yield();
 }
 
 static void *read_between_passes(void *ctx)
 {
 	struct reader *reader = ctx;
 
-	while (!atomic_load(&reader->over)) {
-		ck_ok(whorl_read(reader->l->machines[0].subgroup, WHORL_LOCAL, look_long, reader));
-		sched_yield();
-	}
+	ck_ok(whorl_read(reader->l->machines[0].subgroup, WHORL_LOCAL, look_until_told, reader));
+	atomic_store(&reader->done, true);
 	return NULL;
 }
 
-/* A program that sleeps in an epoll of its own on what whorl_fd gives, while other threads read between its passes: a pass that it
- * is to make is told to it. */
+/* A program sleeps in an epoll of its own on what whorl_fd gives. Another thread reads between two passes, and has the loop when the program wants to
+ * arm it: then it tells the program, which would sleep with an unarmed loop. */
 START_TEST(a_program_that_sleeps_is_woken)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = epoll_create1(0);
 	whorl_node *node = l->c.nodes[0];
-	struct reader reader = {.l = l};
 	pthread_t thread;
 
 	ck_assert_int_eq(epoll_ctl(fd, EPOLL_CTL_ADD, whorl_fd(node), &event), 0);
-	await(whorl_arm(node) == 0 && epoll_wait(fd, &event, 1, 0) == 0, whorl_step(node)); /* no timer runs */
-	ck_assert_int_eq(pthread_create(&thread, NULL, read_between_passes, &reader), 0);
-	for (unsigned i = 0; i < 100 || atomic_load(&reader.looks) < 100; i++) {
-		uint64_t began = now_ms();
-		struct told told = {0};
+	for (unsigned i = 0; i < 20; i++) {
+		struct reader reader = {.l = l};
 
-		ck_ok(call_word(&l->machines[0], i, &told));
-		while (!is_told(&told)) {
-			whorl_step(node);
-			if (!is_told(&told) && whorl_arm(node) == 0)
-				epoll_wait(fd, &event, 1, PATIENCE_MS);
-			ck_assert_uint_lt(now_ms() - began, (uint64_t)PATIENCE_MS);
-		}
+		await(whorl_arm(node) == 0 && epoll_wait(fd, &event, 1, 0) == 0,
+		      whorl_step(node)); /* no timer is over */
+		whorl_step(node);
+		ck_assert_int_eq(pthread_create(&thread, NULL, read_between_passes, &reader), 0);
+		await(atomic_load(&reader.inside), sched_yield());
+		ck_assert_uint_eq(whorl_step(node), 0);
+		ck_assert_uint_eq(whorl_arm(node), 0);
+		atomic_store(&reader.goes, true);
+		await(atomic_load(&reader.done), sched_yield());
+		pthread_join(thread, NULL);
+		ck_assert_int_eq(epoll_wait(fd, &event, 1, 0), 1);
 	}
-	atomic_store(&reader.over, true);
-	pthread_join(thread, NULL);
 	close(fd);
 	lab_free(l);
 }
