@@ -24,7 +24,9 @@ static const struct wh_option bench_options[] = {
 	 "0, or what all senders of all subgroups send together, each as much as the others: then messages does not count.",
 	 BENCH(messages_total), true},
 	{"bytes", WH_OPTION_INTEGER, "bytes", "10240", 0, 1 << 30, NULL,
-	 "Size of each message, and of the slots of a subgroup that does not set message_bytes.", BENCH(bytes), true},
+	 "Size of each message, and of the slots of a subgroup that does not set message_bytes. Where the file does not say it, no more than the "
+	 "least message_bytes.",
+	 BENCH(bytes), true},
 	{"runs", WH_OPTION_INTEGER, "", "5", 1, 1000, NULL, "Runs of each variant.", BENCH(runs), false},
 	{"optimisations", WH_OPTION_CHOICE, "", "engine", 0, 0, stages,
 	 "engine: as [engine] says; otherwise all up to this one, in the paper's order: baseline (none), batching of delivery, receive "
@@ -155,6 +157,23 @@ static bool has_mistake(const struct wh_conf *conf, const char *path)
 
 	snprintf(needle, sizeof needle, ": %s: ", path);
 	return strstr(wh_conf_mistakes(conf), needle) != NULL;
+}
+
+/* Where the file does not say how large messages are they fit into all slots. */
+static void fit_bytes(struct wh_bench_plan *plan)
+{
+	const char *name;
+
+	if (wh_conf_given(plan->conf, "bench", NULL, "bytes"))
+		return;
+	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++) {
+		struct wh_subgroup_options subgroup;
+
+		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
+		if (wh_conf_given(plan->conf, "subgroup", name, "message_bytes") &&
+		    subgroup.message_bytes < plan->options.bytes)
+			plan->options.bytes = subgroup.message_bytes;
+	}
 }
 
 static void find_size_mistakes(const struct wh_bench_plan *plan)
@@ -303,6 +322,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		return WHORL_CONFIG;
 	wh_conf_variant_text(conf, variant, plan->text, sizeof plan->text);
 	wh_conf_bind(conf, variant, &wh_bench_table, NULL, &plan->options);
+	fit_bytes(plan);
 	find_mistakes(plan);
 	result = wh_node_config_bind(&plan->config, conf, variant);
 	if (result == WHORL_OK && plan->config.group.nodes == 0) {

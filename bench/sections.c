@@ -14,5 +14,9 @@ const size_t wh_section_count = sizeof wh_sections / sizeof wh_sections[0];
 
 struct wh_conf *wh_sections_conf(void)
 {
-	return wh_conf_new(wh_sections, wh_section_count);
+	struct wh_conf *conf = wh_conf_new(wh_sections, wh_section_count);
+
+	if (conf != NULL)
+		wh_conf_ignore(conf, "kv"); /* what examples/kv/ reads: its files are for `whorl status`, too */
+	return conf;
 }

@@ -177,7 +177,7 @@ END {
 		write_page(p)
 	say("whorl.3", ".TH WHORL 3 \"\" \"whorl " version "\" \"whorl\"\n.SH NAME")
 	sub(/^[^-]*- /, "", overview)
-	say("whorl.3", "whorl \\- " roff(first_sentence(overview)) "\n.SH SYNOPSIS\n.nf\n#include <whorl/whorl.h>\n#include <whorl/status.h>\n")
+	say("whorl.3", "whorl \\- " roff(first_sentence(overview)) "\n.SH SYNOPSIS\n.nf\n#include <whorl/whorl.h>\n#include <whorl/replica.h>\n#include <whorl/status.h>\n")
 	say("whorl.3", "cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs whorl)\n.fi\n.SH DESCRIPTION")
 	sub(/^[^\n]*\n+/, "", overview)
 	say_text("whorl.3", overview)

@@ -220,8 +220,8 @@ START_TEST(upcalls_are_set_before_the_start)
 	ck_assert_int_eq(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0]),
 			 WHORL_INVALID); /* one of the two */
 	ck_assert_str_eq(whorl_invalid_text(),
-			 "whorl_on_batch: another upcall is set: a subgroup has whorl_on_message, whorl_on_batch or "
-			 "whorl_on_offer");
+			 "whorl_on_batch: another upcall is set: a subgroup has whorl_on_message, whorl_on_batch, "
+			 "whorl_on_offer or whorl_on_calls");
 	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), NULL, NULL));
 	ck_ok(whorl_on_batch(subgroup_of(&c, 0, "s"), record_batch, c.records[0]));
 	ck_assert_int_eq(whorl_on_message(subgroup_of(&c, 0, "s"), record_message, c.records[0]), WHORL_INVALID);
