@@ -11,7 +11,7 @@
 #define LOAD_CLIENTS 64
 
 struct server {
-	char address[16];
+	char address[24];
 	uint16_t port;
 };
 
