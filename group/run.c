@@ -428,6 +428,29 @@ size_t whorl_step(whorl_node *node)
 	return wh_node_try_step(node, &work) ? work : 0;
 }
 
+/* Without the token while it waits: another thread may make passes meanwhile, and what is learnt of waiting is lost then. */
+bool whorl_yield(whorl_node *node)
+{
+	struct wh_backoff backoff;
+	bool again;
+
+	if (node == NULL)
+		return WH_REFUSE("no node"), false;
+	if (!may_step(node) || wh_node_in_upcall(node))
+		return false;
+	if (!take_token(node))
+		return true;
+	backoff = node->loop.backoff;
+	give_token(node);
+	again = wh_loop_idle(node->loop.idle, &backoff, node->diag.env);
+	if (!take_token(node))
+		return true;
+	node->loop.backoff = backoff;
+	wh_store_relaxed(&node->loop.stats.yields, backoff.yields);
+	give_token(node);
+	return again;
+}
+
 /* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped when it has gone off: it
  * would be readable for ever. A time that is put off leaves it as it is, for one pass too many instead of a system call at each arm. */
 static void set_timer(whorl_node *node)

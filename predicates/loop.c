@@ -18,6 +18,7 @@ void wh_loop_init(struct wh_loop *loop, struct wh_diag *diag, struct wh_transpor
 {
 	*loop = (struct wh_loop){
 		.diag = diag, .transport = transport, .gate = gate, .idle = idle, .next_ns = UINT64_MAX};
+	loop->backoff.dear = transport->ops->poll_costs_syscall;
 	loop->now_ns = wh_env_now(diag->env);
 }
 
@@ -70,6 +71,8 @@ size_t wh_loop_step(struct wh_loop *loop)
 	if (work == 0) {
 		wh_count(&loop->stats.idle_steps, 1);
 		loop->now_ns = wh_env_now(loop->diag->env);
+	} else {
+		wh_backoff_renew(&loop->backoff);
 	}
 	return work;
 }
@@ -139,33 +142,26 @@ void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns)
 	serve_transport(loop);
 }
 
-/* What a dedicated loop does after a pass without work. */
-static void back_off(struct wh_loop *loop, struct wh_backoff *backoff)
+bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh_env *env)
 {
-	uint64_t yield_ns = loop->idle == WH_IDLE_YIELD ? UINT64_MAX : YIELD_NS;
-
-	if (loop->idle == WH_IDLE_SPIN) {
-		wh_cpu_relax();
-		return;
-	}
-	if (wh_backoff_wait(backoff, loop->diag->env, yield_ns))
-		return;
-	if (wh_loop_arm(loop) == 0)
-		wh_loop_sleep(loop, SLEEP_MAX_NS);
+	if (idle != WH_IDLE_SPIN)
+		return wh_backoff_wait(backoff, env, idle == WH_IDLE_YIELD ? UINT64_MAX : YIELD_NS);
+	wh_cpu_relax();
+	return true;
 }
 
 static void *run_loop(void *ctx)
 {
 	struct wh_loop *loop = ctx;
-	struct wh_backoff backoff = {.dear = loop->transport->ops->poll_costs_syscall};
+	bool sleeps;
 
 	while (wh_load_acquire(&loop->stop) == 0) {
-		if (wh_loop_step(loop) > 0) {
-			wh_backoff_renew(&backoff);
-		} else {
-			back_off(loop, &backoff);
-			wh_store_relaxed(&loop->stats.yields, backoff.yields);
-		}
+		if (wh_loop_step(loop) > 0)
+			continue;
+		sleeps = !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
+		wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+		if (sleeps && wh_loop_arm(loop) == 0)
+			wh_loop_sleep(loop, SLEEP_MAX_NS);
 	}
 	return NULL;
 }

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "base/backoff.h"
 #include "base/check.h"
 #include "base/counter.h"
 #include "base/gate.h"
@@ -35,6 +36,7 @@ struct wh_loop {
 	struct wh_transport *transport;
 	struct wh_gate *gate;
 	enum wh_idle idle;
+	struct wh_backoff backoff; /* [loop] since the last pass that did something */
 	struct wh_loop_stats stats;
 
 	struct wh_predicate_entry {
@@ -89,6 +91,10 @@ size_t wh_loop_arm(struct wh_loop *loop);
 /* After wh_loop_arm gave 0: sleeps until a ring, the next time asked for, or `timeout_ns`. Disarms. */
 void wh_loop_sleep(struct wh_loop *loop, uint64_t timeout_ns);
 void wh_loop_disarm(struct wh_loop *loop);
+
+/* Of a loop that `idle`s so, after a pass without work: pauses, or yields the processor, and counts that in `backoff`, which may be a copy. False:
+ * it has had nothing for so long that it is time to arm and to sleep. */
+bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh_env *env);
 
 /* A thread of its own, named and pinned (cpu, or -1), with all signals blocked. WHORL_OK, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err);

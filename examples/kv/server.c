@@ -199,7 +199,7 @@ static void resume_all(struct kv_server *server)
 /* True: nothing is left to do, and the doorbell is armed. */
 static bool step(struct kv_server *server)
 {
-	size_t done;
+	size_t done = 0;
 
 	kv_replica_read(server);
 	for (int i = 0; i < STEPS_AT_ONCE && (done = whorl_step(server->node)) > 0; i++)
@@ -208,7 +208,7 @@ static bool step(struct kv_server *server)
 	kv_replica_read(server);
 	server->asked = false; /* what has been asked for so far whorl_arm sees */
 	return !kv_store_tidy(server->store) && server->reads.first == NULL && server->local_reads.first == NULL &&
-	       whorl_arm(server->node) == 0 && server->resumed.first == NULL;
+	       done == 0 && !whorl_yield(server->node) && whorl_arm(server->node) == 0 && server->resumed.first == NULL;
 }
 
 /* The doorbell is armed, and nothing has been asked of whorl: late reads, and what needs no whorl, cost no pass and no other bell. True:

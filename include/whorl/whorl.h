@@ -287,17 +287,22 @@ WHORL_API enum whorl_result whorl_view_members(const whorl_node *node, uint64_t 
  * One thread at a time. Spinning: call whorl_step again and again. In an epoll program: */
 /*
  *     while (running) {
- *             while (whorl_step(node) > 0)
- *                     ;
- *             if (whorl_arm(node) > 0)         // found work on the last look: not asleep
- *                     continue;
- *             epoll_wait(ep, events, n, -1);   // whorl_fd(node) is in it
+ *             bool sleeps = whorl_step(node) == 0 && !whorl_yield(node) && whorl_arm(node) == 0;
+ *
+ *             epoll_wait(ep, events, n, sleeps ? -1 : 0);   // whorl_fd(node) is in it
  *     }
  */
 
 /* Evaluates every predicate once, runs the triggers of those that hold, upcalls included. Never blocks. Returns how
  * much was done (0: nothing). With thread = dedicated, before whorl_start, from an upcall or in a forked child: 0. */
 WHORL_API size_t whorl_step(whorl_node *node);
+
+/* After a whorl_step that found nothing: does what the thread of a node does then (`[engine] idle`). True: it has paused, or let other threads
+ * have the processor; that takes microseconds, beside threads that compute their turn, so milliseconds now and then. Look at your own
+ * descriptors, and call whorl_step again. False: nothing has come for 100 us, or yielding costs much on this machine now: whorl_arm, and
+ * sleep; with `idle = spin` or `yield` it is never false. A program that sleeps at once, without it, takes less of the processor, and a
+ * message takes as much longer as its nodes take to wake: each member must, several times. False also where whorl_step would do nothing. */
+WHORL_API bool whorl_yield(whorl_node *node);
 
 /* Arms the doorbell and takes a last look. 0: nothing to do, and whorl_fd becomes readable when there is; otherwise
  * what the look has done, and the doorbell is not armed. */

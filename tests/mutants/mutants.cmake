@@ -347,6 +347,32 @@ mutant(NAME no-last-look FILE predicates/loop.c
 	work = serve_transport(loop);
 ]])
 
+mutant(NAME work-does-not-renew-the-wait KIND test_loop FILE predicates/loop.c
+	REMOVES "a pass that did something begins the time anew in which a loop yields before it sleeps"
+	TEXT [[
+		wh_backoff_renew(&loop->backoff);
+]]
+	REPLACEMENT [[
+		(void)0;
+]])
+
+mutant(NAME yields-in-an-upcall KIND test_group_caller FILE group/run.c
+	REMOVES "an upcall that would yield is advised not to"
+	TEXT [[
+	if (!may_step(node) || wh_node_in_upcall(node))
+		return false;
+	if (!take_token(node))
+		return true;
+	backoff
+]]
+	REPLACEMENT [[
+	if (!may_step(node))
+		return false;
+	if (!take_token(node))
+		return true;
+	backoff
+]])
+
 mutant(NAME commit-does-not-ring FILE base/gate.h COMPILE group/send.c
 	REMOVES "a commit rings the loop that sleeps"
 	TEXT [[

@@ -37,6 +37,7 @@ START_TEST(a_dedicated_node_takes_no_steps)
 	cluster_start(&c);
 	ck_assert_uint_eq(whorl_step(c.nodes[0]), 0);
 	ck_assert_uint_eq(whorl_arm(c.nodes[0]), 0);
+	ck_assert(!whorl_yield(c.nodes[0]));
 	ck_assert_int_eq(whorl_wait(c.nodes[0], 0), WHORL_INVALID);
 	cluster_free(&c);
 }
@@ -238,6 +239,68 @@ START_TEST(wait_sleeps_until_there_is_something)
 }
 END_TEST
 
+/* ---- waiting awake -------------------------------------------------------------------------------------------------------- */
+
+struct yielding {
+	whorl_node *node;
+	bool upcalled, yielded;
+};
+
+static void yield_in_upcall(const struct whorl_message *message, void *ctx)
+{
+	struct yielding *yielding = ctx;
+
+	(void)message;
+	yielding->yielded = whorl_yield(yielding->node);
+	yielding->upcalled = true;
+}
+
+static uint64_t yields_of(whorl_node *node)
+{
+	struct whorl_node_stats stats = {.size = sizeof(stats)};
+
+	ck_ok(whorl_node_statistics(node, &stats));
+	return stats.yields;
+}
+
+START_TEST(a_program_yields_before_it_sleeps)
+{
+	struct yielding yielding = {0};
+	struct cluster c;
+
+	cluster_open(&c, 1, "failure_timeout_ms = 600000\n", "[subgroup s]\n" CALLER);
+	yielding.node = c.nodes[0];
+	ck_ok(whorl_on_message(subgroup_of(&c, 0, "s"), yield_in_upcall, &yielding));
+	ck_assert(!whorl_yield(c.nodes[0])); /* not started */
+	cluster_start(&c);
+	await(whorl_step(c.nodes[0]) == 0 && !whorl_yield(c.nodes[0]), );
+	ck_assert_uint_gt(yields_of(c.nodes[0]), 0);
+	ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
+	await(yielding.upcalled, whorl_step(c.nodes[0]));
+	ck_assert(!yielding.yielded);
+	cluster_free(&c);
+}
+END_TEST
+
+/* idle = yield, spin */
+START_TEST(a_program_that_is_not_to_sleep)
+{
+	static const char *const idle[] = {"[subgroup s]\n" CALLER "idle = yield\n",
+					   "[subgroup s]\n" CALLER "idle = spin\n"};
+	uint64_t began;
+	struct cluster c;
+
+	cluster_open(&c, 1, "failure_timeout_ms = 600000\n", idle[_i]);
+	cluster_start(&c);
+	for (began = now_ms(); now_ms() - began < 30;) {
+		whorl_step(c.nodes[0]);
+		ck_assert(whorl_yield(c.nodes[0]));
+	}
+	ck_assert(_i == 1 || yields_of(c.nodes[0]) > 0);
+	cluster_free(&c);
+}
+END_TEST
+
 /* ---- slow upcalls ------------------------------------------------------------------------------------------------------- */
 
 #define SLOW_NS 20000
@@ -327,6 +390,8 @@ static Suite *suite(void)
 	tcase_add_test(t, a_node_that_has_failed_sleeps);
 	tcase_add_test(t, a_descriptor_that_comes_late);
 	tcase_add_test(t, wait_sleeps_until_there_is_something);
+	tcase_add_test(t, a_program_yields_before_it_sleeps);
+	tcase_add_loop_test(t, a_program_that_is_not_to_sleep, 0, 2);
 	tcase_add_loop_test(t, a_pass_is_short, 0, 2);
 	tcase_add_test(t, waiting_senders_drive_the_loop);
 	suite_add_tcase(s, t);

@@ -55,6 +55,22 @@ START_TEST(a_pass_calls_all_in_order)
 }
 END_TEST
 
+START_TEST(a_pass_with_work_begins_the_waiting_anew)
+{
+	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+
+	add(f, first);
+	while (f->loop.backoff.since_ns == 0)
+		ck_assert(wh_loop_idle(f->loop.idle, &f->loop.backoff, f->loop.diag->env));
+	wh_loop_step(&f->loop);
+	ck_assert_uint_ne(f->loop.backoff.since_ns, 0);
+	f->work = 1;
+	wh_loop_step(&f->loop);
+	ck_assert_uint_eq(f->loop.backoff.since_ns, 0);
+	discard(f);
+}
+END_TEST
+
 START_TEST(many_predicates)
 {
 	struct fixture *f = make(WH_IDLE_ADAPTIVE);
@@ -263,6 +279,7 @@ static Suite *suite(void)
 	TCase *cases = tcase_create("loop");
 
 	tcase_add_test(cases, a_pass_calls_all_in_order);
+	tcase_add_test(cases, a_pass_with_work_begins_the_waiting_anew);
 	tcase_add_test(cases, many_predicates);
 	tcase_add_test(cases, a_predicate_may_add_another);
 	tcase_add_test(cases, the_clock_is_read_now_and_then);

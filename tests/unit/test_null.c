@@ -165,6 +165,11 @@ static void step(void)
 {
 	GIVES(0, whorl_step(NULL));
 }
+static void yield_(void)
+{
+	GIVES(false, whorl_yield(NULL));
+}
+
 static void arm(void)
 {
 	GIVES(0, whorl_arm(NULL));
@@ -575,6 +580,7 @@ static const struct {
 	{"whorl_answer", answer},
 	{"whorl_answer_later", answer_later},
 	{"whorl_arm", arm},
+	{"whorl_yield", yield_},
 	{"whorl_call", call},
 	{"whorl_call_commit", call_commit},
 	{"whorl_call_wait", call_wait},
