@@ -359,6 +359,7 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 	if (node->event == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a node");
 	wh_loop_init(&node->loop, &node->diag, node->transport, node->gate, (enum wh_idle)node->config.engine.idle);
+	node->loop.backoff.dear |= node->caller; /* the program looks at its own descriptors, too */
 	wh_loop_on_park(&node->loop, wh_epoch_park, node);
 	result = wh_loop_add(&node->loop, wh_node_watch, node, err);
 	return result == WHORL_OK ? open_subgroups(node, err) : result;
