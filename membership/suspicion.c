@@ -323,6 +323,16 @@ static bool may_be_read(const struct wh_change *change, uint32_t rank)
 	return image->ops->thaw != NULL && image->ops->thaw(image, rank);
 }
 
+/* What was said, and what the transport has said since: it stays so. */
+static uint64_t final_at_first_hand(const struct wh_change *change, uint32_t rank)
+{
+	const struct wh_suspicion *s = &change->suspicion;
+
+	if (is_spared(change, rank))
+		return WH_TRUSTED;
+	return s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
+}
+
 static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
 {
 	const struct wh_suspicion *s = &change->suspicion;
@@ -411,6 +421,46 @@ static bool weigh_suspicions(struct wh_change *change)
 	return finds_a_way(change, false) || finds_a_way(change, true);
 }
 
+/* ---- giving up (0051) ------------------------------------------------------------------------------------------------------ */
+
+/* If all were heard again that have not been lost for good: would they be a quorum? What rows say of others is final, too. */
+static bool may_hear_quorum(struct wh_change *change, bool least)
+{
+	struct wh_suspicion *s = &change->suspicion;
+	struct poll poll = open_poll(change);
+	int worst;
+
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		s->wanted[rank] = final_at_first_hand(change, rank);
+	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
+		if ((uint32_t)worst == wh_change_me(change))
+			return false;
+		s->wanted[worst] = WH_FAILED;
+	}
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		cast_vote(&poll, change, rank, s->wanted[rank], s->wanted[rank] == WH_TRUSTED);
+	return has_quorum(&poll);
+}
+
+/* No quorum is heard, and has not been for long. Where there are proofs of death one may come yet. True: none ever will be. */
+static bool is_cut_off(struct wh_change *change)
+{
+	if (change->cut_ns == 0 || has_proofs(change) ||
+	    change->loop->now_ns - change->suspicion.unheard_ns <= change->cut_ns)
+		return false;
+	if (!may_hear_quorum(change, false) && !may_hear_quorum(change, true))
+		return true;
+	(void)weigh_suspicions(change); /* what is wanted now, and not in the end */
+	return false;
+}
+
+static void give_up(struct wh_change *change)
+{
+	change->removed = true;
+	wh_event(change->diag, "cut off", change->view->number, 0, 0);
+	change->on.cut_off(change->ctx);
+}
+
 size_t wh_suspicion_step(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -438,5 +488,9 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
+	if (!heard && is_cut_off(change)) {
+		give_up(change);
+		return 1;
+	}
 	return say_wanted(change, heard);
 }

@@ -94,6 +94,21 @@ cut_off_two() {
 	end 0 1
 }
 
+# Nothing comes through between any two of three hosts.
+sever_all() {
+	sever 0 from 1 2
+	sever 1 from 2
+}
+
+has_ended() { ! kill -0 "${pid[$1]}" 2>/dev/null; }
+
+# await_end HOST WORDS: its node gives up for that reason, and ends
+await_end() {
+	within 10000 "host $1 says that it has failed: $2" says "$1" "\"event\":\"failed\".*\"why\":\"[^\"]*$2"
+	within 10000 "host $1 ends" has_ended "$1"
+	wait "${pid[$1]}" && fail "host $1 has failed, and ended well"
+}
+
 # `whorl status`, asked from that host, names a view of all three, and nothing that is wrong.
 await_status() {
 	local status=0 begin
@@ -177,6 +192,67 @@ cable-and-back) # a node that was removed meanwhile is told so, ends, and comes 
 	wait "${pid[2]}" && fail "host 2 ended well"
 	start 2
 	within 10000 "host 2 is back" in_view 2 '(0,1,2|[0-9,]*)'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-one) # for longer than a host may be silent: the connections hold, and it is told that it was removed
+	begin 3
+	form 0 1 2
+	sever 2 from 0 1
+	await_view 0,1 0 1
+	await_no_quorum 2 0 1
+	sleep 7
+	heal
+	await_end 2 "have removed this node"
+	start 2
+	within 10000 "host 2 is back" in_view 2 '0,1,2'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-all) # all from each other, for as long: nobody is removed, and all go on
+	begin 3
+	form 0 1 2
+	sever_all
+	for host in 0 1 2; do
+		within $((failure_timeout_ms + slack_ms)) "host $host has no quorum" says "$host" '"event":"quorum".*"heard":false'
+	done
+	sleep 7
+	heal
+	for host in 0 1 2; do
+		within 10000 "host $host has a quorum again" says "$host" '"event":"quorum".*"heard":true'
+	done
+	await_progress 0 1 2
+	for host in 0 1 2; do
+		! in_view "$host" '[0-9],[0-9]' || fail "somebody was removed"
+	done
+	end 0 1 2
+	;;
+cut-of-one-for-good) # the connections are given up: it says so while it is still cut off, and ends
+	begin 3
+	sed -i 's/^transport/cut_max_ms = 2000\ntransport/' "$directory/group.ini"
+	form 0 1 2
+	sever 2 from 0 1
+	await_view 0,1 0 1
+	await_end 2 "lost so many members for good"
+	start 2
+	await_progress 0 1
+	heal
+	within 10000 "host 2 is back" in_view 2 '0,1,2'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-all-for-good) # none can ever go on: each says so, and ends; started again they form another group
+	begin 3
+	sed -i 's/^transport/cut_max_ms = 2000\ntransport/' "$directory/group.ini"
+	form 0 1 2
+	sever_all
+	for host in 0 1 2; do
+		await_end "$host" "lost so many members for good"
+	done
+	check_digests
+	heal
+	rm "$directory"/out-* # another group has another order
+	form 0 1 2
 	await_progress 0 1 2
 	end 0 1 2
 	;;
