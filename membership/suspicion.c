@@ -443,10 +443,10 @@ static bool may_hear_quorum(struct wh_change *change, bool least)
 }
 
 /* No quorum is heard, and has not been for long. Where there are proofs of death one may come yet. True: none ever will be. */
-static bool is_cut_off(struct wh_change *change)
+static bool is_lost(struct wh_change *change)
 {
-	if (change->cut_ns == 0 || has_proofs(change) ||
-	    change->loop->now_ns - change->suspicion.unheard_ns <= change->cut_ns)
+	if (change->give_up_ns == 0 || has_proofs(change) ||
+	    change->loop->now_ns - change->suspicion.unheard_ns <= change->give_up_ns)
 		return false;
 	if (!may_hear_quorum(change, false) && !may_hear_quorum(change, true))
 		return true;
@@ -457,8 +457,8 @@ static bool is_cut_off(struct wh_change *change)
 static void give_up(struct wh_change *change)
 {
 	change->removed = true;
-	wh_event(change->diag, "cut off", change->view->number, 0, 0);
-	change->on.cut_off(change->ctx);
+	wh_event(change->diag, "lost", change->view->number, 0, 0);
+	change->on.lost(change->ctx);
 }
 
 size_t wh_suspicion_step(struct wh_change *change)
@@ -488,7 +488,7 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
-	if (!heard && is_cut_off(change)) {
+	if (!heard && is_lost(change)) {
 		give_up(change);
 		return 1;
 	}

@@ -106,7 +106,7 @@ has_ended() { ! kill -0 "${pid[$1]}" 2>/dev/null; }
 await_end() {
 	within 10000 "host $1 says that it has failed: $2" says "$1" "\"event\":\"failed\".*\"why\":\"[^\"]*$2"
 	within 10000 "host $1 ends" has_ended "$1"
-	wait "${pid[$1]}" && fail "host $1 has failed, and ended well"
+	if wait "${pid[$1]}"; then fail "host $1 has failed, and ended well"; fi
 }
 
 # `whorl status`, asked from that host, names a view of all three, and nothing that is wrong.

@@ -234,6 +234,11 @@ static inline void on_removed(void *ctx, uint32_t by)
 	tell(ctx, "removed-by-%u ", by);
 }
 
+static inline void on_lost(void *ctx)
+{
+	tell(ctx, "gives-up ");
+}
+
 static inline void on_quorum(void *ctx, bool heard)
 {
 	tell(ctx, heard ? "quorum " : "no-quorum ");
@@ -518,6 +523,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 		       .deliver = on_deliver,
 		       .install = on_install,
 		       .removed = on_removed,
+		       .lost = on_lost,
 		       .quorum = on_quorum,
 		       .suspected = on_suspected,
 		       .broken = on_broken},
