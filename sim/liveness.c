@@ -315,6 +315,22 @@ static uint64_t find_survivors(const struct play *play, const struct view *last,
 	return best;
 }
 
+bool wh_liveness_may_go_on(const struct play *play, const struct actor *actor)
+{
+	uint64_t candidates = 0, trusts[64];
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (wh_actor_runs(&play->actors[i]) && !play->actors[i].removed)
+			candidates |= UINT64_C(1) << i;
+	candidates &= actor->view->members;
+	find_trust(play, candidates, trusts);
+	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
+		if ((set >> actor->life & 1) != 0 && wh_liveness_is_quorum(play, actor->view, set) &&
+		    all_trust(play, trusts, set))
+			return true;
+	return false;
+}
+
 /* Has any of them been counted in a group before? Then it takes all configured nodes, and a founder founds no other. */
 static bool have_records(const struct play *play, uint64_t running)
 {
