@@ -423,22 +423,36 @@ static bool weigh_suspicions(struct wh_change *change)
 
 /* ---- giving up (0051) ------------------------------------------------------------------------------------------------------ */
 
-/* If all were heard again that have not been lost for good: would they be a quorum? What rows say of others is final, too. */
-static bool may_hear_quorum(struct wh_change *change, bool least)
+/* Pairs of members of which one accuses the other, none in two pairs: of each at least one will not go on, as that stays said. Those that
+ * are in one count no more. */
+static uint32_t count_quarrels(const struct wh_change *change)
+{
+	uint64_t *wanted = change->suspicion.wanted;
+	uint32_t pairs = 0;
+
+	for (uint32_t from = 0; from < member_count(change); from++)
+		for (uint32_t of = 0; of < member_count(change); of++)
+			if (has_accused(change, from, of)) {
+				wanted[from] = wanted[of] = WH_FAILED;
+				pairs++;
+			}
+	return pairs;
+}
+
+/* If all were heard again that have not been lost for good: could some of them be a quorum, or say that this node is removed? At most:
+ * what there is of one may be much less. */
+static bool may_hear_quorum(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
 	struct poll poll = open_poll(change);
-	int worst;
 
-	for (uint32_t rank = 0; rank < member_count(change); rank++)
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
 		s->wanted[rank] = final_at_first_hand(change, rank);
-	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
-		if ((uint32_t)worst == wh_change_me(change))
-			return false;
-		s->wanted[worst] = WH_FAILED;
-	}
-	for (uint32_t rank = 0; rank < member_count(change); rank++)
 		cast_vote(&poll, change, rank, s->wanted[rank], s->wanted[rank] == WH_TRUSTED);
+	}
+	if (find_accuser(change) != wh_change_me(change))
+		return true;
+	poll.votes -= count_quarrels(change);
 	return has_quorum(&poll);
 }
 
@@ -448,7 +462,7 @@ static bool is_lost(struct wh_change *change)
 	if (change->give_up_ns == 0 || has_proofs(change) ||
 	    change->loop->now_ns - change->suspicion.unheard_ns <= change->give_up_ns)
 		return false;
-	if (!may_hear_quorum(change, false) && !may_hear_quorum(change, true))
+	if (!may_hear_quorum(change))
 		return true;
 	(void)weigh_suspicions(change); /* what is wanted now, and not in the end */
 	return false;

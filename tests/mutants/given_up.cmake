@@ -48,14 +48,23 @@ mutant(NAME given-up-on-a-host KIND test_give_up FILE membership/suspicion.c
 ]])
 
 mutant(NAME given-up-deaf-to-others KIND test_give_up FILE membership/suspicion.c
-	REMOVES "what the rows of others say of each other is final, too"
+	REMOVES "of two members of which one accuses the other one goes, for good"
 	TEXT [[
-		s->wanted[rank] = final_at_first_hand(change, rank);
-	while (look_at_rows(change) && (worst = choose_accused(change, least)) >= 0) {
+	poll.votes -= count_quarrels(change);
 ]]
 	REPLACEMENT [[
-		s->wanted[rank] = final_at_first_hand(change, rank);
-	while (change->removed && (worst = choose_accused(change, least)) >= 0) {
+	poll.votes -= 0 * count_quarrels(change);
+]])
+
+mutant(NAME given-up-all-quarrel KIND test_give_up FILE membership/suspicion.c
+	REMOVES "of all that accuse each other no more go than must"
+	TEXT [[
+				wanted[from] = wanted[of] = WH_FAILED;
+				pairs++;
+]]
+	REPLACEMENT [[
+				wanted[of] = WH_FAILED;
+				pairs++;
 ]])
 
 mutant(NAME given-up-goes-on KIND test_give_up FILE membership/suspicion.c
@@ -77,4 +86,15 @@ mutant(NAME given-up-behind-the-others KIND test_give_up FILE membership/suspici
 ]]
 	REPLACEMENT [[
 	return s->known
+]])
+
+mutant(NAME given-up-accused KIND test_give_up FILE membership/suspicion.c
+	REMOVES "one that is accused waits to be told that it is removed"
+	TEXT [[
+	if (find_accuser(change) != wh_change_me(change))
+		return true;
+	poll.votes
+]]
+	REPLACEMENT [[
+	poll.votes
 ]])

@@ -131,6 +131,63 @@ START_TEST(what_the_others_have_said_is_final)
 }
 END_TEST
 
+/* Of six two sides accuse each other, 0 and 4 each of 1 and 5, and these two 4. If 1 and 5 go, and no others, four are left: whichever way
+ * it is. */
+START_TEST(of_a_quarrel_one_side_may_go)
+{
+	struct member *m = make(2, 6, -1);
+
+	live(m, 6, "");
+	say_suspected(m, 0, 1, WH_FAILED);
+	say_suspected(m, 0, 5, WH_FAILED);
+	say_suspected(m, 4, 1, WH_FAILED);
+	say_suspected(m, 4, 5, WH_FAILED);
+	say_suspected(m, 1, 4, WH_FAILED);
+	say_suspected(m, 5, 4, WH_FAILED);
+	expect_it_waits(m, "");
+	die(m, 3);
+	live(m, 1, "");
+	ck_assert(gave_up(m));
+	member_free(m);
+}
+END_TEST
+
+/* Or one accuses three, and is silent: it may be that one that goes. */
+START_TEST(of_many_that_are_accused_the_accuser_may_go)
+{
+	struct member *m = make(2, 6, -1);
+
+	live(m, 6, "");
+	say_suspected(m, 0, 1, WH_FAILED);
+	say_suspected(m, 0, 4, WH_FAILED);
+	say_suspected(m, 0, 5, WH_FAILED);
+	expect_it_waits(m, "");
+	member_free(m);
+}
+END_TEST
+
+/* One that is silent has said that this one has failed, and may say that it is removed when it is heard. Once that is lost, too, none will. */
+START_TEST(one_that_may_be_told_that_it_is_removed_waits)
+{
+	struct member *m = make(2, 3, -1);
+
+	live(m, 6, "");
+	die(m, 0);
+	say_suspected(m, 1, 2, WH_FAILED);
+	expect_it_waits(m, "");
+	if (_i == 0) {
+		beat(m, 1);
+		live(m, 1, "1");
+		ck_assert_ptr_nonnull(strstr(m->told, "removed-by-1 "));
+	} else {
+		die(m, 1);
+		live(m, 1, "");
+		ck_assert(gave_up(m));
+	}
+	member_free(m);
+}
+END_TEST
+
 /* On one host the kernel may still say that they are dead; and where no time is given it waits. */
 START_TEST(where_a_proof_may_come_none_gives_up)
 {
@@ -175,6 +232,9 @@ static Suite *suite(void)
 	tcase_add_test(cases, one_that_hears_too_few_for_good_gives_up);
 	tcase_add_loop_test(cases, one_that_is_a_quorum_goes_on, 0, 3);
 	tcase_add_loop_test(cases, what_the_others_have_said_is_final, 0, 2);
+	tcase_add_test(cases, of_a_quarrel_one_side_may_go);
+	tcase_add_test(cases, of_many_that_are_accused_the_accuser_may_go);
+	tcase_add_loop_test(cases, one_that_may_be_told_that_it_is_removed_waits, 0, 2);
 	tcase_add_loop_test(cases, where_a_proof_may_come_none_gives_up, 0, 2);
 	tcase_add_loop_test(cases, one_that_is_to_follow_waits, 0, 2);
 	suite_add_tcase(all, cases);
