@@ -9,7 +9,7 @@
 #include "membership/change_int.h"
 #include "tests/unit/fake.h"
 
-#define MEMBERS_MAX 5
+#define MEMBERS_MAX 6
 #define GROUPS 2 /* of the second no member is asked for a cut */
 #define TIMEOUT_NS WH_NS_PER_S
 
