@@ -333,7 +333,8 @@ void replicas_cut(struct replicas *replicas, uint32_t some, uint32_t others)
 	replicas_note(replicas, "replicas %#" PRIx32 " and %#" PRIx32 " are cut from each other", some, others);
 	for (uint32_t one = 0; one < nodes; one++)
 		for (uint32_t other = 0; other < nodes; other++)
-			if (one != other && (some >> one & others >> other & 1) != 0) {
+			if (one != other && (some >> one & others >> other & 1) != 0 &&
+			    (one < other || (some >> other & others >> one & 1) == 0)) { /* each pair once */
 				at += add_rule(lines + at, sizeof(lines) - at, one, other);
 				at += add_rule(lines + at, sizeof(lines) - at, other, one);
 				note_cut(replicas, one);
