@@ -60,6 +60,10 @@ static const struct wh_option group_options[] = {
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
 	 "A member that is not heard for so long counts as failed; it must be longer than any upcall.",
 	 GROUP(failure_timeout_ms), true},
+	{"cut_max_ms", WH_OPTION_INTEGER, "ms", "30000", 1000, 86400000, NULL,
+	 "tcp, verbs: connections between members hold while nothing comes through for so long; a node that has heard no quorum for so "
+	 "long, and never can again, gives up. Nodes may differ.",
+	 GROUP(cut_max_ms), false},
 	{"memory_max", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 40, NULL,
 	 "What a node's rows and arrays may take; more is refused before anything is allocated. What is kept back for each "
 	 "subgroup (backlog_max), and 256k for each state under way, come on top.",

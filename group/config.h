@@ -26,7 +26,8 @@ struct wh_group_options {
 	int64_t backlog_max; /* bytes, of one subgroup: of a newcomer, and of what was refused; beside memory_max */
 	int64_t state_share; /* percent, of the time of the node that gives a state */
 	int64_t failure_timeout_ms;
-	int64_t memory_max;                     /* bytes, of the rows and arrays of one node */
+	int64_t cut_max_ms; /* between members that do not reach each other (0051); of this node alone */
+	int64_t memory_max; /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
 	/* none, or paths: group/secret.h */
 	char key_file[WH_OPTION_TEXT_BYTES], tls_certificate_file[WH_OPTION_TEXT_BYTES];

@@ -226,6 +226,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.columns = epoch->rows->node,
 		.nodes = node->roster.nodes,
 		.home = node->home,
+		.give_up_ns = (uint64_t)node->config.group.cut_max_ms * WH_NS_PER_MS,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
 		.serving = node->serving,

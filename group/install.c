@@ -347,6 +347,30 @@ static void fail_as_removed(void *ctx, uint32_t by)
 		     epoch->view->ids[by]);
 }
 
+/* Those that are lost, and those that others have lost. */
+static void list_lost(const struct wh_epoch *epoch, char *ids, size_t bytes)
+{
+	const struct wh_suspicion *s = &epoch->change.suspicion;
+
+	ids[0] = '\0';
+	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
+		if (s->wanted[rank] != WH_TRUSTED)
+			wh_text_add_id(ids, bytes, ", ", epoch->view->ids[rank]);
+}
+
+static void fail_as_cut_off(void *ctx)
+{
+	struct wh_epoch *epoch = ctx;
+	char ids[128];
+
+	list_lost(epoch, ids, sizeof(ids));
+	count_doubts(epoch);
+	wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_CUT_OFF,
+		     "too many of the %u members of view %" PRIu64
+		     " are lost for good, so this node never hears a quorum of it again; lost: %s",
+		     epoch->view->members, epoch->view->number, ids);
+}
+
 static void tell_suspected(void *ctx, uint32_t rank, const char *why)
 {
 	struct wh_epoch *epoch = ctx;
@@ -391,6 +415,7 @@ const struct wh_participant wh_epoch_participant = {
 	.deliver = deliver_to_cuts,
 	.install = install_view,
 	.removed = fail_as_removed,
+	.lost = fail_as_cut_off,
 	.quorum = note_quorum,
 	.suspected = tell_suspected,
 	.broken = suspect_broken,

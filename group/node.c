@@ -251,6 +251,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.held = held,
 		.patience_ns = patience_ns(&node->config),
 		.failure_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
+		.cut_ns = (uint64_t)node->config.group.cut_max_ms * WH_NS_PER_MS,
 		.huge_pages = node->config.engine.huge_pages,
 	};
 	struct wh_secret secret;

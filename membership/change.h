@@ -50,6 +50,8 @@ struct wh_participant {
 	void (*install)(void *ctx);
 	/* The others go on without this node: `by` says so. */
 	void (*removed)(void *ctx, uint32_t by);
+	/* No quorum of this view can ever be heard again: too many connections have ended. */
+	void (*lost)(void *ctx);
 	/* Too few are heard to suspect those that are not; and later, they are heard again. */
 	void (*quorum)(void *ctx, bool heard);
 	/* That member is suspected from now on; `why` is for people. */
@@ -74,9 +76,10 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_heartbeat *heartbeat;
 	const struct wh_view *view;
 	struct wh_node_columns columns;
-	uint32_t nodes;  /* ids of nodes are below */
-	int tie_breaker; /* a rank, -1: none */
-	uint32_t home;   /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
+	uint32_t nodes;      /* ids of nodes are below */
+	int tie_breaker;     /* a rank, -1: none */
+	uint64_t give_up_ns; /* without a quorum, and with none to come, for so long this node gives up; 0: never */
+	uint32_t home;       /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
 	struct wh_serving *serving;            /* NULL: no node of this group wishes anything */
 	struct wh_participant on;
@@ -108,7 +111,8 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	} confirming;
 
 	/* change.c */
-	bool removed, wedged, installed;
+	bool removed; /* the others go on without this node, or it has given up */
+	bool wedged, installed;
 	bool wanted;      /* a node may want to come in, or a wish may be unmet: to be looked at, if I lead. [loop] */
 	uint64_t attempt; /* as leader: the last */
 	uint64_t attempted_ns;   /* as leader: when */

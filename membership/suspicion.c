@@ -323,6 +323,16 @@ static bool may_be_read(const struct wh_change *change, uint32_t rank)
 	return image->ops->thaw != NULL && image->ops->thaw(image, rank);
 }
 
+/* What was said, and what the transport has said since: it stays so. */
+static uint64_t final_at_first_hand(const struct wh_change *change, uint32_t rank)
+{
+	const struct wh_suspicion *s = &change->suspicion;
+
+	if (is_spared(change, rank))
+		return WH_TRUSTED;
+	return s->known[rank] > s->said[rank] ? s->known[rank] : s->said[rank];
+}
+
 static uint64_t wanted_at_first_hand(const struct wh_change *change, uint32_t rank)
 {
 	const struct wh_suspicion *s = &change->suspicion;
@@ -411,6 +421,60 @@ static bool weigh_suspicions(struct wh_change *change)
 	return finds_a_way(change, false) || finds_a_way(change, true);
 }
 
+/* ---- giving up (0051) ------------------------------------------------------------------------------------------------------ */
+
+/* Pairs of members of which one accuses the other, none in two pairs: of each at least one will not go on, as that stays said. Those that
+ * are in one count no more. */
+static uint32_t count_quarrels(const struct wh_change *change)
+{
+	uint64_t *wanted = change->suspicion.wanted;
+	uint32_t pairs = 0;
+
+	for (uint32_t from = 0; from < member_count(change); from++)
+		for (uint32_t of = 0; of < member_count(change); of++)
+			if (has_accused(change, from, of)) {
+				wanted[from] = wanted[of] = WH_FAILED;
+				pairs++;
+			}
+	return pairs;
+}
+
+/* If all were heard again that have not been lost for good: could some of them be a quorum, or say that this node is removed? At most:
+ * what there is of one may be much less. */
+static bool may_hear_quorum(struct wh_change *change)
+{
+	struct wh_suspicion *s = &change->suspicion;
+	struct poll poll = open_poll(change);
+
+	for (uint32_t rank = 0; rank < member_count(change); rank++) {
+		s->wanted[rank] = final_at_first_hand(change, rank);
+		cast_vote(&poll, change, rank, s->wanted[rank], s->wanted[rank] == WH_TRUSTED);
+	}
+	if (find_accuser(change) != wh_change_me(change))
+		return true;
+	poll.votes -= count_quarrels(change);
+	return has_quorum(&poll);
+}
+
+/* No quorum is heard, and has not been for long. Where there are proofs of death one may come yet. True: none ever will be. */
+static bool is_lost(struct wh_change *change)
+{
+	if (change->give_up_ns == 0 || has_proofs(change) ||
+	    change->loop->now_ns - change->suspicion.unheard_ns <= change->give_up_ns)
+		return false;
+	if (!may_hear_quorum(change))
+		return true;
+	(void)weigh_suspicions(change); /* what is wanted now, and not in the end */
+	return false;
+}
+
+static void give_up(struct wh_change *change)
+{
+	change->removed = true;
+	wh_event(change->diag, "lost", change->view->number, 0, 0);
+	change->on.lost(change->ctx);
+}
+
 size_t wh_suspicion_step(struct wh_change *change)
 {
 	struct wh_suspicion *s = &change->suspicion;
@@ -438,5 +502,9 @@ size_t wh_suspicion_step(struct wh_change *change)
 		return 1;
 	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
+	if (!heard && is_lost(change)) {
+		give_up(change);
+		return 1;
+	}
 	return say_wanted(change, heard);
 }

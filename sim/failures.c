@@ -124,6 +124,8 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 	case WHORL_REMOVED: /* it was touched by a fault, or by a node that was */
 		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor) ||
 		       may_be_kept_apart(actor);
+	case WHORL_CUT_OFF:
+		return actor->view != NULL && !wh_liveness_may_go_on(play, actor);
 	case WHORL_REFUSED:
 		return may_be_refused(actor);
 	case WHORL_MEMORY:
@@ -159,7 +161,7 @@ static void check_error(struct actor *actor)
 	wh_history_removed(play->history, actor->life);
 	actor->removed = true;
 	play->touched |= UINT64_C(1) << actor->life;
-	if (error != WHORL_REMOVED) /* its program gives up */
+	if (error != WHORL_REMOVED && error != WHORL_CUT_OFF) /* its program gives up */
 		wh_actor_leave_soon(actor);
 }
 

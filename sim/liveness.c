@@ -315,6 +315,34 @@ static uint64_t find_survivors(const struct play *play, const struct view *last,
 	return best;
 }
 
+/* What one knows of the other is no more than that it is silent. */
+static bool may_hear_each_other(const struct play *play, const struct actor *a, const struct actor *b)
+{
+	return are_connected(play, a, b) && (wh_inspect_distrusts(a->node) >> b->id & 1) == 0 &&
+	       (wh_inspect_distrusts(b->node) >> a->id & 1) == 0;
+}
+
+bool wh_liveness_may_go_on(const struct play *play, const struct actor *actor)
+{
+	uint64_t candidates = 0, trusts[64];
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (wh_actor_runs(&play->actors[i]) && !play->actors[i].removed && (actor->view->members >> i & 1) != 0)
+			candidates |= UINT64_C(1) << i;
+	for (uint32_t a = 0; a < play->lives; a++) {
+		trusts[a] = UINT64_C(1) << a;
+		for (uint32_t b = 0; b < play->lives; b++)
+			if (b != a && (candidates >> a & candidates >> b & 1) != 0 &&
+			    may_hear_each_other(play, &play->actors[a], &play->actors[b]))
+				trusts[a] |= UINT64_C(1) << b;
+	}
+	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
+		if ((set >> actor->life & 1) != 0 && wh_liveness_is_quorum(play, actor->view, set) &&
+		    all_trust(play, trusts, set))
+			return true;
+	return false;
+}
+
 /* Has any of them been counted in a group before? Then it takes all configured nodes, and a founder founds no other. */
 static bool have_records(const struct play *play, uint64_t running)
 {

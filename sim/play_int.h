@@ -619,6 +619,8 @@ void wh_report_line(void *ctx, uint32_t node, enum wh_log_level level, const cha
 bool wh_liveness_settle(struct play *play);
 /* Do these lives make a quorum of that view? Some of its members may have left in order. */
 bool wh_liveness_is_quorum(const struct play *play, const struct view *view, uint64_t set);
+/* Is there a quorum of its view with it, of lives that run, are connected and trust each other? */
+bool wh_liveness_may_go_on(const struct play *play, const struct actor *actor);
 /* No node may go on: of the last view no quorum is left; or all of it are gone, and nodes that come may not form another. */
 bool wh_liveness_is_over(const struct play *play);
 /* Is all that its senders commit delivered in a bounded time? */

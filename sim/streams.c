@@ -113,6 +113,7 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 		return stream->app->actor->view != NULL && stream->app->actor->view->number > 0 &&
 		       !wh_play_is_dynamic(actor->play, stream->app->g);
 	case WHORL_REMOVED:
+	case WHORL_CUT_OFF:
 	case WHORL_MEMORY:
 	case WHORL_SHARD_LOST:
 		return wh_play_has_faults(actor->play);
@@ -307,8 +308,8 @@ static void note_refusal(struct stream *stream, enum whorl_result result)
 		arm_window(stream);
 	else if (result == WHORL_NO_QUORUM && faults)
 		stream->patient = true;
-	else if (((result == WHORL_REMOVED || result == WHORL_MEMBER_GONE || result == WHORL_MEMORY ||
-		   result == WHORL_SHARD_LOST) &&
+	else if (((result == WHORL_REMOVED || result == WHORL_CUT_OFF || result == WHORL_MEMBER_GONE ||
+		   result == WHORL_MEMORY || result == WHORL_SHARD_LOST) &&
 		  faults) ||
 		 (result == WHORL_SYSTEM && stream->app->actor->declined))
 		stream->stopped = true;

@@ -63,6 +63,9 @@ static const struct wh_option trial_options[] = {
 	 TRIAL(calls), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
+	{"cut_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, 600000, NULL,
+	 "A member that has heard no quorum for so long, and never can again, gives up (docs/decisions/0051); 0: it waits for ever.",
+	 TRIAL(cut_max_ms), false},
 	{"latency_max_us", WH_OPTION_INTEGER, "us", "20", 1, 2000, NULL,
 	 "Of a push, a message or a notice that no fault has slowed down.", TRIAL(latency_max_us), false},
 };
@@ -161,6 +164,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);
 	trial->plan.flavour = flavour->name;
+	trial->plan.config.group.cut_max_ms = options->cut_max_ms;
 	if (given != NULL) {
 		trial->schedule = *given;
 	} else {

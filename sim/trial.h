@@ -17,7 +17,7 @@ struct wh_trial_options {
 	char fault_kinds[WH_OPTION_TEXT_BYTES]; /* words of schedule.h */
 	int forming;                            /* enum wh_plan_forming */
 	bool proofs, words, large, refusals, wishes, calls;
-	int64_t failure_timeout_ms, latency_max_us;
+	int64_t failure_timeout_ms, cut_max_ms, latency_max_us;
 };
 
 struct wh_trial_fault { /* a section [fault NAME] */

@@ -73,6 +73,8 @@ const char *wh_member_advice(enum whorl_result result)
 		return "no quorum: it waits until it hears a majority of the view again, and delivers nothing meanwhile";
 	case WHORL_REMOVED:
 		return "the others go on without it; started again it joins them as a new incarnation";
+	case WHORL_CUT_OFF:
+		return "started again it joins those that go on without it, or forms a group with the others that have given up";
 	case WHORL_REFUSED:
 		return "hold its file, its version and its user against those of the group";
 	case WHORL_SHARD_LOST:

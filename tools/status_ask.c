@@ -149,6 +149,8 @@ const char *wh_report_standing(const struct whorl_status *status)
 
 	if (status->standing == WHORL_HAS_FAILED && status->result == WHORL_REMOVED)
 		return "removed";
+	if (status->standing == WHORL_HAS_FAILED && status->result == WHORL_CUT_OFF)
+		return "cut off";
 	if (status->standing == WHORL_HAS_FAILED && status->result == WHORL_REFUSED)
 		return "refused";
 	if (status->standing == WHORL_IS_MEMBER && !status->ready)

@@ -219,6 +219,9 @@ struct wh_transport_config {
 	int *held;
 	uint64_t patience_ns; /* a node that is there and does not answer for so long counts as not there: searching() */
 	uint64_t failure_ns;  /* a node that is silent for so long counts as dead for the group; 0: a second */
+	/* For those of networks: so long a connection holds over which nothing comes through; 0: as long as one of a node that is no member
+	 * (session/session.h). */
+	uint64_t cut_ns;
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 

@@ -40,7 +40,9 @@
  * WHORL_NO_QUORUM, its commits WHORL_PENDING, until it hears a majority again. On shared memory members are not counted of which the
  * kernel proves that their process has ended (Linux 5.3; docs/operations.md, "On one host"): the last of two goes on. That
  * proof comes when the kernel has taken the memory of the process apart, and is waited for no longer than heartbeats are. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
- * for good; it delivers nothing more.
+ * for good; it delivers nothing more. On a network members that cannot reach each other go on where they were if that takes no longer than
+ * `[group] cut_max_ms`; then their connections end, for good, and a node that has lost so many of them, or of members that died, that it
+ * will never hear a quorum again gets WHORL_CUT_OFF. Neither waits for ever: the program closes the node, and is started again.
  *
  * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a
  * member when a view begins with it, and ready when it has the state of its subgroups (whorl_ready, whorl_on_state): as if it had
@@ -258,7 +260,7 @@ WHORL_API void whorl_progress(const whorl_node *node, char *text, size_t bytes);
 /* WHORL_OK while the node works, else why it does not: WHORL_MEMBER_GONE (a member broke the rules so that what is to be
  * delivered cannot be), WHORL_REFUSED (by the group, or its configuration differs; or it was told to form a
  * group, `form`, where one may be; or its program has refused messages for longer than `refuse_max_ms`: whorl_on_refused), WHORL_REMOVED,
- * WHORL_FORKED, WHORL_MEMORY and WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in
+ * WHORL_CUT_OFF (it has lost so many members that it will never hear a quorum again: after `cut_max_ms`), WHORL_FORKED, WHORL_MEMORY and WHORL_SYSTEM (a view could not be installed; what is kept back outgrew `backlog_max`; the record in
  * `state_dir` could not be written), WHORL_SHARD_LOST (all members that could have given it the state of its shard are gone), all of them for good;
  * WHORL_NO_QUORUM, as long as too few members are heard. With `text` non-NULL also the words ("node 2 has died (its connection
  * closed)"), at most `bytes` with the terminating zero. Any thread. */

@@ -30,8 +30,11 @@ struct wh_secure_key *raw_key(const char *text)
 static struct raw *make(struct wh_secure_key *key)
 {
 	struct raw *raw = calloc(1, sizeof(*raw));
-	struct wh_transport_config config = {
-		.env = wh_env_system(), .nodes = RAW_NODES, .incarnation = 1000, .patience_ns = WH_NS_PER_S};
+	struct wh_transport_config config = {.env = wh_env_system(),
+					     .nodes = RAW_NODES,
+					     .incarnation = 1000,
+					     .patience_ns = WH_NS_PER_S,
+					     .cut_ns = RAW_CUT_NS};
 	struct wh_error err;
 
 	ck_assert_ptr_nonnull(raw);

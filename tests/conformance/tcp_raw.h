@@ -11,6 +11,7 @@
 #define RAW_NODES 3 /* node 0 is real; node 1 is played by the test */
 #define RAW_ME 1
 #define RAW_INCARNATION 77
+#define RAW_CUT_NS (17 * WH_NS_PER_S)
 
 #define CONTROL_BYTES (2 * WH_ROW_ALIGN)
 #define ROW_BYTES (4 * WH_ROW_ALIGN)

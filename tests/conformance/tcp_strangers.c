@@ -2,6 +2,7 @@
  * that come in another's place. None of them disturbs the nodes that are here. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -669,6 +670,39 @@ START_TEST(addresses_as_text)
 }
 END_TEST
 
+static unsigned held_ms(const struct raw *raw)
+{
+	const struct wh_tcp_conn *conn = wh_tcp_conn_of(wh_session_peer(raw_session(raw), RAW_ME)->conn);
+	socklen_t bytes = sizeof(unsigned);
+	unsigned ms = 0;
+
+	ck_assert_int_eq(getsockopt(conn->channel.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &bytes), 0);
+	return ms;
+}
+
+/* So long the kernel goes on trying: some seconds, and as long as the configuration says from the first view on, until another life
+ * wants the place (docs/decisions/0051). */
+START_TEST(a_member_outlasts_a_cut)
+{
+	struct raw *raw = raw_make();
+	unsigned char body[WH_BODY_MAX];
+	struct wh_hello hello = raw_hello(raw);
+	int s = raw_meet(raw, RAW_INCARNATION), next;
+
+	ck_assert_uint_eq(held_ms(raw), 5000);
+	raw->node->ops->past(raw->node, 1);
+	ck_assert_uint_eq(held_ms(raw), RAW_CUT_NS / WH_NS_PER_MS);
+	next = raw_call(raw);
+	hello.incarnation = RAW_INCARNATION + 1;
+	raw_say_hello(next, &hello);
+	raw_expect(raw, s, WH_MESSAGE_PING, body);
+	ck_assert_uint_eq(held_ms(raw), 5000);
+	close(next);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("tcp-strangers");
@@ -689,6 +723,7 @@ int main(void)
 	tcase_add_loop_test(calls, a_late_call_of_another_life, 0, 2);
 	tcase_add_test(calls, a_rejected_peer_is_called_again);
 	tcase_add_test(calls, an_ended_life_that_answers_is_told_so);
+	tcase_add_test(cases, a_member_outlasts_a_cut);
 	tcase_add_test(cases, an_answered_call_is_not_given_up);
 	tcase_add_loop_test(cases, a_stream_before_its_opener_is_met, 0, 2);
 	tcase_add_test(cases, only_loopback_without_a_key);

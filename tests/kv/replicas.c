@@ -21,9 +21,8 @@
 
 #define MS UINT64_C(1000000)
 #define SETTLE_MS 20000
-#define GIVE_UP_MS 6000 /* connections of tcp end after 5 s in which nothing is acknowledged */
-#define VAIN_MOST 5     /* a newcomer may be removed on its way in, but not for ever */
-#define SLACK_MS 500    /* for a machine that has other things to do */
+#define VAIN_MOST 5  /* a newcomer may be removed on its way in, but not for ever */
+#define SLACK_MS 500 /* for a machine that has other things to do */
 #define PASSWORD "beside-the-point"
 
 static void look_again(void)
@@ -248,7 +247,7 @@ void replicas_start(struct replicas *replicas, uint32_t id)
 		replicas_fail(replicas, "replica %" PRIu32 " cannot be started: %s", id, strerror(errno));
 	close(log);
 	replica->fate = FATE_LIVES;
-	replica->may_be_removed = replica->was_cut = false;
+	replica->may_be_removed = false;
 	replica->starts++;
 }
 
@@ -298,7 +297,7 @@ static void run_command(struct replicas *replicas, const char *command)
 
 static void note_cut(struct replicas *replicas, uint32_t id)
 {
-	replicas->all[id].may_be_removed = replicas->all[id].was_cut = true;
+	replicas->all[id].may_be_removed = true;
 }
 
 #define WHOLE 1500 /* bytes that go through at once */
@@ -423,24 +422,6 @@ static bool all_are_ready(struct replicas *replicas, char text[200])
 	return true;
 }
 
-/* Those that were cut off, and that the others do without. */
-static void give_up(struct replicas *replicas)
-{
-	uint32_t waiting[LOAD_SERVERS], count = 0;
-	char why[160];
-
-	for (uint32_t id = 0; id < replicas->options.nodes; id++)
-		if (!is_ready(replicas, id, why))
-			waiting[count++] = id;
-	for (uint32_t i = 0; i < count && 2 * count < replicas->options.nodes; i++)
-		if (replicas->all[waiting[i]].was_cut && replicas->all[waiting[i]].fate != FATE_GONE) {
-			replicas_note(replicas, "replica %" PRIu32 " does not come back", waiting[i]);
-			replicas_kill(replicas, waiting[i]);
-			replicas->kills--;
-			replicas->given_up++;
-		}
-}
-
 void replicas_settle(struct replicas *replicas)
 {
 	uint64_t from_ns = resp_now_ns();
@@ -452,12 +433,10 @@ void replicas_settle(struct replicas *replicas)
 			break;
 		if (resp_now_ns() - from_ns > test_patience(SETTLE_MS) * MS)
 			replicas_fail(replicas, "the replicas are not ready: %s", text);
-		if (resp_now_ns() - from_ns > test_patience(GIVE_UP_MS) * MS)
-			give_up(replicas);
 		look_again();
 	}
 	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
-		replicas->all[id].may_be_removed = replicas->all[id].was_cut = false;
+		replicas->all[id].may_be_removed = false;
 		replicas->all[id].vain = 0;
 	}
 	replicas_note(replicas, "all are ready, after %.3f s", (double)(resp_now_ns() - from_ns) / 1e9);

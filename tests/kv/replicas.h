@@ -19,8 +19,7 @@ enum fate { FATE_GONE, FATE_LIVES, FATE_STOPPED };
 struct replica {
 	pid_t pid;
 	enum fate fate;
-	bool may_be_removed; /* the others have had reason to go on without it */
-	bool was_cut;
+	bool may_be_removed;   /* the others have had reason to go on without it */
 	uint32_t starts, vain; /* vain: since all were ready */
 };
 
@@ -30,7 +29,6 @@ struct replicas {
 	char directory[128];
 	struct replica all[LOAD_SERVERS];
 	uint32_t kills, stops, cuts, removed, unasked; /* unasked: removed, though nothing was done to it */
-	uint32_t given_up; /* it was cut off for so long that its connections have ended, and nobody can tell it that it was removed */
 	uint64_t begin_ns;
 };
 

@@ -1033,3 +1033,59 @@ mutant(NAME complaints-unproven-are-foreign KIND test_session_complaints FILE tr
 	REPLACEMENT [[
 		return NEVER;
 ]])
+
+# ---- cuts (0051) ----------------------------------------------------------------------------------------------------------
+
+mutant(NAME session-held-too-soon KIND test_session FILE transport/session/call.c
+	REMOVES "before a view has begun no connection outlasts a cut"
+	TEXT [[
+	if (s->holds)
+		wh_session_hold(s, peer, true);
+]]
+	REPLACEMENT [[
+	wh_session_hold(s, peer, true);
+]])
+
+mutant(NAME session-met-unheld KIND test_session FILE transport/session/call.c
+	REMOVES "a connection that is made while there is a view outlasts a cut"
+	TEXT [[
+	if (s->holds)
+		wh_session_hold(s, peer, true);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME session-begun-unheld KIND test_session FILE transport/session/image.c
+	REMOVES "connections that are there when a view begins outlast a cut from then on"
+	TEXT [[
+			wh_session_hold(s, &s->peers[node], true);
+]]
+	REPLACEMENT [[
+			wh_session_hold(s, &s->peers[node], false);
+]])
+
+mutant(NAME session-asked-held KIND test_session FILE transport/session/door.c
+	REMOVES "one in the place of which another calls does not outlast a cut"
+	TEXT [[
+		wh_session_hold(s, peer, false);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME session-asked-held-anew KIND test_session FILE transport/session/image.c
+	REMOVES "the next view does not hold one that has not said that it is there"
+	TEXT [[
+		if (s->peers[node].state == WH_PEER_MET && s->peers[node].pinged_ns == 0)
+]]
+	REPLACEMENT [[
+		if (s->peers[node].state == WH_PEER_MET)
+]])
+
+mutant(NAME session-answered-unheld KIND test_session FILE transport/session/peer.c
+	REMOVES "one that says that it is there outlasts a cut again"
+	TEXT [[
+		if (s->holds)
+			wh_session_hold(s, peer, true);
+]]
+	REPLACEMENT [[
+]])

@@ -340,3 +340,23 @@ mutant(NAME tcp-stream-waits-in-vain KIND conformance-tcp-handshakes FILE transp
 	REPLACEMENT [[
 		stream->left_ns = 0;
 ]])
+
+# ---- cuts (0051) ----------------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-held-for-seconds KIND conformance-tcp-strangers FILE transport/tcp/wire.c
+	REMOVES "a connection of members holds for as long as the configuration says"
+	TEXT [[
+	wh_tcp_channel_hold(&conn->channel, on ? conn->wire->cut_ns : 0);
+]]
+	REPLACEMENT [[
+	wh_tcp_channel_hold(&conn->channel, on ? 0 * conn->wire->cut_ns : 0);
+]])
+
+mutant(NAME tcp-held-for-good KIND conformance-tcp-strangers FILE transport/tcp/wire.c
+	REMOVES "one whose place another wants is given up after seconds"
+	TEXT [[
+	wh_tcp_channel_hold(&conn->channel, on ? conn->wire->cut_ns : 0);
+]]
+	REPLACEMENT [[
+	wh_tcp_channel_hold(&conn->channel, on || conn->wire->cut_ns != 0 ? conn->wire->cut_ns : 0);
+]])

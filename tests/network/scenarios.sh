@@ -94,6 +94,26 @@ cut_off_two() {
 	end 0 1
 }
 
+# Nothing comes through between any two of three hosts, from one moment on.
+sever_all() {
+	local a b
+
+	for a in 0 1 2; do
+		for b in 0 1 2; do
+			[ "$a" = "$b" ] || echo "rule add from 10.22.$a.0/24 to 10.22.$b.0/24 priority 11 blackhole"
+		done
+	done | ip -batch -
+}
+
+has_ended() { ! kill -0 "${pid[$1]}" 2>/dev/null; }
+
+# await_end HOST WORDS: its node gives up for that reason, and ends
+await_end() {
+	within 10000 "host $1 says that it has failed: $2" says "$1" "\"event\":\"failed\".*\"why\":\"[^\"]*$2"
+	within 10000 "host $1 ends" has_ended "$1"
+	if wait "${pid[$1]}"; then fail "host $1 has failed, and ended well"; fi
+}
+
 # `whorl status`, asked from that host, names a view of all three, and nothing that is wrong.
 await_status() {
 	local status=0 begin
@@ -177,6 +197,67 @@ cable-and-back) # a node that was removed meanwhile is told so, ends, and comes 
 	wait "${pid[2]}" && fail "host 2 ended well"
 	start 2
 	within 10000 "host 2 is back" in_view 2 '(0,1,2|[0-9,]*)'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-one) # for longer than a host may be silent: the connections hold, and it is told that it was removed
+	begin 3
+	form 0 1 2
+	sever 2 from 0 1
+	await_view 0,1 0 1
+	await_no_quorum 2 0 1
+	sleep 7
+	heal
+	await_end 2 "have removed this node"
+	start 2
+	within 10000 "host 2 is back" in_view 2 '0,1,2'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-all) # all from each other, for as long: they go on. (The first to miss another may still hear the third, and have said so: that one is removed.)
+	begin 3
+	form 0 1 2
+	sever_all
+	for host in 0 1 2; do
+		within $((failure_timeout_ms + slack_ms)) "host $host has no quorum" says "$host" '"event":"quorum".*"heard":false'
+	done
+	sleep 7
+	heal
+	kept=()
+	for host in 0 1 2; do
+		within 10000 "host $host hears what has become of it" says "$host" '"event":"quorum".*"heard":true'
+		if says "$host" 'have removed this node'; then await_end "$host" 'have removed this node'; else kept+=("$host"); fi
+	done
+	[ ${#kept[@]} -ge 2 ] || fail "only ${kept[*]} are left"
+	await_progress "${kept[@]}"
+	end "${kept[@]}"
+	;;
+cut-of-one-for-good) # the connections are given up: it says so while it is still cut off, and ends
+	begin 3
+	sed -i 's/^transport/cut_max_ms = 2000\ntransport/' "$directory/group.ini"
+	form 0 1 2
+	sever 2 from 0 1
+	await_view 0,1 0 1
+	await_end 2 "lost so many members for good"
+	start 2
+	await_progress 0 1
+	heal
+	within 10000 "host 2 is back" in_view 2 '0,1,2'
+	await_progress 0 1 2
+	end 0 1 2
+	;;
+cut-of-all-for-good) # none can ever go on: each says so, and ends; started again they form another group
+	begin 3
+	sed -i 's/^transport/cut_max_ms = 2000\ntransport/' "$directory/group.ini"
+	form 0 1 2
+	sever_all
+	for host in 0 1 2; do
+		await_end "$host" "lost so many members for good"
+	done
+	check_digests
+	heal
+	rm "$directory"/out-* # another group has another order
+	form 0 1 2
 	await_progress 0 1 2
 	end 0 1 2
 	;;

@@ -208,7 +208,7 @@ static void stop_one_of_two(struct cluster *c)
 
 /* ---- too few -------------------------------------------------------------------------------------------------------- */
 
-/* On one host the kernel says which are dead, and no quorum is taken of these; on a network those that are left wait for ever. */
+/* On one host the kernel says which are dead, and no quorum is taken of these; on a network those that are left wait, for cut_max_ms. */
 static void end_with_few(struct cluster *c)
 {
 	if (cluster_is_on_one_host(c)) {

@@ -111,7 +111,7 @@ static void rest_or_send(const struct stream *stream)
 		result = whorl_pause_sending(stream->subgroup, order == ORDER_REST);
 	else
 		result = whorl_request_pause(stream->subgroup, me->id + 1, order == ORDER_ASK_TO_REST);
-	if (result != WHORL_OK && result != WHORL_REMOVED && result != WHORL_NO_QUORUM)
+	if (result != WHORL_OK && result != WHORL_REMOVED && result != WHORL_NO_QUORUM && result != WHORL_CUT_OFF)
 		member_complain(me->state, "to rest, or not: %s", whorl_result_text(result));
 }
 

@@ -140,6 +140,76 @@ START_TEST(two_halves)
 }
 END_TEST
 
+/* ---- cuts that are longer than connections hold -------------------------------------------------------------------------------- */
+
+#define begin_cut(t, count, ms, ...)                                                                                   \
+	begin_group(t, (&(struct group){.nodes = count, .messages = 60, .cut_max_ms = ms}), __VA_ARGS__)
+
+static void expect_given_up(struct timeline *t, uint64_t ms, const char *nodes)
+{
+	by(t, ms, has_given_up, set_of(nodes), "a node waits for a quorum that it will never hear");
+}
+
+/* Node 2 loses its connections, for good, while it is cut off: nobody can tell it that the others go on. */
+START_TEST(one_that_is_cut_off_for_good_gives_up)
+{
+	FOREACH_SEED(t)
+	{
+		begin_cut(t, 3, 200, "cut 2 and 0,1 for 600 ms at 30 ms", "break 2 with 0,1 at 150 ms");
+		expect_view(t, 30 + UNHEARD_MS + CHANGE_MS, 1, "0,1");
+		until(t, 220);
+		ck_assert(has_no_quorum(t, 2));
+		expect_given_up(t, 230 + UNHEARD_MS + CHANGE_MS, "2");
+		end(t);
+	}
+}
+END_TEST
+
+/* All from each other: nobody has removed another, and none ever can go on. */
+START_TEST(all_that_are_cut_from_each_other_give_up)
+{
+	FOREACH_SEED(t)
+	{
+		begin_cut(t, 3, 200, "cut 0 and 1,2 for 300 ms at 30 ms", "cut 1 and 2 for 300 ms at 30 ms",
+			  "break 0 with 1,2 at 150 ms", "break 1 with 2 at 150 ms");
+		until(t, 220);
+		for (uint32_t node = 0; node < 3; node++)
+			ck_assert(has_no_quorum(t, node));
+		expect_given_up(t, 230 + UNHEARD_MS + CHANGE_MS, "0,1,2");
+		end(t);
+	}
+}
+END_TEST
+
+/* One is dead, and one stands still for long: with that one it goes on when it wakes. */
+START_TEST(one_that_may_hear_a_quorum_again_waits)
+{
+	FOREACH_SEED(t)
+	{
+		begin_cut(t, 3, 100, "crash 2 at 30 ms", "stall 1 for 500 ms at 31 ms");
+		expect_no_quorum(t, 30 + UNHEARD_MS + NOTICED_MS, "0");
+		until(t, 529);
+		ck_assert(has_no_quorum(t, 0));
+		expect_view(t, 531 + UNHEARD_MS + CHANGE_MS, 1, "0,1");
+		end(t);
+	}
+}
+END_TEST
+
+/* The survivor of three of which two have died. */
+START_TEST(the_last_that_is_no_quorum_gives_up)
+{
+	FOREACH_SEED(t)
+	{
+		begin_cut(t, 3, 200, "crash 1 at 30 ms", "crash 2 at 30 ms");
+		until(t, 200);
+		ck_assert(has_no_quorum(t, 0));
+		expect_given_up(t, 230 + NOTICED_MS + CHANGE_MS, "0");
+		end(t);
+	}
+}
+END_TEST
+
 /* Nobody hears node 0, which hears all: it is told. */
 START_TEST(nobody_hears_the_leader)
 {
@@ -296,6 +366,10 @@ static Suite *suite(void)
 	tcase_add_test(cases, two_die_at_once);
 	tcase_add_test(cases, a_minority_is_cut_off);
 	tcase_add_test(cases, two_halves);
+	tcase_add_test(cases, one_that_is_cut_off_for_good_gives_up);
+	tcase_add_test(cases, all_that_are_cut_from_each_other_give_up);
+	tcase_add_test(cases, one_that_may_hear_a_quorum_again_waits);
+	tcase_add_test(cases, the_last_that_is_no_quorum_gives_up);
 	tcase_add_test(cases, nobody_hears_the_leader);
 	tcase_add_test(cases, a_member_is_deaf);
 	tcase_add_test(cases, a_member_that_was_stopped_returns);

@@ -48,6 +48,7 @@ struct group {
 	const char *tie_breaker; /* NULL: none */
 	const char *founder;     /* NULL: none */
 	uint32_t start_timeout_ms, messages;
+	uint32_t cut_max_ms; /* 0: as the configuration has it, which is longer than any timeline */
 	uint64_t spread_ns;
 	bool disks, one_host; /* a majority may form the group: each node keeps a record, or all are on one host */
 	bool proofs;          /* with one_host: processes that have ended are proved to have */
@@ -89,6 +90,8 @@ static inline void begin_faults(struct timeline *t, const struct group *group, c
 	plan->config.group.nodes = group->nodes;
 	plan->config.group.failure_timeout_ms = TIMEOUT_MS;
 	plan->config.group.start_timeout_ms = group->start_timeout_ms > 0 ? group->start_timeout_ms : 1000;
+	if (group->cut_max_ms > 0)
+		plan->config.group.cut_max_ms = group->cut_max_ms;
 	plan->latency_max_ns = 20 * WH_NS_PER_US;
 	plan->spread_ns = group->spread_ns;
 	plan->early = group->early;
@@ -196,6 +199,11 @@ static inline bool is_removed(const struct timeline *t, uint32_t node)
 static inline bool has_no_quorum(const struct timeline *t, uint32_t node)
 {
 	return error_of(t, node) == WHORL_NO_QUORUM;
+}
+
+static inline bool has_given_up(const struct timeline *t, uint32_t node)
+{
+	return error_of(t, node) == WHORL_CUT_OFF;
 }
 
 static inline bool is_fine(const struct timeline *t, uint32_t node)

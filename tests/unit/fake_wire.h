@@ -46,6 +46,7 @@ struct fake_end {
 	bool says_word;                /* the next `greet` finds one more */
 	bool works;                    /* `greet` finds it at work on what has come */
 	const char *reason;
+	bool holds;   /* it outlasts a cut */
 	bool *closed; /* NULL, or it is set when this end is closed by its session */
 };
 
@@ -256,6 +257,11 @@ static inline enum wh_wire_result fake_wire_holds_id(struct wh_conn *c, uint32_t
 	return fake_of(c)->net->node[fake_of(c)->owner].wire.holder;
 }
 
+static inline void fake_wire_hold(struct wh_conn *c, bool on)
+{
+	fake_of(c)->holds = on;
+}
+
 static inline bool fake_wire_adopt(struct wh_conn *c)
 {
 	struct fake_end *end = fake_of(c);
@@ -387,6 +393,7 @@ static const struct wh_wire_ops fake_wire_ops = {
 	.watch = fake_wire_watch,
 	.greet = fake_wire_greet,
 	.adopt = fake_wire_adopt,
+	.hold = fake_wire_hold,
 	.send = fake_wire_send,
 	.finish = fake_wire_finish,
 	.receive = fake_wire_receive,

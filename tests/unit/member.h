@@ -9,7 +9,7 @@
 #include "membership/change_int.h"
 #include "tests/unit/fake.h"
 
-#define MEMBERS_MAX 5
+#define MEMBERS_MAX 6
 #define GROUPS 2 /* of the second no member is asked for a cut */
 #define TIMEOUT_NS WH_NS_PER_S
 
@@ -232,6 +232,11 @@ static inline void on_install(void *ctx)
 static inline void on_removed(void *ctx, uint32_t by)
 {
 	tell(ctx, "removed-by-%u ", by);
+}
+
+static inline void on_lost(void *ctx)
+{
+	tell(ctx, "gives-up ");
 }
 
 static inline void on_quorum(void *ctx, bool heard)
@@ -518,6 +523,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 		       .deliver = on_deliver,
 		       .install = on_install,
 		       .removed = on_removed,
+		       .lost = on_lost,
 		       .quorum = on_quorum,
 		       .suspected = on_suspected,
 		       .broken = on_broken},

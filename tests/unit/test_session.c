@@ -597,6 +597,51 @@ START_TEST(a_peer_that_answers_keeps_its_place)
 }
 END_TEST
 
+/* ---- cuts --------------------------------------------------------------------------------------------------------------- */
+
+static bool holds(const struct fake_end *end)
+{
+	return end->other->holds; /* the session's */
+}
+
+/* Of members that is: before a view has begun here nothing waits for one that has vanished. */
+START_TEST(connections_of_members_outlast_a_cut)
+{
+	struct fake_end *before, *after;
+
+	begin(0);
+	before = fake_meet(&net, 1, LIFE, 1, 0);
+	ck_assert(!holds(before));
+	wh_session_past(net.node[0].session, 5);
+	ck_assert(holds(before));
+	after = fake_meet(&net, 2, LIFE, 1, 0);
+	ck_assert(holds(after));
+	hang_up(before);
+	hang_up(after);
+}
+END_TEST
+
+/* Whether it is there only its host can say, and if that says nothing it has vanished. */
+START_TEST(one_whose_place_another_wants_is_not_held)
+{
+	struct fake_end *end;
+
+	begin(0);
+	if (_i == 0)
+		wh_session_past(net.node[0].session, 5);
+	end = fake_meet(&net, 1, LIFE, 1, 0);
+	call_in_vain(1, 0, LIFE + 1, 1);
+	fake_expect(end, WH_MESSAGE_PING);
+	ck_assert(!holds(end));
+	wh_session_past(net.node[0].session, 6); /* the next view changes nothing about that */
+	ck_assert(!holds(end));
+	fake_say_plain(end, WH_MESSAGE_PONG, 0);
+	fake_pump(&net);
+	ck_assert(holds(end));
+	hang_up(end);
+}
+END_TEST
+
 /* Its end waits to be read when the next calls. */
 START_TEST(what_the_last_life_has_sent_comes_first)
 {
@@ -916,6 +961,8 @@ static void add_calls(TCase *cases)
 	tcase_add_test(cases, a_full_node_looks_before_it_gives_up);
 	tcase_add_test(cases, an_alarm_says_whether_there_is_something_to_do);
 	tcase_add_test(cases, a_peer_that_answers_keeps_its_place);
+	tcase_add_test(cases, connections_of_members_outlast_a_cut);
+	tcase_add_loop_test(cases, one_whose_place_another_wants_is_not_held, 0, 2);
 	tcase_add_test(cases, what_the_last_life_has_sent_comes_first);
 	tcase_add_test(cases, the_holder_of_an_id_is_believed);
 	tcase_add_test(cases, a_foreign_caller_does_not_come_in_a_peers_place);

@@ -141,7 +141,7 @@ void wh_session_on_caller(struct wh_session *s)
 enum verdict { COME, NOT_NOW /* it calls again */, NEVER, UNPROVEN /* and never, either */ };
 
 /* Only the one that is here can say whether it is. If its host has forgotten it, the answer is the end of the connection; a peer that
- * does not answer is not given up for that. */
+ * does not answer is not given up for that, but if its host does not either: until it answers its connection does not outlast a cut. */
 static enum verdict ask_whether_here(struct wh_session *s, struct wh_peer *peer)
 {
 	uint64_t now = wh_env_now(s->env);
@@ -151,8 +151,10 @@ static enum verdict ask_whether_here(struct wh_session *s, struct wh_peer *peer)
 		return NEVER;
 	}
 	if ((peer->pinged_ns == 0 || now - peer->pinged_ns > WH_NS_PER_S) &&
-	    wh_session_say_plain(s, peer, WH_MESSAGE_PING, 0))
+	    wh_session_say_plain(s, peer, WH_MESSAGE_PING, 0)) {
 		peer->pinged_ns = now;
+		wh_session_hold(s, peer, false);
+	}
 	return NOT_NOW;
 }
 

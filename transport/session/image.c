@@ -78,7 +78,7 @@ void wh_session_drop_offers(struct wh_session *s, struct wh_peer *peer)
 		drop_offer(s, peer, &peer->offers[i]);
 }
 
-void wh_session_past(struct wh_session *s, uint64_t key)
+static void let_go_below(struct wh_session *s, uint64_t key)
 {
 	s->past_key = s->past_key < key ? key : s->past_key;
 	for (uint32_t node = 0; node < s->nodes; node++) {
@@ -88,6 +88,15 @@ void wh_session_past(struct wh_session *s, uint64_t key)
 			if (peer->offers[i].there && !is_wanted(s, peer, peer->offers[i].offer.key))
 				drop_offer(s, peer, &peer->offers[i]);
 	}
+}
+
+void wh_session_past(struct wh_session *s, uint64_t key)
+{
+	let_go_below(s, key);
+	s->holds = true;
+	for (uint32_t node = 0; node < s->nodes; node++)
+		if (s->peers[node].state == WH_PEER_MET && s->peers[node].pinged_ns == 0)
+			wh_session_hold(s, &s->peers[node], true);
 }
 
 /* What is about to be used, then the greater key, which is likelier to be wanted yet. */
@@ -396,5 +405,5 @@ void wh_session_image_close(struct wh_session_image *image)
 	while (*link != image)
 		link = &(*link)->next;
 	*link = image->next;
-	wh_session_past(s, image->base.key + 1);
+	let_go_below(s, image->base.key + 1);
 }

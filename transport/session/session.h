@@ -16,6 +16,9 @@
  *     MET      -> ABSENT     it left, died, or broke the protocol
  *     any      -> REJECTED   one has refused the other: it is called again, seldom, as another incarnation may be there
  *
+ * A connection is lost for good, so it outlasts a cut of the network between two members: the wire holds it (wire.h) for as long as the
+ * configuration says. One in the place of which another incarnation calls, and which does not answer whether it is there, is not held.
+ *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls. tests/models/meet.c is the
  * model of these rules, docs/decisions/0038-one-session.md tells why they are so.
  *
@@ -181,6 +184,8 @@ enum whorl_result wh_session_control_send(struct wh_session *s, uint32_t node, c
 enum whorl_result wh_session_stream_open(struct wh_session *s, uint32_t node, uint64_t tag, struct wh_stream **out);
 bool wh_session_searching(const struct wh_session *s);
 void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, size_t count);
+/* A view has begun here: no image of a lower key will be opened any more, and connections hold through a cut. Before that nothing of this
+ * node's is at stake, and it waits for none that has vanished. */
 void wh_session_past(struct wh_session *s, uint64_t key);
 void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);

@@ -35,6 +35,7 @@ struct wh_session {
 	uint64_t incarnation;
 
 	bool left, forked;
+	bool holds;              /* a view has begun here: connections hold through a cut */
 	uint64_t rests_until_ns; /* nothing is accepted before; 0: callers are heard */
 	struct wh_redial redial;
 	uint64_t queries, calls;         /* so far */
@@ -94,6 +95,8 @@ void wh_session_look_at_held(struct wh_session *s);
 size_t wh_session_read(struct wh_session *s, struct wh_peer *peer, bool *dry);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum wh_peer_state state);
+/* The peer's connection outlasts a cut, or does not. */
+void wh_session_hold(const struct wh_session *s, const struct wh_peer *peer, bool on);
 bool wh_session_say_plain(struct wh_session *s, struct wh_peer *peer, uint8_t kind, uint64_t number);
 
 /* ---- images: image.c ------------------------------------------------------------------------------------------------ */

@@ -87,6 +87,10 @@ struct wh_wire_ops {
 	enum wh_wire_result (*holds_id)(struct wh_conn *c, uint32_t node);
 	/* From now on it is a peer's, and no stranger's. False: there is no memory. */
 	bool (*adopt)(struct wh_conn *c);
+	/* From now on it lasts, or does not, while nothing comes through for as long as the configuration says (cut_ns). Of a peer's; one
+	 * that does not ends some seconds after the host of the other end is not heard any more, or when that has forgotten it. NULL: no
+	 * connection ends for that. */
+	void (*hold)(struct wh_conn *c, bool on);
 	/* Queues a whole message, and descriptors that stay the caller's. LATER: there is no room; when there is, the session is told,
 	 * or after a moment. ENDED: the other end takes nothing any more; what it has sent may still be read. */
 	enum wh_wire_result (*send)(struct wh_conn *c, const unsigned char *message, size_t bytes, const int *fds,

@@ -1,6 +1,7 @@
 /* channel.c - a connection; see tcp_int.h. Whatever is between the frames and the network has its place here. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,11 +15,16 @@
 #define CAREFULLY_AT_ONCE (8u << 10)
 #define CAREFUL_BUFFER (256 << 10) /* the kernel grants what it allows, and counts more than the bytes against it */
 #define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
+#define AGAIN_MS                                                                                                       \
+	1000 /* what is not acknowledged is sent again so often at least: so a cut is over at once when it is healed */
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44 /* from Linux 6.15 on; before, a second cut may seem to last for as long again as it did */
+#endif
 
 /* A wish each: without them the heartbeat notices, a little later. */
 static void tune(int fd)
 {
-	const int on = 1, idle_s = 1, interval_s = 1, probes = 4;
+	const int on = 1, idle_s = 1, interval_s = 1, probes = 4, again_ms = AGAIN_MS;
 	const unsigned silent_ms = SILENT_MS;
 	struct wh_tcp_address here = {.bytes = sizeof(here.at)};
 
@@ -28,9 +34,18 @@ static void tune(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof(silent_ms));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &again_ms, sizeof(again_ms));
 	/* On the loopback interface there is nothing to probe for, and BBR, where it is the default, paces itself there. */
 	if (getsockname(fd, (struct sockaddr *)&here.at, &here.bytes) == 0 && wh_tcp_address_is_loopback(&here))
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+void wh_tcp_channel_hold(const struct wh_tcp_channel *channel, uint64_t ns)
+{
+	uint64_t ms = ns == 0 ? SILENT_MS : ns / WH_NS_PER_MS;
+	unsigned silent_ms = ms < INT_MAX ? (unsigned)ms : INT_MAX;
+
+	(void)setsockopt(channel->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof(silent_ms));
 }
 
 int wh_tcp_channel_connect(struct wh_tcp_channel *channel, const struct wh_tcp_address *to,

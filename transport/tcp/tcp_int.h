@@ -110,6 +110,8 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 				   size_t *done);
 /* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
 enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
+/* From now on it lasts while nothing comes through for so long; 0: for a few seconds. */
+void wh_tcp_channel_hold(const struct wh_tcp_channel *channel, uint64_t ns);
 /* From now on nothing that has been taken waits for a later call: for a thread that may not make one. */
 void wh_tcp_channel_take_care(struct wh_tcp_channel *channel);
 bool wh_tcp_channel_unsent(const struct wh_tcp_channel *channel);
@@ -292,6 +294,7 @@ struct wh_tcp_wire {
 	struct wh_secure_ground ground; /* [const] key and tls are held */
 	char group[WH_MESSAGE_GROUP_BYTES];
 	uint32_t node, nodes;
+	uint64_t cut_ns; /* [const] */
 	int listener;
 	bool forked;
 	bool gathers;               /* what is posted and sent is collected until wh_tcp_wire_flush */

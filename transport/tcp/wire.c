@@ -138,6 +138,13 @@ static bool adopt(struct wh_conn *c)
 	return link->in.bytes != NULL && link->out.messages != NULL && link->out.table != NULL; /* else it is closed */
 }
 
+static void hold(struct wh_conn *c, bool on)
+{
+	const struct wh_tcp_conn *conn = wh_tcp_conn_of(c);
+
+	wh_tcp_channel_hold(&conn->channel, on ? conn->wire->cut_ns : 0);
+}
+
 static void free_link(struct wh_tcp_wire *w, struct wh_tcp_link *link)
 {
 	if (link == NULL)
@@ -454,6 +461,7 @@ const struct wh_wire_ops wh_tcp_wire_ops = {
 	.greet = greet,
 	.admits = admits,
 	.adopt = adopt,
+	.hold = hold,
 	.send = send_message,
 	.finish = finish,
 	.receive = receive,
@@ -633,6 +641,7 @@ static void init(struct wh_tcp_wire *w, const struct wh_transport_config *config
 	w->poll = poll;
 	w->node = config->node;
 	w->nodes = config->nodes;
+	w->cut_ns = config->cut_ns;
 	w->listener = -1;
 	snprintf(w->group, sizeof(w->group), "%s", config->group);
 	w->ground = (struct wh_secure_ground){.key = wh_secure_key_hold(config->key),
