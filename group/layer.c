@@ -37,6 +37,11 @@ whorl_subgroup *wh_layer_claimed(const struct whorl_claim *claim)
 	return claim->stream;
 }
 
+bool wh_layer_has_dropped(const whorl_subgroup *subgroup, const struct whorl_claim *claim)
+{
+	return claim->number < wh_ring_dropped(subgroup->ring);
+}
+
 /* ---- passes ------------------------------------------------------------------------------------------------------------- */
 
 void wh_layer_ask(whorl_subgroup *subgroup)

@@ -49,6 +49,9 @@ void *wh_layer_of(const whorl_subgroup *subgroup, const struct wh_layer_ops *ops
 /* [any] Of an open claim. */
 whorl_subgroup *wh_layer_claimed(const struct whorl_claim *claim);
 
+/* [any] In the RCU lock: it was made before the layout took this node out of its shard, and finishing it says so (WHORL_NOT_SENDER). */
+bool wh_layer_has_dropped(const whorl_subgroup *subgroup, const struct whorl_claim *claim);
+
 /* [any] It is to be stepped soon. What this thread has stored before is seen in that step. */
 void wh_layer_ask(whorl_subgroup *subgroup);
 /* [loop] From the next pass on. */

@@ -318,6 +318,16 @@ mutant(NAME call-forgotten-by-a-view KIND test_replica_ends FILE group/install.c
 			first = subgroup->ring != NULL && end < wh_ring_claimed(subgroup->ring) ? wh_ring_claimed(subgroup->ring) : end;
 ]])
 
+mutant(NAME call-of-a-dropped-claim-waits KIND test_replica_ends FILE replica/calls.c
+	REMOVES "a call in a claim that was dropped is refused, though a later one has its place"
+	TEXT [[
+	if (wh_layer_has_dropped(replica->subgroup, claim)) /* a later call may have the entry, as its claim has the slot */
+		return whorl_commit(claim, bytes);
+]]
+	REPLACEMENT [[
+	(void)0;
+]])
+
 mutant(NAME call-doubled-by-a-view KIND test_replica_ends FILE replica/calls.c
 	REMOVES "what was delivered in the old view is applied once: what is behind the cut of a view is applied again"
 	TEXT [[

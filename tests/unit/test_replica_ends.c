@@ -392,6 +392,63 @@ START_TEST(calls_of_a_node_that_is_taken_out_of_its_shard)
 }
 END_TEST
 
+/* Node 1 sends in views of four and of two. */
+static enum whorl_role out_and_in(const struct whorl_view *view, const char *name, uint32_t shard, uint32_t id,
+				  void *ctx)
+{
+	(void)name, (void)shard, (void)ctx;
+	return id == 1 && view->member_count == 3 ? WHORL_NO_MEMBER : WHORL_SENDER;
+}
+
+struct dropped {
+	struct whorl_claim claim;
+	struct told told;
+	enum whorl_result result;
+};
+
+static bool commit_dropped(struct machine *machine, const struct whorl_call *call)
+{
+	struct dropped *dropped = machine->more;
+
+	(void)call;
+	dropped->result = whorl_call_commit(&dropped->claim, 8, note_outcome, &dropped->told);
+	return true;
+}
+
+/* The claim that was dropped and the call that is applied have one slot. */
+START_TEST(a_claim_that_was_dropped_is_finished_in_apply)
+{
+	const struct whorl_open_options options = {.size = sizeof(options), .layout = out_and_in};
+	struct lab *l = calloc(1, sizeof(*l));
+	struct dropped dropped = {.result = WHORL_OK};
+	struct told told = {0};
+
+	ck_assert_ptr_nonnull(l);
+	l->name = "s";
+	cluster_configure(&l->c, 4, FAR, "[subgroup s]\nmembers = function\nwindow = 1\n" CALLER);
+	l->c.options = &options;
+	for (unsigned id = 0; id < 4; id++) {
+		cluster_open_node(&l->c, id);
+		lab_attach(l, id, true);
+	}
+	cluster_start(&l->c);
+	ck_ok(whorl_claim(l->machines[1].subgroup, 8, &dropped.claim));
+	for (unsigned leaves = 3; leaves >= 2; leaves--) {
+		cluster_leave(&l->c, leaves);
+		await(view_of(l->c.nodes[0]) == 4 - leaves && view_of(l->c.nodes[1]) == 4 - leaves, lab_step(l));
+	}
+	l->machines[1].more = &dropped;
+	l->machines[1].answer = commit_dropped;
+	await(call_word(&l->machines[1], 1, &told) == WHORL_OK, lab_step(l));
+	await(is_told(&told), lab_step(l));
+	ck_assert_int_eq(told.result, WHORL_OK);
+	ck_assert_int_eq(dropped.result, WHORL_NOT_SENDER);
+	ck_assert_int_eq(whorl_commit(&dropped.claim, 8), WHORL_INVALID); /* it is finished */
+	ck_assert_uint_eq(atomic_load(&dropped.told.times), 0);
+	lab_free(l);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *all = suite_create("replica_ends");
@@ -401,6 +458,7 @@ static Suite *suite(void)
 	tcase_add_test(views, calls_that_are_sent_in_the_next_view);
 	tcase_add_test(views, a_call_that_is_pending);
 	tcase_add_loop_test(views, calls_of_a_node_that_is_taken_out_of_its_shard, 0, 2);
+	tcase_add_test(views, a_claim_that_was_dropped_is_finished_in_apply);
 	suite_add_tcase(all, views);
 	tcase_add_test(failed, a_call_that_cannot_be_applied);
 	tcase_add_test(failed, an_early_answer_to_a_call_that_cannot_be_applied);
