@@ -382,8 +382,8 @@ static enum whorl_result commit_pending(struct wh_replica *replica, struct whorl
 	uint64_t index = claim->number;
 	enum whorl_result result;
 
-	if (wh_layer_has_dropped(replica->subgroup,
-				 claim)) /* a later call may have the entry, as its claim has the slot */
+	/* A later call may have the entry, as its claim has the slot. */
+	if (wh_layer_has_dropped(replica->subgroup, claim))
 		return whorl_commit(claim, bytes);
 	if (!arm(pending, index, done, ctx))
 		return WHORL_AGAIN;

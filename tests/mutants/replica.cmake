@@ -321,8 +321,7 @@ mutant(NAME call-forgotten-by-a-view KIND test_replica_ends FILE group/install.c
 mutant(NAME call-of-a-dropped-claim-waits KIND test_replica_ends FILE replica/calls.c
 	REMOVES "a call in a claim that was dropped is refused, though a later one has its place"
 	TEXT [[
-	if (wh_layer_has_dropped(replica->subgroup,
-				 claim)) /* a later call may have the entry, as its claim has the slot */
+	if (wh_layer_has_dropped(replica->subgroup, claim))
 		return whorl_commit(claim, bytes);
 ]]
 	REPLACEMENT [[
