@@ -1,0 +1,2 @@
+/* policy.c - see policy.h. */
+#include "dds/policy.h"
