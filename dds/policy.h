@@ -1,6 +1,6 @@
 /* policy.h - the policies of an entity (quality of service): 22 of DCPS and CONSISTENCY.
  *
- * One table (wh_dds_policy_rows, wh_dds_fields) says of each what it is called, which entities have it, whether a reader's request is
+ * One table (policy_table.c) says of each what it is called, which entities have it, whether a reader's request is
  * checked against a writer's offer, whether it may change later, its fields, their defaults and their words. All that is done with
  * policies is made of the table: defaults, merging, checks, bytes, texts, the manual.
  *
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <whorl/dds.h>
 
@@ -108,10 +109,23 @@ void wh_dds_policies_free(struct wh_dds_policies *policies);
 /* WHORL_DDS_RETCODE_OK, or OUT_OF_RESOURCES: then *to owns nothing. What *to held before is not freed. */
 WH_MUST_CHECK whorl_dds_return wh_dds_policies_copy(struct wh_dds_policies *to, const struct wh_dds_policies *from);
 
-/* Takes over what `from` has set, `to` has not, and an entity of `kind` has: of an endpoint from its publisher or subscriber, and from
- * its topic. WHORL_DDS_RETCODE_OK, or OUT_OF_RESOURCES: then some are taken over, and `to` is good still. */
-WH_MUST_CHECK whorl_dds_return wh_dds_policies_merge(struct wh_dds_policies *to, const struct wh_dds_policies *from,
-						     enum wh_dds_kind kind);
+/* Takes over what `from`, of an entity of kind `of`, has set, `to` has not, and an entity of `kind` has. `of` = WH_DDS_KINDS: `from` is of
+ * any entity; what `kind` does not have is passed over. An endpoint takes over from its publisher or subscriber, and then from its topic;
+ * from these it also gets what says something of it though it is not its own (PRESENTATION, PARTITION, GROUP_DATA, TOPIC_DATA).
+ * WHORL_DDS_RETCODE_OK, or OUT_OF_RESOURCES: then some are taken over, and `to` is good still. */
+WH_MUST_CHECK whorl_dds_return wh_dds_policies_merge(struct wh_dds_policies *to, enum wh_dds_kind kind,
+						     const struct wh_dds_policies *from, enum wh_dds_kind of);
+
+/* Sets later what `wanted`, of any entity, sets. WHORL_DDS_RETCODE_OK; IMMUTABLE_POLICY: a policy that is fixed would have another value;
+ * OUT_OF_RESOURCES; and the results of wh_dds_policies_check. If it is not OK *now is as it was. */
+WH_MUST_CHECK whorl_dds_return wh_dds_policies_change(struct wh_dds_policies *now, enum wh_dds_kind kind,
+						      const struct wh_dds_policies *wanted,
+						      enum whorl_dds_policy_id *which, struct wh_error *err);
+
+/* How much of a writer's samples is kept for late readers, by its merged policies (or those of a topic): DURABILITY_SERVICE, or if that
+ * is not set HISTORY and RESOURCE_LIMITS. */
+void wh_dds_policies_kept(const struct wh_dds_policies *policies, struct wh_dds_history *history,
+			  struct wh_dds_limits *limits);
 
 /* What a topic with these policies promises: CONSISTENCY, or if that is not set what its DURABILITY needs. */
 enum whorl_dds_consistency_kind wh_dds_consistency(const struct wh_dds_policies *topic);
@@ -132,7 +146,9 @@ WH_MUST_CHECK whorl_dds_return wh_dds_policies_suit(const struct wh_dds_policies
 enum whorl_dds_policy_id wh_dds_policies_match(const struct wh_dds_policies *offered,
 					       const struct wh_dds_policies *requested, uint64_t *failed);
 
-/* Have the two a partition in common? Names with * ? [ match others as file names do; two such names never match. */
+/* Does the name fit the pattern: `*` any bytes, `?` one, [a-z] [!a-z] one of a set? The same on all machines, whatever the locale. */
+bool wh_dds_pattern_fits(const char *pattern, const char *name);
+/* Have the two a partition in common? A name with * ? [ is a pattern for the other's; two patterns never match. */
 bool wh_dds_partitions_meet(const struct wh_dds_policies *one, const struct wh_dds_policies *other);
 /* The next name behind `name`, the first one for NULL; NULL at the end. No partition is "" once. */
 const char *wh_dds_partition_next(const struct wh_dds_policies *policies, const char *name);
@@ -149,5 +165,25 @@ size_t wh_dds_policies_encode(const struct wh_dds_policies *policies, void *out,
  * read; 0: refused, or memory is out (*memory, may be NULL), and *policies owns nothing. */
 size_t wh_dds_policies_decode(struct wh_dds_policies *policies, enum wh_dds_kind kind, const void *bytes, size_t count,
 			      bool *memory);
+
+/* ---- texts ---------------------------------------------------------------------------------------------------------------- */
+
+/* Sets what a text says: `reliability=reliable reliability.max_blocking=100ms history=all deadline=1s partition=a,b`. Words are separated
+ * by blanks; in data, and in names of partitions, %20 is the byte 0x20. WHORL_DDS_RETCODE_OK; BAD_PARAMETER: err (may be NULL) says which
+ * word is wrong and what was expected; OUT_OF_RESOURCES. If it is not OK *policies is as it was. */
+WH_MUST_CHECK whorl_dds_return wh_dds_policies_parse(struct wh_dds_policies *policies, const char *text,
+						     struct wh_error *err);
+
+/* Writes the policies that are bits of `mask`: a text that wh_dds_policies_parse reads, or an object of JSON. */
+void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
+void wh_dds_policies_json(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
+
+/* "reliability"; "invalid" if there is no such policy. */
+const char *wh_dds_policy_name(enum whorl_dds_policy_id id);
+/* Which policies an entity of this kind has, as bits; WH_DDS_KINDS: all there are. */
+uint64_t wh_dds_policies_of(enum wh_dds_kind kind);
+
+/* The table of all policies, for the manual (Markdown) and for programs (an array of JSON). */
+void wh_dds_policies_describe(FILE *out, bool json);
 
 #endif
