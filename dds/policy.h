@@ -85,7 +85,7 @@ struct wh_dds_policies {
 		enum whorl_dds_presentation_scope scope;
 		bool coherent, ordered;
 	} presentation;
-	struct wh_dds_octets partition; /* names, each with a zero behind it; none is the same as one that is empty */
+	struct wh_dds_octets partition; /* names, each with a zero behind it; one alone that is empty is written as none */
 	bool autodispose;               /* WRITER_DATA_LIFECYCLE: unregistering an instance disposes of it */
 	struct {
 		int64_t no_writers_ns, disposed_ns;
