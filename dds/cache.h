@@ -21,6 +21,7 @@
 #include "dds/copy.h"
 #include "dds/policy.h"
 #include "dds/status.h"
+#include "dds/timer.h"
 
 struct wh_dds_cache;
 struct wh_dds_query;

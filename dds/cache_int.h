@@ -13,7 +13,6 @@
 
 #include "dds/cache.h"
 #include "dds/index.h"
-#include "dds/timer.h"
 
 #define WH_DDS_QUERIES 32
 
