@@ -934,9 +934,10 @@ WHORL_API const struct whorl_dds_type *whorl_dds_get_type(whorl_dds_entity topic
 WHORL_API struct whorl_dds_type *whorl_dds_type_parse(const char *name, const char *text);
 WHORL_API void whorl_dds_type_free(struct whorl_dds_type *type); /* NULL is fine */
 
-/* A sample as one object of JSON, into `text` of so many bytes with its zero; and one read of it: fields that it does not name are 0. The
- * first returns the length, uncut. OK; BAD_PARAMETER: whorl_dds_text says where the text is no JSON, or which member the type does not have or
- * has otherwise; UNSUPPORTED: the type's fields are not described. */
+/* A sample as one object of JSON, into `text` of so many bytes with its zero; and one read of it, into memory of so many bytes: fields that it
+ * does not name are 0. Of WHORL_DDS_TYPE_BYTES what is behind the head is "bytes", in hexadecimal digits. The first returns the length of
+ * the text, uncut, the second how many bytes the sample has. BAD_PARAMETER: whorl_dds_text says where the text is no JSON, or which member
+ * the type does not have, or has otherwise; or the memory is too small; UNSUPPORTED: the type's fields are not described. */
 WHORL_API whorl_dds_return whorl_dds_sample_to_json(const struct whorl_dds_type *type, const void *data, size_t bytes,
 						    char *text, size_t text_bytes);
 WHORL_API whorl_dds_return whorl_dds_sample_from_json(const struct whorl_dds_type *type, const char *text, void *data,
