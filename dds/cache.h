@@ -26,14 +26,11 @@
 struct wh_dds_cache;
 struct wh_dds_query;
 
-/* Does the program want this sample? `data` may be read, and nothing of the reader may be called. */
-typedef bool wh_dds_filter_fn(const void *data, size_t bytes, void *ctx);
-
 struct wh_dds_cache_options {
 	const struct wh_dds_policies *policies; /* the reader's, checked; copied */
 	struct wh_dds_statuses *statuses;       /* the reader's: what is lost, rejected or missed is counted there */
 	bool keyed;                             /* false: one instance, whatever it is called */
-	wh_dds_filter_fn *filter;               /* NULL: all samples are wanted. Those without data are */
+	whorl_dds_filter_fn *filter;            /* NULL: all samples are wanted. Those without data are */
 	void *filter_ctx;
 };
 
@@ -92,20 +89,21 @@ bool wh_dds_cache_pass_time(struct wh_dds_cache *cache, uint64_t now_ns);
 /* ---- what is given to the program ---------------------------------------------------------------------------------------- */
 
 struct wh_dds_select {
-	uint32_t mask; /* states, WHORL_DDS_*_STATE: at least one of each kind */
+	uint32_t mask; /* states, WHORL_DDS_*_STATE; of a kind without any: any */
 	bool take;     /* or read */
 	bool next;     /* of the first instance behind `instance` (0: of all) that has samples of these states */
 	bool peek;     /* no state changes */
 	whorl_dds_instance_handle instance; /* 0: of all */
 	const struct wh_dds_query *query;   /* NULL, or only what it wants */
 	size_t copy_bytes; /* 0: lend; else data[i] is the program's, of so many bytes, and gets the sample */
+	size_t info_bytes; /* of the program's whorl_dds_sample_info: as far apart they lie */
 };
 
 /* Reads or takes at most `room` samples; returns how many. Lent samples are in data[i] until wh_dds_cache_return. Their order: of the
  * channel, with PRESENTATION ordered and of the whole topic; else those of an instance follow each other. Without data `data` has the key.
- * WHORL_DDS_RETCODE_BAD_PARAMETER: there is no such instance; OUT_OF_RESOURCES: memory is out, and nothing has changed. */
+ * WHORL_DDS_RETCODE_BAD_PARAMETER: there is no such instance, or a sample is larger than copy_bytes; OUT_OF_RESOURCES: memory is out, and nothing has changed. */
 whorl_dds_return wh_dds_cache_read(struct wh_dds_cache *cache, const struct wh_dds_select *select, void **data,
-				   whorl_dds_sample_info *infos, size_t room);
+				   void *infos, size_t room);
 
 /* Gives back what was lent. WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: one is not lent by this cache (any more); all others
  * are given back. */
@@ -122,7 +120,7 @@ uint32_t wh_dds_cache_state(const struct wh_dds_cache *cache, whorl_dds_instance
 bool wh_dds_cache_has(const struct wh_dds_cache *cache, uint32_t mask);
 
 /* A question that is put to each sample once, when it comes; those without data pass. At most 32 at a time. NULL: there are as many. */
-struct wh_dds_query *wh_dds_query_create(struct wh_dds_cache *cache, wh_dds_filter_fn *filter, void *ctx);
+struct wh_dds_query *wh_dds_query_create(struct wh_dds_cache *cache, whorl_dds_filter_fn *filter, void *ctx);
 void wh_dds_query_free(struct wh_dds_query *query);
 /* Are there samples of these states that it wants? */
 bool wh_dds_query_has(const struct wh_dds_query *query, uint32_t mask);

@@ -84,7 +84,7 @@ struct wh_dds_kept_set { /* a coherent set that has not ended */
 
 struct wh_dds_query {
 	struct wh_dds_cache *cache; /* NULL: unused */
-	wh_dds_filter_fn *filter;
+	whorl_dds_filter_fn *filter;
 	void *ctx;
 	size_t wanted; /* samples in the cache that it wants */
 };
@@ -93,7 +93,7 @@ struct wh_dds_cache {
 	bool keyed, ordered, keeps_all, reliable;
 	uint32_t depth, samples_most, instances_most, samples_per_instance_most;
 	uint64_t deadline_ns, separation_ns, purge_ns[WH_DDS_LIVES]; /* WH_DDS_NEVER */
-	wh_dds_filter_fn *filter;
+	whorl_dds_filter_fn *filter;
 	void *filter_ctx;
 	struct wh_dds_statuses *statuses;
 
@@ -191,7 +191,7 @@ static inline unsigned wh_dds_combination(const struct wh_dds_cached *instance, 
 	return 4 * (unsigned)instance->life + (instance->is_new ? 0 : 2) + (read ? 1 : 0);
 }
 
-/* The combinations that a mask wants, as bits. */
+/* The combinations that a mask wants, as bits: without a bit of a kind, any of the kind. */
 static inline uint32_t wh_dds_combinations(uint32_t mask)
 {
 	uint32_t read = (mask & WHORL_DDS_READ_SAMPLE_STATE ? 0xaaau : 0) |
@@ -202,7 +202,7 @@ static inline uint32_t wh_dds_combinations(uint32_t mask)
 			(mask & WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE ? 0x0f0u : 0) |
 			(mask & WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE ? 0xf00u : 0);
 
-	return read & view & life;
+	return (read != 0 ? read : 0xfffu) & (view != 0 ? view : 0xfffu) & (life != 0 ? life : 0xfffu);
 }
 
 static inline void wh_dds_count_more(struct wh_dds_cache *cache, unsigned combination, uint32_t more)

@@ -21,7 +21,7 @@ void wh_dds_query_ask(struct wh_dds_query *query, struct wh_dds_kept *sample)
 	query->wanted++;
 }
 
-struct wh_dds_query *wh_dds_query_create(struct wh_dds_cache *cache, wh_dds_filter_fn *filter, void *ctx)
+struct wh_dds_query *wh_dds_query_create(struct wh_dds_cache *cache, whorl_dds_filter_fn *filter, void *ctx)
 {
 	struct wh_dds_query *query;
 

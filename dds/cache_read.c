@@ -23,8 +23,7 @@ static bool is_wanted(const struct pick *pick, const struct wh_dds_kept *sample)
 
 static void pick_from(struct pick *pick, const struct wh_dds_queue *queue, enum wh_dds_which_queue which)
 {
-	bool reads_again = (pick->wanted & wh_dds_combinations(WHORL_DDS_READ_SAMPLE_STATE | WHORL_DDS_ANY_VIEW_STATE |
-							       WHORL_DDS_ANY_INSTANCE_STATE)) != 0;
+	bool reads_again = (pick->wanted & wh_dds_combinations(WHORL_DDS_READ_SAMPLE_STATE)) != 0;
 	struct wh_dds_kept *sample = reads_again ? queue->first : queue->unread;
 
 	for (; sample != NULL && pick->count < pick->room; sample = sample->behind[which])
@@ -132,9 +131,13 @@ static void mark_read(struct wh_dds_cache *cache, struct wh_dds_kept *sample)
 		wh_dds_queue_pass(&cache->samples, sample, WH_DDS_OF_READER);
 }
 
-static void fill(const struct wh_dds_copy *copy, void *data, size_t bytes)
+/* Do those that were picked fit into the program's memory? */
+static bool all_fit(const struct pick *pick, size_t bytes)
 {
-	memcpy(data, copy->data, copy->bytes < bytes ? copy->bytes : bytes);
+	for (size_t i = 0; i < pick->count; i++)
+		if (pick->samples[i]->copy->bytes > bytes)
+			return false;
+	return true;
 }
 
 /* Gives all that were picked to the program. Loans have room. */
@@ -148,7 +151,7 @@ static void give(struct wh_dds_cache *cache, const struct wh_dds_select *select,
 		struct wh_dds_copy *copy = sample->copy;
 
 		if (select->copy_bytes > 0)
-			fill(copy, data[i], select->copy_bytes);
+			memcpy(data[i], copy->data, copy->bytes);
 		if (instance->is_new && !select->peek)
 			wh_dds_instance_set(cache, instance, instance->life, false);
 		if (select->take) {
@@ -181,8 +184,21 @@ static bool make_room(struct wh_dds_cache *cache, size_t count)
 	return true;
 }
 
+/* The program's infos may be of another version: they are as far apart, and have as many bytes, as it says. */
+static void describe_all(struct wh_dds_cache *cache, const struct pick *pick, unsigned char *infos, size_t info_bytes)
+{
+	whorl_dds_sample_info info;
+	size_t bytes = info_bytes < sizeof(info) ? info_bytes : sizeof(info);
+
+	cache->pass++;
+	for (size_t i = pick->count; i > 0; i--) {
+		describe(cache, pick->samples[i - 1], &info);
+		memcpy(infos + (i - 1) * info_bytes, &info, bytes);
+	}
+}
+
 whorl_dds_return wh_dds_cache_read(struct wh_dds_cache *cache, const struct wh_dds_select *select, void **data,
-				   whorl_dds_sample_info *infos, size_t room)
+				   void *infos, size_t room)
 {
 	struct pick pick = {.wanted = wh_dds_combinations(select->mask) & cache->present,
 			    .query = select->query != NULL ? 1u << (select->query - cache->queries) : 0,
@@ -197,11 +213,11 @@ whorl_dds_return wh_dds_cache_read(struct wh_dds_cache *cache, const struct wh_d
 	result = pick_samples(cache, select, &pick);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
+	if (select->copy_bytes > 0 && !all_fit(&pick, select->copy_bytes))
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
 	if (select->copy_bytes == 0 && !wh_dds_loans_reserve(cache, pick.count))
 		return WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
-	cache->pass++;
-	for (size_t i = pick.count; i > 0; i--)
-		describe(cache, pick.samples[i - 1], &infos[i - 1]);
+	describe_all(cache, &pick, infos, select->info_bytes);
 	give(cache, select, &pick, data);
 	if (!select->peek)
 		cache->statuses->changed &= ~(uint32_t)WHORL_DDS_DATA_AVAILABLE_STATUS;

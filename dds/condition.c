@@ -11,9 +11,9 @@ void wh_dds_signals_free(struct wh_dds_signals *signals)
 	pthread_mutex_destroy(&signals->lock);
 }
 
-void wh_dds_condition_init(struct wh_dds_condition *condition, struct wh_dds_signals *signals)
+void wh_dds_condition_init(struct wh_dds_condition *condition, struct wh_dds_signals *signals, whorl_dds_entity entity)
 {
-	*condition = (struct wh_dds_condition){.signals = signals};
+	*condition = (struct wh_dds_condition){.signals = signals, .entity = entity};
 }
 
 void wh_dds_condition_close(struct wh_dds_condition *condition)

@@ -31,10 +31,11 @@ struct wh_dds_condition {
 	struct wh_dds_signals *signals;        /* [const] */
 	wh_word holds;                         /* [lock writes] */
 	struct wh_dds_attachment *attachments; /* [lock] */
+	whorl_dds_entity entity;               /* [const] its handle, or that of the entity whose statuses it follows */
 };
 
 /* It does not hold. */
-void wh_dds_condition_init(struct wh_dds_condition *condition, struct wh_dds_signals *signals);
+void wh_dds_condition_init(struct wh_dds_condition *condition, struct wh_dds_signals *signals, whorl_dds_entity entity);
 /* Detaches it everywhere. Threads that wait for others go on. */
 void wh_dds_condition_close(struct wh_dds_condition *condition);
 
@@ -78,6 +79,7 @@ struct wh_dds_waitset {
 	struct wh_dds_signals *signals;         /* [const] */
 	struct wh_dds_attachments ready, quiet; /* [lock] those that hold, the first one first, and the others */
 	size_t ready_count;                     /* [lock] */
+	bool triggered;                         /* [lock] the waitset itself is */
 	uint32_t waiters;                       /* [lock] threads in it */
 	bool closed;                            /* [lock] */
 	pthread_cond_t changed;                 /* one holds, it is closed, or a waiter has gone */
@@ -95,11 +97,20 @@ WH_MUST_CHECK whorl_dds_return wh_dds_waitset_attach(struct wh_dds_waitset *wait
 whorl_dds_return wh_dds_waitset_detach(struct wh_dds_waitset *waitset, struct wh_dds_condition *condition);
 
 /* Waits until a condition holds, at most to this time of CLOCK_MONOTONIC (0: looks; WH_DDS_NEVER: for as long as it takes). Returns how
- * many hold, and the cookies of the first `room` of them, those first that have held longest; 0: none, and the time is over.
+ * many hold, and the cookies of the first `room` of them, those first that have held longest; 0: none, and the time is over, or
+ * the waitset itself is triggered.
  * WHORL_DDS_RETCODE_ALREADY_DELETED: it is being closed. */
 whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *cookies, size_t room, uint64_t until_ns);
 
-/* A descriptor that can be read, by poll() and the like, as long as a condition holds; never to be read from. It is the waitset's.
+/* Triggers the waitset itself, or ends that. */
+void wh_dds_waitset_trigger(struct wh_dds_waitset *waitset, bool triggered);
+/* Does a condition hold, or is it triggered itself? */
+bool wh_dds_waitset_is_triggered(struct wh_dds_waitset *waitset);
+
+/* Writes at most `room` of the entities that are attached; returns how many are. */
+size_t wh_dds_waitset_list(struct wh_dds_waitset *waitset, whorl_dds_entity *entities, size_t room);
+
+/* A descriptor that can be read, by poll() and the like, as long as wh_dds_waitset_is_triggered; never to be read from. It is the waitset's.
  * WHORL_DDS_RETCODE_OUT_OF_RESOURCES: the system has none. */
 int wh_dds_waitset_descriptor(struct wh_dds_waitset *waitset);
 

@@ -1,46 +1,106 @@
 /* listener.c - see listener.h. */
 #include "dds/listener.h"
 
-static bool is_one(uint32_t status)
+#include <stdlib.h>
+
+/* ---- the object ----------------------------------------------------------------------------------------------------------- */
+
+whorl_dds_listener *whorl_dds_create_listener(void *arg)
 {
-	return wh_dds_status_name(status) != NULL;
+	struct whorl_dds_listener *listener = calloc(1, sizeof(*listener));
+
+	if (listener != NULL)
+		listener->arg = arg;
+	return listener;
 }
 
-void wh_dds_listener_set(struct wh_dds_listener *listener, uint32_t status, wh_dds_listener_fn *function, void *arg)
+void whorl_dds_delete_listener(whorl_dds_listener *listener)
 {
-	int i;
-
-	if (!is_one(status))
-		return;
-	i = __builtin_ctz(status);
-	listener->asks |= status;
-	listener->of[i].function = function;
-	listener->of[i].arg = arg;
+	free(listener);
 }
 
-wh_dds_listener_fn *wh_dds_listener_get(const struct wh_dds_listener *listener, uint32_t status)
+whorl_dds_return whorl_dds_reset_listener(whorl_dds_listener *listener)
 {
-	return is_one(status) && (listener->asks & status) != 0 ? listener->of[__builtin_ctz(status)].function : NULL;
+	if (listener == NULL)
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+	*listener = (struct whorl_dds_listener){.arg = listener->arg};
+	return WHORL_DDS_RETCODE_OK;
 }
 
-void wh_dds_listener_merge(struct wh_dds_listener *listener, const struct wh_dds_listener *from)
+whorl_dds_return whorl_dds_copy_listener(whorl_dds_listener *to, const whorl_dds_listener *from)
 {
-	for (uint32_t left = from->asks & ~listener->asks; left != 0; left &= left - 1) {
+	if (to == NULL || from == NULL)
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+	*to = *from;
+	return WHORL_DDS_RETCODE_OK;
+}
+
+whorl_dds_return whorl_dds_merge_listener(whorl_dds_listener *to, const whorl_dds_listener *from)
+{
+	if (to == NULL || from == NULL)
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+	for (uint32_t left = from->asks & ~to->asks; left != 0; left &= left - 1) {
 		int i = __builtin_ctz(left);
 
-		listener->of[i] = from->of[i];
+		to->of[i] = from->of[i];
 	}
-	listener->asks |= from->asks;
+	to->asks |= from->asks;
+	if (to->in_place == NULL) {
+		to->in_place = from->in_place;
+		to->in_place_arg = from->in_place_arg;
+	}
+	return WHORL_DDS_RETCODE_OK;
+}
+
+void wh_dds_listener_set(struct whorl_dds_listener *listener, uint32_t status, wh_dds_listener_fn *function)
+{
+	int i = __builtin_ctz(status);
+
+	listener->asks = function != NULL ? listener->asks | status : listener->asks & ~status;
+	listener->of[i].function = function;
+	listener->of[i].arg = listener->arg;
+}
+
+#define SETTER(name, type, status)                                                                                     \
+	whorl_dds_return whorl_dds_lset_##name(whorl_dds_listener *listener, type *function)                           \
+	{                                                                                                              \
+		if (listener == NULL)                                                                                  \
+			return WHORL_DDS_RETCODE_BAD_PARAMETER;                                                        \
+		wh_dds_listener_set(listener, WHORL_DDS_##status##_STATUS, (wh_dds_listener_fn *)function);            \
+		return WHORL_DDS_RETCODE_OK;                                                                           \
+	}
+
+SETTER(inconsistent_topic, whorl_dds_on_inconsistent_topic_fn, INCONSISTENT_TOPIC)
+SETTER(offered_deadline_missed, whorl_dds_on_deadline_missed_fn, OFFERED_DEADLINE_MISSED)
+SETTER(requested_deadline_missed, whorl_dds_on_deadline_missed_fn, REQUESTED_DEADLINE_MISSED)
+SETTER(offered_incompatible_qos, whorl_dds_on_incompatible_qos_fn, OFFERED_INCOMPATIBLE_QOS)
+SETTER(requested_incompatible_qos, whorl_dds_on_incompatible_qos_fn, REQUESTED_INCOMPATIBLE_QOS)
+SETTER(sample_lost, whorl_dds_on_sample_lost_fn, SAMPLE_LOST)
+SETTER(sample_rejected, whorl_dds_on_sample_rejected_fn, SAMPLE_REJECTED)
+SETTER(data_on_readers, whorl_dds_on_data_fn, DATA_ON_READERS)
+SETTER(data_available, whorl_dds_on_data_fn, DATA_AVAILABLE)
+SETTER(liveliness_lost, whorl_dds_on_liveliness_lost_fn, LIVELINESS_LOST)
+SETTER(liveliness_changed, whorl_dds_on_liveliness_changed_fn, LIVELINESS_CHANGED)
+SETTER(publication_matched, whorl_dds_on_matched_fn, PUBLICATION_MATCHED)
+SETTER(subscription_matched, whorl_dds_on_matched_fn, SUBSCRIPTION_MATCHED)
+
+whorl_dds_return whorl_dds_lset_in_place(whorl_dds_listener *listener, whorl_dds_in_place_fn *function)
+{
+	if (listener == NULL)
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+	listener->in_place = function;
+	listener->in_place_arg = listener->arg;
+	return WHORL_DDS_RETCODE_OK;
 }
 
 /* ---- which one ------------------------------------------------------------------------------------------------------------ */
 
-static uint32_t asked_by(const struct wh_dds_listener *listener)
+static uint32_t asked_by(const struct whorl_dds_listener *listener)
 {
 	return listener != NULL ? listener->asks : 0;
 }
 
-static const struct wh_dds_listener *nearest(const struct wh_dds_listeners *listeners, uint32_t status)
+static const struct whorl_dds_listener *nearest(const struct wh_dds_listeners *listeners, uint32_t status)
 {
 	if (asked_by(listeners->own) & status)
 		return listeners->own;
@@ -67,22 +127,20 @@ bool wh_dds_listeners_ask(const struct wh_dds_listeners *listeners, uint32_t sta
 bool wh_dds_listeners_next(const struct wh_dds_listeners *listeners, struct wh_dds_statuses *statuses,
 			   struct wh_dds_call *call)
 {
-	uint32_t left = heard(listeners, statuses->changed);
+	uint32_t left = heard(listeners, statuses->changed), status = left & -left;
+	const struct whorl_dds_listener *listener;
+	int i;
 
-	for (; left != 0; left &= left - 1) {
-		uint32_t status = left & -left;
-		const struct wh_dds_listener *listener = nearest(listeners, status);
-		int i = __builtin_ctz(status);
-
-		*call = (struct wh_dds_call){.status = status,
-					     .function = listener->of[i].function,
-					     .arg = listener->of[i].arg,
-					     .entity = listeners->entity,
-					     .value = wh_dds_status_take(statuses, status)};
-		if (call->function != NULL)
-			return true;
-	}
-	return false;
+	if (status == 0)
+		return false;
+	listener = nearest(listeners, status);
+	i = __builtin_ctz(status);
+	*call = (struct wh_dds_call){.status = status,
+				     .function = listener->of[i].function,
+				     .arg = listener->of[i].arg,
+				     .entity = listeners->entity,
+				     .value = wh_dds_status_take(statuses, status)};
+	return true;
 }
 
 /* ---- calling -------------------------------------------------------------------------------------------------------------- */

@@ -4,9 +4,7 @@
  * subscriber's, or to the participant's. New data goes first to on_data_on_readers of the subscriber or of the participant; only where
  * neither asks for it, to on_data_available. A status that went to a listener has not changed any more.
  *
- * A listener may ask for a status with no function: then it goes nowhere else, and nothing is called.
- *
- * Threads: the caller holds the locks of the entities while it looks for the next call, and none while it makes it.
+ * Threads: a listener is an object of one thread. The caller holds the locks of the entities while it looks for the next call, and none while it makes it.
  */
 #ifndef WH_DDS_LISTENER_H
 #define WH_DDS_LISTENER_H
@@ -15,27 +13,26 @@
 
 typedef void wh_dds_listener_fn(void); /* one of whorl_dds_on_*_fn, as the status says */
 
-struct wh_dds_listener { /* all zero: it asks for nothing */
-	uint32_t asks;   /* for these statuses, as bits */
+struct whorl_dds_listener { /* all zero: it asks for nothing */
+	void *arg;          /* of functions that are set from now on */
+	uint32_t asks;      /* for these statuses, as bits */
 	struct {
-		wh_dds_listener_fn *function; /* NULL: nothing is called */
+		wh_dds_listener_fn *function;
 		void *arg;
 	} of[WH_DDS_STATUS_BITS];
+	whorl_dds_in_place_fn *in_place; /* NULL; of a reader that is created with it */
+	void *in_place_arg;
 };
 
-/* Asks for a status, in place of what it asked for before. Nothing is done if it is no one status. */
-void wh_dds_listener_set(struct wh_dds_listener *listener, uint32_t status, wh_dds_listener_fn *function, void *arg);
-/* What it has for a status; NULL. */
-wh_dds_listener_fn *wh_dds_listener_get(const struct wh_dds_listener *listener, uint32_t status);
-/* Takes over what it does not ask for itself. */
-void wh_dds_listener_merge(struct wh_dds_listener *listener, const struct wh_dds_listener *from);
+/* The function for a status (one), in place of what there was; NULL: none. */
+void wh_dds_listener_set(struct whorl_dds_listener *listener, uint32_t status, wh_dds_listener_fn *function);
 
 /* The listeners that an entity's statuses may go to, the nearest first. */
 struct wh_dds_listeners {
 	whorl_dds_entity entity;
-	const struct wh_dds_listener *own;
-	const struct wh_dds_listener *group;       /* of its publisher or subscriber; NULL: it is none's, or has none */
-	const struct wh_dds_listener *participant; /* NULL: it has none */
+	const struct whorl_dds_listener *own;
+	const struct whorl_dds_listener *group; /* of its publisher or subscriber; NULL: it is none's, or has none */
+	const struct whorl_dds_listener *participant; /* NULL: it has none */
 };
 
 struct wh_dds_call {

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "dds/policy.h"
-#include "dds/states.h"
 
 union wh_dds_status { /* which one, its bit says */
 	struct whorl_dds_inconsistent_topic_status inconsistent_topic;

@@ -51,30 +51,40 @@ static void leave(struct wh_dds_attachment *attachment)
 		list->last = attachment->before;
 }
 
-/* The descriptor can be read while one holds. */
-static void count(struct wh_dds_waitset *waitset, bool more)
+static bool is_up(const struct wh_dds_waitset *waitset)
+{
+	return waitset->ready_count > 0 || waitset->triggered;
+}
+
+/* It was up or not, and may be otherwise now. */
+static void follow(struct wh_dds_waitset *waitset, bool was_up)
 {
 	eventfd_t value;
 
-	waitset->ready_count += more ? 1 : (size_t)-1;
-	if (more && waitset->ready_count == 1) {
-		if (waitset->descriptor >= 0)
-			(void)eventfd_write(waitset->descriptor, 1);
-		if (waitset->waiters > 0)
-			pthread_cond_broadcast(&waitset->changed);
-	} else if (waitset->ready_count == 0 && waitset->descriptor >= 0) {
+	if (is_up(waitset) == was_up)
+		return;
+	if (!was_up && waitset->waiters > 0)
+		pthread_cond_broadcast(&waitset->changed);
+	if (waitset->descriptor < 0)
+		return;
+	if (was_up)
 		(void)eventfd_read(waitset->descriptor, &value);
-	}
+	else
+		(void)eventfd_write(waitset->descriptor, 1);
 }
 
 void wh_dds_attachment_say(struct wh_dds_attachment *attachment, bool holds)
 {
+	struct wh_dds_waitset *waitset = attachment->waitset;
+	bool was_up = is_up(waitset);
+
 	if (attachment->ready == holds)
 		return;
 	leave(attachment);
 	attachment->ready = holds;
 	join(attachment);
-	count(attachment->waitset, holds);
+	waitset->ready_count += holds ? 1 : (size_t)-1;
+	follow(waitset, was_up);
 }
 
 struct wh_dds_attachment *wh_dds_attachment_next(const struct wh_dds_attachment *attachment)
@@ -196,7 +206,7 @@ whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *c
 
 	pthread_mutex_lock(&waitset->signals->lock);
 	waitset->waiters++;
-	while (waitset->ready_count == 0 && !waitset->closed && goes_on)
+	while (!is_up(waitset) && !waitset->closed && goes_on)
 		goes_on = wait_until(waitset, until_ns);
 	result = waitset->closed ? WHORL_DDS_RETCODE_ALREADY_DELETED : collect(waitset, cookies, room);
 	if (--waitset->waiters == 0 && waitset->closed)
@@ -205,13 +215,48 @@ whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *c
 	return result;
 }
 
+void wh_dds_waitset_trigger(struct wh_dds_waitset *waitset, bool triggered)
+{
+	bool was_up;
+
+	pthread_mutex_lock(&waitset->signals->lock);
+	was_up = is_up(waitset);
+	waitset->triggered = triggered;
+	follow(waitset, was_up);
+	pthread_mutex_unlock(&waitset->signals->lock);
+}
+
+bool wh_dds_waitset_is_triggered(struct wh_dds_waitset *waitset)
+{
+	bool up;
+
+	pthread_mutex_lock(&waitset->signals->lock);
+	up = is_up(waitset);
+	pthread_mutex_unlock(&waitset->signals->lock);
+	return up;
+}
+
+size_t wh_dds_waitset_list(struct wh_dds_waitset *waitset, whorl_dds_entity *entities, size_t room)
+{
+	const struct wh_dds_attachments *const lists[] = {&waitset->ready, &waitset->quiet};
+	size_t there = 0;
+
+	pthread_mutex_lock(&waitset->signals->lock);
+	for (int i = 0; i < 2; i++)
+		for (const struct wh_dds_attachment *at = lists[i]->first; at != NULL; at = at->behind, there++)
+			if (there < room)
+				entities[there] = at->condition->entity;
+	pthread_mutex_unlock(&waitset->signals->lock);
+	return there;
+}
+
 int wh_dds_waitset_descriptor(struct wh_dds_waitset *waitset)
 {
 	int descriptor;
 
 	pthread_mutex_lock(&waitset->signals->lock);
 	if (waitset->descriptor < 0)
-		waitset->descriptor = eventfd(waitset->ready_count > 0, EFD_CLOEXEC | EFD_NONBLOCK);
+		waitset->descriptor = eventfd(is_up(waitset), EFD_CLOEXEC | EFD_NONBLOCK);
 	descriptor = waitset->descriptor;
 	pthread_mutex_unlock(&waitset->signals->lock);
 	return descriptor >= 0 ? descriptor : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;

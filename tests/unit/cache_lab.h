@@ -135,7 +135,10 @@ static inline void lab_return(struct lab *lab)
 /* Keeps the loans: lab_return. */
 static inline const char *lab_select(struct lab *lab, const struct wh_dds_select *select, size_t room)
 {
-	lab->count = wh_dds_cache_read(lab->cache, select, lab->lent, lab->infos, room);
+	struct wh_dds_select it = *select;
+
+	it.info_bytes = sizeof(lab->infos[0]);
+	lab->count = wh_dds_cache_read(lab->cache, &it, lab->lent, lab->infos, room);
 	ck_assert(wh_dds_cache_is_sound(lab->cache));
 	lab_write_text(lab);
 	return lab->text;

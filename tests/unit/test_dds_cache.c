@@ -42,7 +42,8 @@ START_TEST(masks_select)
 	ck_assert_str_eq(lab_take(&lab, WHORL_DDS_ANY_SAMPLE_STATE | WHORL_DDS_NEW_VIEW_STATE | any_life),
 			 "2:9nNd 2:-nNd ");
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:7roa ");
-	ck_assert_str_eq(lab_take(&lab, LAB_ANY & ~any_view), "");
+	lab_write(&lab, 3, 1);
+	ck_assert_str_eq(lab_take(&lab, 0), "3:1nNa "); /* no bits of a kind: any */
 	lab_close(&lab);
 }
 END_TEST
@@ -393,7 +394,8 @@ START_TEST(copies_into_the_programs_memory)
 	struct lab lab;
 	int values[2] = {0, 0};
 	void *data[2] = {&values[0], &values[1]};
-	struct wh_dds_select take = {.mask = LAB_ANY, .take = true, .copy_bytes = sizeof(int)};
+	struct wh_dds_select take = {
+		.mask = LAB_ANY, .take = true, .copy_bytes = sizeof(int), .info_bytes = sizeof(lab.infos[0])};
 
 	lab_init(&lab);
 	lab_open(&lab);
@@ -403,6 +405,36 @@ START_TEST(copies_into_the_programs_memory)
 	ck_assert_int_eq(values[0], 7);
 	ck_assert_int_eq(values[1], 8);
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 0);
+	lab_write(&lab, 1, 9);
+	take.copy_bytes = sizeof(int) - 1;
+	ck_assert_int_eq(wh_dds_cache_read(lab.cache, &take, data, lab.infos, 2), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:9noa ");
+	lab_close(&lab);
+}
+END_TEST
+
+/* Programs of another version have shorter infos, or longer ones. */
+START_TEST(infos_of_any_size)
+{
+	static const size_t sizes[] = {offsetof(whorl_dds_sample_info, number), sizeof(whorl_dds_sample_info) + 16};
+	struct lab lab;
+	unsigned char infos[2][sizeof(whorl_dds_sample_info) + 16];
+	whorl_dds_sample_info info;
+
+	lab_init(&lab);
+	lab_open(&lab);
+	for (int i = 0; i < 2; i++) {
+		struct wh_dds_select read = {.info_bytes = sizes[i]};
+
+		lab_write(&lab, 1, i);
+		memset(infos, 0x55, sizeof(infos));
+		lab.count = wh_dds_cache_read(lab.cache, &read, lab.lent, infos, 1 + (size_t)i);
+		ck_assert_int_eq(lab.count, 1 + i);
+		memcpy(&info, (unsigned char *)infos + (size_t)i * sizes[i], sizeof(info));
+		ck_assert_uint_eq(info.sequence, 1 + (uint64_t)i);
+		ck_assert_uint_eq(((unsigned char *)infos)[sizes[i] * (1 + (size_t)i) - (size_t)i], 0x55);
+		lab_return(&lab);
+	}
 	lab_close(&lab);
 }
 END_TEST
@@ -756,6 +788,7 @@ static Suite *suite(void)
 	tcase_add_test(limits, best_effort_never_waits);
 	tcase_add_test(loans, loans_are_counted);
 	tcase_add_test(loans, copies_into_the_programs_memory);
+	tcase_add_test(loans, infos_of_any_size);
 	tcase_add_test(loans, a_cache_may_go_with_all_it_has);
 	tcase_add_test(loans, no_allocation_once_it_is_warm);
 	tcase_add_test(sets, a_set_comes_as_a_whole);

@@ -40,13 +40,14 @@ START_TEST(those_that_hold_are_found)
 	struct wh_dds_waitset waitset, foreign;
 	struct wh_dds_condition guards[3];
 	intptr_t cookies[3];
+	whorl_dds_entity entities[2];
 
 	wh_dds_signals_init(&signals);
 	wh_dds_signals_init(&others);
 	wh_dds_waitset_init(&waitset, &signals);
 	wh_dds_waitset_init(&foreign, &others);
 	for (int i = 0; i < 3; i++) {
-		wh_dds_condition_init(&guards[i], &signals);
+		wh_dds_condition_init(&guards[i], &signals, 50 + i);
 		if (i == 1)
 			wh_dds_condition_say(&guards[i], true);
 		ck_assert_int_eq(wh_dds_waitset_attach(&waitset, &guards[i], 100 + i), WHORL_DDS_RETCODE_OK);
@@ -55,6 +56,8 @@ START_TEST(those_that_hold_are_found)
 	ck_assert_int_eq(wh_dds_waitset_attach(&foreign, &guards[0], 7), WHORL_DDS_RETCODE_BAD_PARAMETER);
 	ck_assert_int_eq(look(&waitset, cookies, 3), 1);
 	ck_assert_int_eq(cookies[0], 101);
+	ck_assert_uint_eq(wh_dds_waitset_list(&waitset, entities, 2), 3);
+	ck_assert_int_eq(entities[0] + entities[1], 51 + 50);
 	wh_dds_condition_say(&guards[0], true);
 	ck_assert_int_eq(look(&waitset, cookies, 1), 2); /* more than there is room for */
 	ck_assert_int_eq(cookies[0], 101);
@@ -102,7 +105,7 @@ START_TEST(a_descriptor_is_readable_while_one_holds)
 	wh_dds_signals_init(&signals);
 	wh_dds_waitset_init(&waitset, &signals);
 	for (int i = 0; i < 2; i++) {
-		wh_dds_condition_init(&guards[i], &signals);
+		wh_dds_condition_init(&guards[i], &signals, 50 + i);
 		ck_assert_int_eq(wh_dds_waitset_attach(&waitset, &guards[i], i), WHORL_DDS_RETCODE_OK);
 	}
 	wh_dds_condition_say(&guards[0], true);
@@ -119,7 +122,13 @@ START_TEST(a_descriptor_is_readable_while_one_holds)
 	ck_assert(!is_readable(descriptor));
 	wh_dds_condition_say(&guards[1], true);
 	ck_assert(is_readable(descriptor));
+	wh_dds_waitset_trigger(&waitset, true);
 	wh_dds_condition_close(&guards[1]);
+	ck_assert(is_readable(descriptor));
+	ck_assert(wh_dds_waitset_is_triggered(&waitset));
+	ck_assert_int_eq(wh_dds_waitset_wait(&waitset, NULL, 0, patience()), 0); /* at once */
+	wh_dds_waitset_trigger(&waitset, false);
+	ck_assert(!wh_dds_waitset_is_triggered(&waitset));
 	ck_assert(!is_readable(descriptor));
 	wh_dds_condition_close(&guards[0]);
 	wh_dds_waitset_close(&waitset);
@@ -166,7 +175,7 @@ START_TEST(threads_are_woken)
 
 	wh_dds_signals_init(&signals);
 	wh_dds_waitset_init(&waitset, &signals);
-	wh_dds_condition_init(&guard, &signals);
+	wh_dds_condition_init(&guard, &signals, 1);
 	ck_assert_int_eq(wh_dds_waitset_attach(&waitset, &guard, 5), WHORL_DDS_RETCODE_OK);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, wait_once, &waiters[i]), 0);
@@ -178,6 +187,25 @@ START_TEST(threads_are_woken)
 		ck_assert_int_eq(waiters[i].cookie, 5);
 	}
 	wh_dds_condition_close(&guard);
+	wh_dds_waitset_close(&waitset);
+	wh_dds_signals_free(&signals);
+}
+END_TEST
+
+START_TEST(a_waitset_is_triggered_itself)
+{
+	struct wh_dds_signals signals;
+	struct wh_dds_waitset waitset;
+	struct waiter waiter = {.waitset = &waitset, .result = 7};
+	pthread_t thread;
+
+	wh_dds_signals_init(&signals);
+	wh_dds_waitset_init(&waitset, &signals);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, &waiter), 0);
+	await_waiters(&waitset, 1);
+	wh_dds_waitset_trigger(&waitset, true);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(waiter.result, 0);
 	wh_dds_waitset_close(&waitset);
 	wh_dds_signals_free(&signals);
 }
@@ -235,7 +263,7 @@ START_TEST(no_wake_is_missed)
 	wh_dds_signals_init(&table.signals);
 	for (int i = 0; i < 2; i++) {
 		wh_dds_waitset_init(&table.waitsets[i], &table.signals);
-		wh_dds_condition_init(&table.guards[i], &table.signals);
+		wh_dds_condition_init(&table.guards[i], &table.signals, i);
 		ck_assert_int_eq(wh_dds_waitset_attach(&table.waitsets[i], &table.guards[i], 0), WHORL_DDS_RETCODE_OK);
 	}
 	ck_assert_int_eq(pthread_create(&thread, NULL, hand_back, &table), 0);
@@ -271,9 +299,9 @@ START_TEST(read_conditions_follow_the_cache)
 	lab_init(&lab);
 	lab_open(&lab);
 	wh_dds_signals_init(&signals);
-	wh_dds_condition_init(&unread.condition, &signals);
-	wh_dds_condition_init(&disposed.condition, &signals);
-	wh_dds_condition_init(&seven.condition, &signals);
+	wh_dds_condition_init(&unread.condition, &signals, 1);
+	wh_dds_condition_init(&disposed.condition, &signals, 1);
+	wh_dds_condition_init(&seven.condition, &signals, 1);
 	seven.query = wh_dds_query_create(lab.cache, is_seven, NULL);
 	unread.next = &disposed;
 	disposed.next = &seven;
@@ -308,7 +336,7 @@ START_TEST(status_conditions_follow_the_statuses)
 	struct wh_dds_signals signals;
 
 	wh_dds_signals_init(&signals);
-	wh_dds_condition_init(&condition.condition, &signals);
+	wh_dds_condition_init(&condition.condition, &signals, 1);
 	wh_dds_status_rejected(&statuses, WHORL_DDS_REJECTED_BY_SAMPLES_LIMIT, 1);
 	wh_dds_status_condition_look(&condition, &statuses);
 	ck_assert(!wh_dds_condition_holds(&condition.condition));
@@ -334,6 +362,7 @@ static Suite *suite(void)
 	tcase_add_test(alone, a_wait_ends_in_time);
 	tcase_add_test(alone, a_descriptor_is_readable_while_one_holds);
 	tcase_add_test(threads, threads_are_woken);
+	tcase_add_test(threads, a_waitset_is_triggered_itself);
 	tcase_add_test(threads, threads_leave_a_waitset_that_is_closed);
 	tcase_add_test(threads, no_wake_is_missed);
 	tcase_add_test(of, read_conditions_follow_the_cache);

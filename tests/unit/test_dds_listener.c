@@ -120,14 +120,16 @@ static void on_rejected(whorl_dds_entity reader, const struct whorl_dds_sample_r
 	note(arg, reader, (uint32_t)status->last_instance_handle);
 }
 
-static void set_data(struct wh_dds_listener *listener, uint32_t status, char *where)
+static void set_data(struct whorl_dds_listener *listener, uint32_t status, char *where)
 {
-	wh_dds_listener_set(listener, status, (wh_dds_listener_fn *)on_data, where);
+	listener->arg = where;
+	wh_dds_listener_set(listener, status, (wh_dds_listener_fn *)on_data);
 }
 
-static void set_lost(struct wh_dds_listener *listener, char *where)
+static void set_lost(struct whorl_dds_listener *listener, char *where)
 {
-	wh_dds_listener_set(listener, WHORL_DDS_SAMPLE_LOST_STATUS, (wh_dds_listener_fn *)on_lost, where);
+	listener->arg = where;
+	ck_assert_int_eq(whorl_dds_lset_sample_lost(listener, on_lost), WHORL_DDS_RETCODE_OK);
 }
 
 static const char *hear(const struct wh_dds_listeners *listeners, struct wh_dds_statuses *statuses)
@@ -142,7 +144,7 @@ static const char *hear(const struct wh_dds_listeners *listeners, struct wh_dds_
 
 START_TEST(the_nearest_listener_hears)
 {
-	struct wh_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
+	struct whorl_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners all = {.entity = 3, .own = &own, .group = &group, .participant = &participant};
 	struct wh_dds_statuses statuses = {.changed = 0};
 
@@ -167,26 +169,27 @@ START_TEST(the_nearest_listener_hears)
 }
 END_TEST
 
-START_TEST(no_function_is_an_answer)
+START_TEST(a_function_is_taken_away)
 {
-	struct wh_dds_listener own = {.asks = 0}, participant = {.asks = 0};
+	struct whorl_dds_listener own = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners all = {.entity = 3, .own = &own, .participant = &participant};
 	struct wh_dds_statuses statuses = {.changed = 0};
 
 	set_lost(&participant, "participant");
-	wh_dds_listener_set(&participant, WHORL_DDS_SAMPLE_REJECTED_STATUS, (wh_dds_listener_fn *)on_rejected,
-			    "rejected");
-	wh_dds_listener_set(&own, WHORL_DDS_SAMPLE_LOST_STATUS, NULL, NULL);
+	participant.arg = "rejected";
+	whorl_dds_lset_sample_rejected(&participant, on_rejected);
+	set_lost(&own, "own");
+	whorl_dds_lset_sample_lost(&own, NULL);
 	wh_dds_status_lost(&statuses, 1);
 	wh_dds_status_rejected(&statuses, WHORL_DDS_REJECTED_BY_SAMPLES_LIMIT, 6);
-	ck_assert_str_eq(hear(&all, &statuses), "rejected:3:6 ");
+	ck_assert_str_eq(hear(&all, &statuses), "participant:3:1 rejected:3:6 ");
 	ck_assert_uint_eq(statuses.changed, 0);
 }
 END_TEST
 
 START_TEST(new_data_goes_to_the_subscriber_first)
 {
-	struct wh_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
+	struct whorl_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners reader = {.entity = 3, .own = &own, .group = &group, .participant = &participant};
 	struct wh_dds_listeners subscriber = {.entity = 2, .own = &group, .participant = &participant};
 	struct wh_dds_statuses of_reader = {.changed = WHORL_DDS_DATA_AVAILABLE_STATUS};
@@ -207,21 +210,104 @@ START_TEST(new_data_goes_to_the_subscriber_first)
 }
 END_TEST
 
+static void in_place(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info, void *arg)
+{
+	(void)reader;
+	(void)data;
+	(void)info;
+	(void)arg;
+}
+
 START_TEST(listeners_are_merged)
 {
-	struct wh_dds_listener one = {.asks = 0}, other = {.asks = 0};
+	char one_arg, other_arg;
+	whorl_dds_listener *one = whorl_dds_create_listener(&one_arg), *other = whorl_dds_create_listener(&other_arg);
+	whorl_dds_listener *third = whorl_dds_create_listener(NULL);
 
-	set_lost(&one, "one");
-	set_lost(&other, "other");
-	set_data(&other, WHORL_DDS_DATA_AVAILABLE_STATUS, "other");
-	wh_dds_listener_set(&other, 3, (wh_dds_listener_fn *)on_data, NULL); /* no one status */
-	wh_dds_listener_merge(&one, &other);
-	ck_assert_uint_eq(one.asks, WHORL_DDS_SAMPLE_LOST_STATUS | WHORL_DDS_DATA_AVAILABLE_STATUS);
-	ck_assert_str_eq(one.of[__builtin_ctz(WHORL_DDS_SAMPLE_LOST_STATUS)].arg, "one");
-	ck_assert_str_eq(one.of[__builtin_ctz(WHORL_DDS_DATA_AVAILABLE_STATUS)].arg, "other");
-	ck_assert(wh_dds_listener_get(&one, WHORL_DDS_SAMPLE_LOST_STATUS) == (wh_dds_listener_fn *)on_lost);
-	ck_assert(wh_dds_listener_get(&one, WHORL_DDS_SAMPLE_REJECTED_STATUS) == NULL);
-	ck_assert(wh_dds_listener_get(&one, 3) == NULL);
+	whorl_dds_lset_sample_lost(one, on_lost);
+	whorl_dds_lset_sample_lost(other, on_lost);
+	whorl_dds_lset_data_available(other, on_data);
+	whorl_dds_lset_in_place(other, in_place);
+	ck_assert_int_eq(whorl_dds_merge_listener(one, other), WHORL_DDS_RETCODE_OK);
+	ck_assert_uint_eq(one->asks, WHORL_DDS_SAMPLE_LOST_STATUS | WHORL_DDS_DATA_AVAILABLE_STATUS);
+	ck_assert_ptr_eq(one->of[__builtin_ctz(WHORL_DDS_SAMPLE_LOST_STATUS)].arg, &one_arg);
+	ck_assert_ptr_eq(one->of[__builtin_ctz(WHORL_DDS_DATA_AVAILABLE_STATUS)].arg, &other_arg);
+	ck_assert(one->in_place == in_place);
+	ck_assert_ptr_eq(one->in_place_arg, &other_arg);
+	ck_assert_int_eq(whorl_dds_copy_listener(third, one), WHORL_DDS_RETCODE_OK);
+	ck_assert_int_eq(whorl_dds_reset_listener(one), WHORL_DDS_RETCODE_OK);
+	ck_assert_uint_eq(one->asks, 0);
+	ck_assert(one->in_place == NULL);
+	ck_assert_ptr_eq(one->arg, &one_arg);
+	ck_assert_uint_eq(third->asks, WHORL_DDS_SAMPLE_LOST_STATUS | WHORL_DDS_DATA_AVAILABLE_STATUS);
+	ck_assert_int_eq(whorl_dds_merge_listener(NULL, other), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_int_eq(whorl_dds_copy_listener(other, NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_int_eq(whorl_dds_reset_listener(NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_int_eq(whorl_dds_lset_in_place(NULL, in_place), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	whorl_dds_delete_listener(one);
+	whorl_dds_delete_listener(other);
+	whorl_dds_delete_listener(third);
+	whorl_dds_delete_listener(NULL);
+}
+END_TEST
+
+static uint32_t called;
+
+#define COUNTED(name, type)                                                                                            \
+	static void count_##name(whorl_dds_entity entity, const struct type *status, void *arg)                        \
+	{                                                                                                              \
+		ck_assert_int_eq(entity, 3);                                                                           \
+		ck_assert_ptr_nonnull(status);                                                                         \
+		called |= *(uint32_t *)arg;                                                                            \
+	}
+
+COUNTED(inconsistent_topic, whorl_dds_inconsistent_topic_status)
+COUNTED(deadline_missed, whorl_dds_deadline_missed_status)
+COUNTED(incompatible_qos, whorl_dds_incompatible_qos_status)
+COUNTED(sample_lost, whorl_dds_sample_lost_status)
+COUNTED(sample_rejected, whorl_dds_sample_rejected_status)
+COUNTED(liveliness_lost, whorl_dds_liveliness_lost_status)
+COUNTED(liveliness_changed, whorl_dds_liveliness_changed_status)
+COUNTED(matched, whorl_dds_matched_status)
+
+static void count_data(whorl_dds_entity entity, void *arg)
+{
+	ck_assert_int_eq(entity, 3);
+	called |= *(uint32_t *)arg;
+}
+
+/* Sets one function, by which only this status is heard. */
+#define TRY(name, function, STATUS)                                                                                    \
+	do {                                                                                                           \
+		uint32_t it = WHORL_DDS_##STATUS##_STATUS;                                                             \
+		whorl_dds_listener *listener = whorl_dds_create_listener(&it);                                         \
+		struct wh_dds_listeners all = {.entity = 3, .own = listener};                                          \
+		struct wh_dds_statuses statuses = {.changed = UINT32_MAX >> 17};                                       \
+                                                                                                                       \
+		ck_assert_int_eq(whorl_dds_lset_##name(NULL, function), WHORL_DDS_RETCODE_BAD_PARAMETER);              \
+		ck_assert_int_eq(whorl_dds_lset_##name(listener, function), WHORL_DDS_RETCODE_OK);                     \
+		called = 0;                                                                                            \
+		hear(&all, &statuses);                                                                                 \
+		ck_assert_uint_eq(called, it);                                                                         \
+		ck_assert_uint_eq(statuses.changed, (UINT32_MAX >> 17) & ~it);                                         \
+		whorl_dds_delete_listener(listener);                                                                   \
+	} while (0)
+
+START_TEST(each_setter_is_for_its_status)
+{
+	TRY(inconsistent_topic, count_inconsistent_topic, INCONSISTENT_TOPIC);
+	TRY(offered_deadline_missed, count_deadline_missed, OFFERED_DEADLINE_MISSED);
+	TRY(requested_deadline_missed, count_deadline_missed, REQUESTED_DEADLINE_MISSED);
+	TRY(offered_incompatible_qos, count_incompatible_qos, OFFERED_INCOMPATIBLE_QOS);
+	TRY(requested_incompatible_qos, count_incompatible_qos, REQUESTED_INCOMPATIBLE_QOS);
+	TRY(sample_lost, count_sample_lost, SAMPLE_LOST);
+	TRY(sample_rejected, count_sample_rejected, SAMPLE_REJECTED);
+	TRY(data_on_readers, count_data, DATA_ON_READERS);
+	TRY(data_available, count_data, DATA_AVAILABLE);
+	TRY(liveliness_lost, count_liveliness_lost, LIVELINESS_LOST);
+	TRY(liveliness_changed, count_liveliness_changed, LIVELINESS_CHANGED);
+	TRY(publication_matched, count_matched, PUBLICATION_MATCHED);
+	TRY(subscription_matched, count_matched, SUBSCRIPTION_MATCHED);
 }
 END_TEST
 
@@ -235,7 +321,8 @@ static Suite *suite(void)
 	tcase_add_test(statuses, writers_are_alive_or_not);
 	tcase_add_test(statuses, each_status_has_a_name_and_a_size);
 	tcase_add_test(listeners, the_nearest_listener_hears);
-	tcase_add_test(listeners, no_function_is_an_answer);
+	tcase_add_test(listeners, a_function_is_taken_away);
+	tcase_add_test(listeners, each_setter_is_for_its_status);
 	tcase_add_test(listeners, new_data_goes_to_the_subscriber_first);
 	tcase_add_test(listeners, listeners_are_merged);
 	suite_add_tcase(suite, statuses);
