@@ -179,17 +179,18 @@ void wh_dds_forget_topic(struct wh_dds_channel *channel, struct wh_dds_topic *to
 
 /* ---- telling it ----------------------------------------------------------------------------------------------------------- */
 
-/* Of what writers that are gone have left, as of the others: if they would match. */
+/* Of what writers that are gone have left, as of the others: if they would match. A mark, if a sample of the instance came before it. */
 static bool is_for(const struct wh_dds_entry *entry, const struct wh_dds_endpoint *reader)
 {
-	if (entry->behind && wh_dds_by_source(reader))
+	if ((entry->behind && wh_dds_by_source(reader)) ||
+	    (!has_sample(entry) && entry->instance->replayed != reader->order))
 		return false;
 	return entry->writer->ended ? wh_dds_fits(entry->writer, reader) : wh_dds_matches(reader, entry->writer);
 }
 
 static void tell_left(struct wh_dds_channel *channel, struct wh_dds_instance *instance, struct wh_dds_endpoint *reader)
 {
-	struct wh_dds_sample about = {.place = instance->left,
+	struct wh_dds_sample about = {.place = instance->claims == NULL ? instance->left : channel->place,
 				      .state = instance->state,
 				      .disposed_generations = instance->disposed_generations,
 				      .no_writers_generations = instance->no_writers_generations,

@@ -308,7 +308,7 @@ enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const s
 	if (endpoint == NULL)
 		return wh_dds_void(channel);
 	event.result =
-		wh_dds_policies_change(&endpoint->policies, endpoint->kind, &message->policies, &event.policy, NULL);
+		wh_dds_policies_change(&endpoint->policies, WH_DDS_KINDS, &message->policies, &event.policy, NULL);
 	if (event.result == WHORL_DDS_RETCODE_OUT_OF_RESOURCES)
 		return WHORL_MEMORY;
 	if (event.result != WHORL_DDS_RETCODE_OK) {
