@@ -526,24 +526,44 @@ static enum wh_dds_put_result put(struct wh_dds_cache *cache, const struct wh_dd
 	}
 }
 
-/* Data that is not wanted may end its instance all the same: then that is told without data. */
+/* Data that is not wanted may end its instance all the same: then that is told without data. False: it does nothing else. */
+static bool leave_data_out(struct wh_dds_arrival *end, const struct wh_dds_arrival *arrival)
+{
+	*end = *arrival;
+	end->does &= ~(unsigned)WH_DDS_DOES_DATA;
+	return end->does != 0 && end->does != arrival->does;
+}
+
 enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival,
 					uint64_t now_ns)
 {
 	enum wh_dds_put_result result = put(cache, arrival, now_ns);
-	struct wh_dds_arrival end = *arrival;
+	struct wh_dds_arrival end;
 
-	end.does &= ~(unsigned)WH_DDS_DOES_DATA;
-	return result == WH_DDS_PUT_UNWANTED && end.does != 0 && end.does != arrival->does ? put(cache, &end, now_ns)
-											   : result;
+	if (result == WH_DDS_PUT_UNWANTED && leave_data_out(&end, arrival))
+		result = put(cache, &end, now_ns);
+	return result;
+}
+
+static bool would_wait(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
+		       bool *is_ignored)
+{
+	const struct wh_dds_cached *instance = wh_dds_instance_find(cache, arrival->copy->facts.instance);
+	enum whorl_dds_rejected_kind limit;
+	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+
+	*is_ignored = verdict == IGNORE;
+	return verdict == REFUSE && is_waited_for(cache, limit);
 }
 
 bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	const struct wh_dds_cached *instance = wh_dds_instance_find(cache, arrival->copy->facts.instance);
-	enum whorl_dds_rejected_kind limit;
+	struct wh_dds_arrival end;
+	bool is_ignored, waits = would_wait(cache, arrival, now_ns, &is_ignored);
 
-	return judge(cache, instance, arrival, now_ns, &limit) == REFUSE && is_waited_for(cache, limit);
+	if (is_ignored && leave_data_out(&end, arrival))
+		waits = would_wait(cache, &end, now_ns, &is_ignored);
+	return waits;
 }
 
 void wh_dds_cache_lose(struct wh_dds_cache *cache, uint64_t set)

@@ -185,15 +185,19 @@ static bool make_room(struct wh_dds_cache *cache, size_t count)
 }
 
 /* The program's infos may be of another version: they are as far apart, and have as many bytes, as it says. */
-static void describe_all(struct wh_dds_cache *cache, const struct pick *pick, unsigned char *infos, size_t info_bytes)
+static void describe_all(struct wh_dds_cache *cache, const struct pick *pick, void *infos, size_t info_bytes)
 {
-	whorl_dds_sample_info info;
+	whorl_dds_sample_info info, *here = infos;
 	size_t bytes = info_bytes < sizeof(info) ? info_bytes : sizeof(info);
 
 	cache->pass++;
-	for (size_t i = pick->count; i > 0; i--) {
-		describe(cache, pick->samples[i - 1], &info);
-		memcpy(infos + (i - 1) * info_bytes, &info, bytes);
+	for (size_t i = pick->count; i-- > 0;) {
+		if (info_bytes == sizeof(info)) {
+			describe(cache, pick->samples[i], &here[i]);
+			continue;
+		}
+		describe(cache, pick->samples[i], &info);
+		memcpy((unsigned char *)infos + i * info_bytes, &info, bytes);
 	}
 }
 
