@@ -1,10 +1,10 @@
 /* entity.h - handles: numbers by which a program names entities, and the tree that these are in.
  *
  * A handle is the place of an entity in a table (16 bits) and how often that place was used before (15 bits). So a handle is never given
- * twice, and one that was deleted is known to be: a place whose count is at its end is used no more. Looking a handle up takes no lock: each
+ * twice, and one that was deleted is known to be: a place with its count at the end is used no more. Looking a handle up takes no lock: each
  * place has a word with its count, whether the entity was deleted, and by how many it is held.
  *
- * Who uses an entity holds it: got by wh_dds_entity_get, given back by wh_dds_entity_put; its parent is held with it. A deleted
+ * What uses an entity holds it: got by wh_dds_entity_get, given back by wh_dds_entity_put; its parent is held with it. A deleted
  * entity cannot be got any more, is closed, and is freed by the last that gives it back, which may be long after.
  *
  * Deleting: the entity and all below it are marked, so that nothing is created below them; then each is closed when its children have been.

@@ -78,7 +78,7 @@ static const char *const reliabilities[] = {"best_effort", "reliable", NULL};
 static const char *const orders[] = {"reception", "source", NULL};
 static const char *const consistencies[] = {"unordered", "atomic", "stored", "logged", NULL};
 
-/* A field whose default is a writer's as well. */
+/* A field with one default, a writer's as well. */
 #define FIELD(policy, kind, rule, key, main, words, member, least, fallback)                                           \
 	{                                                                                                              \
 		WHORL_DDS_POLICY_##policy, WH_DDS_##kind, WH_DDS_##rule, key, main, words, AT(member), least,          \

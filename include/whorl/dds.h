@@ -44,7 +44,7 @@
  * holds up its writers of the others (SLOW READERS). `channel = own` gives a topic one of its own.
  *
  * ORDER. All that has a meaning travels in the channel: samples, the ends of instances, new readers and writers and their ends,
- * changed policies, who owns an instance. So all members of it agree on what came before what. A reader gets exactly what comes behind
+ * changed policies, owners of instances. So all members of it agree on what came before what. A reader gets exactly what comes behind
  * the place where it was created, and before that the history that its DURABILITY asks for, each sample with its first place. A reader or
  * writer is created when its announcement has been delivered, and then it is known whether it fits the others. Topics on
  * different channels have no order among each other; GROUP presentation is for topics on one channel.
@@ -58,8 +58,8 @@
  * thread at a time. Listeners and timers run on one thread of the participant's node, so listeners of one process follow each
  * other; they may call everything here but whorl_dds_spin_once, also what waits, create and delete. While a listener runs no other
  * does. An in-place listener (whorl_dds_lset_in_place) runs on the loop of the node instead, and may call whorl_dds_write and what never
- * waits; functions that would wait answer WHORL_DDS_RETCODE_ILLEGAL_OPERATION there. whorl_dds_delete of an entity whose listener runs on
- * another thread waits until it has returned. After fork() the child may use nothing here.
+ * waits; functions that would wait answer WHORL_DDS_RETCODE_ILLEGAL_OPERATION there. whorl_dds_delete waits until a listener of the entity that runs on
+ * another thread has returned. After fork() the child may use nothing here.
  *
  * MEMORY. What is given to a function is copied before it returns, but for what says otherwise (a listener's argument, filters, loans).
  * Samples are copied once for each process, into blocks that all of its readers share and that loans lend; once there are as
@@ -749,7 +749,7 @@ WHORL_API whorl_dds_return whorl_dds_instance_get_key(whorl_dds_entity entity, w
 /* Waits until all members of the channel have delivered what this writer, or all of this publisher, has written. OK; TIMEOUT. */
 WHORL_API whorl_dds_return whorl_dds_wait_for_acks(whorl_dds_entity entity, whorl_dds_duration timeout);
 
-/* Of a publisher whose PRESENTATION is coherent, or a writer of it: what is written between the two is a set, which readers that ask for it
+/* Of a publisher with coherent PRESENTATION, or a writer of it: what is written between the two is a set, which readers that ask for it
  * see whole, at one place, or not at all (if this process dies before the end, or the end is never written). Sets may be nested: the outer
  * counts. OK; PRECONDITION_NOT_MET: it is not coherent, or there is no beginning; TIMEOUT: there was no room for the end: try again. */
 WHORL_API whorl_dds_return whorl_dds_begin_coherent(whorl_dds_entity entity);
@@ -923,7 +923,7 @@ WHORL_API struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whor
 WHORL_API void whorl_dds_builtin_endpoint_free(struct whorl_dds_builtin_endpoint *endpoint); /* NULL is fine */
 
 /* ---- samples as text ---------------------------------------------------------------------------------------------------------- *
- * For tools: types whose fields are described. */
+ * For tools: of types that describe their fields. */
 
 /* The type of a topic, as it was registered. It is the topic's: valid until that is deleted. NULL: it is no topic. */
 WHORL_API const struct whorl_dds_type *whorl_dds_get_type(whorl_dds_entity topic);
