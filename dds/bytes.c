@@ -212,6 +212,7 @@ char *wh_dds_take_text(struct wh_dds_in *in, size_t most)
 	text = malloc(length + 1);
 	if (text == NULL) {
 		in->starved = true;
+		in->ok = false;
 		return NULL;
 	}
 	memcpy(text, at, length);
@@ -228,8 +229,10 @@ struct wh_dds_block *wh_dds_take_block(struct wh_dds_in *in, uint32_t most)
 	if (at == NULL || count == 0)
 		return NULL;
 	block = wh_dds_block_new(at, count);
-	if (block == NULL)
+	if (block == NULL) {
 		in->starved = true;
+		in->ok = false;
+	}
 	return block;
 }
 

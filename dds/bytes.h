@@ -62,7 +62,7 @@ struct wh_dds_in {
 	const unsigned char *at;
 	size_t left;
 	bool ok;      /* nothing was read that is not there, or out of its bounds */
-	bool starved; /* it was, but there was no memory for it */
+	bool starved; /* it was not read because there was no memory for it */
 };
 
 uint64_t wh_dds_take(struct wh_dds_in *in, unsigned bytes); /* 0 if they are not there */
