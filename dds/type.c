@@ -84,7 +84,7 @@ static bool is_name(const char *name)
 
 	if (name == NULL || (*name >= '0' && *name <= '9') || *name == '.')
 		return false;
-	for (; name[length] != '\0' && length < WHORL_DDS_NAME_BYTES; length++)
+	for (; length < WHORL_DDS_NAME_BYTES && name[length] != '\0'; length++)
 		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.", name[length]) == NULL)
 			return false;
 	return length > 0 && length < WHORL_DDS_NAME_BYTES;

@@ -121,13 +121,15 @@ static whorl_dds_return parse_kind(struct parser *parser, struct whorl_dds_field
 /* `@key long n[3]`, and where it lies. */
 static whorl_dds_return parse_field(struct parser *parser)
 {
-	struct whorl_dds_field *field = &parser->fields[parser->type.field_count];
-	char *name = parser->names[parser->type.field_count];
+	struct whorl_dds_field *field;
 	whorl_dds_return result;
 	uint32_t align;
+	char *name;
 
-	if (parser->type.field_count == WH_DDS_FIELDS_MAX)
+	if (parser->type.field_count >= WH_DDS_FIELDS_MAX)
 		return complain(parser, "at most 256 fields");
+	field = &parser->fields[parser->type.field_count];
+	name = parser->names[parser->type.field_count];
 	*field = (struct whorl_dds_field){.size = sizeof(*field), .count = 1, .name = name};
 	if (is(parser, "@key")) {
 		field->flags = WHORL_DDS_FIELD_IS_KEY;

@@ -155,7 +155,7 @@ enum whorl_dds_field_kind {
 	WHORL_DDS_FIELD_UINT64,
 	WHORL_DDS_FIELD_FLOAT,
 	WHORL_DDS_FIELD_DOUBLE,
-	WHORL_DDS_FIELD_POINTER = 64, /* of what a sample cannot have: the type is refused */
+	WHORL_DDS_FIELD_POINTER = 15, /* of what a sample cannot have: the type is refused */
 };
 
 enum { WHORL_DDS_FIELD_IS_KEY = 1 }; /* a flag of a field */
@@ -226,37 +226,35 @@ struct whorl_dds_type {
 #define WHORL_DDS_ALIGNOF(type) alignof(type)
 #else
 #define WHORL_DDS_ALIGNOF(type) _Alignof(type)
-#define WHORL_DDS_LONG (sizeof(long) == 8 ? WHORL_DDS_FIELD_INT64 : WHORL_DDS_FIELD_INT32)
+#define WHORL_DDS_LONG (WHORL_DDS_FIELD_INT32 + 2 * (sizeof(long) == 8))
+/* clang-format off */
 #define WHORL_DDS_KIND_OF(value, mark, other)                                                                          \
-	_Generic((value), _Bool mark                                                                                   \
-		 : WHORL_DDS_FIELD_BOOL, char mark                                                                     \
-		 : WHORL_DDS_FIELD_CHAR, signed char mark                                                              \
-		 : WHORL_DDS_FIELD_INT8, unsigned char mark                                                            \
-		 : WHORL_DDS_FIELD_UINT8, short mark                                                                   \
-		 : WHORL_DDS_FIELD_INT16, unsigned short mark                                                          \
-		 : WHORL_DDS_FIELD_UINT16, int mark                                                                    \
-		 : WHORL_DDS_FIELD_INT32, unsigned mark                                                                \
-		 : WHORL_DDS_FIELD_UINT32, long mark                                                                   \
-		 : (WHORL_DDS_LONG), unsigned long mark                                                                \
-		 : (WHORL_DDS_LONG + 1), long long mark                                                                \
-		 : WHORL_DDS_FIELD_INT64, unsigned long long mark                                                      \
-		 : WHORL_DDS_FIELD_UINT64, float mark                                                                  \
-		 : WHORL_DDS_FIELD_FLOAT, double mark                                                                  \
-		 : WHORL_DDS_FIELD_DOUBLE, default                                                                     \
-		 : other)
+	_Generic((value),                                                                                              \
+		_Bool mark: WHORL_DDS_FIELD_BOOL,                                                                      \
+		char mark: WHORL_DDS_FIELD_CHAR,                                                                       \
+		signed char mark: WHORL_DDS_FIELD_INT8,                                                                \
+		unsigned char mark: WHORL_DDS_FIELD_UINT8,                                                             \
+		short mark: WHORL_DDS_FIELD_INT16,                                                                     \
+		unsigned short mark: WHORL_DDS_FIELD_UINT16,                                                           \
+		int mark: WHORL_DDS_FIELD_INT32,                                                                       \
+		unsigned mark: WHORL_DDS_FIELD_UINT32,                                                                 \
+		long mark: WHORL_DDS_LONG,                                                                             \
+		unsigned long mark: WHORL_DDS_LONG + 1,                                                                \
+		long long mark: WHORL_DDS_FIELD_INT64,                                                                 \
+		unsigned long long mark: WHORL_DDS_FIELD_UINT64,                                                       \
+		float mark: WHORL_DDS_FIELD_FLOAT,                                                                     \
+		double mark: WHORL_DDS_FIELD_DOUBLE,                                                                   \
+		default: other)
 /* A value, or else what is no pointer and becomes one is an array, and of an array the kind of its elements. */
 #define WHORL_DDS_KIND(value)                                                                                          \
 	WHORL_DDS_KIND_OF(value, ,                                                                                     \
-			  (WHORL_DDS_KIND_OF(&(value), **, 0) != 0                                                     \
-				   ? WHORL_DDS_FIELD_POINTER                                                           \
-				   : WHORL_DDS_KIND_OF(value, *, WHORL_DDS_FIELD_POINTER)))
+			  (WHORL_DDS_KIND_OF(&(value), **, 0) != 0) * WHORL_DDS_FIELD_POINTER +                        \
+			  (WHORL_DDS_KIND_OF(&(value), **, 0) == 0) *                                                  \
+				  WHORL_DDS_KIND_OF(value, *, WHORL_DDS_FIELD_POINTER))
+/* clang-format on */
 #define WHORL_DDS_COUNT(value) (sizeof(value) / WHORL_DDS_BYTES_OF(WHORL_DDS_KIND(value)))
-#define WHORL_DDS_BYTES_OF(kind)                                                                                       \
-	((kind) == WHORL_DDS_FIELD_POINTER                                     ? sizeof(void *)                        \
-	 : (kind) <= WHORL_DDS_FIELD_UINT8                                     ? 1                                     \
-	 : (kind) <= WHORL_DDS_FIELD_UINT16                                    ? 2                                     \
-	 : (kind) <= WHORL_DDS_FIELD_UINT32 || (kind) == WHORL_DDS_FIELD_FLOAT ? 4                                     \
-									       : 8)
+/* Two bits for each kind: 1, 2, 4 or 8 bytes. A pointer is refused, whatever is said here. */
+#define WHORL_DDS_BYTES_OF(kind) ((size_t)1 << ((0x3be9400 >> 2 * (kind)) & 3))
 #endif
 
 /* The type of topics that are bytes of any number, up to the largest message that their channel takes. */
