@@ -11,7 +11,9 @@ START_TEST(a_sample_is_new_once)
 	lab_open(&lab);
 	ck_assert_int_eq(lab_write(&lab, 1, 7), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_peek(&lab), "1:7nNa ");
+	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_DATA_AVAILABLE_STATUS);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7nNa ");
+	ck_assert_uint_eq(lab.statuses.changed, 0);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7roa ");
 	lab_write(&lab, 1, 8);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7roa 1:8noa ");
@@ -241,7 +243,8 @@ START_TEST(keep_last)
 	ck_assert_str_eq(lab_peek(&lab), "1:5nNd 1:6nNd 1:-nNd 2:9nNa ");
 	lab_write(&lab, 1, 7);
 	lab_write(&lab, 1, 8);
-	ck_assert_str_eq(lab_peek(&lab), "1:-nNa 1:7nNa 1:8nNa 2:9nNa ");
+	lab_write(&lab, 1, 9);
+	ck_assert_str_eq(lab_peek(&lab), "1:-nNa 1:8nNa 1:9nNa 2:9nNa ");
 	lab_close(&lab);
 }
 END_TEST
@@ -259,6 +262,9 @@ START_TEST(keep_all_is_full)
 	ck_assert_int_eq(lab_write(&lab, 2, 4), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_write(&lab, 3, 5), WH_DDS_PUT_FULL);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_FULL);
+	lab.expires = lab.now; /* its data is nothing, and its end has no room */
+	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 6), WH_DDS_PUT_FULL);
+	lab.expires = WH_DDS_NEVER;
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_ALIVE_INSTANCE_STATE);
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_DATA_AVAILABLE_STATUS);
 	lab.last_chance = true; /* it is lost, and the instance ends all the same */
@@ -664,12 +670,15 @@ START_TEST(deadlines_are_missed)
 	lab_write(&lab, 1, 3);
 	pass(&lab, 100);
 	ck_assert_uint_eq(missed(&lab), 1);
+	pass(&lab, 50);
 	lab.policies.deadline_ns = 1000;
 	wh_dds_cache_change(lab.cache, &lab.policies, lab.now);
 	pass(&lab, 999);
 	ck_assert_uint_eq(missed(&lab), 0);
 	pass(&lab, 1);
 	ck_assert_uint_eq(missed(&lab), 1);
+	pass(&lab, 999);
+	ck_assert_uint_eq(missed(&lab), 0);
 	lab_close(&lab);
 }
 END_TEST
