@@ -445,6 +445,7 @@ static void take_claims(struct wh_dds_in *in, struct wh_dds_channel *channel, st
 		claim->heard_ns = channel->now_ns;
 		claim->late = late;
 		wh_dds_claim_weigh(channel, claim);
+		in->ok = claim->next == NULL; /* the best one comes first */
 	}
 }
 

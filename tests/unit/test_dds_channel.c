@@ -393,6 +393,15 @@ START_TEST(a_view_that_is_known_changes_nothing)
 }
 END_TEST
 
+START_TEST(what_a_stranger_says_is_void)
+{
+	writer(41, ""); /* of node 4, which is no member */
+	ck_assert_uint_eq(counts().voids, 1);
+	ck_assert_uint_eq(counts().endpoints, 0);
+	expect("");
+}
+END_TEST
+
 /* ---- what is the same to the random test, in words ------------------------------------------------------------------------- */
 
 START_TEST(a_late_reader_gets_what_was_kept_with_its_places)
@@ -583,6 +592,7 @@ END_TEST
 
 START_TEST(what_is_disposed_is_cleaned_up)
 {
+	struct lab_message crossed;
 	int64_t next_ns;
 
 	lab.topic = "durability=transient durability_service.cleanup=2s";
@@ -595,11 +605,22 @@ START_TEST(what_is_disposed_is_cleaned_up)
 	ck_assert_int_eq(next_ns, 3 * SECOND);
 	ck_assert_uint_eq(counts().entries, 3);
 	ck_assert_uint_gt(due(3 * SECOND, &next_ns), 0);
+	crossed = lab.message;
+	write_to(11, 1, "c");
+	lab.message = crossed;
+	say(1);
+	ck_assert_uint_eq(counts().entries, 2); /* the one sample that is kept of each */
+	change(11, WH_DDS_UNREGISTER, 1, 0, "");
+	lab.message = crossed;
+	say(1);
+	ck_assert_uint_eq(counts().voids, 2);
+	ck_assert_uint_eq(counts().entries, 3);
+	ck_assert_uint_gt(due(5 * SECOND, &next_ns), 0);
 	say(1);
 	ck_assert_uint_eq(counts().entries, 1);
 	ck_assert_uint_eq(counts().instances, 1);
 	finish(11, WH_DDS_WRITER);
-	ck_assert_uint_gt(due(5 * SECOND, &next_ns), 0);
+	ck_assert_uint_gt(due(7 * SECOND, &next_ns), 0);
 	say(1);
 	ck_assert_uint_eq(counts().entries, 0);
 	ck_assert_uint_eq(counts().topics, 0);
@@ -620,6 +641,8 @@ static void fill(void)
 	write_to(11, 2, "");
 	change(11, WH_DDS_DISPOSE, 2, 9, "k");
 	write_to(21, 3, "three");
+	write_to(22, 2, "");
+	write_to(22, 3, "");
 	finish(11, WH_DDS_WRITER);
 	simple(2, WH_DDS_SAY_BEGIN, 1, 0);
 	write_to(21, 1, "set");
@@ -758,6 +781,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_was_kept_under_a_former_number_goes);
 	tcase_add_test(cases, messages_come_in_their_order);
 	tcase_add_test(cases, a_view_that_is_known_changes_nothing);
+	tcase_add_test(cases, what_a_stranger_says_is_void);
 	tcase_add_test(cases, a_late_reader_gets_what_was_kept_with_its_places);
 	tcase_add_test(cases, the_stronger_owns_until_it_is_late_or_gone);
 	tcase_add_test(cases, a_set_is_whole_or_absent);
