@@ -171,21 +171,22 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
+/* If its writer is there, so is its sender. */
 static enum whorl_result apply_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
-				      const struct wh_dds_message *message)
+				      const struct wh_dds_said *said)
 {
-	struct wh_dds_endpoint_id id = {from->incarnation, from->node, message->number};
+	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
 	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &id);
 	struct wh_dds_sample sample = {.place = from->place,
-				       .change = message->change,
-				       .source_ns = message->source_ns,
-				       .bytes = message->bytes,
-				       .count = message->count};
+				       .change = said->change,
+				       .source_ns = said->source_ns,
+				       .bytes = said->bytes,
+				       .count = said->count};
 	struct wh_dds_set *set;
 
-	if (writer == NULL || message->keyed != writer->topic->terms.keyed)
+	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
 		return wh_dds_void(channel);
-	memcpy(sample.key, message->key, WH_DDS_KEY_BYTES);
+	memcpy(sample.key, said->key, WH_DDS_KEY_BYTES);
 	sample.number = ++writer->samples;
 	wh_dds_writer_heard(channel, writer);
 	set = channel->sets != NULL ? wh_dds_set_of(channel, writer) : NULL;
@@ -208,8 +209,6 @@ static enum whorl_result apply_end(struct wh_dds_channel *channel, const struct 
 static enum whorl_result apply_message(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 				       struct wh_dds_message *message)
 {
-	if (message->kind == WH_DDS_SAY_SAMPLE) /* if its writer is there, so is its sender */
-		return apply_sample(channel, from, message);
 	if (wh_dds_member_find(channel, from->node, from->incarnation) == NULL)
 		return wh_dds_void(channel);
 	switch (message->kind) {
@@ -236,18 +235,12 @@ static enum whorl_result apply_message(struct wh_dds_channel *channel, const str
 	return WHORL_OK;
 }
 
-enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const struct wh_dds_from *from,
-				       const void *bytes, size_t count, int64_t now_ns)
+static enum whorl_result apply_other(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes,
+				     size_t count)
 {
 	struct wh_dds_message message;
-	enum whorl_result result;
+	enum whorl_result result = wh_dds_take_message(&message, bytes, count);
 
-	if (!channel->began || from->place.view != channel->view || from->place.sequence < channel->next_sequence)
-		return WHORL_INVALID;
-	channel->next_sequence = from->place.sequence + 1;
-	channel->place = from->place;
-	channel->now_ns = now_ns;
-	result = wh_dds_take_message(&message, bytes, count);
 	if (result == WHORL_INVALID) {
 		channel->counts.garbage++;
 		return WHORL_OK;
@@ -257,6 +250,21 @@ enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const str
 	result = apply_message(channel, from, &message);
 	wh_dds_message_free(&message);
 	return result;
+}
+
+enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const struct wh_dds_from *from,
+				       const void *bytes, size_t count, int64_t now_ns)
+{
+	struct wh_dds_said said;
+
+	if (!channel->began || from->place.view != channel->view || from->place.sequence < channel->next_sequence)
+		return WHORL_INVALID;
+	channel->next_sequence = from->place.sequence + 1;
+	channel->place = from->place;
+	channel->now_ns = now_ns;
+	if (wh_dds_take_sample(&said, bytes, count))
+		return apply_sample(channel, from, &said);
+	return apply_other(channel, from, bytes, count);
 }
 
 /* ---- what is there -------------------------------------------------------------------------------------------------------- */

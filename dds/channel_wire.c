@@ -172,25 +172,41 @@ void wh_dds_put_message(struct wh_dds_out *out, const struct wh_dds_message *mes
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
 
-static void take_sample(struct wh_dds_in *in, struct wh_dds_message *out)
+static uint64_t number_at(const unsigned char *at, unsigned bytes)
 {
-	uint8_t flags = (uint8_t)wh_dds_take_within(in, 1, 0, WH_DDS_CHANGES | KEYED);
-	const unsigned char *key;
+	uint64_t value = 0;
 
-	out->change = flags & WH_DDS_CHANGES;
-	out->keyed = (flags & KEYED) != 0;
-	if ((out->change & WH_DDS_WRITE) != 0 && (out->change & WH_DDS_UNREGISTER) != 0)
-		in->ok = false;
-	wh_dds_take_within(in, 2, 0, 0);
-	out->number = (uint32_t)wh_dds_take_within(in, 4, 1, UINT32_MAX);
-	out->source_ns = (int64_t)wh_dds_take(in, 8);
-	if (out->keyed && (key = wh_dds_take_bytes(in, WH_DDS_KEY_BYTES)) != NULL)
-		memcpy(out->key, key, WH_DDS_KEY_BYTES);
-	out->bytes = in->at;
-	if (in->left > UINT32_MAX)
-		in->ok = false;
-	out->count = (uint32_t)in->left;
-	in->left = 0;
+	for (unsigned i = 0; i < bytes; i++)
+		value |= (uint64_t)at[i] << 8 * i;
+	return value;
+}
+
+/* Each message but a few is one: so this goes by without the reader of all others. */
+bool wh_dds_take_sample(struct wh_dds_said *said, const void *bytes, size_t count)
+{
+	const unsigned char *at = bytes;
+	size_t head = WH_DDS_HEAD_BYTES;
+
+	if (count < head || count - head > UINT32_MAX || at[0] != WH_DDS_SAY_SAMPLE ||
+	    at[1] > (WH_DDS_CHANGES | KEYED) || at[2] != 0 || at[3] != 0)
+		return false;
+	said->change = at[1] & WH_DDS_CHANGES;
+	said->keyed = (at[1] & KEYED) != 0;
+	said->number = (uint32_t)number_at(at + 4, 4);
+	said->source_ns = (int64_t)number_at(at + 8, 8);
+	if (said->number == 0 || ((said->change & WH_DDS_WRITE) != 0 && (said->change & WH_DDS_UNREGISTER) != 0))
+		return false;
+	if (said->keyed) {
+		head += WH_DDS_KEY_BYTES;
+		if (count < head)
+			return false;
+		memcpy(said->key, at + WH_DDS_HEAD_BYTES, WH_DDS_KEY_BYTES);
+	} else {
+		memset(said->key, 0, WH_DDS_KEY_BYTES);
+	}
+	said->bytes = at + head;
+	said->count = (uint32_t)(count - head);
+	return true;
 }
 
 static void take_endpoint(struct wh_dds_in *in, struct wh_dds_message *out)
@@ -228,9 +244,6 @@ static void take_word(struct wh_dds_in *in, struct wh_dds_message *out)
 static void take_fields(struct wh_dds_in *in, struct wh_dds_message *out)
 {
 	switch (out->kind) {
-	case WH_DDS_SAY_SAMPLE:
-		take_sample(in, out);
-		break;
 	case WH_DDS_SAY_NEW:
 		take_new(in, out);
 		break;
@@ -253,6 +266,7 @@ static void take_fields(struct wh_dds_in *in, struct wh_dds_message *out)
 	case WH_DDS_SAY_CLEAN:
 		take_word(in, out);
 		break;
+	case WH_DDS_SAY_SAMPLE:
 	case WH_DDS_SAY_KINDS:
 		break;
 	}
@@ -264,7 +278,7 @@ enum whorl_result wh_dds_take_message(struct wh_dds_message *message, const void
 	enum whorl_result result;
 
 	memset(message, 0, sizeof(*message));
-	message->kind = (enum wh_dds_message_kind)wh_dds_take_within(&in, 1, WH_DDS_SAY_SAMPLE, WH_DDS_SAY_KINDS - 1);
+	message->kind = (enum wh_dds_message_kind)wh_dds_take_within(&in, 1, WH_DDS_SAY_NEW, WH_DDS_SAY_KINDS - 1);
 	if (in.ok)
 		take_fields(&in, message);
 	result = wh_dds_in_end(&in);

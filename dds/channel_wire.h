@@ -60,31 +60,39 @@ bool wh_dds_terms_equal(const struct wh_dds_terms *one, const struct wh_dds_term
 
 struct wh_dds_message {
 	enum wh_dds_message_kind kind;
-	uint32_t number;                 /* of the endpoint; BEGIN, SET: of the publisher */
-	enum wh_dds_kind what;           /* WH_DDS_WRITER or _READER: NEW, CHANGE, END */
-	uint32_t group;                  /* NEW */
-	uint64_t topic;                  /* its number in the registry: NEW, CLEAN */
-	char *name;                      /* of the topic, to be freed: NEW */
-	struct wh_dds_terms terms;       /* NEW */
-	struct wh_dds_policies policies; /* to be freed: NEW, CHANGE */
-	uint8_t change;                  /* SAMPLE, as is the rest */
-	bool keyed;
-	int64_t source_ns;
-	const unsigned char *bytes;
-	uint32_t count;
-	unsigned char key[WH_DDS_KEY_BYTES]; /* SAMPLE, LATE, CLEAN; zero if there is none */
+	uint32_t number;                     /* of the endpoint; BEGIN, SET: of the publisher */
+	enum wh_dds_kind what;               /* WH_DDS_WRITER or _READER: NEW, CHANGE, END */
+	uint32_t group;                      /* NEW */
+	uint64_t topic;                      /* its number in the registry: NEW, CLEAN */
+	char *name;                          /* of the topic, to be freed: NEW */
+	struct wh_dds_terms terms;           /* NEW */
+	struct wh_dds_policies policies;     /* to be freed: NEW, CHANGE */
+	unsigned char key[WH_DDS_KEY_BYTES]; /* LATE, CLEAN */
 	struct wh_dds_endpoint_id writer;    /* LOST, LATE */
 	uint64_t seen;                       /* what its sender knew: LOST, LATE, CLEAN */
+};
+
+struct wh_dds_said {     /* WH_DDS_SAY_SAMPLE */
+	uint32_t number; /* of the writer */
+	uint8_t change;
+	bool keyed;
+	int64_t source_ns;
+	unsigned char key[WH_DDS_KEY_BYTES]; /* zero if there is none */
+	const unsigned char *bytes;          /* in the message */
+	uint32_t count;
 };
 
 /* Writes the head of a sample; its bytes follow. Returns the length of the head: WH_DDS_HEAD_BYTES, and WH_DDS_KEY_BYTES more with a key.
  * key: NULL if the topic has none. */
 size_t wh_dds_put_sample(unsigned char *at, uint32_t writer, uint8_t change, int64_t source_ns,
 			 const unsigned char *key);
+/* False: it is no sample, whatever its first byte says. */
+bool wh_dds_take_sample(struct wh_dds_said *said, const void *bytes, size_t count);
+
 /* Any other message. The fields that the kind does not have are not looked at. */
 void wh_dds_put_message(struct wh_dds_out *out, const struct wh_dds_message *message);
 
-/* WHORL_OK; WHORL_INVALID: it is no message; WHORL_MEMORY. To be freed only after WHORL_OK. */
+/* Of any kind but a sample. WHORL_OK; WHORL_INVALID: it is no message; WHORL_MEMORY. To be freed only after WHORL_OK. */
 WH_MUST_CHECK enum whorl_result wh_dds_take_message(struct wh_dds_message *message, const void *bytes, size_t count);
 void wh_dds_message_free(struct wh_dds_message *message);
 

@@ -44,7 +44,7 @@ mutant(NAME dds-stranger-heard KIND test_dds_channel FILE dds/channel.c
 mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel.c
 	REMOVES "a sample has a key where its topic has one, and else none"
 	TEXT [[
-	if (writer == NULL || message->keyed != writer->topic->terms.keyed)
+	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
 ]]
 	REPLACEMENT [[
 	if (writer == NULL)
@@ -73,10 +73,10 @@ mutant(NAME dds-length-unchecked KIND test_dds_channel FILE dds/bytes.c
 mutant(NAME dds-both-changes KIND test_dds_channel FILE dds/channel_wire.c
 	REMOVES "nothing writes an instance and leaves it at once"
 	TEXT [[
-	if ((out->change & WH_DDS_WRITE) != 0 && (out->change & WH_DDS_UNREGISTER) != 0)
-		in->ok = false;
+	if (said->number == 0 || ((said->change & WH_DDS_WRITE) != 0 && (said->change & WH_DDS_UNREGISTER) != 0))
 ]]
 	REPLACEMENT [[
+	if (said->number == 0)
 ]])
 
 mutant(NAME dds-name-unbounded KIND test_dds_channel FILE dds/channel_wire.c
