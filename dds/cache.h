@@ -100,8 +100,9 @@ struct wh_dds_select {
 };
 
 /* Reads or takes at most `room` samples; returns how many. Lent samples are in data[i] until wh_dds_cache_return. Their order: of the
- * channel, with PRESENTATION ordered and of the whole topic; else those of an instance follow each other. Without data `data` has the key.
- * WHORL_DDS_RETCODE_BAD_PARAMETER: there is no such instance, or a sample is larger than copy_bytes; OUT_OF_RESOURCES: memory is out, and nothing has changed. */
+ * channel, with PRESENTATION ordered and of the whole topic; else those of an instance follow each other. Without data `data` has the
+ * key. BAD_PARAMETER: there is no such instance, or a sample is larger than copy_bytes; OUT_OF_RESOURCES: memory is out. In both cases
+ * nothing has changed. */
 whorl_dds_return wh_dds_cache_read(struct wh_dds_cache *cache, const struct wh_dds_select *select, void **data,
 				   void *infos, size_t room);
 

@@ -55,7 +55,7 @@ struct wh_dds_cached {
 	struct wh_dds_kept *dataless; /* KEEP_LAST: the one without data */
 	struct wh_dds_cached *busy_before,
 		*busy_behind;               /* of those that have samples, in the order in which they got some */
-	struct wh_dds_cached *left, *right; /* by handle: a treap, whose priorities are the spread handles */
+	struct wh_dds_cached *left, *right; /* by handle: a treap by the spread handles */
 	/* While samples are read. */
 	uint64_t pass;
 	uint32_t rank, newest_generation;

@@ -31,7 +31,7 @@ struct wh_dds_condition {
 	struct wh_dds_signals *signals;        /* [const] */
 	wh_word holds;                         /* [lock writes] */
 	struct wh_dds_attachment *attachments; /* [lock] */
-	whorl_dds_entity entity;               /* [const] its handle, or that of the entity whose statuses it follows */
+	whorl_dds_entity entity;               /* [const] its handle; of a status condition that of its entity */
 };
 
 /* It does not hold. */

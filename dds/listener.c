@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "dds/text.h"
+
 /* ---- the object ----------------------------------------------------------------------------------------------------------- */
 
 whorl_dds_listener *whorl_dds_create_listener(void *arg)
@@ -22,7 +24,7 @@ void whorl_dds_delete_listener(whorl_dds_listener *listener)
 whorl_dds_return whorl_dds_reset_listener(whorl_dds_listener *listener)
 {
 	if (listener == NULL)
-		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+		return WH_DDS_SAY(BAD_PARAMETER, "no listener");
 	*listener = (struct whorl_dds_listener){.arg = listener->arg};
 	return WHORL_DDS_RETCODE_OK;
 }
@@ -30,7 +32,7 @@ whorl_dds_return whorl_dds_reset_listener(whorl_dds_listener *listener)
 whorl_dds_return whorl_dds_copy_listener(whorl_dds_listener *to, const whorl_dds_listener *from)
 {
 	if (to == NULL || from == NULL)
-		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+		return WH_DDS_SAY(BAD_PARAMETER, "no listener");
 	*to = *from;
 	return WHORL_DDS_RETCODE_OK;
 }
@@ -38,7 +40,7 @@ whorl_dds_return whorl_dds_copy_listener(whorl_dds_listener *to, const whorl_dds
 whorl_dds_return whorl_dds_merge_listener(whorl_dds_listener *to, const whorl_dds_listener *from)
 {
 	if (to == NULL || from == NULL)
-		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+		return WH_DDS_SAY(BAD_PARAMETER, "no listener");
 	for (uint32_t left = from->asks & ~to->asks; left != 0; left &= left - 1) {
 		int i = __builtin_ctz(left);
 
@@ -65,7 +67,7 @@ void wh_dds_listener_set(struct whorl_dds_listener *listener, uint32_t status, w
 	whorl_dds_return whorl_dds_lset_##name(whorl_dds_listener *listener, type *function)                           \
 	{                                                                                                              \
 		if (listener == NULL)                                                                                  \
-			return WHORL_DDS_RETCODE_BAD_PARAMETER;                                                        \
+			return WH_DDS_SAY(BAD_PARAMETER, "no listener");                                               \
 		wh_dds_listener_set(listener, WHORL_DDS_##status##_STATUS, (wh_dds_listener_fn *)function);            \
 		return WHORL_DDS_RETCODE_OK;                                                                           \
 	}
@@ -87,7 +89,7 @@ SETTER(subscription_matched, whorl_dds_on_matched_fn, SUBSCRIPTION_MATCHED)
 whorl_dds_return whorl_dds_lset_in_place(whorl_dds_listener *listener, whorl_dds_in_place_fn *function)
 {
 	if (listener == NULL)
-		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+		return WH_DDS_SAY(BAD_PARAMETER, "no listener");
 	listener->in_place = function;
 	listener->in_place_arg = listener->arg;
 	return WHORL_DDS_RETCODE_OK;

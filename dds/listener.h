@@ -4,7 +4,8 @@
  * subscriber's, or to the participant's. New data goes first to on_data_on_readers of the subscriber or of the participant; only where
  * neither asks for it, to on_data_available. A status that went to a listener has not changed any more.
  *
- * Threads: a listener is an object of one thread. The caller holds the locks of the entities while it looks for the next call, and none while it makes it.
+ * Threads: a listener is an object of one thread. The caller holds the locks of the entities while it looks for the next call, and none
+ * while it makes it.
  */
 #ifndef WH_DDS_LISTENER_H
 #define WH_DDS_LISTENER_H
