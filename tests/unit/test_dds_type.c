@@ -592,7 +592,7 @@ START_TEST(random_samples_go_through_json)
 	struct wh_dice dice = {test_seed(2)};
 	struct pose pose, back;
 
-	for (int round = 0; round < 5000; round++) {
+	for (int round = 0; round < 1500; round++) {
 		char *again;
 		size_t again_bytes;
 		FILE *out;
