@@ -171,28 +171,63 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
-/* If its writer is there, so is its sender. */
-static enum whorl_result apply_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
-				      const struct wh_dds_said *said)
+/* What a message says of an instance. NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
+static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
+					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
 {
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
 	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &id);
-	struct wh_dds_sample sample = {.place = from->place,
-				       .change = said->change,
-				       .source_ns = said->source_ns,
-				       .bytes = said->bytes,
-				       .count = said->count};
-	struct wh_dds_set *set;
 
 	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
+		return NULL;
+	*sample = (struct wh_dds_sample){.place = from->place,
+					 .number = writer->samples + 1,
+					 .change = said->change,
+					 .source_ns = said->source_ns,
+					 .bytes = said->bytes,
+					 .count = said->count};
+	memcpy(sample->key, said->key, WH_DDS_KEY_BYTES);
+	return writer;
+}
+
+static enum whorl_result apply_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
+				      const struct wh_dds_said *said)
+{
+	struct wh_dds_sample sample;
+	struct wh_dds_endpoint *writer = read_sample(channel, from, said, &sample);
+	struct wh_dds_set *set;
+
+	if (writer == NULL)
 		return wh_dds_void(channel);
-	memcpy(sample.key, said->key, WH_DDS_KEY_BYTES);
-	sample.number = ++writer->samples;
+	writer->samples++;
 	wh_dds_writer_heard(channel, writer);
 	set = channel->sets != NULL ? wh_dds_set_of(channel, writer) : NULL;
 	if (set != NULL)
 		return wh_dds_set_add(channel, set, writer, &sample) ? WHORL_OK : WHORL_MEMORY;
 	return wh_dds_take_effect(channel, writer, &sample) ? WHORL_OK : WHORL_MEMORY;
+}
+
+bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
+			wh_dds_ask *ask, void *ctx)
+{
+	struct wh_dds_endpoint_id publisher = {from->incarnation, from->node, 0};
+	struct wh_dds_question question = {ask, ctx};
+	struct wh_dds_endpoint *writer;
+	struct wh_dds_sample sample;
+	struct wh_dds_said said;
+	struct wh_dds_message message;
+
+	channel->questions++;
+	if (wh_dds_take_sample(&said, bytes, count)) {
+		writer = read_sample(channel, from, &said, &sample);
+		return writer == NULL || wh_dds_set_of(channel, writer) != NULL ||
+		       wh_dds_ask_now(channel, &question, writer, &sample);
+	}
+	if (channel->sets == NULL || count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SET ||
+	    wh_dds_take_message(&message, bytes, count) != WHORL_OK)
+		return true;
+	publisher.number = message.number;
+	return wh_dds_set_ask(channel, &question, &publisher);
 }
 
 static enum whorl_result apply_end(struct wh_dds_channel *channel, const struct wh_dds_from *from,

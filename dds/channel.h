@@ -64,6 +64,8 @@ struct wh_dds_endpoint {
 	struct wh_dds_policies policies;
 	struct wh_dds_endpoints matches; /* of the other kind */
 	void *user;                      /* of a local one: what the layer above hangs there */
+	uint64_t question;               /* of a local reader: in which question it was asked last, and how often */
+	uint32_t asked;
 	/* of a writer */
 	bool alive;
 	uint64_t samples;  /* how many have come of it: the number of the last one */
@@ -152,6 +154,16 @@ WH_MUST_CHECK enum whorl_result wh_dds_channel_view(struct wh_dds_channel *chann
  * WHORL_INVALID: not behind what came before: nothing is done. */
 WH_MUST_CHECK enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 						     const void *bytes, size_t count, int64_t now_ns);
+
+/* Has the reader room for the sample, behind `ahead` others of the same message? */
+typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, const struct wh_dds_endpoint *writer,
+			const struct wh_dds_sample *sample, uint32_t ahead);
+
+/* Asks the local readers that the message would be told to, before it is applied: so that it may be refused, and come again (0044). Changes nothing.
+ * False: one said no. It is asked for samples and for ends of coherent sets, not for what is told of instances when a writer ends, nor for
+ * the history of a new reader. All that are told were asked; of a set, and of writers that compete, some may be asked and not told. */
+bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
+			wh_dds_ask *ask, void *ctx);
 
 /* What this member, if it is the lowest rank, has to say of time: one message to be sent to the channel, its length; 0: nothing. To be called
  * until it says 0, at *next_ns again (WHORL_DDS_INFINITY: when something was applied). Changes nothing that others have. */

@@ -166,16 +166,19 @@ void wh_dds_weigh_claims(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 		wh_dds_claim_weigh(channel, claim);
 }
 
-/* The owner in the eyes of a reader. */
-static bool owns_for(const struct wh_dds_instance *instance, const struct wh_dds_endpoint *writer,
+/* Would the writer, with a sample of the instance, own it in the eyes of a reader? */
+static bool owns_for(const struct wh_dds_instance *instance, struct wh_dds_endpoint *writer,
 		     const struct wh_dds_endpoint *reader)
 {
+	struct wh_dds_claim writes = {.writer = writer};
+
 	if (!wh_dds_is_exclusive(writer))
 		return true;
-	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && !claim->late; claim = claim->next)
-		if (claim->writer == writer || wh_dds_matches(reader, claim->writer))
-			return claim->writer == writer;
-	return false;
+	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && is_better(claim, &writes);
+	     claim = claim->next)
+		if (claim->writer != writer && wh_dds_matches(reader, claim->writer))
+			return false;
+	return true;
 }
 
 /* The owner in the eyes of a reader with the partitions of the writer. */
@@ -355,4 +358,51 @@ bool wh_dds_take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 	if (leaves)
 		drop_claim(channel, claim);
 	return true;
+}
+
+/* ---- which readers would be told ------------------------------------------------------------------------------------------ */
+
+static bool tells(const struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+{
+	if ((sample->change & WH_DDS_UNREGISTER) != 0)
+		return (sample->change & WH_DDS_DISPOSE) != 0 || writer->policies.autodispose;
+	return sample->change != 0;
+}
+
+static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+			struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample,
+			const struct wh_dds_instance *instance)
+{
+	bool behind = instance != NULL && !wh_dds_is_exclusive(writer) && is_behind(instance, writer, sample);
+
+	for (uint32_t i = 0; i < writer->matches.count; i++) {
+		struct wh_dds_endpoint *reader = writer->matches.all[i];
+
+		if (!reader->local || (behind && wh_dds_by_source(reader)) ||
+		    (instance != NULL && !owns_for(instance, writer, reader)))
+			continue;
+		if (reader->question != channel->questions)
+			reader->asked = 0;
+		reader->question = channel->questions;
+		if (!question->ask(question->ctx, reader, writer, sample, reader->asked++))
+			return false;
+	}
+	return true;
+}
+
+bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+		    struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+{
+	const struct wh_dds_instance *instance = wh_dds_instance_find(channel, writer->topic, sample->key);
+	bool leaves = (sample->change & WH_DDS_UNREGISTER) != 0;
+
+	if (!tells(writer, sample) || (leaves && (instance == NULL || wh_dds_claim_find(instance, writer) == NULL)))
+		return true;
+	return ask_readers(channel, question, writer, sample, instance);
+}
+
+bool wh_dds_ask_later(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+		      struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+{
+	return !tells(writer, sample) || ask_readers(channel, question, writer, sample, NULL);
 }

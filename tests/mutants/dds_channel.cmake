@@ -45,9 +45,11 @@ mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel.c
 	REMOVES "a sample has a key where its topic has one, and else none"
 	TEXT [[
 	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
+		return NULL;
 ]]
 	REPLACEMENT [[
 	if (writer == NULL)
+		return NULL;
 ]])
 
 mutant(NAME dds-dead-kept KIND test_dds_channel_random FILE dds/channel.c
@@ -258,20 +260,23 @@ mutant(NAME dds-late-for-good KIND test_dds_channel_random FILE dds/channel_inst
 mutant(NAME dds-owner-of-all KIND test_dds_channel_random FILE dds/channel_instance.c
 	REMOVES "the owner is one that the reader matches"
 	TEXT [[
-		if (claim->writer == writer || wh_dds_matches(reader, claim->writer))
+		if (claim->writer != writer && wh_dds_matches(reader, claim->writer))
 ]]
 	REPLACEMENT [[
-		if (claim->writer == writer || (reader != NULL && wh_dds_is_exclusive(claim->writer)))
+		if (claim->writer != writer && reader != NULL && wh_dds_is_exclusive(claim->writer))
 ]])
 
 mutant(NAME dds-others-told KIND test_dds_channel_random FILE dds/channel_instance.c
 	REMOVES "a reader is told of the owner's samples alone"
 	TEXT [[
-		if (!reader->local || (behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
+	if (!wh_dds_is_exclusive(writer))
+		return true;
+	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && is_better(claim, &writes);
 ]]
 	REPLACEMENT [[
-		(void)owns_for;
-		if (!reader->local || (behind && wh_dds_by_source(reader)))
+	if (!wh_dds_is_exclusive(writer))
+		return true;
+	for (const struct wh_dds_claim *claim = NULL; claim != NULL && is_better(claim, &writes);
 ]])
 
 mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel_instance.c
@@ -291,6 +296,26 @@ mutant(NAME dds-behind-told KIND test_dds_channel_random FILE dds/channel_instan
 	REPLACEMENT [[
 		(void)behind;
 		if (!reader->local || !owns_for(instance, writer, reader))
+]])
+
+mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel_instance.c
+	REMOVES "readers are asked for the samples that they would be told of"
+	TEXT [[
+		return (sample->change & WH_DDS_DISPOSE) != 0 || writer->policies.autodispose;
+]]
+	REPLACEMENT [[
+		return (sample->change & WH_DDS_DISPOSE) != 0;
+]])
+
+mutant(NAME dds-ask-set KIND test_dds_channel_random FILE dds/channel_set.c
+	REMOVES "readers are asked for a coherent set where it ends"
+	TEXT [[
+	for (uint32_t i = 0; set != NULL && i < set->count; i++)
+		if (!wh_dds_ask_later
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 1; set != NULL && i < set->count; i++)
+		if (!wh_dds_ask_later
 ]])
 
 mutant(NAME dds-tie-unbroken KIND test_dds_channel_random FILE dds/channel_instance.c

@@ -47,8 +47,10 @@ struct story {
 	unsigned favourite;         /* the topic of most */
 	bool exclusive[REF_TOPICS]; /* most of its endpoints */
 	int64_t now_ns;
+	unsigned asked,
+		samples; /* of the message that is delivered: readers that were asked, and told of what was said now */
 	unsigned told[15]; /* how often what was told, and what was said */
-	unsigned restored, garbage, words;
+	unsigned restored, garbage, words, questions;
 };
 
 static uint32_t draw(struct story *story, uint32_t below)
@@ -115,6 +117,7 @@ static void watch_tells(void *ctx, const struct wh_dds_event *event)
 
 	lab_line(line, sizeof(line), event);
 	story->told[event->what]++;
+	story->samples += event->what == WH_DDS_SAMPLE && !event->sample->history && event->sample->number > 0;
 	must(story->length + strlen(line) + 2 < REF_TEXT);
 	story->length += (size_t)sprintf(story->text + story->length, "%s\n", line);
 	for (unsigned i = 0; i < story->count; i++)
@@ -235,13 +238,41 @@ static void change_view(struct story *story)
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
+static bool has_room(void *ctx, struct wh_dds_endpoint *reader, const struct wh_dds_endpoint *writer,
+		     const struct wh_dds_sample *sample, uint32_t ahead)
+{
+	struct story *story = ctx;
+
+	(void)sample;
+	must(wh_dds_matches(writer, reader) && ahead <= story->asked);
+	story->asked++;
+	return true;
+}
+
+/* Those that are told were asked before; and where a message is one sample of a writer that competes with none no others were. */
+static void ask(struct story *story, const struct wh_dds_from *from, const struct lab_message *message)
+{
+	struct wh_dds_said said;
+	int w = -1;
+
+	story->asked = story->samples = 0;
+	must(wh_dds_channel_ask(story->watch.machine, from, message->bytes, message->count, has_room, story));
+	must(wh_dds_channel_apply(story->watch.machine, from, message->bytes, message->count, story->now_ns) ==
+	     WHORL_OK);
+	must(story->asked >= story->samples);
+	if (wh_dds_take_sample(&said, message->bytes, message->count))
+		w = ref_find(&story->ref, true, from->node, (unsigned)from->incarnation, said.number);
+	if (w >= 0 && !story->ref.endpoints[w].exclusive)
+		must(story->asked == story->samples);
+	story->questions += story->asked > 1;
+}
+
 static void deliver(struct story *story, uint32_t node, uint64_t life, const struct lab_message *message)
 {
 	struct wh_dds_from from = {node, life, {story->ref.view, story->ref.sequence}};
 
 	story->now_ns += draw(story, 3);
-	must(wh_dds_channel_apply(story->watch.machine, &from, message->bytes, message->count, story->now_ns) ==
-	     WHORL_OK);
+	ask(story, &from, message);
 	for (unsigned i = 0; i < story->count; i++)
 		must(wh_dds_channel_apply(story->members[i].machine, &from, message->bytes, message->count,
 					  story->now_ns + i) == WHORL_OK);
@@ -593,7 +624,7 @@ static void begin(struct story *story, uint64_t seed)
 	give_view(story);
 }
 
-static unsigned all_told[15], all_restored, all_garbage, all_words;
+static unsigned all_told[15], all_restored, all_garbage, all_words, all_questions;
 
 static void run(struct story *story, uint64_t seed)
 {
@@ -615,6 +646,7 @@ static void run(struct story *story, uint64_t seed)
 	all_restored += story->restored;
 	all_garbage += story->garbage;
 	all_words += story->words;
+	all_questions += story->questions;
 	for (unsigned i = 0; i < story->count; i++)
 		wh_dds_channel_free(story->members[i].machine);
 	wh_dds_channel_free(story->watch.machine);
@@ -636,6 +668,7 @@ START_TEST(channels_at_random)
 	ck_assert_uint_gt(all_restored, 100);
 	ck_assert_uint_gt(all_garbage, 100);
 	ck_assert_uint_gt(all_words, 100);
+	ck_assert_uint_gt(all_questions, 100);
 }
 END_TEST
 
