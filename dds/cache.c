@@ -146,7 +146,8 @@ struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dd
 	if (cache->ordered && cache->keyed)
 		wh_dds_queue_remove(&cache->samples, sample, WH_DDS_OF_READER);
 	forget_queries(cache, sample);
-	wh_dds_timer_clear(&cache->timers, &sample->expiry);
+	if (wh_dds_timer_is_set(&sample->expiry))
+		wh_dds_timer_clear(&cache->timers, &sample->expiry);
 	if (counts_against_limits(cache, sample->has_data))
 		cache->held--;
 	else
@@ -178,7 +179,8 @@ static void add(struct wh_dds_cache *cache, struct wh_dds_cached *instance, stru
 		wh_dds_queue_push(&cache->samples, sample, WH_DDS_OF_READER);
 	wh_dds_count_more(cache, wh_dds_combination(instance, false), 1);
 	ask_queries(cache, sample);
-	wh_dds_timer_set(&cache->timers, &sample->expiry, expires_ns);
+	if (expires_ns != WH_DDS_NEVER)
+		wh_dds_timer_set(&cache->timers, &sample->expiry, expires_ns);
 	if (counts_against_limits(cache, sample->has_data))
 		cache->held++;
 	else
@@ -253,7 +255,8 @@ void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 		wh_dds_cache_discard(cache, instance->dataless);
 	}
 	add(cache, instance, sample, expires_ns);
-	end_life(cache, instance, does, now_ns);
+	if (does != WH_DDS_DOES_DATA)
+		end_life(cache, instance, does, now_ns);
 }
 
 /* The limit that has no room for one sample more, or with `before` for two. In a set none makes room for another. */

@@ -68,7 +68,7 @@ struct wh_dds_cached {
 };
 
 struct wh_dds_loan {
-	struct wh_dds_link link;  /* in cache->loans, by the spread address of the copy */
+	struct wh_dds_link link;  /* in cache->loans, by the address of the copy */
 	struct wh_dds_copy *copy; /* held once */
 	uint32_t times;
 	bool taken; /* it lies in the cache no more, and counts against the limits */

@@ -3,14 +3,17 @@
 
 #include "dds/cache_int.h"
 
+/* Another one for each address, and its low bits are of all bits of the address (Fibonacci hashing). */
 static uint64_t number_of(const struct wh_dds_copy *copy)
 {
-	return wh_dds_spread((uint64_t)(uintptr_t)copy);
+	uint64_t number = (uint64_t)(uintptr_t)copy * UINT64_C(0x9e3779b97f4a7c15);
+
+	return number ^ number >> 32;
 }
 
 static struct wh_dds_loan *find(const struct wh_dds_cache *cache, const struct wh_dds_copy *copy)
 {
-	/* The link is the first member, and the number is as good as the address. */
+	/* The link is the first member. */
 	return (struct wh_dds_loan *)(void *)wh_dds_index_find(&cache->loans, number_of(copy));
 }
 

@@ -156,7 +156,8 @@ static void give(struct wh_dds_cache *cache, const struct wh_dds_select *select,
 			wh_dds_instance_set(cache, instance, instance->life, false);
 		if (select->take) {
 			(void)wh_dds_cache_remove(cache, sample);
-			wh_dds_instance_settle(cache, instance);
+			if (instance->sample_count == 0)
+				wh_dds_instance_settle(cache, instance);
 		} else if (!select->peek) {
 			mark_read(cache, sample);
 		}
