@@ -2,7 +2,7 @@
  *
  *     channel.c           messages and views come in; members; what is counted
  *     channel_match.c     endpoints come, change and end; which match
- *     channel_instance.c  who has an instance, who owns it, what state it is in; samples are told
+ *     channel_instance.c  which writers have an instance, which owns it, its state; samples are told
  *     channel_history.c   what is kept for late readers
  *     channel_set.c       coherent sets
  *     channel_due.c       what the lowest rank has to say of time
@@ -47,7 +47,7 @@ struct wh_dds_instance {
 	uint32_t disposed_generations, no_writers_generations;
 	uint64_t changes;         /* how often its state was made, or made again */
 	struct wh_dds_place left; /* where the last writer left it, if none has it */
-	bool timed;               /* a sample came whose order is that of source times; the newest of these: */
+	bool timed;               /* a sample came that is ordered by source time; the newest of these: */
 	int64_t newest_ns;
 	struct wh_dds_endpoint_id newest;
 	struct wh_dds_entry *entries, *entries_end;

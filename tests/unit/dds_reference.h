@@ -105,7 +105,7 @@ static inline void ref_tell(struct ref *ref, const char *format, ...)
 		abort();
 }
 
-/* ---- who goes with whom, if one may say so of numbers --------------------------------------------------------------------- */
+/* ---- which goes with which -------------------------------------------------------------------------------------------------- */
 
 static inline bool ref_meet(unsigned one, unsigned other)
 {
