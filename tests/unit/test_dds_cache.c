@@ -445,6 +445,37 @@ START_TEST(infos_of_any_size)
 }
 END_TEST
 
+START_TEST(readers_share_a_copy)
+{
+	struct lab labs[2];
+	struct wh_dds_select take = {.mask = LAB_ANY, .take = true};
+	struct wh_dds_arrival arrival = {.does = WH_DDS_DOES_DATA, .expires_ns = WH_DDS_NEVER};
+
+	for (int i = 0; i < 2; i++) {
+		lab_init(&labs[i]);
+		lab_open(&labs[i]);
+	}
+	arrival.copy = wh_dds_copy_take(labs[0].pool, sizeof(int));
+	ck_assert_ptr_nonnull(arrival.copy);
+	arrival.copy->facts = (struct wh_dds_facts){.instance = 1, .sequence = 1};
+	wh_dds_copy_hold(arrival.copy, 1);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(wh_dds_cache_put(labs[i].cache, &arrival, 1), WH_DDS_PUT_KEPT);
+		lab_select(&labs[i], &take, LAB_ROOM);
+		ck_assert_int_eq(labs[i].count, 1);
+	}
+	ck_assert_ptr_eq(labs[0].lent[0], labs[1].lent[0]);
+	lab_return(&labs[0]);
+	lab_write(&labs[0], 1, 8); /* goes elsewhere */
+	ck_assert_uint_eq(wh_dds_pool_count(labs[0].pool).made, 2);
+	lab_return(&labs[1]);
+	lab_write(&labs[0], 1, 9); /* goes where it was */
+	ck_assert_uint_eq(wh_dds_pool_count(labs[0].pool).made, 2);
+	for (int i = 0; i < 2; i++)
+		lab_close(&labs[i]);
+}
+END_TEST
+
 START_TEST(a_cache_may_go_with_all_it_has)
 {
 	struct lab lab;
@@ -798,6 +829,7 @@ static Suite *suite(void)
 	tcase_add_test(loans, loans_are_counted);
 	tcase_add_test(loans, copies_into_the_programs_memory);
 	tcase_add_test(loans, infos_of_any_size);
+	tcase_add_test(loans, readers_share_a_copy);
 	tcase_add_test(loans, a_cache_may_go_with_all_it_has);
 	tcase_add_test(loans, no_allocation_once_it_is_warm);
 	tcase_add_test(sets, a_set_comes_as_a_whole);

@@ -329,6 +329,101 @@ START_TEST(read_conditions_follow_the_cache)
 }
 END_TEST
 
+#define SAMPLES 20000
+#define MOST 100 /* in the reader at once */
+
+/* A reader with its lock: one thread delivers, another waits and takes. */
+struct desk {
+	pthread_mutex_t lock;
+	struct lab lab;
+	struct wh_dds_read_condition any;
+	struct wh_dds_signals signals;
+	struct wh_dds_waitset waitset;
+};
+
+static enum wh_dds_put_result deliver(struct desk *desk, struct wh_dds_copy *copy)
+{
+	const struct wh_dds_arrival arrival = {.copy = copy, .does = WH_DDS_DOES_DATA, .expires_ns = WH_DDS_NEVER};
+	enum wh_dds_put_result result;
+
+	pthread_mutex_lock(&desk->lock);
+	result = wh_dds_cache_put(desk->lab.cache, &arrival, 1);
+	wh_dds_read_conditions_look(&desk->any, desk->lab.cache);
+	pthread_mutex_unlock(&desk->lock);
+	return result;
+}
+
+static void *deliver_all(void *argument)
+{
+	struct desk *desk = argument;
+	uint64_t until = patience();
+
+	for (uint64_t i = 1; i <= SAMPLES; i++) {
+		struct wh_dds_copy *copy = wh_dds_copy_take(desk->lab.pool, sizeof(i));
+		enum wh_dds_put_result result;
+
+		copy->facts = (struct wh_dds_facts){.instance = 1 + i % 3, .sequence = i};
+		memcpy(copy->data, &i, sizeof(i));
+		do
+			result = deliver(desk, copy);
+		while (result == WH_DDS_PUT_FULL && in_ms(0) < until);
+		ck_assert_int_eq(result, WH_DDS_PUT_KEPT);
+	}
+	return NULL;
+}
+
+/* Returns how many. */
+static int take_some(struct desk *desk, uint64_t expected)
+{
+	static const struct wh_dds_select take = {.take = true, .info_bytes = sizeof(whorl_dds_sample_info)};
+	struct lab *lab = &desk->lab;
+
+	pthread_mutex_lock(&desk->lock);
+	lab->count = wh_dds_cache_read(lab->cache, &take, lab->lent, lab->infos, LAB_ROOM);
+	wh_dds_read_conditions_look(&desk->any, lab->cache);
+	pthread_mutex_unlock(&desk->lock);
+	ck_assert_int_gt(lab->count, 0); /* it would not have been woken */
+	for (int i = 0; i < lab->count; i++)
+		if (*(uint64_t *)lab->lent[i] != expected + (uint64_t)i ||
+		    lab->infos[i].sequence != expected + (uint64_t)i)
+			ck_abort_msg("a sample that is not the next one");
+	pthread_mutex_lock(&desk->lock);
+	ck_assert_int_eq(wh_dds_cache_return(lab->cache, lab->lent, (size_t)lab->count), WHORL_DDS_RETCODE_OK);
+	pthread_mutex_unlock(&desk->lock);
+	return lab->count;
+}
+
+START_TEST(samples_reach_a_thread_that_waits)
+{
+	struct desk desk = {.any = {.mask = LAB_ANY}};
+	pthread_t thread;
+	uint64_t expected = 1;
+
+	lab_init(&desk.lab);
+	desk.lab.policies.presentation.scope = WHORL_DDS_PRESENTATION_TOPIC;
+	desk.lab.policies.presentation.ordered = true;
+	lab_limit(&desk.lab, MOST, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
+	lab_open(&desk.lab);
+	pthread_mutex_init(&desk.lock, NULL);
+	wh_dds_signals_init(&desk.signals);
+	wh_dds_waitset_init(&desk.waitset, &desk.signals);
+	wh_dds_condition_init(&desk.any.condition, &desk.signals, 1);
+	ck_assert_int_eq(wh_dds_waitset_attach(&desk.waitset, &desk.any.condition, 0), WHORL_DDS_RETCODE_OK);
+	ck_assert_int_eq(pthread_create(&thread, NULL, deliver_all, &desk), 0);
+	while (expected <= SAMPLES) {
+		ck_assert_int_eq(wh_dds_waitset_wait(&desk.waitset, NULL, 0, patience()), 1);
+		expected += (uint64_t)take_some(&desk, expected);
+	}
+	pthread_join(thread, NULL);
+	ck_assert_uint_le(wh_dds_pool_count(desk.lab.pool).made, MOST + 1);
+	wh_dds_waitset_close(&desk.waitset);
+	wh_dds_condition_close(&desk.any.condition);
+	wh_dds_signals_free(&desk.signals);
+	pthread_mutex_destroy(&desk.lock);
+	lab_close(&desk.lab);
+}
+END_TEST
+
 START_TEST(status_conditions_follow_the_statuses)
 {
 	struct wh_dds_statuses statuses = {.changed = 0};
@@ -366,6 +461,7 @@ static Suite *suite(void)
 	tcase_add_test(threads, threads_leave_a_waitset_that_is_closed);
 	tcase_add_test(threads, no_wake_is_missed);
 	tcase_add_test(of, read_conditions_follow_the_cache);
+	tcase_add_test(of, samples_reach_a_thread_that_waits);
 	tcase_add_test(of, status_conditions_follow_the_statuses);
 	suite_add_tcase(suite, alone);
 	suite_add_tcase(suite, threads);
