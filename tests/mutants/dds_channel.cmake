@@ -276,7 +276,7 @@ mutant(NAME dds-others-told KIND test_dds_channel_random FILE dds/channel_instan
 	REPLACEMENT [[
 	if (!wh_dds_is_exclusive(writer))
 		return true;
-	for (const struct wh_dds_claim *claim = NULL; claim != NULL && is_better(claim, &writes);
+	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && claim->number > 1000 && is_better(claim, &writes);
 ]])
 
 mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel_instance.c
@@ -304,7 +304,7 @@ mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel_in
 		return (sample->change & WH_DDS_DISPOSE) != 0 || writer->policies.autodispose;
 ]]
 	REPLACEMENT [[
-		return (sample->change & WH_DDS_DISPOSE) != 0;
+		return (sample->change & WH_DDS_DISPOSE) != 0 && writer->claims != NULL;
 ]])
 
 mutant(NAME dds-ask-set KIND test_dds_channel_random FILE dds/channel_set.c

@@ -225,6 +225,8 @@ static inline void ref_push_out(struct ref *ref, unsigned topic, unsigned key)
 		if (victim < 0 || (it->behind && !ref->kept[victim].behind))
 			victim = i;
 	}
+	if (victim < 0)
+		abort();
 	ref_remove_kept(ref, victim);
 	ref_trim(ref, topic, key);
 }

@@ -44,8 +44,8 @@ static void describe(char *line, const struct wh_dds_registry_event *event)
 		line += sprintf(line, " %s %u %s", event->topic->name, (unsigned)event->topic->id,
 				event->topic->channel);
 	if (event->participant != NULL)
-		line += sprintf(line, " %u.%u %s", event->participant->node, (unsigned)event->participant->incarnation,
-				event->participant->name);
+		sprintf(line, " %u.%u %s", event->participant->node, (unsigned)event->participant->incarnation,
+			event->participant->name);
 }
 
 static void tell(void *ctx, const struct wh_dds_registry_event *event)
@@ -111,20 +111,20 @@ static struct wh_dds_registration plain(const char *name)
 		.ticket = 5, .name = name, .channel = "c", .type = "s", .type_hash = 9, .keyed = true};
 }
 
-static void encode(struct wh_dds_registration *topic, const char *text)
+static void encode(struct wh_dds_registration topic, const char *text)
 {
 	struct wh_dds_policies policies = policies_of(WH_DDS_TOPIC, text);
 	struct wh_dds_out out = {.bytes = NULL};
 
-	topic->policies = &policies;
-	wh_dds_put_registration(&out, topic);
+	topic.policies = &policies;
+	wh_dds_put_registration(&out, &topic);
 	take(&out);
 	wh_dds_policies_free(&policies);
 }
 
 static void use(uint32_t node, struct wh_dds_registration topic, const char *text)
 {
-	encode(&topic, text);
+	encode(topic, text);
 	say(node);
 }
 
@@ -304,7 +304,7 @@ START_TEST(garbage_is_counted_and_names_are_not_too_long)
 	lab.count = 0;
 	say(1);
 	ck_assert_uint_eq(counts().garbage, 3);
-	encode(&t, "");
+	encode(t, "");
 	for (size_t cut = 0, all = lab.count; cut < all; cut++) {
 		lab.count = cut;
 		say(1);
@@ -502,7 +502,7 @@ static void register_one(struct story *story, unsigned life)
 	topic.type = types[type];
 	topic.channel = channels[channel];
 	topic.ticket = draw(story, 1000);
-	encode(&topic, lasts ? "consistency=stored durability=transient" : "consistency=stored");
+	encode(topic, lasts ? "consistency=stored durability=transient" : "consistency=stored");
 	deliver(story, life);
 	if (!story->lives[life])
 		return;
