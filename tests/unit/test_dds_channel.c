@@ -2,6 +2,7 @@
  * do not show by themselves.
  */
 #include "tests/unit/dds_channel_lab.h"
+#include "tests/unit/seeds.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -13,7 +14,9 @@ struct lab {
 	int64_t now_ns;
 	char told[8192];
 	struct lab_message message;
-	struct wh_dds_block *held; /* of the last sample that was told */
+	struct wh_dds_block *held;  /* of the last sample that was told */
+	unsigned char script[2048]; /* what was said, as tests/fuzz/fuzz_dds.c reads it, while there is room */
+	size_t script_bytes;
 };
 
 static struct lab lab;
@@ -61,8 +64,24 @@ static void begin(void)
 	view(3);
 }
 
+static void keep(uint32_t node, const unsigned char *bytes, size_t count)
+{
+	unsigned char *at = lab.script + lab.script_bytes;
+
+	if (lab.script_bytes + 3 + count > sizeof(lab.script))
+		return;
+	at[0] = (unsigned char)(count >> 8);
+	at[1] = (unsigned char)count;
+	at[2] = (unsigned char)node;
+	memcpy(at + 3, bytes, count);
+	lab.script_bytes += 3 + count;
+}
+
 static void end(void)
 {
+	if (lab.script_bytes > 0)
+		keep_seed('m', (int)(lab.script_bytes * 1000 + lab.script[lab.script_bytes - 1]), lab.script,
+			  lab.script_bytes);
 	wh_dds_channel_free(lab.machine);
 	wh_dds_block_drop(lab.held);
 }
@@ -71,6 +90,7 @@ static void say(uint32_t node)
 {
 	struct wh_dds_from from = {node, 100 + node, {lab.view, lab.sequence++}};
 
+	keep(node, lab.message.bytes, lab.message.count);
 	ck_assert_int_eq(wh_dds_channel_apply(lab.machine, &from, lab.message.bytes, lab.message.count, lab.now_ns),
 			 WHORL_OK);
 }
@@ -688,6 +708,7 @@ START_TEST(states_are_written_in_one_way)
 
 	fill();
 	bytes = lab_state(lab.machine, &count);
+	keep_seed('s', 0, bytes, count);
 	ck_assert_uint_eq(digest_of(bytes, count), lab_digest(lab.machine));
 	for (size_t cut = 0; cut < count; cut++)
 		if (restore(bytes, cut, &digest) != WHORL_INVALID)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dds/registry.h"
-#include "tests/harness.h"
+#include "tests/unit/seeds.h"
 #include "transport/dice.h"
 
 struct lab {
@@ -101,7 +101,12 @@ static void take(struct wh_dds_out *out)
 static void say(uint32_t node)
 {
 	struct wh_dds_from from = {node, 100 + node, {lab.view, lab.sequence++}};
+	unsigned char script[2048] = {(unsigned char)(lab.count >> 8), (unsigned char)lab.count, (unsigned char)node};
 
+	if (lab.count > 0 && lab.count + 3 <= sizeof(script)) { /* as tests/fuzz/fuzz_dds.c reads it */
+		memcpy(script + 3, lab.message, lab.count);
+		keep_seed('r', (int)(lab.count * 256 + lab.message[0]), script, lab.count + 3);
+	}
 	ck_assert_int_eq(wh_dds_registry_apply(lab.registry, &from, lab.message, lab.count), WHORL_OK);
 }
 
@@ -372,6 +377,8 @@ static struct wh_dds_registry *copy(const struct wh_dds_registry *registry, size
 	ck_assert_uint_eq(wh_dds_out_read(&out, &cursor, bytes, count), count);
 	if (at < count)
 		bytes[at] ^= change;
+	else
+		keep_seed('n', 0, bytes, count);
 	result = wh_dds_registry_restore(made, bytes, count - cut);
 	if (result == WHORL_OK) {
 		struct wh_dds_out again = {.bytes = NULL};
