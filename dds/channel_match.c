@@ -277,7 +277,20 @@ enum whorl_result wh_dds_announce(struct wh_dds_channel *channel, const struct w
 
 /* ---- changing ------------------------------------------------------------------------------------------------------------- */
 
-static bool match_again(struct wh_dds_channel *channel, struct wh_dds_endpoint *endpoint)
+/* Did the two fail to match before the one changed, for the reason that they would fail now? Then it was told. */
+static bool failed_alike(const struct wh_dds_endpoint *endpoint, const struct wh_dds_policies *before,
+			 const struct wh_dds_endpoint *other)
+{
+	bool writes = endpoint->kind == WH_DDS_WRITER;
+	const struct wh_dds_policies *is = &endpoint->policies, *others = &other->policies;
+	enum whorl_dds_policy_id was = wh_dds_policies_match(writes ? before : others, writes ? others : before, NULL),
+				 fails = wh_dds_policies_match(writes ? is : others, writes ? others : is, NULL);
+
+	return was != WHORL_DDS_POLICY_INVALID && was == fails && wh_dds_partitions_meet(before, others);
+}
+
+static bool match_again(struct wh_dds_channel *channel, struct wh_dds_endpoint *endpoint,
+			const struct wh_dds_policies *before)
 {
 	struct wh_dds_endpoints *others = others_of(endpoint);
 
@@ -286,16 +299,27 @@ static bool match_again(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 		bool was = wh_dds_matches(endpoint, others->all[i]);
 
 		sort(endpoint, others->all[i], &pair);
-		if (was && !wh_dds_fits(pair.writer, pair.reader)) {
+		if (was ? wh_dds_fits(pair.writer, pair.reader) : failed_alike(endpoint, before, others->all[i]))
+			continue;
+		if (was)
 			unmatch(channel, endpoint, others->all[i], WHORL_DDS_RETCODE_OK);
-		} else if (!was) {
-			if (!try_match(channel, endpoint, others->all[i]))
-				return false;
-			if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
-				wh_dds_replay(channel, pair.reader, pair.writer);
-		}
+		if (!try_match(channel, endpoint, others->all[i]))
+			return false;
+		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
+			wh_dds_replay(channel, pair.reader, pair.writer);
 	}
 	return true;
+}
+
+/* *before: what they were; to be freed. A result of wh_dds_policies_change. */
+static whorl_dds_return exchange(struct wh_dds_endpoint *endpoint, const struct wh_dds_message *message,
+				 struct wh_dds_policies *before, enum whorl_dds_policy_id *policy)
+{
+	whorl_dds_return result = wh_dds_policies_copy(before, &endpoint->policies);
+
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_policies_change(&endpoint->policies, WH_DDS_KINDS, &message->policies, policy, NULL);
+	return result;
 }
 
 enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const struct wh_dds_from *from,
@@ -304,22 +328,26 @@ enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const s
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, message->number};
 	struct wh_dds_endpoint *endpoint = wh_dds_channel_find(channel, message->what, &id);
 	struct wh_dds_event event = {.what = WH_DDS_VERDICT, .endpoint = endpoint, .id = id, .kind = message->what};
+	struct wh_dds_policies before;
+	bool ok = true;
 
 	if (endpoint == NULL)
 		return wh_dds_void(channel);
-	event.result =
-		wh_dds_policies_change(&endpoint->policies, WH_DDS_KINDS, &message->policies, &event.policy, NULL);
-	if (event.result == WHORL_DDS_RETCODE_OUT_OF_RESOURCES)
-		return WHORL_MEMORY;
-	if (event.result != WHORL_DDS_RETCODE_OK) {
+	event.result = exchange(endpoint, message, &before, &event.policy);
+	if (event.result == WHORL_DDS_RETCODE_OK) {
+		event.what = WH_DDS_CHANGED;
+		wh_dds_tell_event(channel, &event);
+		wh_dds_weigh_claims(channel, endpoint);
+		ok = match_again(channel, endpoint, &before);
+	} else if (event.result == WHORL_DDS_RETCODE_OUT_OF_RESOURCES) {
+		ok = false;
+	} else {
+		channel->counts.voids++;
 		if (endpoint->local)
 			wh_dds_tell_event(channel, &event);
-		return wh_dds_void(channel);
 	}
-	event.what = WH_DDS_CHANGED;
-	wh_dds_tell_event(channel, &event);
-	wh_dds_weigh_claims(channel, endpoint);
-	return match_again(channel, endpoint) ? WHORL_OK : WHORL_MEMORY;
+	wh_dds_policies_free(&before);
+	return ok ? WHORL_OK : WHORL_MEMORY;
 }
 
 /* ---- ending --------------------------------------------------------------------------------------------------------------- */

@@ -161,19 +161,28 @@ mutant(NAME dds-partitions-ignored KIND test_dds_channel_random FILE dds/channel
 mutant(NAME dds-change-unmatched KIND test_dds_channel_random FILE dds/channel_match.c
 	REMOVES "endpoints that do not fit any more after a change are parted"
 	TEXT [[
-		if (was && !wh_dds_fits(pair.writer, pair.reader)) {
+		if (was ? wh_dds_fits(pair.writer, pair.reader) : failed_alike(endpoint, before, others->all[i]))
 ]]
 	REPLACEMENT [[
-		if (was && !wh_dds_fits(pair.writer, pair.reader) && channel->dead > 1000) {
+		if (was || failed_alike(endpoint, before, others->all[i]))
+]])
+
+mutant(NAME dds-failure-told-again KIND test_dds_channel FILE dds/channel_match.c
+	REMOVES "endpoints that did not match, and do not for the same reason, are told so once"
+	TEXT [[
+	return was != WHORL_DDS_POLICY_INVALID && was == fails && wh_dds_partitions_meet(before, others);
+]]
+	REPLACEMENT [[
+	return was != WHORL_DDS_POLICY_INVALID && was == fails && before == others;
 ]])
 
 mutant(NAME dds-change-unreplayed KIND test_dds_channel_random FILE dds/channel_match.c
 	REMOVES "a match that comes of a change brings the history of that writer"
 	TEXT [[
-			if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
+		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
 ]]
 	REPLACEMENT [[
-			if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader) && channel->dead > 1000)
+		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader) && channel->dead > 1000)
 ]])
 
 mutant(NAME dds-change-unweighed KIND test_dds_channel_random FILE dds/channel_match.c

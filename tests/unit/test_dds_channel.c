@@ -471,6 +471,32 @@ START_TEST(the_stronger_owns_until_it_is_late_or_gone)
 }
 END_TEST
 
+static void alter(uint32_t number, enum wh_dds_kind kind, const char *policies)
+{
+	lab_change(&lab.message, kind, number, policies);
+	say(number / 10);
+}
+
+/* What does not match is told when it becomes so, and not with each change. */
+START_TEST(policies_that_change_match_anew)
+{
+	lab.topic = "";
+	writer(11, "deadline=1s");
+	reader(21, "deadline=2s");
+	hush();
+	alter(11, WH_DDS_WRITER, "deadline=3s");
+	expect("changed 1.11\nunmatch r2.21 w1.11\nincompatible r2.21 w1.11 deadline\n");
+	alter(11, WH_DDS_WRITER, "user_data=x");
+	alter(21, WH_DDS_READER, "user_data=x latency_budget=1s");
+	expect("changed 1.11\nchanged 2.21\n");
+	alter(21, WH_DDS_READER, "partition=p");
+	alter(21, WH_DDS_READER, "partition=");
+	expect("changed 2.21\nchanged 2.21\nincompatible r2.21 w1.11 deadline\n");
+	alter(21, WH_DDS_READER, "deadline=3s");
+	expect("changed 2.21\nmatch r2.21 w1.11\n");
+}
+END_TEST
+
 START_TEST(a_set_is_whole_or_absent)
 {
 	lab.topic = "";
@@ -812,6 +838,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_a_stranger_says_is_void);
 	tcase_add_test(cases, a_late_reader_gets_what_was_kept_with_its_places);
 	tcase_add_test(cases, the_stronger_owns_until_it_is_late_or_gone);
+	tcase_add_test(cases, policies_that_change_match_anew);
 	tcase_add_test(cases, a_set_is_whole_or_absent);
 	tcase_add_loop_test(cases, a_set_that_is_too_large_is_dropped, 0, 2);
 	tcase_add_test(cases, a_set_of_too_many_bytes_is_dropped);

@@ -375,7 +375,7 @@ static void change(struct story *story)
 {
 	struct ref *ref = &story->ref;
 	int e = any_endpoint(story, draw(story, 2), NULL);
-	unsigned partition = draw(story, 5);
+	unsigned partition = draw(story, 5), before;
 	struct lab_message message;
 	struct ref_endpoint *it;
 	char text[128];
@@ -383,6 +383,7 @@ static void change(struct story *story)
 	if (e < 0)
 		return;
 	it = &ref->endpoints[e];
+	before = it->partitions;
 	it->partitions = partitions[partition].bits;
 	it->strength = (int)draw(story, 3);
 	it->autodispose = draw(story, 2);
@@ -396,15 +397,17 @@ static void change(struct story *story)
 		ref_owner(ref, it->topic, (unsigned)key);
 	for (int other = 0; other < ref->count; other++) {
 		int w = it->writes ? e : other, r = it->writes ? other : e;
-		bool fits;
+		bool fits, told;
 
 		if (!ref_are_pair(ref, e, other))
 			continue;
+		told = ref_meet(before, ref->endpoints[other].partitions) &&
+		       ref_fails(&ref->endpoints[w], &ref->endpoints[r]) != NULL; /* nothing of that can change */
 		fits = ref_meet(ref->endpoints[w].partitions, ref->endpoints[r].partitions) &&
 		       ref_fails(&ref->endpoints[w], &ref->endpoints[r]) == NULL;
 		if (ref->match[w][r] && !fits)
 			ref_unmatch(ref, w, r, false);
-		else if (!ref->match[w][r] && ref_try(ref, e, other))
+		else if (!ref->match[w][r] && !told && ref_try(ref, e, other))
 			ref_replay(ref, r, w);
 	}
 }
