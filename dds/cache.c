@@ -569,6 +569,16 @@ bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_
 	return waits;
 }
 
+bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache)
+{
+	uint32_t more = cache->separation_ns != 0 ? 2 : 1; /* what was withheld may come with it */
+	/* No instance has more than are held. */
+	uint32_t most = cache->samples_most < cache->samples_per_instance_most ? cache->samples_most
+									       : cache->samples_per_instance_most;
+
+	return !cache->keeps_all || !cache->reliable || cache->held + more <= most;
+}
+
 void wh_dds_cache_lose(struct wh_dds_cache *cache, uint64_t set)
 {
 	wh_dds_status_lost(cache->statuses, 1);

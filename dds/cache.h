@@ -72,6 +72,9 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 /* Would wh_dds_cache_put say WH_DDS_PUT_FULL? Where several readers get a copy, all are asked first. */
 bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns);
 
+/* There is room for any sample more: wh_dds_cache_is_full need not be asked, for which a copy must be there. */
+bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache);
+
 /* One that never comes is counted (SAMPLE_LOST), and its set, if it was of one, is not whole. */
 void wh_dds_cache_lose(struct wh_dds_cache *cache, uint64_t set);
 

@@ -268,6 +268,24 @@ mutant(NAME dds-cache-not-asked-of-the-end KIND test_dds_cache FILE dds/cache.c
 	if (is_ignored && leave_data_out(&end, arrival) && cache == NULL)
 ]])
 
+mutant(NAME dds-cache-roomy-when-full KIND test_dds_cache FILE dds/cache.c
+	REMOVES "a reader is not roomy when the next sample may have no room"
+	TEXT [[
+cache->held + more <= most;
+]]
+	REPLACEMENT [[
+cache->held <= most;
+]])
+
+mutant(NAME dds-cache-roomy-for-one KIND test_dds_cache FILE dds/cache.c
+	REMOVES "a reader is not roomy when what it has withheld has no room beside the next sample"
+	TEXT [[
+	uint32_t more = cache->separation_ns != 0 ? 2 : 1; /*
+]]
+	REPLACEMENT [[
+	uint32_t more = 1; /*
+]])
+
 mutant(NAME dds-cache-broken-set KIND test_dds_cache FILE dds/cache.c
 	REMOVES "of a set that is not whole nothing more is kept"
 	TEXT [[

@@ -75,7 +75,7 @@ static inline enum wh_dds_put_result lab_put(struct lab *lab, unsigned does, uin
 					 .set = lab->set,
 					 .last_chance = lab->last_chance};
 	enum wh_dds_put_result result;
-	bool full;
+	bool full, roomy = wh_dds_cache_is_roomy(lab->cache);
 
 	ck_assert_ptr_nonnull(copy);
 	memcpy(copy->data, &value, sizeof(value));
@@ -83,6 +83,7 @@ static inline enum wh_dds_put_result lab_put(struct lab *lab, unsigned does, uin
 	full = wh_dds_cache_is_full(lab->cache, &arrival, lab->now);
 	result = wh_dds_cache_put(lab->cache, &arrival, lab->now);
 	ck_assert(lab->last_chance || full == (result == WH_DDS_PUT_FULL));
+	ck_assert(!roomy || !full);
 	if (result != WH_DDS_PUT_KEPT)
 		wh_dds_copy_drop(copy);
 	ck_assert(wh_dds_cache_is_sound(lab->cache));
