@@ -219,7 +219,7 @@ static void take_new(struct wh_dds_in *in, struct wh_dds_message *out)
 {
 	take_endpoint(in, out);
 	out->group = (uint32_t)wh_dds_take(in, 4);
-	out->topic = wh_dds_take_within(in, 8, 1, UINT64_MAX);
+	out->topic = wh_dds_take_within(in, 8, 1, UINT64_MAX - 1); /* so that there is one behind */
 	out->name = wh_dds_take_text(in, WH_DDS_NAME_BYTES);
 	out->terms = wh_dds_take_terms(in);
 	wh_dds_take_policies(in, &out->policies, out->what);
@@ -230,7 +230,7 @@ static void take_word(struct wh_dds_in *in, struct wh_dds_message *out)
 	const unsigned char *key = NULL;
 
 	if (out->kind == WH_DDS_SAY_CLEAN) {
-		out->topic = wh_dds_take_within(in, 8, 1, UINT64_MAX);
+		out->topic = wh_dds_take_within(in, 8, 1, UINT64_MAX - 1); /* so that there is one behind */
 	} else {
 		out->writer.incarnation = wh_dds_take(in, 8);
 		out->writer.node = (uint32_t)wh_dds_take(in, 4);
