@@ -192,6 +192,11 @@ void wh_dds_registry_counts(const struct wh_dds_registry *registry, struct wh_dd
 
 /* ---- what differs --------------------------------------------------------------------------------------------------------- */
 
+static bool names_agree(const char *one, const char *other)
+{
+	return strcmp(one, other) == 0 || strcmp(one, WH_DDS_NAMELESS) == 0 || strcmp(other, WH_DDS_NAMELESS) == 0;
+}
+
 enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *topic,
 					    const struct wh_dds_registration *registration)
 {
@@ -199,7 +204,7 @@ enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *top
 	struct wh_dds_terms said =
 		wh_dds_terms_of(registration->policies, registration->type_hash, registration->keyed);
 
-	if (strcmp(topic->type, registration->type) != 0 || is.type_hash != said.type_hash || is.keyed != said.keyed)
+	if (!names_agree(topic->type, registration->type) || is.type_hash != said.type_hash || is.keyed != said.keyed)
 		return WH_DDS_TYPE;
 	if (strcmp(registration->channel, WH_DDS_ANY_CHANNEL) != 0 && strcmp(topic->channel, registration->channel) != 0)
 		return WH_DDS_CHANNEL;

@@ -21,6 +21,7 @@
 #define WH_DDS_CHANNEL_NAME_BYTES 63       /* without its end: as a subgroup's */
 #define WH_DDS_TYPE_NAME_BYTES 255         /* the same */
 #define WH_DDS_DESCRIPTION_BYTES (1 << 16) /* of a type's fields, at most */
+#define WH_DDS_NAMELESS "?"                /* of a type without a name, which goes with any: of a tool */
 #define WH_DDS_ANY_CHANNEL "*"             /* wherever the topic is; it must be there */
 
 enum wh_dds_registry_kind {

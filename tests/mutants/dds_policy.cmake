@@ -212,6 +212,15 @@ mutant(NAME dds-type-hash KIND test_dds_type FILE dds/type.c
 	else if (here->hash != there->hash && here->bytes == 0)
 ]])
 
+mutant(NAME dds-type-nameless KIND test_dds_registry FILE dds/registry.c
+	REMOVES "a type without a name goes with any"
+	TEXT [[
+	return strcmp(one, other) == 0 || strcmp(one, WH_DDS_NAMELESS) == 0 || strcmp(other, WH_DDS_NAMELESS) == 0;
+]]
+	REPLACEMENT [[
+	return strcmp(one, other) == 0;
+]])
+
 mutant(NAME dds-key-text KIND test_dds_type FILE dds/type.c
 	REMOVES "what is behind the end of a text is no part of a key"
 	TEXT [[

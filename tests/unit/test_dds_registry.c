@@ -193,6 +193,25 @@ START_TEST(the_first_of_a_name_fixes_it)
 }
 END_TEST
 
+/* As a tool says them: the rest of the type counts. */
+START_TEST(types_without_a_name_go_with_any)
+{
+	struct wh_dds_registration t = plain("t"), u = plain("u");
+
+	use(1, t, "");
+	t.type = WH_DDS_NAMELESS;
+	use(2, t, "");
+	t.type_hash++;
+	use(2, t, "");
+	expect("topic t 1 c\nregistered #5 =0 t 1 c\nregistered #5 =0 t 1 c\nregistered #5 =-4 type t 1 c\n");
+	u.type = WH_DDS_NAMELESS;
+	use(1, u, "");
+	u = plain("u");
+	use(2, u, "");
+	expect("topic u 2 c\nregistered #5 =0 u 2 c\nregistered #5 =0 u 2 c\n");
+}
+END_TEST
+
 START_TEST(a_topic_that_is_not_good_is_refused)
 {
 	struct wh_dds_registration t = plain("t");
@@ -631,6 +650,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 30);
 	tcase_add_checked_fixture(cases, begin, end);
 	tcase_add_test(cases, the_first_of_a_name_fixes_it);
+	tcase_add_test(cases, types_without_a_name_go_with_any);
 	tcase_add_test(cases, a_topic_that_is_not_good_is_refused);
 	tcase_add_test(cases, a_topic_goes_with_its_last_use);
 	tcase_add_test(cases, a_transient_topic_goes_with_the_last_use_of_its_channel);
