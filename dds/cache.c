@@ -359,7 +359,7 @@ static enum wh_dds_put_result ignore(struct wh_dds_cache *cache, struct wh_dds_c
 		instance->heard_ns = now_ns;
 	else
 		end_life(cache, instance, arrival->does, now_ns);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 	return WH_DDS_PUT_UNWANTED;
 }
 
@@ -381,7 +381,7 @@ static enum wh_dds_put_result refuse(struct wh_dds_cache *cache, struct wh_dds_c
 		if (arrival->does & WH_DDS_DOES_DATA)
 			revive(cache, instance, now_ns);
 		end_life(cache, instance, arrival->does, now_ns);
-		wh_dds_instance_settle(cache, instance);
+		wh_dds_cached_settle(cache, instance);
 	}
 	return WH_DDS_PUT_REJECTED;
 }
@@ -421,7 +421,7 @@ bool wh_dds_cache_release(struct wh_dds_cache *cache, struct wh_dds_cached *inst
 	if (limit != WHORL_DDS_NOT_REJECTED)
 		wh_dds_status_rejected(cache->statuses, limit, instance->handle);
 	end_withheld(cache, instance, sample, now_ns);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 	return sample != NULL;
 }
 
@@ -432,7 +432,7 @@ static void put_in_set(struct wh_dds_cache *cache, struct wh_dds_kept_set *set, 
 	sample->instance = instance;
 	sample->does = (unsigned char)arrival->does;
 	sample->expiry.due_ns = arrival->expires_ns;
-	wh_dds_set_add(set, sample);
+	wh_dds_kept_set_add(set, sample);
 	instance->pending_count++;
 	cache->held++;
 }
@@ -479,7 +479,7 @@ bool wh_dds_cache_show(struct wh_dds_cache *cache, struct wh_dds_kept *sample, u
 	wh_dds_kept_free(cache, sample);
 	if (instance->born)
 		end_life(cache, instance, arrival.does, now_ns);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 	return false;
 }
 
@@ -514,7 +514,7 @@ static enum wh_dds_put_result keep(struct wh_dds_cache *cache, struct wh_dds_cac
 
 static enum wh_dds_put_result put(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	struct wh_dds_cached *instance = wh_dds_instance_find(cache, arrival->copy->facts.instance);
+	struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
 	enum whorl_dds_rejected_kind limit;
 
 	switch (judge(cache, instance, arrival, now_ns, &limit)) {
@@ -551,7 +551,7 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 static bool would_wait(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
 		       bool *is_ignored)
 {
-	const struct wh_dds_cached *instance = wh_dds_instance_find(cache, arrival->copy->facts.instance);
+	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
 	enum whorl_dds_rejected_kind limit;
 	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
 

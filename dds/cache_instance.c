@@ -72,7 +72,7 @@ struct wh_dds_cached *wh_dds_instance_behind(const struct wh_dds_cache *cache, w
 
 /* ---- making and finding --------------------------------------------------------------------------------------------------- */
 
-struct wh_dds_cached *wh_dds_instance_find(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle)
+struct wh_dds_cached *wh_dds_cached_find(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle)
 {
 	if (!cache->keyed)
 		return cache->only;
@@ -122,7 +122,7 @@ static void drop_instance(struct wh_dds_cache *cache, struct wh_dds_cached *inst
 	cache->free_instances = instance;
 }
 
-void wh_dds_instance_settle(struct wh_dds_cache *cache, struct wh_dds_cached *instance)
+void wh_dds_cached_settle(struct wh_dds_cache *cache, struct wh_dds_cached *instance)
 {
 	bool is_over = !instance->born || (instance->writers_gone && instance->life != WH_DDS_IS_ALIVE);
 
@@ -174,7 +174,7 @@ void wh_dds_instance_set(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 
 uint32_t wh_dds_cache_state(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle)
 {
-	const struct wh_dds_cached *instance = wh_dds_instance_find(cache, handle);
+	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, handle);
 
 	if (instance == NULL || !instance->born)
 		return 0;

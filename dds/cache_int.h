@@ -131,7 +131,7 @@ struct wh_dds_cache {
 /* Lets it be visible, with its hold. There is room. */
 void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
 			 unsigned does, uint64_t expires_ns, uint64_t now_ns);
-/* It is visible no more. Returns its copy, held. The instance stays, until wh_dds_instance_settle. */
+/* It is visible no more. Returns its copy, held. The instance stays, until wh_dds_cached_settle. */
 struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dds_kept *sample);
 /* The same for one that expires or is purged; all that is to do. */
 void wh_dds_cache_discard(struct wh_dds_cache *cache, struct wh_dds_kept *sample);
@@ -147,13 +147,13 @@ void wh_dds_kept_free(struct wh_dds_cache *cache, struct wh_dds_kept *sample);
 
 /* ---- cache_instance.c ---------------------------------------------------------------------------------------------------- */
 
-struct wh_dds_cached *wh_dds_instance_find(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle);
+struct wh_dds_cached *wh_dds_cached_find(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle);
 /* The one with the least handle above this one; NULL. */
 struct wh_dds_cached *wh_dds_instance_behind(const struct wh_dds_cache *cache, whorl_dds_instance_handle handle);
 /* NULL: memory is out. */
 struct wh_dds_cached *wh_dds_instance_make(struct wh_dds_cache *cache, whorl_dds_instance_handle handle);
 /* Frees it if nothing is left to know. */
-void wh_dds_instance_settle(struct wh_dds_cache *cache, struct wh_dds_cached *instance);
+void wh_dds_cached_settle(struct wh_dds_cache *cache, struct wh_dds_cached *instance);
 void wh_dds_instance_set(struct wh_dds_cache *cache, struct wh_dds_cached *instance, enum wh_dds_life life,
 			 bool is_new);
 void wh_dds_instances_free(struct wh_dds_cache *cache);
@@ -172,7 +172,7 @@ void wh_dds_query_ask(struct wh_dds_query *query, struct wh_dds_kept *sample);
 
 /* NULL: memory is out. */
 struct wh_dds_kept_set *wh_dds_set_get(struct wh_dds_cache *cache, uint64_t number);
-void wh_dds_set_add(struct wh_dds_kept_set *set, struct wh_dds_kept *sample);
+void wh_dds_kept_set_add(struct wh_dds_kept_set *set, struct wh_dds_kept *sample);
 void wh_dds_set_break(struct wh_dds_cache *cache, uint64_t number);
 void wh_dds_sets_free(struct wh_dds_cache *cache);
 

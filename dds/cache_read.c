@@ -64,7 +64,7 @@ static whorl_dds_return pick_samples(const struct wh_dds_cache *cache, const str
 		pick_all(cache, pick);
 		return WHORL_DDS_RETCODE_OK;
 	}
-	instance = wh_dds_instance_find(cache, select->instance);
+	instance = wh_dds_cached_find(cache, select->instance);
 	if (instance == NULL || !instance->born || instance->handle != select->instance)
 		return WHORL_DDS_RETCODE_BAD_PARAMETER;
 	pick_instance(pick, instance);
@@ -157,7 +157,7 @@ static void give(struct wh_dds_cache *cache, const struct wh_dds_select *select,
 		if (select->take) {
 			(void)wh_dds_cache_remove(cache, sample);
 			if (instance->sample_count == 0)
-				wh_dds_instance_settle(cache, instance);
+				wh_dds_cached_settle(cache, instance);
 		} else if (!select->peek) {
 			mark_read(cache, sample);
 		}

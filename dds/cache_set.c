@@ -30,7 +30,7 @@ struct wh_dds_kept_set *wh_dds_set_get(struct wh_dds_cache *cache, uint64_t numb
 	return set;
 }
 
-void wh_dds_set_add(struct wh_dds_kept_set *set, struct wh_dds_kept *sample)
+void wh_dds_kept_set_add(struct wh_dds_kept_set *set, struct wh_dds_kept *sample)
 {
 	sample->behind[WH_DDS_OF_INSTANCE] = NULL;
 	if (set->last != NULL)
@@ -57,7 +57,7 @@ static void drop(struct wh_dds_cache *cache, struct wh_dds_kept *sample)
 
 	wh_dds_copy_drop(sample->copy);
 	wh_dds_kept_free(cache, sample);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 }
 
 static void empty(struct wh_dds_cache *cache, struct wh_dds_kept_set *set)

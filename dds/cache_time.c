@@ -14,7 +14,7 @@ static void expire(struct wh_dds_cache *cache, struct wh_dds_kept *sample)
 	struct wh_dds_cached *instance = sample->instance;
 
 	wh_dds_cache_discard(cache, sample);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 }
 
 /* The timer stands where the deadline was when it was set: samples have moved it since. */
@@ -39,7 +39,7 @@ static void purge(struct wh_dds_cache *cache, struct wh_dds_cached *instance)
 {
 	while (instance->samples.first != NULL)
 		wh_dds_cache_discard(cache, instance->samples.first);
-	wh_dds_instance_settle(cache, instance);
+	wh_dds_cached_settle(cache, instance);
 }
 
 bool wh_dds_cache_pass_time(struct wh_dds_cache *cache, uint64_t now_ns)

@@ -131,12 +131,12 @@ mutant(NAME dds-cache-lost-without-end KIND test_dds_cache FILE dds/cache.c
 	REMOVES "the end of an instance counts, though it has no room"
 	TEXT [[
 		end_life(cache, instance, arrival->does, now_ns);
-		wh_dds_instance_settle(cache, instance);
+		wh_dds_cached_settle(cache, instance);
 	}
 	return WH_DDS_PUT_REJECTED;
 ]]
 	REPLACEMENT [[
-		wh_dds_instance_settle(cache, instance);
+		wh_dds_cached_settle(cache, instance);
 	}
 	return WH_DDS_PUT_REJECTED;
 ]])
