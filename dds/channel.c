@@ -147,6 +147,7 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 	channel->view = number;
 	channel->next_sequence = 0;
 	channel->place = (struct wh_dds_place){number, 0};
+	channel->look_ns = INT64_MIN; /* it may be the lowest now */
 	for (uint32_t i = 0; i < count; i++) {
 		struct wh_dds_member *was = wh_dds_member_find(channel, members[i].node, members[i].incarnation);
 

@@ -19,6 +19,16 @@ static bool is_by_participant(const struct wh_dds_endpoint *writer)
 	return writer->policies.liveliness.kind == WHORL_DDS_LIVELINESS_MANUAL_BY_PARTICIPANT;
 }
 
+/* So that the machine can be asked after each message it is not looked through each time: only what begins to run, or may run out sooner than was known,
+ * moves the next look. What is heard again runs out later. */
+void wh_dds_look_after(struct wh_dds_channel *channel, int64_t lasts_ns)
+{
+	int64_t now_ns = channel->now_ns;
+
+	if (now_ns < 0 || lasts_ns < WHORL_DDS_INFINITY - now_ns)
+		channel->look_ns = now_ns + lasts_ns < channel->look_ns ? now_ns + lasts_ns : channel->look_ns;
+}
+
 /* ---- being heard ---------------------------------------------------------------------------------------------------------- */
 
 uint64_t wh_dds_writer_activity(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer)
@@ -50,6 +60,7 @@ static void revive(struct wh_dds_channel *channel, struct wh_dds_endpoint *write
 		return;
 	writer->alive = true;
 	channel->dead--;
+	wh_dds_look_after(channel, writer->policies.liveliness.lease_ns);
 	tell_liveliness(channel, writer);
 }
 
@@ -265,15 +276,19 @@ size_t wh_dds_channel_due(struct wh_dds_channel *channel, int64_t now_ns, unsign
 	struct wh_dds_out bytes = {.bytes = NULL};
 	size_t count = 0;
 
-	if (is_lowest(channel, channel->config.node, channel->config.incarnation) && look_at_all(&look)) {
-		wh_dds_put_message(&bytes, &look.word);
-		count = bytes.failed ? 0 : bytes.count;
-		if (count > 0)
-			memcpy(out, bytes.bytes, count);
-		else
-			look.next_ns = now_ns + AGAIN_NS;
-		wh_dds_out_free(&bytes);
+	*next_ns = WHORL_DDS_INFINITY;
+	if (!is_lowest(channel, channel->config.node, channel->config.incarnation))
+		return 0;
+	if (now_ns >= channel->look_ns) {
+		if (look_at_all(&look)) {
+			wh_dds_put_message(&bytes, &look.word);
+			count = bytes.failed ? 0 : bytes.count;
+			memcpy(out, bytes.bytes != NULL ? bytes.bytes : out, count);
+			look.next_ns = count > 0 ? now_ns : now_ns + AGAIN_NS;
+			wh_dds_out_free(&bytes);
+		}
+		channel->look_ns = look.next_ns;
 	}
-	*next_ns = look.next_ns;
+	*next_ns = channel->look_ns;
 	return count;
 }

@@ -147,6 +147,7 @@ static void tell_owner(struct wh_dds_channel *channel, struct wh_dds_instance *i
 	if (best == instance->owner)
 		return;
 	instance->owner = best;
+	channel->look_ns = INT64_MIN; /* it may be late for long */
 	memcpy(about.key, instance->key, WH_DDS_KEY_BYTES);
 	wh_dds_tell_event(channel,
 			  &(struct wh_dds_event){
@@ -243,6 +244,7 @@ static void drop_claim(struct wh_dds_channel *channel, struct wh_dds_claim *clai
 	if (instance->claims == NULL) {
 		instance->left = channel->place;
 		instance->idle_ns = channel->now_ns;
+		wh_dds_look_after(channel, instance->topic->terms.cleanup_ns);
 		if (instance->state == WH_DDS_ALIVE) {
 			instance->state = WH_DDS_NO_WRITERS;
 			instance->changes++;

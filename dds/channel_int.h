@@ -103,6 +103,7 @@ struct wh_dds_channel {
 	struct wh_dds_place place;           /* of what is being applied */
 	int64_t now_ns;                      /* [here] */
 	uint64_t questions;                  /* [here] how often readers were asked */
+	int64_t look_ns;                     /* [here] nothing runs out before that: channel_due.c */
 };
 
 /* ---- channel.c ---- */
@@ -208,6 +209,8 @@ void wh_dds_set_free(struct wh_dds_set *set);
 uint64_t wh_dds_writer_activity(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer);
 /* A writer has written, or said that it is alive. */
 void wh_dds_writer_heard(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
+/* Something may run out so long after now, that before could not. */
+void wh_dds_look_after(struct wh_dds_channel *channel, int64_t lasts_ns);
 enum whorl_result wh_dds_assert(struct wh_dds_channel *channel, const struct wh_dds_from *from, uint32_t number);
 enum whorl_result wh_dds_apply_word(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 				    const struct wh_dds_message *message);

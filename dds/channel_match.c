@@ -217,6 +217,7 @@ static struct wh_dds_endpoint *make_endpoint(struct wh_dds_channel *channel, con
 	memset(&message->policies, 0, sizeof(message->policies));
 	endpoint->alive = true;
 	endpoint->heard_ns = channel->now_ns;
+	wh_dds_look_after(channel, endpoint->policies.liveliness.lease_ns);
 	return endpoint;
 }
 
@@ -336,6 +337,7 @@ enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const s
 	event.result = exchange(endpoint, message, &before, &event.policy);
 	if (event.result == WHORL_DDS_RETCODE_OK) {
 		event.what = WH_DDS_CHANGED;
+		channel->look_ns = INT64_MIN;
 		wh_dds_tell_event(channel, &event);
 		wh_dds_weigh_claims(channel, endpoint);
 		ok = match_again(channel, endpoint, &before);

@@ -583,6 +583,7 @@ enum whorl_result wh_dds_channel_restore(struct wh_dds_channel *channel, const v
 
 	channel->config.tell = NULL;
 	channel->now_ns = now_ns;
+	channel->look_ns = INT64_MIN;
 	take_head(&in, channel);
 	take_topics(&in, channel);
 	take_endpoints(&in, channel);

@@ -643,10 +643,10 @@ mutant(NAME dds-participant-unheard KIND test_dds_channel_random FILE dds/channe
 mutant(NAME dds-anybody-speaks KIND test_dds_channel_random FILE dds/channel_due.c
 	REMOVES "the lowest rank alone has to say what has run out"
 	TEXT [[
-	if (is_lowest(channel, channel->config.node, channel->config.incarnation) && look_at_all(&look)) {
+	if (!is_lowest(channel, channel->config.node, channel->config.incarnation))
+		return 0;
 ]]
 	REPLACEMENT [[
-	if (channel->member_count > 0 && look_at_all(&look)) {
 ]])
 
 mutant(NAME dds-said-again-at-once KIND test_dds_channel FILE dds/channel_due.c
@@ -666,6 +666,46 @@ mutant(NAME dds-clean-crossed KIND test_dds_channel FILE dds/channel_due.c
 ]]
 	REPLACEMENT [[
 	if (instance == NULL)
+]])
+
+mutant(NAME dds-look-owner KIND test_dds_channel FILE dds/channel_instance.c
+	REMOVES "an owner that has changed is looked at at once: it may be late for long"
+	TEXT [[
+	channel->look_ns = INT64_MIN; /* it may be late for long */
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-look-revived KIND test_dds_channel FILE dds/channel_due.c
+	REMOVES "the lease of a writer that is alive again runs"
+	TEXT [[
+	wh_dds_look_after(channel, writer->policies.liveliness.lease_ns);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-look-disposed KIND test_dds_channel FILE dds/channel_instance.c
+	REMOVES "what begins to wait to be cleaned up is looked at in time"
+	TEXT [[
+		wh_dds_look_after(channel, instance->topic->terms.cleanup_ns);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-look-new KIND test_dds_channel_random FILE dds/channel_match.c
+	REMOVES "the lease of a new writer is looked at in time"
+	TEXT [[
+	wh_dds_look_after(channel, endpoint->policies.liveliness.lease_ns);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-look-lowest KIND test_dds_channel_random FILE dds/channel.c
+	REMOVES "a member that becomes the lowest looks at all at once"
+	TEXT [[
+	channel->look_ns = INT64_MIN; /* it may be the lowest now */
+]]
+	REPLACEMENT [[
 ]])
 
 # ---- states ----

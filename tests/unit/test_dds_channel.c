@@ -613,6 +613,26 @@ START_TEST(a_lease_runs_out_at_its_time)
 }
 END_TEST
 
+START_TEST(a_lease_begins_anew)
+{
+	int64_t next_ns;
+
+	lab.topic = "";
+	ck_assert_uint_eq(due(0, &next_ns), 0);
+	writer(11, "liveliness=manual_by_topic liveliness.lease=2s");
+	ck_assert_uint_eq(due(SECOND, &next_ns), 0);
+	ck_assert_int_eq(next_ns, 2 * SECOND);
+	ck_assert_uint_gt(due(2 * SECOND, &next_ns), 0);
+	say(1);
+	ck_assert_uint_eq(due(3 * SECOND, &next_ns), 0);
+	ck_assert_int_eq(next_ns, WHORL_DDS_INFINITY);
+	write_to(11, 1, "a");
+	ck_assert_uint_eq(due(5 * SECOND - 1, &next_ns), 0);
+	ck_assert_int_eq(next_ns, 5 * SECOND);
+	ck_assert_uint_gt(due(5 * SECOND, &next_ns), 0);
+}
+END_TEST
+
 START_TEST(a_word_that_was_crossed_is_void)
 {
 	struct lab_message word;
@@ -620,6 +640,8 @@ START_TEST(a_word_that_was_crossed_is_void)
 
 	lab.topic = "";
 	writer(11, "ownership=exclusive deadline=2s");
+	ck_assert_uint_eq(due(0, &next_ns), 0);
+	ck_assert_int_eq(next_ns, WHORL_DDS_INFINITY);
 	write_to(11, 1, "a");
 	hush();
 	ck_assert_uint_gt(due(3 * SECOND, &next_ns), 0);
@@ -652,7 +674,8 @@ START_TEST(what_is_disposed_is_cleaned_up)
 	writer(11, "durability=transient");
 	write_to(11, 1, "a");
 	write_to(11, 2, "b");
-	lab.now_ns = SECOND;
+	ck_assert_uint_eq(due(SECOND, &next_ns), 0);
+	ck_assert_int_eq(next_ns, WHORL_DDS_INFINITY);
 	change(11, WH_DDS_UNREGISTER, 1, 0, "");
 	ck_assert_uint_eq(due(3 * SECOND - 1, &next_ns), 0);
 	ck_assert_int_eq(next_ns, 3 * SECOND);
@@ -843,6 +866,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_set_that_is_too_large_is_dropped, 0, 2);
 	tcase_add_test(cases, a_set_of_too_many_bytes_is_dropped);
 	tcase_add_test(cases, a_lease_runs_out_at_its_time);
+	tcase_add_test(cases, a_lease_begins_anew);
 	tcase_add_test(cases, a_word_that_was_crossed_is_void);
 	tcase_add_test(cases, what_is_disposed_is_cleaned_up);
 	tcase_add_test(cases, states_are_written_in_one_way);

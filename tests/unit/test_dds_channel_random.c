@@ -524,6 +524,10 @@ static void speak(struct story *story)
 	story->now_ns += 2;
 	message.count = wh_dds_channel_due(lowest, story->now_ns, message.bytes, &next_ns);
 	must(next_ns > story->now_ns || message.count > 0);
+	if (message.count == 0) { /* also if all is looked through */
+		lowest->look_ns = INT64_MIN;
+		must(wh_dds_channel_due(lowest, story->now_ns, message.bytes, &next_ns) == 0);
+	}
 	if (message.count == 0)
 		return;
 	must(wh_dds_take_message(&word, message.bytes, message.count) == WHORL_OK);
