@@ -290,6 +290,16 @@ static void end_set(struct wh_dds_line *line)
 
 /* ---- refusing ------------------------------------------------------------------------------------------------------------------ */
 
+static bool is_roomy(struct wh_dds_reader_entity *reader)
+{
+	bool roomy;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	roomy = reader->cache == NULL || wh_dds_cache_is_roomy(reader->cache);
+	pthread_mutex_unlock(&reader->end.base.lock);
+	return roomy;
+}
+
 static bool has_no_room(struct wh_dds_line *line, struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
 {
 	bool lost, full = false;
@@ -300,7 +310,7 @@ static bool has_no_room(struct wh_dds_line *line, struct wh_dds_endpoint *writer
 		const struct wh_dds_event event = {.what = WH_DDS_SAMPLE, .writer = writer, .sample = sample};
 		struct wh_dds_arrival arrival = {.does = does(&event)};
 
-		if (reader == NULL || !reader->patient)
+		if (reader == NULL || !reader->patient || is_roomy(reader))
 			continue;
 		arrival.copy = make_copy(line, reader, &event, &lost);
 		if (arrival.copy == NULL)
@@ -330,6 +340,12 @@ bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, 
 	writer = wh_dds_channel_find(line->channel, WH_DDS_WRITER, &id);
 	if (writer == NULL)
 		return false;
+	sample = (struct wh_dds_sample){.place = from->place,
+					.change = said.change,
+					.source_ns = said.source_ns,
+					.bytes = said.bytes,
+					.count = said.count};
+	memcpy(sample.key, said.key, WH_DDS_KEY_BYTES);
 	full = has_no_room(line, writer, &sample);
 	if (full && line->impatient)
 		return false; /* what has no room is lost */
