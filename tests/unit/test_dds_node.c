@@ -484,7 +484,7 @@ START_TEST(listeners_hear)
 	whorl_dds_lset_in_place(placed, in_place);
 	first = made(whorl_dds_create_reader(place.participant, place.topic, all, listener));
 	second = made(whorl_dds_create_reader(place.participant, place.topic, all, placed));
-	writer = new_writer(&place, "reliability.max_blocking=20s");
+	writer = new_writer(&place, "reliability=reliable reliability.max_blocking=20s");
 	for (int i = 1; i <= 100; i++)
 		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
 	await_count(&heard.data, 100);
