@@ -700,14 +700,6 @@ mutant(NAME dds-look-new KIND test_dds_channel_random FILE dds/channel_match.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-look-lowest KIND test_dds_channel_random FILE dds/channel.c
-	REMOVES "a member that becomes the lowest looks at all at once"
-	TEXT [[
-	channel->look_ns = INT64_MIN; /* it may be the lowest now */
-]]
-	REPLACEMENT [[
-]])
-
 # ---- states ----
 
 mutant(NAME dds-state-claims KIND test_dds_channel_random FILE dds/channel_state.c
