@@ -3,8 +3,8 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside. persistence, work,
-# replica, dds and delegation are places for what is to come.
+# called *_int.h are private to their part; only sim looks into them from outside. persistence, work
+# and delegation are places for what is to come.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
@@ -12,6 +12,7 @@ set(WHORL_EDGES
 	"include/whorl/result  :"
 	"include/whorl/message :"
 	"include/whorl         : include/whorl/result include/whorl/message"
+	"include/whorl/dds     : include/whorl/result include/whorl/message include/whorl"
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
 	"transport             : include/whorl/result base"
@@ -32,7 +33,7 @@ set(WHORL_EDGES
 	"sim                   : ${public} ${core} sim/net state group"
 	"work                  : ${public} base transport predicates/loop"
 	"replica               : ${public} base persistence group"
-	"dds                   : ${public} base conf group"
+	"dds                   : ${public} include/whorl/dds base"
 	"delegation            : ${public} base work replica"
 	"command               : include/whorl/result base"
 	"bench/limit           : include/whorl/result base command"

@@ -16,6 +16,7 @@ else
 	"$here/../../docs/site/site.sh" "$work"
 	cd "$work"
 fi
+mapfile -t headers < <(find "$include" -name '*.h' ! -name dds.h | sort) # dds.h is not installed yet
 failed=0
 
 complain() {
@@ -53,7 +54,7 @@ done < <(comm -13 <(sort -u <<<"$there") <(sort -u <<<"$wanted"))
 # ---- the reference --------------------------------------------------------------------------------------------------
 
 # An entry for each function, with its prototype and text.
-functions=$(cat "$include"/*.h | grep -v '^#' | tr '\n' ' ' | grep -oE '\bWHORL_API [^(;]*\(' |
+functions=$(cat "${headers[@]}" | grep -v '^#' | tr '\n' ' ' | grep -oE '\bWHORL_API [^(;]*\(' |
 	sed 's/($//; s/.*[ *]//' | sort)
 [ "$(wc -l <<<"$functions")" -gt 40 ] || complain "there are hardly any functions in the headers"
 while read -r function what; do
@@ -88,9 +89,9 @@ while read -r name; do
 	grep -qE " id=\"(struct-)?$name\"" include/whorl/*.html || complain "the reference: there is no $name"
 	grep -q "#$name\"" <<<"$list" || complain "the reference: the list of all names has no $name"
 done < <({
-	grep -ohE '\b(whorl|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b' "$include"/*.h |
+	grep -ohE '\b(whorl|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b' "${headers[@]}" |
 		grep -vxE 'WHORL_([A-Z]*_H|RESULT_CONSTANT|0)'
-	sed -nE 's/^\tX\(([A-Z_]+),.*/WHORL_\1/p' "$include"/*.h
+	sed -nE 's/^\tX\(([A-Z_]+),.*/WHORL_\1/p' "${headers[@]}"
 } | sort -u)
 
 # Each paragraph of each comment: letters and digits of it, one behind the other.
@@ -112,7 +113,7 @@ done < <(LC_ALL=C awk '
 				}
 			source = substr(source, end + 2)
 		}
-	}' include/whorl/*.html "$include"/*.h)
+	}' include/whorl/*.html "${headers[@]}")
 
 [ $failed -ne 0 ] || printf '%d pages, %d links: all of them lead somewhere\n' ${#pages[@]} "$(wc -l <<<"$wanted")"
 exit $failed

@@ -15,7 +15,7 @@ expect() { [ "$2" = "$3" ] || die "$1: expected \"$3\", found \"$2\""; }
 
 rm -rf "$work"
 mkdir -p "$work/source"
-for part in CMakeLists.txt base bench cmake command conf examples group include membership predicates replica sim smc sst state tools transport; do
+for part in CMakeLists.txt base bench cmake command conf dds examples group include membership predicates replica sim smc sst state tools transport; do
 	cp -r "$root/$part" "$work/source"
 done
 
@@ -25,8 +25,8 @@ for struct in "${grows[@]}"; do
 	sed -i "/^struct $struct {/,/^};/ s/^};/\tchar grown[72];\n};/" "$work"/source/include/whorl/*.h
 done
 expect "structs that have grown" "$(cat "$work"/source/include/whorl/*.h | grep -c 'char grown\[72\]')" ${#grows[@]}
-# Every other one is the program's alone, or never grows.
-expect "structs that do not grow" "$(sed -n 's/^struct \(whorl_[a-z_]*\) {.*/\1/p' "$root"/include/whorl/*.h | grep -vxF "$(printf '%s\n' "${grows[@]}")" |
+# Every other one is the program's alone, or never grows. dds.h is not installed yet.
+expect "structs that do not grow" "$(find "$root/include/whorl" -name '*.h' ! -name dds.h -exec sed -n 's/^struct \(whorl_[a-z_]*\) {.*/\1/p' {} + | grep -vxF "$(printf '%s\n' "${grows[@]}")" |
 	sort | paste -sd' ')" "whorl_batch_stats whorl_claim"
 
 # ---- the library -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,510 @@
+/* deliver.c - what a channel's machine tells, on its way to caches, statuses and calls that wait: see node.h.
+ *
+ * A sample is copied once for all readers of the process. It came from a peer, and the machine does not know types: what is no sample of the
+ * topic's type, or has another key than it says, is passed over here, at all members alike.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dds/node.h"
+
+whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id)
+{
+	uint64_t number = (uint64_t)id->node << 33 | (uint64_t)id->number << 1 | (kind == WH_DDS_READER);
+	uint64_t handle = wh_dds_spread(wh_dds_spread(id->incarnation) ^ number);
+
+	return handle != 0 ? handle : 1;
+}
+
+whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsigned char key[WH_DDS_KEY_BYTES])
+{
+	uint64_t halves[2], handle;
+
+	memcpy(halves, key, sizeof(halves));
+	handle = wh_dds_spread(wh_dds_spread(wh_dds_spread(topic) ^ halves[0]) ^ halves[1]);
+	return handle != 0 ? handle : 1;
+}
+
+static struct wh_dds_reader_entity *reader_of(const struct wh_dds_endpoint *endpoint)
+{
+	return endpoint != NULL && endpoint->kind == WH_DDS_READER ? endpoint->user : NULL;
+}
+
+static struct wh_dds_base *base_of(const struct wh_dds_endpoint *endpoint)
+{
+	return endpoint != NULL ? endpoint->user : NULL;
+}
+
+/* ---- copies -------------------------------------------------------------------------------------------------------------------- */
+
+static struct wh_dds_written *find_key(const struct wh_dds_reader_entity *reader, const unsigned char *hash)
+{
+	uint64_t number;
+	struct wh_dds_link *link;
+
+	memcpy(&number, hash, sizeof(number));
+	number = wh_dds_spread(number);
+	link = wh_dds_index_find(&reader->keys, number);
+	for (; link != NULL; link = wh_dds_index_next(link->next, number))
+		if (memcmp(((struct wh_dds_written *)link)->hash, hash, WH_DDS_HASH_BYTES) == 0)
+			return (struct wh_dds_written *)link;
+	return NULL;
+}
+
+/* Keys are kept: an end of an instance may have the hash alone, and a program may ask. */
+static void learn_key(struct wh_dds_reader_entity *reader, const struct whorl_dds_type *type, const void *sample,
+		      const unsigned char *hash)
+{
+	size_t bytes = wh_dds_type_key_bytes(type);
+	struct wh_dds_written *known;
+	uint64_t number;
+
+	if (bytes == 0 || find_key(reader, hash) != NULL)
+		return;
+	known = malloc(sizeof(*known) + bytes);
+	if (known == NULL)
+		return;
+	memcpy(known->hash, hash, WH_DDS_HASH_BYTES);
+	wh_dds_type_key(type, sample, known->key);
+	known->handle = wh_dds_instance_handle_of(reader->end.topic->id, hash);
+	memcpy(&number, hash, sizeof(number));
+	number = wh_dds_spread(number);
+	if (!wh_dds_index_add(&reader->keys, &known->link, number)) {
+		free(known);
+		return;
+	}
+	known->next = reader->known;
+	reader->known = known;
+}
+
+static bool fill_data(struct wh_dds_copy *copy, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+{
+	unsigned char hash[WH_DDS_HASH_BYTES];
+
+	memcpy(copy->data, sample->bytes, sample->count);
+	if (!wh_dds_type_is_keyed(type))
+		return true;
+	wh_dds_type_key_hash(type, copy->data, hash);
+	return memcmp(hash, sample->key, sizeof(hash)) == 0;
+}
+
+static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity *reader,
+		     const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+{
+	size_t bytes = wh_dds_type_key_bytes(type);
+	const struct wh_dds_written *known = bytes > WH_DDS_HASH_BYTES ? find_key(reader, sample->key) : NULL;
+
+	memset(copy->data, 0, type->bytes);
+	if (bytes > 0 && sample->bytes != NULL && sample->count == bytes && (sample->change & WH_DDS_WRITE) == 0)
+		wh_dds_type_from_key(type, sample->bytes, copy->data);
+	else if (bytes > 0 && bytes <= WH_DDS_HASH_BYTES)
+		wh_dds_type_from_key(type, sample->key, copy->data);
+	else if (known != NULL)
+		wh_dds_type_from_key(type, known->key, copy->data);
+}
+
+/* NULL: it is no sample of the type, or memory is out (*lost). */
+static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+				     const struct wh_dds_event *event, bool *lost)
+{
+	const struct wh_dds_topic_entity *topic = reader->end.topic;
+	const struct whorl_dds_type *type = topic->type;
+	const struct wh_dds_sample *sample = event->sample;
+	bool data = event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0;
+	struct wh_dds_copy *copy;
+
+	*lost = false;
+	if (data && !wh_dds_type_fits(type, sample->count))
+		return NULL;
+	copy = wh_dds_copy_take(line->pool, data ? sample->count : type->bytes);
+	*lost = copy == NULL;
+	if (copy == NULL)
+		return NULL;
+	copy->facts = (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(topic->id, sample->key),
+					    .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
+					    .source_time = sample->source_ns,
+					    .reception_time = whorl_dds_now(),
+					    .view = sample->place.view,
+					    .sequence = sample->place.sequence,
+					    .number = sample->number,
+					    .writer = event->writer->id.node};
+	if (!data) {
+		fill_key(copy, reader, type, sample);
+	} else if (!fill_data(copy, type, sample)) {
+		wh_dds_copy_drop(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+static void drop_copy(struct wh_dds_line *line)
+{
+	if (line->copy != NULL)
+		wh_dds_copy_drop(line->copy);
+	line->copy = NULL;
+	line->copied = NULL;
+}
+
+void wh_dds_delivered(struct wh_dds_line *line)
+{
+	drop_copy(line);
+	line->last_chance = false;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t expiry(const struct wh_dds_event *event, uint64_t now_ns)
+{
+	int64_t lifespan = event->writer->policies.lifespan_ns, left;
+
+	if (lifespan == WHORL_DDS_INFINITY || event->what != WH_DDS_SAMPLE ||
+	    __builtin_add_overflow(event->sample->source_ns, lifespan, &left) ||
+	    __builtin_sub_overflow(left, whorl_dds_now(), &left))
+		return WH_DDS_NEVER;
+	if (left <= 0)
+		return (uint64_t)-left < now_ns ? now_ns - (uint64_t)-left : 0;
+	return now_ns + (uint64_t)left;
+}
+
+static unsigned does(const struct wh_dds_event *event)
+{
+	if (event->what == WH_DDS_LAST_WRITER)
+		return WH_DDS_DOES_LEAVE;
+	return ((event->sample->change & WH_DDS_WRITE) != 0 ? WH_DDS_DOES_DATA : 0) |
+	       ((event->sample->change & WH_DDS_DISPOSE) != 0 ? WH_DDS_DOES_DISPOSE : 0);
+}
+
+static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
+{
+	uint64_t now = wh_dds_clock();
+	struct wh_dds_arrival arrival = {
+		.copy = line->copy,
+		.does = does(event),
+		.expires_ns = expiry(event, now),
+		.set = line->in_set && event->reader->policies.presentation.coherent ? line->sets : 0,
+		.last_chance = true};
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL) {
+		wh_dds_copy_hold(line->copy, 1);
+		switch (wh_dds_cache_put(reader->cache, &arrival, now)) {
+		case WH_DDS_PUT_KEPT:
+			break;
+		case WH_DDS_PUT_NO_MEMORY:
+			wh_dds_cache_lose(reader->cache, arrival.set);
+			wh_dds_copy_drop(line->copy);
+			break;
+		default:
+			wh_dds_copy_drop(line->copy);
+			break;
+		}
+		wh_dds_reader_look(reader);
+	}
+	pthread_mutex_unlock(&reader->end.base.lock);
+}
+
+static void call_in_place(struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+			  const struct wh_dds_event *event)
+{
+	const struct wh_dds_facts *facts = &line->copy->facts;
+	const struct whorl_dds_sample_info info = {
+		.size = sizeof(info),
+		.sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
+		.view_state = WHORL_DDS_NEW_VIEW_STATE,
+		.instance_state = event->what == WH_DDS_LAST_WRITER ? WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE
+				  : event->sample->state == WH_DDS_DISPOSED
+					  ? WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE
+					  : WHORL_DDS_ALIVE_INSTANCE_STATE,
+		.valid_data = (does(event) & WH_DDS_DOES_DATA) != 0,
+		.writer = facts->writer,
+		.disposed_generation_count = event->sample->disposed_generations,
+		.no_writers_generation_count = event->sample->no_writers_generations,
+		.bytes = line->copy->bytes,
+		.source_timestamp = facts->source_time,
+		.reception_timestamp = facts->reception_time,
+		.instance_handle = facts->instance,
+		.publication_handle = facts->publication,
+		.view = facts->view,
+		.sequence = facts->sequence,
+		.number = facts->number};
+
+	if (info.valid_data && reader->filter != NULL &&
+	    !reader->filter(line->copy->data, line->copy->bytes, reader->filter_ctx))
+		return;
+	wh_dds_enter_loop(1);
+	reader->in_place(reader->end.base.entity.handle, line->copy->data, &info, reader->in_place_arg);
+	wh_dds_enter_loop(-1);
+}
+
+/* For another reader, a moment ago. What a machine says of one end after another may lie in one place. */
+static bool is_copied(const struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+		      const struct wh_dds_event *event)
+{
+	return line->copy != NULL && line->copied == event->sample &&
+	       line->copy->facts.instance == wh_dds_instance_handle_of(reader->end.topic->id, event->sample->key) &&
+	       line->copy->facts.number == event->sample->number &&
+	       line->copy->facts.publication == wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id);
+}
+
+static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *event)
+{
+	struct wh_dds_reader_entity *reader = reader_of(event->reader);
+	bool lost = false;
+
+	if (reader == NULL)
+		return;
+	if (!is_copied(line, reader, event)) {
+		drop_copy(line);
+		line->copy = make_copy(line, reader, event, &lost);
+		line->copied = event->sample;
+	}
+	if (line->copy == NULL) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		if (lost && reader->cache != NULL)
+			wh_dds_cache_lose(reader->cache, 0);
+		pthread_mutex_unlock(&reader->end.base.lock);
+		return;
+	}
+	if (event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0)
+		learn_key(reader, reader->end.topic->type, line->copy->data, event->sample->key);
+	if (reader->in_place != NULL)
+		call_in_place(line, reader, event);
+	else
+		put(line, reader, event);
+	if (event->sample->history || event->what == WH_DDS_LAST_WRITER)
+		drop_copy(line); /* what is told of may lie where the next one will */
+}
+
+static void end_set(struct wh_dds_line *line)
+{
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		if (reader->cache != NULL) {
+			(void)wh_dds_cache_end_set(reader->cache, line->sets, true, wh_dds_clock());
+			wh_dds_reader_look(reader);
+		}
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+	line->in_set = false;
+}
+
+/* ---- refusing ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_roomy(struct wh_dds_reader_entity *reader)
+{
+	bool roomy;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	roomy = reader->cache == NULL || wh_dds_cache_is_roomy(reader->cache);
+	pthread_mutex_unlock(&reader->end.base.lock);
+	return roomy;
+}
+
+static bool has_no_room(struct wh_dds_line *line, struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+{
+	bool lost, full = false;
+
+	for (uint32_t i = 0; !full && i < writer->matches.count; i++) {
+		struct wh_dds_reader_entity *reader =
+			writer->matches.all[i]->local ? reader_of(writer->matches.all[i]) : NULL;
+		const struct wh_dds_event event = {.what = WH_DDS_SAMPLE, .writer = writer, .sample = sample};
+		struct wh_dds_arrival arrival = {.does = does(&event)};
+
+		if (reader == NULL || !reader->patient || is_roomy(reader))
+			continue;
+		arrival.copy = make_copy(line, reader, &event, &lost);
+		if (arrival.copy == NULL)
+			continue;
+		arrival.expires_ns = expiry(&event, wh_dds_clock());
+		pthread_mutex_lock(&reader->end.base.lock);
+		full = reader->cache != NULL && wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
+		reader->refused = reader->refused || full;
+		pthread_mutex_unlock(&reader->end.base.lock);
+		wh_dds_copy_drop(arrival.copy);
+	}
+	return full;
+}
+
+bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count)
+{
+	struct wh_dds_endpoint_id id = {from->incarnation, from->node, 0};
+	struct wh_dds_endpoint *writer;
+	struct wh_dds_sample sample;
+	struct wh_dds_said said;
+	bool full;
+
+	if (line->patient == 0 || count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE ||
+	    !wh_dds_take_sample(&said, bytes, count))
+		return false;
+	id.number = said.number;
+	writer = wh_dds_channel_find(line->channel, WH_DDS_WRITER, &id);
+	if (writer == NULL)
+		return false;
+	sample = (struct wh_dds_sample){.place = from->place,
+					.change = said.change,
+					.source_ns = said.source_ns,
+					.bytes = said.bytes,
+					.count = said.count};
+	memcpy(sample.key, said.key, WH_DDS_KEY_BYTES);
+	full = has_no_room(line, writer, &sample);
+	if (full && line->impatient)
+		return false; /* what has no room is lost */
+	if (!full)
+		line->impatient = false;
+	return full;
+}
+
+/* ---- statuses ------------------------------------------------------------------------------------------------------------------ */
+
+static void change_matched(const struct wh_dds_event *event, int32_t change)
+{
+	struct wh_dds_base *writer = base_of(event->writer), *reader = base_of(event->reader);
+	whorl_dds_instance_handle handle;
+
+	if (writer != NULL) {
+		handle = wh_dds_endpoint_handle(WH_DDS_READER, &event->reader->id);
+		pthread_mutex_lock(&writer->lock);
+		wh_dds_status_matched(&writer->statuses, WHORL_DDS_PUBLICATION_MATCHED_STATUS, change, handle);
+		wh_dds_base_changed(writer);
+		pthread_mutex_unlock(&writer->lock);
+	}
+	if (reader != NULL) {
+		bool alive = event->writer->alive;
+
+		handle = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id);
+		pthread_mutex_lock(&reader->lock);
+		wh_dds_status_matched(&reader->statuses, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS, change, handle);
+		wh_dds_status_liveliness_changed(&reader->statuses, alive ? change : 0, alive ? 0 : change, handle);
+		wh_dds_base_changed(reader);
+		pthread_mutex_unlock(&reader->lock);
+	}
+}
+
+static void tell_incompatible(struct wh_dds_base *base, uint32_t status, enum whorl_dds_policy_id policy)
+{
+	if (base == NULL)
+		return;
+	pthread_mutex_lock(&base->lock);
+	wh_dds_status_incompatible(&base->statuses, status, policy);
+	wh_dds_base_changed(base);
+	pthread_mutex_unlock(&base->lock);
+}
+
+static void tell_liveliness(const struct wh_dds_event *event)
+{
+	struct wh_dds_base *reader = base_of(event->reader);
+	int32_t change = event->alive ? 1 : -1;
+
+	if (reader == NULL)
+		return;
+	pthread_mutex_lock(&reader->lock);
+	wh_dds_status_liveliness_changed(&reader->statuses, change, -change,
+					 wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id));
+	wh_dds_base_changed(reader);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+static void tell_writer(const struct wh_dds_event *event)
+{
+	struct wh_dds_endpoint_entity *end = event->writer != NULL ? event->writer->user : NULL;
+
+	if (end == NULL)
+		return;
+	pthread_mutex_lock(&end->base.lock);
+	if (event->what == WH_DDS_LIVELINESS_LOST)
+		wh_dds_status_liveliness_lost(&end->base.statuses);
+	else
+		wh_dds_status_deadline_missed(&end->base.statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS,
+					      wh_dds_instance_handle_of(end->topic->id, event->sample->key), 1);
+	wh_dds_base_changed(&end->base);
+	pthread_mutex_unlock(&end->base.lock);
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------------------------------------ */
+
+static void attach(struct wh_dds_line *line, struct wh_dds_endpoint *endpoint, struct wh_dds_base *user)
+{
+	struct wh_dds_reader_entity *reader;
+
+	endpoint->user = user;
+	reader = reader_of(endpoint);
+	if (reader == NULL)
+		return;
+	reader->next_reader = line->readers;
+	line->readers = reader;
+	line->patient += reader->patient;
+}
+
+static void answer(struct wh_dds_line *line, const struct wh_dds_event *event)
+{
+	for (struct wh_dds_asked *asked = line->asked; asked != NULL; asked = asked->next) {
+		if (asked->done || asked->number != event->id.number || asked->kind != event->kind)
+			continue;
+		asked->done = true;
+		asked->result = event->result;
+		asked->policy = event->policy;
+		if (event->endpoint != NULL && event->endpoint->user == NULL)
+			attach(line, event->endpoint, asked->user);
+	}
+	pthread_cond_broadcast(&line->changed);
+}
+
+static void tell_changed(struct wh_dds_line *line, const struct wh_dds_event *event)
+{
+	const struct wh_dds_endpoint *it = event->endpoint;
+	struct wh_dds_event verdict = {
+		.what = WH_DDS_VERDICT, .endpoint = event->endpoint, .id = it->id, .kind = it->kind};
+	struct wh_dds_reader_entity *reader = reader_of(it);
+
+	if (!it->local)
+		return;
+	if (reader != NULL) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		if (reader->cache != NULL)
+			wh_dds_cache_change(reader->cache, &it->policies, wh_dds_clock());
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+	answer(line, &verdict);
+}
+
+void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
+{
+	struct wh_dds_line *line = ctx;
+
+	switch (event->what) {
+	case WH_DDS_VERDICT:
+		answer(line, event);
+		break;
+	case WH_DDS_MATCH:
+	case WH_DDS_UNMATCH:
+		change_matched(event, event->what == WH_DDS_MATCH ? 1 : -1);
+		break;
+	case WH_DDS_INCOMPATIBLE:
+		tell_incompatible(base_of(event->writer), WHORL_DDS_OFFERED_INCOMPATIBLE_QOS_STATUS, event->policy);
+		tell_incompatible(base_of(event->reader), WHORL_DDS_REQUESTED_INCOMPATIBLE_QOS_STATUS, event->policy);
+		break;
+	case WH_DDS_SAMPLE:
+	case WH_DDS_LAST_WRITER:
+		deliver_sample(line, event);
+		break;
+	case WH_DDS_LIVELINESS:
+		tell_liveliness(event);
+		break;
+	case WH_DDS_LIVELINESS_LOST:
+	case WH_DDS_DEADLINE:
+		tell_writer(event);
+		break;
+	case WH_DDS_SET_BEGIN:
+		line->in_set = true;
+		line->sets++;
+		break;
+	case WH_DDS_SET_END:
+		end_set(line);
+		break;
+	case WH_DDS_CHANGED:
+		tell_changed(line, event);
+		break;
+	default: /* the history's end: a reader has it when its verdict is answered; owners; sets that are lost */
+		break;
+	}
+}

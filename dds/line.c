@@ -1,0 +1,578 @@
+/* line.c - a subgroup with a machine: see node.h.
+ *
+ * Views and messages come to a machine in one order. A view upcall comes when it begins, but messages of views before may come behind it: what
+ * was refused, and what a newcomer kept back until it had its state. So a view waits in a list until a message of it comes, or until it is
+ * known that none of an earlier one will. The state that is given to a newcomer has the views that wait, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "dds/node.h"
+
+#define PATIENCE_MS 10000 /* that a reader without room is waited for */
+
+/* ---- channels ------------------------------------------------------------------------------------------------------------------ */
+
+static const struct shape {
+	const char *name;
+	uint32_t message_bytes, window;
+	uint64_t large_bytes;
+} shapes[] = {
+	{WH_DDS_CONTROL, 4096, 32, 131072},    {"dds.s.atomic", 1024, 256, 32768},
+	{"dds.s.stored", 1024, 256, 32768},    {"dds.m.atomic", 16384, 64, 524288},
+	{"dds.m.stored", 16384, 64, 524288},   {"dds.l.atomic", 524288, 16, 8388608},
+	{"dds.l.stored", 524288, 16, 8388608},
+};
+
+static const struct shape *shape_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (strcmp(shapes[i].name, name) == 0)
+			return &shapes[i];
+	return NULL;
+}
+
+size_t wh_dds_channel_room(const char *name)
+{
+	const struct shape *shape = shape_of(name);
+
+	return shape != NULL && shape != shapes ? shape->large_bytes : 0;
+}
+
+/* The first in which a sample takes one slot, or else at all. */
+const char *wh_dds_channel_for(size_t bytes, enum whorl_dds_consistency_kind consistency)
+{
+	size_t first = consistency == WHORL_DDS_CONSISTENCY_STORED ? 2 : 1, count = sizeof(shapes) / sizeof(shapes[0]);
+
+	for (size_t i = first; i < count; i += 2)
+		if (bytes <= shapes[i].message_bytes)
+			return shapes[i].name;
+	return bytes <= shapes[count - 1].large_bytes ? shapes[count - 3 + first].name : NULL;
+}
+
+/* ---- the machine --------------------------------------------------------------------------------------------------------------- */
+
+static void tell_registry(void *ctx, const struct wh_dds_registry_event *event)
+{
+	struct wh_dds_line *line = ctx;
+
+	if (event->what == WH_DDS_TOPIC_NEW)
+		pthread_cond_broadcast(&line->changed);
+	if (event->what != WH_DDS_REGISTERED)
+		return;
+	for (struct wh_dds_asked *asked = line->asked; asked != NULL; asked = asked->next) {
+		if (asked->number != event->ticket)
+			continue;
+		asked->done = true;
+		asked->result = event->result;
+		asked->policy = event->policy;
+		if (event->topic != NULL && event->result == WHORL_DDS_RETCODE_OK) {
+			asked->topic = event->topic->id;
+			memcpy(asked->channel, event->topic->channel, strlen(event->topic->channel) + 1);
+			if (wh_dds_policies_copy(&asked->policies, &event->topic->policies) != WHORL_DDS_RETCODE_OK)
+				asked->result = WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
+		} else if (event->topic != NULL) {
+			wh_dds_registry_explain(asked->text, sizeof(asked->text), event->topic, asked->registration);
+		}
+		pthread_cond_broadcast(&line->changed);
+	}
+}
+
+/* With the lock. False: memory is out. */
+static bool make_machine(struct wh_dds_line *line)
+{
+	uint64_t incarnation = wh_load_acquire(&line->node->incarnation); /* partner: the node's first view */
+
+	if (line->control) {
+		const struct wh_dds_registry_config config = {
+			.node = line->node->id, .incarnation = incarnation, .tell = tell_registry, .ctx = line};
+
+		if (line->registry == NULL)
+			line->registry = wh_dds_registry_new(&config);
+		return line->registry != NULL;
+	}
+	if (line->channel == NULL) {
+		const struct wh_dds_channel_config config = {
+			.node = line->node->id, .incarnation = incarnation, .tell = wh_dds_deliver, .ctx = line};
+
+		line->channel = wh_dds_channel_new(&config);
+	}
+	return line->channel != NULL;
+}
+
+static void free_machine(struct wh_dds_line *line)
+{
+	wh_dds_registry_free(line->registry);
+	wh_dds_channel_free(line->channel);
+	line->registry = NULL;
+	line->channel = NULL;
+}
+
+/* ---- views --------------------------------------------------------------------------------------------------------------------- */
+
+static void free_views(struct wh_dds_line *line)
+{
+	for (struct wh_dds_pending_view *next; line->views != NULL; line->views = next) {
+		next = line->views->next;
+		free(line->views);
+	}
+}
+
+/* By number; one that waits already is passed over. */
+static void hang_view(struct wh_dds_line *line, struct wh_dds_pending_view *view)
+{
+	struct wh_dds_pending_view **at = &line->views;
+
+	while (*at != NULL && (*at)->number < view->number)
+		at = &(*at)->next;
+	if (*at != NULL && (*at)->number == view->number) {
+		free(view);
+		return;
+	}
+	view->next = *at;
+	*at = view;
+}
+
+static void apply_views(struct wh_dds_line *line, uint64_t up_to)
+{
+	while (line->views != NULL && line->views->number <= up_to) {
+		struct wh_dds_pending_view *view = line->views;
+		enum whorl_result result = WHORL_MEMORY;
+
+		line->views = view->next;
+		if (!line->broken && make_machine(line))
+			result =
+				line->control
+					? wh_dds_registry_view(line->registry, view->number, view->members, view->count)
+					: wh_dds_channel_view(line->channel, view->number, view->members, view->count);
+		line->broken = line->broken || result != WHORL_OK;
+		free(view);
+	}
+	wh_dds_delivered(line);
+}
+
+/* Nothing of an earlier view is to come any more. */
+static bool is_clear(const struct wh_dds_line *line)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+
+	return line->ready && !line->refused && line->subgroup != NULL &&
+	       whorl_subgroup_statistics(line->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0 &&
+	       whorl_subgroup_ready(line->subgroup, 0) == WHORL_OK;
+}
+
+void wh_dds_line_settle(struct wh_dds_line *line)
+{
+	if (line->views != NULL && is_clear(line))
+		apply_views(line, UINT64_MAX);
+}
+
+void wh_dds_line_is_ready(struct wh_dds_line *line)
+{
+	pthread_mutex_lock(&line->lock);
+	line->ready = true;
+	wh_dds_line_settle(line);
+	pthread_mutex_unlock(&line->lock);
+}
+
+static uint64_t incarnation_of(const struct whorl_view *view, uint32_t id)
+{
+	for (uint32_t i = 0; i < view->member_count; i++)
+		if (view->members[i] == id)
+			return view->incarnations[i];
+	return 0;
+}
+
+void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
+{
+	uint32_t ids[WH_DDS_MEMBERS_MAX], count = WH_DDS_MEMBERS_MAX;
+	struct wh_dds_pending_view *pending;
+	bool mine = false;
+
+	if (whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK)
+		return;
+	pthread_mutex_lock(&line->lock);
+	pending = malloc(sizeof(*pending) + count * sizeof(pending->members[0]));
+	if (pending == NULL) {
+		line->broken = true;
+		pthread_mutex_unlock(&line->lock);
+		return;
+	}
+	pending->number = view->number;
+	pending->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		pending->members[i] =
+			(struct wh_dds_member){.node = ids[i], .incarnation = incarnation_of(view, ids[i])};
+		mine = mine || ids[i] == line->node->id;
+	}
+	if (mine)
+		hang_view(line, pending);
+	else
+		free(pending);
+	wh_dds_line_settle(line);
+	pthread_mutex_unlock(&line->lock);
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------------------ */
+
+/* In one piece. NULL: memory is out. */
+static const void *whole(struct wh_dds_line *line, const struct whorl_message *message)
+{
+	if (message->parts == 1)
+		return message->data;
+	if (line->scratch_room < message->bytes) {
+		unsigned char *room = aligned_alloc(64, (message->bytes + 63) / 64 * 64);
+
+		if (room == NULL)
+			return NULL;
+		free(line->scratch);
+		line->scratch = room;
+		line->scratch_room = message->bytes;
+	}
+	whorl_message_copy(message, 0, line->scratch, message->bytes);
+	return line->scratch;
+}
+
+/* False: it is refused. */
+static bool take_message(struct wh_dds_line *line, const struct whorl_message *message)
+{
+	const struct wh_dds_from from = {message->sender, message->incarnation, {message->view, message->sequence}};
+	enum whorl_result result = WHORL_MEMORY;
+	const void *bytes;
+
+	apply_views(line, message->view);
+	bytes = whole(line, message);
+	if (bytes == NULL || line->broken || !make_machine(line)) {
+		line->broken = true; /* it can no longer go with the others */
+		return true;
+	}
+	if (line->control) {
+		result = wh_dds_registry_apply(line->registry, &from, bytes, message->bytes);
+	} else {
+		if (wh_dds_must_wait(line, &from, bytes, message->bytes))
+			return false;
+		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+		wh_dds_delivered(line);
+	}
+	line->broken = line->broken || result != WHORL_OK;
+	return true;
+}
+
+static size_t offer(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	struct wh_dds_line *line = ctx;
+	size_t taken = 0;
+
+	pthread_mutex_lock(&line->lock);
+	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
+		taken++;
+	line->refused = taken < count;
+	pthread_mutex_unlock(&line->lock);
+	return taken;
+}
+
+/* The reader loses what it has no room for, and the others go on. */
+static bool refused_long(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
+{
+	struct wh_dds_line *line = ctx;
+
+	(void)refused_ms;
+	pthread_mutex_lock(&line->lock);
+	line->impatient = true;
+	pthread_mutex_unlock(&line->lock);
+	(void)whorl_offer_again(subgroup);
+	return true;
+}
+
+/* ---- state --------------------------------------------------------------------------------------------------------------------- */
+
+struct snapshot {
+	struct wh_dds_out out;
+	struct wh_dds_cursor cursor;
+};
+
+static void put_views(struct wh_dds_out *out, const struct wh_dds_line *line)
+{
+	uint32_t count = 0;
+
+	for (const struct wh_dds_pending_view *view = line->views; view != NULL; view = view->next)
+		count++;
+	wh_dds_put_number(out, count, 4);
+	for (const struct wh_dds_pending_view *view = line->views; view != NULL; view = view->next) {
+		wh_dds_put_number(out, view->number, 8);
+		wh_dds_put_number(out, view->count, 4);
+		for (uint32_t i = 0; i < view->count; i++) {
+			wh_dds_put_number(out, view->members[i].node, 4);
+			wh_dds_put_number(out, view->members[i].incarnation, 8);
+		}
+	}
+}
+
+static void *fix(const struct whorl_position *position, void *ctx)
+{
+	struct wh_dds_line *line = ctx;
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	(void)position;
+	if (snapshot == NULL)
+		return NULL;
+	pthread_mutex_lock(&line->lock);
+	put_views(&snapshot->out, line);
+	if (line->broken || !make_machine(line))
+		snapshot->out.failed = true;
+	else if (line->control)
+		wh_dds_registry_save(line->registry, &snapshot->out);
+	else
+		wh_dds_channel_save(line->channel, &snapshot->out);
+	pthread_mutex_unlock(&line->lock);
+	if (!snapshot->out.failed)
+		return snapshot;
+	wh_dds_out_free(&snapshot->out);
+	free(snapshot);
+	return NULL;
+}
+
+static ptrdiff_t read_state(void *of, void *bytes, size_t count, void *ctx)
+{
+	struct snapshot *snapshot = of;
+
+	(void)ctx;
+	return (ptrdiff_t)wh_dds_out_read(&snapshot->out, &snapshot->cursor, bytes, count);
+}
+
+static void release(void *of, void *ctx)
+{
+	struct snapshot *snapshot = of;
+
+	(void)ctx;
+	wh_dds_out_free(&snapshot->out);
+	free(snapshot);
+}
+
+static bool take_views(struct wh_dds_line *line, struct wh_dds_in *in)
+{
+	uint32_t views = (uint32_t)wh_dds_take(in, 4);
+
+	for (uint32_t v = 0; in->ok && v < views; v++) {
+		uint64_t number = wh_dds_take(in, 8);
+		uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, WH_DDS_MEMBERS_MAX);
+		struct wh_dds_pending_view *view = calloc(1, sizeof(*view) + count * sizeof(view->members[0]));
+
+		if (view == NULL)
+			return false;
+		view->number = number;
+		view->count = count;
+		for (uint32_t i = 0; i < count; i++) {
+			view->members[i].node = (uint32_t)wh_dds_take(in, 4);
+			view->members[i].incarnation = wh_dds_take(in, 8);
+		}
+		hang_view(line, view);
+	}
+	return in->ok;
+}
+
+static bool restore_all(struct wh_dds_line *line)
+{
+	struct wh_dds_in in = {.at = line->restored, .left = line->restored_count, .ok = true};
+	enum whorl_result result;
+
+	free_machine(line);
+	if (!make_machine(line))
+		return false;
+	if (line->restored_count == 0)
+		return true;
+	if (!take_views(line, &in))
+		return false;
+	result = line->control ? wh_dds_registry_restore(line->registry, in.at, in.left)
+			       : wh_dds_channel_restore(line->channel, in.at, in.left, (int64_t)wh_dds_clock());
+	return result == WHORL_OK;
+}
+
+static bool add_bytes(struct wh_dds_line *line, const void *bytes, size_t count)
+{
+	if (line->restored_count + count > line->restored_room) {
+		size_t room = 2 * (line->restored_count + count);
+		unsigned char *grown = realloc(line->restored, room);
+
+		if (grown == NULL)
+			return false;
+		line->restored = grown;
+		line->restored_room = room;
+	}
+	if (count > 0)
+		memcpy(line->restored + line->restored_count, bytes, count);
+	line->restored_count += count;
+	return true;
+}
+
+static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	struct wh_dds_line *line = ctx;
+	bool ok = true;
+
+	pthread_mutex_lock(&line->lock);
+	if (step == WHORL_RESTORE_BEGIN)
+		line->restored_count = 0;
+	else if (step == WHORL_RESTORE_BYTES)
+		ok = add_bytes(line, bytes, count);
+	else
+		ok = restore_all(line);
+	if (step == WHORL_RESTORE_END || !ok) {
+		free(line->restored);
+		line->restored = NULL;
+		line->restored_count = line->restored_room = 0;
+	}
+	if (step == WHORL_RESTORE_END)
+		pthread_cond_broadcast(&line->changed);
+	pthread_mutex_unlock(&line->lock);
+	return ok;
+}
+
+/* ---- the line ------------------------------------------------------------------------------------------------------------------ */
+
+struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name)
+{
+	struct wh_dds_line *line = calloc(1, sizeof(*line));
+	pthread_mutexattr_t again;
+
+	if (line == NULL)
+		return NULL;
+	line->pool = wh_dds_pool_create((size_t)1 << 22);
+	if (line->pool == NULL) {
+		free(line);
+		return NULL;
+	}
+	line->node = node;
+	memcpy(line->name, name, strlen(name) + 1);
+	line->control = strcmp(name, WH_DDS_CONTROL) == 0;
+	pthread_mutexattr_init(&again);
+	pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE); /* an in-place listener may look at its reader */
+	pthread_mutex_init(&line->lock, &again);
+	pthread_mutexattr_destroy(&again);
+	wh_thread_condition_init(&line->changed);
+	return line;
+}
+
+void wh_dds_line_free(struct wh_dds_line *line)
+{
+	if (line == NULL)
+		return;
+	free_views(line);
+	free_machine(line);
+	wh_dds_pool_close(line->pool);
+	free(line->restored);
+	free(line->scratch);
+	pthread_cond_destroy(&line->changed);
+	pthread_mutex_destroy(&line->lock);
+	free(line);
+}
+
+enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits)
+{
+	const struct shape *shape = shape_of(line->name);
+	const struct whorl_state state = {.size = sizeof(state),
+					  .snapshot = fix,
+					  .read = read_state,
+					  .release = release,
+					  .restore = restore,
+					  .ctx = line};
+	const struct whorl_subgroup_options options = {.size = sizeof(options),
+						       .mode = WHORL_ORDERED,
+						       .window = shape->window,
+						       .message_bytes = shape->message_bytes,
+						       .large_bytes = shape->large_bytes,
+						       .on_offer = offer,
+						       .upcall_ctx = line,
+						       .on_refused = refused_long,
+						       .on_refused_ctx = line,
+						       .refuse_max_ms = PATIENCE_MS,
+						       .state = &state};
+	whorl_subgroup *subgroup = NULL;
+	enum whorl_result result =
+		whorl_subgroup_enter(line->node->whorl, line->name, &options, waits ? 10000 : 0, &subgroup);
+
+	if (subgroup == NULL)
+		return result;
+	pthread_mutex_lock(&line->lock);
+	line->subgroup = subgroup;
+	pthread_mutex_unlock(&line->lock);
+	if (!waits)
+		return WHORL_OK;
+	result = whorl_subgroup_ready(subgroup, 10000);
+	if (result == WHORL_OK)
+		wh_dds_line_is_ready(line);
+	return result;
+}
+
+/* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
+
+/* Insets are copied: messages of this kind are short. NULL: memory is out. */
+static unsigned char *flatten(const struct wh_dds_out *out, size_t *count)
+{
+	struct wh_dds_cursor cursor = {.at = 0};
+	unsigned char *bytes;
+
+	*count = wh_dds_out_bytes(out);
+	bytes = out->failed ? NULL : malloc(*count + 1);
+	if (bytes != NULL)
+		for (size_t got = 0, more; (more = wh_dds_out_read(out, &cursor, bytes + got, *count - got)) > 0;)
+			got += more;
+	return bytes;
+}
+
+whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
+				  uint64_t until_ns, uint64_t *index)
+{
+	enum whorl_result result = WHORL_MEMORY;
+	size_t count = 0;
+	unsigned char *bytes = flatten(out, &count);
+
+	while (bytes != NULL) {
+		result = whorl_send(line->subgroup, bytes, count, wh_dds_on_loop() ? 0 : wh_dds_left_ms(until_ns, 100),
+				    index);
+		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
+		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))
+			break;
+	}
+	free(bytes);
+	wh_dds_out_free(out);
+	if (result == WHORL_OK || result == WHORL_PENDING)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_node_says(function, line->node, result);
+}
+
+static void unhang(struct wh_dds_line *line, struct wh_dds_asked *asked)
+{
+	struct wh_dds_asked **at = &line->asked;
+
+	while (*at != asked)
+		at = &(*at)->next;
+	*at = asked->next;
+}
+
+whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
+				 struct wh_dds_asked *asked)
+{
+	uint64_t until = wh_dds_until(WH_DDS_WAIT_NS);
+	whorl_dds_return result;
+
+	pthread_mutex_lock(&line->lock);
+	asked->next = line->asked;
+	line->asked = asked;
+	pthread_mutex_unlock(&line->lock);
+	result = wh_dds_line_send(function, line, out, until, NULL);
+	pthread_mutex_lock(&line->lock);
+	while (result == WHORL_DDS_RETCODE_OK && !asked->done && !line->broken && !wh_dds_node_closes(line->node) &&
+	       whorl_error(line->node->whorl, NULL, 0) == WHORL_OK)
+		if (!wh_dds_wait(&line->changed, &line->lock, until))
+			break;
+	unhang(line, asked);
+	if (result == WHORL_DDS_RETCODE_OK && line->broken)
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	else if (result == WHORL_DDS_RETCODE_OK && !asked->done)
+		result = wh_dds_node_says(function, line->node, WHORL_TIMEOUT);
+	pthread_mutex_unlock(&line->lock);
+	return result == WHORL_DDS_RETCODE_OK ? asked->result : result;
+}

@@ -1,0 +1,408 @@
+/* node.c - a node of a domain: see node.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/thread.h"
+#include "dds/node.h"
+
+#define NODES_MAX 128 /* processes in a domain on one host */
+#define DRAIN_MS 2000
+
+static _Thread_local int in_place; /* listeners that this thread is in */
+
+bool wh_dds_on_loop(void)
+{
+	return in_place > 0;
+}
+
+void wh_dds_enter_loop(int change)
+{
+	in_place += change;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------------------- */
+
+bool wh_dds_node_call(struct wh_dds_node *node)
+{
+	if ((wh_fetch_add(&node->calls, 1) & WH_DDS_NO_CALLS) == 0) /* partner: end_calls */
+		return true;
+	(void)wh_fetch_add(&node->calls, UINT64_MAX);
+	return false;
+}
+
+void wh_dds_node_called(struct wh_dds_node *node)
+{
+	(void)wh_fetch_add(&node->calls, UINT64_MAX); /* partner: end_calls */
+}
+
+bool wh_dds_node_closes(const struct wh_dds_node *node)
+{
+	return (wh_load_acquire(&node->calls) & WH_DDS_NO_CALLS) != 0; /* partner: end_calls */
+}
+
+static void end_calls(struct wh_dds_node *node)
+{
+	const struct timespec moment = {.tv_nsec = 200000};
+
+	(void)wh_fetch_or(&node->calls, WH_DDS_NO_CALLS);        /* partner: wh_dds_node_call */
+	while (wh_load_acquire(&node->calls) != WH_DDS_NO_CALLS) /* each wait of a call has an end, or looks */
+		nanosleep(&moment, NULL);
+}
+
+void wh_dds_node_hold(struct wh_dds_node *node)
+{
+	(void)wh_fetch_add(&node->holders, 1);
+}
+
+void wh_dds_node_drop(struct wh_dds_node *node)
+{
+	if (wh_fetch_add(&node->holders, UINT64_MAX) != 1)
+		return;
+	wh_dds_line_free(node->control);
+	for (struct wh_dds_line *line = node->lines, *next; line != NULL; line = next) {
+		next = line->next;
+		wh_dds_line_free(line);
+	}
+	pthread_cond_destroy(&node->changed);
+	pthread_cond_destroy(&node->work);
+	pthread_cond_destroy(&node->listened);
+	pthread_mutex_destroy(&node->lock);
+	pthread_mutex_destroy(&node->work_lock);
+	pthread_mutex_destroy(&node->listening);
+	free(node->file);
+	free(node);
+}
+
+uint32_t wh_dds_node_number(struct wh_dds_node *node)
+{
+	return (uint32_t)wh_fetch_add(&node->numbers, 1) + 1;
+}
+
+whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result)
+{
+	char text[512] = "";
+
+	switch (result) {
+	case WHORL_AGAIN:
+	case WHORL_TIMEOUT:
+	case WHORL_NO_QUORUM:
+		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", whorl_result_text(result));
+	case WHORL_MEMORY:
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory, or memory_max, is out");
+	case WHORL_WOULD_DEADLOCK:
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	case WHORL_INVALID:
+	case WHORL_REFUSED:
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s", whorl_invalid_text());
+	default:
+		if (node->whorl != NULL && !wh_dds_node_closes(node))
+			(void)whorl_error(node->whorl, text, sizeof(text));
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s%s%s", whorl_result_text(result),
+				  text[0] != '\0' ? ": " : "", text);
+	}
+}
+
+/* ---- views --------------------------------------------------------------------------------------------------------------------- */
+
+static void on_view(const struct whorl_view *view, void *ctx)
+{
+	struct wh_dds_node *node = ctx;
+
+	if (wh_load_relaxed(&node->incarnation) == 0) {
+		node->id = view->members[view->rank];
+		wh_store_release(&node->incarnation, view->incarnations[view->rank]); /* partner: make_machine */
+	}
+	wh_dds_line_view(node->control, view);
+	pthread_mutex_lock(&node->lock);
+	for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
+		wh_dds_line_view(line, view);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* ---- channels ------------------------------------------------------------------------------------------------------------------ */
+
+static struct wh_dds_line *find_line(struct wh_dds_node *node, const char *channel)
+{
+	struct wh_dds_line *line = node->lines;
+
+	while (line != NULL && strcmp(line->name, channel) != 0)
+		line = line->next;
+	return line;
+}
+
+/* The first that comes enters it, and the others wait for that; after a failure the next one tries again. */
+static whorl_dds_return open_line(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
+{
+	uint64_t until = wh_dds_until(WH_DDS_WAIT_NS);
+	enum whorl_result result;
+
+	while (line->stage == WH_DDS_OPENING && wh_dds_wait(&node->changed, &node->lock, until))
+		if (wh_dds_node_closes(node))
+			return wh_dds_node_says(function, node, WHORL_CLOSED);
+	if (line->stage == WH_DDS_OPEN)
+		return WHORL_DDS_RETCODE_OK;
+	if (line->stage == WH_DDS_OPENING)
+		return wh_dds_node_says(function, node, WHORL_TIMEOUT);
+	line->stage = WH_DDS_OPENING;
+	pthread_mutex_unlock(&node->lock);
+	if (line->subgroup == NULL) {
+		result = wh_dds_line_enter(line, true);
+	} else { /* it was entered, and had not its state in time */
+		result = whorl_subgroup_ready(line->subgroup, 10000);
+		if (result == WHORL_OK)
+			wh_dds_line_is_ready(line);
+	}
+	pthread_mutex_lock(&node->lock);
+	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
+	pthread_cond_broadcast(&node->changed);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, node, result);
+}
+
+whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
+				  struct wh_dds_line **out)
+{
+	struct wh_dds_line *line;
+	whorl_dds_return result;
+
+	if (wh_dds_channel_room(channel) == 0)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED, "this version does not know channel %s",
+				  channel);
+	pthread_mutex_lock(&node->lock);
+	line = find_line(node, channel);
+	if (line == NULL) {
+		line = wh_dds_line_new(node, channel);
+		if (line == NULL) {
+			pthread_mutex_unlock(&node->lock);
+			return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+		}
+		line->stage = WH_DDS_FAILED; /* to be entered */
+		line->next = node->lines;
+		node->lines = line;
+	}
+	result = open_line(function, node, line);
+	pthread_mutex_unlock(&node->lock);
+	*out = line;
+	return result;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------------------- */
+
+static whorl_dds_return load(const char *function, const struct wh_dds_node *node, whorl_config *config)
+{
+	char text[256];
+	enum whorl_result result;
+
+	if (config == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	whorl_config_ignore(config, "dds");
+	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\n", (unsigned)getuid(),
+		 (unsigned)node->domain, NODES_MAX);
+	result = node->file != NULL ? whorl_config_load_file(config, node->file)
+				    : whorl_config_load_text(config, "domain", text);
+	if (result == WHORL_OK)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
+}
+
+static whorl_dds_return parse_id(const char *function, const char *text, uint32_t *id)
+{
+	char *end = NULL;
+	unsigned long number;
+
+	*id = WHORL_ANY_ID;
+	if (text == NULL)
+		return WHORL_DDS_RETCODE_OK;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (end == text || *end != '\0' || errno != 0 || number >= WH_DDS_MEMBERS_MAX)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "WHORL_DDS_ID is \"%s\", expected a node's id, 0 to %d", text,
+				  WH_DDS_MEMBERS_MAX - 1);
+	*id = (uint32_t)number;
+	return WHORL_DDS_RETCODE_OK;
+}
+
+static whorl_dds_return start(const char *function, struct wh_dds_node *node, int ready_ms)
+{
+	enum whorl_result result;
+	struct wh_dds_out out = {.bytes = NULL};
+	struct wh_dds_policies policies;
+	char text[512];
+
+	result = whorl_on_view(node->whorl, on_view, node);
+	if (result == WHORL_OK)
+		result = wh_dds_line_enter(node->control, false);
+	if (result == WHORL_OK)
+		result = whorl_start(node->whorl);
+	if (result == WHORL_OK)
+		result = whorl_ready(node->whorl, ready_ms);
+	if (result == WHORL_OK)
+		result = whorl_subgroup_ready(node->control->subgroup, ready_ms);
+	if (result == WHORL_TIMEOUT) {
+		whorl_progress(node->whorl, text, sizeof(text));
+		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", text);
+	}
+	if (result != WHORL_OK)
+		return wh_dds_node_says(function, node, result);
+	wh_dds_line_is_ready(node->control);
+	wh_dds_policies_init(&policies, WH_DDS_PARTICIPANT);
+	wh_dds_put_participant(&out, program_invocation_short_name, (uint32_t)getpid(), &policies);
+	return wh_dds_line_send(function, node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
+}
+
+static whorl_dds_return open_node(const char *function, struct wh_dds_node *node,
+				  const struct whorl_dds_participant_options *options)
+{
+	whorl_config *config = whorl_config_new();
+	const char *id_text = options->node != NULL ? options->node : getenv("WHORL_DDS_ID");
+	whorl_dds_return result = load(function, node, config);
+	uint32_t id = WHORL_ANY_ID;
+	enum whorl_result opened;
+
+	if (result == WHORL_DDS_RETCODE_OK && node->file != NULL)
+		result = parse_id(function, id_text, &id);
+	if (result == WHORL_DDS_RETCODE_OK) {
+		opened = whorl_open(config, id, NULL, &node->whorl);
+		if (opened != WHORL_OK)
+			result = wh_dds_say(function,
+					    opened == WHORL_MEMORY ? WHORL_DDS_RETCODE_OUT_OF_RESOURCES
+								   : WHORL_DDS_RETCODE_ERROR,
+					    "%s", whorl_config_error(config));
+	}
+	whorl_config_free(config);
+	if (result == WHORL_DDS_RETCODE_OK) {
+		int ready_ms =
+			wh_dds_left_ms(wh_dds_until(options->ready > 0 ? options->ready : WH_DDS_WAIT_NS), 3600000);
+
+		result = start(function, node, ready_ms);
+		if (result == WHORL_DDS_RETCODE_OK && !options->spins && !wh_dds_work_start(node))
+			result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
+		if (result != WHORL_DDS_RETCODE_OK) {
+			end_calls(node);
+			(void)whorl_close(node->whorl, 0);
+		}
+	}
+	return result;
+}
+
+static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spins)
+{
+	struct wh_dds_node *node = calloc(1, sizeof(*node));
+
+	if (node == NULL)
+		return NULL;
+	pthread_mutex_init(&node->lock, NULL);
+	wh_thread_condition_init(&node->changed);
+	pthread_mutex_init(&node->work_lock, NULL);
+	wh_thread_condition_init(&node->work);
+	pthread_mutex_init(&node->listening, NULL);
+	wh_thread_condition_init(&node->listened);
+	node->queue_end = &node->queue;
+	node->domain = domain;
+	node->spins = spins;
+	node->stage = WH_DDS_OPENING;
+	node->file = file != NULL ? strdup(file) : NULL;
+	wh_store_relaxed(&node->holders, 1);
+	node->control = wh_dds_line_new(node, WH_DDS_CONTROL);
+	if (node->control == NULL || (file != NULL && node->file == NULL)) {
+		wh_dds_node_drop(node);
+		return NULL;
+	}
+	return node;
+}
+
+/* With the root's lock. */
+static struct wh_dds_node *find_node(struct wh_dds_root *root, uint32_t domain, const char *file)
+{
+	struct wh_dds_node *node = root->nodes;
+
+	while (node != NULL && (node->domain != domain || (node->file != NULL) != (file != NULL) ||
+				(file != NULL && strcmp(node->file, file) != 0)))
+		node = node->next;
+	return node;
+}
+
+static void unlist(struct wh_dds_root *root, struct wh_dds_node *node)
+{
+	struct wh_dds_node **at = &root->nodes;
+
+	while (*at != node)
+		at = &(*at)->next;
+	*at = node->next;
+	pthread_cond_broadcast(&root->changed);
+}
+
+static whorl_dds_return join_with_lock(const char *function, struct wh_dds_root *root, uint32_t domain,
+				       const struct whorl_dds_participant_options *options, struct wh_dds_node **out)
+{
+	const char *file = options->file != NULL ? options->file : getenv("WHORL_DDS");
+	uint64_t until = wh_dds_until(WH_DDS_WAIT_NS);
+	struct wh_dds_node *node;
+	whorl_dds_return result;
+
+	while ((node = find_node(root, domain, file)) != NULL && node->stage != WH_DDS_OPEN)
+		if (!wh_dds_wait(&root->changed, &root->lock, until))
+			return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "the domain is being opened, or closed");
+	*out = node;
+	if (node != NULL && node->spins != options->spins)
+		return wh_dds_say(
+			function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+			"another participant of the domain has a thread, or spins, and this one says otherwise");
+	if (node != NULL) {
+		node->participants++;
+		return WHORL_DDS_RETCODE_OK;
+	}
+	*out = node = new_node(domain, file, options->spins);
+	if (node == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	node->next = root->nodes;
+	root->nodes = node;
+	pthread_mutex_unlock(&root->lock);
+	result = open_node(function, node, options);
+	pthread_mutex_lock(&root->lock);
+	node->stage = WH_DDS_OPEN;
+	node->participants = 1;
+	pthread_cond_broadcast(&root->changed);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		unlist(root, node);
+		wh_dds_node_drop(node);
+	}
+	return result;
+}
+
+whorl_dds_return wh_dds_node_join(const char *function, uint32_t domain,
+				  const struct whorl_dds_participant_options *options, struct wh_dds_node **out)
+{
+	struct wh_dds_root *root = wh_dds_root();
+	whorl_dds_return result;
+
+	pthread_mutex_lock(&root->lock);
+	result = join_with_lock(function, root, domain, options, out);
+	pthread_mutex_unlock(&root->lock);
+	return result;
+}
+
+void wh_dds_node_leave(struct wh_dds_node *node)
+{
+	struct wh_dds_root *root = wh_dds_root();
+	bool last;
+
+	pthread_mutex_lock(&root->lock);
+	last = --node->participants == 0;
+	if (last)
+		node->stage = WH_DDS_CLOSING;
+	pthread_mutex_unlock(&root->lock);
+	if (!last)
+		return;
+	end_calls(node);
+	wh_dds_work_stop(node);
+	(void)whorl_close(node->whorl, DRAIN_MS);
+	pthread_mutex_lock(&root->lock);
+	unlist(root, node);
+	pthread_mutex_unlock(&root->lock);
+	wh_dds_node_drop(node);
+}

@@ -1,0 +1,354 @@
+/* node.h - what joins the parts of topics: a node of the group for each process and domain, the control channel and the channels as its
+ * subgroups, and the entities that programs have. docs/decisions/0052, "Threads, and how the parts will be joined".
+ *
+ *     root.c        what a process has once: the table of handles, the nodes
+ *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
+ *     line.c        a subgroup with a machine: views and messages in their order, state for newcomers, what is asked and answered
+ *     deliver.c     what a channel's machine tells: to caches, statuses, calls that wait
+ *     work.c        the thread for listeners and timers
+ *     entities.c    what all entities have: policies, statuses, listeners, the tree
+ *     participant.c, topic.c, writer.c, reader.c, waiting.c   each kind
+ *
+ * Locks, each before those behind it: root, node, line (a thread may take one again), listening, an entity's, then those of queues and signals.
+ * None is held while the program is called, but a line's by an in-place listener, or while a call of the node waits.
+ */
+#ifndef WH_DDS_NODE_H
+#define WH_DDS_NODE_H
+
+#include <pthread.h>
+
+#include <whorl/whorl.h>
+
+#include "base/atomics.h"
+#include "dds/cache.h"
+#include "dds/channel.h"
+#include "dds/condition.h"
+#include "dds/entity.h"
+#include "dds/listener.h"
+#include "dds/qos.h"
+#include "dds/registry.h"
+#include "dds/text.h"
+#include "dds/type.h"
+
+#define WH_DDS_WAIT_NS (INT64_C(10) * 1000000000) /* for the group's answer */
+#define WH_DDS_MEMBERS_MAX 256
+
+struct wh_dds_node;
+struct wh_dds_base;
+struct wh_dds_reader_entity;
+
+/* ---- root.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct wh_dds_root {
+	struct wh_dds_table *table;    /* [const] NULL: memory was out */
+	struct wh_dds_signals signals; /* of all conditions: any may meet any waitset */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;    /* a node is open, or gone */
+	struct wh_dds_node *nodes; /* [lock] */
+};
+
+struct wh_dds_root *wh_dds_root(void);
+
+/* Holds the entity of the handle, or keeps the words for why not. */
+whorl_dds_return wh_dds_hold(const char *function, whorl_dds_entity handle, uint32_t kinds, struct wh_dds_base **out);
+#define WH_DDS_HOLD(handle, kinds, out) wh_dds_hold(__func__, handle, kinds, out)
+void wh_dds_let_go(struct wh_dds_base *base);
+
+uint64_t wh_dds_clock(void); /* CLOCK_MONOTONIC, ns */
+/* When a duration from now is over; WH_DDS_NEVER. */
+uint64_t wh_dds_until(whorl_dds_duration duration);
+/* Waits on a condition that wh_thread_condition_init has made. False: the time is over. */
+bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
+/* Of what is left until then, for a call of the node that waits at most so long at once. */
+int wh_dds_left_ms(uint64_t until_ns, int most);
+
+/* ---- line.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct wh_dds_pending_view { /* of the members of a line, which is not there yet in the order */
+	struct wh_dds_pending_view *next;
+	uint64_t number;
+	uint32_t count;
+	struct wh_dds_member members[];
+};
+
+struct wh_dds_asked { /* a call that waits for what a machine tells of it */
+	struct wh_dds_asked *next;
+	uint32_t number; /* a ticket, or an endpoint's number */
+	enum wh_dds_kind kind;
+	struct wh_dds_base *user; /* of an endpoint: to hang at the machine's */
+	bool done;
+	whorl_dds_return result;
+	enum whorl_dds_policy_id policy;
+	uint64_t topic; /* of a registration */
+	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
+	struct wh_dds_policies policies; /* of the topic, as it is registered; to be freed */
+	char text[512];                  /* in what it differs */
+	const struct wh_dds_registration *registration;
+};
+
+enum wh_dds_stage { WH_DDS_OPENING, WH_DDS_OPEN, WH_DDS_FAILED, WH_DDS_CLOSING };
+
+struct wh_dds_line {
+	struct wh_dds_node *node; /* [const] */
+	struct wh_dds_line *next; /* [const once it hangs] */
+	char name[64];
+	bool control;            /* [const] */
+	enum wh_dds_stage stage; /* [node's lock] */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* something was answered, or a topic is new */
+	/* [lock] */
+	whorl_subgroup *subgroup;
+	struct wh_dds_registry *registry; /* of the control channel */
+	struct wh_dds_channel *channel;   /* of another */
+	struct wh_dds_pending_view *views;
+	struct wh_dds_asked *asked;
+	bool ready;     /* it was seen to have its state: views that come may hold at once */
+	bool refused;   /* the last offer was not taken whole */
+	bool impatient; /* a reader was waited for long enough: what has no room is lost */
+	bool broken;    /* memory was out, so its machine is no use */
+	unsigned char *restored;
+	size_t restored_count, restored_room;
+	unsigned char *scratch; /* of a message in parts */
+	size_t scratch_room;
+	struct wh_dds_pool *pool;
+	const struct wh_dds_sample *copied; /* what `copy` is of */
+	struct wh_dds_copy *copy;
+	uint32_t patient; /* local readers that may have no room, and are waited for */
+	bool in_set, last_chance;
+	uint64_t sets;
+	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
+};
+
+#define WH_DDS_CONTROL "dds.control"
+
+/* Results of both are whorl's. */
+struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name); /* NULL: memory is out */
+void wh_dds_line_free(struct wh_dds_line *line);
+/* Enters it, before the node is started too, then without waiting. */
+enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits);
+/* The node's view has begun. On the loop. */
+void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view);
+/* Views that wait for nothing any more hold now. With the lock. */
+void wh_dds_line_settle(struct wh_dds_line *line);
+/* It has its state. */
+void wh_dds_line_is_ready(struct wh_dds_line *line);
+/* Sends one message; the bytes are freed. Waits at most until then. */
+whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
+				  uint64_t until_ns, uint64_t *index);
+/* The same, and waits for the answer to it. */
+whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
+				 struct wh_dds_asked *asked);
+/* The channel that fits samples of a type with that consistency; NULL: none does. */
+const char *wh_dds_channel_for(size_t bytes, enum whorl_dds_consistency_kind consistency);
+/* How large a sample of this channel may be, with its head; 0: the name is no channel's. */
+size_t wh_dds_channel_room(const char *name);
+
+/* ---- deliver.c --------------------------------------------------------------------------------------------------------------- */
+
+void wh_dds_deliver(void *ctx, const struct wh_dds_event *event); /* wh_dds_tell */
+/* Has a reader that must have this message no room? With the lock of the line. */
+bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
+/* The message was applied. */
+void wh_dds_delivered(struct wh_dds_line *line);
+whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id);
+whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsigned char key[WH_DDS_KEY_BYTES]);
+
+/* ---- node.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct wh_dds_node {
+	struct wh_dds_node *next; /* [root's lock] */
+	uint32_t domain;          /* [const] */
+	char *file;               /* [const] NULL: the domain on this host */
+	uint32_t participants;    /* [root's lock] */
+	enum wh_dds_stage stage;  /* [root's lock] */
+	wh_word holders;          /* of this struct */
+	whorl_node *whorl;        /* [const while calls may be under way] */
+	uint32_t id;
+	wh_word incarnation; /* 0: there was no view yet */
+	wh_word calls;       /* under way; WH_DDS_NO_CALLS: and no more begin */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a line's stage */
+	struct wh_dds_line *control;
+	struct wh_dds_line *lines; /* [lock adds] */
+	wh_word numbers;           /* the last one given */
+	/* work.c */
+	bool threaded, spins;
+	pthread_t thread;
+	pthread_mutex_t work_lock; /* of the queue */
+	pthread_cond_t work;
+	bool stops;
+	struct wh_dds_base *queue, **queue_end; /* [work_lock] */
+	pthread_mutex_t listening;              /* listeners, and which one runs */
+	pthread_cond_t listened;
+	struct wh_dds_base *calling; /* [listening] */
+	pthread_t caller;            /* [listening] while `calling` is there */
+};
+
+#define WH_DDS_NO_CALLS (UINT64_C(1) << 63)
+
+/* The node of a new participant: one that is there, or is opened now. */
+whorl_dds_return wh_dds_node_join(const char *function, uint32_t domain,
+				  const struct whorl_dds_participant_options *options, struct wh_dds_node **out);
+void wh_dds_node_leave(struct wh_dds_node *node); /* a participant's */
+void wh_dds_node_hold(struct wh_dds_node *node);
+void wh_dds_node_drop(struct wh_dds_node *node);
+/* A call of the node begins, if it is not being closed. */
+bool wh_dds_node_call(struct wh_dds_node *node);
+void wh_dds_node_called(struct wh_dds_node *node);
+bool wh_dds_node_closes(const struct wh_dds_node *node);
+/* The line of that channel, entered, with its state. */
+whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
+				  struct wh_dds_line **out);
+/* What the node says of a result that is no success. */
+whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result);
+uint32_t wh_dds_node_number(struct wh_dds_node *node);
+/* Is this thread in an upcall of the node, as a listener in place is? */
+bool wh_dds_on_loop(void);
+void wh_dds_enter_loop(int change); /* 1 and -1 around an in-place listener */
+
+/* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
+
+bool wh_dds_work_start(struct wh_dds_node *node);
+void wh_dds_work_stop(struct wh_dds_node *node);
+/* What there is to do, at most until then; whether something was. For participants that spin. */
+bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns);
+/* Is this thread in a listener of the node? */
+bool wh_dds_is_listening(struct wh_dds_node *node);
+/* Waits until no listener of the entity runs on another thread. */
+void wh_dds_listener_await(struct wh_dds_base *base);
+
+/* ---- entities.c ---------------------------------------------------------------------------------------------------------------- */
+
+struct wh_dds_base {
+	struct wh_dds_entity entity;
+	struct wh_dds_node *node; /* [const] held */
+	pthread_mutex_t lock;
+	struct wh_dds_policies policies;          /* [lock] */
+	struct wh_dds_statuses statuses;          /* [lock] */
+	struct wh_dds_status_condition condition; /* [lock] */
+	struct whorl_dds_listener listener;       /* [listening] */
+	wh_word asks;                             /* what it asks for, to be looked at without the lock */
+	uint32_t number;                /* [const] of an endpoint, a publisher or subscriber, among its node's */
+	bool alone;                     /* [const] a publisher or subscriber that was made for another entity */
+	bool begun;                     /* it has a handle */
+	wh_word queued;                 /* it is in the queue */
+	struct wh_dds_base *queue_next; /* [work_lock] */
+};
+
+/* Fills in what all have, and names it. The entity's memory goes with it. policies become the entity's. */
+whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *base, enum wh_dds_kind kind,
+				   struct wh_dds_node *node, struct wh_dds_base *parent,
+				   const struct wh_dds_entity_ops *ops, const struct whorl_dds_listener *listener);
+void wh_dds_base_free(struct wh_dds_base *base);
+/* Its statuses may have changed. With its lock. */
+void wh_dds_base_changed(struct wh_dds_base *base);
+struct wh_dds_base *wh_dds_parent(const struct wh_dds_base *base);
+struct wh_dds_base *wh_dds_participant_of(struct wh_dds_base *base);
+/* The defaults of a kind, and what `qos` (may be NULL) sets of it, checked. */
+whorl_dds_return wh_dds_policies_begin(const char *function, struct wh_dds_policies *out, enum wh_dds_kind kind,
+				       const whorl_dds_qos *qos);
+
+/* ---- the kinds ----------------------------------------------------------------------------------------------------------------- */
+
+struct wh_dds_participant_entity {
+	struct wh_dds_base base;
+	bool joined, spins;
+};
+
+/* A publisher or subscriber. */
+whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, struct wh_dds_base *participant,
+				   const whorl_dds_qos *qos, const whorl_dds_listener *listener, bool alone,
+				   struct wh_dds_base **out);
+
+struct wh_dds_topic_entity {
+	struct wh_dds_base base;
+	struct whorl_dds_type *type;
+	char *name;
+	bool registered;
+	uint64_t id; /* in the registry */
+	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
+	struct wh_dds_terms terms;
+	whorl_dds_filter_fn *filter; /* [lock] */
+	void *filter_ctx;
+};
+
+struct wh_dds_endpoint_entity {
+	struct wh_dds_base base;
+	struct wh_dds_topic_entity *topic; /* held */
+	struct wh_dds_line *line;
+	bool announced; /* an end is to be said */
+};
+
+struct wh_dds_written { /* an instance that a writer has */
+	struct wh_dds_link link;
+	unsigned char hash[WH_DDS_HASH_BYTES];
+	whorl_dds_instance_handle handle;
+	struct wh_dds_written *next;
+	unsigned char key[];
+};
+
+struct wh_dds_writer_entity {
+	struct wh_dds_endpoint_entity end;
+	/* [lock] */
+	struct wh_dds_index instances;
+	struct wh_dds_written *all;
+	uint32_t instance_count;
+	bool wrote;
+	uint64_t last; /* index of its last message */
+};
+
+struct wh_dds_reader_entity {
+	struct wh_dds_endpoint_entity end;
+	struct wh_dds_reader_entity *next_reader; /* [line's lock] of those that the line has */
+	bool patient;                             /* [const] it may have no room, and is waited for */
+	/* [lock] */
+	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */
+	struct wh_dds_read_condition *conditions;
+	bool refused;             /* it had no room, and what has none is offered again when it has */
+	struct wh_dds_index keys; /* [line's lock] of instances that it has seen */
+	struct wh_dds_written *known;
+	/* in place */
+	whorl_dds_in_place_fn *in_place;
+	void *in_place_arg;
+	whorl_dds_filter_fn *filter;
+	void *filter_ctx;
+};
+
+struct wh_dds_condition_entity { /* a read or query condition */
+	struct wh_dds_base base;
+	struct wh_dds_read_condition read;
+};
+
+/* What the machine has of it; NULL: nothing (yet, or any more). With the line's lock. */
+struct wh_dds_endpoint *wh_dds_machine_of(const struct wh_dds_endpoint_entity *end);
+/* Announces a writer or reader, and waits for the verdict. */
+whorl_dds_return wh_dds_endpoint_begin(const char *function, struct wh_dds_endpoint_entity *end);
+/* Says its end, waits for it a while; the machine has nothing of it any more. */
+void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end);
+void wh_dds_endpoint_put(struct wh_dds_endpoint_entity *end); /* frees what it has */
+/* Makes one below a publisher or subscriber; both, and the topic, are held. A handle, or why not. */
+typedef whorl_dds_return wh_dds_endpoint_make(const char *function, struct wh_dds_base *parent,
+					      struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+					      const whorl_dds_listener *listener);
+/* The whole way: below the parent that is named, or one that is made for it alone. */
+whorl_dds_entity wh_dds_endpoint_create(const char *function, enum wh_dds_kind kind, whorl_dds_entity parent,
+					whorl_dds_entity topic, const whorl_dds_qos *qos,
+					const whorl_dds_listener *listener, wh_dds_endpoint_make *make);
+/* The policies of a new endpoint: its own, its parent's, its topic's, checked. */
+whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind kind, struct wh_dds_base *parent,
+					  struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+					  struct wh_dds_policies *out);
+/* The line of the topic's channel, entered. */
+whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic,
+				      struct wh_dds_line **out);
+bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
+/* The key of an instance, as a sample. False: the writer does not have it. */
+bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);
+/* The caches have something new, or something was taken. With its lock. */
+void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
+/* Samples of it expire, or are withheld no more. */
+/* What it has refused is offered again. */
+void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
+
+#endif

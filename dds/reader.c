@@ -1,0 +1,402 @@
+/* reader.c - readers, and reading: the lock of the reader's cache, and no other. See node.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dds/node.h"
+
+#define CONDITIONS (WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION))
+#define READABLE (WH_DDS_KIND(WH_DDS_READER) | CONDITIONS)
+
+/* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
+
+/* First it refuses nothing any more: what holds up the channel would hold up its end. */
+static void close_reader(struct wh_dds_entity *entity)
+{
+	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
+	struct wh_dds_cache *cache;
+	bool refused;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	cache = reader->cache;
+	reader->cache = NULL;
+	refused = reader->refused;
+	pthread_mutex_unlock(&reader->end.base.lock);
+	wh_dds_cache_free(cache);
+	if (refused)
+		wh_dds_reader_has_room(reader);
+	wh_dds_endpoint_close(&reader->end);
+}
+
+static void free_reader(struct wh_dds_entity *entity)
+{
+	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
+
+	for (struct wh_dds_written *it = reader->known, *next; it != NULL; it = next) {
+		next = it->next;
+		free(it);
+	}
+	wh_dds_index_free(&reader->keys);
+	wh_dds_cache_free(reader->cache);
+	wh_dds_endpoint_put(&reader->end);
+	free(reader);
+}
+
+static const struct wh_dds_entity_ops reader_ops = {close_reader, free_reader};
+
+/* How what comes is kept. False: memory is out. */
+static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_entity *topic,
+		       const struct whorl_dds_listener *listener)
+{
+	const struct wh_dds_policies *policies = &reader->end.base.policies;
+	struct wh_dds_cache_options options = {.policies = policies,
+					       .statuses = &reader->end.base.statuses,
+					       .keyed = wh_dds_type_is_keyed(topic->type)};
+
+	pthread_mutex_lock(&topic->base.lock);
+	options.filter = topic->filter;
+	options.filter_ctx = topic->filter_ctx;
+	pthread_mutex_unlock(&topic->base.lock);
+	if (listener != NULL && listener->in_place != NULL) {
+		reader->in_place = listener->in_place;
+		reader->in_place_arg = listener->in_place_arg;
+		reader->filter = options.filter;
+		reader->filter_ctx = options.filter_ctx;
+		return true;
+	}
+	reader->patient = policies->history.kind == WHORL_DDS_HISTORY_KEEP_ALL &&
+			  policies->reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE &&
+			  (policies->limits.samples != WHORL_DDS_UNLIMITED ||
+			   policies->limits.samples_per_instance != WHORL_DDS_UNLIMITED);
+	reader->cache = wh_dds_cache_create(&options);
+	return reader->cache != NULL;
+}
+
+static whorl_dds_return make_reader(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
+				    const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+{
+	struct wh_dds_reader_entity *reader = calloc(1, sizeof(*reader));
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (reader == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	base = &reader->end.base;
+	result = wh_dds_endpoint_policies(function, WH_DDS_READER, parent, topic, qos, &base->policies);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_endpoint_line(function, topic, &reader->end.line);
+	if (result == WHORL_DDS_RETCODE_OK && !make_cache(reader, topic, listener))
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	if (result != WHORL_DDS_RETCODE_OK) {
+		wh_dds_policies_free(&base->policies);
+		free(reader);
+		return result;
+	}
+	reader->end.topic = topic;
+	wh_dds_entity_hold(&topic->base.entity);
+	base->number = wh_dds_node_number(parent->node);
+	result = wh_dds_base_begin(function, base, WH_DDS_READER, parent->node, parent, &reader_ops, listener);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		free_reader(&base->entity);
+		return result;
+	}
+	wh_dds_entity_hold(&base->entity);
+	result = wh_dds_endpoint_begin(function, &reader->end);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = base->entity.handle;
+	else
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_entity whorl_dds_create_reader(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
+					 const whorl_dds_listener *listener)
+{
+	return wh_dds_endpoint_create(__func__, WH_DDS_READER, parent, topic, qos, listener, make_reader);
+}
+
+/* ---- what comes ---------------------------------------------------------------------------------------------------------------- */
+
+void wh_dds_reader_look(struct wh_dds_reader_entity *reader)
+{
+	struct wh_dds_base *base = &reader->end.base, *subscriber = wh_dds_parent(base);
+
+	wh_dds_read_conditions_look(reader->conditions, reader->cache);
+	if ((base->statuses.changed & WHORL_DDS_DATA_AVAILABLE_STATUS) != 0) {
+		pthread_mutex_lock(&subscriber->lock);
+		wh_dds_status_data(&subscriber->statuses, WHORL_DDS_DATA_ON_READERS_STATUS);
+		wh_dds_base_changed(subscriber);
+		pthread_mutex_unlock(&subscriber->lock);
+	}
+	wh_dds_base_changed(base);
+}
+
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns)
+{
+	uint64_t due = WH_DDS_NEVER;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL) {
+		if (wh_dds_cache_due(reader->cache) <= now_ns) {
+			(void)wh_dds_cache_pass_time(reader->cache, now_ns);
+			wh_dds_reader_look(reader);
+		}
+		due = wh_dds_cache_due(reader->cache);
+	}
+	pthread_mutex_unlock(&reader->end.base.lock);
+	return due;
+}
+
+void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader)
+{
+	if (!wh_dds_node_call(reader->end.base.node))
+		return;
+	(void)whorl_offer_again(reader->end.line->subgroup);
+	wh_dds_node_called(reader->end.base.node);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
+
+static struct wh_dds_reader_entity *reader_of(struct wh_dds_base *base)
+{
+	return (struct wh_dds_reader_entity *)((CONDITIONS >> base->entity.kind & 1) != 0 ? wh_dds_parent(base) : base);
+}
+
+/* The program has looked: what it has seen is not new any more. With the lock. */
+static void was_looked_at(struct wh_dds_reader_entity *reader)
+{
+	struct wh_dds_base *base = &reader->end.base, *subscriber = wh_dds_parent(base);
+
+	wh_dds_read_conditions_look(reader->conditions, reader->cache);
+	base->statuses.changed &= ~(uint32_t)WHORL_DDS_DATA_AVAILABLE_STATUS;
+	wh_dds_status_condition_look(&base->condition, &base->statuses);
+	pthread_mutex_lock(&subscriber->lock);
+	subscriber->statuses.changed &= ~(uint32_t)WHORL_DDS_DATA_ON_READERS_STATUS;
+	wh_dds_status_condition_look(&subscriber->condition, &subscriber->statuses);
+	pthread_mutex_unlock(&subscriber->lock);
+}
+
+static whorl_dds_return no_cache(const char *function, const struct wh_dds_reader_entity *reader)
+{
+	return reader->in_place != NULL
+		       ? wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION,
+				    "the reader is in place: it keeps nothing")
+		       : wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the reader has been deleted");
+}
+
+static whorl_dds_return read_held(const char *function, struct wh_dds_base *base, struct wh_dds_select *select,
+				  void **data, struct whorl_dds_sample_info *infos, size_t count)
+{
+	struct wh_dds_reader_entity *reader = reader_of(base);
+	bool refused = false;
+	whorl_dds_return result;
+
+	if (base->entity.kind != WH_DDS_READER) {
+		const struct wh_dds_condition_entity *condition = (struct wh_dds_condition_entity *)base;
+
+		select->mask = condition->read.mask;
+		select->query = condition->read.query;
+	}
+	if (data[0] != NULL && select->copy_bytes == 0)
+		select->copy_bytes = reader->end.topic->type->bytes;
+	if (data[0] == NULL)
+		select->copy_bytes = 0;
+	pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache == NULL) {
+		result = no_cache(function, reader);
+	} else {
+		result = wh_dds_cache_read(reader->cache, select, data, infos, count);
+		if (!select->peek)
+			was_looked_at(reader);
+		refused = reader->refused && result > 0 && select->take;
+		reader->refused = reader->refused && !refused;
+	}
+	pthread_mutex_unlock(&reader->end.base.lock);
+	if (refused)
+		wh_dds_reader_has_room(reader);
+	if (result == WHORL_DDS_RETCODE_BAD_PARAMETER)
+		return wh_dds_say(function, result,
+				  "there is no such instance, or a buffer is smaller than its sample");
+	return result == WHORL_DDS_RETCODE_OUT_OF_RESOURCES ? wh_dds_say(function, result, "memory is out") : result;
+}
+
+static whorl_dds_return do_read(const char *function, whorl_dds_entity from, struct wh_dds_select *select, void **data,
+				struct whorl_dds_sample_info *infos, size_t count)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (data == NULL || infos == NULL || count == 0 || count > INT32_MAX)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "no memory for samples");
+	if (infos[0].size < sizeof(infos[0].size))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "the first info has no size");
+	select->info_bytes = infos[0].size;
+	result = wh_dds_hold(function, from, READABLE, &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	result = read_held(function, base, select, data, infos, count);
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_return whorl_dds_read(whorl_dds_entity from, void **data, struct whorl_dds_sample_info *infos, size_t count)
+{
+	struct wh_dds_select select = {.take = false};
+
+	return do_read(__func__, from, &select, data, infos, count);
+}
+
+whorl_dds_return whorl_dds_take(whorl_dds_entity from, void **data, struct whorl_dds_sample_info *infos, size_t count)
+{
+	struct wh_dds_select select = {.take = true};
+
+	return do_read(__func__, from, &select, data, infos, count);
+}
+
+static whorl_dds_return read_selected(const char *function, whorl_dds_entity from, const struct whorl_dds_select *said,
+				      bool take, void **data, struct whorl_dds_sample_info *infos, size_t count)
+{
+	struct whorl_dds_select all = {.mask = 0};
+	struct wh_dds_select select = {.take = take};
+
+	if (said != NULL && said->size < sizeof(said->size))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "the size of the selection is not set");
+	if (said != NULL)
+		memcpy(&all, said, said->size < sizeof(all) ? said->size : sizeof(all));
+	if (all.peek && take)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "what is taken cannot be left as it is");
+	select.mask = all.mask;
+	select.next = all.next;
+	select.peek = all.peek;
+	select.instance = all.instance;
+	select.copy_bytes = all.buffer_bytes;
+	return do_read(function, from, &select, data, infos, count);
+}
+
+whorl_dds_return whorl_dds_read_select(whorl_dds_entity from, const struct whorl_dds_select *select, void **data,
+				       struct whorl_dds_sample_info *infos, size_t count)
+{
+	return read_selected(__func__, from, select, false, data, infos, count);
+}
+
+whorl_dds_return whorl_dds_take_select(whorl_dds_entity from, const struct whorl_dds_select *select, void **data,
+				       struct whorl_dds_sample_info *infos, size_t count)
+{
+	return read_selected(__func__, from, select, true, data, infos, count);
+}
+
+static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **data, size_t count)
+{
+	whorl_dds_return result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
+	bool refused = false;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL) {
+		result = wh_dds_cache_return(reader->cache, data, count);
+		refused = reader->refused;
+		reader->refused = false;
+	}
+	pthread_mutex_unlock(&reader->end.base.lock);
+	if (refused)
+		wh_dds_reader_has_room(reader);
+	return result;
+}
+
+whorl_dds_return whorl_dds_return_loan(whorl_dds_entity entity, void **data, int32_t count)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (count < 0 || (data == NULL && count > 0))
+		return WH_DDS_SAY(BAD_PARAMETER, "no samples");
+	result = WH_DDS_HOLD(entity, READABLE | WH_DDS_KIND(WH_DDS_WRITER), &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	if (count > 0 && base->entity.kind != WH_DDS_WRITER) {
+		result = give_back(reader_of(base), data, (size_t)count);
+		data[0] = NULL;
+	} else if (count > 0) {
+		result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
+	}
+	if (result != WHORL_DDS_RETCODE_OK)
+		result = WH_DDS_SAY(PRECONDITION_NOT_MET, "one of the samples is not lent, or no more");
+	wh_dds_let_go(base);
+	return result;
+}
+
+/* It is told in one with the verdict, so a reader that has a handle has it. */
+whorl_dds_return whorl_dds_wait_for_historical_data(whorl_dds_entity reader, whorl_dds_duration timeout)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (timeout < 0)
+		return WH_DDS_SAY(BAD_PARAMETER, "the time-out is negative");
+	result = WH_DDS_HOLD(reader, WH_DDS_KIND(WH_DDS_READER), &base);
+	wh_dds_let_go(base);
+	return result;
+}
+
+/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
+
+whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, const void *data)
+{
+	unsigned char hash[WH_DDS_HASH_BYTES] = {0};
+	whorl_dds_instance_handle handle = 0;
+	struct wh_dds_topic_entity *topic;
+	struct wh_dds_base *base;
+	bool known = false;
+
+	if (data == NULL ||
+	    WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base) != WHORL_DDS_RETCODE_OK)
+		return 0;
+	topic = ((struct wh_dds_endpoint_entity *)base)->topic;
+	if (wh_dds_type_is_keyed(topic->type))
+		wh_dds_type_key_hash(topic->type, data, hash);
+	handle = wh_dds_instance_handle_of(topic->id, hash);
+	if (base->entity.kind == WH_DDS_WRITER) {
+		known = !wh_dds_type_is_keyed(topic->type) ||
+			wh_dds_writer_has((struct wh_dds_writer_entity *)base, hash);
+	} else {
+		struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)base;
+
+		pthread_mutex_lock(&base->lock);
+		known = reader->cache != NULL && wh_dds_cache_state(reader->cache, handle) != 0;
+		pthread_mutex_unlock(&base->lock);
+	}
+	wh_dds_let_go(base);
+	return known ? handle : 0;
+}
+
+static bool reader_key(struct wh_dds_reader_entity *reader, whorl_dds_instance_handle instance, void *data)
+{
+	const struct wh_dds_written *it;
+
+	pthread_mutex_lock(&reader->end.line->lock);
+	for (it = reader->known; it != NULL && it->handle != instance;)
+		it = it->next;
+	if (it != NULL)
+		wh_dds_type_from_key(reader->end.topic->type, it->key, data);
+	pthread_mutex_unlock(&reader->end.line->lock);
+	return it != NULL;
+}
+
+whorl_dds_return whorl_dds_instance_get_key(whorl_dds_entity entity, whorl_dds_instance_handle instance, void *data)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+	bool known;
+
+	if (data == NULL)
+		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the key");
+	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	known = base->entity.kind == WH_DDS_WRITER
+			? wh_dds_writer_key((struct wh_dds_writer_entity *)base, instance, data)
+			: reader_key((struct wh_dds_reader_entity *)base, instance, data);
+	if (!known)
+		result = WH_DDS_SAY(BAD_PARAMETER, "the entity does not know this instance");
+	wh_dds_let_go(base);
+	return result;
+}

@@ -1,0 +1,374 @@
+/* topic.c - topics: see node.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dds/node.h"
+
+#define BYTES_MAX 500000 /* of a sample of bytes of any number: what a channel for large samples takes */
+
+const struct whorl_dds_type *whorl_dds_bytes_type(void)
+{
+	static const struct whorl_dds_type type = {.size = sizeof(type),
+						   .name = "bytes",
+						   .align = 16,
+						   .flags = WHORL_DDS_TYPE_BYTES,
+						   .bytes_max = BYTES_MAX};
+
+	return &type;
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------------------- */
+
+static void say_drop(struct wh_dds_topic_entity *topic)
+{
+	struct wh_dds_out out = {.bytes = NULL};
+
+	if (!topic->registered || !wh_dds_node_call(topic->base.node))
+		return; /* where the node goes, its uses do */
+	wh_dds_put_drop(&out, topic->id);
+	(void)wh_dds_line_send(__func__, topic->base.node->control, &out, wh_dds_until(1000000000), NULL);
+	wh_dds_node_called(topic->base.node);
+}
+
+static void free_topic(struct wh_dds_entity *entity)
+{
+	struct wh_dds_topic_entity *topic = (struct wh_dds_topic_entity *)(void *)entity;
+
+	say_drop(topic);
+	wh_dds_type_free(topic->type);
+	free(topic->name);
+	wh_dds_base_free(&topic->base);
+	free(topic);
+}
+
+static void close_topic(struct wh_dds_entity *entity)
+{
+	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
+
+	wh_dds_listener_await(base);
+	wh_dds_condition_close(&base->condition.condition);
+}
+
+static const struct wh_dds_entity_ops topic_ops = {close_topic, free_topic};
+
+/* ---- registering --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+	size_t length = 0;
+
+	for (; name[length] != '\0' && length < WHORL_DDS_NAME_BYTES; length++)
+		if (name[length] <= ' ' || name[length] > '~' || strchr("\"'*?[]", name[length]) != NULL)
+			return false;
+	return length > 0 && length < WHORL_DDS_NAME_BYTES;
+}
+
+/* A type of bytes takes several slots where it must; others one. */
+static const char *channel_of(const struct whorl_dds_type *type, enum whorl_dds_consistency_kind consistency)
+{
+	size_t head = WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES, bytes = type->bytes + head;
+	const char *channel = wh_dds_channel_for(bytes, consistency);
+
+	if ((type->flags & WHORL_DDS_TYPE_BYTES) == 0)
+		return channel;
+	bytes = type->bytes_max + head;
+	for (size_t slot = 1024; slot <= ((size_t)1 << 20); slot *= 2) {
+		channel = wh_dds_channel_for(slot, consistency);
+		if (channel != NULL && wh_dds_channel_room(channel) >= bytes)
+			return channel;
+	}
+	return NULL;
+}
+
+static struct wh_dds_block *describe(const struct whorl_dds_type *type)
+{
+	struct wh_dds_out out = {.bytes = NULL};
+	struct wh_dds_block *block = NULL;
+
+	wh_dds_type_encode(type, &out);
+	if (!out.failed && out.count <= WH_DDS_DESCRIPTION_BYTES)
+		block = wh_dds_block_new(out.bytes, (uint32_t)out.count);
+	wh_dds_out_free(&out);
+	return block;
+}
+
+static whorl_dds_return explain(const char *function, const struct wh_dds_topic_entity *topic,
+				const struct wh_dds_asked *asked, whorl_dds_return result)
+{
+	if (!asked->done)
+		return result; /* it has its words */
+	if (asked->text[0] != '\0')
+		return wh_dds_say(function, result, "%s", asked->text);
+	if (asked->policy != WHORL_DDS_POLICY_INVALID)
+		return wh_dds_say(function, result, "topic %s: %s", topic->name, wh_dds_policy_name(asked->policy));
+	return wh_dds_say(function, result, "topic %s: %s", topic->name, whorl_dds_strretcode(result));
+}
+
+/* Says that this process uses it, and waits for what it is. */
+static whorl_dds_return register_topic(const char *function, struct wh_dds_topic_entity *topic, const char *channel)
+{
+	struct wh_dds_node *node = topic->base.node;
+	struct wh_dds_registration registration = {.ticket = wh_dds_node_number(node),
+						   .name = topic->name,
+						   .channel = channel,
+						   .type = topic->type->name[0] != '\0' ? topic->type->name : "?",
+						   .type_hash = topic->type->hash,
+						   .keyed = wh_dds_type_is_keyed(topic->type),
+						   .description = describe(topic->type),
+						   .policies = &topic->base.policies};
+	struct wh_dds_asked asked = {.number = registration.ticket, .registration = &registration};
+	struct wh_dds_out out = {.bytes = NULL};
+	whorl_dds_return result;
+
+	wh_dds_put_registration(&out, &registration);
+	result = wh_dds_line_ask(function, node->control, &out, &asked);
+	wh_dds_block_drop(registration.description);
+	if (result == WHORL_DDS_RETCODE_OK) {
+		topic->registered = true;
+		topic->id = asked.topic;
+		memcpy(topic->channel, asked.channel, sizeof(topic->channel));
+		topic->terms = wh_dds_terms_of(&asked.policies, topic->type->hash, registration.keyed);
+	} else {
+		result = explain(function, topic, &asked, result);
+	}
+	wh_dds_policies_free(&asked.policies);
+	return result;
+}
+
+static whorl_dds_return begin_topic(const char *function, struct wh_dds_topic_entity *topic, const char *channel,
+				    struct wh_dds_base *participant, const whorl_dds_listener *listener)
+{
+	struct wh_dds_line *line = NULL;
+	whorl_dds_return result;
+
+	topic->base.node = participant->node;
+	result = register_topic(function, topic, channel);
+	/* What is kept without its writers is kept by those that use the topic. */
+	if (result == WHORL_DDS_RETCODE_OK && topic->base.policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT)
+		result = wh_dds_node_line(function, participant->node, topic->channel, &line);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_base_begin(function, &topic->base, WH_DDS_TOPIC, participant->node, participant,
+					   &topic_ops, listener);
+	else
+		topic->base.node = NULL; /* it does not hold it yet */
+	return result;
+}
+
+/* Nothing of it is known to others, or what is goes. */
+static void undo_topic(struct wh_dds_topic_entity *topic, struct wh_dds_node *node)
+{
+	struct wh_dds_node *held = topic->base.node;
+
+	topic->base.node = node;
+	say_drop(topic);
+	topic->base.node = held;
+	wh_dds_type_free(topic->type);
+	free(topic->name);
+	wh_dds_policies_free(&topic->base.policies);
+	if (held != NULL)
+		wh_dds_base_free(&topic->base);
+	free(topic);
+}
+
+static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_entity *topic,
+				   const struct whorl_dds_type *type, const char *name, const whorl_dds_qos *qos,
+				   const char **channel)
+{
+	enum whorl_dds_consistency_kind consistency;
+	struct wh_error err;
+	whorl_dds_return result;
+
+	wh_error_clear(&err);
+	result = wh_dds_type_new(&topic->type, type, &err);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return wh_dds_say(function, result, "%s", err.text);
+	topic->name = strdup(name);
+	if (topic->name == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	result = wh_dds_policies_begin(function, &topic->base.policies, WH_DDS_TOPIC, qos);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	consistency = wh_dds_consistency(&topic->base.policies);
+	if (consistency == WHORL_DDS_CONSISTENCY_UNORDERED)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+				  "consistency: unordered is not implemented yet");
+	*channel = channel_of(topic->type, consistency);
+	if (*channel == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "no channel takes samples of so many bytes");
+	return WHORL_DDS_RETCODE_OK;
+}
+
+whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct whorl_dds_type *type, const char *name,
+					const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+{
+	struct wh_dds_base *participant;
+	struct wh_dds_topic_entity *topic;
+	const char *channel = NULL;
+	whorl_dds_return result;
+
+	if (wh_dds_on_loop())
+		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
+	if (type == NULL || name == NULL || !is_name(name))
+		return WH_DDS_SAY(BAD_PARAMETER,
+				  "no type, or no name of 1 to 255 bytes without blanks, quotes or *?[]");
+	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &participant);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	topic = calloc(1, sizeof(*topic));
+	if (topic == NULL)
+		result = WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
+	else if (!wh_dds_node_call(participant->node))
+		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
+	else {
+		result = fill_topic(__func__, topic, type, name, qos, &channel);
+		if (result == WHORL_DDS_RETCODE_OK)
+			result = begin_topic(__func__, topic, channel, participant, listener);
+		wh_dds_node_called(participant->node);
+	}
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = topic->base.entity.handle;
+	else if (topic != NULL)
+		undo_topic(topic, participant->node);
+	wh_dds_let_go(participant);
+	return result;
+}
+
+/* ---- finding ------------------------------------------------------------------------------------------------------------------- */
+
+/* Copies what is registered. With the control line's lock. */
+static whorl_dds_return copy_named(const char *function, struct wh_dds_topic_entity *topic,
+				   const struct wh_dds_named_topic *named)
+{
+	struct wh_error err;
+
+	wh_error_clear(&err);
+	if (named->description == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED, "topic %s has no type that others can read",
+				  named->name);
+	if (wh_dds_type_decode(&topic->type, named->description->bytes, named->description->count, &err) !=
+	    WHORL_DDS_RETCODE_OK)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "topic %s: %s", named->name, err.text);
+	topic->name = strdup(named->name);
+	if (topic->name == NULL ||
+	    wh_dds_policies_copy(&topic->base.policies, &named->policies) != WHORL_DDS_RETCODE_OK)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	return WHORL_DDS_RETCODE_OK;
+}
+
+static whorl_dds_return await_named(const char *function, struct wh_dds_node *node, struct wh_dds_topic_entity *topic,
+				    const char *name, uint64_t until)
+{
+	struct wh_dds_line *line = node->control;
+	const struct wh_dds_named_topic *named;
+	whorl_dds_return result;
+
+	pthread_mutex_lock(&line->lock);
+	while ((named = wh_dds_registry_find(line->registry, name)) == NULL && !line->broken &&
+	       !wh_dds_node_closes(node) && wh_dds_wait(&line->changed, &line->lock, until))
+		;
+	if (named != NULL)
+		result = copy_named(function, topic, named);
+	else
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "there is no topic %s", name);
+	pthread_mutex_unlock(&line->lock);
+	return result;
+}
+
+whorl_dds_entity whorl_dds_find_topic(whorl_dds_entity entity, const char *name, whorl_dds_duration timeout)
+{
+	struct wh_dds_base *participant;
+	struct wh_dds_topic_entity *topic;
+	whorl_dds_return result;
+
+	if (wh_dds_on_loop())
+		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
+	if (name == NULL || !is_name(name) || timeout < 0)
+		return WH_DDS_SAY(BAD_PARAMETER, "no name of a topic, or a negative time-out");
+	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &participant);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	topic = calloc(1, sizeof(*topic));
+	if (topic == NULL)
+		result = WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
+	else if (!wh_dds_node_call(participant->node))
+		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
+	else {
+		result = await_named(__func__, participant->node, topic, name, wh_dds_until(timeout));
+		if (result == WHORL_DDS_RETCODE_OK)
+			result = begin_topic(__func__, topic, WH_DDS_ANY_CHANNEL, participant, NULL);
+		wh_dds_node_called(participant->node);
+	}
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = topic->base.entity.handle;
+	else if (topic != NULL)
+		undo_topic(topic, participant->node);
+	wh_dds_let_go(participant);
+	return result;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------------------------- */
+
+static whorl_dds_return give_text(const char *text, char *to, size_t bytes)
+{
+	size_t length = strlen(text), cut = length < bytes ? length : bytes - (bytes > 0);
+
+	if (bytes > 0) {
+		memcpy(to, text, cut);
+		to[cut] = '\0';
+	}
+	return (whorl_dds_return)length;
+}
+
+static whorl_dds_return get_name(const char *function, whorl_dds_entity entity, char *name, size_t bytes, bool type)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (name == NULL && bytes > 0)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "no memory for the name");
+	result = wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_TOPIC), &base);
+	if (result == WHORL_DDS_RETCODE_OK) {
+		const struct wh_dds_topic_entity *topic = (struct wh_dds_topic_entity *)base;
+
+		result = give_text(type ? topic->type->name : topic->name, name, bytes);
+	}
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_return whorl_dds_get_name(whorl_dds_entity topic, char *name, size_t bytes)
+{
+	return get_name(__func__, topic, name, bytes, false);
+}
+
+whorl_dds_return whorl_dds_get_type_name(whorl_dds_entity topic, char *name, size_t bytes)
+{
+	return get_name(__func__, topic, name, bytes, true);
+}
+
+const struct whorl_dds_type *whorl_dds_get_type(whorl_dds_entity entity)
+{
+	const struct whorl_dds_type *type = NULL;
+	struct wh_dds_base *base;
+
+	if (WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_TOPIC), &base) == WHORL_DDS_RETCODE_OK)
+		type = ((struct wh_dds_topic_entity *)base)->type;
+	wh_dds_let_go(base);
+	return type;
+}
+
+whorl_dds_return whorl_dds_set_topic_filter(whorl_dds_entity entity, whorl_dds_filter_fn *filter, void *arg)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_TOPIC), &base);
+
+	if (result == WHORL_DDS_RETCODE_OK) {
+		pthread_mutex_lock(&base->lock);
+		((struct wh_dds_topic_entity *)base)->filter = filter;
+		((struct wh_dds_topic_entity *)base)->filter_ctx = arg;
+		pthread_mutex_unlock(&base->lock);
+	}
+	wh_dds_let_go(base);
+	return result;
+}

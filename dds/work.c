@@ -1,0 +1,253 @@
+/* work.c - the thread of a node: listeners, and what time does. See node.h. */
+#include "base/env.h"
+#include "base/thread.h"
+#include "dds/node.h"
+
+#define TICK_NS (20 * WH_NS_PER_MS) /* between two looks at the times of channels and readers */
+
+/* ---- listeners ----------------------------------------------------------------------------------------------------------------- */
+
+static void queue(struct wh_dds_base *base)
+{
+	struct wh_dds_node *node = base->node;
+
+	if (wh_exchange(&base->queued, 1) != 0) /* partner: pop, before it looks */
+		return;
+	wh_dds_entity_hold(&base->entity);
+	pthread_mutex_lock(&node->work_lock);
+	base->queue_next = NULL;
+	*node->queue_end = base;
+	node->queue_end = &base->queue_next;
+	pthread_cond_signal(&node->work);
+	pthread_mutex_unlock(&node->work_lock);
+}
+
+static uint32_t asked_by(const struct wh_dds_base *base)
+{
+	return base != NULL ? (uint32_t)wh_load_relaxed(&base->asks) : 0;
+}
+
+void wh_dds_base_changed(struct wh_dds_base *base)
+{
+	struct wh_dds_base *group = wh_dds_parent(base);
+	uint32_t asks = asked_by(base) | asked_by(group) | asked_by(wh_dds_participant_of(base));
+
+	if (!base->begun)
+		return;
+	wh_dds_status_condition_look(&base->condition, &base->statuses);
+	if ((base->statuses.changed & asks) != 0)
+		queue(base);
+}
+
+/* With `work_lock`. */
+static struct wh_dds_base *pop(struct wh_dds_node *node)
+{
+	struct wh_dds_base *base = node->queue;
+
+	if (base == NULL)
+		return NULL;
+	node->queue = base->queue_next;
+	if (node->queue == NULL)
+		node->queue_end = &node->queue;
+	(void)wh_exchange(&base->queued, 0); /* partner: queue */
+	return base;
+}
+
+static const struct whorl_dds_listener *listener_of(const struct wh_dds_base *base)
+{
+	return base != NULL ? &base->listener : NULL;
+}
+
+/* With `listening`. */
+static bool next_call(struct wh_dds_base *base, struct wh_dds_call *call)
+{
+	struct wh_dds_base *parent = wh_dds_parent(base), *participant = wh_dds_participant_of(base);
+	const struct wh_dds_listeners listeners = {.entity = base->entity.handle,
+						   .own = &base->listener,
+						   .group = parent != participant ? listener_of(parent) : NULL,
+						   .participant =
+							   base != participant ? listener_of(participant) : NULL};
+	bool some;
+
+	pthread_mutex_lock(&base->lock);
+	some = wh_dds_listeners_next(&listeners, &base->statuses, call);
+	if (some)
+		wh_dds_status_condition_look(&base->condition, &base->statuses);
+	pthread_mutex_unlock(&base->lock);
+	return some;
+}
+
+static bool is_deleted(const struct wh_dds_base *base)
+{
+	struct wh_dds_entity *held = NULL;
+	whorl_dds_return result = wh_dds_entity_get(base->entity.table, base->entity.handle, WH_DDS_ANY_KIND, &held);
+
+	wh_dds_entity_put(held);
+	return result != WHORL_DDS_RETCODE_OK;
+}
+
+static bool call_all(struct wh_dds_base *base)
+{
+	struct wh_dds_node *node = base->node;
+	struct wh_dds_call call;
+	bool some = false;
+
+	pthread_mutex_lock(&node->listening);
+	while (!is_deleted(base) && next_call(base, &call)) {
+		node->calling = base;
+		node->caller = pthread_self();
+		pthread_mutex_unlock(&node->listening);
+		wh_dds_call_make(&call);
+		some = true;
+		pthread_mutex_lock(&node->listening);
+		node->calling = NULL;
+		pthread_cond_broadcast(&node->listened);
+	}
+	pthread_mutex_unlock(&node->listening);
+	return some;
+}
+
+static bool concerns(const struct wh_dds_base *calling, const struct wh_dds_base *base)
+{
+	while (calling != NULL && calling != base)
+		calling = wh_dds_parent(calling);
+	return calling != NULL;
+}
+
+bool wh_dds_is_listening(struct wh_dds_node *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&node->listening);
+	is = node->calling != NULL && pthread_equal(node->caller, pthread_self());
+	pthread_mutex_unlock(&node->listening);
+	return is;
+}
+
+void wh_dds_listener_await(struct wh_dds_base *base)
+{
+	struct wh_dds_node *node = base->node;
+
+	pthread_mutex_lock(&node->listening);
+	while (concerns(node->calling, base) && !pthread_equal(node->caller, pthread_self()))
+		(void)wh_dds_wait(&node->listened, &node->listening, WH_DDS_NEVER);
+	pthread_mutex_unlock(&node->listening);
+}
+
+/* ---- time ---------------------------------------------------------------------------------------------------------------------- */
+
+/* What this member has to say of time, if it is the lowest. Returns when to look again. */
+static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
+{
+	unsigned char word[WH_DDS_DUE_BYTES];
+	int64_t next = WHORL_DDS_INFINITY;
+	size_t count;
+
+	do {
+		pthread_mutex_lock(&line->lock);
+		count = line->channel != NULL && line->views == NULL && !line->broken
+				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
+				: 0;
+		pthread_mutex_unlock(&line->lock);
+		if (count > 0 && whorl_send(line->subgroup, word, count, 0, NULL) != WHORL_OK)
+			return now_ns; /* there is no room: soon */
+	} while (count > 0);
+	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : (uint64_t)next;
+}
+
+static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
+{
+	uint64_t next = line->ready && !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
+
+	pthread_mutex_lock(&line->lock);
+	wh_dds_line_settle(line);
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		uint64_t due = wh_dds_reader_pass_time(reader, now_ns);
+
+		next = due < next ? due : next;
+	}
+	pthread_mutex_unlock(&line->lock);
+	return next;
+}
+
+static uint64_t look_at_times(struct wh_dds_node *node)
+{
+	uint64_t now = wh_dds_clock(), next = now + TICK_NS;
+	struct wh_dds_line *line;
+
+	if (!wh_dds_node_call(node))
+		return next;
+	look_at_line(node->control, now);
+	pthread_mutex_lock(&node->lock);
+	line = node->lines;
+	pthread_mutex_unlock(&node->lock);
+	for (; line != NULL; line = line->next) {
+		uint64_t due = look_at_line(line, now);
+
+		next = due < next ? due : next;
+	}
+	wh_dds_node_called(node);
+	return next > now + WH_NS_PER_MS ? next : now + WH_NS_PER_MS;
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------------------------------- */
+
+bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns)
+{
+	uint64_t next = look_at_times(node);
+	struct wh_dds_base *base;
+	bool some;
+
+	pthread_mutex_lock(&node->work_lock);
+	while ((base = pop(node)) == NULL && !node->stops &&
+	       wh_dds_wait(&node->work, &node->work_lock, next < until_ns ? next : until_ns))
+		;
+	pthread_mutex_unlock(&node->work_lock);
+	some = base != NULL && call_all(base);
+	wh_dds_let_go(base);
+	return some;
+}
+
+static void *work(void *ctx)
+{
+	struct wh_dds_node *node = ctx;
+	bool stops = false;
+
+	while (!stops) {
+		(void)wh_dds_work_pass(node, WH_DDS_NEVER);
+		pthread_mutex_lock(&node->work_lock);
+		stops = node->stops;
+		pthread_mutex_unlock(&node->work_lock);
+	}
+	wh_dds_node_drop(node);
+	return NULL;
+}
+
+bool wh_dds_work_start(struct wh_dds_node *node)
+{
+	wh_dds_node_hold(node);
+	node->threaded = wh_thread_create(&node->thread, "whorl-dds", -1, work, node, NULL) == WHORL_OK;
+	if (!node->threaded)
+		wh_dds_node_drop(node);
+	return node->threaded;
+}
+
+void wh_dds_work_stop(struct wh_dds_node *node)
+{
+	struct wh_dds_base *base;
+
+	pthread_mutex_lock(&node->work_lock);
+	node->stops = true;
+	pthread_cond_broadcast(&node->work);
+	pthread_mutex_unlock(&node->work_lock);
+	if (node->threaded && pthread_equal(node->thread, pthread_self()))
+		pthread_detach(node->thread); /* a listener has deleted the last participant */
+	else if (node->threaded)
+		pthread_join(node->thread, NULL);
+	do {
+		pthread_mutex_lock(&node->work_lock);
+		base = pop(node);
+		pthread_mutex_unlock(&node->work_lock);
+		wh_dds_let_go(base);
+	} while (base != NULL);
+}

@@ -1,0 +1,510 @@
+/* writer.c - writers, and writing: a claim in the window of the channel, the head and the key, the sample, the commit. See node.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dds/node.h"
+
+/* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
+
+static void close_writer(struct wh_dds_entity *entity)
+{
+	wh_dds_endpoint_close((struct wh_dds_endpoint_entity *)(void *)entity);
+}
+
+static void free_writer(struct wh_dds_entity *entity)
+{
+	struct wh_dds_writer_entity *writer = (struct wh_dds_writer_entity *)(void *)entity;
+
+	for (struct wh_dds_written *it = writer->all, *next; it != NULL; it = next) {
+		next = it->next;
+		free(it);
+	}
+	wh_dds_index_free(&writer->instances);
+	wh_dds_endpoint_put(&writer->end);
+	free(writer);
+}
+
+static const struct wh_dds_entity_ops writer_ops = {close_writer, free_writer};
+
+/* The parent and the topic are held. */
+static whorl_dds_return make_writer(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
+				    const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+{
+	struct wh_dds_writer_entity *writer = calloc(1, sizeof(*writer));
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (writer == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	base = &writer->end.base;
+	result = wh_dds_endpoint_policies(function, WH_DDS_WRITER, parent, topic, qos, &base->policies);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_endpoint_line(function, topic, &writer->end.line);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		wh_dds_policies_free(&base->policies);
+		free(writer);
+		return result;
+	}
+	writer->end.topic = topic;
+	wh_dds_entity_hold(&topic->base.entity);
+	base->number = wh_dds_node_number(parent->node);
+	result = wh_dds_base_begin(function, base, WH_DDS_WRITER, parent->node, parent, &writer_ops, listener);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		free_writer(&base->entity);
+		return result;
+	}
+	wh_dds_entity_hold(&base->entity);
+	result = wh_dds_endpoint_begin(function, &writer->end);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = base->entity.handle;
+	else
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_entity whorl_dds_create_writer(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
+					 const whorl_dds_listener *listener)
+{
+	return wh_dds_endpoint_create(__func__, WH_DDS_WRITER, parent, topic, qos, listener, make_writer);
+}
+
+/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t number_of(const unsigned char *hash)
+{
+	uint64_t number;
+
+	memcpy(&number, hash, sizeof(number));
+	return wh_dds_spread(number);
+}
+
+/* With the lock. */
+static struct wh_dds_written *find_written(const struct wh_dds_writer_entity *writer, const unsigned char *hash)
+{
+	uint64_t number = number_of(hash);
+	struct wh_dds_link *link = wh_dds_index_find(&writer->instances, number);
+
+	for (; link != NULL; link = wh_dds_index_next(link->next, number))
+		if (memcmp(((struct wh_dds_written *)link)->hash, hash, WH_DDS_HASH_BYTES) == 0)
+			return (struct wh_dds_written *)link;
+	return NULL;
+}
+
+static struct wh_dds_written *find_handle(const struct wh_dds_writer_entity *writer, whorl_dds_instance_handle handle)
+{
+	struct wh_dds_written *it = writer->all;
+
+	while (it != NULL && it->handle != handle)
+		it = it->next;
+	return it;
+}
+
+static whorl_dds_return add_written(const char *function, struct wh_dds_writer_entity *writer, const void *data,
+				    const unsigned char *hash)
+{
+	const struct whorl_dds_type *type = writer->end.topic->type;
+	int32_t most = writer->end.base.policies.limits.instances;
+	struct wh_dds_written *it;
+
+	if (most != WHORL_DDS_UNLIMITED && writer->instance_count >= (uint32_t)most)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES,
+				  "resource_limits: the writer has %d instances already", (int)most);
+	it = malloc(sizeof(*it) + wh_dds_type_key_bytes(type));
+	if (it == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	memcpy(it->hash, hash, WH_DDS_HASH_BYTES);
+	it->handle = wh_dds_instance_handle_of(writer->end.topic->id, hash);
+	wh_dds_type_key(type, data, it->key);
+	if (!wh_dds_index_add(&writer->instances, &it->link, number_of(hash))) {
+		free(it);
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	}
+	it->next = writer->all;
+	writer->all = it;
+	writer->instance_count++;
+	return WHORL_DDS_RETCODE_OK;
+}
+
+static void remove_written(struct wh_dds_writer_entity *writer, const unsigned char *hash)
+{
+	struct wh_dds_written *it = find_written(writer, hash), **at = &writer->all;
+
+	if (it == NULL)
+		return;
+	while (*at != it)
+		at = &(*at)->next;
+	*at = it->next;
+	wh_dds_index_remove(&writer->instances, &it->link);
+	writer->instance_count--;
+	free(it);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------------------- */
+
+struct writing {
+	const char *function;
+	struct wh_dds_writer_entity *writer;
+	const void *data;
+	size_t bytes;
+	uint8_t change;
+	whorl_dds_time time;
+	bool has_key;
+	unsigned char hash[WH_DDS_HASH_BYTES];
+};
+
+/* Into a claim that may lie in parts, from `*at` of it on. */
+static void fill(const struct whorl_claim *claim, size_t *at, const void *bytes, size_t count)
+{
+	size_t before = 0, room;
+	void *part;
+
+	for (uint32_t i = 0; count > 0 && whorl_claim_part(claim, i, &part, &room) == WHORL_OK; before += room, i++) {
+		size_t from = *at - before, step;
+
+		if (*at >= before + room)
+			continue;
+		step = room - from < count ? room - from : count;
+		memcpy((unsigned char *)part + from, bytes, step);
+		bytes = (const unsigned char *)bytes + step;
+		count -= step;
+		*at += step;
+	}
+}
+
+/* A place in the window; a reliable writer waits for it. */
+static enum whorl_result claim(const struct writing *writing, size_t bytes, struct whorl_claim *out)
+{
+	struct wh_dds_endpoint_entity *end = &writing->writer->end;
+	int64_t wait_ns = end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE
+				  ? end->base.policies.reliability.max_blocking_ns
+				  : 0;
+	uint64_t until = wait_ns > 0 ? wh_dds_until(wait_ns) : 0;
+	enum whorl_result result = whorl_claim_large(end->line->subgroup, bytes, 0, out);
+
+	while ((result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wait_ns > 0 &&
+	       !wh_dds_on_loop() && !wh_dds_node_closes(end->base.node)) {
+		int ms = wh_dds_left_ms(until, 100);
+
+		if (ms == 0)
+			break;
+		result = whorl_claim_large(end->line->subgroup, bytes, ms, out);
+		if (result == WHORL_WOULD_DEADLOCK)
+			return WHORL_TIMEOUT;
+	}
+	return result;
+}
+
+static void note_index(struct wh_dds_writer_entity *writer, uint64_t index)
+{
+	pthread_mutex_lock(&writer->end.base.lock);
+	if (!writer->wrote || index > writer->last)
+		writer->last = index;
+	writer->wrote = true;
+	pthread_mutex_unlock(&writer->end.base.lock);
+}
+
+static whorl_dds_return send(const struct writing *writing, const void *payload, size_t bytes)
+{
+	struct wh_dds_endpoint_entity *end = &writing->writer->end;
+	unsigned char head[WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES];
+	size_t head_bytes = wh_dds_put_sample(head, end->base.number, writing->change, writing->time,
+					      writing->has_key ? writing->hash : NULL);
+	struct whorl_claim place;
+	enum whorl_result result = claim(writing, head_bytes + bytes, &place);
+	size_t at = 0;
+	uint64_t index;
+
+	if (result == WHORL_OK) {
+		index = place.number;
+		fill(&place, &at, head, head_bytes);
+		fill(&place, &at, payload, bytes);
+		result = whorl_commit(&place, head_bytes + bytes);
+		if (result == WHORL_OK || result == WHORL_PENDING)
+			note_index(writing->writer, index);
+	}
+	if (result == WHORL_OK || result == WHORL_PENDING)
+		return WHORL_DDS_RETCODE_OK;
+	if (result == WHORL_INVALID)
+		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_invalid_text());
+	if (end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_BEST_EFFORT &&
+	    (result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM))
+		return WHORL_DDS_RETCODE_OK; /* it is dropped */
+	return wh_dds_node_says(writing->function, end->base.node, result);
+}
+
+/* What a writer knows of its instances, before and behind the message. */
+static whorl_dds_return note_instance(struct writing *writing)
+{
+	struct wh_dds_writer_entity *writer = writing->writer;
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+	bool known;
+
+	if (!writing->has_key)
+		return result;
+	pthread_mutex_lock(&writer->end.base.lock);
+	known = find_written(writer, writing->hash) != NULL;
+	if ((writing->change & WH_DDS_UNREGISTER) != 0 && !known)
+		result = wh_dds_say(writing->function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET,
+				    "the writer does not have this instance");
+	else if (!known)
+		result = add_written(writing->function, writer, writing->data, writing->hash);
+	pthread_mutex_unlock(&writer->end.base.lock);
+	return result;
+}
+
+static whorl_dds_return perform(struct writing *writing)
+{
+	const struct whorl_dds_type *type = writing->writer->end.topic->type;
+	bool whole = (writing->change & WH_DDS_WRITE) != 0;
+	unsigned char key[WH_DDS_KEY_BYTES_MAX];
+	whorl_dds_return result;
+
+	writing->has_key = wh_dds_type_is_keyed(type);
+	if (writing->has_key) {
+		wh_dds_type_key_hash(type, writing->data, writing->hash);
+		wh_dds_type_key(type, writing->data, key);
+	}
+	result = note_instance(writing);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	result = whole ? send(writing, writing->data, writing->bytes) : send(writing, key, wh_dds_type_key_bytes(type));
+	if (result == WHORL_DDS_RETCODE_OK && (writing->change & WH_DDS_UNREGISTER) != 0 && writing->has_key) {
+		pthread_mutex_lock(&writing->writer->end.base.lock);
+		remove_written(writing->writer, writing->hash);
+		pthread_mutex_unlock(&writing->writer->end.base.lock);
+	}
+	return result;
+}
+
+static bool takes_change(enum whorl_dds_write_kind kind, uint8_t *change)
+{
+	static const uint8_t changes[] = {[WHORL_DDS_WRITE] = WH_DDS_WRITE,
+					  [WHORL_DDS_WRITE_DISPOSE] = WH_DDS_WRITE | WH_DDS_DISPOSE,
+					  [WHORL_DDS_DISPOSE] = WH_DDS_DISPOSE,
+					  [WHORL_DDS_UNREGISTER] = WH_DDS_UNREGISTER,
+					  [WHORL_DDS_REGISTER] = 0};
+
+	if ((unsigned)kind >= sizeof(changes))
+		return false;
+	*change = changes[kind];
+	return true;
+}
+
+/* The key of an instance that is named, as a sample: in `sample`, of the type's bytes. */
+static bool key_sample(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample)
+{
+	const struct wh_dds_written *it;
+
+	pthread_mutex_lock(&writer->end.base.lock);
+	it = find_handle(writer, instance);
+	if (it != NULL)
+		wh_dds_type_from_key(writer->end.topic->type, it->key, sample);
+	pthread_mutex_unlock(&writer->end.base.lock);
+	return it != NULL;
+}
+
+static whorl_dds_return check_instance(const struct writing *writing, whorl_dds_instance_handle instance)
+{
+	unsigned char hash[WH_DDS_HASH_BYTES] = {0};
+	const struct wh_dds_topic_entity *topic = writing->writer->end.topic;
+
+	if (wh_dds_type_is_keyed(topic->type))
+		wh_dds_type_key_hash(topic->type, writing->data, hash);
+	if (wh_dds_instance_handle_of(topic->id, hash) == instance)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(writing->function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET,
+			  "the data is of another instance than the one that is named");
+}
+
+static whorl_dds_return write_held(struct writing *writing, const struct whorl_dds_write_options *options)
+{
+	const struct whorl_dds_type *type = writing->writer->end.topic->type;
+	bool whole = (writing->change & WH_DDS_WRITE) != 0;
+	unsigned char *sample = NULL;
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+
+	writing->bytes = (type->flags & WHORL_DDS_TYPE_BYTES) != 0 ? options->bytes : type->bytes;
+	if (whole && !wh_dds_type_fits(type, writing->bytes))
+		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "a sample of %zu bytes is none of the type", writing->bytes);
+	if (writing->data == NULL && !whole && options->instance != 0) {
+		sample = aligned_alloc(64, (type->bytes + 64) / 64 * 64);
+		if (sample == NULL)
+			return wh_dds_say(writing->function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+		if (key_sample(writing->writer, options->instance, sample))
+			writing->data = sample;
+	}
+	if (writing->data == NULL && (whole ? writing->bytes > 0 : wh_dds_type_is_keyed(type)))
+		result = wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				    "no data, and no instance that the writer has");
+	if (result == WHORL_DDS_RETCODE_OK && options->instance != 0)
+		result = check_instance(writing, options->instance);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = perform(writing);
+	free(sample);
+	return result;
+}
+
+static whorl_dds_return do_write(const char *function, whorl_dds_entity entity, const void *data,
+				 const struct whorl_dds_write_options *options)
+{
+	struct writing writing = {.function = function, .data = data};
+	struct wh_dds_base *base;
+	whorl_dds_return result;
+
+	if (!takes_change(options->kind, &writing.change) || (options->has_time && options->timestamp < 0))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "no kind of writing, or a negative time");
+	result = wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_WRITER), &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	if (!wh_dds_node_call(base->node)) {
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
+	} else {
+		writing.writer = (struct wh_dds_writer_entity *)base;
+		writing.time = options->has_time ? options->timestamp : whorl_dds_now();
+		result = write_held(&writing, options);
+		wh_dds_node_called(base->node);
+	}
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_return whorl_dds_write(whorl_dds_entity writer, const void *data)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_write_ts(whorl_dds_entity writer, const void *data, whorl_dds_time timestamp)
+{
+	const struct whorl_dds_write_options options = {
+		.kind = WHORL_DDS_WRITE, .has_time = true, .timestamp = timestamp};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_write_bytes(whorl_dds_entity writer, const void *data, size_t bytes)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE, .bytes = bytes};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_writedispose(whorl_dds_entity writer, const void *data)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE_DISPOSE};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_dispose(whorl_dds_entity writer, const void *data)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_DISPOSE};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_unregister_instance(whorl_dds_entity writer, const void *data)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_UNREGISTER};
+
+	return do_write(__func__, writer, data, &options);
+}
+
+whorl_dds_return whorl_dds_register_instance(whorl_dds_entity writer, whorl_dds_instance_handle *handle,
+					     const void *data)
+{
+	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_REGISTER};
+	whorl_dds_return result;
+
+	if (handle == NULL)
+		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the handle");
+	result = do_write(__func__, writer, data, &options);
+	if (result == WHORL_DDS_RETCODE_OK)
+		*handle = whorl_dds_lookup_instance(writer, data);
+	return result;
+}
+
+whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
+				      const struct whorl_dds_write_options *options)
+{
+	struct whorl_dds_write_options said = {.kind = WHORL_DDS_WRITE};
+
+	if (options != NULL && options->size < sizeof(options->size))
+		return WH_DDS_SAY(BAD_PARAMETER, "the size of the options is not set");
+	if (options != NULL)
+		memcpy(&said, options, options->size < sizeof(said) ? options->size : sizeof(said));
+	return do_write(__func__, writer, data, &said);
+}
+
+/* ---- what a writer knows ------------------------------------------------------------------------------------------------------- */
+
+bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash)
+{
+	bool has;
+
+	pthread_mutex_lock(&writer->end.base.lock);
+	has = find_written(writer, hash) != NULL;
+	pthread_mutex_unlock(&writer->end.base.lock);
+	return has;
+}
+
+bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample)
+{
+	return key_sample(writer, instance, sample);
+}
+
+static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_entity *writer, uint64_t until)
+{
+	enum whorl_result result = WHORL_TIMEOUT;
+	bool wrote;
+	uint64_t last;
+
+	pthread_mutex_lock(&writer->end.base.lock);
+	wrote = writer->wrote;
+	last = writer->last;
+	pthread_mutex_unlock(&writer->end.base.lock);
+	if (!wrote)
+		return WHORL_DDS_RETCODE_OK;
+	do {
+		if (!wh_dds_node_call(writer->end.base.node))
+			return wh_dds_node_says(function, writer->end.base.node, WHORL_CLOSED);
+		result = whorl_frontier_wait(writer->end.line->subgroup, WHORL_DELIVERED_BY_ALL, last,
+					     wh_dds_left_ms(until, 100));
+		wh_dds_node_called(writer->end.base.node);
+	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, writer->end.base.node, result);
+}
+
+whorl_dds_return whorl_dds_wait_for_acks(whorl_dds_entity entity, whorl_dds_duration timeout)
+{
+	struct wh_dds_base *base, *child;
+	whorl_dds_entity handles[64];
+	uint64_t until;
+	whorl_dds_return result;
+	uint32_t count;
+
+	if (timeout < 0)
+		return WH_DDS_SAY(BAD_PARAMETER, "the time-out is negative");
+	if (wh_dds_on_loop())
+		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
+	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_PUBLISHER), &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	until = wh_dds_until(timeout);
+	if (base->entity.kind == WH_DDS_WRITER) {
+		result = await_writer(__func__, (struct wh_dds_writer_entity *)base, until);
+	} else {
+		count = wh_dds_entity_children(base->entity.table, &base->entity, handles, 64);
+		for (uint32_t i = 0; i < count && i < 64 && result == WHORL_DDS_RETCODE_OK; i++) {
+			if (WH_DDS_HOLD(handles[i], WH_DDS_KIND(WH_DDS_WRITER), &child) != WHORL_DDS_RETCODE_OK)
+				continue;
+			result = await_writer(__func__, (struct wh_dds_writer_entity *)child, until);
+			wh_dds_let_go(child);
+		}
+	}
+	wh_dds_let_go(base);
+	return result;
+}
