@@ -166,7 +166,8 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 		return;
 	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
 	stay->wished = false;
-	if (subgroup->ring != NULL) /* before a thread can read that it was refused */
+	/* Before a thread can read that it was refused. */
+	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
 	pthread_mutex_lock(&node->lock);
 	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal);

@@ -42,7 +42,7 @@
  * proof comes when the kernel has taken the memory of the process apart, and is waited for no longer than heartbeats are. A node that the others have removed, rightly or not, gets WHORL_REMOVED,
  * for good; it delivers nothing more. On a network members that cannot reach each other go on where they were if that takes no longer than
  * `[group] cut_max_ms`; then their connections end, for good, and a node that has lost so many of them, or of members that died, that it
- * will never hear a quorum again gets WHORL_CUT_OFF. Neither waits for ever: the program closes the node, and is started again.
+ * will never hear a quorum again gets WHORL_CUT_OFF. The program closes such a node, and is started again.
  *
  * COMING IN. A node that is started joins the group of its name, or forms one with others if there is none (whorl_open). It is a
  * member when a view begins with it, and ready when it has the state of its subgroups (whorl_ready, whorl_on_state): as if it had

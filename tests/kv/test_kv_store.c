@@ -150,9 +150,14 @@ END_TEST
 
 static void see(struct kv_slice key, void *ctx)
 {
-	unsigned *seen = ctx;
+	unsigned *seen = ctx, index;
+	char text[32] = "";
 
-	seen[strtoul(key.data + 4, NULL, 10)]++;
+	ck_assert_uint_lt(key.bytes, sizeof(text)); /* no NUL behind it */
+	memcpy(text, key.data, key.bytes);
+	ck_assert_int_eq(sscanf(text, "key:%u", &index), 1);
+	ck_assert_uint_lt(index, 2 * MANY);
+	seen[index]++;
 }
 
 /* What is there throughout is seen, once, though tables grow and shrink meanwhile. */

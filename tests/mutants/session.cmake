@@ -1036,21 +1036,19 @@ mutant(NAME complaints-unproven-are-foreign KIND test_session_complaints FILE tr
 
 # ---- cuts (0051) ----------------------------------------------------------------------------------------------------------
 
-mutant(NAME session-held-too-soon KIND test_session FILE transport/session/call.c
+mutant(NAME session-held-too-soon KIND test_session FILE transport/session/peer.c
 	REMOVES "before a view has begun no connection outlasts a cut"
 	TEXT [[
-	if (s->holds)
-		wh_session_hold(s, peer, true);
+		s->wire_ops->hold(peer->conn, s->holds && is_there);
 ]]
 	REPLACEMENT [[
-	wh_session_hold(s, peer, true);
+		s->wire_ops->hold(peer->conn, is_there);
 ]])
 
 mutant(NAME session-met-unheld KIND test_session FILE transport/session/call.c
 	REMOVES "a connection that is made while there is a view outlasts a cut"
 	TEXT [[
-	if (s->holds)
-		wh_session_hold(s, peer, true);
+	wh_session_hold(s, peer);
 ]]
 	REPLACEMENT [[
 ]])
@@ -1058,34 +1056,44 @@ mutant(NAME session-met-unheld KIND test_session FILE transport/session/call.c
 mutant(NAME session-begun-unheld KIND test_session FILE transport/session/image.c
 	REMOVES "connections that are there when a view begins outlast a cut from then on"
 	TEXT [[
-			wh_session_hold(s, &s->peers[node], true);
+			wh_session_hold(s, &s->peers[node]);
 ]]
 	REPLACEMENT [[
-			wh_session_hold(s, &s->peers[node], false);
+			(void)s;
 ]])
 
 mutant(NAME session-asked-held KIND test_session FILE transport/session/door.c
-	REMOVES "one in the place of which another calls does not outlast a cut"
+	REMOVES "one in the place of which another calls does not outlast a cut from then on"
 	TEXT [[
-		wh_session_hold(s, peer, false);
+		wh_session_hold(s, peer);
 ]]
 	REPLACEMENT [[
 ]])
 
-mutant(NAME session-asked-held-anew KIND test_session FILE transport/session/image.c
-	REMOVES "the next view does not hold one that has not said that it is there"
+mutant(NAME session-asked-held-anew KIND test_session FILE transport/session/peer.c
+	REMOVES "one that has not said that it is there does not outlast a cut, in the next view either"
 	TEXT [[
-		if (s->peers[node].state == WH_PEER_MET && s->peers[node].pinged_ns == 0)
+	bool is_there = peer->pinged_ns == 0 || peer->ponged_ns >= peer->pinged_ns;
 ]]
 	REPLACEMENT [[
-		if (s->peers[node].state == WH_PEER_MET)
+	bool is_there = true;
 ]])
 
 mutant(NAME session-answered-unheld KIND test_session FILE transport/session/peer.c
 	REMOVES "one that says that it is there outlasts a cut again"
 	TEXT [[
-		if (s->holds)
-			wh_session_hold(s, peer, true);
+		wh_session_hold(s, peer);
+		return true;
 ]]
 	REPLACEMENT [[
+		return true;
+]])
+
+mutant(NAME session-answered-too-soon KIND test_session FILE transport/session/peer.c
+	REMOVES "what has been said before the first view counts in it"
+	TEXT [[
+	bool is_there = peer->pinged_ns == 0 || peer->ponged_ns >= peer->pinged_ns;
+]]
+	REPLACEMENT [[
+	bool is_there = peer->pinged_ns == 0;
 ]])

@@ -210,22 +210,26 @@ END_TEST
 /* The others have gone on without it. */
 START_TEST(calls_of_a_node_that_is_removed)
 {
-	struct lab *l = lab_start(3, "failure_timeout_ms = 200\n", "[subgroup s]\nwindow = 4\n" CALLER);
-	struct told told[5] = {0};
+	struct lab *l = lab_start(3, "failure_timeout_ms = 200\n", "[subgroup s]\nwindow = 5\n" CALLER);
+	struct told told[6] = {0};
+	struct whorl_claim claim;
 
 	for (unsigned i = 0; i < 4; i++)
 		ck_ok(call_word(&l->machines[2], i, &told[i]));
+	ck_ok(whorl_claim(l->machines[2].subgroup, 8, &claim));
 	await(view_of(l->c.nodes[0]) == 1 && view_of(l->c.nodes[1]) == 1,
 	      (whorl_step(l->c.nodes[0]), whorl_step(l->c.nodes[1])));
 	await(is_told(&told[3]), lab_step(l));
 	for (unsigned i = 0; i < 4; i++)
 		expect_doubt(&told[i], "have removed this node");
 	ck_assert_int_eq(call_word(&l->machines[2], 5, &told[4]), WHORL_REMOVED);
+	ck_assert_int_eq(whorl_call_commit(&claim, 8, note_outcome, &told[5]), WHORL_REMOVED);
 	whorl_close(l->c.nodes[2], 0);
 	l->c.nodes[2] = NULL;
 	for (unsigned i = 0; i < 4; i++)
 		ck_assert(is_told(&told[i]));
-	ck_assert_uint_eq(atomic_load(&told[4].times), 0);
+	for (unsigned i = 4; i < 6; i++) /* nor is anything told at the end of what was refused */
+		ck_assert_uint_eq(atomic_load(&told[i].times), 0);
 	lab_free(l);
 }
 END_TEST

@@ -642,6 +642,24 @@ START_TEST(one_whose_place_another_wants_is_not_held)
 }
 END_TEST
 
+/* It has said so before a view began here. */
+START_TEST(one_that_has_said_that_it_is_there_is_held_from_the_first_view_on)
+{
+	struct fake_end *end;
+
+	begin(0);
+	end = fake_meet(&net, 1, LIFE, 1, 0);
+	call_in_vain(1, 0, LIFE + 1, 1);
+	fake_expect(end, WH_MESSAGE_PING);
+	fake_say_plain(end, WH_MESSAGE_PONG, 0);
+	fake_pump(&net);
+	ck_assert(!holds(end));
+	wh_session_past(net.node[0].session, 5);
+	ck_assert(holds(end));
+	hang_up(end);
+}
+END_TEST
+
 /* Its end waits to be read when the next calls. */
 START_TEST(what_the_last_life_has_sent_comes_first)
 {
@@ -963,6 +981,7 @@ static void add_calls(TCase *cases)
 	tcase_add_test(cases, a_peer_that_answers_keeps_its_place);
 	tcase_add_test(cases, connections_of_members_outlast_a_cut);
 	tcase_add_loop_test(cases, one_whose_place_another_wants_is_not_held, 0, 2);
+	tcase_add_test(cases, one_that_has_said_that_it_is_there_is_held_from_the_first_view_on);
 	tcase_add_test(cases, what_the_last_life_has_sent_comes_first);
 	tcase_add_test(cases, the_holder_of_an_id_is_believed);
 	tcase_add_test(cases, a_foreign_caller_does_not_come_in_a_peers_place);

@@ -79,8 +79,7 @@ void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
 	peer->state = WH_PEER_MET;
 	peer->left = peer->refusal_told = false;
 	peer->pinged_ns = peer->ponged_ns = 0;
-	if (s->holds)
-		wh_session_hold(s, peer, true);
+	wh_session_hold(s, peer);
 	wh_redial_met(&s->redial, &peer->redial);
 	if (s->plane_ops->met != NULL)
 		s->plane_ops->met(s->transport, peer->node);

@@ -153,7 +153,7 @@ static enum verdict ask_whether_here(struct wh_session *s, struct wh_peer *peer)
 	if ((peer->pinged_ns == 0 || now - peer->pinged_ns > WH_NS_PER_S) &&
 	    wh_session_say_plain(s, peer, WH_MESSAGE_PING, 0)) {
 		peer->pinged_ns = now;
-		wh_session_hold(s, peer, false);
+		wh_session_hold(s, peer);
 	}
 	return NOT_NOW;
 }

@@ -95,8 +95,8 @@ void wh_session_past(struct wh_session *s, uint64_t key)
 	let_go_below(s, key);
 	s->holds = true;
 	for (uint32_t node = 0; node < s->nodes; node++)
-		if (s->peers[node].state == WH_PEER_MET && s->peers[node].pinged_ns == 0)
-			wh_session_hold(s, &s->peers[node], true);
+		if (s->peers[node].state == WH_PEER_MET)
+			wh_session_hold(s, &s->peers[node]);
 }
 
 /* What is about to be used, then the greater key, which is likelier to be wanted yet. */

@@ -88,10 +88,12 @@ void wh_session_lose(struct wh_session *s, struct wh_peer *peer, const char *how
 
 /* ---- a peer speaks ------------------------------------------------------------------------------------------------ */
 
-void wh_session_hold(const struct wh_session *s, const struct wh_peer *peer, bool on)
+void wh_session_hold(const struct wh_session *s, const struct wh_peer *peer)
 {
+	bool is_there = peer->pinged_ns == 0 || peer->ponged_ns >= peer->pinged_ns;
+
 	if (s->wire_ops->hold != NULL)
-		s->wire_ops->hold(peer->conn, on);
+		s->wire_ops->hold(peer->conn, s->holds && is_there);
 }
 
 bool wh_session_say_plain(struct wh_session *s, struct wh_peer *peer, uint8_t kind, uint64_t number)
@@ -150,8 +152,7 @@ static bool on_met(struct wh_session *s, struct wh_peer *peer, struct wh_message
 		return true;
 	case WH_MESSAGE_PONG:
 		peer->ponged_ns = wh_env_now(s->env);
-		if (s->holds)
-			wh_session_hold(s, peer, true);
+		wh_session_hold(s, peer);
 		return true;
 	case WH_MESSAGE_STREAM:
 		return on_stream(s, peer, m);

@@ -95,8 +95,9 @@ void wh_session_look_at_held(struct wh_session *s);
 size_t wh_session_read(struct wh_session *s, struct wh_peer *peer, bool *dry);
 /* What belongs to the connection goes, and the incarnation that was met has ended. */
 void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum wh_peer_state state);
-/* The peer's connection outlasts a cut, or does not. */
-void wh_session_hold(const struct wh_session *s, const struct wh_peer *peer, bool on);
+/* Tells the wire whether the peer's connection outlasts a cut: from the first view here on, but not while another life calls in its place
+ * and it has not said that it is there. After each change of one of these. */
+void wh_session_hold(const struct wh_session *s, const struct wh_peer *peer);
 bool wh_session_say_plain(struct wh_session *s, struct wh_peer *peer, uint8_t kind, uint64_t number);
 
 /* ---- images: image.c ------------------------------------------------------------------------------------------------ */

@@ -15,8 +15,8 @@
 #define CAREFULLY_AT_ONCE (8u << 10)
 #define CAREFUL_BUFFER (256 << 10) /* the kernel grants what it allows, and counts more than the bytes against it */
 #define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
-#define AGAIN_MS                                                                                                       \
-	1000 /* what is not acknowledged is sent again so often at least: so a cut is over at once when it is healed */
+/* What is not acknowledged is sent again so often at least: a cut is over soon after it is healed. */
+#define AGAIN_MS 1000
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44 /* from Linux 6.15 on; before, a second cut may seem to last for as long again as it did */
 #endif
