@@ -11,7 +11,14 @@
 whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id)
 {
 	uint64_t number = (uint64_t)id->node << 33 | (uint64_t)id->number << 1 | (kind == WH_DDS_READER);
-	uint64_t handle = wh_dds_spread(wh_dds_spread(id->incarnation) ^ number);
+	uint64_t handle = wh_dds_spread(wh_dds_spread(id->incarnation) ^ number); /* of a participant the number is 0 */
+
+	return handle != 0 ? handle : 1;
+}
+
+whorl_dds_instance_handle wh_dds_topic_handle(uint64_t topic)
+{
+	uint64_t handle = wh_dds_spread(~topic);
 
 	return handle != 0 ? handle : 1;
 }

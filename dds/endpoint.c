@@ -400,3 +400,66 @@ whorl_dds_return whorl_dds_get_matched_publications(whorl_dds_entity reader, who
 {
 	return matched(__func__, reader, WH_DDS_READER, handles, count);
 }
+
+/* What is known of it, as a block that its program frees. NULL: memory is out. */
+static struct whorl_dds_builtin_endpoint *describe(const struct wh_dds_endpoint_entity *end,
+						   const struct wh_dds_endpoint *other)
+{
+	size_t name = strlen(end->topic->name) + 1, type = strlen(end->topic->type->name) + 1;
+	struct whorl_dds_builtin_endpoint *it = calloc(1, sizeof(*it) + name + type);
+	struct wh_dds_endpoint_id participant = {other->id.incarnation, other->id.node, 0};
+	struct whorl_dds_qos *qos = it != NULL ? whorl_dds_create_qos() : NULL;
+	char *names = (char *)(it + 1);
+
+	if (qos == NULL || wh_dds_policies_copy(&qos->policies, &other->policies) != WHORL_DDS_RETCODE_OK) {
+		free(qos);
+		free(it);
+		return NULL;
+	}
+	memcpy(names, end->topic->name, name);
+	memcpy(names + name, end->topic->type->name, type);
+	*it = (struct whorl_dds_builtin_endpoint){.size = sizeof(*it),
+						  .node = other->id.node,
+						  .handle = wh_dds_endpoint_handle(other->kind, &other->id),
+						  .participant =
+							  wh_dds_endpoint_handle(WH_DDS_PARTICIPANT, &participant),
+						  .topic = wh_dds_topic_handle(end->topic->id),
+						  .topic_name = names,
+						  .type_name = names + name,
+						  .qos = qos};
+	return it;
+}
+
+struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whorl_dds_entity entity,
+								  whorl_dds_instance_handle handle)
+{
+	struct whorl_dds_builtin_endpoint *found = NULL;
+	const struct wh_dds_endpoint *machine;
+	struct wh_dds_endpoint_entity *end;
+	struct wh_dds_base *base;
+
+	if (WH_DDS_HOLD(entity, ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
+		return NULL;
+	end = (struct wh_dds_endpoint_entity *)base;
+	pthread_mutex_lock(&end->line->lock);
+	machine = wh_dds_machine_of(end);
+	for (uint32_t i = 0; machine != NULL && found == NULL && i < machine->matches.count; i++) {
+		const struct wh_dds_endpoint *other = machine->matches.all[i];
+
+		if (wh_dds_endpoint_handle(other->kind, &other->id) == handle)
+			found = describe(end, other);
+	}
+	pthread_mutex_unlock(&end->line->lock);
+	if (found == NULL)
+		(void)WH_DDS_SAY(BAD_PARAMETER, "it does not match, or memory is out");
+	wh_dds_let_go(base);
+	return found;
+}
+
+void whorl_dds_builtin_endpoint_free(struct whorl_dds_builtin_endpoint *endpoint)
+{
+	if (endpoint == NULL)
+		return;
+	whorl_dds_delete_qos((whorl_dds_qos *)(uintptr_t)endpoint->qos);
+	free(endpoint);
+}

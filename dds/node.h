@@ -151,6 +151,7 @@ bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, 
 /* The message was applied. */
 void wh_dds_delivered(struct wh_dds_line *line);
 whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id);
+whorl_dds_instance_handle wh_dds_topic_handle(uint64_t topic);
 whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsigned char key[WH_DDS_KEY_BYTES]);
 
 /* ---- node.c ------------------------------------------------------------------------------------------------------------------ */
@@ -231,6 +232,7 @@ struct wh_dds_base {
 	uint32_t number;                /* [const] of an endpoint, a publisher or subscriber, among its node's */
 	bool alone;                     /* [const] a publisher or subscriber that was made for another entity */
 	bool begun;                     /* it has a handle */
+	uint16_t sets;                  /* [lock] of a publisher: coherent sets that it is in */
 	wh_word queued;                 /* it is in the queue */
 	struct wh_dds_base *queue_next; /* [work_lock] */
 };

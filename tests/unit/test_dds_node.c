@@ -4,6 +4,7 @@
  * Each test has a domain of its own; processes are forked before this one has a node.
  */
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -553,6 +554,207 @@ START_TEST(a_full_reader_holds_up_its_writers)
 }
 END_TEST
 
+/* ---- time, sets, domains ------------------------------------------------------------------------------------------------------- */
+
+static int samples_of(whorl_dds_entity reader)
+{
+	struct whorl_dds_select peek = {.size = sizeof(peek), .peek = true};
+	struct whorl_dds_sample_info infos[8] = {{.size = sizeof(infos[0])}};
+	void *data[8] = {NULL};
+	int count = whorl_dds_read_select(reader, &peek, data, infos, 8);
+
+	ck_assert_int_ge(count, 0);
+	well(whorl_dds_return_loan(reader, data, count));
+	return count;
+}
+
+START_TEST(a_set_is_seen_as_a_whole)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable history=all presentation=topic "
+						     "presentation.coherent=on");
+	whorl_dds_entity writer = new_writer(&place, "presentation=topic presentation.coherent=on");
+
+	ck_assert_int_eq(whorl_dds_end_coherent(writer), WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
+	well(whorl_dds_begin_coherent(writer));
+	for (int i = 0; i < 3; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = i}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_int_eq(samples_of(reader), 0);
+	well(whorl_dds_end_coherent(writer));
+	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_int_eq(samples_of(reader), 4);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
+static void await_status(whorl_dds_entity entity, uint32_t status)
+{
+	whorl_dds_entity waitset = made(whorl_dds_create_waitset(whorl_dds_get_participant(entity)));
+	intptr_t cookie;
+
+	well(whorl_dds_set_status_mask(entity, status));
+	well(whorl_dds_waitset_attach(waitset, entity, 5));
+	ck_assert_msg(whorl_dds_waitset_wait(waitset, &cookie, 1, patience()) == 1, "the status does not change");
+	ck_assert_int_eq(whorl_dds_get_status_changes(entity), (int)status);
+	well(whorl_dds_delete(waitset));
+}
+
+START_TEST(times_that_run_out)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&place, "deadline=30ms");
+	whorl_dds_entity writer = new_writer(&place, "deadline=30ms liveliness=manual_by_topic liveliness.lease=100ms");
+	struct whorl_dds_liveliness_changed_status changed = {0};
+	struct whorl_dds_deadline_missed_status missed = {0};
+
+	well(whorl_dds_take_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS, &changed, sizeof(changed)));
+	ck_assert_uint_eq(changed.alive_count, 1);
+	well(whorl_dds_write(writer, &(struct pose){.id = 4}));
+	await_status(reader, WHORL_DDS_REQUESTED_DEADLINE_MISSED_STATUS);
+	well(whorl_dds_take_status(reader, WHORL_DDS_REQUESTED_DEADLINE_MISSED_STATUS, &missed, sizeof(missed)));
+	ck_assert_uint_ge(missed.total_count, 1);
+	ck_assert_uint_eq(missed.last_instance_handle, whorl_dds_lookup_instance(writer, &(struct pose){.id = 4}));
+	await_status(writer, WHORL_DDS_LIVELINESS_LOST_STATUS);
+	await_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS);
+	well(whorl_dds_take_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS, &changed, sizeof(changed)));
+	ck_assert_uint_eq(changed.not_alive_count, 1);
+	ck_assert_uint_eq(changed.alive_count, 0);
+	well(whorl_dds_assert_liveliness(writer));
+	await_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
+START_TEST(domains_are_apart)
+{
+	struct place place = enter(domain(), "poses", ""), other = enter(domain() + 1, "poses", "");
+	struct place again = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&again, "reliability=reliable");
+	whorl_dds_entity apart = new_reader(&other, "reliability=reliable");
+	whorl_dds_entity writer = new_writer(&place, ""), stranger;
+	struct whorl_dds_sample_info info;
+	whorl_dds_entity two[3];
+
+	ck_assert_int_eq(whorl_dds_lookup_participant(domain(), two, 3), 2);
+	ck_assert_int_eq(whorl_dds_create_writer(place.participant, again.topic, NULL, NULL),
+			 WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
+	well(whorl_dds_write(writer, &(struct pose){.id = 1}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 1);
+	stranger = new_writer(&other, "");
+	well(whorl_dds_write(stranger, &(struct pose){.id = 2}));
+	ck_assert_int_eq(take_one(other.participant, apart, &info).id, 2);
+	ck_assert_int_eq(samples_of(reader), 0);
+	well(whorl_dds_delete(place.participant)); /* the node goes on with the other */
+	ck_assert_int_eq(whorl_dds_lookup_participant(domain(), two, 3), 1);
+	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 1); /* its writer has ended, and it with it */
+	ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
+	writer = new_writer(&again, "");
+	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
+	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 3);
+	well(whorl_dds_delete(other.participant));
+	well(whorl_dds_delete(again.participant));
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------------------------------------------- */
+
+#define WRITES 300
+
+struct worker {
+	pthread_t thread;
+	struct place place;
+	int id;
+};
+
+static void *write_many(void *arg)
+{
+	const struct worker *worker = arg;
+	whorl_dds_entity writer = new_writer(&worker->place, "reliability=reliable reliability.max_blocking=20s");
+
+	for (int i = 0; i < WRITES; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = worker->id, .count = i}));
+	well(whorl_dds_delete(writer));
+	return NULL;
+}
+
+static void *come_and_go(void *arg)
+{
+	const struct worker *worker = arg;
+
+	for (int i = 0; i < 20; i++) {
+		whorl_dds_entity reader = new_reader(&worker->place, "reliability=reliable");
+		struct whorl_dds_sample_info info = {.size = sizeof(info)};
+		void *data[1] = {NULL};
+		int count = whorl_dds_take(reader, data, &info, 1);
+
+		ck_assert_int_ge(count, 0);
+		if (i % 2 == 0)
+			well(whorl_dds_return_loan(reader, data, count));
+		well(whorl_dds_delete(reader));
+	}
+	return NULL;
+}
+
+START_TEST(threads_write_read_and_come_and_go)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable history=all resource_limits.samples=20");
+	struct whorl_dds_sample_info info = {.size = sizeof(info)};
+	struct worker workers[4];
+	int next[2] = {0}, ends = 0;
+
+	for (int i = 0; i < 4; i++) {
+		workers[i] = (struct worker){.place = place, .id = i};
+		ck_assert_int_eq(
+			pthread_create(&workers[i].thread, NULL, i < 2 ? write_many : come_and_go, &workers[i]), 0);
+	}
+	while (ends < 2) {
+		struct pose pose = take_one(place.participant, reader, &info);
+
+		if (info.valid_data)
+			ck_assert_int_eq(pose.count, next[pose.id]++);
+		else
+			ends++;
+	}
+	ck_assert_int_eq(next[0], WRITES);
+	ck_assert_int_eq(next[1], WRITES);
+	for (int i = 0; i < 4; i++)
+		pthread_join(workers[i].thread, NULL);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
+static void *write_until_deleted(void *arg)
+{
+	const struct worker *worker = arg;
+	int i = 0;
+
+	while (whorl_dds_write(worker->id, &(struct pose){.id = 1}) == OK)
+		if (++i == 100)
+			reach(2, 1);
+	return NULL;
+}
+
+/* Others write, and wait: they are told, and nothing is touched that is gone. */
+START_TEST(what_is_deleted_meanwhile)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable history=all resource_limits.samples=2");
+	whorl_dds_entity writer = new_writer(&place, "reliability=reliable reliability.max_blocking=inf");
+	struct worker worker = {.place = place, .id = (int)writer};
+
+	ck_assert_int_gt(reader, 0);
+	ck_assert_int_eq(pthread_create(&worker.thread, NULL, write_until_deleted, &worker), 0);
+	await(2, 1);
+	well(whorl_dds_delete(place.participant));
+	pthread_join(worker.thread, NULL);
+	ck_assert_int_eq(whorl_dds_lookup_participant(domain(), NULL, 0), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	const struct {
@@ -569,6 +771,11 @@ static Suite *suite(void)
 		{"listeners", listeners_hear},
 		{"deletes", a_listener_deletes_its_participant},
 		{"full", a_full_reader_holds_up_its_writers},
+		{"sets", a_set_is_seen_as_a_whole},
+		{"times", times_that_run_out},
+		{"domains", domains_are_apart},
+		{"threads", threads_write_read_and_come_and_go},
+		{"meanwhile", what_is_deleted_meanwhile},
 	};
 	Suite *s = suite_create("dds_node");
 

@@ -1,0 +1,182 @@
+/* publisher.c - what is said of several writers at once: coherent sets, and that a participant is alive. See node.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dds/node.h"
+
+#define SAY_NS INT64_C(1000000000) /* how long it waits for room */
+
+/* Says it to one channel. */
+static whorl_dds_return say(const char *function, struct wh_dds_line *line, enum wh_dds_message_kind kind,
+			    uint32_t number)
+{
+	struct wh_dds_out out = {.bytes = NULL};
+	struct wh_dds_message message;
+
+	memset(&message, 0, sizeof(message));
+	message.kind = kind;
+	message.number = number;
+	wh_dds_put_message(&out, &message);
+	return wh_dds_line_send(function, line, &out, wh_dds_until(SAY_NS), NULL);
+}
+
+/* The lines of the writers of a publisher, each once, at most `room`. */
+static size_t lines_of(struct wh_dds_base *publisher, struct wh_dds_line **lines, size_t room)
+{
+	uint32_t count = wh_dds_entity_children(publisher->entity.table, &publisher->entity, NULL, 0);
+	whorl_dds_entity *handles = calloc(count + 1, sizeof(*handles));
+	struct wh_dds_base *child;
+	size_t found = 0;
+
+	if (handles == NULL)
+		return 0;
+	(void)wh_dds_entity_children(publisher->entity.table, &publisher->entity, handles, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct wh_dds_line *line;
+		size_t at = 0;
+
+		if (handles[i] == 0 ||
+		    wh_dds_hold(__func__, handles[i], WH_DDS_KIND(WH_DDS_WRITER), &child) != WHORL_DDS_RETCODE_OK)
+			continue; /* it went meanwhile, or is a condition */
+		line = ((struct wh_dds_endpoint_entity *)child)->line;
+		while (at < found && lines[at] != line)
+			at++;
+		if (at == found && found < room)
+			lines[found++] = line;
+		wh_dds_let_go(child);
+	}
+	free(handles);
+	return found;
+}
+
+#define LINES_MAX 64 /* there are fewer channels */
+
+static whorl_dds_return say_all(const char *function, struct wh_dds_base *publisher, enum wh_dds_message_kind kind)
+{
+	struct wh_dds_line *lines[LINES_MAX];
+	size_t count = lines_of(publisher, lines, LINES_MAX);
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+
+	if (!wh_dds_node_call(publisher->node))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
+	for (size_t i = 0; i < count && result == WHORL_DDS_RETCODE_OK; i++)
+		result = say(function, lines[i], kind, publisher->number);
+	wh_dds_node_called(publisher->node);
+	return result;
+}
+
+/* ---- coherent sets ------------------------------------------------------------------------------------------------------------- */
+
+/* The publisher of what is named: held, as long as `*base` is. */
+static whorl_dds_return find_publisher(const char *function, whorl_dds_entity entity, struct wh_dds_base **base,
+				       struct wh_dds_base **publisher)
+{
+	whorl_dds_return result =
+		wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_PUBLISHER) | WH_DDS_KIND(WH_DDS_WRITER), base);
+	bool coherent;
+
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	*publisher = (*base)->entity.kind == WH_DDS_PUBLISHER ? *base : wh_dds_parent(*base);
+	pthread_mutex_lock(&(*publisher)->lock);
+	coherent = (*publisher)->policies.presentation.coherent;
+	pthread_mutex_unlock(&(*publisher)->lock);
+	if (coherent)
+		return result;
+	wh_dds_let_go(*base);
+	return wh_dds_say(function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET, "presentation: it is not coherent");
+}
+
+/* By how much deep it is changes, if it is as deep as `least`. Returns how deep it was. */
+static uint32_t nest(struct wh_dds_base *publisher, uint32_t least, int change)
+{
+	uint32_t depth;
+
+	pthread_mutex_lock(&publisher->lock);
+	depth = publisher->sets;
+	if (depth >= least)
+		publisher->sets = (uint16_t)(depth + (uint32_t)change);
+	pthread_mutex_unlock(&publisher->lock);
+	return depth;
+}
+
+whorl_dds_return whorl_dds_begin_coherent(whorl_dds_entity entity)
+{
+	struct wh_dds_base *base, *publisher;
+	whorl_dds_return result = find_publisher(__func__, entity, &base, &publisher);
+	uint32_t depth;
+
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	depth = nest(publisher, 0, 1);
+	if (depth == UINT16_MAX)
+		result = WH_DDS_SAY(OUT_OF_RESOURCES, "too many sets in each other");
+	else if (depth == 0)
+		result = say_all(__func__, publisher, WH_DDS_SAY_BEGIN);
+	if (result != WHORL_DDS_RETCODE_OK)
+		nest(publisher, 0, -1);
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_return whorl_dds_end_coherent(whorl_dds_entity entity)
+{
+	struct wh_dds_base *base, *publisher;
+	whorl_dds_return result = find_publisher(__func__, entity, &base, &publisher);
+	uint32_t depth;
+
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	depth = nest(publisher, 1, -1);
+	if (depth == 0)
+		result = WH_DDS_SAY(PRECONDITION_NOT_MET, "no set was begun");
+	else if (depth == 1)
+		result = say_all(__func__, publisher, WH_DDS_SAY_SET);
+	if (depth == 1 && result != WHORL_DDS_RETCODE_OK)
+		nest(publisher, 0, 1); /* to be tried again */
+	wh_dds_let_go(base);
+	return result;
+}
+
+/* ---- liveliness ---------------------------------------------------------------------------------------------------------------- */
+
+static whorl_dds_return assert_all(const char *function, struct wh_dds_node *node)
+{
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+	struct wh_dds_line *line;
+
+	pthread_mutex_lock(&node->lock);
+	line = node->lines;
+	pthread_mutex_unlock(&node->lock);
+	for (; line != NULL && result == WHORL_DDS_RETCODE_OK; line = line->next) {
+		enum wh_dds_stage stage;
+
+		pthread_mutex_lock(&node->lock);
+		stage = line->stage;
+		pthread_mutex_unlock(&node->lock);
+		if (stage == WH_DDS_OPEN)
+			result = say(function, line, WH_DDS_SAY_ASSERT, 0);
+	}
+	return result;
+}
+
+whorl_dds_return whorl_dds_assert_liveliness(whorl_dds_entity entity)
+{
+	struct wh_dds_base *base;
+	whorl_dds_return result =
+		WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT) | WH_DDS_KIND(WH_DDS_WRITER), &base);
+
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	if (!wh_dds_node_call(base->node)) {
+		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
+	} else {
+		result = base->entity.kind == WH_DDS_PARTICIPANT
+				 ? assert_all(__func__, base->node)
+				 : say(__func__, ((struct wh_dds_endpoint_entity *)base)->line, WH_DDS_SAY_ASSERT,
+				       base->number);
+		wh_dds_node_called(base->node);
+	}
+	wh_dds_let_go(base);
+	return result;
+}
