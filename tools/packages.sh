@@ -16,7 +16,7 @@ library() { pkg-config --exists "$1" || installed "$2"; }
 compiles() { has "$1" && printf '#include <stdio.h>\n' | "$1" -x c -fsyntax-only -; }
 to_be_installed() { [[ " ${missing[*]} " = *" $1 "* ]]; }
 compiles_cxx() { has c++ || has clang++ || to_be_installed clang; }
-make_or_ninja() { has make || { has ninja && export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; }; }
+ninja_or_make() { has ninja || has make; }
 
 need_build() {
 	if [ -z "${CC:-}" ] && ! compiles cc; then
@@ -24,7 +24,7 @@ need_build() {
 		need libc6-dev installed libc6-dev
 	fi
 	need cmake has cmake
-	need make make_or_ninja
+	need ninja-build ninja_or_make
 	need pkg-config has pkg-config
 	need libinih-dev library inih libinih-dev
 	need liburcu-dev library liburcu-bp liburcu-dev
@@ -37,6 +37,7 @@ need_build() {
 
 need_test() {
 	need_build
+	need ninja-build has ninja # make takes half as long again for the thousand small programs of the tests
 	need check library check check
 	need openssl has openssl
 	need iproute2 has ip
