@@ -363,7 +363,7 @@ bool wh_ring_mark_parts(struct wh_ring *ring, uint64_t dropped, const struct wh_
 
 bool wh_ring_ids_exhausted(const struct wh_ring *ring)
 {
-	return wh_ring_claimed(ring) == number_end(ring);
+	return ring->freed == number_end(ring);
 }
 
 /* What all have delivered all have received; so a thread that sees the one sees the other. */

@@ -196,3 +196,12 @@ mutant(NAME close-frees-claims KIND test_group_threads FILE group/close.c
 	REPLACEMENT [[
 	open = 0 * open_claims(node);
 ]])
+
+mutant(NAME last-number-undelivered KIND test_group_streams FILE smc/ring.c
+	REMOVES "a node whose numbers have come to an end delivers first what it has sent"
+	TEXT [[
+	return ring->freed == number_end(ring);
+]]
+	REPLACEMENT [[
+	return wh_ring_claimed(ring) == number_end(ring);
+]])

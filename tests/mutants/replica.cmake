@@ -483,3 +483,11 @@ mutant(NAME layer-of-a-stay KIND test_replica_calls FILE group/layer.c
 	REPLACEMENT [[
 	if (false) /* it comes and goes,
 ]])
+
+mutant(NAME read-leaves-it-to-the-loop KIND test_group_lent FILE group/run.c
+	REMOVES "a read that finds the loop asleep asks the members for it"
+	TEXT [[
+		wh_node_ask_for_layers(node);
+]]
+	REPLACEMENT [[
+]])

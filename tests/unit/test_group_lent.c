@@ -1,9 +1,11 @@
-/* test_group_lent.c - a commit that finds the loop asleep sends by itself, and does nothing else of the loop's.
+/* test_group_lent.c - a commit that finds the loop asleep sends by itself, a read asks, and they do nothing else of the loop's.
  *
  * Labels: threads
  */
 #include <poll.h>
 #include <sched.h>
+
+#include <whorl/replica.h>
 
 #include "group/node_int.h"
 #include "tests/harness.h"
@@ -51,7 +53,7 @@ static void on_message(const struct whorl_message *message, void *ctx)
 	wh_store_release(&m->delivered, wh_load_relaxed(&m->delivered) + 1);
 }
 
-static void open_member(struct member *m, uint32_t id, int mode, wh_transport_create *create)
+static void create_member(struct member *m, uint32_t id, int mode, wh_transport_create *create)
 {
 	const struct wh_group_options group = {.name = "lent",
 					       .nodes = NODES,
@@ -61,6 +63,11 @@ static void open_member(struct member *m, uint32_t id, int mode, wh_transport_cr
 
 	*m = (struct member){.node = open_on(create, id, &group, mode, WINDOW)};
 	m->subgroup = whorl_subgroup_find(m->node, "g");
+}
+
+static void open_member(struct member *m, uint32_t id, int mode, wh_transport_create *create)
+{
+	create_member(m, id, mode, create);
 	ck_assert_int_eq(whorl_on_message(m->subgroup, on_message, m), WHORL_OK);
 	ck_assert_int_eq(whorl_start(m->node), WHORL_OK);
 }
@@ -75,6 +82,15 @@ static void await(const wh_word *word, uint64_t value)
 	}
 }
 
+static void hold_asleep(struct member *m)
+{
+	wh_store_release(&hold, 1);
+	m->node->transport->ops->wake(m->node->transport); /* sticky: its next sleep ends at once */
+	await(&held, 1);
+	while ((wh_gate_state(m->node->gate) & WH_GATE_PARKED) == 0)
+		sched_yield();
+}
+
 /* The committer's thread sends it and says that it has it; to upcall is for the loop, and its thread does not run. */
 START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 {
@@ -84,11 +100,7 @@ START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 	open_member(&members[1], 1, _i, wh_shm_create);
 	ck_assert_int_eq(whorl_ready(members[0].node, PATIENCE_MS), WHORL_OK);
 	ck_assert_int_eq(whorl_ready(members[1].node, PATIENCE_MS), WHORL_OK);
-	wh_store_release(&hold, 1);
-	members[0].node->transport->ops->wake(members[0].node->transport); /* sticky: its next sleep ends at once */
-	await(&held, 1);
-	while ((wh_gate_state(members[0].node->gate) & WH_GATE_PARKED) == 0)
-		sched_yield();
+	hold_asleep(&members[0]);
 	for (uint64_t n = 1; n <= 3; n++)
 		ck_assert_int_eq(whorl_send(members[0].subgroup, &n, sizeof(n), 0, NULL), WHORL_OK);
 	await(&members[1].delivered, 1); /* the others' commits found it rung */
@@ -98,6 +110,48 @@ START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 		await(&members[i].delivered, 3);
 		ck_assert(!pthread_equal(members[i].upcalled_by, pthread_self()));
 	}
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
+}
+END_TEST
+
+static bool apply(const struct whorl_call *calls, size_t count, void *ctx)
+{
+	(void)calls;
+	(void)count;
+	(void)ctx;
+	return true;
+}
+
+static void note_read(enum whorl_result result, void *ctx)
+{
+	ck_assert_int_eq(result, WHORL_OK);
+	wh_store_release(ctx, 1);
+}
+
+/* The reader's thread asks the members; to count their answers, and to look, is for the loop. */
+START_TEST(a_read_asks_while_the_loop_sleeps)
+{
+	struct member members[NODES];
+	const struct wh_confirming *confirming;
+	wh_word has_read = 0;
+	uint64_t asked;
+
+	for (uint32_t i = 0; i < NODES; i++) {
+		create_member(&members[i], i, WH_SUBGROUP_ORDERED, i == 0 ? create_own_wait : wh_shm_create);
+		ck_assert_int_eq(whorl_on_calls(members[i].subgroup, apply, NULL), WHORL_OK);
+		ck_assert_int_eq(whorl_start(members[i].node), WHORL_OK);
+	}
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_ready(members[i].node, PATIENCE_MS), WHORL_OK);
+	hold_asleep(&members[0]);
+	confirming = &members[0].node->epoch->change.confirming;
+	asked = confirming->asked;
+	ck_assert_int_eq(whorl_read(members[0].subgroup, WHORL_LINEARIZABLE, note_read, &has_read), WHORL_OK);
+	ck_assert_uint_eq(confirming->asked, asked + 1);
+	ck_assert_uint_eq(wh_load_acquire(&has_read), 0);
+	wh_store_release(&hold, 0);
+	await(&has_read, 1);
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }
@@ -148,6 +202,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_loop_test(cases, what_is_committed_leaves_a_loop_that_sleeps, WH_SUBGROUP_UNORDERED,
 			    WH_SUBGROUP_ORDERED + 1);
+	tcase_add_test(cases, a_read_asks_while_the_loop_sleeps);
 	tcase_add_loop_test(cases, many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1);
 	suite_add_tcase(all, cases);
 	return all;

@@ -1099,9 +1099,11 @@ static void enter_late(const struct whorl_message *message, void *ctx)
 	const struct whorl_subgroup_options options = small(0);
 	whorl_subgroup *other = message->subgroup, *late;
 	struct whorl_claim claim;
+	enum whorl_result result;
 
-	while (whorl_claim(other, 8, &claim) == WHORL_OK)
-		ck_ok(whorl_abort(&claim));
+	while ((result = whorl_claim(other, 8, &claim)) != WHORL_CLOSED) /* until whorl_close has begun */
+		if (result == WHORL_OK)
+			ck_ok(whorl_abort(&claim));
 	atomic_store(&answer, whorl_subgroup_enter(ctx, "late", &options, 0, &late));
 }
 
