@@ -336,6 +336,7 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	if (reader->cache != NULL)
 		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
 				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
+	full = full && !reader->hurried; /* or else what has no room is lost */
 	reader->refused = reader->refused || full;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_copy_drop(arrival.copy);
@@ -352,6 +353,15 @@ static void end_question(struct wh_dds_line *line)
 	}
 }
 
+void wh_dds_hurry(struct wh_dds_line *line)
+{
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		reader->hurried = reader->hurried || reader->refused;
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+}
+
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count)
 {
 	struct question question = {.line = line, .set = count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET};
@@ -362,10 +372,6 @@ bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, 
 	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
 	if (question.set)
 		end_question(line);
-	if (full && line->impatient)
-		return false; /* what has no room is lost */
-	if (!full)
-		line->impatient = false;
 	return full;
 }
 

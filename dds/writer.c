@@ -230,7 +230,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	if (end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_BEST_EFFORT &&
 	    (result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM))
 		return WHORL_DDS_RETCODE_OK; /* it is dropped */
-	return wh_dds_node_says(writing->function, end->base.node, result);
+	return wh_dds_line_says(writing->function, end->line, result);
 }
 
 /* What a writer knows of its instances, before and behind the message. */
@@ -475,7 +475,7 @@ static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_
 					     wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);
-	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, writer->end.base.node, result);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_line_says(function, writer->end.line, result);
 }
 
 static whorl_dds_return await_publisher(const char *function, struct wh_dds_base *publisher, uint64_t until)
