@@ -95,7 +95,7 @@ static void come_and_go(uint32_t number)
 
 		for (int i = rand_r(&random) % 30; i > 0; i--)
 			moment();
-		writer = new_writer(&place, "reliability.max_blocking=20s");
+		writer = new_writer(&place, "reliability=reliable reliability.max_blocking=20s");
 		well(whorl_dds_write(writer, &(struct pose){.id = (int)getpid(), .count = round}));
 		if (rand_r(&random) % 2 == 0)
 			well(whorl_dds_wait_for_acks(writer, patience()));
