@@ -33,9 +33,11 @@ struct wh_option {
 	bool sweep;                 /* may be a list `a, b, c`: one variant each */
 };
 
+enum { WH_OPTION_PATTERN = 2 };
+
 struct wh_option_table {
 	const char *section; /* "group" */
-	bool named;          /* [section NAME], any number of them */
+	int named; /* [section NAME], any number of them; WH_OPTION_PATTERN: NAME may have what names of topics have, * and ? */
 	const char *meaning;
 	const struct wh_option *options;
 	size_t count;

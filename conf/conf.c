@@ -115,6 +115,11 @@ static bool load_section(void *ctx, size_t line, const char *word, const char *n
 	load->current = NULL;
 	if (word == NULL || is_ignored(conf, word))
 		return false;
+	if (!wh_conf_takes_name(conf, word, name)) {
+		wh_mistakes_add(&conf->mistakes, place, "",
+				"\"[%s %s]\" is not understood, expected [SECTION] or [SECTION NAME]", word, name);
+		return false;
+	}
 	wh_conf_path(word, name, NULL, path);
 	table = wh_conf_find_table(conf, place, path, word, name);
 	if (table != NULL)
@@ -238,7 +243,7 @@ enum whorl_result wh_conf_set(struct wh_conf *conf, const char *assignment)
 		wh_mistakes_add(&conf->mistakes, place, "", "it has %s, expected text in UTF-8", what);
 		return WHORL_CONFIG;
 	}
-	if (!split_assignment(assignment, &set)) {
+	if (!split_assignment(assignment, &set) || !wh_conf_takes_name(conf, set.word, set.name)) {
 		const char *ellipsis;
 		int quoted = wh_error_quote(assignment, strlen(assignment), &ellipsis);
 

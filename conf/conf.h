@@ -8,7 +8,8 @@
  *
  * A file is UTF-8, of at most 1 MiB. A line is blank, a comment (after ';' or '#'), `[section]`, `[section NAME]` or
  * `key = value`, each with blanks around it as one likes; behind a blank, ';' begins a comment too. A line `key = value`
- * is at most 198 bytes long. NAME is 1 to 63 letters, digits, '_', '-' and '.'.
+ * is at most 198 bytes long. NAME is 1 to 63 letters, digits, '_', '-' and '.'; in sections that are
+ * for patterns, any of ASCII but blanks, quotes, brackets, '=', ';' and '#'.
  */
 #ifndef WH_CONF_CONF_H
 #define WH_CONF_CONF_H

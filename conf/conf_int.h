@@ -71,12 +71,15 @@ WH_MUST_CHECK enum whorl_result wh_lines_slurp(const char *path, char **text, si
 /* Without the blanks at both ends. */
 void wh_lines_trim(const char **text, size_t *bytes);
 
-/* Takes "word" or "word name" apart, each with blanks around it. False if it is neither. */
+/* Takes "word" or "word name" apart, each with blanks around it. False if it is neither. The name may be a pattern. */
 bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NAME_BYTES],
 			    char name[WH_CONF_NAME_BYTES]);
 
 /* Is it 1..63 letters, digits, '_' and '-'? */
 bool wh_lines_is_key(const char *text, size_t bytes);
+
+/* Is it 1..63 letters, digits, '_', '-' and '.'? */
+bool wh_lines_is_name(const char *text, size_t bytes);
 
 /* The text must be UTF-8 without control characters but tabs; describes the first byte that is not. */
 bool wh_lines_is_text(const char *text, size_t bytes, char what[64]);
@@ -146,6 +149,9 @@ const char *wh_conf_path(const char *section, const char *name, const char *key,
 /* The table of a section that is named so; NULL, with the reason noted, if there is none. */
 const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh_place place, const char *path,
 						 const char *word, const char *name);
+
+/* May a section that is called so have that name? Patterns are for those alone that are known to have some. */
+bool wh_conf_takes_name(const struct wh_conf *conf, const char *word, const char *name);
 
 struct wh_section *wh_conf_find_section(const struct wh_conf *conf, const char *word, const char *name);
 

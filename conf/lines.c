@@ -49,12 +49,23 @@ bool wh_lines_is_key(const char *text, size_t bytes)
 }
 
 /* The name of a section may hold dots too. */
-static bool is_name(const char *text, size_t bytes)
+bool wh_lines_is_name(const char *text, size_t bytes)
 {
 	if (bytes == 0 || bytes >= WH_CONF_NAME_BYTES)
 		return false;
 	for (size_t i = 0; i < bytes; i++) {
 		if (!is_key_char(text[i]) && text[i] != '.')
+			return false;
+	}
+	return true;
+}
+
+static bool is_pattern(const char *text, size_t bytes)
+{
+	if (bytes == 0 || bytes >= WH_CONF_NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < bytes; i++) {
+		if (text[i] <= ' ' || text[i] > '~' || strchr("\"'[]=;#", text[i]) != NULL)
 			return false;
 	}
 	return true;
@@ -90,7 +101,7 @@ bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NA
 	text += length;
 	bytes -= length;
 	wh_lines_trim(&text, &bytes);
-	if (bytes > 0 && !is_name(text, bytes))
+	if (bytes > 0 && !is_pattern(text, bytes))
 		return false;
 	copy_name(name, text, bytes);
 	return true;

@@ -37,7 +37,10 @@ static void mistake_unknown_section(struct wh_conf *conf, struct wh_place place,
 	for (size_t i = 0; i < conf->table_count; i++) {
 		const struct wh_option_table *table = conf->tables[i];
 
-		append_word(known, sizeof(known), table->section, table->named ? " NAME" : "");
+		append_word(known, sizeof(known), table->section,
+			    table->named == WH_OPTION_PATTERN ? " PATTERN"
+			    : table->named                    ? " NAME"
+							      : "");
 		if (wh_conf_is_closer(word, table->section, &best))
 			meant = table->section;
 	}
@@ -45,6 +48,17 @@ static void mistake_unknown_section(struct wh_conf *conf, struct wh_place place,
 		wh_mistakes_add(&conf->mistakes, place, path, "unknown section, did you mean %s?", meant);
 	else
 		wh_mistakes_add(&conf->mistakes, place, path, "unknown section, expected one of %s", known);
+}
+
+bool wh_conf_takes_name(const struct wh_conf *conf, const char *word, const char *name)
+{
+	if (name[0] == '\0' || wh_lines_is_name(name, strlen(name)))
+		return true;
+	for (size_t i = 0; i < conf->table_count; i++) {
+		if (strcmp(conf->tables[i]->section, word) == 0 && conf->tables[i]->named == WH_OPTION_PATTERN)
+			return true;
+	}
+	return false;
 }
 
 const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh_place place, const char *path,
@@ -61,7 +75,8 @@ const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh
 		return NULL;
 	}
 	if (table->named && name[0] == '\0') {
-		wh_mistakes_add(&conf->mistakes, place, path, "needs a name, expected [%s NAME]", word);
+		wh_mistakes_add(&conf->mistakes, place, path, "needs a name, expected [%s %s]", word,
+				table->named == WH_OPTION_PATTERN ? "PATTERN" : "NAME");
 		return NULL;
 	}
 	if (!table->named && name[0] != '\0') {
@@ -162,7 +177,10 @@ static void mistake_unknown_key(struct wh_conf *conf, struct wh_place place, con
 
 		if (wh_option_find(other, key) != NULL) {
 			wh_mistakes_add(&conf->mistakes, place, path, "unknown key here, expected in [%s%s]",
-					other->section, other->named ? " NAME" : "");
+					other->section,
+					other->named == WH_OPTION_PATTERN ? " PATTERN"
+					: other->named                    ? " NAME"
+									  : "");
 			return;
 		}
 	}

@@ -272,10 +272,13 @@ static enum whorl_dds_rejected_kind limit_met(const struct wh_dds_cache *cache, 
 		return WHORL_DDS_NOT_REJECTED;
 	if (instance != NULL && instance->data_count >= cache->depth && arrival->set == 0)
 		return WHORL_DDS_NOT_REJECTED;
-	if (cache->held + before >= cache->samples_most)
+	if (cache->held + cache->asked + before >= cache->samples_most)
 		return WHORL_DDS_REJECTED_BY_SAMPLES_LIMIT;
-	kept = instance == NULL ? 0 : cache->keeps_all ? instance->sample_count : instance->data_count;
-	if (instance != NULL && kept + instance->pending_count + before >= cache->samples_per_instance_most)
+	if (instance == NULL)
+		return WHORL_DDS_NOT_REJECTED;
+	kept = cache->keeps_all ? instance->sample_count : instance->data_count;
+	kept += instance->pending_count + instance->asked;
+	if (kept + before >= cache->samples_per_instance_most)
 		return WHORL_DDS_REJECTED_BY_SAMPLES_PER_INSTANCE_LIMIT;
 	return WHORL_DDS_NOT_REJECTED;
 }
@@ -567,6 +570,66 @@ bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_
 	if (is_ignored && leave_data_out(&end, arrival))
 		waits = would_wait(cache, &end, now_ns, &is_ignored);
 	return waits;
+}
+
+/* It may come, before others. */
+static void note_asked(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival)
+{
+	struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
+
+	if (instance == NULL)
+		instance = wh_dds_instance_make(cache, arrival->copy->facts.instance);
+	cache->asked++;
+	if (instance == NULL)
+		return; /* without memory it is counted for the reader alone */
+	if (instance->asked++ == 0) {
+		instance->asked_behind = cache->asked_first;
+		cache->asked_first = instance;
+	}
+}
+
+/* The limit is met by what comes as one alone. */
+static bool is_too_much(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival,
+			enum whorl_dds_rejected_kind limit)
+{
+	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
+
+	if (limit == WHORL_DDS_REJECTED_BY_SAMPLES_LIMIT)
+		return cache->asked >= cache->samples_most;
+	return instance != NULL && instance->asked >= cache->samples_per_instance_most;
+}
+
+bool wh_dds_cache_ask(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
+{
+	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
+	struct wh_dds_arrival end;
+	enum whorl_dds_rejected_kind limit;
+	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+
+	if (verdict == IGNORE && leave_data_out(&end, arrival))
+		verdict = judge(cache, instance, &end, now_ns, &limit);
+	if (cache->hopeless || verdict == IGNORE || verdict == WITHHOLD)
+		return false;
+	if (verdict == INSERT)
+		note_asked(cache, arrival);
+	else if (is_waited_for(cache, limit) && !is_too_much(cache, arrival, limit))
+		return true;
+	else
+		cache->hopeless = arrival->set != 0;
+	return false;
+}
+
+void wh_dds_cache_asked(struct wh_dds_cache *cache)
+{
+	cache->asked = 0;
+	cache->hopeless = false;
+	while (cache->asked_first != NULL) {
+		struct wh_dds_cached *instance = cache->asked_first;
+
+		cache->asked_first = instance->asked_behind;
+		instance->asked = 0;
+		wh_dds_cached_settle(cache, instance);
+	}
 }
 
 bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache)

@@ -72,6 +72,11 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 /* Would wh_dds_cache_put say WH_DDS_PUT_FULL? Where several readers get a copy, all are asked first. */
 bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns);
 
+/* The same of several that come as one, as a coherent set does: has this one no room behind those that were asked for since
+ * wh_dds_cache_asked? If there can be none, whatever the program takes, it is not waited for. arrival->set: 0, or any number. */
+bool wh_dds_cache_ask(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns);
+void wh_dds_cache_asked(struct wh_dds_cache *cache);
+
 /* There is room for any sample more: wh_dds_cache_is_full need not be asked, for which a copy must be there. */
 bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache);
 

@@ -126,7 +126,8 @@ void wh_dds_cached_settle(struct wh_dds_cache *cache, struct wh_dds_cached *inst
 {
 	bool is_over = !instance->born || (instance->writers_gone && instance->life != WH_DDS_IS_ALIVE);
 
-	if (is_over && instance->sample_count == 0 && instance->pending_count == 0 && instance->withheld == NULL)
+	if (is_over && instance->sample_count == 0 && instance->pending_count == 0 && instance->asked == 0 &&
+	    instance->withheld == NULL)
 		drop_instance(cache, instance);
 }
 

@@ -47,6 +47,8 @@ struct wh_dds_cached {
 	uint32_t sample_count, unread_count; /* visible ones */
 	uint32_t data_count;                 /* of these with data */
 	uint32_t pending_count;              /* of sets that have not ended */
+	uint32_t asked;                      /* wh_dds_cache_ask: of this instance */
+	struct wh_dds_cached *asked_behind;
 	uint32_t disposed_generation, no_writers_generation;
 	enum wh_dds_life life;
 	bool is_new;                  /* its view state */
@@ -98,6 +100,9 @@ struct wh_dds_cache {
 	struct wh_dds_statuses *statuses;
 
 	uint32_t held; /* against the limit of samples: visible ones but those that KEEP_LAST has without data, of sets, taken and lent */
+	uint32_t asked; /* for which there is room, and that may come: wh_dds_cache_ask */
+	bool hopeless;  /* of those, the set that they are of will not be whole */
+	struct wh_dds_cached *asked_first;
 	uint32_t visible;
 	uint32_t present;                     /* bit of each combination that some sample is in */
 	uint32_t counts[WH_DDS_COMBINATIONS]; /* samples in each combination of states */

@@ -86,7 +86,7 @@ bool wh_dds_cache_is_sound(const struct wh_dds_cache *cache)
 	for (int i = 0; i < WH_DDS_QUERIES; i++)
 		if ((cache->queries_used >> i & 1) != 0 && tally.wanted[i] != cache->queries[i].wanted)
 			return false;
-	return tally.visible == cache->visible && tally.held + count_taken(cache) == cache->held &&
-	       tally.instances == cache->instance_count && tally.busy == busy && busy <= cache->instance_count &&
-	       is_order_sound(cache);
+	return cache->asked == 0 && cache->asked_first == NULL && tally.visible == cache->visible &&
+	       tally.held + count_taken(cache) == cache->held && tally.instances == cache->instance_count &&
+	       tally.busy == busy && busy <= cache->instance_count && is_order_sound(cache);
 }

@@ -156,7 +156,7 @@ WH_MUST_CHECK enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *chan
 						     const void *bytes, size_t count, int64_t now_ns);
 
 /* Has the reader room for the sample, behind `ahead` others of the same message? */
-typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, const struct wh_dds_endpoint *writer,
+typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds_endpoint *writer,
 			const struct wh_dds_sample *sample, uint32_t ahead);
 
 /* Asks the local readers that the message would be told to, before it is applied: so that it may be refused, and come again (0044). Changes nothing.

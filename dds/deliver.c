@@ -307,57 +307,71 @@ static bool is_roomy(struct wh_dds_reader_entity *reader)
 	return roomy;
 }
 
-static bool has_no_room(struct wh_dds_line *line, struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+struct question {
+	struct wh_dds_line *line;
+	bool set; /* the message ends one: what is asked for comes as one */
+};
+
+/* wh_dds_ask */
+static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_endpoint *writer,
+		     const struct wh_dds_sample *sample, uint32_t ahead)
 {
+	const struct question *question = ctx;
+	const struct wh_dds_event event = {.what = WH_DDS_SAMPLE, .writer = writer, .sample = sample};
+	struct wh_dds_reader_entity *reader = reader_of(endpoint);
+	struct wh_dds_arrival arrival = {.does = does(&event),
+					 .set = question->set && endpoint->policies.presentation.coherent};
 	bool lost, full = false;
 
-	for (uint32_t i = 0; !full && i < writer->matches.count; i++) {
-		struct wh_dds_reader_entity *reader =
-			writer->matches.all[i]->local ? reader_of(writer->matches.all[i]) : NULL;
-		const struct wh_dds_event event = {.what = WH_DDS_SAMPLE, .writer = writer, .sample = sample};
-		struct wh_dds_arrival arrival = {.does = does(&event)};
+	(void)ahead; /* the cache counts, since it does not keep all */
+	if ((sample->change & WH_DDS_UNREGISTER) != 0 && writer->policies.autodispose)
+		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
+	if (reader == NULL || !reader->patient || (!question->set && is_roomy(reader)))
+		return true;
+	arrival.copy = make_copy(question->line, reader, &event, &lost);
+	if (arrival.copy == NULL)
+		return true;
+	arrival.expires_ns = expiry(&event, wh_dds_clock());
+	pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL)
+		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
+				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
+	full = full && !reader->hurried; /* or else what has no room is lost */
+	reader->refused = reader->refused || full;
+	pthread_mutex_unlock(&reader->end.base.lock);
+	wh_dds_copy_drop(arrival.copy);
+	return !full;
+}
 
-		if (reader == NULL || !reader->patient || is_roomy(reader))
-			continue;
-		arrival.copy = make_copy(line, reader, &event, &lost);
-		if (arrival.copy == NULL)
-			continue;
-		arrival.expires_ns = expiry(&event, wh_dds_clock());
+static void end_question(struct wh_dds_line *line)
+{
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		pthread_mutex_lock(&reader->end.base.lock);
-		full = reader->cache != NULL && wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
-		reader->refused = reader->refused || full;
+		if (reader->cache != NULL)
+			wh_dds_cache_asked(reader->cache);
 		pthread_mutex_unlock(&reader->end.base.lock);
-		wh_dds_copy_drop(arrival.copy);
 	}
-	return full;
+}
+
+void wh_dds_hurry(struct wh_dds_line *line)
+{
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		reader->hurried = reader->hurried || reader->refused;
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
 }
 
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count)
 {
-	struct wh_dds_endpoint_id id = {from->incarnation, from->node, 0};
-	struct wh_dds_endpoint *writer;
-	struct wh_dds_sample sample;
-	struct wh_dds_said said;
+	struct question question = {.line = line, .set = count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET};
 	bool full;
 
-	if (line->patient == 0 || count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE ||
-	    !wh_dds_take_sample(&said, bytes, count))
+	if (line->patient == 0 || (!question.set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE)))
 		return false;
-	id.number = said.number;
-	writer = wh_dds_channel_find(line->channel, WH_DDS_WRITER, &id);
-	if (writer == NULL)
-		return false;
-	sample = (struct wh_dds_sample){.place = from->place,
-					.change = said.change,
-					.source_ns = said.source_ns,
-					.bytes = said.bytes,
-					.count = said.count};
-	memcpy(sample.key, said.key, WH_DDS_KEY_BYTES);
-	full = has_no_room(line, writer, &sample);
-	if (full && line->impatient)
-		return false; /* what has no room is lost */
-	if (!full)
-		line->impatient = false;
+	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
+	if (question.set)
+		end_question(line);
 	return full;
 }
 

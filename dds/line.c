@@ -4,52 +4,14 @@
  * was refused, and what a newcomer kept back until it had its state. So a view waits in a list until a message of it comes, or until it is
  * known that none of an earlier one will. The state that is given to a newcomer has the views that wait, too.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define PATIENCE_MS 10000 /* that a reader without room is waited for */
-
-/* ---- channels ------------------------------------------------------------------------------------------------------------------ */
-
-static const struct shape {
-	const char *name;
-	uint32_t message_bytes, window;
-	uint64_t large_bytes;
-} shapes[] = {
-	{WH_DDS_CONTROL, 4096, 32, 131072},    {"dds.s.atomic", 1024, 256, 32768},
-	{"dds.s.stored", 1024, 256, 32768},    {"dds.m.atomic", 16384, 64, 524288},
-	{"dds.m.stored", 16384, 64, 524288},   {"dds.l.atomic", 524288, 16, 8388608},
-	{"dds.l.stored", 524288, 16, 8388608},
-};
-
-static const struct shape *shape_of(const char *name)
-{
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-		if (strcmp(shapes[i].name, name) == 0)
-			return &shapes[i];
-	return NULL;
-}
-
-size_t wh_dds_channel_room(const char *name)
-{
-	const struct shape *shape = shape_of(name);
-
-	return shape != NULL && shape != shapes ? shape->large_bytes : 0;
-}
-
-/* The first in which a sample takes one slot, or else at all. */
-const char *wh_dds_channel_for(size_t bytes, enum whorl_dds_consistency_kind consistency)
-{
-	size_t first = consistency == WHORL_DDS_CONSISTENCY_STORED ? 2 : 1, count = sizeof(shapes) / sizeof(shapes[0]);
-
-	for (size_t i = first; i < count; i += 2)
-		if (bytes <= shapes[i].message_bytes)
-			return shapes[i].name;
-	return bytes <= shapes[count - 1].large_bytes ? shapes[count - 3 + first].name : NULL;
-}
+#define ALONE_MS 200 /* that is waited until a channel without state has no member */
 
 /* ---- the machine --------------------------------------------------------------------------------------------------------------- */
 
@@ -168,7 +130,7 @@ void wh_dds_line_settle(struct wh_dds_line *line)
 		apply_views(line, UINT64_MAX);
 }
 
-void wh_dds_line_is_ready(struct wh_dds_line *line)
+static void note_ready(struct wh_dds_line *line)
 {
 	pthread_mutex_lock(&line->lock);
 	line->ready = true;
@@ -273,15 +235,42 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	return taken;
 }
 
-/* The reader loses what it has no room for, and the others go on. */
+/* This process is no member any more: first all others end for its readers, then its own. What comes until the view without it is passed over.
+ * With the lock. */
+static void end_all(struct wh_dds_line *line)
+{
+	const struct wh_dds_member self = {.node = line->node->id,
+					   .incarnation =
+						   wh_load_acquire(&line->node->incarnation)}; /* partner: on_view */
+	enum whorl_result result = WHORL_MEMORY;
+
+	wh_store_release(&line->left, 1); /* partner: wh_dds_line_says */
+	free_views(line);
+	if (!line->broken && line->channel != NULL)
+		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
+	if (result == WHORL_OK)
+		result = wh_dds_channel_view(line->channel, UINT64_MAX, NULL, 0);
+	(void)result; /* without memory some are not told, and the machine is no use either way */
+	line->broken = true;
+	wh_dds_delivered(line);
+	pthread_cond_broadcast(&line->changed);
+}
+
+/* A reader loses what it has no room for, and the others go on; or the process leaves. */
 static bool refused_long(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
 {
 	struct wh_dds_line *line = ctx;
+	bool leaves = line->node->settings.slow == WH_DDS_SLOW_LEAVE;
 
 	(void)refused_ms;
 	pthread_mutex_lock(&line->lock);
-	line->impatient = true;
+	if (leaves)
+		end_all(line);
+	else
+		wh_dds_hurry(line);
 	pthread_mutex_unlock(&line->lock);
+	if (leaves)
+		(void)whorl_subgroup_leave(subgroup, 0);
 	(void)whorl_offer_again(subgroup);
 	return true;
 }
@@ -432,7 +421,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 
 /* ---- the line ------------------------------------------------------------------------------------------------------------------ */
 
-struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name)
+struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape)
 {
 	struct wh_dds_line *line = calloc(1, sizeof(*line));
 	pthread_mutexattr_t again;
@@ -445,6 +434,7 @@ struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name)
 		return NULL;
 	}
 	line->node = node;
+	line->shape = *shape;
 	memcpy(line->name, name, strlen(name) + 1);
 	line->control = strcmp(name, WH_DDS_CONTROL) == 0;
 	pthread_mutexattr_init(&again);
@@ -469,9 +459,8 @@ void wh_dds_line_free(struct wh_dds_line *line)
 	free(line);
 }
 
-enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits)
+static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 {
-	const struct shape *shape = shape_of(line->name);
 	const struct whorl_state state = {.size = sizeof(state),
 					  .snapshot = fix,
 					  .read = read_state,
@@ -480,30 +469,78 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits)
 					  .ctx = line};
 	const struct whorl_subgroup_options options = {.size = sizeof(options),
 						       .mode = WHORL_ORDERED,
-						       .window = shape->window,
-						       .message_bytes = shape->message_bytes,
-						       .large_bytes = shape->large_bytes,
+						       .window = line->shape.window,
+						       .message_bytes = line->shape.message_bytes,
+						       .large_bytes = line->shape.large_bytes,
 						       .on_offer = offer,
 						       .upcall_ctx = line,
 						       .on_refused = refused_long,
 						       .on_refused_ctx = line,
-						       .refuse_max_ms = PATIENCE_MS,
+						       .refuse_max_ms = line->node->settings.patience_ms,
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;
-	enum whorl_result result =
-		whorl_subgroup_enter(line->node->whorl, line->name, &options, waits ? 10000 : 0, &subgroup);
+	enum whorl_result result = whorl_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
 
 	if (subgroup == NULL)
 		return result;
 	pthread_mutex_lock(&line->lock);
 	line->subgroup = subgroup;
 	pthread_mutex_unlock(&line->lock);
-	if (!waits)
-		return WHORL_OK;
-	result = whorl_subgroup_ready(subgroup, 10000);
+	return WHORL_OK;
+}
+
+/* Others that lost its state with this node leave it, too, and as long as one of them is in it another one that enters waits in vain. So it is
+ * waited for until there is none, but not for ever: then there may be one that has begun anew. */
+static void await_none(const struct wh_dds_line *line)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	uint64_t until = wh_dds_until((ALONE_MS + line->node->id % 16 * ALONE_MS / 8) * INT64_C(1000000));
+	uint32_t ids[1], count;
+
+	do {
+		count = 1;
+		if (whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK || count == 0)
+			return;
+		nanosleep(&moment, NULL);
+	} while (wh_dds_left_ms(until, 1) > 0);
+}
+
+/* All that had its state have gone, and with them what there was: it begins anew. */
+static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
+{
+	whorl_subgroup *subgroup;
+
+	pthread_mutex_lock(&line->lock);
+	subgroup = line->subgroup;
+	line->subgroup = NULL;
+	free_views(line);
+	free_machine(line);
+	pthread_mutex_unlock(&line->lock);
+	(void)whorl_subgroup_release(subgroup);
+	await_none(line);
+	return enter(line, timeout_ms);
+}
+
+enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
+{
+	uint64_t until = wh_dds_until(timeout_ms * INT64_C(1000000));
+	enum whorl_result result = whorl_subgroup_ready(line->subgroup, timeout_ms);
+
+	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
+		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));
+		if (result == WHORL_OK)
+			result = whorl_subgroup_ready(line->subgroup, wh_dds_left_ms(until, timeout_ms));
+	}
 	if (result == WHORL_OK)
-		wh_dds_line_is_ready(line);
+		note_ready(line);
 	return result;
+}
+
+enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
+{
+	enum whorl_result result = enter(line, timeout_ms);
+
+	return result == WHORL_OK && timeout_ms > 0 ? wh_dds_line_await(line, timeout_ms) : result;
 }
 
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
@@ -540,7 +577,17 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	wh_dds_out_free(out);
 	if (result == WHORL_OK || result == WHORL_PENDING)
 		return WHORL_DDS_RETCODE_OK;
-	return wh_dds_node_says(function, line->node, result);
+	return wh_dds_line_says(function, line, result);
+}
+
+whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result)
+{
+	if (wh_load_acquire(&line->left) == 0) /* partner: end_all */
+		return wh_dds_node_says(function, line->node, result);
+	return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR,
+			  "this process has left channel %s, since a reader took nothing for %" PRIu64
+			  " ms (slow_reader)",
+			  line->name, line->node->settings.patience_ms);
 }
 
 static void unhang(struct wh_dds_line *line, struct wh_dds_asked *asked)
@@ -569,10 +616,12 @@ whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line,
 		if (!wh_dds_wait(&line->changed, &line->lock, until))
 			break;
 	unhang(line, asked);
-	if (result == WHORL_DDS_RETCODE_OK && line->broken)
+	if (result == WHORL_DDS_RETCODE_OK && wh_load_acquire(&line->left) != 0) /* partner: end_all */
+		result = wh_dds_line_says(function, line, WHORL_CLOSED);
+	else if (result == WHORL_DDS_RETCODE_OK && line->broken)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	else if (result == WHORL_DDS_RETCODE_OK && !asked->done)
-		result = wh_dds_node_says(function, line->node, WHORL_TIMEOUT);
+		result = wh_dds_line_says(function, line, WHORL_TIMEOUT);
 	pthread_mutex_unlock(&line->lock);
 	return result == WHORL_DDS_RETCODE_OK ? asked->result : result;
 }

@@ -11,6 +11,7 @@
 
 #define NODES_MAX 128 /* processes in a domain on one host */
 #define DRAIN_MS 2000
+#define LINE_MS 10000 /* to enter a channel, and to leave it: others may have its state from this node alone */
 
 static _Thread_local int in_place; /* listeners that this thread is in */
 
@@ -73,6 +74,7 @@ void wh_dds_node_drop(struct wh_dds_node *node)
 	pthread_mutex_destroy(&node->lock);
 	pthread_mutex_destroy(&node->work_lock);
 	pthread_mutex_destroy(&node->listening);
+	wh_dds_settings_free(&node->settings);
 	free(node->file);
 	free(node);
 }
@@ -143,19 +145,16 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	while (line->stage == WH_DDS_OPENING && wh_dds_wait(&node->changed, &node->lock, until))
 		if (wh_dds_node_closes(node))
 			return wh_dds_node_says(function, node, WHORL_CLOSED);
+	if (wh_load_acquire(&line->left) != 0) /* partner: end_all */
+		return wh_dds_line_says(function, line, WHORL_CLOSED);
 	if (line->stage == WH_DDS_OPEN)
 		return WHORL_DDS_RETCODE_OK;
 	if (line->stage == WH_DDS_OPENING)
 		return wh_dds_node_says(function, node, WHORL_TIMEOUT);
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
-	if (line->subgroup == NULL) {
-		result = wh_dds_line_enter(line, true);
-	} else { /* it was entered, and had not its state in time */
-		result = whorl_subgroup_ready(line->subgroup, 10000);
-		if (result == WHORL_OK)
-			wh_dds_line_is_ready(line);
-	}
+	/* Or it was entered, and had not its state in time. */
+	result = line->subgroup == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
@@ -165,16 +164,18 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
 				  struct wh_dds_line **out)
 {
+	struct wh_dds_shape shape;
 	struct wh_dds_line *line;
 	whorl_dds_return result;
 
-	if (wh_dds_channel_room(channel) == 0)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED, "this version does not know channel %s",
-				  channel);
+	if (strcmp(channel, WH_DDS_CONTROL) == 0 || !wh_dds_shape_of(&node->settings, channel, &shape))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+				  "channel %s is none of this version, nor of %s", channel,
+				  node->file != NULL ? node->file : "a file (WHORL_DDS)");
 	pthread_mutex_lock(&node->lock);
 	line = find_line(node, channel);
 	if (line == NULL) {
-		line = wh_dds_line_new(node, channel);
+		line = wh_dds_line_new(node, channel, &shape);
 		if (line == NULL) {
 			pthread_mutex_unlock(&node->lock);
 			return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
@@ -191,19 +192,42 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------------- */
 
-static whorl_dds_return load(const char *function, const struct wh_dds_node *node, whorl_config *config)
+/* Two read it: the group's sections, and those of topics. What both find is told. */
+static whorl_dds_return load_file(const char *function, struct wh_dds_node *node, whorl_config *config)
+{
+	char *mistakes = NULL;
+	enum whorl_result group, topics;
+	whorl_dds_return result;
+
+	whorl_config_ignore(config, wh_dds_table.section);
+	whorl_config_ignore(config, wh_dds_channel_table.section);
+	whorl_config_ignore(config, wh_dds_topic_table.section);
+	group = whorl_config_load_file(config, node->file);
+	topics = wh_dds_settings_load(&node->settings, node->file, wh_dds_is_shared_channel, &mistakes);
+	if (group == WHORL_OK && topics == WHORL_OK)
+		return WHORL_DDS_RETCODE_OK;
+	if (topics == WHORL_MEMORY)
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	else
+		result =
+			wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s%s%s",
+				   group != WHORL_OK ? whorl_config_error(config) : "",
+				   group != WHORL_OK && mistakes != NULL ? "\n" : "", mistakes != NULL ? mistakes : "");
+	free(mistakes);
+	return result;
+}
+
+static whorl_dds_return load(const char *function, struct wh_dds_node *node, whorl_config *config)
 {
 	char text[256];
-	enum whorl_result result;
 
 	if (config == NULL)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	whorl_config_ignore(config, "dds");
+	if (node->file != NULL)
+		return load_file(function, node, config);
 	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\n", (unsigned)getuid(),
 		 (unsigned)node->domain, NODES_MAX);
-	result = node->file != NULL ? whorl_config_load_file(config, node->file)
-				    : whorl_config_load_text(config, "domain", text);
-	if (result == WHORL_OK)
+	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
 		return WHORL_DDS_RETCODE_OK;
 	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
 }
@@ -235,20 +259,19 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 
 	result = whorl_on_view(node->whorl, on_view, node);
 	if (result == WHORL_OK)
-		result = wh_dds_line_enter(node->control, false);
+		result = wh_dds_line_enter(node->control, 0);
 	if (result == WHORL_OK)
 		result = whorl_start(node->whorl);
 	if (result == WHORL_OK)
 		result = whorl_ready(node->whorl, ready_ms);
 	if (result == WHORL_OK)
-		result = whorl_subgroup_ready(node->control->subgroup, ready_ms);
+		result = wh_dds_line_await(node->control, ready_ms);
 	if (result == WHORL_TIMEOUT) {
 		whorl_progress(node->whorl, text, sizeof(text));
 		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", text);
 	}
 	if (result != WHORL_OK)
 		return wh_dds_node_says(function, node, result);
-	wh_dds_line_is_ready(node->control);
 	wh_dds_policies_init(&policies, WH_DDS_PARTICIPANT);
 	wh_dds_put_participant(&out, program_invocation_short_name, (uint32_t)getpid(), &policies);
 	return wh_dds_line_send(function, node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
@@ -292,6 +315,7 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spins)
 {
 	struct wh_dds_node *node = calloc(1, sizeof(*node));
+	struct wh_dds_shape control;
 
 	if (node == NULL)
 		return NULL;
@@ -307,7 +331,9 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	node->stage = WH_DDS_OPENING;
 	node->file = file != NULL ? strdup(file) : NULL;
 	wh_store_relaxed(&node->holders, 1);
-	node->control = wh_dds_line_new(node, WH_DDS_CONTROL);
+	wh_dds_settings_init(&node->settings);
+	(void)wh_dds_shape_of(&node->settings, WH_DDS_CONTROL, &control);
+	node->control = wh_dds_line_new(node, WH_DDS_CONTROL, &control);
 	if (node->control == NULL || (file != NULL && node->file == NULL)) {
 		wh_dds_node_drop(node);
 		return NULL;
@@ -386,6 +412,19 @@ whorl_dds_return wh_dds_node_join(const char *function, uint32_t domain,
 	return result;
 }
 
+/* All at once, which is one change of view; and waits, since those that enter meanwhile may have their state from this node alone. */
+static void leave_channels(struct wh_dds_node *node)
+{
+	uint64_t until = wh_dds_until(LINE_MS * INT64_C(1000000));
+
+	for (int waits = 0; waits < 2; waits++) {
+		(void)whorl_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
+			if (line->subgroup != NULL)
+				(void)whorl_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+	}
+}
+
 void wh_dds_node_leave(struct wh_dds_node *node)
 {
 	struct wh_dds_root *root = wh_dds_root();
@@ -400,6 +439,7 @@ void wh_dds_node_leave(struct wh_dds_node *node)
 		return;
 	end_calls(node);
 	wh_dds_work_stop(node);
+	leave_channels(node);
 	(void)whorl_close(node->whorl, DRAIN_MS);
 	pthread_mutex_lock(&root->lock);
 	unlist(root, node);

@@ -3,6 +3,7 @@
  *
  *     root.c        what a process has once: the table of handles, the nodes
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
+ *     shape.c       which channels there are, and which a topic lies on
  *     line.c        a subgroup with a machine: views and messages in their order, state for newcomers, what is asked and answered
  *     deliver.c     what a channel's machine tells: to caches, statuses, calls that wait
  *     work.c        the thread for listeners and timers
@@ -23,6 +24,7 @@
 #include "dds/cache.h"
 #include "dds/channel.h"
 #include "dds/condition.h"
+#include "dds/config.h"
 #include "dds/entity.h"
 #include "dds/listener.h"
 #include "dds/qos.h"
@@ -92,8 +94,9 @@ struct wh_dds_line {
 	struct wh_dds_node *node; /* [const] */
 	struct wh_dds_line *next; /* [const once it hangs] */
 	char name[64];
-	bool control;            /* [const] */
-	enum wh_dds_stage stage; /* [node's lock] */
+	struct wh_dds_shape shape; /* [const] */
+	bool control;              /* [const] */
+	enum wh_dds_stage stage;   /* [node's lock] */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something was answered, or a topic is new */
 	/* [lock] */
@@ -102,10 +105,9 @@ struct wh_dds_line {
 	struct wh_dds_channel *channel;   /* of another */
 	struct wh_dds_pending_view *views;
 	struct wh_dds_asked *asked;
-	bool ready;     /* it was seen to have its state: views that come may hold at once */
-	bool refused;   /* the last offer was not taken whole */
-	bool impatient; /* a reader was waited for long enough: what has no room is lost */
-	bool broken;    /* memory was out, so its machine is no use */
+	bool ready;   /* it was seen to have its state: views that come may hold at once */
+	bool refused; /* the last offer was not taken whole */
+	bool broken;  /* memory was out, or it was left: its machine is no use */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
 	unsigned char *scratch; /* of a message in parts */
@@ -117,35 +119,44 @@ struct wh_dds_line {
 	bool in_set, last_chance;
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
+	wh_word left;                         /* a reader was too slow (slow_reader = leave) */
 };
 
-#define WH_DDS_CONTROL "dds.control"
-
-/* Results of both are whorl's. */
-struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name); /* NULL: memory is out */
+/* Results of both are whorl's. NULL: memory is out. */
+struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);
 void wh_dds_line_free(struct wh_dds_line *line);
-/* Enters it, before the node is started too, then without waiting. */
-enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits);
+/* Enters it, and waits until it has its state; before the node is started too, then with 0, without waiting. */
+enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms);
+/* Waits until it has its state. If all that had it have gone it enters anew. */
+enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms);
 /* The node's view has begun. On the loop. */
 void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view);
 /* Views that wait for nothing any more hold now. With the lock. */
 void wh_dds_line_settle(struct wh_dds_line *line);
-/* It has its state. */
-void wh_dds_line_is_ready(struct wh_dds_line *line);
 /* Sends one message; the bytes are freed. Waits at most until then. */
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				  uint64_t until_ns, uint64_t *index);
 /* The same, and waits for the answer to it. */
 whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				 struct wh_dds_asked *asked);
-/* The channel that fits samples of a type with that consistency; NULL: none does. */
-const char *wh_dds_channel_for(size_t bytes, enum whorl_dds_consistency_kind consistency);
-/* How large a sample of this channel may be, with its head; 0: the name is no channel's. */
-size_t wh_dds_channel_room(const char *name);
+/* What it says of a result that is no success: that it was left, or what the node says. */
+whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result);
+
+/* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
+
+bool wh_dds_is_shared_channel(const char *channel); /* wh_dds_is_shared */
+/* False: the name is no channel's. */
+bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel, struct wh_dds_shape *out);
+/* The channel that a topic lies on. BAD_PARAMETER: it takes no samples of this type. */
+whorl_dds_return wh_dds_channel_of(const char *function, const struct wh_dds_settings *settings, const char *topic,
+				   const struct whorl_dds_type *type, enum whorl_dds_consistency_kind consistency,
+				   char out[WH_DDS_CHANNEL_NAME_BYTES + 1]);
 
 /* ---- deliver.c --------------------------------------------------------------------------------------------------------------- */
 
 void wh_dds_deliver(void *ctx, const struct wh_dds_event *event); /* wh_dds_tell */
+/* Its readers that had no room are waited for no longer. With the lock of the line. */
+void wh_dds_hurry(struct wh_dds_line *line);
 /* Has a reader that must have this message no room? With the lock of the line. */
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
 /* The message was applied. */
@@ -157,13 +168,14 @@ whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsign
 /* ---- node.c ------------------------------------------------------------------------------------------------------------------ */
 
 struct wh_dds_node {
-	struct wh_dds_node *next; /* [root's lock] */
-	uint32_t domain;          /* [const] */
-	char *file;               /* [const] NULL: the domain on this host */
-	uint32_t participants;    /* [root's lock] */
-	enum wh_dds_stage stage;  /* [root's lock] */
-	wh_word holders;          /* of this struct */
-	whorl_node *whorl;        /* [const while calls may be under way] */
+	struct wh_dds_node *next;        /* [root's lock] */
+	uint32_t domain;                 /* [const] */
+	char *file;                      /* [const] NULL: the domain on this host */
+	struct wh_dds_settings settings; /* [const] */
+	uint32_t participants;           /* [root's lock] */
+	enum wh_dds_stage stage;         /* [root's lock] */
+	wh_word holders;                 /* of this struct */
+	whorl_node *whorl;               /* [const while calls may be under way] */
 	uint32_t id;
 	wh_word incarnation; /* 0: there was no view yet */
 	wh_word calls;       /* under way; WH_DDS_NO_CALLS: and no more begin */
@@ -306,7 +318,8 @@ struct wh_dds_reader_entity {
 	/* [lock] */
 	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */
 	struct wh_dds_read_condition *conditions;
-	bool refused;             /* it had no room, and what has none is offered again when it has */
+	bool refused; /* it had no room, and what has none is offered again when it has */
+	bool hurried; /* it was waited for long enough, and nothing was taken since: what has no room is lost */
 	struct wh_dds_index keys; /* [line's lock] of instances that it has seen */
 	struct wh_dds_written *known;
 	/* in place */

@@ -210,6 +210,7 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 			was_looked_at(reader);
 		refused = reader->refused && result > 0 && select->take;
 		reader->refused = reader->refused && !refused;
+		reader->hurried = reader->hurried && !(result > 0 && select->take);
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)
@@ -294,7 +295,7 @@ static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **da
 	if (reader->cache != NULL) {
 		result = wh_dds_cache_return(reader->cache, data, count);
 		refused = reader->refused;
-		reader->refused = false;
+		reader->refused = reader->hurried = false;
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)

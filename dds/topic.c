@@ -63,23 +63,6 @@ static bool is_name(const char *name)
 	return length > 0 && length < WHORL_DDS_NAME_BYTES;
 }
 
-/* A type of bytes takes several slots where it must; others one. */
-static const char *channel_of(const struct whorl_dds_type *type, enum whorl_dds_consistency_kind consistency)
-{
-	size_t head = WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES, bytes = type->bytes + head;
-	const char *channel = wh_dds_channel_for(bytes, consistency);
-
-	if ((type->flags & WHORL_DDS_TYPE_BYTES) == 0)
-		return channel;
-	bytes = type->bytes_max + head;
-	for (size_t slot = 1024; slot <= ((size_t)1 << 20); slot *= 2) {
-		channel = wh_dds_channel_for(slot, consistency);
-		if (channel != NULL && wh_dds_channel_room(channel) >= bytes)
-			return channel;
-	}
-	return NULL;
-}
-
 static struct wh_dds_block *describe(const struct whorl_dds_type *type)
 {
 	struct wh_dds_out out = {.bytes = NULL};
@@ -171,8 +154,9 @@ static void undo_topic(struct wh_dds_topic_entity *topic, struct wh_dds_node *no
 }
 
 static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_entity *topic,
-				   const struct whorl_dds_type *type, const char *name, const whorl_dds_qos *qos,
-				   const char **channel)
+				   const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
+				   const char *name, const whorl_dds_qos *qos,
+				   char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
 	enum whorl_dds_consistency_kind consistency;
 	struct wh_error err;
@@ -192,11 +176,7 @@ static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_ent
 	if (consistency == WHORL_DDS_CONSISTENCY_UNORDERED)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
 				  "consistency: unordered is not implemented yet");
-	*channel = channel_of(topic->type, consistency);
-	if (*channel == NULL)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
-				  "no channel takes samples of so many bytes");
-	return WHORL_DDS_RETCODE_OK;
+	return wh_dds_channel_of(function, settings, name, topic->type, consistency, channel);
 }
 
 whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct whorl_dds_type *type, const char *name,
@@ -204,7 +184,7 @@ whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct wh
 {
 	struct wh_dds_base *participant;
 	struct wh_dds_topic_entity *topic;
-	const char *channel = NULL;
+	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
 	whorl_dds_return result;
 
 	if (wh_dds_on_loop())
@@ -221,7 +201,7 @@ whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct wh
 	else if (!wh_dds_node_call(participant->node))
 		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
 	else {
-		result = fill_topic(__func__, topic, type, name, qos, &channel);
+		result = fill_topic(__func__, topic, &participant->node->settings, type, name, qos, channel);
 		if (result == WHORL_DDS_RETCODE_OK)
 			result = begin_topic(__func__, topic, channel, participant, listener);
 		wh_dds_node_called(participant->node);

@@ -230,7 +230,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	if (end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_BEST_EFFORT &&
 	    (result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM))
 		return WHORL_DDS_RETCODE_OK; /* it is dropped */
-	return wh_dds_node_says(writing->function, end->base.node, result);
+	return wh_dds_line_says(writing->function, end->line, result);
 }
 
 /* What a writer knows of its instances, before and behind the message. */
@@ -475,16 +475,34 @@ static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_
 					     wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);
-	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, writer->end.base.node, result);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_line_says(function, writer->end.line, result);
+}
+
+static whorl_dds_return await_publisher(const char *function, struct wh_dds_base *publisher, uint64_t until)
+{
+	uint32_t count = wh_dds_entity_children(publisher->entity.table, &publisher->entity, NULL, 0);
+	whorl_dds_entity *handles = calloc(count + 1, sizeof(*handles));
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+	struct wh_dds_base *child;
+
+	if (handles == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	(void)wh_dds_entity_children(publisher->entity.table, &publisher->entity, handles, count);
+	for (uint32_t i = 0; i < count && result == WHORL_DDS_RETCODE_OK; i++) {
+		if (handles[i] == 0 ||
+		    wh_dds_hold(function, handles[i], WH_DDS_KIND(WH_DDS_WRITER), &child) != WHORL_DDS_RETCODE_OK)
+			continue; /* it went meanwhile, or is a condition */
+		result = await_writer(function, (struct wh_dds_writer_entity *)child, until);
+		wh_dds_let_go(child);
+	}
+	free(handles);
+	return result;
 }
 
 whorl_dds_return whorl_dds_wait_for_acks(whorl_dds_entity entity, whorl_dds_duration timeout)
 {
-	struct wh_dds_base *base, *child;
-	whorl_dds_entity handles[64];
-	uint64_t until;
+	struct wh_dds_base *base;
 	whorl_dds_return result;
-	uint32_t count;
 
 	if (timeout < 0)
 		return WH_DDS_SAY(BAD_PARAMETER, "the time-out is negative");
@@ -493,18 +511,10 @@ whorl_dds_return whorl_dds_wait_for_acks(whorl_dds_entity entity, whorl_dds_dura
 	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_PUBLISHER), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	until = wh_dds_until(timeout);
-	if (base->entity.kind == WH_DDS_WRITER) {
-		result = await_writer(__func__, (struct wh_dds_writer_entity *)base, until);
-	} else {
-		count = wh_dds_entity_children(base->entity.table, &base->entity, handles, 64);
-		for (uint32_t i = 0; i < count && i < 64 && result == WHORL_DDS_RETCODE_OK; i++) {
-			if (WH_DDS_HOLD(handles[i], WH_DDS_KIND(WH_DDS_WRITER), &child) != WHORL_DDS_RETCODE_OK)
-				continue;
-			result = await_writer(__func__, (struct wh_dds_writer_entity *)child, until);
-			wh_dds_let_go(child);
-		}
-	}
+	if (base->entity.kind == WH_DDS_WRITER)
+		result = await_writer(__func__, (struct wh_dds_writer_entity *)base, wh_dds_until(timeout));
+	else
+		result = await_publisher(__func__, base, wh_dds_until(timeout));
 	wh_dds_let_go(base);
 	return result;
 }

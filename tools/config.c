@@ -64,7 +64,10 @@ static const struct argp argp = {options, parse_option, NULL, "Describe the keys
 
 static const char *header_of(const struct wh_option_table *table, char *buf, size_t bytes)
 {
-	snprintf(buf, bytes, "[%s%s]", table->section, table->named ? " NAME" : "");
+	snprintf(buf, bytes, "[%s%s]", table->section,
+		 table->named == WH_OPTION_PATTERN ? " PATTERN"
+		 : table->named                    ? " NAME"
+						   : "");
 	return buf;
 }
 
@@ -152,7 +155,7 @@ static void print_markdown(const struct wh_option_table *table)
 /* Loads as it is. */
 static void print_sample(const struct wh_option_table *table)
 {
-	printf("[%s%s]\n", table->section, table->named ? " all" : "");
+	printf("[%s%s]\n", table->section, table->named == WH_OPTION_PATTERN ? " *" : table->named ? " all" : "");
 	for (size_t i = 0; i < table->count; i++)
 		printf("%s = %s\n", table->options[i].key, table->options[i].fallback);
 	putchar('\n');

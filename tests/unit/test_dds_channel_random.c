@@ -238,7 +238,7 @@ static void change_view(struct story *story)
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
-static bool has_room(void *ctx, struct wh_dds_endpoint *reader, const struct wh_dds_endpoint *writer,
+static bool has_room(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds_endpoint *writer,
 		     const struct wh_dds_sample *sample, uint32_t ahead)
 {
 	struct story *story = ctx;

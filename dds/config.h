@@ -1,0 +1,53 @@
+/* config.h - what a file says of topics: [dds], [channel NAME] and [topic PATTERN].
+ *
+ * All else in the file is the group's, and read by whorl_config_load_file, which passes over these three.
+ */
+#ifndef WH_DDS_CONFIG_H
+#define WH_DDS_CONFIG_H
+
+#include "base/option.h"
+
+extern const struct wh_option_table wh_dds_table, wh_dds_channel_table, wh_dds_topic_table;
+
+#define WH_DDS_OWN "own"       /* in place of a channel: one of the topic's own */
+#define WH_DDS_SHARED "shared" /* one of those that are always there */
+#define WH_DDS_CONTROL "dds.control"
+#define WH_DDS_SETTINGS_NAME_BYTES 64
+
+enum wh_dds_slow_reader { WH_DDS_SLOW_LOSE, WH_DDS_SLOW_LEAVE };
+
+struct wh_dds_shape { /* of a subgroup that is a channel */
+	uint32_t message_bytes, window;
+	uint64_t large_bytes;
+};
+
+struct wh_dds_channel_setting {
+	char name[WH_DDS_SETTINGS_NAME_BYTES];
+	struct wh_dds_shape shape;
+};
+
+struct wh_dds_topic_setting {
+	char pattern[WH_DDS_SETTINGS_NAME_BYTES];
+	char channel[WH_DDS_SETTINGS_NAME_BYTES];
+};
+
+struct wh_dds_settings {
+	uint64_t patience_ms; /* 0: for ever */
+	enum wh_dds_slow_reader slow;
+	struct wh_dds_channel_setting *channels;
+	size_t channel_count;
+	struct wh_dds_topic_setting *topics; /* in the order of the file: the first that fits counts */
+	size_t topic_count;
+};
+
+/* As without a file. */
+void wh_dds_settings_init(struct wh_dds_settings *settings);
+void wh_dds_settings_free(struct wh_dds_settings *settings);
+
+/* Fills in what the file says; others of its sections are passed over. Is that the name of a channel that is there without a file?
+ * WHORL_OK; WHORL_CONFIG: *mistakes are all that there are, one a line, to be freed; WHORL_MEMORY. */
+typedef bool wh_dds_is_shared(const char *channel);
+WH_MUST_CHECK enum whorl_result wh_dds_settings_load(struct wh_dds_settings *settings, const char *file,
+						     wh_dds_is_shared *is_shared, char **mistakes);
+
+#endif

@@ -1,0 +1,262 @@
+/* dds_world.h - what tests of topics share: a type, entities that must be made, processes that come and go, and a board on which they
+ * tell how far they are.
+ *
+ * Each test has a domain of its own (test_main forks for each); processes are forked before the one that forks has a node.
+ */
+#ifndef WH_TESTS_DDS_WORLD_H
+#define WH_TESTS_DDS_WORLD_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <whorl/dds.h>
+
+#include "tests/harness.h"
+#include "tests/patience.h"
+
+#define OK WHORL_DDS_RETCODE_OK
+#define SECOND (INT64_C(1000000000))
+
+struct pose {
+	int32_t id;
+	int32_t count;
+	double x;
+};
+
+WHORL_DDS_TYPE(pose_type, struct pose, WHORL_DDS_KEY(struct pose, id), WHORL_DDS_FIELD(struct pose, count),
+	       WHORL_DDS_FIELD(struct pose, x));
+
+static inline uint32_t domain(void)
+{
+	return (uint32_t)getpid() % 60000;
+}
+
+static inline whorl_dds_duration patience(void)
+{
+	return (whorl_dds_duration)test_patience(20 * SECOND);
+}
+
+static inline void moment(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* ---- entities ------------------------------------------------------------------------------------------------------------------ */
+
+/* > 0, or why not. In a process of its own Check is not there: then the process ends. */
+static inline whorl_dds_entity must_be_made(whorl_dds_entity entity, const char *what)
+{
+	if (entity <= 0)
+		ck_abort_msg("%s: %d, %s", what, (int)entity, whorl_dds_text());
+	return entity;
+}
+#define made(expression) must_be_made(expression, #expression)
+#define well(expression)                                                                                               \
+	do {                                                                                                           \
+		whorl_dds_return well_ = (expression);                                                                 \
+		if (well_ != OK)                                                                                       \
+			ck_abort_msg("%s: %d, %s", #expression, (int)well_, whorl_dds_text());                         \
+	} while (0)
+
+static inline whorl_dds_qos *qos(const char *text)
+{
+	whorl_dds_qos *it = whorl_dds_create_qos();
+
+	ck_assert_ptr_nonnull(it);
+	well(whorl_dds_qos_parse(it, text));
+	return it;
+}
+
+struct place {
+	whorl_dds_entity participant, topic;
+};
+
+static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const char *name, const char *policies)
+{
+	whorl_dds_qos *of = qos(policies);
+	whorl_dds_entity topic = made(whorl_dds_create_topic(participant, &pose_type, name, of, NULL));
+
+	whorl_dds_delete_qos(of);
+	return topic;
+}
+
+static inline struct place enter(uint32_t number, const char *name, const char *policies)
+{
+	struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
+
+	place.topic = new_topic(place.participant, name, policies);
+	return place;
+}
+
+static inline whorl_dds_entity new_writer(const struct place *place, const char *policies)
+{
+	whorl_dds_qos *of = qos(policies);
+	whorl_dds_entity writer = made(whorl_dds_create_writer(place->participant, place->topic, of, NULL));
+
+	whorl_dds_delete_qos(of);
+	return writer;
+}
+
+static inline whorl_dds_entity new_reader(const struct place *place, const char *policies)
+{
+	whorl_dds_qos *of = qos(policies);
+	whorl_dds_entity reader = made(whorl_dds_create_reader(place->participant, place->topic, of, NULL));
+
+	whorl_dds_delete_qos(of);
+	return reader;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
+
+/* Takes one into *pose, if there is one. */
+static inline bool take_now(whorl_dds_entity reader, struct pose *pose, struct whorl_dds_sample_info *info)
+{
+	void *data[1] = {pose};
+	whorl_dds_return count;
+
+	info->size = sizeof(*info);
+	count = whorl_dds_take(reader, data, info, 1);
+	if (count < 0)
+		ck_abort_msg("take: %d, %s", (int)count, whorl_dds_text());
+	return count == 1;
+}
+
+static inline struct pose take_one(whorl_dds_entity reader, struct whorl_dds_sample_info *info)
+{
+	whorl_dds_time until = whorl_dds_now() + patience();
+	struct pose pose = {0};
+
+	while (!take_now(reader, &pose, info)) {
+		if (whorl_dds_now() > until)
+			ck_abort_msg("nothing came");
+		moment();
+	}
+	return pose;
+}
+
+/* How many there are, at most 64. */
+static inline int samples_of(whorl_dds_entity reader)
+{
+	struct whorl_dds_select peek = {.size = sizeof(peek), .peek = true};
+	struct whorl_dds_sample_info infos[64] = {{.size = sizeof(infos[0])}};
+	void *data[64] = {NULL};
+	int count = whorl_dds_read_select(reader, &peek, data, infos, 64);
+
+	ck_assert_int_ge(count, 0);
+	well(whorl_dds_return_loan(reader, data, count));
+	return count;
+}
+
+static inline uint32_t lost_of(whorl_dds_entity reader)
+{
+	struct whorl_dds_sample_lost_status lost = {0};
+
+	well(whorl_dds_read_status(reader, WHORL_DDS_SAMPLE_LOST_STATUS, &lost, sizeof(lost)));
+	return (uint32_t)lost.total_count;
+}
+
+static inline int matched_of(whorl_dds_entity entity, uint32_t status)
+{
+	struct whorl_dds_matched_status matched = {0};
+
+	well(whorl_dds_read_status(entity, status, &matched, sizeof(matched)));
+	return (int)matched.current_count;
+}
+
+#define until_so(condition)                                                                                            \
+	for (whorl_dds_time until_ = whorl_dds_now() + patience(); !(condition); moment())                             \
+		if (whorl_dds_now() > until_)                                                                          \
+	ck_abort_msg("it does not come to this: %s", #condition)
+
+/* ---- processes ----------------------------------------------------------------------------------------------------------------- */
+
+static struct board { /* of all processes */
+	atomic_int step[256];
+} * board;
+
+static inline void begin_board(void)
+{
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(board, MAP_FAILED);
+}
+
+static inline void end_board(void)
+{
+	munmap(board, sizeof(*board));
+}
+
+static inline void reach(int which, int step)
+{
+	atomic_store(&board->step[which], step);
+}
+
+static inline void await(int which, int step)
+{
+	whorl_dds_time until = whorl_dds_now() + patience();
+
+	while (atomic_load(&board->step[which]) < step) {
+		ck_assert_msg(whorl_dds_now() < until, "process %d does not come to step %d", which, step);
+		moment();
+	}
+}
+
+/* A failed check in a process ends it: CK_FORK does not hold there, so Check's own exit code tells. */
+static inline pid_t begin_process(void (*work)(uint32_t), uint32_t number)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		alarm((unsigned)test_patience(60));
+		work(number);
+		_exit(0);
+	}
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+static inline void await_end(pid_t pid, bool killed)
+{
+	int status = 0;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
+		      (unsigned)status);
+}
+
+static inline int give_up(const char *what)
+{
+	fprintf(stderr, "in process %d: %s: %s\n", (int)getpid(), what, whorl_dds_text());
+	_exit(1);
+}
+
+/* Where Check is not there to tell of it. */
+#define need(condition) ((condition) ? 0 : give_up(#condition))
+
+/* ---- suites -------------------------------------------------------------------------------------------------------------------- */
+
+struct named_test {
+	const char *name;
+	const TTest *test;
+};
+
+static inline int run_tests(const char *name, const struct named_test *tests, size_t count)
+{
+	Suite *s = suite_create(name);
+
+	for (size_t i = 0; i < count; i++) {
+		TCase *c = tcase_create(tests[i].name);
+
+		tcase_add_checked_fixture(c, begin_board, end_board);
+		tcase_set_timeout(c, (double)test_patience(60));
+		tcase_add_test(c, tests[i].test);
+		suite_add_tcase(s, c);
+	}
+	return test_main(s);
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* test_dds_conf.c - what a file says of topics: channels, which topic lies on which, and what is wrong in it.
+ * Labels: threads
+ */
+#include "dds/node.h"
+#include "tests/dds_world.h"
+#include "tests/temporary.h"
+
+static char file[TEST_PATH_BYTES];
+
+/* The environment names it from here on. */
+static void write_file(const char *text)
+{
+	int descriptor = mkstemp(test_temporary(file, "dds"));
+	FILE *stream;
+
+	ck_assert_int_ge(descriptor, 0);
+	stream = fdopen(descriptor, "w");
+	ck_assert_ptr_nonnull(stream);
+	fputs(text, stream);
+	ck_assert_int_eq(fclose(stream), 0);
+	setenv("WHORL_DDS", file, 1);
+}
+
+static void remove_file(void)
+{
+	ck_assert_int_eq(unlink(file), 0);
+}
+
+/* A group of this test alone on this host; `rest` follows. */
+static void write_group(const char *rest)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), "[group]\nname = dds-conf-%d\nnodes = 0\nnodes_max = 8\n%s", (int)getpid(), rest);
+	write_file(text);
+}
+
+/* The subgroup that a reader or writer is on. */
+static char *channel_of(whorl_dds_entity endpoint)
+{
+	static char name[64];
+	struct wh_dds_base *base;
+
+	ck_assert_int_eq(WH_DDS_HOLD(endpoint, WH_DDS_KIND(WH_DDS_READER), &base), OK);
+	snprintf(name, sizeof(name), "%s", ((struct wh_dds_endpoint_entity *)base)->line->name);
+	wh_dds_let_go(base);
+	return name;
+}
+
+static void hears_itself(whorl_dds_entity participant, const char *name, const char *channel)
+{
+	struct place place = {participant, new_topic(participant, name, "")};
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable"), writer = new_writer(&place, "");
+	struct whorl_dds_sample_info info;
+
+	ck_assert_str_eq(channel_of(reader), channel);
+	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
+	ck_assert_int_eq(take_one(reader, &info).id, 3);
+}
+
+START_TEST(topics_lie_where_the_file_says)
+{
+	whorl_dds_entity participant;
+	struct wh_dds_base *base;
+
+	write_group("[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n"
+		    "[topic orders.*]\nchannel = orders\n[topic rt/*]\nchannel = own\n[topic *e?]\nchannel = own\n"
+		    "[topic poses]\nchannel = orders\n[channel dds.s.atomic]\nwindow = 9\n");
+	participant = made(whorl_dds_create_participant(0, NULL, NULL));
+	hears_itself(participant, "orders.new", "orders");
+	hears_itself(participant, "orders.", "orders");
+	hears_itself(participant, "others", "dds.s.atomic");
+	hears_itself(participant, "poses", "own.s.poses"); /* an earlier section fits */
+	hears_itself(participant, "rt/a", "own.s.rt_a.74ade7889a1c0cf4");
+	ck_assert_int_eq(WH_DDS_HOLD(participant, WH_DDS_KIND(WH_DDS_PARTICIPANT), &base), OK);
+	for (struct wh_dds_line *line = base->node->lines; line != NULL; line = line->next) {
+		struct whorl_subgroup_info info = {.size = sizeof(info)};
+
+		ck_assert_int_eq(whorl_subgroup_describe(line->subgroup, &info), WHORL_OK);
+		ck_assert_uint_eq(info.window, strcmp(line->name, "orders") == 0         ? 10
+					       : strcmp(line->name, "dds.s.atomic") == 0 ? 9
+											 : 256);
+	}
+	wh_dds_let_go(base);
+	well(whorl_dds_delete(participant));
+	remove_file();
+}
+END_TEST
+
+START_TEST(a_name_that_no_channel_can_have)
+{
+	char name[256], other[256];
+	whorl_dds_entity participant;
+	struct place place;
+
+	write_group("[topic *]\nchannel = own\n");
+	memset(name, 'x', 255);
+	name[255] = '\0';
+	memcpy(other, name, sizeof(other));
+	other[254] = 'y';
+	participant = made(whorl_dds_create_participant(0, NULL, NULL));
+	place = (struct place){participant, new_topic(participant, name, "")};
+	memcpy(name, channel_of(new_reader(&place, "")), 64);
+	ck_assert_uint_eq(strlen(name), 63);
+	place.topic = new_topic(participant, other, "");
+	ck_assert_str_ne(channel_of(new_reader(&place, "")), name);
+	well(whorl_dds_delete(participant));
+	remove_file();
+}
+END_TEST
+
+START_TEST(a_sample_that_its_channel_does_not_take)
+{
+	whorl_dds_entity participant;
+
+	write_group("[channel small]\nmessage_bytes = 256\nlarge_bytes = 4k\n[topic *]\nchannel = small\n");
+	participant = made(whorl_dds_create_participant(0, NULL, NULL));
+	ck_assert_int_eq(whorl_dds_create_topic(participant, whorl_dds_bytes_type(), "blobs", NULL, NULL),
+			 WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_msg(strstr(whorl_dds_text(), "topic blobs: a sample takes up to") != NULL &&
+			      strstr(whorl_dds_text(), "channel small has large_bytes = 4096") != NULL,
+		      "%s", whorl_dds_text());
+	well(whorl_dds_delete(participant));
+	remove_file();
+}
+END_TEST
+
+/* Each has its line in what is said, and none is missed. */
+START_TEST(mistakes_are_told)
+{
+	static const struct {
+		const char *text, *expected;
+	} all[] = {
+		{"[dds]\nslow_reader = perhaps\n", ":6: dds.slow_reader: is \"perhaps\", expected one of lose, leave"},
+		{"[dds]\nreader_patience_ms = -1\n", ":6: dds.reader_patience_ms: is "},
+		{"[dds]\nreader_patience = 1\n", ":6: dds.reader_patience: unknown key, did you mean "
+						 "reader_patience_ms?"},
+		{"[channel x]\nwindow = 0\n", ":6: channel x.window: is \"0\", expected a number from 1 to 32768"},
+		{"[channel own]\nwindow = 3\n", ":5: channel own: the name has a meaning of its own"},
+		{"[channel x]\nwindow = 2\nmessage_bytes = 256\n", ":5: channel x.large_bytes: is 32768, expected at "
+								   "most window times message_bytes, 512"},
+		{"[channel x]\nmessage_bytes = 1001\n", ":6: channel x.message_bytes: is 1001, expected a multiple"},
+		{"[topic a*]\nchannel = orders\n", ":6: topic a*.channel: is \"orders\", expected shared, own, or"},
+		{"[topic]\nchannel = own\n", ":5: topic: needs a name, expected [topic PATTERN]"},
+		{"[topic a]\nchannel = own\n[topic a]\n", ":7: topic a: is given twice"},
+		{"[channel a*]\n", ":5: \"[channel a*]\" is not understood"},
+		{"[group x]\n", ":5: group x: takes no name"},
+		{"[topics x]\n", ":5: topics x: unknown section, did you mean topic?"},
+		{"[group]\nnodes = many\n[dds]\nslow_reader = no\n", ":8: dds.slow_reader: is \"no\""}, /* both */
+	};
+
+	int missing = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char expected[512];
+
+		write_group(all[i].text);
+		ck_assert_int_eq(whorl_dds_create_participant(0, NULL, NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
+		snprintf(expected, sizeof(expected), "%s%s", file, all[i].expected);
+		if (strstr(whorl_dds_text(), expected) == NULL) {
+			fprintf(stderr, "%s\nhas no %s\n", whorl_dds_text(), expected);
+			missing++;
+		}
+		remove_file();
+	}
+	ck_assert_int_eq(missing, 0);
+	ck_assert_int_eq(whorl_dds_create_participant(0, NULL, NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
+	ck_assert_msg(strstr(whorl_dds_text(), file) != NULL && strstr(whorl_dds_text(), "cannot be read") != NULL,
+		      "%s", whorl_dds_text());
+}
+END_TEST
+
+int main(void)
+{
+	const struct named_test tests[] = {
+		{"topics", topics_lie_where_the_file_says},
+		{"names", a_name_that_no_channel_can_have},
+		{"large", a_sample_that_its_channel_does_not_take},
+		{"mistakes", mistakes_are_told},
+	};
+
+	return run_tests("dds_conf", tests, sizeof(tests) / sizeof(tests[0]));
+}

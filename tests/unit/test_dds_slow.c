@@ -1,0 +1,151 @@
+/* test_dds_slow.c - readers that do not take: how long their channel waits for them, and what then becomes of them.
+ * Labels: threads
+ */
+#include "tests/dds_world.h"
+#include "tests/temporary.h"
+
+static char file[TEST_PATH_BYTES];
+
+static void write_group(const char *rest)
+{
+	int descriptor = mkstemp(test_temporary(file, "dds"));
+	FILE *stream;
+
+	ck_assert_int_ge(descriptor, 0);
+	stream = fdopen(descriptor, "w");
+	ck_assert_ptr_nonnull(stream);
+	fprintf(stream, "[group]\nname = dds-slow-%d\nnodes = 0\nnodes_max = 8\n%s", (int)getpid(), rest);
+	ck_assert_int_eq(fclose(stream), 0);
+	setenv("WHORL_DDS", file, 1);
+}
+
+static void remove_file(void)
+{
+	ck_assert_int_eq(unlink(file), 0);
+}
+
+#define SMALL "reliability=reliable history=all resource_limits.samples=3"
+#define PATIENT "reliability=reliable reliability.max_blocking=100s writer_data_lifecycle=off"
+
+/* It loses what it has no room for, knows how much, and all is well when it takes again. */
+START_TEST(a_reader_that_never_takes_loses)
+{
+	struct whorl_dds_sample_info info;
+	whorl_dds_entity reader, writer;
+	struct place place;
+
+	write_group("[dds]\nreader_patience_ms = 200\n");
+	place = enter(0, "poses", "");
+	reader = new_reader(&place, SMALL);
+	writer = new_writer(&place, PATIENT);
+	for (int i = 0; i < 600; i++) /* more than the window has room for */
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_int_eq(samples_of(reader), 3);
+	ck_assert_uint_eq(lost_of(reader), 597);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(take_one(reader, &info).count, i);
+	for (int i = 0; i < 4; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = 700 + i}));
+	for (int i = 0; i < 4; i++) /* it is waited for again */
+		ck_assert_int_eq(take_one(reader, &info).count, 700 + i);
+	ck_assert_uint_eq(lost_of(reader), 597);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
+/* It is waited for once, and not again behind each sample of another topic of its channel. */
+START_TEST(a_slow_reader_beside_another_topic)
+{
+	whorl_dds_entity slow, writers[2];
+	whorl_dds_time begin;
+	struct place places[2];
+
+	write_group("[dds]\nreader_patience_ms = 2000\n");
+	places[0] = enter(0, "poses", "");
+	places[1] = (struct place){places[0].participant, new_topic(places[0].participant, "others", "")};
+	slow = new_reader(&places[0], SMALL);
+	made(new_reader(&places[1], "reliability=reliable"));
+	for (int i = 0; i < 2; i++)
+		writers[i] = new_writer(&places[i], PATIENT);
+	begin = whorl_dds_now();
+	for (int i = 0; i < 40; i++)
+		well(whorl_dds_write(writers[0], &(struct pose){.id = 1, .count = i}));
+	for (int i = 0; i < 20; i++) {
+		well(whorl_dds_write(writers[0], &(struct pose){.id = 1, .count = i}));
+		well(whorl_dds_write(writers[1], &(struct pose){.id = 1, .count = i}));
+	}
+	well(whorl_dds_wait_for_acks(writers[0], 4 * patience()));
+	ck_assert_int_eq(samples_of(slow), 3);
+	ck_assert_int_lt(whorl_dds_now() - begin, (whorl_dds_time)test_patience(15 * SECOND));
+	well(whorl_dds_delete(places[0].participant));
+	remove_file();
+}
+END_TEST
+
+/* ---- leaving ------------------------------------------------------------------------------------------------------------------- */
+
+/* Its process leaves, and the other one goes on. */
+static void read_never(uint32_t number)
+{
+	struct place place = enter(number, "poses", "");
+	whorl_dds_entity reader = new_reader(&place, SMALL), writer = new_writer(&place, "");
+	struct whorl_dds_sample_info info;
+	struct place other;
+
+	reach(1, 1);
+	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	ck_assert_int_eq(whorl_dds_write(writer, &(struct pose){.id = 2}), WHORL_DDS_RETCODE_ERROR);
+	ck_assert_msg(strstr(whorl_dds_text(),
+			     "has left channel dds.s.atomic, since a reader took nothing for 300 ms") != NULL,
+		      "%s", whorl_dds_text());
+	for (int i = 0; i < 3; i++) /* what it has is its */
+		ck_assert_int_eq(take_one(reader, &info).count, i);
+	other = (struct place){place.participant, new_topic(place.participant, "others", "")};
+	ck_assert_int_eq(whorl_dds_create_reader(other.participant, other.topic, NULL, NULL), WHORL_DDS_RETCODE_ERROR);
+	ck_assert_msg(strstr(whorl_dds_text(), "has left channel") != NULL, "%s", whorl_dds_text());
+	other.topic = new_topic(place.participant, "kept", "consistency=stored"); /* another channel */
+	ck_assert_int_gt(new_reader(&other, ""), 0);
+	well(whorl_dds_delete(reader));
+	well(whorl_dds_delete(place.participant));
+}
+
+START_TEST(a_reader_that_never_takes_leaves)
+{
+	whorl_dds_entity reader, writer;
+	struct whorl_dds_sample_info info;
+	struct place place;
+	pid_t pid;
+
+	write_group("[dds]\nreader_patience_ms = 300\nslow_reader = leave\n");
+	pid = begin_process(read_never, 0);
+	await(1, 1);
+	place = enter(0, "poses", "");
+	reader = new_reader(&place, "reliability=reliable history=all");
+	writer = new_writer(&place, PATIENT);
+	ck_assert_int_eq(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS), 2);
+	for (int i = 0; i < 600; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	for (int i = 0; i < 600; i++)
+		ck_assert_int_eq(take_one(reader, &info).count, i);
+	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
+	await_end(pid, false);
+	well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = 600}));
+	ck_assert_int_eq(take_one(reader, &info).count, 600);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
+int main(void)
+{
+	const struct named_test tests[] = {
+		{"loses", a_reader_that_never_takes_loses},
+		{"beside", a_slow_reader_beside_another_topic},
+		{"leaves", a_reader_that_never_takes_leaves},
+	};
+
+	return run_tests("dds_slow", tests, sizeof(tests) / sizeof(tests[0]));
+}
