@@ -8,6 +8,7 @@
  *     work.c        the thread for listeners and timers
  *     entities.c    what all entities have: policies, statuses, listeners, the tree
  *     participant.c, topic.c, writer.c, reader.c, waiting.c   each kind
+ *     loan.c        memory that writers lend
  *
  * Locks, each before those behind it: root, node, line (a thread may take one again), listening, an entity's, then those of queues and signals.
  * None is held while the program is called, but a line's by an in-place listener, or while a call of the node waits.
@@ -289,9 +290,21 @@ struct wh_dds_written { /* an instance that a writer has */
 	unsigned char key[];
 };
 
+struct wh_dds_write_loan {              /* a claim that the program fills in */
+	struct wh_dds_write_loan *next; /* [lock] */
+	struct whorl_claim claim;
+	bool open;
+	void *data;   /* where the sample lies: in the claim, or else `beside` */
+	void *beside; /* NULL: it is in the claim */
+	size_t bytes;
+};
+
 struct wh_dds_writer_entity {
 	struct wh_dds_endpoint_entity end;
+	wh_word loan_count; /* [lock], and to be looked at without it */
 	/* [lock] */
+	struct wh_dds_write_loan *loans;
+	bool lends_no_more; /* it was deleted */
 	struct wh_dds_index instances;
 	struct wh_dds_written *all;
 	uint32_t instance_count;
@@ -346,6 +359,16 @@ whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_
 bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
 /* The key of an instance, as a sample. False: the writer does not have it. */
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);
+/* A place in the window for so many bytes; a reliable writer waits for it. */
+enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out);
+/* The loan whose memory this is, which is the caller's then; NULL: it is none. */
+struct wh_dds_write_loan *wh_dds_loan_take(struct wh_dds_writer_entity *writer, const void *data);
+/* Frees it; if its claim is open nothing is sent. NULL is nothing. */
+void wh_dds_loan_drop(struct wh_dds_write_loan *loan);
+/* OK; PRECONDITION_NOT_MET: one is not lent. */
+whorl_dds_return wh_dds_loans_return(struct wh_dds_writer_entity *writer, void *const *data, size_t count);
+/* All are given back, and none is lent any more. */
+void wh_dds_loans_end(struct wh_dds_writer_entity *writer);
 /* The caches have something new, or something was taken. With its lock. */
 void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 /* Samples of it expire, or are withheld no more. */

@@ -312,11 +312,11 @@ whorl_dds_return whorl_dds_return_loan(whorl_dds_entity entity, void **data, int
 	result = WH_DDS_HOLD(entity, READABLE | WH_DDS_KIND(WH_DDS_WRITER), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	if (count > 0 && base->entity.kind != WH_DDS_WRITER) {
-		result = give_back(reader_of(base), data, (size_t)count);
+	if (count > 0) {
+		result = base->entity.kind == WH_DDS_WRITER
+				 ? wh_dds_loans_return((struct wh_dds_writer_entity *)base, data, (size_t)count)
+				 : give_back(reader_of(base), data, (size_t)count);
 		data[0] = NULL;
-	} else if (count > 0) {
-		result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
 	}
 	if (result != WHORL_DDS_RETCODE_OK)
 		result = WH_DDS_SAY(PRECONDITION_NOT_MET, "one of the samples is not lent, or no more");

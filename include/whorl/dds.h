@@ -732,9 +732,10 @@ struct whorl_dds_write_options {
 WHORL_API whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
 						const struct whorl_dds_write_options *options);
 
-/* Memory for a sample, in place: what is then written with it is not copied. `bytes`: of WHORL_DDS_TYPE_BYTES at most; others
- * have 0. Then one function that writes, or whorl_dds_return_loan, takes it over, also if it fails with anything but TIMEOUT. It holds
- * up the channel until then. Its bytes are not 0.
+/* Memory for a sample, in place: what is then written with it is not copied, unless it takes several slots of its channel, or its type is aligned
+ * to more than 16 bytes. `bytes`: of WHORL_DDS_TYPE_BYTES at most; others have 0. Then one function that writes with this writer, or
+ * whorl_dds_return_loan, takes it over, also if it fails. It holds up what this process writes to the channel later until
+ * then. Its bytes are not 0. Deleting the writer ends its loans.
  * OK; TIMEOUT: there is no room; BAD_PARAMETER; OUT_OF_RESOURCES. */
 WHORL_API whorl_dds_return whorl_dds_request_loan(whorl_dds_entity writer, size_t bytes, void **data);
 
