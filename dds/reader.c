@@ -347,6 +347,8 @@ whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, con
 	struct wh_dds_base *base;
 	bool known = false;
 
+	if (data == NULL)
+		(void)WH_DDS_SAY(BAD_PARAMETER, "no sample with the key");
 	if (data == NULL ||
 	    WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base) != WHORL_DDS_RETCODE_OK)
 		return 0;
