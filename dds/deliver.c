@@ -510,6 +510,11 @@ void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
 		break;
 	case WH_DDS_CHANGED:
 		tell_changed(line, event);
+		wh_dds_builtin_endpoint(line, event->endpoint, true);
+		break;
+	case WH_DDS_COMES:
+	case WH_DDS_GOES:
+		wh_dds_builtin_endpoint(line, event->endpoint, event->what == WH_DDS_COMES);
 		break;
 	default: /* the history's end: a reader has it when its verdict is answered; owners; sets that are lost */
 		break;

@@ -59,6 +59,7 @@ static void tell_registry(void *ctx, const struct wh_dds_registry_event *event)
 
 	if (event->what == WH_DDS_TOPIC_NEW)
 		pthread_cond_broadcast(&line->changed);
+	wh_dds_builtin_registry(line->node, event);
 	if (event->what != WH_DDS_REGISTERED)
 		return;
 	for (struct wh_dds_asked *asked = line->asked; asked != NULL; asked = asked->next) {
@@ -93,8 +94,11 @@ static bool make_machine(struct wh_dds_line *line)
 		return line->registry != NULL;
 	}
 	if (line->channel == NULL) {
-		const struct wh_dds_channel_config config = {
-			.node = line->node->id, .incarnation = incarnation, .tell = wh_dds_deliver, .ctx = line};
+		const struct wh_dds_channel_config config = {.node = line->node->id,
+							     .incarnation = incarnation,
+							     .watches = true,
+							     .tell = wh_dds_deliver,
+							     .ctx = line};
 
 		line->channel = wh_dds_channel_new(&config);
 	}
@@ -387,6 +391,8 @@ static bool restore_all(struct wh_dds_line *line)
 		return false;
 	result = line->control ? wh_dds_registry_restore(line->registry, in.at, in.left)
 			       : wh_dds_channel_restore(line->channel, in.at, in.left, (int64_t)wh_dds_clock());
+	if (result == WHORL_OK)
+		wh_dds_builtin_list(line);
 	return result == WHORL_OK;
 }
 

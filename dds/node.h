@@ -9,8 +9,10 @@
  *     entities.c    what all entities have: policies, statuses, listeners, the tree
  *     participant.c, topic.c, writer.c, reader.c, waiting.c   each kind
  *     loan.c        memory that writers lend
+ *     builtin.c     readers of what there is in the domain
  *
- * Locks, each before those behind it: root, node, line (a thread may take one again), listening, an entity's, then those of queues and signals.
+ * Locks, each before those behind it: root, node, a channel's line, that of the control channel (a thread may take one again), watching, listening,
+ * an entity's, then those of queues and signals.
  * None is held while the program is called, but a line's by an in-place listener, or while a call of the node waits.
  */
 #ifndef WH_DDS_NODE_H
@@ -116,6 +118,7 @@ struct wh_dds_line {
 	struct wh_dds_copy *copy;
 	uint32_t patient; /* local readers that may have no room, and are waited for */
 	bool in_set, last_chance;
+	bool unnamed; /* what was told of its endpoints lacked a topic: the control channel is behind */
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
 };
@@ -173,6 +176,10 @@ struct wh_dds_node {
 	struct wh_dds_line *control;
 	struct wh_dds_line *lines; /* [lock adds] */
 	wh_word numbers;           /* the last one given */
+	pthread_mutex_t watching;
+	struct wh_dds_builtin_reader *builtins; /* [watching] */
+	wh_word watchers; /* [watching] how many of them are of endpoints; to be looked at without it */
+	wh_word enters;   /* topics are new, and the channels of all are to be entered */
 	/* work.c */
 	bool threaded, spins;
 	pthread_t thread;
@@ -204,9 +211,29 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 /* What the node says of a result that is no success. */
 whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result);
 uint32_t wh_dds_node_number(struct wh_dds_node *node);
+/* Tells the others what this process is. Those of several participants in it are one: what is said last holds. */
+whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node *node,
+					const struct wh_dds_policies *policies);
 /* Is this thread in an upcall of the node, as a listener in place is? */
 bool wh_dds_on_loop(void);
 void wh_dds_enter_loop(int change); /* 1 and -1 around an in-place listener */
+
+/* ---- builtin.c ------------------------------------------------------------------------------------------------------------------ */
+
+bool wh_dds_is_builtin(whorl_dds_entity topic);
+whorl_dds_entity wh_dds_builtin_create(const char *function, whorl_dds_entity parent, whorl_dds_entity topic,
+				       const whorl_dds_qos *qos, const whorl_dds_listener *listener);
+/* The registry, or a channel, has something new, with the lock of its line. */
+void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_registry_event *event);
+void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there);
+/* All endpoints of a channel, of which nothing was told. With its lock. */
+void wh_dds_builtin_list(struct wh_dds_line *line);
+/* Enters channels of which topics are new. On the node's thread. */
+void wh_dds_builtin_work(struct wh_dds_node *node);
+/* Of a sample of a reader of a built-in topic, what names it. */
+whorl_dds_instance_handle wh_dds_builtin_handle(const struct whorl_dds_type *type, const void *sample);
+/* How far the process of an endpoint is behind. With the lock of the line. */
+uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint);
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
 
@@ -267,6 +294,7 @@ struct wh_dds_topic_entity {
 	struct wh_dds_base base;
 	struct whorl_dds_type *type;
 	char *name;
+	bool builtin; /* [const] of the library's: it lies in its reader, and is in no tree */
 	bool registered;
 	uint64_t id; /* in the registry */
 	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
@@ -334,6 +362,13 @@ struct wh_dds_condition_entity { /* a read or query condition */
 	struct wh_dds_read_condition read;
 };
 
+/* What becomes of any reader when it is closed, and freed. */
+void wh_dds_reader_close(struct wh_dds_entity *entity);
+void wh_dds_reader_free(struct wh_dds_entity *entity);
+/* The parent of a new endpoint, held: what is named, or one that is made for it alone. topic: NULL, or of the same participant. */
+whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity handle, enum wh_dds_kind kind,
+					struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+					struct wh_dds_base **out);
 /* What the machine has of it; NULL: nothing (yet, or any more). With the line's lock. */
 struct wh_dds_endpoint *wh_dds_machine_of(const struct wh_dds_endpoint_entity *end);
 /* Announces a writer or reader, and waits for the verdict. */

@@ -39,6 +39,24 @@ static bool take_options(struct whorl_dds_participant_options *to, const struct 
 	return to->ready >= 0;
 }
 
+/* What the program has set is told to others. The handle, or why not. */
+static whorl_dds_entity say_policies(const char *function, struct wh_dds_participant_entity *participant,
+				     const whorl_dds_qos *qos)
+{
+	struct wh_dds_base *base = &participant->base;
+	whorl_dds_entity handle = base->entity.handle;
+	whorl_dds_return result;
+
+	if (qos == NULL || base->policies.set == 0)
+		return handle;
+	wh_dds_entity_hold(&base->entity);
+	result = wh_dds_participant_say(function, base->node, &base->policies);
+	if (result != WHORL_DDS_RETCODE_OK)
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result == WHORL_DDS_RETCODE_OK ? handle : result;
+}
+
 static whorl_dds_entity make_participant(const char *function, uint32_t domain,
 					 const struct whorl_dds_participant_options *options, const whorl_dds_qos *qos,
 					 const whorl_dds_listener *listener)
@@ -68,7 +86,7 @@ static whorl_dds_entity make_participant(const char *function, uint32_t domain,
 		free_base(&participant->base.entity);
 		return result;
 	}
-	return participant->base.entity.handle;
+	return say_policies(function, participant, qos);
 }
 
 static whorl_dds_entity create_participant(const char *function, uint32_t domain,
