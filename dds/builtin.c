@@ -286,7 +286,7 @@ void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_regis
 {
 	bool is_there = event->what != WH_DDS_PARTICIPANT_GONE && event->what != WH_DDS_TOPIC_GONE;
 
-	if (event->what == WH_DDS_REGISTERED)
+	if (event->what == WH_DDS_REGISTERED || event->what == WH_DDS_TOPIC_DIFFERS)
 		return;
 	if (event->what == WH_DDS_TOPIC_NEW)
 		wh_store_release(&node->enters, 1); /* partner: wh_dds_builtin_work */

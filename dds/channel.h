@@ -114,6 +114,7 @@ enum wh_dds_event_kind {
 	WH_DDS_CHANGED,  /* endpoint: its policies are others now; of any member's */
 	WH_DDS_COMES,    /* endpoint: of any member's, if the configuration `watches`; matches come behind it */
 	WH_DDS_GOES,     /* the same, of one that ends */
+	WH_DDS_DROPPED,  /* writer, sample: it goes with its coherent set; if the configuration `watches` */
 };
 
 /* Of a reader and a writer one at least is this member's; samples are told of local readers alone. */
@@ -137,7 +138,7 @@ struct wh_dds_channel_config {
 	uint32_t node; /* this member */
 	uint64_t incarnation;
 	bool all;     /* as if all endpoints were this member's: for tests, and what looks on */
-	bool watches; /* it is told of all endpoints that come and go */
+	bool watches; /* it is told of all endpoints that come and go, and of all samples that sets take along */
 	wh_dds_tell *tell;
 	void *ctx;
 };

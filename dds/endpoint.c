@@ -209,6 +209,8 @@ static whorl_dds_return change_endpoint(const char *function, struct wh_dds_endp
 	pthread_mutex_lock(&end->base.lock);
 	wh_dds_policies_free(&end->base.policies);
 	end->base.policies = next;
+	if (end->base.entity.kind == WH_DDS_WRITER)
+		((struct wh_dds_writer_entity *)end)->due_ns = 0; /* its deadline may be another one */
 	pthread_mutex_unlock(&end->base.lock);
 	return result;
 }
@@ -326,6 +328,16 @@ static void unlist(struct wh_dds_line *line, struct wh_dds_reader_entity *reader
 	line->patient -= reader->patient;
 }
 
+static void unlist_writer(struct wh_dds_line *line, const struct wh_dds_writer_entity *writer)
+{
+	struct wh_dds_writer_entity **at = &line->writers;
+
+	while (*at != NULL && *at != writer)
+		at = &(*at)->next_writer;
+	if (*at != NULL)
+		*at = writer->next_writer;
+}
+
 void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end)
 {
 	struct wh_dds_endpoint *machine;
@@ -342,6 +354,8 @@ void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end)
 		machine->user = NULL; /* its end has not come yet, and nothing more is told */
 	if (end->base.entity.kind == WH_DDS_READER)
 		unlist(end->line, (struct wh_dds_reader_entity *)end);
+	else
+		unlist_writer(end->line, (struct wh_dds_writer_entity *)end);
 	pthread_mutex_unlock(&end->line->lock);
 	wh_dds_condition_close(&end->base.condition.condition);
 }

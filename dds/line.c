@@ -60,6 +60,8 @@ static void tell_registry(void *ctx, const struct wh_dds_registry_event *event)
 	if (event->what == WH_DDS_TOPIC_NEW)
 		pthread_cond_broadcast(&line->changed);
 	wh_dds_builtin_registry(line->node, event);
+	if (event->what == WH_DDS_TOPIC_DIFFERS)
+		wh_dds_topic_differs(line->node, event->topic->id);
 	if (event->what != WH_DDS_REGISTERED)
 		return;
 	for (struct wh_dds_asked *asked = line->asked; asked != NULL; asked = asked->next) {
@@ -86,8 +88,11 @@ static bool make_machine(struct wh_dds_line *line)
 	uint64_t incarnation = wh_load_acquire(&line->node->incarnation); /* partner: the node's first view */
 
 	if (line->control) {
-		const struct wh_dds_registry_config config = {
-			.node = line->node->id, .incarnation = incarnation, .tell = tell_registry, .ctx = line};
+		const struct wh_dds_registry_config config = {.node = line->node->id,
+							      .incarnation = incarnation,
+							      .watches = true,
+							      .tell = tell_registry,
+							      .ctx = line};
 
 		if (line->registry == NULL)
 			line->registry = wh_dds_registry_new(&config);

@@ -39,6 +39,7 @@
 struct wh_dds_node;
 struct wh_dds_base;
 struct wh_dds_reader_entity;
+struct wh_dds_writer_entity;
 
 /* ---- root.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -121,6 +122,7 @@ struct wh_dds_line {
 	bool unnamed; /* what was told of its endpoints lacked a topic: the control channel is behind */
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
+	struct wh_dds_writer_entity *writers; /* the same, by next_writer */
 };
 
 #define WH_DDS_CONTROL "dds.control"
@@ -174,8 +176,9 @@ struct wh_dds_node {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a line's stage */
 	struct wh_dds_line *control;
-	struct wh_dds_line *lines; /* [lock adds] */
-	wh_word numbers;           /* the last one given */
+	struct wh_dds_topic_entity *topics; /* [control line's lock] */
+	struct wh_dds_line *lines;          /* [lock adds] */
+	wh_word numbers;                    /* the last one given */
 	pthread_mutex_t watching;
 	struct wh_dds_builtin_reader *builtins; /* [watching] */
 	wh_word watchers; /* [watching] how many of them are of endpoints; to be looked at without it */
@@ -292,6 +295,7 @@ whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, 
 
 struct wh_dds_topic_entity {
 	struct wh_dds_base base;
+	struct wh_dds_topic_entity *next_topic; /* [control line's lock] of those that the node has */
 	struct whorl_dds_type *type;
 	char *name;
 	bool builtin; /* [const] of the library's: it lies in its reader, and is in no tree */
@@ -315,6 +319,7 @@ struct wh_dds_written { /* an instance that a writer has */
 	unsigned char hash[WH_DDS_HASH_BYTES];
 	whorl_dds_instance_handle handle;
 	struct wh_dds_written *next;
+	uint64_t heard_ns; /* of a writer with a deadline: when it wrote it last; 0: none is due */
 	unsigned char key[];
 };
 
@@ -329,7 +334,8 @@ struct wh_dds_write_loan {              /* a claim that the program fills in */
 
 struct wh_dds_writer_entity {
 	struct wh_dds_endpoint_entity end;
-	wh_word loan_count; /* [lock], and to be looked at without it */
+	struct wh_dds_writer_entity *next_writer; /* [line's lock] */
+	wh_word loan_count;                       /* [lock], and to be looked at without it */
 	/* [lock] */
 	struct wh_dds_write_loan *loans;
 	bool lends_no_more; /* it was deleted */
@@ -337,7 +343,9 @@ struct wh_dds_writer_entity {
 	struct wh_dds_written *all;
 	uint32_t instance_count;
 	bool wrote;
-	uint64_t last; /* index of its last message */
+	uint64_t last;     /* index of its last message */
+	uint64_t heard_ns; /* without keys, as that of an instance */
+	uint64_t due_ns;   /* no deadline runs out before that */
 };
 
 struct wh_dds_reader_entity {
@@ -404,11 +412,15 @@ void wh_dds_loan_drop(struct wh_dds_write_loan *loan);
 whorl_dds_return wh_dds_loans_return(struct wh_dds_writer_entity *writer, void *const *data, size_t count);
 /* All are given back, and none is lent any more. */
 void wh_dds_loans_end(struct wh_dds_writer_entity *writer);
+/* Others say something else of a topic that has entities here. With the control line's lock. */
+void wh_dds_topic_differs(struct wh_dds_node *node, uint64_t topic);
 /* The caches have something new, or something was taken. With its lock. */
 void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 /* Samples of it expire, or are withheld no more. */
 /* What it has refused is offered again. */
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
+/* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
+uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
 uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
 
 #endif

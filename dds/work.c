@@ -166,6 +166,11 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 
 		next = due < next ? due : next;
 	}
+	for (struct wh_dds_writer_entity *writer = line->writers; writer != NULL; writer = writer->next_writer) {
+		uint64_t due = wh_dds_writer_pass_time(writer, now_ns);
+
+		next = due < next ? due : next;
+	}
 	pthread_mutex_unlock(&line->lock);
 	return next;
 }

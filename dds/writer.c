@@ -117,6 +117,7 @@ static whorl_dds_return add_written(const char *function, struct wh_dds_writer_e
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	memcpy(it->hash, hash, WH_DDS_HASH_BYTES);
 	it->handle = wh_dds_instance_handle_of(writer->end.topic->id, hash);
+	it->heard_ns = 0;
 	wh_dds_type_key(type, data, it->key);
 	if (!wh_dds_index_add(&writer->instances, &it->link, number_of(hash))) {
 		free(it);
@@ -197,12 +198,31 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 	return result;
 }
 
-static void note_index(struct wh_dds_writer_entity *writer, uint64_t index)
+/* Its next sample is due a deadline after this one; of what is disposed of none is. With the lock. */
+static void note_time(struct wh_dds_writer_entity *writer, const struct writing *writing)
+{
+	struct wh_dds_written *it = writing->has_key ? find_written(writer, writing->hash) : NULL;
+	uint64_t *heard = it != NULL ? &it->heard_ns : &writer->heard_ns, due;
+
+	if (writing->has_key && it == NULL)
+		return;
+	if ((writing->change & (WH_DDS_DISPOSE | WH_DDS_UNREGISTER)) != 0) {
+		*heard = 0;
+	} else if ((writing->change & WH_DDS_WRITE) != 0) {
+		*heard = wh_dds_clock();
+		due = *heard + (uint64_t)writer->end.base.policies.deadline_ns;
+		writer->due_ns = due < writer->due_ns ? due : writer->due_ns;
+	}
+}
+
+static void note_sent(struct wh_dds_writer_entity *writer, const struct writing *writing, uint64_t index)
 {
 	pthread_mutex_lock(&writer->end.base.lock);
 	if (!writer->wrote || index > writer->last)
 		writer->last = index;
 	writer->wrote = true;
+	if (writer->end.base.policies.deadline_ns != WHORL_DDS_INFINITY)
+		note_time(writer, writing);
 	pthread_mutex_unlock(&writer->end.base.lock);
 }
 
@@ -231,7 +251,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 		if (writing->loan != NULL)
 			writing->loan->open = false;
 		if (result == WHORL_OK || result == WHORL_PENDING)
-			note_index(writing->writer, index);
+			note_sent(writing->writer, writing, index);
 	}
 	if (result == WHORL_OK || result == WHORL_PENDING)
 		return WHORL_DDS_RETCODE_OK;
@@ -458,6 +478,62 @@ whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
 	if (options != NULL)
 		memcpy(&said, options, options->size < sizeof(said) ? options->size : sizeof(said));
 	return do_write(__func__, writer, data, &said, NULL);
+}
+
+/* ---- deadlines ----------------------------------------------------------------------------------------------------------------- */
+
+/* How often it was missed by now. Returns when it will be next. */
+static uint64_t count_missed(uint64_t *heard_ns, uint64_t deadline_ns, uint64_t now_ns, uint32_t *times)
+{
+	*times = 0;
+	if (*heard_ns == 0)
+		return WH_DDS_NEVER;
+	if (now_ns >= *heard_ns + deadline_ns) {
+		uint64_t missed = (now_ns - *heard_ns) / deadline_ns;
+
+		*times = missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
+		*heard_ns += missed * deadline_ns;
+	}
+	return *heard_ns + deadline_ns;
+}
+
+static uint64_t look_at_deadlines(struct wh_dds_writer_entity *writer, uint64_t deadline_ns, uint64_t now_ns)
+{
+	static const unsigned char none[WH_DDS_HASH_BYTES];
+	struct wh_dds_statuses *statuses = &writer->end.base.statuses;
+	uint32_t times;
+	uint64_t next = count_missed(&writer->heard_ns, deadline_ns, now_ns, &times);
+
+	if (times > 0)
+		wh_dds_status_deadline_missed(statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS,
+					      wh_dds_instance_handle_of(writer->end.topic->id, none), times);
+	for (struct wh_dds_written *it = writer->all; it != NULL; it = it->next) {
+		uint64_t due = count_missed(&it->heard_ns, deadline_ns, now_ns, &times);
+
+		if (times > 0)
+			wh_dds_status_deadline_missed(statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS, it->handle,
+						      times);
+		next = due < next ? due : next;
+	}
+	return next;
+}
+
+/* By its own clock: nothing that others see follows from it. */
+uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns)
+{
+	struct wh_dds_base *base = &writer->end.base;
+	uint64_t next = WH_DDS_NEVER;
+
+	pthread_mutex_lock(&base->lock);
+	if (base->policies.deadline_ns != WHORL_DDS_INFINITY) {
+		if (writer->due_ns <= now_ns) {
+			writer->due_ns = look_at_deadlines(writer, (uint64_t)base->policies.deadline_ns, now_ns);
+			wh_dds_base_changed(base);
+		}
+		next = writer->due_ns;
+	}
+	pthread_mutex_unlock(&base->lock);
+	return next;
 }
 
 /* ---- what a writer knows ------------------------------------------------------------------------------------------------------- */
