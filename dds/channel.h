@@ -111,7 +111,10 @@ enum wh_dds_event_kind {
 	WH_DDS_SET_BEGIN, /* `id` (node, incarnation, its group as the number), count: so many samples follow, as one */
 	WH_DDS_SET_END,
 	WH_DDS_SET_LOST, /* the same, count: so many are dropped */
-	WH_DDS_CHANGED,  /* endpoint: its policies are others now */
+	WH_DDS_CHANGED,  /* endpoint: its policies are others now; of any member's */
+	WH_DDS_COMES,    /* endpoint: of any member's, if the configuration `watches`; matches come behind it */
+	WH_DDS_GOES,     /* the same, of one that ends */
+	WH_DDS_DROPPED,  /* writer, sample: it goes with its coherent set; if the configuration `watches` */
 };
 
 /* Of a reader and a writer one at least is this member's; samples are told of local readers alone. */
@@ -134,7 +137,8 @@ typedef void wh_dds_tell(void *ctx, const struct wh_dds_event *event);
 struct wh_dds_channel_config {
 	uint32_t node; /* this member */
 	uint64_t incarnation;
-	bool all; /* as if all endpoints were this member's: for tests, and what looks on */
+	bool all;     /* as if all endpoints were this member's: for tests, and what looks on */
+	bool watches; /* it is told of all endpoints that come and go, and of all samples that sets take along */
 	wh_dds_tell *tell;
 	void *ctx;
 };
@@ -182,6 +186,10 @@ uint64_t wh_dds_channel_digest(const struct wh_dds_channel *channel, bool *faile
 struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
 					    const struct wh_dds_endpoint_id *id);
 bool wh_dds_matches(const struct wh_dds_endpoint *one, const struct wh_dds_endpoint *other);
+const char *wh_dds_topic_name(const struct wh_dds_topic *topic);
+uint64_t wh_dds_topic_number(const struct wh_dds_topic *topic); /* in the registry */
+/* Those that have not ended, in the order in which they came; NULL at the end. */
+const struct wh_dds_endpoint *wh_dds_channel_endpoint(const struct wh_dds_channel *channel, uint32_t at);
 
 struct wh_dds_channel_counts { /* what has come, alike at all members */
 	uint64_t garbage, voids;

@@ -229,6 +229,28 @@ static bool is_known(const struct wh_dds_channel *channel, enum wh_dds_kind kind
 	return wh_dds_channel_find(channel, kind, id) != NULL;
 }
 
+static void tell_watcher(const struct wh_dds_channel *channel, enum wh_dds_event_kind what,
+			 struct wh_dds_endpoint *endpoint)
+{
+	if (channel->config.watches)
+		wh_dds_tell_event(channel, &(struct wh_dds_event){.what = what, .endpoint = endpoint});
+}
+
+const char *wh_dds_topic_name(const struct wh_dds_topic *topic)
+{
+	return topic->name;
+}
+
+uint64_t wh_dds_topic_number(const struct wh_dds_topic *topic)
+{
+	return topic->id;
+}
+
+const struct wh_dds_endpoint *wh_dds_channel_endpoint(const struct wh_dds_channel *channel, uint32_t at)
+{
+	return at < channel->endpoints.count ? channel->endpoints.all[at] : NULL;
+}
+
 /* The verdict comes first, so that its member knows what all else is said of. */
 static bool introduce(struct wh_dds_channel *channel, struct wh_dds_endpoint *endpoint)
 {
@@ -239,6 +261,7 @@ static bool introduce(struct wh_dds_channel *channel, struct wh_dds_endpoint *en
 								  .endpoint = endpoint,
 								  .id = endpoint->id,
 								  .kind = endpoint->kind});
+	tell_watcher(channel, WH_DDS_COMES, endpoint);
 	for (uint32_t i = 0; i < others->count; i++)
 		if (!try_match(channel, endpoint, others->all[i]))
 			return false;
@@ -383,6 +406,7 @@ bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 	}
 	while (endpoint->matches.count > 0)
 		unmatch(channel, endpoint, endpoint->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
+	tell_watcher(channel, WH_DDS_GOES, endpoint);
 	wh_dds_endpoints_remove(&channel->endpoints, endpoint);
 	wh_dds_endpoints_remove(writes ? &topic->writers : &topic->readers, endpoint);
 	if (writes && endpoint->entries > 0) {

@@ -41,8 +41,23 @@ void wh_dds_set_free(struct wh_dds_set *set)
 	free(set);
 }
 
-static void break_set(struct wh_dds_set *set)
+static void tell_lost(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer,
+		      const struct wh_dds_sample *sample)
 {
+	if (channel->config.watches)
+		wh_dds_tell_event(channel,
+				  &(struct wh_dds_event){.what = WH_DDS_DROPPED, .writer = writer, .sample = sample});
+}
+
+static void tell_all_lost(struct wh_dds_channel *channel, const struct wh_dds_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		tell_lost(channel, set->items[i].writer, &set->items[i].sample);
+}
+
+static void break_set(struct wh_dds_channel *channel, struct wh_dds_set *set)
+{
+	tell_all_lost(channel, set);
 	set->dropped += set->count;
 	set->broken = true;
 	drop_items(set);
@@ -54,9 +69,10 @@ bool wh_dds_set_add(struct wh_dds_channel *channel, struct wh_dds_set *set, stru
 	struct wh_dds_item *item;
 
 	if (!set->broken && (set->count == WH_DDS_SET_SAMPLES_MAX || set->bytes + sample->count > WH_DDS_SET_BYTES_MAX))
-		break_set(set);
+		break_set(channel, set);
 	if (set->broken) {
 		set->dropped++;
+		tell_lost(channel, writer, sample);
 		return true;
 	}
 	if (set->count == set->room) {
@@ -170,13 +186,14 @@ void wh_dds_set_forget_writer(struct wh_dds_channel *channel, struct wh_dds_endp
 		}
 		set->bytes -= set->items[i].sample.count;
 		set->dropped++;
+		tell_lost(channel, writer, &set->items[i].sample);
 		wh_dds_block_drop(set->items[i].sample.block);
 	}
 	if (left == set->count)
 		return;
 	set->count = left;
 	if (writer->policies.presentation.scope == WHORL_DDS_PRESENTATION_GROUP)
-		break_set(set);
+		break_set(channel, set);
 }
 
 void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation)
@@ -186,6 +203,7 @@ void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uin
 		if (!wh_dds_is_member(&set->publisher, node, incarnation))
 			continue;
 		unhang(channel, set);
+		tell_all_lost(channel, set);
 		if (set->count + set->dropped > 0)
 			tell_dropped(channel, set, set->count + set->dropped);
 		wh_dds_set_free(set);

@@ -18,8 +18,9 @@ struct wh_dds_class {
 };
 
 struct wh_dds_pool {
-	size_t keep_bytes;                /* [const] */
-	struct wh_dds_pool_counts counts; /* [the pool's thread] */
+	size_t keep_bytes;                         /* [const] */
+	struct wh_dds_pool_counts counts;          /* [the pool's thread] */
+	void (*release)(struct wh_dds_copy *copy); /* [const] NULL: samples own nothing */
 	wh_word left; /* [any thread, once it is closed] blocks that are not back, and one while it is being closed */
 	struct wh_dds_class classes[CLASS_COUNT];
 };
@@ -47,6 +48,11 @@ struct wh_dds_pool *wh_dds_pool_create(size_t keep_bytes)
 		return NULL;
 	*pool = (struct wh_dds_pool){.keep_bytes = keep_bytes};
 	return pool;
+}
+
+void wh_dds_pool_owns(struct wh_dds_pool *pool, void (*release)(struct wh_dds_copy *copy))
+{
+	pool->release = release;
 }
 
 static void let_go(struct wh_dds_pool *pool, struct wh_dds_copy *copy)
@@ -133,12 +139,21 @@ static void come_back(struct wh_dds_pool *pool, uint64_t count)
 		free(pool);
 }
 
+static void release_all(const struct wh_dds_pool *pool, struct wh_dds_copy *first, struct wh_dds_copy *last)
+{
+	pool->release(last);
+	for (struct wh_dds_copy *copy = first; copy != last; copy = copy->next)
+		pool->release(copy);
+}
+
 void wh_dds_copy_free(struct wh_dds_copy *first, struct wh_dds_copy *last)
 {
 	struct wh_dds_pool *pool = first->pool;
 	wh_word *returned = &pool->classes[first->size_class].returned;
 	uint64_t top = wh_load_acquire(returned); /* partner: wh_dds_pool_close */
 
+	if (pool->release != NULL)
+		release_all(pool, first, last);
 	do {
 		last->next = top == CLOSED ? NULL : (struct wh_dds_copy *)(uintptr_t)top;
 		if (top == CLOSED) {

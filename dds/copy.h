@@ -39,6 +39,8 @@ struct wh_dds_copy {
 
 /* NULL: memory is out. */
 struct wh_dds_pool *wh_dds_pool_create(size_t keep_bytes);
+/* What a block's sample points to is the block's: `release` lets it go, of each that comes back. Before the first is taken. */
+void wh_dds_pool_owns(struct wh_dds_pool *pool, void (*release)(struct wh_dds_copy *copy));
 /* It is freed when all of its blocks are back. The pool's thread, which is no more. */
 void wh_dds_pool_close(struct wh_dds_pool *pool);
 

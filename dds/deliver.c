@@ -282,6 +282,21 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 		drop_copy(line); /* what is told of may lie where the next one will */
 }
 
+/* It went with its set: those that it was for are told. */
+static void lose(const struct wh_dds_event *event)
+{
+	for (uint32_t i = 0; (event->sample->change & WH_DDS_WRITE) != 0 && i < event->writer->matches.count; i++) {
+		struct wh_dds_reader_entity *reader = reader_of(event->writer->matches.all[i]);
+
+		if (reader == NULL)
+			continue;
+		pthread_mutex_lock(&reader->end.base.lock);
+		wh_dds_status_lost(&reader->end.base.statuses, 1);
+		wh_dds_base_changed(&reader->end.base);
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+}
+
 static void end_set(struct wh_dds_line *line)
 {
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
@@ -432,11 +447,7 @@ static void tell_writer(const struct wh_dds_event *event)
 	if (end == NULL)
 		return;
 	pthread_mutex_lock(&end->base.lock);
-	if (event->what == WH_DDS_LIVELINESS_LOST)
-		wh_dds_status_liveliness_lost(&end->base.statuses);
-	else
-		wh_dds_status_deadline_missed(&end->base.statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS,
-					      wh_dds_instance_handle_of(end->topic->id, event->sample->key), 1);
+	wh_dds_status_liveliness_lost(&end->base.statuses);
 	wh_dds_base_changed(&end->base);
 	pthread_mutex_unlock(&end->base.lock);
 }
@@ -449,8 +460,13 @@ static void attach(struct wh_dds_line *line, struct wh_dds_endpoint *endpoint, s
 
 	endpoint->user = user;
 	reader = reader_of(endpoint);
-	if (reader == NULL)
+	if (reader == NULL) {
+		struct wh_dds_writer_entity *writer = endpoint->user;
+
+		writer->next_writer = line->writers;
+		line->writers = writer;
 		return;
+	}
 	reader->next_reader = line->readers;
 	line->readers = reader;
 	line->patient += reader->patient;
@@ -512,8 +528,10 @@ void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
 		tell_liveliness(event);
 		break;
 	case WH_DDS_LIVELINESS_LOST:
-	case WH_DDS_DEADLINE:
 		tell_writer(event);
+		break;
+	case WH_DDS_DROPPED:
+		lose(event);
 		break;
 	case WH_DDS_SET_BEGIN:
 		line->in_set = true;
@@ -524,8 +542,13 @@ void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
 		break;
 	case WH_DDS_CHANGED:
 		tell_changed(line, event);
+		wh_dds_builtin_endpoint(line, event->endpoint, true);
 		break;
-	default: /* the history's end: a reader has it when its verdict is answered; owners; sets that are lost */
+	case WH_DDS_COMES:
+	case WH_DDS_GOES:
+		wh_dds_builtin_endpoint(line, event->endpoint, event->what == WH_DDS_COMES);
+		break;
+	default: /* the history's end: a reader has it when its verdict is answered; owners; deadlines, which writers count themselves */
 		break;
 	}
 }

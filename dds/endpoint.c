@@ -22,10 +22,9 @@ struct wh_dds_endpoint *wh_dds_machine_of(const struct wh_dds_endpoint_entity *e
 
 /* ---- beginning ----------------------------------------------------------------------------------------------------------------- */
 
-/* The one that is given, or one that is made for the endpoint alone; held. */
-static whorl_dds_return find_parent(const char *function, whorl_dds_entity handle, enum wh_dds_kind kind,
-				    struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
-				    struct wh_dds_base **out)
+whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity handle, enum wh_dds_kind kind,
+					struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+					struct wh_dds_base **out)
 {
 	enum wh_dds_kind group = kind == WH_DDS_WRITER ? WH_DDS_PUBLISHER : WH_DDS_SUBSCRIBER;
 	struct wh_dds_base *participant;
@@ -35,7 +34,7 @@ static whorl_dds_return find_parent(const char *function, whorl_dds_entity handl
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	participant = wh_dds_participant_of(*out);
-	if (participant != wh_dds_participant_of(&topic->base)) {
+	if (topic != NULL && participant != wh_dds_participant_of(&topic->base)) {
 		wh_dds_let_go(*out);
 		return wh_dds_say(function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET,
 				  "the topic is of another participant");
@@ -116,10 +115,14 @@ whorl_dds_entity wh_dds_endpoint_create(const char *function, enum wh_dds_kind k
 
 	if (wh_dds_on_loop())
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	if (wh_dds_is_builtin(topic))
+		return kind == WH_DDS_READER ? wh_dds_builtin_create(function, parent, topic, qos, listener)
+					     : wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION,
+							  "built-in topics are not written by programs");
 	result = wh_dds_hold(function, topic, WH_DDS_KIND(WH_DDS_TOPIC), &of);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	result = find_parent(function, parent, kind, (struct wh_dds_topic_entity *)of, qos, &group);
+	result = wh_dds_endpoint_parent(function, parent, kind, (struct wh_dds_topic_entity *)of, qos, &group);
 	if (result == WHORL_DDS_RETCODE_OK) {
 		result = make(function, group, (struct wh_dds_topic_entity *)of, qos, listener);
 		if (result < 0 && group->alone)
@@ -185,9 +188,13 @@ static whorl_dds_return change_endpoint(const char *function, struct wh_dds_endp
 {
 	struct wh_dds_policies next;
 	struct wh_error err;
-	whorl_dds_return result = copy_policies(&end->base, &next);
+	whorl_dds_return result;
 
+	if (end->line == NULL)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_IMMUTABLE_POLICY,
+				  "those of readers of built-in topics are fixed");
 	wh_error_clear(&err);
+	result = copy_policies(&end->base, &next);
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = wh_dds_policies_change(&next, WH_DDS_KINDS, wanted, NULL, &err);
 	if (result != WHORL_DDS_RETCODE_OK) {
@@ -202,6 +209,8 @@ static whorl_dds_return change_endpoint(const char *function, struct wh_dds_endp
 	pthread_mutex_lock(&end->base.lock);
 	wh_dds_policies_free(&end->base.policies);
 	end->base.policies = next;
+	if (end->base.entity.kind == WH_DDS_WRITER)
+		((struct wh_dds_writer_entity *)end)->due_ns = 0; /* its deadline may be another one */
 	pthread_mutex_unlock(&end->base.lock);
 	return result;
 }
@@ -228,13 +237,13 @@ static whorl_dds_return change_children(const char *function, struct wh_dds_base
 	return result;
 }
 
-/* What others must know of a topic is said in the control channel. */
+/* What others must know of a topic, or a participant, is said in the control channel. */
 static whorl_dds_return say_changed(const char *function, struct wh_dds_base *base)
 {
 	struct wh_dds_out out = {.bytes = NULL};
 
-	if (base->entity.kind != WH_DDS_TOPIC)
-		return WHORL_DDS_RETCODE_OK;
+	if (base->entity.kind == WH_DDS_PARTICIPANT)
+		return wh_dds_participant_say(function, base->node, &base->policies);
 	wh_dds_put_data(&out, ((struct wh_dds_topic_entity *)base)->id, &base->policies);
 	return wh_dds_line_send(function, base->node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
 }
@@ -319,13 +328,25 @@ static void unlist(struct wh_dds_line *line, struct wh_dds_reader_entity *reader
 	line->patient -= reader->patient;
 }
 
+static void unlist_writer(struct wh_dds_line *line, const struct wh_dds_writer_entity *writer)
+{
+	struct wh_dds_writer_entity **at = &line->writers;
+
+	while (*at != NULL && *at != writer)
+		at = &(*at)->next_writer;
+	if (*at != NULL)
+		*at = writer->next_writer;
+}
+
 void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end)
 {
 	struct wh_dds_endpoint *machine;
 
 	wh_dds_listener_await(&end->base);
-	if (end->line == NULL)
+	if (end->line == NULL) {
+		wh_dds_condition_close(&end->base.condition.condition);
 		return;
+	}
 	say_end(end);
 	pthread_mutex_lock(&end->line->lock);
 	machine = wh_dds_machine_of(end);
@@ -333,6 +354,8 @@ void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end)
 		machine->user = NULL; /* its end has not come yet, and nothing more is told */
 	if (end->base.entity.kind == WH_DDS_READER)
 		unlist(end->line, (struct wh_dds_reader_entity *)end);
+	else
+		unlist_writer(end->line, (struct wh_dds_writer_entity *)end);
 	pthread_mutex_unlock(&end->line->lock);
 	wh_dds_condition_close(&end->base.condition.condition);
 }
@@ -342,7 +365,7 @@ void wh_dds_endpoint_put(struct wh_dds_endpoint_entity *end)
 	struct wh_dds_topic_entity *topic = end->topic;
 
 	wh_dds_base_free(&end->base);
-	wh_dds_let_go(topic != NULL ? &topic->base : NULL);
+	wh_dds_let_go(topic != NULL && !topic->builtin ? &topic->base : NULL);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------------- */
@@ -379,6 +402,10 @@ static whorl_dds_return matched(const char *function, whorl_dds_entity entity, e
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	end = (struct wh_dds_endpoint_entity *)base;
+	if (end->line == NULL) {
+		wh_dds_let_go(base);
+		return 0; /* nothing matches what nothing writes */
+	}
 	pthread_mutex_lock(&end->line->lock);
 	machine = wh_dds_machine_of(end);
 	for (uint32_t i = 0; machine != NULL && i < machine->matches.count && i < count; i++)
@@ -426,21 +453,17 @@ static struct whorl_dds_builtin_endpoint *describe(const struct wh_dds_endpoint_
 						  .topic = wh_dds_topic_handle(end->topic->id),
 						  .topic_name = names,
 						  .type_name = names + name,
-						  .qos = qos};
+						  .qos = qos,
+						  .behind = wh_dds_behind(end->line, other)};
 	return it;
 }
 
-struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whorl_dds_entity entity,
-								  whorl_dds_instance_handle handle)
+static struct whorl_dds_builtin_endpoint *find_matched(struct wh_dds_endpoint_entity *end,
+						       whorl_dds_instance_handle handle)
 {
 	struct whorl_dds_builtin_endpoint *found = NULL;
 	const struct wh_dds_endpoint *machine;
-	struct wh_dds_endpoint_entity *end;
-	struct wh_dds_base *base;
 
-	if (WH_DDS_HOLD(entity, ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
-		return NULL;
-	end = (struct wh_dds_endpoint_entity *)base;
 	pthread_mutex_lock(&end->line->lock);
 	machine = wh_dds_machine_of(end);
 	for (uint32_t i = 0; machine != NULL && found == NULL && i < machine->matches.count; i++) {
@@ -450,6 +473,21 @@ struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whorl_dds_enti
 			found = describe(end, other);
 	}
 	pthread_mutex_unlock(&end->line->lock);
+	return found;
+}
+
+struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whorl_dds_entity entity,
+								  whorl_dds_instance_handle handle)
+{
+	struct whorl_dds_builtin_endpoint *found = NULL;
+	struct wh_dds_endpoint_entity *end;
+	struct wh_dds_base *base;
+
+	if (WH_DDS_HOLD(entity, ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
+		return NULL;
+	end = (struct wh_dds_endpoint_entity *)base;
+	if (end->line != NULL)
+		found = find_matched(end, handle);
 	if (found == NULL)
 		(void)WH_DDS_SAY(BAD_PARAMETER, "it does not match, or memory is out");
 	wh_dds_let_go(base);

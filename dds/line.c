@@ -21,6 +21,9 @@ static void tell_registry(void *ctx, const struct wh_dds_registry_event *event)
 
 	if (event->what == WH_DDS_TOPIC_NEW)
 		pthread_cond_broadcast(&line->changed);
+	wh_dds_builtin_registry(line->node, event);
+	if (event->what == WH_DDS_TOPIC_DIFFERS)
+		wh_dds_topic_differs(line->node, event->topic->id);
 	if (event->what != WH_DDS_REGISTERED)
 		return;
 	for (struct wh_dds_asked *asked = line->asked; asked != NULL; asked = asked->next) {
@@ -47,16 +50,22 @@ static bool make_machine(struct wh_dds_line *line)
 	uint64_t incarnation = wh_load_acquire(&line->node->incarnation); /* partner: the node's first view */
 
 	if (line->control) {
-		const struct wh_dds_registry_config config = {
-			.node = line->node->id, .incarnation = incarnation, .tell = tell_registry, .ctx = line};
+		const struct wh_dds_registry_config config = {.node = line->node->id,
+							      .incarnation = incarnation,
+							      .watches = true,
+							      .tell = tell_registry,
+							      .ctx = line};
 
 		if (line->registry == NULL)
 			line->registry = wh_dds_registry_new(&config);
 		return line->registry != NULL;
 	}
 	if (line->channel == NULL) {
-		const struct wh_dds_channel_config config = {
-			.node = line->node->id, .incarnation = incarnation, .tell = wh_dds_deliver, .ctx = line};
+		const struct wh_dds_channel_config config = {.node = line->node->id,
+							     .incarnation = incarnation,
+							     .watches = true,
+							     .tell = wh_dds_deliver,
+							     .ctx = line};
 
 		line->channel = wh_dds_channel_new(&config);
 	}
@@ -376,6 +385,8 @@ static bool restore_all(struct wh_dds_line *line)
 		return false;
 	result = line->control ? wh_dds_registry_restore(line->registry, in.at, in.left)
 			       : wh_dds_channel_restore(line->channel, in.at, in.left, (int64_t)wh_dds_clock());
+	if (result == WHORL_OK)
+		wh_dds_builtin_list(line);
 	return result == WHORL_OK;
 }
 

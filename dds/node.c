@@ -75,6 +75,7 @@ void wh_dds_node_drop(struct wh_dds_node *node)
 	pthread_mutex_destroy(&node->work_lock);
 	pthread_mutex_destroy(&node->listening);
 	wh_dds_settings_free(&node->settings);
+	pthread_mutex_destroy(&node->watching);
 	free(node->file);
 	free(node);
 }
@@ -250,10 +251,18 @@ static whorl_dds_return parse_id(const char *function, const char *text, uint32_
 	return WHORL_DDS_RETCODE_OK;
 }
 
+whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node *node,
+					const struct wh_dds_policies *policies)
+{
+	struct wh_dds_out out = {.bytes = NULL};
+
+	wh_dds_put_participant(&out, program_invocation_short_name, (uint32_t)getpid(), policies);
+	return wh_dds_line_send(function, node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
+}
+
 static whorl_dds_return start(const char *function, struct wh_dds_node *node, int ready_ms)
 {
 	enum whorl_result result;
-	struct wh_dds_out out = {.bytes = NULL};
 	struct wh_dds_policies policies;
 	char text[512];
 
@@ -273,8 +282,7 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 	if (result != WHORL_OK)
 		return wh_dds_node_says(function, node, result);
 	wh_dds_policies_init(&policies, WH_DDS_PARTICIPANT);
-	wh_dds_put_participant(&out, program_invocation_short_name, (uint32_t)getpid(), &policies);
-	return wh_dds_line_send(function, node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
+	return wh_dds_participant_say(function, node, &policies);
 }
 
 static whorl_dds_return open_node(const char *function, struct wh_dds_node *node,
@@ -324,6 +332,7 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	pthread_mutex_init(&node->work_lock, NULL);
 	wh_thread_condition_init(&node->work);
 	pthread_mutex_init(&node->listening, NULL);
+	pthread_mutex_init(&node->watching, NULL);
 	wh_thread_condition_init(&node->listened);
 	node->queue_end = &node->queue;
 	node->domain = domain;

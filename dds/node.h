@@ -9,8 +9,11 @@
  *     work.c        the thread for listeners and timers
  *     entities.c    what all entities have: policies, statuses, listeners, the tree
  *     participant.c, topic.c, writer.c, reader.c, waiting.c   each kind
+ *     loan.c        memory that writers lend
+ *     builtin.c     readers of what there is in the domain
  *
- * Locks, each before those behind it: root, node, line (a thread may take one again), listening, an entity's, then those of queues and signals.
+ * Locks, each before those behind it: root, node, a channel's line, that of the control channel (a thread may take one again), watching, listening,
+ * an entity's, then those of queues and signals.
  * None is held while the program is called, but a line's by an in-place listener, or while a call of the node waits.
  */
 #ifndef WH_DDS_NODE_H
@@ -38,6 +41,7 @@
 struct wh_dds_node;
 struct wh_dds_base;
 struct wh_dds_reader_entity;
+struct wh_dds_writer_entity;
 
 /* ---- root.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -117,9 +121,11 @@ struct wh_dds_line {
 	struct wh_dds_copy *copy;
 	uint32_t patient; /* local readers that may have no room, and are waited for */
 	bool in_set, last_chance;
+	bool unnamed; /* what was told of its endpoints lacked a topic: the control channel is behind */
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
 	wh_word left;                         /* a reader was too slow (slow_reader = leave) */
+	struct wh_dds_writer_entity *writers; /* the same, by next_writer */
 };
 
 /* Results of both are whorl's. NULL: memory is out. */
@@ -182,8 +188,13 @@ struct wh_dds_node {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a line's stage */
 	struct wh_dds_line *control;
-	struct wh_dds_line *lines; /* [lock adds] */
-	wh_word numbers;           /* the last one given */
+	struct wh_dds_topic_entity *topics; /* [control line's lock] */
+	struct wh_dds_line *lines;          /* [lock adds] */
+	wh_word numbers;                    /* the last one given */
+	pthread_mutex_t watching;
+	struct wh_dds_builtin_reader *builtins; /* [watching] */
+	wh_word watchers; /* [watching] how many of them are of endpoints; to be looked at without it */
+	wh_word enters;   /* topics are new, and the channels of all are to be entered */
 	/* work.c */
 	bool threaded, spins;
 	pthread_t thread;
@@ -215,9 +226,29 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 /* What the node says of a result that is no success. */
 whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result);
 uint32_t wh_dds_node_number(struct wh_dds_node *node);
+/* Tells the others what this process is. Those of several participants in it are one: what is said last holds. */
+whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node *node,
+					const struct wh_dds_policies *policies);
 /* Is this thread in an upcall of the node, as a listener in place is? */
 bool wh_dds_on_loop(void);
 void wh_dds_enter_loop(int change); /* 1 and -1 around an in-place listener */
+
+/* ---- builtin.c ------------------------------------------------------------------------------------------------------------------ */
+
+bool wh_dds_is_builtin(whorl_dds_entity topic);
+whorl_dds_entity wh_dds_builtin_create(const char *function, whorl_dds_entity parent, whorl_dds_entity topic,
+				       const whorl_dds_qos *qos, const whorl_dds_listener *listener);
+/* The registry, or a channel, has something new, with the lock of its line. */
+void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_registry_event *event);
+void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there);
+/* All endpoints of a channel, of which nothing was told. With its lock. */
+void wh_dds_builtin_list(struct wh_dds_line *line);
+/* Enters channels of which topics are new. On the node's thread. */
+void wh_dds_builtin_work(struct wh_dds_node *node);
+/* Of a sample of a reader of a built-in topic, what names it. */
+whorl_dds_instance_handle wh_dds_builtin_handle(const struct whorl_dds_type *type, const void *sample);
+/* How far the process of an endpoint is behind. With the lock of the line. */
+uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint);
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
 
@@ -276,8 +307,10 @@ whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, 
 
 struct wh_dds_topic_entity {
 	struct wh_dds_base base;
+	struct wh_dds_topic_entity *next_topic; /* [control line's lock] of those that the node has */
 	struct whorl_dds_type *type;
 	char *name;
+	bool builtin; /* [const] of the library's: it lies in its reader, and is in no tree */
 	bool registered;
 	uint64_t id; /* in the registry */
 	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
@@ -298,17 +331,33 @@ struct wh_dds_written { /* an instance that a writer has */
 	unsigned char hash[WH_DDS_HASH_BYTES];
 	whorl_dds_instance_handle handle;
 	struct wh_dds_written *next;
+	uint64_t heard_ns; /* of a writer with a deadline: when it wrote it last; 0: none is due */
 	unsigned char key[];
+};
+
+struct wh_dds_write_loan {              /* a claim that the program fills in */
+	struct wh_dds_write_loan *next; /* [lock] */
+	struct whorl_claim claim;
+	bool open;
+	void *data;   /* where the sample lies: in the claim, or else `beside` */
+	void *beside; /* NULL: it is in the claim */
+	size_t bytes;
 };
 
 struct wh_dds_writer_entity {
 	struct wh_dds_endpoint_entity end;
+	struct wh_dds_writer_entity *next_writer; /* [line's lock] */
+	wh_word loan_count;                       /* [lock], and to be looked at without it */
 	/* [lock] */
+	struct wh_dds_write_loan *loans;
+	bool lends_no_more; /* it was deleted */
 	struct wh_dds_index instances;
 	struct wh_dds_written *all;
 	uint32_t instance_count;
 	bool wrote;
-	uint64_t last; /* index of its last message */
+	uint64_t last;     /* index of its last message */
+	uint64_t heard_ns; /* without keys, as that of an instance */
+	uint64_t due_ns;   /* no deadline runs out before that */
 };
 
 struct wh_dds_reader_entity {
@@ -334,6 +383,13 @@ struct wh_dds_condition_entity { /* a read or query condition */
 	struct wh_dds_read_condition read;
 };
 
+/* What becomes of any reader when it is closed, and freed. */
+void wh_dds_reader_close(struct wh_dds_entity *entity);
+void wh_dds_reader_free(struct wh_dds_entity *entity);
+/* The parent of a new endpoint, held: what is named, or one that is made for it alone. topic: NULL, or of the same participant. */
+whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity handle, enum wh_dds_kind kind,
+					struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+					struct wh_dds_base **out);
 /* What the machine has of it; NULL: nothing (yet, or any more). With the line's lock. */
 struct wh_dds_endpoint *wh_dds_machine_of(const struct wh_dds_endpoint_entity *end);
 /* Announces a writer or reader, and waits for the verdict. */
@@ -359,11 +415,25 @@ whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_
 bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
 /* The key of an instance, as a sample. False: the writer does not have it. */
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);
+/* A place in the window for so many bytes; a reliable writer waits for it. */
+enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out);
+/* The loan whose memory this is, which is the caller's then; NULL: it is none. */
+struct wh_dds_write_loan *wh_dds_loan_take(struct wh_dds_writer_entity *writer, const void *data);
+/* Frees it; if its claim is open nothing is sent. NULL is nothing. */
+void wh_dds_loan_drop(struct wh_dds_write_loan *loan);
+/* OK; PRECONDITION_NOT_MET: one is not lent. */
+whorl_dds_return wh_dds_loans_return(struct wh_dds_writer_entity *writer, void *const *data, size_t count);
+/* All are given back, and none is lent any more. */
+void wh_dds_loans_end(struct wh_dds_writer_entity *writer);
+/* Others say something else of a topic that has entities here. With the control line's lock. */
+void wh_dds_topic_differs(struct wh_dds_node *node, uint64_t topic);
 /* The caches have something new, or something was taken. With its lock. */
 void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 /* Samples of it expire, or are withheld no more. */
 /* What it has refused is offered again. */
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
+/* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
+uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
 uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
 
 #endif

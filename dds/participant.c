@@ -39,9 +39,27 @@ static bool take_options(struct whorl_dds_participant_options *to, const struct 
 	return to->ready >= 0;
 }
 
-static whorl_dds_entity create_participant(const char *function, uint32_t domain,
-					   const struct whorl_dds_participant_options *options,
-					   const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+/* What the program has set is told to others. The handle, or why not. */
+static whorl_dds_entity say_policies(const char *function, struct wh_dds_participant_entity *participant,
+				     const whorl_dds_qos *qos)
+{
+	struct wh_dds_base *base = &participant->base;
+	whorl_dds_entity handle = base->entity.handle;
+	whorl_dds_return result;
+
+	if (qos == NULL || base->policies.set == 0)
+		return handle;
+	wh_dds_entity_hold(&base->entity);
+	result = wh_dds_participant_say(function, base->node, &base->policies);
+	if (result != WHORL_DDS_RETCODE_OK)
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result == WHORL_DDS_RETCODE_OK ? handle : result;
+}
+
+static whorl_dds_entity make_participant(const char *function, uint32_t domain,
+					 const struct whorl_dds_participant_options *options, const whorl_dds_qos *qos,
+					 const whorl_dds_listener *listener)
 {
 	struct wh_dds_participant_entity *participant = calloc(1, sizeof(*participant));
 	struct wh_dds_node *node = NULL;
@@ -68,27 +86,36 @@ static whorl_dds_entity create_participant(const char *function, uint32_t domain
 		free_base(&participant->base.entity);
 		return result;
 	}
-	return participant->base.entity.handle;
+	return say_policies(function, participant, qos);
+}
+
+static whorl_dds_entity create_participant(const char *function, uint32_t domain,
+					   const struct whorl_dds_participant_options *options,
+					   const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+{
+	struct whorl_dds_participant_options said;
+
+	if (wh_dds_on_loop())
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	if (domain > DOMAIN_MAX)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "domain %u, expected at most %d",
+				  (unsigned)domain, DOMAIN_MAX);
+	if (!take_options(&said, options))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "the size of the options is not set, or a time is negative");
+	return make_participant(function, domain, &said, qos, listener);
 }
 
 whorl_dds_entity whorl_dds_create_participant_with(uint32_t domain, const struct whorl_dds_participant_options *options,
 						   const whorl_dds_qos *qos, const whorl_dds_listener *listener)
 {
-	struct whorl_dds_participant_options said;
-
-	if (wh_dds_on_loop())
-		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
-	if (domain > DOMAIN_MAX)
-		return WH_DDS_SAY(BAD_PARAMETER, "domain %u, expected at most %d", (unsigned)domain, DOMAIN_MAX);
-	if (!take_options(&said, options))
-		return WH_DDS_SAY(BAD_PARAMETER, "the size of the options is not set, or a time is negative");
-	return create_participant(__func__, domain, &said, qos, listener);
+	return create_participant(__func__, domain, options, qos, listener);
 }
 
 whorl_dds_entity whorl_dds_create_participant(uint32_t domain, const whorl_dds_qos *qos,
 					      const whorl_dds_listener *listener)
 {
-	return whorl_dds_create_participant_with(domain, NULL, qos, listener);
+	return create_participant(__func__, domain, NULL, qos, listener);
 }
 
 whorl_dds_return whorl_dds_lookup_participant(uint32_t domain, whorl_dds_entity *participants, size_t count)

@@ -10,7 +10,7 @@
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
 
 /* First it refuses nothing any more: what holds up the channel would hold up its end. */
-static void close_reader(struct wh_dds_entity *entity)
+void wh_dds_reader_close(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
 	struct wh_dds_cache *cache;
@@ -27,7 +27,7 @@ static void close_reader(struct wh_dds_entity *entity)
 	wh_dds_endpoint_close(&reader->end);
 }
 
-static void free_reader(struct wh_dds_entity *entity)
+void wh_dds_reader_free(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
 
@@ -41,7 +41,7 @@ static void free_reader(struct wh_dds_entity *entity)
 	free(reader);
 }
 
-static const struct wh_dds_entity_ops reader_ops = {close_reader, free_reader};
+static const struct wh_dds_entity_ops reader_ops = {wh_dds_reader_close, wh_dds_reader_free};
 
 /* How what comes is kept. False: memory is out. */
 static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_entity *topic,
@@ -96,7 +96,7 @@ static whorl_dds_return make_reader(const char *function, struct wh_dds_base *pa
 	base->number = wh_dds_node_number(parent->node);
 	result = wh_dds_base_begin(function, base, WH_DDS_READER, parent->node, parent, &reader_ops, listener);
 	if (result != WHORL_DDS_RETCODE_OK) {
-		free_reader(&base->entity);
+		wh_dds_reader_free(&base->entity);
 		return result;
 	}
 	wh_dds_entity_hold(&base->entity);
@@ -197,6 +197,9 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 		select->mask = condition->read.mask;
 		select->query = condition->read.query;
 	}
+	if (data[0] != NULL && reader->end.topic->builtin)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "samples of built-in topics are lent, and not copied");
 	if (data[0] != NULL && select->copy_bytes == 0)
 		select->copy_bytes = reader->end.topic->type->bytes;
 	if (data[0] == NULL)
@@ -313,11 +316,11 @@ whorl_dds_return whorl_dds_return_loan(whorl_dds_entity entity, void **data, int
 	result = WH_DDS_HOLD(entity, READABLE | WH_DDS_KIND(WH_DDS_WRITER), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	if (count > 0 && base->entity.kind != WH_DDS_WRITER) {
-		result = give_back(reader_of(base), data, (size_t)count);
+	if (count > 0) {
+		result = base->entity.kind == WH_DDS_WRITER
+				 ? wh_dds_loans_return((struct wh_dds_writer_entity *)base, data, (size_t)count)
+				 : give_back(reader_of(base), data, (size_t)count);
 		data[0] = NULL;
-	} else if (count > 0) {
-		result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
 	}
 	if (result != WHORL_DDS_RETCODE_OK)
 		result = WH_DDS_SAY(PRECONDITION_NOT_MET, "one of the samples is not lent, or no more");
@@ -348,13 +351,15 @@ whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, con
 	struct wh_dds_base *base;
 	bool known = false;
 
+	if (data == NULL)
+		(void)WH_DDS_SAY(BAD_PARAMETER, "no sample with the key");
 	if (data == NULL ||
 	    WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base) != WHORL_DDS_RETCODE_OK)
 		return 0;
 	topic = ((struct wh_dds_endpoint_entity *)base)->topic;
 	if (wh_dds_type_is_keyed(topic->type))
 		wh_dds_type_key_hash(topic->type, data, hash);
-	handle = wh_dds_instance_handle_of(topic->id, hash);
+	handle = topic->builtin ? wh_dds_builtin_handle(topic->type, data) : wh_dds_instance_handle_of(topic->id, hash);
 	if (base->entity.kind == WH_DDS_WRITER) {
 		known = !wh_dds_type_is_keyed(topic->type) ||
 			wh_dds_writer_has((struct wh_dds_writer_entity *)base, hash);
@@ -372,7 +377,16 @@ whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, con
 static bool reader_key(struct wh_dds_reader_entity *reader, whorl_dds_instance_handle instance, void *data)
 {
 	const struct wh_dds_written *it;
+	bool known;
 
+	if (reader->end.topic->builtin) {
+		pthread_mutex_lock(&reader->end.base.lock);
+		known = reader->cache != NULL && wh_dds_cache_state(reader->cache, instance) != 0;
+		pthread_mutex_unlock(&reader->end.base.lock);
+		if (known)
+			wh_dds_type_from_key(reader->end.topic->type, &instance, data);
+		return known;
+	}
 	pthread_mutex_lock(&reader->end.line->lock);
 	for (it = reader->known; it != NULL && it->handle != instance;)
 		it = it->next;

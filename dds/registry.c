@@ -486,6 +486,9 @@ static enum whorl_result apply_topic(struct wh_dds_registry *registry, const str
 			return WHORL_MEMORY;
 	} else {
 		registry->counts.refused++;
+		if (registry->config.watches && event.differs != WH_DDS_NOTHING)
+			tell(registry, &(struct wh_dds_registry_event){
+					       .what = WH_DDS_TOPIC_DIFFERS, .topic = is, .differs = event.differs});
 	}
 	if (registry->config.all ||
 	    (from->node == registry->config.node && from->incarnation == registry->config.incarnation))

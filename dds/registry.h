@@ -76,6 +76,7 @@ enum wh_dds_registry_event_kind {
 	WH_DDS_TOPIC_NEW,
 	WH_DDS_TOPIC_CHANGED,
 	WH_DDS_TOPIC_GONE,
+	WH_DDS_TOPIC_DIFFERS, /* a registration of any member's that `differs` from `topic`; if the configuration `watches` */
 	/* Of a registration of this member: `ticket`, `result`. OK: `topic`. PRECONDITION_NOT_MET: it `differs` from `topic`. NOT_FOUND is
 	 * BAD_PARAMETER: no such topic, and no channel was said. INCONSISTENT_POLICY and so on: `policy`. OUT_OF_RESOURCES: too many topics. */
 	WH_DDS_REGISTERED,
@@ -94,7 +95,8 @@ struct wh_dds_registry_event {
 struct wh_dds_registry_config {
 	uint32_t node; /* this member */
 	uint64_t incarnation;
-	bool all; /* registrations of all members are told of */
+	bool all;     /* registrations of all members are told of */
+	bool watches; /* it is told of all that differ */
 	void (*tell)(void *ctx, const struct wh_dds_registry_event *event);
 	void *ctx;
 };

@@ -41,10 +41,49 @@ static void free_topic(struct wh_dds_entity *entity)
 	free(topic);
 }
 
+void wh_dds_topic_differs(struct wh_dds_node *node, uint64_t topic)
+{
+	for (struct wh_dds_topic_entity *it = node->topics; it != NULL; it = it->next_topic) {
+		if (it->id != topic)
+			continue;
+		pthread_mutex_lock(&it->base.lock);
+		wh_dds_status_inconsistent_topic(&it->base.statuses);
+		wh_dds_base_changed(&it->base);
+		pthread_mutex_unlock(&it->base.lock);
+	}
+}
+
+/* Unless another thread has deleted it already: that takes it off the list, and it may have been there before. */
+static void list_topic(struct wh_dds_node *node, struct wh_dds_topic_entity *topic)
+{
+	struct wh_dds_base *held;
+
+	pthread_mutex_lock(&node->control->lock);
+	if (WH_DDS_HOLD(topic->base.entity.handle, WH_DDS_KIND(WH_DDS_TOPIC), &held) == WHORL_DDS_RETCODE_OK) {
+		topic->next_topic = node->topics;
+		node->topics = topic;
+	}
+	pthread_mutex_unlock(&node->control->lock);
+	wh_dds_let_go(held);
+}
+
+static void unlist_topic(struct wh_dds_node *node, const struct wh_dds_topic_entity *topic)
+{
+	struct wh_dds_topic_entity **at = &node->topics;
+
+	pthread_mutex_lock(&node->control->lock);
+	while (*at != NULL && *at != topic)
+		at = &(*at)->next_topic;
+	if (*at != NULL)
+		*at = topic->next_topic;
+	pthread_mutex_unlock(&node->control->lock);
+}
+
 static void close_topic(struct wh_dds_entity *entity)
 {
 	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
 
+	unlist_topic(base->node, (struct wh_dds_topic_entity *)base);
 	wh_dds_listener_await(base);
 	wh_dds_condition_close(&base->condition.condition);
 }
@@ -134,6 +173,8 @@ static whorl_dds_return begin_topic(const char *function, struct wh_dds_topic_en
 					   &topic_ops, listener);
 	else
 		topic->base.node = NULL; /* it does not hold it yet */
+	if (result == WHORL_DDS_RETCODE_OK)
+		list_topic(participant->node, topic);
 	return result;
 }
 

@@ -166,6 +166,11 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 
 		next = due < next ? due : next;
 	}
+	for (struct wh_dds_writer_entity *writer = line->writers; writer != NULL; writer = writer->next_writer) {
+		uint64_t due = wh_dds_writer_pass_time(writer, now_ns);
+
+		next = due < next ? due : next;
+	}
 	pthread_mutex_unlock(&line->lock);
 	return next;
 }
@@ -194,10 +199,12 @@ static uint64_t look_at_times(struct wh_dds_node *node)
 
 bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns)
 {
-	uint64_t next = look_at_times(node);
 	struct wh_dds_base *base;
+	uint64_t next;
 	bool some;
 
+	wh_dds_builtin_work(node);
+	next = look_at_times(node);
 	pthread_mutex_lock(&node->work_lock);
 	while ((base = pop(node)) == NULL && !node->stops &&
 	       wh_dds_wait(&node->work, &node->work_lock, next < until_ns ? next : until_ns))

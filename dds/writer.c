@@ -6,8 +6,10 @@
 
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
 
+/* What it has lent would hold up its end. */
 static void close_writer(struct wh_dds_entity *entity)
 {
+	wh_dds_loans_end((struct wh_dds_writer_entity *)(void *)entity);
 	wh_dds_endpoint_close((struct wh_dds_endpoint_entity *)(void *)entity);
 }
 
@@ -115,6 +117,7 @@ static whorl_dds_return add_written(const char *function, struct wh_dds_writer_e
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	memcpy(it->hash, hash, WH_DDS_HASH_BYTES);
 	it->handle = wh_dds_instance_handle_of(writer->end.topic->id, hash);
+	it->heard_ns = 0;
 	wh_dds_type_key(type, data, it->key);
 	if (!wh_dds_index_add(&writer->instances, &it->link, number_of(hash))) {
 		free(it);
@@ -149,6 +152,7 @@ struct writing {
 	size_t bytes;
 	uint8_t change;
 	whorl_dds_time time;
+	struct wh_dds_write_loan *loan; /* NULL: the data is the program's */
 	bool has_key;
 	unsigned char hash[WH_DDS_HASH_BYTES];
 };
@@ -172,10 +176,9 @@ static void fill(const struct whorl_claim *claim, size_t *at, const void *bytes,
 	}
 }
 
-/* A place in the window; a reliable writer waits for it. */
-static enum whorl_result claim(const struct writing *writing, size_t bytes, struct whorl_claim *out)
+enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
 {
-	struct wh_dds_endpoint_entity *end = &writing->writer->end;
+	const struct wh_dds_endpoint_entity *end = &writer->end;
 	int64_t wait_ns = end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE
 				  ? end->base.policies.reliability.max_blocking_ns
 				  : 0;
@@ -195,12 +198,31 @@ static enum whorl_result claim(const struct writing *writing, size_t bytes, stru
 	return result;
 }
 
-static void note_index(struct wh_dds_writer_entity *writer, uint64_t index)
+/* Its next sample is due a deadline after this one; of what is disposed of none is. With the lock. */
+static void note_time(struct wh_dds_writer_entity *writer, const struct writing *writing)
+{
+	struct wh_dds_written *it = writing->has_key ? find_written(writer, writing->hash) : NULL;
+	uint64_t *heard = it != NULL ? &it->heard_ns : &writer->heard_ns, due;
+
+	if (writing->has_key && it == NULL)
+		return;
+	if ((writing->change & (WH_DDS_DISPOSE | WH_DDS_UNREGISTER)) != 0) {
+		*heard = 0;
+	} else if ((writing->change & WH_DDS_WRITE) != 0) {
+		*heard = wh_dds_clock();
+		due = *heard + (uint64_t)writer->end.base.policies.deadline_ns;
+		writer->due_ns = due < writer->due_ns ? due : writer->due_ns;
+	}
+}
+
+static void note_sent(struct wh_dds_writer_entity *writer, const struct writing *writing, uint64_t index)
 {
 	pthread_mutex_lock(&writer->end.base.lock);
 	if (!writer->wrote || index > writer->last)
 		writer->last = index;
 	writer->wrote = true;
+	if (writer->end.base.policies.deadline_ns != WHORL_DDS_INFINITY)
+		note_time(writer, writing);
 	pthread_mutex_unlock(&writer->end.base.lock);
 }
 
@@ -210,18 +232,26 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	unsigned char head[WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES];
 	size_t head_bytes = wh_dds_put_sample(head, end->base.number, writing->change, writing->time,
 					      writing->has_key ? writing->hash : NULL);
-	struct whorl_claim place;
-	enum whorl_result result = claim(writing, head_bytes + bytes, &place);
+	struct whorl_claim own, *place = writing->loan != NULL ? &writing->loan->claim : &own;
+	enum whorl_result result = WHORL_OK;
 	size_t at = 0;
 	uint64_t index;
 
+	if (writing->loan == NULL)
+		result = wh_dds_writer_claim(writing->writer, head_bytes + bytes, place);
+	else if (head_bytes + bytes > place->bytes)
+		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%zu bytes, but the loan has %zu",
+				  bytes, writing->loan->bytes);
 	if (result == WHORL_OK) {
-		index = place.number;
-		fill(&place, &at, head, head_bytes);
-		fill(&place, &at, payload, bytes);
-		result = whorl_commit(&place, head_bytes + bytes);
+		index = place->number;
+		fill(place, &at, head, head_bytes);
+		if (writing->loan == NULL || writing->loan->beside != NULL || payload != writing->loan->data)
+			fill(place, &at, payload, bytes); /* else it lies there */
+		result = whorl_commit(place, head_bytes + bytes);
+		if (writing->loan != NULL)
+			writing->loan->open = false;
 		if (result == WHORL_OK || result == WHORL_PENDING)
-			note_index(writing->writer, index);
+			note_sent(writing->writer, writing, index);
 	}
 	if (result == WHORL_OK || result == WHORL_PENDING)
 		return WHORL_DDS_RETCODE_OK;
@@ -346,15 +376,29 @@ static whorl_dds_return write_held(struct writing *writing, const struct whorl_d
 	return result;
 }
 
+/* What is written, whatever comes of it, is lent no more: there is room for it, so no time runs out. */
+static whorl_dds_return write_or_drop(struct writing *writing, const struct whorl_dds_write_options *options)
+{
+	whorl_dds_return result;
+
+	writing->loan = wh_dds_loan_take(writing->writer, writing->data);
+	writing->time = options->has_time ? options->timestamp : whorl_dds_now();
+	if (takes_change(options->kind, &writing->change) && writing->time >= 0)
+		result = write_held(writing, options);
+	else
+		result = wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				    "no kind of writing, or a negative time");
+	wh_dds_loan_drop(writing->loan);
+	return result;
+}
+
 static whorl_dds_return do_write(const char *function, whorl_dds_entity entity, const void *data,
-				 const struct whorl_dds_write_options *options)
+				 const struct whorl_dds_write_options *options, whorl_dds_instance_handle *handle)
 {
 	struct writing writing = {.function = function, .data = data};
 	struct wh_dds_base *base;
 	whorl_dds_return result;
 
-	if (!takes_change(options->kind, &writing.change) || (options->has_time && options->timestamp < 0))
-		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "no kind of writing, or a negative time");
 	result = wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_WRITER), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
@@ -362,8 +406,9 @@ static whorl_dds_return do_write(const char *function, whorl_dds_entity entity, 
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
 	} else {
 		writing.writer = (struct wh_dds_writer_entity *)base;
-		writing.time = options->has_time ? options->timestamp : whorl_dds_now();
-		result = write_held(&writing, options);
+		result = write_or_drop(&writing, options);
+		if (result == WHORL_DDS_RETCODE_OK && handle != NULL)
+			*handle = wh_dds_instance_handle_of(writing.writer->end.topic->id, writing.hash);
 		wh_dds_node_called(base->node);
 	}
 	wh_dds_let_go(base);
@@ -374,7 +419,7 @@ whorl_dds_return whorl_dds_write(whorl_dds_entity writer, const void *data)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_write_ts(whorl_dds_entity writer, const void *data, whorl_dds_time timestamp)
@@ -382,49 +427,45 @@ whorl_dds_return whorl_dds_write_ts(whorl_dds_entity writer, const void *data, w
 	const struct whorl_dds_write_options options = {
 		.kind = WHORL_DDS_WRITE, .has_time = true, .timestamp = timestamp};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_write_bytes(whorl_dds_entity writer, const void *data, size_t bytes)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE, .bytes = bytes};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_writedispose(whorl_dds_entity writer, const void *data)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_WRITE_DISPOSE};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_dispose(whorl_dds_entity writer, const void *data)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_DISPOSE};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_unregister_instance(whorl_dds_entity writer, const void *data)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_UNREGISTER};
 
-	return do_write(__func__, writer, data, &options);
+	return do_write(__func__, writer, data, &options, NULL);
 }
 
 whorl_dds_return whorl_dds_register_instance(whorl_dds_entity writer, whorl_dds_instance_handle *handle,
 					     const void *data)
 {
 	const struct whorl_dds_write_options options = {.kind = WHORL_DDS_REGISTER};
-	whorl_dds_return result;
 
 	if (handle == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the handle");
-	result = do_write(__func__, writer, data, &options);
-	if (result == WHORL_DDS_RETCODE_OK)
-		*handle = whorl_dds_lookup_instance(writer, data);
-	return result;
+	return do_write(__func__, writer, data, &options, handle);
 }
 
 whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
@@ -436,7 +477,63 @@ whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
 		return WH_DDS_SAY(BAD_PARAMETER, "the size of the options is not set");
 	if (options != NULL)
 		memcpy(&said, options, options->size < sizeof(said) ? options->size : sizeof(said));
-	return do_write(__func__, writer, data, &said);
+	return do_write(__func__, writer, data, &said, NULL);
+}
+
+/* ---- deadlines ----------------------------------------------------------------------------------------------------------------- */
+
+/* How often it was missed by now. Returns when it will be next. */
+static uint64_t count_missed(uint64_t *heard_ns, uint64_t deadline_ns, uint64_t now_ns, uint32_t *times)
+{
+	*times = 0;
+	if (*heard_ns == 0)
+		return WH_DDS_NEVER;
+	if (now_ns >= *heard_ns + deadline_ns) {
+		uint64_t missed = (now_ns - *heard_ns) / deadline_ns;
+
+		*times = missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
+		*heard_ns += missed * deadline_ns;
+	}
+	return *heard_ns + deadline_ns;
+}
+
+static uint64_t look_at_deadlines(struct wh_dds_writer_entity *writer, uint64_t deadline_ns, uint64_t now_ns)
+{
+	static const unsigned char none[WH_DDS_HASH_BYTES];
+	struct wh_dds_statuses *statuses = &writer->end.base.statuses;
+	uint32_t times;
+	uint64_t next = count_missed(&writer->heard_ns, deadline_ns, now_ns, &times);
+
+	if (times > 0)
+		wh_dds_status_deadline_missed(statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS,
+					      wh_dds_instance_handle_of(writer->end.topic->id, none), times);
+	for (struct wh_dds_written *it = writer->all; it != NULL; it = it->next) {
+		uint64_t due = count_missed(&it->heard_ns, deadline_ns, now_ns, &times);
+
+		if (times > 0)
+			wh_dds_status_deadline_missed(statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS, it->handle,
+						      times);
+		next = due < next ? due : next;
+	}
+	return next;
+}
+
+/* By its own clock: nothing that others see follows from it. */
+uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns)
+{
+	struct wh_dds_base *base = &writer->end.base;
+	uint64_t next = WH_DDS_NEVER;
+
+	pthread_mutex_lock(&base->lock);
+	if (base->policies.deadline_ns != WHORL_DDS_INFINITY) {
+		if (writer->due_ns <= now_ns) {
+			writer->due_ns = look_at_deadlines(writer, (uint64_t)base->policies.deadline_ns, now_ns);
+			wh_dds_base_changed(base);
+		}
+		next = writer->due_ns;
+	}
+	pthread_mutex_unlock(&base->lock);
+	return next;
 }
 
 /* ---- what a writer knows ------------------------------------------------------------------------------------------------------- */

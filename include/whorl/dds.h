@@ -732,9 +732,10 @@ struct whorl_dds_write_options {
 WHORL_API whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
 						const struct whorl_dds_write_options *options);
 
-/* Memory for a sample, in place: what is then written with it is not copied. `bytes`: of WHORL_DDS_TYPE_BYTES at most; others
- * have 0. Then one function that writes, or whorl_dds_return_loan, takes it over, also if it fails with anything but TIMEOUT. It holds
- * up the channel until then. Its bytes are not 0.
+/* Memory for a sample, in place: what is then written with it is not copied, unless it takes several slots of its channel, or its type is aligned
+ * to more than 16 bytes. `bytes`: of WHORL_DDS_TYPE_BYTES at most; others have 0. Then one function that writes with this writer, or
+ * whorl_dds_return_loan, takes it over, also if it fails. It holds up what this process writes to the channel later until
+ * then. Its bytes are not 0. Deleting the writer ends its loans.
  * OK; TIMEOUT: there is no room; BAD_PARAMETER; OUT_OF_RESOURCES. */
 WHORL_API whorl_dds_return whorl_dds_request_loan(whorl_dds_entity writer, size_t bytes, void **data);
 
@@ -873,8 +874,10 @@ WHORL_API int whorl_dds_waitset_descriptor(whorl_dds_entity waitset);
 
 /* ---- what there is in the domain -------------------------------------------------------------------------------------------- *
  * Participants, topics, writers and readers of the domain are samples of four topics, which every participant has: a reader of one gets what
- * there is, and then what comes and goes (as the end of its instance). Their readers are RELIABLE, TRANSIENT_LOCAL and KEEP_LAST 1,
- * nothing writes them, and a wait for their matches is never over. */
+ * there is, and then what comes and goes (as the end of its instance, which is disposed of). Their readers are RELIABLE, TRANSIENT_LOCAL and KEEP_LAST 1:
+ * policies that say otherwise are UNSUPPORTED. Nothing writes them, and they match nothing. Samples are lent, and not copied (BAD_PARAMETER), since
+ * they point to what is theirs: without data they have the handle alone. A process that has a reader of publications or
+ * subscriptions enters all channels that topics are on. Participants of one process are one, with the policies that were set last. */
 
 enum { /* in place of a topic of the program's */
        WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT = 0x7fff0001,
@@ -897,7 +900,7 @@ struct whorl_dds_builtin_topic { /* belongs to the library */
 	whorl_dds_instance_handle handle;
 	const char *name;
 	const char *channel;               /* the subgroup's name */
-	const struct whorl_dds_type *type; /* as the first has registered it */
+	const struct whorl_dds_type *type; /* as the first has registered it; NULL: it is not described */
 	const whorl_dds_qos *qos;
 };
 
@@ -905,9 +908,11 @@ struct whorl_dds_builtin_endpoint { /* belongs to the library */
 	uint32_t size;
 	uint32_t node; /* id */
 	whorl_dds_instance_handle handle, participant, topic;
-	const char *topic_name, *type_name;
+	const char *topic_name, *type_name; /* "": what registers the topic is still on its way */
 	const whorl_dds_qos *qos; /* of its publisher or subscriber, too */
-	uint64_t behind; /* of a reader: how many messages of its channel it is behind the last one that is known here */
+	/* Of a reader: how many messages of its channel its process was behind the last one that was known here, when this was made. Of other
+	 * processes it is known of the slowest one, and else 0. */
+	uint64_t behind;
 };
 
 /* Writes the handles of at most `count` readers, or writers, that match a writer, or reader, now. Returns how many there are. Never blocks. */
