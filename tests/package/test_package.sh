@@ -97,7 +97,7 @@ for example in "$examples"/*.c; do
 done
 expect "an example" "$(LD_LIBRARY_PATH=$libdir "$work/examples/hello" | sort | uniq | wc -l)" 4
 
-for command in "" bench calibrate config node report sim status; do
+for command in "" bench calibrate config dds node report sim status; do
 	page=$prefix/share/man/man1/whorl${command:+-$command}.1
 	# shellcheck disable=SC2086 # no word for the first
 	for option in $("$prefix/bin/whorl" $command --help | grep -oE -- '^ .*--[a-z]+' | grep -oE -- '--[a-z]+'); do
