@@ -44,6 +44,7 @@ set(WHORL_EDGES
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
 	"examples              : ${public}"
+	"examples/dds          : ${public} include/whorl/dds"
 )
 
 # Parts that may include private headers of those behind the colon.

@@ -11,16 +11,32 @@
 static const struct topics_command {
 	const char *name;
 	enum wh_exit (*run)(struct wh_topics *topics);
-	const char *policies; /* before those of --qos */
-	bool of_topic;
+	const char *policies;  /* before those of --qos */
+	bool of_topic, enters; /* takes a TOPIC; is in the domain */
 } commands[] = {
-	{"pub", wh_topics_pub, "reliability=reliable writer_data_lifecycle=off", true},
-	{"sub", wh_topics_sub, "history=all", true},
-	{"echo", wh_topics_echo, "history=all", true},
-	{"ls", wh_topics_ls, "", false},
+	{"pub", wh_topics_pub, "reliability=reliable writer_data_lifecycle=off", true, true},
+	{"sub", wh_topics_sub, "history=all", true, true},
+	{"echo", wh_topics_echo, "history=all", true, true},
+	{"ls", wh_topics_ls, "", false, true},
+	{"perf", wh_topics_perf, "", false, false},
 };
 
-enum { KEY_DOMAIN = 'd', KEY_TYPE = 't', KEY_QOS = 'q', KEY_COUNT = 'n', KEY_STAY = 256, KEY_TO, KEY_JSON };
+enum {
+	KEY_DOMAIN = 'd',
+	KEY_TYPE = 't',
+	KEY_QOS = 'q',
+	KEY_COUNT = 'n',
+	KEY_STAY = 256,
+	KEY_TO,
+	KEY_JSON,
+	KEY_TRANSPORT,
+	KEY_BYTES,
+	KEY_WRITERS,
+	KEY_READERS,
+	KEY_SECONDS,
+	KEY_CONSISTENCY,
+	KEY_READ
+};
 
 static const struct argp_option options[] = {
 	{"domain", KEY_DOMAIN, "N", 0, "The domain, 0 to 65535 (0)", 0},
@@ -31,7 +47,15 @@ static const struct argp_option options[] = {
 	{"stay", KEY_STAY, NULL, 0, "pub: live on behind the last line, until a signal", 0},
 	{"count", KEY_COUNT, "N", 0, "sub, echo: end behind so many samples", 0},
 	{"to", KEY_TO, "OTHER", 0, "echo: the topic that is written (TOPIC.echo)", 0},
-	{"json", KEY_JSON, NULL, 0, "ls: one JSON object", 0},
+	{"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL, "ls: one JSON object; perf: the results as JSON, to that file",
+	 0},
+	{"transport", KEY_TRANSPORT, "T", 0, "perf: shm or tcp (shm)", 0},
+	{"bytes", KEY_BYTES, "N", 0, "perf: of a sample, 16 to 1000000 (128)", 0},
+	{"writers", KEY_WRITERS, "N", 0, "perf: processes that write (1)", 0},
+	{"readers", KEY_READERS, "N", 0, "perf: processes that read (1)", 0},
+	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics, and the bare subgroup, run (6)", 0},
+	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: atomic or stored (atomic)", 0},
+	{"read", KEY_READ, "HOW", 0, "perf: waitset, listener or in-place (waitset)", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -42,6 +66,7 @@ static const char doc[] =
 	"  sub TOPIC   wait for the topic, and print each sample as a line of JSON\n"
 	"  echo TOPIC  write each sample of the topic to another one, too, in the same order\n"
 	"  ls          print topics, writers and readers, their policies, and who lags\n"
+	"  perf        measure a topic, and in turns with it the bare subgroup, between processes of this host\n"
 	"\n"
 	"A domain is a group of this user on this host: programs come and go in any order, and what is kept goes with the "
 	"last of them. With WHORL_DDS=FILE.ini in the environment it is the group of that file. docs/dds.md tells more.\n"
@@ -73,9 +98,10 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 {
 	if (topics->command == NULL) {
 		if (find_command(word) == NULL)
-			argp_error(state, "there is no command \"%s\", expected pub, sub, echo or ls", word);
+			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls or perf", word);
 		topics->command = word;
-	} else if (topics->name == NULL && find_command(topics->command)->of_topic) {
+	} else if (topics->name == NULL && (find_command(topics->command)->of_topic ||
+					    (topics->json && strcmp(topics->command, "perf") == 0))) { /* --json FILE */
 		topics->name = word;
 	} else {
 		argp_error(state, "\"%s\" is one word too many", word);
@@ -85,9 +111,67 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 static void check_words(const struct wh_topics *topics, struct argp_state *state)
 {
 	if (topics->command == NULL)
-		argp_error(state, "which COMMAND? pub, sub, echo or ls");
+		argp_error(state, "which COMMAND? pub, sub, echo, ls or perf");
 	if (find_command(topics->command)->of_topic && topics->name == NULL)
 		argp_error(state, "%s: which TOPIC?", topics->command);
+}
+
+static const char *parse_choice(struct argp_state *state, const char *option, const char *text,
+				const char *const choices[3])
+{
+	for (int c = 0; c < 3 && choices[c] != NULL; c++)
+		if (strcmp(text, choices[c]) == 0)
+			return choices[c];
+	if (choices[2] != NULL)
+		argp_error(state, "%s is \"%s\", expected %s, %s or %s", option, text, choices[0], choices[1],
+			   choices[2]);
+	else
+		argp_error(state, "%s is \"%s\", expected %s or %s", option, text, choices[0], choices[1]);
+	return NULL;
+}
+
+static uint32_t parse_size(struct argp_state *state, const char *option, const char *text, uint32_t least,
+			   uint32_t most)
+{
+	uint32_t value = (uint32_t)parse_count(state, option, text, most);
+
+	if (value < least)
+		argp_error(state, "%s is \"%s\", expected a number from %u to %u", option, text, least, most);
+	return value;
+}
+
+static error_t parse_perf(int key, char *argument, struct argp_state *state)
+{
+	struct wh_topics *topics = state->input;
+
+	switch (key) {
+	case KEY_TRANSPORT:
+		topics->transport =
+			parse_choice(state, "--transport", argument, (const char *const[3]){"shm", "tcp", NULL});
+		return 0;
+	case KEY_BYTES:
+		topics->bytes = parse_size(state, "--bytes", argument, 16, 1000000);
+		return 0;
+	case KEY_WRITERS:
+		topics->writers = parse_size(state, "--writers", argument, 1, 32);
+		return 0;
+	case KEY_READERS:
+		topics->readers = parse_size(state, "--readers", argument, 1, 32);
+		return 0;
+	case KEY_SECONDS:
+		topics->seconds = parse_size(state, "--seconds", argument, 1, 3600);
+		return 0;
+	case KEY_CONSISTENCY:
+		topics->consistency = parse_choice(state, "--consistency", argument,
+						   (const char *const[3]){"atomic", "stored", NULL});
+		return 0;
+	case KEY_READ:
+		topics->read = parse_choice(state, "--read", argument,
+					    (const char *const[3]){"waitset", "listener", "in-place"});
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -115,6 +199,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		topics->json = true;
+		if (argument != NULL)
+			topics->to = argument;
 		return 0;
 	case ARGP_KEY_ARG:
 		take_word(topics, argument, state);
@@ -123,7 +209,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		check_words(topics, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_perf(key, argument, state);
 	}
 }
 
@@ -213,6 +299,8 @@ static enum wh_exit enter_and_run(struct wh_topics *topics, const struct topics_
 	enum wh_exit status = WH_EXIT_FAILED;
 	whorl_dds_return result;
 
+	if (!command->enters)
+		return command->run(topics);
 	if (!parse_policies(topics, command, &status))
 		return status;
 	topics->participant = whorl_dds_create_participant(topics->domain, NULL, NULL);
@@ -229,7 +317,13 @@ static enum wh_exit enter_and_run(struct wh_topics *topics, const struct topics_
 
 int wh_topics_main(int argc, char **argv)
 {
-	struct wh_topics topics = {.command = NULL};
+	struct wh_topics topics = {.transport = "shm",
+				   .bytes = 128,
+				   .writers = 1,
+				   .readers = 1,
+				   .seconds = 6,
+				   .consistency = "atomic",
+				   .read = "waitset"};
 	enum wh_exit status;
 	struct wh_error err;
 

@@ -4,6 +4,7 @@
  *     topics_pub.c      pub: lines of JSON become samples
  *     topics_sub.c      sub and echo: samples become lines, or samples of another topic
  *     topics_ls.c       ls: what there is in the domain
+ *     topics_perf.c     perf: how fast topics are, beside the bare subgroup
  *     topics_none.c     in place of these, where whorl was built without topics
  */
 #ifndef WH_TOOLS_TOPICS_H
@@ -19,6 +20,9 @@ struct wh_topics {
 	const char *type, *qos, *to;
 	uint32_t domain;
 	uint64_t count; /* of `sub`; 0: without end */
+	/* perf */
+	const char *consistency, *transport, *read;
+	uint32_t bytes, writers, readers, seconds;
 	bool stay, json;
 	struct wh_watch watch;
 	whorl_dds_entity participant;
@@ -31,6 +35,7 @@ enum wh_exit wh_topics_pub(struct wh_topics *topics);
 enum wh_exit wh_topics_sub(struct wh_topics *topics);
 enum wh_exit wh_topics_echo(struct wh_topics *topics);
 enum wh_exit wh_topics_ls(struct wh_topics *topics);
+enum wh_exit wh_topics_perf(struct wh_topics *topics); /* without a participant */
 
 /* Says what the library has refused last, and what that means for the command. */
 enum wh_exit wh_topics_refused(whorl_dds_return result);

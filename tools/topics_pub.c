@@ -143,7 +143,7 @@ enum wh_exit wh_topics_pub(struct wh_topics *topics)
 		return wh_topics_refused(writer);
 	status = write_lines(topics, writer, whorl_dds_get_type(topic));
 	if (status == WH_EXIT_INTERRUPTED)
-		return status;
+		return topics->stay ? WH_EXIT_GOOD : status;
 	settled = wh_topics_settle(topics, writer); /* also if a later line was none */
 	if (status == WH_EXIT_GOOD)
 		status = settled;

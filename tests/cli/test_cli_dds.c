@@ -231,9 +231,45 @@ START_TEST(an_echo_has_the_same_samples_in_the_same_order)
 }
 END_TEST
 
+/* Figures are for a machine that does nothing else; here they are there, and readers agree. */
+START_TEST(perf_measures_topics_beside_the_bare_subgroup)
+{
+	static const char *const how[] = {"waitset", "listener", "in-place"};
+	struct cli_dir dir;
+	struct cli cli;
+	char *text, *first, *second;
+
+	cli_dir_make(&dir);
+	CLI_RUN(&cli, &dir, "dds", "perf", "--seconds", "1", "--readers", "2", "--read", how[_i], "--consistency",
+		_i == 1 ? "stored" : "atomic", "--json", cli_path(&dir, "results"));
+	ck_assert_msg(cli.status == 0, "%s", cli.err);
+	ck_assert_str_eq(cli.out, "");
+	text = cli_read(cli_path(&dir, "results"));
+	ck_assert_ptr_nonnull(text);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "\"lost\": 0"), 2);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, how[_i]), 1);
+	for (int i = 0; i < 4; i++) {
+		const char *key = (const char *const[]){
+			"\"samples_per_s\": ", "\"messages_per_s\": ", "\"fraction_of_raw\": ", "\"p99\": "}[i];
+
+		first = strstr(text, key);
+		ck_assert_msg(first != NULL, "%s is not in %s", key, text);
+		ck_assert_msg(strtod(first + strlen(key), NULL) > 0, "%s in %s", key, text);
+	}
+	first = strstr(text, "\"order_digest\": ");
+	ck_assert_ptr_nonnull(first);
+	second = strstr(first + 1, "\"order_digest\": ");
+	ck_assert_ptr_nonnull(second);
+	ck_assert_int_eq(strncmp(first, second, strlen("\"order_digest\": ") + 18), 0);
+	free(text);
+	cli_free(&cli);
+	cli_dir_remove(&dir);
+}
+END_TEST
+
 /* ---- what is wrong -------------------------------------------------------------------------------------------------------------- */
 
-#define WRONG 13
+#define WRONG 15
 
 START_TEST(what_is_wrong_is_said_with_its_place)
 {
@@ -241,13 +277,15 @@ START_TEST(what_is_wrong_is_said_with_its_place)
 		const char *arguments[8], *input, *words;
 	} cases[WRONG] = {
 		{{"dds"}, "", "which COMMAND?"},
-		{{"dds", "put"}, "", "there is no command \"put\", expected pub, sub, echo or ls"},
+		{{"dds", "put"}, "", "there is no command \"put\", expected pub, sub, echo, ls or perf"},
 		{{"dds", "pub"}, "", "pub: which TOPIC?"},
 		{{"dds", "ls", "a"}, "", "\"a\" is one word too many"},
 		{{"dds", "sub", "a", "--count", "many"}, "", "--count is \"many\", expected a number from 0"},
 		{{"dds", "ls", "--domain", "65536"}, "", "--domain is \"65536\", expected a number from 0 to 65535"},
 		{{"dds", "sub", "a", "--qos", "reliability=often"}, "", "expected one of best_effort, reliable"},
 		{{"dds", "pub", "a", "--type", "lng w"}, "", "there is no type \"lng\""},
+		{{"dds", "perf", "--bytes", "15"}, "", "--bytes is \"15\", expected a number from 16 to 1000000"},
+		{{"dds", "perf", "--transport", "udp"}, "", "--transport is \"udp\", expected shm or tcp"},
 		{{"dds", "echo", "a", "--to", "a"}, "", "--to is the topic itself"},
 		{{"dds", "pub", "a b", "--type", "long w"}, "", "whorl_dds_create_topic"},
 		{{"dds", "pub", "a", "--type", "long w"}, "{\"w\": 1}\n{\"x\": 1}\n", "standard input:2: "},
@@ -308,6 +346,7 @@ int main(void)
 	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
 	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
 	tcase_add_test(order, an_echo_has_the_same_samples_in_the_same_order);
+	tcase_add_loop_test(order, perf_measures_topics_beside_the_bare_subgroup, 0, 3);
 	suite_add_tcase(suite, order);
 	tcase_set_timeout(wrong, 60);
 	tcase_add_loop_test(wrong, what_is_wrong_is_said_with_its_place, 0, WRONG);

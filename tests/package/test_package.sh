@@ -91,10 +91,15 @@ expect "pkg-config, topics, static" "$("$work/dds_static")" "$version"
 read -ra flags < <(pkg-config --cflags --libs whorl)
 mkdir "$work/examples"
 examples=$prefix/share/doc/whorl/examples
-expect "the examples that are installed" "$(cd "$examples" && echo *)" "$(cd "$here/../../examples" && echo *.c)"
+expect "the examples that are installed" "$(cd "$examples" && echo *.c dds/*.c)" "$(cd "$here/../../examples" && echo *.c dds/*.c)"
 for example in "$examples"/*.c; do
 	"$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" "$example" -o "$work/examples/$(basename "$example" .c)" "${flags[@]}" -pthread
 done
+read -ra flags < <(pkg-config --cflags --libs whorl_dds)
+for example in "$examples"/dds/*.c; do
+	"$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" "$example" -o "$work/examples/dds-$(basename "$example" .c)" "${flags[@]}"
+done
+expect "an example of topics" "$(LD_LIBRARY_PATH=$libdir "$work/examples/dds-hello" | wc -l)" 2
 expect "an example" "$(LD_LIBRARY_PATH=$libdir "$work/examples/hello" | sort | uniq | wc -l)" 4
 
 for command in "" bench calibrate config dds node report sim status; do
