@@ -40,11 +40,12 @@ set(WHORL_EDGES
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
 	"bench                 : ${public} base conf dds/config group sim command bench/limit bench/plot"
-	"tools                 : ${public} base conf group sim command bench bench/plot"
+	"tools                 : ${public} include/whorl/dds base conf group sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
 	"examples              : ${public}"
+	"examples/dds          : ${public} include/whorl/dds"
 )
 
 # Parts that may include private headers of those behind the colon.

@@ -40,7 +40,7 @@ function whole_declaration(   name, own) {
 		declaration = substr(declaration, 1, RSTART)
 	}
 	gsub(/WHORL_API /, "", declaration)
-	gsub(/\n[ \t]+/, " ", declaration)
+	gsub(/\n[ \t]*/, " ", declaration)
 	match(declaration, /whorl_[a-z_]+\(/)
 	name = substr(declaration, RSTART, RLENGTH - 1)
 	on_function(name, declaration, own)

@@ -2,6 +2,12 @@
 #     awk -v version=0.1.0 -v directory=man -f headers.awk -f man-api.awk include/whorl/result.h include/whorl/message.h ...
 # Each function has a page, those under one comment one together; whorl.3 is what stands at the top of whorl.h. A page has the
 # prototypes, the comment, the types that these name, and what stands at the beginning of their part of the header.
+# -v library=whorl_dds: of the headers of another library; its overview, whorl_dds.3, is what stands at the top of the first of them.
+
+BEGIN {
+	if (library == "")
+		library = "whorl"
+}
 
 function roff(text) {
 	gsub(/\\/, "\\e", text)
@@ -17,7 +23,7 @@ function say(file, text) { print text > (directory "/" file) }
 function say_text(file, text,   lines, count, i, code) {
 	count = split(text, lines, "\n")
 	for (i = 1; i <= count; i++) {
-		if ((lines[i] ~ /^     /) != code) {
+		if ((lines[i] ~ /^    /) != code) {
 			code = !code
 			say(file, code ? ".nf" : ".fi")
 		}
@@ -93,8 +99,10 @@ function on_type(text,   name) {
 function on_header() { part = "" }
 
 function on_top(text) {
-	if (header == "whorl/whorl.h")
+	if (library == "whorl" ? header == "whorl/whorl.h" : overview == "") {
 		overview = text
+		overview_header = header
+	}
 }
 
 function on_part(title, text) {
@@ -128,7 +136,8 @@ function write_page(p,   file, i, t, all, title, lines, seen, grew) {
 	for (i = 2; i <= page_size[p]; i++)
 		all = all ", " page_names[p, i]
 	say(file, ".TH " toupper(page_names[p, 1]) " 3 \"\" \"whorl " version "\" \"whorl\"")
-	title = page_text[p] != "" ? first_sentence(page_text[p]) : "of whorl, atomic multicast"
+	title = page_text[p] != "" ? first_sentence(page_text[p]) : \
+		library == "whorl" ? "of whorl, atomic multicast" : "of whorl, topics"
 	say(file, ".SH NAME\n" roff(all) " \\- " roff(title))
 	say(file, ".SH SYNOPSIS\n.nf\n#include <" page_header[p] ">\n")
 	gsub(/\n$/, "", page_prototypes[p])
@@ -156,7 +165,7 @@ function write_page(p,   file, i, t, all, title, lines, seen, grew) {
 	for (i = 1; i <= pages; i++) # of the same part
 		if (i != p && page_title[i] == page_title[p] && page_header[i] == page_header[p])
 			say(file, ".BR " roff(page_names[i, 1]) " (3),")
-	say(file, ".BR whorl (3),\n.BR whorl.ini (5)")
+	say(file, (library == "whorl" ? "" : ".BR " roff(library) " (3),\n") ".BR whorl (3),\n.BR whorl.ini (5)")
 	close(directory "/" file)
 	for (i = 2; i <= page_size[p]; i++) {
 		say(page_names[p, i] ".3", ".so man3/" file)
@@ -171,19 +180,25 @@ function roff_lines(text,   lines, count, i, out) {
 	return out
 }
 
+# The page of the library: the top of its header, and its functions.
+function say_overview(file,   p, i, other) {
+	other = library == "whorl" ? "#include <whorl/replica.h>\n#include <whorl/status.h>\n" : ""
+	say(file, ".TH " toupper(library) " 3 \"\" \"whorl " version "\" \"whorl\"\n.SH NAME")
+	sub(/^[^-]*- /, "", overview)
+	say(file, roff(library) " \\- " roff(first_sentence(overview)) "\n.SH SYNOPSIS\n.nf\n#include <" overview_header ">\n" other)
+	say(file, "cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs " library ")\n.fi\n.SH DESCRIPTION")
+	sub(/^[^\n]*\n+/, "", overview)
+	say_text(file, overview)
+	say(file, ".SH FUNCTIONS")
+	for (p = 1; p <= pages; p++)
+		for (i = 1; i <= page_size[p]; i++)
+			say(file, ".BR " roff(page_names[p, i]) " (3)" (p < pages || i < page_size[p] ? "," : ""))
+	say(file, ".SH SEE ALSO\n.BR whorl (1)," (library == "whorl" ? "" : "\n.BR whorl (3),") "\n.BR whorl.ini (5)")
+}
+
 END {
 	end_of_group()
 	for (p = 1; p <= pages; p++)
 		write_page(p)
-	say("whorl.3", ".TH WHORL 3 \"\" \"whorl " version "\" \"whorl\"\n.SH NAME")
-	sub(/^[^-]*- /, "", overview)
-	say("whorl.3", "whorl \\- " roff(first_sentence(overview)) "\n.SH SYNOPSIS\n.nf\n#include <whorl/whorl.h>\n#include <whorl/replica.h>\n#include <whorl/status.h>\n")
-	say("whorl.3", "cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs whorl)\n.fi\n.SH DESCRIPTION")
-	sub(/^[^\n]*\n+/, "", overview)
-	say_text("whorl.3", overview)
-	say("whorl.3", ".SH FUNCTIONS")
-	for (p = 1; p <= pages; p++)
-		for (i = 1; i <= page_size[p]; i++)
-			say("whorl.3", ".BR " roff(page_names[p, i]) " (3)" (p < pages || i < page_size[p] ? "," : ""))
-	say("whorl.3", ".SH SEE ALSO\n.BR whorl (1),\n.BR whorl.ini (5)")
+	say_overview(library ".3")
 }

@@ -27,7 +27,7 @@ BEGIN { part = "usage" }
 
 part == "usage" && /^Usage: / {
 	sub(/^Usage: [^ ]+/, "")
-	sub(/^ (bench|config|node|report|sim|status)( |$)/, " ")
+	sub(/^ (bench|config|dds|node|report|sim|status)( |$)/, " ")
 	sub(/^ +/, "")
 	usage = $0
 	next
@@ -70,6 +70,6 @@ part == "rest" { print roff($0) }
 
 END {
 	printf ".SH SEE ALSO\n"
-	print name == "whorl" ? ".BR whorl\\-bench (1),\n.BR whorl\\-config (1),\n.BR whorl\\-node (1),\n.BR whorl\\-report (1),\n" \
+	print name == "whorl" ? ".BR whorl\\-bench (1),\n.BR whorl\\-config (1),\n.BR whorl\\-dds (1),\n.BR whorl\\-node (1),\n.BR whorl\\-report (1),\n" \
 				".BR whorl\\-sim (1),\n.BR whorl\\-status (1),\n.BR whorl.ini (5),\n.BR whorl (3)" : ".BR whorl (1),\n.BR whorl.ini (5)"
 }

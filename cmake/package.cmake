@@ -19,12 +19,27 @@ add_custom_command(OUTPUT ${pages}
 add_custom_target(man_api ALL DEPENDS ${pages})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
+# The same of topics, which are another library's.
+if(WHORL_DDS)
+	file(STRINGS cmake/whorl_dds.map pages REGEX "^[ \t]whorl_[a-z_]+;$")
+	list(TRANSFORM pages REPLACE "^[ \t](whorl_[a-z_]+);$" "${PROJECT_BINARY_DIR}/man/man3/\\1.3")
+	list(PREPEND pages ${PROJECT_BINARY_DIR}/man/man3/whorl_dds.3)
+	set(header ${PROJECT_SOURCE_DIR}/include/whorl/dds.h)
+	add_custom_command(OUTPUT ${pages}
+			   COMMAND awk -v version=${PROJECT_VERSION} -v directory=${PROJECT_BINARY_DIR}/man/man3 -v library=whorl_dds
+				   -f ${PROJECT_SOURCE_DIR}/cmake/headers.awk -f ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${header}
+			   DEPENDS ${header} cmake/headers.awk cmake/man-api.awk cmake/whorl_dds.map
+			   COMMENT "Writing the manual pages of topics" VERBATIM)
+	add_custom_target(man_dds ALL DEPENDS ${pages})
+	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+endif()
+
 # A page for each command, from what the command says with --help. A command with a sanitizer in it does not run everywhere, and is
 # not for packages.
 if(NOT WHORL_SANITIZE)
 	set(pages "")
 	set(page_commands "")
-	foreach(command "" bench calibrate config node report sim status)
+	foreach(command "" bench calibrate config dds node report sim status)
 		set(name whorl)
 		if(command)
 			set(name whorl-${command})

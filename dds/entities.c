@@ -188,6 +188,15 @@ whorl_dds_return whorl_dds_get_domainid(whorl_dds_entity entity, uint32_t *domai
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------------ */
 
+/* What follows from others where it is not set: as a topic of the same policies, each set, would have it. */
+static void settle_topic(struct wh_dds_policies *policies)
+{
+	struct wh_dds_policies is = *policies;
+
+	policies->consistency = wh_dds_consistency(&is);
+	wh_dds_policies_kept(&is, &policies->service.history, &policies->service.limits);
+}
+
 whorl_dds_return whorl_dds_get_qos(whorl_dds_entity entity, whorl_dds_qos *qos)
 {
 	struct wh_dds_policies copy;
@@ -203,6 +212,8 @@ whorl_dds_return whorl_dds_get_qos(whorl_dds_entity entity, whorl_dds_qos *qos)
 	result = wh_dds_policies_copy(&copy, &base->policies);
 	pthread_mutex_unlock(&base->lock);
 	if (result == WHORL_DDS_RETCODE_OK) {
+		if (base->entity.kind == WH_DDS_TOPIC)
+			settle_topic(&copy);
 		copy.set = wh_dds_policies_of(base->entity.kind);
 		wh_dds_policies_free(&qos->policies);
 		qos->policies = copy;

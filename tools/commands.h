@@ -9,6 +9,7 @@ int wh_config_main(int argc, char **argv);
 int wh_node_main(int argc, char **argv);
 int wh_sim_main(int argc, char **argv);
 int wh_status_main(int argc, char **argv);
+int wh_topics_main(int argc, char **argv); /* dds */
 
 /* What `whorl sim` would say of this conf before it runs: all mistakes, on stderr. */
 enum wh_exit wh_sim_check(struct wh_conf *conf);

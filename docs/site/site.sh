@@ -109,7 +109,7 @@ cp "$here/style.css" "$out"
 headers=(include/whorl/whorl.h)
 for header in include/whorl/*.h; do
 	case $header in
-	include/whorl/whorl.h | include/whorl/dds.h) ;; # dds.h is not installed yet
+	include/whorl/whorl.h | include/whorl/dds.h) ;; # the lists of dds.h have words of their own, which the reference does not know yet
 	*) headers+=("$header") ;;
 	esac
 done

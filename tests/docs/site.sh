@@ -16,7 +16,7 @@ else
 	"$here/../../docs/site/site.sh" "$work"
 	cd "$work"
 fi
-mapfile -t headers < <(find "$include" -name '*.h' ! -name dds.h | sort) # dds.h is not installed yet
+mapfile -t headers < <(find "$include" -name '*.h' ! -name dds.h | sort) # the lists of dds.h have words of their own, which the reference does not know yet
 failed=0
 
 complain() {

@@ -1,0 +1,356 @@
+/* test_cli_dds.c - `whorl dds`: what is written is printed by all, the same lines in the same order. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/cli/cli.h"
+#include "tests/harness.h"
+
+#define TYPE "@key long w; long n"
+#define KEPT "reliability=reliable durability=transient history=all"
+
+/* Each test has a domain of its own. */
+static const char *domain_of(int test)
+{
+	static char text[16];
+
+	snprintf(text, sizeof text, "%d", (int)((getpid() * 8 + test) % 60000));
+	return text;
+}
+
+struct part { /* a command that runs */
+	struct cli_dir dir;
+	struct cli cli;
+	int input; /* what is written there it reads; -1: nothing */
+};
+
+/* What a test that fails leaves. */
+static pid_t running[8];
+
+static void kill_all(void)
+{
+	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
+		if (running[i] > 0)
+			kill(running[i], SIGKILL);
+}
+
+static void note(pid_t from, pid_t to)
+{
+	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
+		if (running[i] == from) {
+			running[i] = to;
+			return;
+		}
+	ck_abort_msg("too many commands");
+}
+
+/* Where a command reads, and the test writes. */
+static void open_input(struct part *part)
+{
+	const char *path = cli_path(&part->dir, "input");
+
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	part->input = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(part->input, 0);
+}
+
+static void start(struct part *part, bool reads, const char *const *arguments)
+{
+	int held = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), input;
+
+	cli_dir_make(&part->dir);
+	part->input = -1;
+	if (reads)
+		open_input(part);
+	input = open(reads ? cli_path(&part->dir, "input") : "/dev/null", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(input, 0);
+	ck_assert_int_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	close(input);
+	cli_start(&part->cli, &part->dir, arguments);
+	note(0, part->cli.pid);
+	dup2(held, STDIN_FILENO);
+	close(held);
+}
+#define START(part, reads, ...) start((part), (reads), (const char *const[]){"dds", __VA_ARGS__, NULL})
+
+static void say(struct part *part, int writer, int from, int to)
+{
+	char line[64];
+
+	for (int n = from; n <= to; n++) {
+		int length = snprintf(line, sizeof line, "{\"w\": %d, \"n\": %d}\n", writer, n);
+
+		ck_assert_int_eq(write(part->input, line, (size_t)length), length);
+	}
+}
+
+/* Its end of the pipe is the last. */
+static void end_input(struct part *part)
+{
+	close(part->input);
+	part->input = -1;
+}
+
+struct wanted {
+	const char *path, *words;
+	size_t count;
+};
+
+static bool has_lines(void *ctx)
+{
+	const struct wanted *wanted = ctx;
+	char *text = cli_read(wanted->path);
+	size_t count = text != NULL ? CLI_LINES_WITH(text, wanted->words) : 0;
+
+	free(text);
+	return count >= wanted->count;
+}
+
+static void await_lines(struct part *part, const char *words, size_t count)
+{
+	struct wanted wanted = {part->cli.out_path, words, count};
+
+	cli_await(&part->cli, has_lines, &wanted, words);
+}
+
+/* How it ended. Its output is in cli.out. */
+static int end(struct part *part, int signal)
+{
+	if (signal != 0)
+		kill(part->cli.pid, signal);
+	cli_wait(&part->cli);
+	note(part->cli.pid, 0);
+	return part->cli.status;
+}
+
+static void forget(struct part *part)
+{
+	if (part->input >= 0)
+		close(part->input);
+	cli_free(&part->cli);
+	cli_dir_remove(&part->dir);
+}
+
+/* Readers from the beginning, one in the midst of it, and one at the end, of two writers of which one is killed as it writes. */
+START_TEST(all_print_the_same_lines_also_late_and_after_a_kill)
+{
+	const char *domain = domain_of(0);
+	struct part early, middle, late, killed, stays;
+	struct part *readers[] = {&early, &middle, &late};
+
+	START(&stays, true, "pub", "orders", "--domain", domain, "--type", TYPE, "--qos", KEPT, "--stay");
+	START(&early, false, "sub", "orders", "--domain", domain, "--qos", KEPT);
+	say(&stays, 2, 1, 100);
+	await_lines(&early, "\"w\":2", 100);
+	START(&killed, true, "pub", "orders", "--domain", domain, "--qos", KEPT);
+	say(&killed, 1, 1, 200);
+	await_lines(&early, "\"w\":1", 100);
+	say(&stays, 2, 101, 300);
+	say(&killed, 1, 201, 1000);
+	START(&middle, false, "sub", "orders", "--domain", domain, "--qos", KEPT);
+	await_lines(&early, "\"w\":1", 300);
+	ck_assert_int_eq(end(&killed, SIGKILL), 128 + SIGKILL);
+	await_lines(&early, "no_writers", 1);
+	START(&late, false, "sub", "orders", "--domain", domain, "--qos", KEPT);
+	say(&stays, 2, 301, 400);
+	for (int i = 0; i < 3; i++) {
+		await_lines(readers[i], "\"n\":400}", 1);
+		ck_assert_int_eq(end(readers[i], SIGTERM), 130);
+		ck_assert_str_eq(readers[i]->cli.out, early.cli.out);
+	}
+	ck_assert_uint_eq(CLI_LINES_WITH(early.cli.out, "\"w\":2"), 400);
+	ck_assert_uint_eq(CLI_LINES_WITH(early.cli.out, "no_writers"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(early.cli.out, "no_writers", "value"), 0);
+	ck_assert_uint_ge(CLI_LINES_WITH(early.cli.out, "\"w\":1"), 300);
+	ck_assert_int_eq(end(&stays, SIGTERM), 0);
+	for (int i = 0; i < 3; i++)
+		forget(readers[i]);
+	forget(&killed);
+	forget(&stays);
+}
+END_TEST
+
+START_TEST(a_reader_that_waits_gets_what_a_writer_says_that_ends)
+{
+	const char *domain = domain_of(1);
+	struct part reader, writer;
+	const char *lines = "{\"text\":\"a\\\"b\",\"x\":[1,0.5]}\n\n{\"text\":\"end\"}";
+
+	START(&reader, false, "sub", "hello", "--domain", domain, "--count", "2", "--qos", "durability=transient");
+	START(&writer, true, "pub", "hello", "--domain", domain, "--type", "string<8> text; double x[2]", "--qos", KEPT,
+	      "--stay");
+	ck_assert_int_gt(write(writer.input, lines, strlen(lines)), 0);
+	end_input(&writer);
+	ck_assert_int_eq(end(&reader, 0), 0);
+	ck_assert_uint_eq(
+		CLI_LINES_WITH(reader.cli.out,
+			       "\"number\":1,\"state\":\"alive\",\"value\":{\"text\":\"a\\\"b\",\"x\":[1,0.5]}}"),
+		1);
+	ck_assert_uint_eq(CLI_LINES_WITH(reader.cli.out,
+					 "\"number\":2,\"state\":\"alive\",\"value\":{\"text\":\"end\",\"x\":[0,0]}}"),
+			  1);
+	ck_assert_int_eq(end(&writer, SIGTERM), 0);
+	ck_assert_str_eq(writer.cli.out, "");
+	forget(&reader);
+	forget(&writer);
+}
+END_TEST
+
+START_TEST(an_echo_has_the_same_samples_in_the_same_order)
+{
+	const char *domain = domain_of(2);
+	struct part writer, echo, reader, other;
+	char *values[2];
+
+	START(&writer, true, "pub", "a", "--domain", domain, "--type", TYPE, "--qos", KEPT, "--stay");
+	START(&echo, false, "echo", "a", "--domain", domain, "--to", "b", "--qos", "durability=transient");
+	START(&reader, false, "sub", "b", "--domain", domain, "--count", "50", "--qos", "durability=transient");
+	say(&writer, 1, 1, 50);
+	ck_assert_int_eq(end(&reader, 0), 0);
+	START(&other, false, "sub", "a", "--domain", domain, "--count", "50", "--qos", "durability=transient");
+	ck_assert_int_eq(end(&other, 0), 0);
+	values[0] = strstr(reader.cli.out, "\"number\"");
+	values[1] = strstr(other.cli.out, "\"number\"");
+	for (int i = 0; i < 50; i++) {
+		ck_assert_ptr_nonnull(values[0]);
+		ck_assert_ptr_nonnull(values[1]);
+		ck_assert_int_eq(strncmp(values[0], values[1], strcspn(values[0], "\n")), 0);
+		values[0] = strstr(values[0] + 1, "\"number\"");
+		values[1] = strstr(values[1] + 1, "\"number\"");
+	}
+	ck_assert_int_eq(end(&echo, SIGTERM), 130);
+	ck_assert_int_eq(end(&writer, SIGTERM), 0);
+	forget(&writer);
+	forget(&echo);
+	forget(&reader);
+	forget(&other);
+}
+END_TEST
+
+/* Figures are for a machine that does nothing else; here they are there, and readers agree. */
+START_TEST(perf_measures_topics_beside_the_bare_subgroup)
+{
+	static const char *const how[] = {"waitset", "listener", "in-place"};
+	struct cli_dir dir;
+	struct cli cli;
+	char *text, *first, *second;
+
+	cli_dir_make(&dir);
+	CLI_RUN(&cli, &dir, "dds", "perf", "--seconds", "1", "--readers", "2", "--read", how[_i], "--consistency",
+		_i == 1 ? "stored" : "atomic", "--json", cli_path(&dir, "results"));
+	ck_assert_msg(cli.status == 0, "%s", cli.err);
+	ck_assert_str_eq(cli.out, "");
+	text = cli_read(cli_path(&dir, "results"));
+	ck_assert_ptr_nonnull(text);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "\"lost\": 0"), 2);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, how[_i]), 1);
+	for (int i = 0; i < 4; i++) {
+		const char *key = (const char *const[]){
+			"\"samples_per_s\": ", "\"messages_per_s\": ", "\"fraction_of_raw\": ", "\"p99\": "}[i];
+
+		first = strstr(text, key);
+		ck_assert_msg(first != NULL, "%s is not in %s", key, text);
+		ck_assert_msg(strtod(first + strlen(key), NULL) > 0, "%s in %s", key, text);
+	}
+	first = strstr(text, "\"order_digest\": ");
+	ck_assert_ptr_nonnull(first);
+	second = strstr(first + 1, "\"order_digest\": ");
+	ck_assert_ptr_nonnull(second);
+	ck_assert_int_eq(strncmp(first, second, strlen("\"order_digest\": ") + 18), 0);
+	free(text);
+	cli_free(&cli);
+	cli_dir_remove(&dir);
+}
+END_TEST
+
+/* ---- what is wrong -------------------------------------------------------------------------------------------------------------- */
+
+#define WRONG 15
+
+START_TEST(what_is_wrong_is_said_with_its_place)
+{
+	static const struct {
+		const char *arguments[8], *input, *words;
+	} cases[WRONG] = {
+		{{"dds"}, "", "which COMMAND?"},
+		{{"dds", "put"}, "", "there is no command \"put\", expected pub, sub, echo, ls or perf"},
+		{{"dds", "pub"}, "", "pub: which TOPIC?"},
+		{{"dds", "ls", "a"}, "", "\"a\" is one word too many"},
+		{{"dds", "sub", "a", "--count", "many"}, "", "--count is \"many\", expected a number from 0"},
+		{{"dds", "ls", "--domain", "65536"}, "", "--domain is \"65536\", expected a number from 0 to 65535"},
+		{{"dds", "sub", "a", "--qos", "reliability=often"}, "", "expected one of best_effort, reliable"},
+		{{"dds", "pub", "a", "--type", "lng w"}, "", "there is no type \"lng\""},
+		{{"dds", "perf", "--bytes", "15"}, "", "--bytes is \"15\", expected a number from 16 to 1000000"},
+		{{"dds", "perf", "--transport", "udp"}, "", "--transport is \"udp\", expected shm or tcp"},
+		{{"dds", "echo", "a", "--to", "a"}, "", "--to is the topic itself"},
+		{{"dds", "pub", "a b", "--type", "long w"}, "", "whorl_dds_create_topic"},
+		{{"dds", "pub", "a", "--type", "long w"}, "{\"w\": 1}\n{\"x\": 1}\n", "standard input:2: "},
+		{{"dds", "pub", "a", "--type", "long w"}, "{\"w\": 1", "standard input:1: "},
+		{{"dds", "pub", "a", "--type", "short w"}, "{\"w\": 70000}\n", "standard input:1: "},
+	};
+	const char *arguments[12] = {NULL};
+	struct part part;
+	size_t count = 0;
+
+	for (; cases[_i].arguments[count] != NULL; count++)
+		arguments[count] = cases[_i].arguments[count];
+	if (count > 1) {
+		arguments[count++] = "--domain";
+		arguments[count++] = domain_of(3);
+	}
+	start(&part, true, arguments);
+	if (cases[_i].input[0] != '\0')
+		ck_assert_int_gt(write(part.input, cases[_i].input, strlen(cases[_i].input)), 0);
+	end_input(&part);
+	ck_assert_int_eq(end(&part, 0), 2);
+	ck_assert_msg(strstr(part.cli.err, cases[_i].words) != NULL, "\"%s\" is not in: %s", cases[_i].words,
+		      part.cli.err);
+	ck_assert_str_eq(part.cli.out, "");
+	forget(&part);
+}
+END_TEST
+
+/* Another type under the name: both are told, and the first goes on. */
+START_TEST(a_type_that_differs_is_refused)
+{
+	const char *domain = domain_of(4);
+	struct part first, second, reader;
+
+	START(&first, true, "pub", "t", "--domain", domain, "--type", "long a", "--qos", KEPT, "--stay");
+	START(&reader, false, "sub", "t", "--domain", domain, "--count", "2", "--qos", "durability=transient");
+	ck_assert_int_gt(write(first.input, "{\"a\": 1}\n", 9), 0);
+	await_lines(&reader, "\"a\":1", 1);
+	START(&second, false, "pub", "t", "--domain", domain, "--type", "long b");
+	ck_assert_int_eq(end(&second, 0), 2);
+	ck_assert_ptr_nonnull(strstr(second.cli.err, "registered it first"));
+	ck_assert_int_gt(write(first.input, "{\"a\": 2}\n", 9), 0);
+	ck_assert_int_eq(end(&reader, 0), 0);
+	ck_assert_int_eq(end(&first, SIGTERM), 0);
+	forget(&first);
+	forget(&second);
+	forget(&reader);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cli dds");
+	TCase *order = tcase_create("order"), *wrong = tcase_create("wrong");
+
+	atexit(kill_all); /* of each test: they are forked */
+	tcase_set_timeout(order, 60);
+	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
+	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
+	tcase_add_test(order, an_echo_has_the_same_samples_in_the_same_order);
+	tcase_add_loop_test(order, perf_measures_topics_beside_the_bare_subgroup, 0, 3);
+	suite_add_tcase(suite, order);
+	tcase_set_timeout(wrong, 60);
+	tcase_add_loop_test(wrong, what_is_wrong_is_said_with_its_place, 0, WRONG);
+	tcase_add_test(wrong, a_type_that_differs_is_refused);
+	suite_add_tcase(suite, wrong);
+	return test_main(suite);
+}
