@@ -490,8 +490,8 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits)
 						       .refuse_max_ms = PATIENCE_MS,
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;
-	enum whorl_result result =
-		whorl_subgroup_enter(line->node->whorl, line->name, &options, waits ? 10000 : 0, &subgroup);
+	enum whorl_result result = whorl_subgroup_enter(line->node->whorl, line->name, &options,
+							wh_dds_given_ms(waits ? 10000 : 0), &subgroup);
 
 	if (subgroup == NULL)
 		return result;
@@ -500,7 +500,7 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, bool waits)
 	pthread_mutex_unlock(&line->lock);
 	if (!waits)
 		return WHORL_OK;
-	result = whorl_subgroup_ready(subgroup, 10000);
+	result = wh_dds_subgroup_ready(subgroup, 10000);
 	if (result == WHORL_OK)
 		wh_dds_line_is_ready(line);
 	return result;
@@ -530,11 +530,12 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
-		result = whorl_send(line->subgroup, bytes, count, wh_dds_on_loop() ? 0 : wh_dds_left_ms(until_ns, 100),
-				    index);
+		result = whorl_send(line->subgroup, bytes, count,
+				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
 		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))
 			break;
+		wh_dds_rest();
 	}
 	free(bytes);
 	wh_dds_out_free(out);
