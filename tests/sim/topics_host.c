@@ -30,7 +30,7 @@ struct topics_process {
 	struct topics_process *next;
 	uint32_t id;
 	uint64_t number;
-	bool joins, dead, closing;
+	bool joins, dead, closing, failed;
 	whorl_node *node; /* NULL: not yet, or no more */
 	struct thread *threads;
 	struct wh_dice dice;
@@ -178,6 +178,7 @@ static void make_pass(struct topics_process *process, bool last_look)
 	world->current = current;
 	world->thread = thread;
 	process->idle = work > 0 ? 0 : process->idle + 1;
+	process->failed = process->failed || whorl_error(process->node, NULL, 0) != WHORL_OK;
 	if (work > 0)
 		wake_threads(process);
 	if (last_look && work == 0)
@@ -464,6 +465,11 @@ void topics_stall(struct topics_process *process, uint64_t ns)
 bool topics_is_dead(const struct topics_process *process)
 {
 	return process->dead;
+}
+
+bool topics_has_failed(const struct topics_process *process)
+{
+	return process->failed;
 }
 
 bool topics_has_ended(const struct topics_process *process)

@@ -37,6 +37,8 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 bool topics_kill(struct topics_process *process);
 void topics_stall(struct topics_process *process, uint64_t ns);
 bool topics_is_dead(const struct topics_process *process);
+/* Its node has failed for good: it was removed, or cut off. */
+bool topics_has_failed(const struct topics_process *process);
 /* None of its threads is there any more. */
 bool topics_has_ended(const struct topics_process *process);
 

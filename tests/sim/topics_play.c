@@ -440,15 +440,17 @@ static void note_statuses(struct topics_reader *reader)
 		reader->lost = lost.total_count;
 }
 
-static bool goes_on(const struct topics_life *life)
+static bool goes_on(struct topics_life *life)
 {
+	if (life->play->settled_ns == 0) /* then all end, and the last ones may be too few */
+		life->failed = life->failed || topics_has_failed(life->process);
 	return !topics_is_dead(life->process) && !life->failed && !topics_failed(life->play);
 }
 
 static bool all_settled(const struct topics_play *play)
 {
 	for (uint32_t i = 0; i < play->life_count; i++) {
-		const struct topics_life *life = play->lives[i];
+		struct topics_life *life = play->lives[i];
 
 		if (life->in && !life->leaves && goes_on(life) && !topics_has_ended(life->process) && !life->settled)
 			return false;
@@ -635,7 +637,9 @@ static void run(struct topics_play *play, uint32_t founders)
 		topics_fail(play, "a program does not end");
 	if (!goes_until(play, topics_now(play->world) + CALM_NS))
 		return;
-	play->whole = goes_on(play->lives[keeper]) && play->lives[keeper]->in;
+	play->whole = play->lives[keeper]->in;
+	for (uint32_t i = 0; i < play->life_count; i++)
+		play->whole = (goes_on(play->lives[i]) || i != keeper) && play->whole;
 	play->calm = true;
 	end_ns = topics_now(play->world) + 120 * WH_NS_PER_S;
 	while (!all_ended(play) && topics_now(play->world) < end_ns &&
