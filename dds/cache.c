@@ -319,6 +319,14 @@ static enum verdict judge_data(const struct wh_dds_cache *cache, const struct wh
 	return cache->reliable ? WITHHOLD : IGNORE;
 }
 
+/* That an instance has no writers any more, where it cannot be refused (a view has taken them), is kept beyond the limits. An
+ * instance has one at most, as what makes it alive again needs room. */
+static bool is_kept_anyway(const struct wh_dds_cached *instance, const struct wh_dds_arrival *arrival)
+{
+	return arrival->last_chance && arrival->does == WH_DDS_DOES_LEAVE && arrival->set == 0 && instance != NULL &&
+	       instance->born;
+}
+
 /* What is to be done with it; *limit: why it has no room. */
 static enum verdict judge(const struct wh_dds_cache *cache, const struct wh_dds_cached *instance,
 			  const struct wh_dds_arrival *arrival, uint64_t now_ns, enum whorl_dds_rejected_kind *limit)
@@ -329,7 +337,7 @@ static enum verdict judge(const struct wh_dds_cache *cache, const struct wh_dds_
 		has_data ? judge_data(cache, instance, arrival, now_ns) : judge_change(instance, arrival);
 
 	*limit = WHORL_DDS_NOT_REJECTED;
-	if (verdict == INSERT)
+	if (verdict == INSERT && !is_kept_anyway(instance, arrival))
 		*limit = limit_met(cache, instance, arrival, flushes ? 1 : 0);
 	return *limit == WHORL_DDS_NOT_REJECTED ? verdict : REFUSE;
 }

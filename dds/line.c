@@ -130,7 +130,7 @@ static bool is_clear(const struct wh_dds_line *line)
 
 	return line->ready && !line->refused && line->subgroup != NULL &&
 	       whorl_subgroup_statistics(line->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0 &&
-	       whorl_subgroup_ready(line->subgroup, 0) == WHORL_OK;
+	       wh_dds_subgroup_ready(line->subgroup, 0) == WHORL_OK;
 }
 
 void wh_dds_line_settle(struct wh_dds_line *line)
@@ -490,7 +490,8 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 						       .refuse_max_ms = line->node->settings.patience_ms,
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;
-	enum whorl_result result = whorl_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
+	enum whorl_result result = whorl_subgroup_enter(line->node->whorl, line->name, &options,
+							wh_dds_given_ms(timeout_ms), &subgroup);
 
 	if (subgroup == NULL)
 		return result;
@@ -504,7 +505,7 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
  * waited for until there is none, but not for ever: then there may be one that has begun anew. */
 static void await_none(const struct wh_dds_line *line)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
+	const struct wh_dds_host *host = wh_dds_host();
 	uint64_t until = wh_dds_until((ALONE_MS + line->node->id % 16 * ALONE_MS / 8) * INT64_C(1000000));
 	uint32_t ids[1], count;
 
@@ -512,7 +513,7 @@ static void await_none(const struct wh_dds_line *line)
 		count = 1;
 		if (whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK || count == 0)
 			return;
-		nanosleep(&moment, NULL);
+		host->pause(host->ctx);
 	} while (wh_dds_left_ms(until, 1) > 0);
 }
 
@@ -535,12 +536,12 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 {
 	uint64_t until = wh_dds_until(timeout_ms * INT64_C(1000000));
-	enum whorl_result result = whorl_subgroup_ready(line->subgroup, timeout_ms);
+	enum whorl_result result = wh_dds_subgroup_ready(line->subgroup, timeout_ms);
 
 	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
 		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));
 		if (result == WHORL_OK)
-			result = whorl_subgroup_ready(line->subgroup, wh_dds_left_ms(until, timeout_ms));
+			result = wh_dds_subgroup_ready(line->subgroup, wh_dds_left_ms(until, timeout_ms));
 	}
 	if (result == WHORL_OK)
 		note_ready(line);
@@ -578,11 +579,12 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
-		result = whorl_send(line->subgroup, bytes, count, wh_dds_on_loop() ? 0 : wh_dds_left_ms(until_ns, 100),
-				    index);
+		result = whorl_send(line->subgroup, bytes, count,
+				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
 		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))
 			break;
+		wh_dds_rest();
 	}
 	free(bytes);
 	wh_dds_out_free(out);

@@ -29,6 +29,7 @@ void wh_dds_enter_loop(int change)
 
 bool wh_dds_node_call(struct wh_dds_node *node)
 {
+	wh_dds_rest();
 	if ((wh_fetch_add(&node->calls, 1) & WH_DDS_NO_CALLS) == 0) /* partner: end_calls */
 		return true;
 	(void)wh_fetch_add(&node->calls, UINT64_MAX);
@@ -47,11 +48,11 @@ bool wh_dds_node_closes(const struct wh_dds_node *node)
 
 static void end_calls(struct wh_dds_node *node)
 {
-	const struct timespec moment = {.tv_nsec = 200000};
+	const struct wh_dds_host *host = wh_dds_host();
 
 	(void)wh_fetch_or(&node->calls, WH_DDS_NO_CALLS);        /* partner: wh_dds_node_call */
 	while (wh_load_acquire(&node->calls) != WH_DDS_NO_CALLS) /* each wait of a call has an end, or looks */
-		nanosleep(&moment, NULL);
+		host->pause(host->ctx);
 }
 
 void wh_dds_node_hold(struct wh_dds_node *node)
@@ -272,7 +273,7 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 	if (result == WHORL_OK)
 		result = whorl_start(node->whorl);
 	if (result == WHORL_OK)
-		result = whorl_ready(node->whorl, ready_ms);
+		result = wh_dds_node_ready(node->whorl, ready_ms);
 	if (result == WHORL_OK)
 		result = wh_dds_line_await(node->control, ready_ms);
 	if (result == WHORL_TIMEOUT) {
@@ -288,6 +289,7 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 static whorl_dds_return open_node(const char *function, struct wh_dds_node *node,
 				  const struct whorl_dds_participant_options *options)
 {
+	const struct wh_dds_host *host = wh_dds_host();
 	whorl_config *config = whorl_config_new();
 	const char *id_text = options->node != NULL ? options->node : getenv("WHORL_DDS_ID");
 	whorl_dds_return result = load(function, node, config);
@@ -297,7 +299,7 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 	if (result == WHORL_DDS_RETCODE_OK && node->file != NULL)
 		result = parse_id(function, id_text, &id);
 	if (result == WHORL_DDS_RETCODE_OK) {
-		opened = whorl_open(config, id, NULL, &node->whorl);
+		opened = host->open(host->ctx, config, id, &node->whorl);
 		if (opened != WHORL_OK)
 			result = wh_dds_say(function,
 					    opened == WHORL_MEMORY ? WHORL_DDS_RETCODE_OUT_OF_RESOURCES
@@ -314,7 +316,7 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 			result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
 		if (result != WHORL_DDS_RETCODE_OK) {
 			end_calls(node);
-			(void)whorl_close(node->whorl, 0);
+			(void)host->close(host->ctx, node->whorl, 0);
 		}
 	}
 	return result;
@@ -336,6 +338,7 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	wh_thread_condition_init(&node->listened);
 	node->queue_end = &node->queue;
 	node->domain = domain;
+	node->process = wh_dds_host()->process(wh_dds_host()->ctx);
 	node->spins = spins;
 	node->stage = WH_DDS_OPENING;
 	node->file = file != NULL ? strdup(file) : NULL;
@@ -353,10 +356,13 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 /* With the root's lock. */
 static struct wh_dds_node *find_node(struct wh_dds_root *root, uint32_t domain, const char *file)
 {
+	const struct wh_dds_host *host = wh_dds_host();
+	uint64_t process = host->process(host->ctx);
 	struct wh_dds_node *node = root->nodes;
 
-	while (node != NULL && (node->domain != domain || (node->file != NULL) != (file != NULL) ||
-				(file != NULL && strcmp(node->file, file) != 0)))
+	while (node != NULL &&
+	       (node->domain != domain || node->process != process || (node->file != NULL) != (file != NULL) ||
+		(file != NULL && strcmp(node->file, file) != 0)))
 		node = node->next;
 	return node;
 }
@@ -427,15 +433,16 @@ static void leave_channels(struct wh_dds_node *node)
 	uint64_t until = wh_dds_until(LINE_MS * INT64_C(1000000));
 
 	for (int waits = 0; waits < 2; waits++) {
-		(void)whorl_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+		(void)wh_dds_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
 			if (line->subgroup != NULL)
-				(void)whorl_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+				(void)wh_dds_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
 }
 
 void wh_dds_node_leave(struct wh_dds_node *node)
 {
+	const struct wh_dds_host *host = wh_dds_host();
 	struct wh_dds_root *root = wh_dds_root();
 	bool last;
 
@@ -449,7 +456,7 @@ void wh_dds_node_leave(struct wh_dds_node *node)
 	end_calls(node);
 	wh_dds_work_stop(node);
 	leave_channels(node);
-	(void)whorl_close(node->whorl, DRAIN_MS);
+	(void)host->close(host->ctx, node->whorl, DRAIN_MS);
 	pthread_mutex_lock(&root->lock);
 	unlist(root, node);
 	pthread_mutex_unlock(&root->lock);

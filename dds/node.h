@@ -2,6 +2,7 @@
  * subgroups, and the entities that programs have. docs/decisions/0052, "Threads, and how the parts will be joined".
  *
  *     root.c        what a process has once: the table of handles, the nodes
+ *     host.c        time and threads, of the system or of a simulation
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
  *     shape.c       which channels there are, and which a topic lies on
  *     line.c        a subgroup with a machine: views and messages in their order, state for newcomers, what is asked and answered
@@ -29,6 +30,7 @@
 #include "dds/condition.h"
 #include "dds/config.h"
 #include "dds/entity.h"
+#include "dds/host.h"
 #include "dds/listener.h"
 #include "dds/qos.h"
 #include "dds/registry.h"
@@ -49,8 +51,9 @@ struct wh_dds_root {
 	struct wh_dds_table *table;    /* [const] NULL: memory was out */
 	struct wh_dds_signals signals; /* of all conditions: any may meet any waitset */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;    /* a node is open, or gone */
-	struct wh_dds_node *nodes; /* [lock] */
+	pthread_cond_t changed;         /* a node is open, or gone */
+	const struct wh_dds_host *host; /* NULL: the system */
+	struct wh_dds_node *nodes;      /* [lock] */
 };
 
 struct wh_dds_root *wh_dds_root(void);
@@ -60,11 +63,8 @@ whorl_dds_return wh_dds_hold(const char *function, whorl_dds_entity handle, uint
 #define WH_DDS_HOLD(handle, kinds, out) wh_dds_hold(__func__, handle, kinds, out)
 void wh_dds_let_go(struct wh_dds_base *base);
 
-uint64_t wh_dds_clock(void); /* CLOCK_MONOTONIC, ns */
 /* When a duration from now is over; WH_DDS_NEVER. */
 uint64_t wh_dds_until(whorl_dds_duration duration);
-/* Waits on a condition that wh_thread_condition_init has made. False: the time is over. */
-bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 /* Of what is left until then, for a call of the node that waits at most so long at once. */
 int wh_dds_left_ms(uint64_t until_ns, int most);
 
@@ -176,6 +176,7 @@ whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsign
 struct wh_dds_node {
 	struct wh_dds_node *next;        /* [root's lock] */
 	uint32_t domain;                 /* [const] */
+	uint64_t process;                /* [const] wh_dds_host */
 	char *file;                      /* [const] NULL: the domain on this host */
 	struct wh_dds_settings settings; /* [const] */
 	uint32_t participants;           /* [root's lock] */
@@ -197,7 +198,9 @@ struct wh_dds_node {
 	wh_word enters;   /* topics are new, and the channels of all are to be entered */
 	/* work.c */
 	bool threaded, spins;
-	pthread_t thread;
+	struct wh_dds_thread thread;
+	bool begun;                /* [work_lock] it has, and is this one: */
+	uint64_t worker;           /* [work_lock] */
 	pthread_mutex_t work_lock; /* of the queue */
 	pthread_cond_t work;
 	bool stops;
@@ -205,7 +208,7 @@ struct wh_dds_node {
 	pthread_mutex_t listening;              /* listeners, and which one runs */
 	pthread_cond_t listened;
 	struct wh_dds_base *calling; /* [listening] */
-	pthread_t caller;            /* [listening] while `calling` is there */
+	uint64_t caller;             /* [listening] the thread, while `calling` is there */
 };
 
 #define WH_DDS_NO_CALLS (UINT64_C(1) << 63)

@@ -1,7 +1,4 @@
 /* root.c - what a process has once: see node.h. */
-#include <errno.h>
-#include <time.h>
-
 #include "base/env.h"
 #include "base/thread.h"
 #include "dds/node.h"
@@ -44,6 +41,16 @@ whorl_dds_return wh_dds_hold(const char *function, whorl_dds_entity handle, uint
 	}
 }
 
+const struct wh_dds_host *wh_dds_host(void)
+{
+	return root.host != NULL ? root.host : wh_dds_host_system();
+}
+
+void wh_dds_host_set(const struct wh_dds_host *host)
+{
+	root.host = host;
+}
+
 void wh_dds_let_go(struct wh_dds_base *base)
 {
 	if (base != NULL)
@@ -52,42 +59,16 @@ void wh_dds_let_go(struct wh_dds_base *base)
 
 /* ---- time ---------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * WH_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-uint64_t wh_dds_clock(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
 whorl_dds_time whorl_dds_now(void)
 {
-	return (whorl_dds_time)read_clock(CLOCK_REALTIME);
+	const struct wh_dds_host *host = wh_dds_host();
+
+	return (whorl_dds_time)host->real_ns(host->ctx);
 }
 
 uint64_t wh_dds_until(whorl_dds_duration duration)
 {
 	return duration == WHORL_DDS_INFINITY ? WH_DDS_NEVER : wh_dds_clock() + (uint64_t)duration;
-}
-
-bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
-{
-	uint64_t now = wh_dds_clock();
-	struct timespec until;
-
-	if (until_ns <= now)
-		return false;
-	if (until_ns - now > WH_NS_PER_S) /* the one that waits looks again: no wait is without an end */
-		until_ns = now + WH_NS_PER_S;
-	until = (struct timespec){.tv_sec = (time_t)(until_ns / WH_NS_PER_S),
-				  .tv_nsec = (long)(until_ns % WH_NS_PER_S)};
-	(void)pthread_cond_timedwait(condition, lock, &until);
-	return true;
 }
 
 int wh_dds_left_ms(uint64_t until_ns, int most)

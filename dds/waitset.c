@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/thread.h"
 #include "dds/condition.h"
+#include "dds/host.h"
 
 /* A condition at a waitset: in one of the waitset's two lists, and in the condition's. */
 struct wh_dds_attachment {
@@ -124,9 +125,7 @@ void wh_dds_waitset_init(struct wh_dds_waitset *waitset, struct wh_dds_signals *
 /* With the lock. True: something may have changed. */
 static bool wait_until(struct wh_dds_waitset *waitset, uint64_t until_ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(until_ns / WH_NS_PER_S), .tv_nsec = (long)(until_ns % WH_NS_PER_S)};
-
-	return pthread_cond_timedwait(&waitset->changed, &waitset->signals->lock, &until) != ETIMEDOUT;
+	return wh_dds_wait(&waitset->changed, &waitset->signals->lock, until_ns);
 }
 
 void wh_dds_waitset_close(struct wh_dds_waitset *waitset)

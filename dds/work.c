@@ -95,7 +95,7 @@ static bool call_all(struct wh_dds_base *base)
 	pthread_mutex_lock(&node->listening);
 	while (!is_deleted(base) && next_call(base, &call)) {
 		node->calling = base;
-		node->caller = pthread_self();
+		node->caller = wh_dds_this_thread();
 		pthread_mutex_unlock(&node->listening);
 		wh_dds_call_make(&call);
 		some = true;
@@ -119,7 +119,7 @@ bool wh_dds_is_listening(struct wh_dds_node *node)
 	bool is;
 
 	pthread_mutex_lock(&node->listening);
-	is = node->calling != NULL && pthread_equal(node->caller, pthread_self());
+	is = node->calling != NULL && node->caller == wh_dds_this_thread();
 	pthread_mutex_unlock(&node->listening);
 	return is;
 }
@@ -129,7 +129,7 @@ void wh_dds_listener_await(struct wh_dds_base *base)
 	struct wh_dds_node *node = base->node;
 
 	pthread_mutex_lock(&node->listening);
-	while (concerns(node->calling, base) && !pthread_equal(node->caller, pthread_self()))
+	while (concerns(node->calling, base) && node->caller != wh_dds_this_thread())
 		(void)wh_dds_wait(&node->listened, &node->listening, WH_DDS_NEVER);
 	pthread_mutex_unlock(&node->listening);
 }
@@ -220,6 +220,10 @@ static void *work(void *ctx)
 	struct wh_dds_node *node = ctx;
 	bool stops = false;
 
+	pthread_mutex_lock(&node->work_lock);
+	node->worker = wh_dds_this_thread();
+	node->begun = true;
+	pthread_mutex_unlock(&node->work_lock);
 	while (!stops) {
 		(void)wh_dds_work_pass(node, WH_DDS_NEVER);
 		pthread_mutex_lock(&node->work_lock);
@@ -232,8 +236,10 @@ static void *work(void *ctx)
 
 bool wh_dds_work_start(struct wh_dds_node *node)
 {
+	const struct wh_dds_host *host = wh_dds_host();
+
 	wh_dds_node_hold(node);
-	node->threaded = wh_thread_create(&node->thread, "whorl-dds", -1, work, node, NULL) == WHORL_OK;
+	node->threaded = host->start(host->ctx, &node->thread, work, node);
 	if (!node->threaded)
 		wh_dds_node_drop(node);
 	return node->threaded;
@@ -241,16 +247,19 @@ bool wh_dds_work_start(struct wh_dds_node *node)
 
 void wh_dds_work_stop(struct wh_dds_node *node)
 {
+	const struct wh_dds_host *host = wh_dds_host();
 	struct wh_dds_base *base;
+	bool itself;
 
 	pthread_mutex_lock(&node->work_lock);
 	node->stops = true;
+	itself = node->begun && node->worker == wh_dds_this_thread();
 	pthread_cond_broadcast(&node->work);
 	pthread_mutex_unlock(&node->work_lock);
-	if (node->threaded && pthread_equal(node->thread, pthread_self()))
-		pthread_detach(node->thread); /* a listener has deleted the last participant */
+	if (node->threaded && itself)
+		host->detach(host->ctx, &node->thread); /* a listener has deleted the last participant */
 	else if (node->threaded)
-		pthread_join(node->thread, NULL);
+		host->join(host->ctx, &node->thread);
 	do {
 		pthread_mutex_lock(&node->work_lock);
 		base = pop(node);

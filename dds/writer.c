@@ -191,7 +191,8 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 
 		if (ms == 0)
 			break;
-		result = whorl_claim_large(end->line->subgroup, bytes, ms, out);
+		wh_dds_rest();
+		result = whorl_claim_large(end->line->subgroup, bytes, wh_dds_given_ms(ms), out);
 		if (result == WHORL_WOULD_DEADLOCK)
 			return WHORL_TIMEOUT;
 	}
@@ -568,8 +569,8 @@ static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_
 	do {
 		if (!wh_dds_node_call(writer->end.base.node))
 			return wh_dds_node_says(function, writer->end.base.node, WHORL_CLOSED);
-		result = whorl_frontier_wait(writer->end.line->subgroup, WHORL_DELIVERED_BY_ALL, last,
-					     wh_dds_left_ms(until, 100));
+		result = wh_dds_frontier_wait(writer->end.line->subgroup, WHORL_DELIVERED_BY_ALL, last,
+					      wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);
 	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_line_says(function, writer->end.line, result);

@@ -1,0 +1,590 @@
+/* topics_host.c - see topics_host.h. */
+#include "tests/sim/topics_host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "group/node.h"
+#include "sim/fiber.h"
+#include "sim/inspect.h"
+
+#define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
+#define LOOK_NS (4 * WH_NS_PER_MS)          /* a thread that waits looks so often at least */
+#define STEPS_MAX 30000000
+
+struct thread {
+	struct topics_process *process;
+	struct thread *next;
+	struct wh_fiber *fiber;
+	void (*fn)(void *ctx);
+	void *(*thread_fn)(void *argument);
+	void *ctx;
+	uint64_t turn; /* the event that lets it go on */
+	uint64_t due_ns;
+	bool waits; /* it may be woken before that */
+	bool ended;
+};
+
+struct topics_process {
+	struct topics_world *world;
+	struct topics_process *next;
+	uint32_t id;
+	uint64_t number;
+	bool joins, dead, closing, failed;
+	whorl_node *node; /* NULL: not yet, or no more */
+	struct thread *threads;
+	struct wh_dice dice;
+	uint64_t pace_ns, turn, stalled_until_ns;
+	uint32_t idle;
+	bool asleep;
+	/* of the close that is asked for */
+	struct thread *closer;
+	int close_ms;
+	enum whorl_result close_result;
+};
+
+struct topics_world {
+	struct topics_world_options options;
+	struct wh_sim *sim;
+	struct wh_dice dice;
+	struct topics_process *processes;
+	struct topics_process *current; /* whose code runs */
+	struct thread *thread;          /* NULL: its loop */
+	uint64_t numbers, steps;
+	bool closing;
+	struct topics_process **at; /* by id: the life that is there */
+	struct wh_dds_host host;
+	char broken[256];
+};
+
+/* ---- turns --------------------------------------------------------------------------------------------------------------------- */
+
+static void fail(struct topics_world *world, const char *what)
+{
+	if (world->broken[0] == '\0')
+		snprintf(world->broken, sizeof(world->broken), "%s", what);
+}
+
+static void go_on(void *ctx, uint64_t turn);
+
+static void go_on_at(struct thread *thread, uint64_t when_ns)
+{
+	struct topics_process *process = thread->process;
+
+	if (when_ns < process->stalled_until_ns && !process->dead)
+		when_ns = process->stalled_until_ns;
+	thread->due_ns = when_ns;
+	wh_sim_at(process->world->sim, when_ns, go_on, thread, ++thread->turn);
+}
+
+static void go_on(void *ctx, uint64_t turn)
+{
+	struct thread *thread = ctx;
+	struct topics_process *process = thread->process;
+	struct topics_world *world = process->world;
+	struct topics_process *current = world->current;
+	struct thread *other = world->thread;
+
+	if (turn != thread->turn || thread->ended)
+		return;
+	if (wh_sim_now(world->sim) < process->stalled_until_ns && !process->dead) {
+		go_on_at(thread, process->stalled_until_ns);
+		return;
+	}
+	thread->waits = false;
+	world->current = process;
+	world->thread = thread;
+	wh_fiber_resume(thread->fiber);
+	world->current = current;
+	world->thread = other;
+	thread->ended = wh_fiber_has_ended(thread->fiber);
+}
+
+/* In a thread: others go on. */
+static void pause_until(struct topics_world *world, uint64_t when_ns, bool waits)
+{
+	struct thread *thread = world->thread;
+
+	if (thread->process->dead && when_ns > wh_sim_now(world->sim) + WH_NS_PER_US)
+		when_ns = wh_sim_now(world->sim) + WH_NS_PER_US;
+	thread->waits = waits;
+	go_on_at(thread, when_ns);
+	wh_fiber_pause(thread->fiber);
+}
+
+/* Something has happened at its node: its threads look. */
+static void wake_threads(struct topics_process *process)
+{
+	uint64_t now_ns = wh_sim_now(process->world->sim);
+
+	for (struct thread *thread = process->threads; thread != NULL; thread = thread->next) {
+		uint64_t when_ns = now_ns + wh_dice_below(&process->dice, 2 * process->pace_ns + 1);
+
+		if (thread->waits && !thread->ended && when_ns < thread->due_ns)
+			go_on_at(thread, when_ns);
+	}
+}
+
+void topics_sleep(struct topics_world *world, uint64_t ns)
+{
+	pause_until(world, wh_sim_now(world->sim) + ns, false);
+}
+
+/* ---- passes -------------------------------------------------------------------------------------------------------------------- */
+
+static void take_turn(void *ctx, uint64_t turn);
+
+static void turn_at(struct topics_process *process, uint64_t when_ns)
+{
+	wh_sim_at(process->world->sim, when_ns, take_turn, process, ++process->turn);
+}
+
+static void turn_soon(struct topics_process *process)
+{
+	uint64_t pause_ns = wh_dice_below(&process->dice, 2 * process->pace_ns);
+
+	if (wh_dice_one_in(&process->dice, 32))
+		pause_ns *= 20;
+	turn_at(process, wh_sim_now(process->world->sim) + pause_ns);
+}
+
+static void sleep_now(struct topics_process *process)
+{
+	struct wh_sim *sim = process->world->sim;
+	uint64_t next_ns = wh_inspect_next_ns(process->node), node_now_ns = wh_env_now(wh_sim_env(sim, process->id));
+
+	process->asleep = true;
+	process->turn++;
+	if (wh_sim_rung(sim, process->id)) {
+		process->asleep = false;
+		turn_soon(process);
+	} else if (next_ns != UINT64_MAX) {
+		turn_at(process, wh_sim_now(sim) + (next_ns > node_now_ns ? next_ns - node_now_ns : 0));
+	}
+}
+
+static void make_pass(struct topics_process *process, bool last_look)
+{
+	struct topics_world *world = process->world;
+	struct topics_process *current = world->current;
+	struct thread *thread = world->thread;
+	size_t work;
+
+	world->current = process;
+	world->thread = NULL;
+	wh_sim_begin_pass(world->sim);
+	work = last_look ? whorl_arm(process->node) : whorl_step(process->node);
+	wh_sim_end_pass(world->sim);
+	world->current = current;
+	world->thread = thread;
+	process->idle = work > 0 ? 0 : process->idle + 1;
+	process->failed = process->failed || whorl_error(process->node, NULL, 0) != WHORL_OK;
+	if (work > 0)
+		wake_threads(process);
+	if (last_look && work == 0)
+		sleep_now(process);
+	else
+		turn_soon(process);
+}
+
+static void take_turn(void *ctx, uint64_t turn)
+{
+	struct topics_process *process = ctx;
+
+	if (turn != process->turn || process->dead || process->closing || process->node == NULL)
+		return;
+	if (process->asleep)
+		process->idle = 0;
+	process->asleep = false;
+	if (wh_sim_now(process->world->sim) < process->stalled_until_ns)
+		turn_at(process, process->stalled_until_ns);
+	else
+		make_pass(process, process->idle > 0 && wh_dice_one_in(&process->dice, 2));
+}
+
+static void note_rung(void *ctx, uint32_t node)
+{
+	struct topics_world *world = ctx;
+	struct topics_process *process = world->at[node];
+
+	if (process == NULL || !process->asleep || process->dead || process->closing || process->node == NULL)
+		return;
+	process->asleep = false;
+	process->idle = 0;
+	turn_soon(process);
+}
+
+/* ---- the host ------------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t host_clock(void *ctx)
+{
+	const struct topics_world *world = ctx;
+	const struct topics_process *process = world->current;
+
+	if (process == NULL)
+		return wh_sim_now(world->sim);
+	return wh_env_now(wh_sim_env(world->sim, process->id)) + (process->dead ? LATER_NS : 0);
+}
+
+static uint64_t host_real(void *ctx)
+{
+	const struct topics_world *world = ctx;
+
+	return UINT64_C(1700000000) * WH_NS_PER_S + wh_sim_now(world->sim);
+}
+
+static uint64_t host_thread(void *ctx)
+{
+	const struct topics_world *world = ctx;
+
+	return world->thread != NULL ? (uint64_t)(uintptr_t)world->thread : (uint64_t)(uintptr_t)world->current;
+}
+
+static uint64_t host_process(void *ctx)
+{
+	const struct topics_world *world = ctx;
+
+	return world->current != NULL ? world->current->number : 0;
+}
+
+static void host_wait(void *ctx, pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
+{
+	struct topics_world *world = ctx;
+	uint64_t now_ns = host_clock(world), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	uint64_t look_ns = 1 + wh_dice_below(&world->dice, LOOK_NS);
+
+	(void)condition;
+	if (world->thread == NULL) {
+		fail(world, "a loop waits");
+		return;
+	}
+	pthread_mutex_unlock(lock);
+	pause_until(world, wh_sim_now(world->sim) + (left_ns < look_ns ? left_ns : look_ns), true);
+	pthread_mutex_lock(lock);
+}
+
+static void host_pause(void *ctx)
+{
+	struct topics_world *world = ctx;
+	uint64_t most_ns = wh_dice_one_in(&world->dice, 2) ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
+
+	if (world->thread != NULL)
+		pause_until(world, wh_sim_now(world->sim) + wh_dice_below(&world->dice, most_ns), true);
+}
+
+static void run_thread(void *ctx)
+{
+	struct thread *thread = ctx;
+
+	if (thread->thread_fn != NULL)
+		(void)thread->thread_fn(thread->ctx);
+	else
+		thread->fn(thread->ctx);
+}
+
+static struct thread *new_thread(struct topics_process *process)
+{
+	struct thread *thread = calloc(1, sizeof(*thread));
+
+	if (thread == NULL)
+		return NULL;
+	thread->process = process;
+	thread->fiber = wh_fiber_new(run_thread, thread);
+	if (thread->fiber == NULL) {
+		free(thread);
+		return NULL;
+	}
+	thread->next = process->threads;
+	process->threads = thread;
+	go_on_at(thread, wh_sim_now(process->world->sim) + wh_dice_below(&process->dice, process->pace_ns + 1));
+	return thread;
+}
+
+static bool host_start(void *ctx, struct wh_dds_thread *out, void *(*fn)(void *), void *argument)
+{
+	struct topics_world *world = ctx;
+	struct thread *thread = new_thread(world->current);
+
+	if (thread == NULL)
+		return false;
+	thread->thread_fn = fn;
+	thread->ctx = argument;
+	out->simulated = thread;
+	return true;
+}
+
+static void host_join(void *ctx, struct wh_dds_thread *out)
+{
+	struct thread *thread = out->simulated;
+
+	while (!thread->ended)
+		host_pause(ctx);
+}
+
+static void host_detach(void *ctx, struct wh_dds_thread *thread)
+{
+	(void)ctx;
+	(void)thread;
+}
+
+static enum whorl_result load(const struct topics_world *world, whorl_config *config, struct wh_node_config *bound)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "[group]\nname = topics\ntransport = sim\nnodes = %u\nnodes_max = %u\nfailure_timeout_ms = 50\n"
+		 "start_timeout_ms = 100\n[engine]\nthread = caller\n",
+		 (unsigned)world->options.founders, (unsigned)world->options.ids);
+	if (config == NULL || whorl_config_load_text(config, "topics", text) != WHORL_OK)
+		return WHORL_CONFIG;
+	return wh_config_bind(config, bound);
+}
+
+static enum whorl_result host_open(void *ctx, whorl_config *unused, uint32_t id, whorl_node **node)
+{
+	struct topics_world *world = ctx;
+	struct topics_process *process = world->current;
+	const struct wh_world of = {.env = wh_sim_env(world->sim, process->id),
+				    .create = wh_sim_create,
+				    .create_ctx = world->sim,
+				    .one_host = world->options.one_host};
+	const struct whorl_open_options options = {.size = sizeof(options)};
+	whorl_config *config = whorl_config_new();
+	struct wh_node_config bound;
+	struct wh_error err;
+	enum whorl_result result;
+
+	(void)unused;
+	(void)id;
+	result = load(world, config, &bound);
+	if (result == WHORL_OK) {
+		bound.group.start = process->joins ? WH_START_JOIN : WH_START_AUTO;
+		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
+		wh_node_config_free(&bound);
+	} else {
+		fail(world, config != NULL ? whorl_config_error(config) : "memory is out");
+	}
+	whorl_config_free(config);
+	if (result != WHORL_OK)
+		return result;
+	process->node = *node;
+	world->at[process->id] = process;
+	turn_soon(process);
+	return WHORL_OK;
+}
+
+/* Outside of threads: events come meanwhile, and let threads go on. One at a time. */
+static void close_now(void *ctx, uint64_t argument)
+{
+	struct topics_process *process = ctx, *current;
+	struct topics_world *world = process->world;
+
+	(void)argument;
+	if (world->closing) {
+		wh_sim_at(world->sim, wh_sim_now(world->sim) + 100 * WH_NS_PER_US, close_now, process, 0);
+		return;
+	}
+	world->closing = process->closing = true;
+	current = world->current;
+	world->current = process;
+	while (process->dead && wh_inspect_jobs(process->node) > 0 && wh_sim_step(world->sim, UINT64_MAX))
+		world->current = process;
+	process->close_result = whorl_close(process->node, process->dead ? 0 : process->close_ms);
+	world->current = current;
+	process->node = NULL;
+	if (world->at[process->id] == process)
+		world->at[process->id] = NULL;
+	world->closing = false;
+	go_on_at(process->closer, wh_sim_now(world->sim));
+}
+
+static enum whorl_result host_close(void *ctx, whorl_node *node, int timeout_ms)
+{
+	struct topics_world *world = ctx;
+	struct topics_process *process = world->current;
+
+	(void)node;
+	process->closer = world->thread;
+	process->close_ms = timeout_ms;
+	process->turn++;
+	process->closing = true;
+	wh_sim_at(world->sim, wh_sim_now(world->sim), close_now, process, 0);
+	wh_fiber_pause(world->thread->fiber);
+	return process->close_result;
+}
+
+/* ---- processes ----------------------------------------------------------------------------------------------------------------- */
+
+static const uint64_t paces_ns[] = {1000, 10000, 100000};
+
+struct topics_process *topics_process_new(struct topics_world *world, uint32_t id, bool joins, void (*fn)(void *ctx),
+					  void *ctx)
+{
+	struct topics_process *process = calloc(1, sizeof(*process));
+	struct thread *thread;
+
+	if (process == NULL)
+		return NULL;
+	process->world = world;
+	process->id = id;
+	process->joins = joins;
+	process->number = ++world->numbers;
+	process->dice = wh_dice_split(world->options.seed, 1000 + process->number);
+	process->pace_ns = paces_ns[wh_dice_below(&process->dice, 3)];
+	process->next = world->processes;
+	world->processes = process;
+	thread = new_thread(process);
+	if (thread == NULL)
+		return NULL;
+	thread->fn = fn;
+	thread->ctx = ctx;
+	return process;
+}
+
+bool topics_kill(struct topics_process *process)
+{
+	struct topics_world *world = process->world;
+
+	if (process->dead || process->closing)
+		return process->dead;
+	process->dead = true;
+	process->turn++;
+	if (process->node != NULL)
+		wh_sim_crash(world->sim, process->id);
+	for (struct thread *thread = process->threads; thread != NULL; thread = thread->next)
+		if (!thread->ended)
+			go_on_at(thread, wh_sim_now(world->sim));
+	return true;
+}
+
+void topics_stall(struct topics_process *process, uint64_t ns)
+{
+	process->stalled_until_ns = wh_sim_now(process->world->sim) + ns;
+}
+
+bool topics_is_dead(const struct topics_process *process)
+{
+	return process->dead;
+}
+
+bool topics_has_failed(const struct topics_process *process)
+{
+	return process->failed;
+}
+
+bool topics_has_ended(const struct topics_process *process)
+{
+	for (const struct thread *thread = process->threads; thread != NULL; thread = thread->next)
+		if (!thread->ended)
+			return false;
+	return true;
+}
+
+/* ---- the world ----------------------------------------------------------------------------------------------------------------- */
+
+static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line)
+{
+	const struct topics_world *world = ctx;
+
+	if (world->options.verbose && level <= WH_LOG_INFO)
+		printf("%12.6f node %u: %s\n", (double)wh_sim_now(world->sim) / 1e9, (unsigned)node, line);
+}
+
+static const struct wh_dds_host host = {.simulated = true,
+					.clock_ns = host_clock,
+					.real_ns = host_real,
+					.thread = host_thread,
+					.process = host_process,
+					.wait = host_wait,
+					.pause = host_pause,
+					.start = host_start,
+					.join = host_join,
+					.detach = host_detach,
+					.open = host_open,
+					.close = host_close};
+
+static bool make_net(struct topics_world *world)
+{
+	static const uint64_t latencies_ns[] = {1000, 20000, 200000};
+	struct wh_sim_options options = {.nodes = world->options.ids,
+					 .seed = world->options.seed,
+					 .latency_min_ns = 100,
+					 .one_host = world->options.one_host,
+					 .proofs = world->options.one_host,
+					 .log = log_line,
+					 .rung = note_rung,
+					 .ctx = world};
+	struct wh_error err;
+
+	options.latency_max_ns = latencies_ns[wh_dice_below(&world->dice, 3)];
+	options.pieces = (uint32_t)wh_dice_between(&world->dice, 1, WH_SIM_PIECES_MAX / 2);
+	options.ring_max_ns = wh_dice_one_in(&world->dice, 2) ? 0 : WH_NS_PER_MS;
+	options.notice_max_ns = world->options.one_host || wh_dice_one_in(&world->dice, 2) ? 0 : 50 * WH_NS_PER_MS;
+	options.proof_max_ns = 150 * WH_NS_PER_MS;
+	return wh_sim_new(&world->sim, &options, &err) == WHORL_OK;
+}
+
+struct topics_world *topics_world_new(const struct topics_world_options *options)
+{
+	struct topics_world *world = calloc(1, sizeof(*world));
+
+	if (world == NULL)
+		return NULL;
+	world->options = *options;
+	world->dice = wh_dice_split(options->seed, 999);
+	world->at = calloc(options->ids, sizeof(*world->at));
+	if (world->at == NULL || !make_net(world)) {
+		free(world->at);
+		free(world);
+		return NULL;
+	}
+	world->host = host;
+	world->host.ctx = world;
+	wh_dds_host_set(&world->host);
+	return world;
+}
+
+void topics_world_free(struct topics_world *world)
+{
+	wh_dds_host_set(NULL);
+	while (world->processes != NULL) {
+		struct topics_process *process = world->processes;
+
+		while (process->threads != NULL) {
+			struct thread *thread = process->threads;
+
+			process->threads = thread->next;
+			wh_fiber_free(thread->fiber);
+			free(thread);
+		}
+		world->processes = process->next;
+		free(process);
+	}
+	wh_sim_free(world->sim);
+	free(world->at);
+	free(world);
+}
+
+bool topics_step(struct topics_world *world, uint64_t until_ns)
+{
+	if (topics_broken(world) != NULL || !wh_sim_step(world->sim, until_ns))
+		return false;
+	if (++world->steps > STEPS_MAX)
+		fail(world, "there is no end of it");
+	return true;
+}
+
+uint64_t topics_now(const struct topics_world *world)
+{
+	return wh_sim_now(world->sim);
+}
+
+struct wh_sim *topics_sim(struct topics_world *world)
+{
+	return world->sim;
+}
+
+const char *topics_broken(const struct topics_world *world)
+{
+	return world->broken[0] != '\0' ? world->broken : wh_sim_verdict(world->sim);
+}

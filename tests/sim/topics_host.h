@@ -1,0 +1,55 @@
+/* topics_host.h - processes in virtual time, each with a node in the simulated network and threads that are fibers: a host for participants
+ * (dds/host.h).
+ *
+ * The programs use include/whorl/dds.h as they are. One thread goes on at a time, and others do where one waits or calls the node. A thread that
+ * waits is woken when its time has come, when a pass of its node has done something, and now and then. A process that has been killed makes no pass
+ * any more; its threads find each wait at its end, so that they come to their own and leave nothing behind.
+ */
+#ifndef WH_TESTS_SIM_TOPICS_HOST_H
+#define WH_TESTS_SIM_TOPICS_HOST_H
+
+#include "base/error.h"
+#include "dds/host.h"
+#include "sim/net/sim.h"
+#include "transport/dice.h"
+
+struct topics_world;
+struct topics_process;
+
+struct topics_world_options {
+	uint64_t seed;
+	uint32_t founders; /* ids below: they form the group, all of them */
+	uint32_t ids;
+	bool one_host; /* and deaths are proved */
+	bool verbose;
+};
+
+/* While it is there participants are in it. NULL: memory is out. */
+struct topics_world *topics_world_new(const struct topics_world_options *options);
+/* All processes have ended. */
+void topics_world_free(struct topics_world *world);
+
+/* One more, whose first thread is `fn`; the last life of that id has ended, or was killed. It comes to a group that is there, or is one of those that
+ * form it. NULL: memory is out. */
+struct topics_process *topics_process_new(struct topics_world *world, uint32_t id, bool joins, void (*fn)(void *ctx),
+					  void *ctx);
+/* False: not now, as its node is being closed. */
+bool topics_kill(struct topics_process *process);
+void topics_stall(struct topics_process *process, uint64_t ns);
+bool topics_is_dead(const struct topics_process *process);
+/* Its node has failed for good: it was removed, or cut off. */
+bool topics_has_failed(const struct topics_process *process);
+/* None of its threads is there any more. */
+bool topics_has_ended(const struct topics_process *process);
+
+/* The next thing happens. False: nothing does before that time, or a check has failed. */
+bool topics_step(struct topics_world *world, uint64_t until_ns);
+uint64_t topics_now(const struct topics_world *world);
+struct wh_sim *topics_sim(struct topics_world *world);
+/* Of the library, and of the host: NULL, or what is broken. */
+const char *topics_broken(const struct topics_world *world);
+
+/* In a thread. */
+void topics_sleep(struct topics_world *world, uint64_t ns);
+
+#endif
