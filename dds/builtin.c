@@ -403,10 +403,11 @@ static whorl_dds_return enter_all(const char *function, struct wh_dds_node *node
 {
 	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
+	struct wh_dds_shape shape;
 	struct wh_dds_line *line;
 
 	for (uint32_t at = 0; result == WHORL_DDS_RETCODE_OK && channel_at(node, at, channel); at++)
-		if (wh_dds_channel_room(channel) > 0)
+		if (wh_dds_shape_of(&node->settings, channel, &shape))
 			result = wh_dds_node_line(function, node, channel, &line);
 	return result;
 }
