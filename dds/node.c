@@ -9,7 +9,8 @@
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define NODES_MAX 128 /* processes in a domain on one host */
+#define NODES_MAX 128  /* processes in a domain on one host */
+#define SILENT_MS 5000 /* a process that has died is known at once, on one host: this is for those that stand still */
 #define DRAIN_MS 2000
 #define LINE_MS 10000 /* to enter a channel, and to leave it: others may have its state from this node alone */
 
@@ -227,8 +228,8 @@ static whorl_dds_return load(const char *function, struct wh_dds_node *node, who
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	if (node->file != NULL)
 		return load_file(function, node, config);
-	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\n", (unsigned)getuid(),
-		 (unsigned)node->domain, NODES_MAX);
+	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\n",
+		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS);
 	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
 		return WHORL_DDS_RETCODE_OK;
 	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));

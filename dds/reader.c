@@ -298,7 +298,8 @@ static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **da
 	if (reader->cache != NULL) {
 		result = wh_dds_cache_return(reader->cache, data, count);
 		refused = reader->refused;
-		reader->refused = reader->hurried = false;
+		reader->refused = false;
+		reader->hurried = reader->hurried && !wh_dds_cache_is_roomy(reader->cache);
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)

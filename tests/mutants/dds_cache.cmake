@@ -76,19 +76,19 @@ mutant(NAME dds-cache-instances-unlimited KIND test_dds_cache FILE dds/cache.c
 mutant(NAME dds-cache-samples-unlimited KIND test_dds_cache FILE dds/cache.c
 	REMOVES "there are no more samples than max_samples"
 	TEXT [[
-	if (cache->held + before >= cache->samples_most)
+	if (cache->held + cache->asked + before >= cache->samples_most)
 ]]
 	REPLACEMENT [[
-	if (cache->held + before > cache->samples_most)
+	if (cache->held + cache->asked + before > cache->samples_most)
 ]])
 
 mutant(NAME dds-cache-samples-per-instance-unlimited KIND test_dds_cache FILE dds/cache.c
 	REMOVES "an instance has no more samples than max_samples_per_instance"
 	TEXT [[
-	if (instance != NULL && kept + instance->pending_count + before >= cache->samples_per_instance_most)
+	if (kept + before >= cache->samples_per_instance_most)
 ]]
 	REPLACEMENT [[
-	if (instance != NULL && kept + before > cache->samples_per_instance_most)
+	if (kept + before > cache->samples_per_instance_most)
 ]])
 
 mutant(NAME dds-cache-set-makes-room KIND test_dds_cache_random FILE dds/cache.c

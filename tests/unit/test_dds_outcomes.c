@@ -296,8 +296,9 @@ static whorl_node *open_stranger(uint32_t number)
 	whorl_node *node = NULL;
 	char text[128];
 
-	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = 128\n", (unsigned)getuid(),
-		 (unsigned)number);
+	snprintf(text, sizeof(text),
+		 "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = 128\nfailure_timeout_ms = 5000\n",
+		 (unsigned)getuid(), (unsigned)number);
 	need(config != NULL && whorl_config_load_text(config, "domain", text) == WHORL_OK);
 	need(whorl_open(config, WHORL_ANY_ID, NULL, &node) == WHORL_OK);
 	whorl_config_free(config);

@@ -1,0 +1,54 @@
+# dds_rules.cmake - what a participant does with publishers and with readers that are full (dds/writer.c, deliver.c, reader.c, cache.c), taken out
+# one rule at a time. See mutants.cmake.
+
+mutant(NAME dds-rules-publisher-64 KIND test_dds_rules FILE dds/writer.c
+	REMOVES "a publisher waits for each of its writers"
+	TEXT [[
+	for (uint32_t i = 0; i < count && result == WHORL_DDS_RETCODE_OK; i++) {
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 0; i < count && i < 64 && result == WHORL_DDS_RETCODE_OK; i++) {
+]])
+
+mutant(NAME dds-rules-set-not-asked KIND test_dds_rules FILE dds/deliver.c
+	REMOVES "the end of a set is refused by a reader that has no room for it"
+	TEXT [[
+	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
+]]
+	REPLACEMENT [[
+	full = !question.set && !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
+]])
+
+mutant(NAME dds-rules-set-asked-one-by-one KIND test_dds_rules FILE dds/cache.c
+	REMOVES "what comes as one needs room for all of it"
+	TEXT [[
+	cache->asked++;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-rules-set-asked-without-instances KIND test_dds_rules FILE dds/cache.c
+	REMOVES "what comes as one needs the room of each instance"
+	TEXT [[
+	kept += instance->pending_count + instance->asked;
+]]
+	REPLACEMENT [[
+	kept += instance->pending_count;
+]])
+
+mutant(NAME dds-rules-leaves-without-room KIND test_dds_rules FILE dds/deliver.c
+	REMOVES "a writer that leaves an instance, and so disposes of it, needs room"
+	TEXT [[
+		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
+]]
+	REPLACEMENT [[
+		arrival.does |= 0;
+]])
+
+mutant(NAME dds-rules-hurried-for-ever KIND test_dds_slow FILE dds/reader.c
+	REMOVES "a reader that takes again is waited for again"
+	TEXT [[
+		reader->hurried = reader->hurried && !(result > 0 && select->take);
+]]
+	REPLACEMENT [[
+]])
