@@ -74,6 +74,7 @@ static void learn_key(struct wh_dds_reader_entity *reader, const struct whorl_dd
 	memcpy(known->hash, hash, WH_DDS_HASH_BYTES);
 	wh_dds_type_key(type, sample, known->key);
 	known->handle = wh_dds_instance_handle_of(reader->end.topic->id, hash);
+	known->state = 0;
 	memcpy(&number, hash, sizeof(number));
 	number = wh_dds_spread(number);
 	if (!wh_dds_index_add(&reader->keys, &known->link, number)) {
@@ -210,34 +211,65 @@ static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, c
 	pthread_mutex_unlock(&reader->end.base.lock);
 }
 
-static void call_in_place(struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+/* Where the state of an instance is kept; NULL: nothing is known of it. */
+static uint32_t *state_of(struct wh_dds_reader_entity *reader, const struct wh_dds_copy *copy,
+			  const unsigned char *hash)
+{
+	const struct whorl_dds_type *type = reader->end.topic->type;
+	unsigned char is[WH_DDS_HASH_BYTES];
+	struct wh_dds_written *known;
+
+	if (!wh_dds_type_is_keyed(type))
+		return &reader->state;
+	wh_dds_type_key_hash(type, copy->data, is);
+	if (memcmp(is, hash, sizeof(is)) == 0) /* else the key is not known */
+		learn_key(reader, type, copy->data, hash);
+	known = find_key(reader, hash);
+	return known != NULL ? &known->state : NULL;
+}
+
+/* What is disposed of stays so when its writers go. */
+static uint32_t state_after(uint32_t was, const struct wh_dds_event *event)
+{
+	if (event->what == WH_DDS_LAST_WRITER)
+		return was == WHORL_DDS_ALIVE_INSTANCE_STATE ? WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE : was;
+	return event->sample->state == WH_DDS_DISPOSED ? WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE
+						       : WHORL_DDS_ALIVE_INSTANCE_STATE;
+}
+
+/* As a cache would have it: what has expired is not told, nor what is no data and changes nothing. */
+static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
 			  const struct wh_dds_event *event)
 {
 	const struct wh_dds_facts *facts = &line->copy->facts;
-	const struct whorl_dds_sample_info info = {
-		.size = sizeof(info),
-		.sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
-		.view_state = WHORL_DDS_NEW_VIEW_STATE,
-		.instance_state = event->what == WH_DDS_LAST_WRITER ? WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE
-				  : event->sample->state == WH_DDS_DISPOSED
-					  ? WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE
-					  : WHORL_DDS_ALIVE_INSTANCE_STATE,
-		.valid_data = (does(event) & WH_DDS_DOES_DATA) != 0,
-		.writer = facts->writer,
-		.disposed_generation_count = event->sample->disposed_generations,
-		.no_writers_generation_count = event->sample->no_writers_generations,
-		.bytes = line->copy->bytes,
-		.source_timestamp = facts->source_time,
-		.reception_timestamp = facts->reception_time,
-		.instance_handle = facts->instance,
-		.publication_handle = facts->publication,
-		.view = facts->view,
-		.sequence = facts->sequence,
-		.number = facts->number};
+	uint32_t *state = state_of(reader, line->copy, event->sample->key), was = state != NULL ? *state : 0;
+	uint64_t now = wh_dds_clock();
+	const struct whorl_dds_sample_info info = {.size = sizeof(info),
+						   .sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
+						   .view_state = was == WHORL_DDS_ALIVE_INSTANCE_STATE
+									 ? WHORL_DDS_NOT_NEW_VIEW_STATE
+									 : WHORL_DDS_NEW_VIEW_STATE,
+						   .instance_state = state_after(was, event),
+						   .valid_data = (does(event) & WH_DDS_DOES_DATA) != 0,
+						   .writer = facts->writer,
+						   .disposed_generation_count = event->sample->disposed_generations,
+						   .no_writers_generation_count = event->sample->no_writers_generations,
+						   .bytes = line->copy->bytes,
+						   .source_timestamp = facts->source_time,
+						   .reception_timestamp = facts->reception_time,
+						   .instance_handle = facts->instance,
+						   .publication_handle = facts->publication,
+						   .view = facts->view,
+						   .sequence = facts->sequence,
+						   .number = facts->number};
 
 	if (info.valid_data && reader->filter != NULL &&
 	    !reader->filter(line->copy->data, line->copy->bytes, reader->filter_ctx))
 		return;
+	if (info.valid_data ? expiry(event, now) <= now : info.instance_state == was)
+		return;
+	if (state != NULL)
+		*state = info.instance_state;
 	wh_dds_enter_loop(1);
 	reader->in_place(reader->end.base.entity.handle, line->copy->data, &info, reader->in_place_arg);
 	wh_dds_enter_loop(-1);

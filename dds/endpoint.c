@@ -201,7 +201,10 @@ static whorl_dds_return change_endpoint(const char *function, struct wh_dds_endp
 		wh_dds_policies_free(&next);
 		return wh_dds_say(function, result, "%s", err.text[0] != '\0' ? err.text : "memory is out");
 	}
-	result = ask(function, end, WH_DDS_SAY_CHANGE, &next);
+	if (end->base.entity.kind == WH_DDS_READER && ((struct wh_dds_reader_entity *)end)->in_place != NULL)
+		result = wh_dds_suit_in_place(function, &next);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = ask(function, end, WH_DDS_SAY_CHANGE, &next);
 	if (result != WHORL_DDS_RETCODE_OK) {
 		wh_dds_policies_free(&next);
 		return result;

@@ -335,6 +335,7 @@ struct wh_dds_written { /* an instance that a writer has */
 	whorl_dds_instance_handle handle;
 	struct wh_dds_written *next;
 	uint64_t heard_ns; /* of a writer with a deadline: when it wrote it last; 0: none is due */
+	uint32_t state;    /* of a reader in place: the instance state that it was told last; 0: none */
 	unsigned char key[];
 };
 
@@ -377,6 +378,7 @@ struct wh_dds_reader_entity {
 	/* in place */
 	whorl_dds_in_place_fn *in_place;
 	void *in_place_arg;
+	uint32_t state; /* [line's lock] without keys, as that of an instance */
 	whorl_dds_filter_fn *filter;
 	void *filter_ctx;
 };
@@ -386,6 +388,8 @@ struct wh_dds_condition_entity { /* a read or query condition */
 	struct wh_dds_read_condition read;
 };
 
+/* UNSUPPORTED: the policies need a cache, which readers in place do not have. */
+whorl_dds_return wh_dds_suit_in_place(const char *function, const struct wh_dds_policies *policies);
 /* What becomes of any reader when it is closed, and freed. */
 void wh_dds_reader_close(struct wh_dds_entity *entity);
 void wh_dds_reader_free(struct wh_dds_entity *entity);

@@ -71,6 +71,19 @@ static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_
 	return reader->cache != NULL;
 }
 
+whorl_dds_return wh_dds_suit_in_place(const char *function, const struct wh_dds_policies *policies)
+{
+	enum whorl_dds_policy_id id = WHORL_DDS_POLICY_INVALID;
+
+	if (policies->separation_ns > 0)
+		id = WHORL_DDS_POLICY_TIME_BASED_FILTER;
+	else if (policies->deadline_ns != WHORL_DDS_INFINITY)
+		id = WHORL_DDS_POLICY_DEADLINE;
+	return id == WHORL_DDS_POLICY_INVALID ? WHORL_DDS_RETCODE_OK
+					      : wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+							   "%s: not of a reader in place", wh_dds_policy_name(id));
+}
+
 static whorl_dds_return make_reader(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
 				    const whorl_dds_qos *qos, const whorl_dds_listener *listener)
 {
@@ -84,6 +97,8 @@ static whorl_dds_return make_reader(const char *function, struct wh_dds_base *pa
 	result = wh_dds_endpoint_policies(function, WH_DDS_READER, parent, topic, qos, &base->policies);
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = wh_dds_endpoint_line(function, topic, &reader->end.line);
+	if (result == WHORL_DDS_RETCODE_OK && listener != NULL && listener->in_place != NULL)
+		result = wh_dds_suit_in_place(function, &base->policies);
 	if (result == WHORL_DDS_RETCODE_OK && !make_cache(reader, topic, listener))
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	if (result != WHORL_DDS_RETCODE_OK) {

@@ -577,7 +577,7 @@ WHORL_API whorl_dds_return whorl_dds_lset_subscription_matched(whorl_dds_listene
 
 /* A reader that is created with this function has no cache: it is called on the loop for each sample (THREADS), must not be
  * slow (whorl.h, UPCALLS), and whorl_dds_read and the like answer ILLEGAL_OPERATION. It is for the reader itself: entities do not inherit it,
- * and whorl_dds_set_listener does not change it. OK. */
+ * and whorl_dds_set_listener does not change it. DEADLINE and TIME_BASED_FILTER of such a reader are UNSUPPORTED. OK. */
 WHORL_API whorl_dds_return whorl_dds_lset_in_place(whorl_dds_listener *listener, whorl_dds_in_place_fn *function);
 
 /* Gives the entity a copy of the listener, in place of what it had; NULL: none. Waits until one of its functions that runs on another

@@ -162,7 +162,7 @@ END_TEST
 START_TEST(there_are_no_more_loans_than_slots)
 {
 	struct place place = enter(&pose_type, "poses", "");
-	whorl_dds_entity writer = new_writer(&place, "reliability=reliable reliability.max_blocking=0s");
+	whorl_dds_entity writer = new_writer(&place, "reliability=reliable reliability.max_blocking=300ms");
 	whorl_dds_return result = OK;
 	void *data[4096];
 	int count = 0;
