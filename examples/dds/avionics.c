@@ -27,7 +27,6 @@ WHORL_DDS_TYPE(value_type, struct value, WHORL_DDS_FIELD(struct value, unit), WH
 struct unit {
 	whorl_dds_entity participant, waitset, readers[TOPICS], writers[TOPICS];
 	uint64_t digests[TOPICS];
-	bool over[TOPICS]; /* its writer has gone */
 };
 
 static struct verdict { /* of each unit, for the parent */
@@ -58,23 +57,32 @@ static void enter(struct unit *unit, uint32_t domain, int number)
 		unit->readers[t] = made(whorl_dds_create_reader(unit->participant, topic, NULL, NULL));
 		made(whorl_dds_waitset_attach(
 			unit->waitset, made(whorl_dds_create_readcondition(unit->readers[t], WHORL_DDS_ANY_STATE)), t));
+		made(whorl_dds_set_status_mask(unit->readers[t], WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS));
+		made(whorl_dds_waitset_attach(unit->waitset, unit->readers[t], t)); /* a writer that comes, or goes */
 		if (t % UNITS == number)
 			unit->writers[t] = made(whorl_dds_create_writer(unit->participant, topic, NULL, NULL));
 	}
 	whorl_dds_delete_qos(qos);
 }
 
-/* Until all units read what this one writes. */
-static void await_readers(struct unit *unit)
+/* How many match it now, or did (total). */
+static struct whorl_dds_matched_status matches(whorl_dds_entity endpoint, uint32_t status)
+{
+	struct whorl_dds_matched_status matched = {0};
+
+	made(whorl_dds_take_status(endpoint, status, &matched, sizeof(matched)));
+	return matched;
+}
+
+/* Until all units read what this one writes, and each topic has a writer. */
+static void await_others(struct unit *unit)
 {
 	for (int t = 0; t < TOPICS; t++) {
-		struct whorl_dds_matched_status matched = {0};
-
-		while (unit->writers[t] != 0 && matched.total_count < UNITS) {
-			made(whorl_dds_read_status(unit->writers[t], WHORL_DDS_PUBLICATION_MATCHED_STATUS, &matched,
-						   sizeof(matched)));
+		while (unit->writers[t] != 0 &&
+		       matches(unit->writers[t], WHORL_DDS_PUBLICATION_MATCHED_STATUS).total_count < UNITS)
 			usleep(1000);
-		}
+		while (matches(unit->readers[t], WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS).total_count < 1)
+			usleep(1000);
 	}
 }
 
@@ -89,6 +97,10 @@ static void write_round(struct unit *unit, int number, int round)
 			raise(SIGKILL);
 		made(whorl_dds_write(unit->writers[t], &value));
 	}
+	if (number == VICTIM) /* so that something of it is heard, whenever the others come to it */
+		for (int t = 0; t < TOPICS; t++)
+			if (unit->writers[t] != 0)
+				made(whorl_dds_wait_for_acks(unit->writers[t], 60 * SECOND));
 }
 
 static void take_all(struct unit *unit, int t, struct verdict *verdict)
@@ -98,10 +110,8 @@ static void take_all(struct unit *unit, int t, struct verdict *verdict)
 	void *data[1] = {&value};
 
 	while (made(whorl_dds_take(unit->readers[t], data, &info, 1)) == 1) {
-		if (!info.valid_data) {
-			unit->over[t] = true;
+		if (!info.valid_data)
 			continue;
-		}
 		verdict->samples++;
 		verdict->victims += value.unit == VICTIM;
 		unit->digests[t] =
@@ -116,7 +126,7 @@ static void fly(uint32_t domain, int number)
 	int over = 0;
 
 	enter(&unit, domain, number);
-	await_readers(&unit);
+	await_others(&unit);
 	for (int round = 0; round < ROUNDS; round++)
 		write_round(&unit, number, round);
 	for (int t = 0; t < TOPICS; t++)
@@ -127,8 +137,8 @@ static void fly(uint32_t domain, int number)
 			errx(1, "unit %d: nothing comes any more", number);
 		over = 0;
 		for (int t = 0; t < TOPICS; t++) {
-			take_all(&unit, t, &verdicts[number]);
-			over += unit.over[t];
+			over += matches(unit.readers[t], WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS).current_count == 0;
+			take_all(&unit, t, &verdicts[number]); /* its writer has gone: then this is all */
 		}
 	}
 	for (int t = 0; t < TOPICS; t++)

@@ -58,8 +58,10 @@ static void write_sets(uint32_t domain)
 	whorl_dds_entity writer = made(whorl_dds_create_writer(publisher, topic, NULL, NULL));
 	struct whorl_dds_matched_status matched = {0};
 
-	while (matched.current_count == 0) /* the reader is there */
+	while (matched.current_count == 0) { /* until the reader is there */
 		made(whorl_dds_read_status(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS, &matched, sizeof(matched)));
+		usleep(1000);
+	}
 	transfer(publisher, writer, 10, false);
 	transfer(publisher, writer, 25, false);
 	transfer(publisher, writer, 999, true);
