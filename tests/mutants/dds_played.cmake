@@ -19,20 +19,6 @@ mutant(NAME topics-view-after-message KIND sim-topics RUNS 300 FILE dds/line.c
 		apply_views(line, message->view - 1);
 ]])
 
-mutant(NAME topics-views-kept KIND sim-topics RUNS 300 FILE dds/line.c
-	REMOVES "a newcomer is given the views that wait, too"
-	TEXT [[
-		hang_view(line, view);
-	}
-	return in->ok;
-]]
-	REPLACEMENT [[
-		if (line->node != NULL)
-			free(view);
-	}
-	return in->ok;
-]])
-
 mutant(NAME topics-views-left KIND sim-topics RUNS 300 FILE dds/line.c
 	REMOVES "a view that is clear holds without a message"
 	TEXT [[
@@ -85,16 +71,6 @@ mutant(NAME topics-end-unsaid KIND sim-topics RUNS 300 FILE dds/endpoint.c
 	REPLACEMENT [[
 	if (end->base.entity.kind == WH_DDS_READER)
 		say_end(end);
-]])
-
-mutant(NAME topics-copy-of-another KIND sim-topics RUNS 300 FILE dds/deliver.c
-	REMOVES "a copy is of that writer and number"
-	TEXT [[
-	       line->copy->facts.instance == wh_dds_instance_handle_of(reader->end.topic->id, event->sample->key) &&
-	       line->copy->facts.number == event->sample->number &&
-]]
-	REPLACEMENT [[
-	       reader != NULL &&
 ]])
 
 mutant(NAME topics-unmatch-untold KIND sim-topics RUNS 300 FILE dds/deliver.c
