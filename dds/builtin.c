@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "dds/node.h"
+
+#define AGAIN_NS (20 * WH_NS_PER_MS) /* after a channel could not be entered */
 
 struct wh_dds_builtin_reader {
 	struct wh_dds_reader_entity reader;
@@ -282,6 +285,12 @@ static void tell_endpoint(struct wh_dds_builtin_reader *it, struct wh_dds_line *
 	pthread_mutex_unlock(&it->reader.end.base.lock);
 }
 
+static void ask_to_enter(struct wh_dds_node *node, uint64_t due_ns)
+{
+	wh_store_release(&node->enters, 1); /* partner: wh_dds_builtin_work */
+	wh_dds_work_due(node, due_ns);
+}
+
 void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_registry_event *event)
 {
 	bool is_there = event->what != WH_DDS_PARTICIPANT_GONE && event->what != WH_DDS_TOPIC_GONE;
@@ -289,7 +298,7 @@ void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_regis
 	if (event->what == WH_DDS_REGISTERED || event->what == WH_DDS_TOPIC_DIFFERS)
 		return;
 	if (event->what == WH_DDS_TOPIC_NEW)
-		wh_store_release(&node->enters, 1); /* partner: wh_dds_builtin_work */
+		ask_to_enter(node, 0);
 	pthread_mutex_lock(&node->watching);
 	for (struct wh_dds_builtin_reader *it = node->builtins; it != NULL; it = it->next)
 		if (event->participant != NULL && it->number == WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT)
@@ -429,7 +438,7 @@ void wh_dds_builtin_work(struct wh_dds_node *node)
 	if (wh_load_relaxed(&node->watchers) == 0 || !wh_dds_node_call(node))
 		return;
 	if (enter_all(__func__, node) != WHORL_DDS_RETCODE_OK)
-		wh_store_release(&node->enters, 1); /* again, later */
+		ask_to_enter(node, wh_dds_clock() + AGAIN_NS);
 	for (struct wh_dds_line *line = first_line(node); line != NULL; line = line->next) {
 		pthread_mutex_lock(&line->lock);
 		if (line->unnamed) {

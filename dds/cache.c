@@ -319,12 +319,12 @@ static enum verdict judge_data(const struct wh_dds_cache *cache, const struct wh
 	return cache->reliable ? WITHHOLD : IGNORE;
 }
 
-/* That an instance has no writers any more, where it cannot be refused (a view has taken them), is kept beyond the limits. An
- * instance has one at most, as what makes it alive again needs room. */
+/* That an instance has ended, where it cannot be refused (a view has taken its writers), is kept beyond the limits. An
+ * instance has two at most, as what makes it alive again needs room. */
 static bool is_kept_anyway(const struct wh_dds_cached *instance, const struct wh_dds_arrival *arrival)
 {
-	return arrival->last_chance && arrival->does == WH_DDS_DOES_LEAVE && arrival->set == 0 && instance != NULL &&
-	       instance->born;
+	return arrival->last_chance && (arrival->does & WH_DDS_DOES_DATA) == 0 && arrival->set == 0 &&
+	       instance != NULL && instance->born;
 }
 
 /* What is to be done with it; *limit: why it has no room. */

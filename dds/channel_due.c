@@ -269,6 +269,12 @@ static bool look_at_all(struct look *look)
 	return false;
 }
 
+int64_t wh_dds_channel_next(const struct wh_dds_channel *channel)
+{
+	return is_lowest(channel, channel->config.node, channel->config.incarnation) ? channel->look_ns
+										     : WHORL_DDS_INFINITY;
+}
+
 size_t wh_dds_channel_due(struct wh_dds_channel *channel, int64_t now_ns, unsigned char out[WH_DDS_DUE_BYTES],
 			  int64_t *next_ns)
 {

@@ -529,8 +529,10 @@ static void tell_changed(struct wh_dds_line *line, const struct wh_dds_event *ev
 		return;
 	if (reader != NULL) {
 		pthread_mutex_lock(&reader->end.base.lock);
-		if (reader->cache != NULL)
+		if (reader->cache != NULL) {
 			wh_dds_cache_change(reader->cache, &it->policies, wh_dds_clock());
+			wh_dds_work_due(line->node, wh_dds_cache_due(reader->cache));
+		}
 		pthread_mutex_unlock(&reader->end.base.lock);
 	}
 	answer(line, &verdict);

@@ -145,6 +145,18 @@ static void note_ready(struct wh_dds_line *line)
 	line->ready = true;
 	wh_dds_line_settle(line);
 	pthread_mutex_unlock(&line->lock);
+	wh_dds_work_due(line->node, 0); /* its times are looked at from now on */
+}
+
+/* When the thread has to look, after what has come. A view that waits is looked at soon. */
+static void say_due(struct wh_dds_line *line)
+{
+	int64_t next_ns = line->channel != NULL ? wh_dds_channel_next(line->channel) : WHORL_DDS_INFINITY;
+
+	if (line->views != NULL)
+		wh_dds_work_due(line->node, wh_dds_clock());
+	if (next_ns != WHORL_DDS_INFINITY)
+		wh_dds_work_due(line->node, next_ns > 0 ? (uint64_t)next_ns : 0);
 }
 
 static uint64_t incarnation_of(const struct whorl_view *view, uint32_t id)
@@ -182,6 +194,7 @@ void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
 	else
 		free(pending);
 	wh_dds_line_settle(line);
+	say_due(line);
 	pthread_mutex_unlock(&line->lock);
 }
 
@@ -240,6 +253,7 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
 	line->refused = taken < count;
+	say_due(line);
 	pthread_mutex_unlock(&line->lock);
 	return taken;
 }

@@ -338,6 +338,8 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	pthread_mutex_init(&node->watching, NULL);
 	wh_thread_condition_init(&node->listened);
 	node->queue_end = &node->queue;
+	node->soon_ns = WH_DDS_NEVER;
+	wh_store_relaxed(&node->sleeps_ns, WH_DDS_NEVER);
 	node->domain = domain;
 	node->process = wh_dds_host()->process(wh_dds_host()->ctx);
 	node->spins = spins;

@@ -204,6 +204,9 @@ struct wh_dds_node {
 	pthread_mutex_t work_lock; /* of the queue */
 	pthread_cond_t work;
 	bool stops;
+	wh_word sleeps_ns;  /* [work_lock writes] until when the thread sleeps; WH_DDS_NEVER: it looks */
+	uint64_t soon_ns;   /* [work_lock] what came due since it looked */
+	uint64_t looked_ns; /* [work_lock] */
 	struct wh_dds_base *queue, **queue_end; /* [work_lock] */
 	pthread_mutex_t listening;              /* listeners, and which one runs */
 	pthread_cond_t listened;
@@ -255,6 +258,8 @@ uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpo
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
 
+/* Something is due at that time, which may be before all that the thread knows of: it is woken if so. Any thread. */
+void wh_dds_work_due(struct wh_dds_node *node, uint64_t due_ns);
 bool wh_dds_work_start(struct wh_dds_node *node);
 void wh_dds_work_stop(struct wh_dds_node *node);
 /* What there is to do, at most until then; whether something was. For participants that spin. */

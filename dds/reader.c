@@ -137,6 +137,7 @@ void wh_dds_reader_look(struct wh_dds_reader_entity *reader)
 	struct wh_dds_base *base = &reader->end.base, *subscriber = wh_dds_parent(base);
 
 	wh_dds_read_conditions_look(reader->conditions, reader->cache);
+	wh_dds_work_due(base->node, wh_dds_cache_due(reader->cache));
 	if ((base->statuses.changed & WHORL_DDS_DATA_AVAILABLE_STATUS) != 0) {
 		pthread_mutex_lock(&subscriber->lock);
 		wh_dds_status_data(&subscriber->statuses, WHORL_DDS_DATA_ON_READERS_STATUS);
@@ -183,6 +184,7 @@ static void was_looked_at(struct wh_dds_reader_entity *reader)
 	struct wh_dds_base *base = &reader->end.base, *subscriber = wh_dds_parent(base);
 
 	wh_dds_read_conditions_look(reader->conditions, reader->cache);
+	wh_dds_work_due(base->node, wh_dds_cache_due(reader->cache));
 	base->statuses.changed &= ~(uint32_t)WHORL_DDS_DATA_AVAILABLE_STATUS;
 	wh_dds_status_condition_look(&base->condition, &base->statuses);
 	pthread_mutex_lock(&subscriber->lock);

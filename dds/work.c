@@ -3,7 +3,8 @@
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define TICK_NS (20 * WH_NS_PER_MS) /* between two looks at the times of channels and readers */
+#define TICK_NS (20 * WH_NS_PER_MS) /* between two looks at a view that waits */
+#define LOOK_NS WH_NS_PER_S         /* no sleep is longer */
 
 /* ---- listeners ----------------------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +153,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 		if (count > 0 && whorl_send(line->subgroup, word, count, 0, NULL) != WHORL_OK)
 			return now_ns; /* there is no room: soon */
 	} while (count > 0);
-	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : (uint64_t)next;
+	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : next > 0 ? (uint64_t)next : now_ns;
 }
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
@@ -171,18 +172,21 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 
 		next = due < next ? due : next;
 	}
+	if (line->views != NULL && next > now_ns + TICK_NS)
+		next = now_ns + TICK_NS;
 	pthread_mutex_unlock(&line->lock);
 	return next;
 }
 
 static uint64_t look_at_times(struct wh_dds_node *node)
 {
-	uint64_t now = wh_dds_clock(), next = now + TICK_NS;
+	uint64_t now = wh_dds_clock(), next = now + LOOK_NS, control;
 	struct wh_dds_line *line;
 
 	if (!wh_dds_node_call(node))
 		return next;
-	look_at_line(node->control, now);
+	control = look_at_line(node->control, now);
+	next = control < next ? control : next;
 	pthread_mutex_lock(&node->lock);
 	line = node->lines;
 	pthread_mutex_unlock(&node->lock);
@@ -197,17 +201,54 @@ static uint64_t look_at_times(struct wh_dds_node *node)
 
 /* ---- the thread ---------------------------------------------------------------------------------------------------------------- */
 
+void wh_dds_work_due(struct wh_dds_node *node, uint64_t due_ns)
+{
+	if (due_ns >=
+	    wh_load_relaxed(
+		    &node->sleeps_ns)) /* what comes while it looks is noted, and else is seen by its next look */
+		return;
+	pthread_mutex_lock(&node->work_lock);
+	if (due_ns < node->soon_ns) {
+		node->soon_ns = due_ns;
+		pthread_cond_signal(&node->work);
+	}
+	pthread_mutex_unlock(&node->work_lock);
+}
+
+/* With `work_lock`. */
+static uint64_t sleep_until(struct wh_dds_node *node, uint64_t next_ns, uint64_t until_ns)
+{
+	uint64_t soon_ns =
+		node->soon_ns < node->looked_ns + WH_NS_PER_MS ? node->looked_ns + WH_NS_PER_MS : node->soon_ns;
+
+	next_ns = soon_ns < next_ns ? soon_ns : next_ns;
+	next_ns = until_ns < next_ns ? until_ns : next_ns;
+	wh_store_relaxed(&node->sleeps_ns, next_ns);
+	return next_ns;
+}
+
+/* From here on all that comes due is noted. */
+static void begin_to_look(struct wh_dds_node *node)
+{
+	pthread_mutex_lock(&node->work_lock);
+	node->soon_ns = WH_DDS_NEVER;
+	node->looked_ns = wh_dds_clock(); /* not twice within a millisecond, whatever comes */
+	wh_store_relaxed(&node->sleeps_ns, WH_DDS_NEVER);
+	pthread_mutex_unlock(&node->work_lock);
+}
+
 bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns)
 {
 	struct wh_dds_base *base;
 	uint64_t next;
 	bool some;
 
+	begin_to_look(node);
 	wh_dds_builtin_work(node);
 	next = look_at_times(node);
 	pthread_mutex_lock(&node->work_lock);
 	while ((base = pop(node)) == NULL && !node->stops &&
-	       wh_dds_wait(&node->work, &node->work_lock, next < until_ns ? next : until_ns))
+	       wh_dds_wait(&node->work, &node->work_lock, sleep_until(node, next, until_ns)))
 		;
 	pthread_mutex_unlock(&node->work_lock);
 	some = base != NULL && call_all(base);

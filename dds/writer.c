@@ -222,8 +222,10 @@ static void note_sent(struct wh_dds_writer_entity *writer, const struct writing 
 	if (!writer->wrote || index > writer->last)
 		writer->last = index;
 	writer->wrote = true;
-	if (writer->end.base.policies.deadline_ns != WHORL_DDS_INFINITY)
+	if (writer->end.base.policies.deadline_ns != WHORL_DDS_INFINITY) {
 		note_time(writer, writing);
+		wh_dds_work_due(writer->end.base.node, writer->due_ns);
+	}
 	pthread_mutex_unlock(&writer->end.base.lock);
 }
 

@@ -354,8 +354,20 @@ static void judge_ends(struct topics_play *play, const struct topics_reader *rea
 	}
 }
 
+/* In a group that goes on a program gets what it asks for. */
+static void judge_progress(struct topics_play *play)
+{
+	uint32_t readers = 0;
+
+	for (uint32_t i = 0; i < play->reader_count; i++)
+		readers += play->readers[i]->life->keeper && play->readers[i]->final;
+	if (play->whole && readers < 3)
+		topics_fail(play, "progress: the keeper has %u readers in the end", readers);
+}
+
 void topics_judge(struct topics_play *play)
 {
+	judge_progress(play);
 	for (uint32_t i = 0; i < play->reader_count; i++)
 		judge_reader(play, play->readers[i]);
 	for (int kind = 0; kind < TOPICS_KINDS && !topics_failed(play); kind++)

@@ -143,6 +143,8 @@ static void on_data(whorl_dds_entity entity, void *arg)
 
 	if (reader->entity == 0)
 		reader->entity = entity;
+	if (reader->limited && wh_dice_one_in(&reader->life->dice, 2))
+		topics_sleep(reader->life->play->world, wh_dice_below(&reader->life->dice, 80 * WH_NS_PER_MS));
 	take_all(reader);
 }
 
@@ -158,7 +160,7 @@ static struct topics_reader *add_reader(struct topics_life *life, enum topics_ki
 	reader->life = life;
 	reader->local = !play->transient || wh_dice_one_in(&life->dice, 2);
 	reader->listens = wh_dice_one_in(&life->dice, 3);
-	reader->limited = !life->keeper && kind != TOPICS_SETS && wh_dice_one_in(&life->dice, 6);
+	reader->limited = !life->keeper && kind != TOPICS_SETS && wh_dice_one_in(&life->dice, 4);
 	reader->listens = reader->listens || reader->limited; /* or it would hold up what its own program waits for */
 	play->readers = must(realloc(play->readers, (play->reader_count + 1) * sizeof(*play->readers)));
 	play->readers[play->reader_count++] = reader;
@@ -173,7 +175,7 @@ static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 		 reader->kind != TOPICS_STORED ? ""
 		 : reader->local               ? " durability=transient_local"
 					       : " durability=transient",
-		 reader->limited ? " resource_limits.samples=6" : "");
+		 reader->limited ? " resource_limits.samples=3" : "");
 	return qos(text);
 }
 

@@ -269,8 +269,9 @@ START_TEST(keep_all_is_full)
 	lab.expires = WH_DDS_NEVER;
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_ALIVE_INSTANCE_STATE);
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_DATA_AVAILABLE_STATUS);
-	lab.last_chance = true; /* it is lost, and the instance ends all the same */
-	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_REJECTED);
+	lab.last_chance = true; /* it is lost, but an end is told all the same */
+	ck_assert_int_eq(lab_write(&lab, 1, 7), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 1);
 	lab.last_chance = false;

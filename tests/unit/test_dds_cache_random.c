@@ -244,7 +244,7 @@ static enum wh_dds_put_result plain_put(struct story *story, struct entry entry,
 			return WH_DDS_PUT_UNWANTED;
 		}
 	}
-	if (!(story->lab.last_chance && does == WH_DDS_DOES_LEAVE && it->born && entry.set == 0) &&
+	if (!(story->lab.last_chance && (does & WH_DDS_DOES_DATA) == 0 && it->born && entry.set == 0) &&
 	    limit_met(story, &entry, does, &waits)) {
 		if (waits && !story->lab.last_chance)
 			return WH_DDS_PUT_FULL;
