@@ -1,4 +1,4 @@
-/* endpoint.c - what writers and readers have in common: their announcement and its verdict, their end, whom they match. See node.h. */
+/* endpoint.c - what writers and readers have in common: their announcement and its verdict, their end, their matches. See node.h. */
 #include <stdlib.h>
 #include <string.h>
 

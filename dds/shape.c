@@ -1,7 +1,7 @@
 /* shape.c - channels by their names: how large what they carry may be, and which one a topic lies on. See node.h.
  *
  * The name of a channel, which the registry has, says all that whorl_subgroup_enter wants: of one that is there without a file, of one of the
- * file, and of a topic's own, whose name begins with that of the class of its samples' size.
+ * file, and of a topic's own: that name begins with the class of its samples' size.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -96,7 +96,7 @@ static bool is_name(const char *name)
 {
 	size_t length = 0;
 
-	for (; name[length] != '\0' && length < WHORL_DDS_NAME_BYTES; length++)
+	for (; length < WHORL_DDS_NAME_BYTES && name[length] != '\0'; length++)
 		if (name[length] <= ' ' || name[length] > '~' || strchr("\"'*?[]", name[length]) != NULL)
 			return false;
 	return length > 0 && length < WHORL_DDS_NAME_BYTES;

@@ -19,7 +19,7 @@ static void has_all(const struct place *place, int written)
 
 	well(whorl_dds_wait_for_historical_data(reader, patience()));
 	for (int i = 0; i < written; i++) {
-		struct pose pose;
+		struct pose pose = {0};
 
 		if (!take_now(reader, &pose, &info))
 			ck_abort_msg("process %d: %d of %d are there", (int)getpid(), i, written);

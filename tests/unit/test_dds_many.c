@@ -38,7 +38,7 @@ static void one_of_many(uint32_t number)
 	struct whorl_dds_sample_info info;
 	whorl_dds_entity reader, writer;
 	struct place place;
-	struct pose pose;
+	struct pose pose = {0};
 
 	await_board(GO, 1);
 	place.participant = made(whorl_dds_create_participant(number, NULL, NULL));
