@@ -909,7 +909,7 @@ struct whorl_dds_builtin_endpoint { /* belongs to the library */
 	uint32_t node; /* id */
 	whorl_dds_instance_handle handle, participant, topic;
 	const char *topic_name, *type_name; /* "": what registers the topic is still on its way */
-	const whorl_dds_qos *qos; /* of its publisher or subscriber, too */
+	const whorl_dds_qos *qos;           /* of its publisher or subscriber, too */
 	/* Of a reader: how many messages of its channel its process was behind the last one that was known here, when this was made. Of other
 	 * processes it is known of the slowest one, and else 0. */
 	uint64_t behind;
