@@ -44,8 +44,7 @@ set(WHORL_EDGES
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
-	"examples              : ${public}"
-	"examples/dds          : ${public} include/whorl/dds"
+	"examples              : ${public} include/whorl/dds"
 )
 
 # Parts that may include private headers of those behind the colon.

@@ -37,13 +37,15 @@ struct feed {
 
 /* ---- the order -------------------------------------------------------------------------------------------------------------- */
 
-/* Samples of a coherent set have one place. */
+/* Samples of a coherent set have one place. What a view has ended (number 0) has that of its first message, and comes before it. */
 static int compare_places(const struct whorl_dds_sample_info *a, const struct whorl_dds_sample_info *b)
 {
 	if (a->view != b->view)
 		return a->view < b->view ? -1 : 1;
 	if (a->sequence != b->sequence)
 		return a->sequence < b->sequence ? -1 : 1;
+	if ((a->number == 0) != (b->number == 0))
+		return a->number == 0 ? -1 : 1;
 	if (a->publication_handle != b->publication_handle)
 		return a->publication_handle < b->publication_handle ? -1 : 1;
 	return a->number != b->number ? (a->number < b->number ? -1 : 1) : 0;
@@ -185,6 +187,17 @@ static enum wh_exit feed_all(struct feed *feed)
 	return status;
 }
 
+/* History is told with the ends of instances behind all samples, whatever their places: nothing is taken before it is whole. */
+static whorl_dds_return await_history(struct feed *feed)
+{
+	whorl_dds_return result;
+
+	do
+		result = whorl_dds_wait_for_historical_data(feed->reader, WH_TOPICS_SLICE);
+	while (result == WHORL_DDS_RETCODE_TIMEOUT && !wh_topics_interrupted(feed->topics));
+	return result == WHORL_DDS_RETCODE_TIMEOUT ? WHORL_DDS_RETCODE_OK : result; /* the signal is seen again */
+}
+
 /* A reader of the topic, and what wakes for it. False: *status says why not. */
 static bool open_reader(struct feed *feed, whorl_dds_entity topic, enum wh_exit *status)
 {
@@ -194,6 +207,8 @@ static bool open_reader(struct feed *feed, whorl_dds_entity topic, enum wh_exit 
 	feed->type = whorl_dds_get_type(topic);
 	result = feed->reader = whorl_dds_create_reader(topics->participant, topic, topics->policies, NULL);
 	if (result > 0)
+		result = await_history(feed);
+	if (result >= 0)
 		result = feed->waitset = whorl_dds_create_waitset(topics->participant);
 	if (result > 0)
 		result = condition = whorl_dds_create_readcondition(feed->reader, WHORL_DDS_ANY_STATE);
