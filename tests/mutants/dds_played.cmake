@@ -30,15 +30,6 @@ mutant(NAME topics-views-left KIND sim-topics RUNS 300 FILE dds/line.c
 		apply_views(line, UINT64_MAX);
 ]])
 
-mutant(NAME topics-life-forgotten KIND sim-topics RUNS 300 FILE dds/line.c
-	REMOVES "a node that comes back is another member"
-	TEXT [[
-			return view->incarnations[i];
-]]
-	REPLACEMENT [[
-			return view->incarnations[i] != 0;
-]])
-
 mutant(NAME topics-full-not-refused KIND sim-topics RUNS 300 FILE dds/deliver.c
 	REMOVES "a sample for which a reader has no room is refused"
 	TEXT [[

@@ -626,6 +626,8 @@ static void run(struct topics_play *play, uint32_t founders)
 	while (!play->lives[keeper]->in && !topics_has_ended(play->lives[keeper]->process) &&
 	       goes_until(play, topics_now(play->world) + 10 * WH_NS_PER_MS))
 		;
+	if (!play->lives[keeper]->in)
+		topics_fail(play, "progress: nothing has gone wrong yet, and the keeper does not come in");
 	for (uint32_t i = 0; i < faults; i++) {
 		if (!goes_until(play, topics_now(play->world) + wh_dice_below(&play->dice, 200 * WH_NS_PER_MS)))
 			return;
