@@ -32,7 +32,7 @@ static struct wh_dds_policies policies_of(enum wh_dds_kind kind, const char *tex
 static void describe(char *line, const struct wh_dds_registry_event *event)
 {
 	static const char *const names[] = {"participant",   "participant-changed", "participant-gone", "topic",
-					    "topic-changed", "topic-gone",          "registered"};
+					    "topic-changed", "topic-gone",          "topic-differs",    "registered"};
 	static const char *const differs[] = {"", " type", " channel", " consistency", " kept"};
 
 	line += sprintf(line, "%s", names[event->what]);
