@@ -35,6 +35,7 @@ struct topics_process {
 	struct thread *threads;
 	struct wh_dice dice;
 	uint64_t pace_ns, turn, stalled_until_ns;
+	uint64_t looks; /* at the clock since it was killed: each takes a millisecond, so that what it still waits for ends */
 	uint32_t idle;
 	bool asleep;
 	/* of the close that is asked for */
@@ -219,11 +220,13 @@ static void note_rung(void *ctx, uint32_t node)
 static uint64_t host_clock(void *ctx)
 {
 	const struct topics_world *world = ctx;
-	const struct topics_process *process = world->current;
+	struct topics_process *process = world->current;
+	uint64_t now_ns;
 
 	if (process == NULL)
 		return wh_sim_now(world->sim);
-	return wh_env_now(wh_sim_env(world->sim, process->id)) + (process->dead ? LATER_NS : 0);
+	now_ns = wh_env_now(wh_sim_env(world->sim, process->id));
+	return process->dead ? now_ns + LATER_NS + ++process->looks * WH_NS_PER_MS : now_ns;
 }
 
 static uint64_t host_real(void *ctx)
