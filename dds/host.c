@@ -99,6 +99,18 @@ const struct wh_dds_host *wh_dds_host_system(void)
 	return &system_host;
 }
 
+static const struct wh_dds_host *simulated; /* NULL: the system's. Set before there are threads */
+
+const struct wh_dds_host *wh_dds_host(void)
+{
+	return simulated != NULL ? simulated : &system_host;
+}
+
+void wh_dds_host_set(const struct wh_dds_host *host)
+{
+	simulated = host;
+}
+
 /* ---- on either ----------------------------------------------------------------------------------------------------------------- */
 
 uint64_t wh_dds_clock(void)

@@ -52,7 +52,6 @@ struct wh_dds_root {
 	struct wh_dds_signals signals; /* of all conditions: any may meet any waitset */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;         /* a node is open, or gone */
-	const struct wh_dds_host *host; /* NULL: the system */
 	struct wh_dds_node *nodes;      /* [lock] */
 };
 

@@ -41,16 +41,6 @@ whorl_dds_return wh_dds_hold(const char *function, whorl_dds_entity handle, uint
 	}
 }
 
-const struct wh_dds_host *wh_dds_host(void)
-{
-	return root.host != NULL ? root.host : wh_dds_host_system();
-}
-
-void wh_dds_host_set(const struct wh_dds_host *host)
-{
-	root.host = host;
-}
-
 void wh_dds_let_go(struct wh_dds_base *base)
 {
 	if (base != NULL)
