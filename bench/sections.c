@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/plot/figure.h"
-#include "dds/config.h"
+#include "dds/config/config.h"
 #include "group/config.h"
 #include "sim/machine.h"
 #include "sim/trial.h"

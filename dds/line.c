@@ -504,8 +504,8 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 						       .refuse_max_ms = line->node->settings.patience_ms,
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;
-	enum whorl_result result = whorl_subgroup_enter(line->node->whorl, line->name, &options,
-							wh_dds_given_ms(timeout_ms), &subgroup);
+	enum whorl_result result =
+		whorl_subgroup_enter(line->node->whorl, line->name, &options, wh_dds_given_ms(timeout_ms), &subgroup);
 
 	if (subgroup == NULL)
 		return result;

@@ -25,17 +25,17 @@
 #include <whorl/whorl.h>
 
 #include "base/atomics.h"
-#include "dds/cache.h"
-#include "dds/channel.h"
-#include "dds/condition.h"
-#include "dds/config.h"
-#include "dds/entity.h"
-#include "dds/host.h"
-#include "dds/listener.h"
-#include "dds/qos.h"
-#include "dds/registry.h"
-#include "dds/text.h"
-#include "dds/type.h"
+#include "dds/base/host.h"
+#include "dds/base/text.h"
+#include "dds/cache/cache.h"
+#include "dds/channel/channel.h"
+#include "dds/channel/registry.h"
+#include "dds/config/config.h"
+#include "dds/entity/condition.h"
+#include "dds/entity/entity.h"
+#include "dds/policy/qos.h"
+#include "dds/status/listener.h"
+#include "dds/type/type.h"
 
 #define WH_DDS_WAIT_NS (INT64_C(10) * 1000000000) /* for the group's answer */
 #define WH_DDS_MEMBERS_MAX 256
@@ -51,8 +51,8 @@ struct wh_dds_root {
 	struct wh_dds_table *table;    /* [const] NULL: memory was out */
 	struct wh_dds_signals signals; /* of all conditions: any may meet any waitset */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;         /* a node is open, or gone */
-	struct wh_dds_node *nodes;      /* [lock] */
+	pthread_cond_t changed;    /* a node is open, or gone */
+	struct wh_dds_node *nodes; /* [lock] */
 };
 
 struct wh_dds_root *wh_dds_root(void);

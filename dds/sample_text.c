@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dds/text.h"
-#include "dds/type.h"
+#include "dds/base/text.h"
+#include "dds/type/type.h"
 
 struct whorl_dds_type *whorl_dds_type_parse(const char *name, const char *text)
 {

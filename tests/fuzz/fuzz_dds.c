@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dds/channel.h"
-#include "dds/registry.h"
+#include "dds/channel/channel.h"
+#include "dds/channel/registry.h"
 
 #define NODES 3
 #define REQUIRE(condition)                                                                                             \

@@ -3,7 +3,7 @@
 
 # ---- what comes in ----
 
-mutant(NAME dds-order-unchecked KIND test_dds_channel FILE dds/channel.c
+mutant(NAME dds-order-unchecked KIND test_dds_channel FILE dds/channel/channel.c
 	REMOVES "a message is behind what came before"
 	TEXT [[
 	if (!channel->began || from->place.view != channel->view || from->place.sequence < channel->next_sequence)
@@ -12,7 +12,7 @@ mutant(NAME dds-order-unchecked KIND test_dds_channel FILE dds/channel.c
 	if (!channel->began || from->place.view != channel->view)
 ]])
 
-mutant(NAME dds-view-unchecked KIND test_dds_channel FILE dds/channel.c
+mutant(NAME dds-view-unchecked KIND test_dds_channel FILE dds/channel/channel.c
 	REMOVES "a message is of the view that has begun"
 	TEXT [[
 	if (!channel->began || from->place.view != channel->view || from->place.sequence < channel->next_sequence)
@@ -21,7 +21,7 @@ mutant(NAME dds-view-unchecked KIND test_dds_channel FILE dds/channel.c
 	if (!channel->began || from->place.sequence < channel->next_sequence)
 ]])
 
-mutant(NAME dds-view-again KIND test_dds_channel FILE dds/channel.c
+mutant(NAME dds-view-again KIND test_dds_channel FILE dds/channel/channel.c
 	REMOVES "a view that is known changes nothing"
 	TEXT [[
 	if (channel->began && number <= channel->view)
@@ -30,7 +30,7 @@ mutant(NAME dds-view-again KIND test_dds_channel FILE dds/channel.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-stranger-heard KIND test_dds_channel FILE dds/channel.c
+mutant(NAME dds-stranger-heard KIND test_dds_channel FILE dds/channel/channel.c
 	REMOVES "what is said by no member is void"
 	TEXT [[
 	if (wh_dds_member_find(channel, from->node, from->incarnation) == NULL)
@@ -41,7 +41,7 @@ mutant(NAME dds-stranger-heard KIND test_dds_channel FILE dds/channel.c
 		return wh_dds_void(channel);
 ]])
 
-mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel.c
+mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel/channel.c
 	REMOVES "a sample has a key where its topic has one, and else none"
 	TEXT [[
 	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
@@ -52,7 +52,7 @@ mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel.c
 		return NULL;
 ]])
 
-mutant(NAME dds-dead-kept KIND test_dds_channel_random FILE dds/channel.c
+mutant(NAME dds-dead-kept KIND test_dds_channel_random FILE dds/channel/channel.c
 	REMOVES "what was of a member that is gone ends"
 	TEXT [[
 		else if (!wh_dds_endpoint_end(channel, endpoint, true))
@@ -63,7 +63,7 @@ mutant(NAME dds-dead-kept KIND test_dds_channel_random FILE dds/channel.c
 			i++;
 ]])
 
-mutant(NAME dds-length-unchecked KIND test_dds_channel FILE dds/bytes.c
+mutant(NAME dds-length-unchecked KIND test_dds_channel FILE dds/base/bytes.c
 	REMOVES "a message that goes on behind its end is garbage"
 	TEXT [[
 	return in->ok && in->left == 0 ? WHORL_OK : WHORL_INVALID;
@@ -72,7 +72,7 @@ mutant(NAME dds-length-unchecked KIND test_dds_channel FILE dds/bytes.c
 	return in->ok ? WHORL_OK : WHORL_INVALID;
 ]])
 
-mutant(NAME dds-both-changes KIND test_dds_channel FILE dds/channel_wire.c
+mutant(NAME dds-both-changes KIND test_dds_channel FILE dds/channel/wire.c
 	REMOVES "nothing writes an instance and leaves it at once"
 	TEXT [[
 	if (said->number == 0 || ((said->change & WH_DDS_WRITE) != 0 && (said->change & WH_DDS_UNREGISTER) != 0))
@@ -81,7 +81,7 @@ mutant(NAME dds-both-changes KIND test_dds_channel FILE dds/channel_wire.c
 	if (said->number == 0)
 ]])
 
-mutant(NAME dds-name-unbounded KIND test_dds_channel FILE dds/channel_wire.c
+mutant(NAME dds-name-unbounded KIND test_dds_channel FILE dds/channel/wire.c
 	REMOVES "a name has 255 bytes at most"
 	TEXT [[
 	out->name = wh_dds_take_text(in, WH_DDS_NAME_BYTES);
@@ -92,7 +92,7 @@ mutant(NAME dds-name-unbounded KIND test_dds_channel FILE dds/channel_wire.c
 
 # ---- endpoints and matches ----
 
-mutant(NAME dds-terms-ignored KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-terms-ignored KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "the first endpoint of a topic fixes its terms"
 	TEXT [[
 	    (strcmp(topic->name, message->name) == 0 && wh_dds_terms_equal(&topic->terms, &message->terms)))
@@ -101,7 +101,7 @@ mutant(NAME dds-terms-ignored KIND test_dds_channel FILE dds/channel_match.c
 	    strcmp(topic->name, message->name) == 0)
 ]])
 
-mutant(NAME dds-policies-unchecked KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-policies-unchecked KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "policies that contradict each other are refused"
 	TEXT [[
 	result = wh_dds_policies_check(&message->policies, message->what, policy, NULL);
@@ -110,7 +110,7 @@ mutant(NAME dds-policies-unchecked KIND test_dds_channel FILE dds/channel_match.
 	result = WHORL_DDS_RETCODE_OK;
 ]])
 
-mutant(NAME dds-policies-unsuited KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-policies-unsuited KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "what a topic of this consistency cannot give is refused"
 	TEXT [[
 		result = wh_dds_policies_suit(&message->policies, message->terms.consistency, policy, NULL);
@@ -119,7 +119,7 @@ mutant(NAME dds-policies-unsuited KIND test_dds_channel FILE dds/channel_match.c
 		result = WHORL_DDS_RETCODE_OK;
 ]])
 
-mutant(NAME dds-number-again KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-number-again KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "the number of a writer is not used again while something of it is kept"
 	TEXT [[
 		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
@@ -130,7 +130,7 @@ mutant(NAME dds-number-again KIND test_dds_channel FILE dds/channel_match.c
 			return true;
 ]])
 
-mutant(NAME dds-endpoints-unlimited KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-endpoints-unlimited KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "a channel has a limit of endpoints"
 	TEXT [[
 	if (channel->endpoints.count >= WH_DDS_ENDPOINTS_MAX)
@@ -140,7 +140,7 @@ mutant(NAME dds-endpoints-unlimited KIND test_dds_channel FILE dds/channel_match
 	(void)channel;
 ]])
 
-mutant(NAME dds-former-topic-kept KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-former-topic-kept KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "what was kept under a former number of a name goes"
 	TEXT [[
 			wh_dds_forget_topic(channel, topic);
@@ -149,7 +149,7 @@ mutant(NAME dds-former-topic-kept KIND test_dds_channel FILE dds/channel_match.c
 			(void)wh_dds_forget_topic;
 ]])
 
-mutant(NAME dds-partitions-ignored KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-partitions-ignored KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "endpoints match that have a partition in common"
 	TEXT [[
 	if (!wh_dds_partitions_meet(&event.writer->policies, &event.reader->policies))
@@ -158,7 +158,7 @@ mutant(NAME dds-partitions-ignored KIND test_dds_channel_random FILE dds/channel
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-change-unmatched KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-change-unmatched KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "endpoints that do not fit any more after a change are parted"
 	TEXT [[
 		if (was ? wh_dds_fits(pair.writer, pair.reader) : failed_alike(endpoint, before, others->all[i]))
@@ -167,7 +167,7 @@ mutant(NAME dds-change-unmatched KIND test_dds_channel_random FILE dds/channel_m
 		if (was || failed_alike(endpoint, before, others->all[i]))
 ]])
 
-mutant(NAME dds-failure-told-again KIND test_dds_channel FILE dds/channel_match.c
+mutant(NAME dds-failure-told-again KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "endpoints that did not match, and do not for the same reason, are told so once"
 	TEXT [[
 	return was != WHORL_DDS_POLICY_INVALID && was == fails && wh_dds_partitions_meet(before, others);
@@ -176,7 +176,7 @@ mutant(NAME dds-failure-told-again KIND test_dds_channel FILE dds/channel_match.
 	return was != WHORL_DDS_POLICY_INVALID && was == fails && before == others;
 ]])
 
-mutant(NAME dds-change-unreplayed KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-change-unreplayed KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "a match that comes of a change brings the history of that writer"
 	TEXT [[
 		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
@@ -185,7 +185,7 @@ mutant(NAME dds-change-unreplayed KIND test_dds_channel_random FILE dds/channel_
 		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader) && channel->dead > 1000)
 ]])
 
-mutant(NAME dds-change-unweighed KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-change-unweighed KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "a strength that changes changes owners"
 	TEXT [[
 	wh_dds_weigh_claims(channel, endpoint);
@@ -193,7 +193,7 @@ mutant(NAME dds-change-unweighed KIND test_dds_channel_random FILE dds/channel_m
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-unmatch-unfelt KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-unmatch-unfelt KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "a reader that loses a writer is told which instances have none any more"
 	TEXT [[
 	if (why == WHORL_DDS_RETCODE_OK)
@@ -202,7 +202,7 @@ mutant(NAME dds-unmatch-unfelt KIND test_dds_channel_random FILE dds/channel_mat
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-death-disposes KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-death-disposes KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "a writer that has died disposes of nothing"
 	TEXT [[
 	while (!died && writer->policies.autodispose && writer->claims != NULL) {
@@ -212,7 +212,7 @@ mutant(NAME dds-death-disposes KIND test_dds_channel_random FILE dds/channel_mat
 	while (writer->policies.autodispose && writer->claims != NULL) {
 ]])
 
-mutant(NAME dds-local-outlives KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-local-outlives KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "what a TRANSIENT_LOCAL writer has written goes with it"
 	TEXT [[
 		if (endpoint->policies.durability < WHORL_DDS_DURABILITY_TRANSIENT)
@@ -223,7 +223,7 @@ mutant(NAME dds-local-outlives KIND test_dds_channel_random FILE dds/channel_mat
 
 # ---- instances and owners ----
 
-mutant(NAME dds-owner-weakest KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-owner-weakest KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "the stronger writer owns an instance"
 	TEXT [[
 		return one->writer->policies.strength > other->writer->policies.strength;
@@ -232,7 +232,7 @@ mutant(NAME dds-owner-weakest KIND test_dds_channel_random FILE dds/channel_inst
 		return one->writer->policies.strength < other->writer->policies.strength;
 ]])
 
-mutant(NAME dds-owner-higher KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-owner-higher KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "of equal writers the lower id owns"
 	TEXT [[
 	return wh_dds_id_compare(&one->writer->id, &other->writer->id) < 0;
@@ -247,7 +247,7 @@ static void rank_claim
 static void rank_claim
 ]])
 
-mutant(NAME dds-late-owns KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-late-owns KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "a writer that is late owns nothing"
 	TEXT [[
 	if (one->late != other->late)
@@ -256,7 +256,7 @@ mutant(NAME dds-late-owns KIND test_dds_channel_random FILE dds/channel_instance
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-late-for-good KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-late-for-good KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "a writer that was late is not, with its next sample"
 	TEXT [[
 	claim->late = false;
@@ -266,7 +266,7 @@ mutant(NAME dds-late-for-good KIND test_dds_channel_random FILE dds/channel_inst
 	if (weighs)
 ]])
 
-mutant(NAME dds-owner-of-all KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-owner-of-all KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "the owner is one that the reader matches"
 	TEXT [[
 		if (claim->writer != writer && wh_dds_matches(reader, claim->writer))
@@ -275,7 +275,7 @@ mutant(NAME dds-owner-of-all KIND test_dds_channel_random FILE dds/channel_insta
 		if (claim->writer != writer && reader != NULL && wh_dds_is_exclusive(claim->writer))
 ]])
 
-mutant(NAME dds-others-told KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-others-told KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "a reader is told of the owner's samples alone"
 	TEXT [[
 	if (!wh_dds_is_exclusive(writer))
@@ -288,7 +288,7 @@ mutant(NAME dds-others-told KIND test_dds_channel_random FILE dds/channel_instan
 	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && claim->number > 1000 && is_better(claim, &writes);
 ]])
 
-mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "what is written by another than the owner is not kept, and changes no state"
 	TEXT [[
 	bool matters = counts(instance, writer), behind
@@ -297,7 +297,7 @@ mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel_insta
 	bool matters = counts(instance, writer) || sample->number > 0, behind
 ]])
 
-mutant(NAME dds-behind-told KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-behind-told KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "by source time what is older than the newest is told to nobody that goes by it"
 	TEXT [[
 		if (!reader->local || (behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
@@ -307,7 +307,7 @@ mutant(NAME dds-behind-told KIND test_dds_channel_random FILE dds/channel_instan
 		if (!reader->local || !owns_for(instance, writer, reader))
 ]])
 
-mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "readers are asked for the samples that they would be told of"
 	TEXT [[
 		return (sample->change & WH_DDS_DISPOSE) != 0 || writer->policies.autodispose;
@@ -316,7 +316,7 @@ mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel_in
 		return (sample->change & WH_DDS_DISPOSE) != 0 && writer->claims != NULL;
 ]])
 
-mutant(NAME dds-ask-set KIND test_dds_channel_random FILE dds/channel_set.c
+mutant(NAME dds-ask-set KIND test_dds_channel_random FILE dds/channel/set.c
 	REMOVES "readers are asked for a coherent set where it ends"
 	TEXT [[
 	for (uint32_t i = 0; set != NULL && i < set->count; i++)
@@ -327,7 +327,7 @@ mutant(NAME dds-ask-set KIND test_dds_channel_random FILE dds/channel_set.c
 		if (!wh_dds_ask_later
 ]])
 
-mutant(NAME dds-tie-unbroken KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-tie-unbroken KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "of equal source times the higher id is the newer"
 	TEXT [[
 	return sample->source_ns < instance->newest_ns ||
@@ -342,7 +342,7 @@ mutant(NAME dds-tie-unbroken KIND test_dds_channel_random FILE dds/channel_insta
 	       (sample->source_ns == instance->newest_ns && wh_dds_id_compare(&writer->id, &instance->newest) > 0);
 ]])
 
-mutant(NAME dds-generations-still KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-generations-still KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "an instance that is written after it was disposed of is of another generation"
 	TEXT [[
 		instance->disposed_generations += instance->state == WH_DDS_DISPOSED;
@@ -350,7 +350,7 @@ mutant(NAME dds-generations-still KIND test_dds_channel_random FILE dds/channel_
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-no-writers-untold KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-no-writers-untold KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "an instance without writers is in another state"
 	TEXT [[
 			instance->state = WH_DDS_NO_WRITERS;
@@ -358,7 +358,7 @@ mutant(NAME dds-no-writers-untold KIND test_dds_channel_random FILE dds/channel_
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-last-of-all KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-last-of-all KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "a reader is told when the last writer that it matches has left an instance"
 	TEXT [[
 		if (reader->local && !wh_dds_has_writer(instance, reader))
@@ -373,7 +373,7 @@ mutant(NAME dds-last-of-all KIND test_dds_channel_random FILE dds/channel_instan
 	wh_dds_instance_settle
 ]])
 
-mutant(NAME dds-unregister-keeps KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-unregister-keeps KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "with autodispose what is unregistered is disposed of"
 	TEXT [[
 	if (leaves && writer->policies.autodispose)
@@ -382,7 +382,7 @@ mutant(NAME dds-unregister-keeps KIND test_dds_channel_random FILE dds/channel_i
 	if (leaves && writer->policies.autodispose && sample->number == 0)
 ]])
 
-mutant(NAME dds-instances-for-good KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-instances-for-good KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "an instance that nothing holds is forgotten"
 	TEXT [[
 	if (instance->entries == NULL)
@@ -395,7 +395,7 @@ mutant(NAME dds-instances-for-good KIND test_dds_channel_random FILE dds/channel
 
 # ---- history ----
 
-mutant(NAME dds-volatile-kept KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-volatile-kept KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "what a VOLATILE writer writes is not kept"
 	TEXT [[
 	    writer->policies.durability == WHORL_DDS_DURABILITY_VOLATILE)
@@ -406,7 +406,7 @@ mutant(NAME dds-volatile-kept KIND test_dds_channel_random FILE dds/channel_hist
 		return false;
 ]])
 
-mutant(NAME dds-depth-unheld KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-depth-unheld KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "of an instance the last samples are kept, as many as the depth says"
 	TEXT [[
 	if (terms->history.kind == WHORL_DDS_HISTORY_KEEP_LAST && exceeds(instance->kept, terms->history.depth))
@@ -415,7 +415,7 @@ mutant(NAME dds-depth-unheld KIND test_dds_channel_random FILE dds/channel_histo
 	if (terms->history.kind == WHORL_DDS_HISTORY_KEEP_LAST && exceeds(instance->kept, 100))
 ]])
 
-mutant(NAME dds-each-unheld KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-each-unheld KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "an instance has no more samples in the history than its limit"
 	TEXT [[
 	if (exceeds(instance->kept, terms->limits.samples_per_instance)) {
@@ -424,7 +424,7 @@ mutant(NAME dds-each-unheld KIND test_dds_channel_random FILE dds/channel_histor
 	if (exceeds(instance->kept, 100)) {
 ]])
 
-mutant(NAME dds-samples-unheld KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-samples-unheld KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a topic has no more samples in the history than its limit"
 	TEXT [[
 	if (exceeds(topic->kept, terms->limits.samples)) {
@@ -433,7 +433,7 @@ mutant(NAME dds-samples-unheld KIND test_dds_channel_random FILE dds/channel_his
 	if (exceeds(topic->kept, 100)) {
 ]])
 
-mutant(NAME dds-instances-unheld KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-instances-unheld KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a topic has no more instances in the history than its limit"
 	TEXT [[
 	    exceeds((uint64_t)instance->topic->kept_instances + 1, instance->topic->terms.limits.instances)) {
@@ -442,7 +442,7 @@ mutant(NAME dds-instances-unheld KIND test_dds_channel_random FILE dds/channel_h
 	    exceeds((uint64_t)instance->topic->kept_instances + 1, 100)) {
 ]])
 
-mutant(NAME dds-newest-pushed-out KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-newest-pushed-out KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "what was behind by source time is pushed out first"
 	TEXT [[
 	while (!has_sample(entry) || (instance->kept_behind > 0 && !entry->behind))
@@ -451,7 +451,7 @@ mutant(NAME dds-newest-pushed-out KIND test_dds_channel_random FILE dds/channel_
 	while (!has_sample(entry))
 ]])
 
-mutant(NAME dds-marks-lead KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-marks-lead KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a disposal at the beginning of what is kept of an instance goes"
 	TEXT [[
 	while (instance->entries != NULL && !has_sample(instance->entries))
@@ -460,7 +460,7 @@ mutant(NAME dds-marks-lead KIND test_dds_channel_random FILE dds/channel_history
 	while (instance->entries != NULL && !has_sample(instance->entries) && instance->kept == 0)
 ]])
 
-mutant(NAME dds-mark-alone-told KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-mark-alone-told KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a disposal is told to a late reader behind a sample of that instance alone"
 	TEXT [[
 	    (!has_sample(entry) && entry->instance->replayed != reader->order))
@@ -469,7 +469,7 @@ mutant(NAME dds-mark-alone-told KIND test_dds_channel_random FILE dds/channel_hi
 	    (!has_sample(entry) && entry->instance->replayed > reader->order))
 ]])
 
-mutant(NAME dds-history-of-all KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-history-of-all KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "of writers that have ended a late reader gets what it would have matched"
 	TEXT [[
 	return entry->writer->ended ? wh_dds_fits(entry->writer, reader) : wh_dds_matches(reader, entry->writer);
@@ -478,7 +478,7 @@ mutant(NAME dds-history-of-all KIND test_dds_channel_random FILE dds/channel_his
 	return entry->writer->ended || wh_dds_matches(reader, entry->writer);
 ]])
 
-mutant(NAME dds-history-to-volatile KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-history-to-volatile KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a VOLATILE reader gets no history"
 	TEXT [[
 	if (reader->policies.durability == WHORL_DDS_DURABILITY_VOLATILE)
@@ -487,7 +487,7 @@ mutant(NAME dds-history-to-volatile KIND test_dds_channel_random FILE dds/channe
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-left-untold KIND test_dds_channel_random FILE dds/channel_history.c
+mutant(NAME dds-left-untold KIND test_dds_channel_random FILE dds/channel/history.c
 	REMOVES "a late reader is told which instances of the history have no writer any more"
 	TEXT [[
 		if (instance->replayed == reader->order && !wh_dds_has_writer(instance, reader))
@@ -496,7 +496,7 @@ mutant(NAME dds-left-untold KIND test_dds_channel_random FILE dds/channel_histor
 		if (instance->replayed == reader->order && !wh_dds_has_writer(instance, reader) && channel->dead > 1000)
 ]])
 
-mutant(NAME dds-disposed-kept KIND test_dds_channel_random FILE dds/channel_instance.c
+mutant(NAME dds-disposed-kept KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "what is disposed of and left is cleaned up, if it is not to wait"
 	TEXT [[
 	if (instance->state == WH_DDS_DISPOSED && instance->topic->terms.cleanup_ns == 0)
@@ -505,7 +505,7 @@ mutant(NAME dds-disposed-kept KIND test_dds_channel_random FILE dds/channel_inst
 	if (instance->state == WH_DDS_DISPOSED && instance->topic->terms.cleanup_ns < 0)
 ]])
 
-mutant(NAME dds-state-shared KIND test_dds_channel FILE dds/bytes.c
+mutant(NAME dds-state-shared KIND test_dds_channel FILE dds/base/bytes.c
 	REMOVES "a state holds the samples that it has"
 	TEXT [[
 	out->insets[out->inset_count++] = (struct wh_dds_inset){out->count, wh_dds_block_hold(block)};
@@ -516,7 +516,7 @@ mutant(NAME dds-state-shared KIND test_dds_channel FILE dds/bytes.c
 
 # ---- coherent sets ----
 
-mutant(NAME dds-set-at-once KIND test_dds_channel_random FILE dds/channel.c
+mutant(NAME dds-set-at-once KIND test_dds_channel_random FILE dds/channel/channel.c
 	REMOVES "a sample of a coherent set waits for the end of the set"
 	TEXT [[
 	set = channel->sets != NULL ? wh_dds_set_of(channel, writer) : NULL;
@@ -525,7 +525,7 @@ mutant(NAME dds-set-at-once KIND test_dds_channel_random FILE dds/channel.c
 	set = channel->sets != NULL && writer->samples > 1000 ? wh_dds_set_of(channel, writer) : NULL;
 ]])
 
-mutant(NAME dds-set-survives KIND test_dds_channel_random FILE dds/channel.c
+mutant(NAME dds-set-survives KIND test_dds_channel_random FILE dds/channel/channel.c
 	REMOVES "a set of a member that is gone is dropped"
 	TEXT [[
 	wh_dds_set_forget_member(channel, member->node, member->incarnation);
@@ -533,7 +533,7 @@ mutant(NAME dds-set-survives KIND test_dds_channel_random FILE dds/channel.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-set-of-the-deleted KIND test_dds_channel_random FILE dds/channel_set.c
+mutant(NAME dds-set-of-the-deleted KIND test_dds_channel_random FILE dds/channel/set.c
 	REMOVES "a writer that is deleted in a GROUP set takes all of it along"
 	TEXT [[
 	if (writer->policies.presentation.scope == WHORL_DDS_PRESENTATION_GROUP)
@@ -543,7 +543,7 @@ mutant(NAME dds-set-of-the-deleted KIND test_dds_channel_random FILE dds/channel
 	(void)break_set;
 ]])
 
-mutant(NAME dds-set-place KIND test_dds_channel_random FILE dds/channel_set.c
+mutant(NAME dds-set-place KIND test_dds_channel_random FILE dds/channel/set.c
 	REMOVES "samples of a set take effect where it ends"
 	TEXT [[
 		set->items[i].sample.place = channel->place;
@@ -551,7 +551,7 @@ mutant(NAME dds-set-place KIND test_dds_channel_random FILE dds/channel_set.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-set-unlimited KIND test_dds_channel FILE dds/channel_set.c
+mutant(NAME dds-set-unlimited KIND test_dds_channel FILE dds/channel/set.c
 	REMOVES "a set has a limit of samples"
 	TEXT [[
 	if (!set->broken && (set->count == WH_DDS_SET_SAMPLES_MAX || set->bytes + sample->count > WH_DDS_SET_BYTES_MAX))
@@ -560,7 +560,7 @@ mutant(NAME dds-set-unlimited KIND test_dds_channel FILE dds/channel_set.c
 	if (!set->broken && set->bytes + sample->count > WH_DDS_SET_BYTES_MAX)
 ]])
 
-mutant(NAME dds-set-bytes-unlimited KIND test_dds_channel FILE dds/channel_set.c
+mutant(NAME dds-set-bytes-unlimited KIND test_dds_channel FILE dds/channel/set.c
 	REMOVES "a set has a limit of bytes"
 	TEXT [[
 	if (!set->broken && (set->count == WH_DDS_SET_SAMPLES_MAX || set->bytes + sample->count > WH_DDS_SET_BYTES_MAX))
@@ -569,7 +569,7 @@ mutant(NAME dds-set-bytes-unlimited KIND test_dds_channel FILE dds/channel_set.c
 	if (!set->broken && set->count == WH_DDS_SET_SAMPLES_MAX)
 ]])
 
-mutant(NAME dds-set-of-none KIND test_dds_channel_random FILE dds/channel_set.c
+mutant(NAME dds-set-of-none KIND test_dds_channel_random FILE dds/channel/set.c
 	REMOVES "a set begins for a publisher that has a coherent writer"
 	TEXT [[
 	if (find(channel, &publisher) != NULL || !has_coherent_writer(channel, &publisher))
@@ -581,7 +581,7 @@ mutant(NAME dds-set-of-none KIND test_dds_channel_random FILE dds/channel_set.c
 
 # ---- time ----
 
-mutant(NAME dds-word-of-anybody KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-word-of-anybody KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "of time the lowest rank alone is believed"
 	TEXT [[
 	if (!is_lowest(channel, from->node, from->incarnation))
@@ -592,7 +592,7 @@ mutant(NAME dds-word-of-anybody KIND test_dds_channel_random FILE dds/channel_du
 		return wh_dds_void(channel);
 ]])
 
-mutant(NAME dds-lease-crossed KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-lease-crossed KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "a word of a lease that has crossed its writer's is void"
 	TEXT [[
 	if (writer == NULL || !is_manual(writer) || !writer->alive ||
@@ -602,7 +602,7 @@ mutant(NAME dds-lease-crossed KIND test_dds_channel_random FILE dds/channel_due.
 	if (writer == NULL || !is_manual(writer) || !writer->alive)
 ]])
 
-mutant(NAME dds-deadline-crossed KIND test_dds_channel FILE dds/channel_due.c
+mutant(NAME dds-deadline-crossed KIND test_dds_channel FILE dds/channel/due.c
 	REMOVES "a word of a deadline that has crossed a sample is void"
 	TEXT [[
 	if (claim == NULL || claim->late || claim->number != word->seen || !wh_dds_is_exclusive(writer))
@@ -611,7 +611,7 @@ mutant(NAME dds-deadline-crossed KIND test_dds_channel FILE dds/channel_due.c
 	if (claim == NULL || claim->late || !wh_dds_is_exclusive(writer))
 ]])
 
-mutant(NAME dds-lost-keeps KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-lost-keeps KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "a writer that has lost its liveliness has no instances"
 	TEXT [[
 	wh_dds_drop_claims(channel, writer);
@@ -619,7 +619,7 @@ mutant(NAME dds-lost-keeps KIND test_dds_channel_random FILE dds/channel_due.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-lost-for-good KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-lost-for-good KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "a writer that is heard again is alive again"
 	TEXT [[
 	writer->activity++;
@@ -631,7 +631,7 @@ mutant(NAME dds-lost-for-good KIND test_dds_channel_random FILE dds/channel_due.
 	writer->heard_ns = channel->now_ns;
 ]])
 
-mutant(NAME dds-participant-unheard KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-participant-unheard KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "one writer of a participant speaks for all that are manual by participant"
 	TEXT [[
 	for (uint32_t i = 0; channel->dead > 0 && i < channel->endpoints.count; i++) {
@@ -640,7 +640,7 @@ mutant(NAME dds-participant-unheard KIND test_dds_channel_random FILE dds/channe
 	for (uint32_t i = 0; channel->dead > 1000 && i < channel->endpoints.count; i++) {
 ]])
 
-mutant(NAME dds-anybody-speaks KIND test_dds_channel_random FILE dds/channel_due.c
+mutant(NAME dds-anybody-speaks KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "the lowest rank alone has to say what has run out"
 	TEXT [[
 	if (!is_lowest(channel, channel->config.node, channel->config.incarnation))
@@ -649,7 +649,7 @@ mutant(NAME dds-anybody-speaks KIND test_dds_channel_random FILE dds/channel_due
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-said-again-at-once KIND test_dds_channel FILE dds/channel_due.c
+mutant(NAME dds-said-again-at-once KIND test_dds_channel FILE dds/channel/due.c
 	REMOVES "what was said a moment ago is not said again"
 	TEXT [[
 	if (*told_ns != 0 && *told == seen && *told_ns + AGAIN_NS > end_ns)
@@ -658,7 +658,7 @@ mutant(NAME dds-said-again-at-once KIND test_dds_channel FILE dds/channel_due.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-clean-crossed KIND test_dds_channel FILE dds/channel_due.c
+mutant(NAME dds-clean-crossed KIND test_dds_channel FILE dds/channel/due.c
 	REMOVES "an instance that has a writer is not cleaned up"
 	TEXT [[
 	if (instance == NULL || instance->claims != NULL || instance->state != WH_DDS_DISPOSED ||
@@ -668,7 +668,7 @@ mutant(NAME dds-clean-crossed KIND test_dds_channel FILE dds/channel_due.c
 	if (instance == NULL)
 ]])
 
-mutant(NAME dds-look-owner KIND test_dds_channel FILE dds/channel_instance.c
+mutant(NAME dds-look-owner KIND test_dds_channel FILE dds/channel/instance.c
 	REMOVES "an owner that has changed is looked at at once: it may be late for long"
 	TEXT [[
 	channel->look_ns = INT64_MIN; /* it may be late for long */
@@ -676,7 +676,7 @@ mutant(NAME dds-look-owner KIND test_dds_channel FILE dds/channel_instance.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-look-revived KIND test_dds_channel FILE dds/channel_due.c
+mutant(NAME dds-look-revived KIND test_dds_channel FILE dds/channel/due.c
 	REMOVES "the lease of a writer that is alive again runs"
 	TEXT [[
 	wh_dds_look_after(channel, writer->policies.liveliness.lease_ns);
@@ -684,7 +684,7 @@ mutant(NAME dds-look-revived KIND test_dds_channel FILE dds/channel_due.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-look-disposed KIND test_dds_channel FILE dds/channel_instance.c
+mutant(NAME dds-look-disposed KIND test_dds_channel FILE dds/channel/instance.c
 	REMOVES "what begins to wait to be cleaned up is looked at in time"
 	TEXT [[
 		wh_dds_look_after(channel, instance->topic->terms.cleanup_ns);
@@ -692,7 +692,7 @@ mutant(NAME dds-look-disposed KIND test_dds_channel FILE dds/channel_instance.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-look-new KIND test_dds_channel_random FILE dds/channel_match.c
+mutant(NAME dds-look-new KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "the lease of a new writer is looked at in time"
 	TEXT [[
 	wh_dds_look_after(channel, endpoint->policies.liveliness.lease_ns);
@@ -702,7 +702,7 @@ mutant(NAME dds-look-new KIND test_dds_channel_random FILE dds/channel_match.c
 
 # ---- states ----
 
-mutant(NAME dds-state-claims KIND test_dds_channel_random FILE dds/channel_state.c
+mutant(NAME dds-state-claims KIND test_dds_channel_random FILE dds/channel/state.c
 	REMOVES "a newcomer has the claims of a writer in the order in which they were made"
 	TEXT [[
 		take_claim_order(&in, channel, channel->endpoints.all[i]);
@@ -720,7 +720,7 @@ mutant(NAME dds-state-claims KIND test_dds_channel_random FILE dds/channel_state
 		}
 ]])
 
-mutant(NAME dds-state-matches KIND test_dds_channel_random FILE dds/channel_state.c
+mutant(NAME dds-state-matches KIND test_dds_channel_random FILE dds/channel/state.c
 	REMOVES "a newcomer has the matches that follow from the policies"
 	TEXT [[
 			if (wh_dds_fits(writer, reader) && !wh_dds_link_match(writer, reader)) {
@@ -729,7 +729,7 @@ mutant(NAME dds-state-matches KIND test_dds_channel_random FILE dds/channel_stat
 			if (wh_dds_fits(writer, reader) && in->left == 0 && !wh_dds_link_match(writer, reader)) {
 ]])
 
-mutant(NAME dds-state-late KIND test_dds_channel_random FILE dds/channel_state.c
+mutant(NAME dds-state-late KIND test_dds_channel_random FILE dds/channel/state.c
 	REMOVES "a newcomer knows which writers are late"
 	TEXT [[
 		wh_dds_put_number(out, claim->late, 1);
@@ -738,7 +738,7 @@ mutant(NAME dds-state-late KIND test_dds_channel_random FILE dds/channel_state.c
 		wh_dds_put_number(out, 0, 1);
 ]])
 
-mutant(NAME dds-state-twice KIND test_dds_channel FILE dds/channel_state.c
+mutant(NAME dds-state-twice KIND test_dds_channel FILE dds/channel/state.c
 	REMOVES "a state that says one writer's claim twice is none"
 	TEXT [[
 		if (claim == NULL || claim->told != 0) { /* twice */
@@ -749,7 +749,7 @@ mutant(NAME dds-state-twice KIND test_dds_channel FILE dds/channel_state.c
 
 # ---- the registry ----
 
-mutant(NAME dds-registry-last KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-last KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "the first of a name fixes what the topic is"
 	TEXT [[
 	if (event->differs != WH_DDS_NOTHING)
@@ -758,7 +758,7 @@ mutant(NAME dds-registry-last KIND test_dds_registry FILE dds/registry.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-registry-channel KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-channel KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a topic is in one channel"
 	TEXT [[
 	if (strcmp(registration->channel, WH_DDS_ANY_CHANNEL) != 0 &&
@@ -767,7 +767,7 @@ mutant(NAME dds-registry-channel KIND test_dds_registry FILE dds/registry.c
 	if (strcmp(registration->channel, WH_DDS_ANY_CHANNEL) == 0 &&
 ]])
 
-mutant(NAME dds-registry-kept KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-kept KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "all that use a topic say alike how much is kept"
 	TEXT [[
 	return wh_dds_terms_equal(&is, &said) ? WH_DDS_NOTHING : WH_DDS_KEPT;
@@ -776,7 +776,7 @@ mutant(NAME dds-registry-kept KIND test_dds_registry FILE dds/registry.c
 	return WH_DDS_NOTHING;
 ]])
 
-mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a topic goes with its last use"
 	TEXT [[
 		if (topic->use_count > 0 || (lasts && is_channel_used(registry, topic->channel)))
@@ -791,7 +791,7 @@ mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/registry.c
 	REPLACEMENT_2 [[
 ]])
 
-mutant(NAME dds-registry-transient KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-transient KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a TRANSIENT topic stays while its channel is used"
 	TEXT [[
 		if (topic->use_count > 0 || (lasts && is_channel_used(registry, topic->channel)))
@@ -801,7 +801,7 @@ mutant(NAME dds-registry-transient KIND test_dds_registry FILE dds/registry.c
 		if (topic->use_count > 0 || (lasts && registry->topic_count > 1000))
 ]])
 
-mutant(NAME dds-registry-numbers KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-numbers KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "no topic has the number of another"
 	TEXT [[
 		said->id = ++registry->numbers;
@@ -810,7 +810,7 @@ mutant(NAME dds-registry-numbers KIND test_dds_registry FILE dds/registry.c
 		said->id = registry->numbers = registry->topic_count > 0 ? registry->topics[registry->topic_count - 1]->id + 1 : 1;
 ]])
 
-mutant(NAME dds-registry-dead-use KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-dead-use KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "uses of a participant that is gone end"
 	TEXT [[
 		end_uses(registry, registry->topics[i]);
@@ -820,7 +820,7 @@ mutant(NAME dds-registry-dead-use KIND test_dds_registry FILE dds/registry.c
 			end_uses(registry, registry->topics[i]);
 ]])
 
-mutant(NAME dds-registry-strangers-drop KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-strangers-drop KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a participant drops its own uses alone"
 	TEXT [[
 	struct wh_dds_use *use = topic != NULL ? find_use(topic, from->node, from->incarnation) : NULL;
@@ -834,7 +834,7 @@ mutant(NAME dds-registry-strangers-drop KIND test_dds_registry FILE dds/registry
 	if (use == NULL)
 ]])
 
-mutant(NAME dds-registry-order KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-registry-order KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "the registry takes messages in their order"
 	TEXT [[
 	if (!registry->began || from->place.view != registry->view || from->place.sequence < registry->next_sequence)

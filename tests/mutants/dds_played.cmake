@@ -45,7 +45,7 @@ mutant(NAME topics-full-not-refused KIND sim-topics RUNS 300 FILE dds/deliver.c
 /* ---- statuses
 ]])
 
-mutant(NAME topics-end-is-lost KIND sim-topics RUNS 300 FILE dds/cache.c
+mutant(NAME topics-end-is-lost KIND sim-topics RUNS 300 FILE dds/cache/cache.c
 	REMOVES "that an instance has ended is kept beyond the limits"
 	TEXT [[
 	if (verdict == INSERT && !is_kept_anyway(instance, arrival))

@@ -2,7 +2,7 @@
 
 # ---- policies ----
 
-mutant(NAME dds-merge-over KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-merge-over KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "what an endpoint sets itself is not taken from its topic"
 	TEXT [[
 from->set & ~to->set & concerns(kind, of)
@@ -11,7 +11,7 @@ from->set & ~to->set & concerns(kind, of)
 from->set & concerns(kind, of)
 ]])
 
-mutant(NAME dds-merge-all KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-merge-all KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "an entity passes over the policies that it does not have"
 	TEXT [[
 	return mask & wh_dds_policies_of(of);
@@ -20,7 +20,7 @@ mutant(NAME dds-merge-all KIND test_dds_policy FILE dds/policy.c
 	return mask | wh_dds_policies_of(of);
 ]])
 
-mutant(NAME dds-merge-apart KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-merge-apart KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "a publisher's policies reach its writers"
 	TEXT [[
 			if (wh_dds_policy_rows[i].reaches)
@@ -29,7 +29,7 @@ mutant(NAME dds-merge-apart KIND test_dds_policy FILE dds/policy.c
 			if (wh_dds_policy_rows[i].reaches && kind == WH_DDS_TOPIC)
 ]])
 
-mutant(NAME dds-change-fixed KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-change-fixed KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "a policy that is fixed does not change"
 	TEXT [[
 	if (fixed != 0)
@@ -38,7 +38,7 @@ mutant(NAME dds-change-fixed KIND test_dds_policy FILE dds/policy.c
 	if (fixed != 0 && fixed == UINT64_MAX)
 ]])
 
-mutant(NAME dds-change-same KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-change-same KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "a fixed policy may be set to the value that it has"
 	TEXT [[
 	fixed &= mask;
@@ -47,7 +47,7 @@ mutant(NAME dds-change-same KIND test_dds_policy FILE dds/policy.c
 	fixed = mask;
 ]])
 
-mutant(NAME dds-change-unchecked KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-change-unchecked KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "what is changed must fit the rest"
 	TEXT [[
 	result = copy_policies(&then, wanted, mask) ? wh_dds_policies_check(&then, kind, which, err)
@@ -56,7 +56,7 @@ mutant(NAME dds-change-unchecked KIND test_dds_policy FILE dds/policy.c
 	result = copy_policies(&then, wanted, mask) ? WHORL_DDS_RETCODE_OK
 ]])
 
-mutant(NAME dds-match-less KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-match-less KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "an offered deadline is no longer than the requested one"
 	TEXT [[
 		return offered <= requested;
@@ -65,7 +65,7 @@ mutant(NAME dds-match-less KIND test_dds_policy FILE dds/policy.c
 		return true;
 ]])
 
-mutant(NAME dds-match-alike KIND test_dds_policy FILE dds/policy.c
+mutant(NAME dds-match-alike KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "ownership is the same at both"
 	TEXT [[
 		return offered == requested;
@@ -74,7 +74,7 @@ mutant(NAME dds-match-alike KIND test_dds_policy FILE dds/policy.c
 		return offered >= requested;
 ]])
 
-mutant(NAME dds-service-unset KIND test_dds_policy FILE dds/policy_check.c
+mutant(NAME dds-service-unset KIND test_dds_policy FILE dds/policy/check.c
 	REMOVES "without DURABILITY_SERVICE the history is the topic's"
 	TEXT [[
 	*history = service ? policies->service.history : policies->history;
@@ -83,7 +83,7 @@ mutant(NAME dds-service-unset KIND test_dds_policy FILE dds/policy_check.c
 	*history = service || policies->set != 0 ? policies->service.history : policies->history;
 ]])
 
-mutant(NAME dds-stored-unset KIND test_dds_policy FILE dds/policy_check.c
+mutant(NAME dds-stored-unset KIND test_dds_policy FILE dds/policy/check.c
 	REMOVES "without CONSISTENCY a topic is what its DURABILITY needs"
 	TEXT [[
 		return WHORL_DDS_CONSISTENCY_STORED;
@@ -92,7 +92,7 @@ mutant(NAME dds-stored-unset KIND test_dds_policy FILE dds/policy_check.c
 		return WHORL_DDS_CONSISTENCY_ATOMIC;
 ]])
 
-mutant(NAME dds-atomic-kept KIND test_dds_policy FILE dds/policy_check.c
+mutant(NAME dds-atomic-kept KIND test_dds_policy FILE dds/policy/check.c
 	REMOVES "durability on an atomic topic is refused, and not served with nothing"
 	TEXT [[
 		if (endpoint->durability != WHORL_DDS_DURABILITY_VOLATILE)
@@ -101,7 +101,7 @@ mutant(NAME dds-atomic-kept KIND test_dds_policy FILE dds/policy_check.c
 		if (endpoint->durability > WHORL_DDS_DURABILITY_PERSISTENT)
 ]])
 
-mutant(NAME dds-unordered-owner KIND test_dds_policy FILE dds/policy_check.c
+mutant(NAME dds-unordered-owner KIND test_dds_policy FILE dds/policy/check.c
 	REMOVES "an unordered topic has no owners"
 	TEXT [[
 	if (policies->ownership == WHORL_DDS_OWNERSHIP_EXCLUSIVE)
@@ -110,7 +110,7 @@ mutant(NAME dds-unordered-owner KIND test_dds_policy FILE dds/policy_check.c
 	if (policies->ownership > WHORL_DDS_OWNERSHIP_EXCLUSIVE)
 ]])
 
-mutant(NAME dds-persistent-accepted KIND test_dds_policy FILE dds/policy_check.c
+mutant(NAME dds-persistent-accepted KIND test_dds_policy FILE dds/policy/check.c
 	REMOVES "what is not implemented is UNSUPPORTED when the entity is created"
 	TEXT [[
 	if (policies->durability == WHORL_DDS_DURABILITY_PERSISTENT)
@@ -119,7 +119,7 @@ mutant(NAME dds-persistent-accepted KIND test_dds_policy FILE dds/policy_check.c
 	if (policies->durability > WHORL_DDS_DURABILITY_PERSISTENT)
 ]])
 
-mutant(NAME dds-bytes-twice KIND test_dds_policy FILE dds/policy_bytes.c
+mutant(NAME dds-bytes-twice KIND test_dds_policy FILE dds/policy/bytes.c
 	REMOVES "policies as bytes ascend"
 	TEXT [[
 		bytes.good = id > last && id < 64
@@ -128,7 +128,7 @@ mutant(NAME dds-bytes-twice KIND test_dds_policy FILE dds/policy_bytes.c
 		bytes.good = id < 64
 ]])
 
-mutant(NAME dds-bytes-range KIND test_dds_policy FILE dds/policy_bytes.c
+mutant(NAME dds-bytes-range KIND test_dds_policy FILE dds/policy/bytes.c
 	REMOVES "a value out of its range is refused"
 	TEXT [[
 	bytes->good = bytes->good && wh_dds_field_allows(field, value);
@@ -137,7 +137,7 @@ mutant(NAME dds-bytes-range KIND test_dds_policy FILE dds/policy_bytes.c
 	bytes->good = bytes->good && value < INT64_MAX;
 ]])
 
-mutant(NAME dds-patterns-meet KIND test_dds_policy FILE dds/pattern.c
+mutant(NAME dds-patterns-meet KIND test_dds_policy FILE dds/policy/pattern.c
 	REMOVES "two patterns never match"
 	TEXT [[
 	if (pattern_a && pattern_b)
@@ -148,7 +148,7 @@ mutant(NAME dds-patterns-meet KIND test_dds_policy FILE dds/pattern.c
 		return false;
 ]])
 
-mutant(NAME dds-pattern-back KIND test_dds_policy FILE dds/pattern.c
+mutant(NAME dds-pattern-back KIND test_dds_policy FILE dds/policy/pattern.c
 	REMOVES "behind a * every place is tried"
 	TEXT [[
 			name = ++tried;
@@ -157,7 +157,7 @@ mutant(NAME dds-pattern-back KIND test_dds_policy FILE dds/pattern.c
 			name++;
 ]])
 
-mutant(NAME dds-text-twice KIND test_dds_policy FILE dds/policy_text.c
+mutant(NAME dds-text-twice KIND test_dds_policy FILE dds/policy/text.c
 	REMOVES "a policy is set once in a text"
 	TEXT [[
 	reader->seen |= bit;
@@ -166,7 +166,7 @@ mutant(NAME dds-text-twice KIND test_dds_policy FILE dds/policy_text.c
 	reader->seen |= 0;
 ]])
 
-mutant(NAME dds-text-half KIND test_dds_policy FILE dds/policy_text.c
+mutant(NAME dds-text-half KIND test_dds_policy FILE dds/policy/text.c
 	REMOVES "of a text with a mistake nothing is set"
 	TEXT [[
 	if (result != WHORL_DDS_RETCODE_OK) {
@@ -185,7 +185,7 @@ mutant(NAME dds-text-half KIND test_dds_policy FILE dds/policy_text.c
 
 # ---- types ----
 
-mutant(NAME dds-type-pointer KIND test_dds_type FILE dds/type.c
+mutant(NAME dds-type-pointer KIND test_dds_type FILE dds/type/type.c
 	REMOVES "a sample has no pointers"
 	TEXT [[
 	if (field->kind == WHORL_DDS_FIELD_POINTER)
@@ -194,7 +194,7 @@ mutant(NAME dds-type-pointer KIND test_dds_type FILE dds/type.c
 	if (field->kind == WHORL_DDS_FIELD_POINTER && field->count == 0)
 ]])
 
-mutant(NAME dds-type-bounds KIND test_dds_type FILE dds/type.c
+mutant(NAME dds-type-bounds KIND test_dds_type FILE dds/type/type.c
 	REMOVES "fields lie in the sample"
 	TEXT [[
 	if (field->count == 0 || bytes > type->bytes || field->offset > type->bytes - bytes)
@@ -203,7 +203,7 @@ mutant(NAME dds-type-bounds KIND test_dds_type FILE dds/type.c
 	if (field->count == 0 || bytes > type->bytes)
 ]])
 
-mutant(NAME dds-type-hash KIND test_dds_type FILE dds/type.c
+mutant(NAME dds-type-hash KIND test_dds_type FILE dds/type/type.c
 	REMOVES "types with other fields are not the same"
 	TEXT [[
 	else if (here->hash != there->hash)
@@ -212,7 +212,7 @@ mutant(NAME dds-type-hash KIND test_dds_type FILE dds/type.c
 	else if (here->hash != there->hash && here->bytes == 0)
 ]])
 
-mutant(NAME dds-type-nameless KIND test_dds_registry FILE dds/registry.c
+mutant(NAME dds-type-nameless KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a type without a name goes with any"
 	TEXT [[
 	return strcmp(one, other) == 0 || strcmp(one, WH_DDS_NAMELESS) == 0 || strcmp(other, WH_DDS_NAMELESS) == 0;
@@ -221,7 +221,7 @@ mutant(NAME dds-type-nameless KIND test_dds_registry FILE dds/registry.c
 	return strcmp(one, other) == 0;
 ]])
 
-mutant(NAME dds-key-text KIND test_dds_type FILE dds/type.c
+mutant(NAME dds-key-text KIND test_dds_type FILE dds/type/type.c
 	REMOVES "what is behind the end of a text is no part of a key"
 	TEXT [[
 		size_t bytes = is_text(type, part) ? strnlen(from, part->bytes) : part->bytes;
@@ -230,7 +230,7 @@ mutant(NAME dds-key-text KIND test_dds_type FILE dds/type.c
 		size_t bytes = is_text(type, part) && from[0] == '\0' ? 0 : part->bytes;
 ]])
 
-mutant(NAME dds-key-part KIND test_dds_type FILE dds/type.c
+mutant(NAME dds-key-part KIND test_dds_type FILE dds/type/type.c
 	REMOVES "of a long key every byte counts"
 	TEXT [[
 	for (size_t at = 0; at < count; at += 8) {
@@ -239,7 +239,7 @@ mutant(NAME dds-key-part KIND test_dds_type FILE dds/type.c
 	for (size_t at = 0; at < count; at += 16) {
 ]])
 
-mutant(NAME dds-type-tail KIND test_dds_type FILE dds/type_bytes.c
+mutant(NAME dds-type-tail KIND test_dds_type FILE dds/type/bytes.c
 	REMOVES "bytes that are a type are nothing more"
 	TEXT [[
 	if (wh_dds_in_end(in) == WHORL_OK)
@@ -248,7 +248,7 @@ mutant(NAME dds-type-tail KIND test_dds_type FILE dds/type_bytes.c
 	if (in->ok)
 ]])
 
-mutant(NAME dds-json-range KIND test_dds_type FILE dds/type_json.c
+mutant(NAME dds-json-range KIND test_dds_type FILE dds/type/json.c
 	REMOVES "a number fits its field"
 	TEXT [[
 	if (overflow || (negative && !is_signed && value > 0) || value > most + (negative && is_signed))
@@ -259,7 +259,7 @@ mutant(NAME dds-json-range KIND test_dds_type FILE dds/type_json.c
 
 # ---- handles ----
 
-mutant(NAME dds-handle-deleted KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-handle-deleted KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "what was deleted cannot be got, though it is still held"
 	TEXT [[
 		if (turn < word >> TURN_SHIFT || (word & DELETED) != 0)
@@ -268,7 +268,7 @@ mutant(NAME dds-handle-deleted KIND test_dds_entity FILE dds/entity.c
 		if (turn < word >> TURN_SHIFT || (word & HOLDERS) == 0)
 ]])
 
-mutant(NAME dds-handle-turn KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-handle-turn KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "a handle of an earlier use of a place is none of the present one"
 	TEXT [[
 		if (turn < word >> TURN_SHIFT || (word & DELETED) != 0)
@@ -277,7 +277,7 @@ mutant(NAME dds-handle-turn KIND test_dds_entity FILE dds/entity.c
 		if ((word & DELETED) != 0)
 ]])
 
-mutant(NAME dds-handle-again KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-handle-again KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "a place that has had all its turns is used no more"
 	TEXT [[
 	if (wh_load_relaxed(&place->word) >> TURN_SHIFT >= TURNS_MAX)
@@ -288,7 +288,7 @@ mutant(NAME dds-handle-again KIND test_dds_entity FILE dds/entity.c
 		wh_store_relaxed(&place->word, 0);
 ]])
 
-mutant(NAME dds-parent-first KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-parent-first KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "children are closed before their parents"
 	TEXT [[
 		mine = entity->deleted && entity->first == NULL && !entity->closing;
@@ -303,7 +303,7 @@ mutant(NAME dds-parent-first KIND test_dds_entity FILE dds/entity.c
 		if (!at->closing)
 ]])
 
-mutant(NAME dds-closed-twice KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-closed-twice KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "one thread closes an entity"
 	TEXT [[
 		entity->closing = entity->closing || mine;
@@ -312,7 +312,7 @@ mutant(NAME dds-closed-twice KIND test_dds_entity FILE dds/entity.c
 		entity->closing = entity->closing || (mine && entity->parent == NULL);
 ]])
 
-mutant(NAME dds-left-open KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-left-open KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "the thread that has closed the last child goes on with the parent"
 	TEXT [[
 			parent = entity->parent;
@@ -322,7 +322,7 @@ mutant(NAME dds-left-open KIND test_dds_entity FILE dds/entity.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-parent-unheld KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-parent-unheld KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "a parent is there as long as a child is held"
 	TEXT [[
 	if (parent != NULL)
@@ -339,7 +339,7 @@ mutant(NAME dds-parent-unheld KIND test_dds_entity FILE dds/entity.c
 		entity = parent == entity ? parent : NULL;
 ]])
 
-mutant(NAME dds-below-deleted KIND test_dds_entity FILE dds/entity.c
+mutant(NAME dds-below-deleted KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "nothing is created below what is deleted"
 	TEXT [[
 	if (parent != NULL && parent->deleted)

@@ -19,7 +19,7 @@ mutant(NAME dds-rules-set-not-asked KIND test_dds_rules FILE dds/deliver.c
 	full = !question.set && !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
 ]])
 
-mutant(NAME dds-rules-set-asked-one-by-one KIND test_dds_rules FILE dds/cache.c
+mutant(NAME dds-rules-set-asked-one-by-one KIND test_dds_rules FILE dds/cache/cache.c
 	REMOVES "what comes as one needs room for all of it"
 	TEXT [[
 	cache->asked++;
@@ -27,7 +27,7 @@ mutant(NAME dds-rules-set-asked-one-by-one KIND test_dds_rules FILE dds/cache.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dds-rules-set-asked-without-instances KIND test_dds_rules FILE dds/cache.c
+mutant(NAME dds-rules-set-asked-without-instances KIND test_dds_rules FILE dds/cache/cache.c
 	REMOVES "what comes as one needs the room of each instance"
 	TEXT [[
 	kept += instance->pending_count + instance->asked;

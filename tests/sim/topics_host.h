@@ -1,5 +1,5 @@
 /* topics_host.h - processes in virtual time, each with a node in the simulated network and threads that are fibers: a host for participants
- * (dds/host.h).
+ * (dds/base/host.h).
  *
  * The programs use include/whorl/dds.h as they are. One thread goes on at a time, and others do where one waits or calls the node. A thread that
  * waits is woken when its time has come, when a pass of its node has done something, and now and then. A process that has been killed makes no pass
@@ -9,7 +9,7 @@
 #define WH_TESTS_SIM_TOPICS_HOST_H
 
 #include "base/error.h"
-#include "dds/host.h"
+#include "dds/base/host.h"
 #include "sim/net/sim.h"
 #include "transport/dice.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "dds/cache.h"
+#include "dds/cache/cache.h"
 #include "tests/harness.h"
 
 #define LAB_ANY ((uint32_t)(WHORL_DDS_ANY_SAMPLE_STATE | WHORL_DDS_ANY_VIEW_STATE | WHORL_DDS_ANY_INSTANCE_STATE))

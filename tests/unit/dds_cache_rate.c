@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "dds/cache.h"
+#include "dds/cache/cache.h"
 #include "tests/harness.h"
 
 #define TURNS 7

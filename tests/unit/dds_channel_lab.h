@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "dds/channel_int.h"
+#include "dds/channel/channel_int.h"
 #include "tests/harness.h"
 
 #define LAB_HASH 0x1234

@@ -3,8 +3,8 @@
  *
  * Each time the call must say so, change nothing, and work when there is memory again; at the end nothing is left.
  */
-#include "dds/condition.h"
-#include "dds/listener.h"
+#include "dds/entity/condition.h"
+#include "dds/status/listener.h"
 #include "tests/unit/cache_lab.h"
 #include "tests/unit/refuse.h"
 

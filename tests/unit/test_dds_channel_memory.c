@@ -2,7 +2,7 @@
  * turn. Each time the call must say so, and what was allocated is freed with the machine.
  * Labels: nosan
  */
-#include "dds/registry.h"
+#include "dds/channel/registry.h"
 #include "tests/unit/dds_channel_lab.h"
 #include "tests/unit/refuse.h"
 

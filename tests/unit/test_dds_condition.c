@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/env.h"
-#include "dds/condition.h"
+#include "dds/entity/condition.h"
 #include "tests/patience.h"
 #include "tests/unit/cache_lab.h"
 

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dds/copy.h"
-#include "dds/timer.h"
+#include "dds/base/copy.h"
+#include "dds/base/timer.h"
 #include "tests/harness.h"
 
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dds/entity.h"
+#include "dds/entity/entity.h"
 #include "tests/harness.h"
 #include "transport/dice.h"
 

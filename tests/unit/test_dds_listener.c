@@ -1,7 +1,7 @@
 /* test_dds_listener.c - statuses and their counts, and which listener hears of them. */
 #include <string.h>
 
-#include "dds/listener.h"
+#include "dds/status/listener.h"
 #include "tests/harness.h"
 
 /* ---- statuses ------------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dds/policy.h"
+#include "dds/policy/policy.h"
 #include "tests/harness.h"
 
 static char *read_manual(void)

@@ -4,7 +4,7 @@
  */
 #include <whorl/whorl.h>
 
-#include "dds/channel_wire.h"
+#include "dds/channel/wire.h"
 #include "tests/dds_world.h"
 
 #define ALL "reliability=reliable history=all "

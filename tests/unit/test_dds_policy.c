@@ -1,7 +1,7 @@
 /* test_dds_policy.c - the policies of entities: defaults, merging, changing, what fits what, bytes, texts, the table itself. */
 #include <string.h>
 
-#include "dds/policy_int.h"
+#include "dds/policy/policy_int.h"
 #include "tests/harness.h"
 
 #define BIT(id) (UINT64_C(1) << WHORL_DDS_POLICY_##id)

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "dds/entity.h"
-#include "dds/type.h"
+#include "dds/entity/entity.h"
+#include "dds/type/type.h"
 #include "tests/harness.h"
 #include "tests/unit/refuse.h"
 

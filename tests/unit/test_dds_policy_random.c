@@ -5,7 +5,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "dds/policy_int.h"
+#include "dds/policy/policy_int.h"
 #include "tests/harness.h"
 #include "transport/dice.h"
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "dds/registry.h"
+#include "dds/channel/registry.h"
 #include "tests/unit/seeds.h"
 #include "transport/dice.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dds/type_int.h"
+#include "dds/type/type_int.h"
 #include "tests/harness.h"
 #include "transport/dice.h"
 
