@@ -537,7 +537,7 @@ mutant(NAME dds-set-of-the-deleted KIND test_dds_channel_random FILE dds/channel
 	REMOVES "a writer that is deleted in a GROUP set takes all of it along"
 	TEXT [[
 	if (writer->policies.presentation.scope == WHORL_DDS_PRESENTATION_GROUP)
-		break_set(set);
+		break_set(channel, set);
 ]]
 	REPLACEMENT [[
 	(void)break_set;
