@@ -209,14 +209,19 @@ static int call_from(struct raw *raw, const char *host, bool speaks)
 static void stop_time(struct raw *raw)
 {
 	struct wh_session *session = raw_session(raw);
-	uint64_t last_ns = 0, now = now_ns();
+	uint64_t now = now_ns(), since_ns[2 * WH_SESSION_STRANGERS];
 
+	ck_assert_uint_le(session->slot_count, 2 * WH_SESSION_STRANGERS);
 	for (uint32_t i = 0; i < session->slot_count; i++)
-		if (session->slots[i] != NULL && session->slots[i]->since_ns > last_ns)
-			last_ns = session->slots[i]->since_ns;
-	for (uint32_t i = 0; i < session->slot_count; i++)
+		since_ns[i] = session->slots[i] != NULL ? session->slots[i]->since_ns : 0;
+	for (uint32_t i = 0; i < session->slot_count; i++) {
+		uint64_t later = 0;
+
+		for (uint32_t k = 0; k < session->slot_count; k++)
+			later += since_ns[k] > since_ns[i];
 		if (session->slots[i] != NULL)
-			session->slots[i]->since_ns += now - last_ns;
+			session->slots[i]->since_ns = now - later;
+	}
 }
 
 /* How many of these have been hung up, when all that wait have been let in. */
