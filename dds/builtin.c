@@ -342,7 +342,7 @@ static void tell_all(struct wh_dds_builtin_reader *it, struct wh_dds_line *line)
 		tell_endpoint(it, line, of, true);
 }
 
-/* Names of types are the registry's. One that begins to watch meanwhile lists the line, whose lock is held, behind this. */
+/* Names of types are the registry's. One that begins to watch meanwhile lists the line behind this: its lock is held. */
 static bool begin_telling(struct wh_dds_node *node)
 {
 	if (wh_load_relaxed(&node->watchers) == 0)

@@ -428,7 +428,7 @@ bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char 
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);
 /* A place in the window for so many bytes; a reliable writer waits for it. */
 enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out);
-/* The loan whose memory this is, which is the caller's then; NULL: it is none. */
+/* The loan that has this memory, which is the caller's then; NULL: it is none. */
 struct wh_dds_write_loan *wh_dds_loan_take(struct wh_dds_writer_entity *writer, const void *data);
 /* Frees it; if its claim is open nothing is sent. NULL is nothing. */
 void wh_dds_loan_drop(struct wh_dds_write_loan *loan);

@@ -1,7 +1,7 @@
 /* topics_sub.c - `whorl dds sub` and `echo`: all samples of a topic in their order, one after another.
  *
  * A reader gives samples of one instance together, and says of each what state its instance is in now. Lines are to be the same at all
- * who print them, also at one that comes late. So all that the reader has is taken at once, which is the order up to some place,
+ * that print them, also at one that comes late. So all that the reader has is taken at once, which is the order up to some place,
  * sorted by place, and each sample is given the state that it brought about: that follows from the next one of its instance.
  */
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static int by_instance(const void *one, const void *other, void *ctx)
 	return a != b ? (a < b ? -1 : 1) : by_place(one, other, ctx);
 }
 
-/* What a sample made of its instance; `next` is the one behind it, whose `state` is known, or NULL. */
+/* What a sample made of its instance; `next` is the one behind it, with a `state` that is known, or NULL. */
 static uint32_t state_of(const struct whorl_dds_sample_info *info, const struct whorl_dds_sample_info *next,
 			 uint32_t state)
 {

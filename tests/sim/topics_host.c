@@ -49,7 +49,7 @@ struct topics_world {
 	struct wh_sim *sim;
 	struct wh_dice dice;
 	struct topics_process *processes;
-	struct topics_process *current; /* whose code runs */
+	struct topics_process *current; /* its code runs */
 	struct thread *thread;          /* NULL: its loop */
 	uint64_t numbers, steps;
 	bool closing;

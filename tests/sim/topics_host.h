@@ -29,7 +29,7 @@ struct topics_world *topics_world_new(const struct topics_world_options *options
 /* All processes have ended. */
 void topics_world_free(struct topics_world *world);
 
-/* One more, whose first thread is `fn`; the last life of that id has ended, or was killed. It comes to a group that is there, or is one of those that
+/* One more: its first thread is `fn`; the last life of that id has ended, or was killed. It comes to a group that is there, or is one of those that
  * form it. NULL: memory is out. */
 struct topics_process *topics_process_new(struct topics_world *world, uint32_t id, bool joins, void (*fn)(void *ctx),
 					  void *ctx);
