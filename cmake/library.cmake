@@ -29,6 +29,10 @@ else()
 	target_link_options(whorl PRIVATE -Wl,--no-undefined)
 endif()
 
+# What a program is linked with. (`whorl` is this library to make, and to ninja the command, which is a file of that name.)
+add_custom_target(library)
+add_dependencies(library whorl whorl_static)
+
 # For the command and the tests: the archive with a view of its inside, which a stranger does not get.
 add_library(whorl_internal INTERFACE)
 target_link_libraries(whorl_internal INTERFACE whorl_static whorl_flags PkgConfig::urcu ${WHORL_OPENSSL} ${WHORL_RDMA}

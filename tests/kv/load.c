@@ -160,6 +160,7 @@ static enum command_end do_torn(struct client *client, struct linear_op *op, cha
 	op->answer = one.answer;
 	if (end != COMMAND_DONE)
 		return COMMAND_UNKNOWN;
+	nap(2000); /* others come between */
 	command_put_step(&client->resp, op->key, &op->then);
 	resp_send(&client->resp);
 	return command_take_step(&client->resp, op->key, &op->then, text) == COMMAND_DONE ? COMMAND_DONE

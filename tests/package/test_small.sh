@@ -33,7 +33,7 @@ expect "structs that do not grow" "$(find "$root/include/whorl" -name '*.h' ! -n
 
 cmake -S "$work/source" -B "$work/build" -DCMAKE_C_COMPILER="$cc" -DWHORL_VERBS=OFF -DWHORL_TLS=OFF -DWHORL_DDS=OFF -DWHORL_WERROR=ON >"$work/cmake.log" 2>&1 ||
 	{ cat "$work/cmake.log"; die "it cannot be configured"; }
-cmake --build "$work/build" --target whorl whorl_static man_api >"$work/build.log" 2>&1 || { cat "$work/build.log"; die "it cannot be built"; }
+cmake --build "$work/build" --target library man_api >"$work/build.log" 2>&1 || { cat "$work/build.log"; die "it cannot be built"; }
 for component in library development; do
 	cmake --install "$work/build" --prefix "$work/installed" --component $component >>"$work/build.log"
 done

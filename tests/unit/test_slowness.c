@@ -13,11 +13,9 @@ static const struct {
 static uint64_t of_script(void)
 {
 	char command[512], line[64] = "";
-	const char *file = __FILE__;
 	FILE *script;
 
-	snprintf(command, sizeof(command), "bash -c '. \"%.*s/../patience.sh\" && patience 1000'",
-		 (int)(strrchr(file, '/') - file), file);
+	snprintf(command, sizeof(command), "bash -c '. \"%s\" && patience 1000'", PATIENCE_SH);
 	script = popen(command, "r");
 	ck_assert_ptr_nonnull(script);
 	ck_assert_ptr_nonnull(fgets(line, sizeof(line), script));
