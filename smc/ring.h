@@ -307,7 +307,7 @@ void wh_ring_forget(struct wh_ring *ring, struct wh_place *place);
 
 /* A claim's number with so large a window is at most this: 2^45 - 1 with the largest, 2^53 - 1 with one of 100. */
 uint64_t wh_ring_numbers(uint32_t window);
-/* All have delivered what all numbers of claims were given out for. There are no more. [loop] */
+/* All numbers of claims have been given out, and no message that has one is waited for any more. [loop] */
 bool wh_ring_ids_exhausted(const struct wh_ring *ring);
 
 /* Raises the limit by what `freed` has grown to, and tells the threads that wait. */

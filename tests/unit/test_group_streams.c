@@ -218,8 +218,8 @@ static void step_well(struct cluster *c)
 	cluster_step(c);
 }
 
-/* What a ring has numbers for the others take: in the next view it is told where the numbers go on. When they have come to an end all
- * is delivered that had one. */
+/* What a ring has numbers for the others take: in the next view it is told where the numbers go on. A node has
+ * delivered the message that had the last one when it fails for want of more. */
 START_TEST(the_others_take_all_numbers_that_there_are)
 {
 	const uint64_t numbers[] = {(UINT64_C(1) << 48) + 5, wh_ring_numbers(8) - 1};

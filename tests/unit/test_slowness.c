@@ -1,5 +1,4 @@
 /* test_slowness.c - the factor by which tests wait longer on a busy machine, for programs and for scripts. */
-#include <string.h>
 
 #include "tests/harness.h"
 #include "tests/patience.h"
