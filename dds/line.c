@@ -128,9 +128,9 @@ static bool is_clear(const struct wh_dds_line *line)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-	return line->ready && !line->refused && line->subgroup != NULL &&
-	       whorl_subgroup_statistics(line->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0 &&
-	       wh_dds_subgroup_ready(line->subgroup, 0) == WHORL_OK;
+	return line->ready && !line->refused && wh_dds_subgroup_of(line) != NULL &&
+	       whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) == WHORL_OK && stats.refused_kept == 0 &&
+	       wh_dds_subgroup_ready(wh_dds_subgroup_of(line), 0) == WHORL_OK;
 }
 
 void wh_dds_line_settle(struct wh_dds_line *line)
@@ -249,7 +249,7 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	size_t taken = 0;
 
 	pthread_mutex_lock(&line->lock);
-	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
 	line->refused = taken < count;
@@ -510,7 +510,7 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 	if (subgroup == NULL)
 		return result;
 	pthread_mutex_lock(&line->lock);
-	line->subgroup = subgroup;
+	wh_dds_subgroup_is(line, subgroup);
 	pthread_mutex_unlock(&line->lock);
 	return WHORL_OK;
 }
@@ -537,8 +537,8 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 	whorl_subgroup *subgroup;
 
 	pthread_mutex_lock(&line->lock);
-	subgroup = line->subgroup;
-	line->subgroup = NULL;
+	subgroup = wh_dds_subgroup_of(line);
+	wh_dds_subgroup_is(line, NULL);
 	free_views(line);
 	free_machine(line);
 	pthread_mutex_unlock(&line->lock);
@@ -550,12 +550,12 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 {
 	uint64_t until = wh_dds_until(timeout_ms * INT64_C(1000000));
-	enum whorl_result result = wh_dds_subgroup_ready(line->subgroup, timeout_ms);
+	enum whorl_result result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), timeout_ms);
 
 	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
 		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));
 		if (result == WHORL_OK)
-			result = wh_dds_subgroup_ready(line->subgroup, wh_dds_left_ms(until, timeout_ms));
+			result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), wh_dds_left_ms(until, timeout_ms));
 	}
 	if (result == WHORL_OK)
 		note_ready(line);
@@ -593,7 +593,7 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
-		result = whorl_send(line->subgroup, bytes, count,
+		result = whorl_send(wh_dds_subgroup_of(line), bytes, count,
 				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
 		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))

@@ -157,7 +157,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
 	/* Or it was entered, and had not its state in time. */
-	result = line->subgroup == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
+	result = wh_dds_subgroup_of(line) == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
@@ -436,10 +436,12 @@ static void leave_channels(struct wh_dds_node *node)
 	uint64_t until = wh_dds_until(LINE_MS * INT64_C(1000000));
 
 	for (int waits = 0; waits < 2; waits++) {
-		(void)wh_dds_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+		(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(node->control),
+					    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
-			if (line->subgroup != NULL)
-				(void)wh_dds_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+			if (wh_dds_subgroup_of(line) != NULL)
+				(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(line),
+							    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
 }
 

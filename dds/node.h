@@ -102,8 +102,8 @@ struct wh_dds_line {
 	enum wh_dds_stage stage;   /* [node's lock] */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something was answered, or a topic is new */
+	wh_word subgroup;       /* the handle, or 0: wh_dds_subgroup_of, wh_dds_subgroup_is */
 	/* [lock] */
-	whorl_subgroup *subgroup;
 	struct wh_dds_registry *registry; /* of the control channel */
 	struct wh_dds_channel *channel;   /* of another */
 	struct wh_dds_pending_view *views;
@@ -126,6 +126,18 @@ struct wh_dds_line {
 	wh_word left;                         /* a reader was too slow (slow_reader = leave) */
 	struct wh_dds_writer_entity *writers; /* the same, by next_writer */
 };
+
+/* NULL: it has not been entered. The loop may come to know the handle before the thread that enters has it. */
+static inline whorl_subgroup *wh_dds_subgroup_of(const struct wh_dds_line *line)
+{
+	return (whorl_subgroup *)(uintptr_t)wh_load_acquire(&line->subgroup); /* partner: wh_dds_subgroup_is */
+}
+
+static inline void wh_dds_subgroup_is(struct wh_dds_line *line, whorl_subgroup *subgroup)
+{
+	if (wh_dds_subgroup_of(line) != subgroup)
+		wh_store_release(&line->subgroup, (uint64_t)(uintptr_t)subgroup); /* partner: wh_dds_subgroup_of */
+}
 
 /* Results of both are whorl's. NULL: memory is out. */
 struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);

@@ -167,7 +167,7 @@ void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader)
 {
 	if (!wh_dds_node_call(reader->end.base.node))
 		return;
-	(void)whorl_offer_again(reader->end.line->subgroup);
+	(void)whorl_offer_again(wh_dds_subgroup_of(reader->end.line));
 	wh_dds_node_called(reader->end.base.node);
 }
 

@@ -150,7 +150,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
 				: 0;
 		pthread_mutex_unlock(&line->lock);
-		if (count > 0 && whorl_send(line->subgroup, word, count, 0, NULL) != WHORL_OK)
+		if (count > 0 && whorl_send(wh_dds_subgroup_of(line), word, count, 0, NULL) != WHORL_OK)
 			return now_ns; /* there is no room: soon */
 	} while (count > 0);
 	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : next > 0 ? (uint64_t)next : now_ns;
