@@ -146,7 +146,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 	do {
 		pthread_mutex_lock(&line->lock);
-		count = line->channel != NULL && line->views == NULL && !line->broken
+		count = line->ready && line->channel != NULL && line->views == NULL && !line->broken
 				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
 				: 0;
 		pthread_mutex_unlock(&line->lock);
@@ -158,7 +158,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = line->ready && !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
+	uint64_t next = !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
 
 	pthread_mutex_lock(&line->lock);
 	wh_dds_line_settle(line);
