@@ -81,7 +81,7 @@ END_TEST
 START_TEST(requests_of_etcd)
 {
 	struct kv_plan late = plan;
-	char to[2048];
+	char to[2048] = "";
 
 #define HEAD(path, bytes)                                                                                              \
 	"POST /v3/kv/" path " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: " bytes \
