@@ -109,8 +109,10 @@ static void *grow(void *old, size_t bytes, bool *ok)
 {
 	void *more = realloc(old, bytes);
 
-	*ok = *ok && more != NULL;
-	return more != NULL ? more : old;
+	if (more != NULL)
+		return more;
+	*ok = false;
+	return old;
 }
 
 static bool make_room(struct batch *batch)
