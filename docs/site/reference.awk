@@ -417,7 +417,7 @@ function link_to(name, text) { return "<a href=\"" way(page, places[name]) "\"><
 function link_of(e, i)
 {
 	if (entry_name[e, i] == "enum")
-		return link_to(member[e, 1], title_of_enum(e))
+		return link_to(first_name(e), title_of_enum(e))
 	return link_to(entry_name[e, i], entry_name[e, i])
 }
 
