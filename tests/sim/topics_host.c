@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fiber.h"
 #include "group/node.h"
-#include "sim/fiber.h"
 #include "sim/inspect.h"
 
 #define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
@@ -292,7 +292,7 @@ static struct thread *new_thread(struct topics_process *process)
 	if (thread == NULL)
 		return NULL;
 	thread->process = process;
-	thread->fiber = wh_fiber_new(run_thread, thread);
+	thread->fiber = wh_fiber_new(run_thread, thread, WH_FIBER_STACK_BYTES);
 	if (thread->fiber == NULL) {
 		free(thread);
 		return NULL;
