@@ -175,7 +175,7 @@ static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 		 reader->kind != TOPICS_STORED ? ""
 		 : reader->local               ? " durability=transient_local"
 					       : " durability=transient",
-		 reader->limited ? " resource_limits.samples=3" : "");
+		 reader->limited ? " resource_limits.samples=4" : "");
 	return qos(text);
 }
 
