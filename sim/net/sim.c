@@ -1,10 +1,12 @@
 /* sim.c - the world of the simulator: events and time, environments, the digest. See sim.h. */
 #include "sim/net/sim_int.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FACTOR_MAX 64
 
@@ -278,6 +280,7 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 	if (sim == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated world");
 	sim->options = *options;
+	sim->pagemap = options->proofs ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
 	sim->dice = wh_dice_split(options->seed, 0);
 	sim->hosts = calloc(nodes, sizeof(*sim->hosts));
 	sim->paths = calloc((size_t)nodes * nodes, sizeof(*sim->paths));
@@ -339,5 +342,7 @@ void wh_sim_free(struct wh_sim *sim)
 	free(sim->paths);
 	free(sim->hosts);
 	free(sim->events);
+	if (sim->pagemap >= 0)
+		close(sim->pagemap);
 	free(sim);
 }

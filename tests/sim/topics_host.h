@@ -20,12 +20,15 @@ struct topics_world_options {
 	uint64_t seed;
 	uint32_t founders; /* ids below: they form the group, all of them */
 	uint32_t ids;
-	bool one_host; /* and deaths are proved */
+	bool one_host;      /* and deaths are proved */
+	const char *topics; /* sections of the file that all participants have */
 	bool verbose;
 };
 
 /* While it is there participants are in it. NULL: memory is out. */
 struct topics_world *topics_world_new(const struct topics_world_options *options);
+/* The file that participants are to be given. */
+const char *topics_file(const struct topics_world *world);
 /* All processes have ended. */
 void topics_world_free(struct topics_world *world);
 

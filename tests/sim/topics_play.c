@@ -374,7 +374,8 @@ static void write_some(struct topics_life *life, uint32_t slot)
 
 static bool enter(struct topics_life *life)
 {
-	const struct whorl_dds_participant_options options = {.size = sizeof(options), .ready = 20 * WH_NS_PER_S};
+	const struct whorl_dds_participant_options options = {
+		.size = sizeof(options), .ready = 20 * WH_NS_PER_S, .file = topics_file(life->play->world)};
 
 	life->participant = whorl_dds_create_participant_with(0, &options, NULL, NULL);
 	tell(life, "participant: %d %s", (int)life->participant, life->participant < 0 ? whorl_dds_text() : "");
@@ -653,6 +654,17 @@ static void run(struct topics_play *play, uint32_t founders)
 		topics_fail(play, "a process does not end");
 }
 
+/* Small ones, so that windows are full now and then, and messages come in parts. */
+static void draw_channels(struct topics_play *play, char *text, size_t bytes)
+{
+	unsigned window = wh_dice_one_in(&play->dice, 2) ? 16 : 64;
+
+	snprintf(text, bytes,
+		 "[channel dds.s.atomic]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n"
+		 "[channel dds.s.stored]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n",
+		 window, window);
+}
+
 static void free_play(struct topics_play *play)
 {
 	for (uint32_t i = 0; i < play->reader_count; i++) {
@@ -674,6 +686,7 @@ bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 {
 	struct topics_play play = {.seed = seed, .verbose = verbose, .verdict = verdict, .verdict_bytes = verdict_bytes};
 	struct topics_world_options options = {.seed = seed, .ids = IDS, .verbose = verbose};
+	char topics[512];
 
 	verdict[0] = '\0';
 	play.dice = wh_dice_split(seed, 1);
@@ -681,6 +694,8 @@ bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 	play.lives = must(calloc(LIVES_MAX, sizeof(struct topics_life *)));
 	options.founders = (uint32_t)wh_dice_between(&play.dice, 1, 4);
 	options.one_host = wh_dice_one_in(&play.dice, 2);
+	draw_channels(&play, topics, sizeof(topics));
+	options.topics = topics;
 	play.world = must(topics_world_new(&options));
 	run(&play, options.founders);
 	if (!topics_failed(&play))
