@@ -384,7 +384,7 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	if (reader->cache != NULL)
 		full = question->one ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
 				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
-	full = full && !reader->hurried; /* or else what has no room is lost */
+	full = full && !reader->hurried && !reader->leaves; /* or else what has no room is lost */
 	reader->refused = reader->refused || full;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_copy_drop(arrival.copy);

@@ -9,7 +9,20 @@
 
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
 
-/* First it refuses nothing any more: what holds up the channel would hold up its end. */
+/* It refuses nothing any more: what holds up the channel would hold up its end, and those of all that are deleted with it. */
+static void reader_leave(struct wh_dds_entity *entity)
+{
+	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
+	bool refused;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	reader->leaves = true;
+	refused = reader->refused;
+	pthread_mutex_unlock(&reader->end.base.lock);
+	if (refused)
+		wh_dds_reader_has_room(reader);
+}
+
 void wh_dds_reader_close(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
@@ -22,7 +35,7 @@ void wh_dds_reader_close(struct wh_dds_entity *entity)
 	refused = reader->refused;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_cache_free(cache);
-	if (refused)
+	if (refused) /* another thread may close it before it has left */
 		wh_dds_reader_has_room(reader);
 	wh_dds_endpoint_close(&reader->end);
 }
@@ -41,7 +54,8 @@ void wh_dds_reader_free(struct wh_dds_entity *entity)
 	free(reader);
 }
 
-static const struct wh_dds_entity_ops reader_ops = {wh_dds_reader_close, wh_dds_reader_free};
+static const struct wh_dds_entity_ops reader_ops = {
+	.leave = reader_leave, .close = wh_dds_reader_close, .free = wh_dds_reader_free};
 
 /* How what comes is kept. False: memory is out. */
 static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_entity *topic,
