@@ -446,6 +446,6 @@ void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
 /* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
 uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
-uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns, bool *offer_again);
 
 #endif

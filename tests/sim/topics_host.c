@@ -349,6 +349,7 @@ static enum whorl_result host_open(void *ctx, whorl_config *config, uint32_t id,
 
 	(void)id;
 	if (result == WHORL_OK) {
+		process->closing = process->failed = false;
 		bound.group.start = process->joins ? WH_START_JOIN : WH_START_AUTO;
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
@@ -382,6 +383,7 @@ static void close_now(void *ctx, uint64_t argument)
 	process->close_result = whorl_close(process->node, process->dead ? 0 : process->close_ms);
 	world->current = current;
 	process->node = NULL;
+	process->joins = true; /* if it comes again */
 	if (world->at[process->id] == process)
 		world->at[process->id] = NULL;
 	world->closing = false;
@@ -444,6 +446,24 @@ bool topics_kill(struct topics_process *process)
 	for (struct thread *thread = process->threads; thread != NULL; thread = thread->next)
 		if (!thread->ended)
 			go_on_at(thread, wh_sim_now(world->sim));
+	return true;
+}
+
+static void heal(void *ctx, uint64_t pair)
+{
+	struct topics_world *world = ctx;
+
+	wh_sim_heal(world->sim, (uint32_t)(pair >> 32), (uint32_t)pair);
+	wh_sim_heal(world->sim, (uint32_t)pair, (uint32_t)(pair >> 32));
+}
+
+bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns)
+{
+	if (world->options.one_host)
+		return false;
+	wh_sim_cut_off(world->sim, one, other);
+	wh_sim_cut_off(world->sim, other, one);
+	wh_sim_at(world->sim, wh_sim_now(world->sim) + ns, heal, world, (uint64_t)one << 32 | other);
 	return true;
 }
 

@@ -38,6 +38,8 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 					  void *ctx);
 /* False: not now, as its node is being closed. */
 bool topics_kill(struct topics_process *process);
+/* For so long nothing comes through between the two nodes. False: not on one host. */
+bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns);
 void topics_stall(struct topics_process *process, uint64_t ns);
 bool topics_is_dead(const struct topics_process *process);
 /* Its node has failed for good: it was removed, or cut off. */
