@@ -22,13 +22,16 @@ static int order_of(const struct topics_entry *entry, const struct topics_writte
 
 /* ---- what a reader need not have ----------------------------------------------------------------------------------------------- */
 
-/* It was not over when something that is behind it was taken: then it was there. */
+/* It was not over when something that is behind it was taken: then it was there. (For a process that was killed all is over.) */
 static bool was_over(const struct topics_reader *reader, const struct topics_writer *writer,
 		     const struct topics_written *it)
 {
+	uint64_t end_ns = it->from_ns + writer->lifespan_ns, killed_ns = reader->life->killed_ns;
+
+	if (killed_ns > 0 && killed_ns < end_ns)
+		end_ns = killed_ns;
 	for (uint32_t i = 0; i < reader->count; i++)
-		if (it->seen && order_of(&reader->entries[i], it) > 0 &&
-		    reader->entries[i].taken_ns < it->from_ns + writer->lifespan_ns)
+		if (it->seen && order_of(&reader->entries[i], it) > 0 && reader->entries[i].taken_ns < end_ns)
 			return false;
 	return true;
 }
