@@ -129,6 +129,7 @@ static void condemn_host(void *ctx, const char *what)
 }
 
 struct job {
+	struct sim_host *host;
 	void (*run)(void *argument);
 	void *argument;
 };
@@ -136,10 +137,15 @@ struct job {
 static void run_job(void *ctx, uint64_t argument)
 {
 	struct job job = *(struct job *)ctx;
+	const struct wh_sim_options *options = &job.host->sim->options;
 
 	(void)argument;
 	free(ctx);
+	if (options->working != NULL)
+		options->working(options->ctx, job.host->id, true);
 	job.run(job.argument);
+	if (options->working != NULL)
+		options->working(options->ctx, job.host->id, false);
 }
 
 /* As if another thread had found the time for it. */
@@ -152,7 +158,7 @@ static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
 		wh_sim_condemn(host->sim, host->id, "no memory for a job");
 		return;
 	}
-	*job = (struct job){run, argument};
+	*job = (struct job){host, run, argument};
 	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
 }
 

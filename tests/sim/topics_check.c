@@ -9,6 +9,7 @@
 #include "tests/sim/topics_play.h"
 
 #define OK WHORL_DDS_RETCODE_OK
+#define LEAVING_NS (3 * WH_NS_PER_S / 2) /* two ends that are waited for in vain take two seconds */
 
 int topics_compare(uint64_t view, uint64_t sequence, uint64_t other_view, uint64_t other_sequence)
 {
@@ -371,7 +372,7 @@ static void judge_ends(struct topics_play *play, const struct topics_reader *rea
 	}
 }
 
-/* In a group that goes on a program gets what it asks for. */
+/* In a group that goes on a program gets what it asks for, and one that leaves is not held up. */
 static void judge_progress(struct topics_play *play)
 {
 	uint32_t readers = 0;
@@ -380,6 +381,13 @@ static void judge_progress(struct topics_play *play)
 		readers += play->readers[i]->life->keeper && play->readers[i]->final;
 	if (play->whole && readers < 3)
 		topics_fail(play, "progress: the keeper has %u readers in the end", readers);
+	for (uint32_t i = 0; play->whole && i < play->life_count; i++) {
+		const struct topics_life *life = play->lives[i];
+
+		if (!topics_is_dead(life->process) && !life->failed && life->leaving_ns > LEAVING_NS)
+			topics_fail(play, "progress: program %u takes %" PRIu64 " ms to leave", life->id,
+				    life->leaving_ns / WH_NS_PER_MS);
+	}
 }
 
 void topics_judge(struct topics_play *play)

@@ -53,6 +53,8 @@ struct topics_world {
 	struct topics_process *processes;
 	struct topics_process *current; /* its code runs */
 	struct thread *thread;          /* NULL: its loop */
+	struct topics_process *before_job;
+	struct thread *thread_before_job;
 	uint64_t numbers, steps;
 	bool closing;
 	struct topics_process **at; /* by id: the life that is there */
@@ -217,6 +219,19 @@ static void note_rung(void *ctx, uint32_t node)
 	process->asleep = false;
 	process->idle = 0;
 	turn_soon(process);
+}
+
+/* A job of the node's: it is the process's code, and looks at its clock. Jobs do not wait, so none comes within another. */
+static void note_working(void *ctx, uint32_t node, bool begins)
+{
+	struct topics_world *world = ctx;
+
+	if (begins) {
+		world->before_job = world->current;
+		world->thread_before_job = world->thread;
+	}
+	world->current = begins ? world->at[node] : world->before_job;
+	world->thread = begins ? NULL : world->thread_before_job;
 }
 
 /* ---- the host ------------------------------------------------------------------------------------------------------------------ */
@@ -523,6 +538,7 @@ static bool make_net(struct topics_world *world)
 					 .proofs = world->options.one_host,
 					 .log = log_line,
 					 .rung = note_rung,
+					 .working = note_working,
 					 .ctx = world};
 	struct wh_error err;
 

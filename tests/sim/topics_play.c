@@ -182,14 +182,19 @@ static void begin_keeper(struct topics_life *life)
 /* Its participant is deleted, and some of its writers before. */
 static void leave(struct topics_life *life)
 {
+	uint64_t from_ns;
+
 	for (uint32_t i = 0; i < 3; i++)
 		if (life->writers[i] != NULL && !topics_is_dead(life->process) && wh_dice_one_in(&life->dice, 2))
 			topics_end_writer(life, i);
 	for (uint32_t i = 0; i < 3; i++)
 		if (life->writers[i] != NULL)
 			life->writers[i]->going_ns = topics_now(life->play->world);
+	from_ns = topics_now(life->play->world);
 	if (life->participant > 0)
 		topics_tell(life, "participant ends: %d", (int)whorl_dds_delete(life->participant));
+	if (!life->play->calm && topics_now(life->play->world) - from_ns > life->leaving_ns)
+		life->leaving_ns = topics_now(life->play->world) - from_ns;
 	for (uint32_t i = 0; i < 3; i++) {
 		if (life->writers[i] != NULL)
 			life->writers[i]->gone_ns = topics_now(life->play->world);

@@ -108,6 +108,7 @@ struct topics_life { /* of a process */
 	bool asserts;   /* at the end, when nothing is written, that it is alive */
 	uint32_t stays; /* how often it comes */
 	uint64_t killed_ns;
+	uint64_t leaving_ns; /* the longest time in which a participant was deleted, before all end and the last may be too few */
 };
 
 struct topics_play {
