@@ -23,12 +23,14 @@ static void reader_leave(struct wh_dds_entity *entity)
 		wh_dds_reader_has_room(reader);
 }
 
+/* What a listener on another thread has in its hands is there until it has returned. */
 void wh_dds_reader_close(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
 	struct wh_dds_cache *cache;
 	bool refused;
 
+	wh_dds_listener_await(&reader->end.base);
 	pthread_mutex_lock(&reader->end.base.lock);
 	cache = reader->cache;
 	reader->cache = NULL;
