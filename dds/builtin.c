@@ -484,7 +484,7 @@ static void free_builtin(struct wh_dds_entity *entity)
 	wh_dds_pool_close(pool);
 }
 
-static const struct wh_dds_entity_ops builtin_ops = {close_builtin, free_builtin};
+static const struct wh_dds_entity_ops builtin_ops = {.close = close_builtin, .free = free_builtin};
 
 /* RELIABLE, TRANSIENT_LOCAL, KEEP_LAST 1; what `qos` sets must say the same. */
 static whorl_dds_return fix_policies(const char *function, const whorl_dds_qos *qos, struct wh_dds_policies *out)

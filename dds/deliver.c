@@ -356,7 +356,8 @@ static bool is_roomy(struct wh_dds_reader_entity *reader)
 
 struct question {
 	struct wh_dds_line *line;
-	bool set; /* the message ends one: what is asked for comes as one */
+	bool one; /* what is asked for comes as one: the message ends a set, or a writer */
+	bool set;
 };
 
 /* wh_dds_ask */
@@ -373,7 +374,7 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	(void)ahead; /* the cache counts, since it does not keep all */
 	if ((sample->change & WH_DDS_UNREGISTER) != 0 && writer->policies.autodispose)
 		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
-	if (reader == NULL || !reader->patient || (!question->set && is_roomy(reader)))
+	if (reader == NULL || !reader->patient || (!question->one && is_roomy(reader)))
 		return true;
 	arrival.copy = make_copy(question->line, reader, &event, &lost);
 	if (arrival.copy == NULL)
@@ -381,9 +382,9 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	arrival.expires_ns = expiry(&event, wh_dds_clock());
 	pthread_mutex_lock(&reader->end.base.lock);
 	if (reader->cache != NULL)
-		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
+		full = question->one ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
 				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
-	full = full && !reader->hurried; /* or else what has no room is lost */
+	full = full && !reader->hurried && !reader->leaves; /* or else what has no room is lost */
 	reader->refused = reader->refused || full;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_copy_drop(arrival.copy);
@@ -411,13 +412,15 @@ void wh_dds_hurry(struct wh_dds_line *line)
 
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count)
 {
-	struct question question = {.line = line, .set = count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET};
+	unsigned char kind = count > 0 ? *(const unsigned char *)bytes : 0;
+	struct question question = {
+		.line = line, .one = kind == WH_DDS_SAY_SET || kind == WH_DDS_SAY_END, .set = kind == WH_DDS_SAY_SET};
 	bool full;
 
-	if (line->patient == 0 || (!question.set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE)))
+	if (line->patient == 0 || (!question.one && kind != WH_DDS_SAY_SAMPLE))
 		return false;
 	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
-	if (question.set)
+	if (question.one)
 		end_question(line);
 	return full;
 }

@@ -505,7 +505,7 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;
 	enum whorl_result result =
-		whorl_subgroup_enter(line->node->whorl, line->name, &options, wh_dds_given_ms(timeout_ms), &subgroup);
+		wh_dds_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
 
 	if (subgroup == NULL)
 		return result;

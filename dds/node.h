@@ -388,6 +388,7 @@ struct wh_dds_reader_entity {
 	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */
 	struct wh_dds_read_condition *conditions;
 	bool refused; /* it had no room, and what has none is offered again when it has */
+	bool leaves;  /* it was deleted, and what it has no room for is of no interest */
 	bool hurried; /* it was waited for long enough, and nothing was taken since: what has no room is lost */
 	struct wh_dds_index keys; /* [line's lock] of instances that it has seen */
 	struct wh_dds_written *known;
@@ -457,6 +458,6 @@ void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
 /* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
 uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
-uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns, bool *offer_again);
 
 #endif

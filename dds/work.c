@@ -159,11 +159,12 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t next = !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
+	bool offer_again = false;
 
 	pthread_mutex_lock(&line->lock);
 	wh_dds_line_settle(line);
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
-		uint64_t due = wh_dds_reader_pass_time(reader, now_ns);
+		uint64_t due = wh_dds_reader_pass_time(reader, now_ns, &offer_again);
 
 		next = due < next ? due : next;
 	}
@@ -175,6 +176,8 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	if (line->views != NULL && next > now_ns + TICK_NS)
 		next = now_ns + TICK_NS;
 	pthread_mutex_unlock(&line->lock);
+	if (offer_again)
+		(void)whorl_offer_again(line->subgroup);
 	return next;
 }
 

@@ -26,7 +26,7 @@ static void free_writer(struct wh_dds_entity *entity)
 	free(writer);
 }
 
-static const struct wh_dds_entity_ops writer_ops = {close_writer, free_writer};
+static const struct wh_dds_entity_ops writer_ops = {.close = close_writer, .free = free_writer};
 
 /* The parent and the topic are held. */
 static whorl_dds_return make_writer(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,

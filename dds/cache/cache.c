@@ -254,7 +254,7 @@ void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 	} else if (instance->dataless != NULL) {
 		wh_dds_cache_discard(cache, instance->dataless);
 	}
-	add(cache, instance, sample, expires_ns);
+	add(cache, instance, sample, sample->has_data ? expires_ns : WH_DDS_NEVER);
 	if (does != WH_DDS_DOES_DATA)
 		end_life(cache, instance, does, now_ns);
 }

@@ -164,8 +164,9 @@ typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds
 			const struct wh_dds_sample *sample, uint32_t ahead);
 
 /* Asks the local readers that the message would be told to, before it is applied: so that it may be refused, and come again (0044). Changes nothing.
- * False: one said no. It is asked for samples and for ends of coherent sets, not for what is told of instances when a writer ends, nor for
- * the history of a new reader. All that are told were asked; of a set, and of writers that compete, some may be asked and not told. */
+ * False: one said no. It is asked for samples, for ends of coherent sets, and for ends of writers, which dispose of what they had; not for what is
+ * told of instances that have no writer any more, nor for the history of a new reader. All that are told were asked; of a set, and of writers that
+ * compete, some may be asked and not told. */
 bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
 			wh_dds_ask *ask, void *ctx);
 
