@@ -65,8 +65,9 @@ struct wh_give {
 
 struct wh_take {
 	struct wh_transfer transfer;
-	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
+	/* [loop] WILL_DO: its giver is out of the view, and others are asked; should it come to its end first, that is as good a state. */
 	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
+	wh_word hurried; /* 1: silence is not waited for as long. A hint. [loop; the job reads] */
 	/* Of the one that has it, the loop or the job: */
 	struct wh_state_parser parser;
 	unsigned char *message; /* the one that is coming, as bytes */
@@ -112,6 +113,7 @@ struct wh_state {
 
 	/* The node that is asked: none while a wanted take is under way. */
 	uint32_t asked; /* WH_NOBODY: none, a round is over */
+	bool expects;   /* it is the one that gives of its own accord, and nothing says yet that it does not */
 	bool asks;      /* it is still to get the message */
 	uint64_t asked_until_ns;
 	uint32_t round;
@@ -183,6 +185,8 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream);
 /* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
 void wh_take_stop(struct wh_take *take, enum wh_take_use use);
+/* Its giver was removed: it WILL_DO, and if nothing comes it ends sooner. Loop. */
+void wh_take_hurry(struct wh_take *take);
 void wh_take_finish(struct wh_take *take);
 void wh_take_free(struct wh_take *take);
 

@@ -201,10 +201,19 @@ if (due == WH_ANSWER_DECLINE)
 mutant(NAME declined-at-the-end KIND test_state_asked FILE state/await.c
 	REMOVES "a member that may just have been given all of a state does not say that it has none"
 	TEXT [[
-	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
+	       (state->phase == WH_STATE_AWAITS && (may_yet_have_it(state) || state->expects));
 ]]
 	REPLACEMENT [[
-	       (state->phase == WH_STATE_AWAITS && is_taking(state));
+	       (state->phase == WH_STATE_AWAITS && (is_taking(state) || state->expects));
+]])
+
+mutant(NAME declined-before-it-comes KIND test_state_await FILE state/await.c
+	REMOVES "a member that is to be given a state does not say that it has none"
+	TEXT [[
+	       (state->phase == WH_STATE_AWAITS && (may_yet_have_it(state) || state->expects));
+]]
+	REPLACEMENT [[
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
 ]])
 
 mutant(NAME stale-taken KIND test_state_await FILE state/wire.c
@@ -262,10 +271,29 @@ mutant(NAME lost-unheard KIND test_state_asked FILE state/await.c
 mutant(NAME done-forgotten KIND test_state_asked FILE state/await.c
 	REMOVES "a state is as good when its giver is removed at its end"
 	TEXT [[
-		wh_take_stop(state->take, WH_TAKE_WILL_DO);
+		wh_take_hurry(state->take);
 ]]
 	REPLACEMENT [[
 		wh_take_stop(state->take, WH_TAKE_UNWANTED);
+]])
+
+mutant(NAME left-and-forgotten KIND test_group_stays FILE state/await.c
+	WORDS CK_RUN_CASE=states
+	REMOVES "what a member has written that has left since is restored"
+	TEXT [[
+		wh_take_hurry(state->take);
+]]
+	REPLACEMENT [[
+		wh_take_stop(state->take, WH_TAKE_WILL_DO);
+]])
+
+mutant(NAME removed-for-ever KIND test_state_asked FILE state/take.c
+	REMOVES "of a giver that was removed and is silent nothing is hoped for long"
+	TEXT [[
+	if (wh_load_relaxed(&take->hurried) != 0)
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&take->hurried) > 1)
 ]])
 
 mutant(NAME unrestored-begins KIND test_state_await FILE state/await.c
