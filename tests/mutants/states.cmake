@@ -608,3 +608,21 @@ mutant(NAME returns-between-looks KIND test_group_rests FILE group/send.c
 		;
 	return wh_load_acquire(&subgroup->returns) != 0;
 ]])
+
+mutant(NAME small-stands-back KIND test_state_threads FILE state/state.c
+	REMOVES "what gives or takes a small state does not stand back"
+	TEXT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
+]]
+	REPLACEMENT [[
+	if (thread_ns() < transfer->cpu_ns)
+]])
+
+mutant(NAME large-goes-on KIND test_state_threads FILE state/state.c
+	REMOVES "what reads for long pauses, though it is little"
+	TEXT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL)
+]])
