@@ -68,7 +68,8 @@
  * SLOW READERS. A reader with KEEP_ALL and RELIABLE that has no room left, because the program does not take, holds up its channel: writers
  * that need a place wait (max_blocking_time) and then get WHORL_DDS_RETCODE_TIMEOUT. That lasts no longer than
  * `reader_patience_ms`: then the reader loses samples, which it is told (SAMPLE_LOST), or with `slow_reader = leave` its process
- * leaves the channel. A reader with KEEP_LAST holds up nobody.
+ * leaves the channel: its readers there are told that no writer is left, its writers get WHORL_DDS_RETCODE_ERROR, and both are to be deleted. What
+ * it makes afterwards enters the channel again. A reader with KEEP_LAST holds up nobody.
  *
  * STRUCTS as in whorl.h: they grow at their end. Those that have `size` and that the program makes are given its sizeof; of an array it is
  * set in the first element. The statuses have no size: a function that writes one is told how large it is.
