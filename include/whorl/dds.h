@@ -267,7 +267,8 @@ WHORL_API const struct whorl_dds_type *whorl_dds_bytes_type(void);
  * table (docs/dds.md), and the text of each field, too.
  *
  * An object of policies has those that were set, and no others. An entity takes from it what it has, and passes over the rest. What it
- * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. */
+ * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. A policy is set as a whole, and the
+ * parts that a text does not name are as usual; but `reliability.max_blocking` alone says nothing of the kind, which is taken from elsewhere. */
 
 /* The numbers are OMG's; CONSISTENCY is whorl's own. */
 enum whorl_dds_policy_id {
