@@ -1,14 +1,17 @@
 /* test_cli_dds.c - `whorl dds`: what is written is printed by all, the same lines in the same order. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/cli/cli.h"
 #include "tests/harness.h"
+#include "tests/patience.h"
 
 #define TYPE "@key long w; long n"
 #define KEPT "reliability=reliable durability=transient history=all"
@@ -27,26 +30,6 @@ struct part { /* a command that runs */
 	struct cli cli;
 	int input; /* what is written there it reads; -1: nothing */
 };
-
-/* What a test that fails leaves. */
-static pid_t running[8];
-
-static void kill_all(void)
-{
-	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
-		if (running[i] > 0)
-			kill(running[i], SIGKILL);
-}
-
-static void note(pid_t from, pid_t to)
-{
-	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
-		if (running[i] == from) {
-			running[i] = to;
-			return;
-		}
-	ck_abort_msg("too many commands");
-}
 
 /* Where a command reads, and the test writes. */
 static void open_input(struct part *part)
@@ -71,7 +54,6 @@ static void start(struct part *part, bool reads, const char *const *arguments)
 	ck_assert_int_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
 	close(input);
 	cli_start(&part->cli, &part->dir, arguments);
-	note(0, part->cli.pid);
 	dup2(held, STDIN_FILENO);
 	close(held);
 }
@@ -123,7 +105,6 @@ static int end(struct part *part, int signal)
 	if (signal != 0)
 		kill(part->cli.pid, signal);
 	cli_wait(&part->cli);
-	note(part->cli.pid, 0);
 	return part->cli.status;
 }
 
@@ -349,12 +330,40 @@ START_TEST(a_type_that_differs_is_refused)
 }
 END_TEST
 
+/* A test that fails ends at once, and so do its commands, which have the end of a pipe. */
+START_TEST(what_a_test_has_started_ends_with_it)
+{
+	struct pollfd ended = {.events = POLLIN};
+	struct part stays;
+	int ends[2];
+	pid_t test;
+	char byte;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	cli_dir_make(&stays.dir);
+	test = fork();
+	ck_assert_int_ge(test, 0);
+	if (test == 0) {
+		cli_start(&stays.cli, &stays.dir,
+			  (const char *const[]){"dds", "pub", "t", "--domain", domain_of(7), "--type", "long a",
+						"--stay", NULL});
+		_exit(1);
+	}
+	close(ends[1]);
+	ck_assert_int_eq(waitpid(test, NULL, 0), test);
+	ended.fd = ends[0];
+	ck_assert_int_eq(poll(&ended, 1, (int)test_patience(20000)), 1);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	cli_dir_remove(&stays.dir);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cli dds");
 	TCase *order = tcase_create("order"), *wrong = tcase_create("wrong");
 
-	atexit(kill_all); /* of each test: they are forked */
 	tcase_set_timeout(order, 60);
 	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
 	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
@@ -364,6 +373,7 @@ int main(void)
 	tcase_set_timeout(wrong, 60);
 	tcase_add_loop_test(wrong, what_is_wrong_is_said_with_its_place, 0, WRONG);
 	tcase_add_test(wrong, a_type_that_differs_is_refused);
+	tcase_add_test(wrong, what_a_test_has_started_ends_with_it);
 	suite_add_tcase(suite, wrong);
 	return test_main(suite);
 }
