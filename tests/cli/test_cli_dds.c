@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/cli/cli.h"
@@ -330,32 +332,39 @@ START_TEST(a_type_that_differs_is_refused)
 }
 END_TEST
 
-/* A test that fails ends at once, and so do its commands, which have the end of a pipe. */
+/* A test that fails as its command writes. */
+static void fail_beside(const char *domain)
+{
+	struct part stays;
+	int left = 1;
+
+	START(&stays, true, "pub", "t", "--domain", domain, "--type", TYPE, "--stay");
+	say(&stays, 1, 1, 1);
+	while (ioctl(stays.input, FIONREAD, &left) == 0 && left > 0) /* it has not begun */
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	cli_dir_remove(&stays.dir);
+	_exit(1);
+}
+
+/* Its commands end as it does: the last of them lets go of a pipe. */
 START_TEST(what_a_test_has_started_ends_with_it)
 {
 	struct pollfd ended = {.events = POLLIN};
-	struct part stays;
 	int ends[2];
 	pid_t test;
 	char byte;
 
 	ck_assert_int_eq(pipe(ends), 0);
-	cli_dir_make(&stays.dir);
 	test = fork();
 	ck_assert_int_ge(test, 0);
-	if (test == 0) {
-		cli_start(&stays.cli, &stays.dir,
-			  (const char *const[]){"dds", "pub", "t", "--domain", domain_of(7), "--type", "long a",
-						"--stay", NULL});
-		_exit(1);
-	}
+	if (test == 0)
+		fail_beside(domain_of(7));
 	close(ends[1]);
 	ck_assert_int_eq(waitpid(test, NULL, 0), test);
 	ended.fd = ends[0];
-	ck_assert_int_eq(poll(&ended, 1, (int)test_patience(20000)), 1);
+	ck_assert_int_eq(poll(&ended, 1, (int)test_patience(10000)), 1);
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 	close(ends[0]);
-	cli_dir_remove(&stays.dir);
 }
 END_TEST
 
