@@ -101,8 +101,10 @@ static const whorl_dds_qos *copy_qos(const struct wh_dds_policies *policies, enu
 		whorl_dds_delete_qos(qos);
 		return NULL;
 	}
-	if (qos != NULL)
-		qos->policies.set |= wh_dds_policies_of(kind);
+	if (qos == NULL)
+		return NULL;
+	qos->policies.set |= wh_dds_policies_of(kind);
+	qos->policies.lacks = 0;
 	return qos;
 }
 

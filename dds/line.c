@@ -267,7 +267,7 @@ static void end_all(struct wh_dds_line *line)
 						   wh_load_acquire(&line->node->incarnation)}; /* partner: on_view */
 	enum whorl_result result = WHORL_MEMORY;
 
-	wh_store_release(&line->left, 1); /* partner: wh_dds_line_says */
+	wh_store_release(&line->left, 1); /* partner: wh_dds_line_is_left */
 	free_views(line);
 	if (!line->broken && line->channel != NULL)
 		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
@@ -609,7 +609,7 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 
 whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result)
 {
-	if (wh_load_acquire(&line->left) == 0) /* partner: end_all */
+	if (!wh_dds_line_is_left(line))
 		return wh_dds_node_says(function, line->node, result);
 	return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR,
 			  "this process has left channel %s, since a reader took nothing for %" PRIu64
@@ -643,7 +643,7 @@ whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line,
 		if (!wh_dds_wait(&line->changed, &line->lock, until))
 			break;
 	unhang(line, asked);
-	if (result == WHORL_DDS_RETCODE_OK && wh_load_acquire(&line->left) != 0) /* partner: end_all */
+	if (result == WHORL_DDS_RETCODE_OK && wh_dds_line_is_left(line))
 		result = wh_dds_line_says(function, line, WHORL_CLOSED);
 	else if (result == WHORL_DDS_RETCODE_OK && line->broken)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");

@@ -139,6 +139,12 @@ static inline void wh_dds_subgroup_is(struct wh_dds_line *line, whorl_subgroup *
 		wh_store_release(&line->subgroup, (uint64_t)(uintptr_t)subgroup); /* partner: wh_dds_subgroup_of */
 }
 
+/* This process has left it, for good: it may enter the channel again, in another line. */
+static inline bool wh_dds_line_is_left(const struct wh_dds_line *line)
+{
+	return wh_load_acquire(&line->left) != 0; /* partner: end_all */
+}
+
 /* Results of both are whorl's. NULL: memory is out. */
 struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);
 void wh_dds_line_free(struct wh_dds_line *line);

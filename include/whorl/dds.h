@@ -68,7 +68,8 @@
  * SLOW READERS. A reader with KEEP_ALL and RELIABLE that has no room left, because the program does not take, holds up its channel: writers
  * that need a place wait (max_blocking_time) and then get WHORL_DDS_RETCODE_TIMEOUT. That lasts no longer than
  * `reader_patience_ms`: then the reader loses samples, which it is told (SAMPLE_LOST), or with `slow_reader = leave` its process
- * leaves the channel. A reader with KEEP_LAST holds up nobody.
+ * leaves the channel: its readers there are told that no writer is left, its writers get WHORL_DDS_RETCODE_ERROR, and both are to be deleted. What
+ * it makes afterwards enters the channel again. A reader with KEEP_LAST holds up nobody.
  *
  * STRUCTS as in whorl.h: they grow at their end. Those that have `size` and that the program makes are given its sizeof; of an array it is
  * set in the first element. The statuses have no size: a function that writes one is told how large it is.
@@ -266,7 +267,8 @@ WHORL_API const struct whorl_dds_type *whorl_dds_bytes_type(void);
  * table (docs/dds.md), and the text of each field, too.
  *
  * An object of policies has those that were set, and no others. An entity takes from it what it has, and passes over the rest. What it
- * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. */
+ * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. A policy is set as a whole, and the
+ * parts that a text does not name are as usual; but `reliability.max_blocking` alone says nothing of the kind, which is taken from elsewhere. */
 
 /* The numbers are OMG's; CONSISTENCY is whorl's own. */
 enum whorl_dds_policy_id {
