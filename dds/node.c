@@ -164,6 +164,16 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, node, result);
 }
 
+static void list_stream(struct wh_dds_node *node, struct wh_dds_line *line)
+{
+	if (!line->stream)
+		return;
+	pthread_mutex_lock(&node->loose->lock);
+	line->next_stream = node->loose->next_stream;
+	node->loose->next_stream = line;
+	pthread_mutex_unlock(&node->loose->lock);
+}
+
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
 				  struct wh_dds_line **out)
 {
@@ -186,6 +196,7 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 		line->stage = WH_DDS_FAILED; /* to be entered */
 		line->next = node->lines;
 		node->lines = line;
+		list_stream(node, line);
 	}
 	result = open_line(function, node, line);
 	pthread_mutex_unlock(&node->lock);
@@ -349,7 +360,10 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	wh_dds_settings_init(&node->settings);
 	(void)wh_dds_shape_of(&node->settings, WH_DDS_CONTROL, &control);
 	node->control = wh_dds_line_new(node, WH_DDS_CONTROL, &control);
-	if (node->control == NULL || (file != NULL && node->file == NULL)) {
+	node->lines = node->loose = wh_dds_line_new(node, "", &control);
+	if (node->loose != NULL)
+		node->loose->stage = WH_DDS_OPEN; /* with the control channel */
+	if (node->control == NULL || node->loose == NULL || (file != NULL && node->file == NULL)) {
 		wh_dds_node_drop(node);
 		return NULL;
 	}
@@ -438,7 +452,7 @@ static void leave_channels(struct wh_dds_node *node)
 	for (int waits = 0; waits < 2; waits++) {
 		(void)wh_dds_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
-			if (line->subgroup != NULL)
+			if (line->subgroup != NULL && line != node->loose)
 				(void)wh_dds_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
 }

@@ -118,7 +118,7 @@ static void bind_channel(struct wh_conf *conf, const char *name, struct wh_dds_c
 	most = options.window * options.message_bytes;
 	strcpy(out->name, name); /* as long as names of sections are at most */
 	out->shape = (struct wh_dds_shape){(uint32_t)options.message_bytes, (uint32_t)options.window,
-					   (uint64_t)options.large_bytes};
+					   (uint64_t)options.large_bytes, false};
 	if (out->shape.large_bytes < out->shape.message_bytes)
 		out->shape.large_bytes = out->shape.message_bytes;
 	if (strcmp(name, WH_DDS_OWN) == 0 || strcmp(name, WH_DDS_SHARED) == 0 || strcmp(name, WH_DDS_CONTROL) == 0 ||
