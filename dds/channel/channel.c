@@ -8,9 +8,15 @@ struct wh_dds_channel *wh_dds_channel_new(const struct wh_dds_channel_config *co
 {
 	struct wh_dds_channel *channel = calloc(1, sizeof(*channel));
 
-	if (channel != NULL)
-		channel->config = *config;
-	return channel;
+	if (channel == NULL)
+		return NULL;
+	channel->config = *config;
+	if (config->unordered)
+		channel->gone = calloc(WH_DDS_GONE_MAX, sizeof(*channel->gone));
+	if (!config->unordered || channel->gone != NULL)
+		return channel;
+	free(channel);
+	return NULL;
 }
 
 void wh_dds_topic_free(struct wh_dds_topic *topic)
@@ -56,6 +62,7 @@ void wh_dds_channel_free(struct wh_dds_channel *channel)
 	free_endpoints(&channel->endpoints);
 	free_endpoints(&channel->ended);
 	wh_dds_strays_free(channel);
+	free(channel->gone);
 	wh_dds_index_free(&channel->endpoint_index);
 	wh_dds_index_free(&channel->instance_index);
 	free(channel->members);

@@ -17,6 +17,8 @@
 
 #include "dds/channel/channel.h"
 
+#define WH_DDS_GONE_MAX 1024
+
 struct wh_dds_claim { /* a writer has an instance: it has registered, or written it */
 	struct wh_dds_instance *instance;
 	struct wh_dds_endpoint *writer;
@@ -108,6 +110,8 @@ struct wh_dds_channel {
 	struct wh_dds_stray *strays;         /* [here] the oldest first */
 	uint32_t stray_count;                /* [here] */
 	uint64_t stray_bytes, unheard;       /* [here] */
+	struct wh_dds_endpoint_id *gone;     /* [here] unordered: writers that ended before all of theirs was heard */
+	uint64_t gone_count;                 /* [here] the last WH_DDS_GONE_MAX of so many */
 };
 
 /* ---- channel.c ---- */
@@ -136,6 +140,7 @@ bool wh_dds_linger_no_more(struct wh_dds_channel *channel);
 /* The writer is known now: what has waited for it is heard. */
 bool wh_dds_hear_strays(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
 void wh_dds_strays_forget(struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
+void wh_dds_writer_gone(struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer);
 void wh_dds_strays_free(struct wh_dds_channel *channel);
 
 /* ---- channel/match.c ---- */

@@ -66,10 +66,26 @@ bool wh_dds_linger(struct wh_dds_channel *channel, struct wh_dds_endpoint *write
 	return wh_dds_endpoints_add(&channel->ended, writer);
 }
 
+/* What comes of it yet waits for no announcement. Of very many the first are forgotten: then it waits, and is dropped later. */
+void wh_dds_writer_gone(struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer)
+{
+	if (channel->config.unordered && !writer->heard_out)
+		channel->gone[channel->gone_count++ % WH_DDS_GONE_MAX] = writer->id;
+}
+
+static bool is_gone(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id)
+{
+	for (uint64_t i = 0; i < channel->gone_count && i < WH_DDS_GONE_MAX; i++)
+		if (wh_dds_id_compare(&channel->gone[i], id) == 0)
+			return true;
+	return false;
+}
+
 static bool finish(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer)
 {
 	struct wh_dds_topic *topic = writer->topic;
 
+	wh_dds_writer_gone(channel, writer);
 	if (!wh_dds_end_claims(channel, writer, writer->died))
 		return false;
 	while (writer->matches.count > 0)
@@ -197,11 +213,11 @@ static bool take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 	return ok;
 }
 
-/* All of it was heard. */
+/* All of it was heard, and it leaves its instances here, in its own order. That it matches nothing any more is said in the order of endpoints. */
 static bool hear_end(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer)
 {
 	writer->heard_out = true;
-	return !writer->ended || finish(channel, writer);
+	return wh_dds_end_claims(channel, writer, false) && (!writer->ended || finish(channel, writer));
 }
 
 static bool hear(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, const struct wh_dds_from *from,
@@ -260,6 +276,8 @@ enum whorl_result wh_dds_channel_hear(struct wh_dds_channel *channel, const stru
 		return WHORL_OK;
 	}
 	writer = wh_dds_writer_of(channel, &id);
+	if (writer == NULL && is_gone(channel, &id))
+		return WHORL_OK;
 	if (writer == NULL)
 		return keep_stray(channel, &from, id.number, bytes, count) ? WHORL_OK : WHORL_MEMORY;
 	return hear(channel, writer, &from, bytes, count) ? WHORL_OK : WHORL_MEMORY;

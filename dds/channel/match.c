@@ -408,6 +408,7 @@ bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 		if (endpoint->policies.durability < WHORL_DDS_DURABILITY_TRANSIENT)
 			wh_dds_forget_writer(channel, endpoint);
 		channel->dead -= !endpoint->alive;
+		wh_dds_writer_gone(channel, endpoint);
 	}
 	while (endpoint->matches.count > 0)
 		wh_dds_unmatch(channel, endpoint, endpoint->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
