@@ -193,22 +193,20 @@ static struct wh_dds_copy *describe_topic(struct wh_dds_builtin_reader *it, cons
 	return out->qos != NULL ? copy : drop_half_made(copy);
 }
 
-uint64_t wh_dds_behind(const struct wh_dds_line *stream, const struct wh_dds_endpoint *endpoint)
+uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-	if (endpoint->kind != WH_DDS_READER || stream == NULL || stream->subgroup == NULL ||
-	    whorl_subgroup_statistics(stream->subgroup, &stats) != WHORL_OK)
+	if (endpoint->kind != WH_DDS_READER || line->stream || line == line->node->loose || line->subgroup == NULL ||
+	    whorl_subgroup_statistics(line->subgroup, &stats) != WHORL_OK)
 		return 0;
-	if (endpoint->id.node == stream->node->id)
+	if (endpoint->id.node == line->node->id)
 		return stats.received_num > stats.delivered_num ? stats.received_num - stats.delivered_num : 0;
 	return endpoint->id.node == stats.slowest_member ? stats.slowest_behind : 0;
 }
 
-/* "": this member does not have the topic in its registry yet. Returns where its samples travel; NULL: that is not known. With the lock of the
- * control channel, too. */
-static struct wh_dds_line *name_type(struct wh_dds_line *line, const struct wh_dds_endpoint *of,
-				     char name[WHORL_DDS_NAME_BYTES])
+/* "": this member does not have the topic in its registry yet. With the lock of the control channel, too. */
+static void name_type(struct wh_dds_line *line, const struct wh_dds_endpoint *of, char name[WHORL_DDS_NAME_BYTES])
 {
 	const struct wh_dds_registry *registry = line->node->control->registry;
 	const struct wh_dds_named_topic *topic =
@@ -218,12 +216,9 @@ static struct wh_dds_line *name_type(struct wh_dds_line *line, const struct wh_d
 	if (topic != NULL)
 		memcpy(name, topic->type, strlen(topic->type) + 1);
 	line->unnamed = line->unnamed || topic == NULL;
-	if (line != line->node->loose)
-		return line;
-	return topic != NULL ? wh_dds_stream_find(line, topic->channel) : NULL;
 }
 
-static struct wh_dds_copy *describe_endpoint(struct wh_dds_builtin_reader *it, const struct wh_dds_line *stream,
+static struct wh_dds_copy *describe_endpoint(struct wh_dds_builtin_reader *it, struct wh_dds_line *line,
 					     const struct wh_dds_endpoint *of, const char *type_name, bool is_there)
 {
 	const struct wh_dds_endpoint_id participant = {of->id.incarnation, of->id.node, 0};
@@ -248,7 +243,7 @@ static struct wh_dds_copy *describe_endpoint(struct wh_dds_builtin_reader *it, c
 	out->topic = wh_dds_topic_handle(wh_dds_topic_number(of->topic));
 	out->topic_name = names;
 	out->type_name = names + name;
-	out->behind = wh_dds_behind(stream, of);
+	out->behind = wh_dds_behind(line, of);
 	out->qos = copy_qos(&of->policies, of->kind);
 	return out->qos != NULL ? copy : drop_half_made(copy);
 }
@@ -280,14 +275,13 @@ static void tell_endpoint(struct wh_dds_builtin_reader *it, struct wh_dds_line *
 			  bool is_there)
 {
 	char type_name[WHORL_DDS_NAME_BYTES];
-	const struct wh_dds_line *stream;
 
 	if ((of->kind == WH_DDS_WRITER) != (it->number == WHORL_DDS_BUILTIN_TOPIC_DCPSPUBLICATION))
 		return;
-	stream = name_type(line, of, type_name);
+	name_type(line, of, type_name);
 	pthread_mutex_lock(&it->reader.end.base.lock);
 	if (it->reader.cache != NULL)
-		give(it, describe_endpoint(it, stream, of, type_name, is_there), does(is_there));
+		give(it, describe_endpoint(it, line, of, type_name, is_there), does(is_there));
 	pthread_mutex_unlock(&it->reader.end.base.lock);
 }
 

@@ -467,7 +467,7 @@ static struct whorl_dds_builtin_endpoint *describe(const struct wh_dds_endpoint_
 						  .topic_name = names,
 						  .type_name = names + name,
 						  .qos = qos,
-						  .behind = wh_dds_behind(end->stream, other)};
+						  .behind = wh_dds_behind(end->line, other)};
 	return it;
 }
 

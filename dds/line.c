@@ -100,15 +100,6 @@ static void free_machine(struct wh_dds_line *line)
 
 /* ---- streams ------------------------------------------------------------------------------------------------------------------- */
 
-struct wh_dds_line *wh_dds_stream_find(const struct wh_dds_line *loose, const char *channel)
-{
-	struct wh_dds_line *stream = loose->next_stream;
-
-	while (stream != NULL && strcmp(stream->name, channel) != 0)
-		stream = stream->next_stream;
-	return stream;
-}
-
 static void note_members(struct wh_dds_line *stream, const struct wh_dds_pending_view *view)
 {
 	struct wh_dds_member *members = malloc((view->count + 1) * sizeof(*members));

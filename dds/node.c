@@ -164,16 +164,6 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, node, result);
 }
 
-static void list_stream(struct wh_dds_node *node, struct wh_dds_line *line)
-{
-	if (!line->stream)
-		return;
-	pthread_mutex_lock(&node->loose->lock);
-	line->next_stream = node->loose->next_stream;
-	node->loose->next_stream = line;
-	pthread_mutex_unlock(&node->loose->lock);
-}
-
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
 				  struct wh_dds_line **out)
 {
@@ -196,7 +186,6 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 		line->stage = WH_DDS_FAILED; /* to be entered */
 		line->next = node->lines;
 		node->lines = line;
-		list_stream(node, line);
 	}
 	result = open_line(function, node, line);
 	pthread_mutex_unlock(&node->lock);

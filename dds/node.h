@@ -130,8 +130,7 @@ struct wh_dds_line {
 	wh_word left;                         /* a reader was too slow (slow_reader = leave) */
 	struct wh_dds_writer_entity *writers; /* the same, by next_writer */
 	/* of a stream, with the lock of `loose`, too */
-	struct wh_dds_line *next_stream; /* of `loose`: the first one */
-	struct wh_dds_member *members;   /* of the last view */
+	struct wh_dds_member *members; /* of the last view */
 	uint32_t member_count;
 	uint32_t *ends; /* writers of which the end is to be said there */
 	uint32_t end_count, end_room;
@@ -144,8 +143,6 @@ void wh_dds_line_unlock(struct wh_dds_line *line);
 void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_t writer);
 /* What could not be said before, and what has to be said since the stream was left. */
 void wh_dds_stream_work(struct wh_dds_line *stream);
-/* The stream that topics of that channel are on; NULL: this process is not on it. With the lock of `loose`. */
-struct wh_dds_line *wh_dds_stream_find(const struct wh_dds_line *loose, const char *channel);
 /* Results of both are whorl's. NULL: memory is out. */
 struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);
 void wh_dds_line_free(struct wh_dds_line *line);
@@ -274,8 +271,8 @@ void wh_dds_builtin_list(struct wh_dds_line *line);
 void wh_dds_builtin_work(struct wh_dds_node *node);
 /* Of a sample of a reader of a built-in topic, what names it. */
 whorl_dds_instance_handle wh_dds_builtin_handle(const struct whorl_dds_type *type, const void *sample);
-/* How far the process of an endpoint is behind, where its samples travel (NULL: that is not known). With the lock of its line. */
-uint64_t wh_dds_behind(const struct wh_dds_line *stream, const struct wh_dds_endpoint *endpoint);
+/* How far the process of an endpoint is behind; of unordered topics 0: that is not known. With the lock of the line. */
+uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint);
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
 

@@ -175,7 +175,9 @@ static whorl_dds_return take_setting(const char *function, const struct wh_dds_s
 	if (other && wh_dds_is_shared_channel(setting))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
 				  "topic %s is unordered, and channel %s is not", topic, setting);
-	snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s%s", setting, other ? UNORDERED : "");
+	memcpy(out, setting, strlen(setting) + 1);
+	if (other)
+		strcpy(out + strlen(setting), UNORDERED);
 	return WHORL_DDS_RETCODE_OK;
 }
 
