@@ -321,8 +321,8 @@ static bool is_clear(const struct wh_dds_line *line)
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
 	if (line == line->node->loose)
-		end_lingering(line);
-	else if (line->views != NULL && is_clear(line))
+		end_lingering(line); /* it has no views of its own */
+	if (line->views != NULL && is_clear(line))
 		apply_views(line, UINT64_MAX);
 }
 
@@ -483,7 +483,8 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	size_t taken = 0;
 
 	wh_dds_line_lock(line);
-	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	if (line->subgroup == NULL) /* it is being entered */
+		line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
 	line->refused = taken < count;

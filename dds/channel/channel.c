@@ -271,8 +271,7 @@ static enum whorl_result apply_message(struct wh_dds_channel *channel, const str
 	case WH_DDS_SAY_END:
 		return apply_end(channel, from, message);
 	case WH_DDS_SAY_BEGIN:
-		return channel->config.unordered ? wh_dds_void(channel)
-						 : wh_dds_set_begin(channel, from, message->number);
+		return wh_dds_set_begin(channel, from, message->number);
 	case WH_DDS_SAY_SET:
 		return wh_dds_set_end(channel, from, message->number);
 	case WH_DDS_SAY_ASSERT:
