@@ -199,8 +199,8 @@ uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpo
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-	if (endpoint->kind != WH_DDS_READER || wh_dds_subgroup_of(line) == NULL ||
-	    whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) != WHORL_OK)
+	if (endpoint->kind != WH_DDS_READER || line->stream || line == line->node->loose ||
+	    wh_dds_subgroup_of(line) == NULL || whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) != WHORL_OK)
 		return 0;
 	if (endpoint->id.node == line->node->id)
 		return stats.received_num > stats.delivered_num ? stats.received_num - stats.delivered_num : 0;

@@ -401,11 +401,11 @@ static void end_question(struct wh_dds_line *line)
 	}
 }
 
-void wh_dds_hurry(struct wh_dds_line *line)
+void wh_dds_hurry(struct wh_dds_line *line, const struct wh_dds_line *stream)
 {
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		pthread_mutex_lock(&reader->end.base.lock);
-		reader->hurried = reader->hurried || reader->refused;
+		reader->hurried = reader->hurried || (reader->refused && reader->end.stream == stream);
 		pthread_mutex_unlock(&reader->end.base.lock);
 	}
 }

@@ -95,14 +95,21 @@ whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind
 	return wh_dds_say(function, result, "%s", err.text[0] != '\0' ? err.text : "memory is out");
 }
 
-whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic, struct wh_dds_line **out)
+whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic,
+				      struct wh_dds_endpoint_entity *end)
 {
+	bool unordered = topic->terms.consistency == WHORL_DDS_CONSISTENCY_UNORDERED;
+	struct wh_dds_node *node = topic->base.node;
 	whorl_dds_return result;
 
-	if (!wh_dds_node_call(topic->base.node))
+	if (!wh_dds_node_call(node))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
-	result = wh_dds_node_line(function, topic->base.node, topic->channel, out);
-	wh_dds_node_called(topic->base.node);
+	result = wh_dds_node_line(function, node, topic->channel, &end->stream);
+	if (result == WHORL_DDS_RETCODE_OK && end->stream->stream != unordered)
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "topic %s: channel %s is %s", topic->name,
+				    topic->channel, unordered ? "ordered" : "unordered");
+	end->line = unordered ? node->loose : end->stream;
+	wh_dds_node_called(node);
 	return result;
 }
 
@@ -311,6 +318,8 @@ static void say_end(struct wh_dds_endpoint_entity *end)
 
 	if (!end->announced || !wh_dds_node_call(end->base.node))
 		return;
+	if (end->stream != end->line && end->base.entity.kind == WH_DDS_WRITER)
+		wh_dds_stream_end(__func__, end->stream, end->base.number);
 	fill_message(&message, end, WH_DDS_SAY_END);
 	wh_dds_put_message(&out, &message);
 	if (wh_dds_line_send(__func__, end->line, &out, wh_dds_until(END_NS), &index) == WHORL_DDS_RETCODE_OK)

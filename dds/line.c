@@ -11,7 +11,24 @@
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define ALONE_MS 200 /* that is waited until a channel without state has no member */
+#define ALONE_MS 200               /* that is waited until a channel without state has no member */
+#define END_NS INT64_C(1000000000) /* how long the end of a writer waits for room on its stream */
+
+/* ---- locks --------------------------------------------------------------------------------------------------------------------- */
+
+void wh_dds_line_lock(struct wh_dds_line *line)
+{
+	if (line->control || line->stream)
+		pthread_mutex_lock(&line->node->loose->lock);
+	pthread_mutex_lock(&line->lock);
+}
+
+void wh_dds_line_unlock(struct wh_dds_line *line)
+{
+	pthread_mutex_unlock(&line->lock);
+	if (line->control || line->stream)
+		pthread_mutex_unlock(&line->node->loose->lock);
+}
 
 /* ---- the machine --------------------------------------------------------------------------------------------------------------- */
 
@@ -64,6 +81,7 @@ static bool make_machine(struct wh_dds_line *line)
 		const struct wh_dds_channel_config config = {.node = line->node->id,
 							     .incarnation = incarnation,
 							     .watches = true,
+							     .unordered = line == line->node->loose,
 							     .tell = wh_dds_deliver,
 							     .ctx = line};
 
@@ -78,6 +96,161 @@ static void free_machine(struct wh_dds_line *line)
 	wh_dds_channel_free(line->channel);
 	line->registry = NULL;
 	line->channel = NULL;
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------------------------------- */
+
+static void note_members(struct wh_dds_line *stream, const struct wh_dds_pending_view *view)
+{
+	struct wh_dds_member *members = malloc((view->count + 1) * sizeof(*members));
+
+	if (members == NULL) {
+		stream->broken = true; /* ends of writers are not known any more */
+		return;
+	}
+	memcpy(members, view->members, view->count * sizeof(*members));
+	free(stream->members);
+	stream->members = members;
+	stream->member_count = view->count;
+}
+
+/* Nothing more comes of a process that is no member, once all was taken that had been refused. With the lock of `loose`. */
+static bool is_silent(struct wh_dds_line *stream, const struct wh_dds_endpoint_id *id)
+{
+	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
+	bool silent = wh_load_acquire(&stream->left) != 0; /* partner: leave_stream */
+
+	if (silent)
+		return true;
+	pthread_mutex_lock(&stream->lock);
+	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
+		 whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK && stats.refused_kept == 0;
+	for (uint32_t i = 0; silent && i < stream->member_count; i++)
+		silent = stream->members[i].node != id->node || stream->members[i].incarnation != id->incarnation;
+	pthread_mutex_unlock(&stream->lock);
+	return silent;
+}
+
+/* Of a writer that has ended. One that has not said so on its stream may have died, or may have had no room for it. */
+static bool is_over(const struct wh_dds_endpoint *writer)
+{
+	for (uint32_t i = 0; i < writer->matches.count; i++) {
+		const struct wh_dds_reader_entity *reader = writer->matches.all[i]->user;
+
+		if (reader != NULL)
+			return is_silent(reader->end.stream, &writer->id);
+	}
+	return true; /* its readers are closed, and are told nothing */
+}
+
+/* With the lock of `loose`. */
+static void end_lingering(struct wh_dds_line *loose)
+{
+	struct wh_dds_endpoint *writer;
+	enum whorl_result result = WHORL_OK;
+	uint32_t at = 0;
+
+	while (!loose->broken && loose->channel != NULL &&
+	       (writer = wh_dds_channel_lingering(loose->channel, at)) != NULL) {
+		if (!is_over(writer)) {
+			at++;
+			continue;
+		}
+		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)wh_dds_clock());
+		loose->broken = loose->broken || result != WHORL_OK;
+		wh_dds_delivered(loose);
+	}
+}
+
+static void put_end(struct wh_dds_out *out, enum wh_dds_kind kind, uint32_t number)
+{
+	struct wh_dds_message message;
+
+	memset(&message, 0, sizeof(message));
+	message.kind = WH_DDS_SAY_END;
+	message.what = kind;
+	message.number = number;
+	wh_dds_put_message(out, &message);
+}
+
+/* If there is no memory the end is said by the view without this process. */
+static void put_off(struct wh_dds_line *stream, uint32_t writer)
+{
+	wh_dds_line_lock(stream);
+	if (stream->end_count == stream->end_room) {
+		uint32_t room = 2 * stream->end_room + 8, *ends = realloc(stream->ends, room * sizeof(*ends));
+
+		if (ends == NULL) {
+			wh_dds_line_unlock(stream);
+			return;
+		}
+		stream->ends = ends;
+		stream->end_room = room;
+	}
+	stream->ends[stream->end_count++] = writer;
+	wh_dds_line_unlock(stream);
+	wh_dds_work_due(stream->node, wh_dds_clock());
+}
+
+void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_t writer)
+{
+	struct wh_dds_out out = {.bytes = NULL};
+
+	put_end(&out, WH_DDS_WRITER, writer);
+	if (wh_dds_line_send(function, stream, &out, wh_dds_until(END_NS), NULL) != WHORL_DDS_RETCODE_OK &&
+	    wh_load_acquire(&stream->left) == 0) /* partner: leave_stream */
+		put_off(stream, writer);
+}
+
+/* The next endpoint here of a stream that was left, of which the end was not said. With the lock of `loose`. */
+static struct wh_dds_endpoint_entity *next_to_part(const struct wh_dds_line *stream)
+{
+	const struct wh_dds_line *loose = stream->node->loose;
+
+	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL; it = it->next_reader)
+		if (it->end.stream == stream && !it->end.parted)
+			return &it->end;
+	for (struct wh_dds_writer_entity *it = loose->writers; it != NULL; it = it->next_writer)
+		if (it->end.stream == stream && !it->end.parted)
+			return &it->end;
+	return NULL;
+}
+
+/* Of what this process had on a stream that it has left, others hear in the control channel. */
+static void say_parted(struct wh_dds_line *stream)
+{
+	struct wh_dds_line *loose = stream->node->loose;
+	struct wh_dds_endpoint_entity *end;
+	struct wh_dds_out out;
+
+	wh_dds_line_lock(stream);
+	while ((end = next_to_part(stream)) != NULL) {
+		out = (struct wh_dds_out){.bytes = NULL};
+		put_end(&out, end->base.entity.kind, end->base.number);
+		if (wh_dds_line_send(__func__, loose, &out, 0, NULL) != WHORL_DDS_RETCODE_OK)
+			break; /* soon */
+		end->parted = true;
+	}
+	wh_dds_line_unlock(stream);
+}
+
+void wh_dds_stream_work(struct wh_dds_line *stream)
+{
+	struct wh_dds_out out;
+
+	if (wh_load_acquire(&stream->left) != 0) { /* partner: leave_stream */
+		say_parted(stream);
+		return;
+	}
+	wh_dds_line_lock(stream);
+	while (stream->end_count > 0) {
+		out = (struct wh_dds_out){.bytes = NULL};
+		put_end(&out, WH_DDS_WRITER, stream->ends[stream->end_count - 1]);
+		if (wh_dds_line_send(__func__, stream, &out, 0, NULL) != WHORL_DDS_RETCODE_OK)
+			break; /* soon */
+		stream->end_count--;
+	}
+	wh_dds_line_unlock(stream);
 }
 
 /* ---- views --------------------------------------------------------------------------------------------------------------------- */
@@ -105,22 +278,34 @@ static void hang_view(struct wh_dds_line *line, struct wh_dds_pending_view *view
 	*at = view;
 }
 
+static void apply_view(struct wh_dds_line *line, const struct wh_dds_pending_view *view)
+{
+	enum whorl_result result = WHORL_MEMORY;
+
+	if (!line->broken && make_machine(line))
+		result = line->control ? wh_dds_registry_view(line->registry, view->number, view->members, view->count)
+				       : wh_dds_channel_view(line->channel, view->number, view->members, view->count);
+	line->broken = line->broken || result != WHORL_OK;
+	wh_dds_delivered(line);
+}
+
 static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 {
+	struct wh_dds_line *loose = line->node->loose;
+
 	while (line->views != NULL && line->views->number <= up_to) {
 		struct wh_dds_pending_view *view = line->views;
-		enum whorl_result result = WHORL_MEMORY;
 
 		line->views = view->next;
-		if (!line->broken && make_machine(line))
-			result =
-				line->control
-					? wh_dds_registry_view(line->registry, view->number, view->members, view->count)
-					: wh_dds_channel_view(line->channel, view->number, view->members, view->count);
-		line->broken = line->broken || result != WHORL_OK;
+		apply_view(line, view);
+		if (line->control) {
+			pthread_mutex_unlock(&line->lock); /* a listener in place may want that of another line */
+			apply_view(loose, view);
+			end_lingering(loose);
+			pthread_mutex_lock(&line->lock);
+		}
 		free(view);
 	}
-	wh_dds_delivered(line);
 }
 
 /* Nothing of an earlier view is to come any more. */
@@ -135,25 +320,31 @@ static bool is_clear(const struct wh_dds_line *line)
 
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
+	if (line == line->node->loose)
+		end_lingering(line); /* it has no views of its own */
 	if (line->views != NULL && is_clear(line))
 		apply_views(line, UINT64_MAX);
 }
 
 static void note_ready(struct wh_dds_line *line)
 {
-	pthread_mutex_lock(&line->lock);
+	wh_dds_line_lock(line);
 	line->ready = true;
+	if (line->control)
+		line->node->loose->ready = true;
 	wh_dds_line_settle(line);
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
 	wh_dds_work_due(line->node, 0); /* its times are looked at from now on */
 }
 
 /* When the thread has to look, after what has come. A view that waits is looked at soon. */
 static void say_due(struct wh_dds_line *line)
 {
-	int64_t next_ns = line->channel != NULL ? wh_dds_channel_next(line->channel) : WHORL_DDS_INFINITY;
+	const struct wh_dds_channel *channel =
+		line->control || line->stream ? line->node->loose->channel : line->channel;
+	int64_t next_ns = channel != NULL ? wh_dds_channel_next(channel) : WHORL_DDS_INFINITY;
 
-	if (line->views != NULL)
+	if (line->views != NULL || (channel != NULL && wh_dds_channel_lingering(channel, 0) != NULL))
 		wh_dds_work_due(line->node, wh_dds_clock());
 	if (next_ns != WHORL_DDS_INFINITY)
 		wh_dds_work_due(line->node, next_ns > 0 ? (uint64_t)next_ns : 0);
@@ -167,35 +358,55 @@ static uint64_t incarnation_of(const struct whorl_view *view, uint32_t id)
 	return 0;
 }
 
+/* NULL: memory is out. */
+static struct wh_dds_pending_view *make_view(const struct whorl_view *view, const uint32_t *ids, uint32_t count)
+{
+	struct wh_dds_pending_view *pending = malloc(sizeof(*pending) + count * sizeof(pending->members[0]));
+
+	if (pending == NULL)
+		return NULL;
+	pending->number = view->number;
+	pending->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		pending->members[i] =
+			(struct wh_dds_member){.node = ids[i], .incarnation = incarnation_of(view, ids[i])};
+	return pending;
+}
+
+static bool is_of(const struct wh_dds_pending_view *view, uint32_t id)
+{
+	for (uint32_t i = 0; i < view->count; i++)
+		if (view->members[i].node == id)
+			return true;
+	return false;
+}
+
 void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
 {
 	uint32_t ids[WH_DDS_MEMBERS_MAX], count = WH_DDS_MEMBERS_MAX;
 	struct wh_dds_pending_view *pending;
-	bool mine = false;
 
-	if (whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK)
+	if (line == line->node->loose || /* it has those of the control channel */
+	    whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK)
 		return;
-	pthread_mutex_lock(&line->lock);
-	pending = malloc(sizeof(*pending) + count * sizeof(pending->members[0]));
+	wh_dds_line_lock(line);
+	pending = make_view(view, ids, count);
 	if (pending == NULL) {
 		line->broken = true;
-		pthread_mutex_unlock(&line->lock);
-		return;
-	}
-	pending->number = view->number;
-	pending->count = count;
-	for (uint32_t i = 0; i < count; i++) {
-		pending->members[i] =
-			(struct wh_dds_member){.node = ids[i], .incarnation = incarnation_of(view, ids[i])};
-		mine = mine || ids[i] == line->node->id;
-	}
-	if (mine)
-		hang_view(line, pending);
-	else
+	} else if (line->stream) {
+		note_members(line, pending);
 		free(pending);
+		pthread_mutex_unlock(&line->lock); /* as in apply_views */
+		end_lingering(line->node->loose);
+		pthread_mutex_lock(&line->lock);
+	} else if (is_of(pending, line->node->id)) {
+		hang_view(line, pending);
+	} else {
+		free(pending);
+	}
 	wh_dds_line_settle(line);
 	say_due(line);
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------------ */
@@ -218,6 +429,23 @@ static const void *whole(struct wh_dds_line *line, const struct whorl_message *m
 	return line->scratch;
 }
 
+/* What the control channel has for unordered topics. */
+static bool is_of_endpoints(const unsigned char *bytes, size_t count)
+{
+	return count > 0 && bytes[0] < WH_DDS_SAY_PARTICIPANT - 1;
+}
+
+static void apply_loose(struct wh_dds_line *loose, const struct wh_dds_from *from, const void *bytes, size_t count)
+{
+	enum whorl_result result = WHORL_MEMORY;
+
+	if (!loose->broken && make_machine(loose))
+		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)wh_dds_clock());
+	loose->broken = loose->broken || result != WHORL_OK;
+	wh_dds_delivered(loose);
+	end_lingering(loose);
+}
+
 /* False: it is refused. */
 static bool take_message(struct wh_dds_line *line, const struct whorl_message *message)
 {
@@ -229,6 +457,12 @@ static bool take_message(struct wh_dds_line *line, const struct whorl_message *m
 	bytes = whole(line, message);
 	if (bytes == NULL || line->broken || !make_machine(line)) {
 		line->broken = true; /* it can no longer go with the others */
+		return true;
+	}
+	if (line->control && is_of_endpoints(bytes, message->bytes)) {
+		pthread_mutex_unlock(&line->lock); /* as in apply_views */
+		apply_loose(line->node->loose, &from, bytes, message->bytes);
+		pthread_mutex_lock(&line->lock);
 		return true;
 	}
 	if (line->control) {
@@ -248,13 +482,51 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	struct wh_dds_line *line = ctx;
 	size_t taken = 0;
 
-	pthread_mutex_lock(&line->lock);
-	wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
+	wh_dds_line_lock(line);
+	if (wh_dds_subgroup_of(line) == NULL) /* it is being entered */
+		wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
 	line->refused = taken < count;
 	say_due(line);
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
+	return taken;
+}
+
+/* Of a stream. False: it is refused. With the lock of `loose`. */
+static bool hear_message(struct wh_dds_line *stream, const struct whorl_message *message)
+{
+	const struct wh_dds_from from = {message->sender, message->incarnation, {0, 0}};
+	struct wh_dds_line *loose = stream->node->loose;
+	enum whorl_result result = WHORL_MEMORY;
+	const void *bytes = whole(stream, message);
+
+	if (bytes == NULL || loose->broken || !make_machine(loose)) {
+		loose->broken = true;
+		return true;
+	}
+	if (wh_dds_must_wait(loose, &from, bytes, message->bytes))
+		return false;
+	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+	loose->broken = result != WHORL_OK;
+	wh_dds_delivered(loose);
+	return true;
+}
+
+static size_t offer_stream(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	struct wh_dds_line *stream = ctx, *loose = stream->node->loose;
+	size_t taken = 0;
+
+	pthread_mutex_lock(&loose->lock);
+	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
+		taken++;
+	pthread_mutex_lock(&stream->lock);
+	stream->refused = taken < count;
+	pthread_mutex_unlock(&stream->lock);
+	end_lingering(loose);
+	say_due(stream);
+	pthread_mutex_unlock(&loose->lock);
 	return taken;
 }
 
@@ -279,19 +551,40 @@ static void end_all(struct wh_dds_line *line)
 	pthread_cond_broadcast(&line->changed);
 }
 
+/* The same of a stream: its readers hear nothing any more, and others are told (say_parted). With the lock of `loose`. */
+static void leave_stream(struct wh_dds_line *stream)
+{
+	struct wh_dds_line *loose = stream->node->loose;
+	enum whorl_result result = WHORL_OK;
+
+	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_says */
+	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL && result == WHORL_OK; it = it->next_reader) {
+		struct wh_dds_endpoint *reader = it->end.stream == stream ? wh_dds_machine_of(&it->end) : NULL;
+
+		if (reader != NULL)
+			result = wh_dds_channel_part(loose->channel, reader);
+		wh_dds_delivered(loose);
+	}
+	loose->broken = loose->broken || result != WHORL_OK;
+	end_lingering(loose);
+	wh_dds_work_due(loose->node, wh_dds_clock());
+}
+
 /* A reader loses what it has no room for, and the others go on; or the process leaves. */
 static bool refused_long(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
 {
-	struct wh_dds_line *line = ctx;
+	struct wh_dds_line *line = ctx, *of = line->stream ? line->node->loose : line;
 	bool leaves = line->node->settings.slow == WH_DDS_SLOW_LEAVE;
 
 	(void)refused_ms;
-	pthread_mutex_lock(&line->lock);
-	if (leaves)
-		end_all(line);
+	pthread_mutex_lock(&of->lock);
+	if (!leaves)
+		wh_dds_hurry(of, line);
+	else if (line->stream)
+		leave_stream(line);
 	else
-		wh_dds_hurry(line);
-	pthread_mutex_unlock(&line->lock);
+		end_all(line);
+	pthread_mutex_unlock(&of->lock);
 	if (leaves)
 		(void)whorl_subgroup_leave(subgroup, 0);
 	(void)whorl_offer_again(subgroup);
@@ -299,6 +592,20 @@ static bool refused_long(whorl_subgroup *subgroup, uint64_t refused_ms, void *ct
 }
 
 /* ---- state --------------------------------------------------------------------------------------------------------------------- */
+
+/* Insets are copied: it is short. NULL: memory is out. */
+static unsigned char *flatten(const struct wh_dds_out *out, size_t *count)
+{
+	struct wh_dds_cursor cursor = {.at = 0};
+	unsigned char *bytes;
+
+	*count = wh_dds_out_bytes(out);
+	bytes = out->failed ? NULL : malloc(*count + 1);
+	if (bytes != NULL)
+		for (size_t got = 0, more; (more = wh_dds_out_read(out, &cursor, bytes + got, *count - got)) > 0;)
+			got += more;
+	return bytes;
+}
 
 struct snapshot {
 	struct wh_dds_out out;
@@ -322,6 +629,27 @@ static void put_views(struct wh_dds_out *out, const struct wh_dds_line *line)
 	}
 }
 
+/* How long that of the registry is stands before it; that of the endpoints of unordered topics is behind it. */
+static void put_control(struct wh_dds_out *out, struct wh_dds_line *control)
+{
+	struct wh_dds_line *loose = control->node->loose;
+	struct wh_dds_out registry = {.bytes = NULL};
+	size_t count = 0;
+	unsigned char *bytes;
+
+	wh_dds_registry_save(control->registry, &registry);
+	bytes = flatten(&registry, &count);
+	wh_dds_out_free(&registry);
+	if (bytes == NULL || loose->broken || !make_machine(loose)) {
+		out->failed = true;
+	} else {
+		wh_dds_put_number(out, count, 8);
+		wh_dds_put(out, bytes, count);
+		wh_dds_channel_save(loose->channel, out);
+	}
+	free(bytes);
+}
+
 static void *fix(const struct whorl_position *position, void *ctx)
 {
 	struct wh_dds_line *line = ctx;
@@ -330,15 +658,15 @@ static void *fix(const struct whorl_position *position, void *ctx)
 	(void)position;
 	if (snapshot == NULL)
 		return NULL;
-	pthread_mutex_lock(&line->lock);
+	wh_dds_line_lock(line);
 	put_views(&snapshot->out, line);
 	if (line->broken || !make_machine(line))
 		snapshot->out.failed = true;
 	else if (line->control)
-		wh_dds_registry_save(line->registry, &snapshot->out);
+		put_control(&snapshot->out, line);
 	else
 		wh_dds_channel_save(line->channel, &snapshot->out);
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
 	if (!snapshot->out.failed)
 		return snapshot;
 	wh_dds_out_free(&snapshot->out);
@@ -385,6 +713,23 @@ static bool take_views(struct wh_dds_line *line, struct wh_dds_in *in)
 	return in->ok;
 }
 
+static enum whorl_result restore_control(struct wh_dds_line *control, struct wh_dds_in *in)
+{
+	struct wh_dds_line *loose = control->node->loose;
+	size_t count = (size_t)wh_dds_take_within(in, 8, 0, in->left);
+	const unsigned char *bytes = wh_dds_take_bytes(in, count);
+	enum whorl_result result;
+
+	if (bytes == NULL)
+		return WHORL_INVALID;
+	free_machine(loose);
+	if (!make_machine(loose))
+		return WHORL_MEMORY;
+	result = wh_dds_registry_restore(control->registry, bytes, count);
+	return result == WHORL_OK ? wh_dds_channel_restore(loose->channel, in->at, in->left, (int64_t)wh_dds_clock())
+				  : result;
+}
+
 static bool restore_all(struct wh_dds_line *line)
 {
 	struct wh_dds_in in = {.at = line->restored, .left = line->restored_count, .ok = true};
@@ -397,10 +742,10 @@ static bool restore_all(struct wh_dds_line *line)
 		return true;
 	if (!take_views(line, &in))
 		return false;
-	result = line->control ? wh_dds_registry_restore(line->registry, in.at, in.left)
+	result = line->control ? restore_control(line, &in)
 			       : wh_dds_channel_restore(line->channel, in.at, in.left, (int64_t)wh_dds_clock());
 	if (result == WHORL_OK)
-		wh_dds_builtin_list(line);
+		wh_dds_builtin_list(line->control ? line->node->loose : line);
 	return result == WHORL_OK;
 }
 
@@ -426,7 +771,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 	struct wh_dds_line *line = ctx;
 	bool ok = true;
 
-	pthread_mutex_lock(&line->lock);
+	wh_dds_line_lock(line);
 	if (step == WHORL_RESTORE_BEGIN)
 		line->restored_count = 0;
 	else if (step == WHORL_RESTORE_BYTES)
@@ -440,7 +785,7 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 	}
 	if (step == WHORL_RESTORE_END)
 		pthread_cond_broadcast(&line->changed);
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
 	return ok;
 }
 
@@ -462,6 +807,7 @@ struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, 
 	line->shape = *shape;
 	memcpy(line->name, name, strlen(name) + 1);
 	line->control = strcmp(name, WH_DDS_CONTROL) == 0;
+	line->stream = shape->unordered;
 	pthread_mutexattr_init(&again);
 	pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE); /* an in-place listener may look at its reader */
 	pthread_mutex_init(&line->lock, &again);
@@ -479,6 +825,8 @@ void wh_dds_line_free(struct wh_dds_line *line)
 	wh_dds_pool_close(line->pool);
 	free(line->restored);
 	free(line->scratch);
+	free(line->members);
+	free(line->ends);
 	pthread_cond_destroy(&line->changed);
 	pthread_mutex_destroy(&line->lock);
 	free(line);
@@ -493,25 +841,27 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 					  .restore = restore,
 					  .ctx = line};
 	const struct whorl_subgroup_options options = {.size = sizeof(options),
-						       .mode = WHORL_ORDERED,
+						       .mode = line->stream ? WHORL_UNORDERED : WHORL_ORDERED,
 						       .window = line->shape.window,
 						       .message_bytes = line->shape.message_bytes,
 						       .large_bytes = line->shape.large_bytes,
-						       .on_offer = offer,
+						       .on_offer = line->stream ? offer_stream : offer,
 						       .upcall_ctx = line,
 						       .on_refused = refused_long,
 						       .on_refused_ctx = line,
 						       .refuse_max_ms = line->node->settings.patience_ms,
-						       .state = &state};
+						       .state = line->stream ? NULL : &state};
 	whorl_subgroup *subgroup = NULL;
 	enum whorl_result result =
 		wh_dds_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
 
 	if (subgroup == NULL)
 		return result;
-	pthread_mutex_lock(&line->lock);
+	wh_dds_line_lock(line);
 	wh_dds_subgroup_is(line, subgroup);
-	pthread_mutex_unlock(&line->lock);
+	if (line->control)
+		wh_dds_subgroup_is(line->node->loose, subgroup);
+	wh_dds_line_unlock(line);
 	return WHORL_OK;
 }
 
@@ -536,12 +886,16 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 {
 	whorl_subgroup *subgroup;
 
-	pthread_mutex_lock(&line->lock);
+	wh_dds_line_lock(line);
 	subgroup = wh_dds_subgroup_of(line);
 	wh_dds_subgroup_is(line, NULL);
 	free_views(line);
 	free_machine(line);
-	pthread_mutex_unlock(&line->lock);
+	if (line->control) {
+		wh_dds_subgroup_is(line->node->loose, NULL);
+		free_machine(line->node->loose);
+	}
+	wh_dds_line_unlock(line);
 	(void)whorl_subgroup_release(subgroup);
 	await_none(line);
 	return enter(line, timeout_ms);
@@ -570,20 +924,6 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 }
 
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
-
-/* Insets are copied: messages of this kind are short. NULL: memory is out. */
-static unsigned char *flatten(const struct wh_dds_out *out, size_t *count)
-{
-	struct wh_dds_cursor cursor = {.at = 0};
-	unsigned char *bytes;
-
-	*count = wh_dds_out_bytes(out);
-	bytes = out->failed ? NULL : malloc(*count + 1);
-	if (bytes != NULL)
-		for (size_t got = 0, more; (more = wh_dds_out_read(out, &cursor, bytes + got, *count - got)) > 0;)
-			got += more;
-	return bytes;
-}
 
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				  uint64_t until_ns, uint64_t *index)

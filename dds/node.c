@@ -351,7 +351,10 @@ static struct wh_dds_node *new_node(uint32_t domain, const char *file, bool spin
 	wh_dds_settings_init(&node->settings);
 	(void)wh_dds_shape_of(&node->settings, WH_DDS_CONTROL, &control);
 	node->control = wh_dds_line_new(node, WH_DDS_CONTROL, &control);
-	if (node->control == NULL || (file != NULL && node->file == NULL)) {
+	node->lines = node->loose = wh_dds_line_new(node, "", &control);
+	if (node->loose != NULL)
+		node->loose->stage = WH_DDS_OPEN; /* with the control channel */
+	if (node->control == NULL || node->loose == NULL || (file != NULL && node->file == NULL)) {
 		wh_dds_node_drop(node);
 		return NULL;
 	}
@@ -441,7 +444,7 @@ static void leave_channels(struct wh_dds_node *node)
 		(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(node->control),
 					    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
-			if (wh_dds_subgroup_of(line) != NULL)
+			if (wh_dds_subgroup_of(line) != NULL && line != node->loose)
 				(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(line),
 							    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}

@@ -93,19 +93,23 @@ struct wh_dds_asked { /* a call that waits for what a machine tells of it */
 
 enum wh_dds_stage { WH_DDS_OPENING, WH_DDS_OPEN, WH_DDS_FAILED, WH_DDS_CLOSING };
 
+/* A line is a subgroup with a machine. Of unordered topics these are two: endpoints are in the control channel, where a line that has no subgroup
+ * of its own, `loose`, has the machine of all of them; samples are on *streams*, lines of subgroups without order, and without a machine. The lock of
+ * `loose` comes before that of the control channel and those of streams, and is had by all that comes there. */
 struct wh_dds_line {
 	struct wh_dds_node *node; /* [const] */
 	struct wh_dds_line *next; /* [const once it hangs] */
 	char name[64];
 	struct wh_dds_shape shape; /* [const] */
 	bool control;              /* [const] */
+	bool stream;               /* [const] */
 	enum wh_dds_stage stage;   /* [node's lock] */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something was answered, or a topic is new */
 	wh_word subgroup;       /* the handle, or 0: wh_dds_subgroup_of, wh_dds_subgroup_is */
 	/* [lock] */
 	struct wh_dds_registry *registry; /* of the control channel */
-	struct wh_dds_channel *channel;   /* of another */
+	struct wh_dds_channel *channel;   /* of another, but a stream */
 	struct wh_dds_pending_view *views;
 	struct wh_dds_asked *asked;
 	bool ready;   /* it was seen to have its state: views that come may hold at once */
@@ -125,6 +129,11 @@ struct wh_dds_line {
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
 	wh_word left;                         /* a reader was too slow (slow_reader = leave) */
 	struct wh_dds_writer_entity *writers; /* the same, by next_writer */
+	/* of a stream, with the lock of `loose`, too */
+	struct wh_dds_member *members; /* of the last view */
+	uint32_t member_count;
+	uint32_t *ends; /* writers of which the end is to be said there */
+	uint32_t end_count, end_room;
 };
 
 /* NULL: it has not been entered. The loop may come to know the handle before the thread that enters has it. */
@@ -145,6 +154,13 @@ static inline bool wh_dds_line_is_left(const struct wh_dds_line *line)
 	return wh_load_acquire(&line->left) != 0; /* partner: end_all */
 }
 
+/* With what comes before it: of the control channel, and of streams, the lock of `loose`. */
+void wh_dds_line_lock(struct wh_dds_line *line);
+void wh_dds_line_unlock(struct wh_dds_line *line);
+/* The writer has said all that it will say on its stream. Waits a while for room; if there is none it is said later. */
+void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_t writer);
+/* What could not be said before, and what has to be said since the stream was left. */
+void wh_dds_stream_work(struct wh_dds_line *stream);
 /* Results of both are whorl's. NULL: memory is out. */
 struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);
 void wh_dds_line_free(struct wh_dds_line *line);
@@ -162,6 +178,8 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 /* The same, and waits for the answer to it. */
 whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				 struct wh_dds_asked *asked);
+/* Says that a writer is alive. False: there was no room until then, or worse. */
+bool wh_dds_line_assert(const char *function, struct wh_dds_line *line, uint32_t number, uint64_t until_ns);
 /* What it says of a result that is no success: that it was left, or what the node says. */
 whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result);
 
@@ -178,8 +196,8 @@ whorl_dds_return wh_dds_channel_of(const char *function, const struct wh_dds_set
 /* ---- deliver.c --------------------------------------------------------------------------------------------------------------- */
 
 void wh_dds_deliver(void *ctx, const struct wh_dds_event *event); /* wh_dds_tell */
-/* Its readers that had no room are waited for no longer. With the lock of the line. */
-void wh_dds_hurry(struct wh_dds_line *line);
+/* Of its readers those that had no room for what comes there are waited for no longer. With the lock of the line. */
+void wh_dds_hurry(struct wh_dds_line *line, const struct wh_dds_line *stream);
 /* Has a reader that must have this message no room? With the lock of the line. */
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
 /* The message was applied. */
@@ -206,6 +224,7 @@ struct wh_dds_node {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a line's stage */
 	struct wh_dds_line *control;
+	struct wh_dds_line *loose;          /* [const] the last of `lines` */
 	struct wh_dds_topic_entity *topics; /* [control line's lock] */
 	struct wh_dds_line *lines;          /* [lock adds] */
 	wh_word numbers;                    /* the last one given */
@@ -270,7 +289,7 @@ void wh_dds_builtin_list(struct wh_dds_line *line);
 void wh_dds_builtin_work(struct wh_dds_node *node);
 /* Of a sample of a reader of a built-in topic, what names it. */
 whorl_dds_instance_handle wh_dds_builtin_handle(const struct whorl_dds_type *type, const void *sample);
-/* How far the process of an endpoint is behind. With the lock of the line. */
+/* How far the process of an endpoint is behind; of unordered topics 0: that is not known. With the lock of the line. */
 uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint);
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
@@ -347,8 +366,10 @@ struct wh_dds_topic_entity {
 struct wh_dds_endpoint_entity {
 	struct wh_dds_base base;
 	struct wh_dds_topic_entity *topic; /* held */
-	struct wh_dds_line *line;
-	bool announced; /* an end is to be said */
+	struct wh_dds_line *line;          /* of its machine */
+	struct wh_dds_line *stream;        /* that its samples travel on: the same, but of unordered topics */
+	bool announced;                    /* an end is to be said */
+	bool parted;                       /* [line's lock] its end was said, since the stream was left */
 };
 
 struct wh_dds_written { /* an instance that a writer has */
@@ -381,9 +402,10 @@ struct wh_dds_writer_entity {
 	struct wh_dds_written *all;
 	uint32_t instance_count;
 	bool wrote;
-	uint64_t last;     /* index of its last message */
-	uint64_t heard_ns; /* without keys, as that of an instance */
-	uint64_t due_ns;   /* no deadline runs out before that */
+	uint64_t last;        /* index of its last message */
+	uint64_t heard_ns;    /* without keys, as that of an instance */
+	uint64_t due_ns;      /* no deadline runs out before that */
+	uint64_t asserted_ns; /* of an unordered topic: when it was last said that it lives */
 };
 
 struct wh_dds_reader_entity {
@@ -439,9 +461,9 @@ whorl_dds_entity wh_dds_endpoint_create(const char *function, enum wh_dds_kind k
 whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind kind, struct wh_dds_base *parent,
 					  struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
 					  struct wh_dds_policies *out);
-/* The line of the topic's channel, entered. */
+/* The lines of the topic's channel, entered. */
 whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic,
-				      struct wh_dds_line **out);
+				      struct wh_dds_endpoint_entity *end);
 bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
 /* The key of an instance, as a sample. False: the writer does not have it. */
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);

@@ -6,9 +6,8 @@
 
 #define SAY_NS INT64_C(1000000000) /* how long it waits for room */
 
-/* Says it to one channel. */
-static whorl_dds_return say(const char *function, struct wh_dds_line *line, enum wh_dds_message_kind kind,
-			    uint32_t number)
+static whorl_dds_return say_by(const char *function, struct wh_dds_line *line, enum wh_dds_message_kind kind,
+			       uint32_t number, uint64_t until_ns)
 {
 	struct wh_dds_out out = {.bytes = NULL};
 	struct wh_dds_message message;
@@ -17,7 +16,19 @@ static whorl_dds_return say(const char *function, struct wh_dds_line *line, enum
 	message.kind = kind;
 	message.number = number;
 	wh_dds_put_message(&out, &message);
-	return wh_dds_line_send(function, line, &out, wh_dds_until(SAY_NS), NULL);
+	return wh_dds_line_send(function, line, &out, until_ns, NULL);
+}
+
+/* Says it to one channel. */
+static whorl_dds_return say(const char *function, struct wh_dds_line *line, enum wh_dds_message_kind kind,
+			    uint32_t number)
+{
+	return say_by(function, line, kind, number, wh_dds_until(SAY_NS));
+}
+
+bool wh_dds_line_assert(const char *function, struct wh_dds_line *line, uint32_t number, uint64_t until_ns)
+{
+	return say_by(function, line, WH_DDS_SAY_ASSERT, number, until_ns) == WHORL_DDS_RETCODE_OK;
 }
 
 /* The lines of the writers of a publisher, each once, at most `room`. */
@@ -154,7 +165,7 @@ static whorl_dds_return assert_all(const char *function, struct wh_dds_node *nod
 		pthread_mutex_lock(&node->lock);
 		stage = line->stage;
 		pthread_mutex_unlock(&node->lock);
-		if (stage == WH_DDS_OPEN && !wh_dds_line_is_left(line))
+		if (stage == WH_DDS_OPEN && !line->stream && !wh_dds_line_is_left(line))
 			result = say(function, line, WH_DDS_SAY_ASSERT, 0);
 	}
 	return result;

@@ -112,7 +112,7 @@ static whorl_dds_return make_reader(const char *function, struct wh_dds_base *pa
 	base = &reader->end.base;
 	result = wh_dds_endpoint_policies(function, WH_DDS_READER, parent, topic, qos, &base->policies);
 	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_endpoint_line(function, topic, &reader->end.line);
+		result = wh_dds_endpoint_line(function, topic, &reader->end);
 	if (result == WHORL_DDS_RETCODE_OK && listener != NULL && listener->in_place != NULL)
 		result = wh_dds_suit_in_place(function, &base->policies);
 	if (result == WHORL_DDS_RETCODE_OK && !make_cache(reader, topic, listener))
@@ -193,7 +193,7 @@ void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader)
 {
 	if (!wh_dds_node_call(reader->end.base.node))
 		return;
-	(void)whorl_offer_again(wh_dds_subgroup_of(reader->end.line));
+	(void)whorl_offer_again(wh_dds_subgroup_of(reader->end.stream));
 	wh_dds_node_called(reader->end.base.node);
 }
 

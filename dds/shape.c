@@ -1,7 +1,7 @@
 /* shape.c - channels by their names: how large what they carry may be, and which one a topic lies on. See node.h.
  *
  * The name of a channel, which the registry has, says all that whorl_subgroup_enter wants: of one that is there without a file, of one of the
- * file, and of a topic's own: that name begins with the class of its samples' size.
+ * file, and of a topic's own: that name begins with the class of its samples' size. It says, too, whether the channel is for unordered topics.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,41 +9,89 @@
 
 #include "dds/node.h"
 
+#define KINDS 3 /* of channels in each class: enum whorl_dds_consistency_kind up to STORED */
+
 static const struct {
-	const char *name, *own; /* the beginning of the name of a topic's own channel of that class */
+	const char *own;          /* the beginning of the name of a topic's own channel of that class */
+	const char *loose;        /* the same, of an unordered topic */
+	const char *names[KINDS]; /* of those that are shared, by consistency */
 	struct wh_dds_shape shape;
-} shapes[] = {
-	{WH_DDS_CONTROL, NULL, {4096, 32, 131072}},        {"dds.s.atomic", "own.s.", {1024, 256, 32768}},
-	{"dds.s.stored", "own.s.", {1024, 256, 32768}},    {"dds.m.atomic", "own.m.", {16384, 64, 524288}},
-	{"dds.m.stored", "own.m.", {16384, 64, 524288}},   {"dds.l.atomic", "own.l.", {524288, 16, 8388608}},
-	{"dds.l.stored", "own.l.", {524288, 16, 8388608}},
+} classes[] = {
+	{"own.s.", "own.us.", {"dds.s.unordered", "dds.s.atomic", "dds.s.stored"}, {1024, 256, 32768, false}},
+	{"own.m.", "own.um.", {"dds.m.unordered", "dds.m.atomic", "dds.m.stored"}, {16384, 64, 524288, false}},
+	{"own.l.", "own.ul.", {"dds.l.unordered", "dds.l.atomic", "dds.l.stored"}, {524288, 16, 8388608, false}},
 };
+static const struct wh_dds_shape control = {4096, 32, 131072, false};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define OWN_BYTES 6 /* "own.s." */
+#define UNORDERED ".unordered" /* how the name of such a channel ends, if it is no topic's own */
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *text, const char *with)
+{
+	size_t length = strlen(text), end = strlen(with);
+
+	return length > end && strcmp(text + length - end, with) == 0;
+}
+
+static bool is_unordered(const char *channel)
+{
+	return begins(channel, WH_DDS_OWN ".") ? begins(channel, WH_DDS_OWN ".u") : ends(channel, UNORDERED);
+}
 
 bool wh_dds_is_shared_channel(const char *channel)
 {
-	for (size_t i = 1; i < COUNT(shapes); i++)
-		if (strcmp(shapes[i].name, channel) == 0)
-			return true;
+	for (size_t i = 0; i < COUNT(classes); i++)
+		for (size_t kind = 0; kind < KINDS; kind++)
+			if (strcmp(classes[i].names[kind], channel) == 0)
+				return true;
 	return false;
+}
+
+/* One of the file; with `bytes` of its name. */
+static bool find_setting(const struct wh_dds_settings *settings, const char *channel, size_t bytes,
+			 struct wh_dds_shape *out)
+{
+	for (size_t i = 0; i < settings->channel_count; i++)
+		if (strlen(settings->channels[i].name) == bytes &&
+		    strncmp(settings->channels[i].name, channel, bytes) == 0) {
+			*out = settings->channels[i].shape;
+			return true;
+		}
+	return false;
+}
+
+static bool find_shape(const struct wh_dds_settings *settings, const char *channel, struct wh_dds_shape *out)
+{
+	size_t length = strlen(channel);
+
+	if (find_setting(settings, channel, length, out))
+		return true;
+	for (size_t i = 0; i < COUNT(classes); i++) {
+		bool is = begins(channel, classes[i].own) || begins(channel, classes[i].loose);
+
+		for (size_t kind = 0; kind < KINDS; kind++)
+			is = is || strcmp(classes[i].names[kind], channel) == 0;
+		if (is) {
+			*out = classes[i].shape;
+			return true;
+		}
+	}
+	*out = control;
+	return strcmp(channel, WH_DDS_CONTROL) == 0 ||
+	       (is_unordered(channel) && find_setting(settings, channel, length - strlen(UNORDERED), out));
 }
 
 bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel, struct wh_dds_shape *out)
 {
-	for (size_t i = 0; i < settings->channel_count; i++)
-		if (strcmp(settings->channels[i].name, channel) == 0) {
-			*out = settings->channels[i].shape;
-			return true;
-		}
-	for (size_t i = 0; i < COUNT(shapes); i++)
-		if (strcmp(shapes[i].name, channel) == 0 ||
-		    (shapes[i].own != NULL && strncmp(shapes[i].own, channel, OWN_BYTES) == 0)) {
-			*out = shapes[i].shape;
-			return true;
-		}
-	return false;
+	bool found = find_shape(settings, channel, out);
+
+	out->unordered = is_unordered(channel);
+	return found;
 }
 
 /* ---- topics -------------------------------------------------------------------------------------------------------------------- */
@@ -56,21 +104,20 @@ static uint64_t most_bytes(const struct whorl_dds_type *type)
 	return bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
 }
 
-/* The first in which a sample takes one slot, or else at all. NULL: none does. */
-static const char *shared_for(const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
-			      enum whorl_dds_consistency_kind consistency)
+/* The class of the first in which a sample takes one slot, or else at all. COUNT(classes): none does. */
+static size_t shared_for(const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
+			 enum whorl_dds_consistency_kind consistency)
 {
-	size_t first = consistency == WHORL_DDS_CONSISTENCY_STORED ? 2 : 1;
 	uint64_t most = most_bytes(type), slot = type->bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
-	const char *fits = NULL;
+	size_t fits = COUNT(classes);
 	struct wh_dds_shape shape;
 
-	for (size_t i = first; i < COUNT(shapes); i += 2) {
-		if (!wh_dds_shape_of(settings, shapes[i].name, &shape) || most > shape.large_bytes)
+	for (size_t i = 0; i < COUNT(classes); i++) {
+		if (!wh_dds_shape_of(settings, classes[i].names[consistency], &shape) || most > shape.large_bytes)
 			continue;
 		if (slot <= shape.message_bytes)
-			return shapes[i].name;
-		fits = shapes[i].name;
+			return i;
+		fits = i;
 	}
 	return fits;
 }
@@ -78,7 +125,8 @@ static const char *shared_for(const struct wh_dds_settings *settings, const stru
 /* The class and the name, where a channel may be called so; else what may stay of the name, and a number that follows from all of it. */
 static void name_own(const char *topic, const char *class_name, char out[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
-	size_t length = strlen(topic), kept = length, room = WH_DDS_CHANNEL_NAME_BYTES - OWN_BYTES;
+	size_t length = strlen(topic), kept = length, begin = strlen(class_name),
+	       room = WH_DDS_CHANNEL_NAME_BYTES - begin;
 	uint64_t number = length;
 	bool whole = length <= room;
 
@@ -88,13 +136,12 @@ static void name_own(const char *topic, const char *class_name, char out[WH_DDS_
 	}
 	if (!whole && kept > room - 17)
 		kept = room - 17;
-	memcpy(out, class_name, OWN_BYTES);
+	memcpy(out, class_name, begin);
 	for (size_t i = 0; i < kept; i++)
-		out[OWN_BYTES + i] =
-			isalnum((unsigned char)topic[i]) || strchr("_.-", topic[i]) != NULL ? topic[i] : '_';
-	out[OWN_BYTES + kept] = '\0';
+		out[begin + i] = isalnum((unsigned char)topic[i]) || strchr("_.-", topic[i]) != NULL ? topic[i] : '_';
+	out[begin + kept] = '\0';
 	if (!whole)
-		snprintf(out + OWN_BYTES + kept, 18, ".%016llx", (unsigned long long)number);
+		snprintf(out + begin + kept, 18, ".%016llx", (unsigned long long)number);
 }
 
 static const char *setting_of(const struct wh_dds_settings *settings, const char *topic)
@@ -105,35 +152,53 @@ static const char *setting_of(const struct wh_dds_settings *settings, const char
 	return WH_DDS_SHARED;
 }
 
+/* A channel of the file has the sizes for unordered topics, too, which are on another of its name. */
+static whorl_dds_return take_setting(const char *function, const struct wh_dds_settings *settings, const char *topic,
+				     uint64_t most, const char *setting, bool unordered,
+				     char out[WH_DDS_CHANNEL_NAME_BYTES + 1])
+{
+	bool other = unordered && !is_unordered(setting);
+	struct wh_dds_shape shape;
+
+	if (!wh_dds_shape_of(settings, setting, &shape) || most > shape.large_bytes)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "topic %s: a sample takes up to %llu bytes, and its channel %s has large_bytes = "
+				  "%llu",
+				  topic, (unsigned long long)most, setting, (unsigned long long)shape.large_bytes);
+	if (!unordered && shape.unordered)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "topic %s: its channel %s is for unordered topics", topic, setting);
+	if (other && strlen(setting) + strlen(UNORDERED) > WH_DDS_CHANNEL_NAME_BYTES)
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "topic %s is unordered, and %s%s is too long for the name of its channel", topic,
+				  setting, UNORDERED);
+	if (other && wh_dds_is_shared_channel(setting))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
+				  "topic %s is unordered, and channel %s is not", topic, setting);
+	memcpy(out, setting, strlen(setting) + 1);
+	if (other)
+		strcpy(out + strlen(setting), UNORDERED);
+	return WHORL_DDS_RETCODE_OK;
+}
+
 whorl_dds_return wh_dds_channel_of(const char *function, const struct wh_dds_settings *settings, const char *topic,
 				   const struct whorl_dds_type *type, enum whorl_dds_consistency_kind consistency,
 				   char out[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
-	const char *setting = setting_of(settings, topic), *shared = shared_for(settings, type, consistency);
-	struct wh_dds_shape shape;
+	bool unordered = consistency == WHORL_DDS_CONSISTENCY_UNORDERED;
+	const char *setting = setting_of(settings, topic);
+	size_t at;
 
-	if (strcmp(setting, WH_DDS_OWN) != 0 && strcmp(setting, WH_DDS_SHARED) != 0) {
-		shape.large_bytes = 0;
-		if (!wh_dds_shape_of(settings, setting, &shape) || most_bytes(type) > shape.large_bytes)
-			return wh_dds_say(
-				function, WHORL_DDS_RETCODE_BAD_PARAMETER,
-				"topic %s: a sample takes up to %llu bytes, and its channel %s has large_bytes = "
-				"%llu",
-				topic, (unsigned long long)most_bytes(type), setting,
-				(unsigned long long)shape.large_bytes);
-		snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s", setting);
-		return WHORL_DDS_RETCODE_OK;
-	}
-	if (shared == NULL)
+	if (strcmp(setting, WH_DDS_OWN) != 0 && strcmp(setting, WH_DDS_SHARED) != 0)
+		return take_setting(function, settings, topic, most_bytes(type), setting, unordered, out);
+	at = shared_for(settings, type, consistency);
+	if (at == COUNT(classes))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
 				  "topic %s: no channel takes samples of %llu bytes", topic,
 				  (unsigned long long)most_bytes(type));
-	if (strcmp(setting, WH_DDS_SHARED) == 0) {
-		snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s", shared);
-		return WHORL_DDS_RETCODE_OK;
-	}
-	for (size_t i = 1; i < COUNT(shapes); i++)
-		if (strcmp(shapes[i].name, shared) == 0)
-			name_own(topic, shapes[i].own, out);
+	if (strcmp(setting, WH_DDS_SHARED) == 0)
+		snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s", classes[at].names[consistency]);
+	else
+		name_own(topic, unordered ? classes[at].loose : classes[at].own, out);
 	return WHORL_DDS_RETCODE_OK;
 }

@@ -214,9 +214,6 @@ static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_ent
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	consistency = wh_dds_consistency(&topic->base.policies);
-	if (consistency == WHORL_DDS_CONSISTENCY_UNORDERED)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
-				  "consistency: unordered is not implemented yet");
 	return wh_dds_channel_of(function, settings, name, topic->type, consistency, channel);
 }
 

@@ -3,8 +3,9 @@
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define TICK_NS (20 * WH_NS_PER_MS) /* between two looks at a view that waits */
-#define LOOK_NS WH_NS_PER_S         /* no sleep is longer */
+#define TICK_NS                                                                                                        \
+	(20 * WH_NS_PER_MS) /* between two looks at what waits without being told: a view, the end of a writer */
+#define LOOK_NS WH_NS_PER_S /* no sleep is longer */
 
 /* ---- listeners ----------------------------------------------------------------------------------------------------------------- */
 
@@ -158,10 +159,12 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
+	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER;
 	bool offer_again = false;
 
-	pthread_mutex_lock(&line->lock);
+	if (line->stream)
+		wh_dds_stream_work(line);
+	wh_dds_line_lock(line);
 	wh_dds_line_settle(line);
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		uint64_t due = wh_dds_reader_pass_time(reader, now_ns, &offer_again);
@@ -173,11 +176,13 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 
 		next = due < next ? due : next;
 	}
-	if (line->views != NULL && next > now_ns + TICK_NS)
+	if ((line->views != NULL || line->end_count > 0 ||
+	     (line->channel != NULL && wh_dds_channel_lingering(line->channel, 0) != NULL)) &&
+	    next > now_ns + TICK_NS)
 		next = now_ns + TICK_NS;
-	pthread_mutex_unlock(&line->lock);
+	wh_dds_line_unlock(line);
 	if (offer_again)
-		(void)whorl_offer_again(line->subgroup);
+		(void)whorl_offer_again(wh_dds_subgroup_of(line));
 	return next;
 }
 

@@ -41,7 +41,7 @@ static whorl_dds_return make_writer(const char *function, struct wh_dds_base *pa
 	base = &writer->end.base;
 	result = wh_dds_endpoint_policies(function, WH_DDS_WRITER, parent, topic, qos, &base->policies);
 	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_endpoint_line(function, topic, &writer->end.line);
+		result = wh_dds_endpoint_line(function, topic, &writer->end);
 	if (result != WHORL_DDS_RETCODE_OK) {
 		wh_dds_policies_free(&base->policies);
 		free(writer);
@@ -183,7 +183,7 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 				  ? end->base.policies.reliability.max_blocking_ns
 				  : 0;
 	uint64_t until = wait_ns > 0 ? wh_dds_until(wait_ns) : 0;
-	enum whorl_result result = whorl_claim_large(wh_dds_subgroup_of(end->line), bytes, 0, out);
+	enum whorl_result result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, 0, out);
 
 	while ((result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wait_ns > 0 &&
 	       !wh_dds_on_loop() && !wh_dds_node_closes(end->base.node)) {
@@ -192,7 +192,7 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 		if (ms == 0)
 			break;
 		wh_dds_rest();
-		result = whorl_claim_large(wh_dds_subgroup_of(end->line), bytes, wh_dds_given_ms(ms), out);
+		result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, wh_dds_given_ms(ms), out);
 		if (result == WHORL_WOULD_DEADLOCK)
 			return WHORL_TIMEOUT;
 	}
@@ -229,6 +229,24 @@ static void note_sent(struct wh_dds_writer_entity *writer, const struct writing 
 	pthread_mutex_unlock(&writer->end.base.lock);
 }
 
+/* Samples of an unordered topic are no part of the order in which leases end: that it lives is said there, too, three times in each. */
+static void assert_writer(struct wh_dds_writer_entity *writer)
+{
+	struct wh_dds_endpoint_entity *end = &writer->end;
+	uint64_t now = wh_dds_clock();
+	bool due;
+
+	pthread_mutex_lock(&end->base.lock);
+	due = end->base.policies.liveliness.kind != WHORL_DDS_LIVELINESS_AUTOMATIC &&
+	      now - writer->asserted_ns >= (uint64_t)end->base.policies.liveliness.lease_ns / 3;
+	pthread_mutex_unlock(&end->base.lock);
+	if (!due || !wh_dds_line_assert(__func__, end->line, end->base.number, 0))
+		return;
+	pthread_mutex_lock(&end->base.lock);
+	writer->asserted_ns = now;
+	pthread_mutex_unlock(&end->base.lock);
+}
+
 static whorl_dds_return send(const struct writing *writing, const void *payload, size_t bytes)
 {
 	struct wh_dds_endpoint_entity *end = &writing->writer->end;
@@ -256,6 +274,8 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 		if (result == WHORL_OK || result == WHORL_PENDING)
 			note_sent(writing->writer, writing, index);
 	}
+	if (end->line != end->stream)
+		assert_writer(writing->writer);
 	if (result == WHORL_OK || result == WHORL_PENDING)
 		return WHORL_DDS_RETCODE_OK;
 	if (result == WHORL_INVALID)
@@ -263,7 +283,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	if (end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_BEST_EFFORT &&
 	    (result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM))
 		return WHORL_DDS_RETCODE_OK; /* it is dropped */
-	return wh_dds_line_says(writing->function, end->line, result);
+	return wh_dds_line_says(writing->function, end->stream, result);
 }
 
 /* What a writer knows of its instances, before and behind the message. */
@@ -571,11 +591,11 @@ static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_
 	do {
 		if (!wh_dds_node_call(writer->end.base.node))
 			return wh_dds_node_says(function, writer->end.base.node, WHORL_CLOSED);
-		result = wh_dds_frontier_wait(wh_dds_subgroup_of(writer->end.line), WHORL_DELIVERED_BY_ALL, last,
+		result = wh_dds_frontier_wait(wh_dds_subgroup_of(writer->end.stream), WHORL_DELIVERED_BY_ALL, last,
 					      wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);
-	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_line_says(function, writer->end.line, result);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_line_says(function, writer->end.stream, result);
 }
 
 static whorl_dds_return await_publisher(const char *function, struct wh_dds_base *publisher, uint64_t until)

@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
 	{"writers", KEY_WRITERS, "N", 0, "perf: processes that write (1)", 0},
 	{"readers", KEY_READERS, "N", 0, "perf: processes that read (1)", 0},
 	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics, and the bare subgroup, run (6)", 0},
-	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: atomic or stored (atomic)", 0},
+	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: unordered, atomic or stored (atomic)", 0},
 	{"read", KEY_READ, "HOW", 0, "perf: waitset, listener or in-place (waitset)", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
@@ -163,7 +163,7 @@ static error_t parse_perf(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_CONSISTENCY:
 		topics->consistency = parse_choice(state, "--consistency", argument,
-						   (const char *const[3]){"atomic", "stored", NULL});
+						   (const char *const[3]){"unordered", "atomic", "stored"});
 		return 0;
 	case KEY_READ:
 		topics->read = parse_choice(state, "--read", argument,

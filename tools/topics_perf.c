@@ -419,7 +419,7 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 					 : 16);
 		for (uint32_t i = 1; i < perf->topics->writers; i++)
 			fprintf(file, ",%" PRIu32, i);
-		fputs("\n", file);
+		fprintf(file, "\n%s", strcmp(perf->topics->consistency, "unordered") == 0 ? "mode = unordered\n" : "");
 	}
 	return wh_close_file(file, perf->file[side]);
 }
@@ -513,6 +513,19 @@ static json_t *results_of(const struct perf *perf, struct wh_histogram *latency)
 			 raw > 0 ? rate / raw : 0.0);
 }
 
+/* Have all readers heard the same? Without an order each has its own, of several writers. */
+static bool heard_alike(const struct perf *perf)
+{
+	bool ordered = perf->topics->writers == 1 || strcmp(perf->topics->consistency, "unordered") != 0;
+
+	for (uint32_t i = perf->topics->writers + 1; ordered && i < perf->count; i++)
+		if (perf->parts[i].digest != perf->parts[i - 1].digest) {
+			wh_say("perf: readers have heard other samples, or in another order");
+			return false;
+		}
+	return true;
+}
+
 /* To people, or to the file. Readers that have not heard the same are a failure. */
 static enum wh_exit tell_results(const struct perf *perf, const char *path)
 {
@@ -529,11 +542,8 @@ static enum wh_exit tell_results(const struct perf *perf, const char *path)
 		status = WH_EXIT_FAILED;
 	if (file != NULL && path != NULL && !wh_close_file(file, path))
 		status = WH_EXIT_FAILED;
-	for (uint32_t i = perf->topics->writers + 1; i < perf->count; i++)
-		if (perf->parts[i].digest != perf->parts[i - 1].digest) {
-			wh_say("perf: readers have heard other samples, or in another order");
-			status = WH_EXIT_FAILED;
-		}
+	if (!heard_alike(perf))
+		status = WH_EXIT_FAILED;
 	json_decref(results);
 	free(latency);
 	return status;

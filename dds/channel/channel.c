@@ -8,9 +8,15 @@ struct wh_dds_channel *wh_dds_channel_new(const struct wh_dds_channel_config *co
 {
 	struct wh_dds_channel *channel = calloc(1, sizeof(*channel));
 
-	if (channel != NULL)
-		channel->config = *config;
-	return channel;
+	if (channel == NULL)
+		return NULL;
+	channel->config = *config;
+	if (config->unordered)
+		channel->gone = calloc(WH_DDS_GONE_MAX, sizeof(*channel->gone));
+	if (!config->unordered || channel->gone != NULL)
+		return channel;
+	free(channel);
+	return NULL;
 }
 
 void wh_dds_topic_free(struct wh_dds_topic *topic)
@@ -55,6 +61,8 @@ void wh_dds_channel_free(struct wh_dds_channel *channel)
 	}
 	free_endpoints(&channel->endpoints);
 	free_endpoints(&channel->ended);
+	wh_dds_strays_free(channel);
+	free(channel->gone);
 	wh_dds_index_free(&channel->endpoint_index);
 	wh_dds_index_free(&channel->instance_index);
 	free(channel->members);
@@ -122,6 +130,7 @@ void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *to
 static bool end_member(struct wh_dds_channel *channel, const struct wh_dds_member *member)
 {
 	wh_dds_set_forget_member(channel, member->node, member->incarnation);
+	wh_dds_strays_forget(channel, member->node, member->incarnation);
 	for (uint32_t i = 0; i < channel->endpoints.count;) {
 		struct wh_dds_endpoint *endpoint = channel->endpoints.all[i];
 
@@ -146,7 +155,8 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 	channel->began = true;
 	channel->view = number;
 	channel->next_sequence = 0;
-	channel->place = (struct wh_dds_place){number, 0};
+	if (!channel->config.unordered) /* there its samples have none */
+		channel->place = (struct wh_dds_place){number, 0};
 	channel->look_ns = INT64_MIN; /* it may be the lowest now */
 	for (uint32_t i = 0; i < count; i++) {
 		struct wh_dds_member *was = wh_dds_member_find(channel, members[i].node, members[i].incarnation);
@@ -172,15 +182,11 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
-/* What a message says of an instance. NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
-static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
-					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
+bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dds_from *from,
+			const struct wh_dds_said *said, struct wh_dds_sample *sample)
 {
-	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
-	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &id);
-
-	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
-		return NULL;
+	if (said->keyed != writer->topic->terms.keyed)
+		return false;
 	*sample = (struct wh_dds_sample){.place = from->place,
 					 .number = writer->samples + 1,
 					 .change = said->change,
@@ -188,7 +194,17 @@ static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel,
 					 .bytes = said->bytes,
 					 .count = said->count};
 	memcpy(sample->key, said->key, WH_DDS_KEY_BYTES);
-	return writer;
+	return true;
+}
+
+/* NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
+static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
+					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
+{
+	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
+	struct wh_dds_endpoint *writer = wh_dds_writer_of(channel, &id);
+
+	return writer != NULL && wh_dds_read_sample(writer, from, said, sample) ? writer : NULL;
 }
 
 static enum whorl_result apply_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
@@ -319,10 +335,11 @@ enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const str
 	if (!channel->began || from->place.view != channel->view || from->place.sequence < channel->next_sequence)
 		return WHORL_INVALID;
 	channel->next_sequence = from->place.sequence + 1;
-	channel->place = from->place;
+	if (!channel->config.unordered)
+		channel->place = from->place;
 	channel->now_ns = now_ns;
 	if (wh_dds_take_sample(&said, bytes, count))
-		return apply_sample(channel, from, &said);
+		return channel->config.unordered ? wh_dds_void(channel) : apply_sample(channel, from, &said);
 	return apply_other(channel, from, bytes, count);
 }
 
@@ -348,6 +365,8 @@ void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_c
 	*counts = channel->counts;
 	counts->endpoints = channel->endpoints.count;
 	counts->instances = channel->instance_index.count;
+	counts->strays = channel->stray_count;
+	counts->unheard = channel->unheard;
 	counts->topics = counts->entries = 0;
 	for (const struct wh_dds_topic *topic = channel->topics; topic != NULL; topic = topic->next) {
 		counts->topics++;

@@ -8,6 +8,9 @@
  * Bytes of a peer may be anything. What is no message is counted as garbage, what means nothing where it comes (a writer that is not there, a
  * word that crossed another) as void; neither changes anything else, alike at all members.
  *
+ * A machine of *unordered* topics has endpoints and matches in the same way, and none of the samples: these come another way, in each writer's order
+ * alone, and each member hears them for itself (wh_dds_channel_hear). So instances, and the numbers of samples, are each member's, and in no state.
+ *
  * No memory: the function says WHORL_MEMORY, and the machine is no use any more but to be freed: its member can no longer go with the others.
  *
  * Threads: one at a time. Nothing blocks.
@@ -21,9 +24,11 @@
 #include "dds/policy/policy.h"
 
 #define WH_DDS_CHANNEL_VERSION 1
-#define WH_DDS_ENDPOINTS_MAX 65536     /* in a channel */
-#define WH_DDS_SET_SAMPLES_MAX 65536   /* in a coherent set that is open; one that grows beyond is dropped */
-#define WH_DDS_SET_BYTES_MAX (1 << 26) /* the same */
+#define WH_DDS_ENDPOINTS_MAX 65536       /* in a channel */
+#define WH_DDS_SET_SAMPLES_MAX 65536     /* in a coherent set that is open; one that grows beyond is dropped */
+#define WH_DDS_SET_BYTES_MAX (1 << 26)   /* the same */
+#define WH_DDS_STRAYS_MAX 1024           /* samples of writers that are not known yet */
+#define WH_DDS_STRAY_BYTES_MAX (1 << 22) /* the same */
 
 struct wh_dds_place { /* in the total order */
 	uint64_t view, sequence;
@@ -76,6 +81,8 @@ struct wh_dds_endpoint {
 	struct wh_dds_claim *claims; /* of instances, the first one first */
 	struct wh_dds_claim *claims_end;
 	uint64_t entries; /* in the history */
+	bool heard_out;   /* of an unordered topic: its end has come behind its samples */
+	bool died;        /* of one that lingers */
 };
 
 enum wh_dds_state { WH_DDS_ALIVE, WH_DDS_DISPOSED, WH_DDS_NO_WRITERS };
@@ -137,8 +144,9 @@ typedef void wh_dds_tell(void *ctx, const struct wh_dds_event *event);
 struct wh_dds_channel_config {
 	uint32_t node; /* this member */
 	uint64_t incarnation;
-	bool all;     /* as if all endpoints were this member's: for tests, and what looks on */
-	bool watches; /* it is told of all endpoints that come and go, and of all samples that sets take along */
+	bool all;       /* as if all endpoints were this member's: for tests, and what looks on */
+	bool watches;   /* it is told of all endpoints that come and go, and of all samples that sets take along */
+	bool unordered; /* its topics are */
 	wh_dds_tell *tell;
 	void *ctx;
 };
@@ -158,6 +166,20 @@ WH_MUST_CHECK enum whorl_result wh_dds_channel_view(struct wh_dds_channel *chann
  * WHORL_INVALID: not behind what came before: nothing is done. */
 WH_MUST_CHECK enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 						     const void *bytes, size_t count, int64_t now_ns);
+
+/* Unordered: a sample, or the end of a writer behind its last one, has come; of a sender, in the order in which it was said. The place of `from` is not
+ * looked at, and events have none. What is of a writer that is not known yet waits until it is announced, or its member goes, WH_DDS_STRAYS_MAX of
+ * all writers at most: then the oldest are dropped. WHORL_OK, whatever it is; WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_dds_channel_hear(struct wh_dds_channel *channel, const struct wh_dds_from *from,
+						    const void *bytes, size_t count, int64_t now_ns);
+
+/* Unordered: writers that have ended, of which local readers may have to hear more. NULL at the end. */
+struct wh_dds_endpoint *wh_dds_channel_lingering(const struct wh_dds_channel *channel, uint32_t at);
+/* There is no more: now its readers are told that it has ended. */
+WH_MUST_CHECK enum whorl_result wh_dds_channel_finish(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer,
+						      int64_t now_ns);
+/* Unordered: the local reader hears nothing any more, since this member has left the way of its samples: all its writers end for it. */
+WH_MUST_CHECK enum whorl_result wh_dds_channel_part(struct wh_dds_channel *channel, struct wh_dds_endpoint *reader);
 
 /* Has the reader room for the sample, behind `ahead` others of the same message? */
 typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds_endpoint *writer,
@@ -199,6 +221,7 @@ struct wh_dds_channel_counts { /* what has come, alike at all members */
 	uint64_t sets_dropped, samples_dropped; /* with these sets */
 	uint64_t not_kept; /* samples that the limits of a history had no room for, or pushed out */
 	uint64_t endpoints, topics, instances, entries;
+	uint64_t strays, unheard; /* of this member alone: that wait; that were dropped, or were garbage */
 };
 
 void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_channel_counts *counts);

@@ -6,6 +6,7 @@
  *     channel/history.c   what is kept for late readers
  *     channel/set.c       coherent sets
  *     channel/due.c       what the lowest rank has to say of time
+ *     channel/heard.c     samples of unordered topics
  *     channel/state.c     the whole as bytes
  *
  * What is marked [here] is this member's alone: no part of the state, and nothing that others have may follow from it.
@@ -15,6 +16,8 @@
 #define WH_DDS_CHANNEL_INT_H
 
 #include "dds/channel/channel.h"
+
+#define WH_DDS_GONE_MAX 1024
 
 struct wh_dds_claim { /* a writer has an instance: it has registered, or written it */
 	struct wh_dds_instance *instance;
@@ -104,6 +107,11 @@ struct wh_dds_channel {
 	int64_t now_ns;                      /* [here] */
 	uint64_t questions;                  /* [here] how often readers were asked */
 	int64_t look_ns;                     /* [here] nothing runs out before that: channel/due.c */
+	struct wh_dds_stray *strays;         /* [here] the oldest first */
+	uint32_t stray_count;                /* [here] */
+	uint64_t stray_bytes, unheard;       /* [here] */
+	struct wh_dds_endpoint_id *gone;     /* [here] unordered: writers that ended before all of theirs was heard */
+	uint64_t gone_count;                 /* [here] the last WH_DDS_GONE_MAX of so many */
 };
 
 /* ---- channel.c ---- */
@@ -116,6 +124,24 @@ struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uin
 /* The last endpoint or entry may be gone: then it goes. */
 void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *topic);
 void wh_dds_topic_free(struct wh_dds_topic *topic);
+
+/* What a message says of an instance. False: its writer has other keys. */
+bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dds_from *from,
+			const struct wh_dds_said *said, struct wh_dds_sample *sample);
+
+/* ---- channel/heard.c ---- */
+
+/* The writer that samples of this name are of; unordered, one that lingers, too. NULL: there is none. */
+struct wh_dds_endpoint *wh_dds_writer_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id);
+bool wh_dds_lingers(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *endpoint);
+bool wh_dds_linger(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, bool died);
+/* Those that no reader matches any more go. */
+bool wh_dds_linger_no_more(struct wh_dds_channel *channel);
+/* The writer is known now: what has waited for it is heard. */
+bool wh_dds_hear_strays(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
+void wh_dds_strays_forget(struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
+void wh_dds_writer_gone(struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer);
+void wh_dds_strays_free(struct wh_dds_channel *channel);
 
 /* ---- channel/match.c ---- */
 
@@ -134,6 +160,11 @@ enum whorl_result wh_dds_announce(struct wh_dds_channel *channel, const struct w
 				  struct wh_dds_message *message);
 enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 					 const struct wh_dds_message *message);
+/* why: WHORL_DDS_RETCODE_OK, or ALREADY_DELETED: one of them has ended. */
+void wh_dds_unmatch(struct wh_dds_channel *channel, struct wh_dds_endpoint *one, struct wh_dds_endpoint *other,
+		    whorl_dds_return why);
+/* The writer leaves its instances; with `autodispose` they are disposed of, unless it has died. */
+bool wh_dds_end_claims(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, bool died);
 /* died: its participant has not ended it, so nothing is disposed of. */
 bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint *endpoint, bool died);
 

@@ -134,7 +134,7 @@ static bool try_match(struct wh_dds_channel *channel, struct wh_dds_endpoint *on
 	return true;
 }
 
-static void unmatch(struct wh_dds_channel *channel, struct wh_dds_endpoint *one, struct wh_dds_endpoint *other,
+void wh_dds_unmatch(struct wh_dds_channel *channel, struct wh_dds_endpoint *one, struct wh_dds_endpoint *other,
 		    whorl_dds_return why)
 {
 	struct wh_dds_event event = {.what = WH_DDS_UNMATCH, .result = why};
@@ -195,6 +195,8 @@ static whorl_dds_return judge(const struct wh_dds_channel *channel, const struct
 		result = wh_dds_policies_suit(&message->policies, message->terms.consistency, policy, NULL);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
+	if (channel->config.unordered && message->terms.consistency != WHORL_DDS_CONSISTENCY_UNORDERED)
+		return WHORL_DDS_RETCODE_PRECONDITION_NOT_MET; /* it lies on a channel */
 	if (topic == NULL ||
 	    (strcmp(topic->name, message->name) == 0 && wh_dds_terms_equal(&topic->terms, &message->terms)))
 		return WHORL_DDS_RETCODE_OK;
@@ -223,7 +225,7 @@ static struct wh_dds_endpoint *make_endpoint(struct wh_dds_channel *channel, con
 
 static bool is_known(const struct wh_dds_channel *channel, enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id)
 {
-	for (uint32_t i = 0; i < channel->ended.count; i++)
+	for (uint32_t i = 0; !channel->config.unordered && i < channel->ended.count; i++)
 		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
 			return true;
 	return wh_dds_channel_find(channel, kind, id) != NULL;
@@ -271,7 +273,7 @@ static bool introduce(struct wh_dds_channel *channel, struct wh_dds_endpoint *en
 		wh_dds_tell_event(channel, &(struct wh_dds_event){
 						   .what = WH_DDS_HISTORY_END, .reader = endpoint, .count = count});
 	}
-	return true;
+	return endpoint->kind == WH_DDS_READER || wh_dds_hear_strays(channel, endpoint);
 }
 
 enum whorl_result wh_dds_announce(struct wh_dds_channel *channel, const struct wh_dds_from *from,
@@ -326,7 +328,7 @@ static bool match_again(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 		if (was ? wh_dds_fits(pair.writer, pair.reader) : failed_alike(endpoint, before, others->all[i]))
 			continue;
 		if (was)
-			unmatch(channel, endpoint, others->all[i], WHORL_DDS_RETCODE_OK);
+			wh_dds_unmatch(channel, endpoint, others->all[i], WHORL_DDS_RETCODE_OK);
 		if (!try_match(channel, endpoint, others->all[i]))
 			return false;
 		if (pair.reader->local && wh_dds_matches(pair.writer, pair.reader))
@@ -377,8 +379,7 @@ enum whorl_result wh_dds_change_policies(struct wh_dds_channel *channel, const s
 
 /* ---- ending --------------------------------------------------------------------------------------------------------------- */
 
-/* With `autodispose` what the writer had is disposed of, unless it has died. */
-static bool end_claims(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, bool died)
+bool wh_dds_end_claims(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, bool died)
 {
 	while (!died && writer->policies.autodispose && writer->claims != NULL) {
 		struct wh_dds_sample sample = {.place = channel->place, .change = WH_DDS_UNREGISTER};
@@ -396,16 +397,23 @@ bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 	struct wh_dds_topic *topic = endpoint->topic;
 	bool writes = endpoint->kind == WH_DDS_WRITER;
 
+	if (wh_dds_lingers(channel, endpoint)) {
+		tell_watcher(channel, WH_DDS_GOES, endpoint);
+		return wh_dds_linger(channel, endpoint, died);
+	}
 	if (writes) {
 		wh_dds_set_forget_writer(channel, endpoint);
-		if (!end_claims(channel, endpoint, died))
+		if (!wh_dds_end_claims(channel, endpoint, died))
 			return false;
 		if (endpoint->policies.durability < WHORL_DDS_DURABILITY_TRANSIENT)
 			wh_dds_forget_writer(channel, endpoint);
 		channel->dead -= !endpoint->alive;
+		wh_dds_writer_gone(channel, endpoint);
 	}
 	while (endpoint->matches.count > 0)
-		unmatch(channel, endpoint, endpoint->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
+		wh_dds_unmatch(channel, endpoint, endpoint->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
+	if (!writes && !wh_dds_linger_no_more(channel))
+		return false;
 	tell_watcher(channel, WH_DDS_GOES, endpoint);
 	wh_dds_endpoints_remove(&channel->endpoints, endpoint);
 	wh_dds_endpoints_remove(writes ? &topic->writers : &topic->readers, endpoint);

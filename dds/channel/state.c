@@ -3,6 +3,7 @@
  * "WHD", the version; the view, the next place, the counts; members; topics; endpoints, those that have ended behind the others; then of each topic its
  * instances, with their claims, and its entries; sets that are open. Endpoints, instances and topics are named by their places in these lists. Matches
  * follow from policies, owners from claims, and so are not written: what can be said in two ways could say two things.
+ * Of unordered topics each member has its own instances, and its own writers that linger: none of them is in the state.
  * All lists stand in the order that they have, so there is one way to write a state, and a digest of the bytes is one of the state.
  */
 #include "dds/channel/channel_int.h"
@@ -81,7 +82,7 @@ static void put_topics(struct wh_dds_out *out, const struct wh_dds_channel *chan
 	}
 }
 
-static void put_endpoint(struct wh_dds_out *out, const struct wh_dds_endpoint *endpoint)
+static void put_endpoint(struct wh_dds_out *out, const struct wh_dds_endpoint *endpoint, bool unordered)
 {
 	put_id(out, &endpoint->id);
 	wh_dds_put_number(out, endpoint->kind, 1);
@@ -89,7 +90,7 @@ static void put_endpoint(struct wh_dds_out *out, const struct wh_dds_endpoint *e
 	wh_dds_put_number(out, endpoint->order, 8);
 	wh_dds_put_number(out, endpoint->topic->id, 8);
 	wh_dds_put_number(out, endpoint->alive, 1);
-	wh_dds_put_number(out, endpoint->samples, 8);
+	wh_dds_put_number(out, unordered ? 0 : endpoint->samples, 8);
 	wh_dds_put_number(out, endpoint->activity, 8);
 	wh_dds_put_policies(out, &endpoint->policies);
 }
@@ -135,7 +136,7 @@ static void put_instance(struct wh_dds_out *out, const struct wh_dds_channel *ch
 static void put_claim_order(struct wh_dds_out *out, const struct wh_dds_channel *channel)
 {
 	for (uint32_t i = 0; i < channel->endpoints.count; i++) {
-		const struct wh_dds_claim *claim = channel->endpoints.all[i]->claims;
+		const struct wh_dds_claim *claim = channel->config.unordered ? NULL : channel->endpoints.all[i]->claims;
 		uint32_t count = 0;
 
 		for (const struct wh_dds_claim *it = claim; it != NULL; it = it->writer_next)
@@ -148,12 +149,13 @@ static void put_claim_order(struct wh_dds_out *out, const struct wh_dds_channel 
 
 static void put_history(struct wh_dds_out *out, const struct wh_dds_channel *channel, const struct wh_dds_topic *topic)
 {
+	const struct wh_dds_instance *first = channel->config.unordered ? NULL : topic->instances;
 	uint64_t count = 0;
 
-	for (const struct wh_dds_instance *it = topic->instances; it != NULL; it = it->next)
+	for (const struct wh_dds_instance *it = first; it != NULL; it = it->next)
 		count++;
 	wh_dds_put_number(out, count, 8);
-	for (const struct wh_dds_instance *it = topic->instances; it != NULL; it = it->next)
+	for (const struct wh_dds_instance *it = first; it != NULL; it = it->next)
 		put_instance(out, channel, it);
 	count = 0;
 	for (const struct wh_dds_entry *it = topic->entries; it != NULL; it = it->next)
@@ -187,14 +189,17 @@ static void put_sets(struct wh_dds_out *out, const struct wh_dds_channel *channe
 
 void wh_dds_channel_save(const struct wh_dds_channel *channel, struct wh_dds_out *out)
 {
+	bool unordered = channel->config.unordered;
+	uint32_t ended = unordered ? 0 : channel->ended.count;
+
 	put_head(out, channel);
 	put_topics(out, channel);
 	wh_dds_put_number(out, channel->endpoints.count, 4);
-	wh_dds_put_number(out, channel->ended.count, 4);
+	wh_dds_put_number(out, ended, 4);
 	for (uint32_t i = 0; i < channel->endpoints.count; i++)
-		put_endpoint(out, channel->endpoints.all[i]);
-	for (uint32_t i = 0; i < channel->ended.count; i++)
-		put_endpoint(out, channel->ended.all[i]);
+		put_endpoint(out, channel->endpoints.all[i], unordered);
+	for (uint32_t i = 0; i < ended; i++)
+		put_endpoint(out, channel->ended.all[i], unordered);
 	for (const struct wh_dds_topic *topic = channel->topics; topic != NULL; topic = topic->next)
 		put_history(out, channel, topic);
 	put_claim_order(out, channel);
@@ -276,7 +281,7 @@ static void take_head(struct wh_dds_in *in, struct wh_dds_channel *channel)
 	counts->sets_dropped = wh_dds_take(in, 8);
 	counts->samples_dropped = wh_dds_take(in, 8);
 	counts->not_kept = wh_dds_take(in, 8);
-	channel->place.view = channel->view;
+	channel->place.view = channel->config.unordered ? 0 : channel->view;
 	count = (uint32_t)take_count(in, 4, 20);
 	channel->members = take_room(in, count * sizeof(*channel->members));
 	for (uint32_t i = 0; in->ok && i < count; i++) {
@@ -336,7 +341,7 @@ static void take_endpoint(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 	endpoint->order = wh_dds_take(in, 8);
 	endpoint->topic = wh_dds_topic_find(channel, wh_dds_take(in, 8));
 	endpoint->alive = take_flag(in);
-	endpoint->samples = wh_dds_take(in, 8);
+	endpoint->samples = wh_dds_take_within(in, 8, 0, channel->config.unordered ? 0 : UINT64_MAX);
 	endpoint->activity = wh_dds_take(in, 8);
 	endpoint->ended = ended;
 	endpoint->heard_ns = channel->now_ns;
@@ -374,6 +379,7 @@ static void take_endpoints(struct wh_dds_in *in, struct wh_dds_channel *channel)
 	uint32_t live = (uint32_t)wh_dds_take_within(in, 4, 0, WH_DDS_ENDPOINTS_MAX);
 	uint32_t ended = (uint32_t)take_count(in, 4, 16);
 
+	in->ok = in->ok && (ended == 0 || !channel->config.unordered);
 	for (uint32_t i = 0; in->ok && i < live; i++)
 		take_endpoint(in, channel, false);
 	for (uint32_t i = 0; in->ok && i < ended; i++)
@@ -503,6 +509,7 @@ static void take_history(struct wh_dds_in *in, struct wh_dds_channel *channel, s
 {
 	uint64_t count = take_count(in, 8, 32);
 
+	in->ok = in->ok && (count == 0 || !channel->config.unordered);
 	for (uint64_t i = 0; in->ok && i < count; i++)
 		take_instance(in, channel, topic);
 	count = take_count(in, 8, 32);

@@ -54,8 +54,9 @@ static const struct wh_option channel_options[] = {
 const struct wh_option_table wh_dds_channel_table = {
 	"channel",
 	true,
-	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic and the same with stored are there without; they can be "
-	"given other sizes here. All processes say the same.",
+	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic and the same with stored and unordered are there without; they "
+	"can be given other sizes here. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes; a channel that is called so is "
+	"theirs alone. All processes say the same.",
 	channel_options,
 	COUNT(channel_options),
 	sizeof(struct channel_options)};
@@ -118,7 +119,7 @@ static void bind_channel(struct wh_conf *conf, const char *name, struct wh_dds_c
 	most = options.window * options.message_bytes;
 	strcpy(out->name, name); /* as long as names of sections are at most */
 	out->shape = (struct wh_dds_shape){(uint32_t)options.message_bytes, (uint32_t)options.window,
-					   (uint64_t)options.large_bytes};
+					   (uint64_t)options.large_bytes, false};
 	if (out->shape.large_bytes < out->shape.message_bytes)
 		out->shape.large_bytes = out->shape.message_bytes;
 	if (strcmp(name, WH_DDS_OWN) == 0 || strcmp(name, WH_DDS_SHARED) == 0 || strcmp(name, WH_DDS_CONTROL) == 0 ||

@@ -19,6 +19,7 @@ enum wh_dds_slow_reader { WH_DDS_SLOW_LOSE, WH_DDS_SLOW_LEAVE };
 struct wh_dds_shape { /* of a subgroup that is a channel */
 	uint32_t message_bytes, window;
 	uint64_t large_bytes;
+	bool unordered;
 };
 
 struct wh_dds_channel_setting {

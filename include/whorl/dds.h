@@ -49,6 +49,15 @@
  * writer is created when its announcement has been delivered, and then it is known whether it fits the others. Topics on
  * different channels have no order among each other; GROUP presentation is for topics on one channel.
  *
+ * UNORDERED TOPICS (CONSISTENCY) give that up for samples that are read as they come: those of one writer in its order, those of several as each
+ * process receives them. Readers and writers are created, changed and deleted as everywhere, and their matches are the same for all, but there is no
+ * place in the samples at which that happens: of what is written while a reader is created it gets some or none. A writer that is
+ * deleted or dies ends behind the last of its samples that a process receives; of one that dies others may have received more. States
+ * and generations of an instance, and the number of a sample, are what this process has received: processes may differ, those that come later have
+ * counted less. With DESTINATION_ORDER by source time readers that have received the same come to the same last value. A sample that comes before its writer is known waits
+ * for that, 1,024 in a process and 4 MB at most; of more the oldest are dropped, and no reader is told. Readers that are full hold up their channel
+ * as everywhere (SLOW READERS), but lose what had to wait so.
+ *
  * TIME. whorl_dds_time is nanoseconds since 1970, whorl_dds_duration nanoseconds; WHORL_DDS_INFINITY is without end. Every function that
  * waits has a time-out, 0 does not wait, < 0 is refused (BAD_PARAMETER). Creating and deleting entities, whorl_dds_set_qos and
  * writing with RELIABLE wait too, for the group, no longer than is said there. No wait changes a state by itself: a deadline or
@@ -75,7 +84,8 @@
  * set in the first element. The statuses have no size: a function that writes one is told how large it is.
  *
  * WHAT IS NOT THERE answers WHORL_DDS_RETCODE_UNSUPPORTED when the entity is created, never later: PERSISTENT and LOGGED, entities
- * that are created disabled, on unordered topics what needs an order, GROUP presentation over topics of several channels. LATENCY_BUDGET and
+ * that are created disabled, on unordered topics what needs an order (DURABILITY beyond VOLATILE, EXCLUSIVE OWNERSHIP, coherent sets, PRESENTATION
+ * ordered beyond INSTANCE), GROUP presentation over topics of several channels. LATENCY_BUDGET and
  * TRANSPORT_PRIORITY are kept and matched, and have no effect.
  */
 #ifndef WHORL_DDS_H
@@ -793,7 +803,7 @@ struct whorl_dds_sample_info {
 	whorl_dds_instance_handle instance_handle, publication_handle;
 	/* Its place in the order, the same at all readers: a sample with the greater (view, sequence) came later. History keeps them. Unordered: 0. */
 	uint64_t view, sequence;
-	uint64_t number; /* of this sample among its writer's, from 1 */
+	uint64_t number; /* of this sample among its writer's, from 1. Unordered: among those that this process has received */
 };
 typedef struct whorl_dds_sample_info whorl_dds_sample_info;
 
@@ -913,7 +923,7 @@ struct whorl_dds_builtin_endpoint { /* belongs to the library */
 	const char *topic_name, *type_name; /* "": what registers the topic is still on its way */
 	const whorl_dds_qos *qos;           /* of its publisher or subscriber, too */
 	/* Of a reader: how many messages of its channel its process was behind the last one that was known here, when this was made. Of other
-	 * processes it is known of the slowest one, and else 0. */
+	 * processes it is known of the slowest one, and else 0; so it is on unordered topics. */
 	uint64_t behind;
 };
 

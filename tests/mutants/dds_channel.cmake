@@ -44,12 +44,12 @@ mutant(NAME dds-stranger-heard KIND test_dds_channel FILE dds/channel/channel.c
 mutant(NAME dds-key-unchecked KIND test_dds_channel_random FILE dds/channel/channel.c
 	REMOVES "a sample has a key where its topic has one, and else none"
 	TEXT [[
-	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
-		return NULL;
+	if (said->keyed != writer->topic->terms.keyed)
+		return false;
 ]]
 	REPLACEMENT [[
-	if (writer == NULL)
-		return NULL;
+	if (said->number != writer->id.number)
+		return false;
 ]])
 
 mutant(NAME dds-dead-kept KIND test_dds_channel_random FILE dds/channel/channel.c

@@ -76,6 +76,8 @@ START_TEST(topics_lie_where_the_file_says)
 	for (struct wh_dds_line *line = base->node->lines; line != NULL; line = line->next) {
 		struct whorl_subgroup_info info = {.size = sizeof(info)};
 
+		if (line == base->node->loose) /* it is on the control channel */
+			continue;
 		ck_assert_int_eq(whorl_subgroup_describe(wh_dds_subgroup_of(line), &info), WHORL_OK);
 		ck_assert_uint_eq(info.window, strcmp(line->name, "orders") == 0         ? 10
 					       : strcmp(line->name, "dds.s.atomic") == 0 ? 9
