@@ -131,7 +131,7 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 	copy->facts = (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(topic->id, sample->key),
 					    .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
 					    .source_time = sample->source_ns,
-					    .reception_time = whorl_dds_now(),
+					    .reception_time = line->real_ns,
 					    .view = sample->place.view,
 					    .sequence = sample->place.sequence,
 					    .number = sample->number,
@@ -156,22 +156,57 @@ static void drop_copy(struct wh_dds_line *line)
 void wh_dds_delivered(struct wh_dds_line *line)
 {
 	drop_copy(line);
-	line->last_chance = false;
+}
+
+/* ---- many at once -------------------------------------------------------------------------------------------------------------- *
+ * What comes at once is put into a reader's cache under one lock, and then the program is woken once: else it would wake at the first
+ * sample, and the two threads would hand the lock to and fro for each of the others. Locks of several readers are held at a time by
+ * the loop alone, which has the line's. */
+
+void wh_dds_batch_begin(struct wh_dds_line *line)
+{
+	line->now_ns = wh_dds_clock();
+	line->real_ns = whorl_dds_now();
+}
+
+void wh_dds_batch_end(struct wh_dds_line *line)
+{
+	struct wh_dds_reader_entity *reader = line->open;
+
+	line->open = NULL;
+	for (struct wh_dds_reader_entity *next; reader != NULL; reader = next) {
+		next = reader->next_open;
+		reader->open = false;
+		if (reader->cache != NULL)
+			wh_dds_reader_look(reader);
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+}
+
+/* Locks the reader, until the batch ends. */
+static void open_reader(struct wh_dds_line *line, struct wh_dds_reader_entity *reader)
+{
+	if (reader->open)
+		return;
+	pthread_mutex_lock(&reader->end.base.lock);
+	reader->open = true;
+	reader->next_open = line->open;
+	line->open = reader;
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t expiry(const struct wh_dds_event *event, uint64_t now_ns)
+static uint64_t expiry(const struct wh_dds_event *event, const struct wh_dds_line *line)
 {
 	int64_t lifespan = event->writer->policies.lifespan_ns, left;
 
 	if (lifespan == WHORL_DDS_INFINITY || event->what != WH_DDS_SAMPLE ||
 	    __builtin_add_overflow(event->sample->source_ns, lifespan, &left) ||
-	    __builtin_sub_overflow(left, whorl_dds_now(), &left))
+	    __builtin_sub_overflow(left, line->real_ns, &left))
 		return WH_DDS_NEVER;
 	if (left <= 0)
-		return (uint64_t)-left < now_ns ? now_ns - (uint64_t)-left : 0;
-	return now_ns + (uint64_t)left;
+		return (uint64_t)-left < line->now_ns ? line->now_ns - (uint64_t)-left : 0;
+	return line->now_ns + (uint64_t)left;
 }
 
 static unsigned does(const struct wh_dds_event *event)
@@ -184,31 +219,28 @@ static unsigned does(const struct wh_dds_event *event)
 
 static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
 {
-	uint64_t now = wh_dds_clock();
 	struct wh_dds_arrival arrival = {
 		.copy = line->copy,
 		.does = does(event),
-		.expires_ns = expiry(event, now),
+		.expires_ns = expiry(event, line),
 		.set = line->in_set && event->reader->policies.presentation.coherent ? line->sets : 0,
 		.last_chance = true};
 
-	pthread_mutex_lock(&reader->end.base.lock);
-	if (reader->cache != NULL) {
-		wh_dds_copy_hold(line->copy, 1);
-		switch (wh_dds_cache_put(reader->cache, &arrival, now)) {
-		case WH_DDS_PUT_KEPT:
-			break;
-		case WH_DDS_PUT_NO_MEMORY:
-			wh_dds_cache_lose(reader->cache, arrival.set);
-			wh_dds_copy_drop(line->copy);
-			break;
-		default:
-			wh_dds_copy_drop(line->copy);
-			break;
-		}
-		wh_dds_reader_look(reader);
+	open_reader(line, reader);
+	if (reader->cache == NULL)
+		return;
+	wh_dds_copy_hold(line->copy, 1);
+	switch (wh_dds_cache_put(reader->cache, &arrival, line->now_ns)) {
+	case WH_DDS_PUT_KEPT:
+		break;
+	case WH_DDS_PUT_NO_MEMORY:
+		wh_dds_cache_lose(reader->cache, arrival.set);
+		wh_dds_copy_drop(line->copy);
+		break;
+	default:
+		wh_dds_copy_drop(line->copy);
+		break;
 	}
-	pthread_mutex_unlock(&reader->end.base.lock);
 }
 
 /* Where the state of an instance is kept; NULL: nothing is known of it. */
@@ -243,7 +275,6 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 {
 	const struct wh_dds_facts *facts = &line->copy->facts;
 	uint32_t *state = state_of(reader, line->copy, event->sample->key), was = state != NULL ? *state : 0;
-	uint64_t now = wh_dds_clock();
 	const struct whorl_dds_sample_info info = {.size = sizeof(info),
 						   .sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
 						   .view_state = was == WHORL_DDS_ALIVE_INSTANCE_STATE
@@ -266,10 +297,11 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 	if (info.valid_data && reader->filter != NULL &&
 	    !reader->filter(line->copy->data, line->copy->bytes, reader->filter_ctx))
 		return;
-	if (info.valid_data ? expiry(event, now) <= now : info.instance_state == was)
+	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
 		return;
 	if (state != NULL)
 		*state = info.instance_state;
+	wh_dds_batch_end(line); /* it may look at other readers */
 	wh_dds_enter_loop(1);
 	reader->in_place(reader->end.base.entity.handle, line->copy->data, &info, reader->in_place_arg);
 	wh_dds_enter_loop(-1);
@@ -298,10 +330,9 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 		line->copied = event->sample;
 	}
 	if (line->copy == NULL) {
-		pthread_mutex_lock(&reader->end.base.lock);
+		open_reader(line, reader);
 		if (lost && reader->cache != NULL)
 			wh_dds_cache_lose(reader->cache, 0);
-		pthread_mutex_unlock(&reader->end.base.lock);
 		return;
 	}
 	if (event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0)
@@ -334,7 +365,7 @@ static void end_set(struct wh_dds_line *line)
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		pthread_mutex_lock(&reader->end.base.lock);
 		if (reader->cache != NULL) {
-			(void)wh_dds_cache_end_set(reader->cache, line->sets, true, wh_dds_clock());
+			(void)wh_dds_cache_end_set(reader->cache, line->sets, true, line->now_ns);
 			wh_dds_reader_look(reader);
 		}
 		pthread_mutex_unlock(&reader->end.base.lock);
@@ -344,14 +375,52 @@ static void end_set(struct wh_dds_line *line)
 
 /* ---- refusing ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_roomy(struct wh_dds_reader_entity *reader)
+static uint32_t room_of(struct wh_dds_reader_entity *reader)
 {
-	bool roomy;
+	uint32_t room = UINT32_MAX;
 
-	pthread_mutex_lock(&reader->end.base.lock);
-	roomy = reader->cache == NULL || wh_dds_cache_is_roomy(reader->cache);
-	pthread_mutex_unlock(&reader->end.base.lock);
-	return roomy;
+	if (!reader->open)
+		pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL)
+		room = wh_dds_cache_room(reader->cache);
+	if (!reader->open)
+		pthread_mutex_unlock(&reader->end.base.lock);
+	return room;
+}
+
+/* For how many samples all readers that are waited for have room. */
+static uint32_t room_of_all(const struct wh_dds_line *line)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		uint32_t room = reader->patient ? room_of(reader) : UINT32_MAX;
+
+		least = room < least ? room : least;
+	}
+	return least;
+}
+
+/* Is it a sample that does no more than write? Then no reader gets more than one thing of it. */
+static bool is_plain(const unsigned char *bytes, size_t count)
+{
+	return count > 1 && bytes[0] == WH_DDS_SAY_SAMPLE &&
+	       (bytes[1] & (WH_DDS_DISPOSE | WH_DDS_UNREGISTER | WH_DDS_WRITE)) == WH_DDS_WRITE;
+}
+
+/* There is room for it at all, without asking each. Readers only get more of it while they are asked for less than they have said. */
+static bool is_roomy(struct wh_dds_line *line, const void *bytes, size_t count)
+{
+	if (!is_plain(bytes, count)) {
+		line->room = 0;
+		return false;
+	}
+	if (line->room == 0)
+		line->room = room_of_all(line);
+	if (line->room == 0)
+		return false;
+	line->room--;
+	return true;
 }
 
 struct question {
@@ -373,16 +442,16 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	(void)ahead; /* the cache counts, since it does not keep all */
 	if ((sample->change & WH_DDS_UNREGISTER) != 0 && writer->policies.autodispose)
 		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
-	if (reader == NULL || !reader->patient || (!question->set && is_roomy(reader)))
+	if (reader == NULL || !reader->patient || (!question->set && room_of(reader) > 0))
 		return true;
 	arrival.copy = make_copy(question->line, reader, &event, &lost);
 	if (arrival.copy == NULL)
 		return true;
-	arrival.expires_ns = expiry(&event, wh_dds_clock());
+	arrival.expires_ns = expiry(&event, question->line);
 	pthread_mutex_lock(&reader->end.base.lock);
 	if (reader->cache != NULL)
-		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
-				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
+		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, question->line->now_ns)
+				     : wh_dds_cache_is_full(reader->cache, &arrival, question->line->now_ns);
 	full = full && !reader->hurried; /* or else what has no room is lost */
 	reader->refused = reader->refused || full;
 	pthread_mutex_unlock(&reader->end.base.lock);
@@ -414,8 +483,10 @@ bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, 
 	struct question question = {.line = line, .set = count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET};
 	bool full;
 
-	if (line->patient == 0 || (!question.set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE)))
+	if (line->patient == 0 || is_roomy(line, bytes, count) ||
+	    (!question.set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE)))
 		return false;
+	wh_dds_batch_end(line); /* each is asked by itself */
 	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
 	if (question.set)
 		end_question(line);
@@ -530,7 +601,7 @@ static void tell_changed(struct wh_dds_line *line, const struct wh_dds_event *ev
 	if (reader != NULL) {
 		pthread_mutex_lock(&reader->end.base.lock);
 		if (reader->cache != NULL) {
-			wh_dds_cache_change(reader->cache, &it->policies, wh_dds_clock());
+			wh_dds_cache_change(reader->cache, &it->policies, line->now_ns);
 			wh_dds_work_due(line->node, wh_dds_cache_due(reader->cache));
 		}
 		pthread_mutex_unlock(&reader->end.base.lock);
@@ -542,6 +613,10 @@ void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
 {
 	struct wh_dds_line *line = ctx;
 
+	if (event->what != WH_DDS_SAMPLE && event->what != WH_DDS_LAST_WRITER) {
+		wh_dds_batch_end(line); /* others' locks are taken for it */
+		line->room = 0;
+	}
 	switch (event->what) {
 	case WH_DDS_VERDICT:
 		answer(line, event);

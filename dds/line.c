@@ -107,6 +107,9 @@ static void hang_view(struct wh_dds_line *line, struct wh_dds_pending_view *view
 
 static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 {
+	if (line->views == NULL || line->views->number > up_to)
+		return;
+	line->room = 0;
 	while (line->views != NULL && line->views->number <= up_to) {
 		struct wh_dds_pending_view *view = line->views;
 		enum whorl_result result = WHORL_MEMORY;
@@ -135,8 +138,11 @@ static bool is_clear(const struct wh_dds_line *line)
 
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
-	if (line->views != NULL && is_clear(line))
-		apply_views(line, UINT64_MAX);
+	if (line->views == NULL || !is_clear(line))
+		return;
+	wh_dds_batch_begin(line);
+	apply_views(line, UINT64_MAX);
+	wh_dds_batch_end(line);
 }
 
 static void note_ready(struct wh_dds_line *line)
@@ -236,7 +242,7 @@ static bool take_message(struct wh_dds_line *line, const struct whorl_message *m
 	} else {
 		if (wh_dds_must_wait(line, &from, bytes, message->bytes))
 			return false;
-		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)line->now_ns);
 		wh_dds_delivered(line);
 	}
 	line->broken = line->broken || result != WHORL_OK;
@@ -250,8 +256,10 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 
 	pthread_mutex_lock(&line->lock);
 	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	wh_dds_batch_begin(line);
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
+	wh_dds_batch_end(line);
 	line->refused = taken < count;
 	say_due(line);
 	pthread_mutex_unlock(&line->lock);
@@ -269,6 +277,7 @@ static void end_all(struct wh_dds_line *line)
 
 	wh_store_release(&line->left, 1); /* partner: wh_dds_line_says */
 	free_views(line);
+	wh_dds_batch_begin(line);
 	if (!line->broken && line->channel != NULL)
 		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
 	if (result == WHORL_OK)
@@ -276,6 +285,7 @@ static void end_all(struct wh_dds_line *line)
 	(void)result; /* without memory some are not told, and the machine is no use either way */
 	line->broken = true;
 	wh_dds_delivered(line);
+	wh_dds_batch_end(line);
 	pthread_cond_broadcast(&line->changed);
 }
 

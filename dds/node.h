@@ -119,7 +119,11 @@ struct wh_dds_line {
 	const struct wh_dds_sample *copied; /* what `copy` is of */
 	struct wh_dds_copy *copy;
 	uint32_t patient; /* local readers that may have no room, and are waited for */
-	bool in_set, last_chance;
+	uint32_t room;    /* for so many plain samples all of these have some; 0: they are to be asked */
+	struct wh_dds_reader_entity *open; /* readers whose lock is held while samples come, by next_open */
+	uint64_t now_ns;                   /* when what is being delivered came */
+	whorl_dds_time real_ns;
+	bool in_set;
 	bool unnamed; /* what was told of its endpoints lacked a topic: the control channel is behind */
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
@@ -166,6 +170,9 @@ void wh_dds_hurry(struct wh_dds_line *line);
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
 /* The message was applied. */
 void wh_dds_delivered(struct wh_dds_line *line);
+/* Around all that a machine tells at once, with the lock of the line: what time it is, and what is not to be done for each sample. */
+void wh_dds_batch_begin(struct wh_dds_line *line);
+void wh_dds_batch_end(struct wh_dds_line *line);
 whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id);
 whorl_dds_instance_handle wh_dds_topic_handle(uint64_t topic);
 whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsigned char key[WH_DDS_KEY_BYTES]);
@@ -371,6 +378,8 @@ struct wh_dds_writer_entity {
 struct wh_dds_reader_entity {
 	struct wh_dds_endpoint_entity end;
 	struct wh_dds_reader_entity *next_reader; /* [line's lock] of those that the line has */
+	struct wh_dds_reader_entity *next_open;   /* [line's lock] */
+	bool open;                                /* [line's lock] the loop has the lock */
 	bool patient;                             /* [const] it may have no room, and is waited for */
 	/* [lock] */
 	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */

@@ -13,14 +13,20 @@ static const struct {
 	const char *name, *own; /* the beginning of the name of a topic's own channel of that class */
 	struct wh_dds_shape shape;
 } shapes[] = {
-	{WH_DDS_CONTROL, NULL, {4096, 32, 131072}},        {"dds.s.atomic", "own.s.", {1024, 256, 32768}},
-	{"dds.s.stored", "own.s.", {1024, 256, 32768}},    {"dds.m.atomic", "own.m.", {16384, 64, 524288}},
-	{"dds.m.stored", "own.m.", {16384, 64, 524288}},   {"dds.l.atomic", "own.l.", {524288, 16, 8388608}},
-	{"dds.l.stored", "own.l.", {524288, 16, 8388608}},
+	{WH_DDS_CONTROL, NULL, {4096, 32, 131072}},
+	{"dds.s.atomic", "own.s.", {256, 2048, 32768}},
+	{"dds.s.stored", "own.s.", {256, 2048, 32768}},
+	{"dds.m.atomic", "own.m.", {2048, 256, 131072}},
+	{"dds.m.stored", "own.m.", {2048, 256, 131072}},
+	{"dds.l.atomic", "own.l.", {16384, 64, 524288}},
+	{"dds.l.stored", "own.l.", {16384, 64, 524288}},
+	{"dds.x.atomic", "own.x.", {524288, 16, 8388608}},
+	{"dds.x.stored", "own.x.", {524288, 16, 8388608}},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define OWN_BYTES 6 /* "own.s." */
+#define SLOT_BYTES_MOST 16384
 
 bool wh_dds_is_shared_channel(const char *channel)
 {
@@ -48,7 +54,7 @@ bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel
 
 /* ---- topics -------------------------------------------------------------------------------------------------------------------- */
 
-/* What its largest sample takes, with its head; of bytes of any number, what others have no more than takes one slot. */
+/* What its largest sample takes, with its head. */
 static uint64_t most_bytes(const struct whorl_dds_type *type)
 {
 	uint64_t bytes = (type->flags & WHORL_DDS_TYPE_BYTES) != 0 ? type->bytes_max : type->bytes;
@@ -56,12 +62,23 @@ static uint64_t most_bytes(const struct whorl_dds_type *type)
 	return bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
 }
 
-/* The first in which a sample takes one slot, or else at all. NULL: none does. */
+/* What is to lie in one slot: all of a sample, but of bytes of any number that may be very many only the head, or each small one would
+ * have a slot for the largest. */
+static uint64_t slot_bytes(const struct whorl_dds_type *type)
+{
+	uint64_t most = most_bytes(type);
+
+	return (type->flags & WHORL_DDS_TYPE_BYTES) == 0 || most <= SLOT_BYTES_MOST
+		       ? most
+		       : type->bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
+}
+
+/* The first in which that takes one slot, or else a sample at all. NULL: none does. */
 static const char *shared_for(const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
 			      enum whorl_dds_consistency_kind consistency)
 {
 	size_t first = consistency == WHORL_DDS_CONSISTENCY_STORED ? 2 : 1;
-	uint64_t most = most_bytes(type), slot = type->bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
+	uint64_t most = most_bytes(type), slot = slot_bytes(type);
 	const char *fits = NULL;
 	struct wh_dds_shape shape;
 

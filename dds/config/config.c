@@ -54,8 +54,8 @@ static const struct wh_option channel_options[] = {
 const struct wh_option_table wh_dds_channel_table = {
 	"channel",
 	true,
-	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic and the same with stored are there without; they can be "
-	"given other sizes here. All processes say the same.",
+	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic, dds.x.atomic and the same with stored are there without; they can "
+	"be given other sizes here. All processes say the same.",
 	channel_options,
 	COUNT(channel_options),
 	sizeof(struct channel_options)};
