@@ -85,15 +85,21 @@ static void learn_key(struct wh_dds_reader_entity *reader, const struct whorl_dd
 	reader->known = known;
 }
 
-static bool fill_data(struct wh_dds_copy *copy, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+/* Has it the key that its head says? */
+static bool has_key(const void *data, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
 {
 	unsigned char hash[WH_DDS_HASH_BYTES];
 
-	memcpy(copy->data, sample->bytes, sample->count);
 	if (!wh_dds_type_is_keyed(type))
 		return true;
-	wh_dds_type_key_hash(type, copy->data, hash);
+	wh_dds_type_key_hash(type, data, hash);
 	return memcmp(hash, sample->key, sizeof(hash)) == 0;
+}
+
+static bool fill_data(struct wh_dds_copy *copy, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+{
+	memcpy(copy->data, sample->bytes, sample->count);
+	return has_key(copy->data, type, sample);
 }
 
 static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity *reader,
@@ -111,12 +117,26 @@ static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity
 		wh_dds_type_from_key(type, known->key, copy->data);
 }
 
+static struct wh_dds_facts facts_of(const struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+				    const struct wh_dds_event *event)
+{
+	const struct wh_dds_sample *sample = event->sample;
+
+	return (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(reader->end.topic->id, sample->key),
+				     .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
+				     .source_time = sample->source_ns,
+				     .reception_time = line->real_ns,
+				     .view = sample->place.view,
+				     .sequence = sample->place.sequence,
+				     .number = sample->number,
+				     .writer = event->writer->id.node};
+}
+
 /* NULL: it is no sample of the type, or memory is out (*lost). */
 static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
 				     const struct wh_dds_event *event, bool *lost)
 {
-	const struct wh_dds_topic_entity *topic = reader->end.topic;
-	const struct whorl_dds_type *type = topic->type;
+	const struct whorl_dds_type *type = reader->end.topic->type;
 	const struct wh_dds_sample *sample = event->sample;
 	bool data = event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0;
 	struct wh_dds_copy *copy;
@@ -128,14 +148,7 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 	*lost = copy == NULL;
 	if (copy == NULL)
 		return NULL;
-	copy->facts = (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(topic->id, sample->key),
-					    .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
-					    .source_time = sample->source_ns,
-					    .reception_time = line->real_ns,
-					    .view = sample->place.view,
-					    .sequence = sample->place.sequence,
-					    .number = sample->number,
-					    .writer = event->writer->id.node};
+	copy->facts = facts_of(line, reader, event);
 	if (!data) {
 		fill_key(copy, reader, type, sample);
 	} else if (!fill_data(copy, type, sample)) {
@@ -244,19 +257,16 @@ static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, c
 }
 
 /* Where the state of an instance is kept; NULL: nothing is known of it. */
-static uint32_t *state_of(struct wh_dds_reader_entity *reader, const struct wh_dds_copy *copy,
-			  const unsigned char *hash)
+static uint32_t *state_of(struct wh_dds_reader_entity *reader, const void *data, const struct wh_dds_sample *sample)
 {
 	const struct whorl_dds_type *type = reader->end.topic->type;
-	unsigned char is[WH_DDS_HASH_BYTES];
 	struct wh_dds_written *known;
 
 	if (!wh_dds_type_is_keyed(type))
 		return &reader->state;
-	wh_dds_type_key_hash(type, copy->data, is);
-	if (memcmp(is, hash, sizeof(is)) == 0) /* else the key is not known */
-		learn_key(reader, type, copy->data, hash);
-	known = find_key(reader, hash);
+	if (has_key(data, type, sample)) /* else the key is not known */
+		learn_key(reader, type, data, sample->key);
+	known = find_key(reader, sample->key);
 	return known != NULL ? &known->state : NULL;
 }
 
@@ -271,10 +281,10 @@ static uint32_t state_after(uint32_t was, const struct wh_dds_event *event)
 
 /* As a cache would have it: what has expired is not told, nor what is no data and changes nothing. */
 static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
-			  const struct wh_dds_event *event)
+			  const struct wh_dds_event *event, const void *data, size_t bytes)
 {
-	const struct wh_dds_facts *facts = &line->copy->facts;
-	uint32_t *state = state_of(reader, line->copy, event->sample->key), was = state != NULL ? *state : 0;
+	const struct wh_dds_facts is = facts_of(line, reader, event), *facts = &is;
+	uint32_t *state = state_of(reader, data, event->sample), was = state != NULL ? *state : 0;
 	const struct whorl_dds_sample_info info = {.size = sizeof(info),
 						   .sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
 						   .view_state = was == WHORL_DDS_ALIVE_INSTANCE_STATE
@@ -285,7 +295,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 						   .writer = facts->writer,
 						   .disposed_generation_count = event->sample->disposed_generations,
 						   .no_writers_generation_count = event->sample->no_writers_generations,
-						   .bytes = line->copy->bytes,
+						   .bytes = bytes,
 						   .source_timestamp = facts->source_time,
 						   .reception_timestamp = facts->reception_time,
 						   .instance_handle = facts->instance,
@@ -294,8 +304,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 						   .sequence = facts->sequence,
 						   .number = facts->number};
 
-	if (info.valid_data && reader->filter != NULL &&
-	    !reader->filter(line->copy->data, line->copy->bytes, reader->filter_ctx))
+	if (info.valid_data && reader->filter != NULL && !reader->filter(data, bytes, reader->filter_ctx))
 		return;
 	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
 		return;
@@ -303,7 +312,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 		*state = info.instance_state;
 	wh_dds_batch_end(line); /* it may look at other readers */
 	wh_dds_enter_loop(1);
-	reader->in_place(reader->end.base.entity.handle, line->copy->data, &info, reader->in_place_arg);
+	reader->in_place(reader->end.base.entity.handle, data, &info, reader->in_place_arg);
 	wh_dds_enter_loop(-1);
 }
 
@@ -317,13 +326,27 @@ static bool is_copied(const struct wh_dds_line *line, const struct wh_dds_reader
 	       line->copy->facts.publication == wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id);
 }
 
+/* A reader in place reads where a sample lies, if that is aligned as its type. */
+static bool lies_right(const struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
+{
+	return event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0 &&
+	       (uintptr_t)event->sample->bytes % reader->end.topic->type->align == 0;
+}
+
 static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *event)
 {
 	struct wh_dds_reader_entity *reader = reader_of(event->reader);
+	const struct wh_dds_sample *sample = event->sample;
 	bool lost = false;
 
 	if (reader == NULL)
 		return;
+	if (reader->in_place != NULL && lies_right(reader, event)) {
+		if (wh_dds_type_fits(reader->end.topic->type, sample->count) &&
+		    has_key(sample->bytes, reader->end.topic->type, sample))
+			call_in_place(line, reader, event, sample->bytes, sample->count);
+		return;
+	}
 	if (!is_copied(line, reader, event)) {
 		drop_copy(line);
 		line->copy = make_copy(line, reader, event, &lost);
@@ -335,13 +358,13 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 			wh_dds_cache_lose(reader->cache, 0);
 		return;
 	}
-	if (event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0)
-		learn_key(reader, reader->end.topic->type, line->copy->data, event->sample->key);
+	if (event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0)
+		learn_key(reader, reader->end.topic->type, line->copy->data, sample->key);
 	if (reader->in_place != NULL)
-		call_in_place(line, reader, event);
+		call_in_place(line, reader, event, line->copy->data, line->copy->bytes);
 	else
 		put(line, reader, event);
-	if (event->sample->history || event->what == WH_DDS_LAST_WRITER)
+	if (sample->history || event->what == WH_DDS_LAST_WRITER)
 		drop_copy(line); /* what is told of may lie where the next one will */
 }
 

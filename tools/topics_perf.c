@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct part {                                     /* a process, as the parent se
 	_Atomic uint32_t reached;                 /* the phase that it is through with */
 	_Atomic uint64_t sent[SIDES], got[SIDES]; /* since the beginning */
 	double rate[SIDES][ROUNDS];               /* of a reader, per second */
+	double processor_s[SIDES];                /* time of processors, all rounds */
 	uint64_t lost, digest;                    /* of the topic */
 	struct wh_histogram latency[SIDES];
 };
@@ -349,16 +351,29 @@ static void reach(struct player *player, uint32_t phase)
 	wh_watch_ring(&player->perf->topics->watch);
 }
 
+static double processor_s(void)
+{
+	struct rusage used;
+
+	(void)getrusage(RUSAGE_SELF, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 static bool play(struct player *player)
 {
+	double before;
+
 	for (int round = 0; round < ROUNDS; round++)
 		for (int turn = 0; turn < SIDES; turn++) {
 			uint32_t phase = PHASE_OF(round, turn);
 			int side = SIDE_OF(round, turn);
 
 			await_phase(player, phase);
+			before = processor_s();
 			if (player->writes ? !send_all(player, side, phase) : !hear_all(player, side, round, phase))
 				return false;
+			player->part->processor_s[side] += processor_s() - before;
 			reach(player, phase + 1);
 		}
 	await_phase(player, END);
@@ -537,6 +552,19 @@ static double median_of(const struct perf *perf, int side, bool over_raw)
 	return values[ROUNDS / 2];
 }
 
+/* Of all processes, for each sample that was written: what is known on a busy machine, too. */
+static double processor_us(const struct perf *perf, int side)
+{
+	double used = 0;
+	uint64_t sent = 0;
+
+	for (uint32_t i = 0; i < perf->count; i++) {
+		used += perf->parts[i].processor_s[side];
+		sent += perf->parts[i].sent[side];
+	}
+	return sent > 0 ? used * 1e6 / (double)sent : 0;
+}
+
 static json_t *readers_of(const struct perf *perf)
 {
 	json_t *readers = json_array();
@@ -575,14 +603,14 @@ static json_t *results_of(const struct perf *perf, struct wh_histogram room[SIDE
 	const struct wh_topics *topics = perf->topics;
 	double rate = median_of(perf, TOPIC, false), p50[SIDES];
 	json_t *latency = latency_of(perf, TOPIC, &room[TOPIC], &p50[TOPIC]);
-	json_t *raw = json_pack("{s:f, s:o}", "messages_per_s", median_of(perf, RAW, false), "latency_us",
-				latency_of(perf, RAW, &room[RAW], &p50[RAW]));
+	json_t *raw = json_pack("{s:f, s:o, s:f}", "messages_per_s", median_of(perf, RAW, false), "latency_us",
+				latency_of(perf, RAW, &room[RAW], &p50[RAW]), "processor_us", processor_us(perf, RAW));
 
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:o, s:f, s:f, s:o}", "transport",
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:f, s:o}", "transport",
 			 topics->transport, "consistency", topics->consistency, "read", topics->read, "bytes",
 			 (int)topics->bytes, "writers", (int)topics->writers, "seconds", (int)topics->seconds, "rate",
 			 (int)topics->rate, "samples_per_s", rate, "bytes_per_s", rate * topics->bytes, "readers",
-			 readers_of(perf), "latency_us", latency, "raw", raw, "fraction_of_raw",
+			 readers_of(perf), "latency_us", latency, "processor_us", processor_us(perf, TOPIC), "raw", raw, "fraction_of_raw",
 			 median_of(perf, TOPIC, true), "latency_of_raw", p50[RAW] > 0 ? p50[TOPIC] / p50[RAW] : 0.0,
 			 "rounds", rounds_of(perf));
 }

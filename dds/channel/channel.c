@@ -173,12 +173,15 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 /* ---- messages ------------------------------------------------------------------------------------------------------------- */
 
 /* What a message says of an instance. NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
-static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
+static struct wh_dds_endpoint *read_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
 {
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
-	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &id);
+	struct wh_dds_endpoint *writer = channel->recent;
 
+	if (writer == NULL || wh_dds_id_compare(&writer->id, &id) != 0)
+		writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &id);
+	channel->recent = writer;
 	if (writer == NULL || said->keyed != writer->topic->terms.keyed)
 		return NULL;
 	*sample = (struct wh_dds_sample){.place = from->place,

@@ -104,6 +104,7 @@ struct wh_dds_channel {
 	int64_t now_ns;                      /* [here] */
 	uint64_t questions;                  /* [here] how often readers were asked */
 	int64_t look_ns;                     /* [here] nothing runs out before that: channel/due.c */
+	struct wh_dds_endpoint *recent;      /* [here] the writer of the last sample; NULL: it is to be looked for */
 };
 
 /* ---- channel.c ---- */
