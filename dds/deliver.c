@@ -158,10 +158,22 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 	return copy;
 }
 
+/* As long as all readers that have it are locked no other thread has seen it, and it is counted without the price of atomic operations. */
+static void hold_copy(struct wh_dds_line *line)
+{
+	if (line->exposed)
+		wh_dds_copy_hold(line->copy, 1);
+	else
+		wh_dds_copy_hold_alone(line->copy);
+}
+
 static void drop_copy(struct wh_dds_line *line)
 {
-	if (line->copy != NULL)
+	if (line->copy != NULL && line->exposed)
 		wh_dds_copy_drop(line->copy);
+	else if (line->copy != NULL)
+		wh_dds_copy_drop_alone(line->copy);
+	line->exposed = false;
 	line->copy = NULL;
 	line->copied = NULL;
 }
@@ -187,6 +199,7 @@ void wh_dds_batch_end(struct wh_dds_line *line)
 	struct wh_dds_reader_entity *reader = line->open;
 
 	line->open = NULL;
+	line->exposed = line->copy != NULL;
 	for (struct wh_dds_reader_entity *next; reader != NULL; reader = next) {
 		next = reader->next_open;
 		reader->open = false;
@@ -242,7 +255,7 @@ static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, c
 	open_reader(line, reader);
 	if (reader->cache == NULL)
 		return;
-	wh_dds_copy_hold(line->copy, 1);
+	hold_copy(line);
 	switch (wh_dds_cache_put(reader->cache, &arrival, line->now_ns)) {
 	case WH_DDS_PUT_KEPT:
 		break;

@@ -11,7 +11,10 @@
 #include "base/thread.h"
 #include "dds/node.h"
 
-#define ALONE_MS 200 /* that is waited until a channel without state has no member */
+#define AHEAD                                                                                                          \
+	4 /* messages of a batch are looked at so far ahead: of a long one the first are cold when all are there */
+#define AHEAD_BYTES 192 /* of each */
+#define ALONE_MS 200    /* that is waited until a channel without state has no member */
 
 /* ---- the machine --------------------------------------------------------------------------------------------------------------- */
 
@@ -257,8 +260,11 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	pthread_mutex_lock(&line->lock);
 	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
 	wh_dds_batch_begin(line);
-	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
-		taken++;
+	for (bool goes_on = true; goes_on && taken < count; taken += goes_on) {
+		if (taken + AHEAD < count)
+			wh_dds_prefetch(WHORL_AT(whorl_message, messages, taken + AHEAD)->data, AHEAD_BYTES);
+		goes_on = take_message(line, WHORL_AT(whorl_message, messages, taken));
+	}
 	wh_dds_batch_end(line);
 	line->refused = taken < count;
 	say_due(line);

@@ -118,6 +118,7 @@ struct wh_dds_line {
 	struct wh_dds_pool *pool;
 	const struct wh_dds_sample *copied; /* what `copy` is of */
 	struct wh_dds_copy *copy;
+	bool exposed;     /* readers that have it are not locked any more */
 	uint32_t patient; /* local readers that may have no room, and are waited for */
 	uint32_t room;    /* for so many plain samples all of these have some; 0: they are to be asked */
 	struct wh_dds_reader_entity *open; /* readers whose lock is held while samples come, by next_open */

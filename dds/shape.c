@@ -13,14 +13,10 @@ static const struct {
 	const char *name, *own; /* the beginning of the name of a topic's own channel of that class */
 	struct wh_dds_shape shape;
 } shapes[] = {
-	{WH_DDS_CONTROL, NULL, {4096, 32, 131072}},
-	{"dds.s.atomic", "own.s.", {256, 2048, 32768}},
-	{"dds.s.stored", "own.s.", {256, 2048, 32768}},
-	{"dds.m.atomic", "own.m.", {2048, 256, 131072}},
-	{"dds.m.stored", "own.m.", {2048, 256, 131072}},
-	{"dds.l.atomic", "own.l.", {16384, 64, 524288}},
-	{"dds.l.stored", "own.l.", {16384, 64, 524288}},
-	{"dds.x.atomic", "own.x.", {524288, 16, 8388608}},
+	{WH_DDS_CONTROL, NULL, {4096, 32, 131072}},        {"dds.s.atomic", "own.s.", {256, 2048, 32768}},
+	{"dds.s.stored", "own.s.", {256, 2048, 32768}},    {"dds.m.atomic", "own.m.", {2048, 256, 131072}},
+	{"dds.m.stored", "own.m.", {2048, 256, 131072}},   {"dds.l.atomic", "own.l.", {16384, 64, 524288}},
+	{"dds.l.stored", "own.l.", {16384, 64, 524288}},   {"dds.x.atomic", "own.x.", {524288, 16, 8388608}},
 	{"dds.x.stored", "own.x.", {524288, 16, 8388608}},
 };
 

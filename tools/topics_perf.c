@@ -606,13 +606,13 @@ static json_t *results_of(const struct perf *perf, struct wh_histogram room[SIDE
 	json_t *raw = json_pack("{s:f, s:o, s:f}", "messages_per_s", median_of(perf, RAW, false), "latency_us",
 				latency_of(perf, RAW, &room[RAW], &p50[RAW]), "processor_us", processor_us(perf, RAW));
 
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:f, s:o}", "transport",
-			 topics->transport, "consistency", topics->consistency, "read", topics->read, "bytes",
-			 (int)topics->bytes, "writers", (int)topics->writers, "seconds", (int)topics->seconds, "rate",
-			 (int)topics->rate, "samples_per_s", rate, "bytes_per_s", rate * topics->bytes, "readers",
-			 readers_of(perf), "latency_us", latency, "processor_us", processor_us(perf, TOPIC), "raw", raw, "fraction_of_raw",
-			 median_of(perf, TOPIC, true), "latency_of_raw", p50[RAW] > 0 ? p50[TOPIC] / p50[RAW] : 0.0,
-			 "rounds", rounds_of(perf));
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:f, s:o}",
+			 "transport", topics->transport, "consistency", topics->consistency, "read", topics->read,
+			 "bytes", (int)topics->bytes, "writers", (int)topics->writers, "seconds", (int)topics->seconds,
+			 "rate", (int)topics->rate, "samples_per_s", rate, "bytes_per_s", rate * topics->bytes,
+			 "readers", readers_of(perf), "latency_us", latency, "processor_us", processor_us(perf, TOPIC),
+			 "raw", raw, "fraction_of_raw", median_of(perf, TOPIC, true), "latency_of_raw",
+			 p50[RAW] > 0 ? p50[TOPIC] / p50[RAW] : 0.0, "rounds", rounds_of(perf));
 }
 
 /* To people, or to the file. Readers that have not heard the same are a failure. */

@@ -395,8 +395,7 @@ static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_ques
 	for (uint32_t i = 0; i < writer->locals.count; i++) {
 		struct wh_dds_endpoint *reader = writer->locals.all[i];
 
-		if ((behind && wh_dds_by_source(reader)) ||
-		    (instance != NULL && !owns_for(instance, writer, reader)))
+		if ((behind && wh_dds_by_source(reader)) || (instance != NULL && !owns_for(instance, writer, reader)))
 			continue;
 		if (reader->question != channel->questions)
 			reader->asked = 0;
