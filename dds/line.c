@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/thread.h"
 #include "dds/node.h"
 
@@ -527,6 +528,7 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 		return result;
 	pthread_mutex_lock(&line->lock);
 	line->subgroup = subgroup;
+	line->said_ns = wh_dds_clock();
 	pthread_mutex_unlock(&line->lock);
 	return WHORL_OK;
 }
@@ -555,6 +557,7 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 	pthread_mutex_lock(&line->lock);
 	subgroup = line->subgroup;
 	line->subgroup = NULL;
+	line->rests = false;
 	free_views(line);
 	free_machine(line);
 	pthread_mutex_unlock(&line->lock);
@@ -585,6 +588,37 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 	return result == WHORL_OK && timeout_ms > 0 ? wh_dds_line_await(line, timeout_ms) : result;
 }
 
+/* ---- resting ------------------------------------------------------------------------------------------------------------------- */
+
+uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
+{
+	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
+
+	if (line->control || line->rests || rest_ms == 0 || line->subgroup == NULL || line->broken ||
+	    line->writers != NULL || line->asked != NULL)
+		return WH_DDS_NEVER;
+	if (now_ns < due)
+		return due;
+	line->rests = whorl_pause_sending(line->subgroup, true) == WHORL_OK;
+	return WH_DDS_NEVER;
+}
+
+void wh_dds_line_wake(struct wh_dds_line *line)
+{
+	line->said_ns = wh_dds_clock();
+	if (!line->rests || line->subgroup == NULL)
+		return;
+	line->rests = false;
+	(void)whorl_pause_sending(line->subgroup, false); /* if it cannot, claims say why */
+}
+
+static void wake(struct wh_dds_line *line)
+{
+	pthread_mutex_lock(&line->lock);
+	wh_dds_line_wake(line);
+	pthread_mutex_unlock(&line->lock);
+}
+
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
 
 /* Insets are copied: messages of this kind are short. NULL: memory is out. */
@@ -609,6 +643,7 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
+		wake(line);
 		result = whorl_send(line->subgroup, bytes, count,
 				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||

@@ -108,9 +108,11 @@ struct wh_dds_line {
 	struct wh_dds_channel *channel;   /* of another */
 	struct wh_dds_pending_view *views;
 	struct wh_dds_asked *asked;
-	bool ready;   /* it was seen to have its state: views that come may hold at once */
-	bool refused; /* the last offer was not taken whole */
-	bool broken;  /* memory was out, or it was left: its machine is no use */
+	bool ready;       /* it was seen to have its state: views that come may hold at once */
+	bool refused;     /* the last offer was not taken whole */
+	bool broken;      /* memory was out, or it was left: its machine is no use */
+	bool rests;       /* it is no sender there, for now */
+	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
 	unsigned char *scratch; /* of a message in parts */
@@ -143,6 +145,11 @@ enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms);
 void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view);
 /* Views that wait for nothing any more hold now. With the lock. */
 void wh_dds_line_settle(struct wh_dds_line *line);
+/* A process that says nothing in a channel, since it has only readers there, is no sender, until it has something to say: others wait for a sender's
+ * rounds. Looks whether that is so by now, and when to look again. With the lock. */
+uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns);
+/* It has something to say: claims get AGAIN until it may. With the lock. */
+void wh_dds_line_wake(struct wh_dds_line *line);
 /* Sends one message; the bytes are freed. Waits at most until then. */
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				  uint64_t until_ns, uint64_t *index);

@@ -149,6 +149,8 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 		count = line->channel != NULL && line->views == NULL && !line->broken
 				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
 				: 0;
+		if (count > 0)
+			wh_dds_line_wake(line);
 		pthread_mutex_unlock(&line->lock);
 		if (count > 0 && whorl_send(line->subgroup, word, count, 0, NULL) != WHORL_OK)
 			return now_ns; /* there is no room: soon */
@@ -158,7 +160,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = line->ready && !line->control ? say_due(line, now_ns) : WH_DDS_NEVER;
+	uint64_t next = line->ready && !line->control ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
 
 	pthread_mutex_lock(&line->lock);
 	wh_dds_line_settle(line);
@@ -174,6 +176,8 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	}
 	if (line->views != NULL && next > now_ns + TICK_NS)
 		next = now_ns + TICK_NS;
+	rests = line->ready ? wh_dds_line_rest(line, now_ns) : WH_DDS_NEVER;
+	next = rests < next ? rests : next;
 	pthread_mutex_unlock(&line->lock);
 	return next;
 }
