@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/thread.h"
 #include "dds/node.h"
 
+#define AHEAD                                                                                                          \
+	4 /* messages of a batch are looked at so far ahead: of a long one the first are cold when all are there */
+#define AHEAD_BYTES 192            /* of each */
 #define ALONE_MS 200               /* that is waited until a channel without state has no member */
 #define END_NS INT64_C(1000000000) /* how long the end of a writer waits for room on its stream */
 
@@ -156,7 +160,7 @@ static void end_lingering(struct wh_dds_line *loose)
 			at++;
 			continue;
 		}
-		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)loose->now_ns);
 		loose->broken = loose->broken || result != WHORL_OK;
 		wh_dds_delivered(loose);
 	}
@@ -293,6 +297,9 @@ static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 {
 	struct wh_dds_line *loose = line->node->loose;
 
+	if (line->views == NULL || line->views->number > up_to)
+		return;
+	line->room = 0;
 	while (line->views != NULL && line->views->number <= up_to) {
 		struct wh_dds_pending_view *view = line->views;
 
@@ -300,8 +307,10 @@ static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 		apply_view(line, view);
 		if (line->control) {
 			pthread_mutex_unlock(&line->lock); /* a listener in place may want that of another line */
+			wh_dds_batch_begin(loose);
 			apply_view(loose, view);
 			end_lingering(loose);
+			wh_dds_batch_end(loose);
 			pthread_mutex_lock(&line->lock);
 		}
 		free(view);
@@ -320,10 +329,16 @@ static bool is_clear(const struct wh_dds_line *line)
 
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
-	if (line == line->node->loose)
+	if (line == line->node->loose) {
+		wh_dds_batch_begin(line);
 		end_lingering(line); /* it has no views of its own */
-	if (line->views != NULL && is_clear(line))
-		apply_views(line, UINT64_MAX);
+		wh_dds_batch_end(line);
+	}
+	if (line->views == NULL || !is_clear(line))
+		return;
+	wh_dds_batch_begin(line);
+	apply_views(line, UINT64_MAX);
+	wh_dds_batch_end(line);
 }
 
 static void note_ready(struct wh_dds_line *line)
@@ -397,7 +412,9 @@ void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
 		note_members(line, pending);
 		free(pending);
 		pthread_mutex_unlock(&line->lock); /* as in apply_views */
+		wh_dds_batch_begin(line->node->loose);
 		end_lingering(line->node->loose);
+		wh_dds_batch_end(line->node->loose);
 		pthread_mutex_lock(&line->lock);
 	} else if (is_of(pending, line->node->id)) {
 		hang_view(line, pending);
@@ -439,11 +456,13 @@ static void apply_loose(struct wh_dds_line *loose, const struct wh_dds_from *fro
 {
 	enum whorl_result result = WHORL_MEMORY;
 
+	wh_dds_batch_begin(loose);
 	if (!loose->broken && make_machine(loose))
-		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)loose->now_ns);
 	loose->broken = loose->broken || result != WHORL_OK;
 	wh_dds_delivered(loose);
 	end_lingering(loose);
+	wh_dds_batch_end(loose);
 }
 
 /* False: it is refused. */
@@ -470,7 +489,7 @@ static bool take_message(struct wh_dds_line *line, const struct whorl_message *m
 	} else {
 		if (wh_dds_must_wait(line, &from, bytes, message->bytes))
 			return false;
-		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)line->now_ns);
 		wh_dds_delivered(line);
 	}
 	line->broken = line->broken || result != WHORL_OK;
@@ -485,8 +504,13 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	wh_dds_line_lock(line);
 	if (wh_dds_subgroup_of(line) == NULL) /* it is being entered */
 		wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
-	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
-		taken++;
+	wh_dds_batch_begin(line);
+	for (bool goes_on = true; goes_on && taken < count; taken += goes_on) {
+		if (taken + AHEAD < count)
+			wh_dds_prefetch(WHORL_AT(whorl_message, messages, taken + AHEAD)->data, AHEAD_BYTES);
+		goes_on = take_message(line, WHORL_AT(whorl_message, messages, taken));
+	}
+	wh_dds_batch_end(line);
 	line->refused = taken < count;
 	say_due(line);
 	wh_dds_line_unlock(line);
@@ -507,7 +531,7 @@ static bool hear_message(struct wh_dds_line *stream, const struct whorl_message 
 	}
 	if (wh_dds_must_wait(loose, &from, bytes, message->bytes))
 		return false;
-	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)loose->now_ns);
 	loose->broken = result != WHORL_OK;
 	wh_dds_delivered(loose);
 	return true;
@@ -519,12 +543,14 @@ static size_t offer_stream(const struct whorl_message *messages, size_t count, v
 	size_t taken = 0;
 
 	pthread_mutex_lock(&loose->lock);
+	wh_dds_batch_begin(loose);
 	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
+	end_lingering(loose);
+	wh_dds_batch_end(loose);
 	pthread_mutex_lock(&stream->lock);
 	stream->refused = taken < count;
 	pthread_mutex_unlock(&stream->lock);
-	end_lingering(loose);
 	say_due(stream);
 	pthread_mutex_unlock(&loose->lock);
 	return taken;
@@ -541,6 +567,7 @@ static void end_all(struct wh_dds_line *line)
 
 	wh_store_release(&line->left, 1); /* partner: wh_dds_line_is_left */
 	free_views(line);
+	wh_dds_batch_begin(line);
 	if (!line->broken && line->channel != NULL)
 		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
 	if (result == WHORL_OK)
@@ -548,6 +575,7 @@ static void end_all(struct wh_dds_line *line)
 	(void)result; /* without memory some are not told, and the machine is no use either way */
 	line->broken = true;
 	wh_dds_delivered(line);
+	wh_dds_batch_end(line);
 	pthread_cond_broadcast(&line->changed);
 }
 
@@ -558,6 +586,7 @@ static void leave_stream(struct wh_dds_line *stream)
 	enum whorl_result result = WHORL_OK;
 
 	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_says */
+	wh_dds_batch_begin(loose);
 	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL && result == WHORL_OK; it = it->next_reader) {
 		struct wh_dds_endpoint *reader = it->end.stream == stream ? wh_dds_machine_of(&it->end) : NULL;
 
@@ -567,6 +596,7 @@ static void leave_stream(struct wh_dds_line *stream)
 	}
 	loose->broken = loose->broken || result != WHORL_OK;
 	end_lingering(loose);
+	wh_dds_batch_end(loose);
 	wh_dds_work_due(loose->node, wh_dds_clock());
 }
 
@@ -861,6 +891,7 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 	wh_dds_subgroup_is(line, subgroup);
 	if (line->control)
 		wh_dds_subgroup_is(line->node->loose, subgroup);
+	line->said_ns = wh_dds_clock();
 	wh_dds_line_unlock(line);
 	return WHORL_OK;
 }
@@ -889,6 +920,7 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 	wh_dds_line_lock(line);
 	subgroup = wh_dds_subgroup_of(line);
 	wh_dds_subgroup_is(line, NULL);
+	line->rests = false;
 	free_views(line);
 	free_machine(line);
 	if (line->control) {
@@ -923,6 +955,37 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 	return result == WHORL_OK && timeout_ms > 0 ? wh_dds_line_await(line, timeout_ms) : result;
 }
 
+/* ---- resting ------------------------------------------------------------------------------------------------------------------- */
+
+uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
+{
+	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
+
+	if (line->control || line->rests || rest_ms == 0 || wh_dds_subgroup_of(line) == NULL || line->broken ||
+	    line->writers != NULL || line->asked != NULL)
+		return WH_DDS_NEVER;
+	if (now_ns < due)
+		return due;
+	line->rests = whorl_pause_sending(wh_dds_subgroup_of(line), true) == WHORL_OK;
+	return WH_DDS_NEVER;
+}
+
+void wh_dds_line_wake(struct wh_dds_line *line)
+{
+	line->said_ns = wh_dds_clock();
+	if (!line->rests || wh_dds_subgroup_of(line) == NULL)
+		return;
+	line->rests = false;
+	(void)whorl_pause_sending(wh_dds_subgroup_of(line), false); /* if it cannot, claims say why */
+}
+
+static void wake(struct wh_dds_line *line)
+{
+	pthread_mutex_lock(&line->lock);
+	wh_dds_line_wake(line);
+	pthread_mutex_unlock(&line->lock);
+}
+
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
 
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
@@ -933,6 +996,7 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
+		wake(line);
 		result = whorl_send(wh_dds_subgroup_of(line), bytes, count,
 				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||

@@ -345,7 +345,7 @@ static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **da
 		result = wh_dds_cache_return(reader->cache, data, count);
 		refused = reader->refused;
 		reader->refused = false;
-		reader->hurried = reader->hurried && !wh_dds_cache_is_roomy(reader->cache);
+		reader->hurried = reader->hurried && wh_dds_cache_room(reader->cache) == 0;
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)

@@ -150,6 +150,8 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 		count = line->ready && line->channel != NULL && line->views == NULL && !line->broken
 				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
 				: 0;
+		if (count > 0)
+			wh_dds_line_wake(line);
 		pthread_mutex_unlock(&line->lock);
 		if (count > 0 && whorl_send(wh_dds_subgroup_of(line), word, count, 0, NULL) != WHORL_OK)
 			return now_ns; /* there is no room: soon */
@@ -159,7 +161,7 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER;
+	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
 	bool offer_again = false;
 
 	if (line->stream)
@@ -180,6 +182,8 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	     (line->channel != NULL && wh_dds_channel_lingering(line->channel, 0) != NULL)) &&
 	    next > now_ns + TICK_NS)
 		next = now_ns + TICK_NS;
+	rests = line->ready ? wh_dds_line_rest(line, now_ns) : WH_DDS_NEVER;
+	next = rests < next ? rests : next;
 	wh_dds_line_unlock(line);
 	if (offer_again)
 		(void)whorl_offer_again(wh_dds_subgroup_of(line));

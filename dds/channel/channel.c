@@ -198,12 +198,15 @@ bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dd
 }
 
 /* NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
-static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
+static struct wh_dds_endpoint *read_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
 {
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
-	struct wh_dds_endpoint *writer = wh_dds_writer_of(channel, &id);
+	struct wh_dds_endpoint *writer = channel->recent;
 
+	if (writer == NULL || wh_dds_id_compare(&writer->id, &id) != 0)
+		writer = wh_dds_writer_of(channel, &id);
+	channel->recent = writer;
 	return writer != NULL && wh_dds_read_sample(writer, from, said, sample) ? writer : NULL;
 }
 

@@ -80,9 +80,11 @@ struct wh_dds_endpoint {
 	int64_t told_ns;
 	struct wh_dds_claim *claims; /* of instances, the first one first */
 	struct wh_dds_claim *claims_end;
-	uint64_t entries; /* in the history */
-	bool heard_out;   /* of an unordered topic: its end has come behind its samples */
-	bool died;        /* of one that lingers */
+	bool heard_out;                 /* of an unordered topic: its end has come behind its samples */
+	bool died;                      /* of one that lingers */
+	uint64_t entries;               /* in the history */
+	struct wh_dds_endpoints locals; /* of its matches those that are this member's */
+	struct wh_dds_claim *recent;    /* of its last sample; NULL: it is to be looked for */
 };
 
 enum wh_dds_state { WH_DDS_ALIVE, WH_DDS_DISPOSED, WH_DDS_NO_WRITERS };
