@@ -961,8 +961,8 @@ uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
 
-	if (line->control || line->rests || rest_ms == 0 || wh_dds_subgroup_of(line) == NULL || line->broken ||
-	    line->writers != NULL || line->asked != NULL)
+	if (line->control || line->stream || line == line->node->loose || line->rests || rest_ms == 0 ||
+	    wh_dds_subgroup_of(line) == NULL || line->broken || line->writers != NULL || line->asked != NULL)
 		return WH_DDS_NEVER;
 	if (now_ns < due)
 		return due;
