@@ -961,11 +961,15 @@ uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
 
-	if (line->control || line->stream || line == line->node->loose || line->rests || rest_ms == 0 ||
+	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
 	    wh_dds_subgroup_of(line) == NULL || line->broken || line->writers != NULL || line->asked != NULL)
 		return WH_DDS_NEVER;
-	if (now_ns < due)
-		return due;
+	if (line->channel != NULL && wh_dds_channel_next(line->channel) != WHORL_DDS_INFINITY) {
+		wh_dds_line_wake(line); /* it is the lowest, and may have to say that something has run out */
+		return WH_DDS_NEVER;
+	}
+	if (line->rests || now_ns < due)
+		return line->rests ? WH_DDS_NEVER : due;
 	line->rests = whorl_pause_sending(wh_dds_subgroup_of(line), true) == WHORL_OK;
 	return WH_DDS_NEVER;
 }

@@ -112,10 +112,12 @@ struct wh_dds_line {
 	struct wh_dds_channel *channel;   /* of another, but a stream */
 	struct wh_dds_pending_view *views;
 	struct wh_dds_asked *asked;
-	bool ready;       /* it was seen to have its state: views that come may hold at once */
-	bool refused;     /* the last offer was not taken whole */
-	bool broken;      /* memory was out, or it was left: its machine is no use */
-	bool rests;       /* it is no sender there, for now */
+	bool ready;                           /* it was seen to have its state: views that come may hold at once */
+	bool refused;                         /* the last offer was not taken whole */
+	bool broken;                          /* memory was out, or it was left: its machine is no use */
+	bool rests;                           /* it is no sender there, for now */
+	unsigned char word[WH_DDS_DUE_BYTES]; /* [the participant's thread] of time, not said yet */
+	size_t word_bytes;
 	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;

@@ -138,24 +138,27 @@ void wh_dds_listener_await(struct wh_dds_base *base)
 
 /* ---- time ---------------------------------------------------------------------------------------------------------------------- */
 
-/* What this member has to say of time, if it is the lowest. Returns when to look again. */
+/* What this member has to say of time, if it is the lowest; what cannot be said now is kept, as the machine gives it once. Returns when to look
+ * again. */
 static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 {
-	unsigned char word[WH_DDS_DUE_BYTES];
 	int64_t next = WHORL_DDS_INFINITY;
-	size_t count;
+	bool more;
 
 	do {
 		pthread_mutex_lock(&line->lock);
-		count = line->ready && line->channel != NULL && line->views == NULL && !line->broken
-				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
-				: 0;
-		if (count > 0)
+		if (line->word_bytes == 0 && line->ready && line->channel != NULL && line->views == NULL &&
+		    !line->broken)
+			line->word_bytes = wh_dds_channel_due(line->channel, (int64_t)now_ns, line->word, &next);
+		if (line->word_bytes > 0)
 			wh_dds_line_wake(line);
 		pthread_mutex_unlock(&line->lock);
-		if (count > 0 && whorl_send(wh_dds_subgroup_of(line), word, count, 0, NULL) != WHORL_OK)
-			return now_ns; /* there is no room: soon */
-	} while (count > 0);
+		if (line->word_bytes > 0 &&
+		    whorl_send(wh_dds_subgroup_of(line), line->word, line->word_bytes, 0, NULL) != WHORL_OK)
+			return now_ns; /* there is no room, or it is no sender yet: soon */
+		more = line->word_bytes > 0;
+		line->word_bytes = 0;
+	} while (more);
 	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : next > 0 ? (uint64_t)next : now_ns;
 }
 

@@ -194,10 +194,10 @@ typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds
 bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
 			wh_dds_ask *ask, void *ctx);
 
-/* What this member, if it is the lowest rank, has to say of time: one message to be sent to the channel, its length; 0: nothing. To be called
- * until it says 0, when something was applied (it costs nothing if nothing can have run out), and at *next_ns. Changes nothing that others have. */
 /* When wh_dds_channel_due has to be asked; it falls by what is applied. WHORL_DDS_INFINITY: this member has nothing to say. */
 int64_t wh_dds_channel_next(const struct wh_dds_channel *channel);
+/* What this member, if it is the lowest rank, has to say of time: one message to be sent to the channel, its length; 0: nothing. To be called
+ * until it says 0, when something was applied (it costs nothing if nothing can have run out), and at *next_ns. Changes nothing that others have. */
 size_t wh_dds_channel_due(struct wh_dds_channel *channel, int64_t now_ns, unsigned char out[WH_DDS_DUE_BYTES],
 			  int64_t *next_ns);
 
