@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct wh_dds_stray { /* a message whose writer is not known yet */
+struct wh_dds_stray { /* a message of a writer that is not known yet */
 	struct wh_dds_stray *next;
 	struct wh_dds_from from;
 	uint32_t number; /* of the writer */

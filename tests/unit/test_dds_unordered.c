@@ -478,7 +478,7 @@ START_TEST(leases)
 }
 END_TEST
 
-/* ---- who looks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------------------------------------- */
 
 static void count_one(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info, void *arg)
 {
