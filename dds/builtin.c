@@ -101,8 +101,10 @@ static const whorl_dds_qos *copy_qos(const struct wh_dds_policies *policies, enu
 		whorl_dds_delete_qos(qos);
 		return NULL;
 	}
-	if (qos != NULL)
-		qos->policies.set |= wh_dds_policies_of(kind);
+	if (qos == NULL)
+		return NULL;
+	qos->policies.set |= wh_dds_policies_of(kind);
+	qos->policies.lacks = 0;
 	return qos;
 }
 
@@ -197,8 +199,8 @@ uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpo
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-	if (endpoint->kind != WH_DDS_READER || line->stream || line == line->node->loose || line->subgroup == NULL ||
-	    whorl_subgroup_statistics(line->subgroup, &stats) != WHORL_OK)
+	if (endpoint->kind != WH_DDS_READER || line->stream || line == line->node->loose ||
+	    wh_dds_subgroup_of(line) == NULL || whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) != WHORL_OK)
 		return 0;
 	if (endpoint->id.node == line->node->id)
 		return stats.received_num > stats.delivered_num ? stats.received_num - stats.delivered_num : 0;
@@ -484,7 +486,7 @@ static void free_builtin(struct wh_dds_entity *entity)
 	wh_dds_pool_close(pool);
 }
 
-static const struct wh_dds_entity_ops builtin_ops = {close_builtin, free_builtin};
+static const struct wh_dds_entity_ops builtin_ops = {.close = close_builtin, .free = free_builtin};
 
 /* RELIABLE, TRANSIENT_LOCAL, KEEP_LAST 1; what `qos` sets must say the same. */
 static whorl_dds_return fix_policies(const char *function, const whorl_dds_qos *qos, struct wh_dds_policies *out)

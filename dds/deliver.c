@@ -85,15 +85,21 @@ static void learn_key(struct wh_dds_reader_entity *reader, const struct whorl_dd
 	reader->known = known;
 }
 
-static bool fill_data(struct wh_dds_copy *copy, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+/* Has it the key that its head says? */
+static bool has_key(const void *data, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
 {
 	unsigned char hash[WH_DDS_HASH_BYTES];
 
-	memcpy(copy->data, sample->bytes, sample->count);
 	if (!wh_dds_type_is_keyed(type))
 		return true;
-	wh_dds_type_key_hash(type, copy->data, hash);
+	wh_dds_type_key_hash(type, data, hash);
 	return memcmp(hash, sample->key, sizeof(hash)) == 0;
+}
+
+static bool fill_data(struct wh_dds_copy *copy, const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
+{
+	memcpy(copy->data, sample->bytes, sample->count);
+	return has_key(copy->data, type, sample);
 }
 
 static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity *reader,
@@ -111,12 +117,26 @@ static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity
 		wh_dds_type_from_key(type, known->key, copy->data);
 }
 
+static struct wh_dds_facts facts_of(const struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
+				    const struct wh_dds_event *event)
+{
+	const struct wh_dds_sample *sample = event->sample;
+
+	return (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(reader->end.topic->id, sample->key),
+				     .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
+				     .source_time = sample->source_ns,
+				     .reception_time = line->real_ns,
+				     .view = sample->place.view,
+				     .sequence = sample->place.sequence,
+				     .number = sample->number,
+				     .writer = event->writer->id.node};
+}
+
 /* NULL: it is no sample of the type, or memory is out (*lost). */
 static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
 				     const struct wh_dds_event *event, bool *lost)
 {
-	const struct wh_dds_topic_entity *topic = reader->end.topic;
-	const struct whorl_dds_type *type = topic->type;
+	const struct whorl_dds_type *type = reader->end.topic->type;
 	const struct wh_dds_sample *sample = event->sample;
 	bool data = event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0;
 	struct wh_dds_copy *copy;
@@ -128,14 +148,7 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 	*lost = copy == NULL;
 	if (copy == NULL)
 		return NULL;
-	copy->facts = (struct wh_dds_facts){.instance = wh_dds_instance_handle_of(topic->id, sample->key),
-					    .publication = wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id),
-					    .source_time = sample->source_ns,
-					    .reception_time = whorl_dds_now(),
-					    .view = sample->place.view,
-					    .sequence = sample->place.sequence,
-					    .number = sample->number,
-					    .writer = event->writer->id.node};
+	copy->facts = facts_of(line, reader, event);
 	if (!data) {
 		fill_key(copy, reader, type, sample);
 	} else if (!fill_data(copy, type, sample)) {
@@ -145,10 +158,22 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 	return copy;
 }
 
+/* As long as all readers that have it are locked no other thread has seen it, and it is counted without the price of atomic operations. */
+static void hold_copy(struct wh_dds_line *line)
+{
+	if (line->exposed)
+		wh_dds_copy_hold(line->copy, 1);
+	else
+		wh_dds_copy_hold_alone(line->copy);
+}
+
 static void drop_copy(struct wh_dds_line *line)
 {
-	if (line->copy != NULL)
+	if (line->copy != NULL && line->exposed)
 		wh_dds_copy_drop(line->copy);
+	else if (line->copy != NULL)
+		wh_dds_copy_drop_alone(line->copy);
+	line->exposed = false;
 	line->copy = NULL;
 	line->copied = NULL;
 }
@@ -156,22 +181,58 @@ static void drop_copy(struct wh_dds_line *line)
 void wh_dds_delivered(struct wh_dds_line *line)
 {
 	drop_copy(line);
-	line->last_chance = false;
+}
+
+/* ---- many at once -------------------------------------------------------------------------------------------------------------- *
+ * What comes at once is put into a reader's cache under one lock, and then the program is woken once: else it would wake at the first
+ * sample, and the two threads would hand the lock to and fro for each of the others. Locks of several readers are held at a time by
+ * the loop alone, which has the line's. */
+
+void wh_dds_batch_begin(struct wh_dds_line *line)
+{
+	line->now_ns = wh_dds_clock();
+	line->real_ns = whorl_dds_now();
+}
+
+void wh_dds_batch_end(struct wh_dds_line *line)
+{
+	struct wh_dds_reader_entity *reader = line->open;
+
+	line->open = NULL;
+	line->exposed = line->copy != NULL;
+	for (struct wh_dds_reader_entity *next; reader != NULL; reader = next) {
+		next = reader->next_open;
+		reader->open = false;
+		if (reader->cache != NULL)
+			wh_dds_reader_look(reader);
+		pthread_mutex_unlock(&reader->end.base.lock);
+	}
+}
+
+/* Locks the reader, until the batch ends. */
+static void open_reader(struct wh_dds_line *line, struct wh_dds_reader_entity *reader)
+{
+	if (reader->open)
+		return;
+	pthread_mutex_lock(&reader->end.base.lock);
+	reader->open = true;
+	reader->next_open = line->open;
+	line->open = reader;
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t expiry(const struct wh_dds_event *event, uint64_t now_ns)
+static uint64_t expiry(const struct wh_dds_event *event, const struct wh_dds_line *line)
 {
 	int64_t lifespan = event->writer->policies.lifespan_ns, left;
 
 	if (lifespan == WHORL_DDS_INFINITY || event->what != WH_DDS_SAMPLE ||
 	    __builtin_add_overflow(event->sample->source_ns, lifespan, &left) ||
-	    __builtin_sub_overflow(left, whorl_dds_now(), &left))
+	    __builtin_sub_overflow(left, line->real_ns, &left))
 		return WH_DDS_NEVER;
 	if (left <= 0)
-		return (uint64_t)-left < now_ns ? now_ns - (uint64_t)-left : 0;
-	return now_ns + (uint64_t)left;
+		return (uint64_t)-left < line->now_ns ? line->now_ns - (uint64_t)-left : 0;
+	return line->now_ns + (uint64_t)left;
 }
 
 static unsigned does(const struct wh_dds_event *event)
@@ -184,47 +245,41 @@ static unsigned does(const struct wh_dds_event *event)
 
 static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
 {
-	uint64_t now = wh_dds_clock();
 	struct wh_dds_arrival arrival = {
 		.copy = line->copy,
 		.does = does(event),
-		.expires_ns = expiry(event, now),
+		.expires_ns = expiry(event, line),
 		.set = line->in_set && event->reader->policies.presentation.coherent ? line->sets : 0,
 		.last_chance = true};
 
-	pthread_mutex_lock(&reader->end.base.lock);
-	if (reader->cache != NULL) {
-		wh_dds_copy_hold(line->copy, 1);
-		switch (wh_dds_cache_put(reader->cache, &arrival, now)) {
-		case WH_DDS_PUT_KEPT:
-			break;
-		case WH_DDS_PUT_NO_MEMORY:
-			wh_dds_cache_lose(reader->cache, arrival.set);
-			wh_dds_copy_drop(line->copy);
-			break;
-		default:
-			wh_dds_copy_drop(line->copy);
-			break;
-		}
-		wh_dds_reader_look(reader);
+	open_reader(line, reader);
+	if (reader->cache == NULL)
+		return;
+	hold_copy(line);
+	switch (wh_dds_cache_put(reader->cache, &arrival, line->now_ns)) {
+	case WH_DDS_PUT_KEPT:
+		break;
+	case WH_DDS_PUT_NO_MEMORY:
+		wh_dds_cache_lose(reader->cache, arrival.set);
+		wh_dds_copy_drop(line->copy);
+		break;
+	default:
+		wh_dds_copy_drop(line->copy);
+		break;
 	}
-	pthread_mutex_unlock(&reader->end.base.lock);
 }
 
 /* Where the state of an instance is kept; NULL: nothing is known of it. */
-static uint32_t *state_of(struct wh_dds_reader_entity *reader, const struct wh_dds_copy *copy,
-			  const unsigned char *hash)
+static uint32_t *state_of(struct wh_dds_reader_entity *reader, const void *data, const struct wh_dds_sample *sample)
 {
 	const struct whorl_dds_type *type = reader->end.topic->type;
-	unsigned char is[WH_DDS_HASH_BYTES];
 	struct wh_dds_written *known;
 
 	if (!wh_dds_type_is_keyed(type))
 		return &reader->state;
-	wh_dds_type_key_hash(type, copy->data, is);
-	if (memcmp(is, hash, sizeof(is)) == 0) /* else the key is not known */
-		learn_key(reader, type, copy->data, hash);
-	known = find_key(reader, hash);
+	if (has_key(data, type, sample)) /* else the key is not known */
+		learn_key(reader, type, data, sample->key);
+	known = find_key(reader, sample->key);
 	return known != NULL ? &known->state : NULL;
 }
 
@@ -239,11 +294,10 @@ static uint32_t state_after(uint32_t was, const struct wh_dds_event *event)
 
 /* As a cache would have it: what has expired is not told, nor what is no data and changes nothing. */
 static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
-			  const struct wh_dds_event *event)
+			  const struct wh_dds_event *event, const void *data, size_t bytes)
 {
-	const struct wh_dds_facts *facts = &line->copy->facts;
-	uint32_t *state = state_of(reader, line->copy, event->sample->key), was = state != NULL ? *state : 0;
-	uint64_t now = wh_dds_clock();
+	const struct wh_dds_facts is = facts_of(line, reader, event), *facts = &is;
+	uint32_t *state = state_of(reader, data, event->sample), was = state != NULL ? *state : 0;
 	const struct whorl_dds_sample_info info = {.size = sizeof(info),
 						   .sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
 						   .view_state = was == WHORL_DDS_ALIVE_INSTANCE_STATE
@@ -254,7 +308,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 						   .writer = facts->writer,
 						   .disposed_generation_count = event->sample->disposed_generations,
 						   .no_writers_generation_count = event->sample->no_writers_generations,
-						   .bytes = line->copy->bytes,
+						   .bytes = bytes,
 						   .source_timestamp = facts->source_time,
 						   .reception_timestamp = facts->reception_time,
 						   .instance_handle = facts->instance,
@@ -263,15 +317,15 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 						   .sequence = facts->sequence,
 						   .number = facts->number};
 
-	if (info.valid_data && reader->filter != NULL &&
-	    !reader->filter(line->copy->data, line->copy->bytes, reader->filter_ctx))
+	if (info.valid_data && reader->filter != NULL && !reader->filter(data, bytes, reader->filter_ctx))
 		return;
-	if (info.valid_data ? expiry(event, now) <= now : info.instance_state == was)
+	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
 		return;
 	if (state != NULL)
 		*state = info.instance_state;
+	wh_dds_batch_end(line); /* it may look at other readers */
 	wh_dds_enter_loop(1);
-	reader->in_place(reader->end.base.entity.handle, line->copy->data, &info, reader->in_place_arg);
+	reader->in_place(reader->end.base.entity.handle, data, &info, reader->in_place_arg);
 	wh_dds_enter_loop(-1);
 }
 
@@ -285,32 +339,45 @@ static bool is_copied(const struct wh_dds_line *line, const struct wh_dds_reader
 	       line->copy->facts.publication == wh_dds_endpoint_handle(WH_DDS_WRITER, &event->writer->id);
 }
 
+/* A reader in place reads where a sample lies, if that is aligned as its type. */
+static bool lies_right(const struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
+{
+	return event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0 &&
+	       (uintptr_t)event->sample->bytes % reader->end.topic->type->align == 0;
+}
+
 static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *event)
 {
 	struct wh_dds_reader_entity *reader = reader_of(event->reader);
+	const struct wh_dds_sample *sample = event->sample;
 	bool lost = false;
 
 	if (reader == NULL)
 		return;
+	if (reader->in_place != NULL && lies_right(reader, event)) {
+		if (wh_dds_type_fits(reader->end.topic->type, sample->count) &&
+		    has_key(sample->bytes, reader->end.topic->type, sample))
+			call_in_place(line, reader, event, sample->bytes, sample->count);
+		return;
+	}
 	if (!is_copied(line, reader, event)) {
 		drop_copy(line);
 		line->copy = make_copy(line, reader, event, &lost);
 		line->copied = event->sample;
 	}
 	if (line->copy == NULL) {
-		pthread_mutex_lock(&reader->end.base.lock);
+		open_reader(line, reader);
 		if (lost && reader->cache != NULL)
 			wh_dds_cache_lose(reader->cache, 0);
-		pthread_mutex_unlock(&reader->end.base.lock);
 		return;
 	}
-	if (event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0)
-		learn_key(reader, reader->end.topic->type, line->copy->data, event->sample->key);
+	if (event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0)
+		learn_key(reader, reader->end.topic->type, line->copy->data, sample->key);
 	if (reader->in_place != NULL)
-		call_in_place(line, reader, event);
+		call_in_place(line, reader, event, line->copy->data, line->copy->bytes);
 	else
 		put(line, reader, event);
-	if (event->sample->history || event->what == WH_DDS_LAST_WRITER)
+	if (sample->history || event->what == WH_DDS_LAST_WRITER)
 		drop_copy(line); /* what is told of may lie where the next one will */
 }
 
@@ -334,7 +401,7 @@ static void end_set(struct wh_dds_line *line)
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		pthread_mutex_lock(&reader->end.base.lock);
 		if (reader->cache != NULL) {
-			(void)wh_dds_cache_end_set(reader->cache, line->sets, true, wh_dds_clock());
+			(void)wh_dds_cache_end_set(reader->cache, line->sets, true, line->now_ns);
 			wh_dds_reader_look(reader);
 		}
 		pthread_mutex_unlock(&reader->end.base.lock);
@@ -344,19 +411,58 @@ static void end_set(struct wh_dds_line *line)
 
 /* ---- refusing ------------------------------------------------------------------------------------------------------------------ */
 
-static bool is_roomy(struct wh_dds_reader_entity *reader)
+static uint32_t room_of(struct wh_dds_reader_entity *reader)
 {
-	bool roomy;
+	uint32_t room = UINT32_MAX;
 
-	pthread_mutex_lock(&reader->end.base.lock);
-	roomy = reader->cache == NULL || wh_dds_cache_is_roomy(reader->cache);
-	pthread_mutex_unlock(&reader->end.base.lock);
-	return roomy;
+	if (!reader->open)
+		pthread_mutex_lock(&reader->end.base.lock);
+	if (reader->cache != NULL)
+		room = wh_dds_cache_room(reader->cache);
+	if (!reader->open)
+		pthread_mutex_unlock(&reader->end.base.lock);
+	return room;
+}
+
+/* For how many samples all readers that are waited for have room. */
+static uint32_t room_of_all(const struct wh_dds_line *line)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
+		uint32_t room = reader->patient ? room_of(reader) : UINT32_MAX;
+
+		least = room < least ? room : least;
+	}
+	return least;
+}
+
+/* Is it a sample that does no more than write? Then no reader gets more than one thing of it. */
+static bool is_plain(const unsigned char *bytes, size_t count)
+{
+	return count > 1 && bytes[0] == WH_DDS_SAY_SAMPLE &&
+	       (bytes[1] & (WH_DDS_DISPOSE | WH_DDS_UNREGISTER | WH_DDS_WRITE)) == WH_DDS_WRITE;
+}
+
+/* There is room for it at all, without asking each. Readers only get more of it while they are asked for less than they have said. */
+static bool is_roomy(struct wh_dds_line *line, const void *bytes, size_t count)
+{
+	if (!is_plain(bytes, count)) {
+		line->room = 0;
+		return false;
+	}
+	if (line->room == 0)
+		line->room = room_of_all(line);
+	if (line->room == 0)
+		return false;
+	line->room--;
+	return true;
 }
 
 struct question {
 	struct wh_dds_line *line;
-	bool set; /* the message ends one: what is asked for comes as one */
+	bool one; /* what is asked for comes as one: the message ends a set, or a writer */
+	bool set;
 };
 
 /* wh_dds_ask */
@@ -373,17 +479,17 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 	(void)ahead; /* the cache counts, since it does not keep all */
 	if ((sample->change & WH_DDS_UNREGISTER) != 0 && writer->policies.autodispose)
 		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
-	if (reader == NULL || !reader->patient || (!question->set && is_roomy(reader)))
+	if (reader == NULL || !reader->patient || (!question->one && room_of(reader) > 0))
 		return true;
 	arrival.copy = make_copy(question->line, reader, &event, &lost);
 	if (arrival.copy == NULL)
 		return true;
-	arrival.expires_ns = expiry(&event, wh_dds_clock());
+	arrival.expires_ns = expiry(&event, question->line);
 	pthread_mutex_lock(&reader->end.base.lock);
 	if (reader->cache != NULL)
-		full = question->set ? wh_dds_cache_ask(reader->cache, &arrival, wh_dds_clock())
-				     : wh_dds_cache_is_full(reader->cache, &arrival, wh_dds_clock());
-	full = full && !reader->hurried; /* or else what has no room is lost */
+		full = question->one ? wh_dds_cache_ask(reader->cache, &arrival, question->line->now_ns)
+				     : wh_dds_cache_is_full(reader->cache, &arrival, question->line->now_ns);
+	full = full && !reader->hurried && !reader->leaves; /* or else what has no room is lost */
 	reader->refused = reader->refused || full;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_copy_drop(arrival.copy);
@@ -411,13 +517,16 @@ void wh_dds_hurry(struct wh_dds_line *line, const struct wh_dds_line *stream)
 
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count)
 {
-	struct question question = {.line = line, .set = count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET};
+	unsigned char kind = count > 0 ? *(const unsigned char *)bytes : 0;
+	struct question question = {
+		.line = line, .one = kind == WH_DDS_SAY_SET || kind == WH_DDS_SAY_END, .set = kind == WH_DDS_SAY_SET};
 	bool full;
 
-	if (line->patient == 0 || (!question.set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SAMPLE)))
+	if (line->patient == 0 || is_roomy(line, bytes, count) || (!question.one && kind != WH_DDS_SAY_SAMPLE))
 		return false;
+	wh_dds_batch_end(line); /* each is asked by itself */
 	full = !wh_dds_channel_ask(line->channel, from, bytes, count, has_room, &question);
-	if (question.set)
+	if (question.one)
 		end_question(line);
 	return full;
 }
@@ -530,7 +639,7 @@ static void tell_changed(struct wh_dds_line *line, const struct wh_dds_event *ev
 	if (reader != NULL) {
 		pthread_mutex_lock(&reader->end.base.lock);
 		if (reader->cache != NULL) {
-			wh_dds_cache_change(reader->cache, &it->policies, wh_dds_clock());
+			wh_dds_cache_change(reader->cache, &it->policies, line->now_ns);
 			wh_dds_work_due(line->node, wh_dds_cache_due(reader->cache));
 		}
 		pthread_mutex_unlock(&reader->end.base.lock);
@@ -542,6 +651,10 @@ void wh_dds_deliver(void *ctx, const struct wh_dds_event *event)
 {
 	struct wh_dds_line *line = ctx;
 
+	if (event->what != WH_DDS_SAMPLE && event->what != WH_DDS_LAST_WRITER) {
+		wh_dds_batch_end(line); /* others' locks are taken for it */
+		line->room = 0;
+	}
 	switch (event->what) {
 	case WH_DDS_VERDICT:
 		answer(line, event);

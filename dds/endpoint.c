@@ -323,8 +323,8 @@ static void say_end(struct wh_dds_endpoint_entity *end)
 	fill_message(&message, end, WH_DDS_SAY_END);
 	wh_dds_put_message(&out, &message);
 	if (wh_dds_line_send(__func__, end->line, &out, wh_dds_until(END_NS), &index) == WHORL_DDS_RETCODE_OK)
-		if (wh_dds_frontier_wait(end->line->subgroup, WHORL_RECEIVED_BY_ALL, index, END_NS / 1000000) !=
-		    WHORL_OK)
+		if (wh_dds_frontier_wait(wh_dds_subgroup_of(end->line), WHORL_RECEIVED_BY_ALL, index,
+					 END_NS / 1000000) != WHORL_OK)
 			(void)wh_dds_say(__func__, WHORL_DDS_RETCODE_TIMEOUT, "its end is yet to come");
 	wh_dds_node_called(end->base.node);
 }

@@ -215,6 +215,7 @@ whorl_dds_return whorl_dds_get_qos(whorl_dds_entity entity, whorl_dds_qos *qos)
 		if (base->entity.kind == WH_DDS_TOPIC)
 			settle_topic(&copy);
 		copy.set = wh_dds_policies_of(base->entity.kind);
+		copy.lacks = 0;
 		wh_dds_policies_free(&qos->policies);
 		qos->policies = copy;
 	} else {

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/thread.h"
 #include "dds/node.h"
 
+#define AHEAD                                                                                                          \
+	4 /* messages of a batch are looked at so far ahead: of a long one the first are cold when all are there */
+#define AHEAD_BYTES 192            /* of each */
 #define ALONE_MS 200               /* that is waited until a channel without state has no member */
 #define END_NS INT64_C(1000000000) /* how long the end of a writer waits for room on its stream */
 
@@ -123,8 +127,8 @@ static bool is_silent(struct wh_dds_line *stream, const struct wh_dds_endpoint_i
 	if (silent)
 		return true;
 	pthread_mutex_lock(&stream->lock);
-	silent = !stream->refused && stream->subgroup != NULL &&
-		 whorl_subgroup_statistics(stream->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0;
+	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
+		 whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK && stats.refused_kept == 0;
 	for (uint32_t i = 0; silent && i < stream->member_count; i++)
 		silent = stream->members[i].node != id->node || stream->members[i].incarnation != id->incarnation;
 	pthread_mutex_unlock(&stream->lock);
@@ -156,7 +160,7 @@ static void end_lingering(struct wh_dds_line *loose)
 			at++;
 			continue;
 		}
-		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)loose->now_ns);
 		loose->broken = loose->broken || result != WHORL_OK;
 		wh_dds_delivered(loose);
 	}
@@ -293,6 +297,9 @@ static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 {
 	struct wh_dds_line *loose = line->node->loose;
 
+	if (line->views == NULL || line->views->number > up_to)
+		return;
+	line->room = 0;
 	while (line->views != NULL && line->views->number <= up_to) {
 		struct wh_dds_pending_view *view = line->views;
 
@@ -300,8 +307,10 @@ static void apply_views(struct wh_dds_line *line, uint64_t up_to)
 		apply_view(line, view);
 		if (line->control) {
 			pthread_mutex_unlock(&line->lock); /* a listener in place may want that of another line */
+			wh_dds_batch_begin(loose);
 			apply_view(loose, view);
 			end_lingering(loose);
+			wh_dds_batch_end(loose);
 			pthread_mutex_lock(&line->lock);
 		}
 		free(view);
@@ -313,17 +322,23 @@ static bool is_clear(const struct wh_dds_line *line)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
-	return line->ready && !line->refused && line->subgroup != NULL &&
-	       whorl_subgroup_statistics(line->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0 &&
-	       wh_dds_subgroup_ready(line->subgroup, 0) == WHORL_OK;
+	return line->ready && !line->refused && wh_dds_subgroup_of(line) != NULL &&
+	       whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) == WHORL_OK && stats.refused_kept == 0 &&
+	       wh_dds_subgroup_ready(wh_dds_subgroup_of(line), 0) == WHORL_OK;
 }
 
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
-	if (line == line->node->loose)
+	if (line == line->node->loose) {
+		wh_dds_batch_begin(line);
 		end_lingering(line); /* it has no views of its own */
-	if (line->views != NULL && is_clear(line))
-		apply_views(line, UINT64_MAX);
+		wh_dds_batch_end(line);
+	}
+	if (line->views == NULL || !is_clear(line))
+		return;
+	wh_dds_batch_begin(line);
+	apply_views(line, UINT64_MAX);
+	wh_dds_batch_end(line);
 }
 
 static void note_ready(struct wh_dds_line *line)
@@ -397,7 +412,9 @@ void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
 		note_members(line, pending);
 		free(pending);
 		pthread_mutex_unlock(&line->lock); /* as in apply_views */
+		wh_dds_batch_begin(line->node->loose);
 		end_lingering(line->node->loose);
+		wh_dds_batch_end(line->node->loose);
 		pthread_mutex_lock(&line->lock);
 	} else if (is_of(pending, line->node->id)) {
 		hang_view(line, pending);
@@ -439,11 +456,13 @@ static void apply_loose(struct wh_dds_line *loose, const struct wh_dds_from *fro
 {
 	enum whorl_result result = WHORL_MEMORY;
 
+	wh_dds_batch_begin(loose);
 	if (!loose->broken && make_machine(loose))
-		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)loose->now_ns);
 	loose->broken = loose->broken || result != WHORL_OK;
 	wh_dds_delivered(loose);
 	end_lingering(loose);
+	wh_dds_batch_end(loose);
 }
 
 /* False: it is refused. */
@@ -470,7 +489,7 @@ static bool take_message(struct wh_dds_line *line, const struct whorl_message *m
 	} else {
 		if (wh_dds_must_wait(line, &from, bytes, message->bytes))
 			return false;
-		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)line->now_ns);
 		wh_dds_delivered(line);
 	}
 	line->broken = line->broken || result != WHORL_OK;
@@ -483,10 +502,15 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	size_t taken = 0;
 
 	wh_dds_line_lock(line);
-	if (line->subgroup == NULL) /* it is being entered */
-		line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
-	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
-		taken++;
+	if (wh_dds_subgroup_of(line) == NULL) /* it is being entered */
+		wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
+	wh_dds_batch_begin(line);
+	for (bool goes_on = true; goes_on && taken < count; taken += goes_on) {
+		if (taken + AHEAD < count)
+			wh_dds_prefetch(WHORL_AT(whorl_message, messages, taken + AHEAD)->data, AHEAD_BYTES);
+		goes_on = take_message(line, WHORL_AT(whorl_message, messages, taken));
+	}
+	wh_dds_batch_end(line);
 	line->refused = taken < count;
 	say_due(line);
 	wh_dds_line_unlock(line);
@@ -507,7 +531,7 @@ static bool hear_message(struct wh_dds_line *stream, const struct whorl_message 
 	}
 	if (wh_dds_must_wait(loose, &from, bytes, message->bytes))
 		return false;
-	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)wh_dds_clock());
+	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)loose->now_ns);
 	loose->broken = result != WHORL_OK;
 	wh_dds_delivered(loose);
 	return true;
@@ -519,12 +543,14 @@ static size_t offer_stream(const struct whorl_message *messages, size_t count, v
 	size_t taken = 0;
 
 	pthread_mutex_lock(&loose->lock);
+	wh_dds_batch_begin(loose);
 	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
+	end_lingering(loose);
+	wh_dds_batch_end(loose);
 	pthread_mutex_lock(&stream->lock);
 	stream->refused = taken < count;
 	pthread_mutex_unlock(&stream->lock);
-	end_lingering(loose);
 	say_due(stream);
 	pthread_mutex_unlock(&loose->lock);
 	return taken;
@@ -539,8 +565,9 @@ static void end_all(struct wh_dds_line *line)
 						   wh_load_acquire(&line->node->incarnation)}; /* partner: on_view */
 	enum whorl_result result = WHORL_MEMORY;
 
-	wh_store_release(&line->left, 1); /* partner: wh_dds_line_says */
+	wh_store_release(&line->left, 1); /* partner: wh_dds_line_is_left */
 	free_views(line);
+	wh_dds_batch_begin(line);
 	if (!line->broken && line->channel != NULL)
 		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
 	if (result == WHORL_OK)
@@ -548,6 +575,7 @@ static void end_all(struct wh_dds_line *line)
 	(void)result; /* without memory some are not told, and the machine is no use either way */
 	line->broken = true;
 	wh_dds_delivered(line);
+	wh_dds_batch_end(line);
 	pthread_cond_broadcast(&line->changed);
 }
 
@@ -558,6 +586,7 @@ static void leave_stream(struct wh_dds_line *stream)
 	enum whorl_result result = WHORL_OK;
 
 	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_says */
+	wh_dds_batch_begin(loose);
 	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL && result == WHORL_OK; it = it->next_reader) {
 		struct wh_dds_endpoint *reader = it->end.stream == stream ? wh_dds_machine_of(&it->end) : NULL;
 
@@ -567,6 +596,7 @@ static void leave_stream(struct wh_dds_line *stream)
 	}
 	loose->broken = loose->broken || result != WHORL_OK;
 	end_lingering(loose);
+	wh_dds_batch_end(loose);
 	wh_dds_work_due(loose->node, wh_dds_clock());
 }
 
@@ -853,14 +883,15 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 						       .state = line->stream ? NULL : &state};
 	whorl_subgroup *subgroup = NULL;
 	enum whorl_result result =
-		whorl_subgroup_enter(line->node->whorl, line->name, &options, wh_dds_given_ms(timeout_ms), &subgroup);
+		wh_dds_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
 
 	if (subgroup == NULL)
 		return result;
 	wh_dds_line_lock(line);
-	line->subgroup = subgroup;
+	wh_dds_subgroup_is(line, subgroup);
 	if (line->control)
-		line->node->loose->subgroup = subgroup;
+		wh_dds_subgroup_is(line->node->loose, subgroup);
+	line->said_ns = wh_dds_clock();
 	wh_dds_line_unlock(line);
 	return WHORL_OK;
 }
@@ -887,12 +918,13 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 	whorl_subgroup *subgroup;
 
 	wh_dds_line_lock(line);
-	subgroup = line->subgroup;
-	line->subgroup = NULL;
+	subgroup = wh_dds_subgroup_of(line);
+	wh_dds_subgroup_is(line, NULL);
+	line->rests = false;
 	free_views(line);
 	free_machine(line);
 	if (line->control) {
-		line->node->loose->subgroup = NULL;
+		wh_dds_subgroup_is(line->node->loose, NULL);
 		free_machine(line->node->loose);
 	}
 	wh_dds_line_unlock(line);
@@ -904,12 +936,12 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 {
 	uint64_t until = wh_dds_until(timeout_ms * INT64_C(1000000));
-	enum whorl_result result = wh_dds_subgroup_ready(line->subgroup, timeout_ms);
+	enum whorl_result result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), timeout_ms);
 
 	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
 		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));
 		if (result == WHORL_OK)
-			result = wh_dds_subgroup_ready(line->subgroup, wh_dds_left_ms(until, timeout_ms));
+			result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), wh_dds_left_ms(until, timeout_ms));
 	}
 	if (result == WHORL_OK)
 		note_ready(line);
@@ -923,6 +955,37 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 	return result == WHORL_OK && timeout_ms > 0 ? wh_dds_line_await(line, timeout_ms) : result;
 }
 
+/* ---- resting ------------------------------------------------------------------------------------------------------------------- */
+
+uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
+{
+	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
+
+	if (line->control || line->rests || rest_ms == 0 || wh_dds_subgroup_of(line) == NULL || line->broken ||
+	    line->writers != NULL || line->asked != NULL)
+		return WH_DDS_NEVER;
+	if (now_ns < due)
+		return due;
+	line->rests = whorl_pause_sending(wh_dds_subgroup_of(line), true) == WHORL_OK;
+	return WH_DDS_NEVER;
+}
+
+void wh_dds_line_wake(struct wh_dds_line *line)
+{
+	line->said_ns = wh_dds_clock();
+	if (!line->rests || wh_dds_subgroup_of(line) == NULL)
+		return;
+	line->rests = false;
+	(void)whorl_pause_sending(wh_dds_subgroup_of(line), false); /* if it cannot, claims say why */
+}
+
+static void wake(struct wh_dds_line *line)
+{
+	pthread_mutex_lock(&line->lock);
+	wh_dds_line_wake(line);
+	pthread_mutex_unlock(&line->lock);
+}
+
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
 
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
@@ -933,7 +996,8 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 	unsigned char *bytes = flatten(out, &count);
 
 	while (bytes != NULL) {
-		result = whorl_send(line->subgroup, bytes, count,
+		wake(line);
+		result = whorl_send(wh_dds_subgroup_of(line), bytes, count,
 				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
 		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
 		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))
@@ -949,7 +1013,7 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 
 whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result)
 {
-	if (wh_load_acquire(&line->left) == 0) /* partner: end_all */
+	if (!wh_dds_line_is_left(line))
 		return wh_dds_node_says(function, line->node, result);
 	return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR,
 			  "this process has left channel %s, since a reader took nothing for %" PRIu64
@@ -983,7 +1047,7 @@ whorl_dds_return wh_dds_line_ask(const char *function, struct wh_dds_line *line,
 		if (!wh_dds_wait(&line->changed, &line->lock, until))
 			break;
 	unhang(line, asked);
-	if (result == WHORL_DDS_RETCODE_OK && wh_load_acquire(&line->left) != 0) /* partner: end_all */
+	if (result == WHORL_DDS_RETCODE_OK && wh_dds_line_is_left(line))
 		result = wh_dds_line_says(function, line, WHORL_CLOSED);
 	else if (result == WHORL_DDS_RETCODE_OK && line->broken)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");

@@ -124,17 +124,19 @@ static void on_view(const struct whorl_view *view, void *ctx)
 	wh_dds_line_view(node->control, view);
 	pthread_mutex_lock(&node->lock);
 	for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
-		wh_dds_line_view(line, view);
+		if (!wh_dds_line_is_left(line))
+			wh_dds_line_view(line, view);
 	pthread_mutex_unlock(&node->lock);
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------------ */
 
+/* One that was left stays for its endpoints, and another takes its place: there is one of a name at most that was not. */
 static struct wh_dds_line *find_line(struct wh_dds_node *node, const char *channel)
 {
 	struct wh_dds_line *line = node->lines;
 
-	while (line != NULL && strcmp(line->name, channel) != 0)
+	while (line != NULL && (wh_dds_line_is_left(line) || strcmp(line->name, channel) != 0))
 		line = line->next;
 	return line;
 }
@@ -148,7 +150,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	while (line->stage == WH_DDS_OPENING && wh_dds_wait(&node->changed, &node->lock, until))
 		if (wh_dds_node_closes(node))
 			return wh_dds_node_says(function, node, WHORL_CLOSED);
-	if (wh_load_acquire(&line->left) != 0) /* partner: end_all */
+	if (wh_dds_line_is_left(line))
 		return wh_dds_line_says(function, line, WHORL_CLOSED);
 	if (line->stage == WH_DDS_OPEN)
 		return WHORL_DDS_RETCODE_OK;
@@ -157,7 +159,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
 	/* Or it was entered, and had not its state in time. */
-	result = line->subgroup == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
+	result = wh_dds_subgroup_of(line) == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
@@ -439,10 +441,12 @@ static void leave_channels(struct wh_dds_node *node)
 	uint64_t until = wh_dds_until(LINE_MS * INT64_C(1000000));
 
 	for (int waits = 0; waits < 2; waits++) {
-		(void)wh_dds_subgroup_leave(node->control->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+		(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(node->control),
+					    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 		for (struct wh_dds_line *line = node->lines; line != NULL; line = line->next)
-			if (line->subgroup != NULL && line != node->loose)
-				(void)wh_dds_subgroup_leave(line->subgroup, waits ? wh_dds_left_ms(until, LINE_MS) : 0);
+			if (wh_dds_subgroup_of(line) != NULL && line != node->loose)
+				(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(line),
+							    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
 }
 

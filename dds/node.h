@@ -106,15 +106,17 @@ struct wh_dds_line {
 	enum wh_dds_stage stage;   /* [node's lock] */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* something was answered, or a topic is new */
+	wh_word subgroup;       /* the handle, or 0: wh_dds_subgroup_of, wh_dds_subgroup_is */
 	/* [lock] */
-	whorl_subgroup *subgroup;
 	struct wh_dds_registry *registry; /* of the control channel */
 	struct wh_dds_channel *channel;   /* of another, but a stream */
 	struct wh_dds_pending_view *views;
 	struct wh_dds_asked *asked;
-	bool ready;   /* it was seen to have its state: views that come may hold at once */
-	bool refused; /* the last offer was not taken whole */
-	bool broken;  /* memory was out, or it was left: its machine is no use */
+	bool ready;       /* it was seen to have its state: views that come may hold at once */
+	bool refused;     /* the last offer was not taken whole */
+	bool broken;      /* memory was out, or it was left: its machine is no use */
+	bool rests;       /* it is no sender there, for now */
+	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
 	unsigned char *scratch; /* of a message in parts */
@@ -122,8 +124,13 @@ struct wh_dds_line {
 	struct wh_dds_pool *pool;
 	const struct wh_dds_sample *copied; /* what `copy` is of */
 	struct wh_dds_copy *copy;
+	bool exposed;     /* readers that have it are not locked any more */
 	uint32_t patient; /* local readers that may have no room, and are waited for */
-	bool in_set, last_chance;
+	uint32_t room;    /* for so many plain samples all of these have some; 0: they are to be asked */
+	struct wh_dds_reader_entity *open; /* readers whose lock is held while samples come, by next_open */
+	uint64_t now_ns;                   /* when what is being delivered came */
+	whorl_dds_time real_ns;
+	bool in_set;
 	bool unnamed; /* what was told of its endpoints lacked a topic: the control channel is behind */
 	uint64_t sets;
 	struct wh_dds_reader_entity *readers; /* local ones that are there, by next_reader */
@@ -135,6 +142,24 @@ struct wh_dds_line {
 	uint32_t *ends; /* writers of which the end is to be said there */
 	uint32_t end_count, end_room;
 };
+
+/* NULL: it has not been entered. The loop may come to know the handle before the thread that enters has it. */
+static inline whorl_subgroup *wh_dds_subgroup_of(const struct wh_dds_line *line)
+{
+	return (whorl_subgroup *)(uintptr_t)wh_load_acquire(&line->subgroup); /* partner: wh_dds_subgroup_is */
+}
+
+static inline void wh_dds_subgroup_is(struct wh_dds_line *line, whorl_subgroup *subgroup)
+{
+	if (wh_dds_subgroup_of(line) != subgroup)
+		wh_store_release(&line->subgroup, (uint64_t)(uintptr_t)subgroup); /* partner: wh_dds_subgroup_of */
+}
+
+/* This process has left it, for good: it may enter the channel again, in another line. */
+static inline bool wh_dds_line_is_left(const struct wh_dds_line *line)
+{
+	return wh_load_acquire(&line->left) != 0; /* partner: end_all */
+}
 
 /* With what comes before it: of the control channel, and of streams, the lock of `loose`. */
 void wh_dds_line_lock(struct wh_dds_line *line);
@@ -154,6 +179,11 @@ enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms);
 void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view);
 /* Views that wait for nothing any more hold now. With the lock. */
 void wh_dds_line_settle(struct wh_dds_line *line);
+/* A process that says nothing in a channel, since it has only readers there, is no sender, until it has something to say: others wait for a sender's
+ * rounds. Looks whether that is so by now, and when to look again. With the lock. */
+uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns);
+/* It has something to say: claims get AGAIN until it may. With the lock. */
+void wh_dds_line_wake(struct wh_dds_line *line);
 /* Sends one message; the bytes are freed. Waits at most until then. */
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				  uint64_t until_ns, uint64_t *index);
@@ -184,6 +214,9 @@ void wh_dds_hurry(struct wh_dds_line *line, const struct wh_dds_line *stream);
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
 /* The message was applied. */
 void wh_dds_delivered(struct wh_dds_line *line);
+/* Around all that a machine tells at once, with the lock of the line: what time it is, and what is not to be done for each sample. */
+void wh_dds_batch_begin(struct wh_dds_line *line);
+void wh_dds_batch_end(struct wh_dds_line *line);
 whorl_dds_instance_handle wh_dds_endpoint_handle(enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id);
 whorl_dds_instance_handle wh_dds_topic_handle(uint64_t topic);
 whorl_dds_instance_handle wh_dds_instance_handle_of(uint64_t topic, const unsigned char key[WH_DDS_KEY_BYTES]);
@@ -393,11 +426,14 @@ struct wh_dds_writer_entity {
 struct wh_dds_reader_entity {
 	struct wh_dds_endpoint_entity end;
 	struct wh_dds_reader_entity *next_reader; /* [line's lock] of those that the line has */
+	struct wh_dds_reader_entity *next_open;   /* [line's lock] */
+	bool open;                                /* [line's lock] the loop has the lock */
 	bool patient;                             /* [const] it may have no room, and is waited for */
 	/* [lock] */
 	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */
 	struct wh_dds_read_condition *conditions;
 	bool refused; /* it had no room, and what has none is offered again when it has */
+	bool leaves;  /* it was deleted, and what it has no room for is of no interest */
 	bool hurried; /* it was waited for long enough, and nothing was taken since: what has no room is lost */
 	struct wh_dds_index keys; /* [line's lock] of instances that it has seen */
 	struct wh_dds_written *known;
@@ -467,6 +503,6 @@ void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
 /* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
 uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
-uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns);
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns, bool *offer_again);
 
 #endif

@@ -25,7 +25,7 @@ static void close_participant(struct wh_dds_entity *entity)
 	wh_dds_node_leave(participant->base.node);
 }
 
-static const struct wh_dds_entity_ops participant_ops = {close_participant, free_base};
+static const struct wh_dds_entity_ops participant_ops = {.close = close_participant, .free = free_base};
 
 /* What the program has said of them, as far as its struct goes. */
 static bool take_options(struct whorl_dds_participant_options *to, const struct whorl_dds_participant_options *from)
@@ -173,7 +173,7 @@ static void close_group(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&base->condition.condition);
 }
 
-static const struct wh_dds_entity_ops group_ops = {close_group, free_base};
+static const struct wh_dds_entity_ops group_ops = {.close = close_group, .free = free_base};
 
 whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, struct wh_dds_base *participant,
 				   const whorl_dds_qos *qos, const whorl_dds_listener *listener, bool alone,

@@ -165,7 +165,7 @@ static whorl_dds_return assert_all(const char *function, struct wh_dds_node *nod
 		pthread_mutex_lock(&node->lock);
 		stage = line->stage;
 		pthread_mutex_unlock(&node->lock);
-		if (stage == WH_DDS_OPEN && !line->stream)
+		if (stage == WH_DDS_OPEN && !line->stream && !wh_dds_line_is_left(line))
 			result = say(function, line, WH_DDS_SAY_ASSERT, 0);
 	}
 	return result;

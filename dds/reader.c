@@ -9,20 +9,35 @@
 
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
 
-/* First it refuses nothing any more: what holds up the channel would hold up its end. */
+/* It refuses nothing any more: what holds up the channel would hold up its end, and those of all that are deleted with it. */
+static void reader_leave(struct wh_dds_entity *entity)
+{
+	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
+	bool refused;
+
+	pthread_mutex_lock(&reader->end.base.lock);
+	reader->leaves = true;
+	refused = reader->refused;
+	pthread_mutex_unlock(&reader->end.base.lock);
+	if (refused)
+		wh_dds_reader_has_room(reader);
+}
+
+/* What a listener on another thread has in its hands is there until it has returned. */
 void wh_dds_reader_close(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
 	struct wh_dds_cache *cache;
 	bool refused;
 
+	wh_dds_listener_await(&reader->end.base);
 	pthread_mutex_lock(&reader->end.base.lock);
 	cache = reader->cache;
 	reader->cache = NULL;
 	refused = reader->refused;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_cache_free(cache);
-	if (refused)
+	if (refused) /* another thread may close it before it has left */
 		wh_dds_reader_has_room(reader);
 	wh_dds_endpoint_close(&reader->end);
 }
@@ -41,7 +56,8 @@ void wh_dds_reader_free(struct wh_dds_entity *entity)
 	free(reader);
 }
 
-static const struct wh_dds_entity_ops reader_ops = {wh_dds_reader_close, wh_dds_reader_free};
+static const struct wh_dds_entity_ops reader_ops = {
+	.leave = reader_leave, .close = wh_dds_reader_close, .free = wh_dds_reader_free};
 
 /* How what comes is kept. False: memory is out. */
 static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_entity *topic,
@@ -147,16 +163,26 @@ void wh_dds_reader_look(struct wh_dds_reader_entity *reader)
 	wh_dds_base_changed(base);
 }
 
-uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns)
+/* What is over leaves room, as what is taken does. With the lock. True: what was refused is to be offered again. */
+static bool pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns)
+{
+	bool refused = reader->refused;
+
+	if (wh_dds_cache_due(reader->cache) > now_ns)
+		return false;
+	(void)wh_dds_cache_pass_time(reader->cache, now_ns);
+	wh_dds_reader_look(reader);
+	reader->refused = false;
+	return refused;
+}
+
+uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns, bool *offer_again)
 {
 	uint64_t due = WH_DDS_NEVER;
 
 	pthread_mutex_lock(&reader->end.base.lock);
 	if (reader->cache != NULL) {
-		if (wh_dds_cache_due(reader->cache) <= now_ns) {
-			(void)wh_dds_cache_pass_time(reader->cache, now_ns);
-			wh_dds_reader_look(reader);
-		}
+		*offer_again = pass_time(reader, now_ns) || *offer_again;
 		due = wh_dds_cache_due(reader->cache);
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
@@ -167,7 +193,7 @@ void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader)
 {
 	if (!wh_dds_node_call(reader->end.base.node))
 		return;
-	(void)whorl_offer_again(reader->end.stream->subgroup);
+	(void)whorl_offer_again(wh_dds_subgroup_of(reader->end.stream));
 	wh_dds_node_called(reader->end.base.node);
 }
 
@@ -225,10 +251,13 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 	if (reader->cache == NULL) {
 		result = no_cache(function, reader);
 	} else {
+		/* What is over is not read, also while the participant's thread, which has the timers, is in a listener. */
+		if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
+			refused = pass_time(reader, wh_dds_clock());
 		result = wh_dds_cache_read(reader->cache, select, data, infos, count);
 		if (!select->peek)
 			was_looked_at(reader);
-		refused = reader->refused && result > 0 && select->take;
+		refused = refused || (reader->refused && result > 0 && select->take);
 		reader->refused = reader->refused && !refused;
 		reader->hurried = reader->hurried && !(result > 0 && select->take);
 	}
@@ -316,7 +345,7 @@ static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **da
 		result = wh_dds_cache_return(reader->cache, data, count);
 		refused = reader->refused;
 		reader->refused = false;
-		reader->hurried = reader->hurried && !wh_dds_cache_is_roomy(reader->cache);
+		reader->hurried = reader->hurried && wh_dds_cache_room(reader->cache) == 0;
 	}
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)

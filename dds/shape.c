@@ -17,13 +17,15 @@ static const struct {
 	const char *names[KINDS]; /* of those that are shared, by consistency */
 	struct wh_dds_shape shape;
 } classes[] = {
-	{"own.s.", "own.us.", {"dds.s.unordered", "dds.s.atomic", "dds.s.stored"}, {1024, 256, 32768, false}},
-	{"own.m.", "own.um.", {"dds.m.unordered", "dds.m.atomic", "dds.m.stored"}, {16384, 64, 524288, false}},
-	{"own.l.", "own.ul.", {"dds.l.unordered", "dds.l.atomic", "dds.l.stored"}, {524288, 16, 8388608, false}},
+	{"own.s.", "own.us.", {"dds.s.unordered", "dds.s.atomic", "dds.s.stored"}, {256, 2048, 32768, false}},
+	{"own.m.", "own.um.", {"dds.m.unordered", "dds.m.atomic", "dds.m.stored"}, {2048, 256, 131072, false}},
+	{"own.l.", "own.ul.", {"dds.l.unordered", "dds.l.atomic", "dds.l.stored"}, {16384, 64, 524288, false}},
+	{"own.x.", "own.ux.", {"dds.x.unordered", "dds.x.atomic", "dds.x.stored"}, {524288, 16, 8388608, false}},
 };
 static const struct wh_dds_shape control = {4096, 32, 131072, false};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SLOT_BYTES_MOST 16384
 #define UNORDERED ".unordered" /* how the name of such a channel ends, if it is no topic's own */
 
 static bool begins(const char *text, const char *with)
@@ -96,7 +98,7 @@ bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel
 
 /* ---- topics -------------------------------------------------------------------------------------------------------------------- */
 
-/* What its largest sample takes, with its head; of bytes of any number, what others have no more than takes one slot. */
+/* What its largest sample takes, with its head. */
 static uint64_t most_bytes(const struct whorl_dds_type *type)
 {
 	uint64_t bytes = (type->flags & WHORL_DDS_TYPE_BYTES) != 0 ? type->bytes_max : type->bytes;
@@ -104,11 +106,22 @@ static uint64_t most_bytes(const struct whorl_dds_type *type)
 	return bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
 }
 
+/* What is to lie in one slot: all of a sample, but of bytes of any number that may be very many only the head, or each small one would
+ * have a slot for the largest. */
+static uint64_t slot_bytes(const struct whorl_dds_type *type)
+{
+	uint64_t most = most_bytes(type);
+
+	return (type->flags & WHORL_DDS_TYPE_BYTES) == 0 || most <= SLOT_BYTES_MOST
+		       ? most
+		       : type->bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
+}
+
 /* The class of the first in which a sample takes one slot, or else at all. COUNT(classes): none does. */
 static size_t shared_for(const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
 			 enum whorl_dds_consistency_kind consistency)
 {
-	uint64_t most = most_bytes(type), slot = type->bytes + WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
+	uint64_t most = most_bytes(type), slot = slot_bytes(type);
 	size_t fits = COUNT(classes);
 	struct wh_dds_shape shape;
 

@@ -88,7 +88,7 @@ static void close_topic(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&base->condition.condition);
 }
 
-static const struct wh_dds_entity_ops topic_ops = {close_topic, free_topic};
+static const struct wh_dds_entity_ops topic_ops = {.close = close_topic, .free = free_topic};
 
 /* ---- registering --------------------------------------------------------------------------------------------------------------- */
 

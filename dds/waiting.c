@@ -42,7 +42,7 @@ static void close_read(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&condition->read.condition);
 }
 
-static const struct wh_dds_entity_ops read_ops = {close_read, free_any};
+static const struct wh_dds_entity_ops read_ops = {.close = close_read, .free = free_any};
 
 static whorl_dds_return hang_condition(const char *function, struct wh_dds_condition_entity *condition,
 				       struct wh_dds_reader_entity *reader, whorl_dds_filter_fn *filter, void *arg)
@@ -135,7 +135,7 @@ static void close_guard(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&((struct wh_dds_base *)(void *)entity)->condition.condition);
 }
 
-static const struct wh_dds_entity_ops guard_ops = {close_guard, free_any};
+static const struct wh_dds_entity_ops guard_ops = {.close = close_guard, .free = free_any};
 
 whorl_dds_entity whorl_dds_create_guardcondition(whorl_dds_entity parent)
 {
@@ -208,7 +208,7 @@ static void close_waitset(struct wh_dds_entity *entity)
 	wh_dds_waitset_close(&((struct waitset *)(void *)entity)->set);
 }
 
-static const struct wh_dds_entity_ops waitset_ops = {close_waitset, free_any};
+static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = free_any};
 
 whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant)
 {

@@ -147,11 +147,13 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 	do {
 		pthread_mutex_lock(&line->lock);
-		count = line->channel != NULL && line->views == NULL && !line->broken
+		count = line->ready && line->channel != NULL && line->views == NULL && !line->broken
 				? wh_dds_channel_due(line->channel, (int64_t)now_ns, word, &next)
 				: 0;
+		if (count > 0)
+			wh_dds_line_wake(line);
 		pthread_mutex_unlock(&line->lock);
-		if (count > 0 && whorl_send(line->subgroup, word, count, 0, NULL) != WHORL_OK)
+		if (count > 0 && whorl_send(wh_dds_subgroup_of(line), word, count, 0, NULL) != WHORL_OK)
 			return now_ns; /* there is no room: soon */
 	} while (count > 0);
 	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : next > 0 ? (uint64_t)next : now_ns;
@@ -159,14 +161,15 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = line->ready && !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER;
+	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
+	bool offer_again = false;
 
 	if (line->stream)
 		wh_dds_stream_work(line);
 	wh_dds_line_lock(line);
 	wh_dds_line_settle(line);
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
-		uint64_t due = wh_dds_reader_pass_time(reader, now_ns);
+		uint64_t due = wh_dds_reader_pass_time(reader, now_ns, &offer_again);
 
 		next = due < next ? due : next;
 	}
@@ -179,7 +182,11 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	     (line->channel != NULL && wh_dds_channel_lingering(line->channel, 0) != NULL)) &&
 	    next > now_ns + TICK_NS)
 		next = now_ns + TICK_NS;
+	rests = line->ready ? wh_dds_line_rest(line, now_ns) : WH_DDS_NEVER;
+	next = rests < next ? rests : next;
 	wh_dds_line_unlock(line);
+	if (offer_again)
+		(void)whorl_offer_again(wh_dds_subgroup_of(line));
 	return next;
 }
 

@@ -26,7 +26,7 @@ static void free_writer(struct wh_dds_entity *entity)
 	free(writer);
 }
 
-static const struct wh_dds_entity_ops writer_ops = {close_writer, free_writer};
+static const struct wh_dds_entity_ops writer_ops = {.close = close_writer, .free = free_writer};
 
 /* The parent and the topic are held. */
 static whorl_dds_return make_writer(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
@@ -183,7 +183,7 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 				  ? end->base.policies.reliability.max_blocking_ns
 				  : 0;
 	uint64_t until = wait_ns > 0 ? wh_dds_until(wait_ns) : 0;
-	enum whorl_result result = whorl_claim_large(end->stream->subgroup, bytes, 0, out);
+	enum whorl_result result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, 0, out);
 
 	while ((result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wait_ns > 0 &&
 	       !wh_dds_on_loop() && !wh_dds_node_closes(end->base.node)) {
@@ -192,7 +192,7 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 		if (ms == 0)
 			break;
 		wh_dds_rest();
-		result = whorl_claim_large(end->stream->subgroup, bytes, wh_dds_given_ms(ms), out);
+		result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, wh_dds_given_ms(ms), out);
 		if (result == WHORL_WOULD_DEADLOCK)
 			return WHORL_TIMEOUT;
 	}
@@ -591,7 +591,7 @@ static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_
 	do {
 		if (!wh_dds_node_call(writer->end.base.node))
 			return wh_dds_node_says(function, writer->end.base.node, WHORL_CLOSED);
-		result = wh_dds_frontier_wait(writer->end.stream->subgroup, WHORL_DELIVERED_BY_ALL, last,
+		result = wh_dds_frontier_wait(wh_dds_subgroup_of(writer->end.stream), WHORL_DELIVERED_BY_ALL, last,
 					      wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);

@@ -151,9 +151,24 @@ void wh_collect_considered(struct wh_collect *collect, const struct wh_view *vie
 	collect->first_ns = 0;
 }
 
-/* A set that was composed in vain may be met in another view: what stood in its way may have gone. */
-void wh_collect_settle(struct wh_collect *collect, const struct wh_view *view)
+void wh_collect_composed(struct wh_collect *collect, uint64_t now_ns)
 {
+	collect->composed_ns = now_ns;
+}
+
+static void note_cost(struct wh_collect *collect, uint64_t now_ns)
+{
+	uint64_t cost_ns = now_ns - collect->composed_ns;
+
+	if (collect->composed_ns != 0)
+		collect->cost_ns = cost_ns < WH_COLLECT_COST_NS ? cost_ns : WH_COLLECT_COST_NS;
+	collect->composed_ns = 0;
+}
+
+/* A set that was composed in vain may be met in another view: what stood in its way may have gone. */
+void wh_collect_settle(struct wh_collect *collect, const struct wh_view *view, uint64_t now_ns)
+{
+	note_cost(collect, now_ns);
 	for (uint32_t node = 0; node < collect->nodes; node++) {
 		struct wh_collected *collected = &collect->of[node];
 		int rank = wh_view_rank_of(view, node, collected->incarnation);
@@ -180,11 +195,17 @@ static bool is_one_coming(const struct wh_collect *collect, const struct wh_view
 	return false;
 }
 
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 bool wh_collect_is_due(struct wh_collect *collect, const struct wh_view *view, const uint64_t *wished, uint64_t now_ns,
 		       uint64_t *again_ns)
 {
 	bool any = false, coming = is_one_coming(collect, view, wished);
-	uint64_t quiet_ns = collect->last_ns + WH_COLLECT_QUIET_NS, most_ns;
+	uint64_t quiet_ns = collect->last_ns + longer(WH_COLLECT_QUIET_NS, collect->cost_ns / WH_COLLECT_QUIET_PART);
+	uint64_t most_ns;
 
 	for (uint32_t rank = 0; rank < view->members && !any; rank++) {
 		const struct wh_wish_set *set = outstanding(collect, view, rank);
@@ -196,7 +217,7 @@ bool wh_collect_is_due(struct wh_collect *collect, const struct wh_view *view, c
 		return false;
 	if (collect->first_ns == 0)
 		collect->first_ns = now_ns;
-	most_ns = collect->first_ns + WH_COLLECT_MOST_NS;
+	most_ns = collect->first_ns + longer(WH_COLLECT_MOST_NS, collect->cost_ns);
 	if (now_ns >= most_ns || (!coming && now_ns >= quiet_ns))
 		return true;
 	*again_ns = coming || quiet_ns > most_ns ? most_ns : quiet_ns;

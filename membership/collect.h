@@ -1,7 +1,8 @@
 /* collect.h - at a leader: the sets of wishes that nodes have sent to it, and when they are to be met (docs/decisions/0046).
  *
  * A set comes in pieces, and replaces the one before of that incarnation. A set that the view does not serve yet is *outstanding*. They are
- * met together: when none has come for a while, or when the first of them has waited long enough.
+ * met together: when none has come for a while, or when the first of them has waited long enough. How long that is follows from how long the
+ * last change for wishes took: where many nodes share few processors it is the changes that keep the other wishes from coming.
  *
  * Threads: the loop's. Memory: a set that is served is freed, or that is of a node that is gone.
  */
@@ -12,6 +13,8 @@
 
 #define WH_COLLECT_QUIET_NS UINT64_C(2000000)
 #define WH_COLLECT_MOST_NS UINT64_C(20000000)
+#define WH_COLLECT_COST_NS UINT64_C(1000000000) /* more is taken for so much: something had gone wrong */
+#define WH_COLLECT_QUIET_PART 8 /* of what the last change took it is quiet for so much, if that is longer */
 
 struct wh_collected { /* of a node, by id */
 	uint64_t incarnation;
@@ -25,6 +28,8 @@ struct wh_collect {
 	struct wh_collected *of;
 	uint64_t first_ns,
 		last_ns; /* when the first of those that are outstanding was noticed, and when one came last; 0: none is */
+	uint64_t composed_ns; /* when those were composed that the next view is to serve; 0: none were */
+	uint64_t cost_ns;     /* from there to that view, the last time */
 };
 
 /* WHORL_OK, WHORL_MEMORY. */
@@ -44,8 +49,10 @@ void wh_collect_refused(struct wh_collect *collect, uint32_t node, uint64_t numb
 bool wh_collect_any(const struct wh_collect *collect);
 /* That node is gone. */
 void wh_collect_gone(struct wh_collect *collect, uint32_t node);
+/* They are composed, for a view that serves them. */
+void wh_collect_composed(struct wh_collect *collect, uint64_t now_ns);
 /* That view has begun: what it serves is not wanted any more. */
-void wh_collect_settle(struct wh_collect *collect, const struct wh_view *view);
+void wh_collect_settle(struct wh_collect *collect, const struct wh_view *view, uint64_t now_ns);
 
 /* The sets that are outstanding, by rank of the next view, which has the members of `view`, or some of them, and newcomers. They stay the
  * collector's, until another comes or a view begins. Returns how many. */

@@ -95,7 +95,7 @@ void wh_serving_begin(struct wh_serving *serving, const struct wh_view *view)
 		if (wh_image_view(serving->come[node].key) <= view->number)
 			wh_view_parts_free(&serving->come[node]);
 	forget_composed(serving);
-	wh_collect_settle(&serving->collect, view);
+	wh_collect_settle(&serving->collect, view, serving->roster->loop->now_ns);
 	serving->wishing.held = false;
 	serving->looks = true;
 }
@@ -130,6 +130,7 @@ static uint64_t write_next(struct wh_serving *serving, uint64_t key)
 
 	if (wh_view_encode(&serving->bytes, &count, serving->next) != WHORL_OK)
 		return 0;
+	wh_collect_composed(&serving->collect, serving->roster->loop->now_ns);
 	serving->count = (uint32_t)count;
 	serving->key = key;
 	memset(serving->sent, 0, sizeof(serving->sent));

@@ -20,13 +20,14 @@ static bool is_at_hand(const struct actor *actor, const struct actor *other)
 	return wh_actor_runs(other) && !other->removed && (actor->play->broken >> other->life & 1) == 0;
 }
 
-/* The one that was to give it has left the subgroup, and nothing has happened to it: it has not waited until it had. */
+/* The one that was to give it has left the subgroup, and nothing has happened to it: it has not waited until it had. If it has gone from the
+ * group since, in order, what it had written is still to be had. */
 static bool is_forsaken(const struct app *app)
 {
 	const struct app *giver = app->giver;
 
-	return giver != NULL && giver->member == NULL && !giver->actor->leaving &&
-	       (app->actor->view->ids >> giver->actor->id & 1) != 0 && is_at_hand(app->actor, giver->actor);
+	return giver != NULL && giver->is_out && !giver->actor->crashed && !giver->actor->removed &&
+	       (app->actor->play->broken >> giver->actor->life & 1) == 0;
 }
 
 bool wh_app_is_orphan(const struct app *app)

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/fiber.h"
 #include "group/node.h"
-#include "sim/fiber.h"
 #include "sim/net/sim.h"
 #include "transport/dice.h"
 
@@ -174,7 +174,7 @@ static struct processor *add_processor(struct wh_machine *machine, uint32_t id, 
 		return NULL;
 	*processor =
 		(struct processor){.next = machine->processors, .machine = machine, .id = id, .fn = fn, .ctx = ctx};
-	processor->fiber = wh_fiber_new(run_processor, processor);
+	processor->fiber = wh_fiber_new(run_processor, processor, WH_FIBER_STACK_BYTES);
 	if (processor->fiber == NULL) {
 		free(processor);
 		return NULL;

@@ -131,6 +131,7 @@ struct app { /* one node in one subgroup, in all views */
 	bool awaits;    /* it needs a state, and has none */
 	bool empties;   /* that is the empty one, since no node was in its shard before */
 	const struct app *giver; /* that is to give it, and had it when this one entered; NULL: none */
+	bool is_out;             /* its last stay is over: a view has begun without it, in which its node is */
 	uint64_t stay;           /* how often it has entered a shard */
 	uint64_t since; /* in which view it has entered this one, or its state was given: what is of views before came with the state */
 	uint64_t coming_stay;  /* in which of these the state that is being restored has begun to come */

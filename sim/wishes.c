@@ -332,6 +332,7 @@ void wh_wish_begins(struct app *app)
 	if (stay == NULL || stay->over || stay->app != NULL)
 		return;
 	stay->app = app;
+	app->is_out = false;
 	app->subgroup = stay->handle;
 	app->refuses = stay->refuses;
 	app->armed = 0;
@@ -370,6 +371,7 @@ void wh_wishes_enter_view(struct actor *actor)
 		if (stay->app == NULL || stay->over || stay->app->member != NULL)
 			continue;
 		stay->over = true;
+		stay->app->is_out = true;
 		stay->app->subgroup = NULL;
 		stay->app->stream->stopped = true;
 		if (stay->app->stream->open_count > 0)

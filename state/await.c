@@ -29,10 +29,11 @@ static bool may_yet_have_it(const struct wh_state *state)
 	return state->take != NULL && state->take->use != WH_TAKE_UNWANTED;
 }
 
+/* A stream that is on its way is a hope, too. Two cannot wait for each other so: what is expected to give was in the shard before. */
 bool wh_state_has_hope(const struct wh_state *state)
 {
 	return state->phase == WH_STATE_CATCHES_UP || state->phase == WH_STATE_EMPTIES ||
-	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
+	       (state->phase == WH_STATE_AWAITS && (may_yet_have_it(state) || state->expects));
 }
 
 static void drop_spare(struct wh_state *state)
@@ -96,6 +97,7 @@ static void next_giver(struct wh_state *state)
 	uint32_t ids[WH_STATE_SENDERS_MAX];
 	uint32_t count = state->hooks.givers(state->hooks.ctx, ids, WH_STATE_SENDERS_MAX);
 
+	state->expects = false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!state->tried[ids[i]]) {
 			state->tried[ids[i]] = true;
@@ -124,6 +126,7 @@ static void give_up(struct wh_state *state, uint32_t node)
 		return;
 	state->tried[node] = true;
 	state->asked_until_ns = 0;
+	state->expects = false;
 }
 
 static size_t ask_giver(struct wh_state *state)
@@ -158,6 +161,7 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
 	state->shard = shard;
 	state->round = 0;
 	expect_giver(state, giver, false, WH_STATE_PATIENCE * state->hooks.timeout_ns);
+	state->expects = true;
 	if (state->declined_early[giver])
 		give_up(state, giver);
 	memset(state->declined_early, 0, sizeof(state->declined_early));
@@ -178,10 +182,12 @@ void wh_state_gone(struct wh_state *state, uint32_t node)
 	give_up(state, node);
 }
 
+/* It may have left when all was written, and nobody else have the state: so the take goes on until another stream is there, or nothing comes
+ * for a while. */
 void wh_state_removed(struct wh_state *state, uint32_t node)
 {
 	if (is_taking(state) && state->take->transfer.node == node)
-		wh_take_stop(state->take, WH_TAKE_WILL_DO);
+		wh_take_hurry(state->take);
 	wh_state_gone(state, node);
 }
 
@@ -307,7 +313,9 @@ static size_t look_after_take(struct wh_state *state)
 	}
 	state->take = NULL;
 	wh_store_relaxed(&state->stats.takes, 0);
-	if (take->use == WH_TAKE_WANTED || (take->use == WH_TAKE_WILL_DO && take->transfer.end == WH_TRANSFER_DONE))
+	if (take->use == WH_TAKE_WANTED ||
+	    (take->use == WH_TAKE_WILL_DO &&
+	     (take->transfer.end == WH_TRANSFER_DONE || take->transfer.end == WH_TRANSFER_REFUSED)))
 		end_take(state, take);
 	wh_take_free(take);
 	return work;
@@ -327,6 +335,8 @@ size_t wh_state_step_await(struct wh_state *state)
 		begin_take(state);
 		return work + 1;
 	}
+	if (state->spare != NULL && state->phase == WH_STATE_AWAITS && state->take->use == WH_TAKE_WILL_DO)
+		wh_take_stop(state->take, WH_TAKE_WILL_DO); /* the other is likelier to come to its end */
 	/* While an unwanted one is on its way out the spare waits for its turn. */
 	if (state->spare != NULL && (state->phase != WH_STATE_AWAITS || is_taking(state)) &&
 	    now_ns(state) >= state->spare_until_ns)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/size.h"
 #include "base/thread.h"
@@ -49,17 +50,34 @@ void wh_transfer_free(struct wh_transfer *transfer)
 	free(transfer);
 }
 
-/* On a thread of its own it may wait, and stands back: a transfer would else take as much of a processor as each loop of the group
- * that runs there. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
+static uint64_t thread_ns(void)
+{
+	struct timespec taken = {.tv_sec = 0};
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &taken);
+	return (uint64_t)taken.tv_sec * WH_NS_PER_S + (uint64_t)taken.tv_nsec;
+}
+
+/* A large transfer would else take as much of a processor as each loop of the group that runs there. */
+bool wh_transfer_is_large(struct wh_transfer *transfer)
+{
+	if (transfer->stands_back)
+		return true;
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
+		return false;
+	wh_thread_stand_back();
+	return transfer->stands_back = true;
+}
+
+/* On a thread of its own it may wait. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
 static void run_transfer(void *argument)
 {
 	struct wh_transfer *transfer = argument;
 	const struct wh_state_hooks *hooks = &transfer->state->hooks;
 	bool apart = !pthread_equal(transfer->loop, pthread_self()), moved;
 
-	if (apart)
-		wh_thread_stand_back();
-	transfer->moved = false;
+	transfer->moved = transfer->stands_back = false;
+	transfer->cpu_ns = apart ? thread_ns() : 0;
 	transfer->work(transfer, apart);
 	moved = transfer->moved || transfer->end != WH_TRANSFER_GOES_ON;
 	/* All that this job did is the loop's from here on, which may free the transfer. Partner: wh_transfer_rests. The state stays

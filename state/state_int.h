@@ -18,7 +18,11 @@
 #define WH_STATE_ROUNDS 2                     /* so often are all asked */
 #define WH_STATE_REPORT_NS (10 * WH_NS_PER_S) /* between lines of the log about one transfer */
 #define WH_STATE_GIVES_MAX 4                  /* to one newcomer at a time: it may have given up on earlier ones */
-#define WH_STATE_RUN 64                       /* messages upcalled at a time */
+/* Bytes, and time of a processor. A state that takes no more is over before a loop misses much: its jobs neither stand back nor pause. Where loops
+ * have all the processors what stands back waits, and a newcomer with it, and those that wait for their turn. */
+#define WH_STATE_SMALL WH_STATE_PIECE
+#define WH_STATE_SMALL_NS (5 * WH_NS_PER_MS)
+#define WH_STATE_RUN 64 /* messages upcalled at a time */
 
 enum wh_transfer_end {
 	WH_TRANSFER_GOES_ON,
@@ -42,7 +46,9 @@ struct wh_transfer {
 	pthread_t loop; /* the thread that submitted it */
 	struct wh_stream *stream;
 	enum wh_transfer_end end;
-	bool moved; /* it got further, the last time */
+	bool moved;       /* it got further, the last time */
+	bool stands_back; /* its thread does */
+	uint64_t cpu_ns;  /* what that thread had taken of a processor before */
 	const char *why;
 	unsigned char *buffer;
 	/* Moves bytes until it ends, or as far as it can without waiting; the stream, and what is the program's, is then closed. */
@@ -65,8 +71,9 @@ struct wh_give {
 
 struct wh_take {
 	struct wh_transfer transfer;
-	/* [loop] WILL_DO: it is not waited for any more; should it have come to its end all the same, that is as good a state. */
+	/* [loop] WILL_DO: its giver is out of the view, and others are asked; should it come to its end first, that is as good a state. */
 	enum wh_take_use { WH_TAKE_UNWANTED, WH_TAKE_WILL_DO, WH_TAKE_WANTED } use;
+	wh_word hurried; /* 1: silence is not waited for as long. A hint. [loop; the job reads] */
 	/* Of the one that has it, the loop or the job: */
 	struct wh_state_parser parser;
 	unsigned char *message; /* the one that is coming, as bytes */
@@ -112,6 +119,7 @@ struct wh_state {
 
 	/* The node that is asked: none while a wanted take is under way. */
 	uint32_t asked; /* WH_NOBODY: none, a round is over */
+	bool expects;   /* it is the one that gives of its own accord, and nothing says yet that it does not */
 	bool asks;      /* it is still to get the message */
 	uint64_t asked_until_ns;
 	uint32_t round;
@@ -145,6 +153,8 @@ static inline bool wh_transfer_rests(const struct wh_transfer *transfer)
 {
 	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_transfer, state.c */
 }
+/* A piece is done, on a thread of its own: of a large state what is left stands back. Returns whether it is of a large one. The job's. */
+bool wh_transfer_is_large(struct wh_transfer *transfer);
 /* Asks it to end. */
 static inline void wh_transfer_stop(struct wh_transfer *transfer)
 {
@@ -183,6 +193,8 @@ void wh_state_fail(struct wh_state *state, enum whorl_result code, const char *f
 struct wh_take *wh_take_create(struct wh_state *state, uint32_t node, struct wh_stream *stream);
 /* It ends soon, and its result is good for that and no more. NULL is fine. Loop. */
 void wh_take_stop(struct wh_take *take, enum wh_take_use use);
+/* Its giver was removed: it WILL_DO, and if nothing comes it ends sooner. Loop. */
+void wh_take_hurry(struct wh_take *take);
 void wh_take_finish(struct wh_take *take);
 void wh_take_free(struct wh_take *take);
 

@@ -138,10 +138,13 @@ static void hand_on_bytes(struct wh_take *take, size_t count)
 }
 
 /* A giver that is gone, or removed, is known to be so. */
-static uint64_t patience_ns(const struct wh_state *state)
+static uint64_t patience_ns(const struct wh_take *take)
 {
-	uint64_t ns = WH_STATE_STALL * state->hooks.timeout_ns;
+	uint64_t timeout_ns = take->transfer.state->hooks.timeout_ns;
+	uint64_t ns = WH_STATE_STALL * timeout_ns;
 
+	if (wh_load_relaxed(&take->hurried) != 0)
+		return WH_STATE_PATIENCE * timeout_ns;
 	return ns > WH_STATE_STALL_NS ? ns : WH_STATE_STALL_NS;
 }
 
@@ -153,7 +156,7 @@ static bool wait_for_more(struct wh_take *take, bool may_wait)
 
 	if (take->silent_ns == 0)
 		take->silent_ns = now;
-	if (now - take->silent_ns >= patience_ns(take->transfer.state)) {
+	if (now - take->silent_ns >= patience_ns(take)) {
 		take->transfer.end = WH_TRANSFER_SILENT;
 		take->transfer.why = "nothing has come for a long time";
 		return false;
@@ -176,6 +179,8 @@ static bool read_some(struct wh_take *take, bool may_wait)
 	take->transfer.moved = true;
 	take->silent_ns = 0;
 	hand_on_bytes(take, (size_t)got);
+	if (may_wait)
+		(void)wh_transfer_is_large(&take->transfer);
 	return may_wait;
 }
 
@@ -233,6 +238,12 @@ void wh_take_free(struct wh_take *take)
 	wh_backlog_clear(&take->given);
 	free(take->message);
 	wh_transfer_free(&take->transfer);
+}
+
+void wh_take_hurry(struct wh_take *take)
+{
+	take->use = WH_TAKE_WILL_DO;
+	wh_store_relaxed(&take->hurried, 1);
 }
 
 void wh_take_stop(struct wh_take *take, enum wh_take_use use)

@@ -34,6 +34,7 @@ enum {
 	KEY_WRITERS,
 	KEY_READERS,
 	KEY_SECONDS,
+	KEY_RATE,
 	KEY_CONSISTENCY,
 	KEY_READ
 };
@@ -54,6 +55,7 @@ static const struct argp_option options[] = {
 	{"writers", KEY_WRITERS, "N", 0, "perf: processes that write (1)", 0},
 	{"readers", KEY_READERS, "N", 0, "perf: processes that read (1)", 0},
 	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics, and the bare subgroup, run (6)", 0},
+	{"rate", KEY_RATE, "N", 0, "perf: samples that each writes in a second; 0: as many as it can (0)", 0},
 	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: unordered, atomic or stored (atomic)", 0},
 	{"read", KEY_READ, "HOW", 0, "perf: waitset, listener or in-place (waitset)", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
@@ -160,6 +162,9 @@ static error_t parse_perf(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_SECONDS:
 		topics->seconds = parse_size(state, "--seconds", argument, 1, 3600);
+		return 0;
+	case KEY_RATE:
+		topics->rate = parse_size(state, "--rate", argument, 0, 1000000);
 		return 0;
 	case KEY_CONSISTENCY:
 		topics->consistency = parse_choice(state, "--consistency", argument,

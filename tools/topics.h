@@ -22,7 +22,7 @@ struct wh_topics {
 	uint64_t count; /* of `sub`; 0: without end */
 	/* perf */
 	const char *consistency, *transport, *read;
-	uint32_t bytes, writers, readers, seconds;
+	uint32_t bytes, writers, readers, seconds, rate; /* rate 0: as fast as there is room */
 	bool stay, json;
 	struct wh_watch watch;
 	whorl_dds_entity participant;

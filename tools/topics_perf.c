@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,31 +18,35 @@
 #include "bench/histogram.h"
 #include "tools/topics.h"
 
-#define ROUNDS 3
+#define ROUNDS 5
 #define PARTS_MOST 64
 #define NODES_MOST 256
 #define OPEN_MS 60000
 #define DRAIN_NS UINT64_C(20000000000)
 #define TAKE_AT_ONCE 256
+#define TIMED 8 /* at full speed one of so many is timed: a look at the clock takes as long as a message */
 #define SECOND INT64_C(1000000000)
 
 enum { RAW, TOPIC, SIDES };
 
-/* Phases: 1 all open; then for each round and side two, it runs and it is over; END: all close. */
-#define PHASE_OF(round, side) (2u + 4u * (uint32_t)(round) + 2u * (uint32_t)(side))
+/* Phases: 1 all open; then for each round and turn two, it runs and it is over; END: all close. */
+#define PHASE_OF(round, turn) (2u + 4u * (uint32_t)(round) + 2u * (uint32_t)(turn))
+#define SIDE_OF(round, turn) (((round) + (turn)) % SIDES) /* each goes first in every other round */
 #define END UINT32_C(1000)
 
 struct part {                                     /* a process, as the parent sees it */
 	_Atomic uint32_t reached;                 /* the phase that it is through with */
 	_Atomic uint64_t sent[SIDES], got[SIDES]; /* since the beginning */
 	double rate[SIDES][ROUNDS];               /* of a reader, per second */
+	double processor_s[SIDES];                /* time of processors, all rounds */
 	uint64_t lost, digest;                    /* of the topic */
-	struct wh_histogram latency;
+	struct wh_histogram latency[SIDES];
 };
 
 struct perf {
 	const struct wh_topics *topics; /* [const] */
 	uint32_t count;                 /* of processes: first those that write */
+	uint32_t timed;                 /* [const] one of so many */
 	char file[SIDES][64];           /* ini files */
 	struct wh_phase phase;
 	struct part parts[PARTS_MOST];
@@ -73,16 +78,24 @@ static uint64_t now_ns(void)
 
 /* ---- what is heard ------------------------------------------------------------------------------------------------------------ */
 
-static void count_one(struct player *player, int side)
+/* By one thread at a time, on both sides alike. */
+static void hear_one(struct player *player, int side, const void *data)
 {
-	atomic_fetch_add_explicit(&player->part->got[side], 1, memory_order_relaxed);
-	atomic_store_explicit(&player->last_ns, now_ns(), memory_order_relaxed);
+	struct part *part = player->part;
+	uint64_t got = atomic_load_explicit(&part->got[side], memory_order_relaxed) + 1, now;
+
+	atomic_store_explicit(&part->got[side], got, memory_order_relaxed);
+	if (got % player->perf->timed != 0)
+		return;
+	now = now_ns();
+	atomic_store_explicit(&player->last_ns, now, memory_order_relaxed);
+	wh_histogram_add(&part->latency[side],
+			 now - (uint64_t)((const struct head *)data)->sent_ns); /* no clock goes back */
 }
 
 static void hear_message(const struct whorl_message *message, void *ctx)
 {
-	(void)message;
-	count_one(ctx, RAW);
+	hear_one(ctx, RAW, message->data);
 }
 
 static void hear_sample(struct player *player, const void *data, const struct whorl_dds_sample_info *info)
@@ -95,9 +108,7 @@ static void hear_sample(struct player *player, const void *data, const struct wh
 	part->lost += info->number - *number - 1;
 	*number = info->number;
 	part->digest = (part->digest ^ ((uint64_t)info->writer << 56 ^ info->number)) * UINT64_C(1099511628211);
-	count_one(player, TOPIC);
-	wh_histogram_add(&part->latency,
-			 now_ns() - (uint64_t)((const struct head *)data)->sent_ns); /* no clock goes back */
+	hear_one(player, TOPIC, data);
 }
 
 static void hear_in_place(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info,
@@ -200,7 +211,7 @@ static bool open_topic(struct player *player, uint32_t id)
 					    .fields = fields,
 					    .field_count = 1};
 	const bool tcp = strcmp(topics->transport, "tcp") == 0;
-	char text[128], node[16];
+	char text[256], node[16];
 	const struct whorl_dds_participant_options options = {.size = sizeof options,
 							      .file = player->perf->file[TOPIC],
 							      .node = tcp ? node : NULL,
@@ -212,8 +223,9 @@ static bool open_topic(struct player *player, uint32_t id)
 	snprintf(node, sizeof node, "%" PRIu32, id);
 	snprintf(
 		text, sizeof text,
-		"consistency=%s reliability=reliable reliability.max_blocking=1s history=all resource_limits.samples=4096",
-		topics->consistency);
+		"consistency=%s reliability=reliable reliability.max_blocking=1s history=all resource_limits.samples=4096%s",
+		topics->consistency,
+		strcmp(topics->consistency, "stored") == 0 ? " durability=transient durability_service.keep=1000" : "");
 	good = say_refused("policies", whorl_dds_qos_parse(qos, text) == WHORL_DDS_RETCODE_OK);
 	player->participant = good ? whorl_dds_create_participant_with(0, &options, NULL, NULL) : 0;
 	good = good && say_refused("a participant", player->participant > 0);
@@ -230,33 +242,53 @@ static bool open_topic(struct player *player, uint32_t id)
 	return good;
 }
 
-/* Sends while the phase lasts. False: it was said why it could not. */
-static bool send_all(struct player *player, int side, uint32_t phase)
+/* One, waiting for room. False: it was said why it could not; *sent: whether it is. */
+static bool send_one(const struct player *player, int side, bool *sent)
 {
 	uint32_t bytes = player->perf->topics->bytes;
-	struct head *head = (struct head *)player->sample;
+
+	((struct head *)player->sample)->sent_ns = (int64_t)now_ns();
+	if (side == RAW) {
+		enum whorl_result result = whorl_send(player->subgroup, player->sample, bytes, 100, NULL);
+
+		*sent = result == WHORL_OK;
+		if (!*sent && result != WHORL_TIMEOUT)
+			wh_say("perf: whorl_send: %s", whorl_result_text(result));
+		return *sent || result == WHORL_TIMEOUT;
+	}
+	switch (whorl_dds_write_bytes(player->writer, player->sample, bytes)) {
+	case WHORL_DDS_RETCODE_OK:
+		*sent = true;
+		return true;
+	case WHORL_DDS_RETCODE_TIMEOUT:
+		*sent = false;
+		return true;
+	default:
+		return say_refused("whorl_dds_write_bytes", false);
+	}
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec until = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* Sends while the phase lasts, as fast as there is room, or as often as --rate says. */
+static bool send_all(struct player *player, int side, uint32_t phase)
+{
+	uint32_t rate = player->perf->topics->rate;
+	uint64_t next = now_ns(), count = atomic_load_explicit(&player->part->sent[side], memory_order_relaxed);
+	bool sent;
 
 	while (wh_phase_get(&player->perf->phase) == phase) {
-		if (side == RAW) {
-			enum whorl_result result = whorl_send(player->subgroup, player->sample, bytes, 100, NULL);
-
-			if (result == WHORL_TIMEOUT)
-				continue;
-			if (result != WHORL_OK) {
-				wh_say("perf: whorl_send: %s", whorl_result_text(result));
-				return false;
-			}
-		} else {
-			whorl_dds_return result;
-
-			head->sent_ns = (int64_t)now_ns();
-			result = whorl_dds_write_bytes(player->writer, head, bytes);
-			if (result == WHORL_DDS_RETCODE_TIMEOUT)
-				continue;
-			if (!say_refused("whorl_dds_write_bytes", result == WHORL_DDS_RETCODE_OK))
-				return false;
-		}
-		atomic_fetch_add_explicit(&player->part->sent[side], 1, memory_order_relaxed);
+		if (rate > 0)
+			sleep_until(next += SECOND / rate);
+		if (!send_one(player, side, &sent))
+			return false;
+		count += sent;
+		atomic_store_explicit(&player->part->sent[side], count, memory_order_relaxed);
 	}
 	return true;
 }
@@ -319,15 +351,29 @@ static void reach(struct player *player, uint32_t phase)
 	wh_watch_ring(&player->perf->topics->watch);
 }
 
+static double processor_s(void)
+{
+	struct rusage used;
+
+	(void)getrusage(RUSAGE_SELF, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 static bool play(struct player *player)
 {
+	double before;
+
 	for (int round = 0; round < ROUNDS; round++)
-		for (int side = 0; side < SIDES; side++) {
-			uint32_t phase = PHASE_OF(round, side);
+		for (int turn = 0; turn < SIDES; turn++) {
+			uint32_t phase = PHASE_OF(round, turn);
+			int side = SIDE_OF(round, turn);
 
 			await_phase(player, phase);
+			before = processor_s();
 			if (player->writes ? !send_all(player, side, phase) : !hear_all(player, side, round, phase))
 				return false;
+			player->part->processor_s[side] += processor_s() - before;
 			reach(player, phase + 1);
 		}
 	await_phase(player, END);
@@ -414,8 +460,9 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 	write_nodes(file, perf, ports);
 	if (side == RAW) { /* a window as the channel of such samples has */
 		fprintf(file, "[subgroup raw]\nmessage_bytes = %" PRIu32 "\nwindow = %d\nsenders = 0", bytes,
-			bytes <= 960     ? 256
-			: bytes <= 16320 ? 64
+			bytes <= 224     ? 2048
+			: bytes <= 2016  ? 256
+			: bytes <= 16352 ? 64
 					 : 16);
 		for (uint32_t i = 1; i < perf->topics->writers; i++)
 			fprintf(file, ",%" PRIu32, i);
@@ -459,14 +506,14 @@ static bool run_rounds(struct perf *perf, struct wh_watch *watch, struct wh_crew
 	if (!await_all(perf, watch, crew, 1))
 		return false;
 	for (int round = 0; round < ROUNDS; round++)
-		for (int side = 0; side < SIDES; side++) {
+		for (int turn = 0; turn < SIDES; turn++) {
 			uint64_t until = now_ns() + slice;
 
-			wh_phase_set(&perf->phase, PHASE_OF(round, side));
+			wh_phase_set(&perf->phase, PHASE_OF(round, turn));
 			while (now_ns() < until && watch->interrupted == 0)
 				wh_watch_wait(watch, (int)((until - now_ns()) / 1000000) + 1);
-			wh_phase_set(&perf->phase, PHASE_OF(round, side) + 1);
-			if (!await_all(perf, watch, crew, PHASE_OF(round, side) + 1))
+			wh_phase_set(&perf->phase, PHASE_OF(round, turn) + 1);
+			if (!await_all(perf, watch, crew, PHASE_OF(round, turn) + 1))
 				return false;
 		}
 	return true;
@@ -479,21 +526,47 @@ static int compare_rates(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* The median of the rounds, of the mean of the readers. */
-static double rate_of(const struct perf *perf, int side)
+/* Of a round, the mean of the readers. */
+static double rate_in(const struct perf *perf, int side, int round)
 {
-	double rates[ROUNDS] = {0};
+	double rate = 0;
 
-	for (int round = 0; round < ROUNDS; round++)
-		for (uint32_t i = perf->topics->writers; i < perf->count; i++)
-			rates[round] += perf->parts[i].rate[side][round] / perf->topics->readers;
-	qsort(rates, ROUNDS, sizeof rates[0], compare_rates);
-	return rates[ROUNDS / 2];
+	for (uint32_t i = perf->topics->writers; i < perf->count; i++)
+		rate += perf->parts[i].rate[side][round] / perf->topics->readers;
+	return rate;
 }
 
-static json_t *results_of(const struct perf *perf, struct wh_histogram *latency)
+/* The median of the rounds: of the rates of one side, or of the ratios of both. */
+static double median_of(const struct perf *perf, int side, bool over_raw)
 {
-	double rate = rate_of(perf, TOPIC), raw = rate_of(perf, RAW);
+	double values[ROUNDS];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double raw = rate_in(perf, RAW, round);
+
+		values[round] = rate_in(perf, side, round);
+		if (over_raw)
+			values[round] = raw > 0 ? values[round] / raw : 0;
+	}
+	qsort(values, ROUNDS, sizeof values[0], compare_rates);
+	return values[ROUNDS / 2];
+}
+
+/* Of all processes, for each sample that was written: what is known on a busy machine, too. */
+static double processor_us(const struct perf *perf, int side)
+{
+	double used = 0;
+	uint64_t sent = 0;
+
+	for (uint32_t i = 0; i < perf->count; i++) {
+		used += perf->parts[i].processor_s[side];
+		sent += perf->parts[i].sent[side];
+	}
+	return sent > 0 ? used * 1e6 / (double)sent : 0;
+}
+
+static json_t *readers_of(const struct perf *perf)
+{
 	json_t *readers = json_array();
 	char digest[24];
 
@@ -501,16 +574,45 @@ static json_t *results_of(const struct perf *perf, struct wh_histogram *latency)
 		snprintf(digest, sizeof digest, "%016" PRIx64, perf->parts[i].digest);
 		json_array_append_new(readers, json_pack("{s:s, s:I}", "order_digest", digest, "lost",
 							 (json_int_t)perf->parts[i].lost));
-		wh_histogram_merge(latency, &perf->parts[i].latency);
 	}
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:o, s:{s:f, s:f, s:f}, s:{s:f}, s:f}", "transport",
-			 perf->topics->transport, "consistency", perf->topics->consistency, "read", perf->topics->read,
-			 "bytes", (int)perf->topics->bytes, "writers", (int)perf->topics->writers, "seconds",
-			 (int)perf->topics->seconds, "samples_per_s", rate, "bytes_per_s", rate * perf->topics->bytes,
-			 "readers", readers, "latency_us", "p50", wh_histogram_quantile(latency, 0.5) / 1e3, "p99",
-			 wh_histogram_quantile(latency, 0.99) / 1e3, "p99_9",
-			 wh_histogram_quantile(latency, 0.999) / 1e3, "raw", "messages_per_s", raw, "fraction_of_raw",
-			 raw > 0 ? rate / raw : 0.0);
+	return readers;
+}
+
+static json_t *rounds_of(const struct perf *perf)
+{
+	json_t *rounds = json_array();
+
+	for (int round = 0; round < ROUNDS; round++)
+		json_array_append_new(rounds, json_pack("{s:f, s:f}", "samples_per_s", rate_in(perf, TOPIC, round),
+							"messages_per_s", rate_in(perf, RAW, round)));
+	return rounds;
+}
+
+/* Of all readers. `room` is a histogram of zeros. */
+static json_t *latency_of(const struct perf *perf, int side, struct wh_histogram *room, double *p50)
+{
+	for (uint32_t i = perf->topics->writers; i < perf->count; i++)
+		wh_histogram_merge(room, &perf->parts[i].latency[side]);
+	*p50 = wh_histogram_quantile(room, 0.5) / 1e3;
+	return json_pack("{s:f, s:f, s:f}", "p50", *p50, "p99", wh_histogram_quantile(room, 0.99) / 1e3, "p99_9",
+			 wh_histogram_quantile(room, 0.999) / 1e3);
+}
+
+static json_t *results_of(const struct perf *perf, struct wh_histogram room[SIDES])
+{
+	const struct wh_topics *topics = perf->topics;
+	double rate = median_of(perf, TOPIC, false), p50[SIDES];
+	json_t *latency = latency_of(perf, TOPIC, &room[TOPIC], &p50[TOPIC]);
+	json_t *raw = json_pack("{s:f, s:o, s:f}", "messages_per_s", median_of(perf, RAW, false), "latency_us",
+				latency_of(perf, RAW, &room[RAW], &p50[RAW]), "processor_us", processor_us(perf, RAW));
+
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:f, s:o}",
+			 "transport", topics->transport, "consistency", topics->consistency, "read", topics->read,
+			 "bytes", (int)topics->bytes, "writers", (int)topics->writers, "seconds", (int)topics->seconds,
+			 "rate", (int)topics->rate, "samples_per_s", rate, "bytes_per_s", rate * topics->bytes,
+			 "readers", readers_of(perf), "latency_us", latency, "processor_us", processor_us(perf, TOPIC),
+			 "raw", raw, "fraction_of_raw", median_of(perf, TOPIC, true), "latency_of_raw",
+			 p50[RAW] > 0 ? p50[TOPIC] / p50[RAW] : 0.0, "rounds", rounds_of(perf));
 }
 
 /* Have all readers heard the same? Without an order each has its own, of several writers. */
@@ -529,7 +631,7 @@ static bool heard_alike(const struct perf *perf)
 /* To people, or to the file. Readers that have not heard the same are a failure. */
 static enum wh_exit tell_results(const struct perf *perf, const char *path)
 {
-	struct wh_histogram *latency = calloc(1, sizeof *latency);
+	struct wh_histogram *latency = calloc(SIDES, sizeof *latency);
 	json_t *results = latency != NULL ? results_of(perf, latency) : NULL;
 	FILE *file = path != NULL ? fopen(path, "w") : stdout;
 	enum wh_exit status = results != NULL && file != NULL ? WH_EXIT_GOOD : WH_EXIT_FAILED;
@@ -580,6 +682,7 @@ enum wh_exit wh_topics_perf(struct wh_topics *topics)
 	}
 	perf->topics = topics;
 	perf->count = topics->writers + topics->readers;
+	perf->timed = topics->rate > 0 ? 1 : TIMED;
 	if ((strcmp(topics->transport, "tcp") != 0 || find_ports(ports, 2 * perf->count)) &&
 	    write_file(perf, RAW, ports) && write_file(perf, TOPIC, ports + perf->count))
 		status = run_crew(perf, topics);

@@ -104,23 +104,30 @@ static void put_in_order(struct batch *batch)
 
 /* ---- taking ------------------------------------------------------------------------------------------------------------------ */
 
+/* What is there with more room, or, where there is none, as it is: then *ok is false. */
+static void *grow(void *old, size_t bytes, bool *ok)
+{
+	void *more = realloc(old, bytes);
+
+	if (more != NULL)
+		return more;
+	*ok = false;
+	return old;
+}
+
 static bool make_room(struct batch *batch)
 {
 	size_t room = batch->count + TAKE_AT_ONCE;
-	void *infos, *data, *states, *order;
+	bool ok = true;
 
 	if (room <= batch->room)
 		return true;
 	room *= 2;
-	infos = realloc(batch->infos, room * sizeof(*batch->infos));
-	batch->infos = infos != NULL ? infos : batch->infos;
-	data = realloc(batch->data, room * sizeof(*batch->data));
-	batch->data = data != NULL ? data : batch->data;
-	states = realloc(batch->states, room * sizeof(*batch->states));
-	batch->states = states != NULL ? states : batch->states;
-	order = realloc(batch->order, room * sizeof(*batch->order));
-	batch->order = order != NULL ? order : batch->order;
-	if (infos == NULL || data == NULL || states == NULL || order == NULL)
+	batch->infos = grow(batch->infos, room * sizeof(*batch->infos), &ok);
+	batch->data = grow(batch->data, room * sizeof(*batch->data), &ok);
+	batch->states = grow(batch->states, room * sizeof(*batch->states), &ok);
+	batch->order = grow(batch->order, room * sizeof(*batch->order), &ok);
+	if (!ok)
 		return false;
 	batch->room = room;
 	return true;

@@ -13,6 +13,7 @@ usage() {
 	cat <<-'END'
 	usage: ./run peers [OPTION]...
 	       ./run peers --kv [OPTION]...       key-value servers: its --help has its options
+	       ./run peers --dds [OPTION]...      topics: the same
 
 	  --rounds N          of all (5)
 	  --seconds S         of each run (1.5)

@@ -8,7 +8,8 @@
 #define CLASS_BITS 6 /* of the least: 64 bytes are less than any block */
 #define CLASS_COUNT (4 * (40 - CLASS_BITS))
 
-#define CLOSED 1 /* in place of a stack of blocks: the pool has no thread any more */
+#define PREFETCH_MOST 256 /* larger ones come in by themselves while they are written */
+#define CLOSED 1          /* in place of a stack of blocks: the pool has no thread any more */
 
 _Static_assert(offsetof(struct wh_dds_copy, data) == 2 * WH_CACHE_LINE, "a block's head has two lines");
 
@@ -110,10 +111,13 @@ struct wh_dds_copy *wh_dds_copy_take(struct wh_dds_pool *pool, size_t bytes)
 		if (pool->counts.bytes > pool->keep_bytes)
 			trim(pool, copy);
 	}
-	if (copy != NULL)
+	if (copy != NULL) {
 		class->idle = copy->next;
-	else
+		wh_dds_prefetch(copy->next,
+				offsetof(struct wh_dds_copy, data) + (bytes < PREFETCH_MOST ? bytes : PREFETCH_MOST));
+	} else {
 		copy = make(pool, size_class);
+	}
 	if (copy == NULL)
 		return NULL;
 	copy->bytes = bytes;

@@ -27,6 +27,13 @@ struct wh_dds_facts {
 	uint32_t writer;         /* node id */
 };
 
+/* All lines of it. Behind a long queue what was used last is cold. */
+WH_HINT_INLINE void wh_dds_prefetch(const void *bytes, size_t count)
+{
+	for (size_t at = 0; at < count; at += WH_CACHE_LINE)
+		wh_prefetch_read((const unsigned char *)bytes + at);
+}
+
 struct wh_dds_copy {
 	wh_word held;              /* [any thread] by how many; 0: it is free */
 	struct wh_dds_copy *next;  /* [the pool's thread, or none] of the free ones */
@@ -56,6 +63,12 @@ static inline void wh_dds_copy_hold(struct wh_dds_copy *copy, uint64_t times)
 	(void)wh_fetch_add(&copy->held, times);
 }
 
+/* The same of one that no other thread has seen yet: what makes it known to others orders it. */
+static inline void wh_dds_copy_hold_alone(struct wh_dds_copy *copy)
+{
+	wh_store_relaxed(&copy->held, wh_load_relaxed(&copy->held) + 1);
+}
+
 /* Gives one hold back. True: it was the last, and the block is to be freed. */
 WH_MUST_CHECK static inline bool wh_dds_copy_release(struct wh_dds_copy *copy)
 {
@@ -68,6 +81,17 @@ static inline void wh_dds_copy_drop(struct wh_dds_copy *copy)
 {
 	if (wh_dds_copy_release(copy))
 		wh_dds_copy_free(copy, copy);
+}
+
+/* The same of one that no other thread has seen yet. */
+static inline void wh_dds_copy_drop_alone(struct wh_dds_copy *copy)
+{
+	uint64_t held = wh_load_relaxed(&copy->held);
+
+	if (held == 1)
+		wh_dds_copy_free(copy, copy);
+	else
+		wh_store_relaxed(&copy->held, held - 1);
 }
 
 /* Many, with one step for those of a kind that follow each other. */

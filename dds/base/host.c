@@ -179,6 +179,20 @@ enum whorl_result wh_dds_node_ready(whorl_node *node, int timeout_ms)
 	return result;
 }
 
+/* It was left, and not yet for good: then there is no handle. */
+enum whorl_result wh_dds_subgroup_enter(whorl_node *node, const char *name,
+					const struct whorl_subgroup_options *options, int timeout_ms,
+					whorl_subgroup **out)
+{
+	uint64_t until = end_of(timeout_ms);
+	enum whorl_result result;
+
+	do
+		result = whorl_subgroup_enter(node, name, options, wh_dds_given_ms(timeout_ms), out);
+	while (*out == NULL && goes_on(result, until));
+	return result;
+}
+
 enum whorl_result wh_dds_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms)
 {
 	uint64_t until = end_of(timeout_ms);

@@ -56,6 +56,9 @@ int wh_dds_given_ms(int timeout_ms);
 void wh_dds_rest(void);
 /* whorl_ready, whorl_subgroup_ready, whorl_subgroup_leave, whorl_frontier_wait. */
 enum whorl_result wh_dds_node_ready(whorl_node *node, int timeout_ms);
+enum whorl_result wh_dds_subgroup_enter(whorl_node *node, const char *name,
+					const struct whorl_subgroup_options *options, int timeout_ms,
+					whorl_subgroup **out);
 enum whorl_result wh_dds_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
 enum whorl_result wh_dds_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms);
 enum whorl_result wh_dds_frontier_wait(whorl_subgroup *subgroup, enum whorl_frontier which, uint64_t index,

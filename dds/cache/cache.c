@@ -77,6 +77,7 @@ struct wh_dds_kept *wh_dds_kept_make(struct wh_dds_cache *cache)
 
 	if (sample != NULL) {
 		cache->free_samples = sample->behind[WH_DDS_OF_INSTANCE];
+		wh_dds_prefetch(cache->free_samples, sizeof(*sample)); /* the next one, behind a long queue, is cold */
 		return sample;
 	}
 	sample = malloc(sizeof(*sample));
@@ -254,7 +255,7 @@ void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 	} else if (instance->dataless != NULL) {
 		wh_dds_cache_discard(cache, instance->dataless);
 	}
-	add(cache, instance, sample, expires_ns);
+	add(cache, instance, sample, sample->has_data ? expires_ns : WH_DDS_NEVER);
 	if (does != WH_DDS_DOES_DATA)
 		end_life(cache, instance, does, now_ns);
 }
@@ -640,14 +641,20 @@ void wh_dds_cache_asked(struct wh_dds_cache *cache)
 	}
 }
 
-bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache)
+uint32_t wh_dds_cache_room(const struct wh_dds_cache *cache)
 {
-	uint32_t more = cache->separation_ns != 0 ? 2 : 1; /* what was withheld may come with it */
 	/* No instance has more than are held. */
 	uint32_t most = cache->samples_most < cache->samples_per_instance_most ? cache->samples_most
 									       : cache->samples_per_instance_most;
 
-	return !cache->keeps_all || !cache->reliable || cache->held + more <= most;
+	if (!cache->keeps_all || !cache->reliable)
+		return UINT32_MAX;
+	if (cache->held >= most)
+		return 0;
+	most -= cache->held;
+	if (cache->separation_ns != 0) /* what was withheld may come with each, or by itself at any time */
+		return most >= 2 ? 1 : 0;
+	return most;
 }
 
 void wh_dds_cache_lose(struct wh_dds_cache *cache, uint64_t set)

@@ -77,8 +77,8 @@ bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_
 bool wh_dds_cache_ask(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns);
 void wh_dds_cache_asked(struct wh_dds_cache *cache);
 
-/* There is room for any sample more: wh_dds_cache_is_full need not be asked, for which a copy must be there. */
-bool wh_dds_cache_is_roomy(const struct wh_dds_cache *cache);
+/* For how many samples there is room, whichever they are: wh_dds_cache_is_full need not be asked of these, for which a copy must be there. */
+uint32_t wh_dds_cache_room(const struct wh_dds_cache *cache);
 
 /* One that never comes is counted (SAMPLE_LOST), and its set, if it was of one, is not whole. */
 void wh_dds_cache_lose(struct wh_dds_cache *cache, uint64_t set);

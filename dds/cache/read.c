@@ -26,9 +26,11 @@ static void pick_from(struct pick *pick, const struct wh_dds_queue *queue, enum 
 	bool reads_again = (pick->wanted & wh_dds_combinations(WHORL_DDS_READ_SAMPLE_STATE)) != 0;
 	struct wh_dds_kept *sample = reads_again ? queue->first : queue->unread;
 
-	for (; sample != NULL && pick->count < pick->room; sample = sample->behind[which])
+	for (; sample != NULL && pick->count < pick->room; sample = sample->behind[which]) {
+		wh_dds_prefetch(sample->copy, offsetof(struct wh_dds_copy, data) + WH_CACHE_LINE);
 		if (is_wanted(pick, sample))
 			pick->samples[pick->count++] = sample;
+	}
 }
 
 static void pick_instance(struct pick *pick, const struct wh_dds_cached *instance)

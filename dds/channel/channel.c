@@ -198,12 +198,15 @@ bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dd
 }
 
 /* NULL: its writer is not there, or has other keys. If it is there, so is its sender. */
-static struct wh_dds_endpoint *read_sample(const struct wh_dds_channel *channel, const struct wh_dds_from *from,
+static struct wh_dds_endpoint *read_sample(struct wh_dds_channel *channel, const struct wh_dds_from *from,
 					   const struct wh_dds_said *said, struct wh_dds_sample *sample)
 {
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, said->number};
-	struct wh_dds_endpoint *writer = wh_dds_writer_of(channel, &id);
+	struct wh_dds_endpoint *writer = channel->recent;
 
+	if (writer == NULL || wh_dds_id_compare(&writer->id, &id) != 0)
+		writer = wh_dds_writer_of(channel, &id);
+	channel->recent = writer;
 	return writer != NULL && wh_dds_read_sample(writer, from, said, sample) ? writer : NULL;
 }
 
@@ -224,27 +227,50 @@ static enum whorl_result apply_sample(struct wh_dds_channel *channel, const stru
 	return wh_dds_take_effect(channel, writer, &sample) ? WHORL_OK : WHORL_MEMORY;
 }
 
+/* A writer that ends disposes of what it has, if it autodisposes: all of it in one place. */
+static bool ask_end(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+		    const struct wh_dds_endpoint *endpoint, const struct wh_dds_place *place)
+{
+	struct wh_dds_sample sample = {.place = *place, .change = WH_DDS_UNREGISTER};
+
+	for (const struct wh_dds_claim *claim = endpoint->claims; claim != NULL; claim = claim->writer_next) {
+		memcpy(sample.key, claim->instance->key, WH_DDS_KEY_BYTES);
+		if (!wh_dds_ask_now(channel, question, claim->writer, &sample))
+			return false;
+	}
+	return true;
+}
+
 bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
 			wh_dds_ask *ask, void *ctx)
 {
-	struct wh_dds_endpoint_id publisher = {from->incarnation, from->node, 0};
+	struct wh_dds_endpoint_id id = {from->incarnation, from->node, 0};
 	struct wh_dds_question question = {ask, ctx};
-	struct wh_dds_endpoint *writer;
+	struct wh_dds_endpoint *endpoint;
 	struct wh_dds_sample sample;
 	struct wh_dds_said said;
 	struct wh_dds_message message;
+	bool ends_set, roomy = true;
 
 	channel->questions++;
 	if (wh_dds_take_sample(&said, bytes, count)) {
-		writer = read_sample(channel, from, &said, &sample);
-		return writer == NULL || wh_dds_set_of(channel, writer) != NULL ||
-		       wh_dds_ask_now(channel, &question, writer, &sample);
+		endpoint = read_sample(channel, from, &said, &sample);
+		return endpoint == NULL || wh_dds_set_of(channel, endpoint) != NULL ||
+		       wh_dds_ask_now(channel, &question, endpoint, &sample);
 	}
-	if (channel->sets == NULL || count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_SET ||
-	    wh_dds_take_message(&message, bytes, count) != WHORL_OK)
+	ends_set = channel->sets != NULL && count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET;
+	if (!ends_set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_END))
 		return true;
-	publisher.number = message.number;
-	return wh_dds_set_ask(channel, &question, &publisher);
+	if (wh_dds_take_message(&message, bytes, count) != WHORL_OK)
+		return true;
+	id.number = message.number;
+	endpoint = ends_set ? NULL : wh_dds_channel_find(channel, message.what, &id);
+	if (ends_set)
+		roomy = wh_dds_set_ask(channel, &question, &id);
+	else if (endpoint != NULL)
+		roomy = ask_end(channel, &question, endpoint, &from->place);
+	wh_dds_message_free(&message);
+	return roomy;
 }
 
 static enum whorl_result apply_end(struct wh_dds_channel *channel, const struct wh_dds_from *from,

@@ -80,9 +80,11 @@ struct wh_dds_endpoint {
 	int64_t told_ns;
 	struct wh_dds_claim *claims; /* of instances, the first one first */
 	struct wh_dds_claim *claims_end;
-	uint64_t entries; /* in the history */
-	bool heard_out;   /* of an unordered topic: its end has come behind its samples */
-	bool died;        /* of one that lingers */
+	bool heard_out;                 /* of an unordered topic: its end has come behind its samples */
+	bool died;                      /* of one that lingers */
+	uint64_t entries;               /* in the history */
+	struct wh_dds_endpoints locals; /* of its matches those that are this member's */
+	struct wh_dds_claim *recent;    /* of its last sample; NULL: it is to be looked for */
 };
 
 enum wh_dds_state { WH_DDS_ALIVE, WH_DDS_DISPOSED, WH_DDS_NO_WRITERS };
@@ -186,8 +188,9 @@ typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds
 			const struct wh_dds_sample *sample, uint32_t ahead);
 
 /* Asks the local readers that the message would be told to, before it is applied: so that it may be refused, and come again (0044). Changes nothing.
- * False: one said no. It is asked for samples and for ends of coherent sets, not for what is told of instances when a writer ends, nor for
- * the history of a new reader. All that are told were asked; of a set, and of writers that compete, some may be asked and not told. */
+ * False: one said no. It is asked for samples, for ends of coherent sets, and for ends of writers, which dispose of what they had; not for what is
+ * told of instances that have no writer any more, nor for the history of a new reader. All that are told were asked; of a set, and of writers that
+ * compete, some may be asked and not told. */
 bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from *from, const void *bytes, size_t count,
 			wh_dds_ask *ask, void *ctx);
 

@@ -94,6 +94,7 @@ static bool finish(struct wh_dds_channel *channel, struct wh_dds_endpoint *write
 		wh_dds_unmatch(channel, writer, writer->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
 	wh_dds_endpoints_remove(&channel->ended, writer);
 	wh_dds_index_remove(&channel->endpoint_index, &writer->link);
+	channel->recent = NULL; /* it may be this one */
 	wh_dds_endpoint_free(writer);
 	wh_dds_topic_settle(channel, topic);
 	return true;

@@ -236,6 +236,8 @@ static void drop_claim(struct wh_dds_channel *channel, struct wh_dds_claim *clai
 	struct wh_dds_instance *instance = claim->instance;
 	struct wh_dds_endpoint *writer = claim->writer;
 
+	if (writer->recent == claim)
+		writer->recent = NULL;
 	unrank_claim(claim);
 	*(claim->writer_prev != NULL ? &claim->writer_prev->writer_next : &writer->claims) = claim->writer_next;
 	*(claim->writer_next != NULL ? &claim->writer_next->writer_prev : &writer->claims_end) = claim->writer_prev;
@@ -250,10 +252,10 @@ static void drop_claim(struct wh_dds_channel *channel, struct wh_dds_claim *clai
 			instance->changes++;
 		}
 	}
-	for (uint32_t i = 0; i < writer->matches.count; i++) {
-		struct wh_dds_endpoint *reader = writer->matches.all[i];
+	for (uint32_t i = 0; i < writer->locals.count; i++) {
+		struct wh_dds_endpoint *reader = writer->locals.all[i];
 
-		if (reader->local && !wh_dds_has_writer(instance, reader))
+		if (!wh_dds_has_writer(instance, reader))
 			tell_last_writer(channel, instance, writer, reader);
 	}
 	wh_dds_instance_settle(channel, instance);
@@ -295,10 +297,10 @@ static void tell_sample(struct wh_dds_channel *channel, const struct wh_dds_inst
 	struct wh_dds_event event = {
 		.what = WH_DDS_SAMPLE, .writer = writer, .topic = instance->topic, .sample = sample};
 
-	for (uint32_t i = 0; i < writer->matches.count; i++) {
-		struct wh_dds_endpoint *reader = writer->matches.all[i];
+	for (uint32_t i = 0; i < writer->locals.count; i++) {
+		struct wh_dds_endpoint *reader = writer->locals.all[i];
 
-		if (!reader->local || (behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
+		if ((behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
 			continue;
 		event.reader = reader;
 		wh_dds_tell_event(channel, &event);
@@ -329,17 +331,29 @@ static bool change_instance(struct wh_dds_channel *channel, struct wh_dds_instan
 	return true;
 }
 
+/* A writer mostly writes the instance that it wrote last. */
+static struct wh_dds_claim *recent_claim(const struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+{
+	struct wh_dds_claim *claim = writer->recent;
+
+	return claim != NULL && memcmp(claim->instance->key, sample->key, WH_DDS_KEY_BYTES) == 0 ? claim : NULL;
+}
+
 bool wh_dds_take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, struct wh_dds_sample *sample)
 {
-	bool leaves = (sample->change & WH_DDS_UNREGISTER) != 0;
-	struct wh_dds_instance *instance = leaves ? wh_dds_instance_find(channel, writer->topic, sample->key)
-						  : wh_dds_instance_get(channel, writer->topic, sample->key);
-	struct wh_dds_claim *claim;
-	bool weighs;
+	bool leaves = (sample->change & WH_DDS_UNREGISTER) != 0, weighs;
+	struct wh_dds_claim *claim = recent_claim(writer, sample);
+	struct wh_dds_instance *instance;
 
+	if (claim != NULL)
+		instance = claim->instance;
+	else
+		instance = leaves ? wh_dds_instance_find(channel, writer->topic, sample->key)
+				  : wh_dds_instance_get(channel, writer->topic, sample->key);
 	if (instance == NULL && !leaves)
 		return false;
-	claim = instance != NULL ? wh_dds_claim_find(instance, writer) : NULL;
+	if (claim == NULL && instance != NULL)
+		claim = wh_dds_claim_find(instance, writer);
 	if (claim == NULL && leaves) {
 		channel->counts.voids++;
 		return true;
@@ -347,6 +361,7 @@ bool wh_dds_take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 	weighs = claim == NULL || claim->late;
 	if (claim == NULL && (claim = wh_dds_claim_add(instance, writer)) == NULL)
 		return false;
+	writer->recent = claim;
 	claim->number = sample->number;
 	claim->heard_ns = channel->now_ns;
 	claim->late = false;
@@ -377,11 +392,10 @@ static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_ques
 {
 	bool behind = instance != NULL && !wh_dds_is_exclusive(writer) && is_behind(instance, writer, sample);
 
-	for (uint32_t i = 0; i < writer->matches.count; i++) {
-		struct wh_dds_endpoint *reader = writer->matches.all[i];
+	for (uint32_t i = 0; i < writer->locals.count; i++) {
+		struct wh_dds_endpoint *reader = writer->locals.all[i];
 
-		if (!reader->local || (behind && wh_dds_by_source(reader)) ||
-		    (instance != NULL && !owns_for(instance, writer, reader)))
+		if ((behind && wh_dds_by_source(reader)) || (instance != NULL && !owns_for(instance, writer, reader)))
 			continue;
 		if (reader->question != channel->questions)
 			reader->asked = 0;

@@ -85,6 +85,7 @@ void wh_dds_endpoint_free(struct wh_dds_endpoint *endpoint)
 {
 	wh_dds_policies_free(&endpoint->policies);
 	free(endpoint->matches.all);
+	free(endpoint->locals.all);
 	free(endpoint);
 }
 
@@ -113,7 +114,11 @@ bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpo
 
 bool wh_dds_link_match(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other)
 {
-	return wh_dds_endpoints_add(&one->matches, other) && wh_dds_endpoints_add(&other->matches, one);
+	struct wh_dds_endpoint *writer = one->kind == WH_DDS_WRITER ? one : other;
+	struct wh_dds_endpoint *reader = one->kind == WH_DDS_WRITER ? other : one;
+
+	return wh_dds_endpoints_add(&one->matches, other) && wh_dds_endpoints_add(&other->matches, one) &&
+	       (!reader->local || wh_dds_endpoints_add(&writer->locals, reader));
 }
 
 /* A failure of partitions is none: the two have nothing to do with each other. */
@@ -142,6 +147,7 @@ void wh_dds_unmatch(struct wh_dds_channel *channel, struct wh_dds_endpoint *one,
 	sort(one, other, &event);
 	wh_dds_endpoints_remove(&one->matches, other);
 	wh_dds_endpoints_remove(&other->matches, one);
+	wh_dds_endpoints_remove(&event.writer->locals, event.reader);
 	if (why == WHORL_DDS_RETCODE_OK)
 		wh_dds_tell_last_writers(channel, event.writer, event.reader);
 	if (one->local || other->local)
@@ -397,6 +403,7 @@ bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 	struct wh_dds_topic *topic = endpoint->topic;
 	bool writes = endpoint->kind == WH_DDS_WRITER;
 
+	channel->recent = NULL;
 	if (wh_dds_lingers(channel, endpoint)) {
 		tell_watcher(channel, WH_DDS_GOES, endpoint);
 		return wh_dds_linger(channel, endpoint, died);

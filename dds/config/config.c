@@ -12,7 +12,7 @@
 /* ---- the tables ---------------------------------------------------------------------------------------------------------------- */
 
 struct dds_options {
-	int64_t reader_patience_ms;
+	int64_t reader_patience_ms, rest_after_ms;
 	int slow_reader;
 };
 
@@ -28,6 +28,10 @@ static const struct wh_option dds_options[] = {
 	 "lose: the reader loses what it has no room for, and is told (SAMPLE_LOST); leave: its process leaves the channel, and its readers and "
 	 "writers there are of no use any more. Processes may differ.",
 	 DDS(slow_reader), false},
+	{"rest_after_ms", WH_OPTION_INTEGER, "ms", "300", 0, INT64_C(86400000), NULL,
+	 "A process that has only readers in a channel says nothing there: so long after it has said something it stops to be a sender, and the "
+	 "others wait for its rounds no more. 0: it stays one. Processes may differ.",
+	 DDS(rest_after_ms), false},
 };
 const struct wh_option_table wh_dds_table = {"dds",
 					     false,
@@ -54,7 +58,7 @@ static const struct wh_option channel_options[] = {
 const struct wh_option_table wh_dds_channel_table = {
 	"channel",
 	true,
-	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic and the same with stored and unordered are there without; they "
+	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic, dds.x.atomic and the same with stored and unordered are there without; they "
 	"can be given other sizes here. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes; a channel that is called so is "
 	"theirs alone. All processes say the same.",
 	channel_options,
@@ -89,6 +93,7 @@ void wh_dds_settings_init(struct wh_dds_settings *settings)
 
 	wh_option_defaults(&wh_dds_table, &options);
 	*settings = (struct wh_dds_settings){.patience_ms = (uint64_t)options.reader_patience_ms,
+					     .rest_ms = (uint64_t)options.rest_after_ms,
 					     .slow = (enum wh_dds_slow_reader)options.slow_reader};
 }
 
@@ -163,6 +168,7 @@ static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *
 
 	wh_conf_bind(conf, 0, &wh_dds_table, NULL, &options);
 	settings->patience_ms = (uint64_t)options.reader_patience_ms;
+	settings->rest_ms = (uint64_t)options.rest_after_ms;
 	settings->slow = (enum wh_dds_slow_reader)options.slow_reader;
 	settings->channels = calloc(channels + 1, sizeof(*settings->channels));
 	settings->topics = calloc(topics + 1, sizeof(*settings->topics));

@@ -34,6 +34,7 @@ struct wh_dds_topic_setting {
 
 struct wh_dds_settings {
 	uint64_t patience_ms; /* 0: for ever */
+	uint64_t rest_ms;     /* 0: never */
 	enum wh_dds_slow_reader slow;
 	struct wh_dds_channel_setting *channels;
 	size_t channel_count;

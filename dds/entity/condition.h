@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "base/atomics.h"
+#include "base/backoff.h"
 #include "dds/cache/cache.h"
 
 struct wh_dds_signals {
@@ -82,6 +83,7 @@ struct wh_dds_waitset {
 	bool triggered;                         /* [lock] the waitset itself is */
 	uint32_t waiters;                       /* [lock] threads in it */
 	bool closed;                            /* [lock] */
+	struct wh_backoff backoff;              /* [lock] what the last wait has learnt */
 	pthread_cond_t changed;                 /* one holds, it is closed, or a waiter has gone */
 	int descriptor;                         /* [lock] -1: nobody has asked for it */
 };

@@ -253,6 +253,30 @@ static struct wh_dds_entity *next_below(const struct wh_dds_entity *root, struct
 	return entity != root ? entity->behind : NULL;
 }
 
+/* With the lock, which is given back meanwhile: then the walk goes on from where it was, if that is still there. */
+static void leave_all(struct wh_dds_table *table, struct wh_dds_entity *root)
+{
+	struct wh_dds_entity *at = root, *last = NULL;
+
+	while (at != NULL) {
+		if (at->ops->leave != NULL && !at->left) {
+			at->left = true;
+			wh_dds_entity_hold(at);
+			pthread_mutex_unlock(&table->lock);
+			at->ops->leave(at);
+			wh_dds_entity_put(last);
+			pthread_mutex_lock(&table->lock);
+			last = at;
+			at = at->closing ? root : next_below(root, at);
+		} else {
+			at = next_below(root, at);
+		}
+	}
+	pthread_mutex_unlock(&table->lock);
+	wh_dds_entity_put(last);
+	pthread_mutex_lock(&table->lock);
+}
+
 /* One without children that no thread is at; NULL: there is none. */
 static struct wh_dds_entity *find_leaf(struct wh_dds_entity *root)
 {
@@ -302,6 +326,7 @@ whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity)
 	}
 	for (struct wh_dds_entity *at = entity; at != NULL; at = next_below(entity, at))
 		mark(at);
+	leave_all(table, entity);
 	do {
 		leaf = find_leaf(entity);
 		if (leaf != NULL)

@@ -29,6 +29,9 @@ struct wh_dds_entity;
 struct wh_dds_table;
 
 struct wh_dds_entity_ops {
+	/* It was deleted, and is closed when its turn comes: until then it holds up nothing. It does not block. Once, before any of the tree is closed
+	 * by that thread, without a lock of the table. May be NULL. */
+	void (*leave)(struct wh_dds_entity *entity);
 	/* It was deleted: ends what it does, and wakes what waits for it; it may block. Its children have been closed. Once, by one of
 	 * the threads that delete, without a lock of the table. */
 	void (*close)(struct wh_dds_entity *entity);
@@ -43,7 +46,7 @@ struct wh_dds_entity {                       /* the beginning of what an entity 
 	whorl_dds_entity handle;             /* [const] */
 	enum wh_dds_kind kind;               /* [const] */
 	/* [lock] */
-	bool deleted, closing;
+	bool deleted, left, closing;
 	struct wh_dds_entity *first, *last; /* its children that are not closed yet, the oldest first */
 	struct wh_dds_entity *before, *behind;
 };

@@ -10,6 +10,8 @@
 #include "dds/base/host.h"
 #include "dds/entity/condition.h"
 
+#define LOOK_NS (30 * WH_NS_PER_US) /* before a thread sleeps */
+
 /* A condition at a waitset: in one of the waitset's two lists, and in the condition's. */
 struct wh_dds_attachment {
 	struct wh_dds_waitset *waitset;
@@ -118,7 +120,7 @@ static struct wh_dds_attachment *find(const struct wh_dds_waitset *waitset, cons
 
 void wh_dds_waitset_init(struct wh_dds_waitset *waitset, struct wh_dds_signals *signals)
 {
-	*waitset = (struct wh_dds_waitset){.signals = signals, .descriptor = -1};
+	*waitset = (struct wh_dds_waitset){.signals = signals, .backoff = {.dear = true}, .descriptor = -1};
 	wh_thread_condition_init(&waitset->changed);
 }
 
@@ -198,6 +200,21 @@ static whorl_dds_return collect(const struct wh_dds_waitset *waitset, intptr_t *
 	return (whorl_dds_return)waitset->ready_count;
 }
 
+/* For a moment, in which others have the processor: what comes fast is there again, and nobody has to wake this thread. With the lock. */
+static void look_again(struct wh_dds_waitset *waitset)
+{
+	struct wh_backoff backoff = waitset->backoff;
+	bool goes_on = !wh_dds_host()->simulated;
+
+	while (goes_on && !is_up(waitset) && !waitset->closed) {
+		pthread_mutex_unlock(&waitset->signals->lock);
+		goes_on = wh_backoff_wait(&backoff, wh_env_system(), LOOK_NS);
+		pthread_mutex_lock(&waitset->signals->lock);
+	}
+	wh_backoff_renew(&backoff);
+	waitset->backoff = backoff;
+}
+
 whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *cookies, size_t room, uint64_t until_ns)
 {
 	whorl_dds_return result;
@@ -205,6 +222,8 @@ whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *c
 
 	pthread_mutex_lock(&waitset->signals->lock);
 	waitset->waiters++;
+	if (goes_on)
+		look_again(waitset);
 	while (!is_up(waitset) && !waitset->closed && goes_on)
 		goes_on = wait_until(waitset, until_ns);
 	result = waitset->closed ? WHORL_DDS_RETCODE_ALREADY_DELETED : collect(waitset, cookies, room);

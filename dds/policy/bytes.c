@@ -2,10 +2,13 @@
  *
  * For each that is set, in the order of their numbers: its number, a byte, and its fields in the order of the table; a byte 0 at the
  * end. Numbers are little-endian: words and flags take one byte, durations eight, others four. Data is two bytes of length, and itself.
+ * A word that was not set, though its policy was, is 255: it is the default of the entity, whatever that is.
  */
 #include <string.h>
 
 #include "dds/policy/policy_int.h"
+
+#define LACKING 255
 
 struct bytes { /* what is written or read; `good` falls once it does not fit, or is refused */
 	unsigned char *out;
@@ -43,6 +46,10 @@ static void put_field(struct bytes *bytes, const struct wh_dds_policies *policie
 {
 	const struct wh_dds_octets *octets = wh_dds_field_bytes(policies, field);
 
+	if (wh_dds_field_is_lacking(policies, field)) {
+		put(bytes, LACKING, width_of(field));
+		return;
+	}
 	if (!wh_dds_field_has_bytes(field)) {
 		put(bytes, (uint64_t)wh_dds_field_load(policies, field), width_of(field));
 		return;
@@ -104,6 +111,10 @@ static void get_number(struct bytes *bytes, struct wh_dds_policies *policies, co
 	uint64_t number = get(bytes, width_of(field));
 	int64_t value = width_of(field) == 4 ? (int32_t)(uint32_t)number : (int64_t)number;
 
+	if (number == LACKING && field->kind == WH_DDS_WORD && field->writers != field->fallback) {
+		policies->lacks |= wh_dds_field_bit(field);
+		return;
+	}
 	bytes->good = bytes->good && wh_dds_field_allows(field, value);
 	if (bytes->good)
 		wh_dds_field_store(policies, field, value);

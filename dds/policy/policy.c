@@ -43,15 +43,49 @@ static bool copy_field(struct wh_dds_policies *to, const struct wh_dds_policies 
 	return true;
 }
 
-/* Those of the mask. False: memory is out; those that were copied are set. */
+void wh_dds_field_is_set(struct wh_dds_policies *policies, const struct wh_dds_field *field)
+{
+	for (size_t i = 0; i < WH_DDS_FIELD_COUNT && !wh_dds_policies_has(policies, field->policy); i++)
+		if (wh_dds_fields[i].policy == field->policy && wh_dds_fields[i].writers != wh_dds_fields[i].fallback)
+			policies->lacks |= wh_dds_field_bit(&wh_dds_fields[i]);
+	policies->set |= BIT(field->policy);
+	policies->lacks &= ~wh_dds_field_bit(field);
+}
+
+/* Those of the mask, but for fields that `from` lacks: there `to` has what it had, or its default. False: memory is out; those that were copied are set. */
 static bool copy_policies(struct wh_dds_policies *to, const struct wh_dds_policies *from, uint64_t mask)
 {
+	const uint64_t had = to->set;
+
 	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++) {
-		if ((mask & BIT(wh_dds_fields[i].policy)) == 0)
+		const struct wh_dds_field *field = &wh_dds_fields[i];
+
+		if ((mask & BIT(field->policy)) == 0)
 			continue;
-		if (!copy_field(to, from, &wh_dds_fields[i]))
+		if (wh_dds_field_is_lacking(from, field)) {
+			to->lacks |= (had & BIT(field->policy)) == 0 ? wh_dds_field_bit(field) : 0;
+		} else {
+			if (!copy_field(to, from, field))
+				return false;
+			to->lacks &= ~wh_dds_field_bit(field);
+		}
+		to->set |= BIT(field->policy);
+	}
+	return true;
+}
+
+/* Fields of which `to` has set the policy, and not them. */
+static bool fill_in(struct wh_dds_policies *to, const struct wh_dds_policies *from, uint64_t mask)
+{
+	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++) {
+		const struct wh_dds_field *field = &wh_dds_fields[i];
+
+		if ((mask & from->set & BIT(field->policy)) == 0 || !wh_dds_field_is_lacking(to, field) ||
+		    wh_dds_field_is_lacking(from, field))
+			continue;
+		if (!copy_field(to, from, field))
 			return false;
-		to->set |= BIT(wh_dds_fields[i].policy);
+		to->lacks &= ~wh_dds_field_bit(field);
 	}
 	return true;
 }
@@ -59,11 +93,13 @@ static bool copy_policies(struct wh_dds_policies *to, const struct wh_dds_polici
 whorl_dds_return wh_dds_policies_copy(struct wh_dds_policies *to, const struct wh_dds_policies *from)
 {
 	wh_dds_policies_init(to, WH_DDS_KINDS);
-	if (!copy_policies(to, from, UINT64_MAX)) {
-		wh_dds_policies_free(to);
-		return WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
-	}
+	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++)
+		if (!copy_field(to, from, &wh_dds_fields[i])) {
+			wh_dds_policies_free(to);
+			return WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
+		}
 	to->set = from->set;
+	to->lacks = from->lacks;
 	return WHORL_DDS_RETCODE_OK;
 }
 
@@ -82,7 +118,8 @@ static uint64_t concerns(enum wh_dds_kind kind, enum wh_dds_kind of)
 whorl_dds_return wh_dds_policies_merge(struct wh_dds_policies *to, enum wh_dds_kind kind,
 				       const struct wh_dds_policies *from, enum wh_dds_kind of)
 {
-	bool merged = copy_policies(to, from, from->set & ~to->set & concerns(kind, of));
+	const uint64_t mask = concerns(kind, of);
+	bool merged = fill_in(to, from, mask) && copy_policies(to, from, from->set & ~to->set & mask);
 
 	return merged ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
 }
@@ -115,6 +152,17 @@ static enum whorl_dds_policy_id first_of(uint64_t mask)
 	return (enum whorl_dds_policy_id)__builtin_ctzll(mask);
 }
 
+/* Policies of which a field that `wanted` has is another. */
+static uint64_t differing(const struct wh_dds_policies *now, const struct wh_dds_policies *wanted)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++)
+		if (!wh_dds_field_is_lacking(wanted, &wh_dds_fields[i]) && !same_field(now, wanted, &wh_dds_fields[i]))
+			mask |= BIT(wh_dds_fields[i].policy);
+	return mask;
+}
+
 whorl_dds_return wh_dds_policies_change(struct wh_dds_policies *now, enum wh_dds_kind kind,
 					const struct wh_dds_policies *wanted, enum whorl_dds_policy_id *which,
 					struct wh_error *err)
@@ -123,8 +171,7 @@ whorl_dds_return wh_dds_policies_change(struct wh_dds_policies *now, enum wh_dds
 	struct wh_dds_policies then;
 	whorl_dds_return result;
 
-	wh_dds_policies_equal(now, wanted, &fixed);
-	fixed &= mask;
+	fixed = differing(now, wanted) & mask;
 	for (size_t i = 0; i < WH_DDS_POLICY_COUNT; i++)
 		if (wh_dds_policy_rows[i].later)
 			fixed &= ~BIT(wh_dds_policy_rows[i].id);

@@ -59,6 +59,7 @@ struct wh_dds_octets {
 /* Durations are >= 0, in nanoseconds; WHORL_DDS_INFINITY: for ever. */
 struct wh_dds_policies {
 	uint64_t set; /* bit 1 << enum whorl_dds_policy_id: it was set, and is no default */
+	uint64_t lacks; /* bit i, field i of the table: its policy was set without it, so it is the default of the entity that has it */
 	struct {
 		enum whorl_dds_reliability_kind kind;
 		int64_t max_blocking_ns;

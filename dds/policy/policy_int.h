@@ -50,6 +50,20 @@ struct wh_dds_field {
 extern const struct wh_dds_policy_row wh_dds_policy_rows[WH_DDS_POLICY_COUNT];
 extern const struct wh_dds_field wh_dds_fields[WH_DDS_FIELD_COUNT];
 
+static inline uint64_t wh_dds_field_bit(const struct wh_dds_field *field)
+{
+	return UINT64_C(1) << (field - wh_dds_fields);
+}
+
+/* Its policy was set, and it was not. That can be of fields with different defaults alone: of others the default is as good. */
+static inline bool wh_dds_field_is_lacking(const struct wh_dds_policies *policies, const struct wh_dds_field *field)
+{
+	return wh_dds_policies_has(policies, field->policy) && (policies->lacks & wh_dds_field_bit(field)) != 0;
+}
+
+/* The field is being set: of its policy it alone, if that was not set before. */
+void wh_dds_field_is_set(struct wh_dds_policies *policies, const struct wh_dds_field *field);
+
 /* NULL if there is none. */
 const struct wh_dds_policy_row *wh_dds_policy_row(enum whorl_dds_policy_id id);
 

@@ -67,6 +67,7 @@ whorl_dds_return whorl_dds_merge_qos(whorl_dds_qos *to, const whorl_dds_qos *fro
 bool whorl_dds_qos_equal(const whorl_dds_qos *one, const whorl_dds_qos *other)
 {
 	return one != NULL && other != NULL && one->policies.set == other->policies.set &&
+	       one->policies.lacks == other->policies.lacks &&
 	       wh_dds_policies_equal(&one->policies, &other->policies, NULL);
 }
 
@@ -134,9 +135,10 @@ static whorl_dds_return set_numbers(whorl_dds_qos *qos, const char *function, en
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s: %s is out of its range, expected %s",
 				  wh_dds_policy_name(id), fields[i].key, expected);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		wh_dds_field_store(&qos->policies, &fields[i], values[i]);
-	qos->policies.set |= UINT64_C(1) << id;
+		wh_dds_field_is_set(&qos->policies, &fields[i]);
+	}
 	return WHORL_DDS_RETCODE_OK;
 }
 

@@ -183,7 +183,7 @@ static whorl_dds_return complain_name(struct reader *reader, size_t length)
 
 static whorl_dds_return set_field(struct reader *reader, const struct wh_dds_field *field, const char *value)
 {
-	uint64_t bit = UINT64_C(1) << (field - wh_dds_fields);
+	uint64_t bit = wh_dds_field_bit(field);
 	size_t count = 0;
 	int64_t number;
 	char expected[256];
@@ -205,7 +205,7 @@ static whorl_dds_return set_field(struct reader *reader, const struct wh_dds_fie
 		wh_dds_field_store(reader->policies, field, number);
 	else if (!wh_dds_field_replace(reader->policies, field, reader->bytes, count))
 		return WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
-	reader->policies->set |= UINT64_C(1) << field->policy;
+	wh_dds_field_is_set(reader->policies, field);
 	return WHORL_DDS_RETCODE_OK;
 }
 
@@ -297,7 +297,7 @@ void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, ui
 		const struct wh_dds_octets *octets = wh_dds_field_bytes(policies, field);
 		char value[WH_DDS_VALUE_BYTES];
 
-		if ((mask >> field->policy & 1) == 0)
+		if ((mask >> field->policy & 1) == 0 || wh_dds_field_is_lacking(policies, field))
 			continue;
 		fprintf(out, "%s%s%s%s=", separator, wh_dds_policy_name(field->policy), field->main ? "" : ".",
 			field->main ? "" : field->key);

@@ -110,6 +110,13 @@ function on_macro(name, text, own)
 
 function on_type(text,    name, at, own)
 {
+	if (text ~ /^struct [a-z_]+;/) # it stands elsewhere
+		return
+	if (match(text, /^typedef struct [a-z_]+ /)) {
+		name = substr(text, RSTART + 15, RLENGTH - 16)
+		if (("struct " name) in places && text ~ ("^typedef struct " name " " name ";")) # the same without "struct"
+			return
+	}
 	join_entry("type")
 	open_kind = ""
 	if (text ~ /^typedef/) {
@@ -159,13 +166,21 @@ function of_lines(text)
 	return text
 }
 
-# The rows X(NAME, VALUE, "TEXT") of a list, as an enum would have them.
-function as_enumerators(list,    lines, count, i, out, name, value, text)
+# The rows X(NAME, VALUE, "TEXT") of a list, as an enum has them by `made`: "#define ROW(name, value, text) BEFORE_##name##_AFTER = (value),"
+function as_enumerators(list, made,    lines, count, i, out, name, value, text, before, after, parameter)
 {
+	parameter = made
+	sub(/^[^,]*, */, "", parameter)
+	sub(/,.*/, "", parameter)
+	sub(/^[^)]*\) */, "", made)
+	before = after = made
+	sub(/##.*/, "", before)
+	sub(/^[A-Z_]*##name(##)?/, "", after)
+	sub(/,$/, "", after)
 	count = split(list, lines, "\n")
 	for (i = 2; i <= count; i++) {
 		text = lines[i]
-		if (text !~ /^\tX\([A-Z_]+, [0-9]+, ".*"\)$/) {
+		if (text !~ /^\tX\([A-Z_]+, -?[0-9]+, ".*"\)$/) {
 			out = out "\n\n" text "\n"
 			continue
 		}
@@ -176,14 +191,16 @@ function as_enumerators(list,    lines, count, i, out, name, value, text)
 		sub(/,.*/, "", value)
 		sub(/^[^"]*"/, "", text)
 		sub(/"\)$/, "", text)
-		out = out "\tWHORL_" name " = " value ", /* " text " */\n"
+		made = after
+		sub("[(]" parameter "[)]", value, made)
+		out = out "\t" before name made ", /* " text " */\n"
 	}
 	return out
 }
 
 # A comment in the line of a member is that member's; one above it is the next one's, or, after an empty line, of all
 # that follow.
-function read_members(e,    rest, gap, text, n, at)
+function read_members(e,    rest, gap, text, n, at, row)
 {
 	rest = entry_body[e]
 	while (1) {
@@ -192,9 +209,11 @@ function read_members(e,    rest, gap, text, n, at)
 		rest = substr(rest, RLENGTH + 1)
 		if (rest == "")
 			break
-		if (rest ~ /^#/)
+		if (rest ~ /^#/) {
+			if (rest ~ /^#define/)
+				row = substr(rest, 1, index(rest, "\n") - 1)
 			sub(/^[^\n]*/, "", rest)
-		else if (rest ~ /^\/\*/) {
+		} else if (rest ~ /^\/\*/) {
 			at = index(rest, "*/") + 1
 			text = of_lines(substr(rest, 1, at))
 			rest = substr(rest, at + 1)
@@ -209,7 +228,7 @@ function read_members(e,    rest, gap, text, n, at)
 		} else if (match(rest, /^[A-Z_]+\(/)) {
 			text = substr(rest, 1, RLENGTH - 1)
 			sub(/^[^)]*\)/, "", rest)
-			rest = as_enumerators(list_of[text]) rest
+			rest = as_enumerators(list_of[text], row) rest
 		} else {
 			match(rest, entry_enum[e] ? "^[^,/]*,?" : "^[^;]*;")
 			text = substr(rest, 1, RLENGTH)
@@ -336,11 +355,13 @@ function members_of(e,    i, name, text, note, out, listed)
 }
 
 # The first and the last constant of an enum that has no name.
+function without_value(enumerator) { sub(/ .*/, "", enumerator); return enumerator }
+
 function title_of_enum(e,    first, last)
 {
-	first = member[e, 1]
-	last = member[e, members[e]]
-	return "enum { " first " ... " last " }"
+	first = without_value(member[e, 1])
+	last = without_value(member[e, members[e]])
+	return "enum { " first (last != first ? " ... " last : "") " }"
 }
 
 function titles_of(e,    i, name, anchor, out)
@@ -356,7 +377,7 @@ function titles_of(e,    i, name, anchor, out)
 	return out
 }
 
-function first_name(e) { return entry_name[e, 1] == "enum" ? member[e, 1] : entry_name[e, 1] }
+function first_name(e) { return entry_name[e, 1] == "enum" ? without_value(member[e, 1]) : entry_name[e, 1] }
 
 function kind_of(e)
 {
@@ -396,7 +417,7 @@ function link_to(name, text) { return "<a href=\"" way(page, places[name]) "\"><
 function link_of(e, i)
 {
 	if (entry_name[e, i] == "enum")
-		return link_to(member[e, 1], title_of_enum(e))
+		return link_to(first_name(e), title_of_enum(e))
 	return link_to(entry_name[e, i], entry_name[e, i])
 }
 

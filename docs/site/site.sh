@@ -96,7 +96,7 @@ directory_page() {
 		printf '<h1>%s/</h1>\n<ul>\n' "$1"
 		for file in "$1"/*; do
 			name=${file##*/}
-			[ ! -f "$file" ] || printf '<li><a href="%s/%s.html">%s</a></li>\n' "${1##*/}" "$name" "$name"
+			[ ! -f "$file" ] || printf '<li><a href="%s/%s">%s</a></li>\n' "${1##*/}" "$(page_of "$name")" "$name"
 		done
 		printf '</ul>\n'
 	} | frame "$1" "$1"
@@ -109,7 +109,7 @@ cp "$here/style.css" "$out"
 headers=(include/whorl/whorl.h)
 for header in include/whorl/*.h; do
 	case $header in
-	include/whorl/whorl.h | include/whorl/dds.h) ;; # the lists of dds.h have words of their own, which the reference does not know yet
+	include/whorl/whorl.h) ;;
 	*) headers+=("$header") ;;
 	esac
 done

@@ -77,7 +77,8 @@
  * SLOW READERS. A reader with KEEP_ALL and RELIABLE that has no room left, because the program does not take, holds up its channel: writers
  * that need a place wait (max_blocking_time) and then get WHORL_DDS_RETCODE_TIMEOUT. That lasts no longer than
  * `reader_patience_ms`: then the reader loses samples, which it is told (SAMPLE_LOST), or with `slow_reader = leave` its process
- * leaves the channel. A reader with KEEP_LAST holds up nobody.
+ * leaves the channel: its readers there are told that no writer is left, its writers get WHORL_DDS_RETCODE_ERROR, and both are to be deleted. What
+ * it makes afterwards enters the channel again. A reader with KEEP_LAST holds up nobody.
  *
  * STRUCTS as in whorl.h: they grow at their end. Those that have `size` and that the program makes are given its sizeof; of an array it is
  * set in the first element. The statuses have no size: a function that writes one is told how large it is.
@@ -146,7 +147,7 @@ WHORL_API const char *whorl_dds_text(void);
 /* The time now, by the clock that stamps samples. */
 WHORL_API whorl_dds_time whorl_dds_now(void);
 
-/* ---- types ------------------------------------------------------------------------------------------------------------ *
+/* ---- types ------------------------------------------------------------------------------------------------------------
  * A type says how large a sample is, which of its fields are its key, and, for tools that print samples, what all its fields are
  * called. It is a plain struct without pointers, or bytes of any number, with or without a fixed head. Samples travel as they lie in
  * memory, so the processes of a domain have one byte order, and agree on the layout; that they do is checked when a topic is created.
@@ -270,13 +271,14 @@ struct whorl_dds_type {
 /* The type of topics that are bytes of any number, up to the largest message that their channel takes. */
 WHORL_API const struct whorl_dds_type *whorl_dds_bytes_type(void);
 
-/* ---- policies ------------------------------------------------------------------------------------------------------------ *
+/* ---- policies ------------------------------------------------------------------------------------------------------------
  * The *policies* of an entity (quality of service) are 22 of DCPS and one of whorl's own. What each means, which entities have it,
  * whether a reader's request is held against a writer's offer, whether it may change later and what its default is stands in one
  * table (docs/dds.md), and the text of each field, too.
  *
  * An object of policies has those that were set, and no others. An entity takes from it what it has, and passes over the rest. What it
- * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. */
+ * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. A policy is set as a whole, and the
+ * parts that a text does not name are as usual; but `reliability.max_blocking` alone says nothing of the kind, which is taken from elsewhere. */
 
 /* The numbers are OMG's; CONSISTENCY is whorl's own. */
 enum whorl_dds_policy_id {
@@ -433,7 +435,7 @@ WHORL_API bool whorl_dds_qget_groupdata(const whorl_dds_qos *qos, const void **v
 /* Name `index` of those that it has, NULL behind the last. Without a name it has one, "". */
 WHORL_API const char *whorl_dds_qget_partition(const whorl_dds_qos *qos, uint32_t index);
 
-/* ---- statuses --------------------------------------------------------------------------------------------------------- *
+/* ---- statuses ---------------------------------------------------------------------------------------------------------
  * What has happened to an entity, with counts. A status *changes* when it happens, until it is looked at: by a listener, or by
  * whorl_dds_take_status. */
 
@@ -520,14 +522,14 @@ WHORL_API whorl_dds_return whorl_dds_take_status(whorl_dds_entity entity, uint32
 WHORL_API whorl_dds_return whorl_dds_set_status_mask(whorl_dds_entity entity, uint32_t mask);
 WHORL_API whorl_dds_return whorl_dds_get_status_mask(whorl_dds_entity entity, uint32_t *mask);
 
-/* ---- listeners --------------------------------------------------------------------------------------------------------- *
+/* ---- listeners ---------------------------------------------------------------------------------------------------------
  * A *listener* has functions for statuses; an entity calls its own, or, where that has none for the status, that of its parent, up to
  * the participant. A status that a listener was called for has not changed any more. DATA_ON_READERS of a subscriber comes before
  * DATA_AVAILABLE of its readers, and in place of it. Functions are called on the participant's thread (THREADS), each with the argument
  * that the listener was made with, for an entity that may be deleted meanwhile by another thread. */
 
 typedef struct whorl_dds_listener whorl_dds_listener;
-struct whorl_dds_sample_info; /* it stands where reading does */
+struct whorl_dds_sample_info;
 
 WHORL_API whorl_dds_listener *whorl_dds_create_listener(void *arg); /* without functions. NULL when memory is out */
 WHORL_API void whorl_dds_delete_listener(
@@ -596,7 +598,7 @@ WHORL_API whorl_dds_return whorl_dds_set_listener(whorl_dds_entity entity, const
 /* Copies that of the entity into `listener`. OK. */
 WHORL_API whorl_dds_return whorl_dds_get_listener(whorl_dds_entity entity, whorl_dds_listener *listener);
 
-/* ---- entities ---------------------------------------------------------------------------------------------------------- *
+/* ---- entities ----------------------------------------------------------------------------------------------------------
  * Policies and a listener may be NULL where an entity is created: defaults, and none. Common answers of what creates one:
  * WHORL_DDS_RETCODE_BAD_PARAMETER: a policy is out of its range; INCONSISTENT_POLICY: two contradict each other, or the topic;
  * UNSUPPORTED: a policy asks for what is not there; OUT_OF_RESOURCES: memory; ERROR: the group. */
@@ -697,7 +699,7 @@ WHORL_API whorl_dds_return whorl_dds_set_qos(whorl_dds_entity entity, const whor
  * > 0: something was done; 0: nothing was; ILLEGAL_OPERATION: the participant has a thread, or this is a listener. */
 WHORL_API whorl_dds_return whorl_dds_spin_once(whorl_dds_entity participant, whorl_dds_duration timeout);
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------- *
+/* ---- writing -------------------------------------------------------------------------------------------------------------
  * Common answers: OK: the sample is on its way, and all matched readers get it, or, if this process dies first, all or none of them;
  * TIMEOUT: RELIABLE, and there was no room in the channel for max_blocking_time: nothing is written. A BEST_EFFORT writer drops it
  * instead, and answers OK. BAD_PARAMETER: it is larger than the channel takes; OUT_OF_RESOURCES: max_instances or max_samples of the writer;
@@ -839,7 +841,7 @@ WHORL_API whorl_dds_return whorl_dds_return_loan(whorl_dds_entity entity, void *
 /* Waits until the reader has all of the history that its DURABILITY asks for. OK; TIMEOUT. */
 WHORL_API whorl_dds_return whorl_dds_wait_for_historical_data(whorl_dds_entity reader, whorl_dds_duration timeout);
 
-/* ---- conditions and waitsets ---------------------------------------------------------------------------------------------- *
+/* ---- conditions and waitsets ----------------------------------------------------------------------------------------------
  * A *condition* is triggered or not. An entity is one, too: by its statuses (whorl_dds_set_status_mask). A *waitset* waits for any of
  * those that are attached to it. */
 
@@ -882,7 +884,7 @@ WHORL_API whorl_dds_return whorl_dds_waitset_wait_until(whorl_dds_entity waitset
  * whorl_dds_waitset_wait(..., 0). It is the waitset's: not to be read or closed. >= 0; OUT_OF_RESOURCES. */
 WHORL_API int whorl_dds_waitset_descriptor(whorl_dds_entity waitset);
 
-/* ---- what there is in the domain -------------------------------------------------------------------------------------------- *
+/* ---- what there is in the domain --------------------------------------------------------------------------------------------
  * Participants, topics, writers and readers of the domain are samples of four topics, which every participant has: a reader of one gets what
  * there is, and then what comes and goes (as the end of its instance, which is disposed of). Their readers are RELIABLE, TRANSIENT_LOCAL and KEEP_LAST 1:
  * policies that say otherwise are UNSUPPORTED. Nothing writes them, and they match nothing. Samples are lent, and not copied (BAD_PARAMETER), since
@@ -935,7 +937,7 @@ WHORL_API struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whor
 									    whorl_dds_instance_handle handle);
 WHORL_API void whorl_dds_builtin_endpoint_free(struct whorl_dds_builtin_endpoint *endpoint); /* NULL is fine */
 
-/* ---- samples as text ---------------------------------------------------------------------------------------------------------- *
+/* ---- samples as text ----------------------------------------------------------------------------------------------------------
  * For tools: of types that describe their fields. */
 
 /* The type of a topic, as it was registered. It is the topic's: valid until that is deleted. NULL: it is no topic. */

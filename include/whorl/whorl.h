@@ -549,7 +549,8 @@ WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup,
 
 /* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
  * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that
- * have entered, or enter meanwhile, and get the state from this one, get all of it. Upcalls go on until it has left; none is made after this has returned WHORL_OK. The
+ * have entered, or enter meanwhile, and get the state from this one, get all of it: also if this node is closed at once when it has left. So
+ * where none dies, and each waits for WHORL_OK before it is closed, no newcomer is ever told WHORL_SHARD_LOST. Upcalls go on until it has left; none is made after this has returned WHORL_OK. The
  * handle stays, and answers. It cannot be taken back: to be in the subgroup again the node enters it again. Any thread, upcalls too with
  * timeout_ms 0. With thread = caller it runs the loop meanwhile unless another thread does.
  * WHORL_OK: it has left, or had never entered; WHORL_TIMEOUT: not yet, and it goes on; WHORL_INVALID: it is one of the file that was not

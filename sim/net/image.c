@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGES 64 /* that are asked for at a time */
+/* Of an entry of pagemap. */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
 
 static struct sim_image *image_of(struct wh_image *base)
 {
@@ -105,6 +111,34 @@ struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key)
 
 /* ---- rows --------------------------------------------------------------------------------------------------------------- */
 
+/* Was something written to these pages ever? What the system does not say counts as written. */
+static void find_written(const struct wh_sim *sim, const unsigned char *from, size_t pages, size_t page,
+			 uint64_t states[PAGES])
+{
+	ssize_t bytes = (ssize_t)(pages * sizeof(states[0]));
+
+	if (sim->pagemap < 0 ||
+	    pread(sim->pagemap, states, (size_t)bytes, (off_t)((uintptr_t)from / page * sizeof(states[0]))) != bytes)
+		memset(states, 0xff, (size_t)bytes);
+}
+
+/* A page of a ring that nothing was written to yet is as empty here as there; to read it would cost more than all that happens in it. */
+static void copy_part(const struct wh_sim *sim, unsigned char *to, const unsigned char *from, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t states[PAGES];
+
+	for (size_t done = 0; done < bytes;) {
+		size_t pages = (bytes - done + page - 1) / page;
+
+		pages = pages < PAGES ? pages : PAGES;
+		find_written(sim, from + done, pages, page, states);
+		for (size_t i = 0; i < pages; i++, done += page)
+			if ((states[i] & (PAGE_PRESENT | PAGE_SWAPPED)) != 0)
+				memcpy(to + done, from + done, bytes - done < page ? bytes - done : page);
+	}
+}
+
 /* Of one host: all that its owner has posted so far, also when its process has ended since. NULL: it has let go of it. */
 static const unsigned char *copy_memory(struct sim_image *image, uint32_t rank)
 {
@@ -117,8 +151,8 @@ static const unsigned char *copy_memory(struct sim_image *image, uint32_t rank)
 	while (theirs != NULL && theirs->base.key != image->base.base.key)
 		theirs = theirs->next;
 	for (size_t i = 0; theirs != NULL && i < row->part_count; i++)
-		memcpy(image->rows[rank].copy + row->parts[i].offset, theirs->base.own + row->parts[i].offset,
-		       row->parts[i].bytes);
+		copy_part(image->node->sim, image->rows[rank].copy + row->parts[i].offset,
+			  theirs->base.own + row->parts[i].offset, row->parts[i].bytes);
 	return theirs != NULL ? image->rows[rank].copy : NULL;
 }
 

@@ -1,10 +1,12 @@
 /* sim.c - the world of the simulator: events and time, environments, the digest. See sim.h. */
 #include "sim/net/sim_int.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FACTOR_MAX 64
 
@@ -127,6 +129,7 @@ static void condemn_host(void *ctx, const char *what)
 }
 
 struct job {
+	struct sim_host *host;
 	void (*run)(void *argument);
 	void *argument;
 };
@@ -134,10 +137,15 @@ struct job {
 static void run_job(void *ctx, uint64_t argument)
 {
 	struct job job = *(struct job *)ctx;
+	const struct wh_sim_options *options = &job.host->sim->options;
 
 	(void)argument;
 	free(ctx);
+	if (options->working != NULL)
+		options->working(options->ctx, job.host->id, true);
 	job.run(job.argument);
+	if (options->working != NULL)
+		options->working(options->ctx, job.host->id, false);
 }
 
 /* As if another thread had found the time for it. */
@@ -150,7 +158,7 @@ static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
 		wh_sim_condemn(host->sim, host->id, "no memory for a job");
 		return;
 	}
-	*job = (struct job){run, argument};
+	*job = (struct job){host, run, argument};
 	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
 }
 
@@ -278,6 +286,7 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 	if (sim == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated world");
 	sim->options = *options;
+	sim->pagemap = options->proofs ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
 	sim->dice = wh_dice_split(options->seed, 0);
 	sim->hosts = calloc(nodes, sizeof(*sim->hosts));
 	sim->paths = calloc((size_t)nodes * nodes, sizeof(*sim->paths));
@@ -339,5 +348,7 @@ void wh_sim_free(struct wh_sim *sim)
 	free(sim->paths);
 	free(sim->hosts);
 	free(sim->events);
+	if (sim->pagemap >= 0)
+		close(sim->pagemap);
 	free(sim);
 }

@@ -96,7 +96,8 @@ struct wh_sim_options {
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
-	void (*rung)(void *ctx, uint32_t node); /* its wait() would end now */
+	void (*rung)(void *ctx, uint32_t node);                 /* its wait() would end now */
+	void (*working)(void *ctx, uint32_t node, bool begins); /* a job of the node's begins, and ends */
 	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
 	 * not posted. */
 	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);

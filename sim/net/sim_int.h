@@ -356,6 +356,7 @@ struct wh_sim {
 	struct sim_call *calls;
 	struct sim_host *hosts; /* by id */
 	struct sim_path *paths; /* from x nodes + to */
+	int pagemap;            /* of this process, where rows are copied; -1: there is none */
 };
 
 static inline bool wh_sim_has_card(const struct sim_link *link)

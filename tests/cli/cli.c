@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -87,7 +88,7 @@ char *cli_read(const char *path)
 
 /* ---- the command --------------------------------------------------------------------------------------------------------*/
 
-static void become(const char *const *arguments, const struct cli *cli)
+static void become(const char *const *arguments, const struct cli *cli, pid_t test)
 {
 	const char *argv[64] = {WHORL_COMMAND};
 	int out = open(cli->out_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -96,6 +97,9 @@ static void become(const char *const *arguments, const struct cli *cli)
 	for (size_t i = 0; arguments[i] != NULL && i + 2 < sizeof argv / sizeof argv[0]; i++)
 		argv[i + 1] = arguments[i];
 	setsid(); /* so that its processes can be found, and a failing test's can be killed */
+	/* However the test ends: also where it fails, which no handler of it is told. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != test)
+		_exit(126);
 	if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
 		_exit(126);
 	execv(WHORL_COMMAND, (char *const *)argv);
@@ -104,14 +108,17 @@ static void become(const char *const *arguments, const struct cli *cli)
 
 void cli_start(struct cli *cli, const struct cli_dir *dir, const char *const *arguments)
 {
+	pid_t test;
+
 	*cli = (struct cli){.status = -1};
 	snprintf(cli->out_path, sizeof cli->out_path, "%s/stdout", dir->path);
 	snprintf(cli->err_path, sizeof cli->err_path, "%s/stderr", dir->path);
 	fflush(NULL);
+	test = getpid();
 	cli->pid = fork();
 	ck_assert_int_ge(cli->pid, 0);
 	if (cli->pid == 0)
-		become(arguments, cli);
+		become(arguments, cli, test);
 }
 
 void cli_wait(struct cli *cli)

@@ -1,14 +1,19 @@
 /* test_cli_dds.c - `whorl dds`: what is written is printed by all, the same lines in the same order. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/cli/cli.h"
 #include "tests/harness.h"
+#include "tests/patience.h"
 
 #define TYPE "@key long w; long n"
 #define KEPT "reliability=reliable durability=transient history=all"
@@ -27,26 +32,6 @@ struct part { /* a command that runs */
 	struct cli cli;
 	int input; /* what is written there it reads; -1: nothing */
 };
-
-/* What a test that fails leaves. */
-static pid_t running[8];
-
-static void kill_all(void)
-{
-	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
-		if (running[i] > 0)
-			kill(running[i], SIGKILL);
-}
-
-static void note(pid_t from, pid_t to)
-{
-	for (size_t i = 0; i < sizeof running / sizeof running[0]; i++)
-		if (running[i] == from) {
-			running[i] = to;
-			return;
-		}
-	ck_abort_msg("too many commands");
-}
 
 /* Where a command reads, and the test writes. */
 static void open_input(struct part *part)
@@ -71,7 +56,6 @@ static void start(struct part *part, bool reads, const char *const *arguments)
 	ck_assert_int_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
 	close(input);
 	cli_start(&part->cli, &part->dir, arguments);
-	note(0, part->cli.pid);
 	dup2(held, STDIN_FILENO);
 	close(held);
 }
@@ -123,7 +107,6 @@ static int end(struct part *part, int signal)
 	if (signal != 0)
 		kill(part->cli.pid, signal);
 	cli_wait(&part->cli);
-	note(part->cli.pid, 0);
 	return part->cli.status;
 }
 
@@ -349,12 +332,47 @@ START_TEST(a_type_that_differs_is_refused)
 }
 END_TEST
 
+/* A test that fails as its command writes. */
+static void fail_beside(const char *domain)
+{
+	struct part stays;
+	int left = 1;
+
+	START(&stays, true, "pub", "t", "--domain", domain, "--type", TYPE, "--stay");
+	say(&stays, 1, 1, 1);
+	while (ioctl(stays.input, FIONREAD, &left) == 0 && left > 0) /* it has not begun */
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	cli_dir_remove(&stays.dir);
+	_exit(1);
+}
+
+/* Its commands end as it does: the last of them lets go of a pipe. */
+START_TEST(what_a_test_has_started_ends_with_it)
+{
+	struct pollfd ended = {.events = POLLIN};
+	int ends[2];
+	pid_t test;
+	char byte;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	test = fork();
+	ck_assert_int_ge(test, 0);
+	if (test == 0)
+		fail_beside(domain_of(7));
+	close(ends[1]);
+	ck_assert_int_eq(waitpid(test, NULL, 0), test);
+	ended.fd = ends[0];
+	ck_assert_int_eq(poll(&ended, 1, (int)test_patience(10000)), 1);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cli dds");
 	TCase *order = tcase_create("order"), *wrong = tcase_create("wrong");
 
-	atexit(kill_all); /* of each test: they are forked */
 	tcase_set_timeout(order, 60);
 	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
 	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
@@ -364,6 +382,7 @@ int main(void)
 	tcase_set_timeout(wrong, 60);
 	tcase_add_loop_test(wrong, what_is_wrong_is_said_with_its_place, 0, WRONG);
 	tcase_add_test(wrong, a_type_that_differs_is_refused);
+	tcase_add_test(wrong, what_a_test_has_started_ends_with_it);
 	suite_add_tcase(suite, wrong);
 	return test_main(suite);
 }

@@ -302,11 +302,13 @@ static unsigned char *use_up_maps(void)
  * says what to look at. */
 START_TEST(parts_are_mapped_or_the_want_of_maps_is_named)
 {
-	const struct wh_row_part parts[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
+	const struct wh_row_part of[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
+	struct wh_shm_parts parts = {.of = of, .count = 2, .soon = WH_ROW_ALIGN};
 	const struct wh_shm_wish wish = {.name = "whorl-row", .bytes = ROW_BYTES};
 	struct wh_shm_memory memory;
 	struct wh_shm_claim claim;
 	enum whorl_result result;
+	struct wh_shm_room room;
 	struct wh_shm_view view;
 	unsigned char *pages;
 	struct wh_error err;
@@ -315,14 +317,26 @@ START_TEST(parts_are_mapped_or_the_want_of_maps_is_named)
 	ck_assert_int_eq(wh_shm_memory_make(&memory, &wish, &err), WHORL_OK);
 	claim = wh_shm_memory_claim(&memory, ROW_BYTES, false);
 	maps = rows_mapped();
-	ck_assert_int_eq(wh_shm_view_map(&view, memory.fd, &claim, parts, 2, WH_ROW_ALIGN, false, &err), WHORL_OK);
+	ck_assert_int_eq(wh_shm_view_map(&view, memory.fd, &claim, &parts, false, &err), WHORL_OK);
 	ck_assert_int_eq(rows_mapped(), maps + 2);
 	memory.base[RING_READ] = 7;
 	ck_assert_int_eq(view.base[RING_READ], 7);
 	wh_shm_view_unmap(&view);
+	ck_assert_int_eq(rows_mapped(), maps);
+	/* In a room that was taken before they go with that. */
+	ck_assert(wh_shm_room_take(&room, WH_ROW_ALIGN + wh_shm_room_for(ROW_BYTES)));
+	parts.room = room.base + WH_ROW_ALIGN;
+	ck_assert_int_eq(wh_shm_view_map(&view, memory.fd, &claim, &parts, false, &err), WHORL_OK);
+	ck_assert(WH_TSAN || view.base == parts.room);
+	ck_assert_int_eq(view.base[RING_READ], 7);
+	ck_assert_int_eq(rows_mapped(), maps + 2);
+	wh_shm_view_unmap(&view);
+	wh_shm_room_free(&room);
+	ck_assert_int_eq(rows_mapped(), maps);
+	parts.room = NULL;
 	pages = WH_TSAN ? NULL : use_up_maps(); /* ThreadSanitizer itself needs some */
 	if (pages != NULL) {
-		result = wh_shm_view_map(&view, memory.fd, &claim, parts, 2, WH_ROW_ALIGN, false, &err);
+		result = wh_shm_view_map(&view, memory.fd, &claim, &parts, false, &err);
 		munmap(pages, (size_t)PAGES * WH_ROW_ALIGN);
 		ck_assert_int_eq(result, WHORL_SYSTEM);
 		ck_assert_ptr_nonnull(strstr(err.text, "/proc/sys/vm/max_map_count"));

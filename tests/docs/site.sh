@@ -16,7 +16,7 @@ else
 	"$here/../../docs/site/site.sh" "$work"
 	cd "$work"
 fi
-mapfile -t headers < <(find "$include" -name '*.h' ! -name dds.h | sort) # the lists of dds.h have words of their own, which the reference does not know yet
+mapfile -t headers < <(find "$include" -name '*.h' | sort)
 failed=0
 
 complain() {
@@ -90,8 +90,10 @@ while read -r name; do
 	grep -q "#$name\"" <<<"$list" || complain "the reference: the list of all names has no $name"
 done < <({
 	grep -ohE '\b(whorl|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b' "${headers[@]}" |
-		grep -vxE 'WHORL_([A-Z]*_H|RESULT_CONSTANT|0)'
-	sed -nE 's/^\tX\(([A-Z_]+),.*/WHORL_\1/p' "${headers[@]}"
+		grep -vxE 'WHORL_([A-Z]*_H|RESULT_CONSTANT|DDS_RETCODE|DDS_STATUS_BIT|DDS|DDS_ID|0)'
+	for header in "${headers[@]}"; do # those that lists make
+		"${CC:-cc}" -E -P -I"$include/.." "$header" | grep -oE '\bWHORL_[A-Z0-9_]*[A-Z0-9]\b'
+	done
 } | sort -u)
 
 # Each paragraph of each comment: letters and digits of it, one behind the other.

@@ -1,6 +1,6 @@
 # dds_played.cmake - rules of participants (docs/decisions/0052), taken out one at a time; sim-topics must notice. See mutants.cmake.
 
-mutant(NAME topics-view-at-once KIND sim-topics RUNS 300 FILE dds/line.c
+mutant(NAME topics-view-at-once KIND sim-topics RUNS 250 FILE dds/line.c
 	REMOVES "a view waits for messages of views before it"
 	TEXT [[
 	if (line->views != NULL && is_clear(line))
@@ -9,7 +9,7 @@ mutant(NAME topics-view-at-once KIND sim-topics RUNS 300 FILE dds/line.c
 	if (line->views != NULL && (is_clear(line) || line->views->number > 0))
 ]])
 
-mutant(NAME topics-view-after-message KIND sim-topics RUNS 300 FILE dds/line.c
+mutant(NAME topics-view-after-message KIND sim-topics RUNS 250 FILE dds/line.c
 	REMOVES "a view holds before the first message of it"
 	TEXT [[
 	apply_views(line, message->view);
@@ -19,7 +19,7 @@ mutant(NAME topics-view-after-message KIND sim-topics RUNS 300 FILE dds/line.c
 		apply_views(line, message->view - 1);
 ]])
 
-mutant(NAME topics-views-left KIND sim-topics RUNS 300 FILE dds/line.c
+mutant(NAME topics-views-left KIND sim-topics RUNS 250 FILE dds/line.c
 	REMOVES "a view that is clear holds without a message"
 	TEXT [[
 	if (line->views != NULL && is_clear(line))
@@ -30,7 +30,7 @@ mutant(NAME topics-views-left KIND sim-topics RUNS 300 FILE dds/line.c
 		apply_views(line, UINT64_MAX);
 ]])
 
-mutant(NAME topics-full-not-refused KIND sim-topics RUNS 300 FILE dds/deliver.c
+mutant(NAME topics-full-not-refused KIND sim-topics RUNS 250 FILE dds/deliver.c
 	REMOVES "a sample for which a reader has no room is refused"
 	TEXT [[
 	return full;
@@ -45,7 +45,7 @@ mutant(NAME topics-full-not-refused KIND sim-topics RUNS 300 FILE dds/deliver.c
 /* ---- statuses
 ]])
 
-mutant(NAME topics-end-is-lost KIND sim-topics RUNS 300 FILE dds/cache/cache.c
+mutant(NAME topics-end-is-lost KIND sim-topics RUNS 250 FILE dds/cache/cache.c
 	REMOVES "that an instance has ended is kept beyond the limits"
 	TEXT [[
 	if (verdict == INSERT && !is_kept_anyway(instance, arrival))
@@ -54,7 +54,7 @@ mutant(NAME topics-end-is-lost KIND sim-topics RUNS 300 FILE dds/cache/cache.c
 	if (verdict == INSERT && (!is_kept_anyway(instance, arrival) || now_ns > 0))
 ]])
 
-mutant(NAME topics-end-unsaid KIND sim-topics RUNS 300 FILE dds/endpoint.c
+mutant(NAME topics-end-unsaid KIND sim-topics RUNS 250 FILE dds/endpoint.c
 	REMOVES "the end of a writer is said"
 	TEXT [[
 	say_end(end);
@@ -64,7 +64,7 @@ mutant(NAME topics-end-unsaid KIND sim-topics RUNS 300 FILE dds/endpoint.c
 		say_end(end);
 ]])
 
-mutant(NAME topics-unmatch-untold KIND sim-topics RUNS 300 FILE dds/deliver.c
+mutant(NAME topics-unmatch-untold KIND sim-topics RUNS 250 FILE dds/deliver.c
 	REMOVES "a reader is told of a writer's end"
 	TEXT [[
 	case WH_DDS_UNMATCH:
@@ -76,7 +76,7 @@ mutant(NAME topics-unmatch-untold KIND sim-topics RUNS 300 FILE dds/deliver.c
 	case WH_DDS_UNMATCH:
 ]])
 
-mutant(NAME topics-key-unkept KIND sim-topics RUNS 300 FILE dds/deliver.c
+mutant(NAME topics-key-unkept KIND sim-topics RUNS 250 FILE dds/deliver.c
 	REMOVES "the end of an instance has its key"
 	TEXT [[
 		wh_dds_type_from_key(type, sample->key, copy->data);
@@ -85,4 +85,216 @@ mutant(NAME topics-key-unkept KIND sim-topics RUNS 300 FILE dds/deliver.c
 	REPLACEMENT [[
 		(void)known;
 	else if (known != NULL)
+]])
+
+mutant(NAME topics-verdict-behind-matches KIND sim-topics RUNS 250 FILE dds/channel/match.c
+	REMOVES "the verdict is told before the matches"
+	TEXT [[
+	if (endpoint->local)
+		wh_dds_tell_event(channel, &(struct wh_dds_event){.what = WH_DDS_VERDICT,
+								  .endpoint = endpoint,
+								  .id = endpoint->id,
+								  .kind = endpoint->kind});
+	tell_watcher(channel, WH_DDS_COMES, endpoint);
+	for (uint32_t i = 0; i < others->count; i++)
+		if (!try_match(channel, endpoint, others->all[i]))
+			return false;
+]]
+	REPLACEMENT [[
+	tell_watcher(channel, WH_DDS_COMES, endpoint);
+	for (uint32_t i = 0; i < others->count; i++)
+		if (!try_match(channel, endpoint, others->all[i]))
+			return false;
+	if (endpoint->local)
+		wh_dds_tell_event(channel, &(struct wh_dds_event){.what = WH_DDS_VERDICT,
+								  .endpoint = endpoint,
+								  .id = endpoint->id,
+								  .kind = endpoint->kind});
+]])
+
+mutant(NAME topics-history-before-matches KIND sim-topics RUNS 250 FILE dds/channel/match.c
+	REMOVES "the history is told behind the matches"
+	TEXT [[
+	for (uint32_t i = 0; i < others->count; i++)
+		if (!try_match(channel, endpoint, others->all[i]))
+			return false;
+	if (endpoint->kind == WH_DDS_READER && endpoint->local) {
+		uint64_t count = wh_dds_replay(channel, endpoint, NULL);
+]]
+	REPLACEMENT [[
+	uint64_t told = endpoint->kind == WH_DDS_READER && endpoint->local ? wh_dds_replay(channel, endpoint, NULL) : 0;
+
+	for (uint32_t i = 0; i < others->count; i++)
+		if (!try_match(channel, endpoint, others->all[i]))
+			return false;
+	if (endpoint->kind == WH_DDS_READER && endpoint->local) {
+		uint64_t count = told;
+]])
+
+mutant(NAME topics-history-not-given KIND sim-topics RUNS 250 FILE dds/channel/state.c
+	REMOVES "a newcomer is given all of the history"
+	TEXT [[
+	for (const struct wh_dds_entry *it = topic->entries; it != NULL; it = it->next)
+		count++;
+	wh_dds_put_number(out, count, 8);
+	for (const struct wh_dds_entry *it = topic->entries; it != NULL; it = it->next) {
+]]
+	REPLACEMENT [[
+	for (const struct wh_dds_entry *it = topic->entries; it != NULL; it = it->next)
+		count++;
+	count -= count > 1;
+	wh_dds_put_number(out, count, 8);
+	for (const struct wh_dds_entry *it = topic->entries; it != NULL && count-- > 0; it = it->next) {
+]])
+
+mutant(NAME topics-snapshot-without-views KIND sim-topics RUNS 250 FILE dds/line.c
+	REMOVES "what is given to a newcomer has the views that wait"
+	TEXT [[
+	put_views(&snapshot->out, line);
+]]
+	REPLACEMENT [[
+	put_views(&snapshot->out, &(struct wh_dds_line){.views = NULL});
+]])
+
+mutant(NAME topics-leaves-full KIND sim-topics RUNS 250 FILE dds/reader.c
+	REMOVES "a reader that is deleted refuses nothing any more"
+	TEXT [[
+	reader->leaves = true;
+]]
+	REPLACEMENT [[
+	reader->leaves = false;
+]])
+
+mutant(NAME topics-leaves-unoffered KIND sim-topics RUNS 250 FILE dds/reader.c
+	REMOVES "what a reader that is deleted has refused is offered again"
+	TEXT [[
+	reader->leaves = true;
+	refused = reader->refused;
+]]
+	REPLACEMENT [[
+	reader->leaves = true;
+	refused = false;
+]])
+
+mutant(NAME topics-end-not-asked KIND sim-topics RUNS 250 FILE dds/deliver.c
+	REMOVES "the end of a writer is refused by a reader that has no room for what it disposes of"
+	TEXT [[
+ .one = kind == WH_DDS_SAY_SET || kind == WH_DDS_SAY_END,
+]]
+	REPLACEMENT [[
+ .one = kind == WH_DDS_SAY_SET,
+]])
+
+mutant(NAME dds-ask-end KIND test_dds_channel_random FILE dds/channel/channel.c
+	REMOVES "readers are asked for what a writer disposes of when it ends"
+	TEXT [[
+		roomy = ask_end(channel, &question, endpoint, &from->place);
+]]
+	REPLACEMENT [[
+		roomy = ask_end(channel, &question, endpoint, &from->place) || true;
+]])
+
+mutant(NAME topics-expired-read KIND sim-topics RUNS 250 FILE dds/reader.c
+	REMOVES "what is over is not read"
+	TEXT [[
+		if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
+			refused = pass_time(reader, wh_dds_clock());
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME topics-expired-not-offered KIND sim-topics RUNS 250 FILE dds/reader.c
+	REMOVES "where what is over leaves room, what was refused is offered again"
+	TEXT [[
+	reader->refused = false;
+	return refused;
+]]
+	REPLACEMENT [[
+	return refused && now_ns == 0;
+]])
+
+mutant(NAME topics-end-expires KIND sim-topics RUNS 250 FILE dds/cache/cache.c
+	REMOVES "that an instance has ended has no lifespan"
+	TEXT [[
+	add(cache, instance, sample, sample->has_data ? expires_ns : WH_DDS_NEVER);
+]]
+	REPLACEMENT [[
+	add(cache, instance, sample, expires_ns);
+]])
+
+mutant(NAME topics-entered-once KIND sim-topics RUNS 250 FILE dds/base/host.c
+	REMOVES "a channel that this process is still leaving is entered when it has left"
+	TEXT [[
+	while (*out == NULL && goes_on(result, until));
+]]
+	REPLACEMENT [[
+	while (*out == NULL && until == 0 && goes_on(result, until));
+]])
+
+mutant(NAME topics-lost-keeps KIND sim-topics RUNS 250 FILE dds/channel/due.c
+	REMOVES "a writer that has lost its liveliness has no instances"
+	TEXT [[
+	wh_dds_drop_claims(channel, writer);
+	tell_liveliness(channel, writer);
+]]
+	REPLACEMENT [[
+	tell_liveliness(channel, writer);
+]])
+
+mutant(NAME topics-strength-unfelt KIND sim-topics RUNS 250 FILE dds/channel/match.c
+	REMOVES "a strength that changes changes owners"
+	TEXT [[
+		wh_dds_weigh_claims(channel, endpoint);
+		ok =
+]]
+	REPLACEMENT [[
+		ok =
+]])
+
+mutant(NAME topics-partition-unfelt KIND sim-topics RUNS 250 FILE dds/channel/match.c
+	REMOVES "endpoints that have no partition in common any more are parted"
+	TEXT [[
+		if (was ? wh_dds_fits(pair.writer, pair.reader) : failed_alike(endpoint, before, others->all[i]))
+]]
+	REPLACEMENT [[
+		if (was || failed_alike(endpoint, before, others->all[i]))
+]])
+
+mutant(NAME topics-hurried-for-ever KIND sim-topics RUNS 250 FILE dds/reader.c
+	REMOVES "a reader that takes again is waited for again"
+	TEXT [[
+		reader->hurried = reader->hurried && !(result > 0 && select->take);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME topics-deadline-uncounted KIND sim-topics RUNS 250 FILE dds/cache/time.c
+	REMOVES "a deadline is missed as often as it passes"
+	TEXT [[
+		uint64_t times = 1 + (now_ns - due_ns) / cache->deadline_ns;
+]]
+	REPLACEMENT [[
+		uint64_t times = 1 + (now_ns - due_ns) / cache->deadline_ns + (instance->life == WH_DDS_IS_ALIVE) * 100;
+]])
+
+mutant(NAME dds-entity-not-left KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "what is deleted lets go of what it holds up, before any of its tree is closed"
+	TEXT [[
+	leave_all(table, entity);
+]]
+	REPLACEMENT [[
+	if (entity->parent == NULL && entity->first == NULL)
+		leave_all(table, entity);
+]])
+
+mutant(NAME topics-loans-end-in-listener KIND sim-topics RUNS 2000 SEED 101874 FILE dds/reader.c
+	REMOVES "what a listener on another thread was lent is there until it has returned"
+	TEXT [[
+	wh_dds_listener_await(&reader->end.base);
+	pthread_mutex_lock(&reader->end.base.lock);
+	cache = reader->cache;
+]]
+	REPLACEMENT [[
+	pthread_mutex_lock(&reader->end.base.lock);
+	cache = reader->cache;
 ]])

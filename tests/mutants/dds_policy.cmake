@@ -5,10 +5,37 @@
 mutant(NAME dds-merge-over KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "what an endpoint sets itself is not taken from its topic"
 	TEXT [[
-from->set & ~to->set & concerns(kind, of)
+from->set & ~to->set & mask
 ]]
 	REPLACEMENT [[
-from->set & concerns(kind, of)
+from->set & mask
+]])
+
+mutant(NAME dds-part-is-all KIND test_dds_policy FILE dds/policy/policy.c
+	REMOVES "a policy that is set in part leaves the other part to what it would be"
+	TEXT [[
+			policies->lacks |= wh_dds_field_bit(&wh_dds_fields[i]);
+]]
+	REPLACEMENT [[
+			policies->lacks |= 0;
+]])
+
+mutant(NAME dds-part-not-filled KIND test_dds_policy FILE dds/policy/policy.c
+	REMOVES "what an endpoint sets in part has the other part of its topic"
+	TEXT [[
+	bool merged = fill_in(to, from, mask) &&
+]]
+	REPLACEMENT [[
+	bool merged =
+]])
+
+mutant(NAME dds-part-said-whole KIND test_dds_policy FILE dds/policy/bytes.c
+	REMOVES "a part of a policy that was not set is not said"
+	TEXT [[
+	if (wh_dds_field_is_lacking(policies, field)) {
+]]
+	REPLACEMENT [[
+	if (policies == NULL) {
 ]])
 
 mutant(NAME dds-merge-all KIND test_dds_policy FILE dds/policy/policy.c
@@ -41,10 +68,10 @@ mutant(NAME dds-change-fixed KIND test_dds_policy FILE dds/policy/policy.c
 mutant(NAME dds-change-same KIND test_dds_policy FILE dds/policy/policy.c
 	REMOVES "a fixed policy may be set to the value that it has"
 	TEXT [[
-	fixed &= mask;
+	fixed = differing(now, wanted) & mask;
 ]]
 	REPLACEMENT [[
-	fixed = mask;
+	fixed = differing(now, wanted) | mask;
 ]])
 
 mutant(NAME dds-change-unchecked KIND test_dds_policy FILE dds/policy/policy.c

@@ -52,3 +52,21 @@ mutant(NAME dds-rules-hurried-for-ever KIND test_dds_slow FILE dds/reader.c
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME dds-rules-left-for-ever KIND test_dds_slow FILE dds/node.c
+	REMOVES "a channel that was left may be entered again"
+	TEXT [[
+	while (line != NULL && (wh_dds_line_is_left(line) || strcmp(line->name, channel) != 0))
+]]
+	REPLACEMENT [[
+	while (line != NULL && strcmp(line->name, channel) != 0)
+]])
+
+mutant(NAME dds-rules-left-asserted KIND test_dds_slow FILE dds/publisher.c
+	REMOVES "nothing is said in a channel that was left"
+	TEXT [[
+		if (stage == WH_DDS_OPEN && !wh_dds_line_is_left(line))
+]]
+	REPLACEMENT [[
+		if (stage == WH_DDS_OPEN)
+]])

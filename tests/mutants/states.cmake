@@ -201,10 +201,19 @@ if (due == WH_ANSWER_DECLINE)
 mutant(NAME declined-at-the-end KIND test_state_asked FILE state/await.c
 	REMOVES "a member that may just have been given all of a state does not say that it has none"
 	TEXT [[
-	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
+	       (state->phase == WH_STATE_AWAITS && (may_yet_have_it(state) || state->expects));
 ]]
 	REPLACEMENT [[
-	       (state->phase == WH_STATE_AWAITS && is_taking(state));
+	       (state->phase == WH_STATE_AWAITS && (is_taking(state) || state->expects));
+]])
+
+mutant(NAME declined-before-it-comes KIND test_state_await FILE state/await.c
+	REMOVES "a member that is to be given a state does not say that it has none"
+	TEXT [[
+	       (state->phase == WH_STATE_AWAITS && (may_yet_have_it(state) || state->expects));
+]]
+	REPLACEMENT [[
+	       (state->phase == WH_STATE_AWAITS && may_yet_have_it(state));
 ]])
 
 mutant(NAME stale-taken KIND test_state_await FILE state/wire.c
@@ -262,10 +271,29 @@ mutant(NAME lost-unheard KIND test_state_asked FILE state/await.c
 mutant(NAME done-forgotten KIND test_state_asked FILE state/await.c
 	REMOVES "a state is as good when its giver is removed at its end"
 	TEXT [[
-		wh_take_stop(state->take, WH_TAKE_WILL_DO);
+		wh_take_hurry(state->take);
 ]]
 	REPLACEMENT [[
 		wh_take_stop(state->take, WH_TAKE_UNWANTED);
+]])
+
+mutant(NAME left-and-forgotten KIND test_group_stays FILE state/await.c
+	WORDS CK_RUN_CASE=states
+	REMOVES "what a member has written that has left since is restored"
+	TEXT [[
+		wh_take_hurry(state->take);
+]]
+	REPLACEMENT [[
+		wh_take_stop(state->take, WH_TAKE_WILL_DO);
+]])
+
+mutant(NAME removed-for-ever KIND test_state_asked FILE state/take.c
+	REMOVES "of a giver that was removed and is silent nothing is hoped for long"
+	TEXT [[
+	if (wh_load_relaxed(&take->hurried) != 0)
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&take->hurried) > 1)
 ]])
 
 mutant(NAME unrestored-begins KIND test_state_await FILE state/await.c
@@ -579,4 +607,22 @@ mutant(NAME returns-between-looks KIND test_group_rests FILE group/send.c
 	for (volatile int i = 0; i < 3000; i++)
 		;
 	return wh_load_acquire(&subgroup->returns) != 0;
+]])
+
+mutant(NAME small-stands-back KIND test_state_threads FILE state/state.c
+	REMOVES "what gives or takes a small state does not stand back"
+	TEXT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
+]]
+	REPLACEMENT [[
+	if (thread_ns() < transfer->cpu_ns)
+]])
+
+mutant(NAME large-goes-on KIND test_state_threads FILE state/state.c
+	REMOVES "what reads for long pauses, though it is little"
+	TEXT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL)
 ]])

@@ -259,6 +259,15 @@ mutant(NAME never-long-enough KIND test_collect FILE membership/collect.c
 	if (!coming && now_ns >= quiet_ns)
 ]])
 
+mutant(NAME changes-cost-nothing KIND test_collect FILE membership/collect.c
+	REMOVES "where changes take long more wishes are waited for"
+	TEXT [[
+		collect->cost_ns = cost_ns < WH_COLLECT_COST_NS ? cost_ns : WH_COLLECT_COST_NS;
+]]
+	REPLACEMENT [[
+		collect->cost_ns = 0 * cost_ns;
+]])
+
 mutant(NAME composed-for-ever KIND test_collect FILE membership/collect.c
 	REMOVES "a set that changed nothing is not composed again before another view"
 	TEXT [=[

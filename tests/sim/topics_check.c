@@ -9,17 +9,27 @@
 #include "tests/sim/topics_play.h"
 
 #define OK WHORL_DDS_RETCODE_OK
+#define LEAVING_NS (3 * WH_NS_PER_S / 2) /* two ends that are waited for in vain take two seconds */
 
-static int compare(uint64_t view, uint64_t sequence, uint64_t other_view, uint64_t other_sequence)
+int topics_compare(uint64_t view, uint64_t sequence, uint64_t other_view, uint64_t other_sequence)
 {
 	if (view != other_view)
 		return view < other_view ? -1 : 1;
 	return sequence < other_sequence ? -1 : sequence > other_sequence;
 }
 
-static bool has_data(const struct topics_written *it)
+bool topics_has_data(const struct topics_written *it)
 {
 	return it->change == TOPICS_WRITE || it->change == TOPICS_WRITE_DISPOSE;
+}
+
+bool topics_fit(const struct topics_reader *reader, const struct topics_writer *writer)
+{
+	if (reader->kind != writer->kind)
+		return false;
+	if (reader->kind == TOPICS_STORED)
+		return reader->local || !writer->local;
+	return reader->deadline_ns == 0 || (writer->deadline_ns > 0 && writer->deadline_ns <= reader->deadline_ns);
 }
 
 /* ---- each sample --------------------------------------------------------------------------------------------------------------- */
@@ -32,7 +42,7 @@ static void judge_entry(struct topics_play *play, const struct topics_reader *re
 		sample->writer - 1 < play->writer_count ? play->writers[sample->writer - 1] : NULL;
 	struct topics_written *it = writer != NULL && sample->n < writer->count ? &writer->written[sample->n] : NULL;
 
-	if (it == NULL || writer->kind != reader->kind || it->key != sample->key || !has_data(it)) {
+	if (it == NULL || !topics_fit(reader, writer) || it->key != sample->key || !topics_has_data(it)) {
 		topics_fail(play, "truth: reader %u has sample %u of writer %u, which was not written", reader->number,
 			    sample->n, sample->writer);
 	} else if (it->result == WHORL_DDS_RETCODE_TIMEOUT) {
@@ -47,7 +57,8 @@ static void judge_entry(struct topics_play *play, const struct topics_reader *re
 		it->sequence = entry->sequence;
 		it->number = entry->number;
 		it->taken_ns = entry->taken_ns;
-	} else if (compare(it->view, it->sequence, entry->view, entry->sequence) != 0 || it->number != entry->number) {
+	} else if (topics_compare(it->view, it->sequence, entry->view, entry->sequence) != 0 ||
+		   it->number != entry->number) {
 		topics_fail(play,
 			    "order: sample %u of writer %u is the %" PRIu64 "th at %" PRIu64 ".%" PRIu64
 			    ", and at reader %u the %" PRIu64 "th at %" PRIu64 ".%" PRIu64,
@@ -69,7 +80,8 @@ static void judge_order(struct topics_play *play, const struct topics_reader *re
 		const struct topics_entry *entry = &reader->entries[i];
 		uint32_t at = reader->kind == TOPICS_SETS ? 0 : (uint32_t)entry->sample.key % TOPICS_KEYS;
 
-		if (last[at] != NULL && compare(last[at]->view, last[at]->sequence, entry->view, entry->sequence) > 0)
+		if (last[at] != NULL &&
+		    topics_compare(last[at]->view, last[at]->sequence, entry->view, entry->sequence) > 0)
 			topics_fail(play,
 				    "order: reader %u has what is at %" PRIu64 ".%" PRIu64 " behind %" PRIu64
 				    ".%" PRIu64,
@@ -82,7 +94,7 @@ static int by_place(const void *one, const void *other)
 {
 	const struct topics_written *a = *(struct topics_written *const *)one;
 	const struct topics_written *b = *(struct topics_written *const *)other;
-	int order = compare(a->view, a->sequence, b->view, b->sequence);
+	int order = topics_compare(a->view, a->sequence, b->view, b->sequence);
 
 	return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
 }
@@ -105,7 +117,7 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 
 			if (!it->seen)
 				continue;
-			if (last != NULL && (compare(last->view, last->sequence, it->view, it->sequence) > 0 ||
+			if (last != NULL && (topics_compare(last->view, last->sequence, it->view, it->sequence) > 0 ||
 					     last->number >= it->number))
 				topics_fail(play, "order: sample %u of writer %u is before an earlier one", n,
 					    writer->number);
@@ -115,7 +127,7 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 	if (count > 0)
 		qsort(all, count, sizeof(struct topics_written *), by_place);
 	for (uint32_t i = 1; i < count; i++)
-		if (compare(all[i - 1]->view, all[i - 1]->sequence, all[i]->view, all[i]->sequence) == 0 &&
+		if (topics_compare(all[i - 1]->view, all[i - 1]->sequence, all[i]->view, all[i]->sequence) == 0 &&
 		    (all[i]->set == 0 || all[i]->set != all[i - 1]->set))
 			topics_fail(play, "order: two samples are at %" PRIu64 ".%" PRIu64, all[i]->view,
 				    all[i]->sequence);
@@ -140,7 +152,7 @@ static bool is_within(const struct topics_reader *reader, const struct topics_wr
 
 	for (uint32_t i = 0; i < reader->count; i++) {
 		const struct topics_entry *entry = &reader->entries[i];
-		int order = compare(entry->view, entry->sequence, it->view, it->sequence);
+		int order = topics_compare(entry->view, entry->sequence, it->view, it->sequence);
 
 		before = before || order < 0;
 		behind = behind || order > 0;
@@ -157,19 +169,21 @@ static bool must_have(const struct topics_play *play, const struct topics_reader
 		    !writer->life->failed;
 	bool later = it->from_ns > reader->made_ns;
 
+	if (!topics_fit(reader, writer) || topics_is_excused(play, reader, writer, it))
+		return false;
 	if (!it->seen && !(sure && reader->kind != TOPICS_OWNED))
 		return false;
 	if (!behind && !(reader->final && play->whole))
 		return false;
 	if (reader->kind != TOPICS_STORED)
 		return inside || later;
-	return play->transient || later || was_there(writer, reader->made_ns);
+	return !writer->local || later || was_there(writer, reader->made_ns);
 }
 
-/* The history is told in one: what a reader has no room for is lost. */
-static bool has_small_room(const struct topics_reader *reader)
+/* It may have lost what it has no room for: of the history, which is told in one; and if it took nothing for longer than it is waited for. */
+static bool may_lose(const struct topics_play *play, const struct topics_reader *reader)
 {
-	return reader->limited && reader->kind == TOPICS_STORED;
+	return reader->limited && (reader->kind == TOPICS_STORED || reader->slowest_ns >= play->patience_ns);
 }
 
 /* Samples that nobody has, as their sets have no end: what goes with its writer is told as lost to those that it was for. */
@@ -179,30 +193,37 @@ static int32_t without_their_set(const struct topics_play *play)
 
 	for (uint32_t w = 0; w < play->writer_count; w++)
 		for (uint32_t n = 0; n < play->writers[w]->count; n++)
-			count += play->writers[w]->written[n].set != 0 && !play->writers[w]->written[n].seen;
+			count += play->writers[w]->written[n].set != 0 && !play->writers[w]->written[n].seen &&
+				 play->writers[w]->written[n].result != WHORL_DDS_RETCODE_TIMEOUT;
 	return count;
 }
 
 static void judge_reader(struct topics_play *play, const struct topics_reader *reader)
 {
-	int32_t may_lose = reader->kind == TOPICS_SETS ? without_their_set(play) : 0;
+	int32_t with_sets = reader->kind == TOPICS_SETS ? without_their_set(play) : 0;
 
 	for (uint32_t i = 0; i < reader->count; i++)
 		if (reader->entries[i].valid)
 			judge_entry(play, reader, &reader->entries[i]);
 	judge_order(play, reader);
-	if (reader->final && play->whole && reader->lost > may_lose && !has_small_room(reader))
+	if (reader->final && play->whole && reader->lost > with_sets && !may_lose(play, reader))
 		topics_fail(play, "lost: reader %u is told that it has lost %d", reader->number, (int)reader->lost);
 }
 
-/* Nothing is missing; and nothing has come that was over before it was made. */
-static void judge_cut(struct topics_play *play, struct topics_reader *reader)
+static void mark_all(struct topics_play *play, const struct topics_reader *reader)
 {
 	for (uint32_t i = 0; i < reader->count; i++)
 		if (reader->entries[i].valid)
 			play->writers[reader->entries[i].sample.writer - 1]
 				->written[reader->entries[i].sample.n]
 				.seen_by = reader->number;
+}
+
+/* Nothing is missing, or no more than it is told; and nothing has come that was over before it was made. */
+static void judge_cut(struct topics_play *play, struct topics_reader *reader)
+{
+	int32_t missing = 0, lost = reader->final ? reader->lost : INT32_MAX;
+
 	for (uint32_t w = 0; w < play->writer_count; w++) {
 		struct topics_writer *writer = play->writers[w];
 
@@ -210,7 +231,8 @@ static void judge_cut(struct topics_play *play, struct topics_reader *reader)
 			struct topics_written *it = &writer->written[n];
 			bool has = it->seen_by == reader->number;
 
-			if (has_data(it) && !has && must_have(play, reader, writer, it) && !has_small_room(reader))
+			if (topics_has_data(it) && !has && must_have(play, reader, writer, it) &&
+			    (++missing > lost || !may_lose(play, reader)))
 				topics_fail(play,
 					    "gap: reader %u of topic %d has not sample %u of writer %u, at %" PRIu64
 					    ".%" PRIu64,
@@ -239,7 +261,7 @@ static void judge_sets(struct topics_play *play, const struct topics_reader *rea
 			continue;
 		if (last != NULL && last->sample.index + 1 < last->sample.count &&
 		    (last->sample.set != entry->sample.set || last->sample.index + 1 != entry->sample.index ||
-		     compare(last->view, last->sequence, entry->view, entry->sequence) != 0))
+		     topics_compare(last->view, last->sequence, entry->view, entry->sequence) != 0))
 			topics_fail(play, "sets: reader %u has a part of set %u", reader->number, last->sample.set);
 		if ((last == NULL || last->sample.set != entry->sample.set) && entry->sample.index != 0)
 			topics_fail(play, "sets: reader %u has not the first of set %u", reader->number,
@@ -250,55 +272,9 @@ static void judge_sets(struct topics_play *play, const struct topics_reader *rea
 		topics_fail(play, "sets: reader %u has a part of set %u", reader->number, last->sample.set);
 }
 
-/* ---- owners -------------------------------------------------------------------------------------------------------------------- */
-
-/* Between two samples of a writer of an instance that it has not given up meanwhile none comes of a weaker one. */
-static bool is_between(const struct topics_written *from, const struct topics_written *to,
-		       const struct topics_written *it)
-{
-	return compare(from->view, from->sequence, it->view, it->sequence) < 0 &&
-	       compare(it->view, it->sequence, to->view, to->sequence) < 0;
-}
-
-static void judge_interval(struct topics_play *play, const struct topics_writer *owner,
-			   const struct topics_written *from, const struct topics_written *to)
-{
-	for (uint32_t w = 0; w < play->writer_count; w++) {
-		const struct topics_writer *writer = play->writers[w];
-
-		for (uint32_t n = 0; n < writer->count && writer->kind == TOPICS_OWNED && writer != owner; n++) {
-			const struct topics_written *it = &writer->written[n];
-
-			if (it->seen && it->key == from->key && is_between(from, to, it) &&
-			    writer->strength < owner->strength)
-				topics_fail(play,
-					    "owner: sample %u of writer %u comes while writer %u owns its instance", n,
-					    writer->number, owner->number);
-		}
-	}
-}
-
-static void judge_owner(struct topics_play *play, const struct topics_writer *owner)
-{
-	const struct topics_written *last[TOPICS_KEYS] = {NULL};
-
-	for (uint32_t n = 0; n < owner->count; n++) {
-		const struct topics_written *it = &owner->written[n];
-
-		if (it->change == TOPICS_UNREGISTER)
-			last[it->key] = NULL;
-		if (!it->seen)
-			continue;
-		if (last[it->key] != NULL)
-			judge_interval(play, owner, last[it->key], it);
-		last[it->key] = it;
-	}
-}
-
 /* ---- the end ------------------------------------------------------------------------------------------------------------------- */
 
-/* It was there when the last was taken. */
-static bool was_there_last(const struct topics_writer *writer)
+bool topics_was_there_last(const struct topics_writer *writer)
 {
 	const struct topics_life *life = writer->life;
 
@@ -308,41 +284,69 @@ static bool was_there_last(const struct topics_writer *writer)
 
 static void judge_matches(struct topics_play *play, const struct topics_reader *reader)
 {
+	bool away = reader->off_ns > 0 && reader->on_ns == 0;
 	int32_t count = 0;
 
 	for (uint32_t w = 0; w < play->writer_count; w++) {
-		if (play->writers[w]->kind != reader->kind)
+		if (away || !topics_fit(reader, play->writers[w]))
 			continue;
 		if (play->writers[w]->unsure && !topics_is_dead(play->writers[w]->life->process))
 			return;
-		count += was_there_last(play->writers[w]);
+		count += topics_was_there_last(play->writers[w]);
 	}
 	if (reader->matched != count)
 		topics_fail(play, "matches: reader %u of topic %d has %d writers, and there are %d", reader->number,
 			    (int)reader->kind, (int)reader->matched, (int)count);
 }
 
-/* Has some writer that was there last written the instance, and not given it up? */
-static bool has_writer(const struct topics_play *play, enum topics_kind kind, int32_t key, bool maybe)
+/* Of one that is silent its instances have been taken; of one that was, and says at the end that it is alive, they may have been. */
+static bool may_have_lost_all(const struct topics_writer *writer)
+{
+	return writer->lease_ns > 0;
+}
+
+/* Has the writer written the instance, since the reader is there, and not given it up? maybe: it may have. */
+static bool has_written(const struct topics_reader *reader, const struct topics_writer *writer, int32_t key, bool maybe)
+{
+	bool has = false;
+
+	for (uint32_t n = 0; n < writer->count; n++) {
+		const struct topics_written *it = &writer->written[n];
+
+		if (it->key != key || (it->result != OK && !maybe) || (!maybe && it->from_ns < reader->on_ns))
+			continue;
+		if (it->change == TOPICS_UNREGISTER)
+			has = maybe && it->result != OK;
+		else
+			has = has || maybe || topics_has_data(it);
+	}
+	return has;
+}
+
+/* Has some writer that was there last the instance? */
+static bool has_writer(const struct topics_play *play, const struct topics_reader *reader, int32_t key, bool maybe)
 {
 	for (uint32_t w = 0; w < play->writer_count; w++) {
 		const struct topics_writer *writer = play->writers[w];
-		bool has = false;
 
-		if (writer->kind != kind || !was_there_last(writer))
+		if (!topics_fit(reader, writer) || !topics_was_there_last(writer) ||
+		    (may_have_lost_all(writer) && !(maybe && writer->life->asserts)))
 			continue;
-		for (uint32_t n = 0; n < writer->count; n++) {
-			const struct topics_written *it = &writer->written[n];
-
-			if (it->key != key || (it->result != OK && !maybe))
-				continue;
-			if (it->change == TOPICS_UNREGISTER)
-				has = maybe && it->result != OK;
-			else
-				has = has || maybe || has_data(it);
-		}
-		if (has)
+		if (has_written(reader, writer, key, maybe))
 			return true;
+	}
+	return false;
+}
+
+/* What came last may have been over before it was taken. */
+static bool may_be_over(const struct topics_play *play, const struct topics_reader *reader, int32_t key)
+{
+	for (uint32_t w = 0; w < play->writer_count; w++) {
+		const struct topics_writer *writer = play->writers[w];
+
+		for (uint32_t n = 0; n < writer->count && topics_fit(reader, writer); n++)
+			if (writer->lifespan_ns > 0 && writer->written[n].key == key)
+				return true;
 	}
 	return false;
 }
@@ -351,23 +355,24 @@ static bool has_writer(const struct topics_play *play, enum topics_kind kind, in
 static void judge_ends(struct topics_play *play, const struct topics_reader *reader)
 {
 	const struct topics_entry *last[TOPICS_KEYS] = {NULL};
+	bool away = reader->off_ns > 0 && reader->on_ns == 0;
 
 	for (uint32_t i = 0; i < reader->count && reader->entries[i].taken_ns <= play->settled_ns; i++)
 		last[(uint32_t)reader->entries[i].sample.key % TOPICS_KEYS] = &reader->entries[i];
 	for (int32_t key = 0; key < TOPICS_KEYS; key++) {
 		if (last[key] == NULL)
 			continue;
-		if (last[key]->state == WHORL_DDS_ALIVE_INSTANCE_STATE && !has_writer(play, reader->kind, key, true))
+		if (last[key]->state == WHORL_DDS_ALIVE_INSTANCE_STATE && (away || !has_writer(play, reader, key, true)))
 			topics_fail(play, "ends: reader %u of topic %d: instance %d is alive, and nothing writes it",
 				    reader->number, (int)reader->kind, (int)key);
-		if (last[key]->state == WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE &&
-		    has_writer(play, reader->kind, key, false))
+		if (last[key]->state == WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE && !away &&
+		    !may_be_over(play, reader, key) && has_writer(play, reader, key, false))
 			topics_fail(play, "ends: reader %u of topic %d: instance %d has no writers, and one writes it",
 				    reader->number, (int)reader->kind, (int)key);
 	}
 }
 
-/* In a group that goes on a program gets what it asks for. */
+/* In a group that goes on a program gets what it asks for, and one that leaves is not held up. */
 static void judge_progress(struct topics_play *play)
 {
 	uint32_t readers = 0;
@@ -376,6 +381,13 @@ static void judge_progress(struct topics_play *play)
 		readers += play->readers[i]->life->keeper && play->readers[i]->final;
 	if (play->whole && readers < 3)
 		topics_fail(play, "progress: the keeper has %u readers in the end", readers);
+	for (uint32_t i = 0; play->whole && i < play->life_count; i++) {
+		const struct topics_life *life = play->lives[i];
+
+		if (!topics_is_dead(life->process) && !life->failed && life->leaving_ns > LEAVING_NS)
+			topics_fail(play, "progress: program %u takes %" PRIu64 " ms to leave", life->id,
+				    life->leaving_ns / WH_NS_PER_MS);
+	}
 }
 
 void topics_judge(struct topics_play *play)
@@ -388,15 +400,18 @@ void topics_judge(struct topics_play *play)
 	for (uint32_t i = 0; i < play->reader_count && !topics_failed(play); i++) {
 		struct topics_reader *reader = play->readers[i];
 
+		mark_all(play, reader);
 		judge_cut(play, reader);
+		topics_judge_times(play, reader);
+		topics_judge_owners(play, reader);
 		if (reader->kind == TOPICS_SETS)
 			judge_sets(play, reader);
-		if (!reader->final || !play->whole)
+		if (!reader->final || !play->whole || reader->vague)
 			continue;
 		judge_matches(play, reader);
 		judge_ends(play, reader);
+		topics_judge_end_times(play, reader);
 	}
-	for (uint32_t i = 0; i < play->writer_count; i++)
-		if (play->writers[i]->kind == TOPICS_OWNED)
-			judge_owner(play, play->writers[i]);
+	for (uint32_t i = 0; i < play->writer_count && !topics_failed(play); i++)
+		topics_judge_writer(play, play->writers[i]);
 }

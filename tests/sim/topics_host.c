@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/fiber.h"
 #include "group/node.h"
-#include "sim/fiber.h"
 #include "sim/inspect.h"
 
 #define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
@@ -51,10 +53,14 @@ struct topics_world {
 	struct topics_process *processes;
 	struct topics_process *current; /* its code runs */
 	struct thread *thread;          /* NULL: its loop */
+	struct topics_process *before_job;
+	struct thread *thread_before_job;
 	uint64_t numbers, steps;
 	bool closing;
 	struct topics_process **at; /* by id: the life that is there */
 	struct wh_dds_host host;
+	int file;
+	char file_name[32];
 	char broken[256];
 };
 
@@ -215,6 +221,19 @@ static void note_rung(void *ctx, uint32_t node)
 	turn_soon(process);
 }
 
+/* A job of the node's: it is the process's code, and looks at its clock. Jobs do not wait, so none comes within another. */
+static void note_working(void *ctx, uint32_t node, bool begins)
+{
+	struct topics_world *world = ctx;
+
+	if (begins) {
+		world->before_job = world->current;
+		world->thread_before_job = world->thread;
+	}
+	world->current = begins ? world->at[node] : world->before_job;
+	world->thread = begins ? NULL : world->thread_before_job;
+}
+
 /* ---- the host ------------------------------------------------------------------------------------------------------------------ */
 
 static uint64_t host_clock(void *ctx)
@@ -292,7 +311,7 @@ static struct thread *new_thread(struct topics_process *process)
 	if (thread == NULL)
 		return NULL;
 	thread->process = process;
-	thread->fiber = wh_fiber_new(run_thread, thread);
+	thread->fiber = wh_fiber_new(run_thread, thread, WH_FIBER_STACK_BYTES);
 	if (thread->fiber == NULL) {
 		free(thread);
 		return NULL;
@@ -330,20 +349,7 @@ static void host_detach(void *ctx, struct wh_dds_thread *thread)
 	(void)thread;
 }
 
-static enum whorl_result load(const struct topics_world *world, whorl_config *config, struct wh_node_config *bound)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text),
-		 "[group]\nname = topics\ntransport = sim\nnodes = %u\nnodes_max = %u\nfailure_timeout_ms = 50\n"
-		 "start_timeout_ms = 100\n[engine]\nthread = caller\n",
-		 (unsigned)world->options.founders, (unsigned)world->options.ids);
-	if (config == NULL || whorl_config_load_text(config, "topics", text) != WHORL_OK)
-		return WHORL_CONFIG;
-	return wh_config_bind(config, bound);
-}
-
-static enum whorl_result host_open(void *ctx, whorl_config *unused, uint32_t id, whorl_node **node)
+static enum whorl_result host_open(void *ctx, whorl_config *config, uint32_t id, whorl_node **node)
 {
 	struct topics_world *world = ctx;
 	struct topics_process *process = world->current;
@@ -352,22 +358,19 @@ static enum whorl_result host_open(void *ctx, whorl_config *unused, uint32_t id,
 				    .create_ctx = world->sim,
 				    .one_host = world->options.one_host};
 	const struct whorl_open_options options = {.size = sizeof(options)};
-	whorl_config *config = whorl_config_new();
 	struct wh_node_config bound;
 	struct wh_error err;
-	enum whorl_result result;
+	enum whorl_result result = wh_config_bind(config, &bound);
 
-	(void)unused;
 	(void)id;
-	result = load(world, config, &bound);
 	if (result == WHORL_OK) {
+		process->closing = process->failed = false;
 		bound.group.start = process->joins ? WH_START_JOIN : WH_START_AUTO;
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
 	} else {
-		fail(world, config != NULL ? whorl_config_error(config) : "memory is out");
+		fail(world, whorl_config_error(config));
 	}
-	whorl_config_free(config);
 	if (result != WHORL_OK)
 		return result;
 	process->node = *node;
@@ -395,6 +398,7 @@ static void close_now(void *ctx, uint64_t argument)
 	process->close_result = whorl_close(process->node, process->dead ? 0 : process->close_ms);
 	world->current = current;
 	process->node = NULL;
+	process->joins = true; /* if it comes again */
 	if (world->at[process->id] == process)
 		world->at[process->id] = NULL;
 	world->closing = false;
@@ -460,6 +464,24 @@ bool topics_kill(struct topics_process *process)
 	return true;
 }
 
+static void heal(void *ctx, uint64_t pair)
+{
+	struct topics_world *world = ctx;
+
+	wh_sim_heal(world->sim, (uint32_t)(pair >> 32), (uint32_t)pair);
+	wh_sim_heal(world->sim, (uint32_t)pair, (uint32_t)(pair >> 32));
+}
+
+bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns)
+{
+	if (world->options.one_host)
+		return false;
+	wh_sim_cut_off(world->sim, one, other);
+	wh_sim_cut_off(world->sim, other, one);
+	wh_sim_at(world->sim, wh_sim_now(world->sim) + ns, heal, world, (uint64_t)one << 32 | other);
+	return true;
+}
+
 void topics_stall(struct topics_process *process, uint64_t ns)
 {
 	process->stalled_until_ns = wh_sim_now(process->world->sim) + ns;
@@ -516,6 +538,7 @@ static bool make_net(struct topics_world *world)
 					 .proofs = world->options.one_host,
 					 .log = log_line,
 					 .rung = note_rung,
+					 .working = note_working,
 					 .ctx = world};
 	struct wh_error err;
 
@@ -527,6 +550,18 @@ static bool make_net(struct topics_world *world)
 	return wh_sim_new(&world->sim, &options, &err) == WHORL_OK;
 }
 
+/* In memory: what participants read has a name, and is gone with the process. */
+static bool make_file(struct topics_world *world)
+{
+	world->file = memfd_create("topics", MFD_CLOEXEC);
+	snprintf(world->file_name, sizeof(world->file_name), "/proc/self/fd/%d", world->file);
+	return world->file >= 0 &&
+	       dprintf(world->file,
+		       "[group]\nname = topics\ntransport = sim\nnodes = %u\nnodes_max = %u\n"
+		       "failure_timeout_ms = 50\nstart_timeout_ms = 100\n[engine]\nthread = caller\n%s",
+		       (unsigned)world->options.founders, (unsigned)world->options.ids, world->options.topics) > 0;
+}
+
 struct topics_world *topics_world_new(const struct topics_world_options *options)
 {
 	struct topics_world *world = calloc(1, sizeof(*world));
@@ -536,7 +571,10 @@ struct topics_world *topics_world_new(const struct topics_world_options *options
 	world->options = *options;
 	world->dice = wh_dice_split(options->seed, 999);
 	world->at = calloc(options->ids, sizeof(*world->at));
-	if (world->at == NULL || !make_net(world)) {
+	world->file = -1;
+	if (world->at == NULL || !make_file(world) || !make_net(world)) {
+		if (world->file >= 0)
+			close(world->file);
 		free(world->at);
 		free(world);
 		return NULL;
@@ -564,6 +602,7 @@ void topics_world_free(struct topics_world *world)
 		free(process);
 	}
 	wh_sim_free(world->sim);
+	close(world->file);
 	free(world->at);
 	free(world);
 }
@@ -580,6 +619,11 @@ bool topics_step(struct topics_world *world, uint64_t until_ns)
 uint64_t topics_now(const struct topics_world *world)
 {
 	return wh_sim_now(world->sim);
+}
+
+const char *topics_file(const struct topics_world *world)
+{
+	return world->file_name;
 }
 
 struct wh_sim *topics_sim(struct topics_world *world)

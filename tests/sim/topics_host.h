@@ -20,12 +20,15 @@ struct topics_world_options {
 	uint64_t seed;
 	uint32_t founders; /* ids below: they form the group, all of them */
 	uint32_t ids;
-	bool one_host; /* and deaths are proved */
+	bool one_host;      /* and deaths are proved */
+	const char *topics; /* sections of the file that all participants have */
 	bool verbose;
 };
 
 /* While it is there participants are in it. NULL: memory is out. */
 struct topics_world *topics_world_new(const struct topics_world_options *options);
+/* The file that participants are to be given. */
+const char *topics_file(const struct topics_world *world);
 /* All processes have ended. */
 void topics_world_free(struct topics_world *world);
 
@@ -35,6 +38,8 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 					  void *ctx);
 /* False: not now, as its node is being closed. */
 bool topics_kill(struct topics_process *process);
+/* For so long nothing comes through between the two nodes. False: not on one host. */
+bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns);
 void topics_stall(struct topics_process *process, uint64_t ns);
 bool topics_is_dead(const struct topics_process *process);
 /* Its node has failed for good: it was removed, or cut off. */

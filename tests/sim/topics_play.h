@@ -1,12 +1,14 @@
 /* topics_play.h - random programs with topics, on the processes of topics_host.h, that are killed, stand still, leave, come late and come back;
  * and what must be true of all that they have seen.
  *
- *     topics_play.c      the programs and faults of a seed, and what they note
- *     topics_check.c     the judge, when all is over
+ *     topics_play.c        the programs and faults of a seed
+ *     topics_ends.c        their readers and writers, and what is noted of them
+ *     topics_check.c       the judge, when all is over
+ *     topics_check_time.c  what it says of lifespans, leases, deadlines, owners and readers that were elsewhere
  *
- * There are four topics. *plain*: atomic, with disposals and unregistrations; a reader gets what comes behind its place. *stored*: a late reader gets the history.
- * *owned*: one owner of each instance. *sets*: what a publisher writes between a beginning and an end. One process, the keeper, lives all the time
- * and has a reader of each, so that no channel ends.
+ * There are four topics. *plain*: atomic, with disposals and unregistrations; a reader gets what comes behind its place. *stored*: a late reader gets the
+ * history, of writers that are TRANSIENT or TRANSIENT_LOCAL. *owned*: one owner of each instance, by strengths that change. *sets*: what a publisher writes
+ * between a beginning and an end. One process, the keeper, lives all the time and has a reader of three, so that no channel ends.
  */
 #ifndef WH_TESTS_SIM_TOPICS_PLAY_H
 #define WH_TESTS_SIM_TOPICS_PLAY_H
@@ -34,7 +36,8 @@ struct topics_written { /* one that a program has tried to write */
 	uint64_t from_ns, to_ns; /* when it was called, and when that returned; 0: it has not */
 	whorl_dds_return result;
 	uint32_t set;
-	bool ended; /* the end of its set was said, with success */
+	bool ended;            /* the end of its set was said, with success */
+	int32_t strength, low; /* of the writer; and the least since what it had written before */
 	/* What readers have seen (topics_check.c). */
 	bool seen;
 	uint32_t seen_by; /* the last reader that was looked at */
@@ -46,7 +49,12 @@ struct topics_writer {
 	enum topics_kind kind;
 	struct topics_life *life;
 	whorl_dds_entity entity, publisher;
-	int32_t strength;
+	int32_t strength, low;
+	bool local;                                  /* TRANSIENT_LOCAL, of the stored topic; else TRANSIENT */
+	enum whorl_dds_liveliness_kind liveliness;   /* manual: with a lease, and it may be silent for longer */
+	uint64_t lease_ns, lifespan_ns, deadline_ns; /* 0: none */
+	uint32_t lost, missed;      /* what it was told of its liveliness and its deadlines, at the end */
+	uint64_t noted_ns;          /* when that was; 0: it was not asked */
 	uint64_t made_ns;           /* 0: it was not, or not yet */
 	bool unsure;                /* whether it is, or is gone */
 	uint64_t going_ns, gone_ns; /* its deletion was called, and returned */
@@ -54,8 +62,9 @@ struct topics_writer {
 	uint32_t count, room;
 };
 
-struct topics_entry { /* of what a reader has taken */
-	uint64_t view, sequence, number, taken_ns;
+struct topics_entry {                                        /* of what a reader has taken */
+	uint64_t view, sequence, number, asked_ns, taken_ns; /* before it was taken, and after */
+	uint64_t source_ns;                                  /* of the world */
 	whorl_dds_instance_handle publication;
 	uint32_t node, state;
 	bool valid;
@@ -72,8 +81,16 @@ struct topics_reader {
 	bool limited; /* it may have no room, and holds up the others */
 	uint64_t from_ns, made_ns, gone_ns;
 	bool taking;
-	bool final; /* it was there to the end, and has taken all */
+	bool final;           /* it was there to the end, and has taken all */
+	uint64_t deadline_ns; /* 0: none */
+	/* It was in another partition: when that was said, and held; and when that it is back. 0: not yet, or never. */
+	uint64_t off_ns, away_ns, back_ns, on_ns;
+	bool vague;                   /* whether it is there is not known */
+	uint64_t slowest_ns, last_ns; /* the longest time in which it took nothing; when it took last */
+	/* What it was told, at the end. */
 	int32_t matched, lost;
+	uint32_t alive, silent, missed;
+	uint64_t noted_ns;
 	struct topics_entry *entries;
 	uint32_t count, room;
 };
@@ -88,7 +105,10 @@ struct topics_life { /* of a process */
 	struct topics_writer *writers[3];
 	struct topics_reader *readers[3];
 	bool in, failed, done, leaves, settled;
+	bool asserts;   /* at the end, when nothing is written, that it is alive */
+	uint32_t stays; /* how often it comes */
 	uint64_t killed_ns;
+	uint64_t leaving_ns; /* the longest time in which a participant was deleted, before all end and the last may be too few */
 };
 
 struct topics_play {
@@ -96,7 +116,8 @@ struct topics_play {
 	bool verbose;
 	struct wh_dice dice;
 	struct topics_world *world;
-	bool transient; /* the stored topic: its writers are TRANSIENT, else TRANSIENT_LOCAL */
+	bool transient;       /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
+	uint64_t patience_ns; /* for readers that are full */
 	struct topics_life **lives;
 	uint32_t life_count;
 	struct topics_writer **writers;
@@ -111,11 +132,53 @@ struct topics_play {
 	size_t verdict_bytes;
 };
 
+/* ---- topics_play.c ---- */
+
 /* runner_fn */
 bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes);
 /* Keeps the first. */
 __attribute__((format(printf, 2, 3))) void topics_fail(struct topics_play *play, const char *format, ...);
 bool topics_failed(const struct topics_play *play);
+void *topics_must(void *memory);
+__attribute__((format(printf, 2, 3))) void topics_tell(const struct topics_life *life, const char *format, ...);
+
+/* ---- topics_ends.c ---- */
+
+extern const char *const topics_names[TOPICS_KINDS];
+extern const struct whorl_dds_type *const topics_type;
+
+whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind kind);
+void topics_take(struct topics_reader *reader);
+/* Waits for data; what the condition says must be what there is. */
+void topics_await_data(struct topics_reader *reader);
+void topics_make_reader(struct topics_life *life, uint32_t slot, enum topics_kind kind);
+/* To another partition, and back, once. */
+void topics_move_reader(struct topics_reader *reader);
+void topics_end_reader(struct topics_life *life, uint32_t slot);
+void topics_make_writer(struct topics_life *life, uint32_t slot, enum topics_kind kind);
+void topics_write(struct topics_life *life, uint32_t slot);
+void topics_change_strength(struct topics_writer *writer);
+void topics_assert(const struct topics_life *life);
+void topics_end_writer(struct topics_life *life, uint32_t slot);
+void topics_note_statuses(struct topics_life *life);
+
+/* ---- topics_check.c, topics_check_time.c ---- */
+
 void topics_judge(struct topics_play *play);
+int topics_compare(uint64_t view, uint64_t sequence, uint64_t other_view, uint64_t other_sequence);
+bool topics_has_data(const struct topics_written *it);
+/* Do their policies go together? */
+bool topics_fit(const struct topics_reader *reader, const struct topics_writer *writer);
+/* It was there when the last was taken. */
+bool topics_was_there_last(const struct topics_writer *writer);
+/* That reader has not the sample, and need not: the sample's time was over, or the reader was elsewhere. */
+bool topics_is_excused(const struct topics_play *play, const struct topics_reader *reader,
+		       const struct topics_writer *writer, const struct topics_written *it);
+/* Of a reader of which all samples are marked (seen_by). */
+void topics_judge_times(struct topics_play *play, const struct topics_reader *reader);
+void topics_judge_owners(struct topics_play *play, const struct topics_reader *reader);
+/* Of one that was there to the end. */
+void topics_judge_end_times(struct topics_play *play, const struct topics_reader *reader);
+void topics_judge_writer(struct topics_play *play, const struct topics_writer *writer);
 
 #endif

@@ -75,7 +75,7 @@ static inline enum wh_dds_put_result lab_put(struct lab *lab, unsigned does, uin
 					 .set = lab->set,
 					 .last_chance = lab->last_chance};
 	enum wh_dds_put_result result;
-	bool full, roomy = wh_dds_cache_is_roomy(lab->cache);
+	bool full, roomy = wh_dds_cache_room(lab->cache) > 0;
 
 	ck_assert_ptr_nonnull(copy);
 	memcpy(copy->data, &value, sizeof(value));

@@ -192,6 +192,37 @@ START_TEST(what_is_on_its_way_is_not_waited_for_for_ever)
 END_TEST
 
 /* What changed nothing is not composed for again, but is in a view that there is anyway; and another view is another chance. */
+/* More are waited for, the longer the last change for wishes took: a part of that without any, all of it at most. */
+START_TEST(it_is_time_later_where_changes_take_long)
+{
+	const uint64_t cost = _i == 0 ? 400 * MS : WH_COLLECT_COST_NS;
+
+	begin();
+	ck_assert_int_eq(say(1, 1, "a"), WHORL_OK);
+	now += 20 * MS;
+	ck_assert(is_due());
+	wh_collect_composed(&collect, now);
+	now += _i == 0 ? cost : 60 * cost; /* that was no change as others */
+	view->served[1] = 1;
+	wh_collect_settle(&collect, view, now);
+	ck_assert_int_eq(say(1, 2, "b"), WHORL_OK);
+	now += cost / WH_COLLECT_QUIET_PART - 1;
+	ck_assert(!is_due());
+	ck_assert_uint_eq(again, now + 1);
+	now++;
+	ck_assert(is_due());
+	wh_collect_settle(&collect, view, now); /* a view for another reason: what was known stays */
+	ck_assert(is_due());
+	for (uint64_t waited = 0; waited < cost; waited += cost / 40) {
+		ck_assert_int_eq(say(1, 3 + waited, "c"), WHORL_OK);
+		ck_assert_msg(!is_due(), "after %" PRIu64 " ms", waited / MS);
+		now += cost / 40;
+	}
+	ck_assert(is_due());
+	end();
+}
+END_TEST
+
 START_TEST(what_was_considered_in_vain)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
@@ -204,7 +235,7 @@ START_TEST(what_was_considered_in_vain)
 	wh_collect_considered(&collect, view, sets);
 	ck_assert(!is_due());
 	ck_assert_uint_eq(count_sets(sets), 1);
-	wh_collect_settle(&collect, view);
+	wh_collect_settle(&collect, view, now);
 	now += 2 * MS;
 	ck_assert(is_due());
 	end();
@@ -219,7 +250,7 @@ START_TEST(what_is_served_is_over)
 	ck_assert_int_eq(say(1, 4, "a"), WHORL_OK);
 	wished[1] = 4;
 	view->served[1] = 4;
-	wh_collect_settle(&collect, view);
+	wh_collect_settle(&collect, view, now);
 	ck_assert_uint_eq(count_sets(sets), 0);
 	now += 100 * MS;
 	ck_assert(!is_due());
@@ -243,6 +274,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, it_is_time_when_they_have_waited);
 	tcase_add_test(cases, what_is_on_its_way_is_waited_for);
 	tcase_add_test(cases, what_is_on_its_way_is_not_waited_for_for_ever);
+	tcase_add_loop_test(cases, it_is_time_later_where_changes_take_long, 0, 2);
 	tcase_add_test(cases, what_was_considered_in_vain);
 	tcase_add_test(cases, what_is_served_is_over);
 	suite_add_tcase(all, cases);

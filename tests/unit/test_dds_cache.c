@@ -257,9 +257,9 @@ START_TEST(keep_all_is_full)
 	lab_limit(&lab, 3, WHORL_DDS_UNLIMITED, 2);
 	lab_open(&lab);
 	lab_write(&lab, 1, 1);
-	ck_assert(wh_dds_cache_is_roomy(lab.cache));
+	ck_assert_uint_gt(wh_dds_cache_room(lab.cache), 0);
 	lab_write(&lab, 1, 2);
-	ck_assert(!wh_dds_cache_is_roomy(lab.cache));
+	ck_assert_uint_eq(wh_dds_cache_room(lab.cache), 0);
 	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_FULL);
 	ck_assert_int_eq(lab_write(&lab, 2, 4), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_write(&lab, 3, 5), WH_DDS_PUT_FULL);
@@ -362,6 +362,9 @@ START_TEST(best_effort_never_waits)
 	lab_write(&lab, 1, 1);
 	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_SAMPLE_REJECTED_STATUS | WHORL_DDS_DATA_AVAILABLE_STATUS);
+	/* A sample that ends its instance has no room either, but the instance has ended. */
+	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 3), WH_DDS_PUT_REJECTED);
+	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	lab_close(&lab);
 }
 END_TEST

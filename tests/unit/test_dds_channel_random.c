@@ -48,7 +48,7 @@ struct story {
 	bool exclusive[REF_TOPICS]; /* most of its endpoints */
 	int64_t now_ns;
 	unsigned asked,
-		samples; /* of the message that is delivered: readers that were asked, and told of what was said now */
+		samples; /* of the message that is delivered: readers that were asked, and told of what is no history */
 	unsigned told[15]; /* how often what was told, and what was said */
 	unsigned restored, garbage, words, questions;
 };
@@ -117,7 +117,7 @@ static void watch_tells(void *ctx, const struct wh_dds_event *event)
 
 	lab_line(line, sizeof(line), event);
 	story->told[event->what]++;
-	story->samples += event->what == WH_DDS_SAMPLE && !event->sample->history && event->sample->number > 0;
+	story->samples += event->what == WH_DDS_SAMPLE && !event->sample->history;
 	must(story->length + strlen(line) + 2 < REF_TEXT);
 	story->length += (size_t)sprintf(story->text + story->length, "%s\n", line);
 	for (unsigned i = 0; i < story->count; i++)

@@ -23,13 +23,23 @@ struct thing {
 	struct wh_dds_entity entity;
 	uint64_t live; /* while it is */
 	int *closes, *frees;
+	int left;
 	int closed_as; /* the how manieth */
 	void (*in_close)(struct thing *thing);
 };
 
 static struct wh_dds_table *table;
-static int closes, frees;
+static int closes, frees, leaves;
 static int order[8];
+
+static void leave_thing(struct wh_dds_entity *entity)
+{
+	struct thing *thing = (struct thing *)entity;
+
+	must(entity->deleted);
+	must(__atomic_fetch_add(&thing->left, 1, __ATOMIC_SEQ_CST) == 0);
+	__atomic_add_fetch(&leaves, 1, __ATOMIC_SEQ_CST);
+}
 
 static void close_thing(struct wh_dds_entity *entity)
 {
@@ -55,7 +65,7 @@ static void free_thing(struct wh_dds_entity *entity)
 	free(thing);
 }
 
-static const struct wh_dds_entity_ops ops = {close_thing, free_thing};
+static const struct wh_dds_entity_ops ops = {.leave = leave_thing, .close = close_thing, .free = free_thing};
 
 static struct thing *new_thing(void)
 {
@@ -114,7 +124,7 @@ static whorl_dds_return destroy(whorl_dds_entity handle)
 static void begin(void)
 {
 	table = wh_dds_table_new();
-	closes = frees = 0;
+	closes = frees = leaves = 0;
 	memset(order, 0, sizeof(order));
 }
 
@@ -196,6 +206,7 @@ START_TEST(trees_go_together)
 	ck_assert_int_eq(wh_dds_entity_get(table, writer, WH_DDS_ANY_KIND, &held), OK);
 	ck_assert_int_eq(destroy(participant), OK);
 	ck_assert_int_eq(closes, 5);
+	ck_assert_int_eq(leaves, 5);
 	ck_assert_int_eq(order[0], topic);
 	ck_assert_int_eq(order[1], writer);
 	ck_assert_int_eq(order[2], second);

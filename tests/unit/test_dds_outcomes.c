@@ -277,8 +277,8 @@ static whorl_subgroup *enter_as_stranger(whorl_node *node, const char *name, int
 					  .ctx = gives};
 	const struct whorl_subgroup_options options = {.size = sizeof(options),
 						       .mode = WHORL_ORDERED,
-						       .window = control ? 32 : 256,
-						       .message_bytes = control ? 4096 : 1024,
+						       .window = control ? 32 : 2048,
+						       .message_bytes = control ? 4096 : 256,
 						       .large_bytes = control ? 131072 : 32768,
 						       .state = &state};
 	whorl_subgroup *subgroup = NULL;

@@ -111,6 +111,54 @@ START_TEST(what_an_entity_does_not_have_is_passed_over)
 }
 END_TEST
 
+/* Of a policy that is set in part the rest is what it would be: of the next that says it, or by default, which is another one for writers. */
+START_TEST(a_part_of_a_policy_sets_that_alone)
+{
+	static const enum wh_dds_kind kinds[] = {WH_DDS_WRITER, WH_DDS_READER};
+	struct wh_dds_policies topic, said;
+	unsigned char bytes[64];
+	size_t count;
+
+	wh_dds_policies_init(&said, WH_DDS_KINDS);
+	wh_dds_policies_init(&topic, WH_DDS_KINDS);
+	parse(&said, "reliability.max_blocking=20s");
+	ck_assert_uint_eq(said.set, BIT(RELIABILITY));
+	for (size_t k = 0; k < 2; k++) {
+		wh_dds_policies_init(&one, kinds[k]);
+		ck_assert_int_eq(wh_dds_policies_merge(&one, kinds[k], &said, WH_DDS_KINDS), 0);
+		ck_assert_int_eq(one.reliability.kind, k == 0);
+		ck_assert_int_eq(one.reliability.max_blocking_ns, 20000 * MS);
+		count = wh_dds_policies_encode(&one, bytes, sizeof(bytes)); /* as others are told of it */
+		ck_assert_uint_gt(count, 0);
+		ck_assert_uint_eq(wh_dds_policies_decode(&other, kinds[k], bytes, count, NULL), count);
+		ck_assert(wh_dds_policies_equal(&one, &other, NULL));
+		ck_assert_uint_eq(other.lacks, one.lacks);
+		ck_assert_int_eq(wh_dds_policies_change(&one, kinds[k], &said, NULL, NULL), 0); /* nothing */
+		ck_assert_int_eq(one.reliability.kind, k == 0);
+	}
+	parse(&topic, "reliability=best_effort reliability.max_blocking=1s");
+	wh_dds_policies_init(&one, WH_DDS_WRITER);
+	ck_assert_int_eq(wh_dds_policies_merge(&one, WH_DDS_WRITER, &said, WH_DDS_KINDS), 0);
+	ck_assert_int_eq(wh_dds_policies_merge(&one, WH_DDS_WRITER, &topic, WH_DDS_TOPIC), 0);
+	ck_assert_int_eq(one.reliability.kind, WHORL_DDS_RELIABILITY_BEST_EFFORT); /* the topic says it */
+	ck_assert_int_eq(one.reliability.max_blocking_ns, 20000 * MS);
+	ck_assert_uint_eq(one.lacks, 0);
+	/* A topic that sets a part, registered and read again, says no more. */
+	wh_dds_policies_init(&topic, WH_DDS_TOPIC);
+	ck_assert_int_eq(wh_dds_policies_merge(&topic, WH_DDS_TOPIC, &said, WH_DDS_KINDS), 0);
+	count = wh_dds_policies_encode(&topic, bytes, sizeof(bytes));
+	ck_assert_uint_eq(wh_dds_policies_decode(&topic, WH_DDS_TOPIC, bytes, count, NULL), count);
+	wh_dds_policies_init(&one, WH_DDS_WRITER);
+	ck_assert_int_eq(wh_dds_policies_merge(&one, WH_DDS_WRITER, &topic, WH_DDS_TOPIC), 0);
+	ck_assert_int_eq(one.reliability.kind, WHORL_DDS_RELIABILITY_RELIABLE);
+	ck_assert_int_eq(one.reliability.max_blocking_ns, 20000 * MS);
+	/* Later it is set whole, or the other part is. */
+	parse(&said, "reliability=best_effort");
+	ck_assert_uint_eq(said.lacks, 0);
+	ck_assert_int_eq(said.reliability.kind, WHORL_DDS_RELIABILITY_BEST_EFFORT);
+}
+END_TEST
+
 START_TEST(copies_are_equal_and_apart)
 {
 	struct wh_dds_policies copy;
@@ -763,6 +811,7 @@ static Suite *suite(void)
 	tcase_add_test(sets_case, defaults_are_those_of_dcps);
 	tcase_add_test(sets_case, endpoints_take_over);
 	tcase_add_test(sets_case, what_an_entity_does_not_have_is_passed_over);
+	tcase_add_test(sets_case, a_part_of_a_policy_sets_that_alone);
 	tcase_add_test(sets_case, copies_are_equal_and_apart);
 	tcase_add_test(sets_case, some_policies_change_later);
 	tcase_add_test(sets_case, what_is_kept_for_late_readers);

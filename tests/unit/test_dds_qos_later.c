@@ -143,6 +143,24 @@ START_TEST(what_is_fixed)
 }
 END_TEST
 
+/* That it is said how long writers wait says not that they drop: of the topic, of another that finds it registered, of a writer. */
+START_TEST(what_is_set_in_part)
+{
+	struct place place = enter(&pose_type, "poses", "reliability.max_blocking=7s"), again = place;
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable"), writers[3];
+
+	again.topic = made(whorl_dds_find_topic(place.participant, "poses", 0)); /* as it is registered */
+	writers[0] = new_writer(&place, "");
+	writers[1] = new_writer(&again, "");
+	writers[2] = new_writer(&again, "reliability.max_blocking=9s");
+	for (int i = 0; i < 3; i++)
+		ck_policy(writers[i], i < 2 ? "reliability=reliable reliability.max_blocking=7s"
+					    : "reliability=reliable reliability.max_blocking=9s");
+	ck_assert_int_eq(whorl_dds_get_matched_publications(reader, NULL, 0), 3);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 /* ---- of another process ------------------------------------------------------------------------------------------------------- */
 
 #define need(condition) ((condition) ? (void)0 : (fprintf(stderr, "%s: %s\n", #condition, whorl_dds_text()), _exit(1)))
@@ -206,8 +224,12 @@ END_TEST
 
 int main(void)
 {
-	const TTest *const tests[] = {partitions_change_at_one_place, an_owner_changes_at_one_place,
-				      a_deadline_that_fits_no_more, what_is_fixed, changes_of_others_come_in_order};
+	const TTest *const tests[] = {partitions_change_at_one_place,
+				      an_owner_changes_at_one_place,
+				      a_deadline_that_fits_no_more,
+				      what_is_fixed,
+				      what_is_set_in_part,
+				      changes_of_others_come_in_order};
 
 	return run_tests("dds_qos_later", tests, sizeof(tests) / sizeof(tests[0]));
 }

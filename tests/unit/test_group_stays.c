@@ -691,7 +691,8 @@ static void *take_copy(const struct whorl_position *position, void *ctx)
 	return copy;
 }
 
-static atomic_bool blocks; /* those that read */
+static atomic_bool blocks;        /* those that read */
+static atomic_bool restores_wait; /* those that restore */
 
 static ptrdiff_t read_copy(void *snapshot, void *bytes, size_t count, void *ctx)
 {
@@ -719,6 +720,8 @@ static bool restore_sum(enum whorl_restore_step step, const void *bytes, size_t 
 	struct sum *sum = ctx;
 	uint64_t is = 0;
 
+	while (atomic_load(&restores_wait))
+		sched_yield();
 	if (step == WHORL_RESTORE_BYTES)
 		memcpy(&is, bytes, count < sizeof(is) ? count : sizeof(is));
 	if (step != WHORL_RESTORE_END)
@@ -768,6 +771,7 @@ static void set_modes(enum whorl_mode mode)
 	for (unsigned id = 0; id < NODES_MAX; id++)
 		sums[id].mode = mode;
 	atomic_store(&blocks, false);
+	atomic_store(&restores_wait, false);
 }
 
 START_TEST(a_node_that_enters_is_given_the_state)
@@ -854,6 +858,49 @@ START_TEST(a_node_that_gives_its_state_leaves_when_it_has)
 }
 END_TEST
 
+static void *close_it(void *node)
+{
+	whorl_close(node, 0);
+	return NULL;
+}
+
+/* It goes while its `read` is under way, for which it waits. The end of that comes when the others know. */
+static void stop_node(unsigned id)
+{
+	whorl_node *node = cluster.nodes[id];
+	pthread_t thread;
+
+	cluster.nodes[id] = NULL;
+	ck_assert_int_eq(pthread_create(&thread, NULL, close_it, node), 0);
+	await(whorl_node_count(cluster.nodes[1]) == 1, cluster_step(&cluster));
+	atomic_store(&blocks, false);
+	pthread_join(thread, NULL);
+}
+
+/* It has waited until it had left, so none that had the state has died: what it has written is restored, however long that takes. */
+START_TEST(a_giver_that_has_left_may_close)
+{
+	whorl_subgroup *a, *b;
+
+	set_modes(WHORL_ORDERED);
+	begin(_i, 2);
+	a = enter_sum(0, "sum");
+	send_number(a, 5);
+	atomic_store(&restores_wait, true);
+	b = ask_sum(1, "sum");
+	await(whorl_subgroup_error(b, NULL, 0) == WHORL_OK, cluster_step(&cluster));
+	leave(a);
+	ck_assert_int_eq(whorl_subgroup_ready(b, 0), WHORL_TIMEOUT);
+	stop_node(0);
+	for (int i = 0; i < 300; i++)
+		cluster_step(&cluster);
+	atomic_store(&restores_wait, false);
+	await_in(b);
+	ck_assert_uint_eq(atomic_load(&sums[1].sum), 5);
+	end();
+}
+END_TEST
+
 /* A listener, which has nothing to rest from: its set is without the name as soon as it leaves. */
 static whorl_subgroup *listen_to_sum(unsigned id, const char *name)
 {
@@ -911,25 +958,6 @@ static struct whorl_node_stats stats_of_node(unsigned id)
 
 	ck_ok(whorl_node_statistics(cluster.nodes[id], &stats));
 	return stats;
-}
-
-static void *close_it(void *node)
-{
-	whorl_close(node, 0);
-	return NULL;
-}
-
-/* It goes while its `read` is under way, for which it waits. The end of that comes when the others know. */
-static void stop_node(unsigned id)
-{
-	whorl_node *node = cluster.nodes[id];
-	pthread_t thread;
-
-	cluster.nodes[id] = NULL;
-	ck_assert_int_eq(pthread_create(&thread, NULL, close_it, node), 0);
-	await(whorl_node_count(cluster.nodes[1]) == 1, cluster_step(&cluster));
-	atomic_store(&blocks, false);
-	pthread_join(thread, NULL);
 }
 
 /* The only one that has it is gone, or the program cannot restore it: the node leaves what it has entered, goes on, and may enter again. */
@@ -1230,6 +1258,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(states, a_node_that_enters_is_given_the_state, 0, 2 * WAYS);
 	tcase_add_loop_test(states, a_state_knows_the_stays_of_senders, 0, 2 * WAYS);
 	tcase_add_loop_test(states, a_node_that_gives_its_state_leaves_when_it_has, 0, WAYS);
+	tcase_add_loop_test(states, a_giver_that_has_left_may_close, 0, WAYS);
 	tcase_add_loop_test(states, a_leave_that_was_said_waits_for_those_that_enter, 0, 2);
 	tcase_add_loop_test(states, a_state_that_cannot_be_had_costs_the_stay, 0, 4);
 	tcase_add_loop_test(ends, a_newcomer_is_ready_without_what_it_leaves, 0, 2);

@@ -39,7 +39,7 @@ static void check_text(const char *text, size_t bytes, const char *expected)
 
 START_TEST(values_are_known_again)
 {
-	char value[64];
+	char value[64] = "";
 
 	kv_write_value(&plan, value, 7, 12);
 	check_text(value, plan.bytes, VALUE_7);
@@ -56,7 +56,7 @@ END_TEST
 
 START_TEST(requests_of_redis)
 {
-	char to[1024];
+	char to[1024] = "";
 
 	check_text(to, kv_resp.put(&plan, to, 7, 12), "*3\r\n$3\r\nSET\r\n$16\r\n" KEY_7 "\r\n$40\r\n" VALUE_7 "\r\n");
 	check_text(to, kv_resp.get(&plan, to, 7), "*2\r\n$3\r\nGET\r\n$16\r\n" KEY_7 "\r\n");
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(requests_of_etcd)
 {
 	struct kv_plan late = plan;
-	char to[2048];
+	char to[2048] = "";
 
 #define HEAD(path, bytes)                                                                                              \
 	"POST /v3/kv/" path " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: " bytes \

@@ -70,22 +70,74 @@ START_TEST(a_giver_that_is_gone_is_not_waited_for)
 }
 END_TEST
 
-/* A giver that is removed may be there, and not be able to go on: it is not waited for. */
-START_TEST(a_removed_giver_gives_no_more)
+/* A giver that is removed may be there, and not be able to go on: others are asked, and what they give is taken instead. */
+START_TEST(a_removed_giver_gives_until_another_does)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = lab_open(party, 1, party), *other;
 
 	pipe_put(pipe, 0, 30);
 	lab_steps(lab, 3);
 	wh_state_removed(party->state, 2); /* another */
 	lab_steps(lab, 3);
-	ck_assert(!pipe->in_closed);
+	ck_assert_uint_eq(party->asked_count, 0);
 	wh_state_removed(party->state, 1);
 	lab_steps(lab, 4);
-	ck_assert(pipe->in_closed);
+	ck_assert(!pipe->in_closed);
 	check_asked(party, 1, 2);
+	other = lab_open(party, 2, party);
+	lab_steps(lab, 4);
+	ck_assert(pipe->in_closed);
+	pipe_put(other, 0, 7);
+	pipe_put(other, 0, 0);
+	lab_steps(lab, 4);
+	ck_assert_int_eq(party->restored, 1);
+	ck_assert_uint_eq(party->program.restored_bytes, 7);
+	pipe_end(pipe);
+	pipe_end(other);
+	lab_free(lab);
+}
+END_TEST
+
+/* It has left in peace, when it had written all of it, and no other has it. */
+START_TEST(what_a_giver_has_written_outlasts_it)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	party->giver_count = 0;
+	pipe_put(pipe, 0, 30);
+	lab_steps(lab, 3);
+	wh_state_removed(party->state, 1);
+	wait_ns(lab, WH_NS_PER_S); /* longer than all are asked for */
+	ck_assert_int_eq(party->failed, 0);
+	pipe_put(pipe, 30, 5);
+	pipe_put(pipe, 0, 0);
+	lab_steps(lab, 4);
+	ck_assert_int_eq(party->restored, 1);
+	check_restored(&party->program, 35);
+	pipe_end(pipe);
+	lab_free(lab);
+}
+END_TEST
+
+/* But of one that says nothing more nothing is hoped for long. */
+START_TEST(a_removed_giver_that_is_silent_is_not_waited_for)
+{
+	struct lab *lab = lab_create(kinds[_i]);
+	struct party *party = newcomer(lab);
+	struct pipe *pipe = lab_open(party, 1, party);
+
+	party->giver_count = 0;
+	pipe_put(pipe, 0, 30);
+	lab_steps(lab, 3);
+	wh_state_removed(party->state, 1);
+	wait_ns(lab, LAB_PATIENCE_NS + 2 * WH_NS_PER_S);
+	ck_assert(pipe->in_closed);
+	ck_assert_int_eq(party->failed, 1);
+	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
 	pipe_end(pipe);
 	lab_free(lab);
 }
@@ -349,7 +401,9 @@ static Suite *suite(void)
 	tcase_add_test(all, the_expected_giver_has_its_time_and_is_asked_first);
 	tcase_add_loop_test(all, a_giver_that_declines_early_is_not_waited_for, 0, 3);
 	tcase_add_test(all, a_giver_that_is_gone_is_not_waited_for);
-	tcase_add_loop_test(all, a_removed_giver_gives_no_more, 0, 2);
+	tcase_add_loop_test(all, a_removed_giver_gives_until_another_does, 0, 2);
+	tcase_add_loop_test(all, what_a_giver_has_written_outlasts_it, 0, 2);
+	tcase_add_loop_test(all, a_removed_giver_that_is_silent_is_not_waited_for, 0, 2);
 	tcase_add_loop_test(all, a_removed_giver_may_have_given_all, 0, 2);
 	tcase_add_test(all, a_node_that_may_have_been_given_all_does_not_decline);
 	tcase_add_loop_test(all, a_giver_that_is_gone_may_have_written_all, 0, 2);

@@ -131,6 +131,8 @@ const unsigned char *wh_shm_image_map(struct wh_session_image *base, uint32_t ra
 {
 	struct wh_shm_image *image = (struct wh_shm_image *)base;
 	const struct wh_session_row *row = &base->rows[rank];
+	const struct wh_shm_parts parts = {row->parts, row->part_count, base->control_bytes,
+					   image->room.base != NULL ? image->room.base + image->places[rank] : NULL};
 	struct wh_shm_claim claim = {.bytes = 0};
 	struct wh_error err;
 
@@ -140,8 +142,7 @@ const unsigned char *wh_shm_image_map(struct wh_session_image *base, uint32_t ra
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "its memory file is not as large as its offer says");
 		return NULL;
 	}
-	if (wh_shm_view_map(&image->views[rank], *fd, &claim, row->parts, row->part_count, base->control_bytes,
-			    is_mine(base, rank), &err) == WHORL_OK)
+	if (wh_shm_view_map(&image->views[rank], *fd, &claim, &parts, is_mine(base, rank), &err) == WHORL_OK)
 		return image->views[rank].base;
 	snprintf(reason, WH_MESSAGE_REASON_BYTES, "%.*s", WH_MESSAGE_REASON_BYTES - 1, err.text);
 	return NULL;
@@ -168,9 +169,11 @@ void wh_shm_image_free(struct wh_shm_image *image)
 {
 	for (uint32_t rank = 0; image->views != NULL && rank < image->base.base.members; rank++)
 		wh_shm_view_unmap(&image->views[rank]);
+	wh_shm_room_free(&image->room);
 	wh_shm_memory_free(&image->own);
 	wh_session_image_free(&image->base);
 	free(image->frozen);
+	free(image->places);
 	free(image->let_go);
 	free(image->views);
 	free(image);
@@ -181,7 +184,21 @@ static bool allocate(struct wh_shm_image *image, const struct wh_image_spec *spe
 	image->views = calloc(spec->members, sizeof(*image->views));
 	image->frozen = calloc(spec->members, spec->control_bytes);
 	image->let_go = calloc(spec->members, sizeof(*image->let_go));
-	return image->views != NULL && image->frozen != NULL && image->let_go != NULL;
+	image->places = calloc(spec->members, sizeof(*image->places));
+	return image->views != NULL && image->frozen != NULL && image->let_go != NULL && image->places != NULL;
+}
+
+/* Without a room each row takes addresses of its own. */
+static void make_room(struct wh_shm_image *image, const struct wh_image_spec *spec)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t rank = 0; rank < spec->members; rank++) {
+		image->places[rank] = bytes;
+		if (rank != spec->my_rank)
+			bytes += wh_shm_room_for(spec->rows[rank].bytes);
+	}
+	(void)wh_shm_room_take(&image->room, bytes);
 }
 
 enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
@@ -211,6 +228,7 @@ enum whorl_result wh_shm_image_open(struct wh_transport *transport, const struct
 		wh_shm_image_free(image);
 		return result;
 	}
+	make_room(image, spec);
 	image->base.base.own = image->own.base;
 	t->row_bytes_before = t->row_bytes;
 	t->row_bytes = bytes;

@@ -239,7 +239,7 @@ void wh_shm_memory_discard(struct wh_shm *t, struct wh_shm_memory *memory)
 
 void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image)
 {
-	uint64_t bytes = image->own.base != NULL ? image->own.bytes : 0;
+	uint64_t bytes = image->room.bytes + (image->own.base != NULL ? image->own.bytes : 0);
 
 	for (uint32_t rank = 0; rank < image->base.base.members; rank++)
 		bytes += image->views[rank].map_bytes;

@@ -322,15 +322,55 @@ static bool map_range(unsigned char *base, int fd, uint64_t begin, uint64_t end,
 				    (off_t)begin) != MAP_FAILED;
 }
 
+bool wh_shm_room_take(struct wh_shm_room *room, uint64_t bytes)
+{
+	*room = (struct wh_shm_room){.base = NULL};
+	if (bytes == 0)
+		return true;
+	room->base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room->base == MAP_FAILED)
+		room->base = NULL;
+	room->bytes = room->base != NULL ? bytes : 0;
+	return room->base != NULL;
+}
+
+void wh_shm_room_free(struct wh_shm_room *room)
+{
+	if (room->base != NULL)
+		munmap(room->base, room->bytes);
+	*room = (struct wh_shm_room){.base = NULL};
+}
+
+uint64_t wh_shm_room_for(uint64_t row_bytes)
+{
+	return round_up(row_bytes, SMALL_PAGE);
+}
+
+/* NULL: there is none. `room`: addresses that are taken already, enough for pages of the usual size. */
+static unsigned char *find_place(struct wh_shm_view *v, const struct wh_shm_claim *claim, unsigned char *room)
+{
+	uint64_t page = claim->page;
+
+	if (room != NULL && page == SMALL_PAGE)
+		return room;
+	v->map_bytes = round_up(claim->bytes, page) + (page > SMALL_PAGE ? page : 0);
+	v->map = mmap(NULL, v->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (v->map == MAP_FAILED) {
+		v->map = NULL;
+		return NULL;
+	}
+	return (unsigned char *)(uintptr_t)round_up((uintptr_t)v->map, page);
+}
+
 /* The whole range of addresses is taken, so that an offset means the same in every view; then the parts are put into
  * it. A part of a file of huge pages is widened to such pages: more of the row can then be read than was asked for.
  *
  * The columns are read at once. The pages of the rings are present too, and enter this map when they are
  * touched, several at a time: that costs less than to do it for all of them here, where the loop waits. */
 enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
-				  const struct wh_row_part *parts, size_t part_count, uint64_t soon, bool same_process,
-				  struct wh_error *err)
+				  const struct wh_shm_parts *parts, bool same_process, struct wh_error *err)
 {
+	uint64_t soon = round_up(parts->soon, claim->page);
 	uint64_t page = claim->page;
 	enum whorl_result result;
 	unsigned char *base;
@@ -341,17 +381,12 @@ enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh
 		return result;
 	if (same_process && claim->share != 0 && share_take(v, claim->share))
 		return WHORL_OK;
-	v->map_bytes = round_up(claim->bytes, page) + (page > SMALL_PAGE ? page : 0);
-	v->map = mmap(NULL, v->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (v->map == MAP_FAILED) {
-		v->map = NULL;
+	base = find_place(v, claim, parts->room);
+	if (base == NULL)
 		return no_map(err, "cannot take the addresses of", v->map_bytes);
-	}
-	base = (unsigned char *)(uintptr_t)round_up((uintptr_t)v->map, page);
-	soon = round_up(soon, page);
-	for (size_t i = 0; i < part_count; i++) {
-		uint64_t begin = parts[i].offset / page * page;
-		uint64_t end = round_up(parts[i].offset + parts[i].bytes, page);
+	for (size_t i = 0; i < parts->count; i++) {
+		uint64_t begin = parts->of[i].offset / page * page;
+		uint64_t end = round_up(parts->of[i].offset + parts->of[i].bytes, page);
 		uint64_t between = end < soon ? end : begin < soon ? soon : begin;
 
 		if (!map_range(base, fd, begin, between, MAP_POPULATE) || !map_range(base, fd, between, end, 0)) {

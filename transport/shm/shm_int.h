@@ -47,7 +47,7 @@ struct wh_shm_memory {
 /* A peer's memory as it is seen here: the ranges that were asked for are readable, all else of it faults. */
 struct wh_shm_view {
 	const unsigned char *base; /* NULL: not mapped */
-	void *map;
+	void *map;                 /* addresses of its own; NULL: it is in a room */
 	uint64_t map_bytes;
 	struct wh_shm_share *share;
 };
@@ -77,11 +77,27 @@ uint64_t wh_shm_memory_available(void);
 /* What I say about it to a peer, which is in my process or not. */
 struct wh_shm_claim wh_shm_memory_claim(struct wh_shm_memory *m, uint64_t bytes, bool same_process);
 
-/* Maps those parts of a peer's file, of which the first `soon` bytes are read at once; what it says is checked first. The
+/* Addresses for the rows of an image, taken and given back at once: to give back each row by itself costs as much as all else of a view, where there
+ * are many. False: there are none. Any thread. */
+struct wh_shm_room {
+	unsigned char *base; /* NULL: none */
+	uint64_t bytes;
+};
+bool wh_shm_room_take(struct wh_shm_room *room, uint64_t bytes);
+void wh_shm_room_free(struct wh_shm_room *room);
+uint64_t wh_shm_room_for(uint64_t row_bytes); /* so much of it a row has */
+
+struct wh_shm_parts { /* of a row that are mapped */
+	const struct wh_row_part *of;
+	size_t count;
+	uint64_t soon;       /* the first so many bytes are read at once */
+	unsigned char *room; /* for the row; NULL: it takes addresses of its own. So do rows of huge pages */
+};
+
+/* Maps those parts of a peer's file; what it says is checked first. The
  * descriptor stays the caller's. WHORL_OK, WHORL_REFUSED (the file is not what it should be), WHORL_SYSTEM. */
 enum whorl_result wh_shm_view_map(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
-				  const struct wh_row_part *parts, size_t part_count, uint64_t soon, bool same_process,
-				  struct wh_error *err);
+				  const struct wh_shm_parts *parts, bool same_process, struct wh_error *err);
 /* Maps all of a file that both may write to: `base` can be written through. The same results. */
 enum whorl_result wh_shm_view_map_shared(struct wh_shm_view *v, int fd, const struct wh_shm_claim *claim,
 					 bool same_process, struct wh_error *err);
@@ -296,7 +312,9 @@ struct wh_shm_image {
 	struct wh_session_image base;
 	struct wh_shm_memory own;
 	struct wh_shm_jobs *jobs;  /* that free it off the loop */
-	struct wh_shm_view *views; /* by rank: of the rows of others */
+	struct wh_shm_view *views; /* by rank: of the rows of others, */
+	struct wh_shm_room room;   /* and where they are mapped, one behind the other; */
+	uint64_t *places;          /* from this byte of it on */
 	unsigned char *frozen;     /* control columns of those that are frozen, by rank */
 	bool *let_go;              /* by rank: it reads no more of my row */
 	bool seen_ready;           /* a spare is made for the next */

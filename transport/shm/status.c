@@ -34,6 +34,7 @@ bool wh_shm_status_welcome(struct wh_transport *transport, uint32_t node, struct
 			   const unsigned char *own, size_t bytes, char reason[WH_MESSAGE_REASON_BYTES])
 {
 	const struct wh_row_part whole = {.offset = 0, .bytes = WH_SHM_STATUS_BYTES};
+	const struct wh_shm_parts parts = {.of = &whole, .count = 1, .soon = WH_SHM_STATUS_BYTES};
 	struct wh_shm_peer *peer = &wh_shm_of(transport)->peers[node];
 	struct wh_shm_claim claim;
 	struct wh_error err;
@@ -48,8 +49,7 @@ bool wh_shm_status_welcome(struct wh_transport *transport, uint32_t node, struct
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "it has no proper doorbell");
 		return false;
 	}
-	if (wh_shm_view_map(&peer->view, m->fds[1], &claim, &whole, 1, WH_SHM_STATUS_BYTES, is_mine(c), &err) !=
-	    WHORL_OK) {
+	if (wh_shm_view_map(&peer->view, m->fds[1], &claim, &parts, is_mine(c), &err) != WHORL_OK) {
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "its status page: %.400s", err.text);
 		return false;
 	}
