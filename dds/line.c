@@ -220,10 +220,24 @@ static struct wh_dds_endpoint_entity *next_to_part(const struct wh_dds_line *str
 	return NULL;
 }
 
-/* Of what this process had on a stream that it has left, others hear in the control channel. */
+/* The line of that name that was not left; NULL: there is none. */
+static struct wh_dds_line *entered_again(const struct wh_dds_line *stream)
+{
+	struct wh_dds_line *line;
+
+	pthread_mutex_lock(&stream->node->lock);
+	line = stream->node->lines;
+	while (line != NULL && (wh_dds_line_is_left(line) || strcmp(line->name, stream->name) != 0))
+		line = line->next;
+	pthread_mutex_unlock(&stream->node->lock);
+	return line;
+}
+
+/* Of what this process had on a stream that it has left, others hear in the control channel; and on the stream, if it is there again, since then
+ * they do not know of its writers that nothing more comes. */
 static void say_parted(struct wh_dds_line *stream)
 {
-	struct wh_dds_line *loose = stream->node->loose;
+	struct wh_dds_line *loose = stream->node->loose, *again = entered_again(stream);
 	struct wh_dds_endpoint_entity *end;
 	struct wh_dds_out out;
 
@@ -234,6 +248,8 @@ static void say_parted(struct wh_dds_line *stream)
 		if (wh_dds_line_send(__func__, loose, &out, 0, NULL) != WHORL_DDS_RETCODE_OK)
 			break; /* soon */
 		end->parted = true;
+		if (again != NULL && end->base.entity.kind == WH_DDS_WRITER)
+			put_off(again, end->base.number);
 	}
 	wh_dds_line_unlock(stream);
 }
@@ -957,6 +973,7 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 
 /* ---- resting ------------------------------------------------------------------------------------------------------------------- */
 
+/* Nor does a stream: without an order there are no nulls that a silent sender costs. */
 uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;

@@ -162,6 +162,22 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 	return next == WHORL_DDS_INFINITY ? WH_DDS_NEVER : next > 0 ? (uint64_t)next : now_ns;
 }
 
+/* Readers of a line have room again; those of unordered topics may have refused what came on any stream. */
+static void offer_again_on(struct wh_dds_line *line)
+{
+	struct wh_dds_node *node = line->node;
+
+	if (line != node->loose) {
+		(void)whorl_offer_again(wh_dds_subgroup_of(line));
+		return;
+	}
+	pthread_mutex_lock(&node->lock);
+	for (struct wh_dds_line *it = node->lines; it != NULL; it = it->next)
+		if (it->stream && wh_dds_subgroup_of(it) != NULL)
+			(void)whorl_offer_again(wh_dds_subgroup_of(it));
+	pthread_mutex_unlock(&node->lock);
+}
+
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
@@ -189,7 +205,7 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	next = rests < next ? rests : next;
 	wh_dds_line_unlock(line);
 	if (offer_again)
-		(void)whorl_offer_again(wh_dds_subgroup_of(line));
+		offer_again_on(line);
 	return next;
 }
 

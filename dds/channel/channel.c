@@ -246,7 +246,7 @@ bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from
 {
 	struct wh_dds_endpoint_id id = {from->incarnation, from->node, 0};
 	struct wh_dds_question question = {ask, ctx};
-	struct wh_dds_endpoint *endpoint;
+	struct wh_dds_endpoint *endpoint = NULL;
 	struct wh_dds_sample sample;
 	struct wh_dds_said said;
 	struct wh_dds_message message;
@@ -264,7 +264,9 @@ bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from
 	if (wh_dds_take_message(&message, bytes, count) != WHORL_OK)
 		return true;
 	id.number = message.number;
-	endpoint = ends_set ? NULL : wh_dds_channel_find(channel, message.what, &id);
+	if (!ends_set)
+		endpoint = message.what == WH_DDS_WRITER ? wh_dds_writer_of(channel, &id)
+							 : wh_dds_channel_find(channel, message.what, &id);
 	if (ends_set)
 		roomy = wh_dds_set_ask(channel, &question, &id);
 	else if (endpoint != NULL)

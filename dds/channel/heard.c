@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct wh_dds_stray { /* a message whose writer is not known yet */
+struct wh_dds_stray { /* a message of a writer that is not known yet */
 	struct wh_dds_stray *next;
 	struct wh_dds_from from;
 	uint32_t number; /* of the writer */
@@ -52,6 +52,8 @@ bool wh_dds_lingers(const struct wh_dds_channel *channel, const struct wh_dds_en
 /* For all others it has ended. */
 bool wh_dds_linger(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer, bool died)
 {
+	if (!wh_dds_endpoints_add(&channel->ended, writer))
+		return false; /* it goes with those that have not ended */
 	for (uint32_t i = 0; i < writer->matches.count;)
 		if (writer->matches.all[i]->local)
 			i++;
@@ -63,7 +65,7 @@ bool wh_dds_linger(struct wh_dds_channel *channel, struct wh_dds_endpoint *write
 	writer->ended = true;
 	writer->died = died;
 	writer->user = NULL; /* its entity goes */
-	return wh_dds_endpoints_add(&channel->ended, writer);
+	return true;
 }
 
 /* What comes of it yet waits for no announcement. Of very many the first are forgotten: then it waits, and is dropped later. */

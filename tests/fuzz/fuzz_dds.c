@@ -3,6 +3,8 @@
  *
  *     m   messages of a channel: each with its length (two bytes) and its sender (one) before it; a length of 0 is a view, without that sender
  *     s   the state of a channel
+ *     u   messages of unordered topics, as m; from 128 on the sender says them on a stream
+ *     t   the state of unordered topics
  *     r   messages of the control channel, as m
  *     n   the state of a registry
  *
@@ -51,9 +53,14 @@ static unsigned char *flatten(struct wh_dds_out *out, size_t *count)
 	return bytes;
 }
 
-static struct wh_dds_channel *new_channel(void)
+enum way { CHANNEL, UNORDERED, CONTROL };
+
+static struct wh_dds_channel *new_channel(enum way way)
 {
-	return wh_dds_channel_new(&(struct wh_dds_channel_config){.node = 1, .incarnation = 101, .all = true});
+	const struct wh_dds_channel_config config = {
+		.node = 1, .incarnation = 101, .all = true, .unordered = way == UNORDERED};
+
+	return wh_dds_channel_new(&config);
 }
 
 static struct wh_dds_registry *new_registry(void)
@@ -62,9 +69,9 @@ static struct wh_dds_registry *new_registry(void)
 }
 
 /* What is a state is written so. */
-static void try_channel_state(const void *bytes, size_t count)
+static void try_channel_state(const void *bytes, size_t count, enum way way)
 {
-	struct wh_dds_channel *channel = new_channel();
+	struct wh_dds_channel *channel = new_channel(way);
 	struct wh_dds_out out = {.bytes = NULL};
 
 	if (wh_dds_channel_restore(channel, bytes, count, 0) == WHORL_OK) {
@@ -106,9 +113,19 @@ static uint32_t members(struct wh_dds_member *out, size_t without)
 	return count;
 }
 
-static void try_messages(struct input in, bool control)
+/* Nothing more comes of writers that have ended. */
+static void finish_all(struct wh_dds_channel *channel)
 {
-	struct wh_dds_channel *channel = control ? NULL : new_channel();
+	struct wh_dds_endpoint *writer;
+
+	while ((writer = wh_dds_channel_lingering(channel, 0)) != NULL)
+		REQUIRE(wh_dds_channel_finish(channel, writer, 0) == WHORL_OK);
+}
+
+static void try_messages(struct input in, enum way way)
+{
+	bool control = way == CONTROL;
+	struct wh_dds_channel *channel = control ? NULL : new_channel(way);
 	struct wh_dds_registry *registry = control ? new_registry() : NULL;
 	struct wh_dds_from from = {0};
 	struct wh_dds_out out = {.bytes = NULL};
@@ -119,9 +136,12 @@ static void try_messages(struct input in, bool control)
 	uint32_t count = members(now, 0);
 
 	for (bool begins = true; in.left > 0 || begins; begins = false) {
-		size_t length = begins ? 0 : take(&in, 2), sender = begins ? 0 : take(&in, 1) % (NODES + 1);
+		size_t length = begins ? 0 : take(&in, 2), said = begins ? 0 : take(&in, 1),
+		       sender = said % (NODES + 1);
 
 		if (length == 0) {
+			if (way == UNORDERED)
+				finish_all(channel);
 			count = members(now, sender);
 			from.place = (struct wh_dds_place){from.place.view + 1, 0};
 			REQUIRE((control ? wh_dds_registry_view(registry, from.place.view, now, count)
@@ -132,6 +152,8 @@ static void try_messages(struct input in, bool control)
 		from.node = (uint32_t)sender;
 		from.incarnation = 100 + sender;
 		REQUIRE((control ? wh_dds_registry_apply(registry, &from, in.at, length)
+			 : way == UNORDERED && said >= 128
+				 ? wh_dds_channel_hear(channel, &from, in.at, length, 0)
 				 : wh_dds_channel_apply(channel, &from, in.at, length, (int64_t)from.place.sequence)) ==
 			WHORL_OK);
 		in.at += length;
@@ -152,11 +174,11 @@ static void try_messages(struct input in, bool control)
 		wh_dds_registry_free(newcomer);
 		try_registry_state(state, bytes);
 	} else {
-		struct wh_dds_channel *newcomer = new_channel();
+		struct wh_dds_channel *newcomer = new_channel(way);
 
 		REQUIRE(wh_dds_channel_restore(newcomer, state, bytes, 0) == WHORL_OK);
 		wh_dds_channel_free(newcomer);
-		try_channel_state(state, bytes);
+		try_channel_state(state, bytes, way);
 	}
 	free(state);
 	wh_dds_channel_free(channel);
@@ -170,11 +192,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	switch (data[0]) {
 	case 'm':
+	case 'u':
 	case 'r':
-		try_messages((struct input){data + 1, size - 1}, data[0] == 'r');
+		try_messages((struct input){data + 1, size - 1}, data[0] == 'm'   ? CHANNEL
+								 : data[0] == 'u' ? UNORDERED
+										  : CONTROL);
 		break;
 	case 's':
-		try_channel_state(data + 1, size - 1);
+	case 't':
+		try_channel_state(data + 1, size - 1, data[0] == 's' ? CHANNEL : UNORDERED);
 		break;
 	case 'n':
 		try_registry_state(data + 1, size - 1);

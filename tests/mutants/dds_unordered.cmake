@@ -211,11 +211,11 @@ mutant(NAME dds-loose-end-unsaid KIND test_dds_unordered FILE dds/endpoint.c
 mutant(NAME dds-loose-kept-forgotten KIND test_dds_unordered FILE dds/line.c
 	REMOVES "a dead writer ends behind what was refused of it"
 	TEXT [[
-	silent = !stream->refused && stream->subgroup != NULL &&
-		 whorl_subgroup_statistics(stream->subgroup, &stats) == WHORL_OK && stats.refused_kept == 0;
+	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
+		 whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK && stats.refused_kept == 0;
 ]]
 	REPLACEMENT [[
-	silent = whorl_subgroup_statistics(stream->subgroup, &stats) == WHORL_OK;
+	silent = whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK;
 ]])
 
 mutant(NAME dds-loose-silent-at-once KIND test_dds_unordered FILE dds/line.c
@@ -267,4 +267,22 @@ mutant(NAME dds-loose-on-an-ordered-channel KIND test_dds_unordered FILE dds/sha
 	REPLACEMENT [[
 	if (other && setting[0] == '\0')
 		strcpy(out + strlen(setting), UNORDERED);
+]])
+
+mutant(NAME dds-loose-room-untold KIND test_dds_unordered FILE dds/work.c
+	REMOVES "what is over leaves room on streams, too"
+	TEXT [[
+		if (it->stream && wh_dds_subgroup_of(it) != NULL)
+]]
+	REPLACEMENT [[
+		if (it->stream && wh_dds_subgroup_of(it) == NULL)
+]])
+
+mutant(NAME dds-loose-control-rests KIND test_dds_unordered FILE dds/line.c
+	REMOVES "a process does not rest in the control channel, since it has only readers of unordered topics"
+	TEXT [[
+	if (line->control || line->stream || line == line->node->loose || line->rests || rest_ms == 0 ||
+]]
+	REPLACEMENT [[
+	if (line->control || line->stream || line->rests || rest_ms == 0 ||
 ]])

@@ -9,19 +9,22 @@
 #define MESSAGES 16
 
 static struct lab_message messages[MESSAGES];
+static bool unordered, heard[MESSAGES]; /* on a stream */
 static struct wh_dds_member members[2] = {{.node = 1, .incarnation = 101}, {.node = 2, .incarnation = 102}};
 static unsigned char state[65536];
 static size_t message_count, state_bytes;
 
 static void announce(enum wh_dds_kind kind, uint32_t number, const char *policies)
 {
-	lab_announce(&messages[message_count++], &(struct lab_new){.kind = kind,
-								   .number = number,
-								   .group = 1,
-								   .topic = 7,
-								   .name = "t",
-								   .topic_policies = "durability=transient history=all",
-								   .policies = policies});
+	lab_announce(&messages[message_count++],
+		     &(struct lab_new){.kind = kind,
+				       .number = number,
+				       .group = 1,
+				       .topic = 7,
+				       .name = "t",
+				       .topic_policies =
+					       unordered ? "consistency=unordered" : "durability=transient history=all",
+				       .policies = policies});
 }
 
 static void simple(enum wh_dds_message_kind kind, uint32_t number)
@@ -34,6 +37,8 @@ static void simple(enum wh_dds_message_kind kind, uint32_t number)
 static void prepare_channel(void)
 {
 	message_count = 0;
+	unordered = false;
+	memset(heard, 0, sizeof(heard));
 	announce(WH_DDS_WRITER, 1, "durability=transient partition=a presentation=topic presentation.coherent=on");
 	announce(WH_DDS_READER, 2, "durability=transient partition=*");
 	announce(WH_DDS_WRITER, 3, "ownership=exclusive durability=transient");
@@ -47,9 +52,26 @@ static void prepare_channel(void)
 	simple(WH_DDS_SAY_BEGIN, 1);
 }
 
+/* What waits for its writer, what lingers, and ends on both ways. */
+static void prepare_unordered(void)
+{
+	prepare_channel();
+	message_count = 0;
+	unordered = true;
+	heard[0] = heard[3] = heard[5] = heard[6] = true;
+	lab_sample(&messages[message_count++], 1, WH_DDS_WRITE, 0, 1, "waits");
+	announce(WH_DDS_READER, 2, "");
+	announce(WH_DDS_WRITER, 1, "");
+	lab_sample(&messages[message_count++], 1, WH_DDS_WRITE, 0, 2, "heard");
+	simple(WH_DDS_SAY_END, 1);
+	lab_sample(&messages[message_count++], 1, WH_DDS_WRITE, 0, 3, "it lingers");
+	simple(WH_DDS_SAY_END, 1);
+	announce(WH_DDS_WRITER, 3, "user_data=abc");
+}
+
 static enum whorl_result run_channel(void)
 {
-	struct wh_dds_channel_config config = {.all = true};
+	struct wh_dds_channel_config config = {.all = true, .unordered = unordered};
 	struct wh_dds_channel *machine = wh_dds_channel_new(&config);
 	enum whorl_result result = machine != NULL ? wh_dds_channel_view(machine, 1, members, 2) : WHORL_MEMORY;
 	struct wh_dds_cursor cursor = {0, 0, 0};
@@ -58,7 +80,8 @@ static enum whorl_result run_channel(void)
 	for (size_t i = 0; result == WHORL_OK && i < message_count; i++) {
 		struct wh_dds_from from = {1, 101, {1, i}};
 
-		result = wh_dds_channel_apply(machine, &from, messages[i].bytes, messages[i].count, 0);
+		result = heard[i] ? wh_dds_channel_hear(machine, &from, messages[i].bytes, messages[i].count, 0)
+				  : wh_dds_channel_apply(machine, &from, messages[i].bytes, messages[i].count, 0);
 	}
 	if (result == WHORL_OK)
 		result = wh_dds_channel_view(machine, 2, members, 1);
@@ -74,7 +97,7 @@ static enum whorl_result run_channel(void)
 
 static enum whorl_result restore_channel(void)
 {
-	struct wh_dds_channel_config config = {.all = true};
+	struct wh_dds_channel_config config = {.all = true, .unordered = unordered};
 	struct wh_dds_channel *machine = wh_dds_channel_new(&config);
 	enum whorl_result result =
 		machine != NULL ? wh_dds_channel_restore(machine, state, state_bytes, 0) : WHORL_MEMORY;
@@ -156,10 +179,9 @@ static const struct {
 	enum whorl_result (*before)(void);
 	enum whorl_result (*call)(void);
 	long least; /* so many allocations at least */
-} calls[] = {{prepare_channel, NULL, run_channel, 40},
-	     {prepare_channel, run_channel, restore_channel, 10},
-	     {prepare_registry, NULL, run_registry, 15},
-	     {prepare_registry, run_registry, restore_registry, 10}};
+} calls[] = {{prepare_channel, NULL, run_channel, 40},   {prepare_channel, run_channel, restore_channel, 10},
+	     {prepare_unordered, NULL, run_channel, 15}, {prepare_unordered, run_channel, restore_channel, 5},
+	     {prepare_registry, NULL, run_registry, 15}, {prepare_registry, run_registry, restore_registry, 10}};
 
 START_TEST(memory_is_out)
 {

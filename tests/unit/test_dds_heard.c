@@ -232,7 +232,7 @@ START_TEST(an_end_that_is_heard_first)
 }
 END_TEST
 
-/* One whose member has died lingers until it is said that nothing more comes: then nothing is disposed of. */
+/* A writer of a member that has died lingers until it is said that nothing more comes: then nothing is disposed of. */
 START_TEST(a_dead_writer_lingers)
 {
 	begin();

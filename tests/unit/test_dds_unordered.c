@@ -30,6 +30,16 @@ static void remove_file(void)
 	ck_assert_int_eq(unlink(file), 0);
 }
 
+static void hears_itself(whorl_dds_entity participant, const char *name, const char *policies)
+{
+	struct place place = {participant, new_topic(participant, name, policies)};
+	whorl_dds_entity reader = new_reader(&place, KEEPS_ALL), writer = new_writer(&place, "");
+	struct whorl_dds_sample_info info;
+
+	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
+	ck_assert_int_eq(take_one(reader, &info).id, 3);
+}
+
 /* ---- samples ------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(hello)
@@ -292,10 +302,10 @@ START_TEST(without_room)
 	int last = -1, count = 0;
 	struct pose pose;
 
-	for (int i = 0; i < 2000 && result == OK; i++) /* the window has room for 256 */
+	for (int i = 0; i < 20000 && result == OK; i++) /* more than the window has room for */
 		result = whorl_dds_write(reliable, &(struct pose){.id = 1, .count = i});
 	ck_assert_int_eq(result, WHORL_DDS_RETCODE_TIMEOUT);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 20000; i++)
 		well(whorl_dds_write(hasty, &(struct pose){.id = 2, .count = i})); /* it drops */
 	ck_assert_int_eq(samples_of(reader), 3);
 	do {
@@ -333,7 +343,7 @@ END_TEST
 static void read_never(uint32_t number)
 {
 	struct place place = enter(number, "poses", LOOSE);
-	whorl_dds_entity reader = new_reader(&place, SMALL), writer = new_writer(&place, "");
+	whorl_dds_entity reader = new_reader(&place, SMALL), writer = new_writer(&place, ""), again;
 	struct whorl_dds_sample_info info;
 
 	need(whorl_dds_write(writer, &(struct pose){.id = 9}) == OK);
@@ -344,9 +354,11 @@ static void read_never(uint32_t number)
 	need(strstr(whorl_dds_text(), "has left channel dds.s.unordered, since a reader took nothing") != NULL);
 	for (int i = 0; i < 3; i++) /* what it has is its */
 		take_one(reader, &info);
-	need(whorl_dds_create_reader(place.participant, place.topic, NULL, NULL) == WHORL_DDS_RETCODE_ERROR);
-	need(new_reader(&(struct place){place.participant, new_topic(place.participant, "others", "")}, "") > 0);
+	again = new_reader(&place, KEEPS_ALL); /* it is on the stream again, and what it had there is not */
+	need(matched_of(again, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) > 0);
 	reach(1, 2);
+	need(take_one(again, &info).count == 600);
+	need(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	await(0, 1);
 	need(whorl_dds_delete(reader) == OK);
 	need(whorl_dds_delete(place.participant) == OK);
@@ -373,12 +385,50 @@ START_TEST(a_reader_that_never_takes_leaves)
 	for (int i = 0; i < 600; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
 	await(1, 2);
-	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
+	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 2); /* with the new one */
 	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = 600}));
 	ck_assert_int_eq(take_one(reader, &info).count, 600);
 	reach(0, 1);
 	await_end(pid, false);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
+/* What is over leaves room, and what was refused comes again. */
+START_TEST(lifespans_leave_room)
+{
+	struct place place = enter(domain(), "poses", LOOSE);
+	whorl_dds_entity reader = new_reader(&place, SMALL), writer = new_writer(&place, PATIENT " lifespan=100ms");
+
+	for (int i = 0; i < 10; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_uint_eq(lost_of(reader), 0);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
+/* A process that has only readers rests in its channels, but not in the control channel, where those of unordered topics are. */
+START_TEST(readers_that_rest)
+{
+	whorl_dds_time end;
+	struct place place;
+
+	write_group("[dds]\nrest_after_ms = 20\n");
+	place = enter(0, "poses", LOOSE);
+	made(new_reader(&place, ""));
+	end = whorl_dds_now() + SECOND;
+	for (int i = 0; whorl_dds_now() < end; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "t%d", i);
+		well(whorl_dds_delete(new_topic(place.participant, name, LOOSE)));
+		for (whorl_dds_time next = whorl_dds_now() + SECOND / 10; whorl_dds_now() < next;)
+			moment();
+	}
+	hears_itself(place.participant, "poses", LOOSE);
 	well(whorl_dds_delete(place.participant));
 	remove_file();
 }
@@ -478,7 +528,7 @@ START_TEST(leases)
 }
 END_TEST
 
-/* ---- who looks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------------------------------------- */
 
 static void count_one(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info, void *arg)
 {
@@ -552,16 +602,6 @@ END_TEST
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------------ */
 
-static void hears_itself(whorl_dds_entity participant, const char *name, const char *policies)
-{
-	struct place place = {participant, new_topic(participant, name, policies)};
-	whorl_dds_entity reader = new_reader(&place, KEEPS_ALL), writer = new_writer(&place, "");
-	struct whorl_dds_sample_info info;
-
-	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
-	ck_assert_int_eq(take_one(reader, &info).id, 3);
-}
-
 /* Of the channel that a topic of that name lies on. */
 static void lies_on(whorl_dds_entity builtin, const char *name, const char *channel)
 {
@@ -630,6 +670,8 @@ int main(void)
 		{"room", without_room},
 		{"loses", a_reader_that_never_takes_loses},
 		{"leaves", a_reader_that_never_takes_leaves},
+		{"lifespans", lifespans_leave_room},
+		{"rests", readers_that_rest},
 		{"policies", what_needs_an_order},
 		{"consistency", another_consistency_is_refused},
 		{"leases", leases},
