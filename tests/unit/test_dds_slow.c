@@ -103,6 +103,33 @@ START_TEST(what_is_over_leaves_room)
 }
 END_TEST
 
+/* What a writer disposes of when it ends waits for room, too, of instances that the reader has never seen. */
+START_TEST(the_end_of_a_writer_waits)
+{
+	struct whorl_dds_sample_info info;
+	whorl_dds_entity reader, writer, other;
+	struct place place;
+
+	write_group("[dds]\nreader_patience_ms = 100000\n");
+	place = enter(0, "poses", "");
+	other = new_writer(&place, "reliability=reliable");
+	well(whorl_dds_write(other, &(struct pose){.id = 2}));
+	reader = new_reader(&place, SMALL);
+	writer = new_writer(&place, PATIENT);
+	for (int i = 0; i < 3; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	until_so(samples_of(reader) == 3);
+	well(whorl_dds_delete(other));
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(take_one(reader, &info).count, i);
+	ck_assert_int_eq(take_one(reader, &info).id, 2);
+	ck_assert(!info.valid_data);
+	ck_assert_uint_eq(lost_of(reader), 0);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
 /* Where all is deleted, no end is held up by a reader that is deleted later. */
 START_TEST(a_participant_with_a_full_reader_goes)
 {
@@ -183,8 +210,11 @@ END_TEST
 int main(void)
 {
 	const struct named_test tests[] = {
-		{"loses", a_reader_that_never_takes_loses},   {"beside", a_slow_reader_beside_another_topic},
-		{"over", what_is_over_leaves_room},           {"goes", a_participant_with_a_full_reader_goes},
+		{"loses", a_reader_that_never_takes_loses},
+		{"beside", a_slow_reader_beside_another_topic},
+		{"over", what_is_over_leaves_room},
+		{"end", the_end_of_a_writer_waits},
+		{"goes", a_participant_with_a_full_reader_goes},
 		{"leaves", a_reader_that_never_takes_leaves},
 	};
 
