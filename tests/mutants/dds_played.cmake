@@ -156,7 +156,7 @@ mutant(NAME topics-snapshot-without-views KIND sim-topics RUNS 250 FILE dds/line
 	put_views(&snapshot->out, &(struct wh_dds_line){.views = NULL});
 ]])
 
-mutant(NAME topics-leaves-full KIND sim-topics RUNS 250 FILE dds/reader.c
+mutant(NAME dds-leaves-full KIND test_dds_slow FILE dds/reader.c
 	REMOVES "a reader that is deleted refuses nothing any more"
 	TEXT [[
 	reader->leaves = true;
@@ -165,7 +165,7 @@ mutant(NAME topics-leaves-full KIND sim-topics RUNS 250 FILE dds/reader.c
 	reader->leaves = false;
 ]])
 
-mutant(NAME topics-leaves-unoffered KIND sim-topics RUNS 250 FILE dds/reader.c
+mutant(NAME dds-leaves-unoffered KIND test_dds_slow FILE dds/reader.c
 	REMOVES "what a reader that is deleted has refused is offered again"
 	TEXT [[
 	reader->leaves = true;
@@ -176,7 +176,7 @@ mutant(NAME topics-leaves-unoffered KIND sim-topics RUNS 250 FILE dds/reader.c
 	refused = false;
 ]])
 
-mutant(NAME topics-end-not-asked KIND sim-topics RUNS 250 FILE dds/deliver.c
+mutant(NAME dds-end-not-asked KIND test_dds_slow FILE dds/deliver.c
 	REMOVES "the end of a writer is refused by a reader that has no room for what it disposes of"
 	TEXT [[
  .one = kind == WH_DDS_SAY_SET || kind == WH_DDS_SAY_END,
@@ -191,7 +191,7 @@ mutant(NAME dds-ask-end KIND test_dds_channel_random FILE dds/channel/channel.c
 		roomy = ask_end(channel, &question, endpoint, &from->place);
 ]]
 	REPLACEMENT [[
-		roomy = ask_end(channel, &question, endpoint, &from->place) || true;
+		roomy = endpoint->kind == WH_DDS_WRITER || ask_end(channel, &question, endpoint, &from->place);
 ]])
 
 mutant(NAME topics-expired-read KIND sim-topics RUNS 250 FILE dds/reader.c
@@ -203,7 +203,7 @@ mutant(NAME topics-expired-read KIND sim-topics RUNS 250 FILE dds/reader.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME topics-expired-not-offered KIND sim-topics RUNS 250 FILE dds/reader.c
+mutant(NAME dds-expired-not-offered KIND test_dds_slow FILE dds/reader.c
 	REMOVES "where what is over leaves room, what was refused is offered again"
 	TEXT [[
 	reader->refused = false;
@@ -213,7 +213,7 @@ mutant(NAME topics-expired-not-offered KIND sim-topics RUNS 250 FILE dds/reader.
 	return refused && now_ns == 0;
 ]])
 
-mutant(NAME topics-end-expires KIND sim-topics RUNS 250 FILE dds/cache/cache.c
+mutant(NAME dds-end-expires KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "that an instance has ended has no lifespan"
 	TEXT [[
 	add(cache, instance, sample, sample->has_data ? expires_ns : WH_DDS_NEVER);
@@ -258,14 +258,6 @@ mutant(NAME topics-partition-unfelt KIND sim-topics RUNS 250 FILE dds/channel/ma
 ]]
 	REPLACEMENT [[
 		if (was || failed_alike(endpoint, before, others->all[i]))
-]])
-
-mutant(NAME topics-hurried-for-ever KIND sim-topics RUNS 250 FILE dds/reader.c
-	REMOVES "a reader that takes again is waited for again"
-	TEXT [[
-		reader->hurried = reader->hurried && !(result > 0 && select->take);
-]]
-	REPLACEMENT [[
 ]])
 
 mutant(NAME topics-deadline-uncounted KIND sim-topics RUNS 250 FILE dds/cache/time.c

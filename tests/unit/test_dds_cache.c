@@ -670,6 +670,10 @@ START_TEST(samples_expire)
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNa 1:3nNa ");
 	lab.expires = lab.now;
 	ck_assert_int_eq(lab_write(&lab, 1, 9), WH_DDS_PUT_UNWANTED);
+	lab.expires = lab.now + 10; /* of an end nothing expires */
+	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
+	pass(&lab, 1000);
+	ck_assert_str_eq(lab_peek(&lab), "1:-nNd ");
 	lab_take(&lab, LAB_ANY);
 	ck_assert_uint_eq(wh_dds_cache_due(lab.cache), WH_DDS_NEVER);
 	lab_close(&lab);

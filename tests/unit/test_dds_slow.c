@@ -84,6 +84,74 @@ START_TEST(a_slow_reader_beside_another_topic)
 }
 END_TEST
 
+/* What is over leaves room, as what is taken does: nobody takes, and the writer goes on. */
+START_TEST(what_is_over_leaves_room)
+{
+	whorl_dds_entity reader, writer;
+	struct place place;
+
+	write_group("[dds]\nreader_patience_ms = 100000\n");
+	place = enter(0, "poses", "");
+	reader = new_reader(&place, SMALL);
+	writer = new_writer(&place, PATIENT " lifespan=2ms");
+	for (int i = 0; i < 400; i++) /* more than the window has room for */
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	until_so(samples_of(reader) == 0);
+	ck_assert_uint_eq(lost_of(reader), 0);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
+/* What a writer disposes of when it ends waits for room, too, of instances that the reader has never seen. */
+START_TEST(the_end_of_a_writer_waits)
+{
+	struct whorl_dds_sample_info info;
+	whorl_dds_entity reader, writer, other;
+	struct place place;
+
+	write_group("[dds]\nreader_patience_ms = 100000\n");
+	place = enter(0, "poses", "");
+	other = new_writer(&place, "reliability=reliable");
+	well(whorl_dds_write(other, &(struct pose){.id = 2}));
+	reader = new_reader(&place, SMALL);
+	writer = new_writer(&place, PATIENT);
+	for (int i = 0; i < 3; i++)
+		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
+	until_so(samples_of(reader) == 3);
+	well(whorl_dds_delete(other));
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(take_one(reader, &info).count, i);
+	ck_assert_int_eq(take_one(reader, &info).id, 2);
+	ck_assert(!info.valid_data);
+	ck_assert_uint_eq(lost_of(reader), 0);
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
+/* Where all is deleted, no end is held up by a reader that is deleted later. */
+START_TEST(a_participant_with_a_full_reader_goes)
+{
+	whorl_dds_entity writers[8];
+	whorl_dds_time begin;
+	struct place place;
+	int count = 0;
+
+	write_group("[dds]\nreader_patience_ms = 100000\n");
+	place = enter(0, "poses", "");
+	for (int i = 0; i < 8; i++)
+		writers[i] = new_writer(&place, "reliability=reliable reliability.max_blocking=1ms");
+	made(new_reader(&place, SMALL));
+	while (whorl_dds_write(writers[0], &(struct pose){.id = 1, .count = count}) == WHORL_DDS_RETCODE_OK)
+		ck_assert_int_lt(count++, 1000);
+	begin = whorl_dds_now();
+	well(whorl_dds_delete(place.participant));
+	ck_assert_int_lt(whorl_dds_now() - begin, (whorl_dds_time)test_patience(6 * SECOND));
+	remove_file();
+}
+END_TEST
+
 /* ---- leaving ------------------------------------------------------------------------------------------------------------------- */
 
 /* It makes others in the channel that it has left, and is in it again; what it had there stays out. */
@@ -168,6 +236,9 @@ int main(void)
 	const struct named_test tests[] = {
 		{"loses", a_reader_that_never_takes_loses},
 		{"beside", a_slow_reader_beside_another_topic},
+		{"over", what_is_over_leaves_room},
+		{"end", the_end_of_a_writer_waits},
+		{"goes", a_participant_with_a_full_reader_goes},
 		{"leaves", a_reader_that_never_takes_leaves},
 	};
 
