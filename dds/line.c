@@ -928,8 +928,7 @@ static void await_none(const struct wh_dds_line *line)
 	} while (wh_dds_left_ms(until, 1) > 0);
 }
 
-/* All that had its state have gone, and with them what there was: it begins anew. */
-static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
+whorl_subgroup *wh_dds_line_forget(struct wh_dds_line *line)
 {
 	whorl_subgroup *subgroup;
 
@@ -944,7 +943,13 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 		free_machine(line->node->loose);
 	}
 	wh_dds_line_unlock(line);
-	(void)whorl_subgroup_release(subgroup);
+	return subgroup;
+}
+
+/* All that had its state have gone, and with them what there was: it begins anew. */
+static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
+{
+	(void)whorl_subgroup_release(wh_dds_line_forget(line));
 	await_none(line);
 	return enter(line, timeout_ms);
 }

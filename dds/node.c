@@ -12,6 +12,8 @@
 #define NODES_MAX 128  /* processes in a domain on one host */
 #define SILENT_MS 5000 /* a process that has died is known at once, on one host: this is for those that stand still */
 #define DRAIN_MS 2000
+#define READY_MS 3600000
+#define LOOK_MS 500   /* that a node waits, and looks what for */
 #define LINE_MS 10000 /* to enter a channel, and to leave it: others may have its state from this node alone */
 
 static _Thread_local int in_place; /* listeners that this thread is in */
@@ -264,7 +266,35 @@ whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node
 	return wh_dds_line_send(function, node->control, &out, wh_dds_until(WH_DDS_WAIT_NS), NULL);
 }
 
-static whorl_dds_return start(const char *function, struct wh_dds_node *node, int ready_ms)
+/* The process that was to form the group has gone before it had, it seems, and the next one that looks for an id gets that of it: so waiting is in
+ * vain. */
+static bool is_forsaken(const struct wh_dds_node *node)
+{
+	static const char waits[] = "waits for node 0, which forms the group";
+	char text[512];
+
+	whorl_progress(node->whorl, text, sizeof(text));
+	return strncmp(text, waits, sizeof(waits) - 1) == 0;
+}
+
+/* WHORL_AGAIN: it was forsaken at so many looks, one behind the other; or another is just at it, and slow. `looks` 0: it waits. */
+static enum whorl_result await_node(struct wh_dds_node *node, uint32_t looks, uint64_t until_ns)
+{
+	enum whorl_result result;
+	uint32_t seen = 0;
+
+	do {
+		result = wh_dds_node_ready(node->whorl, wh_dds_left_ms(until_ns, LOOK_MS));
+		if (result != WHORL_TIMEOUT || wh_dds_left_ms(until_ns, 1) <= 0)
+			return result;
+		seen = is_forsaken(node) ? seen + 1 : 0;
+	} while (seen == 0 || seen != looks);
+	return WHORL_AGAIN;
+}
+
+/* *again: it is to be opened anew. */
+static whorl_dds_return start(const char *function, struct wh_dds_node *node, uint32_t looks, uint64_t until_ns,
+			      bool *again)
 {
 	enum whorl_result result;
 	struct wh_dds_policies policies;
@@ -276,9 +306,10 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 	if (result == WHORL_OK)
 		result = whorl_start(node->whorl);
 	if (result == WHORL_OK)
-		result = wh_dds_node_ready(node->whorl, ready_ms);
+		result = await_node(node, looks, until_ns);
+	*again = result == WHORL_AGAIN;
 	if (result == WHORL_OK)
-		result = wh_dds_line_await(node->control, ready_ms);
+		result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
 	if (result == WHORL_TIMEOUT) {
 		whorl_progress(node->whorl, text, sizeof(text));
 		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", text);
@@ -289,38 +320,54 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, in
 	return wh_dds_participant_say(function, node, &policies);
 }
 
+/* Opens and starts it; again, if that is to be. */
+static whorl_dds_return open_whorl(const char *function, struct wh_dds_node *node, whorl_config *config, uint32_t id,
+				   uint64_t until_ns)
+{
+	const struct wh_dds_host *host = wh_dds_host();
+	uint32_t looks = id == WHORL_ANY_ID ? 2 : 0;
+	whorl_dds_return result;
+	enum whorl_result opened;
+	bool again;
+
+	do {
+		opened = host->open(host->ctx, config, id, &node->whorl);
+		if (opened != WHORL_OK)
+			return wh_dds_say(function,
+					  opened == WHORL_MEMORY ? WHORL_DDS_RETCODE_OUT_OF_RESOURCES
+								 : WHORL_DDS_RETCODE_ERROR,
+					  "%s", whorl_config_error(config));
+		result = start(function, node, looks, until_ns, &again);
+		if (result == WHORL_DDS_RETCODE_OK)
+			return result;
+		if (!again)
+			end_calls(node);
+		(void)host->close(host->ctx, node->whorl, 0);
+		wh_dds_line_forget(node->control);
+		looks *= 2;
+	} while (again);
+	return result;
+}
+
 static whorl_dds_return open_node(const char *function, struct wh_dds_node *node,
 				  const struct whorl_dds_participant_options *options)
 {
 	const struct wh_dds_host *host = wh_dds_host();
 	whorl_config *config = whorl_config_new();
 	const char *id_text = options->node != NULL ? options->node : getenv("WHORL_DDS_ID");
+	uint64_t until_ns = wh_dds_until(options->ready > 0 ? options->ready : WH_DDS_WAIT_NS);
 	whorl_dds_return result = load(function, node, config);
 	uint32_t id = WHORL_ANY_ID;
-	enum whorl_result opened;
 
 	if (result == WHORL_DDS_RETCODE_OK && node->file != NULL)
 		result = parse_id(function, id_text, &id);
-	if (result == WHORL_DDS_RETCODE_OK) {
-		opened = host->open(host->ctx, config, id, &node->whorl);
-		if (opened != WHORL_OK)
-			result = wh_dds_say(function,
-					    opened == WHORL_MEMORY ? WHORL_DDS_RETCODE_OUT_OF_RESOURCES
-								   : WHORL_DDS_RETCODE_ERROR,
-					    "%s", whorl_config_error(config));
-	}
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = open_whorl(function, node, config, id, until_ns);
 	whorl_config_free(config);
-	if (result == WHORL_DDS_RETCODE_OK) {
-		int ready_ms =
-			wh_dds_left_ms(wh_dds_until(options->ready > 0 ? options->ready : WH_DDS_WAIT_NS), 3600000);
-
-		result = start(function, node, ready_ms);
-		if (result == WHORL_DDS_RETCODE_OK && !options->spins && !wh_dds_work_start(node))
-			result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
-		if (result != WHORL_DDS_RETCODE_OK) {
-			end_calls(node);
-			(void)host->close(host->ctx, node->whorl, 0);
-		}
+	if (result == WHORL_DDS_RETCODE_OK && !options->spins && !wh_dds_work_start(node)) {
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
+		end_calls(node);
+		(void)host->close(host->ctx, node->whorl, 0);
 	}
 	return result;
 }

@@ -177,6 +177,8 @@ void wh_dds_line_free(struct wh_dds_line *line);
 enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms);
 /* Waits until it has its state. If all that had it have gone it enters anew. */
 enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms);
+/* It is in no subgroup any more, and knows nothing of what was there. Returns the handle of that; NULL: there was none. */
+whorl_subgroup *wh_dds_line_forget(struct wh_dds_line *line);
 /* The node's view has begun. On the loop. */
 void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view);
 /* Views that wait for nothing any more hold now. With the lock. */

@@ -70,3 +70,13 @@ mutant(NAME dds-rules-left-asserted KIND test_dds_slow FILE dds/publisher.c
 	REPLACEMENT [[
 		if (stage == WH_DDS_OPEN)
 ]])
+
+mutant(NAME dds-rules-waits-for-the-first KIND test_dds_outcomes FILE dds/node.c
+	WORDS CK_RUN_CASE=first
+	REMOVES "a process that waits for one that has gone looks for an id again"
+	TEXT [[
+	} while (seen == 0 || seen != looks);
+]]
+	REPLACEMENT [[
+	} while (seen != looks || seen <= looks);
+]])

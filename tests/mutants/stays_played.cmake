@@ -88,16 +88,6 @@ mutant(NAME stay-leaves-those-let-in-played KIND views FILE group/transfer.c SEE
 			continue;
 ]])
 
-mutant(NAME left-and-forgotten-played KIND views FILE state/await.c
-	WORDS ${wishes}
-	REMOVES "what a member has written that has left since is restored"
-	TEXT [[
-		wh_take_hurry(state->take);
-]]
-	REPLACEMENT [[
-		wh_take_stop(state->take, WH_TAKE_WILL_DO);
-]])
-
 mutant(NAME stay-not-as-the-file KIND views FILE group/stay.c SEED 60
 	WORDS ${wishes}
 	REMOVES "a wish for a subgroup of the file that differs from it is refused by the node's own"

@@ -6,6 +6,7 @@
 
 #include "dds/channel/wire.h"
 #include "tests/dds_world.h"
+#include "tests/temporary.h"
 
 #define ALL "reliability=reliable history=all "
 
@@ -399,6 +400,67 @@ START_TEST(a_state_that_is_nonsense)
 }
 END_TEST
 
+/* ---- the first goes before it has formed the group ------------------------------------------------------------------------------ */
+
+#define GROUP "dds-forsaken"
+
+/* Ids of the group that processes hold: each has a socket with a name. */
+static int ids_held(const char *group)
+{
+	FILE *sockets = fopen("/proc/net/unix", "r");
+	char line[512];
+	int held = 0;
+
+	ck_assert_ptr_nonnull(sockets);
+	while (fgets(line, sizeof(line), sockets) != NULL)
+		held += strstr(line, group) != NULL;
+	ck_assert_int_eq(fclose(sockets), 0);
+	return held;
+}
+
+static void come(uint32_t number)
+{
+	struct place place;
+
+	(void)number;
+	await(0, 1);
+	place = enter(0, "poses", "");
+	well(whorl_dds_delete(place.participant));
+}
+
+/* The next that looks for an id would form it. So those that wait do look again, and need no other to be started. */
+START_TEST(the_first_goes_before_there_is_a_group)
+{
+	whorl_config *config = whorl_config_new();
+	char file[TEST_PATH_BYTES], group[64];
+	whorl_node *first;
+	FILE *stream;
+	pid_t pids[2];
+	int held;
+
+	snprintf(group, sizeof(group), GROUP "-%d", (int)getpid());
+	stream = fdopen(mkstemp(test_temporary(file, "dds")), "w");
+	ck_assert_ptr_nonnull(stream);
+	fprintf(stream, "[group]\nname = %s\nnodes = 0\nnodes_max = 8\n", group);
+	ck_assert_int_eq(fclose(stream), 0);
+	setenv("WHORL_DDS", file, 1);
+	for (int i = 0; i < 2; i++)
+		pids[i] = begin_process(come, 0);
+	ck_assert_int_eq(whorl_config_load_file(config, file), WHORL_OK);
+	ck_assert_int_eq(whorl_open(config, WHORL_ANY_ID, NULL, &first), WHORL_OK);
+	ck_assert_uint_eq(whorl_node_id(first), 0);
+	held = ids_held(group);
+	ck_assert_int_gt(held, 0);
+	reach(0, 1);
+	until_so(ids_held(group) >= held + 2);
+	(void)whorl_close(first, 0);
+	for (int i = 0; i < 2; i++)
+		await_end(pids[i], false);
+	whorl_config_free(config);
+	ck_assert_int_eq(unlink(file), 0);
+}
+END_TEST
+
 int main(void)
 {
 	const struct named_test tests[] = {
@@ -410,6 +472,7 @@ int main(void)
 		{"killed", a_writer_killed_within_a_set},
 		{"nonsense", a_peer_that_talks_nonsense},
 		{"state", a_state_that_is_nonsense},
+		{"first", the_first_goes_before_there_is_a_group},
 	};
 
 	return run_tests("dds_outcomes", tests, sizeof(tests) / sizeof(tests[0]));

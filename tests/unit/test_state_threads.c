@@ -224,7 +224,7 @@ static void look_around_too(struct program *program, enum whorl_restore_step ste
  * loops have all the processors a thread that stands back hardly runs. */
 START_TEST(jobs_stand_back)
 {
-	const size_t bytes[] = {3 * WH_STATE_PIECE, 3 * WH_STATE_PIECE, WH_STATE_PIECE};
+	const size_t bytes[] = {3 * WH_STATE_PIECE, 3 * WH_STATE_PIECE, 1};
 	struct lab *lab = lab_create(_i == 1 ? LAB_AT_ONCE : LAB_THREADS);
 	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
 	struct seen given, taken;
