@@ -115,6 +115,7 @@ struct wh_dds_line {
 	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
+	uint64_t came_count; /* bytes of a state, in all */
 	unsigned char *scratch; /* of a message in parts */
 	size_t scratch_room;
 	struct wh_dds_pool *pool;
