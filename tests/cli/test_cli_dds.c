@@ -263,7 +263,7 @@ static char *list(const char *domain, const char *json)
 	return text;
 }
 
-/* The elements of an array whose member has this text. */
+/* The elements of an array of which a member has this text. */
 static size_t count_with(const json_t *array, const char *member, const char *text)
 {
 	size_t count = 0, i;
