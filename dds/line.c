@@ -809,6 +809,7 @@ static bool add_bytes(struct wh_dds_line *line, const void *bytes, size_t count)
 	if (count > 0)
 		memcpy(line->restored + line->restored_count, bytes, count);
 	line->restored_count += count;
+	line->came_count += count;
 	return true;
 }
 
@@ -954,10 +955,33 @@ static enum whorl_result enter_again(struct wh_dds_line *line, int timeout_ms)
 	return enter(line, timeout_ms);
 }
 
+/* Has more of its state come, since *count did? */
+static bool is_coming(struct wh_dds_line *line, uint64_t *count)
+{
+	uint64_t before = *count;
+
+	pthread_mutex_lock(&line->lock);
+	*count = line->came_count;
+	pthread_mutex_unlock(&line->lock);
+	return *count != before;
+}
+
+/* A history may be long: it is waited for as long as some of it comes. */
+static enum whorl_result await_state(struct wh_dds_line *line, int timeout_ms)
+{
+	enum whorl_result result;
+	uint64_t count = 0;
+
+	do
+		result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), timeout_ms);
+	while (result == WHORL_TIMEOUT && is_coming(line, &count) && !wh_dds_node_closes(line->node));
+	return result;
+}
+
 enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 {
 	uint64_t until = wh_dds_until(timeout_ms * INT64_C(1000000));
-	enum whorl_result result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), timeout_ms);
+	enum whorl_result result = await_state(line, timeout_ms);
 
 	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
 		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));

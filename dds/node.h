@@ -121,6 +121,7 @@ struct wh_dds_line {
 	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
+	uint64_t came_count;    /* bytes of a state, in all */
 	unsigned char *scratch; /* of a message in parts */
 	size_t scratch_room;
 	struct wh_dds_pool *pool;
@@ -129,7 +130,7 @@ struct wh_dds_line {
 	bool exposed;     /* readers that have it are not locked any more */
 	uint32_t patient; /* local readers that may have no room, and are waited for */
 	uint32_t room;    /* for so many plain samples all of these have some; 0: they are to be asked */
-	struct wh_dds_reader_entity *open; /* readers whose lock is held while samples come, by next_open */
+	struct wh_dds_reader_entity *open; /* readers that are locked while samples come, by next_open */
 	uint64_t now_ns;                   /* when what is being delivered came */
 	whorl_dds_time real_ns;
 	bool in_set;

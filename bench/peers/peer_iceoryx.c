@@ -3,7 +3,7 @@
  *     peer-iceoryx BYTES RATE SECONDS
  *
  * iox-roudi runs already. Prints {"latency_us": {"p50", "p99"}, "samples", "rate"}: from just before a sample is lent to when the reader has it.
- * Nothing is promised that topics do: a reader whose queue is full loses samples, and there is no order among writers.
+ * Nothing is promised that topics do: a reader with a full queue loses samples, and there is no order among writers.
  */
 #include <err.h>
 #include <inttypes.h>

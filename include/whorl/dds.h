@@ -647,7 +647,8 @@ WHORL_API whorl_dds_entity whorl_dds_create_subscriber(whorl_dds_entity particip
  * Waits until the process is in the topic's channel, and the announcement has been delivered: the readers that it matches then get all
  * that it writes, or the reader all that is written from there on. That others do not fit is no error: REQUESTED_ and
  * OFFERED_INCOMPATIBLE_QOS say it, on both sides.
- * A handle; TIMEOUT: the group has not answered in 10 s; PRECONDITION_NOT_MET: the topic is of another participant; ILLEGAL_OPERATION:
+ * A handle; TIMEOUT: the group has not answered in 10 s, or nothing more of the history has come in that time;
+ * PRECONDITION_NOT_MET: the topic is of another participant; ILLEGAL_OPERATION:
  * in an in-place listener; and the common answers. */
 WHORL_API whorl_dds_entity whorl_dds_create_writer(whorl_dds_entity parent, whorl_dds_entity topic,
 						   const whorl_dds_qos *qos, const whorl_dds_listener *listener);

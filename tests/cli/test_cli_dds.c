@@ -1,5 +1,6 @@
 /* test_cli_dds.c - `whorl dds`: what is written is printed by all, the same lines in the same order. */
 #include <fcntl.h>
+#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -227,6 +228,133 @@ START_TEST(an_echo_has_the_same_samples_in_the_same_order)
 }
 END_TEST
 
+/* ---- what there is -------------------------------------------------------------------------------------------------------------- */
+
+static char *list(const char *domain, const char *json)
+{
+	struct cli_dir dir;
+	struct cli cli;
+	char *text;
+
+	cli_dir_make(&dir);
+	CLI_RUN(&cli, &dir, "dds", "ls", "--domain", domain, json);
+	ck_assert_msg(cli.status == 0, "%s", cli.err);
+	text = strdup(cli.out);
+	ck_assert_ptr_nonnull(text);
+	cli_free(&cli);
+	cli_dir_remove(&dir);
+	return text;
+}
+
+/* The elements of an array of which a member has this text. */
+static size_t count_with(const json_t *array, const char *member, const char *text)
+{
+	size_t count = 0, i;
+	const json_t *element;
+
+	json_array_foreach(array, i, element)
+	{
+		const char *value = json_string_value(json_object_get(element, member));
+
+		count += value != NULL && strcmp(value, text) == 0;
+	}
+	return count;
+}
+
+/* The first of them: what another member says. */
+static const json_t *of(const json_t *array, const char *key, const char *text, const char *member)
+{
+	size_t i;
+	const json_t *element, *value;
+
+	json_array_foreach(array, i, element)
+	{
+		const char *is = json_string_value(json_object_get(element, key));
+
+		if (is == NULL || strcmp(is, text) != 0)
+			continue;
+		value = json_object_get(element, member);
+		ck_assert_msg(value != NULL, "%s of %s is not there", member, text);
+		return value;
+	}
+	ck_abort_msg("no %s is %s", key, text);
+}
+
+static json_t *list_json(const char *domain)
+{
+	char *text = list(domain, "--json");
+	json_error_t error;
+	json_t *all = json_loads(text, 0, &error);
+
+	ck_assert_msg(all != NULL, "%s in %.200s", error.text, text);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "{"), 1);
+	free(text);
+	return all;
+}
+
+/* Of two writers and a reader of two topics: all of it, with policies, for people and for programs; and what has gone is gone. */
+START_TEST(ls_tells_what_there_is)
+{
+	const char *domain = domain_of(5);
+	struct part poses, orders, reader;
+	json_t *all, *participants, *topics, *writers, *readers;
+	char *text;
+
+	START(&poses, true, "pub", "poses", "--domain", domain, "--type", "@key long id; double x", "--stay", "--qos",
+	      "deadline=5s");
+	START(&orders, true, "pub", "orders", "--domain", domain, "--type", TYPE, "--qos", KEPT, "--stay");
+	START(&reader, false, "sub", "orders", "--domain", domain, "--qos", KEPT);
+	say(&orders, 1, 1, 3);
+	await_lines(&reader, "\"w\":1", 3);
+	ck_assert_int_gt(write(poses.input, "{\"id\": 1}\n", 10), 0);
+	do { /* the other one may be on its way */
+		all = list_json(domain);
+		topics = json_object_get(all, "topics");
+		writers = json_object_get(all, "writers");
+		if (count_with(writers, "topic", "poses") == 1)
+			break;
+		json_decref(all);
+	} while (true);
+	participants = json_object_get(all, "participants");
+	readers = json_object_get(all, "readers");
+	ck_assert_uint_ge(json_array_size(participants), 3); /* and the one that asks, once it is known */
+	ck_assert_uint_eq(json_array_size(topics), 2);
+	ck_assert_uint_eq(json_array_size(writers), 2);
+	ck_assert_uint_eq(json_array_size(readers), 1);
+	ck_assert_int_eq(json_integer_value(of(topics, "name", "orders", "consistency")), 2);
+	ck_assert_int_eq(json_integer_value(of(topics, "name", "poses", "consistency")), 1);
+	ck_assert_str_eq(json_string_value(of(topics, "name", "orders", "channel")), "dds.s.stored");
+	ck_assert_int_eq(json_integer_value(of(topics, "name", "poses", "bytes")), 16);
+	ck_assert_ptr_nonnull(strstr(json_string_value(of(writers, "topic", "poses", "qos")), "deadline=5s"));
+	ck_assert_ptr_nonnull(strstr(json_string_value(of(readers, "topic", "orders", "qos")), "durability=transient"));
+	ck_assert_int_ge(json_integer_value(of(readers, "topic", "orders", "behind")), 0);
+	ck_assert_uint_eq(
+		count_with(participants, "handle", json_string_value(of(readers, "topic", "orders", "participant"))),
+		1);
+	ck_assert_int_ne(json_integer_value(of(writers, "topic", "poses", "node")),
+			 json_integer_value(of(writers, "topic", "orders", "node")));
+	json_decref(all);
+	text = list(domain, NULL);
+	ck_assert_uint_ge(CLI_LINES_WITH(text, "participant at node "), 3);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "topic orders, stored, in channel dds.s.stored"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "topic poses, atomic, in channel dds.s.atomic"), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "  writer at node "), 2);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "  reader at node "), 1);
+	free(text);
+	ck_assert_int_eq(end(&reader, SIGTERM), 130);
+	ck_assert_int_eq(end(&poses, SIGTERM), 0);
+	all = list_json(domain);
+	ck_assert_uint_eq(json_array_size(json_object_get(all, "readers")), 0);
+	ck_assert_uint_eq(count_with(json_object_get(all, "writers"), "topic", "poses"), 0);
+	ck_assert_uint_eq(count_with(json_object_get(all, "writers"), "topic", "orders"), 1);
+	json_decref(all);
+	ck_assert_int_eq(end(&orders, SIGTERM), 0);
+	forget(&poses);
+	forget(&orders);
+	forget(&reader);
+}
+END_TEST
+
 /* Figures are for a machine that does nothing else; here they are there, and readers agree. */
 START_TEST(perf_measures_topics_beside_the_bare_subgroup)
 {
@@ -377,6 +505,7 @@ int main(void)
 	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
 	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
 	tcase_add_test(order, an_echo_has_the_same_samples_in_the_same_order);
+	tcase_add_test(order, ls_tells_what_there_is);
 	tcase_add_loop_test(order, perf_measures_topics_beside_the_bare_subgroup, 0, 3);
 	suite_add_tcase(suite, order);
 	tcase_set_timeout(wrong, 60);

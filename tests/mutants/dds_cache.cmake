@@ -271,19 +271,19 @@ mutant(NAME dds-cache-not-asked-of-the-end KIND test_dds_cache FILE dds/cache/ca
 mutant(NAME dds-cache-roomy-when-full KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "a reader is not roomy when the next sample may have no room"
 	TEXT [[
-cache->held + more <= most;
+	most -= cache->held;
 ]]
 	REPLACEMENT [[
-cache->held <= most;
+	most -= cache->held - (cache->held > 0);
 ]])
 
 mutant(NAME dds-cache-roomy-for-one KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "a reader is not roomy when what it has withheld has no room beside the next sample"
 	TEXT [[
-	uint32_t more = cache->separation_ns != 0 ? 2 : 1; /*
+		return most >= 2 ? 1 : 0;
 ]]
 	REPLACEMENT [[
-	uint32_t more = 1; /*
+		return 1;
 ]])
 
 mutant(NAME dds-cache-broken-set KIND test_dds_cache FILE dds/cache/cache.c

@@ -300,11 +300,39 @@ mutant(NAME dds-others-count KIND test_dds_channel_random FILE dds/channel/insta
 mutant(NAME dds-behind-told KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "by source time what is older than the newest is told to nobody that goes by it"
 	TEXT [[
-		if (!reader->local || (behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
+		if ((behind && wh_dds_by_source(reader)) || !owns_for(instance, writer, reader))
 ]]
 	REPLACEMENT [[
 		(void)behind;
-		if (!reader->local || !owns_for(instance, writer, reader))
+		if (!owns_for(instance, writer, reader))
+]])
+
+mutant(NAME dds-recent-of-any-key KIND test_dds_channel_random FILE dds/channel/instance.c
+	REMOVES "a sample is of the instance that its key says, whichever its writer wrote last"
+	TEXT [[
+	return claim != NULL && memcmp(claim->instance->key, sample->key, WH_DDS_KEY_BYTES) == 0 ? claim : NULL;
+]]
+	REPLACEMENT [[
+	return claim != NULL && sample->number > 0 ? claim : NULL;
+]])
+
+mutant(NAME dds-recent-of-any-writer KIND test_dds_channel_random FILE dds/channel/channel.c
+	REMOVES "a sample is of the writer that its sender and its head say, whichever the last one was of"
+	TEXT [[
+	if (writer == NULL || wh_dds_id_compare(&writer->id, &id) != 0)
+		writer = wh_dds_channel_find
+]]
+	REPLACEMENT [[
+	if (writer == NULL)
+		writer = wh_dds_channel_find
+]])
+
+mutant(NAME dds-local-stays KIND test_dds_channel_random FILE dds/channel/match.c
+	REMOVES "a reader that does not match any more is told nothing"
+	TEXT [[
+	wh_dds_endpoints_remove(&event.writer->locals, event.reader);
+]]
+	REPLACEMENT [[
 ]])
 
 mutant(NAME dds-ask-behind-told KIND test_dds_channel_random FILE dds/channel/instance.c
@@ -361,13 +389,13 @@ mutant(NAME dds-no-writers-untold KIND test_dds_channel_random FILE dds/channel/
 mutant(NAME dds-last-of-all KIND test_dds_channel_random FILE dds/channel/instance.c
 	REMOVES "a reader is told when the last writer that it matches has left an instance"
 	TEXT [[
-		if (reader->local && !wh_dds_has_writer(instance, reader))
+		if (!wh_dds_has_writer(instance, reader))
 			tell_last_writer(channel, instance, writer, reader);
 	}
 	wh_dds_instance_settle
 ]]
 	REPLACEMENT [[
-		if (reader->local && instance->claims == NULL)
+		if (instance->claims == NULL)
 			tell_last_writer(channel, instance, writer, reader);
 	}
 	wh_dds_instance_settle
