@@ -177,6 +177,8 @@ static void insert(struct story *story, struct entry entry, unsigned does)
 	struct plain_instance *it = &plain->instances[entry.handle];
 
 	entry.data = (does & WH_DDS_DOES_DATA) != 0;
+	if (!entry.data)
+		entry.expires = WH_DDS_NEVER;
 	if (!it->born)
 		*it = (struct plain_instance){.born = true, .is_new = true};
 	if (entry.data)
