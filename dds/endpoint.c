@@ -70,9 +70,10 @@ static whorl_dds_return merge_from(struct wh_dds_policies *to, enum wh_dds_kind 
 	return result;
 }
 
-whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind kind, struct wh_dds_base *parent,
-					  struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
-					  struct wh_dds_policies *out)
+/* Its own, its parent's, its topic's, checked. */
+static whorl_dds_return new_policies(const char *function, enum wh_dds_kind kind, struct wh_dds_base *parent,
+				     struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+				     struct wh_dds_policies *out)
 {
 	struct wh_error err;
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
@@ -95,8 +96,8 @@ whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind
 	return wh_dds_say(function, result, "%s", err.text[0] != '\0' ? err.text : "memory is out");
 }
 
-whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic,
-				      struct wh_dds_endpoint_entity *end)
+static whorl_dds_return choose_line(const char *function, struct wh_dds_topic_entity *topic,
+				    struct wh_dds_endpoint_entity *end)
 {
 	bool unordered = topic->terms.consistency == WHORL_DDS_CONSISTENCY_UNORDERED;
 	struct wh_dds_node *node = topic->base.node;
@@ -110,33 +111,6 @@ whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_
 				    topic->channel, unordered ? "ordered" : "unordered");
 	end->line = unordered ? node->loose : end->stream;
 	wh_dds_node_called(node);
-	return result;
-}
-
-whorl_dds_entity wh_dds_endpoint_create(const char *function, enum wh_dds_kind kind, whorl_dds_entity parent,
-					whorl_dds_entity topic, const whorl_dds_qos *qos,
-					const whorl_dds_listener *listener, wh_dds_endpoint_make *make)
-{
-	struct wh_dds_base *group, *of;
-	whorl_dds_return result;
-
-	if (wh_dds_on_loop())
-		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
-	if (wh_dds_is_builtin(topic))
-		return kind == WH_DDS_READER ? wh_dds_builtin_create(function, parent, topic, qos, listener)
-					     : wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION,
-							  "built-in topics are not written by programs");
-	result = wh_dds_hold(function, topic, WH_DDS_KIND(WH_DDS_TOPIC), &of);
-	if (result != WHORL_DDS_RETCODE_OK)
-		return result;
-	result = wh_dds_endpoint_parent(function, parent, kind, (struct wh_dds_topic_entity *)of, qos, &group);
-	if (result == WHORL_DDS_RETCODE_OK) {
-		result = make(function, group, (struct wh_dds_topic_entity *)of, qos, listener);
-		if (result < 0 && group->alone)
-			(void)wh_dds_entity_delete(&group->entity);
-		wh_dds_let_go(group);
-	}
-	wh_dds_let_go(of);
 	return result;
 }
 
@@ -175,7 +149,8 @@ static whorl_dds_return ask(const char *function, struct wh_dds_endpoint_entity 
 									   : whorl_dds_strretcode(result));
 }
 
-whorl_dds_return wh_dds_endpoint_begin(const char *function, struct wh_dds_endpoint_entity *end)
+/* And waits for the verdict. */
+static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_entity *end)
 {
 	whorl_dds_return result;
 
@@ -184,6 +159,91 @@ whorl_dds_return wh_dds_endpoint_begin(const char *function, struct wh_dds_endpo
 	end->announced = true; /* it may come, whatever is answered in time */
 	result = ask(function, end, WH_DDS_SAY_NEW, &end->base.policies);
 	wh_dds_node_called(end->base.node);
+	return result;
+}
+
+/* ---- creating ------------------------------------------------------------------------------------------------------------------ */
+
+/* NULL: it is not, and *result says why. Its policies are its own, and it has a line; what else it is, it is not yet. */
+static struct wh_dds_endpoint_entity *new_endpoint(const char *function, const struct wh_dds_endpoint_class *of,
+						   struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
+						   const whorl_dds_qos *qos, const whorl_dds_listener *listener,
+						   whorl_dds_return *result)
+{
+	struct wh_dds_endpoint_entity *end = calloc(1, of->bytes);
+
+	if (end == NULL) {
+		*result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+		return NULL;
+	}
+	*result = new_policies(function, of->kind, parent, topic, qos, &end->base.policies);
+	if (*result == WHORL_DDS_RETCODE_OK)
+		*result = choose_line(function, topic, end);
+	if (*result == WHORL_DDS_RETCODE_OK && of->prepare != NULL)
+		*result = of->prepare(function, end, topic, listener);
+	if (*result == WHORL_DDS_RETCODE_OK)
+		return end;
+	wh_dds_policies_free(&end->base.policies);
+	free(end);
+	return NULL;
+}
+
+/* The parent and the topic are held. */
+static whorl_dds_return make(const char *function, const struct wh_dds_endpoint_class *of, struct wh_dds_base *parent,
+			     struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
+			     const whorl_dds_listener *listener)
+{
+	whorl_dds_return result;
+	struct wh_dds_endpoint_entity *end = new_endpoint(function, of, parent, topic, qos, listener, &result);
+	struct wh_dds_base *base;
+
+	if (end == NULL)
+		return result;
+	base = &end->base;
+	end->topic = topic;
+	wh_dds_entity_hold(&topic->base.entity);
+	base->number = wh_dds_node_number(parent->node);
+	result = wh_dds_base_begin(function, base, of->kind, parent->node, parent, of->ops, listener);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		of->ops->free(&base->entity);
+		return result;
+	}
+	wh_dds_entity_hold(&base->entity);
+	result = announce(function, end);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = base->entity.handle;
+	else
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result;
+}
+
+whorl_dds_entity wh_dds_endpoint_create(const char *function, const struct wh_dds_endpoint_class *of,
+					whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
+					const whorl_dds_listener *listener)
+{
+	struct wh_dds_base *group, *base;
+	struct wh_dds_topic_entity *held;
+	whorl_dds_return result;
+
+	if (wh_dds_on_loop())
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	if (wh_dds_is_builtin(topic))
+		return of->kind == WH_DDS_READER ? wh_dds_builtin_create(function, parent, topic, qos, listener)
+						 : wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION,
+							      "built-in topics are not written by programs");
+	result = wh_dds_hold(function, topic, WH_DDS_KIND(WH_DDS_TOPIC), &base);
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	held = (struct wh_dds_topic_entity *)base;
+	result = wh_dds_endpoint_parent(function, parent, of->kind, held, qos, &group);
+	if (result == WHORL_DDS_RETCODE_OK) {
+		result = make(function, of, group, held, qos, listener);
+		if (result < 0 && group->alone)
+			(void)wh_dds_entity_delete(&group->entity);
+		wh_dds_let_go(group);
+	}
+	wh_dds_let_go(base);
 	return result;
 }
 

@@ -466,26 +466,21 @@ whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity h
 					struct wh_dds_base **out);
 /* What the machine has of it; NULL: nothing (yet, or any more). With the line's lock. */
 struct wh_dds_endpoint *wh_dds_machine_of(const struct wh_dds_endpoint_entity *end);
-/* Announces a writer or reader, and waits for the verdict. */
-whorl_dds_return wh_dds_endpoint_begin(const char *function, struct wh_dds_endpoint_entity *end);
 /* Says its end, waits for it a while; the machine has nothing of it any more. */
 void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end);
 void wh_dds_endpoint_put(struct wh_dds_endpoint_entity *end); /* frees what it has */
-/* Makes one below a publisher or subscriber; both, and the topic, are held. A handle, or why not. */
-typedef whorl_dds_return wh_dds_endpoint_make(const char *function, struct wh_dds_base *parent,
-					      struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
-					      const whorl_dds_listener *listener);
-/* The whole way: below the parent that is named, or one that is made for it alone. */
-whorl_dds_entity wh_dds_endpoint_create(const char *function, enum wh_dds_kind kind, whorl_dds_entity parent,
-					whorl_dds_entity topic, const whorl_dds_qos *qos,
-					const whorl_dds_listener *listener, wh_dds_endpoint_make *make);
-/* The policies of a new endpoint: its own, its parent's, its topic's, checked. */
-whorl_dds_return wh_dds_endpoint_policies(const char *function, enum wh_dds_kind kind, struct wh_dds_base *parent,
-					  struct wh_dds_topic_entity *topic, const whorl_dds_qos *qos,
-					  struct wh_dds_policies *out);
-/* The lines of the topic's channel, entered. */
-whorl_dds_return wh_dds_endpoint_line(const char *function, struct wh_dds_topic_entity *topic,
-				      struct wh_dds_endpoint_entity *end);
+struct wh_dds_endpoint_class {                                /* what readers and writers have of their own */
+	enum wh_dds_kind kind;
+	size_t bytes; /* of the entity */
+	const struct wh_dds_entity_ops *ops;
+	/* Behind its policies and its line, before it is an entity. NULL: there is nothing. */
+	whorl_dds_return (*prepare)(const char *function, struct wh_dds_endpoint_entity *end,
+				    struct wh_dds_topic_entity *topic, const whorl_dds_listener *listener);
+};
+
+whorl_dds_entity wh_dds_endpoint_create(const char *function, const struct wh_dds_endpoint_class *of,
+					whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
+					const whorl_dds_listener *listener);
 bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
 /* The key of an instance, as a sample. False: the writer does not have it. */
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);

@@ -100,50 +100,27 @@ whorl_dds_return wh_dds_suit_in_place(const char *function, const struct wh_dds_
 							   "%s: not of a reader in place", wh_dds_policy_name(id));
 }
 
-static whorl_dds_return make_reader(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
-				    const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+static whorl_dds_return prepare_reader(const char *function, struct wh_dds_endpoint_entity *end,
+				       struct wh_dds_topic_entity *topic, const whorl_dds_listener *listener)
 {
-	struct wh_dds_reader_entity *reader = calloc(1, sizeof(*reader));
-	struct wh_dds_base *base;
-	whorl_dds_return result;
+	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
 
-	if (reader == NULL)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	base = &reader->end.base;
-	result = wh_dds_endpoint_policies(function, WH_DDS_READER, parent, topic, qos, &base->policies);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_endpoint_line(function, topic, &reader->end);
-	if (result == WHORL_DDS_RETCODE_OK && listener != NULL && listener->in_place != NULL)
-		result = wh_dds_suit_in_place(function, &base->policies);
-	if (result == WHORL_DDS_RETCODE_OK && !make_cache(reader, topic, listener))
+	if (listener != NULL && listener->in_place != NULL)
+		result = wh_dds_suit_in_place(function, &end->base.policies);
+	if (result == WHORL_DDS_RETCODE_OK && !make_cache((struct wh_dds_reader_entity *)end, topic, listener))
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	if (result != WHORL_DDS_RETCODE_OK) {
-		wh_dds_policies_free(&base->policies);
-		free(reader);
-		return result;
-	}
-	reader->end.topic = topic;
-	wh_dds_entity_hold(&topic->base.entity);
-	base->number = wh_dds_node_number(parent->node);
-	result = wh_dds_base_begin(function, base, WH_DDS_READER, parent->node, parent, &reader_ops, listener);
-	if (result != WHORL_DDS_RETCODE_OK) {
-		wh_dds_reader_free(&base->entity);
-		return result;
-	}
-	wh_dds_entity_hold(&base->entity);
-	result = wh_dds_endpoint_begin(function, &reader->end);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = base->entity.handle;
-	else
-		(void)wh_dds_entity_delete(&base->entity);
-	wh_dds_let_go(base);
 	return result;
 }
 
 whorl_dds_entity whorl_dds_create_reader(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
 					 const whorl_dds_listener *listener)
 {
-	return wh_dds_endpoint_create(__func__, WH_DDS_READER, parent, topic, qos, listener, make_reader);
+	static const struct wh_dds_endpoint_class readers = {.kind = WH_DDS_READER,
+							     .bytes = sizeof(struct wh_dds_reader_entity),
+							     .ops = &reader_ops,
+							     .prepare = prepare_reader};
+
+	return wh_dds_endpoint_create(__func__, &readers, parent, topic, qos, listener);
 }
 
 /* ---- what comes ---------------------------------------------------------------------------------------------------------------- */

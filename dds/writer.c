@@ -28,47 +28,13 @@ static void free_writer(struct wh_dds_entity *entity)
 
 static const struct wh_dds_entity_ops writer_ops = {.close = close_writer, .free = free_writer};
 
-/* The parent and the topic are held. */
-static whorl_dds_return make_writer(const char *function, struct wh_dds_base *parent, struct wh_dds_topic_entity *topic,
-				    const whorl_dds_qos *qos, const whorl_dds_listener *listener)
-{
-	struct wh_dds_writer_entity *writer = calloc(1, sizeof(*writer));
-	struct wh_dds_base *base;
-	whorl_dds_return result;
-
-	if (writer == NULL)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	base = &writer->end.base;
-	result = wh_dds_endpoint_policies(function, WH_DDS_WRITER, parent, topic, qos, &base->policies);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_endpoint_line(function, topic, &writer->end);
-	if (result != WHORL_DDS_RETCODE_OK) {
-		wh_dds_policies_free(&base->policies);
-		free(writer);
-		return result;
-	}
-	writer->end.topic = topic;
-	wh_dds_entity_hold(&topic->base.entity);
-	base->number = wh_dds_node_number(parent->node);
-	result = wh_dds_base_begin(function, base, WH_DDS_WRITER, parent->node, parent, &writer_ops, listener);
-	if (result != WHORL_DDS_RETCODE_OK) {
-		free_writer(&base->entity);
-		return result;
-	}
-	wh_dds_entity_hold(&base->entity);
-	result = wh_dds_endpoint_begin(function, &writer->end);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = base->entity.handle;
-	else
-		(void)wh_dds_entity_delete(&base->entity);
-	wh_dds_let_go(base);
-	return result;
-}
-
 whorl_dds_entity whorl_dds_create_writer(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
 					 const whorl_dds_listener *listener)
 {
-	return wh_dds_endpoint_create(__func__, WH_DDS_WRITER, parent, topic, qos, listener, make_writer);
+	static const struct wh_dds_endpoint_class writers = {
+		.kind = WH_DDS_WRITER, .bytes = sizeof(struct wh_dds_writer_entity), .ops = &writer_ops};
+
+	return wh_dds_endpoint_create(__func__, &writers, parent, topic, qos, listener);
 }
 
 /* ---- instances ----------------------------------------------------------------------------------------------------------------- */
