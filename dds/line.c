@@ -562,11 +562,11 @@ static size_t offer_stream(const struct whorl_message *messages, size_t count, v
 	wh_dds_batch_begin(loose);
 	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
-	end_lingering(loose);
-	wh_dds_batch_end(loose);
 	pthread_mutex_lock(&stream->lock);
 	stream->refused = taken < count;
 	pthread_mutex_unlock(&stream->lock);
+	end_lingering(loose);
+	wh_dds_batch_end(loose);
 	say_due(stream);
 	pthread_mutex_unlock(&loose->lock);
 	return taken;

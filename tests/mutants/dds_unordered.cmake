@@ -218,13 +218,13 @@ mutant(NAME dds-loose-kept-forgotten KIND test_dds_unordered FILE dds/line.c
 	silent = whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK;
 ]])
 
-mutant(NAME dds-loose-silent-at-once KIND test_dds_unordered FILE dds/line.c
-	REMOVES "a writer lingers as long as its process is on the stream"
+mutant(NAME dds-loose-over-at-once KIND test_dds_unordered FILE dds/line.c
+	REMOVES "a writer lingers until nothing more of it can come"
 	TEXT [[
-		silent = stream->members[i].node != id->node || stream->members[i].incarnation != id->incarnation;
+		if (!is_over(writer)) {
 ]]
 	REPLACEMENT [[
-		silent = stream->members[i].node < UINT32_MAX || id->node > 0;
+		if (!is_over(writer) && at == UINT32_MAX) {
 ]])
 
 mutant(NAME dds-loose-dead-linger-on KIND test_dds_unordered FILE dds/line.c

@@ -265,6 +265,58 @@ START_TEST(a_writer_that_is_killed_ends_behind_its_samples)
 }
 END_TEST
 
+/* One sample; and when that is being read, the others, and its end. */
+static void write_behind_one(uint32_t number)
+{
+	struct place place = enter(number, "poses", LOOSE);
+	whorl_dds_entity writer = new_writer(&place, PATIENT);
+
+	await(0, 1);
+	for (int i = 0; i < 10; i++) {
+		need(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}) == OK);
+		await(3, 1);
+	}
+	need(whorl_dds_delete(writer) == OK);
+	reach(4, 1);
+	await(0, 2);
+	need(whorl_dds_delete(place.participant) == OK);
+}
+
+static void hold_the_loop(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info,
+			  void *arg)
+{
+	atomic_int *counts = arg;
+
+	(void)reader, (void)data;
+	if (!info->valid_data)
+		atomic_store(&counts[1], atomic_load(&counts[0]) + 1);
+	else if (atomic_fetch_add(&counts[0], 1) == 0)
+		for (reach(3, 1); atomic_load(&board->step[4]) == 0;)
+			moment(); /* the other waits a second for its end to be received, and no longer */
+}
+
+/* When the loop goes on the writer has ended, and its samples are yet to be heard. */
+START_TEST(an_end_that_waits)
+{
+	atomic_int counts[2] = {0};
+	pid_t pid = begin_process(write_behind_one, domain());
+	struct place place = enter(domain(), "poses", LOOSE);
+	whorl_dds_listener *listener = whorl_dds_create_listener(counts);
+	whorl_dds_entity reader;
+
+	well(whorl_dds_lset_in_place(listener, hold_the_loop));
+	reader = made(whorl_dds_create_reader(place.participant, place.topic, NULL, listener));
+	whorl_dds_delete_listener(listener);
+	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	reach(0, 1);
+	until_so(atomic_load(&counts[1]) > 0);
+	ck_assert_int_eq(atomic_load(&counts[1]), 11); /* behind all ten */
+	reach(0, 2);
+	await_end(pid, false);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 /* Two have the instance: the reader is told when the last of them goes. */
 START_TEST(the_last_of_two_writers)
 {
@@ -666,6 +718,7 @@ int main(void)
 		{"late", a_late_reader},
 		{"deleted", a_writer_that_is_deleted_ends_behind_its_samples},
 		{"killed", a_writer_that_is_killed_ends_behind_its_samples},
+		{"waits", an_end_that_waits},
 		{"two", the_last_of_two_writers},
 		{"room", without_room},
 		{"loses", a_reader_that_never_takes_loses},
