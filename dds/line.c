@@ -249,7 +249,9 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	size_t taken = 0;
 
 	pthread_mutex_lock(&line->lock);
-	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	if (line->subgroup ==
+	    NULL) /* the call that enters has not returned: from there on threads read it without the lock */
+		line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
 	while (taken < count && take_message(line, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
 	line->refused = taken < count;
