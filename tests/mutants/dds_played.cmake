@@ -147,15 +147,6 @@ mutant(NAME topics-history-not-given KIND sim-topics RUNS 250 FILE dds/channel/s
 	for (const struct wh_dds_entry *it = topic->entries; it != NULL && count-- > 0; it = it->next) {
 ]])
 
-mutant(NAME topics-snapshot-without-views KIND sim-topics RUNS 250 FILE dds/line.c
-	REMOVES "what is given to a newcomer has the views that wait"
-	TEXT [[
-	put_views(&snapshot->out, line);
-]]
-	REPLACEMENT [[
-	put_views(&snapshot->out, &(struct wh_dds_line){.views = NULL});
-]])
-
 mutant(NAME dds-leaves-full KIND test_dds_slow FILE dds/reader.c
 	REMOVES "a reader that is deleted refuses nothing any more"
 	TEXT [[
@@ -222,15 +213,6 @@ mutant(NAME dds-end-expires KIND test_dds_cache FILE dds/cache/cache.c
 	add(cache, instance, sample, expires_ns);
 ]])
 
-mutant(NAME topics-entered-once KIND sim-topics RUNS 250 FILE dds/base/host.c
-	REMOVES "a channel that this process is still leaving is entered when it has left"
-	TEXT [[
-	while (*out == NULL && goes_on(result, until));
-]]
-	REPLACEMENT [[
-	while (*out == NULL && until == 0 && goes_on(result, until));
-]])
-
 mutant(NAME topics-lost-keeps KIND sim-topics RUNS 250 FILE dds/channel/due.c
 	REMOVES "a writer that has lost its liveliness has no instances"
 	TEXT [[
@@ -239,16 +221,6 @@ mutant(NAME topics-lost-keeps KIND sim-topics RUNS 250 FILE dds/channel/due.c
 ]]
 	REPLACEMENT [[
 	tell_liveliness(channel, writer);
-]])
-
-mutant(NAME topics-strength-unfelt KIND sim-topics RUNS 250 FILE dds/channel/match.c
-	REMOVES "a strength that changes changes owners"
-	TEXT [[
-		wh_dds_weigh_claims(channel, endpoint);
-		ok =
-]]
-	REPLACEMENT [[
-		ok =
 ]])
 
 mutant(NAME topics-partition-unfelt KIND sim-topics RUNS 250 FILE dds/channel/match.c

@@ -111,7 +111,7 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 
 		if (writer->kind != kind)
 			continue;
-		all = realloc(all, (count + writer->count + 1) * sizeof(struct topics_written *));
+		all = topics_must(realloc(all, (count + writer->count + 1) * sizeof(struct topics_written *)));
 		for (uint32_t n = 0; n < writer->count; n++) {
 			struct topics_written *it = &writer->written[n];
 

@@ -98,14 +98,12 @@ void topics_judge_times(struct topics_play *play, const struct topics_reader *re
 /* ---- owners -------------------------------------------------------------------------------------------------------------------- */
 
 /* Its strength never was less from one sample to the other. */
-static int32_t least_strength(const struct topics_writer *owner, const struct topics_written *from,
-			      const struct topics_written *to)
+static int32_t least_strength(const struct topics_written *from, const struct topics_written *to)
 {
 	int32_t least = from->strength;
 
 	for (const struct topics_written *it = from + 1; it <= to; it++)
 		least = it->low < least ? it->low : least;
-	(void)owner;
 	return least;
 }
 
@@ -113,7 +111,7 @@ static void judge_interval(struct topics_play *play, const struct topics_reader 
 			   const struct topics_writer *owner, const struct topics_written *from,
 			   const struct topics_written *to)
 {
-	int32_t strength = least_strength(owner, from, to);
+	int32_t strength = least_strength(from, to);
 
 	for (uint32_t w = 0; w < play->writer_count; w++) {
 		const struct topics_writer *writer = play->writers[w];
