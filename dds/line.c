@@ -259,7 +259,8 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 	size_t taken = 0;
 
 	pthread_mutex_lock(&line->lock);
-	line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
+	if (line->subgroup == NULL) /* it comes before the thread that enters has it */
+		line->subgroup = WHORL_AT(whorl_message, messages, 0)->subgroup;
 	wh_dds_batch_begin(line);
 	for (bool goes_on = true; goes_on && taken < count; taken += goes_on) {
 		if (taken + AHEAD < count)

@@ -160,8 +160,14 @@ static uint64_t say_due(struct wh_dds_line *line, uint64_t now_ns)
 
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
-	uint64_t next = line->ready && !line->control ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
+	uint64_t next = WH_DDS_NEVER, rests;
+	bool speaks;
 
+	pthread_mutex_lock(&line->lock);
+	speaks = line->ready && !line->control;
+	pthread_mutex_unlock(&line->lock);
+	if (speaks)
+		next = say_due(line, now_ns);
 	pthread_mutex_lock(&line->lock);
 	wh_dds_line_settle(line);
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
