@@ -297,6 +297,18 @@ START_TEST(what_a_transport_lacks_is_named)
 }
 END_TEST
 
+/* Keys of the same name and default in all sections. */
+static size_t alike(const struct wh_option *option)
+{
+	size_t count = 0;
+
+	for (size_t t = 0; t < wh_section_count; t++)
+		for (size_t i = 0; i < wh_sections[t]->count; i++)
+			count += strcmp(wh_sections[t]->options[i].key, option->key) == 0 &&
+				 strcmp(wh_sections[t]->options[i].fallback, option->fallback) == 0;
+	return count;
+}
+
 START_TEST(description_has_every_key)
 {
 	char *markdown;
@@ -313,9 +325,9 @@ START_TEST(description_has_every_key)
 			char line[128];
 
 			snprintf(line, sizeof line, "  %s = %s", option->key, option->fallback);
-			ck_assert_msg(CLI_LINES_WITH(cli.out, line) == 1, "%s", line);
+			ck_assert_msg(CLI_LINES_WITH(cli.out, line) == alike(option), "%s", line);
 			snprintf(line, sizeof line, "| `%s` | `%s` |", option->key, option->fallback);
-			ck_assert_msg(CLI_LINES_WITH(markdown, line) == 1, "%s", line);
+			ck_assert_msg(CLI_LINES_WITH(markdown, line) == alike(option), "%s", line);
 			ck_assert_uint_gt(strlen(option->meaning), 0);
 		}
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "durable"), 0); /* what is refused is not offered */

@@ -320,11 +320,11 @@ mutant(NAME dds-recent-of-any-writer KIND test_dds_channel_random FILE dds/chann
 	REMOVES "a sample is of the writer that its sender and its head say, whichever the last one was of"
 	TEXT [[
 	if (writer == NULL || wh_dds_id_compare(&writer->id, &id) != 0)
-		writer = wh_dds_channel_find
+		writer = wh_dds_writer_of
 ]]
 	REPLACEMENT [[
 	if (writer == NULL)
-		writer = wh_dds_channel_find
+		writer = wh_dds_writer_of
 ]])
 
 mutant(NAME dds-local-stays KIND test_dds_channel_random FILE dds/channel/match.c

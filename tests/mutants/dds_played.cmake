@@ -3,10 +3,10 @@
 mutant(NAME topics-view-at-once KIND sim-topics RUNS 250 FILE dds/line.c
 	REMOVES "a view waits for messages of views before it"
 	TEXT [[
-	if (line->views != NULL && is_clear(line))
+	if (line->views == NULL || !is_clear(line))
 ]]
 	REPLACEMENT [[
-	if (line->views != NULL && (is_clear(line) || line->views->number > 0))
+	if (line->views == NULL)
 ]])
 
 mutant(NAME topics-view-after-message KIND sim-topics RUNS 250 FILE dds/line.c
@@ -22,12 +22,10 @@ mutant(NAME topics-view-after-message KIND sim-topics RUNS 250 FILE dds/line.c
 mutant(NAME topics-views-left KIND sim-topics RUNS 250 FILE dds/line.c
 	REMOVES "a view that is clear holds without a message"
 	TEXT [[
-	if (line->views != NULL && is_clear(line))
-		apply_views(line, UINT64_MAX);
+	if (line->views == NULL || !is_clear(line))
 ]]
 	REPLACEMENT [[
-	if (line->views != NULL && is_clear(line) && line->node == NULL)
-		apply_views(line, UINT64_MAX);
+	if (line->views == NULL || line->node != NULL)
 ]])
 
 mutant(NAME topics-full-not-refused KIND sim-topics RUNS 250 FILE dds/deliver.c

@@ -65,10 +65,10 @@ mutant(NAME dds-rules-left-for-ever KIND test_dds_slow FILE dds/node.c
 mutant(NAME dds-rules-left-asserted KIND test_dds_slow FILE dds/publisher.c
 	REMOVES "nothing is said in a channel that was left"
 	TEXT [[
-		if (stage == WH_DDS_OPEN && !wh_dds_line_is_left(line))
+		if (stage == WH_DDS_OPEN && !line->stream && !wh_dds_line_is_left(line))
 ]]
 	REPLACEMENT [[
-		if (stage == WH_DDS_OPEN)
+		if (stage == WH_DDS_OPEN && !line->stream)
 ]])
 
 mutant(NAME dds-rules-waits-for-the-first KIND test_dds_outcomes FILE dds/node.c
