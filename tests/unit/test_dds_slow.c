@@ -90,7 +90,7 @@ START_TEST(what_is_over_leaves_room)
 	whorl_dds_entity reader, writer;
 	struct place place;
 
-	write_group("[dds]\nreader_patience_ms = 100000\n");
+	write_group("[dds]\nreader_patience_ms = 100000\n[channel dds.s.atomic]\nwindow = 64\n");
 	place = enter(0, "poses", "");
 	reader = new_reader(&place, SMALL);
 	writer = new_writer(&place, PATIENT " lifespan=2ms");
