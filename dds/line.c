@@ -1,22 +1,12 @@
-/* line.c - a subgroup with a machine: see node.h.
- *
- * Views and messages come to a machine in one order. A view upcall comes when it begins, but messages of views before may come behind it: what
- * was refused, and what a newcomer kept back until it had its state. So a view waits in a list until a message of it comes, or until it is
- * known that none of an earlier one will. The state that is given to a newcomer has the views that wait, too.
- */
+/* line.c - a subgroup with a machine: how it is entered, and what is said there. See node.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/env.h"
 #include "base/thread.h"
-#include "dds/node.h"
+#include "dds/line_int.h"
 
-#define AHEAD                                                                                                          \
-	4 /* messages of a batch are looked at so far ahead: of a long one the first are cold when all are there */
-#define AHEAD_BYTES 192            /* of each */
-#define ALONE_MS 200               /* that is waited until a channel without state has no member */
-#define END_NS INT64_C(1000000000) /* how long the end of a writer waits for room on its stream */
+#define ALONE_MS 200 /* that is waited until a channel without state has no member */
 
 /* ---- locks --------------------------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +56,7 @@ static void tell_registry(void *ctx, const struct wh_dds_registry_event *event)
 }
 
 /* With the lock. False: memory is out. */
-static bool make_machine(struct wh_dds_line *line)
+bool wh_dds_line_machine(struct wh_dds_line *line)
 {
 	uint64_t incarnation = wh_load_acquire(&line->node->incarnation); /* partner: the node's first view */
 
@@ -94,746 +84,12 @@ static bool make_machine(struct wh_dds_line *line)
 	return line->channel != NULL;
 }
 
-static void free_machine(struct wh_dds_line *line)
+void wh_dds_line_free_machine(struct wh_dds_line *line)
 {
 	wh_dds_registry_free(line->registry);
 	wh_dds_channel_free(line->channel);
 	line->registry = NULL;
 	line->channel = NULL;
-}
-
-/* ---- streams ------------------------------------------------------------------------------------------------------------------- */
-
-static void note_members(struct wh_dds_line *stream, const struct wh_dds_pending_view *view)
-{
-	struct wh_dds_member *members = malloc((view->count + 1) * sizeof(*members));
-
-	if (members == NULL) {
-		stream->broken = true; /* ends of writers are not known any more */
-		return;
-	}
-	memcpy(members, view->members, view->count * sizeof(*members));
-	free(stream->members);
-	stream->members = members;
-	stream->member_count = view->count;
-}
-
-/* Nothing more comes of a process that is no member, once all was taken that had been refused. With the lock of `loose`. */
-static bool is_silent(struct wh_dds_line *stream, const struct wh_dds_endpoint_id *id)
-{
-	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
-	bool silent = wh_load_acquire(&stream->left) != 0; /* partner: leave_stream */
-
-	if (silent)
-		return true;
-	pthread_mutex_lock(&stream->lock);
-	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
-		 whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK && stats.refused_kept == 0;
-	for (uint32_t i = 0; silent && i < stream->member_count; i++)
-		silent = stream->members[i].node != id->node || stream->members[i].incarnation != id->incarnation;
-	pthread_mutex_unlock(&stream->lock);
-	return silent;
-}
-
-/* Of a writer that has ended. One that has not said so on its stream may have died, or may have had no room for it. */
-static bool is_over(const struct wh_dds_endpoint *writer)
-{
-	for (uint32_t i = 0; i < writer->matches.count; i++) {
-		const struct wh_dds_reader_entity *reader = writer->matches.all[i]->user;
-
-		if (reader != NULL)
-			return is_silent(reader->end.stream, &writer->id);
-	}
-	return true; /* its readers are closed, and are told nothing */
-}
-
-/* With the lock of `loose`. */
-static void end_lingering(struct wh_dds_line *loose)
-{
-	struct wh_dds_endpoint *writer;
-	enum whorl_result result = WHORL_OK;
-	uint32_t at = 0;
-
-	while (!loose->broken && loose->channel != NULL &&
-	       (writer = wh_dds_channel_lingering(loose->channel, at)) != NULL) {
-		if (!is_over(writer)) {
-			at++;
-			continue;
-		}
-		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)loose->now_ns);
-		loose->broken = loose->broken || result != WHORL_OK;
-		wh_dds_delivered(loose);
-	}
-}
-
-static void put_end(struct wh_dds_out *out, enum wh_dds_kind kind, uint32_t number)
-{
-	struct wh_dds_message message;
-
-	memset(&message, 0, sizeof(message));
-	message.kind = WH_DDS_SAY_END;
-	message.what = kind;
-	message.number = number;
-	wh_dds_put_message(out, &message);
-}
-
-/* If there is no memory the end is said by the view without this process. */
-static void put_off(struct wh_dds_line *stream, uint32_t writer)
-{
-	wh_dds_line_lock(stream);
-	if (stream->end_count == stream->end_room) {
-		uint32_t room = 2 * stream->end_room + 8, *ends = realloc(stream->ends, room * sizeof(*ends));
-
-		if (ends == NULL) {
-			wh_dds_line_unlock(stream);
-			return;
-		}
-		stream->ends = ends;
-		stream->end_room = room;
-	}
-	stream->ends[stream->end_count++] = writer;
-	wh_dds_line_unlock(stream);
-	wh_dds_work_due(stream->node, wh_dds_clock());
-}
-
-void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_t writer)
-{
-	struct wh_dds_out out = {.bytes = NULL};
-
-	put_end(&out, WH_DDS_WRITER, writer);
-	if (wh_dds_line_send(function, stream, &out, wh_dds_until(END_NS), NULL) != WHORL_DDS_RETCODE_OK &&
-	    wh_load_acquire(&stream->left) == 0) /* partner: leave_stream */
-		put_off(stream, writer);
-}
-
-/* The next endpoint here of a stream that was left, of which the end was not said. With the lock of `loose`. */
-static struct wh_dds_endpoint_entity *next_to_part(const struct wh_dds_line *stream)
-{
-	const struct wh_dds_line *loose = stream->node->loose;
-
-	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL; it = it->next_reader)
-		if (it->end.stream == stream && !it->end.parted)
-			return &it->end;
-	for (struct wh_dds_writer_entity *it = loose->writers; it != NULL; it = it->next_writer)
-		if (it->end.stream == stream && !it->end.parted)
-			return &it->end;
-	return NULL;
-}
-
-/* The line of that name that was not left; NULL: there is none. */
-static struct wh_dds_line *entered_again(const struct wh_dds_line *stream)
-{
-	struct wh_dds_line *line;
-
-	pthread_mutex_lock(&stream->node->lock);
-	line = stream->node->lines;
-	while (line != NULL && (wh_dds_line_is_left(line) || strcmp(line->name, stream->name) != 0))
-		line = line->next;
-	pthread_mutex_unlock(&stream->node->lock);
-	return line;
-}
-
-/* Of what this process had on a stream that it has left, others hear in the control channel; and on the stream, if it is there again, since then
- * they do not know of its writers that nothing more comes. */
-static void say_parted(struct wh_dds_line *stream)
-{
-	struct wh_dds_line *loose = stream->node->loose, *again = entered_again(stream);
-	struct wh_dds_endpoint_entity *end;
-	struct wh_dds_out out;
-
-	wh_dds_line_lock(stream);
-	while ((end = next_to_part(stream)) != NULL) {
-		out = (struct wh_dds_out){.bytes = NULL};
-		put_end(&out, end->base.entity.kind, end->base.number);
-		if (wh_dds_line_send(__func__, loose, &out, 0, NULL) != WHORL_DDS_RETCODE_OK)
-			break; /* soon */
-		end->parted = true;
-		if (again != NULL && end->base.entity.kind == WH_DDS_WRITER)
-			put_off(again, end->base.number);
-	}
-	wh_dds_line_unlock(stream);
-}
-
-void wh_dds_stream_work(struct wh_dds_line *stream)
-{
-	struct wh_dds_out out;
-
-	if (wh_load_acquire(&stream->left) != 0) { /* partner: leave_stream */
-		say_parted(stream);
-		return;
-	}
-	wh_dds_line_lock(stream);
-	while (stream->end_count > 0) {
-		out = (struct wh_dds_out){.bytes = NULL};
-		put_end(&out, WH_DDS_WRITER, stream->ends[stream->end_count - 1]);
-		if (wh_dds_line_send(__func__, stream, &out, 0, NULL) != WHORL_DDS_RETCODE_OK)
-			break; /* soon */
-		stream->end_count--;
-	}
-	wh_dds_line_unlock(stream);
-}
-
-/* ---- views --------------------------------------------------------------------------------------------------------------------- */
-
-static void free_views(struct wh_dds_line *line)
-{
-	for (struct wh_dds_pending_view *next; line->views != NULL; line->views = next) {
-		next = line->views->next;
-		free(line->views);
-	}
-}
-
-/* By number; one that waits already is passed over. */
-static void hang_view(struct wh_dds_line *line, struct wh_dds_pending_view *view)
-{
-	struct wh_dds_pending_view **at = &line->views;
-
-	while (*at != NULL && (*at)->number < view->number)
-		at = &(*at)->next;
-	if (*at != NULL && (*at)->number == view->number) {
-		free(view);
-		return;
-	}
-	view->next = *at;
-	*at = view;
-}
-
-static void apply_view(struct wh_dds_line *line, const struct wh_dds_pending_view *view)
-{
-	enum whorl_result result = WHORL_MEMORY;
-
-	if (!line->broken && make_machine(line))
-		result = line->control ? wh_dds_registry_view(line->registry, view->number, view->members, view->count)
-				       : wh_dds_channel_view(line->channel, view->number, view->members, view->count);
-	line->broken = line->broken || result != WHORL_OK;
-	wh_dds_delivered(line);
-}
-
-static void apply_views(struct wh_dds_line *line, uint64_t up_to)
-{
-	struct wh_dds_line *loose = line->node->loose;
-
-	if (line->views == NULL || line->views->number > up_to)
-		return;
-	line->room = 0;
-	while (line->views != NULL && line->views->number <= up_to) {
-		struct wh_dds_pending_view *view = line->views;
-
-		line->views = view->next;
-		apply_view(line, view);
-		if (line->control) {
-			pthread_mutex_unlock(&line->lock); /* a listener in place may want that of another line */
-			wh_dds_batch_begin(loose);
-			apply_view(loose, view);
-			end_lingering(loose);
-			wh_dds_batch_end(loose);
-			pthread_mutex_lock(&line->lock);
-		}
-		free(view);
-	}
-}
-
-/* Nothing of an earlier view is to come any more. */
-static bool is_clear(const struct wh_dds_line *line)
-{
-	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
-
-	return line->ready && !line->refused && wh_dds_subgroup_of(line) != NULL &&
-	       whorl_subgroup_statistics(wh_dds_subgroup_of(line), &stats) == WHORL_OK && stats.refused_kept == 0 &&
-	       wh_dds_subgroup_ready(wh_dds_subgroup_of(line), 0) == WHORL_OK;
-}
-
-void wh_dds_line_settle(struct wh_dds_line *line)
-{
-	if (line == line->node->loose) {
-		wh_dds_batch_begin(line);
-		end_lingering(line); /* it has no views of its own */
-		wh_dds_batch_end(line);
-	}
-	if (line->views == NULL || !is_clear(line))
-		return;
-	wh_dds_batch_begin(line);
-	apply_views(line, UINT64_MAX);
-	wh_dds_batch_end(line);
-}
-
-static void note_ready(struct wh_dds_line *line)
-{
-	wh_dds_line_lock(line);
-	line->ready = true;
-	if (line->control)
-		line->node->loose->ready = true;
-	wh_dds_line_settle(line);
-	wh_dds_line_unlock(line);
-	wh_dds_work_due(line->node, 0); /* its times are looked at from now on */
-}
-
-/* When the thread has to look, after what has come. A view that waits is looked at soon. */
-static void say_due(struct wh_dds_line *line)
-{
-	const struct wh_dds_channel *channel =
-		line->control || line->stream ? line->node->loose->channel : line->channel;
-	int64_t next_ns = channel != NULL ? wh_dds_channel_next(channel) : WHORL_DDS_INFINITY;
-
-	if (line->views != NULL || (channel != NULL && wh_dds_channel_lingering(channel, 0) != NULL))
-		wh_dds_work_due(line->node, wh_dds_clock());
-	if (next_ns != WHORL_DDS_INFINITY)
-		wh_dds_work_due(line->node, next_ns > 0 ? (uint64_t)next_ns : 0);
-}
-
-static uint64_t incarnation_of(const struct whorl_view *view, uint32_t id)
-{
-	for (uint32_t i = 0; i < view->member_count; i++)
-		if (view->members[i] == id)
-			return view->incarnations[i];
-	return 0;
-}
-
-/* NULL: memory is out. */
-static struct wh_dds_pending_view *make_view(const struct whorl_view *view, const uint32_t *ids, uint32_t count)
-{
-	struct wh_dds_pending_view *pending = malloc(sizeof(*pending) + count * sizeof(pending->members[0]));
-
-	if (pending == NULL)
-		return NULL;
-	pending->number = view->number;
-	pending->count = count;
-	for (uint32_t i = 0; i < count; i++)
-		pending->members[i] =
-			(struct wh_dds_member){.node = ids[i], .incarnation = incarnation_of(view, ids[i])};
-	return pending;
-}
-
-static bool is_of(const struct wh_dds_pending_view *view, uint32_t id)
-{
-	for (uint32_t i = 0; i < view->count; i++)
-		if (view->members[i].node == id)
-			return true;
-	return false;
-}
-
-void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
-{
-	uint32_t ids[WH_DDS_MEMBERS_MAX], count = WH_DDS_MEMBERS_MAX;
-	struct wh_dds_pending_view *pending;
-
-	if (line == line->node->loose || /* it has those of the control channel */
-	    whorl_shard_members(line->node->whorl, line->name, 0, ids, &count) != WHORL_OK)
-		return;
-	wh_dds_line_lock(line);
-	pending = make_view(view, ids, count);
-	if (pending == NULL) {
-		line->broken = true;
-	} else if (line->stream) {
-		note_members(line, pending);
-		free(pending);
-		pthread_mutex_unlock(&line->lock); /* as in apply_views */
-		wh_dds_batch_begin(line->node->loose);
-		end_lingering(line->node->loose);
-		wh_dds_batch_end(line->node->loose);
-		pthread_mutex_lock(&line->lock);
-	} else if (is_of(pending, line->node->id)) {
-		hang_view(line, pending);
-	} else {
-		free(pending);
-	}
-	wh_dds_line_settle(line);
-	say_due(line);
-	wh_dds_line_unlock(line);
-}
-
-/* ---- messages ------------------------------------------------------------------------------------------------------------------ */
-
-/* In one piece. NULL: memory is out. */
-static const void *whole(struct wh_dds_line *line, const struct whorl_message *message)
-{
-	if (message->parts == 1)
-		return message->data;
-	if (line->scratch_room < message->bytes) {
-		unsigned char *room = aligned_alloc(64, (message->bytes + 63) / 64 * 64);
-
-		if (room == NULL)
-			return NULL;
-		free(line->scratch);
-		line->scratch = room;
-		line->scratch_room = message->bytes;
-	}
-	whorl_message_copy(message, 0, line->scratch, message->bytes);
-	return line->scratch;
-}
-
-/* What the control channel has for unordered topics. */
-static bool is_of_endpoints(const unsigned char *bytes, size_t count)
-{
-	return count > 0 && bytes[0] < WH_DDS_SAY_PARTICIPANT - 1;
-}
-
-static void apply_loose(struct wh_dds_line *loose, const struct wh_dds_from *from, const void *bytes, size_t count)
-{
-	enum whorl_result result = WHORL_MEMORY;
-
-	wh_dds_batch_begin(loose);
-	if (!loose->broken && make_machine(loose))
-		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)loose->now_ns);
-	loose->broken = loose->broken || result != WHORL_OK;
-	wh_dds_delivered(loose);
-	end_lingering(loose);
-	wh_dds_batch_end(loose);
-}
-
-/* False: it is refused. */
-static bool take_message(struct wh_dds_line *line, const struct whorl_message *message)
-{
-	const struct wh_dds_from from = {message->sender, message->incarnation, {message->view, message->sequence}};
-	enum whorl_result result = WHORL_MEMORY;
-	const void *bytes;
-
-	apply_views(line, message->view);
-	bytes = whole(line, message);
-	if (bytes == NULL || line->broken || !make_machine(line)) {
-		line->broken = true; /* it can no longer go with the others */
-		return true;
-	}
-	if (line->control && is_of_endpoints(bytes, message->bytes)) {
-		pthread_mutex_unlock(&line->lock); /* as in apply_views */
-		apply_loose(line->node->loose, &from, bytes, message->bytes);
-		pthread_mutex_lock(&line->lock);
-		return true;
-	}
-	if (line->control) {
-		result = wh_dds_registry_apply(line->registry, &from, bytes, message->bytes);
-	} else {
-		if (wh_dds_must_wait(line, &from, bytes, message->bytes))
-			return false;
-		result = wh_dds_channel_apply(line->channel, &from, bytes, message->bytes, (int64_t)line->now_ns);
-		wh_dds_delivered(line);
-	}
-	line->broken = line->broken || result != WHORL_OK;
-	return true;
-}
-
-static size_t offer(const struct whorl_message *messages, size_t count, void *ctx)
-{
-	struct wh_dds_line *line = ctx;
-	size_t taken = 0;
-
-	wh_dds_line_lock(line);
-	if (wh_dds_subgroup_of(line) == NULL) /* it is being entered */
-		wh_dds_subgroup_is(line, WHORL_AT(whorl_message, messages, 0)->subgroup);
-	wh_dds_batch_begin(line);
-	for (bool goes_on = true; goes_on && taken < count; taken += goes_on) {
-		if (taken + AHEAD < count)
-			wh_dds_prefetch(WHORL_AT(whorl_message, messages, taken + AHEAD)->data, AHEAD_BYTES);
-		goes_on = take_message(line, WHORL_AT(whorl_message, messages, taken));
-	}
-	wh_dds_batch_end(line);
-	line->refused = taken < count;
-	say_due(line);
-	wh_dds_line_unlock(line);
-	return taken;
-}
-
-/* Of a stream. False: it is refused. With the lock of `loose`. */
-static bool hear_message(struct wh_dds_line *stream, const struct whorl_message *message)
-{
-	const struct wh_dds_from from = {message->sender, message->incarnation, {0, 0}};
-	struct wh_dds_line *loose = stream->node->loose;
-	enum whorl_result result = WHORL_MEMORY;
-	const void *bytes = whole(stream, message);
-
-	if (bytes == NULL || loose->broken || !make_machine(loose)) {
-		loose->broken = true;
-		return true;
-	}
-	if (wh_dds_must_wait(loose, &from, bytes, message->bytes))
-		return false;
-	result = wh_dds_channel_hear(loose->channel, &from, bytes, message->bytes, (int64_t)loose->now_ns);
-	loose->broken = result != WHORL_OK;
-	wh_dds_delivered(loose);
-	return true;
-}
-
-static size_t offer_stream(const struct whorl_message *messages, size_t count, void *ctx)
-{
-	struct wh_dds_line *stream = ctx, *loose = stream->node->loose;
-	size_t taken = 0;
-
-	pthread_mutex_lock(&loose->lock);
-	wh_dds_batch_begin(loose);
-	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
-		taken++;
-	pthread_mutex_lock(&stream->lock);
-	stream->refused = taken < count;
-	pthread_mutex_unlock(&stream->lock);
-	end_lingering(loose);
-	wh_dds_batch_end(loose);
-	say_due(stream);
-	pthread_mutex_unlock(&loose->lock);
-	return taken;
-}
-
-/* This process is no member any more: first all others end for its readers, then its own. What comes until the view without it is passed over.
- * With the lock. */
-static void end_all(struct wh_dds_line *line)
-{
-	const struct wh_dds_member self = {.node = line->node->id,
-					   .incarnation =
-						   wh_load_acquire(&line->node->incarnation)}; /* partner: on_view */
-	enum whorl_result result = WHORL_MEMORY;
-
-	wh_store_release(&line->left, 1); /* partner: wh_dds_line_is_left */
-	free_views(line);
-	wh_dds_batch_begin(line);
-	if (!line->broken && line->channel != NULL)
-		result = wh_dds_channel_view(line->channel, UINT64_MAX - 1, &self, 1);
-	if (result == WHORL_OK)
-		result = wh_dds_channel_view(line->channel, UINT64_MAX, NULL, 0);
-	(void)result; /* without memory some are not told, and the machine is no use either way */
-	line->broken = true;
-	wh_dds_delivered(line);
-	wh_dds_batch_end(line);
-	pthread_cond_broadcast(&line->changed);
-}
-
-/* The same of a stream: its readers hear nothing any more, and others are told (say_parted). With the lock of `loose`. */
-static void leave_stream(struct wh_dds_line *stream)
-{
-	struct wh_dds_line *loose = stream->node->loose;
-	enum whorl_result result = WHORL_OK;
-
-	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_says */
-	wh_dds_batch_begin(loose);
-	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL && result == WHORL_OK; it = it->next_reader) {
-		struct wh_dds_endpoint *reader = it->end.stream == stream ? wh_dds_machine_of(&it->end) : NULL;
-
-		if (reader != NULL)
-			result = wh_dds_channel_part(loose->channel, reader);
-		wh_dds_delivered(loose);
-	}
-	loose->broken = loose->broken || result != WHORL_OK;
-	end_lingering(loose);
-	wh_dds_batch_end(loose);
-	wh_dds_work_due(loose->node, wh_dds_clock());
-}
-
-/* A reader loses what it has no room for, and the others go on; or the process leaves. */
-static bool refused_long(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
-{
-	struct wh_dds_line *line = ctx, *of = line->stream ? line->node->loose : line;
-	bool leaves = line->node->settings.slow == WH_DDS_SLOW_LEAVE;
-
-	(void)refused_ms;
-	pthread_mutex_lock(&of->lock);
-	if (!leaves)
-		wh_dds_hurry(of, line);
-	else if (line->stream)
-		leave_stream(line);
-	else
-		end_all(line);
-	pthread_mutex_unlock(&of->lock);
-	if (leaves)
-		(void)whorl_subgroup_leave(subgroup, 0);
-	(void)whorl_offer_again(subgroup);
-	return true;
-}
-
-/* ---- state --------------------------------------------------------------------------------------------------------------------- */
-
-/* Insets are copied: it is short. NULL: memory is out. */
-static unsigned char *flatten(const struct wh_dds_out *out, size_t *count)
-{
-	struct wh_dds_cursor cursor = {.at = 0};
-	unsigned char *bytes;
-
-	*count = wh_dds_out_bytes(out);
-	bytes = out->failed ? NULL : malloc(*count + 1);
-	if (bytes != NULL)
-		for (size_t got = 0, more; (more = wh_dds_out_read(out, &cursor, bytes + got, *count - got)) > 0;)
-			got += more;
-	return bytes;
-}
-
-struct snapshot {
-	struct wh_dds_out out;
-	struct wh_dds_cursor cursor;
-};
-
-static void put_views(struct wh_dds_out *out, const struct wh_dds_line *line)
-{
-	uint32_t count = 0;
-
-	for (const struct wh_dds_pending_view *view = line->views; view != NULL; view = view->next)
-		count++;
-	wh_dds_put_number(out, count, 4);
-	for (const struct wh_dds_pending_view *view = line->views; view != NULL; view = view->next) {
-		wh_dds_put_number(out, view->number, 8);
-		wh_dds_put_number(out, view->count, 4);
-		for (uint32_t i = 0; i < view->count; i++) {
-			wh_dds_put_number(out, view->members[i].node, 4);
-			wh_dds_put_number(out, view->members[i].incarnation, 8);
-		}
-	}
-}
-
-/* How long that of the registry is stands before it; that of the endpoints of unordered topics is behind it. */
-static void put_control(struct wh_dds_out *out, struct wh_dds_line *control)
-{
-	struct wh_dds_line *loose = control->node->loose;
-	struct wh_dds_out registry = {.bytes = NULL};
-	size_t count = 0;
-	unsigned char *bytes;
-
-	wh_dds_registry_save(control->registry, &registry);
-	bytes = flatten(&registry, &count);
-	wh_dds_out_free(&registry);
-	if (bytes == NULL || loose->broken || !make_machine(loose)) {
-		out->failed = true;
-	} else {
-		wh_dds_put_number(out, count, 8);
-		wh_dds_put(out, bytes, count);
-		wh_dds_channel_save(loose->channel, out);
-	}
-	free(bytes);
-}
-
-static void *fix(const struct whorl_position *position, void *ctx)
-{
-	struct wh_dds_line *line = ctx;
-	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
-
-	(void)position;
-	if (snapshot == NULL)
-		return NULL;
-	wh_dds_line_lock(line);
-	put_views(&snapshot->out, line);
-	if (line->broken || !make_machine(line))
-		snapshot->out.failed = true;
-	else if (line->control)
-		put_control(&snapshot->out, line);
-	else
-		wh_dds_channel_save(line->channel, &snapshot->out);
-	wh_dds_line_unlock(line);
-	if (!snapshot->out.failed)
-		return snapshot;
-	wh_dds_out_free(&snapshot->out);
-	free(snapshot);
-	return NULL;
-}
-
-static ptrdiff_t read_state(void *of, void *bytes, size_t count, void *ctx)
-{
-	struct snapshot *snapshot = of;
-
-	(void)ctx;
-	return (ptrdiff_t)wh_dds_out_read(&snapshot->out, &snapshot->cursor, bytes, count);
-}
-
-static void release(void *of, void *ctx)
-{
-	struct snapshot *snapshot = of;
-
-	(void)ctx;
-	wh_dds_out_free(&snapshot->out);
-	free(snapshot);
-}
-
-static bool take_views(struct wh_dds_line *line, struct wh_dds_in *in)
-{
-	uint32_t views = (uint32_t)wh_dds_take(in, 4);
-
-	for (uint32_t v = 0; in->ok && v < views; v++) {
-		uint64_t number = wh_dds_take(in, 8);
-		uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, WH_DDS_MEMBERS_MAX);
-		struct wh_dds_pending_view *view = calloc(1, sizeof(*view) + count * sizeof(view->members[0]));
-
-		if (view == NULL)
-			return false;
-		view->number = number;
-		view->count = count;
-		for (uint32_t i = 0; i < count; i++) {
-			view->members[i].node = (uint32_t)wh_dds_take(in, 4);
-			view->members[i].incarnation = wh_dds_take(in, 8);
-		}
-		hang_view(line, view);
-	}
-	return in->ok;
-}
-
-static enum whorl_result restore_control(struct wh_dds_line *control, struct wh_dds_in *in)
-{
-	struct wh_dds_line *loose = control->node->loose;
-	size_t count = (size_t)wh_dds_take_within(in, 8, 0, in->left);
-	const unsigned char *bytes = wh_dds_take_bytes(in, count);
-	enum whorl_result result;
-
-	if (bytes == NULL)
-		return WHORL_INVALID;
-	free_machine(loose);
-	if (!make_machine(loose))
-		return WHORL_MEMORY;
-	result = wh_dds_registry_restore(control->registry, bytes, count);
-	return result == WHORL_OK ? wh_dds_channel_restore(loose->channel, in->at, in->left, (int64_t)wh_dds_clock())
-				  : result;
-}
-
-static bool restore_all(struct wh_dds_line *line)
-{
-	struct wh_dds_in in = {.at = line->restored, .left = line->restored_count, .ok = true};
-	enum whorl_result result;
-
-	free_machine(line);
-	if (!make_machine(line))
-		return false;
-	if (line->restored_count == 0)
-		return true;
-	if (!take_views(line, &in))
-		return false;
-	result = line->control ? restore_control(line, &in)
-			       : wh_dds_channel_restore(line->channel, in.at, in.left, (int64_t)wh_dds_clock());
-	if (result == WHORL_OK)
-		wh_dds_builtin_list(line->control ? line->node->loose : line);
-	return result == WHORL_OK;
-}
-
-static bool add_bytes(struct wh_dds_line *line, const void *bytes, size_t count)
-{
-	if (line->restored_count + count > line->restored_room) {
-		size_t room = 2 * (line->restored_count + count);
-		unsigned char *grown = realloc(line->restored, room);
-
-		if (grown == NULL)
-			return false;
-		line->restored = grown;
-		line->restored_room = room;
-	}
-	if (count > 0)
-		memcpy(line->restored + line->restored_count, bytes, count);
-	line->restored_count += count;
-	line->came_count += count;
-	return true;
-}
-
-static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
-{
-	struct wh_dds_line *line = ctx;
-	bool ok = true;
-
-	wh_dds_line_lock(line);
-	if (step == WHORL_RESTORE_BEGIN)
-		line->restored_count = 0;
-	else if (step == WHORL_RESTORE_BYTES)
-		ok = add_bytes(line, bytes, count);
-	else
-		ok = restore_all(line);
-	if (step == WHORL_RESTORE_END || !ok) {
-		free(line->restored);
-		line->restored = NULL;
-		line->restored_count = line->restored_room = 0;
-	}
-	if (step == WHORL_RESTORE_END)
-		pthread_cond_broadcast(&line->changed);
-	wh_dds_line_unlock(line);
-	return ok;
 }
 
 /* ---- the line ------------------------------------------------------------------------------------------------------------------ */
@@ -867,8 +123,8 @@ void wh_dds_line_free(struct wh_dds_line *line)
 {
 	if (line == NULL)
 		return;
-	free_views(line);
-	free_machine(line);
+	wh_dds_line_free_views(line);
+	wh_dds_line_free_machine(line);
 	wh_dds_pool_close(line->pool);
 	free(line->restored);
 	free(line->scratch);
@@ -881,20 +137,16 @@ void wh_dds_line_free(struct wh_dds_line *line)
 
 static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 {
-	const struct whorl_state state = {.size = sizeof(state),
-					  .snapshot = fix,
-					  .read = read_state,
-					  .release = release,
-					  .restore = restore,
-					  .ctx = line};
+	const struct whorl_state state = wh_dds_line_state(line);
 	const struct whorl_subgroup_options options = {.size = sizeof(options),
 						       .mode = line->stream ? WHORL_UNORDERED : WHORL_ORDERED,
 						       .window = line->shape.window,
 						       .message_bytes = line->shape.message_bytes,
 						       .large_bytes = line->shape.large_bytes,
-						       .on_offer = line->stream ? offer_stream : offer,
+						       .on_offer =
+							       line->stream ? wh_dds_stream_offer : wh_dds_line_offer,
 						       .upcall_ctx = line,
-						       .on_refused = refused_long,
+						       .on_refused = wh_dds_line_refused,
 						       .on_refused_ctx = line,
 						       .refuse_max_ms = line->node->settings.patience_ms,
 						       .state = line->stream ? NULL : &state};
@@ -937,11 +189,11 @@ whorl_subgroup *wh_dds_line_forget(struct wh_dds_line *line)
 	subgroup = wh_dds_subgroup_of(line);
 	wh_dds_subgroup_is(line, NULL);
 	line->rests = false;
-	free_views(line);
-	free_machine(line);
+	wh_dds_line_free_views(line);
+	wh_dds_line_free_machine(line);
 	if (line->control) {
 		wh_dds_subgroup_is(line->node->loose, NULL);
-		free_machine(line->node->loose);
+		wh_dds_line_free_machine(line->node->loose);
 	}
 	wh_dds_line_unlock(line);
 	return subgroup;
@@ -989,7 +241,7 @@ enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 			result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), wh_dds_left_ms(until, timeout_ms));
 	}
 	if (result == WHORL_OK)
-		note_ready(line);
+		wh_dds_line_note_ready(line);
 	return result;
 }
 
@@ -1038,12 +290,26 @@ static void wake(struct wh_dds_line *line)
 
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
 
+/* Insets are copied: it is short. NULL: memory is out. */
+unsigned char *wh_dds_flatten(const struct wh_dds_out *out, size_t *count)
+{
+	struct wh_dds_cursor cursor = {.at = 0};
+	unsigned char *bytes;
+
+	*count = wh_dds_out_bytes(out);
+	bytes = out->failed ? NULL : malloc(*count + 1);
+	if (bytes != NULL)
+		for (size_t got = 0, more; (more = wh_dds_out_read(out, &cursor, bytes + got, *count - got)) > 0;)
+			got += more;
+	return bytes;
+}
+
 whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line, struct wh_dds_out *out,
 				  uint64_t until_ns, uint64_t *index)
 {
 	enum whorl_result result = WHORL_MEMORY;
 	size_t count = 0;
-	unsigned char *bytes = flatten(out, &count);
+	unsigned char *bytes = wh_dds_flatten(out, &count);
 
 	while (bytes != NULL) {
 		wake(line);

@@ -5,7 +5,9 @@
  *     host.c        time and threads, of the system or of a simulation
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
  *     shape.c       which channels there are, and which a topic lies on
- *     line.c        a subgroup with a machine: views and messages in their order, state for newcomers, what is asked and answered
+ *     line.c        a subgroup with a machine: how it is entered, when it rests, what is asked and answered there; line_views.c and
+ *                   line_messages.c: what comes, in its order; line_state.c: its state, for newcomers
+ *     stream.c      a subgroup that carries samples of unordered topics
  *     deliver.c     what a channel's machine tells: to caches, statuses, calls that wait
  *     work.c        the thread for listeners and timers
  *     entities.c    what all entities have: policies, statuses, listeners, the tree

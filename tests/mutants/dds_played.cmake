@@ -1,6 +1,6 @@
 # dds_played.cmake - rules of participants (docs/decisions/0052), taken out one at a time; sim-topics must notice. See mutants.cmake.
 
-mutant(NAME topics-view-at-once KIND sim-topics RUNS 250 FILE dds/line.c
+mutant(NAME topics-view-at-once KIND sim-topics RUNS 250 FILE dds/line_views.c
 	REMOVES "a view waits for messages of views before it"
 	TEXT [[
 	if (line->views == NULL || !is_clear(line))
@@ -9,17 +9,17 @@ mutant(NAME topics-view-at-once KIND sim-topics RUNS 250 FILE dds/line.c
 	if (line->views == NULL)
 ]])
 
-mutant(NAME topics-view-after-message KIND sim-topics RUNS 250 FILE dds/line.c
+mutant(NAME topics-view-after-message KIND sim-topics RUNS 250 FILE dds/line_messages.c
 	REMOVES "a view holds before the first message of it"
 	TEXT [[
-	apply_views(line, message->view);
+	wh_dds_line_apply_views(line, message->view);
 ]]
 	REPLACEMENT [[
 	if (message->view > 0)
-		apply_views(line, message->view - 1);
+		wh_dds_line_apply_views(line, message->view - 1);
 ]])
 
-mutant(NAME topics-views-left KIND sim-topics RUNS 250 FILE dds/line.c
+mutant(NAME topics-views-left KIND sim-topics RUNS 250 FILE dds/line_views.c
 	REMOVES "a view that is clear holds without a message"
 	TEXT [[
 	if (line->views == NULL || !is_clear(line))

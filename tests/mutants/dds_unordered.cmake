@@ -190,7 +190,7 @@ mutant(NAME dds-loose-places KIND test_dds_heard FILE dds/channel/channel.c
 
 # ---- streams ----
 
-mutant(NAME dds-loose-full-not-refused KIND test_dds_unordered FILE dds/line.c
+mutant(NAME dds-loose-full-not-refused KIND test_dds_unordered FILE dds/stream.c
 	REMOVES "a reader that is full refuses what comes on a stream"
 	TEXT [[
 	if (wh_dds_must_wait(loose, &from, bytes, message->bytes))
@@ -208,7 +208,7 @@ mutant(NAME dds-loose-end-unsaid KIND test_dds_unordered FILE dds/endpoint.c
 	if (end->stream == end->line && end->stream->stream)
 ]])
 
-mutant(NAME dds-loose-kept-forgotten KIND test_dds_unordered FILE dds/line.c
+mutant(NAME dds-loose-kept-forgotten KIND test_dds_unordered FILE dds/stream.c
 	REMOVES "a dead writer ends behind what was refused of it"
 	TEXT [[
 	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
@@ -218,7 +218,7 @@ mutant(NAME dds-loose-kept-forgotten KIND test_dds_unordered FILE dds/line.c
 	silent = whorl_subgroup_statistics(wh_dds_subgroup_of(stream), &stats) == WHORL_OK;
 ]])
 
-mutant(NAME dds-loose-over-at-once KIND test_dds_unordered FILE dds/line.c
+mutant(NAME dds-loose-over-at-once KIND test_dds_unordered FILE dds/stream.c
 	REMOVES "a writer lingers until nothing more of it can come"
 	TEXT [[
 		if (!is_over(writer)) {
@@ -227,7 +227,7 @@ mutant(NAME dds-loose-over-at-once KIND test_dds_unordered FILE dds/line.c
 		if (!is_over(writer) && at == UINT32_MAX) {
 ]])
 
-mutant(NAME dds-loose-dead-linger-on KIND test_dds_unordered FILE dds/line.c
+mutant(NAME dds-loose-dead-linger-on KIND test_dds_unordered FILE dds/stream.c
 	REMOVES "a writer of a process that has left the stream ends"
 	TEXT [[
 	for (uint32_t i = 0; silent && i < stream->member_count; i++)
@@ -237,7 +237,7 @@ mutant(NAME dds-loose-dead-linger-on KIND test_dds_unordered FILE dds/line.c
 	for (uint32_t i = 0; silent && i < stream->member_count; i++)
 ]])
 
-mutant(NAME dds-loose-parts-unsaid KIND test_dds_unordered FILE dds/line.c
+mutant(NAME dds-loose-parts-unsaid KIND test_dds_unordered FILE dds/stream.c
 	REMOVES "others are told of what a process had on a stream that it has left"
 	TEXT [[
 		say_parted(stream);
