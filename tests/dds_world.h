@@ -16,11 +16,9 @@
 
 #include <whorl/dds.h>
 
+#include "tests/dds_domain.h"
 #include "tests/harness.h"
 #include "tests/patience.h"
-
-#define OK WHORL_DDS_RETCODE_OK
-#define SECOND (INT64_C(1000000000))
 
 struct pose {
 	int32_t id;
@@ -31,16 +29,6 @@ struct pose {
 WHORL_DDS_TYPE(pose_type, struct pose, WHORL_DDS_KEY(struct pose, id), WHORL_DDS_FIELD(struct pose, count),
 	       WHORL_DDS_FIELD(struct pose, x));
 
-static inline uint32_t domain(void)
-{
-	return (uint32_t)getpid() % 60000;
-}
-
-static inline whorl_dds_duration patience(void)
-{
-	return (whorl_dds_duration)test_patience(20 * SECOND);
-}
-
 static inline void moment(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -48,41 +36,9 @@ static inline void moment(void)
 
 /* ---- entities ------------------------------------------------------------------------------------------------------------------ */
 
-/* > 0, or why not. In a process of its own Check is not there: then the process ends. */
-static inline whorl_dds_entity must_be_made(whorl_dds_entity entity, const char *what)
-{
-	if (entity <= 0)
-		ck_abort_msg("%s: %d, %s", what, (int)entity, whorl_dds_text());
-	return entity;
-}
-#define made(expression) must_be_made(expression, #expression)
-#define well(expression)                                                                                               \
-	do {                                                                                                           \
-		whorl_dds_return well_ = (expression);                                                                 \
-		if (well_ != OK)                                                                                       \
-			ck_abort_msg("%s: %d, %s", #expression, (int)well_, whorl_dds_text());                         \
-	} while (0)
-
-static inline whorl_dds_qos *qos(const char *text)
-{
-	whorl_dds_qos *it = whorl_dds_create_qos();
-
-	ck_assert_ptr_nonnull(it);
-	well(whorl_dds_qos_parse(it, text));
-	return it;
-}
-
-struct place {
-	whorl_dds_entity participant, topic;
-};
-
 static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const char *name, const char *policies)
 {
-	whorl_dds_qos *of = qos(policies);
-	whorl_dds_entity topic = made(whorl_dds_create_topic(participant, &pose_type, name, of, NULL));
-
-	whorl_dds_delete_qos(of);
-	return topic;
+	return topic_of(participant, &pose_type, name, policies);
 }
 
 static inline struct place enter(uint32_t number, const char *name, const char *policies)
@@ -91,24 +47,6 @@ static inline struct place enter(uint32_t number, const char *name, const char *
 
 	place.topic = new_topic(place.participant, name, policies);
 	return place;
-}
-
-static inline whorl_dds_entity new_writer(const struct place *place, const char *policies)
-{
-	whorl_dds_qos *of = qos(policies);
-	whorl_dds_entity writer = made(whorl_dds_create_writer(place->participant, place->topic, of, NULL));
-
-	whorl_dds_delete_qos(of);
-	return writer;
-}
-
-static inline whorl_dds_entity new_reader(const struct place *place, const char *policies)
-{
-	whorl_dds_qos *of = qos(policies);
-	whorl_dds_entity reader = made(whorl_dds_create_reader(place->participant, place->topic, of, NULL));
-
-	whorl_dds_delete_qos(of);
-	return reader;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------------- */
@@ -167,11 +105,6 @@ static inline int matched_of(whorl_dds_entity entity, uint32_t status)
 	well(whorl_dds_read_status(entity, status, &matched, sizeof(matched)));
 	return (int)matched.current_count;
 }
-
-#define until_so(condition)                                                                                            \
-	for (whorl_dds_time until_ = whorl_dds_now() + patience(); !(condition); moment())                             \
-		if (whorl_dds_now() > until_)                                                                          \
-	ck_abort_msg("it does not come to this: %s", #condition)
 
 /* ---- processes ----------------------------------------------------------------------------------------------------------------- */
 
@@ -244,7 +177,7 @@ struct named_test {
 	const TTest *test;
 };
 
-static inline int run_tests(const char *name, const struct named_test *tests, size_t count)
+static inline int run_processes(const char *name, const struct named_test *tests, size_t count)
 {
 	Suite *s = suite_create(name);
 

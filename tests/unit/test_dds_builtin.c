@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/dds_domain.h"
+#include "tests/dds_domain.h"
 
 struct pose {
 	int32_t id;
@@ -198,7 +198,7 @@ START_TEST(topics_come_and_go)
 	ck_assert_str_eq(it->type->fields[1].name, "count");
 	ck_assert_int_eq(strncmp(it->channel, "dds.", 4), 0);
 	ck_assert_uint_eq(it->consistency, WHORL_DDS_CONSISTENCY_ATOMIC);
-	topic = new_topic(participant, &pose_type, "mine", "consistency=stored durability=transient_local");
+	topic = topic_of(participant, &pose_type, "mine", "consistency=stored durability=transient_local");
 	it = next(reader, &info);
 	ck_assert_str_eq(it->name, "mine");
 	ck_assert_uint_eq(it->consistency, WHORL_DDS_CONSISTENCY_STORED);
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(endpoints_of_this_process)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writers = watch(place.participant, WHORL_DDS_BUILTIN_TOPIC_DCPSPUBLICATION);
 	whorl_dds_entity readers = watch(place.participant, WHORL_DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION);
 	whorl_dds_entity writer = new_writer(&place, "ownership=exclusive"), reader, late;
@@ -323,14 +323,14 @@ static void on_data(whorl_dds_entity reader, void *arg)
 
 START_TEST(a_listener_hears_of_topics)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_listener *listener = whorl_dds_create_listener(NULL);
 
 	ck_assert_ptr_nonnull(listener);
 	whorl_dds_lset_data_available(listener, on_data);
 	made(whorl_dds_create_reader(place.participant, WHORL_DDS_BUILTIN_TOPIC_DCPSTOPIC, NULL, listener));
 	until(atomic_load(&heard) == 5);
-	(void)new_topic(place.participant, &pose_type, "others", "");
+	(void)topic_of(place.participant, &pose_type, "others", "");
 	until(atomic_load(&heard) == 11);
 	whorl_dds_delete_listener(listener);
 	well(whorl_dds_delete(place.participant));
@@ -344,7 +344,7 @@ static void in_place(whorl_dds_entity reader, const void *data, const struct who
 
 START_TEST(what_they_are_not_for)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	int32_t number = WHORL_DDS_BUILTIN_TOPIC_DCPSTOPIC;
 	whorl_dds_entity reader = watch(place.participant, number);
 	whorl_dds_listener *listener = whorl_dds_create_listener(NULL);

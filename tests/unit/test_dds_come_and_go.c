@@ -123,5 +123,5 @@ int main(void)
 		{"like", as_they_like},
 	};
 
-	return run_tests("dds_come_and_go", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_come_and_go", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -181,5 +181,5 @@ int main(void)
 		{"mistakes", mistakes_are_told},
 	};
 
-	return run_tests("dds_conf", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_conf", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "tests/unit/dds_domain.h"
+#include "tests/dds_domain.h"
 
 struct pose {
 	int32_t id;
@@ -57,7 +57,7 @@ static void begin(whorl_dds_in_place_fn *function, const char *policies)
 	whorl_dds_qos *of = qos(policies);
 
 	ck_assert_ptr_nonnull(listener);
-	world.place = enter(&pose_type, "poses", "");
+	world.place = place_of(&pose_type, "poses", "");
 	world.writer = new_writer(&world.place, "reliability=reliable reliability.max_blocking=20s");
 	well(whorl_dds_lset_in_place(listener, function));
 	world.reader = made(whorl_dds_create_reader(world.place.participant, world.place.topic, of, listener));
@@ -101,7 +101,7 @@ START_TEST(what_needs_a_cache_is_unsupported)
 
 	ck_assert_ptr_nonnull(listener);
 	well(whorl_dds_lset_in_place(listener, add_up));
-	world.place = enter(&pose_type, "poses", "");
+	world.place = place_of(&pose_type, "poses", "");
 	world.reader = made(whorl_dds_create_reader(world.place.participant, world.place.topic, NULL, listener));
 	for (int i = 0; i < 2; i++) {
 		refused(UNSUPPORTED, whorl_dds_set_qos(world.reader, of[i]));
@@ -119,7 +119,7 @@ START_TEST(a_filter_is_asked_before)
 	whorl_dds_listener *listener = whorl_dds_create_listener(&world);
 
 	ck_assert_ptr_nonnull(listener);
-	world.place = enter(&pose_type, "poses", "");
+	world.place = place_of(&pose_type, "poses", "");
 	world.writer = new_writer(&world.place, "");
 	well(whorl_dds_set_topic_filter(world.place.topic, is_even, NULL));
 	well(whorl_dds_lset_in_place(listener, add_up));
@@ -173,7 +173,7 @@ START_TEST(nothing_waits_there)
 
 	world.of = qos("deadline=1s");
 	begin(try_all, RELIABLE_ALL);
-	echo = (struct place){world.place.participant, new_topic(world.place.participant, &pose_type, "echoes", "")};
+	echo = (struct place){world.place.participant, topic_of(world.place.participant, &pose_type, "echoes", "")};
 	world.echoes = new_writer(&echo, "reliability=reliable reliability.max_blocking=1s");
 	heard = new_reader(&echo, RELIABLE_ALL);
 	for (int i = 0; i < 20; i++) {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tests/unit/dds_domain.h"
+#include "tests/dds_domain.h"
 
 struct pose {
 	int32_t id;
@@ -40,7 +40,7 @@ static void expect(whorl_dds_entity reader, int32_t id, int32_t count)
 
 START_TEST(a_loan_is_written)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL), writer = new_writer(&place, RELIABLE);
 
 	for (int i = 0; i < 1000; i++) { /* more than there are slots */
@@ -57,7 +57,7 @@ END_TEST
 /* What was borrowed first is delivered first, whatever is written when. */
 START_TEST(loans_have_the_order_in_which_they_were_had)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL), writer = new_writer(&place, RELIABLE);
 	struct pose *one = borrow(writer), *two = borrow(writer), *three = borrow(writer);
 
@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(a_loan_is_given_back)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL), writer = new_writer(&place, RELIABLE);
 	struct pose none = {.id = 5};
 	void *data[2];
@@ -101,7 +101,7 @@ END_TEST
 /* Of these the key alone goes, and the loan with it. */
 START_TEST(a_loan_ends_an_instance)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL);
 	whorl_dds_entity writer = new_writer(&place, RELIABLE " writer_data_lifecycle=off");
 	struct whorl_dds_sample_info info;
@@ -136,7 +136,7 @@ END_TEST
 /* A function that writes takes it over though it fails, and nothing stays behind that would hold up the channel. */
 START_TEST(a_loan_that_is_refused_is_gone)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL);
 	whorl_dds_entity writer = new_writer(&place, RELIABLE " resource_limits.instances=1");
 	struct pose *pose = borrow(writer);
@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(there_are_no_more_loans_than_slots)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&place, "reliability=reliable reliability.max_blocking=300ms");
 	whorl_dds_return result = OK;
 	void *data[4096];
@@ -184,7 +184,7 @@ END_TEST
 /* Its end is said though loans of it are out, and so is that of others in the channel. */
 START_TEST(a_writer_is_deleted_with_its_loans)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&place, RELIABLE), other = new_writer(&place, RELIABLE);
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL);
 	struct whorl_dds_matched_status matched = {0};
@@ -216,7 +216,7 @@ START_TEST(loans_of_bytes)
 {
 	static const size_t sizes[] = {0, 1, 1000, 16000, 100000, 490000};
 	static unsigned char like[490000];
-	struct place place = enter(whorl_dds_bytes_type(), "bytes", "");
+	struct place place = place_of(whorl_dds_bytes_type(), "bytes", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL), writer = new_writer(&place, RELIABLE);
 	struct whorl_dds_sample_info info;
 	void *data = NULL, *lent;
@@ -249,7 +249,7 @@ WHORL_DDS_TYPE(wide_type, struct wide, WHORL_DDS_KEY(struct wide, id), WHORL_DDS
 
 START_TEST(loans_are_aligned_as_the_type_is)
 {
-	struct place place = enter(&wide_type, "wide", "");
+	struct place place = place_of(&wide_type, "wide", "");
 	whorl_dds_entity reader = new_reader(&place, RELIABLE_ALL), writer = new_writer(&place, RELIABLE);
 	struct whorl_dds_sample_info info;
 	void *lent = NULL, *data;
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(no_loan)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity reader = new_reader(&place, ""), writer = new_writer(&place, "");
 	void *data = &place;
 

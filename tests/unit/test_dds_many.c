@@ -120,5 +120,5 @@ int main(void)
 	many = text != NULL ? atoi(text) : MANY;
 	if (many < 1 || many > MOST)
 		many = MANY;
-	return run_tests("dds_many", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_many", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -8,96 +8,15 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <whorl/dds.h>
 
-#include "tests/harness.h"
-#include "tests/patience.h"
-
-#define OK WHORL_DDS_RETCODE_OK
-#define SECOND (INT64_C(1000000000))
-
-struct pose {
-	int32_t id;
-	int32_t count;
-	double x;
-};
-
-WHORL_DDS_TYPE(pose_type, struct pose, WHORL_DDS_KEY(struct pose, id), WHORL_DDS_FIELD(struct pose, count),
-	       WHORL_DDS_FIELD(struct pose, x));
-
-static uint32_t domain(void)
-{
-	return (uint32_t)getpid() % 60000;
-}
-
-static whorl_dds_duration patience(void)
-{
-	return (whorl_dds_duration)test_patience(20 * SECOND);
-}
-
-/* > 0, or why not. */
-static whorl_dds_entity must_be_made(whorl_dds_entity entity, const char *what)
-{
-	if (entity <= 0)
-		ck_abort_msg("%s: %d, %s", what, (int)entity, whorl_dds_text());
-	return entity;
-}
-#define made(expression) must_be_made(expression, #expression)
-#define well(expression)                                                                                               \
-	do {                                                                                                           \
-		whorl_dds_return well_ = (expression);                                                                 \
-		if (well_ != OK)                                                                                       \
-			ck_abort_msg("%s: %d, %s", #expression, (int)well_, whorl_dds_text());                         \
-	} while (0)
-
-static whorl_dds_qos *qos(const char *text)
-{
-	whorl_dds_qos *it = whorl_dds_create_qos();
-
-	ck_assert_ptr_nonnull(it);
-	well(whorl_dds_qos_parse(it, text));
-	return it;
-}
-
-struct place {
-	whorl_dds_entity participant, topic;
-};
-
-static struct place enter(uint32_t number, const char *name, const char *policies)
-{
-	whorl_dds_qos *of_topic = qos(policies);
-	struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
-
-	place.topic = made(whorl_dds_create_topic(place.participant, &pose_type, name, of_topic, NULL));
-	whorl_dds_delete_qos(of_topic);
-	return place;
-}
-
-static whorl_dds_entity new_writer(const struct place *place, const char *policies)
-{
-	whorl_dds_qos *of = qos(policies);
-	whorl_dds_entity writer = made(whorl_dds_create_writer(place->participant, place->topic, of, NULL));
-
-	whorl_dds_delete_qos(of);
-	return writer;
-}
-
-static whorl_dds_entity new_reader(const struct place *place, const char *policies)
-{
-	whorl_dds_qos *of = qos(policies);
-	whorl_dds_entity reader = made(whorl_dds_create_reader(place->participant, place->topic, of, NULL));
-
-	whorl_dds_delete_qos(of);
-	return reader;
-}
+#include "tests/dds_world.h"
 
 /* Takes one, and waits for it. */
-static struct pose take_one(whorl_dds_entity participant, whorl_dds_entity reader, struct whorl_dds_sample_info *info)
+static struct pose take_woken(whorl_dds_entity participant, whorl_dds_entity reader, struct whorl_dds_sample_info *info)
 {
 	whorl_dds_entity waitset = made(whorl_dds_create_waitset(participant));
 	whorl_dds_entity condition = made(whorl_dds_create_readcondition(reader, WHORL_DDS_ANY_STATE));
@@ -125,7 +44,7 @@ START_TEST(hello_within_a_process)
 	struct pose pose;
 
 	well(whorl_dds_write(writer, &(struct pose){.id = 7, .count = 3, .x = 1.5}));
-	pose = take_one(place.participant, reader, &info);
+	pose = take_woken(place.participant, reader, &info);
 	ck_assert_int_eq(pose.id, 7);
 	ck_assert_int_eq(pose.count, 3);
 	ck_assert_double_eq(pose.x, 1.5);
@@ -140,68 +59,6 @@ START_TEST(hello_within_a_process)
 END_TEST
 
 /* ---- several processes --------------------------------------------------------------------------------------------------------- */
-
-static struct board { /* of all processes */
-	atomic_int step[8];
-} * board;
-
-static void begin_board(void)
-{
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ck_assert_ptr_ne(board, MAP_FAILED);
-}
-
-static void end_board(void)
-{
-	munmap(board, sizeof(*board));
-}
-
-static void reach(int which, int step)
-{
-	atomic_store(&board->step[which], step);
-}
-
-static void await(int which, int step)
-{
-	const struct timespec moment = {.tv_nsec = 1000000};
-	whorl_dds_time until = whorl_dds_now() + patience();
-
-	while (atomic_load(&board->step[which]) < step) {
-		ck_assert_msg(whorl_dds_now() < until, "process %d does not come to step %d", which, step);
-		nanosleep(&moment, NULL);
-	}
-}
-
-static pid_t begin_process(void (*work)(uint32_t), uint32_t number)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		alarm((unsigned)test_patience(40));
-		work(number);
-		_exit(0);
-	}
-	ck_assert_int_gt(pid, 0);
-	return pid;
-}
-
-static void await_end(pid_t pid, bool killed)
-{
-	int status = 0;
-
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_msg(killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
-		      (unsigned)status);
-}
-
-static int give_up(const char *what)
-{
-	fprintf(stderr, "in a process: %s: %s\n", what, whorl_dds_text());
-	_exit(1);
-}
-
-/* Where Check is not there to tell of it. */
-#define need(condition) ((condition) ? 0 : give_up(#condition))
 
 #define STORED "consistency=stored durability=transient_local history=all"
 
@@ -266,7 +123,7 @@ START_TEST(a_writer_that_is_killed)
 	kill(pid, SIGKILL);
 	await_end(pid, true);
 	while (ends < 2) {
-		struct pose pose = take_one(place.participant, reader, &info);
+		struct pose pose = take_woken(place.participant, reader, &info);
 
 		ck_assert(pose.id == 0 || pose.id == 1); /* or else its key */
 		if (info.valid_data) {
@@ -318,7 +175,7 @@ START_TEST(a_reader_misses_nothing_from_its_place_on)
 	place = enter(domain(), "poses", "");
 	reader = new_reader(&place, "reliability=reliable history=all resource_limits.samples=10");
 	do {
-		struct pose pose = take_one(place.participant, reader, &info);
+		struct pose pose = take_woken(place.participant, reader, &info);
 
 		if (info.valid_data) {
 			ck_assert_msg(next < 0 || pose.count == next, "%d where %d was expected", pose.count, next);
@@ -409,20 +266,20 @@ START_TEST(instances_live_and_end)
 	ck_assert_uint_ne(handle, 0);
 	ck_assert_uint_eq(whorl_dds_lookup_instance(reader, &pose), 0);
 	well(whorl_dds_write(writer, &pose));
-	(void)take_one(place.participant, reader, &info);
+	(void)take_woken(place.participant, reader, &info);
 	ck_assert_uint_eq(info.instance_handle, handle);
 	well(whorl_dds_instance_get_key(reader, handle, &key));
 	ck_assert_int_eq(key.id, 9);
 	ck_assert_double_eq(key.x, 0);
 	well(whorl_dds_dispose(writer, &pose));
-	(void)take_one(place.participant, reader, &info);
+	(void)take_woken(place.participant, reader, &info);
 	ck_assert(!info.valid_data);
 	ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	well(whorl_dds_write(writer, &pose));
-	(void)take_one(place.participant, reader, &info);
+	(void)take_woken(place.participant, reader, &info);
 	ck_assert_uint_eq(info.disposed_generation_count, 1);
 	well(whorl_dds_unregister_instance(writer, &pose));
-	(void)take_one(place.participant, reader, &info);
+	(void)take_woken(place.participant, reader, &info);
 	ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE);
 	well(whorl_dds_delete(place.participant));
 }
@@ -551,7 +408,7 @@ START_TEST(a_full_reader_holds_up_its_writers)
 	ck_assert_int_eq(whorl_dds_write(writer, &(struct pose){.id = 1}), WHORL_DDS_RETCODE_TIMEOUT);
 	ck_assert_int_gt(written, 3);
 	for (int i = 0; i < written; i++)
-		ck_assert_int_eq(take_one(place.participant, reader, &info).count, i);
+		ck_assert_int_eq(take_woken(place.participant, reader, &info).count, i);
 	well(whorl_dds_read_status(reader, WHORL_DDS_SAMPLE_LOST_STATUS, &lost, sizeof(lost)));
 	ck_assert_uint_eq(lost.total_count, 0);
 	well(whorl_dds_delete(place.participant));
@@ -559,18 +416,6 @@ START_TEST(a_full_reader_holds_up_its_writers)
 END_TEST
 
 /* ---- time, sets, domains ------------------------------------------------------------------------------------------------------- */
-
-static int samples_of(whorl_dds_entity reader)
-{
-	struct whorl_dds_select peek = {.size = sizeof(peek), .peek = true};
-	struct whorl_dds_sample_info infos[8] = {{.size = sizeof(infos[0])}};
-	void *data[8] = {NULL};
-	int count = whorl_dds_read_select(reader, &peek, data, infos, 8);
-
-	ck_assert_int_ge(count, 0);
-	well(whorl_dds_return_loan(reader, data, count));
-	return count;
-}
 
 START_TEST(a_set_is_seen_as_a_whole)
 {
@@ -592,18 +437,6 @@ START_TEST(a_set_is_seen_as_a_whole)
 	well(whorl_dds_delete(place.participant));
 }
 END_TEST
-
-static void await_status(whorl_dds_entity entity, uint32_t status)
-{
-	whorl_dds_entity waitset = made(whorl_dds_create_waitset(whorl_dds_get_participant(entity)));
-	intptr_t cookie;
-
-	well(whorl_dds_set_status_mask(entity, status));
-	well(whorl_dds_waitset_attach(waitset, entity, 5));
-	ck_assert_msg(whorl_dds_waitset_wait(waitset, &cookie, 1, patience()) == 1, "the status does not change");
-	ck_assert_int_eq(whorl_dds_get_status_changes(entity), (int)status);
-	well(whorl_dds_delete(waitset));
-}
 
 START_TEST(times_that_run_out)
 {
@@ -646,18 +479,18 @@ START_TEST(domains_are_apart)
 			 WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
 	well(whorl_dds_write(writer, &(struct pose){.id = 1}));
 	well(whorl_dds_wait_for_acks(writer, patience()));
-	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 1);
+	ck_assert_int_eq(take_woken(again.participant, reader, &info).id, 1);
 	stranger = new_writer(&other, "");
 	well(whorl_dds_write(stranger, &(struct pose){.id = 2}));
-	ck_assert_int_eq(take_one(other.participant, apart, &info).id, 2);
+	ck_assert_int_eq(take_woken(other.participant, apart, &info).id, 2);
 	ck_assert_int_eq(samples_of(reader), 0);
 	well(whorl_dds_delete(place.participant)); /* the node goes on with the other */
 	ck_assert_int_eq(whorl_dds_lookup_participant(domain(), two, 3), 1);
-	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 1); /* its writer has ended, and it with it */
+	ck_assert_int_eq(take_woken(again.participant, reader, &info).id, 1); /* its writer has ended, and it with it */
 	ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	writer = new_writer(&again, "");
 	well(whorl_dds_write(writer, &(struct pose){.id = 3}));
-	ck_assert_int_eq(take_one(again.participant, reader, &info).id, 3);
+	ck_assert_int_eq(take_woken(again.participant, reader, &info).id, 3);
 	well(whorl_dds_delete(other.participant));
 	well(whorl_dds_delete(again.participant));
 }
@@ -716,7 +549,7 @@ START_TEST(threads_write_read_and_come_and_go)
 			pthread_create(&workers[i].thread, NULL, i < 2 ? write_many : come_and_go, &workers[i]), 0);
 	}
 	while (ends < 2) {
-		struct pose pose = take_one(place.participant, reader, &info);
+		struct pose pose = take_woken(place.participant, reader, &info);
 
 		if (info.valid_data)
 			ck_assert_int_eq(pose.count, next[pose.id]++);
@@ -759,12 +592,9 @@ START_TEST(what_is_deleted_meanwhile)
 }
 END_TEST
 
-static Suite *suite(void)
+int main(void)
 {
-	const struct {
-		const char *name;
-		const TTest *test;
-	} tests[] = {
+	const struct named_test tests[] = {
 		{"hello", hello_within_a_process},
 		{"processes", hello_between_processes_and_history_for_a_late_one},
 		{"killed", a_writer_that_is_killed},
@@ -781,19 +611,6 @@ static Suite *suite(void)
 		{"threads", threads_write_read_and_come_and_go},
 		{"meanwhile", what_is_deleted_meanwhile},
 	};
-	Suite *s = suite_create("dds_node");
 
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		TCase *c = tcase_create(tests[i].name);
-
-		tcase_add_checked_fixture(c, begin_board, end_board);
-		tcase_add_test(c, tests[i].test);
-		suite_add_tcase(s, c);
-	}
-	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
+	return run_processes("dds_node", tests, sizeof(tests) / sizeof(tests[0]));
 }

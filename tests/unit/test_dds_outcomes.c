@@ -152,7 +152,7 @@ START_TEST(what_was_deleted)
 	void *data[1] = {NULL};
 
 	well(whorl_dds_write(writer, &pose));
-	until_so(samples_of(reader) == 1);
+	until(samples_of(reader) == 1);
 	ck_assert_int_eq(whorl_dds_read(reader, data, &info, 1), 1);
 	well(whorl_dds_delete(reader)); /* what it has lent is lent no more */
 	ck_assert_int_eq(whorl_dds_return_loan(reader, data, 1), deleted);
@@ -203,7 +203,7 @@ START_TEST(a_writer_killed_within_a_set)
 	struct whorl_dds_sample_info info;
 	int data = 0, ends = 0;
 
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	reach(1, 1);
 	await(2, 1);
 	kill(pid, SIGKILL);
@@ -220,7 +220,7 @@ START_TEST(a_writer_killed_within_a_set)
 		}
 	}
 	ck_assert_int_eq(data, 5);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	ck_assert_int_eq(samples_of(reader), 0);
 	well(whorl_dds_delete(place.participant));
 }
@@ -452,7 +452,7 @@ START_TEST(the_first_goes_before_there_is_a_group)
 	held = ids_held(group);
 	ck_assert_int_gt(held, 0);
 	reach(0, 1);
-	until_so(ids_held(group) >= held + 2);
+	until(ids_held(group) >= held + 2);
 	(void)whorl_close(first, 0);
 	for (int i = 0; i < 2; i++)
 		await_end(pids[i], false);
@@ -475,5 +475,5 @@ int main(void)
 		{"first", the_first_goes_before_there_is_a_group},
 	};
 
-	return run_tests("dds_outcomes", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_outcomes", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/dds_domain.h"
+#include "tests/dds_domain.h"
 
 struct pose {
 	int32_t id;
@@ -53,7 +53,7 @@ static int taken(whorl_dds_entity reader)
 /* A partition that a publisher leaves, and enters again, with all of its writers. */
 START_TEST(partitions_change_at_one_place)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity publisher = made(whorl_dds_create_publisher(place.participant, NULL, NULL));
 	struct place below = {publisher, place.topic};
 	whorl_dds_entity writers[2] = {new_writer(&below, ""), new_writer(&below, "")};
@@ -78,7 +78,7 @@ END_TEST
 /* Its strength makes it the owner from there on, at all readers. */
 START_TEST(an_owner_changes_at_one_place)
 {
-	struct place place = enter(&pose_type, "poses", "ownership=exclusive");
+	struct place place = place_of(&pose_type, "poses", "ownership=exclusive");
 	whorl_dds_entity first = new_writer(&place, "ownership_strength=5");
 	whorl_dds_entity second = new_writer(&place, "ownership_strength=1");
 	whorl_dds_entity readers[2] = {new_reader(&place, RELIABLE_ALL), new_reader(&place, RELIABLE_ALL)};
@@ -104,7 +104,7 @@ END_TEST
 /* What no longer fits ends a match, and both sides are told why. */
 START_TEST(a_deadline_that_fits_no_more)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&place, "deadline=1s"), reader = new_reader(&place, "deadline=2s");
 	struct whorl_dds_incompatible_qos_status refusal = {0};
 
@@ -123,7 +123,7 @@ END_TEST
 /* What is fixed is refused, and nothing of it is changed, whatever else was to be. */
 START_TEST(what_is_fixed)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&place, "reliability=reliable deadline=1s");
 	whorl_dds_qos *fixed = qos("reliability=best_effort deadline=2s user_data=x"),
 		      *same = qos("reliability=reliable");
@@ -146,7 +146,7 @@ END_TEST
 /* That it is said how long writers wait says not that they drop: of the topic, of another that finds it registered, of a writer. */
 START_TEST(what_is_set_in_part)
 {
-	struct place place = enter(&pose_type, "poses", "reliability.max_blocking=7s"), again = place;
+	struct place place = place_of(&pose_type, "poses", "reliability.max_blocking=7s"), again = place;
 	whorl_dds_entity reader = new_reader(&place, "reliability=reliable"), writers[3];
 
 	again.topic = made(whorl_dds_find_topic(place.participant, "poses", 0)); /* as it is registered */
@@ -205,7 +205,7 @@ START_TEST(changes_of_others_come_in_order)
 		write_and_change(number, step);
 	}
 	until(atomic_load(step) == 1);
-	place = enter(&pose_type, "poses", "");
+	place = place_of(&pose_type, "poses", "");
 	readers[0] = new_reader(&place, RELIABLE_ALL " partition=even");
 	readers[1] = new_reader(&place, RELIABLE_ALL " partition=odd");
 	atomic_store(step, 2);

@@ -91,7 +91,7 @@ START_TEST(a_set_waits_for_a_reader_that_is_full)
 	ck_assert_int_eq(whorl_dds_wait_for_acks(writer, SECOND / 20), WHORL_DDS_RETCODE_TIMEOUT);
 	ck_assert_int_eq(samples_of(reader), 3);
 	(void)take_one(reader, &info);
-	until_so(samples_of(reader) == 5);
+	until(samples_of(reader) == 5);
 	ck_assert_int_eq(lost_of(reader), 0);
 	for (int i = 0; i < 5; i++)
 		(void)take_one(reader, &info);
@@ -111,7 +111,7 @@ START_TEST(a_set_waits_for_the_room_of_each_instance)
 
 	write_set(writer, 6, 3);
 	well(whorl_dds_wait_for_acks(writer, patience()));
-	until_so(samples_of(reader) == 6);
+	until(samples_of(reader) == 6);
 	for (int i = 0; i < 5; i++) /* one of the last instance is left */
 		(void)take_one(reader, &info);
 	write_set(writer, 6, 3);
@@ -119,7 +119,7 @@ START_TEST(a_set_waits_for_the_room_of_each_instance)
 	ck_assert_int_eq(whorl_dds_wait_for_acks(writer, SECOND / 20), WHORL_DDS_RETCODE_TIMEOUT);
 	ck_assert_int_eq(samples_of(reader), 1);
 	(void)take_one(reader, &info);
-	until_so(samples_of(reader) == 7);
+	until(samples_of(reader) == 7);
 	ck_assert_int_eq(lost_of(reader), 0);
 	well(whorl_dds_delete(place.participant));
 }
@@ -157,5 +157,5 @@ int main(void)
 		{"larger", a_set_that_is_larger_than_the_reader},
 	};
 
-	return run_tests("dds_rules", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_rules", tests, sizeof(tests) / sizeof(tests[0]));
 }

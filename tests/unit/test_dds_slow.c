@@ -96,7 +96,7 @@ START_TEST(what_is_over_leaves_room)
 	writer = new_writer(&place, PATIENT " lifespan=2ms");
 	for (int i = 0; i < 400; i++) /* more than the window has room for */
 		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
-	until_so(samples_of(reader) == 0);
+	until(samples_of(reader) == 0);
 	ck_assert_uint_eq(lost_of(reader), 0);
 	well(whorl_dds_delete(place.participant));
 	remove_file();
@@ -118,7 +118,7 @@ START_TEST(the_end_of_a_writer_waits)
 	writer = new_writer(&place, PATIENT);
 	for (int i = 0; i < 3; i++)
 		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
-	until_so(samples_of(reader) == 3);
+	until(samples_of(reader) == 3);
 	well(whorl_dds_delete(other));
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
@@ -182,7 +182,7 @@ static void read_never(uint32_t number)
 	struct place other;
 
 	reach(1, 1);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	ck_assert_int_eq(whorl_dds_write(writer, &(struct pose){.id = 2}), WHORL_DDS_RETCODE_ERROR);
 	ck_assert_msg(strstr(whorl_dds_text(),
 			     "has left channel dds.s.atomic, since a reader took nothing for 300 ms") != NULL,
@@ -217,7 +217,7 @@ START_TEST(a_reader_that_never_takes_leaves)
 	well(whorl_dds_wait_for_acks(writer, patience()));
 	for (int i = 0; i < 600; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
-	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
+	until(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
 	reach(2, 1);
 	await(1, 2);
 	ck_assert_int_eq(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS), 2);
@@ -225,7 +225,7 @@ START_TEST(a_reader_that_never_takes_leaves)
 	for (int i = 600; i <= 601; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
 	await_end(pid, false);
-	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
+	until(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 1);
 	well(whorl_dds_delete(place.participant));
 	remove_file();
 }
@@ -242,5 +242,5 @@ int main(void)
 		{"leaves", a_reader_that_never_takes_leaves},
 	};
 
-	return run_tests("dds_slow", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_slow", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/dds_domain.h"
+#include "tests/dds_domain.h"
 
 struct pose {
 	int32_t id;
@@ -104,7 +104,7 @@ static struct place enter_listened(const struct whorl_dds_type *type)
 	whorl_dds_listener *listener = listen();
 	struct place place = {made(whorl_dds_create_participant(domain(), NULL, listener)), 0};
 
-	place.topic = new_topic(place.participant, type, "poses", "");
+	place.topic = topic_of(place.participant, type, "poses", "");
 	whorl_dds_delete_listener(listener);
 	return place;
 }
@@ -121,9 +121,9 @@ static struct place enter_listened(const struct whorl_dds_type *type)
 
 START_TEST(inconsistent_topic)
 {
-	struct place place = enter(&pose_type, "poses", ""), second;
+	struct place place = place_of(&pose_type, "poses", ""), second;
 	whorl_dds_entity again = made(whorl_dds_find_topic(place.participant, "poses", 0));
-	whorl_dds_entity apart = new_topic(place.participant, &pose_type, "apart", "");
+	whorl_dds_entity apart = topic_of(place.participant, &pose_type, "apart", "");
 	struct whorl_dds_inconsistent_topic_status status = {0};
 
 	refused(PRECONDITION_NOT_MET, whorl_dds_create_topic(place.participant, &other_type, "poses", NULL, NULL));
@@ -148,7 +148,7 @@ END_TEST
 /* Both sides count by their own clocks, writers that share an instance too. */
 START_TEST(deadline_missed)
 {
-	struct place place = enter(&pose_type, "poses", "");
+	struct place place = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&place, "deadline=50ms"), reader = new_reader(&place, "deadline=50ms");
 	whorl_dds_entity idle = new_writer(&place, "deadline=50ms");
 	struct whorl_dds_deadline_missed_status status = {0}, asked = {0};
@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(incompatible_qos)
 {
-	struct place place = enter(&pose_type, "poses", ""), second = enter_listened(&pose_type);
+	struct place place = place_of(&pose_type, "poses", ""), second = enter_listened(&pose_type);
 	whorl_dds_entity writer = new_writer(&place, "reliability=best_effort deadline=2s");
 	whorl_dds_entity reader = new_reader(&place, "reliability=reliable");
 	struct whorl_dds_incompatible_qos_status status = {0};
@@ -228,7 +228,7 @@ END_TEST
 
 START_TEST(matched)
 {
-	struct place place = enter_listened(&pose_type), second = enter(&pose_type, "poses", "");
+	struct place place = enter_listened(&pose_type), second = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&second, ""), reader = new_reader(&second, "");
 	struct whorl_dds_matched_status status = {0};
 	whorl_dds_instance_handle handle = 0;
@@ -255,7 +255,7 @@ END_TEST
 
 START_TEST(liveliness)
 {
-	struct place place = enter_listened(&pose_type), second = enter(&pose_type, "poses", "");
+	struct place place = enter_listened(&pose_type), second = place_of(&pose_type, "poses", "");
 	whorl_dds_entity writer = new_writer(&second, "liveliness=manual_by_topic liveliness.lease=50ms"),
 			 reader = new_reader(&second, "");
 	struct whorl_dds_liveliness_lost_status lost = {0};
@@ -276,7 +276,7 @@ END_TEST
 
 START_TEST(sample_rejected)
 {
-	struct place place = enter(&pose_type, "poses", ""), second = enter_listened(&pose_type);
+	struct place place = place_of(&pose_type, "poses", ""), second = enter_listened(&pose_type);
 	whorl_dds_entity reader = new_reader(&place, "resource_limits.instances=2"), writer = new_writer(&place, "");
 	struct whorl_dds_sample_rejected_status status = {0};
 	struct pose pose = {0};
@@ -297,7 +297,7 @@ END_TEST
 
 START_TEST(data)
 {
-	struct place place = enter(&pose_type, "poses", ""), second = enter_listened(&pose_type);
+	struct place place = place_of(&pose_type, "poses", ""), second = enter_listened(&pose_type);
 	whorl_dds_entity subscriber = made(whorl_dds_create_subscriber(place.participant, NULL, NULL));
 	struct place below = {subscriber, place.topic}, listened = {0, second.topic};
 	whorl_dds_entity reader = new_reader(&below, ""), writer = new_writer(&place, "");

@@ -88,7 +88,7 @@ START_TEST(loans)
 		memset(data, 'x', bytes);
 		well(whorl_dds_write_bytes(writer, data, bytes));
 		got = NULL;
-		until_so(whorl_dds_take(reader, &got, &info, 1) == 1);
+		until(whorl_dds_take(reader, &got, &info, 1) == 1);
 		ck_assert_uint_eq(info.bytes, bytes);
 		ck_assert_mem_eq(got, data = memset(malloc(bytes), 'x', bytes), bytes);
 		free(data);
@@ -143,7 +143,7 @@ static void read_all(uint32_t number)
 
 	atomic_fetch_add(&board->step[2], 1);
 	read_to_the_end(reader);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	need(lost_of(reader) == 0);
 	need(whorl_dds_delete(place.participant) == OK);
 }
@@ -217,7 +217,7 @@ static void hear_ten(whorl_dds_entity reader)
 	take_one(reader, &info);
 	ck_assert(!info.valid_data);
 	ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	ck_assert_uint_eq(lost_of(reader), 0);
 }
 
@@ -229,10 +229,10 @@ START_TEST(a_writer_that_is_deleted_ends_behind_its_samples)
 	whorl_dds_entity reader = new_reader(&place, SMALL);
 
 	reach(2, 1);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	reach(0, 1);
 	await(1, 1);
-	until_so(samples_of(reader) == 3);
+	until(samples_of(reader) == 3);
 	ck_assert_int_eq(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS), 1);
 	hear_ten(reader);
 	reach(0, 2);
@@ -250,10 +250,10 @@ START_TEST(a_writer_that_is_killed_ends_behind_its_samples)
 
 	other = new_reader(&place, KEEPS_ALL);
 	reach(2, 2);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	reach(0, 1);
 	await(1, 1);
-	until_so(samples_of(reader) == 3);
+	until(samples_of(reader) == 3);
 	kill(pid, SIGKILL);
 	await_end(pid, true);
 	hear_ten(reader);
@@ -307,9 +307,9 @@ START_TEST(an_end_that_waits)
 	well(whorl_dds_lset_in_place(listener, hold_the_loop));
 	reader = made(whorl_dds_create_reader(place.participant, place.topic, NULL, listener));
 	whorl_dds_delete_listener(listener);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	reach(0, 1);
-	until_so(atomic_load(&counts[1]) > 0);
+	until(atomic_load(&counts[1]) > 0);
 	ck_assert_int_eq(atomic_load(&counts[1]), 11); /* behind all ten */
 	reach(0, 2);
 	await_end(pid, false);
@@ -330,7 +330,7 @@ START_TEST(the_last_of_two_writers)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
 	}
 	well(whorl_dds_delete(writers[0]));
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	ck_assert_int_eq(samples_of(reader), 0);
 	well(whorl_dds_unregister_instance(writers[1], &(struct pose){.id = 1}));
 	take_one(reader, &info);
@@ -401,7 +401,7 @@ static void read_never(uint32_t number)
 	need(whorl_dds_write(writer, &(struct pose){.id = 9}) == OK);
 	need(whorl_dds_wait_for_acks(writer, patience()) == OK);
 	reach(1, 1);
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
 	need(whorl_dds_write(writer, &(struct pose){.id = 2}) == WHORL_DDS_RETCODE_ERROR);
 	need(strstr(whorl_dds_text(), "has left channel dds.s.unordered, since a reader took nothing") != NULL);
 	for (int i = 0; i < 3; i++) /* what it has is its */
@@ -437,8 +437,8 @@ START_TEST(a_reader_that_never_takes_leaves)
 	for (int i = 0; i < 600; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
 	await(1, 2);
-	until_so(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 2); /* with the new one */
-	until_so(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
+	until(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 2); /* with the new one */
+	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = 600}));
 	ck_assert_int_eq(take_one(reader, &info).count, 600);
 	reach(0, 1);
@@ -574,8 +574,8 @@ START_TEST(leases)
 	well(whorl_dds_write(writer, &(struct pose){.id = 1}));
 	take_one(reader, &info);
 	ck_assert_uint_eq(info.instance_state, WHORL_DDS_ALIVE_INSTANCE_STATE);
-	until_so(whorl_dds_read_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS, &status, sizeof(status)) == OK &&
-		 status.alive_count == 1);
+	until(whorl_dds_read_status(reader, WHORL_DDS_LIVELINESS_CHANGED_STATUS, &status, sizeof(status)) == OK &&
+	      status.alive_count == 1);
 	well(whorl_dds_delete(place.participant));
 }
 END_TEST
@@ -600,9 +600,9 @@ START_TEST(in_place)
 	whorl_dds_delete_listener(listener);
 	for (int i = 0; i < 1000; i++)
 		well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}));
-	until_so(atomic_load(&counts[0]) == 1000);
+	until(atomic_load(&counts[0]) == 1000);
 	well(whorl_dds_delete(writer));
-	until_so(atomic_load(&counts[1]) == 1);
+	until(atomic_load(&counts[1]) == 1);
 	well(whorl_dds_delete(place.participant));
 }
 END_TEST
@@ -634,7 +634,7 @@ START_TEST(built_in_topics)
 		const struct whorl_dds_builtin_endpoint *endpoint;
 
 		readers[i] = made(whorl_dds_create_reader(participant, of[i], NULL, NULL));
-		until_so(whorl_dds_take(readers[i], &data, &info, 1) == 1);
+		until(whorl_dds_take(readers[i], &data, &info, 1) == 1);
 		endpoint = data;
 		ck_assert_str_eq(endpoint->topic_name, "poses");
 		ck_assert_str_eq(endpoint->type_name, "struct pose");
@@ -643,7 +643,7 @@ START_TEST(built_in_topics)
 	}
 	reach(0, 1);
 	for (int i = 0; i < 2; i++) {
-		until_so(whorl_dds_take(readers[i], &data, &info, 1) == 1);
+		until(whorl_dds_take(readers[i], &data, &info, 1) == 1);
 		ck_assert_uint_eq(info.instance_state, WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 		well(whorl_dds_return_loan(readers[i], &data, 1));
 	}
@@ -661,7 +661,7 @@ static void lies_on(whorl_dds_entity builtin, const char *name, const char *chan
 	bool found = false;
 	void *data = NULL;
 
-	until_so(whorl_dds_take(builtin, &data, &info, 1) == 1);
+	until(whorl_dds_take(builtin, &data, &info, 1) == 1);
 	found = strcmp(((const struct whorl_dds_builtin_topic *)data)->name, name) == 0;
 	ck_assert(found);
 	ck_assert_str_eq(((const struct whorl_dds_builtin_topic *)data)->channel, channel);
@@ -733,5 +733,5 @@ int main(void)
 		{"channels", channels_of_a_file},
 	};
 
-	return run_tests("dds_unordered", tests, sizeof(tests) / sizeof(tests[0]));
+	return run_processes("dds_unordered", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -2,8 +2,8 @@
  *
  * Each test is a process, so its number makes a domain that no other has.
  */
-#ifndef TESTS_UNIT_DDS_DOMAIN_H
-#define TESTS_UNIT_DDS_DOMAIN_H
+#ifndef WH_TESTS_DDS_DOMAIN_H
+#define WH_TESTS_DDS_DOMAIN_H
 
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static inline whorl_dds_duration patience(void)
 	return (whorl_dds_duration)test_patience(20 * SECOND);
 }
 
-/* > 0, or why not. */
+/* > 0, or why not. In a process of its own Check is not there: then the process ends. */
 static inline whorl_dds_entity must_be_made(whorl_dds_entity entity, const char *what)
 {
 	if (entity <= 0)
@@ -62,8 +62,8 @@ struct place {
 	whorl_dds_entity participant, topic;
 };
 
-static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const struct whorl_dds_type *type,
-					 const char *name, const char *policies)
+static inline whorl_dds_entity topic_of(whorl_dds_entity participant, const struct whorl_dds_type *type,
+					const char *name, const char *policies)
 {
 	whorl_dds_qos *of = qos(policies);
 	whorl_dds_entity topic = made(whorl_dds_create_topic(participant, type, name, of, NULL));
@@ -72,11 +72,11 @@ static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const str
 	return topic;
 }
 
-static inline struct place enter(const struct whorl_dds_type *type, const char *name, const char *policies)
+static inline struct place place_of(const struct whorl_dds_type *type, const char *name, const char *policies)
 {
 	struct place place = {made(whorl_dds_create_participant(domain(), NULL, NULL)), 0};
 
-	place.topic = new_topic(place.participant, type, name, policies);
+	place.topic = topic_of(place.participant, type, name, policies);
 	return place;
 }
 
