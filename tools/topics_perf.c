@@ -280,7 +280,7 @@ static bool send_all(struct player *player, int side, uint32_t phase)
 {
 	uint32_t rate = player->perf->topics->rate;
 	uint64_t next = now_ns(), count = atomic_load_explicit(&player->part->sent[side], memory_order_relaxed);
-	bool sent;
+	bool sent = false;
 
 	while (wh_phase_get(&player->perf->phase) == phase) {
 		if (rate > 0)

@@ -44,7 +44,7 @@ static whorl_dds_entity made(whorl_dds_entity entity)
 static void enter(struct unit *unit, uint32_t domain, int number)
 {
 	whorl_dds_qos *qos = whorl_dds_create_qos();
-	char name[16];
+	char name[24];
 
 	made(whorl_dds_qos_parse(qos, "reliability=reliable reliability.max_blocking=20s history=all"));
 	unit->participant = made(whorl_dds_create_participant(domain, NULL, NULL));

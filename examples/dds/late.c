@@ -11,7 +11,7 @@
 
 struct entry {
 	int32_t number;
-	char text[16];
+	char text[24];
 };
 
 WHORL_DDS_TYPE(entry_type, struct entry, WHORL_DDS_FIELD(struct entry, number), WHORL_DDS_FIELD(struct entry, text));
