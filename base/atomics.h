@@ -31,6 +31,18 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "shared words live in memory of othe
 #define WH_TSAN 0
 #endif
 
+/* The same of AddressSanitizer. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WH_ASAN 1
+#endif
+#endif
+#ifndef WH_ASAN
+#define WH_ASAN 0
+#endif
+
 /* The value alone: for one's own words, counters, and hints that are looked at again. */
 static inline uint64_t wh_load_relaxed(const wh_word *w)
 {

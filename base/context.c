@@ -7,12 +7,11 @@
 
 #if WH_CONTEXT_OWN
 
-/* wh_context_jump(void **from, void *to): pushes what the caller may rely on, leaves the end of the stack at *from, and takes the same from
- * `to`. It goes on by a jump, and not by a return: a return would be foretold wrongly each time, as the processor expects the caller that
- * it has seen call, and costs as much as all else.
- * wh_context_enter: where a new context begins: a function in one of those registers, its argument in another. Nothing is above it, which
- * debuggers are told. */
+/* Pushes what the caller may rely on, leaves the stack pointer at *from, and takes the same from the stack `to`. It goes on by a jump, and not
+ * by a return: the processor predicts that a return leads to the latest call, which is wrong in each switch, and costs as much as all else. */
 void wh_context_jump(void **from, void *to);
+/* Where a new context begins: the function is in one of those registers, its argument in another. No caller is above it, which debuggers are
+ * told. */
 void wh_context_enter(void);
 
 #if defined(__x86_64__)
@@ -198,7 +197,7 @@ void wh_context_make(struct wh_context *context, void *stack, size_t bytes, void
 		    (unsigned)(argument >> 32), (unsigned)argument);
 }
 
-#if WH_CONTEXT_ASAN || WH_CONTEXT_TSAN
+#if WH_ASAN || WH_TSAN /* they take _longjmp for a way out of the frames between */
 void wh_context_switch(struct wh_context *from, struct wh_context *to)
 {
 	swapcontext(&from->first, &to->first);

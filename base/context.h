@@ -1,33 +1,19 @@
 /* context.h - where a thread of control stands, on a stack of its own: what a fiber switches between.
  *
- * A switch saves what the calling convention lets a function rely on, goes on where the other stood, and knows nothing of the system. On
- * x86-64 and aarch64 that is a dozen instructions. Elsewhere, and for the sanitizers, which want to see a way of the C library, it is
- * swapcontext to begin with, and _longjmp from then on (which the sanitizers do not take: swapcontext, always).
+ * A switch saves what the calling convention lets a function rely on, and goes on where the other stood. It makes no system call. On x86-64
+ * and aarch64 it is our own; elsewhere, and in the sanitizers' builds, it is the C library's.
  *
- * The signal mask, errno and all else that is the thread's is not switched: a context stays on its thread.
+ * The signal mask, errno and all else of the thread are not switched: a context stays on its thread.
  */
 #ifndef WH_BASE_CONTEXT_H
 #define WH_BASE_CONTEXT_H
 
 #include <stddef.h>
 
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define WH_CONTEXT_ASAN 1
-#else
-#define WH_CONTEXT_ASAN 0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#define WH_CONTEXT_TSAN 1
-#else
-#define WH_CONTEXT_TSAN 0
-#endif
+#include "base/atomics.h"
 
 /* WHORL_PORTABLE_CONTEXT: the C library's all the same, for a test and to compare. */
-#if (defined(__x86_64__) || defined(__aarch64__)) && !WH_CONTEXT_ASAN && !WH_CONTEXT_TSAN &&                           \
-	!defined(WHORL_PORTABLE_CONTEXT)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !WH_ASAN && !WH_TSAN && !defined(WHORL_PORTABLE_CONTEXT)
 #define WH_CONTEXT_OWN 1
 struct wh_context {
 	void *stack; /* what is saved lies at its end; of use while it does not run */

@@ -8,10 +8,10 @@
 
 #include "base/context.h"
 
-#if WH_CONTEXT_ASAN
+#if WH_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if WH_CONTEXT_TSAN
+#if WH_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -32,11 +32,11 @@ struct wh_fiber {
 
 static void leave(struct wh_fiber *fiber)
 {
-#if WH_CONTEXT_ASAN
+#if WH_ASAN
 	__sanitizer_start_switch_fiber(fiber->ended ? NULL : &fiber->fake_own, fiber->resumer_stack,
 				       fiber->resumer_bytes);
 #endif
-#if WH_CONTEXT_TSAN
+#if WH_TSAN
 	__tsan_switch_to_fiber(fiber->tsan_resumer, 0);
 #endif
 	wh_context_switch(&fiber->own, &fiber->resumer);
@@ -45,7 +45,7 @@ static void leave(struct wh_fiber *fiber)
 static void arrive(struct wh_fiber *fiber)
 {
 	(void)fiber;
-#if WH_CONTEXT_ASAN
+#if WH_ASAN
 	__sanitizer_finish_switch_fiber(fiber->fake_own, &fiber->resumer_stack, &fiber->resumer_bytes);
 #endif
 }
@@ -62,15 +62,15 @@ static void begin(void *ctx)
 
 void wh_fiber_resume(struct wh_fiber *fiber)
 {
-#if WH_CONTEXT_TSAN
+#if WH_TSAN
 	fiber->tsan_resumer = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(fiber->tsan_own, 0);
 #endif
-#if WH_CONTEXT_ASAN
+#if WH_ASAN
 	__sanitizer_start_switch_fiber(&fiber->fake_resumer, fiber->mapped + fiber->page, fiber->stack_bytes);
 #endif
 	wh_context_switch(&fiber->resumer, &fiber->own);
-#if WH_CONTEXT_ASAN
+#if WH_ASAN
 	__sanitizer_finish_switch_fiber(fiber->fake_resumer, NULL, NULL);
 #endif
 }
@@ -123,7 +123,7 @@ struct wh_fiber *wh_fiber_new(wh_fiber_fn *fn, void *ctx, size_t stack_bytes)
 		return NULL;
 	}
 	wh_fiber_again(fiber, fn, ctx);
-#if WH_CONTEXT_TSAN
+#if WH_TSAN
 	fiber->tsan_own = __tsan_create_fiber(0);
 #endif
 	return fiber;
@@ -133,7 +133,7 @@ void wh_fiber_free(struct wh_fiber *fiber)
 {
 	if (fiber == NULL)
 		return;
-#if WH_CONTEXT_TSAN
+#if WH_TSAN
 	__tsan_destroy_fiber(fiber->tsan_own);
 #endif
 	munmap(fiber->mapped, fiber->page + fiber->stack_bytes);

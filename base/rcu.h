@@ -26,10 +26,10 @@
 
 #if WH_TSAN
 #include <sanitizer/tsan_interface.h>
-#elif defined(__SANITIZE_ADDRESS__)
+#elif WH_ASAN
 #define WH_RCU_OUT_OF_LINE
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#if __has_feature(undefined_behavior_sanitizer)
 #define WH_RCU_OUT_OF_LINE
 #endif
 #endif
