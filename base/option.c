@@ -149,6 +149,14 @@ void wh_option_defaults(const struct wh_option_table *table, void *out)
 		parse_value(&table->options[i], table->options[i].fallback, out, NULL);
 }
 
+const char *wh_option_header(const struct wh_option_table *table, char *buf, size_t bytes)
+{
+	static const char *const names[] = {"", " NAME", " PATTERN"}; /* as enum wh_option_naming */
+
+	snprintf(buf, bytes, "%s%s", table->section, names[table->naming]);
+	return buf;
+}
+
 const struct wh_option *wh_option_find(const struct wh_option_table *table, const char *key)
 {
 	for (size_t i = 0; i < table->count; i++) {

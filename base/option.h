@@ -33,11 +33,12 @@ struct wh_option {
 	bool sweep;                 /* may be a list `a, b, c`: one variant each */
 };
 
-enum { WH_OPTION_PATTERN = 2 };
+/* [section]; [section NAME], any number of them; the same, and NAME may have what names of topics have, and * and ?. */
+enum wh_option_naming { WH_OPTION_UNNAMED, WH_OPTION_NAMED, WH_OPTION_PATTERN };
 
 struct wh_option_table {
 	const char *section; /* "group" */
-	int named; /* [section NAME], any number of them; WH_OPTION_PATTERN: NAME may have what names of topics have, * and ? */
+	enum wh_option_naming naming;
 	const char *meaning;
 	const struct wh_option *options;
 	size_t count;
@@ -57,6 +58,9 @@ void wh_option_defaults(const struct wh_option_table *table, void *out);
 
 /* NULL if the table has no such key. */
 const struct wh_option *wh_option_find(const struct wh_option_table *table, const char *key);
+
+/* What stands in the brackets of such a section: "group", "subgroup NAME", "topic PATTERN". What does not fit is cut. Returns buf. */
+const char *wh_option_header(const struct wh_option_table *table, char *buf, size_t bytes);
 
 /* For tests: is the table itself right? Defaults parse, fields lie in the struct, keys are unique, no text is a list. */
 WH_MUST_CHECK enum whorl_result wh_option_table_check(const struct wh_option_table *table, struct wh_error *err);

@@ -76,12 +76,9 @@ static const struct wh_option bench_options[] = {
 	 "A run in which nothing is delivered anywhere for so long, and a sender's delay longer, has failed.",
 	 BENCH(give_up_s), false},
 };
-const struct wh_option_table wh_bench_table = {"bench",
-					       false,
-					       "What `whorl bench` does with the group.",
-					       bench_options,
-					       COUNT(bench_options),
-					       sizeof(struct wh_bench_options)};
+const struct wh_option_table wh_bench_table = {
+	"bench",       WH_OPTION_UNNAMED,    "What `whorl bench` does with the group.",
+	bench_options, COUNT(bench_options), sizeof(struct wh_bench_options)};
 
 /* ---- senders ------------------------------------------------------------------------------------------------------*/
 

@@ -315,7 +315,8 @@ const char *wh_conf_instance(const struct wh_conf *conf, const char *section, si
 	for (size_t i = 0; i < conf->section_count; i++) {
 		const struct wh_section *found = conf->sections[i];
 
-		if (found->table->named && strcmp(found->table->section, section) == 0 && index-- == 0)
+		if (found->table->naming != WH_OPTION_UNNAMED && strcmp(found->table->section, section) == 0 &&
+		    index-- == 0)
 			return found->name;
 	}
 	return NULL;

@@ -21,26 +21,23 @@ static void mistake_twice(struct wh_conf *conf, struct wh_place place, const cha
 	wh_mistakes_add(&conf->mistakes, place, path, "is given twice, first at %s:%zu", first->source, first->line);
 }
 
-static void append_word(char *list, size_t bytes, const char *word, const char *suffix)
+static void append_word(char *list, size_t bytes, const char *word)
 {
 	size_t used = strlen(list);
 
-	snprintf(list + used, bytes - used, "%s%s%s", used > 0 ? ", " : "", word, suffix);
+	snprintf(list + used, bytes - used, "%s%s", used > 0 ? ", " : "", word);
 }
 
 static void mistake_unknown_section(struct wh_conf *conf, struct wh_place place, const char *path, const char *word)
 {
 	const char *meant = NULL;
-	char known[512] = "";
+	char known[512] = "", header[WH_CONF_NAME_BYTES];
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < conf->table_count; i++) {
 		const struct wh_option_table *table = conf->tables[i];
 
-		append_word(known, sizeof(known), table->section,
-			    table->named == WH_OPTION_PATTERN ? " PATTERN"
-			    : table->named                    ? " NAME"
-							      : "");
+		append_word(known, sizeof(known), wh_option_header(table, header, sizeof(header)));
 		if (wh_conf_is_closer(word, table->section, &best))
 			meant = table->section;
 	}
@@ -55,7 +52,7 @@ bool wh_conf_takes_name(const struct wh_conf *conf, const char *word, const char
 	if (name[0] == '\0' || wh_lines_is_name(name, strlen(name)))
 		return true;
 	for (size_t i = 0; i < conf->table_count; i++) {
-		if (strcmp(conf->tables[i]->section, word) == 0 && conf->tables[i]->named == WH_OPTION_PATTERN)
+		if (strcmp(conf->tables[i]->section, word) == 0 && conf->tables[i]->naming == WH_OPTION_PATTERN)
 			return true;
 	}
 	return false;
@@ -65,6 +62,7 @@ const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh
 						 const char *word, const char *name)
 {
 	const struct wh_option_table *table = NULL;
+	char header[WH_CONF_NAME_BYTES];
 
 	for (size_t i = 0; i < conf->table_count; i++) {
 		if (strcmp(conf->tables[i]->section, word) == 0)
@@ -74,12 +72,12 @@ const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh
 		mistake_unknown_section(conf, place, path, word);
 		return NULL;
 	}
-	if (table->named && name[0] == '\0') {
-		wh_mistakes_add(&conf->mistakes, place, path, "needs a name, expected [%s %s]", word,
-				table->named == WH_OPTION_PATTERN ? "PATTERN" : "NAME");
+	if (table->naming != WH_OPTION_UNNAMED && name[0] == '\0') {
+		wh_mistakes_add(&conf->mistakes, place, path, "needs a name, expected [%s]",
+				wh_option_header(table, header, sizeof(header)));
 		return NULL;
 	}
-	if (!table->named && name[0] != '\0') {
+	if (table->naming == WH_OPTION_UNNAMED && name[0] != '\0') {
 		wh_mistakes_add(&conf->mistakes, place, path, "takes no name, expected [%s]", word);
 		return NULL;
 	}
@@ -164,11 +162,11 @@ static void mistake_unknown_key(struct wh_conf *conf, struct wh_place place, con
 				const struct wh_option_table *table, const char *key)
 {
 	const char *meant = NULL;
-	char known[1024] = "";
+	char known[1024] = "", header[WH_CONF_NAME_BYTES];
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < table->count; i++) {
-		append_word(known, sizeof(known), table->options[i].key, "");
+		append_word(known, sizeof(known), table->options[i].key);
 		if (wh_conf_is_closer(key, table->options[i].key, &best))
 			meant = table->options[i].key;
 	}
@@ -176,11 +174,8 @@ static void mistake_unknown_key(struct wh_conf *conf, struct wh_place place, con
 		const struct wh_option_table *other = conf->tables[i];
 
 		if (wh_option_find(other, key) != NULL) {
-			wh_mistakes_add(&conf->mistakes, place, path, "unknown key here, expected in [%s%s]",
-					other->section,
-					other->named == WH_OPTION_PATTERN ? " PATTERN"
-					: other->named                    ? " NAME"
-									  : "");
+			wh_mistakes_add(&conf->mistakes, place, path, "unknown key here, expected in [%s]",
+					wh_option_header(other, header, sizeof(header)));
 			return;
 		}
 	}

@@ -87,12 +87,8 @@ static const struct wh_option group_options[] = {
 	 "PEM: the certificates of the authorities that may have signed those of the nodes.", GROUP(tls_authority_file),
 	 false},
 };
-const struct wh_option_table wh_group_table = {"group",
-					       false,
-					       "The group and how its nodes meet.",
-					       group_options,
-					       COUNT(group_options),
-					       sizeof(struct wh_group_options)};
+const struct wh_option_table wh_group_table = {"group",       WH_OPTION_UNNAMED,    "The group and how its nodes meet.",
+					       group_options, COUNT(group_options), sizeof(struct wh_group_options)};
 
 #define SUBGROUP(field) offsetof(struct wh_subgroup_options, field)
 static const struct wh_option subgroup_options[] = {
@@ -125,7 +121,7 @@ static const struct wh_option subgroup_options[] = {
 };
 const struct wh_option_table wh_subgroup_table = {
 	"subgroup",
-	true,
+	WH_OPTION_NAMED,
 	"A subgroup: members that deliver the same messages, as many as wanted, overlapping as wanted.",
 	subgroup_options,
 	COUNT(subgroup_options),
@@ -156,12 +152,9 @@ static const struct wh_option engine_options[] = {
 	{"huge_pages", WH_OPTION_CHOICE, "", "off", 0, 0, huge_pages, "Rows on huge pages: off, try, or require.",
 	 ENGINE(huge_pages), true},
 };
-const struct wh_option_table wh_engine_table = {"engine",
-						false,
-						"How the loop runs, and which of Spindle's optimisations are on.",
-						engine_options,
-						COUNT(engine_options),
-						sizeof(struct wh_engine_options)};
+const struct wh_option_table wh_engine_table = {
+	"engine",       WH_OPTION_UNNAMED,     "How the loop runs, and which of Spindle's optimisations are on.",
+	engine_options, COUNT(engine_options), sizeof(struct wh_engine_options)};
 
 #define NODE(field) offsetof(struct wh_address_options, field)
 static const struct wh_option address_options[] = {
@@ -172,7 +165,7 @@ static const struct wh_option address_options[] = {
 };
 const struct wh_option_table wh_address_table = {
 	"node",
-	true,
+	WH_OPTION_NAMED,
 	"Where a node is, by its id, for transports of networks: all nodes or none.",
 	address_options,
 	COUNT(address_options),

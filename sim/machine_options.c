@@ -28,7 +28,7 @@ static const struct wh_option nic_options[] = {
 };
 const struct wh_option_table wh_nic_table = {
 	"nic",
-	false,
+	WH_OPTION_UNNAMED,
 	"The network of `whorl bench` with transport = sim: a card at each node, and a switch "
 	"that never blocks.",
 	nic_options,
@@ -60,7 +60,7 @@ static const struct wh_option cpu_options[] = {
 };
 const struct wh_option_table wh_cpu_table = {
 	"cpu",
-	false,
+	WH_OPTION_UNNAMED,
 	"The processors of `whorl bench` with transport = sim: one for each loop, and one for each "
 	"thread that sends.",
 	cpu_options,

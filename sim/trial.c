@@ -71,7 +71,7 @@ static const struct wh_option trial_options[] = {
 };
 const struct wh_option_table wh_trial_table = {
 	"sim",
-	false,
+	WH_OPTION_UNNAMED,
 	"What `whorl sim` tries: runs of real nodes in virtual time, each drawn from its "
 	"seed within these limits.",
 	trial_options,
@@ -86,7 +86,7 @@ static const struct wh_option fault_options[] = {
 };
 const struct wh_option_table wh_trial_fault_table = {
 	"fault",
-	true,
+	WH_OPTION_NAMED,
 	"A fault of each run of `whorl sim`, instead of those drawn from the seed; as many as wanted.",
 	fault_options,
 	COUNT(fault_options),

@@ -62,15 +62,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {options, parse_option, NULL, "Describe the keys of an ini file, or check one.",
 				 NULL,    NULL,         NULL};
 
-static const char *header_of(const struct wh_option_table *table, char *buf, size_t bytes)
-{
-	snprintf(buf, bytes, "[%s%s]", table->section,
-		 table->named == WH_OPTION_PATTERN ? " PATTERN"
-		 : table->named                    ? " NAME"
-						   : "");
-	return buf;
-}
-
 /* "1 to 32768 messages", "on | off"; "" for a text: its meaning says it. */
 static const char *range_of(const struct wh_option *option, char *buf, size_t bytes)
 {
@@ -112,7 +103,7 @@ static void print_text(const struct wh_option_table *table)
 {
 	char buf[512];
 
-	printf("%s\n", header_of(table, buf, sizeof buf));
+	printf("[%s]\n", wh_option_header(table, buf, sizeof buf));
 	print_wrapped(table->meaning, 4);
 	for (size_t i = 0; i < table->count; i++) {
 		const struct wh_option *option = &table->options[i];
@@ -138,7 +129,7 @@ static void print_markdown(const struct wh_option_table *table)
 {
 	char buf[512];
 
-	printf("## %s\n\n%s\n\n", header_of(table, buf, sizeof buf), table->meaning);
+	printf("## [%s]\n\n%s\n\n", wh_option_header(table, buf, sizeof buf), table->meaning);
 	printf("| key | default | range | list | meaning |\n|---|---|---|---|---|\n");
 	for (size_t i = 0; i < table->count; i++) {
 		const struct wh_option *option = &table->options[i];
@@ -155,7 +146,10 @@ static void print_markdown(const struct wh_option_table *table)
 /* Loads as it is. */
 static void print_sample(const struct wh_option_table *table)
 {
-	printf("[%s%s]\n", table->section, table->named == WH_OPTION_PATTERN ? " *" : table->named ? " all" : "");
+	printf("[%s%s]\n", table->section,
+	       table->naming == WH_OPTION_PATTERN   ? " *"
+	       : table->naming != WH_OPTION_UNNAMED ? " all"
+						    : "");
 	for (size_t i = 0; i < table->count; i++)
 		printf("%s = %s\n", table->options[i].key, table->options[i].fallback);
 	putchar('\n');

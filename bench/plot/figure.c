@@ -23,12 +23,9 @@ static const struct wh_option figure_options[] = {
 	 "message), posting, waiting (shares of the time), batches, quantiles (of the latency).",
 	 FIGURE(y), false},
 };
-const struct wh_option_table wh_figure_table = {"figure",
-						false,
-						"What `whorl bench --plot` and `whorl report` draw of the results.",
-						figure_options,
-						COUNT(figure_options),
-						sizeof(struct wh_figure_options)};
+const struct wh_option_table wh_figure_table = {
+	"figure",       WH_OPTION_UNNAMED,     "What `whorl bench --plot` and `whorl report` draw of the results.",
+	figure_options, COUNT(figure_options), sizeof(struct wh_figure_options)};
 
 /* ---- measures -------------------------------------------------------------------------------------------------------------*/
 

@@ -33,12 +33,9 @@ static const struct wh_option dds_options[] = {
 	 "others wait for its rounds no more. 0: it stays one. Processes may differ.",
 	 DDS(rest_after_ms), false},
 };
-const struct wh_option_table wh_dds_table = {"dds",
-					     false,
-					     "Topics (whorl/dds.h), where WHORL_DDS names this file.",
-					     dds_options,
-					     COUNT(dds_options),
-					     sizeof(struct dds_options)};
+const struct wh_option_table wh_dds_table = {
+	"dds",       WH_OPTION_UNNAMED,  "Topics (whorl/dds.h), where WHORL_DDS names this file.",
+	dds_options, COUNT(dds_options), sizeof(struct dds_options)};
 
 struct channel_options {
 	int64_t window, message_bytes, large_bytes;
@@ -57,7 +54,7 @@ static const struct wh_option channel_options[] = {
 };
 const struct wh_option_table wh_dds_channel_table = {
 	"channel",
-	true,
+	WH_OPTION_NAMED,
 	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic, dds.x.atomic and the same with stored and unordered are there without; they "
 	"can be given other sizes here. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes; a channel that is called so is "
 	"theirs alone. All processes say the same.",

@@ -36,11 +36,11 @@ static const struct wh_option options[] = {
 };
 
 static const struct wh_option_table group = {
-	"group", false, "One.", options, COUNT(options), sizeof(struct values),
+	"group", WH_OPTION_UNNAMED, "One.", options, COUNT(options), sizeof(struct values),
 };
 
 static const struct wh_option_table subgroup = {
-	"subgroup", true, "Many.", options, COUNT(options), sizeof(struct values),
+	"subgroup", WH_OPTION_NAMED, "Many.", options, COUNT(options), sizeof(struct values),
 };
 
 static const struct wh_option_table *const tables[] = {&group, &subgroup};

@@ -40,11 +40,11 @@ static const struct wh_option subgroup_options[] = {
 };
 
 static const struct wh_option_table group_table = {
-	"group", false, "The group.", group_options, COUNT(group_options), sizeof(struct group),
+	"group", WH_OPTION_UNNAMED, "The group.", group_options, COUNT(group_options), sizeof(struct group),
 };
 
 static const struct wh_option_table subgroup_table = {
-	"subgroup", true, "A subgroup.", subgroup_options, COUNT(subgroup_options), sizeof(struct subgroup),
+	"subgroup", WH_OPTION_NAMED, "A subgroup.", subgroup_options, COUNT(subgroup_options), sizeof(struct subgroup),
 };
 
 static const struct wh_option_table *const tables[] = {&group_table, &subgroup_table};
