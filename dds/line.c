@@ -266,8 +266,10 @@ uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
 		wh_dds_line_wake(line); /* it is the lowest, and may have to say that something has run out */
 		return WH_DDS_NEVER;
 	}
-	if (line->rests || now_ns < due)
-		return line->rests ? WH_DDS_NEVER : due;
+	if (line->rests)
+		return WH_DDS_NEVER;
+	if (now_ns < due)
+		return due;
 	line->rests = whorl_pause_sending(wh_dds_subgroup_of(line), true) == WHORL_OK;
 	return WH_DDS_NEVER;
 }
@@ -290,7 +292,6 @@ static void wake(struct wh_dds_line *line)
 
 /* ---- saying and asking --------------------------------------------------------------------------------------------------------- */
 
-/* Insets are copied: it is short. NULL: memory is out. */
 unsigned char *wh_dds_flatten(const struct wh_dds_out *out, size_t *count)
 {
 	struct wh_dds_cursor cursor = {.at = 0};

@@ -11,7 +11,7 @@
 /* It has one. False: memory is out. */
 bool wh_dds_line_machine(struct wh_dds_line *line);
 void wh_dds_line_free_machine(struct wh_dds_line *line);
-/* In one piece; insets are copied, as messages of this kind are short. NULL: memory is out. */
+/* In one piece, to be freed: insets are copied, so it is for what is short. NULL: memory is out. */
 unsigned char *wh_dds_flatten(const struct wh_dds_out *out, size_t *count);
 
 /* ---- line_views.c ------------------------------------------------------------------------------------------------------------ */
@@ -41,7 +41,7 @@ struct whorl_state wh_dds_line_state(struct wh_dds_line *line);
 
 size_t wh_dds_stream_offer(const struct whorl_message *messages, size_t count, void *ctx); /* whorl_on_offer */
 void wh_dds_stream_members(struct wh_dds_line *stream, const struct wh_dds_pending_view *view);
-/* Writers that have ended, and have been heard out, are nothing any more. */
+/* Writers that have ended, and have been heard out, are nothing any more: a batch of its own. With the lock of `loose`. */
 void wh_dds_stream_settle(struct wh_dds_line *loose);
 /* A reader was too slow: all that read the stream hear nothing any more, and others are told. */
 void wh_dds_stream_leave(struct wh_dds_line *stream);

@@ -41,8 +41,8 @@ static void apply_loose(struct wh_dds_line *loose, const struct wh_dds_from *fro
 		result = wh_dds_channel_apply(loose->channel, from, bytes, count, (int64_t)loose->now_ns);
 	loose->broken = loose->broken || result != WHORL_OK;
 	wh_dds_delivered(loose);
-	wh_dds_stream_settle(loose);
 	wh_dds_batch_end(loose);
+	wh_dds_stream_settle(loose);
 }
 
 /* False: it is refused. */
@@ -59,7 +59,7 @@ static bool take_message(struct wh_dds_line *line, const struct whorl_message *m
 		return true;
 	}
 	if (line->control && is_of_endpoints(bytes, message->bytes)) {
-		pthread_mutex_unlock(&line->lock); /* as in apply_views */
+		pthread_mutex_unlock(&line->lock); /* as in wh_dds_line_apply_views */
 		apply_loose(line->node->loose, &from, bytes, message->bytes);
 		pthread_mutex_lock(&line->lock);
 		return true;
@@ -101,9 +101,9 @@ size_t wh_dds_line_offer(const struct whorl_message *messages, size_t count, voi
  * With the lock. */
 static void end_all(struct wh_dds_line *line)
 {
-	const struct wh_dds_member self = {.node = line->node->id,
-					   .incarnation =
-						   wh_load_acquire(&line->node->incarnation)}; /* partner: on_view */
+	const struct wh_dds_member self = {
+		.node = line->node->id,
+		.incarnation = wh_load_acquire(&line->node->incarnation)}; /* partner: the node's first view */
 	enum whorl_result result = WHORL_MEMORY;
 
 	wh_store_release(&line->left, 1); /* partner: wh_dds_line_is_left */

@@ -59,8 +59,8 @@ void wh_dds_line_apply_views(struct wh_dds_line *line, uint64_t up_to)
 			pthread_mutex_unlock(&line->lock); /* a listener in place may want that of another line */
 			wh_dds_batch_begin(loose);
 			apply_view(loose, view);
-			wh_dds_stream_settle(loose);
 			wh_dds_batch_end(loose);
+			wh_dds_stream_settle(loose);
 			pthread_mutex_lock(&line->lock);
 		}
 		free(view);
@@ -79,11 +79,8 @@ static bool is_clear(const struct wh_dds_line *line)
 
 void wh_dds_line_settle(struct wh_dds_line *line)
 {
-	if (line == line->node->loose) {
-		wh_dds_batch_begin(line);
+	if (line == line->node->loose)
 		wh_dds_stream_settle(line); /* it has no views of its own */
-		wh_dds_batch_end(line);
-	}
 	if (line->views == NULL || !is_clear(line))
 		return;
 	wh_dds_batch_begin(line);
@@ -161,10 +158,8 @@ void wh_dds_line_view(struct wh_dds_line *line, const struct whorl_view *view)
 	} else if (line->stream) {
 		wh_dds_stream_members(line, pending);
 		free(pending);
-		pthread_mutex_unlock(&line->lock); /* as in apply_views */
-		wh_dds_batch_begin(line->node->loose);
+		pthread_mutex_unlock(&line->lock); /* as in wh_dds_line_apply_views */
 		wh_dds_stream_settle(line->node->loose);
-		wh_dds_batch_end(line->node->loose);
 		pthread_mutex_lock(&line->lock);
 	} else if (is_of(pending, line->node->id)) {
 		wh_dds_line_hang_view(line, pending);

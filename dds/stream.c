@@ -29,9 +29,9 @@ void wh_dds_stream_members(struct wh_dds_line *stream, const struct wh_dds_pendi
 static bool is_silent(struct wh_dds_line *stream, const struct wh_dds_endpoint_id *id)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
-	bool silent = wh_load_acquire(&stream->left) != 0; /* partner: leave_stream */
+	bool silent;
 
-	if (silent)
+	if (wh_dds_line_is_left(stream))
 		return true;
 	pthread_mutex_lock(&stream->lock);
 	silent = !stream->refused && wh_dds_subgroup_of(stream) != NULL &&
@@ -54,23 +54,25 @@ static bool is_over(const struct wh_dds_endpoint *writer)
 	return true; /* its readers are closed, and are told nothing */
 }
 
-/* With the lock of `loose`. */
 void wh_dds_stream_settle(struct wh_dds_line *loose)
 {
 	struct wh_dds_endpoint *writer;
 	enum whorl_result result = WHORL_OK;
 	uint32_t at = 0;
 
-	while (!loose->broken && loose->channel != NULL &&
-	       (writer = wh_dds_channel_lingering(loose->channel, at)) != NULL) {
+	if (loose->broken || loose->channel == NULL || wh_dds_channel_lingering(loose->channel, 0) == NULL)
+		return;
+	wh_dds_batch_begin(loose);
+	while (!loose->broken && (writer = wh_dds_channel_lingering(loose->channel, at)) != NULL) {
 		if (!is_over(writer)) {
 			at++;
 			continue;
 		}
 		result = wh_dds_channel_finish(loose->channel, writer, (int64_t)loose->now_ns);
-		loose->broken = loose->broken || result != WHORL_OK;
+		loose->broken = result != WHORL_OK;
 		wh_dds_delivered(loose);
 	}
+	wh_dds_batch_end(loose);
 }
 
 static void put_end(struct wh_dds_out *out, enum wh_dds_kind kind, uint32_t number)
@@ -109,7 +111,7 @@ void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_
 
 	put_end(&out, WH_DDS_WRITER, writer);
 	if (wh_dds_line_send(function, stream, &out, wh_dds_until(END_NS), NULL) != WHORL_DDS_RETCODE_OK &&
-	    wh_load_acquire(&stream->left) == 0) /* partner: leave_stream */
+	    !wh_dds_line_is_left(stream))
 		put_off(stream, writer);
 }
 
@@ -165,7 +167,7 @@ void wh_dds_stream_work(struct wh_dds_line *stream)
 {
 	struct wh_dds_out out;
 
-	if (wh_load_acquire(&stream->left) != 0) { /* partner: leave_stream */
+	if (wh_dds_line_is_left(stream)) {
 		say_parted(stream);
 		return;
 	}
@@ -211,11 +213,11 @@ size_t wh_dds_stream_offer(const struct whorl_message *messages, size_t count, v
 	wh_dds_batch_begin(loose);
 	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
 		taken++;
+	wh_dds_batch_end(loose);
 	pthread_mutex_lock(&stream->lock);
 	stream->refused = taken < count;
 	pthread_mutex_unlock(&stream->lock);
 	wh_dds_stream_settle(loose);
-	wh_dds_batch_end(loose);
 	wh_dds_line_due(stream);
 	pthread_mutex_unlock(&loose->lock);
 	return taken;
@@ -227,7 +229,7 @@ void wh_dds_stream_leave(struct wh_dds_line *stream)
 	struct wh_dds_line *loose = stream->node->loose;
 	enum whorl_result result = WHORL_OK;
 
-	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_says */
+	wh_store_release(&stream->left, 1); /* partner: wh_dds_line_is_left */
 	wh_dds_batch_begin(loose);
 	for (struct wh_dds_reader_entity *it = loose->readers; it != NULL && result == WHORL_OK; it = it->next_reader) {
 		struct wh_dds_endpoint *reader = it->end.stream == stream ? wh_dds_machine_of(&it->end) : NULL;
@@ -237,7 +239,7 @@ void wh_dds_stream_leave(struct wh_dds_line *stream)
 		wh_dds_delivered(loose);
 	}
 	loose->broken = loose->broken || result != WHORL_OK;
-	wh_dds_stream_settle(loose);
 	wh_dds_batch_end(loose);
+	wh_dds_stream_settle(loose);
 	wh_dds_work_due(loose->node, wh_dds_clock());
 }
