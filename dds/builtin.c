@@ -423,25 +423,15 @@ static whorl_dds_return enter_all(const char *function, struct wh_dds_node *node
 	return result;
 }
 
-static struct wh_dds_line *first_line(struct wh_dds_node *node)
-{
-	struct wh_dds_line *line;
-
-	pthread_mutex_lock(&node->lock);
-	line = node->lines;
-	pthread_mutex_unlock(&node->lock);
-	return line;
-}
-
 void wh_dds_builtin_work(struct wh_dds_node *node)
 {
-	if (wh_load_relaxed(&node->enters) == 0 || wh_exchange(&node->enters, 0) == 0) /* partner: the registry */
+	if (wh_load_relaxed(&node->enters) == 0 || wh_exchange(&node->enters, 0) == 0) /* partner: ask_to_enter */
 		return;
 	if (wh_load_relaxed(&node->watchers) == 0 || !wh_dds_node_call(node))
 		return;
 	if (enter_all(__func__, node) != WHORL_DDS_RETCODE_OK)
 		ask_to_enter(node, wh_dds_clock() + AGAIN_NS);
-	for (struct wh_dds_line *line = first_line(node); line != NULL; line = line->next) {
+	for (struct wh_dds_line *line = wh_dds_node_lines(node); line != NULL; line = line->next) {
 		pthread_mutex_lock(&line->lock);
 		if (line->unnamed) {
 			line->unnamed = false;
@@ -577,7 +567,7 @@ static whorl_dds_return watch(const char *function, struct wh_dds_builtin_reader
 	begin_watching(it, node);
 	if (is_of_endpoints(it->number)) {
 		result = enter_all(function, node);
-		for (struct wh_dds_line *line = first_line(node); line != NULL; line = line->next) {
+		for (struct wh_dds_line *line = wh_dds_node_lines(node); line != NULL; line = line->next) {
 			pthread_mutex_lock(&line->lock);
 			wh_dds_builtin_list(line);
 			pthread_mutex_unlock(&line->lock);
@@ -607,14 +597,7 @@ static whorl_dds_return make_builtin(const char *function, struct wh_dds_base *p
 		free_builtin(&base->entity);
 		return result;
 	}
-	wh_dds_entity_hold(&base->entity);
-	result = watch(function, it, parent->node);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = base->entity.handle;
-	else
-		(void)wh_dds_entity_delete(&base->entity);
-	wh_dds_let_go(base);
-	return result;
+	return wh_dds_base_made(base, watch(function, it, parent->node));
 }
 
 whorl_dds_entity wh_dds_builtin_create(const char *function, whorl_dds_entity parent, whorl_dds_entity topic,

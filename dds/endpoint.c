@@ -5,11 +5,10 @@
 #include "dds/node.h"
 
 #define END_NS INT64_C(1000000000) /* how long an end is waited for */
-#define ENDPOINTS (WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER))
 
 static struct wh_dds_endpoint_id id_of(const struct wh_dds_endpoint_entity *end)
 {
-	return (struct wh_dds_endpoint_id){wh_load_acquire(&end->base.node->incarnation), /* partner: the first view */
+	return (struct wh_dds_endpoint_id){wh_load_acquire(&end->base.node->incarnation), /* partner: on_view */
 					   end->base.node->id, end->base.number};
 }
 
@@ -42,8 +41,6 @@ whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity h
 	if (participant != *out)
 		return result;
 	result = wh_dds_group_make(function, group, participant, qos, NULL, true, out);
-	if (result == WHORL_DDS_RETCODE_OK)
-		wh_dds_entity_hold(&(*out)->entity);
 	wh_dds_let_go(participant);
 	return result;
 }
@@ -208,14 +205,7 @@ static whorl_dds_return make(const char *function, const struct wh_dds_endpoint_
 		of->ops->free(&base->entity);
 		return result;
 	}
-	wh_dds_entity_hold(&base->entity);
-	result = announce(function, end);
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = base->entity.handle;
-	else
-		(void)wh_dds_entity_delete(&base->entity);
-	wh_dds_let_go(base);
-	return result;
+	return wh_dds_base_made(base, announce(function, end));
 }
 
 whorl_dds_entity wh_dds_endpoint_create(const char *function, const struct wh_dds_endpoint_class *of,
@@ -298,7 +288,8 @@ static whorl_dds_return change_children(const char *function, struct wh_dds_base
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	(void)wh_dds_entity_children(group->entity.table, &group->entity, handles, count);
 	for (uint32_t i = 0; i < count && result == WHORL_DDS_RETCODE_OK; i++) {
-		if (handles[i] == 0 || wh_dds_hold(function, handles[i], ENDPOINTS, &child) != WHORL_DDS_RETCODE_OK)
+		if (handles[i] == 0 ||
+		    wh_dds_hold(function, handles[i], WH_DDS_ENDPOINTS, &child) != WHORL_DDS_RETCODE_OK)
 			continue; /* it went meanwhile, or is a condition */
 		result = change_endpoint(function, (struct wh_dds_endpoint_entity *)child, wanted);
 		wh_dds_let_go(child);
@@ -339,8 +330,6 @@ static whorl_dds_return change(const char *function, struct wh_dds_base *base, c
 
 whorl_dds_return whorl_dds_set_qos(whorl_dds_entity entity, const whorl_dds_qos *qos)
 {
-	const uint32_t kinds = ENDPOINTS | WH_DDS_KIND(WH_DDS_PARTICIPANT) | WH_DDS_KIND(WH_DDS_TOPIC) |
-			       WH_DDS_KIND(WH_DDS_PUBLISHER) | WH_DDS_KIND(WH_DDS_SUBSCRIBER);
 	struct wh_dds_policies wanted;
 	struct wh_dds_base *base;
 	whorl_dds_return result;
@@ -349,7 +338,7 @@ whorl_dds_return whorl_dds_set_qos(whorl_dds_entity entity, const whorl_dds_qos 
 		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
 	if (qos == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no object");
-	result = WH_DDS_HOLD(entity, kinds, &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	if (wh_dds_policies_copy(&wanted, &qos->policies) != WHORL_DDS_RETCODE_OK) {
@@ -450,7 +439,7 @@ whorl_dds_return whorl_dds_get_instance_handle(whorl_dds_entity entity, whorl_dd
 
 	if (handle == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the handle");
-	result = WH_DDS_HOLD(entity, ENDPOINTS | WH_DDS_KIND(WH_DDS_PARTICIPANT), &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_ENDPOINTS | WH_DDS_KIND(WH_DDS_PARTICIPANT), &base);
 	if (result == WHORL_DDS_RETCODE_OK) {
 		struct wh_dds_endpoint_id id = {wh_load_acquire(&base->node->incarnation), base->node->id,
 						base->number};
@@ -556,7 +545,7 @@ struct whorl_dds_builtin_endpoint *whorl_dds_get_matched_endpoint(whorl_dds_enti
 	struct wh_dds_endpoint_entity *end;
 	struct wh_dds_base *base;
 
-	if (WH_DDS_HOLD(entity, ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
+	if (WH_DDS_HOLD(entity, WH_DDS_ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
 		return NULL;
 	end = (struct wh_dds_endpoint_entity *)base;
 	if (end->line != NULL)

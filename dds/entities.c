@@ -4,10 +4,6 @@
 
 #include "dds/node.h"
 
-#define WITH_POLICIES                                                                                                  \
-	(WH_DDS_KIND(WH_DDS_PARTICIPANT) | WH_DDS_KIND(WH_DDS_TOPIC) | WH_DDS_KIND(WH_DDS_PUBLISHER) |                 \
-	 WH_DDS_KIND(WH_DDS_SUBSCRIBER) | WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER))
-
 struct wh_dds_base *wh_dds_parent(const struct wh_dds_base *base)
 {
 	return (struct wh_dds_base *)(void *)base->entity.parent; /* its first member */
@@ -41,12 +37,21 @@ whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *bas
 	if (handle > 0) {
 		wh_dds_condition_init(&base->condition.condition, &root->signals, handle);
 		base->condition.enabled = wh_dds_statuses_of(kind);
-		base->begun = true;
 	}
 	pthread_mutex_unlock(&base->lock);
 	if (handle == WHORL_DDS_RETCODE_ALREADY_DELETED)
 		return wh_dds_say(function, handle, "the parent has been deleted");
 	return handle > 0 ? WHORL_DDS_RETCODE_OK : wh_dds_say(function, handle, "memory, or handles, are out");
+}
+
+whorl_dds_return wh_dds_base_made(struct wh_dds_base *base, whorl_dds_return result)
+{
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = base->entity.handle;
+	else
+		(void)wh_dds_entity_delete(&base->entity);
+	wh_dds_let_go(base);
+	return result;
 }
 
 void wh_dds_base_free(struct wh_dds_base *base)
@@ -57,6 +62,14 @@ void wh_dds_base_free(struct wh_dds_base *base)
 	pthread_mutex_destroy(&base->lock);
 	if (node != NULL)
 		wh_dds_node_drop(node);
+}
+
+void wh_dds_base_free_all(struct wh_dds_entity *entity)
+{
+	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
+
+	wh_dds_base_free(base);
+	free(base);
 }
 
 whorl_dds_return wh_dds_policies_begin(const char *function, struct wh_dds_policies *out, enum wh_dds_kind kind,
@@ -103,7 +116,7 @@ whorl_dds_return whorl_dds_delete(whorl_dds_entity handle)
 whorl_dds_return whorl_dds_enable(whorl_dds_entity entity)
 {
 	struct wh_dds_base *base;
-	whorl_dds_return result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 
 	wh_dds_let_go(base);
 	return result;
@@ -133,13 +146,11 @@ whorl_dds_entity whorl_dds_get_participant(whorl_dds_entity entity)
 
 whorl_dds_entity whorl_dds_get_topic(whorl_dds_entity entity)
 {
-	const uint32_t conditions = WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION);
 	struct wh_dds_base *base, *end;
-	whorl_dds_return result =
-		WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER) | conditions, &base);
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_ENDPOINTS | WH_DDS_READ_CONDITIONS, &base);
 
 	if (result == WHORL_DDS_RETCODE_OK) {
-		end = (conditions >> base->entity.kind & 1) != 0 ? wh_dds_parent(base) : base;
+		end = (WH_DDS_READ_CONDITIONS >> base->entity.kind & 1) != 0 ? wh_dds_parent(base) : base;
 		result = ((struct wh_dds_endpoint_entity *)end)->topic->base.entity.handle;
 	}
 	wh_dds_let_go(base);
@@ -149,8 +160,7 @@ whorl_dds_entity whorl_dds_get_topic(whorl_dds_entity entity)
 whorl_dds_entity whorl_dds_get_datareader(whorl_dds_entity condition)
 {
 	struct wh_dds_base *base;
-	whorl_dds_return result =
-		WH_DDS_HOLD(condition, WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION), &base);
+	whorl_dds_return result = WH_DDS_HOLD(condition, WH_DDS_READ_CONDITIONS, &base);
 
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = wh_dds_parent(base)->entity.handle;
@@ -205,7 +215,7 @@ whorl_dds_return whorl_dds_get_qos(whorl_dds_entity entity, whorl_dds_qos *qos)
 
 	if (qos == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no object");
-	result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	pthread_mutex_lock(&base->lock);
@@ -230,7 +240,7 @@ whorl_dds_return whorl_dds_get_qos(whorl_dds_entity entity, whorl_dds_qos *qos)
 whorl_dds_return whorl_dds_get_status_changes(whorl_dds_entity entity)
 {
 	struct wh_dds_base *base;
-	whorl_dds_return result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
@@ -252,7 +262,7 @@ static whorl_dds_return give_status(const char *function, whorl_dds_entity entit
 	if (status == NULL || of == 0)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s",
 				  of == 0 ? "it is not one status, or one without a struct" : "no memory for it");
-	result = wh_dds_hold(function, entity, WITH_POLICIES, &base);
+	result = wh_dds_hold(function, entity, WH_DDS_WITH_POLICIES, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	if ((wh_dds_statuses_of(base->entity.kind) & id) == 0) {
@@ -282,7 +292,7 @@ whorl_dds_return whorl_dds_take_status(whorl_dds_entity entity, uint32_t id, voi
 whorl_dds_return whorl_dds_set_status_mask(whorl_dds_entity entity, uint32_t mask)
 {
 	struct wh_dds_base *base;
-	whorl_dds_return result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
@@ -305,7 +315,7 @@ whorl_dds_return whorl_dds_get_status_mask(whorl_dds_entity entity, uint32_t *ma
 
 	if (mask == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the mask");
-	result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	pthread_mutex_lock(&base->lock);
@@ -329,7 +339,7 @@ whorl_dds_return whorl_dds_set_listener(whorl_dds_entity entity, const whorl_dds
 {
 	static const struct whorl_dds_listener none;
 	struct wh_dds_base *base;
-	whorl_dds_return result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
@@ -351,7 +361,7 @@ whorl_dds_return whorl_dds_get_listener(whorl_dds_entity entity, whorl_dds_liste
 
 	if (listener == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no listener");
-	result = WH_DDS_HOLD(entity, WITH_POLICIES, &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_WITH_POLICIES, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	pthread_mutex_lock(&base->node->listening);

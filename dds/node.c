@@ -121,7 +121,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 
 	if (wh_load_relaxed(&node->incarnation) == 0) {
 		node->id = view->members[view->rank];
-		wh_store_release(&node->incarnation, view->incarnations[view->rank]); /* partner: make_machine */
+		wh_store_release(&node->incarnation, view->incarnations[view->rank]); /* partner: wh_dds_line_machine */
 	}
 	wh_dds_line_view(node->control, view);
 	pthread_mutex_lock(&node->lock);
@@ -133,8 +133,18 @@ static void on_view(const struct whorl_view *view, void *ctx)
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------------ */
 
+struct wh_dds_line *wh_dds_node_lines(struct wh_dds_node *node)
+{
+	struct wh_dds_line *line;
+
+	pthread_mutex_lock(&node->lock);
+	line = node->lines;
+	pthread_mutex_unlock(&node->lock);
+	return line;
+}
+
 /* One that was left stays for its endpoints, and another takes its place: there is one of a name at most that was not. */
-static struct wh_dds_line *find_line(struct wh_dds_node *node, const char *channel)
+struct wh_dds_line *wh_dds_node_find_line(struct wh_dds_node *node, const char *channel)
 {
 	struct wh_dds_line *line = node->lines;
 
@@ -180,7 +190,7 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 				  "channel %s is none of this version, nor of %s", channel,
 				  node->file != NULL ? node->file : "a file (WHORL_DDS)");
 	pthread_mutex_lock(&node->lock);
-	line = find_line(node, channel);
+	line = wh_dds_node_find_line(node, channel);
 	if (line == NULL) {
 		line = wh_dds_line_new(node, channel, &shape);
 		if (line == NULL) {

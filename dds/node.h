@@ -62,6 +62,11 @@ struct wh_dds_root *wh_dds_root(void);
 /* Holds the entity of the handle, or keeps the words for why not. */
 whorl_dds_return wh_dds_hold(const char *function, whorl_dds_entity handle, uint32_t kinds, struct wh_dds_base **out);
 #define WH_DDS_HOLD(handle, kinds, out) wh_dds_hold(__func__, handle, kinds, out)
+#define WH_DDS_ENDPOINTS (WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER))
+#define WH_DDS_READ_CONDITIONS (WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION))
+#define WH_DDS_WITH_POLICIES                                                                                           \
+	(WH_DDS_ENDPOINTS | WH_DDS_KIND(WH_DDS_PARTICIPANT) | WH_DDS_KIND(WH_DDS_TOPIC) |                              \
+	 WH_DDS_KIND(WH_DDS_PUBLISHER) | WH_DDS_KIND(WH_DDS_SUBSCRIBER))
 void wh_dds_let_go(struct wh_dds_base *base);
 
 /* When a duration from now is over; WH_DDS_NEVER. */
@@ -285,6 +290,10 @@ bool wh_dds_node_call(struct wh_dds_node *node);
 void wh_dds_node_called(struct wh_dds_node *node);
 bool wh_dds_node_closes(const struct wh_dds_node *node);
 /* The line of that channel, entered, with its state. */
+/* The first; those that come later are before it. A line stays until the node goes. */
+struct wh_dds_line *wh_dds_node_lines(struct wh_dds_node *node);
+/* That was not left; NULL: there is none. With the node's lock. */
+struct wh_dds_line *wh_dds_node_find_line(struct wh_dds_node *node, const char *channel);
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
 				  struct wh_dds_line **out);
 /* What the node says of a result that is no success. */
@@ -340,17 +349,21 @@ struct wh_dds_base {
 	wh_word asks;                             /* what it asks for, to be looked at without the lock */
 	uint32_t number;                /* [const] of an endpoint, a publisher or subscriber, among its node's */
 	bool alone;                     /* [const] a publisher or subscriber that was made for another entity */
-	bool begun;                     /* it has a handle */
 	uint16_t sets;                  /* [lock] of a publisher: coherent sets that it is in */
 	wh_word queued;                 /* it is in the queue */
 	struct wh_dds_base *queue_next; /* [work_lock] */
 };
 
-/* Fills in what all have, and names it. The entity's memory goes with it. policies become the entity's. */
+/* Fills in what all have, and names it. The caller holds it then: other threads may delete it, by its parent, from here on. If it fails the
+ * caller frees it. */
 whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *base, enum wh_dds_kind kind,
 				   struct wh_dds_node *node, struct wh_dds_base *parent,
 				   const struct wh_dds_entity_ops *ops, const struct whorl_dds_listener *listener);
-void wh_dds_base_free(struct wh_dds_base *base);
+/* Lets go of one that was begun. Its handle; or it is deleted, and why. */
+whorl_dds_return wh_dds_base_made(struct wh_dds_base *base, whorl_dds_return result);
+void wh_dds_base_free(struct wh_dds_base *base); /* what it has, not itself */
+void wh_dds_base_free_all(
+	struct wh_dds_entity *entity); /* of an entity that is no more than that, or whose memory begins with it */
 /* Its statuses may have changed. With its lock. */
 void wh_dds_base_changed(struct wh_dds_base *base);
 struct wh_dds_base *wh_dds_parent(const struct wh_dds_base *base);
@@ -360,11 +373,6 @@ whorl_dds_return wh_dds_policies_begin(const char *function, struct wh_dds_polic
 				       const whorl_dds_qos *qos);
 
 /* ---- the kinds ----------------------------------------------------------------------------------------------------------------- */
-
-struct wh_dds_participant_entity {
-	struct wh_dds_base base;
-	bool joined, spins;
-};
 
 /* A publisher or subscriber. */
 whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, struct wh_dds_base *participant,
@@ -500,11 +508,11 @@ void wh_dds_loans_end(struct wh_dds_writer_entity *writer);
 void wh_dds_topic_differs(struct wh_dds_node *node, uint64_t topic);
 /* The caches have something new, or something was taken. With its lock. */
 void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
-/* Samples of it expire, or are withheld no more. */
 /* What it has refused is offered again. */
 void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader);
 /* Deadlines that a writer has missed are counted. When to look again. With the line's lock. */
 uint64_t wh_dds_writer_pass_time(struct wh_dds_writer_entity *writer, uint64_t now_ns);
+/* Samples of it expire, or are withheld no more; *offer_again: that has made room where something was refused. The same. */
 uint64_t wh_dds_reader_pass_time(struct wh_dds_reader_entity *reader, uint64_t now_ns, bool *offer_again);
 
 #endif

@@ -6,26 +6,23 @@
 
 #define DOMAIN_MAX 65535
 
-static void free_base(struct wh_dds_entity *entity)
+/* ---- participants -------------------------------------------------------------------------------------------------------------- */
+
+static void close_group(struct wh_dds_entity *entity)
 {
 	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
 
-	wh_dds_base_free(base);
-	free(base);
+	wh_dds_listener_await(base);
+	wh_dds_condition_close(&base->condition.condition);
 }
-
-/* ---- participants -------------------------------------------------------------------------------------------------------------- */
 
 static void close_participant(struct wh_dds_entity *entity)
 {
-	struct wh_dds_participant_entity *participant = (struct wh_dds_participant_entity *)(void *)entity;
-
-	wh_dds_listener_await(&participant->base);
-	wh_dds_condition_close(&participant->base.condition.condition);
-	wh_dds_node_leave(participant->base.node);
+	close_group(entity);
+	wh_dds_node_leave(((struct wh_dds_base *)(void *)entity)->node);
 }
 
-static const struct wh_dds_entity_ops participant_ops = {.close = close_participant, .free = free_base};
+static const struct wh_dds_entity_ops participant_ops = {.close = close_participant, .free = wh_dds_base_free_all};
 
 /* What the program has said of them, as far as its struct goes. */
 static bool take_options(struct whorl_dds_participant_options *to, const struct whorl_dds_participant_options *from)
@@ -39,54 +36,33 @@ static bool take_options(struct whorl_dds_participant_options *to, const struct 
 	return to->ready >= 0;
 }
 
-/* What the program has set is told to others. The handle, or why not. */
-static whorl_dds_entity say_policies(const char *function, struct wh_dds_participant_entity *participant,
-				     const whorl_dds_qos *qos)
-{
-	struct wh_dds_base *base = &participant->base;
-	whorl_dds_entity handle = base->entity.handle;
-	whorl_dds_return result;
-
-	if (qos == NULL || base->policies.set == 0)
-		return handle;
-	wh_dds_entity_hold(&base->entity);
-	result = wh_dds_participant_say(function, base->node, &base->policies);
-	if (result != WHORL_DDS_RETCODE_OK)
-		(void)wh_dds_entity_delete(&base->entity);
-	wh_dds_let_go(base);
-	return result == WHORL_DDS_RETCODE_OK ? handle : result;
-}
-
 static whorl_dds_entity make_participant(const char *function, uint32_t domain,
 					 const struct whorl_dds_participant_options *options, const whorl_dds_qos *qos,
 					 const whorl_dds_listener *listener)
 {
-	struct wh_dds_participant_entity *participant = calloc(1, sizeof(*participant));
+	struct wh_dds_base *base = calloc(1, sizeof(*base));
 	struct wh_dds_node *node = NULL;
 	whorl_dds_return result;
 
-	if (participant == NULL)
+	if (base == NULL)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	result = wh_dds_policies_begin(function, &participant->base.policies, WH_DDS_PARTICIPANT, qos);
+	result = wh_dds_policies_begin(function, &base->policies, WH_DDS_PARTICIPANT, qos);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_node_join(function, domain, options, &node);
 	if (result != WHORL_DDS_RETCODE_OK) {
-		free(participant);
+		wh_dds_policies_free(&base->policies);
+		free(base);
 		return result;
 	}
-	result = wh_dds_node_join(function, domain, options, &node);
-	if (result != WHORL_DDS_RETCODE_OK) {
-		wh_dds_policies_free(&participant->base.policies);
-		free(participant);
-		return result;
-	}
-	participant->spins = options->spins;
-	result = wh_dds_base_begin(function, &participant->base, WH_DDS_PARTICIPANT, node, NULL, &participant_ops,
-				   listener);
+	result = wh_dds_base_begin(function, base, WH_DDS_PARTICIPANT, node, NULL, &participant_ops, listener);
 	if (result != WHORL_DDS_RETCODE_OK) {
 		wh_dds_node_leave(node);
-		free_base(&participant->base.entity);
+		wh_dds_base_free_all(&base->entity);
 		return result;
 	}
-	return say_policies(function, participant, qos);
+	if (qos != NULL && base->policies.set != 0) /* what the program has set is told to others */
+		result = wh_dds_participant_say(function, node, &base->policies);
+	return wh_dds_base_made(base, result);
 }
 
 static whorl_dds_entity create_participant(const char *function, uint32_t domain,
@@ -155,7 +131,7 @@ whorl_dds_return whorl_dds_spin_once(whorl_dds_entity entity, whorl_dds_duration
 	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	if (!((struct wh_dds_participant_entity *)base)->spins || wh_dds_on_loop() || wh_dds_is_listening(base->node))
+	if (!base->node->spins || wh_dds_on_loop() || wh_dds_is_listening(base->node))
 		result = WH_DDS_SAY(ILLEGAL_OPERATION, "the participant has a thread, or this is a listener");
 	else
 		result = wh_dds_work_pass(base->node, wh_dds_until(timeout)) ? 1 : 0;
@@ -165,15 +141,7 @@ whorl_dds_return whorl_dds_spin_once(whorl_dds_entity entity, whorl_dds_duration
 
 /* ---- publishers and subscribers ------------------------------------------------------------------------------------------------ */
 
-static void close_group(struct wh_dds_entity *entity)
-{
-	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
-
-	wh_dds_listener_await(base);
-	wh_dds_condition_close(&base->condition.condition);
-}
-
-static const struct wh_dds_entity_ops group_ops = {.close = close_group, .free = free_base};
+static const struct wh_dds_entity_ops group_ops = {.close = close_group, .free = wh_dds_base_free_all};
 
 whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, struct wh_dds_base *participant,
 				   const whorl_dds_qos *qos, const whorl_dds_listener *listener, bool alone,
@@ -194,7 +162,7 @@ whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, 
 	base->number = wh_dds_node_number(participant->node);
 	result = wh_dds_base_begin(function, base, kind, participant->node, participant, &group_ops, listener);
 	if (result != WHORL_DDS_RETCODE_OK)
-		free_base(&base->entity);
+		wh_dds_base_free_all(&base->entity);
 	else
 		*out = base;
 	return result;
@@ -209,7 +177,7 @@ static whorl_dds_entity create_group(const char *function, enum wh_dds_kind kind
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = wh_dds_group_make(function, kind, base, qos, listener, false, &made);
 	if (result == WHORL_DDS_RETCODE_OK)
-		result = made->entity.handle;
+		result = wh_dds_base_made(made, result);
 	wh_dds_let_go(base);
 	return result;
 }

@@ -31,47 +31,29 @@ bool wh_dds_line_assert(const char *function, struct wh_dds_line *line, uint32_t
 	return say_by(function, line, WH_DDS_SAY_ASSERT, number, until_ns) == WHORL_DDS_RETCODE_OK;
 }
 
-/* The lines of the writers of a publisher, each once, at most `room`. */
-static size_t lines_of(struct wh_dds_base *publisher, struct wh_dds_line **lines, size_t room)
+static bool has_writer_of(struct wh_dds_line *line, const struct wh_dds_base *publisher)
 {
-	uint32_t count = wh_dds_entity_children(publisher->entity.table, &publisher->entity, NULL, 0);
-	whorl_dds_entity *handles = calloc(count + 1, sizeof(*handles));
-	struct wh_dds_base *child;
-	size_t found = 0;
+	const struct wh_dds_writer_entity *it;
 
-	if (handles == NULL)
-		return 0;
-	(void)wh_dds_entity_children(publisher->entity.table, &publisher->entity, handles, count);
-	for (uint32_t i = 0; i < count; i++) {
-		struct wh_dds_line *line;
-		size_t at = 0;
-
-		if (handles[i] == 0 ||
-		    wh_dds_hold(__func__, handles[i], WH_DDS_KIND(WH_DDS_WRITER), &child) != WHORL_DDS_RETCODE_OK)
-			continue; /* it went meanwhile, or is a condition */
-		line = ((struct wh_dds_endpoint_entity *)child)->line;
-		while (at < found && lines[at] != line)
-			at++;
-		if (at == found && found < room)
-			lines[found++] = line;
-		wh_dds_let_go(child);
-	}
-	free(handles);
-	return found;
+	pthread_mutex_lock(&line->lock);
+	it = line->writers;
+	while (it != NULL && wh_dds_parent(&it->end.base) != publisher)
+		it = it->next_writer;
+	pthread_mutex_unlock(&line->lock);
+	return it != NULL;
 }
 
-#define LINES_MAX 64 /* there are fewer channels */
-
+/* In each channel that it has a writer in. */
 static whorl_dds_return say_all(const char *function, struct wh_dds_base *publisher, enum wh_dds_message_kind kind)
 {
-	struct wh_dds_line *lines[LINES_MAX];
-	size_t count = lines_of(publisher, lines, LINES_MAX);
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
 
 	if (!wh_dds_node_call(publisher->node))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
-	for (size_t i = 0; i < count && result == WHORL_DDS_RETCODE_OK; i++)
-		result = say(function, lines[i], kind, publisher->number);
+	for (struct wh_dds_line *line = wh_dds_node_lines(publisher->node);
+	     line != NULL && result == WHORL_DDS_RETCODE_OK; line = line->next)
+		if (has_writer_of(line, publisher))
+			result = say(function, line, kind, publisher->number);
 	wh_dds_node_called(publisher->node);
 	return result;
 }
@@ -154,12 +136,9 @@ whorl_dds_return whorl_dds_end_coherent(whorl_dds_entity entity)
 static whorl_dds_return assert_all(const char *function, struct wh_dds_node *node)
 {
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
-	struct wh_dds_line *line;
 
-	pthread_mutex_lock(&node->lock);
-	line = node->lines;
-	pthread_mutex_unlock(&node->lock);
-	for (; line != NULL && result == WHORL_DDS_RETCODE_OK; line = line->next) {
+	for (struct wh_dds_line *line = wh_dds_node_lines(node); line != NULL && result == WHORL_DDS_RETCODE_OK;
+	     line = line->next) {
 		enum wh_dds_stage stage;
 
 		pthread_mutex_lock(&node->lock);

@@ -4,8 +4,7 @@
 
 #include "dds/node.h"
 
-#define CONDITIONS (WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION))
-#define READABLE (WH_DDS_KIND(WH_DDS_READER) | CONDITIONS)
+#define READABLE (WH_DDS_KIND(WH_DDS_READER) | WH_DDS_READ_CONDITIONS)
 
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
 
@@ -178,7 +177,9 @@ void wh_dds_reader_has_room(struct wh_dds_reader_entity *reader)
 
 static struct wh_dds_reader_entity *reader_of(struct wh_dds_base *base)
 {
-	return (struct wh_dds_reader_entity *)((CONDITIONS >> base->entity.kind & 1) != 0 ? wh_dds_parent(base) : base);
+	return (struct wh_dds_reader_entity *)((WH_DDS_READ_CONDITIONS >> base->entity.kind & 1) != 0
+						       ? wh_dds_parent(base)
+						       : base);
 }
 
 /* The program has looked: what it has seen is not new any more. With the lock. */
@@ -377,8 +378,7 @@ whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, con
 
 	if (data == NULL)
 		(void)WH_DDS_SAY(BAD_PARAMETER, "no sample with the key");
-	if (data == NULL ||
-	    WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base) != WHORL_DDS_RETCODE_OK)
+	if (data == NULL || WH_DDS_HOLD(entity, WH_DDS_ENDPOINTS, &base) != WHORL_DDS_RETCODE_OK)
 		return 0;
 	topic = ((struct wh_dds_endpoint_entity *)base)->topic;
 	if (wh_dds_type_is_keyed(topic->type))
@@ -428,7 +428,7 @@ whorl_dds_return whorl_dds_instance_get_key(whorl_dds_entity entity, whorl_dds_i
 
 	if (data == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the key");
-	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_WRITER) | WH_DDS_KIND(WH_DDS_READER), &base);
+	result = WH_DDS_HOLD(entity, WH_DDS_ENDPOINTS, &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	known = base->entity.kind == WH_DDS_WRITER

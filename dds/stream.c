@@ -135,9 +135,7 @@ static struct wh_dds_line *entered_again(const struct wh_dds_line *stream)
 	struct wh_dds_line *line;
 
 	pthread_mutex_lock(&stream->node->lock);
-	line = stream->node->lines;
-	while (line != NULL && (wh_dds_line_is_left(line) || strcmp(line->name, stream->name) != 0))
-		line = line->next;
+	line = wh_dds_node_find_line(stream->node, stream->name);
 	pthread_mutex_unlock(&stream->node->lock);
 	return line;
 }

@@ -19,22 +19,22 @@ const struct whorl_dds_type *whorl_dds_bytes_type(void)
 
 /* ---- ends ---------------------------------------------------------------------------------------------------------------------- */
 
-static void say_drop(struct wh_dds_topic_entity *topic)
+static void say_drop(struct wh_dds_node *node, const struct wh_dds_topic_entity *topic)
 {
 	struct wh_dds_out out = {.bytes = NULL};
 
-	if (!topic->registered || !wh_dds_node_call(topic->base.node))
+	if (!topic->registered || !wh_dds_node_call(node))
 		return; /* where the node goes, its uses do */
 	wh_dds_put_drop(&out, topic->id);
-	(void)wh_dds_line_send(__func__, topic->base.node->control, &out, wh_dds_until(1000000000), NULL);
-	wh_dds_node_called(topic->base.node);
+	(void)wh_dds_line_send(__func__, node->control, &out, wh_dds_until(1000000000), NULL);
+	wh_dds_node_called(node);
 }
 
 static void free_topic(struct wh_dds_entity *entity)
 {
 	struct wh_dds_topic_entity *topic = (struct wh_dds_topic_entity *)(void *)entity;
 
-	say_drop(topic);
+	say_drop(topic->base.node, topic);
 	wh_dds_type_free(topic->type);
 	free(topic->name);
 	wh_dds_base_free(&topic->base);
@@ -127,9 +127,9 @@ static whorl_dds_return explain(const char *function, const struct wh_dds_topic_
 }
 
 /* Says that this process uses it, and waits for what it is. */
-static whorl_dds_return register_topic(const char *function, struct wh_dds_topic_entity *topic, const char *channel)
+static whorl_dds_return register_topic(const char *function, struct wh_dds_node *node,
+				       struct wh_dds_topic_entity *topic, const char *channel)
 {
-	struct wh_dds_node *node = topic->base.node;
 	struct wh_dds_registration registration = {.ticket = wh_dds_node_number(node),
 						   .name = topic->name,
 						   .channel = channel,
@@ -163,16 +163,13 @@ static whorl_dds_return begin_topic(const char *function, struct wh_dds_topic_en
 	struct wh_dds_line *line = NULL;
 	whorl_dds_return result;
 
-	topic->base.node = participant->node;
-	result = register_topic(function, topic, channel);
+	result = register_topic(function, participant->node, topic, channel);
 	/* What is kept without its writers is kept by those that use the topic. */
 	if (result == WHORL_DDS_RETCODE_OK && topic->base.policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT)
 		result = wh_dds_node_line(function, participant->node, topic->channel, &line);
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = wh_dds_base_begin(function, &topic->base, WH_DDS_TOPIC, participant->node, participant,
 					   &topic_ops, listener);
-	else
-		topic->base.node = NULL; /* it does not hold it yet */
 	if (result == WHORL_DDS_RETCODE_OK)
 		list_topic(participant->node, topic);
 	return result;
@@ -181,16 +178,13 @@ static whorl_dds_return begin_topic(const char *function, struct wh_dds_topic_en
 /* Nothing of it is known to others, or what is goes. */
 static void undo_topic(struct wh_dds_topic_entity *topic, struct wh_dds_node *node)
 {
-	struct wh_dds_node *held = topic->base.node;
-
-	topic->base.node = node;
-	say_drop(topic);
-	topic->base.node = held;
+	say_drop(node, topic);
 	wh_dds_type_free(topic->type);
 	free(topic->name);
-	wh_dds_policies_free(&topic->base.policies);
-	if (held != NULL)
+	if (topic->base.node != NULL)
 		wh_dds_base_free(&topic->base);
+	else
+		wh_dds_policies_free(&topic->base.policies);
 	free(topic);
 }
 
@@ -215,41 +209,6 @@ static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_ent
 		return result;
 	consistency = wh_dds_consistency(&topic->base.policies);
 	return wh_dds_channel_of(function, settings, name, topic->type, consistency, channel);
-}
-
-whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct whorl_dds_type *type, const char *name,
-					const whorl_dds_qos *qos, const whorl_dds_listener *listener)
-{
-	struct wh_dds_base *participant;
-	struct wh_dds_topic_entity *topic;
-	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
-	whorl_dds_return result;
-
-	if (wh_dds_on_loop())
-		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
-	if (type == NULL || name == NULL || !is_name(name))
-		return WH_DDS_SAY(BAD_PARAMETER,
-				  "no type, or no name of 1 to 255 bytes without blanks, quotes or *?[]");
-	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &participant);
-	if (result != WHORL_DDS_RETCODE_OK)
-		return result;
-	topic = calloc(1, sizeof(*topic));
-	if (topic == NULL)
-		result = WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
-	else if (!wh_dds_node_call(participant->node))
-		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
-	else {
-		result = fill_topic(__func__, topic, &participant->node->settings, type, name, qos, channel);
-		if (result == WHORL_DDS_RETCODE_OK)
-			result = begin_topic(__func__, topic, channel, participant, listener);
-		wh_dds_node_called(participant->node);
-	}
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = topic->base.entity.handle;
-	else if (topic != NULL)
-		undo_topic(topic, participant->node);
-	wh_dds_let_go(participant);
-	return result;
 }
 
 /* ---- finding ------------------------------------------------------------------------------------------------------------------- */
@@ -293,36 +252,60 @@ static whorl_dds_return await_named(const char *function, struct wh_dds_node *no
 	return result;
 }
 
-whorl_dds_entity whorl_dds_find_topic(whorl_dds_entity entity, const char *name, whorl_dds_duration timeout)
+/* ---- creating ------------------------------------------------------------------------------------------------------------------ */
+
+/* type NULL: it is as it is registered, which is waited for until then. */
+static whorl_dds_entity make_topic(const char *function, whorl_dds_entity entity, const struct whorl_dds_type *type,
+				   const char *name, const whorl_dds_qos *qos, const whorl_dds_listener *listener,
+				   uint64_t until)
 {
+	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1] = WH_DDS_ANY_CHANNEL;
 	struct wh_dds_base *participant;
 	struct wh_dds_topic_entity *topic;
-	whorl_dds_return result;
+	struct wh_dds_node *node;
+	whorl_dds_return result = wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &participant);
 
+	if (result != WHORL_DDS_RETCODE_OK)
+		return result;
+	node = participant->node;
+	topic = calloc(1, sizeof(*topic));
+	if (topic == NULL) {
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	} else if (!wh_dds_node_call(node)) {
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
+	} else {
+		result = type != NULL ? fill_topic(function, topic, &node->settings, type, name, qos, channel)
+				      : await_named(function, node, topic, name, until);
+		if (result == WHORL_DDS_RETCODE_OK)
+			result = begin_topic(function, topic, channel, participant, listener);
+		wh_dds_node_called(node);
+	}
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = wh_dds_base_made(&topic->base, result);
+	else if (topic != NULL)
+		undo_topic(topic, node);
+	wh_dds_let_go(participant);
+	return result;
+}
+
+whorl_dds_entity whorl_dds_create_topic(whorl_dds_entity entity, const struct whorl_dds_type *type, const char *name,
+					const whorl_dds_qos *qos, const whorl_dds_listener *listener)
+{
+	if (wh_dds_on_loop())
+		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
+	if (type == NULL || name == NULL || !is_name(name))
+		return WH_DDS_SAY(BAD_PARAMETER,
+				  "no type, or no name of 1 to 255 bytes without blanks, quotes or *?[]");
+	return make_topic(__func__, entity, type, name, qos, listener, 0);
+}
+
+whorl_dds_entity whorl_dds_find_topic(whorl_dds_entity entity, const char *name, whorl_dds_duration timeout)
+{
 	if (wh_dds_on_loop())
 		return WH_DDS_SAY(ILLEGAL_OPERATION, "not in an in-place listener");
 	if (name == NULL || !is_name(name) || timeout < 0)
 		return WH_DDS_SAY(BAD_PARAMETER, "no name of a topic, or a negative time-out");
-	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_PARTICIPANT), &participant);
-	if (result != WHORL_DDS_RETCODE_OK)
-		return result;
-	topic = calloc(1, sizeof(*topic));
-	if (topic == NULL)
-		result = WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
-	else if (!wh_dds_node_call(participant->node))
-		result = WH_DDS_SAY(ALREADY_DELETED, "the participant has been deleted");
-	else {
-		result = await_named(__func__, participant->node, topic, name, wh_dds_until(timeout));
-		if (result == WHORL_DDS_RETCODE_OK)
-			result = begin_topic(__func__, topic, WH_DDS_ANY_CHANNEL, participant, NULL);
-		wh_dds_node_called(participant->node);
-	}
-	if (result == WHORL_DDS_RETCODE_OK)
-		result = topic->base.entity.handle;
-	else if (topic != NULL)
-		undo_topic(topic, participant->node);
-	wh_dds_let_go(participant);
-	return result;
+	return make_topic(__func__, entity, NULL, name, NULL, NULL, wh_dds_until(timeout));
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------------- */

@@ -8,20 +8,6 @@ struct waitset {
 	struct wh_dds_waitset set;
 };
 
-#define READ (WH_DDS_KIND(WH_DDS_READ_CONDITION) | WH_DDS_KIND(WH_DDS_QUERY_CONDITION))
-#define OTHERS                                                                                                         \
-	(WH_DDS_KIND(WH_DDS_GUARD_CONDITION) | WH_DDS_KIND(WH_DDS_PARTICIPANT) | WH_DDS_KIND(WH_DDS_TOPIC) |           \
-	 WH_DDS_KIND(WH_DDS_PUBLISHER) | WH_DDS_KIND(WH_DDS_SUBSCRIBER) | WH_DDS_KIND(WH_DDS_WRITER) |                 \
-	 WH_DDS_KIND(WH_DDS_READER))
-
-static void free_any(struct wh_dds_entity *entity)
-{
-	struct wh_dds_base *base = (struct wh_dds_base *)(void *)entity;
-
-	wh_dds_base_free(base);
-	free(base);
-}
-
 /* ---- conditions of readers ----------------------------------------------------------------------------------------------------- */
 
 static void close_read(struct wh_dds_entity *entity)
@@ -42,7 +28,7 @@ static void close_read(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&condition->read.condition);
 }
 
-static const struct wh_dds_entity_ops read_ops = {.close = close_read, .free = free_any};
+static const struct wh_dds_entity_ops read_ops = {.close = close_read, .free = wh_dds_base_free_all};
 
 static whorl_dds_return hang_condition(const char *function, struct wh_dds_condition_entity *condition,
 				       struct wh_dds_reader_entity *reader, whorl_dds_filter_fn *filter, void *arg)
@@ -83,19 +69,13 @@ static whorl_dds_entity create_read(const char *function, enum wh_dds_kind kind,
 	}
 	result = wh_dds_base_begin(function, &condition->base, kind, reader->node, reader, &read_ops, NULL);
 	if (result != WHORL_DDS_RETCODE_OK) {
-		free_any(&condition->base.entity);
+		wh_dds_base_free_all(&condition->base.entity);
 	} else {
 		condition->read.mask = mask != 0 ? mask : WHORL_DDS_ANY_STATE;
 		wh_dds_condition_init(&condition->read.condition, &wh_dds_root()->signals,
 				      condition->base.entity.handle);
 		result = hang_condition(function, condition, (struct wh_dds_reader_entity *)reader, filter, arg);
-		if (result == WHORL_DDS_RETCODE_OK) {
-			result = condition->base.entity.handle;
-		} else {
-			wh_dds_entity_hold(&condition->base.entity);
-			(void)wh_dds_entity_delete(&condition->base.entity);
-			wh_dds_let_go(&condition->base);
-		}
+		result = wh_dds_base_made(&condition->base, result);
 	}
 	wh_dds_let_go(reader);
 	return result;
@@ -121,7 +101,7 @@ whorl_dds_return whorl_dds_get_mask(whorl_dds_entity condition, uint32_t *mask)
 
 	if (mask == NULL)
 		return WH_DDS_SAY(BAD_PARAMETER, "no memory for the mask");
-	result = WH_DDS_HOLD(condition, READ, &base);
+	result = WH_DDS_HOLD(condition, WH_DDS_READ_CONDITIONS, &base);
 	if (result == WHORL_DDS_RETCODE_OK)
 		*mask = ((struct wh_dds_condition_entity *)base)->read.mask;
 	wh_dds_let_go(base);
@@ -135,7 +115,7 @@ static void close_guard(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&((struct wh_dds_base *)(void *)entity)->condition.condition);
 }
 
-static const struct wh_dds_entity_ops guard_ops = {.close = close_guard, .free = free_any};
+static const struct wh_dds_entity_ops guard_ops = {.close = close_guard, .free = wh_dds_base_free_all};
 
 whorl_dds_entity whorl_dds_create_guardcondition(whorl_dds_entity parent)
 {
@@ -151,9 +131,9 @@ whorl_dds_entity whorl_dds_create_guardcondition(whorl_dds_entity parent)
 		result = wh_dds_base_begin(__func__, guard, WH_DDS_GUARD_CONDITION, above->node, above, &guard_ops,
 					   NULL);
 		if (result == WHORL_DDS_RETCODE_OK)
-			result = guard->entity.handle;
+			result = wh_dds_base_made(guard, WHORL_DDS_RETCODE_OK);
 		else
-			free_any(&guard->entity);
+			wh_dds_base_free_all(&guard->entity);
 	}
 	wh_dds_let_go(above);
 	return result;
@@ -199,8 +179,9 @@ whorl_dds_return whorl_dds_take_guardcondition(whorl_dds_entity condition, bool 
 
 static struct wh_dds_condition *condition_of(struct wh_dds_base *base)
 {
-	return (READ >> base->entity.kind & 1) != 0 ? &((struct wh_dds_condition_entity *)base)->read.condition
-						    : &base->condition.condition;
+	return (WH_DDS_READ_CONDITIONS >> base->entity.kind & 1) != 0
+		       ? &((struct wh_dds_condition_entity *)base)->read.condition
+		       : &base->condition.condition;
 }
 
 static void close_waitset(struct wh_dds_entity *entity)
@@ -208,7 +189,7 @@ static void close_waitset(struct wh_dds_entity *entity)
 	wh_dds_waitset_close(&((struct waitset *)(void *)entity)->set);
 }
 
-static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = free_any};
+static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = wh_dds_base_free_all};
 
 whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant)
 {
@@ -226,10 +207,10 @@ whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant)
 		result = wh_dds_base_begin(__func__, &waitset->base, WH_DDS_WAITSET, above->node, above, &waitset_ops,
 					   NULL);
 		if (result == WHORL_DDS_RETCODE_OK) {
-			result = waitset->base.entity.handle;
+			result = wh_dds_base_made(&waitset->base, WHORL_DDS_RETCODE_OK);
 		} else {
 			wh_dds_waitset_close(&waitset->set);
-			free_any(&waitset->base.entity);
+			wh_dds_base_free_all(&waitset->base.entity);
 		}
 	}
 	wh_dds_let_go(above);
@@ -243,7 +224,9 @@ static whorl_dds_return hold_both(const char *function, whorl_dds_entity waitset
 
 	*other = NULL;
 	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_hold(function, entity, READ | OTHERS, other);
+		result = wh_dds_hold(
+			function, entity,
+			WH_DDS_READ_CONDITIONS | (WH_DDS_WITH_POLICIES | WH_DDS_KIND(WH_DDS_GUARD_CONDITION)), other);
 	if (result != WHORL_DDS_RETCODE_OK)
 		wh_dds_let_go(*set);
 	return result;

@@ -34,8 +34,6 @@ void wh_dds_base_changed(struct wh_dds_base *base)
 	struct wh_dds_base *group = wh_dds_parent(base);
 	uint32_t asks = asked_by(base) | asked_by(group) | asked_by(wh_dds_participant_of(base));
 
-	if (!base->begun)
-		return;
 	wh_dds_status_condition_look(&base->condition, &base->statuses);
 	if ((base->statuses.changed & asks) != 0)
 		queue(base);
@@ -212,16 +210,12 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 static uint64_t look_at_times(struct wh_dds_node *node)
 {
 	uint64_t now = wh_dds_clock(), next = now + LOOK_NS, control;
-	struct wh_dds_line *line;
 
 	if (!wh_dds_node_call(node))
 		return next;
 	control = look_at_line(node->control, now);
 	next = control < next ? control : next;
-	pthread_mutex_lock(&node->lock);
-	line = node->lines;
-	pthread_mutex_unlock(&node->lock);
-	for (; line != NULL; line = line->next) {
+	for (struct wh_dds_line *line = wh_dds_node_lines(node); line != NULL; line = line->next) {
 		uint64_t due = look_at_line(line, now);
 
 		next = due < next ? due : next;

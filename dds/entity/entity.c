@@ -162,7 +162,10 @@ whorl_dds_entity wh_dds_table_add(struct wh_dds_table *table, struct wh_dds_enti
 		wh_dds_entity_hold(parent);
 	link_entity(entity);
 	place->entity = entity;
-	wh_store_release(&place->word, turn << TURN_SHIFT | 1); /* partner: the acquire of wh_dds_entity_get */
+	wh_store_release(
+		&place->word,
+		turn << TURN_SHIFT |
+			2); /* until it is deleted, and the caller's; partner: the acquire of wh_dds_entity_get */
 out:
 	pthread_mutex_unlock(&table->lock);
 	return result;

@@ -56,7 +56,7 @@ struct wh_dds_table *wh_dds_table_new(void); /* NULL: memory is out */
 void wh_dds_table_free(struct wh_dds_table *table);
 
 /* Names an entity, below `parent`, which the caller holds (NULL: it has none); the entity's memory is the caller's before, and
- * with a handle the table's. Returns the handle; OUT_OF_RESOURCES; ALREADY_DELETED: the parent has been. */
+ * with a handle the table's. The caller holds it then. Returns the handle; OUT_OF_RESOURCES; ALREADY_DELETED: the parent has been. */
 WH_MUST_CHECK whorl_dds_entity wh_dds_table_add(struct wh_dds_table *table, struct wh_dds_entity *entity,
 						enum wh_dds_kind kind, struct wh_dds_entity *parent,
 						const struct wh_dds_entity_ops *ops);

@@ -94,6 +94,8 @@ static whorl_dds_entity add(enum wh_dds_kind kind, whorl_dds_entity parent)
 	handle = wh_dds_table_add(table, &thing->entity, kind, above, &ops);
 	if (handle < 0)
 		free(thing);
+	else
+		wh_dds_entity_put(&thing->entity); /* it was held by this */
 	wh_dds_entity_put(above);
 	return handle;
 }
@@ -284,7 +286,6 @@ START_TEST(nothing_is_created_below_what_is_deleted)
 
 	thing->in_close = try_child;
 	ck_assert_int_gt(wh_dds_table_add(table, &thing->entity, WH_DDS_PARTICIPANT, NULL, &ops), 0);
-	wh_dds_entity_hold(&thing->entity);
 	ck_assert_int_eq(wh_dds_entity_delete(&thing->entity), OK);
 	try_child(thing);
 	ck_assert_int_eq(frees, 0);

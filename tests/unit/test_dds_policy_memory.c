@@ -69,6 +69,8 @@ static whorl_dds_return make_table(void)
 	if (table != NULL) {
 		handle = wh_dds_table_add(table, &entity, WH_DDS_PARTICIPANT, NULL, NULL);
 		ck_assert_uint_eq(wh_dds_entity_children(table, NULL, NULL, 0), handle > 0);
+		if (handle > 0)
+			wh_dds_entity_put(&entity);
 		wh_dds_table_free(table);
 	}
 	return handle > 0 ? WHORL_DDS_RETCODE_OK : handle;
