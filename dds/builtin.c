@@ -195,7 +195,8 @@ static struct wh_dds_copy *describe_topic(struct wh_dds_builtin_reader *it, cons
 	return out->qos != NULL ? copy : drop_half_made(copy);
 }
 
-uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint)
+/* How far the process of an endpoint is behind; of unordered topics 0: that is not known. With the lock of the line. */
+static uint64_t behind_of(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint)
 {
 	struct whorl_subgroup_stats stats = {.size = sizeof(stats)};
 
@@ -220,34 +221,40 @@ static void name_type(struct wh_dds_line *line, const struct wh_dds_endpoint *of
 	line->unnamed = line->unnamed || topic == NULL;
 }
 
-static struct wh_dds_copy *describe_endpoint(struct wh_dds_builtin_reader *it, struct wh_dds_line *line,
-					     const struct wh_dds_endpoint *of, const char *type_name, bool is_there)
+bool wh_dds_describe_endpoint(const struct wh_dds_line *line, const struct wh_dds_endpoint *of, const char *type_name,
+			      struct whorl_dds_builtin_endpoint *out)
 {
 	const struct wh_dds_endpoint_id participant = {of->id.incarnation, of->id.node, 0};
 	const char *topic_name = wh_dds_topic_name(of->topic);
-	size_t name = strlen(topic_name) + 1, type = strlen(type_name) + 1;
-	struct wh_dds_copy *copy = begin(it, of->id.node, name + type);
+	char *names = (char *)(out + 1);
+	size_t name = strlen(topic_name) + 1;
+
+	memcpy(names, topic_name, name);
+	memcpy(names + name, type_name, strlen(type_name) + 1);
+	*out = (struct whorl_dds_builtin_endpoint){.size = sizeof(*out),
+						   .node = of->id.node,
+						   .handle = wh_dds_endpoint_handle(of->kind, &of->id),
+						   .participant =
+							   wh_dds_endpoint_handle(WH_DDS_PARTICIPANT, &participant),
+						   .topic = wh_dds_topic_handle(wh_dds_topic_number(of->topic)),
+						   .topic_name = names,
+						   .type_name = names + name,
+						   .qos = copy_qos(&of->policies, of->kind),
+						   .behind = behind_of(line, of)};
+	return out->qos != NULL;
+}
+
+static struct wh_dds_copy *describe_endpoint(struct wh_dds_builtin_reader *it, struct wh_dds_line *line,
+					     const struct wh_dds_endpoint *of, const char *type_name, bool is_there)
+{
+	struct wh_dds_copy *copy = begin(it, of->id.node, strlen(wh_dds_topic_name(of->topic)) + strlen(type_name) + 2);
 	struct whorl_dds_builtin_endpoint *out;
-	char *names;
 
 	if (copy == NULL)
 		return NULL;
 	out = (struct whorl_dds_builtin_endpoint *)(void *)copy->data;
 	out->handle = wh_dds_endpoint_handle(of->kind, &of->id);
-	if (!is_there)
-		return copy;
-	names = (char *)(out + 1);
-	memcpy(names, topic_name, name);
-	memcpy(names + name, type_name, type);
-	out->size = sizeof(*out);
-	out->node = of->id.node;
-	out->participant = wh_dds_endpoint_handle(WH_DDS_PARTICIPANT, &participant);
-	out->topic = wh_dds_topic_handle(wh_dds_topic_number(of->topic));
-	out->topic_name = names;
-	out->type_name = names + name;
-	out->behind = wh_dds_behind(line, of);
-	out->qos = copy_qos(&of->policies, of->kind);
-	return out->qos != NULL ? copy : drop_half_made(copy);
+	return !is_there || wh_dds_describe_endpoint(line, of, type_name, out) ? copy : drop_half_made(copy);
 }
 
 /* ---- what comes and goes ------------------------------------------------------------------------------------------------------- */

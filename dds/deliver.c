@@ -42,47 +42,20 @@ static struct wh_dds_base *base_of(const struct wh_dds_endpoint *endpoint)
 	return endpoint != NULL ? endpoint->user : NULL;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------------------------- */
-
-static struct wh_dds_written *find_key(const struct wh_dds_reader_entity *reader, const unsigned char *hash)
+static bool has_data(const struct wh_dds_event *event)
 {
-	uint64_t number;
-	struct wh_dds_link *link;
-
-	memcpy(&number, hash, sizeof(number));
-	number = wh_dds_spread(number);
-	link = wh_dds_index_find(&reader->keys, number);
-	for (; link != NULL; link = wh_dds_index_next(link->next, number))
-		if (memcmp(((struct wh_dds_written *)link)->hash, hash, WH_DDS_HASH_BYTES) == 0)
-			return (struct wh_dds_written *)link;
-	return NULL;
+	return event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0;
 }
 
-/* Keys are kept: an end of an instance may have the hash alone, and a program may ask. */
-static void learn_key(struct wh_dds_reader_entity *reader, const struct whorl_dds_type *type, const void *sample,
-		      const unsigned char *hash)
-{
-	size_t bytes = wh_dds_type_key_bytes(type);
-	struct wh_dds_written *known;
-	uint64_t number;
+/* ---- copies -------------------------------------------------------------------------------------------------------------------- */
 
-	if (bytes == 0 || find_key(reader, hash) != NULL)
-		return;
-	known = malloc(sizeof(*known) + bytes);
-	if (known == NULL)
-		return;
-	memcpy(known->hash, hash, WH_DDS_HASH_BYTES);
-	wh_dds_type_key(type, sample, known->key);
-	known->handle = wh_dds_instance_handle_of(reader->end.topic->id, hash);
-	known->state = 0;
-	memcpy(&number, hash, sizeof(number));
-	number = wh_dds_spread(number);
-	if (!wh_dds_index_add(&reader->keys, &known->link, number)) {
-		free(known);
-		return;
-	}
-	known->next = reader->known;
-	reader->known = known;
+/* Keys are kept: an end of an instance may have the hash alone, and a program may ask. NULL: memory is out. */
+static struct wh_dds_known *learn_key(struct wh_dds_reader_entity *reader, const void *sample,
+				      const unsigned char *hash)
+{
+	struct wh_dds_known *known = wh_dds_known_find(&reader->seen, hash);
+
+	return known != NULL ? known : wh_dds_known_add(&reader->seen, reader->end.topic, sample, hash);
 }
 
 /* Has it the key that its head says? */
@@ -106,7 +79,8 @@ static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity
 		     const struct whorl_dds_type *type, const struct wh_dds_sample *sample)
 {
 	size_t bytes = wh_dds_type_key_bytes(type);
-	const struct wh_dds_written *known = bytes > WH_DDS_HASH_BYTES ? find_key(reader, sample->key) : NULL;
+	const struct wh_dds_known *known =
+		bytes > WH_DDS_HASH_BYTES ? wh_dds_known_find(&reader->seen, sample->key) : NULL;
 
 	memset(copy->data, 0, type->bytes);
 	if (bytes > 0 && sample->bytes != NULL && sample->count == bytes && (sample->change & WH_DDS_WRITE) == 0)
@@ -138,7 +112,7 @@ static struct wh_dds_copy *make_copy(struct wh_dds_line *line, const struct wh_d
 {
 	const struct whorl_dds_type *type = reader->end.topic->type;
 	const struct wh_dds_sample *sample = event->sample;
-	bool data = event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0;
+	bool data = has_data(event);
 	struct wh_dds_copy *copy;
 
 	*lost = false;
@@ -167,7 +141,7 @@ static void hold_copy(struct wh_dds_line *line)
 		wh_dds_copy_hold_alone(line->copy);
 }
 
-static void drop_copy(struct wh_dds_line *line)
+void wh_dds_delivered(struct wh_dds_line *line)
 {
 	if (line->copy != NULL && line->exposed)
 		wh_dds_copy_drop(line->copy);
@@ -176,11 +150,6 @@ static void drop_copy(struct wh_dds_line *line)
 	line->exposed = false;
 	line->copy = NULL;
 	line->copied = NULL;
-}
-
-void wh_dds_delivered(struct wh_dds_line *line)
-{
-	drop_copy(line);
 }
 
 /* ---- many at once -------------------------------------------------------------------------------------------------------------- *
@@ -269,17 +238,17 @@ static void put(struct wh_dds_line *line, struct wh_dds_reader_entity *reader, c
 	}
 }
 
-/* Where the state of an instance is kept; NULL: nothing is known of it. */
-static uint32_t *state_of(struct wh_dds_reader_entity *reader, const void *data, const struct wh_dds_sample *sample)
+/* Where the state of an instance is kept; NULL: nothing is known of it. The key of data was looked at when it came. */
+static uint32_t *state_of(struct wh_dds_reader_entity *reader, const struct wh_dds_event *event, const void *data)
 {
 	const struct whorl_dds_type *type = reader->end.topic->type;
-	struct wh_dds_written *known;
+	const struct wh_dds_sample *sample = event->sample;
+	struct wh_dds_known *known;
 
 	if (!wh_dds_type_is_keyed(type))
 		return &reader->state;
-	if (has_key(data, type, sample)) /* else the key is not known */
-		learn_key(reader, type, data, sample->key);
-	known = find_key(reader, sample->key);
+	known = has_data(event) || has_key(data, type, sample) ? learn_key(reader, data, sample->key)
+							       : wh_dds_known_find(&reader->seen, sample->key);
 	return known != NULL ? &known->state : NULL;
 }
 
@@ -297,7 +266,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 			  const struct wh_dds_event *event, const void *data, size_t bytes)
 {
 	const struct wh_dds_facts is = facts_of(line, reader, event), *facts = &is;
-	uint32_t *state = state_of(reader, data, event->sample), was = state != NULL ? *state : 0;
+	uint32_t *state = state_of(reader, event, data), was = state != NULL ? *state : 0;
 	const struct whorl_dds_sample_info info = {.size = sizeof(info),
 						   .sample_state = WHORL_DDS_NOT_READ_SAMPLE_STATE,
 						   .view_state = was == WHORL_DDS_ALIVE_INSTANCE_STATE
@@ -342,8 +311,7 @@ static bool is_copied(const struct wh_dds_line *line, const struct wh_dds_reader
 /* A reader in place reads where a sample lies, if that is aligned as its type. */
 static bool lies_right(const struct wh_dds_reader_entity *reader, const struct wh_dds_event *event)
 {
-	return event->what == WH_DDS_SAMPLE && (event->sample->change & WH_DDS_WRITE) != 0 &&
-	       (uintptr_t)event->sample->bytes % reader->end.topic->type->align == 0;
+	return has_data(event) && (uintptr_t)event->sample->bytes % reader->end.topic->type->align == 0;
 }
 
 static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *event)
@@ -361,7 +329,7 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 		return;
 	}
 	if (!is_copied(line, reader, event)) {
-		drop_copy(line);
+		wh_dds_delivered(line);
 		line->copy = make_copy(line, reader, event, &lost);
 		line->copied = event->sample;
 	}
@@ -371,14 +339,15 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 			wh_dds_cache_lose(reader->cache, 0);
 		return;
 	}
-	if (event->what == WH_DDS_SAMPLE && (sample->change & WH_DDS_WRITE) != 0)
-		learn_key(reader, reader->end.topic->type, line->copy->data, sample->key);
-	if (reader->in_place != NULL)
+	if (reader->in_place != NULL) {
 		call_in_place(line, reader, event, line->copy->data, line->copy->bytes);
-	else
+	} else {
+		if (has_data(event) && wh_dds_type_is_keyed(reader->end.topic->type))
+			(void)learn_key(reader, line->copy->data, sample->key);
 		put(line, reader, event);
+	}
 	if (sample->history || event->what == WH_DDS_LAST_WRITER)
-		drop_copy(line); /* what is told of may lie where the next one will */
+		wh_dds_delivered(line); /* what is told of may lie where the next one will */
 }
 
 /* It went with its set: those that it was for are told. */

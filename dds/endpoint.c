@@ -494,30 +494,13 @@ whorl_dds_return whorl_dds_get_matched_publications(whorl_dds_entity reader, who
 static struct whorl_dds_builtin_endpoint *describe(const struct wh_dds_endpoint_entity *end,
 						   const struct wh_dds_endpoint *other)
 {
-	size_t name = strlen(end->topic->name) + 1, type = strlen(end->topic->type->name) + 1;
-	struct whorl_dds_builtin_endpoint *it = calloc(1, sizeof(*it) + name + type);
-	struct wh_dds_endpoint_id participant = {other->id.incarnation, other->id.node, 0};
-	struct whorl_dds_qos *qos = it != NULL ? whorl_dds_create_qos() : NULL;
-	char *names = (char *)(it + 1);
+	const char *type = end->topic->type->name;
+	struct whorl_dds_builtin_endpoint *it = calloc(1, sizeof(*it) + strlen(end->topic->name) + strlen(type) + 2);
 
-	if (qos == NULL || wh_dds_policies_copy(&qos->policies, &other->policies) != WHORL_DDS_RETCODE_OK) {
-		free(qos);
-		free(it);
-		return NULL;
-	}
-	memcpy(names, end->topic->name, name);
-	memcpy(names + name, end->topic->type->name, type);
-	*it = (struct whorl_dds_builtin_endpoint){.size = sizeof(*it),
-						  .node = other->id.node,
-						  .handle = wh_dds_endpoint_handle(other->kind, &other->id),
-						  .participant =
-							  wh_dds_endpoint_handle(WH_DDS_PARTICIPANT, &participant),
-						  .topic = wh_dds_topic_handle(end->topic->id),
-						  .topic_name = names,
-						  .type_name = names + name,
-						  .qos = qos,
-						  .behind = wh_dds_behind(end->line, other)};
-	return it;
+	if (it != NULL && wh_dds_describe_endpoint(end->line, other, type, it))
+		return it;
+	free(it);
+	return NULL;
 }
 
 static struct whorl_dds_builtin_endpoint *find_matched(struct wh_dds_endpoint_entity *end,

@@ -12,6 +12,7 @@
  *     work.c        the thread for listeners and timers
  *     entities.c    what all entities have: policies, statuses, listeners, the tree
  *     participant.c, topic.c, writer.c, reader.c, waiting.c   each kind
+ *     known.c       the instances that a writer has, or that a reader has seen
  *     loan.c        memory that writers lend
  *     builtin.c     readers of what there is in the domain
  *
@@ -320,8 +321,9 @@ void wh_dds_builtin_list(struct wh_dds_line *line);
 void wh_dds_builtin_work(struct wh_dds_node *node);
 /* Of a sample of a reader of a built-in topic, what names it. */
 whorl_dds_instance_handle wh_dds_builtin_handle(const struct whorl_dds_type *type, const void *sample);
-/* How far the process of an endpoint is behind; of unordered topics 0: that is not known. With the lock of the line. */
-uint64_t wh_dds_behind(const struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint);
+/* `out` has room for the names of its topic and type behind it. False: memory is out. With the line's lock. */
+bool wh_dds_describe_endpoint(const struct wh_dds_line *line, const struct wh_dds_endpoint *of, const char *type_name,
+			      struct whorl_dds_builtin_endpoint *out);
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------- */
 
@@ -402,14 +404,19 @@ struct wh_dds_endpoint_entity {
 	bool parted;                       /* [line's lock] its end was said, since the stream was left */
 };
 
-struct wh_dds_written { /* an instance that a writer has */
+struct wh_dds_known { /* an instance that a writer has, or that a reader has seen */
 	struct wh_dds_link link;
 	unsigned char hash[WH_DDS_HASH_BYTES];
 	whorl_dds_instance_handle handle;
-	struct wh_dds_written *next;
+	struct wh_dds_known *next;
 	uint64_t heard_ns; /* of a writer with a deadline: when it wrote it last; 0: none is due */
 	uint32_t state;    /* of a reader in place: the instance state that it was told last; 0: none */
 	unsigned char key[];
+};
+
+struct wh_dds_known_list { /* all zero: none */
+	struct wh_dds_index index;
+	struct wh_dds_known *all; /* the last one first */
 };
 
 struct wh_dds_write_loan {              /* a claim that the program fills in */
@@ -428,9 +435,7 @@ struct wh_dds_writer_entity {
 	/* [lock] */
 	struct wh_dds_write_loan *loans;
 	bool lends_no_more; /* it was deleted */
-	struct wh_dds_index instances;
-	struct wh_dds_written *all;
-	uint32_t instance_count;
+	struct wh_dds_known_list instances;
 	bool wrote;
 	uint64_t last;        /* index of its last message */
 	uint64_t heard_ns;    /* without keys, as that of an instance */
@@ -450,8 +455,7 @@ struct wh_dds_reader_entity {
 	bool refused; /* it had no room, and what has none is offered again when it has */
 	bool leaves;  /* it was deleted, and what it has no room for is of no interest */
 	bool hurried; /* it was waited for long enough, and nothing was taken since: what has no room is lost */
-	struct wh_dds_index keys; /* [line's lock] of instances that it has seen */
-	struct wh_dds_written *known;
+	struct wh_dds_known_list seen; /* [line's lock] */
 	/* in place */
 	whorl_dds_in_place_fn *in_place;
 	void *in_place_arg;
@@ -465,6 +469,14 @@ struct wh_dds_condition_entity { /* a read or query condition */
 	struct wh_dds_read_condition read;
 };
 
+struct wh_dds_known *wh_dds_known_find(const struct wh_dds_known_list *instances, const unsigned char *hash);
+struct wh_dds_known *wh_dds_known_by_handle(const struct wh_dds_known_list *instances,
+					    whorl_dds_instance_handle handle);
+/* With the key of that sample. NULL: memory is out. */
+struct wh_dds_known *wh_dds_known_add(struct wh_dds_known_list *instances, const struct wh_dds_topic_entity *topic,
+				      const void *data, const unsigned char *hash);
+void wh_dds_known_remove(struct wh_dds_known_list *instances, const unsigned char *hash);
+void wh_dds_known_free(struct wh_dds_known_list *instances);
 /* UNSUPPORTED: the policies need a cache, which readers in place do not have. */
 whorl_dds_return wh_dds_suit_in_place(const char *function, const struct wh_dds_policies *policies);
 /* What becomes of any reader when it is closed, and freed. */

@@ -45,11 +45,7 @@ void wh_dds_reader_free(struct wh_dds_entity *entity)
 {
 	struct wh_dds_reader_entity *reader = (struct wh_dds_reader_entity *)(void *)entity;
 
-	for (struct wh_dds_written *it = reader->known, *next; it != NULL; it = next) {
-		next = it->next;
-		free(it);
-	}
-	wh_dds_index_free(&reader->keys);
+	wh_dds_known_free(&reader->seen);
 	wh_dds_cache_free(reader->cache);
 	wh_dds_endpoint_put(&reader->end);
 	free(reader);
@@ -400,7 +396,7 @@ whorl_dds_instance_handle whorl_dds_lookup_instance(whorl_dds_entity entity, con
 
 static bool reader_key(struct wh_dds_reader_entity *reader, whorl_dds_instance_handle instance, void *data)
 {
-	const struct wh_dds_written *it;
+	const struct wh_dds_known *it;
 	bool known;
 
 	if (reader->end.topic->builtin) {
@@ -412,8 +408,7 @@ static bool reader_key(struct wh_dds_reader_entity *reader, whorl_dds_instance_h
 		return known;
 	}
 	pthread_mutex_lock(&reader->end.line->lock);
-	for (it = reader->known; it != NULL && it->handle != instance;)
-		it = it->next;
+	it = wh_dds_known_by_handle(&reader->seen, instance);
 	if (it != NULL)
 		wh_dds_type_from_key(reader->end.topic->type, it->key, data);
 	pthread_mutex_unlock(&reader->end.line->lock);

@@ -17,11 +17,7 @@ static void free_writer(struct wh_dds_entity *entity)
 {
 	struct wh_dds_writer_entity *writer = (struct wh_dds_writer_entity *)(void *)entity;
 
-	for (struct wh_dds_written *it = writer->all, *next; it != NULL; it = next) {
-		next = it->next;
-		free(it);
-	}
-	wh_dds_index_free(&writer->instances);
+	wh_dds_known_free(&writer->instances);
 	wh_dds_endpoint_put(&writer->end);
 	free(writer);
 }
@@ -39,74 +35,18 @@ whorl_dds_entity whorl_dds_create_writer(whorl_dds_entity parent, whorl_dds_enti
 
 /* ---- instances ----------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t number_of(const unsigned char *hash)
-{
-	uint64_t number;
-
-	memcpy(&number, hash, sizeof(number));
-	return wh_dds_spread(number);
-}
-
 /* With the lock. */
-static struct wh_dds_written *find_written(const struct wh_dds_writer_entity *writer, const unsigned char *hash)
+static whorl_dds_return add_instance(const char *function, struct wh_dds_writer_entity *writer, const void *data,
+				     const unsigned char *hash)
 {
-	uint64_t number = number_of(hash);
-	struct wh_dds_link *link = wh_dds_index_find(&writer->instances, number);
-
-	for (; link != NULL; link = wh_dds_index_next(link->next, number))
-		if (memcmp(((struct wh_dds_written *)link)->hash, hash, WH_DDS_HASH_BYTES) == 0)
-			return (struct wh_dds_written *)link;
-	return NULL;
-}
-
-static struct wh_dds_written *find_handle(const struct wh_dds_writer_entity *writer, whorl_dds_instance_handle handle)
-{
-	struct wh_dds_written *it = writer->all;
-
-	while (it != NULL && it->handle != handle)
-		it = it->next;
-	return it;
-}
-
-static whorl_dds_return add_written(const char *function, struct wh_dds_writer_entity *writer, const void *data,
-				    const unsigned char *hash)
-{
-	const struct whorl_dds_type *type = writer->end.topic->type;
 	int32_t most = writer->end.base.policies.limits.instances;
-	struct wh_dds_written *it;
 
-	if (most != WHORL_DDS_UNLIMITED && writer->instance_count >= (uint32_t)most)
+	if (most != WHORL_DDS_UNLIMITED && writer->instances.index.count >= (size_t)most)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES,
 				  "resource_limits: the writer has %d instances already", (int)most);
-	it = malloc(sizeof(*it) + wh_dds_type_key_bytes(type));
-	if (it == NULL)
+	if (wh_dds_known_add(&writer->instances, writer->end.topic, data, hash) == NULL)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	memcpy(it->hash, hash, WH_DDS_HASH_BYTES);
-	it->handle = wh_dds_instance_handle_of(writer->end.topic->id, hash);
-	it->heard_ns = 0;
-	wh_dds_type_key(type, data, it->key);
-	if (!wh_dds_index_add(&writer->instances, &it->link, number_of(hash))) {
-		free(it);
-		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	}
-	it->next = writer->all;
-	writer->all = it;
-	writer->instance_count++;
 	return WHORL_DDS_RETCODE_OK;
-}
-
-static void remove_written(struct wh_dds_writer_entity *writer, const unsigned char *hash)
-{
-	struct wh_dds_written *it = find_written(writer, hash), **at = &writer->all;
-
-	if (it == NULL)
-		return;
-	while (*at != it)
-		at = &(*at)->next;
-	*at = it->next;
-	wh_dds_index_remove(&writer->instances, &it->link);
-	writer->instance_count--;
-	free(it);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------- */
@@ -168,7 +108,7 @@ enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer,
 /* Its next sample is due a deadline after this one; of what is disposed of none is. With the lock. */
 static void note_time(struct wh_dds_writer_entity *writer, const struct writing *writing)
 {
-	struct wh_dds_written *it = writing->has_key ? find_written(writer, writing->hash) : NULL;
+	struct wh_dds_known *it = writing->has_key ? wh_dds_known_find(&writer->instances, writing->hash) : NULL;
 	uint64_t *heard = it != NULL ? &it->heard_ns : &writer->heard_ns, due;
 
 	if (writing->has_key && it == NULL)
@@ -262,12 +202,12 @@ static whorl_dds_return note_instance(struct writing *writing)
 	if (!writing->has_key)
 		return result;
 	pthread_mutex_lock(&writer->end.base.lock);
-	known = find_written(writer, writing->hash) != NULL;
+	known = wh_dds_known_find(&writer->instances, writing->hash) != NULL;
 	if ((writing->change & WH_DDS_UNREGISTER) != 0 && !known)
 		result = wh_dds_say(writing->function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET,
 				    "the writer does not have this instance");
 	else if (!known)
-		result = add_written(writing->function, writer, writing->data, writing->hash);
+		result = add_instance(writing->function, writer, writing->data, writing->hash);
 	pthread_mutex_unlock(&writer->end.base.lock);
 	return result;
 }
@@ -279,18 +219,18 @@ static whorl_dds_return perform(struct writing *writing)
 	unsigned char key[WH_DDS_KEY_BYTES_MAX];
 	whorl_dds_return result;
 
-	writing->has_key = wh_dds_type_is_keyed(type);
-	if (writing->has_key) {
-		wh_dds_type_key_hash(type, writing->data, writing->hash);
-		wh_dds_type_key(type, writing->data, key);
-	}
 	result = note_instance(writing);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
-	result = whole ? send(writing, writing->data, writing->bytes) : send(writing, key, wh_dds_type_key_bytes(type));
+	if (whole) {
+		result = send(writing, writing->data, writing->bytes);
+	} else {
+		wh_dds_type_key(type, writing->data, key); /* of a type without keys: nothing */
+		result = send(writing, key, wh_dds_type_key_bytes(type));
+	}
 	if (result == WHORL_DDS_RETCODE_OK && (writing->change & WH_DDS_UNREGISTER) != 0 && writing->has_key) {
 		pthread_mutex_lock(&writing->writer->end.base.lock);
-		remove_written(writing->writer, writing->hash);
+		wh_dds_known_remove(&writing->writer->instances, writing->hash);
 		pthread_mutex_unlock(&writing->writer->end.base.lock);
 	}
 	return result;
@@ -311,12 +251,12 @@ static bool takes_change(enum whorl_dds_write_kind kind, uint8_t *change)
 }
 
 /* The key of an instance that is named, as a sample: in `sample`, of the type's bytes. */
-static bool key_sample(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample)
+bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample)
 {
-	const struct wh_dds_written *it;
+	const struct wh_dds_known *it;
 
 	pthread_mutex_lock(&writer->end.base.lock);
-	it = find_handle(writer, instance);
+	it = wh_dds_known_by_handle(&writer->instances, instance);
 	if (it != NULL)
 		wh_dds_type_from_key(writer->end.topic->type, it->key, sample);
 	pthread_mutex_unlock(&writer->end.base.lock);
@@ -325,12 +265,7 @@ static bool key_sample(struct wh_dds_writer_entity *writer, whorl_dds_instance_h
 
 static whorl_dds_return check_instance(const struct writing *writing, whorl_dds_instance_handle instance)
 {
-	unsigned char hash[WH_DDS_HASH_BYTES] = {0};
-	const struct wh_dds_topic_entity *topic = writing->writer->end.topic;
-
-	if (wh_dds_type_is_keyed(topic->type))
-		wh_dds_type_key_hash(topic->type, writing->data, hash);
-	if (wh_dds_instance_handle_of(topic->id, hash) == instance)
+	if (wh_dds_instance_handle_of(writing->writer->end.topic->id, writing->hash) == instance)
 		return WHORL_DDS_RETCODE_OK;
 	return wh_dds_say(writing->function, WHORL_DDS_RETCODE_PRECONDITION_NOT_MET,
 			  "the data is of another instance than the one that is named");
@@ -351,12 +286,15 @@ static whorl_dds_return write_held(struct writing *writing, const struct whorl_d
 		sample = aligned_alloc(64, (type->bytes + 64) / 64 * 64);
 		if (sample == NULL)
 			return wh_dds_say(writing->function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-		if (key_sample(writing->writer, options->instance, sample))
+		if (wh_dds_writer_key(writing->writer, options->instance, sample))
 			writing->data = sample;
 	}
 	if (writing->data == NULL && (whole ? writing->bytes > 0 : wh_dds_type_is_keyed(type)))
 		result = wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER,
 				    "no data, and no instance that the writer has");
+	writing->has_key = result == WHORL_DDS_RETCODE_OK && wh_dds_type_is_keyed(type);
+	if (writing->has_key)
+		wh_dds_type_key_hash(type, writing->data, writing->hash);
 	if (result == WHORL_DDS_RETCODE_OK && options->instance != 0)
 		result = check_instance(writing, options->instance);
 	if (result == WHORL_DDS_RETCODE_OK)
@@ -496,7 +434,7 @@ static uint64_t look_at_deadlines(struct wh_dds_writer_entity *writer, uint64_t 
 	if (times > 0)
 		wh_dds_status_deadline_missed(statuses, WHORL_DDS_OFFERED_DEADLINE_MISSED_STATUS,
 					      wh_dds_instance_handle_of(writer->end.topic->id, none), times);
-	for (struct wh_dds_written *it = writer->all; it != NULL; it = it->next) {
+	for (struct wh_dds_known *it = writer->instances.all; it != NULL; it = it->next) {
 		uint64_t due = count_missed(&it->heard_ns, deadline_ns, now_ns, &times);
 
 		if (times > 0)
@@ -532,14 +470,9 @@ bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char 
 	bool has;
 
 	pthread_mutex_lock(&writer->end.base.lock);
-	has = find_written(writer, hash) != NULL;
+	has = wh_dds_known_find(&writer->instances, hash) != NULL;
 	pthread_mutex_unlock(&writer->end.base.lock);
 	return has;
-}
-
-bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample)
-{
-	return key_sample(writer, instance, sample);
 }
 
 static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_entity *writer, uint64_t until)

@@ -377,11 +377,45 @@ START_TEST(what_they_are_not_for)
 }
 END_TEST
 
+/* The same as a reader of the built-in topic is told, policies that were not set too. */
+START_TEST(a_matched_endpoint_is_described)
+{
+	struct place place = place_of(&pose_type, "poses", "");
+	whorl_dds_entity writers = watch(place.participant, WHORL_DDS_BUILTIN_TOPIC_DCPSPUBLICATION);
+	whorl_dds_entity writer = new_writer(&place, "partition=b"), reader = new_reader(&place, "partition=b");
+	struct whorl_dds_builtin_endpoint *matched;
+	const struct whorl_dds_builtin_endpoint *told;
+	whorl_dds_duration periods[2] = {0, 1};
+	whorl_dds_instance_handle handle = 0;
+	struct whorl_dds_sample_info info;
+
+	ck_assert_int_gt(writer, 0);
+	ck_assert_int_eq(whorl_dds_get_matched_publications(reader, &handle, 1), 1);
+	matched = whorl_dds_get_matched_endpoint(reader, handle);
+	ck_assert_ptr_nonnull(matched);
+	told = next(writers, &info);
+	ck_assert_uint_eq(matched->size, sizeof(*matched));
+	ck_assert_uint_eq(matched->handle, told->handle);
+	ck_assert_uint_eq(matched->participant, told->participant);
+	ck_assert_uint_eq(matched->topic, told->topic);
+	ck_assert_uint_eq(matched->node, told->node);
+	ck_assert_str_eq(matched->topic_name, told->topic_name);
+	ck_assert_str_eq(matched->type_name, told->type_name);
+	ck_assert_str_eq(whorl_dds_qget_partition(matched->qos, 0), "b");
+	ck_assert(whorl_dds_qget_deadline(matched->qos, &periods[0]));
+	ck_assert(whorl_dds_qget_deadline(told->qos, &periods[1]));
+	ck_assert_int_eq(periods[0], periods[1]);
+	whorl_dds_builtin_endpoint_free(matched);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {participants_come_and_go,        topics_come_and_go,
 				      endpoints_of_others_come_and_go, endpoints_of_this_process,
-				      a_listener_hears_of_topics,      what_they_are_not_for};
+				      a_listener_hears_of_topics,      what_they_are_not_for,
+				      a_matched_endpoint_is_described};
 
 	return run_tests("dds_builtin", tests, sizeof(tests) / sizeof(tests[0]));
 }
