@@ -601,9 +601,10 @@ static void call_next(struct chain *chain)
 {
 	uint64_t word = chain->calls;
 
+	/* The chain is the loop's from here on: it may be told before whorl_call returns. */
 	chain->told[chain->calls].machine = chain->machine;
-	ck_ok(whorl_call(chain->machine->subgroup, &word, sizeof(word), read_in_done, chain));
 	chain->calls++;
+	ck_ok(whorl_call(chain->machine->subgroup, &word, sizeof(word), read_in_done, chain));
 }
 
 /* `apply` makes a call of its own for each of the first ones, and waits for none. */
