@@ -270,7 +270,7 @@ static whorl_dds_return change_endpoint(const char *function, struct wh_dds_endp
 	wh_dds_policies_free(&end->base.policies);
 	end->base.policies = next;
 	if (end->base.entity.kind == WH_DDS_WRITER)
-		((struct wh_dds_writer_entity *)end)->due_ns = 0; /* its deadline may be another one */
+		wh_dds_writer_changed((struct wh_dds_writer_entity *)end);
 	pthread_mutex_unlock(&end->base.lock);
 	return result;
 }

@@ -53,7 +53,8 @@ static void end_calls(struct wh_dds_node *node)
 {
 	const struct wh_dds_host *host = wh_dds_host();
 
-	(void)wh_fetch_or(&node->calls, WH_DDS_NO_CALLS);        /* partner: wh_dds_node_call */
+	(void)wh_fetch_or(&node->calls, WH_DDS_NO_CALLS); /* partner: wh_dds_node_call */
+	wh_dds_table_await_peeks(wh_dds_root()->table);
 	while (wh_load_acquire(&node->calls) != WH_DDS_NO_CALLS) /* each wait of a call has an end, or looks */
 		host->pause(host->ctx);
 }

@@ -431,13 +431,17 @@ struct wh_dds_write_loan {              /* a claim that the program fills in */
 struct wh_dds_writer_entity {
 	struct wh_dds_endpoint_entity end;
 	struct wh_dds_writer_entity *next_writer; /* [line's lock] */
+	bool drops;                               /* [const] it is best effort: what has no room is dropped */
+	int64_t blocking_ns;                      /* [const] or else it waits at most so long */
 	wh_word loan_count;                       /* [lock], and to be looked at without it */
+	wh_word deadline_ns;                      /* the same */
+	wh_word thread;                           /* the same: the first that wrote; 0: none has */
+	wh_word last_of_thread;                   /* `last` of that, which alone writes it */
 	/* [lock] */
 	struct wh_dds_write_loan *loans;
 	bool lends_no_more; /* it was deleted */
 	struct wh_dds_known_list instances;
-	bool wrote;
-	uint64_t last;        /* index of its last message */
+	uint64_t last;        /* 1 + index of the last message that other threads than `thread` have written; 0: none */
 	uint64_t heard_ns;    /* without keys, as that of an instance */
 	uint64_t due_ns;      /* no deadline runs out before that */
 	uint64_t asserted_ns; /* of an unordered topic: when it was last said that it lives */
@@ -506,6 +510,8 @@ whorl_dds_entity wh_dds_endpoint_create(const char *function, const struct wh_dd
 bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char *hash);
 /* The key of an instance, as a sample. False: the writer does not have it. */
 bool wh_dds_writer_key(struct wh_dds_writer_entity *writer, whorl_dds_instance_handle instance, void *sample);
+/* Its policies are others now. With its lock. */
+void wh_dds_writer_changed(struct wh_dds_writer_entity *writer);
 /* A place in the window for so many bytes; a reliable writer waits for it. */
 enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out);
 /* The loan that has this memory, which is the caller's then; NULL: it is none. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rcu.h"
 #include "dds/node.h"
 
 /* ---- the entity ---------------------------------------------------------------------------------------------------------------- */
@@ -24,11 +25,30 @@ static void free_writer(struct wh_dds_entity *entity)
 
 static const struct wh_dds_entity_ops writer_ops = {.close = close_writer, .free = free_writer};
 
+static whorl_dds_return prepare_writer(const char *function, struct wh_dds_endpoint_entity *end,
+				       struct wh_dds_topic_entity *topic, const whorl_dds_listener *listener)
+{
+	struct wh_dds_writer_entity *writer = (struct wh_dds_writer_entity *)end;
+	const struct wh_dds_policies *policies = &end->base.policies;
+
+	(void)function;
+	(void)topic;
+	(void)listener;
+	if (policies->reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE)
+		writer->blocking_ns = policies->reliability.max_blocking_ns;
+	else
+		writer->drops = true;
+	wh_store_relaxed(&writer->deadline_ns, (uint64_t)policies->deadline_ns);
+	return WHORL_DDS_RETCODE_OK;
+}
+
 whorl_dds_entity whorl_dds_create_writer(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
 					 const whorl_dds_listener *listener)
 {
-	static const struct wh_dds_endpoint_class writers = {
-		.kind = WH_DDS_WRITER, .bytes = sizeof(struct wh_dds_writer_entity), .ops = &writer_ops};
+	static const struct wh_dds_endpoint_class writers = {.kind = WH_DDS_WRITER,
+							     .bytes = sizeof(struct wh_dds_writer_entity),
+							     .ops = &writer_ops,
+							     .prepare = prepare_writer};
 
 	return wh_dds_endpoint_create(__func__, &writers, parent, topic, qos, listener);
 }
@@ -59,6 +79,7 @@ struct writing {
 	uint8_t change;
 	whorl_dds_time time;
 	struct wh_dds_write_loan *loan; /* NULL: the data is the program's */
+	bool waits;                     /* for room; else TIMEOUT says that there was none */
 	bool has_key;
 	unsigned char hash[WH_DDS_HASH_BYTES];
 };
@@ -82,17 +103,24 @@ static void fill(const struct whorl_claim *claim, size_t *at, const void *bytes,
 	}
 }
 
+static enum whorl_result claim_at_once(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
+{
+	return whorl_claim_large(wh_dds_subgroup_of(writer->end.stream), bytes, 0, out);
+}
+
+static bool has_no_room(enum whorl_result result)
+{
+	return result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM;
+}
+
 enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
 {
 	const struct wh_dds_endpoint_entity *end = &writer->end;
-	int64_t wait_ns = end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE
-				  ? end->base.policies.reliability.max_blocking_ns
-				  : 0;
-	uint64_t until = wait_ns > 0 ? wh_dds_until(wait_ns) : 0;
-	enum whorl_result result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, 0, out);
+	uint64_t until = writer->blocking_ns > 0 ? wh_dds_until(writer->blocking_ns) : 0;
+	enum whorl_result result = claim_at_once(writer, bytes, out);
 
-	while ((result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wait_ns > 0 &&
-	       !wh_dds_on_loop() && !wh_dds_node_closes(end->base.node)) {
+	while (has_no_room(result) && writer->blocking_ns > 0 && !wh_dds_on_loop() &&
+	       !wh_dds_node_closes(end->base.node)) {
 		int ms = wh_dds_left_ms(until, 100);
 
 		if (ms == 0)
@@ -122,17 +150,46 @@ static void note_time(struct wh_dds_writer_entity *writer, const struct writing 
 	}
 }
 
-static void note_sent(struct wh_dds_writer_entity *writer, const struct writing *writing, uint64_t index)
+/* By a thread that is not the first that wrote, or the first time. */
+static void note_last_of_others(struct wh_dds_writer_entity *writer, uint64_t last)
 {
 	pthread_mutex_lock(&writer->end.base.lock);
-	if (!writer->wrote || index > writer->last)
-		writer->last = index;
-	writer->wrote = true;
+	if (wh_load_relaxed(&writer->thread) == 0) {
+		wh_store_relaxed(&writer->last_of_thread, last);
+		wh_store_release(&writer->thread, wh_dds_this_thread()); /* partner: last_of */
+	} else if (last > writer->last) {
+		writer->last = last;
+	}
+	pthread_mutex_unlock(&writer->end.base.lock);
+}
+
+/* Most writers have one thread that writes: it takes no lock for that (a word that only this thread writes). */
+static void note_sent(struct wh_dds_writer_entity *writer, const struct writing *writing, uint64_t index)
+{
+	if (wh_load_relaxed(&writer->thread) != wh_dds_this_thread())
+		note_last_of_others(writer, index + 1);
+	else if (index + 1 > wh_load_relaxed(&writer->last_of_thread)) /* it may write a loan that it had before */
+		wh_store_release(&writer->last_of_thread, index + 1);  /* partner: last_of */
+	if (wh_load_relaxed(&writer->deadline_ns) == (uint64_t)WHORL_DDS_INFINITY)
+		return;
+	pthread_mutex_lock(&writer->end.base.lock);
 	if (writer->end.base.policies.deadline_ns != WHORL_DDS_INFINITY) {
 		note_time(writer, writing);
 		wh_dds_work_due(writer->end.base.node, writer->due_ns);
 	}
 	pthread_mutex_unlock(&writer->end.base.lock);
+}
+
+/* 1 + the index of the last message that was written by then, in the eyes of this thread; 0: none was. */
+static uint64_t last_of(struct wh_dds_writer_entity *writer)
+{
+	uint64_t last, own;
+
+	pthread_mutex_lock(&writer->end.base.lock);
+	last = writer->last;
+	own = wh_load_acquire(&writer->last_of_thread); /* partner: note_sent */
+	pthread_mutex_unlock(&writer->end.base.lock);
+	return own > last ? own : last;
 }
 
 /* Samples of an unordered topic are no part of the order in which leases end: that it lives is said there, too, three times in each. */
@@ -165,7 +222,8 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	uint64_t index;
 
 	if (writing->loan == NULL)
-		result = wh_dds_writer_claim(writing->writer, head_bytes + bytes, place);
+		result = writing->waits ? wh_dds_writer_claim(writing->writer, head_bytes + bytes, place)
+					: claim_at_once(writing->writer, head_bytes + bytes, place);
 	else if (head_bytes + bytes > place->bytes)
 		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%zu bytes, but the loan has %zu",
 				  bytes, writing->loan->bytes);
@@ -186,9 +244,8 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 		return WHORL_DDS_RETCODE_OK;
 	if (result == WHORL_INVALID)
 		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_invalid_text());
-	if (end->base.policies.reliability.kind == WHORL_DDS_RELIABILITY_BEST_EFFORT &&
-	    (result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM))
-		return WHORL_DDS_RETCODE_OK; /* it is dropped */
+	if (has_no_room(result) && (writing->writer->drops || !writing->waits))
+		return writing->writer->drops ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_TIMEOUT; /* dropped, or */
 	return wh_dds_line_says(writing->function, end->stream, result);
 }
 
@@ -319,23 +376,58 @@ static whorl_dds_return write_or_drop(struct writing *writing, const struct whor
 	return result;
 }
 
+static whorl_dds_return write_named(struct writing *writing, const struct whorl_dds_write_options *options,
+				    whorl_dds_instance_handle *handle)
+{
+	whorl_dds_return result = write_or_drop(writing, options);
+
+	if (result == WHORL_DDS_RETCODE_OK && handle != NULL)
+		*handle = wh_dds_instance_handle_of(writing->writer->end.topic->id, writing->hash);
+	return result;
+}
+
+/* There is room, nothing is lent, and the writer is none of an unordered topic, which takes a line's lock: then it is over at once, and peeking
+ * is enough. TIMEOUT: it is not so, and nothing was written. */
+static whorl_dds_return write_at_once(struct writing *writing, whorl_dds_entity entity,
+				      const struct whorl_dds_write_options *options, whorl_dds_instance_handle *handle)
+{
+	whorl_dds_return result = WHORL_DDS_RETCODE_TIMEOUT;
+	struct wh_dds_table *table = wh_dds_root()->table;
+
+	if (table == NULL)
+		return result;
+	wh_dds_rest();
+	wh_rcu_read_lock();
+	writing->writer =
+		(struct wh_dds_writer_entity *)(void *)wh_dds_entity_peek(table, entity, WH_DDS_KIND(WH_DDS_WRITER));
+	if (writing->writer != NULL && !wh_dds_node_closes(writing->writer->end.base.node) &&
+	    writing->writer->end.line == writing->writer->end.stream &&
+	    wh_load_acquire(&writing->writer->loan_count) == 0) /* partner: add, in loan.c */
+		result = write_named(writing, options, handle);
+	wh_rcu_read_unlock();
+	return result;
+}
+
 static whorl_dds_return do_write(const char *function, whorl_dds_entity entity, const void *data,
 				 const struct whorl_dds_write_options *options, whorl_dds_instance_handle *handle)
 {
 	struct writing writing = {.function = function, .data = data};
 	struct wh_dds_base *base;
-	whorl_dds_return result;
+	whorl_dds_return result = write_at_once(&writing, entity, options, handle);
 
+	if (result != WHORL_DDS_RETCODE_TIMEOUT)
+		return result;
 	result = wh_dds_hold(function, entity, WH_DDS_KIND(WH_DDS_WRITER), &base);
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	if (!wh_dds_node_call(base->node)) {
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
 	} else {
-		writing.writer = (struct wh_dds_writer_entity *)base;
-		result = write_or_drop(&writing, options);
-		if (result == WHORL_DDS_RETCODE_OK && handle != NULL)
-			*handle = wh_dds_instance_handle_of(writing.writer->end.topic->id, writing.hash);
+		writing = (struct writing){.function = function,
+					   .data = data,
+					   .writer = (struct wh_dds_writer_entity *)base,
+					   .waits = true};
+		result = write_named(&writing, options, handle);
 		wh_dds_node_called(base->node);
 	}
 	wh_dds_let_go(base);
@@ -405,6 +497,12 @@ whorl_dds_return whorl_dds_write_with(whorl_dds_entity writer, const void *data,
 	if (options != NULL)
 		memcpy(&said, options, options->size < sizeof(said) ? options->size : sizeof(said));
 	return do_write(__func__, writer, data, &said, NULL);
+}
+
+void wh_dds_writer_changed(struct wh_dds_writer_entity *writer)
+{
+	wh_store_relaxed(&writer->deadline_ns, (uint64_t)writer->end.base.policies.deadline_ns);
+	writer->due_ns = 0; /* its deadline may be another one */
 }
 
 /* ---- deadlines ----------------------------------------------------------------------------------------------------------------- */
@@ -478,19 +576,14 @@ bool wh_dds_writer_has(struct wh_dds_writer_entity *writer, const unsigned char 
 static whorl_dds_return await_writer(const char *function, struct wh_dds_writer_entity *writer, uint64_t until)
 {
 	enum whorl_result result = WHORL_TIMEOUT;
-	bool wrote;
-	uint64_t last;
+	uint64_t last = last_of(writer);
 
-	pthread_mutex_lock(&writer->end.base.lock);
-	wrote = writer->wrote;
-	last = writer->last;
-	pthread_mutex_unlock(&writer->end.base.lock);
-	if (!wrote)
+	if (last == 0)
 		return WHORL_DDS_RETCODE_OK;
 	do {
 		if (!wh_dds_node_call(writer->end.base.node))
 			return wh_dds_node_says(function, writer->end.base.node, WHORL_CLOSED);
-		result = wh_dds_frontier_wait(wh_dds_subgroup_of(writer->end.stream), WHORL_DELIVERED_BY_ALL, last,
+		result = wh_dds_frontier_wait(wh_dds_subgroup_of(writer->end.stream), WHORL_DELIVERED_BY_ALL, last - 1,
 					      wh_dds_left_ms(until, 100));
 		wh_dds_node_called(writer->end.base.node);
 	} while ((result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM) && wh_dds_left_ms(until, 1) > 0);

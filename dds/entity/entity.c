@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/rcu.h"
 
 #define CHUNK 256 /* places; they are made as they are needed, and stay until the table is freed */
 #define CHUNKS (WH_DDS_ENTITIES_MAX / CHUNK)
@@ -21,6 +24,7 @@ struct place {
 };
 
 struct wh_dds_table {
+	pid_t process; /* [const] */
 	pthread_mutex_t lock;
 	_Atomic(struct place *) chunks[CHUNKS]; /* [lock writes] */
 	uint32_t used;                          /* [lock] places that ever were */
@@ -36,6 +40,7 @@ struct wh_dds_table *wh_dds_table_new(void)
 
 	if (table == NULL)
 		return NULL;
+	table->process = getpid();
 	pthread_mutex_init(&table->lock, NULL);
 	table->first_free = table->last_free = NONE;
 	return table;
@@ -215,6 +220,24 @@ whorl_dds_return wh_dds_entity_get(struct wh_dds_table *table, whorl_dds_entity 
 	return WHORL_DDS_RETCODE_OK;
 }
 
+struct wh_dds_entity *wh_dds_entity_peek(struct wh_dds_table *table, whorl_dds_entity handle, uint32_t kinds)
+{
+	struct place *place = handle > 0 ? place_at(table, (uint32_t)handle & 0xffff) : NULL;
+	uint64_t word =
+		place != NULL ? wh_load_acquire(&place->word) : 0; /* partner: the release of wh_dds_table_add */
+
+	/* It is closed only when all that loaded a word without DELETED have left (wh_dds_entity_delete), and its place is given on behind that. */
+	if (handle <= 0 || (word & ~HOLDERS) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+		return NULL;
+	return (kinds >> place->entity->kind & 1) != 0 ? place->entity : NULL;
+}
+
+void wh_dds_table_await_peeks(const struct wh_dds_table *table)
+{
+	if (table->process == getpid()) /* or else the threads that peeked at the fork would be waited for for ever */
+		wh_rcu_synchronize();
+}
+
 void wh_dds_entity_hold(struct wh_dds_entity *entity)
 {
 	(void)wh_fetch_add(&place_of(entity)->word, 1);
@@ -329,6 +352,9 @@ whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity)
 	}
 	for (struct wh_dds_entity *at = entity; at != NULL; at = next_below(entity, at))
 		mark(at);
+	pthread_mutex_unlock(&table->lock);
+	wh_dds_table_await_peeks(table);
+	pthread_mutex_lock(&table->lock);
 	leave_all(table, entity);
 	do {
 		leaf = find_leaf(entity);

@@ -7,6 +7,10 @@
  * What uses an entity holds it: got by wh_dds_entity_get, given back by wh_dds_entity_put; its parent is held with it. A deleted
  * entity cannot be got any more, is closed, and is freed by the last that gives it back, which may be long after.
  *
+ * What is over at once may do without, and *peek*: it sees the entity within wh_rcu_read_lock, and waits for nothing there (base/rcu.h). So a
+ * sample is written without a locked instruction but that of the claim: each would wait until the sample's bytes have left the processor.
+ * Nothing that was deleted is closed before those that peeked have gone.
+ *
  * Deleting: the entity and all below it are marked, so that nothing is created below them; then each is closed when its children have been.
  * Where another thread is at a child already, that thread goes on with the parent. So no thread waits for another, and a listener may delete
  * whatever it wants, even the participant that runs it.
@@ -68,6 +72,10 @@ WH_MUST_CHECK whorl_dds_entity wh_dds_table_add(struct wh_dds_table *table, stru
  * ALREADY_DELETED; ILLEGAL_OPERATION: it is of another kind. If it is not OK *out is NULL. */
 WH_MUST_CHECK whorl_dds_return wh_dds_entity_get(struct wh_dds_table *table, whorl_dds_entity handle, uint32_t kinds,
 						 struct wh_dds_entity **out);
+/* The same, without holding it: it is there until wh_rcu_read_unlock. NULL: wh_dds_entity_get says why. */
+struct wh_dds_entity *wh_dds_entity_peek(struct wh_dds_table *table, whorl_dds_entity handle, uint32_t kinds);
+/* Returns when those that peek now have gone; in a child of fork() there are none. Not while this thread peeks. */
+void wh_dds_table_await_peeks(const struct wh_dds_table *table);
 /* Holds it once more: one that is held already. */
 void wh_dds_entity_hold(struct wh_dds_entity *entity);
 /* Gives it back. NULL is nothing. */
