@@ -269,8 +269,8 @@ WH_HINT_INLINE void prefetch(const struct wh_place *place, uint32_t slot, uint64
 	if (room <= WH_SLOTS_AHEAD || place->slots.payload_stride > WH_SLOT_SMALL)
 		return;
 	payload = place->row + wh_slot_payload(&place->slots, wh_slot_ahead(&place->slots, slot));
-	wh_prefetch_write(payload);
-	wh_prefetch_write(payload + WH_CACHE_LINE);
+	for (uint32_t at = 0; at < place->slots.payload_stride; at += WH_CACHE_LINE)
+		wh_prefetch_write(payload + at);
 }
 
 /* Why no claim can be made now. */

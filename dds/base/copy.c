@@ -113,8 +113,8 @@ struct wh_dds_copy *wh_dds_copy_take(struct wh_dds_pool *pool, size_t bytes)
 	}
 	if (copy != NULL) {
 		class->idle = copy->next;
-		wh_dds_prefetch(copy->next,
-				offsetof(struct wh_dds_copy, data) + (bytes < PREFETCH_MOST ? bytes : PREFETCH_MOST));
+		wh_dds_prefetch_to_write(copy->next, offsetof(struct wh_dds_copy, data) +
+							     (bytes < PREFETCH_MOST ? bytes : PREFETCH_MOST));
 	} else {
 		copy = make(pool, size_class);
 	}

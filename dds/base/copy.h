@@ -34,6 +34,12 @@ WH_HINT_INLINE void wh_dds_prefetch(const void *bytes, size_t count)
 		wh_prefetch_read((const unsigned char *)bytes + at);
 }
 
+WH_HINT_INLINE void wh_dds_prefetch_to_write(const void *bytes, size_t count)
+{
+	for (size_t at = 0; at < count; at += WH_CACHE_LINE)
+		wh_prefetch_write((const unsigned char *)bytes + at);
+}
+
 struct wh_dds_copy {
 	wh_word held;              /* [any thread] by how many; 0: it is free */
 	struct wh_dds_copy *next;  /* [the pool's thread, or none] of the free ones */

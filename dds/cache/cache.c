@@ -77,7 +77,8 @@ struct wh_dds_kept *wh_dds_kept_make(struct wh_dds_cache *cache)
 
 	if (sample != NULL) {
 		cache->free_samples = sample->behind[WH_DDS_OF_INSTANCE];
-		wh_dds_prefetch(cache->free_samples, sizeof(*sample)); /* the next one, behind a long queue, is cold */
+		wh_dds_prefetch_to_write(cache->free_samples,
+					 sizeof(*sample)); /* the next one, behind a long queue, is cold */
 		return sample;
 	}
 	sample = malloc(sizeof(*sample));

@@ -341,7 +341,7 @@ enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const str
 		return WHORL_INVALID;
 	channel->next_sequence = from->place.sequence + 1;
 	if (!channel->config.unordered)
-		channel->place = from->place;
+		channel->place.sequence = from->place.sequence; /* the view is that of the channel */
 	channel->now_ns = now_ns;
 	if (wh_dds_take_sample(&said, bytes, count))
 		return channel->config.unordered ? wh_dds_void(channel) : apply_sample(channel, from, &said);

@@ -18,7 +18,7 @@
  *     whorl_dds_entity reader = whorl_dds_create_reader(participant, topic, NULL, NULL);
  *     struct whorl_dds_sample_info infos[8] = {{.size = sizeof(infos[0])}};
  *     void *poses[8] = {NULL};
- *     int32_t count = whorl_dds_take(reader, poses, infos, 8, 8); // they are lent
+ *     int32_t count = whorl_dds_take(reader, poses, infos, 8); // they are lent
  *     ...
  *     whorl_dds_return_loan(reader, poses, count);
  *     whorl_dds_delete(participant);

@@ -295,6 +295,27 @@ mutant(NAME dds-handle-deleted KIND test_dds_entity FILE dds/entity/entity.c
 		if (turn < word >> TURN_SHIFT || (word & HOLDERS) == 0)
 ]])
 
+mutant(NAME dds-peek-deleted KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "what was deleted is not seen without holding it either"
+	TEXT [[
+	if (handle <= 0 || (word & ~HOLDERS) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+]]
+	REPLACEMENT [[
+	if (handle <= 0 || (word & ~(HOLDERS | DELETED)) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+]])
+
+mutant(NAME dds-peek-not-awaited KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "nothing is closed while a thread sees it without holding it"
+	TEXT [[
+	pthread_mutex_unlock(&table->lock);
+	wh_dds_table_await_peeks(table);
+	pthread_mutex_lock(&table->lock);
+	leave_all(table, entity);
+]]
+	REPLACEMENT [[
+	leave_all(table, entity);
+]])
+
 mutant(NAME dds-handle-turn KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "a handle of an earlier use of a place is none of the present one"
 	TEXT [[

@@ -2,8 +2,10 @@
  * Labels: threads random
  */
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
+#include "base/rcu.h"
 #include "dds/entity/entity.h"
 #include "tests/harness.h"
 #include "transport/dice.h"
@@ -47,7 +49,7 @@ static void close_thing(struct wh_dds_entity *entity)
 
 	must((thing->live) == (1));
 	must(entity->first == NULL); /* children come before */
-	thing->closed_as = __atomic_add_fetch(thing->closes, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&thing->closed_as, __atomic_add_fetch(thing->closes, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
 	if (thing->closed_as <= 8)
 		order[thing->closed_as - 1] = entity->handle;
 	if (thing->in_close != NULL)
@@ -255,6 +257,32 @@ static void delete_parent(struct thing *thing)
 }
 
 /* What runs in a close deletes the parent: it is closed by the thread that is at the child, when that is done. */
+START_TEST(what_is_deleted_is_not_seen)
+{
+	whorl_dds_entity handle = add(WH_DDS_TOPIC, 0), other = add(WH_DDS_WRITER, 0);
+	struct wh_dds_entity *held;
+
+	ck_assert_int_eq(wh_dds_entity_get(table, handle, WH_DDS_ANY_KIND, &held), OK);
+	wh_rcu_read_lock();
+	ck_assert_ptr_eq(wh_dds_entity_peek(table, handle, WH_DDS_ANY_KIND), held);
+	ck_assert_ptr_eq(wh_dds_entity_peek(table, handle, WH_DDS_KIND(WH_DDS_TOPIC)), held);
+	ck_assert_ptr_null(wh_dds_entity_peek(table, handle, WH_DDS_KIND(WH_DDS_READER)));
+	ck_assert_ptr_null(
+		wh_dds_entity_peek(table, handle + (1 << 16), WH_DDS_ANY_KIND)); /* the next that has its place */
+	ck_assert_ptr_null(wh_dds_entity_peek(table, other + 1, WH_DDS_ANY_KIND));
+	ck_assert_ptr_null(wh_dds_entity_peek(table, 0, WH_DDS_ANY_KIND));
+	ck_assert_ptr_null(wh_dds_entity_peek(table, -handle, WH_DDS_ANY_KIND));
+	ck_assert_ptr_null(wh_dds_entity_peek(table, WH_DDS_ENTITY_BEYOND, WH_DDS_ANY_KIND));
+	wh_rcu_read_unlock();
+	ck_assert_int_eq(destroy(handle), OK);
+	wh_rcu_read_lock();
+	ck_assert_ptr_null(wh_dds_entity_peek(table, handle, WH_DDS_ANY_KIND)); /* though it is held */
+	wh_rcu_read_unlock();
+	wh_dds_entity_put(held);
+	ck_assert_int_eq(destroy(other), OK);
+}
+END_TEST
+
 START_TEST(a_listener_deletes_its_parent)
 {
 	whorl_dds_entity participant = add(WH_DDS_PARTICIPANT, 0), reader = add(WH_DDS_READER, participant);
@@ -381,6 +409,21 @@ END_TEST
 
 static whorl_dds_entity shared[8];
 
+/* Nothing that it sees is closed while it looks. What deletes waits for it meanwhile, some milliseconds: so it is not done often. */
+static void peek(whorl_dds_entity handle)
+{
+	const struct thing *thing;
+
+	wh_rcu_read_lock();
+	thing = (const struct thing *)wh_dds_entity_peek(table, handle, WH_DDS_ANY_KIND);
+	for (int i = 0; thing != NULL && i < 4; i++) {
+		must(thing->live == 1);
+		must(__atomic_load_n(&thing->closed_as, __ATOMIC_SEQ_CST) == 0);
+		sched_yield(); /* not waiting, but others may go on */
+	}
+	wh_rcu_read_unlock();
+}
+
 static void *run(void *argument)
 {
 	struct wh_dice dice = {(uint64_t)(uintptr_t)argument};
@@ -391,6 +434,8 @@ static void *run(void *argument)
 		whorl_dds_return result = wh_dds_entity_get(table, handle, WH_DDS_ANY_KIND, &entity);
 
 		must(result == OK || result == GONE || handle == 0);
+		if (round % 64 == 0)
+			peek(handle);
 		switch (wh_dice_below(&dice, 4)) {
 		case 0:
 			made = add(WH_DDS_TOPIC, result == OK ? handle : 0);
@@ -439,6 +484,7 @@ static Suite *suite(void)
 	tcase_add_test(handles, handles_are_given_once);
 	tcase_add_test(handles, trees_go_together);
 	tcase_add_test(handles, children_go_alone);
+	tcase_add_test(handles, what_is_deleted_is_not_seen);
 	tcase_add_test(handles, a_listener_deletes_its_parent);
 	tcase_add_test(handles, nothing_is_created_below_what_is_deleted);
 	tcase_add_test(handles, there_are_so_many_places);
