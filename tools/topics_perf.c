@@ -658,7 +658,7 @@ static enum wh_exit run_crew(struct perf *perf, struct wh_topics *topics)
 	(void)wh_crew_end(&crew, 10000);
 	if (topics->watch.interrupted != 0)
 		return WH_EXIT_INTERRUPTED;
-	return status == WH_EXIT_GOOD ? tell_results(perf, topics->name != NULL ? topics->name : topics->to) : status;
+	return status == WH_EXIT_GOOD ? tell_results(perf, topics->file) : status;
 }
 
 enum wh_exit wh_topics_perf(struct wh_topics *topics)
