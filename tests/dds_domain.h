@@ -58,6 +58,11 @@ static inline whorl_dds_qos *qos(const char *text)
 	return it;
 }
 
+static inline void moment(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 struct place {
 	whorl_dds_entity participant, topic;
 };
@@ -72,12 +77,18 @@ static inline whorl_dds_entity topic_of(whorl_dds_entity participant, const stru
 	return topic;
 }
 
-static inline struct place place_of(const struct whorl_dds_type *type, const char *name, const char *policies)
+static inline struct place place_in(uint32_t number, const struct whorl_dds_type *type, const char *name,
+				    const char *policies)
 {
-	struct place place = {made(whorl_dds_create_participant(domain(), NULL, NULL)), 0};
+	struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
 
 	place.topic = topic_of(place.participant, type, name, policies);
 	return place;
+}
+
+static inline struct place place_of(const struct whorl_dds_type *type, const char *name, const char *policies)
+{
+	return place_in(domain(), type, name, policies);
 }
 
 static inline whorl_dds_entity new_writer(const struct place *place, const char *policies)
@@ -134,7 +145,7 @@ static inline void await_status(whorl_dds_entity entity, uint32_t status)
 		whorl_dds_time end_ = whorl_dds_now() + patience();                                                    \
 		while (!(condition)) {                                                                                 \
 			ck_assert_msg(whorl_dds_now() < end_, "it never is: %s", #condition);                          \
-			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                       \
+			moment();                                                                                      \
 		}                                                                                                      \
 	} while (0)
 

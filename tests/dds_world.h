@@ -1,5 +1,5 @@
-/* dds_world.h - what tests of topics share: a type, entities that must be made, processes that come and go, and a board on which they
- * tell how far they are.
+/* dds_world.h - what tests of topics share: a type, entities that must be made, a file that all domains are, processes that come and go,
+ * and a board on which they tell how far they are.
  *
  * Each test has a domain of its own (test_main forks for each); processes are forked before the one that forks has a node.
  */
@@ -11,14 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <whorl/dds.h>
 
 #include "tests/dds_domain.h"
-#include "tests/harness.h"
-#include "tests/patience.h"
+#include "tests/temporary.h"
 
 struct pose {
 	int32_t id;
@@ -29,11 +24,6 @@ struct pose {
 WHORL_DDS_TYPE(pose_type, struct pose, WHORL_DDS_KEY(struct pose, id), WHORL_DDS_FIELD(struct pose, count),
 	       WHORL_DDS_FIELD(struct pose, x));
 
-static inline void moment(void)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
 /* ---- entities ------------------------------------------------------------------------------------------------------------------ */
 
 static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const char *name, const char *policies)
@@ -43,10 +33,32 @@ static inline whorl_dds_entity new_topic(whorl_dds_entity participant, const cha
 
 static inline struct place enter(uint32_t number, const char *name, const char *policies)
 {
-	struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
+	return place_in(number, &pose_type, name, policies);
+}
 
-	place.topic = new_topic(place.participant, name, policies);
-	return place;
+/* ---- a file -------------------------------------------------------------------------------------------------------------------- */
+
+#define TEST_GROUP "dds-test-%d" /* of the process that writes the file */
+
+static char domain_file[TEST_PATH_BYTES];
+
+/* A group of this test alone on this host, in four lines; `rest` follows. The environment names the file from here on. */
+static inline void write_group(const char *rest)
+{
+	int descriptor = mkstemp(test_temporary(domain_file, "dds"));
+	FILE *stream;
+
+	ck_assert_int_ge(descriptor, 0);
+	stream = fdopen(descriptor, "w");
+	ck_assert_ptr_nonnull(stream);
+	fprintf(stream, "[group]\nname = " TEST_GROUP "\nnodes = 0\nnodes_max = 8\n%s", (int)getpid(), rest);
+	ck_assert_int_eq(fclose(stream), 0);
+	setenv("WHORL_DDS", domain_file, 1);
+}
+
+static inline void remove_file(void)
+{
+	ck_assert_int_eq(unlink(domain_file), 0);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------------------- */

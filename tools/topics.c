@@ -54,7 +54,7 @@ static const struct argp_option options[] = {
 	{"bytes", KEY_BYTES, "N", 0, "perf: of a sample, 16 to 1000000 (128)", 0},
 	{"writers", KEY_WRITERS, "N", 0, "perf: processes that write (1)", 0},
 	{"readers", KEY_READERS, "N", 0, "perf: processes that read (1)", 0},
-	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics, and the bare subgroup, run (6)", 0},
+	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics run, and the bare subgroup as long (6)", 0},
 	{"rate", KEY_RATE, "N", 0, "perf: samples that each writes in a second; 0: as many as it can (0)", 0},
 	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: unordered, atomic or stored (atomic)", 0},
 	{"read", KEY_READ, "HOW", 0, "perf: waitset, listener or in-place (waitset)", 0},
@@ -102,9 +102,10 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 		if (find_command(word) == NULL)
 			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls or perf", word);
 		topics->command = word;
-	} else if (topics->name == NULL && (find_command(topics->command)->of_topic ||
-					    (topics->json && strcmp(topics->command, "perf") == 0))) { /* --json FILE */
+	} else if (state->arg_num == 1 && find_command(topics->command)->of_topic) {
 		topics->name = word;
+	} else if (state->arg_num == 1 && topics->json && strcmp(topics->command, "perf") == 0) { /* --json FILE */
+		topics->file = word;
 	} else {
 		argp_error(state, "\"%s\" is one word too many", word);
 	}
@@ -205,7 +206,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case KEY_JSON:
 		topics->json = true;
 		if (argument != NULL)
-			topics->to = argument;
+			topics->file = argument;
 		return 0;
 	case ARGP_KEY_ARG:
 		take_word(topics, argument, state);

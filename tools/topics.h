@@ -19,9 +19,10 @@ struct wh_topics {
 	const char *command, *name; /* NULL: none is said */
 	const char *type, *qos, *to;
 	uint32_t domain;
-	uint64_t count; /* of `sub`; 0: without end */
+	uint64_t count; /* of `sub` and `echo`; 0: without end */
 	/* perf */
 	const char *consistency, *transport, *read;
+	const char *file;                                /* of --json; NULL: standard output */
 	uint32_t bytes, writers, readers, seconds, rate; /* rate 0: as fast as there is room */
 	bool stay, json;
 	struct wh_watch watch;

@@ -6,13 +6,11 @@
 
 #include "tools/topics.h"
 
-#define ENTRIES_AT_ONCE 4096
+#define ROOM_FIRST 256
 #define HISTORY (INT64_C(10) * 1000000000)
 
-struct list { /* of one built-in topic, lent */
-	whorl_dds_entity topic, reader;
-	struct whorl_dds_sample_info infos[ENTRIES_AT_ONCE];
-	void *data[ENTRIES_AT_ONCE];
+struct list {        /* of one built-in topic */
+	void **data; /* [count], lent */
 	size_t count;
 };
 
@@ -20,37 +18,65 @@ enum { PARTICIPANTS, TOPICS, WRITERS, READERS, LISTS };
 
 static const char *const keys[] = {"participants", "topics", "writers", "readers"};
 
-/* Reads what there is now. What has ended is left out. */
-static whorl_dds_return read_list(whorl_dds_entity participant, struct list *list)
+/* Reads what there is now, as much as there is room for; *more: there may be more. What has ended is left out. */
+static enum wh_exit read_into(whorl_dds_entity reader, struct list *list, size_t room, bool *more)
 {
+	struct whorl_dds_sample_info *infos = calloc(room, sizeof *infos);
+	void **data = calloc(room, sizeof *data);
 	whorl_dds_return got;
-	size_t kept = 0;
 
-	list->reader = whorl_dds_create_reader(participant, list->topic, NULL, NULL);
-	if (list->reader < 0)
-		return list->reader;
-	got = whorl_dds_wait_for_historical_data(list->reader, HISTORY);
-	if (got < 0)
-		return got;
-	list->infos[0].size = sizeof(list->infos[0]);
-	got = whorl_dds_read(list->reader, list->data, list->infos, ENTRIES_AT_ONCE);
-	if (got < 0)
-		return got;
-	for (size_t i = 0; i < (size_t)got; i++)
-		if (list->infos[i].valid_data && list->infos[i].instance_state == WHORL_DDS_ALIVE_INSTANCE_STATE)
-			list->data[kept++] = list->data[i];
-	list->count = kept;
-	return WHORL_DDS_RETCODE_OK;
+	free(list->data);
+	*list = (struct list){.data = data};
+	if (infos == NULL || data == NULL) {
+		free(infos);
+		wh_say("%s", whorl_result_text(WHORL_MEMORY));
+		return WH_EXIT_FAILED;
+	}
+	infos[0].size = sizeof infos[0];
+	got = whorl_dds_read(reader, data, infos, room);
+	for (whorl_dds_return i = 0; i < got; i++)
+		if (infos[i].valid_data && infos[i].instance_state == WHORL_DDS_ALIVE_INSTANCE_STATE)
+			data[list->count++] = data[i];
+	free(infos);
+	*more = got == (whorl_dds_return)room;
+	return got < 0 ? wh_topics_refused(got) : WH_EXIT_GOOD;
+}
+
+/* All in one read, so that each is there once, as it is at one time: if there may be more it is read again, with more room. */
+static enum wh_exit read_list(whorl_dds_entity participant, whorl_dds_entity topic, struct list *list)
+{
+	whorl_dds_entity reader = whorl_dds_create_reader(participant, topic, NULL, NULL);
+	whorl_dds_return result = reader < 0 ? reader : whorl_dds_wait_for_historical_data(reader, HISTORY);
+	enum wh_exit status = WH_EXIT_GOOD;
+	bool more = true;
+
+	if (result < 0)
+		return wh_topics_refused(result);
+	for (size_t room = ROOM_FIRST; more && status == WH_EXIT_GOOD; room *= 2)
+		status = read_into(reader, list, room, &more);
+	return status;
+}
+
+/* All of it, to be freed; NULL: memory is out. */
+static char *text_of(const whorl_dds_qos *policies)
+{
+	whorl_dds_return length = policies != NULL ? whorl_dds_qos_text(policies, NULL, 0) : 0;
+	char *text = length >= 0 ? calloc(1, (size_t)length + 1) : NULL;
+
+	if (text != NULL && length > 0)
+		(void)whorl_dds_qos_text(policies, text, (size_t)length + 1);
+	return text;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------------------- */
 
 static void print_policies(const whorl_dds_qos *policies)
 {
-	char text[4096];
+	char *text = text_of(policies);
 
-	if (policies != NULL && whorl_dds_qos_text(policies, text, sizeof text) > 0)
+	if (text != NULL && text[0] != '\0')
 		printf("    %s\n", text);
+	free(text);
 }
 
 static void print_endpoint(const struct whorl_dds_builtin_endpoint *endpoint, const char *kind)
@@ -103,13 +129,13 @@ static json_t *name_of(uint64_t name)
 	return json_string(text);
 }
 
-static json_t *text_of(const whorl_dds_qos *policies)
+static json_t *policies_json(const whorl_dds_qos *policies)
 {
-	char text[4096] = "";
+	char *text = text_of(policies);
+	json_t *string = json_string(text);
 
-	if (policies != NULL)
-		(void)whorl_dds_qos_text(policies, text, sizeof text);
-	return json_string(text);
+	free(text);
+	return string;
 }
 
 /* jansson takes a value over, and refuses one that is NULL: when memory is out a key is missing. */
@@ -119,7 +145,7 @@ static json_t *participant_json(const struct whorl_dds_builtin_participant *part
 
 	json_object_set_new(object, "handle", name_of(participant->handle));
 	json_object_set_new(object, "incarnation", name_of(participant->incarnation));
-	json_object_set_new(object, "qos", text_of(participant->qos));
+	json_object_set_new(object, "qos", policies_json(participant->qos));
 	return object;
 }
 
@@ -131,7 +157,7 @@ static json_t *topic_json(const struct whorl_dds_builtin_topic *topic)
 	json_object_set_new(object, "handle", name_of(topic->handle));
 	json_object_set_new(object, "type", json_string(topic->type != NULL ? topic->type->name : ""));
 	json_object_set_new(object, "bytes", json_integer(topic->type != NULL ? topic->type->bytes : 0));
-	json_object_set_new(object, "qos", text_of(topic->qos));
+	json_object_set_new(object, "qos", policies_json(topic->qos));
 	return object;
 }
 
@@ -142,7 +168,7 @@ static json_t *endpoint_json(const struct whorl_dds_builtin_endpoint *endpoint)
 
 	json_object_set_new(object, "handle", name_of(endpoint->handle));
 	json_object_set_new(object, "participant", name_of(endpoint->participant));
-	json_object_set_new(object, "qos", text_of(endpoint->qos));
+	json_object_set_new(object, "qos", policies_json(endpoint->qos));
 	return object;
 }
 
@@ -168,24 +194,16 @@ static bool print_json(const struct list *lists)
 
 enum wh_exit wh_topics_ls(struct wh_topics *topics)
 {
-	struct list *lists = calloc(LISTS, sizeof(*lists));
-	whorl_dds_return result = lists != NULL ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
+	struct list lists[LISTS] = {{NULL, 0}};
 	enum wh_exit status = WH_EXIT_GOOD;
 
-	if (lists == NULL)
-		wh_say("%s", whorl_result_text(WHORL_MEMORY));
-	for (int kind = 0; result == WHORL_DDS_RETCODE_OK && kind < LISTS; kind++) {
-		lists[kind].topic = WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT + kind;
-		result = read_list(topics->participant, &lists[kind]);
-		if (result != WHORL_DDS_RETCODE_OK)
-			status = wh_topics_refused(result);
-	}
-	if (lists == NULL)
-		return WH_EXIT_FAILED;
-	if (result == WHORL_DDS_RETCODE_OK && topics->json && !print_json(lists))
+	for (int kind = 0; status == WH_EXIT_GOOD && kind < LISTS; kind++)
+		status = read_list(topics->participant, WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT + kind, &lists[kind]);
+	if (status == WH_EXIT_GOOD && topics->json && !print_json(lists))
 		status = WH_EXIT_FAILED;
-	else if (result == WHORL_DDS_RETCODE_OK && !topics->json)
+	else if (status == WH_EXIT_GOOD && !topics->json)
 		print_all(lists);
-	free(lists); /* what was lent goes with the participant */
+	for (int kind = 0; kind < LISTS; kind++)
+		free(lists[kind].data); /* what was lent goes with the participant */
 	return status;
 }

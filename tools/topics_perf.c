@@ -15,17 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "bench/histogram.h"
+#include "bench/plot/figure.h"
 #include "tools/topics.h"
 
 #define ROUNDS 5
 #define PARTS_MOST 64
 #define NODES_MOST 256
 #define OPEN_MS 60000
-#define DRAIN_NS UINT64_C(20000000000)
+#define DRAIN_NS (20 * WH_NS_PER_S)
 #define TAKE_AT_ONCE 256
 #define TIMED 8 /* at full speed one of so many is timed: a look at the clock takes as long as a message */
-#define SECOND INT64_C(1000000000)
 
 enum { RAW, TOPIC, SIDES };
 
@@ -70,10 +71,7 @@ struct head { /* what a sample begins with */
 
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return wh_env_now(wh_env_system());
 }
 
 /* ---- what is heard ------------------------------------------------------------------------------------------------------------ */
@@ -215,7 +213,7 @@ static bool open_topic(struct player *player, uint32_t id)
 	const struct whorl_dds_participant_options options = {.size = sizeof options,
 							      .file = player->perf->file[TOPIC],
 							      .node = tcp ? node : NULL,
-							      .ready = OPEN_MS / 1000 * SECOND};
+							      .ready = OPEN_MS * (whorl_dds_duration)WH_NS_PER_MS};
 	whorl_dds_qos *qos = whorl_dds_create_qos();
 	whorl_dds_entity topic = WHORL_DDS_RETCODE_ERROR;
 	bool good;
@@ -270,7 +268,7 @@ static bool send_one(const struct player *player, int side, bool *sent)
 
 static void sleep_until(uint64_t ns)
 {
-	const struct timespec until = {(time_t)(ns / SECOND), (long)(ns % SECOND)};
+	const struct timespec until = {(time_t)(ns / WH_NS_PER_S), (long)(ns % WH_NS_PER_S)};
 
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
@@ -284,7 +282,7 @@ static bool send_all(struct player *player, int side, uint32_t phase)
 
 	while (wh_phase_get(&player->perf->phase) == phase) {
 		if (rate > 0)
-			sleep_until(next += SECOND / rate);
+			sleep_until(next += WH_NS_PER_S / rate);
 		if (!send_one(player, side, &sent))
 			return false;
 		count += sent;
@@ -302,7 +300,7 @@ static bool has_all(const struct player *player, int side, uint32_t phase)
 	if (wh_phase_get(&perf->phase) == phase)
 		return false;
 	for (uint32_t i = 0; i < perf->topics->writers; i++) {
-		if (atomic_load_explicit(&perf->parts[i].reached, memory_order_acquire) < phase) /* partner: play */
+		if (atomic_load_explicit(&perf->parts[i].reached, memory_order_acquire) < phase) /* partner: reach */
 			return false;
 		sent += atomic_load_explicit(&perf->parts[i].sent[side], memory_order_relaxed);
 	}
@@ -317,16 +315,16 @@ static bool hear_all(struct player *player, int side, int round, uint32_t phase)
 
 	while (!has_all(player, side, phase)) {
 		if (side == TOPIC && player->waitset > 0) {
-			if (whorl_dds_waitset_wait(player->waitset, NULL, 0, SECOND / 20) > 0)
+			if (whorl_dds_waitset_wait(player->waitset, NULL, 0, WH_NS_PER_S / 20) > 0)
 				take_all(player, player->reader);
 		} else {
-			nanosleep(&(struct timespec){.tv_nsec = 5000000},
+			nanosleep(&(struct timespec){.tv_nsec = 5 * WH_NS_PER_MS},
 				  NULL); /* others hear; this looks at the phase */
 		}
 		if (over == 0 && wh_phase_get(&player->perf->phase) != phase)
 			over = now_ns();
 		if (over != 0 && now_ns() - over > DRAIN_NS) {
-			wh_say("perf: a reader has not got all that was sent in %d s", (int)(DRAIN_NS / SECOND));
+			wh_say("perf: a reader has not got all that was sent in %d s", (int)(DRAIN_NS / WH_NS_PER_S));
 			return false;
 		}
 	}
@@ -458,7 +456,8 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 	else
 		fprintf(file, "nodes = 0\nnodes_max = %" PRIu32 "\n", perf->count);
 	write_nodes(file, perf, ports);
-	if (side == RAW) { /* a window as the channel of such samples has */
+	if (side == RAW) {
+		/* The window of the channel of such samples. A topic sends those above 16352 bytes in parts: here they have 16 slots. */
 		fprintf(file, "[subgroup raw]\nmessage_bytes = %" PRIu32 "\nwindow = %d\nsenders = 0", bytes,
 			bytes <= 224     ? 2048
 			: bytes <= 2016  ? 256
@@ -471,10 +470,10 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 	return wh_close_file(file, perf->file[side]);
 }
 
-/* All, or (below `until`) the readers and writers that are to, have come to the phase. Otherwise it was said what is wrong. */
+/* All processes have come to the phase. False: a signal has come, or it was said what is wrong. */
 static bool await_all(struct perf *perf, struct wh_watch *watch, struct wh_crew *crew, uint32_t phase)
 {
-	uint64_t until = now_ns() + OPEN_MS * UINT64_C(1000000);
+	uint64_t until = now_ns() + OPEN_MS * WH_NS_PER_MS;
 
 	for (;;) {
 		uint32_t worker, there = 0;
@@ -501,7 +500,7 @@ static bool await_all(struct perf *perf, struct wh_watch *watch, struct wh_crew 
 
 static bool run_rounds(struct perf *perf, struct wh_watch *watch, struct wh_crew *crew)
 {
-	uint64_t slice = perf->topics->seconds * UINT64_C(1000000000) / ROUNDS;
+	uint64_t slice = perf->topics->seconds * WH_NS_PER_S / ROUNDS;
 
 	if (!await_all(perf, watch, crew, 1))
 		return false;
@@ -511,19 +510,12 @@ static bool run_rounds(struct perf *perf, struct wh_watch *watch, struct wh_crew
 
 			wh_phase_set(&perf->phase, PHASE_OF(round, turn));
 			while (now_ns() < until && watch->interrupted == 0)
-				wh_watch_wait(watch, (int)((until - now_ns()) / 1000000) + 1);
+				wh_watch_wait(watch, (int)((until - now_ns()) / WH_NS_PER_MS) + 1);
 			wh_phase_set(&perf->phase, PHASE_OF(round, turn) + 1);
 			if (!await_all(perf, watch, crew, PHASE_OF(round, turn) + 1))
 				return false;
 		}
 	return true;
-}
-
-static int compare_rates(const void *a, const void *b)
-{
-	double one = *(const double *)a, other = *(const double *)b;
-
-	return (one > other) - (one < other);
 }
 
 /* Of a round, the mean of the readers. */
@@ -548,8 +540,7 @@ static double median_of(const struct perf *perf, int side, bool over_raw)
 		if (over_raw)
 			values[round] = raw > 0 ? values[round] / raw : 0;
 	}
-	qsort(values, ROUNDS, sizeof values[0], compare_rates);
-	return values[ROUNDS / 2];
+	return wh_figure_spread_of(values, ROUNDS).median;
 }
 
 /* Of all processes, for each sample that was written: what is known on a busy machine, too. */
@@ -667,7 +658,7 @@ static enum wh_exit run_crew(struct perf *perf, struct wh_topics *topics)
 	(void)wh_crew_end(&crew, 10000);
 	if (topics->watch.interrupted != 0)
 		return WH_EXIT_INTERRUPTED;
-	return status == WH_EXIT_GOOD ? tell_results(perf, topics->name != NULL ? topics->name : topics->to) : status;
+	return status == WH_EXIT_GOOD ? tell_results(perf, topics->file) : status;
 }
 
 enum wh_exit wh_topics_perf(struct wh_topics *topics)

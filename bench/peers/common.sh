@@ -5,6 +5,11 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 
 say() { printf '== %s\n' "$*" >&2; }
 
+failures=0
+
+# twice COMMAND...: once more if it fails, which counts if it fails again.
+twice() { "$@" || "$@" || failures=$((failures + 1)); }
+
 jiffies() { awk '/^cpu / { all = 0; for (i = 2; i <= 9; i++) all += $i; print all, all - $5 - $6; exit }' /proc/stat; }
 
 # The share of the processors that is in use, by others than us: between two runs.

@@ -13,7 +13,7 @@ usage() {
 	usage: ./run peers --dds [OPTION]...
 
 	  --rounds N          of all (5)
-	  --seconds N         of each run; whorl takes as long once more, for the bare subgroup in turns with it (5)
+	  --seconds N         of each run; topics of whorl run twice as long, and in turns with them the bare subgroup as long again (5)
 	  --works "W W"       TRANSPORT:READERS (shm:1 shm:3 shm:15 tcp:1 tcp:3)
 	  --raw "W W"         BYTES:HOW of topics beside the bare subgroup alone, with three readers
 	                      (128:waitset 10000:waitset 128:in-place 10000:in-place)
@@ -74,6 +74,16 @@ stop_all() {
 	pids=()
 }
 
+# Waits until all have ended by themselves.
+await_all() {
+	local pid
+
+	for pid in "${pids[@]}"; do
+		wait "$pid" || true
+	done
+	pids=()
+}
+
 tidy() {
 	stop_all
 	rm -rf "$work"
@@ -88,17 +98,18 @@ serve() {
 }
 
 # ---- the systems --------------------------------------------------------------------------------------------------------
-# rate_SYSTEM TRANSPORT READERS and latency_SYSTEM TRANSPORT HOW print one JSON object. They fail if the run did.
+# rate_SYSTEM TRANSPORT READERS, latency_SYSTEM TRANSPORT HOW and fraction_whorl BYTES HOW print one JSON object. They fail if the run did.
 
-rate_whorl() {
-	"$build/whorl" dds perf --transport "$1" --readers "$2" --bytes "$bytes" --seconds $((2 * seconds)) --json "$work/whorl" &&
-		jq -c '{samples_per_s, fraction_of_raw, latency_of_raw, processor_us, latency_us, raw}' "$work/whorl"
+# perf FILTER OPTION...
+perf() {
+	"$build/whorl" dds perf "${@:2}" --seconds $((2 * seconds)) --json "$work/whorl" && jq -c "$1" "$work/whorl"
 }
 
-latency_whorl() {
-	"$build/whorl" dds perf --transport "$1" --read "$2" --readers 1 --bytes "$bytes" --rate $rate --seconds $((2 * seconds)) \
-		--json "$work/whorl" && jq -c '{latency_us, raw}' "$work/whorl"
-}
+rates='{samples_per_s, fraction_of_raw, latency_of_raw, processor_us, latency_us, raw}'
+
+rate_whorl() { perf "$rates" --transport "$1" --readers "$2" --bytes "$bytes"; }
+fraction_whorl() { perf "$rates" --readers 3 --bytes "$1" --read "$2"; }
+latency_whorl() { perf '{latency_us, raw}' --transport "$1" --read "$2" --readers 1 --bytes "$bytes" --rate $rate; }
 
 # cyclone_config TRANSPORT PROCESS: packets as large as there are, and buffers that lose none. On tcp the first process listens for the others.
 cyclone_config() {
@@ -136,17 +147,14 @@ rates_in() {
 }
 
 rate_cyclone() {
-	local n pid
+	local n
 
 	free_ports
 	for ((n = 1; n <= $2; n++)); do
 		cyclone "$1" "$n" "$work/sub.$n" sub waitset
 	done
 	cyclone "$1" 0 "$work/pub" -Qminmatch:"$2" -Qinitwait:10 pub size "$bytes"
-	for pid in "${pids[@]}"; do
-		wait "$pid" || true
-	done
-	pids=()
+	await_all
 	for ((n = 1; n <= $2; n++)); do
 		rates_in "$work/sub.$n" | jq -s 'if length == 0 then error("no rate") else sort | .[length / 2 | floor] * 1000 end' || {
 			tail -n 3 "$work/sub.$n" "$work/pub" >&2
@@ -157,22 +165,17 @@ rate_cyclone() {
 
 # ddsperf says half of a round trip.
 latency_cyclone() {
-	local pid
-
 	free_ports
 	cyclone "$1" 1 "$work/pong" pong "$2"
 	cyclone "$1" 0 "$work/ping" ping ${rate}Hz size "$bytes" "$2"
-	for pid in "${pids[@]}"; do
-		wait "$pid" || true
-	done
-	pids=()
+	await_all
 	sed -n 's/.* 50% \([0-9.]*\)us .* 99% \([0-9.]*\)us .*/{"p50": \1, "p99": \2}/p' "$work/ping" |
 		jq -c -s 'if length == 0 then error("no latency") else {latency_us: {p50: (map(.p50) | sort | .[length / 2 | floor]),
 			p99: (map(.p99) | sort | .[length / 2 | floor])}} end'
 }
 
 latency_iceoryx() {
-	local status=0
+	local n status=0
 
 	serve "$work/roudi" iox-roudi
 	for ((n = 0; n < 100; n++)); do ! grep -q 'ready for clients' "$work/roudi" || break; sleep 0.1; done
@@ -200,13 +203,6 @@ run_once() {
 		<<<"$line" >&2
 }
 
-try() { run_once "$@" || run_once "$@" || failures=$((failures + 1)); }
-
-fraction_whorl() { # BYTES HOW
-	"$build/whorl" dds perf --readers 3 --bytes "$1" --read "$2" --seconds $((2 * seconds)) --json "$work/whorl" &&
-		jq -c '{samples_per_s, fraction_of_raw, latency_of_raw, processor_us, latency_us, raw}' "$work/whorl"
-}
-
 rounds_of_all() {
 	local round before one system what count
 
@@ -216,22 +212,21 @@ rounds_of_all() {
 		for one in $works; do
 			IFS=: read -r what count <<<"$one"
 			for system in $(turned "$round" 'whorl cyclone'); do
-				try "$round" rate "$system" "$what" "$count"
+				twice run_once "$round" rate "$system" "$what" "$count"
 			done
 		done
 		for one in $raw; do
 			IFS=: read -r what count <<<"$one"
-			try "$round" fraction whorl "$what" "$count"
+			twice run_once "$round" fraction whorl "$what" "$count"
 		done
 		[ "$latency" = yes ] || continue
 		for system in $(turned "$round" 'whorl:waitset whorl:in-place cyclone:waitset iceoryx:waitset'); do
 			[ "$system" != iceoryx:waitset ] || [ $with_iceoryx = yes ] || continue
-			try "$round" latency "${system%:*}" shm "${system#*:}"
+			twice run_once "$round" latency "${system%:*}" shm "${system#*:}"
 		done
 	done
 }
 
-failures=0
 with_iceoryx=yes
 if [ ! -x "$build/bench/peers/peer-iceoryx" ] || [ -z "$(type -P iox-roudi)" ]; then
 	with_iceoryx=no

@@ -255,9 +255,7 @@ rounds_of_all() {
 			IFS=:x read -r what connections pipeline <<<"$one"
 			for system in $(turned "$round" "$systems"); do
 				does "$system" "$what" "${pipeline:-1}" || continue
-				run_once "$round" "$system" "$what" "$connections" "${pipeline:-1}" ||
-					run_once "$round" "$system" "$what" "$connections" "${pipeline:-1}" ||
-					failures=$((failures + 1))
+				twice run_once "$round" "$system" "$what" "$connections" "${pipeline:-1}"
 			done
 		done
 	done
@@ -349,15 +347,12 @@ recoveries_of_all() {
 		for system in $(turned "$round" "$systems"); do
 			[[ $system != redis* ]] || continue # nothing takes the place of the one that is killed
 			for killed in leader other; do
-				recover_once "$round" "$system" "$killed" ||
-					recover_once "$round" "$system" "$killed" ||
-					failures=$((failures + 1))
+				twice recover_once "$round" "$system" "$killed"
 			done
 		done
 	done
 }
 
-failures=0
 mkdir -p "$out"
 for file in results recoveries; do
 	[ $add = yes ] || : >"$out/$file.json"

@@ -22,18 +22,10 @@
 #include <iceoryx_binding_c/types.h>
 #include <iceoryx_binding_c/wait_set.h>
 
-#include "bench/histogram.h"
+#include "bench/peers/measure.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MEET_S 10
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 static void name_process(char name[64], const char *what)
 {
@@ -62,13 +54,13 @@ static void write_samples(const char *event, uint32_t bytes, uint64_t rate)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	name_process(name, "writer");
 	publisher = iox_pub_init(&storage, "whorl", "peers", event, NULL);
-	for (next = now_ns();; next += SECOND / rate) {
+	for (next = peers_now();; next += SECOND / rate) {
 		const struct timespec until = {(time_t)(next / SECOND), (long)(next % SECOND)};
 		void *sample = NULL;
 		uint64_t now;
 
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-		now = now_ns();
+		now = peers_now();
 		if (iox_pub_loan_chunk(publisher, &sample, bytes) != AllocationResult_SUCCESS)
 			errx(1, "iceoryx lends no sample of %" PRIu32 " bytes", bytes);
 		memset(sample, 1, bytes);
@@ -85,7 +77,7 @@ static void take_all(iox_sub_t subscriber, struct wh_histogram *latency)
 		uint64_t sent;
 
 		memcpy(&sent, sample, sizeof sent);
-		wh_histogram_add(latency, now_ns() - sent);
+		wh_histogram_add(latency, peers_now() - sent);
 		iox_sub_release_chunk(subscriber, sample);
 	}
 }
@@ -98,18 +90,18 @@ static void read_samples(const char *event, uint64_t seconds, struct wh_histogra
 	iox_sub_t subscriber;
 	iox_ws_t set;
 	char name[64];
-	uint64_t until = now_ns() + MEET_S * SECOND, missed;
+	uint64_t until = peers_now() + MEET_S * SECOND, missed;
 
 	name_process(name, "reader");
 	subscriber = iox_sub_init(&storage, "whorl", "peers", event, NULL);
 	set = iox_ws_init(&set_storage);
 	if (iox_ws_attach_subscriber_state(set, subscriber, SubscriberState_HAS_DATA, 1, NULL) != WaitSetResult_SUCCESS)
 		errx(1, "iceoryx attaches no subscriber");
-	while (now_ns() < until) {
+	while (peers_now() < until) {
 		if (iox_ws_timed_wait(set, (struct timespec){.tv_nsec = 100000000}, &info, 1, &missed) == 0)
 			continue;
 		if (latency->count == 0)
-			until = now_ns() + seconds * SECOND;
+			until = peers_now() + seconds * SECOND;
 		take_all(subscriber, latency);
 	}
 }

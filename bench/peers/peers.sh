@@ -292,16 +292,13 @@ rounds_of_all() {
 		for bytes in $sizes; do
 			for system in $(turned "$round" "$systems"); do
 				for what in stream low; do
-					run_once "$round" "$system" "$bytes" $what ||
-						run_once "$round" "$system" "$bytes" $what ||
-						failures=$((failures + 1))
+					twice run_once "$round" "$system" "$bytes" $what
 				done
 			done
 		done
 	done
 }
 
-failures=0
 mkdir -p "$out"
 [ $add = yes ] || : >"$out/results.json"
 touch "$out/results.json"

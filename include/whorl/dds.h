@@ -37,7 +37,7 @@
  * group of this user on this host, on shared memory: programs come and go in any order, nothing is to be configured, and the last one ends
  * it. With WHORL_DDS=FILE.ini in the environment all domains are the group of that file instead (docs/configuration.md): `[group]` as
  * everywhere; on a network WHORL_DDS_ID says which node this is. Its `[channel NAME]` has the keys of a subgroup, `[topic PATTERN]`
- * says `channel = NAME` or `channel = own`, and `[dds]` has `reader_patience_ms` and `slow_reader`.
+ * says `channel = NAME` or `channel = own`, and `[dds]` has `reader_patience_ms`, `slow_reader` and `rest_after_ms`.
  *
  * CHANNELS. A *channel* is a subgroup that carries topics. By default a few are shared, by the size of samples and by consistency. A
  * process is in those of the topics that it uses. All topics of a channel share its window: a reader that holds up one topic of it

@@ -298,10 +298,12 @@ START_TEST(ls_tells_what_there_is)
 	const char *domain = domain_of(5);
 	struct part poses, orders, reader;
 	json_t *all, *participants, *topics, *writers, *readers;
-	char *text;
+	char *text, policies[6000] = "deadline=5s user_data=";
 
+	for (size_t at = strlen(policies); at + 4 <= sizeof(policies); at += 3)
+		memcpy(policies + at, "%01", 4);
 	START(&poses, true, "pub", "poses", "--domain", domain, "--type", "@key long id; double x", "--stay", "--qos",
-	      "deadline=5s");
+	      policies);
 	START(&orders, true, "pub", "orders", "--domain", domain, "--type", TYPE, "--qos", KEPT, "--stay");
 	START(&reader, false, "sub", "orders", "--domain", domain, "--qos", KEPT);
 	say(&orders, 1, 1, 3);
@@ -339,6 +341,7 @@ START_TEST(ls_tells_what_there_is)
 	ck_assert_uint_eq(CLI_LINES_WITH(text, "topic orders, stored, in channel dds.s.stored"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(text, "topic poses, atomic, in channel dds.s.atomic"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(text, "  writer at node "), 2);
+	ck_assert_uint_ge(CLI_LINES_WITH(text, "user_data=%01%01", "deadline=5s"), 1); /* long ones are whole */
 	ck_assert_uint_eq(CLI_LINES_WITH(text, "  reader at node "), 1);
 	free(text);
 	ck_assert_int_eq(end(&reader, SIGTERM), 130);

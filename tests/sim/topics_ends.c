@@ -10,7 +10,6 @@
 
 #define OK WHORL_DDS_RETCODE_OK
 #define TAKEN_MAX 256
-#define REAL_NS (UINT64_C(1700000000) * WH_NS_PER_S) /* of the world's beginning (topics_host.c) */
 
 WHORL_DDS_TYPE(sample_type, struct topics_sample, WHORL_DDS_KEY(struct topics_sample, key),
 	       WHORL_DDS_FIELD(struct topics_sample, writer), WHORL_DDS_FIELD(struct topics_sample, n),
@@ -84,9 +83,7 @@ static void note_entry(struct topics_reader *reader, const struct topics_sample 
 				      .number = info->number,
 				      .asked_ns = asked_ns,
 				      .taken_ns = now(reader->life),
-				      .source_ns = (uint64_t)info->source_timestamp - REAL_NS,
-				      .publication = info->publication_handle,
-				      .node = info->writer,
+				      .source_ns = (uint64_t)info->source_timestamp - TOPICS_REAL_NS,
 				      .state = info->instance_state,
 				      .valid = info->valid_data,
 				      .sample = *sample};

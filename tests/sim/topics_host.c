@@ -252,7 +252,7 @@ static uint64_t host_real(void *ctx)
 {
 	const struct topics_world *world = ctx;
 
-	return UINT64_C(1700000000) * WH_NS_PER_S + wh_sim_now(world->sim);
+	return TOPICS_REAL_NS + wh_sim_now(world->sim);
 }
 
 static uint64_t host_thread(void *ctx)
@@ -624,11 +624,6 @@ uint64_t topics_now(const struct topics_world *world)
 const char *topics_file(const struct topics_world *world)
 {
 	return world->file_name;
-}
-
-struct wh_sim *topics_sim(struct topics_world *world)
-{
-	return world->sim;
 }
 
 const char *topics_broken(const struct topics_world *world)

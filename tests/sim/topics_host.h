@@ -13,6 +13,8 @@
 #include "sim/net/sim.h"
 #include "transport/dice.h"
 
+#define TOPICS_REAL_NS (UINT64_C(1700000000) * WH_NS_PER_S) /* what the real clock says at the world's beginning */
+
 struct topics_world;
 struct topics_process;
 
@@ -50,7 +52,6 @@ bool topics_has_ended(const struct topics_process *process);
 /* The next thing happens. False: nothing does before that time, or a check has failed. */
 bool topics_step(struct topics_world *world, uint64_t until_ns);
 uint64_t topics_now(const struct topics_world *world);
-struct wh_sim *topics_sim(struct topics_world *world);
 /* Of the library, and of the host: NULL, or what is broken. */
 const char *topics_broken(const struct topics_world *world);
 

@@ -65,8 +65,7 @@ struct topics_writer {
 struct topics_entry {                                        /* of what a reader has taken */
 	uint64_t view, sequence, number, asked_ns, taken_ns; /* before it was taken, and after */
 	uint64_t source_ns;                                  /* of the world */
-	whorl_dds_instance_handle publication;
-	uint32_t node, state;
+	uint32_t state;
 	bool valid;
 	struct topics_sample sample; /* without data the key alone */
 };

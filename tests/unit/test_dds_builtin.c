@@ -39,7 +39,7 @@ static pid_t other;
 static void await_want(int step)
 {
 	while (atomic_load(&board->want) < step)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		moment();
 }
 
 /* 1: a participant; 2: a topic with a writer; 3: another, on another channel, with a reader; 4: the writer ends; 5: to be killed. */

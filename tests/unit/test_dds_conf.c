@@ -3,37 +3,6 @@
  */
 #include "dds/node.h"
 #include "tests/dds_world.h"
-#include "tests/temporary.h"
-
-static char file[TEST_PATH_BYTES];
-
-/* The environment names it from here on. */
-static void write_file(const char *text)
-{
-	int descriptor = mkstemp(test_temporary(file, "dds"));
-	FILE *stream;
-
-	ck_assert_int_ge(descriptor, 0);
-	stream = fdopen(descriptor, "w");
-	ck_assert_ptr_nonnull(stream);
-	fputs(text, stream);
-	ck_assert_int_eq(fclose(stream), 0);
-	setenv("WHORL_DDS", file, 1);
-}
-
-static void remove_file(void)
-{
-	ck_assert_int_eq(unlink(file), 0);
-}
-
-/* A group of this test alone on this host; `rest` follows. */
-static void write_group(const char *rest)
-{
-	char text[2048];
-
-	snprintf(text, sizeof(text), "[group]\nname = dds-conf-%d\nnodes = 0\nnodes_max = 8\n%s", (int)getpid(), rest);
-	write_file(text);
-}
 
 /* The subgroup that a reader or writer is on. */
 static char *channel_of(whorl_dds_entity endpoint)
@@ -158,7 +127,7 @@ START_TEST(mistakes_are_told)
 
 		write_group(all[i].text);
 		ck_assert_int_eq(whorl_dds_create_participant(0, NULL, NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
-		snprintf(expected, sizeof(expected), "%s%s", file, all[i].expected);
+		snprintf(expected, sizeof(expected), "%s%s", domain_file, all[i].expected);
 		if (strstr(whorl_dds_text(), expected) == NULL) {
 			fprintf(stderr, "%s\nhas no %s\n", whorl_dds_text(), expected);
 			missing++;
@@ -167,7 +136,8 @@ START_TEST(mistakes_are_told)
 	}
 	ck_assert_int_eq(missing, 0);
 	ck_assert_int_eq(whorl_dds_create_participant(0, NULL, NULL), WHORL_DDS_RETCODE_BAD_PARAMETER);
-	ck_assert_msg(strstr(whorl_dds_text(), file) != NULL && strstr(whorl_dds_text(), "cannot be read") != NULL,
+	ck_assert_msg(strstr(whorl_dds_text(), domain_file) != NULL &&
+			      strstr(whorl_dds_text(), "cannot be read") != NULL,
 		      "%s", whorl_dds_text());
 }
 END_TEST

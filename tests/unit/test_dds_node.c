@@ -5,13 +5,6 @@
  */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <whorl/dds.h>
 
 #include "tests/dds_world.h"
 
@@ -322,12 +315,11 @@ static void in_place(whorl_dds_entity reader, const void *data, const struct who
 
 static void await_count(atomic_int *count, int most)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	whorl_dds_time until = whorl_dds_now() + patience();
 
 	while (atomic_load(count) < most) {
 		ck_assert_msg(whorl_dds_now() < until, "%d where %d is expected", atomic_load(count), most);
-		nanosleep(&moment, NULL);
+		moment();
 	}
 	ck_assert_int_eq(atomic_load(count), most);
 }

@@ -6,7 +6,6 @@
 
 #include "dds/channel/wire.h"
 #include "tests/dds_world.h"
-#include "tests/temporary.h"
 
 #define ALL "reliability=reliable history=all "
 
@@ -402,9 +401,7 @@ END_TEST
 
 /* ---- the first goes before it has formed the group ------------------------------------------------------------------------------ */
 
-#define GROUP "dds-forsaken"
-
-/* Ids of the group that processes hold: each has a socket with a name. */
+/* Ids of the group, given as /NAME/, that processes hold: each has a socket with a name. */
 static int ids_held(const char *group)
 {
 	FILE *sockets = fopen("/proc/net/unix", "r");
@@ -432,21 +429,16 @@ static void come(uint32_t number)
 START_TEST(the_first_goes_before_there_is_a_group)
 {
 	whorl_config *config = whorl_config_new();
-	char file[TEST_PATH_BYTES], group[64];
+	char group[64];
 	whorl_node *first;
-	FILE *stream;
 	pid_t pids[2];
 	int held;
 
-	snprintf(group, sizeof(group), GROUP "-%d", (int)getpid());
-	stream = fdopen(mkstemp(test_temporary(file, "dds")), "w");
-	ck_assert_ptr_nonnull(stream);
-	fprintf(stream, "[group]\nname = %s\nnodes = 0\nnodes_max = 8\n", group);
-	ck_assert_int_eq(fclose(stream), 0);
-	setenv("WHORL_DDS", file, 1);
+	snprintf(group, sizeof(group), "/" TEST_GROUP "/", (int)getpid());
+	write_group("");
 	for (int i = 0; i < 2; i++)
 		pids[i] = begin_process(come, 0);
-	ck_assert_int_eq(whorl_config_load_file(config, file), WHORL_OK);
+	ck_assert_int_eq(whorl_config_load_file(config, domain_file), WHORL_OK);
 	ck_assert_int_eq(whorl_open(config, WHORL_ANY_ID, NULL, &first), WHORL_OK);
 	ck_assert_uint_eq(whorl_node_id(first), 0);
 	held = ids_held(group);
@@ -457,7 +449,7 @@ START_TEST(the_first_goes_before_there_is_a_group)
 	for (int i = 0; i < 2; i++)
 		await_end(pids[i], false);
 	whorl_config_free(config);
-	ck_assert_int_eq(unlink(file), 0);
+	remove_file();
 }
 END_TEST
 

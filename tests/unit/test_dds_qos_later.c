@@ -179,7 +179,7 @@ static void write_and_change(uint32_t number, atomic_int *step)
 	need(writer > 0);
 	atomic_store(step, 1);
 	while (atomic_load(step) < 2)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		moment();
 	for (int i = 0; i < ROUNDS; i++) {
 		need(whorl_dds_write(writer, &(struct pose){.id = 1, .count = i}) == OK);
 		need(whorl_dds_set_qos(whorl_dds_get_parent(writer), of[(i + 1) % 2]) == OK);

@@ -2,27 +2,6 @@
  * Labels: threads
  */
 #include "tests/dds_world.h"
-#include "tests/temporary.h"
-
-static char file[TEST_PATH_BYTES];
-
-static void write_group(const char *rest)
-{
-	int descriptor = mkstemp(test_temporary(file, "dds"));
-	FILE *stream;
-
-	ck_assert_int_ge(descriptor, 0);
-	stream = fdopen(descriptor, "w");
-	ck_assert_ptr_nonnull(stream);
-	fprintf(stream, "[group]\nname = dds-slow-%d\nnodes = 0\nnodes_max = 8\n%s", (int)getpid(), rest);
-	ck_assert_int_eq(fclose(stream), 0);
-	setenv("WHORL_DDS", file, 1);
-}
-
-static void remove_file(void)
-{
-	ck_assert_int_eq(unlink(file), 0);
-}
 
 #define SMALL "reliability=reliable history=all resource_limits.samples=3"
 #define PATIENT "reliability=reliable reliability.max_blocking=100s writer_data_lifecycle=off"
