@@ -228,7 +228,7 @@ static enum whorl_result apply_sample(struct wh_dds_channel *channel, const stru
 }
 
 /* A writer that ends disposes of what it has, if it autodisposes: all of it in one place. */
-static bool ask_end(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+static bool ask_end(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint *endpoint, const struct wh_dds_place *place)
 {
 	struct wh_dds_sample sample = {.place = *place, .change = WH_DDS_UNREGISTER};
@@ -250,26 +250,21 @@ bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from
 	struct wh_dds_sample sample;
 	struct wh_dds_said said;
 	struct wh_dds_message message;
-	bool ends_set, roomy = true;
+	unsigned char kind = count > 0 ? *(const unsigned char *)bytes : 0;
+	bool roomy = true;
 
-	channel->questions++;
 	if (wh_dds_take_sample(&said, bytes, count)) {
 		endpoint = read_sample(channel, from, &said, &sample);
 		return endpoint == NULL || wh_dds_set_of(channel, endpoint) != NULL ||
 		       wh_dds_ask_now(channel, &question, endpoint, &sample);
 	}
-	ends_set = channel->sets != NULL && count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET;
-	if (!ends_set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_END))
-		return true;
-	if (wh_dds_take_message(&message, bytes, count) != WHORL_OK)
+	if ((kind != WH_DDS_SAY_SET && kind != WH_DDS_SAY_END) ||
+	    wh_dds_take_message(&message, bytes, count) != WHORL_OK)
 		return true;
 	id.number = message.number;
-	if (!ends_set)
-		endpoint = message.what == WH_DDS_WRITER ? wh_dds_writer_of(channel, &id)
-							 : wh_dds_channel_find(channel, message.what, &id);
-	if (ends_set)
+	if (kind == WH_DDS_SAY_SET)
 		roomy = wh_dds_set_ask(channel, &question, &id);
-	else if (endpoint != NULL)
+	else if (message.what == WH_DDS_WRITER && (endpoint = wh_dds_writer_of(channel, &id)) != NULL)
 		roomy = ask_end(channel, &question, endpoint, &from->place);
 	wh_dds_message_free(&message);
 	return roomy;

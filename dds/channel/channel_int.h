@@ -105,7 +105,6 @@ struct wh_dds_channel {
 	struct wh_dds_channel_counts counts; /* the last four are counted when asked */
 	struct wh_dds_place place;           /* of what is being applied */
 	int64_t now_ns;                      /* [here] */
-	uint64_t questions;                  /* [here] how often readers were asked */
 	int64_t look_ns;                     /* [here] nothing runs out before that: channel/due.c */
 	struct wh_dds_stray *strays;         /* [here] the oldest first */
 	uint32_t stray_count;                /* [here] */
@@ -200,11 +199,11 @@ struct wh_dds_question {
 };
 
 /* Of the local readers that the sample would be told to, if it took effect now: all say yes. */
-bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_ask_now(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample);
 /* The same, if it took effect behind others. */
-bool wh_dds_ask_later(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-		      struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample);
+bool wh_dds_ask_later(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+		      const struct wh_dds_sample *sample);
 
 /* ---- channel/history.c ---- */
 
@@ -231,7 +230,7 @@ enum whorl_result wh_dds_set_begin(struct wh_dds_channel *channel, const struct 
 enum whorl_result wh_dds_set_end(struct wh_dds_channel *channel, const struct wh_dds_from *from, uint32_t group);
 void wh_dds_set_forget_writer(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
 void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
-bool wh_dds_set_ask(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_set_ask(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint_id *publisher);
 void wh_dds_set_free(struct wh_dds_set *set);
 

@@ -386,9 +386,8 @@ static bool tells(const struct wh_dds_endpoint *writer, const struct wh_dds_samp
 	return sample->change != 0;
 }
 
-static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-			struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample,
-			const struct wh_dds_instance *instance)
+static bool ask_readers(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+			const struct wh_dds_sample *sample, const struct wh_dds_instance *instance)
 {
 	bool behind = instance != NULL && !wh_dds_is_exclusive(writer) && is_behind(instance, writer, sample);
 
@@ -397,16 +396,13 @@ static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_ques
 
 		if ((behind && wh_dds_by_source(reader)) || (instance != NULL && !owns_for(instance, writer, reader)))
 			continue;
-		if (reader->question != channel->questions)
-			reader->asked = 0;
-		reader->question = channel->questions;
-		if (!question->ask(question->ctx, reader, writer, sample, reader->asked++))
+		if (!question->ask(question->ctx, reader, writer, sample))
 			return false;
 	}
 	return true;
 }
 
-bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_ask_now(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
 {
 	const struct wh_dds_instance *instance = wh_dds_instance_find(channel, writer->topic, sample->key);
@@ -414,11 +410,11 @@ bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question
 
 	if (!tells(writer, sample) || (leaves && (instance == NULL || wh_dds_claim_find(instance, writer) == NULL)))
 		return true;
-	return ask_readers(channel, question, writer, sample, instance);
+	return ask_readers(question, writer, sample, instance);
 }
 
-bool wh_dds_ask_later(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-		      struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+bool wh_dds_ask_later(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+		      const struct wh_dds_sample *sample)
 {
-	return !tells(writer, sample) || ask_readers(channel, question, writer, sample, NULL);
+	return !tells(writer, sample) || ask_readers(question, writer, sample, NULL);
 }

@@ -210,13 +210,13 @@ void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uin
 	}
 }
 
-bool wh_dds_set_ask(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_set_ask(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint_id *publisher)
 {
 	const struct wh_dds_set *set = find(channel, publisher);
 
 	for (uint32_t i = 0; set != NULL && i < set->count; i++)
-		if (!wh_dds_ask_later(channel, question, set->items[i].writer, &set->items[i].sample))
+		if (!wh_dds_ask_later(question, set->items[i].writer, &set->items[i].sample))
 			return false;
 	return true;
 }
