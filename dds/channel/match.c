@@ -25,18 +25,14 @@ static uint32_t place_of(const struct wh_dds_endpoints *list, uint64_t order)
 bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint *endpoint)
 {
 	uint32_t at = place_of(list, endpoint->order);
+	struct wh_dds_endpoint **all =
+		wh_dds_list_room(list->all, list->count, &list->room, sizeof(struct wh_dds_endpoint *));
 
-	if (list->count == list->room) {
-		uint32_t room = list->room > 0 ? 2 * list->room : 4;
-		struct wh_dds_endpoint **all = realloc(list->all, room * sizeof(struct wh_dds_endpoint *));
-
-		if (all == NULL)
-			return false;
-		list->all = all;
-		list->room = room;
-	}
-	memmove(list->all + at + 1, list->all + at, (list->count - at) * sizeof(struct wh_dds_endpoint *));
-	list->all[at] = endpoint;
+	if (all == NULL)
+		return false;
+	list->all = all;
+	memmove(all + at + 1, all + at, (list->count - at) * sizeof(struct wh_dds_endpoint *));
+	all[at] = endpoint;
 	list->count++;
 	return true;
 }

@@ -66,22 +66,10 @@ void wh_dds_registry_free(struct wh_dds_registry *registry)
 	free(registry);
 }
 
-/* The list of pointers, with room for one more; NULL: no memory. */
-static void *make_room(void *list, uint32_t count, uint32_t *room)
-{
-	uint32_t more = *room > 0 ? 2 * *room : 8;
-
-	if (count < *room)
-		return list;
-	list = realloc(list, more * sizeof(void *));
-	if (list != NULL)
-		*room = more;
-	return list;
-}
-
 static bool add_topic(struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
-	struct wh_dds_named_topic **all = make_room(registry->topics, registry->topic_count, &registry->topic_room);
+	struct wh_dds_named_topic **all = wh_dds_list_room(registry->topics, registry->topic_count,
+							   &registry->topic_room, sizeof(struct wh_dds_named_topic *));
 
 	if (all == NULL)
 		return false;
@@ -93,7 +81,8 @@ static bool add_topic(struct wh_dds_registry *registry, struct wh_dds_named_topi
 static bool add_participant(struct wh_dds_registry *registry, struct wh_dds_participant *participant)
 {
 	struct wh_dds_participant **all =
-		make_room(registry->participants, registry->participant_count, &registry->participant_room);
+		wh_dds_list_room(registry->participants, registry->participant_count, &registry->participant_room,
+				 sizeof(struct wh_dds_participant *));
 
 	if (all == NULL)
 		return false;
@@ -307,15 +296,10 @@ static bool use_topic(struct wh_dds_named_topic *topic, const struct wh_dds_from
 		use->count++;
 		return true;
 	}
-	if (topic->use_count == topic->use_room) {
-		uint32_t room = topic->use_room > 0 ? 2 * topic->use_room : 4;
-
-		use = realloc(topic->uses, room * sizeof(*use));
-		if (use == NULL)
-			return false;
-		topic->uses = use;
-		topic->use_room = room;
-	}
+	use = wh_dds_list_room(topic->uses, topic->use_count, &topic->use_room, sizeof(*use));
+	if (use == NULL)
+		return false;
+	topic->uses = use;
 	topic->uses[topic->use_count++] = (struct wh_dds_use){from->node, from->incarnation, 1};
 	return true;
 }
@@ -719,21 +703,11 @@ uint64_t wh_dds_registry_digest(const struct wh_dds_registry *registry, bool *fa
 	return digest;
 }
 
-static void *take_room(struct wh_dds_in *in, size_t bytes)
-{
-	void *room = in->ok ? calloc(1, bytes > 0 ? bytes : 1) : NULL;
-
-	if (room == NULL && in->ok)
-		in->starved = true;
-	in->ok = in->ok && room != NULL;
-	return room;
-}
-
 static void take_members(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
 	uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, in->left / 12);
 
-	registry->members = take_room(in, count * sizeof(*registry->members));
+	registry->members = wh_dds_take_room(in, count * sizeof(*registry->members));
 	for (uint32_t i = 0; in->ok && i < count; i++) {
 		registry->members[i].node = (uint32_t)wh_dds_take(in, 4);
 		registry->members[i].incarnation = wh_dds_take(in, 8);
@@ -743,7 +717,7 @@ static void take_members(struct wh_dds_in *in, struct wh_dds_registry *registry)
 
 static void take_participant(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
-	struct wh_dds_participant *it = take_room(in, sizeof(*it));
+	struct wh_dds_participant *it = wh_dds_take_room(in, sizeof(*it));
 
 	if (it == NULL)
 		return;
@@ -755,18 +729,18 @@ static void take_participant(struct wh_dds_in *in, struct wh_dds_registry *regis
 	if (!is_member(registry->members, registry->member_count, it->node, it->incarnation) ||
 	    find_participant(registry, it->node, it->incarnation) != NULL)
 		in->ok = false;
-	if (!in->ok || !add_participant(registry, it)) {
-		in->starved |= in->ok;
-		in->ok = false;
-		free_participant(it);
-	}
+	if (in->ok && add_participant(registry, it))
+		return;
+	if (in->ok)
+		wh_dds_starve(in);
+	free_participant(it);
 }
 
 static void take_uses(struct wh_dds_in *in, const struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
 	uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, in->left / 20);
 
-	topic->uses = take_room(in, count * sizeof(*topic->uses));
+	topic->uses = wh_dds_take_room(in, count * sizeof(*topic->uses));
 	topic->use_room = topic->uses != NULL ? count : 0;
 	for (uint32_t i = 0; in->ok && i < count; i++) {
 		struct wh_dds_use use = {.node = (uint32_t)wh_dds_take(in, 4)};
@@ -783,7 +757,7 @@ static void take_uses(struct wh_dds_in *in, const struct wh_dds_registry *regist
 static void take_topic(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
 	uint64_t before = registry->topic_count > 0 ? registry->topics[registry->topic_count - 1]->id : 0;
-	struct wh_dds_named_topic *topic = take_room(in, sizeof(*topic));
+	struct wh_dds_named_topic *topic = wh_dds_take_room(in, sizeof(*topic));
 
 	if (topic == NULL)
 		return;
@@ -794,11 +768,11 @@ static void take_topic(struct wh_dds_in *in, struct wh_dds_registry *registry)
 	if (in->ok && (topic->id <= before || topic->id > registry->numbers || find_topic(registry, topic->name) ||
 		       strcmp(topic->channel, WH_DDS_ANY_CHANNEL) == 0))
 		in->ok = false;
-	if (!in->ok || !add_topic(registry, topic)) {
-		in->starved |= in->ok;
-		in->ok = false;
-		free_topic(topic);
-	}
+	if (in->ok && add_topic(registry, topic))
+		return;
+	if (in->ok)
+		wh_dds_starve(in);
+	free_topic(topic);
 }
 
 enum whorl_result wh_dds_registry_restore(struct wh_dds_registry *registry, const void *bytes, size_t count)

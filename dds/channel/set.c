@@ -75,15 +75,10 @@ bool wh_dds_set_add(struct wh_dds_channel *channel, struct wh_dds_set *set, stru
 		tell_lost(channel, writer, sample);
 		return true;
 	}
-	if (set->count == set->room) {
-		uint32_t room = set->room > 0 ? 2 * set->room : 16;
-
-		item = realloc(set->items, room * sizeof(*item));
-		if (item == NULL)
-			return false;
-		set->items = item;
-		set->room = room;
-	}
+	item = wh_dds_list_room(set->items, set->count, &set->room, sizeof(*item));
+	if (item == NULL)
+		return false;
+	set->items = item;
 	item = &set->items[set->count];
 	*item = (struct wh_dds_item){writer, *sample};
 	item->sample.block = wh_dds_block_new(sample->bytes, sample->count);
@@ -92,7 +87,6 @@ bool wh_dds_set_add(struct wh_dds_channel *channel, struct wh_dds_set *set, stru
 	item->sample.bytes = item->sample.block->bytes;
 	set->count++;
 	set->bytes += sample->count;
-	(void)channel;
 	return true;
 }
 
