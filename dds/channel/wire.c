@@ -73,31 +73,6 @@ struct wh_dds_terms wh_dds_take_terms(struct wh_dds_in *in)
 	return terms;
 }
 
-void wh_dds_put_policies(struct wh_dds_out *out, const struct wh_dds_policies *policies)
-{
-	unsigned char bytes[WH_DDS_POLICIES_BYTES];
-	size_t count = wh_dds_policies_encode(policies, bytes, sizeof(bytes));
-
-	if (count == 0)
-		out->failed = true;
-	wh_dds_put(out, bytes, count);
-}
-
-bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies, enum wh_dds_kind kind)
-{
-	bool starved = false;
-	size_t count = in->ok ? wh_dds_policies_decode(policies, kind, in->at, in->left, &starved) : 0;
-
-	if (count == 0) {
-		in->starved |= starved;
-		in->ok = false;
-		return false;
-	}
-	in->at += count;
-	in->left -= count;
-	return true;
-}
-
 /* ---- writing -------------------------------------------------------------------------------------------------------------- */
 
 size_t wh_dds_put_sample(unsigned char *at, uint32_t writer, uint8_t change, int64_t source_ns,

@@ -22,10 +22,10 @@
 #include <whorl/dds.h>
 
 #include "base/error.h"
+#include "dds/base/bytes.h"
 
 #define WH_DDS_DATA_BYTES 2048      /* of user_data, topic_data, group_data each, at most */
 #define WH_DDS_PARTITION_BYTES 2048 /* of all partitions' names with their zeros, at most */
-#define WH_DDS_POLICIES_BYTES 10240 /* of all policies as bytes, at most */
 
 enum wh_dds_kind { /* of an entity */
 		   WH_DDS_PARTICIPANT,
@@ -159,13 +159,11 @@ bool wh_dds_policies_equal(const struct wh_dds_policies *one, const struct wh_dd
 
 /* ---- bytes -------------------------------------------------------------------------------------------------------------- */
 
-/* What is set, as bytes: at most WH_DDS_POLICIES_BYTES. Returns how many; 0: they do not fit. */
-size_t wh_dds_policies_encode(const struct wh_dds_policies *policies, void *out, size_t room);
-/* Reads them from the beginning of `bytes`, over the defaults of `kind`; all else is as in wh_dds_policies_init. Any bytes may come:
- * they must be what wh_dds_policies_encode writes, with each value in its range, or they are refused. Returns how many bytes were
- * read; 0: refused, or memory is out (*memory, may be NULL), and *policies owns nothing. */
-size_t wh_dds_policies_decode(struct wh_dds_policies *policies, enum wh_dds_kind kind, const void *bytes, size_t count,
-			      bool *memory);
+/* What is set. A value that no policy may have fails *out. */
+void wh_dds_put_policies(struct wh_dds_out *out, const struct wh_dds_policies *policies);
+/* Reads them over the defaults of `kind`; all else is as in wh_dds_policies_init. Any bytes may come: they must be what wh_dds_put_policies
+ * writes, with each value in its range. False: they are not, or there is no memory for them: *in says so, and *policies owns nothing. */
+bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies, enum wh_dds_kind kind);
 
 /* ---- texts ---------------------------------------------------------------------------------------------------------------- */
 
