@@ -105,7 +105,7 @@ static void sort(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other, str
 bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader)
 {
 	return wh_dds_partitions_meet(&writer->policies, &reader->policies) &&
-	       wh_dds_policies_match(&writer->policies, &reader->policies, NULL) == WHORL_DDS_POLICY_INVALID;
+	       wh_dds_policies_match(&writer->policies, &reader->policies) == WHORL_DDS_POLICY_INVALID;
 }
 
 bool wh_dds_link_match(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other)
@@ -125,7 +125,7 @@ static bool try_match(struct wh_dds_channel *channel, struct wh_dds_endpoint *on
 	sort(one, other, &event);
 	if (!wh_dds_partitions_meet(&event.writer->policies, &event.reader->policies))
 		return true;
-	event.policy = wh_dds_policies_match(&event.writer->policies, &event.reader->policies, NULL);
+	event.policy = wh_dds_policies_match(&event.writer->policies, &event.reader->policies);
 	if (event.policy != WHORL_DDS_POLICY_INVALID)
 		event.what = WH_DDS_INCOMPATIBLE;
 	else if (!wh_dds_link_match(one, other))
@@ -311,8 +311,8 @@ static bool failed_alike(const struct wh_dds_endpoint *endpoint, const struct wh
 {
 	bool writes = endpoint->kind == WH_DDS_WRITER;
 	const struct wh_dds_policies *is = &endpoint->policies, *others = &other->policies;
-	enum whorl_dds_policy_id was = wh_dds_policies_match(writes ? before : others, writes ? others : before, NULL),
-				 fails = wh_dds_policies_match(writes ? is : others, writes ? others : is, NULL);
+	enum whorl_dds_policy_id was = wh_dds_policies_match(writes ? before : others, writes ? others : before),
+				 fails = wh_dds_policies_match(writes ? is : others, writes ? others : is);
 
 	return was != WHORL_DDS_POLICY_INVALID && was == fails && wh_dds_partitions_meet(before, others);
 }

@@ -167,13 +167,6 @@ const struct wh_dds_participant *wh_dds_registry_participant(const struct wh_dds
 	return at < registry->participant_count ? registry->participants[at] : NULL;
 }
 
-uint64_t wh_dds_registry_uses(const struct wh_dds_named_topic *topic, uint32_t node, uint64_t incarnation)
-{
-	const struct wh_dds_use *use = find_use(topic, node, incarnation);
-
-	return use != NULL ? use->count : 0;
-}
-
 void wh_dds_registry_counts(const struct wh_dds_registry *registry, struct wh_dds_registry_counts *counts)
 {
 	*counts = registry->counts;

@@ -121,7 +121,6 @@ const struct wh_dds_named_topic *wh_dds_registry_find(const struct wh_dds_regist
 /* By number; NULL at the end. */
 const struct wh_dds_named_topic *wh_dds_registry_topic(const struct wh_dds_registry *registry, uint32_t at);
 const struct wh_dds_participant *wh_dds_registry_participant(const struct wh_dds_registry *registry, uint32_t at);
-uint64_t wh_dds_registry_uses(const struct wh_dds_named_topic *topic, uint32_t node, uint64_t incarnation);
 
 struct wh_dds_registry_counts {
 	uint64_t garbage, voids, refused;

@@ -143,9 +143,9 @@ WH_MUST_CHECK whorl_dds_return wh_dds_policies_suit(const struct wh_dds_policies
 						    enum whorl_dds_policy_id *which, struct wh_error *err);
 
 /* Does the writer offer what the reader requests? WHORL_DDS_POLICY_INVALID: yes; otherwise the first policy that fails, in the order of
- * their numbers. *failed (may be NULL): all that fail, as bits. Partitions are another question. */
+ * their numbers. Partitions are another question. */
 enum whorl_dds_policy_id wh_dds_policies_match(const struct wh_dds_policies *offered,
-					       const struct wh_dds_policies *requested, uint64_t *failed);
+					       const struct wh_dds_policies *requested);
 
 /* Does the name fit the pattern: `*` any bytes, `?` one, [a-z] [!a-z] one of a set? The same on all machines, whatever the locale. */
 bool wh_dds_pattern_fits(const char *pattern, const char *name);
@@ -173,16 +173,15 @@ bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies
 WH_MUST_CHECK whorl_dds_return wh_dds_policies_parse(struct wh_dds_policies *policies, const char *text,
 						     struct wh_error *err);
 
-/* Writes the policies that are bits of `mask`: a text that wh_dds_policies_parse reads, or an object of JSON. */
+/* Writes the policies that are bits of `mask`: a text that wh_dds_policies_parse reads. */
 void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
-void wh_dds_policies_json(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
 
 /* "reliability"; "invalid" if there is no such policy. */
 const char *wh_dds_policy_name(enum whorl_dds_policy_id id);
 /* Which policies an entity of this kind has, as bits; WH_DDS_KINDS: all there are. */
 uint64_t wh_dds_policies_of(enum wh_dds_kind kind);
 
-/* The table of all policies, for the manual (Markdown) and for programs (an array of JSON). */
-void wh_dds_policies_describe(FILE *out, bool json);
+/* The table of all policies, for the manual (Markdown). */
+void wh_dds_policies_describe(FILE *out);
 
 #endif
