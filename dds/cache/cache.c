@@ -560,25 +560,24 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 	return result;
 }
 
-static bool would_wait(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
-		       bool *is_ignored)
+/* What is to be done with what is put: if its data is ignored, of the end that it brings all the same. */
+static enum verdict judge_whole(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
+				enum whorl_dds_rejected_kind *limit)
 {
 	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
-	enum whorl_dds_rejected_kind limit;
-	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+	enum verdict verdict = judge(cache, instance, arrival, now_ns, limit);
+	struct wh_dds_arrival end;
 
-	*is_ignored = verdict == IGNORE;
-	return verdict == REFUSE && is_waited_for(cache, limit);
+	if (verdict == IGNORE && leave_data_out(&end, arrival))
+		verdict = judge(cache, instance, &end, now_ns, limit);
+	return verdict;
 }
 
 bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	struct wh_dds_arrival end;
-	bool is_ignored, waits = would_wait(cache, arrival, now_ns, &is_ignored);
+	enum whorl_dds_rejected_kind limit;
 
-	if (is_ignored && leave_data_out(&end, arrival))
-		waits = would_wait(cache, &end, now_ns, &is_ignored);
-	return waits;
+	return judge_whole(cache, arrival, now_ns, &limit) == REFUSE && is_waited_for(cache, limit);
 }
 
 /* It may come, before others. */
@@ -610,13 +609,9 @@ static bool is_too_much(const struct wh_dds_cache *cache, const struct wh_dds_ar
 
 bool wh_dds_cache_ask(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
-	struct wh_dds_arrival end;
 	enum whorl_dds_rejected_kind limit;
-	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+	enum verdict verdict = judge_whole(cache, arrival, now_ns, &limit);
 
-	if (verdict == IGNORE && leave_data_out(&end, arrival))
-		verdict = judge(cache, instance, &end, now_ns, &limit);
 	if (cache->hopeless || verdict == IGNORE || verdict == WITHHOLD)
 		return false;
 	if (verdict == INSERT)

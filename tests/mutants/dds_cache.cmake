@@ -262,10 +262,10 @@ mutant(NAME dds-cache-end-with-data-lost KIND test_dds_cache FILE dds/cache/cach
 mutant(NAME dds-cache-not-asked-of-the-end KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "a reader is asked whether it is full for an end whose data has expired, too"
 	TEXT [[
-	if (is_ignored && leave_data_out(&end, arrival))
+	if (verdict == IGNORE && leave_data_out(&end, arrival))
 ]]
 	REPLACEMENT [[
-	if (is_ignored && leave_data_out(&end, arrival) && cache == NULL)
+	if (verdict == IGNORE && leave_data_out(&end, arrival) && cache == NULL)
 ]])
 
 mutant(NAME dds-cache-roomy-when-full KIND test_dds_cache FILE dds/cache/cache.c
