@@ -345,8 +345,8 @@ enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const str
 
 /* ---- what is there -------------------------------------------------------------------------------------------------------- */
 
-struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
-					    const struct wh_dds_endpoint_id *id)
+struct wh_dds_endpoint *wh_dds_endpoint_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					     const struct wh_dds_endpoint_id *id, bool ended)
 {
 	uint64_t number = wh_dds_endpoint_number(kind, id);
 	struct wh_dds_link *link = wh_dds_index_find(&channel->endpoint_index, number);
@@ -354,10 +354,16 @@ struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel
 	for (; link != NULL; link = wh_dds_index_next(link->next, number)) {
 		struct wh_dds_endpoint *endpoint = (struct wh_dds_endpoint *)link;
 
-		if (endpoint->kind == kind && !endpoint->ended && wh_dds_id_compare(&endpoint->id, id) == 0)
+		if (endpoint->kind == kind && endpoint->ended == ended && wh_dds_id_compare(&endpoint->id, id) == 0)
 			return endpoint;
 	}
 	return NULL;
+}
+
+struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					    const struct wh_dds_endpoint_id *id)
+{
+	return wh_dds_endpoint_find(channel, kind, id, false);
 }
 
 void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_channel_counts *counts)

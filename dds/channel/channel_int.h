@@ -120,6 +120,9 @@ void wh_dds_tell_event(const struct wh_dds_channel *channel, const struct wh_dds
 struct wh_dds_member *wh_dds_member_find(const struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
 bool wh_dds_is_member(const struct wh_dds_endpoint_id *id, uint32_t node, uint64_t incarnation);
 int wh_dds_id_compare(const struct wh_dds_endpoint_id *one, const struct wh_dds_endpoint_id *other);
+/* The one that has ended, or has not; NULL if there is none. */
+struct wh_dds_endpoint *wh_dds_endpoint_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					     const struct wh_dds_endpoint_id *id, bool ended);
 struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uint64_t id);
 /* The last endpoint or entry may be gone: then it goes. */
 void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *topic);

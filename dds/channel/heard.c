@@ -20,19 +20,13 @@ struct wh_dds_stray { /* a message of a writer that is not known yet */
 
 /* ---- writers --------------------------------------------------------------------------------------------------------------- */
 
-static struct wh_dds_endpoint *find_lingering(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id)
-{
-	for (uint32_t i = 0; i < channel->ended.count; i++)
-		if (wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return channel->ended.all[i];
-	return NULL;
-}
-
 struct wh_dds_endpoint *wh_dds_writer_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id)
 {
 	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, id);
 
-	return writer == NULL && channel->config.unordered ? find_lingering(channel, id) : writer;
+	if (writer == NULL && channel->config.unordered)
+		writer = wh_dds_endpoint_find(channel, WH_DDS_WRITER, id, true);
+	return writer;
 }
 
 static bool has_local_reader(const struct wh_dds_endpoint *writer)

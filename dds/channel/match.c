@@ -227,10 +227,8 @@ static struct wh_dds_endpoint *make_endpoint(struct wh_dds_channel *channel, con
 
 static bool is_known(const struct wh_dds_channel *channel, enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id)
 {
-	for (uint32_t i = 0; !channel->config.unordered && i < channel->ended.count; i++)
-		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
-	return wh_dds_channel_find(channel, kind, id) != NULL;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL ||
+	       (!channel->config.unordered && wh_dds_endpoint_find(channel, kind, id, true) != NULL);
 }
 
 static void tell_watcher(const struct wh_dds_channel *channel, enum wh_dds_event_kind what,

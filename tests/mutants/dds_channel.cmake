@@ -122,12 +122,11 @@ mutant(NAME dds-policies-unsuited KIND test_dds_channel FILE dds/channel/match.c
 mutant(NAME dds-number-again KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "the number of a writer is not used again while something of it is kept"
 	TEXT [[
-		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL ||
+	       (!channel->config.unordered && wh_dds_endpoint_find(channel, kind, id, true) != NULL);
 ]]
 	REPLACEMENT [[
-		if (kind == WH_DDS_KINDS && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL;
 ]])
 
 mutant(NAME dds-endpoints-unlimited KIND test_dds_channel FILE dds/channel/match.c
