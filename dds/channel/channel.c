@@ -89,8 +89,8 @@ int wh_dds_id_compare(const struct wh_dds_endpoint_id *one, const struct wh_dds_
 	return one->number == other->number ? 0 : one->number < other->number ? -1 : 1;
 }
 
-static struct wh_dds_member *find_member(struct wh_dds_member *members, uint32_t count, uint32_t node,
-					 uint64_t incarnation)
+struct wh_dds_member *wh_dds_members_find(struct wh_dds_member *members, uint32_t count, uint32_t node,
+					  uint64_t incarnation)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (members[i].node == node && members[i].incarnation == incarnation)
@@ -100,7 +100,7 @@ static struct wh_dds_member *find_member(struct wh_dds_member *members, uint32_t
 
 struct wh_dds_member *wh_dds_member_find(const struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation)
 {
-	return find_member(channel->members, channel->member_count, node, incarnation);
+	return wh_dds_members_find(channel->members, channel->member_count, node, incarnation);
 }
 
 struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uint64_t id)
@@ -169,7 +169,7 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 	for (uint32_t i = 0; i < channel->member_count; i++) {
 		const struct wh_dds_member *was = &channel->members[i];
 
-		if (find_member(next, count, was->node, was->incarnation) == NULL && !end_member(channel, was)) {
+		if (wh_dds_members_find(next, count, was->node, was->incarnation) == NULL && !end_member(channel, was)) {
 			free(next);
 			return WHORL_MEMORY;
 		}

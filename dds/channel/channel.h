@@ -47,6 +47,10 @@ struct wh_dds_member {
 	int64_t heard_ns;  /* when it did so last, by this member's clock */
 };
 
+/* NULL: it is none of these. */
+struct wh_dds_member *wh_dds_members_find(struct wh_dds_member *members, uint32_t count, uint32_t node,
+					  uint64_t incarnation);
+
 struct wh_dds_topic;
 struct wh_dds_instance;
 struct wh_dds_endpoint;

@@ -127,12 +127,9 @@ static struct wh_dds_named_topic *topic_of(const struct wh_dds_registry *registr
 	return NULL;
 }
 
-static bool is_member(const struct wh_dds_member *members, uint32_t count, uint32_t node, uint64_t incarnation)
+static bool is_member(const struct wh_dds_registry *registry, uint32_t node, uint64_t incarnation)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (members[i].node == node && members[i].incarnation == incarnation)
-			return true;
-	return false;
+	return wh_dds_members_find(registry->members, registry->member_count, node, incarnation) != NULL;
 }
 
 static struct wh_dds_participant *find_participant(const struct wh_dds_registry *registry, uint32_t node,
@@ -208,8 +205,6 @@ static void explain_kept(char *text, size_t bytes, const struct wh_dds_terms *te
 		    terms->cleanup_ns);
 }
 
-static const char *const consistencies[] = {"unordered", "atomic", "stored", "logged"};
-
 void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named_topic *topic,
 			     const struct wh_dds_registration *registration)
 {
@@ -233,8 +228,8 @@ void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named
 		wh_text_add(text, bytes, "its channel is %s, here %s", topic->channel, registration->channel);
 		break;
 	case WH_DDS_CONSISTENCY:
-		wh_text_add(text, bytes, "its consistency is %s, here %s", consistencies[is.consistency],
-			    consistencies[said.consistency]);
+		wh_text_add(text, bytes, "its consistency is %s, here %s", wh_dds_consistency_name(is.consistency),
+			    wh_dds_consistency_name(said.consistency));
 		break;
 	case WH_DDS_KEPT:
 		wh_text_add(text, bytes, "for late readers it keeps ");
@@ -416,16 +411,23 @@ static enum whorl_result apply_participant(struct wh_dds_registry *registry, con
 	return WHORL_OK;
 }
 
+/* What the topic says, as it was registered. */
+static struct wh_dds_registration registration_of(const struct wh_dds_named_topic *topic)
+{
+	return (struct wh_dds_registration){.name = topic->name,
+					    .channel = topic->channel,
+					    .type = topic->type,
+					    .type_hash = topic->type_hash,
+					    .keyed = topic->keyed,
+					    .description = topic->description,
+					    .policies = &topic->policies};
+}
+
 /* What becomes of a registration: fills in the event. */
 static void judge(const struct wh_dds_registry *registry, const struct wh_dds_named_topic *said,
 		  const struct wh_dds_named_topic *is, struct wh_dds_registry_event *event)
 {
-	struct wh_dds_registration registration = {.name = said->name,
-						   .channel = said->channel,
-						   .type = said->type,
-						   .type_hash = said->type_hash,
-						   .keyed = said->keyed,
-						   .policies = &said->policies};
+	struct wh_dds_registration registration = registration_of(said);
 
 	event->result = wh_dds_policies_check(&said->policies, WH_DDS_TOPIC, &event->policy, NULL);
 	if (event->result != WHORL_DDS_RETCODE_OK)
@@ -520,7 +522,7 @@ enum whorl_result wh_dds_registry_apply(struct wh_dds_registry *registry, const 
 	}
 	if (result != WHORL_OK)
 		return result;
-	if (!is_member(registry->members, registry->member_count, from->node, from->incarnation))
+	if (!is_member(registry, from->node, from->incarnation))
 		result = refuse(registry);
 	else if (request.kind == WH_DDS_SAY_PARTICIPANT)
 		result = apply_participant(registry, from, &request);
@@ -541,7 +543,7 @@ static void end_participants(struct wh_dds_registry *registry)
 	for (uint32_t i = 0; i < registry->participant_count;) {
 		struct wh_dds_participant *it = registry->participants[i];
 
-		if (is_member(registry->members, registry->member_count, it->node, it->incarnation)) {
+		if (is_member(registry, it->node, it->incarnation)) {
 			i++;
 			continue;
 		}
@@ -556,8 +558,7 @@ static void end_participants(struct wh_dds_registry *registry)
 static void end_uses(struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
 	for (uint32_t i = 0; i < topic->use_count;)
-		if (is_member(registry->members, registry->member_count, topic->uses[i].node,
-			      topic->uses[i].incarnation))
+		if (is_member(registry, topic->uses[i].node, topic->uses[i].incarnation))
 			i++;
 		else
 			remove_use(topic, &topic->uses[i]);
@@ -634,13 +635,7 @@ void wh_dds_put_data(struct wh_dds_out *out, uint64_t topic, const struct wh_dds
 
 static void put_named_topic(struct wh_dds_out *out, const struct wh_dds_named_topic *topic)
 {
-	struct wh_dds_registration fields = {.name = topic->name,
-					     .channel = topic->channel,
-					     .type = topic->type,
-					     .type_hash = topic->type_hash,
-					     .keyed = topic->keyed,
-					     .description = topic->description,
-					     .policies = &topic->policies};
+	struct wh_dds_registration fields = registration_of(topic);
 
 	wh_dds_put_number(out, topic->id, 8);
 	put_topic_fields(out, &fields);
@@ -719,7 +714,7 @@ static void take_participant(struct wh_dds_in *in, struct wh_dds_registry *regis
 	it->name = wh_dds_take_text(in, WH_DDS_NAME_BYTES);
 	it->process = (uint32_t)wh_dds_take(in, 4);
 	wh_dds_take_policies(in, &it->policies, WH_DDS_PARTICIPANT);
-	if (!is_member(registry->members, registry->member_count, it->node, it->incarnation) ||
+	if (!is_member(registry, it->node, it->incarnation) ||
 	    find_participant(registry, it->node, it->incarnation) != NULL)
 		in->ok = false;
 	if (in->ok && add_participant(registry, it))
@@ -740,7 +735,7 @@ static void take_uses(struct wh_dds_in *in, const struct wh_dds_registry *regist
 
 		use.incarnation = wh_dds_take(in, 8);
 		use.count = wh_dds_take_within(in, 8, 1, UINT64_MAX);
-		if (!is_member(registry->members, registry->member_count, use.node, use.incarnation) ||
+		if (!is_member(registry, use.node, use.incarnation) ||
 		    find_use(topic, use.node, use.incarnation) != NULL)
 			in->ok = false;
 		topic->uses[topic->use_count++] = use;

@@ -178,6 +178,8 @@ void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, ui
 
 /* "reliability"; "invalid" if there is no such policy. */
 const char *wh_dds_policy_name(enum whorl_dds_policy_id id);
+/* "atomic". */
+const char *wh_dds_consistency_name(enum whorl_dds_consistency_kind kind);
 /* Which policies an entity of this kind has, as bits; WH_DDS_KINDS: all there are. */
 uint64_t wh_dds_policies_of(enum wh_dds_kind kind);
 

@@ -142,6 +142,11 @@ const char *wh_dds_policy_name(enum whorl_dds_policy_id id)
 	return row != NULL ? row->name : "invalid";
 }
 
+const char *wh_dds_consistency_name(enum whorl_dds_consistency_kind kind)
+{
+	return consistencies[kind];
+}
+
 uint64_t wh_dds_policies_of(enum wh_dds_kind kind)
 {
 	uint64_t mask = 0;
