@@ -1,9 +1,9 @@
 /* text.c - policies as people write and read them. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/env.h"
+#include "base/text.h"
 #include "dds/policy/policy_int.h"
 
 #define WORD_BYTES (4 * WH_DDS_DATA_BYTES) /* of one word: a key, and data with each byte as %20 */
@@ -89,14 +89,6 @@ static bool parse_number(const struct wh_dds_field *field, const char *text, int
 	}
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* %20 becomes its byte, and where there are names a comma a zero. False: a % without its two digits, or a name with a zero. */
 static bool unescape(const char *text, bool names, unsigned char *out, size_t *count)
 {
@@ -105,7 +97,7 @@ static bool unescape(const char *text, bool names, unsigned char *out, size_t *c
 		unsigned char byte = (unsigned char)*text;
 
 		if (*text == '%') {
-			int high = digit_of(text[1]), low = high >= 0 ? digit_of(text[2]) : -1;
+			int high = wh_text_digit(text[1]), low = high >= 0 ? wh_text_digit(text[2]) : -1;
 
 			if (low < 0)
 				return false;
