@@ -148,6 +148,8 @@ void wh_dds_strays_free(struct wh_dds_channel *channel);
 
 /* ---- channel/match.c ---- */
 
+/* Where the one with this order is in the list, or should be. */
+uint32_t wh_dds_endpoints_place(const struct wh_dds_endpoints *list, uint64_t order);
 bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint *endpoint);
 void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_endpoint *endpoint);
 bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader);

@@ -6,8 +6,7 @@
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------------- */
 
-/* Where it is, or should be. */
-static uint32_t place_of(const struct wh_dds_endpoints *list, uint64_t order)
+uint32_t wh_dds_endpoints_place(const struct wh_dds_endpoints *list, uint64_t order)
 {
 	uint32_t low = 0, high = list->count;
 
@@ -24,7 +23,7 @@ static uint32_t place_of(const struct wh_dds_endpoints *list, uint64_t order)
 
 bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint *endpoint)
 {
-	uint32_t at = place_of(list, endpoint->order);
+	uint32_t at = wh_dds_endpoints_place(list, endpoint->order);
 	struct wh_dds_endpoint **all =
 		wh_dds_list_room(list->all, list->count, &list->room, sizeof(struct wh_dds_endpoint *));
 
@@ -39,7 +38,7 @@ bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint 
 
 void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_endpoint *endpoint)
 {
-	uint32_t at = place_of(list, endpoint->order);
+	uint32_t at = wh_dds_endpoints_place(list, endpoint->order);
 
 	if (at == list->count || list->all[at] != endpoint)
 		return;
@@ -49,7 +48,7 @@ void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_
 
 bool wh_dds_matches(const struct wh_dds_endpoint *one, const struct wh_dds_endpoint *other)
 {
-	uint32_t at = place_of(&one->matches, other->order);
+	uint32_t at = wh_dds_endpoints_place(&one->matches, other->order);
 
 	return at < one->matches.count && one->matches.all[at] == other;
 }

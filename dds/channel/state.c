@@ -19,24 +19,8 @@
 static uint32_t number_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *endpoint)
 {
 	const struct wh_dds_endpoints *list = endpoint->ended ? &channel->ended : &channel->endpoints;
-	uint32_t low = 0, high = list->count;
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->all[middle]->order <= endpoint->order)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low + (endpoint->ended ? channel->endpoints.count : 0);
-}
-
-static void put_id(struct wh_dds_out *out, const struct wh_dds_endpoint_id *id)
-{
-	wh_dds_put_number(out, id->incarnation, 8);
-	wh_dds_put_number(out, id->node, 4);
-	wh_dds_put_number(out, id->number, 4);
+	return wh_dds_endpoints_place(list, endpoint->order) + (endpoint->ended ? channel->endpoints.count : 0);
 }
 
 static void put_place(struct wh_dds_out *out, const struct wh_dds_place *place)
@@ -84,7 +68,7 @@ static void put_topics(struct wh_dds_out *out, const struct wh_dds_channel *chan
 
 static void put_endpoint(struct wh_dds_out *out, const struct wh_dds_endpoint *endpoint, bool unordered)
 {
-	put_id(out, &endpoint->id);
+	wh_dds_put_id(out, &endpoint->id);
 	wh_dds_put_number(out, endpoint->kind, 1);
 	wh_dds_put_number(out, endpoint->group, 4);
 	wh_dds_put_number(out, endpoint->order, 8);
@@ -121,7 +105,7 @@ static void put_instance(struct wh_dds_out *out, const struct wh_dds_channel *ch
 	put_place(out, &instance->left);
 	wh_dds_put_number(out, instance->timed, 1);
 	wh_dds_put_number(out, (uint64_t)instance->newest_ns, 8);
-	put_id(out, &instance->newest);
+	wh_dds_put_id(out, &instance->newest);
 	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL; claim = claim->next)
 		claims++;
 	wh_dds_put_number(out, claims, 4);
@@ -176,7 +160,7 @@ static void put_sets(struct wh_dds_out *out, const struct wh_dds_channel *channe
 		count++;
 	wh_dds_put_number(out, count, 4);
 	for (const struct wh_dds_set *set = channel->sets; set != NULL; set = set->next) {
-		put_id(out, &set->publisher);
+		wh_dds_put_id(out, &set->publisher);
 		wh_dds_put_number(out, set->broken, 1);
 		wh_dds_put_number(out, set->dropped, 8);
 		wh_dds_put_number(out, set->count, 4);
@@ -219,13 +203,6 @@ uint64_t wh_dds_channel_digest(const struct wh_dds_channel *channel, bool *faile
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
-
-static void take_id(struct wh_dds_in *in, struct wh_dds_endpoint_id *id)
-{
-	id->incarnation = wh_dds_take(in, 8);
-	id->node = (uint32_t)wh_dds_take(in, 4);
-	id->number = (uint32_t)wh_dds_take(in, 4);
-}
 
 static void take_place(struct wh_dds_in *in, struct wh_dds_place *place)
 {
@@ -324,7 +301,7 @@ static void take_endpoint(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 
 	if (endpoint == NULL)
 		return;
-	take_id(in, &endpoint->id);
+	wh_dds_take_id(in, &endpoint->id);
 	endpoint->kind = (enum wh_dds_kind)wh_dds_take_within(in, 1, WH_DDS_WRITER, WH_DDS_READER);
 	endpoint->group = (uint32_t)wh_dds_take(in, 4);
 	endpoint->order = wh_dds_take(in, 8);
@@ -462,7 +439,7 @@ static void take_instance(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 	take_place(in, &instance->left);
 	instance->timed = take_flag(in);
 	instance->newest_ns = (int64_t)wh_dds_take(in, 8);
-	take_id(in, &instance->newest);
+	wh_dds_take_id(in, &instance->newest);
 	instance->idle_ns = channel->now_ns;
 	take_claims(in, channel, instance);
 }
@@ -547,7 +524,7 @@ static void take_set(struct wh_dds_in *in, struct wh_dds_channel *channel, struc
 		return;
 	**end = set;
 	*end = &set->next;
-	take_id(in, &set->publisher);
+	wh_dds_take_id(in, &set->publisher);
 	set->broken = take_flag(in);
 	set->dropped = wh_dds_take(in, 8);
 	count = (uint32_t)wh_dds_take_within(in, 4, 0, set->broken ? 0 : WH_DDS_SET_SAMPLES_MAX);
