@@ -33,8 +33,8 @@ struct wh_dds_cache *wh_dds_cache_create(const struct wh_dds_cache_options *opti
 	if (cache == NULL)
 		return NULL;
 	cache->keyed = options->keyed;
-	cache->ordered =
-		policies->presentation.ordered && policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
+	cache->ordered = cache->keyed && policies->presentation.ordered &&
+			 policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
 	cache->keeps_all = policies->history.kind == WHORL_DDS_HISTORY_KEEP_ALL;
 	cache->reliable = policies->reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE;
 	cache->depth = cache->keeps_all ? UINT32_MAX : (uint32_t)policies->history.depth;
@@ -144,7 +144,7 @@ struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dd
 
 	wh_dds_count_fewer(cache, wh_dds_combination(instance, sample->read), 1);
 	wh_dds_queue_remove(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_remove(&cache->samples, sample, WH_DDS_OF_READER);
 	forget_queries(cache, sample);
 	if (wh_dds_timer_is_set(&sample->expiry))
@@ -176,7 +176,7 @@ static void add(struct wh_dds_cache *cache, struct wh_dds_cached *instance, stru
 	sample->disposed_generation = instance->disposed_generation;
 	sample->no_writers_generation = instance->no_writers_generation;
 	wh_dds_queue_push(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_push(&cache->samples, sample, WH_DDS_OF_READER);
 	wh_dds_count_more(cache, wh_dds_combination(instance, false), 1);
 	ask_queries(cache, sample);

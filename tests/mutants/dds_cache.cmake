@@ -383,7 +383,7 @@ mutant(NAME dds-cache-never-read KIND test_dds_cache FILE dds/cache/read.c
 	instance->unread_count--;
 	wh_dds_count_more(cache, wh_dds_combination(instance, true), 1);
 	wh_dds_queue_pass(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_pass(&cache->samples, sample, WH_DDS_OF_READER);
 ]]
 	REPLACEMENT [[
@@ -421,7 +421,7 @@ mutant(NAME dds-cache-generation-rank KIND test_dds_cache FILE dds/cache/read.c
 mutant(NAME dds-cache-unordered KIND test_dds_cache FILE dds/cache/read.c
 	REMOVES "with PRESENTATION ordered the samples of a topic come in its order"
 	TEXT [[
-	if (cache->ordered && cache->keyed) {
+	if (cache->ordered) {
 		pick_from
 ]]
 	REPLACEMENT [[
