@@ -371,8 +371,6 @@ void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_c
 	*counts = channel->counts;
 	counts->endpoints = channel->endpoints.count;
 	counts->instances = channel->instance_index.count;
-	counts->strays = channel->stray_count;
-	counts->unheard = channel->unheard;
 	counts->topics = counts->entries = 0;
 	for (const struct wh_dds_topic *topic = channel->topics; topic != NULL; topic = topic->next) {
 		counts->topics++;

@@ -96,19 +96,18 @@ struct wh_dds_channel {
 	uint32_t member_count;
 	struct wh_dds_index endpoint_index; /* those that have ended too */
 	struct wh_dds_endpoints endpoints;  /* that have not ended */
-	struct wh_dds_endpoints ended;      /* writers of which there are entries */
+	struct wh_dds_endpoints ended;      /* writers of which there are entries, or that linger */
 	uint64_t orders;                    /* the last one given */
 	uint32_t dead;                      /* writers that are not alive */
 	struct wh_dds_index instance_index;
 	struct wh_dds_topic *topics;
 	struct wh_dds_set *sets;
-	struct wh_dds_channel_counts counts; /* the last four are counted when asked */
+	struct wh_dds_channel_counts counts; /* endpoints to entries: when asked; strays, unheard: [here] */
 	struct wh_dds_place place;           /* of what is being applied */
 	int64_t now_ns;                      /* [here] */
 	int64_t look_ns;                     /* [here] nothing runs out before that: channel/due.c */
 	struct wh_dds_stray *strays;         /* [here] the oldest first */
-	uint32_t stray_count;                /* [here] */
-	uint64_t stray_bytes, unheard;       /* [here] */
+	uint64_t stray_bytes;                /* [here] */
 	struct wh_dds_endpoint_id *gone;     /* [here] unordered: writers that ended before all of theirs was heard */
 	uint64_t gone_count;                 /* [here] the last WH_DDS_GONE_MAX of so many */
 	struct wh_dds_endpoint *recent;      /* [here] the writer of the last sample; NULL: it is to be looked for */

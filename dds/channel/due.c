@@ -289,7 +289,8 @@ size_t wh_dds_channel_due(struct wh_dds_channel *channel, int64_t now_ns, unsign
 		if (look_at_all(&look)) {
 			wh_dds_put_message(&bytes, &look.word);
 			count = bytes.failed ? 0 : bytes.count;
-			memcpy(out, bytes.bytes != NULL ? bytes.bytes : out, count);
+			if (count > 0)
+				memcpy(out, bytes.bytes, count);
 			look.next_ns = count > 0 ? now_ns : now_ns + AGAIN_NS;
 			wh_dds_out_free(&bytes);
 		}

@@ -77,8 +77,9 @@ enum wh_dds_registry_event_kind {
 	WH_DDS_TOPIC_CHANGED,
 	WH_DDS_TOPIC_GONE,
 	WH_DDS_TOPIC_DIFFERS, /* a registration of any member's that `differs` from `topic`; if the configuration `watches` */
-	/* Of a registration of this member: `ticket`, `result`. OK: `topic`. PRECONDITION_NOT_MET: it `differs` from `topic`. NOT_FOUND is
-	 * BAD_PARAMETER: no such topic, and no channel was said. INCONSISTENT_POLICY and so on: `policy`. OUT_OF_RESOURCES: too many topics. */
+	/* Of a registration of this member: `ticket`, `result`. OK: `topic`. PRECONDITION_NOT_MET: it `differs` from `topic`.
+	 * BAD_PARAMETER: there is no such topic, and no channel was said. OUT_OF_RESOURCES: too many topics. INCONSISTENT_POLICY and so on:
+	 * `policy`. */
 	WH_DDS_REGISTERED,
 };
 
