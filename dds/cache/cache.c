@@ -244,8 +244,9 @@ static struct wh_dds_kept *oldest(const struct wh_dds_cached *instance)
 	return sample->has_data ? sample : sample->behind[WH_DDS_OF_INSTANCE];
 }
 
-void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
-			 unsigned does, uint64_t expires_ns, uint64_t now_ns)
+/* Lets it be visible, with its hold. There is room. */
+static void insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
+		   unsigned does, uint64_t expires_ns, uint64_t now_ns)
 {
 	sample->has_data = (does & WH_DDS_DOES_DATA) != 0;
 	if (sample->has_data) {
@@ -411,7 +412,7 @@ static void end_withheld(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 		return;
 	}
 	sample->copy = copy;
-	wh_dds_cache_insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
+	insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
 	instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
 }
 
@@ -470,7 +471,7 @@ static void put_alone(struct wh_dds_cache *cache, struct wh_dds_cached *instance
 		      const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
 	precede(cache, instance, arrival->does, now_ns);
-	wh_dds_cache_insert(cache, instance, sample, arrival->does, arrival->expires_ns, now_ns);
+	insert(cache, instance, sample, arrival->does, arrival->expires_ns, now_ns);
 	if (cache->separation_ns != 0 && sample->has_data)
 		instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
 }

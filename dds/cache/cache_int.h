@@ -134,9 +134,6 @@ struct wh_dds_cache {
 
 /* ---- cache.c ------------------------------------------------------------------------------------------------------------- */
 
-/* Lets it be visible, with its hold. There is room. */
-void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
-			 unsigned does, uint64_t expires_ns, uint64_t now_ns);
 /* It is visible no more. Returns its copy, held. The instance stays, until wh_dds_cached_settle. */
 struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dds_kept *sample);
 /* The same for one that expires or is purged; all that is to do. */

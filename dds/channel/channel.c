@@ -19,7 +19,7 @@ struct wh_dds_channel *wh_dds_channel_new(const struct wh_dds_channel_config *co
 	return NULL;
 }
 
-void wh_dds_topic_free(struct wh_dds_topic *topic)
+static void free_topic(struct wh_dds_topic *topic)
 {
 	for (struct wh_dds_entry *entry = topic->entries, *next; entry != NULL; entry = next) {
 		next = entry->next;
@@ -53,7 +53,7 @@ void wh_dds_channel_free(struct wh_dds_channel *channel)
 		return;
 	for (struct wh_dds_topic *topic = channel->topics, *next; topic != NULL; topic = next) {
 		next = topic->next;
-		wh_dds_topic_free(topic);
+		free_topic(topic);
 	}
 	for (struct wh_dds_set *set = channel->sets, *next; set != NULL; set = next) {
 		next = set->next;
@@ -121,7 +121,7 @@ void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *to
 	while (*at != topic)
 		at = &(*at)->next;
 	*at = topic->next;
-	wh_dds_topic_free(topic);
+	free_topic(topic);
 }
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */

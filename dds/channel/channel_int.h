@@ -125,7 +125,6 @@ struct wh_dds_endpoint *wh_dds_endpoint_find(const struct wh_dds_channel *channe
 struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uint64_t id);
 /* The last endpoint or entry may be gone: then it goes. */
 void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *topic);
-void wh_dds_topic_free(struct wh_dds_topic *topic);
 
 /* What a message says of an instance. False: its writer has other keys. */
 bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dds_from *from,
@@ -195,7 +194,6 @@ void wh_dds_tell_last_writers(struct wh_dds_channel *channel, struct wh_dds_endp
 bool wh_dds_has_writer(const struct wh_dds_instance *instance, const struct wh_dds_endpoint *reader);
 /* It may wait for nothing any more, or be of no use. */
 void wh_dds_instance_settle(struct wh_dds_channel *channel, struct wh_dds_instance *instance);
-struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance);
 
 struct wh_dds_question {
 	wh_dds_ask *ask;
@@ -240,8 +238,6 @@ void wh_dds_set_free(struct wh_dds_set *set);
 
 /* ---- channel/due.c ---- */
 
-/* How often it was heard, as far as its lease goes. */
-uint64_t wh_dds_writer_activity(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer);
 /* A writer has written, or said that it is alive. */
 void wh_dds_writer_heard(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
 /* Something may run out so long after now, that before could not. */

@@ -131,7 +131,7 @@ struct wh_dds_claim *wh_dds_claim_add(struct wh_dds_instance *instance, struct w
 	return claim;
 }
 
-struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance)
+static struct wh_dds_endpoint *best_of(const struct wh_dds_instance *instance)
 {
 	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && !claim->late; claim = claim->next)
 		if (wh_dds_is_exclusive(claim->writer))
@@ -141,7 +141,7 @@ struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance)
 
 static void tell_owner(struct wh_dds_channel *channel, struct wh_dds_instance *instance)
 {
-	struct wh_dds_endpoint *best = wh_dds_best(instance);
+	struct wh_dds_endpoint *best = best_of(instance);
 	struct wh_dds_sample about = {.place = channel->place};
 
 	if (best == instance->owner)

@@ -176,8 +176,8 @@ static bool names_agree(const char *one, const char *other)
 	return strcmp(one, other) == 0 || strcmp(one, WH_DDS_NAMELESS) == 0 || strcmp(other, WH_DDS_NAMELESS) == 0;
 }
 
-enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *topic,
-					    const struct wh_dds_registration *registration)
+static enum wh_dds_differs compare(const struct wh_dds_named_topic *topic,
+				   const struct wh_dds_registration *registration)
 {
 	struct wh_dds_terms is = wh_dds_terms_of(&topic->policies, topic->type_hash, topic->keyed);
 	struct wh_dds_terms said =
@@ -214,7 +214,7 @@ void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named
 
 	text[0] = '\0';
 	wh_text_add(text, bytes, "topic %s: ", topic->name);
-	switch (wh_dds_registry_compare(topic, registration)) {
+	switch (compare(topic, registration)) {
 	case WH_DDS_NOTHING:
 		wh_text_add(text, bytes, "nothing differs");
 		break;
@@ -440,7 +440,7 @@ static void judge(const struct wh_dds_registry *registry, const struct wh_dds_na
 		return;
 	}
 	event->topic = is;
-	event->differs = wh_dds_registry_compare(is, &registration);
+	event->differs = compare(is, &registration);
 	if (event->differs != WH_DDS_NOTHING)
 		event->result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
 }

@@ -129,10 +129,8 @@ struct wh_dds_registry_counts {
 
 void wh_dds_registry_counts(const struct wh_dds_registry *registry, struct wh_dds_registry_counts *counts);
 
-/* In what a registration differs from the topic that is there. */
-enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *topic,
-					    const struct wh_dds_registration *registration);
-/* The same for a person: "topic a: its type is x (hash 1), here y (hash 2); node 3 registered it". */
+/* In what a registration differs from the topic that is there, for a person: "topic a: its type is x (hash 1), here y (hash 2); node 3
+ * registered it". */
 void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named_topic *topic,
 			     const struct wh_dds_registration *registration);
 

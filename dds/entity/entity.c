@@ -2,7 +2,6 @@
 #include "dds/entity/entity.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define CHUNK 256 /* places; they are made as they are needed, and stay until the table is freed */
 #define CHUNKS (WH_DDS_ENTITIES_MAX / CHUNK)

@@ -335,7 +335,8 @@ void wh_dds_field_expected(const struct wh_dds_field *field, char *text, size_t 
 	}
 }
 
-const char *wh_dds_duration_text(int64_t ns, char *text, size_t bytes)
+/* "100ms", "inf". Returns text. */
+static const char *duration_text(int64_t ns, char *text, size_t bytes)
 {
 	static const struct {
 		int64_t ns;
@@ -356,7 +357,7 @@ const char *wh_dds_duration_text(int64_t ns, char *text, size_t bytes)
 const char *wh_dds_field_text(const struct wh_dds_field *field, int64_t number, char *text, size_t bytes)
 {
 	if (field->kind == WH_DDS_DURATION)
-		return wh_dds_duration_text(number, text, bytes);
+		return duration_text(number, text, bytes);
 	if (field->kind == WH_DDS_WORD)
 		snprintf(text, bytes, "%s", field->words[number]);
 	else if (field->kind == WH_DDS_FLAG)

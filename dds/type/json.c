@@ -4,7 +4,6 @@
  * array is an array. A text's bytes that are no UTF-8 are written as the characters of their numbers. Behind the head of a type of
  * bytes: "bytes", in hexadecimal digits.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>

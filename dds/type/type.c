@@ -41,7 +41,8 @@ static uint64_t mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
-void wh_dds_hash(const void *bytes, size_t count, unsigned char hash[WH_DDS_HASH_BYTES])
+/* 128 bits of so many bytes. */
+static void hash_bytes(const void *bytes, size_t count, unsigned char hash[WH_DDS_HASH_BYTES])
 {
 	uint64_t halves[2] = {mix(count), mix(~(uint64_t)count)}; /* two chains, which no word moves alike */
 
@@ -67,7 +68,7 @@ static bool make_hash(struct whorl_dds_type *type)
 	wh_dds_type_encode(&nameless, &out);
 	made = !out.failed;
 	if (made) {
-		wh_dds_hash(out.bytes, out.count, hash);
+		hash_bytes(out.bytes, out.count, hash);
 		memcpy(&type->hash, hash, sizeof(type->hash));
 		type->hash += type->hash == 0;
 	}
@@ -326,7 +327,7 @@ void wh_dds_type_key_hash(const struct whorl_dds_type *type, const void *sample,
 		wh_dds_type_key(type, sample, hash);
 	} else {
 		wh_dds_type_key(type, sample, key);
-		wh_dds_hash(key, bytes, hash);
+		hash_bytes(key, bytes, hash);
 	}
 }
 

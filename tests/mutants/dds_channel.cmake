@@ -622,8 +622,7 @@ mutant(NAME dds-word-of-anybody KIND test_dds_channel_random FILE dds/channel/du
 mutant(NAME dds-lease-crossed KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "a word of a lease that has crossed its writer's is void"
 	TEXT [[
-	if (writer == NULL || !is_manual(writer) || !writer->alive ||
-	    wh_dds_writer_activity(channel, writer) != word->seen)
+	if (writer == NULL || !is_manual(writer) || !writer->alive || activity_of(channel, writer) != word->seen)
 ]]
 	REPLACEMENT [[
 	if (writer == NULL || !is_manual(writer) || !writer->alive)
