@@ -1,4 +1,4 @@
-/* text.h - texts for people, in fixed buffers: writing one allocates nothing and cannot fail. */
+/* text.h - texts for people, in fixed buffers: writing one allocates nothing and cannot fail; and what texts from outside are made of. */
 #ifndef WH_BASE_TEXT_H
 #define WH_BASE_TEXT_H
 
@@ -17,5 +17,11 @@ void wh_text_tame(char *text, size_t bytes);
 
 /* Adds a node id to a list of them: behind `separator`, unless it is the first in the buffer. */
 void wh_text_add_id(char *text, size_t bytes, const char *separator, uint32_t id);
+
+/* The length of the character of UTF-8 at `s`, where there are so many bytes, one at least; 0 if it is none. *code is its number. */
+size_t wh_text_utf8(const unsigned char *s, size_t bytes, unsigned *code);
+
+/* What a hexadecimal digit counts, -1 if it is none. */
+int wh_text_digit(char c);
 
 #endif

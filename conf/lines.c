@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define READ_PATIENCE_MS 5000 /* for the next bytes of a pipe */
 
 struct reader {
@@ -107,36 +109,13 @@ bool wh_lines_split_section(const char *text, size_t bytes, char word[WH_CONF_NA
 	return true;
 }
 
-/* The length of the character of UTF-8 at `s`, 0 if it is none; *code is its number. */
-static size_t decode_utf8(const unsigned char *s, size_t bytes, unsigned *code)
-{
-	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
-
-	if (length == 1) {
-		*code = s[0];
-		return 1;
-	}
-	if (length > bytes || s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	*code = s[0] & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
-		return 0;
-	return length;
-}
-
 bool wh_lines_is_text(const char *text, size_t bytes, char what[64])
 {
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned code;
 
 	for (size_t at = 0, length; at < bytes; at += length) {
-		length = decode_utf8(s + at, bytes - at, &code);
+		length = wh_text_utf8(s + at, bytes - at, &code);
 		if (length == 0) {
 			snprintf(what, 64, "the byte 0x%02x, which is not UTF-8", s[at]);
 			return false;

@@ -436,7 +436,7 @@ struct question {
 
 /* wh_dds_ask */
 static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_endpoint *writer,
-		     const struct wh_dds_sample *sample, uint32_t ahead)
+		     const struct wh_dds_sample *sample)
 {
 	const struct question *question = ctx;
 	const struct wh_dds_event event = {.what = WH_DDS_SAMPLE, .writer = writer, .sample = sample};
@@ -445,7 +445,6 @@ static bool has_room(void *ctx, struct wh_dds_endpoint *endpoint, struct wh_dds_
 					 .set = question->set && endpoint->policies.presentation.coherent};
 	bool lost, full = false;
 
-	(void)ahead; /* the cache counts, since it does not keep all */
 	if ((sample->change & WH_DDS_UNREGISTER) != 0 && writer->policies.autodispose)
 		arrival.does |= WH_DDS_DOES_DISPOSE; /* what it will be when it takes effect */
 	if (reader == NULL || !reader->patient || (!question->one && room_of(reader) > 0))

@@ -31,6 +31,18 @@ void wh_dds_block_drop(struct wh_dds_block *block)
 		free(block);
 }
 
+void *wh_dds_list_room(void *list, uint32_t count, uint32_t *room, size_t each)
+{
+	uint32_t more = *room > 0 ? 2 * *room : 4;
+
+	if (count < *room)
+		return list;
+	list = realloc(list, more * each);
+	if (list != NULL)
+		*room = more;
+	return list;
+}
+
 static bool make_room(struct wh_dds_out *out, size_t more)
 {
 	size_t room = out->room > 0 ? out->room : 256;
@@ -79,20 +91,17 @@ void wh_dds_put_text(struct wh_dds_out *out, const char *text)
 
 void wh_dds_put_block(struct wh_dds_out *out, struct wh_dds_block *block)
 {
+	struct wh_dds_inset *insets;
+
 	wh_dds_put_number(out, block != NULL ? block->count : 0, 4);
 	if (block == NULL || block->count == 0 || out->failed)
 		return;
-	if (out->inset_count == out->inset_room) {
-		size_t room = out->inset_room > 0 ? 2 * out->inset_room : 16;
-		struct wh_dds_inset *insets = realloc(out->insets, room * sizeof(*insets));
-
-		if (insets == NULL) {
-			out->failed = true;
-			return;
-		}
-		out->insets = insets;
-		out->inset_room = room;
+	insets = wh_dds_list_room(out->insets, out->inset_count, &out->inset_room, sizeof(*insets));
+	if (insets == NULL) {
+		out->failed = true;
+		return;
 	}
+	out->insets = insets;
 	out->insets[out->inset_count++] = (struct wh_dds_inset){out->count, wh_dds_block_hold(block)};
 	out->inset_bytes += block->count;
 }
@@ -158,7 +167,7 @@ uint64_t wh_dds_out_digest(const struct wh_dds_out *out)
 
 void wh_dds_out_free(struct wh_dds_out *out)
 {
-	for (size_t i = 0; i < out->inset_count; i++)
+	for (uint32_t i = 0; i < out->inset_count; i++)
 		wh_dds_block_drop(out->insets[i].block);
 	free(out->insets);
 	free(out->bytes);
@@ -211,8 +220,7 @@ char *wh_dds_take_text(struct wh_dds_in *in, size_t most)
 	}
 	text = malloc(length + 1);
 	if (text == NULL) {
-		in->starved = true;
-		in->ok = false;
+		wh_dds_starve(in);
 		return NULL;
 	}
 	memcpy(text, at, length);
@@ -229,11 +237,18 @@ struct wh_dds_block *wh_dds_take_block(struct wh_dds_in *in, uint32_t most)
 	if (at == NULL || count == 0)
 		return NULL;
 	block = wh_dds_block_new(at, count);
-	if (block == NULL) {
-		in->starved = true;
-		in->ok = false;
-	}
+	if (block == NULL)
+		wh_dds_starve(in);
 	return block;
+}
+
+void *wh_dds_take_room(struct wh_dds_in *in, size_t bytes)
+{
+	void *room = in->ok ? calloc(1, bytes > 0 ? bytes : 1) : NULL;
+
+	if (room == NULL && in->ok)
+		wh_dds_starve(in);
+	return room;
 }
 
 enum whorl_result wh_dds_in_end(const struct wh_dds_in *in)

@@ -27,6 +27,9 @@ struct wh_dds_block *wh_dds_block_new(const void *bytes, uint32_t count);
 struct wh_dds_block *wh_dds_block_hold(struct wh_dds_block *block);
 void wh_dds_block_drop(struct wh_dds_block *block); /* NULL is nothing */
 
+/* A list of so many things of `each` bytes, with room for one more, as it is or moved; NULL: no memory, and it is as it was. */
+void *wh_dds_list_room(void *list, uint32_t count, uint32_t *room, size_t each);
+
 struct wh_dds_inset { /* a block that lies in a buffer, before the byte at `at` */
 	size_t at;
 	struct wh_dds_block *block;
@@ -36,13 +39,14 @@ struct wh_dds_out { /* all zero: an empty one */
 	unsigned char *bytes;
 	size_t count, room;
 	struct wh_dds_inset *insets;
-	size_t inset_count, inset_room;
+	uint32_t inset_count, inset_room;
 	size_t inset_bytes; /* of all insets */
 	bool failed;        /* there was no memory */
 };
 
 struct wh_dds_cursor { /* where a reader of a buffer is; all zero: at the beginning */
-	size_t at, inset, in_block;
+	size_t at, in_block;
+	uint32_t inset;
 };
 
 void wh_dds_put(struct wh_dds_out *out, const void *bytes, size_t count);
@@ -74,6 +78,16 @@ const unsigned char *wh_dds_take_bytes(struct wh_dds_in *in, size_t count);
 char *wh_dds_take_text(struct wh_dds_in *in, size_t most);
 /* As wh_dds_put_block has it, with one holder; NULL if it has no bytes, or is not there. */
 struct wh_dds_block *wh_dds_take_block(struct wh_dds_in *in, uint32_t most);
+
+/* There was no memory for what was read: nothing is believed any more. */
+static inline void wh_dds_starve(struct wh_dds_in *in)
+{
+	in->starved = true;
+	in->ok = false;
+}
+
+/* Zeros, allocated for what is read next. NULL: there is no memory, or what was read before is not good: *in says so. */
+void *wh_dds_take_room(struct wh_dds_in *in, size_t bytes);
 
 /* What reading came to: WHORL_OK, WHORL_MEMORY, or WHORL_INVALID: not read in full, or something did not fit. */
 WH_MUST_CHECK enum whorl_result wh_dds_in_end(const struct wh_dds_in *in);

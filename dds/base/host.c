@@ -94,11 +94,6 @@ static const struct wh_dds_host system_host = {.clock_ns = system_clock,
 					       .open = system_open,
 					       .close = system_close};
 
-const struct wh_dds_host *wh_dds_host_system(void)
-{
-	return &system_host;
-}
-
 static const struct wh_dds_host *simulated; /* NULL: the system's. Set before there are threads */
 
 const struct wh_dds_host *wh_dds_host(void)

@@ -39,7 +39,6 @@ struct wh_dds_host {
 	enum whorl_result (*close)(void *ctx, whorl_node *node, int timeout_ms);
 };
 
-const struct wh_dds_host *wh_dds_host_system(void);
 /* The one of this process. */
 const struct wh_dds_host *wh_dds_host(void);
 /* The simulator's, while no entity is there; NULL: the system's. */

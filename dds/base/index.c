@@ -27,6 +27,11 @@ static bool grow(struct wh_dds_index *index)
 	return true;
 }
 
+bool wh_dds_index_reserve(struct wh_dds_index *index)
+{
+	return index->slot_count > 0 || grow(index);
+}
+
 bool wh_dds_index_add(struct wh_dds_index *index, struct wh_dds_link *link, uint64_t number)
 {
 	struct wh_dds_link **slot;

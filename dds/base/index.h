@@ -21,7 +21,9 @@ struct wh_dds_index { /* all zero: empty */
 	size_t count;
 };
 
-/* False: no memory; it does not hang there. */
+/* A table, if there is none: it has room for any number. False: no memory. */
+bool wh_dds_index_reserve(struct wh_dds_index *index);
+/* False: there is no table, and no memory for one; it does not hang there. */
 bool wh_dds_index_add(struct wh_dds_index *index, struct wh_dds_link *link, uint64_t number);
 void wh_dds_index_remove(struct wh_dds_index *index, struct wh_dds_link *link);
 void wh_dds_index_free(struct wh_dds_index *index); /* not what hangs in it */

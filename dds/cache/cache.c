@@ -33,8 +33,8 @@ struct wh_dds_cache *wh_dds_cache_create(const struct wh_dds_cache_options *opti
 	if (cache == NULL)
 		return NULL;
 	cache->keyed = options->keyed;
-	cache->ordered =
-		policies->presentation.ordered && policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
+	cache->ordered = cache->keyed && policies->presentation.ordered &&
+			 policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
 	cache->keeps_all = policies->history.kind == WHORL_DDS_HISTORY_KEEP_ALL;
 	cache->reliable = policies->reliability.kind == WHORL_DDS_RELIABILITY_RELIABLE;
 	cache->depth = cache->keeps_all ? UINT32_MAX : (uint32_t)policies->history.depth;
@@ -145,7 +145,7 @@ struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dd
 
 	wh_dds_count_fewer(cache, wh_dds_combination(instance, sample->read), 1);
 	wh_dds_queue_remove(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_remove(&cache->samples, sample, WH_DDS_OF_READER);
 	forget_queries(cache, sample);
 	if (wh_dds_timer_is_set(&sample->expiry))
@@ -177,7 +177,7 @@ static void add(struct wh_dds_cache *cache, struct wh_dds_cached *instance, stru
 	sample->disposed_generation = instance->disposed_generation;
 	sample->no_writers_generation = instance->no_writers_generation;
 	wh_dds_queue_push(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_push(&cache->samples, sample, WH_DDS_OF_READER);
 	wh_dds_count_more(cache, wh_dds_combination(instance, false), 1);
 	ask_queries(cache, sample);
@@ -245,8 +245,9 @@ static struct wh_dds_kept *oldest(const struct wh_dds_cached *instance)
 	return sample->has_data ? sample : sample->behind[WH_DDS_OF_INSTANCE];
 }
 
-void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
-			 unsigned does, uint64_t expires_ns, uint64_t now_ns)
+/* Lets it be visible, with its hold. There is room. */
+static void insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
+		   unsigned does, uint64_t expires_ns, uint64_t now_ns)
 {
 	sample->has_data = (does & WH_DDS_DOES_DATA) != 0;
 	if (sample->has_data) {
@@ -412,7 +413,7 @@ static void end_withheld(struct wh_dds_cache *cache, struct wh_dds_cached *insta
 		return;
 	}
 	sample->copy = copy;
-	wh_dds_cache_insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
+	insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
 	instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
 }
 
@@ -471,7 +472,7 @@ static void put_alone(struct wh_dds_cache *cache, struct wh_dds_cached *instance
 		      const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
 	precede(cache, instance, arrival->does, now_ns);
-	wh_dds_cache_insert(cache, instance, sample, arrival->does, arrival->expires_ns, now_ns);
+	insert(cache, instance, sample, arrival->does, arrival->expires_ns, now_ns);
 	if (cache->separation_ns != 0 && sample->has_data)
 		instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
 }
@@ -561,25 +562,24 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 	return result;
 }
 
-static bool would_wait(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
-		       bool *is_ignored)
+/* What is to be done with what is put: if its data is ignored, of the end that it brings all the same. */
+static enum verdict judge_whole(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns,
+				enum whorl_dds_rejected_kind *limit)
 {
 	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
-	enum whorl_dds_rejected_kind limit;
-	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+	enum verdict verdict = judge(cache, instance, arrival, now_ns, limit);
+	struct wh_dds_arrival end;
 
-	*is_ignored = verdict == IGNORE;
-	return verdict == REFUSE && is_waited_for(cache, limit);
+	if (verdict == IGNORE && leave_data_out(&end, arrival))
+		verdict = judge(cache, instance, &end, now_ns, limit);
+	return verdict;
 }
 
 bool wh_dds_cache_is_full(const struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	struct wh_dds_arrival end;
-	bool is_ignored, waits = would_wait(cache, arrival, now_ns, &is_ignored);
+	enum whorl_dds_rejected_kind limit;
 
-	if (is_ignored && leave_data_out(&end, arrival))
-		waits = would_wait(cache, &end, now_ns, &is_ignored);
-	return waits;
+	return judge_whole(cache, arrival, now_ns, &limit) == REFUSE && is_waited_for(cache, limit);
 }
 
 /* It may come, before others. */
@@ -611,13 +611,9 @@ static bool is_too_much(const struct wh_dds_cache *cache, const struct wh_dds_ar
 
 bool wh_dds_cache_ask(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival, uint64_t now_ns)
 {
-	const struct wh_dds_cached *instance = wh_dds_cached_find(cache, arrival->copy->facts.instance);
-	struct wh_dds_arrival end;
 	enum whorl_dds_rejected_kind limit;
-	enum verdict verdict = judge(cache, instance, arrival, now_ns, &limit);
+	enum verdict verdict = judge_whole(cache, arrival, now_ns, &limit);
 
-	if (verdict == IGNORE && leave_data_out(&end, arrival))
-		verdict = judge(cache, instance, &end, now_ns, &limit);
 	if (cache->hopeless || verdict == IGNORE || verdict == WITHHOLD)
 		return false;
 	if (verdict == INSERT)

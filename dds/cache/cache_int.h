@@ -92,7 +92,8 @@ struct wh_dds_query {
 };
 
 struct wh_dds_cache {
-	bool keyed, ordered, keeps_all, reliable;
+	bool keyed, keeps_all, reliable;
+	bool ordered; /* across instances: only with keys */
 	uint32_t depth, samples_most, instances_most, samples_per_instance_most;
 	uint64_t deadline_ns, separation_ns, purge_ns[WH_DDS_LIVES]; /* WH_DDS_NEVER */
 	whorl_dds_filter_fn *filter;
@@ -106,7 +107,7 @@ struct wh_dds_cache {
 	uint32_t visible;
 	uint32_t present;                     /* bit of each combination that some sample is in */
 	uint32_t counts[WH_DDS_COMBINATIONS]; /* samples in each combination of states */
-	struct wh_dds_queue samples;          /* of all instances: only if they are keyed and ordered */
+	struct wh_dds_queue samples;          /* of all instances: only if `ordered` */
 	struct wh_dds_cached *only;           /* without keys, once there was a sample */
 	struct wh_dds_index index;            /* with keys */
 	struct wh_dds_cached *by_handle;
@@ -133,9 +134,6 @@ struct wh_dds_cache {
 
 /* ---- cache.c ------------------------------------------------------------------------------------------------------------- */
 
-/* Lets it be visible, with its hold. There is room. */
-void wh_dds_cache_insert(struct wh_dds_cache *cache, struct wh_dds_cached *instance, struct wh_dds_kept *sample,
-			 unsigned does, uint64_t expires_ns, uint64_t now_ns);
 /* It is visible no more. Returns its copy, held. The instance stays, until wh_dds_cached_settle. */
 struct wh_dds_copy *wh_dds_cache_remove(struct wh_dds_cache *cache, struct wh_dds_kept *sample);
 /* The same for one that expires or is purged; all that is to do. */

@@ -17,19 +17,6 @@ static struct wh_dds_loan *find(const struct wh_dds_cache *cache, const struct w
 	return (struct wh_dds_loan *)(void *)wh_dds_index_find(&cache->loans, number_of(copy));
 }
 
-/* A table has room for any number once it is there. */
-static bool make_table(struct wh_dds_cache *cache)
-{
-	struct wh_dds_link probe;
-
-	if (cache->loans.slot_count > 0)
-		return true;
-	if (!wh_dds_index_add(&cache->loans, &probe, 0))
-		return false;
-	wh_dds_index_remove(&cache->loans, &probe);
-	return true;
-}
-
 static struct wh_dds_loan *pop(struct wh_dds_cache *cache)
 {
 	struct wh_dds_loan *loan = cache->free_loans;
@@ -48,7 +35,7 @@ static void push(struct wh_dds_cache *cache, struct wh_dds_loan *loan)
 
 bool wh_dds_loans_reserve(struct wh_dds_cache *cache, size_t count)
 {
-	if (!make_table(cache))
+	if (!wh_dds_index_reserve(&cache->loans))
 		return false;
 	while (cache->free_loan_count < count) {
 		struct wh_dds_loan *loan = malloc(sizeof(*loan));

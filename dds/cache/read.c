@@ -42,7 +42,7 @@ static void pick_instance(struct pick *pick, const struct wh_dds_cached *instanc
 
 static void pick_all(const struct wh_dds_cache *cache, struct pick *pick)
 {
-	if (cache->ordered && cache->keyed) {
+	if (cache->ordered) {
 		pick_from(pick, &cache->samples, WH_DDS_OF_READER);
 		return;
 	}
@@ -129,7 +129,7 @@ static void mark_read(struct wh_dds_cache *cache, struct wh_dds_kept *sample)
 	instance->unread_count--;
 	wh_dds_count_more(cache, wh_dds_combination(instance, true), 1);
 	wh_dds_queue_pass(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_pass(&cache->samples, sample, WH_DDS_OF_READER);
 }
 

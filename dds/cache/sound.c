@@ -62,7 +62,7 @@ static bool is_order_sound(const struct wh_dds_cache *cache)
 {
 	uint32_t count = 0;
 
-	if (!cache->ordered || !cache->keyed)
+	if (!cache->ordered)
 		return cache->samples.first == NULL;
 	for (const struct wh_dds_kept *it = cache->samples.first; it != NULL; it = it->behind[WH_DDS_OF_READER])
 		count++;

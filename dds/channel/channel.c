@@ -19,7 +19,7 @@ struct wh_dds_channel *wh_dds_channel_new(const struct wh_dds_channel_config *co
 	return NULL;
 }
 
-void wh_dds_topic_free(struct wh_dds_topic *topic)
+static void free_topic(struct wh_dds_topic *topic)
 {
 	for (struct wh_dds_entry *entry = topic->entries, *next; entry != NULL; entry = next) {
 		next = entry->next;
@@ -53,7 +53,7 @@ void wh_dds_channel_free(struct wh_dds_channel *channel)
 		return;
 	for (struct wh_dds_topic *topic = channel->topics, *next; topic != NULL; topic = next) {
 		next = topic->next;
-		wh_dds_topic_free(topic);
+		free_topic(topic);
 	}
 	for (struct wh_dds_set *set = channel->sets, *next; set != NULL; set = next) {
 		next = set->next;
@@ -89,8 +89,8 @@ int wh_dds_id_compare(const struct wh_dds_endpoint_id *one, const struct wh_dds_
 	return one->number == other->number ? 0 : one->number < other->number ? -1 : 1;
 }
 
-static struct wh_dds_member *find_member(struct wh_dds_member *members, uint32_t count, uint32_t node,
-					 uint64_t incarnation)
+struct wh_dds_member *wh_dds_members_find(struct wh_dds_member *members, uint32_t count, uint32_t node,
+					  uint64_t incarnation)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (members[i].node == node && members[i].incarnation == incarnation)
@@ -100,7 +100,7 @@ static struct wh_dds_member *find_member(struct wh_dds_member *members, uint32_t
 
 struct wh_dds_member *wh_dds_member_find(const struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation)
 {
-	return find_member(channel->members, channel->member_count, node, incarnation);
+	return wh_dds_members_find(channel->members, channel->member_count, node, incarnation);
 }
 
 struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uint64_t id)
@@ -121,7 +121,7 @@ void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *to
 	while (*at != topic)
 		at = &(*at)->next;
 	*at = topic->next;
-	wh_dds_topic_free(topic);
+	free_topic(topic);
 }
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ enum whorl_result wh_dds_channel_view(struct wh_dds_channel *channel, uint64_t n
 	for (uint32_t i = 0; i < channel->member_count; i++) {
 		const struct wh_dds_member *was = &channel->members[i];
 
-		if (find_member(next, count, was->node, was->incarnation) == NULL && !end_member(channel, was)) {
+		if (wh_dds_members_find(next, count, was->node, was->incarnation) == NULL && !end_member(channel, was)) {
 			free(next);
 			return WHORL_MEMORY;
 		}
@@ -228,7 +228,7 @@ static enum whorl_result apply_sample(struct wh_dds_channel *channel, const stru
 }
 
 /* A writer that ends disposes of what it has, if it autodisposes: all of it in one place. */
-static bool ask_end(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+static bool ask_end(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint *endpoint, const struct wh_dds_place *place)
 {
 	struct wh_dds_sample sample = {.place = *place, .change = WH_DDS_UNREGISTER};
@@ -250,26 +250,21 @@ bool wh_dds_channel_ask(struct wh_dds_channel *channel, const struct wh_dds_from
 	struct wh_dds_sample sample;
 	struct wh_dds_said said;
 	struct wh_dds_message message;
-	bool ends_set, roomy = true;
+	unsigned char kind = count > 0 ? *(const unsigned char *)bytes : 0;
+	bool roomy = true;
 
-	channel->questions++;
 	if (wh_dds_take_sample(&said, bytes, count)) {
 		endpoint = read_sample(channel, from, &said, &sample);
 		return endpoint == NULL || wh_dds_set_of(channel, endpoint) != NULL ||
 		       wh_dds_ask_now(channel, &question, endpoint, &sample);
 	}
-	ends_set = channel->sets != NULL && count > 0 && *(const unsigned char *)bytes == WH_DDS_SAY_SET;
-	if (!ends_set && (count == 0 || *(const unsigned char *)bytes != WH_DDS_SAY_END))
-		return true;
-	if (wh_dds_take_message(&message, bytes, count) != WHORL_OK)
+	if ((kind != WH_DDS_SAY_SET && kind != WH_DDS_SAY_END) ||
+	    wh_dds_take_message(&message, bytes, count) != WHORL_OK)
 		return true;
 	id.number = message.number;
-	if (!ends_set)
-		endpoint = message.what == WH_DDS_WRITER ? wh_dds_writer_of(channel, &id)
-							 : wh_dds_channel_find(channel, message.what, &id);
-	if (ends_set)
+	if (kind == WH_DDS_SAY_SET)
 		roomy = wh_dds_set_ask(channel, &question, &id);
-	else if (endpoint != NULL)
+	else if (message.what == WH_DDS_WRITER && (endpoint = wh_dds_writer_of(channel, &id)) != NULL)
 		roomy = ask_end(channel, &question, endpoint, &from->place);
 	wh_dds_message_free(&message);
 	return roomy;
@@ -350,8 +345,8 @@ enum whorl_result wh_dds_channel_apply(struct wh_dds_channel *channel, const str
 
 /* ---- what is there -------------------------------------------------------------------------------------------------------- */
 
-struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
-					    const struct wh_dds_endpoint_id *id)
+struct wh_dds_endpoint *wh_dds_endpoint_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					     const struct wh_dds_endpoint_id *id, bool ended)
 {
 	uint64_t number = wh_dds_endpoint_number(kind, id);
 	struct wh_dds_link *link = wh_dds_index_find(&channel->endpoint_index, number);
@@ -359,10 +354,16 @@ struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel
 	for (; link != NULL; link = wh_dds_index_next(link->next, number)) {
 		struct wh_dds_endpoint *endpoint = (struct wh_dds_endpoint *)link;
 
-		if (endpoint->kind == kind && !endpoint->ended && wh_dds_id_compare(&endpoint->id, id) == 0)
+		if (endpoint->kind == kind && endpoint->ended == ended && wh_dds_id_compare(&endpoint->id, id) == 0)
 			return endpoint;
 	}
 	return NULL;
+}
+
+struct wh_dds_endpoint *wh_dds_channel_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					    const struct wh_dds_endpoint_id *id)
+{
+	return wh_dds_endpoint_find(channel, kind, id, false);
 }
 
 void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_channel_counts *counts)
@@ -370,8 +371,6 @@ void wh_dds_channel_counts(const struct wh_dds_channel *channel, struct wh_dds_c
 	*counts = channel->counts;
 	counts->endpoints = channel->endpoints.count;
 	counts->instances = channel->instance_index.count;
-	counts->strays = channel->stray_count;
-	counts->unheard = channel->unheard;
 	counts->topics = counts->entries = 0;
 	for (const struct wh_dds_topic *topic = channel->topics; topic != NULL; topic = topic->next) {
 		counts->topics++;

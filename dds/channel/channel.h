@@ -47,6 +47,10 @@ struct wh_dds_member {
 	int64_t heard_ns;  /* when it did so last, by this member's clock */
 };
 
+/* NULL: it is none of these. */
+struct wh_dds_member *wh_dds_members_find(struct wh_dds_member *members, uint32_t count, uint32_t node,
+					  uint64_t incarnation);
+
 struct wh_dds_topic;
 struct wh_dds_instance;
 struct wh_dds_endpoint;
@@ -69,8 +73,6 @@ struct wh_dds_endpoint {
 	struct wh_dds_policies policies;
 	struct wh_dds_endpoints matches; /* of the other kind */
 	void *user;                      /* of a local one: what the layer above hangs there */
-	uint64_t question;               /* of a local reader: in which question it was asked last, and how often */
-	uint32_t asked;
 	/* of a writer */
 	bool alive;
 	uint64_t samples;  /* how many have come of it: the number of the last one */
@@ -183,9 +185,9 @@ WH_MUST_CHECK enum whorl_result wh_dds_channel_finish(struct wh_dds_channel *cha
 /* Unordered: the local reader hears nothing any more, since this member has left the way of its samples: all its writers end for it. */
 WH_MUST_CHECK enum whorl_result wh_dds_channel_part(struct wh_dds_channel *channel, struct wh_dds_endpoint *reader);
 
-/* Has the reader room for the sample, behind `ahead` others of the same message? */
+/* Has the reader room for the sample, behind those of the same message that it was asked for before? */
 typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds_endpoint *writer,
-			const struct wh_dds_sample *sample, uint32_t ahead);
+			const struct wh_dds_sample *sample);
 
 /* Asks the local readers that the message would be told to, before it is applied: so that it may be refused, and come again (0044). Changes nothing.
  * False: one said no. It is asked for samples, for ends of coherent sets, and for ends of writers, which dispose of what they had; not for what is

@@ -96,20 +96,18 @@ struct wh_dds_channel {
 	uint32_t member_count;
 	struct wh_dds_index endpoint_index; /* those that have ended too */
 	struct wh_dds_endpoints endpoints;  /* that have not ended */
-	struct wh_dds_endpoints ended;      /* writers of which there are entries */
+	struct wh_dds_endpoints ended;      /* writers of which there are entries, or that linger */
 	uint64_t orders;                    /* the last one given */
 	uint32_t dead;                      /* writers that are not alive */
 	struct wh_dds_index instance_index;
 	struct wh_dds_topic *topics;
 	struct wh_dds_set *sets;
-	struct wh_dds_channel_counts counts; /* the last four are counted when asked */
+	struct wh_dds_channel_counts counts; /* endpoints to entries: when asked; strays, unheard: [here] */
 	struct wh_dds_place place;           /* of what is being applied */
 	int64_t now_ns;                      /* [here] */
-	uint64_t questions;                  /* [here] how often readers were asked */
 	int64_t look_ns;                     /* [here] nothing runs out before that: channel/due.c */
 	struct wh_dds_stray *strays;         /* [here] the oldest first */
-	uint32_t stray_count;                /* [here] */
-	uint64_t stray_bytes, unheard;       /* [here] */
+	uint64_t stray_bytes;                /* [here] */
 	struct wh_dds_endpoint_id *gone;     /* [here] unordered: writers that ended before all of theirs was heard */
 	uint64_t gone_count;                 /* [here] the last WH_DDS_GONE_MAX of so many */
 	struct wh_dds_endpoint *recent;      /* [here] the writer of the last sample; NULL: it is to be looked for */
@@ -121,10 +119,12 @@ void wh_dds_tell_event(const struct wh_dds_channel *channel, const struct wh_dds
 struct wh_dds_member *wh_dds_member_find(const struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
 bool wh_dds_is_member(const struct wh_dds_endpoint_id *id, uint32_t node, uint64_t incarnation);
 int wh_dds_id_compare(const struct wh_dds_endpoint_id *one, const struct wh_dds_endpoint_id *other);
+/* The one that has ended, or has not; NULL if there is none. */
+struct wh_dds_endpoint *wh_dds_endpoint_find(const struct wh_dds_channel *channel, enum wh_dds_kind kind,
+					     const struct wh_dds_endpoint_id *id, bool ended);
 struct wh_dds_topic *wh_dds_topic_find(const struct wh_dds_channel *channel, uint64_t id);
 /* The last endpoint or entry may be gone: then it goes. */
 void wh_dds_topic_settle(struct wh_dds_channel *channel, struct wh_dds_topic *topic);
-void wh_dds_topic_free(struct wh_dds_topic *topic);
 
 /* What a message says of an instance. False: its writer has other keys. */
 bool wh_dds_read_sample(const struct wh_dds_endpoint *writer, const struct wh_dds_from *from,
@@ -146,6 +146,8 @@ void wh_dds_strays_free(struct wh_dds_channel *channel);
 
 /* ---- channel/match.c ---- */
 
+/* Where the one with this order is in the list, or should be. */
+uint32_t wh_dds_endpoints_place(const struct wh_dds_endpoints *list, uint64_t order);
 bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint *endpoint);
 void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_endpoint *endpoint);
 bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader);
@@ -192,7 +194,6 @@ void wh_dds_tell_last_writers(struct wh_dds_channel *channel, struct wh_dds_endp
 bool wh_dds_has_writer(const struct wh_dds_instance *instance, const struct wh_dds_endpoint *reader);
 /* It may wait for nothing any more, or be of no use. */
 void wh_dds_instance_settle(struct wh_dds_channel *channel, struct wh_dds_instance *instance);
-struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance);
 
 struct wh_dds_question {
 	wh_dds_ask *ask;
@@ -200,11 +201,11 @@ struct wh_dds_question {
 };
 
 /* Of the local readers that the sample would be told to, if it took effect now: all say yes. */
-bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_ask_now(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample);
 /* The same, if it took effect behind others. */
-bool wh_dds_ask_later(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-		      struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample);
+bool wh_dds_ask_later(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+		      const struct wh_dds_sample *sample);
 
 /* ---- channel/history.c ---- */
 
@@ -231,14 +232,12 @@ enum whorl_result wh_dds_set_begin(struct wh_dds_channel *channel, const struct 
 enum whorl_result wh_dds_set_end(struct wh_dds_channel *channel, const struct wh_dds_from *from, uint32_t group);
 void wh_dds_set_forget_writer(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
 void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uint64_t incarnation);
-bool wh_dds_set_ask(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_set_ask(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint_id *publisher);
 void wh_dds_set_free(struct wh_dds_set *set);
 
 /* ---- channel/due.c ---- */
 
-/* How often it was heard, as far as its lease goes. */
-uint64_t wh_dds_writer_activity(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer);
 /* A writer has written, or said that it is alive. */
 void wh_dds_writer_heard(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer);
 /* Something may run out so long after now, that before could not. */

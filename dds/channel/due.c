@@ -31,7 +31,8 @@ void wh_dds_look_after(struct wh_dds_channel *channel, int64_t lasts_ns)
 
 /* ---- being heard ---------------------------------------------------------------------------------------------------------- */
 
-uint64_t wh_dds_writer_activity(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer)
+/* How often it was heard, as far as its lease goes. */
+static uint64_t activity_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *writer)
 {
 	const struct wh_dds_member *member;
 
@@ -113,8 +114,7 @@ static enum whorl_result apply_lost(struct wh_dds_channel *channel, const struct
 {
 	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, &word->writer);
 
-	if (writer == NULL || !is_manual(writer) || !writer->alive ||
-	    wh_dds_writer_activity(channel, writer) != word->seen)
+	if (writer == NULL || !is_manual(writer) || !writer->alive || activity_of(channel, writer) != word->seen)
 		return wh_dds_void(channel);
 	writer->alive = false;
 	channel->dead++;
@@ -214,7 +214,7 @@ static bool look_at_lease(struct look *look, struct wh_dds_endpoint *writer)
 	member = wh_dds_member_find(look->channel, writer->id.node, writer->id.incarnation);
 	if (is_by_participant(writer) && member != NULL && member->heard_ns > heard_ns)
 		heard_ns = member->heard_ns;
-	if (!is_due(look, heard_ns, writer->policies.liveliness.lease_ns, wh_dds_writer_activity(look->channel, writer),
+	if (!is_due(look, heard_ns, writer->policies.liveliness.lease_ns, activity_of(look->channel, writer),
 		    &writer->told, &writer->told_ns))
 		return false;
 	look->word.kind = WH_DDS_SAY_LOST;
@@ -289,7 +289,8 @@ size_t wh_dds_channel_due(struct wh_dds_channel *channel, int64_t now_ns, unsign
 		if (look_at_all(&look)) {
 			wh_dds_put_message(&bytes, &look.word);
 			count = bytes.failed ? 0 : bytes.count;
-			memcpy(out, bytes.bytes != NULL ? bytes.bytes : out, count);
+			if (count > 0)
+				memcpy(out, bytes.bytes, count);
 			look.next_ns = count > 0 ? now_ns : now_ns + AGAIN_NS;
 			wh_dds_out_free(&bytes);
 		}

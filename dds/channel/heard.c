@@ -20,19 +20,13 @@ struct wh_dds_stray { /* a message of a writer that is not known yet */
 
 /* ---- writers --------------------------------------------------------------------------------------------------------------- */
 
-static struct wh_dds_endpoint *find_lingering(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id)
-{
-	for (uint32_t i = 0; i < channel->ended.count; i++)
-		if (wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return channel->ended.all[i];
-	return NULL;
-}
-
 struct wh_dds_endpoint *wh_dds_writer_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint_id *id)
 {
 	struct wh_dds_endpoint *writer = wh_dds_channel_find(channel, WH_DDS_WRITER, id);
 
-	return writer == NULL && channel->config.unordered ? find_lingering(channel, id) : writer;
+	if (writer == NULL && channel->config.unordered)
+		writer = wh_dds_endpoint_find(channel, WH_DDS_WRITER, id, true);
+	return writer;
 }
 
 static bool has_local_reader(const struct wh_dds_endpoint *writer)
@@ -135,7 +129,7 @@ static void unlink_first(struct wh_dds_channel *channel)
 	struct wh_dds_stray *stray = channel->strays;
 
 	channel->strays = stray->next;
-	channel->stray_count--;
+	channel->counts.strays--;
 	channel->stray_bytes -= stray->count;
 	free(stray);
 }
@@ -153,7 +147,7 @@ static bool keep_stray(struct wh_dds_channel *channel, const struct wh_dds_from 
 	struct wh_dds_stray *stray, **end = &channel->strays;
 
 	if (count > WH_DDS_STRAY_BYTES_MAX) {
-		channel->unheard++;
+		channel->counts.unheard++;
 		return true;
 	}
 	stray = malloc(sizeof(*stray) + count);
@@ -164,10 +158,10 @@ static bool keep_stray(struct wh_dds_channel *channel, const struct wh_dds_from 
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = stray;
-	channel->stray_count++;
+	channel->counts.strays++;
 	channel->stray_bytes += count;
-	for (; channel->stray_count > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
-	     channel->unheard++)
+	for (; channel->counts.strays > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
+	     channel->counts.unheard++)
 		unlink_first(channel);
 	return true;
 }
@@ -184,7 +178,7 @@ static struct wh_dds_stray *take_stray(struct wh_dds_channel *channel, const str
 	if (stray == NULL)
 		return NULL;
 	*at = stray->next;
-	channel->stray_count--;
+	channel->counts.strays--;
 	channel->stray_bytes -= stray->count;
 	return stray;
 }
@@ -195,7 +189,7 @@ void wh_dds_strays_forget(struct wh_dds_channel *channel, uint32_t node, uint64_
 	struct wh_dds_stray *stray;
 
 	while ((stray = take_stray(channel, &id)) != NULL) {
-		channel->unheard++;
+		channel->counts.unheard++;
 		free(stray);
 	}
 }
@@ -211,7 +205,7 @@ static bool take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 	writer->samples++;
 	writer->heard_ns = channel->now_ns;
 	ok = wh_dds_take_effect(channel, writer, sample);
-	channel->unheard += channel->counts.voids - voids;
+	channel->counts.unheard += channel->counts.voids - voids;
 	channel->counts.voids = voids;
 	return ok;
 }
@@ -230,13 +224,13 @@ static bool hear(struct wh_dds_channel *channel, struct wh_dds_endpoint *writer,
 	struct wh_dds_said said;
 
 	if (writer->heard_out) {
-		channel->unheard++;
+		channel->counts.unheard++;
 		return true;
 	}
 	if (!wh_dds_take_sample(&said, bytes, count))
 		return hear_end(channel, writer);
 	if (!wh_dds_read_sample(writer, from, &said, &sample)) {
-		channel->unheard++;
+		channel->counts.unheard++;
 		return true;
 	}
 	return take_effect(channel, writer, &sample);
@@ -275,7 +269,7 @@ enum whorl_result wh_dds_channel_hear(struct wh_dds_channel *channel, const stru
 		return result;
 	channel->now_ns = now_ns;
 	if (id.number == 0) {
-		channel->unheard++;
+		channel->counts.unheard++;
 		return WHORL_OK;
 	}
 	writer = wh_dds_writer_of(channel, &id);

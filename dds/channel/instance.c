@@ -131,7 +131,7 @@ struct wh_dds_claim *wh_dds_claim_add(struct wh_dds_instance *instance, struct w
 	return claim;
 }
 
-struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance)
+static struct wh_dds_endpoint *best_of(const struct wh_dds_instance *instance)
 {
 	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL && !claim->late; claim = claim->next)
 		if (wh_dds_is_exclusive(claim->writer))
@@ -141,7 +141,7 @@ struct wh_dds_endpoint *wh_dds_best(const struct wh_dds_instance *instance)
 
 static void tell_owner(struct wh_dds_channel *channel, struct wh_dds_instance *instance)
 {
-	struct wh_dds_endpoint *best = wh_dds_best(instance);
+	struct wh_dds_endpoint *best = best_of(instance);
 	struct wh_dds_sample about = {.place = channel->place};
 
 	if (best == instance->owner)
@@ -386,9 +386,8 @@ static bool tells(const struct wh_dds_endpoint *writer, const struct wh_dds_samp
 	return sample->change != 0;
 }
 
-static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-			struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample,
-			const struct wh_dds_instance *instance)
+static bool ask_readers(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+			const struct wh_dds_sample *sample, const struct wh_dds_instance *instance)
 {
 	bool behind = instance != NULL && !wh_dds_is_exclusive(writer) && is_behind(instance, writer, sample);
 
@@ -397,16 +396,13 @@ static bool ask_readers(struct wh_dds_channel *channel, const struct wh_dds_ques
 
 		if ((behind && wh_dds_by_source(reader)) || (instance != NULL && !owns_for(instance, writer, reader)))
 			continue;
-		if (reader->question != channel->questions)
-			reader->asked = 0;
-		reader->question = channel->questions;
-		if (!question->ask(question->ctx, reader, writer, sample, reader->asked++))
+		if (!question->ask(question->ctx, reader, writer, sample))
 			return false;
 	}
 	return true;
 }
 
-bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_ask_now(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
 {
 	const struct wh_dds_instance *instance = wh_dds_instance_find(channel, writer->topic, sample->key);
@@ -414,11 +410,11 @@ bool wh_dds_ask_now(struct wh_dds_channel *channel, const struct wh_dds_question
 
 	if (!tells(writer, sample) || (leaves && (instance == NULL || wh_dds_claim_find(instance, writer) == NULL)))
 		return true;
-	return ask_readers(channel, question, writer, sample, instance);
+	return ask_readers(question, writer, sample, instance);
 }
 
-bool wh_dds_ask_later(struct wh_dds_channel *channel, const struct wh_dds_question *question,
-		      struct wh_dds_endpoint *writer, const struct wh_dds_sample *sample)
+bool wh_dds_ask_later(const struct wh_dds_question *question, struct wh_dds_endpoint *writer,
+		      const struct wh_dds_sample *sample)
 {
-	return !tells(writer, sample) || ask_readers(channel, question, writer, sample, NULL);
+	return !tells(writer, sample) || ask_readers(question, writer, sample, NULL);
 }

@@ -6,8 +6,7 @@
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------------- */
 
-/* Where it is, or should be. */
-static uint32_t place_of(const struct wh_dds_endpoints *list, uint64_t order)
+uint32_t wh_dds_endpoints_place(const struct wh_dds_endpoints *list, uint64_t order)
 {
 	uint32_t low = 0, high = list->count;
 
@@ -24,26 +23,22 @@ static uint32_t place_of(const struct wh_dds_endpoints *list, uint64_t order)
 
 bool wh_dds_endpoints_add(struct wh_dds_endpoints *list, struct wh_dds_endpoint *endpoint)
 {
-	uint32_t at = place_of(list, endpoint->order);
+	uint32_t at = wh_dds_endpoints_place(list, endpoint->order);
+	struct wh_dds_endpoint **all =
+		wh_dds_list_room(list->all, list->count, &list->room, sizeof(struct wh_dds_endpoint *));
 
-	if (list->count == list->room) {
-		uint32_t room = list->room > 0 ? 2 * list->room : 4;
-		struct wh_dds_endpoint **all = realloc(list->all, room * sizeof(struct wh_dds_endpoint *));
-
-		if (all == NULL)
-			return false;
-		list->all = all;
-		list->room = room;
-	}
-	memmove(list->all + at + 1, list->all + at, (list->count - at) * sizeof(struct wh_dds_endpoint *));
-	list->all[at] = endpoint;
+	if (all == NULL)
+		return false;
+	list->all = all;
+	memmove(all + at + 1, all + at, (list->count - at) * sizeof(struct wh_dds_endpoint *));
+	all[at] = endpoint;
 	list->count++;
 	return true;
 }
 
 void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_endpoint *endpoint)
 {
-	uint32_t at = place_of(list, endpoint->order);
+	uint32_t at = wh_dds_endpoints_place(list, endpoint->order);
 
 	if (at == list->count || list->all[at] != endpoint)
 		return;
@@ -53,7 +48,7 @@ void wh_dds_endpoints_remove(struct wh_dds_endpoints *list, const struct wh_dds_
 
 bool wh_dds_matches(const struct wh_dds_endpoint *one, const struct wh_dds_endpoint *other)
 {
-	uint32_t at = place_of(&one->matches, other->order);
+	uint32_t at = wh_dds_endpoints_place(&one->matches, other->order);
 
 	return at < one->matches.count && one->matches.all[at] == other;
 }
@@ -109,7 +104,7 @@ static void sort(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other, str
 bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader)
 {
 	return wh_dds_partitions_meet(&writer->policies, &reader->policies) &&
-	       wh_dds_policies_match(&writer->policies, &reader->policies, NULL) == WHORL_DDS_POLICY_INVALID;
+	       wh_dds_policies_match(&writer->policies, &reader->policies) == WHORL_DDS_POLICY_INVALID;
 }
 
 bool wh_dds_link_match(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other)
@@ -129,7 +124,7 @@ static bool try_match(struct wh_dds_channel *channel, struct wh_dds_endpoint *on
 	sort(one, other, &event);
 	if (!wh_dds_partitions_meet(&event.writer->policies, &event.reader->policies))
 		return true;
-	event.policy = wh_dds_policies_match(&event.writer->policies, &event.reader->policies, NULL);
+	event.policy = wh_dds_policies_match(&event.writer->policies, &event.reader->policies);
 	if (event.policy != WHORL_DDS_POLICY_INVALID)
 		event.what = WH_DDS_INCOMPATIBLE;
 	else if (!wh_dds_link_match(one, other))
@@ -231,10 +226,8 @@ static struct wh_dds_endpoint *make_endpoint(struct wh_dds_channel *channel, con
 
 static bool is_known(const struct wh_dds_channel *channel, enum wh_dds_kind kind, const struct wh_dds_endpoint_id *id)
 {
-	for (uint32_t i = 0; !channel->config.unordered && i < channel->ended.count; i++)
-		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
-	return wh_dds_channel_find(channel, kind, id) != NULL;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL ||
+	       (!channel->config.unordered && wh_dds_endpoint_find(channel, kind, id, true) != NULL);
 }
 
 static void tell_watcher(const struct wh_dds_channel *channel, enum wh_dds_event_kind what,
@@ -315,8 +308,8 @@ static bool failed_alike(const struct wh_dds_endpoint *endpoint, const struct wh
 {
 	bool writes = endpoint->kind == WH_DDS_WRITER;
 	const struct wh_dds_policies *is = &endpoint->policies, *others = &other->policies;
-	enum whorl_dds_policy_id was = wh_dds_policies_match(writes ? before : others, writes ? others : before, NULL),
-				 fails = wh_dds_policies_match(writes ? is : others, writes ? others : is, NULL);
+	enum whorl_dds_policy_id was = wh_dds_policies_match(writes ? before : others, writes ? others : before),
+				 fails = wh_dds_policies_match(writes ? is : others, writes ? others : is);
 
 	return was != WHORL_DDS_POLICY_INVALID && was == fails && wh_dds_partitions_meet(before, others);
 }

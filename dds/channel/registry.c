@@ -66,22 +66,10 @@ void wh_dds_registry_free(struct wh_dds_registry *registry)
 	free(registry);
 }
 
-/* The list of pointers, with room for one more; NULL: no memory. */
-static void *make_room(void *list, uint32_t count, uint32_t *room)
-{
-	uint32_t more = *room > 0 ? 2 * *room : 8;
-
-	if (count < *room)
-		return list;
-	list = realloc(list, more * sizeof(void *));
-	if (list != NULL)
-		*room = more;
-	return list;
-}
-
 static bool add_topic(struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
-	struct wh_dds_named_topic **all = make_room(registry->topics, registry->topic_count, &registry->topic_room);
+	struct wh_dds_named_topic **all = wh_dds_list_room(registry->topics, registry->topic_count,
+							   &registry->topic_room, sizeof(struct wh_dds_named_topic *));
 
 	if (all == NULL)
 		return false;
@@ -93,7 +81,8 @@ static bool add_topic(struct wh_dds_registry *registry, struct wh_dds_named_topi
 static bool add_participant(struct wh_dds_registry *registry, struct wh_dds_participant *participant)
 {
 	struct wh_dds_participant **all =
-		make_room(registry->participants, registry->participant_count, &registry->participant_room);
+		wh_dds_list_room(registry->participants, registry->participant_count, &registry->participant_room,
+				 sizeof(struct wh_dds_participant *));
 
 	if (all == NULL)
 		return false;
@@ -138,12 +127,9 @@ static struct wh_dds_named_topic *topic_of(const struct wh_dds_registry *registr
 	return NULL;
 }
 
-static bool is_member(const struct wh_dds_member *members, uint32_t count, uint32_t node, uint64_t incarnation)
+static bool is_member(const struct wh_dds_registry *registry, uint32_t node, uint64_t incarnation)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (members[i].node == node && members[i].incarnation == incarnation)
-			return true;
-	return false;
+	return wh_dds_members_find(registry->members, registry->member_count, node, incarnation) != NULL;
 }
 
 static struct wh_dds_participant *find_participant(const struct wh_dds_registry *registry, uint32_t node,
@@ -178,13 +164,6 @@ const struct wh_dds_participant *wh_dds_registry_participant(const struct wh_dds
 	return at < registry->participant_count ? registry->participants[at] : NULL;
 }
 
-uint64_t wh_dds_registry_uses(const struct wh_dds_named_topic *topic, uint32_t node, uint64_t incarnation)
-{
-	const struct wh_dds_use *use = find_use(topic, node, incarnation);
-
-	return use != NULL ? use->count : 0;
-}
-
 void wh_dds_registry_counts(const struct wh_dds_registry *registry, struct wh_dds_registry_counts *counts)
 {
 	*counts = registry->counts;
@@ -197,8 +176,8 @@ static bool names_agree(const char *one, const char *other)
 	return strcmp(one, other) == 0 || strcmp(one, WH_DDS_NAMELESS) == 0 || strcmp(other, WH_DDS_NAMELESS) == 0;
 }
 
-enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *topic,
-					    const struct wh_dds_registration *registration)
+static enum wh_dds_differs compare(const struct wh_dds_named_topic *topic,
+				   const struct wh_dds_registration *registration)
 {
 	struct wh_dds_terms is = wh_dds_terms_of(&topic->policies, topic->type_hash, topic->keyed);
 	struct wh_dds_terms said =
@@ -226,8 +205,6 @@ static void explain_kept(char *text, size_t bytes, const struct wh_dds_terms *te
 		    terms->cleanup_ns);
 }
 
-static const char *const consistencies[] = {"unordered", "atomic", "stored", "logged"};
-
 void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named_topic *topic,
 			     const struct wh_dds_registration *registration)
 {
@@ -237,7 +214,7 @@ void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named
 
 	text[0] = '\0';
 	wh_text_add(text, bytes, "topic %s: ", topic->name);
-	switch (wh_dds_registry_compare(topic, registration)) {
+	switch (compare(topic, registration)) {
 	case WH_DDS_NOTHING:
 		wh_text_add(text, bytes, "nothing differs");
 		break;
@@ -251,8 +228,8 @@ void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named
 		wh_text_add(text, bytes, "its channel is %s, here %s", topic->channel, registration->channel);
 		break;
 	case WH_DDS_CONSISTENCY:
-		wh_text_add(text, bytes, "its consistency is %s, here %s", consistencies[is.consistency],
-			    consistencies[said.consistency]);
+		wh_text_add(text, bytes, "its consistency is %s, here %s", wh_dds_consistency_name(is.consistency),
+			    wh_dds_consistency_name(said.consistency));
 		break;
 	case WH_DDS_KEPT:
 		wh_text_add(text, bytes, "for late readers it keeps ");
@@ -307,15 +284,10 @@ static bool use_topic(struct wh_dds_named_topic *topic, const struct wh_dds_from
 		use->count++;
 		return true;
 	}
-	if (topic->use_count == topic->use_room) {
-		uint32_t room = topic->use_room > 0 ? 2 * topic->use_room : 4;
-
-		use = realloc(topic->uses, room * sizeof(*use));
-		if (use == NULL)
-			return false;
-		topic->uses = use;
-		topic->use_room = room;
-	}
+	use = wh_dds_list_room(topic->uses, topic->use_count, &topic->use_room, sizeof(*use));
+	if (use == NULL)
+		return false;
+	topic->uses = use;
 	topic->uses[topic->use_count++] = (struct wh_dds_use){from->node, from->incarnation, 1};
 	return true;
 }
@@ -439,16 +411,23 @@ static enum whorl_result apply_participant(struct wh_dds_registry *registry, con
 	return WHORL_OK;
 }
 
+/* What the topic says, as it was registered. */
+static struct wh_dds_registration registration_of(const struct wh_dds_named_topic *topic)
+{
+	return (struct wh_dds_registration){.name = topic->name,
+					    .channel = topic->channel,
+					    .type = topic->type,
+					    .type_hash = topic->type_hash,
+					    .keyed = topic->keyed,
+					    .description = topic->description,
+					    .policies = &topic->policies};
+}
+
 /* What becomes of a registration: fills in the event. */
 static void judge(const struct wh_dds_registry *registry, const struct wh_dds_named_topic *said,
 		  const struct wh_dds_named_topic *is, struct wh_dds_registry_event *event)
 {
-	struct wh_dds_registration registration = {.name = said->name,
-						   .channel = said->channel,
-						   .type = said->type,
-						   .type_hash = said->type_hash,
-						   .keyed = said->keyed,
-						   .policies = &said->policies};
+	struct wh_dds_registration registration = registration_of(said);
 
 	event->result = wh_dds_policies_check(&said->policies, WH_DDS_TOPIC, &event->policy, NULL);
 	if (event->result != WHORL_DDS_RETCODE_OK)
@@ -461,7 +440,7 @@ static void judge(const struct wh_dds_registry *registry, const struct wh_dds_na
 		return;
 	}
 	event->topic = is;
-	event->differs = wh_dds_registry_compare(is, &registration);
+	event->differs = compare(is, &registration);
 	if (event->differs != WH_DDS_NOTHING)
 		event->result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
 }
@@ -543,7 +522,7 @@ enum whorl_result wh_dds_registry_apply(struct wh_dds_registry *registry, const 
 	}
 	if (result != WHORL_OK)
 		return result;
-	if (!is_member(registry->members, registry->member_count, from->node, from->incarnation))
+	if (!is_member(registry, from->node, from->incarnation))
 		result = refuse(registry);
 	else if (request.kind == WH_DDS_SAY_PARTICIPANT)
 		result = apply_participant(registry, from, &request);
@@ -564,7 +543,7 @@ static void end_participants(struct wh_dds_registry *registry)
 	for (uint32_t i = 0; i < registry->participant_count;) {
 		struct wh_dds_participant *it = registry->participants[i];
 
-		if (is_member(registry->members, registry->member_count, it->node, it->incarnation)) {
+		if (is_member(registry, it->node, it->incarnation)) {
 			i++;
 			continue;
 		}
@@ -579,8 +558,7 @@ static void end_participants(struct wh_dds_registry *registry)
 static void end_uses(struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
 	for (uint32_t i = 0; i < topic->use_count;)
-		if (is_member(registry->members, registry->member_count, topic->uses[i].node,
-			      topic->uses[i].incarnation))
+		if (is_member(registry, topic->uses[i].node, topic->uses[i].incarnation))
 			i++;
 		else
 			remove_use(topic, &topic->uses[i]);
@@ -657,13 +635,7 @@ void wh_dds_put_data(struct wh_dds_out *out, uint64_t topic, const struct wh_dds
 
 static void put_named_topic(struct wh_dds_out *out, const struct wh_dds_named_topic *topic)
 {
-	struct wh_dds_registration fields = {.name = topic->name,
-					     .channel = topic->channel,
-					     .type = topic->type,
-					     .type_hash = topic->type_hash,
-					     .keyed = topic->keyed,
-					     .description = topic->description,
-					     .policies = &topic->policies};
+	struct wh_dds_registration fields = registration_of(topic);
 
 	wh_dds_put_number(out, topic->id, 8);
 	put_topic_fields(out, &fields);
@@ -719,21 +691,11 @@ uint64_t wh_dds_registry_digest(const struct wh_dds_registry *registry, bool *fa
 	return digest;
 }
 
-static void *take_room(struct wh_dds_in *in, size_t bytes)
-{
-	void *room = in->ok ? calloc(1, bytes > 0 ? bytes : 1) : NULL;
-
-	if (room == NULL && in->ok)
-		in->starved = true;
-	in->ok = in->ok && room != NULL;
-	return room;
-}
-
 static void take_members(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
 	uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, in->left / 12);
 
-	registry->members = take_room(in, count * sizeof(*registry->members));
+	registry->members = wh_dds_take_room(in, count * sizeof(*registry->members));
 	for (uint32_t i = 0; in->ok && i < count; i++) {
 		registry->members[i].node = (uint32_t)wh_dds_take(in, 4);
 		registry->members[i].incarnation = wh_dds_take(in, 8);
@@ -743,7 +705,7 @@ static void take_members(struct wh_dds_in *in, struct wh_dds_registry *registry)
 
 static void take_participant(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
-	struct wh_dds_participant *it = take_room(in, sizeof(*it));
+	struct wh_dds_participant *it = wh_dds_take_room(in, sizeof(*it));
 
 	if (it == NULL)
 		return;
@@ -752,28 +714,28 @@ static void take_participant(struct wh_dds_in *in, struct wh_dds_registry *regis
 	it->name = wh_dds_take_text(in, WH_DDS_NAME_BYTES);
 	it->process = (uint32_t)wh_dds_take(in, 4);
 	wh_dds_take_policies(in, &it->policies, WH_DDS_PARTICIPANT);
-	if (!is_member(registry->members, registry->member_count, it->node, it->incarnation) ||
+	if (!is_member(registry, it->node, it->incarnation) ||
 	    find_participant(registry, it->node, it->incarnation) != NULL)
 		in->ok = false;
-	if (!in->ok || !add_participant(registry, it)) {
-		in->starved |= in->ok;
-		in->ok = false;
-		free_participant(it);
-	}
+	if (in->ok && add_participant(registry, it))
+		return;
+	if (in->ok)
+		wh_dds_starve(in);
+	free_participant(it);
 }
 
 static void take_uses(struct wh_dds_in *in, const struct wh_dds_registry *registry, struct wh_dds_named_topic *topic)
 {
 	uint32_t count = (uint32_t)wh_dds_take_within(in, 4, 0, in->left / 20);
 
-	topic->uses = take_room(in, count * sizeof(*topic->uses));
+	topic->uses = wh_dds_take_room(in, count * sizeof(*topic->uses));
 	topic->use_room = topic->uses != NULL ? count : 0;
 	for (uint32_t i = 0; in->ok && i < count; i++) {
 		struct wh_dds_use use = {.node = (uint32_t)wh_dds_take(in, 4)};
 
 		use.incarnation = wh_dds_take(in, 8);
 		use.count = wh_dds_take_within(in, 8, 1, UINT64_MAX);
-		if (!is_member(registry->members, registry->member_count, use.node, use.incarnation) ||
+		if (!is_member(registry, use.node, use.incarnation) ||
 		    find_use(topic, use.node, use.incarnation) != NULL)
 			in->ok = false;
 		topic->uses[topic->use_count++] = use;
@@ -783,7 +745,7 @@ static void take_uses(struct wh_dds_in *in, const struct wh_dds_registry *regist
 static void take_topic(struct wh_dds_in *in, struct wh_dds_registry *registry)
 {
 	uint64_t before = registry->topic_count > 0 ? registry->topics[registry->topic_count - 1]->id : 0;
-	struct wh_dds_named_topic *topic = take_room(in, sizeof(*topic));
+	struct wh_dds_named_topic *topic = wh_dds_take_room(in, sizeof(*topic));
 
 	if (topic == NULL)
 		return;
@@ -794,11 +756,11 @@ static void take_topic(struct wh_dds_in *in, struct wh_dds_registry *registry)
 	if (in->ok && (topic->id <= before || topic->id > registry->numbers || find_topic(registry, topic->name) ||
 		       strcmp(topic->channel, WH_DDS_ANY_CHANNEL) == 0))
 		in->ok = false;
-	if (!in->ok || !add_topic(registry, topic)) {
-		in->starved |= in->ok;
-		in->ok = false;
-		free_topic(topic);
-	}
+	if (in->ok && add_topic(registry, topic))
+		return;
+	if (in->ok)
+		wh_dds_starve(in);
+	free_topic(topic);
 }
 
 enum whorl_result wh_dds_registry_restore(struct wh_dds_registry *registry, const void *bytes, size_t count)

@@ -77,8 +77,9 @@ enum wh_dds_registry_event_kind {
 	WH_DDS_TOPIC_CHANGED,
 	WH_DDS_TOPIC_GONE,
 	WH_DDS_TOPIC_DIFFERS, /* a registration of any member's that `differs` from `topic`; if the configuration `watches` */
-	/* Of a registration of this member: `ticket`, `result`. OK: `topic`. PRECONDITION_NOT_MET: it `differs` from `topic`. NOT_FOUND is
-	 * BAD_PARAMETER: no such topic, and no channel was said. INCONSISTENT_POLICY and so on: `policy`. OUT_OF_RESOURCES: too many topics. */
+	/* Of a registration of this member: `ticket`, `result`. OK: `topic`. PRECONDITION_NOT_MET: it `differs` from `topic`.
+	 * BAD_PARAMETER: there is no such topic, and no channel was said. OUT_OF_RESOURCES: too many topics. INCONSISTENT_POLICY and so on:
+	 * `policy`. */
 	WH_DDS_REGISTERED,
 };
 
@@ -121,7 +122,6 @@ const struct wh_dds_named_topic *wh_dds_registry_find(const struct wh_dds_regist
 /* By number; NULL at the end. */
 const struct wh_dds_named_topic *wh_dds_registry_topic(const struct wh_dds_registry *registry, uint32_t at);
 const struct wh_dds_participant *wh_dds_registry_participant(const struct wh_dds_registry *registry, uint32_t at);
-uint64_t wh_dds_registry_uses(const struct wh_dds_named_topic *topic, uint32_t node, uint64_t incarnation);
 
 struct wh_dds_registry_counts {
 	uint64_t garbage, voids, refused;
@@ -129,10 +129,8 @@ struct wh_dds_registry_counts {
 
 void wh_dds_registry_counts(const struct wh_dds_registry *registry, struct wh_dds_registry_counts *counts);
 
-/* In what a registration differs from the topic that is there. */
-enum wh_dds_differs wh_dds_registry_compare(const struct wh_dds_named_topic *topic,
-					    const struct wh_dds_registration *registration);
-/* The same for a person: "topic a: its type is x (hash 1), here y (hash 2); node 3 registered it". */
+/* In what a registration differs from the topic that is there, for a person: "topic a: its type is x (hash 1), here y (hash 2); node 3
+ * registered it". */
 void wh_dds_registry_explain(char *text, size_t bytes, const struct wh_dds_named_topic *topic,
 			     const struct wh_dds_registration *registration);
 

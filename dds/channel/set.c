@@ -75,15 +75,10 @@ bool wh_dds_set_add(struct wh_dds_channel *channel, struct wh_dds_set *set, stru
 		tell_lost(channel, writer, sample);
 		return true;
 	}
-	if (set->count == set->room) {
-		uint32_t room = set->room > 0 ? 2 * set->room : 16;
-
-		item = realloc(set->items, room * sizeof(*item));
-		if (item == NULL)
-			return false;
-		set->items = item;
-		set->room = room;
-	}
+	item = wh_dds_list_room(set->items, set->count, &set->room, sizeof(*item));
+	if (item == NULL)
+		return false;
+	set->items = item;
 	item = &set->items[set->count];
 	*item = (struct wh_dds_item){writer, *sample};
 	item->sample.block = wh_dds_block_new(sample->bytes, sample->count);
@@ -92,7 +87,6 @@ bool wh_dds_set_add(struct wh_dds_channel *channel, struct wh_dds_set *set, stru
 	item->sample.bytes = item->sample.block->bytes;
 	set->count++;
 	set->bytes += sample->count;
-	(void)channel;
 	return true;
 }
 
@@ -210,13 +204,13 @@ void wh_dds_set_forget_member(struct wh_dds_channel *channel, uint32_t node, uin
 	}
 }
 
-bool wh_dds_set_ask(struct wh_dds_channel *channel, const struct wh_dds_question *question,
+bool wh_dds_set_ask(const struct wh_dds_channel *channel, const struct wh_dds_question *question,
 		    const struct wh_dds_endpoint_id *publisher)
 {
 	const struct wh_dds_set *set = find(channel, publisher);
 
 	for (uint32_t i = 0; set != NULL && i < set->count; i++)
-		if (!wh_dds_ask_later(channel, question, set->items[i].writer, &set->items[i].sample))
+		if (!wh_dds_ask_later(question, set->items[i].writer, &set->items[i].sample))
 			return false;
 	return true;
 }

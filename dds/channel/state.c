@@ -19,24 +19,8 @@
 static uint32_t number_of(const struct wh_dds_channel *channel, const struct wh_dds_endpoint *endpoint)
 {
 	const struct wh_dds_endpoints *list = endpoint->ended ? &channel->ended : &channel->endpoints;
-	uint32_t low = 0, high = list->count;
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->all[middle]->order <= endpoint->order)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low + (endpoint->ended ? channel->endpoints.count : 0);
-}
-
-static void put_id(struct wh_dds_out *out, const struct wh_dds_endpoint_id *id)
-{
-	wh_dds_put_number(out, id->incarnation, 8);
-	wh_dds_put_number(out, id->node, 4);
-	wh_dds_put_number(out, id->number, 4);
+	return wh_dds_endpoints_place(list, endpoint->order) + (endpoint->ended ? channel->endpoints.count : 0);
 }
 
 static void put_place(struct wh_dds_out *out, const struct wh_dds_place *place)
@@ -84,7 +68,7 @@ static void put_topics(struct wh_dds_out *out, const struct wh_dds_channel *chan
 
 static void put_endpoint(struct wh_dds_out *out, const struct wh_dds_endpoint *endpoint, bool unordered)
 {
-	put_id(out, &endpoint->id);
+	wh_dds_put_id(out, &endpoint->id);
 	wh_dds_put_number(out, endpoint->kind, 1);
 	wh_dds_put_number(out, endpoint->group, 4);
 	wh_dds_put_number(out, endpoint->order, 8);
@@ -121,7 +105,7 @@ static void put_instance(struct wh_dds_out *out, const struct wh_dds_channel *ch
 	put_place(out, &instance->left);
 	wh_dds_put_number(out, instance->timed, 1);
 	wh_dds_put_number(out, (uint64_t)instance->newest_ns, 8);
-	put_id(out, &instance->newest);
+	wh_dds_put_id(out, &instance->newest);
 	for (const struct wh_dds_claim *claim = instance->claims; claim != NULL; claim = claim->next)
 		claims++;
 	wh_dds_put_number(out, claims, 4);
@@ -176,7 +160,7 @@ static void put_sets(struct wh_dds_out *out, const struct wh_dds_channel *channe
 		count++;
 	wh_dds_put_number(out, count, 4);
 	for (const struct wh_dds_set *set = channel->sets; set != NULL; set = set->next) {
-		put_id(out, &set->publisher);
+		wh_dds_put_id(out, &set->publisher);
 		wh_dds_put_number(out, set->broken, 1);
 		wh_dds_put_number(out, set->dropped, 8);
 		wh_dds_put_number(out, set->count, 4);
@@ -220,13 +204,6 @@ uint64_t wh_dds_channel_digest(const struct wh_dds_channel *channel, bool *faile
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
 
-static void take_id(struct wh_dds_in *in, struct wh_dds_endpoint_id *id)
-{
-	id->incarnation = wh_dds_take(in, 8);
-	id->node = (uint32_t)wh_dds_take(in, 4);
-	id->number = (uint32_t)wh_dds_take(in, 4);
-}
-
 static void take_place(struct wh_dds_in *in, struct wh_dds_place *place)
 {
 	place->view = wh_dds_take(in, 8);
@@ -252,17 +229,6 @@ static uint64_t take_count(struct wh_dds_in *in, unsigned bytes, size_t each)
 	return wh_dds_take_within(in, bytes, 0, in->left / each);
 }
 
-/* Allocated for the state: nothing is believed once there was no memory. */
-static void *take_room(struct wh_dds_in *in, size_t bytes)
-{
-	void *room = in->ok ? calloc(1, bytes > 0 ? bytes : 1) : NULL;
-
-	if (room == NULL && in->ok)
-		in->starved = true;
-	in->ok = in->ok && room != NULL;
-	return room;
-}
-
 static void take_head(struct wh_dds_in *in, struct wh_dds_channel *channel)
 {
 	struct wh_dds_channel_counts *counts = &channel->counts;
@@ -283,7 +249,7 @@ static void take_head(struct wh_dds_in *in, struct wh_dds_channel *channel)
 	counts->not_kept = wh_dds_take(in, 8);
 	channel->place.view = channel->config.unordered ? 0 : channel->view;
 	count = (uint32_t)take_count(in, 4, 20);
-	channel->members = take_room(in, count * sizeof(*channel->members));
+	channel->members = wh_dds_take_room(in, count * sizeof(*channel->members));
 	for (uint32_t i = 0; in->ok && i < count; i++) {
 		struct wh_dds_member *member = &channel->members[i];
 
@@ -302,7 +268,7 @@ static void take_topics(struct wh_dds_in *in, struct wh_dds_channel *channel)
 	uint64_t before = 0;
 
 	for (uint32_t i = 0; in->ok && i < count; i++) {
-		struct wh_dds_topic *topic = take_room(in, sizeof(*topic));
+		struct wh_dds_topic *topic = wh_dds_take_room(in, sizeof(*topic));
 
 		if (topic == NULL)
 			return;
@@ -331,11 +297,11 @@ static bool is_in_place(const struct wh_dds_channel *channel, const struct wh_dd
 
 static void take_endpoint(struct wh_dds_in *in, struct wh_dds_channel *channel, bool ended)
 {
-	struct wh_dds_endpoint *endpoint = take_room(in, sizeof(*endpoint));
+	struct wh_dds_endpoint *endpoint = wh_dds_take_room(in, sizeof(*endpoint));
 
 	if (endpoint == NULL)
 		return;
-	take_id(in, &endpoint->id);
+	wh_dds_take_id(in, &endpoint->id);
 	endpoint->kind = (enum wh_dds_kind)wh_dds_take_within(in, 1, WH_DDS_WRITER, WH_DDS_READER);
 	endpoint->group = (uint32_t)wh_dds_take(in, 4);
 	endpoint->order = wh_dds_take(in, 8);
@@ -351,10 +317,8 @@ static void take_endpoint(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 		return;
 	}
 	channel->dead += !endpoint->alive;
-	if (!wh_dds_endpoint_hang(channel, endpoint)) {
-		in->starved = true;
-		in->ok = false;
-	}
+	if (!wh_dds_endpoint_hang(channel, endpoint))
+		wh_dds_starve(in);
 }
 
 static void link_matches(struct wh_dds_in *in, struct wh_dds_channel *channel)
@@ -366,8 +330,7 @@ static void link_matches(struct wh_dds_in *in, struct wh_dds_channel *channel)
 			struct wh_dds_endpoint *writer = reader->topic->writers.all[k];
 
 			if (wh_dds_fits(writer, reader) && !wh_dds_link_match(writer, reader)) {
-				in->starved = true;
-				in->ok = false;
+				wh_dds_starve(in);
 				return;
 			}
 		}
@@ -416,11 +379,11 @@ static void take_sample(struct wh_dds_in *in, struct wh_dds_sample *sample)
 	sample->disposed_generations = (uint32_t)wh_dds_take(in, 4);
 	sample->no_writers_generations = (uint32_t)wh_dds_take(in, 4);
 	sample->block = wh_dds_take_block(in, BLOCK_MAX);
-	if (sample->block == NULL && in->ok && !in->starved) {
+	if (sample->block == NULL && in->ok) {
 		sample->block = wh_dds_block_new(NULL, 0);
-		in->starved = sample->block == NULL;
+		if (sample->block == NULL)
+			wh_dds_starve(in);
 	}
-	in->ok = in->ok && !in->starved;
 	if (sample->block == NULL)
 		return;
 	sample->bytes = sample->block->bytes;
@@ -443,8 +406,7 @@ static void take_claims(struct wh_dds_in *in, struct wh_dds_channel *channel, st
 		}
 		claim = wh_dds_claim_add(instance, writer);
 		if (claim == NULL) {
-			in->starved = true;
-			in->ok = false;
+			wh_dds_starve(in);
 			return;
 		}
 		claim->number = number;
@@ -467,8 +429,7 @@ static void take_instance(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 	}
 	instance = wh_dds_instance_get(channel, topic, key);
 	if (instance == NULL) {
-		in->starved = true;
-		in->ok = false;
+		wh_dds_starve(in);
 		return;
 	}
 	instance->state = (enum wh_dds_state)wh_dds_take_within(in, 1, WH_DDS_ALIVE, WH_DDS_NO_WRITERS);
@@ -478,7 +439,7 @@ static void take_instance(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 	take_place(in, &instance->left);
 	instance->timed = take_flag(in);
 	instance->newest_ns = (int64_t)wh_dds_take(in, 8);
-	take_id(in, &instance->newest);
+	wh_dds_take_id(in, &instance->newest);
 	instance->idle_ns = channel->now_ns;
 	take_claims(in, channel, instance);
 }
@@ -486,7 +447,7 @@ static void take_instance(struct wh_dds_in *in, struct wh_dds_channel *channel, 
 /* What is kept of an instance begins with a sample. */
 static void take_entry(struct wh_dds_in *in, struct wh_dds_channel *channel, struct wh_dds_topic *topic)
 {
-	struct wh_dds_entry *entry = take_room(in, sizeof(*entry));
+	struct wh_dds_entry *entry = wh_dds_take_room(in, sizeof(*entry));
 
 	if (entry == NULL)
 		return;
@@ -556,18 +517,18 @@ static void take_claim_order(struct wh_dds_in *in, struct wh_dds_channel *channe
 
 static void take_set(struct wh_dds_in *in, struct wh_dds_channel *channel, struct wh_dds_set ***end)
 {
-	struct wh_dds_set *set = take_room(in, sizeof(*set));
+	struct wh_dds_set *set = wh_dds_take_room(in, sizeof(*set));
 	uint32_t count;
 
 	if (set == NULL)
 		return;
 	**end = set;
 	*end = &set->next;
-	take_id(in, &set->publisher);
+	wh_dds_take_id(in, &set->publisher);
 	set->broken = take_flag(in);
 	set->dropped = wh_dds_take(in, 8);
 	count = (uint32_t)wh_dds_take_within(in, 4, 0, set->broken ? 0 : WH_DDS_SET_SAMPLES_MAX);
-	set->items = take_room(in, count * sizeof(*set->items));
+	set->items = wh_dds_take_room(in, count * sizeof(*set->items));
 	set->room = set->items != NULL ? count : 0;
 	in->ok = in->ok && wh_dds_member_find(channel, set->publisher.node, set->publisher.incarnation) != NULL;
 	for (uint32_t i = 0; in->ok && i < count; i++) {

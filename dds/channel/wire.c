@@ -73,31 +73,6 @@ struct wh_dds_terms wh_dds_take_terms(struct wh_dds_in *in)
 	return terms;
 }
 
-void wh_dds_put_policies(struct wh_dds_out *out, const struct wh_dds_policies *policies)
-{
-	unsigned char bytes[WH_DDS_POLICIES_BYTES];
-	size_t count = wh_dds_policies_encode(policies, bytes, sizeof(bytes));
-
-	if (count == 0)
-		out->failed = true;
-	wh_dds_put(out, bytes, count);
-}
-
-bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies, enum wh_dds_kind kind)
-{
-	bool starved = false;
-	size_t count = in->ok ? wh_dds_policies_decode(policies, kind, in->at, in->left, &starved) : 0;
-
-	if (count == 0) {
-		in->starved |= starved;
-		in->ok = false;
-		return false;
-	}
-	in->at += count;
-	in->left -= count;
-	return true;
-}
-
 /* ---- writing -------------------------------------------------------------------------------------------------------------- */
 
 size_t wh_dds_put_sample(unsigned char *at, uint32_t writer, uint8_t change, int64_t source_ns,
@@ -116,11 +91,11 @@ size_t wh_dds_put_sample(unsigned char *at, uint32_t writer, uint8_t change, int
 	return WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES;
 }
 
-static void put_writer(struct wh_dds_out *out, const struct wh_dds_endpoint_id *writer)
+void wh_dds_put_id(struct wh_dds_out *out, const struct wh_dds_endpoint_id *id)
 {
-	wh_dds_put_number(out, writer->incarnation, 8);
-	wh_dds_put_number(out, writer->node, 4);
-	wh_dds_put_number(out, writer->number, 4);
+	wh_dds_put_number(out, id->incarnation, 8);
+	wh_dds_put_number(out, id->node, 4);
+	wh_dds_put_number(out, id->number, 4);
 }
 
 void wh_dds_put_message(struct wh_dds_out *out, const struct wh_dds_message *message)
@@ -151,11 +126,11 @@ void wh_dds_put_message(struct wh_dds_out *out, const struct wh_dds_message *mes
 		wh_dds_put_number(out, message->number, 4);
 		break;
 	case WH_DDS_SAY_LOST:
-		put_writer(out, &message->writer);
+		wh_dds_put_id(out, &message->writer);
 		wh_dds_put_number(out, message->seen, 8);
 		break;
 	case WH_DDS_SAY_LATE:
-		put_writer(out, &message->writer);
+		wh_dds_put_id(out, &message->writer);
 		wh_dds_put(out, message->key, WH_DDS_KEY_BYTES);
 		wh_dds_put_number(out, message->seen, 8);
 		break;
@@ -225,6 +200,13 @@ static void take_new(struct wh_dds_in *in, struct wh_dds_message *out)
 	wh_dds_take_policies(in, &out->policies, out->what);
 }
 
+void wh_dds_take_id(struct wh_dds_in *in, struct wh_dds_endpoint_id *id)
+{
+	id->incarnation = wh_dds_take(in, 8);
+	id->node = (uint32_t)wh_dds_take(in, 4);
+	id->number = (uint32_t)wh_dds_take(in, 4);
+}
+
 static void take_word(struct wh_dds_in *in, struct wh_dds_message *out)
 {
 	const unsigned char *key = NULL;
@@ -232,9 +214,8 @@ static void take_word(struct wh_dds_in *in, struct wh_dds_message *out)
 	if (out->kind == WH_DDS_SAY_CLEAN) {
 		out->topic = wh_dds_take_within(in, 8, 1, UINT64_MAX - 1); /* so that there is one behind */
 	} else {
-		out->writer.incarnation = wh_dds_take(in, 8);
-		out->writer.node = (uint32_t)wh_dds_take(in, 4);
-		out->writer.number = (uint32_t)wh_dds_take_within(in, 4, 1, UINT32_MAX);
+		wh_dds_take_id(in, &out->writer);
+		in->ok = in->ok && out->writer.number > 0;
 	}
 	if (out->kind != WH_DDS_SAY_LOST && (key = wh_dds_take_bytes(in, WH_DDS_KEY_BYTES)) != NULL)
 		memcpy(out->key, key, WH_DDS_KEY_BYTES);

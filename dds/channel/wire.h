@@ -96,11 +96,10 @@ void wh_dds_put_message(struct wh_dds_out *out, const struct wh_dds_message *mes
 WH_MUST_CHECK enum whorl_result wh_dds_take_message(struct wh_dds_message *message, const void *bytes, size_t count);
 void wh_dds_message_free(struct wh_dds_message *message);
 
-/* Of the terms alone: in messages, and in states. */
+/* Parts of messages, and of states. */
+void wh_dds_put_id(struct wh_dds_out *out, const struct wh_dds_endpoint_id *id);
+void wh_dds_take_id(struct wh_dds_in *in, struct wh_dds_endpoint_id *id);
 void wh_dds_put_terms(struct wh_dds_out *out, const struct wh_dds_terms *terms);
 struct wh_dds_terms wh_dds_take_terms(struct wh_dds_in *in);
-void wh_dds_put_policies(struct wh_dds_out *out, const struct wh_dds_policies *policies);
-/* False: they are not there, or out of bounds, or there is no memory for them: *in says so, and there is nothing to free. */
-bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies, enum wh_dds_kind kind);
 
 #endif

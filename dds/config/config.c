@@ -84,14 +84,20 @@ static const struct wh_option_table *const tables[] = {&wh_dds_table, &wh_dds_ch
 
 /* ---- binding ------------------------------------------------------------------------------------------------------------------- */
 
+static void set_options(struct wh_dds_settings *settings, const struct dds_options *options)
+{
+	settings->patience_ms = (uint64_t)options->reader_patience_ms;
+	settings->rest_ms = (uint64_t)options->rest_after_ms;
+	settings->slow = (enum wh_dds_slow_reader)options->slow_reader;
+}
+
 void wh_dds_settings_init(struct wh_dds_settings *settings)
 {
 	struct dds_options options;
 
 	wh_option_defaults(&wh_dds_table, &options);
-	*settings = (struct wh_dds_settings){.patience_ms = (uint64_t)options.reader_patience_ms,
-					     .rest_ms = (uint64_t)options.rest_after_ms,
-					     .slow = (enum wh_dds_slow_reader)options.slow_reader};
+	memset(settings, 0, sizeof(*settings));
+	set_options(settings, &options);
 }
 
 void wh_dds_settings_free(struct wh_dds_settings *settings)
@@ -164,9 +170,7 @@ static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *
 	struct dds_options options;
 
 	wh_conf_bind(conf, 0, &wh_dds_table, NULL, &options);
-	settings->patience_ms = (uint64_t)options.reader_patience_ms;
-	settings->rest_ms = (uint64_t)options.rest_after_ms;
-	settings->slow = (enum wh_dds_slow_reader)options.slow_reader;
+	set_options(settings, &options);
 	settings->channels = calloc(channels + 1, sizeof(*settings->channels));
 	settings->topics = calloc(topics + 1, sizeof(*settings->topics));
 	if (settings->channels == NULL || settings->topics == NULL)

@@ -2,7 +2,6 @@
 #include "dds/entity/entity.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/rcu.h"

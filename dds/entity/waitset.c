@@ -1,8 +1,6 @@
 /* waitset.c - waitsets: see condition.h. */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/env.h"

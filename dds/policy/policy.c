@@ -206,17 +206,13 @@ static bool offer_meets(const struct wh_dds_field *field, int64_t offered, int64
 }
 
 enum whorl_dds_policy_id wh_dds_policies_match(const struct wh_dds_policies *offered,
-					       const struct wh_dds_policies *requested, uint64_t *failed)
+					       const struct wh_dds_policies *requested)
 {
-	uint64_t mask = 0;
-
 	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++) {
 		const struct wh_dds_field *field = &wh_dds_fields[i];
 
 		if (!offer_meets(field, wh_dds_field_load(offered, field), wh_dds_field_load(requested, field)))
-			mask |= BIT(field->policy);
+			return field->policy;
 	}
-	if (failed != NULL)
-		*failed = mask;
-	return mask != 0 ? first_of(mask) : WHORL_DDS_POLICY_INVALID;
+	return WHORL_DDS_POLICY_INVALID;
 }

@@ -22,10 +22,10 @@
 #include <whorl/dds.h>
 
 #include "base/error.h"
+#include "dds/base/bytes.h"
 
 #define WH_DDS_DATA_BYTES 2048      /* of user_data, topic_data, group_data each, at most */
 #define WH_DDS_PARTITION_BYTES 2048 /* of all partitions' names with their zeros, at most */
-#define WH_DDS_POLICIES_BYTES 10240 /* of all policies as bytes, at most */
 
 enum wh_dds_kind { /* of an entity */
 		   WH_DDS_PARTICIPANT,
@@ -143,9 +143,9 @@ WH_MUST_CHECK whorl_dds_return wh_dds_policies_suit(const struct wh_dds_policies
 						    enum whorl_dds_policy_id *which, struct wh_error *err);
 
 /* Does the writer offer what the reader requests? WHORL_DDS_POLICY_INVALID: yes; otherwise the first policy that fails, in the order of
- * their numbers. *failed (may be NULL): all that fail, as bits. Partitions are another question. */
+ * their numbers. Partitions are another question. */
 enum whorl_dds_policy_id wh_dds_policies_match(const struct wh_dds_policies *offered,
-					       const struct wh_dds_policies *requested, uint64_t *failed);
+					       const struct wh_dds_policies *requested);
 
 /* Does the name fit the pattern: `*` any bytes, `?` one, [a-z] [!a-z] one of a set? The same on all machines, whatever the locale. */
 bool wh_dds_pattern_fits(const char *pattern, const char *name);
@@ -159,13 +159,11 @@ bool wh_dds_policies_equal(const struct wh_dds_policies *one, const struct wh_dd
 
 /* ---- bytes -------------------------------------------------------------------------------------------------------------- */
 
-/* What is set, as bytes: at most WH_DDS_POLICIES_BYTES. Returns how many; 0: they do not fit. */
-size_t wh_dds_policies_encode(const struct wh_dds_policies *policies, void *out, size_t room);
-/* Reads them from the beginning of `bytes`, over the defaults of `kind`; all else is as in wh_dds_policies_init. Any bytes may come:
- * they must be what wh_dds_policies_encode writes, with each value in its range, or they are refused. Returns how many bytes were
- * read; 0: refused, or memory is out (*memory, may be NULL), and *policies owns nothing. */
-size_t wh_dds_policies_decode(struct wh_dds_policies *policies, enum wh_dds_kind kind, const void *bytes, size_t count,
-			      bool *memory);
+/* What is set. A value that no policy may have fails *out. */
+void wh_dds_put_policies(struct wh_dds_out *out, const struct wh_dds_policies *policies);
+/* Reads them over the defaults of `kind`; all else is as in wh_dds_policies_init. Any bytes may come: they must be what wh_dds_put_policies
+ * writes, with each value in its range. False: they are not, or there is no memory for them: *in says so, and *policies owns nothing. */
+bool wh_dds_take_policies(struct wh_dds_in *in, struct wh_dds_policies *policies, enum wh_dds_kind kind);
 
 /* ---- texts ---------------------------------------------------------------------------------------------------------------- */
 
@@ -175,16 +173,17 @@ size_t wh_dds_policies_decode(struct wh_dds_policies *policies, enum wh_dds_kind
 WH_MUST_CHECK whorl_dds_return wh_dds_policies_parse(struct wh_dds_policies *policies, const char *text,
 						     struct wh_error *err);
 
-/* Writes the policies that are bits of `mask`: a text that wh_dds_policies_parse reads, or an object of JSON. */
+/* Writes the policies that are bits of `mask`: a text that wh_dds_policies_parse reads. */
 void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
-void wh_dds_policies_json(FILE *out, const struct wh_dds_policies *policies, uint64_t mask);
 
 /* "reliability"; "invalid" if there is no such policy. */
 const char *wh_dds_policy_name(enum whorl_dds_policy_id id);
+/* "atomic". */
+const char *wh_dds_consistency_name(enum whorl_dds_consistency_kind kind);
 /* Which policies an entity of this kind has, as bits; WH_DDS_KINDS: all there are. */
 uint64_t wh_dds_policies_of(enum wh_dds_kind kind);
 
-/* The table of all policies, for the manual (Markdown) and for programs (an array of JSON). */
-void wh_dds_policies_describe(FILE *out, bool json);
+/* The table of all policies, for the manual (Markdown). */
+void wh_dds_policies_describe(FILE *out);
 
 #endif

@@ -92,8 +92,6 @@ size_t wh_dds_field_size(const struct wh_dds_field *field);
 /* "one of volatile, transient_local": what the field expects. What does not fit is cut. */
 void wh_dds_field_expected(const struct wh_dds_field *field, char *text, size_t bytes);
 
-/* "100ms", "inf". Returns text. */
-const char *wh_dds_duration_text(int64_t ns, char *text, size_t bytes);
 /* "all", "on", "volatile": a number as wh_dds_policies_parse reads it. Returns text. */
 const char *wh_dds_field_text(const struct wh_dds_field *field, int64_t number, char *text, size_t bytes);
 #define WH_DDS_VALUE_BYTES 32 /* of a number as text */

@@ -142,6 +142,11 @@ const char *wh_dds_policy_name(enum whorl_dds_policy_id id)
 	return row != NULL ? row->name : "invalid";
 }
 
+const char *wh_dds_consistency_name(enum whorl_dds_consistency_kind kind)
+{
+	return consistencies[kind];
+}
+
 uint64_t wh_dds_policies_of(enum wh_dds_kind kind)
 {
 	uint64_t mask = 0;
@@ -330,7 +335,8 @@ void wh_dds_field_expected(const struct wh_dds_field *field, char *text, size_t 
 	}
 }
 
-const char *wh_dds_duration_text(int64_t ns, char *text, size_t bytes)
+/* "100ms", "inf". Returns text. */
+static const char *duration_text(int64_t ns, char *text, size_t bytes)
 {
 	static const struct {
 		int64_t ns;
@@ -351,7 +357,7 @@ const char *wh_dds_duration_text(int64_t ns, char *text, size_t bytes)
 const char *wh_dds_field_text(const struct wh_dds_field *field, int64_t number, char *text, size_t bytes)
 {
 	if (field->kind == WH_DDS_DURATION)
-		return wh_dds_duration_text(number, text, bytes);
+		return duration_text(number, text, bytes);
 	if (field->kind == WH_DDS_WORD)
 		snprintf(text, bytes, "%s", field->words[number]);
 	else if (field->kind == WH_DDS_FLAG)
@@ -375,7 +381,7 @@ static bool is_matched(enum whorl_dds_policy_id id)
 	return false;
 }
 
-static void describe_kinds(FILE *out, uint32_t kinds, const char *quote)
+static void describe_kinds(FILE *out, uint32_t kinds)
 {
 	static const char *const names[] = {"participant", "topic", "publisher", "subscriber", "writer", "reader"};
 	const char *separator = "";
@@ -383,13 +389,13 @@ static void describe_kinds(FILE *out, uint32_t kinds, const char *quote)
 	for (size_t i = 0; i < COUNT(names); i++) {
 		if ((kinds >> i & 1) == 0)
 			continue;
-		fprintf(out, "%s%s%s%s", separator, quote, names[i], quote);
+		fprintf(out, "%s%s", separator, names[i]);
 		separator = ", ";
 	}
 }
 
-/* `kind` *volatile*, ... : each field with its default, or as members of an object. */
-static void describe_fields(FILE *out, enum whorl_dds_policy_id id, bool json)
+/* `kind` *volatile*, ... : each field with its default. */
+static void describe_fields(FILE *out, enum whorl_dds_policy_id id)
 {
 	const char *separator = "";
 
@@ -404,41 +410,24 @@ static void describe_fields(FILE *out, enum whorl_dds_policy_id id, bool json)
 			wh_dds_field_text(field, field->fallback, value, sizeof(value));
 			wh_dds_field_text(field, field->writers, other, sizeof(other));
 		}
-		if (json)
-			fprintf(out,
-				"%s{\"key\":\"%s\",\"main\":%s,\"expected\":\"%s\",\"default\":\"%s\",\"writer_default\":\"%s\"}",
-				separator, field->key, field->main ? "true" : "false", expected, value, other);
-		else if (strcmp(value, other) != 0)
+		if (strcmp(value, other) != 0)
 			fprintf(out, "%s`%s` %s (%s, a writer's %s)", separator, field->key, expected, value, other);
 		else
 			fprintf(out, "%s`%s` %s (%s)", separator, field->key, expected, value[0] ? value : "none");
-		separator = json ? "," : "; ";
+		separator = "; ";
 	}
 }
 
-static void describe_row(FILE *out, const struct wh_dds_policy_row *row, bool json, bool last)
+void wh_dds_policies_describe(FILE *out)
 {
-	bool matched = is_matched(row->id);
+	fputs("| policy | of | fields (and their defaults) | changes later | meaning |\n|---|---|---|---|---|\n", out);
+	for (size_t i = 0; i < WH_DDS_POLICY_COUNT; i++) {
+		const struct wh_dds_policy_row *row = &wh_dds_policy_rows[i];
 
-	if (json)
-		fprintf(out, "{\"policy\":\"%s\",\"id\":%d,\"matched\":%s,\"later\":%s,\"entities\":[", row->name,
-			(int)row->id, matched ? "true" : "false", row->later ? "true" : "false");
-	else
-		fprintf(out, "| `%s`%s | ", row->name, matched ? "*" : "");
-	describe_kinds(out, row->kinds, json ? "\"" : "");
-	fprintf(out, json ? "],\"fields\":[" : " | ");
-	describe_fields(out, row->id, json);
-	if (json)
-		fprintf(out, "],\"meaning\":\"%s\"}%s\n", row->meaning, last ? "]" : ",");
-	else
+		fprintf(out, "| `%s`%s | ", row->name, is_matched(row->id) ? "*" : "");
+		describe_kinds(out, row->kinds);
+		fputs(" | ", out);
+		describe_fields(out, row->id);
 		fprintf(out, " | %s | %s |\n", row->later ? "yes" : "no", row->meaning);
-}
-
-void wh_dds_policies_describe(FILE *out, bool json)
-{
-	fputs(json ? "["
-		   : "| policy | of | fields (and their defaults) | changes later | meaning |\n|---|---|---|---|---|\n",
-	      out);
-	for (size_t i = 0; i < WH_DDS_POLICY_COUNT; i++)
-		describe_row(out, &wh_dds_policy_rows[i], json, i + 1 == WH_DDS_POLICY_COUNT);
+	}
 }

@@ -1,10 +1,9 @@
-/* text.c - policies as people write and read them, and as JSON. */
-#include <ctype.h>
-#include <inttypes.h>
+/* text.c - policies as people write and read them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/env.h"
+#include "base/text.h"
 #include "dds/policy/policy_int.h"
 
 #define WORD_BYTES (4 * WH_DDS_DATA_BYTES) /* of one word: a key, and data with each byte as %20 */
@@ -90,14 +89,6 @@ static bool parse_number(const struct wh_dds_field *field, const char *text, int
 	}
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* %20 becomes its byte, and where there are names a comma a zero. False: a % without its two digits, or a name with a zero. */
 static bool unescape(const char *text, bool names, unsigned char *out, size_t *count)
 {
@@ -106,7 +97,7 @@ static bool unescape(const char *text, bool names, unsigned char *out, size_t *c
 		unsigned char byte = (unsigned char)*text;
 
 		if (*text == '%') {
-			int high = digit_of(text[1]), low = high >= 0 ? digit_of(text[2]) : -1;
+			int high = wh_text_digit(text[1]), low = high >= 0 ? wh_text_digit(text[2]) : -1;
 
 			if (low < 0)
 				return false;
@@ -267,7 +258,7 @@ whorl_dds_return wh_dds_policies_parse(struct wh_dds_policies *policies, const c
 
 /* ---- writing -------------------------------------------------------------------------------------------------------------- */
 
-/* What may be misread is %20, in a string of JSON, too. */
+/* What may be misread is %20; in a string of JSON, too, where the text may be put. */
 static void print_bytes(FILE *out, const unsigned char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -278,13 +269,12 @@ static void print_bytes(FILE *out, const unsigned char *bytes, size_t count)
 	}
 }
 
-static void print_names(FILE *out, const struct wh_dds_policies *policies, const char *quote)
+static void print_names(FILE *out, const struct wh_dds_policies *policies)
 {
 	for (const char *name = wh_dds_partition_next(policies, NULL); name != NULL;
 	     name = wh_dds_partition_next(policies, name)) {
-		fprintf(out, "%s%s", name == wh_dds_partition_next(policies, NULL) ? "" : ",", quote);
+		fputs(name == wh_dds_partition_next(policies, NULL) ? "" : ",", out);
 		print_bytes(out, (const unsigned char *)name, strlen(name));
-		fputs(quote, out);
 	}
 }
 
@@ -303,66 +293,10 @@ void wh_dds_policies_print(FILE *out, const struct wh_dds_policies *policies, ui
 			field->main ? "" : field->key);
 		separator = " ";
 		if (field->kind == WH_DDS_NAMES)
-			print_names(out, policies, "");
+			print_names(out, policies);
 		else if (field->kind == WH_DDS_DATA)
 			print_bytes(out, octets->bytes, octets->count);
 		else
 			fputs(wh_dds_field_text(field, wh_dds_field_load(policies, field), value, sizeof(value)), out);
 	}
-}
-
-/* A value that is a number. Without a bound: null. */
-static void json_number(FILE *out, const struct wh_dds_field *field, int64_t number)
-{
-	char value[WH_DDS_VALUE_BYTES];
-
-	if (field->kind == WH_DDS_FLAG)
-		fputs(number != 0 ? "true" : "false", out);
-	else if (field->kind == WH_DDS_WORD)
-		fprintf(out, "\"%s\"", wh_dds_field_text(field, number, value, sizeof(value)));
-	else if ((field->kind == WH_DDS_DURATION && number == WHORL_DDS_INFINITY) ||
-		 (field->kind == WH_DDS_LIMIT && number == WHORL_DDS_UNLIMITED) ||
-		 (field->kind == WH_DDS_KEEP && number == 0))
-		fputs("null", out);
-	else
-		fprintf(out, "%" PRId64, number);
-}
-
-static void json_field(FILE *out, const struct wh_dds_policies *policies, const struct wh_dds_field *field)
-{
-	const struct wh_dds_octets *octets = wh_dds_field_bytes(policies, field);
-
-	fprintf(out, "\"%s%s\":", field->key, field->kind == WH_DDS_DURATION ? "_ns" : "");
-	if (field->kind == WH_DDS_NAMES) {
-		fputc('[', out);
-		print_names(out, policies, "\"");
-		fputc(']', out);
-	} else if (field->kind == WH_DDS_DATA) {
-		fputc('"', out);
-		print_bytes(out, octets->bytes, octets->count);
-		fputc('"', out);
-	} else {
-		json_number(out, field, wh_dds_field_load(policies, field));
-	}
-}
-
-void wh_dds_policies_json(FILE *out, const struct wh_dds_policies *policies, uint64_t mask)
-{
-	enum whorl_dds_policy_id last = WHORL_DDS_POLICY_INVALID;
-
-	fputc('{', out);
-	for (size_t i = 0; i < WH_DDS_FIELD_COUNT; i++) {
-		const struct wh_dds_field *field = &wh_dds_fields[i];
-
-		if ((mask >> field->policy & 1) == 0)
-			continue;
-		if (field->policy != last)
-			fprintf(out, "%s\"%s\":{", last == WHORL_DDS_POLICY_INVALID ? "" : "},",
-				wh_dds_policy_name(field->policy));
-		else
-			fputc(',', out);
-		last = field->policy;
-		json_field(out, policies, field);
-	}
-	fputs(last == WHORL_DDS_POLICY_INVALID ? "}" : "}}", out);
 }

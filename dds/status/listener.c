@@ -121,11 +121,6 @@ static uint32_t heard(const struct wh_dds_listeners *listeners, uint32_t changed
 	return changed & (asked_by(listeners->own) | above);
 }
 
-bool wh_dds_listeners_ask(const struct wh_dds_listeners *listeners, uint32_t status)
-{
-	return heard(listeners, status) != 0;
-}
-
 bool wh_dds_listeners_next(const struct wh_dds_listeners *listeners, struct wh_dds_statuses *statuses,
 			   struct wh_dds_call *call)
 {

@@ -44,9 +44,6 @@ struct wh_dds_call {
 	union wh_dds_status value;
 };
 
-/* Does somebody hear of this status? */
-bool wh_dds_listeners_ask(const struct wh_dds_listeners *listeners, uint32_t status);
-
 /* The next call to be made because the entity's statuses have changed, which is then forgotten. False: there is none. */
 bool wh_dds_listeners_next(const struct wh_dds_listeners *listeners, struct wh_dds_statuses *statuses,
 			   struct wh_dds_call *call);

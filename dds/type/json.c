@@ -4,13 +4,13 @@
  * array is an array. A text's bytes that are no UTF-8 are written as the characters of their numbers. Behind the head of a type of
  * bytes: "bytes", in hexadecimal digits.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "dds/type/type_int.h"
 
 static bool is_text(const struct whorl_dds_field *field)
@@ -31,30 +31,14 @@ static locale_t enter_c_locale(void)
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------- */
 
-/* How many bytes the character of UTF-8 at the beginning has; 0: it is none. */
-static size_t utf8_bytes(const unsigned char *at, size_t left)
-{
-	size_t bytes = at[0] < 0x80 ? 1 : at[0] >= 0xc2 && at[0] < 0xe0 ? 2 : (at[0] & 0xf0) == 0xe0 ? 3 : 4;
-
-	if (at[0] >= 0x80 && (at[0] < 0xc2 || at[0] > 0xf4))
-		return 0;
-	if (bytes > left)
-		return 0;
-	for (size_t i = 1; i < bytes; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] >= 0xa0) || (at[0] == 0xf0 && at[1] < 0x90) ||
-	    (at[0] == 0xf4 && at[1] >= 0x90))
-		return 0; /* longer than it need be, half of a pair, or none there is */
-	return bytes;
-}
-
 static void write_text(FILE *out, const unsigned char *text, size_t length)
 {
+	unsigned code;
+
 	fputc('"', out);
 	for (size_t at = 0, bytes; at < length; at += bytes) {
-		bytes = utf8_bytes(text + at, length - at);
-		if (bytes == 0 || text[at] < ' ' || text[at] == 0x7f)
+		bytes = wh_text_utf8(text + at, length - at, &code);
+		if (bytes == 0 || code < ' ' || code == 0x7f)
 			fprintf(out, "\\u%04x", text[at]);
 		else
 			fprintf(out, "%s%.*s", text[at] == '"' || text[at] == '\\' ? "\\" : "", (int)bytes, text + at);
@@ -202,19 +186,11 @@ static bool expect(struct parser *parser, char sign)
 	return true;
 }
 
-static int digit_of(char c)
-{
-	const char *digits = "0123456789abcdef0123456789ABCDEF";
-	const char *found = c != '\0' ? strchr(digits, c) : NULL;
-
-	return found != NULL ? (int)((found - digits) % 16) : -1;
-}
-
 static bool parse_hex4(struct parser *parser, uint32_t *out)
 {
 	*out = 0;
 	for (int i = 0; i < 4; i++) {
-		int digit = digit_of(*parser->at);
+		int digit = wh_text_digit(*parser->at);
 
 		if (digit < 0)
 			return complain(parser, "expected four hexadecimal digits");
@@ -419,7 +395,7 @@ static bool parse_bytes(struct parser *parser)
 	if (!expect(parser, '"'))
 		return false;
 	for (; *parser->at != '"'; parser->at += 2) {
-		int high = digit_of(parser->at[0]), low = high >= 0 ? digit_of(parser->at[1]) : -1;
+		int high = wh_text_digit(parser->at[0]), low = high >= 0 ? wh_text_digit(parser->at[1]) : -1;
 
 		if (low < 0)
 			return complain(parser, "expected pairs of hexadecimal digits");

@@ -1,12 +1,10 @@
 /* text.c - types as people write them: `long w; @key long n; string<16> name; double v[3]`, after IDL. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "dds/type/type_int.h"
 
-/* The words of a kind; the first that stands here is the one that is written. */
 static const struct {
 	const char *words;
 	uint32_t kind;
@@ -194,29 +192,4 @@ whorl_dds_return wh_dds_type_parse(struct whorl_dds_type **out, const char *name
 		result = wh_dds_type_new(out, &parser->type, err);
 	free(parser);
 	return result;
-}
-
-/* ---- writing ---------------------------------------------------------------------------------------------------------------- */
-
-static const char *words_of(uint32_t kind)
-{
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		if (kinds[i].kind == kind)
-			return kinds[i].words;
-	return "";
-}
-
-void wh_dds_type_print(FILE *out, const struct whorl_dds_type *type)
-{
-	for (uint32_t i = 0; i < type->field_count; i++) {
-		const struct whorl_dds_field *field = wh_dds_field_at(type, i);
-
-		fprintf(out, "%s%s", i > 0 ? "; " : "", (field->flags & WHORL_DDS_FIELD_IS_KEY) != 0 ? "@key " : "");
-		if (field->kind == WHORL_DDS_FIELD_CHAR && field->count > 1)
-			fprintf(out, "string<%" PRIu32 "> %s", field->count, field->name);
-		else if (field->count > 1)
-			fprintf(out, "%s %s[%" PRIu32 "]", words_of(field->kind), field->name, field->count);
-		else
-			fprintf(out, "%s %s", words_of(field->kind), field->name);
-	}
 }

@@ -1,9 +1,8 @@
-/* type.c - types: checking, copying, comparing, keys. */
+/* type.c - types: checking, copying, keys. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "dds/type/type_int.h"
 
 #define SAYS(err, ...) (wh_error_set((err), WHORL_INVALID, __VA_ARGS__), WHORL_DDS_RETCODE_BAD_PARAMETER)
@@ -42,7 +41,8 @@ static uint64_t mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
-void wh_dds_hash(const void *bytes, size_t count, unsigned char hash[WH_DDS_HASH_BYTES])
+/* 128 bits of so many bytes. */
+static void hash_bytes(const void *bytes, size_t count, unsigned char hash[WH_DDS_HASH_BYTES])
 {
 	uint64_t halves[2] = {mix(count), mix(~(uint64_t)count)}; /* two chains, which no word moves alike */
 
@@ -68,7 +68,7 @@ static bool make_hash(struct whorl_dds_type *type)
 	wh_dds_type_encode(&nameless, &out);
 	made = !out.failed;
 	if (made) {
-		wh_dds_hash(out.bytes, out.count, hash);
+		hash_bytes(out.bytes, out.count, hash);
 		memcpy(&type->hash, hash, sizeof(type->hash));
 		type->hash += type->hash == 0;
 	}
@@ -272,51 +272,6 @@ void wh_dds_type_free(struct whorl_dds_type *type)
 	free(type);
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
-
-/* Of fields, and keys: what is to be said of two that have not the same hash. */
-static void explain(const struct whorl_dds_type *here, const struct whorl_dds_type *there, struct wh_error *err)
-{
-	for (uint32_t i = 0; i < here->field_count && i < there->field_count; i++) {
-		const struct whorl_dds_field *a = wh_dds_field_at(here, i), *b = wh_dds_field_at(there, i);
-
-		if (strcmp(a->name, b->name) != 0 || a->kind != b->kind || a->offset != b->offset ||
-		    a->count != b->count) {
-			wh_error_set(err, WHORL_REFUSED,
-				     "field %" PRIu32 " is %s at byte %" PRIu32 " here, %s at byte %" PRIu32
-				     " there, or of another kind",
-				     i, a->name, a->offset, b->name, b->offset);
-			return;
-		}
-	}
-	if (here->field_count != there->field_count)
-		wh_error_set(err, WHORL_REFUSED, "it has %" PRIu32 " fields here, %" PRIu32 " there", here->field_count,
-			     there->field_count);
-	else if (here->key_count != there->key_count ||
-		 (here->key_count > 0 && memcmp(here->keys, there->keys, here->key_count * sizeof(*here->keys)) != 0))
-		wh_error_set(err, WHORL_REFUSED, "its key is another one here than there");
-	else
-		wh_error_set(err, WHORL_REFUSED, "its hash is %016" PRIx64 " here, %016" PRIx64 " there", here->hash,
-			     there->hash);
-}
-
-bool wh_dds_type_same(const struct whorl_dds_type *here, const struct whorl_dds_type *there, struct wh_error *err)
-{
-	if (here->name[0] != '\0' && there->name[0] != '\0' && strcmp(here->name, there->name) != 0)
-		wh_error_set(err, WHORL_REFUSED, "its type is \"%s\" here, \"%s\" there", here->name, there->name);
-	else if (here->bytes != there->bytes || here->align != there->align || here->flags != there->flags ||
-		 here->bytes_max != there->bytes_max)
-		wh_error_set(err, WHORL_REFUSED,
-			     "a sample has %" PRIu32 " bytes (aligned to %" PRIu32 ", up to %" PRIu32 ") here, %" PRIu32
-			     " (%" PRIu32 ", %" PRIu32 ") there",
-			     here->bytes, here->align, here->bytes_max, there->bytes, there->align, there->bytes_max);
-	else if (here->hash != there->hash)
-		explain(here, there, err);
-	else
-		return true;
-	return false;
-}
-
 /* ---- keys ------------------------------------------------------------------------------------------------------------------------- */
 
 bool wh_dds_type_fits(const struct whorl_dds_type *type, size_t bytes)
@@ -372,7 +327,7 @@ void wh_dds_type_key_hash(const struct whorl_dds_type *type, const void *sample,
 		wh_dds_type_key(type, sample, hash);
 	} else {
 		wh_dds_type_key(type, sample, key);
-		wh_dds_hash(key, bytes, hash);
+		hash_bytes(key, bytes, hash);
 	}
 }
 

@@ -31,10 +31,6 @@ void wh_dds_type_free(struct whorl_dds_type *type);
 
 /* The functions below are for types of wh_dds_type_new. */
 
-/* Are they the same for all purposes? If not err (may be NULL) says what differs, first of `here`, then of `there`. A type without a name
- * goes with any name. */
-bool wh_dds_type_same(const struct whorl_dds_type *here, const struct whorl_dds_type *there, struct wh_error *err);
-
 /* ---- samples -------------------------------------------------------------------------------------------------------------- */
 
 /* May a sample have so many bytes? */
@@ -62,8 +58,6 @@ WH_MUST_CHECK whorl_dds_return wh_dds_type_decode(struct whorl_dds_type **out, c
 /* Reads `long w; @key long n; string<16> name; double v[3]`: whorl_dds_type_parse. Results as of wh_dds_type_new. */
 WH_MUST_CHECK whorl_dds_return wh_dds_type_parse(struct whorl_dds_type **out, const char *name, const char *text,
 						 struct wh_error *err);
-/* Writes the fields in these words. */
-void wh_dds_type_print(FILE *out, const struct whorl_dds_type *type);
 
 /* A sample as an object of JSON. UNSUPPORTED: the fields of the type are not described. */
 whorl_dds_return wh_dds_type_json(FILE *out, const struct whorl_dds_type *type, const void *sample, size_t bytes);

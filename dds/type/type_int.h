@@ -7,9 +7,6 @@
 /* Bytes of one element of a field; 0: there is no such kind. */
 uint32_t wh_dds_kind_bytes(uint32_t kind);
 
-/* 128 bits of so many bytes. */
-void wh_dds_hash(const void *bytes, size_t count, unsigned char hash[WH_DDS_HASH_BYTES]);
-
 static inline const struct whorl_dds_field *wh_dds_field_at(const struct whorl_dds_type *type, uint32_t i)
 {
 	return WHORL_AT(whorl_dds_field, type->fields, i);

@@ -262,10 +262,10 @@ mutant(NAME dds-cache-end-with-data-lost KIND test_dds_cache FILE dds/cache/cach
 mutant(NAME dds-cache-not-asked-of-the-end KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "a reader is asked whether it is full for an end whose data has expired, too"
 	TEXT [[
-	if (is_ignored && leave_data_out(&end, arrival))
+	if (verdict == IGNORE && leave_data_out(&end, arrival))
 ]]
 	REPLACEMENT [[
-	if (is_ignored && leave_data_out(&end, arrival) && cache == NULL)
+	if (verdict == IGNORE && leave_data_out(&end, arrival) && cache == NULL)
 ]])
 
 mutant(NAME dds-cache-roomy-when-full KIND test_dds_cache FILE dds/cache/cache.c
@@ -383,7 +383,7 @@ mutant(NAME dds-cache-never-read KIND test_dds_cache FILE dds/cache/read.c
 	instance->unread_count--;
 	wh_dds_count_more(cache, wh_dds_combination(instance, true), 1);
 	wh_dds_queue_pass(&instance->samples, sample, WH_DDS_OF_INSTANCE);
-	if (cache->ordered && cache->keyed)
+	if (cache->ordered)
 		wh_dds_queue_pass(&cache->samples, sample, WH_DDS_OF_READER);
 ]]
 	REPLACEMENT [[
@@ -421,7 +421,7 @@ mutant(NAME dds-cache-generation-rank KIND test_dds_cache FILE dds/cache/read.c
 mutant(NAME dds-cache-unordered KIND test_dds_cache FILE dds/cache/read.c
 	REMOVES "with PRESENTATION ordered the samples of a topic come in its order"
 	TEXT [[
-	if (cache->ordered && cache->keyed) {
+	if (cache->ordered) {
 		pick_from
 ]]
 	REPLACEMENT [[

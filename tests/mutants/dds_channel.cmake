@@ -122,12 +122,11 @@ mutant(NAME dds-policies-unsuited KIND test_dds_channel FILE dds/channel/match.c
 mutant(NAME dds-number-again KIND test_dds_channel FILE dds/channel/match.c
 	REMOVES "the number of a writer is not used again while something of it is kept"
 	TEXT [[
-		if (kind == WH_DDS_WRITER && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL ||
+	       (!channel->config.unordered && wh_dds_endpoint_find(channel, kind, id, true) != NULL);
 ]]
 	REPLACEMENT [[
-		if (kind == WH_DDS_KINDS && wh_dds_id_compare(&channel->ended.all[i]->id, id) == 0)
-			return true;
+	return wh_dds_endpoint_find(channel, kind, id, false) != NULL;
 ]])
 
 mutant(NAME dds-endpoints-unlimited KIND test_dds_channel FILE dds/channel/match.c
@@ -623,8 +622,7 @@ mutant(NAME dds-word-of-anybody KIND test_dds_channel_random FILE dds/channel/du
 mutant(NAME dds-lease-crossed KIND test_dds_channel_random FILE dds/channel/due.c
 	REMOVES "a word of a lease that has crossed its writer's is void"
 	TEXT [[
-	if (writer == NULL || !is_manual(writer) || !writer->alive ||
-	    wh_dds_writer_activity(channel, writer) != word->seen)
+	if (writer == NULL || !is_manual(writer) || !writer->alive || activity_of(channel, writer) != word->seen)
 ]]
 	REPLACEMENT [[
 	if (writer == NULL || !is_manual(writer) || !writer->alive)

@@ -80,3 +80,21 @@ mutant(NAME dds-rules-waits-for-the-first KIND test_dds_outcomes FILE dds/node.c
 	REPLACEMENT [[
 	} while (seen != looks || seen <= looks);
 ]])
+
+mutant(NAME dds-acks-of-the-first-thread KIND test_dds_slow FILE dds/writer.c
+	REMOVES "acknowledgements of what other threads than the first have written are waited for"
+	TEXT [[
+	return own > last ? own : last;
+]]
+	REPLACEMENT [[
+	return own;
+]])
+
+mutant(NAME dds-acks-of-other-threads KIND test_dds_slow FILE dds/writer.c
+	REMOVES "acknowledgements of what the first thread has written are waited for"
+	TEXT [[
+	return own > last ? own : last;
+]]
+	REPLACEMENT [[
+	return last > 0 ? last : own;
+]])

@@ -15,7 +15,7 @@ mutant(NAME dds-loose-stray-dropped KIND test_dds_heard FILE dds/channel/heard.c
 mutant(NAME dds-loose-strays-unbounded KIND test_dds_heard FILE dds/channel/heard.c
 	REMOVES "so many wait at most"
 	TEXT [[
-	for (; channel->stray_count > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
+	for (; channel->counts.strays > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
 ]]
 	REPLACEMENT [[
 	for (; channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
@@ -24,10 +24,10 @@ mutant(NAME dds-loose-strays-unbounded KIND test_dds_heard FILE dds/channel/hear
 mutant(NAME dds-loose-stray-bytes-unbounded KIND test_dds_heard FILE dds/channel/heard.c
 	REMOVES "so many bytes wait at most"
 	TEXT [[
-	for (; channel->stray_count > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
+	for (; channel->counts.strays > WH_DDS_STRAYS_MAX || channel->stray_bytes > WH_DDS_STRAY_BYTES_MAX;
 ]]
 	REPLACEMENT [[
-	for (; channel->stray_count > WH_DDS_STRAYS_MAX;
+	for (; channel->counts.strays > WH_DDS_STRAYS_MAX;
 ]])
 
 mutant(NAME dds-loose-strays-of-the-dead KIND test_dds_heard FILE dds/channel/channel.c

@@ -25,7 +25,7 @@ START_TEST(the_manual_has_the_table)
 	FILE *out = open_memstream(&table, &bytes);
 
 	ck_assert_ptr_nonnull(out);
-	wh_dds_policies_describe(out, false);
+	wh_dds_policies_describe(out);
 	ck_assert_int_eq(fclose(out), 0);
 	for (line = strtok_r(table, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
 		ck_assert_msg(strstr(manual, line) != NULL, "docs/dds.md lacks: %s", line);

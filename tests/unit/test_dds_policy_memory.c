@@ -12,9 +12,7 @@
 
 static struct wh_dds_policies before, policies, wanted, made;
 static struct whorl_dds_type *type, *new_type;
-static unsigned char bytes[1024];
-static size_t count;
-static struct wh_dds_out out;
+static struct wh_dds_out out, said;
 
 static const char words[] = "user_data=a topic_data=b group_data=c partition=d,e history=3";
 
@@ -35,11 +33,11 @@ static whorl_dds_return change(void)
 
 static whorl_dds_return decode(void)
 {
-	bool memory;
-	size_t read = wh_dds_policies_decode(&made, WH_DDS_READER, bytes, count, &memory);
+	struct wh_dds_in in = {.at = said.bytes, .left = said.count, .ok = true};
+	bool read = wh_dds_take_policies(&in, &made, WH_DDS_READER);
 
-	ck_assert(memory == (read == 0));
-	return read > 0 ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
+	ck_assert(in.starved == !read);
+	return read ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
 }
 
 static whorl_dds_return copy_type(void)
@@ -89,7 +87,7 @@ static void begin(void)
 	ck_assert_int_eq(wh_dds_policies_copy(&before, &policies), WHORL_DDS_RETCODE_OK);
 	wh_dds_policies_init(&wanted, WH_DDS_READER);
 	ck_assert_int_eq(wh_dds_policies_parse(&wanted, words, NULL), WHORL_DDS_RETCODE_OK);
-	count = wh_dds_policies_encode(&wanted, bytes, sizeof(bytes));
+	wh_dds_put_policies(&said, &wanted);
 	ck_assert_int_eq(wh_dds_type_parse(&type, "t", "long w; @key long n", NULL), WHORL_DDS_RETCODE_OK);
 	wh_dds_type_encode(type, &out);
 	memset(&made, 0, sizeof(made));

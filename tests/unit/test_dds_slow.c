@@ -1,6 +1,8 @@
 /* test_dds_slow.c - readers that do not take: how long their channel waits for them, and what then becomes of them.
  * Labels: threads
  */
+#include <pthread.h>
+
 #include "tests/dds_world.h"
 
 #define SMALL "reliability=reliable history=all resource_limits.samples=3"
@@ -35,6 +37,56 @@ START_TEST(a_reader_that_never_takes_loses)
 END_TEST
 
 /* It is waited for once, and not again behind each sample of another topic of its channel. */
+struct other_thread {
+	whorl_dds_entity writer;
+	int count;
+};
+
+static void *write_one(void *ctx)
+{
+	const struct other_thread *it = ctx;
+
+	well(whorl_dds_write(it->writer, &(struct pose){.id = 1, .count = it->count}));
+	return NULL;
+}
+
+static void write_by_another(struct other_thread *other)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, write_one, other), 0);
+	pthread_join(thread, NULL);
+}
+
+/* Whichever thread wrote last, it is waited for: of four samples this thread writes the first ones, and another each of the others. */
+START_TEST(what_each_thread_wrote_is_waited_for)
+{
+	struct whorl_dds_sample_info info;
+	struct other_thread other;
+	whorl_dds_entity reader;
+	struct place place;
+
+	write_group("[dds]\nreader_patience_ms = 100000\n");
+	place = enter(0, "poses", "");
+	for (int mine = 0; mine < 4; mine++) {
+		reader = new_reader(&place, SMALL); /* it has room for three */
+		other.writer = new_writer(&place, PATIENT);
+		well(whorl_dds_wait_for_acks(other.writer, 0)); /* nothing was written */
+		for (other.count = 0; other.count < mine; other.count++)
+			(void)write_one(&other);
+		for (; other.count < 4; other.count++)
+			write_by_another(&other);
+		ck_assert_int_eq(whorl_dds_wait_for_acks(other.writer, SECOND / 10), WHORL_DDS_RETCODE_TIMEOUT);
+		ck_assert_int_eq(take_one(reader, &info).count, 0);
+		well(whorl_dds_wait_for_acks(other.writer, patience()));
+		well(whorl_dds_delete(reader));
+		well(whorl_dds_delete(other.writer));
+	}
+	well(whorl_dds_delete(place.participant));
+	remove_file();
+}
+END_TEST
+
 START_TEST(a_slow_reader_beside_another_topic)
 {
 	whorl_dds_entity slow, writers[2];
@@ -218,6 +270,7 @@ int main(void)
 {
 	const struct named_test tests[] = {
 		{"loses", a_reader_that_never_takes_loses},
+		{"threads", what_each_thread_wrote_is_waited_for},
 		{"beside", a_slow_reader_beside_another_topic},
 		{"over", what_is_over_leaves_room},
 		{"end", the_end_of_a_writer_waits},

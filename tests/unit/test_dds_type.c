@@ -114,40 +114,21 @@ END_TEST
 /* The words of a type, laid out as the compiler does it. */
 START_TEST(words_are_the_same_type)
 {
-	ck_assert_msg(wh_dds_type_same(type, parse("struct pose", pose_words), &err), "%s", err.text);
-	ck_assert_msg(wh_dds_type_same(parse("", pose_words), type, &err), "%s", err.text);
-	ck_assert_uint_eq(other->hash, type->hash);
+	ck_assert_uint_eq(parse("struct pose", pose_words)->hash, type->hash);
+	ck_assert_uint_eq(parse("", pose_words)->hash, type->hash);
 	ck_assert_ptr_eq(other->name + 1, strchr(other->name, '\0') + 1);
 }
 END_TEST
 
-START_TEST(words_are_written)
-{
-	FILE *out = open_memstream(&text, &text_bytes);
-
-	wh_dds_type_print(out, type);
-	fclose(out);
-	ck_assert_str_eq(text, pose_words);
-	free(text);
-}
-END_TEST
-
-static const struct {
-	const char *name, *words, *says;
-} others[] = {
-	{"struct posture", pose_words, "its type is \"struct pose\" here, \"struct posture\" there"},
-	{"", "long id", "a sample has 80 bytes (aligned to 8, up to 0) here, 4 (4, 0) there"},
-	{"", "@key long ix; @key string<8> name; double x[8]",
-	 "field 0 is id at byte 0 here, ix at byte 0 there, or of another kind"},
-	{"", "@key long id; @key string<8> name; double x[8]",
-	 "field 2 is x at byte 16 here, x at byte 16 there, or of another kind"},
+static const char *const others[] = {
+	"long id",
+	"@key long ix; @key string<8> name; double x[8]",
+	"@key long id; @key string<8> name; double x[8]",
 };
 
 START_TEST(types_differ)
 {
-	ck_assert(!wh_dds_type_same(type, parse(others[_i].name, others[_i].words), &err));
-	ck_assert_str_eq(err.text, others[_i].says);
-	ck_assert(!wh_dds_type_same(other, type, NULL));
+	ck_assert_uint_ne(parse("struct pose", others[_i])->hash, type->hash);
 }
 END_TEST
 
@@ -163,14 +144,12 @@ START_TEST(keys_and_hashes_differ)
 	plain.hash = 0;
 	ck_assert_int_eq(wh_dds_type_new(&other, &plain, &err), OK);
 	ck_assert_uint_eq(other->key_count, 1);
-	ck_assert(!wh_dds_type_same(type, other, &err));
-	ck_assert_str_eq(err.text, "its key is another one here than there");
+	ck_assert_uint_ne(other->hash, type->hash);
 	wh_dds_type_free(other);
 	plain = *type;
 	plain.hash = 5;
 	ck_assert_int_eq(wh_dds_type_new(&other, &plain, &err), OK);
-	ck_assert(!wh_dds_type_same(other, type, &err));
-	ck_assert_int_eq(strncmp(err.text, "its hash is 0000000000000005 here, ", 35), 0);
+	ck_assert_uint_eq(other->hash, 5);
 }
 END_TEST
 
@@ -401,7 +380,7 @@ START_TEST(types_travel)
 	wh_dds_type_encode(type, &out);
 	ck_assert(!out.failed);
 	ck_assert_int_eq(wh_dds_type_decode(&other, out.bytes, out.count, &err), OK);
-	ck_assert_msg(wh_dds_type_same(type, other, &err), "%s", err.text);
+	ck_assert_uint_eq(other->hash, type->hash);
 	ck_assert_str_eq(other->name, type->name);
 	ck_assert_uint_eq(other->key_count, 2);
 	ck_assert_str_eq(other->fields[13].name, "inner.depth");
@@ -630,7 +609,6 @@ static Suite *suite(void)
 
 	tcase_add_test(made, the_macro_knows_the_fields);
 	tcase_add_test(made, words_are_the_same_type);
-	tcase_add_test(made, words_are_written);
 	add_each(made, types_differ, others);
 	tcase_add_test(made, keys_and_hashes_differ);
 	tcase_add_loop_test(made, mistakes_are_refused, 0, 23);
