@@ -221,12 +221,13 @@ whorl_dds_return wh_dds_entity_get(struct wh_dds_table *table, whorl_dds_entity 
 
 struct wh_dds_entity *wh_dds_entity_peek(struct wh_dds_table *table, whorl_dds_entity handle, uint32_t kinds)
 {
-	struct place *place = handle > 0 ? place_at(table, (uint32_t)handle & 0xffff) : NULL;
+	uint64_t turn = handle > 0 ? (uint64_t)handle >> 16 : 0;
+	struct place *place = turn > 0 ? place_at(table, (uint32_t)handle & 0xffff) : NULL;
 	uint64_t word =
 		place != NULL ? wh_load_acquire(&place->word) : 0; /* partner: the release of wh_dds_table_add */
 
 	/* It is closed only when all that loaded a word without DELETED have left (wh_dds_entity_delete), and its place is given on behind that. */
-	if (handle <= 0 || (word & ~HOLDERS) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+	if (place == NULL || (word & ~HOLDERS) != turn << TURN_SHIFT)
 		return NULL;
 	return (kinds >> place->entity->kind & 1) != 0 ? place->entity : NULL;
 }

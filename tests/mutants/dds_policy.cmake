@@ -299,10 +299,10 @@ mutant(NAME dds-handle-deleted KIND test_dds_entity FILE dds/entity/entity.c
 mutant(NAME dds-peek-deleted KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "what was deleted is not seen without holding it either"
 	TEXT [[
-	if (handle <= 0 || (word & ~HOLDERS) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+	if (place == NULL || (word & ~HOLDERS) != turn << TURN_SHIFT)
 ]]
 	REPLACEMENT [[
-	if (handle <= 0 || (word & ~(HOLDERS | DELETED)) != ((uint64_t)handle >> 16) << TURN_SHIFT)
+	if (place == NULL || (word & ~(HOLDERS | DELETED)) != turn << TURN_SHIFT)
 ]])
 
 mutant(NAME dds-peek-not-awaited KIND test_dds_entity FILE dds/entity/entity.c

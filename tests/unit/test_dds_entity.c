@@ -271,6 +271,7 @@ START_TEST(what_is_deleted_is_not_seen)
 		wh_dds_entity_peek(table, handle + (1 << 16), WH_DDS_ANY_KIND)); /* the next that has its place */
 	ck_assert_ptr_null(wh_dds_entity_peek(table, other + 1, WH_DDS_ANY_KIND));
 	ck_assert_ptr_null(wh_dds_entity_peek(table, 0, WH_DDS_ANY_KIND));
+	ck_assert_ptr_null(wh_dds_entity_peek(table, 1000, WH_DDS_ANY_KIND));
 	ck_assert_ptr_null(wh_dds_entity_peek(table, -handle, WH_DDS_ANY_KIND));
 	ck_assert_ptr_null(wh_dds_entity_peek(table, WH_DDS_ENTITY_BEYOND, WH_DDS_ANY_KIND));
 	wh_rcu_read_unlock();
