@@ -263,8 +263,11 @@ void wh_dds_entity_put(struct wh_dds_entity *entity)
 
 /* ---- deleting --------------------------------------------------------------------------------------------------------------- */
 
+/* One that is marked may be looked at without the lock by the thread that closes it. */
 static void mark(struct wh_dds_entity *entity)
 {
+	if (entity->deleted)
+		return;
 	entity->deleted = true;
 	(void)wh_fetch_or(&place_of(entity)->word, DELETED);
 }
