@@ -103,9 +103,15 @@ static void fill(const struct whorl_claim *claim, size_t *at, const void *bytes,
 	}
 }
 
-static enum whorl_result claim_at_once(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
+/* Of a line that was left a claim may still be had, until the subgroup is: nobody would hear of it. */
+static enum whorl_result claim(const struct wh_dds_writer_entity *writer, size_t bytes, int timeout_ms,
+			       struct whorl_claim *out)
 {
-	return whorl_claim_large(wh_dds_subgroup_of(writer->end.stream), bytes, 0, out);
+	const struct wh_dds_line *stream = writer->end.stream;
+
+	if (wh_dds_line_is_left(stream))
+		return WHORL_CLOSED;
+	return whorl_claim_large(wh_dds_subgroup_of(stream), bytes, timeout_ms, out);
 }
 
 static bool has_no_room(enum whorl_result result)
@@ -115,18 +121,17 @@ static bool has_no_room(enum whorl_result result)
 
 enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
 {
-	const struct wh_dds_endpoint_entity *end = &writer->end;
 	uint64_t until = writer->blocking_ns > 0 ? wh_dds_until(writer->blocking_ns) : 0;
-	enum whorl_result result = claim_at_once(writer, bytes, out);
+	enum whorl_result result = claim(writer, bytes, 0, out);
 
 	while (has_no_room(result) && writer->blocking_ns > 0 && !wh_dds_on_loop() &&
-	       !wh_dds_node_closes(end->base.node)) {
+	       !wh_dds_node_closes(writer->end.base.node)) {
 		int ms = wh_dds_left_ms(until, 100);
 
 		if (ms == 0)
 			break;
 		wh_dds_rest();
-		result = whorl_claim_large(wh_dds_subgroup_of(end->stream), bytes, wh_dds_given_ms(ms), out);
+		result = claim(writer, bytes, wh_dds_given_ms(ms), out);
 		if (result == WHORL_WOULD_DEADLOCK)
 			return WHORL_TIMEOUT;
 	}
@@ -223,7 +228,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 
 	if (writing->loan == NULL)
 		result = writing->waits ? wh_dds_writer_claim(writing->writer, head_bytes + bytes, place)
-					: claim_at_once(writing->writer, head_bytes + bytes, place);
+					: claim(writing->writer, head_bytes + bytes, 0, place);
 	else if (head_bytes + bytes > place->bytes)
 		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%zu bytes, but the loan has %zu",
 				  bytes, writing->loan->bytes);

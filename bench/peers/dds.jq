@@ -23,7 +23,7 @@ def ratios($all; $what; $work; figure):
 # What is asked of whorl
 def bound($work): {"shm 1": "3, aim 6", "shm 3": "4, aim 8", "shm 15": "10, aim 20", "tcp 1": "2, aim 4", "tcp 3": "1, aim 2"}[$work] // "";
 def fraction_bound($work):
-	{"128 waitset": "0.3, aim 0.5", "10000 waitset": "0.3, aim 0.5", "128 in-place": "0.75; latency 1.3", "10000 in-place": "0.95; latency 1.3"}[$work] // "";
+	{"128 waitset": "0.3, aim 0.5", "10000 waitset": "0.3, aim 0.5", "128 in-place": "0.75", "10000 in-place": "0.95"}[$work] // "";
 
 . as $all
 | "| transport | readers | whorl: samples/s (quartiles) | Cyclone DDS | whorl's over it | is to be | of the bare subgroup |",
@@ -45,11 +45,12 @@ def fraction_bound($work):
   + "| \($of | map(.fraction_of_raw) | told(short)) | \(fraction_bound($work)) | \($of | map(.latency_of_raw) | told(short)) "
   + "| \($of | map(.processor_us) | median | time), \($of | map(.raw.processor_us) | median | time) |"),
   "",
-  "| one sample a millisecond | p50 (quartiles) | p99 | bare subgroup: p50 |",
-  "|---|---|---|---|",
+  "| one sample a millisecond | p50 (quartiles) | p99 | bare subgroup: p50 | over its | is to be |",
+  "|---|---|---|---|---|---|",
   ($all | map(select(.what == "latency") | {system, work}) | unique[] as $one
   | ($all | map(select(.what == "latency" and .system == $one.system and .work == $one.work))) as $of
   | "| \($one.system), \($one.work | split(" ")[1]) | \($of | map(.latency_us.p50) | told(time)) | \($of | map(.latency_us.p99) | median | time) "
-  + "| \($of | map(.raw.latency_us.p50 // empty) | if length == 0 then "" else median | time end) |"),
+  + "| \($of | map(.raw.latency_us.p50 // empty) | if length == 0 then "" else median | time end) "
+  + "| \($of | map(.latency_of_raw // empty) | if length == 0 then "" else told(short) end) | \(if $one.work == "shm in-place" then "1.3" else "" end) |"),
   "",
   "\($all | map(.round) | unique | length) rounds, samples of \($all | map(.bytes) | unique | map(tostring) | join(", ")) bytes. Before a run other programs kept the processors busy to \($all | map(.busy_before // empty) | if length == 0 then "an unknown part" else "\(median * 100 | round) % (median; \(min * 100 | round)-\(max * 100 | round))" end)."

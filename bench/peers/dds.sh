@@ -109,7 +109,7 @@ rates='{samples_per_s, fraction_of_raw, latency_of_raw, processor_us, latency_us
 
 rate_whorl() { perf "$rates" --transport "$1" --readers "$2" --bytes "$bytes"; }
 fraction_whorl() { perf "$rates" --readers 3 --bytes "$1" --read "$2"; }
-latency_whorl() { perf '{latency_us, raw}' --transport "$1" --read "$2" --readers 1 --bytes "$bytes" --rate $rate; }
+latency_whorl() { perf '{latency_us, latency_of_raw, raw}' --transport "$1" --read "$2" --readers 1 --bytes "$bytes" --rate $rate; }
 
 # cyclone_config TRANSPORT PROCESS: packets as large as there are, and buffers that lose none. On tcp the first process listens for the others.
 cyclone_config() {
