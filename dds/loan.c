@@ -118,7 +118,7 @@ static whorl_dds_return lend(const char *function, struct wh_dds_writer_entity *
 		free(loan);
 		return result == WHORL_INVALID
 			       ? wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_invalid_text())
-			       : wh_dds_node_says(function, writer->end.base.node, result);
+			       : wh_dds_line_says(function, writer->end.stream, result);
 	}
 	loan->open = true;
 	if (!place(loan, head, bytes, type)) {
