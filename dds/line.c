@@ -238,7 +238,7 @@ enum whorl_result wh_dds_line_await(struct wh_dds_line *line, int timeout_ms)
 	while (result == WHORL_SHARD_LOST && wh_dds_left_ms(until, 1) > 0) {
 		result = enter_again(line, wh_dds_left_ms(until, timeout_ms));
 		if (result == WHORL_OK)
-			result = wh_dds_subgroup_ready(wh_dds_subgroup_of(line), wh_dds_left_ms(until, timeout_ms));
+			result = await_state(line, wh_dds_left_ms(until, timeout_ms));
 	}
 	if (result == WHORL_OK)
 		wh_dds_line_note_ready(line);

@@ -134,9 +134,9 @@ bool wh_dds_line_refused(whorl_subgroup *subgroup, uint64_t refused_ms, void *ct
 		wh_dds_stream_leave(line);
 	else
 		end_all(line);
-	pthread_mutex_unlock(&of->lock);
 	if (leaves)
-		(void)whorl_subgroup_leave(subgroup, 0);
+		(void)whorl_subgroup_leave(subgroup, 0); /* with the lock: partner: await_leaving */
+	pthread_mutex_unlock(&of->lock);
 	(void)whorl_offer_again(subgroup);
 	return true;
 }

@@ -154,6 +154,24 @@ struct wh_dds_line *wh_dds_node_find_line(struct wh_dds_node *node, const char *
 	return line;
 }
 
+/* Lines of that name that were left have begun to leave their subgroup: before, it cannot be entered again. Without the lock. */
+static void await_leaving(struct wh_dds_node *node, const char *channel)
+{
+	for (struct wh_dds_line *it = wh_dds_node_lines(node); it != NULL; it = it->next)
+		if (wh_dds_line_is_left(it) && strcmp(it->name, channel) == 0) {
+			wh_dds_line_lock(it); /* partner: wh_dds_line_refused */
+			wh_dds_line_unlock(it);
+		}
+}
+
+static enum whorl_result enter(struct wh_dds_node *node, struct wh_dds_line *line)
+{
+	if (wh_dds_subgroup_of(line) != NULL) /* it was entered, and had not its state in time */
+		return wh_dds_line_await(line, LINE_MS);
+	await_leaving(node, line->name);
+	return wh_dds_line_enter(line, LINE_MS);
+}
+
 /* The first that comes enters it, and the others wait for that; after a failure the next one tries again. */
 static whorl_dds_return open_line(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
@@ -171,8 +189,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 		return wh_dds_node_says(function, node, WHORL_TIMEOUT);
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
-	/* Or it was entered, and had not its state in time. */
-	result = wh_dds_subgroup_of(line) == NULL ? wh_dds_line_enter(line, LINE_MS) : wh_dds_line_await(line, LINE_MS);
+	result = enter(node, line);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);

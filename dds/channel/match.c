@@ -394,7 +394,7 @@ bool wh_dds_end_claims(struct wh_dds_channel *channel, struct wh_dds_endpoint *w
 bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint *endpoint, bool died)
 {
 	struct wh_dds_topic *topic = endpoint->topic;
-	bool writes = endpoint->kind == WH_DDS_WRITER;
+	bool writes = endpoint->kind == WH_DDS_WRITER, stays;
 
 	channel->recent = NULL;
 	if (wh_dds_lingers(channel, endpoint)) {
@@ -414,14 +414,15 @@ bool wh_dds_endpoint_end(struct wh_dds_channel *channel, struct wh_dds_endpoint 
 		wh_dds_unmatch(channel, endpoint, endpoint->matches.all[0], WHORL_DDS_RETCODE_ALREADY_DELETED);
 	if (!writes && !wh_dds_linger_no_more(channel))
 		return false;
+	stays = writes && endpoint->entries > 0;
+	if (stays && !wh_dds_endpoints_add(&channel->ended, endpoint))
+		return false;
 	tell_watcher(channel, WH_DDS_GOES, endpoint);
 	wh_dds_endpoints_remove(&channel->endpoints, endpoint);
 	wh_dds_endpoints_remove(writes ? &topic->writers : &topic->readers, endpoint);
-	if (writes && endpoint->entries > 0) {
+	if (stays) {
 		endpoint->ended = true;
 		endpoint->alive = true; /* alike, however it ended */
-		if (!wh_dds_endpoints_add(&channel->ended, endpoint))
-			return false;
 	} else {
 		wh_dds_index_remove(&channel->endpoint_index, &endpoint->link);
 		wh_dds_endpoint_free(endpoint);
