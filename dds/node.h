@@ -363,7 +363,7 @@ whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *bas
 				   const struct wh_dds_entity_ops *ops, const struct whorl_dds_listener *listener);
 /* Lets go of one that was begun. Its handle; or it is deleted, and why. */
 whorl_dds_return wh_dds_base_made(struct wh_dds_base *base, whorl_dds_return result);
-void wh_dds_base_free(struct wh_dds_base *base); /* what it has, not itself */
+void wh_dds_base_free(struct wh_dds_base *base);         /* what it has, not itself */
 void wh_dds_base_free_all(struct wh_dds_entity *entity); /* of an entity that begins with it */
 /* Its statuses may have changed. With its lock. */
 void wh_dds_base_changed(struct wh_dds_base *base);
