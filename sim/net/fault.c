@@ -16,7 +16,7 @@ static void end_at(struct sim_link *link)
 {
 	wh_sim_streams_orphan(link, true);
 	wh_sim_streams_orphan(link->back, false);
-	wh_sim_remote_truncate(link->lane);
+	wh_sim_remote_truncate(link->account);
 	if (!link->from->left && !link->sim->options.proofs)
 		wh_sim_truncate(link);
 }
@@ -75,8 +75,8 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 	for (struct sim_link *link = path->links; link != NULL; link = link->older) {
 		wh_sim_resume(link);
 		wh_sim_streams_resume(link);
-		wh_sim_remote_resume(link->lane);
-		wh_sim_remote_resume(link->back->lane);
+		wh_sim_remote_resume(link->account);
+		wh_sim_remote_resume(link->back->account);
 	}
 }
 
@@ -87,7 +87,7 @@ static void break_link(struct sim_link *link)
 	if (!link->sim->options.proofs) /* memory is no part of it */
 		wh_sim_truncate(link);
 	wh_sim_streams_tear(link);
-	wh_sim_remote_truncate(link->lane);
+	wh_sim_remote_truncate(link->account);
 	link->broken = true;
 }
 

@@ -176,7 +176,7 @@ static void on_end(struct wh_transport *transport, uint32_t id)
 	if (link == NULL)
 		return;
 	link->over = true;
-	wh_sim_remote_end(link->lane);
+	wh_sim_remote_end(link->account);
 }
 
 static bool on_message(struct wh_transport *transport, uint32_t id, struct wh_message *m)

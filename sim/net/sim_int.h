@@ -9,7 +9,7 @@
  *     sim/net/card.c   what a network card makes of them
  *     sim/net/stream.c streams
  *     sim/net/remote.c regions
- *     sim/net/lane.c   operations on them, on their way
+ *     sim/net/account.c   operations on them, on their way
  *     sim/net/fault.c  crashes, cuts, broken connections
  *     sim/net/proof.c  proofs of death
  *
@@ -86,7 +86,7 @@ struct sim_link { /* from one life to another */
 	bool leaving; /* `from` has left; `to` is told, over that call, when all before it has arrived */
 	struct sim_call *last_call;
 	struct sim_stream *streams;
-	struct sim_lane *lane; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
+	struct sim_account *account; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
 };
 
 /* The link of this life to the life that `to` took the place of. */
@@ -173,7 +173,7 @@ uint32_t wh_sim_streams_count(const struct sim_link *link);
 /* The world ends; streams with open ends live on without it. */
 void wh_sim_streams_free(struct sim_link *link);
 
-/* ---- regions: sim/net/remote.c, sim/net/lane.c ---------------------------------------------------------------------------- */
+/* ---- regions: sim/net/remote.c, sim/net/account.c ---------------------------------------------------------------------------- */
 
 extern const struct wh_remote_ops wh_sim_remote_ops;
 
@@ -182,11 +182,11 @@ bool wh_sim_remote_on_message(struct sim_node *node, uint32_t from, const struct
 /* Carries out what waits for a loop to do it. Returns how much that was. */
 size_t wh_sim_remote_serve(struct sim_node *node);
 /* Goes on with what is under way. */
-void wh_sim_remote_resume(struct sim_lane *lane);
+void wh_sim_remote_resume(struct sim_account *account);
 /* For the initiator the target has ended. */
-void wh_sim_remote_end(struct sim_lane *lane);
+void wh_sim_remote_end(struct sim_account *account);
 /* The initiator has died, or the connection is broken: what is under way is cut off anywhere. */
-void wh_sim_remote_truncate(struct sim_lane *lane);
+void wh_sim_remote_truncate(struct sim_account *account);
 void wh_sim_remote_close(struct sim_node *node); /* its regions */
 void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them */
 
@@ -291,9 +291,9 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_region *regions;
-	struct sim_lane *lanes, *own_lane;      /* all of them; and the one to itself, NULL: none */
-	struct sim_lane *served;                /* lanes of others to this node */
-	struct sim_link *proofs, **proofs_tail; /* to lives that are proved to be dead, and no event says so yet */
+	struct sim_account *accounts, *own_account; /* all of them; and the one to itself, NULL: none */
+	struct sim_account *served;                 /* accounts of others to this node */
+	struct sim_link *proofs, **proofs_tail;     /* to lives that are proved to be dead, and no event says so yet */
 	struct sim_immediate *immediates, **immediates_tail;
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };

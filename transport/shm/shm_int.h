@@ -272,7 +272,7 @@ struct wh_shm_peer {
 	uint64_t rung;                      /* the parking that I have rung for */
 	int doorbell;                       /* its eventfd, since its hello was good; else -1 */
 	struct wh_shm_view view;            /* of the page */
-	struct wh_shm_lane *lane;           /* what it has granted me; NULL: nothing so far */
+	struct wh_shm_account *account;     /* what it has granted me; NULL: nothing so far */
 	struct wh_shm_mail *mail;           /* its immediates for me; NULL: none can come */
 	pid_t holder;                       /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns;                   /* and when that was. 0: never, or no process held it */
@@ -383,9 +383,9 @@ struct wh_shm {
 	struct wh_shm_returning returning;
 
 	struct wh_shm_region *regions;
-	bool regions_unsaid; /* something is to be sent of them */
-	uint32_t next_lane;  /* its events are looked at first */
-	uint64_t lives_met;  /* so far */
+	bool regions_unsaid;   /* something is to be sent of them */
+	uint32_t next_account; /* its events are looked at first */
+	uint64_t lives_met;    /* so far */
 
 	struct wh_shm_peer peers[]; /* by node id */
 };

@@ -395,7 +395,7 @@ struct wh_tcp {
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
 	struct wh_tcp_region *regions;
-	uint32_t next_lane;              /* its events of regions are looked at first */
+	uint32_t next_account;           /* its events of regions are looked at first */
 	struct wh_tcp_remote *remotes[]; /* by node id: regions, mine for it and its for me; NULL: nothing so far */
 };
 

@@ -79,7 +79,7 @@ size_t wh_verbs_advance(struct wh_verbs *t)
 	for (struct wh_verbs_image *image = t->images; image != NULL; image = image->next)
 		done += wh_verbs_image_advance(t, image);
 	(void)wh_verbs_images_reap(t);
-	if (t->lanes > 0)
+	if (t->accounts > 0)
 		done += wh_verbs_remote_advance(t);
 	return done + (searches != wh_session_searching(t->base.session));
 }
@@ -131,7 +131,7 @@ static void ended(struct wh_transport *transport, uint32_t node)
 	struct wh_verbs *t = wh_verbs_of(transport);
 
 	wh_verbs_images_lose(t, wh_session_peer(t->base.session, node));
-	wh_verbs_lane_end(t, node);
+	wh_verbs_account_end(t, node);
 	wh_verbs_link_close(t, &t->peers[node].link);
 }
 
@@ -234,7 +234,7 @@ static void finish(struct wh_verbs *t, bool forked)
 	wh_session_free(t->base.session, forked);
 	wh_tcp_wire_close(t->wire, forked);
 	wh_verbs_remote_free(t, forked);
-	wh_verbs_lanes_free(t, forked);
+	wh_verbs_accounts_free(t, forked);
 	if (forked)
 		let_go(t);
 	wh_verbs_device_close(&t->device, forked);
