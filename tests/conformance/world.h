@@ -42,6 +42,10 @@ struct wh_world_ops {
 	/* Destroys what endpoints are left, then the world. */
 	void (*free)(struct wh_world *world);
 
+	/* Where endpoints are lanes (T13): the node's own transport, which pass() drives. NULL after kill() or close(); NULL: endpoints
+	 * are nodes. */
+	struct wh_transport *(*node)(struct wh_world *world, uint32_t id);
+
 	/* NULL after kill() or close(). */
 	struct wh_transport *(*endpoint)(struct wh_world *world, uint32_t id);
 	/* Which incarnation of `id` that is, or was. */

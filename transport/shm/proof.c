@@ -73,8 +73,8 @@ void wh_shm_proof_ask(struct wh_shm_conn *conn)
 {
 	const int on = 1;
 
-	if (conn->pid == getpid())
-		return; /* its end is mine */
+	if (conn->pid == getpid() || conn->wire->is_lane)
+		return; /* its end is mine, or the node's own transport looks for it */
 	conn->pidfd = pidfd_of_socket(conn);
 	if (conn->pidfd >= 0)
 		return;

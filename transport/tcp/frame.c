@@ -24,7 +24,7 @@ static bool body_fits(const struct wh_message_head *head)
 	case WH_TCP_REMOTE_DONE:
 		return head->bytes <= WH_REMOTE_BYTES_MAX && head->bytes % sizeof(uint64_t) == 0;
 	default:
-		return head->kind < WH_TCP_KINDS;
+		return head->kind < WH_TCP_KINDS || head->kind == WH_MESSAGE_LANES;
 	}
 }
 

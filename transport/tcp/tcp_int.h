@@ -391,6 +391,8 @@ struct wh_tcp {
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	uint32_t lane;          /* [const] 0: the node itself */
+	struct wh_lanes *lanes; /* [const] of the node */
 	int huge_pages;
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
