@@ -58,15 +58,16 @@ struct sim_path { /* from one host to another */
 	uint64_t free_ns;       /* from then on nothing occupies it */
 	bool cut_off;           /* nothing comes through */
 	struct sim_queue held;  /* messages that a cut holds up */
-	struct sim_link *links; /* the newest first; those of one life of the sender are neighbours */
+	struct sim_link *links; /* the newest first */
 };
 
 struct sim_link { /* from one life to another */
 	struct wh_sim *sim;
 	struct sim_path *path;
 	struct sim_node *from, *to;
-	struct sim_link *back;  /* the other way */
-	struct sim_link *older; /* on the same path */
+	struct sim_link *back;   /* the other way */
+	struct sim_link *older;  /* on the same path */
+	struct sim_link *former; /* of the same life, to the one that `to` took the place of */
 
 	struct sim_flight *head, **tail;
 	struct sim_flight *last_loud; /* of the batch that is being posted */
@@ -92,7 +93,7 @@ struct sim_link { /* from one life to another */
 /* The link of this life to the life that `to` took the place of. */
 static inline struct sim_link *wh_sim_former(const struct sim_link *link)
 {
-	return link->older != NULL && link->older->from == link->from ? link->older : NULL;
+	return link->former;
 }
 
 struct sim_image;
@@ -219,6 +220,7 @@ struct sim_end { /* of a call: a connection of a session's */
 	struct sim_call *call;
 	uint32_t side;
 	struct sim_message *heard; /* the message that was received last */
+	bool again;                /* it is to be received again: its lane has the connection now */
 };
 
 struct sim_call { /* one connection, or what is to become one. Side 0 has called side 1 */
@@ -278,6 +280,12 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	uint32_t id;
 	uint64_t incarnation;
 	struct sim_node *former; /* the life before */
+	char group[WH_MESSAGE_GROUP_BYTES];
+	uint32_t lane;                    /* [const] 0: it is no lane */
+	struct sim_node *main;            /* [const] the node that it is a lane of; else itself */
+	struct sim_node *lanes;           /* its lanes */
+	struct sim_node *next_lane;       /* of the same node */
+	struct wh_lanes *lanes_in_common; /* NULL: once it is destroyed */
 	uint32_t nodes;
 	bool dead, left; /* dead: crashed or destroyed */
 	bool vanished;   /* dead, and no node has been told */
@@ -301,6 +309,8 @@ struct sim_node {                         /* an endpoint: one life of a host */
 #define SIM_STREAMS 16 /* to one peer that are not over */
 
 void wh_sim_ring(struct sim_node *node);
+/* That lane of it, or itself; NULL: it has no such lane. */
+struct sim_node *wh_sim_lane_of(struct sim_node *life, uint32_t lane);
 /* The link to that life; NULL: they were never there together. */
 struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64_t incarnation);
 /* The link to the life of `id` that this node has met; NULL: none. */

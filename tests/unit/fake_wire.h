@@ -659,7 +659,7 @@ static inline void fake_say_plain(struct fake_end *end, uint8_t kind, uint64_t n
 
 static inline struct wh_hello fake_hello(uint32_t node, uint64_t incarnation, uint64_t call)
 {
-	return (struct wh_hello){FAKE_VERSION, node, FAKE_NODES, incarnation, call, "g"};
+	return (struct wh_hello){FAKE_VERSION, node, FAKE_NODES, 0, incarnation, call, "g"};
 }
 
 /* A hello with so many bytes of the plane's, and a descriptor; -1: none. */

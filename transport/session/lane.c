@@ -66,7 +66,7 @@ void wh_session_lead_to_lane(struct wh_session *s, struct wh_conn *c, const stru
 	if (reason[0] == '\0' && s->lanes != NULL && s->lane == 0 && is_met(s, hello) &&
 	    (wh_lanes_open_here(s->lanes) >> (hello->lane - 1) & 1) != 0) {
 		wh_session_drop_conn(s, c);
-		s->wire_ops->hand_over(c, m);
+		s->wire_ops->hand_over(c, hello->lane, m);
 		if (!wh_lanes_hand_over(s->lanes, hello->lane, hello->node, c, &older))
 			older = c; /* it has closed just now */
 		if (older != NULL)

@@ -77,8 +77,9 @@ static struct wh_shm_conn *new_conn(struct wh_shm_wire *w, int socket, pid_t pid
 	return conn;
 }
 
-static void hand_over(struct wh_conn *c, struct wh_message *m)
+static void hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
 {
+	(void)lane;
 	(void)watch(c, false);
 	for (size_t i = 0; i < WH_MESSAGE_FDS; i++) /* they stay with the datagram */
 		m->fds[i] = -1;

@@ -181,9 +181,9 @@ static struct wh_tcp_conn *new_conn(struct wh_tcp_wire *w)
 }
 
 /* Its first message stays with it. */
-static void hand_over(struct wh_conn *c, struct wh_message *m)
+static void hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
 {
-	(void)m;
+	(void)lane, (void)m;
 	(void)epoll_ctl(wh_tcp_conn_of(c)->wire->poll->epoll, EPOLL_CTL_DEL, wh_tcp_conn_of(c)->channel.fd, NULL);
 }
 
