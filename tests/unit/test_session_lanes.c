@@ -79,10 +79,10 @@ static void advance(uint64_t ns)
 		uint64_t next = lane.wire.alarm_ns != 0 && lane.wire.alarm_ns < until ? lane.wire.alarm_ns : until;
 
 		fake_advance(&net, next > net.fake.now_ns ? next - net.fake.now_ns : 0);
-		if (lane.wire.alarm_ns != 0 && lane.wire.alarm_ns <= net.fake.now_ns && lane.session != NULL) {
+		if (lane.wire.alarm_ns != 0 && lane.wire.alarm_ns <= net.fake.now_ns)
 			lane.wire.alarm_ns = 0;
-			(void)wh_session_on_timer(lane.session);
-		}
+		if (lane.session != NULL)
+			(void)wh_session_on_timer(lane.session); /* an alarm may come for nothing */
 		pump();
 	}
 }
@@ -251,14 +251,36 @@ START_TEST(a_caller_that_is_not_here_yet_is_hung_up)
 	struct fake_end *of_node = _i == 0 ? NULL : meet(1, LIFE, 1), *end;
 
 	hello.lane = _i == 2 ? LANE + 1 : LANE; /* which is not open */
-	end = call_lane_as(&hello, -1);
-	ck_assert_ptr_null(end->other);
+	end = fake_call(&net, 1, 0);
+	fake_say_hello_with(end, &hello, 0, -1);
+	fake_hear(&net);
+	ck_assert_ptr_null(end->other); /* at the door already */
+	pump();
 	fake_expect(end, 0);
 	ck_assert_ptr_null(lane.session == NULL ? NULL : wh_session_peer(lane.session, 1)->conn);
 	ck_assert_uint_eq(lane.events[WH_EVENT_REFUSED], 0);
 	fake_close_end(end);
 	if (of_node != NULL)
 		fake_close_end(of_node);
+}
+END_TEST
+
+START_TEST(a_caller_whose_life_ends_on_the_way_is_hung_up)
+{
+	struct fake_end *of_node = meet(1, LIFE, 1), *end = fake_call(&net, 1, 0);
+	struct wh_hello hello = fake_hello(1, LIFE, 2);
+
+	hello.lane = LANE;
+	fake_say_hello_with(end, &hello, 0, -1);
+	fake_hear(&net);
+	ck_assert_ptr_nonnull(end->other);
+	fake_close_end(of_node);
+	fake_hear(&net); /* the node knows, and the lane has not looked yet */
+	ck_assert_int_ne(fake_state(&net, 0, 1), WH_PEER_MET);
+	pump();
+	ck_assert_ptr_null(end->other);
+	fake_expect(end, 0);
+	fake_close_end(end);
 }
 END_TEST
 
@@ -496,6 +518,7 @@ int main(void)
 	tcase_add_loop_test(cases, an_answer_of_another_life_or_lane_is_none, 0, 2);
 	tcase_add_test(cases, a_caller_is_led_to_its_lane_with_all_it_has_said);
 	tcase_add_loop_test(cases, a_caller_that_is_not_here_yet_is_hung_up, 0, 3);
+	tcase_add_test(cases, a_caller_whose_life_ends_on_the_way_is_hung_up);
 	tcase_add_loop_test(cases, a_caller_that_is_foreign_or_unproven_is_told, 0, 2);
 	tcase_add_loop_test(cases, of_two_callers_of_a_node_the_later_waits, 0, 2);
 	tcase_add_loop_test(cases, what_ends_for_the_node_ends_for_its_lane, 0, 4);

@@ -277,9 +277,14 @@ static void look_again(struct wh_session *s, struct wh_peer *peer)
 		(void)wh_session_on_ready(s, peer->conn->slot);
 }
 
+static bool is_away(const struct wh_peer *peer)
+{
+	return peer->state == WH_PEER_ABSENT || peer->state == WH_PEER_REJECTED;
+}
+
 static bool is_called(const struct wh_session *s, const struct wh_peer *peer)
 {
-	return (peer->state == WH_PEER_ABSENT || peer->state == WH_PEER_REJECTED) && wh_session_may_call(s, peer);
+	return is_away(peer) && wh_session_may_call(s, peer);
 }
 
 void wh_session_call_absent(struct wh_session *s, uint64_t now)

@@ -93,10 +93,6 @@ void wh_lanes_node_ends(struct wh_lanes *lanes, bool forked)
 {
 	lock(lanes, forked);
 	lanes->node = NULL;
-	for (uint32_t node = 0; node < lanes->nodes; node++)
-		lanes->peers[node].incarnation = 0;
-	if (!forked)
-		tell(lanes);
 	unlock(lanes, forked);
 }
 

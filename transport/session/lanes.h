@@ -22,7 +22,7 @@ void wh_lanes_let_go(struct wh_lanes *lanes, bool forked); /* NULL is fine */
 
 /* ---- of the node -------------------------------------------------------------------------------------------------- */
 
-/* It ends: for its lanes no node is here any more. In a forked child nothing is told. */
+/* It ends, and all that were met have ended before: it is not rung any more. */
 void wh_lanes_node_ends(struct wh_lanes *lanes, bool forked);
 void wh_lanes_met(struct wh_lanes *lanes, uint32_t node, uint64_t incarnation);
 void wh_lanes_ended(struct wh_lanes *lanes, uint32_t node, uint64_t incarnation, bool left);

@@ -74,9 +74,9 @@ size_t wh_session_on_ready(struct wh_session *s, uint32_t slot)
 /* What no connection tells of: a step that is to be tried again. */
 static bool wants_service(const struct wh_session *s)
 {
-	bool wants = s->redial.searching || s->held_count > 0 || s->event_queue.in != s->event_queue.out ||
-		     wh_session_lanes_want(s);
+	bool wants = s->redial.searching || s->held_count > 0 || s->event_queue.in != s->event_queue.out;
 
+	wants = wants || wh_session_lanes_want(s);
 	for (const struct wh_session_image *image = s->images; image != NULL && !wants; image = image->next)
 		wants = !image->settled;
 	for (uint32_t node = 0; node < s->nodes && !wants; node++)
