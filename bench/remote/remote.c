@@ -3,13 +3,14 @@
  *     whorl-remote [--transport shm|tcp] [--bytes N] [--outstanding N] [--seconds N] [--lane] [--poll]
  *
  * Node 0 writes so many bytes at a time to a region of node 1, a process of its own, with so many writes under way at most. One that has nothing to do looks again some times, and sleeps then; with --poll it never does. It prints
- * what it did, writes a second, and bytes a second. With --lane the two use lane 1 of each node, and not the nodes' own endpoints.
+ * what it did, writes a second, bytes a second, and what a write has cost each of the two of the processor. With --lane the two use lane 1 of each node, and not the nodes' own endpoints.
  */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,23 +192,39 @@ static uint64_t write_for(struct end *end, const struct plan *plan, uint64_t ns)
 	return end->done - begin;
 }
 
-static void measure(const struct plan *plan)
+/* Of the processor, of this process or of the child that has ended. */
+static double used_us(int whose)
 {
+	struct rusage used;
+
+	(void)getrusage(whose, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static void measure(const struct plan *plan, pid_t child)
+{
+	double seconds, used, used_there;
 	uint64_t writes, begin;
 	struct end end;
-	double seconds;
 
 	open_end(&end, plan, 0);
 	wait_for_grant(&end);
 	(void)write_for(&end, plan, WH_NS_PER_S / 10); /* until it is warm */
+	used = used_us(RUSAGE_SELF);
 	begin = now_ns();
 	writes = write_for(&end, plan, plan->seconds * WH_NS_PER_S);
 	seconds = (double)(now_ns() - begin) / WH_NS_PER_S;
-	if (end.gone)
+	used = used_us(RUSAGE_SELF) - used;
+	if (end.gone || writes == 0)
 		fail("the other has gone");
-	printf("%s%s bytes=%llu outstanding=%u writes/s=%.0f GB/s=%.3f\n", plan->transport, plan->lane ? " lane" : "",
-	       (unsigned long long)plan->bytes, (unsigned)plan->outstanding, (double)writes / seconds,
-	       (double)writes * (double)plan->bytes / seconds / 1e9);
+	kill(child, SIGTERM);
+	(void)waitpid(child, NULL, 0);
+	used_there = used_us(RUSAGE_CHILDREN);
+	printf("%s%s bytes=%llu outstanding=%u writes/s=%.0f GB/s=%.3f processor_us=%.2f+%.2f\n", plan->transport,
+	       plan->lane ? " lane" : "", (unsigned long long)plan->bytes, (unsigned)plan->outstanding,
+	       (double)writes / seconds, (double)writes * (double)plan->bytes / seconds / 1e9, used / (double)writes,
+	       used_there / (double)end.done);
 	close_end(&end);
 }
 
@@ -278,8 +295,6 @@ int main(int argc, char **argv)
 		be_target(&plan);
 		_exit(0);
 	}
-	measure(&plan);
-	kill(child, SIGTERM);
-	(void)waitpid(child, NULL, 0);
+	measure(&plan, child);
 	return EXIT_SUCCESS;
 }
