@@ -15,52 +15,52 @@ static bool is_usable(const struct wh_remote_grant *grant)
 	return grant->state == WH_GRANT_NEW || grant->state == WH_GRANT_USED;
 }
 
-struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_lane *lane, uint64_t name, uint64_t bytes,
+struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_account *account, uint64_t name, uint64_t bytes,
 					    uint64_t incarnation)
 {
 	struct wh_remote_grant *place = NULL;
 	uint32_t usable = 0;
 
 	for (uint32_t i = 0; i < WH_REMOTE_GRANTS; i++) {
-		usable += is_usable(&lane->grants[i]);
-		if (lane->grants[i].state == WH_GRANT_NONE)
-			place = place == NULL ? &lane->grants[i] : place;
-		else if (lane->grants[i].name == name)
+		usable += is_usable(&account->grants[i]);
+		if (account->grants[i].state == WH_GRANT_NONE)
+			place = place == NULL ? &account->grants[i] : place;
+		else if (account->grants[i].name == name)
 			return NULL;
 	}
 	if (place == NULL || usable == WH_REMOTE_REGIONS || !is_size(bytes))
 		return NULL;
 	*place = (struct wh_remote_grant){WH_GRANT_NEW, name, bytes, incarnation};
-	lane->news++;
+	account->news++;
 	return place;
 }
 
-struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_lane *lane, uint64_t name)
+struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_account *account, uint64_t name)
 {
 	for (uint32_t i = 0; i < WH_REMOTE_GRANTS; i++)
-		if (is_usable(&lane->grants[i]) && lane->grants[i].name == name)
-			return &lane->grants[i];
+		if (is_usable(&account->grants[i]) && account->grants[i].name == name)
+			return &account->grants[i];
 	return NULL;
 }
 
 /* Nothing is said of a grant that no node has heard of. */
-void wh_remote_grant_withdraw(struct wh_remote_lane *lane, struct wh_remote_grant *grant)
+void wh_remote_grant_withdraw(struct wh_remote_account *account, struct wh_remote_grant *grant)
 {
 	if (grant->state == WH_GRANT_NEW) {
 		grant->state = WH_GRANT_NONE;
-		lane->news--;
+		account->news--;
 	} else if (grant->state == WH_GRANT_USED) {
 		grant->state = WH_GRANT_WITHDRAWN;
-		lane->news++;
+		account->news++;
 	}
 }
 
-void wh_remote_lane_end(struct wh_remote_lane *lane)
+void wh_remote_account_end(struct wh_remote_account *account)
 {
-	memset(lane->grants, 0, sizeof(lane->grants));
-	lane->news = 0;
-	while (lane->completed < lane->posted)
-		wh_remote_complete(lane, WHORL_MEMBER_GONE, 0);
+	memset(account->grants, 0, sizeof(account->grants));
+	account->news = 0;
+	while (account->completed < account->posted)
+		wh_remote_complete(account, WHORL_MEMBER_GONE, 0);
 }
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
@@ -88,31 +88,31 @@ bool wh_remote_is_sound(const struct wh_remote_op *op, uint64_t region_bytes)
 	       bytes <= region_bytes && op->offset <= region_bytes - bytes;
 }
 
-enum whorl_result wh_remote_judge(struct wh_remote_lane *lane, const struct wh_remote_op *op,
+enum whorl_result wh_remote_judge(struct wh_remote_account *account, const struct wh_remote_op *op,
 				  struct wh_remote_grant **grant)
 {
-	*grant = wh_remote_grant_find(lane, op->region);
+	*grant = wh_remote_grant_find(account, op->region);
 	if (*grant == NULL)
 		return WHORL_NOT_FOUND;
 	if (!wh_remote_is_sound(op, (*grant)->bytes))
 		return WHORL_INVALID;
-	return lane->posted - lane->taken < WH_REMOTE_OUTSTANDING ? WHORL_OK : WHORL_AGAIN;
+	return account->posted - account->taken < WH_REMOTE_OUTSTANDING ? WHORL_OK : WHORL_AGAIN;
 }
 
-void wh_remote_posted(struct wh_remote_lane *lane, const struct wh_remote_op *op, uint64_t incarnation)
+void wh_remote_posted(struct wh_remote_account *account, const struct wh_remote_op *op, uint64_t incarnation)
 {
-	lane->list[lane->posted++ % WH_REMOTE_OUTSTANDING] =
+	account->list[account->posted++ % WH_REMOTE_OUTSTANDING] =
 		(struct wh_remote_posted){.op = *op, .incarnation = incarnation};
 }
 
-const struct wh_remote_posted *wh_remote_oldest(const struct wh_remote_lane *lane)
+const struct wh_remote_posted *wh_remote_oldest(const struct wh_remote_account *account)
 {
-	return lane->completed < lane->posted ? &lane->list[lane->completed % WH_REMOTE_OUTSTANDING] : NULL;
+	return account->completed < account->posted ? &account->list[account->completed % WH_REMOTE_OUTSTANDING] : NULL;
 }
 
-void wh_remote_complete(struct wh_remote_lane *lane, enum whorl_result result, uint64_t value)
+void wh_remote_complete(struct wh_remote_account *account, enum whorl_result result, uint64_t value)
 {
-	struct wh_remote_posted *posted = &lane->list[lane->completed++ % WH_REMOTE_OUTSTANDING];
+	struct wh_remote_posted *posted = &account->list[account->completed++ % WH_REMOTE_OUTSTANDING];
 
 	posted->result = result;
 	posted->value = result == WHORL_OK ? value : 0;
@@ -120,37 +120,37 @@ void wh_remote_complete(struct wh_remote_lane *lane, enum whorl_result result, u
 
 /* ---- events ------------------------------------------------------------------------------------------------------- */
 
-static bool next_grant(struct wh_remote_lane *lane, enum wh_remote_grant_state state, struct wh_remote_event *out)
+static bool next_grant(struct wh_remote_account *account, enum wh_remote_grant_state state, struct wh_remote_event *out)
 {
-	for (uint32_t i = 0; i < WH_REMOTE_GRANTS && lane->news > 0; i++) {
-		struct wh_remote_grant *grant = &lane->grants[i];
+	for (uint32_t i = 0; i < WH_REMOTE_GRANTS && account->news > 0; i++) {
+		struct wh_remote_grant *grant = &account->grants[i];
 
 		if (grant->state != state)
 			continue;
 		*out = (struct wh_remote_event){
 			.kind = state == WH_GRANT_NEW ? WH_REMOTE_GRANTED : WH_REMOTE_WITHDRAWN,
-			.node = lane->node,
+			.node = account->node,
 			.incarnation = grant->incarnation,
 			.region = grant->name,
 			.bytes = grant->bytes,
 		};
 		grant->state = state == WH_GRANT_NEW ? WH_GRANT_USED : WH_GRANT_NONE;
-		lane->news--;
+		account->news--;
 		return true;
 	}
 	return false;
 }
 
-bool wh_remote_lane_next(struct wh_remote_lane *lane, struct wh_remote_event *out)
+bool wh_remote_account_next(struct wh_remote_account *account, struct wh_remote_event *out)
 {
-	const struct wh_remote_posted *posted = &lane->list[lane->taken % WH_REMOTE_OUTSTANDING];
+	const struct wh_remote_posted *posted = &account->list[account->taken % WH_REMOTE_OUTSTANDING];
 
-	if (lane->taken == lane->completed) /* WH_REMOTE_GRANTS leans on this order */
-		return next_grant(lane, WH_GRANT_WITHDRAWN, out) || next_grant(lane, WH_GRANT_NEW, out);
-	lane->taken++;
+	if (account->taken == account->completed) /* WH_REMOTE_GRANTS leans on this order */
+		return next_grant(account, WH_GRANT_WITHDRAWN, out) || next_grant(account, WH_GRANT_NEW, out);
+	account->taken++;
 	*out = (struct wh_remote_event){
 		.kind = WH_REMOTE_DONE,
-		.node = lane->node,
+		.node = account->node,
 		.incarnation = posted->incarnation,
 		.result = posted->result,
 		.cookie = posted->op.cookie,

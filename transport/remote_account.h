@@ -1,7 +1,7 @@
 /* remote_account.h - what transports that have regions (remote.h) share: the initiator's account with one target, what is asked
  * of an operation before it is posted, and how processors carry it out.
  *
- * A lane is what one node knows of what another has granted it, and what it has posted to it. It is the initiator's, and
+ * An account is what one node knows of what another has granted it, and what it has posted to it. It is the initiator's, and
  * outlives the target: what has not been completed then is completed with WHORL_MEMBER_GONE. One for a node's own
  * regions is like the others. Everything here is the loop's.
  */
@@ -34,7 +34,7 @@ struct wh_remote_posted {
 	enum whorl_result result;
 };
 
-struct wh_remote_lane {
+struct wh_remote_account {
 	uint32_t node;                                   /* the target */
 	uint32_t news;                                   /* grants that are new or withdrawn */
 	struct wh_remote_grant grants[WH_REMOTE_GRANTS]; /* the transport keeps what it needs by the same index */
@@ -47,30 +47,30 @@ struct wh_remote_lane {
 
 /* NULL: the size is no region's, the name is there, or WH_REMOTE_REGIONS have not been withdrawn. If that came from a peer
  * it has broken the protocol. */
-struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_lane *lane, uint64_t name, uint64_t bytes,
+struct wh_remote_grant *wh_remote_grant_add(struct wh_remote_account *account, uint64_t name, uint64_t bytes,
 					    uint64_t incarnation);
 /* One that has not been withdrawn; NULL: none. */
-struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_lane *lane, uint64_t name);
-void wh_remote_grant_withdraw(struct wh_remote_lane *lane, struct wh_remote_grant *grant);
+struct wh_remote_grant *wh_remote_grant_find(struct wh_remote_account *account, uint64_t name);
+void wh_remote_grant_withdraw(struct wh_remote_account *account, struct wh_remote_grant *grant);
 /* The target has ended: its grants are gone, and all that has not been completed is completed. */
-void wh_remote_lane_end(struct wh_remote_lane *lane);
+void wh_remote_account_end(struct wh_remote_account *account);
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
 
 /* Kind, offset and size are good for a region of so many bytes. */
 bool wh_remote_is_sound(const struct wh_remote_op *op, uint64_t region_bytes);
 /* The grant for an operation that may be posted now: WHORL_OK; else WHORL_NOT_FOUND, WHORL_INVALID, WHORL_AGAIN. */
-enum whorl_result wh_remote_judge(struct wh_remote_lane *lane, const struct wh_remote_op *op,
+enum whorl_result wh_remote_judge(struct wh_remote_account *account, const struct wh_remote_op *op,
 				  struct wh_remote_grant **grant);
 /* After that. What `op` points to has been used, but for `into`. */
-void wh_remote_posted(struct wh_remote_lane *lane, const struct wh_remote_op *op, uint64_t incarnation);
+void wh_remote_posted(struct wh_remote_account *account, const struct wh_remote_op *op, uint64_t incarnation);
 /* The oldest that has not been completed; NULL: none. */
-const struct wh_remote_posted *wh_remote_oldest(const struct wh_remote_lane *lane);
+const struct wh_remote_posted *wh_remote_oldest(const struct wh_remote_account *account);
 /* That one has ended so. */
-void wh_remote_complete(struct wh_remote_lane *lane, enum whorl_result result, uint64_t value);
+void wh_remote_complete(struct wh_remote_account *account, enum whorl_result result, uint64_t value);
 
-/* The next event of this lane, but for immediates. */
-bool wh_remote_lane_next(struct wh_remote_lane *lane, struct wh_remote_event *out);
+/* The next event of this account, but for immediates. */
+bool wh_remote_account_next(struct wh_remote_account *account, struct wh_remote_event *out);
 
 /* Carries a sound operation out on the words of a region, but for its immediate; returns the old value. Words are stored
  * and loaded in ascending order, each with release or acquire. */

@@ -34,10 +34,15 @@
  *                 that it ever wrote to its rows is seen, and thaw(p) lets its columns be read again though p was frozen. Of a node
  *                 that has closed its connections and runs, is stopped, or shares this node's process, nothing of the kind is
  *                 said; nor where the kernel does not give a proof. So it may never come.
+ * T13 lanes       a node has endpoints beside its own, each for one thread (lane_open): lane k of a node meets lane k of the others,
+ *                 under the address, the key and the incarnation of the node, for T7 and its doorbell and nothing else. A lane
+ *                 meets no life of a node that its own node has not met. What ends for that ends for the lane (PEER_LEFT, PEER_DOWN); and
+ *                 a lane's connection may end by itself (PEER_DOWN): then these two lanes do not meet again.
  *
- * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake(), which any
- * thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever.
- * The conformance suite in tests/conformance/ states T1-T12 once and runs on every transport.
+ * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake() and lane_open(),
+ * which any thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever. A lane
+ * has a loop of its own.
+ * The conformance suite in tests/conformance/ states T1-T13 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
 #define WH_TRANSPORT_TRANSPORT_H
@@ -201,6 +206,10 @@ struct wh_stream_ops {
 
 #define WH_ANSWER_MAX 65536 /* bytes in an answer to a visitor */
 
+/* ---- lanes (T13) ------------------------------------------------------------------------------------------------ */
+
+#define WH_LANES_MAX 64 /* of one node; they have the numbers 1 to that, 0 is the node itself */
+
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 struct wh_transport_config {
@@ -304,6 +313,16 @@ struct wh_transport_ops {
 	/* Tells all peers that this node goes in order. They see what it has pushed before that, if it takes no longer than a moment to
 	 * get there: so it may block for that moment. */
 	void (*leave)(struct wh_transport *t);
+	/* T13. Opens a lane of this node, which is no lane itself: 1 <= lane <= WH_LANES_MAX, each once in the life of a node. Of the table of
+	 * a lane these are there: `remote`, take and flush (or NULL), service, next_event, arm, disarm, wait, wake, fd, complaints,
+	 * leave, destroy; all others are NULL. Its events are PEER_MET, PEER_LEFT, PEER_DOWN and REFUSED. Any thread; names may be looked up, which blocks. The
+	 * node must not be destroyed meanwhile; afterwards the two may go in any order. WHORL_OK, WHORL_INVALID (no such number, or it
+	 * has been opened before), WHORL_MEMORY, WHORL_SYSTEM. NULL: this transport has none. */
+	enum whorl_result (*lane_open)(struct wh_transport *t, uint32_t lane, struct wh_transport **out,
+				       struct wh_error *err);
+	/* The group goes on without that life of a node, which may be there: it ends for all lanes of this node. */
+	void (*lanes_part)(struct wh_transport *t, uint32_t node, uint64_t incarnation);
+
 	/* Closes all images and frees everything. In a forked child (`forked`) it only lets go of memory and descriptors. */
 	void (*destroy)(struct wh_transport *t, bool forked);
 };

@@ -151,13 +151,13 @@ static bool is_control(const struct sim_message *message)
 	return message->kind == SIM_SAYS && message->data[0] == WH_MESSAGE_CONTROL;
 }
 
-/* A life that can be called. */
+/* A life that can be called; by a lane as by its node. */
 static bool is_there(const struct sim_node *life, const struct sim_node *caller)
 {
 	const struct sim_link *link = NULL;
 
 	if (life != NULL && caller != NULL)
-		link = wh_sim_link_to(caller, life->id, life->incarnation);
+		link = wh_sim_link_to(caller->main, life->id, life->incarnation);
 	return life != NULL && !life->dead && !life->left && (caller == NULL || (link != NULL && !link->broken));
 }
 
@@ -237,7 +237,7 @@ static void call_arrives(struct sim_message *message)
 			enter(message);
 			return;
 		}
-		call->link[0] = wh_sim_link_to(caller, life->id, life->incarnation);
+		call->link[0] = wh_sim_link_to(caller->main, life->id, life->incarnation);
 		call->link[1] = call->link[0]->back;
 		(void)send_message(call, 0, SIM_ACCEPTED, NULL, 0);
 		drop_message(message);
@@ -265,7 +265,7 @@ static void find_out(void *ctx, uint64_t argument);
 static void reset(struct sim_call *call, uint32_t side)
 {
 	const struct sim_node *node = call->node[side];
-	bool answers = node != NULL && (!node->vanished || call->sim->hosts[call->host[side]].life != node);
+	bool answers = node != NULL && (!node->vanished || call->sim->hosts[call->host[side]].life != node->main);
 	struct sim_message *end;
 
 	if (!answers || call->left[side] || call->end[other(side)] == NULL || call->finished[other(side)] ||
@@ -433,6 +433,33 @@ static bool watch(struct wh_conn *c, bool on)
 	return true;
 }
 
+/* It is between two lanes from now on, and what has come is the lane's to take. */
+static void hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
+{
+	struct sim_end *end = end_of(c);
+	struct sim_call *call = end->call;
+	struct sim_node *node = call->node[end->side], *to = wh_sim_lane_of(node, lane);
+	struct sim_link *link = to != NULL ? wh_sim_link_to(to, call->node[0]->id, call->node[0]->incarnation) : NULL;
+
+	(void)m;
+	end->again = true;
+	if (link == NULL) /* its caller has died */
+		return;
+	for (const struct sim_message *message = call->come[end->side].head; message != NULL; message = message->next) {
+		node->come--;
+		to->come++;
+	}
+	call->node[end->side] = to;
+	call->link[1] = link;
+	call->link[0] = link->back;
+	wh_sim_ring(to);
+}
+
+static void take_over(struct wh_wire *w, struct wh_conn *c)
+{
+	(void)w, (void)c;
+}
+
 static enum wh_wire_result greet(struct wh_conn *c, char reason[WH_MESSAGE_REASON_BYTES])
 {
 	struct sim_end *end = end_of(c);
@@ -513,22 +540,30 @@ static bool finish(struct wh_conn *c, const struct iovec *parts, size_t count)
 	return true;
 }
 
+static void hear(struct sim_end *end)
+{
+	if (end->heard != NULL)
+		free_message(end->heard);
+	end->heard = take(&end->call->come[end->side]);
+	account_for(end->heard);
+	end->call->node[end->side]->come--;
+	end->base.spoke = true;
+}
+
 static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 {
 	struct sim_end *end = end_of(c);
 	struct sim_call *call = end->call;
 	struct sim_message *first = call->come[end->side].head;
 
-	if (m == NULL || first == NULL)
+	if (m == NULL || (first == NULL && !end->again))
 		return WH_WIRE_LATER;
-	if (first->kind != SIM_SAYS)
-		return WH_WIRE_ENDED;
-	if (end->heard != NULL)
-		free_message(end->heard);
-	end->heard = take(&call->come[end->side]);
-	account_for(end->heard);
-	call->node[end->side]->come--;
-	c->spoke = true;
+	if (!end->again) {
+		if (first->kind != SIM_SAYS)
+			return WH_WIRE_ENDED;
+		hear(end);
+	}
+	end->again = false;
 	m->body = end->heard->data + WH_HEAD_BYTES;
 	return wh_message_head_take(&m->head, end->heard->data) ? WH_WIRE_DONE : WH_WIRE_BROKEN;
 }
@@ -640,7 +675,8 @@ static void set_alarm(struct wh_wire *w, uint64_t in_ns)
 #define WIRE_OPS                                                                                                       \
 	.connect = connect_to, .accept = accept_caller, .rest = rest, .watch = watch, .greet = greet, .adopt = adopt,  \
 	.send = send, .finish = finish, .receive = receive, .leave = leave, .close = close_end,                        \
-	.stream_open = stream_open, .stream_take = stream_take, .alarm = set_alarm
+	.hand_over = hand_over, .take_over = take_over, .stream_open = stream_open, .stream_take = stream_take,        \
+	.alarm = set_alarm
 
 const struct wh_wire_ops wh_sim_wire_ops = {WIRE_OPS, .answer_ns = WH_NS_PER_S};
 const struct wh_wire_ops wh_sim_host_wire_ops = {WIRE_OPS, .holds_id = holds_id};

@@ -16,7 +16,7 @@ static void end_at(struct sim_link *link)
 {
 	wh_sim_streams_orphan(link, true);
 	wh_sim_streams_orphan(link->back, false);
-	wh_sim_remote_truncate(link->lane);
+	wh_sim_remote_truncate(link->account);
 	if (!link->from->left && !link->sim->options.proofs)
 		wh_sim_truncate(link);
 }
@@ -36,7 +36,7 @@ static void die(struct sim_node *node, bool silently, bool killed)
 	for (uint32_t to = 0; to < sim->options.nodes; to++)
 		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
 			end_at(link);
-	if (sim->options.proofs)
+	if (sim->options.proofs && node->lane == 0)
 		wh_sim_prove(node, killed);
 }
 
@@ -45,16 +45,24 @@ void wh_sim_die(struct sim_node *node, bool silently)
 	die(node, silently, false);
 }
 
+/* And with it its lanes: they are threads of the same process. */
+static void die_all(struct sim_node *node, bool silently, bool killed)
+{
+	if (node == NULL)
+		return;
+	for (struct sim_node *lane = node->lanes; lane != NULL; lane = lane->next_lane)
+		die(lane, silently, killed);
+	die(node, silently, killed);
+}
+
 void wh_sim_crash(struct wh_sim *sim, uint32_t node)
 {
-	if (sim->hosts[node].life != NULL)
-		die(sim->hosts[node].life, false, true);
+	die_all(sim->hosts[node].life, false, true);
 }
 
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
 {
-	if (sim->hosts[node].life != NULL)
-		wh_sim_die(sim->hosts[node].life, true);
+	die_all(sim->hosts[node].life, true, false);
 }
 
 /* ---- cuts -------------------------------------------------------------------------------------------------------------- */
@@ -75,8 +83,8 @@ void wh_sim_heal(struct wh_sim *sim, uint32_t from, uint32_t to)
 	for (struct sim_link *link = path->links; link != NULL; link = link->older) {
 		wh_sim_resume(link);
 		wh_sim_streams_resume(link);
-		wh_sim_remote_resume(link->lane);
-		wh_sim_remote_resume(link->back->lane);
+		wh_sim_remote_resume(link->account);
+		wh_sim_remote_resume(link->back->account);
 	}
 }
 
@@ -87,7 +95,7 @@ static void break_link(struct sim_link *link)
 	if (!link->sim->options.proofs) /* memory is no part of it */
 		wh_sim_truncate(link);
 	wh_sim_streams_tear(link);
-	wh_sim_remote_truncate(link->lane);
+	wh_sim_remote_truncate(link->account);
 	link->broken = true;
 }
 

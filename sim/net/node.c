@@ -153,6 +153,15 @@ void wh_sim_arrived(struct sim_link *link)
 
 /* ---- peers -------------------------------------------------------------------------------------------------------------- */
 
+struct sim_node *wh_sim_lane_of(struct sim_node *life, uint32_t lane)
+{
+	struct sim_node *found = lane == 0 ? life : life->lanes;
+
+	while (found != NULL && found->lane != lane)
+		found = found->next_lane;
+	return found;
+}
+
 struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64_t incarnation)
 {
 	struct sim_link *link = node->links[id];
@@ -176,7 +185,7 @@ static void on_end(struct wh_transport *transport, uint32_t id)
 	if (link == NULL)
 		return;
 	link->over = true;
-	wh_sim_remote_end(link->lane);
+	wh_sim_remote_end(link->account);
 }
 
 static bool on_message(struct wh_transport *transport, uint32_t id, struct wh_message *m)
@@ -198,11 +207,20 @@ static void sim_destroy(struct wh_transport *transport, bool forked)
 		wh_sim_image_close(&wh_session_images(node->base.session)->base);
 	wh_session_free(node->base.session, false);
 	node->base.session = NULL;
+	wh_lanes_let_go(node->lanes_in_common, false);
+	node->lanes_in_common = NULL;
 	wh_sim_remote_close(node);
 }
 
 void wh_sim_free_node(struct sim_node *node)
 {
+	while (node->lanes != NULL) {
+		struct sim_node *lane = node->lanes;
+
+		node->lanes = lane->next_lane;
+		wh_sim_remote_free(lane);
+		free(lane);
+	}
 	wh_sim_remote_free(node);
 	free(node);
 }
@@ -214,6 +232,24 @@ static int sim_holder(struct wh_transport *transport, uint32_t node)
 
 	return life != NULL && !life->dead ? (int)node + 1 : 0;
 }
+
+static enum whorl_result sim_lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				       struct wh_error *err);
+
+static const struct wh_transport_ops lane_ops = {
+	.name = "sim",
+	.remote = &wh_sim_remote_ops,
+	.service = sim_service,
+	.next_event = wh_session_table_next_event,
+	.arm = sim_arm,
+	.disarm = sim_disarm,
+	.wait = sim_wait,
+	.wake = sim_wake,
+	.fd = sim_fd,
+	.complaints = wh_session_table_complaints,
+	.leave = sim_leave,
+	.destroy = sim_destroy,
+};
 
 static const struct wh_transport_ops sim_ops = {
 	.name = "sim",
@@ -236,6 +272,8 @@ static const struct wh_transport_ops sim_ops = {
 	.answer = sim_answer,
 	.complaints = wh_session_table_complaints,
 	.leave = sim_leave,
+	.lane_open = sim_lane_open,
+	.lanes_part = wh_session_table_lanes_part,
 	.destroy = sim_destroy,
 };
 
@@ -257,6 +295,7 @@ static void add_link(struct sim_link *link, struct sim_link *back)
 {
 	link->back = back;
 	link->older = link->path->links;
+	link->former = link->from->links[link->to->id];
 	link->path->links = link;
 	link->from->links[link->to->id] = link;
 }
@@ -270,6 +309,8 @@ static bool link_to_all(struct sim_node *node)
 		struct sim_node *life = sim->hosts[id].life;
 		struct sim_link *to, *from;
 
+		if (life != NULL)
+			life = wh_sim_lane_of(life, node->lane);
 		if (life == NULL || life == node || life->dead)
 			continue;
 		to = new_link(node, life);
@@ -285,29 +326,49 @@ static bool link_to_all(struct sim_node *node)
 	return true;
 }
 
-static struct sim_node *new_node(struct sim_host *host, const struct wh_transport_config *config)
+static void choose_table(struct sim_node *node)
+{
+	const struct wh_sim_options *options = &node->sim->options;
+
+	node->base.base.ops = &node->ops;
+	node->ops = node->lane == 0 ? sim_ops : lane_ops;
+	if (node->lane != 0)
+		return;
+	node->ops.gap_bytes = options->gap_bytes;
+	node->ops.holder = options->one_host ? sim_holder : NULL;
+	if (options->proofs) {
+		node->ops.thaw = wh_sim_thaw;
+		node->ops.next_event = sim_next_event;
+	}
+}
+
+/* `main` is NULL, or the node that it is a lane of. */
+static struct sim_node *new_node(struct sim_host *host, const struct wh_transport_config *config, struct sim_node *main,
+				 uint32_t lane)
 {
 	uint32_t ids = host->sim->options.nodes;
 	struct sim_node *node = calloc(1, sizeof(*node) + ids * sizeof(*node->links));
 
 	if (node == NULL)
 		return NULL;
-	node->ops = sim_ops;
-	node->ops.gap_bytes = host->sim->options.gap_bytes;
-	node->ops.holder = host->sim->options.one_host ? sim_holder : NULL;
-	if (host->sim->options.proofs) {
-		node->ops.thaw = wh_sim_thaw;
-		node->ops.next_event = sim_next_event;
-	}
-	node->proofs_tail = &node->proofs;
-	node->base.base.ops = &node->ops;
 	node->sim = host->sim;
 	node->host = host;
 	node->id = host->id;
+	node->lane = lane;
+	node->main = main != NULL ? main : node;
 	node->incarnation = config->incarnation;
 	node->nodes = config->nodes;
+	memcpy(node->group, config->group, strlen(config->group) + 1);
+	choose_table(node);
+	node->proofs_tail = &node->proofs;
 	node->callers.tail = &node->callers.head;
 	node->immediates_tail = &node->immediates;
+	node->lanes_in_common =
+		main != NULL ? wh_lanes_hold(main->lanes_in_common) : wh_lanes_new(&node->base.base, config->nodes);
+	if (node->lanes_in_common == NULL) {
+		free(node);
+		return NULL;
+	}
 	return node;
 }
 
@@ -316,6 +377,8 @@ static enum whorl_result begin_session(struct sim_node *node, const struct wh_tr
 {
 	const struct wh_session_setup setup = {
 		.config = config,
+		.lanes = node->lanes_in_common,
+		.lane = node->lane,
 		.name = "sim",
 		.version = SIM_VERSION,
 		.wire_ops = node->sim->options.one_host ? &wh_sim_host_wire_ops : &wh_sim_wire_ops,
@@ -325,9 +388,50 @@ static enum whorl_result begin_session(struct sim_node *node, const struct wh_tr
 	};
 	enum whorl_result result = wh_session_new(&setup, &node->base.session, err);
 
-	if (result == WHORL_OK)
+	if (result == WHORL_OK && node->lane == 0)
 		wh_session_begin(node->base.session);
+	else if (result == WHORL_OK)
+		result = wh_session_open_lane(node->base.session, err);
 	return result;
+}
+
+/* Of a life that its host, or its node, has already. */
+static enum whorl_result begin_life(struct sim_node *node, const struct wh_transport_config *config,
+				    struct wh_transport **out, struct wh_error *err)
+{
+	enum whorl_result result = link_to_all(node)
+					   ? begin_session(node, config, err)
+					   : wh_error_set(err, WHORL_MEMORY, "no memory for a simulated link");
+
+	if (result == WHORL_OK)
+		*out = &node->base.base;
+	else
+		sim_destroy(&node->base.base, false);
+	return result;
+}
+
+static enum whorl_result sim_lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				       struct wh_error *err)
+{
+	struct sim_node *main = node_of(transport), *node;
+	const struct wh_transport_config config = {.env = &main->host->env,
+						   .group = main->group,
+						   .node = main->id,
+						   .nodes = main->nodes,
+						   .incarnation = main->incarnation};
+	enum whorl_result result = wh_lanes_check(lane, err);
+
+	*out = NULL;
+	if (result != WHORL_OK)
+		return result;
+	if (wh_sim_lane_of(main, lane) != NULL)
+		return wh_error_set(err, WHORL_INVALID, "lane %u has been opened before: a node opens each once", lane);
+	node = new_node(main->host, &config, main, lane);
+	if (node == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated lane");
+	node->next_lane = main->lanes;
+	main->lanes = node;
+	return begin_life(node, &config, out, err);
 }
 
 /* The id and the incarnation can be had. */
@@ -357,18 +461,11 @@ enum whorl_result wh_sim_create(const struct wh_transport_config *config, void *
 	if (result != WHORL_OK)
 		return result;
 	host = &sim->hosts[config->node];
-	node = new_node(host, config);
+	node = new_node(host, config, NULL, 0);
 	if (node == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a simulated node");
 	node->former = host->life;
 	host->life = node;
 	wh_sim_note(sim, config->incarnation);
-	result = link_to_all(node) ? begin_session(node, config, err)
-				   : wh_error_set(err, WHORL_MEMORY, "no memory for a simulated link");
-	if (result != WHORL_OK) {
-		sim_destroy(&node->base.base, false);
-		return result;
-	}
-	*out = &node->base.base;
-	return WHORL_OK;
+	return begin_life(node, config, out, err);
 }

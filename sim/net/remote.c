@@ -11,8 +11,8 @@ static struct sim_node *node_of(struct wh_transport *transport)
 
 /* ---- posting ------------------------------------------------------------------------------------------------------ */
 
-/* Why it cannot be posted; WHORL_OK, and the lane. */
-static enum whorl_result lane_for(struct sim_node *node, const struct wh_remote_op *op, struct sim_lane **out)
+/* Why it cannot be posted; WHORL_OK, and the account. */
+static enum whorl_result account_for(struct sim_node *node, const struct wh_remote_op *op, struct sim_account **out)
 {
 	struct wh_remote_grant *grant;
 	const struct sim_link *link;
@@ -23,7 +23,7 @@ static enum whorl_result lane_for(struct sim_node *node, const struct wh_remote_
 	link = wh_sim_met(node, op->node);
 	if (node->dead || node->left || (op->node != node->id && link == NULL))
 		return WHORL_MEMBER_GONE;
-	*out = op->node == node->id ? node->own_lane : link->lane;
+	*out = op->node == node->id ? node->own_account : link->account;
 	if (*out == NULL)
 		return WHORL_NOT_FOUND;
 	result = wh_remote_judge(&(*out)->base, op, &grant);
@@ -34,10 +34,10 @@ static enum whorl_result lane_for(struct sim_node *node, const struct wh_remote_
 
 static enum whorl_result post_one(struct sim_node *node, const struct wh_remote_op *op)
 {
-	struct sim_lane *lane;
-	enum whorl_result result = lane_for(node, op, &lane);
+	struct sim_account *account;
+	enum whorl_result result = account_for(node, op, &account);
 
-	return result == WHORL_OK ? wh_sim_lane_post(lane, op) : result;
+	return result == WHORL_OK ? wh_sim_account_post(account, op) : result;
 }
 
 static enum whorl_result post_all(struct wh_transport *transport, const struct wh_remote_op *ops, size_t count,
@@ -63,11 +63,11 @@ static bool next_immediate(struct sim_node *node, struct wh_remote_event *out)
 		node->immediates_tail = &node->immediates;
 	*out = (struct wh_remote_event){
 		.kind = WH_REMOTE_IMMEDIATE,
-		.node = immediate->lane->from->id,
-		.incarnation = immediate->lane->from->incarnation,
+		.node = immediate->account->from->id,
+		.incarnation = immediate->account->from->incarnation,
 		.immediate = immediate->number,
 	};
-	immediate->lane->immediates--;
+	immediate->account->immediates--;
 	free(immediate);
 	return true;
 }
@@ -77,8 +77,8 @@ static bool next_event(struct wh_transport *transport, struct wh_remote_event *o
 	struct sim_node *node = node_of(transport);
 
 	(void)wh_sim_remote_serve(node);
-	for (struct sim_lane *lane = node->lanes; lane != NULL && !node->dead; lane = lane->next)
-		if (wh_remote_lane_next(&lane->base, out))
+	for (struct sim_account *account = node->accounts; account != NULL && !node->dead; account = account->next)
+		if (wh_remote_account_next(&account->base, out))
 			return true;
 	return !node->dead && next_immediate(node, out);
 }
@@ -92,16 +92,16 @@ bool wh_sim_remote_on_message(struct sim_node *node, uint32_t from, const struct
 	struct sim_link *link = wh_sim_met(node, from); /* to the owner */
 	struct wh_remote_grant *grant;
 
-	if (link->lane == NULL)
-		link->lane = wh_sim_lane_new(node, link->to, link);
-	if (link->lane == NULL || m->head.bytes != sizeof(uint64_t))
+	if (link->account == NULL)
+		link->account = wh_sim_account_new(node, link->to, link);
+	if (link->account == NULL || m->head.bytes != sizeof(uint64_t))
 		return false;
 	if (m->head.kind == REGION_GRANTED)
-		return wh_remote_grant_add(&link->lane->base, m->head.number, wh_message_take_number(m->body, 8),
+		return wh_remote_grant_add(&link->account->base, m->head.number, wh_message_take_number(m->body, 8),
 					   link->to->incarnation) != NULL;
-	grant = wh_remote_grant_find(&link->lane->base, m->head.number);
+	grant = wh_remote_grant_find(&link->account->base, m->head.number);
 	if (grant != NULL)
-		wh_remote_grant_withdraw(&link->lane->base, grant);
+		wh_remote_grant_withdraw(&link->account->base, grant);
 	return m->head.kind == REGION_WITHDRAWN;
 }
 
@@ -140,15 +140,15 @@ static enum whorl_result grant_itself(struct sim_node *node, const struct sim_re
 {
 	struct wh_remote_grant *own;
 
-	if (node->own_lane == NULL)
-		node->own_lane = wh_sim_lane_new(node, node, NULL);
-	if (node->own_lane == NULL)
+	if (node->own_account == NULL)
+		node->own_account = wh_sim_account_new(node, node, NULL);
+	if (node->own_account == NULL)
 		return WHORL_MEMORY;
-	own = wh_remote_grant_add(&node->own_lane->base, region->base.name, region->base.bytes, node->incarnation);
+	own = wh_remote_grant_add(&node->own_account->base, region->base.name, region->base.bytes, node->incarnation);
 	if (own == NULL)
 		return WHORL_INVALID;
 	own->state = WH_GRANT_USED;
-	node->own_lane->base.news--; /* no news to it */
+	node->own_account->base.news--; /* no news to it */
 	return WHORL_OK;
 }
 
@@ -205,7 +205,7 @@ static void region_close(struct wh_region *base)
 {
 	struct sim_region *region = (struct sim_region *)base, **at;
 	struct sim_node *node = region->owner;
-	struct wh_remote_grant *own = wh_remote_grant_find(&node->own_lane->base, base->name);
+	struct wh_remote_grant *own = wh_remote_grant_find(&node->own_account->base, base->name);
 
 	own->state = WH_GRANT_NONE;
 	for (uint32_t id = 0; id < node->sim->options.nodes && !node->dead; id++) {
@@ -224,11 +224,11 @@ static void region_close(struct wh_region *base)
 void wh_sim_remote_free(struct sim_node *node)
 {
 	wh_sim_remote_close(node);
-	while (node->lanes != NULL) {
-		struct sim_lane *lane = node->lanes;
+	while (node->accounts != NULL) {
+		struct sim_account *account = node->accounts;
 
-		node->lanes = lane->next;
-		wh_sim_lane_free(lane);
+		node->accounts = account->next;
+		wh_sim_account_free(account);
 	}
 	while (node->immediates != NULL) {
 		struct sim_immediate *immediate = node->immediates;

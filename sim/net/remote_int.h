@@ -1,6 +1,6 @@
-/* remote_int.h - regions of the simulator, and the lanes by which operations go to them.
+/* remote_int.h - regions of the simulator, and the accounts by which operations go to them.
  *
- * Between two lives, or from one to itself, is a lane: operations wait in it for their turn at the target, and then, with
+ * Between two lives, or from one to itself, is an account: operations wait in it for their turn at the target, and then, with
  * what has come of them, for their way back.
  */
 #ifndef WH_SIM_NET_REMOTE_INT_H
@@ -18,7 +18,7 @@ struct sim_region {
 
 struct sim_immediate {
 	struct sim_immediate *next;
-	struct sim_lane *lane; /* that it came by */
+	struct sim_account *account; /* that it came by */
 	uint32_t number;
 };
 
@@ -39,12 +39,12 @@ struct sim_requests {
 	bool scheduled; /* an event will move the first one */
 };
 
-struct sim_lane {
-	struct wh_remote_lane base;
+struct sim_account {
+	struct wh_remote_account base;
 	struct wh_sim *sim;
 	struct sim_node *from, *to;
 	struct sim_link *link; /* NULL: to itself */
-	struct sim_lane *next, *next_served;
+	struct sim_account *next, *next_served;
 	struct sim_requests there, back;
 	uint64_t there_ns, back_ns; /* when the last of them is due */
 	bool by_loop;               /* the target's loop carries out what has come */
@@ -54,9 +54,9 @@ struct sim_lane {
 };
 
 /* NULL: no memory. */
-struct sim_lane *wh_sim_lane_new(struct sim_node *from, struct sim_node *to, struct sim_link *link);
+struct sim_account *wh_sim_account_new(struct sim_node *from, struct sim_node *to, struct sim_link *link);
 /* A sound operation, that there is room for, goes on its way. */
-enum whorl_result wh_sim_lane_post(struct sim_lane *lane, const struct wh_remote_op *op);
-void wh_sim_lane_free(struct sim_lane *lane);
+enum whorl_result wh_sim_account_post(struct sim_account *account, const struct wh_remote_op *op);
+void wh_sim_account_free(struct sim_account *account);
 
 #endif

@@ -9,7 +9,7 @@
  *     sim/net/card.c   what a network card makes of them
  *     sim/net/stream.c streams
  *     sim/net/remote.c regions
- *     sim/net/lane.c   operations on them, on their way
+ *     sim/net/account.c   operations on them, on their way
  *     sim/net/fault.c  crashes, cuts, broken connections
  *     sim/net/proof.c  proofs of death
  *
@@ -58,15 +58,16 @@ struct sim_path { /* from one host to another */
 	uint64_t free_ns;       /* from then on nothing occupies it */
 	bool cut_off;           /* nothing comes through */
 	struct sim_queue held;  /* messages that a cut holds up */
-	struct sim_link *links; /* the newest first; those of one life of the sender are neighbours */
+	struct sim_link *links; /* the newest first */
 };
 
 struct sim_link { /* from one life to another */
 	struct wh_sim *sim;
 	struct sim_path *path;
 	struct sim_node *from, *to;
-	struct sim_link *back;  /* the other way */
-	struct sim_link *older; /* on the same path */
+	struct sim_link *back;   /* the other way */
+	struct sim_link *older;  /* on the same path */
+	struct sim_link *former; /* of the same life, to the one that `to` took the place of */
 
 	struct sim_flight *head, **tail;
 	struct sim_flight *last_loud; /* of the batch that is being posted */
@@ -86,13 +87,13 @@ struct sim_link { /* from one life to another */
 	bool leaving; /* `from` has left; `to` is told, over that call, when all before it has arrived */
 	struct sim_call *last_call;
 	struct sim_stream *streams;
-	struct sim_lane *lane; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
+	struct sim_account *account; /* what `to` has granted `from`, and what that has posted; NULL: nothing */
 };
 
 /* The link of this life to the life that `to` took the place of. */
 static inline struct sim_link *wh_sim_former(const struct sim_link *link)
 {
-	return link->older != NULL && link->older->from == link->from ? link->older : NULL;
+	return link->former;
 }
 
 struct sim_image;
@@ -173,7 +174,7 @@ uint32_t wh_sim_streams_count(const struct sim_link *link);
 /* The world ends; streams with open ends live on without it. */
 void wh_sim_streams_free(struct sim_link *link);
 
-/* ---- regions: sim/net/remote.c, sim/net/lane.c ---------------------------------------------------------------------------- */
+/* ---- regions: sim/net/remote.c, sim/net/account.c ---------------------------------------------------------------------------- */
 
 extern const struct wh_remote_ops wh_sim_remote_ops;
 
@@ -182,11 +183,11 @@ bool wh_sim_remote_on_message(struct sim_node *node, uint32_t from, const struct
 /* Carries out what waits for a loop to do it. Returns how much that was. */
 size_t wh_sim_remote_serve(struct sim_node *node);
 /* Goes on with what is under way. */
-void wh_sim_remote_resume(struct sim_lane *lane);
+void wh_sim_remote_resume(struct sim_account *account);
 /* For the initiator the target has ended. */
-void wh_sim_remote_end(struct sim_lane *lane);
+void wh_sim_remote_end(struct sim_account *account);
 /* The initiator has died, or the connection is broken: what is under way is cut off anywhere. */
-void wh_sim_remote_truncate(struct sim_lane *lane);
+void wh_sim_remote_truncate(struct sim_account *account);
 void wh_sim_remote_close(struct sim_node *node); /* its regions */
 void wh_sim_remote_free(struct sim_node *node);  /* all else that it has of them */
 
@@ -219,6 +220,7 @@ struct sim_end { /* of a call: a connection of a session's */
 	struct sim_call *call;
 	uint32_t side;
 	struct sim_message *heard; /* the message that was received last */
+	bool again;                /* it is to be received again: its lane has the connection now */
 };
 
 struct sim_call { /* one connection, or what is to become one. Side 0 has called side 1 */
@@ -278,6 +280,12 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	uint32_t id;
 	uint64_t incarnation;
 	struct sim_node *former; /* the life before */
+	char group[WH_MESSAGE_GROUP_BYTES];
+	uint32_t lane;                    /* [const] 0: it is no lane */
+	struct sim_node *main;            /* [const] the node that it is a lane of; else itself */
+	struct sim_node *lanes;           /* its lanes */
+	struct sim_node *next_lane;       /* of the same node */
+	struct wh_lanes *lanes_in_common; /* NULL: once it is destroyed */
 	uint32_t nodes;
 	bool dead, left; /* dead: crashed or destroyed */
 	bool vanished;   /* dead, and no node has been told */
@@ -291,9 +299,9 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */
 	struct sim_region *regions;
-	struct sim_lane *lanes, *own_lane;      /* all of them; and the one to itself, NULL: none */
-	struct sim_lane *served;                /* lanes of others to this node */
-	struct sim_link *proofs, **proofs_tail; /* to lives that are proved to be dead, and no event says so yet */
+	struct sim_account *accounts, *own_account; /* all of them; and the one to itself, NULL: none */
+	struct sim_account *served;                 /* accounts of others to this node */
+	struct sim_link *proofs, **proofs_tail;     /* to lives that are proved to be dead, and no event says so yet */
 	struct sim_immediate *immediates, **immediates_tail;
 	struct sim_link *links[]; /* by id: the newest; NULL: none */
 };
@@ -301,6 +309,8 @@ struct sim_node {                         /* an endpoint: one life of a host */
 #define SIM_STREAMS 16 /* to one peer that are not over */
 
 void wh_sim_ring(struct sim_node *node);
+/* That lane of it, or itself; NULL: it has no such lane. */
+struct sim_node *wh_sim_lane_of(struct sim_node *life, uint32_t lane);
 /* The link to that life; NULL: they were never there together. */
 struct sim_link *wh_sim_link_to(const struct sim_node *node, uint32_t id, uint64_t incarnation);
 /* The link to the life of `id` that this node has met; NULL: none. */

@@ -34,9 +34,12 @@ void real_destroy(struct wh_transport *transport)
 
 void real_free(struct wh_world *world)
 {
-	for (uint32_t id = 0; id < world->nodes; id++)
+	for (uint32_t id = 0; id < world->nodes; id++) {
 		if (world->endpoints[id].transport != NULL)
 			wh_real.end(world->endpoints[id].transport);
+		if (world->endpoints[id].node != NULL)
+			wh_real.end(world->endpoints[id].node);
+	}
 	for (uint32_t i = 0; i < world->query_count; i++)
 		if (world->queries[i] != NULL) {
 			pthread_join(world->queries[i]->thread, NULL);
@@ -45,6 +48,17 @@ void real_free(struct wh_world *world)
 	if (wh_real.clear != NULL)
 		wh_real.clear(world);
 	free(world);
+}
+
+static bool open_lane(struct real_node *node)
+{
+	struct wh_error err;
+
+	node->node = node->transport;
+	if (node->node->ops->lane_open(node->node, ON_LANE, &node->transport, &err) == WHORL_OK)
+		return true;
+	fprintf(stderr, "%s\n", err.text);
+	return false;
 }
 
 bool real_start(struct wh_world *world, uint32_t id)
@@ -65,7 +79,7 @@ bool real_start(struct wh_world *world, uint32_t id)
 		return false;
 	}
 	node->incarnation = config.incarnation;
-	return true;
+	return ON_LANE == 0 || open_lane(node);
 }
 
 struct wh_world *real_make(uint32_t nodes, uint64_t seed)
@@ -88,6 +102,11 @@ struct wh_world *real_make(uint32_t nodes, uint64_t seed)
 	return NULL;
 }
 
+struct wh_transport *real_node(struct wh_world *world, uint32_t id)
+{
+	return world->endpoints[id].node;
+}
+
 struct wh_transport *real_endpoint(struct wh_world *world, uint32_t id)
 {
 	return world->endpoints[id].transport;
@@ -101,23 +120,46 @@ uint64_t real_incarnation(struct wh_world *world, uint32_t id)
 void real_kill(struct wh_world *world, uint32_t id)
 {
 	wh_real.kill(world->endpoints[id].transport);
-	world->endpoints[id].transport = NULL;
+	if (world->endpoints[id].node != NULL)
+		wh_real.kill(world->endpoints[id].node);
+	world->endpoints[id].transport = world->endpoints[id].node = NULL;
+}
+
+static void close_one(struct wh_transport *transport)
+{
+	transport->ops->leave(transport);
+	transport->ops->destroy(transport, false);
 }
 
 void real_close(struct wh_world *world, uint32_t id)
 {
-	struct wh_transport *transport = world->endpoints[id].transport;
-
-	transport->ops->leave(transport);
-	transport->ops->destroy(transport, false);
-	world->endpoints[id].transport = NULL;
+	close_one(world->endpoints[id].transport);
+	if (world->endpoints[id].node != NULL)
+		close_one(world->endpoints[id].node);
+	world->endpoints[id].transport = world->endpoints[id].node = NULL;
 }
 
 /* ---- time --------------------------------------------------------------------------------------------------------- */
 
+/* As the loop of the node of a lane. */
+static void drive(struct wh_transport *transport)
+{
+	struct wh_transport_event event;
+
+	if (transport->ops->take != NULL)
+		(void)transport->ops->take(transport);
+	if (transport->ops->flush != NULL)
+		transport->ops->flush(transport);
+	(void)transport->ops->service(transport);
+	while (transport->ops->next_event(transport, &event))
+		;
+}
+
 void real_pass(struct wh_world *world)
 {
-	(void)world;
+	for (uint32_t id = 0; id < world->nodes; id++)
+		if (world->endpoints[id].node != NULL)
+			drive(world->endpoints[id].node);
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 

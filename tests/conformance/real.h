@@ -14,6 +14,7 @@ struct wh_world {
 	void *own; /* the transport's: see prepare */
 	struct real_query *queries[REAL_QUERIES_MAX];
 	struct real_node {
+		struct wh_transport *node; /* NULL, or `transport` is a lane of it */
 		struct wh_transport *transport;
 		uint64_t incarnation;
 	} endpoints[];
@@ -44,6 +45,7 @@ void real_destroy(struct wh_transport *transport);
 
 struct wh_world *real_make(uint32_t nodes, uint64_t seed);
 void real_free(struct wh_world *world);
+struct wh_transport *real_node(struct wh_world *world, uint32_t id);
 struct wh_transport *real_endpoint(struct wh_world *world, uint32_t id);
 uint64_t real_incarnation(struct wh_world *world, uint32_t id);
 void real_kill(struct wh_world *world, uint32_t id);
@@ -55,9 +57,14 @@ uint32_t real_ask(struct wh_world *world, uint32_t id, const void *question, siz
 enum whorl_result real_answered(struct wh_world *world, uint32_t query, void *answer, size_t *bytes);
 
 /* Of the initializer of wh_world. */
+/* The program's variant: endpoints are lanes of this number; 0: they are nodes. */
+#ifndef ON_LANE
+#define ON_LANE 0
+#endif
+
 #define REAL_WORLD                                                                                                     \
-	.threads = true, .make = real_make, .free = real_free, .endpoint = real_endpoint,                              \
-	.incarnation = real_incarnation, .kill = real_kill, .close = real_close, .restart = real_start,                \
-	.pass = real_pass, .wait = real_wait, .ask = real_ask, .answered = real_answered
+	.node = ON_LANE > 0 ? real_node : NULL, .threads = true, .make = real_make, .free = real_free,                 \
+	.endpoint = real_endpoint, .incarnation = real_incarnation, .kill = real_kill, .close = real_close,            \
+	.restart = real_start, .pass = real_pass, .wait = real_wait, .ask = real_ask, .answered = real_answered
 
 #endif

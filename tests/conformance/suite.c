@@ -279,18 +279,22 @@ int main(void)
 {
 	Suite *suite = suite_create(wh_world.name);
 
-	suite_add_tcase(suite, cases_push());
-	suite_add_tcase(suite, cases_peer());
-	suite_add_tcase(suite, cases_doorbell());
-	suite_add_tcase(suite, cases_image());
-	suite_add_tcase(suite, cases_view());
-	suite_add_tcase(suite, cases_return());
-	suite_add_tcase(suite, cases_stream());
-	suite_add_tcase(suite, cases_query());
-	suite_add_tcase(suite, cases_death());
+	if (wh_world.node == NULL) {
+		suite_add_tcase(suite, cases_push());
+		suite_add_tcase(suite, cases_peer());
+		suite_add_tcase(suite, cases_doorbell());
+		suite_add_tcase(suite, cases_image());
+		suite_add_tcase(suite, cases_view());
+		suite_add_tcase(suite, cases_return());
+		suite_add_tcase(suite, cases_stream());
+		suite_add_tcase(suite, cases_query());
+		suite_add_tcase(suite, cases_death());
+	}
 	if (wh_world.regions) {
 		suite_add_tcase(suite, cases_remote());
 		suite_add_tcase(suite, cases_remote_ends());
+		if (wh_world.node != NULL)
+			suite_add_tcase(suite, cases_lane());
 	}
 	return test_main(suite);
 }

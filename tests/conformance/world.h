@@ -1,6 +1,6 @@
 /* world.h - what a transport shows of itself to be put through the conformance cases.
  *
- * cases*.c state T1-T12 once, against transport.h alone. For each transport there is a world_NAME.c that
+ * cases*.c state T1-T13 once, against transport.h alone. For each transport there is a world_NAME.c that
  * defines `wh_world`; it is linked with the cases to the program conformance-NAME. A world makes n endpoints of one
  * group, lets time pass, kills endpoints, and knows how to sleep: that is all in which transports differ here.
  *
@@ -41,6 +41,10 @@ struct wh_world_ops {
 	struct wh_world *(*make)(uint32_t nodes, uint64_t seed);
 	/* Destroys what endpoints are left, then the world. */
 	void (*free)(struct wh_world *world);
+
+	/* Where endpoints are lanes (T13): the node's own transport, which pass() drives. NULL after kill() or close(); NULL: endpoints
+	 * are nodes. */
+	struct wh_transport *(*node)(struct wh_world *world, uint32_t id);
 
 	/* NULL after kill() or close(). */
 	struct wh_transport *(*endpoint)(struct wh_world *world, uint32_t id);

@@ -1,4 +1,5 @@
-/* world_sim.c - the simulator, for the conformance cases: a network, or (WITH_PROOFS) processes of one host. */
+/* world_sim.c - the simulator, for the conformance cases: a network, or (WITH_PROOFS) processes of one host; nodes, or (ON_LANE) lanes of
+ * that number. */
 #include "tests/conformance/world.h"
 
 #include <stdio.h>
@@ -12,6 +13,10 @@
 #define PASS_NS (100 * LATENCY_MAX_NS)
 #define QUERIES_MAX 64
 
+#ifndef ON_LANE
+#define ON_LANE 0
+#endif
+
 struct query {
 	uint32_t id;
 	enum whorl_result result;
@@ -24,6 +29,7 @@ struct wh_world {
 	struct wh_sim *sim;
 	struct wh_dice dice;
 	struct {
+		struct wh_transport *node; /* NULL, or `transport` is a lane of it */
 		struct wh_transport *transport;
 		uint64_t incarnation;
 	} * endpoints;
@@ -39,9 +45,12 @@ static void free_world(struct wh_world *world)
 		fprintf(stderr, "%s\n", verdict);
 		abort();
 	}
-	for (uint32_t id = 0; world->endpoints != NULL && id < world->nodes; id++)
+	for (uint32_t id = 0; world->endpoints != NULL && id < world->nodes; id++) {
 		if (world->endpoints[id].transport != NULL)
 			world->endpoints[id].transport->ops->destroy(world->endpoints[id].transport, false);
+		if (world->endpoints[id].node != NULL)
+			world->endpoints[id].node->ops->destroy(world->endpoints[id].node, false);
+	}
 	wh_sim_free(world->sim);
 	for (uint32_t i = 0; i < world->query_count; i++)
 		free(world->queries[i]);
@@ -77,12 +86,13 @@ static bool start(struct wh_world *world, uint32_t id)
 						   .nodes = world->nodes,
 						   .incarnation = wh_dice_roll(&world->dice) | 1,
 						   .patience_ns = WH_NS_PER_S};
+	struct wh_transport **node = ON_LANE > 0 ? &world->endpoints[id].node : &world->endpoints[id].transport;
 	struct wh_error err;
 
-	if (wh_sim_create(&config, world->sim, &world->endpoints[id].transport, &err) == WHORL_OK) {
-		world->endpoints[id].incarnation = config.incarnation;
+	world->endpoints[id].incarnation = config.incarnation;
+	if (wh_sim_create(&config, world->sim, node, &err) == WHORL_OK &&
+	    (ON_LANE == 0 || (*node)->ops->lane_open(*node, ON_LANE, &world->endpoints[id].transport, &err) == WHORL_OK))
 		return true;
-	}
 	fprintf(stderr, "%s\n", err.text);
 	return false;
 }
@@ -123,6 +133,11 @@ out_free:
 	return NULL;
 }
 
+static struct wh_transport *node_of(struct wh_world *world, uint32_t id)
+{
+	return world->endpoints[id].node;
+}
+
 static struct wh_transport *endpoint(struct wh_world *world, uint32_t id)
 {
 	return world->endpoints[id].transport;
@@ -135,12 +150,14 @@ static uint64_t incarnation(struct wh_world *world, uint32_t id)
 
 static void end(struct wh_world *world, uint32_t id, bool in_order)
 {
-	struct wh_transport *transport = world->endpoints[id].transport;
+	struct wh_transport *all[] = {world->endpoints[id].transport, world->endpoints[id].node};
 
-	world->endpoints[id].transport = NULL;
-	if (in_order)
-		transport->ops->leave(transport);
-	transport->ops->destroy(transport, false);
+	world->endpoints[id].transport = world->endpoints[id].node = NULL;
+	for (size_t i = 0; i < 2 && all[i] != NULL; i++) {
+		if (in_order)
+			all[i]->ops->leave(all[i]);
+		all[i]->ops->destroy(all[i], false);
+	}
 	for (uint32_t i = 0; i < world->query_count; i++)
 		if (world->queries[i]->id == id && world->queries[i]->result == WHORL_AGAIN)
 			world->queries[i]->result = WHORL_NOT_FOUND;
@@ -158,10 +175,23 @@ static void close_endpoint(struct wh_world *world, uint32_t id)
 	end(world, id, true);
 }
 
+/* As the loop of the node of a lane. */
+static void drive(struct wh_transport *transport)
+{
+	struct wh_transport_event event;
+
+	(void)transport->ops->service(transport);
+	while (transport->ops->next_event(transport, &event))
+		;
+}
+
 static void pass(struct wh_world *world)
 {
 	uint64_t until = wh_sim_now(world->sim) + PASS_NS;
 
+	for (uint32_t id = 0; id < world->nodes; id++)
+		if (world->endpoints[id].node != NULL)
+			drive(world->endpoints[id].node);
 	while (wh_sim_step(world->sim, until))
 		;
 }
@@ -215,6 +245,7 @@ const struct wh_world_ops wh_world = {
 	.regions = true,
 	.proofs = WITH_PROOFS,
 	.apart = WITH_PROOFS,
+	.node = ON_LANE > 0 ? node_of : NULL,
 	.make = make,
 	.free = free_world,
 	.endpoint = endpoint,

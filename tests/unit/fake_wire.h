@@ -46,8 +46,9 @@ struct fake_end {
 	bool says_word;                /* the next `greet` finds one more */
 	bool works;                    /* `greet` finds it at work on what has come */
 	const char *reason;
-	bool holds;   /* it outlasts a cut */
-	bool *closed; /* NULL, or it is set when this end is closed by its session */
+	bool holds;               /* it outlasts a cut */
+	struct wh_wire *taken_by; /* it was handed over; NULL: it was not */
+	bool *closed;             /* NULL, or it is set when this end is closed by its session */
 };
 
 struct wh_wire {
@@ -69,6 +70,8 @@ struct fake_node {
 	struct wh_wire_ops wire_ops;
 	struct wh_plane_ops plane_ops;
 	struct wh_session *session; /* NULL: the test's */
+	struct wh_lanes *lanes;     /* of it; NULL: it has none */
+	uint32_t woken;
 	/* Of its plane. */
 	size_t own_hello, own_offer; /* so many bytes it adds */
 	int own_fd;                  /* and this; -1: none */
@@ -262,6 +265,23 @@ static inline void fake_wire_hold(struct wh_conn *c, bool on)
 	fake_of(c)->holds = on;
 }
 
+static inline void fake_wire_hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
+{
+	struct fake_end *end = fake_of(c);
+
+	(void)lane;
+	for (size_t i = 0; i < WH_MESSAGE_FDS; i++) {
+		end->in->fds[i] = m->fds[i];
+		m->fds[i] = -1;
+	}
+	end->watched = false;
+}
+
+static inline void fake_wire_take_over(struct wh_wire *w, struct wh_conn *c)
+{
+	fake_of(c)->taken_by = w;
+}
+
 static inline bool fake_wire_adopt(struct wh_conn *c)
 {
 	struct fake_end *end = fake_of(c);
@@ -392,6 +412,8 @@ static const struct wh_wire_ops fake_wire_ops = {
 	.rest = fake_wire_rest,
 	.watch = fake_wire_watch,
 	.greet = fake_wire_greet,
+	.hand_over = fake_wire_hand_over,
+	.take_over = fake_wire_take_over,
 	.adopt = fake_wire_adopt,
 	.hold = fake_wire_hold,
 	.send = fake_wire_send,
@@ -496,6 +518,13 @@ static const struct wh_plane_ops fake_plane_ops = {
 	.discard = fake_plane_discard,
 };
 
+static inline void fake_wake(struct wh_transport *t)
+{
+	fake_node_of(t)->woken++;
+}
+
+static const struct wh_transport_ops fake_transport_ops = {.wake = fake_wake};
+
 /* ---- the network ---------------------------------------------------------------------------------------------------- */
 
 static inline void fake_net_init(struct fake_net *net)
@@ -506,6 +535,7 @@ static inline void fake_net_init(struct fake_net *net)
 		struct fake_node *n = &net->node[id];
 
 		n->wire = (struct wh_wire){.net = net, .node = id, .greets = WH_WIRE_DONE};
+		n->transport.ops = &fake_transport_ops;
 		n->wire_ops = fake_wire_ops;
 		n->plane_ops = fake_plane_ops;
 		n->own_fd = n->kept_fd = -1;
@@ -528,6 +558,7 @@ static inline struct fake_node *fake_open(struct fake_net *net, uint32_t id, uin
 						   .incarnation = incarnation,
 						   .patience_ns = 3 * WH_NS_PER_S};
 	const struct wh_session_setup setup = {.config = &config,
+					       .lanes = n->lanes,
 					       .name = "fake",
 					       .version = FAKE_VERSION,
 					       .wire_ops = &n->wire_ops,
@@ -585,26 +616,30 @@ static inline void fake_take_events(struct fake_net *net)
 			fake_take_event(&net->node[id], &event);
 }
 
+static inline void fake_hear_one(struct fake_node *n)
+{
+	struct wh_session *s = n->session;
+
+	if (s == NULL)
+		return;
+	if (n->wire.waiting > 0 && !n->wire.rests)
+		wh_session_on_caller(s);
+	for (uint32_t slot = 0; slot < wh_session_slots(s); slot++) {
+		struct fake_end *end = fake_of(wh_session_conn(s, slot));
+
+		if (end == NULL || !end->ready || !end->watched || wh_session_is_full(s))
+			continue;
+		end->ready = false;
+		(void)wh_session_on_ready(s, slot);
+	}
+	(void)wh_session_service(s);
+}
+
 /* What has come is taken in; events are not. */
 static inline void fake_hear(struct fake_net *net)
 {
-	for (uint32_t id = 0; id < FAKE_NODES; id++) {
-		struct wh_session *s = net->node[id].session;
-
-		if (s == NULL)
-			continue;
-		if (net->node[id].wire.waiting > 0 && !net->node[id].wire.rests)
-			wh_session_on_caller(s);
-		for (uint32_t slot = 0; slot < wh_session_slots(s); slot++) {
-			struct fake_end *end = fake_of(wh_session_conn(s, slot));
-
-			if (end == NULL || !end->ready || !end->watched || wh_session_is_full(s))
-				continue;
-			end->ready = false;
-			(void)wh_session_on_ready(s, slot);
-		}
-		(void)wh_session_service(s);
-	}
+	for (uint32_t id = 0; id < FAKE_NODES; id++)
+		fake_hear_one(&net->node[id]);
 }
 
 static inline void fake_pump(struct fake_net *net)
@@ -659,7 +694,7 @@ static inline void fake_say_plain(struct fake_end *end, uint8_t kind, uint64_t n
 
 static inline struct wh_hello fake_hello(uint32_t node, uint64_t incarnation, uint64_t call)
 {
-	return (struct wh_hello){FAKE_VERSION, node, FAKE_NODES, incarnation, call, "g"};
+	return (struct wh_hello){FAKE_VERSION, node, FAKE_NODES, 0, incarnation, call, "g"};
 }
 
 /* A hello with so many bytes of the plane's, and a descriptor; -1: none. */

@@ -33,7 +33,7 @@ START_TEST(numbers_are_little_endian)
 					     .words = 0x0304,
 					     .bytes = 0x0184,
 					     .number = UINT64_C(0x0102030405060708)};
-	const struct wh_hello hello = {VERSION, 5, 7, 9, 11, "g"};
+	const struct wh_hello hello = {VERSION, 5, 7, 0, 9, 11, "g"};
 	struct wh_message_head again;
 
 	wh_message_head_put(message, &head);
@@ -54,7 +54,7 @@ END_TEST
 
 START_TEST(what_is_put_is_taken)
 {
-	struct wh_hello hello = {VERSION, 3, 7, UINT64_MAX - 1, 12, "a group"}, hello_again;
+	struct wh_hello hello = {VERSION, 3, 7, 0, UINT64_MAX - 1, 12, "a group"}, hello_again;
 	struct wh_opening opening = {VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
 	struct wh_offer offer = {UINT64_C(1) << 63, 9, 5, 4, 1 << 20}, offer_again;
 	struct wh_refused refused = {77, "be\tca\x80use\xff"}, refused_again;
@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(other_versions_show_which_node_they_are)
 {
-	struct wh_hello hello = {VERSION + 1, 3, 7, 5, 1, "g"}, again;
+	struct wh_hello hello = {VERSION + 1, 3, 7, 0, 5, 1, "g"}, again;
 	struct wh_message_head head;
 
 	(void)wh_message_put_hello(message, &hello, 0);
@@ -174,7 +174,7 @@ END_TEST
 
 START_TEST(texts_from_outside_end_and_are_tame)
 {
-	struct wh_hello hello = {VERSION, 1, 2, 3, 4, ""}, again;
+	struct wh_hello hello = {VERSION, 1, 2, 0, 3, 4, ""}, again;
 	struct wh_refused refused = {.incarnation = 1}, refused_again;
 	struct wh_message_head head;
 

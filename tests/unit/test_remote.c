@@ -7,19 +7,19 @@
 #define ME 3
 #define LIFE 99
 
-static struct wh_remote_lane lane;
+static struct wh_remote_account account;
 
 static void begin(void)
 {
-	memset(&lane, 0, sizeof(lane));
-	lane.node = ME;
+	memset(&account, 0, sizeof(account));
+	account.node = ME;
 }
 
 static struct wh_remote_event take(void)
 {
 	struct wh_remote_event event;
 
-	ck_assert(wh_remote_lane_next(&lane, &event));
+	ck_assert(wh_remote_account_next(&account, &event));
 	ck_assert_uint_eq(event.node, ME);
 	return event;
 }
@@ -28,7 +28,7 @@ static bool is_empty(void)
 {
 	struct wh_remote_event event;
 
-	return !wh_remote_lane_next(&lane, &event);
+	return !wh_remote_account_next(&account, &event);
 }
 
 /* ---- grants ------------------------------------------------------------------------------------------------------- */
@@ -37,35 +37,35 @@ START_TEST(a_grant_is_told_once)
 {
 	struct wh_remote_event event;
 
-	ck_assert_ptr_null(wh_remote_grant_find(&lane, 5));
-	ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, 5, 64, LIFE));
-	ck_assert_ptr_nonnull(wh_remote_grant_find(&lane, 5)); /* told or not */
+	ck_assert_ptr_null(wh_remote_grant_find(&account, 5));
+	ck_assert_ptr_nonnull(wh_remote_grant_add(&account, 5, 64, LIFE));
+	ck_assert_ptr_nonnull(wh_remote_grant_find(&account, 5)); /* told or not */
 	event = take();
 	ck_assert_int_eq(event.kind, WH_REMOTE_GRANTED);
 	ck_assert_uint_eq(event.region, 5);
 	ck_assert_uint_eq(event.bytes, 64);
 	ck_assert_uint_eq(event.incarnation, LIFE);
 	ck_assert(is_empty());
-	wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, 5));
-	ck_assert_ptr_null(wh_remote_grant_find(&lane, 5));
-	ck_assert_ptr_null(wh_remote_grant_add(&lane, 5, 64, LIFE)); /* its place is taken until that has been told */
+	wh_remote_grant_withdraw(&account, wh_remote_grant_find(&account, 5));
+	ck_assert_ptr_null(wh_remote_grant_find(&account, 5));
+	ck_assert_ptr_null(wh_remote_grant_add(&account, 5, 64, LIFE)); /* its place is taken until that has been told */
 	event = take();
 	ck_assert_int_eq(event.kind, WH_REMOTE_WITHDRAWN);
 	ck_assert_uint_eq(event.region, 5);
 	ck_assert(is_empty());
-	ck_assert_uint_eq(lane.news, 0);
+	ck_assert_uint_eq(account.news, 0);
 }
 END_TEST
 
 START_TEST(a_grant_that_nobody_heard_of_goes_in_silence)
 {
-	wh_remote_grant_withdraw(&lane, wh_remote_grant_add(&lane, 5, 64, LIFE));
+	wh_remote_grant_withdraw(&account, wh_remote_grant_add(&account, 5, 64, LIFE));
 	ck_assert(is_empty());
-	ck_assert_uint_eq(lane.news, 0);
-	ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, 6, 64, LIFE));
-	wh_remote_lane_end(&lane);
+	ck_assert_uint_eq(account.news, 0);
+	ck_assert_ptr_nonnull(wh_remote_grant_add(&account, 6, 64, LIFE));
+	wh_remote_account_end(&account);
 	ck_assert(is_empty());
-	ck_assert_ptr_null(wh_remote_grant_find(&lane, 6));
+	ck_assert_ptr_null(wh_remote_grant_find(&account, 6));
 }
 END_TEST
 
@@ -74,15 +74,15 @@ START_TEST(grants_are_bounded)
 	static const uint64_t sizes[] = {0, 1, 7, 12, WH_REMOTE_REGION_MAX + 1, WH_REMOTE_REGION_MAX + 8, UINT64_MAX};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		ck_assert_ptr_null(wh_remote_grant_add(&lane, 5, sizes[i], LIFE));
+		ck_assert_ptr_null(wh_remote_grant_add(&account, 5, sizes[i], LIFE));
 	for (uint64_t name = 0; name < WH_REMOTE_REGIONS; name++)
-		ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, name, WH_REMOTE_REGION_MAX, LIFE));
-	ck_assert_ptr_null(wh_remote_grant_add(&lane, WH_REMOTE_REGIONS, 8, LIFE));
+		ck_assert_ptr_nonnull(wh_remote_grant_add(&account, name, WH_REMOTE_REGION_MAX, LIFE));
+	ck_assert_ptr_null(wh_remote_grant_add(&account, WH_REMOTE_REGIONS, 8, LIFE));
 	for (uint64_t name = 0; name < WH_REMOTE_REGIONS; name++)
 		ck_assert_int_eq(take().kind, WH_REMOTE_GRANTED);
-	wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, 9));
+	wh_remote_grant_withdraw(&account, wh_remote_grant_find(&account, 9));
 	ck_assert_int_eq(take().kind, WH_REMOTE_WITHDRAWN);
-	ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, WH_REMOTE_REGIONS, 8, LIFE));
+	ck_assert_ptr_nonnull(wh_remote_grant_add(&account, WH_REMOTE_REGIONS, 8, LIFE));
 }
 END_TEST
 
@@ -96,29 +96,29 @@ START_TEST(there_is_room_for_all_that_may_be_granted)
 		struct wh_remote_event event;
 
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		if (random >> 62 == 0 && wh_remote_lane_next(&lane, &event)) {
+		if (random >> 62 == 0 && wh_remote_account_next(&account, &event)) {
 			told += event.kind == WH_REMOTE_GRANTED;
 			withdrawn += event.kind == WH_REMOTE_WITHDRAWN;
 			ck_assert_uint_le(withdrawn, told);
 		} else if (random >> 62 == 1 && count > 0) {
 			uint64_t i = (random >> 32) % count;
 
-			wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, open[i]));
+			wh_remote_grant_withdraw(&account, wh_remote_grant_find(&account, open[i]));
 			open[i] = open[--count];
 		} else if (count < WH_REMOTE_REGIONS) {
-			ck_assert_ptr_nonnull(wh_remote_grant_add(&lane, ++name, 8, LIFE));
+			ck_assert_ptr_nonnull(wh_remote_grant_add(&account, ++name, 8, LIFE));
 			open[count++] = name;
 			granted++;
 		}
 	}
 	while (count > 0)
-		wh_remote_grant_withdraw(&lane, wh_remote_grant_find(&lane, open[--count]));
+		wh_remote_grant_withdraw(&account, wh_remote_grant_find(&account, open[--count]));
 	while (!is_empty())
 		withdrawn++;
 	ck_assert_uint_gt(told, WH_REMOTE_REGIONS);
 	ck_assert_uint_lt(told, granted);
 	ck_assert_uint_eq(withdrawn, told);
-	ck_assert_uint_eq(lane.news, 0);
+	ck_assert_uint_eq(account.news, 0);
 }
 END_TEST
 
@@ -128,10 +128,10 @@ static enum whorl_result post(uint64_t cookie)
 {
 	const struct wh_remote_op op = {.kind = WH_REMOTE_FETCH_ADD, .region = 5, .cookie = cookie};
 	struct wh_remote_grant *grant;
-	enum whorl_result result = wh_remote_judge(&lane, &op, &grant);
+	enum whorl_result result = wh_remote_judge(&account, &op, &grant);
 
 	if (result == WHORL_OK)
-		wh_remote_posted(&lane, &op, grant->incarnation);
+		wh_remote_posted(&account, &op, grant->incarnation);
 	return result;
 }
 
@@ -140,7 +140,7 @@ START_TEST(so_many_are_outstanding)
 	uint64_t posted = 0, taken = 0;
 
 	ck_assert_int_eq(post(0), WHORL_NOT_FOUND);
-	wh_remote_grant_add(&lane, 5, 8, LIFE);
+	wh_remote_grant_add(&account, 5, 8, LIFE);
 	(void)take();
 	for (int round = 0; round < 5; round++) {
 		while (post(posted) == WHORL_OK)
@@ -148,8 +148,8 @@ START_TEST(so_many_are_outstanding)
 		ck_assert_uint_eq(posted - taken, WH_REMOTE_OUTSTANDING);
 		ck_assert(is_empty());
 		for (int k = 0; k < 40; k++) {
-			ck_assert_uint_eq(wh_remote_oldest(&lane)->op.cookie, taken + (uint64_t)k);
-			wh_remote_complete(&lane, WHORL_OK, 7 * (taken + (uint64_t)k));
+			ck_assert_uint_eq(wh_remote_oldest(&account)->op.cookie, taken + (uint64_t)k);
+			wh_remote_complete(&account, WHORL_OK, 7 * (taken + (uint64_t)k));
 		}
 		ck_assert_int_eq(post(posted), WHORL_AGAIN); /* completed is not taken */
 		for (int k = 0; k < 40; k++, taken++) {
@@ -168,14 +168,14 @@ END_TEST
 
 START_TEST(the_end_completes_all_once)
 {
-	wh_remote_grant_add(&lane, 5, 8, LIFE);
+	wh_remote_grant_add(&account, 5, 8, LIFE);
 	for (uint64_t k = 0; k < 10; k++)
 		ck_assert_int_eq(post(k), WHORL_OK);
-	wh_remote_complete(&lane, WHORL_OK, 1);
-	wh_remote_complete(&lane, WHORL_NOT_FOUND, 1);
-	wh_remote_lane_end(&lane);
-	wh_remote_lane_end(&lane);
-	ck_assert_ptr_null(wh_remote_oldest(&lane));
+	wh_remote_complete(&account, WHORL_OK, 1);
+	wh_remote_complete(&account, WHORL_NOT_FOUND, 1);
+	wh_remote_account_end(&account);
+	wh_remote_account_end(&account);
+	ck_assert_ptr_null(wh_remote_oldest(&account));
 	ck_assert_int_eq(post(10), WHORL_NOT_FOUND);
 	for (uint64_t k = 0; k < 10; k++) {
 		struct wh_remote_event event = take();

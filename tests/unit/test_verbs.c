@@ -115,7 +115,7 @@ START_TEST(messages_come_as_they_went)
 	const struct wh_verbs_message all[] = {
 		{.kind = WH_VERBS_TOKEN, .token = "0123456789abcde"},
 		{.kind = WH_VERBS_SHUT, .number = UINT64_MAX},
-		{.kind = WH_VERBS_LANE, .qp = 0xfffffe, .psn = 0xffffff},
+		{.kind = WH_VERBS_ACCOUNT, .qp = 0xfffffe, .psn = 0xffffff},
 		{.kind = WH_VERBS_GRANT, .number = 7, .bytes = 4096, .address = UINT64_C(1) << 63, .rkey = UINT32_MAX},
 		{.kind = WH_VERBS_WITHDRAWN, .number = 8},
 		{.kind = WH_VERBS_RELEASED, .number = 9},
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(sizes_are_those_of_kinds)
 {
 	static const uint32_t sizes[WH_MESSAGE_KINDS] = {
-		[WH_VERBS_TOKEN] = 16, [WH_VERBS_LANE] = 8, [WH_VERBS_GRANT] = 20};
+		[WH_VERBS_TOKEN] = 16, [WH_VERBS_ACCOUNT] = 8, [WH_VERBS_GRANT] = 20};
 	unsigned char body[64] = {0};
 	struct wh_verbs_message message;
 
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(numbers_that_no_device_has_are_refused)
 {
 	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
-	struct wh_verbs_message message = {.kind = WH_VERBS_LANE, .psn = 1 << 24};
+	struct wh_verbs_message message = {.kind = WH_VERBS_ACCOUNT, .psn = 1 << 24};
 	struct wh_message_head head;
 
 	(void)wh_verbs_put_message(bytes, &message);

@@ -431,21 +431,21 @@ END_TEST
 /* There may be nothing left by which its queue pairs could be connected. */
 START_TEST(what_a_lost_peer_says_is_not_heard)
 {
-	const struct wh_verbs_message lane = {.kind = WH_VERBS_LANE, .qp = 1}, grant = {.kind = WH_VERBS_GRANT};
+	const struct wh_verbs_message account = {.kind = WH_VERBS_ACCOUNT, .qp = 1}, grant = {.kind = WH_VERBS_GRANT};
 	struct verbs_lab *lab = lab_make(2);
 
 	verbs_lab_meet(lab, 1);
-	ck_assert(!verbs_lab_hear(lab, 1, &lane));
+	ck_assert(!verbs_lab_hear(lab, 1, &account));
 	ck_assert(verbs_lab_hear(lab, 1, &a_token));
-	ck_assert(!verbs_lab_hear(lab, 1, &lane));
+	ck_assert(!verbs_lab_hear(lab, 1, &account));
 	while (link_of(lab, 1)->state != WH_VERBS_BROKEN) {
 		say_now(RDMA_CM_EVENT_REJECTED);
 		lab->now_ns += WH_NS_PER_S;
 		wh_verbs_links_tick(lab->t);
 	}
-	ck_assert(verbs_lab_hear(lab, 1, &lane));
+	ck_assert(verbs_lab_hear(lab, 1, &account));
 	ck_assert(verbs_lab_hear(lab, 1, &grant));
-	ck_assert_ptr_null(lab->t->peers[1].lane);
+	ck_assert_ptr_null(lab->t->peers[1].account);
 	lab_free(lab);
 }
 END_TEST

@@ -1,21 +1,21 @@
 /* Regions of the RDMA transport, as far as they need no device: what a peer says of them, and how operations end. */
 #include "tests/unit/verbs_lab.h"
-#include "transport/verbs/lane.h"
+#include "transport/verbs/account.h"
 
 struct lab {
 	struct verbs_lab *node; /* 0, which has met node 1 */
 	struct wh_verbs *t;
-	struct wh_verbs_lane *lane; /* to node 1 */
+	struct wh_verbs_account *account; /* to node 1 */
 };
 
-static struct wh_verbs_lane *connected(struct wh_verbs *t, uint32_t node)
+static struct wh_verbs_account *connected(struct wh_verbs *t, uint32_t node)
 {
-	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, node);
+	struct wh_verbs_account *account = wh_verbs_account_of(t, node);
 
-	ck_assert_ptr_nonnull(lane);
-	lane->connected = true;
-	lane->serial = ++t->serials;
-	return lane;
+	ck_assert_ptr_nonnull(account);
+	account->connected = true;
+	account->serial = ++t->serials;
+	return account;
 }
 
 static struct lab lab_make(void)
@@ -57,44 +57,44 @@ START_TEST(grants_have_places_until_their_end_is_taken)
 	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
 		ck_assert(hear(&lab, WH_VERBS_GRANT, name));
 	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
-		ck_assert(wh_remote_lane_next(&lab.lane->base, &event));
+		ck_assert(wh_remote_account_next(&lab.account->base, &event));
 	for (uint64_t name = 1; name <= WH_REMOTE_REGIONS; name++)
 		ck_assert(hear(&lab, WH_VERBS_WITHDRAWN, name));
 	for (uint64_t name = 101; name <= 100 + WH_REMOTE_REGIONS; name++)
 		ck_assert(hear(&lab, WH_VERBS_GRANT, name));
 	ck_assert(!hear(&lab, WH_VERBS_GRANT, 1000));
 	for (uint64_t name = 101; name <= 100 + WH_REMOTE_REGIONS; name++) {
-		const struct wh_remote_grant *grant = wh_remote_grant_find(&lab.lane->base, name);
+		const struct wh_remote_grant *grant = wh_remote_grant_find(&lab.account->base, name);
 
-		ck_assert_uint_eq(wh_verbs_lane_place(lab.lane, grant)->address, name << 32);
-		ck_assert_uint_eq(wh_verbs_lane_place(lab.lane, grant)->rkey, name);
+		ck_assert_uint_eq(wh_verbs_account_place(lab.account, grant)->address, name << 32);
+		ck_assert_uint_eq(wh_verbs_account_place(lab.account, grant)->rkey, name);
 	}
-	ck_assert_uint_eq(lab.lane->release_count, WH_REMOTE_REGIONS); /* nothing else has been written to */
+	ck_assert_uint_eq(lab.account->release_count, WH_REMOTE_REGIONS); /* nothing else has been written to */
 	for (uint64_t i = 0; i < WH_REMOTE_REGIONS; i++)
-		ck_assert_uint_eq(lab.lane->releases[i], i + 1);
-	ck_assert_ptr_null(lab.lane->qp);
-	ck_assert_ptr_null(lab.lane->memory.base);
+		ck_assert_uint_eq(lab.account->releases[i], i + 1);
+	ck_assert_ptr_null(lab.account->qp);
+	ck_assert_ptr_null(lab.account->memory.base);
 	lab_free(&lab);
 }
 END_TEST
 
 /* ---- what is mine ------------------------------------------------------------------------------------------------- */
 
-static void complete(struct lab *lab, const struct wh_verbs_lane *lane, enum ibv_wc_status status)
+static void complete(struct lab *lab, const struct wh_verbs_account *account, enum ibv_wc_status status)
 {
-	const struct ibv_wc done = {.wr_id = wh_verbs_lane_request(lane, false), .status = status};
+	const struct ibv_wc done = {.wr_id = wh_verbs_account_request(account, false), .status = status};
 
-	wh_verbs_lane_complete(lab->t, &done);
+	wh_verbs_account_complete(lab->t, &done);
 }
 
 /* What is posted is completed once, whatever becomes of the queue pair to this node itself: no peer's end tells its end. */
-START_TEST(a_broken_lane_to_myself_completes_all)
+START_TEST(a_broken_account_to_myself_completes_all)
 {
 	const enum ibv_wc_status how[] = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR,
 					  IBV_WC_WR_FLUSH_ERR};
 	const struct wh_remote_op op = {.kind = WH_REMOTE_WRITE, .bytes = 8};
 	struct lab lab = lab_make();
-	struct wh_verbs_lane *own = connected(lab.t, 0);
+	struct wh_verbs_account *own = connected(lab.t, 0);
 	struct wh_remote_event event;
 
 	for (int i = 0; i < 3; i++)
@@ -102,11 +102,11 @@ START_TEST(a_broken_lane_to_myself_completes_all)
 	for (int i = 0; i < 4; i++) /* the last is of nothing */
 		complete(&lab, own, how[i]);
 	for (int i = 0; i < 3; i++) {
-		ck_assert(wh_remote_lane_next(&own->base, &event));
+		ck_assert(wh_remote_account_next(&own->base, &event));
 		ck_assert_int_eq(event.kind, WH_REMOTE_DONE);
 		ck_assert_int_eq(event.result, i == 0 ? WHORL_OK : WHORL_MEMBER_GONE);
 	}
-	ck_assert(!wh_remote_lane_next(&own->base, &event));
+	ck_assert(!wh_remote_account_next(&own->base, &event));
 	lab_free(&lab);
 }
 END_TEST
@@ -125,12 +125,12 @@ START_TEST(a_node_that_has_left_opens_no_region)
 }
 END_TEST
 
-/* What a peer says of a lane before it has one breaks the protocol. */
-START_TEST(a_grant_needs_a_lane)
+/* What a peer says of an account before it has one breaks the protocol. */
+START_TEST(a_grant_needs_an_account)
 {
 	struct lab lab = lab_make();
 
-	lab.lane->connected = false;
+	lab.account->connected = false;
 	ck_assert(!hear(&lab, WH_VERBS_GRANT, 1));
 	ck_assert(!hear(&lab, WH_VERBS_WITHDRAWN, 1));
 	ck_assert(!hear(&lab, WH_VERBS_RELEASED, 1));
@@ -146,9 +146,9 @@ int main(void)
 	TCase *cases = tcase_create("remote");
 
 	tcase_add_test(cases, grants_have_places_until_their_end_is_taken);
-	tcase_add_test(cases, a_broken_lane_to_myself_completes_all);
+	tcase_add_test(cases, a_broken_account_to_myself_completes_all);
 	tcase_add_test(cases, a_node_that_has_left_opens_no_region);
-	tcase_add_test(cases, a_grant_needs_a_lane);
+	tcase_add_test(cases, a_grant_needs_an_account);
 	suite_add_tcase(suite, cases);
 	return test_main(suite);
 }

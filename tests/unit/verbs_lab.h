@@ -138,7 +138,7 @@ static inline void verbs_lab_free(struct verbs_lab *lab)
 
 	wh_session_free(t->base.session, t->forked);
 	wh_tcp_wire_close(t->wire, t->forked);
-	wh_verbs_lanes_free(t, true);
+	wh_verbs_accounts_free(t, true);
 	wh_poll_close(&t->poll);
 	free(t);
 	free(lab);

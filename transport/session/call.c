@@ -21,6 +21,7 @@ bool wh_session_say_hello(struct wh_session *s, struct wh_peer *peer)
 		.version = s->version, .node = s->node, .nodes = s->nodes, .incarnation = s->incarnation};
 	size_t bytes, fds = 0;
 
+	hello.lane = s->lane;
 	if (peer->conn->called)
 		hello.call = ++s->calls;
 	memcpy(hello.group, s->group, sizeof(hello.group));
@@ -83,6 +84,10 @@ void wh_session_meet(struct wh_session *s, struct wh_peer *peer)
 	wh_redial_met(&s->redial, &peer->redial);
 	if (s->plane_ops->met != NULL)
 		s->plane_ops->met(s->transport, peer->node);
+	if (s->lanes != NULL && s->lane == 0)
+		wh_lanes_met(s->lanes, peer->node, peer->incarnation);
+	peer->lanes_told = 0;
+	s->lanes_unsaid = true;
 	wh_event_queue_tell(&s->event_queue, WH_EVENT_PEER_MET, peer->node, peer->incarnation,
 			    "node %" PRIu32 " (%s) is here", peer->node, peer->text);
 }
@@ -98,6 +103,11 @@ static bool is_unfit(const struct wh_session *s, const struct wh_peer *peer, con
 	}
 	if (wh_session_is_foreign(s, hello, reason))
 		return true;
+	if (hello->lane != s->lane) {
+		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " answers as lane %" PRIu32 ", not %" PRIu32,
+			 hello->node, hello->lane, s->lane);
+		return true;
+	}
 	if (hello->node != peer->node) {
 		snprintf(reason, WH_MESSAGE_REASON_BYTES,
 			 "node %" PRIu32 " answers at %s, where node %" PRIu32 " should", hello->node, peer->text,
@@ -114,6 +124,11 @@ void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const stru
 	char reason[WH_MESSAGE_REASON_BYTES];
 	enum wh_complaint kind;
 
+	if (s->lane != 0 && peer->here != hello->incarnation) { /* it ends just now for the node, or begins */
+		wh_session_discard_hello(s, peer->conn, m);
+		wh_session_lose(s, peer, "is another life");
+		return;
+	}
 	peer->incarnation = hello->incarnation;
 	if (is_unfit(s, peer, hello, &kind, reason)) {
 		wh_session_discard_hello(s, peer->conn, m);
@@ -267,6 +282,11 @@ static bool is_away(const struct wh_peer *peer)
 	return peer->state == WH_PEER_ABSENT || peer->state == WH_PEER_REJECTED;
 }
 
+static bool is_called(const struct wh_session *s, const struct wh_peer *peer)
+{
+	return is_away(peer) && wh_session_may_call(s, peer);
+}
+
 void wh_session_call_absent(struct wh_session *s, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
@@ -281,10 +301,11 @@ void wh_session_call_absent(struct wh_session *s, uint64_t now)
 			(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_UNREACHED);
 			look_up(s, peer);
 			wh_session_lose(s, peer, "does not answer");
-		} else if (is_away(peer) && !wh_session_is_full(s) && wh_redial_is_due(&peer->redial, now, &again)) {
+		} else if (is_called(s, peer) && !wh_session_is_full(s) &&
+			   wh_redial_is_due(&peer->redial, now, &again)) {
 			call(s, peer);
 		}
-		if ((is_away(peer) || is_waited_for(peer)) && peer->redial.at_ns < next)
+		if ((is_called(s, peer) || is_waited_for(peer)) && peer->redial.at_ns < next)
 			next = peer->redial.at_ns;
 	}
 	wh_redial_tried(&s->redial, now, next);

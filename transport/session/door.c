@@ -99,7 +99,7 @@ static bool make_place(struct wh_session *s, bool configured)
 	return true;
 }
 
-static void take_caller(struct wh_session *s, struct wh_conn *c)
+void wh_session_take_caller(struct wh_session *s, struct wh_conn *c)
 {
 	if (!make_place(s, c->configured) || !wh_session_add_conn(s, c, WH_NO_NODE)) {
 		(void)wh_event_queue_count(&s->event_queue, WH_COMPLAINT_CROWDED);
@@ -121,7 +121,7 @@ void wh_session_on_caller(struct wh_session *s)
 
 		switch (s->wire_ops->accept(s->wire, &c)) {
 		case WH_WIRE_DONE:
-			take_caller(s, c);
+			wh_session_take_caller(s, c);
 			break;
 		case WH_WIRE_REFUSED:
 			break;
@@ -210,6 +210,8 @@ static enum verdict judge(struct wh_session *s, struct wh_conn *c, const struct 
 		snprintf(reason, WH_MESSAGE_REASON_BYTES, "node %" PRIu32 " is gone for good", hello->node);
 		return NEVER;
 	}
+	if (s->lane != 0 && peer->here != hello->incarnation)
+		return NOT_NOW; /* it is not here yet for the node, or not any more */
 	if (peer->state == WH_PEER_CALLED && peer->conn->greeted && s->node > peer->node)
 		return NOT_NOW; /* our calls have crossed */
 	if (peer->state == WH_PEER_MET && peer->incarnation == hello->incarnation)
@@ -238,8 +240,7 @@ static void refuse_stranger(struct wh_session *s, struct wh_conn *c, const char 
 	wh_session_close_conn(s, c);
 }
 
-/* A stranger that does not belong here, and without which the group can form: it is told why, and forgotten. */
-static void turn_away(struct wh_session *s, struct wh_conn *c, enum wh_complaint kind, const char *reason)
+void wh_session_turn_away(struct wh_session *s, struct wh_conn *c, enum wh_complaint kind, const char *reason)
 {
 	wh_event_queue_complain(&s->event_queue, kind, "turned away %s: %s", c->text, reason);
 	refuse_stranger(s, c, reason);
@@ -269,8 +270,13 @@ static void let_in(struct wh_session *s, struct wh_conn *c, const struct wh_hell
 static void on_hello(struct wh_session *s, struct wh_conn *c, const struct wh_hello *hello, struct wh_message *m)
 {
 	char reason[WH_MESSAGE_REASON_BYTES];
-	enum verdict verdict = judge(s, c, hello, reason);
+	enum verdict verdict;
 
+	if (hello->lane != s->lane) {
+		wh_session_lead_to_lane(s, c, hello, m);
+		return;
+	}
+	verdict = judge(s, c, hello, reason);
 	if (verdict == COME) {
 		let_in(s, c, hello, m);
 		return;
@@ -279,7 +285,7 @@ static void on_hello(struct wh_session *s, struct wh_conn *c, const struct wh_he
 	if (verdict == NOT_NOW)
 		wh_session_close_conn(s, c);
 	else
-		turn_away(s, c, verdict == NEVER ? WH_COMPLAINT_FOREIGN : WH_COMPLAINT_UNPROVEN, reason);
+		wh_session_turn_away(s, c, verdict == NEVER ? WH_COMPLAINT_FOREIGN : WH_COMPLAINT_UNPROVEN, reason);
 }
 
 /* What it has sent is no message, or none that is a first one. */
@@ -307,7 +313,7 @@ static void on_query(struct wh_session *s, struct wh_conn *c, const struct wh_me
 			 "the question is in version %" PRIu32 " of the protocol, node %" PRIu32
 			 " speaks version %" PRIu32,
 			 version, s->node, s->version);
-		turn_away(s, c, WH_COMPLAINT_FOREIGN, reason);
+		wh_session_turn_away(s, c, WH_COMPLAINT_FOREIGN, reason);
 		return;
 	}
 	c->query = ++s->queries; /* no number twice: an answer never gets to another */

@@ -93,6 +93,8 @@ static void let_go_below(struct wh_session *s, uint64_t key)
 void wh_session_past(struct wh_session *s, uint64_t key)
 {
 	let_go_below(s, key);
+	if (!s->holds && s->lanes != NULL)
+		wh_lanes_hold_connections(s->lanes);
 	s->holds = true;
 	for (uint32_t node = 0; node < s->nodes; node++)
 		if (s->peers[node].state == WH_PEER_MET)

@@ -55,6 +55,7 @@ static bool body_fits(const struct wh_message_head *head)
 	case WH_MESSAGE_LEAVE:
 	case WH_MESSAGE_PING:
 	case WH_MESSAGE_PONG:
+	case WH_MESSAGE_LANES:
 		return head->bytes == 0;
 	case WH_MESSAGE_OFFER:
 		return head->bytes >= WH_OFFER_BYTES && head->bytes <= WH_BODY_MAX;
@@ -131,6 +132,7 @@ size_t wh_message_put_hello(unsigned char *bytes, const struct wh_hello *hello, 
 {
 	unsigned char *at = begin_first(bytes, WH_MESSAGE_HELLO, hello->version, WH_HELLO_BYTES + own);
 
+	bytes[1] = (unsigned char)hello->lane;
 	put(bytes + NUMBER_AT, hello->call, 8);
 	put(at, hello->node, 4);
 	put(at + 4, hello->nodes, 4);
@@ -151,8 +153,9 @@ bool wh_message_take_hello(struct wh_hello *hello, uint32_t mine, const struct w
 	hello->incarnation = take(body + 8, 8);
 	if (hello->version != mine)
 		return true;
-	if (head->bytes < WH_HELLO_BYTES || hello->incarnation == 0)
+	if (head->bytes < WH_HELLO_BYTES || hello->incarnation == 0 || head->flags > WH_LANES_MAX)
 		return false;
+	hello->lane = head->flags;
 	take_text(hello->group, sizeof(hello->group), body + 16, WH_MESSAGE_GROUP_BYTES);
 	return true;
 }

@@ -34,7 +34,8 @@ enum wh_message_kind {
 	WH_MESSAGE_STREAM, /* a stream to you. On tcp: the first message of a connection that is one; its bytes follow */
 	WH_MESSAGE_QUERY,  /* the first message of a visitor; nothing but the answer follows */
 	WH_MESSAGE_ANSWER,
-	WH_MESSAGE_OWN, /* of each transport */
+	WH_MESSAGE_OWN,        /* of each transport: to the one before the last */
+	WH_MESSAGE_LANES = 31, /* I have these lanes open: bit k - 1 of `number` is lane k */
 	WH_MESSAGE_KINDS = 32
 };
 
@@ -43,8 +44,8 @@ enum wh_message_kind {
 #define WH_HEAD_BYTES 20
 
 struct wh_message_head {
-	uint8_t kind; /* enum wh_message_kind, or a transport's own */
-	uint8_t flags;
+	uint8_t kind;           /* enum wh_message_kind, or a transport's own */
+	uint8_t flags;          /* of a hello: the lane that it is of; 0: the node's own */
 	uint16_t ranges, words; /* of a push: entries in its table */
 	uint32_t bytes;         /* of the body */
 	uint64_t number;        /* of an image: its key */
@@ -70,6 +71,7 @@ bool wh_message_head_take(struct wh_message_head *head, const unsigned char byte
 
 struct wh_hello {
 	uint32_t version, node, nodes;
+	uint32_t lane; /* 0: the node itself; in the head */
 	uint64_t incarnation;
 	uint64_t call; /* of a caller: the number of its call, greater each time; in the head */
 	char group[WH_MESSAGE_GROUP_BYTES];

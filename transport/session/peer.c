@@ -18,6 +18,8 @@ void wh_session_end_connection(struct wh_session *s, struct wh_peer *peer, enum 
 
 	if (peer->state == WH_PEER_SELF)
 		return;
+	if (s->lanes != NULL && s->lane == 0 && peer->state == WH_PEER_MET && !s->forked)
+		wh_lanes_ended(s->lanes, peer->node, peer->incarnation, peer->left);
 	if (peer->state == WH_PEER_MET || state == WH_PEER_REJECTED)
 		wh_known_incarnations_add(&peer->ended, peer->incarnation);
 	wh_session_drop_offers(s, peer);
@@ -130,6 +132,13 @@ static bool on_stream(struct wh_session *s, const struct wh_peer *peer, struct w
 	return true;
 }
 
+/* A lane is for what its transport has of regions, and for nothing of a group. */
+static bool has_place(const struct wh_session *s, uint8_t kind)
+{
+	return s->lane == 0 || kind == WH_MESSAGE_LEAVE || kind == WH_MESSAGE_PING || kind == WH_MESSAGE_PONG ||
+	       (kind >= WH_MESSAGE_OWN && kind != WH_MESSAGE_LANES);
+}
+
 /* What each kind of message means from a peer that has been met. False: it has no place there. */
 static bool on_met(struct wh_session *s, struct wh_peer *peer, struct wh_message *m)
 {
@@ -156,6 +165,10 @@ static bool on_met(struct wh_session *s, struct wh_peer *peer, struct wh_message
 		return true;
 	case WH_MESSAGE_STREAM:
 		return on_stream(s, peer, m);
+	case WH_MESSAGE_LANES:
+		if (s->lanes != NULL)
+			wh_lanes_of_peer(s->lanes, peer->node, peer->incarnation, m->head.number);
+		return true;
 	default:
 		return m->head.kind >= WH_MESSAGE_OWN && s->plane_ops->on_message != NULL &&
 		       s->plane_ops->on_message(s->transport, peer->node, m);
@@ -182,7 +195,7 @@ static void on_message(struct wh_session *s, struct wh_peer *peer, struct wh_mes
 		wh_session_on_answer(s, peer, &hello, m);
 	else if (peer->state == WH_PEER_ANSWERED && m->head.kind == WH_MESSAGE_TAKEN)
 		wh_session_meet(s, peer);
-	else if (peer->state != WH_PEER_MET || !on_met(s, peer, m))
+	else if (peer->state != WH_PEER_MET || !has_place(s, m->head.kind) || !on_met(s, peer, m))
 		lose_garbled(s, peer, "has broken the protocol: its message does not belong here");
 }
 

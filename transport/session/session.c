@@ -76,6 +76,7 @@ static bool wants_service(const struct wh_session *s)
 {
 	bool wants = s->redial.searching || s->held_count > 0 || s->event_queue.in != s->event_queue.out;
 
+	wants = wants || wh_session_lanes_want(s);
 	for (const struct wh_session_image *image = s->images; image != NULL && !wants; image = image->next)
 		wants = !image->settled;
 	for (uint32_t node = 0; node < s->nodes && !wants; node++)
@@ -115,7 +116,7 @@ size_t wh_session_service(struct wh_session *s)
 
 	give_up_doomed(s);
 	wh_session_look_at_held(s);
-	done = wh_session_advance_images(s);
+	done = wh_session_look_at_lanes(s) + wh_session_advance_images(s);
 	if (s->redial.searching)
 		wh_redial_search(&s->redial);
 	return done;
@@ -275,6 +276,7 @@ enum whorl_result wh_session_new(const struct wh_session_setup *setup, struct wh
 	s->nodes = config->nodes;
 	s->version = setup->version;
 	s->incarnation = config->incarnation;
+	s->lane = setup->lane;
 	s->places = WH_SESSION_STRANGERS + 2 * s->nodes;
 	s->slot_count = s->places + s->nodes;
 	wh_redial_init(&s->redial, config, alarm_in, s);
@@ -286,13 +288,17 @@ enum whorl_result wh_session_new(const struct wh_session_setup *setup, struct wh
 		free(s);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " connections", config->nodes);
 	}
+	if (setup->lanes != NULL)
+		s->lanes = wh_lanes_hold(setup->lanes);
 	*out = s;
 	return WHORL_OK;
 }
 
+/* A lane does not search: it follows its node. */
 void wh_session_begin(struct wh_session *s)
 {
-	wh_redial_begin(&s->redial);
+	if (s->lane == 0)
+		wh_redial_begin(&s->redial);
 }
 
 static void close_strangers(struct wh_session *s)
@@ -338,6 +344,7 @@ void wh_session_free(struct wh_session *s, bool forked)
 	close_strangers(s);
 	for (uint32_t node = 0; node < s->nodes; node++)
 		wh_session_end_connection(s, &s->peers[node], WH_PEER_ABSENT);
+	wh_session_end_lanes(s);
 	free(s->slots);
 	free(s);
 }

@@ -19,6 +19,9 @@
  * A connection is lost for good, so it outlasts a cut of the network between two members: the wire holds it (wire.h) for as long as the
  * configuration says. One in the place of which another incarnation calls, and which does not answer whether it is there, is not held.
  *
+ * A lane has a session of its own (lanes.h): with one peer for each node, which it calls when its node has met that, and says that
+ * it has the lane. All callers come in by the door of the node's own session.
+ *
  * An incarnation is met once: what has ended or been refused is not met again, whichever side calls. tests/models/meet.c is the
  * model of these rules, docs/decisions/0038-one-session.md tells why they are so.
  *
@@ -29,6 +32,7 @@
 
 #include "transport/session/event_queue.h"
 #include "transport/session/known_incarnations.h"
+#include "transport/session/lanes.h"
 #include "transport/session/redial.h"
 #include "transport/session/wire.h"
 
@@ -60,6 +64,9 @@ struct wh_peer {
 	uint64_t call, caller; /* the number of its call that was answered last, and of which incarnation that was */
 	uint64_t pinged_ns;    /* another has come in its place: is it still there? 0: not asked */
 	uint64_t ponged_ns;    /* when it last said so */
+	uint64_t lanes_told;   /* which lanes it knows that this node has */
+	uint64_t here;         /* of a lane: which incarnation of it is here for the lane's node; 0: none */
+	bool has_lane;         /* of a lane: that says that it has this one */
 	struct wh_redial_peer redial;       /* at_ns: ABSENT: when it is to be called; CALLED: when that is given up */
 	struct wh_known_incarnations ended; /* it is not met again as one of those */
 	char text[WH_CONN_TEXT_BYTES];      /* where it is, or was last */
@@ -124,8 +131,10 @@ struct wh_session_image *wh_session_image_of(const struct wh_session *s, const s
 
 struct wh_session_setup {
 	const struct wh_transport_config *config;
-	const char *name; /* of the transport, in lines of the log */
-	uint32_t version; /* of its messages */
+	struct wh_lanes *lanes; /* NULL: the node has none. Held by the session as long as it needs them */
+	uint32_t lane;          /* 0: it is the node's own session */
+	const char *name;       /* of the transport, in lines of the log */
+	uint32_t version;       /* of its messages */
 	const struct wh_wire_ops *wire_ops;
 	struct wh_wire *wire;
 	const struct wh_plane_ops *plane_ops;
@@ -189,6 +198,10 @@ void wh_session_answer(struct wh_session *s, uint64_t query, const void *bytes, 
 void wh_session_past(struct wh_session *s, uint64_t key);
 void wh_session_leave(struct wh_session *s); /* events that were not taken are dropped, and none comes any more */
 bool wh_session_has_left(const struct wh_session *s);
+/* Of a lane: the session has begun, and its transport can be rung: others get to know of it. As wh_lanes_open. */
+enum whorl_result wh_session_open_lane(struct wh_session *s, struct wh_error *err);
+/* Of the node's own session: for its lanes that incarnation has ended. */
+void wh_session_lanes_part(struct wh_session *s, uint32_t node, uint64_t incarnation);
 void wh_session_complaints(const struct wh_session *s, uint64_t out[WH_COMPLAINTS]); /* any thread */
 
 /* ---- the same in a transport's table ------------------------------------------------------------------------------- */
@@ -206,6 +219,7 @@ enum whorl_result wh_session_table_stream_open(struct wh_transport *t, uint32_t 
 bool wh_session_table_searching(struct wh_transport *t);
 void wh_session_table_answer(struct wh_transport *t, uint64_t query, const void *bytes, size_t count);
 void wh_session_table_past(struct wh_transport *t, uint64_t key);
+void wh_session_table_lanes_part(struct wh_transport *t, uint32_t node, uint64_t incarnation);
 void wh_session_table_complaints(const struct wh_transport *t, uint64_t out[WH_COMPLAINTS]);
 
 #endif

@@ -6,6 +6,8 @@
  *     peer.c     what becomes of a connection between nodes: messages, its end
  *     image.c    how images become ready
  *     message.c  messages as bytes
+ *     lane.c     a node's session tells of its lanes; that of a lane follows its node's
+ *     lanes.c    what they have in common
  *     table.c    what is the session's alone in the table of a transport
  *
  *     redial.c, event_queue.c, known_incarnations.h  when a peer is called again; what is told; which lives have ended
@@ -33,6 +35,13 @@ struct wh_session {
 	char group[WH_MESSAGE_GROUP_BYTES];
 	uint32_t node, nodes, version;
 	uint64_t incarnation;
+
+	struct wh_lanes *lanes; /* [const] NULL: the node has none */
+	uint32_t lane;          /* [const] 0: this is the node's own session */
+	bool lane_open;         /* others know of it */
+	uint64_t lanes_seen;    /* of a lane: how many changes it has followed */
+	uint64_t lanes_said;    /* of a node: all peers that are met have been told of these lanes, but if */
+	bool lanes_unsaid;      /* one has not: there was no room, or it has just been met */
 
 	bool left, forked;
 	bool holds;              /* a view has begun here: connections hold through a cut */
@@ -83,9 +92,24 @@ void wh_session_on_answer(struct wh_session *s, struct wh_peer *peer, const stru
 			  struct wh_message *m);
 void wh_session_meet(struct wh_session *s, struct wh_peer *peer);
 
+/* ---- lanes: lane.c -------------------------------------------------------------------------------------------------- */
+
+/* Of a node: tells peers which lanes it has; of a lane: follows what its node says. Returns how much that was. */
+size_t wh_session_look_at_lanes(struct wh_session *s);
+void wh_session_end_lanes(struct wh_session *s);        /* the session does */
+bool wh_session_lanes_want(const struct wh_session *s); /* there is something for it to do */
+/* It is away: is it one that may be called? */
+bool wh_session_may_call(const struct wh_session *s, const struct wh_peer *peer);
+/* A stranger has called one of this node's lanes. */
+void wh_session_lead_to_lane(struct wh_session *s, struct wh_conn *c, const struct wh_hello *hello,
+			     struct wh_message *m);
+
 /* ---- callers: door.c ------------------------------------------------------------------------------------------------ */
 
 size_t wh_session_hear_stranger(struct wh_session *s, struct wh_conn *c);
+void wh_session_take_caller(struct wh_session *s, struct wh_conn *c);
+/* A stranger that does not belong here, and without which the group can form: it is told why, and forgotten. */
+void wh_session_turn_away(struct wh_session *s, struct wh_conn *c, enum wh_complaint kind, const char *reason);
 void wh_session_door_tick(struct wh_session *s, uint64_t now);
 void wh_session_look_at_held(struct wh_session *s);
 

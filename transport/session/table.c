@@ -37,6 +37,11 @@ void wh_session_table_past(struct wh_transport *t, uint64_t key)
 	wh_session_past(of(t), key);
 }
 
+void wh_session_table_lanes_part(struct wh_transport *t, uint32_t node, uint64_t incarnation)
+{
+	wh_session_lanes_part(of(t), node, incarnation);
+}
+
 void wh_session_table_complaints(const struct wh_transport *t, uint64_t out[WH_COMPLAINTS])
 {
 	wh_session_complaints(((const struct wh_session_transport *)t)->session, out);

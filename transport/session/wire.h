@@ -85,6 +85,11 @@ struct wh_wire_ops {
 	/* Which process has the id of a node? DONE: the one at the other end; REFUSED: another; LATER: it cannot be told now. NULL: only
 	 * the one that is there can say whether it is. */
 	enum wh_wire_result (*holds_id)(struct wh_conn *c, uint32_t node);
+	/* A stranger, of which a first message has been received, is for that lane of this node: this wire tells nothing of it any more, and what
+	 * follows is done by the thread of the lane. The message is kept with its descriptors, and is received again. */
+	void (*hand_over)(struct wh_conn *c, uint32_t lane, struct wh_message *m);
+	/* One that was handed over is this wire's from now on. */
+	void (*take_over)(struct wh_wire *w, struct wh_conn *c);
 	/* From now on it is a peer's, and no stranger's. False: there is no memory. */
 	bool (*adopt)(struct wh_conn *c);
 	/* From now on it lasts, or does not, while nothing comes through for as long as the configuration says (cut_ns). Of a peer's; one

@@ -37,8 +37,8 @@ struct wh_shm_mail { /* the target's side; of my own node's the words are not sh
 	bool offered;
 };
 
-struct wh_shm_lane { /* the initiator's side; it stays when the peer ends, for what has not been taken */
-	struct wh_remote_lane base;
+struct wh_shm_account { /* the initiator's side; it stays when the peer ends, for what has not been taken */
+	struct wh_remote_account base;
 	struct wh_shm_view mailbox;
 	struct mailbox *box; /* NULL: the peer has not sent it yet */
 	uint64_t sent;
@@ -78,18 +78,18 @@ static bool is_mine(const struct wh_shm *t, uint32_t node)
 /* ---- immediates --------------------------------------------------------------------------------------------------- */
 
 /* What the target says may be nonsense: then nothing can be sent, which is its own loss. */
-static bool mailbox_is_full(const struct wh_shm_lane *lane)
+static bool mailbox_is_full(const struct wh_shm_account *account)
 {
 	/* The number that was there has been read. Partner: take_mail */
-	return lane->sent - wh_load_acquire(&lane->box->taken) >= WH_REMOTE_IMMEDIATES;
+	return account->sent - wh_load_acquire(&account->box->taken) >= WH_REMOTE_IMMEDIATES;
 }
 
 static void send_mail(struct wh_shm *t, uint32_t node, uint32_t number)
 {
-	struct wh_shm_lane *lane = t->peers[node].lane;
+	struct wh_shm_account *account = t->peers[node].account;
 
-	wh_store_relaxed(&lane->box->numbers[lane->sent % WH_REMOTE_IMMEDIATES], number);
-	wh_store_release(&lane->box->sent, ++lane->sent); /* data and number before it. Partner: take_mail */
+	wh_store_relaxed(&account->box->numbers[account->sent % WH_REMOTE_IMMEDIATES], number);
+	wh_store_release(&account->box->sent, ++account->sent); /* data and number before it. Partner: take_mail */
 	if (state_of(t, node) != WH_PEER_MET)
 		return;
 	wh_fence_full(); /* the count, then the look. Partner: the fence in arm() */
@@ -131,25 +131,25 @@ static enum whorl_result post_one(struct wh_shm *t, const struct wh_remote_op *o
 	struct wh_remote_grant *grant;
 	enum whorl_result result;
 	enum wh_peer_state state;
-	struct wh_shm_lane *lane;
+	struct wh_shm_account *account;
 	uint64_t value;
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
 	state = state_of(t, op->node);
-	lane = t->peers[op->node].lane;
+	account = t->peers[op->node].account;
 	if (wh_session_has_left(t->base.session) || (state != WH_PEER_MET && state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
-	if (lane == NULL)
+	if (account == NULL)
 		return WHORL_NOT_FOUND;
-	result = wh_remote_judge(&lane->base, op, &grant);
-	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE && mailbox_is_full(lane))
+	result = wh_remote_judge(&account->base, op, &grant);
+	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE && mailbox_is_full(account))
 		result = WHORL_AGAIN;
 	if (result != WHORL_OK)
 		return result;
-	value = wh_remote_carry_out(lane->words[grant - lane->base.grants], op);
-	wh_remote_posted(&lane->base, op, grant->incarnation);
-	wh_remote_complete(&lane->base, WHORL_OK, value);
+	value = wh_remote_carry_out(account->words[grant - account->base.grants], op);
+	wh_remote_posted(&account->base, op, grant->incarnation);
+	wh_remote_complete(&account->base, WHORL_OK, value);
 	if (op->kind == WH_REMOTE_WRITE_IMMEDIATE)
 		send_mail(t, op->node, op->immediate);
 	return WHORL_OK;
@@ -173,11 +173,11 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 	struct wh_shm *t = wh_shm_of(transport);
 
 	for (uint32_t k = 0; k < t->nodes; k++) {
-		uint32_t node = (t->next_lane + k) % t->nodes;
-		struct wh_shm_lane *lane = t->peers[node].lane;
+		uint32_t node = (t->next_account + k) % t->nodes;
+		struct wh_shm_account *account = t->peers[node].account;
 
-		if ((lane != NULL && wh_remote_lane_next(&lane->base, out)) || take_mail(t, node, out)) {
-			t->next_lane = node + 1;
+		if ((account != NULL && wh_remote_account_next(&account->base, out)) || take_mail(t, node, out)) {
+			t->next_account = node + 1;
 			return true;
 		}
 	}
@@ -186,21 +186,21 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- what peers grant --------------------------------------------------------------------------------------------- */
 
-static struct wh_shm_lane *lane_of(struct wh_shm *t, uint32_t node)
+static struct wh_shm_account *account_of(struct wh_shm *t, uint32_t node)
 {
 	struct wh_shm_peer *peer = &t->peers[node];
 
-	if (peer->lane == NULL)
-		peer->lane = calloc(1, sizeof(*peer->lane));
-	if (peer->lane != NULL)
-		peer->lane->base.node = node;
-	return peer->lane;
+	if (peer->account == NULL)
+		peer->account = calloc(1, sizeof(*peer->account));
+	if (peer->account != NULL)
+		peer->account->base.node = node;
+	return peer->account;
 }
 
-static void forget_grant(struct wh_shm_lane *lane, size_t i)
+static void forget_grant(struct wh_shm_account *account, size_t i)
 {
-	wh_shm_view_unmap(&lane->memory[i]);
-	lane->words[i] = NULL;
+	wh_shm_view_unmap(&account->memory[i]);
+	account->words[i] = NULL;
 }
 
 /* What a peer says of a region, or its mailbox. */
@@ -223,40 +223,40 @@ static bool map_region(struct wh_shm *t, const struct said *said, struct wh_shm_
 	return false;
 }
 
-static bool on_mailbox(struct wh_shm *t, struct wh_shm_lane *lane, const struct said *said)
+static bool on_mailbox(struct wh_shm *t, struct wh_shm_account *account, const struct said *said)
 {
-	if (lane->box != NULL || said->claim.bytes != MAILBOX_BYTES)
+	if (account->box != NULL || said->claim.bytes != MAILBOX_BYTES)
 		return false;
-	if (map_region(t, said, &lane->mailbox))
-		lane->box = (struct mailbox *)words_of(&lane->mailbox);
+	if (map_region(t, said, &account->mailbox))
+		account->box = (struct mailbox *)words_of(&account->mailbox);
 	return true;
 }
 
-static bool on_grant(struct wh_shm *t, struct wh_shm_lane *lane, const struct said *said)
+static bool on_grant(struct wh_shm *t, struct wh_shm_account *account, const struct said *said)
 {
 	struct wh_remote_grant *grant;
 	size_t i;
 
-	if (lane->box == NULL)
+	if (account->box == NULL)
 		return false;
-	grant = wh_remote_grant_add(&lane->base, said->name, said->claim.bytes,
+	grant = wh_remote_grant_add(&account->base, said->name, said->claim.bytes,
 				    wh_session_peer(t->base.session, said->node)->incarnation);
 	if (grant == NULL)
 		return false;
-	i = (size_t)(grant - lane->base.grants);
-	if (map_region(t, said, &lane->memory[i]))
-		lane->words[i] = words_of(&lane->memory[i]);
+	i = (size_t)(grant - account->base.grants);
+	if (map_region(t, said, &account->memory[i]))
+		account->words[i] = words_of(&account->memory[i]);
 	return true;
 }
 
-static bool on_withdrawal(struct wh_shm_lane *lane, const struct said *said)
+static bool on_withdrawal(struct wh_shm_account *account, const struct said *said)
 {
-	struct wh_remote_grant *grant = wh_remote_grant_find(&lane->base, said->name);
+	struct wh_remote_grant *grant = wh_remote_grant_find(&account->base, said->name);
 
 	if (grant == NULL)
 		return false;
-	forget_grant(lane, (size_t)(grant - lane->base.grants));
-	wh_remote_grant_withdraw(&lane->base, grant);
+	forget_grant(account, (size_t)(grant - account->base.grants));
+	wh_remote_grant_withdraw(&account->base, grant);
 	return true;
 }
 
@@ -265,13 +265,13 @@ bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, str
 	bool claims = m->head.kind == WH_SHM_MAILBOX || m->head.kind == WH_SHM_GRANT;
 	struct said said = {.node = node, .name = m->head.number, .fd = m->fds[0]};
 	struct wh_shm *t = wh_shm_of(transport);
-	struct wh_shm_lane *lane = lane_of(t, node);
+	struct wh_shm_account *account = account_of(t, node);
 
 	if (m->head.bytes != (claims ? WH_SHM_CLAIM_BYTES : 0))
 		return false;
 	if (claims)
 		said.claim = wh_shm_claim_take(m->body);
-	if (lane == NULL) {
+	if (account == NULL) {
 		wh_shm_claim_drop(&said.claim, is_mine(t, node));
 		wh_session_refuse(t->base.session, wh_session_peer(t->base.session, node), WH_COMPLAINT_STARVED,
 				  "no memory for the regions of node %" PRIu32, node);
@@ -279,11 +279,11 @@ bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, str
 	}
 	switch (m->head.kind) {
 	case WH_SHM_MAILBOX:
-		return on_mailbox(t, lane, &said);
+		return on_mailbox(t, account, &said);
 	case WH_SHM_GRANT:
-		return on_grant(t, lane, &said);
+		return on_grant(t, account, &said);
 	case WH_SHM_WITHDRAWN:
-		return on_withdrawal(lane, &said);
+		return on_withdrawal(account, &said);
 	default:
 		return false;
 	}
@@ -291,15 +291,15 @@ bool wh_shm_remote_on_message(struct wh_transport *transport, uint32_t node, str
 
 void wh_shm_remote_end(struct wh_shm_peer *peer)
 {
-	struct wh_shm_lane *lane = peer->lane;
+	struct wh_shm_account *account = peer->account;
 
-	if (lane != NULL) {
+	if (account != NULL) {
 		for (size_t i = 0; i < WH_REMOTE_GRANTS; i++)
-			forget_grant(lane, i);
-		wh_shm_view_unmap(&lane->mailbox);
-		lane->box = NULL;
-		lane->sent = 0;
-		wh_remote_lane_end(&lane->base);
+			forget_grant(account, i);
+		wh_shm_view_unmap(&account->mailbox);
+		account->box = NULL;
+		account->sent = 0;
+		wh_remote_account_end(&account->base);
 	}
 	if (peer->mail != NULL) {
 		wh_shm_memory_free(&peer->mail->memory);
@@ -435,25 +435,25 @@ static uint32_t count_regions(const struct wh_shm *t)
 	return count;
 }
 
-/* I use it as others do, through a lane to myself. */
+/* I use it as others do, through an account to myself. */
 static enum whorl_result grant_myself(struct wh_shm *t, const struct wh_shm_region *region)
 {
 	struct wh_shm_peer *me = &t->peers[t->node];
-	struct wh_shm_lane *lane = lane_of(t, t->node);
+	struct wh_shm_account *account = account_of(t, t->node);
 	struct wh_remote_grant *own;
 
 	if (me->mail == NULL)
 		me->mail = new_mail();
-	if (lane == NULL || me->mail == NULL)
+	if (account == NULL || me->mail == NULL)
 		return WHORL_MEMORY;
 	wh_shm_memory_let_go(&me->mail->memory);
-	lane->box = me->mail->box;
-	own = wh_remote_grant_add(&lane->base, region->base.name, region->base.bytes, t->incarnation);
+	account->box = me->mail->box;
+	own = wh_remote_grant_add(&account->base, region->base.name, region->base.bytes, t->incarnation);
 	if (own == NULL)
 		return WHORL_INVALID;
 	own->state = WH_GRANT_USED;
-	lane->base.news--; /* no news to me */
-	lane->words[own - lane->base.grants] = region->base.words;
+	account->base.news--; /* no news to me */
+	account->words[own - account->base.grants] = region->base.words;
 	return WHORL_OK;
 }
 
@@ -501,10 +501,10 @@ static void region_close(struct wh_region *base)
 {
 	struct wh_shm *t = wh_shm_of(base->transport);
 	struct wh_shm_region *region = (struct wh_shm_region *)base;
-	struct wh_shm_lane *lane = t->peers[t->node].lane;
-	struct wh_remote_grant *own = wh_remote_grant_find(&lane->base, base->name);
+	struct wh_shm_account *account = t->peers[t->node].account;
+	struct wh_remote_grant *own = wh_remote_grant_find(&account->base, base->name);
 
-	lane->words[own - lane->base.grants] = NULL;
+	account->words[own - account->base.grants] = NULL;
 	own->state = WH_GRANT_NONE;
 	region->closed = true;
 	wh_shm_memory_free(&region->memory);
@@ -521,8 +521,8 @@ void wh_shm_remote_free(struct wh_shm *t)
 	}
 	wh_shm_remote_end(&t->peers[t->node]); /* of others their connections have */
 	for (uint32_t node = 0; node < t->nodes; node++) {
-		free(t->peers[node].lane);
-		t->peers[node].lane = NULL;
+		free(t->peers[node].account);
+		t->peers[node].account = NULL;
 	}
 }
 

@@ -142,6 +142,7 @@ static void destroy(struct wh_transport *transport, bool forked)
 	wh_shm_wire_deafen(&t->wire, forked);
 	wh_session_free(t->base.session, forked);
 	wh_shm_proof_forget_all(t, forked);
+	wh_lanes_let_go(t->lanes, forked);
 	wh_shm_wire_tidy(&t->wire);
 	wh_shm_remote_free(t);
 	if (t->jobs != NULL)
@@ -171,6 +172,9 @@ static const struct wh_plane_ops plane_ops = {
 	.discard = wh_shm_status_discard,
 };
 
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err);
+
 static const struct wh_transport_ops shm_ops = {
 	.name = "shm",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
@@ -197,8 +201,39 @@ static const struct wh_transport_ops shm_ops = {
 	.answer = wh_session_table_answer,
 	.complaints = wh_session_table_complaints,
 	.leave = leave,
+	.lane_open = lane_open,
+	.lanes_part = wh_session_table_lanes_part,
 	.destroy = destroy,
 };
+
+/* ---- lanes -------------------------------------------------------------------------------------------------------- */
+
+/* Its regions, and no rows. */
+static const struct wh_plane_ops lane_plane_ops = {
+	.hello = wh_shm_status_hello,
+	.welcome = wh_shm_status_welcome,
+	.ended = wh_shm_status_ended,
+	.on_message = wh_shm_remote_on_message,
+	.discard = wh_shm_status_discard,
+};
+
+static const struct wh_transport_ops lane_ops = {
+	.name = "shm",
+	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
+	.remote = &wh_shm_remote_ops,
+	.service = service,
+	.next_event = wh_session_table_next_event,
+	.arm = arm,
+	.disarm = disarm,
+	.wait = wait,
+	.wake = wake,
+	.fd = fd,
+	.complaints = wh_session_table_complaints,
+	.leave = leave,
+	.destroy = destroy,
+};
+
+/* ---- create ------------------------------------------------------------------------------------------------------- */
 
 static void init_peer(struct wh_shm_peer *peer)
 {
@@ -207,16 +242,18 @@ static void init_peer(struct wh_shm_peer *peer)
 		peer->lives[i].pidfd = -1;
 }
 
-static void init(struct wh_shm *t, const struct wh_transport_config *config)
+static void init(struct wh_shm *t, const struct wh_transport_config *config, uint32_t lane)
 {
-	t->base.base.ops = &shm_ops;
+	t->base.base.ops = lane == 0 ? &shm_ops : &lane_ops;
+	t->lane = lane;
 	t->env = config->env;
 	t->node = config->node;
 	t->nodes = config->nodes;
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
 	t->poll = WH_POLL_NONE;
-	t->wire = (struct wh_shm_wire){.poll = &t->poll, .user = geteuid(), .listener = -1, .unused = -1};
+	t->wire = (struct wh_shm_wire){
+		.poll = &t->poll, .user = geteuid(), .listener = -1, .unused = -1, .is_lane = lane != 0};
 	memcpy(t->wire.group, config->group, strlen(config->group) + 1);
 	t->memory.fd = t->returning.memory.fd = -1;
 	for (uint32_t node = 0; node < t->nodes; node++)
@@ -234,19 +271,22 @@ static enum whorl_result open_listener(struct wh_shm *t, const struct wh_transpo
 	return WHORL_OK;
 }
 
-static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_config *config, struct wh_error *err)
+/* All but what makes others know of it. */
+static enum whorl_result open_base(struct wh_shm *t, const struct wh_transport_config *config, struct wh_error *err)
 {
 	const struct wh_shm_wish status = {.name = "whorl-status", .bytes = WH_SHM_STATUS_BYTES};
 	const struct wh_session_setup setup = {.config = config,
+					       .lanes = t->lanes,
+					       .lane = t->lane,
 					       .name = "shm",
 					       .version = WH_SHM_VERSION,
 					       .wire_ops = &wh_shm_wire_ops,
 					       .wire = (struct wh_wire *)&t->wire,
-					       .plane_ops = &plane_ops,
+					       .plane_ops = t->lane == 0 ? &plane_ops : &lane_plane_ops,
 					       .transport = &t->base.base};
 	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
 
-	if (result == WHORL_OK && t->jobs == NULL)
+	if (result == WHORL_OK && (t->jobs == NULL || t->lanes == NULL))
 		result = wh_error_set(err, WHORL_MEMORY, "no memory");
 	if (result == WHORL_OK)
 		result = wh_session_new(&setup, &t->base.session, err);
@@ -256,12 +296,66 @@ static enum whorl_result open_all(struct wh_shm *t, const struct wh_transport_co
 		return result;
 	t->wire.session = t->base.session;
 	t->status = (struct wh_shm_status *)(void *)t->memory.base;
-	result = open_listener(t, config, err);
+	return WHORL_OK;
+}
+
+static enum whorl_result open_node(struct wh_shm *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	enum whorl_result result = open_base(t, config, err);
+
+	if (result == WHORL_OK)
+		result = open_listener(t, config, err);
 	if (result == WHORL_OK && !wh_poll_watch(&t->poll, EPOLL_CTL_ADD, t->wire.listener, EPOLLIN, WH_SHM_LISTENER, 0))
 		result = wh_error_system(err, errno, "epoll_ctl");
 	if (result == WHORL_OK)
 		wh_session_begin(t->base.session);
 	return result;
+}
+
+/* NULL: no memory. */
+static struct wh_shm *make(const struct wh_transport_config *config, uint32_t lane, struct wh_error *err)
+{
+	struct wh_shm *t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+
+	if (t == NULL)
+		wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
+	else
+		init(t, config, lane);
+	return t;
+}
+
+static enum whorl_result give_or_destroy(struct wh_shm *t, enum whorl_result result, struct wh_transport **out)
+{
+	if (result == WHORL_OK)
+		*out = &t->base.base;
+	else
+		destroy(&t->base.base, false);
+	return result;
+}
+
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err)
+{
+	const struct wh_shm *node = wh_shm_of(transport);
+	const struct wh_transport_config config = {.env = node->env,
+						   .group = node->wire.group,
+						   .node = node->node,
+						   .nodes = node->nodes,
+						   .incarnation = node->incarnation};
+	enum whorl_result result = wh_lanes_check(lane, err);
+	struct wh_shm *t;
+
+	*out = NULL;
+	if (result != WHORL_OK)
+		return result;
+	t = make(&config, lane, err);
+	if (t == NULL)
+		return WHORL_MEMORY;
+	t->lanes = wh_lanes_hold(node->lanes);
+	result = open_base(t, &config, err);
+	if (result == WHORL_OK)
+		result = wh_session_open_lane(t->base.session, err);
+	return give_or_destroy(t, result, out);
 }
 
 enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
@@ -274,15 +368,9 @@ enum whorl_result wh_shm_create(const struct wh_transport_config *config, void *
 	*out = NULL;
 	if (result != WHORL_OK)
 		return result;
-	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+	t = make(config, 0, err);
 	if (t == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	init(t, config);
-	result = open_all(t, config, err);
-	if (result != WHORL_OK) {
-		destroy(&t->base.base, false);
-		return result;
-	}
-	*out = &t->base.base;
-	return WHORL_OK;
+		return WHORL_MEMORY;
+	t->lanes = wh_lanes_new(&t->base.base, t->nodes);
+	return give_or_destroy(t, open_node(t, config, err), out);
 }

@@ -148,7 +148,7 @@ void wh_shm_image_discard(struct wh_shm *t, struct wh_shm_image *image); /* free
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-#define WH_SHM_VERSION 5 /* of the messages; before 4 they were others: shm/older.c */
+#define WH_SHM_VERSION 6 /* of the messages; before 4 they were others: shm/older.c */
 
 enum wh_shm_kind {
 	WH_SHM_MAILBOX =
@@ -210,6 +210,7 @@ struct wh_shm_wire {
 	uid_t user;
 	int listener; /* -1: none */
 	int unused; /* a socket that is not connected, -1: none: calls that reach no process go through the same one */
+	bool is_lane;   /* its node looks after proofs */
 	bool proofless; /* it has been said that there is no proof of the end of a process */
 	uint32_t lacks; /* for tests: what this kernel is taken not to have */
 };
@@ -219,6 +220,7 @@ struct wh_shm_conn {
 	struct wh_shm_wire *wire;
 	int socket;
 	pid_t pid;    /* at the other end, as the kernel has it */
+	bool again;   /* the last datagram is to be received again: it was handed over with it */
 	bool older;   /* it speaks as versions before this one did */
 	bool doubted; /* it is not known yet whether pidfd is of the process at the other end: its next message tells */
 	int pidfd;    /* of its process, before the two have met; -1: none */
@@ -272,7 +274,7 @@ struct wh_shm_peer {
 	uint64_t rung;                      /* the parking that I have rung for */
 	int doorbell;                       /* its eventfd, since its hello was good; else -1 */
 	struct wh_shm_view view;            /* of the page */
-	struct wh_shm_lane *lane;           /* what it has granted me; NULL: nothing so far */
+	struct wh_shm_account *account;     /* what it has granted me; NULL: nothing so far */
 	struct wh_shm_mail *mail;           /* its immediates for me; NULL: none can come */
 	pid_t holder;                       /* of its id, when it was looked for last while there was no connection; */
 	uint64_t held_ns;                   /* and when that was. 0: never, or no process held it */
@@ -366,6 +368,8 @@ struct wh_shm {
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	uint32_t lane;          /* [const] 0: the node itself */
+	struct wh_lanes *lanes; /* [const] of the node */
 	int huge_pages;
 
 	struct wh_poll poll;
@@ -383,9 +387,9 @@ struct wh_shm {
 	struct wh_shm_returning returning;
 
 	struct wh_shm_region *regions;
-	bool regions_unsaid; /* something is to be sent of them */
-	uint32_t next_lane;  /* its events are looked at first */
-	uint64_t lives_met;  /* so far */
+	bool regions_unsaid;   /* something is to be sent of them */
+	uint32_t next_account; /* its events are looked at first */
+	uint64_t lives_met;    /* so far */
 
 	struct wh_shm_peer peers[]; /* by node id */
 };

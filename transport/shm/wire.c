@@ -55,6 +55,8 @@ static void close_conn(struct wh_conn *c, bool forked)
 	struct wh_shm_conn *conn = wh_shm_conn_of(c);
 
 	hang_up(conn->wire, conn->socket, forked);
+	if (conn->again)
+		wh_shm_datagram_close_fds(&conn->last);
 	wh_shm_proof_drop(conn);
 	free(conn);
 }
@@ -73,6 +75,20 @@ static struct wh_shm_conn *new_conn(struct wh_shm_wire *w, int socket, pid_t pid
 				     .pidfd = -1};
 	snprintf(conn->base.text, sizeof(conn->base.text), "pid %d", (int)pid);
 	return conn;
+}
+
+static void hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
+{
+	(void)lane;
+	(void)watch(c, false);
+	for (size_t i = 0; i < WH_MESSAGE_FDS; i++) /* they stay with the datagram */
+		m->fds[i] = -1;
+	wh_shm_conn_of(c)->again = true;
+}
+
+static void take_over(struct wh_wire *wire, struct wh_conn *c)
+{
+	wh_shm_conn_of(c)->wire = wire_of(wire);
 }
 
 /* What it is sent fits, or waits in the kernel. */
@@ -263,7 +279,8 @@ static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 	if (c->more)
 		return WH_WIRE_LATER;
 	c->reads++;
-	result = wh_shm_datagram_receive(conn->socket, d);
+	result = conn->again ? WH_WIRE_DONE : wh_shm_datagram_receive(conn->socket, d);
+	conn->again = false;
 	if (result == WH_WIRE_ENDED && conn->status != NULL && wh_load_acquire(&conn->status->left) == 1)
 		return WH_WIRE_LEFT; /* partner: leave(). No message, which a full queue would not take */
 	if (result != WH_WIRE_DONE)
@@ -301,6 +318,8 @@ const struct wh_wire_ops wh_shm_wire_ops = {
 	.rest = rest,
 	.watch = watch,
 	.holds_id = holds_id,
+	.hand_over = hand_over,
+	.take_over = take_over,
 	.adopt = adopt,
 	.send = send_message,
 	.finish = finish,

@@ -14,7 +14,7 @@
 #include "transport/remote.h"
 #include "transport/session/message.h"
 
-#define WH_TCP_VERSION 1
+#define WH_TCP_VERSION 2
 
 enum wh_tcp_kind {
 	WH_TCP_GRANT = WH_MESSAGE_OWN, /* you may use my region `number` */

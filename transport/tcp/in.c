@@ -110,7 +110,8 @@ enum parsed { WANTS_MORE, WENT_ON, MESSAGE, HOLDS, BAD_MESSAGE };
 
 static bool may_push(const struct wh_tcp_conn *conn)
 {
-	return conn->wire->use.pushes && wh_session_peer(conn->wire->session, conn->base.node)->state == WH_PEER_MET;
+	return conn->wire->use.pushes && !conn->wire->use.is_lane &&
+	       wh_session_peer(conn->wire->session, conn->base.node)->state == WH_PEER_MET;
 }
 
 static enum parsed parse_push(struct wh_tcp_conn *conn, const struct wh_message_head *head, const unsigned char *table,

@@ -20,18 +20,24 @@
 #define ROOM_LEFT (WH_TCP_MESSAGES_BYTES / 2) /* for control messages */
 #define GRANT_BEHIND 256                      /* frames: no grant joins them */
 
+/* What waits. Large ones, which are as large as can be, are kept for those that follow: to make and free one costs as much as to fill
+ * it. */
+#define LARGE 512
+#define LARGE_ROOM (WH_HEAD_BYTES + WH_TCP_REMOTE_MAX)
+
 struct frame {
 	struct frame *next;
-	bool answers;
+	bool answers, large;
 	size_t bytes;
 	unsigned char data[];
 };
 
 struct wh_tcp_remote {
-	struct wh_remote_lane lane; /* mine to it; it stays when the peer ends, for what has not been taken */
-	uint64_t sent, credit;      /* immediates to it, and of them taken */
+	struct wh_remote_account account; /* mine to it; it stays when the peer ends, for what has not been taken */
+	uint64_t sent, credit;            /* immediates to it, and of them taken */
 	struct frame *waiting, **tail;
 	uint32_t waiting_count, waiting_answers;
+	struct frame *spare; /* large ones that are free */
 	/* Its immediates to me: the k-th is at k mod their number. */
 	uint64_t came, taken, told;
 	uint32_t numbers[WH_REMOTE_IMMEDIATES];
@@ -53,7 +59,7 @@ static struct wh_tcp_remote *remote_of(struct wh_tcp *t, uint32_t node)
 	remote = calloc(1, sizeof(*remote));
 	if (remote == NULL)
 		return NULL;
-	remote->lane.node = node;
+	remote->account.node = node;
 	remote->tail = &remote->waiting;
 	t->remotes[node] = remote;
 	return remote;
@@ -91,7 +97,38 @@ static void drop_frame(struct wh_tcp_remote *remote)
 		remote->tail = &remote->waiting;
 	remote->waiting_count--;
 	remote->waiting_answers -= frame->answers;
-	free(frame);
+	if (!frame->large) {
+		free(frame);
+		return;
+	}
+	frame->next = remote->spare;
+	remote->spare = frame;
+}
+
+static void free_spare(struct wh_tcp_remote *remote)
+{
+	while (remote->spare != NULL) {
+		struct frame *frame = remote->spare;
+
+		remote->spare = frame->next;
+		free(frame);
+	}
+}
+
+/* NULL: no memory. */
+static struct frame *new_frame(struct wh_tcp_remote *remote, size_t count)
+{
+	struct frame *frame = remote->spare;
+	bool large = count > LARGE;
+
+	if (large && frame != NULL) {
+		remote->spare = frame->next;
+		return frame;
+	}
+	frame = malloc(sizeof(*frame) + (large ? LARGE_ROOM : count));
+	if (frame != NULL)
+		frame->large = large;
+	return frame;
 }
 
 bool wh_tcp_remote_refill(struct wh_tcp_wire *w, uint32_t node)
@@ -116,7 +153,7 @@ static bool send_frame(struct wh_tcp *t, const struct wh_peer *peer, const unsig
 	struct wh_tcp_remote *remote = t->remotes[peer->node];
 
 	if (remote->waiting != NULL || !put_out(wh_tcp_conn_of(peer->conn), bytes, count)) {
-		struct frame *frame = malloc(sizeof(*frame) + count);
+		struct frame *frame = new_frame(remote, count);
 
 		if (frame == NULL)
 			return false;
@@ -199,7 +236,7 @@ static bool serve(struct wh_tcp *t, const struct wh_peer *peer, const struct wh_
 /* What has come of the oldest. */
 static bool on_done(struct wh_tcp_remote *remote, const struct wh_message_head *head, const unsigned char *body)
 {
-	const struct wh_remote_posted *posted = wh_remote_oldest(&remote->lane);
+	const struct wh_remote_posted *posted = wh_remote_oldest(&remote->account);
 	bool ok = head->flags == WHORL_OK, reads;
 
 	if (posted == NULL || (!ok && head->flags != WHORL_NOT_FOUND))
@@ -211,7 +248,7 @@ static bool on_done(struct wh_tcp_remote *remote, const struct wh_message_head *
 		wh_tcp_take_words(posted->op.into, body, head->bytes);
 	if (!ok && posted->op.kind == WH_REMOTE_WRITE_IMMEDIATE)
 		remote->sent--; /* it was not given, and will not be taken */
-	wh_remote_complete(&remote->lane, ok ? WHORL_OK : WHORL_NOT_FOUND, head->number);
+	wh_remote_complete(&remote->account, ok ? WHORL_OK : WHORL_NOT_FOUND, head->number);
 	return true;
 }
 
@@ -225,10 +262,10 @@ static bool on_credit(struct wh_tcp_remote *remote, uint64_t taken)
 
 static bool on_withdrawal(struct wh_tcp_remote *remote, uint64_t name)
 {
-	struct wh_remote_grant *grant = wh_remote_grant_find(&remote->lane, name);
+	struct wh_remote_grant *grant = wh_remote_grant_find(&remote->account, name);
 
 	if (grant != NULL)
-		wh_remote_grant_withdraw(&remote->lane, grant);
+		wh_remote_grant_withdraw(&remote->account, grant);
 	return grant != NULL;
 }
 
@@ -242,7 +279,7 @@ bool wh_tcp_remote_on_message(struct wh_transport *transport, uint32_t node, str
 		return false;
 	switch (m->head.kind) {
 	case WH_TCP_GRANT:
-		return wh_remote_grant_add(&remote->lane, m->head.number, wh_tcp_take_grant(m->body),
+		return wh_remote_grant_add(&remote->account, m->head.number, wh_tcp_take_grant(m->body),
 					   peer->incarnation) != NULL;
 	case WH_TCP_WITHDRAWN:
 		return on_withdrawal(remote, m->head.number);
@@ -265,9 +302,10 @@ void wh_tcp_remote_end(struct wh_transport *transport, uint32_t node)
 		return;
 	while (remote->waiting != NULL)
 		drop_frame(remote);
+	free_spare(remote);
 	remote->sent = remote->credit = 0;
 	remote->came = remote->taken = remote->told = 0;
-	wh_remote_lane_end(&remote->lane);
+	wh_remote_account_end(&remote->account);
 }
 
 /* ---- operations --------------------------------------------------------------------------------------------------- */
@@ -279,8 +317,8 @@ static void do_mine(struct wh_tcp *t, struct wh_tcp_remote *remote, const struct
 
 	if (op->kind == WH_REMOTE_WRITE_IMMEDIATE)
 		(void)keep_immediate(remote, op->immediate); /* there is room: post_one has looked */
-	wh_remote_posted(&remote->lane, op, t->incarnation);
-	wh_remote_complete(&remote->lane, WHORL_OK, value);
+	wh_remote_posted(&remote->account, op, t->incarnation);
+	wh_remote_complete(&remote->account, WHORL_OK, value);
 }
 
 static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *op)
@@ -299,7 +337,7 @@ static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *o
 		return WHORL_MEMBER_GONE;
 	if (remote == NULL)
 		return WHORL_NOT_FOUND;
-	result = wh_remote_judge(&remote->lane, op, &grant);
+	result = wh_remote_judge(&remote->account, op, &grant);
 	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE &&
 	    remote->sent - remote->credit == WH_REMOTE_IMMEDIATES)
 		result = WHORL_AGAIN;
@@ -308,7 +346,7 @@ static enum whorl_result post_one(struct wh_tcp *t, const struct wh_remote_op *o
 	if (peer->state == WH_PEER_SELF)
 		do_mine(t, remote, op);
 	else if (send_frame(t, peer, frame, wh_tcp_put_remote(frame, op)))
-		wh_remote_posted(&remote->lane, op, peer->incarnation);
+		wh_remote_posted(&remote->account, op, peer->incarnation);
 	else
 		return WHORL_MEMORY;
 	remote->sent += op->kind == WH_REMOTE_WRITE_IMMEDIATE;
@@ -338,13 +376,13 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 	struct wh_tcp *t = wh_tcp_of(transport);
 
 	for (uint32_t k = 0; k < t->nodes; k++) {
-		uint32_t node = (t->next_lane + k) % t->nodes;
+		uint32_t node = (t->next_account + k) % t->nodes;
 
 		if (t->remotes[node] == NULL)
 			continue;
-		if (wh_remote_lane_next(&t->remotes[node]->lane, out) ||
+		if (wh_remote_account_next(&t->remotes[node]->account, out) ||
 		    take_immediate(t, wh_session_peer(t->base.session, node), out)) {
-			t->next_lane = node + 1;
+			t->next_account = node + 1;
 			return true;
 		}
 	}
@@ -377,7 +415,7 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 	return WHORL_OK;
 }
 
-/* I use it as others do, through a lane to myself. */
+/* I use it as others do, through an account to myself. */
 static enum whorl_result grant_myself(struct wh_tcp *t, const struct wh_tcp_region *region)
 {
 	struct wh_tcp_remote *remote = remote_of(t, t->node);
@@ -385,11 +423,11 @@ static enum whorl_result grant_myself(struct wh_tcp *t, const struct wh_tcp_regi
 
 	if (remote == NULL)
 		return WHORL_MEMORY;
-	own = wh_remote_grant_add(&remote->lane, region->base.name, region->base.bytes, t->incarnation);
+	own = wh_remote_grant_add(&remote->account, region->base.name, region->base.bytes, t->incarnation);
 	if (own == NULL)
 		return WHORL_INVALID;
 	own->state = WH_GRANT_USED;
-	remote->lane.news--; /* no news to me */
+	remote->account.news--; /* no news to me */
 	return WHORL_OK;
 }
 
@@ -441,7 +479,7 @@ static void region_close(struct wh_region *base)
 	struct wh_tcp_region *region = (struct wh_tcp_region *)base, **at = &t->regions;
 	unsigned char frame[WH_HEAD_BYTES];
 
-	wh_remote_grant_find(&t->remotes[t->node]->lane, base->name)->state = WH_GRANT_NONE;
+	wh_remote_grant_find(&t->remotes[t->node]->account, base->name)->state = WH_GRANT_NONE;
 	for (uint32_t node = 0; node < t->nodes; node++) {
 		const struct wh_peer *peer = wh_session_peer(t->base.session, node);
 
@@ -467,6 +505,8 @@ void wh_tcp_remote_free(struct wh_tcp *t)
 		free_region(region);
 	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
+		if (t->remotes[node] != NULL)
+			free_spare(t->remotes[node]);
 		free(t->remotes[node]);
 		t->remotes[node] = NULL;
 	}

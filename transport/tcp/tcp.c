@@ -133,11 +133,18 @@ static void destroy(struct wh_transport *transport, bool forked)
 	while (t->base.session != NULL && wh_session_images(t->base.session) != NULL)
 		wh_tcp_image_close(&wh_session_images(t->base.session)->base);
 	wh_session_free(t->base.session, forked);
+	wh_lanes_let_go(t->lanes, forked);
 	wh_tcp_wire_close(t->wire, forked);
 	wh_tcp_remote_free(t);
 	wh_poll_close(&t->poll);
 	free(t);
 }
+
+/* Of a lane: its regions, and no rows. */
+static const struct wh_plane_ops lane_plane_ops = {.ended = wh_tcp_remote_end, .on_message = wh_tcp_remote_on_message};
+
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err);
 
 static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
@@ -165,62 +172,136 @@ static const struct wh_transport_ops tcp_ops = {
 	.answer = wh_session_table_answer,
 	.complaints = wh_session_table_complaints,
 	.leave = leave,
+	.lane_open = lane_open,
+	.lanes_part = wh_session_table_lanes_part,
 	.destroy = destroy,
 };
 
-static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_config *config, struct wh_error *err)
-{
-	struct wh_session_setup setup = {.config = config,
-					 .name = "tcp",
-					 .version = WH_TCP_VERSION,
-					 .wire_ops = &wh_tcp_wire_ops,
-					 .plane_ops = &plane_ops,
-					 .transport = &t->base.base};
-	const struct wh_tcp_wire_use use = {.version = WH_TCP_VERSION, .pushes = true};
-	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
+static const struct wh_transport_ops lane_ops = {
+	.name = "tcp",
+	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
+	.remote = &wh_tcp_remote_ops,
+	.poll_costs_syscall = true,
+	.take = take,
+	.flush = flush,
+	.service = service,
+	.next_event = wh_session_table_next_event,
+	.arm = arm,
+	.disarm = disarm,
+	.wait = wait,
+	.wake = wake,
+	.fd = fd,
+	.complaints = wh_session_table_complaints,
+	.leave = leave,
+	.destroy = destroy,
+};
 
-	if (result == WHORL_OK)
-		result = wh_tcp_wire_open(config, &use, &t->poll, &t->wire, err);
-	if (result == WHORL_OK)
-		result = wh_tcp_wire_listen(t->wire, err);
-	if (result != WHORL_OK)
-		return result;
-	setup.wire = (struct wh_wire *)t->wire;
-	result = wh_session_new(&setup, &t->base.session, err);
+static enum whorl_result open_session(struct wh_tcp *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	const struct wh_session_setup setup = {.config = config,
+					       .lanes = t->lanes,
+					       .lane = t->lane,
+					       .name = "tcp",
+					       .version = WH_TCP_VERSION,
+					       .wire_ops = &wh_tcp_wire_ops,
+					       .wire = (struct wh_wire *)t->wire,
+					       .plane_ops = t->lane == 0 ? &plane_ops : &lane_plane_ops,
+					       .transport = &t->base.base};
+	enum whorl_result result = wh_session_new(&setup, &t->base.session, err);
+
 	if (result != WHORL_OK)
 		return result;
 	t->wire->transport = &t->base.base;
 	t->wire->refill = wh_tcp_remote_refill;
 	wh_tcp_wire_attach(t->wire, t->base.session);
-	wh_session_begin(t->base.session);
 	return WHORL_OK;
+}
+
+/* The address is had before anything else is done with it. */
+static enum whorl_result open_all(struct wh_tcp *t, const struct wh_transport_config *config, struct wh_error *err)
+{
+	const struct wh_tcp_wire_use use = {.version = WH_TCP_VERSION, .pushes = true, .is_lane = t->lane != 0};
+	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
+
+	if (result == WHORL_OK && t->lanes == NULL)
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for lanes");
+	if (result == WHORL_OK)
+		result = wh_tcp_wire_open(config, &use, &t->poll, &t->wire, err);
+	if (result == WHORL_OK && t->lane == 0)
+		result = wh_tcp_wire_listen(t->wire, err);
+	if (result == WHORL_OK)
+		result = open_session(t, config, err);
+	if (result == WHORL_OK && t->lane == 0)
+		wh_session_begin(t->base.session);
+	else if (result == WHORL_OK)
+		result = wh_session_open_lane(t->base.session, err);
+	return result;
+}
+
+/* NULL: no memory. */
+static struct wh_tcp *make(const struct wh_transport_config *config, uint32_t lane, struct wh_error *err)
+{
+	struct wh_tcp *t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->remotes[0]));
+
+	if (t == NULL) {
+		wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
+		return NULL;
+	}
+	t->base.base.ops = lane == 0 ? &tcp_ops : &lane_ops;
+	t->env = config->env;
+	t->node = config->node;
+	t->nodes = config->nodes;
+	t->incarnation = config->incarnation;
+	t->lane = lane;
+	t->huge_pages = (int)config->huge_pages;
+	t->poll = WH_POLL_NONE;
+	return t;
+}
+
+/* `lanes` becomes its own. */
+static enum whorl_result create(const struct wh_transport_config *config, uint32_t lane, struct wh_lanes *lanes,
+				struct wh_transport **out, struct wh_error *err)
+{
+	struct wh_tcp *t = make(config, lane, err);
+	enum whorl_result result;
+
+	if (t == NULL) {
+		wh_lanes_let_go(lanes, false);
+		return WHORL_MEMORY;
+	}
+	t->lanes = lane == 0 ? wh_lanes_new(&t->base.base, t->nodes) : lanes;
+	result = open_all(t, config, err);
+	if (result == WHORL_OK)
+		*out = &t->base.base;
+	else
+		destroy(&t->base.base, false);
+	return result;
+}
+
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err)
+{
+	const struct wh_tcp *node = wh_tcp_of(transport);
+	enum whorl_result result = wh_lanes_check(lane, err);
+	struct wh_tcp_wire_copy *copy;
+
+	*out = NULL;
+	if (result != WHORL_OK)
+		return result;
+	copy = wh_tcp_wire_copy(node->wire);
+	if (copy == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for lane %" PRIu32, lane);
+	result = create(&copy->config, lane, wh_lanes_hold(node->lanes), out, err);
+	free(copy);
+	return result;
 }
 
 enum whorl_result wh_tcp_create(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
 				struct wh_error *err)
 {
 	enum whorl_result result = wh_session_check(config, err);
-	struct wh_tcp *t;
 
 	(void)ctx;
 	*out = NULL;
-	if (result != WHORL_OK)
-		return result;
-	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->remotes[0]));
-	if (t == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	t->base.base.ops = &tcp_ops;
-	t->env = config->env;
-	t->node = config->node;
-	t->nodes = config->nodes;
-	t->incarnation = config->incarnation;
-	t->huge_pages = (int)config->huge_pages;
-	t->poll = WH_POLL_NONE;
-	result = open_all(t, config, err);
-	if (result != WHORL_OK) {
-		destroy(&t->base.base, false);
-		return result;
-	}
-	*out = &t->base.base;
-	return WHORL_OK;
+	return result == WHORL_OK ? create(config, 0, NULL, out, err) : result;
 }

@@ -391,11 +391,13 @@ struct wh_tcp {
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	uint32_t lane;          /* [const] 0: the node itself */
+	struct wh_lanes *lanes; /* [const] of the node */
 	int huge_pages;
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
 	struct wh_tcp_region *regions;
-	uint32_t next_lane;              /* its events of regions are looked at first */
+	uint32_t next_account;           /* its events of regions are looked at first */
 	struct wh_tcp_remote *remotes[]; /* by node id: regions, mine for it and its for me; NULL: nothing so far */
 };
 

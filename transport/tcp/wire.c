@@ -180,6 +180,18 @@ static struct wh_tcp_conn *new_conn(struct wh_tcp_wire *w)
 	return conn;
 }
 
+/* Its first message stays with it. */
+static void hand_over(struct wh_conn *c, uint32_t lane, struct wh_message *m)
+{
+	(void)lane, (void)m;
+	(void)epoll_ctl(wh_tcp_conn_of(c)->wire->poll->epoll, EPOLL_CTL_DEL, wh_tcp_conn_of(c)->channel.fd, NULL);
+}
+
+static void take_over(struct wh_wire *wire, struct wh_conn *c)
+{
+	wh_tcp_conn_of(c)->wire = wh_tcp_wire_of(wire);
+}
+
 static bool watch(struct wh_conn *c, bool on)
 {
 	struct wh_tcp_conn *conn = wh_tcp_conn_of(c);
@@ -460,6 +472,8 @@ const struct wh_wire_ops wh_tcp_wire_ops = {
 	.watch = watch,
 	.greet = greet,
 	.admits = admits,
+	.hand_over = hand_over,
+	.take_over = take_over,
 	.adopt = adopt,
 	.hold = hold,
 	.send = send_message,
@@ -691,6 +705,26 @@ bool wh_tcp_wire_address(const struct wh_tcp_wire *w, uint32_t node, struct sock
 {
 	*out = w->hosts[node].address.at;
 	return w->hosts[node].address.bytes > 0;
+}
+
+struct wh_tcp_wire_copy *wh_tcp_wire_copy(const struct wh_tcp_wire *w)
+{
+	struct wh_tcp_wire_copy *copy = calloc(1, sizeof(*copy) + w->nodes * sizeof(copy->addresses[0]));
+
+	if (copy == NULL)
+		return NULL;
+	copy->config = (struct wh_transport_config){.env = w->env,
+						    .group = w->group,
+						    .node = w->node,
+						    .nodes = w->nodes,
+						    .incarnation = w->ground.incarnation,
+						    .addresses = copy->addresses,
+						    .key = w->ground.key,
+						    .tls = w->ground.tls,
+						    .cut_ns = w->cut_ns};
+	for (uint32_t node = 0; node < w->nodes; node++)
+		copy->addresses[node] = w->hosts[node].name;
+	return copy;
 }
 
 const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node)

@@ -20,6 +20,7 @@ enum { WH_TCP_LISTENER = WH_POLL_OTHERS, WH_TCP_FROM_CONN, WH_TCP_TO_STREAM, WH_
 struct wh_tcp_wire_use {  /* what a transport makes of it */
 	uint32_t version; /* of its messages; transports have different ones, so that their nodes never meet */
 	bool pushes;      /* tcp's own: pushes, and operations on regions, go over the same connections */
+	bool is_lane;     /* of a node's: it does not listen, and its connections carry no pushes */
 	bool trusts_network; /* without key or TLS addresses other than loopback are allowed too: all that reach them are trusted */
 };
 
@@ -42,6 +43,14 @@ void wh_tcp_wire_linger(struct wh_tcp_wire *w); /* the last words, where a socke
 void wh_tcp_wire_close(struct wh_tcp_wire *w, bool forked);
 /* Where a node is; false: not known (yet). */
 bool wh_tcp_wire_address(const struct wh_tcp_wire *w, uint32_t node, struct sockaddr_storage *out);
-const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node); /* the same as text */
+const char *wh_tcp_wire_name(const struct wh_tcp_wire *w, uint32_t node); /* the same as text. Any thread */
+
+/* As it was opened, for a lane of the same node. Any thread. */
+struct wh_tcp_wire_copy {
+	struct wh_transport_config config; /* what it points to is the wire's, but for the addresses */
+	const char *addresses[];
+};
+/* NULL: no memory. To be freed by free(). */
+struct wh_tcp_wire_copy *wh_tcp_wire_copy(const struct wh_tcp_wire *w);
 
 #endif

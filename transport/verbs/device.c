@@ -44,7 +44,7 @@ static void complete(struct wh_verbs *t, const struct ibv_wc *done)
 		return;
 	case WH_VERBS_DONE_OPERATION:
 	case WH_VERBS_DONE_IMMEDIATE:
-		wh_verbs_lane_complete(t, done);
+		wh_verbs_account_complete(t, done);
 		return;
 	}
 }

@@ -86,7 +86,7 @@ static uint32_t body_bytes(enum wh_verbs_kind kind)
 	switch (kind) {
 	case WH_VERBS_TOKEN:
 		return WH_VERBS_TOKEN_BYTES;
-	case WH_VERBS_LANE:
+	case WH_VERBS_ACCOUNT:
 		return 8;
 	case WH_VERBS_GRANT:
 		return 20;
@@ -106,7 +106,7 @@ size_t wh_verbs_put_message(unsigned char bytes[WH_VERBS_MESSAGE_MAX], const str
 	case WH_VERBS_TOKEN:
 		memcpy(body, message->token, WH_VERBS_TOKEN_BYTES);
 		break;
-	case WH_VERBS_LANE:
+	case WH_VERBS_ACCOUNT:
 		put(body, message->qp, 4);
 		put(body + 4, message->psn, 4);
 		break;
@@ -132,7 +132,7 @@ bool wh_verbs_take_message(struct wh_verbs_message *message, const struct wh_mes
 	case WH_VERBS_TOKEN:
 		memcpy(message->token, body, WH_VERBS_TOKEN_BYTES);
 		return true;
-	case WH_VERBS_LANE:
+	case WH_VERBS_ACCOUNT:
 		message->qp = (uint32_t)take(body, 4);
 		message->psn = (uint32_t)take(body + 4, 4);
 		return message->psn >> 24 == 0;

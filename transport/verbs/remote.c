@@ -1,7 +1,7 @@
 /* remote.c - regions (T7): the device's own operations, on memory that is registered for each region.
  *
  * With each peer to which something is granted, either way, there is one queue pair for operations of both directions
- * (verbs/lane.c). A write is copied into memory of mine that is registered, a read comes through it, so that no memory of the
+ * (verbs/account.c). A write is copied into memory of mine that is registered, a read comes through it, so that no memory of the
  * user's has to be. An operation after a read or an atomic one waits for it in my device (a fence): on a queue pair alone
  * the answer of a read may be put together later than a write that was posted after it. My own regions are used by a
  * queue pair to myself, as atomic operations of a device are atomic among themselves alone.
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/verbs/lane.h"
+#include "transport/verbs/account.h"
 
 struct grantee {
 	uint64_t incarnation; /* 0: it has not been granted it */
@@ -71,12 +71,12 @@ static void describe(struct ibv_send_wr *request, struct ibv_sge *piece, const s
 }
 
 /* False: the device does not take it. */
-static bool give_to_device(struct wh_verbs_lane *lane, const struct wh_remote_op *op,
+static bool give_to_device(struct wh_verbs_account *account, const struct wh_remote_op *op,
 			   const struct wh_verbs_region_place *place)
 {
-	unsigned char *slot = wh_verbs_lane_slot(lane, lane->base.posted);
-	struct ibv_sge piece = {.addr = (uintptr_t)slot, .length = (uint32_t)op->bytes, .lkey = lane->mr->lkey};
-	struct ibv_send_wr request = {.wr_id = wh_verbs_lane_request(lane, false),
+	unsigned char *slot = wh_verbs_account_slot(account, account->base.posted);
+	struct ibv_sge piece = {.addr = (uintptr_t)slot, .length = (uint32_t)op->bytes, .lkey = account->mr->lkey};
+	struct ibv_send_wr request = {.wr_id = wh_verbs_account_request(account, false),
 				      .sg_list = &piece,
 				      .num_sge = 1,
 				      .send_flags = IBV_SEND_SIGNALED},
@@ -84,41 +84,41 @@ static bool give_to_device(struct wh_verbs_lane *lane, const struct wh_remote_op
 
 	if (!fetches(op) && op->bytes > 0)
 		memcpy(slot, op->from, op->bytes);
-	if (lane->fetched > lane->base.completed)
+	if (account->fetched > account->base.completed)
 		request.send_flags |= IBV_SEND_FENCE;
 	describe(&request, &piece, op, place);
-	return ibv_post_send(lane->qp, &request, &bad) == 0;
+	return ibv_post_send(account->qp, &request, &bad) == 0;
 }
 
 static enum whorl_result post_one(struct wh_verbs *t, const struct wh_remote_op *op)
 {
 	struct wh_remote_grant *grant;
-	struct wh_verbs_lane *lane;
+	struct wh_verbs_account *account;
 	const struct wh_peer *peer;
 	enum whorl_result result;
 
 	if (op->node >= t->nodes)
 		return WHORL_INVALID;
 	peer = wh_session_peer(t->base.session, op->node);
-	lane = t->peers[op->node].lane;
+	account = t->peers[op->node].account;
 	if (wh_session_has_left(t->base.session) || (peer->state != WH_PEER_MET && peer->state != WH_PEER_SELF))
 		return WHORL_MEMBER_GONE;
-	if (lane == NULL || !lane->connected)
+	if (account == NULL || !account->connected)
 		return WHORL_NOT_FOUND;
-	result = wh_remote_judge(&lane->base, op, &grant);
+	result = wh_remote_judge(&account->base, op, &grant);
 	if (result == WHORL_OK && op->kind == WH_REMOTE_WRITE_IMMEDIATE &&
-	    lane->immediates_sent - lane->immediates_known >= WH_REMOTE_IMMEDIATES)
+	    account->immediates_sent - account->immediates_known >= WH_REMOTE_IMMEDIATES)
 		result = WHORL_AGAIN;
 	if (result != WHORL_OK)
 		return result;
-	if (!give_to_device(lane, op, wh_verbs_lane_place(lane, grant))) {
+	if (!give_to_device(account, op, wh_verbs_account_place(account, grant))) {
 		wh_verbs_link_broke(t, op->node);
 		return WHORL_MEMBER_GONE;
 	}
-	wh_remote_posted(&lane->base, op, grant->incarnation);
-	lane->immediates_sent += op->kind == WH_REMOTE_WRITE_IMMEDIATE;
+	wh_remote_posted(&account->base, op, grant->incarnation);
+	account->immediates_sent += op->kind == WH_REMOTE_WRITE_IMMEDIATE;
 	if (fetches(op))
-		lane->fetched = lane->base.posted;
+		account->fetched = account->base.posted;
 	return WHORL_OK;
 }
 
@@ -141,11 +141,11 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 	(void)wh_verbs_poll_in(t);
 	for (uint32_t k = 0; k < t->nodes; k++) {
-		struct wh_verbs_lane *lane = t->peers[(t->next_lane + k) % t->nodes].lane;
+		struct wh_verbs_account *account = t->peers[(t->next_account + k) % t->nodes].account;
 
-		if (lane != NULL &&
-		    (wh_remote_lane_next(&lane->base, out) || wh_verbs_lane_next_immediate(t, lane, out))) {
-			t->next_lane = (t->next_lane + k + 1) % t->nodes;
+		if (account != NULL &&
+		    (wh_remote_account_next(&account->base, out) || wh_verbs_account_next_immediate(t, account, out))) {
+			t->next_account = (t->next_account + k + 1) % t->nodes;
 			return true;
 		}
 	}
@@ -154,28 +154,29 @@ static bool next(struct wh_transport *transport, struct wh_remote_event *out)
 
 /* ---- what peers grant --------------------------------------------------------------------------------------------- */
 
-static bool on_grant(struct wh_verbs_lane *lane, const struct wh_peer *peer, const struct wh_verbs_message *message)
+static bool on_grant(struct wh_verbs_account *account, const struct wh_peer *peer,
+		     const struct wh_verbs_message *message)
 {
 	struct wh_remote_grant *grant;
 
-	if (lane == NULL || !lane->connected)
+	if (account == NULL || !account->connected)
 		return peer->doomed != NULL; /* it has said with what to connect */
-	grant = wh_remote_grant_add(&lane->base, message->number, message->bytes, peer->incarnation);
+	grant = wh_remote_grant_add(&account->base, message->number, message->bytes, peer->incarnation);
 	if (grant == NULL)
 		return false;
-	*wh_verbs_lane_place(lane, grant) =
+	*wh_verbs_account_place(account, grant) =
 		(struct wh_verbs_region_place){.address = message->address, .rkey = message->rkey};
 	return true;
 }
 
-static bool on_withdrawal(struct wh_verbs_lane *lane, uint64_t name)
+static bool on_withdrawal(struct wh_verbs_account *account, uint64_t name)
 {
-	struct wh_remote_grant *grant = lane != NULL ? wh_remote_grant_find(&lane->base, name) : NULL;
+	struct wh_remote_grant *grant = account != NULL ? wh_remote_grant_find(&account->base, name) : NULL;
 
-	if (grant == NULL || lane->release_count == WH_REMOTE_REGIONS)
+	if (grant == NULL || account->release_count == WH_REMOTE_REGIONS)
 		return false;
-	wh_remote_grant_withdraw(&lane->base, grant);
-	lane->releases[lane->release_count++] = name;
+	wh_remote_grant_withdraw(&account->base, grant);
+	account->releases[account->release_count++] = name;
 	return true;
 }
 
@@ -187,29 +188,29 @@ static bool on_release(struct wh_verbs *t, uint32_t node, uint64_t name)
 	return false;
 }
 
-static bool on_immediates(struct wh_verbs_lane *lane, uint64_t count)
+static bool on_immediates(struct wh_verbs_account *account, uint64_t count)
 {
-	if (lane == NULL || count > lane->immediates_sent || count < lane->immediates_known)
+	if (account == NULL || count > account->immediates_sent || count < account->immediates_known)
 		return false;
-	lane->immediates_known = count;
+	account->immediates_known = count;
 	return true;
 }
 
 bool wh_verbs_remote_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message)
 {
-	struct wh_verbs_lane *lane = t->peers[peer->node].lane;
+	struct wh_verbs_account *account = t->peers[peer->node].account;
 
 	switch (message->kind) {
-	case WH_VERBS_LANE:
-		return wh_verbs_lane_on_message(t, peer, message);
+	case WH_VERBS_ACCOUNT:
+		return wh_verbs_account_on_message(t, peer, message);
 	case WH_VERBS_GRANT:
-		return on_grant(lane, peer, message);
+		return on_grant(account, peer, message);
 	case WH_VERBS_WITHDRAWN:
-		return on_withdrawal(lane, message->number) || peer->doomed != NULL;
+		return on_withdrawal(account, message->number) || peer->doomed != NULL;
 	case WH_VERBS_RELEASED:
 		return on_release(t, peer->node, message->number);
 	case WH_VERBS_IMMEDIATES:
-		return on_immediates(lane, message->number);
+		return on_immediates(account, message->number);
 	default:
 		return false;
 	}
@@ -244,7 +245,7 @@ static bool tell(struct wh_verbs *t, struct wh_verbs_region *region, uint32_t no
 
 	if (!is_granted(region, wh_session_peer(t->base.session, node)))
 		return true;
-	if (!region->closed && !to->told && wh_verbs_lane_is_open(t, node))
+	if (!region->closed && !to->told && wh_verbs_account_is_open(t, node))
 		*done += to->told = send_about(t, node, WH_VERBS_GRANT, region);
 	if (region->closed && to->told && !to->told_of_end)
 		*done += to->told_of_end = send_about(t, node, WH_VERBS_WITHDRAWN, region);
@@ -262,12 +263,12 @@ static void free_region(struct wh_verbs_region *region, bool forked)
 size_t wh_verbs_remote_advance(struct wh_verbs *t)
 {
 	struct wh_verbs_region **at = &t->regions;
-	size_t done = wh_verbs_lanes_advance(t);
+	size_t done = wh_verbs_accounts_advance(t);
 
 	while (*at != NULL) {
 		struct wh_verbs_region *region = *at;
-		const struct wh_verbs_lane *own = t->peers[t->node].lane;
-		bool over = !wh_verbs_lane_works_on(own, region->base.name);
+		const struct wh_verbs_account *own = t->peers[t->node].account;
+		bool over = !wh_verbs_account_works_on(own, region->base.name);
 
 		for (uint32_t node = 0; node < t->nodes; node++)
 			over = tell(t, region, node, &done) && over;
@@ -293,7 +294,7 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 	peer = wh_session_peer(t->base.session, node);
 	if (peer->state != WH_PEER_MET || wh_session_has_left(t->base.session))
 		return WHORL_MEMBER_GONE;
-	if (wh_verbs_lane_of(t, node) == NULL)
+	if (wh_verbs_account_of(t, node) == NULL)
 		return WHORL_MEMORY;
 	if (region->to[node].incarnation != peer->incarnation)
 		region->to[node] = (struct grantee){.incarnation = peer->incarnation};
@@ -306,17 +307,17 @@ static enum whorl_result grant(struct wh_region *base, uint32_t node)
 /* I use it as others do. */
 static enum whorl_result grant_myself(struct wh_verbs *t, const struct wh_verbs_region *region)
 {
-	struct wh_verbs_lane *lane = wh_verbs_lane_of(t, t->node);
+	struct wh_verbs_account *account = wh_verbs_account_of(t, t->node);
 	struct wh_remote_grant *own;
 
-	if (lane == NULL || !wh_verbs_lane_is_open(t, t->node))
+	if (account == NULL || !wh_verbs_account_is_open(t, t->node))
 		return WHORL_SYSTEM;
-	own = wh_remote_grant_add(&lane->base, region->base.name, region->base.bytes, t->incarnation);
+	own = wh_remote_grant_add(&account->base, region->base.name, region->base.bytes, t->incarnation);
 	if (own == NULL)
 		return WHORL_INVALID;
 	own->state = WH_GRANT_USED;
-	lane->base.news--; /* no news to me */
-	*wh_verbs_lane_place(lane, own) =
+	account->base.news--; /* no news to me */
+	*wh_verbs_account_place(account, own) =
 		(struct wh_verbs_region_place){.address = (uintptr_t)region->memory.base, .rkey = region->mr->rkey};
 	return WHORL_OK;
 }
@@ -390,8 +391,8 @@ static void region_close(struct wh_region *base)
 {
 	struct wh_verbs *t = wh_verbs_of(base->transport);
 	struct wh_verbs_region *region = (struct wh_verbs_region *)base;
-	struct wh_verbs_lane *lane = t->peers[t->node].lane;
-	struct wh_remote_grant *own = wh_remote_grant_find(&lane->base, base->name);
+	struct wh_verbs_account *account = t->peers[t->node].account;
+	struct wh_remote_grant *own = wh_remote_grant_find(&account->base, base->name);
 
 	own->state = WH_GRANT_NONE;
 	region->closed = true;

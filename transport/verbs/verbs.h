@@ -21,7 +21,7 @@
 
 #include "transport/transport.h"
 
-#define WH_VERBS_VERSION 2 /* of its messages */
+#define WH_VERBS_VERSION 3 /* of its messages */
 #define WH_VERBS_DEPTH 256
 #define WH_VERBS_QUEUE_MAX 65536
 

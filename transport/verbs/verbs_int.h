@@ -9,7 +9,7 @@
  *     verbs/rows.c    becoming ready: places of rows, queue pairs
  *     verbs/out.c     pushes: their queue to one peer, chains of writes, and how they end
  *     verbs/remote.c  regions: one-sided operations
- *     verbs/lane.c    the queue pair that they go through
+ *     verbs/account.c    the queue pair that they go through
  *     verbs/message.h what peers say of all that, as bytes
  *     verbs/count.h   outstanding requests, counted
  *
@@ -41,7 +41,7 @@
 
 struct wh_verbs;
 struct wh_verbs_image;
-struct wh_verbs_lane;
+struct wh_verbs_account;
 struct wh_verbs_region;
 
 /* ---- the device: verbs/device.c ----------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ struct wh_verbs_region;
 #define WH_VERBS_RNR_RETRIES 7    /* for ever: it is there, and its loop does not look */
 #define WH_VERBS_RNR_TIMER 12     /* 0.64 ms */
 
-/* What a completion in `in` is of: the upper 16 bits of its request's name; those below name a lane. */
+/* What a completion in `in` is of: the upper 16 bits of its request's name; those below name an account. */
 enum wh_verbs_done { WH_VERBS_DONE_RING, WH_VERBS_DONE_OPERATION, WH_VERBS_DONE_IMMEDIATE };
 
 struct wh_verbs_device {
@@ -124,6 +124,7 @@ struct wh_verbs_link {
 	struct rdma_cm_id *id; /* NULL: none */
 	bool told;             /* EXPECTED and later: the peer has been sent the token */
 	unsigned char token[WH_VERBS_TOKEN_BYTES];
+	uint16_t port; /* of librdmacm, at the peer's address; 0: that of the address */
 	uint32_t tries;
 	uint64_t at_ns; /* CALLS: when it is given up; RESTS: when it is tried again; BROKEN: when the peer is lost */
 };
@@ -132,7 +133,7 @@ struct wh_verbs_link {
 void wh_verbs_link_met(struct wh_transport *transport, uint32_t node);
 void wh_verbs_link_close(struct wh_verbs *t, struct wh_verbs_link *link);
 /* False: there is none to be told. */
-bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const unsigned char token[WH_VERBS_TOKEN_BYTES]);
+bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message);
 /* What comes from the peer for its device: it knows of the connection, if that has been answered. Can queue pairs be connected to it? */
 bool wh_verbs_link_heard(struct wh_verbs *t, uint32_t node);
 /* The same, where nothing has come. */
@@ -250,7 +251,7 @@ void wh_verbs_images_lose(struct wh_verbs *t, const struct wh_peer *peer);
 bool wh_verbs_images_reap(struct wh_verbs *t);
 void wh_verbs_image_free(struct wh_verbs *t, struct wh_verbs_image *image, bool forked);
 
-/* ---- regions: verbs/remote.c, verbs/lane.c ------------------------------------------------------------------------ */
+/* ---- regions: verbs/remote.c, verbs/account.c ------------------------------------------------------------------------ */
 
 extern const struct wh_remote_ops wh_verbs_remote_ops;
 /* False: the message breaks the protocol. */
@@ -258,9 +259,9 @@ bool wh_verbs_remote_on_message(struct wh_verbs *t, const struct wh_peer *peer, 
 size_t wh_verbs_remote_advance(struct wh_verbs *t);
 void wh_verbs_remote_free(struct wh_verbs *t, bool forked); /* my regions */
 /* An operation is done, or an immediate has come. */
-void wh_verbs_lane_complete(struct wh_verbs *t, const struct ibv_wc *done);
-void wh_verbs_lane_end(struct wh_verbs *t, uint32_t node); /* the peer has ended */
-void wh_verbs_lanes_free(struct wh_verbs *t, bool forked);
+void wh_verbs_account_complete(struct wh_verbs *t, const struct ibv_wc *done);
+void wh_verbs_account_end(struct wh_verbs *t, uint32_t node); /* the peer has ended */
+void wh_verbs_accounts_free(struct wh_verbs *t, bool forked);
 
 /* ---- the doorbell: verbs/doorbell.c ----------------------------------------------------------------------------------- */
 
@@ -277,7 +278,7 @@ enum { WH_VERBS_MEETING = WH_TCP_OTHERS, WH_VERBS_COMPLETION };
 
 struct wh_verbs_peer {
 	struct wh_verbs_link link;
-	struct wh_verbs_lane *lane; /* NULL: no regions yet, either way */
+	struct wh_verbs_account *account; /* NULL: no regions yet, either way */
 };
 
 struct wh_verbs {
@@ -285,6 +286,8 @@ struct wh_verbs {
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	uint32_t lane;          /* [const] 0: the node itself */
+	struct wh_lanes *lanes; /* [const] of the node */
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
 	struct wh_verbs_device device;
@@ -298,12 +301,12 @@ struct wh_verbs {
 	bool forked;
 	bool gathers;                     /* a pass is under way: what is pushed waits for its end */
 	uint8_t timeout;                  /* [const] of all queue pairs */
-	uint32_t serials;                 /* lanes so far */
+	uint32_t serials;                 /* accounts so far */
 	wh_word writes, doorbells, rings; /* [loop writes, any thread reads] */
 	uint32_t posts;
 	struct wh_verbs_image *images;   /* in the order in which they were opened; those that are closed as well */
 	struct wh_verbs_region *regions; /* mine; those that are closed until no node uses them */
-	uint32_t lanes, next_lane;
+	uint32_t accounts, next_account;
 
 	struct wh_verbs_peer peers[]; /* by node id */
 };

@@ -1,4 +1,4 @@
-/* lane.h - the queue pair for operations on regions (T7) between this node and another, or itself; see verbs/remote.c.
+/* account.h - the queue pair for operations on regions (T7) between this node and another, or itself; see verbs/remote.c.
  * Everything here is the loop's. */
 #ifndef WH_TRANSPORT_VERBS_LANE_H
 #define WH_TRANSPORT_VERBS_LANE_H
@@ -11,9 +11,9 @@ struct wh_verbs_region_place { /* of a region that has been granted to me */
 	uint32_t rkey;
 };
 
-struct wh_verbs_lane { /* it stays when the peer ends, for what has not been taken */
-	struct wh_remote_lane base;
-	struct wh_verbs_region_place places[WH_REMOTE_GRANTS]; /* by grant: see wh_verbs_lane_place */
+struct wh_verbs_account { /* it stays when the peer ends, for what has not been taken */
+	struct wh_remote_account base;
+	struct wh_verbs_region_place places[WH_REMOTE_GRANTS]; /* by grant: see wh_verbs_account_place */
 	uint64_t releases[WH_REMOTE_REGIONS]; /* names of regions that were withdrawn: to be let go of, and said so */
 	uint32_t release_count;
 
@@ -34,19 +34,21 @@ struct wh_verbs_lane { /* it stays when the peer ends, for what has not been tak
 };
 
 /* NULL: no memory. */
-struct wh_verbs_lane *wh_verbs_lane_of(struct wh_verbs *t, uint32_t node);
+struct wh_verbs_account *wh_verbs_account_of(struct wh_verbs *t, uint32_t node);
 /* Makes the queue pair if there is none, and tells the peer. True: it is connected. */
-bool wh_verbs_lane_is_open(struct wh_verbs *t, uint32_t node);
+bool wh_verbs_account_is_open(struct wh_verbs *t, uint32_t node);
 /* False: it breaks the protocol. */
-bool wh_verbs_lane_on_message(struct wh_verbs *t, const struct wh_peer *peer, const struct wh_verbs_message *message);
+bool wh_verbs_account_on_message(struct wh_verbs *t, const struct wh_peer *peer,
+				 const struct wh_verbs_message *message);
 /* Of what has been granted, the end of which may not have been taken yet: so there are more than an owner has open. */
-struct wh_verbs_region_place *wh_verbs_lane_place(struct wh_verbs_lane *lane, const struct wh_remote_grant *grant);
-unsigned char *wh_verbs_lane_slot(const struct wh_verbs_lane *lane, uint64_t number);
-uint64_t wh_verbs_lane_request(const struct wh_verbs_lane *lane, bool immediate);
-/* Operations on the region of that name are under way. `lane` may be NULL. */
-bool wh_verbs_lane_works_on(const struct wh_verbs_lane *lane, uint64_t name);
-bool wh_verbs_lane_next_immediate(struct wh_verbs *t, struct wh_verbs_lane *lane, struct wh_remote_event *out);
+struct wh_verbs_region_place *wh_verbs_account_place(struct wh_verbs_account *account,
+						     const struct wh_remote_grant *grant);
+unsigned char *wh_verbs_account_slot(const struct wh_verbs_account *account, uint64_t number);
+uint64_t wh_verbs_account_request(const struct wh_verbs_account *account, bool immediate);
+/* Operations on the region of that name are under way. `account` may be NULL. */
+bool wh_verbs_account_works_on(const struct wh_verbs_account *account, uint64_t name);
+bool wh_verbs_account_next_immediate(struct wh_verbs *t, struct wh_verbs_account *account, struct wh_remote_event *out);
 /* Says what is to be said. Returns how much that was. */
-size_t wh_verbs_lanes_advance(struct wh_verbs *t);
+size_t wh_verbs_accounts_advance(struct wh_verbs *t);
 
 #endif
