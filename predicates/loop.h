@@ -100,5 +100,7 @@ bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh
 WH_MUST_CHECK enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err);
 /* Ends it and waits for it; a pass that is under way is finished. Nothing if there is none. */
 void wh_loop_stop(struct wh_loop *loop);
+/* The same where a pass may take for ever. False: it still runs after so long; it ends with that pass, and may be asked for again. */
+WH_MUST_CHECK bool wh_loop_stop_within(struct wh_loop *loop, uint64_t timeout_ns);
 
 #endif
