@@ -158,7 +158,7 @@ static void *run_loop(void *ctx)
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0)
 			continue;
-		sleeps = !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
+		sleeps = loop->rests || !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
 		wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
 		if (sleeps && wh_loop_arm(loop) == 0)
 			wh_loop_sleep(loop, SLEEP_MAX_NS);

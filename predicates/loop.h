@@ -51,8 +51,9 @@ struct wh_loop {
 	uint64_t serviced_ns;     /* [loop] when the transport was last served */
 	void (*parks)(void *ctx); /* [loop] see wh_loop_on_park; NULL: nothing */
 	void *parks_ctx;
-	bool looks_last;  /* [loop] this pass is the one between arm and sleep */
-	bool sure;        /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
+	bool looks_last; /* [loop] this pass is the one between arm and sleep */
+	bool sure;       /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
+	bool rests; /* [loop] a predicate says: nothing is gained by waiting awake, so a pass without work is enough to sleep */
 	bool armed;       /* [loop] from an arm that found nothing to the next disarm */
 	wh_word stop;     /* [any] */
 	pthread_t thread; /* of a dedicated loop */
