@@ -112,12 +112,12 @@ enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t
 
 static void free_channel(struct wh_channel *channel)
 {
-	struct wh_bytes *bytes[] = {&channel->pending, &channel->answered, &channel->assembly, &channel->out};
-
 	if (channel == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
-		wh_bytes_free(bytes[i]);
+	wh_bytes_free(&channel->pending);
+	wh_bytes_free(&channel->answered);
+	wh_bytes_free(&channel->assembly);
+	wh_bytes_free(&channel->out);
 	wh_map_free(&channel->deferred);
 	free(channel->tickets);
 	free(channel);
@@ -173,7 +173,7 @@ static struct wh_party *make_plain(whorl_work *work)
 	return NULL;
 }
 
-/* One whose thread has ended goes on as another's, with its channels: the numbers of its batches and of its ids go on, too. */
+/* A party without its thread goes on as that of another, with its channels: the numbers of its batches and of its ids go on, too. */
 static struct wh_party *take_idle(whorl_work *work)
 {
 	struct wh_party *party;

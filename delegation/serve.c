@@ -120,7 +120,8 @@ static void put_answers(struct wh_channel *channel)
 	struct wh_slot *slot = &channel->answers;
 	size_t left = wh_bytes_left(&channel->out), bytes = left < WH_SLOT_ROOM ? left : WH_SLOT_ROOM;
 
-	memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
+	if (bytes > 0)
+		memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
 	channel->out.begin += bytes;
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)channel->out_count;

@@ -196,7 +196,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_open(whorl_node *node, c
  * called again; WHORL_WOULD_DEADLOCK: from a fiber, a function or a `then`. */
 WHORL_API enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms);
 
-/* A digest of the functions: their names, types, sizes and flags. Two programs whose digests are equal name all functions alike. */
+/* A digest of the functions: their names, types, sizes and flags. Two programs with the same digest name all functions alike. */
 WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
 /* ---- places -------------------------------------------------------------------------------------------------------------*/
