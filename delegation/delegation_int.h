@@ -50,6 +50,7 @@ struct wh_origin { /* which call it is: of that channel, so many calls from its 
 
 struct wh_later {
 	struct wh_later *next;
+	struct wh_later *older, *newer; /* of those that run in fibers */
 	struct wh_party *trustee;
 	struct wh_origin origin;
 	struct wh_record record;
@@ -237,6 +238,7 @@ struct wh_party {
 	bool borrowed;   /* by a thread that is not the worker's */
 	bool owner_only; /* something was left that a thread which has borrowed this may not do */
 	struct wh_properties properties;
+	struct wh_later *launched; /* those that run in fibers, the newest */
 	struct wh_party_stats stats;
 	uint64_t looks; /* for what is sampled */
 	/* [any] */

@@ -20,6 +20,28 @@ struct wh_later *wh_later_new(struct wh_party *me, struct wh_origin origin, cons
 	return later;
 }
 
+/* Of a fiber that never goes on nothing else is freed. */
+static void list(struct wh_later *later)
+{
+	struct wh_party *me = later->trustee;
+
+	later->newer = NULL;
+	later->older = me->launched;
+	if (later->older != NULL)
+		later->older->newer = later;
+	me->launched = later;
+}
+
+static void unlist(struct wh_later *later)
+{
+	if (later->newer != NULL)
+		later->newer->older = later->older;
+	else
+		later->trustee->launched = later->older;
+	if (later->older != NULL)
+		later->older->newer = later->newer;
+}
+
 void wh_later_free(struct wh_later *later)
 {
 	wh_bytes_free(&later->result);
