@@ -9,12 +9,13 @@
  *     that it was made from. (The thesis's rule, that a handle goes as it is, drops the property while a handle is there.)
  *  K2 All toggles of a thread for one property arrive in the order in which they were sent.
  *  K3 A toggle is no plain adding or removing: what is to be removed may not have been added yet.
- * A property that moves takes its set along. Its old place is a *name* that stays, and sends on what comes by it:
- *  M1 What comes by an old name goes on to the next, behind the property, in order.
- *  M2 A thread is told of the new name when the property is there, and not before.
- *  M3 A handle goes by the new name when all that its thread has sent by the old one has been applied: so an answer for what was sent on
- *     waits for its end.
- *  M4 A property that comes back to a place gets a name of its own there: the old one goes on sending on.
+ * A property that moves leaves a name behind, which handles go on using. The old place stays between them and the property:
+ *  M1 It sends on the calls that come by its name, in order, behind the property.
+ *  M2 It counts the handles that go by its name, as before. To the new place it is one holder more, with one handle, which it gives back
+ *     when its own last has gone. No handle changes its way.
+ *  M3 Only the handle that the property was moved with is exchanged for a new one, at the new place: that one is counted there before the
+ *     property can be used, and the thread has it, and gives its old one back, when the property is there.
+ *  M4 A property that comes back to a place gets a name of its own there; the old one goes on sending on.
  * Handles of a member that is dead go with the view. Members are processes; a message of a dead one may have got through, or any that it
  * sent before, in each direction for itself:
  *  D1 An id says which member made it, and which is to hold it. With the view in which either is missing it goes from the set.
@@ -35,34 +36,37 @@
 #include "book.h"
 
 #define THREADS 3
-#define IDS 7
-#define QUEUE 11
+#define IDS 6
+#define QUEUE 13
 #define NAMES 3 /* a property that has moved twice */
 
 /* A world has all rules but those that are taken out of it. */
 enum rule {
-	FRESH = 1 << 0,            /* K1 */
-	NEW_FIRST = 1 << 1,        /* K1 */
-	BY_MAKER = 1 << 2,         /* K1 */
-	IN_ORDER = 1 << 3,         /* K2 */
-	TOGGLED = 1 << 4,          /* K3 */
-	SENT_ON = 1 << 5,          /* M1 */
-	BEHIND = 1 << 6,           /* M1 */
-	TOLD_LATE = 1 << 7,        /* M2 */
-	DRAINED = 1 << 8,          /* M3 */
-	NAMED_ANEW = 1 << 9,       /* M4 */
-	WITH_THE_MAKER = 1 << 10,  /* D1 */
-	WITH_THE_HOLDER = 1 << 11, /* D1 */
-	ANEW_ON_ARRIVAL = 1 << 12, /* D2 */
-	FLUSHED = 1 << 13,         /* D3 */
-	CUT_OFF = 1 << 14,         /* D4 */
-	ALL_RULES = (1 << 15) - 1
+	FRESH = 1 << 0,             /* K1 */
+	NEW_FIRST = 1 << 1,         /* K1 */
+	BY_MAKER = 1 << 2,          /* K1 */
+	IN_ORDER = 1 << 3,          /* K2 */
+	TOGGLED = 1 << 4,           /* K3 */
+	SENT_ON = 1 << 5,           /* M1 */
+	BEHIND = 1 << 6,            /* M1 */
+	OLD_PLACE_HOLDS = 1 << 7,   /* M2 */
+	OLD_PLACE_LETS_GO = 1 << 8, /* M2 */
+	OWN_WAY = 1 << 9,           /* M2 */
+	COUNTED_BEFORE = 1 << 10,   /* M3 */
+	TOLD_LATE = 1 << 11,        /* M3 */
+	NAMED_ANEW = 1 << 12,       /* M4 */
+	WITH_THE_MAKER = 1 << 13,   /* D1 */
+	WITH_THE_HOLDER = 1 << 14,  /* D1 */
+	ANEW_ON_ARRIVAL = 1 << 15,  /* D2 */
+	FLUSHED = 1 << 16,          /* D3 */
+	CUT_OFF = 1 << 17,          /* D4 */
+	ALL_RULES = (1 << 18) - 1
 };
 
 struct world {
 	const char *what;
 	uint32_t without;
-	uint8_t ids, sends, moves; /* at most */
+	uint8_t ids, sends, moves; /* at most; with moves there is one call, too */
 	bool dies;                 /* a member other than the trustee's may */
 	const char *expected;      /* NULL: it holds */
 };
@@ -71,23 +75,27 @@ static const char *const early = "dropped while there is a handle";
 static const char *const in_flight = "dropped while something is on its way";
 static const char *const leak = "never dropped";
 static const char *const nowhere = "comes where there is no such property";
+static const char *const refused = "a call of a handle finds no property";
 
-/* A handle: nowhere, held by thread t, or on its way to it. */
-enum { NOWHERE, HELD, COMING = HELD + THREADS };
+/* A handle: nowhere, held by thread t, on its way to it, or a place's own. */
+enum { NOWHERE, HELD, COMING = HELD + THREADS, PLACES = COMING + THREADS };
 
 struct handle {
 	uint8_t where, name;
 	uint8_t maker, holder; /* threads; 1: thread 0 */
+	uint8_t moving;        /* the property is being moved with it: the thread waits */
 };
 
-/* In a queue: a toggle of an id, by a thread; the property; the end of the old view. 0: nothing. */
-enum { PROPERTY = 254, VIEW = 255 };
+/* In a queue: a toggle of an id, by a thread or a place; a call; a wish that the property moves, by the id of the handle; the property;
+ * the end of the old view. 0: nothing. */
+enum { CALL = 100, MOVE = 120, PROPERTY = 254, VIEW = 255 };
 
 struct state {
-	uint8_t set, dropped;
-	uint8_t name;  /* by which it is known, or will be when it has come */
-	uint8_t moved; /* it is on its way there */
-	uint8_t made, sends;
+	uint8_t sets[NAMES], dropped[NAMES]; /* by name: the ids of the handles that go by it; the last has gone */
+	uint8_t name;                        /* of the property, or that it will have when it has come */
+	uint8_t moved;                       /* it is on its way there */
+	uint8_t own[NAMES];                  /* of the place of that name: its handle for the next, + 1 */
+	uint8_t made, sends, calls;
 	uint8_t dead;          /* a set of threads */
 	uint8_t seen, arrived; /* sets of threads: has gone to the next view; the place has heard that */
 	uint8_t settled;       /* and gone there itself */
@@ -118,7 +126,7 @@ static void reach(struct search *s, const struct state *to, const char *step, un
 	entry.state = *to;
 	entry.before = s->at + 1;
 	snprintf(entry.step, sizeof(entry.step), "%s %u %u", step, a, b);
-	s->drops = s->drops || to->dropped;
+	s->drops = s->drops || to->dropped[to->name];
 	(void)book_add(&s->book, &entry);
 }
 
@@ -139,9 +147,9 @@ static unsigned id_of(uint8_t toggle)
 	return (toggle - 1u) / THREADS;
 }
 
-static unsigned thread_of(uint8_t toggle)
+static bool is_makers(const struct state *st, uint8_t toggle)
 {
-	return (toggle - 1u) % THREADS;
+	return st->handles[id_of(toggle)].maker == (toggle - 1u) % THREADS + 1;
 }
 
 static void append(uint8_t *queue, uint8_t what)
@@ -152,7 +160,8 @@ static void append(uint8_t *queue, uint8_t what)
 		queue[i] = what;
 		return;
 	}
-	abort(); /* a world that is too large */
+	fputs("a queue is too short\n", stderr);
+	abort();
 }
 
 static uint8_t take(uint8_t *queue, int at)
@@ -167,18 +176,6 @@ static uint8_t take(uint8_t *queue, int at)
 static bool is_dead(const struct state *st, unsigned t)
 {
 	return (st->dead >> t & 1) != 0;
-}
-
-/* Of thread t, sent by that name, and not applied yet. */
-static bool is_under_way(const struct state *st, unsigned t, unsigned name)
-{
-	if (st->lanes[t][name][0] != 0)
-		return true;
-	for (unsigned hop = name; hop < NAMES - 1; hop++)
-		for (int i = 0; i < QUEUE; i++)
-			if (st->hops[hop][i] != 0 && st->hops[hop][i] < PROPERTY && thread_of(st->hops[hop][i]) == t)
-				return true;
-	return false;
 }
 
 /* No toggle is on its way but those of the dead, which need not arrive. */
@@ -205,14 +202,17 @@ static unsigned make_handle(struct state *st, unsigned where, unsigned maker, un
 {
 	unsigned id = st->made++;
 
-	st->handles[id] = (struct handle){(uint8_t)where, (uint8_t)name, (uint8_t)(maker + 1), (uint8_t)(holder + 1)};
+	if (id >= IDS)
+		abort(); /* a world that is too large */
+	st->handles[id] =
+		(struct handle){(uint8_t)where, (uint8_t)name, (uint8_t)(maker + 1), (uint8_t)(holder + 1), 0};
 	return id;
 }
 
 static void forget_handle(struct state *st, unsigned id)
 {
 	st->handles[id].where = NOWHERE;
-	st->handles[id].name = 0;
+	st->handles[id].name = st->handles[id].moving = 0;
 }
 
 static void clone_handle(struct search *s, struct state st, unsigned t, unsigned id)
@@ -257,6 +257,15 @@ static void send_handle(struct search *s, struct state st, unsigned t, unsigned 
 	reach(s, &st, "send", other, to);
 }
 
+/* What the property was moved with is given back, for what came in its place. */
+static void exchange(const struct search *s, struct state *st, unsigned t, unsigned old, unsigned id)
+{
+	if (!has(s, COUNTED_BEFORE))
+		send_toggle(st, t, st->handles[id].name, id);
+	send_toggle(st, t, st->handles[old].name, old);
+	forget_handle(st, old);
+}
+
 /* A handle arrives. */
 static void get_handle(struct search *s, struct state st, unsigned t, unsigned id)
 {
@@ -264,7 +273,12 @@ static void get_handle(struct search *s, struct state st, unsigned t, unsigned i
 
 	if (has(s, CUT_OFF) && (st.seen >> t & 1) != 0 && is_dead(&st, from))
 		return; /* it never does */
+	if (has(s, TOLD_LATE) && name == st.name && st.moved)
+		return;
 	st.handles[id].where = (uint8_t)(HELD + t);
+	for (unsigned old = 0; name > 0 && old < IDS; old++)
+		if (st.handles[old].moving && st.handles[old].where == HELD + t)
+			exchange(s, &st, t, old, id);
 	if (!has(s, BY_MAKER))
 		send_toggle(&st, t, name, id);
 	if (s->world->dies && has(s, ANEW_ON_ARRIVAL)) {
@@ -278,13 +292,32 @@ static void get_handle(struct search *s, struct state st, unsigned t, unsigned i
 	reach(s, &st, "get", t, id);
 }
 
-/* The handle goes by the next name. */
+static void call(struct search *s, struct state st, unsigned t, unsigned id)
+{
+	if (s->world->moves == 0 || st.calls > 0)
+		return;
+	st.calls++;
+	append(st.lanes[t][st.handles[id].name], CALL);
+	reach(s, &st, "call", t, id);
+}
+
+/* Two handles more are made for a move. */
+static void ask_to_move(struct search *s, struct state st, unsigned t, unsigned id)
+{
+	if (st.name >= s->world->moves || st.made + 2 > s->world->ids)
+		return;
+	for (unsigned other = 0; other < st.made; other++)
+		if (st.handles[other].moving && st.handles[other].where == HELD + t)
+			return;
+	st.handles[id].moving = 1;
+	append(st.lanes[t][st.handles[id].name], (uint8_t)(MOVE + id));
+	reach(s, &st, "ask", t, id);
+}
+
+/* Against M2. */
 static void rename_handle(struct search *s, struct state st, unsigned t, unsigned id)
 {
-	unsigned name = st.handles[id].name;
-	bool there = name + 1u < st.name || (name + 1u == st.name && (!st.moved || !has(s, TOLD_LATE)));
-
-	if (!there || (has(s, DRAINED) && is_under_way(&st, t, name)))
+	if (has(s, OWN_WAY) || st.moved || st.handles[id].name == st.name)
 		return;
 	st.handles[id].name++;
 	reach(s, &st, "rename", t, id);
@@ -295,10 +328,12 @@ static void step_thread(struct search *s, const struct state *st, unsigned t)
 	for (unsigned id = 0; id < st->made; id++) {
 		if (st->handles[id].where == COMING + t)
 			get_handle(s, *st, t, id);
-		if (st->handles[id].where != HELD + t)
+		if (st->handles[id].where != HELD + t || st->handles[id].moving)
 			continue;
 		clone_handle(s, *st, t, id);
 		drop_handle(s, *st, t, id);
+		call(s, *st, t, id);
+		ask_to_move(s, *st, t, id);
 		rename_handle(s, *st, t, id);
 		for (unsigned to = 0; to < THREADS; to++)
 			if (to != t)
@@ -315,53 +350,86 @@ static bool has_handles(const struct search *s, const struct state *st)
 		unsigned where = st->handles[id].where, t = where >= COMING ? where - COMING : where - HELD;
 		bool cut = where >= COMING && has(s, CUT_OFF) && is_dead(st, st->handles[id].maker - 1u);
 
-		if (where != NOWHERE && !is_dead(st, t) && !(cut && (st->seen >> t & 1) != 0))
+		if (where != NOWHERE && where < PLACES && !is_dead(st, t) && !(cut && (st->seen >> t & 1) != 0))
 			return true;
 	}
 	return false;
 }
 
-static const char *look_at_drop(const struct search *s, const struct state *st)
+/* Where the set of that name is. */
+static unsigned place_of(const struct search *s, unsigned name)
 {
-	if (has_handles(s, st))
-		return early;
-	return is_quiet(st) ? NULL : in_flight;
+	return has(s, NAMED_ANEW) ? name : name & 1;
 }
 
-static void drop_if_empty(struct search *s, struct state *st)
+/* Has the last handle by that name gone? */
+static void drop_if_empty(struct search *s, struct state *st, unsigned name)
 {
-	if (st->set != 0 || st->dropped)
+	unsigned at = place_of(s, name), own = st->own[at];
+
+	if (st->sets[at] != 0 || st->dropped[at])
 		return;
-	st->dropped = 1;
-	s->wrong = look_at_drop(s, st);
+	if (at == place_of(s, st->name)) {
+		st->dropped[at] = 1;
+		s->wrong = has_handles(s, st) ? early : is_quiet(st) ? NULL : in_flight;
+	} else if (own != 0 && has(s, OLD_PLACE_LETS_GO)) {
+		st->dropped[at] = 1;
+		forget_handle(st, own - 1);
+		append(st->hops[name], toggle_of(own - 1, 0));
+	}
 }
 
-static void apply(struct search *s, struct state *st, uint8_t toggle)
+static void apply(struct search *s, struct state *st, unsigned name, uint8_t toggle)
 {
-	uint8_t bit = (uint8_t)(1 << id_of(toggle));
-	bool makes = st->handles[id_of(toggle)].maker == thread_of(toggle) + 1;
+	uint8_t bit = (uint8_t)(1 << id_of(toggle)), *set = &st->sets[place_of(s, name)];
 
 	if (has(s, TOGGLED))
-		st->set ^= bit;
-	else if (makes && (st->set & bit) == 0)
-		st->set |= bit;
+		*set ^= bit;
+	else if (is_makers(st, toggle) && (*set & bit) == 0)
+		*set |= bit;
 	else
-		st->set &= (uint8_t)~bit;
-	drop_if_empty(s, st);
+		*set &= (uint8_t)~bit;
+	drop_if_empty(s, st, name);
 }
 
-/* What came by that name goes where the property is, or on. */
+/* The property goes to a place where two handles are counted already: the old place's, and one for the thread that has asked. */
+static void move_property(struct search *s, struct state *st, unsigned id)
+{
+	unsigned t = st->handles[id].where - HELD, to = st->name + 1, own, other, at = place_of(s, to);
+
+	if (st->name >= s->world->moves || st->made + 2 > s->world->ids) {
+		st->handles[id].moving = 0; /* another was faster */
+		return;
+	}
+	own = make_handle(st, PLACES, t, t, to);
+	other = make_handle(st, COMING + t, t, t, to);
+	if (has(s, OLD_PLACE_HOLDS)) {
+		st->own[st->name] = (uint8_t)(own + 1);
+		st->sets[at] |= (uint8_t)(1 << own);
+	}
+	if (has(s, COUNTED_BEFORE))
+		st->sets[at] |= (uint8_t)(1 << other);
+	append(st->hops[st->name], PROPERTY);
+	st->name = (uint8_t)to;
+	st->moved = 1;
+}
+
+/* What came by that name. */
 static void come(struct search *s, struct state *st, unsigned name, uint8_t what)
 {
-	bool is_here = name == st->name && !st->moved;
-	bool is_back = !has(s, NAMED_ANEW) && !st->moved && (name & 1) == (st->name & 1);
+	bool is_here = place_of(s, name) == place_of(s, st->name) && !st->moved;
 
-	if (is_here || is_back)
-		apply(s, st, what);
-	else if (name >= st->name)
+	if (name > st->name || (name == st->name && st->moved)) {
 		s->wrong = nowhere;
-	else if (has(s, SENT_ON))
+	} else if (what < CALL) {
+		apply(s, st, name, what);
+	} else if (!is_here && has(s, SENT_ON)) {
 		append(st->hops[name], what);
+	} else if (!is_here || st->dropped[place_of(s, name)]) {
+		s->wrong = refused;
+	} else if (what != CALL) {
+		move_property(s, st, what - MOVE);
+	}
 }
 
 static void step_lane(struct search *s, const struct state *st, unsigned t, unsigned name)
@@ -377,7 +445,7 @@ static void step_lane(struct search *s, const struct state *st, unsigned t, unsi
 			next.arrived |= (uint8_t)(1 << t);
 		else
 			come(s, &next, name, what);
-		reach(s, &next, what == VIEW ? "end" : "toggle", t, what == VIEW ? 0 : id_of(what));
+		reach(s, &next, "arrives", t, what);
 		if (s->wrong != NULL)
 			return;
 	}
@@ -396,20 +464,10 @@ static void step_hop(struct search *s, const struct state *st, unsigned hop)
 			next.moved = 0;
 		else
 			come(s, &next, hop + 1, what);
-		reach(s, &next, what == PROPERTY ? "there" : "onward", hop, what == PROPERTY ? 0 : id_of(what));
+		reach(s, &next, "goes-on", hop, what);
 		if (s->wrong != NULL)
 			return;
 	}
-}
-
-static void move_property(struct search *s, struct state st)
-{
-	if (st.dropped || st.moved || st.name >= s->world->moves)
-		return;
-	append(st.hops[st.name], PROPERTY);
-	st.name++;
-	st.moved = 1;
-	reach(s, &st, "move", st.name, 0);
 }
 
 /* ---- members that die ------------------------------------------------------------------------------------------------- */
@@ -441,12 +499,12 @@ static void settle(struct search *s, struct state st)
 		bool maker = is_dead(&st, st.handles[id].maker - 1u), holder = is_dead(&st, st.handles[id].holder - 1u);
 
 		if ((maker && has(s, WITH_THE_MAKER)) || (holder && has(s, WITH_THE_HOLDER)))
-			st.set &= (uint8_t) ~(1 << id);
+			st.sets[0] &= (uint8_t) ~(1 << id);
 	}
 	for (unsigned t = 0; t < THREADS; t++)
 		if (is_dead(&st, t))
 			memset(st.lanes[t], 0, sizeof(st.lanes[t]));
-	drop_if_empty(s, &st);
+	drop_if_empty(s, &st, 0);
 	reach(s, &st, "settle", 0, 0);
 }
 
@@ -468,7 +526,7 @@ static const char *look(const struct search *s, const struct state *st)
 {
 	bool over = is_quiet(st) && !has_handles(s, st) && !st->moved && (st->dead == 0 || st->settled);
 
-	return over && !st->dropped ? leak : NULL;
+	return over && !st->dropped[place_of(s, st->name)] ? leak : NULL;
 }
 
 static const char *step_all(struct search *s, const struct state *st)
@@ -481,8 +539,6 @@ static const char *step_all(struct search *s, const struct state *st)
 	}
 	for (unsigned hop = 0; hop < NAMES - 1 && s->wrong == NULL; hop++)
 		step_hop(s, st, hop);
-	if (s->wrong == NULL)
-		move_property(s, *st);
 	if (s->wrong == NULL && s->world->dies)
 		step_members(s, st);
 	return s->wrong;
@@ -493,7 +549,7 @@ static const char *explore(struct search *s)
 	struct state start;
 
 	memset(&start, 0, sizeof(start));
-	start.set = 1;
+	start.sets[0] = 1;
 	(void)make_handle(&start, HELD, 0, 0, 0);
 	s->at = UINT32_MAX; /* + 1: none */
 	reach(s, &start, "begin", 0, 0);
@@ -526,12 +582,16 @@ static const struct world worlds[] = {
 	{"toggles of a thread arrive in any order", IN_ORDER, 5, 3, 0, false, early},
 	{"ids are added and removed", TOGGLED, 5, 3, 0, false, leak},
 
-	{"the property moves, and moves back", 0, 4, 1, 2, false, NULL},
-	{"the old place sends nothing on", SENT_ON, 4, 1, 2, false, leak},
-	{"what is sent on overtakes", BEHIND, 4, 1, 2, false, nowhere},
-	{"threads are told before the property is there", TOLD_LATE, 4, 1, 2, false, nowhere},
-	{"a handle goes by the new name at once", DRAINED, 4, 1, 2, false, early},
-	{"a property that comes back has its old name", NAMED_ANEW, 4, 1, 2, false, early},
+	{"the property moves", 0, 5, 1, 1, false, NULL},
+	{"the property moves, and moves back", 0, 6, 0, 2, false, NULL},
+	{"the old place sends nothing on", SENT_ON, 5, 1, 1, false, refused},
+	{"what is sent on overtakes", BEHIND, 5, 1, 1, false, nowhere},
+	{"the old place has no handle", OLD_PLACE_HOLDS, 5, 1, 1, false, in_flight},
+	{"the old place does not give its handle back", OLD_PLACE_LETS_GO, 5, 1, 1, false, leak},
+	{"handles go by the new name, as they are", OWN_WAY, 5, 1, 1, false, leak},
+	{"the thread that has asked counts its new handle itself", COUNTED_BEFORE, 5, 1, 1, false, early},
+	{"it has it before the property is there", TOLD_LATE, 5, 1, 1, false, nowhere},
+	{"a property that comes back has its old name", NAMED_ANEW, 6, 0, 2, false, refused},
 
 	{"a member dies", 0, 5, 2, 0, true, NULL},
 	{"ids do not go with the member that made them", WITH_THE_MAKER, 5, 2, 0, true, leak},
