@@ -63,6 +63,7 @@ set(WHORL_FOREIGN
 	"ini.h      : conf examples"
 	"dds/dds.h  : bench/peers"
 	"jansson.h  : tools bench bench/plot"
+	"ck_spinlock.h : tools"
 	"urcu       : base"
 	"infiniband : transport/verbs bench/limit"
 	"rdma       : transport/verbs"

@@ -410,6 +410,7 @@ static void move_property(struct search *s, struct state *st, unsigned id)
 	if (has(s, COUNTED_BEFORE))
 		st->sets[at] |= (uint8_t)(1 << other);
 	append(st->hops[st->name], PROPERTY);
+	st->dropped[at] = 0;
 	st->name = (uint8_t)to;
 	st->moved = 1;
 }
