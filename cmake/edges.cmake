@@ -47,7 +47,7 @@ set(WHORL_EDGES
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
 	"bench                 : ${public} base conf dds/config group sim command bench/limit bench/plot"
-	"tools                 : ${public} include/whorl/dds base conf group sim command bench bench/plot"
+	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf group sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"

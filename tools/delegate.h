@@ -10,6 +10,8 @@
 
 #include <pthread.h>
 
+#include <whorl/whorl.h>
+
 #include "base/atomics.h"
 #include "base/env.h"
 #include "bench/histogram.h"

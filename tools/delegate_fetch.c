@@ -273,7 +273,7 @@ static enum wh_exit measure_all(struct measurement *m)
 			if (delegate->watch.interrupted != 0)
 				return WH_EXIT_INTERRUPTED;
 			printf("%s %.0f %.3f\n", delegate->ways[w]->name, out->ops_per_s, out->p50);
-			if (!wh_flush(stdout, WH_STDOUT))
+			if (!wh_flush_file(stdout, WH_STDOUT))
 				return WH_EXIT_FAILED;
 		}
 	return WH_EXIT_GOOD;
