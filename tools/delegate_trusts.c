@@ -270,15 +270,15 @@ static void call_from_fiber(struct wh_fetch_thread *thread, bool waits)
 	if (result == WHORL_OK)
 		result = whorl_spawn(work, whorl_at_worker(WHORL_NODE_HERE, thread->number), fetch_from_fiber, &seat,
 				     &join);
-	if (result != WHORL_OK) { /* the others are waiting at the barrier */
-		wh_say("fetch-add: %s", whorl_result_text(result));
+	while (result == WHORL_OK && (result = whorl_join(&join, NULL, 0, TIMEOUT_MS)) == WHORL_TIMEOUT)
+		result = WHORL_OK;
+	if (result != WHORL_OK && thread->begun == 0) { /* the others wait for it */
+		wh_say("fetch-add: no fiber: %s", whorl_result_text(result));
 		exit(WH_EXIT_MACHINE);
 	}
-	while ((result = whorl_join(&join, NULL, 0, TIMEOUT_MS)) == WHORL_TIMEOUT)
-		;
-	whorl_shared_drop(seat.thread);
 	if (result != WHORL_OK)
 		fail(thread, result);
+	whorl_shared_drop(seat.thread);
 }
 
 static void run_trust(struct wh_fetch_thread *thread)
