@@ -25,7 +25,7 @@ static bool make_room(struct wh_bytes *bytes, size_t count)
 	size_t left = wh_bytes_left(bytes), capacity = bytes->capacity == 0 ? LEAST_BYTES : bytes->capacity;
 	unsigned char *grown;
 
-	if (left + count <= bytes->capacity / 2) { /* so each byte is moved once at most for each that is added */
+	if (bytes->data != NULL && left + count <= bytes->capacity / 2) { /* so each byte is moved once at most for each that is added */
 		memmove(bytes->data, bytes->data + bytes->begin, left);
 	} else {
 		while (capacity < left + count)
@@ -54,7 +54,7 @@ unsigned char *wh_bytes_add(struct wh_bytes *bytes, size_t count)
 		if (bytes->capacity > KEPT_BYTES && count < KEPT_BYTES)
 			wh_bytes_free(bytes);
 	}
-	if (count > bytes->capacity - bytes->end && !make_room(bytes, count))
+	if ((bytes->data == NULL || count > bytes->capacity - bytes->end) && !make_room(bytes, count))
 		return NULL;
 	room = bytes->data + bytes->end;
 	bytes->end += count;

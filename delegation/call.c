@@ -21,22 +21,17 @@ struct call { /* what is known of one before it is made */
 	uint32_t number;
 };
 
-static enum whorl_result refuse(const char *who, const char *why)
-{
-	return wh_refuse(who, why);
-}
-
 static enum whorl_result check_call(const char *name, const struct whorl_trust *trust,
 				    const struct whorl_function *function, const void *data, size_t bytes)
 {
 	if (trust == NULL || trust->work == NULL)
-		return refuse(name, "no trust");
+		return wh_refuse(name, "no trust");
 	if (function == NULL)
-		return refuse(name, "no function");
+		return wh_refuse(name, "no function");
 	if (data == NULL && bytes > 0)
-		return refuse(name, "no arguments");
+		return wh_refuse(name, "no arguments");
 	if (bytes > WHORL_CALL_BYTES_MAX)
-		return refuse(name, "the arguments are longer than WHORL_CALL_BYTES_MAX");
+		return wh_refuse(name, "the arguments are longer than WHORL_CALL_BYTES_MAX");
 	return WHORL_OK;
 }
 
@@ -210,7 +205,7 @@ static enum whorl_result apply_fixed(const char *name, const struct whorl_trust 
 	if (__builtin_expect(checked != WHORL_OK, 0))
 		return checked;
 	if (__builtin_expect(timeout_ms < 0 || (function->flags & WHORL_TAKES_BYTES) != 0, 0))
-		return refuse(name, timeout_ms < 0 ? "the time-out is negative" : "a function of bytes");
+		return wh_refuse(name, timeout_ms < 0 ? "the time-out is negative" : "a function of bytes");
 	checked = prepare(&call, trust, function);
 	if (checked == WHORL_OK)
 		checked = wh_check_arguments(trust->work, function, args, bytes);
@@ -225,20 +220,20 @@ static enum whorl_result apply_fixed(const char *name, const struct whorl_trust 
 enum whorl_result whorl_apply_function(const struct whorl_trust *trust, const struct whorl_function *function,
 				       const void *args, void *result, int timeout_ms)
 {
-	return apply_fixed("whorl_apply", trust, function, 0, args, result, timeout_ms);
+	return apply_fixed("whorl_apply_function", trust, function, 0, args, result, timeout_ms);
 }
 
 enum whorl_result whorl_launch_function(const struct whorl_trust *trust, const struct whorl_function *function,
 					const void *args, void *result, int timeout_ms)
 {
-	return apply_fixed("whorl_launch", trust, function, WH_RECORD_LAUNCH, args, result, timeout_ms);
+	return apply_fixed("whorl_launch_function", trust, function, WH_RECORD_LAUNCH, args, result, timeout_ms);
 }
 
 enum whorl_result whorl_apply_bytes_function(const struct whorl_trust *trust, const struct whorl_function *function,
 					     const void *data, size_t bytes, void *answer, size_t *answer_bytes,
 					     int timeout_ms)
 {
-	enum whorl_result result = check_call("whorl_apply_bytes", trust, function, data, bytes);
+	enum whorl_result result = check_call("whorl_apply_bytes_function", trust, function, data, bytes);
 	struct wh_wait wait = {.result = answer, .room = answer_bytes == NULL ? 0 : *answer_bytes};
 	struct wh_request request = {.data = data, .bytes = bytes};
 	struct call call;
@@ -246,8 +241,8 @@ enum whorl_result whorl_apply_bytes_function(const struct whorl_trust *trust, co
 	if (result != WHORL_OK)
 		return result;
 	if (timeout_ms < 0 || (function->flags & WHORL_TAKES_BYTES) == 0)
-		return refuse("whorl_apply_bytes",
-			      timeout_ms < 0 ? "the time-out is negative" : "not a function of bytes");
+		return wh_refuse("whorl_apply_bytes_function",
+				 timeout_ms < 0 ? "the time-out is negative" : "not a function of bytes");
 	result = prepare(&call, trust, function);
 	if (result == WHORL_OK)
 		result = wh_check_arguments(trust->work, function, data, bytes);
@@ -314,8 +309,8 @@ enum whorl_result whorl_apply_then_function(const struct whorl_trust *trust, con
 	size_t bytes = function == NULL ? 0 : (size_t)function->argument_bytes;
 
 	if (function != NULL && (function->flags & WHORL_TAKES_BYTES) != 0)
-		return refuse("whorl_apply_then", "a function of bytes");
-	return apply_then("whorl_apply_then", trust, function, 0, args, bytes, (struct then){then, ctx});
+		return wh_refuse("whorl_apply_then_function", "a function of bytes");
+	return apply_then("whorl_apply_then_function", trust, function, 0, args, bytes, (struct then){then, ctx});
 }
 
 enum whorl_result whorl_launch_then_function(const struct whorl_trust *trust, const struct whorl_function *function,
@@ -324,8 +319,8 @@ enum whorl_result whorl_launch_then_function(const struct whorl_trust *trust, co
 	size_t bytes = function == NULL ? 0 : (size_t)function->argument_bytes;
 
 	if (function != NULL && (function->flags & WHORL_TAKES_BYTES) != 0)
-		return refuse("whorl_launch_then", "a function of bytes");
-	return apply_then("whorl_launch_then", trust, function, WH_RECORD_LAUNCH, args, bytes,
+		return wh_refuse("whorl_launch_then_function", "a function of bytes");
+	return apply_then("whorl_launch_then_function", trust, function, WH_RECORD_LAUNCH, args, bytes,
 			  (struct then){then, ctx});
 }
 
@@ -334,8 +329,8 @@ enum whorl_result whorl_apply_bytes_then_function(const struct whorl_trust *trus
 						  whorl_then_fn *then, void *ctx)
 {
 	if (function != NULL && (function->flags & WHORL_TAKES_BYTES) == 0)
-		return refuse("whorl_apply_bytes_then", "not a function of bytes");
-	return apply_then("whorl_apply_bytes_then", trust, function, 0, data, bytes, (struct then){then, ctx});
+		return wh_refuse("whorl_apply_bytes_then_function", "not a function of bytes");
+	return apply_then("whorl_apply_bytes_then_function", trust, function, 0, data, bytes, (struct then){then, ctx});
 }
 
 /* ---- those that have ended -------------------------------------------------------------------------------------------------------- */
@@ -397,7 +392,10 @@ enum whorl_result whorl_poll(whorl_work *work, int timeout_ms)
 		return WHORL_MEMORY;
 	if (wh_is_delegated(me))
 		return WHORL_WOULD_DEADLOCK;
-	if (me->thens_open == 0)
+	if (me->thens_open == 0) {
+		if (me->worker == NULL)
+			wh_look(me); /* what is pending is sent all the same */
 		return WHORL_NOT_FOUND;
+	}
 	return me->worker != NULL ? poll_in_fiber(me, timeout_ms) : poll_plainly(me, timeout_ms);
 }

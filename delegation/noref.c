@@ -48,7 +48,7 @@ enum whorl_result wh_check_arguments(whorl_work *work, const struct whorl_functi
 		snprintf(why, sizeof(why),
 			 "the arguments of %s hold an address at byte %zu: what it points to is not sent",
 			 function->name, at);
-		return wh_refuse("whorl_apply", why);
+		return wh_refuse("whorl_apply_function", why);
 	}
 #endif
 	return WHORL_OK;

@@ -215,7 +215,7 @@ void wh_parties_end(void *ctx)
 	uint64_t deadline = wh_env_now(work->env) + END_PATIENCE_NS;
 
 	wh_enter(party);
-	while (party->thens_open > 0 && wh_env_now(work->env) < deadline)
+	while ((party->thens_open > 0 || party->active_count > 0) && wh_env_now(work->env) < deadline)
 		if (wh_look(party) == 0)
 			wh_rest(party, deadline);
 	wh_end_calls(party, WHORL_IN_DOUBT, WHORL_IN_DOUBT);

@@ -74,7 +74,7 @@ enum whorl_result whorl_spawn_function(whorl_work *work, struct whorl_place plac
 	if (join != NULL)
 		*join = (struct whorl_join){0};
 	if (fault != NULL)
-		return wh_refuse("whorl_spawn", fault);
+		return wh_refuse("whorl_spawn_function", fault);
 	me = wh_party_here(work);
 	if (me == NULL)
 		return WHORL_MEMORY;

@@ -216,11 +216,14 @@ enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms)
 	if (wh_here()->work == work && (wh_here()->party->worker != NULL || wh_is_delegated(wh_here()->party)))
 		return WHORL_WOULD_DEADLOCK;
 	deadline = wh_env_now(work->env) + (uint64_t)timeout_ms * WH_NS_PER_MS;
-	wh_store_relaxed(&work->state, WH_WORK_CLOSING);
-	me = pthread_getspecific(work->key);
-	if (me != NULL)
-		wh_enter(me);
-	let_end(work, me, deadline);
+	if (wh_load_relaxed(&work->state) ==
+	    WH_WORK_OPEN) { /* else the workers have been told to stop, and serve no more */
+		wh_store_relaxed(&work->state, WH_WORK_CLOSING);
+		me = pthread_getspecific(work->key);
+		if (me != NULL)
+			wh_enter(me);
+		let_end(work, me, deadline);
+	}
 	wh_store_relaxed(&work->state, WH_WORK_CLOSED); /* a worker that sees it late only makes one more call */
 	if (!stop_workers(work, deadline))
 		return WHORL_TIMEOUT;

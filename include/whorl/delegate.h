@@ -295,7 +295,8 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_apply_function(const struct w
 typedef void whorl_then_fn(enum whorl_result result, const void *answer, size_t bytes, void *ctx);
 
 /* Sends `function` and does not wait. `then` may be NULL. It may run before this returns. In a fiber that has made many calls others get
- * a turn meanwhile.
+ * a turn meanwhile. A plain
+ * thread that has made many sends some of them when it calls here again: whorl_poll does.
  * WHORL_OK: `then` is called, with one of the results of whorl_apply; the others say that it is not, and that the function does not run:
  * WHORL_AGAIN: much has been sent that was not served yet; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_MEMORY, WHORL_CLOSED. */
 #define whorl_apply_then(trust, function, args, then, ctx)                                                             \
