@@ -194,7 +194,7 @@ const struct wh_way wh_way_mcs = {
 	NULL};
 #endif
 
-/* ---- combining: a queue whose first serves the others (Fatourou and Kallimanis 2012) ------------------------------------------- */
+/* ---- combining: a queue in which the first serves the others (Fatourou and Kallimanis 2012)---------------------------------------- */
 
 #define COMBINED_MOST 64 /* that one thread serves before it hands on */
 #define SPINS 100        /* before a thread that waits gives its processor away */

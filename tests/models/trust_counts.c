@@ -1,7 +1,7 @@
 /* trust_counts.c - when a property is dropped: handles of it, trusts, are counted by ids that are toggled; in all interleavings.
  *
- * Each handle has an id. The property has a set of ids: the one that it was entrusted with, at first. Who makes a handle or gives one back
- * does not wait: it sends a *toggle* of the id, which puts it into the set, or takes it out, whichever comes first. What a thread
+ * Each handle has an id. The property has a set of ids: the one that it was entrusted with, at first. A thread that makes a handle or gives
+ * one back does not wait: it sends a *toggle* of the id, which puts it into the set, or takes it out, whichever comes first. What a thread
  * sends to a place arrives in its order; what two threads send, in any. When the set is empty the property is dropped.
  *
  * The rules. Between threads:
