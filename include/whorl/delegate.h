@@ -164,7 +164,8 @@ extern const struct whorl_function *const __start_whorl_functions[] __attribute_
 extern const struct whorl_function *const __stop_whorl_functions[] __attribute__((weak, visibility("hidden")));
 #define WHORL_FUNCTIONS_LINKED                                                                                         \
 	.functions = __start_whorl_functions,                                                                          \
-	.function_count = (size_t)(__stop_whorl_functions - __start_whorl_functions)
+	.function_count = ((uintptr_t)__stop_whorl_functions - (uintptr_t)__start_whorl_functions) /                   \
+			  sizeof(const struct whorl_function *)
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------------*/
 
