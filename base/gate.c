@@ -8,8 +8,6 @@
 
 #define GATE_BYTES 4096
 
-enum { KEPT, LENT, BORROWED };
-
 enum whorl_result wh_gate_create(struct wh_gate **out, void (*wake)(void *ctx), void *ctx, struct wh_error *err)
 {
 	struct wh_gate *gate;
@@ -57,28 +55,17 @@ void wh_gate_unpark(struct wh_gate *gate)
 	wh_fetch_and(&gate->state, ~(uint64_t)WH_GATE_PARKED);
 }
 
-/* Each hands over with release, and takes with acquire (wh_compare_swap): what the one has written of the loop's, the next sees. */
+/* Each hands over with release, and takes with acquire (wh_compare_swap): what the one has written of the loop's, the next sees.
+ * wh_gate_borrow and wh_gate_give_back, in the header, are the other side. */
 
 void wh_gate_lend(struct wh_gate *gate)
 {
-	wh_store_release(&gate->loan, LENT);
+	wh_store_release(&gate->loan, WH_GATE_LENT);
 }
 
 bool wh_gate_take_back(struct wh_gate *gate)
 {
-	uint64_t lent = LENT;
+	uint64_t lent = WH_GATE_LENT;
 
-	return wh_compare_swap(&gate->loan, &lent, KEPT);
-}
-
-bool wh_gate_borrow(struct wh_gate *gate)
-{
-	uint64_t lent = LENT;
-
-	return wh_compare_swap(&gate->loan, &lent, BORROWED);
-}
-
-void wh_gate_give_back(struct wh_gate *gate)
-{
-	wh_store_release(&gate->loan, LENT);
+	return wh_compare_swap(&gate->loan, &lent, WH_GATE_KEPT);
 }

@@ -29,6 +29,8 @@ enum {
 	WH_GATE_MINORITY = 16, /* too few members are heard; for now */
 };
 
+enum { WH_GATE_KEPT, WH_GATE_LENT, WH_GATE_BORROWED };
+
 struct wh_gate {
 	wh_word state;           /* [loop, close, and a thread that rings write; anyone reads] WH_GATE_* */
 	wh_word loan;            /* [loop, and a thread that rings] kept (0, in a fork too), lent, or borrowed */
@@ -86,7 +88,16 @@ WH_MUST_CHECK bool wh_gate_take_back(struct wh_gate *gate);
 
 /* Any thread. True: all that is the loop's is this thread's, until it gives it back, soon: the loop may be waiting. False: the
  * loop runs, another thread has borrowed it, or the processor would rather not say: never wait for this. */
-WH_MUST_CHECK bool wh_gate_borrow(struct wh_gate *gate);
-void wh_gate_give_back(struct wh_gate *gate);
+static inline bool wh_gate_borrow(struct wh_gate *gate)
+{
+	uint64_t lent = WH_GATE_LENT;
+
+	return wh_compare_swap(&gate->loan, &lent, WH_GATE_BORROWED);
+}
+
+static inline void wh_gate_give_back(struct wh_gate *gate)
+{
+	wh_store_release(&gate->loan, WH_GATE_LENT);
+}
 
 #endif

@@ -3,8 +3,7 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside. persistence, work
-# and delegation are places for what is to come.
+# called *_int.h are private to their part; only sim looks into them from outside. persistence is a place for what is to come.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
@@ -12,6 +11,7 @@ set(WHORL_EDGES
 	"include/whorl/result  :"
 	"include/whorl/message :"
 	"include/whorl         : include/whorl/result include/whorl/message"
+	"include/whorl/delegate: include/whorl/result include/whorl/message include/whorl"
 	"include/whorl/dds     : include/whorl/result include/whorl/message include/whorl"
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
@@ -32,6 +32,7 @@ set(WHORL_EDGES
 	"group                 : ${public} ${core} state transport/secure transport/shm transport/tcp transport/verbs"
 	"sim                   : ${public} ${core} sim/net state group"
 	"work                  : ${public} base transport predicates/loop"
+	"delegation            : ${public} include/whorl/delegate base predicates/loop work group"
 	"replica               : ${public} base persistence group"
 	"dds/config            : include/whorl/result base conf"
 	"dds/base              : ${public} include/whorl/dds base"
@@ -42,7 +43,6 @@ set(WHORL_EDGES
 	"dds/cache             : ${public} include/whorl/dds base dds/base dds/policy dds/status"
 	"dds/entity            : ${public} include/whorl/dds base dds/base dds/policy dds/cache"
 	"dds                   : ${public} include/whorl/dds base dds/config dds/base dds/policy dds/type dds/status dds/channel dds/cache dds/entity"
-	"delegation            : ${public} base work replica"
 	"command               : include/whorl/result base"
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
@@ -52,7 +52,7 @@ set(WHORL_EDGES
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
 	"bench/topics          : ${public} include/whorl/dds"
-	"examples              : ${public} include/whorl/dds"
+	"examples              : ${public} include/whorl/dds include/whorl/delegate"
 )
 
 # Parts that may include private headers of those behind the colon.

@@ -8,7 +8,7 @@ list(TRANSFORM pages PREPEND ${PROJECT_BINARY_DIR}/man/man3/)
 list(TRANSFORM pages APPEND .3)
 list(PREPEND pages ${PROJECT_BINARY_DIR}/man/man3/whorl.3)
 set(headers "")
-foreach(header result message whorl replica status) # what is used stands before what uses it
+foreach(header result message whorl replica delegate status) # what is used stands before what uses it
 	list(APPEND headers ${PROJECT_SOURCE_DIR}/include/whorl/${header}.h)
 endforeach()
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man/man3)

@@ -158,7 +158,7 @@ static void *run_loop(void *ctx)
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0)
 			continue;
-		sleeps = !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
+		sleeps = loop->rests || !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
 		wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
 		if (sleeps && wh_loop_arm(loop) == 0)
 			wh_loop_sleep(loop, SLEEP_MAX_NS);
@@ -182,4 +182,22 @@ void wh_loop_stop(struct wh_loop *loop)
 	loop->transport->ops->wake(loop->transport);
 	pthread_join(loop->thread, NULL);
 	loop->running = false;
+}
+
+bool wh_loop_stop_within(struct wh_loop *loop, uint64_t timeout_ns)
+{
+	struct timespec until; /* there is no such function of the monotonic clock that all sanitizers know */
+
+	if (!loop->running)
+		return true;
+	wh_store_release(&loop->stop, 1);
+	loop->transport->ops->wake(loop->transport);
+	clock_gettime(CLOCK_REALTIME, &until);
+	timeout_ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(timeout_ns / WH_NS_PER_S);
+	until.tv_nsec = (long)(timeout_ns % WH_NS_PER_S);
+	if (pthread_timedjoin_np(loop->thread, NULL, &until) != 0)
+		return false;
+	loop->running = false;
+	return true;
 }

@@ -51,8 +51,9 @@ struct wh_loop {
 	uint64_t serviced_ns;     /* [loop] when the transport was last served */
 	void (*parks)(void *ctx); /* [loop] see wh_loop_on_park; NULL: nothing */
 	void *parks_ctx;
-	bool looks_last;  /* [loop] this pass is the one between arm and sleep */
-	bool sure;        /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
+	bool looks_last; /* [loop] this pass is the one between arm and sleep */
+	bool sure;       /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
+	bool rests; /* [loop] a predicate says: nothing is gained by waiting awake, so a pass without work is enough to sleep */
 	bool armed;       /* [loop] from an arm that found nothing to the next disarm */
 	wh_word stop;     /* [any] */
 	pthread_t thread; /* of a dedicated loop */
@@ -100,5 +101,7 @@ bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh
 WH_MUST_CHECK enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err);
 /* Ends it and waits for it; a pass that is under way is finished. Nothing if there is none. */
 void wh_loop_stop(struct wh_loop *loop);
+/* The same where a pass may take for ever. False: it still runs after so long; it ends with that pass, and may be asked for again. */
+WH_MUST_CHECK bool wh_loop_stop_within(struct wh_loop *loop, uint64_t timeout_ns);
 
 #endif

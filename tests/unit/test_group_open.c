@@ -33,7 +33,7 @@ START_TEST(versions_and_results_have_texts)
 	ck_assert_str_eq(whorl_version(), version);
 	ck_assert_int_eq(WHORL_OK, 0);
 	ck_assert_str_eq(whorl_result_text(WHORL_TIMEOUT), "the time allowed ran out");
-	for (int result = 0; result <= WHORL_CUT_OFF; result++)
+	for (int result = 0; result <= WHORL_GONE; result++)
 		ck_assert_str_ne(whorl_result_text((enum whorl_result)result), "unknown result");
 	ck_assert_str_eq(whorl_result_text((enum whorl_result)1000), "unknown result");
 }

@@ -1,0 +1,308 @@
+/* party.c - which party a thread is, and how parties and channels come to be. */
+#include "delegation/delegation_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- here -------------------------------------------------------------------------------------------------------------------- */
+
+/* The thread's: a fiber has no other argument by which to find its worker, and a plain thread calls too often to search for itself. In the
+ * program's part of the thread's memory that is laid out when it is loaded: no call is needed to find it. */
+static _Thread_local struct wh_here here __attribute__((tls_model("initial-exec")));
+
+struct wh_here *wh_here(void)
+{
+	return &here;
+}
+
+struct wh_here wh_enter(struct wh_party *party)
+{
+	struct wh_here before = here;
+
+	here = (struct wh_here){party->work, party->work->serial, party};
+	return before;
+}
+
+void wh_leave(struct wh_here before)
+{
+	here = before;
+}
+
+struct wh_party *wh_party_here(whorl_work *work)
+{
+	/* The serial tells a work from one that lay there before and was closed: only of the one is `party` alive. */
+	if (here.work == work && here.serial == work->serial)
+		return here.party;
+	return wh_party_slow(work);
+}
+
+/* ---- making and freeing ------------------------------------------------------------------------------------------------------ */
+
+static struct wh_party *new_party(whorl_work *work)
+{
+	struct wh_party *party = aligned_alloc(128, (sizeof(*party) + 127) / 128 * 128);
+
+	if (party == NULL)
+		return NULL;
+	memset(party, 0, sizeof(*party));
+	party->work = work;
+	party->next_deadline_ns = UINT64_MAX;
+	party->properties.first_free = party->properties.last_free = UINT32_MAX;
+	party->last_number = UINT32_MAX;
+	return party;
+}
+
+static size_t look(void *ctx)
+{
+	struct wh_party *me = ctx;
+	size_t work;
+
+	wh_enter(me);
+	work = wh_serve(me, false) + wh_collect(me) + wh_serve_own(me) + wh_expire(me);
+	return work > 0 ? work : wh_help(me);
+}
+
+static size_t send_all(void *ctx)
+{
+	struct wh_party *me = ctx;
+	size_t work = wh_flush(me);
+
+	/* A hint for whorl_work_close, which looks again. */
+	wh_store_relaxed(&me->unsettled, me->active_count > 0 || me->waits != NULL);
+	me->worker->loop.rests =
+		work == 0 && me->active_count == 0 && wh_load_relaxed(&me->worker->tasks.count) == 0 && wh_may_rest(me);
+	if (me->waits != NULL)
+		wh_loop_at(&me->worker->loop, me->next_deadline_ns);
+	wh_leave((struct wh_here){0});
+	return work;
+}
+
+static void parks(void *ctx)
+{
+	wh_wake_trustees(ctx);
+}
+
+enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t stack_bytes, struct wh_error *err)
+{
+	struct wh_party *party = new_party(work);
+	const struct wh_worker_plan plan = {.env = work->env,
+					    .number = number,
+					    .stack_bytes = stack_bytes,
+					    .look = look,
+					    .send = send_all,
+					    .ctx = party};
+	enum whorl_result result;
+
+	if (party == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a worker");
+	result = wh_worker_init(&party->own_worker, &plan, err);
+	if (result != WHORL_OK) {
+		free(party);
+		return result;
+	}
+	party->number = number;
+	party->worker = &party->own_worker;
+	party->gate = party->own_worker.gate;
+	party->bell = &party->own_worker.bell;
+	wh_loop_on_park(&party->own_worker.loop, parks, party);
+	work->parties[number] = party;
+	work->party_count = number + 1;
+	return WHORL_OK;
+}
+
+static void free_channel(struct wh_channel *channel)
+{
+	struct wh_bytes *bytes[] = {&channel->pending, &channel->answered, &channel->assembly, &channel->out};
+
+	if (channel == NULL)
+		return;
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		wh_bytes_free(bytes[i]);
+	wh_map_free(&channel->deferred);
+	free(channel->tickets);
+	free(channel);
+}
+
+void wh_party_free(struct wh_party *party)
+{
+	for (uint32_t i = 0; i < party->out_count; i++)
+		free_channel(party->out[i]);
+	free(party->out);
+	free(party->active);
+	free(party->in);
+	wh_bytes_free(&party->scratch);
+	wh_bytes_free(&party->spare);
+	wh_bytes_free(&party->direct);
+	if (party->worker != NULL)
+		wh_worker_close(party->worker);
+	else
+		wh_gate_free(party->gate);
+	free(party);
+}
+
+/* ---- plain threads ----------------------------------------------------------------------------------------------------------- */
+
+static void ring_plain(void *ctx)
+{
+	struct wh_party *party = ctx;
+
+	wh_bell_ring(party->bell);
+}
+
+static struct wh_party *make_plain(whorl_work *work)
+{
+	struct wh_party *party = new_party(work);
+
+	if (party == NULL)
+		return NULL;
+	party->bell = &party->own_bell;
+	wh_bell_init(party->bell);
+	if (wh_gate_create(&party->gate, ring_plain, party, NULL) != WHORL_OK) {
+		free(party);
+		return NULL;
+	}
+	pthread_mutex_lock(&work->lock);
+	if (work->party_count < WH_PARTIES_MOST) {
+		party->number = work->party_count;
+		work->parties[work->party_count++] = party;
+		pthread_mutex_unlock(&work->lock);
+		return party;
+	}
+	pthread_mutex_unlock(&work->lock);
+	wh_party_free(party);
+	return NULL;
+}
+
+/* One whose thread has ended goes on as another's, with its channels: the numbers of its batches and of its ids go on, too. */
+static struct wh_party *take_idle(whorl_work *work)
+{
+	struct wh_party *party;
+
+	pthread_mutex_lock(&work->lock);
+	party = work->idle;
+	if (party != NULL)
+		work->idle = party->next_idle;
+	pthread_mutex_unlock(&work->lock);
+	return party;
+}
+
+struct wh_party *wh_party_slow(whorl_work *work)
+{
+	struct wh_party *party = pthread_getspecific(work->key);
+
+	if (party == NULL) {
+		party = take_idle(work);
+		if (party == NULL)
+			party = make_plain(work);
+		if (party == NULL)
+			return NULL;
+		if (pthread_setspecific(work->key, party) != 0) {
+			wh_parties_end(party);
+			return NULL;
+		}
+	}
+	wh_enter(party);
+	return party;
+}
+
+#define END_PATIENCE_NS WH_NS_PER_S
+
+/* What it has sent may still be answered for a moment; what is not is in doubt. */
+void wh_parties_end(void *ctx)
+{
+	struct wh_party *party = ctx;
+	whorl_work *work = party->work;
+	uint64_t deadline = wh_env_now(work->env) + END_PATIENCE_NS;
+
+	wh_enter(party);
+	while (party->thens_open > 0 && wh_env_now(work->env) < deadline)
+		if (wh_look(party) == 0)
+			wh_rest(party, deadline);
+	wh_end_calls(party, WHORL_IN_DOUBT, WHORL_IN_DOUBT);
+	wh_leave((struct wh_here){0});
+	pthread_mutex_lock(&work->lock);
+	party->next_idle = work->idle;
+	work->idle = party;
+	pthread_mutex_unlock(&work->lock);
+}
+
+/* ---- channels ---------------------------------------------------------------------------------------------------------------- */
+
+static bool make_out(struct wh_party *client, uint32_t number)
+{
+	uint32_t count = client->out_count == 0 ? 16 : client->out_count;
+	struct wh_channel **grown;
+
+	while (count <= number)
+		count *= 2;
+	if (count == client->out_count)
+		return true;
+	grown = realloc(client->out, count * sizeof(struct wh_channel *));
+	if (grown == NULL)
+		return false;
+	memset(grown + client->out_count, 0, (count - client->out_count) * sizeof(struct wh_channel *));
+	client->out = grown;
+	client->out_count = count;
+	return true;
+}
+
+/* The trustee takes it from the list before it looks into its slots again. Partner of this lock and this word: wh_take_newcomers. */
+static void announce(struct wh_channel *channel)
+{
+	struct wh_party *trustee = channel->trustee;
+	whorl_work *work = trustee->work;
+
+	pthread_mutex_lock(&work->lock);
+	channel->newcomer = trustee->newcomer;
+	trustee->newcomer = channel;
+	wh_store_release(&trustee->newcomers, wh_load_relaxed(&trustee->newcomers) + 1);
+	pthread_mutex_unlock(&work->lock);
+}
+
+struct wh_channel *wh_channel_new(struct wh_party *client, struct wh_party *trustee)
+{
+	struct wh_channel *channel;
+
+	if (!make_out(client, trustee->number))
+		return NULL;
+	channel = aligned_alloc(128, sizeof(*channel));
+	if (channel == NULL)
+		return NULL;
+	memset(channel, 0, sizeof(*channel));
+	channel->client = client;
+	channel->trustee = trustee;
+	channel->first = channel->sent = channel->next = 1;
+	client->out[trustee->number] = channel;
+	if (!wh_channel_is_own(channel))
+		announce(channel);
+	return channel;
+}
+
+static bool make_in(struct wh_party *me)
+{
+	size_t capacity = me->in_capacity == 0 ? 16 : 2 * me->in_capacity;
+	struct wh_channel **grown;
+
+	if (me->in_count < me->in_capacity)
+		return true;
+	grown = realloc(me->in, capacity * sizeof(struct wh_channel *));
+	if (grown == NULL)
+		return false;
+	me->in = grown;
+	me->in_capacity = capacity;
+	return true;
+}
+
+void wh_take_newcomers(struct wh_party *me)
+{
+	whorl_work *work = me->work;
+
+	pthread_mutex_lock(&work->lock);
+	while (me->newcomer != NULL && make_in(me)) { /* without memory it is tried again in the next pass */
+		me->in[me->in_count++] = me->newcomer;
+		me->newcomer = me->newcomer->newcomer;
+	}
+	if (me->newcomer == NULL)
+		wh_store_relaxed(&me->newcomers, 0);
+	pthread_mutex_unlock(&work->lock);
+}

@@ -1,0 +1,210 @@
+/* perform.c - what one call does at its trustee. */
+#include "delegation/delegation_int.h"
+
+#include <stdlib.h>
+
+/* ---- functions ----------------------------------------------------------------------------------------------------------------- */
+
+enum whorl_result whorl_reply_add(whorl_reply *reply, const void *data, size_t bytes)
+{
+	unsigned char *room;
+
+	if (reply == NULL || (data == NULL && bytes > 0))
+		return WH_REFUSE(reply == NULL ? "no reply" : "no data");
+	if (bytes > WHORL_CALL_BYTES_MAX - reply->bytes)
+		return WHORL_TOO_SMALL;
+	room = wh_bytes_add(reply->out, bytes);
+	if (room == NULL)
+		return WHORL_MEMORY;
+	if (bytes > 0)
+		memcpy(room, data, bytes);
+	reply->bytes += bytes;
+	return WHORL_OK;
+}
+
+enum whorl_result wh_run(const struct wh_known *known, void *object, const void *args, size_t bytes,
+			 struct wh_bytes *out)
+{
+	const struct whorl_function *function = known->function;
+	whorl_reply reply = {.out = out};
+	void *result;
+
+	if ((function->flags & WHORL_TAKES_BYTES) != 0) {
+		function->run_bytes(object, args, bytes, &reply);
+		return WHORL_OK;
+	}
+	result = wh_bytes_add(out, wh_padded(known->result_bytes));
+	if (result == NULL)
+		return WHORL_MEMORY;
+	function->run(object, args, result);
+	return WHORL_OK;
+}
+
+static enum whorl_result run_delegated(struct wh_party *me, const struct wh_known *known, void *object,
+				       const void *args, size_t bytes, struct wh_bytes *out)
+{
+	enum whorl_result result;
+
+	me->in_function = true;
+	result = wh_run(known, object, args, bytes, out);
+	me->in_function = false;
+	return result;
+}
+
+/* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, const void *data, size_t bytes,
+			struct wh_bytes *out)
+{
+	struct wh_entrust_args args;
+	const struct whorl_type *type;
+	uint32_t name;
+	void *object;
+
+	/* What comes from another process knows no address here. */
+	if (bytes < sizeof(args) || origin->channel->carrier != NULL || me->worker == NULL)
+		return WHORL_INVALID;
+	memcpy(&args, data, sizeof(args));
+	type = (const struct whorl_type *)(uintptr_t)args.type;
+	bytes -= sizeof(args);
+	if (args.type_number == WH_TYPE_NONE || args.type_number > me->work->table.types || args.id == 0 ||
+	    (bytes != 0 && bytes != type->bytes))
+		return WHORL_INVALID;
+	object = wh_object_new(type->bytes, bytes == 0 ? NULL : (const unsigned char *)data + sizeof(args));
+	name = object == NULL ? 0 : wh_property_new(me, object, type, args.type_number, args.id);
+	if (name == 0 || !wh_bytes_append(out, &name, sizeof(name))) {
+		if (name == 0)
+			free(object);
+		else
+			wh_toggle(me, name, args.id);
+		return WHORL_MEMORY;
+	}
+	return WHORL_OK;
+}
+
+void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id)
+{
+	struct wh_property *property = wh_property_find(&me->properties, name);
+
+	if (property == NULL || id == 0)
+		return;
+	/* It comes if it is not there, and goes if it is: in whichever order the two reach the trustee, all is well. */
+	if (!wh_map_take(&property->handles, id, NULL) && !wh_map_put(&property->handles, id, 1))
+		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory for a handle: a property is never dropped");
+	property->doomed = property->handles.count == 0;
+	if (property->doomed)
+		wh_property_settle(me, name);
+}
+
+static void assemble(struct wh_channel *channel, const struct wh_record *record, const void *args, size_t bytes)
+{
+	unsigned char *room;
+
+	/* A call of which parts are missing has not the size that its function wants, or one of bytes that is not what was said: dropped. */
+	if (record->property > WHORL_CALL_BYTES_MAX + 4096 || channel->assembly.end + bytes > record->property)
+		return;
+	room = wh_bytes_add(&channel->assembly, bytes);
+	if (room != NULL)
+		memcpy(room, args, bytes);
+}
+
+void wh_perform_one_way(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
+			const void *args, size_t bytes)
+{
+	struct wh_complete_args complete;
+	struct wh_party *peer = channel->client;
+	uint64_t id;
+
+	if (record->function == WH_PART) {
+		assemble(channel, record, args, bytes);
+	} else if (record->function == WH_TOGGLE && bytes == sizeof(id)) {
+		memcpy(&id, args, sizeof(id));
+		wh_toggle(me, record->property, id);
+	} else if (record->function == WH_COMPLETE && bytes >= sizeof(complete)) {
+		memcpy(&complete, args, sizeof(complete));
+		bytes -= sizeof(complete);
+		if (complete.answer.bytes == bytes && peer->number < me->out_count && me->out[peer->number] != NULL)
+			wh_completed(me->out[peer->number], complete.number, (enum whorl_result)complete.answer.status,
+				     (const unsigned char *)args + sizeof(complete), bytes);
+	}
+}
+
+/* ---- any of them ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t wait_for_property(struct wh_party *me, struct wh_property *property, struct wh_origin origin,
+				  const struct wh_record *record, const void *args, size_t bytes)
+{
+	struct wh_later *later = wh_later_new(me, origin, record, args, bytes);
+
+	if (later == NULL)
+		return WHORL_MEMORY;
+	wh_later_append(property, later);
+	wh_count(&me->stats.deferred, 1);
+	return WH_DEFERRED;
+}
+
+static uint32_t launch(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *args,
+		       size_t bytes, struct wh_bytes *out)
+{
+	struct wh_later *later = me->worker == NULL ? NULL : wh_later_new(me, origin, record, args, bytes);
+
+	return later == NULL ? WHORL_MEMORY : wh_launch(me, later, out);
+}
+
+static uint32_t perform_function(struct wh_party *me, struct wh_origin origin, const struct wh_record *record,
+				 const void *args, size_t bytes, struct wh_bytes *out, bool waited)
+{
+	const struct wh_known *known = &me->work->table.known[record->function];
+	bool launched = (record->bytes & WH_RECORD_LAUNCH) != 0;
+	struct wh_property *property;
+
+	if ((known->function->flags & WHORL_TAKES_BYTES) == 0 && bytes != known->argument_bytes)
+		return WHORL_INVALID;
+	if (record->property == 0 && launched && known->type == WH_TYPE_NONE)
+		return launch(me, origin, record, args, bytes, out);
+	property = wh_property_find(&me->properties, record->property);
+	if (property == NULL)
+		return WHORL_GONE;
+	if (property->state == WH_PROPERTY_SENT_ON)
+		return wh_send_on(me, property, origin, record, args, bytes);
+	if (property->type_number != known->type)
+		return WHORL_INVALID;
+	if (!waited && !wh_property_is_open(property))
+		return wait_for_property(me, property, origin, record, args, bytes);
+	if (launched)
+		return launch(me, origin, record, args, bytes, out);
+	return run_delegated(me, known, property->object, args, bytes, out);
+}
+
+static uint32_t perform_move(struct wh_party *me, struct wh_origin origin, const struct wh_record *record,
+			     const void *args, size_t bytes, struct wh_bytes *out, bool waited)
+{
+	struct wh_property *property = wh_property_find(&me->properties, record->property);
+
+	if (property == NULL)
+		return WHORL_GONE;
+	if (property->state == WH_PROPERTY_SENT_ON)
+		return wh_send_on(me, property, origin, record, args, bytes);
+	if (!waited && !wh_property_is_open(property))
+		return wait_for_property(me, property, origin, record, args, bytes);
+	return wh_move(me, origin, record, args, bytes, out);
+}
+
+uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *args,
+		    size_t bytes, struct wh_bytes *out, bool waited)
+{
+	switch (record->function) {
+	case WH_ENTRUST:
+		return entrust(me, &origin, args, bytes, out);
+	case WH_MOVE:
+		return perform_move(me, origin, record, args, bytes, out, waited);
+	case WH_ADOPT:
+		return wh_adopt(me, origin, args, bytes, out);
+	case WH_NOTHING:
+		return WHORL_OK;
+	default:
+		if (record->function >= me->work->table.count)
+			return WHORL_NOT_FOUND;
+		return perform_function(me, origin, record, args, bytes, out, waited);
+	}
+}

@@ -1,0 +1,309 @@
+/* send.c - the client's side, to the trustee: calls that are pending, batches, and trustees that sleep. */
+#include "delegation/delegation_int.h"
+
+#include <stdlib.h>
+
+#define PENDING_MOST (2 * WHORL_CALL_BYTES_MAX)
+#define FULL_ENOUGH (WH_SLOT_ROOM / 2) /* a fiber's batch goes without waiting for those of others */
+
+/* ---- pending ----------------------------------------------------------------------------------------------------------------- */
+
+static bool make_tickets(struct wh_channel *channel)
+{
+	uint64_t capacity = channel->tickets == NULL ? 0 : channel->ticket_mask + 1;
+	uint64_t grown_mask = capacity == 0 ? 63 : 2 * capacity - 1;
+	struct wh_ticket *grown;
+
+	if (channel->next - channel->first < capacity)
+		return true;
+	grown = malloc((grown_mask + 1) * sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	for (uint64_t number = channel->first; number < channel->next; number++)
+		grown[number & grown_mask] = *wh_ticket_at(channel, number);
+	free(channel->tickets);
+	channel->tickets = grown;
+	channel->ticket_mask = grown_mask;
+	return true;
+}
+
+static bool activate(struct wh_channel *channel)
+{
+	struct wh_party *me = channel->client;
+	size_t capacity = me->active_capacity == 0 ? 16 : 2 * me->active_capacity;
+	struct wh_channel **grown;
+
+	if (channel->active)
+		return true;
+	if (me->active_count == me->active_capacity) {
+		grown = realloc(me->active, capacity * sizeof(struct wh_channel *));
+		if (grown == NULL)
+			return false;
+		me->active = grown;
+		me->active_capacity = capacity;
+	}
+	me->active[me->active_count++] = channel;
+	channel->active = true;
+	return true;
+}
+
+static unsigned char *add_record(unsigned char *at, const struct wh_record *record, const void *data, size_t bytes)
+{
+	size_t padded = wh_padded(bytes);
+
+	memcpy(at, record, sizeof(*record));
+	at += sizeof(*record);
+	if (bytes > 0)
+		memcpy(at, data, bytes);
+	if (padded > bytes)
+		memset(at + bytes, 0, padded - bytes);
+	return at + padded;
+}
+
+/* The parts of long arguments, each with its head, and then the head of the call. */
+static bool add_long(struct wh_channel *channel, const struct wh_request *request)
+{
+	size_t parts = (request->bytes + WH_RECORD_MOST - 1) / WH_RECORD_MOST;
+	unsigned char *at =
+		wh_bytes_add(&channel->pending, (parts + 1) * sizeof(struct wh_record) + wh_padded(request->bytes));
+	const struct wh_record last = {request->function, (uint16_t)(request->flags | WH_RECORD_ASSEMBLED),
+				       request->property};
+
+	if (at == NULL)
+		return false;
+	for (size_t done = 0; done < request->bytes; done += WH_RECORD_MOST) {
+		size_t left = request->bytes - done, bytes = left < WH_RECORD_MOST ? left : WH_RECORD_MOST;
+		const struct wh_record part = {WH_PART, (uint16_t)bytes, (uint32_t)request->bytes};
+
+		at = add_record(at, &part, (const unsigned char *)request->data + done, bytes);
+	}
+	add_record(at, &last, NULL, 0);
+	channel->pending_records += (uint32_t)parts + 1;
+	return true;
+}
+
+static bool add_request(struct wh_channel *channel, const struct wh_request *request)
+{
+	const struct wh_record record = {request->function, (uint16_t)(request->flags | request->bytes),
+					 request->property};
+	unsigned char *at;
+
+	if (request->bytes > WH_RECORD_MOST)
+		return add_long(channel, request);
+	at = wh_bytes_add(&channel->pending, sizeof(record) + wh_padded(request->bytes));
+	if (at == NULL)
+		return false;
+	add_record(at, &record, request->data, request->bytes);
+	channel->pending_records++;
+	return true;
+}
+
+/* Not before: a batch is longer with more in it. A fiber's calls go when all fibers have had their turn, and what a `then` or a function sends
+ * when they are through; a plain thread has nothing else that would send. */
+static bool goes_now(const struct wh_channel *channel)
+{
+	const struct wh_party *me = channel->client;
+
+	if (channel->in_flight || me->polls || wh_is_delegated(me) || wh_channel_is_own(channel))
+		return false;
+	return me->worker == NULL || wh_bytes_left(&channel->pending) >= FULL_ENOUGH;
+}
+
+static enum whorl_result may_send(const struct wh_channel *channel)
+{
+	const struct wh_party *me = channel->client;
+	uint64_t state = wh_load_relaxed(&me->work->state);
+
+	if (__builtin_expect(state != WH_WORK_OPEN, 0) && (state == WH_WORK_CLOSED || me->worker == NULL))
+		return WHORL_CLOSED;
+	if (__builtin_expect((wh_gate_state(channel->trustee->gate) & WH_GATE_OPEN) == 0, 0))
+		return WHORL_FORKED;
+	return wh_bytes_left(&channel->pending) > PENDING_MOST ? WHORL_AGAIN : WHORL_OK;
+}
+
+static void post_calls(struct wh_channel *channel);
+
+enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *request, struct wh_ticket ticket,
+			   uint64_t *number)
+{
+	enum whorl_result result = may_send(channel);
+
+	if (result != WHORL_OK)
+		return result;
+	if (!make_tickets(channel) || !activate(channel) || !add_request(channel, request))
+		return WHORL_MEMORY;
+	if (number != NULL)
+		*number = channel->next;
+	if (!wh_is_one_way(request->function))
+		*wh_ticket_at(channel, channel->next++) = ticket;
+	if (goes_now(channel)) {
+		post_calls(channel);
+		/* A worker, and a thread that waits, come back to it. */
+		wh_nudge(channel->trustee, channel->client->worker != NULL || ticket.kind == WH_TICKET_WAIT);
+	}
+	return WHORL_OK;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------------------- */
+
+/* As much as has room. */
+static size_t measure(const struct wh_channel *channel, uint32_t *records, uint64_t *calls)
+{
+	const unsigned char *at = channel->pending.data + channel->pending.begin;
+	size_t taken = 0, bytes;
+	struct wh_record record;
+
+	*calls = *records = 0;
+	for (; *records < channel->pending_records; ++*records) {
+		memcpy(&record, at + taken, sizeof(record));
+		bytes = wh_record_bytes(&record);
+		if (taken + bytes > WH_SLOT_ROOM)
+			break;
+		taken += bytes;
+		*calls += !wh_is_one_way(record.function);
+	}
+	return taken;
+}
+
+static void post_calls(struct wh_channel *channel)
+{
+	struct wh_slot *slot = &channel->calls;
+	size_t bytes = wh_bytes_left(&channel->pending);
+	uint32_t records = channel->pending_records;
+	uint64_t calls = channel->next - channel->sent;
+
+	if (bytes > WH_SLOT_ROOM)
+		bytes = measure(channel, &records, &calls);
+	memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->pending.data + channel->pending.begin, bytes);
+	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
+	slot->count = (uint16_t)records;
+	slot->flags = 0;
+	channel->pending.begin += bytes;
+	channel->pending_records -= records;
+	channel->sent += calls;
+	channel->in_flight = true;
+	wh_post(channel, slot, ++channel->posted);
+}
+
+static bool is_over(const struct wh_channel *channel)
+{
+	return !channel->in_flight && channel->pending_records == 0;
+}
+
+static size_t flush(struct wh_party *me, bool patient)
+{
+	size_t posted = 0;
+
+	for (size_t i = 0; i < me->active_count;) {
+		struct wh_channel *channel = me->active[i];
+
+		if (!channel->in_flight && channel->pending_records > 0 && !wh_channel_is_own(channel)) {
+			post_calls(channel);
+			wh_nudge(channel->trustee, patient);
+			posted++;
+		}
+		if (is_over(channel)) {
+			channel->active = false;
+			me->active[i] = me->active[--me->active_count];
+		} else {
+			i++;
+		}
+	}
+	return posted;
+}
+
+size_t wh_flush(struct wh_party *me)
+{
+	return flush(me, true);
+}
+
+bool wh_take_back(struct wh_channel *channel, uint64_t number)
+{
+	unsigned char *at = channel->pending.data + channel->pending.begin;
+	uint64_t calls = channel->sent;
+	struct wh_record record;
+
+	if (number < channel->sent)
+		return false;
+	for (uint32_t i = 0; i < channel->pending_records; i++, at += wh_record_bytes(&record)) {
+		memcpy(&record, at, sizeof(record));
+		if (wh_is_one_way(record.function) || calls++ != number)
+			continue;
+		record.function = WH_NOTHING;
+		record.bytes &= (uint16_t)~WH_RECORD_LAUNCH;
+		memcpy(at, &record, sizeof(record));
+		return true;
+	}
+	return false;
+}
+
+/* ---- trustees that sleep ------------------------------------------------------------------------------------------------------ */
+
+/* One that has been rung is not borrowed any more, though it has not woken yet: or it would never get its loop back from threads that
+ * borrow it again and again. */
+bool wh_borrow(struct wh_party *trustee, struct wh_here *before)
+{
+	struct wh_gate *gate = trustee->gate;
+
+	if (wh_load_relaxed(&gate->loan) != WH_GATE_LENT || (wh_load_relaxed(&gate->state) & WH_GATE_PARKED) == 0 ||
+	    !wh_gate_borrow(gate)) /* partner: wh_gate_give_back, wh_gate_lend */
+		return false;
+	trustee->borrowed = true;
+	*before = wh_enter(trustee);
+	return true;
+}
+
+void wh_give_back(struct wh_party *trustee, struct wh_here before)
+{
+	bool left = trustee->owner_only;
+
+	for (size_t i = 0; i < trustee->active_count && !left; i++)
+		left = wh_channel_is_own(trustee->active[i]);
+	if (trustee->active_count > 0)
+		flush(trustee, false);
+	trustee->owner_only = false;
+	trustee->borrowed = false;
+	wh_leave(before);
+	wh_gate_give_back(trustee->gate); /* partner: wh_gate_borrow, wh_gate_take_back */
+	if (__builtin_expect(left, 0))
+		wh_gate_ring(trustee->gate);
+}
+
+void wh_nudge(struct wh_party *trustee, bool patient)
+{
+	struct wh_here before;
+
+	/* A thread that serves for one worker does not begin to serve for a third. */
+	if (trustee->worker != NULL && !wh_here()->party->borrowed && wh_borrow(trustee, &before)) {
+		wh_serve(trustee, true);
+		wh_give_back(trustee, before);
+		return;
+	}
+	if (!patient || wh_load_relaxed(&trustee->gate->loan) != WH_GATE_BORROWED)
+		wh_gate_ring(trustee->gate);
+}
+
+size_t wh_help(struct wh_party *me)
+{
+	struct wh_here before;
+	size_t served = 0;
+
+	for (size_t i = 0; i < me->active_count; i++) {
+		struct wh_channel *channel = me->active[i];
+
+		if (!channel->in_flight || channel->trustee->worker == NULL ||
+		    wh_load_relaxed(&channel->answers.guard) == channel->posted || me->borrowed ||
+		    !wh_borrow(channel->trustee, &before))
+			continue;
+		served += wh_serve(channel->trustee, true);
+		wh_give_back(channel->trustee, before);
+	}
+	return served;
+}
+
+void wh_wake_trustees(struct wh_party *me)
+{
+	for (size_t i = 0; i < me->active_count; i++)
+		if (me->active[i]->in_flight)
+			wh_gate_ring(me->active[i]->trustee->gate);
+}

@@ -1,0 +1,283 @@
+/* trust.c - handles: they come, are cloned, go to other threads, and go.
+ *
+ * Each has an id of its own. To come and to go it *toggles* its id in the set of its property, by a message that nobody waits for. The
+ * messages of one thread arrive in the order in which they were sent; those of several in any. A property with an empty set has no handle:
+ * this is so because a handle never goes from one thread to another with its id. The thread that sends it toggles a fresh id, and then
+ * its own, one behind the other, so at no time is there only the toggle of another thread, which may come first (tests/models).
+ */
+#include "delegation/delegation_int.h"
+
+#include <stdlib.h>
+
+static enum whorl_result check_owned(const char *function, const struct whorl_trust *trust, struct wh_party **me)
+{
+	if (trust == NULL || trust->work == NULL || trust->id == 0)
+		return wh_refuse(function, "no trust");
+	*me = wh_party_here(trust->work);
+	if (*me == NULL)
+		return WHORL_MEMORY;
+	if (trust->owner != 0 && trust->owner != (*me)->number + 1)
+		return wh_refuse(function, "the trust belongs to another thread: whorl_trust_send");
+	return WHORL_OK;
+}
+
+static enum whorl_result toggle(struct wh_party *me, struct wh_party *trustee, uint32_t property, uint64_t id)
+{
+	const struct wh_request request = {
+		.function = WH_TOGGLE, .property = property, .data = &id, .bytes = sizeof(id)};
+	struct wh_channel *channel = wh_channel_to(me, trustee);
+
+	if (channel == NULL)
+		return WHORL_MEMORY;
+	if (channel->trustee == me && channel->pending_records == 0 && wh_in_fiber(me)) { /* nothing of it runs now */
+		wh_toggle(me, property, id);
+		return WHORL_OK;
+	}
+	return wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
+}
+
+static enum whorl_result toggle_of(struct wh_party *me, const struct whorl_trust *trust, uint64_t id)
+{
+	struct wh_party *trustee;
+	enum whorl_result result = wh_trustee_at(trust->work, trust->node, trust->worker, &trustee);
+
+	return result == WHORL_OK ? toggle(me, trustee, trust->property, id) : result;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result place_of(whorl_work *work, struct whorl_place place, struct wh_party **out)
+{
+	uint32_t count = work->dedicated > 0 ? work->dedicated : work->workers;
+
+	if (place.shard != NULL)
+		return WHORL_UNSUPPORTED;
+	if (place.worker == WHORL_WORKER_ANY)
+		place.worker = (uint32_t)(wh_fetch_add(&work->next_property, 1) % count);
+	return wh_trustee_at(work, place.node, place.worker, out);
+}
+
+/* ---- entrusting ------------------------------------------------------------------------------------------------------------------ */
+
+struct entrusted {
+	const struct whorl_type *type;
+	const void *init;
+	uint32_t type_number;
+	uint64_t id;
+};
+
+/* The trustee's own thread, or one that has borrowed it: 0: no memory. */
+static uint32_t entrust_here(struct wh_party *trustee, const struct entrusted *entrusted)
+{
+	void *object = wh_object_new(entrusted->type->bytes, entrusted->init);
+	uint32_t name = object == NULL ? 0
+				       : wh_property_new(trustee, object, entrusted->type, entrusted->type_number,
+							 entrusted->id);
+
+	if (name == 0)
+		free(object);
+	return name;
+}
+
+static enum whorl_result entrust_there(struct wh_party *me, struct wh_party *trustee, const struct entrusted *entrusted,
+				       uint32_t *name, int timeout_ms)
+{
+	const struct wh_entrust_args args = {.id = entrusted->id,
+					     .type = (uint64_t)(uintptr_t)entrusted->type,
+					     .type_number = entrusted->type_number};
+	size_t bytes = sizeof(args) + (entrusted->init == NULL ? 0 : entrusted->type->bytes);
+	struct wh_wait wait = {.result = name, .room = sizeof(*name)};
+	struct wh_request request = {.function = WH_ENTRUST, .bytes = bytes};
+	unsigned char *data = malloc(bytes);
+	enum whorl_result result;
+
+	if (data == NULL)
+		return WHORL_MEMORY;
+	memcpy(data, &args, sizeof(args));
+	if (entrusted->init != NULL)
+		memcpy(data + sizeof(args), entrusted->init, entrusted->type->bytes);
+	request.data = data;
+	result = wh_call(me, trustee, &request, &wait, entrusted->id, timeout_ms);
+	free(data);
+	return result;
+}
+
+static enum whorl_result entrust_at(struct wh_party *me, struct wh_party *trustee, const struct entrusted *entrusted,
+				    uint32_t *name, int timeout_ms)
+{
+	struct wh_here before;
+
+	if (trustee == me) {
+		*name = entrust_here(me, entrusted);
+		return *name != 0 ? WHORL_OK : WHORL_MEMORY;
+	}
+	if (wh_is_delegated(me))
+		return WHORL_WOULD_DEADLOCK;
+	if (!wh_borrow(trustee, &before))
+		return entrust_there(me, trustee, entrusted, name, timeout_ms);
+	*name = entrust_here(trustee, entrusted);
+	wh_give_back(trustee, before);
+	return *name != 0 ? WHORL_OK : WHORL_MEMORY;
+}
+
+static const char *fault_of(const struct whorl_type *type, const void *init, size_t bytes, uint32_t type_number)
+{
+	if (type->size < sizeof(*type) || type->name == NULL)
+		return "its type is no struct whorl_type";
+	if (type->bytes == 0 || type->bytes > WHORL_CALL_BYTES_MAX)
+		return "a type of no bytes, or of more than WHORL_CALL_BYTES_MAX";
+	if (init != NULL && bytes != type->bytes)
+		return "`bytes` is not the size of the type";
+	if (type_number == WH_TYPE_NONE)
+		return "no function that is registered is for this type";
+	return NULL;
+}
+
+enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place, const struct whorl_type *type,
+				const void *init, size_t bytes, struct whorl_trust *trust, int timeout_ms)
+{
+	struct entrusted entrusted = {.type = type, .init = init};
+	struct wh_party *me, *trustee;
+	enum whorl_result result;
+	const char *fault;
+	uint32_t name = 0;
+
+	if (work == NULL || type == NULL || trust == NULL || timeout_ms < 0)
+		return WH_REFUSE(work == NULL    ? "no work"
+				 : type == NULL  ? "no type"
+				 : trust == NULL ? "no trust"
+						 : "the time-out is negative");
+	*trust = (struct whorl_trust){0};
+	entrusted.type_number = type->name == NULL ? WH_TYPE_NONE : wh_table_type(&work->table, type);
+	fault = fault_of(type, init, bytes, entrusted.type_number);
+	if (fault != NULL)
+		return WH_REFUSE(fault);
+	me = wh_party_here(work);
+	if (me == NULL)
+		return WHORL_MEMORY;
+	result = place_of(work, place, &trustee);
+	if (result != WHORL_OK)
+		return result;
+	entrusted.id = wh_fresh_id(me);
+	result = entrust_at(me, trustee, &entrusted, &name, timeout_ms);
+	if (result != WHORL_OK)
+		return result;
+	*trust = (struct whorl_trust){.work = work,
+				      .id = entrusted.id,
+				      .node = work->node,
+				      .worker = trustee->number,
+				      .property = name,
+				      .owner = me->number + 1};
+	return WHORL_OK;
+}
+
+/* ---- handles --------------------------------------------------------------------------------------------------------------------- */
+
+enum whorl_result whorl_trust_clone(struct whorl_trust *trust, struct whorl_trust *other)
+{
+	struct wh_party *me = NULL;
+	enum whorl_result result;
+	uint64_t id;
+
+	if (other == NULL)
+		return WH_REFUSE("nowhere to put it");
+	result = check_owned(__func__, trust, &me);
+	if (result != WHORL_OK)
+		return result;
+	id = wh_fresh_id(me);
+	result = toggle_of(me, trust, id);
+	if (result != WHORL_OK)
+		return result;
+	*other = *trust;
+	other->id = id;
+	other->owner = me->number + 1;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place place)
+{
+	struct wh_party *me = NULL, *receiver = NULL;
+	enum whorl_result result = check_owned(__func__, trust, &me);
+	uint64_t id;
+
+	if (result != WHORL_OK)
+		return result;
+	if (place.shard != NULL)
+		return WHORL_UNSUPPORTED;
+	if (place.node != trust->work->node && place.node != WHORL_NODE_HERE)
+		return WHORL_UNSUPPORTED;
+	if (place.worker != WHORL_WORKER_ANY)
+		result = wh_trustee_at(trust->work, place.node, place.worker, &receiver);
+	if (result != WHORL_OK)
+		return result;
+	id = wh_fresh_id(me);
+	result = toggle_of(me, trust, id);
+	if (result != WHORL_OK)
+		return result;
+	result = toggle_of(me, trust, trust->id);
+	if (result != WHORL_OK) { /* it stays as it is */
+		(void)!toggle_of(me, trust, id);
+		return result;
+	}
+	trust->id = id;
+	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_trust_drop(struct whorl_trust *trust)
+{
+	struct wh_party *me = NULL;
+	enum whorl_result result = check_owned(__func__, trust, &me);
+
+	if (result == WHORL_OK)
+		result = toggle_of(me, trust, trust->id);
+	if (result == WHORL_OK)
+		*trust = (struct whorl_trust){0};
+	return result;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The handle that was made at the new place, in place of the old one, which goes the way that it always went. */
+static enum whorl_result take_place(struct wh_party *me, struct whorl_trust *trust, const struct wh_place *place)
+{
+	const struct whorl_trust before = *trust;
+
+	if (place->id == 0)
+		return WHORL_OK;
+	trust->id = place->id;
+	trust->worker = place->worker;
+	trust->property = place->property;
+	trust->owner = me->number + 1;
+	(void)!toggle_of(me, &before, before.id); /* without memory the old trustee sends on for ever */
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place place, int timeout_ms)
+{
+	struct wh_move_args args = {0};
+	struct wh_place there;
+	struct wh_wait wait = {.result = &there, .room = sizeof(there)};
+	struct wh_request request = {.function = WH_MOVE, .data = &args, .bytes = sizeof(args)};
+	struct wh_party *me = NULL, *trustee, *destination;
+	enum whorl_result result = check_owned(__func__, trust, &me);
+
+	if (result != WHORL_OK)
+		return result;
+	if (timeout_ms < 0)
+		return WH_REFUSE("the time-out is negative");
+	if (wh_is_delegated(me))
+		return WHORL_WOULD_DEADLOCK;
+	result = place_of(trust->work, place, &destination);
+	if (result == WHORL_OK)
+		result = wh_trustee_at(trust->work, trust->node, trust->worker, &trustee);
+	if (result != WHORL_OK)
+		return result;
+	args.worker = destination->number;
+	args.id = wh_fresh_id(me);
+	request.property = trust->property;
+	result = wh_call(me, trustee, &request, &wait, args.id, timeout_ms);
+	if (result == WHORL_OK && wait.bytes != sizeof(there))
+		result = WHORL_IN_DOUBT;
+	return result == WHORL_OK ? take_place(me, trust, &there) : result;
+}
