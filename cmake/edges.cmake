@@ -32,7 +32,7 @@ set(WHORL_EDGES
 	"group                 : ${public} ${core} state transport/secure transport/shm transport/tcp transport/verbs"
 	"sim                   : ${public} ${core} sim/net state group"
 	"work                  : ${public} base transport predicates/loop"
-	"delegation            : ${public} include/whorl/delegate base predicates/loop work group"
+	"delegation            : ${public} include/whorl/delegate base transport predicates/loop work group"
 	"replica               : ${public} base persistence group"
 	"dds/config            : include/whorl/result base conf"
 	"dds/base              : ${public} include/whorl/dds base"

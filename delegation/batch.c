@@ -25,7 +25,8 @@ static bool make_room(struct wh_bytes *bytes, size_t count)
 	size_t left = wh_bytes_left(bytes), capacity = bytes->capacity == 0 ? LEAST_BYTES : bytes->capacity;
 	unsigned char *grown;
 
-	if (bytes->data != NULL && left + count <= bytes->capacity / 2) { /* so each byte is moved once at most for each that is added */
+	if (bytes->data != NULL &&
+	    left + count <= bytes->capacity / 2) { /* so each byte is moved once at most for each that is added */
 		memmove(bytes->data, bytes->data + bytes->begin, left);
 	} else {
 		while (capacity < left + count)

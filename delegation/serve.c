@@ -202,6 +202,14 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 {
 	struct plan plan;
 
+	if (borrowed && (channel->relay != NULL || channel->carrier != NULL)) {
+		me->owner_only = true;
+		return false;
+	}
+	if (channel->relay != NULL) {
+		run_all(me, channel);
+		return true;
+	}
 	if ((channel->calls.flags & WH_BATCH_CONTINUE) != 0) {
 		put_answers(channel);
 	} else if (plan_batch(me, &channel->calls, borrowed, &plan)) {
@@ -245,6 +253,9 @@ bool wh_may_rest(const struct wh_party *me)
 	for (uint32_t i = 0; i < WH_RECENT; i++) {
 		uint32_t j = 0;
 
+		if (me->recent[i] != NULL &&
+		    me->recent[i]->link != NULL) /* no other thread does for it what it does itself */
+			return false;
 		while (j < i && me->recent[j] != me->recent[i])
 			j++;
 		clients += j == i && me->recent[i] != NULL;
