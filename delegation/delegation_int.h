@@ -362,7 +362,7 @@ size_t wh_flush(struct wh_party *me);
 /* Something lies in the slots of `trustee`: if it sleeps this thread serves it, or else it is woken. `patient`: this thread will ask again,
  * so while another serves it there is no need to. */
 void wh_nudge(struct wh_party *trustee, bool patient);
-/* Those under way whose trustee sleeps: served by this thread, if it can be. */
+/* Those under way to a trustee that sleeps: served by this thread, if it can be. */
 size_t wh_help(struct wh_party *me);
 /* Before this thread sleeps: those that it waits for are awake. */
 void wh_wake_trustees(struct wh_party *me);

@@ -127,12 +127,12 @@ enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t
 
 static void free_channel(struct wh_channel *channel)
 {
-	struct wh_bytes *bytes[] = {&channel->pending, &channel->answered, &channel->assembly, &channel->out};
-
 	if (channel == NULL)
 		return;
-	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
-		wh_bytes_free(bytes[i]);
+	wh_bytes_free(&channel->pending);
+	wh_bytes_free(&channel->answered);
+	wh_bytes_free(&channel->assembly);
+	wh_bytes_free(&channel->out);
 	wh_map_free(&channel->deferred);
 	free(channel->tickets);
 	free(channel);
@@ -194,7 +194,7 @@ struct wh_party *wh_party_make_proxy(whorl_work *work)
 	return make_party(work);
 }
 
-/* One whose thread has ended goes on as another's, with its channels: the numbers of its batches and of its ids go on, too. */
+/* A party without its thread goes on as that of another, with its channels: the numbers of its batches and of its ids go on, too. */
 static struct wh_party *take_idle(whorl_work *work)
 {
 	struct wh_party *party;
@@ -236,7 +236,7 @@ void wh_parties_end(void *ctx)
 	uint64_t deadline = wh_env_now(work->env) + END_PATIENCE_NS;
 
 	wh_enter(party);
-	while (party->thens_open > 0 && wh_env_now(work->env) < deadline)
+	while ((party->thens_open > 0 || party->active_count > 0) && wh_env_now(work->env) < deadline)
 		if (wh_look(party) == 0)
 			wh_rest(party, deadline);
 	wh_end_calls(party, WHORL_IN_DOUBT, WHORL_IN_DOUBT);

@@ -132,6 +132,17 @@ static enum whorl_result may_send(const struct wh_channel *channel)
 
 static void post_calls(struct wh_channel *channel);
 
+/* A plain thread may not come back for long: what is no part of a row of calls goes as soon as the slot is free, and so does a row that is
+ * long enough. */
+static void make_way(struct wh_channel *channel, const struct wh_ticket *ticket)
+{
+	struct wh_party *me = channel->client;
+
+	if (me->worker == NULL && channel->in_flight && !me->polls && !wh_is_delegated(me) &&
+	    (ticket->kind != WH_TICKET_THEN || wh_bytes_left(&channel->pending) >= FULL_ENOUGH))
+		wh_collect(me);
+}
+
 enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *request, struct wh_ticket ticket,
 			   uint64_t *number)
 {
@@ -139,6 +150,7 @@ enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *
 
 	if (result != WHORL_OK)
 		return result;
+	make_way(channel, &ticket);
 	if (!make_tickets(channel) || !activate(channel) || !add_request(channel, request))
 		return WHORL_MEMORY;
 	if (number != NULL)

@@ -120,13 +120,25 @@ static void put_answers(struct wh_channel *channel)
 	struct wh_slot *slot = &channel->answers;
 	size_t left = wh_bytes_left(&channel->out), bytes = left < WH_SLOT_ROOM ? left : WH_SLOT_ROOM;
 
-	memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
+	if (bytes > 0)
+		memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
 	channel->out.begin += bytes;
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)channel->out_count;
 	slot->flags = channel->out_flags | (left > bytes ? WH_BATCH_MORE : 0);
 	if (left == bytes)
 		wh_bytes_clear(&channel->out);
+}
+
+/* The next answer begins at a multiple of 8. */
+static bool pad(struct wh_bytes *out, size_t bytes)
+{
+	size_t count = wh_padded(bytes) - bytes;
+	unsigned char *at = count == 0 ? NULL : wh_bytes_add(out, count);
+
+	if (at != NULL)
+		memset(at, 0, count);
+	return count == 0 || at != NULL;
 }
 
 /* One call, and its answer behind the others. False: no memory, not even to say so. */
@@ -151,7 +163,7 @@ static bool answer_one(struct wh_party *me, struct wh_channel *channel, const st
 		answer.bytes = me->work->table.known[record->function].result_bytes;
 	memcpy(out->data + head, &answer, sizeof(answer));
 	channel->out_count++;
-	return true;
+	return pad(out, out->end - begins);
 }
 
 static bool serve_record(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,

@@ -40,6 +40,21 @@ static struct wh_joined *new_joined(struct wh_party *me, const struct whorl_func
 	return joined;
 }
 
+#define SENT_PATIENCE_NS WH_NS_PER_S
+
+/* A plain thread that has nothing to wait for here may never come back. */
+static void wait_until_sent(struct wh_party *me, const struct wh_channel *channel)
+{
+	uint64_t deadline;
+
+	if (me->worker != NULL || wh_is_delegated(me) || channel->pending_records == 0)
+		return;
+	deadline = wh_env_now(me->work->env) + SENT_PATIENCE_NS;
+	while (channel->pending_records > 0 && wh_env_now(me->work->env) < deadline)
+		if (wh_look(me) == 0)
+			wh_rest(me, deadline);
+}
+
 static enum whorl_result spawn(struct wh_party *me, struct wh_party *at, const struct whorl_function *function,
 			       const void *args, struct whorl_join *join)
 {
@@ -63,7 +78,9 @@ static enum whorl_result spawn(struct wh_party *me, struct wh_party *at, const s
 		result = wh_issue(channel, &request, ticket, NULL);
 	if (result != WHORL_OK)
 		free(joined);
-	else if (join != NULL)
+	else
+		wait_until_sent(me, channel);
+	if (result == WHORL_OK && join != NULL)
 		*join = (struct whorl_join){me->work, joined};
 	return result;
 }

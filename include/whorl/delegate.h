@@ -204,7 +204,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_open(whorl_node *node, c
  * called again; WHORL_WOULD_DEADLOCK: from a fiber, a function or a `then`. */
 WHORL_API enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms);
 
-/* A digest of the functions: their names, types, sizes and flags. Two programs whose digests are equal name all functions alike. */
+/* A digest of the functions: their names, types, sizes and flags. Two programs with the same digest name all functions alike. */
 WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
 /* ---- places -------------------------------------------------------------------------------------------------------------*/
@@ -298,13 +298,13 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_apply_function(const struct w
 								  const void *args, void *result, int timeout_ms);
 
 /* What has become of a call that was not waited for: exactly once for each that was accepted. On the caller's worker, or, of a plain
- * thread, in whorl_poll, or in a call of that thread that waits. As delegated context: it may not wait. `answer` is NULL unless `result` is
+ * thread, in whorl_poll, or in another call that it makes here. As delegated context: it may not wait. `answer` is NULL unless `result` is
  * WHORL_OK, and aligned to 8. */
 typedef void whorl_then_fn(enum whorl_result result, const void *answer, size_t bytes, void *ctx);
 
 /* Sends `function` and does not wait. `then` may be NULL. It may run before this returns. In a fiber that has made many calls others get
  * a turn meanwhile. A plain
- * thread that has made many sends some of them when it calls here again: whorl_poll does.
+ * thread that has made several sends some of them when it calls here again: whorl_poll does.
  * WHORL_OK: `then` is called, with one of the results of whorl_apply; the others say that it is not, and that the function does not run:
  * WHORL_AGAIN: much has been sent that was not served yet; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_MEMORY, WHORL_CLOSED. */
 #define whorl_apply_then(trust, function, args, then, ctx)                                                             \
@@ -358,8 +358,8 @@ struct whorl_join { /* of a fiber: what it gives back */
 	void *call; /* private */
 };
 
-/* Starts `function`, one without a property (struct whorl_none), in a fiber at `place`; at WHORL_WORKER_ANY in turn. Never waits, any thread,
- * delegated context too. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
+/* Starts `function`, one without a property (struct whorl_none), in a fiber at `place`; at WHORL_WORKER_ANY in turn. Any thread, delegated context
+ * too. A plain thread waits until it is sent, if its worker is busy, at most a second; others never wait. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
  * WHORL_OK; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_UNSUPPORTED, WHORL_AGAIN, WHORL_MEMORY, WHORL_CLOSED: nothing is started. */
 #define whorl_spawn(work, place, function, args, join)                                                                 \
 	whorl_spawn_function((work), (place), &(function), WHORL_ARGUMENTS(function, args), (join))

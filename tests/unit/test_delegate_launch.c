@@ -202,7 +202,7 @@ START_TEST(very_many_that_wait)
 	await(atomic_load(&waiting) == 1, sched_yield());
 	for (int i = 0; i < FIBERS; i++)
 		good += whorl_spawn(work, whorl_at_any(), call_often, &((struct job){trust, 1}), &joins[i]) == WHORL_OK;
-	await(stats_of(work, 0).fibers == FIBERS + 1, whorl_poll(work, 0));
+	await(stats_of(work, 0).fibers == FIBERS + 1, whorl_poll(work, 1));
 	atomic_store(&hold, false);
 	for (int i = 0; i < FIBERS; i++)
 		good += whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS) == WHORL_OK && n == 1;

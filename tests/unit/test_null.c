@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include <whorl/delegate.h>
 #include <whorl/replica.h>
 #include <whorl/status.h>
 
@@ -572,10 +573,290 @@ static void shard_of(void)
 	GIVES(0, whorl_shard_of("x", 1, 0));
 }
 
+/* ---- delegation ---------------------------------------------------------------------------------------------------------------------- */
+
+struct thing {
+	uint64_t n;
+};
+
+static WHORL_TYPE(thing_type, struct thing, NULL);
+
+WHORL_FUNCTION(thing_set, struct thing, struct thing, uint64_t, 0)
+{
+	property->n = *result = args->n;
+}
+
+WHORL_FUNCTION_OF_BYTES(thing_bytes, struct thing, 0)
+{
+	property->n = bytes + (data == NULL) + (reply == NULL);
+}
+
+static whorl_work *work;
+static struct whorl_trust trust;
+
+static void open_work(void)
+{
+	struct whorl_work_options options = {.size = sizeof(options), WHORL_FUNCTIONS_LINKED};
+
+	ck_ok(whorl_work_open(node, &options, &work));
+	ck_ok(whorl_entrust(work, whorl_at_worker(whorl_node_id(node), 0), &thing_type, NULL, 0, &trust, PATIENCE_MS));
+}
+
+static void close_work(void)
+{
+	ck_ok(whorl_work_close(work, PATIENCE_MS));
+}
+
+static void work_open(void)
+{
+	struct whorl_work_options options = {.size = sizeof(options)};
+
+	REFUSES(whorl_work_open(NULL, NULL, &work));
+	REFUSES(whorl_work_open(NULL, &options, NULL));
+	options.workers = WHORL_WORKERS_MAX + 1;
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	options.workers = 1;
+	options.dedicated = 2;
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	options.dedicated = 0;
+	options.stack_bytes = 100;
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	options.stack_bytes = 0;
+	options.function_count = 1;
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	options.functions = (const struct whorl_function *const[]){NULL};
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	options.size = 8;
+	REFUSES(whorl_work_open(NULL, &options, &work));
+	ck_assert_ptr_null(work);
+}
+
+static void work_close(void)
+{
+	open_work();
+	REFUSES(whorl_work_close(NULL, 0));
+	REFUSES(whorl_work_close(work, -1));
+	close_work();
+}
+
+static void work_digest(void)
+{
+	GIVES(0, whorl_work_digest(NULL));
+}
+
+static void worker_statistics(void)
+{
+	struct whorl_worker_stats stats = {.size = sizeof(stats)};
+
+	open_work();
+	REFUSES(whorl_worker_statistics(NULL, 0, &stats));
+	REFUSES(whorl_worker_statistics(work, 0, NULL));
+	stats.size = 0;
+	REFUSES(whorl_worker_statistics(work, 0, &stats));
+	stats.size = sizeof(stats);
+	ck_assert_int_eq(whorl_worker_statistics(work, 1, &stats), WHORL_NOT_FOUND);
+	close_work();
+}
+
+static void entrust(void)
+{
+	struct whorl_trust out;
+
+	open_work();
+	REFUSES(whorl_entrust(NULL, whorl_at_any(), &thing_type, NULL, 0, &out, 0));
+	REFUSES(whorl_entrust(work, whorl_at_any(), NULL, NULL, 0, &out, 0));
+	REFUSES(whorl_entrust(work, whorl_at_any(), &thing_type, NULL, 0, NULL, 0));
+	REFUSES(whorl_entrust(work, whorl_at_any(), &thing_type, NULL, 0, &out, -1));
+	REFUSES(whorl_entrust(work, whorl_at_any(), &thing_type, text, 1, &out, 0));
+	close_work();
+}
+
+static void trusts(void)
+{
+	struct whorl_trust none = {0}, out;
+
+	open_work();
+	if (strcmp(name_of, "whorl_trust_clone") == 0) {
+		REFUSES(whorl_trust_clone(NULL, &out));
+		REFUSES(whorl_trust_clone(&none, &out));
+		REFUSES(whorl_trust_clone(&trust, NULL));
+	} else if (strcmp(name_of, "whorl_trust_send") == 0) {
+		REFUSES(whorl_trust_send(NULL, whorl_at_any()));
+		REFUSES(whorl_trust_send(&none, whorl_at_any()));
+	} else if (strcmp(name_of, "whorl_trust_move") == 0) {
+		REFUSES(whorl_trust_move(NULL, whorl_at_any(), 0));
+		REFUSES(whorl_trust_move(&none, whorl_at_any(), 0));
+		REFUSES(whorl_trust_move(&trust, whorl_at_any(), -1));
+	} else {
+		REFUSES(whorl_trust_drop(NULL));
+		REFUSES(whorl_trust_drop(&none));
+	}
+	close_work();
+}
+
+static void apply_(void)
+{
+	struct thing args = {1};
+	struct whorl_trust none = {0};
+	uint64_t n;
+
+	open_work();
+	REFUSES(whorl_apply(NULL, thing_set, &args, &n, 0));
+	REFUSES(whorl_apply(&none, thing_set, &args, &n, 0));
+	REFUSES(whorl_apply_function(&trust, NULL, &args, &n, 0));
+	REFUSES(whorl_apply(&trust, thing_set, NULL, &n, 0));
+	REFUSES(whorl_apply(&trust, thing_set, &args, &n, -1));
+	close_work();
+}
+
+static void launch_(void)
+{
+	struct thing args = {1};
+
+	open_work();
+	REFUSES(whorl_launch(NULL, thing_set, &args, NULL, 0));
+	REFUSES(whorl_launch_function(&trust, NULL, &args, NULL, 0));
+	REFUSES(whorl_launch(&trust, thing_set, NULL, NULL, 0));
+	REFUSES(whorl_launch(&trust, thing_set, &args, NULL, -1));
+	close_work();
+}
+
+static void apply_then_(void)
+{
+	struct thing args = {1};
+
+	open_work();
+	REFUSES(whorl_apply_then(NULL, thing_set, &args, NULL, NULL));
+	REFUSES(whorl_apply_then_function(&trust, NULL, &args, NULL, NULL));
+	REFUSES(whorl_apply_then(&trust, thing_set, NULL, NULL, NULL));
+	REFUSES(whorl_apply_then_function(&trust, &thing_bytes, NULL, NULL, NULL));
+	close_work();
+}
+
+static void launch_then_(void)
+{
+	struct thing args = {1};
+
+	open_work();
+	REFUSES(whorl_launch_then(NULL, thing_set, &args, NULL, NULL));
+	REFUSES(whorl_launch_then_function(&trust, NULL, &args, NULL, NULL));
+	REFUSES(whorl_launch_then(&trust, thing_set, NULL, NULL, NULL));
+	close_work();
+}
+
+static void apply_bytes(void)
+{
+	open_work();
+	REFUSES(whorl_apply_bytes(NULL, thing_bytes, "x", 1, NULL, NULL, 0));
+	REFUSES(whorl_apply_bytes_function(&trust, NULL, "x", 1, NULL, NULL, 0));
+	REFUSES(whorl_apply_bytes(&trust, thing_bytes, NULL, 1, NULL, NULL, 0));
+	REFUSES(whorl_apply_bytes(&trust, thing_set, "x", 1, NULL, NULL, 0));
+	REFUSES(whorl_apply_bytes(&trust, thing_bytes, "x", 1, NULL, NULL, -1));
+	close_work();
+}
+
+static void apply_bytes_then(void)
+{
+	open_work();
+	REFUSES(whorl_apply_bytes_then(NULL, thing_bytes, "x", 1, NULL, NULL));
+	REFUSES(whorl_apply_bytes_then_function(&trust, NULL, "x", 1, NULL, NULL));
+	REFUSES(whorl_apply_bytes_then(&trust, thing_bytes, NULL, 1, NULL, NULL));
+	REFUSES(whorl_apply_bytes_then(&trust, thing_set, "x", 1, NULL, NULL));
+	close_work();
+}
+
+static void reply_add(void)
+{
+	REFUSES(whorl_reply_add(NULL, "x", 1));
+}
+
+static void poll_(void)
+{
+	open_work();
+	REFUSES(whorl_poll(NULL, 0));
+	REFUSES(whorl_poll(work, -1));
+	close_work();
+}
+
+static void spawn_(void)
+{
+	struct whorl_join join;
+
+	open_work();
+	REFUSES(whorl_spawn_function(NULL, whorl_at_any(), &thing_set, NULL, &join));
+	REFUSES(whorl_spawn_function(work, whorl_at_any(), NULL, NULL, &join));
+	REFUSES(whorl_spawn_function(work, whorl_at_any(), &thing_set, NULL, &join)); /* it is for a property */
+	close_work();
+}
+
+static void join_(void)
+{
+	struct whorl_join none = {0};
+
+	REFUSES(whorl_join(NULL, NULL, 0, 0));
+	REFUSES(whorl_join(&none, NULL, 0, 0));
+}
+
+static void share_(void)
+{
+	whorl_shared *shared;
+
+	open_work();
+	REFUSES(whorl_share(NULL, "x", 1, &shared));
+	REFUSES(whorl_share(work, NULL, 1, &shared));
+	REFUSES(whorl_share(work, "x", 1, NULL));
+	close_work();
+}
+
+static void shared_data(void)
+{
+	GIVES(NULL, whorl_shared_data(NULL, NULL));
+}
+
+static void shared_hold(void)
+{
+	REFUSES(whorl_shared_hold(NULL));
+}
+
+static void shared_drop(void)
+{
+	whorl_shared_drop(NULL);
+}
+
+static void work_here(void)
+{
+	ck_assert_ptr_null(whorl_work_here(NULL));
+}
+
 static const struct {
 	const char *name;
 	void (*try)(void);
 } functions[] = {
+	{"whorl_work_open", work_open},
+	{"whorl_work_close", work_close},
+	{"whorl_work_digest", work_digest},
+	{"whorl_work_here", work_here},
+	{"whorl_worker_statistics", worker_statistics},
+	{"whorl_entrust", entrust},
+	{"whorl_trust_clone", trusts},
+	{"whorl_trust_drop", trusts},
+	{"whorl_trust_move", trusts},
+	{"whorl_trust_send", trusts},
+	{"whorl_apply_function", apply_},
+	{"whorl_apply_then_function", apply_then_},
+	{"whorl_apply_bytes_function", apply_bytes},
+	{"whorl_apply_bytes_then_function", apply_bytes_then},
+	{"whorl_launch_function", launch_},
+	{"whorl_launch_then_function", launch_then_},
+	{"whorl_reply_add", reply_add},
+	{"whorl_poll", poll_},
+	{"whorl_spawn_function", spawn_},
+	{"whorl_join", join_},
+	{"whorl_share", share_},
+	{"whorl_shared_data", shared_data},
+	{"whorl_shared_hold", shared_hold},
+	{"whorl_shared_drop", shared_drop},
+	{"whorl_fiber_yield", whorl_fiber_yield},
 	{"whorl_abort", abort_},
 	{"whorl_answer", answer},
 	{"whorl_answer_later", answer_later},

@@ -1,0 +1,145 @@
+# delegation.cmake - mechanisms of delegation (include/whorl/delegate.h; docs/decisions/0056), taken out one at a time. See mutants.cmake.
+
+mutant(NAME delegate-same-id KIND test_delegate_trusts FILE delegation/trust.c
+	REMOVES "a handle that is sent to another thread gets a fresh id"
+	TEXT [[
+	trust->id = id;
+	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+]]
+	REPLACEMENT [[
+	(void)!toggle_of(me, trust, id);
+	(void)!toggle_of(me, trust, trust->id);
+	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+]])
+
+mutant(NAME delegate-any-owner KIND test_delegate_trusts FILE delegation/trust.c
+	REMOVES "only the thread that a handle belongs to clones, sends and drops it"
+	TEXT [[
+	if (trust->owner != 0 && trust->owner != (*me)->number + 1)
+]]
+	REPLACEMENT [[
+	if (0)
+]])
+
+mutant(NAME delegate-no-latch KIND test_delegate_launch FILE delegation/later.c
+	REMOVES "a launched function has its property alone"
+	TEXT [[
+	if (property != NULL)
+		property->latched = true;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME delegate-drops-latched KIND test_delegate_launch FILE delegation/property.c
+	REMOVES "a property is not dropped while a function has it"
+	TEXT [[
+	if (property == NULL || !property->doomed || property->latched || property->first != NULL)
+]]
+	REPLACEMENT [[
+	if (property == NULL || !property->doomed || property->first != NULL)
+]])
+
+mutant(NAME delegate-never-lent KIND test_delegate_calls FILE delegation/send.c
+	REMOVES "a trustee that sleeps is lent"
+	TEXT [[
+	if (wh_load_relaxed(&gate->loan) != WH_GATE_LENT || (wh_load_relaxed(&gate->state) & WH_GATE_PARKED) == 0 ||
+]]
+	REPLACEMENT [[
+	if (gate != NULL ||
+]])
+
+mutant(NAME delegate-lent-awake KIND test_delegate_random FILE delegation/send.c
+	REMOVES "only a trustee that has lent itself is borrowed, and by one thread"
+	TEXT [[
+	if (wh_load_relaxed(&gate->loan) != WH_GATE_LENT || (wh_load_relaxed(&gate->state) & WH_GATE_PARKED) == 0 ||
+	    !wh_gate_borrow(gate)) /* partner: wh_gate_give_back, wh_gate_lend */
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&gate->loan) == 4711)
+]])
+
+mutant(NAME delegate-lent-blocks KIND test_delegate_calls FILE delegation/call.c
+	REMOVES "what may take long is run by its worker"
+	TEXT [[
+	if ((call->known->function->flags & WHORL_BLOCKS) != 0 || !way_is_free(call->me, call->trustee) ||
+]]
+	REPLACEMENT [[
+	if (!way_is_free(call->me, call->trustee) ||
+]])
+
+mutant(NAME delegate-waits-within KIND test_delegate_calls FILE delegation/call.c
+	REMOVES "a call that waits is refused in delegated context"
+	TEXT [[
+	if (__builtin_expect(wh_is_delegated(call->me), 0))
+		return WHORL_WOULD_DEADLOCK;
+	if (request->flags == 0
+]]
+	REPLACEMENT [[
+	if (request->flags == 0
+]])
+
+mutant(NAME delegate-overtakes KIND test_delegate_calls FILE delegation/call.c
+	REMOVES "a call that this thread runs itself does not overtake those that it has sent"
+	TEXT [[
+	return !channel->in_flight && channel->pending_records == 0;
+]]
+	REPLACEMENT [[
+	return true;
+]])
+
+mutant(NAME delegate-guard-first KIND test_delegate_trusts FILE delegation/serve.c
+	REMOVES "a batch is there when its guard is"
+	TEXT [[
+		if (guard == channel->served || !run_batch(me, channel, borrowed))
+			continue;
+]]
+	REPLACEMENT [[
+		if (channel->calls.count == 0 || !run_batch(me, channel, borrowed))
+			continue;
+]])
+
+mutant(NAME delegate-unread-batch KIND test_delegate_trusts FILE delegation/serve.c
+	REMOVES "a damaged batch is refused as a whole"
+	TEXT [[
+	if (!wh_batch_is_whole(&channel->calls)) {
+]]
+	REPLACEMENT [[
+	if (0) {
+]])
+
+mutant(NAME delegate-any-type KIND test_delegate_trusts FILE delegation/perform.c
+	REMOVES "a function runs on properties of its type alone"
+	TEXT [[
+	if (property->type_number != known->type)
+		return WHORL_INVALID;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME delegate-flat-digest KIND test_delegate_batch FILE delegation/table.c
+	REMOVES "the digest of the functions is of their sizes and flags, too"
+	TEXT [[
+		digest_number(&sum, f->argument_bytes);
+		digest_number(&sum, f->result_bytes);
+		digest_number(&sum, f->flags);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME delegate-moves-unheld KIND test_delegate_trusts FILE delegation/move.c
+	REMOVES "the trustee that a property has left holds it for the handles that were made there"
+	TEXT [[
+	wh_toggle(me, name, args.ids[1]);
+]]
+	REPLACEMENT [[
+	wh_toggle(me, name, args.ids[1]);
+	wh_toggle(me, name, args.ids[0]);
+]])
+
+mutant(NAME delegate-runs-taken-back KIND test_delegate_calls FILE delegation/send.c
+	REMOVES "what was not sent in time never runs"
+	TEXT [[
+		record.function = WH_NOTHING;
+]]
+	REPLACEMENT [[
+]])
