@@ -51,6 +51,7 @@ set(WHORL_EDGES
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
+	"bench/remote          : include/whorl/result base transport transport/shm transport/tcp"
 	"bench/topics          : ${public} include/whorl/dds"
 	"examples              : ${public} include/whorl/dds include/whorl/delegate"
 )

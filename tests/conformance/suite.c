@@ -293,6 +293,8 @@ int main(void)
 	if (wh_world.regions) {
 		suite_add_tcase(suite, cases_remote());
 		suite_add_tcase(suite, cases_remote_ends());
+		if (wh_world.node != NULL)
+			suite_add_tcase(suite, cases_lane());
 	}
 	return test_main(suite);
 }

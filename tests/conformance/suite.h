@@ -132,5 +132,6 @@ TCase *cases_query(void);
 TCase *cases_death(void);
 TCase *cases_remote(void);
 TCase *cases_remote_ends(void);
+TCase *cases_lane(void); /* where endpoints are lanes */
 
 #endif

@@ -1,6 +1,6 @@
 /* world.h - what a transport shows of itself to be put through the conformance cases.
  *
- * cases*.c state T1-T12 once, against transport.h alone. For each transport there is a world_NAME.c that
+ * cases*.c state T1-T13 once, against transport.h alone. For each transport there is a world_NAME.c that
  * defines `wh_world`; it is linked with the cases to the program conformance-NAME. A world makes n endpoints of one
  * group, lets time pass, kills endpoints, and knows how to sleep: that is all in which transports differ here.
  *

@@ -2,8 +2,8 @@
 # check.sh BUILD [soak] - what must work on real RDMA verbs; run by softroce.sh inside the virtual machine, as the test
 # softroce (and softroce-soak: all scenarios of real processes).
 #
-# First the machine itself, by a program that knows nothing of whorl: if that fails, all else means nothing. Then two lanes at
-# a time, as much of each is waiting; what they have printed comes at the end, and the benchmark has the machine for itself.
+# First the machine itself, by a program that knows nothing of whorl: if that fails, all else means nothing. Then two halves at
+# once, as much of each is waiting; what they have printed comes at the end, and the benchmark has the machine for itself.
 
 set -uo pipefail
 
@@ -46,13 +46,14 @@ processes() {
 	done
 }
 
-first_lane() {
+first_half() {
 	conformance conformance-verbs doorbell view remote
 	processes processes-faults kill-leader
 	conformance conformance-verbs-both image peer
+	conformance conformance-verbs-lanes remote lane
 }
 
-second_lane() {
+second_half() {
 	conformance conformance-verbs push return image stream query peer
 	processes processes-joins join-idle
 }
@@ -61,6 +62,7 @@ all_processes() {
 	local scenarios
 
 	conformance conformance-verbs "remote ends"
+	conformance conformance-verbs-lanes "remote ends"
 	conformance conformance-verbs-both push return stream query view remote "remote ends"
 	mapfile -t scenarios < <(tests/processes/processes-faults --list)
 	processes processes-faults "${scenarios[@]}"
@@ -79,8 +81,8 @@ step 30 probe tests/softroce/softroce-probe 10.9.0.1 10.9.0.2 || {
 	exit 1
 }
 {
-	first_lane >"$work/first" &
-	second_lane >"$work/second"
+	first_half >"$work/first" &
+	second_half >"$work/second"
 	wait
 	cat "$work/first" "$work/second"
 	benchmark

@@ -319,7 +319,7 @@ START_TEST(of_two_callers_of_a_node_the_later_waits)
 {
 	struct fake_end *of_node = meet(1, LIFE, 1), *ends[3];
 	struct wh_hello hello = fake_hello(1, LIFE, 2);
-	bool closed[3] = {false};
+	static bool closed[3]; /* ends outlive this function */
 
 	hello.lane = LANE;
 	for (int k = 0; k < 3; k++, hello.call++) {

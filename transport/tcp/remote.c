@@ -20,9 +20,14 @@
 #define ROOM_LEFT (WH_TCP_MESSAGES_BYTES / 2) /* for control messages */
 #define GRANT_BEHIND 256                      /* frames: no grant joins them */
 
+/* What waits. Large ones, which are as large as can be, are kept for those that follow: to make and free one costs as much as to fill
+ * it. */
+#define LARGE 512
+#define LARGE_ROOM (WH_HEAD_BYTES + WH_TCP_REMOTE_MAX)
+
 struct frame {
 	struct frame *next;
-	bool answers;
+	bool answers, large;
 	size_t bytes;
 	unsigned char data[];
 };
@@ -32,6 +37,7 @@ struct wh_tcp_remote {
 	uint64_t sent, credit;            /* immediates to it, and of them taken */
 	struct frame *waiting, **tail;
 	uint32_t waiting_count, waiting_answers;
+	struct frame *spare; /* large ones that are free */
 	/* Its immediates to me: the k-th is at k mod their number. */
 	uint64_t came, taken, told;
 	uint32_t numbers[WH_REMOTE_IMMEDIATES];
@@ -91,7 +97,38 @@ static void drop_frame(struct wh_tcp_remote *remote)
 		remote->tail = &remote->waiting;
 	remote->waiting_count--;
 	remote->waiting_answers -= frame->answers;
-	free(frame);
+	if (!frame->large) {
+		free(frame);
+		return;
+	}
+	frame->next = remote->spare;
+	remote->spare = frame;
+}
+
+static void free_spare(struct wh_tcp_remote *remote)
+{
+	while (remote->spare != NULL) {
+		struct frame *frame = remote->spare;
+
+		remote->spare = frame->next;
+		free(frame);
+	}
+}
+
+/* NULL: no memory. */
+static struct frame *new_frame(struct wh_tcp_remote *remote, size_t count)
+{
+	struct frame *frame = remote->spare;
+	bool large = count > LARGE;
+
+	if (large && frame != NULL) {
+		remote->spare = frame->next;
+		return frame;
+	}
+	frame = malloc(sizeof(*frame) + (large ? LARGE_ROOM : count));
+	if (frame != NULL)
+		frame->large = large;
+	return frame;
 }
 
 bool wh_tcp_remote_refill(struct wh_tcp_wire *w, uint32_t node)
@@ -116,7 +153,7 @@ static bool send_frame(struct wh_tcp *t, const struct wh_peer *peer, const unsig
 	struct wh_tcp_remote *remote = t->remotes[peer->node];
 
 	if (remote->waiting != NULL || !put_out(wh_tcp_conn_of(peer->conn), bytes, count)) {
-		struct frame *frame = malloc(sizeof(*frame) + count);
+		struct frame *frame = new_frame(remote, count);
 
 		if (frame == NULL)
 			return false;
@@ -265,6 +302,7 @@ void wh_tcp_remote_end(struct wh_transport *transport, uint32_t node)
 		return;
 	while (remote->waiting != NULL)
 		drop_frame(remote);
+	free_spare(remote);
 	remote->sent = remote->credit = 0;
 	remote->came = remote->taken = remote->told = 0;
 	wh_remote_account_end(&remote->account);
@@ -467,6 +505,8 @@ void wh_tcp_remote_free(struct wh_tcp *t)
 		free_region(region);
 	}
 	for (uint32_t node = 0; node < t->nodes; node++) {
+		if (t->remotes[node] != NULL)
+			free_spare(t->remotes[node]);
 		free(t->remotes[node]);
 		t->remotes[node] = NULL;
 	}

@@ -15,7 +15,7 @@
  * refused at create.
  *
  * Memory: my row, and a place for the row of each peer (of which only the parts that this node reads are ever touched), for
- * each image that is open; 160 KB for each peer that is there.
+ * each image that is open; 160 KB for each peer that is there, and half a megabyte more at most where large operations on regions have waited.
  */
 #ifndef WH_TRANSPORT_TCP_TCP_H
 #define WH_TRANSPORT_TCP_TCP_H

@@ -7,6 +7,7 @@
  *
  * Nothing here waits: librdmacm says by events how far it is.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -60,6 +61,9 @@ static void drop_id(struct wh_verbs_link *link)
 static void tell_token(struct wh_verbs *t, struct wh_verbs_link *link)
 {
 	struct wh_verbs_message message = {.kind = WH_VERBS_TOKEN};
+
+	if (t->lane != 0) /* the port of the address is the node's own */
+		message.number = ntohs(rdma_get_src_port(t->listener));
 
 	memcpy(message.token, link->token, sizeof(link->token));
 	link->told = wh_verbs_say(t, link->node, &message);
@@ -151,15 +155,20 @@ static void fail_try(struct wh_verbs *t, struct wh_verbs_link *link, const char 
 	wh_poll_alarm(&t->poll, in_ns);
 }
 
+static void set_port(struct sockaddr_storage *address, uint16_t port)
+{
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)address)->sin_port = htons(port);
+}
+
 static void call(struct wh_verbs *t, struct wh_verbs_link *link)
 {
 	struct sockaddr_storage from = t->address, to;
 
 	/* Any port, but my address: librdmacm would choose the device by the route otherwise. */
-	if (from.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&from)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)&from)->sin_port = 0;
+	set_port(&from, 0);
 	link->tries++;
 	link->state = WH_VERBS_CALLS;
 	link->at_ns = wh_env_now(t->env) + TRY_NS;
@@ -167,19 +176,25 @@ static void call(struct wh_verbs *t, struct wh_verbs_link *link)
 	if (!wh_tcp_wire_address(t->wire, link->node, &to)) {
 		wh_tcp_wire_ops.look_up((struct wh_wire *)t->wire, link->node);
 		fail_try(t, link, "its address is not known");
-	} else if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
-		   rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&to, RESOLVE_MS) != 0) {
-		fail_try(t, link, strerror(errno));
+		return;
 	}
+	if (link->port != 0)
+		set_port(&to, link->port);
+	if (rdma_create_id(t->cm, &link->id, link, RDMA_PS_TCP) != 0 ||
+	    rdma_resolve_addr(link->id, (struct sockaddr *)&from, (struct sockaddr *)&to, RESOLVE_MS) != 0)
+		fail_try(t, link, strerror(errno));
 }
 
-bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const unsigned char token[WH_VERBS_TOKEN_BYTES])
+/* A lane says at which port it is; a node is where its address says. */
+bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message)
 {
 	struct wh_verbs_link *link = link_of(t, node);
 
-	if (t->node < node || link->state != WH_VERBS_APART)
+	if (t->node < node || link->state != WH_VERBS_APART || message->number > UINT16_MAX ||
+	    (t->lane != 0) != (message->number != 0))
 		return false;
-	memcpy(link->token, token, sizeof(link->token));
+	memcpy(link->token, message->token, sizeof(link->token));
+	link->port = (uint16_t)message->number;
 	call(t, link);
 	return true;
 }
@@ -416,6 +431,10 @@ static enum whorl_result explain_bind(const struct wh_verbs *t, int error, struc
 
 enum whorl_result wh_verbs_links_open(struct wh_verbs *t, struct wh_error *err)
 {
+	struct sockaddr_storage at = t->address;
+
+	if (t->lane != 0)
+		set_port(&at, 0);
 	t->cm = rdma_create_event_channel();
 	if (t->cm == NULL)
 		return wh_error_set(
@@ -427,7 +446,7 @@ enum whorl_result wh_verbs_links_open(struct wh_verbs *t, struct wh_error *err)
 		return wh_error_system(err, errno, "fcntl");
 	if (rdma_create_id(t->cm, &t->listener, NULL, RDMA_PS_TCP) != 0)
 		return wh_error_system(err, errno, "rdma_create_id");
-	if (rdma_bind_addr(t->listener, (struct sockaddr *)&t->address) != 0)
+	if (rdma_bind_addr(t->listener, (struct sockaddr *)&at) != 0)
 		return explain_bind(t, errno, err);
 	if (t->listener->verbs == NULL)
 		return explain_bind(t, ENODEV, err);

@@ -42,13 +42,14 @@ bool wh_verbs_take_offer(struct wh_verbs_offer *offer, struct wh_row_part parts[
 /* ---- messages of its own -------------------------------------------------------------------------------------------- */
 
 enum wh_verbs_kind {
-	WH_VERBS_TOKEN = WH_MESSAGE_OWN, /* of the node of the lower id: connect to me with this */
-	WH_VERBS_SHUT,                   /* I take no more of your writes to the image `number` */
-	WH_VERBS_ACCOUNT,                /* my queue pair for operations on regions */
-	WH_VERBS_GRANT,                  /* my region `number`, which you may use */
-	WH_VERBS_WITHDRAWN,              /* no more */
-	WH_VERBS_RELEASED,               /* I have nothing under way on your region `number` */
-	WH_VERBS_IMMEDIATES,             /* `number` of yours have been taken so far */
+	WH_VERBS_TOKEN =
+		WH_MESSAGE_OWN, /* of the node of the lower id: connect to me with this, at the port `number`; 0: of my address */
+	WH_VERBS_SHUT,       /* I take no more of your writes to the image `number` */
+	WH_VERBS_ACCOUNT,    /* my queue pair for operations on regions */
+	WH_VERBS_GRANT,      /* my region `number`, which you may use */
+	WH_VERBS_WITHDRAWN,  /* no more */
+	WH_VERBS_RELEASED,   /* I have nothing under way on your region `number` */
+	WH_VERBS_IMMEDIATES, /* `number` of yours have been taken so far */
 	WH_VERBS_KINDS
 };
 

@@ -144,7 +144,7 @@ static bool on_message(struct wh_transport *transport, uint32_t node, struct wh_
 	if (!wh_verbs_take_message(&message, &m->head, m->body))
 		return false;
 	if (message.kind == WH_VERBS_TOKEN)
-		return wh_verbs_link_on_token(t, node, message.token);
+		return wh_verbs_link_on_token(t, node, &message);
 	if (!wh_verbs_link_heard(t, node)) /* it says so before it can; or it is lost, and only its leaving is heard */
 		return t->peers[node].link.state == WH_VERBS_BROKEN;
 	if (message.kind == WH_VERBS_SHUT) {
@@ -232,6 +232,7 @@ static void finish(struct wh_verbs *t, bool forked)
 	wh_verbs_links_deafen(t);
 	free_images(t);
 	wh_session_free(t->base.session, forked);
+	wh_lanes_let_go(t->lanes, forked);
 	wh_tcp_wire_close(t->wire, forked);
 	wh_verbs_remote_free(t, forked);
 	wh_verbs_accounts_free(t, forked);
@@ -263,6 +264,9 @@ void wh_verbs_abort(struct wh_transport *transport)
 
 /* ---- create ------------------------------------------------------------------------------------------------------- */
 
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err);
+
 static const struct wh_transport_ops verbs_ops = {
 	.name = "verbs",
 	.gap_bytes = 1024, /* a request more */
@@ -287,8 +291,27 @@ static const struct wh_transport_ops verbs_ops = {
 	.complaints = wh_session_table_complaints,
 	.writes = writes,
 	.leave = wh_verbs_leave,
+	.lane_open = lane_open,
+	.lanes_part = wh_session_table_lanes_part,
 	.destroy = destroy,
 	.remote = &wh_verbs_remote_ops,
+};
+
+static const struct wh_transport_ops lane_ops = {
+	.name = "verbs",
+	.remote = &wh_verbs_remote_ops,
+	.take = take,
+	.flush = flush,
+	.service = service,
+	.next_event = wh_session_table_next_event,
+	.arm = wh_verbs_arm,
+	.disarm = wh_verbs_disarm,
+	.wait = wh_verbs_wait,
+	.wake = wh_verbs_wake,
+	.fd = fd,
+	.complaints = wh_session_table_complaints,
+	.leave = wh_verbs_leave,
+	.destroy = destroy,
 };
 
 /* Addresses of my own choice, where there are none: `text` is of `nodes`, and `list` points to it. */
@@ -310,7 +333,8 @@ static enum whorl_result choose_addresses(const struct wh_transport_config *conf
 /* Without key or TLS any address will do: all that reach it are trusted. */
 static enum whorl_result open_wire(struct wh_verbs *t, const struct wh_transport_config *config, struct wh_error *err)
 {
-	const struct wh_tcp_wire_use use = {.version = WH_VERBS_VERSION, .trusts_network = true};
+	const struct wh_tcp_wire_use use = {
+		.version = WH_VERBS_VERSION, .is_lane = t->lane != 0, .trusts_network = true};
 	char(*text)[WH_VERBS_ADDRESS_BYTES] = calloc(t->nodes, sizeof(*text));
 	const char **list = calloc(t->nodes, sizeof(*list));
 	struct wh_transport_config own = *config;
@@ -334,6 +358,8 @@ static enum whorl_result open_session(struct wh_verbs *t, const struct wh_transp
 				      struct wh_error *err)
 {
 	const struct wh_session_setup setup = {.config = config,
+					       .lanes = t->lanes,
+					       .lane = t->lane,
 					       .name = "verbs",
 					       .version = WH_VERBS_VERSION,
 					       .wire_ops = &wh_tcp_wire_ops,
@@ -353,18 +379,80 @@ static enum whorl_result open_all(struct wh_verbs *t, const struct wh_transport_
 {
 	enum whorl_result result = wh_poll_open(&t->poll, t->env, err);
 
+	if (result == WHORL_OK && t->lanes == NULL)
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for lanes");
 	if (result == WHORL_OK)
 		result = open_wire(t, config, err);
 	if (result == WHORL_OK)
 		result = wh_verbs_links_open(t, err);
-	if (result == WHORL_OK)
+	if (result == WHORL_OK && t->lane == 0)
 		result = wh_tcp_wire_listen(t->wire, err);
 	if (result == WHORL_OK)
 		result = open_session(t, config, err);
 	if (result == WHORL_OK)
 		result = wh_verbs_links_begin(t, err);
-	if (result == WHORL_OK)
+	if (result == WHORL_OK && t->lane == 0)
 		wh_session_begin(t->base.session);
+	else if (result == WHORL_OK)
+		result = wh_session_open_lane(t->base.session, err);
+	return result;
+}
+
+/* NULL: no memory. */
+static struct wh_verbs *make(const struct wh_transport_config *config, uint32_t lane, struct wh_error *err)
+{
+	struct wh_verbs *t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+
+	if (t == NULL) {
+		wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
+		return NULL;
+	}
+	t->base.base.ops = lane == 0 ? &verbs_ops : &lane_ops;
+	t->env = config->env;
+	t->node = config->node;
+	t->nodes = config->nodes;
+	t->incarnation = config->incarnation;
+	t->lane = lane;
+	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
+	t->poll = WH_POLL_NONE;
+	for (uint32_t node = 0; node < t->nodes; node++)
+		t->peers[node].link.node = node;
+	return t;
+}
+
+static enum whorl_result open_or_finish(struct wh_verbs *t, const struct wh_transport_config *config,
+					struct wh_transport **out, struct wh_error *err)
+{
+	enum whorl_result result = open_all(t, config, err);
+
+	if (result == WHORL_OK)
+		*out = &t->base.base;
+	else
+		finish(t, false);
+	return result;
+}
+
+static enum whorl_result lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,
+				   struct wh_error *err)
+{
+	const struct wh_verbs *node = wh_verbs_of(transport);
+	enum whorl_result result = wh_lanes_check(lane, err);
+	struct wh_tcp_wire_copy *copy;
+	struct wh_verbs *t;
+
+	*out = NULL;
+	if (result != WHORL_OK)
+		return result;
+	copy = wh_tcp_wire_copy(node->wire);
+	t = copy != NULL ? make(&copy->config, lane, err) : NULL;
+	if (t == NULL) {
+		free(copy);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for lane %" PRIu32, lane);
+	}
+	t->timeout = node->timeout;
+	t->lanes = wh_lanes_hold(node->lanes);
+	result = open_or_finish(t, &copy->config, out, err);
+	free(copy);
 	return result;
 }
 
@@ -380,23 +468,9 @@ enum whorl_result wh_verbs_create(const struct wh_transport_config *config, void
 		return result;
 	if (config->huge_pages == WH_HUGE_REQUIRE)
 		return wh_error_set(err, WHORL_CONFIG, "verbs has no huge pages: they cannot be required");
-	t = calloc(1, sizeof(*t) + config->nodes * sizeof(t->peers[0]));
+	t = make(config, 0, err);
 	if (t == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %" PRIu32 " peers", config->nodes);
-	t->base.base.ops = &verbs_ops;
-	t->env = config->env;
-	t->node = config->node;
-	t->nodes = config->nodes;
-	t->incarnation = config->incarnation;
-	t->timeout = wh_verbs_timeout(config->failure_ns > 0 ? config->failure_ns : WH_NS_PER_S);
-	t->poll = WH_POLL_NONE;
-	for (uint32_t node = 0; node < t->nodes; node++)
-		t->peers[node].link.node = node;
-	result = open_all(t, config, err);
-	if (result != WHORL_OK) {
-		finish(t, false);
-		return result;
-	}
-	*out = &t->base.base;
-	return WHORL_OK;
+		return WHORL_MEMORY;
+	t->lanes = wh_lanes_new(&t->base.base, t->nodes);
+	return open_or_finish(t, config, out, err);
 }

@@ -124,6 +124,7 @@ struct wh_verbs_link {
 	struct rdma_cm_id *id; /* NULL: none */
 	bool told;             /* EXPECTED and later: the peer has been sent the token */
 	unsigned char token[WH_VERBS_TOKEN_BYTES];
+	uint16_t port; /* of librdmacm, at the peer's address; 0: that of the address */
 	uint32_t tries;
 	uint64_t at_ns; /* CALLS: when it is given up; RESTS: when it is tried again; BROKEN: when the peer is lost */
 };
@@ -132,7 +133,7 @@ struct wh_verbs_link {
 void wh_verbs_link_met(struct wh_transport *transport, uint32_t node);
 void wh_verbs_link_close(struct wh_verbs *t, struct wh_verbs_link *link);
 /* False: there is none to be told. */
-bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const unsigned char token[WH_VERBS_TOKEN_BYTES]);
+bool wh_verbs_link_on_token(struct wh_verbs *t, uint32_t node, const struct wh_verbs_message *message);
 /* What comes from the peer for its device: it knows of the connection, if that has been answered. Can queue pairs be connected to it? */
 bool wh_verbs_link_heard(struct wh_verbs *t, uint32_t node);
 /* The same, where nothing has come. */
@@ -285,6 +286,8 @@ struct wh_verbs {
 	const struct wh_env *env;
 	uint32_t node, nodes;
 	uint64_t incarnation;
+	uint32_t lane;          /* [const] 0: the node itself */
+	struct wh_lanes *lanes; /* [const] of the node */
 	struct wh_poll poll;
 	struct wh_tcp_wire *wire;
 	struct wh_verbs_device device;
