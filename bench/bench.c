@@ -233,7 +233,7 @@ static enum whorl_result print_variant(struct bench *bench, const struct wh_benc
 		wh_bench_print_head(bench->table, bench->arguments->file, plan);
 	bench->has_head = true;
 	wh_bench_print_row(bench->table, plan, results, count);
-	return wh_flush(bench->table, WH_STDOUT) || bench->table != stdout ? WHORL_OK : WHORL_SYSTEM;
+	return wh_flush_file(bench->table, WH_STDOUT) || bench->table != stdout ? WHORL_OK : WHORL_SYSTEM;
 }
 
 static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_plan *plan)

@@ -483,7 +483,7 @@ enum whorl_result wh_bench_files_add(struct wh_bench_files *files, const char *f
 	}
 	if (files->csv != NULL) {
 		write_csv(files, object);
-		good = wh_flush(files->csv, files->csv_path) && good;
+		good = wh_flush_file(files->csv, files->csv_path) && good;
 	}
 	free(line);
 	json_decref(object);

@@ -28,7 +28,7 @@ void wh_progress(const char *text)
 		fprintf(stderr, "\r\033[K%s", text);
 }
 
-bool wh_flush(FILE *file, const char *name)
+bool wh_flush_file(FILE *file, const char *name)
 {
 	bool good = ferror(file) == 0;
 
@@ -41,7 +41,7 @@ bool wh_flush(FILE *file, const char *name)
 bool wh_put(FILE *file, const char *text, const char *name)
 {
 	if (fputs(text, file) >= 0)
-		return wh_flush(file, name);
+		return wh_flush_file(file, name);
 	wh_say("%s: it could not be written: %s", name, strerror(errno));
 	return false;
 }
@@ -51,7 +51,7 @@ void wh_end_output(int status, void *unused)
 	bool was_good = ferror(stdout) == 0;
 
 	(void)unused;
-	if (wh_flush(stdout, WH_STDOUT) || status != WH_EXIT_GOOD)
+	if (wh_flush_file(stdout, WH_STDOUT) || status != WH_EXIT_GOOD)
 		return;
 	if (!was_good)
 		wh_say(WH_STDOUT ": not all could be written");
@@ -64,7 +64,7 @@ bool wh_close_file(FILE *file, const char *name)
 
 	if (file == stdout)
 		return true;
-	good = wh_flush(file, name);
+	good = wh_flush_file(file, name);
 	if (fclose(file) != 0 && good) {
 		wh_say("%s: it could not be written: %s", name, strerror(errno));
 		good = false;

@@ -25,7 +25,7 @@ void wh_progress(const char *text);
 
 /* Sends on what is in the buffer. False: something could not be written, now or before; if now, it has been said why. `name` is what the
  * user calls the file. */
-WH_MUST_CHECK bool wh_flush(FILE *file, const char *name);
+WH_MUST_CHECK bool wh_flush_file(FILE *file, const char *name);
 
 /* The same behind a text. */
 WH_MUST_CHECK bool wh_put(FILE *file, const char *text, const char *name);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "delegation/traffic.h"
+
 #define AWAIT_NS WH_NS_PER_MS /* so often a thread looks whether a node has been met */
 
 /* ---- lives --------------------------------------------------------------------------------------------------------------------- */
@@ -320,4 +322,15 @@ void wh_net_free(whorl_work *work)
 	pthread_mutex_destroy(&net->lock);
 	free(net);
 	work->net = NULL;
+}
+
+struct wh_traffic wh_work_traffic(const whorl_work *work)
+{
+	struct wh_traffic traffic = {0};
+
+	for (uint32_t k = 0; work->net != NULL && k < work->workers; k++) {
+		traffic.writes += wh_load_relaxed(&work->net->lanes[k]->writes);
+		traffic.bytes += wh_load_relaxed(&work->net->lanes[k]->bytes);
+	}
+	return traffic;
 }

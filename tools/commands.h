@@ -6,6 +6,7 @@
 #include "conf/conf.h"
 
 int wh_config_main(int argc, char **argv);
+int wh_delegate_main(int argc, char **argv);
 int wh_node_main(int argc, char **argv);
 int wh_sim_main(int argc, char **argv);
 int wh_status_main(int argc, char **argv);

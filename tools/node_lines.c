@@ -73,5 +73,5 @@ bool wh_lines_write(struct wh_lines *lines)
 		else
 			puts(line.text);
 	}
-	return wh_flush(stdout, WH_STDOUT);
+	return wh_flush_file(stdout, WH_STDOUT);
 }

@@ -33,6 +33,7 @@ need_build() {
 	need librdmacm-dev library librdmacm librdmacm-dev
 	need libjansson-dev library jansson libjansson-dev
 	need uthash-dev installed uthash-dev
+	need libck-dev library ck libck-dev
 }
 
 need_test() {

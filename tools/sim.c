@@ -245,7 +245,7 @@ static void run_seeds(const struct campaign *campaign)
 			printf("seed %" PRIu64 ": %s\n", seed, page->verdict.text);
 		}
 		wh_store_release(&page->done, (uint64_t)i + 1);
-		if (!wh_flush(stdout, WH_STDOUT))
+		if (!wh_flush_file(stdout, WH_STDOUT))
 			return;
 	}
 }
@@ -280,7 +280,7 @@ static bool run_all(struct campaign *campaign)
 	if (worker == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run_seeds(campaign);
-		_exit(wh_flush(stdout, WH_STDOUT) && wh_load_relaxed(&page->failed) == 0 ? WH_EXIT_GOOD
+		_exit(wh_flush_file(stdout, WH_STDOUT) && wh_load_relaxed(&page->failed) == 0 ? WH_EXIT_GOOD
 											 : WH_EXIT_FAILED);
 	}
 	while (worker > 0 && waitpid(worker, &status, WNOHANG) == 0) {

@@ -261,7 +261,7 @@ static enum wh_exit watch_group(const struct arguments *arguments, struct wh_rep
 		wh_report_free(now);
 		wh_report_make(now, whom, arguments->node, arguments->timeout_ms);
 		status = terminal ? show_in_place(arguments, now, before) : show_report(arguments, stdout, now, before);
-		if (!wh_flush(stdout, WH_STDOUT))
+		if (!wh_flush_file(stdout, WH_STDOUT))
 			break;
 		turn++;
 		wh_watch_wait(&watch, arguments->watch_ms);

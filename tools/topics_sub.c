@@ -278,7 +278,7 @@ static bool print_sample(struct feed *feed, const struct whorl_dds_sample_info *
 	if (info->valid_data)
 		printf(",\"value\":%s", feed->text);
 	fputs("}\n", stdout);
-	if (wh_flush(stdout, WH_STDOUT))
+	if (wh_flush_file(stdout, WH_STDOUT))
 		return true;
 	*status = WH_EXIT_FAILED;
 	return false;

@@ -169,8 +169,11 @@ extern const struct whorl_type *const __stop_whorl_types[] __attribute__((weak, 
 /* And all types: other nodes may entrust properties of these here. */
 #define WHORL_FUNCTIONS_LINKED                                                                                         \
 	.functions = __start_whorl_functions,                                                                          \
-	.function_count = (size_t)(__stop_whorl_functions - __start_whorl_functions), .types = __start_whorl_types,    \
-	.type_count = (size_t)(__stop_whorl_types - __start_whorl_types)
+	.function_count = ((uintptr_t)__stop_whorl_functions - (uintptr_t)__start_whorl_functions) /                   \
+			  sizeof(const struct whorl_function *),                                                       \
+	.types = __start_whorl_types,                                                                                  \
+	.type_count = ((uintptr_t)__stop_whorl_types - (uintptr_t)__start_whorl_types) /                               \
+		      sizeof(const struct whorl_type *)
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------------*/
 

@@ -68,8 +68,8 @@ END_TEST
 /* Without an argument, and with `help`; a command that is not in the list is not there. */
 START_TEST(commands_are_listed)
 {
-	static const char *const commands[] = {"  bench FILE ", "  calibrate ", "  config ",     "  node FILE ",
-					       "  report DIR ", "  sim FILE ",  "  status NAME "};
+	static const char *const commands[] = {"  bench FILE ", "  calibrate ",  "  config ",   "  delegate ",
+					       "  node FILE ",  "  report DIR ", "  sim FILE ", "  status NAME "};
 
 	for (int helps = 0; helps < 2; helps++) {
 		cli_run(&cli, &dir, (const char *const[]){helps ? "help" : NULL, NULL});

@@ -12,6 +12,8 @@ struct store {
 struct thread {
 	uint8_t at, buffered, barrier; /* barrier: threads that it still waits for */
 	uint8_t last_ring;             /* the parking that it rang for last */
+	uint8_t asleep;                /* on a word */
+	uint8_t found;                 /* of the property, by the request that it runs */
 	uint8_t registers[REGISTERS];
 	struct store buffer[BUFFER]; /* oldest first; unused entries are zero, so that equal states have equal bytes */
 };
@@ -19,12 +21,15 @@ struct thread {
 struct state {
 	uint8_t memory[WORDS];
 	uint8_t bell, false_alarms;
+	uint8_t inside;       /* of the property: the thread that runs a request, + 1 */
+	uint8_t ran[CLIENTS]; /* the number of the last request of each that was begun */
 	struct thread threads[THREADS];
 };
 
 static const char *const op_names[] = {
-	"load",     "store", "release", "exchange", "fence", "barrier", "set",       "copy",  "add",  "if same",
-	"if other", "if is", "if not",  "if even",  "go",    "ring",    "ring once", "clear", "wait", "end",
+	"load",      "store", "release", "exchange", "swap if", "await",  "fence",   "barrier", "set",
+	"copy",      "add",   "if same", "if other", "if is",   "if not", "if even", "go",      "ring",
+	"ring once", "clear", "wait",    "sleep",    "wake",    "enter",  "leave",   "check",   "end",
 };
 
 uint8_t emit(struct program *p, enum op op, uint8_t a, uint8_t b)
@@ -47,7 +52,9 @@ void emit_to(struct program *p, enum op op, uint8_t a, uint8_t b, uint8_t target
 
 /* ---- one step of one thread --------------------------------------------------------------------------------------- */
 
-enum outcome { BLOCKED, MOVED, RANG_AWAKE, RANG_TWICE };
+enum outcome { BLOCKED, MOVED, RANG_AWAKE, RANG_TWICE, OVERLAPS, READS_STALE, RUNS_AGAIN, SKIPS, READS_WRONG };
+
+static const char *const wrongs[] = {NULL, NULL, AWAKE, TWICE, OVERLAP, STALE, AGAIN, SKIPPED, WRONG};
 
 static uint8_t read_word(const struct state *s, const struct thread *t, uint8_t word)
 {
@@ -68,6 +75,69 @@ static enum outcome ring(struct state *s, struct thread *t, uint8_t a)
 	if (t->registers[a] == t->last_ring)
 		return RANG_TWICE;
 	t->last_ring = t->registers[a];
+	return MOVED;
+}
+
+/* ---- words that threads sleep on, and the property ---------------------------------------------------------------- */
+
+static enum outcome sleep_on(struct state *s, struct thread *t, const struct instruction *in, int way)
+{
+	if (way > 1 || (way == 1 && (!t->asleep || s->false_alarms == FALSE_ALARMS)))
+		return BLOCKED;
+	if (way == 0 && t->asleep)
+		return BLOCKED;
+	if (way == 0 && read_word(s, t, in->b) == in->a) {
+		t->asleep = 1;
+		return MOVED;
+	}
+	t->asleep = 0;
+	s->false_alarms = (uint8_t)(s->false_alarms + way);
+	t->at++;
+	return MOVED;
+}
+
+static enum outcome enter(struct state *s, struct thread *t, int i, const struct instruction *in)
+{
+	uint8_t number = t->registers[in->a], all = 0;
+
+	for (int c = 0; c < CLIENTS; c++)
+		all = (uint8_t)(all + s->ran[c]);
+	if (s->inside != 0)
+		return OVERLAPS;
+	if (number <= s->ran[in->b])
+		return RUNS_AGAIN;
+	if (number > s->ran[in->b] + 1)
+		return SKIPS;
+	t->found = read_word(s, t, WORDS - 1);
+	if (t->found != all)
+		return READS_STALE;
+	s->ran[in->b] = number;
+	s->inside = (uint8_t)(i + 1);
+	t->at++;
+	return MOVED;
+}
+
+static enum outcome leave(struct state *s, struct thread *t)
+{
+	if (t->buffered == BUFFER)
+		return BLOCKED;
+	t->buffer[t->buffered++] = (struct store){WORDS - 1, (uint8_t)(t->found + 1), 0};
+	t->found = 0;
+	s->inside = 0;
+	t->at++;
+	return MOVED;
+}
+
+static enum outcome swap_if(struct state *s, struct thread *t, const struct instruction *in)
+{
+	bool was = s->memory[in->b] == in->target >> 4;
+
+	if (t->buffered > 0)
+		return BLOCKED;
+	if (was)
+		s->memory[in->b] = in->target & 15;
+	t->registers[in->a] = was;
+	t->at++;
 	return MOVED;
 }
 
@@ -142,6 +212,19 @@ static void run_private(const struct model *m, struct thread *t, int i)
 	}
 }
 
+static void wake(const struct model *m, struct state *s, uint8_t word)
+{
+	for (int i = 0; i < m->thread_count; i++) {
+		struct thread *t = &s->threads[i];
+
+		if (!t->asleep || m->threads[i].code[t->at].b != word)
+			continue;
+		t->asleep = 0;
+		t->at++;
+		run_private(m, t, i);
+	}
+}
+
 /* Executes the instruction at which thread `i` stands. Those that can go several ways have a `way` for each. */
 static enum outcome execute(const struct model *m, struct state *s, int i, int way)
 {
@@ -150,7 +233,7 @@ static enum outcome execute(const struct model *m, struct state *s, int i, int w
 	uint8_t *r = t->registers;
 	uint8_t old;
 
-	if (way > 0 && in->op != BARRIER && in->op != WAIT)
+	if (way > 0 && in->op != BARRIER && in->op != WAIT && in->op != SLEEP)
 		return BLOCKED;
 	switch ((enum op)in->op) {
 	case LOAD:
@@ -168,6 +251,12 @@ static enum outcome execute(const struct model *m, struct state *s, int i, int w
 		old = s->memory[in->b];
 		s->memory[in->b] = r[in->a];
 		r[in->a] = old;
+		break;
+	case SWAP_IF:
+		return swap_if(s, t, in);
+	case AWAIT:
+		if (read_word(s, t, in->b) == r[in->a])
+			return BLOCKED;
 		break;
 	case FENCE:
 		if (t->buffered > 0)
@@ -187,6 +276,19 @@ static enum outcome execute(const struct model *m, struct state *s, int i, int w
 		if (way == 0 ? !s->bell : way > 1 || s->bell || s->false_alarms == FALSE_ALARMS)
 			return BLOCKED;
 		s->false_alarms = (uint8_t)(s->false_alarms + way);
+		break;
+	case SLEEP: /* the same */
+		return sleep_on(s, t, in, way);
+	case WAKE:
+		wake(m, s, in->b);
+		break;
+	case ENTER:
+		return enter(s, t, i, in);
+	case LEAVE:
+		return leave(s, t);
+	case CHECK:
+		if (r[in->a] != r[in->b])
+			return READS_WRONG;
 		break;
 	default: /* END */
 		return BLOCKED;
@@ -227,11 +329,15 @@ struct explorer {
 static uint64_t hash(const struct state *s)
 {
 	const unsigned char *bytes = (const unsigned char *)s;
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = UINT64_C(0xcbf29ce484222325), word;
 
-	for (size_t i = 0; i < sizeof(*s); i++)
-		h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return h ^ h >> 29;
+	for (size_t i = 0; i < sizeof(*s); i += sizeof(word)) {
+		word = 0;
+		memcpy(&word, bytes + i, sizeof(*s) - i < sizeof(word) ? sizeof(*s) - i : sizeof(word));
+		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	return h;
 }
 
 static uint32_t *find(struct explorer *x, const struct state *s)
@@ -282,14 +388,25 @@ static void print_trace(const struct explorer *x, const struct model *m, uint32_
 		printf("      thread %d: %d %s\n", n->thread, n->at, op_names[m->threads[n->thread].code[n->at].op]);
 }
 
+/* Nothing moves any more. NULL: it may end so. */
+static const char *stopped(const struct model *m, const struct state *s)
+{
+	for (int t = 0; t < m->thread_count - m->serves; t++)
+		if (m->threads[t].code[s->threads[t].at].op != END)
+			return ASLEEP;
+	for (int c = 0; c < CLIENTS; c++)
+		if (s->ran[c] != m->requests[c])
+			return UNRUN;
+	return NULL;
+}
+
 /* Adds what can follow state `i`; says what is wrong with one of them, or with there being none. */
 static const char *expand(struct explorer *x, const struct model *m, uint32_t i)
 {
 	const struct state from = x->nodes[i].state;
-	bool moved = false, ended = true;
+	bool moved = false;
 
 	for (int t = 0; t < m->thread_count; t++) {
-		ended = ended && m->threads[t].code[from.threads[t].at].op == END;
 		for (int n = 0; n < BUFFER; n++) {
 			struct state next = from;
 
@@ -308,13 +425,11 @@ static const char *expand(struct explorer *x, const struct model *m, uint32_t i)
 			/* A false alarm is a gift: a thread that counts on it may as well sleep for ever. */
 			moved = moved || next.false_alarms == from.false_alarms;
 			add(x, &next, i, t, 0, from.threads[t].at);
-			if (outcome == RANG_AWAKE)
-				return AWAKE;
-			if (outcome == RANG_TWICE)
-				return TWICE;
+			if (wrongs[outcome] != NULL)
+				return wrongs[outcome];
 		}
 	}
-	return moved || ended ? NULL : ASLEEP;
+	return moved ? NULL : stopped(m, &from);
 }
 
 const char *explore(const struct model *m, uint32_t *states, bool verbose)

@@ -2,10 +2,13 @@
  *
  * The machine is weaker than x86: a thread's stores go through a buffer, from which they reach memory at any later
  * moment and in any order, save that a release store leaves after all before it. Loads are made in program order. The
- * bell is what threads sleep on; ringing it orders nothing.
+ * bell is what threads sleep on, or a word of memory (a futex); ringing and waking order nothing.
+ *
+ * There may be a property: what requests are run on, one word. Requests of each client are numbered from 1.
  *
  * What must hold of a model: there is no state in which nothing moves any more and a thread is still asleep (or stuck);
- * no ring for a thread that is awake; one ring for one parking.
+ * no ring for a thread that is awake; one ring for one parking. Requests are run one at a time, each once, those of a client in their
+ * order, and each finds the property as the one before has left it; of each client that ends all have been run.
  */
 #ifndef WH_MODELS_MACHINE_H
 #define WH_MODELS_MACHINE_H
@@ -14,10 +17,11 @@
 #include <stdint.h>
 
 #define THREADS 3
-#define WORDS 4        /* of memory */
+#define WORDS 9        /* of memory */
 #define REGISTERS 5    /* of a thread */
 #define BUFFER 4       /* stores of a thread that are not in memory yet */
-#define CODE 64        /* instructions of a thread */
+#define CODE 128       /* instructions of a thread */
+#define CLIENTS 2      /* threads that have requests run: the first ones */
 #define FALSE_ALARMS 1 /* times in a run that a wait ends for no reason: time-out, signal, socket */
 
 enum op {
@@ -25,8 +29,10 @@ enum op {
 	STORE,    /* word a := register b, some time */
 	RELEASE,  /* the same, after all stores before it */
 	EXCHANGE, /* register a <-> word b, at once; a full fence as well */
-	FENCE,    /* until my stores are in memory */
-	BARRIER,  /* until each thread had, at some moment since I began, its stores in memory */
+	SWAP_IF, /* word b := target's low half if it is the high half, at once, after my stores; register a: was it? */
+	AWAIT,   /* until word b is not register a */
+	FENCE,   /* until my stores are in memory */
+	BARRIER, /* until each thread had, at some moment since I began, its stores in memory */
 	/* Registers only: */
 	SET,      /* register a := b */
 	COPY,     /* register a := register b */
@@ -42,6 +48,13 @@ enum op {
 	RING_ONCE, /* the bell rings for the threads that are asleep now; nothing is kept */
 	CLEAR,     /* the bell stops */
 	WAIT,      /* until the bell rings */
+	/* Words that threads sleep on: */
+	SLEEP, /* if word b is a, until a WAKE */
+	WAKE,  /* the threads that sleep on word b go on */
+	/* The property, which is the last word: */
+	ENTER, /* begins to run the request of client b with the number in register a */
+	LEAVE, /* has run it; a store */
+	CHECK, /* registers a and b are the same */
 	END,
 };
 
@@ -59,7 +72,11 @@ struct program {
 struct model {
 	struct program threads[THREADS];
 	uint8_t thread_count;
+	bool serves;               /* the last thread never ends: it is to sleep when the others have ended */
+	uint8_t requests[CLIENTS]; /* to be run, in the end */
 };
+
+#define SWAP(from, to) ((from) << 4 | (to)) /* the target of SWAP_IF */
 
 /* Appends an instruction; its place. */
 uint8_t emit(struct program *p, enum op op, uint8_t a, uint8_t b);
@@ -71,8 +88,14 @@ void land(struct program *p, uint8_t jump);
 #define ASLEEP "asleep for ever"
 #define AWAKE "rings a thread that is awake"
 #define TWICE "rings twice for one parking"
+#define OVERLAP "two requests at a time"
+#define STALE "does not see what was done before"
+#define AGAIN "a request runs twice"
+#define SKIPPED "a request is passed over"
+#define UNRUN "a request is never run"
+#define WRONG "reads what was not meant for it"
 
-/* NULL if all states are good, else one of the three. *states: how many were looked at. Prints a trace if `verbose`. */
+/* NULL if all states are good, else one of these. *states: how many were looked at. Prints a trace if `verbose`. */
 const char *explore(const struct model *m, uint32_t *states, bool verbose);
 
 #endif
