@@ -1,5 +1,5 @@
 /* answer.c - the client's side, from the trustee: answers, and what becomes of each call. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 
@@ -93,6 +93,31 @@ void wh_settle(struct wh_party *me, const struct wh_ticket *ticket, enum whorl_r
 	}
 }
 
+/* ---- what another process says ------------------------------------------------------------------------------------------------ */
+
+static bool is_result(uint32_t status)
+{
+	switch (status) {
+#define CASE(name, value, text) case (value):
+		WHORL_RESULTS(CASE)
+#undef CASE
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What another process says: no result but those that there are, and no size but the function's. */
+static bool is_sound(const struct wh_channel *channel, const struct wh_ticket *ticket, uint32_t status, size_t bytes)
+{
+	if (channel->carrier == NULL)
+		return true;
+	if (status == WHORL_OK)
+		return ticket->kind == WH_TICKET_NONE || ticket->result_bytes == UINT32_MAX ||
+		       ticket->result_bytes == bytes;
+	return bytes == 0 && is_result(status);
+}
+
 /* ---- calls that are answered later -------------------------------------------------------------------------------------------- */
 
 void wh_defer(struct wh_channel *channel, uint64_t number, const struct wh_ticket *ticket)
@@ -124,6 +149,11 @@ void wh_completed(struct wh_channel *channel, uint64_t number, enum whorl_result
 	} else {
 		return;
 	}
+	if (!is_sound(channel, &ticket, (uint32_t)status, bytes)) {
+		wh_link_break(wh_link_of(channel));
+		status = WHORL_IN_DOUBT;
+		bytes = 0;
+	}
 	wh_settle(channel->client, &ticket, status, data, bytes);
 }
 
@@ -154,13 +184,19 @@ static void settle_one(struct wh_channel *channel, const struct wh_answer *answe
 	struct wh_ticket ticket = *wh_ticket_at(channel, channel->first);
 	uint64_t number = channel->first++;
 
+	if (answer->status != WH_DEFERRED && !is_sound(channel, &ticket, answer->status, answer->bytes)) {
+		wh_link_break(wh_link_of(channel));
+		wh_settle(channel->client, &ticket, WHORL_IN_DOUBT, NULL, 0);
+		return;
+	}
 	if (answer->status == WH_DEFERRED)
 		wh_defer(channel, number, &ticket);
 	else
 		wh_settle(channel->client, &ticket, (enum whorl_result)answer->status, data, answer->bytes);
 }
 
-static void settle_all(struct wh_channel *channel, struct wh_reader *reader, bool heads)
+/* False: not all were there. */
+static bool settle_all(struct wh_channel *channel, struct wh_reader *reader, bool heads)
 {
 	uint64_t end = channel->sent;
 	const unsigned char *data;
@@ -170,10 +206,11 @@ static void settle_all(struct wh_channel *channel, struct wh_reader *reader, boo
 		if (!wh_read_answer(reader, heads, wh_ticket_at(channel, channel->first)->result_bytes, &answer,
 				    &data)) {
 			settle_rest(channel, end, WHORL_IN_DOUBT);
-			return;
+			return false;
 		}
 		settle_one(channel, &answer, data);
 	}
+	return true;
 }
 
 /* The rest is asked for by an empty batch. */
@@ -212,7 +249,9 @@ static void take_answers(struct wh_channel *channel)
 		reader = (struct wh_reader){channel->answered.data, channel->answered.data + channel->answered.end};
 	}
 	if (good)
-		settle_all(channel, &reader, (flags & WH_BATCH_STATUSES) != 0);
+		good = settle_all(channel, &reader, (flags & WH_BATCH_STATUSES) != 0);
+	if (!good && channel->carrier != NULL)
+		wh_link_break(wh_link_of(channel));
 	settle_rest(channel, channel->sent, WHORL_IN_DOUBT); /* what could not be read */
 	wh_bytes_clear(&channel->answered);
 	channel->in_flight = false;
@@ -264,15 +303,27 @@ static void end_in_ring(struct wh_channel *channel, uint64_t from, uint64_t end,
 	}
 }
 
+static void end_channel(struct wh_channel *channel, enum whorl_result sent, enum whorl_result pending)
+{
+	end_deferred(channel, sent);
+	end_in_ring(channel, channel->first, channel->sent, sent);
+	end_in_ring(channel, channel->sent, channel->next, pending);
+}
+
 void wh_end_calls(struct wh_party *me, enum whorl_result sent, enum whorl_result pending)
 {
-	for (uint32_t i = 0; i < me->out_count; i++) {
-		struct wh_channel *channel = me->out[i];
+	for (uint32_t i = 0; i < me->out_count; i++)
+		if (me->out[i] != NULL)
+			end_channel(me->out[i], sent, pending);
+}
 
-		if (channel == NULL)
-			continue;
-		end_deferred(channel, sent);
-		end_in_ring(channel, channel->first, channel->sent, sent);
-		end_in_ring(channel, channel->sent, channel->next, pending);
-	}
+void wh_channel_end(struct wh_channel *channel, enum whorl_result sent, enum whorl_result pending)
+{
+	channel->refusal = pending; /* before a `then` runs that calls again */
+	end_channel(channel, sent, pending);
+	channel->first = channel->sent = channel->next;
+	channel->in_flight = false;
+	channel->pending_records = 0;
+	wh_bytes_clear(&channel->pending);
+	wh_bytes_clear(&channel->answered);
 }

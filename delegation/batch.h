@@ -79,6 +79,7 @@ struct wh_answer {       /* the head of one */
 
 struct wh_complete_args {
 	uint64_t number; /* of the call in its channel */
+	uint64_t called; /* within a process: the party that this is the channel to */
 	struct wh_answer answer;
 };
 

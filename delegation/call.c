@@ -1,5 +1,5 @@
 /* call.c - calls, as the program makes them. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #define TURN_CALLS 64 /* a fiber that only makes calls which need no wait lets others run after so many */
 
@@ -15,6 +15,16 @@ enum whorl_result wh_trustee_at(const whorl_work *work, uint32_t node, uint32_t 
 	return WHORL_OK;
 }
 
+enum whorl_result wh_trustee_of(const whorl_work *work, const struct whorl_trust *trust, struct wh_party **out)
+{
+	if (__builtin_expect(trust->node == work->node, 1)) {
+		if (__builtin_expect(work->net != NULL && trust->room[0] != work->net->endpoint.incarnation, 0))
+			return WHORL_GONE; /* of a life of this node that has ended */
+		return wh_trustee_at(work, trust->node, trust->worker, out);
+	}
+	return wh_is_far(work, trust->node) ? wh_far_of(work, trust, out) : WHORL_UNSUPPORTED;
+}
+
 struct call { /* what is known of one before it is made */
 	struct wh_party *me, *trustee;
 	const struct wh_known *known;
@@ -24,7 +34,7 @@ struct call { /* what is known of one before it is made */
 static enum whorl_result check_call(const char *name, const struct whorl_trust *trust,
 				    const struct whorl_function *function, const void *data, size_t bytes)
 {
-	if (trust == NULL || trust->work == NULL)
+	if (trust == NULL || wh_work_of(trust) == NULL)
 		return wh_refuse(name, "no trust");
 	if (function == NULL)
 		return wh_refuse(name, "no function");
@@ -38,14 +48,16 @@ static enum whorl_result check_call(const char *name, const struct whorl_trust *
 static enum whorl_result prepare(struct call *call, const struct whorl_trust *trust,
 				 const struct whorl_function *function)
 {
-	call->me = wh_party_here(trust->work);
+	whorl_work *work = wh_work_of(trust);
+
+	call->me = wh_party_here(work);
 	if (__builtin_expect(call->me == NULL, 0))
 		return WHORL_MEMORY;
 	call->number = wh_number_of(call->me, function);
 	if (__builtin_expect(call->number == UINT32_MAX, 0))
 		return WHORL_NOT_FOUND;
-	call->known = &trust->work->table.known[call->number];
-	return wh_trustee_at(trust->work, trust->node, trust->worker, &call->trustee);
+	call->known = &work->table.known[call->number];
+	return wh_trustee_of(work, trust, &call->trustee);
 }
 
 void wh_take_turns(struct wh_party *me)
@@ -208,7 +220,7 @@ static enum whorl_result apply_fixed(const char *name, const struct whorl_trust 
 		return wh_refuse(name, timeout_ms < 0 ? "the time-out is negative" : "a function of bytes");
 	checked = prepare(&call, trust, function);
 	if (checked == WHORL_OK)
-		checked = wh_check_arguments(trust->work, function, args, bytes);
+		checked = wh_check_arguments(call.me->work, function, args, bytes);
 	if (__builtin_expect(checked != WHORL_OK, 0))
 		return checked;
 	wait.room = call.known->result_bytes;
@@ -245,7 +257,7 @@ enum whorl_result whorl_apply_bytes_function(const struct whorl_trust *trust, co
 				 timeout_ms < 0 ? "the time-out is negative" : "not a function of bytes");
 	result = prepare(&call, trust, function);
 	if (result == WHORL_OK)
-		result = wh_check_arguments(trust->work, function, data, bytes);
+		result = wh_check_arguments(call.me->work, function, data, bytes);
 	if (result != WHORL_OK)
 		return result;
 	request.function = (uint16_t)call.number;
@@ -295,7 +307,7 @@ static enum whorl_result apply_then(const char *name, const struct whorl_trust *
 		return result;
 	result = prepare(&call, trust, function);
 	if (result == WHORL_OK)
-		result = wh_check_arguments(trust->work, function, data, bytes);
+		result = wh_check_arguments(call.me->work, function, data, bytes);
 	if (__builtin_expect(result != WHORL_OK, 0))
 		return result;
 	request.function = (uint16_t)call.number;

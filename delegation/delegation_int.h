@@ -19,6 +19,9 @@
  *   move.c      properties that move, and what is sent on
  *   property.c  where properties are
  *   wait.c      fibers and plain threads that wait
+ *   link.c      what goes to workers of other nodes, and comes (link.h)
+ *   far.c       which those are
+ *   region.c    what lies in memory that they write to (region.h)
  */
 #ifndef WH_DELEGATION_DELEGATION_INT_H
 #define WH_DELEGATION_DELEGATION_INT_H
@@ -63,10 +66,12 @@ struct wh_later {
 	_Alignas(8) unsigned char args[];
 };
 
+#define WH_HOLDER_HERE 1 /* of a handle: this process. The lives of other nodes have the numbers behind it */
+
 struct wh_property { /* [trustee] */
 	void *object;
 	const struct whorl_type *type;
-	struct wh_map handles; /* their ids */
+	struct wh_map handles; /* by id: who has it */
 	struct wh_later *first, *last;
 	uint32_t type_number;
 	uint16_t generation;
@@ -144,11 +149,14 @@ struct wh_channel {
 	_Alignas(128) struct wh_party *client;
 	struct wh_party *trustee;
 	const struct wh_carrier *carrier; /* NULL: memory of this process */
+	struct wh_party *relay; /* NULL, or the worker of another node to which the trustee passes on all of it */
 	/* [client] */
-	uint64_t posted;         /* batches so far */
-	bool in_flight;          /* the last has not been answered */
-	bool active;             /* it is in the client's list of those in which something is pending, or under way */
-	struct wh_bytes pending; /* records */
+	uint64_t posted;           /* batches so far */
+	bool in_flight;            /* the last has not been answered */
+	bool held;                 /* nothing is posted yet: its link is not up */
+	enum whorl_result refusal; /* not WHORL_OK: nothing is taken any more: its link has ended */
+	bool active;               /* it is in the client's list of those in which something is pending, or under way */
+	struct wh_bytes pending;   /* records */
 	uint32_t pending_records;
 	struct wh_ticket *tickets; /* a ring, by the numbers of calls: first .. sent are under way, sent .. next pending */
 	uint64_t first, sent, next, ticket_mask;
@@ -211,6 +219,7 @@ struct wh_party {
 	struct wh_worker *worker; /* NULL: a plain thread */
 	struct wh_gate *gate;
 	struct wh_bell *bell;
+	struct wh_link *link; /* NULL, or it is the worker of another node, at the other end of that */
 	/* [client] */
 	bool in_function, in_then;                  /* delegated context */
 	bool polls;                                 /* answers are being taken: what is sent meanwhile goes together */
@@ -268,7 +277,9 @@ struct whorl_work {
 	pthread_mutex_t lock;
 	struct wh_party *parties[WH_PARTIES_MOST]; /* [lock writes; those of workers are const] */
 	uint32_t party_count;
-	struct wh_party *idle;       /* [lock] */
+	struct wh_net *net;    /* [const] other nodes (link.h); NULL: this process alone */
+	uint64_t id_key;       /* [const] of handles' ids, which differ from those of other nodes; 0: there are none */
+	struct wh_party *idle; /* [lock] */
 	struct whorl_shared *shared; /* [lock] */
 };
 
@@ -287,6 +298,8 @@ struct wh_party *wh_party_here(whorl_work *work);
 /* This thread is `party` from now on; what it was is returned, for wh_leave. */
 struct wh_here wh_enter(struct wh_party *party);
 void wh_leave(struct wh_here before);
+/* NULL: no memory, or too many parties. */
+struct wh_party *wh_party_make_proxy(whorl_work *work);
 WH_MUST_CHECK enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t stack_bytes,
 						     struct wh_error *err);
 void wh_party_free(struct wh_party *party);
@@ -313,9 +326,13 @@ static inline bool wh_in_fiber(const struct wh_party *party)
 	return party->worker != NULL && party->worker->tasks.running != NULL && !wh_is_delegated(party);
 }
 
-/* A fresh id for a handle. They are never given twice: by the number of the party, and how many it has given. */
+/* A fresh id for a handle. They are never given twice: by the number of the party, and how many it has given. Where there are other nodes these
+ * are scattered by a random key, one to one, so that theirs are others. */
+uint64_t wh_scattered_id(struct wh_party *party);
 static inline uint64_t wh_fresh_id(struct wh_party *party)
 {
+	if (party->work->id_key != 0)
+		return wh_scattered_id(party);
 	return ((uint64_t)party->number + 1) << 40 | ++party->ids;
 }
 
@@ -375,6 +392,8 @@ static inline struct wh_ticket *wh_ticket_at(const struct wh_channel *channel, u
 void wh_defer(struct wh_channel *channel, uint64_t number, const struct wh_ticket *ticket);
 /* All calls of this party end, as `sent` if they were sent, else as `pending`; what comes of them is dropped. */
 void wh_end_calls(struct wh_party *me, enum whorl_result sent, enum whorl_result pending);
+/* Those of one channel, which takes no more: what comes gives `pending`. */
+void wh_channel_end(struct wh_channel *channel, enum whorl_result sent, enum whorl_result pending);
 
 /* ---- serve.c ----------------------------------------------------------------------------------------------------------------- */
 
@@ -402,8 +421,20 @@ struct wh_entrust_args {
 	uint32_t type_number, unused;
 };
 
-/* A handle comes or goes. */
-void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id);
+/* A handle comes or goes; if it comes it is `holder`'s. */
+void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint32_t holder);
+
+struct wh_toggle_args {
+	uint64_t id;
+	/* Only if the handle comes into being for another node than the one that sends this: */
+	uint32_t node, unused;
+};
+
+/* Bytes of the results of a function; UINT32_MAX: any. */
+static inline uint32_t wh_result_bytes(const struct wh_known *known)
+{
+	return (known->function->flags & WHORL_TAKES_BYTES) != 0 ? UINT32_MAX : known->result_bytes;
+}
 
 /* ---- later.c ----------------------------------------------------------------------------------------------------------------- */
 
@@ -450,10 +481,12 @@ uint32_t wh_send_on(struct wh_party *me, const struct wh_property *property, str
 
 /* The name of a new one, with that handle; 0: no memory. `object` becomes its. */
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,
-			 uint64_t id);
+			 uint64_t id, uint32_t holder);
 /* Drops it if its last handle has gone and nothing waits for it. */
 void wh_property_settle(struct wh_party *me, uint32_t name);
 void wh_properties_close(struct wh_party *me);
+/* The handles of that holder are gone. */
+void wh_properties_forget(struct wh_party *me, uint32_t holder);
 void *wh_object_new(size_t bytes, const void *init);
 
 /* ---- wait.c ------------------------------------------------------------------------------------------------------------------ */
@@ -476,6 +509,14 @@ WH_MUST_CHECK enum whorl_result wh_call(struct wh_party *me, struct wh_party *tr
 /* A worker of this process. WHORL_OK, WHORL_UNSUPPORTED, WHORL_NOT_FOUND. */
 WH_MUST_CHECK enum whorl_result wh_trustee_at(const whorl_work *work, uint32_t node, uint32_t worker,
 					      struct wh_party **out);
+/* Of a handle, here or in another node: also WHORL_AGAIN, WHORL_GONE, WHORL_REFUSED. */
+WH_MUST_CHECK enum whorl_result wh_trustee_of(const whorl_work *work, const struct whorl_trust *trust,
+					      struct wh_party **out);
+/* The work of a handle: one that has come from another node is of the work that this thread is a worker of. */
+static inline whorl_work *wh_work_of(const struct whorl_trust *trust)
+{
+	return __builtin_expect(trust->work != NULL, 1) ? trust->work : wh_here()->work;
+}
 /* The number of a function; UINT32_MAX: it is not registered. */
 static inline uint32_t wh_number_of(struct wh_party *me, const struct whorl_function *function)
 {
@@ -499,6 +540,16 @@ enum whorl_result wh_check_arguments(whorl_work *work, const struct whorl_functi
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------ */
 
 /* whorl_work_open with another environment, and, without `threads`, workers that the caller steps (wh_work_step). */
+struct wh_endpoint;
+struct wh_work_plan {
+	const struct wh_env *env;
+	uint32_t node;
+	const struct wh_endpoint *endpoint; /* of the node; NULL: this process alone */
+	bool threads;
+};
+WH_MUST_CHECK enum whorl_result wh_work_make_on(const struct whorl_work_options *options,
+						const struct wh_work_plan *plan, whorl_work **out,
+						struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_work_make(const struct whorl_work_options *options, const struct wh_env *env,
 					     uint32_t node, bool threads, whorl_work **out, struct wh_error *err);
 size_t wh_work_step(whorl_work *work, uint32_t worker);

@@ -62,8 +62,10 @@ void wh_later_append(struct wh_property *property, struct wh_later *later)
 void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result status, const void *data, size_t bytes)
 {
 	struct wh_party *client = origin.channel->client;
-	const struct wh_complete_args head = {origin.number, {(uint32_t)status, (uint32_t)bytes}};
+	const struct wh_party *called = origin.channel->relay != NULL ? origin.channel->relay : me;
+	const struct wh_complete_args head = {origin.number, called->number, {(uint32_t)status, (uint32_t)bytes}};
 	struct wh_request request = {.function = WH_COMPLETE, .bytes = sizeof(head) + bytes};
+	enum whorl_result result;
 	struct wh_channel *back;
 	unsigned char *args;
 
@@ -83,7 +85,8 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	if (back == NULL || args == NULL || wh_issue(back, &request, (struct wh_ticket){0}, NULL) != WHORL_OK)
+	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
+	if (result != WHORL_OK && result != WHORL_GONE) /* it has ended */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }

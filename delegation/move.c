@@ -32,7 +32,9 @@ uint32_t wh_move(struct wh_party *me, struct wh_origin origin, const struct wh_r
 	struct wh_later *later;
 	enum whorl_result result;
 
-	if (bytes != sizeof(args) || origin.channel->carrier != NULL)
+	if (origin.channel->carrier != NULL)
+		return WHORL_UNSUPPORTED;
+	if (bytes != sizeof(args))
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
 	if (args.worker >= me->work->workers || args.id == 0)
@@ -63,10 +65,10 @@ uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *data
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
 	name = wh_property_new(me, (void *)(uintptr_t)args.object, (const struct whorl_type *)(uintptr_t)args.type,
-			       args.type_number, args.ids[0]);
+			       args.type_number, args.ids[0], WH_HOLDER_HERE);
 	if (name == 0)
 		return WHORL_MEMORY;
-	wh_toggle(me, name, args.ids[1]);
+	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
 	return wh_bytes_append(out, &name, sizeof(name)) ? WHORL_OK : WHORL_IN_DOUBT;
 }
 

@@ -1,5 +1,5 @@
 /* party.c - which party a thread is, and how parties and channels come to be. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +36,19 @@ struct wh_party *wh_party_here(whorl_work *work)
 	return wh_party_slow(work);
 }
 
+uint64_t wh_scattered_id(struct wh_party *party)
+{
+	uint64_t id;
+
+	do {
+		id = (((uint64_t)party->number + 1) << 40 | ++party->ids) ^ party->work->id_key;
+		id = (id ^ id >> 32) * UINT64_C(0xd6e8feb86659fd93);
+		id = (id ^ id >> 32) * UINT64_C(0xd6e8feb86659fd93);
+		id ^= id >> 32;
+	} while (id == 0);
+	return id;
+}
+
 /* ---- making and freeing ------------------------------------------------------------------------------------------------------ */
 
 static struct wh_party *new_party(whorl_work *work)
@@ -58,7 +71,8 @@ static size_t look(void *ctx)
 	size_t work;
 
 	wh_enter(me);
-	work = wh_serve(me, false) + wh_collect(me) + wh_serve_own(me) + wh_expire(me);
+	work = me->work->net == NULL ? 0 : wh_net_look(me);
+	work += wh_serve(me, false) + wh_collect(me) + wh_serve_own(me) + wh_expire(me);
 	return work > 0 ? work : wh_help(me);
 }
 
@@ -90,7 +104,8 @@ enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t
 					    .stack_bytes = stack_bytes,
 					    .look = look,
 					    .send = send_all,
-					    .ctx = party};
+					    .ctx = party,
+					    .lane = wh_net_lane(work, number)};
 	enum whorl_result result;
 
 	if (party == NULL)
@@ -149,7 +164,8 @@ static void ring_plain(void *ctx)
 	wh_bell_ring(party->bell);
 }
 
-static struct wh_party *make_plain(whorl_work *work)
+/* One without a worker. */
+static struct wh_party *make_party(whorl_work *work)
 {
 	struct wh_party *party = new_party(work);
 
@@ -173,6 +189,11 @@ static struct wh_party *make_plain(whorl_work *work)
 	return NULL;
 }
 
+struct wh_party *wh_party_make_proxy(whorl_work *work)
+{
+	return make_party(work);
+}
+
 /* A party without its thread goes on as that of another, with its channels: the numbers of its batches and of its ids go on, too. */
 static struct wh_party *take_idle(whorl_work *work)
 {
@@ -193,7 +214,7 @@ struct wh_party *wh_party_slow(whorl_work *work)
 	if (party == NULL) {
 		party = take_idle(work);
 		if (party == NULL)
-			party = make_plain(work);
+			party = make_party(work);
 		if (party == NULL)
 			return NULL;
 		if (pthread_setspecific(work->key, party) != 0) {
@@ -273,7 +294,9 @@ struct wh_channel *wh_channel_new(struct wh_party *client, struct wh_party *trus
 	channel->trustee = trustee;
 	channel->first = channel->sent = channel->next = 1;
 	client->out[trustee->number] = channel;
-	if (!wh_channel_is_own(channel))
+	if (trustee->link != NULL)
+		wh_link_adopt(client, channel, trustee);
+	if (!wh_channel_is_own(channel) && channel->carrier == NULL)
 		announce(channel);
 	return channel;
 }

@@ -1,5 +1,5 @@
 /* perform.c - what one call does at its trustee. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 
@@ -53,6 +53,23 @@ static enum whorl_result run_delegated(struct wh_party *me, const struct wh_know
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
 
+/* Whose handles come by that channel. */
+static uint32_t holder_of(const struct wh_channel *channel)
+{
+	return channel->carrier == NULL ? WH_HOLDER_HERE : wh_link_of(channel)->far->holder;
+}
+
+/* What comes from another process knows no address here, but the number of a type that the program has listed. */
+static const struct whorl_type *type_of(const struct wh_party *me, const struct wh_channel *channel,
+					const struct wh_entrust_args *args)
+{
+	if (args->type_number == WH_TYPE_NONE || args->type_number > me->work->table.types)
+		return NULL;
+	if (channel->carrier != NULL)
+		return me->work->net->types[args->type_number];
+	return (const struct whorl_type *)(uintptr_t)args->type;
+}
+
 static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, const void *data, size_t bytes,
 			struct wh_bytes *out)
 {
@@ -61,35 +78,37 @@ static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, con
 	uint32_t name;
 	void *object;
 
-	/* What comes from another process knows no address here. */
-	if (bytes < sizeof(args) || origin->channel->carrier != NULL || me->worker == NULL)
+	if (bytes < sizeof(args) || me->worker == NULL)
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
-	type = (const struct whorl_type *)(uintptr_t)args.type;
+	type = type_of(me, origin->channel, &args);
+	if (type == NULL)
+		return WHORL_NOT_FOUND;
 	bytes -= sizeof(args);
-	if (args.type_number == WH_TYPE_NONE || args.type_number > me->work->table.types || args.id == 0 ||
-	    (bytes != 0 && bytes != type->bytes))
+	if (args.id == 0 || (bytes != 0 && bytes != type->bytes))
 		return WHORL_INVALID;
 	object = wh_object_new(type->bytes, bytes == 0 ? NULL : (const unsigned char *)data + sizeof(args));
-	name = object == NULL ? 0 : wh_property_new(me, object, type, args.type_number, args.id);
+	name = object == NULL
+		       ? 0
+		       : wh_property_new(me, object, type, args.type_number, args.id, holder_of(origin->channel));
 	if (name == 0 || !wh_bytes_append(out, &name, sizeof(name))) {
 		if (name == 0)
 			free(object);
 		else
-			wh_toggle(me, name, args.id);
+			wh_toggle(me, name, args.id, WH_HOLDER_HERE);
 		return WHORL_MEMORY;
 	}
 	return WHORL_OK;
 }
 
-void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id)
+void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint32_t holder)
 {
 	struct wh_property *property = wh_property_find(&me->properties, name);
 
 	if (property == NULL || id == 0)
 		return;
 	/* It comes if it is not there, and goes if it is: in whichever order the two reach the trustee, all is well. */
-	if (!wh_map_take(&property->handles, id, NULL) && !wh_map_put(&property->handles, id, 1))
+	if (!wh_map_take(&property->handles, id, NULL) && !wh_map_put(&property->handles, id, holder))
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory for a handle: a property is never dropped");
 	property->doomed = property->handles.count == 0;
 	if (property->doomed)
@@ -108,23 +127,39 @@ static void assemble(struct wh_channel *channel, const struct wh_record *record,
 		memcpy(room, args, bytes);
 }
 
+static void toggle(struct wh_party *me, const struct wh_channel *channel, uint32_t name, const void *data, size_t bytes)
+{
+	struct wh_toggle_args args;
+	uint32_t holder = holder_of(channel);
+
+	if (bytes != sizeof(args) && bytes != sizeof(args.id))
+		return;
+	memcpy(&args, data, bytes);
+	if (bytes == sizeof(args) && me->work->net != NULL)
+		holder = wh_far_holder(me->work, args.node, holder);
+	wh_toggle(me, name, args.id, holder);
+}
+
 void wh_perform_one_way(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
 			const void *args, size_t bytes)
 {
 	struct wh_complete_args complete;
-	struct wh_party *peer = channel->client;
-	uint64_t id;
 
 	if (record->function == WH_PART) {
 		assemble(channel, record, args, bytes);
-	} else if (record->function == WH_TOGGLE && bytes == sizeof(id)) {
-		memcpy(&id, args, sizeof(id));
-		wh_toggle(me, record->property, id);
+	} else if (channel->relay != NULL) {
+		wh_relay_one_way(me, channel, record, args, bytes);
+	} else if (record->function == WH_TOGGLE) {
+		toggle(me, channel, record->property, args, bytes);
 	} else if (record->function == WH_COMPLETE && bytes >= sizeof(complete)) {
 		memcpy(&complete, args, sizeof(complete));
 		bytes -= sizeof(complete);
-		if (complete.answer.bytes == bytes && peer->number < me->out_count && me->out[peer->number] != NULL)
-			wh_completed(me->out[peer->number], complete.number, (enum whorl_result)complete.answer.status,
+		if (channel->carrier != NULL)
+			complete.called = channel->client->number;
+		if (complete.answer.bytes == bytes && complete.called < me->out_count &&
+		    me->out[complete.called] != NULL)
+			wh_completed(me->out[complete.called], complete.number,
+				     (enum whorl_result)complete.answer.status,
 				     (const unsigned char *)args + sizeof(complete), bytes);
 	}
 }
@@ -193,6 +228,8 @@ static uint32_t perform_move(struct wh_party *me, struct wh_origin origin, const
 uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *args,
 		    size_t bytes, struct wh_bytes *out, bool waited)
 {
+	if (origin.channel->relay != NULL)
+		return wh_relay(me, origin, record, args, bytes);
 	switch (record->function) {
 	case WH_ENTRUST:
 		return entrust(me, &origin, args, bytes, out);

@@ -58,7 +58,7 @@ static void free_place(struct wh_properties *all, uint32_t index)
 }
 
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,
-			 uint64_t id)
+			 uint64_t id, uint32_t holder)
 {
 	struct wh_properties *all = &me->properties;
 	uint32_t index = take_place(all);
@@ -70,7 +70,7 @@ uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_t
 	property = at(all, index);
 	generation = (uint16_t)(property->generation % (GENERATIONS - 1) + 1); /* never 0: no name is 0 */
 	*property = (struct wh_property){.generation = generation};
-	if (!wh_map_put(&property->handles, id, 1)) {
+	if (!wh_map_put(&property->handles, id, holder)) {
 		free_place(all, index);
 		return 0;
 	}
@@ -117,6 +117,32 @@ void wh_property_settle(struct wh_party *me, uint32_t name)
 	else
 		return; /* it is being moved: wh_moved comes back to this */
 	free_place(&me->properties, name >> WH_GENERATION_BITS);
+}
+
+static void forget(struct wh_map *handles, uint32_t holder)
+{
+	for (size_t i = 0; i < handles->capacity;) {
+		const struct wh_map_pair *pair = &handles->pairs[i];
+
+		if (pair->key == 0 || pair->value != holder || !wh_map_take(handles, pair->key, NULL))
+			i++; /* else another may have taken the place */
+	}
+}
+
+void wh_properties_forget(struct wh_party *me, uint32_t holder)
+{
+	struct wh_properties *all = &me->properties;
+
+	for (uint32_t i = 0; i < all->count; i++) {
+		struct wh_property *property = at(all, i);
+
+		if (property->state == WH_PROPERTY_FREE)
+			continue;
+		forget(&property->handles, holder);
+		property->doomed = property->handles.count == 0;
+		if (property->doomed)
+			wh_property_settle(me, i << WH_GENERATION_BITS | property->generation);
+	}
 }
 
 void wh_properties_close(struct wh_party *me)

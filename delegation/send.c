@@ -98,13 +98,20 @@ static bool add_request(struct wh_channel *channel, const struct wh_request *req
 	return true;
 }
 
+/* A thread that has borrowed the worker leaves what goes to other nodes to it. */
+static bool may_post(const struct wh_channel *channel)
+{
+	return !channel->in_flight && !wh_channel_is_own(channel) && !channel->held &&
+	       !(channel->carrier != NULL && channel->client->borrowed);
+}
+
 /* Not before: a batch is longer with more in it. A fiber's calls go when all fibers have had their turn, and what a `then` or a function sends
  * when they are through; a plain thread has nothing else that would send. */
 static bool goes_now(const struct wh_channel *channel)
 {
 	const struct wh_party *me = channel->client;
 
-	if (channel->in_flight || me->polls || wh_is_delegated(me) || wh_channel_is_own(channel))
+	if (!may_post(channel) || me->polls || wh_is_delegated(me))
 		return false;
 	return me->worker == NULL || wh_bytes_left(&channel->pending) >= FULL_ENOUGH;
 }
@@ -114,6 +121,8 @@ static enum whorl_result may_send(const struct wh_channel *channel)
 	const struct wh_party *me = channel->client;
 	uint64_t state = wh_load_relaxed(&me->work->state);
 
+	if (__builtin_expect(channel->refusal != WHORL_OK, 0))
+		return channel->refusal;
 	if (__builtin_expect(state != WH_WORK_OPEN, 0) && (state == WH_WORK_CLOSED || me->worker == NULL))
 		return WHORL_CLOSED;
 	if (__builtin_expect((wh_gate_state(channel->trustee->gate) & WH_GATE_OPEN) == 0, 0))
@@ -209,7 +218,7 @@ static size_t flush(struct wh_party *me, bool patient)
 	for (size_t i = 0; i < me->active_count;) {
 		struct wh_channel *channel = me->active[i];
 
-		if (!channel->in_flight && channel->pending_records > 0 && !wh_channel_is_own(channel)) {
+		if (channel->pending_records > 0 && may_post(channel)) {
 			post_calls(channel);
 			wh_nudge(channel->trustee, patient);
 			posted++;
@@ -270,7 +279,7 @@ void wh_give_back(struct wh_party *trustee, struct wh_here before)
 	bool left = trustee->owner_only;
 
 	for (size_t i = 0; i < trustee->active_count && !left; i++)
-		left = wh_channel_is_own(trustee->active[i]);
+		left = wh_channel_is_own(trustee->active[i]) || trustee->active[i]->carrier != NULL;
 	if (trustee->active_count > 0)
 		flush(trustee, false);
 	trustee->owner_only = false;

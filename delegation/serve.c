@@ -130,6 +130,17 @@ static void put_answers(struct wh_channel *channel)
 		wh_bytes_clear(&channel->out);
 }
 
+/* The next answer begins at a multiple of 8. */
+static bool pad(struct wh_bytes *out, size_t bytes)
+{
+	size_t count = wh_padded(bytes) - bytes;
+	unsigned char *at = count == 0 ? NULL : wh_bytes_add(out, count);
+
+	if (at != NULL)
+		memset(at, 0, count);
+	return count == 0 || at != NULL;
+}
+
 /* One call, and its answer behind the others. False: no memory, not even to say so. */
 static bool answer_one(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
 		       const void *args, size_t bytes)
@@ -152,7 +163,7 @@ static bool answer_one(struct wh_party *me, struct wh_channel *channel, const st
 		answer.bytes = me->work->table.known[record->function].result_bytes;
 	memcpy(out->data + head, &answer, sizeof(answer));
 	channel->out_count++;
-	return true;
+	return pad(out, out->end - begins);
 }
 
 static bool serve_record(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
@@ -203,6 +214,14 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 {
 	struct plan plan;
 
+	if (borrowed && (channel->relay != NULL || channel->carrier != NULL)) {
+		me->owner_only = true;
+		return false;
+	}
+	if (channel->relay != NULL) {
+		run_all(me, channel);
+		return true;
+	}
 	if ((channel->calls.flags & WH_BATCH_CONTINUE) != 0) {
 		put_answers(channel);
 	} else if (plan_batch(me, &channel->calls, borrowed, &plan)) {
@@ -246,6 +265,9 @@ bool wh_may_rest(const struct wh_party *me)
 	for (uint32_t i = 0; i < WH_RECENT; i++) {
 		uint32_t j = 0;
 
+		if (me->recent[i] != NULL &&
+		    me->recent[i]->link != NULL) /* no other thread does for it what it does itself */
+			return false;
 		while (j < i && me->recent[j] != me->recent[i])
 			j++;
 		clients += j == i && me->recent[i] != NULL;

@@ -1,14 +1,18 @@
 /* spawn.c - fibers that the program starts: functions that are launched without a property. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 
 static enum whorl_result place_of(whorl_work *work, struct whorl_place place, struct wh_party **out)
 {
 	uint32_t first = work->dedicated < work->workers ? work->dedicated : 0;
+	const struct wh_far_place far = {
+		.node = place.node, .worker = place.worker, .for_fiber = true, .turn = &work->next_fiber};
 
 	if (place.shard != NULL)
 		return WHORL_UNSUPPORTED;
+	if (wh_is_far(work, place.node))
+		return wh_far_at(work, &far, out);
 	if (place.worker == WHORL_WORKER_ANY)
 		place.worker = first + (uint32_t)(wh_fetch_add(&work->next_fiber, 1) % (work->workers - first));
 	return wh_trustee_at(work, place.node, place.worker, out);

@@ -5,15 +5,15 @@
  * this is so because a handle never goes from one thread to another with its id. The thread that sends it toggles a fresh id, and then
  * its own, one behind the other, so at no time is there only the toggle of another thread, which may come first (tests/models).
  */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 
 static enum whorl_result check_owned(const char *function, const struct whorl_trust *trust, struct wh_party **me)
 {
-	if (trust == NULL || trust->work == NULL || trust->id == 0)
+	if (trust == NULL || wh_work_of(trust) == NULL || trust->id == 0)
 		return wh_refuse(function, "no trust");
-	*me = wh_party_here(trust->work);
+	*me = wh_party_here(wh_work_of(trust));
 	if (*me == NULL)
 		return WHORL_MEMORY;
 	if (trust->owner != 0 && trust->owner != (*me)->number + 1)
@@ -30,18 +30,34 @@ static enum whorl_result toggle(struct wh_party *me, struct wh_party *trustee, u
 	if (channel == NULL)
 		return WHORL_MEMORY;
 	if (channel->trustee == me && channel->pending_records == 0 && wh_in_fiber(me)) { /* nothing of it runs now */
-		wh_toggle(me, property, id);
+		wh_toggle(me, property, id, WH_HOLDER_HERE);
 		return WHORL_OK;
 	}
 	return wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
 }
 
+/* Of a node that has ended the handles have ended with it. */
 static enum whorl_result toggle_of(struct wh_party *me, const struct whorl_trust *trust, uint64_t id)
 {
 	struct wh_party *trustee;
-	enum whorl_result result = wh_trustee_at(trust->work, trust->node, trust->worker, &trustee);
+	enum whorl_result result = wh_trustee_of(me->work, trust, &trustee);
 
 	return result == WHORL_OK ? toggle(me, trustee, trust->property, id) : result;
+}
+
+/* One that comes into being for another node. */
+static enum whorl_result toggle_for(struct wh_party *me, const struct whorl_trust *trust, uint64_t id, uint32_t node)
+{
+	const struct wh_toggle_args args = {.id = id, .node = node};
+	const struct wh_request request = {
+		.function = WH_TOGGLE, .property = trust->property, .data = &args, .bytes = sizeof(args)};
+	struct wh_party *trustee;
+	enum whorl_result result = wh_trustee_of(me->work, trust, &trustee);
+	struct wh_channel *channel = result == WHORL_OK ? wh_channel_to(me, trustee) : NULL;
+
+	if (channel == NULL)
+		return result == WHORL_OK ? WHORL_MEMORY : result;
+	return wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------------- */
@@ -52,6 +68,8 @@ static enum whorl_result place_of(whorl_work *work, struct whorl_place place, st
 
 	if (place.shard != NULL)
 		return WHORL_UNSUPPORTED;
+	if (wh_is_far(work, place.node))
+		return WHORL_AGAIN; /* wh_far_await */
 	if (place.worker == WHORL_WORKER_ANY)
 		place.worker = (uint32_t)(wh_fetch_add(&work->next_property, 1) % count);
 	return wh_trustee_at(work, place.node, place.worker, out);
@@ -72,7 +90,7 @@ static uint32_t entrust_here(struct wh_party *trustee, const struct entrusted *e
 	void *object = wh_object_new(entrusted->type->bytes, entrusted->init);
 	uint32_t name = object == NULL ? 0
 				       : wh_property_new(trustee, object, entrusted->type, entrusted->type_number,
-							 entrusted->id);
+							 entrusted->id, WH_HOLDER_HERE);
 
 	if (name == 0)
 		free(object);
@@ -83,7 +101,7 @@ static enum whorl_result entrust_there(struct wh_party *me, struct wh_party *tru
 				       uint32_t *name, int timeout_ms)
 {
 	const struct wh_entrust_args args = {.id = entrusted->id,
-					     .type = (uint64_t)(uintptr_t)entrusted->type,
+					     .type = trustee->link != NULL ? 0 : (uint64_t)(uintptr_t)entrusted->type,
 					     .type_number = entrusted->type_number};
 	size_t bytes = sizeof(args) + (entrusted->init == NULL ? 0 : entrusted->type->bytes);
 	struct wh_wait wait = {.result = name, .room = sizeof(*name)};
@@ -99,7 +117,7 @@ static enum whorl_result entrust_there(struct wh_party *me, struct wh_party *tru
 	request.data = data;
 	result = wh_call(me, trustee, &request, &wait, entrusted->id, timeout_ms);
 	free(data);
-	return result;
+	return result == WHORL_OK && (wait.bytes < sizeof(*name) || *name == 0) ? WHORL_IN_DOUBT : result;
 }
 
 static enum whorl_result entrust_at(struct wh_party *me, struct wh_party *trustee, const struct entrusted *entrusted,
@@ -118,6 +136,33 @@ static enum whorl_result entrust_at(struct wh_party *me, struct wh_party *truste
 	*name = entrust_here(trustee, entrusted);
 	wh_give_back(trustee, before);
 	return *name != 0 ? WHORL_OK : WHORL_MEMORY;
+}
+
+/* Of another node: what is left of the time is for the call. */
+static enum whorl_result trustee_for(struct wh_party *me, struct whorl_place place, struct wh_party **out,
+				     int *timeout_ms)
+{
+	whorl_work *work = me->work;
+	const struct wh_far_place far = {.node = place.node, .worker = place.worker, .turn = &work->next_property};
+	uint64_t began = wh_env_now(work->env), passed_ms;
+	enum whorl_result result = place_of(work, place, out);
+
+	if (result != WHORL_AGAIN)
+		return result;
+	result = wh_far_await(me, &far, *timeout_ms, out);
+	passed_ms = (wh_env_now(work->env) - began) / WH_NS_PER_MS;
+	*timeout_ms = passed_ms < (uint64_t)*timeout_ms ? *timeout_ms - (int)passed_ms : 1;
+	return result;
+}
+
+static void put_place(struct whorl_trust *trust, const whorl_work *work, const struct wh_party *trustee)
+{
+	const struct wh_link *link = trustee->link;
+
+	trust->node = link != NULL ? link->far->node : work->node;
+	trust->worker = link != NULL ? link->me->number : trustee->number;
+	if (work->net != NULL)
+		trust->room[0] = link != NULL ? link->far->incarnation : work->net->endpoint.incarnation;
 }
 
 static const char *fault_of(const struct whorl_type *type, const void *init, size_t bytes, uint32_t type_number)
@@ -155,19 +200,15 @@ enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place, cons
 	me = wh_party_here(work);
 	if (me == NULL)
 		return WHORL_MEMORY;
-	result = place_of(work, place, &trustee);
+	result = trustee_for(me, place, &trustee, &timeout_ms);
 	if (result != WHORL_OK)
 		return result;
 	entrusted.id = wh_fresh_id(me);
 	result = entrust_at(me, trustee, &entrusted, &name, timeout_ms);
 	if (result != WHORL_OK)
 		return result;
-	*trust = (struct whorl_trust){.work = work,
-				      .id = entrusted.id,
-				      .node = work->node,
-				      .worker = trustee->number,
-				      .property = name,
-				      .owner = me->number + 1};
+	*trust = (struct whorl_trust){.work = work, .id = entrusted.id, .property = name, .owner = me->number + 1};
+	put_place(trust, work, trustee);
 	return WHORL_OK;
 }
 
@@ -189,29 +230,40 @@ enum whorl_result whorl_trust_clone(struct whorl_trust *trust, struct whorl_trus
 	if (result != WHORL_OK)
 		return result;
 	*other = *trust;
+	other->work = me->work;
 	other->id = id;
 	other->owner = me->number + 1;
 	return WHORL_OK;
 }
 
-enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place place)
+/* To another node: there the work is the one of the thread that uses it. */
+static enum whorl_result check_receiver(const whorl_work *work, struct whorl_place place)
 {
-	struct wh_party *me = NULL, *receiver = NULL;
-	enum whorl_result result = check_owned(__func__, trust, &me);
-	uint64_t id;
+	struct wh_party *receiver;
 
-	if (result != WHORL_OK)
-		return result;
 	if (place.shard != NULL)
 		return WHORL_UNSUPPORTED;
-	if (place.node != trust->work->node && place.node != WHORL_NODE_HERE)
+	if (wh_is_far(work, place.node))
+		return place.node < work->net->endpoint.nodes ? WHORL_OK : WHORL_NOT_FOUND;
+	if (place.node != work->node && place.node != WHORL_NODE_HERE)
 		return WHORL_UNSUPPORTED;
-	if (place.worker != WHORL_WORKER_ANY)
-		result = wh_trustee_at(trust->work, place.node, place.worker, &receiver);
+	return place.worker == WHORL_WORKER_ANY ? WHORL_OK : wh_trustee_at(work, place.node, place.worker, &receiver);
+}
+
+enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place place)
+{
+	struct wh_party *me = NULL;
+	enum whorl_result result = check_owned(__func__, trust, &me);
+	bool far;
+	uint64_t id;
+
+	if (result == WHORL_OK)
+		result = check_receiver(me->work, place);
 	if (result != WHORL_OK)
 		return result;
+	far = wh_is_far(me->work, place.node);
 	id = wh_fresh_id(me);
-	result = toggle_of(me, trust, id);
+	result = far ? toggle_for(me, trust, id, place.node) : toggle_of(me, trust, id);
 	if (result != WHORL_OK)
 		return result;
 	result = toggle_of(me, trust, trust->id);
@@ -220,7 +272,8 @@ enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place
 		return result;
 	}
 	trust->id = id;
-	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+	trust->work = far ? NULL : me->work;
+	trust->owner = place.worker == WHORL_WORKER_ANY ? 0 : place.worker + 1;
 	return WHORL_OK;
 }
 
@@ -231,6 +284,8 @@ enum whorl_result whorl_trust_drop(struct whorl_trust *trust)
 
 	if (result == WHORL_OK)
 		result = toggle_of(me, trust, trust->id);
+	if (result == WHORL_GONE) /* with its node, and so has the handle */
+		result = WHORL_OK;
 	if (result == WHORL_OK)
 		*trust = (struct whorl_trust){0};
 	return result;
@@ -268,9 +323,11 @@ enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place
 		return WH_REFUSE("the time-out is negative");
 	if (wh_is_delegated(me))
 		return WHORL_WOULD_DEADLOCK;
-	result = place_of(trust->work, place, &destination);
+	if (wh_is_far(me->work, place.node) || wh_is_far(me->work, trust->node))
+		return WHORL_UNSUPPORTED;
+	result = place_of(me->work, place, &destination);
 	if (result == WHORL_OK)
-		result = wh_trustee_at(trust->work, trust->node, trust->worker, &trustee);
+		result = wh_trustee_of(me->work, trust, &trustee);
 	if (result != WHORL_OK)
 		return result;
 	args.worker = destination->number;

@@ -1,5 +1,5 @@
 /* work.c - opening and closing; figures. */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -21,6 +21,8 @@ static const char *fault_of(const struct whorl_work_options *options)
 		return "more dedicated workers than workers";
 	if (options->functions == NULL && options->function_count > 0)
 		return "no functions";
+	if (options->types == NULL && options->type_count > 0)
+		return "no types";
 	if (options->stack_bytes != 0 && (options->stack_bytes < 16384 || options->stack_bytes > SIZE_MAX / 4))
 		return "stacks of less than 16 KiB, or of more than there is";
 	return NULL;
@@ -32,6 +34,7 @@ static void free_work(whorl_work *work)
 		wh_party_free(work->parties[i]);
 	if (work->has_key)
 		pthread_key_delete(work->key);
+	wh_net_free(work);
 	pthread_mutex_destroy(&work->lock);
 	wh_table_free(&work->table);
 	free(work);
@@ -52,7 +55,8 @@ static enum whorl_result start_workers(whorl_work *work, struct wh_error *err)
 	return result;
 }
 
-static enum whorl_result fill(whorl_work *work, const struct whorl_work_options *options, struct wh_error *err)
+static enum whorl_result fill(whorl_work *work, const struct whorl_work_options *options,
+			      const struct wh_endpoint *endpoint, struct wh_error *err)
 {
 	size_t stack_bytes = options->stack_bytes == 0 ? WH_FIBER_STACK_BYTES : options->stack_bytes;
 	enum whorl_result result = wh_table_make(&work->table, options->functions, options->function_count, err);
@@ -64,6 +68,8 @@ static enum whorl_result fill(whorl_work *work, const struct whorl_work_options 
 	work->has_key = true;
 	work->workers = options->workers == 0 ? 1 : options->workers;
 	work->dedicated = options->dedicated;
+	if (endpoint != NULL)
+		result = wh_net_open(work, endpoint, options, err);
 	for (uint32_t i = 0; result == WHORL_OK && i < work->workers; i++)
 		result = wh_party_make_worker(work, i, stack_bytes, err);
 	if (result == WHORL_OK && work->threads)
@@ -78,27 +84,35 @@ static uint32_t processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-enum whorl_result wh_work_make(const struct whorl_work_options *options, const struct wh_env *env, uint32_t node,
-			       bool threads, whorl_work **out, struct wh_error *err)
+enum whorl_result wh_work_make_on(const struct whorl_work_options *options, const struct wh_work_plan *plan,
+				  whorl_work **out, struct wh_error *err)
 {
 	whorl_work *work = calloc(1, sizeof(*work));
 	enum whorl_result result;
 
 	if (work == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for workers");
-	work->env = env;
-	work->node = node;
-	work->threads = threads;
+	work->env = plan->env;
+	work->node = plan->node;
+	work->threads = plan->threads;
 	work->processors = processors();
-	work->serial = env->random_u64(env->ctx) | 1;
+	work->serial = work->env->random_u64(work->env->ctx) | 1;
 	pthread_mutex_init(&work->lock, NULL);
-	result = fill(work, options, err);
+	result = fill(work, options, plan->endpoint, err);
 	if (result != WHORL_OK) {
 		free_work(work);
 		return result;
 	}
 	*out = work;
 	return WHORL_OK;
+}
+
+enum whorl_result wh_work_make(const struct whorl_work_options *options, const struct wh_env *env, uint32_t node,
+			       bool threads, whorl_work **out, struct wh_error *err)
+{
+	const struct wh_work_plan plan = {.env = env, .node = node, .threads = threads};
+
+	return wh_work_make_on(options, &plan, out, err);
 }
 
 size_t wh_work_step(whorl_work *work, uint32_t worker)
@@ -108,6 +122,8 @@ size_t wh_work_step(whorl_work *work, uint32_t worker)
 
 enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_options *options, whorl_work **work)
 {
+	struct wh_work_plan plan = {.env = wh_env_system(), .node = WHORL_NODE_HERE, .threads = true};
+	struct wh_endpoint endpoint;
 	struct wh_error err = {0};
 	enum whorl_result result;
 	const char *fault;
@@ -119,8 +135,12 @@ enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_opti
 	fault = fault_of(options);
 	if (fault != NULL)
 		return WH_REFUSE(fault);
-	result = wh_work_make(options, wh_env_system(), node == NULL ? WHORL_NODE_HERE : whorl_node_id(node), true,
-			      work, &err);
+	if (node != NULL) {
+		endpoint = wh_node_endpoint(node);
+		plan.node = endpoint.node;
+		plan.endpoint = &endpoint;
+	}
+	result = wh_work_make_on(options, &plan, work, &err);
 	return result == WHORL_INVALID ? WH_REFUSE(err.text) : result;
 }
 
@@ -228,6 +248,7 @@ enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms)
 	if (!stop_workers(work, deadline))
 		return WHORL_TIMEOUT;
 	end_all(work);
+	wh_net_leave(work);
 	if (wh_here()->work == work)
 		wh_leave((struct wh_here){0});
 	pthread_setspecific(work->key, NULL);

@@ -121,10 +121,12 @@ static void wait_on_transport(struct wh_loop *loop, uint64_t timeout_ns)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
 
-	if (ops->helper_may_post)
+	bool lent = ops->helper_may_post || loop->lends;
+
+	if (lent)
 		wh_gate_lend(loop->gate);
 	ops->wait(loop->transport, timeout_ns);
-	if (ops->helper_may_post)
+	if (lent)
 		take_back(loop);
 }
 

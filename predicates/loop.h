@@ -51,6 +51,7 @@ struct wh_loop {
 	uint64_t serviced_ns;     /* [loop] when the transport was last served */
 	void (*parks)(void *ctx); /* [loop] see wh_loop_on_park; NULL: nothing */
 	void *parks_ctx;
+	bool lends; /* [const] also where the transport's posts are for its own thread alone: one that borrows the loop makes none */
 	bool looks_last; /* [loop] this pass is the one between arm and sleep */
 	bool sure;       /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
 	bool rests; /* [loop] a predicate says: nothing is gained by waiting awake, so a pass without work is enough to sleep */

@@ -8,8 +8,9 @@
 static void wake(void *ctx)
 {
 	struct wh_worker *worker = ctx;
+	struct wh_transport *transport = worker->lane != NULL ? worker->lane : &worker->bell.base;
 
-	wh_bell_ring(&worker->bell);
+	transport->ops->wake(transport);
 }
 
 static size_t run_tasks(void *ctx)
@@ -36,13 +37,16 @@ enum whorl_result wh_worker_init(struct wh_worker *worker, const struct wh_worke
 	enum whorl_result result;
 
 	worker->number = plan->number;
+	worker->lane = plan->lane;
 	wh_diag_init(&worker->diag, plan->env, plan->number);
 	wh_bell_init(&worker->bell);
 	wh_tasks_init(&worker->tasks, plan->stack_bytes);
 	result = wh_gate_create(&worker->gate, wake, worker, err);
 	if (result != WHORL_OK)
 		return result;
-	wh_loop_init(&worker->loop, &worker->diag, &worker->bell.base, worker->gate, WH_IDLE_ADAPTIVE);
+	wh_loop_init(&worker->loop, &worker->diag, worker->lane != NULL ? worker->lane : &worker->bell.base,
+		     worker->gate, WH_IDLE_ADAPTIVE);
+	worker->loop.lends = true; /* the thread that borrows it touches no lane (delegation/link.h) */
 	result = add_predicates(worker, plan, err);
 	if (result != WHORL_OK)
 		wh_worker_close(worker);

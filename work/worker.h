@@ -1,4 +1,4 @@
-/* worker.h - a thread that runs a loop of its own on a bare doorbell, and fibers in it.
+/* worker.h - a thread that runs a loop of its own, on a lane of a node or on a bare doorbell, and fibers in it.
  *
  * A pass (wh_loop_step) looks for what others want and for answers, gives each fiber that is ready a turn, and sends what has come
  * together. What the first and the last of these do is the user's: delegation/. A worker without work sleeps, and is lent meanwhile
@@ -18,6 +18,7 @@
 struct wh_worker {
 	struct wh_diag diag;
 	struct wh_bell bell;
+	struct wh_transport *lane; /* [const] NULL: none */
 	struct wh_gate *gate;
 	struct wh_loop loop;
 	struct wh_tasks tasks; /* [worker, on its own thread] */
@@ -31,6 +32,8 @@ struct wh_worker_plan {
 	wh_predicate *look; /* each pass, before the fibers */
 	wh_predicate *send; /* and behind them */
 	void *ctx;          /* of both */
+	/* It runs on this lane, which outlives it; NULL: on a bare doorbell. */
+	struct wh_transport *lane;
 };
 
 /* No thread runs it yet: wh_worker_start makes one, or the caller makes passes: wh_loop_step. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM. */

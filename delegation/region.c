@@ -1,0 +1,46 @@
+/* region.c - see region.h. */
+#include "delegation/region.h"
+
+/* Word by word: each is the peer's to change. */
+static void copy_words(void *into, const wh_word *from, size_t bytes)
+{
+	unsigned char *at = into;
+
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++) {
+		uint64_t word = wh_load_relaxed(&from[i]);
+
+		memcpy(at + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+enum wh_taken wh_region_greeting(const wh_word *words, struct wh_greeting *out)
+{
+	const size_t last = sizeof(*out) / sizeof(uint64_t) - 1;
+	uint64_t guard = wh_load_acquire(&words[last]); /* partner: the write of the peer */
+
+	if (guard == 0)
+		return WH_TAKEN_NOTHING;
+	copy_words(out, words, last * sizeof(uint64_t));
+	out->guard = guard;
+	if (guard != WH_REGION_VERSION || out->workers == 0 || out->workers > WHORL_WORKERS_MAX ||
+	    out->dedicated > out->workers || out->incarnation == 0)
+		return WH_TAKEN_GARBAGE;
+	return WH_TAKEN;
+}
+
+enum wh_taken wh_region_batch(const wh_word *words, size_t offset, uint64_t last, struct wh_slot *out)
+{
+	const wh_word *slot = words + offset / sizeof(uint64_t);
+	const size_t trailer = WH_SLOT_ROOM / sizeof(uint64_t);
+	uint64_t guard = wh_load_acquire(&slot[trailer + 1]); /* partner: the write of the peer */
+
+	if (guard == last)
+		return WH_TAKEN_NOTHING;
+	if (guard != last + 1)
+		return WH_TAKEN_GARBAGE;
+	copy_words((unsigned char *)out + WH_SLOT_ROOM, &slot[trailer], sizeof(uint64_t));
+	if (out->begins > WH_SLOT_ROOM || out->begins % 8 != 0)
+		return WH_TAKEN_GARBAGE;
+	copy_words(out->room + out->begins, slot + out->begins / sizeof(uint64_t), WH_SLOT_ROOM - out->begins);
+	return WH_TAKEN;
+}

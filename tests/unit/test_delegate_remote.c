@@ -1,0 +1,370 @@
+/* test_delegate_remote.c - trusts of another node: the same calls. Nodes in one process, on each transport that has lanes.
+ * Labels: threads
+ */
+#include "tests/unit/remote_lab.h"
+
+static const char *const transports[] = {"shm", "tcp"};
+#define TRANSPORTS 2
+
+/* ---- functions ------------------------------------------------------------------------------------------------------------------ */
+
+struct sequence {
+	uint64_t next, broken;
+};
+
+static WHORL_TYPE(sequence_type, struct sequence, NULL);
+
+WHORL_FUNCTION(sequence_say, struct sequence, struct add, uint64_t, 0)
+{
+	property->broken += args->by != property->next;
+	property->next = args->by + 1;
+	*result = property->broken;
+}
+
+/* Uses a trust that has come from another node, in its arguments; then it gives it back. */
+struct lent {
+	struct whorl_trust trust;
+	uint64_t by;
+};
+
+WHORL_FUNCTION(counter_add_there, struct counter, struct lent, uint64_t, 0)
+{
+	struct whorl_trust trust = args->trust;
+
+	property->n++;
+	if (whorl_apply(&trust, counter_add, &(struct add){args->by}, result, PATIENCE_MS) != WHORL_OK ||
+	    whorl_trust_drop(&trust) != WHORL_OK)
+		*result = UINT64_MAX;
+}
+
+WHORL_FUNCTION(square, struct whorl_none, struct add, uint64_t, 0)
+{
+	whorl_fiber_yield();
+	*result = args->by * args->by;
+}
+
+static atomic_bool may_end;
+
+WHORL_FUNCTION(counter_hold, struct counter, struct whorl_none, uint64_t, WHORL_BLOCKS)
+{
+	while (!atomic_load(&may_end))
+		sched_yield();
+	*result = ++property->n;
+}
+
+/* ---- each of the calls ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_call_to_another_node)
+{
+	struct whorl_trust trust;
+	struct lab lab;
+	uint64_t n = 0;
+
+	lab_open(&lab, 2, 2, transports[_i]);
+	for (uint32_t worker = 0; worker < 2; worker++) {
+		trust = lab_counter(&lab, 0, 1, worker, 5);
+		ck_assert_uint_eq(trust.node, 1);
+		ck_assert_uint_eq(trust.worker, worker);
+		ck_ok(whorl_apply(&trust, counter_add, &(struct add){7}, &n, PATIENCE_MS));
+		ck_assert_uint_eq(n, 12);
+		ck_assert_int_eq(whorl_apply(&trust, other_sum, NULL, &n, PATIENCE_MS), WHORL_INVALID);
+		ck_assert_int_eq(whorl_trust_move(&trust, whorl_at_worker(1, 1 - worker), PATIENCE_MS),
+				 WHORL_UNSUPPORTED);
+		ck_ok(whorl_trust_drop(&trust));
+	}
+	ck_assert_int_eq(whorl_entrust(lab.works[0], whorl_at_worker(1, 2), &counter_type, NULL, 0, &trust, PATIENCE_MS),
+			 WHORL_NOT_FOUND);
+	ck_assert_int_eq(whorl_entrust(lab.works[0], whorl_at_worker(2, 0), &counter_type, NULL, 0, &trust, PATIENCE_MS),
+			 WHORL_NOT_FOUND);
+	lab_close(&lab);
+}
+END_TEST
+
+/* With the last handle, wherever it is, the property goes. */
+START_TEST(handles_are_counted)
+{
+	struct whorl_trust trust, other, sent;
+	int dropped = atomic_load(&counters_dropped);
+	struct lab lab;
+	uint64_t n = 0;
+
+	lab_open(&lab, 2, 1, transports[_i]);
+	trust = lab_counter(&lab, 0, 1, 0, 1);
+	ck_ok(whorl_trust_clone(&trust, &other));
+	ck_ok(whorl_trust_drop(&trust));
+	ck_assert_uint_eq(value_of(&other), 1);
+	sent = other;
+	ck_ok(whorl_trust_send(&sent, whorl_at_worker(0, WHORL_WORKER_ANY)));
+	ck_ok(whorl_trust_clone(&sent, &trust));
+	ck_ok(whorl_trust_drop(&sent));
+	ck_ok(whorl_apply(&trust, counter_add, &(struct add){1}, &n, PATIENCE_MS));
+	ck_assert_uint_eq(n, 2);
+	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
+	ck_ok(whorl_trust_drop(&trust));
+	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
+	lab_close(&lab);
+}
+END_TEST
+
+/* A handle goes to another node in arguments, and is used and dropped there; its property is here. */
+START_TEST(a_handle_is_sent_to_another_node)
+{
+	struct lab lab;
+	struct whorl_trust here, there;
+	struct lent lent = {.by = 30};
+	int dropped = atomic_load(&counters_dropped);
+	uint64_t n = 0;
+
+	lab_open(&lab, 2, 2, transports[_i]);
+	ck_ok(whorl_entrust(lab.works[0], at(1), &counter_type, &(struct counter){12}, sizeof(struct counter), &here,
+			    PATIENCE_MS));
+	there = lab_counter(&lab, 0, 1, 0, 0);
+	ck_ok(whorl_trust_clone(&here, &lent.trust));
+	ck_ok(whorl_trust_send(&lent.trust, whorl_at_worker(1, WHORL_WORKER_ANY)));
+	ck_ok(whorl_launch(&there, counter_add_there, &lent, &n, PATIENCE_MS));
+	ck_assert_uint_eq(n, 42);
+	ck_assert_uint_eq(value_of(&here), 42);
+	ck_assert_uint_eq(value_of(&there), 1);
+	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
+	ck_ok(whorl_trust_drop(&here));
+	ck_ok(whorl_trust_drop(&there));
+	await(atomic_load(&counters_dropped) == dropped + 2, (void)whorl_poll(lab.works[0], 1));
+	lab_close(&lab);
+}
+END_TEST
+
+START_TEST(any_length)
+{
+	static const size_t sizes[] = {0, 1, 1000, 1024, 1136, 5000, 1 << 20};
+	unsigned char *data = malloc(1 << 20), *answer = malloc(1 << 20);
+	struct whorl_trust trust;
+	struct lab lab;
+
+	lab_open(&lab, 2, 1, transports[_i]);
+	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &text_type, NULL, 0, &trust, PATIENCE_MS));
+	for (size_t i = 0; i < 1 << 20; i++)
+		data[i] = (unsigned char)(i * 31 + i / 255);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t bytes = 1 << 20;
+
+		memset(answer, 0xee, 1 << 20);
+		ck_ok(whorl_apply_bytes(&trust, text_same, data, sizes[i], answer, &bytes, PATIENCE_MS));
+		ck_assert_uint_eq(bytes, sizes[i]);
+		ck_assert(memcmp(answer, data, sizes[i]) == 0);
+	}
+	ck_ok(whorl_trust_drop(&trust));
+	lab_close(&lab);
+	free(data);
+	free(answer);
+}
+END_TEST
+
+START_TEST(fibers_start_there)
+{
+	struct whorl_join joins[20];
+	struct lab lab;
+	uint64_t n;
+
+	lab_open(&lab, 2, 2, transports[_i]);
+	await(whorl_spawn(lab.works[0], whorl_at_worker(1, WHORL_WORKER_ANY), square, &(struct add){0}, &joins[0]) ==
+		      WHORL_OK,
+	      sched_yield());
+	for (uint64_t i = 1; i < 20; i++)
+		await(whorl_spawn(lab.works[0], whorl_at_worker(1, WHORL_WORKER_ANY), square, &(struct add){i},
+				  &joins[i]) == WHORL_OK,
+		      sched_yield());
+	for (uint64_t i = 0; i < 20; i++) {
+		ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
+		ck_assert_uint_eq(n, i * i);
+	}
+	lab_close(&lab);
+}
+END_TEST
+
+/* ---- many ----------------------------------------------------------------------------------------------------------------------- */
+
+#define SAID 5000
+
+static void count_end(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
+{
+	uint64_t *ended = ctx;
+
+	ck_assert_int_eq(result, WHORL_OK);
+	ck_assert_uint_eq(bytes, sizeof(uint64_t));
+	ck_assert_uint_eq(*(const uint64_t *)answer, 0);
+	++*ended;
+}
+
+/* Also where long ones are among them; all are answered, once, and together they take few writes. */
+START_TEST(calls_keep_their_order)
+{
+	struct whorl_trust trust, text;
+	unsigned char *data = calloc(1, 3000);
+	struct whorl_worker_stats stats;
+	uint64_t ended = 0, sent = 0;
+	struct lab lab;
+
+	lab_open(&lab, 2, 1, transports[_i]);
+	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &sequence_type, NULL, 0, &trust, PATIENCE_MS));
+	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &text_type, NULL, 0, &text, PATIENCE_MS));
+	while (sent < SAID) {
+		enum whorl_result result =
+			whorl_apply_then(&trust, sequence_say, &(struct add){sent}, count_end, &ended);
+
+		sent += result == WHORL_OK;
+		if (result == WHORL_AGAIN)
+			(void)whorl_poll(lab.works[0], 1);
+		if (sent % 1000 == 999)
+			ck_ok(whorl_apply_bytes_then(&text, text_same, data, 3000, NULL, NULL));
+	}
+	await(ended == SAID, (void)whorl_poll(lab.works[0], 10));
+	stats = stats_of(lab.works[1], 0);
+	ck_assert_uint_ge(stats.calls, SAID);
+	ck_assert_uint_gt(stats.batch_calls, 2 * stats.batches);
+	ck_ok(whorl_trust_drop(&trust));
+	ck_ok(whorl_trust_drop(&text));
+	free(data);
+	lab_close(&lab);
+}
+END_TEST
+
+struct caller {
+	struct whorl_trust trust;
+	uint64_t calls;
+};
+
+WHORL_FUNCTION(call_often, struct whorl_none, struct caller, uint64_t, 0)
+{
+	uint64_t n, last = 0;
+
+	*result = 0;
+	for (uint64_t i = 0; i < args->calls; i++) {
+		if (whorl_apply(&args->trust, counter_add, &(struct add){1}, &n, PATIENCE_MS) != WHORL_OK || n <= last)
+			return;
+		last = n;
+		++*result;
+	}
+}
+
+/* Of workers that are not that of the link, too; both nodes at once. */
+START_TEST(fibers_call_from_all_workers)
+{
+	struct caller callers[2] = {{.calls = 200}, {.calls = 200}};
+	struct whorl_join joins[2][8];
+	struct lab lab;
+	uint64_t n;
+
+	lab_open(&lab, 2, 2, transports[_i]);
+	for (unsigned node = 0; node < 2; node++)
+		callers[node].trust = lab_counter(&lab, node, 1 - node, node, 0);
+	for (unsigned i = 0; i < 16; i++)
+		ck_ok(whorl_spawn(lab.works[i % 2], at(i / 2 % 2), call_often, &callers[i % 2], &joins[i % 2][i / 2]));
+	for (unsigned i = 0; i < 16; i++) {
+		ck_ok(whorl_join(&joins[i % 2][i / 2], &n, sizeof(n), PATIENCE_MS));
+		ck_assert_uint_eq(n, 200);
+	}
+	for (unsigned node = 0; node < 2; node++) {
+		ck_assert_uint_eq(value_of(&callers[node].trust), 1600);
+		ck_ok(whorl_trust_drop(&callers[node].trust));
+	}
+	lab_close(&lab);
+}
+END_TEST
+
+/* ---- what goes wrong ------------------------------------------------------------------------------------------------------------- */
+
+/* Two programs differ: nothing goes between them, and all else does. */
+START_TEST(other_functions)
+{
+	static const struct whorl_function *const few[] = {&counter_add, &counter_get};
+	const struct whorl_work_options all = {.size = sizeof(all), .workers = 1, WHORL_FUNCTIONS_LINKED};
+	const struct whorl_work_options some = {
+		.size = sizeof(some), .workers = 1, .functions = few, .function_count = 2};
+	struct whorl_trust trust, good;
+	struct lab lab;
+
+	lab_make(&lab, 3, transports[_i]);
+	lab_open_work(&lab, 0, &all);
+	lab_open_work(&lab, 1, &some);
+	lab_open_work(&lab, 2, &all);
+	for (unsigned node = 0; node < 2; node++) {
+		ck_assert_int_eq(whorl_entrust(lab.works[node], whorl_at_worker(1 - node, 0), &counter_type, NULL, 0,
+					       &trust, PATIENCE_MS),
+				 WHORL_REFUSED);
+		trust = entrust_counter(lab.works[node], 0, 3);
+		ck_assert_uint_eq(value_of(&trust), 3);
+		ck_ok(whorl_trust_drop(&trust));
+	}
+	ck_assert_int_eq(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), square, &(struct add){2}, NULL), WHORL_REFUSED);
+	good = lab_counter(&lab, 0, 2, 0, 8);
+	ck_assert_uint_eq(value_of(&good), 8);
+	ck_ok(whorl_trust_drop(&good));
+	lab_close(&lab);
+}
+END_TEST
+
+/* A node that ends takes its handles with it, and what it owns. */
+START_TEST(a_node_ends)
+{
+	struct whorl_trust theirs, mine, here;
+	int dropped = atomic_load(&counters_dropped);
+	struct lab lab;
+	uint64_t n;
+
+	lab_open(&lab, 2, 2, transports[_i]);
+	mine = lab_counter(&lab, 0, 1, 1, 1);
+	theirs = lab_counter(&lab, 1, 0, 1, 2);
+	here = entrust_counter(lab.works[0], 1, 3);
+	ck_assert_uint_eq(value_of(&theirs), 2);
+	lab_close_node(&lab, 1); /* `mine` is dropped there */
+	await(atomic_load(&counters_dropped) == dropped + 2, sched_yield());
+	await(whorl_apply(&mine, counter_get, NULL, &n, PATIENCE_MS) == WHORL_GONE, sched_yield());
+	ck_ok(whorl_trust_drop(&mine));
+	ck_assert_uint_eq(value_of(&here), 3);
+	ck_ok(whorl_trust_drop(&here));
+	lab_close(&lab);
+}
+END_TEST
+
+/* A function that holds its worker up: what was sent is in doubt, and runs once. */
+START_TEST(time_runs_out)
+{
+	struct whorl_trust trust;
+	struct lab lab;
+	uint64_t n;
+
+	atomic_store(&may_end, false);
+	lab_open(&lab, 2, 1, transports[_i]);
+	trust = lab_counter(&lab, 0, 1, 0, 0);
+	ck_assert_int_eq(whorl_apply(&trust, counter_hold, NULL, &n, 0), WHORL_TIMEOUT);
+	ck_assert_int_eq(whorl_apply(&trust, counter_hold, NULL, &n, 50), WHORL_IN_DOUBT);
+	atomic_store(&may_end, true);
+	ck_assert_uint_eq(value_of(&trust), 1);
+	ck_ok(whorl_trust_drop(&trust));
+	lab_close(&lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("delegate_remote");
+	TCase *tcase = tcase_create("remote");
+
+	tcase_add_loop_test(tcase, a_call_to_another_node, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, handles_are_counted, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, a_handle_is_sent_to_another_node, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, any_length, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, fibers_start_there, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, calls_keep_their_order, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, fibers_call_from_all_workers, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, other_functions, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, a_node_ends, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, time_runs_out, 0, TRANSPORTS);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
