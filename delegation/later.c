@@ -85,7 +85,10 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
+	result = WHORL_OK;
+	if (wh_load_relaxed(&me->work->state) != WH_WORK_CLOSED)
+		result = back == NULL || args == NULL ? WHORL_MEMORY
+						      : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
 	if (result != WHORL_OK && result != WHORL_GONE) /* it has ended */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
@@ -120,8 +123,10 @@ static void run_launched(void *ctx)
 	struct wh_property *property = wh_property_find(&me->properties, later->record.property);
 	uint32_t name = later->record.property;
 
+	list(later);
 	later->status =
 		wh_run(known, property == NULL ? NULL : property->object, later->args, later->bytes, &later->result);
+	unlist(later);
 	later->ended = true;
 	if (!later->at_once) {
 		wh_complete(me, later->origin, later->status, later->result.data, result_bytes(me, later));
@@ -185,6 +190,8 @@ void wh_later_run(struct wh_party *me, uint32_t name)
 	struct wh_property *property;
 	struct wh_later *later;
 
+	if (wh_load_relaxed(&me->work->state) == WH_WORK_CLOSED) /* what waits has ended already, or will at once */
+		return;
 	/* Each may drop it, latch it or move it. */
 	while ((property = wh_property_find(&me->properties, name)) != NULL && (later = property->first) != NULL &&
 	       !property->latched && property->state != WH_PROPERTY_MOVING) {

@@ -140,6 +140,8 @@ static void free_channel(struct wh_channel *channel)
 
 void wh_party_free(struct wh_party *party)
 {
+	struct wh_later *later;
+
 	for (uint32_t i = 0; i < party->out_count; i++)
 		free_channel(party->out[i]);
 	free(party->out);
@@ -148,6 +150,10 @@ void wh_party_free(struct wh_party *party)
 	wh_bytes_free(&party->scratch);
 	wh_bytes_free(&party->spare);
 	wh_bytes_free(&party->direct);
+	while ((later = party->launched) != NULL) {
+		party->launched = later->older;
+		wh_later_free(later);
+	}
 	if (party->worker != NULL)
 		wh_worker_close(party->worker);
 	else
