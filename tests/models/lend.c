@@ -38,7 +38,7 @@
  *     came meanwhile have rung (R1), or will before they sleep.
  *
  * What must hold stands in machine.h: among others, each request runs once, one at a time, seeing all that was done before; each client
- * ends; only the trustee sleeps then. Each rule is then left out: the search must find what breaks. -v adds the trace.
+ * ends; only the trustee sleeps then. Each rule is then left out: the search must find what breaks. -v adds the trace, `soak` large worlds.
  *
  *     slots     one client, and a trustee that never sleeps: three requests that are not waited for, and their answers
  *     sleep     two clients and a trustee that sleep; nothing is lent
@@ -456,47 +456,52 @@ static const struct scenario {
 	int variant;
 	const char *what;
 	const char *expected; /* NULL: it holds */
+	bool soak;            /* large, and as good as the first of its protocol */
 } scenarios[] = {
-	{"slots", make_slots, SLOTS, "by the rules", NULL},
-	{"slots", make_slots, SENT_FIRST, "`sent` is stored before the request", WRONG},
-	{"slots", make_slots, SENT_PLAIN, "`sent` is no release", WRONG},
-	{"slots", make_slots, DONE_FIRST, "`done` is stored before the answer", WRONG},
-	{"slots", make_slots, DONE_PLAIN, "`done` is no release", WRONG},
-	{"slots", make_slots, FILLED_UNREAD, "a slot is filled again before it was answered", WRONG},
+	{"slots", make_slots, SLOTS, "by the rules", NULL, false},
+	{"slots", make_slots, SENT_FIRST, "`sent` is stored before the request", WRONG, false},
+	{"slots", make_slots, SENT_PLAIN, "`sent` is no release", WRONG, false},
+	{"slots", make_slots, DONE_FIRST, "`done` is stored before the answer", WRONG, false},
+	{"slots", make_slots, DONE_PLAIN, "`done` is no release", WRONG, false},
+	{"slots", make_slots, FILLED_UNREAD, "a slot is filled again before it was answered", WRONG, false},
 
-	{"sleep", make_sleep, RULES, "by the rules", NULL},
-	{"sleep", make_sleep, ANSWERER_FENCES, "a client that waits and one that answers have a fence each", NULL},
-	{"sleep", make_sleep, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP},
-	{"sleep", make_sleep, WAITER_LOOKS_FIRST, "a client looks, then marks itself", ASLEEP},
-	{"sleep", make_sleep, WAITER_NO_LOOK, "a client does not look again", ASLEEP},
-	{"sleep", make_sleep, WAKE_IS_ANSWER, "a client takes a wake for its answer", WRONG},
-	{"sleep", make_sleep, ANSWERER_LOOKS_FIRST, "`waits` is looked at before `done` is stored", ASLEEP},
-	{"sleep", make_sleep, MARK_NOT_TAKEN, "`waits` is left as it is", ASLEEP},
-	{"sleep", make_sleep, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP},
-	{"sleep", make_sleep, TRUSTEE_LOOKS_FIRST, "the trustee looks, then parks", ASLEEP},
-	{"sleep", make_sleep, TRUSTEE_LOOKS_AT_HALF, "the trustee looks at one slot", ASLEEP},
-	{"sleep", make_sleep, NOT_RUNG, "a client does not ring", ASLEEP},
-	{"sleep", make_sleep, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP},
-	{"sleep", make_sleep, PARKED_NOT_TAKEN, "`parked` is left as it is", ASLEEP},
+	{"sleep", make_sleep, RULES, "by the rules", NULL, false},
+	{"sleep", make_sleep, ANSWERER_FENCES, "a client that waits and one that answers have a fence each", NULL,
+	 false},
+	{"sleep", make_sleep, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP, false},
+	{"sleep", make_sleep, WAITER_LOOKS_FIRST, "a client looks, then marks itself", ASLEEP, false},
+	{"sleep", make_sleep, WAITER_NO_LOOK, "a client does not look again", ASLEEP, false},
+	{"sleep", make_sleep, WAKE_IS_ANSWER, "a client takes a wake for its answer", WRONG, false},
+	{"sleep", make_sleep, ANSWERER_LOOKS_FIRST, "`waits` is looked at before `done` is stored", ASLEEP, false},
+	{"sleep", make_sleep, MARK_NOT_TAKEN, "`waits` is left as it is", ASLEEP, false},
+	{"sleep", make_sleep, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP, false},
+	{"sleep", make_sleep, TRUSTEE_LOOKS_FIRST, "the trustee looks, then parks", ASLEEP, false},
+	{"sleep", make_sleep, TRUSTEE_LOOKS_AT_HALF, "the trustee looks at one slot", ASLEEP, false},
+	{"sleep", make_sleep, NOT_RUNG, "a client does not ring", ASLEEP, false},
+	{"sleep", make_sleep, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP, false},
+	{"sleep", make_sleep, PARKED_NOT_TAKEN, "`parked` is left as it is", ASLEEP, false},
 
-	{"lend", make_lend, RULES, "by the rules", NULL},
-	{"lend", make_lend, SERVES_ITSELF_ALONE, "a borrower serves its own client alone", NULL},
-	{"lend", make_lend, DOES_NOT_TRY_AGAIN, "a client that has filled its slot does not try to borrow", NULL},
-	{"lend", make_lend, LENT_PLAIN, "the trustee's lending is no release", NULL},
-	{"lend", make_lend, BORROWER_DOES_NOT_WAKE, "a borrower does not wake the clients that it has served", ASLEEP},
-	{"lend", make_lend, NOT_TAKEN_BACK, "the trustee does not take the loan back", OVERLAP},
-	{"lend", make_lend, TAKEN_BY_STORE, "the trustee takes the loan back by a store", OVERLAP},
-	{"lend", make_lend, NOT_RUNG_IF_LENT, "a client does not ring while the loan is borrowed", ASLEEP},
-	{"lend", make_lend, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP},
-	{"lend", make_lend, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP},
-	{"lend", make_lend, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP},
-	{"lend", make_lend, BORROWED_BY_STORE, "the loan is borrowed by a store", OVERLAP},
-	{"lend", make_lend, OWN_SLOT_LATER, "a borrower's request runs before those that it made earlier", SKIPPED},
-	{"lend", make_lend, ANSWERED_UNMARKED, "a borrower runs what waits, and does not say so in `done`", AGAIN},
-	{"lend", make_lend, GIVEN_BACK_PLAIN, "giving back is no release", STALE},
-	{"lend", make_lend, GIVEN_BACK_EARLY, "a borrower serves the others when it has given back", OVERLAP},
-	{"lend", make_lend, KEPT_NUMBERS, "the trustee goes by numbers of its own", AGAIN},
-	{"lend", make_lend, FILLED_AGAIN, "a slot is filled again before it was answered", SKIPPED},
+	{"lend", make_lend, RULES, "by the rules", NULL, false},
+	{"lend", make_lend, SERVES_ITSELF_ALONE, "a borrower serves its own client alone", NULL, true},
+	{"lend", make_lend, DOES_NOT_TRY_AGAIN, "a client that has filled its slot does not try to borrow", NULL, true},
+	{"lend", make_lend, LENT_PLAIN, "the trustee's lending is no release", NULL, true},
+	{"lend", make_lend, BORROWER_DOES_NOT_WAKE, "a borrower does not wake the clients that it has served", ASLEEP,
+	 false},
+	{"lend", make_lend, NOT_TAKEN_BACK, "the trustee does not take the loan back", OVERLAP, false},
+	{"lend", make_lend, TAKEN_BY_STORE, "the trustee takes the loan back by a store", OVERLAP, false},
+	{"lend", make_lend, NOT_RUNG_IF_LENT, "a client does not ring while the loan is borrowed", ASLEEP, false},
+	{"lend", make_lend, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP, false},
+	{"lend", make_lend, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP, false},
+	{"lend", make_lend, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP, false},
+	{"lend", make_lend, BORROWED_BY_STORE, "the loan is borrowed by a store", OVERLAP, false},
+	{"lend", make_lend, OWN_SLOT_LATER, "a borrower's request runs before those that it made earlier", SKIPPED,
+	 false},
+	{"lend", make_lend, ANSWERED_UNMARKED, "a borrower runs what waits, and does not say so in `done`", AGAIN,
+	 false},
+	{"lend", make_lend, GIVEN_BACK_PLAIN, "giving back is no release", STALE, false},
+	{"lend", make_lend, GIVEN_BACK_EARLY, "a borrower serves the others when it has given back", OVERLAP, false},
+	{"lend", make_lend, KEPT_NUMBERS, "the trustee goes by numbers of its own", AGAIN, false},
+	{"lend", make_lend, FILLED_AGAIN, "a slot is filled again before it was answered", SKIPPED, false},
 };
 
 static bool same_text(const char *a, const char *b)
@@ -506,7 +511,7 @@ static bool same_text(const char *a, const char *b)
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0, soak = argc > 1 && strcmp(argv[1], "soak") == 0;
 	int surprises = 0;
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
@@ -515,6 +520,8 @@ int main(int argc, char **argv)
 		const char *found;
 		uint32_t states;
 
+		if (s->soak && !soak)
+			continue;
 		s->make(&m, s->variant);
 		found = explore(&m, &states, verbose);
 		printf("%-6s  %-66s %8u states: %s%s\n", s->protocol, s->what, states, found != NULL ? found : "holds",
