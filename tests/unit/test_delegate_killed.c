@@ -88,9 +88,11 @@ START_TEST(it_stands_still)
 	pid_t child = open_two(&lab, transports[_i]);
 	struct whorl_trust trust = lab_counter(&lab, 0, 1, 0, 0);
 	uint64_t n = 0, sent = 0;
+	int status;
 
 	ck_assert_uint_eq(value_of(&trust), 0);
 	kill(child, SIGSTOP);
+	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
 	for (int i = 0; i < 5; i++) {
 		enum whorl_result result = whorl_apply(&trust, counter_add, &(struct add){1}, &n, 20);
 
