@@ -43,8 +43,8 @@ static inline void lab_find_ports(unsigned *ports, unsigned count)
 		close(sockets[i]);
 }
 
-/* A group of so many nodes on one transport, without subgroups that matter, and without workers yet. */
-static inline void lab_make(struct lab *lab, unsigned count, const char *transport)
+/* A group of so many nodes on one transport, without subgroups that matter. */
+static inline void lab_configure(struct lab *lab, unsigned count, const char *transport)
 {
 	static unsigned groups;
 	unsigned ports[LAB_NODES];
@@ -52,7 +52,7 @@ static inline void lab_make(struct lab *lab, unsigned count, const char *transpo
 
 	*lab = (struct lab){.config = whorl_config_new(), .count = count};
 	snprintf(text, sizeof(text),
-		 "[group]\nname = remote-%d-%u-%u\nnodes = %u\ntransport = %s\nfailure_timeout_ms = 2000\n"
+		 "[group]\nname = remote-%d-%u-%u\nnodes = %u\ntransport = %s\nfailure_timeout_ms = 60000\n"
 		 "[engine]\nidle = adaptive\n[subgroup all]\nmembers = all\n",
 		 (int)getpid(), groups++, (unsigned)now_ms(), count, transport);
 	lab_find_ports(ports, count);
@@ -61,11 +61,21 @@ static inline void lab_make(struct lab *lab, unsigned count, const char *transpo
 			 ports[id]);
 	ck_assert_msg(whorl_config_load_text(lab->config, "test", text) == WHORL_OK, "%s",
 		      whorl_config_error(lab->config));
-	for (unsigned id = 0; id < count; id++) {
-		ck_assert_msg(whorl_open(lab->config, id, NULL, &lab->nodes[id]) == WHORL_OK, "%s",
-			      whorl_config_error(lab->config));
-		ck_ok(whorl_start(lab->nodes[id]));
-	}
+}
+
+static inline void lab_open_node(struct lab *lab, unsigned id)
+{
+	ck_assert_msg(whorl_open(lab->config, id, NULL, &lab->nodes[id]) == WHORL_OK, "%s",
+		      whorl_config_error(lab->config));
+	ck_ok(whorl_start(lab->nodes[id]));
+}
+
+/* Its nodes, without workers yet. */
+static inline void lab_make(struct lab *lab, unsigned count, const char *transport)
+{
+	lab_configure(lab, count, transport);
+	for (unsigned id = 0; id < count; id++)
+		lab_open_node(lab, id);
 }
 
 static inline void lab_open(struct lab *lab, unsigned count, uint32_t workers, const char *transport)

@@ -295,7 +295,8 @@ START_TEST(other_functions)
 		ck_assert_uint_eq(value_of(&trust), 3);
 		ck_ok(whorl_trust_drop(&trust));
 	}
-	ck_assert_int_eq(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), square, &(struct add){2}, NULL), WHORL_REFUSED);
+	ck_assert_int_eq(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), square, &(struct add){2}, NULL),
+			 WHORL_REFUSED);
 	good = lab_counter(&lab, 0, 2, 0, 8);
 	ck_assert_uint_eq(value_of(&good), 8);
 	ck_ok(whorl_trust_drop(&good));
