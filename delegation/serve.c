@@ -130,6 +130,17 @@ static void put_answers(struct wh_channel *channel)
 		wh_bytes_clear(&channel->out);
 }
 
+/* A result of bytes may end anywhere. */
+static bool pad(struct wh_bytes *out)
+{
+	size_t missing = wh_padded(out->end) - out->end;
+	unsigned char *room = wh_bytes_add(out, missing);
+
+	if (room != NULL)
+		memset(room, 0, missing);
+	return room != NULL;
+}
+
 /* One call, and its answer behind the others. False: no memory, not even to say so. */
 static bool answer_one(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
 		       const void *args, size_t bytes)
@@ -152,7 +163,7 @@ static bool answer_one(struct wh_party *me, struct wh_channel *channel, const st
 		answer.bytes = me->work->table.known[record->function].result_bytes;
 	memcpy(out->data + head, &answer, sizeof(answer));
 	channel->out_count++;
-	return true;
+	return pad(out);
 }
 
 static bool serve_record(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
