@@ -64,7 +64,7 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 	}
 	request.data = args;
 	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
-	if (result != WHORL_OK && result != WHORL_GONE) /* it has ended */
+	if (result == WHORL_MEMORY) /* else it has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }
