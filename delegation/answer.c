@@ -236,7 +236,8 @@ static void take_answers(struct wh_channel *channel)
 	const struct wh_slot *slot = &channel->answers;
 	uint32_t flags = slot->flags;
 	struct wh_reader reader;
-	bool good = wh_reader_of(&reader, slot) && slot->count == (uint16_t)(channel->sent - channel->first);
+	bool good = wh_reader_in(&reader, slot, wh_channel_more(channel)) &&
+		    slot->count == (uint16_t)(channel->sent - channel->first);
 
 	if ((flags & WH_BATCH_REFUSED) != 0) {
 		settle_rest(channel, channel->sent, WHORL_REFUSED);

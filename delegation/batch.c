@@ -6,13 +6,13 @@
 #define LEAST_BYTES 2048
 #define KEPT_BYTES ((size_t)256 * 1024) /* more than that is given back when it is empty */
 
-bool wh_batch_is_whole(const struct wh_slot *slot)
+bool wh_batch_is_whole_in(const struct wh_slot *slot, int more)
 {
 	const unsigned char *args;
 	struct wh_record record;
 	struct wh_reader reader;
 
-	if (!wh_reader_of(&reader, slot))
+	if (!wh_reader_in(&reader, slot, more))
 		return false;
 	for (unsigned i = 0; i < slot->count; i++)
 		if (!wh_read_record(&reader, &record, &args))

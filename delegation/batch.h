@@ -28,7 +28,8 @@
 #define WH_SLOT_BYTES (WH_SLOT_PRIMARY + 1024)
 #define WH_SLOT_ROOM (WH_SLOT_BYTES - 16) /* for records */
 #define WH_RECORD_MOST 1024               /* bytes of arguments in one */
-#define WH_RECORDS_MOST (WH_SLOT_ROOM / 8)
+#define WH_SLOT_MORE 2944 /* of a slot between nodes: bytes before it, so that a whole batch is one write of 4096 */
+#define WH_RECORDS_MOST ((WH_SLOT_ROOM + WH_SLOT_MORE) / 8)
 
 enum wh_batch_flag {
 	WH_BATCH_STATUSES = 1, /* of answers: each has a head */
@@ -39,7 +40,7 @@ enum wh_batch_flag {
 
 struct wh_slot {
 	unsigned char room[WH_SLOT_ROOM];
-	uint16_t begins, count; /* where in the room; how many records, or answers */
+	uint16_t begins, count; /* where in the room, or, negative (16 bits), before it; how many records, or answers */
 	uint32_t flags;         /* of enum wh_batch_flag */
 	wh_word guard;
 };
@@ -104,15 +105,20 @@ struct wh_reader {
 	const unsigned char *at, *end;
 };
 
-/* The records of a slot. False: it says that they begin where none can. */
+/* The records of a slot that has so many bytes `more` before it. False: it says that they begin where none can. */
+static inline bool wh_reader_in(struct wh_reader *reader, const struct wh_slot *slot, int more)
+{
+	int begins = (int16_t)slot->begins;
+
+	if (begins > WH_SLOT_ROOM || begins < -more || begins % 8 != 0)
+		return false;
+	*reader = (struct wh_reader){(const unsigned char *)slot + begins, slot->room + WH_SLOT_ROOM};
+	return true;
+}
+
 static inline bool wh_reader_of(struct wh_reader *reader, const struct wh_slot *slot)
 {
-	uint16_t begins = slot->begins;
-
-	if (begins > WH_SLOT_ROOM || begins % 8 != 0)
-		return false;
-	*reader = (struct wh_reader){slot->room + begins, slot->room + WH_SLOT_ROOM};
-	return true;
+	return wh_reader_in(reader, slot, 0);
 }
 
 /* The next record, and where its arguments lie. False: there is no whole one. */
@@ -133,7 +139,11 @@ static inline bool wh_read_record(struct wh_reader *reader, struct wh_record *re
 }
 
 /* Whether the slot is a batch of calls: whole records, as many as it says, and nothing else. */
-bool wh_batch_is_whole(const struct wh_slot *slot);
+bool wh_batch_is_whole_in(const struct wh_slot *slot, int more);
+static inline bool wh_batch_is_whole(const struct wh_slot *slot)
+{
+	return wh_batch_is_whole_in(slot, 0);
+}
 
 /* The next answer, with a head if the batch has them, else of so many bytes. False: there is no whole one. */
 static inline bool wh_read_answer(struct wh_reader *reader, bool heads, uint32_t bytes, struct wh_answer *answer,

@@ -143,8 +143,11 @@ struct wh_carrier {
 };
 
 struct wh_channel {
-	_Alignas(128) struct wh_slot calls;   /* [client writes, trustee reads] */
-	_Alignas(128) struct wh_slot answers; /* [trustee writes, client reads] */
+	/* Those between nodes have more room, before the slots; of others it is never touched. */
+	_Alignas(128) unsigned char calls_more[WH_SLOT_MORE];
+	struct wh_slot calls; /* [client writes, trustee reads] */
+	_Alignas(128) unsigned char answers_more[WH_SLOT_MORE];
+	struct wh_slot answers; /* [trustee writes, client reads] */
 	/* [const] */
 	_Alignas(128) struct wh_party *client;
 	struct wh_party *trustee;
@@ -171,6 +174,17 @@ struct wh_channel {
 	uint32_t out_count, out_flags;
 	struct wh_channel *newcomer; /* [the work's lock] */
 };
+
+static inline int wh_channel_more(const struct wh_channel *channel)
+{
+	return channel->carrier != NULL ? WH_SLOT_MORE : 0;
+}
+
+/* Of its slots, for records or answers. */
+static inline size_t wh_channel_room(const struct wh_channel *channel)
+{
+	return WH_SLOT_ROOM + (size_t)wh_channel_more(channel);
+}
 
 /* A channel to itself: calls from delegated context to the worker that runs it, and whatever may not run at once. */
 static inline bool wh_channel_is_own(const struct wh_channel *channel)

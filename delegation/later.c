@@ -85,11 +85,8 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	result = WHORL_OK;
-	if (wh_load_relaxed(&me->work->state) != WH_WORK_CLOSED)
-		result = back == NULL || args == NULL ? WHORL_MEMORY
-						      : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
-	if (result != WHORL_OK && result != WHORL_GONE) /* it has ended */
+	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
+	if (result == WHORL_MEMORY) /* else it has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }

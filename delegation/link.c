@@ -61,9 +61,10 @@ static void write_way(struct wh_link *link, unsigned number)
 {
 	struct wh_way *way = &link->ways[number];
 	const struct wh_slot *slot = way->slot;
-	size_t offset = (number == WH_WAY_CALLS ? WH_REGION_CALLS : WH_REGION_ANSWERS) + slot->begins;
-	size_t left =
-		write_guarded(link, slot->room + slot->begins, WH_SLOT_BYTES - slot->begins, offset, way->guard_only);
+	int begins = (int16_t)slot->begins;
+	size_t at = (number == WH_WAY_CALLS ? WH_REGION_CALLS : WH_REGION_ANSWERS) + WH_SLOT_MORE;
+	size_t left = write_guarded(link, (const unsigned char *)slot + begins, (size_t)(WH_SLOT_BYTES - begins),
+				    (size_t)((int)at + begins), way->guard_only);
 
 	way->guard_only = left == 1;
 	if (left == 0)
@@ -220,7 +221,7 @@ static bool is_sound(const struct wh_channel *in)
 	if ((slot->flags & WH_BATCH_CONTINUE) != 0)
 		return slot->flags == WH_BATCH_CONTINUE && slot->count == 0 && slot->begins == WH_SLOT_ROOM &&
 		       wh_bytes_left(&in->out) > 0;
-	return slot->flags == 0 && wh_batch_is_whole(slot);
+	return slot->flags == 0 && wh_batch_is_whole_in(slot, WH_SLOT_MORE);
 }
 
 static size_t take_calls(struct wh_link *link)

@@ -30,17 +30,19 @@ enum wh_taken wh_region_greeting(const wh_word *words, struct wh_greeting *out)
 
 enum wh_taken wh_region_batch(const wh_word *words, size_t offset, uint64_t last, struct wh_slot *out)
 {
-	const wh_word *slot = words + offset / sizeof(uint64_t);
+	const wh_word *slot = words + (offset + WH_SLOT_MORE) / sizeof(uint64_t);
 	const size_t trailer = WH_SLOT_ROOM / sizeof(uint64_t);
 	uint64_t guard = wh_load_acquire(&slot[trailer + 1]); /* partner: the write of the peer */
+	int begins;
 
 	if (guard == last)
 		return WH_TAKEN_NOTHING;
 	if (guard != last + 1)
 		return WH_TAKEN_GARBAGE;
 	copy_words((unsigned char *)out + WH_SLOT_ROOM, &slot[trailer], sizeof(uint64_t));
-	if (out->begins > WH_SLOT_ROOM || out->begins % 8 != 0)
+	begins = (int16_t)out->begins;
+	if (begins > WH_SLOT_ROOM || begins < -WH_SLOT_MORE || begins % 8 != 0)
 		return WH_TAKEN_GARBAGE;
-	copy_words(out->room + out->begins, slot + out->begins / sizeof(uint64_t), WH_SLOT_ROOM - out->begins);
+	copy_words((unsigned char *)out + begins, slot + begins / 8, (size_t)(WH_SLOT_ROOM - begins));
 	return WH_TAKEN;
 }

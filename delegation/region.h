@@ -25,14 +25,14 @@ struct wh_greeting {
 _Static_assert(sizeof(struct wh_greeting) == 64, "a greeting has no holes");
 
 #define WH_REGION_CALLS sizeof(struct wh_greeting) /* where they lie */
-#define WH_REGION_ANSWERS (WH_REGION_CALLS + WH_SLOT_BYTES)
-#define WH_REGION_BYTES (WH_REGION_ANSWERS + WH_SLOT_BYTES)
+#define WH_REGION_ANSWERS (WH_REGION_CALLS + WH_SLOT_MORE + WH_SLOT_BYTES)
+#define WH_REGION_BYTES (WH_REGION_ANSWERS + WH_SLOT_MORE + WH_SLOT_BYTES)
 
 enum wh_taken { WH_TAKEN_NOTHING, WH_TAKEN, WH_TAKEN_GARBAGE };
 
 /* Of the words of a region. Garbage: of another version, or not what a greeting can say. */
 enum wh_taken wh_region_greeting(const wh_word *words, struct wh_greeting *out);
-/* The batch behind number `last` in the slot at `offset`: what is in it is copied to `out`, but for its guard. Garbage: its number is another, or it
+/* The batch behind number `last` in the slot at `offset`: what is in it is copied to `out`, which has WH_SLOT_MORE before it, but for its guard. Garbage: its number is another, or it
  * begins where none can. Any thread may write the words meanwhile. */
 enum wh_taken wh_region_batch(const wh_word *words, size_t offset, uint64_t last, struct wh_slot *out);
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #define PENDING_MOST (2 * WHORL_CALL_BYTES_MAX)
-#define FULL_ENOUGH (WH_SLOT_ROOM / 2) /* a fiber's batch goes without waiting for those of others */
+#define FULL_ENOUGH(channel)                                                                                           \
+	(wh_channel_room(channel) / 2) /* a fiber's batch goes without waiting for those of others */
 
 /* ---- pending ----------------------------------------------------------------------------------------------------------------- */
 
@@ -113,7 +114,7 @@ static bool goes_now(const struct wh_channel *channel)
 
 	if (!may_post(channel) || me->polls || wh_is_delegated(me))
 		return false;
-	return me->worker == NULL || wh_bytes_left(&channel->pending) >= FULL_ENOUGH;
+	return me->worker == NULL || wh_bytes_left(&channel->pending) >= FULL_ENOUGH(channel);
 }
 
 static enum whorl_result may_send(const struct wh_channel *channel)
@@ -139,7 +140,7 @@ static void make_way(struct wh_channel *channel, const struct wh_ticket *ticket)
 	struct wh_party *me = channel->client;
 
 	if (me->worker == NULL && channel->in_flight && !me->polls && !wh_is_delegated(me) &&
-	    (ticket->kind != WH_TICKET_THEN || wh_bytes_left(&channel->pending) >= FULL_ENOUGH))
+	    (ticket->kind != WH_TICKET_THEN || wh_bytes_left(&channel->pending) >= FULL_ENOUGH(channel)))
 		wh_collect(me);
 }
 
@@ -178,7 +179,7 @@ static size_t measure(const struct wh_channel *channel, uint32_t *records, uint6
 	for (; *records < channel->pending_records; ++*records) {
 		memcpy(&record, at + taken, sizeof(record));
 		bytes = wh_record_bytes(&record);
-		if (taken + bytes > WH_SLOT_ROOM)
+		if (taken + bytes > wh_channel_room(channel))
 			break;
 		taken += bytes;
 		*calls += !wh_is_one_way(record.function);
@@ -193,9 +194,9 @@ static void post_calls(struct wh_channel *channel)
 	uint32_t records = channel->pending_records;
 	uint64_t calls = channel->next - channel->sent;
 
-	if (bytes > WH_SLOT_ROOM)
+	if (bytes > wh_channel_room(channel))
 		bytes = measure(channel, &records, &calls);
-	memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->pending.data + channel->pending.begin, bytes);
+	memcpy((unsigned char *)slot + WH_SLOT_ROOM - bytes, channel->pending.data + channel->pending.begin, bytes);
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)records;
 	slot->flags = 0;

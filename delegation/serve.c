@@ -41,8 +41,9 @@ static bool plan_one(const struct wh_party *me, const struct wh_record *record, 
 }
 
 /* False: the batch is another, or damaged. */
-static bool plan_batch(const struct wh_party *me, const struct wh_slot *slot, bool borrowed, struct plan *plan)
+static bool plan_batch(const struct wh_party *me, const struct wh_channel *channel, bool borrowed, struct plan *plan)
 {
+	const struct wh_slot *slot = &channel->calls;
 	uint32_t count = slot->count;
 	const unsigned char *args;
 	struct wh_record record;
@@ -50,7 +51,7 @@ static bool plan_batch(const struct wh_party *me, const struct wh_slot *slot, bo
 
 	plan->count = 0;
 	plan->result_bytes = 0;
-	if (!wh_reader_of(&reader, slot) || count > WH_RECORDS_MOST)
+	if (!wh_reader_in(&reader, slot, wh_channel_more(channel)) || count > WH_RECORDS_MOST)
 		return false;
 	for (; plan->count < count; plan->count++) {
 		struct planned *planned = &plan->calls[plan->count];
@@ -59,7 +60,7 @@ static bool plan_batch(const struct wh_party *me, const struct wh_slot *slot, bo
 			return false;
 		plan->result_bytes += planned->result_bytes;
 	}
-	return reader.at == reader.end && plan->result_bytes <= WH_SLOT_ROOM;
+	return reader.at == reader.end && plan->result_bytes <= wh_channel_room(channel);
 }
 
 static void count_batch(struct wh_party *me, uint32_t calls, bool borrowed)
@@ -75,7 +76,7 @@ static void count_batch(struct wh_party *me, uint32_t calls, bool borrowed)
 static void run_plan(struct wh_party *me, struct wh_channel *channel, const struct plan *plan)
 {
 	struct wh_slot *slot = &channel->answers;
-	unsigned char *result = slot->room + WH_SLOT_ROOM - plan->result_bytes;
+	unsigned char *result = (unsigned char *)slot + WH_SLOT_ROOM - plan->result_bytes;
 
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - plan->result_bytes);
 	slot->count = (uint16_t)plan->count;
@@ -118,10 +119,11 @@ static bool wants_owner(const struct wh_party *me, const struct wh_slot *slot)
 static void put_answers(struct wh_channel *channel)
 {
 	struct wh_slot *slot = &channel->answers;
-	size_t left = wh_bytes_left(&channel->out), bytes = left < WH_SLOT_ROOM ? left : WH_SLOT_ROOM;
+	size_t left = wh_bytes_left(&channel->out), room = wh_channel_room(channel);
+	size_t bytes = left < room ? left : room;
 
 	if (bytes > 0)
-		memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
+		memcpy((unsigned char *)slot + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
 	channel->out.begin += bytes;
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)channel->out_count;
@@ -197,10 +199,10 @@ static void run_all(struct wh_party *me, struct wh_channel *channel)
 	wh_bytes_clear(&channel->out);
 	channel->out_count = 0;
 	channel->out_flags = WH_BATCH_STATUSES;
-	if (!wh_batch_is_whole(&channel->calls)) {
+	if (!wh_batch_is_whole_in(&channel->calls, wh_channel_more(channel))) {
 		channel->out_flags = WH_BATCH_REFUSED;
 		wh_count(&me->stats.refused, 1);
-	} else if (wh_reader_of(&reader, &channel->calls)) {
+	} else if (wh_reader_in(&reader, &channel->calls, wh_channel_more(channel))) {
 		while (wh_read_record(&reader, &record, &args) && serve_record(me, channel, &record, args))
 			continue;
 	}
@@ -224,7 +226,7 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 	}
 	if ((channel->calls.flags & WH_BATCH_CONTINUE) != 0) {
 		put_answers(channel);
-	} else if (plan_batch(me, &channel->calls, borrowed, &plan)) {
+	} else if (plan_batch(me, channel, borrowed, &plan)) {
 		run_plan(me, channel, &plan);
 		count_batch(me, plan.count, borrowed);
 	} else if (borrowed && wants_owner(me, &channel->calls)) {

@@ -4,12 +4,12 @@ mutant(NAME delegate-same-id KIND test_delegate_trusts FILE delegation/trust.c
 	REMOVES "a handle that is sent to another thread gets a fresh id"
 	TEXT [[
 	trust->id = id;
-	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+	trust->work = far ? NULL : me->work;
 ]]
 	REPLACEMENT [[
 	(void)!toggle_of(me, trust, id);
 	(void)!toggle_of(me, trust, trust->id);
-	trust->owner = receiver == NULL ? 0 : receiver->number + 1;
+	trust->work = far ? NULL : me->work;
 ]])
 
 mutant(NAME delegate-any-owner KIND test_delegate_trusts FILE delegation/trust.c
@@ -129,11 +129,11 @@ mutant(NAME delegate-flat-digest KIND test_delegate_batch FILE delegation/table.
 mutant(NAME delegate-moves-unheld KIND test_delegate_trusts FILE delegation/move.c
 	REMOVES "the trustee that a property has left holds it for the handles that were made there"
 	TEXT [[
-	wh_toggle(me, name, args.ids[1]);
+	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
 ]]
 	REPLACEMENT [[
-	wh_toggle(me, name, args.ids[1]);
-	wh_toggle(me, name, args.ids[0]);
+	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
+	wh_toggle(me, name, args.ids[0], WH_HOLDER_HERE);
 ]])
 
 mutant(NAME delegate-runs-taken-back KIND test_delegate_calls FILE delegation/send.c

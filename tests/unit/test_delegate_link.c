@@ -241,7 +241,7 @@ static void lab_close(struct lab *lab)
 
 static const struct wh_slot *their_slot(const struct lab *lab, size_t offset)
 {
-	return (const struct wh_slot *)(const void *)((const char *)lab->p->theirs + offset);
+	return (const struct wh_slot *)(const void *)((const char *)lab->p->theirs + offset + WH_SLOT_MORE);
 }
 
 static void write_slot(struct lab *lab, size_t offset, const struct wh_slot *slot, uint64_t guard)
@@ -250,9 +250,9 @@ static void write_slot(struct lab *lab, size_t offset, const struct wh_slot *slo
 		uint64_t word;
 
 		memcpy(&word, (const char *)slot + 8 * i, 8);
-		wh_store_relaxed(&lab->p->words[offset / 8 + i], word);
+		wh_store_relaxed(&lab->p->words[(offset + WH_SLOT_MORE) / 8 + i], word);
 	}
-	wh_store_release(&lab->p->words[offset / 8 + WH_SLOT_BYTES / 8 - 1], guard);
+	wh_store_release(&lab->p->words[(offset + WH_SLOT_MORE + WH_SLOT_BYTES) / 8 - 1], guard);
 }
 
 /* What the other node writes: one call. */
@@ -421,7 +421,7 @@ static void garbage_begin(struct wh_slot *slot, uint64_t *guard)
 static void garbage_beyond(struct wh_slot *slot, uint64_t *guard)
 {
 	(void)guard;
-	slot->begins = UINT16_MAX & ~7;
+	slot->begins = (uint16_t)(-WH_SLOT_MORE - 8);
 }
 
 static void garbage_count(struct wh_slot *slot, uint64_t *guard)
