@@ -3,13 +3,14 @@
 mutant(NAME delegate-same-id KIND test_delegate_trusts FILE delegation/trust.c
 	REMOVES "a handle that is sent to another thread gets a fresh id"
 	TEXT [[
-	trust->id = id;
-	trust->work = far ? NULL : me->work;
+	id = wh_fresh_id(me);
+	result = far ? toggle_for(me, trust, id, place.node) : toggle_of(me, trust, id);
+	if (result != WHORL_OK)
+		return result;
+	result = toggle_of(me, trust, trust->id);
 ]]
 	REPLACEMENT [[
-	(void)!toggle_of(me, trust, id);
-	(void)!toggle_of(me, trust, trust->id);
-	trust->work = far ? NULL : me->work;
+	id = trust->id;
 ]])
 
 mutant(NAME delegate-any-owner KIND test_delegate_trusts FILE delegation/trust.c
@@ -48,16 +49,6 @@ mutant(NAME delegate-never-lent KIND test_delegate_calls FILE delegation/send.c
 	if (gate != NULL ||
 ]])
 
-mutant(NAME delegate-lent-awake KIND test_delegate_random FILE delegation/send.c
-	REMOVES "only a trustee that has lent itself is borrowed, and by one thread"
-	TEXT [[
-	if (wh_load_relaxed(&gate->loan) != WH_GATE_LENT || (wh_load_relaxed(&gate->state) & WH_GATE_PARKED) == 0 ||
-	    !wh_gate_borrow(gate)) /* partner: wh_gate_give_back, wh_gate_lend */
-]]
-	REPLACEMENT [[
-	if (wh_load_relaxed(&gate->loan) == 4711)
-]])
-
 mutant(NAME delegate-lent-blocks KIND test_delegate_calls FILE delegation/call.c
 	REMOVES "what may take long is run by its worker"
 	TEXT [[
@@ -76,15 +67,6 @@ mutant(NAME delegate-waits-within KIND test_delegate_calls FILE delegation/call.
 ]]
 	REPLACEMENT [[
 	if (request->flags == 0
-]])
-
-mutant(NAME delegate-overtakes KIND test_delegate_calls FILE delegation/call.c
-	REMOVES "a call that this thread runs itself does not overtake those that it has sent"
-	TEXT [[
-	return !channel->in_flight && channel->pending_records == 0;
-]]
-	REPLACEMENT [[
-	return true;
 ]])
 
 mutant(NAME delegate-guard-first KIND test_delegate_trusts FILE delegation/serve.c
@@ -124,16 +106,6 @@ mutant(NAME delegate-flat-digest KIND test_delegate_batch FILE delegation/table.
 		digest_number(&sum, f->flags);
 ]]
 	REPLACEMENT [[
-]])
-
-mutant(NAME delegate-moves-unheld KIND test_delegate_trusts FILE delegation/move.c
-	REMOVES "the trustee that a property has left holds it for the handles that were made there"
-	TEXT [[
-	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
-]]
-	REPLACEMENT [[
-	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
-	wh_toggle(me, name, args.ids[0], WH_HOLDER_HERE);
 ]])
 
 mutant(NAME delegate-runs-taken-back KIND test_delegate_calls FILE delegation/send.c
