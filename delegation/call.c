@@ -3,7 +3,7 @@
 
 #define TURN_CALLS 64 /* a fiber that only makes calls which need no wait lets others run after so many */
 
-/* ---- whom, and what -------------------------------------------------------------------------------------------------------------- */
+/* ---- to what -------------------------------------------------------------------------------------------------------------- */
 
 enum whorl_result wh_trustee_at(const whorl_work *work, uint32_t node, uint32_t worker, struct wh_party **out)
 {

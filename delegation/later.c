@@ -20,6 +20,28 @@ struct wh_later *wh_later_new(struct wh_party *me, struct wh_origin origin, cons
 	return later;
 }
 
+/* Of a fiber that never goes on nothing else is freed. */
+static void list(struct wh_later *later)
+{
+	struct wh_party *me = later->trustee;
+
+	later->newer = NULL;
+	later->older = me->launched;
+	if (later->older != NULL)
+		later->older->newer = later;
+	me->launched = later;
+}
+
+static void unlist(struct wh_later *later)
+{
+	if (later->newer != NULL)
+		later->newer->older = later->older;
+	else
+		later->trustee->launched = later->older;
+	if (later->older != NULL)
+		later->older->newer = later->newer;
+}
+
 void wh_later_free(struct wh_later *later)
 {
 	wh_bytes_free(&later->result);
@@ -61,7 +83,8 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	if (back == NULL || args == NULL || wh_issue(back, &request, (struct wh_ticket){0}, NULL) != WHORL_OK)
+	if (wh_load_relaxed(&me->work->state) != WH_WORK_CLOSED &&
+	    (back == NULL || args == NULL || wh_issue(back, &request, (struct wh_ticket){0}, NULL) != WHORL_OK))
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }
@@ -95,8 +118,10 @@ static void run_launched(void *ctx)
 	struct wh_property *property = wh_property_find(&me->properties, later->record.property);
 	uint32_t name = later->record.property;
 
+	list(later);
 	later->status =
 		wh_run(known, property == NULL ? NULL : property->object, later->args, later->bytes, &later->result);
+	unlist(later);
 	later->ended = true;
 	if (!later->at_once) {
 		wh_complete(me, later->origin, later->status, later->result.data, result_bytes(me, later));
@@ -160,6 +185,8 @@ void wh_later_run(struct wh_party *me, uint32_t name)
 	struct wh_property *property;
 	struct wh_later *later;
 
+	if (wh_load_relaxed(&me->work->state) == WH_WORK_CLOSED) /* what waits has ended already, or will at once */
+		return;
 	/* Each may drop it, latch it or move it. */
 	while ((property = wh_property_find(&me->properties, name)) != NULL && (later = property->first) != NULL &&
 	       !property->latched && property->state != WH_PROPERTY_MOVING) {

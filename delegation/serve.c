@@ -120,13 +120,25 @@ static void put_answers(struct wh_channel *channel)
 	struct wh_slot *slot = &channel->answers;
 	size_t left = wh_bytes_left(&channel->out), bytes = left < WH_SLOT_ROOM ? left : WH_SLOT_ROOM;
 
-	memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
+	if (bytes > 0)
+		memcpy(slot->room + WH_SLOT_ROOM - bytes, channel->out.data + channel->out.begin, bytes);
 	channel->out.begin += bytes;
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)channel->out_count;
 	slot->flags = channel->out_flags | (left > bytes ? WH_BATCH_MORE : 0);
 	if (left == bytes)
 		wh_bytes_clear(&channel->out);
+}
+
+/* A result of bytes may end anywhere. */
+static bool pad(struct wh_bytes *out)
+{
+	size_t missing = wh_padded(out->end) - out->end;
+	unsigned char *room = wh_bytes_add(out, missing);
+
+	if (room != NULL)
+		memset(room, 0, missing);
+	return room != NULL;
 }
 
 /* One call, and its answer behind the others. False: no memory, not even to say so. */
@@ -151,7 +163,7 @@ static bool answer_one(struct wh_party *me, struct wh_channel *channel, const st
 		answer.bytes = me->work->table.known[record->function].result_bytes;
 	memcpy(out->data + head, &answer, sizeof(answer));
 	channel->out_count++;
-	return true;
+	return pad(out);
 }
 
 static bool serve_record(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,

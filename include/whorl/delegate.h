@@ -197,7 +197,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_open(whorl_node *node, c
  * called again; WHORL_WOULD_DEADLOCK: from a fiber, a function or a `then`. */
 WHORL_API enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms);
 
-/* A digest of the functions: their names, types, sizes and flags. Two programs whose digests are equal name all functions alike. */
+/* A digest of the functions: their names, types, sizes and flags. Two programs with the same digest name all functions alike. */
 WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
 /* ---- places -------------------------------------------------------------------------------------------------------------*/
@@ -352,7 +352,7 @@ struct whorl_join { /* of a fiber: what it gives back */
 };
 
 /* Starts `function`, one without a property (struct whorl_none), in a fiber at `place`; at WHORL_WORKER_ANY in turn. Any thread, delegated context
- * too. A plain thread waits until it is sent, if its worker is busy, at most a second; others never wait. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
+ * too. Never waits. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
  * WHORL_OK; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_UNSUPPORTED, WHORL_AGAIN, WHORL_MEMORY, WHORL_CLOSED: nothing is started. */
 #define whorl_spawn(work, place, function, args, join)                                                                 \
 	whorl_spawn_function((work), (place), &(function), WHORL_ARGUMENTS(function, args), (join))

@@ -45,7 +45,7 @@ check_names() {
 	expect "names in $2 that are not whorl's" "$foreign" ""
 }
 
-check_names "$library" "$archive" symbols.txt "$prefix"/include/whorl/{message,replica,result,status,whorl}.h
+check_names "$library" "$archive" symbols.txt "$prefix"/include/whorl/{delegate,message,replica,result,status,whorl}.h
 check_names "$libdir/libwhorl_dds.so" "$libdir/libwhorl_dds.a" symbols_dds.txt "$prefix/include/whorl/dds.h"
 expect "headers" "$(cd "$prefix/include/whorl" && echo *)" "dds.h delegate.h message.h replica.h result.h status.h whorl.h"
 expect "what libwhorl_dds needs" "$(readelf -d "$libdir/libwhorl_dds.so" | sed -n 's/.*NEEDED.*\[\(libwhorl.*\)\]/\1/p')" "libwhorl.so.${version%%.*}"
