@@ -104,6 +104,8 @@ struct client {
 	uint32_t number, outstanding;
 	uint64_t dice;
 	bool lies, failed;
+	const char *step; /* the first that failed, and what it gave */
+	enum whorl_result gave;
 	struct whorl_trust trusts[PROPERTIES];
 	struct call calls[OPS];
 };
@@ -141,13 +143,23 @@ static void draw_call(struct client *client, uint32_t i)
 	client->calls[i] = (struct call){.client = client, .property = property, .act = act};
 }
 
-static void end_call(struct call *call, enum whorl_result result, const struct outcome *outcome)
+/* False: it is not good, or was not before. */
+static bool check_step(struct client *client, const char *step, enum whorl_result gave)
+{
+	if (gave != WHORL_OK && !client->failed) {
+		client->failed = true;
+		client->step = step;
+		client->gave = gave;
+	}
+	return !client->failed;
+}
+
+static void end_call(struct call *call, const char *step, enum whorl_result result, const struct outcome *outcome)
 {
 	call->ended_ns = now_ns();
+	(void)check_step(call->client, step, result);
 	if (result == WHORL_OK)
 		call->outcome = *outcome;
-	else
-		call->client->failed = true;
 }
 
 static void have_answer(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
@@ -156,7 +168,7 @@ static void have_answer(enum whorl_result result, const void *answer, size_t byt
 
 	(void)bytes;
 	call->client->outstanding--;
-	end_call(call, result, answer);
+	end_call(call, "an answer", result, answer);
 }
 
 static const struct whorl_function *function_of(const struct call *call)
@@ -176,18 +188,16 @@ static void make_call(struct client *client, uint32_t i)
 	if (draw(client, 2) == 0) {
 		call->began_ns = now_ns();
 		result = whorl_apply_function(trust, function_of(call), &call->act, &outcome, PATIENCE_MS);
-		end_call(call, result, &outcome);
+		end_call(call, "apply", result, &outcome);
 		return;
 	}
 	while (client->outstanding == OUTSTANDING && !client->failed)
-		client->failed = whorl_poll(client->work, PATIENCE_MS) != WHORL_OK;
+		(void)check_step(client, "poll", whorl_poll(client->work, PATIENCE_MS));
 	client->outstanding++;
 	call->began_ns = now_ns();
 	result = whorl_apply_then_function(trust, function_of(call), &call->act, have_answer, call);
-	if (result == WHORL_OK)
-		return;
-	client->outstanding--;
-	client->failed = true;
+	if (!check_step(client, "apply_then", result))
+		client->outstanding--;
 }
 
 static void be_client(struct client *client)
@@ -197,9 +207,9 @@ static void be_client(struct client *client)
 		make_call(client, i);
 	}
 	while (client->outstanding > 0 && !client->failed)
-		client->failed = whorl_poll(client->work, PATIENCE_MS) != WHORL_OK;
+		(void)check_step(client, "the last poll", whorl_poll(client->work, PATIENCE_MS));
 	for (int p = 0; p < PROPERTIES; p++)
-		client->failed = client->failed || whorl_trust_drop(&client->trusts[p]) != WHORL_OK;
+		(void)check_step(client, "drop", whorl_trust_drop(&client->trusts[p]));
 }
 
 static void *run_thread(void *ctx)
@@ -322,7 +332,8 @@ static void end_client(struct world *world, uint32_t c)
 		ck_ok(whorl_join(&world->joins[c], NULL, 0, PATIENCE_MS));
 		whorl_shared_drop(world->seats[c].client);
 	}
-	ck_assert_msg(!world->clients[c].failed, "client %u", (unsigned)c);
+	ck_assert_msg(!world->clients[c].failed, "client %u: %s: %s", (unsigned)c, world->clients[c].step,
+		      whorl_result_text(world->clients[c].gave));
 }
 
 static struct verdict run_world(uint64_t seed, bool lies)
