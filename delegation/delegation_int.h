@@ -53,6 +53,7 @@ struct wh_origin { /* which call it is: of that channel, so many calls from its 
 
 struct wh_later {
 	struct wh_later *next;
+	struct wh_later *older, *newer; /* of those that run in fibers */
 	struct wh_party *trustee;
 	struct wh_origin origin;
 	struct wh_record record;
@@ -162,6 +163,7 @@ struct wh_channel {
 	uint32_t pending_records;
 	struct wh_ticket *tickets; /* a ring, by the numbers of calls: first .. sent are under way, sent .. next pending */
 	uint64_t first, sent, next, ticket_mask;
+	uint64_t mailed;          /* so many calls have gone without the slot: their numbers are above all others */
 	struct wh_map deferred;   /* by number: struct wh_ticket, allocated */
 	struct wh_bytes answered; /* answers that come in several batches */
 	/* [trustee] */
@@ -260,15 +262,18 @@ struct wh_party {
 	bool borrowed;   /* by a thread that is not the worker's */
 	bool owner_only; /* something was left that a thread which has borrowed this may not do */
 	struct wh_properties properties;
+	struct wh_later *launched; /* those that run in fibers, the newest */
 	struct wh_party_stats stats;
 	uint64_t looks; /* for what is sampled */
 	/* [any] */
 	_Alignas(128) wh_word newcomers; /* channels that are to be taken into `in`; the list is under the work's lock */
 	struct wh_channel *newcomer;     /* [the work's lock] */
-	wh_word unsettled;               /* [client writes; anyone reads] something is under way */
-	struct wh_party *next_idle;      /* [the work's lock] of plain threads that have ended */
-	struct wh_bell own_bell;         /* of a plain thread */
-	struct wh_worker own_worker;     /* of a worker */
+	struct wh_later *mail,
+		*last_mail; /* [the work's lock] fibers that plain threads have spawned while their slot was in use */
+	wh_word unsettled;  /* [client writes; anyone reads] something is under way */
+	struct wh_party *next_idle;  /* [the work's lock] of plain threads that have ended */
+	struct wh_bell own_bell;     /* of a plain thread */
+	struct wh_worker own_worker; /* of a worker */
 };
 
 #define WH_PARTIES_MOST 8192 /* with plain threads, at a time */
@@ -293,6 +298,14 @@ struct whorl_work {
 	uint64_t id_key;       /* [const] of handles' ids, which differ from those of other nodes; 0: there are none */
 	struct wh_party *idle; /* [lock] */
 	struct whorl_shared *shared; /* [lock] */
+};
+
+struct wh_request {
+	uint16_t function;
+	uint16_t flags; /* WH_RECORD_LAUNCH */
+	uint32_t property;
+	const void *data;
+	size_t bytes;
 };
 
 /* ---- party.c ----------------------------------------------------------------------------------------------------------------- */
@@ -325,8 +338,11 @@ static inline struct wh_channel *wh_channel_to(struct wh_party *client, struct w
 
 	return channel != NULL ? channel : wh_channel_new(client, trustee);
 }
-/* [trustee] Channels that are new. */
+/* [trustee] Channels that are new, and mail. */
 void wh_take_newcomers(struct wh_party *me);
+/* A fiber is started at the channel's trustee, whether the slot is free or not. WHORL_OK, WHORL_MEMORY, WHORL_CLOSED, WHORL_FORKED. */
+WH_MUST_CHECK enum whorl_result wh_mail(struct wh_channel *channel, const struct wh_request *request,
+					const struct wh_ticket *ticket);
 
 static inline bool wh_is_delegated(const struct wh_party *party)
 {
@@ -358,14 +374,6 @@ static inline void wh_post(struct wh_channel *channel, struct wh_slot *slot, uin
 }
 
 /* ---- send.c ------------------------------------------------------------------------------------------------------------------ */
-
-struct wh_request {
-	uint16_t function;
-	uint16_t flags; /* WH_RECORD_LAUNCH */
-	uint32_t property;
-	const void *data;
-	size_t bytes;
-};
 
 /* Puts a call behind those that are pending, and sends them where that is better done at once. `number` may be NULL. WHORL_OK,
  * WHORL_AGAIN, WHORL_MEMORY; WHORL_CLOSED, WHORL_FORKED. */

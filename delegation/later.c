@@ -20,6 +20,28 @@ struct wh_later *wh_later_new(struct wh_party *me, struct wh_origin origin, cons
 	return later;
 }
 
+/* Of a fiber that never goes on nothing else is freed. */
+static void list(struct wh_later *later)
+{
+	struct wh_party *me = later->trustee;
+
+	later->newer = NULL;
+	later->older = me->launched;
+	if (later->older != NULL)
+		later->older->newer = later;
+	me->launched = later;
+}
+
+static void unlist(struct wh_later *later)
+{
+	if (later->newer != NULL)
+		later->newer->older = later->older;
+	else
+		later->trustee->launched = later->older;
+	if (later->older != NULL)
+		later->older->newer = later->newer;
+}
+
 void wh_later_free(struct wh_later *later)
 {
 	wh_bytes_free(&later->result);
@@ -43,7 +65,7 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 	const struct wh_party *called = origin.channel->relay != NULL ? origin.channel->relay : me;
 	const struct wh_complete_args head = {origin.number, called->number, {(uint32_t)status, (uint32_t)bytes}};
 	struct wh_request request = {.function = WH_COMPLETE, .bytes = sizeof(head) + bytes};
-	enum whorl_result result;
+	enum whorl_result result = WHORL_CLOSED;
 	struct wh_channel *back;
 	unsigned char *args;
 
@@ -63,8 +85,10 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
-	if (result == WHORL_MEMORY) /* else it has ended, or this work has */
+	if (wh_load_relaxed(&me->work->state) != WH_WORK_CLOSED)
+		result = back == NULL || args == NULL ? WHORL_MEMORY
+						      : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
+	if (result == WHORL_MEMORY) /* else the client has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }
@@ -98,8 +122,10 @@ static void run_launched(void *ctx)
 	struct wh_property *property = wh_property_find(&me->properties, later->record.property);
 	uint32_t name = later->record.property;
 
+	list(later);
 	later->status =
 		wh_run(known, property == NULL ? NULL : property->object, later->args, later->bytes, &later->result);
+	unlist(later);
 	later->ended = true;
 	if (!later->at_once) {
 		wh_complete(me, later->origin, later->status, later->result.data, result_bytes(me, later));
@@ -163,6 +189,8 @@ void wh_later_run(struct wh_party *me, uint32_t name)
 	struct wh_property *property;
 	struct wh_later *later;
 
+	if (wh_load_relaxed(&me->work->state) == WH_WORK_CLOSED) /* what waits has ended already, or will at once */
+		return;
 	/* Each may drop it, latch it or move it. */
 	while ((property = wh_property_find(&me->properties, name)) != NULL && (later = property->first) != NULL &&
 	       !property->latched && property->state != WH_PROPERTY_MOVING) {

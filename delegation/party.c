@@ -140,6 +140,8 @@ static void free_channel(struct wh_channel *channel)
 
 void wh_party_free(struct wh_party *party)
 {
+	struct wh_later *later;
+
 	for (uint32_t i = 0; i < party->out_count; i++)
 		free_channel(party->out[i]);
 	free(party->out);
@@ -148,6 +150,14 @@ void wh_party_free(struct wh_party *party)
 	wh_bytes_free(&party->scratch);
 	wh_bytes_free(&party->spare);
 	wh_bytes_free(&party->direct);
+	while ((later = party->mail) != NULL) {
+		party->mail = later->next;
+		wh_later_free(later);
+	}
+	while ((later = party->launched) != NULL) {
+		party->launched = later->older;
+		wh_later_free(later);
+	}
 	if (party->worker != NULL)
 		wh_worker_close(party->worker);
 	else
@@ -316,16 +326,86 @@ static bool make_in(struct wh_party *me)
 	return true;
 }
 
+/* ---- mail ------------------------------------------------------------------------------------------------------------------------ */
+
+#define MAILED (UINT64_C(1) << 63)
+
+static void deliver(struct wh_party *trustee, struct wh_later *later)
+{
+	whorl_work *work = trustee->work;
+
+	pthread_mutex_lock(&work->lock);
+	if (trustee->mail == NULL)
+		trustee->mail = later;
+	else
+		trustee->last_mail->next = later;
+	trustee->last_mail = later;
+	wh_store_release(&trustee->newcomers, wh_load_relaxed(&trustee->newcomers) + 1);
+	pthread_mutex_unlock(&work->lock);
+	wh_gate_ring(trustee->gate);
+}
+
+enum whorl_result wh_mail(struct wh_channel *channel, const struct wh_request *request, const struct wh_ticket *ticket)
+{
+	struct wh_party *trustee = channel->trustee;
+	const struct wh_record record = {request->function, request->flags, request->property};
+	struct wh_origin origin = {channel, MAILED | ++channel->mailed};
+	struct wh_later *later;
+
+	if (wh_load_relaxed(&trustee->work->state) != WH_WORK_OPEN)
+		return WHORL_CLOSED;
+	if ((wh_gate_state(trustee->gate) & WH_GATE_OPEN) == 0)
+		return WHORL_FORKED;
+	later = wh_later_new(trustee, origin, &record, request->data, request->bytes);
+	if (later == NULL)
+		return WHORL_MEMORY;
+	wh_defer(channel, origin.number, ticket);
+	deliver(trustee, later);
+	return WHORL_OK;
+}
+
+static void start(struct wh_party *me, struct wh_later *later)
+{
+	struct wh_origin origin = later->origin;
+	struct wh_bytes out = {0};
+	uint32_t status = wh_launch(me, later, &out);
+
+	wh_count(&me->stats.calls, 1);
+	if (status != WH_DEFERRED)
+		wh_complete(me, origin, (enum whorl_result)status, out.data, wh_bytes_left(&out));
+	wh_bytes_free(&out);
+}
+
+/* A thread that has borrowed the worker leaves it. */
+static struct wh_later *take_mail(struct wh_party *me)
+{
+	struct wh_later *mail = me->mail;
+
+	if (mail != NULL && me->borrowed) {
+		me->owner_only = true;
+		return NULL;
+	}
+	me->mail = me->last_mail = NULL;
+	return mail;
+}
+
 void wh_take_newcomers(struct wh_party *me)
 {
 	whorl_work *work = me->work;
+	struct wh_later *mail, *next;
 
 	pthread_mutex_lock(&work->lock);
 	while (me->newcomer != NULL && make_in(me)) { /* without memory it is tried again in the next pass */
 		me->in[me->in_count++] = me->newcomer;
 		me->newcomer = me->newcomer->newcomer;
 	}
-	if (me->newcomer == NULL)
+	mail = take_mail(me);
+	if (me->newcomer == NULL && me->mail == NULL)
 		wh_store_relaxed(&me->newcomers, 0);
 	pthread_mutex_unlock(&work->lock);
+	for (; mail != NULL; mail = next) {
+		next = mail->next;
+		mail->next = NULL;
+		start(me, mail);
+	}
 }

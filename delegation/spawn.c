@@ -40,19 +40,14 @@ static struct wh_joined *new_joined(struct wh_party *me, const struct whorl_func
 	return joined;
 }
 
-#define SENT_PATIENCE_NS WH_NS_PER_S
-
-/* A plain thread that has nothing to wait for here may never come back. */
-static void wait_until_sent(struct wh_party *me, const struct wh_channel *channel)
+/* A plain thread may never call again, and while a batch of its own is under way nobody else can send for it. So what it spawns then does not
+ * wait for the slot. */
+static bool goes_by_mail(struct wh_party *me, struct wh_channel *channel)
 {
-	uint64_t deadline;
-
-	if (me->worker != NULL || wh_is_delegated(me) || channel->pending_records == 0)
-		return;
-	deadline = wh_env_now(me->work->env) + SENT_PATIENCE_NS;
-	while (channel->pending_records > 0 && wh_env_now(me->work->env) < deadline)
-		if (wh_look(me) == 0)
-			wh_rest(me, deadline);
+	if (me->worker != NULL || wh_is_delegated(me) || !channel->in_flight)
+		return false;
+	wh_collect(me);
+	return channel->in_flight;
 }
 
 static enum whorl_result spawn(struct wh_party *me, struct wh_party *at, const struct whorl_function *function,
@@ -74,13 +69,13 @@ static enum whorl_result spawn(struct wh_party *me, struct wh_party *at, const s
 	}
 	if (channel == NULL || (join != NULL && joined == NULL))
 		result = WHORL_MEMORY;
+	else if (goes_by_mail(me, channel))
+		result = wh_mail(channel, &request, &ticket);
 	else
 		result = wh_issue(channel, &request, ticket, NULL);
 	if (result != WHORL_OK)
 		free(joined);
-	else
-		wait_until_sent(me, channel);
-	if (result == WHORL_OK && join != NULL)
+	else if (join != NULL)
 		*join = (struct whorl_join){me->work, joined};
 	return result;
 }

@@ -208,9 +208,16 @@ static bool stop_workers(whorl_work *work, uint64_t deadline)
 	return stopped;
 }
 
-/* No other thread runs any more. What is left ends, with each party as itself; then the properties go. */
+/* No other thread runs any more. What has been answered is taken, so of a property that moves it is known where it is; what is left ends, with
+ * each party as itself; then the properties go. */
 static void end_all(whorl_work *work)
 {
+	for (uint32_t i = 0; i < work->party_count; i++) {
+		struct wh_here before = wh_enter(work->parties[i]);
+
+		wh_collect(work->parties[i]);
+		wh_leave(before);
+	}
 	for (uint32_t i = 0; i < work->party_count; i++) {
 		struct wh_here before = wh_enter(work->parties[i]);
 

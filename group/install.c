@@ -258,6 +258,17 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
+/* Lanes do not speak either with nodes that the group goes on without. */
+static void part_lanes(whorl_node *node, const struct wh_view *before, const struct wh_view *view)
+{
+	if (node->transport->ops->lanes_part == NULL)
+		return;
+	for (uint32_t rank = 0; rank < before->members; rank++)
+		if (wh_view_rank_of(view, before->ids[rank], before->incarnations[rank]) < 0)
+			node->transport->ops->lanes_part(node->transport, before->ids[rank],
+							 before->incarnations[rank]);
+}
+
 static void log_view(whorl_node *node, const struct wh_view *view)
 {
 	char ids[256] = "";
@@ -290,6 +301,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
+		part_lanes(node, before->view, epoch->view);
 		await_grace(node, before);
 		if (before->change.suspicion.unheard_told) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);

@@ -362,7 +362,7 @@ struct whorl_join { /* of a fiber: what it gives back */
 };
 
 /* Starts `function`, one without a property (struct whorl_none), in a fiber at `place`; at WHORL_WORKER_ANY in turn. Any thread, delegated context
- * too. A plain thread waits until it is sent, if its worker is busy, at most a second; others never wait. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
+ * too. Never waits. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
  * WHORL_OK; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_UNSUPPORTED, WHORL_AGAIN, WHORL_MEMORY, WHORL_CLOSED: nothing is started. */
 #define whorl_spawn(work, place, function, args, join)                                                                 \
 	whorl_spawn_function((work), (place), &(function), WHORL_ARGUMENTS(function, args), (join))
