@@ -258,15 +258,15 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 			wh_change_suspect(&epoch->change, rank, WH_FAILED, "it is gone, or has dropped this view");
 }
 
-/* Lanes do not speak either with nodes that the group goes on without. */
-static void part_lanes(whorl_node *node, const struct wh_view *before, const struct wh_view *view)
+/* Those that the group goes on without may be there still, and reachable: not for those that have met on lanes. */
+static void part_lanes(const struct wh_epoch *epoch, const struct wh_epoch *before)
 {
-	if (node->transport->ops->lanes_part == NULL)
-		return;
-	for (uint32_t rank = 0; rank < before->members; rank++)
-		if (wh_view_rank_of(view, before->ids[rank], before->incarnations[rank]) < 0)
-			node->transport->ops->lanes_part(node->transport, before->ids[rank],
-							 before->incarnations[rank]);
+	struct wh_transport *transport = epoch->node->transport;
+	const struct wh_view *view = before->view;
+
+	for (uint32_t rank = 0; rank < view->members && transport->ops->lanes_part != NULL; rank++)
+		if (wh_view_rank_of(epoch->view, view->ids[rank], view->incarnations[rank]) < 0)
+			transport->ops->lanes_part(transport, view->ids[rank], view->incarnations[rank]);
 }
 
 static void log_view(whorl_node *node, const struct wh_view *view)
@@ -301,7 +301,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);
 	if (before != NULL) {
-		part_lanes(node, before->view, epoch->view);
+		part_lanes(epoch, before);
 		await_grace(node, before);
 		if (before->change.suspicion.unheard_told) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);

@@ -150,3 +150,12 @@ mutant(NAME lane-callers-left-open KIND test_session_lanes FILE transport/sessio
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME lane-keeps-the-removed KIND test_group_lanes FILE group/install.c
+	REMOVES "what a view goes on without ends for lanes"
+	TEXT [[
+		part_lanes(epoch, before);
+]]
+	REPLACEMENT [[
+		(void)part_lanes;
+]])

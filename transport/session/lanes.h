@@ -1,9 +1,9 @@
-/* lanes.h - what a node and its lanes have in common: which nodes are here, who calls, which of them are open.
+/* lanes.h - what a node and its lanes have in common: which nodes are here, which call, which lanes are open.
  *
  * A lane is an endpoint of a node for one thread, beside its own: lane k of a node meets lane k of the others, as the same
  * incarnation. The node finds the others, lets callers in, and says which of them are here; lanes follow. A lane meets no life that its node
- * has not met, and none that has ended for its node. It calls those nodes that say they have such a lane, and no others; and
- * whatever calls it comes in by the node's door, which hands the connection over.
+ * has not met, and none that has ended for its node. It calls those nodes that say they have such a lane, and no others. All callers
+ * come in by the node's door, which hands their connections over.
  *
  * Any thread: all of it stands under one lock, which is held for a few loads and stores, or to ring. Lanes and node may end in any order.
  */
