@@ -238,6 +238,7 @@ static Suite *delegate_suite(void)
 	tcase_set_timeout(measures, 120);
 	tcase_add_loop_test(measures, each_way_counts_right, 0, 2);
 	tcase_add_loop_test(measures, one_object_has_one_order, 0, 2);
+	tcase_add_loop_test(measures, an_echo_comes_back, 0, 2);
 	tcase_add_test(measures, a_load_is_kept);
 	tcase_add_test(measures, busy_neighbours_leave_with_it);
 	tcase_add_test(measures, a_signal_ends_it);
