@@ -308,6 +308,13 @@ void wh_net_leave(whorl_work *work)
 		work->net->lanes[k]->transport->ops->leave(work->net->lanes[k]->transport);
 }
 
+static void free_lane(struct wh_lane *lane)
+{
+	if (lane != NULL && lane->transport != NULL)
+		lane->transport->ops->destroy(lane->transport, false);
+	free(lane);
+}
+
 void wh_net_free(whorl_work *work)
 {
 	struct wh_net *net = work->net;
@@ -317,7 +324,7 @@ void wh_net_free(whorl_work *work)
 	for (uint64_t i = 0; i < wh_load_relaxed(&net->far_count); i++)
 		free(net->far[i]);
 	for (uint32_t k = 0; k < work->workers; k++)
-		free(net->lanes[k]);
+		free_lane(net->lanes[k]);
 	free(net->types);
 	pthread_mutex_destroy(&net->lock);
 	free(net);

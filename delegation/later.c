@@ -65,7 +65,7 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 	const struct wh_party *called = origin.channel->relay != NULL ? origin.channel->relay : me;
 	const struct wh_complete_args head = {origin.number, called->number, {(uint32_t)status, (uint32_t)bytes}};
 	struct wh_request request = {.function = WH_COMPLETE, .bytes = sizeof(head) + bytes};
-	enum whorl_result result;
+	enum whorl_result result = WHORL_CLOSED;
 	struct wh_channel *back;
 	unsigned char *args;
 
@@ -85,8 +85,10 @@ void wh_complete(struct wh_party *me, struct wh_origin origin, enum whorl_result
 			memcpy(args + sizeof(head), data, bytes);
 	}
 	request.data = args;
-	result = back == NULL || args == NULL ? WHORL_MEMORY : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
-	if (result == WHORL_MEMORY) /* else it has ended, or this work has */
+	if (wh_load_relaxed(&me->work->state) != WH_WORK_CLOSED)
+		result = back == NULL || args == NULL ? WHORL_MEMORY
+						      : wh_issue(back, &request, (struct wh_ticket){0}, NULL);
+	if (result == WHORL_MEMORY) /* else the client has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a call is not answered, and will be in doubt");
 	free(args);
 }

@@ -220,12 +220,10 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 		me->owner_only = true;
 		return false;
 	}
-	if (channel->relay != NULL) {
-		run_all(me, channel);
-		return true;
-	}
 	if ((channel->calls.flags & WH_BATCH_CONTINUE) != 0) {
 		put_answers(channel);
+	} else if (channel->relay != NULL) {
+		run_all(me, channel);
 	} else if (plan_batch(me, channel, borrowed, &plan)) {
 		run_plan(me, channel, &plan);
 		count_batch(me, plan.count, borrowed);

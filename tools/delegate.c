@@ -199,8 +199,10 @@ int wh_delegate_main(int argc, char **argv)
 	enum wh_exit status;
 	struct wh_error err;
 
-	if (argc > 1 && strcmp(argv[1], "echo") == 0)
+	if (argc > 1 && strcmp(argv[1], "echo") == 0) {
+		argv[1] = (char[]){"whorl delegate echo"};
 		return wh_delegate_echo_main(argc - 1, argv + 1);
+	}
 	argp_parse(&argp, argc, argv, 0, NULL, &delegate);
 	if (!choose_ways(&delegate))
 		return WH_EXIT_MACHINE;

@@ -46,6 +46,17 @@
  * ARGUMENTS AND RESULTS are structs, copied: what they point to is not. In Debug builds of the library arguments are searched for
  * addresses of memory of this process, and refused (WHORL_INVALID).
  *
+ * OTHER NODES. A work that is opened with a node of a group reaches those of its other members: entrust at whorl_at_worker(node, k), and all
+ * calls but whorl_trust_move are the same. Worker k here speaks with worker k there, over a connection of their own, and what all
+ * threads here want of it goes by this worker, many calls in one write. So k is below the number of workers of both. A call from another
+ * thread than that worker's counts as sent when the worker has it. Calls keep their order as within a process. Both programs must know the
+ * same functions (whorl_work_digest); if not, calls between the two give WHORL_REFUSED. When a node ends, or the group goes on without it,
+ * its handles are dropped; calls that were sent to it end as WHORL_IN_DOUBT, the others as WHORL_GONE, and so do all that come later,
+ * also if another life of that node comes: it has none of these properties. A node that writes what no worker says is not spoken
+ * with any more by the worker that it has written to. A handle goes to another node by whorl_trust_send and then in arguments: there
+ * `work` in it is NULL, and the workers' threads use it as it is; a plain thread puts its own work in. Handles that come before the
+ * node of their property has been met give WHORL_AGAIN.
+ *
  * STRUCTS, NULL, ERRORS, FORK: as in whorl.h. A child of fork() may not use work that its parent has opened.
  */
 #ifndef WHORL_DELEGATE_H
@@ -195,7 +206,7 @@ struct whorl_work_options {
 };
 
 /* Starts the workers. `node` is the member of a group that this process is, or NULL: this process alone; it must be open until
- * whorl_work_close. Its loop runs nothing of this.
+ * whorl_work_close. Its loop runs nothing of this. Once in the life of a node, and with at most 64 workers.
  * WHORL_OK; WHORL_INVALID: an option, or a function: two of one name that differ...; WHORL_MEMORY, WHORL_SYSTEM. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_options *options,
 							     whorl_work **work);
@@ -258,7 +269,8 @@ struct whorl_trust {
 /* Makes a property at `place`, of `type`, which some function is for, with `bytes` (the type's) of `init`; NULL: all zero. Waits; in
  * delegated context only for places on the worker itself.
  * WHORL_OK; WHORL_TIMEOUT: it was not made; WHORL_IN_DOUBT: if it was made it is dropped; WHORL_WOULD_DEADLOCK; WHORL_UNSUPPORTED: a place
- * that is not in this process; WHORL_NOT_FOUND: there is no such worker; WHORL_INVALID: no function is for this type, another size...;
+ * of another node where this work has none; WHORL_NOT_FOUND: there is no such worker, or the other node knows no such type; WHORL_REFUSED:
+ * it knows other functions; WHORL_GONE; WHORL_INVALID: no function is for this type, another size...;
  * WHORL_MEMORY, WHORL_CLOSED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place,
 							   const struct whorl_type *type, const void *init,

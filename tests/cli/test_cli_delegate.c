@@ -131,9 +131,36 @@ START_TEST(a_signal_ends_it)
 }
 END_TEST
 
+/* Calls to another node come back as they were, in batches, of which each is one write. */
+START_TEST(an_echo_comes_back)
+{
+	static const char *const transports[] = {"shm", "tcp"};
+	const char *json = cli_path(&dir, "echo.json");
+	double rate, latency, batch, writes, bytes, gathered, each;
+	char *text;
+
+	CLI_RUN(&cli, &dir, "delegate", "echo", "--transport", transports[_i], "--nodes", "3", "--fibers", "4",
+		"--outstanding", "4", "--bytes", "40", "--seconds", "0.9", "--json", json);
+	ck_assert_msg(cli.status == 0, "%d: %s", cli.status, cli.err);
+	ck_assert_str_eq(cli.err, "");
+	ck_assert_int_eq(sscanf(cli.out,
+				"bytes 40 calls_per_s %lf latency_us %lf calls_per_batch %lf writes_per_call %lf "
+				"bytes_per_call %lf gathered %lf per_call %lf",
+				&rate, &latency, &batch, &writes, &bytes, &gathered, &each),
+			 7);
+	ck_assert(rate > 0 && latency > 0 && batch >= 1 && gathered > 0 && each > 0);
+	ck_assert(writes > 0 && writes < 2.5 && bytes > 80);
+	text = cli_read(json);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "\"transport\": \"", transports[_i]), 1);
+	ck_assert_uint_eq(CLI_LINES_WITH(text, "\"gathered\": "), 1);
+	free(text);
+}
+END_TEST
+
 /* ---- what is wrong ----------------------------------------------------------------------------------------------------------- */
 
-#define WRONG 13
+#define WRONG 17
 
 START_TEST(what_is_wrong_is_said)
 {
@@ -154,6 +181,10 @@ START_TEST(what_is_wrong_is_said)
 		{{"delegate", "fetch-add", "--ways", "mutex,"}, "--ways has \"\", expected some of mutex, spin"},
 		{{"delegate", "fetch-add", "--ways", "spin,spin"}, "--ways has \"spin\" twice"},
 		{{"delegate", "fetch-add", "--nonsense"}, "unrecognized option"},
+		{{"delegate", "echo", "--transport", "sim"}, "--transport is \"sim\": time does not pass there"},
+		{{"delegate", "echo", "--transport", "udp"}, "--transport is \"udp\", expected shm, tcp or verbs"},
+		{{"delegate", "echo", "--nodes", "1"}, "--nodes is \"1\", expected a number from 2 to 64"},
+		{{"delegate", "echo", "again"}, "\"again\" is one word too many"},
 	};
 
 	cli_run(&cli, &dir, cases[_i].arguments);
@@ -207,6 +238,7 @@ static Suite *delegate_suite(void)
 	tcase_set_timeout(measures, 120);
 	tcase_add_loop_test(measures, each_way_counts_right, 0, 2);
 	tcase_add_loop_test(measures, one_object_has_one_order, 0, 2);
+	tcase_add_loop_test(measures, an_echo_comes_back, 0, 2);
 	tcase_add_test(measures, a_load_is_kept);
 	tcase_add_test(measures, busy_neighbours_leave_with_it);
 	tcase_add_test(measures, a_signal_ends_it);
