@@ -133,8 +133,8 @@ static void pass(struct end *end)
 	end->idle = 0;
 }
 
-/* Until it is killed, or the other has gone. */
-static void be_target(const struct plan *plan)
+/* Until it is killed, or the other has gone, or its process, which has started this one. */
+static void be_target(const struct plan *plan, pid_t other)
 {
 	struct wh_region *region;
 	struct wh_error err;
@@ -144,7 +144,7 @@ static void be_target(const struct plan *plan)
 	open_end(&end, plan, 1);
 	if (end.transport->ops->remote->region_open(end.transport, NAME, REGION_BYTES, &region, &err) != WHORL_OK)
 		fail(err.text);
-	while (!end.gone) {
+	while (!end.gone && getppid() == other) {
 		serve(&end);
 		granted = granted || (end.met && region->ops->grant(region, 0) == WHORL_OK);
 		for (int k = 0; k < PASSES; k++)
@@ -282,17 +282,17 @@ int main(int argc, char **argv)
 						{"poll", no_argument, NULL, 'p'},
 						{0}};
 	struct plan plan = {.create = wh_tcp_create, .transport = "tcp", .bytes = 4096, .seconds = 2, .outstanding = 64};
-	pid_t child;
+	pid_t me = getpid(), child;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
 		take_option(&plan, option);
-	snprintf(plan.group, sizeof(plan.group), "whorl-remote-%d", (int)getpid());
+	snprintf(plan.group, sizeof(plan.group), "whorl-remote-%d", (int)me);
 	child = fork();
 	if (child < 0)
 		fail("fork");
 	if (child == 0) {
-		be_target(&plan);
+		be_target(&plan, me);
 		_exit(0);
 	}
 	measure(&plan, child);

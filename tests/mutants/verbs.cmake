@@ -116,3 +116,12 @@ mutant(NAME part-beyond-row KIND test_verbs FILE transport/verbs/message.c
 	REPLACEMENT [[
 		    false)
 ]])
+
+mutant(NAME lane-token-without-port KIND test_verbs_link FILE transport/verbs/link.c
+	REMOVES "the token of a lane has a port, that of a node has none"
+	TEXT [[
+	    (t->lane != 0) != (message->number != 0))
+]]
+	REPLACEMENT [[
+	    false)
+]])

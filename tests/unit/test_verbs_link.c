@@ -338,6 +338,26 @@ START_TEST(the_higher_id_connects_with_the_token)
 }
 END_TEST
 
+/* Where a node is its address says; a lane is at a port that comes with the token. */
+START_TEST(a_token_has_a_port_if_it_is_of_a_lane)
+{
+	struct verbs_lab *lab = lab_make(2);
+	struct wh_verbs_message token = a_token;
+
+	verbs_lab_meet(lab, 1);
+	token.number = 5;
+	ck_assert(!verbs_lab_hear(lab, 1, &token));
+	lab->t->lane = 3;
+	ck_assert(!verbs_lab_hear(lab, 1, &a_token));
+	token.number = UINT16_MAX + 1;
+	ck_assert(!verbs_lab_hear(lab, 1, &token));
+	token.number = UINT16_MAX;
+	ck_assert(verbs_lab_hear(lab, 1, &token));
+	ck_assert_uint_eq(lab->t->peers[1].link.port, UINT16_MAX);
+	lab_free(lab);
+}
+END_TEST
+
 START_TEST(a_token_of_a_higher_id_is_none)
 {
 	struct verbs_lab *lab = lab_make(0);
@@ -555,6 +575,7 @@ int main(void)
 	tcase_add_test(cases, a_peer_that_speaks_is_connected);
 	tcase_add_test(cases, a_token_that_finds_no_room_is_told_later);
 	tcase_add_test(cases, the_higher_id_connects_with_the_token);
+	tcase_add_test(cases, a_token_has_a_port_if_it_is_of_a_lane);
 	tcase_add_test(cases, a_token_of_a_higher_id_is_none);
 	tcase_add_loop_test(cases, a_peer_that_cannot_be_connected_to_is_lost, 0, 2);
 	tcase_add_loop_test(cases, what_has_come_is_heard_before_a_try_is_given_up, 0, 2);
