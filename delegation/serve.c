@@ -132,15 +132,15 @@ static void put_answers(struct wh_channel *channel)
 		wh_bytes_clear(&channel->out);
 }
 
-/* The next answer begins at a multiple of 8. */
-static bool pad(struct wh_bytes *out, size_t bytes)
+/* A result of bytes may end anywhere. */
+static bool pad(struct wh_bytes *out)
 {
-	size_t count = wh_padded(bytes) - bytes;
-	unsigned char *at = count == 0 ? NULL : wh_bytes_add(out, count);
+	size_t missing = wh_padded(out->end) - out->end;
+	unsigned char *room = wh_bytes_add(out, missing);
 
-	if (at != NULL)
-		memset(at, 0, count);
-	return count == 0 || at != NULL;
+	if (room != NULL)
+		memset(room, 0, missing);
+	return room != NULL;
 }
 
 /* One call, and its answer behind the others. False: no memory, not even to say so. */
@@ -165,7 +165,7 @@ static bool answer_one(struct wh_party *me, struct wh_channel *channel, const st
 		answer.bytes = me->work->table.known[record->function].result_bytes;
 	memcpy(out->data + head, &answer, sizeof(answer));
 	channel->out_count++;
-	return pad(out, out->end - begins);
+	return pad(out);
 }
 
 static bool serve_record(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
