@@ -83,7 +83,7 @@ mutant(NAME delegate-guard-first KIND test_delegate_trusts FILE delegation/serve
 mutant(NAME delegate-unread-batch KIND test_delegate_trusts FILE delegation/serve.c
 	REMOVES "a damaged batch is refused as a whole"
 	TEXT [[
-	if (!wh_batch_is_whole(&channel->calls)) {
+	if (!wh_batch_is_whole_in(&channel->calls, wh_channel_more(channel))) {
 ]]
 	REPLACEMENT [[
 	if (0) {
