@@ -329,6 +329,7 @@ struct twice {
 	const unsigned char *data;
 	size_t bytes;
 	uint32_t ends, good;
+	enum whorl_result result;
 };
 
 static void is_twice(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
@@ -336,6 +337,7 @@ static void is_twice(enum whorl_result result, const void *answer, size_t bytes,
 	struct twice *twice = ctx;
 
 	twice->ends++;
+	twice->result = result;
 	twice->good += result == WHORL_OK && bytes == 2 * twice->bytes &&
 		       memcmp(answer, twice->data, twice->bytes) == 0 &&
 		       memcmp((const char *)answer + twice->bytes, twice->data, twice->bytes) == 0;
@@ -350,7 +352,8 @@ static void sent_length(const struct whorl_trust *trust, const unsigned char *da
 		ck_ok(whorl_apply_bytes_then(trust, text_twice, data, bytes, is_twice, &twice));
 	while (twice.ends < 3)
 		ck_ok(whorl_poll(trust->work, PATIENCE_MS));
-	ck_assert_uint_eq(twice.good, 3);
+	ck_assert_msg(twice.good == 3, "%zu bytes: %u of 3, the last as: %s", bytes, twice.good,
+		      whorl_result_text(twice.result));
 }
 
 static void try_length(const struct whorl_trust *trust, size_t bytes)
