@@ -20,6 +20,7 @@
 #define KEYS 4        /* of the map */
 #define QUEUED (CLIENTS * OPS)
 #define STATES 5000000
+#define MOVES 5 /* of each property: what comes by an old handle goes through all places where it was */
 
 enum { COUNTER, REGISTER, MAP, QUEUE, PROPERTIES };
 
@@ -348,7 +349,7 @@ static struct verdict run_world(uint64_t seed, bool lies)
 		world.clients[c].lies = lies;
 		start_client(&world, c);
 	}
-	for (uint32_t turn = 1; turn <= 40; turn++)
+	for (uint32_t turn = 1; turn <= MOVES; turn++)
 		for (uint32_t p = 0; p < PROPERTIES; p++)
 			ck_ok(whorl_trust_move(&world.trusts[p], at((p + turn) % WORKERS), PATIENCE_MS));
 	for (uint32_t c = 0; c < CLIENTS; c++)
