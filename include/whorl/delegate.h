@@ -82,8 +82,8 @@ struct whorl_type { /* of properties; see WHORL_TYPE */
 /* Defines a type of properties: `static WHORL_TYPE(counter_type, struct counter, counter_drop);`, or without static. */
 #define WHORL_TYPE(name, property_type, drop)                                                                          \
 	const struct whorl_type name = {sizeof(struct whorl_type), #property_type, sizeof(property_type), (drop)};     \
-	static const struct whorl_type *const name##_whorl_listed                                                      \
-		__attribute__((used, section("whorl_types"))) = &(name)
+	static const struct whorl_type *const name##_whorl_listed __attribute__((used, section("whorl_types"))) =      \
+		&(name)
 
 enum whorl_function_flag {
 	WHORL_READ = 1,          /* it leaves the property as it is */
@@ -183,8 +183,8 @@ extern const struct whorl_type *const __stop_whorl_types[] __attribute__((weak, 
 	.function_count = ((uintptr_t)__stop_whorl_functions - (uintptr_t)__start_whorl_functions) /                   \
 			  sizeof(const struct whorl_function *),                                                       \
 	.types = __start_whorl_types,                                                                                  \
-	.type_count = ((uintptr_t)__stop_whorl_types - (uintptr_t)__start_whorl_types) /                               \
-		      sizeof(const struct whorl_type *)
+	.type_count =                                                                                                  \
+		((uintptr_t)__stop_whorl_types - (uintptr_t)__start_whorl_types) / sizeof(const struct whorl_type *)
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------------*/
 
@@ -201,7 +201,8 @@ struct whorl_work_options {
 	const struct whorl_function *const *functions; /* in any order */
 	size_t function_count;
 	size_t stack_bytes; /* of a fiber; 0: 256 KiB. Memory is taken as it is used; below it is a page that faults (SIGSEGV) */
-	const struct whorl_type *const *types; /* that other nodes may entrust properties of to workers here, in any order */
+	const struct whorl_type *const
+		*types; /* that other nodes may entrust properties of to workers here, in any order */
 	size_t type_count;
 };
 

@@ -135,6 +135,8 @@ static const struct {
 	FIELD(whorl_work_options, functions, 16, 8),
 	FIELD(whorl_work_options, function_count, 24, 8),
 	FIELD(whorl_work_options, stack_bytes, 32, 8),
+	FIELD(whorl_work_options, types, 40, 8),
+	FIELD(whorl_work_options, type_count, 48, 8),
 	FIELD(whorl_place, node, 0, 4),
 	FIELD(whorl_place, worker, 4, 4),
 	FIELD(whorl_place, shard, 8, 8),

@@ -64,12 +64,13 @@ START_TEST(it_is_killed)
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
 	struct whorl_trust trust = lab_counter(&lab, 0, 1, 0, 5), here = entrust_counter(lab.works[0], 0, 1);
-	enum whorl_result end = WHORL_OK;
+	enum whorl_result end = WHORL_OK, late;
 	uint64_t n;
 
 	ck_assert_uint_eq(value_of(&trust), 5);
 	ck_ok(whorl_apply_then(&trust, counter_never, NULL, note_end, &end));
-	ck_assert_int_eq(whorl_apply(&trust, counter_get, NULL, &n, 20), WHORL_IN_DOUBT);
+	late = whorl_apply(&trust, counter_get, NULL, &n, 20); /* or the worker here has not taken it by then */
+	ck_assert(late == WHORL_IN_DOUBT || late == WHORL_TIMEOUT);
 	end_child(child);
 	await(end != WHORL_OK, (void)whorl_poll(lab.works[0], 10));
 	ck_assert_int_eq(end, WHORL_IN_DOUBT);
