@@ -287,6 +287,8 @@ struct whorl_work {
 	uint32_t workers, dedicated, node;
 	uint32_t processors; /* that the process may use */
 	bool threads;        /* workers have threads of their own; else the caller makes their passes */
+	whorl_node *host;    /* [const] of whorl_work_open: visitors of it are shown the workers; NULL: none */
+	uint64_t opened_ns;  /* [const] */
 	wh_word state;
 	wh_word next_property, next_fiber; /* where the next goes */
 	pthread_key_t key;                 /* of plain threads: their party */

@@ -96,6 +96,7 @@ enum whorl_result wh_work_make_on(const struct whorl_work_options *options, cons
 	work->node = plan->node;
 	work->threads = plan->threads;
 	work->processors = processors();
+	work->opened_ns = wh_env_now(work->env);
 	work->serial = work->env->random_u64(work->env->ctx) | 1;
 	pthread_mutex_init(&work->lock, NULL);
 	result = fill(work, options, plan->endpoint, err);
@@ -120,6 +121,34 @@ size_t wh_work_step(whorl_work *work, uint32_t worker)
 	return wh_loop_step(&work->parties[worker]->worker->loop);
 }
 
+_Static_assert(WH_SHOWN_MAX >= WHORL_WORKERS_MAX, "all workers can be shown");
+
+/* A visitor of the node is shown the statistics of a worker: what struct wh_shown calls, on the node's loop. */
+static void show_worker(const void *ctx, uint32_t worker, struct whorl_status_worker *out)
+{
+	const whorl_work *work = ctx;
+	struct whorl_worker_stats stats = {.size = sizeof(stats)};
+
+	if (whorl_worker_statistics(work, worker, &stats) != WHORL_OK)
+		return;
+	*out = (struct whorl_status_worker){.size = sizeof(*out),
+					    .open_ns = wh_env_now(work->env) - work->opened_ns,
+					    .calls = stats.calls,
+					    .lent_calls = stats.lent_calls,
+					    .batches = stats.batches,
+					    .batch_calls = stats.batch_calls,
+					    .largest_batch = stats.largest_batch,
+					    .deferred = stats.deferred,
+					    .refused = stats.refused,
+					    .functions_ns = stats.functions_ns,
+					    .looking_ns = stats.looking_ns,
+					    .properties = stats.properties,
+					    .fibers = stats.fibers,
+					    .fibers_started = stats.fibers_started,
+					    .passes = stats.passes,
+					    .sleeps = stats.sleeps};
+}
+
 enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_options *options, whorl_work **work)
 {
 	struct wh_work_plan plan = {.env = wh_env_system(), .node = WHORL_NODE_HERE, .threads = true};
@@ -141,6 +170,10 @@ enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_opti
 		plan.endpoint = &endpoint;
 	}
 	result = wh_work_make_on(options, &plan, work, &err);
+	if (result == WHORL_OK && node != NULL) {
+		(*work)->host = node;
+		wh_node_show_workers(node, &(struct wh_shown){(*work)->workers, show_worker, *work});
+	}
 	return result == WHORL_INVALID ? WH_REFUSE(err.text) : result;
 }
 
@@ -254,6 +287,8 @@ enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms)
 	wh_store_relaxed(&work->state, WH_WORK_CLOSED); /* a worker that sees it late only makes one more call */
 	if (!stop_workers(work, deadline))
 		return WHORL_TIMEOUT;
+	if (work->host != NULL)
+		wh_node_hide_workers(work->host, work);
 	end_all(work);
 	wh_net_leave(work);
 	if (wh_here()->work == work)

@@ -1,7 +1,9 @@
-/* endpoint.h - what a layer that has lanes of its own (transport.h, T13) asks of a node. Any thread, as long as the node is open. */
+/* endpoint.h - what a layer that has lanes of its own (transport.h, T13), and workers on them, asks of a node. Any thread, as long as the
+ * node is open. */
 #ifndef WH_GROUP_ENDPOINT_H
 #define WH_GROUP_ENDPOINT_H
 
+#include <whorl/status.h>
 #include <whorl/whorl.h>
 
 #include "transport/transport.h"
@@ -13,5 +15,20 @@ struct wh_endpoint { /* of the node: what lanes are opened on */
 };
 
 struct wh_endpoint wh_node_endpoint(const whorl_node *node);
+
+#define WH_SHOWN_MAX 256 /* workers of a node that a visitor is shown */
+
+struct wh_shown { /* workers, to a visitor that asks how the node is */
+	uint32_t count;
+	/* On the loop, under the node's lock: reads words that anyone may read, waits for nothing, and calls nothing of the node. `out` is all
+	 * zero but for its size. */
+	void (*show)(const void *ctx, uint32_t worker, struct whorl_status_worker *out);
+	const void *ctx;
+};
+
+/* From now on these are shown, unless others are already. */
+void wh_node_show_workers(whorl_node *node, const struct wh_shown *shown);
+/* Those of `ctx` are not shown any more, and when this returns nobody is in `show`. */
+void wh_node_hide_workers(whorl_node *node, const void *ctx);
 
 #endif

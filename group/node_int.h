@@ -11,6 +11,7 @@
 
 #include "base/backoff.h"
 #include "base/rcu.h"
+#include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
 #include "group/node.h"
@@ -201,6 +202,7 @@ struct whorl_node {
 	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and the members that we do not hear; for now */
 	whorl_log_fn *log;        /* [lock] */
 	void *log_ctx;            /* [lock] */
+	struct wh_shown shown;    /* [lock] count 0: no workers */
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */

@@ -195,13 +195,32 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 	return true;
 }
 
+/* What stands on the node has them, and takes them away under this lock. */
+static bool show_workers(struct whorl_status *status, whorl_node *node)
+{
+	bool enough = true;
+
+	pthread_mutex_lock(&node->lock);
+	if (node->shown.count > 0) {
+		status->workers = calloc(node->shown.count, sizeof(*status->workers));
+		enough = status->workers != NULL;
+		status->worker_count = enough ? node->shown.count : 0;
+	}
+	for (uint32_t i = 0; i < status->worker_count; i++) {
+		status->workers[i].size = sizeof(*status->workers);
+		node->shown.show(node->shown.ctx, i, &status->workers[i]);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return enough;
+}
+
 enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 {
 	struct whorl_status *status = wh_status_new();
 	const struct wh_epoch *epoch = node->epoch;
 
 	*out = NULL;
-	if (status == NULL || (epoch != NULL && !make_room(status, epoch))) {
+	if (status == NULL || (epoch != NULL && !make_room(status, epoch)) || !show_workers(status, node)) {
 		whorl_status_free(status);
 		return WHORL_MEMORY;
 	}

@@ -16,9 +16,11 @@
 
 #include "base/error.h"
 #include "group/config.h"
+#include "group/endpoint.h"
 #include "group/secret.h"
 
-#define WH_STATUS_VERSION 6 /* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages */
+/* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages; 7: with workers */
+#define WH_STATUS_VERSION 7
 #define WH_STATUS_VERSION_LEAST 2 /* is spoken and understood too */
 #define WH_STATUS_QUESTION_BYTES 8
 

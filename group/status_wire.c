@@ -215,6 +215,20 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 	walk_small(walk, &shard->place_count, WH_NODES_MAX);
 }
 
+static void walk_worker(struct walk *walk, struct whorl_status_worker *worker)
+{
+	uint64_t *const words[] = {
+		&worker->open_ns,        &worker->calls,         &worker->lent_calls, &worker->batches,
+		&worker->batch_calls,    &worker->largest_batch, &worker->deferred,   &worker->refused,
+		&worker->functions_ns,   &worker->looking_ns,    &worker->properties, &worker->fibers,
+		&worker->fibers_started, &worker->passes,        &worker->sleeps,
+	};
+
+	worker->size = sizeof *worker;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		walk_u64(walk, words[i]);
+}
+
 static bool is_spoken(uint32_t version)
 {
 	return version >= WH_STATUS_VERSION_LEAST && version <= WH_STATUS_VERSION;
@@ -250,6 +264,8 @@ static void walk_status(struct walk *walk, struct whorl_status *status)
 	walk_node_stats(walk, status->stats);
 	walk_u32(walk, &status->shard_count);
 	walk_u32(walk, &status->shards_left_off);
+	if (walk->version >= 7)
+		walk_small(walk, &status->worker_count, WH_SHOWN_MAX);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------*/
@@ -284,6 +300,11 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 		struct whorl_status_member member = status->members[i];
 
 		walk_member(&walk, &member);
+	}
+	for (uint32_t i = 0; i < status->worker_count && version >= 7; i++) {
+		struct whorl_status_worker worker = status->workers[i];
+
+		walk_worker(&walk, &worker);
 	}
 	if (walk.wrong != NULL)
 		return 0;
@@ -373,6 +394,18 @@ static void read_members(struct walk *walk, struct whorl_status *status, bool *e
 	}
 }
 
+static void read_workers(struct walk *walk, struct whorl_status *status, bool *enough)
+{
+	uint32_t count = status->worker_count;
+
+	status->worker_count = 0;
+	status->workers = make_array(walk, count, sizeof *status->workers, enough);
+	for (uint32_t i = 0; status->workers != NULL && i < count; i++) {
+		walk_worker(walk, &status->workers[i]);
+		status->worker_count++;
+	}
+}
+
 static void read_shard(struct walk *walk, const struct whorl_status *status, struct whorl_status_shard *shard,
 		       bool *enough)
 {
@@ -407,6 +440,7 @@ static void read_status(struct walk *walk, struct whorl_status *status, bool *en
 	read_members(walk, status, enough);
 	if (status->member_count > 0 && status->leader != WHORL_NOBODY && !is_member(status, status->leader))
 		go_wrong(walk, "its leader is no member");
+	read_workers(walk, status, enough);
 	if (*enough)
 		status->shards = make_array(walk, count, sizeof *status->shards, enough);
 	for (uint32_t i = 0; status->shards != NULL && i < count && *enough && walk->wrong == NULL; i++) {
@@ -461,5 +495,6 @@ void whorl_status_free(struct whorl_status *status)
 	free(status->stats);
 	free(status->shards);
 	free(status->members);
+	free(status->workers);
 	free(status);
 }

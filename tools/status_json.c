@@ -160,6 +160,24 @@ static json_t *shards_of(const struct whorl_status *status)
 	return array;
 }
 
+static json_t *workers_of(const struct whorl_status *status)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < status->worker_count; i++) {
+		const struct whorl_status_worker *s = &status->workers[i];
+		json_t *object = json_object();
+
+		set_count(object, "worker", i);
+		COUNTS(object, COUNT(s, open_ns), COUNT(s, calls), COUNT(s, lent_calls), COUNT(s, batches),
+		       COUNT(s, batch_calls), COUNT(s, largest_batch), COUNT(s, deferred), COUNT(s, refused),
+		       COUNT(s, functions_ns), COUNT(s, looking_ns), COUNT(s, properties), COUNT(s, fibers),
+		       COUNT(s, fibers_started), COUNT(s, passes), COUNT(s, sleeps));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *members_of(const struct whorl_status *status)
 {
 	static const char *const suspicions[] = {"trusted", "left", "failed", "dead"};
@@ -212,6 +230,7 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set_value(object, "view", view_of(status));
 	set_value(object, "shards", shards_of(status));
 	set_count(object, "shards_left_off", status->shards_left_off);
+	set_value(object, "workers", workers_of(status));
 	set_value(object, "stats", node_stats(status));
 }
 

@@ -1,4 +1,4 @@
-/* status_print.c - a report for people: which nodes are there, then for each shard how far its members are. */
+/* status_print.c - a report for people: which nodes are there, then for each shard how far its members are, then the workers of delegation. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -237,6 +237,65 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 		fprintf(out, "      as node %u sees it\n", observer);
 }
 
+/* ---- the workers of delegation ----------------------------------------------------------------------------------------------- */
+
+/* The same worker in the report before; all zero: none is known. */
+static struct whorl_status_worker worker_before(const struct wh_report *before, const struct whorl_status *status,
+						uint32_t number)
+{
+	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
+
+	if (earlier == NULL || earlier->incarnation != status->incarnation || earlier->worker_count <= number ||
+	    earlier->workers[number].open_ns >= status->workers[number].open_ns)
+		return (struct whorl_status_worker){0};
+	return earlier->workers[number];
+}
+
+/* Times are of samples, so they may seem to be more than there was. Returns buf. */
+static const char *share_text(uint64_t part, uint64_t whole, char *buf, size_t room)
+{
+	double share = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+
+	snprintf(buf, room, "%.1f %%", share < 100 ? share : 100);
+	return buf;
+}
+
+static void print_worker(FILE *out, uint32_t node, uint32_t number, const struct whorl_status_worker *worker,
+			 const struct whorl_status_worker *earlier)
+{
+	uint64_t time = worker->open_ns - earlier->open_ns;
+	char batch[24] = "-", functions[24], looking[24];
+
+	if (worker->batches > 0)
+		snprintf(batch, sizeof batch, "%.1f", (double)worker->batch_calls / (double)worker->batches);
+	fprintf(out, "%4u  %6u %12" PRIu64 " %12" PRIu64 " %8s %10s %10s %10" PRIu64 " %8" PRIu64 "\n", node, number,
+		worker->calls, worker->lent_calls, batch,
+		share_text(worker->functions_ns - earlier->functions_ns, time, functions, sizeof functions),
+		share_text(worker->looking_ns - earlier->looking_ns, time, looking, sizeof looking), worker->properties,
+		worker->fibers);
+}
+
+/* Of all nodes that have any. */
+static void print_workers(FILE *out, const struct wh_report *report, const struct wh_report *before)
+{
+	bool any = false;
+
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
+		const struct whorl_status *status = report->nodes[id].status;
+
+		for (uint32_t i = 0; status != NULL && i < status->worker_count; i++) {
+			const struct whorl_status_worker earlier = worker_before(before, status, i);
+
+			if (!any)
+				fprintf(out, "\ndelegation\n%4s  %6s %12s %12s %8s %10s %10s %10s %8s\n", "node",
+					"worker", "calls", "lent", "batch", "functions", "looking", "properties",
+					"fibers");
+			any = true;
+			print_worker(out, id, i, &status->workers[i], &earlier);
+		}
+	}
+}
+
 /* ---- more of one node ------------------------------------------------------------------------------------------------------ */
 
 static void print_times(FILE *out, const char *what, const uint64_t *ns, const char *const *names, size_t count)
@@ -309,6 +368,7 @@ void wh_report_print(FILE *out, const struct wh_report *report, const struct wh_
 		print_shard(out, report, before, &report->speaker->shards[i]);
 	if (report->speaker != NULL && report->speaker->shards_left_off > 0)
 		fprintf(out, "\n%u more shards have no room in an answer\n", report->speaker->shards_left_off);
+	print_workers(out, report, before);
 	if (report->only >= 0 && report->nodes[report->only].status != NULL)
 		print_more(out, report->nodes[report->only].status);
 }

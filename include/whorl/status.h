@@ -79,6 +79,17 @@ struct whorl_status_shard {
 	uint64_t large_bytes;               /* the largest message; 0: message_bytes, or that library does not say */
 };
 
+struct whorl_status_worker { /* of delegation (whorl/delegate.h): as struct whorl_worker_stats, where the words are explained */
+	size_t size;
+	uint64_t open_ns; /* so long it has been open: what the times are shares of */
+	uint64_t calls, lent_calls;
+	uint64_t batches, batch_calls, largest_batch;
+	uint64_t deferred, refused;
+	uint64_t functions_ns, looking_ns;
+	uint64_t properties, fibers, fibers_started;
+	uint64_t passes, sleeps;
+};
+
 /* All of it is the library's: `size` of each struct is, and its arrays are stepped through by WHORL_AT (whorl.h, STRUCTS). */
 struct whorl_status {
 	size_t size;
@@ -111,6 +122,11 @@ struct whorl_status {
 	struct whorl_status_shard
 		*shards; /* in the order of the configuration: WHORL_AT(whorl_status_shard, status->shards, i) */
 	uint32_t shards_left_off; /* that had no room in the answer */
+
+	/* Of the work that is open at the node (whorl_work_open), by number: the first, if there is more than one. 0: there is none, or
+	 * the node's library is too old to say. */
+	uint32_t worker_count;
+	struct whorl_status_worker *workers; /* WHORL_AT(whorl_status_worker, status->workers, worker) */
 };
 
 /* Asks node `id` of the group of that name. `text` may be NULL; otherwise it gets the words for what is not WHORL_OK, at most

@@ -13,6 +13,7 @@
 #include "tests/cli/nodes.h"
 #include "tests/cli/results.h"
 #include "tests/harness.h"
+#include "tools/status.h"
 
 static struct nodes nodes;
 static struct cli status;
@@ -131,6 +132,89 @@ START_TEST(one_node)
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "   1  member"), 1);
 	ASK("--node", "1", "--json");
 	ck_assert_uint_eq(shows(""), 1);
+}
+END_TEST
+
+/* ---- the workers of delegation ----------------------------------------------------------------------------------- */
+
+static struct whorl_node_stats node_stats = {.size = sizeof node_stats};
+static struct whorl_status_worker now_workers[] = {
+	{.open_ns = 4000,
+	 .calls = 700,
+	 .lent_calls = 200,
+	 .batches = 40,
+	 .batch_calls = 500,
+	 .functions_ns = 2000,
+	 .looking_ns = 1000},
+	{.open_ns = 4000, .looking_ns = 5000, .properties = 31, .fibers = 17},
+};
+static struct whorl_status_worker then_workers[] = {{.open_ns = 3000, .functions_ns = 1900, .looking_ns = 250}};
+static struct whorl_status now_status = {.id = 1, .stats = &node_stats, .worker_count = 2, .workers = now_workers};
+static struct whorl_status then_status = {.id = 1, .stats = &node_stats, .worker_count = 1, .workers = then_workers};
+
+static void report_of(struct wh_report *report, struct whorl_status *of)
+{
+	*report = (struct wh_report){.only = -1};
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		report->nodes[id].result = WHORL_NOT_FOUND;
+	report->nodes[of->id].result = WHORL_OK;
+	report->nodes[of->id].status = of;
+}
+
+/* What is printed of node 1 as it is now; it is to be freed. */
+static char *print_now(bool json, bool watches)
+{
+	static struct wh_report now, before;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	report_of(&now, &now_status);
+	report_of(&before, &then_status);
+	if (json)
+		wh_report_print_json(out, &now);
+	else
+		wh_report_print(out, &now, watches ? &before : NULL);
+	fclose(out);
+	return text;
+}
+
+#define PRINTS(json, watches, ...)                                                                                     \
+	do {                                                                                                           \
+		char *text_ = print_now(json, watches);                                                                \
+		ck_assert_msg(CLI_LINES_WITH(text_, __VA_ARGS__) == 1, "%s", text_);                                   \
+		free(text_);                                                                                           \
+	} while (0)
+
+START_TEST(workers)
+{
+	PRINTS(false, false,
+	       "node  worker        calls         lent    batch  functions    looking properties   fibers");
+	PRINTS(false, false,
+	       "   1       0          700          200     12.5     50.0 %     25.0 %          0        0");
+	PRINTS(false, false,
+	       "   1       1            0            0        -      0.0 %    100.0 %         31       17");
+	/* With --watch shares are of the time since the report before; what was not there then is taken whole. */
+	PRINTS(false, true,
+	       "   1       0          700          200     12.5     10.0 %     75.0 %          0        0");
+	PRINTS(false, true,
+	       "   1       1            0            0        -      0.0 %    100.0 %         31       17");
+	PRINTS(true, false,
+	       "\"workers\":[{\"worker\":0,\"open_ns\":4000,\"calls\":700,\"lent_calls\":200,\"batches\":40,"
+	       "\"batch_calls\":500,\"largest_batch\":0,\"deferred\":0,\"refused\":0,\"functions_ns\":2000,"
+	       "\"looking_ns\":1000,\"properties\":0,\"fibers\":0,\"fibers_started\":0,\"passes\":0,\"sleeps\":0},"
+	       "{\"worker\":1,");
+}
+END_TEST
+
+START_TEST(no_workers)
+{
+	start_three();
+	await_status(0, "members 0 1 2");
+	ck_assert_uint_eq(shows("delegation"), 0);
+	ck_assert_uint_eq(shows("worker"), 0);
+	ASK("--json");
+	ck_assert_uint_eq(shows("\"workers\":[]"), 3);
 }
 END_TEST
 
@@ -555,6 +639,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, nobody);
 	tcase_add_test(tcase, a_group_in_order);
 	tcase_add_test(tcase, one_node);
+	tcase_add_test(tcase, workers);
+	tcase_add_test(tcase, no_workers);
 	tcase_add_test(tcase, one_is_killed_and_comes_back);
 	tcase_add_test(tcase, one_stands_still);
 	tcase_add_test(tcase, a_minority);

@@ -29,6 +29,7 @@ static size_t write_example(unsigned char *out, uint32_t version)
 	struct whorl_status_shard shards[] = {
 		{.name = "a", .shards = 1, .members = 2, .stats = &shard_stats, .place_count = 2, .places = places},
 		{.name = "b", .shards = 1, .condition = WHORL_SHARD_GONE}};
+	struct whorl_status_worker workers[] = {{.calls = 1}, {.calls = 2}};
 	const struct whorl_status status = {.group = "g",
 					    .leader = 1,
 					    .tie_breaker = WHORL_NOBODY,
@@ -36,7 +37,9 @@ static size_t write_example(unsigned char *out, uint32_t version)
 					    .member_count = 2,
 					    .members = members,
 					    .shard_count = 2,
-					    .shards = shards};
+					    .shards = shards,
+					    .worker_count = 2,
+					    .workers = workers};
 
 	return wh_status_encode(out, BYTES, &status, version);
 }

@@ -115,3 +115,12 @@ mutant(NAME delegate-runs-taken-back KIND test_delegate_calls FILE delegation/se
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME delegate-shown-closed KIND test_status_workers FILE delegation/work.c
+	REMOVES "work that is closed is not shown to visitors of its node"
+	TEXT [[
+	if (work->host != NULL)
+		wh_node_hide_workers(work->host, work);
+]]
+	REPLACEMENT [[
+]])

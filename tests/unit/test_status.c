@@ -51,6 +51,11 @@ static struct whorl_node_stats node_stats = {.steps = 1,
 					     .takes = 9,
 					     .complaints = {[WHORL_COMPLAINT_STARVED] = 11}};
 
+static struct whorl_status_worker workers[] = {
+	{.open_ns = 1000, .calls = 90, .batches = 9, .functions_ns = 250},
+	{.open_ns = UINT64_MAX, .sleeps = 3},
+};
+
 static struct whorl_status example(void)
 {
 	return (struct whorl_status){
@@ -76,6 +81,8 @@ static struct whorl_status example(void)
 		.stats = &node_stats,
 		.shard_count = 2,
 		.shards = shards,
+		.worker_count = 2,
+		.workers = workers,
 	};
 }
 
@@ -149,6 +156,7 @@ START_TEST(what_is_written_is_read)
 
 	fill(before.stats, sizeof *before.stats);
 	fill(shards[0].stats, sizeof *shards[0].stats);
+	fill(&workers[1], sizeof workers[1]);
 	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	after = decode(count);
 	ck_assert_str_eq(after->version, before.version);
@@ -177,6 +185,11 @@ START_TEST(what_is_written_is_read)
 		same_shard(&shards[i], &after->shards[i]);
 	same_stats(shards[0].stats, after->shards[0].stats);
 	ck_assert_ptr_null(after->shards[1].stats); /* the node is not in it */
+	ck_assert_uint_eq(after->worker_count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(after->workers[i].size, sizeof workers[i]);
+		ck_assert_mem_eq((char *)&after->workers[i] + 8, (char *)&workers[i] + 8, sizeof workers[i] - 8);
+	}
 	whorl_status_free(after);
 }
 END_TEST
@@ -188,8 +201,12 @@ START_TEST(the_version_before)
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
-	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2)); /* of the shards one is this node's */
+	/* Of the shards one is this node's; of a worker its size is not written, and how many there are takes two bytes. */
+	ck_assert_uint_eq(count - less,
+			  8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers - 2 * sizeof workers[0].size);
 	after = decode(less);
+	ck_assert_uint_eq(after->worker_count, 0);
+	ck_assert_ptr_null(after->workers);
 	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
 	ck_assert_uint_eq(after->stats->entry_ns[1], 8);
 	ck_assert_uint_eq(after->shards[0].stats->slowest_behind, 17);
@@ -217,7 +234,43 @@ START_TEST(a_node_without_a_view)
 	ck_assert_uint_eq(after->member_count, 0);
 	ck_assert_ptr_null(after->members);
 	ck_assert_ptr_null(after->shards);
+	ck_assert_uint_eq(after->worker_count, 0);
+	ck_assert_ptr_null(after->workers);
 	whorl_status_free(after);
+}
+END_TEST
+
+static size_t write_with(uint32_t worker_count)
+{
+	struct whorl_status status = example();
+
+	status.worker_count = worker_count;
+	return wh_status_encode(bytes, sizeof bytes, &status, WH_STATUS_VERSION);
+}
+
+/* No more than a node can have, and no more than are there. */
+START_TEST(workers_that_are_not_there)
+{
+	static unsigned char none[WH_ANSWER_MAX];
+	struct whorl_status *out;
+	struct wh_error err;
+	size_t count = write_with(0), at = 0;
+
+	memcpy(none, bytes, count);
+	ck_assert_uint_eq(write_with(2), count + sizeof workers - 2 * sizeof workers[0].size);
+	while (bytes[at] == none[at])
+		at++;
+	ck_assert_uint_eq(bytes[at], 2); /* here is how many */
+	count = write_with(2);
+	bytes[at] = 3;
+	ck_assert_int_eq(wh_status_decode(&out, bytes, count, &err), WHORL_REFUSED);
+	bytes[at] = 1;
+	ck_assert_int_eq(wh_status_decode(&out, bytes, count, &err), WHORL_REFUSED);
+	bytes[at] = (WH_SHOWN_MAX + 1) & 0xff;
+	bytes[at + 1] = (WH_SHOWN_MAX + 1) >> 8;
+	ck_assert_int_eq(wh_status_decode(&out, bytes, sizeof bytes, &err), WHORL_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.text, "out of its range"));
+	ck_assert_ptr_null(out);
 }
 END_TEST
 
@@ -226,6 +279,7 @@ START_TEST(what_has_no_room_is_left_off)
 	static struct whorl_status_member many[256];
 	static struct whorl_status_place all[256];
 	static struct whorl_status_shard much[64];
+	static struct whorl_status_worker busy[WH_SHOWN_MAX];
 	struct whorl_status before = example(), *after;
 	size_t count;
 
@@ -241,10 +295,13 @@ START_TEST(what_has_no_room_is_left_off)
 	before.members = many;
 	before.shard_count = 64;
 	before.shards = much;
+	before.worker_count = WH_SHOWN_MAX;
+	before.workers = busy;
 	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	ck_assert_uint_gt(count, sizeof bytes / 2);
 	after = decode(count);
 	ck_assert_uint_eq(after->member_count, 256);
+	ck_assert_uint_eq(after->worker_count, WH_SHOWN_MAX); /* they and the members always find room */
 	ck_assert_uint_gt(after->shard_count, 1);
 	ck_assert_uint_eq(after->shard_count + after->shards_left_off, 64);
 	ck_assert_uint_gt(after->shards_left_off, 0);
@@ -410,6 +467,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, what_is_written_is_read);
 	tcase_add_test(tcase, the_version_before);
 	tcase_add_test(tcase, a_node_without_a_view);
+	tcase_add_test(tcase, workers_that_are_not_there);
 	tcase_add_test(tcase, what_has_no_room_is_left_off);
 	tcase_add_test(tcase, questions);
 	tcase_add_test(tcase, cut_short);
