@@ -71,7 +71,7 @@ struct wh_later {
 struct wh_property { /* [trustee] */
 	void *object;
 	const struct whorl_type *type;
-	struct wh_map handles; /* by id: who has it */
+	struct wh_map handles; /* by id: the holder of each */
 	struct wh_later *first, *last;
 	uint32_t type_number;
 	uint16_t generation;

@@ -120,8 +120,8 @@ WH_MUST_CHECK enum whorl_result wh_far_await(struct wh_party *me, const struct w
 /* The worker that this handle of another node's property is for. WHORL_OK, WHORL_GONE, WHORL_REFUSED, WHORL_NOT_FOUND. */
 WH_MUST_CHECK enum whorl_result wh_far_of(const whorl_work *work, const struct whorl_trust *trust,
 					  struct wh_party **out);
-/* Whose handle one is that is sent to that node, in the sets of properties here: WH_HOLDER_HERE if it is none that is here. `sender`: that of the
- * one that sends. */
+/* The holder, in the sets of properties here, of a handle that is sent to that node: WH_HOLDER_HERE if that is this one, and `sender`, the holder that
+ * sends it, if no life of it is known here. */
 uint32_t wh_far_holder(const whorl_work *work, uint32_t node, uint32_t sender);
 
 static inline struct wh_link *wh_link_of(const struct wh_channel *channel)

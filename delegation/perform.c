@@ -53,7 +53,7 @@ static enum whorl_result run_delegated(struct wh_party *me, const struct wh_know
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
 
-/* Whose handles come by that channel. */
+/* The holder of the handles that come by that channel. */
 static uint32_t holder_of(const struct wh_channel *channel)
 {
 	return channel->carrier == NULL ? WH_HOLDER_HERE : wh_link_of(channel)->far->holder;

@@ -140,7 +140,7 @@ static inline struct whorl_trust entrust_counter(whorl_work *work, uint32_t work
 
 static inline uint64_t value_of(const struct whorl_trust *trust)
 {
-	uint64_t n;
+	uint64_t n = 0;
 
 	ck_ok(whorl_apply(trust, counter_get, NULL, &n, PATIENCE_MS));
 	return n;
