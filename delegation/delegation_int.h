@@ -537,7 +537,9 @@ WH_MUST_CHECK enum whorl_result wh_trustee_of(const whorl_work *work, const stru
 /* The work of a handle: one that has come from another node is of the work that this thread is a worker of. */
 static inline whorl_work *wh_work_of(const struct whorl_trust *trust)
 {
-	return __builtin_expect(trust->work != NULL, 1) ? trust->work : wh_here()->work;
+	if (__builtin_expect(trust->work != NULL, 1))
+		return trust->work;
+	return trust->id == 0 ? NULL : wh_here()->work; /* else it is all zero: no trust */
 }
 /* The number of a function; UINT32_MAX: it is not registered. */
 static inline uint32_t wh_number_of(struct wh_party *me, const struct whorl_function *function)
