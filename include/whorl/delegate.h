@@ -57,7 +57,7 @@
  * `work` in it is NULL, and the workers' threads use it as it is; a plain thread puts its own work in. Handles that come before the
  * node of their property has been met give WHORL_AGAIN.
  *
- * STRUCTS, NULL, ERRORS, FORK: as in whorl.h. A child of fork() may not use work that its parent has opened.
+ * STRUCTS, NULL, ERRORS, FORK: as in whorl.h. Those without `size` never grow; whorl_trust has room inside. A child of fork() may not use work that its parent has opened.
  */
 #ifndef WHORL_DELEGATE_H
 #define WHORL_DELEGATE_H

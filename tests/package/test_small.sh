@@ -8,7 +8,8 @@ here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 root=$1 build=$2 work=$3
 cc=${CC:-cc}
 grows=(whorl_message whorl_view whorl_position whorl_position_of whorl_open_options whorl_state whorl_node_stats whorl_subgroup_stats
-	whorl_subgroup_info whorl_subgroup_options whorl_status whorl_status_member whorl_status_place whorl_status_shard whorl_status_worker whorl_call whorl_outcome)
+	whorl_subgroup_info whorl_subgroup_options whorl_status whorl_status_member whorl_status_place whorl_status_shard whorl_status_worker whorl_call whorl_outcome
+	whorl_type whorl_function whorl_work_options whorl_worker_stats)
 
 die() { printf 'test_small: %s\n' "$*" >&2; exit 1; }
 expect() { [ "$2" = "$3" ] || die "$1: expected \"$3\", found \"$2\""; }
@@ -27,7 +28,7 @@ done
 expect "structs that have grown" "$(cat "$work"/source/include/whorl/*.h | grep -c 'char grown\[72\]')" ${#grows[@]}
 # Every other one is the program's alone, or never grows. Those of dds.h are another library's.
 expect "structs that do not grow" "$(find "$root/include/whorl" -name '*.h' ! -name dds.h -exec sed -n 's/^struct \(whorl_[a-z_]*\) {.*/\1/p' {} + | grep -vxF "$(printf '%s\n' "${grows[@]}")" |
-	sort | paste -sd' ')" "whorl_batch_stats whorl_claim"
+	sort | paste -sd' ')" "whorl_batch_stats whorl_claim whorl_join whorl_none whorl_place whorl_trust"
 
 # ---- the library -----------------------------------------------------------------------------------------------------------
 
