@@ -316,8 +316,8 @@ whorl_dds_return wh_dds_line_send(const char *function, struct wh_dds_line *line
 		wake(line);
 		result = whorl_send(wh_dds_subgroup_of(line), bytes, count,
 				    wh_dds_on_loop() ? 0 : wh_dds_given_ms(wh_dds_left_ms(until_ns, 100)), index);
-		if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
-		    wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 || wh_dds_node_closes(line->node))
+		if (!wh_dds_is_for_now(result) || wh_dds_on_loop() || wh_dds_left_ms(until_ns, 1) == 0 ||
+		    wh_dds_node_closes(line->node))
 			break;
 		wh_dds_rest();
 	}

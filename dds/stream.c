@@ -89,18 +89,14 @@ static void put_end(struct wh_dds_out *out, enum wh_dds_kind kind, uint32_t numb
 /* If there is no memory the end is said by the view without this process. */
 static void put_off(struct wh_dds_line *stream, uint32_t writer)
 {
-	wh_dds_line_lock(stream);
-	if (stream->end_count == stream->end_room) {
-		uint32_t room = 2 * stream->end_room + 8, *ends = realloc(stream->ends, room * sizeof(*ends));
+	uint32_t *ends;
 
-		if (ends == NULL) {
-			wh_dds_line_unlock(stream);
-			return;
-		}
+	wh_dds_line_lock(stream);
+	ends = wh_dds_list_room(stream->ends, stream->end_count, &stream->end_room, sizeof(*ends));
+	if (ends != NULL) {
 		stream->ends = ends;
-		stream->end_room = room;
+		ends[stream->end_count++] = writer;
 	}
-	stream->ends[stream->end_count++] = writer;
 	wh_dds_line_unlock(stream);
 	wh_dds_work_due(stream->node, wh_dds_clock());
 }

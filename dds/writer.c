@@ -103,7 +103,7 @@ static void fill(const struct whorl_claim *claim, size_t *at, const void *bytes,
 	}
 }
 
-/* Of a line that was left a claim may still be had, until the subgroup is: nobody would hear of it. */
+/* Until the subgroup of a line that was left has ended, a claim may still be had: no member would hear of that message. */
 static enum whorl_result claim(const struct wh_dds_writer_entity *writer, size_t bytes, int timeout_ms,
 			       struct whorl_claim *out)
 {
@@ -114,17 +114,12 @@ static enum whorl_result claim(const struct wh_dds_writer_entity *writer, size_t
 	return whorl_claim_large(wh_dds_subgroup_of(stream), bytes, timeout_ms, out);
 }
 
-static bool has_no_room(enum whorl_result result)
-{
-	return result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM;
-}
-
 enum whorl_result wh_dds_writer_claim(const struct wh_dds_writer_entity *writer, size_t bytes, struct whorl_claim *out)
 {
 	uint64_t until = writer->blocking_ns > 0 ? wh_dds_until(writer->blocking_ns) : 0;
 	enum whorl_result result = claim(writer, bytes, 0, out);
 
-	while (has_no_room(result) && writer->blocking_ns > 0 && !wh_dds_on_loop() &&
+	while (wh_dds_is_for_now(result) && writer->blocking_ns > 0 && !wh_dds_on_loop() &&
 	       !wh_dds_node_closes(writer->end.base.node)) {
 		int ms = wh_dds_left_ms(until, 100);
 
@@ -249,8 +244,10 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 		return WHORL_DDS_RETCODE_OK;
 	if (result == WHORL_INVALID)
 		return wh_dds_say(writing->function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_invalid_text());
-	if (has_no_room(result) && (writing->writer->drops || !writing->waits))
-		return writing->writer->drops ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_TIMEOUT; /* dropped, or */
+	if (wh_dds_is_for_now(result) && writing->writer->drops)
+		return WHORL_DDS_RETCODE_OK; /* the sample is dropped */
+	if (wh_dds_is_for_now(result) && !writing->waits)
+		return WHORL_DDS_RETCODE_TIMEOUT;
 	return wh_dds_line_says(writing->function, end->stream, result);
 }
 

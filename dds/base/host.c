@@ -151,8 +151,7 @@ void wh_dds_rest(void)
 /* In a simulation the call was given no time: it is made again as long as there is some. */
 static bool goes_on(enum whorl_result result, uint64_t until_ns)
 {
-	if ((result != WHORL_AGAIN && result != WHORL_TIMEOUT && result != WHORL_NO_QUORUM) ||
-	    !wh_dds_host()->simulated || wh_dds_clock() >= until_ns)
+	if (!wh_dds_is_for_now(result) || !wh_dds_host()->simulated || wh_dds_clock() >= until_ns)
 		return false;
 	wh_dds_rest();
 	return true;

@@ -49,6 +49,12 @@ uint64_t wh_dds_this_thread(void);
 /* Waits on a condition that wh_thread_condition_init has made, a second at most. False: the time is over. */
 bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 
+/* There was no room, or no time, for now. */
+static inline bool wh_dds_is_for_now(enum whorl_result result)
+{
+	return result == WHORL_AGAIN || result == WHORL_TIMEOUT || result == WHORL_NO_QUORUM;
+}
+
 /* What a call of the node may be given of this: all, or, in a simulation, nothing. */
 int wh_dds_given_ms(int timeout_ms);
 /* Between two such calls: in a simulation others go on now. With no lock. */
