@@ -385,12 +385,13 @@ static void read_never(uint32_t number)
 	need(strstr(whorl_dds_text(), "has left channel dds.s.unordered, since a reader took nothing") != NULL);
 	for (int i = 0; i < 3; i++) /* what it has is its */
 		take_one(reader, &info);
+	await(0, 1);                           /* all that was written before has been */
 	again = new_reader(&place, KEEPS_ALL); /* it is on the stream again, and what it had there is not */
 	need(matched_of(again, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) > 0);
 	reach(1, 2);
 	need(take_one(again, &info).count == 600);
 	need(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 0);
-	await(0, 1);
+	await(0, 2);
 	need(whorl_dds_delete(reader) == OK);
 	need(whorl_dds_delete(place.participant) == OK);
 }
@@ -415,12 +416,13 @@ START_TEST(a_reader_that_never_takes_leaves)
 	well(whorl_dds_wait_for_acks(writer, patience()));
 	for (int i = 0; i < 600; i++)
 		ck_assert_int_eq(take_one(reader, &info).count, i);
+	reach(0, 1);
 	await(1, 2);
 	until(matched_of(writer, WHORL_DDS_PUBLICATION_MATCHED_STATUS) == 2); /* with the new one */
 	until(matched_of(reader, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS) == 1);
 	well(whorl_dds_write(writer, &(struct pose){.id = 1, .count = 600}));
 	ck_assert_int_eq(take_one(reader, &info).count, 600);
-	reach(0, 1);
+	reach(0, 2);
 	await_end(pid, false);
 	well(whorl_dds_delete(place.participant));
 	remove_file();
