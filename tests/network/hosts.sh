@@ -155,7 +155,13 @@ says() { grep -qE -- "$2" "${out[$1]}"; }
 says_behind() { tail -n +"$(($2 + 1))" "${out[$1]}" | grep -qE -- "$3"; }
 lines() { wc -l <"${out[$1]}"; }
 
-in_view() { says "$1" "\"event\":\"view\".*\"members\":\\[$2\\]"; }
+# The members of each of its views, by their ids: a node that came late has the last rank.
+views_of() {
+	sed -n 's/.*"event":"view".*"members":\[\([0-9,]*\)\].*/\1/p' "${out[$1]}" | while read -r members; do
+		tr , '\n' <<<"$members" | sort -n | paste -sd,
+	done
+}
+in_view() { views_of "$1" | grep -E -- "^($2)\$" >/dev/null; }
 
 # await_view MEMBERS HOST...: they are in a view of just these members, within the failure time-out
 await_view() {
