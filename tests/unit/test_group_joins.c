@@ -198,11 +198,12 @@ START_TEST(half_is_no_majority)
 	cluster_configure(&c, 4, FAR "start_timeout_ms = 10\n", "[subgroup s]\n" CALLER);
 	enter(&c, 0, NULL);
 	enter(&c, 3, NULL);
+	await((whorl_progress(c.nodes[0], text, sizeof(text)),
+	       strcmp(text, "forms a group of 4 nodes; missing: 1 2") == 0),
+	      cluster_step(&c));
 	for (uint64_t until = now_ms() + 100; now_ms() < until;)
 		cluster_step(&c);
 	ck_assert_int_eq(whorl_ready(c.nodes[0], 0), WHORL_TIMEOUT);
-	whorl_progress(c.nodes[0], text, sizeof(text));
-	ck_assert_str_eq(text, "forms a group of 4 nodes; missing: 1 2");
 	enter(&c, 2, NULL);
 	await(cluster_is_ready(&c), cluster_step(&c));
 	cluster_free(&c);
