@@ -1,7 +1,7 @@
 /* topics.c - what many topics cost, and late readers, as JSON.
  *
  *     whorl-topics [--topics N,N...] [--own no|yes|both] [--processes N] [--seconds N] [--rounds N]
- *     whorl-topics --history MB,MB... [--bytes N] [--seconds N] [--rounds N]
+ *     whorl-topics --history MB,MB... [--bytes N] [--rate N] [--seconds N] [--rounds N]
  *
  * Each line of output is a run. Processes are on shared memory of this host, in a group of their own, new ones for each run; runs of different
  * kinds take turns in a round.
@@ -12,7 +12,8 @@
  *
  * Of a history: process 0 keeps so many MB of a topic, and writes another one of the same channel, which process 1 reads. Process 2 comes late, and reads
  * what was kept: `late_ms` from its participant to the reader that has all. `before`, `during` and `after` are samples that process 0 wrote in a second;
- * `loss` is what is missing of the first while process 2 came.
+ * `loss` is what is missing of the first while process 2 came. With --rate it writes so many at most. `fresh_mb_per_s` is the limit of what a newcomer
+ * keeps: as much as a thread of this machine can touch of memory that it never had.
  */
 #include <err.h>
 #include <getopt.h>
@@ -35,7 +36,7 @@
 #define STEP_S 600 /* a step of a run takes no longer */
 
 struct plan {
-	unsigned long topics[MOST], histories[MOST], processes, seconds, rounds, bytes;
+	unsigned long topics[MOST], histories[MOST], processes, seconds, rounds, bytes, rate;
 	unsigned topic_count, history_count;
 	const char *own;
 };
@@ -319,6 +320,7 @@ static void be_the_writer(const struct plan *plan, const struct one *one)
 	whorl_dds_entity writer = made(whorl_dds_create_writer(participant, kept, NULL, NULL));
 	unsigned long count = one->history_mb * 1000000 / plan->bytes;
 	unsigned char *sample = calloc(1, plan->bytes);
+	uint64_t began, written = 0;
 
 	if (sample == NULL)
 		errx(1, "no memory");
@@ -331,9 +333,13 @@ static void be_the_writer(const struct plan *plan, const struct one *one)
 	writer = made(whorl_dds_create_writer(participant, load, NULL, NULL));
 	reach(0, 2);
 	await_stage(3);
-	while (atomic_load(&board->stage) < 6)
-		if (write_one(writer, sample))
+	for (began = now_ns(); atomic_load(&board->stage) < 6;)
+		if (plan->rate > 0 && now_ns() - began < written * (SECOND / plan->rate)) {
+			sleep_s(0.0005);
+		} else if (write_one(writer, sample)) {
+			written++;
 			atomic_fetch_add_explicit(&board->written, 1, memory_order_relaxed);
+		}
 	reach(0, 6);
 	free(sample);
 	whorl_dds_delete(participant);
@@ -378,6 +384,23 @@ static double count_for(uint64_t ns)
 	return (double)(atomic_load(&board->written) - before) * 1e9 / (double)(now_ns() - began);
 }
 
+/* Megabytes of it in a second. */
+static double touch_fresh_memory(void)
+{
+	const size_t bytes = 64u << 20;
+	volatile unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t began = now_ns();
+	double rate;
+
+	if (memory == MAP_FAILED)
+		err(1, "memory");
+	for (size_t at = 0; at < bytes; at += 4096)
+		memory[at] = 1;
+	rate = (double)bytes / 1e6 / ((double)(now_ns() - began) / 1e9);
+	munmap((void *)memory, bytes);
+	return rate;
+}
+
 static void lead_late(const struct plan *plan, const struct one *one)
 {
 	double before, during, after;
@@ -403,9 +426,9 @@ static void lead_late(const struct plan *plan, const struct one *one)
 		errx(1, "the late reader has %" PRIu64 " of %" PRIu64 " samples", board->of[2].samples,
 		     board->of[0].samples);
 	printf("{\"history_mb\": %lu, \"bytes\": %lu, \"samples\": %" PRIu64 ", \"late_ms\": %.0f, \"before\": %.0f, "
-	       "\"during\": %.0f, \"after\": %.0f, \"loss\": %.2f, \"rss_mb\": %.0f}\n",
+	       "\"during\": %.0f, \"after\": %.0f, \"loss\": %.2f, \"rss_mb\": %.0f, \"fresh_mb_per_s\": %.0f}\n",
 	       one->history_mb, plan->bytes, board->of[0].samples, board->of[2].create_ms, before, during, after,
-	       before > 0 ? 1 - during / before : 0.0, (double)board->of[2].rss_kb / 1024);
+	       before > 0 ? 1 - during / before : 0.0, (double)board->of[2].rss_kb / 1024, touch_fresh_memory());
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------------------- */
@@ -489,10 +512,15 @@ static unsigned numbers(const char *name, const char *text, unsigned long *value
 static void read_options(struct plan *plan, int argc, char *argv[])
 {
 	static const struct option options[] = {
-		{"topics", required_argument, NULL, 't'},    {"own", required_argument, NULL, 'o'},
-		{"history", required_argument, NULL, 'h'},   {"bytes", required_argument, NULL, 'b'},
-		{"processes", required_argument, NULL, 'p'}, {"seconds", required_argument, NULL, 's'},
-		{"rounds", required_argument, NULL, 'r'},    {0},
+		{"topics", required_argument, NULL, 't'},
+		{"own", required_argument, NULL, 'o'},
+		{"history", required_argument, NULL, 'h'},
+		{"bytes", required_argument, NULL, 'b'},
+		{"processes", required_argument, NULL, 'p'},
+		{"seconds", required_argument, NULL, 's'},
+		{"rounds", required_argument, NULL, 'r'},
+		{"rate", required_argument, NULL, 'w'},
+		{0},
 	};
 	int which, c;
 
@@ -501,6 +529,7 @@ static void read_options(struct plan *plan, int argc, char *argv[])
 		unsigned long *one = c == 'b'   ? &plan->bytes
 				     : c == 'p' ? &plan->processes
 				     : c == 's' ? &plan->seconds
+				     : c == 'w' ? &plan->rate
 						: &plan->rounds;
 
 		if (c == '?')
@@ -517,7 +546,8 @@ static void read_options(struct plan *plan, int argc, char *argv[])
 	if (optind < argc ||
 	    (strcmp(plan->own, "no") != 0 && strcmp(plan->own, "yes") != 0 && strcmp(plan->own, "both") != 0))
 		errx(2, "--own is no, yes or both, and there are no other words");
-	if (plan->processes < 2 || plan->processes >= MOST || plan->bytes < 8 || plan->seconds < 1)
+	if (plan->processes < 2 || plan->processes >= MOST || plan->bytes < 8 || plan->seconds < 1 ||
+	    plan->rate > SECOND)
 		errx(2, "it takes 2 to %d processes, samples of 8 bytes and a second at least", MOST - 1);
 }
 
