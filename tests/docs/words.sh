@@ -43,7 +43,7 @@ comments() {
 # FILE:LINE of each line of a page with one of the words.
 lines() {
 	find README.md docs -name '*.md' ! -name configuration.md -print0 | sort -z |
-		xargs -0 grep -inEH "(^|[^a-z\`])($words)([^a-z\`]|\$)" | cut -d: -f1,2 || true
+		xargs -0 grep -IinEH "(^|[^a-z\`])($words)([^a-z\`]|\$)" | cut -d: -f1,2 || true
 }
 
 all=$(comments)
