@@ -285,14 +285,13 @@ static bool take_from_link(struct wh_channel *channel)
 	return settled < channel->posted || channel->first == channel->sent;
 }
 
-#define BATCHES_AT_ONCE 16 /* of a link, then others have their turn */
 
 static size_t collect_from_link(struct wh_channel *channel)
 {
 	enum wh_taken taken = WH_TAKEN;
 	size_t count = 0;
 
-	while (count < BATCHES_AT_ONCE && taken == WH_TAKEN) {
+	while (count < WH_BATCHES_AT_ONCE && taken == WH_TAKEN) {
 		taken = channel->carrier->take(channel);
 		if (taken == WH_TAKEN && !take_from_link(channel))
 			wh_link_break(wh_link_of(channel));

@@ -181,6 +181,8 @@ struct wh_channel {
 	struct wh_channel *newcomer; /* [the work's lock] */
 };
 
+#define WH_BATCHES_AT_ONCE 32 /* of a link, then others have their turn */
+
 static inline int wh_channel_more(const struct wh_channel *channel)
 {
 	return channel->carrier != NULL ? WH_SLOT_MORE : 0;

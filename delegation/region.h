@@ -26,7 +26,7 @@ struct wh_greeting {
 
 _Static_assert(sizeof(struct wh_greeting) == 64, "a greeting has no holes");
 
-#define WH_RING 16 /* slots: so many batches of a ring can be under way */
+#define WH_RING 32 /* slots: so many batches of a ring can be under way */
 #define WH_RING_BYTES ((size_t)WH_RING * (WH_SLOT_MORE + WH_SLOT_BYTES))
 /* Where they lie: */
 #define WH_REGION_TAKEN sizeof(struct wh_greeting)

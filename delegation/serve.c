@@ -237,14 +237,13 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 	return true;
 }
 
-#define BATCHES_AT_ONCE 16 /* of a link, then others have their turn */
 
 /* What has come by a link. No batch is served before what is answered to the one before it has been written: what waits here has an end. */
 static size_t serve_link(struct wh_party *me, struct wh_channel *channel)
 {
 	size_t served = 0;
 
-	for (; served < BATCHES_AT_ONCE && channel->carrier->has_room(channel); served++) {
+	for (; served < WH_BATCHES_AT_ONCE && channel->carrier->has_room(channel); served++) {
 		enum wh_taken taken = WH_TAKEN_NOTHING;
 
 		if (wh_bytes_left(&channel->out) > 0) {
