@@ -712,18 +712,23 @@ END_TEST
 
 struct bad_answer {
 	struct wh_answer head;
-	uint16_t count, flags, settles, behind; /* bytes behind it */
+	uint16_t bytes, count, flags, settles; /* bytes: that lie behind the head */
+	enum whorl_result expected;            /* what the call ends as */
 };
 
+#define STATUSES WH_BATCH_STATUSES
+
 static const struct bad_answer bad_answers[] = {
-	{{WHORL_OK, 4}, 1, WH_BATCH_STATUSES, 1, 0},        {{12345, 0}, 1, WH_BATCH_STATUSES, 1, 0},
-	{{WHORL_GONE, 8}, 1, WH_BATCH_STATUSES, 1, 0},      {{WHORL_OK, 4000}, 1, WH_BATCH_STATUSES, 1, 0},
-	{{WHORL_OK, 8}, 1, WH_BATCH_STATUSES, 1, 8}, /* more than answers */
-	{{WHORL_OK, 8}, 2, WH_BATCH_STATUSES, 1, 0}, /* to more calls than there are */
-	{{WHORL_OK, 8}, 1, WH_BATCH_STATUSES, 2, 0}, /* that settle more batches than there are */
-	{{WHORL_OK, 0}, 0, WH_BATCH_STATUSES, 1, 0}, /* not to all calls of what they settle */
-	{{WHORL_OK, 8}, 1, WH_BATCH_REFUSED, 1, 0},  /* a link ends instead */
-	{{WHORL_OK, 8}, 1, WH_BATCH_STATUSES | 0x40, 1, 0},
+	{{WHORL_OK, 4}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{12345, 0}, 0, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_GONE, 8}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_OK, 4000}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_OK, 8}, 16, 1, STATUSES, 1, WHORL_OK},              /* more than answers */
+	{{WHORL_OK, 8}, 8, 2, STATUSES, 1, WHORL_IN_DOUBT},         /* to more calls than there are */
+	{{WHORL_OK, 8}, 8, 1, STATUSES, 2, WHORL_IN_DOUBT},         /* that settle more batches than there are */
+	{{WHORL_OK, 0}, 0, 0, STATUSES, 1, WHORL_IN_DOUBT},         /* none, of what they settle */
+	{{WHORL_OK, 8}, 8, 1, WH_BATCH_REFUSED, 1, WHORL_IN_DOUBT}, /* a trustee ends the link instead */
+	{{WHORL_OK, 8}, 8, 1, STATUSES | 0x40, 1, WHORL_IN_DOUBT},
 };
 #define BAD_ANSWERS ((int)(sizeof(bad_answers) / sizeof(bad_answers[0])))
 
@@ -731,19 +736,20 @@ static const struct bad_answer bad_answers[] = {
 START_TEST(garbage_in_answers)
 {
 	const struct bad_answer *bad = &bad_answers[_i];
-	struct wh_slot slot = {.count = bad->count, .flags = bad->flags, .settles = bad->settles};
+	struct wh_slot slot = {
+		.begins = WH_SLOT_ROOM, .count = bad->count, .flags = bad->flags, .settles = bad->settles};
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 
 	meet_and_greet(&lab);
 	call_far(&lab);
-	slot.begins =
-		(uint16_t)(WH_SLOT_ROOM - 8 - (bad->head.bytes == 4000 ? 8 : wh_padded(bad->head.bytes)) - bad->behind);
-	memcpy(slot.room + slot.begins, &bad->head, sizeof(bad->head));
+	if (bad->count > 0) {
+		slot.begins = (uint16_t)(WH_SLOT_ROOM - sizeof(bad->head) - bad->bytes);
+		memcpy(slot.room + slot.begins, &bad->head, sizeof(bad->head));
+	}
 	write_slot(&lab, WH_REGION_ANSWERS, 1, &slot);
 	step(&lab);
 	await(ends == 1, (step(&lab), (void)whorl_poll(lab.work, 0)));
-	ck_assert_int_eq(ended, bad->head.status == WHORL_OK && bad->settles == 1 && bad->behind > 0 ? WHORL_OK
-												     : WHORL_IN_DOUBT);
+	ck_assert_int_eq(ended, bad->expected);
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
