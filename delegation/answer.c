@@ -274,8 +274,10 @@ static bool take_from_link(struct wh_channel *channel)
 	if (more || wh_bytes_left(&channel->answered) > 0) {
 		if (!keep_part(channel, &reader))
 			return false;
-		if (more)
-			return true;
+		if (more) {
+			channel->settled = settled;
+			return settled < channel->posted;
+		}
 		reader = reader_of_parts(channel);
 	}
 	if (!settle_all(channel, end, &reader, (slot->flags & WH_BATCH_STATUSES) != 0) || reader.at != reader.end)
@@ -284,7 +286,6 @@ static bool take_from_link(struct wh_channel *channel)
 	channel->settled = settled;
 	return settled < channel->posted || channel->first == channel->sent;
 }
-
 
 static size_t collect_from_link(struct wh_channel *channel)
 {

@@ -192,3 +192,22 @@ mutant(NAME delegate-unanswered-settled KIND test_delegate_link FILE delegation/
 	REPLACEMENT [[
 	return true;
 ]])
+
+mutant(NAME delegate-settled-before-the-end KIND test_delegate_link FILE delegation/answer.c
+	REMOVES "a batch whose answers go on is not settled"
+	TEXT [[
+			return settled < channel->posted;
+]]
+	REPLACEMENT [[
+			return true;
+]])
+
+mutant(NAME delegate-slots-until-the-end KIND test_delegate_link FILE delegation/answer.c
+	REMOVES "slots are free while long answers come"
+	TEXT [[
+		if (more) {
+			channel->settled = settled;
+]]
+	REPLACEMENT [[
+		if (more) {
+]])

@@ -380,10 +380,12 @@ static void call_with_bytes(struct lab *lab, size_t bytes)
 	drive(lab);
 }
 
-/* What the other node writes: answers that are none. */
-static void settle(struct lab *lab, uint64_t number, uint64_t settles)
+/* What the other node writes: answers that are none, or the beginning of some. */
+static void settle(struct lab *lab, uint64_t number, uint64_t settles, bool more)
 {
-	const struct wh_slot slot = {.begins = WH_SLOT_ROOM, .flags = WH_BATCH_STATUSES, .settles = (uint16_t)settles};
+	const struct wh_slot slot = {.begins = WH_SLOT_ROOM,
+				     .flags = WH_BATCH_STATUSES | (more ? WH_BATCH_MORE : 0),
+				     .settles = (uint16_t)settles};
 
 	write_slot(lab, WH_REGION_ANSWERS, number, &slot);
 	drive(lab);
@@ -400,7 +402,7 @@ START_TEST(batches_go_while_there_are_slots)
 	ck_assert_uint_eq(lab.p->writes, each * (1 + WH_RING));
 	for (uint64_t number = 1; number <= WH_RING; number++)
 		ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, number), number);
-	settle(&lab, 1, 10);
+	settle(&lab, 1, 10, _i == 1);
 	ck_assert_uint_eq(lab.p->writes, each * (1 + WH_RING + 10));
 	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, WH_RING + 10), WH_RING + 10);
 	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 11), 11);
@@ -728,6 +730,7 @@ static const struct bad_answer bad_answers[] = {
 	{{WHORL_OK, 8}, 8, 1, STATUSES, 2, WHORL_IN_DOUBT},         /* that settle more batches than there are */
 	{{WHORL_OK, 0}, 0, 0, STATUSES, 1, WHORL_IN_DOUBT},         /* none, of what they settle */
 	{{WHORL_OK, 8}, 8, 1, WH_BATCH_REFUSED, 1, WHORL_IN_DOUBT}, /* a trustee ends the link instead */
+	{{WHORL_OK, 8}, 8, 1, STATUSES | WH_BATCH_MORE, 1, WHORL_IN_DOUBT}, /* that settle before their end */
 	{{WHORL_OK, 8}, 8, 1, STATUSES | 0x40, 1, WHORL_IN_DOUBT},
 };
 #define BAD_ANSWERS ((int)(sizeof(bad_answers) / sizeof(bad_answers[0])))
