@@ -196,9 +196,8 @@ static void settle_one(struct wh_channel *channel, const struct wh_answer *answe
 }
 
 /* False: not all were there. */
-static bool settle_all(struct wh_channel *channel, struct wh_reader *reader, bool heads)
+static bool settle_all(struct wh_channel *channel, uint64_t end, struct wh_reader *reader, bool heads)
 {
-	uint64_t end = channel->sent;
 	const unsigned char *data;
 	struct wh_answer answer;
 
@@ -231,13 +230,17 @@ static bool keep_part(struct wh_channel *channel, const struct wh_reader *reader
 	       wh_bytes_append(&channel->answered, reader->at, bytes);
 }
 
+static struct wh_reader reader_of_parts(const struct wh_channel *channel)
+{
+	return (struct wh_reader){channel->answered.data, channel->answered.data + channel->answered.end};
+}
+
 static void take_answers(struct wh_channel *channel)
 {
 	const struct wh_slot *slot = &channel->answers;
 	uint32_t flags = slot->flags;
 	struct wh_reader reader;
-	bool good = wh_reader_in(&reader, slot, wh_channel_more(channel)) &&
-		    slot->count == (uint16_t)(channel->sent - channel->first);
+	bool good = wh_reader_of(&reader, slot) && slot->count == (uint16_t)(channel->sent - channel->first);
 
 	if ((flags & WH_BATCH_REFUSED) != 0) {
 		settle_rest(channel, channel->sent, WHORL_REFUSED);
@@ -247,15 +250,55 @@ static void take_answers(struct wh_channel *channel)
 			ask_on(channel);
 			return;
 		}
-		reader = (struct wh_reader){channel->answered.data, channel->answered.data + channel->answered.end};
+		reader = reader_of_parts(channel);
 	}
 	if (good)
-		good = settle_all(channel, &reader, (flags & WH_BATCH_STATUSES) != 0);
-	if (!good && channel->carrier != NULL)
-		wh_link_break(wh_link_of(channel));
+		(void)settle_all(channel, channel->sent, &reader, (flags & WH_BATCH_STATUSES) != 0);
 	settle_rest(channel, channel->sent, WHORL_IN_DOUBT); /* what could not be read */
 	wh_bytes_clear(&channel->answered);
-	channel->in_flight = false;
+	channel->settled = channel->posted;
+}
+
+/* What has come by a link: answers to the oldest calls, and how many batches of calls that settles. False: no trustee says that. */
+static bool take_from_link(struct wh_channel *channel)
+{
+	const struct wh_slot *slot = &channel->answers;
+	uint64_t end = channel->first + slot->count;
+	uint64_t settled = channel->settled + (uint16_t)(slot->settles - channel->settled);
+	bool more = (slot->flags & WH_BATCH_MORE) != 0;
+	struct wh_reader reader;
+
+	if (!wh_reader_in(&reader, slot, WH_SLOT_MORE) || (slot->flags & ~(WH_BATCH_STATUSES | WH_BATCH_MORE)) != 0 ||
+	    end > channel->sent || settled > channel->posted)
+		return false;
+	if (more || wh_bytes_left(&channel->answered) > 0) {
+		if (!keep_part(channel, &reader))
+			return false;
+		if (more) {
+			channel->settled = settled;
+			return settled < channel->posted;
+		}
+		reader = reader_of_parts(channel);
+	}
+	if (!settle_all(channel, end, &reader, (slot->flags & WH_BATCH_STATUSES) != 0) || reader.at != reader.end)
+		return false;
+	wh_bytes_clear(&channel->answered);
+	channel->settled = settled;
+	return settled < channel->posted || channel->first == channel->sent;
+}
+
+static size_t collect_from_link(struct wh_channel *channel)
+{
+	enum wh_taken taken = WH_TAKEN;
+	size_t count = 0;
+
+	while (count < WH_BATCHES_AT_ONCE && taken == WH_TAKEN) {
+		taken = channel->carrier->take(channel);
+		if (taken == WH_TAKEN && !take_from_link(channel))
+			wh_link_break(wh_link_of(channel));
+		count += taken != WH_TAKEN_NOTHING;
+	}
+	return count;
 }
 
 size_t wh_collect(struct wh_party *me)
@@ -266,8 +309,12 @@ size_t wh_collect(struct wh_party *me)
 	for (size_t i = 0; i < me->active_count; i++) {
 		struct wh_channel *channel = me->active[i];
 
+		if (channel->carrier != NULL) {
+			taken += collect_from_link(channel);
+			continue;
+		}
 		/* Partner: wh_post of the trustee. */
-		if (!channel->in_flight || wh_load_acquire(&channel->answers.guard) != channel->posted)
+		if (!wh_in_flight(channel) || wh_load_acquire(&channel->answers.guard) != channel->posted)
 			continue;
 		take_answers(channel);
 		taken++;
@@ -323,7 +370,7 @@ void wh_channel_end(struct wh_channel *channel, enum whorl_result sent, enum who
 	channel->refusal = pending; /* before a `then` runs that calls again */
 	end_channel(channel, sent, pending);
 	channel->first = channel->sent = channel->next;
-	channel->in_flight = false;
+	channel->settled = channel->posted;
 	channel->pending_records = 0;
 	wh_bytes_clear(&channel->pending);
 	wh_bytes_clear(&channel->answered);

@@ -10,7 +10,8 @@
  * Of calls: a record is a head and arguments, padded to 8. The head names a function by its number, and a property by its name at the
  * trustee. Arguments that are longer than WH_RECORD_MOST are cut up: parts first, then the record. Of answers: the results one behind the
  * other, each padded to 8, in the order of the calls; with WH_BATCH_STATUSES each has a head, which says how the call ended. Answers that
- * are too long for the slot come in several batches, all but the last with WH_BATCH_MORE; the client asks for the next by an empty batch.
+ * are too long for the slot come in several batches, all but the last with WH_BATCH_MORE. Within a process the client asks for the next by an
+ * empty batch; between nodes, where there are several slots, they come by themselves.
  *
  * What is read here may come from elsewhere: whatever its bytes are, reading it stays within the slot.
  */
@@ -38,10 +39,13 @@ enum wh_batch_flag {
 	WH_BATCH_REFUSED = 8,  /* of answers: none; the batch of calls was damaged, and none of it has run */
 };
 
+enum wh_taken { WH_TAKEN_NOTHING, WH_TAKEN, WH_TAKEN_GARBAGE };
+
 struct wh_slot {
 	unsigned char room[WH_SLOT_ROOM];
 	uint16_t begins, count; /* where in the room, or, negative (16 bits), before it; how many records, or answers */
-	uint32_t flags;         /* of enum wh_batch_flag */
+	uint16_t flags;         /* of enum wh_batch_flag */
+	uint16_t settles; /* of answers between nodes: with them so many batches of calls are answered, modulo 2^16 */
 	wh_word guard;
 };
 

@@ -104,9 +104,9 @@ static bool way_is_free(struct wh_party *me, const struct wh_party *trustee)
 
 	if (channel == NULL)
 		return true;
-	if (channel->in_flight)
+	if (wh_in_flight(channel))
 		wh_collect(me);
-	return !channel->in_flight && channel->pending_records == 0;
+	return !wh_in_flight(channel) && channel->pending_records == 0;
 }
 
 static bool run_lent(const struct call *call, uint32_t name, const void *args, size_t bytes, struct wh_wait *wait)

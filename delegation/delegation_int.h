@@ -4,7 +4,7 @@
  * Between a client and a trustee there is a *channel*: a slot of calls, which the client alone writes, and a slot of answers, which the trustee
  * alone writes. One batch at a time is under way: the client posts the next when it has taken the answers of the last. So two words order
  * all: the guard of the calls, stored with release by the client, loaded with acquire by the trustee, and the guard of the answers the
- * other way. Neither is ever changed by an atomic read-modify-write.
+ * other way. Neither is ever changed by an atomic read-modify-write. Between nodes several are under way (link.h).
  *
  * What is marked [client] belongs to the client's thread, [trustee] to the trustee's. A worker that sleeps is lent (base/gate.h): the thread
  * that has borrowed it *is* that worker meanwhile, for both marks, until it gives it back; only fibers and `then` wait for the worker
@@ -136,10 +136,16 @@ struct wh_ticket { /* what becomes of an answer */
 	void *b;
 };
 
-/* What takes a batch to another process: a lane. From `begins` in the room to the end of the slot it is one write, with that guard as its last
- * word, which no byte before may come after (T3). Channels within this process have none: the slots are what both sides see. */
+/* What takes batches to another process, and from there: a lane. Channels within this process have none: the slots are what both sides see.
+ * Of a channel that comes from there it carries answers, and takes calls. */
 struct wh_carrier {
-	void (*carry)(struct wh_channel *channel, struct wh_slot *slot, uint64_t guard);
+	/* Whether one more batch may be put into the slot, and be carried. */
+	bool (*has_room)(const struct wh_channel *channel);
+	/* From `begins` in the room to the end of the slot it is one write, with its guard as its last word, which no byte before may come
+	 * after (T3). `number`: of calls that of the batch, of answers so many batches of calls have been served. */
+	void (*carry)(struct wh_channel *channel, struct wh_slot *slot, uint64_t number);
+	/* The next batch that has come is copied into its slot. */
+	enum wh_taken (*take)(struct wh_channel *channel);
 };
 
 struct wh_channel {
@@ -154,8 +160,8 @@ struct wh_channel {
 	const struct wh_carrier *carrier; /* NULL: memory of this process */
 	struct wh_party *relay; /* NULL, or the worker of another node to which the trustee passes on all of it */
 	/* [client] */
-	uint64_t posted;           /* batches so far */
-	bool in_flight;            /* the last has not been answered */
+	uint64_t posted, settled;  /* batches so far; of them those that have been answered */
+	uint64_t partial;          /* between nodes: the last that had room left */
 	bool held;                 /* nothing is posted yet: its link is not up */
 	enum whorl_result refusal; /* not WHORL_OK: nothing is taken any more: its link has ended */
 	bool active;               /* it is in the client's list of those in which something is pending, or under way */
@@ -175,6 +181,8 @@ struct wh_channel {
 	struct wh_channel *newcomer; /* [the work's lock] */
 };
 
+#define WH_BATCHES_AT_ONCE 32 /* of a link, then others have their turn */
+
 static inline int wh_channel_more(const struct wh_channel *channel)
 {
 	return channel->carrier != NULL ? WH_SLOT_MORE : 0;
@@ -184,6 +192,11 @@ static inline int wh_channel_more(const struct wh_channel *channel)
 static inline size_t wh_channel_room(const struct wh_channel *channel)
 {
 	return WH_SLOT_ROOM + (size_t)wh_channel_more(channel);
+}
+
+static inline bool wh_in_flight(const struct wh_channel *channel)
+{
+	return channel->posted != channel->settled;
 }
 
 /* A channel to itself: calls from delegated context to the worker that runs it, and whatever may not run at once. */
@@ -367,12 +380,12 @@ static inline uint64_t wh_fresh_id(struct wh_party *party)
 }
 
 /* Stores a batch: what is in the slot is seen by the thread that loads the guard with acquire (wh_collect, wh_serve). */
-static inline void wh_post(struct wh_channel *channel, struct wh_slot *slot, uint64_t guard)
+static inline void wh_post(struct wh_channel *channel, struct wh_slot *slot, uint64_t number)
 {
 	if (channel->carrier != NULL)
-		channel->carrier->carry(channel, slot, guard);
+		channel->carrier->carry(channel, slot, number);
 	else
-		wh_store_release(&slot->guard, guard);
+		wh_store_release(&slot->guard, number);
 }
 
 /* ---- send.c ------------------------------------------------------------------------------------------------------------------ */

@@ -62,24 +62,64 @@ static void write_way(struct wh_link *link, unsigned number)
 	struct wh_way *way = &link->ways[number];
 	const struct wh_slot *slot = way->slot;
 	int begins = (int16_t)slot->begins;
-	size_t at = (number == WH_WAY_CALLS ? WH_REGION_CALLS : WH_REGION_ANSWERS) + WH_SLOT_MORE;
+	size_t at = wh_region_place(number == WH_WAY_CALLS ? WH_REGION_CALLS : WH_REGION_ANSWERS, way->written);
 	size_t left = write_guarded(link, (const unsigned char *)slot + begins, (size_t)(WH_SLOT_BYTES - begins),
-				    (size_t)((int)at + begins), way->guard_only);
+				    (size_t)((int64_t)at + begins), way->guard_only);
 
 	way->guard_only = left == 1;
 	if (left == 0)
-		way->guard = 0;
+		way->slot = NULL;
 }
 
-static void carry(struct wh_channel *channel, struct wh_slot *slot, uint64_t guard)
+static bool has_room(const struct wh_channel *channel)
+{
+	const struct wh_link *link = wh_link_of(channel);
+	bool calls = channel == link->out;
+	const struct wh_way *way = &link->ways[calls ? WH_WAY_CALLS : WH_WAY_ANSWERS];
+
+	return is(link, WH_LINK_UP) && !link->broken && way->slot == NULL &&
+	       way->written - (calls ? channel->settled : link->taken_there) < WH_RING;
+}
+
+/* Answers that are none, to calls that are not waited for: what they settle can be said with the next. */
+static bool can_wait(const struct wh_link *link, const struct wh_slot *slot, uint64_t settled)
+{
+	return slot->count == 0 && slot->begins == WH_SLOT_ROOM && settled - link->settled < WH_RING / 2 &&
+	       wh_region_has(link->mine->words, WH_REGION_CALLS, settled);
+}
+
+static void carry(struct wh_channel *channel, struct wh_slot *slot, uint64_t number)
 {
 	struct wh_link *link = wh_link_of(channel);
-	unsigned number = channel == link->out ? WH_WAY_CALLS : WH_WAY_ANSWERS;
+	unsigned which = channel == link->out ? WH_WAY_CALLS : WH_WAY_ANSWERS;
+	struct wh_way *way = &link->ways[which];
 
-	wh_store_relaxed(&slot->guard, guard); /* of this side's copy, which no other thread reads */
-	link->ways[number] = (struct wh_way){.slot = slot, .guard = guard};
+	if (which == WH_WAY_ANSWERS) {
+		if ((slot->flags & WH_BATCH_MORE) != 0)
+			number--; /* not yet */
+		else if (can_wait(link, slot, number))
+			return;
+		slot->settles = (uint16_t)number;
+		link->settled = number;
+	}
+	wh_store_relaxed(&slot->guard, ++way->written); /* of this side's copy, which no other thread reads */
+	way->slot = slot;
 	if (is(link, WH_LINK_UP) && !link->broken)
-		write_way(link, number);
+		write_way(link, which);
+}
+
+/* So many answers have been taken: their slots are free. */
+static void tell_taken(struct wh_link *link)
+{
+	const struct wh_remote_op op = {.kind = WH_REMOTE_WRITE_IMMEDIATE,
+					.node = link->far->node,
+					.region = link->theirs,
+					.offset = WH_REGION_TAKEN,
+					.bytes = sizeof(link->taken),
+					.from = &link->taken};
+
+	if (link->taken - link->told >= WH_RING / 2 && post(link, &op, 1) == 1)
+		link->told = link->taken;
 }
 
 /* What could not be posted before. */
@@ -88,18 +128,70 @@ static size_t write_rest(struct wh_link *link)
 	size_t written = 0;
 
 	for (unsigned number = 0; number < WH_WAYS; number++)
-		if (link->ways[number].guard != 0 && !link->broken) {
+		if (link->ways[number].slot != NULL && !link->broken) {
 			write_way(link, number);
-			written += link->ways[number].guard == 0;
+			written += link->ways[number].slot == NULL;
 		}
+	if (!link->broken)
+		tell_taken(link);
 	return written;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
+
+static enum wh_taken take_calls(struct wh_link *link)
+{
+	struct wh_channel *in = link->in;
+	enum wh_taken taken = wh_region_batch(link->mine->words, WH_REGION_CALLS, in->served, &in->calls);
+
+	if (taken == WH_TAKEN && (in->calls.flags != 0 || !wh_batch_is_whole_in(&in->calls, WH_SLOT_MORE)))
+		taken = WH_TAKEN_GARBAGE;
+	return taken;
+}
+
+static enum wh_taken take_answers(struct wh_link *link)
+{
+	enum wh_taken taken = wh_region_batch(link->mine->words, WH_REGION_ANSWERS, link->taken, &link->out->answers);
+
+	if (taken == WH_TAKEN) {
+		link->taken++;
+		tell_taken(link);
+	}
+	return taken;
+}
+
+static enum wh_taken take(struct wh_channel *channel)
+{
+	struct wh_link *link = wh_link_of(channel);
+	enum wh_taken taken = WH_TAKEN_NOTHING;
+
+	if (is(link, WH_LINK_UP) && !link->broken)
+		taken = channel == link->out ? take_answers(link) : take_calls(link);
+	if (taken == WH_TAKEN_GARBAGE)
+		wh_link_break(link);
+	return taken;
+}
+
+/* How many answers have been taken there. */
+static size_t look_at_taken(struct wh_link *link)
+{
+	/* Partner: the write of the peer. */
+	uint64_t taken = wh_load_acquire(&link->mine->words[WH_REGION_TAKEN / sizeof(uint64_t)]);
+
+	if (taken == link->taken_there)
+		return 0;
+	if (taken - link->taken_there > link->ways[WH_WAY_ANSWERS].written - link->taken_there)
+		wh_link_break(link);
+	else
+		link->taken_there = taken;
+	return 1;
 }
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------------------- */
 
 void wh_link_begin(struct wh_link *link, struct wh_far *far, struct wh_party *me, struct wh_party *proxy)
 {
-	link->carrier.carry = carry;
+	link->carrier = (struct wh_carrier){has_room, carry, take};
 	link->far = far;
 	link->me = me;
 	link->proxy = proxy;
@@ -211,52 +303,6 @@ static size_t advance(struct wh_link *link)
 	return 1;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
-
-/* A question for the rest of answers that have a rest, or whole records. */
-static bool is_sound(const struct wh_channel *in)
-{
-	const struct wh_slot *slot = &in->calls;
-
-	if ((slot->flags & WH_BATCH_CONTINUE) != 0)
-		return slot->flags == WH_BATCH_CONTINUE && slot->count == 0 && slot->begins == WH_SLOT_ROOM &&
-		       wh_bytes_left(&in->out) > 0;
-	return slot->flags == 0 && wh_batch_is_whole_in(slot, WH_SLOT_MORE);
-}
-
-static size_t take_calls(struct wh_link *link)
-{
-	struct wh_channel *in = link->in;
-	uint64_t last = wh_load_relaxed(&in->calls.guard);
-	enum wh_taken taken;
-
-	if (in->served != last) /* it has not been served: what lies there cannot be the next */
-		return 0;
-	taken = wh_region_batch(link->mine->words, WH_REGION_CALLS, last, &in->calls);
-	if (taken == WH_TAKEN_NOTHING)
-		return 0;
-	if (taken == WH_TAKEN && is_sound(in))
-		wh_store_release(&in->calls.guard, last + 1); /* partner: wh_serve, on this thread */
-	else
-		wh_link_break(link);
-	return 1;
-}
-
-static size_t take_answers(struct wh_link *link)
-{
-	struct wh_channel *out = link->out;
-	uint64_t last = wh_load_relaxed(&out->answers.guard);
-	enum wh_taken taken = wh_region_batch(link->mine->words, WH_REGION_ANSWERS, last, &out->answers);
-
-	if (taken == WH_TAKEN_NOTHING)
-		return 0;
-	if (taken == WH_TAKEN && out->in_flight && last + 1 == out->posted)
-		wh_store_release(&out->answers.guard, last + 1); /* partner: wh_collect, on this thread */
-	else
-		wh_link_break(link);
-	return 1;
-}
-
 /* ---- the end ------------------------------------------------------------------------------------------------------------------- */
 
 void wh_link_break(struct wh_link *link)
@@ -279,8 +325,6 @@ void wh_link_end(struct wh_link *link)
 	link->mine = NULL;
 	link->theirs = 0;
 	memset(link->ways, 0, sizeof(link->ways));
-	if (link->in != NULL)
-		link->in->served = wh_load_relaxed(&link->in->calls.guard);
 	if (link->out != NULL)
 		wh_channel_end(link->out, WHORL_IN_DOUBT, WHORL_GONE);
 	wh_properties_forget(link->me, link->far->holder);
@@ -294,7 +338,7 @@ size_t wh_link_look(struct wh_link *link)
 		work = !is(link, WH_LINK_GONE);
 		wh_link_end(link);
 	} else if (is(link, WH_LINK_UP)) {
-		work = write_rest(link) + take_calls(link) + take_answers(link);
+		work = write_rest(link) + look_at_taken(link);
 	} else if (is(link, WH_LINK_NEW)) {
 		work = advance(link);
 	}

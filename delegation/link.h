@@ -5,6 +5,10 @@
  * other worker is a *proxy*: a party without a thread. A worker's own channel to the proxy carries its batches over the link; that of
  * any other thread is served by the worker, which puts the calls into its own (wh_relay).
  *
+ * Several batches are under way each way, in rings of slots (region.h). Answers say how many batches of calls they settle, so these
+ * slots are free again; that answers have been taken is told by a word, once for half a ring. Calls are not taken while answers have no
+ * room, and answers always are.
+ *
  * Each life of another node is told apart (struct wh_far): its proxies are never those of another life, so no call reaches a property that
  * happens to have the name of one that is gone.
  *
@@ -41,11 +45,15 @@ struct wh_link {
 	bool greeted;           /* this side has */
 	bool broken;            /* to be closed in the next look */
 	struct wh_channel *out, *in;
-	struct wh_way { /* a batch that is being written */
-		const struct wh_slot *slot;
-		uint64_t guard; /* 0: none */
+	struct wh_way { /* a ring of theirs */
+		const struct wh_slot
+			*slot;    /* the last batch, of which something is still to be written; NULL: nothing is */
+		uint64_t written; /* batches so far, with it */
 		bool guard_only;
 	} ways[WH_WAYS];
+	uint64_t settled;     /* of their batches of calls, by the answers so far */
+	uint64_t taken, told; /* batches of answers that were taken here; so many of which they know */
+	uint64_t taken_there; /* of those that this side has written */
 };
 
 struct wh_far {                /* a life of another node. [const], but for the words */

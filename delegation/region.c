@@ -28,18 +28,35 @@ enum wh_taken wh_region_greeting(const wh_word *words, struct wh_greeting *out)
 	return WH_TAKEN;
 }
 
-enum wh_taken wh_region_batch(const wh_word *words, size_t offset, uint64_t last, struct wh_slot *out)
+#define TRAILER (WH_SLOT_ROOM / sizeof(uint64_t))
+
+static const wh_word *slot_behind(const wh_word *words, size_t ring, uint64_t last)
 {
-	const wh_word *slot = words + (offset + WH_SLOT_MORE) / sizeof(uint64_t);
-	const size_t trailer = WH_SLOT_ROOM / sizeof(uint64_t);
-	uint64_t guard = wh_load_acquire(&slot[trailer + 1]); /* partner: the write of the peer */
+	return words + wh_region_place(ring, last + 1) / sizeof(uint64_t);
+}
+
+/* What the guard is until the batch behind `last` comes. */
+static uint64_t guard_before(uint64_t last)
+{
+	return last < WH_RING ? 0 : last + 1 - WH_RING;
+}
+
+bool wh_region_has(const wh_word *words, size_t ring, uint64_t last)
+{
+	return wh_load_relaxed(&slot_behind(words, ring, last)[TRAILER + 1]) != guard_before(last);
+}
+
+enum wh_taken wh_region_batch(const wh_word *words, size_t ring, uint64_t last, struct wh_slot *out)
+{
+	const wh_word *slot = slot_behind(words, ring, last);
+	uint64_t guard = wh_load_acquire(&slot[TRAILER + 1]); /* partner: the write of the peer */
 	int begins;
 
-	if (guard == last)
+	if (guard == guard_before(last))
 		return WH_TAKEN_NOTHING;
 	if (guard != last + 1)
 		return WH_TAKEN_GARBAGE;
-	copy_words((unsigned char *)out + WH_SLOT_ROOM, &slot[trailer], sizeof(uint64_t));
+	copy_words((unsigned char *)out + WH_SLOT_ROOM, &slot[TRAILER], sizeof(uint64_t));
 	begins = (int16_t)out->begins;
 	if (begins > WH_SLOT_ROOM || begins < -WH_SLOT_MORE || begins % 8 != 0)
 		return WH_TAKEN_GARBAGE;

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #define PENDING_MOST (2 * WHORL_CALL_BYTES_MAX)
-#define FULL_ENOUGH(channel)                                                                                           \
-	(wh_channel_room(channel) / 2) /* a fiber's batch goes without waiting for those of others */
 
 /* ---- pending ----------------------------------------------------------------------------------------------------------------- */
 
@@ -99,11 +97,28 @@ static bool add_request(struct wh_channel *channel, const struct wh_request *req
 	return true;
 }
 
-/* A thread that has borrowed the worker leaves what goes to other nodes to it. */
+static bool fills_slot(const struct wh_channel *channel)
+{
+	return wh_bytes_left(&channel->pending) >= wh_channel_room(channel);
+}
+
+/* A fiber's batch then goes without waiting for those of others. */
+static bool is_long_enough(const struct wh_channel *channel)
+{
+	return channel->carrier != NULL ? fills_slot(channel)
+					: wh_bytes_left(&channel->pending) >= wh_channel_room(channel) / 2;
+}
+
+/* Between nodes a batch that fills its slot goes while there is room, and another if no such one is under way: so calls come together while
+ * others are on their way. A thread that has borrowed the worker leaves what goes to other nodes to it. */
 static bool may_post(const struct wh_channel *channel)
 {
-	return !channel->in_flight && !wh_channel_is_own(channel) && !channel->held &&
-	       !(channel->carrier != NULL && channel->client->borrowed);
+	if (wh_channel_is_own(channel) || channel->held)
+		return false;
+	if (channel->carrier == NULL)
+		return !wh_in_flight(channel);
+	return !channel->client->borrowed && channel->carrier->has_room(channel) &&
+	       (channel->settled >= channel->partial || fills_slot(channel));
 }
 
 /* Not before: a batch is longer with more in it. A fiber's calls go when all fibers have had their turn, and what a `then` or a function sends
@@ -112,9 +127,8 @@ static bool goes_now(const struct wh_channel *channel)
 {
 	const struct wh_party *me = channel->client;
 
-	if (!may_post(channel) || me->polls || wh_is_delegated(me))
-		return false;
-	return me->worker == NULL || wh_bytes_left(&channel->pending) >= FULL_ENOUGH(channel);
+	return (me->worker == NULL || is_long_enough(channel)) && may_post(channel) && !me->polls &&
+	       !wh_is_delegated(me);
 }
 
 static enum whorl_result may_send(const struct wh_channel *channel)
@@ -139,8 +153,8 @@ static void make_way(struct wh_channel *channel, const struct wh_ticket *ticket)
 {
 	struct wh_party *me = channel->client;
 
-	if (me->worker == NULL && channel->in_flight && !me->polls && !wh_is_delegated(me) &&
-	    (ticket->kind != WH_TICKET_THEN || wh_bytes_left(&channel->pending) >= FULL_ENOUGH(channel)))
+	if (me->worker == NULL && wh_in_flight(channel) && !me->polls && !wh_is_delegated(me) &&
+	    (ticket->kind != WH_TICKET_THEN || is_long_enough(channel)))
 		wh_collect(me);
 }
 
@@ -194,6 +208,8 @@ static void post_calls(struct wh_channel *channel)
 	uint32_t records = channel->pending_records;
 	uint64_t calls = channel->next - channel->sent;
 
+	if (!fills_slot(channel))
+		channel->partial = channel->posted + 1;
 	if (bytes > wh_channel_room(channel))
 		bytes = measure(channel, &records, &calls);
 	memcpy((unsigned char *)slot + WH_SLOT_ROOM - bytes, channel->pending.data + channel->pending.begin, bytes);
@@ -203,13 +219,12 @@ static void post_calls(struct wh_channel *channel)
 	channel->pending.begin += bytes;
 	channel->pending_records -= records;
 	channel->sent += calls;
-	channel->in_flight = true;
 	wh_post(channel, slot, ++channel->posted);
 }
 
 static bool is_over(const struct wh_channel *channel)
 {
-	return !channel->in_flight && channel->pending_records == 0;
+	return !wh_in_flight(channel) && channel->pending_records == 0;
 }
 
 static size_t flush(struct wh_party *me, bool patient)
@@ -219,7 +234,7 @@ static size_t flush(struct wh_party *me, bool patient)
 	for (size_t i = 0; i < me->active_count;) {
 		struct wh_channel *channel = me->active[i];
 
-		if (channel->pending_records > 0 && may_post(channel)) {
+		while (channel->pending_records > 0 && may_post(channel)) {
 			post_calls(channel);
 			wh_nudge(channel->trustee, patient);
 			posted++;
@@ -313,7 +328,7 @@ size_t wh_help(struct wh_party *me)
 	for (size_t i = 0; i < me->active_count; i++) {
 		struct wh_channel *channel = me->active[i];
 
-		if (!channel->in_flight || channel->trustee->worker == NULL ||
+		if (!wh_in_flight(channel) || channel->trustee->worker == NULL ||
 		    wh_load_relaxed(&channel->answers.guard) == channel->posted || me->borrowed ||
 		    !wh_borrow(channel->trustee, &before))
 			continue;
@@ -326,6 +341,6 @@ size_t wh_help(struct wh_party *me)
 void wh_wake_trustees(struct wh_party *me)
 {
 	for (size_t i = 0; i < me->active_count; i++)
-		if (me->active[i]->in_flight)
+		if (wh_in_flight(me->active[i]))
 			wh_gate_ring(me->active[i]->trustee->gate);
 }

@@ -127,7 +127,7 @@ static void put_answers(struct wh_channel *channel)
 	channel->out.begin += bytes;
 	slot->begins = (uint16_t)(WH_SLOT_ROOM - bytes);
 	slot->count = (uint16_t)channel->out_count;
-	slot->flags = channel->out_flags | (left > bytes ? WH_BATCH_MORE : 0);
+	slot->flags = (uint16_t)(channel->out_flags | (left > bytes ? WH_BATCH_MORE : 0));
 	if (left == bytes)
 		wh_bytes_clear(&channel->out);
 }
@@ -216,7 +216,7 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 {
 	struct plan plan;
 
-	if (borrowed && (channel->relay != NULL || channel->carrier != NULL)) {
+	if (borrowed && channel->relay != NULL) {
 		me->owner_only = true;
 		return false;
 	}
@@ -237,14 +237,43 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 	return true;
 }
 
+
+/* What has come by a link. No batch is served before what is answered to the one before it has been written: what waits here has an end. */
+static size_t serve_link(struct wh_party *me, struct wh_channel *channel)
+{
+	size_t served = 0;
+
+	for (; served < WH_BATCHES_AT_ONCE && channel->carrier->has_room(channel); served++) {
+		enum wh_taken taken = WH_TAKEN_NOTHING;
+
+		if (wh_bytes_left(&channel->out) > 0) {
+			put_answers(channel);
+		} else {
+			taken = channel->carrier->take(channel);
+			if (taken != WH_TAKEN)
+				return served + (taken == WH_TAKEN_GARBAGE);
+			(void)run_batch(me, channel, false);
+			channel->served++;
+			me->recent[me->recent_at++ % WH_RECENT] = channel->client;
+		}
+		wh_post(channel, &channel->answers, channel->served);
+	}
+	return served;
+}
+
 static size_t look_into_all(struct wh_party *me, bool borrowed)
 {
 	size_t served = 0;
 
 	for (size_t i = 0; i < me->in_count; i++) {
 		struct wh_channel *channel = me->in[i];
-		uint64_t guard = wh_load_acquire(&channel->calls.guard); /* partner: wh_post of the client */
+		uint64_t guard;
 
+		if (channel->carrier != NULL) {
+			served += borrowed ? 0 : serve_link(me, channel);
+			continue;
+		}
+		guard = wh_load_acquire(&channel->calls.guard); /* partner: wh_post of the client */
 		if (guard == channel->served || !run_batch(me, channel, borrowed))
 			continue;
 		channel->served = guard;

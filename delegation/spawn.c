@@ -44,10 +44,10 @@ static struct wh_joined *new_joined(struct wh_party *me, const struct whorl_func
  * wait for the slot. */
 static bool goes_by_mail(struct wh_party *me, struct wh_channel *channel)
 {
-	if (me->worker != NULL || wh_is_delegated(me) || !channel->in_flight)
+	if (me->worker != NULL || wh_is_delegated(me) || !wh_in_flight(channel))
 		return false;
 	wh_collect(me);
-	return channel->in_flight;
+	return wh_in_flight(channel);
 }
 
 static enum whorl_result spawn(struct wh_party *me, struct wh_party *at, const struct whorl_function *function,

@@ -4,12 +4,15 @@
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_region
  *     build/fuzz/tests/fuzz/fuzz_region -max_total_time=600 -max_len=4096 CORPUS_DIRECTORY
  *
- * The input: the region, from its end backwards; what is missing before is 0.
+ * The input, from its end backwards: the slot of the first batch of answers, that of the first batch of calls, the greeting; what is missing
+ * before is 0. Each slot is read as that of the first batch, and as that of the next which lies there.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "delegation/region.h"
+
+#define SLOT ((size_t)(WH_SLOT_MORE + WH_SLOT_BYTES))
 
 #define REQUIRE(condition)                                                                                             \
 	do {                                                                                                           \
@@ -26,17 +29,20 @@ static void take_greeting(const wh_word *words)
 			greeting.workers <= WHORL_WORKERS_MAX && greeting.dedicated <= greeting.workers);
 }
 
-static void take_batch(const wh_word *words, size_t offset)
+static void take_batch(const wh_word *words, size_t ring, uint64_t last)
 {
 	unsigned char *room = calloc(1, WH_SLOT_MORE + WH_SLOT_BYTES); /* so what reads beyond it is seen */
 	struct wh_slot *slot = (struct wh_slot *)(void *)(room + WH_SLOT_MORE);
 	const unsigned char *args;
 	struct wh_record record;
 	struct wh_reader reader;
+	enum wh_taken taken;
 	unsigned count = 0;
 
 	REQUIRE(room != NULL);
-	if (wh_region_batch(words, offset, 0, slot) == WH_TAKEN) {
+	taken = wh_region_batch(words, ring, last, slot);
+	REQUIRE(wh_region_has(words, ring, last) == (taken != WH_TAKEN_NOTHING));
+	if (taken == WH_TAKEN) {
 		REQUIRE(wh_reader_in(&reader, slot, WH_SLOT_MORE));
 		while (wh_read_record(&reader, &record, &args))
 			count++;
@@ -45,17 +51,29 @@ static void take_batch(const wh_word *words, size_t offset)
 	free(room);
 }
 
+/* The last bytes of the input that are left go to the end of that place. */
+static size_t lay(wh_word *words, size_t at, size_t bytes, const uint8_t *data, size_t size)
+{
+	size_t some = size < bytes ? size : bytes;
+
+	memcpy((unsigned char *)words + at + bytes - some, data + size - some, some);
+	return size - some;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	wh_word *words = calloc(1, WH_REGION_BYTES);
 
 	REQUIRE(words != NULL);
-	size = size < WH_REGION_BYTES ? size : WH_REGION_BYTES;
-	memcpy((unsigned char *)words + WH_REGION_BYTES - size, data, size);
+	size = lay(words, wh_region_place(WH_REGION_ANSWERS, 1) - WH_SLOT_MORE, SLOT, data, size);
+	size = lay(words, wh_region_place(WH_REGION_CALLS, 1) - WH_SLOT_MORE, SLOT, data, size);
+	(void)lay(words, 0, sizeof(struct wh_greeting), data, size);
 	take_greeting(words);
-	take_batch(words, WH_REGION_CALLS);
-	take_batch(words, WH_REGION_ANSWERS);
+	for (uint64_t last = 0; last <= WH_RING; last += WH_RING) {
+		take_batch(words, WH_REGION_CALLS, last);
+		take_batch(words, WH_REGION_ANSWERS, last);
+	}
 	free(words);
 	return 0;
 }

@@ -50,11 +50,10 @@ static void played_close(struct wh_region *region)
 /* Its words come in the worst order: a guard with others in one write comes before them. */
 static void note_guard(struct played *p, const struct wh_remote_op *op)
 {
-	static const size_t ends_at[] = {WH_REGION_CALLS, WH_REGION_ANSWERS, WH_REGION_BYTES};
-	bool with_guard = false;
+	size_t end = op->offset + op->bytes;
+	bool with_guard = end == sizeof(struct wh_greeting) ||
+			  (end > WH_REGION_CALLS && (end - WH_REGION_CALLS) % (WH_SLOT_MORE + WH_SLOT_BYTES) == 0);
 
-	for (size_t i = 0; i < 3; i++)
-		with_guard = with_guard || op->offset + op->bytes == ends_at[i];
 	if (!with_guard || (p->lane_ops.capabilities & WH_REMOTE_ASCENDING) != 0)
 		return;
 	p->torn = p->torn || op->bytes > sizeof(uint64_t) || memcmp(p->theirs, p->before, sizeof(p->before)) == 0;
@@ -239,30 +238,43 @@ static void lab_close(struct lab *lab)
 	free(lab->p);
 }
 
-static const struct wh_slot *their_slot(const struct lab *lab, size_t offset)
+/* Batch `number` of that ring, or what lies where it would. */
+static const struct wh_slot *their_slot(const struct lab *lab, size_t ring, uint64_t number)
 {
-	return (const struct wh_slot *)(const void *)((const char *)lab->p->theirs + offset + WH_SLOT_MORE);
+	return (const struct wh_slot *)(const void *)((const char *)lab->p->theirs + wh_region_place(ring, number));
 }
 
-static void write_slot(struct lab *lab, size_t offset, const struct wh_slot *slot, uint64_t guard)
+static uint64_t their_guard(const struct lab *lab, size_t ring, uint64_t number)
 {
+	return wh_load_relaxed(&their_slot(lab, ring, number)->guard);
+}
+
+static void write_damaged(struct lab *lab, size_t ring, uint64_t number, const struct wh_slot *slot, uint64_t guard)
+{
+	wh_word *words = lab->p->words + wh_region_place(ring, number) / 8;
+
 	for (size_t i = 0; i < WH_SLOT_BYTES / 8 - 1; i++) {
 		uint64_t word;
 
 		memcpy(&word, (const char *)slot + 8 * i, 8);
-		wh_store_relaxed(&lab->p->words[(offset + WH_SLOT_MORE) / 8 + i], word);
+		wh_store_relaxed(&words[i], word);
 	}
-	wh_store_release(&lab->p->words[(offset + WH_SLOT_MORE + WH_SLOT_BYTES) / 8 - 1], guard);
+	wh_store_release(&words[WH_SLOT_BYTES / 8 - 1], guard);
+}
+
+static void write_slot(struct lab *lab, size_t ring, uint64_t number, const struct wh_slot *slot)
+{
+	write_damaged(lab, ring, number, slot, number);
 }
 
 /* What the other node writes: one call. */
 static struct wh_slot one_call(uint16_t function, uint32_t property, const void *args, size_t bytes)
 {
 	const struct wh_record record = {function, (uint16_t)bytes, property};
-	struct wh_slot slot = {.begins = (uint16_t)(WH_SLOT_ROOM - sizeof(record) - wh_padded(bytes)), .count = 1};
+	struct wh_slot slot = {.begins = (uint16_t)(WH_SLOT_ROOM - wh_record_bytes(&record)), .count = 1};
 
 	memcpy(slot.room + slot.begins, &record, sizeof(record));
-	memcpy(slot.room + slot.begins + sizeof(record), args, bytes);
+	memcpy(slot.room + slot.begins + sizeof(record), args, bytes & WH_RECORD_BYTES);
 	return slot;
 }
 
@@ -320,7 +332,7 @@ START_TEST(one_write_for_a_batch)
 	/* The first went by itself to the worker here, and on; the others together, when its answer has come. */
 	ck_assert_uint_eq(lab.p->writes, 2);
 	ck_assert_uint_eq(lab.p->immediates, 2);
-	ck_assert_uint_eq(wh_load_relaxed(&their_slot(&lab, WH_REGION_CALLS)->guard), 1);
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 1), 1);
 	lab_close(&lab);
 }
 END_TEST
@@ -339,9 +351,91 @@ START_TEST(the_guard_comes_last)
 	ck_assert_uint_eq(lab.p->refuse, 0);
 	ck_assert_uint_eq(lab.p->writes, 4);
 	ck_assert_uint_eq(lab.p->immediates, 2);
-	ck_assert_uint_eq(wh_load_relaxed(&their_slot(&lab, WH_REGION_CALLS)->guard), 1);
-	ck_assert_uint_eq(their_slot(&lab, WH_REGION_CALLS)->count, 1);
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 1), 1);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_CALLS, 1)->count, 1);
 	ck_assert(!lab.p->torn);
+	lab_close(&lab);
+}
+END_TEST
+
+/* ---- several under way ------------------------------------------------------------------------------------------------------------ */
+
+/* Long enough for all that can happen without the other node. */
+static void drive(struct lab *lab)
+{
+	for (int i = 0; i < 300; i++) {
+		step(lab);
+		(void)whorl_poll(lab->work, 0);
+	}
+}
+
+static void call_with_bytes(struct lab *lab, size_t bytes)
+{
+	const struct whorl_trust trust = far_trust(lab);
+	unsigned char *data = calloc(1, bytes);
+
+	ends = 0;
+	ck_ok(whorl_apply_bytes_then(&trust, text_same, data, bytes, note_end, NULL));
+	free(data);
+	drive(lab);
+}
+
+/* What the other node writes: answers that are none, or the beginning of some. */
+static void settle(struct lab *lab, uint64_t number, uint64_t settles, bool more)
+{
+	const struct wh_slot slot = {.begins = WH_SLOT_ROOM,
+				     .flags = WH_BATCH_STATUSES | (more ? WH_BATCH_MORE : 0),
+				     .settles = (uint16_t)settles};
+
+	write_slot(lab, WH_REGION_ANSWERS, number, &slot);
+	drive(lab);
+}
+
+/* As many as there are slots; others when it has been said that these are free. */
+START_TEST(batches_go_while_there_are_slots)
+{
+	struct lab lab = lab_make(_i == 0 ? WH_REMOTE_ASCENDING : 0);
+	const unsigned each = _i == 0 ? 1 : 2;
+
+	meet_and_greet(&lab);
+	call_with_bytes(&lab, (size_t)2 * WH_RING * 4096);
+	ck_assert_uint_eq(lab.p->writes, each * (1 + WH_RING));
+	for (uint64_t number = 1; number <= WH_RING; number++)
+		ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, number), number);
+	settle(&lab, 1, 10, _i == 1);
+	ck_assert_uint_eq(lab.p->writes, each * (1 + WH_RING + 10));
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, WH_RING + 10), WH_RING + 10);
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 11), 11);
+	ck_assert(!lab.p->torn);
+	ck_assert(is_up(&lab));
+	lab_close(&lab);
+}
+END_TEST
+
+/* A batch with room left waits for one that had room left, and for no others. */
+START_TEST(calls_come_together)
+{
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	const struct whorl_trust trust = far_trust(&lab);
+
+	meet_and_greet(&lab);
+	for (uint64_t i = 0; i < 5; i++) {
+		ck_ok(whorl_apply_then(&trust, counter_add, &(struct add){i}, NULL, NULL));
+		drive(&lab);
+	}
+	ck_assert_uint_eq(lab.p->writes, 2);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_CALLS, 1)->count, 1);
+	write_slot(&lab, WH_REGION_ANSWERS, 1,
+		   &(struct wh_slot){.begins = WH_SLOT_ROOM - 8, .count = 1, .settles = 1}); /* 0 */
+	drive(&lab);
+	ck_assert_uint_eq(lab.p->writes, 3);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_CALLS, 2)->count, 4);
+	write_slot(&lab, WH_REGION_ANSWERS, 2,
+		   &(struct wh_slot){.begins = WH_SLOT_ROOM - 32, .count = 4, .settles = 2});
+	drive(&lab);
+	call_with_bytes(&lab, 10000);
+	ck_assert_uint_eq(lab.p->writes, 3 + 3); /* two that are full, and the end */
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 5), 5);
 	lab_close(&lab);
 }
 END_TEST
@@ -366,25 +460,175 @@ START_TEST(it_serves)
 
 	meet_and_greet(&lab);
 	slot = entrust_call(&lab, 77);
-	write_slot(&lab, WH_REGION_CALLS, &slot, 1);
+	write_slot(&lab, WH_REGION_CALLS, 1, &slot);
 	step(&lab);
-	answers = their_slot(&lab, WH_REGION_ANSWERS);
+	answers = their_slot(&lab, WH_REGION_ANSWERS, 1);
 	ck_assert_uint_eq(wh_load_relaxed(&answers->guard), 1);
 	ck_assert_uint_eq(answers->count, 1);
+	ck_assert_uint_eq(answers->settles, 1);
 	memcpy(&answer, answers->room + answers->begins, sizeof(answer));
 	memcpy(&name, answers->room + answers->begins + sizeof(answer), sizeof(name));
 	ck_assert_uint_eq(answer.status, WHORL_OK);
 	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 1);
 	slot = one_call((uint16_t)wh_table_find(&lab.work->table, &counter_add), name, &(struct add){4}, 8);
-	write_slot(&lab, WH_REGION_CALLS, &slot, 2);
+	write_slot(&lab, WH_REGION_CALLS, 2, &slot);
 	step(&lab);
-	ck_assert_uint_eq(wh_load_relaxed(&answers->guard), 2);
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_ANSWERS, 2), 2);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 2)->settles, 2);
 	/* Its node ends, and its handle with it. */
 	say(&lab, WH_EVENT_PEER_DOWN);
 	step(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + 1);
 	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
 	ck_assert(!lab.p->open);
+	lab_close(&lab);
+}
+END_TEST
+
+#define LONG 200000
+
+static unsigned char long_byte(size_t i)
+{
+	return (unsigned char)(i * 7 + i / 251);
+}
+
+WHORL_FUNCTION_OF_BYTES(text_long, struct text, 0)
+{
+	unsigned char *answer = malloc(LONG);
+
+	(void)data;
+	(void)bytes;
+	for (size_t i = 0; i < LONG; i++)
+		answer[i] = long_byte(i);
+	if (whorl_reply_add(reply, answer, LONG) != WHORL_OK)
+		property->bytes = SIZE_MAX;
+	free(answer);
+}
+
+/* The name of a text that the other node entrusts by its first batch. */
+static uint32_t entrust_text(struct lab *lab)
+{
+	const struct wh_entrust_args args = {.id = 77, .type_number = wh_table_type(&lab->work->table, &text_type)};
+	const struct wh_slot slot = one_call(WH_ENTRUST, 0, &args, sizeof(args)), *answers;
+	uint32_t name;
+
+	write_slot(lab, WH_REGION_CALLS, 1, &slot);
+	step(lab);
+	ck_assert_uint_eq(their_guard(lab, WH_REGION_ANSWERS, 1), 1);
+	answers = their_slot(lab, WH_REGION_ANSWERS, 1);
+	memcpy(&name, answers->room + answers->begins + sizeof(struct wh_answer), sizeof(name));
+	return name;
+}
+
+static size_t collect(const struct lab *lab, uint64_t first, uint64_t last, unsigned char *into)
+{
+	size_t bytes = 0;
+
+	for (uint64_t number = first; number <= last; number++) {
+		const struct wh_slot *slot = their_slot(lab, WH_REGION_ANSWERS, number);
+		int begins = (int16_t)slot->begins;
+
+		ck_assert_uint_eq(wh_load_relaxed(&slot->guard), number);
+		memcpy(into + bytes, (const unsigned char *)slot + begins, (size_t)(WH_SLOT_ROOM - begins));
+		bytes += (size_t)(WH_SLOT_ROOM - begins);
+	}
+	return bytes;
+}
+
+/* They come by themselves, as far as there are slots; the next calls are not served before all of them have gone. */
+START_TEST(long_answers)
+{
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	unsigned char *got = malloc((size_t)2 * WH_RING * 4096);
+	struct wh_answer answer;
+	struct wh_slot slot;
+	size_t bytes;
+	uint32_t name;
+
+	meet_and_greet(&lab);
+	name = entrust_text(&lab);
+	slot = one_call((uint16_t)wh_table_find(&lab.work->table, &text_long), name, "", 0);
+	write_slot(&lab, WH_REGION_CALLS, 2, &slot);
+	slot = one_call((uint16_t)wh_table_find(&lab.work->table, &text_same), name, "last", 4);
+	write_slot(&lab, WH_REGION_CALLS, 3, &slot);
+	drive(&lab);
+	ck_assert_uint_eq(lab.p->writes, 1 + WH_RING);
+	ck_assert_uint_eq(stats_of(lab.work, 0).calls, 2);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, WH_RING)->flags, WH_BATCH_STATUSES | WH_BATCH_MORE);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, WH_RING)->settles, 1);
+	bytes = collect(&lab, 2, WH_RING, got);
+	wh_store_release(&lab.p->words[WH_REGION_TAKEN / 8], WH_RING);
+	drive(&lab);
+	bytes += collect(&lab, WH_RING + 1, 51, got + bytes);
+	ck_assert_uint_eq(bytes, sizeof(answer) + LONG);
+	memcpy(&answer, got, sizeof(answer));
+	ck_assert_uint_eq(answer.bytes, LONG);
+	for (size_t i = 0; i < LONG; i++)
+		ck_assert(got[sizeof(answer) + i] == long_byte(i));
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 51)->flags, WH_BATCH_STATUSES);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 51)->settles, 2);
+	ck_assert_uint_eq(collect(&lab, 52, 52, got), sizeof(answer) + 8);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 52)->settles, 3);
+	free(got);
+	lab_close(&lab);
+}
+END_TEST
+
+/* Arguments in parts: a batch that has no answer is answered if nothing else is to come, or once for half a ring. */
+START_TEST(parts_are_answered_together)
+{
+	const uint64_t last = WH_RING / 2 + 6;
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	const struct wh_slot *answers;
+	unsigned char part[8] = {0};
+	struct wh_slot slot;
+	uint32_t name;
+
+	meet_and_greet(&lab);
+	name = entrust_text(&lab);
+	slot = one_call(WH_PART, (uint32_t)(8 * (last - 2)), part, sizeof(part));
+	write_slot(&lab, WH_REGION_CALLS, 2, &slot);
+	step(&lab);
+	ck_assert_uint_eq(their_guard(&lab, WH_REGION_ANSWERS, 2), 2);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 2)->settles, 2);
+	for (uint64_t number = 3; number < last; number++)
+		write_slot(&lab, WH_REGION_CALLS, number, &slot);
+	slot = one_call((uint16_t)wh_table_find(&lab.work->table, &text_same), name, part, WH_RECORD_ASSEMBLED);
+	write_slot(&lab, WH_REGION_CALLS, last, &slot);
+	step(&lab);
+	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, 3)->settles, 2 + WH_RING / 2);
+	answers = their_slot(&lab, WH_REGION_ANSWERS, 4);
+	ck_assert_uint_eq(answers->settles, last);
+	ck_assert_uint_eq(answers->begins, WH_SLOT_ROOM - sizeof(struct wh_answer) - 8 * (last - 2));
+	ck_assert_uint_eq(lab.p->writes, 1 + 4);
+	lab_close(&lab);
+}
+END_TEST
+
+/* That answers have been taken is told once for half a ring; also if it could not be posted at once. */
+START_TEST(answers_are_told_to_be_taken)
+{
+	struct wh_slot slot = {.begins = 0, .count = 1, .flags = WH_BATCH_STATUSES | WH_BATCH_MORE};
+	const struct wh_answer head = {WHORL_OK, 40 * WH_SLOT_ROOM - 8};
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	const uint64_t *told = &lab.p->theirs[WH_REGION_TAKEN / 8];
+
+	meet_and_greet(&lab);
+	call_with_bytes(&lab, 5);
+	memcpy(slot.room, &head, sizeof(head));
+	for (uint64_t number = 1; number <= 40; number++) {
+		if (number == 40) {
+			slot.flags = WH_BATCH_STATUSES;
+			slot.settles = 1;
+		}
+		lab.p->refuse = number == WH_RING / 2;
+		write_slot(&lab, WH_REGION_ANSWERS, number, &slot);
+		step(&lab);
+		ck_assert_uint_eq(*told, number / (WH_RING / 2) * (WH_RING / 2));
+	}
+	await(ends == 1, (step(&lab), (void)whorl_poll(lab.work, 0)));
+	ck_ok(ended);
+	ck_assert_uint_eq(lab.p->writes, 2 + 40 / (WH_RING / 2));
 	lab_close(&lab);
 }
 END_TEST
@@ -457,7 +701,7 @@ START_TEST(garbage_ends_the_link)
 	call_far(&lab);
 	slot = entrust_call(&lab, 77);
 	garbage[_i](&slot, &guard);
-	write_slot(&lab, WH_REGION_CALLS, &slot, guard);
+	write_damaged(&lab, WH_REGION_CALLS, 1, &slot, guard);
 	step(&lab);
 	ck_assert(!lab.p->open);
 	ck_assert(!is_up(&lab));
@@ -468,20 +712,68 @@ START_TEST(garbage_ends_the_link)
 }
 END_TEST
 
+struct bad_answer {
+	struct wh_answer head;
+	uint16_t bytes, count, flags, settles; /* bytes: that lie behind the head */
+	enum whorl_result expected;            /* what the call ends as */
+};
+
+#define STATUSES WH_BATCH_STATUSES
+
+static const struct bad_answer bad_answers[] = {
+	{{WHORL_OK, 4}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{12345, 0}, 0, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_GONE, 8}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_OK, 4000}, 8, 1, STATUSES, 1, WHORL_IN_DOUBT},
+	{{WHORL_OK, 8}, 16, 1, STATUSES, 1, WHORL_OK},              /* more than answers */
+	{{WHORL_OK, 8}, 8, 2, STATUSES, 1, WHORL_IN_DOUBT},         /* to more calls than there are */
+	{{WHORL_OK, 8}, 8, 1, STATUSES, 2, WHORL_IN_DOUBT},         /* that settle more batches than there are */
+	{{WHORL_OK, 0}, 0, 0, STATUSES, 1, WHORL_IN_DOUBT},         /* none, of what they settle */
+	{{WHORL_OK, 8}, 8, 1, WH_BATCH_REFUSED, 1, WHORL_IN_DOUBT}, /* a trustee ends the link instead */
+	{{WHORL_OK, 8}, 8, 1, STATUSES | WH_BATCH_MORE, 1, WHORL_IN_DOUBT}, /* that settle before their end */
+	{{WHORL_OK, 8}, 8, 1, STATUSES | 0x40, 1, WHORL_IN_DOUBT},
+};
+#define BAD_ANSWERS ((int)(sizeof(bad_answers) / sizeof(bad_answers[0])))
+
 /* An answer that is none: the call is in doubt. */
 START_TEST(garbage_in_answers)
 {
-	static const struct wh_answer heads[] = {{WHORL_OK, 4}, {12345, 0}, {WHORL_GONE, 8}, {WHORL_OK, 4000}};
-	struct wh_slot slot = {.count = 1, .flags = WH_BATCH_STATUSES, .begins = WH_SLOT_ROOM - 16};
+	const struct bad_answer *bad = &bad_answers[_i];
+	struct wh_slot slot = {
+		.begins = WH_SLOT_ROOM, .count = bad->count, .flags = bad->flags, .settles = bad->settles};
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 
 	meet_and_greet(&lab);
 	call_far(&lab);
-	memcpy(slot.room + slot.begins, &heads[_i], sizeof(heads[_i]));
-	write_slot(&lab, WH_REGION_ANSWERS, &slot, 1);
+	if (bad->count > 0) {
+		slot.begins = (uint16_t)(WH_SLOT_ROOM - sizeof(bad->head) - bad->bytes);
+		memcpy(slot.room + slot.begins, &bad->head, sizeof(bad->head));
+	}
+	write_slot(&lab, WH_REGION_ANSWERS, 1, &slot);
 	step(&lab);
 	await(ends == 1, (step(&lab), (void)whorl_poll(lab.work, 0)));
-	ck_assert_int_eq(ended, WHORL_IN_DOUBT);
+	ck_assert_int_eq(ended, bad->expected);
+	ck_assert(!lab.p->open);
+	lab_close(&lab);
+}
+END_TEST
+
+/* More answers taken than there are, and fewer than before. */
+START_TEST(garbage_for_what_is_taken)
+{
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	struct wh_slot slot;
+
+	meet_and_greet(&lab);
+	slot = entrust_call(&lab, 77);
+	write_slot(&lab, WH_REGION_CALLS, 1, &slot);
+	step(&lab);
+	wh_store_release(&lab.p->words[WH_REGION_TAKEN / 8], 1);
+	step(&lab);
+	ck_assert(is_up(&lab));
+	wh_store_release(&lab.p->words[WH_REGION_TAKEN / 8], _i == 0 ? 2 : 0);
+	step(&lab);
+	ck_assert(!is_up(&lab));
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
@@ -536,10 +828,16 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, one_write_for_a_batch);
 	tcase_add_test(tcase, the_guard_comes_last);
+	tcase_add_loop_test(tcase, batches_go_while_there_are_slots, 0, 2);
+	tcase_add_test(tcase, calls_come_together);
 	tcase_add_test(tcase, it_serves);
+	tcase_add_test(tcase, long_answers);
+	tcase_add_test(tcase, parts_are_answered_together);
+	tcase_add_test(tcase, answers_are_told_to_be_taken);
 	tcase_add_test(tcase, other_functions_are_refused);
 	tcase_add_loop_test(tcase, garbage_ends_the_link, 0, GARBAGE);
-	tcase_add_loop_test(tcase, garbage_in_answers, 0, 4);
+	tcase_add_loop_test(tcase, garbage_in_answers, 0, BAD_ANSWERS);
+	tcase_add_loop_test(tcase, garbage_for_what_is_taken, 0, 2);
 	tcase_add_loop_test(tcase, garbage_for_a_greeting, 0, 2);
 	tcase_add_loop_test(tcase, it_dies, 0, 2);
 	suite_add_tcase(suite, tcase);

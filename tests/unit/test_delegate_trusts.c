@@ -349,7 +349,7 @@ START_TEST(garbage_in_a_slot)
 	channel = work->parties[0]->out[1];
 	DO(0, 1, {{ADD_THEN, 0, 0}});
 	step(0);
-	ck_assert(channel->in_flight);
+	ck_assert(wh_in_flight(channel));
 	corrupt(&channel->calls, _i);
 	settle();
 	ck_assert_int_eq(results[0], expected[_i]);

@@ -36,6 +36,21 @@ static size_t turn(struct wh_tcp *t)
 	return done;
 }
 
+/* What is said to peers while much is taken in, as that their operations are done, leaves together. In a pass, with all else of it. */
+static bool begin_gathering(struct wh_tcp *t)
+{
+	bool gathers = t->wire->gathers;
+
+	t->wire->gathers = !wh_session_has_left(t->base.session);
+	return gathers;
+}
+
+static void end_gathering(struct wh_tcp *t, bool gathers)
+{
+	if (!gathers)
+		wh_tcp_wire_flush_pass(t->wire);
+}
+
 static size_t take(struct wh_transport *transport)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
@@ -52,9 +67,12 @@ static void flush(struct wh_transport *transport)
 static size_t service(struct wh_transport *transport)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
+	bool gathers = begin_gathering(t);
 	size_t done = turn(t);
 
-	return done + wh_session_service(t->base.session);
+	done += wh_session_service(t->base.session);
+	end_gathering(t, gathers);
+	return done;
 }
 
 /* ---- the doorbell ------------------------------------------------------------------------------------------------- *
@@ -78,17 +96,20 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 	uint64_t now = wh_env_now(t->env);
 	uint64_t deadline = now + (timeout_ns < WAIT_MAX_NS ? timeout_ns : WAIT_MAX_NS);
 	size_t work = t->wire->held_count;
+	bool gathers;
 	int n;
 
 	wh_tcp_wire_flush(t->wire);
 	do {
 		n = wh_poll_wait(&t->poll, events, work > 0 || now >= deadline ? 0 : deadline - now);
+		gathers = begin_gathering(t);
 		for (int i = 0; i < n; i++) {
 			if (wh_poll_source(&events[i]) == WH_POLL_DOORBELL)
 				work += wh_poll_hush(&t->poll);
 			else
 				work += dispatch(t, &events[i]);
 		}
+		end_gathering(t, gathers);
 		now = wh_env_now(t->env);
 	} while (work == 0 && n >= 0 && now < deadline && !wh_session_is_full(t->base.session));
 }
