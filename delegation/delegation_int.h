@@ -388,7 +388,7 @@ size_t wh_flush(struct wh_party *me);
 void wh_nudge(struct wh_party *trustee, bool patient);
 /* Those under way to a trustee that sleeps: served by this thread, if it can be. */
 size_t wh_help(struct wh_party *me);
-/* Before this thread sleeps: those that it waits for are awake. */
+/* Before this thread sleeps, or goes where it does not ask again: those that it waits for are awake. */
 void wh_wake_trustees(struct wh_party *me);
 /* A call that is pending is taken back: it will not run. False: it has been sent. */
 bool wh_take_back(struct wh_channel *channel, uint64_t number);
