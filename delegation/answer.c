@@ -50,14 +50,17 @@ static void settle_joined(struct wh_party *me, struct wh_joined *joined, enum wh
 static void undo(struct wh_channel *channel, uint64_t id, const void *data, size_t bytes)
 {
 	struct wh_request toggle = {.function = WH_TOGGLE, .data = &id, .bytes = sizeof(id)};
+	struct whorl_trust there = {0};
+	struct wh_party *trustee;
 	struct wh_place place;
 
 	if (bytes == sizeof(place)) { /* of a move */
 		memcpy(&place, data, sizeof(place));
-		if (place.id != id || place.worker >= channel->client->work->workers)
+		wh_trust_put(&there, &place);
+		if (place.id != id || wh_trustee_of(channel->client->work, &there, &trustee) != WHORL_OK)
 			return;
 		toggle.property = place.property;
-		channel = wh_channel_to(channel->client, channel->client->work->parties[place.worker]);
+		channel = wh_channel_to(channel->client, trustee);
 	} else if (bytes >= sizeof(toggle.property)) {
 		memcpy(&toggle.property, data, sizeof(toggle.property));
 	}

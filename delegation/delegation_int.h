@@ -61,8 +61,9 @@ struct wh_later {
 	bool ended;
 	enum whorl_result status;
 	struct wh_bytes result;
-	uint64_t mine; /* of a move: the handle that this trustee keeps */
-	size_t bytes;  /* of arguments */
+	uint64_t mine;       /* of a move: the handle that this trustee keeps */
+	struct wh_party *to; /* and the one that is to have it */
+	size_t bytes;        /* of arguments */
 	_Alignas(8) unsigned char args[];
 };
 
@@ -78,9 +79,12 @@ struct wh_property { /* [trustee] */
 	uint8_t state; /* enum wh_property_state */
 	bool latched;  /* a launched function has it */
 	bool doomed;   /* its last handle has gone */
+	/* It has come from another node, which has not said yet that it knows that: until then it is there, and here a copy. */
+	bool arriving;
 	uint32_t next_free;
 	/* Sent on: where it is, and this trustee's own handle there. */
-	uint32_t to_worker, to_property;
+	struct wh_party *to;
+	uint32_t to_property;
 	uint64_t to_handle;
 };
 
@@ -477,17 +481,30 @@ uint32_t wh_launch(struct wh_party *me, struct wh_later *later, struct wh_bytes 
 
 struct wh_move_args {
 	uint64_t id; /* of the handle that the mover gets there */
-	uint32_t worker, unused;
+	uint32_t node, worker;
+	uint32_t mover, unused; /* the node that it is of */
 };
 
-struct wh_place {    /* the answer */
+struct wh_place {    /* the answer: as in a struct whorl_trust */
 	uint64_t id; /* 0: it is there already, the handle stays */
-	uint32_t worker, property;
+	uint64_t incarnation;
+	uint32_t node, worker, property, unused;
 };
 
-struct wh_adopt_args {
+static inline void wh_trust_put(struct whorl_trust *trust, const struct wh_place *place)
+{
+	trust->id = place->id;
+	trust->node = place->node;
+	trust->worker = place->worker;
+	trust->property = place->property;
+	trust->room[0] = place->incarnation;
+}
+
+#define WH_NAME_BYTES 8 /* of a property, as an answer: padded */
+
+struct wh_adopt_args { /* within a process; between nodes struct wh_entrust_args and the bytes of the property */
 	uint64_t object, type; /* addresses, of this process */
-	uint64_t ids[2];       /* of the handle of the trustee that had it, and of the mover's */
+	uint64_t id;           /* of the handle of the trustee that had it */
 	uint32_t type_number, unused;
 };
 
@@ -495,11 +512,16 @@ uint32_t wh_move(struct wh_party *me, struct wh_origin origin, const struct wh_r
 		 size_t bytes, struct wh_bytes *out);
 uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *args, size_t bytes, struct wh_bytes *out);
 void wh_moved(struct wh_later *later, enum whorl_result status, const void *data, size_t bytes);
+/* That of a type that may be moved by its bytes. */
+bool wh_type_travels(const struct whorl_type *type);
 /* A call to a property that is elsewhere. As wh_perform. */
 uint32_t wh_send_on(struct wh_party *me, const struct wh_property *property, struct wh_origin origin,
 		    const struct wh_record *record, const void *args, size_t bytes);
 
 /* ---- property.c -------------------------------------------------------------------------------------------------------------- */
+
+/* Programs that know no flags of types have smaller ones. */
+#define WH_TYPE_LEAST offsetof(struct whorl_type, flags)
 
 /* The name of a new one, with that handle; 0: no memory. `object` becomes its. */
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,

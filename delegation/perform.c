@@ -70,8 +70,9 @@ static const struct whorl_type *type_of(const struct wh_party *me, const struct 
 	return (const struct whorl_type *)(uintptr_t)args->type;
 }
 
+/* A new property; with `moved` one that was elsewhere, and is still until that node says that it is here. */
 static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, const void *data, size_t bytes,
-			struct wh_bytes *out)
+			struct wh_bytes *out, bool moved)
 {
 	struct wh_entrust_args args;
 	const struct whorl_type *type;
@@ -85,8 +86,10 @@ static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, con
 	if (type == NULL)
 		return WHORL_NOT_FOUND;
 	bytes -= sizeof(args);
-	if (args.id == 0 || (bytes != 0 && bytes != type->bytes))
+	if (args.id == 0 || (bytes != type->bytes && (bytes != 0 || moved)))
 		return WHORL_INVALID;
+	if (moved && !wh_type_travels(type))
+		return WHORL_UNSUPPORTED;
 	object = wh_object_new(type->bytes, bytes == 0 ? NULL : (const unsigned char *)data + sizeof(args));
 	name = object == NULL
 		       ? 0
@@ -98,6 +101,7 @@ static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, con
 			wh_toggle(me, name, args.id, WH_HOLDER_HERE);
 		return WHORL_MEMORY;
 	}
+	wh_property_find(&me->properties, name)->arriving = moved;
 	return WHORL_OK;
 }
 
@@ -107,6 +111,7 @@ void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint32_t holder)
 
 	if (property == NULL || id == 0)
 		return;
+	property->arriving = false;
 	/* It comes if it is not there, and goes if it is: in whichever order the two reach the trustee, all is well. */
 	if (!wh_map_take(&property->handles, id, NULL) && !wh_map_put(&property->handles, id, holder))
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory for a handle: a property is never dropped");
@@ -232,11 +237,12 @@ uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct w
 		return wh_relay(me, origin, record, args, bytes);
 	switch (record->function) {
 	case WH_ENTRUST:
-		return entrust(me, &origin, args, bytes, out);
+		return entrust(me, &origin, args, bytes, out, false);
 	case WH_MOVE:
 		return perform_move(me, origin, record, args, bytes, out, waited);
 	case WH_ADOPT:
-		return wh_adopt(me, origin, args, bytes, out);
+		return origin.channel->carrier != NULL ? entrust(me, &origin, args, bytes, out, true)
+						       : wh_adopt(me, origin, args, bytes, out);
 	case WH_NOTHING:
 		return WHORL_OK;
 	default:

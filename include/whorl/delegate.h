@@ -72,16 +72,30 @@ extern "C" {
 
 /* ---- types and functions ------------------------------------------------------------------------------------------------*/
 
+/* Whether properties of a type may move to another node, as their bytes. With neither: those without `drop`. */
+enum whorl_type_flag {
+	WHORL_TYPE_STAYS = 1,   /* no: it holds addresses, descriptors or the like, which mean nothing elsewhere */
+	WHORL_TYPE_TRAVELS = 2, /* yes, though it has a `drop`: its bytes are all that there is of it */
+};
+
 struct whorl_type { /* of properties; see WHORL_TYPE */
 	size_t size;
 	const char *name; /* functions name the type that they are for by it: "struct counter" */
 	size_t bytes;
-	void (*drop)(void *property); /* before its memory is freed, in delegated context; NULL: nothing */
+	/* Before its memory is freed, in delegated context; NULL: nothing. Not where it has moved away from. */
+	void (*drop)(void *property);
+	uint32_t flags; /* of enum whorl_type_flag */
 };
 
 /* Defines a type of properties: `static WHORL_TYPE(counter_type, struct counter, counter_drop);`, or without static. */
-#define WHORL_TYPE(name, property_type, drop)                                                                          \
-	const struct whorl_type name = {sizeof(struct whorl_type), #property_type, sizeof(property_type), (drop)};     \
+#define WHORL_TYPE(name, property_type, drop) WHORL_TYPE_NAMED(name, #property_type, property_type, drop, 0)
+
+/* The same with flags of enum whorl_type_flag. */
+#define WHORL_TYPE_WITH(name, property_type, drop, flags)                                                              \
+	WHORL_TYPE_NAMED(name, #property_type, property_type, drop, flags)
+
+#define WHORL_TYPE_NAMED(name, text, property_type, drop, flags)                                                       \
+	const struct whorl_type name = {sizeof(struct whorl_type), (text), sizeof(property_type), (drop), (flags)};    \
 	static const struct whorl_type *const name##_whorl_listed __attribute__((used, section("whorl_types"))) =      \
 		&(name)
 
