@@ -89,6 +89,9 @@ void wh_settle(struct wh_party *me, const struct wh_ticket *ticket, enum whorl_r
 	case WH_TICKET_ADOPT:
 		wh_moved(ticket->a, status, data, bytes);
 		return;
+	case WH_TICKET_FOLLOW:
+		wh_followed(ticket->a, status, data, bytes);
+		return;
 	case WH_TICKET_UNDO:
 		if (status == WHORL_OK)
 			undo(ticket->a, (uint64_t)(uintptr_t)ticket->b, data, bytes);

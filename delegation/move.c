@@ -38,8 +38,6 @@ static enum whorl_result find_destination(const whorl_work *work, const struct w
 {
 	const struct wh_far_place far = {.node = args->node, .worker = args->worker};
 
-	if (args->worker == WHORL_WORKER_ANY)
-		return WHORL_NOT_FOUND;
 	return wh_is_far(work, args->node) ? wh_far_at(work, &far, out)
 					   : wh_trustee_at(work, args->node, args->worker, out);
 }
@@ -59,7 +57,8 @@ static enum whorl_result ask_here(struct wh_party *me, const struct wh_property 
 	const struct wh_adopt_args adopt = {.object = (uint64_t)(uintptr_t)property->object,
 					    .type = (uint64_t)(uintptr_t)property->type,
 					    .id = later->mine,
-					    .type_number = property->type_number};
+					    .type_number = property->type_number,
+					    .name = later->record.property};
 
 	return ask(me, later, &(struct wh_request){.function = WH_ADOPT, .data = &adopt, .bytes = sizeof(adopt)});
 }
@@ -128,7 +127,8 @@ uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *data
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
 	name = wh_property_new(me, (void *)(uintptr_t)args.object, (const struct whorl_type *)(uintptr_t)args.type,
-			       args.type_number, args.id, WH_HOLDER_HERE);
+			       args.type_number, args.id,
+			       wh_holder_of_proxy(origin.channel->client->number, args.name));
 	if (name == 0)
 		return WHORL_MEMORY;
 	return wh_bytes_append(out, &name, sizeof(name)) ? WHORL_OK : WHORL_IN_DOUBT;
@@ -177,6 +177,7 @@ static void is_there(struct wh_party *me, struct wh_property *property, struct w
 	property->to_handle = later->mine;
 	property->object = NULL;
 	wh_store_relaxed(&me->stats.properties, wh_load_relaxed(&me->stats.properties) - 1);
+	wh_follow_tell(me, property, later->record.property);
 	given = give_handle(me, property, &args);
 	place = place_of(property, args.id);
 	if (given == WHORL_OK)

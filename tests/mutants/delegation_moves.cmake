@@ -105,3 +105,30 @@ mutant(NAME delegate-move-not-undone KIND test_delegate_moves FILE delegation/an
 		    wh_trustee_of(channel->client->work, &there, &trustee) != WHORL_OK)
 			return;
 ]])
+
+mutant(NAME delegate-way-never-shorter KIND test_delegate_trusts FILE delegation/move.c
+	REMOVES "a place that is left tells those that send on to it"
+	TEXT [[
+	wh_follow_tell(me, property, later->record.property);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME delegate-shortcut-overtakes KIND test_delegate_trusts FILE delegation/follow.c
+	REMOVES "calls wait while their way becomes shorter"
+	TEXT [[
+	property->state = WH_PROPERTY_MOVING;
+	if (ask(me, property, later) == WHORL_OK)
+]]
+	REPLACEMENT [[
+	if (ask(me, property, later) == WHORL_OK)
+]])
+
+mutant(NAME delegate-moved-on-meanwhile KIND test_delegate_trusts FILE delegation/follow.c
+	REMOVES "one that moves on while it is asked for is asked for again"
+	TEXT [[
+		property->has_moved_on = true;
+]]
+	REPLACEMENT [[
+		property->has_moved_on = false;
+]])
