@@ -384,7 +384,8 @@ START_TEST(a_move_that_is_not_waited_for)
 	atomic_store(&may_end, false);
 	atomic_store(&has_begun, false);
 	lab_open(&lab, 3, 1, transports[_i]);
-	trust = lab_counter(&lab, 0, 1, 0, 1);
+	trust = lab_counter(&lab, 0, 2, 0, 1);
+	ck_ok(whorl_trust_move(&trust, whorl_at_worker(1, 0), PATIENCE_MS)); /* so these two have met */
 	ck_ok(whorl_launch_then(&trust, counter_keep, NULL, note_end, &end));
 	await(atomic_load(&has_begun), (void)whorl_poll(lab.works[0], 1));
 	await(whorl_trust_move(&trust, whorl_at_worker(2, 0), 50) == WHORL_IN_DOUBT, sched_yield());
