@@ -50,14 +50,17 @@ static void settle_joined(struct wh_party *me, struct wh_joined *joined, enum wh
 static void undo(struct wh_channel *channel, uint64_t id, const void *data, size_t bytes)
 {
 	struct wh_request toggle = {.function = WH_TOGGLE, .data = &id, .bytes = sizeof(id)};
+	struct whorl_trust there = {0};
+	struct wh_party *trustee;
 	struct wh_place place;
 
 	if (bytes == sizeof(place)) { /* of a move */
 		memcpy(&place, data, sizeof(place));
-		if (place.id != id || place.worker >= channel->client->work->workers)
+		wh_trust_put(&there, &place);
+		if (place.id != id || wh_trustee_of(channel->client->work, &there, &trustee) != WHORL_OK)
 			return;
 		toggle.property = place.property;
-		channel = wh_channel_to(channel->client, channel->client->work->parties[place.worker]);
+		channel = wh_channel_to(channel->client, trustee);
 	} else if (bytes >= sizeof(toggle.property)) {
 		memcpy(&toggle.property, data, sizeof(toggle.property));
 	}
@@ -85,6 +88,9 @@ void wh_settle(struct wh_party *me, const struct wh_ticket *ticket, enum whorl_r
 		return;
 	case WH_TICKET_ADOPT:
 		wh_moved(ticket->a, status, data, bytes);
+		return;
+	case WH_TICKET_FOLLOW:
+		wh_followed(ticket->a, status, data, bytes);
 		return;
 	case WH_TICKET_UNDO:
 		if (status == WHORL_OK)
@@ -219,7 +225,7 @@ static void ask_on(struct wh_channel *channel)
 	channel->calls.count = 0;
 	channel->calls.flags = WH_BATCH_CONTINUE;
 	wh_post(channel, &channel->calls, ++channel->posted);
-	wh_nudge(channel->trustee, true);
+	wh_nudge(channel->trustee, channel->client->worker != NULL); /* a plain thread may be on its way */
 }
 
 static bool keep_part(struct wh_channel *channel, const struct wh_reader *reader)

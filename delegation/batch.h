@@ -63,6 +63,7 @@ enum wh_builtin {
 	WH_PART = WH_ONE_WAY, /* of arguments; `property`: how many bytes they are in all */
 	WH_TOGGLE,            /* a handle comes, or goes: its id */
 	WH_COMPLETE, /* how a call ended that was answered by WH_DEFERRED: struct wh_complete_args, then its result */
+	WH_MOVED_ON, /* within a process: struct wh_moved_on_args, to a property that is sent on */
 };
 
 #define WH_RECORD_LAUNCH 0x8000u    /* in `bytes`: in a fiber of its own */

@@ -370,7 +370,7 @@ static enum whorl_result poll_in_fiber(struct wh_party *me, int timeout_ms)
 	return WHORL_TIMEOUT;
 }
 
-static enum whorl_result poll_plainly(struct wh_party *me, int timeout_ms)
+static enum whorl_result look_until(struct wh_party *me, int timeout_ms)
 {
 	uint64_t before = me->thens, deadline = 0;
 
@@ -393,6 +393,15 @@ static enum whorl_result poll_plainly(struct wh_party *me, int timeout_ms)
 	}
 }
 
+/* It may not come again: what it has sent meanwhile does not wait for it. */
+static enum whorl_result poll_plainly(struct wh_party *me, int timeout_ms)
+{
+	enum whorl_result result = look_until(me, timeout_ms);
+
+	wh_wake_trustees(me);
+	return result;
+}
+
 enum whorl_result whorl_poll(whorl_work *work, int timeout_ms)
 {
 	struct wh_party *me;
@@ -405,8 +414,8 @@ enum whorl_result whorl_poll(whorl_work *work, int timeout_ms)
 	if (wh_is_delegated(me))
 		return WHORL_WOULD_DEADLOCK;
 	if (me->thens_open == 0) {
-		if (me->worker == NULL)
-			wh_look(me); /* what is pending is sent all the same */
+		if (me->worker == NULL) /* what is pending is sent all the same */
+			(void)poll_plainly(me, 0);
 		return WHORL_NOT_FOUND;
 	}
 	return me->worker != NULL ? poll_in_fiber(me, timeout_ms) : poll_plainly(me, timeout_ms);

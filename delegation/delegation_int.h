@@ -17,6 +17,7 @@
  *   perform.c   what one call does there
  *   later.c     latches: what waits for a property, launched functions
  *   move.c      properties that move, and what is sent on
+ *   follow.c    the way to those that have moved more than once
  *   property.c  where properties are
  *   wait.c      fibers and plain threads that wait
  *   link.c      what goes to workers of other nodes, and comes (link.h)
@@ -41,7 +42,7 @@
 enum wh_property_state {
 	WH_PROPERTY_FREE,
 	WH_PROPERTY_LIVE,
-	WH_PROPERTY_MOVING, /* another trustee has been asked to take it */
+	WH_PROPERTY_MOVING, /* another trustee has been asked to take it, or, without an object, where it is now */
 	WH_PROPERTY_SENT_ON /* it is elsewhere; what comes is sent there */
 };
 
@@ -61,12 +62,29 @@ struct wh_later {
 	bool ended;
 	enum whorl_result status;
 	struct wh_bytes result;
-	uint64_t mine; /* of a move: the handle that this trustee keeps */
-	size_t bytes;  /* of arguments */
+	uint64_t mine;       /* of a move: the handle that this trustee keeps */
+	struct wh_party *to; /* and the one that is to have it */
+	size_t bytes;        /* of arguments */
 	_Alignas(8) unsigned char args[];
 };
 
 #define WH_HOLDER_HERE 1 /* of a handle: this process. The lives of other nodes have the numbers behind it */
+
+/* That of a proxy: this process, and which property of which of its workers sends on with that handle. */
+static inline uint64_t wh_holder_of_proxy(uint32_t worker, uint32_t name)
+{
+	return WH_HOLDER_HERE | (uint64_t)worker << 16 | (uint64_t)name << 32;
+}
+
+static inline uint32_t wh_holder_worker(uint64_t holder)
+{
+	return (uint32_t)holder >> 16;
+}
+
+static inline uint32_t wh_holder_proxy(uint64_t holder) /* 0: none */
+{
+	return (uint32_t)(holder >> 32);
+}
 
 struct wh_property { /* [trustee] */
 	void *object;
@@ -78,9 +96,13 @@ struct wh_property { /* [trustee] */
 	uint8_t state; /* enum wh_property_state */
 	bool latched;  /* a launched function has it */
 	bool doomed;   /* its last handle has gone */
+	/* It has come from another node, which has not said yet that it knows that: until then it is there, and here a copy. */
+	bool arriving;
 	uint32_t next_free;
 	/* Sent on: where it is, and this trustee's own handle there. */
-	uint32_t to_worker, to_property;
+	struct wh_party *to;
+	uint32_t to_property;
+	bool has_moved_on; /* while it was asked for */
 	uint64_t to_handle;
 };
 
@@ -123,6 +145,7 @@ enum wh_ticket_kind {
 	WH_TICKET_JOIN,    /* a: struct wh_joined */
 	WH_TICKET_FORWARD, /* a, b: a struct wh_origin, to which it is told */
 	WH_TICKET_ADOPT,   /* a: the struct wh_later of a move */
+	WH_TICKET_FOLLOW,  /* a: the same of one that asks where its property is */
 	WH_TICKET_UNDO,    /* what is entrusted is not wanted any more: a: the channel, b: the id of its handle */
 };
 
@@ -401,7 +424,7 @@ size_t wh_flush(struct wh_party *me);
 void wh_nudge(struct wh_party *trustee, bool patient);
 /* Those under way to a trustee that sleeps: served by this thread, if it can be. */
 size_t wh_help(struct wh_party *me);
-/* Before this thread sleeps: those that it waits for are awake. */
+/* Before this thread sleeps, or goes where it does not ask again: those that it waits for are awake. */
 void wh_wake_trustees(struct wh_party *me);
 /* A call that is pending is taken back: it will not run. False: it has been sent. */
 bool wh_take_back(struct wh_channel *channel, uint64_t number);
@@ -457,7 +480,7 @@ struct wh_entrust_args {
 };
 
 /* A handle comes or goes; if it comes it is `holder`'s. */
-void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint32_t holder);
+void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint64_t holder);
 
 struct wh_toggle_args {
 	uint64_t id;
@@ -489,34 +512,70 @@ uint32_t wh_launch(struct wh_party *me, struct wh_later *later, struct wh_bytes 
 /* ---- move.c ------------------------------------------------------------------------------------------------------------------ */
 
 struct wh_move_args {
-	uint64_t id; /* of the handle that the mover gets there */
-	uint32_t worker, unused;
+	uint64_t id;                  /* of the handle that the mover gets there */
+	uint32_t node, worker;        /* WHORL_WORKER_ANY: it stays, and that handle is made where it is */
+	uint32_t mover;               /* the node that it is of */
+	uint32_t proxy_worker, proxy; /* of that node: the property that is to be told when it moves; 0: none */
+	uint32_t unused;
 };
 
-struct wh_place {    /* the answer */
+struct wh_place {    /* the answer: as in a struct whorl_trust */
 	uint64_t id; /* 0: it is there already, the handle stays */
-	uint32_t worker, property;
+	uint64_t incarnation;
+	uint32_t node, worker, property, unused;
 };
 
-struct wh_adopt_args {
-	uint64_t object, type; /* addresses, of this process */
-	uint64_t ids[2];       /* of the handle of the trustee that had it, and of the mover's */
-	uint32_t type_number, unused;
+static inline void wh_trust_put(struct whorl_trust *trust, const struct wh_place *place)
+{
+	trust->id = place->id;
+	trust->node = place->node;
+	trust->worker = place->worker;
+	trust->property = place->property;
+	trust->room[0] = place->incarnation;
+}
+
+#define WH_NAME_BYTES 8 /* of a property, as an answer: padded */
+
+struct wh_adopt_args { /* within a process; between nodes struct wh_entrust_args and the bytes of the property */
+	uint64_t object, type;      /* addresses, of this process */
+	uint64_t id;                /* of the handle of the trustee that had it */
+	uint32_t type_number, name; /* name: that it had there */
 };
 
 uint32_t wh_move(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *args,
 		 size_t bytes, struct wh_bytes *out);
 uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *args, size_t bytes, struct wh_bytes *out);
 void wh_moved(struct wh_later *later, enum whorl_result status, const void *data, size_t bytes);
+/* That of a type that may be moved by its bytes. */
+bool wh_type_travels(const struct whorl_type *type);
 /* A call to a property that is elsewhere. As wh_perform. */
 uint32_t wh_send_on(struct wh_party *me, const struct wh_property *property, struct wh_origin origin,
 		    const struct wh_record *record, const void *args, size_t bytes);
 
+/* ---- follow.c ---------------------------------------------------------------------------------------------------------------- */
+
+struct wh_moved_on_args {
+	uint32_t worker, property; /* where it was */
+};
+
+/* This property has been moved on: those that send on to it are told. */
+void wh_follow_tell(struct wh_party *me, const struct wh_property *property, uint32_t name);
+void wh_follow_told(struct wh_party *me, uint32_t name, const struct wh_moved_on_args *args);
+/* It is here: with a handle more, of `holder` if it is of no proxy of this process. As wh_perform. */
+uint32_t wh_follow_find(struct wh_party *me, const struct wh_move_args *args, uint32_t name, uint64_t holder,
+			struct wh_bytes *out);
+void wh_followed(struct wh_later *later, enum whorl_result status, const void *data, size_t bytes);
+
 /* ---- property.c -------------------------------------------------------------------------------------------------------------- */
+
+/* Programs that know no flags of types have smaller ones. */
+#define WH_TYPE_LEAST offsetof(struct whorl_type, flags)
 
 /* The name of a new one, with that handle; 0: no memory. `object` becomes its. */
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,
-			 uint64_t id, uint32_t holder);
+			 uint64_t id, uint64_t holder);
+/* One that is sent on: its handle where it is goes back. */
+void wh_property_let_go(struct wh_party *me, const struct wh_property *property);
 /* Drops it if its last handle has gone and nothing waits for it. */
 void wh_property_settle(struct wh_party *me, uint32_t name);
 void wh_properties_close(struct wh_party *me);

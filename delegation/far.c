@@ -187,7 +187,7 @@ enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *p
 	return standing == WHORL_GONE ? WHORL_AGAIN : standing; /* another life of it may come */
 }
 
-static void pause_a_little(struct wh_party *me)
+void wh_far_pause(struct wh_party *me)
 {
 	const struct timespec nap = {.tv_nsec = AWAIT_NS};
 	struct wh_wait wait = {0};
@@ -210,7 +210,7 @@ enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *p
 			return WHORL_WOULD_DEADLOCK;
 		if (wh_env_now(env) >= deadline)
 			return WHORL_TIMEOUT;
-		pause_a_little(me);
+		wh_far_pause(me);
 	}
 	return result;
 }
@@ -253,7 +253,7 @@ static enum whorl_result list_types(whorl_work *work, const struct whorl_work_op
 		const struct whorl_type *type = options->types[i];
 		uint32_t number = type == NULL || type->name == NULL ? WH_TYPE_NONE : wh_table_type(&work->table, type);
 
-		if (number != WH_TYPE_NONE && type->size >= sizeof(*type) && type->bytes > 0 &&
+		if (number != WH_TYPE_NONE && type->size >= WH_TYPE_LEAST && type->bytes > 0 &&
 		    type->bytes <= WHORL_CALL_BYTES_MAX)
 			net->types[number] = type;
 	}

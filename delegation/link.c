@@ -384,6 +384,8 @@ uint32_t wh_relay(struct wh_party *me, struct wh_origin origin, const struct wh_
 		return WHORL_OK;
 	if (record->function < me->work->table.count)
 		ticket.result_bytes = wh_result_bytes(&me->work->table.known[record->function]);
+	else if (record->function == WH_ADOPT)
+		ticket.result_bytes = WH_NAME_BYTES;
 	result = channel == NULL ? WHORL_MEMORY : wh_issue(channel, &request, ticket, NULL);
 	return result == WHORL_OK ? WH_DEFERRED : (uint32_t)result;
 }

@@ -125,6 +125,8 @@ WH_MUST_CHECK enum whorl_result wh_far_at(const whorl_work *work, const struct w
 /* The same until that time for one that is to come. */
 WH_MUST_CHECK enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *place, int timeout_ms,
 					     struct wh_party **out);
+/* A fiber or a plain thread, before it asks again. */
+void wh_far_pause(struct wh_party *me);
 /* The worker that this handle of another node's property is for. WHORL_OK, WHORL_GONE, WHORL_REFUSED, WHORL_NOT_FOUND. */
 WH_MUST_CHECK enum whorl_result wh_far_of(const whorl_work *work, const struct whorl_trust *trust,
 					  struct wh_party **out);

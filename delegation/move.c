@@ -3,58 +3,120 @@
  * The trustee that had it stays in between: handles that were made there are counted there, and calls that come with them are sent on, in
  * order, as the calls of one client. To the new trustee it is one holder among others, with one handle, which it gives back when its own
  * last is gone. So each handle has one way to the property, on which nothing overtakes anything, and counting stays right.
+ *
+ * Within a process the address of the object goes from one to the other. To another node its bytes go, as if it were entrusted there; until
+ * the answer is there the property is where it was. If the answer never comes, as that node has ended for this one, it stays; what that one has
+ * is a copy that nobody has a name of, with a single handle, which ends with the link.
  */
-#include "delegation/delegation_int.h"
+#include "delegation/link.h"
 
 #include <stdlib.h>
 
-/* The handle goes as it came, with the wish as it was. */
-static enum whorl_result ask_to_adopt(struct wh_party *me, struct wh_property *property, struct wh_later *later,
-				      const struct wh_move_args *args)
+/* ---- what may go ---------------------------------------------------------------------------------------------------------------- */
+
+bool wh_type_travels(const struct whorl_type *type)
 {
-	struct wh_channel *channel = wh_channel_to(me, me->work->parties[args->worker]);
+	uint32_t flags = type->size >= sizeof(*type) ? type->flags : 0;
+
+	return (flags & WHORL_TYPE_STAYS) == 0 && (type->drop == NULL || (flags & WHORL_TYPE_TRAVELS) != 0);
+}
+
+static bool may_travel(struct wh_party *me, const struct wh_property *property)
+{
+	bool may = wh_type_travels(property->type);
+#ifndef NDEBUG
+	size_t at;
+
+	may = may && !wh_find_pointer(me->work, property->object, property->type->bytes, &at);
+#endif
+	(void)me;
+	return may;
+}
+
+static enum whorl_result find_destination(const whorl_work *work, const struct wh_move_args *args,
+					  struct wh_party **out)
+{
+	const struct wh_far_place far = {.node = args->node, .worker = args->worker};
+
+	return wh_is_far(work, args->node) ? wh_far_at(work, &far, out)
+					   : wh_trustee_at(work, args->node, args->worker, out);
+}
+
+/* ---- going ---------------------------------------------------------------------------------------------------------------------- */
+
+static enum whorl_result ask(struct wh_party *me, struct wh_later *later, const struct wh_request *request)
+{
+	struct wh_channel *channel = wh_channel_to(me, later->to);
+	const struct wh_ticket ticket = {.kind = WH_TICKET_ADOPT, .result_bytes = WH_NAME_BYTES, .a = later};
+
+	return channel == NULL ? WHORL_MEMORY : wh_issue(channel, request, ticket, NULL);
+}
+
+static enum whorl_result ask_here(struct wh_party *me, const struct wh_property *property, struct wh_later *later)
+{
 	const struct wh_adopt_args adopt = {.object = (uint64_t)(uintptr_t)property->object,
 					    .type = (uint64_t)(uintptr_t)property->type,
-					    .ids = {wh_fresh_id(me), args->id},
-					    .type_number = property->type_number};
-	const struct wh_request request = {.function = WH_ADOPT, .data = &adopt, .bytes = sizeof(adopt)};
-	const struct wh_ticket ticket = {.kind = WH_TICKET_ADOPT, .result_bytes = sizeof(uint32_t), .a = later};
+					    .id = later->mine,
+					    .type_number = property->type_number,
+					    .name = later->record.property};
 
-	later->mine = adopt.ids[0];
-	return channel == NULL ? WHORL_MEMORY : wh_issue(channel, &request, ticket, NULL);
+	return ask(me, later, &(struct wh_request){.function = WH_ADOPT, .data = &adopt, .bytes = sizeof(adopt)});
+}
+
+static enum whorl_result ask_there(struct wh_party *me, const struct wh_property *property, struct wh_later *later)
+{
+	const struct wh_entrust_args head = {.id = later->mine, .type_number = property->type_number};
+	struct wh_request request = {.function = WH_ADOPT, .bytes = sizeof(head) + property->type->bytes};
+	unsigned char *data = malloc(request.bytes);
+	enum whorl_result result;
+
+	if (data == NULL)
+		return WHORL_MEMORY;
+	memcpy(data, &head, sizeof(head));
+	memcpy(data + sizeof(head), property->object, property->type->bytes);
+	request.data = data;
+	result = ask(me, later, &request);
+	free(data);
+	return result;
 }
 
 uint32_t wh_move(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *data,
 		 size_t bytes, struct wh_bytes *out)
 {
 	struct wh_property *property = wh_property_find(&me->properties, record->property);
+	const struct wh_place already = {0};
 	struct wh_move_args args;
 	struct wh_later *later;
+	struct wh_party *to;
 	enum whorl_result result;
 
-	if (origin.channel->carrier != NULL)
-		return WHORL_UNSUPPORTED;
 	if (bytes != sizeof(args))
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
-	if (args.worker >= me->work->workers || args.id == 0)
-		return WHORL_NOT_FOUND;
-	if (args.worker == me->number) {
-		const struct wh_place place = {0, me->number, record->property};
-
-		return wh_bytes_append(out, &place, sizeof(place)) ? WHORL_OK : WHORL_MEMORY;
-	}
+	if (args.id == 0)
+		return WHORL_INVALID;
+	result = find_destination(me->work, &args, &to);
+	if (result != WHORL_OK)
+		return (uint32_t)result;
+	if (to == me)
+		return wh_bytes_append(out, &already, sizeof(already)) ? WHORL_OK : WHORL_MEMORY;
+	if (to->link != NULL && !may_travel(me, property))
+		return WHORL_UNSUPPORTED;
 	later = wh_later_new(me, origin, record, data, bytes);
 	if (later == NULL)
 		return WHORL_MEMORY;
+	later->to = to;
+	later->mine = wh_fresh_id(me);
 	property->state = WH_PROPERTY_MOVING;
-	result = ask_to_adopt(me, property, later, &args);
+	result = to->link != NULL ? ask_there(me, property, later) : ask_here(me, property, later);
 	if (result == WHORL_OK)
 		return WH_DEFERRED;
 	property->state = WH_PROPERTY_LIVE;
 	wh_later_free(later);
 	return (uint32_t)result;
 }
+
+/* ---- coming --------------------------------------------------------------------------------------------------------------------- */
 
 uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *data, size_t bytes, struct wh_bytes *out)
 {
@@ -65,35 +127,80 @@ uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *data
 		return WHORL_INVALID;
 	memcpy(&args, data, sizeof(args));
 	name = wh_property_new(me, (void *)(uintptr_t)args.object, (const struct whorl_type *)(uintptr_t)args.type,
-			       args.type_number, args.ids[0], WH_HOLDER_HERE);
+			       args.type_number, args.id,
+			       wh_holder_of_proxy(origin.channel->client->number, args.name));
 	if (name == 0)
 		return WHORL_MEMORY;
-	wh_toggle(me, name, args.ids[1], WH_HOLDER_HERE);
 	return wh_bytes_append(out, &name, sizeof(name)) ? WHORL_OK : WHORL_IN_DOUBT;
+}
+
+/* ---- what has become of it ------------------------------------------------------------------------------------------------------- */
+
+/* The mover's handle at the new place, behind the trustee's own. */
+static enum whorl_result give_handle(struct wh_party *me, const struct wh_property *property,
+				     const struct wh_move_args *args)
+{
+	const struct wh_toggle_args toggle = {.id = args->id, .node = args->mover};
+	const struct wh_request request = {
+		.function = WH_TOGGLE, .property = property->to_property, .data = &toggle, .bytes = sizeof(toggle)};
+	struct wh_channel *channel = wh_channel_to(me, property->to);
+
+	return channel == NULL ? WHORL_MEMORY : wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
+}
+
+static struct wh_place place_of(const struct wh_property *property, uint64_t id)
+{
+	const struct wh_party *to = property->to;
+	const struct wh_net *net = to->work->net;
+	struct wh_place place = {.id = id, .node = to->work->node, .property = property->to_property};
+
+	place.worker = to->link != NULL ? to->link->me->number : to->number;
+	if (to->link != NULL)
+		place.node = to->link->far->node;
+	if (net != NULL)
+		place.incarnation = to->link != NULL ? to->link->far->incarnation : net->endpoint.incarnation;
+	return place;
+}
+
+static void is_there(struct wh_party *me, struct wh_property *property, struct wh_later *later, uint32_t name)
+{
+	struct wh_move_args args;
+	struct wh_place place;
+	enum whorl_result given;
+
+	memcpy(&args, later->args, sizeof(args));
+	if (later->to->link != NULL)
+		free(property->object); /* its bytes are there: it is not dropped */
+	property->state = WH_PROPERTY_SENT_ON;
+	property->to = later->to;
+	property->to_property = name;
+	property->to_handle = later->mine;
+	property->object = NULL;
+	wh_store_relaxed(&me->stats.properties, wh_load_relaxed(&me->stats.properties) - 1);
+	wh_follow_tell(me, property, later->record.property);
+	given = give_handle(me, property, &args);
+	place = place_of(property, args.id);
+	if (given == WHORL_OK)
+		wh_complete(me, later->origin, WHORL_OK, &place, sizeof(place));
+	else /* the mover has none there, and that which it has is good */
+		wh_complete(me, later->origin, WHORL_IN_DOUBT, NULL, 0);
 }
 
 /* The new trustee has it, or has not. */
 void wh_moved(struct wh_later *later, enum whorl_result status, const void *data, size_t bytes)
 {
 	struct wh_party *me = later->trustee;
-	uint32_t name = later->record.property;
+	uint32_t name = later->record.property, there = 0;
 	struct wh_property *property = wh_property_find(&me->properties, name);
-	struct wh_place place;
-	struct wh_move_args args;
 
-	memcpy(&args, later->args, sizeof(args));
-	place = (struct wh_place){args.id, args.worker, 0};
-	property->state = WH_PROPERTY_LIVE;
-	if (status == WHORL_OK && bytes >= sizeof(place.property)) {
-		memcpy(&place.property, data, sizeof(place.property));
-		property->state = WH_PROPERTY_SENT_ON;
-		property->to_worker = args.worker;
-		property->to_property = place.property;
-		property->to_handle = later->mine;
-		property->object = NULL;
-		wh_store_relaxed(&me->stats.properties, wh_load_relaxed(&me->stats.properties) - 1);
-		wh_complete(me, later->origin, WHORL_OK, &place, sizeof(place));
+	if (status == WHORL_OK && bytes >= sizeof(there))
+		memcpy(&there, data, sizeof(there));
+	if (there != 0) {
+		is_there(me, property, later, there);
 	} else {
+		property->state = WH_PROPERTY_LIVE;
+		if (later->to->link != NULL && (status == WHORL_OK || status == WHORL_IN_DOUBT || status == WHORL_GONE))
+			status = WHORL_MEMBER_GONE;
 		wh_complete(me, later->origin, status == WHORL_OK ? WHORL_IN_DOUBT : status, NULL, 0);
 	}
 	wh_later_free(later);
@@ -103,18 +210,20 @@ void wh_moved(struct wh_later *later, enum whorl_result status, const void *data
 uint32_t wh_send_on(struct wh_party *me, const struct wh_property *property, struct wh_origin origin,
 		    const struct wh_record *record, const void *args, size_t bytes)
 {
-	struct wh_channel *channel = wh_channel_to(me, me->work->parties[property->to_worker]);
+	struct wh_channel *channel = wh_channel_to(me, property->to);
 	const struct wh_request request = {.function = record->function,
 					   .flags = record->bytes & WH_RECORD_LAUNCH,
 					   .property = property->to_property,
 					   .data = args,
 					   .bytes = bytes};
-	struct wh_ticket ticket = {
-		.kind = WH_TICKET_FORWARD, .a = origin.channel, .b = (void *)(uintptr_t)origin.number};
+	struct wh_ticket ticket = {.kind = WH_TICKET_FORWARD,
+				   .result_bytes = UINT32_MAX,
+				   .a = origin.channel,
+				   .b = (void *)(uintptr_t)origin.number};
 	enum whorl_result result;
 
 	if (record->function < me->work->table.count)
-		ticket.result_bytes = me->work->table.known[record->function].result_bytes;
+		ticket.result_bytes = wh_result_bytes(&me->work->table.known[record->function]);
 	result = channel == NULL ? WHORL_MEMORY : wh_issue(channel, &request, ticket, NULL);
 	if (result != WHORL_OK)
 		return (uint32_t)result;

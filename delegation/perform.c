@@ -70,8 +70,9 @@ static const struct whorl_type *type_of(const struct wh_party *me, const struct 
 	return (const struct whorl_type *)(uintptr_t)args->type;
 }
 
+/* A new property; with `moved` one that was elsewhere, and is still until that node says that it is here. */
 static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, const void *data, size_t bytes,
-			struct wh_bytes *out)
+			struct wh_bytes *out, bool moved)
 {
 	struct wh_entrust_args args;
 	const struct whorl_type *type;
@@ -85,8 +86,10 @@ static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, con
 	if (type == NULL)
 		return WHORL_NOT_FOUND;
 	bytes -= sizeof(args);
-	if (args.id == 0 || (bytes != 0 && bytes != type->bytes))
+	if (args.id == 0 || (bytes != type->bytes && (bytes != 0 || moved)))
 		return WHORL_INVALID;
+	if (moved && !wh_type_travels(type))
+		return WHORL_UNSUPPORTED;
 	object = wh_object_new(type->bytes, bytes == 0 ? NULL : (const unsigned char *)data + sizeof(args));
 	name = object == NULL
 		       ? 0
@@ -98,15 +101,17 @@ static uint32_t entrust(struct wh_party *me, const struct wh_origin *origin, con
 			wh_toggle(me, name, args.id, WH_HOLDER_HERE);
 		return WHORL_MEMORY;
 	}
+	wh_property_find(&me->properties, name)->arriving = moved;
 	return WHORL_OK;
 }
 
-void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint32_t holder)
+void wh_toggle(struct wh_party *me, uint32_t name, uint64_t id, uint64_t holder)
 {
 	struct wh_property *property = wh_property_find(&me->properties, name);
 
 	if (property == NULL || id == 0)
 		return;
+	property->arriving = false;
 	/* It comes if it is not there, and goes if it is: in whichever order the two reach the trustee, all is well. */
 	if (!wh_map_take(&property->handles, id, NULL) && !wh_map_put(&property->handles, id, holder))
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory for a handle: a property is never dropped");
@@ -140,28 +145,45 @@ static void toggle(struct wh_party *me, const struct wh_channel *channel, uint32
 	wh_toggle(me, name, args.id, holder);
 }
 
-void wh_perform_one_way(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
-			const void *args, size_t bytes)
+static void complete(struct wh_party *me, const struct wh_channel *channel, const void *args, size_t bytes)
 {
 	struct wh_complete_args complete;
 
-	if (record->function == WH_PART) {
+	if (bytes < sizeof(complete))
+		return;
+	memcpy(&complete, args, sizeof(complete));
+	bytes -= sizeof(complete);
+	if (channel->carrier != NULL)
+		complete.called = channel->client->number;
+	if (complete.answer.bytes == bytes && complete.called < me->out_count && me->out[complete.called] != NULL)
+		wh_completed(me->out[complete.called], complete.number, (enum whorl_result)complete.answer.status,
+			     (const unsigned char *)args + sizeof(complete), bytes);
+}
+
+static void moved_on(struct wh_party *me, const struct wh_channel *channel, uint32_t name, const void *data,
+		     size_t bytes)
+{
+	struct wh_moved_on_args args;
+
+	if (bytes != sizeof(args) || channel->carrier != NULL)
+		return;
+	memcpy(&args, data, sizeof(args));
+	wh_follow_told(me, name, &args);
+}
+
+void wh_perform_one_way(struct wh_party *me, struct wh_channel *channel, const struct wh_record *record,
+			const void *args, size_t bytes)
+{
+	if (record->function == WH_PART)
 		assemble(channel, record, args, bytes);
-	} else if (channel->relay != NULL) {
+	else if (channel->relay != NULL)
 		wh_relay_one_way(me, channel, record, args, bytes);
-	} else if (record->function == WH_TOGGLE) {
+	else if (record->function == WH_TOGGLE)
 		toggle(me, channel, record->property, args, bytes);
-	} else if (record->function == WH_COMPLETE && bytes >= sizeof(complete)) {
-		memcpy(&complete, args, sizeof(complete));
-		bytes -= sizeof(complete);
-		if (channel->carrier != NULL)
-			complete.called = channel->client->number;
-		if (complete.answer.bytes == bytes && complete.called < me->out_count &&
-		    me->out[complete.called] != NULL)
-			wh_completed(me->out[complete.called], complete.number,
-				     (enum whorl_result)complete.answer.status,
-				     (const unsigned char *)args + sizeof(complete), bytes);
-	}
+	else if (record->function == WH_COMPLETE)
+		complete(me, channel, args, bytes);
+	else if (record->function == WH_MOVED_ON)
+		moved_on(me, channel, record->property, args, bytes);
 }
 
 /* ---- any of them ---------------------------------------------------------------------------------------------------------------- */
@@ -211,6 +233,30 @@ static uint32_t perform_function(struct wh_party *me, struct wh_origin origin, c
 	return run_delegated(me, known, property->object, args, bytes, out);
 }
 
+static bool is_question(const void *data, size_t bytes)
+{
+	struct wh_move_args args;
+
+	if (bytes != sizeof(args))
+		return false;
+	memcpy(&args, data, sizeof(args));
+	return args.worker == WHORL_WORKER_ANY;
+}
+
+static uint32_t where_it_is(struct wh_party *me, const struct wh_origin *origin, uint32_t name, const void *data,
+			    struct wh_bytes *out)
+{
+	uint32_t holder = holder_of(origin->channel);
+	struct wh_move_args args;
+
+	memcpy(&args, data, sizeof(args));
+	if (args.id == 0)
+		return WHORL_INVALID;
+	if (me->work->net != NULL)
+		holder = wh_far_holder(me->work, args.mover, holder);
+	return wh_follow_find(me, &args, name, holder, out);
+}
+
 static uint32_t perform_move(struct wh_party *me, struct wh_origin origin, const struct wh_record *record,
 			     const void *args, size_t bytes, struct wh_bytes *out, bool waited)
 {
@@ -222,7 +268,8 @@ static uint32_t perform_move(struct wh_party *me, struct wh_origin origin, const
 		return wh_send_on(me, property, origin, record, args, bytes);
 	if (!waited && !wh_property_is_open(property))
 		return wait_for_property(me, property, origin, record, args, bytes);
-	return wh_move(me, origin, record, args, bytes, out);
+	return is_question(args, bytes) ? where_it_is(me, &origin, record->property, args, out)
+					: wh_move(me, origin, record, args, bytes, out);
 }
 
 uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct wh_record *record, const void *args,
@@ -232,11 +279,12 @@ uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct w
 		return wh_relay(me, origin, record, args, bytes);
 	switch (record->function) {
 	case WH_ENTRUST:
-		return entrust(me, &origin, args, bytes, out);
+		return entrust(me, &origin, args, bytes, out, false);
 	case WH_MOVE:
 		return perform_move(me, origin, record, args, bytes, out, waited);
 	case WH_ADOPT:
-		return wh_adopt(me, origin, args, bytes, out);
+		return origin.channel->carrier != NULL ? entrust(me, &origin, args, bytes, out, true)
+						       : wh_adopt(me, origin, args, bytes, out);
 	case WH_NOTHING:
 		return WHORL_OK;
 	default:

@@ -58,7 +58,7 @@ static void free_place(struct wh_properties *all, uint32_t index)
 }
 
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,
-			 uint64_t id, uint32_t holder)
+			 uint64_t id, uint64_t holder)
 {
 	struct wh_properties *all = &me->properties;
 	uint32_t index = take_place(all);
@@ -84,7 +84,7 @@ uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_t
 
 static void drop_object(struct wh_party *me, struct wh_property *property)
 {
-	if (property->type->drop != NULL) {
+	if (property->type->drop != NULL && !property->arriving) {
 		me->in_function = true;
 		property->type->drop(property->object);
 		me->in_function = false;
@@ -93,14 +93,16 @@ static void drop_object(struct wh_party *me, struct wh_property *property)
 	wh_store_relaxed(&me->stats.properties, wh_load_relaxed(&me->stats.properties) - 1);
 }
 
-/* The trustee's own handle where the property is now: behind all that it has sent on. */
-static void drop_sent_on(struct wh_party *me, const struct wh_property *property)
+/* Behind all that was sent on. */
+void wh_property_let_go(struct wh_party *me, const struct wh_property *property)
 {
-	struct wh_channel *channel = wh_channel_to(me, me->work->parties[property->to_worker]);
+	struct wh_channel *channel = wh_channel_to(me, property->to);
 	const struct wh_request toggle = {WH_TOGGLE, 0, property->to_property, &property->to_handle,
 					  sizeof(property->to_handle)};
+	enum whorl_result result =
+		channel == NULL ? WHORL_MEMORY : wh_issue(channel, &toggle, (struct wh_ticket){0}, NULL);
 
-	if (channel == NULL || wh_issue(channel, &toggle, (struct wh_ticket){0}, NULL) != WHORL_OK)
+	if (result == WHORL_MEMORY || result == WHORL_AGAIN) /* else that node has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a property that has moved is never dropped");
 }
 
@@ -113,7 +115,7 @@ void wh_property_settle(struct wh_party *me, uint32_t name)
 	if (property->state == WH_PROPERTY_LIVE)
 		drop_object(me, property);
 	else if (property->state == WH_PROPERTY_SENT_ON)
-		drop_sent_on(me, property);
+		wh_property_let_go(me, property);
 	else
 		return; /* it is being moved: wh_moved comes back to this */
 	free_place(&me->properties, name >> WH_GENERATION_BITS);

@@ -145,6 +145,12 @@ static enum whorl_result may_send(const struct wh_channel *channel)
 	return wh_bytes_left(&channel->pending) > PENDING_MOST ? WHORL_AGAIN : WHORL_OK;
 }
 
+/* To what it has sent: a worker does before it sleeps; one that is borrowed sleeps already. */
+static bool comes_back(const struct wh_party *me)
+{
+	return me->worker != NULL && !me->borrowed;
+}
+
 static void post_calls(struct wh_channel *channel);
 
 /* A plain thread may not come back for long: what is no part of a row of calls goes as soon as the slot is free, and so does a row that is
@@ -174,8 +180,7 @@ enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *
 		*wh_ticket_at(channel, channel->next++) = ticket;
 	if (goes_now(channel)) {
 		post_calls(channel);
-		/* A worker, and a thread that waits, come back to it. */
-		wh_nudge(channel->trustee, channel->client->worker != NULL || ticket.kind == WH_TICKET_WAIT);
+		wh_nudge(channel->trustee, comes_back(channel->client) || ticket.kind == WH_TICKET_WAIT);
 	}
 	return WHORL_OK;
 }
@@ -340,7 +345,10 @@ size_t wh_help(struct wh_party *me)
 
 void wh_wake_trustees(struct wh_party *me)
 {
-	for (size_t i = 0; i < me->active_count; i++)
-		if (wh_in_flight(me->active[i]))
-			wh_gate_ring(me->active[i]->trustee->gate);
+	for (size_t i = 0; i < me->active_count; i++) {
+		const struct wh_channel *channel = me->active[i];
+
+		if (wh_in_flight(channel) && wh_load_relaxed(&channel->answers.guard) != channel->posted)
+			wh_gate_ring(channel->trustee->gate);
+	}
 }

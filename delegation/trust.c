@@ -151,7 +151,7 @@ static enum whorl_result trustee_for(struct wh_party *me, struct whorl_place pla
 		return result;
 	result = wh_far_await(me, &far, *timeout_ms, out);
 	passed_ms = (wh_env_now(work->env) - began) / WH_NS_PER_MS;
-	*timeout_ms = passed_ms < (uint64_t)*timeout_ms ? *timeout_ms - (int)passed_ms : 1;
+	*timeout_ms = passed_ms < (uint64_t)*timeout_ms ? *timeout_ms - (int)passed_ms : *timeout_ms > 0;
 	return result;
 }
 
@@ -167,7 +167,7 @@ static void put_place(struct whorl_trust *trust, const whorl_work *work, const s
 
 static const char *fault_of(const struct whorl_type *type, const void *init, size_t bytes, uint32_t type_number)
 {
-	if (type->size < sizeof(*type) || type->name == NULL)
+	if (type->size < WH_TYPE_LEAST || type->name == NULL)
 		return "its type is no struct whorl_type";
 	if (type->bytes == 0 || type->bytes > WHORL_CALL_BYTES_MAX)
 		return "a type of no bytes, or of more than WHORL_CALL_BYTES_MAX";
@@ -294,47 +294,77 @@ enum whorl_result whorl_trust_drop(struct whorl_trust *trust)
 /* ---- moving ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The handle that was made at the new place, in place of the old one, which goes the way that it always went. */
-static enum whorl_result take_place(struct wh_party *me, struct whorl_trust *trust, const struct wh_place *place)
+static void take_place(struct wh_party *me, struct whorl_trust *trust, const struct wh_place *place)
 {
 	const struct whorl_trust before = *trust;
 
 	if (place->id == 0)
-		return WHORL_OK;
-	trust->id = place->id;
-	trust->worker = place->worker;
-	trust->property = place->property;
+		return;
+	wh_trust_put(trust, place);
+	trust->work = me->work;
 	trust->owner = me->number + 1;
 	(void)!toggle_of(me, &before, before.id); /* without memory the old trustee sends on for ever */
-	return WHORL_OK;
+}
+
+/* The trustee that has it may not have met that of the new place yet. */
+static enum whorl_result ask_to_move(struct wh_party *me, const struct whorl_trust *trust,
+				     const struct wh_move_args *args, struct wh_place *there, int timeout_ms)
+{
+	const struct wh_env *env = me->work->env;
+	const struct wh_request request = {
+		.function = WH_MOVE, .property = trust->property, .data = args, .bytes = sizeof(*args)};
+	uint64_t now = wh_env_now(env), deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	struct wh_party *trustee;
+	enum whorl_result result;
+
+	for (;;) {
+		struct wh_wait wait = {.result = there, .room = sizeof(*there)};
+
+		result = wh_trustee_of(me->work, trust, &trustee);
+		if (result == WHORL_OK)
+			result = wh_call(me, trustee, &request, &wait, args->id,
+					 (int)((deadline - now + WH_NS_PER_MS - 1) / WH_NS_PER_MS));
+		now = wh_env_now(env);
+		if (result != WHORL_AGAIN)
+			return result == WHORL_OK && wait.bytes != sizeof(*there) ? WHORL_IN_DOUBT : result;
+		if (now >= deadline)
+			return WHORL_TIMEOUT;
+		wh_far_pause(me);
+	}
+}
+
+static enum whorl_result move(struct wh_party *me, struct whorl_trust *trust, struct whorl_place place, int timeout_ms)
+{
+	struct wh_move_args args = {.id = wh_fresh_id(me), .mover = me->work->node};
+	struct wh_party *destination;
+	struct whorl_trust at = {0};
+	enum whorl_result result;
+	struct wh_place there;
+
+	result = trustee_for(me, place, &destination, &timeout_ms);
+	if (result != WHORL_OK)
+		return result;
+	put_place(&at, me->work, destination);
+	args.node = at.node;
+	args.worker = at.worker;
+	result = ask_to_move(me, trust, &args, &there, timeout_ms);
+	if (result == WHORL_OK)
+		take_place(me, trust, &there);
+	if (result == WHORL_UNSUPPORTED && me->work->net != NULL)
+		(void)wh_refuse("whorl_trust_move",
+				"the property is not of bytes alone, and stays in its process: its type has a drop or "
+				"says WHORL_TYPE_STAYS, or there is an address in it");
+	return result;
 }
 
 enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place place, int timeout_ms)
 {
-	struct wh_move_args args = {0};
-	struct wh_place there;
-	struct wh_wait wait = {.result = &there, .room = sizeof(there)};
-	struct wh_request request = {.function = WH_MOVE, .data = &args, .bytes = sizeof(args)};
-	struct wh_party *me = NULL, *trustee, *destination;
+	struct wh_party *me = NULL;
 	enum whorl_result result = check_owned(__func__, trust, &me);
 
 	if (result != WHORL_OK)
 		return result;
 	if (timeout_ms < 0)
 		return WH_REFUSE("the time-out is negative");
-	if (wh_is_delegated(me))
-		return WHORL_WOULD_DEADLOCK;
-	if (wh_is_far(me->work, place.node) || wh_is_far(me->work, trust->node))
-		return WHORL_UNSUPPORTED;
-	result = place_of(me->work, place, &destination);
-	if (result == WHORL_OK)
-		result = wh_trustee_of(me->work, trust, &trustee);
-	if (result != WHORL_OK)
-		return result;
-	args.worker = destination->number;
-	args.id = wh_fresh_id(me);
-	request.property = trust->property;
-	result = wh_call(me, trustee, &request, &wait, args.id, timeout_ms);
-	if (result == WHORL_OK && wait.bytes != sizeof(there))
-		result = WHORL_IN_DOUBT;
-	return result == WHORL_OK ? take_place(me, trust, &there) : result;
+	return wh_is_delegated(me) ? WHORL_WOULD_DEADLOCK : move(me, trust, place, timeout_ms);
 }

@@ -129,6 +129,8 @@ static bool wait_plainly(struct wh_party *me, struct wh_wait *wait, int timeout_
 		else if (now >= deadline)
 			break;
 	}
+	if (!wait->done)
+		wh_wake_trustees(me);
 	return wait->done;
 }
 

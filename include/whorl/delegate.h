@@ -33,7 +33,7 @@
  * are sent meanwhile run behind it.
  *
  * ORDER. The calls that one thread (a worker with all its fibers, or a plain thread) makes to one property run in the order in which they
- * were made.
+ * were made; if it has moved, those by one trust.
  *
  * ONCE, OR NEVER. A call ends exactly once. WHORL_TIMEOUT, WHORL_GONE, WHORL_WOULD_DEADLOCK and the others say that its function did not
  * run and will not; WHORL_IN_DOUBT that it was sent, and nobody here knows whether it ran, or will.
@@ -47,7 +47,7 @@
  * addresses of memory of this process, and refused (WHORL_INVALID).
  *
  * OTHER NODES. A work that is opened with a node of a group reaches those of its other members: entrust at whorl_at_worker(node, k), and all
- * calls but whorl_trust_move are the same. Worker k here speaks with worker k there, over a connection of their own, and what all
+ * calls are the same. Worker k here speaks with worker k there, over a connection of their own, and what all
  * threads here want of it goes by this worker, many calls in one write. So k is below the number of workers of both. A call from another
  * thread than that worker's counts as sent when the worker has it. Calls keep their order as within a process. Both programs must know the
  * same functions (whorl_work_digest); if not, calls between the two give WHORL_REFUSED. When a node ends, or the group goes on without it,
@@ -72,16 +72,30 @@ extern "C" {
 
 /* ---- types and functions ------------------------------------------------------------------------------------------------*/
 
+/* Whether properties of a type may move to another node, as their bytes. With neither: those without `drop`. */
+enum whorl_type_flag {
+	WHORL_TYPE_STAYS = 1,   /* no: it holds addresses, descriptors or the like, which mean nothing elsewhere */
+	WHORL_TYPE_TRAVELS = 2, /* yes, though it has a `drop`: its bytes are all that there is of it */
+};
+
 struct whorl_type { /* of properties; see WHORL_TYPE */
 	size_t size;
 	const char *name; /* functions name the type that they are for by it: "struct counter" */
 	size_t bytes;
-	void (*drop)(void *property); /* before its memory is freed, in delegated context; NULL: nothing */
+	/* Before its memory is freed, in delegated context; NULL: nothing. Not where it has moved away from. */
+	void (*drop)(void *property);
+	uint32_t flags; /* of enum whorl_type_flag */
 };
 
 /* Defines a type of properties: `static WHORL_TYPE(counter_type, struct counter, counter_drop);`, or without static. */
-#define WHORL_TYPE(name, property_type, drop)                                                                          \
-	const struct whorl_type name = {sizeof(struct whorl_type), #property_type, sizeof(property_type), (drop)};     \
+#define WHORL_TYPE(name, property_type, drop) WHORL_TYPE_NAMED(name, #property_type, property_type, drop, 0)
+
+/* The same with flags of enum whorl_type_flag. */
+#define WHORL_TYPE_WITH(name, property_type, drop, flags)                                                              \
+	WHORL_TYPE_NAMED(name, #property_type, property_type, drop, flags)
+
+#define WHORL_TYPE_NAMED(name, text, property_type, drop, flags)                                                       \
+	const struct whorl_type name = {sizeof(struct whorl_type), (text), sizeof(property_type), (drop), (flags)};    \
 	static const struct whorl_type *const name##_whorl_listed __attribute__((used, section("whorl_types"))) =      \
 		&(name)
 
@@ -290,10 +304,16 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_trust_send(struct whorl_trust
  * WHORL_OK; WHORL_INVALID: it belongs to another thread...; WHORL_MEMORY: nothing is done; WHORL_CLOSED. */
 WHORL_API enum whorl_result whorl_trust_drop(struct whorl_trust *trust);
 
-/* Moves the property to another worker, also while it is in use. Its handles stay valid; calls that come to the old place are sent on.
- * This handle knows the new place. Waits until it is there; a launched function is waited for.
- * WHORL_OK, also if it is there already; WHORL_TIMEOUT: it stays; WHORL_IN_DOUBT: it stays or moves; WHORL_GONE; WHORL_WOULD_DEADLOCK;
- * WHORL_UNSUPPORTED, WHORL_NOT_FOUND as of whorl_entrust; WHORL_MEMORY, WHORL_CLOSED. */
+/* Moves the property to another worker, also of another node, also while it is in use. Its handles stay valid; calls that come to the old
+ * place are sent on, and what comes while it moves runs behind. This handle knows the new place. Waits until it is there; a launched function
+ * is waited for.
+ * To another node its bytes go: see enum whorl_type_flag. That node has the type in the `types` of its options. If the node of the old place
+ * ends afterwards, so do the calls that go through it: those that were sent as WHORL_IN_DOUBT, the others as WHORL_GONE; the property lives on
+ * with the handles that were made where it is: this one, and its clones. If the node of the new place ends, the property does.
+ * WHORL_OK, also if it is there already; it stays: WHORL_TIMEOUT; WHORL_MEMBER_GONE: the new place has ended before it was there;
+ * WHORL_UNSUPPORTED: it may not leave its process (whorl_invalid_text), or as of whorl_entrust; WHORL_NOT_FOUND, WHORL_REFUSED as of
+ * whorl_entrust; WHORL_WOULD_DEADLOCK, WHORL_INVALID, WHORL_MEMORY, WHORL_CLOSED. WHORL_IN_DOUBT: it stays or moves, and this handle is as it
+ * was; WHORL_GONE: there is no such property, or its node has ended. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place place,
 							      int timeout_ms);
 

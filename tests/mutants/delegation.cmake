@@ -124,3 +124,31 @@ mutant(NAME delegate-shown-closed KIND test_status_workers FILE delegation/work.
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME delegate-borrower-patient KIND test_delegate_wakes FILE delegation/send.c
+	REMOVES "what a worker sends while it is lent is not left with a trustee that sleeps"
+	TEXT [[
+	return me->worker != NULL && !me->borrowed;
+]]
+	REPLACEMENT [[
+	return me->worker != NULL;
+]])
+
+mutant(NAME delegate-poll-leaves KIND test_delegate_wakes FILE delegation/call.c
+	REMOVES "a thread that polls leaves nothing with a trustee that sleeps"
+	TEXT [[
+	wh_wake_trustees(me);
+	return result;
+]]
+	REPLACEMENT [[
+	return result;
+]])
+
+mutant(NAME delegate-rest-unheard KIND test_delegate_wakes FILE delegation/answer.c
+	REMOVES "a plain thread that asks for the rest of an answer wakes the trustee"
+	TEXT [[
+	wh_nudge(channel->trustee, channel->client->worker != NULL); /* a plain thread may be on its way */
+]]
+	REPLACEMENT [[
+	wh_nudge(channel->trustee, true);
+]])

@@ -66,7 +66,7 @@ static inline void counter_drop(void *property)
 	atomic_fetch_add(&counters_dropped, 1);
 }
 
-static WHORL_TYPE(counter_type, struct counter, counter_drop);
+static WHORL_TYPE_WITH(counter_type, struct counter, counter_drop, WHORL_TYPE_TRAVELS);
 
 WHORL_FUNCTION(counter_add, struct counter, struct add, uint64_t, WHORL_DETERMINISTIC)
 {

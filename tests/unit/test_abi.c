@@ -120,6 +120,7 @@ static const struct {
 	FIELD(whorl_type, name, 8, 8),
 	FIELD(whorl_type, bytes, 16, 8),
 	FIELD(whorl_type, drop, 24, 8),
+	FIELD(whorl_type, flags, 32, 4),
 	FIELD(whorl_function, size, 0, 8),
 	FIELD(whorl_function, name, 8, 8),
 	FIELD(whorl_function, property, 16, 8),

@@ -20,7 +20,7 @@
 #define KEYS 4        /* of the map */
 #define QUEUED (CLIENTS * OPS)
 #define STATES 5000000
-#define MOVES 5 /* of each property: what comes by an old handle goes through all places where it was */
+#define MOVES 40 /* of each property */
 
 enum { COUNTER, REGISTER, MAP, QUEUE, PROPERTIES };
 

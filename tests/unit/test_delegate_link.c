@@ -633,6 +633,65 @@ START_TEST(answers_are_told_to_be_taken)
 }
 END_TEST
 
+/* A property comes from that node, whole or not. */
+static uint32_t adopt(struct lab *lab, size_t bytes, uint32_t *name)
+{
+	const struct wh_slot *answers = their_slot(lab, WH_REGION_ANSWERS, 1);
+	struct {
+		struct wh_entrust_args args;
+		struct counter counter;
+	} call = {.args = {.id = 77, .type_number = wh_table_type(&lab->work->table, &counter_type)}};
+	struct wh_slot slot = one_call(WH_ADOPT, 0, &call, bytes);
+	struct wh_answer answer;
+
+	ck_assert_uint_le(bytes, sizeof(call));
+	write_slot(lab, WH_REGION_CALLS, 1, &slot);
+	step(lab);
+	ck_assert_uint_eq(answers->count, 1);
+	memcpy(&answer, answers->room + answers->begins, sizeof(answer));
+	memcpy(name, answers->room + answers->begins + sizeof(answer), sizeof(*name));
+	return answer.status;
+}
+
+/* It is a copy, which is not dropped, until its node has said that it is here: by the mover's handle. */
+START_TEST(it_comes_from_there)
+{
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	const struct wh_toggle_args toggle = {.id = 78, .node = THERE};
+	int dropped = atomic_load(&counters_dropped);
+	struct wh_slot slot;
+	uint32_t name;
+
+	meet_and_greet(&lab);
+	ck_assert_uint_eq(adopt(&lab, sizeof(struct wh_entrust_args) + sizeof(struct counter), &name), WHORL_OK);
+	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 1);
+	if (_i == 1) {
+		slot = one_call(WH_TOGGLE, name, &toggle, sizeof(toggle));
+		write_slot(&lab, WH_REGION_CALLS, 2, &slot);
+		step(&lab);
+	}
+	say(&lab, WH_EVENT_PEER_DOWN);
+	step(&lab);
+	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + _i);
+	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	lab_close(&lab);
+}
+END_TEST
+
+/* None of its bytes, or too few: it is nothing that was moved. */
+START_TEST(less_than_all_of_it)
+{
+	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
+	uint32_t name;
+
+	meet_and_greet(&lab);
+	ck_assert_uint_eq(adopt(&lab, _i == 0 ? 0 : sizeof(struct wh_entrust_args) + (_i == 1 ? 0 : 4), &name),
+			  WHORL_INVALID);
+	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	lab_close(&lab);
+}
+END_TEST
+
 START_TEST(other_functions_are_refused)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
@@ -834,6 +893,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, long_answers);
 	tcase_add_test(tcase, parts_are_answered_together);
 	tcase_add_test(tcase, answers_are_told_to_be_taken);
+	tcase_add_loop_test(tcase, it_comes_from_there, 0, 2);
+	tcase_add_loop_test(tcase, less_than_all_of_it, 0, 3);
 	tcase_add_test(tcase, other_functions_are_refused);
 	tcase_add_loop_test(tcase, garbage_ends_the_link, 0, GARBAGE);
 	tcase_add_loop_test(tcase, garbage_in_answers, 0, BAD_ANSWERS);

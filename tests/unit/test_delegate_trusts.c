@@ -294,6 +294,128 @@ START_TEST(moved_while_in_use)
 }
 END_TEST
 
+static uint64_t deferred(void)
+{
+	uint64_t count = 0;
+
+	for (uint32_t worker = 0; worker < work->workers; worker++)
+		count += stats_of(work, worker).deferred;
+	return count;
+}
+
+/* However often it moves, a call by the oldest handle is sent on once. */
+START_TEST(the_way_stays_short)
+{
+	uint64_t before;
+
+	open_stepped(3);
+	DO(0, 3, {{ENTRUST, 0, 0}, {CLONE, 0, 1}, {MOVE, 0, 1}});
+	settle();
+	for (uint32_t i = 2; i < 20; i++) {
+		DO(0, 1, {{MOVE, 0, i % 3}});
+		settle();
+		ck_assert_uint_eq(hands[0].worker, i % 3);
+		before = deferred();
+		DO(0, 1, {{ADD_THEN, 1, 0}}); /* a fiber that waits would count, too */
+		settle();
+		ck_assert_uint_eq(values[1], i - 1);
+		ck_assert_uint_le(deferred() - before, 1);
+	}
+	DO(0, 2, {{DROP, 0, 0}, {DROP, 1, 0}});
+	settle();
+	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
+	close_stepped();
+}
+END_TEST
+
+struct sequence {
+	uint64_t next, broken;
+};
+
+static WHORL_TYPE(sequence_type, struct sequence, NULL);
+
+WHORL_FUNCTION(sequence_say, struct sequence, struct add, uint64_t, 0)
+{
+	property->broken += args->by != property->next;
+	property->next = args->by + 1;
+	*result = property->broken;
+}
+
+#define SAID 300
+#define ROAMED 40
+
+static uint64_t said, roamed;
+
+static void count_said(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
+{
+	ck_ok(result);
+	ck_assert_uint_eq(bytes, sizeof(uint64_t));
+	ck_assert_uint_eq(*(const uint64_t *)answer, 0);
+	++*(uint64_t *)ctx;
+}
+
+/* By the oldest handle, not waiting; now and then it has another give its place in between. */
+WHORL_FUNCTION(say_all, struct whorl_none, struct add, struct whorl_none, 0)
+{
+	for (uint64_t i = 0; i < SAID; i++) {
+		ck_ok(whorl_apply_then(&hands[1], sequence_say, &(struct add){i}, count_said, &said));
+		if (i % args->by == 0)
+			whorl_fiber_yield();
+	}
+}
+
+WHORL_FUNCTION(roam, struct whorl_none, struct add, struct whorl_none, 0)
+{
+	uint64_t dice = args->by;
+
+	for (roamed = 0; roamed < ROAMED; roamed++) {
+		dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		ck_ok(whorl_trust_move(&hands[0], at((uint32_t)(dice >> 33) % 3), 1000000));
+	}
+}
+
+WHORL_FUNCTION(begin_sequence, struct whorl_none, struct whorl_none, struct whorl_none, 0)
+{
+	ck_ok(whorl_entrust(work, at(1), &sequence_type, NULL, 0, &hands[1], 1000000));
+	ck_ok(whorl_trust_clone(&hands[1], &hands[0]));
+	ck_ok(whorl_trust_send(&hands[0], at(2)));
+}
+
+/* Calls that are under way while it moves, and while the way becomes shorter, stay in order; in whichever order the workers run. */
+START_TEST(in_order_by_a_shorter_way)
+{
+	uint64_t dice = (uint64_t)_i + 1, before;
+
+	open_stepped(3);
+	said = 0;
+	ck_ok(whorl_spawn(work, at(0), begin_sequence, NULL, NULL));
+	settle();
+	wh_look(wh_party_here(work));
+	ck_ok(whorl_spawn(work, at(0), say_all, &(struct add){1 + (uint64_t)_i % 7}, NULL));
+	wh_look(wh_party_here(work));
+	ck_ok(whorl_spawn(work, at(2), roam, &(struct add){dice}, NULL));
+	for (int i = 0; i < 1000000 && (said < SAID || roamed < ROAMED); i++) {
+		dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		for (uint64_t times = 1 + (dice >> 60); times > 0; times--)
+			step((uint32_t)(dice >> 33) % 3);
+	}
+	ck_assert_uint_eq(said, SAID);
+	ck_assert_uint_eq(roamed, ROAMED);
+	settle();
+	before = deferred();
+	DO(0, 1, {{ADD_THEN, 1, 0}}); /* of another type: it is refused where the property is */
+	settle();
+	ck_assert_int_eq(results[1], WHORL_INVALID);
+	ck_assert_uint_le(deferred() - before, 1);
+	DO(0, 1, {{DROP, 1, 0}});
+	DO(2, 1, {{DROP, 0, 0}});
+	settle();
+	ck_assert_uint_eq(stats_of(work, 0).properties + stats_of(work, 1).properties + stats_of(work, 2).properties,
+			  0);
+	close_stepped();
+}
+END_TEST
+
 /* ---- slots -------------------------------------------------------------------------------------------------------------------------- */
 
 static void corrupt(struct wh_slot *slot, int how)
@@ -424,6 +546,8 @@ static Suite *suite(void)
 	tcase_add_test(tcase, counted_right_at_random);
 	tcase_add_test(tcase, a_property_moves);
 	tcase_add_test(tcase, moved_while_in_use);
+	tcase_add_test(tcase, the_way_stays_short);
+	tcase_add_loop_test(tcase, in_order_by_a_shorter_way, 0, 50);
 	tcase_add_loop_test(tcase, garbage_in_a_slot, 0, 8);
 	tcase_add_test(tcase, a_batch_without_its_guard_is_not_there);
 	tcase_add_test(tcase, shared_data_is_counted);
