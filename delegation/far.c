@@ -2,7 +2,6 @@
 #include "delegation/link.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "delegation/traffic.h"
 
@@ -189,13 +188,12 @@ enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *p
 
 static void pause_a_little(struct wh_party *me)
 {
-	const struct timespec nap = {.tv_nsec = AWAIT_NS};
 	struct wh_wait wait = {0};
 
 	if (me->worker != NULL)
 		(void)!wh_wait_for(me, &wait, 1); /* nothing ends it but its time */
 	else
-		nanosleep(&nap, NULL);
+		wh_nap(me->work, AWAIT_NS);
 }
 
 enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *place, int timeout_ms,
