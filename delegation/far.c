@@ -83,6 +83,19 @@ static struct wh_link *link_to(const struct wh_party *me, uint32_t node, uint64_
 	return far == NULL ? NULL : &far->links[me->number];
 }
 
+/* A lane that has not met a life is not told of its end. What waits for its link to come up would wait for ever. */
+static void tell_others(struct wh_party *me, struct wh_far *far)
+{
+	const whorl_work *work = me->work;
+
+	if (wh_load_relaxed(&far->ended) != 0)
+		return;
+	wh_store_release(&far->ended, 1); /* partner: wh_link_look */
+	for (uint32_t k = 0; k < work->workers; k++)
+		if (work->parties[k] != me)
+			wh_gate_ring(work->parties[k]->gate);
+}
+
 static void take_event(struct wh_party *me, const struct wh_transport_event *event)
 {
 	struct wh_far *far;
@@ -96,8 +109,11 @@ static void take_event(struct wh_party *me, const struct wh_transport_event *eve
 	}
 	link = link_to(me, event->node, event->incarnation);
 	if (link != NULL && event->incarnation != 0 &&
-	    (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN || event->kind == WH_EVENT_REFUSED))
+	    (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN ||
+	     event->kind == WH_EVENT_REFUSED)) {
 		wh_link_end(link);
+		tell_others(me, link->far);
+	}
 }
 
 /* Of one that has ended meanwhile nothing counts. */

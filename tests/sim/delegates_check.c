@@ -84,18 +84,23 @@ static const char *fault_of(const struct delegates_play *play, const struct dele
 
 static void judge_call(struct delegates_play *play, const struct delegates_call *call)
 {
+	const struct delegates_life *home = call->thing->home;
 	const char *fault;
 
 	if (call->ends != 1 && !(call->ends == 0 && (call->life->killed_ns != 0 || call->life->leaving_ns != 0))) {
 		delegates_fail(play, "end: call %u has %u ends", call->number, (unsigned)call->ends);
 		return;
 	}
-	if (call->ends == 0)
+	if (call->ends == 0 || call->vague)
 		return;
 	fault = fault_of(play, call);
 	if (fault != NULL)
-		delegates_fail(play, "result: call %u of thing %u by node %u gives %s, and %s", call->number,
-			       call->thing->number, (unsigned)call->life->id, whorl_result_text(call->result), fault);
+		delegates_fail(
+			play,
+			"result: call %u (%s) of thing %u at node %u by node %u, %.6f to %.6f s, gives %s, and %s",
+			call->number, call->function == NULL ? "handle" : call->function->name, call->thing->number,
+			(unsigned)home->id, (unsigned)call->life->id, (double)call->began_ns / 1e9,
+			(double)call->ended_ns / 1e9, whorl_result_text(call->result), fault);
 	if (call->runs > 0 && !may_run(call))
 		delegates_fail(play, "result: call %u has run, and gives %s", call->number,
 			       whorl_result_text(call->result));

@@ -226,6 +226,20 @@ static bool goes_until(struct delegates_play *play, uint64_t until_ns)
 	return !delegates_failed(play);
 }
 
+static void tell_open_calls(const struct delegates_play *play)
+{
+	for (uint32_t i = 0; i < play->call_count; i++) {
+		const struct delegates_call *call = play->calls[i];
+
+		if (call->ends == 0 && is_alive(call->life))
+			delegates_tell(call->life,
+				       "call %u (%s) of thing %u at node %u, since %.6f: not ended, run %u times",
+				       call->number, call->function == NULL ? "handle" : call->function->name,
+				       call->thing->number, (unsigned)call->thing->home->id,
+				       (double)call->began_ns / 1e9, (unsigned)call->runs);
+	}
+}
+
 static bool await(struct delegates_play *play, bool (*are)(const struct delegates_life *life), const char *what)
 {
 	uint64_t end_ns = delegates_now(play->world) + 120 * WH_NS_PER_S;
@@ -233,8 +247,11 @@ static bool await(struct delegates_play *play, bool (*are)(const struct delegate
 	while (!all_are(play, are) && delegates_now(play->world) < end_ns &&
 	       goes_until(play, delegates_now(play->world) + 20 * WH_NS_PER_MS))
 		continue;
-	if (!all_are(play, are))
-		delegates_fail(play, "progress: %s", what);
+	for (uint32_t i = 0; i < play->life_count; i++)
+		if (!are(play->lives[i]) && !delegates_failed(play)) {
+			tell_open_calls(play);
+			delegates_fail(play, "progress: of node %u %s", (unsigned)play->lives[i]->id, what);
+		}
 	return !delegates_failed(play);
 }
 

@@ -67,6 +67,7 @@ struct delegates_call {
 	uint32_t runs;
 	uint64_t ran_ns;
 	struct delegates_handle *given; /* of a call to a box */
+	bool vague;                     /* by which life of a node it was answered is not known */
 };
 
 struct delegates_seat { /* a thread of a process, and its handles */

@@ -475,13 +475,14 @@ static struct delegates_handle *entrust(struct delegates_seat *seat, struct dele
 		call->timeout_ms %= 50;
 	end_step(call, whorl_entrust(delegates_work(seat->life->process), place_at(home, worker), type_of(kind), &init,
 				     type_of(kind)->bytes, &handle->trust, call->timeout_ms));
+	if (newest_of(home->id) != home) { /* which of its lives it was is not known */
+		call->vague = handle->thing->leaked = true;
+		return NULL;
+	}
 	if (call->result != WHORL_OK)
 		return NULL;
 	delegates_tell(seat->life, "thing %u is at node %u", handle->thing->number, (unsigned)home->id);
-	if (newest_of(home->id) == home)
-		return handle;
-	handle->thing->leaked = true; /* which of its lives has it is not known */
-	return NULL;
+	return handle;
 }
 
 static void entrust_one(struct delegates_seat *seat)
@@ -538,7 +539,7 @@ static bool give(struct delegates_seat *seat, struct delegates_handle *handle)
 	struct gift gift;
 
 	at = at == to->workers ? DELEGATES_WORKERS : at;
-	if (!box->has_box)
+	if (!box->has_box || (to->id == life->id && to != life)) /* that one's place is this one now */
 		return false;
 	call = new_call(seat, handle);
 	end_step(call, whorl_trust_send(&handle->trust, place_at(to, at)));
