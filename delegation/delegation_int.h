@@ -205,6 +205,7 @@ struct wh_wait { /* a call that is waited for */
 	uint64_t deadline_ns;
 	struct wh_wait *older, *newer; /* of those of a worker */
 	struct wh_wait *next_poller;
+	void *owned; /* by the one that waits; freed when the call has been issued: a fiber may never go on */
 };
 
 struct wh_joined { /* a fiber that was spawned, and is to be joined */

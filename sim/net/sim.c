@@ -165,8 +165,11 @@ static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
 static void let_time_pass(void *ctx, uint64_t ns)
 {
 	struct sim_host *host = ctx;
+	const struct wh_sim_options *options = &host->sim->options;
 	uint64_t until_ns = host->sim->now_ns + ns;
 
+	if (options->napping != NULL && options->napping(options->ctx, host->id, ns))
+		return;
 	while (wh_sim_step(host->sim, until_ns))
 		continue;
 }

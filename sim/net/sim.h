@@ -105,6 +105,8 @@ struct wh_sim_options {
 	/* At the end of post(): the node is busy until wh_sim_busy_until. It may let that time pass before it returns, if it can go on with
 	 * others meanwhile. */
 	void (*posted)(void *ctx, uint32_t node);
+	/* A thread of the node naps. True: it has let time pass, and others go on; else the next things happen now, for so long. */
+	bool (*napping)(void *ctx, uint32_t node, uint64_t ns);
 	void *ctx;
 };
 

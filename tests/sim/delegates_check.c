@@ -16,8 +16,11 @@
 
 bool delegates_may_have_ended(const struct delegates_life *life, uint64_t ns)
 {
+	/* It was slow to be heard, and went before it knew that the others had gone on without it. */
+	bool lagged = life->went_early && (life->stood_still || life->play->cuts[life->id] != 0);
+
 	return (life->killed_ns != 0 && life->killed_ns <= ns) || (life->leaving_ns != 0 && life->leaving_ns <= ns) ||
-	       delegates_has_failed(life->process);
+	       lagged || delegates_has_failed(life->process);
 }
 
 bool delegates_may_be_parted(const struct delegates_life *one, const struct delegates_life *other, uint64_t ns)
@@ -202,7 +205,7 @@ static void judge_life(struct delegates_play *play, const struct delegates_life 
 	uint32_t leaked = 0;
 
 	for (uint32_t i = 0; i < play->thing_count; i++)
-		leaked += play->things[i]->home == life && play->things[i]->leaked;
+		leaked += play->things[i]->home->id == life->id && play->things[i]->leaked;
 	if (life->left > leaked)
 		delegates_fail(play, "drop: node %u has %u things in the end, of which at most %u may have handles",
 			       (unsigned)life->id, (unsigned)life->left, (unsigned)leaked);
@@ -215,6 +218,11 @@ void delegates_judge(struct delegates_play *play)
 	if (!delegates_failed(play))
 		judge_histories(play);
 	note_leaks(play);
+	for (uint32_t i = 0; i < play->thing_count; i++)
+		if (play->things[i]->kept && play->things[i]->drops > 0 && !play->things[i]->leaked)
+			delegates_fail(play, "drop: thing %u of node %u is there in the end, and has no handle%s",
+				       play->things[i]->number, (unsigned)play->things[i]->home->id,
+				       play->things[i]->made ? "" : ": it was not to be made");
 	for (uint32_t i = 0; i < play->life_count && !delegates_failed(play); i++)
 		judge_life(play, play->lives[i]);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fiber.h"
 #include "delegation/steps.h"
 #include "group/node.h"
 #include "sim/inspect.h"
@@ -11,7 +12,6 @@
 
 #define STEPS_MAX 20000000
 #define CLOSE_MS 2000
-#define ACTS_AT_ONCE 4 /* threads that wait within each other: one goes on when those within have what they wait for */
 #define ACT_NS (4 * WH_NS_PER_MS)
 
 struct runner { /* a thread of the library: the node's, or a worker's */
@@ -33,8 +33,9 @@ struct delegates_process {
 	struct runner *runners;
 	uint64_t stalled_until_ns;
 	bool dead, leaves, failed, ended;
-	bool closing; /* its node's passes are made by whorl_close */
-	bool acts;
+	bool closing;            /* its node's passes are made by whorl_close */
+	struct wh_fiber *thread; /* the plain one; NULL: not yet */
+	uint64_t thread_turn;
 };
 
 struct delegates_world {
@@ -44,8 +45,8 @@ struct delegates_world {
 	struct delegates_process *processes;
 	struct delegates_process **at; /* by id: the life that is there */
 	uint64_t steps, numbers;
-	uint32_t acting;
-	bool closing; /* one at a time */
+	struct delegates_process *acting; /* its plain thread runs now */
+	bool closing;                     /* one at a time */
 	char broken[256];
 };
 
@@ -185,31 +186,64 @@ static void add_runner(struct delegates_process *process, uint32_t lane)
 	turn_soon(runner);
 }
 
-static void act_later(struct delegates_process *process);
+static void go_on(void *ctx, uint64_t turn);
 
-static void act_now(void *ctx, uint64_t argument)
+static void go_on_at(struct delegates_process *process, uint64_t when_ns)
+{
+	if (when_ns < process->stalled_until_ns)
+		when_ns = process->stalled_until_ns;
+	wh_sim_at(process->world->sim, when_ns, go_on, process, ++process->thread_turn);
+}
+
+/* One that was killed never does. */
+static void go_on(void *ctx, uint64_t turn)
 {
 	struct delegates_process *process = ctx;
 	struct delegates_world *world = process->world;
+	struct delegates_process *before = world->acting;
 
-	(void)argument;
-	if (process->dead || process->leaves || process->work == NULL)
+	if (turn != process->thread_turn || process->dead)
 		return;
-	if (world->acting < ACTS_AT_ONCE && wh_sim_now(world->sim) >= process->stalled_until_ns) {
-		process->acts = true;
-		world->acting++;
-		process->program.act(process->program.ctx);
-		world->acting--;
-		process->acts = false;
+	if (wh_sim_now(world->sim) < process->stalled_until_ns) {
+		go_on_at(process, process->stalled_until_ns);
+		return;
 	}
-	act_later(process);
+	world->acting = process;
+	wh_fiber_resume(process->thread);
+	world->acting = before;
 }
 
-static void act_later(struct delegates_process *process)
+static void pause_for(struct delegates_process *process, uint64_t ns)
 {
-	struct wh_sim *sim = process->world->sim;
+	go_on_at(process, wh_sim_now(process->world->sim) + ns);
+	wh_fiber_pause(process->thread);
+}
 
-	wh_sim_at(sim, wh_sim_now(sim) + wh_dice_below(&process->dice, ACT_NS), act_now, process, 0);
+static bool note_napping(void *ctx, uint32_t node, uint64_t ns)
+{
+	struct delegates_world *world = ctx;
+
+	if (world->acting == NULL || world->acting->id != node)
+		return false;
+	pause_for(world->acting, ns);
+	return true;
+}
+
+static void run_thread(void *ctx)
+{
+	struct delegates_process *process = ctx;
+
+	process->program.begin(process->program.ctx, process->work);
+	while (!process->leaves) {
+		pause_for(process, wh_dice_below(&process->dice, ACT_NS));
+		if (!process->leaves)
+			process->program.act(process->program.ctx);
+	}
+}
+
+static bool has_thread(const struct delegates_process *process)
+{
+	return process->thread != NULL && !process->dead && !wh_fiber_has_ended(process->thread);
 }
 
 static void begin_work(struct delegates_process *process)
@@ -222,8 +256,11 @@ static void begin_work(struct delegates_process *process)
 	}
 	for (uint32_t lane = 1; lane <= process->program.work.workers; lane++)
 		add_runner(process, lane);
-	process->program.begin(process->program.ctx, process->work);
-	act_later(process);
+	process->thread = wh_fiber_new(run_thread, process, WH_FIBER_STACK_BYTES);
+	if (process->thread == NULL)
+		fail(world, "no memory for a thread");
+	else
+		go_on_at(process, wh_sim_now(world->sim));
 }
 
 static bool open_node(struct delegates_process *process)
@@ -303,11 +340,11 @@ static void close_now(void *ctx, uint64_t argument)
 	(void)argument;
 	if (process->ended)
 		return;
-	if (world->closing || process->acts) {
+	if (world->closing || has_thread(process)) {
 		close_at(process, wh_sim_now(world->sim) + 100 * WH_NS_PER_US);
 		return;
 	}
-	world->closing = process->leaves = true;
+	world->closing = process->leaves = true; /* else it was killed */
 	close_work(process);
 	process->closing = true;
 	while (process->dead && wh_inspect_jobs(process->node) > 0 && wh_sim_step(world->sim, UINT64_MAX))
@@ -416,6 +453,7 @@ static bool make_net(struct delegates_world *world)
 					 .log = log_line,
 					 .rung = note_node_rung,
 					 .lane_rung = note_rung,
+					 .napping = note_napping,
 					 .ctx = world};
 	struct wh_error err;
 
@@ -450,6 +488,8 @@ void delegates_world_free(struct delegates_world *world)
 		struct delegates_process *process = world->processes;
 
 		world->processes = process->next;
+		if (process->thread != NULL)
+			wh_fiber_free(process->thread);
 		free(process->runners);
 		free(process);
 	}

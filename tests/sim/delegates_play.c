@@ -165,6 +165,7 @@ static void kill(struct delegates_life *life)
 	if (!delegates_kill(life->process))
 		return;
 	life->killed_ns = delegates_now(life->play->world);
+	life->went_early = true;
 	delegates_tell(life, "is killed");
 }
 
@@ -180,11 +181,13 @@ static void stall(struct delegates_life *life)
 	struct wh_dice *dice = &life->play->dice;
 
 	delegates_tell(life, "stands still");
-	if (wh_dice_one_in(dice, 3))
+	if (wh_dice_one_in(dice, 3)) {
+		life->stood_still = true;
 		delegates_stall(life->process, wh_dice_below(dice, 200 * WH_NS_PER_MS));
-	else
+	} else {
 		delegates_stall_worker(life->process, (uint32_t)wh_dice_below(dice, life->workers),
 				       wh_dice_below(dice, 200 * WH_NS_PER_MS));
+	}
 }
 
 static void do_fault(struct delegates_play *play)
@@ -199,8 +202,10 @@ static void do_fault(struct delegates_play *play)
 			kill(life);
 		break;
 	case 1:
-		if (may_end)
+		if (may_end) {
+			life->went_early = true;
 			leave(life);
+		}
 		break;
 	case 2:
 		if (life != NULL && is_alive(life))
@@ -258,6 +263,11 @@ static bool await(struct delegates_play *play, bool (*are)(const struct delegate
 /* At the workers of the living nothing is left. */
 static void count_properties(struct delegates_play *play)
 {
+	for (uint32_t i = 0; i < play->thing_count; i++) {
+		struct delegates_thing *thing = play->things[i];
+
+		thing->kept = thing->drops == 0 && is_alive(thing->home) && thing->home->begun;
+	}
 	for (uint32_t i = 0; i < play->life_count; i++) {
 		struct delegates_life *life = play->lives[i];
 		struct whorl_worker_stats stats = {.size = sizeof(stats)};

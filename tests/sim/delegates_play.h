@@ -38,7 +38,8 @@ struct delegates_thing { /* as the judge knows it */
 	uint32_t number;
 	enum delegates_kind kind;
 	struct delegates_life *home;
-	bool leaked; /* a handle went astray as it may: the thing need not be dropped */
+	bool leaked;     /* a handle went astray as it may: the thing need not be dropped */
+	bool made, kept; /* kept: it was there in the end, when all handles had been given back */
 	uint32_t drops;
 };
 
@@ -89,6 +90,7 @@ struct delegates_life { /* of a process */
 	struct wh_dice dice;
 	bool begun, odd;                /* odd: its program knows a function more */
 	uint64_t killed_ns, leaving_ns; /* 0: not */
+	bool stood_still, went_early;   /* all of it, for a while; before the end of the play */
 	uint32_t acts_left;             /* of the plain thread */
 	uint32_t left;                  /* properties at its workers, in the end */
 	struct delegates_seat seats[DELEGATES_SEATS];

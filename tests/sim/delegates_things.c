@@ -288,7 +288,8 @@ static void end_call(struct delegates_call *call, enum whorl_result result, cons
 	    (bytes != sizeof(call->told) + answer_fill(call->number) ||
 	     !is_filled(call->number, (const unsigned char *)answer + sizeof(call->told), bytes - sizeof(call->told))))
 		delegates_fail(play, "bytes: call %u has not the answer that it was given", call->number);
-	delegates_tell(call->life, "call %u of thing %u is answered", call->number, call->thing->number);
+	delegates_tell(call->life, "call %u of thing %u by handle %u is answered", call->number, call->thing->number,
+		       call->handle->number);
 }
 
 struct pending { /* a call that is not waited for */
@@ -425,6 +426,8 @@ static void end_step(struct delegates_call *call, enum whorl_result result)
 	call->ended_ns = delegates_now(play->world);
 	call->ends++;
 	call->result = result;
+	delegates_tell(call->life, "call %u of thing %u by handle %u gives %s", call->number, call->thing->number,
+		       call->handle->number, whorl_result_text(result));
 }
 
 /* None that another fiber uses: it is out of the list meanwhile. */
@@ -481,6 +484,7 @@ static struct delegates_handle *entrust(struct delegates_seat *seat, struct dele
 	}
 	if (call->result != WHORL_OK)
 		return NULL;
+	handle->thing->made = true;
 	delegates_tell(seat->life, "thing %u is at node %u", handle->thing->number, (unsigned)home->id);
 	return handle;
 }
