@@ -65,19 +65,6 @@ mutant(NAME delegates-served-again KIND sim-delegates RUNS 50 FILE delegation/se
 		wh_post(channel, &channel->answers, guard);
 ]])
 
-mutant(NAME delegates-same-id KIND sim-delegates RUNS 250 FILE delegation/trust.c
-	REMOVES "a handle that is sent to another thread gets a fresh id"
-	TEXT [[
-	id = wh_fresh_id(me);
-	result = far ? toggle_for(me, trust, id, place.node) : toggle_of(me, trust, id);
-	if (result != WHORL_OK)
-		return result;
-	result = toggle_of(me, trust, trust->id);
-]]
-	REPLACEMENT [[
-	id = trust->id;
-]])
-
 mutant(NAME delegates-runs-taken-back KIND sim-delegates RUNS 250 FILE delegation/send.c
 	REMOVES "what was not sent in time never runs"
 	TEXT [[

@@ -222,8 +222,17 @@ static void do_fault(struct delegates_play *play)
 
 /* ---- the run ------------------------------------------------------------------------------------------------------------------- */
 
+/* What is told that the others go on without it is closed. */
+static void close_removed(struct delegates_play *play)
+{
+	for (uint32_t i = 0; i < play->life_count; i++)
+		if (is_alive(play->lives[i]) && delegates_has_failed(play->lives[i]->process))
+			leave(play->lives[i]);
+}
+
 static bool goes_until(struct delegates_play *play, uint64_t until_ns)
 {
+	close_removed(play);
 	while (!delegates_failed(play) && delegates_step(play->world, until_ns))
 		continue;
 	if (delegates_broken(play->world) != NULL)
@@ -247,7 +256,7 @@ static void tell_open_calls(const struct delegates_play *play)
 
 static bool await(struct delegates_play *play, bool (*are)(const struct delegates_life *life), const char *what)
 {
-	uint64_t end_ns = delegates_now(play->world) + 120 * WH_NS_PER_S;
+	uint64_t end_ns = delegates_now(play->world) + 600 * WH_NS_PER_S;
 
 	while (!all_are(play, are) && delegates_now(play->world) < end_ns &&
 	       goes_until(play, delegates_now(play->world) + 20 * WH_NS_PER_MS))
@@ -281,12 +290,15 @@ static void count_properties(struct delegates_play *play)
 
 static void run(struct delegates_play *play, uint32_t founders)
 {
+	static const uint64_t gaps_ns[] = {3 * WH_NS_PER_MS, 30 * WH_NS_PER_MS, 100 * WH_NS_PER_MS};
+	uint64_t gap_ns =
+		gaps_ns[wh_dice_below(&play->dice, 3)]; /* programs are mostly busy in the first milliseconds */
 	uint32_t faults = (uint32_t)wh_dice_below(&play->dice, 10);
 
 	for (uint32_t id = 0; id < founders; id++)
 		begin_life(play, id, false);
 	for (uint32_t i = 0; i < faults; i++) {
-		if (!goes_until(play, delegates_now(play->world) + wh_dice_below(&play->dice, 100 * WH_NS_PER_MS)))
+		if (!goes_until(play, delegates_now(play->world) + wh_dice_below(&play->dice, gap_ns)))
 			return;
 		do_fault(play);
 	}

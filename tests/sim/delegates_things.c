@@ -8,7 +8,7 @@
 
 #define QUEUED 1024
 #define FILL_MOST 12000 /* bytes of a long call, or of a long answer: several batches */
-#define LONG_MS 20000
+#define LONG_MS 5000
 #define HANDLES_MOST 12
 #define OUTSTANDING_MOST 6
 
@@ -673,7 +673,7 @@ void delegates_begin(struct delegates_life *life)
 {
 	for (uint32_t worker = 0; worker < life->workers; worker++)
 		for (uint32_t fibers = (uint32_t)wh_dice_between(&life->dice, 1, 3); fibers > 0; fibers--)
-			spawn(life, worker, &fiber_live, (uint32_t)wh_dice_between(&life->dice, 5, 40));
+			spawn(life, worker, &fiber_live, (uint32_t)wh_dice_between(&life->dice, 5, 60));
 }
 
 void delegates_wind_up(struct delegates_life *life)
