@@ -192,7 +192,8 @@ enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *p
 	    (place->worker != WHORL_WORKER_ANY && place->worker >= work->workers))
 		return WHORL_NOT_FOUND;
 	far = find(work->net, place->node, 0);
-	if (far == NULL)
+	/* Of one that has ended another life may come, with other workers. Partner: tell_others. */
+	if (far == NULL || wh_load_acquire(&far->ended) != 0)
 		return WHORL_AGAIN;
 	worker = choose(work, far, place);
 	if (wh_load_acquire(&far->workers) != 0 && worker >= wh_load_relaxed(&far->workers))

@@ -81,3 +81,13 @@ mutant(NAME delegates-no-latch KIND sim-delegates RUNS 50 FILE delegation/later.
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME delegates-workers-unknown KIND sim-delegates RUNS 250 FILE delegation/link.c
+	REMOVES "of a program that knows other functions it is known how many workers it has"
+	TEXT [[
+	wh_store_release(&link->far->workers, greeting->workers); /* partner: wh_far_at */
+]]
+	REPLACEMENT [[
+	if (greeting->digest == work->table.digest)
+		wh_store_release(&link->far->workers, greeting->workers);
+]])
