@@ -21,6 +21,9 @@ struct wh_env {
 	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. The caller that submits one waits for its
 	 * end before what it uses is freed. */
 	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
+	/* NULL: there are threads. Else all of the world is one (simulation): what would be a thread of the library is stepped by the
+	 * world, and a thread that waits calls this. So much time passes, or less, and others go on meanwhile. */
+	void (*nap)(void *ctx, uint64_t ns);
 };
 
 /* The real machine: CLOCK_MONOTONIC, getrandom, errors and warnings go to stderr; fatal aborts. */

@@ -1,6 +1,8 @@
 /* call.c - calls, as the program makes them. */
 #include "delegation/link.h"
 
+#include <stdlib.h>
+
 #define TURN_CALLS 64 /* a fiber that only makes calls which need no wait lets others run after so many */
 
 /* ---- to what -------------------------------------------------------------------------------------------------------------- */
@@ -171,6 +173,8 @@ static enum whorl_result send_and_wait(struct wh_party *me, struct wh_party *tru
 	if (channel == NULL)
 		return WHORL_MEMORY;
 	result = wh_issue(channel, request, ticket, &number);
+	free(wait->owned);
+	wait->owned = NULL;
 	if (result != WHORL_OK)
 		return result;
 	if (wh_wait_for(me, wait, timeout_ms))

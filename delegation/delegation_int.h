@@ -33,6 +33,7 @@
 
 #include "delegation/batch.h"
 #include "delegation/map.h"
+#include "delegation/steps.h"
 #include "delegation/table.h"
 #include "group/refuse.h"
 #include "work/worker.h"
@@ -240,6 +241,7 @@ struct wh_wait { /* a call that is waited for */
 	uint64_t deadline_ns;
 	struct wh_wait *older, *newer; /* of those of a worker */
 	struct wh_wait *next_poller;
+	void *owned; /* by the one that waits; freed when the call has been issued: a fiber may never go on */
 };
 
 struct wh_joined { /* a fiber that was spawned, and is to be joined */
@@ -594,6 +596,8 @@ void wh_wait_done(struct wh_party *me, struct wh_wait *wait);
 size_t wh_look(struct wh_party *me);
 /* A plain thread that has found nothing: it waits a little, or sleeps. */
 void wh_rest(struct wh_party *me, uint64_t deadline_ns);
+/* A plain thread waits so long, or less. In simulation others go on meanwhile, each as the party that it is. */
+void wh_nap(const whorl_work *work, uint64_t ns);
 
 /* ---- call.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -635,7 +639,7 @@ enum whorl_result wh_check_arguments(whorl_work *work, const struct whorl_functi
 
 /* ---- work.c ------------------------------------------------------------------------------------------------------------------ */
 
-/* whorl_work_open with another environment, and, without `threads`, workers that the caller steps (wh_work_step). */
+/* whorl_work_open with another environment, and, without `threads`, workers that the caller steps (delegation/steps.h). */
 struct wh_endpoint;
 struct wh_work_plan {
 	const struct wh_env *env;
@@ -648,6 +652,5 @@ WH_MUST_CHECK enum whorl_result wh_work_make_on(const struct whorl_work_options 
 						struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_work_make(const struct whorl_work_options *options, const struct wh_env *env,
 					     uint32_t node, bool threads, whorl_work **out, struct wh_error *err);
-size_t wh_work_step(whorl_work *work, uint32_t worker);
 
 #endif

@@ -2,7 +2,6 @@
 #include "delegation/link.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "delegation/traffic.h"
 
@@ -84,6 +83,19 @@ static struct wh_link *link_to(const struct wh_party *me, uint32_t node, uint64_
 	return far == NULL ? NULL : &far->links[me->number];
 }
 
+/* A lane that has not met a life is not told of its end. What waits for its link to come up would wait for ever. */
+static void tell_others(struct wh_party *me, struct wh_far *far)
+{
+	const whorl_work *work = me->work;
+
+	if (wh_load_relaxed(&far->ended) != 0)
+		return;
+	wh_store_release(&far->ended, 1); /* partner: wh_link_look */
+	for (uint32_t k = 0; k < work->workers; k++)
+		if (work->parties[k] != me)
+			wh_gate_ring(work->parties[k]->gate);
+}
+
 static void take_event(struct wh_party *me, const struct wh_transport_event *event)
 {
 	struct wh_far *far;
@@ -97,8 +109,11 @@ static void take_event(struct wh_party *me, const struct wh_transport_event *eve
 	}
 	link = link_to(me, event->node, event->incarnation);
 	if (link != NULL && event->incarnation != 0 &&
-	    (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN || event->kind == WH_EVENT_REFUSED))
+	    (event->kind == WH_EVENT_PEER_LEFT || event->kind == WH_EVENT_PEER_DOWN ||
+	     event->kind == WH_EVENT_REFUSED)) {
 		wh_link_end(link);
+		tell_others(me, link->far);
+	}
 }
 
 /* Of one that has ended meanwhile nothing counts. */
@@ -177,7 +192,8 @@ enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *p
 	    (place->worker != WHORL_WORKER_ANY && place->worker >= work->workers))
 		return WHORL_NOT_FOUND;
 	far = find(work->net, place->node, 0);
-	if (far == NULL)
+	/* Of one that has ended another life may come, with other workers. Partner: tell_others. */
+	if (far == NULL || wh_load_acquire(&far->ended) != 0)
 		return WHORL_AGAIN;
 	worker = choose(work, far, place);
 	if (wh_load_acquire(&far->workers) != 0 && worker >= wh_load_relaxed(&far->workers))
@@ -189,13 +205,12 @@ enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *p
 
 void wh_far_pause(struct wh_party *me)
 {
-	const struct timespec nap = {.tv_nsec = AWAIT_NS};
 	struct wh_wait wait = {0};
 
 	if (me->worker != NULL)
 		(void)!wh_wait_for(me, &wait, 1); /* nothing ends it but its time */
 	else
-		nanosleep(&nap, NULL);
+		wh_nap(me->work, AWAIT_NS);
 }
 
 enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *place, int timeout_ms,

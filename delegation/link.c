@@ -267,6 +267,9 @@ static void judge(struct wh_link *link, const struct wh_greeting *greeting)
 {
 	whorl_work *work = link->me->work;
 
+	/* Of one that knows other functions, too: what is wanted of a worker that it has not is not waited for. */
+	wh_store_relaxed(&link->far->dedicated, greeting->dedicated);
+	wh_store_release(&link->far->workers, greeting->workers); /* partner: wh_far_at */
 	if (greeting->digest != work->table.digest) {
 		wh_log(&link->me->worker->diag, WH_LOG_WARNING,
 		       "node %u knows other functions (digest %016llx, expected %016llx): no calls go between it and this one",
@@ -276,8 +279,6 @@ static void judge(struct wh_link *link, const struct wh_greeting *greeting)
 		wh_channel_end(link->out, WHORL_IN_DOUBT, WHORL_REFUSED);
 		return;
 	}
-	wh_store_relaxed(&link->far->dedicated, greeting->dedicated);
-	wh_store_release(&link->far->workers, greeting->workers); /* partner: wh_far_at */
 	wh_store_release(&link->state, WH_LINK_UP);
 	link->out->held = false;
 }
@@ -334,7 +335,8 @@ size_t wh_link_look(struct wh_link *link)
 {
 	size_t work = 0;
 
-	if (link->broken) {
+	if (link->broken ||
+	    (is(link, WH_LINK_NEW) && wh_load_acquire(&link->far->ended) != 0)) { /* partner: tell_others */
 		work = !is(link, WH_LINK_GONE);
 		wh_link_end(link);
 	} else if (is(link, WH_LINK_UP)) {

@@ -60,6 +60,7 @@ struct wh_far {                /* a life of another node. [const], but for the w
 	uint32_t node, holder; /* holder: what its handles have in the sets of properties */
 	uint64_t incarnation;
 	wh_word workers, dedicated; /* 0: not known yet */
+	wh_word ended;              /* it has for some lane: links that are not up yet will not be */
 	struct wh_link links[];     /* by worker here */
 };
 

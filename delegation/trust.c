@@ -114,9 +114,9 @@ static enum whorl_result entrust_there(struct wh_party *me, struct wh_party *tru
 	memcpy(data, &args, sizeof(args));
 	if (entrusted->init != NULL)
 		memcpy(data + sizeof(args), entrusted->init, entrusted->type->bytes);
-	request.data = data;
+	request.data = wait.owned = data;
 	result = wh_call(me, trustee, &request, &wait, entrusted->id, timeout_ms);
-	free(data);
+	free(wait.owned);
 	return result == WHORL_OK && (wait.bytes < sizeof(*name) || *name == 0) ? WHORL_IN_DOUBT : result;
 }
 

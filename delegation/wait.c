@@ -5,6 +5,8 @@
  */
 #include "delegation/delegation_int.h"
 
+#include <time.h>
+
 /* ---- fibers -------------------------------------------------------------------------------------------------------------------- */
 
 static void unlink_wait(struct wh_party *me, struct wh_wait *wait)
@@ -99,8 +101,32 @@ static void sleep_until(struct wh_party *me, uint64_t deadline_ns)
 	wh_gate_unpark(me->gate);
 }
 
+void wh_nap(const whorl_work *work, uint64_t ns)
+{
+	const struct timespec nap = {.tv_sec = (time_t)(ns / WH_NS_PER_S), .tv_nsec = (long)(ns % WH_NS_PER_S)};
+	struct wh_here before;
+
+	if (work->env->nap == NULL) {
+		nanosleep(&nap, NULL);
+		return;
+	}
+	before = *wh_here();
+	work->env->nap(work->env->ctx, ns);
+	wh_leave(before);
+}
+
+#define LOOK_NS (50 * WH_NS_PER_US) /* where there are no threads: between two looks */
+
 void wh_rest(struct wh_party *me, uint64_t deadline_ns)
 {
+	uint64_t now;
+
+	if (me->work->env->nap != NULL) {
+		now = wh_env_now(me->work->env);
+		wh_wake_trustees(me);
+		wh_nap(me->work, deadline_ns > now && deadline_ns - now < LOOK_NS ? deadline_ns - now : LOOK_NS);
+		return;
+	}
 	if (!wh_loop_idle(WH_IDLE_ADAPTIVE, &me->backoff, me->work->env))
 		sleep_until(me, deadline_ns);
 }

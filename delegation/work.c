@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define CLOSE_PATIENCE_NS (100 * WH_NS_PER_MS) /* for a worker's thread, beyond the program's own */
 #define CLOSE_NAP_NS (WH_NS_PER_MS / 2)
@@ -116,10 +115,36 @@ enum whorl_result wh_work_make(const struct whorl_work_options *options, const s
 	return wh_work_make_on(options, &plan, out, err);
 }
 
+/* ---- passes by the caller ---------------------------------------------------------------------------------------------------------- */
+
 size_t wh_work_step(whorl_work *work, uint32_t worker)
 {
-	return wh_loop_step(&work->parties[worker]->worker->loop);
+	struct wh_party *party = work->parties[worker];
+	struct wh_loop *loop = &party->worker->loop;
+
+	if (loop->armed) { /* it has slept until now */
+		WH_CHECK(loop->diag, wh_gate_take_back(party->gate));
+		wh_loop_sleep(loop, 0);
+	}
+	return wh_loop_step(loop);
 }
+
+size_t wh_work_sleep(whorl_work *work, uint32_t worker)
+{
+	struct wh_party *party = work->parties[worker];
+	size_t done = wh_loop_arm(&party->worker->loop);
+
+	if (done == 0)
+		wh_gate_lend(party->gate);
+	return done;
+}
+
+uint64_t wh_work_next_ns(const whorl_work *work, uint32_t worker)
+{
+	return work->parties[worker]->worker->loop.next_ns;
+}
+
+/* ---- visitors ---------------------------------------------------------------------------------------------------------------------- */
 
 _Static_assert(WH_SHOWN_MAX >= WHORL_WORKERS_MAX, "all workers can be shown");
 
@@ -167,6 +192,8 @@ enum whorl_result whorl_work_open(whorl_node *node, const struct whorl_work_opti
 	if (node != NULL) {
 		endpoint = wh_node_endpoint(node);
 		plan.node = endpoint.node;
+		plan.env = endpoint.env;
+		plan.threads = plan.env->nap == NULL;
 		plan.endpoint = &endpoint;
 	}
 	result = wh_work_make_on(options, &plan, work, &err);
@@ -213,7 +240,6 @@ static bool is_quiet(const whorl_work *work)
 
 static void let_end(whorl_work *work, struct wh_party *me, uint64_t deadline)
 {
-	const struct timespec nap = {.tv_nsec = CLOSE_NAP_NS};
 	int quiet = 0;
 
 	while (quiet < 2 && wh_env_now(work->env) < deadline) {
@@ -224,7 +250,7 @@ static void let_end(whorl_work *work, struct wh_party *me, uint64_t deadline)
 			continue;
 		}
 		quiet = is_quiet(work) ? quiet + 1 : 0;
-		nanosleep(&nap, NULL);
+		wh_nap(work, CLOSE_NAP_NS);
 	}
 }
 

@@ -8,7 +8,8 @@ struct wh_endpoint wh_node_endpoint(const whorl_node *node)
 	return (struct wh_endpoint){.transport = node->transport,
 				    .node = node->id,
 				    .nodes = wh_node_config_nodes_max(&node->config),
-				    .incarnation = node->incarnation};
+				    .incarnation = node->incarnation,
+				    .env = node->world_env};
 }
 
 void wh_node_show_workers(whorl_node *node, const struct wh_shown *shown)

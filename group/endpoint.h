@@ -12,6 +12,7 @@ struct wh_endpoint { /* of the node: what lanes are opened on */
 	struct wh_transport *transport;
 	uint32_t node, nodes; /* ids are 0 .. nodes-1 */
 	uint64_t incarnation;
+	const struct wh_env *env; /* of its world: its workers have the same clock and dice. Lives as long as the node */
 };
 
 struct wh_endpoint wh_node_endpoint(const whorl_node *node);

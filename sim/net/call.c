@@ -657,8 +657,7 @@ static void alarm_comes(void *ctx, uint64_t at_ns)
 		return;
 	node->alarm_ns = 0;
 	node->alarmed = true;
-	if (node->sim->options.rung != NULL)
-		node->sim->options.rung(node->sim->options.ctx, node->id);
+	wh_sim_tell_rung(node);
 }
 
 static void set_alarm(struct wh_wire *w, uint64_t in_ns)

@@ -12,13 +12,22 @@ static struct sim_node *node_of(struct wh_transport *transport)
 
 /* ---- the doorbell ----------------------------------------------------------------------------------------------------- */
 
+void wh_sim_tell_rung(const struct sim_node *node)
+{
+	const struct wh_sim_options *options = &node->sim->options;
+
+	if (node->lane != 0 && options->lane_rung != NULL)
+		options->lane_rung(options->ctx, node->id, node->lane);
+	else if (node->lane == 0 && options->rung != NULL)
+		options->rung(options->ctx, node->id);
+}
+
 static void ring_now(struct sim_node *node)
 {
 	if (node->dead)
 		return;
 	node->rung = true;
-	if (node->sim->options.rung != NULL)
-		node->sim->options.rung(node->sim->options.ctx, node->id);
+	wh_sim_tell_rung(node);
 }
 
 static void ring_late(void *ctx, uint64_t argument)
@@ -53,11 +62,18 @@ static bool is_rung(const struct sim_node *node)
 	return node->rung || (node->come > 0 && !node->ringing);
 }
 
+bool wh_sim_lane_rung(const struct wh_sim *sim, uint32_t node, uint32_t lane)
+{
+	struct sim_node *life = sim->hosts[node].life;
+
+	if (life != NULL)
+		life = wh_sim_lane_of(life, lane);
+	return life != NULL && (is_rung(life) || life->alarmed);
+}
+
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node)
 {
-	const struct sim_node *life = sim->hosts[node].life;
-
-	return life != NULL && (is_rung(life) || life->alarmed);
+	return wh_sim_lane_rung(sim, node, 0);
 }
 
 static void sim_arm(struct wh_transport *transport)

@@ -162,6 +162,18 @@ static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
 	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
 }
 
+static void let_time_pass(void *ctx, uint64_t ns)
+{
+	struct sim_host *host = ctx;
+	const struct wh_sim_options *options = &host->sim->options;
+	uint64_t until_ns = host->sim->now_ns + ns;
+
+	if (options->napping != NULL && options->napping(options->ctx, host->id, ns))
+		return;
+	while (wh_sim_step(host->sim, until_ns))
+		continue;
+}
+
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
 {
 	return &sim->hosts[node].env;
@@ -265,7 +277,7 @@ static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 {
 	host->sim = sim;
 	host->id = id;
-	host->env = (struct wh_env){host, now_ns, random_u64, log_line, condemn_host, submit_job};
+	host->env = (struct wh_env){host, now_ns, random_u64, log_line, condemn_host, submit_job, let_time_pass};
 	host->dice = wh_dice_split(sim->options.seed, id + 1);
 	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
 	host->cost = sim->options.node_cost;

@@ -96,14 +96,17 @@ struct wh_sim_options {
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
-	void (*rung)(void *ctx, uint32_t node);                 /* its wait() would end now */
-	void (*working)(void *ctx, uint32_t node, bool begins); /* a job of the node's begins, and ends */
+	void (*rung)(void *ctx, uint32_t node);                     /* its wait() would end now */
+	void (*lane_rung)(void *ctx, uint32_t node, uint32_t lane); /* and that of this lane of it */
+	void (*working)(void *ctx, uint32_t node, bool begins);     /* a job of the node's begins, and ends */
 	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
 	 * not posted. */
 	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
 	/* At the end of post(): the node is busy until wh_sim_busy_until. It may let that time pass before it returns, if it can go on with
 	 * others meanwhile. */
 	void (*posted)(void *ctx, uint32_t node);
+	/* A thread of the node naps. True: it has let time pass, and others go on; else the next things happen now, for so long. */
+	bool (*napping)(void *ctx, uint32_t node, uint64_t ns);
 	void *ctx;
 };
 
@@ -116,7 +119,8 @@ void wh_sim_free(struct wh_sim *sim);
 void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost);
 void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost);
 
-/* The environment of a node: the world's clock, dice of its own, and a fatal() that only records the verdict. */
+/* The environment of a node: the world's clock, dice of its own, a fatal() that only records the verdict, and a nap() in which the next things
+ * happen. */
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
 
 wh_transport_create
@@ -171,8 +175,9 @@ void wh_sim_break(struct wh_sim *sim, uint32_t one, uint32_t other);
 
 /* ---- what a scheduler and a test look at --------------------------------------------------------------------------- */
 
-/* wait() of this node would end at once. */
+/* wait() of this node would end at once; of this lane of it. */
 bool wh_sim_rung(const struct wh_sim *sim, uint32_t node);
+bool wh_sim_lane_rung(const struct wh_sim *sim, uint32_t node, uint32_t lane);
 
 /* Pushes, messages and calls that have not arrived, or not been seen by service(), rings that are late, and ends of streams that
  * the living have not closed; what a cut holds up is among them. Calls to where no life is are not: they are made for ever. */

@@ -309,6 +309,7 @@ struct sim_node {                         /* an endpoint: one life of a host */
 #define SIM_STREAMS 16 /* to one peer that are not over */
 
 void wh_sim_ring(struct sim_node *node);
+void wh_sim_tell_rung(const struct sim_node *node); /* the world's user */
 /* That lane of it, or itself; NULL: it has no such lane. */
 struct sim_node *wh_sim_lane_of(struct sim_node *life, uint32_t lane);
 /* The link to that life; NULL: they were never there together. */
