@@ -30,12 +30,13 @@
 #define SHARDS 2
 #define LENGTH 3 /* messages of a shard, at most */
 #define ROUNDS 2 /* under way at a time */
+#define PAST 8   /* views of which is known that they have been decided, at most */
 
 /* What is done otherwise than by the rules. */
 enum mutation {
 	FRONTIER_BEFORE_SYNC = 1 << 0,  /* what is written counts as persisted */
 	ECHO_BEFORE_RECORD = 1 << 1,    /* an agreement is said before it is on disk */
-	ECHO_BEFORE_CUT = 1 << 2,       /* ... before the messages below the cut are */
+	CUT_OF_RECEIVED = 1 << 2,       /* the cut is made of what has been received, on disk or not */
 	START_SYNCS_NOT = 1 << 3,       /* what a start finds at the end of its log counts as it is */
 	BLANK_VOTES = 1 << 4,           /* a blank disk is one that has agreed to nothing */
 	NEWCOMER_COUNTS = 1 << 5,       /* the log of a newcomer counts before it has the state */
@@ -47,7 +48,7 @@ enum mutation {
 	BLANK_MAJORITY_FORMS = 1 << 11, /* blank disks form a group when they are a majority */
 	PROMISE_FORGOTTEN = 1 << 12,    /* a promise is not on disk */
 	NO_PROMISE = 1 << 13,           /* an earlier round is still agreed to after a later one was answered */
-	LOG_LATER = 1 << 14,            /* a member of the view after agrees before it has the longest log on disk */
+	LONGEST_LOG = 1 << 14,          /* a restart begins with the longest of the logs, and not all have that */
 	BEGINS_ALONE = 1 << 15,         /* a member begins when it has agreed itself */
 	LEFT_VOTES = 1 << 16,           /* a node that left in order counts in the majority */
 	LEAVES_UNMARKED = 1 << 17,      /* it leaves, and its disk does not say so */
@@ -60,6 +61,8 @@ enum mutation {
 	ALL_LEFT_IS_NONE = 1 << 24,     /* nodes that have all left in order are no members, so nobody is */
 	IDENTITY_UNSYNCED = 1 << 25,    /* the identity of the group is written and not synced */
 	NO_MAJORITY = 1 << 26,          /* whole logs are enough, however few disks are there */
+	CUT_IS_AWAITED = 1 << 28,       /* ... received, and a member agrees when it has that on disk */
+	WEDGED_COUNTS = 1 << 29,        /* what a member that has wedged syncs counts as persisted */
 	OTHER_BASE = 1 << 27,           /* a newcomer's disk is not told which view takes it in, only the group's identity */
 };
 
@@ -119,9 +122,9 @@ enum decision { UNDECIDED, ADOPTS, DECIDES };
 
 struct round {
 	uint8_t ballot; /* 0: none */
-	uint8_t owner, heard, agreed, decision, begun;
+	uint8_t owner, heard, agreed, decision, copies;
 	struct view base, next;
-	uint8_t log[SHARDS][LENGTH]; /* the longest of those there */
+	uint8_t log[SHARDS][LENGTH]; /* what it begins with */
 	struct disk reports[NODES];
 };
 
@@ -130,7 +133,8 @@ struct state {
 	struct round rounds[ROUNDS];
 	/* The change of the newest view that has begun. */
 	struct view now, next;
-	uint8_t ballot, trusted, left;
+	uint8_t ballot, trusted, wedged, left;
+	struct view past[PAST]; /* what it follows from, by number */
 	/* What is sent in it, from the beginning on, and what may have been delivered. */
 	uint8_t order[SHARDS][LENGTH], sent[SHARDS];
 	uint8_t delivered[SHARDS][LENGTH], count[SHARDS];

@@ -195,14 +195,13 @@ static int agreement(const struct world *w, const struct round *r, uint8_t voter
 	return breaks(w, AGREED_IS_NOTHING) ? -1 : best;
 }
 
-/* Has this disk all of its shard, up to the beginning of `base` at least? */
-static bool is_lender(const struct world *w, const struct disk *d, const struct view *base, int node)
+/* Has this disk all of its shard? A member of a view has what lies before it, unless it has come in with it. */
+static bool is_lender(const struct world *w, const struct round *r, uint8_t set, int node, int shard)
 {
+	const struct disk *d = &r->reports[node];
 	bool is_whole = (d->flags & WHOLE) != 0 && ((d->flags & ROTTEN) == 0 || breaks(w, ROT_IS_CUT));
 
-	if (!in(base->members, node) || is_blank(d) || (!is_whole && !breaks(w, NEWCOMER_COUNTS)))
-		return false;
-	return breaks(w, VOID_COUNTS) || is_same(&d->base, base) || is_same(&d->next, base);
+	return in(set, node) && !is_blank(d) && shard_of(w, node) == shard && (is_whole || breaks(w, NEWCOMER_COUNTS));
 }
 
 /* How far it goes, what lies beyond the cut of the view before being void. */
@@ -215,37 +214,64 @@ static uint8_t extent(const struct world *w, const struct disk *d, const struct 
 	return is_same(&d->base, base) || breaks(w, VOID_COUNTS) ? length : base->start[shard];
 }
 
-static int longest(const struct world *w, const struct round *r, uint8_t set, const struct view *base, int shard)
+/* The shortest of the whole logs there, which has all that was delivered; -1: there is none. */
+static int find_lender(const struct world *w, const struct round *r, uint8_t set, const struct view *base, int shard)
 {
 	int best = -1;
 
-	for (int i = 0; i < w->nodes; i++)
-		if (in(set, i) && shard_of(w, i) == shard && is_lender(w, &r->reports[i], base, i) &&
-		    (best < 0 ||
-		     extent(w, &r->reports[i], base, shard) > extent(w, &r->reports[best], base, shard)))
+	for (int i = 0; i < w->nodes; i++) {
+		int more = best < 0 ? 0
+				    : extent(w, &r->reports[i], base, shard) -
+					      extent(w, &r->reports[best], base, shard);
+
+		if (is_lender(w, r, set, i, shard) &&
+		    (best < 0 || (breaks(w, LONGEST_LOG) || breaks(w, VOID_COUNTS) ? more > 0 : more < 0)))
 			best = i;
+	}
 	return best;
 }
 
-/* The view after `base`, of its members that are there, each with the longest log of its shard. */
+/* Its place in the view after, and which of its members copy a log of a disk that is not in it, there being no other. */
+static bool begin_shard(const struct world *w, const struct round *r, uint8_t set, int shard, struct round *out)
+{
+	uint8_t members = shard_members(w, out->next.members, shard);
+	int lender = find_lender(w, r, members & out->base.members, &out->base, shard);
+
+	if (lender < 0) {
+		lender = find_lender(w, r, set & out->base.members, &out->base, shard);
+		out->copies |= members;
+	}
+	if (lender < 0 && shard_members(w, out->base.members, shard) != 0 && !breaks(w, SHARDS_FORGOTTEN))
+		return false;
+	if (lender < 0)
+		return true;
+	out->next.start[shard] = extent(w, &r->reports[lender], &out->base, shard);
+	memcpy(out->log[shard], r->reports[lender].log, out->next.start[shard]);
+	return true;
+}
+
+/* The view after `base`, of its members that are there; of those that speak for them, if none is. */
 static enum decision decide_anew(const struct world *w, const struct state *s, const struct round *r, uint8_t set,
 				 uint8_t voters, struct round *out)
 {
-	for (int i = 0; i < w->nodes; i++)
-		if (in(voters, i) && s->nodes[i].status == SEEKING && s->nodes[i].holder == 0)
+	uint8_t speakers = 0;
+
+	for (int i = 0; i < w->nodes; i++) {
+		int by = in(voters, i) ? speaker(s, i) : -1;
+
+		if (by == i)
 			out->next.members |= (uint8_t)(1 << i);
+		else if (by >= 0)
+			speakers |= (uint8_t)(1 << by);
+	}
+	if (out->next.members == 0)
+		out->next.members = speakers & set;
 	out->next.number = (uint8_t)(out->base.number + 1);
 	out->next.group = out->base.group;
-	for (int k = 0; k < w->shards; k++) {
-		int lender = longest(w, r, set, &out->base, k);
-
-		if (lender < 0 && shard_members(w, out->base.members, k) != 0 && !breaks(w, SHARDS_FORGOTTEN))
+	for (int k = 0; k < w->shards; k++)
+		if (!begin_shard(w, r, set, k, out))
 			return UNDECIDED;
-		if (lender < 0)
-			continue;
-		out->next.start[k] = extent(w, &r->reports[lender], &out->base, k);
-		memcpy(out->log[k], r->reports[lender].log, out->next.start[k]);
-	}
+	out->heard |= out->next.members;
 	return out->next.members != 0 ? DECIDES : UNDECIDED;
 }
 
@@ -291,7 +317,7 @@ bool may_begin(const struct world *w, const struct state *s, const struct round 
 
 	if (r->decision != DECIDES || n->status != SEEKING || n->row != r->ballot || !in(r->next.members, of))
 		return false;
-	if (r->begun && !is_same(&s->now, &r->next))
+	if (r->next.number < s->now.number && is_same(&s->past[r->next.number % PAST], &r->next))
 		return false; /* the others have gone on without it: it comes in later */
 	if (breaks(w, BEGINS_ALONE))
 		return true;

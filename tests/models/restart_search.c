@@ -18,7 +18,7 @@ static struct state mended(const struct world *w, const struct state *from)
 	struct state s = *from;
 
 	calm.mutations &= (uint32_t) ~(SPEAKS_UNWRITTEN);
-	s.cuts = s.crashes = s.ballots = s.groups = 0;
+	s.cuts = s.crashes = 0;
 	(void)take(&calm, &s, (struct step){.kind = POWER});
 	for (int i = 0; i < w->nodes; i++) {
 		(void)take(&calm, &s, (struct step){.kind = OFF, .node = (uint8_t)i});

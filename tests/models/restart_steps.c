@@ -57,6 +57,7 @@ static void describe(const struct state *s, int i, uint8_t key[KEY])
 	put_set(key, &at, s->now.members, i);
 	put_set(key, &at, s->next.members, i);
 	put_set(key, &at, s->trusted, i);
+	put_set(key, &at, s->wedged, i);
 	put_set(key, &at, s->left, i);
 	for (int k = 0; k < ROUNDS; k++) {
 		put_set(key, &at, s->rounds[k].heard, i);
@@ -96,6 +97,7 @@ static void move_round(struct round *r, const uint8_t *to)
 	r->owner = to[old.owner];
 	r->heard = moved(old.heard, to);
 	r->agreed = moved(old.agreed, to);
+	r->copies = moved(old.copies, to);
 	r->base.members = moved(old.base.members, to);
 	r->next.members = moved(old.next.members, to);
 	for (int i = 0; i < NODES; i++) {
@@ -122,6 +124,9 @@ static void rename_nodes(struct state *s, const uint8_t *to)
 	s->now.members = moved(s->now.members, to);
 	s->next.members = moved(s->next.members, to);
 	s->trusted = moved(s->trusted, to);
+	s->wedged = moved(s->wedged, to);
+	for (int k = 0; k < PAST; k++)
+		s->past[k].members = moved(s->past[k].members, to);
 	s->left = moved(s->left, to);
 	for (int m = 1; m <= LENGTH; m++)
 		if (s->sender[0][m] != 0)
@@ -246,15 +251,32 @@ static const char *deliver_what_may_be(const struct world *w, struct state *s)
 	return wrong;
 }
 
-/* The first member begins that view, and has `log` before it. */
-static const char *begin_view(const struct world *w, struct state *s, const struct view *view,
-			      uint8_t log[SHARDS][LENGTH])
+/* False: another view of that number has been decided. */
+static bool note(struct state *s, const struct view *view)
+{
+	struct view *past = &s->past[view->number % PAST];
+
+	if (view->number == 0 || view->number >= PAST)
+		return true;
+	if (past->number != 0 && !is_same(past, view))
+		return false;
+	*past = *view;
+	return true;
+}
+
+/* The first member begins that view, which follows `base`, and has `log` before it. */
+static const char *begin_view(const struct world *w, struct state *s, const struct view *base,
+			      const struct view *view, uint8_t log[SHARDS][LENGTH])
 {
 	const char *wrong = NULL;
 
 	if (s->now.number != 0 && view->group < s->now.group)
 		return TWO;
 	if (s->now.number != 0 && view->group == s->now.group && view->number <= s->now.number)
+		return FORK;
+	if (view->group != s->now.group)
+		memset(s->past, 0, sizeof(s->past));
+	if (!note(s, base) || !note(s, view))
 		return FORK;
 	for (int k = 0; k < w->shards && wrong == NULL; k++) {
 		uint8_t start = view->start[k];
@@ -272,7 +294,7 @@ static const char *begin_view(const struct world *w, struct state *s, const stru
 	}
 	s->now = *view;
 	memset(&s->next, 0, sizeof(s->next));
-	s->ballot = s->trusted = s->left = 0;
+	s->ballot = s->trusted = s->wedged = s->left = 0;
 	return wrong;
 }
 
@@ -360,7 +382,7 @@ static bool may_install(const struct world *w, const struct state *s, int i)
 static bool may_echo(const struct world *w, const struct state *s, int i)
 {
 	const struct node *n = &s->nodes[i];
-	uint8_t has = breaks(w, ECHO_BEFORE_CUT) ? received(w, n, i) : persisted(w, n, i);
+	uint8_t has = breaks(w, CUT_IS_AWAITED) ? persisted(w, n, i) : LENGTH;
 
 	return is_up_to_date(s, i) && in(s->trusted, i) && n->row < s->ballot && (n->disk.flags & LEFT) == 0 &&
 	       has >= s->next.start[shard_of(w, i)];
@@ -368,7 +390,7 @@ static bool may_echo(const struct world *w, const struct state *s, int i)
 
 static bool may_write(const struct world *w, const struct state *s, int i)
 {
-	return is_up_to_date(s, i) && !in(s->trusted, i) && (s->nodes[i].disk.flags & LEFT) == 0 &&
+	return is_up_to_date(s, i) && !in(s->wedged, i) && (s->nodes[i].disk.flags & LEFT) == 0 &&
 	       received(w, &s->nodes[i], i) < s->sent[shard_of(w, i)];
 }
 
@@ -379,6 +401,15 @@ static bool may_send(const struct world *w, const struct state *s, int i)
 	if (!is_up_to_date(s, i) || s->trusted != 0 || s->messages[k] >= w->messages || s->sent[k] >= LENGTH)
 		return false;
 	return !w->in_turn || living(w, s) == s->now.members;
+}
+
+/* A shard that loses all its members in a group that goes on is another matter. */
+static bool keeps_shards(const struct world *w, const struct state *s, uint8_t set)
+{
+	for (int k = 0; k < w->shards; k++)
+		if (shard_members(w, s->now.members, k) != 0 && shard_members(w, set, k) == 0)
+			return false;
+	return true;
 }
 
 /* Which members go on, and which node comes in: 1 + that node in `other`'s high bits. */
@@ -395,7 +426,7 @@ static void append_changes(const struct world *w, const struct state *s, bool ca
 
 		if (is_news && (s->trusted == 0 || (set & (uint8_t)~s->trusted) == 0) &&
 		    is_quorum(w, set, s->now.members, gone))
-			append(steps, w->shards == 1 || set == (s->now.members & set), CHANGE, set, 0);
+			append(steps, keeps_shards(w, s, set), CHANGE, set, 0);
 		if (calm)
 			break;
 	}
@@ -501,7 +532,7 @@ static void append_faults(const struct world *w, const struct state *s, int i, s
 	append(steps, is_down && n->holder == 0 && !is_blank(d) && s->lost < w->lost, LOSE, i, 0);
 	append(steps, is_down && n->holder == 0 && d->length > 0 && (d->flags & ROTTEN) == 0 && s->rot < w->rot, ROT,
 	       i, 0);
-	append(steps, may_leave && (d->flags & LEFT) == 0 && !breaks(w, LEAVES_UNMARKED), LEAVE_MARK, i, 0);
+	append(steps, may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && !breaks(w, LEAVES_UNMARKED), LEAVE_MARK, i, 0);
 	append(steps, may_leave && ((d->flags & LEFT) != 0 || breaks(w, LEAVES_UNMARKED)), LEAVE, i, 0);
 	append(steps, may_send(w, s, i), SEND, i, 0);
 }
@@ -512,7 +543,8 @@ static void append_own(const struct world *w, const struct state *s, int i, bool
 
 	append(steps, n->status == DOWN && n->holder == 0, START, i, 0);
 	append(steps, n->status == FORMING && n->row == 0, FORM_WRITE, i, 0);
-	append(steps, n->status == FORMING && n->row != 0 && (all_formed(s, &n->view) || has_begun(s, &n->view)),
+	append(steps, n->status == FORMING && n->row != 0 && s->now.group <= n->view.group &&
+		       (s->now.group < n->view.group || s->now.number == 1) && (all_formed(s, &n->view) || has_begun(s, &n->view)),
 	       BEGIN_FIRST, i, 0);
 	append(steps, may_drop(w, s, i), DROP, i, 0);
 	append(steps, may_come(w, s, i, calm), COME, i, 0);
@@ -614,7 +646,7 @@ static const char *begin_first(const struct world *w, struct state *s, int i)
 {
 	uint8_t nothing[SHARDS][LENGTH] = {{0}};
 	const struct view view = s->nodes[i].view;
-	const char *wrong = is_same(&s->now, &view) ? NULL : begin_view(w, s, &view, nothing);
+	const char *wrong = is_same(&s->now, &view) ? NULL : begin_view(w, s, &view, &view, nothing);
 
 	return wrong != NULL ? wrong : enter(w, s, i);
 }
@@ -639,9 +671,16 @@ static void write_log(const struct world *w, struct state *s, int i)
 	int k = shard_of(w, i);
 
 	enter_view(&n->disk, &s->now, k);
+	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.log[n->disk.length] = s->order[k][n->disk.length];
 	n->disk.length++;
 	say_persisted(w, n, i);
+}
+
+/* No member can have delivered more than the least that its survivors have persisted, and all of them have that on disk already. */
+static uint8_t has_for_cut(const struct world *w, const struct node *n, int i)
+{
+	return breaks(w, CUT_OF_RECEIVED) || breaks(w, CUT_IS_AWAITED) ? received(w, n, i) : n->said;
 }
 
 static void change(const struct world *w, struct state *s, uint8_t set, int newcomer)
@@ -653,6 +692,7 @@ static void change(const struct world *w, struct state *s, uint8_t set, int newc
 		    s->nodes[i].row != 0)
 			is_agreed = true;
 	s->trusted = set;
+	s->wedged |= set; /* for good */
 	s->ballot++;
 	if (is_agreed)
 		return; /* it is adopted */
@@ -663,8 +703,8 @@ static void change(const struct world *w, struct state *s, uint8_t set, int newc
 		uint8_t cut = LENGTH, members = shard_members(w, set, k);
 
 		for (int i = 0; i < w->nodes; i++)
-			if (in(members, i) && received(w, &s->nodes[i], i) < cut)
-				cut = received(w, &s->nodes[i], i);
+			if (in(members, i) && has_for_cut(w, &s->nodes[i], i) < cut)
+				cut = has_for_cut(w, &s->nodes[i], i);
 		s->next.start[k] = members != 0 ? cut : s->now.start[k];
 	}
 }
@@ -674,6 +714,7 @@ static void record_echo(const struct world *w, struct state *s, int i)
 	struct node *n = &s->nodes[i];
 
 	enter_view(&n->disk, &s->now, shard_of(w, i));
+	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.next = s->next;
 	n->disk.ballot = s->ballot;
 	n->owes = 0;
@@ -706,7 +747,7 @@ static const char *install(const struct world *w, struct state *s, int i)
 	if (is_up_to_date(s, i)) {
 		struct state before = *s;
 
-		wrong = begin_view(w, s, &before.next, before.order);
+		wrong = begin_view(w, s, &before.now, &before.next, before.order);
 		send_again(w, s, &before);
 	}
 	return wrong != NULL ? wrong : enter(w, s, i);
@@ -754,7 +795,7 @@ static void mark_leave(const struct world *w, struct state *s, int i)
 	enter_view(&n->disk, &s->now, shard_of(w, i));
 	n->disk.synced = n->disk.length;
 	say_persisted(w, n, i);
-	n->disk.flags |= LEFT;
+	n->disk.flags = (uint8_t)((n->disk.flags | LEFT) & ~FIRST);
 }
 
 static void promise(struct state *s, struct round *r, int i)
@@ -782,34 +823,38 @@ static void ask(struct state *s, int i)
 	promise(s, &s->rounds[slot], i);
 }
 
+/* What the disk says from then on, of a view that has been decided and the one after. */
+static void record_agreement(struct disk *d, const struct round *r, int i, int shard)
+{
+	bool is_whole = (d->flags & WHOLE) != 0 && in(r->base.members, i);
+	uint8_t left = is_same(&d->base, &r->base) ? d->flags & LEFT : 0;
+
+	enter_view(d, &r->base, shard);
+	d->next = r->next;
+	d->ballot = r->ballot;
+	d->flags = (uint8_t)((is_whole ? WHOLE : 0) | (d->flags & (ROTTEN | LOOSE)) | left);
+}
+
 static void agree(const struct world *w, struct state *s, struct round *r, int i)
 {
 	struct node *n = &s->nodes[i];
 	struct disk *d = &n->disk;
 	int k = shard_of(w, i);
-	bool is_spoken_for = n->holder != 0;
 
 	r->agreed |= (uint8_t)(1 << i);
-	n->row = is_spoken_for ? 0 : r->ballot;
-	if (is_spoken_for && breaks(w, SPEAKS_UNWRITTEN))
+	n->row = n->holder != 0 ? 0 : r->ballot;
+	if (n->holder != 0 && breaks(w, SPEAKS_UNWRITTEN))
 		return;
-	if (!is_same(&d->base, &r->base)) {
-		bool has_all = is_same(&d->next, &r->base) && (d->flags & WHOLE) != 0;
-		uint8_t flags = d->flags;
-
-		enter_view(d, &r->base, k);
-		d->flags = (uint8_t)(has_all ? flags & ~(FIRST | LEFT) : flags & ~(FIRST | LEFT | WHOLE));
-	}
-	d->flags &= (uint8_t)~FIRST;
-	d->next = r->next;
-	d->ballot = r->ballot;
-	if (r->decision == ADOPTS && in(r->next.members, i) && d->synced < r->next.start[k]) /* a vote, and no log */
-		d->flags &= (uint8_t)~WHOLE;
+	record_agreement(d, r, i, k);
 	if (r->decision != DECIDES || !in(r->next.members, i))
 		return;
-	d->flags = (uint8_t)((d->flags | WHOLE) & ~(ROTTEN | LEFT));
-	if (breaks(w, LOG_LATER))
+	d->flags &= (uint8_t)~LEFT;
+	if (!in(r->copies, i)) {
+		if ((d->flags & ROTTEN) != 0)
+			d->flags &= (uint8_t) ~(WHOLE | ROTTEN); /* it is given the state as a newcomer is */
 		return;
+	}
+	d->flags = (uint8_t)((d->flags | WHOLE) & ~ROTTEN);
 	memset(d->log, 0, sizeof(d->log));
 	memcpy(d->log, r->log[k], r->next.start[k]);
 	d->length = d->synced = r->next.start[k];
@@ -818,14 +863,13 @@ static void agree(const struct world *w, struct state *s, struct round *r, int i
 static const char *begin_again(const struct world *w, struct state *s, struct round *r, int i)
 {
 	const char *wrong = NULL;
-	struct view next = r->next;
+	struct view next = r->next, base = r->base;
 
 	if (!is_same(&s->now, &next)) {
 		if (s->now.number != 0 && is_quorum(w, living(w, s), s->now.members, s->left | dead(w, s)) &&
 		    living(w, s) != 0)
 			return FORK;
-		wrong = begin_view(w, s, &next, r->log);
-		r->begun = 1;
+		wrong = begin_view(w, s, &base, &next, r->log);
 	}
 	return wrong != NULL ? wrong : enter(w, s, i);
 }
@@ -917,7 +961,8 @@ static const char *take_own(const struct world *w, struct state *s, struct step 
 		break;
 	case SYNC:
 		n->disk.synced = n->disk.length;
-		say_persisted(w, n, step.node);
+		if (!in(s->wedged, step.node) || breaks(w, WEDGED_COUNTS))
+			say_persisted(w, n, step.node);
 		break;
 	case ECHO:
 		echo(w, s, step.node);
