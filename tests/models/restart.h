@@ -62,6 +62,8 @@ enum mutation {
 	IDENTITY_UNSYNCED = 1 << 25,    /* the identity of the group is written and not synced */
 	NO_MAJORITY = 1 << 26,          /* whole logs are enough, however few disks are there */
 	CUT_IS_AWAITED = 1 << 28,       /* ... received, and a member agrees when it has that on disk */
+	LEFT_BEFORE = 1 << 31,          /* ... nor in the views before the one that it left */
+	NONE_IS_WHOLE = 1 << 30,        /* a view may follow in which no member has a whole log of some shard */
 	WEDGED_COUNTS = 1 << 29,        /* what a member that has wedged syncs counts as persisted */
 	OTHER_BASE = 1 << 27,           /* a newcomer's disk is not told which view takes it in, only the group's identity */
 };
@@ -122,7 +124,7 @@ enum decision { UNDECIDED, ADOPTS, DECIDES };
 
 struct round {
 	uint8_t ballot; /* 0: none */
-	uint8_t owner, heard, agreed, decision, copies;
+	uint8_t owner, heard, agreed, decision;
 	struct view base, next;
 	uint8_t log[SHARDS][LENGTH]; /* what it begins with */
 	struct disk reports[NODES];
@@ -150,7 +152,9 @@ enum step_kind {
 	AGREE,
 	PROMISE,
 	DECIDE,
+	MEND,
 	LOCK,
+	RELEASE,
 	INSTALL,
 	ENTER,
 	WRITE,
@@ -201,10 +205,16 @@ uint8_t living(const struct world *w, const struct state *s);
 uint8_t dead(const struct world *w, const struct state *s);
 /* Which node speaks for that disk, if it is up and seeks; -1: none. */
 int speaker(const struct state *s, int disk);
+/* One host: is this node one of the newest view of all logs there, so that it may speak for others? */
+bool may_speak(const struct world *w, const struct state *s, int i);
 /* May all configured nodes form a first view? */
 bool may_form(const struct world *w, const struct state *s, uint8_t *formers);
 /* What the coordinator makes of what it has heard; UNDECIDED: it waits. */
 enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out);
+/* Which log, if any, a member copies whose own is not whole, there being none in what would be the next view; -1: none. */
+int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base);
+/* How far it goes, what lies beyond the cut of the view before being void. */
+uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard);
 /* May node `of` begin what that round has decided? */
 bool may_begin(const struct world *w, const struct state *s, const struct round *r, int of);
 

@@ -131,7 +131,8 @@ static uint8_t gone_from(const struct world *w, const struct round *r, uint8_t s
 	uint8_t gone = 0;
 
 	for (int i = 0; i < w->nodes; i++)
-		if (in(set & base->members, i) && (r->reports[i].flags & LEFT) != 0 && !breaks(w, LEFT_VOTES))
+		if (in(set & base->members, i) && (r->reports[i].flags & LEFT) != 0 && !breaks(w, LEFT_VOTES) &&
+		    (is_same(&r->reports[i].base, base) || breaks(w, LEFT_BEFORE)))
 			gone |= (uint8_t)(1 << i);
 	if (gone == base->members && !breaks(w, ALL_LEFT_IS_NONE))
 		return 0; /* nobody has gone on */
@@ -205,7 +206,7 @@ static bool is_lender(const struct world *w, const struct round *r, uint8_t set,
 }
 
 /* How far it goes, what lies beyond the cut of the view before being void. */
-static uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard)
+uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard)
 {
 	uint8_t length = breaks(w, START_SYNCS_NOT) ? d->length : d->synced;
 
@@ -231,48 +232,45 @@ static int find_lender(const struct world *w, const struct round *r, uint8_t set
 	return best;
 }
 
-/* Its place in the view after, and which of its members copy a log of a disk that is not in it, there being no other. */
-static bool begin_shard(const struct world *w, const struct round *r, uint8_t set, int shard, struct round *out)
+/* Where the shard begins in the view after: in that some member has all of it. */
+static bool begin_shard(const struct world *w, const struct round *r, int shard, struct round *out)
 {
-	uint8_t members = shard_members(w, out->next.members, shard);
-	int lender = find_lender(w, r, members & out->base.members, &out->base, shard);
+	uint8_t members = shard_members(w, out->next.members & out->base.members, shard);
+	int lender = find_lender(w, r, members, &out->base, shard);
 
-	if (lender < 0) {
-		lender = find_lender(w, r, set & out->base.members, &out->base, shard);
-		out->copies |= members;
-	}
-	if (lender < 0 && shard_members(w, out->base.members, shard) != 0 && !breaks(w, SHARDS_FORGOTTEN))
-		return false;
 	if (lender < 0)
-		return true;
+		return shard_members(w, out->base.members, shard) == 0 || breaks(w, SHARDS_FORGOTTEN);
 	out->next.start[shard] = extent(w, &r->reports[lender], &out->base, shard);
 	memcpy(out->log[shard], r->reports[lender].log, out->next.start[shard]);
 	return true;
 }
 
-/* The view after `base`, of its members that are there; of those that speak for them, if none is. */
-static enum decision decide_anew(const struct world *w, const struct state *s, const struct round *r, uint8_t set,
-				 uint8_t voters, struct round *out)
+/* The view after `base`, of its members that are there. */
+static enum decision decide_anew(const struct world *w, const struct state *s, const struct round *r, struct round *out)
 {
-	uint8_t speakers = 0;
-
-	for (int i = 0; i < w->nodes; i++) {
-		int by = in(voters, i) ? speaker(s, i) : -1;
-
-		if (by == i)
+	for (int i = 0; i < w->nodes; i++)
+		if (in(out->heard, i) && speaker(s, i) == i)
 			out->next.members |= (uint8_t)(1 << i);
-		else if (by >= 0)
-			speakers |= (uint8_t)(1 << by);
-	}
-	if (out->next.members == 0)
-		out->next.members = speakers & set;
 	out->next.number = (uint8_t)(out->base.number + 1);
 	out->next.group = out->base.group;
 	for (int k = 0; k < w->shards; k++)
-		if (!begin_shard(w, r, set, k, out))
+		if (!begin_shard(w, r, k, out))
 			return UNDECIDED;
-	out->heard |= out->next.members;
 	return out->next.members != 0 ? DECIDES : UNDECIDED;
+}
+
+bool may_speak(const struct world *w, const struct state *s, int i)
+{
+	struct round all = {.owner = (uint8_t)i};
+	struct view view;
+
+	for (int k = 0; k < w->nodes; k++)
+		if (!is_blank(&s->nodes[k].disk)) {
+			all.heard |= (uint8_t)(1 << k);
+			all.reports[k] = s->nodes[k].disk;
+		}
+	view = newest(w, &all, heard_of(w, &all, group_of(w, &all)));
+	return in(view.members, i);
 }
 
 /* One host: every directory belongs to a node that is there or is spoken for, and no process is a member. */
@@ -287,28 +285,52 @@ static bool has_all_directories(const struct world *w, const struct state *s, co
 	return true;
 }
 
-enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out)
+/* The newest view, and those of its members that were heard and count; false: they are no majority of it. */
+static bool find_base(const struct world *w, const struct state *s, const struct round *r, uint8_t *set,
+		      struct round *out)
 {
-	uint8_t set = heard_of(w, r, group_of(w, r)), voters, gone;
-	int by;
+	uint8_t gone;
 
+	*set = heard_of(w, r, group_of(w, r));
 	*out = *r;
 	memset(&out->next, 0, sizeof(out->next));
 	memset(out->log, 0, sizeof(out->log));
 	memset(out->reports, 0, sizeof(out->reports));
 	if (w->one_host && !has_all_directories(w, s, r))
+		return false;
+	out->base = newest(w, r, *set);
+	gone = gone_from(w, r, *set, &out->base);
+	out->heard = *set & out->base.members & (uint8_t)~gone;
+	return is_quorum(w, out->heard, out->base.members, gone) || (breaks(w, NO_MAJORITY) && out->heard != 0);
+}
+
+enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out)
+{
+	uint8_t set;
+	int by;
+
+	if (!find_base(w, s, r, &set, out))
 		return UNDECIDED;
-	out->base = newest(w, r, set);
-	gone = gone_from(w, r, set, &out->base);
-	voters = set & out->base.members & (uint8_t)~gone;
-	if (!is_quorum(w, voters, out->base.members, gone) && !breaks(w, NO_MAJORITY))
-		return UNDECIDED;
-	out->heard = voters;
-	by = agreement(w, r, voters, &out->base);
+	by = agreement(w, r, out->heard, &out->base);
 	if (by < 0)
-		return decide_anew(w, s, r, set, voters, out);
+		return decide_anew(w, s, r, out);
 	out->next = r->reports[by].next;
 	return ADOPTS;
+}
+
+int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base)
+{
+	struct round out;
+	uint8_t set;
+	int lender;
+
+	if (r->decision != UNDECIDED || speaker(s, of) != of || !in(r->heard, of) ||
+	    s->nodes[of].disk.promise != r->ballot || (s->nodes[of].disk.flags & (WHOLE | ROTTEN)) == WHOLE ||
+	    !find_base(w, s, r, &set, &out) || !in(out.heard, of) || decide(w, s, r, &out) != UNDECIDED)
+		return -1;
+	*base = out.base;
+	lender = find_lender(w, r, set & base->members, base, shard_of(w, of));
+	return lender >= 0 && speaker(s, lender) >= 0 ? lender : -1;
 }
 
 bool may_begin(const struct world *w, const struct state *s, const struct round *r, int of)
@@ -321,5 +343,5 @@ bool may_begin(const struct world *w, const struct state *s, const struct round 
 		return false; /* the others have gone on without it: it comes in later */
 	if (breaks(w, BEGINS_ALONE))
 		return true;
-	return (r->heard & (uint8_t)~r->agreed) == 0;
+	return (r->heard & (uint8_t)~r->agreed) == 0; /* all that decided it, and all that are in it */
 }

@@ -35,6 +35,7 @@ static bool calms_down(const struct world *w, struct state s, bool verbose)
 
 	for (int n = 0; n < CALM_STEPS; n++) {
 		int count = steps_from(w, &s, true, steps), best = 0;
+		const char *wrong;
 
 		if (is_whole(w, &s))
 			return true;
@@ -48,7 +49,10 @@ static bool calms_down(const struct world *w, struct state s, bool verbose)
 				best = k;
 		if (verbose)
 			print_step(w, &s, steps[best]);
-		if (take(w, &s, steps[best]) != NULL)
+		wrong = take(w, &s, steps[best]);
+		if (wrong != NULL && verbose)
+			printf("      %s\n", wrong);
+		if (wrong != NULL)
 			return false;
 	}
 	return false;
@@ -225,6 +229,7 @@ static void print_run(const struct world *w, const struct step *taken, int lengt
 	begin_world(w, &s);
 	for (int n = 0; n < length; n++) {
 		print_step(w, &s, taken[n]);
+		if (getenv("STATES")) print_state(w, &s);
 		(void)take(w, &s, taken[n]);
 	}
 	print_calm(w, &s);

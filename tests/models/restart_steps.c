@@ -97,7 +97,6 @@ static void move_round(struct round *r, const uint8_t *to)
 	r->owner = to[old.owner];
 	r->heard = moved(old.heard, to);
 	r->agreed = moved(old.agreed, to);
-	r->copies = moved(old.copies, to);
 	r->base.members = moved(old.base.members, to);
 	r->next.members = moved(old.next.members, to);
 	for (int i = 0; i < NODES; i++) {
@@ -403,12 +402,25 @@ static bool may_send(const struct world *w, const struct state *s, int i)
 	return !w->in_turn || living(w, s) == s->now.members;
 }
 
-/* A shard that loses all its members in a group that goes on is another matter. */
+static bool has_whole_log(const struct world *w, const struct state *s, uint8_t set)
+{
+	for (int i = 0; i < w->nodes; i++)
+		if (in(set, i) && (s->nodes[i].disk.flags & (WHOLE | LEFT)) == WHOLE)
+			return true;
+	return false;
+}
+
+/* No view follows in which no member has all of some shard. (A shard that loses all its members while the group goes on is another
+ * matter, and left out.) */
 static bool keeps_shards(const struct world *w, const struct state *s, uint8_t set)
 {
-	for (int k = 0; k < w->shards; k++)
-		if (shard_members(w, s->now.members, k) != 0 && shard_members(w, set, k) == 0)
+	for (int k = 0; k < w->shards; k++) {
+		uint8_t members = shard_members(w, set, k);
+
+		if (shard_members(w, s->now.members, k) != 0 &&
+		    (members == 0 || !(has_whole_log(w, s, members) || breaks(w, NONE_IS_WHOLE))))
 			return false;
+	}
 	return true;
 }
 
@@ -496,15 +508,29 @@ static bool may_ask(const struct world *w, const struct state *s, int i, bool ca
 	       s->ballots < w->rounds + (calm ? 4 * NODES : 0);
 }
 
+static void append_locks(const struct world *w, const struct state *s, int i, struct steps *steps)
+{
+	bool may = !is_blank(&s->nodes[i].disk) && may_speak(w, s, i);
+
+	for (int k = 0; k < w->nodes; k++) {
+		const struct node *n = &s->nodes[k];
+
+		append(steps, may && n->status == DOWN && n->holder == 0 && !is_blank(&n->disk), LOCK, i, k);
+		append(steps, !may && n->holder == i + 1, RELEASE, i, k);
+	}
+}
+
 static void append_restart(const struct world *w, const struct state *s, bool calm, struct steps *steps)
 {
 	struct round out;
+	struct view base;
 
 	for (int k = 0; k < ROUNDS; k++) {
 		const struct round *r = &s->rounds[k];
 
 		for (int i = 0; i < w->nodes && r->ballot != 0; i++) {
 			append(steps, may_promise(w, s, r, i), PROMISE, i, k);
+			append(steps, may_mend(w, s, r, i, &base) >= 0, MEND, i, k);
 			append(steps, may_agree(w, s, r, i), AGREE, i, k);
 			append(steps, may_begin(w, s, r, i), BEGIN, i, k);
 		}
@@ -513,12 +539,17 @@ static void append_restart(const struct world *w, const struct state *s, bool ca
 	}
 	for (int i = 0; i < w->nodes; i++) {
 		append(steps, may_ask(w, s, i, calm), ASK, i, 0);
-		for (int k = 0; k < w->nodes && w->one_host && s->nodes[i].status == SEEKING; k++)
-			append(steps,
-			       s->nodes[k].status == DOWN && s->nodes[k].holder == 0 &&
-				       s->nodes[i].holder == 0 && !is_blank(&s->nodes[k].disk),
-			       LOCK, i, k);
+		if (w->one_host && s->nodes[i].status == SEEKING && s->nodes[i].holder == 0)
+			append_locks(w, s, i, steps);
 	}
+}
+
+/* It gives what it has before it goes. */
+static bool leaves_a_log(const struct world *w, const struct state *s, int i)
+{
+	uint8_t others = shard_members(w, living(w, s), shard_of(w, i)) & (uint8_t) ~(1 << i);
+
+	return has_whole_log(w, s, others);
 }
 
 static void append_faults(const struct world *w, const struct state *s, int i, struct steps *steps)
@@ -532,7 +563,7 @@ static void append_faults(const struct world *w, const struct state *s, int i, s
 	append(steps, is_down && n->holder == 0 && !is_blank(d) && s->lost < w->lost, LOSE, i, 0);
 	append(steps, is_down && n->holder == 0 && d->length > 0 && (d->flags & ROTTEN) == 0 && s->rot < w->rot, ROT,
 	       i, 0);
-	append(steps, may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && !breaks(w, LEAVES_UNMARKED), LEAVE_MARK, i, 0);
+	append(steps, may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && leaves_a_log(w, s, i) && !breaks(w, LEAVES_UNMARKED), LEAVE_MARK, i, 0);
 	append(steps, may_leave && ((d->flags & LEFT) != 0 || breaks(w, LEAVES_UNMARKED)), LEAVE, i, 0);
 	append(steps, may_send(w, s, i), SEND, i, 0);
 }
@@ -849,15 +880,26 @@ static void agree(const struct world *w, struct state *s, struct round *r, int i
 	if (r->decision != DECIDES || !in(r->next.members, i))
 		return;
 	d->flags &= (uint8_t)~LEFT;
-	if (!in(r->copies, i)) {
-		if ((d->flags & ROTTEN) != 0)
-			d->flags &= (uint8_t) ~(WHOLE | ROTTEN); /* it is given the state as a newcomer is */
-		return;
-	}
-	d->flags = (uint8_t)((d->flags | WHOLE) & ~ROTTEN);
+	if ((d->flags & ROTTEN) != 0)
+		d->flags &= (uint8_t) ~(WHOLE | ROTTEN); /* it is given the state as a newcomer is */
+}
+
+/* It copies that log, and only then says again what its disk has. */
+static void mend(const struct world *w, struct state *s, struct round *r, int i)
+{
+	struct disk *d = &s->nodes[i].disk;
+	int k = shard_of(w, i);
+	struct view base;
+	const struct disk *from = &s->nodes[may_mend(w, s, r, i, &base)].disk;
+	uint8_t length = extent(w, from, &base, k);
+
+	enter_view(d, &base, k);
 	memset(d->log, 0, sizeof(d->log));
-	memcpy(d->log, r->log[k], r->next.start[k]);
-	d->length = d->synced = r->next.start[k];
+	memcpy(d->log, from->log, length);
+	d->length = d->synced = length;
+	d->flags = (uint8_t)((d->flags | WHOLE) & ~(ROTTEN | FIRST));
+	r->heard &= (uint8_t) ~(1 << i);
+	memset(&r->reports[i], 0, sizeof(r->reports[i]));
 }
 
 static const char *begin_again(const struct world *w, struct state *s, struct round *r, int i)
@@ -907,7 +949,7 @@ static void take_fault(const struct world *w, struct state *s, struct step step)
 /* What a restart does; of a round. */
 static const char *take_round(const struct world *w, struct state *s, struct step step)
 {
-	struct round *r = &s->rounds[step.other], out;
+	struct round *r = &s->rounds[step.other % ROUNDS], out;
 	const char *wrong = NULL;
 
 	switch ((enum step_kind)step.kind) {
@@ -921,12 +963,18 @@ static const char *take_round(const struct world *w, struct state *s, struct ste
 	case AGREE:
 		agree(w, s, r, step.node);
 		break;
+	case MEND:
+		mend(w, s, r, step.node);
+		break;
 	case ASK:
 		ask(s, step.node);
 		break;
 	case LOCK:
 		s->nodes[step.other].holder = (uint8_t)(step.node + 1);
 		sync_log(w, &s->nodes[step.other].disk);
+		break;
+	case RELEASE:
+		s->nodes[step.other].holder = 0;
 		break;
 	default: /* BEGIN */
 		wrong = begin_again(w, s, r, step.node);
@@ -1017,6 +1065,8 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	case AGREE:
 	case ASK:
 	case LOCK:
+	case RELEASE:
+	case MEND:
 	case BEGIN:
 		wrong = take_round(w, s, step);
 		break;
@@ -1062,7 +1112,9 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		"agrees to what the round decided",
 		"promises, and reports",
 		"decides the round",
+		"copies a whole log in round",
 		"locks the log of",
+		"lets go of the log of",
 		"installs",
 		"enters",
 		"writes",
@@ -1086,7 +1138,7 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 	};
 
 	printf("      %d %s", step.node, names[step.kind]);
-	if (step.kind == CHANGE || step.kind == LOCK || step.kind == PROMISE || step.kind == AGREE)
+	if (step.kind == CHANGE || step.kind == LOCK || step.kind == RELEASE || step.kind == PROMISE || step.kind == AGREE)
 		printf(" %d", step.other);
 	printf("\n");
 	(void)w;
