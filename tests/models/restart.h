@@ -34,38 +34,39 @@
 
 /* What is done otherwise than by the rules. */
 enum mutation {
-	FRONTIER_BEFORE_SYNC = 1 << 0,  /* what is written counts as persisted */
-	ECHO_BEFORE_RECORD = 1 << 1,    /* an agreement is said before it is on disk */
-	CUT_OF_RECEIVED = 1 << 2,       /* the cut is made of what has been received, on disk or not */
-	START_SYNCS_NOT = 1 << 3,       /* what a start finds at the end of its log counts as it is */
-	BLANK_VOTES = 1 << 4,           /* a blank disk is one that has agreed to nothing */
-	NEWCOMER_COUNTS = 1 << 5,       /* the log of a newcomer counts before it has the state */
-	ROT_IS_CUT = 1 << 6,            /* a log with rot is cut off there, and counts */
-	STALE_VIEW = 1 << 7,            /* the coordinator takes the view of its own disk */
-	AGREED_IS_BEGUN = 1 << 8,       /* a view that one disk has agreed to counts as one that has begun */
-	AGREED_IS_NOTHING = 1 << 9,     /* an agreement is not taken up: a new view is decided beside it */
-	FORMS_BESIDE_LOGS = 1 << 10,    /* all configured nodes form a group though one has a log */
-	BLANK_MAJORITY_FORMS = 1 << 11, /* blank disks form a group when they are a majority */
-	PROMISE_FORGOTTEN = 1 << 12,    /* a promise is not on disk */
-	NO_PROMISE = 1 << 13,           /* an earlier round is still agreed to after a later one was answered */
-	LONGEST_LOG = 1 << 14,          /* a restart begins with the longest of the logs, and not all have that */
-	BEGINS_ALONE = 1 << 15,         /* a member begins when it has agreed itself */
-	LEFT_VOTES = 1 << 16,           /* a node that left in order counts in the majority */
-	LEAVES_UNMARKED = 1 << 17,      /* it leaves, and its disk does not say so */
-	THERE_UNWRITTEN = 1 << 18,      /* a newcomer is there before its disk has the view that takes it in */
-	SHARDS_FORGOTTEN = 1 << 19,     /* a majority is enough, also without a whole log of some shard */
-	VOID_COUNTS = 1 << 20,          /* the longest log, whatever view it is of */
-	SPEAKS_UNWRITTEN = 1 << 21,     /* what is agreed for a disk that is spoken for is not written there */
-	DIRECTORIES_UNREAD = 1 << 22,   /* one host: a restart needs not the logs of those that are not there */
-	FIRST_IS_A_LOG = 1 << 23,       /* a first view that nobody is known to have begun forbids to form another */
-	ALL_LEFT_IS_NONE = 1 << 24,     /* nodes that have all left in order are no members, so nobody is */
-	IDENTITY_UNSYNCED = 1 << 25,    /* the identity of the group is written and not synced */
-	NO_MAJORITY = 1 << 26,          /* whole logs are enough, however few disks are there */
-	CUT_IS_AWAITED = 1 << 28,       /* ... received, and a member agrees when it has that on disk */
-	LEFT_BEFORE = 1 << 31,          /* ... nor in the views before the one that it left */
-	NONE_IS_WHOLE = 1 << 30,        /* a view may follow in which no member has a whole log of some shard */
-	WEDGED_COUNTS = 1 << 29,        /* what a member that has wedged syncs counts as persisted */
-	OTHER_BASE = 1 << 27,           /* a newcomer's disk is not told which view takes it in, only the group's identity */
+	BY_THE_RULES,
+	FRONTIER_BEFORE_SYNC, /* what is written counts as persisted */
+	ECHO_BEFORE_RECORD,   /* an agreement is said before it is on disk */
+	CUT_OF_RECEIVED,      /* the cut is made of what has been received, on disk or not */
+	CUT_IS_AWAITED,       /* ... received, and a member agrees when it has that on disk */
+	WEDGED_COUNTS,        /* what a member that has wedged syncs counts as persisted */
+	START_SYNCS_NOT,      /* what a start finds at the end of its log counts as it is */
+	IDENTITY_UNSYNCED,    /* the identity of the group is written and not synced */
+	FORMS_BESIDE_LOGS,    /* all configured nodes form a group though one has a log */
+	BLANK_MAJORITY_FORMS, /* blank disks form a group when they are a majority */
+	FIRST_IS_A_LOG,       /* a first view that nobody is known to have begun forbids to form another */
+	BLANK_VOTES,          /* a blank disk is one that has agreed to nothing */
+	NO_MAJORITY,          /* a whole log is enough, however few disks are there */
+	SHARDS_FORGOTTEN,     /* a majority is enough, also without a whole log of some shard */
+	STALE_VIEW,           /* the coordinator takes the view of its own disk */
+	AGREED_IS_BEGUN,      /* a view that one disk has agreed to counts as one that has begun */
+	AGREED_IS_NOTHING,    /* an agreement is not taken up: a new view is decided beside it */
+	NO_PROMISE,           /* an earlier round is still agreed to after a later one was answered */
+	PROMISE_FORGOTTEN,    /* a promise is not on disk */
+	BEGINS_ALONE,         /* a member begins when it has agreed itself */
+	LONGEST_LOG,          /* a restart begins with the longest of the logs, which not all have */
+	VOID_COUNTS,          /* what lies beyond a cut counts */
+	NEWCOMER_COUNTS,      /* the log of a newcomer counts before it has the state */
+	ROT_IS_CUT,           /* a log with rot is cut off there, and counts */
+	THERE_UNWRITTEN,      /* a newcomer is there before its disk has the view that takes it in */
+	BASE_UNTOLD,          /* ... has the identity of the group, but not that view */
+	NONE_IS_WHOLE,        /* a view may follow in which no member has a whole log of some shard */
+	LEFT_VOTES,           /* a node that left in order counts in the majority */
+	LEFT_BEFORE,          /* ... does not, nor in the views before the one that it left */
+	LEAVES_UNMARKED,      /* it leaves, and its disk does not say so */
+	ALL_LEFT_IS_NONE,     /* nodes that have all left in order are no members, so nobody is */
+	SPEAKS_UNWRITTEN,     /* what is agreed for a disk that is spoken for is not written there */
+	DIRECTORIES_UNREAD    /* one host: a restart needs not the logs of those that are not there */
 };
 
 struct world {
@@ -81,10 +82,10 @@ struct world {
 	bool tie_breaker;      /* node 0 */
 	bool one_host;         /* dead members are proved to be, and logs of others may be locked and read */
 	bool in_turn;          /* nothing is sent while some node is not a member: fewer states */
-	uint32_t mutations;
+	enum mutation mutation;
 };
 
-/* Bytes without gaps: states are compared as they lie. */
+/* States are compared as they lie, bytes without gaps. */
 struct view {
 	uint8_t number; /* from 1; 0: none */
 	uint8_t group;
@@ -165,8 +166,8 @@ enum step_kind {
 	COME,
 	CHANGE,
 	DROP,
-	ASK,
 	START,
+	ASK,
 	SEND, /* from here on not when all is calm */
 	LEAVE_MARK,
 	LEAVE,
@@ -189,9 +190,13 @@ struct step {
 #define TWO "two groups"
 #define STUCK "all come back, and no group does"
 
+static inline bool breaks(const struct world *w, enum mutation mutation)
+{
+	return w->mutation == mutation;
+}
+
 /* ---- restart_rules.c ---- */
 
-bool breaks(const struct world *w, enum mutation mutation);
 bool in(uint8_t set, int node);
 int shard_of(const struct world *w, int node);
 uint8_t shard_members(const struct world *w, uint8_t members, int shard);
@@ -225,6 +230,8 @@ void begin_world(const struct world *w, struct state *s);
 int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
 /* NULL, or what is wrong. */
 const char *take(const struct world *w, struct state *s, struct step step);
+/* All go down, and all that was not synced is gone. */
+void lose_power(const struct world *w, struct state *s);
 /* One order for states that are alike. */
 void tidy(const struct world *w, struct state *s);
 void print_step(const struct world *w, const struct state *s, struct step step);

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-bool breaks(const struct world *w, enum mutation mutation)
-{
-	return (w->mutations & (uint32_t)mutation) != 0;
-}
-
 bool in(uint8_t set, int node)
 {
 	return (set >> node & 1) != 0;

@@ -11,78 +11,57 @@
 
 #define CALM_STEPS 200
 
-/* The power goes, with all that was not synced, and comes again. */
-static struct state mended(const struct world *w, const struct state *from)
-{
-	struct world calm = *w;
-	struct state s = *from;
-
-	calm.mutations &= (uint32_t) ~(SPEAKS_UNWRITTEN);
-	s.cuts = s.crashes = 0;
-	(void)take(&calm, &s, (struct step){.kind = POWER});
-	for (int i = 0; i < w->nodes; i++) {
-		(void)take(&calm, &s, (struct step){.kind = OFF, .node = (uint8_t)i});
-		/* `tidy` may have put another in this place */
-		i = s.nodes[i].disk.length > s.nodes[i].disk.synced ? -1 : i;
-	}
-	return s;
-}
-
-/* Then the first thing that can be done is done, until nothing can be. */
-static bool calms_down(const struct world *w, struct state s, bool verbose)
+/* Then the first thing that can be done is done, until nothing can be. NULL: all have come back. */
+static const char *calm_down(const struct world *w, struct state s, bool verbose)
 {
 	struct step steps[STEPS];
+	const char *wrong = NULL;
 
-	for (int n = 0; n < CALM_STEPS; n++) {
+	for (int n = 0; n < CALM_STEPS && wrong == NULL; n++) {
 		int count = steps_from(w, &s, true, steps), best = 0;
-		const char *wrong;
 
 		if (is_whole(w, &s))
-			return true;
+			return NULL;
 		for (int k = 1; k < count; k++)
 			if (steps[k].kind < steps[best].kind)
 				best = k;
 		if (count == 0)
-			return false;
-		for (int k = 0; k < count && steps[best].kind == ASK; k++)
-			if (steps[k].kind == START)
-				best = k;
+			return STUCK;
 		if (verbose)
 			print_step(w, &s, steps[best]);
 		wrong = take(w, &s, steps[best]);
-		if (wrong != NULL && verbose)
-			printf("      %s\n", wrong);
-		if (wrong != NULL)
-			return false;
 	}
-	return false;
+	return wrong != NULL ? wrong : STUCK;
 }
 
 static const struct book no_states = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct state)};
 
 /* `good`: states from which all come back. */
-static bool comes_back(const struct world *w, struct book *good, const struct state *from)
+static const char *come_back(const struct world *w, struct book *good, const struct state *from)
 {
+	const char *wrong;
 	struct state s;
 
 	if (from->lost > 0 || from->rot > 0)
-		return true; /* it may have to wait for an operator */
-	s = mended(w, from);
+		return NULL; /* it may have to wait for an operator */
+	s = *from;
+	lose_power(w, &s);
 	if (book_has(good, &s))
-		return true;
-	if (!calms_down(w, s, false))
-		return false;
-	(void)book_add(good, &s);
-	return true;
+		return NULL;
+	wrong = calm_down(w, s, false);
+	if (wrong == NULL)
+		(void)book_add(good, &s);
+	return wrong;
 }
 
 static void print_calm(const struct world *w, const struct state *from)
 {
-	struct state s = mended(w, from);
+	struct state s = *from;
 
+	lose_power(w, &s);
 	print_state(w, from);
 	printf("      --- the power goes, and comes again\n");
-	(void)calms_down(w, s, true);
+	(void)calm_down(w, s, true);
 }
 
 /* ---- all states ---------------------------------------------------------------------------------------------------- */
@@ -147,14 +126,12 @@ struct finding explore(const struct world *w, uint32_t limit, bool verbose)
 	begin_world(w, &first.state);
 	(void)book_add(&b, &first);
 	for (i = 0; i < b.count && b.count < limit && found.wrong == NULL; i++) {
-		if (!comes_back(w, &good, &entry_of(&b, i)->state)) {
-			found.wrong = STUCK;
-			if (verbose) {
-				print_trace(&b, w, i);
-				print_calm(w, &entry_of(&b, i)->state);
-			}
-		} else {
+		found.wrong = come_back(w, &good, &entry_of(&b, i)->state);
+		if (found.wrong == NULL) {
 			found.wrong = expand(&b, w, i, verbose);
+		} else if (verbose) {
+			print_trace(&b, w, i);
+			print_calm(w, &entry_of(&b, i)->state);
 		}
 	}
 	found.all = i == b.count;
@@ -216,8 +193,8 @@ static const char *run(const struct world *w, struct book *good, uint64_t seed, 
 		taken[*length] = steps[pick(seed + (uint64_t)(*length / 12) * UINT64_C(0x9e3779b97f4a7c15), &dice,
 					    steps, count)];
 		wrong = take(w, &s, taken[(*length)++]);
-		if (wrong == NULL && *length % 8 == 0 && !comes_back(w, good, &s))
-			wrong = STUCK;
+		if (wrong == NULL && *length % 8 == 0)
+			wrong = come_back(w, good, &s);
 	}
 	return wrong;
 }

@@ -794,7 +794,7 @@ static void come(const struct world *w, struct state *s, int i)
 	if (breaks(w, THERE_UNWRITTEN))
 		return;
 	n->disk.base = s->now;
-	if (breaks(w, OTHER_BASE))
+	if (breaks(w, BASE_UNTOLD))
 		n->disk.base = (struct view){.number = 1, .group = s->now.group};
 	memset(&n->disk.next, 0, sizeof(n->disk.next));
 	n->disk.ballot = 0;
@@ -914,6 +914,17 @@ static const char *begin_again(const struct world *w, struct state *s, struct ro
 		wrong = begin_view(w, s, &base, &next, r->log);
 	}
 	return wrong != NULL ? wrong : enter(w, s, i);
+}
+
+void lose_power(const struct world *w, struct state *s)
+{
+	for (int i = 0; i < w->nodes; i++) {
+		end_life(w, s, i, false);
+		lose_tail(&s->nodes[i].disk);
+		if ((s->nodes[i].disk.flags & LOOSE) != 0)
+			memset(&s->nodes[i].disk, 0, sizeof(s->nodes[i].disk));
+	}
+	tidy(w, s);
 }
 
 static void take_fault(const struct world *w, struct state *s, struct step step)
@@ -1125,8 +1136,8 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		"is there to come in",
 		"a change of the view by",
 		"drops it",
-		"asks",
 		"is started",
+		"asks",
 		"sends",
 		"marks its log as left",
 		"leaves",
