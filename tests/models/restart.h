@@ -59,7 +59,6 @@ enum mutation {
 	NEWCOMER_COUNTS,      /* the log of a newcomer counts before it has the state */
 	ROT_IS_CUT,           /* a log with rot is cut off there, and counts */
 	THERE_UNWRITTEN,      /* a newcomer is there before its disk has the view that takes it in */
-	BASE_UNTOLD,          /* ... has the identity of the group, but not that view */
 	NONE_IS_WHOLE,        /* a view may follow in which no member has a whole log of some shard */
 	LEFT_VOTES,           /* a node that left in order counts in the majority */
 	LEFT_BEFORE,          /* ... does not, nor in the views before the one that it left */

@@ -405,7 +405,7 @@ static bool may_send(const struct world *w, const struct state *s, int i)
 static bool has_whole_log(const struct world *w, const struct state *s, uint8_t set)
 {
 	for (int i = 0; i < w->nodes; i++)
-		if (in(set, i) && (s->nodes[i].disk.flags & (WHOLE | LEFT)) == WHOLE)
+		if (in(set, i) && (s->nodes[i].disk.flags & WHOLE) != 0)
 			return true;
 	return false;
 }
@@ -794,8 +794,6 @@ static void come(const struct world *w, struct state *s, int i)
 	if (breaks(w, THERE_UNWRITTEN))
 		return;
 	n->disk.base = s->now;
-	if (breaks(w, BASE_UNTOLD))
-		n->disk.base = (struct view){.number = 1, .group = s->now.group};
 	memset(&n->disk.next, 0, sizeof(n->disk.next));
 	n->disk.ballot = 0;
 	n->disk.flags &= (uint8_t) ~(WHOLE | FIRST | LEFT);
