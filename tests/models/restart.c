@@ -28,93 +28,102 @@ enum extent {
 	{                                                                                                              \
 		__VA_ARGS__                                                                                            \
 	}
-#define THREE .nodes = 3, .shards = 1, .messages = 1, .views = 3, .rounds = 2, .cuts = 1
-#define FOUR .nodes = 4, .shards = 1, .messages = 1, .views = 3, .rounds = 1, .cuts = 1
-#define SHARDED .nodes = 4, .shards = 2, .messages = 1, .views = 3, .rounds = 1, .cuts = 1
-#define LONG .messages = 3, .views = 9, .rounds = 4, .cuts = 3, .crashes = 4, .joins = true
 
+#define SMALL(n, k, m, v, r, c) .nodes = (n), .shards = (k), .messages = (m), .views = (v), .rounds = (r), .cuts = (c)
+#define LONG(n, k)                                                                                                     \
+	.nodes = (n), .shards = (k), .messages = 3, .views = 9, .rounds = 4, .cuts = 3, .crashes = 4, .joins = true
+#define WITHOUT(rule) .mutation = (rule)
+
+/* The numbers of a small world: nodes, shards, messages, views, rounds of restarts, how often the power goes. */
 static const struct scenario {
 	const char *what;
 	enum extent extent;
 	const char *expected; /* NULL: it holds */
 	struct world world;
 } scenarios[] = {
-	{"the power goes once, one crashes", EVERY, NULL, WORLD(THREE, .rounds = 1, .crashes = 1)},
-	{"the power goes, and again during the restart", CUT_OFF, NULL, WORLD(THREE, .cuts = 2)},
-	{"two rounds, one crashes, a disk is lost", CUT_OFF, NULL, WORLD(THREE, .crashes = 1, .lost = 1)},
-	{"... a log rots", CUT_OFF, NULL, WORLD(THREE, .crashes = 1, .rot = 1)},
-	{"... a tie-breaker", CUT_OFF, NULL, WORLD(THREE, .crashes = 1, .tie_breaker = true)},
-	{"newcomers", CUT_OFF, NULL,
-	 WORLD(THREE, .views = 4, .rounds = 1, .crashes = 1, .joins = true, .tie_breaker = true)},
-	{"some leave in order", CUT_OFF, NULL, WORLD(THREE, .rounds = 1, .crashes = 1, .leaves = true)},
-	{"the group is formed", EVERY, NULL, WORLD(THREE, .views = 2, .rounds = 1, .groups = 2)},
-	{"one host", CUT_OFF, NULL, WORLD(THREE, .crashes = 3, .one_host = true)},
-	{"the power goes", CUT_OFF, NULL, WORLD(FOUR)},
-	{"two shards, a log rots", CUT_OFF, NULL, WORLD(SHARDED, .rot = 1)},
-	{"random: all of it", RANDOM, NULL, WORLD(.nodes = 4, .shards = 1, LONG, .leaves = true, .lost = 1)},
-	{"random: a tie-breaker", RANDOM, NULL,
-	 WORLD(.nodes = 4, .shards = 1, LONG, .leaves = true, .rot = 1, .tie_breaker = true)},
-	{"random: from the beginning", RANDOM, NULL, WORLD(.nodes = 3, .shards = 1, LONG, .leaves = true, .groups = 3)},
-	{"random: two shards", RANDOM, NULL, WORLD(.nodes = 4, .shards = 2, LONG, .rot = 1)},
-	{"random: one host", RANDOM, NULL, WORLD(.nodes = 4, .shards = 1, LONG, .one_host = true)},
+	{"the power goes once, one crashes", EVERY, NULL, WORLD(SMALL(3, 1, 1, 3, 1, 1), .crashes = 1)},
+	{"the power goes, and again during the restart", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 2, 2))},
+	{"two rounds, one crashes, a disk is lost", CUT_OFF, NULL,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 1, .lost = 1)},
+	{"... a log rots", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 1, .rot = 1)},
+	{"... a tie-breaker", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 1, .tie_breaker = true)},
+	{"newcomers", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 4, 1, 1), .crashes = 1, .joins = true, .tie_breaker = true)},
+	{"some leave in order", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 1, 1), .crashes = 1, .leaves = true)},
+	{"the group is formed", EVERY, NULL, WORLD(SMALL(3, 1, 1, 2, 1, 1), .groups = 2)},
+	{"one host", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 3, .one_host = true)},
+	{"the power goes", CUT_OFF, NULL, WORLD(SMALL(4, 1, 1, 3, 1, 1))},
+	{"two shards, a log rots", CUT_OFF, NULL, WORLD(SMALL(4, 2, 1, 3, 1, 1), .rot = 1)},
+	{"random: all of it", RANDOM, NULL, WORLD(LONG(4, 1), .leaves = true, .lost = 1)},
+	{"random: a tie-breaker", RANDOM, NULL, WORLD(LONG(4, 1), .leaves = true, .rot = 1, .tie_breaker = true)},
+	{"random: from the beginning", RANDOM, NULL, WORLD(LONG(3, 1), .leaves = true, .groups = 3)},
+	{"random: two shards", RANDOM, NULL, WORLD(LONG(4, 2), .rot = 1)},
+	{"random: one host", RANDOM, NULL, WORLD(LONG(4, 1), .one_host = true)},
 	/* Each rule taken out. */
-#define WITHOUT(rule) .mutation = (rule)
-	{"the frontier before the sync", CUT_OFF, LOST, WORLD(THREE, WITHOUT(FRONTIER_BEFORE_SYNC))},
-	{"an echo before the record is on disk", CUT_OFF, FORK, WORLD(THREE, WITHOUT(ECHO_BEFORE_RECORD))},
-	{"the cut is made of what has been received", CUT_OFF, OTHERWISE, WORLD(THREE, WITHOUT(CUT_OF_RECEIVED))},
-	{"... and is on disk before a member agrees", CUT_OFF, OTHERWISE, WORLD(THREE, WITHOUT(CUT_IS_AWAITED))},
-	{"what is synced behind the wedge counts", CUT_OFF, LOST, WORLD(THREE, WITHOUT(WEDGED_COUNTS))},
+	{"the frontier before the sync", CUT_OFF, LOST, WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(FRONTIER_BEFORE_SYNC))},
+	{"an echo before the record is on disk", CUT_OFF, FORK,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(ECHO_BEFORE_RECORD))},
+	{"the cut is made of what has been received", CUT_OFF, OTHERWISE,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(CUT_OF_RECEIVED))},
+	{"... and is on disk before a member agrees", CUT_OFF, OTHERWISE,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(CUT_IS_AWAITED))},
+	{"what is synced behind the wedge counts", CUT_OFF, LOST,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(WEDGED_COUNTS))},
 	{"a start syncs not what it finds", CUT_OFF, OTHERWISE,
-	 WORLD(.nodes = 2, .shards = 1, .messages = 1, .views = 2, .rounds = 1, .crashes = 3, WITHOUT(START_SYNCS_NOT))},
+	 WORLD(SMALL(2, 1, 1, 2, 1, 0), .crashes = 3, WITHOUT(START_SYNCS_NOT))},
 	{"the identity of the group is not synced", CUT_OFF, LOST,
-	 WORLD(THREE, .views = 2, .rounds = 1, .groups = 2, WITHOUT(IDENTITY_UNSYNCED))},
+	 WORLD(SMALL(3, 1, 1, 2, 1, 1), .groups = 2, WITHOUT(IDENTITY_UNSYNCED))},
 	{"a group is formed beside logs", CUT_OFF, LOST,
-	 WORLD(THREE, .views = 2, .rounds = 1, .groups = 2, WITHOUT(FORMS_BESIDE_LOGS))},
+	 WORLD(SMALL(3, 1, 1, 2, 1, 1), .groups = 2, WITHOUT(FORMS_BESIDE_LOGS))},
 	{"blank disks form a group as a majority", CUT_OFF, STUCK,
-	 WORLD(THREE, .views = 2, .rounds = 1, .groups = 2, WITHOUT(BLANK_MAJORITY_FORMS))},
+	 WORLD(SMALL(3, 1, 1, 2, 1, 1), .groups = 2, WITHOUT(BLANK_MAJORITY_FORMS))},
 	{"a first view not begun forbids to form", CUT_OFF, STUCK,
-	 WORLD(THREE, .views = 2, .rounds = 1, .groups = 2, WITHOUT(FIRST_IS_A_LOG))},
-	{"a blank disk votes", CUT_OFF, FORK, WORLD(THREE, .lost = 1, WITHOUT(BLANK_VOTES))},
-	{"no majority is needed", CUT_OFF, FORK, WORLD(THREE, WITHOUT(NO_MAJORITY))},
+	 WORLD(SMALL(3, 1, 1, 2, 1, 1), .groups = 2, WITHOUT(FIRST_IS_A_LOG))},
+	{"a blank disk votes", CUT_OFF, FORK, WORLD(SMALL(3, 1, 1, 3, 2, 1), .lost = 1, WITHOUT(BLANK_VOTES))},
+	{"no majority is needed", CUT_OFF, FORK, WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(NO_MAJORITY))},
 	{"no whole log is needed of some shard", CUT_OFF, STUCK,
-	 WORLD(SHARDED, .nodes = 3, .views = 2, .rot = 1, WITHOUT(SHARDS_FORGOTTEN))},
-	{"a stale view is taken", CUT_OFF, FORK, WORLD(THREE, WITHOUT(STALE_VIEW))},
+	 WORLD(SMALL(3, 2, 1, 2, 1, 1), .rot = 1, WITHOUT(SHARDS_FORGOTTEN))},
+	{"a stale view is taken", CUT_OFF, FORK, WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(STALE_VIEW))},
 	{"a view that one has agreed to is taken as begun", CUT_OFF, FORK,
-	 WORLD(THREE, .tie_breaker = true, WITHOUT(AGREED_IS_BEGUN))},
-	{"an agreement is not taken up", CUT_OFF, FORK, WORLD(THREE, WITHOUT(AGREED_IS_NOTHING))},
-	{"a round is agreed to after a later one was answered", CUT_OFF, FORK, WORLD(THREE, WITHOUT(NO_PROMISE))},
-	{"a promise is not on disk", CUT_OFF, FORK, WORLD(THREE, .messages = 0, .views = 1, .rounds = 3, .crashes = 1, WITHOUT(PROMISE_FORGOTTEN))},
-	{"a member begins when it has agreed itself", CUT_OFF, FORK, WORLD(THREE, WITHOUT(BEGINS_ALONE))},
-	{"the longest log, which not all have", CUT_OFF, OTHERWISE, WORLD(THREE, WITHOUT(LONGEST_LOG))},
-	{"what lies beyond a cut counts", CUT_OFF, OTHERWISE, WORLD(THREE, WITHOUT(VOID_COUNTS))},
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .tie_breaker = true, WITHOUT(AGREED_IS_BEGUN))},
+	{"an agreement is not taken up", CUT_OFF, FORK, WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(AGREED_IS_NOTHING))},
+	{"a round is agreed to after a later one was answered", CUT_OFF, FORK,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(NO_PROMISE))},
+	{"a promise is not on disk", CUT_OFF, FORK,
+	 WORLD(SMALL(3, 1, 0, 1, 3, 1), .crashes = 1, WITHOUT(PROMISE_FORGOTTEN))},
+	{"a member begins when it has agreed itself", CUT_OFF, FORK,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(BEGINS_ALONE))},
+	{"the longest log, which not all have", CUT_OFF, OTHERWISE,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(LONGEST_LOG))},
+	{"what lies beyond a cut counts", CUT_OFF, OTHERWISE, WORLD(SMALL(3, 1, 1, 3, 2, 1), WITHOUT(VOID_COUNTS))},
 	{"a newcomer's log counts early", CUT_OFF, OTHERWISE,
-	 WORLD(THREE, .views = 4, .crashes = 1, .rounds = 1, .joins = true, .tie_breaker = true, WITHOUT(NEWCOMER_COUNTS))},
-	{"rot is cut off", CUT_OFF, LOST, WORLD(THREE, .rot = 1, WITHOUT(ROT_IS_CUT))},
+	 WORLD(SMALL(3, 1, 1, 4, 1, 1), .crashes = 1, .joins = true, .tie_breaker = true, WITHOUT(NEWCOMER_COUNTS))},
+	{"rot is cut off", CUT_OFF, LOST, WORLD(SMALL(3, 1, 1, 3, 2, 1), .rot = 1, WITHOUT(ROT_IS_CUT))},
 	{"a newcomer is there before that is on disk", CUT_OFF, OTHERWISE,
-	 WORLD(THREE, .views = 4, .crashes = 1, .rounds = 1, .joins = true, .tie_breaker = true, WITHOUT(THERE_UNWRITTEN))},
+	 WORLD(SMALL(3, 1, 1, 4, 1, 1), .crashes = 1, .joins = true, .tie_breaker = true, WITHOUT(THERE_UNWRITTEN))},
 	{"a view without a whole log", CUT_OFF, STUCK,
-	 WORLD(.nodes = 2, .shards = 1, .messages = 1, .views = 4, .rounds = 1, .crashes = 2, .joins = true, .one_host = true,
-	       WITHOUT(NONE_IS_WHOLE))},
+	 WORLD(SMALL(2, 1, 1, 4, 1, 0), .crashes = 2, .joins = true, .one_host = true, WITHOUT(NONE_IS_WHOLE))},
 	{"a node that left counts", CUT_OFF, FORK,
-	 WORLD(THREE, .messages = 0, .leaves = true, .tie_breaker = true, WITHOUT(LEFT_VOTES))},
+	 WORLD(SMALL(3, 1, 0, 3, 2, 1), .leaves = true, .tie_breaker = true, WITHOUT(LEFT_VOTES))},
 	{"... not even in views before", CUT_OFF, FORK,
-	 WORLD(FOUR, .messages = 0, .leaves = true, .tie_breaker = true, WITHOUT(LEFT_BEFORE))},
+	 WORLD(SMALL(4, 1, 0, 3, 1, 1), .leaves = true, .tie_breaker = true, WITHOUT(LEFT_BEFORE))},
 	{"it leaves, and its disk does not say so", CUT_OFF, FORK,
-	 WORLD(THREE, .messages = 0, .leaves = true, .tie_breaker = true, WITHOUT(LEAVES_UNMARKED))},
-	{"all left, so nobody is a member", CUT_OFF, STUCK, WORLD(THREE, .leaves = true, WITHOUT(ALL_LEFT_IS_NONE))},
+	 WORLD(SMALL(3, 1, 0, 3, 2, 1), .leaves = true, .tie_breaker = true, WITHOUT(LEAVES_UNMARKED))},
+	{"all left, so nobody is a member", CUT_OFF, STUCK,
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .leaves = true, WITHOUT(ALL_LEFT_IS_NONE))},
 	{"a log that is spoken for is not written", CUT_OFF, STUCK,
-	 WORLD(THREE, .crashes = 3, .one_host = true, WITHOUT(SPEAKS_UNWRITTEN))},
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 3, .one_host = true, WITHOUT(SPEAKS_UNWRITTEN))},
 	{"not all logs of the host are read", CUT_OFF, FORK,
-	 WORLD(THREE, .crashes = 3, .one_host = true, WITHOUT(DIRECTORIES_UNREAD))},
+	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 3, .one_host = true, WITHOUT(DIRECTORIES_UNREAD))},
 };
 
 static bool is_expected(const struct scenario *sc, uint32_t times, bool verbose)
 {
 	const struct world *w = &sc->world;
 	uint32_t limit = (sc->extent == CUT_OFF ? STATES : RUNS) * times;
-	struct finding found = sc->extent == RANDOM
-				       ? wander(w, limit, verbose)
-				       : explore(w, sc->extent == EVERY ? MOST : limit * (sc->expected ? 20 : 1), verbose);
+	struct finding found =
+		sc->extent == RANDOM
+			? wander(w, limit, verbose)
+			: explore(w, sc->extent == EVERY ? MOST : limit * (sc->expected ? 20 : 1), verbose);
 	bool expected = found.wrong == sc->expected ||
 			(found.wrong != NULL && sc->expected != NULL && strcmp(found.wrong, sc->expected) == 0);
 

@@ -111,7 +111,8 @@ enum status { DOWN, SEEKING, FORMING, THERE, MEMBER };
 
 struct node {
 	struct disk disk;
-	struct view view; /* THERE: the one that takes it in; MEMBER: of which; DOWN: of which it was, as others remember it */
+	struct view
+		view; /* THERE: the one that takes it in; MEMBER: of which; DOWN: of which it was, as others remember it */
 	uint8_t status;
 	uint8_t row;     /* ballot that it has said to agree to; FORMING: it is there */
 	uint8_t said;    /* so much it has said to have persisted */

@@ -154,8 +154,8 @@ static bool is_decided(const struct world *w, const struct round *r, uint8_t set
 
 	if (d->next.number == 0)
 		return false;
-	return breaks(w, AGREED_IS_BEGUN) || is_quorum(w, agreed_with(w, r, set, by), d->base.members,
-						       gone_from(w, r, set, &d->base));
+	return breaks(w, AGREED_IS_BEGUN) ||
+	       is_quorum(w, agreed_with(w, r, set, by), d->base.members, gone_from(w, r, set, &d->base));
 }
 
 /* The newest view that is known to have been decided. */
@@ -216,9 +216,9 @@ static int find_lender(const struct world *w, const struct round *r, uint8_t set
 	int best = -1;
 
 	for (int i = 0; i < w->nodes; i++) {
-		int more = best < 0 ? 0
-				    : extent(w, &r->reports[i], base, shard) -
-					      extent(w, &r->reports[best], base, shard);
+		int more = best < 0
+				   ? 0
+				   : extent(w, &r->reports[i], base, shard) - extent(w, &r->reports[best], base, shard);
 
 		if (is_lender(w, r, set, i, shard) &&
 		    (best < 0 || (breaks(w, LONGEST_LOG) || breaks(w, VOID_COUNTS) ? more > 0 : more < 0)))

@@ -190,8 +190,8 @@ static const char *run(const struct world *w, struct book *good, uint64_t seed, 
 
 		if (count == 0)
 			break;
-		taken[*length] = steps[pick(seed + (uint64_t)(*length / 12) * UINT64_C(0x9e3779b97f4a7c15), &dice,
-					    steps, count)];
+		taken[*length] =
+			steps[pick(seed + (uint64_t)(*length / 12) * UINT64_C(0x9e3779b97f4a7c15), &dice, steps, count)];
 		wrong = take(w, &s, taken[(*length)++]);
 		if (wrong == NULL && *length % 8 == 0)
 			wrong = come_back(w, good, &s);
@@ -206,7 +206,8 @@ static void print_run(const struct world *w, const struct step *taken, int lengt
 	begin_world(w, &s);
 	for (int n = 0; n < length; n++) {
 		print_step(w, &s, taken[n]);
-		if (getenv("STATES")) print_state(w, &s);
+		if (getenv("STATES"))
+			print_state(w, &s);
 		(void)take(w, &s, taken[n]);
 	}
 	print_calm(w, &s);

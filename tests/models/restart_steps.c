@@ -264,8 +264,8 @@ static bool note(struct state *s, const struct view *view)
 }
 
 /* The first member begins that view, which follows `base`, and has `log` before it. */
-static const char *begin_view(const struct world *w, struct state *s, const struct view *base,
-			      const struct view *view, uint8_t log[SHARDS][LENGTH])
+static const char *begin_view(const struct world *w, struct state *s, const struct view *base, const struct view *view,
+			      uint8_t log[SHARDS][LENGTH])
 {
 	const char *wrong = NULL;
 
@@ -344,8 +344,8 @@ static bool has_begun(const struct state *s, const struct view *view)
 static bool all_formed(const struct state *s, const struct view *view)
 {
 	for (int i = 0; i < NODES; i++)
-		if (in(view->members, i) && (s->nodes[i].status != FORMING || !is_same(&s->nodes[i].view, view) ||
-					     s->nodes[i].row == 0))
+		if (in(view->members, i) &&
+		    (s->nodes[i].status != FORMING || !is_same(&s->nodes[i].view, view) || s->nodes[i].row == 0))
 			return false;
 	return true;
 }
@@ -353,8 +353,7 @@ static bool all_formed(const struct state *s, const struct view *view)
 static bool is_formation_over(const struct state *s, const struct view *view)
 {
 	for (int i = 0; i < NODES; i++)
-		if (in(view->members, i) &&
-		    (s->nodes[i].status != FORMING || !is_same(&s->nodes[i].view, view)))
+		if (in(view->members, i) && (s->nodes[i].status != FORMING || !is_same(&s->nodes[i].view, view)))
 			return !has_begun(s, view);
 	return false;
 }
@@ -534,8 +533,8 @@ static void append_restart(const struct world *w, const struct state *s, bool ca
 			append(steps, may_agree(w, s, r, i), AGREE, i, k);
 			append(steps, may_begin(w, s, r, i), BEGIN, i, k);
 		}
-		append(steps, r->ballot != 0 && r->decision == UNDECIDED && decide(w, s, r, &out) != UNDECIDED,
-		       DECIDE, r->owner, k);
+		append(steps, r->ballot != 0 && r->decision == UNDECIDED && decide(w, s, r, &out) != UNDECIDED, DECIDE,
+		       r->owner, k);
 	}
 	for (int i = 0; i < w->nodes; i++) {
 		append(steps, may_ask(w, s, i, calm), ASK, i, 0);
@@ -561,9 +560,12 @@ static void append_faults(const struct world *w, const struct state *s, int i, s
 	append(steps, !is_down && s->crashes < w->crashes, CRASH, i, 0);
 	append(steps, is_down && n->holder == 0 && (d->length > d->synced || (d->flags & LOOSE) != 0), OFF, i, 0);
 	append(steps, is_down && n->holder == 0 && !is_blank(d) && s->lost < w->lost, LOSE, i, 0);
-	append(steps, is_down && n->holder == 0 && d->length > 0 && (d->flags & ROTTEN) == 0 && s->rot < w->rot, ROT,
-	       i, 0);
-	append(steps, may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && leaves_a_log(w, s, i) && !breaks(w, LEAVES_UNMARKED), LEAVE_MARK, i, 0);
+	append(steps, is_down && n->holder == 0 && d->length > 0 && (d->flags & ROTTEN) == 0 && s->rot < w->rot, ROT, i,
+	       0);
+	append(steps,
+	       may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && leaves_a_log(w, s, i) &&
+		       !breaks(w, LEAVES_UNMARKED),
+	       LEAVE_MARK, i, 0);
 	append(steps, may_leave && ((d->flags & LEFT) != 0 || breaks(w, LEAVES_UNMARKED)), LEAVE, i, 0);
 	append(steps, may_send(w, s, i), SEND, i, 0);
 }
@@ -574,8 +576,10 @@ static void append_own(const struct world *w, const struct state *s, int i, bool
 
 	append(steps, n->status == DOWN && n->holder == 0, START, i, 0);
 	append(steps, n->status == FORMING && n->row == 0, FORM_WRITE, i, 0);
-	append(steps, n->status == FORMING && n->row != 0 && s->now.group <= n->view.group &&
-		       (s->now.group < n->view.group || s->now.number == 1) && (all_formed(s, &n->view) || has_begun(s, &n->view)),
+	append(steps,
+	       n->status == FORMING && n->row != 0 && s->now.group <= n->view.group &&
+		       (s->now.group < n->view.group || s->now.number == 1) &&
+		       (all_formed(s, &n->view) || has_begun(s, &n->view)),
 	       BEGIN_FIRST, i, 0);
 	append(steps, may_drop(w, s, i), DROP, i, 0);
 	append(steps, may_come(w, s, i, calm), COME, i, 0);
@@ -1147,7 +1151,8 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 	};
 
 	printf("      %d %s", step.node, names[step.kind]);
-	if (step.kind == CHANGE || step.kind == LOCK || step.kind == RELEASE || step.kind == PROMISE || step.kind == AGREE)
+	if (step.kind == CHANGE || step.kind == LOCK || step.kind == RELEASE || step.kind == PROMISE ||
+	    step.kind == AGREE)
 		printf(" %d", step.other);
 	printf("\n");
 	(void)w;
