@@ -207,7 +207,7 @@ uint8_t extent(const struct world *w, const struct disk *d, const struct view *b
 
 	if ((d->flags & ROTTEN) != 0)
 		return (uint8_t)(length > 0 ? length - 1 : 0);
-	return is_same(&d->base, base) || breaks(w, VOID_COUNTS) ? length : base->start[shard];
+	return is_same(&d->base, base) ? length : base->start[shard];
 }
 
 /* The shortest of the whole logs there, which has all that was delivered; -1: there is none. */
@@ -220,8 +220,7 @@ static int find_lender(const struct world *w, const struct round *r, uint8_t set
 				   ? 0
 				   : extent(w, &r->reports[i], base, shard) - extent(w, &r->reports[best], base, shard);
 
-		if (is_lender(w, r, set, i, shard) &&
-		    (best < 0 || (breaks(w, LONGEST_LOG) || breaks(w, VOID_COUNTS) ? more > 0 : more < 0)))
+		if (is_lender(w, r, set, i, shard) && (best < 0 || (breaks(w, LONGEST_LOG) ? more > 0 : more < 0)))
 			best = i;
 	}
 	return best;

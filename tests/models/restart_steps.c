@@ -179,17 +179,19 @@ void begin_world(const struct world *w, struct state *s)
 /* ---- logs ---------------------------------------------------------------------------------------------------------- */
 
 /* The disk is told that this view has begun: what lies beyond the cut of the one before is void. */
-static void enter_view(struct disk *d, const struct view *view, int shard)
+static void enter_view(const struct world *w, struct disk *d, const struct view *view, int shard)
 {
 	uint8_t start = view->start[shard];
 
 	if (is_same(&d->base, view))
 		return;
-	for (int at = start; at < LENGTH; at++)
-		d->log[at] = 0;
-	if (d->synced > start || d->synced == d->length)
-		d->synced = start;
-	d->length = start;
+	if (d->length < start || !breaks(w, VOID_COUNTS)) {
+		for (int at = start; at < LENGTH; at++)
+			d->log[at] = 0;
+		if (d->synced > start || d->synced == d->length)
+			d->synced = start;
+		d->length = start;
+	}
 	d->base = *view;
 	memset(&d->next, 0, sizeof(d->next));
 	d->ballot = 0;
@@ -705,7 +707,7 @@ static void write_log(const struct world *w, struct state *s, int i)
 	struct node *n = &s->nodes[i];
 	int k = shard_of(w, i);
 
-	enter_view(&n->disk, &s->now, k);
+	enter_view(w, &n->disk, &s->now, k);
 	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.log[n->disk.length] = s->order[k][n->disk.length];
 	n->disk.length++;
@@ -748,7 +750,7 @@ static void record_echo(const struct world *w, struct state *s, int i)
 {
 	struct node *n = &s->nodes[i];
 
-	enter_view(&n->disk, &s->now, shard_of(w, i));
+	enter_view(w, &n->disk, &s->now, shard_of(w, i));
 	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.next = s->next;
 	n->disk.ballot = s->ballot;
@@ -809,7 +811,7 @@ static void mark(const struct world *w, struct state *s, int i)
 	int k = shard_of(w, i);
 	uint8_t start = s->now.start[k];
 
-	enter_view(d, &s->now, k);
+	enter_view(w, d, &s->now, k);
 	memcpy(d->log, s->order[k], start);
 	d->synced = d->synced < start ? start : d->synced;
 	d->flags = (uint8_t)((d->flags | WHOLE) & ~ROTTEN);
@@ -825,7 +827,7 @@ static void mark_leave(const struct world *w, struct state *s, int i)
 {
 	struct node *n = &s->nodes[i];
 
-	enter_view(&n->disk, &s->now, shard_of(w, i));
+	enter_view(w, &n->disk, &s->now, shard_of(w, i));
 	n->disk.synced = n->disk.length;
 	say_persisted(w, n, i);
 	n->disk.flags = (uint8_t)((n->disk.flags | LEFT) & ~FIRST);
@@ -857,12 +859,12 @@ static void ask(struct state *s, int i)
 }
 
 /* What the disk says from then on, of a view that has been decided and the one after. */
-static void record_agreement(struct disk *d, const struct round *r, int i, int shard)
+static void record_agreement(const struct world *w, struct disk *d, const struct round *r, int i, int shard)
 {
 	bool is_whole = (d->flags & WHOLE) != 0 && in(r->base.members, i);
 	uint8_t left = is_same(&d->base, &r->base) ? d->flags & LEFT : 0;
 
-	enter_view(d, &r->base, shard);
+	enter_view(w, d, &r->base, shard);
 	d->next = r->next;
 	d->ballot = r->ballot;
 	d->flags = (uint8_t)((is_whole ? WHOLE : 0) | (d->flags & (ROTTEN | LOOSE)) | left);
@@ -878,7 +880,7 @@ static void agree(const struct world *w, struct state *s, struct round *r, int i
 	n->row = n->holder != 0 ? 0 : r->ballot;
 	if (n->holder != 0 && breaks(w, SPEAKS_UNWRITTEN))
 		return;
-	record_agreement(d, r, i, k);
+	record_agreement(w, d, r, i, k);
 	if (r->decision != DECIDES || !in(r->next.members, i))
 		return;
 	d->flags &= (uint8_t)~LEFT;
@@ -895,7 +897,7 @@ static void mend(const struct world *w, struct state *s, struct round *r, int i)
 	const struct disk *from = &s->nodes[may_mend(w, s, r, i, &base)].disk;
 	uint8_t length = extent(w, from, &base, k);
 
-	enter_view(d, &base, k);
+	enter_view(w, d, &base, k);
 	memset(d->log, 0, sizeof(d->log));
 	memcpy(d->log, from->log, length);
 	d->length = d->synced = length;
