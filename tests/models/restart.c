@@ -108,6 +108,8 @@ static const struct scenario {
 	 WORLD(SMALL(4, 1, 0, 3, 1, 1), .leaves = true, .tie_breaker = true, WITHOUT(LEFT_BEFORE))},
 	{"it leaves, and its disk does not say so", CUT_OFF, FORK,
 	 WORLD(SMALL(3, 1, 0, 3, 2, 1), .leaves = true, .tie_breaker = true, WITHOUT(LEAVES_UNMARKED))},
+	{"it leaves though it has agreed to what follows", CUT_OFF, FORK,
+	 WORLD(SMALL(3, 1, 1, 3, 1, 1), .leaves = true, WITHOUT(LEAVES_WEDGED))},
 	{"all left, so nobody is a member", CUT_OFF, STUCK,
 	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .leaves = true, WITHOUT(ALL_LEFT_IS_NONE))},
 	{"a log that is spoken for is not written", CUT_OFF, STUCK,

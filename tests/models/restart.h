@@ -63,6 +63,7 @@ enum mutation {
 	LEFT_VOTES,           /* a node that left in order counts in the majority */
 	LEFT_BEFORE,          /* ... does not, nor in the views before the one that it left */
 	LEAVES_UNMARKED,      /* it leaves, and its disk does not say so */
+	LEAVES_WEDGED,        /* it leaves though it has wedged, or has agreed to what follows */
 	ALL_LEFT_IS_NONE,     /* nodes that have all left in order are no members, so nobody is */
 	SPEAKS_UNWRITTEN,     /* what is agreed for a disk that is spoken for is not written there */
 	DIRECTORIES_UNREAD    /* one host: a restart needs not the logs of those that are not there */

@@ -170,7 +170,7 @@ static int pick(uint64_t seed, uint64_t *dice, const struct step *steps, int cou
 
 	for (int k = 0; k < count; k++)
 		sum += weight_of(seed, steps[k]);
-	at = roll(dice) % sum;
+	at = sum > 0 ? roll(dice) % sum : 0;
 	while (n < count - 1 && at >= weight_of(seed, steps[n]))
 		at -= weight_of(seed, steps[n++]);
 	return n;
@@ -206,8 +206,7 @@ static void print_run(const struct world *w, const struct step *taken, int lengt
 	begin_world(w, &s);
 	for (int n = 0; n < length; n++) {
 		print_step(w, &s, taken[n]);
-		if (getenv("STATES"))
-			print_state(w, &s);
+		print_state(w, &s);
 		(void)take(w, &s, taken[n]);
 	}
 	print_calm(w, &s);

@@ -565,8 +565,8 @@ static void append_faults(const struct world *w, const struct state *s, int i, s
 	append(steps, is_down && n->holder == 0 && d->length > 0 && (d->flags & ROTTEN) == 0 && s->rot < w->rot, ROT, i,
 	       0);
 	append(steps,
-	       may_leave && !in(s->wedged, i) && (d->flags & LEFT) == 0 && leaves_a_log(w, s, i) &&
-		       !breaks(w, LEAVES_UNMARKED),
+	       may_leave && (!in(s->wedged, i) || breaks(w, LEAVES_WEDGED)) && (d->flags & LEFT) == 0 &&
+		       leaves_a_log(w, s, i) && !breaks(w, LEAVES_UNMARKED),
 	       LEAVE_MARK, i, 0);
 	append(steps, may_leave && ((d->flags & LEFT) != 0 || breaks(w, LEAVES_UNMARKED)), LEAVE, i, 0);
 	append(steps, may_send(w, s, i), SEND, i, 0);
@@ -1039,9 +1039,6 @@ static const char *take_own(const struct world *w, struct state *s, struct step 
 	case COME:
 		come(w, s, step.node);
 		break;
-	case CHANGE:
-		change(w, s, step.node, step.other);
-		break;
 	case DROP:
 		n->status = SEEKING;
 		memset(&n->view, 0, sizeof(n->view));
@@ -1084,6 +1081,9 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	case MEND:
 	case BEGIN:
 		wrong = take_round(w, s, step);
+		break;
+	case CHANGE:
+		change(w, s, step.node, step.other);
 		break;
 	default:
 		wrong = take_own(w, s, step);
