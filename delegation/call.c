@@ -120,7 +120,7 @@ static bool run_lent(const struct call *call, uint32_t name, const void *args, s
 	run = run_here(call, name, args, bytes, wait);
 	if (run)
 		wh_count(&call->trustee->stats.lent_calls, 1);
-	wh_serve(call->trustee, true); /* what others have sent meanwhile */
+	wh_serve_lent(call->trustee, NULL); /* what others have sent meanwhile */
 	wh_give_back(call->trustee, before);
 	return run;
 }
@@ -282,7 +282,7 @@ static enum whorl_result send_then(const struct call *call, const struct wh_requ
 	ticket.then = then;
 	ticket.b = ctx;
 	call->me->thens_open += then != NULL;
-	result = wh_issue(channel, request, ticket, NULL);
+	result = wh_issue_with(channel, request, &ticket, NULL);
 	if (result != WHORL_OK)
 		call->me->thens_open -= then != NULL;
 	else

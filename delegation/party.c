@@ -93,7 +93,7 @@ static size_t send_all(void *ctx)
 
 static void parks(void *ctx)
 {
-	wh_wake_trustees(ctx);
+	wh_wake_trustees(ctx, false);
 }
 
 enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t stack_bytes, struct wh_error *err)
