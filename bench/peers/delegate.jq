@@ -20,7 +20,7 @@ def bound($system; $outstanding): if $outstanding != 1 then "" else {"tirpc": "0
 
 . as $all
 | (map(.system) | unique) as $names
-| (["whorl-tcp", "whorl-shm", "tirpc", "tirpc-polling", "grpc", "grpc-polling"] | map(select(. as $n | $names | index($n)))) as $systems
+| (["whorl-tcp", "whorl-shm", "bare", "bare-sleeping", "tirpc", "tirpc-polling", "grpc", "grpc-polling"] | map(select(. as $n | $names | index($n)))) as $systems
 | "| outstanding | system | p50 (least-most) | p99 | calls/s (least-most) | p50 of whorl-tcp over its | is to be |",
   "|---|---|---|---|---|---|---|",
   ((map(.outstanding) | unique)[] as $outstanding | $systems[] as $system
@@ -28,7 +28,7 @@ def bound($system; $outstanding): if $outstanding != 1 then "" else {"tirpc": "0
   | if ($of | length) == 0 then empty else
   "| \($outstanding) | \($system) "
   + "| \($of | map(.latency_us.p50) | told(time)) | \($of | map(.latency_us.p99 // empty) | median | time) "
-  + "| \($of | map(.calls_per_s) | told(rate)) "
+  + "| \($of | map(.calls_per_s // empty) | told(rate)) "
   + "| \(if $system == "whorl-tcp" then "" else ratios($all; $of) | told(short) end) | \(bound($system; $outstanding)) |" end),
   "",
   "\($all | map(.round) | unique | length) rounds, calls of \($all | map(.bytes) | unique | map(tostring) | join(", ")) bytes. Before a run other programs kept the processors busy to \($all | map(.busy_before // empty) | if length == 0 then "an unknown part" else "\(median * 100 | round) % (median; \(min * 100 | round)-\(max * 100 | round))" end)."

@@ -15,8 +15,9 @@ usage() {
 
 	  --rounds N          of all (5)
 	  --seconds S         of each run, after it has become warm; whorl runs three times as long, for its limits (1)
-	  --systems "A B"     of: whorl-shm whorl-tcp tirpc tirpc-polling grpc grpc-polling (all but whorl-shm)
-	  --outstanding "N N" calls on their way; ONC RPC has one (1 64)
+	  --systems "A B"     of: whorl-shm whorl-tcp bare bare-sleeping tirpc tirpc-polling grpc grpc-polling (all);
+	                      bare is the limit: two processes and a connection, as `whorl bench` measures it
+	  --outstanding "N N" calls on their way; ONC RPC and bare have one (1 64)
 	  --bytes N           of a call, and of its answer (64)
 	  --out DIR           for results.json and table.md (build/peers/delegate)
 	  --calm S            waits before each run until nothing else is busy, at most so many seconds (0)
@@ -28,7 +29,7 @@ usage() {
 
 rounds=5
 seconds=1
-systems='whorl-tcp tirpc tirpc-polling grpc grpc-polling'
+systems='whorl-shm whorl-tcp bare bare-sleeping tirpc tirpc-polling grpc grpc-polling'
 outstanding='1 64'
 bytes=64
 calm=0
@@ -72,6 +73,15 @@ echo_of() { # TRANSPORT OUTSTANDING
 
 call_whorl-shm() { echo_of shm "$1"; }
 call_whorl-tcp() { echo_of tcp "$1"; }
+trip_of() { # polling|sleeping
+	printf '[group]\nname = bare\nnodes = 2\ntransport = tcp\n[subgroup all]\nmessage_bytes = %s\n[bench]\nbytes = %s\nmessages = 2000\nruns = 1\n' \
+		"$bytes" "$bytes" >"$work/bare.ini"
+	limited "$build/whorl" bench "$work/bare.ini" --json "$work/bare" >/dev/null &&
+		jq -c --arg how "$1" '{calls_per_s: null, latency_us: {p50: [.. | objects | .round_trip_us? // empty][0][$how]}}' "$work/bare"
+}
+
+call_bare() { trip_of polling; }
+call_bare-sleeping() { trip_of sleeping; }
 call_tirpc() { limited "$programs/peer-tirpc" "$bytes" "$seconds"; }
 call_tirpc-polling() { limited "$programs/peer-tirpc" "$bytes" "$seconds" polling; }
 call_grpc() { limited "$programs/peer-grpc" "$bytes" "$seconds" "$1"; }
@@ -80,13 +90,13 @@ call_grpc-polling() { limited "$programs/peer-grpc" "$bytes" "$seconds" "$1" pol
 # has SYSTEM: its program has been built
 has() {
 	case $1 in
-	whorl-*) ;;
+	whorl-* | bare*) ;;
 	*) [ -x "$programs/peer-${1%-polling}" ] ;;
 	esac
 }
 
 # does SYSTEM OUTSTANDING
-does() { [[ $1 != tirpc* ]] || [ "$2" -eq 1 ]; }
+does() { [[ $1 != tirpc* && $1 != bare* ]] || [ "$2" -eq 1 ]; }
 
 # ---- runs ---------------------------------------------------------------------------------------------------------------
 
@@ -102,7 +112,7 @@ run_once() {
 	fi
 	jq -c --argjson round "$1" --arg system "$2" --argjson outstanding "$3" --argjson bytes "$bytes" --argjson busy "$others" \
 		'{round: $round, system: $system, outstanding: $outstanding, bytes: $bytes, busy_before: $busy} + .' <<<"$line" >>"$out/results.json"
-	jq -r --arg name "$2, $3 outstanding" '"   \($name): \(.calls_per_s | round)/s, p50 \(.latency_us.p50) us"' <<<"$line" >&2
+	jq -r --arg name "$2, $3 outstanding" '"   \($name): p50 \(.latency_us.p50) us\(if .calls_per_s then ", \(.calls_per_s | round)/s" else "" end)"' <<<"$line" >&2
 }
 
 rounds_of_all() {
