@@ -235,8 +235,16 @@ struct wh_party {
 	struct wh_gate *gate;
 	struct wh_bell *bell;
 	struct wh_link *link; /* NULL, or it is the worker of another node, at the other end of that */
-	/* [client] Others read what is above at each call. */
-	_Alignas(128) bool in_function, in_then;    /* delegated context */
+	/* What each batch writes lies together, far from what others read at each call, above. */
+	_Alignas(128) bool in_function; /* [client] delegated context, as in_then is */
+	bool borrowed;                  /* [trustee, down to `stats`] by a thread that is not the worker's */
+	bool owner_only;                /* something was left that a thread which has borrowed this may not do */
+	bool serves_all;                /* a thread has asked, and may sleep */
+	uint32_t lent_turn;
+	uint64_t looks; /* for what is sampled */
+	struct wh_party_stats stats;
+	/* [client] */
+	_Alignas(128) bool in_then;
 	bool polls;                                 /* answers are being taken: what is sent meanwhile goes together */
 	uint32_t turn;                              /* calls since the last yield */
 	uint64_t ids;                               /* so many were given */
@@ -260,14 +268,8 @@ struct wh_party {
 	struct wh_party *recent[WH_RECENT];
 	uint32_t recent_at;
 	uint64_t learnt_ns; /* since when they are noted */
-	uint32_t lent_turn;
-	bool serves_all; /* a thread has asked, and may sleep */
-	bool borrowed;   /* by a thread that is not the worker's */
-	bool owner_only; /* something was left that a thread which has borrowed this may not do */
 	struct wh_properties properties;
 	struct wh_later *launched; /* those that run in fibers, the newest */
-	struct wh_party_stats stats;
-	uint64_t looks; /* for what is sampled */
 	/* [any] */
 	_Alignas(128) wh_word newcomers; /* channels that are to be taken into `in`; the list is under the work's lock */
 	struct wh_channel *newcomer;     /* [the work's lock] */
