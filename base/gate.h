@@ -33,10 +33,11 @@ enum { WH_GATE_KEPT, WH_GATE_LENT, WH_GATE_BORROWED };
 
 struct wh_gate {
 	wh_word state;           /* [loop, close, and a thread that rings write; anyone reads] WH_GATE_* */
-	wh_word loan;            /* [loop, and a thread that rings] kept (0, in a fork too), lent, or borrowed */
 	bool heavy;              /* [const] */
 	void (*wake)(void *ctx); /* [const] rings the loop's doorbell; any thread */
 	void *ctx;
+	/* [loop, and a thread that rings] kept (0, in a fork too), lent, or borrowed. Far from the state, which all threads read all the time. */
+	_Alignas(128) wh_word loan;
 };
 
 /* A gate on a page of its own. WHORL_OK, WHORL_MEMORY. */

@@ -65,6 +65,8 @@ set(WHORL_INSPECTORS sim)
 set(WHORL_FOREIGN
 	"ini.h      : conf examples"
 	"dds/dds.h  : bench/peers"
+	"rpc/       : bench/peers"
+	"grpcpp/    : bench/peers"
 	"jansson.h  : tools bench bench/plot"
 	"ck_spinlock.h : tools"
 	"urcu       : base"

@@ -225,7 +225,7 @@ static void ask_on(struct wh_channel *channel)
 	channel->calls.count = 0;
 	channel->calls.flags = WH_BATCH_CONTINUE;
 	wh_post(channel, &channel->calls, ++channel->posted);
-	wh_nudge(channel->trustee, channel->client->worker != NULL); /* a plain thread may be on its way */
+	wh_nudge(channel, channel->client->worker != NULL); /* a plain thread may be on its way */
 }
 
 static bool keep_part(struct wh_channel *channel, const struct wh_reader *reader)

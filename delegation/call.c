@@ -122,7 +122,7 @@ static bool run_lent(const struct call *call, uint32_t name, const void *args, s
 	run = run_here(call, name, args, bytes, wait);
 	if (run)
 		wh_count(&call->trustee->stats.lent_calls, 1);
-	wh_serve(call->trustee, true); /* what others have sent meanwhile */
+	wh_serve_lent(call->trustee, NULL); /* what others have sent meanwhile */
 	wh_give_back(call->trustee, before);
 	return run;
 }
@@ -286,7 +286,7 @@ static enum whorl_result send_then(const struct call *call, const struct wh_requ
 	ticket.then = then;
 	ticket.b = ctx;
 	call->me->thens_open += then != NULL;
-	result = wh_issue(channel, request, ticket, NULL);
+	result = wh_issue_with(channel, request, &ticket, NULL);
 	if (result != WHORL_OK)
 		call->me->thens_open -= then != NULL;
 	else
@@ -402,7 +402,7 @@ static enum whorl_result poll_plainly(struct wh_party *me, int timeout_ms)
 {
 	enum whorl_result result = look_until(me, timeout_ms);
 
-	wh_wake_trustees(me);
+	wh_wake_trustees(me, false);
 	return result;
 }
 

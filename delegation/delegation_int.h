@@ -273,8 +273,16 @@ struct wh_party {
 	struct wh_gate *gate;
 	struct wh_bell *bell;
 	struct wh_link *link; /* NULL, or it is the worker of another node, at the other end of that */
+	/* What each batch writes lies together, far from what others read at each call, above. */
+	_Alignas(128) bool in_function; /* [client] delegated context, as in_then is */
+	bool borrowed;                  /* [trustee, down to `stats`] by a thread that is not the worker's */
+	bool owner_only;                /* something was left that a thread which has borrowed this may not do */
+	bool serves_all;                /* a thread has asked, and may sleep */
+	uint32_t lent_turn;
+	uint64_t looks; /* for what is sampled */
+	struct wh_party_stats stats;
 	/* [client] */
-	bool in_function, in_then;                  /* delegated context */
+	_Alignas(128) bool in_then;
 	bool polls;                                 /* answers are being taken: what is sent meanwhile goes together */
 	uint32_t turn;                              /* calls since the last yield */
 	uint64_t ids;                               /* so many were given */
@@ -297,18 +305,17 @@ struct wh_party {
 	/* Which clients the last batches were from. */
 	struct wh_party *recent[WH_RECENT];
 	uint32_t recent_at;
-	bool borrowed;   /* by a thread that is not the worker's */
-	bool owner_only; /* something was left that a thread which has borrowed this may not do */
+	uint64_t learnt_ns; /* since when they are noted */
 	struct wh_properties properties;
 	struct wh_later *launched; /* those that run in fibers, the newest */
-	struct wh_party_stats stats;
-	uint64_t looks; /* for what is sampled */
 	/* [any] */
 	_Alignas(128) wh_word newcomers; /* channels that are to be taken into `in`; the list is under the work's lock */
 	struct wh_channel *newcomer;     /* [the work's lock] */
 	struct wh_later *mail,
 		*last_mail; /* [the work's lock] fibers that plain threads have spawned while their slot was in use */
 	wh_word unsettled;  /* [client writes; anyone reads] something is under way */
+	wh_word crowded;    /* [trustee writes; anyone reads] its clients have all processors: a hint */
+	wh_word asked;      /* a thread sleeps whose calls wait while this worker is borrowed: its borrower serves it */
 	struct wh_party *next_idle;  /* [the work's lock] of plain threads that have ended */
 	struct wh_bell own_bell;     /* of a plain thread */
 	struct wh_worker own_worker; /* of a worker */
@@ -417,17 +424,25 @@ static inline void wh_post(struct wh_channel *channel, struct wh_slot *slot, uin
 
 /* Puts a call behind those that are pending, and sends them where that is better done at once. `number` may be NULL. WHORL_OK,
  * WHORL_AGAIN, WHORL_MEMORY; WHORL_CLOSED, WHORL_FORKED. */
-WH_MUST_CHECK enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *request,
-					 struct wh_ticket ticket, uint64_t *number);
+WH_MUST_CHECK enum whorl_result wh_issue_with(struct wh_channel *channel, const struct wh_request *request,
+					      const struct wh_ticket *ticket, uint64_t *number);
+WH_MUST_CHECK static inline enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *request,
+						       struct wh_ticket ticket, uint64_t *number)
+{
+	return wh_issue_with(channel, request, &ticket, number);
+}
 /* Posts what can be. Returns how many batches. */
 size_t wh_flush(struct wh_party *me);
-/* Something lies in the slots of `trustee`: if it sleeps this thread serves it, or else it is woken. `patient`: this thread will ask again,
+/* Something lies in the slot of `channel`: if its trustee sleeps this thread serves it, or else it is woken. `patient`: this thread will ask again,
  * so while another serves it there is no need to. */
-void wh_nudge(struct wh_party *trustee, bool patient);
+void wh_nudge(struct wh_channel *channel, bool patient);
 /* Those under way to a trustee that sleeps: served by this thread, if it can be. */
 size_t wh_help(struct wh_party *me);
-/* Before this thread sleeps, or goes where it does not ask again: those that it waits for are awake. */
-void wh_wake_trustees(struct wh_party *me);
+/* Before this thread sleeps, or goes where it does not ask again: those that it waits for are awake. `asked`: or are borrowed, and better left so;
+ * wh_ask_trustees was called before this thread parked. */
+void wh_wake_trustees(struct wh_party *me, bool asked);
+/* A thread that has borrowed one of those that this thread waits for does not end that without another look. */
+void wh_ask_trustees(struct wh_party *me);
 /* A call that is pending is taken back: it will not run. False: it has been sent. */
 bool wh_take_back(struct wh_channel *channel, uint64_t number);
 WH_MUST_CHECK bool wh_borrow(struct wh_party *trustee, struct wh_here *before);
@@ -459,8 +474,10 @@ void wh_channel_end(struct wh_channel *channel, enum whorl_result sent, enum who
 
 /* Looks into all slots once. Returns how many batches there were. */
 size_t wh_serve(struct wh_party *me, bool borrowed);
+/* By a thread that has borrowed it: its own slot, NULL if there is none, and others'. */
+size_t wh_serve_lent(struct wh_party *me, struct wh_channel *own);
 /* Awake it would be of no use: its clients run their calls themselves, and have all processors. */
-bool wh_may_rest(const struct wh_party *me);
+bool wh_may_rest(struct wh_party *me);
 /* The own channel. Returns how many calls. */
 size_t wh_serve_own(struct wh_party *me);
 

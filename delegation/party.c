@@ -76,6 +76,9 @@ static size_t look(void *ctx)
 	return work > 0 ? work : wh_help(me);
 }
 
+#define CROWDED_NAP_NS                                                                                                 \
+	(10 * WH_NS_PER_MS) /* a thread that left its call for others to run, and went away, waits no longer */
+
 static size_t send_all(void *ctx)
 {
 	struct wh_party *me = ctx;
@@ -87,13 +90,15 @@ static size_t send_all(void *ctx)
 		work == 0 && me->active_count == 0 && wh_load_relaxed(&me->worker->tasks.count) == 0 && wh_may_rest(me);
 	if (me->waits != NULL)
 		wh_loop_at(&me->worker->loop, me->next_deadline_ns);
+	if (wh_load_relaxed(&me->crowded) != 0)
+		wh_loop_at(&me->worker->loop, me->worker->loop.now_ns + CROWDED_NAP_NS);
 	wh_leave((struct wh_here){0});
 	return work;
 }
 
 static void parks(void *ctx)
 {
-	wh_wake_trustees(ctx);
+	wh_wake_trustees(ctx, false);
 }
 
 enum whorl_result wh_party_make_worker(whorl_work *work, uint32_t number, size_t stack_bytes, struct wh_error *err)

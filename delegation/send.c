@@ -1,6 +1,7 @@
 /* send.c - the client's side, to the trustee: calls that are pending, batches, and trustees that sleep. */
 #include "delegation/delegation_int.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #define PENDING_MOST (2 * WHORL_CALL_BYTES_MAX)
@@ -164,23 +165,23 @@ static void make_way(struct wh_channel *channel, const struct wh_ticket *ticket)
 		wh_collect(me);
 }
 
-enum whorl_result wh_issue(struct wh_channel *channel, const struct wh_request *request, struct wh_ticket ticket,
-			   uint64_t *number)
+enum whorl_result wh_issue_with(struct wh_channel *channel, const struct wh_request *request,
+				const struct wh_ticket *ticket, uint64_t *number)
 {
 	enum whorl_result result = may_send(channel);
 
 	if (result != WHORL_OK)
 		return result;
-	make_way(channel, &ticket);
+	make_way(channel, ticket);
 	if (!make_tickets(channel) || !activate(channel) || !add_request(channel, request))
 		return WHORL_MEMORY;
 	if (number != NULL)
 		*number = channel->next;
 	if (!wh_is_one_way(request->function))
-		*wh_ticket_at(channel, channel->next++) = ticket;
+		*wh_ticket_at(channel, channel->next++) = *ticket;
 	if (goes_now(channel)) {
 		post_calls(channel);
-		wh_nudge(channel->trustee, comes_back(channel->client) || ticket.kind == WH_TICKET_WAIT);
+		wh_nudge(channel, comes_back(channel->client) || ticket->kind == WH_TICKET_WAIT);
 	}
 	return WHORL_OK;
 }
@@ -241,7 +242,7 @@ static size_t flush(struct wh_party *me, bool patient)
 
 		while (channel->pending_records > 0 && may_post(channel)) {
 			post_calls(channel);
-			wh_nudge(channel->trustee, patient);
+			wh_nudge(channel, patient);
 			posted++;
 		}
 		if (is_over(channel)) {
@@ -292,10 +293,15 @@ bool wh_borrow(struct wh_party *trustee, struct wh_here *before)
 		return false;
 	trustee->borrowed = true;
 	*before = wh_enter(trustee);
+	if (__builtin_expect(wh_load_relaxed(&trustee->asked) != 0, 0)) {
+		wh_exchange(&trustee->asked, 0); /* partner: wh_ask_trustees. What was sent before is served now */
+		trustee->serves_all = true;
+	}
 	return true;
 }
 
-void wh_give_back(struct wh_party *trustee, struct wh_here before)
+/* True: a thread has asked meanwhile, and may sleep. */
+static bool give_back(struct wh_party *trustee, struct wh_here before)
 {
 	bool left = trustee->owner_only;
 
@@ -309,19 +315,57 @@ void wh_give_back(struct wh_party *trustee, struct wh_here before)
 	wh_gate_give_back(trustee->gate); /* partner: wh_gate_borrow, wh_gate_take_back */
 	if (__builtin_expect(left, 0))
 		wh_gate_ring(trustee->gate);
+	wh_gate_fence(trustee->gate); /* partner: wh_gate_park of the thread that has asked */
+	return wh_load_relaxed(&trustee->asked) != 0;
 }
 
-void wh_nudge(struct wh_party *trustee, bool patient)
+void wh_give_back(struct wh_party *trustee, struct wh_here before)
 {
+	while (__builtin_expect(give_back(trustee, before), 0)) {
+		if (!wh_borrow(trustee, &before)) {
+			if (wh_load_relaxed(&trustee->gate->loan) != WH_GATE_BORROWED) /* else that thread looks */
+				wh_gate_ring(trustee->gate);
+			return;
+		}
+		wh_serve_lent(trustee, NULL);
+	}
+}
+
+#define LOOKS 64 /* until a thread that has borrowed a trustee has run a long batch */
+#define YIELDS 8 /* in which that thread may have a turn, if it has lost its processor */
+
+/* The thread that has borrowed it is nearly done. Where its clients have all processors waking the trustee would cost them much more. */
+static bool borrow_soon(struct wh_party *trustee, bool patient, struct wh_here *before)
+{
+	bool borrowed = wh_borrow(trustee, before);
+
+	if (patient || wh_load_relaxed(&trustee->crowded) == 0)
+		return borrowed;
+	for (int i = 0; !borrowed && i < LOOKS + YIELDS; i++) {
+		if (wh_load_relaxed(&trustee->gate->loan) == WH_GATE_KEPT)
+			return false;
+		if (i < LOOKS)
+			wh_cpu_relax();
+		else
+			sched_yield();
+		borrowed = wh_borrow(trustee, before);
+	}
+	return borrowed;
+}
+
+void wh_nudge(struct wh_channel *channel, bool patient)
+{
+	struct wh_party *trustee = channel->trustee;
 	struct wh_here before;
 
 	/* A thread that serves for one worker does not begin to serve for a third. */
-	if (trustee->worker != NULL && !wh_here()->party->borrowed && wh_borrow(trustee, &before)) {
-		wh_serve(trustee, true);
+	if (trustee->worker != NULL && !wh_here()->party->borrowed && borrow_soon(trustee, patient, &before)) {
+		wh_serve_lent(trustee, channel);
 		wh_give_back(trustee, before);
 		return;
 	}
-	if (!patient || wh_load_relaxed(&trustee->gate->loan) != WH_GATE_BORROWED)
+	if (!patient ||
+	    (wh_load_relaxed(&trustee->gate->loan) != WH_GATE_BORROWED && wh_load_relaxed(&trustee->crowded) == 0))
 		wh_gate_ring(trustee->gate);
 }
 
@@ -337,18 +381,29 @@ size_t wh_help(struct wh_party *me)
 		    wh_load_relaxed(&channel->answers.guard) == channel->posted || me->borrowed ||
 		    !wh_borrow(channel->trustee, &before))
 			continue;
-		served += wh_serve(channel->trustee, true);
+		served += wh_serve_lent(channel->trustee, channel);
 		wh_give_back(channel->trustee, before);
 	}
 	return served;
 }
 
-void wh_wake_trustees(struct wh_party *me)
+void wh_wake_trustees(struct wh_party *me, bool asked)
 {
 	for (size_t i = 0; i < me->active_count; i++) {
 		const struct wh_channel *channel = me->active[i];
+		struct wh_party *trustee = channel->trustee;
 
-		if (wh_in_flight(channel) && wh_load_relaxed(&channel->answers.guard) != channel->posted)
-			wh_gate_ring(channel->trustee->gate);
+		if (!wh_in_flight(channel) || wh_load_relaxed(&channel->answers.guard) == channel->posted)
+			continue;
+		if (!asked || wh_load_relaxed(&trustee->crowded) == 0 ||
+		    wh_load_relaxed(&trustee->gate->loan) != WH_GATE_BORROWED)
+			wh_gate_ring(trustee->gate);
 	}
+}
+
+void wh_ask_trustees(struct wh_party *me)
+{
+	for (size_t i = 0; i < me->active_count; i++)
+		if (wh_in_flight(me->active[i]) && me->active[i]->trustee->worker != NULL)
+			wh_store_release(&me->active[i]->trustee->asked, 1); /* partner: wh_borrow, give_back */
 }

@@ -237,7 +237,6 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 	return true;
 }
 
-
 /* What has come by a link. No batch is served before what is answered to the one before it has been written: what waits here has an end. */
 static size_t serve_link(struct wh_party *me, struct wh_channel *channel)
 {
@@ -261,36 +260,45 @@ static size_t serve_link(struct wh_party *me, struct wh_channel *channel)
 	return served;
 }
 
+static size_t look_into(struct wh_party *me, struct wh_channel *channel, bool borrowed)
+{
+	uint64_t guard;
+
+	if (channel->carrier != NULL)
+		return borrowed ? 0 : serve_link(me, channel);
+	guard = wh_load_acquire(&channel->calls.guard); /* partner: wh_post of the client */
+	if (guard == channel->served || !run_batch(me, channel, borrowed))
+		return 0;
+	channel->served = guard;
+	wh_post(channel, &channel->answers, guard);
+	wh_gate_ring(channel->client->gate);
+	if (!borrowed)
+		me->recent[me->recent_at++ % WH_RECENT] = channel->client;
+	return 1;
+}
+
 static size_t look_into_all(struct wh_party *me, bool borrowed)
 {
 	size_t served = 0;
 
-	for (size_t i = 0; i < me->in_count; i++) {
-		struct wh_channel *channel = me->in[i];
-		uint64_t guard;
-
-		if (channel->carrier != NULL) {
-			served += borrowed ? 0 : serve_link(me, channel);
-			continue;
-		}
-		guard = wh_load_acquire(&channel->calls.guard); /* partner: wh_post of the client */
-		if (guard == channel->served || !run_batch(me, channel, borrowed))
-			continue;
-		channel->served = guard;
-		wh_post(channel, &channel->answers, guard);
-		wh_gate_ring(channel->client->gate);
-		if (!borrowed)
-			me->recent[me->recent_at++ % WH_RECENT] = channel->client;
-		served++;
-	}
+	for (size_t i = 0; i < me->in_count; i++)
+		served += look_into(me, me->in[i], borrowed);
 	return served;
 }
 
-/* A trustee that waits for the next batch needs a processor beside those of its clients, and one client alone does better without it. */
-bool wh_may_rest(const struct wh_party *me)
+#define LEARNT_NS WH_NS_PER_S /* so long it holds what the last batches have shown */
+
+/* What one client alone, or as many as there are processors, want of an awake trustee is their processor. They run their calls themselves, and
+ * wake it only if they must. From time to time it looks anew. */
+bool wh_may_rest(struct wh_party *me)
 {
+	uint64_t now = me->worker->loop.now_ns;
 	uint32_t clients = 0;
 
+	if (now - me->learnt_ns >= LEARNT_NS) {
+		memset(me->recent, 0, sizeof(me->recent));
+		me->learnt_ns = now;
+	}
 	for (uint32_t i = 0; i < WH_RECENT; i++) {
 		uint32_t j = 0;
 
@@ -301,23 +309,48 @@ bool wh_may_rest(const struct wh_party *me)
 			j++;
 		clients += j == i && me->recent[i] != NULL;
 	}
+	wh_store_relaxed(&me->crowded, clients >= me->work->processors);
 	return clients <= 1 || clients >= me->work->processors;
 }
 
-size_t wh_serve(struct wh_party *me, bool borrowed)
+/* `own`: that one alone. */
+static size_t look_for(struct wh_party *me, struct wh_channel *own, bool borrowed)
+{
+	return own != NULL ? look_into(me, own, borrowed) : look_into_all(me, borrowed);
+}
+
+static size_t serve(struct wh_party *me, struct wh_channel *own, bool borrowed)
 {
 	const struct wh_env *env = me->work->env;
 	uint64_t since;
 	size_t served;
 
-	if (__builtin_expect(wh_load_acquire(&me->newcomers) != 0, 0)) /* partner: wh_channel_new */
-		wh_take_newcomers(me);
 	if (++me->looks % SAMPLED != 0)
-		return look_into_all(me, borrowed);
+		return look_for(me, own, borrowed);
 	since = wh_env_now(env);
-	served = look_into_all(me, borrowed);
+	served = look_for(me, own, borrowed);
 	wh_count(served > 0 ? &me->stats.functions_ns : &me->stats.looking_ns, SAMPLED * (wh_env_now(env) - since));
 	return served;
+}
+
+size_t wh_serve(struct wh_party *me, bool borrowed)
+{
+	if (__builtin_expect(wh_load_acquire(&me->newcomers) != 0, 0)) /* partner: wh_channel_new */
+		wh_take_newcomers(me);
+	return serve(me, NULL, borrowed);
+}
+
+/* What is in the slot of the thread that has borrowed it is in that thread's cache; what is in others' has to come from theirs, and they borrow it
+ * themselves as soon as they can. So all are served now and then, so that none waits for long, and whenever a thread has asked. */
+#define TURNS 64
+
+size_t wh_serve_lent(struct wh_party *me, struct wh_channel *own)
+{
+	if (me->serves_all || ++me->lent_turn % TURNS == 0) {
+		me->serves_all = false;
+		return wh_serve(me, true);
+	}
+	return own == NULL ? 0 : serve(me, own, true);
 }
 
 /* ---- the own channel ----------------------------------------------------------------------------------------------------------- */

@@ -92,12 +92,15 @@ static void sleep_until(struct wh_party *me, uint64_t deadline_ns)
 {
 	uint64_t now, most = WH_NS_PER_S;
 
-	wh_wake_trustees(me);
-	if (!wh_gate_park(me->gate)) /* partner: wh_gate_ring of those that answer */
+	wh_ask_trustees(me);
+	if (!wh_gate_park(
+		    me->gate)) /* partner: wh_gate_ring of those that answer, and give_back of those that were asked */
 		most = WH_NS_PER_MS;
 	now = wh_env_now(me->work->env);
-	if (wh_look(me) == 0 && now < deadline_ns)
+	if (wh_look(me) == 0 && now < deadline_ns) {
+		wh_wake_trustees(me, true);
 		wh_bell_wait(me->bell, deadline_ns - now < most ? deadline_ns - now : most);
+	}
 	wh_gate_unpark(me->gate);
 }
 
@@ -123,11 +126,12 @@ void wh_rest(struct wh_party *me, uint64_t deadline_ns)
 
 	if (me->work->env->nap != NULL) {
 		now = wh_env_now(me->work->env);
-		wh_wake_trustees(me);
+		wh_wake_trustees(me, false);
 		wh_nap(me->work, deadline_ns > now && deadline_ns - now < LOOK_NS ? deadline_ns - now : LOOK_NS);
 		return;
 	}
-	if (!wh_loop_idle(WH_IDLE_ADAPTIVE, &me->backoff, me->work->env))
+	/* The yield that was one too many may have taken long: a look costs less than the barrier before the sleep. */
+	if (!wh_loop_idle(WH_IDLE_ADAPTIVE, &me->backoff, me->work->env) && wh_look(me) == 0)
 		sleep_until(me, deadline_ns);
 }
 
@@ -156,7 +160,7 @@ static bool wait_plainly(struct wh_party *me, struct wh_wait *wait, int timeout_
 			break;
 	}
 	if (!wait->done)
-		wh_wake_trustees(me);
+		wh_wake_trustees(me, false);
 	return wait->done;
 }
 

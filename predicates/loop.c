@@ -77,6 +77,31 @@ size_t wh_loop_step(struct wh_loop *loop)
 	return work;
 }
 
+/* The thread that has borrowed the loop is nearly done. If that goes on it wants a processor, perhaps this one, and yields do
+ * not give it one where this thread has the greater priority. */
+static void take_back(struct wh_loop *loop)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct wh_backoff backoff = {0};
+
+	while (!wh_gate_take_back(loop->gate))
+		if (!wh_backoff_wait(&backoff, loop->diag->env, YIELD_NS))
+			nanosleep(&nap, NULL);
+}
+
+/* The barrier takes as long as many passes. Where a borrower does all that this thread would, the loop is lent meanwhile: nothing of it is in use. */
+static bool park(struct wh_loop *loop)
+{
+	bool sure;
+
+	if (!loop->lends)
+		return wh_gate_park(loop->gate);
+	wh_gate_lend(loop->gate);
+	sure = wh_gate_park(loop->gate);
+	take_back(loop);
+	return sure;
+}
+
 size_t wh_loop_arm(struct wh_loop *loop)
 {
 	size_t work;
@@ -85,7 +110,7 @@ size_t wh_loop_arm(struct wh_loop *loop)
 	loop->transport->ops->arm(loop->transport);
 	if (loop->parks != NULL)
 		loop->parks(loop->parks_ctx);
-	loop->sure = wh_gate_park(loop->gate);
+	loop->sure = park(loop);
 	loop->sleep_max_ns = loop->sure ? SLEEP_MAX_NS : SLEEP_UNSURE_NS;
 	loop->looks_last = true;
 	work = serve_transport(loop);
@@ -102,18 +127,6 @@ void wh_loop_disarm(struct wh_loop *loop)
 	loop->armed = false;
 	wh_gate_unpark(loop->gate);
 	loop->transport->ops->disarm(loop->transport);
-}
-
-/* The thread that has borrowed the loop is nearly done. If that goes on it wants a processor, perhaps this one, and yields do
- * not give it one where this thread has the greater priority. */
-static void take_back(struct wh_loop *loop)
-{
-	const struct timespec nap = {.tv_nsec = NAP_NS};
-	struct wh_backoff backoff = {0};
-
-	while (!wh_gate_take_back(loop->gate))
-		if (!wh_backoff_wait(&backoff, loop->diag->env, YIELD_NS))
-			nanosleep(&nap, NULL);
 }
 
 /* Lent meanwhile, where another thread may post. */

@@ -14,6 +14,7 @@ usage() {
 	usage: ./run peers [OPTION]...
 	       ./run peers --kv [OPTION]...       key-value servers: its --help has its options
 	       ./run peers --dds [OPTION]...      topics: the same
+	       ./run peers --delegate [OPTION]... delegation: the same
 
 	  --rounds N          of all (5)
 	  --seconds S         of each run (1.5)

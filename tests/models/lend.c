@@ -36,6 +36,12 @@
  *  B3 It may then serve the other slots, as the trustee would: `done`, and C2. It need not: R1 holds for them.
  *  B4 It gives back: `loan` := lent (release), all stores of what it ran, and `done`, before it. No fence, no second look: those that
  *     came meanwhile have rung (R1), or will before they sleep.
+ * Asking, where clients have all processors, and a trustee that wakes takes one from them: instead of R1 and B3,
+ *  A1 A client that has filled its slot does not ring. Before it sleeps `asked` := 1 (release), before the barrier of C1; behind that it looks at
+ *     `loan`, and rings as in R1 unless it is borrowed.
+ *  A2 A borrower looks at `asked` when it has given back (only the compiler is held). If it is 1 it tries to borrow again, and serves all;
+ *     if that fails it rings as in R1, unless it is borrowed: then that client looks.
+ *  A3 A borrower that finds `asked` 1 when it has borrowed takes it away by an exchange, before it looks at the slots, and serves all.
  *
  * What must hold stands in machine.h: among others, each request runs once, one at a time, seeing all that was done before; each client
  * ends; only the trustee sleeps then. Each rule is then left out: the search must find what breaks. -v adds the trace, `soak` large worlds.
@@ -43,6 +49,7 @@
  *     slots     one client, and a trustee that never sleeps: three requests that are not waited for, and their answers
  *     sleep     two clients and a trustee that sleep; nothing is lent
  *     lend      the whole: client 0 makes a request that it does not wait for, and one that it does; client 1 one
+ *     ask       the same, and clients ask; each borrower serves itself alone if no client has asked
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -149,14 +156,21 @@ enum variant {
 	GIVEN_BACK_EARLY,       /* B4: before it serves the others */
 	KEPT_NUMBERS,           /* not S4 */
 	FILLED_AGAIN,           /* not S3 */
+	LENT_IN_BARRIER, /* as good: T1's barrier is made while it is lent, and the loan taken back before the look */
+	ASKED_LATE,      /* A1: behind the barrier */
+	ASKED_AND_NOT_RUNG,   /* A1: it never rings */
+	NOT_SEEN,             /* not A2 */
+	SEEN_AND_LEFT,        /* as good, if a swap fails for no other reason: A2 without the ring */
+	ASKED_TAKEN_LATE,     /* A3: takes it away when it has looked at the slots */
+	ASKED_TAKEN_BY_STORE, /* A3 */
 };
 
-enum word { SENT_0, SENT_1, DONE_0, DONE_1, WAITS_0, WAITS_1, PARKED, LOAN };
+enum word { SENT_0, SENT_1, DONE_0, DONE_1, WAITS_0, WAITS_1, PARKED, LOAN, ASKED };
 enum loan { KEPT, LENT, BORROWED };
 
 struct lending {
 	enum variant variant;
-	bool lends;
+	bool lends, asks;
 };
 
 /* A mark is taken away by an exchange; the thread that gets it wakes. */
@@ -259,6 +273,22 @@ static void write_take_back(struct program *p, enum variant v)
 	land(p, taken);
 }
 
+/* `parked`, and the barrier. */
+static void write_park(struct program *p, enum variant v)
+{
+	enum { SAW };
+
+	if (v == LENT_IN_BARRIER) {
+		emit(p, SET, SAW, LENT);
+		emit(p, RELEASE, LOAN, SAW);
+	}
+	write_parked(p, 1);
+	if (v != TRUSTEE_NO_BARRIER)
+		emit(p, BARRIER, 0, 0);
+	if (v == LENT_IN_BARRIER)
+		write_take_back(p, v);
+}
+
 static void write_trustee(struct program *p, const struct lending *l)
 {
 	enum { SAW, NUMBER, ANSWERED, KEPT_0, KEPT_1 };
@@ -267,11 +297,8 @@ static void write_trustee(struct program *p, const struct lending *l)
 
 	for (uint8_t c = 0; c < CLIENTS; c++)
 		write_serve(p, l, c, true, v == KEPT_NUMBERS ? (uint8_t)(KEPT_0 + c) : NONE);
-	if (v != TRUSTEE_LOOKS_FIRST) {
-		write_parked(p, 1);
-		if (v != TRUSTEE_NO_BARRIER)
-			emit(p, BARRIER, 0, 0);
-	}
+	if (v != TRUSTEE_LOOKS_FIRST)
+		write_park(p, v);
 	write_look(p, 0, &found_0);
 	if (v != TRUSTEE_LOOKS_AT_HALF)
 		write_look(p, 1, &found_1);
@@ -297,18 +324,27 @@ static void write_trustee(struct program *p, const struct lending *l)
 
 enum { C_SAW, C_NUMBER, C_ANSWERED, MINE };
 
-static void write_fill(struct program *p, enum variant v, uint8_t c)
+static void write_ring_unless_borrowed(struct program *p)
 {
+	uint8_t borrowed;
+
+	emit(p, LOAD, C_SAW, LOAN);
+	borrowed = emit(p, IF_IS, C_SAW, BORROWED);
+	write_wake(p, PARKED, false);
+	land(p, borrowed);
+}
+
+static void write_fill(struct program *p, const struct lending *l, uint8_t c)
+{
+	enum variant v = l->variant;
+
 	if (v == RUNG_FIRST)
 		write_wake(p, PARKED, false);
 	emit(p, RELEASE, SENT_0 + c, MINE);
+	if (l->asks)
+		return;
 	if (v == NOT_RUNG_IF_LENT) {
-		uint8_t lent;
-
-		emit(p, LOAD, C_SAW, LOAN);
-		lent = emit(p, IF_IS, C_SAW, BORROWED);
-		write_wake(p, PARKED, false);
-		land(p, lent);
+		write_ring_unless_borrowed(p);
 	} else if (v != NOT_RUNG && v != RUNG_FIRST) {
 		write_wake(p, PARKED, v == PARKED_NOT_TAKEN);
 	}
@@ -320,9 +356,16 @@ static void write_mark(struct program *p, uint8_t c, uint8_t value)
 	emit(p, STORE, WAITS_0 + c, C_SAW);
 }
 
-/* Until `done` is the number. */
-static void write_wait(struct program *p, enum variant v, uint8_t c)
+static void write_ask(struct program *p)
 {
+	emit(p, SET, C_SAW, 1);
+	emit(p, RELEASE, ASKED, C_SAW);
+}
+
+/* Until `done` is the number. */
+static void write_wait(struct program *p, const struct lending *l, uint8_t c)
+{
+	enum variant v = l->variant;
 	uint8_t begin = p->count, there, there_now = NONE;
 
 	emit(p, LOAD, C_ANSWERED, DONE_0 + c);
@@ -331,15 +374,21 @@ static void write_wait(struct program *p, enum variant v, uint8_t c)
 		emit(p, LOAD, C_ANSWERED, DONE_0 + c);
 		there_now = emit(p, IF_SAME, C_ANSWERED, MINE);
 	}
+	if (l->asks && v != ASKED_LATE)
+		write_ask(p);
 	write_mark(p, c, 1);
 	if (v == ANSWERER_FENCES)
 		emit(p, FENCE, 0, 0);
 	else if (v != WAITER_NO_BARRIER)
 		emit(p, BARRIER, 0, 0);
+	if (v == ASKED_LATE)
+		write_ask(p);
 	if (v != WAITER_LOOKS_FIRST && v != WAITER_NO_LOOK) {
 		emit(p, LOAD, C_ANSWERED, DONE_0 + c);
 		there_now = emit(p, IF_SAME, C_ANSWERED, MINE);
 	}
+	if (l->asks && v != ASKED_AND_NOT_RUNG)
+		write_ring_unless_borrowed(p);
 	emit(p, SLEEP, 1, WAITS_0 + c);
 	if (v == WAKE_IS_ANSWER)
 		emit(p, CHECK, C_ANSWERED, MINE);
@@ -349,26 +398,6 @@ static void write_wait(struct program *p, enum variant v, uint8_t c)
 		land(p, there_now);
 	write_mark(p, c, 0);
 	land(p, there);
-}
-
-/* As a borrower: what waits in its own slot, the request that it came for (if it is not in the slot), and the others. */
-static void write_run(struct program *p, const struct lending *l, uint8_t c, bool in_slot)
-{
-	enum variant v = l->variant;
-	bool early = v == GIVEN_BACK_EARLY;
-
-	if (v != OWN_SLOT_LATER || in_slot)
-		write_serve(p, l, c, false, NONE);
-	if (!in_slot) {
-		emit(p, ENTER, MINE, c);
-		emit(p, LEAVE, 0, 0);
-	}
-	if (!early && v != SERVES_ITSELF_ALONE)
-		write_serve(p, l, !c, false, NONE);
-	emit(p, SET, C_SAW, LENT);
-	emit(p, v == GIVEN_BACK_PLAIN ? STORE : RELEASE, LOAN, C_SAW);
-	if (early)
-		write_serve(p, l, !c, false, NONE);
 }
 
 /* The jump that is taken if it could not be borrowed. */
@@ -388,6 +417,68 @@ static uint8_t write_borrow(struct program *p, enum variant v)
 	return not_lent;
 }
 
+/* A3: it has borrowed. */
+static void write_serve_if_asked(struct program *p, const struct lending *l, uint8_t c)
+{
+	enum variant v = l->variant;
+	uint8_t not_asked;
+
+	emit(p, LOAD, C_SAW, ASKED);
+	not_asked = emit(p, IF_IS, C_SAW, 0);
+	if (v == ASKED_TAKEN_LATE)
+		write_serve(p, l, !c, false, NONE);
+	emit(p, SET, C_SAW, 0);
+	if (v == ASKED_TAKEN_BY_STORE)
+		emit(p, STORE, ASKED, C_SAW);
+	else
+		emit(p, EXCHANGE, C_SAW, ASKED);
+	if (v != ASKED_TAKEN_LATE)
+		write_serve(p, l, !c, false, NONE);
+	land(p, not_asked);
+}
+
+/* B4, and A2: where it begins again if it could borrow again. */
+static void write_give_back(struct program *p, const struct lending *l, uint8_t again)
+{
+	uint8_t not_asked, kept;
+
+	emit(p, SET, C_SAW, LENT);
+	emit(p, l->variant == GIVEN_BACK_PLAIN ? STORE : RELEASE, LOAN, C_SAW);
+	if (!l->asks || l->variant == NOT_SEEN)
+		return;
+	emit(p, LOAD, C_SAW, ASKED);
+	not_asked = emit(p, IF_IS, C_SAW, 0);
+	kept = write_borrow(p, l->variant);
+	emit_to(p, GO, 0, 0, again);
+	land(p, kept);
+	if (l->variant != SEEN_AND_LEFT)
+		write_ring_unless_borrowed(p);
+	land(p, not_asked);
+}
+
+/* As a borrower: what waits in its own slot, the request that it came for (if it is not in the slot), and the others. */
+static void write_run(struct program *p, const struct lending *l, uint8_t c, bool in_slot)
+{
+	enum variant v = l->variant;
+	bool early = v == GIVEN_BACK_EARLY;
+	uint8_t again;
+
+	if (v != OWN_SLOT_LATER || in_slot)
+		write_serve(p, l, c, false, NONE);
+	if (!in_slot) {
+		emit(p, ENTER, MINE, c);
+		emit(p, LEAVE, 0, 0);
+	}
+	again = p->count;
+	if (l->asks)
+		write_serve_if_asked(p, l, c);
+	else if (!early && v != SERVES_ITSELF_ALONE)
+		write_serve(p, l, !c, false, NONE);
+	write_give_back(p, l, again);
+	if (early)
+		write_serve(p, l, !c, false, NONE);
+}
+
 /* A request that is waited for. */
 static void write_call(struct program *p, const struct lending *l, uint8_t c)
 {
@@ -402,16 +493,16 @@ static void write_call(struct program *p, const struct lending *l, uint8_t c)
 	}
 	if (c == 0 && v != FILLED_AGAIN) { /* its slot has what it did not wait for */
 		emit(p, ADD, MINE, 255);
-		write_wait(p, v, c);
+		write_wait(p, l, c);
 		emit(p, ADD, MINE, 1);
 	}
-	write_fill(p, v, c);
+	write_fill(p, l, c);
 	if (l->lends && c == 1 && v != DOES_NOT_TRY_AGAIN) {
 		kept_on = write_borrow(p, v);
 		write_run(p, l, c, true);
 		land(p, kept_on);
 	}
-	write_wait(p, v, c);
+	write_wait(p, l, c);
 	if (over != NONE)
 		land(p, over);
 }
@@ -420,7 +511,7 @@ static void write_client(struct program *p, const struct lending *l, uint8_t c)
 {
 	emit(p, SET, MINE, 1);
 	if (c == 0) {
-		write_fill(p, l->variant, c);
+		write_fill(p, l, c);
 		emit(p, ADD, MINE, 1);
 	}
 	write_call(p, l, c);
@@ -440,12 +531,17 @@ static void make(struct model *m, const struct lending *l)
 
 static void make_sleep(struct model *m, int variant)
 {
-	make(m, &(struct lending){(enum variant)variant, false});
+	make(m, &(struct lending){(enum variant)variant, false, false});
 }
 
 static void make_lend(struct model *m, int variant)
 {
-	make(m, &(struct lending){(enum variant)variant, true});
+	make(m, &(struct lending){(enum variant)variant, true, false});
+}
+
+static void make_ask(struct model *m, int variant)
+{
+	make(m, &(struct lending){(enum variant)variant, true, true});
 }
 
 /* ---- what is tried ------------------------------------------------------------------------------------------------ */
@@ -485,6 +581,7 @@ static const struct scenario {
 	{"lend", make_lend, SERVES_ITSELF_ALONE, "a borrower serves its own client alone", NULL, true},
 	{"lend", make_lend, DOES_NOT_TRY_AGAIN, "a client that has filled its slot does not try to borrow", NULL, true},
 	{"lend", make_lend, LENT_PLAIN, "the trustee's lending is no release", NULL, true},
+	{"lend", make_lend, LENT_IN_BARRIER, "the trustee is lent while it makes its barrier", NULL, true},
 	{"lend", make_lend, BORROWER_DOES_NOT_WAKE, "a borrower does not wake the clients that it has served", ASLEEP,
 	 false},
 	{"lend", make_lend, NOT_TAKEN_BACK, "the trustee does not take the loan back", OVERLAP, false},
@@ -502,6 +599,15 @@ static const struct scenario {
 	{"lend", make_lend, GIVEN_BACK_EARLY, "a borrower serves the others when it has given back", OVERLAP, false},
 	{"lend", make_lend, KEPT_NUMBERS, "the trustee goes by numbers of its own", AGAIN, false},
 	{"lend", make_lend, FILLED_AGAIN, "a slot is filled again before it was answered", SKIPPED, false},
+
+	{"ask", make_ask, RULES, "by the rules", NULL, false},
+	{"ask", make_ask, LENT_IN_BARRIER, "the trustee is lent while it makes its barrier", NULL, true},
+	{"ask", make_ask, SEEN_AND_LEFT, "a borrower that was asked and cannot borrow again leaves it", NULL, true},
+	{"ask", make_ask, ASKED_LATE, "a client asks behind its barrier", ASLEEP, false},
+	{"ask", make_ask, ASKED_AND_NOT_RUNG, "a client that has asked never rings", ASLEEP, false},
+	{"ask", make_ask, NOT_SEEN, "a borrower does not look whether it was asked", ASLEEP, false},
+	{"ask", make_ask, ASKED_TAKEN_LATE, "a borrower looks at the slots, then takes `asked` away", ASLEEP, false},
+	{"ask", make_ask, ASKED_TAKEN_BY_STORE, "`asked` is taken away by a store", ASLEEP, false},
 };
 
 static bool same_text(const char *a, const char *b)

@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #define THREADS 3
-#define WORDS 9        /* of memory */
+#define WORDS 10       /* of memory */
 #define REGISTERS 5    /* of a thread */
 #define BUFFER 4       /* stores of a thread that are not in memory yet */
-#define CODE 128       /* instructions of a thread */
+#define CODE 192       /* instructions of a thread */
 #define CLIENTS 2      /* threads that have requests run: the first ones */
 #define FALSE_ALARMS 1 /* times in a run that a wait ends for no reason: time-out, signal, socket */
 

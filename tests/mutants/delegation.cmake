@@ -72,12 +72,12 @@ mutant(NAME delegate-waits-within KIND test_delegate_calls FILE delegation/call.
 mutant(NAME delegate-guard-first KIND test_delegate_trusts FILE delegation/serve.c
 	REMOVES "a batch is there when its guard is"
 	TEXT [[
-		if (guard == channel->served || !run_batch(me, channel, borrowed))
-			continue;
+	if (guard == channel->served || !run_batch(me, channel, borrowed))
+		return false;
 ]]
 	REPLACEMENT [[
-		if (channel->calls.count == 0 || !run_batch(me, channel, borrowed))
-			continue;
+	if (channel->calls.count == 0 || !run_batch(me, channel, borrowed))
+		return false;
 ]])
 
 mutant(NAME delegate-unread-batch KIND test_delegate_trusts FILE delegation/serve.c

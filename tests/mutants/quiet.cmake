@@ -175,10 +175,10 @@ mutant(NAME quiet-bit-taken-after-the-look KIND test_loop FILE predicates/loop.c
 	TEXT [[
 	if (loop->parks != NULL)
 		loop->parks(loop->parks_ctx);
-	loop->sure = wh_gate_park(loop->gate);
+	loop->sure = park(loop);
 ]]
 	REPLACEMENT [[
-	loop->sure = wh_gate_park(loop->gate);
+	loop->sure = park(loop);
 ]]
 	TEXT_2 [[
 	loop->looks_last = false;
@@ -194,10 +194,10 @@ mutant(NAME quiet-barrier-first KIND test_loop FILE predicates/loop.c
 	TEXT [[
 	if (loop->parks != NULL)
 		loop->parks(loop->parks_ctx);
-	loop->sure = wh_gate_park(loop->gate);
+	loop->sure = park(loop);
 ]]
 	REPLACEMENT [[
-	loop->sure = wh_gate_park(loop->gate);
+	loop->sure = park(loop);
 	if (loop->parks != NULL)
 		loop->parks(loop->parks_ctx);
 ]])
