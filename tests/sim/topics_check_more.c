@@ -148,16 +148,17 @@ static bool is_replaced(const struct topics_play *play, const struct topics_read
 	return false;
 }
 
-/* Something newer of the instance came while it was held back, or the reader was not there any more when its time had come. */
+/* While it was held back something newer of the instance came, or it was over; or the reader was not there any more when its time had come. */
 static bool is_held_back(const struct topics_play *play, const struct topics_reader *reader,
-			 const struct topics_written *it)
+			 const struct topics_writer *writer, const struct topics_written *it)
 {
 	uint64_t until_ns;
 
 	if (!it->seen) /* where it is nobody knows */
 		return true;
 	until_ns = held_until(play, reader, it);
-	return (!reader->final && ended_ns(reader) < until_ns) || is_replaced(play, reader, it, until_ns);
+	return (!reader->final && ended_ns(reader) < until_ns) || is_replaced(play, reader, it, until_ns) ||
+	       (writer->lifespan_ns > 0 && it->from_ns + writer->lifespan_ns < until_ns);
 }
 
 static const struct topics_entry *entry_behind(const struct topics_reader *reader, uint32_t from)
@@ -188,7 +189,7 @@ bool topics_is_hidden(const struct topics_play *play, const struct topics_reader
 		      const struct topics_writer *writer, const struct topics_written *it)
 {
 	return (reader->by_source && is_behind(play, writer, it)) ||
-	       (reader->gap_ns > 0 && is_held_back(play, reader, it));
+	       (reader->gap_ns > 0 && is_held_back(play, reader, writer, it));
 }
 
 /* ---- in place -------------------------------------------------------------------------------------------------------------------- */
