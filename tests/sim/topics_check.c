@@ -343,6 +343,8 @@ static bool has_written(const struct topics_reader *reader, const struct topics_
 
 		if (it->key != key || (it->result != OK && !maybe) || (!maybe && it->from_ns < reader->on_ns))
 			continue;
+		if (!maybe && reader->by_source && !it->seen_by_source)
+			continue; /* what is older than the newest does not make it alive */
 		if (it->change == TOPICS_UNREGISTER)
 			has = maybe && it->result != OK;
 		else
