@@ -258,7 +258,7 @@ static struct topics_reader *add_reader(struct topics_life *life, uint32_t slot,
 	return reader;
 }
 
-/* Room for as many ends of instances as may come in one. */
+/* Room for as many ends of instances as may come in one; or for a set. */
 static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 {
 	char text[512] = "reliability=reliable history=all";
@@ -266,7 +266,8 @@ static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 	if (reader->kind == TOPICS_STORED)
 		add(text, " durability=%s", reader->local ? "transient_local" : "transient");
 	if (reader->limited)
-		add(text, " resource_limits.samples=%d", TOPICS_KEYS);
+		add(text, " resource_limits.samples=%d",
+		    topics_is_of_pair(reader->kind) ? 2 * TOPICS_KEYS : TOPICS_KEYS);
 	if (reader->deadline_ns > 0)
 		add(text, " deadline=%lluns", (unsigned long long)reader->deadline_ns);
 	if (reader->kind == TOPICS_TIMED)

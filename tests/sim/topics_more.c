@@ -17,13 +17,15 @@ static enum topics_kind draw_kind(struct topics_life *life)
 void topics_draw_more_reader(struct topics_reader *reader)
 {
 	struct wh_dice *dice = reader->dice;
-	bool loose = reader->kind == TOPICS_LOOSE, plain = reader->kind == TOPICS_PLAIN;
+	bool plain = reader->kind == TOPICS_PLAIN, timed = reader->kind == TOPICS_TIMED;
+	bool patient = reader->life->play->patience_ns > WH_NS_PER_S; /* or it loses a set, and is told of one sample */
 
-	reader->by_source = reader->kind == TOPICS_TIMED && !reader->life->keeper && !wh_dice_one_in(dice, 3);
-	reader->in_place = !reader->life->keeper && (plain || loose) && wh_dice_one_in(dice, plain ? 2 : 4);
+	reader->by_source = timed && !reader->life->keeper && !wh_dice_one_in(dice, 3);
+	reader->in_place = !timed && !reader->life->keeper && wh_dice_one_in(dice, plain ? 2 : 4);
 	if (reader->in_place)
 		return;
-	reader->limited = !reader->life->keeper && loose && wh_dice_one_in(dice, 4);
+	reader->limited = !reader->life->keeper && wh_dice_one_in(dice, 4) &&
+			  (reader->kind == TOPICS_LOOSE || (topics_is_of_pair(reader->kind) && patient));
 	reader->listens = reader->limited || wh_dice_one_in(dice, 3);
 	if (plain)
 		reader->gap_ns = wh_dice_between(dice, 5, 60) * WH_NS_PER_MS;
@@ -49,16 +51,21 @@ static void make_pair_readers(struct topics_life *life)
 void topics_end_pair_readers(struct topics_life *life)
 {
 	whorl_dds_entity subscriber = whorl_dds_get_parent(life->readers[TOPICS_SLOT_PAIR]->entity);
+	struct topics_reader *readers[2];
 
-	for (uint32_t i = TOPICS_SLOT_PAIR; i < TOPICS_SLOT_PAIR + 2; i++) {
-		if (life->readers[i] == NULL)
+	for (uint32_t i = 0; i < 2; i++) {
+		readers[i] = life->readers[TOPICS_SLOT_PAIR + i];
+		if (readers[i] == NULL)
 			continue;
-		topics_take(life->readers[i]);
-		life->readers[i]->gone_ns = topics_now(life->play->world);
-		topics_tell(life, "reader %u ends", life->readers[i]->number);
-		life->readers[i] = NULL;
+		topics_take(readers[i]);
+		readers[i]->gone_ns = topics_now(life->play->world);
+		topics_tell(life, "reader %u ends", readers[i]->number);
+		life->readers[TOPICS_SLOT_PAIR + i] = NULL;
 	}
 	(void)whorl_dds_delete(subscriber);
+	for (uint32_t i = 0; i < 2; i++)
+		if (readers[i] != NULL)
+			readers[i]->ended = true;
 }
 
 static void make_pair_writers(struct topics_life *life)
