@@ -308,6 +308,15 @@ mutant(NAME topics-group-two-places KIND sim-topics RUNS 400 FILE dds/channel/se
 				set->items[i].sample.place = channel->place;
 ]])
 
+mutant(NAME topics-group-unordered KIND sim-topics RUNS 400 FILE dds/cache/cache.c
+	REMOVES "a reader of a GROUP that is ordered has all instances in one order"
+	TEXT [[
+			 policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
+]]
+	REPLACEMENT [[
+			 policies->presentation.scope == WHORL_DDS_PRESENTATION_TOPIC;
+]])
+
 mutant(NAME topics-group-not-broken KIND sim-topics RUNS 400 FILE dds/channel/set.c
 	REMOVES "a writer that is deleted in a GROUP set takes all of it along, whichever topics it is of"
 	TEXT [[

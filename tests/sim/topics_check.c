@@ -142,9 +142,12 @@ static void judge_places(struct topics_play *play, bool stored)
 			if (!it->seen)
 				continue;
 			if (last != NULL && (topics_compare(last->view, last->sequence, it->view, it->sequence) > 0 ||
-					     last->number >= it->number))
-				topics_fail(play, "order: sample %u of writer %u is before an earlier one", n,
-					    writer->number);
+					     !topics_counts_right(writer, (uint32_t)(last - writer->written),
+								  last->number, n, it->number)))
+				topics_fail(play,
+					    "order: sample %u of writer %u is before an earlier one, or the %" PRIu64
+					    "th behind the %" PRIu64 "th",
+					    n, writer->number, it->number, last->number);
 			last = all[count++] = it;
 		}
 	}

@@ -316,21 +316,20 @@ static bool must_hear(const struct topics_play *play, const struct topics_reader
 	       (behind_first || it->from_ns > reader->made_ns);
 }
 
-/* As many as were sent are counted from the one to the other; if it is known which were. */
-static bool counts_right(const struct topics_writer *writer, const struct topics_entry *one,
-			 const struct topics_entry *other)
+bool topics_counts_right(const struct topics_writer *writer, uint32_t one, uint64_t number, uint32_t other,
+			 uint64_t other_number)
 {
 	uint64_t count = 0;
 
-	for (uint32_t n = one->sample.n + 1; n <= other->sample.n; n++) {
+	for (uint32_t n = one + 1; n <= other; n++) {
 		whorl_dds_return result = writer->written[n].result;
 
 		if (result != OK && result != WHORL_DDS_RETCODE_TIMEOUT &&
 		    result != WHORL_DDS_RETCODE_PRECONDITION_NOT_MET)
-			return other->number > one->number;
+			return other_number > number;
 		count += result == OK;
 	}
-	return other->number == one->number + count;
+	return other_number == number + count;
 }
 
 static void judge_heard(struct topics_play *play, const struct topics_reader *reader,
@@ -357,7 +356,7 @@ static void judge_heard(struct topics_play *play, const struct topics_reader *re
 		if (last != NULL && it < last && (reader->in_place || it->sample.key == last->sample.key))
 			topics_fail(play, "loose: reader %u has sample %u of writer %u before an earlier one",
 				    reader->number, n, writer->number);
-		if (last != NULL && !counts_right(writer, last, it))
+		if (last != NULL && !topics_counts_right(writer, last->sample.n, last->number, it->sample.n, it->number))
 			topics_fail(play,
 				    "loose: sample %u of writer %u is the %" PRIu64 "th of those that reader %u has, "
 				    "and sample %u the %" PRIu64 "th",

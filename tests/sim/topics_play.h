@@ -246,6 +246,9 @@ bool topics_is_hidden(const struct topics_play *play, const struct topics_reader
 		      const struct topics_writer *writer, const struct topics_written *it);
 /* Of the loose topic: what a process has not received it does not know. */
 bool topics_is_unheard(const struct topics_reader *reader, const struct topics_writer *writer, int32_t key);
+/* As many as were sent are counted from the one sample to the other; if it is known which were. */
+bool topics_counts_right(const struct topics_writer *writer, uint32_t one, uint64_t number, uint32_t other,
+			 uint64_t other_number);
 /* Of a set of which one is seen, all are: at that place. */
 void topics_complete_sets(struct topics_play *play);
 void topics_judge_more(struct topics_play *play, const struct topics_reader *reader);
