@@ -263,16 +263,13 @@ mutant(NAME topics-loans-end-in-listener KIND sim-topics RUNS 2000 SEED 101874 F
 
 # ---- what one seed of three has beside the rest ----
 
-mutant(NAME topics-loose-strays-turned KIND sim-topics RUNS 250 FILE dds/channel/heard.c
-	REMOVES "what has waited for its writer is told in its order"
+mutant(NAME topics-loose-dead-over-at-once KIND sim-topics RUNS 250 FILE dds/stream.c
+	REMOVES "a writer that was deleted or has died ends behind the last of its samples"
 	TEXT [[
-	while (*end != NULL)
-		end = &(*end)->next;
-	*end = stray;
+			return is_silent(reader->end.stream, &writer->id);
 ]]
 	REPLACEMENT [[
-	stray->next = *end;
-	*end = stray;
+			return reader->end.stream != NULL;
 ]])
 
 mutant(NAME topics-loose-behind-refused KIND sim-topics RUNS 250 FILE dds/stream.c
