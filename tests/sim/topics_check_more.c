@@ -332,6 +332,25 @@ bool topics_counts_right(const struct topics_writer *writer, uint32_t one, uint6
 	return other_number == number + count;
 }
 
+/* What a reader has behind another one of the writer's. */
+static void judge_next(struct topics_play *play, const struct topics_reader *reader, const struct topics_writer *writer,
+		       const struct topics_entry *last, const struct topics_entry *it)
+{
+	if (it->view != 0 || it->sequence != 0)
+		topics_fail(play, "loose: sample %u of writer %u has a place", it->sample.n, writer->number);
+	if (last == NULL)
+		return;
+	if (it < last && (reader->in_place || it->sample.key == last->sample.key))
+		topics_fail(play, "loose: reader %u has sample %u of writer %u before an earlier one", reader->number,
+			    it->sample.n, writer->number);
+	if (!topics_counts_right(writer, last->sample.n, last->number, it->sample.n, it->number))
+		topics_fail(play,
+			    "loose: sample %u of writer %u is the %" PRIu64
+			    "th of those that reader %u has, and sample "
+			    "%u the %" PRIu64 "th",
+			    it->sample.n, writer->number, it->number, reader->number, last->sample.n, last->number);
+}
+
 static void judge_heard(struct topics_play *play, const struct topics_reader *reader,
 			const struct topics_writer *writer, const struct topics_entry *const *all, int32_t *missing)
 {
@@ -351,16 +370,7 @@ static void judge_heard(struct topics_play *play, const struct topics_reader *re
 		}
 		if (it == NULL)
 			continue;
-		if (it->view != 0 || it->sequence != 0)
-			topics_fail(play, "loose: sample %u of writer %u has a place", n, writer->number);
-		if (last != NULL && it < last && (reader->in_place || it->sample.key == last->sample.key))
-			topics_fail(play, "loose: reader %u has sample %u of writer %u before an earlier one",
-				    reader->number, n, writer->number);
-		if (last != NULL && !topics_counts_right(writer, last->sample.n, last->number, it->sample.n, it->number))
-			topics_fail(play,
-				    "loose: sample %u of writer %u is the %" PRIu64 "th of those that reader %u has, "
-				    "and sample %u the %" PRIu64 "th",
-				    n, writer->number, it->number, reader->number, last->sample.n, last->number);
+		judge_next(play, reader, writer, last, it);
 		last = it;
 	}
 }
