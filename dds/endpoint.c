@@ -159,6 +159,42 @@ static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_en
 	return result;
 }
 
+/* ---- groups -------------------------------------------------------------------------------------------------------------------- */
+
+/* Channels have no order among each other, so what is presented together is on one. */
+static whorl_dds_return join_group(const char *function, struct wh_dds_endpoint_entity *end)
+{
+	struct wh_dds_base *group = wh_dds_parent(&end->base);
+	bool joins;
+
+	if (end->base.policies.presentation.scope != WHORL_DDS_PRESENTATION_GROUP ||
+	    (!end->base.policies.presentation.coherent && !end->base.policies.presentation.ordered))
+		return WHORL_DDS_RETCODE_OK;
+	pthread_mutex_lock(&group->lock);
+	joins = group->grouped == 0 || group->line == end->line;
+	if (joins) {
+		group->grouped++;
+		group->line = end->line;
+	}
+	pthread_mutex_unlock(&group->lock);
+	end->grouped = joins;
+	return joins ? WHORL_DDS_RETCODE_OK
+		     : wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+				  "presentation: its scope is the group, which has topics on another channel than %s",
+				  end->topic->channel);
+}
+
+static void leave_group(struct wh_dds_endpoint_entity *end)
+{
+	struct wh_dds_base *group = wh_dds_parent(&end->base);
+
+	if (!end->grouped)
+		return;
+	pthread_mutex_lock(&group->lock);
+	group->grouped--;
+	pthread_mutex_unlock(&group->lock);
+}
+
 /* ---- creating ------------------------------------------------------------------------------------------------------------------ */
 
 /* NULL: it is not, and *result says why. Its policies are its own, and it has a line; what else it is, it is not yet. */
@@ -205,7 +241,8 @@ static whorl_dds_return make(const char *function, const struct wh_dds_endpoint_
 		of->ops->free(&base->entity);
 		return result;
 	}
-	return wh_dds_base_made(base, announce(function, end));
+	result = join_group(function, end);
+	return wh_dds_base_made(base, result == WHORL_DDS_RETCODE_OK ? announce(function, end) : result);
 }
 
 whorl_dds_entity wh_dds_endpoint_create(const char *function, const struct wh_dds_endpoint_class *of,
@@ -410,6 +447,7 @@ void wh_dds_endpoint_close(struct wh_dds_endpoint_entity *end)
 		return;
 	}
 	say_end(end);
+	leave_group(end);
 	pthread_mutex_lock(&end->line->lock);
 	machine = wh_dds_machine_of(end);
 	if (machine != NULL)

@@ -352,6 +352,8 @@ struct wh_dds_base {
 	uint32_t number;                /* [const] of an endpoint, a publisher or subscriber, among its node's */
 	bool alone;                     /* [const] a publisher or subscriber that was made for another entity */
 	uint16_t sets;                  /* [lock] of a publisher: coherent sets that it is in */
+	uint32_t grouped;               /* [lock] of one with GROUP presentation: how many endpoints it has */
+	const struct wh_dds_line *line; /* [lock] if it has some: where they are */
 	wh_word queued;                 /* it is in the queue */
 	struct wh_dds_base *queue_next; /* [work_lock] */
 };
@@ -400,6 +402,7 @@ struct wh_dds_endpoint_entity {
 	struct wh_dds_line *line;          /* of its machine */
 	struct wh_dds_line *stream;        /* that its samples travel on: the same, but of unordered topics */
 	bool announced;                    /* an end is to be said */
+	bool grouped;                      /* its publisher or subscriber counts it */
 	bool parted;                       /* [line's lock] its end was said, since the stream was left */
 };
 

@@ -85,7 +85,7 @@
  *
  * WHAT IS NOT THERE answers WHORL_DDS_RETCODE_UNSUPPORTED when the entity is created, never later: PERSISTENT and LOGGED, entities
  * that are created disabled, on unordered topics what needs an order (DURABILITY beyond VOLATILE, EXCLUSIVE OWNERSHIP, coherent sets, PRESENTATION
- * ordered beyond INSTANCE), GROUP presentation over topics of several channels. LATENCY_BUDGET and
+ * ordered beyond INSTANCE), coherent or ordered GROUP presentation over topics of several channels, at one publisher or subscriber. LATENCY_BUDGET and
  * TRANSPORT_PRIORITY are kept and matched, and have no effect.
  */
 #ifndef WHORL_DDS_H

@@ -260,3 +260,146 @@ mutant(NAME topics-loans-end-in-listener KIND sim-topics RUNS 2000 SEED 101874 F
 	pthread_mutex_lock(&reader->end.base.lock);
 	cache = reader->cache;
 ]])
+
+# ---- what one seed of three has beside the rest ----
+
+mutant(NAME topics-loose-dead-over-at-once KIND sim-topics RUNS 250 FILE dds/stream.c
+	REMOVES "a writer that was deleted or has died ends behind the last of its samples"
+	TEXT [[
+			return is_silent(reader->end.stream, &writer->id);
+]]
+	REPLACEMENT [[
+			return reader->end.stream != NULL;
+]])
+
+mutant(NAME topics-loose-behind-refused KIND sim-topics RUNS 250 FILE dds/stream.c
+	REMOVES "nothing of a stream is taken behind what was refused"
+	TEXT [[
+	while (taken < count && hear_message(stream, WHORL_AT(whorl_message, messages, taken)))
+		taken++;
+]]
+	REPLACEMENT [[
+	while (taken < count) {
+		(void)hear_message(stream, WHORL_AT(whorl_message, messages, taken));
+		taken++;
+	}
+]])
+
+mutant(NAME topics-group-one-writer KIND sim-topics RUNS 250 FILE dds/channel/set.c
+	REMOVES "a set is that of all writers of its publisher"
+	TEXT [[
+			ok = wh_dds_take_effect(channel, set->items[i].writer, &set->items[i].sample);
+]]
+	REPLACEMENT [[
+			ok = set->items[i].writer != set->items[0].writer ||
+			     wh_dds_take_effect(channel, set->items[i].writer, &set->items[i].sample);
+]])
+
+mutant(NAME topics-group-two-places KIND sim-topics RUNS 250 FILE dds/channel/set.c
+	REMOVES "a set has one place, whichever topics it is of"
+	TEXT [[
+			set->items[i].sample.place = channel->place;
+]]
+	REPLACEMENT [[
+			if (set->items[i].writer == set->items[0].writer)
+				set->items[i].sample.place = channel->place;
+]])
+
+mutant(NAME topics-group-unordered KIND sim-topics RUNS 250 FILE dds/cache/cache.c
+	REMOVES "a reader of a GROUP that is ordered has all instances in one order"
+	TEXT [[
+			 policies->presentation.scope != WHORL_DDS_PRESENTATION_INSTANCE;
+]]
+	REPLACEMENT [[
+			 policies->presentation.scope == WHORL_DDS_PRESENTATION_TOPIC;
+]])
+
+mutant(NAME topics-group-not-broken KIND sim-topics RUNS 250 FILE dds/channel/set.c
+	REMOVES "a writer that is deleted in a GROUP set takes all of it along, whichever topics it is of"
+	TEXT [[
+	if (writer->policies.presentation.scope == WHORL_DDS_PRESENTATION_GROUP)
+		break_set(channel, set);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME topics-source-late KIND sim-topics RUNS 250 FILE dds/channel/history.c
+	REMOVES "a late reader by source time is told nothing that was older than the newest"
+	TEXT [[
+	if ((entry->behind && wh_dds_by_source(reader)) ||
+	    (!has_sample(entry)
+]]
+	REPLACEMENT [[
+	if ((!has_sample(entry)
+]])
+
+mutant(NAME topics-source-forgotten KIND sim-topics RUNS 250 FILE dds/channel/state.c
+	REMOVES "a newcomer is told the newest source time of each instance"
+	TEXT [[
+	instance->newest_ns = (int64_t)wh_dds_take(in, 8);
+]]
+	REPLACEMENT [[
+	instance->newest_ns = 0 * (int64_t)wh_dds_take(in, 8);
+]])
+
+mutant(NAME topics-source-time-unsaid KIND sim-topics RUNS 250 FILE dds/writer.c
+	REMOVES "a sample has the source time that its writer says"
+	TEXT [[
+	writing->time = options->has_time ? options->timestamp : whorl_dds_now();
+]]
+	REPLACEMENT [[
+	writing->time = whorl_dds_now();
+]])
+
+mutant(NAME topics-filter-keeps-the-first KIND sim-topics RUNS 250 FILE dds/cache/cache.c
+	REMOVES "of what comes too early the newest is held back"
+	TEXT [[
+	if (instance->withheld != NULL)
+		wh_dds_copy_drop(instance->withheld);
+	instance->withheld = arrival->copy;
+]]
+	REPLACEMENT [[
+	if (instance->withheld != NULL) {
+		wh_dds_copy_drop(arrival->copy);
+		return;
+	}
+	instance->withheld = arrival->copy;
+]])
+
+mutant(NAME topics-filter-again-at-once KIND sim-topics RUNS 250 FILE dds/cache/cache.c
+	REMOVES "the time of a filter begins again with what it had held back"
+	TEXT [[
+	insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
+	instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
+]]
+	REPLACEMENT [[
+	insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
+]])
+
+mutant(NAME topics-in-place-stateless KIND sim-topics RUNS 250 FILE dds/deliver.c
+	REMOVES "a reader in place is told that an instance that it knows has no writers"
+	TEXT [[
+	if (state != NULL)
+		*state = info.instance_state;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME topics-in-place-expired KIND sim-topics RUNS 250 FILE dds/deliver.c
+	REMOVES "a reader in place is not told what is over"
+	TEXT [[
+	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
+]]
+	REPLACEMENT [[
+	if (!info.valid_data && info.instance_state == was)
+]])
+
+mutant(NAME topics-in-place-disposed-unseen KIND sim-topics RUNS 250 FILE dds/deliver.c
+	REMOVES "a reader in place is told that an instance was disposed of"
+	TEXT [[
+	return event->sample->state == WH_DDS_DISPOSED ? WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE
+						       : WHORL_DDS_ALIVE_INSTANCE_STATE;
+]]
+	REPLACEMENT [[
+	return WHORL_DDS_ALIVE_INSTANCE_STATE;
+]])

@@ -98,3 +98,22 @@ mutant(NAME dds-acks-of-other-threads KIND test_dds_slow FILE dds/writer.c
 	REPLACEMENT [[
 	return last > 0 ? last : own;
 ]])
+
+mutant(NAME dds-rules-group-of-channels KIND test_dds_rules FILE dds/endpoint.c
+	WORDS CK_RUN_CASE=channels
+	REMOVES "what is presented as a group is on one channel"
+	TEXT [[
+	joins = group->grouped == 0 || group->line == end->line;
+]]
+	REPLACEMENT [[
+	joins = true;
+]])
+
+mutant(NAME dds-rules-group-for-ever KIND test_dds_rules FILE dds/endpoint.c
+	WORDS CK_RUN_CASE=channels
+	REMOVES "a group of which all is gone may be on another channel"
+	TEXT [[
+	group->grouped--;
+]]
+	REPLACEMENT [[
+]])

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUIET_S 30 /* as long as that nothing need be told, where no terminal is */
 
 struct options {
 	uint64_t seed, runs;
@@ -40,9 +44,42 @@ static bool parse(int argc, char **argv, struct options *options)
 	return true;
 }
 
+/* ---- how far it is -------------------------------------------------------------------------------------------------------------- */
+
+struct progress {
+	bool terminal; /* one line, written anew each second; else a line now and then */
+	time_t told;
+};
+
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void tell(struct progress *progress, const struct options *options, uint64_t done)
+{
+	time_t now = seconds();
+
+	if (options->verbose || now - progress->told < (progress->terminal ? 1 : QUIET_S))
+		return;
+	progress->told = now;
+	fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 " runs%s", progress->terminal ? "\r" : "", done, options->runs,
+		progress->terminal ? "" : "\n");
+}
+
+static void tell_no_more(const struct progress *progress)
+{
+	if (progress->terminal)
+		fputs("\r\033[K", stderr);
+}
+
 int runner_main(int argc, char **argv, uint64_t runs, runner_fn *run)
 {
 	struct options options = {.seed = 1, .runs = runs};
+	struct progress progress = {.terminal = isatty(STDERR_FILENO) == 1, .told = seconds()};
 	char verdict[512];
 
 	if (!parse(argc, argv, &options)) {
@@ -52,11 +89,14 @@ int runner_main(int argc, char **argv, uint64_t runs, runner_fn *run)
 	for (uint64_t i = 0; i < options.runs; i++) {
 		uint64_t seed = options.seed + i;
 
+		tell(&progress, &options, i);
 		if (run(seed, options.verbose, verdict, sizeof(verdict)))
 			continue;
+		tell_no_more(&progress);
 		printf("seed %" PRIu64 ": %s\nagain: %s --seed %" PRIu64 " --runs 1\n", seed, verdict, argv[0], seed);
 		return 1;
 	}
+	tell_no_more(&progress);
 	printf("%" PRIu64 " runs from seed %" PRIu64 "\n", options.runs, options.seed);
 	return 0;
 }

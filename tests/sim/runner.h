@@ -3,7 +3,7 @@
  *     PROGRAM [--seed N] [--runs K] [--verbose]
  *
  * Runs seeds N to N+K-1; N is also taken from WHORL_SEED. The first run that breaks a property ends it, and the command
- * that runs it again is printed. Exit status: 0 all good, 1 a property is broken, 2 usage.
+ * that runs it again is printed. How many it has run is told on stderr: on a terminal each second, else twice a minute. Exit status: 0 all good, 1 a property is broken, 2 usage.
  */
 #ifndef WH_TESTS_SIM_RUNNER_H
 #define WH_TESTS_SIM_RUNNER_H

@@ -32,6 +32,11 @@ bool topics_fit(const struct topics_reader *reader, const struct topics_writer *
 	return reader->deadline_ns == 0 || (writer->deadline_ns > 0 && writer->deadline_ns <= reader->deadline_ns);
 }
 
+static bool is_stored(enum topics_kind kind)
+{
+	return kind == TOPICS_STORED || kind == TOPICS_TIMED;
+}
+
 /* ---- each sample --------------------------------------------------------------------------------------------------------------- */
 
 /* It was written, by that writer; all see it at one place, with one number; none sees it twice. */
@@ -51,6 +56,8 @@ static void judge_entry(struct topics_play *play, const struct topics_reader *re
 	} else if (it->seen_by == reader->number) {
 		topics_fail(play, "once: reader %u has sample %u of writer %u twice", reader->number, sample->n,
 			    sample->writer);
+	} else if (writer->kind == TOPICS_LOOSE) {
+		it->seen = true; /* nothing more is the same for all */
 	} else if (!it->seen) {
 		it->seen = true;
 		it->view = entry->view;
@@ -68,17 +75,19 @@ static void judge_entry(struct topics_play *play, const struct topics_reader *re
 	if (it == NULL)
 		return;
 	it->seen_by = reader->number;
+	it->seen_by_source = it->seen_by_source || reader->by_source;
 	it->taken_ns = entry->taken_ns < it->taken_ns ? entry->taken_ns : it->taken_ns;
 }
 
-/* Of an instance places never go back; nor of a set's topic, which is presented in order. */
+/* Of an instance places never go back; nor of a topic that is presented in order, or read in place. */
 static void judge_order(struct topics_play *play, const struct topics_reader *reader)
 {
 	const struct topics_entry *last[TOPICS_KEYS] = {NULL};
+	bool one_order = reader->kind == TOPICS_SETS || topics_is_of_pair(reader->kind) || reader->in_place;
 
 	for (uint32_t i = 0; i < reader->count; i++) {
 		const struct topics_entry *entry = &reader->entries[i];
-		uint32_t at = reader->kind == TOPICS_SETS ? 0 : (uint32_t)entry->sample.key % TOPICS_KEYS;
+		uint32_t at = one_order ? 0 : (uint32_t)entry->sample.key % TOPICS_KEYS;
 
 		if (last[at] != NULL &&
 		    topics_compare(last[at]->view, last[at]->sequence, entry->view, entry->sequence) > 0)
@@ -99,8 +108,23 @@ static int by_place(const void *one, const void *other)
 	return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
 }
 
+/* What was taken before another one was written is before it, whatever their topics: so one that has seen the one first knows more. */
+static void judge_causes(struct topics_play *play, struct topics_written *const *all, uint32_t count)
+{
+	uint64_t taken_ns = UINT64_MAX; /* of those behind, the first */
+
+	for (uint32_t i = count; i-- > 0;) {
+		if (taken_ns < all[i]->from_ns)
+			topics_fail(play,
+				    "order: a sample at %" PRIu64 ".%" PRIu64
+				    " was written when one was taken that is behind it",
+				    all[i]->view, all[i]->sequence);
+		taken_ns = all[i]->taken_ns < taken_ns ? all[i]->taken_ns : taken_ns;
+	}
+}
+
 /* No two samples have one place, but those of a set; and those of a writer are in the order in which it wrote them. */
-static void judge_places(struct topics_play *play, enum topics_kind kind)
+static void judge_places(struct topics_play *play, bool stored)
 {
 	struct topics_written **all = NULL;
 	uint32_t count = 0;
@@ -109,7 +133,7 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 		struct topics_writer *writer = play->writers[w];
 		const struct topics_written *last = NULL;
 
-		if (writer->kind != kind)
+		if (is_stored(writer->kind) != stored || writer->kind == TOPICS_LOOSE)
 			continue;
 		all = topics_must(realloc(all, (count + writer->count + 1) * sizeof(struct topics_written *)));
 		for (uint32_t n = 0; n < writer->count; n++) {
@@ -118,9 +142,12 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 			if (!it->seen)
 				continue;
 			if (last != NULL && (topics_compare(last->view, last->sequence, it->view, it->sequence) > 0 ||
-					     last->number >= it->number))
-				topics_fail(play, "order: sample %u of writer %u is before an earlier one", n,
-					    writer->number);
+					     !topics_counts_right(writer, (uint32_t)(last - writer->written),
+								  last->number, n, it->number)))
+				topics_fail(play,
+					    "order: sample %u of writer %u is before an earlier one, or the %" PRIu64
+					    "th behind the %" PRIu64 "th",
+					    n, writer->number, it->number, last->number);
 			last = all[count++] = it;
 		}
 	}
@@ -131,6 +158,7 @@ static void judge_places(struct topics_play *play, enum topics_kind kind)
 		    (all[i]->set == 0 || all[i]->set != all[i - 1]->set))
 			topics_fail(play, "order: two samples are at %" PRIu64 ".%" PRIu64, all[i]->view,
 				    all[i]->sequence);
+	judge_causes(play, all, count);
 	free(all);
 }
 
@@ -169,30 +197,33 @@ static bool must_have(const struct topics_play *play, const struct topics_reader
 		    !writer->life->failed;
 	bool later = it->from_ns > reader->made_ns;
 
-	if (!topics_fit(reader, writer) || topics_is_excused(play, reader, writer, it))
+	if (!topics_fit(reader, writer) || topics_is_excused(play, reader, writer, it) ||
+	    topics_is_hidden(play, reader, writer, it))
 		return false;
 	if (!it->seen && !(sure && reader->kind != TOPICS_OWNED))
 		return false;
 	if (!behind && !(reader->final && play->whole))
 		return false;
-	if (reader->kind != TOPICS_STORED)
+	if (!is_stored(reader->kind))
 		return inside || later;
 	return !writer->local || later || was_there(writer, reader->made_ns);
 }
 
-/* It may have lost what it has no room for: of the history, which is told in one; and if it took nothing for longer than it is waited for. */
-static bool may_lose(const struct topics_play *play, const struct topics_reader *reader)
+/* It may have lost what it has no room for: of the history, which is told in one, as what had to wait for its writer is; and if it took nothing for
+ * longer than it is waited for. */
+bool topics_may_lose(const struct topics_play *play, const struct topics_reader *reader)
 {
-	return reader->limited && (reader->kind == TOPICS_STORED || reader->slowest_ns >= play->patience_ns);
+	return reader->limited && (reader->kind == TOPICS_STORED || reader->kind == TOPICS_LOOSE ||
+				   reader->slowest_ns >= play->patience_ns);
 }
 
 /* Samples that nobody has, as their sets have no end: what goes with its writer is told as lost to those that it was for. */
-static int32_t without_their_set(const struct topics_play *play)
+static int32_t without_their_set(const struct topics_play *play, enum topics_kind kind)
 {
 	int32_t count = 0;
 
 	for (uint32_t w = 0; w < play->writer_count; w++)
-		for (uint32_t n = 0; n < play->writers[w]->count; n++)
+		for (uint32_t n = 0; n < play->writers[w]->count && play->writers[w]->kind == kind; n++)
 			count += play->writers[w]->written[n].set != 0 && !play->writers[w]->written[n].seen &&
 				 play->writers[w]->written[n].result != WHORL_DDS_RETCODE_TIMEOUT;
 	return count;
@@ -200,13 +231,13 @@ static int32_t without_their_set(const struct topics_play *play)
 
 static void judge_reader(struct topics_play *play, const struct topics_reader *reader)
 {
-	int32_t with_sets = reader->kind == TOPICS_SETS ? without_their_set(play) : 0;
+	int32_t with_sets = without_their_set(play, reader->kind);
 
 	for (uint32_t i = 0; i < reader->count; i++)
 		if (reader->entries[i].valid)
 			judge_entry(play, reader, &reader->entries[i]);
 	judge_order(play, reader);
-	if (reader->final && play->whole && reader->lost > with_sets && !may_lose(play, reader))
+	if (reader->final && play->whole && reader->lost > with_sets && !topics_may_lose(play, reader))
 		topics_fail(play, "lost: reader %u is told that it has lost %d", reader->number, (int)reader->lost);
 }
 
@@ -232,13 +263,13 @@ static void judge_cut(struct topics_play *play, struct topics_reader *reader)
 			bool has = it->seen_by == reader->number;
 
 			if (topics_has_data(it) && !has && must_have(play, reader, writer, it) &&
-			    (++missing > lost || !may_lose(play, reader)))
+			    (++missing > lost || !topics_may_lose(play, reader)))
 				topics_fail(play,
 					    "gap: reader %u of topic %d has not sample %u of writer %u, at %" PRIu64
 					    ".%" PRIu64,
 					    reader->number, (int)reader->kind, n, writer->number, it->view,
 					    it->sequence);
-			if (has && reader->kind != TOPICS_STORED && it->taken_ns < reader->from_ns)
+			if (has && !is_stored(reader->kind) && it->taken_ns < reader->from_ns)
 				topics_fail(
 					play,
 					"cut: reader %u has sample %u of writer %u, which was read before it was made",
@@ -315,6 +346,8 @@ static bool has_written(const struct topics_reader *reader, const struct topics_
 
 		if (it->key != key || (it->result != OK && !maybe) || (!maybe && it->from_ns < reader->on_ns))
 			continue;
+		if (!maybe && reader->by_source && !it->seen_by_source)
+			continue; /* what is older than the newest does not make it alive */
 		if (it->change == TOPICS_UNREGISTER)
 			has = maybe && it->result != OK;
 		else
@@ -330,6 +363,7 @@ static bool has_writer(const struct topics_play *play, const struct topics_reade
 		const struct topics_writer *writer = play->writers[w];
 
 		if (!topics_fit(reader, writer) || !topics_was_there_last(writer) ||
+		    (!maybe && topics_is_unheard(reader, writer, key)) ||
 		    (may_have_lost_all(writer) && !(maybe && writer->life->asserts)))
 			continue;
 		if (has_written(reader, writer, key, maybe))
@@ -395,13 +429,16 @@ void topics_judge(struct topics_play *play)
 	judge_progress(play);
 	for (uint32_t i = 0; i < play->reader_count; i++)
 		judge_reader(play, play->readers[i]);
-	for (int kind = 0; kind < TOPICS_KINDS && !topics_failed(play); kind++)
-		judge_places(play, (enum topics_kind)kind);
+	judge_places(play, false);
+	judge_places(play, true);
+	topics_complete_sets(play);
 	for (uint32_t i = 0; i < play->reader_count && !topics_failed(play); i++) {
 		struct topics_reader *reader = play->readers[i];
 
 		mark_all(play, reader);
-		judge_cut(play, reader);
+		if (reader->kind != TOPICS_LOOSE)
+			judge_cut(play, reader);
+		topics_judge_more(play, reader);
 		topics_judge_times(play, reader);
 		topics_judge_owners(play, reader);
 		if (reader->kind == TOPICS_SETS)

@@ -84,7 +84,9 @@ void topics_judge_times(struct topics_play *play, const struct topics_reader *re
 			continue;
 		writer = play->writers[entry->sample.writer - 1];
 		it = written_of(play, entry);
-		if (entry->source_ns < it->from_ns || (it->to_ns > 0 && entry->source_ns > it->to_ns))
+		if (writer->kind == TOPICS_TIMED
+			    ? entry->source_ns != it->source_ns
+			    : entry->source_ns < it->from_ns || (it->to_ns > 0 && entry->source_ns > it->to_ns))
 			topics_fail(play, "time: sample %u of writer %u is not of the time when it was written",
 				    entry->sample.n, entry->sample.writer);
 		if (writer->lifespan_ns > 0 && entry->asked_ns >= entry->source_ns + writer->lifespan_ns)

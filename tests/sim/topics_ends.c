@@ -17,7 +17,7 @@ WHORL_DDS_TYPE(sample_type, struct topics_sample, WHORL_DDS_KEY(struct topics_sa
 	       WHORL_DDS_FIELD(struct topics_sample, count));
 
 const struct whorl_dds_type *const topics_type = &sample_type;
-const char *const topics_names[TOPICS_KINDS] = {"plain", "stored", "owned", "sets"};
+const char *const topics_names[TOPICS_KINDS] = {"plain", "stored", "owned", "sets", "loose", "timed", "one", "other"};
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------------ */
 
@@ -51,15 +51,27 @@ whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind
 					     "reliability=reliable");
 	case TOPICS_OWNED:
 		return qos("consistency=atomic history=all reliability=reliable ownership=exclusive");
+	case TOPICS_LOOSE:
+		return qos("consistency=unordered history=all reliability=reliable");
+	case TOPICS_TIMED:
+		return qos("consistency=stored durability=transient history=all reliability=reliable "
+			   "destination_order=source");
 	default:
 		return qos("consistency=atomic history=all reliability=reliable");
 	}
 }
 
-static whorl_dds_qos *group_qos(enum topics_kind kind)
+bool topics_is_of_pair(enum topics_kind kind)
+{
+	return kind == TOPICS_ONE || kind == TOPICS_OTHER;
+}
+
+whorl_dds_qos *topics_group_qos(enum topics_kind kind)
 {
 	if (kind == TOPICS_PLAIN)
 		return qos("partition=here");
+	if (topics_is_of_pair(kind))
+		return qos("presentation=group presentation.coherent=on presentation.ordered=on");
 	return qos(kind == TOPICS_SETS ? "presentation=topic presentation.coherent=on presentation.ordered=on" : "");
 }
 
@@ -84,6 +96,7 @@ static void note_entry(struct topics_reader *reader, const struct topics_sample 
 				      .asked_ns = asked_ns,
 				      .taken_ns = now(reader->life),
 				      .source_ns = (uint64_t)info->source_timestamp - TOPICS_REAL_NS,
+				      .reception_ns = (uint64_t)info->reception_timestamp - TOPICS_REAL_NS,
 				      .state = info->instance_state,
 				      .valid = info->valid_data,
 				      .sample = *sample};
@@ -94,7 +107,7 @@ static void keep_awhile(const struct topics_reader *reader, void **data, int32_t
 {
 	const struct topics_entry *entries = &reader->entries[reader->count - (uint32_t)count];
 
-	topics_sleep(reader->life->play->world, wh_dice_below(&reader->life->dice, 20 * WH_NS_PER_MS));
+	topics_sleep(reader->life->play->world, wh_dice_below(reader->dice, 20 * WH_NS_PER_MS));
 	for (int32_t i = 0; i < count; i++)
 		if (data[i] != NULL && memcmp(data[i], &entries[i].sample, sizeof(entries[i].sample)) != 0)
 			topics_fail(reader->life->play, "loans: a sample that reader %u has taken is another one now",
@@ -115,7 +128,7 @@ static int32_t take_some(struct topics_reader *reader, void **data, struct whorl
 
 		note_entry(reader, sample != NULL ? sample : &none, &infos[i], asked_ns);
 	}
-	if (got > 0 && wh_dice_one_in(&reader->life->dice, 16))
+	if (got > 0 && wh_dice_one_in(reader->dice, 16))
 		keep_awhile(reader, data, got);
 	if (got > 0)
 		(void)whorl_dds_return_loan(reader->entity, data, got);
@@ -125,9 +138,13 @@ static int32_t take_some(struct topics_reader *reader, void **data, struct whorl
 /* All that there is. A thread takes at a time, so what is noted is in the order in which it was taken. */
 void topics_take(struct topics_reader *reader)
 {
-	struct whorl_dds_sample_info *infos = topics_must(calloc(TAKEN_MAX, sizeof(*infos)));
-	void **data = topics_must(calloc(TAKEN_MAX, sizeof(*data)));
+	struct whorl_dds_sample_info *infos;
+	void **data;
 
+	if (reader->in_place)
+		return;
+	infos = topics_must(calloc(TAKEN_MAX, sizeof(*infos)));
+	data = topics_must(calloc(TAKEN_MAX, sizeof(*data)));
 	while (reader->taking)
 		topics_sleep(reader->life->play->world, WH_NS_PER_MS);
 	reader->taking = true;
@@ -147,9 +164,27 @@ static void on_data(whorl_dds_entity entity, void *arg)
 
 	if (reader->entity == 0)
 		reader->entity = entity;
-	if (reader->limited && wh_dice_one_in(&reader->life->dice, 2))
-		topics_sleep(reader->life->play->world, wh_dice_below(&reader->life->dice, 80 * WH_NS_PER_MS));
+	if (reader->limited && wh_dice_one_in(reader->dice, 2))
+		topics_sleep(reader->life->play->world, wh_dice_below(reader->dice, 80 * WH_NS_PER_MS));
 	topics_take(reader);
+}
+
+/* On the loop: nothing waits. What it writes it may be told of in turn. */
+static void on_sample(whorl_dds_entity entity, const void *data, const struct whorl_dds_sample_info *info, void *arg)
+{
+	struct topics_reader *reader = arg;
+	struct topics_writer *echo = reader->life->writers[TOPICS_SLOT_ECHO];
+
+	if (reader->entity == 0)
+		reader->entity = entity;
+	if (reader->ended || entity != reader->entity)
+		topics_fail(reader->life->play, "in place: reader %u is told of a sample %s", reader->number,
+			    reader->ended ? "when it is deleted" : "of another one");
+	note_entry(reader, data, info, now(reader->life));
+	if (reader->life->play->calm || echo == NULL || echo->echoes == 0 || !wh_dice_one_in(reader->dice, 4))
+		return;
+	echo->echoes--;
+	(void)topics_write_one(echo, TOPICS_WRITE, 0, 0, 0);
 }
 
 static bool has_lifespans(const struct topics_play *play, enum topics_kind kind)
@@ -187,14 +222,12 @@ void topics_await_data(struct topics_reader *reader)
 
 /* ---- readers ------------------------------------------------------------------------------------------------------------------- */
 
-static struct topics_reader *add_reader(struct topics_life *life, enum topics_kind kind)
+static void draw_reader(struct topics_reader *reader)
 {
+	struct topics_life *life = reader->life;
 	struct topics_play *play = life->play;
-	struct topics_reader *reader = topics_must(calloc(1, sizeof(*reader)));
+	enum topics_kind kind = reader->kind;
 
-	reader->number = play->reader_count + 1;
-	reader->kind = kind;
-	reader->life = life;
 	reader->local = !play->transient || wh_dice_one_in(&life->dice, 2);
 	reader->listens = wh_dice_one_in(&life->dice, 3);
 	if (life->keeper) /* in some runs: it is the one that gives its state, and then has refused something now and then */
@@ -204,12 +237,28 @@ static struct topics_reader *add_reader(struct topics_life *life, enum topics_ki
 	reader->listens = reader->listens || reader->limited; /* or it would hold up what its own program waits for */
 	if (kind == TOPICS_PLAIN && wh_dice_one_in(&life->dice, 4))
 		reader->deadline_ns = 150 * WH_NS_PER_MS;
+}
+
+static struct topics_reader *add_reader(struct topics_life *life, uint32_t slot, enum topics_kind kind)
+{
+	struct topics_play *play = life->play;
+	struct topics_reader *reader = topics_must(calloc(1, sizeof(*reader)));
+
+	reader->number = play->reader_count + 1;
+	reader->kind = kind;
+	reader->life = life;
+	reader->stay = life->stay;
+	reader->dice = slot < TOPICS_SLOT_MORE ? &life->dice : &life->more;
+	if (slot < TOPICS_SLOT_MORE)
+		draw_reader(reader);
+	else
+		topics_draw_more_reader(reader);
 	play->readers = topics_must(realloc(play->readers, (play->reader_count + 1) * sizeof(*play->readers)));
 	play->readers[play->reader_count++] = reader;
 	return reader;
 }
 
-/* Room for as many ends of instances as may come in one. */
+/* Room for as many ends of instances as may come in one; or for a set. */
 static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 {
 	char text[512] = "reliability=reliable history=all";
@@ -217,38 +266,62 @@ static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 	if (reader->kind == TOPICS_STORED)
 		add(text, " durability=%s", reader->local ? "transient_local" : "transient");
 	if (reader->limited)
-		add(text, " resource_limits.samples=%d", TOPICS_KEYS);
+		add(text, " resource_limits.samples=%d",
+		    topics_is_of_pair(reader->kind) ? 2 * TOPICS_KEYS : TOPICS_KEYS);
 	if (reader->deadline_ns > 0)
 		add(text, " deadline=%lluns", (unsigned long long)reader->deadline_ns);
+	if (reader->kind == TOPICS_TIMED)
+		add(text, " durability=transient destination_order=%s", reader->by_source ? "source" : "reception");
+	if (reader->gap_ns > 0)
+		add(text, " time_based_filter=%lluns", (unsigned long long)reader->gap_ns);
 	return qos(text);
 }
 
-void topics_make_reader(struct topics_life *life, uint32_t slot, enum topics_kind kind)
+static whorl_dds_listener *make_listener(struct topics_reader *reader)
 {
-	struct topics_reader *reader = add_reader(life, kind);
-	whorl_dds_listener *listener = reader->listens ? topics_must(whorl_dds_create_listener(reader)) : NULL;
-	whorl_dds_qos *of_group = group_qos(kind), *of_reader = reader_qos(reader);
-	whorl_dds_entity subscriber = whorl_dds_create_subscriber(life->participant, of_group, NULL), entity;
+	whorl_dds_listener *listener =
+		reader->listens || reader->in_place ? topics_must(whorl_dds_create_listener(reader)) : NULL;
 
-	if (listener != NULL)
+	if (reader->listens)
 		whorl_dds_lset_data_available(listener, on_data);
+	if (reader->in_place)
+		whorl_dds_lset_in_place(listener, on_sample);
+	return listener;
+}
+
+bool topics_make_reader_of(struct topics_life *life, uint32_t slot, enum topics_kind kind, whorl_dds_entity subscriber)
+{
+	struct topics_reader *reader = add_reader(life, slot, kind);
+	whorl_dds_listener *listener = make_listener(reader);
+	whorl_dds_qos *of_reader = reader_qos(reader);
+	whorl_dds_entity entity;
+
 	reader->from_ns = reader->last_ns = now(life);
 	entity = subscriber > 0 ? whorl_dds_create_reader(subscriber, life->topics[kind], of_reader, listener)
 				: subscriber;
-	topics_tell(life, "reader %u of %s: %d%s%s%s%s %s", reader->number, topics_names[kind], (int)entity,
+	topics_tell(life, "reader %u of %s: %d%s%s%s%s%s%s%s %s", reader->number, topics_names[kind], (int)entity,
 		    reader->listens ? " listens" : "", reader->limited ? " limited" : "",
 		    reader->deadline_ns > 0 ? " deadline" : "", kind == TOPICS_STORED && reader->local ? " local" : "",
-		    entity < 0 ? whorl_dds_text() : "");
+		    reader->in_place ? " in place" : "", reader->by_source ? " by source" : "",
+		    reader->gap_ns > 0 ? " filters" : "", entity < 0 ? whorl_dds_text() : "");
 	if (entity > 0) {
 		reader->entity = entity;
 		reader->made_ns = now(life);
 		life->readers[slot] = reader;
-	} else if (subscriber > 0) {
-		(void)whorl_dds_delete(subscriber);
 	}
 	whorl_dds_delete_listener(listener);
-	whorl_dds_delete_qos(of_group);
 	whorl_dds_delete_qos(of_reader);
+	return entity > 0;
+}
+
+void topics_make_reader(struct topics_life *life, uint32_t slot, enum topics_kind kind)
+{
+	whorl_dds_qos *of_group = topics_group_qos(kind);
+	whorl_dds_entity subscriber = whorl_dds_create_subscriber(life->participant, of_group, NULL);
+
+	if (!topics_make_reader_of(life, slot, kind, subscriber) && subscriber > 0)
+		(void)whorl_dds_delete(subscriber);
+	whorl_dds_delete_qos(of_group);
 }
 
 void topics_move_reader(struct topics_reader *reader)
@@ -278,6 +351,7 @@ void topics_end_reader(struct topics_life *life, uint32_t slot)
 	life->readers[slot] = NULL;
 	topics_tell(life, "reader %u ends: %d", reader->number,
 		    (int)whorl_dds_delete(whorl_dds_get_parent(reader->entity)));
+	reader->ended = true;
 }
 
 /* ---- writers ------------------------------------------------------------------------------------------------------------------- */
@@ -285,21 +359,21 @@ void topics_end_reader(struct topics_life *life, uint32_t slot)
 static void draw_times(struct topics_writer *writer)
 {
 	struct topics_life *life = writer->life;
+	struct wh_dice *dice = writer->dice;
 	bool plain = writer->kind == TOPICS_PLAIN, owned = writer->kind == TOPICS_OWNED;
 
-	if ((plain || writer->kind == TOPICS_STORED) && wh_dice_one_in(&life->dice, 4))
-		writer->lifespan_ns = wh_dice_between(&life->dice, 5 * WH_NS_PER_MS, 200 * WH_NS_PER_MS);
-	if ((plain || owned) && wh_dice_one_in(&life->dice, 4)) {
-		writer->liveliness = wh_dice_one_in(&life->dice, 2) ? WHORL_DDS_LIVELINESS_MANUAL_BY_PARTICIPANT
-								    : WHORL_DDS_LIVELINESS_MANUAL_BY_TOPIC;
-		writer->lease_ns =
-			life->asserts || wh_dice_one_in(&life->dice, 2) ? 300 * WH_NS_PER_MS : 20 * WH_NS_PER_MS;
+	if ((plain || writer->kind == TOPICS_STORED) && wh_dice_one_in(dice, 4))
+		writer->lifespan_ns = wh_dice_between(dice, 5 * WH_NS_PER_MS, 200 * WH_NS_PER_MS);
+	if ((plain || owned || writer->kind == TOPICS_LOOSE) && wh_dice_one_in(dice, 4)) {
+		writer->liveliness = wh_dice_one_in(dice, 2) ? WHORL_DDS_LIVELINESS_MANUAL_BY_PARTICIPANT
+							     : WHORL_DDS_LIVELINESS_MANUAL_BY_TOPIC;
+		writer->lease_ns = life->asserts || wh_dice_one_in(dice, 2) ? 300 * WH_NS_PER_MS : 20 * WH_NS_PER_MS;
 	}
-	if ((plain || owned) && wh_dice_one_in(&life->dice, 3))
-		writer->deadline_ns = (wh_dice_one_in(&life->dice, 2) ? 20 : 150) * WH_NS_PER_MS;
+	if ((plain || owned) && wh_dice_one_in(dice, 3))
+		writer->deadline_ns = (wh_dice_one_in(dice, 2) ? 20 : 150) * WH_NS_PER_MS;
 }
 
-static struct topics_writer *add_writer(struct topics_life *life, enum topics_kind kind)
+static struct topics_writer *add_writer(struct topics_life *life, uint32_t slot, enum topics_kind kind)
 {
 	struct topics_play *play = life->play;
 	struct topics_writer *writer = topics_must(calloc(1, sizeof(*writer)));
@@ -307,8 +381,10 @@ static struct topics_writer *add_writer(struct topics_life *life, enum topics_ki
 	writer->number = play->writer_count + 1;
 	writer->kind = kind;
 	writer->life = life;
-	writer->strength = writer->low = (int32_t)wh_dice_below(&life->dice, 4);
-	writer->local = !play->transient || wh_dice_one_in(&life->dice, 3);
+	writer->dice = slot < TOPICS_SLOT_MORE ? &life->dice : &life->more;
+	writer->strength = writer->low = (int32_t)wh_dice_below(writer->dice, 4);
+	writer->local = (!play->transient || wh_dice_one_in(writer->dice, 3)) && kind != TOPICS_TIMED;
+	writer->echoes = slot == TOPICS_SLOT_ECHO ? 20 : 0;
 	draw_times(writer);
 	play->writers = topics_must(realloc(play->writers, (play->writer_count + 1) * sizeof(*play->writers)));
 	play->writers[play->writer_count++] = writer;
@@ -320,11 +396,13 @@ static whorl_dds_qos *writer_qos(const struct topics_writer *writer)
 	static const char *const kinds[] = {"automatic", "manual_by_participant", "manual_by_topic"};
 	char text[512] = "reliability=reliable history=all";
 
-	add(text, " reliability.max_blocking=%dms", wh_dice_one_in(&writer->life->dice, 4) ? 1 : 200);
+	add(text, " reliability.max_blocking=%dms", wh_dice_one_in(writer->dice, 4) ? 1 : 200);
 	if (writer->kind == TOPICS_STORED)
 		add(text, " writer_data_lifecycle=off durability=%s", writer->local ? "transient_local" : "transient");
 	if (writer->kind == TOPICS_OWNED)
 		add(text, " ownership_strength=%d", (int)writer->strength);
+	if (writer->kind == TOPICS_TIMED)
+		add(text, " writer_data_lifecycle=off durability=transient destination_order=source");
 	if (writer->lease_ns > 0)
 		add(text, " liveliness=%s liveliness.lease=%lluns", kinds[writer->liveliness],
 		    (unsigned long long)writer->lease_ns);
@@ -335,14 +413,14 @@ static whorl_dds_qos *writer_qos(const struct topics_writer *writer)
 	return qos(text);
 }
 
-void topics_make_writer(struct topics_life *life, uint32_t slot, enum topics_kind kind)
+bool topics_make_writer_of(struct topics_life *life, uint32_t slot, enum topics_kind kind, whorl_dds_entity publisher)
 {
-	struct topics_writer *writer = add_writer(life, kind);
-	whorl_dds_qos *of_group = group_qos(kind), *of_writer = writer_qos(writer);
+	struct topics_writer *writer = add_writer(life, slot, kind);
+	whorl_dds_qos *of_writer = writer_qos(writer);
 	whorl_dds_entity entity;
 	char text[512] = "";
 
-	writer->publisher = whorl_dds_create_publisher(life->participant, of_group, NULL);
+	writer->publisher = publisher;
 	writer->unsure = true;
 	entity = writer->publisher > 0 ? whorl_dds_create_writer(writer->publisher, life->topics[kind], of_writer, NULL)
 				       : writer->publisher;
@@ -354,17 +432,25 @@ void topics_make_writer(struct topics_life *life, uint32_t slot, enum topics_kin
 		writer->entity = entity;
 		writer->made_ns = now(life);
 		life->writers[slot] = writer;
-	} else if (writer->publisher > 0) {
-		(void)whorl_dds_delete(writer->publisher);
 	}
-	whorl_dds_delete_qos(of_group);
 	whorl_dds_delete_qos(of_writer);
+	return entity > 0;
+}
+
+void topics_make_writer(struct topics_life *life, uint32_t slot, enum topics_kind kind)
+{
+	whorl_dds_qos *of_group = topics_group_qos(kind);
+	whorl_dds_entity publisher = whorl_dds_create_publisher(life->participant, of_group, NULL);
+
+	if (!topics_make_writer_of(life, slot, kind, publisher) && publisher > 0)
+		(void)whorl_dds_delete(publisher);
+	whorl_dds_delete_qos(of_group);
 }
 
 /* It holds for what is written behind it: both go the same way. */
 void topics_change_strength(struct topics_writer *writer)
 {
-	int32_t strength = (int32_t)wh_dice_below(&writer->life->dice, 4);
+	int32_t strength = (int32_t)wh_dice_below(writer->dice, 4);
 	whorl_dds_return result;
 	char text[512] = "";
 	whorl_dds_qos *other;
@@ -385,7 +471,7 @@ void topics_assert(const struct topics_life *life)
 	if (!life->asserts)
 		return;
 	(void)whorl_dds_assert_liveliness(life->participant);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < TOPICS_SLOTS; i++)
 		if (life->writers[i] != NULL && life->writers[i]->liveliness == WHORL_DDS_LIVELINESS_MANUAL_BY_TOPIC)
 			(void)whorl_dds_assert_liveliness(life->writers[i]->entity);
 }
@@ -394,6 +480,10 @@ void topics_end_writer(struct topics_life *life, uint32_t slot)
 {
 	struct topics_writer *writer = life->writers[slot];
 
+	if (topics_is_of_pair(writer->kind)) {
+		topics_end_pair_writers(life);
+		return;
+	}
 	writer->going_ns = now(life);
 	life->writers[slot] = NULL;
 	topics_tell(life, "writer %u ends: %d", writer->number, (int)whorl_dds_delete(writer->publisher));
@@ -426,9 +516,9 @@ static whorl_dds_return write_loan(struct topics_writer *writer, const struct to
 
 	if (result != OK)
 		return result;
-	if (wh_dice_one_in(&writer->life->dice, 2))
-		topics_sleep(writer->life->play->world, wh_dice_below(&writer->life->dice, 3 * WH_NS_PER_MS));
-	if (wh_dice_one_in(&writer->life->dice, 4)) {
+	if (wh_dice_one_in(writer->dice, 2))
+		topics_sleep(writer->life->play->world, wh_dice_below(writer->dice, 3 * WH_NS_PER_MS));
+	if (wh_dice_one_in(writer->dice, 4)) {
 		(void)whorl_dds_return_loan(writer->entity, &data, 1);
 		return WHORL_DDS_RETCODE_TIMEOUT;
 	}
@@ -436,8 +526,19 @@ static whorl_dds_return write_loan(struct topics_writer *writer, const struct to
 	return whorl_dds_write(writer->entity, data);
 }
 
+/* With a time that is about now: of several writers the one is often ahead of the other, and now and then they are equal. */
+static whorl_dds_return write_timed(struct topics_writer *writer, const struct topics_sample *sample)
+{
+	uint64_t tick_ns = 10 * WH_NS_PER_MS, ticks = now(writer->life) / tick_ns + wh_dice_below(writer->dice, 20);
+
+	writer->written[sample->n].source_ns = ticks * tick_ns;
+	return whorl_dds_write_ts(writer->entity, sample, (whorl_dds_time)(TOPICS_REAL_NS + ticks * tick_ns));
+}
+
 static whorl_dds_return say(struct topics_writer *writer, enum topics_change change, const struct topics_sample *sample)
 {
+	if (writer->kind == TOPICS_TIMED)
+		return write_timed(writer, sample);
 	switch (change) {
 	case TOPICS_DISPOSE:
 		return whorl_dds_dispose(writer->entity, sample);
@@ -446,15 +547,17 @@ static whorl_dds_return say(struct topics_writer *writer, enum topics_change cha
 	case TOPICS_UNREGISTER:
 		return whorl_dds_unregister_instance(writer->entity, sample);
 	default:
-		return wh_dice_one_in(&writer->life->dice, 6) ? write_loan(writer, sample)
-							      : whorl_dds_write(writer->entity, sample);
+		if (writer == writer->life->writers[TOPICS_SLOT_ECHO]) /* on the loop, where a loan is not kept awhile */
+			return whorl_dds_write(writer->entity, sample);
+		return wh_dice_one_in(writer->dice, 6) ? write_loan(writer, sample)
+						       : whorl_dds_write(writer->entity, sample);
 	}
 }
 
-static whorl_dds_return do_write(struct topics_writer *writer, enum topics_change change, uint32_t set, uint32_t index,
-				 uint32_t count)
+whorl_dds_return topics_write_one(struct topics_writer *writer, enum topics_change change, uint32_t set, uint32_t index,
+				  uint32_t count)
 {
-	struct topics_sample sample = {.key = (int32_t)wh_dice_below(&writer->life->dice, TOPICS_KEYS),
+	struct topics_sample sample = {.key = (int32_t)wh_dice_below(writer->dice, TOPICS_KEYS),
 				       .writer = writer->number,
 				       .n = writer->count,
 				       .set = set,
@@ -472,10 +575,11 @@ static whorl_dds_return do_write(struct topics_writer *writer, enum topics_chang
 /* The end of an instance that comes with data would be over with the data. */
 static enum topics_change draw_change(const struct topics_writer *writer)
 {
-	struct wh_dice *dice = &writer->life->dice;
+	struct wh_dice *dice = writer->dice;
 	enum topics_change change;
 
-	if (writer->kind == TOPICS_STORED || writer->kind == TOPICS_SETS || !wh_dice_one_in(dice, 4))
+	if (writer->kind == TOPICS_STORED || writer->kind == TOPICS_SETS || writer->kind == TOPICS_TIMED ||
+	    !wh_dice_one_in(dice, 4))
 		return TOPICS_WRITE;
 	change = writer->kind == TOPICS_OWNED ? TOPICS_UNREGISTER : (enum topics_change)wh_dice_between(dice, 1, 3);
 	return change == TOPICS_WRITE_DISPOSE && writer->lifespan_ns > 0 ? TOPICS_DISPOSE : change;
@@ -490,7 +594,7 @@ static void write_set(struct topics_writer *writer)
 
 	for (uint32_t i = 0; i < count && result == OK; i++) {
 		do
-			result = do_write(writer, TOPICS_WRITE, set, i, count);
+			result = topics_write_one(writer, TOPICS_WRITE, set, i, count);
 		while (result == WHORL_DDS_RETCODE_TIMEOUT && !topics_is_dead(life->process) && !life->failed);
 		if (wh_dice_one_in(&life->dice, 4))
 			topics_sleep(life->play->world, wh_dice_below(&life->dice, 20 * WH_NS_PER_MS));
@@ -507,7 +611,7 @@ static void write_set(struct topics_writer *writer)
 void topics_write(struct topics_life *life, uint32_t slot)
 {
 	struct topics_writer *writer = life->writers[slot];
-	uint32_t count = (uint32_t)wh_dice_between(&life->dice, 1, 12);
+	uint32_t count = (uint32_t)wh_dice_between(writer->dice, 1, 12);
 	uint32_t sets = life->play->sets;
 
 	if (writer->kind == TOPICS_SETS) {
@@ -517,7 +621,7 @@ void topics_write(struct topics_life *life, uint32_t slot)
 		return;
 	}
 	for (uint32_t i = 0; i < count && !topics_is_dead(life->process) && !life->failed; i++) {
-		whorl_dds_return result = do_write(writer, draw_change(writer), 0, 0, 0);
+		whorl_dds_return result = topics_write_one(writer, draw_change(writer), 0, 0, 0);
 
 		life->failed = life->failed || result == WHORL_DDS_RETCODE_ERROR;
 	}
@@ -563,7 +667,7 @@ static void note_writer(struct topics_writer *writer)
 
 void topics_note_statuses(struct topics_life *life)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < TOPICS_SLOTS; i++) {
 		if (life->readers[i] != NULL)
 			note_reader(life->readers[i]);
 		if (life->writers[i] != NULL)

@@ -58,7 +58,8 @@ static bool enter(struct topics_life *life)
 
 	life->participant = whorl_dds_create_participant_with(0, &options, NULL, NULL);
 	topics_tell(life, "participant: %d %s", (int)life->participant, life->participant < 0 ? whorl_dds_text() : "");
-	for (int kind = 0; kind < TOPICS_KINDS && life->participant > 0; kind++) {
+	for (int kind = 0; kind < (life->play->more ? TOPICS_KINDS : TOPICS_FIRST_KINDS) && life->participant > 0;
+	     kind++) {
 		whorl_dds_qos *of = topics_topic_qos(life->play, (enum topics_kind)kind);
 
 		life->topics[kind] =
@@ -99,7 +100,7 @@ static void use_writer(struct topics_life *life, uint32_t slot, enum topics_kind
 static void act(struct topics_life *life)
 {
 	uint32_t slot = (uint32_t)wh_dice_below(&life->dice, 3);
-	enum topics_kind kind = (enum topics_kind)wh_dice_below(&life->dice, TOPICS_KINDS);
+	enum topics_kind kind = (enum topics_kind)wh_dice_below(&life->dice, TOPICS_FIRST_KINDS);
 
 	switch (wh_dice_below(&life->dice, 8)) {
 	case 0:
@@ -124,7 +125,7 @@ static void act(struct topics_life *life)
 /* A reader that holds up the others takes now and then. */
 static void take_from_all(struct topics_life *life)
 {
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < TOPICS_SLOTS; i++)
 		if (life->readers[i] != NULL)
 			topics_take(life->readers[i]);
 }
@@ -159,7 +160,7 @@ static void await_calm(struct topics_life *life)
 		return;
 	take_from_all(life);
 	topics_note_statuses(life);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < TOPICS_SLOTS; i++)
 		if (life->readers[i] != NULL)
 			life->readers[i]->final = goes_on(life);
 	life->settled = true;
@@ -177,6 +178,8 @@ static void begin_keeper(struct topics_life *life)
 
 	for (uint32_t i = 0; i < 3; i++)
 		topics_make_reader(life, i, kinds[i]);
+	if (life->play->more)
+		topics_begin_more(life);
 }
 
 /* Its participant is deleted, and some of its writers before. */
@@ -184,10 +187,11 @@ static void leave(struct topics_life *life)
 {
 	uint64_t from_ns;
 
-	for (uint32_t i = 0; i < 3; i++)
-		if (life->writers[i] != NULL && !topics_is_dead(life->process) && wh_dice_one_in(&life->dice, 2))
+	for (uint32_t i = 0; i < TOPICS_SLOTS; i++)
+		if (life->writers[i] != NULL && !topics_is_dead(life->process) &&
+		    wh_dice_one_in(life->writers[i]->dice, 2))
 			topics_end_writer(life, i);
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < TOPICS_SLOTS; i++)
 		if (life->writers[i] != NULL)
 			life->writers[i]->going_ns = topics_now(life->play->world);
 	from_ns = topics_now(life->play->world);
@@ -195,7 +199,7 @@ static void leave(struct topics_life *life)
 		topics_tell(life, "participant ends: %d", (int)whorl_dds_delete(life->participant));
 	if (!life->play->calm && topics_now(life->play->world) - from_ns > life->leaving_ns)
 		life->leaving_ns = topics_now(life->play->world) - from_ns;
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < TOPICS_SLOTS; i++) {
 		if (life->writers[i] != NULL)
 			life->writers[i]->gone_ns = topics_now(life->play->world);
 		life->writers[i] = NULL;
@@ -207,11 +211,14 @@ static void stay(struct topics_life *life)
 {
 	uint32_t acts = (uint32_t)wh_dice_between(&life->dice, 5, 60);
 
+	life->stay++;
 	life->in = enter(life);
 	if (life->in && life->keeper)
 		begin_keeper(life);
 	for (uint32_t i = 0; life->in && i < acts && goes_on(life); i++) {
 		act(life);
+		if (life->play->more && goes_on(life))
+			topics_act_more(life);
 		if (wh_dice_one_in(&life->dice, 3))
 			take_from_all(life);
 	}
@@ -248,6 +255,7 @@ static struct topics_life *begin_life(struct topics_play *play, uint32_t id, boo
 	life->id = id;
 	life->joins = joins;
 	life->dice = wh_dice_split(play->seed, 10 + play->life_count);
+	life->more = wh_dice_split(play->seed, 500 + play->life_count);
 	life->leaves = wh_dice_one_in(&life->dice, 4);
 	life->asserts = wh_dice_one_in(&life->dice, 2);
 	life->stays = wh_dice_one_in(&life->dice, 4) ? 2 : 1;
@@ -307,6 +315,7 @@ static void do_fault(struct topics_play *play)
 	case 1:
 		if (life != NULL && !life->keeper && living(play) > 2) {
 			topics_stall(life->process, wh_dice_below(&play->dice, 200 * WH_NS_PER_MS));
+			life->stalled = true;
 			topics_tell(life, "stands still");
 		}
 		break;
@@ -399,6 +408,9 @@ static void draw_channels(struct topics_play *play, char *text, size_t bytes)
 		 "[channel dds.s.atomic]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n"
 		 "[channel dds.s.stored]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n",
 		 (unsigned)(play->patience_ns / WH_NS_PER_MS), window, window);
+	if (play->more)
+		snprintf(text + strlen(text), bytes - strlen(text),
+			 "[channel dds.s.unordered]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n", window);
 }
 
 static void free_play(struct topics_play *play)
@@ -422,11 +434,14 @@ bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 {
 	struct topics_play play = {.seed = seed, .verbose = verbose, .verdict = verdict, .verdict_bytes = verdict_bytes};
 	struct topics_world_options options = {.seed = seed, .ids = IDS, .verbose = verbose};
+	struct wh_dice more;
 	char topics[512];
 
 	verdict[0] = '\0';
 	play.dice = wh_dice_split(seed, 1);
 	play.transient = wh_dice_one_in(&play.dice, 2);
+	more = wh_dice_split(seed, 2);
+	play.more = wh_dice_one_in(&more, 3);
 	play.lives = topics_must(calloc(LIVES_MAX, sizeof(struct topics_life *)));
 	options.founders = (uint32_t)wh_dice_between(&play.dice, 1, 4);
 	options.one_host = wh_dice_one_in(&play.dice, 2);

@@ -2,13 +2,20 @@
  * and what must be true of all that they have seen.
  *
  *     topics_play.c        the programs and faults of a seed
+ *     topics_more.c        what programs of some seeds do beside that
  *     topics_ends.c        their readers and writers, and what is noted of them
  *     topics_check.c       the judge, when all is over
  *     topics_check_time.c  what it says of lifespans, leases, deadlines, owners and readers that were elsewhere
+ *     topics_check_more.c  what it says of the kinds of topics_more.c
  *
  * There are four topics. *plain*: atomic, with disposals and unregistrations; a reader gets what comes behind its place. *stored*: a late reader gets the
  * history, of writers that are TRANSIENT or TRANSIENT_LOCAL. *owned*: one owner of each instance, by strengths that change. *sets*: what a publisher writes
  * between a beginning and an end. One process, the keeper, lives all the time and has a reader of three, so that no channel ends.
+ *
+ * One seed of three has *more*, drawn from dice of its own, so that the programs of all others are what they were before there was more. *loose*: unordered.
+ * *timed*: by source time, with times that writers choose; stored, for readers that go by it and readers that do not. *one* and *other*: what a
+ * publisher writes to both between a beginning and an end, with GROUP presentation. And readers of plain that have a filter of times, or read in
+ * place, where they also write.
  */
 #ifndef WH_TESTS_SIM_TOPICS_PLAY_H
 #define WH_TESTS_SIM_TOPICS_PLAY_H
@@ -17,7 +24,27 @@
 
 #include "tests/sim/topics_host.h"
 
-enum topics_kind { TOPICS_PLAIN, TOPICS_STORED, TOPICS_OWNED, TOPICS_SETS, TOPICS_KINDS };
+enum topics_kind {
+	TOPICS_PLAIN,
+	TOPICS_STORED,
+	TOPICS_OWNED,
+	TOPICS_SETS,
+	TOPICS_FIRST_KINDS, /* those of all seeds */
+	TOPICS_LOOSE = TOPICS_FIRST_KINDS,
+	TOPICS_TIMED,
+	TOPICS_ONE,
+	TOPICS_OTHER,
+	TOPICS_KINDS
+};
+
+/* Where a program has its readers and its writers. */
+enum topics_slot {
+	TOPICS_SLOT_FIRST, /* of all seeds: three */
+	TOPICS_SLOT_MORE = 3,
+	TOPICS_SLOT_PAIR = 5, /* of one and of other */
+	TOPICS_SLOT_ECHO = 7, /* a writer of readers in place */
+	TOPICS_SLOTS
+};
 
 #define TOPICS_KEYS 4
 
@@ -37,10 +64,13 @@ struct topics_written { /* one that a program has tried to write */
 	whorl_dds_return result;
 	uint32_t set;
 	bool ended;            /* the end of its set was said, with success */
+	bool broken;           /* a writer of its set was deleted before the end */
+	uint64_t source_ns;    /* of the timed topic: the time that it was given */
 	int32_t strength, low; /* of the writer; and the least since what it had written before */
 	/* What readers have seen (topics_check.c). */
 	bool seen;
-	uint32_t seen_by; /* the last reader that was looked at */
+	bool seen_by_source; /* by a reader that goes by source time */
+	uint32_t seen_by;    /* the last reader that was looked at */
 	uint64_t view, sequence, number, taken_ns;
 };
 
@@ -48,7 +78,9 @@ struct topics_writer {
 	uint32_t number;
 	enum topics_kind kind;
 	struct topics_life *life;
+	struct wh_dice *dice;
 	whorl_dds_entity entity, publisher;
+	uint32_t echoes; /* how many it may still write in a listener */
 	int32_t strength, low;
 	bool local;                                  /* TRANSIENT_LOCAL, of the stored topic; else TRANSIENT */
 	enum whorl_dds_liveliness_kind liveliness;   /* manual: with a lease, and it may be silent for longer */
@@ -64,7 +96,7 @@ struct topics_writer {
 
 struct topics_entry {                                        /* of what a reader has taken */
 	uint64_t view, sequence, number, asked_ns, taken_ns; /* before it was taken, and after */
-	uint64_t source_ns;                                  /* of the world */
+	uint64_t source_ns, reception_ns;                    /* of the world */
 	uint32_t state;
 	bool valid;
 	struct topics_sample sample; /* without data the key alone */
@@ -74,10 +106,16 @@ struct topics_reader {
 	uint32_t number;
 	enum topics_kind kind;
 	struct topics_life *life;
+	struct wh_dice *dice;
 	whorl_dds_entity entity;
-	bool local;   /* TRANSIENT_LOCAL, of the stored topic; else TRANSIENT */
-	bool listens; /* a listener takes */
-	bool limited; /* it may have no room, and holds up the others */
+	uint32_t stay;   /* of its life */
+	bool local;      /* TRANSIENT_LOCAL, of the stored topic; else TRANSIENT */
+	bool listens;    /* a listener takes */
+	bool limited;    /* it may have no room, and holds up the others */
+	bool in_place;   /* it is told on the loop, and takes nothing */
+	bool by_source;  /* of the timed topic: it goes by source time */
+	bool ended;      /* it was deleted, and that has returned */
+	uint64_t gap_ns; /* the time of its filter; 0: none */
 	uint64_t from_ns, made_ns, gone_ns;
 	bool taking;
 	bool final;           /* it was there to the end, and has taken all */
@@ -99,13 +137,15 @@ struct topics_life { /* of a process */
 	struct topics_process *process;
 	uint32_t id;
 	bool keeper, joins;
-	struct wh_dice dice;
+	struct wh_dice dice, more;
 	whorl_dds_entity participant, topics[TOPICS_KINDS];
-	struct topics_writer *writers[3];
-	struct topics_reader *readers[3];
+	struct topics_writer *writers[TOPICS_SLOTS];
+	struct topics_reader *readers[TOPICS_SLOTS];
 	bool in, failed, done, leaves, settled;
 	bool asserts;   /* at the end, when nothing is written, that it is alive */
 	uint32_t stays; /* how often it comes */
+	uint32_t stay;  /* which of these it is */
+	bool stalled;   /* it stood still once */
 	uint64_t killed_ns;
 	uint64_t leaving_ns; /* the longest time in which a participant was deleted, before all end and the last may be too few */
 };
@@ -115,6 +155,7 @@ struct topics_play {
 	bool verbose;
 	struct wh_dice dice;
 	struct topics_world *world;
+	bool more;
 	bool transient;       /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
 	uint64_t patience_ns; /* for readers that are full */
 	struct topics_life **lives;
@@ -141,27 +182,47 @@ bool topics_failed(const struct topics_play *play);
 void *topics_must(void *memory);
 __attribute__((format(printf, 2, 3))) void topics_tell(const struct topics_life *life, const char *format, ...);
 
+/* ---- topics_more.c ---- */
+
+void topics_begin_more(struct topics_life *keeper);
+void topics_act_more(struct topics_life *life);
+/* What a reader, or a writer, of these is; by its dice. */
+void topics_draw_more_reader(struct topics_reader *reader);
+void topics_draw_more_writer(struct topics_writer *writer);
+/* Both writers, with their publisher; both readers, with their subscriber. */
+void topics_end_pair_writers(struct topics_life *life);
+void topics_end_pair_readers(struct topics_life *life);
+void topics_write_pair(struct topics_life *life);
+
 /* ---- topics_ends.c ---- */
 
 extern const char *const topics_names[TOPICS_KINDS];
 extern const struct whorl_dds_type *const topics_type;
 
 whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind kind);
+whorl_dds_qos *topics_group_qos(enum topics_kind kind);
+bool topics_is_of_pair(enum topics_kind kind);
 void topics_take(struct topics_reader *reader);
 /* Waits for data; what the condition says must be what there is. */
 void topics_await_data(struct topics_reader *reader);
 void topics_make_reader(struct topics_life *life, uint32_t slot, enum topics_kind kind);
+/* Of that subscriber, or publisher. False: it is not there. */
+bool topics_make_reader_of(struct topics_life *life, uint32_t slot, enum topics_kind kind, whorl_dds_entity subscriber);
+bool topics_make_writer_of(struct topics_life *life, uint32_t slot, enum topics_kind kind, whorl_dds_entity publisher);
 /* To another partition, and back, once. */
 void topics_move_reader(struct topics_reader *reader);
 void topics_end_reader(struct topics_life *life, uint32_t slot);
 void topics_make_writer(struct topics_life *life, uint32_t slot, enum topics_kind kind);
 void topics_write(struct topics_life *life, uint32_t slot);
+/* One sample; in a set, which of how many. */
+whorl_dds_return topics_write_one(struct topics_writer *writer, enum topics_change change, uint32_t set, uint32_t index,
+				  uint32_t count);
 void topics_change_strength(struct topics_writer *writer);
 void topics_assert(const struct topics_life *life);
 void topics_end_writer(struct topics_life *life, uint32_t slot);
 void topics_note_statuses(struct topics_life *life);
 
-/* ---- topics_check.c, topics_check_time.c ---- */
+/* ---- topics_check.c, topics_check_time.c, topics_check_more.c ---- */
 
 void topics_judge(struct topics_play *play);
 int topics_compare(uint64_t view, uint64_t sequence, uint64_t other_view, uint64_t other_sequence);
@@ -179,5 +240,17 @@ void topics_judge_owners(struct topics_play *play, const struct topics_reader *r
 /* Of one that was there to the end. */
 void topics_judge_end_times(struct topics_play *play, const struct topics_reader *reader);
 void topics_judge_writer(struct topics_play *play, const struct topics_writer *writer);
+bool topics_may_lose(const struct topics_play *play, const struct topics_reader *reader);
+/* That reader need not have the sample: something newer is in its place. */
+bool topics_is_hidden(const struct topics_play *play, const struct topics_reader *reader,
+		      const struct topics_writer *writer, const struct topics_written *it);
+/* Of the loose topic: what a process has not received it does not know. */
+bool topics_is_unheard(const struct topics_reader *reader, const struct topics_writer *writer, int32_t key);
+/* As many as were sent are counted from the one sample to the other; if it is known which were. */
+bool topics_counts_right(const struct topics_writer *writer, uint32_t one, uint64_t number, uint32_t other,
+			 uint64_t other_number);
+/* Of a set of which one is seen, all are: at that place. */
+void topics_complete_sets(struct topics_play *play);
+void topics_judge_more(struct topics_play *play, const struct topics_reader *reader);
 
 #endif

@@ -147,6 +147,52 @@ START_TEST(a_set_that_is_larger_than_the_reader)
 }
 END_TEST
 
+/* ---- groups ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef whorl_dds_entity create_fn(whorl_dds_entity parent, whorl_dds_entity topic, const whorl_dds_qos *qos,
+				   const whorl_dds_listener *listener);
+
+/* Of one group on two channels; when what was on the one is gone the other is as good. */
+static void try_channels(whorl_dds_entity group, const whorl_dds_entity topics[3], create_fn *create)
+{
+	whorl_dds_entity first = made(create(group, topics[0], NULL, NULL)), second;
+
+	second = made(create(group, topics[1], NULL, NULL));
+	ck_assert_int_eq(create(group, topics[2], NULL, NULL), WHORL_DDS_RETCODE_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(whorl_dds_text(), "dds.s.stored"));
+	well(whorl_dds_delete(first));
+	ck_assert_int_eq(create(group, topics[2], NULL, NULL), WHORL_DDS_RETCODE_UNSUPPORTED);
+	well(whorl_dds_delete(second));
+	(void)made(create(group, topics[2], NULL, NULL));
+	ck_assert_int_eq(create(group, topics[0], NULL, NULL), WHORL_DDS_RETCODE_UNSUPPORTED);
+}
+
+START_TEST(a_group_is_on_one_channel)
+{
+	static const char *const together[] = {"presentation=group presentation.coherent=on",
+					       "presentation=group presentation.ordered=on"};
+	struct place place = enter(domain(), "one", "consistency=atomic");
+	const whorl_dds_entity topics[] = {place.topic, new_topic(place.participant, "other", "consistency=atomic"),
+					   new_topic(place.participant, "stored", "consistency=stored")};
+	whorl_dds_qos *alone = qos("presentation=group");
+	whorl_dds_entity apart = made(whorl_dds_create_publisher(place.participant, alone, NULL));
+
+	for (int i = 0; i < 2; i++) {
+		whorl_dds_qos *of = qos(together[i]);
+
+		try_channels(made(whorl_dds_create_publisher(place.participant, of, NULL)), topics,
+			     whorl_dds_create_writer);
+		try_channels(made(whorl_dds_create_subscriber(place.participant, of, NULL)), topics,
+			     whorl_dds_create_reader);
+		whorl_dds_delete_qos(of);
+	}
+	for (int i = 0; i < 3; i++) /* nothing is presented together */
+		(void)made(whorl_dds_create_writer(apart, topics[i], NULL, NULL));
+	whorl_dds_delete_qos(alone);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 int main(void)
 {
 	const struct named_test tests[] = {
@@ -155,6 +201,7 @@ int main(void)
 		{"set", a_set_waits_for_a_reader_that_is_full},
 		{"instances", a_set_waits_for_the_room_of_each_instance},
 		{"larger", a_set_that_is_larger_than_the_reader},
+		{"channels", a_group_is_on_one_channel},
 	};
 
 	return run_processes("dds_rules", tests, sizeof(tests) / sizeof(tests[0]));
