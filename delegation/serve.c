@@ -237,7 +237,6 @@ static bool run_batch(struct wh_party *me, struct wh_channel *channel, bool borr
 	return true;
 }
 
-
 /* What has come by a link. No batch is served before what is answered to the one before it has been written: what waits here has an end. */
 static size_t serve_link(struct wh_party *me, struct wh_channel *channel)
 {
