@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATES 150000 /* of a search that is cut off */
-#define RUNS 15000
+#define STATES 80000 /* of a search that is cut off */
+#define RUNS 8000
 #define MOST 4000000 /* of one that has to see all */
 
 enum extent {

@@ -203,11 +203,11 @@ int shard_of(const struct world *w, int node);
 uint8_t shard_members(const struct world *w, uint8_t members, int shard);
 bool is_same(const struct view *one, const struct view *other);
 bool is_blank(const struct disk *d);
-/* Are these votes a quorum of `members`, of whom those in `gone` are not counted? */
+/* Are these votes a quorum of `members`, without those in `gone`? */
 bool is_quorum(const struct world *w, uint8_t votes, uint8_t members, uint8_t gone);
 /* The members of the newest view that are up in it. */
 uint8_t living(const struct world *w, const struct state *s);
-/* Members whose end is proved. */
+/* Members that are proved to have ended. */
 uint8_t dead(const struct world *w, const struct state *s);
 /* Which node speaks for that disk, if it is up and seeks; -1: none. */
 int speaker(const struct state *s, int disk);
@@ -217,7 +217,7 @@ bool may_speak(const struct world *w, const struct state *s, int i);
 bool may_form(const struct world *w, const struct state *s, uint8_t *formers);
 /* What the coordinator makes of what it has heard; UNDECIDED: it waits. */
 enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out);
-/* Which log, if any, a member copies whose own is not whole, there being none in what would be the next view; -1: none. */
+/* Which log a member without a whole one copies, where no member of what would be the next view has one; -1: none. */
 int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base);
 /* How far it goes, what lies beyond the cut of the view before being void. */
 uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard);
