@@ -73,11 +73,11 @@ mutant(NAME delegate-guard-first KIND test_delegate_trusts FILE delegation/serve
 	REMOVES "a batch is there when its guard is"
 	TEXT [[
 	if (guard == channel->served || !run_batch(me, channel, borrowed))
-		return false;
+		return 0;
 ]]
 	REPLACEMENT [[
 	if (channel->calls.count == 0 || !run_batch(me, channel, borrowed))
-		return false;
+		return 0;
 ]])
 
 mutant(NAME delegate-unread-batch KIND test_delegate_trusts FILE delegation/serve.c
@@ -137,7 +137,7 @@ mutant(NAME delegate-borrower-patient KIND test_delegate_wakes FILE delegation/s
 mutant(NAME delegate-poll-leaves KIND test_delegate_wakes FILE delegation/call.c
 	REMOVES "a thread that polls leaves nothing with a trustee that sleeps"
 	TEXT [[
-	wh_wake_trustees(me);
+	wh_wake_trustees(me, false);
 	return result;
 ]]
 	REPLACEMENT [[
@@ -147,8 +147,8 @@ mutant(NAME delegate-poll-leaves KIND test_delegate_wakes FILE delegation/call.c
 mutant(NAME delegate-rest-unheard KIND test_delegate_wakes FILE delegation/answer.c
 	REMOVES "a plain thread that asks for the rest of an answer wakes the trustee"
 	TEXT [[
-	wh_nudge(channel->trustee, channel->client->worker != NULL); /* a plain thread may be on its way */
+	wh_nudge(channel, channel->client->worker != NULL); /* a plain thread may be on its way */
 ]]
 	REPLACEMENT [[
-	wh_nudge(channel->trustee, true);
+	wh_nudge(channel, true);
 ]])
