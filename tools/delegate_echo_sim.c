@@ -251,7 +251,7 @@ static bool call_for(struct simulation *simulation, int round, uint64_t turn_ns)
 	struct wh_traffic traffic = wh_work_traffic(owner->work);
 	uint32_t nodes = simulation->echo->nodes;
 	enum whorl_result result = whorl_worker_statistics(owner->work, 0, &before);
-	uint64_t done[WH_BARE_NODES];
+	uint64_t done[WH_BARE_NODES] = {0};
 	bool good;
 
 	for (uint32_t id = 1; id < nodes && result == WHORL_OK; id++) {
@@ -283,7 +283,7 @@ static bool call_for(struct simulation *simulation, int round, uint64_t turn_ns)
 
 static bool write_for(struct simulation *simulation, int turn, int round, uint64_t turn_ns)
 {
-	uint64_t before[WH_BARE_NODES];
+	uint64_t before[WH_BARE_NODES] = {0};
 	bool good;
 
 	for (uint32_t id = 0; id < simulation->echo->nodes; id++) {
