@@ -2,7 +2,7 @@
  *
  * Each node is a process. Node 0 owns the property; the fibers of the others call it, each with so many calls on their way. Then the
  * same nodes make bare writes: as large as the batches were, one at a time; and one write for each call, as many as there may be. They
- * take turns, and what stands is the median of the rounds.
+ * take turns, and what stands is the median of the rounds. In simulation (delegate_echo_sim.c) it is one process, and time is virtual.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -17,60 +17,26 @@
 
 #include <whorl/delegate.h>
 
-#include "bench/histogram.h"
-#include "command/crew.h"
-#include "command/output.h"
-#include "delegation/traffic.h"
 #include "tools/commands.h"
 #include "tools/delegate.h"
-#include "tools/delegate_bare.h"
+#include "tools/delegate_echo.h"
 
-#define ROUNDS 3
 #define FIBERS_MOST 1024
 #define OUTSTANDING_MOST 1024
 #define OPEN_MS 60000
-#define HEAD_BYTES 16 /* of a call and of an answer, about */
 #define SECOND INT64_C(1000000000)
 
-enum { TRUST, GATHERED, PER_CALL, TURNS };
+enum {
+	TRUST = WH_ECHO_TRUST,
+	GATHERED = WH_ECHO_GATHERED,
+	PER_CALL = WH_ECHO_PER_CALL,
+	TURNS = WH_ECHO_TURNS,
+	ROUNDS = WH_ECHO_ROUNDS
+};
 
 /* Phases: 1 all open; then of each round and turn two: it runs, and it is over; END: all close. */
 #define PHASE_OF(round, turn) (2u + 2u * ((uint32_t)(round)*TURNS + (uint32_t)(turn)))
 #define END UINT32_C(1000)
-
-struct part {                     /* a process, as the parent sees it */
-	_Atomic uint32_t reached; /* the phase that it is through with */
-	double rate[TURNS][ROUNDS];
-	uint64_t calls;
-	struct wh_traffic traffic;
-	struct wh_histogram latency; /* ns */
-};
-
-struct echo {
-	uint32_t nodes, fibers, outstanding;
-	uint64_t bytes;
-	double seconds;
-	const char *transport, *json;
-	char config[8192];
-	struct wh_watch watch;
-	struct wh_phase phase;
-	double calls_per_batch[ROUNDS]; /* [node 0 writes when the turn is over] */
-	_Atomic uint64_t batch_bytes;   /* likewise */
-	struct part parts[WH_BARE_NODES];
-};
-
-struct player { /* a process, for itself */
-	struct echo *echo;
-	struct part *part;
-	uint32_t number;
-	whorl_node *node;
-	whorl_work *work;
-	struct wh_bare bare;
-	struct whorl_trust trust;
-	_Atomic bool stop;
-	_Atomic uint64_t done;
-	unsigned char *data;
-};
 
 /* ---- functions ------------------------------------------------------------------------------------------------------------------ */
 
@@ -86,7 +52,7 @@ WHORL_FUNCTION_OF_BYTES(mirror_echo, struct mirror, WHORL_READ)
 }
 
 struct fiber_args {
-	whorl_shared *player; /* of a struct player * */
+	whorl_shared *player; /* of a struct wh_echo_player * */
 };
 
 struct call {
@@ -96,7 +62,7 @@ struct call {
 };
 
 struct calls { /* of a fiber */
-	struct player *player;
+	struct wh_echo_player *player;
 	uint32_t open, wrong;
 	struct call list[];
 };
@@ -109,30 +75,35 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+uint64_t wh_echo_now(const struct wh_echo_player *player)
+{
+	return player->clock != NULL ? wh_env_now(player->clock) : now_ns();
+}
+
 static void count_echo(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
 {
 	struct call *call = ctx;
-	struct player *player = call->calls->player;
+	struct wh_echo_player *player = call->calls->player;
 
 	(void)answer;
 	call->flies = false;
 	call->calls->open--;
 	call->calls->wrong += result != WHORL_OK || bytes != player->echo->bytes;
-	wh_histogram_add(&player->part->latency, now_ns() - call->since);
+	wh_histogram_add(&player->part->latency, wh_echo_now(player) - call->since);
 	atomic_store_explicit(&player->done, atomic_load_explicit(&player->done, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 }
 
 static void send_all(struct calls *calls)
 {
-	struct player *player = calls->player;
+	struct wh_echo_player *player = calls->player;
 
 	for (uint32_t i = 0; i < player->echo->outstanding; i++) {
 		struct call *call = &calls->list[i];
 
 		if (call->flies)
 			continue;
-		call->since = now_ns();
+		call->since = wh_echo_now(player);
 		call->flies = true;
 		calls->open++;
 		if (whorl_apply_bytes_then(&player->trust, mirror_echo, player->data, player->echo->bytes, count_echo,
@@ -146,7 +117,7 @@ static void send_all(struct calls *calls)
 
 WHORL_FUNCTION(echo_fiber, struct whorl_none, struct fiber_args, uint64_t, 0)
 {
-	struct player *const *player = whorl_shared_data(args->player, NULL);
+	struct wh_echo_player *const *player = whorl_shared_data(args->player, NULL);
 	uint32_t count = (*player)->echo->outstanding;
 	struct calls *calls = calloc(1, sizeof(*calls) + count * sizeof(calls->list[0]));
 
@@ -168,14 +139,14 @@ WHORL_FUNCTION(echo_fiber, struct whorl_none, struct fiber_args, uint64_t, 0)
 
 /* ---- a process ------------------------------------------------------------------------------------------------------------------ */
 
-static bool fail(const struct player *player, const char *what, enum whorl_result result)
+static bool fail(const struct wh_echo_player *player, const char *what, enum whorl_result result)
 {
 	wh_say("echo: node %" PRIu32 ": %s: %s (%s)", player->number, what, whorl_result_text(result),
 	       whorl_invalid_text());
 	return false;
 }
 
-static bool open_node(struct player *player)
+static bool open_node(struct wh_echo_player *player)
 {
 	whorl_config *config = whorl_config_new();
 	enum whorl_result result =
@@ -194,15 +165,13 @@ static bool open_node(struct player *player)
 	return result == WHORL_OK || fail(player, "the node", result);
 }
 
-static bool open_all(struct player *player)
+bool wh_echo_open_work(struct wh_echo_player *player)
 {
 	const struct whorl_work_options options = {.size = sizeof(options), .workers = 1, WHORL_FUNCTIONS_LINKED};
 	enum whorl_result result;
 	struct wh_endpoint endpoint;
 	struct wh_error err = {0};
 
-	if (!open_node(player))
-		return false;
 	result = whorl_work_open(player->node, &options, &player->work);
 	if (result != WHORL_OK)
 		return fail(player, "its workers", result);
@@ -211,11 +180,23 @@ static bool open_all(struct player *player)
 		wh_say("echo: node %" PRIu32 ": %s", player->number, err.text);
 		return false;
 	}
-	result = whorl_entrust(player->work, whorl_at_worker(0, 0), &mirror_type, NULL, 0, &player->trust, OPEN_MS);
+	return true;
+}
+
+bool wh_echo_entrust(struct wh_echo_player *player)
+{
+	enum whorl_result result =
+		whorl_entrust(player->work, whorl_at_worker(0, 0), &mirror_type, NULL, 0, &player->trust, OPEN_MS);
+
 	return result == WHORL_OK || fail(player, "the property", result);
 }
 
-static void close_all(struct player *player)
+static bool open_all(struct wh_echo_player *player)
+{
+	return open_node(player) && wh_echo_open_work(player);
+}
+
+static void close_all(struct wh_echo_player *player)
 {
 	wh_bare_close(&player->bare);
 	if (player->work != NULL)
@@ -225,7 +206,7 @@ static void close_all(struct player *player)
 	free(player->data);
 }
 
-static void reach(struct player *player, uint32_t phase)
+static void reach(struct wh_echo_player *player, uint32_t phase)
 {
 	atomic_store_explicit(&player->part->reached, phase, memory_order_release); /* partner: all_reach */
 	wh_watch_ring(&player->echo->watch);
@@ -233,19 +214,26 @@ static void reach(struct player *player, uint32_t phase)
 
 /* ---- turns ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool call_for(struct player *player, int round, uint32_t phase)
+enum whorl_result wh_echo_spawn(struct wh_echo_player *player, struct whorl_join *joins, whorl_shared **shared)
 {
-	struct echo *echo = player->echo;
-	struct player *self = player;
-	struct whorl_join *joins = calloc(echo->fibers, sizeof(*joins));
 	struct fiber_args args = {0};
-	uint64_t begun = now_ns(), before = atomic_load(&player->done), wrong = 0, n;
-	enum whorl_result result =
-		joins == NULL ? WHORL_MEMORY : whorl_share(player->work, &self, sizeof(self), &args.player);
+	enum whorl_result result = whorl_share(player->work, &player, sizeof(player), &args.player);
 
+	*shared = args.player;
 	atomic_store(&player->stop, false);
-	for (uint32_t i = 0; i < echo->fibers && result == WHORL_OK; i++)
+	for (uint32_t i = 0; i < player->echo->fibers && result == WHORL_OK; i++)
 		result = whorl_spawn(player->work, whorl_at_worker(WHORL_NODE_HERE, 0), echo_fiber, &args, &joins[i]);
+	return result;
+}
+
+static bool call_for(struct wh_echo_player *player, int round, uint32_t phase)
+{
+	struct wh_echo *echo = player->echo;
+	struct whorl_join *joins = calloc(echo->fibers, sizeof(*joins));
+	whorl_shared *shared = NULL;
+	uint64_t begun = now_ns(), before = atomic_load(&player->done), wrong = 0, n;
+	enum whorl_result result = joins == NULL ? WHORL_MEMORY : wh_echo_spawn(player, joins, &shared);
+
 	while (result == WHORL_OK && wh_phase_wait(&echo->phase, phase, 1000) == phase)
 		continue;
 	player->part->rate[TRUST][round] =
@@ -255,7 +243,7 @@ static bool call_for(struct player *player, int round, uint32_t phase)
 		result = whorl_join(&joins[i], &n, sizeof(n), OPEN_MS);
 		wrong += n;
 	}
-	whorl_shared_drop(args.player);
+	whorl_shared_drop(shared);
 	free(joins);
 	if (result == WHORL_OK && wrong > 0)
 		wh_say("echo: node %" PRIu32 ": %" PRIu64 " calls have not come back as they were", player->number,
@@ -264,9 +252,8 @@ static bool call_for(struct player *player, int round, uint32_t phase)
 	return result == WHORL_OK ? wrong == 0 : fail(player, "its fibers", result);
 }
 
-/* Node 0: how large the batches of this turn were. */
-static void note_batches(struct player *player, int round, const struct whorl_worker_stats *before,
-			 const struct wh_traffic *traffic)
+void wh_echo_note_batches(struct wh_echo_player *player, int round, const struct whorl_worker_stats *before,
+			  const struct wh_traffic *traffic)
 {
 	struct whorl_worker_stats after = {.size = sizeof(after)};
 	struct wh_traffic now = wh_work_traffic(player->work);
@@ -280,7 +267,7 @@ static void note_batches(struct player *player, int round, const struct whorl_wo
 		atomic_store(&player->echo->batch_bytes, (now.bytes - traffic->bytes) / (now.writes - traffic->writes));
 }
 
-static void serve_for(struct player *player, int round, uint32_t phase)
+static void serve_for(struct wh_echo_player *player, int round, uint32_t phase)
 {
 	struct whorl_worker_stats before = {.size = sizeof(before)};
 	struct wh_traffic traffic = wh_work_traffic(player->work);
@@ -288,27 +275,36 @@ static void serve_for(struct player *player, int round, uint32_t phase)
 	(void)whorl_worker_statistics(player->work, 0, &before);
 	while (wh_phase_wait(&player->echo->phase, phase, 1000) == phase)
 		continue;
-	note_batches(player, round, &before, &traffic);
+	wh_echo_note_batches(player, round, &before, &traffic);
+}
+
+uint64_t wh_echo_bare_bytes(const struct wh_echo *echo, int turn)
+{
+	uint64_t batch = atomic_load(&echo->batch_bytes);
+
+	return turn == GATHERED && batch > 0 ? batch : echo->bytes + WH_ECHO_HEAD_BYTES;
+}
+
+void wh_echo_bare_ask(struct wh_echo_player *player, uint64_t bytes, int turn, uint64_t *asked)
+{
+	struct wh_bare *bare = &player->bare;
+	uint64_t pieces = (bytes + WH_REMOTE_BYTES_MAX - 1) / WH_REMOTE_BYTES_MAX, most = 1;
+
+	if (turn == PER_CALL)
+		most = WH_REMOTE_IMMEDIATES / pieces > 0 ? WH_REMOTE_IMMEDIATES / pieces : 1;
+	for (; player->number != 0 && wh_bare_is_ready(bare, 0) && *asked - bare->answered < most; ++*asked)
+		bare->due[0]++;
 }
 
 /* Bare writes: how many messages a second there and back. */
-static void write_for(struct player *player, int turn, int round, uint32_t phase)
+static void write_for(struct wh_echo_player *player, int turn, int round, uint32_t phase)
 {
-	struct echo *echo = player->echo;
+	struct wh_echo *echo = player->echo;
 	struct wh_bare *bare = &player->bare;
-	uint64_t batch = atomic_load(&echo->batch_bytes), bytes = echo->bytes + HEAD_BYTES, begun, before, asked;
-	uint64_t pieces, most = 1;
+	uint64_t bytes = wh_echo_bare_bytes(echo, turn), begun = now_ns(), before = bare->answered, asked = before;
 
-	if (turn == GATHERED && batch > 0)
-		bytes = batch;
-	pieces = (bytes + WH_REMOTE_BYTES_MAX - 1) / WH_REMOTE_BYTES_MAX;
-	if (turn == PER_CALL)
-		most = WH_REMOTE_IMMEDIATES / pieces > 0 ? WH_REMOTE_IMMEDIATES / pieces : 1;
-	begun = now_ns();
-	before = asked = bare->answered;
 	while (wh_phase_get(&echo->phase) == phase) {
-		for (; player->number != 0 && wh_bare_is_ready(bare, 0) && asked - bare->answered < most; asked++)
-			bare->due[0]++;
+		wh_echo_bare_ask(player, bytes, turn, &asked);
 		wh_bare_step(bare, bytes);
 	}
 	player->part->rate[turn][round] = (double)(bare->answered - before) * SECOND / (double)(now_ns() - begun);
@@ -317,7 +313,7 @@ static void write_for(struct player *player, int turn, int round, uint32_t phase
 	bare->due[0] = 0;
 }
 
-static bool take_turn(struct player *player, int round, int turn)
+static bool take_turn(struct wh_echo_player *player, int round, int turn)
 {
 	uint32_t phase = PHASE_OF(round, turn);
 	bool good = true;
@@ -340,15 +336,15 @@ static bool take_turn(struct player *player, int round, int turn)
 
 static int be_player(void *ctx, uint32_t number)
 {
-	struct echo *echo = ctx;
-	struct player *player = calloc(1, sizeof(*player));
+	struct wh_echo *echo = ctx;
+	struct wh_echo_player *player = calloc(1, sizeof(*player));
 	bool good;
 
 	if (player == NULL)
 		return 1;
-	*player = (struct player){.echo = echo, .part = &echo->parts[number], .number = number};
+	*player = (struct wh_echo_player){.echo = echo, .part = &echo->parts[number], .number = number};
 	player->data = calloc(1, echo->bytes);
-	good = player->data != NULL && open_all(player);
+	good = player->data != NULL && open_all(player) && wh_echo_entrust(player);
 	if (good)
 		reach(player, 1);
 	for (int turn = 0; good && turn < ROUNDS * TURNS; turn++)
@@ -362,7 +358,7 @@ static int be_player(void *ctx, uint32_t number)
 
 /* ---- the parent ----------------------------------------------------------------------------------------------------------------- */
 
-static bool all_reach(struct echo *echo, struct wh_crew *crew, uint32_t phase)
+static bool all_reach(struct wh_echo *echo, struct wh_crew *crew, uint32_t phase)
 {
 	uint64_t until = now_ns() + (uint64_t)OPEN_MS * 1000000;
 	uint32_t worker;
@@ -386,7 +382,7 @@ static bool all_reach(struct echo *echo, struct wh_crew *crew, uint32_t phase)
 	}
 }
 
-static bool run_turns(struct echo *echo, struct wh_crew *crew)
+static bool run_turns(struct wh_echo *echo, struct wh_crew *crew)
 {
 	uint64_t turn_ns = (uint64_t)(echo->seconds * SECOND / (ROUNDS * TURNS));
 
@@ -425,7 +421,7 @@ struct figures {
 	double calls_per_s, latency_us, calls_per_batch, writes_per_call, bytes_per_call, gathered, per_call;
 };
 
-static double rate_of(const struct echo *echo, int turn)
+static double rate_of(const struct wh_echo *echo, int turn)
 {
 	double rates[ROUNDS] = {0};
 
@@ -435,13 +431,13 @@ static double rate_of(const struct echo *echo, int turn)
 	return median(rates);
 }
 
-static struct figures figures_of(struct echo *echo)
+static struct figures figures_of(struct wh_echo *echo)
 {
 	struct figures f = {.calls_per_s = rate_of(echo, TRUST), .per_call = rate_of(echo, PER_CALL)};
 	uint64_t calls = 0, writes = 0, bytes = 0;
 
 	for (uint32_t node = 0; node < echo->nodes; node++) {
-		struct part *part = &echo->parts[node];
+		struct wh_echo_part *part = &echo->parts[node];
 
 		calls += part->calls;
 		writes += part->traffic.writes;
@@ -457,7 +453,7 @@ static struct figures figures_of(struct echo *echo)
 	return f;
 }
 
-static bool write_json(const struct echo *echo, const struct figures *f)
+static bool write_json(const struct wh_echo *echo, const struct figures *f)
 {
 	json_t *root = json_pack(
 		"{s:s, s:i, s:s, s:i, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:{s:f, s:f}}", "command", "echo", "nodes",
@@ -478,7 +474,7 @@ static bool write_json(const struct echo *echo, const struct figures *f)
 	return good;
 }
 
-static enum wh_exit tell(struct echo *echo)
+static enum wh_exit tell(struct wh_echo *echo)
 {
 	const struct figures f = figures_of(echo);
 
@@ -515,7 +511,7 @@ static bool find_ports(unsigned *ports, uint32_t count)
 	return good;
 }
 
-static bool configure(struct echo *echo)
+static bool configure(struct wh_echo *echo)
 {
 	unsigned ports[WH_BARE_NODES];
 	size_t at;
@@ -535,11 +531,12 @@ enum { KEY_NODES = 256, KEY_TRANSPORT, KEY_FIBERS, KEY_OUTSTANDING, KEY_BYTES, K
 
 static const struct argp_option options[] = {
 	{"nodes", KEY_NODES, "N", 0, "Processes, 2 to 64: one owns the property, the others call (2)", 0},
-	{"transport", KEY_TRANSPORT, "T", 0, "shm, tcp or verbs (shm)", 0},
+	{"transport", KEY_TRANSPORT, "T", 0,
+	 "shm, tcp or verbs; or sim: in virtual time, on the machine that 'whorl bench' simulates (shm)", 0},
 	{"fibers", KEY_FIBERS, "N", 0, "That call, in each process, 1 to 1024 (16)", 0},
 	{"outstanding", KEY_OUTSTANDING, "N", 0, "Calls of a fiber that are on their way, 1 to 1024 (8)", 0},
 	{"bytes", KEY_BYTES, "N", 0, "Of a call, and of its answer, 1 to 16777216 (64)", 0},
-	{"seconds", KEY_SECONDS, "S", 0, "In all, a third of it for each: calls and the two limits (3)", 0},
+	{"seconds", KEY_SECONDS, "S", 0, "In all, a third of it for each: calls and the two limits (3; sim: 0.1)", 0},
 	{"json", KEY_JSON, "FILE", 0, "The results, as JSON", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
@@ -554,19 +551,17 @@ static double number_of(struct argp_state *state, const char *option, const char
 	return value;
 }
 
-static void take_transport(struct echo *echo, const char *name, struct argp_state *state)
+static void take_transport(struct wh_echo *echo, const char *name, struct argp_state *state)
 {
-	if (strcmp(name, "sim") == 0)
-		argp_error(state,
-			   "--transport is \"sim\": time does not pass there by itself, expected shm, tcp or verbs");
-	if (strcmp(name, "shm") != 0 && strcmp(name, "tcp") != 0 && strcmp(name, "verbs") != 0)
-		argp_error(state, "--transport is \"%s\", expected shm, tcp or verbs", name);
+	if (strcmp(name, "shm") != 0 && strcmp(name, "tcp") != 0 && strcmp(name, "verbs") != 0 &&
+	    strcmp(name, "sim") != 0)
+		argp_error(state, "--transport is \"%s\", expected shm, tcp, verbs or sim", name);
 	echo->transport = name;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-	struct echo *echo = state->input;
+	struct wh_echo *echo = state->input;
 
 	switch (key) {
 	case KEY_NODES:
@@ -606,7 +601,7 @@ static const char doc[] =
 	"\n"
 	"Exit status: 0 good, 1 a call has failed, or a file, 2 the command line, 3 the machine lacks something, 130 interrupted.";
 
-static enum wh_exit run(struct echo *echo)
+static enum wh_exit run(struct wh_echo *echo)
 {
 	struct wh_crew crew;
 	struct wh_error err;
@@ -624,12 +619,20 @@ static enum wh_exit run(struct echo *echo)
 	return good ? tell(echo) : WH_EXIT_FAILED;
 }
 
+static enum wh_exit simulate(struct wh_echo *echo)
+{
+	enum wh_exit status = wh_echo_simulate(echo);
+
+	return status == WH_EXIT_GOOD ? tell(echo) : status;
+}
+
 int wh_delegate_echo_main(int argc, char **argv)
 {
 	static const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
-	struct echo *echo = wh_shared_alloc(sizeof(*echo), false);
+	struct wh_echo *echo = wh_shared_alloc(sizeof(*echo), false);
 	enum wh_exit status = WH_EXIT_MACHINE;
 	struct wh_error err;
+	bool simulated;
 
 	if (echo == NULL) {
 		wh_say("no memory");
@@ -639,11 +642,15 @@ int wh_delegate_echo_main(int argc, char **argv)
 	echo->fibers = 16;
 	echo->outstanding = 8;
 	echo->bytes = 64;
-	echo->seconds = 3;
 	echo->transport = "shm";
 	argp_parse(&argp, argc, argv, 0, NULL, echo);
+	simulated = strcmp(echo->transport, "sim") == 0;
+	if (echo->seconds == 0)
+		echo->seconds = simulated ? 0.1 : 3;
 	if (wh_watch_open(&echo->watch, &err) != WHORL_OK)
 		wh_say("%s", err.text);
+	else if (simulated)
+		status = simulate(echo);
 	else if (configure(echo))
 		status = run(echo);
 	wh_shared_free(echo, sizeof(*echo));
