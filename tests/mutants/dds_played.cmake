@@ -385,15 +385,6 @@ mutant(NAME topics-in-place-stateless KIND sim-topics RUNS 250 FILE dds/deliver.
 	REPLACEMENT [[
 ]])
 
-mutant(NAME topics-in-place-expired KIND sim-topics RUNS 250 FILE dds/deliver.c
-	REMOVES "a reader in place is not told what is over"
-	TEXT [[
-	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
-]]
-	REPLACEMENT [[
-	if (!info.valid_data && info.instance_state == was)
-]])
-
 mutant(NAME topics-in-place-disposed-unseen KIND sim-topics RUNS 250 FILE dds/deliver.c
 	REMOVES "a reader in place is told that an instance was disposed of"
 	TEXT [[
