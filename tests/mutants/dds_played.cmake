@@ -376,22 +376,13 @@ mutant(NAME topics-filter-again-at-once KIND sim-topics RUNS 250 FILE dds/cache/
 	insert(cache, instance, sample, WH_DDS_DOES_DATA, instance->withheld_expires_ns, now_ns);
 ]])
 
-mutant(NAME topics-in-place-stateless KIND sim-topics RUNS 250 FILE dds/deliver.c
+mutant(NAME topics-in-place-stateless KIND sim-topics RUNS 250 SEED 200 FILE dds/deliver.c
 	REMOVES "a reader in place is told that an instance that it knows has no writers"
 	TEXT [[
 	if (state != NULL)
 		*state = info.instance_state;
 ]]
 	REPLACEMENT [[
-]])
-
-mutant(NAME topics-in-place-expired KIND sim-topics RUNS 250 FILE dds/deliver.c
-	REMOVES "a reader in place is not told what is over"
-	TEXT [[
-	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
-]]
-	REPLACEMENT [[
-	if (!info.valid_data && info.instance_state == was)
 ]])
 
 mutant(NAME topics-in-place-disposed-unseen KIND sim-topics RUNS 250 FILE dds/deliver.c

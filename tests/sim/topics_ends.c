@@ -184,7 +184,8 @@ static void on_sample(whorl_dds_entity entity, const void *data, const struct wh
 	if (reader->life->play->calm || echo == NULL || echo->echoes == 0 || !wh_dice_one_in(reader->dice, 4))
 		return;
 	echo->echoes--;
-	(void)topics_write_one(echo, TOPICS_WRITE, 0, 0, 0);
+	if (topics_write_one(echo, TOPICS_WRITE, 0, 0, 0) == WHORL_DDS_RETCODE_ILLEGAL_OPERATION)
+		topics_fail(reader->life->play, "in place: a listener may not write");
 }
 
 static bool has_lifespans(const struct topics_play *play, enum topics_kind kind)

@@ -186,9 +186,8 @@ __attribute__((format(printf, 2, 3))) void topics_tell(const struct topics_life 
 
 void topics_begin_more(struct topics_life *keeper);
 void topics_act_more(struct topics_life *life);
-/* What a reader, or a writer, of these is; by its dice. */
+/* What a reader of these is; by its dice. */
 void topics_draw_more_reader(struct topics_reader *reader);
-void topics_draw_more_writer(struct topics_writer *writer);
 /* Both writers, with their publisher; both readers, with their subscriber. */
 void topics_end_pair_writers(struct topics_life *life);
 void topics_end_pair_readers(struct topics_life *life);
