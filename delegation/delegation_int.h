@@ -315,7 +315,7 @@ struct wh_party {
 		*last_mail; /* [the work's lock] fibers that plain threads have spawned while their slot was in use */
 	wh_word unsettled;  /* [client writes; anyone reads] something is under way */
 	wh_word crowded;    /* [trustee writes; anyone reads] its clients have all processors: a hint */
-	wh_word asked;      /* a thread sleeps whose calls wait while this worker is borrowed: its borrower serves it */
+	wh_word asked;      /* the thread that has borrowed this worker serves all: another sleeps until then */
 	struct wh_party *next_idle;  /* [the work's lock] of plain threads that have ended */
 	struct wh_bell own_bell;     /* of a plain thread */
 	struct wh_worker own_worker; /* of a worker */

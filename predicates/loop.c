@@ -175,6 +175,9 @@ static void *run_loop(void *ctx)
 			continue;
 		sleeps = loop->rests || !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
 		wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+		/* The last yield may have been long: a pass costs less than the barrier. */
+		if (sleeps && !loop->rests && wh_loop_step(loop) > 0)
+			continue;
 		if (sleeps && wh_loop_arm(loop) == 0)
 			wh_loop_sleep(loop, SLEEP_MAX_NS);
 	}

@@ -49,6 +49,15 @@ mutant(NAME delegate-never-lent KIND test_delegate_calls FILE delegation/send.c
 	if (gate != NULL ||
 ]])
 
+mutant(NAME delegate-asked-in-vain KIND test_delegate_calls FILE delegation/send.c
+	REMOVES "a thread that has borrowed a trustee does what those ask for that sleep"
+	TEXT [[
+	return wh_load_relaxed(&trustee->asked) != 0;
+]]
+	REPLACEMENT [[
+	return false;
+]])
+
 mutant(NAME delegate-lent-blocks KIND test_delegate_calls FILE delegation/call.c
 	REMOVES "what may take long is run by its worker"
 	TEXT [[

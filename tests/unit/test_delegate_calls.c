@@ -1,6 +1,8 @@
 /* test_delegate_calls.c - calls, from plain threads and from fibers: what they answer, in which order they run, and what is refused.
  * Labels: threads
  */
+#include <sched.h>
+
 #include "base/atomics.h"
 #include "tests/unit/delegate_lab.h"
 
@@ -505,6 +507,78 @@ START_TEST(an_idle_trustee_is_lent)
 }
 END_TEST
 
+/* ---- asking ------------------------------------------------------------------------------------------------------------------------ */
+
+#define ROUNDS 20
+#define STAYS_MS 5 /* longer than a client waits before it sleeps */
+
+static atomic_bool stays;
+
+WHORL_FUNCTION(stay, struct counter, struct whorl_none, uint64_t, 0)
+{
+	uint64_t until = now_ms() + STAYS_MS;
+
+	atomic_store(&stays, true);
+	while (now_ms() <= until)
+		sched_yield();
+	*result = ++property->n;
+}
+
+static void *stay_there(void *ctx)
+{
+	const struct whorl_trust *trust = ctx;
+	uint64_t n;
+
+	ck_ok(whorl_apply(trust, stay, NULL, &n, PATIENCE_MS));
+	return NULL;
+}
+
+/* A thread has borrowed the trustee, another calls and sleeps. True: the one has run the other's call, too. */
+static bool ask_once(struct whorl_trust *trust)
+{
+	pthread_t borrower;
+	uint64_t n;
+	bool asked;
+
+	ck_ok(whorl_apply(trust, where_blocks, NULL, &n, PATIENCE_MS)); /* the worker has seen its client */
+	await(ran_on == pthread_self(),
+	      ck_ok(whorl_apply(trust, where, NULL, &n, PATIENCE_MS))); /* no thread asks any more */
+	atomic_store(&stays, false);
+	pthread_create(&borrower, NULL, stay_there, trust);
+	await(atomic_load(&stays), sched_yield());
+	ck_ok(whorl_apply(trust, where, NULL, &n, PATIENCE_MS));
+	asked = pthread_equal(ran_on, borrower);
+	pthread_join(borrower, NULL);
+	return asked;
+}
+
+/* On one processor, which its clients have: they do not wake the trustee, but the thread that has borrowed it does what they have asked for. Now
+ * and then the worker is there before; and a borrower looks at all slots in one of many turns, asked or not. */
+START_TEST(a_borrower_is_asked)
+{
+	cpu_set_t all, one;
+	int asked = 0;
+	whorl_work *work;
+	struct whorl_trust trust;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	work = open_work(1);
+	trust = entrust_counter(work, 0, 0);
+	for (int round = 0; round < ROUNDS; round++)
+		asked += ask_once(&trust);
+	ck_assert_msg(asked >= ROUNDS / 4, "%d of %d", asked, ROUNDS);
+	ck_assert_uint_ge(value_of(&trust), 4 * ROUNDS);
+	ck_ok(whorl_trust_drop(&trust));
+	close_work(work);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_calls");
@@ -523,6 +597,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, long_ones_among_short_ones);
 	tcase_add_test(tcase, addresses_are_found_in_arguments);
 	tcase_add_test(tcase, an_idle_trustee_is_lent);
+	tcase_add_test(tcase, a_borrower_is_asked);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
