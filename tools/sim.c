@@ -281,7 +281,7 @@ static bool run_all(struct campaign *campaign)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		run_seeds(campaign);
 		_exit(wh_flush_file(stdout, WH_STDOUT) && wh_load_relaxed(&page->failed) == 0 ? WH_EXIT_GOOD
-											 : WH_EXIT_FAILED);
+											      : WH_EXIT_FAILED);
 	}
 	while (worker > 0 && waitpid(worker, &status, WNOHANG) == 0) {
 		show_progress(campaign);
