@@ -351,6 +351,12 @@ enum whorl_result whorl_apply_bytes_then_function(const struct whorl_trust *trus
 
 /* ---- those that have ended -------------------------------------------------------------------------------------------------------- */
 
+static void add_poller(struct wh_party *me, struct wh_wait *wait)
+{
+	wait->next_poller = me->pollers;
+	me->pollers = wait;
+}
+
 static enum whorl_result poll_in_fiber(struct wh_party *me, int timeout_ms)
 {
 	struct wh_wait wait = {0};
@@ -362,8 +368,7 @@ static enum whorl_result poll_in_fiber(struct wh_party *me, int timeout_ms)
 		wh_tasks_yield(&me->worker->tasks);
 		return me->thens != before ? WHORL_OK : WHORL_TIMEOUT;
 	}
-	wait.next_poller = me->pollers;
-	me->pollers = &wait;
+	add_poller(me, &wait);
 	if (wh_wait_for(me, &wait, timeout_ms))
 		return WHORL_OK;
 	for (link = &me->pollers; *link != NULL; link = &(*link)->next_poller)

@@ -182,9 +182,14 @@ WHORL_API enum whorl_result whorl_reply_add(whorl_reply *reply, const void *data
 
 /* The types of what a call is given must be those of its function: a compiler that says "not compatible with any association" says that
  * they are not. */
+#ifdef __cppcheck__ /* which cannot read it */
+#define WHORL_ARGUMENTS(function, args) (args)
+#define WHORL_RESULT_OF(function, result) (result)
+#else
 #define WHORL_ARGUMENTS(function, args)                                                                                \
 	_Generic((args), function##_whorl_arguments * : (args), const function##_whorl_arguments * : (args), void * : (args))
 #define WHORL_RESULT_OF(function, result) _Generic((result), function##_whorl_result * : (result), void * : (result))
+#endif
 
 /* All functions that this program (or this shared object) has been linked with, for struct whorl_work_options. */
 extern const struct whorl_function *const __start_whorl_functions[] __attribute__((weak, visibility("hidden")));
