@@ -1,7 +1,7 @@
 /* delegate_echo.c - `whorl delegate echo`: fibers that call a property of another node, which gives back what it gets.
  *
  * Each node is a process. Node 0 owns the property; the fibers of the others call it, each with so many calls on their way. Then the
- * same nodes make bare writes: as large as the batches were, one at a time; and one write for each call, as many as there may be. They
+ * same nodes make bare writes: as large as the batches were, as many as make up the calls on their way; and one write for each call, as many as there may be. They
  * take turns, and what stands is the median of the rounds. In simulation (delegate_echo_sim.c) it is one process, and time is virtual.
  */
 #include <argp.h>
@@ -263,6 +263,8 @@ void wh_echo_note_batches(struct wh_echo_player *player, int round, const struct
 	batches = after.batches - before->batches;
 	player->echo->calls_per_batch[round] =
 		batches == 0 ? 1 : (double)(after.batch_calls - before->batch_calls) / (double)batches;
+	atomic_store(&player->echo->batch_calls,
+		     player->echo->calls_per_batch[round] < 1 ? 1 : (uint64_t)player->echo->calls_per_batch[round]);
 	if (now.writes > traffic->writes) /* answers are as long as calls here */
 		atomic_store(&player->echo->batch_bytes, (now.bytes - traffic->bytes) / (now.writes - traffic->writes));
 }
@@ -285,13 +287,23 @@ uint64_t wh_echo_bare_bytes(const struct wh_echo *echo, int turn)
 	return turn == GATHERED && batch > 0 ? batch : echo->bytes + WH_ECHO_HEAD_BYTES;
 }
 
+/* As many as make up the calls that a process has on their way. */
+static uint64_t batches_of(const struct wh_echo *echo)
+{
+	uint64_t calls = atomic_load(&echo->batch_calls), all = (uint64_t)echo->fibers * echo->outstanding;
+
+	return calls > 0 ? (all + calls - 1) / calls : 1;
+}
+
 void wh_echo_bare_ask(struct wh_echo_player *player, uint64_t bytes, int turn, uint64_t *asked)
 {
 	struct wh_bare *bare = &player->bare;
-	uint64_t pieces = (bytes + WH_REMOTE_BYTES_MAX - 1) / WH_REMOTE_BYTES_MAX, most = 1;
+	uint64_t pieces = (bytes + WH_REMOTE_BYTES_MAX - 1) / WH_REMOTE_BYTES_MAX;
+	uint64_t room = WH_REMOTE_IMMEDIATES / pieces > 0 ? WH_REMOTE_IMMEDIATES / pieces : 1, most = room;
 
-	if (turn == PER_CALL)
-		most = WH_REMOTE_IMMEDIATES / pieces > 0 ? WH_REMOTE_IMMEDIATES / pieces : 1;
+	if (turn == GATHERED)
+		most = batches_of(player->echo);
+	most = most < room ? most : room;
 	for (; player->number != 0 && wh_bare_is_ready(bare, 0) && *asked - bare->answered < most; ++*asked)
 		bare->due[0]++;
 }
@@ -597,7 +609,7 @@ static const char doc[] =
 	"Fibers call a property of another node, which gives back what it gets, and what bare writes do between the same nodes.\v"
 	"One line: the size of a call, calls in a second, the median latency, how many calls went in one batch, one-sided writes and "
 	"their bytes for each call, there and back; and the limits, in calls a second: 'gathered', the same batches over bare "
-	"writes, one at a time, and 'per_call', one write for each call and each answer, as many as there may be.\n"
+	"writes, as many at a time as make up the calls, and 'per_call', one write for each call and each answer, as many as there may be.\n"
 	"\n"
 	"Exit status: 0 good, 1 a call has failed, or a file, 2 the command line, 3 the machine lacks something, 130 interrupted.";
 

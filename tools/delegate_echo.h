@@ -33,6 +33,7 @@ struct wh_echo {
 	struct wh_phase phase;
 	double calls_per_batch[WH_ECHO_ROUNDS]; /* [node 0 writes when the turn is over] */
 	_Atomic uint64_t batch_bytes;           /* likewise */
+	_Atomic uint64_t batch_calls;           /* likewise: calls in a batch, at least 1 */
 	struct wh_echo_part parts[WH_BARE_NODES];
 };
 
