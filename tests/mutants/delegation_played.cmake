@@ -92,7 +92,7 @@ mutant(NAME delegates-workers-unknown KIND sim-delegates RUNS 250 FILE delegatio
 		wh_store_release(&link->far->workers, greeting->workers);
 ]])
 
-mutant(NAME delegates-workers-of-the-dead KIND sim-delegates SEED 10868 RUNS 2 FILE delegation/far.c
+mutant(NAME delegates-workers-of-the-dead KIND sim-delegates SEED 349 RUNS 2 FILE delegation/far.c
 	REMOVES "how many workers a node has is not known from a life that has ended"
 	TEXT [[
 	if (far == NULL || wh_load_acquire(&far->ended) != 0)
