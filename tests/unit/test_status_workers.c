@@ -12,12 +12,19 @@
 static const char *const transports[] = {"shm", "tcp"};
 #define TRANSPORTS 2
 
+/* A configuration is one thread's at a time. */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+
 static struct whorl_status *ask(struct lab *lab, uint32_t id)
 {
 	struct whorl_status *status;
+	enum whorl_result result;
 	char text[256];
 
-	ck_assert_msg(whorl_status_of(lab->config, id, ASK_MS, &status, text, sizeof(text)) == WHORL_OK, "%s", text);
+	pthread_mutex_lock(&asking);
+	result = whorl_status_of(lab->config, id, ASK_MS, &status, text, sizeof(text));
+	pthread_mutex_unlock(&asking);
+	ck_assert_msg(result == WHORL_OK, "%s", text);
 	ck_assert_uint_eq(status->id, id);
 	return status;
 }
