@@ -291,7 +291,12 @@ struct user {
 WHORL_FUNCTION(use_ledger, struct whorl_none, struct user, uint64_t, 0)
 {
 	struct whorl_trust trust = args->trust;
+	uint64_t until = now_ms() + PATIENCE_MS;
+	struct ledger ledger;
 
+	/* This node may not have met that of the property yet. */
+	while (whorl_apply(&trust, ledger_read, NULL, &ledger, PATIENCE_MS) == WHORL_AGAIN && now_ms() < until)
+		whorl_fiber_yield();
 	for (uint64_t i = 0; i < CALLS; i++) {
 		struct entry entry = {args->caller, i};
 		uint64_t *expected = malloc(sizeof(*expected)), n = 0;
