@@ -6,6 +6,61 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 say() { printf '== %s\n' "$*" >&2; }
 
 failures=0
+publish=no
+add=no
+out=   # the directory of results
+table= # names of the numbers of rounds, which --table makes 0
+
+# read_options "NAME NAME..." ARGUMENT...: sets the variables of these options, which have a value, and those above. usage says them all.
+read_options() {
+	local names=" $1 " name
+
+	shift
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--help) usage; exit ;;
+		--publish) publish=yes ;;
+		--add) add=yes ;;
+		*)
+			if [ "$1" = --table ] && [ -n "$table" ]; then
+				add=yes
+				for name in $table; do declare -g "$name=0"; done
+			elif [[ $1 == --* && $names == *" ${1#--} "* ]] && [ $# -gt 1 ]; then
+				declare -g "${1#--}=$2"
+				shift
+			else
+				usage >&2
+				exit 2
+			fi
+			;;
+		esac
+		shift
+	done
+}
+
+# begin_results NAME...: files of $out, empty but with --add
+begin_results() {
+	local name
+
+	mkdir -p "$out"
+	for name in "$@"; do
+		[ $add = yes ] || : >"$out/$name.json"
+		touch "$out/$name.json"
+	done
+}
+
+# tell_failure WHAT LOG
+tell_failure() {
+	say "$1: failed"
+	sed 's/^/   /' "$2" >&2
+}
+
+# end_of_runs MARK "FILES": the table is made; 1 if a run has failed
+end_of_runs() {
+	[ $publish = no ] || publish_table "$1" "$out/table.md"
+	say "figures: $2"
+	[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; return 1; }
+}
 
 # twice COMMAND...: once more if it fails, which counts if it fails again.
 twice() { "$@" || "$@" || failures=$((failures + 1)); }

@@ -34,26 +34,11 @@ raw='128:waitset 10000:waitset 128:in-place 10000:in-place'
 bytes=128
 latency=yes
 calm=0
-publish=no
-add=no
+table=rounds
 build=$1
 out=$build/peers/dds
 shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--help) usage; exit ;;
-	--publish) publish=yes ;;
-	--add) add=yes ;;
-	--table) rounds=0 add=yes ;;
-	--rounds | --seconds | --works | --raw | --bytes | --latency | --out | --calm)
-		[ $# -gt 1 ] || { usage >&2; exit 2; }
-		declare "${1#--}=$2"
-		shift
-		;;
-	*) usage >&2; exit 2 ;;
-	esac
-	shift
-done
+read_options 'rounds seconds works raw bytes latency out calm' "$@"
 
 rate=1000 # samples a second, for latency
 work=$(mktemp -d "${TMPDIR:-/tmp}/whorl-dds.XXXXXX")
@@ -192,8 +177,7 @@ run_once() {
 
 	others=$(await_calm "$calm")
 	if ! line=$("$2_$3" "${@:4}" 2>"$work/errors"); then
-		say "$2 of $3, ${*:4}, round $1: failed"
-		sed 's/^/   /' "$work/errors" >&2
+		tell_failure "$2 of $3, ${*:4}, round $1" "$work/errors"
 		stop_all
 		return 1
 	fi
@@ -232,11 +216,7 @@ if [ ! -x "$build/bench/peers/peer-iceoryx" ] || [ -z "$(type -P iox-roudi)" ]; 
 	with_iceoryx=no
 	say "iceoryx is not there: it is left out"
 fi
-mkdir -p "$out"
-[ $add = yes ] || : >"$out/results.json"
-touch "$out/results.json"
+begin_results results
 rounds_of_all
 jq -r -s -f "$here/dds.jq" "$out/results.json" | tee "$out/table.md"
-[ $publish = no ] || publish_table dds "$out/table.md"
-say "figures: $out/results.json"
-[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; exit 1; }
+end_of_runs dds "$out/results.json"

@@ -33,26 +33,11 @@ systems='whorl-shm whorl-tcp bare bare-sleeping tirpc tirpc-polling grpc grpc-po
 outstanding='1 64'
 bytes=64
 calm=0
-publish=no
-add=no
+table=rounds
 build=$1
 out=$build/peers/delegate
 shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--help) usage; exit ;;
-	--publish) publish=yes ;;
-	--add) add=yes ;;
-	--table) rounds=0 add=yes ;;
-	--rounds | --seconds | --systems | --outstanding | --bytes | --out | --calm)
-		[ $# -gt 1 ] || { usage >&2; exit 2; }
-		declare "${1#--}=$2"
-		shift
-		;;
-	*) usage >&2; exit 2 ;;
-	esac
-	shift
-done
+read_options 'rounds seconds systems outstanding bytes out calm' "$@"
 
 programs=$build/bench/peers
 work=$(mktemp -d "${TMPDIR:-/tmp}/whorl-delegate.XXXXXX")
@@ -106,8 +91,7 @@ run_once() {
 
 	others=$(await_calm "$calm")
 	if ! line=$("call_$2" "$3" 2>"$work/errors"); then
-		say "$2, $3 outstanding, round $1: failed"
-		sed 's/^/   /' "$work/errors" >&2
+		tell_failure "$2, $3 outstanding, round $1" "$work/errors"
 		return 1
 	fi
 	jq -c --argjson round "$1" --arg system "$2" --argjson outstanding "$3" --argjson bytes "$bytes" --argjson busy "$others" \
@@ -138,11 +122,7 @@ for system in $systems; do
 		say "$system is not there: it is left out"
 	fi
 done
-mkdir -p "$out"
-[ $add = yes ] || : >"$out/results.json"
-touch "$out/results.json"
+begin_results results
 rounds_of_all
 jq -r -s -f "$here/delegate.jq" "$out/results.json" | tee "$out/table.md"
-[ $publish = no ] || publish_table delegate "$out/table.md"
-say "figures: $out/results.json"
-[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; exit 1; }
+end_of_runs delegate "$out/results.json"

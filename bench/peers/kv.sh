@@ -40,26 +40,11 @@ spread=yes
 calm=0
 systems='redis redis-wait etcd whorl-shm whorl-tcp'
 works='put:1 put:16 put:64 put:64x16 get:1 get:16 get:64 get:64x16 local:1 local:16 local:64 local:64x16'
-publish=no
-add=no
+table='rounds recoveries'
 build=$1
 out=$build/peers/kv
 shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--help) usage; exit ;;
-	--publish) publish=yes ;;
-	--add) add=yes ;;
-	--table) rounds=0 recoveries=0 add=yes ;;
-	--rounds | --seconds | --systems | --works | --recoveries | --bytes | --keys | --spread | --out | --calm)
-		[ $# -gt 1 ] || { usage >&2; exit 2; }
-		declare "${1#--}=$2"
-		shift
-		;;
-	*) usage >&2; exit 2 ;;
-	esac
-	shift
-done
+read_options 'rounds seconds systems works recoveries bytes keys spread out calm' "$@"
 
 load=$build/bench/peers/kv-load
 whorl_kv=$build/examples/whorl-kv
@@ -235,8 +220,7 @@ run_once() {
 	{ start "$2" && measure "${@:2}" >"$work/line" 2>>"$work/log"; } || status=$?
 	stop_servers
 	if [ $status -ne 0 ]; then
-		say "$2, $3, $4 connections, $5 pipelined, round $1: failed"
-		sed 's/^/   /' "$work/log" >&2
+		tell_failure "$2, $3, $4 connections, $5 pipelined, round $1" "$work/log"
 		return 1
 	fi
 	line=$(<"$work/line")
@@ -328,8 +312,7 @@ recover_once() {
 	{ start "$2" && kill_one "${@:2}" >"$work/line" 2>>"$work/log"; } || status=$?
 	stop_servers
 	if [ $status -ne 0 ]; then
-		say "recovery of $2, $3 killed, round $1: failed"
-		sed 's/^/   /' "$work/log" >&2
+		tell_failure "recovery of $2, $3 killed, round $1" "$work/log"
 		return 1
 	fi
 	line=$(<"$work/line") more=$(<"$work/stages")
@@ -353,14 +336,8 @@ recoveries_of_all() {
 	done
 }
 
-mkdir -p "$out"
-for file in results recoveries; do
-	[ $add = yes ] || : >"$out/$file.json"
-	touch "$out/$file.json"
-done
+begin_results results recoveries
 rounds_of_all
 recoveries_of_all
 jq -r -n --slurpfile runs "$out/results.json" --slurpfile recoveries "$out/recoveries.json" -f "$here/kv.jq" | tee "$out/table.md"
-[ $publish = no ] || publish_table kv "$out/table.md"
-say "figures: $out/results.json, $out/recoveries.json"
-[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; exit 1; }
+end_of_runs kv "$out/results.json, $out/recoveries.json"

@@ -34,25 +34,10 @@ calm=0
 systems='whorl whorl-fifo corosync cyclone zeromq mpi mpi-each'
 sizes='128 1024 10240'
 gap_us=1000
-publish=no
-add=no
 build=$1
 out=$build/peers
 shift
-while [ $# -gt 0 ]; do
-	case $1 in
-	--help) usage; exit ;;
-	--publish) publish=yes ;;
-	--add) add=yes ;;
-	--rounds | --seconds | --calm | --systems | --sizes | --out)
-		[ $# -gt 1 ] || { usage >&2; exit 2; }
-		declare "${1#--}=$2"
-		shift
-		;;
-	*) usage >&2; exit 2 ;;
-	esac
-	shift
-done
+read_options 'rounds seconds calm systems sizes out' "$@"
 
 programs=$build/bench/peers
 work=$(mktemp -d /dev/shm/whorl-peers.XXXXXX) # the board is shared memory
@@ -274,8 +259,7 @@ run_once() {
 	children=()
 	stop_daemons
 	if [ $status -ne 0 ]; then
-		say "$system, $bytes bytes, $4, round $round: failed"
-		sed 's/^/   /' "$work/log" >&2
+		tell_failure "$system, $bytes bytes, $4, round $round" "$work/log"
 		return 1
 	fi
 	line=$(<"$work/line")
@@ -300,13 +284,9 @@ rounds_of_all() {
 	done
 }
 
-mkdir -p "$out"
-[ $add = yes ] || : >"$out/results.json"
-touch "$out/results.json"
+begin_results results
 (umask 077 && head -c 32 /dev/urandom >"$work/key")
 "$here/net.sh" up $nodes
 rounds_of_all
 jq -r -s -f "$here/table.jq" "$out/results.json" | tee "$out/table.md"
-[ $publish = no ] || publish_table table "$out/table.md"
-say "figures: $out/results.json"
-[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; exit 1; }
+end_of_runs table "$out/results.json"
