@@ -431,6 +431,9 @@ WH_MUST_CHECK static inline enum whorl_result wh_issue(struct wh_channel *channe
 {
 	return wh_issue_with(channel, request, &ticket, number);
 }
+/* One that has no answer. */
+WH_MUST_CHECK enum whorl_result wh_issue_one_way(struct wh_party *me, struct wh_party *trustee,
+						 const struct wh_request *request);
 /* Posts what can be. Returns how many batches. */
 size_t wh_flush(struct wh_party *me);
 /* Something lies in the slot of `channel`: if its trustee sleeps this thread serves it, or else it is woken. `patient`: this thread will ask again,
@@ -552,6 +555,12 @@ static inline void wh_trust_put(struct whorl_trust *trust, const struct wh_place
 	trust->property = place->property;
 	trust->room[0] = place->incarnation;
 }
+
+/* Of that property of that trustee, with that handle. */
+struct wh_place wh_place_at(const struct wh_party *trustee, uint32_t property, uint64_t id);
+/* It has one handle more, which is of that node. */
+WH_MUST_CHECK enum whorl_result wh_make_handle(struct wh_party *me, struct wh_party *trustee, uint32_t property,
+					       uint64_t id, uint32_t node);
 
 #define WH_NAME_BYTES 8 /* of a property, as an answer: padded */
 

@@ -11,14 +11,12 @@
 
 static void tell(struct wh_party *me, uint64_t holder, uint32_t name)
 {
-	struct wh_channel *channel = wh_channel_to(me, me->work->parties[wh_holder_worker(holder)]);
 	const struct wh_moved_on_args args = {.worker = me->number, .property = name};
 	const struct wh_request request = {
 		.function = WH_MOVED_ON, .property = wh_holder_proxy(holder), .data = &args, .bytes = sizeof(args)};
 
 	/* One that cannot be told goes on by the longer way. */
-	if (channel == NULL || wh_issue(channel, &request, (struct wh_ticket){0}, NULL) != WHORL_OK)
-		return;
+	(void)!wh_issue_one_way(me, me->work->parties[wh_holder_worker(holder)], &request);
 }
 
 void wh_follow_tell(struct wh_party *me, const struct wh_property *property, uint32_t name)
@@ -83,12 +81,7 @@ void wh_follow_told(struct wh_party *me, uint32_t name, const struct wh_moved_on
 uint32_t wh_follow_find(struct wh_party *me, const struct wh_move_args *args, uint32_t name, uint64_t holder,
 			struct wh_bytes *out)
 {
-	const struct wh_net *net = me->work->net;
-	const struct wh_place place = {.id = args->id,
-				       .incarnation = net != NULL ? net->endpoint.incarnation : 0,
-				       .node = me->work->node,
-				       .worker = me->number,
-				       .property = name};
+	const struct wh_place place = wh_place_at(me, name, args->id);
 
 	if (!wh_bytes_append(out, &place, sizeof(place)))
 		return WHORL_MEMORY;

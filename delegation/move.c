@@ -136,32 +136,6 @@ uint32_t wh_adopt(struct wh_party *me, struct wh_origin origin, const void *data
 
 /* ---- what has become of it ------------------------------------------------------------------------------------------------------- */
 
-/* The mover's handle at the new place, behind the trustee's own. */
-static enum whorl_result give_handle(struct wh_party *me, const struct wh_property *property,
-				     const struct wh_move_args *args)
-{
-	const struct wh_toggle_args toggle = {.id = args->id, .node = args->mover};
-	const struct wh_request request = {
-		.function = WH_TOGGLE, .property = property->to_property, .data = &toggle, .bytes = sizeof(toggle)};
-	struct wh_channel *channel = wh_channel_to(me, property->to);
-
-	return channel == NULL ? WHORL_MEMORY : wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
-}
-
-static struct wh_place place_of(const struct wh_property *property, uint64_t id)
-{
-	const struct wh_party *to = property->to;
-	const struct wh_net *net = to->work->net;
-	struct wh_place place = {.id = id, .node = to->work->node, .property = property->to_property};
-
-	place.worker = to->link != NULL ? to->link->me->number : to->number;
-	if (to->link != NULL)
-		place.node = to->link->far->node;
-	if (net != NULL)
-		place.incarnation = to->link != NULL ? to->link->far->incarnation : net->endpoint.incarnation;
-	return place;
-}
-
 static void is_there(struct wh_party *me, struct wh_property *property, struct wh_later *later, uint32_t name)
 {
 	struct wh_move_args args;
@@ -178,8 +152,9 @@ static void is_there(struct wh_party *me, struct wh_property *property, struct w
 	property->object = NULL;
 	wh_store_relaxed(&me->stats.properties, wh_load_relaxed(&me->stats.properties) - 1);
 	wh_follow_tell(me, property, later->record.property);
-	given = give_handle(me, property, &args);
-	place = place_of(property, args.id);
+	/* The mover's handle, behind the trustee's own. */
+	given = wh_make_handle(me, property->to, name, args.id, args.mover);
+	place = wh_place_at(property->to, name, args.id);
 	if (given == WHORL_OK)
 		wh_complete(me, later->origin, WHORL_OK, &place, sizeof(place));
 	else /* the mover has none there, and that which it has is good */

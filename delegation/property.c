@@ -96,11 +96,9 @@ static void drop_object(struct wh_party *me, struct wh_property *property)
 /* Behind all that was sent on. */
 void wh_property_let_go(struct wh_party *me, const struct wh_property *property)
 {
-	struct wh_channel *channel = wh_channel_to(me, property->to);
 	const struct wh_request toggle = {WH_TOGGLE, 0, property->to_property, &property->to_handle,
 					  sizeof(property->to_handle)};
-	enum whorl_result result =
-		channel == NULL ? WHORL_MEMORY : wh_issue(channel, &toggle, (struct wh_ticket){0}, NULL);
+	enum whorl_result result = wh_issue_one_way(me, property->to, &toggle);
 
 	if (result == WHORL_MEMORY || result == WHORL_AGAIN) /* else that node has ended, or this work has */
 		wh_log(&me->worker->diag, WH_LOG_WARNING, "no memory: a property that has moved is never dropped");

@@ -228,6 +228,13 @@ static void post_calls(struct wh_channel *channel)
 	wh_post(channel, slot, ++channel->posted);
 }
 
+enum whorl_result wh_issue_one_way(struct wh_party *me, struct wh_party *trustee, const struct wh_request *request)
+{
+	struct wh_channel *channel = wh_channel_to(me, trustee);
+
+	return channel == NULL ? WHORL_MEMORY : wh_issue(channel, request, (struct wh_ticket){0}, NULL);
+}
+
 static bool is_over(const struct wh_channel *channel)
 {
 	return !wh_in_flight(channel) && channel->pending_records == 0;

@@ -45,19 +45,23 @@ static enum whorl_result toggle_of(struct wh_party *me, const struct whorl_trust
 	return result == WHORL_OK ? toggle(me, trustee, trust->property, id) : result;
 }
 
+enum whorl_result wh_make_handle(struct wh_party *me, struct wh_party *trustee, uint32_t property, uint64_t id,
+				 uint32_t node)
+{
+	const struct wh_toggle_args args = {.id = id, .node = node};
+
+	return wh_issue_one_way(
+		me, trustee,
+		&(struct wh_request){.function = WH_TOGGLE, .property = property, .data = &args, .bytes = sizeof(args)});
+}
+
 /* One that comes into being for another node. */
 static enum whorl_result toggle_for(struct wh_party *me, const struct whorl_trust *trust, uint64_t id, uint32_t node)
 {
-	const struct wh_toggle_args args = {.id = id, .node = node};
-	const struct wh_request request = {
-		.function = WH_TOGGLE, .property = trust->property, .data = &args, .bytes = sizeof(args)};
 	struct wh_party *trustee;
 	enum whorl_result result = wh_trustee_of(me->work, trust, &trustee);
-	struct wh_channel *channel = result == WHORL_OK ? wh_channel_to(me, trustee) : NULL;
 
-	if (channel == NULL)
-		return result == WHORL_OK ? WHORL_MEMORY : result;
-	return wh_issue(channel, &request, (struct wh_ticket){0}, NULL);
+	return result == WHORL_OK ? wh_make_handle(me, trustee, trust->property, id, node) : result;
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------------- */
@@ -73,6 +77,22 @@ static enum whorl_result place_of(whorl_work *work, struct whorl_place place, st
 	if (place.worker == WHORL_WORKER_ANY)
 		place.worker = (uint32_t)(wh_fetch_add(&work->next_property, 1) % count);
 	return wh_trustee_at(work, place.node, place.worker, out);
+}
+
+struct wh_place wh_place_at(const struct wh_party *trustee, uint32_t property, uint64_t id)
+{
+	const struct wh_link *link = trustee->link;
+	const whorl_work *work = trustee->work;
+	struct wh_place place = {.id = id, .node = work->node, .worker = trustee->number, .property = property};
+
+	if (link != NULL) {
+		place.node = link->far->node;
+		place.worker = link->me->number;
+		place.incarnation = link->far->incarnation;
+	} else if (work->net != NULL) {
+		place.incarnation = work->net->endpoint.incarnation;
+	}
+	return place;
 }
 
 /* ---- entrusting ------------------------------------------------------------------------------------------------------------------ */
@@ -155,16 +175,6 @@ static enum whorl_result trustee_for(struct wh_party *me, struct whorl_place pla
 	return result;
 }
 
-static void put_place(struct whorl_trust *trust, const whorl_work *work, const struct wh_party *trustee)
-{
-	const struct wh_link *link = trustee->link;
-
-	trust->node = link != NULL ? link->far->node : work->node;
-	trust->worker = link != NULL ? link->me->number : trustee->number;
-	if (work->net != NULL)
-		trust->room[0] = link != NULL ? link->far->incarnation : work->net->endpoint.incarnation;
-}
-
 static const char *fault_of(const struct whorl_type *type, const void *init, size_t bytes, uint32_t type_number)
 {
 	if (type->size < WH_TYPE_LEAST || type->name == NULL)
@@ -184,6 +194,7 @@ enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place, cons
 	struct entrusted entrusted = {.type = type, .init = init};
 	struct wh_party *me, *trustee;
 	enum whorl_result result;
+	struct wh_place there;
 	const char *fault;
 	uint32_t name = 0;
 
@@ -207,8 +218,9 @@ enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place, cons
 	result = entrust_at(me, trustee, &entrusted, &name, timeout_ms);
 	if (result != WHORL_OK)
 		return result;
-	*trust = (struct whorl_trust){.work = work, .id = entrusted.id, .property = name, .owner = me->number + 1};
-	put_place(trust, work, trustee);
+	there = wh_place_at(trustee, name, entrusted.id);
+	*trust = (struct whorl_trust){.work = work, .owner = me->number + 1};
+	wh_trust_put(trust, &there);
 	return WHORL_OK;
 }
 
@@ -337,16 +349,15 @@ static enum whorl_result move(struct wh_party *me, struct whorl_trust *trust, st
 {
 	struct wh_move_args args = {.id = wh_fresh_id(me), .mover = me->work->node};
 	struct wh_party *destination;
-	struct whorl_trust at = {0};
 	enum whorl_result result;
 	struct wh_place there;
 
 	result = trustee_for(me, place, &destination, &timeout_ms);
 	if (result != WHORL_OK)
 		return result;
-	put_place(&at, me->work, destination);
-	args.node = at.node;
-	args.worker = at.worker;
+	there = wh_place_at(destination, 0, 0);
+	args.node = there.node;
+	args.worker = there.worker;
 	result = ask_to_move(me, trust, &args, &there, timeout_ms);
 	if (result == WHORL_OK)
 		take_place(me, trust, &there);

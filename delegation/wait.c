@@ -93,8 +93,8 @@ static void sleep_until(struct wh_party *me, uint64_t deadline_ns)
 	uint64_t now, most = WH_NS_PER_S;
 
 	wh_ask_trustees(me);
-	if (!wh_gate_park(
-		    me->gate)) /* partner: wh_gate_ring of those that answer, and give_back of those that were asked */
+	/* Partner: wh_gate_ring of those that answer, and give_back of those that were asked. */
+	if (!wh_gate_park(me->gate))
 		most = WH_NS_PER_MS;
 	now = wh_env_now(me->work->env);
 	if (wh_look(me) == 0 && now < deadline_ns) {

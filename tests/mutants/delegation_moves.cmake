@@ -79,10 +79,10 @@ mutant(NAME delegate-moved-in-part KIND test_delegate_link FILE delegation/perfo
 mutant(NAME delegate-mover-of-the-old-place KIND test_delegate_killed FILE delegation/move.c
 	REMOVES "the handle that the mover gets is counted as the mover's"
 	TEXT [[
-	const struct wh_toggle_args toggle = {.id = args->id, .node = args->mover};
+	given = wh_make_handle(me, property->to, name, args.id, args.mover);
 ]]
 	REPLACEMENT [[
-	const struct wh_toggle_args toggle = {.id = args->id, .node = me->work->node};
+	given = wh_make_handle(me, property->to, name, args.id, me->work->node);
 ]])
 
 mutant(NAME delegate-sent-on-short KIND test_delegate_moves FILE delegation/move.c
