@@ -546,9 +546,10 @@ static void read_options(struct plan *plan, int argc, char *argv[])
 	if (optind < argc ||
 	    (strcmp(plan->own, "no") != 0 && strcmp(plan->own, "yes") != 0 && strcmp(plan->own, "both") != 0))
 		errx(2, "--own is no, yes or both, and there are no other words");
-	if (plan->processes < 2 || plan->processes >= MOST || plan->bytes < 8 || plan->seconds < 1 ||
-	    plan->rate > SECOND)
+	if (plan->processes < 2 || plan->processes >= MOST || plan->bytes < 8 || plan->seconds < 1)
 		errx(2, "it takes 2 to %d processes, samples of 8 bytes and a second at least", MOST - 1);
+	if (plan->rate > SECOND)
+		errx(2, "--rate is %lu, expected %" PRIu64 " samples a second at most", plan->rate, SECOND);
 }
 
 int main(int argc, char *argv[])
