@@ -1,13 +1,19 @@
 /* env.h - one of the two tables through which the core meets the world (the other is transport.h).
  *
- * Time, random numbers, the log, what happens on a broken invariant, and work that may block. The system's table is
- * wh_env_system(); the simulator has its own, so the same object code runs in both. Files join with the layers that need
- * them.
+ * Time, random numbers, the log, what happens on a broken invariant, work that may block, and files. The system's table is
+ * wh_env_system(); the simulator has its own, so the same object code runs in both.
  */
 #ifndef WH_BASE_ENV_H
 #define WH_BASE_ENV_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include <whorl/result.h>
+
+struct wh_disk;
+struct wh_error;
+struct wh_background;
 
 enum wh_log_level { WH_LOG_ERROR, WH_LOG_WARNING, WH_LOG_INFO, WH_LOG_DEBUG };
 
@@ -21,6 +27,16 @@ struct wh_env {
 	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. The caller that submits one waits for its
 	 * end before what it uses is freed. */
 	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
+	/* A job that lasts: work(argument) is called off the caller's thread, where it may block, one call after another, until it returns
+	 * false: there is nothing to do; then again after each wake. WHORL_OK, WHORL_SYSTEM: no thread can be had. NULL: this
+	 * world has none. */
+	enum whorl_result (*background)(void *ctx, struct wh_background **out, const char *name, bool (*work)(void *argument),
+					void *argument, struct wh_error *err);
+	void (*background_wake)(void *ctx, struct wh_background *task); /* any thread; costs little while it is at work */
+	/* No call begins any more. Waits at most timeout_ns for the end of the one that is under way, if there is one. True: the job is
+	 * freed; false: it is still in that call, and ends itself when that has returned, touching nothing of `argument` any more. */
+	bool (*background_end)(void *ctx, struct wh_background *task, uint64_t timeout_ns);
+	const struct wh_disk *disk; /* NULL: this world has no files */
 	/* NULL: there are threads. Else all of the world is one (simulation): what would be a thread of the library is stepped by the
 	 * world, and a thread that waits calls this. So much time passes, or less, and others go on meanwhile. */
 	void (*nap)(void *ctx, uint64_t ns);

@@ -32,7 +32,8 @@
 	X(IN_DOUBT, 19, "accepted, and this node cannot tell any more what has become of it")                          \
 	X(TOO_SMALL, 20, "the answer does not fit into the room that was given")                                       \
 	X(CUT_OFF, 21, "this node has lost so many members for good that it will never hear a quorum again")           \
-	X(GONE, 22, "there is no such property: the function did not run")
+	X(GONE, 22, "there is no such property: the function did not run")                                             \
+	X(DISK, 23, "this node's disk has failed, is full, or does not answer")
 
 enum whorl_result {
 #define WHORL_RESULT_CONSTANT(name, value, text) WHORL_##name = (value),
