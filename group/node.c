@@ -479,7 +479,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	node->one_host = world->one_host;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
-	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit, NULL};
+	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit, NULL, NULL, NULL, NULL, NULL};
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;

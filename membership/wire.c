@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "membership/number.h"
+#include "base/number.h"
 #include "membership/view_int.h"
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * highest ballot that was promised. Whatever another node is told of these is on the disk before. It lies in the file `standing` of the
  * node's directory, in two slots that are written in turn, each with a number and a checksum:
  *
- *     a sector: what the file is, and how much room a slot has       written once, with the first slot, beside: then it is called so
- *     slot 0, slot 1                                                 number, length, checksum, the standing as bytes
+ *     a page: what the file is, and how much room a slot has     written once with the first slot, beside; then it takes its name
+ *     slot 0, slot 1, of whole pages                             number, length, checksum, the standing as bytes
  *
  * So what a write leaves that did not come to its end is passed over, as the other slot checks; and a file of which no slot checks has
  * been damaged. It is refused, and counts as one that is lost, never as none.
