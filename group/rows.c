@@ -67,7 +67,8 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
-		bool unordered = !wh_node_config_parameters(config, subgroup).ordered;
+		struct wh_parameters parameters = wh_node_config_parameters(config, subgroup);
+		bool unordered = !parameters.ordered;
 
 		/* One line for a subgroup: a peer that looks at one of these needs the others in the same pass. */
 		wh_layout_line(&rows->layout);
@@ -75,6 +76,8 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 		columns->received_num = wh_layout_counter(&rows->layout);
 		columns->delivered_num = wh_layout_counter(&rows->layout);
 		columns->first = wh_layout_counter(&rows->layout);
+		if (parameters.durable)
+			columns->persisted_num = wh_layout_counter(&rows->layout);
 		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
 	}
 	rows->control_bytes = align_bytes(rows->layout.bytes);
@@ -129,6 +132,8 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 		digest = digest_number(digest, (uint64_t)subgroup->state << 32 | subgroup->shard);
 		digest = digest_number(digest, subgroup->birth);
 		digest = digest_number(digest, parameters.ordered);
+		if (parameters.durable)
+			digest = digest_number(digest, parameters.durable);
 		digest = digest_number(digest, parameters.window);
 		digest = digest_number(digest, parameters.message_bytes);
 		if (parameters.large_bytes > 0)
