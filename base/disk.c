@@ -423,9 +423,4 @@ static enum whorl_result open_directory(void *ctx, const char *path, bool make, 
 	return result;
 }
 
-const struct wh_disk *wh_disk_system(void)
-{
-	static const struct wh_disk system_disk = {.directory = open_directory};
-
-	return &system_disk;
-}
+const struct wh_disk wh_disk_of_machine = {.directory = open_directory};

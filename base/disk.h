@@ -81,6 +81,11 @@ struct wh_disk {
 };
 
 /* The files of this machine. */
-const struct wh_disk *wh_disk_system(void);
+extern const struct wh_disk wh_disk_of_machine;
+
+static inline const struct wh_disk *wh_disk_system(void)
+{
+	return &wh_disk_of_machine;
+}
 
 #endif
