@@ -7,6 +7,22 @@
 
 #include "group/node_int.h"
 
+/* A subgroup of the file, as its logs need it. */
+static bool describe(void *ctx, uint64_t number, struct wh_log_source_config *out)
+{
+	const whorl_node *node = ctx;
+	const struct wh_node_subgroup *subgroup;
+
+	if (number >= node->config.subgroup_count || node->config.subgroups[number].options.mode != WH_SUBGROUP_DURABLE)
+		return false;
+	subgroup = &node->config.subgroups[number];
+	out->name = subgroup->name;
+	out->parts_most = wh_subgroup_parts_most(&subgroup->options);
+	out->message_bytes = (uint32_t)subgroup->options.message_bytes;
+	out->log_bytes = (uint64_t)subgroup->options.log_bytes;
+	return true;
+}
+
 static void wake_loop(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -25,6 +41,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 						     .node = node->id,
 						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
 								   WH_NS_PER_MS,
+						     .describe = describe,
 						     .wake = wake_loop,
 						     .ctx = node},
 			    err);
@@ -218,18 +235,22 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 {
 	const struct wh_view_subgroup *layout = member->layout;
 	const whorl_subgroup *subgroup = member->subgroup;
+	struct wh_log_source_config config;
 
-	return wh_log_source_create(&member->source, epoch->node->logs,
-				    &(struct wh_log_source_config){.name = layout->name,
-								   .subgroup = wh_node_number_of(subgroup),
-								   .shard = layout->shard,
-								   .view = epoch->view->number,
-								   .key = epoch->image->key,
-								   .sender_ids = member->sender_ids,
-								   .sender_incarnations = member->sender_incarnations,
-								   .sender_count = layout->sender_count,
-								   .slots = epoch->rows->subgroups[index].slots,
-								   .parts_most = subgroup->parts_most,
-								   .message_bytes = subgroup->message_bytes},
-				    err);
+	member->sender_incarnations = calloc(layout->sender_count + 1, sizeof(*member->sender_incarnations));
+	if (member->sender_incarnations == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
+	for (uint32_t s = 0; s < layout->sender_count; s++)
+		member->sender_incarnations[s] = epoch->view->incarnations[layout->senders[s]];
+	config = (struct wh_log_source_config){.subgroup = wh_node_number_of(subgroup),
+						      .shard = layout->shard,
+						      .view = epoch->view->number,
+						      .key = epoch->image->key,
+						      .sender_ids = member->sender_ids,
+						      .sender_incarnations = member->sender_incarnations,
+						      .sender_count = layout->sender_count,
+						      .slots = epoch->rows->subgroups[index].slots};
+	if (!describe(epoch->node, config.subgroup, &config))
+		return wh_error_set(err, WHORL_SYSTEM, "%s is durable, and not of the file", layout->name);
+	return wh_log_source_create(&member->source, epoch->node->logs, &config, err);
 }

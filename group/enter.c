@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 #include "group/status.h"
@@ -61,7 +62,7 @@ static bool is_open(void *ctx)
 			node->transport->ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
 		node->transport->ops->service(node->transport);
-	if (!proposed->image->ready || !record_group(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
 		return false;
 	wh_node_advance(node, WHORL_ENTRY_THERE);
 	wh_heartbeat_arrive(&proposed->heartbeat);

@@ -8,6 +8,7 @@
 
 #include "base/rcu.h"
 #include "base/text.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 
 /* ---- the old view stops --------------------------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 	const struct wh_transport_ops *ops = epoch->node->transport->ops;
 
 	if (proposed->image->ready)
-		return true;
+		return wh_durable_is_prepared(proposed);
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
 		int there = suspected[rank] != WH_TRUSTED ? wh_view_rank(proposed->view, epoch->view->ids[rank]) : -1;
 
@@ -91,7 +92,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 			ops->freeze(proposed->image, (uint32_t)there);
 	}
 	ops->service(epoch->node->transport);
-	return proposed->image->ready;
+	return wh_durable_is_prepared(proposed) && proposed->image->ready;
 }
 
 static void discard_next_view(void *ctx, uint64_t key)
@@ -297,6 +298,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->stay.stage != WH_STAGE_ENTERING)
 			move_subgroup(epoch, before, subgroup);
+	wh_durable_begin(epoch, before);
 	epoch->holds = before != NULL;
 	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);

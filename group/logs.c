@@ -1,6 +1,7 @@
 /* logs.c - see logs.h. */
 #include "group/logs.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,10 +347,11 @@ static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *c
 	return true;
 }
 
-static enum whorl_result open_files(struct wh_logs *logs, struct shard_log *log, uint64_t group, uint64_t log_bytes,
-				    uint32_t largest, struct wh_error *err)
+static enum whorl_result open_files(struct wh_logs *logs, struct shard_log *log, uint64_t group,
+				    const struct wh_log_source_config *of, struct wh_error *err)
 {
-	uint64_t segment = log_bytes / 8 < SEGMENT_BYTES ? log_bytes / 8 : SEGMENT_BYTES;
+	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
+	uint32_t largest = largest_message(of);
 	struct wh_log_config config = {
 		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
 		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
@@ -363,15 +365,15 @@ static enum whorl_result open_files(struct wh_logs *logs, struct shard_log *log,
 	return wh_log_open(&log->log, logs->directory, &config, &log->found, err);
 }
 
-static struct shard_log *new_log(struct wh_logs *logs, const char *name, uint64_t subgroup, uint32_t shard)
+static struct shard_log *new_log(struct wh_logs *logs, const struct wh_log_source_config *of)
 {
 	struct shard_log *log = calloc(1, sizeof(*log));
 
 	if (log == NULL)
 		return NULL;
-	snprintf(log->name, sizeof(log->name), "%s", name);
-	log->subgroup = subgroup;
-	log->shard = shard;
+	snprintf(log->name, sizeof(log->name), "%s", of->name);
+	log->subgroup = of->subgroup;
+	log->shard = of->shard;
 	pthread_mutex_lock(&logs->lock);
 	log->next = logs->shards;
 	logs->shards = log;
@@ -386,7 +388,7 @@ static struct shard_log *make_log(struct wh_logs *logs, const struct wh_log_sour
 	struct wh_error err;
 
 	if (log == NULL)
-		log = new_log(logs, config->name, config->subgroup, config->shard);
+		log = new_log(logs, config);
 	if (log == NULL) {
 		wh_error_set(&err, WHORL_MEMORY, "no memory for a log");
 		fail_job(logs, &err);
@@ -396,7 +398,7 @@ static struct shard_log *make_log(struct wh_logs *logs, const struct wh_log_sour
 		return log;
 	ask_disk(logs);
 	return settle(logs,
-		      open_files(logs, log, logs->identity.group, config->log_bytes, largest_message(config), &err),
+		      open_files(logs, log, logs->identity.group, config, &err),
 		      &err)
 		       ? log
 		       : NULL;
@@ -702,16 +704,17 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 
 	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
 		const struct wh_shard_standing *shard = &logs->standing.shards[i];
-		const char *name = logs->config.name_of(logs->config.ctx, shard->subgroup);
-		struct shard_log *log = name != NULL ? new_log(logs, name, shard->subgroup, shard->shard) : NULL;
+		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
+		bool is_there = logs->config.describe(logs->config.ctx, shard->subgroup, &config);
+		struct shard_log *log = is_there ? new_log(logs, &config) : NULL;
 
-		if (name == NULL)
+		if (!is_there)
 			result = wh_error_set(err, WHORL_DISK, "there is a log of subgroup %" PRIu64 ", which is not configured",
 					      shard->subgroup);
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
-			result = open_files(logs, log, logs->standing.group, logs->config.log_bytes_of(logs->config.ctx, shard->subgroup), logs->config.largest_of(logs->config.ctx, shard->subgroup), err);
+			result = open_files(logs, log, logs->standing.group, &config, err);
 	}
 	return result;
 }

@@ -22,13 +22,27 @@
 struct wh_logs;
 struct wh_log_source;
 
+struct wh_log_source_config { /* copied; arrays have an entry for each sender of the shard */
+	const char *name; /* of the subgroup, as it is called in files: 1 to 63 of A-Z a-z 0-9 _ . - */
+	uint64_t subgroup;
+	uint32_t shard;
+	uint64_t view, key; /* number, and key of the image */
+	const uint32_t *sender_ids;
+	const uint64_t *sender_incarnations;
+	uint32_t sender_count;
+	const struct wh_slots *slots; /* outlives the source */
+	uint32_t parts_most, message_bytes;
+	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
+};
+
 struct wh_logs_config { /* copied; what it points to outlives the logs, but for the texts */
 	const struct wh_env *env;
 	const char *path;           /* [group] log_dir: the node's directory is below it */
 	const char *group;          /* its name */
 	uint32_t node;              /* its id */
-	/* The name of a subgroup, by its number in standings; NULL: there is none of that. */
-	const char *(*name_of)(void *ctx, uint64_t subgroup);
+	/* What it is of a subgroup, by its number in standings. False: there is none of that number. Of these fields `name`,
+	 * `parts_most`, `message_bytes` and `log_bytes`. */
+	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns;        /* disk_timeout_ms */
 	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
@@ -59,19 +73,6 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
 
 /* ---- sources ------------------------------------------------------------------------------------------------------------ */
-
-struct wh_log_source_config { /* copied; arrays have an entry for each sender of the shard */
-	const char *name; /* of the subgroup, as it is called in files: 1 to 63 of A-Z a-z 0-9 _ . - */
-	uint64_t subgroup;
-	uint32_t shard;
-	uint64_t view, key; /* number, and key of the image */
-	const uint32_t *sender_ids;
-	const uint64_t *sender_incarnations;
-	uint32_t sender_count;
-	const struct wh_slots *slots; /* outlives the source */
-	uint32_t parts_most, message_bytes;
-	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
-};
 
 #define WH_LOG_MESSAGE_MAX (UINT64_C(1) << 29) /* bytes of a message, at most */
 

@@ -234,6 +234,8 @@ size_t wh_node_watch(void *ctx)
 	watch_roles(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)
 		watch_drain(node);
+	if (node->logs != NULL)
+		wh_durable_look(node);
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;
