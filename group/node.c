@@ -59,6 +59,50 @@ static void env_submit(void *ctx, void (*job)(void *argument), void *argument)
 	node->world_env->submit(node->world_env->ctx, job, argument);
 }
 
+static enum whorl_result env_background(void *ctx, struct wh_background **out, const char *name,
+					bool (*work)(void *argument), void *argument, struct wh_error *err)
+{
+	const whorl_node *node = ctx;
+
+	return node->world_env->background(node->world_env->ctx, out, name, work, argument, err);
+}
+
+static void env_background_wake(void *ctx, struct wh_background *task)
+{
+	const whorl_node *node = ctx;
+
+	node->world_env->background_wake(node->world_env->ctx, task);
+}
+
+static bool env_background_end(void *ctx, struct wh_background *task, uint64_t timeout_ns)
+{
+	const whorl_node *node = ctx;
+
+	return node->world_env->background_end(node->world_env->ctx, task, timeout_ns);
+}
+
+/* The world's, but for the log. */
+static struct wh_env wrap_env(whorl_node *node)
+{
+	const struct wh_env *world = node->world_env;
+	struct wh_env env = {
+		.ctx = node,
+		.now_ns = env_now,
+		.random_u64 = env_random,
+		.log = log_line,
+		.fatal = env_fatal,
+		.submit = env_submit,
+		.disk = world->disk,
+	};
+
+	if (world->background != NULL) {
+		env.background = env_background;
+		env.background_wake = env_background_wake;
+		env.background_end = env_background_end;
+	}
+	return env;
+}
+
 void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 {
 	if (node == NULL) {
@@ -479,7 +523,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	node->one_host = world->one_host;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
-	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit, NULL};
+	node->env = wrap_env(node);
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;
