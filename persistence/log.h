@@ -246,8 +246,8 @@ WH_MUST_CHECK enum whorl_result wh_checkpoint_begin(struct wh_checkpoint **out, 
 WH_MUST_CHECK enum whorl_result wh_checkpoint_write(struct wh_checkpoint *checkpoint, const void *data, size_t bytes,
 						    struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_checkpoint_sync(struct wh_checkpoint *checkpoint, struct wh_error *err);
-/* It counts, and frees it, whatever comes of it. What lies wholly before it is removed, segment by segment, and the checkpoint before.
- * WHORL_INVALID: it is not synced. */
+/* It counts, and it is freed. What lies wholly before it is removed, segment by segment, and the checkpoint before. WHORL_INVALID: it is
+ * not synced, or its view has not begun in the log, or there is a cursor: nothing was done, and it is not freed; after any other result it is. */
 WH_MUST_CHECK enum whorl_result wh_checkpoint_finish(struct wh_checkpoint *checkpoint, struct wh_error *err);
 void wh_checkpoint_drop(struct wh_checkpoint *checkpoint); /* removes it, and frees. NULL is fine */
 
