@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/counter.h"
 #include "persistence/identity.h"
 #include "persistence/log.h"
 

@@ -1,4 +1,5 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
