@@ -23,7 +23,6 @@ struct shard_log { /* of one shard of a subgroup that this node is or was in */
 	char name[64];
 	struct wh_log *log;           /* [job] */
 	struct wh_log_source *source; /* [lock] that of the current view */
-	bool marked;                  /* [job] its view's beginning is in the log */
 	struct wh_log_found found;    /* [const after open] */
 	struct wh_log_figures figures;
 };
@@ -34,7 +33,6 @@ struct wh_log_source {
 	struct wh_log_sender *senders;
 	struct wh_persist persist;
 	struct wh_walk walk;   /* [job, with the lock] */
-	uint64_t cut;          /* [const after begin] */
 	struct shard_log *log; /* NULL before it has begun. [lock] */
 };
 
@@ -48,7 +46,10 @@ struct order {
 	uint64_t key;
 	unsigned char *bytes;
 	size_t count;
-	struct wh_log_source *source; /* NULL: it was freed meanwhile */
+	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
+	struct wh_log_source_config config;  /* of the source, but for its arrays */
+	struct wh_log_begin begin;           /* likewise */
+	struct wh_log_sender *senders;       /* of `begin` */
 };
 
 struct wh_logs {
@@ -79,7 +80,6 @@ struct wh_logs {
 		unsigned char *bytes;
 		size_t room, used;
 	} batch;
-	struct wh_log_sender senders[WH_LOG_SENDERS_MAX]; /* of the view that begins in a log */
 };
 
 /* ---- handing over ------------------------------------------------------------------------------------------------------- */
@@ -88,6 +88,7 @@ static void free_order(struct order *order)
 {
 	wh_standing_free(&order->standing);
 	free(order->bytes);
+	free(order->senders);
 	free(order);
 }
 
@@ -194,17 +195,38 @@ struct wh_persist *wh_log_source_persist(struct wh_log_source *source)
 	return &source->persist;
 }
 
-bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
+static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
+			    const struct wh_log_source_config *config, const struct wh_log_sender *senders,
+			    const struct wh_log_begin *begin)
 {
 	struct order *order = calloc(1, sizeof(*order));
 
-	if (order == NULL)
+	if (order != NULL)
+		order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
+	if (order == NULL || order->senders == NULL) {
+		free(order);
 		return false;
-	source->cut = cut;
+	}
+	if (begin->sender_count > 0)
+		memcpy(order->senders, senders, begin->sender_count * sizeof(*senders));
 	order->kind = ORDER_SOURCE;
 	order->source = source;
-	(void)hand_over(source->logs, order);
+	order->config = *config;
+	order->begin = *begin;
+	order->begin.senders = order->senders;
+	(void)hand_over(logs, order);
 	return true;
+}
+
+bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
+{
+	const struct wh_log_source_config *config = &source->config;
+
+	return hand_over_begin(source->logs, source, config, source->senders,
+			       &(struct wh_log_begin){.key = config->key,
+						      .number = config->view,
+						      .cut = cut,
+						      .sender_count = config->sender_count});
 }
 
 void wh_log_source_free(struct wh_log_source *source)
@@ -405,40 +427,36 @@ static struct shard_log *make_log(struct wh_logs *logs, const struct wh_log_sour
 		       : NULL;
 }
 
-/* A view begins in the log of its shard. */
-static bool begin_source(struct wh_logs *logs, const struct order *order)
+/* A view begins in the log of its shard, also where it is over already: a view that is missing would be a gap. */
+static bool begin_source(struct wh_logs *logs, struct order *order)
 {
-	struct wh_log_source_config config;
 	struct shard_log *log;
 	struct wh_error err;
-	bool is_over;
+	enum whorl_result result;
 
-	pthread_mutex_lock(&logs->lock);
-	is_over = order->source == NULL;
-	if (!is_over)
-		config = order->source->config;
-	pthread_mutex_unlock(&logs->lock);
-	if (is_over)
-		return true;
-	if (!make_room(logs, &config)) {
-		wh_error_set(&err, WHORL_MEMORY, "no memory for the log of %s", config.name);
+	if (!make_room(logs, &order->config)) {
+		wh_error_set(&err, WHORL_MEMORY, "no memory for the log of %s", order->config.name);
 		fail_job(logs, &err);
 		return false;
 	}
-	log = make_log(logs, &config);
+	log = make_log(logs, &order->config);
 	if (log == NULL)
 		return false;
+	ask_disk(logs);
+	result = wh_log_begin_view(log->log, &order->begin, &err);
+	if (result == WHORL_OK)
+		result = wh_log_sync(log->log, &err);
+	if (!settle(logs, result, &err))
+		return false;
 	pthread_mutex_lock(&logs->lock);
-	if (order->source != NULL) {
+	log->source = order->source;
+	if (order->source != NULL)
 		order->source->log = log;
-		log->source = order->source;
-		log->marked = false;
-	}
 	pthread_mutex_unlock(&logs->lock);
 	return true;
 }
 
-static bool do_order(struct wh_logs *logs, const struct order *order)
+static bool do_order(struct wh_logs *logs, struct order *order)
 {
 	switch (order->kind) {
 	case ORDER_STANDING:
@@ -476,36 +494,6 @@ static size_t do_orders(struct wh_logs *logs)
 }
 
 /* ---- the job: batches ----------------------------------------------------------------------------------------------------- */
-
-/* The view begins in its log, before the first batch of it. */
-static bool mark_view(struct wh_logs *logs, struct shard_log *log)
-{
-	struct wh_log_begin begin = {.senders = logs->senders};
-	struct wh_error err;
-	enum whorl_result result;
-	bool is_over;
-
-	pthread_mutex_lock(&logs->lock);
-	is_over = log->source == NULL;
-	if (!is_over) {
-		const struct wh_log_source *source = log->source;
-
-		begin.key = source->config.key;
-		begin.number = source->config.view;
-		begin.cut = source->cut;
-		begin.sender_count = source->config.sender_count;
-		memcpy(logs->senders, source->senders, begin.sender_count * sizeof(*logs->senders));
-	}
-	pthread_mutex_unlock(&logs->lock);
-	if (is_over)
-		return false;
-	ask_disk(logs);
-	result = wh_log_begin_view(log->log, &begin, &err);
-	if (result == WHORL_OK)
-		result = wh_log_sync(log->log, &err);
-	log->marked = settle(logs, result, &err);
-	return log->marked;
-}
 
 static void copy_message(struct batch *batch, const struct wh_walked *message)
 {
@@ -610,13 +598,8 @@ static bool write_batch(struct wh_logs *logs)
 
 static size_t write_log(struct wh_logs *logs, struct shard_log *log)
 {
-	bool is_filled, has_source;
+	bool is_filled;
 
-	pthread_mutex_lock(&logs->lock);
-	has_source = log->source != NULL;
-	pthread_mutex_unlock(&logs->lock);
-	if (!has_source || (!log->marked && !mark_view(logs, log)))
-		return 0;
 	pthread_mutex_lock(&logs->lock);
 	is_filled = fill_batch(&logs->batch, log);
 	pthread_mutex_unlock(&logs->lock);
