@@ -189,9 +189,9 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 		enum whorl_result result;
 
 		if (layout->state == WH_SHARD_ACTIVE && parameters.ordered)
-			epoch->cuts_from[g] = (struct wh_cut_source){layout->members, layout->member_count,
-								     epoch->rows->subgroups[g].columns.received_num,
-								     epoch->rows->subgroups[g].columns.delivered_num};
+			epoch->cuts_from[g] = (struct wh_cut_source){
+				layout->members, layout->member_count, epoch->rows->subgroups[g].columns.received_num,
+				epoch->rows->subgroups[g].columns.delivered_num, false};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
 		epoch->shard_member_count++;

@@ -75,3 +75,78 @@ mutant(NAME view-of-another-key KIND test_standing FILE persistence/standing.c
 	REPLACEMENT [[
 	wh_put_number(name, 0 * key, 8);
 ]])
+
+# ---- the end of a view ----
+
+mutant(NAME decided-unkept KIND test_change_durable FILE membership/change.c
+	REMOVES "a decision is on disk before the row of its maker says it"
+	TEXT [[
+	if (!is_kept(change, wh_change_me(change)) || !heeds_still(change))
+]]
+	REPLACEMENT [[
+	if (!heeds_still(change))
+]])
+
+mutant(NAME adopted-unkept KIND test_change_durable FILE membership/change.c
+	REMOVES "what a leader adopts is on disk before its row says it"
+	TEXT [[
+	if (!is_kept(change, me) || !heeds_still(change))
+]]
+	REPLACEMENT [[
+	if (!heeds_still(change))
+]])
+
+mutant(NAME echoed-unkept KIND test_change_durable FILE membership/change.c
+	REMOVES "what a member echoes is on disk before its row says it"
+	TEXT [[
+	if (!is_kept(change, lead) || !heeds_still(change))
+]]
+	REPLACEMENT [[
+	if (!heeds_still(change))
+]])
+
+mutant(NAME caught-up-unkept KIND test_change_durable FILE membership/change.c
+	REMOVES "what another has installed is on disk before a row says that its member agrees"
+	TEXT [[
+		if (change->agreed == 0 && !is_kept(change, by))
+			return 0;
+]]
+	REPLACEMENT "")
+
+mutant(NAME heedless-behind-the-disk KIND test_change_durable FILE membership/change.c
+	REMOVES "what others say is heeded once more when a decision is on disk"
+	TEXT [[
+	return change->on.keep == NULL || wh_suspicion_heeds(change);
+]]
+	REPLACEMENT [[
+	(void)change;
+	return true;
+]])
+
+mutant(NAME no-log-goes-on KIND test_change_durable FILE membership/change.c
+	REMOVES "no view is decided in which a durable shard keeps members and none of them is whole"
+	TEXT [[
+	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+]]
+	REPLACEMENT [[
+	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME empty-shard-waits KIND test_change_durable FILE membership/change.c
+	REMOVES "a shard of which no member goes on holds up nobody"
+	TEXT [[
+	return !goes_on;
+]]
+	REPLACEMENT [[
+	return false && goes_on;
+]])
+
+mutant(NAME log-held-against-leader KIND test_change_durable FILE membership/change.c
+	REMOVES "while a whole log is missing no member is held to hold up the others"
+	TEXT [[
+	if (work > 0 || late || !change->suspicion.quorum || is_held_up_by_log(change))
+]]
+	REPLACEMENT [[
+	(void)is_held_up_by_log;
+	if (work > 0 || late || !change->suspicion.quorum)
+]])
