@@ -215,6 +215,23 @@ static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before)
 	}
 }
 
+/* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
+static void tell_whole(struct wh_epoch *epoch)
+{
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		const struct wh_shard_standing *shard =
+			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
+
+		if (member->source != NULL && shard != NULL && shard->whole)
+			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
+					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);
+	}
+	wh_pushes_post(&epoch->pushes);
+}
+
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 {
 	whorl_node *node = epoch->node;
@@ -228,6 +245,7 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 		return;
 	}
 	begin_sources(epoch, before);
+	tell_whole(epoch);
 }
 
 enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,

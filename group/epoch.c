@@ -190,8 +190,12 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 
 		if (layout->state == WH_SHARD_ACTIVE && parameters.ordered)
 			epoch->cuts_from[g] = (struct wh_cut_source){
-				layout->members, layout->member_count, epoch->rows->subgroups[g].columns.received_num,
-				epoch->rows->subgroups[g].columns.delivered_num, false};
+				.members = layout->members,
+				.count = layout->member_count,
+				.stable_num = parameters.durable ? epoch->rows->subgroups[g].columns.persisted_num
+								 : epoch->rows->subgroups[g].columns.received_num,
+				.delivered_num = epoch->rows->subgroups[g].columns.delivered_num,
+				.durable = parameters.durable};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
 		epoch->shard_member_count++;

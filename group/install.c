@@ -38,6 +38,11 @@ static bool has_begun(void *ctx)
 	return wh_epoch_is_beaten(epoch->node->proposed);
 }
 
+static bool keep_decision(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts)
+{
+	return wh_durable_keep(ctx, key, ballot, cuts);
+}
+
 static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 {
 	struct wh_epoch *epoch = ctx;
@@ -425,6 +430,7 @@ const struct wh_participant wh_epoch_participant = {
 	.newcomers = find_newcomers,
 	.invite = invite_newcomers,
 	.arrival = arrival_of,
+	.keep = keep_decision,
 	.has_begun = has_begun,
 	.deliver = deliver_to_cuts,
 	.install = install_view,

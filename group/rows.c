@@ -36,7 +36,7 @@ uint32_t wh_rows_moved_words(const struct wh_node_config *config, uint32_t shard
 /* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. What is said last
  * comes first (sst/columns.h). */
 static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view,
-			     uint32_t moved_words)
+			     uint32_t moved_words, bool durable)
 {
 	columns->heartbeat = wh_layout_counter(layout);
 	columns->installed = wh_layout_flag(layout);
@@ -56,6 +56,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->cut = wh_layout_array(layout, view->subgroup_count);
 	columns->wish = wh_layout_array(layout, view->subgroup_count);
 	columns->ended = wh_layout_array(layout, view->subgroup_count);
+	columns->whole = wh_layout_array(layout, durable ? view->subgroup_count : 0);
 	columns->wished = wh_layout_counter(layout);
 	columns->confirmed = wh_layout_array(layout, view->members);
 	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
@@ -63,7 +64,8 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
 {
-	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config, view->subgroup_count));
+	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config, view->subgroup_count),
+			 wh_node_config_is_durable(config));
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
