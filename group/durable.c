@@ -7,6 +7,8 @@
 
 #include "group/node_int.h"
 
+#define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
+
 /* A subgroup of the file, as its logs need it. */
 static bool describe(void *ctx, uint64_t number, struct wh_log_source_config *out)
 {
@@ -85,6 +87,27 @@ bool wh_durable_is_prepared(struct wh_epoch *epoch)
 	return wh_logs_has_done(node->logs, epoch->view_ticket);
 }
 
+/* The view of that epoch follows the standing's base, by a round of a restart: this node has agreed to it. */
+static bool is_restart(const struct wh_epoch *epoch)
+{
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+
+	return standing->ballot >= RESTART_BALLOTS && standing->next == epoch->image->key;
+}
+
+static bool enters(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	return wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) >= 0;
+}
+
+static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
+
+	return index < standing->cut_count ? standing->cuts[index] : 0;
+}
+
 /* ---- standings ---------------------------------------------------------------------------------------------------------- */
 
 /* What it says of this node's shards in that view. False: no memory. */
@@ -104,7 +127,11 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 
 		if (!subgroup->durable)
 			continue;
-		if (stays) {
+		if (before == NULL && is_restart(epoch) && old != NULL && !enters(epoch, member)) {
+			shard.before = was->base;
+			shard.begins = cut_of_base(epoch, member);
+			shard.whole = old->whole;
+		} else if (stays) {
 			shard.before = before->image->key;
 			shard.begins = before->change.cuts[there->layout - before->view->subgroups];
 			shard.whole = old->whole;
@@ -142,6 +169,10 @@ static bool write_entry(whorl_node *node)
 	struct wh_epoch *epoch = node->proposed;
 	struct wh_standing standing = {.group = epoch->view->group, .base = epoch->image->key, .first = true};
 
+	if (is_restart(epoch)) { /* it has agreed to it */
+		epoch->entry_ticket = epoch->view_ticket;
+		return true;
+	}
 	if (epoch->view->number > 0) {
 		standing.first = false;
 		base_of_newcomer(node, &standing);
@@ -199,9 +230,127 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 	return false;
 }
 
+/* ---- a restart: what is in the logs is upcalled ------------------------------------------------------------------------- */
+
+/* Up to the cut of the base; where that has not begun in the log, up to where it begins. */
+static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member, struct wh_error *err)
+{
+	whorl_node *node = epoch->node;
+	whorl_subgroup *subgroup = member->subgroup;
+	const struct wh_standing *standing = wh_logs_standing(node->logs);
+	uint64_t number = wh_node_number_of(subgroup);
+	const struct wh_shard_standing *shard = wh_standing_shard(standing, number, member->layout->shard);
+	struct wh_log_place until = {standing->base, standing->number, cut_of_base(epoch, member)};
+	struct wh_log_is found;
+
+	if (shard == NULL || !wh_logs_found(node->logs, number, member->layout->shard, &found) || !found.whole) {
+		wh_error_set(err, WHORL_SYSTEM, "the log of %s is not whole, and this node has not entered it",
+			     subgroup->name);
+		return false;
+	}
+	if (!found.has_base && shard->before == 0)
+		return true;
+	if (!found.has_base)
+		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
+	return wh_replay_create(&member->replay, node->logs, number, member->layout->shard, &until,
+				subgroup->state != NULL ? wh_state_functions(subgroup->state) : NULL, subgroup,
+				err) == WHORL_OK;
+}
+
+bool wh_durable_begins_replay(whorl_node *node)
+{
+	struct wh_epoch *epoch = node->proposed;
+	struct wh_error err;
+
+	if (node->logs == NULL || !is_restart(epoch))
+		return false;
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		struct wh_shard_member *member = &epoch->shard_members[i];
+
+		if (member->source == NULL || enters(epoch, member) || begin_replay(epoch, member, &err))
+			continue;
+		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s", member->subgroup->name,
+			     err.text);
+	}
+	return true;
+}
+
+#define REPLAY_NS (10 * WH_NS_PER_MS) /* so long may a pass upcall */
+
+/* What of it is there. The program may refuse some; then it is offered again in a later pass. */
+static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint64_t until_ns)
+{
+	const struct whorl_message *messages;
+	struct wh_error err;
+	size_t count, taken, work = 0;
+	enum wh_replay_is is;
+
+	while ((is = wh_replay_look(member->replay, &messages, &count, &err)) == WH_REPLAY_HAS &&
+	       node->loop.now_ns < until_ns) {
+		taken = wh_node_upcall(member->subgroup, messages, count);
+		wh_replay_take(member->replay, taken < count ? taken : count);
+		work += taken;
+		node->loop.now_ns = wh_env_now(&node->env);
+		if (taken < count || wh_node_has_failed(node))
+			return work;
+	}
+	if (is == WH_REPLAY_FAILED)
+		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s", member->subgroup->name,
+			     err.text);
+	if (is == WH_REPLAY_ENDED) {
+		wh_replay_free(member->replay);
+		member->replay = NULL;
+	}
+	return work;
+}
+
+size_t wh_durable_replay(whorl_node *node, bool *done)
+{
+	struct wh_epoch *epoch = node->proposed;
+	uint64_t until_ns = node->loop.now_ns + REPLAY_NS;
+	size_t work = 0;
+
+	/* Members that are done hear me in the view already. */
+	wh_heartbeat_beat(&epoch->heartbeat);
+	*done = true;
+	for (uint32_t i = 0; i < epoch->shard_member_count && !wh_node_has_failed(node); i++) {
+		struct wh_shard_member *member = &epoch->shard_members[i];
+
+		if (member->replay != NULL)
+			work += replay_log(node, member, until_ns);
+		*done = *done && member->replay == NULL;
+	}
+	if (!*done && node->refuser_count > 0)
+		work += wh_node_step_refusers(node);
+	*done = *done && !wh_node_has_failed(node);
+	return work;
+}
+
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
 
-static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before)
+/* Behind a restart: the base has its beginning in the log, where it has not begun there. Returns the cut of the base. */
+static uint64_t mark_base(const struct wh_epoch *epoch, const struct wh_shard_member *member,
+			  const struct wh_standing *was)
+{
+	whorl_node *node = epoch->node;
+	uint64_t number = wh_node_number_of(member->subgroup);
+	const struct wh_shard_standing *shard = wh_standing_shard(was, number, member->layout->shard);
+	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
+	struct wh_log_source_config config;
+	struct wh_log_is found;
+
+	if (shard != NULL && wh_logs_found(node->logs, number, member->layout->shard, &found) && !found.has_base) {
+		config = (struct wh_log_source_config){
+			.subgroup = number, .shard = shard->shard, .view = was->number, .key = was->base};
+		if (!describe(node, number, &config) || !wh_logs_mark(node->logs, &config, shard->begins))
+			fail_for_memory(node);
+	}
+	return index < was->cut_count ? was->cuts[index] : 0;
+}
+
+/* `was`: what the standing was before; restarts: the view follows it by a round of a restart. */
+static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before, const struct wh_standing *was,
+			  bool restarts)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
@@ -210,6 +359,8 @@ static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before)
 		bool stays = there != NULL && there->layout->shard == member->layout->shard;
 		uint64_t cut = stays ? before->change.cuts[there->layout - before->view->subgroups] : 0;
 
+		if (member->source != NULL && restarts && !enters(epoch, member))
+			cut = mark_base(epoch, member, was);
 		if (member->source != NULL && !wh_log_source_begin(member->source, cut))
 			fail_for_memory(epoch->node);
 	}
@@ -237,14 +388,20 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
+	struct wh_standing was;
+	bool restarts;
 
 	if (node->logs == NULL)
 		return;
-	if (!fill_shards(&standing, epoch, before) || write_standing(node, &standing) == 0) {
+	restarts = before == NULL && is_restart(epoch);
+	if (wh_standing_copy(&was, wh_logs_standing(node->logs)) != WHORL_OK || !fill_shards(&standing, epoch, before) ||
+	    write_standing(node, &standing) == 0) {
 		fail_for_memory(node);
+		wh_standing_free(&was);
 		return;
 	}
-	begin_sources(epoch, before);
+	begin_sources(epoch, before, &was, restarts);
+	wh_standing_free(&was);
 	tell_whole(epoch);
 }
 

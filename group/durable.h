@@ -23,6 +23,11 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 /* `epoch` begins behind `before` (NULL: it is this node's first): its standing, and its messages, go to disk from now on. */
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before);
 
+/* The proposed epoch has begun. If it is one of a restart, what the logs of its shards have is upcalled first (0058). */
+bool wh_durable_begins_replay(whorl_node *node);
+/* One pass of that. Returns how much was done. *done: all of it. */
+size_t wh_durable_replay(whorl_node *node, bool *done);
+
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
 						  struct wh_error *err);

@@ -284,6 +284,7 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 	if (epoch == NULL)
 		return;
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) { /* before the memory that they read goes */
+		wh_replay_free(epoch->shard_members[i].replay);
 		wh_log_source_free(epoch->shard_members[i].source);
 		epoch->shard_members[i].source = NULL;
 	}

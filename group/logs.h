@@ -14,6 +14,8 @@
 #ifndef WH_GROUP_LOGS_H
 #define WH_GROUP_LOGS_H
 
+#include <whorl/whorl.h>
+
 #include "base/disk.h"
 #include "base/env.h"
 #include "persistence/standing.h"
@@ -72,6 +74,39 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 /* Is that on disk, and all that was handed over before it? */
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
 
+/* ---- what was found, and reading it again ------------------------------------------------------------------------------ */
+
+struct wh_log_is { /* of a shard, as it was found at wh_logs_open */
+	bool whole;     /* it counts: it has all of its shard */
+	bool rot;       /* something is damaged or missing that was there once */
+	bool has_base;  /* the standing's base has begun in it, */
+	uint64_t place; /* and this far it goes there; else 0 */
+	const char *why; /* for people */
+};
+
+/* False: there is no log of that. */
+bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out);
+
+struct wh_log_place { /* everything of that view below it */
+	uint64_t key, number, place;
+};
+
+struct wh_replay;
+enum wh_replay_is { WH_REPLAY_WAITS, WH_REPLAY_HAS, WH_REPLAY_ENDED, WH_REPLAY_FAILED };
+
+/* Of a log that was found whole: the program's state, by `functions` (NULL: there are none, and the log has all), on the job's thread; then
+ * the messages behind it to before `until`, which name `message_of` as their subgroup. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup,
+						 uint32_t shard, const struct wh_log_place *until,
+						 const struct whorl_state *functions, whorl_subgroup *message_of,
+						 struct wh_error *err);
+/* WH_REPLAY_HAS: the next messages, in order, until they are taken. WH_REPLAY_FAILED: why. */
+enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
+				 struct wh_error *err);
+/* The first so many have been upcalled. */
+void wh_replay_take(struct wh_replay *replay, size_t count);
+void wh_replay_free(struct wh_replay *replay); /* NULL is fine */
+
 /* ---- sources ------------------------------------------------------------------------------------------------------------ */
 
 #define WH_LOG_MESSAGE_MAX (UINT64_C(1) << 29) /* bytes of a message, at most */
@@ -83,6 +118,9 @@ WH_MUST_CHECK enum whorl_result wh_log_source_create(struct wh_log_source **out,
 struct wh_persist *wh_log_source_persist(struct wh_log_source *source);
 /* The view begins. What the log has of the view before from `cut` on is void. False: no memory. */
 WH_MUST_CHECK bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut);
+/* A view of which this node had begun nothing when it ended has its beginning there too. Of `config` subgroup, shard, key and view. False:
+ * no memory. */
+WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut);
 /* The view is over, or never was: its memory is not looked at any more when this returns. NULL is fine. */
 void wh_log_source_free(struct wh_log_source *source);
 

@@ -138,6 +138,7 @@ struct whorl_node {
 	struct wh_roster roster;          /* [loop] */
 	struct wh_join_requests requests; /* [loop] */
 	struct wh_join join;              /* [loop] */
+	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
 	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
