@@ -161,8 +161,8 @@ static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
 		free(order);
 		return false;
 	}
-	if (begin->sender_count > 0)
-		memcpy(order->senders, senders, begin->sender_count * sizeof(*senders));
+	for (uint32_t s = 0; s < begin->sender_count; s++)
+		order->senders[s] = senders[s];
 	order->kind = ORDER_SOURCE;
 	order->source = source;
 	order->config = *config;
