@@ -54,12 +54,72 @@ static void fail_for_memory(whorl_node *node)
 	wh_node_fail(node, WH_LOG_ERROR, WHORL_MEMORY, "no memory for what is to go to disk");
 }
 
+/* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
+static void tell_whole(struct wh_epoch *epoch)
+{
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		const struct wh_shard_standing *shard =
+			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
+
+		if (member->source != NULL && shard != NULL && shard->whole)
+			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
+					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);
+	}
+	wh_pushes_post(&epoch->pushes);
+}
+
+/* The state that this node was given, or made, is on its disk: its log is whole, and says so. False: not yet. */
+static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	struct wh_logs *logs = epoch->node->logs;
+	uint64_t number = wh_node_number_of(member->subgroup);
+	uint32_t shard = member->layout->shard;
+	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
+	struct wh_standing standing;
+
+	if (is == NULL || is->whole || wh_logs_checkpoints(logs, number, shard) == member->subgroup->checkpoints)
+		return is == NULL || is->whole;
+	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
+		return false;
+	wh_standing_shard(&standing, number, shard)->whole = true;
+	epoch->whole_ticket = wh_logs_write_standing(logs, &standing);
+	wh_standing_free(&standing);
+	return false;
+}
+
+static void look_at_shards(struct wh_epoch *epoch)
+{
+	bool whole = true;
+
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		struct wh_log_source_config config;
+
+		if (member->source == NULL)
+			continue;
+		whole = note_whole(epoch, member) && whole;
+		if (describe(epoch->node, wh_node_number_of(member->subgroup), &config))
+			wh_durable_step_state(member->subgroup, config.log_bytes);
+	}
+	if (whole && epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
+		epoch->whole_ticket = 0;
+		tell_whole(epoch);
+	}
+}
+
 void wh_durable_look(whorl_node *node)
 {
 	struct wh_error err;
 
-	if (node->logs != NULL && !wh_node_has_failed(node) && !wh_logs_look(node->logs, node->loop.now_ns, &err))
-		wh_node_fail(node, WH_LOG_ERROR, WHORL_DISK, "this node leaves: %s", err.text);
+	if (node->logs == NULL || wh_node_has_failed(node))
+		return;
+	if (!wh_logs_look(node->logs, node->loop.now_ns, &err))
+		wh_node_fail(node, WH_LOG_ERROR, err.code, "this node leaves: %s", err.text);
+	else if (node->epoch != NULL && !node->epoch->change.wedged)
+		look_at_shards(node->epoch);
 }
 
 /* ---- views -------------------------------------------------------------------------------------------------------------- */
@@ -136,8 +196,7 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 			shard.begins = before->change.cuts[there->layout - before->view->subgroups];
 			shard.whole = old->whole;
 		} else {
-			shard.whole = !wh_node_begins(subgroup, member, epoch->rank) || member->layout->entered_count ==
-				      member->layout->member_count;
+			shard.whole = member->layout->entered_count == member->layout->member_count;
 		}
 		out->shards[out->shard_count++] = shard;
 	}
@@ -253,7 +312,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	if (!found.has_base)
 		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
 	return wh_replay_create(&member->replay, node->logs, number, member->layout->shard, &until,
-				subgroup->state != NULL ? wh_state_functions(subgroup->state) : NULL, subgroup,
+				wh_durable_program_state(subgroup), subgroup,
 				err) == WHORL_OK;
 }
 
@@ -359,28 +418,15 @@ static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before,
 		bool stays = there != NULL && there->layout->shard == member->layout->shard;
 		uint64_t cut = stays ? before->change.cuts[there->layout - before->view->subgroups] : 0;
 
+		wh_store_relaxed(&member->subgroup->log_shard, member->layout->shard);
+		if (member->source != NULL && enters(epoch, member))
+			member->subgroup->checkpoints = wh_logs_checkpoints(
+				epoch->node->logs, wh_node_number_of(member->subgroup), member->layout->shard);
 		if (member->source != NULL && restarts && !enters(epoch, member))
 			cut = mark_base(epoch, member, was);
 		if (member->source != NULL && !wh_log_source_begin(member->source, cut))
 			fail_for_memory(epoch->node);
 	}
-}
-
-/* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
-static void tell_whole(struct wh_epoch *epoch)
-{
-	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
-
-	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &epoch->shard_members[i];
-		const struct wh_shard_standing *shard =
-			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
-
-		if (member->source != NULL && shard != NULL && shard->whole)
-			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
-					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);
-	}
-	wh_pushes_post(&epoch->pushes);
 }
 
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)

@@ -28,6 +28,16 @@ bool wh_durable_begins_replay(whorl_node *node);
 /* One pass of that. Returns how much was done. *done: all of it. */
 size_t wh_durable_replay(whorl_node *node, bool *done);
 
+/* durable_state.c. The functions of the program become those that write to the log, too. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_state *functions,
+						      struct wh_error *err);
+/* Those of the program; NULL: it has none. */
+const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup);
+/* A checkpoint is to be made. Any thread. */
+void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
+/* One pass: makes one, if it is time. */
+void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
+
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
 						  struct wh_error *err);

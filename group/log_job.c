@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "base/number.h"
 
 /* ---- the job: what fails -------------------------------------------------------------------------------------------------- */
 
@@ -214,6 +215,97 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 	return true;
 }
 
+static void count_log(struct wh_shard_log *log)
+{
+	struct wh_log_statistics now;
+
+	wh_log_statistics(log->log, &now);
+	wh_store_relaxed(&log->figures.segments, now.segments);
+	wh_store_relaxed(&log->figures.bytes, now.bytes);
+	wh_store_relaxed(&log->figures.used, now.used);
+	wh_store_relaxed(&log->figures.batches, now.batches);
+	wh_store_relaxed(&log->figures.syncs, now.syncs);
+}
+
+/* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
+
+static void fill_position(const struct wh_log_order *order, struct wh_log_position *out)
+{
+	struct wh_reader reader = {order->bytes, order->count, true};
+
+	out->point.key = wh_take_number(&reader, 8);
+	out->point.number = wh_take_number(&reader, 8);
+	out->point.place = wh_take_number(&reader, 8);
+	out->count = (uint32_t)wh_take_within(&reader, 8, 0, WH_LOG_SENDERS_MAX);
+	for (uint32_t i = 0; i < out->count; i++) {
+		out->of[i].id = (uint32_t)wh_take_number(&reader, 8);
+		out->of[i].next = wh_take_number(&reader, 8);
+		out->of[i].incarnation = wh_take_number(&reader, 8);
+	}
+}
+
+static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
+					  struct wh_error *err)
+{
+	struct wh_log_position position;
+
+	fill_position(order, &position);
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
+}
+
+static enum whorl_result end_checkpoint(struct wh_shard_log *log, struct wh_error *err)
+{
+	struct wh_checkpoint *checkpoint = log->checkpoint;
+	enum whorl_result result = wh_checkpoint_sync(checkpoint, err);
+
+	if (result != WHORL_OK)
+		return result;
+	log->checkpoint = NULL;
+	result = wh_checkpoint_finish(checkpoint, err);
+	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_checkpoints */
+		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	return result;
+}
+
+static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
+					 struct wh_error *err)
+{
+	if (order->step == WH_CHECKPOINT_BEGIN)
+		return begin_checkpoint(log, order, err);
+	if (log->checkpoint == NULL) /* it could not be begun, and was dropped */
+		return WHORL_OK;
+	if (order->step == WH_CHECKPOINT_BYTES)
+		return wh_checkpoint_write(log->checkpoint, order->bytes, order->count, err);
+	if (order->step == WH_CHECKPOINT_END)
+		return end_checkpoint(log, err);
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	return WHORL_OK;
+}
+
+/* One that lies before the last is not needed. */
+static bool do_checkpoint(struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (log == NULL || log->log == NULL)
+		return true;
+	wh_logs_ask_disk(logs);
+	result = take_checkpoint(log, order, &err);
+	if (!wh_logs_settle(logs, result == WHORL_INVALID ? WHORL_OK : result, &err))
+		return false;
+	count_log(log);
+	pthread_mutex_lock(&logs->lock);
+	logs->waiting -= order->count;
+	pthread_cond_broadcast(&logs->fewer);
+	pthread_mutex_unlock(&logs->lock);
+	return true;
+}
+
 static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 {
 	switch (order->kind) {
@@ -223,22 +315,27 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 		return write_view(logs, order);
 	case ORDER_SOURCE:
 		return begin_source(logs, order);
+	case ORDER_CHECKPOINT:
+		return do_checkpoint(logs, order);
 	}
 	return false;
 }
+
+#define PARTS_MOST 4 /* of checkpoints, between batches */
 
 /* Returns how many. One that cannot be done stays the first. */
 static size_t do_orders(struct wh_logs *logs)
 {
 	struct wh_log_order *order;
-	size_t count = 0;
+	size_t count = 0, parts = 0;
 
 	for (;; count++) {
 		pthread_mutex_lock(&logs->lock);
 		order = logs->first;
 		pthread_mutex_unlock(&logs->lock);
-		if (order == NULL || !do_order(logs, order))
+		if (order == NULL || parts == PARTS_MOST || !do_order(logs, order))
 			return count;
+		parts += order->kind == ORDER_CHECKPOINT;
 		pthread_mutex_lock(&logs->lock);
 		logs->first = order->next;
 		if (logs->first == NULL)
@@ -298,18 +395,6 @@ static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
 	return batch->batch.next > batch->batch.first;
 }
 
-static void count_sync(struct wh_shard_log *log, uint64_t ns)
-{
-	struct wh_log_statistics now;
-
-	wh_log_statistics(log->log, &now);
-	wh_count_max(&log->figures.longest_sync_ns, ns);
-	wh_store_relaxed(&log->figures.segments, now.segments);
-	wh_store_relaxed(&log->figures.bytes, now.bytes);
-	wh_store_relaxed(&log->figures.batches, now.batches);
-	wh_store_relaxed(&log->figures.syncs, now.syncs);
-}
-
 /* It is on disk: the loop is told, if the view is still that. */
 static void tell_persisted(struct wh_logs *logs)
 {
@@ -342,7 +427,9 @@ static bool write_batch(struct wh_logs *logs)
 	result = wh_log_append(batch->log->log, &batch->batch, &err);
 	if (result == WHORL_OK)
 		result = wh_log_sync(batch->log->log, &err);
-	count_sync(batch->log, wh_env_now(logs->config.env) - wh_load_relaxed(&logs->busy_ns));
+	wh_count_max(&batch->log->figures.longest_sync_ns,
+		     wh_env_now(logs->config.env) - wh_load_relaxed(&logs->busy_ns));
+	count_log(batch->log);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
 	tell_persisted(logs);

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/thread.h"
 
 /* ---- handing over ------------------------------------------------------------------------------------------------------- */
 
@@ -18,14 +21,16 @@ void wh_log_order_free(struct wh_log_order *order)
 
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
-	order->ticket = ++logs->tickets;
+	uint64_t ticket;
+
 	pthread_mutex_lock(&logs->lock);
+	ticket = order->ticket = ++logs->tickets;
 	order->next = NULL;
 	*logs->last = order;
 	logs->last = &order->next;
 	pthread_mutex_unlock(&logs->lock);
 	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
-	return logs->tickets;
+	return ticket;
 }
 
 const struct wh_standing *wh_logs_standing(const struct wh_logs *logs)
@@ -71,6 +76,85 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 {
 	/* Acquire: that it is on disk. Partner: do_orders. */
 	return wh_load_acquire(&logs->done) >= ticket;
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------------------------------------- */
+
+#define WAITING_MAX ((size_t)16 << 20)
+#define LOOK_NS (100 * (long)WH_NS_PER_MS)
+
+/* Where all is one thread nothing is waited for: others go on only when this returns. */
+static bool wait_for_room(struct wh_logs *logs)
+{
+	bool may_wait = logs->config.env->nap == NULL;
+
+	pthread_mutex_lock(&logs->lock);
+	while (may_wait && logs->waiting > WAITING_MAX && wh_load_relaxed(&logs->failed) == 0 && !logs->closing) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / (long)WH_NS_PER_S;
+		until.tv_nsec %= (long)WH_NS_PER_S;
+		pthread_cond_timedwait(&logs->fewer, &logs->lock, &until);
+	}
+	may_wait = wh_load_relaxed(&logs->failed) == 0 && !logs->closing;
+	pthread_mutex_unlock(&logs->lock);
+	return may_wait;
+}
+
+bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
+			const void *bytes, size_t count)
+{
+	struct wh_log_order *order;
+
+	if (!wait_for_room(logs))
+		return false;
+	order = calloc(1, sizeof(*order));
+	if (order != NULL && count > 0)
+		order->bytes = malloc(count);
+	if (order == NULL || (count > 0 && order->bytes == NULL)) {
+		free(order);
+		return false;
+	}
+	if (count > 0)
+		memcpy(order->bytes, bytes, count);
+	order->count = count;
+	order->kind = ORDER_CHECKPOINT;
+	order->step = step;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	pthread_mutex_lock(&logs->lock);
+	logs->waiting += count;
+	pthread_mutex_unlock(&logs->lock);
+	(void)hand_over(logs, order);
+	return true;
+}
+
+static const struct wh_log_figures *figures_of(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	const struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_unlock(&locked->lock);
+	return log != NULL ? &log->figures : NULL;
+}
+
+uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_log_figures *figures = figures_of(logs, subgroup, shard);
+
+	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	return figures != NULL ? wh_load_acquire(&figures->checkpoints) : 0;
+}
+
+uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_log_figures *figures = figures_of(logs, subgroup, shard);
+
+	return figures != NULL ? wh_load_relaxed(&figures->used) : 0;
 }
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
@@ -304,6 +388,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	logs->config = *config;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
+	wh_thread_condition_init(&logs->fewer);
 	result = open_directory(logs, err);
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
@@ -327,6 +412,7 @@ static void free_logs(struct wh_logs *logs)
 	}
 	for (struct wh_shard_log *log = logs->shards, *next; log != NULL; log = next) {
 		next = log->next;
+		wh_checkpoint_drop(log->checkpoint);
 		wh_log_close(log->log);
 		free(log);
 	}
@@ -338,6 +424,7 @@ static void free_logs(struct wh_logs *logs)
 	free(logs->batch.records);
 	free(logs->batch.parts);
 	free(logs->batch.bytes);
+	pthread_cond_destroy(&logs->fewer);
 	pthread_mutex_destroy(&logs->lock);
 	free(logs);
 }
@@ -350,6 +437,10 @@ void wh_logs_close(struct wh_logs *logs, bool forked)
 	if (logs == NULL)
 		return;
 	env = logs->config.env;
+	pthread_mutex_lock(&logs->lock);
+	logs->closing = true;
+	pthread_cond_broadcast(&logs->fewer);
+	pthread_mutex_unlock(&logs->lock);
 	if (logs->job != NULL && (forked || !env->background_end(env->ctx, logs->job, logs->config.timeout_ns)))
 		return;
 	free_logs(logs);

@@ -124,10 +124,28 @@ WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source
 /* The view is over, or never was: its memory is not looked at any more when this returns. NULL is fine. */
 void wh_log_source_free(struct wh_log_source *source);
 
+/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
+
+enum wh_checkpoint_step {
+	WH_CHECKPOINT_BEGIN, /* its place (durable_state.c) */
+	WH_CHECKPOINT_BYTES, /* more of the state */
+	WH_CHECKPOINT_END,   /* it counts when it is on disk */
+	WH_CHECKPOINT_DROP   /* it does not */
+};
+
+/* Hands a part of a checkpoint over, which is copied. One at a time for each shard. Any thread but the loop's; waits while many of them wait
+ * for the disk. False: no memory, or the disk has failed. */
+WH_MUST_CHECK bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
+				      enum wh_checkpoint_step step, const void *bytes, size_t count);
+/* How many of that shard have come to disk since the logs were opened. The loop's. */
+uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Bytes of its batches: behind the last checkpoint, more or less. 0: there is no such log. The loop's. */
+uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */
 
 struct wh_log_figures { /* of one shard. [the job writes, anyone reads] */
-	wh_word bytes, segments, batches, syncs, longest_sync_ns, persisted;
+	wh_word bytes, used, segments, batches, syncs, longest_sync_ns, persisted, checkpoints;
 };
 
 #endif

@@ -20,6 +20,7 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	uint32_t shard;
 	char name[64];
 	struct wh_log *log;           /* [job] */
+	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
 	struct wh_log_figures figures;
@@ -34,7 +35,7 @@ struct wh_log_source {
 	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
 };
 
-enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE };
+enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT };
 
 struct wh_log_order {
 	struct wh_log_order *next;
@@ -45,6 +46,7 @@ struct wh_log_order {
 	unsigned char *bytes;
 	size_t count;
 	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
+	enum wh_checkpoint_step step;        /* of a checkpoint of the shard in `config` */
 	struct wh_log_source_config config;  /* of the source, but for its arrays */
 	struct wh_log_begin begin;           /* likewise */
 	struct wh_log_sender *senders;       /* of `begin` */
@@ -55,7 +57,9 @@ struct wh_logs {
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing; /* [loop] */
-	uint64_t tickets;            /* [loop] handed out */
+	uint64_t tickets;            /* [lock] handed out */
+	size_t waiting;              /* [lock] bytes of checkpoints that wait */
+	pthread_cond_t fewer;        /* of these there are fewer, or the disk has failed */
 	wh_word done;                /* the last ticket that is on disk. [job] */
 	wh_word busy_ns;             /* since when the disk is asked for something; 0: it is not. [job] */
 	wh_word failed;              /* 1: `failure` says why. [job] */

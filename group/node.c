@@ -719,6 +719,7 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 	wh_state_free(subgroup->state, forked);
 	free(subgroup->had);
 	wh_backlog_clear(&subgroup->offer.backlog);
+	free(subgroup->durable_state);
 	if (subgroup->layer.ops != NULL)
 		subgroup->layer.ops->free(subgroup->layer.ctx);
 	free(subgroup);

@@ -77,6 +77,9 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	const char *name;  /* [const] */
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
+	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
+	uint64_t checkpoints; /* [loop] of its log when it entered the shard: one more, and that is whole */
+	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
 	bool durable;      /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
