@@ -37,7 +37,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 	if (!wh_node_config_is_durable(&node->config))
 		return WHORL_OK;
 	return wh_logs_open(&node->logs,
-			    &(struct wh_logs_config){.env = &node->env,
+			    &(struct wh_logs_config){.env = node->world_env,
 						     .path = node->config.group.log_dir,
 						     .group = node->config.group.name,
 						     .node = node->id,

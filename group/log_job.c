@@ -10,6 +10,14 @@
 
 /* ---- the job: what fails -------------------------------------------------------------------------------------------------- */
 
+void wh_logs_wake_loop(struct wh_logs *logs)
+{
+	pthread_mutex_lock(&logs->bell);
+	if (!logs->closing)
+		logs->config.wake(logs->config.ctx);
+	pthread_mutex_unlock(&logs->bell);
+}
+
 void wh_logs_ask_disk(struct wh_logs *logs)
 {
 	wh_store_relaxed(&logs->busy_ns, wh_env_now(logs->config.env));
@@ -29,7 +37,7 @@ static void fail_job(struct wh_logs *logs, const struct wh_error *err)
 	logs->failure = *err;
 	/* Release: the text. Partner: wh_logs_look. */
 	wh_store_release(&logs->failed, 1);
-	logs->config.wake(logs->config.ctx);
+	wh_logs_wake_loop(logs);
 }
 
 /* True: it is done. False: there is no room on the disk, and it is to be tried again; or the disk has failed. */
@@ -344,7 +352,7 @@ static size_t do_orders(struct wh_logs *logs)
 		/* Release: it is on disk. Partner: wh_logs_has_done. */
 		wh_store_release(&logs->done, order->ticket);
 		wh_log_order_free(order);
-		logs->config.wake(logs->config.ctx);
+		wh_logs_wake_loop(logs);
 	}
 }
 
@@ -405,7 +413,7 @@ static void tell_persisted(struct wh_logs *logs)
 		wh_persist_say(&batch->source->persist, batch->batch.next);
 	pthread_mutex_unlock(&logs->lock);
 	wh_store_relaxed(&batch->log->figures.persisted, batch->batch.next);
-	logs->config.wake(logs->config.ctx);
+	wh_logs_wake_loop(logs);
 }
 
 /* The batch that was filled goes to disk. False: not yet. What is of a view that is over is dropped: beyond the cut all is void. */
@@ -453,9 +461,8 @@ static size_t write_log(struct wh_logs *logs, struct wh_shard_log *log)
 	return is_filled && write_batch(logs);
 }
 
-bool wh_logs_work(void *argument)
+static bool do_some(struct wh_logs *logs)
 {
-	struct wh_logs *logs = argument;
 	size_t count;
 
 	if (wh_load_relaxed(&logs->failed) != 0 || (logs->batch.log != NULL && !write_batch(logs)))
@@ -467,3 +474,15 @@ bool wh_logs_work(void *argument)
 	return count > 0 && wh_load_relaxed(&logs->failed) == 0;
 }
 
+bool wh_logs_work(void *argument)
+{
+	struct wh_logs *logs = argument;
+	bool has_more;
+
+	wh_store_relaxed(&logs->call, WH_CALL_GOES_ON); /* no call begins when it is abandoned */
+	has_more = do_some(logs);
+	if (wh_exchange(&logs->call, WH_CALL_NONE) != WH_CALL_ABANDONED)
+		return has_more;
+	wh_logs_free(logs);
+	return false;
+}

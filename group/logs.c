@@ -83,13 +83,18 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 #define WAITING_MAX ((size_t)16 << 20)
 #define LOOK_NS (100 * (long)WH_NS_PER_MS)
 
+static bool goes_on(const struct wh_logs *logs)
+{
+	return wh_load_relaxed(&logs->failed) == 0 && wh_load_relaxed(&logs->stopped) == 0;
+}
+
 /* Where all is one thread nothing is waited for: others go on only when this returns. */
 static bool wait_for_room(struct wh_logs *logs)
 {
 	bool may_wait = logs->config.env->nap == NULL;
 
 	pthread_mutex_lock(&logs->lock);
-	while (may_wait && logs->waiting > WAITING_MAX && wh_load_relaxed(&logs->failed) == 0 && !logs->closing) {
+	while (may_wait && logs->waiting > WAITING_MAX && goes_on(logs)) {
 		struct timespec until;
 
 		clock_gettime(CLOCK_MONOTONIC, &until);
@@ -98,9 +103,8 @@ static bool wait_for_room(struct wh_logs *logs)
 		until.tv_nsec %= (long)WH_NS_PER_S;
 		pthread_cond_timedwait(&logs->fewer, &logs->lock, &until);
 	}
-	may_wait = wh_load_relaxed(&logs->failed) == 0 && !logs->closing;
 	pthread_mutex_unlock(&logs->lock);
-	return may_wait;
+	return goes_on(logs);
 }
 
 bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
@@ -332,16 +336,18 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 	const struct wh_env *env = logs->config.env;
 	struct wh_identity wanted = {.node = logs->config.node};
 	enum whorl_result result;
+	struct wh_error reason;
 	char path[4096];
 	int holder;
 
 	snprintf(wanted.name, sizeof(wanted.name), "%s", logs->config.group);
 	snprintf(path, sizeof(path), "%s/%u", logs->config.path, logs->config.node);
 	result = env->disk->directory(env->disk->ctx, path, true, &logs->directory, err);
-	if (result == WHORL_NOT_FOUND)
-		return wh_error_set(err, WHORL_DISK, "group.log_dir: there is no directory %s", logs->config.path);
-	if (result == WHORL_OK)
-		result = logs->directory->ops->lock(logs->directory, &holder, err);
+	if (result != WHORL_OK) {
+		reason = *err;
+		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
+	}
+	result = logs->directory->ops->lock(logs->directory, &holder, err);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
 	if (result != WHORL_OK)
@@ -388,6 +394,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	logs->config = *config;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
+	pthread_mutex_init(&logs->bell, NULL);
 	wh_thread_condition_init(&logs->fewer);
 	result = open_directory(logs, err);
 	if (result == WHORL_OK)
@@ -404,7 +411,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	return WHORL_OK;
 }
 
-static void free_logs(struct wh_logs *logs)
+void wh_logs_free(struct wh_logs *logs)
 {
 	for (struct wh_log_order *order = logs->first, *next; order != NULL; order = next) {
 		next = order->next;
@@ -425,11 +432,22 @@ static void free_logs(struct wh_logs *logs)
 	free(logs->batch.parts);
 	free(logs->batch.bytes);
 	pthread_cond_destroy(&logs->fewer);
+	pthread_mutex_destroy(&logs->bell);
 	pthread_mutex_destroy(&logs->lock);
 	free(logs);
 }
 
-/* A call that does not come back keeps all of it: the disk may answer some time. */
+void wh_logs_stop(struct wh_logs *logs)
+{
+	if (logs == NULL)
+		return;
+	wh_store_relaxed(&logs->stopped, 1);
+	pthread_mutex_lock(&logs->lock);
+	pthread_cond_broadcast(&logs->fewer);
+	pthread_mutex_unlock(&logs->lock);
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
 void wh_logs_close(struct wh_logs *logs, bool forked)
 {
 	const struct wh_env *env;
@@ -437,11 +455,17 @@ void wh_logs_close(struct wh_logs *logs, bool forked)
 	if (logs == NULL)
 		return;
 	env = logs->config.env;
-	pthread_mutex_lock(&logs->lock);
-	logs->closing = true;
-	pthread_cond_broadcast(&logs->fewer);
-	pthread_mutex_unlock(&logs->lock);
-	if (logs->job != NULL && (forked || !env->background_end(env->ctx, logs->job, logs->config.timeout_ns)))
+	if (logs->job == NULL) {
+		wh_logs_free(logs);
 		return;
-	free_logs(logs);
+	}
+	if (forked) /* the job is the parent's, and may hold the locks */
+		return;
+	pthread_mutex_lock(&logs->bell);
+	logs->closing = true;
+	pthread_mutex_unlock(&logs->bell);
+	wh_logs_stop(logs);
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
+	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+		wh_logs_free(logs);
 }

@@ -38,7 +38,7 @@ struct wh_log_source_config { /* copied; arrays have an entry for each sender of
 };
 
 struct wh_logs_config { /* copied; what it points to outlives the logs, but for the texts */
-	const struct wh_env *env;
+	const struct wh_env *env; /* the world's: a disk that hangs may outlive the node */
 	const char *path;           /* [group] log_dir: the node's directory is below it */
 	const char *group;          /* its name */
 	uint32_t node;              /* its id */
@@ -55,6 +55,8 @@ struct wh_logs_config { /* copied; what it points to outlives the logs, but for 
  * world has no files. */
 WH_MUST_CHECK enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config *config,
 					     struct wh_error *err);
+/* No checkpoint is taken any more, and no thread waits in one. NULL is fine. */
+void wh_logs_stop(struct wh_logs *logs);
 /* Waits for the job, no longer than for a disk that answers; one that does not keeps what it needs. NULL is fine. `forked`: the job is the
  * parent's. */
 void wh_logs_close(struct wh_logs *logs, bool forked);

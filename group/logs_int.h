@@ -52,6 +52,12 @@ struct wh_log_order {
 	struct wh_log_sender *senders;       /* of `begin` */
 };
 
+enum wh_logs_call {
+	WH_CALL_NONE,
+	WH_CALL_GOES_ON,  /* the job is at work */
+	WH_CALL_ABANDONED /* it did not come back in time: the call frees the logs when it does */
+};
+
 struct wh_logs {
 	struct wh_logs_config config;
 	struct wh_directory *directory;
@@ -73,7 +79,10 @@ struct wh_logs {
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
-	bool closing;                /* [lock] the node waits no more: nothing of it is touched */
+	pthread_mutex_t bell;        /* held while the loop is woken */
+	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
+	wh_word stopped;             /* 1: checkpoints are not taken any more */
+	wh_word call;                /* enum wh_logs_call */
 	struct wh_log_filling {
 		struct wh_shard_log *log; /* NULL: it is empty */
 		struct wh_log_source *source; /* a name only: it may be gone */
@@ -85,6 +94,8 @@ struct wh_logs {
 	} batch;
 };
 
+/* The job has ended, or never began. */
+void wh_logs_free(struct wh_logs *logs);
 void wh_log_order_free(struct wh_log_order *order);
 
 /* log_job.c. A job that lasts. */
@@ -99,6 +110,8 @@ struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subg
 /* The disk is asked for something; and has answered: true: it is done. False: there is no room, and it is to be tried again; or the disk has
  * failed, and nothing more is written. The job's. */
 void wh_logs_ask_disk(struct wh_logs *logs);
+/* The loop looks. The job's. */
+void wh_logs_wake_loop(struct wh_logs *logs);
 bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
 
 /* replay.c: what can be done now for those that read. Returns how much. The job's. */

@@ -278,7 +278,7 @@ static void end_turn(struct wh_replay *replay)
 	pthread_mutex_unlock(&logs->lock);
 	if (is_over)
 		free_replay(replay);
-	logs->config.wake(logs->config.ctx);
+	wh_logs_wake_loop(logs);
 }
 
 static struct wh_replay *next_turn(struct wh_logs *logs)
