@@ -64,6 +64,8 @@ static void tell_whole(struct wh_epoch *epoch)
 		const struct wh_shard_standing *shard =
 			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
 
+		if (member->source != NULL)
+			wh_store_relaxed(&member->subgroup->log_whole, shard != NULL && shard->whole);
 		if (member->source != NULL && shard != NULL && shard->whole)
 			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
 					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);

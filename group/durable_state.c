@@ -210,7 +210,7 @@ static void write_checkpoint(struct own *own)
 {
 	struct wh_durable_state *state = own->state;
 	struct snapshot *snapshot = own->snapshot;
-	ptrdiff_t got;
+	ptrdiff_t got = -1;
 	bool goes_on = to_log(state, WH_CHECKPOINT_BEGIN, snapshot->place, snapshot->bytes);
 
 	snapshot->read = snapshot->bytes;

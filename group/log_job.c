@@ -412,7 +412,6 @@ static void tell_persisted(struct wh_logs *logs)
 	if (batch->log->source == batch->source)
 		wh_persist_say(&batch->source->persist, batch->batch.next);
 	pthread_mutex_unlock(&logs->lock);
-	wh_store_relaxed(&batch->log->figures.persisted, batch->batch.next);
 	wh_logs_wake_loop(logs);
 }
 

@@ -135,30 +135,40 @@ bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
 	return true;
 }
 
-static const struct wh_log_figures *figures_of(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
 {
 	struct wh_logs *locked = (struct wh_logs *)logs;
 	const struct wh_shard_log *log;
 
 	pthread_mutex_lock(&locked->lock);
 	log = wh_log_find_shard(logs, subgroup, shard);
+	if (log != NULL)
+		*out = (struct wh_log_figures){
+			.bytes = wh_load_relaxed(&log->figures.bytes),
+			.used = wh_load_relaxed(&log->figures.used),
+			.segments = wh_load_relaxed(&log->figures.segments),
+			.batches = wh_load_relaxed(&log->figures.batches),
+			.syncs = wh_load_relaxed(&log->figures.syncs),
+			.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
+			/* Acquire: that the last is on disk. Partner: end_checkpoint. */
+			.checkpoints = wh_load_acquire(&log->figures.checkpoints),
+		};
 	pthread_mutex_unlock(&locked->lock);
-	return log != NULL ? &log->figures : NULL;
+	return log != NULL;
 }
 
 uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	const struct wh_log_figures *figures = figures_of(logs, subgroup, shard);
+	struct wh_log_figures figures;
 
-	/* Acquire: that it is on disk. Partner: end_checkpoint. */
-	return figures != NULL ? wh_load_acquire(&figures->checkpoints) : 0;
+	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	const struct wh_log_figures *figures = figures_of(logs, subgroup, shard);
+	struct wh_log_figures figures;
 
-	return figures != NULL ? wh_load_relaxed(&figures->used) : 0;
+	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.used : 0;
 }
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */

@@ -146,8 +146,11 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */
 
-struct wh_log_figures { /* of one shard. [the job writes, anyone reads] */
-	wh_word bytes, used, segments, batches, syncs, longest_sync_ns, persisted, checkpoints;
+struct wh_log_figures { /* of one shard */
+	uint64_t bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 };
+
+/* Any thread. False: there is no such log. */
+bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);
 
 #endif

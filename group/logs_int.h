@@ -23,7 +23,9 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
-	struct wh_log_figures figures;
+	struct { /* [the job writes, anyone reads] */
+		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+	} figures;
 };
 
 struct wh_log_source {

@@ -79,6 +79,8 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
 	uint64_t checkpoints; /* [loop] of its log when it entered the shard: one more, and that is whole */
+	wh_word log_whole;    /* 1: its log is, on disk. [loop] */
+	wh_word disk_slowest, disk_behind; /* the member whose disk all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
 	bool durable;      /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */

@@ -194,6 +194,15 @@ static void watch_roles(whorl_node *node)
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 }
 
+static void survey_disks(const struct wh_shard_member *member)
+{
+	uint32_t id;
+	uint64_t behind = wh_multicast_slowest_disk(member->mc, &id);
+
+	wh_store_relaxed(&member->subgroup->disk_slowest, id);
+	wh_store_relaxed(&member->subgroup->disk_behind, behind);
+}
+
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
 static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 {
@@ -202,6 +211,8 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 	if (member->mc == NULL)
 		return;
 	wh_multicast_survey(member->mc);
+	if (member->source != NULL)
+		survey_disks(member);
 	if (subgroup->ring != NULL) /* where a thread may have been missed (base/barrier.h) */
 		wh_frontiers_survey(&subgroup->ring->frontiers);
 	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);

@@ -142,6 +142,10 @@ bool wh_multicast_is_durable(const struct wh_multicast *mc);
 /* Durable: something is on disk of which the others have not been told. */
 bool wh_multicast_has_persisted(const struct wh_multicast *mc);
 
+/* Durable: the node id of the member with the least persisted_num, and by how many sequence numbers it trails what I have received. 0: none
+ * does. */
+uint64_t wh_multicast_slowest_disk(const struct wh_multicast *mc, uint32_t *id);
+
 /* Finds the member that trails most; fills stats.slowest_*. Cheap, but not for every pass. */
 void wh_multicast_survey(struct wh_multicast *mc);
 

@@ -176,6 +176,23 @@ bool wh_multicast_has_persisted(const struct wh_multicast *mc)
 	       (wh_load_relaxed(&persist->persisted) != mc->persisted_num || wh_load_relaxed(&persist->broken) != 0);
 }
 
+uint64_t wh_multicast_slowest_disk(const struct wh_multicast *mc, uint32_t *id)
+{
+	const struct wh_multicast_config *c = &mc->config;
+	uint64_t least = mc->persisted_num;
+
+	*id = c->ids[c->sst->image->my_rank];
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint64_t persisted = wh_sst_observe(c->sst, mc->peers.ranks[i], c->columns.persisted_num);
+
+		if (persisted >= least)
+			continue;
+		least = persisted;
+		*id = c->ids[mc->peers.ranks[i]];
+	}
+	return mc->received_num - least;
+}
+
 size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to)
 {
 	/* Acquire: that it was synced. Partner: wh_persist_say. */
