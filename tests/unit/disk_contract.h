@@ -129,7 +129,7 @@ static inline void contract_of_locks(struct wh_directory *directory, struct wh_d
 	ck_assert_int_eq(holder, 0);
 	contract_expect_names(directory, "lock", NULL);
 	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK); /* it has it */
-	for (int i = 0; i < 2; i++) { /* to try breaks nothing */
+	for (int i = 0; i < 2; i++) {                                               /* to try breaks nothing */
 		ck_assert_int_eq(other->ops->lock(other, &holder, &err), WHORL_AGAIN);
 		ck_assert_int_eq(holder, process);
 	}
