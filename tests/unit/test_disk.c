@@ -20,8 +20,9 @@
 /* ---- the system's functions, which fail when they are told to ----------------------------------------------------------------- */
 
 struct script {         /* of one function */
-	int fail;       /* errno of the next call; 0: it works */
-	int times;      /* so many calls fail */
+	int fail;       /* errno of those that fail; 0: they say that nothing is done */
+	int spare;      /* so many calls work before that, */
+	int times;      /* and then so many fail */
 	size_t at_most; /* bytes of a call; 0: any number */
 	int calls, fd;  /* how often it was called, and of which file last */
 };
@@ -32,6 +33,10 @@ static bool fails(struct script *script, int fd)
 {
 	script->calls++;
 	script->fd = fd;
+	if (script->spare > 0) {
+		script->spare--;
+		return false;
+	}
 	if (script->times == 0)
 		return false;
 	script->times--;
@@ -257,7 +262,7 @@ START_TEST(room_where_there_is_no_fallocate)
 	writes = (struct script){.at_most = 1000};
 	ck_assert_int_eq(file->ops->allocate(file, 200301, &err), WHORL_OK);
 	ck_assert_uint_eq(size_of(file), 200301);
-	writes = (struct script){.fail = ENOSPC, .times = 1};
+	writes = (struct script){.fail = ENOSPC, .spare = 1, .times = 1};
 	ck_assert_int_eq(file->ops->allocate(file, 300000, &err), WHORL_AGAIN);
 	ck_assert_uint_eq(size_of(file), 200301);
 	file->ops->close(file);

@@ -194,7 +194,7 @@ static void is_so(struct truth *truth)
 
 static void act(struct truth *truth, struct wh_file *file, struct wh_dice *dice)
 {
-	unsigned char bytes[2 * SECTOR];
+	unsigned char bytes[2 * SECTOR] = {0};
 	uint64_t at = wh_dice_below(dice, FILE_MOST - SECTOR), count = wh_dice_between(dice, 0, 2 * SECTOR - 1);
 
 	switch (wh_dice_below(dice, 8)) {

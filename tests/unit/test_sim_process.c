@@ -517,6 +517,8 @@ START_TEST(jobs_of_a_dead_process_end)
 	for (int i = 0; i < 8; i++)
 		failed += jobs[i].result == WHORL_DISK;
 	ck_assert_int_eq(failed, 8);
+	run(LONG_NS); /* what would have let them go on comes to nothing */
+	ck_assert_int_eq(ended, 8);
 	close_files(jobs, 8);
 	ck_assert(end_log(&log, 0));
 	close_log(&log);
