@@ -119,7 +119,7 @@ static inline void contract_of_names(struct wh_directory *directory)
 	ck_assert_int_eq(directory->ops->open(directory, ".", true, &found, &err), WHORL_DISK);
 }
 
-/* `other` is another handle of that directory, in whatever process. */
+/* `other` is another handle of that directory, in whatever process. Both are closed. */
 static inline void contract_of_locks(struct wh_directory *directory, struct wh_directory *other, int process)
 {
 	struct wh_error err;
@@ -136,6 +136,7 @@ static inline void contract_of_locks(struct wh_directory *directory, struct wh_d
 	directory->ops->close(directory);
 	ck_assert_int_eq(other->ops->lock(other, &holder, &err), WHORL_OK);
 	ck_assert_int_eq(other->ops->remove(other, "lock", &err), WHORL_OK);
+	other->ops->close(other);
 }
 
 /* `path` is not there, and can be made. */
