@@ -363,7 +363,7 @@ static bool end_background(void *ctx, struct wh_background *background, uint64_t
 
 /* ---- files ------------------------------------------------------------------------------------------------------------------------- */
 
-/* A lasting job whose process has ended in this stands still. */
+/* A lasting job stands still if its process has ended in this. */
 static void stand_if_ended(struct sim_process *process)
 {
 	struct sim_task *task = running_task(process);
