@@ -419,4 +419,11 @@ static inline void lab_again(struct lab *lab)
 	lab_check(lab);
 }
 
+/* Again, and nothing was written since it was opened: there is nothing to mend. */
+static inline void lab_again_whole(struct lab *lab)
+{
+	lab_again(lab);
+	ck_assert_msg(lab->found.verdict == WH_LOG_WHOLE || lab->synced == 0, "%s", lab->found.why);
+}
+
 #endif

@@ -24,7 +24,7 @@ static void come_back(struct lab *lab)
 	wh_sim_disk_crash_at(lab->disk, 0);
 	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	lab_check(lab);
-	lab_again(lab); /* what it has said is there */
+	lab_again_whole(lab); /* what it has said is there */
 	ck_assert_int_eq(lab_work(lab, 6), WHORL_OK);
 	lab_again(lab);
 }
@@ -85,7 +85,7 @@ static bool lose_power_twice(uint64_t seed, uint64_t operation, uint64_t again, 
 	if (result == WHORL_OK)
 		lab_check(lab);
 	lab_again(lab);
-	lab_again(lab);
+	lab_again_whole(lab);
 	lab_free(lab);
 	return crashed;
 }
@@ -113,8 +113,8 @@ static bool kill_at(uint64_t seed, uint64_t operation)
 	lab->kill_at = 0;
 	lab_end(lab);
 	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
-	lab_check(lab); /* all that the process had written is there */
-	lab_again(lab); /* and now it counts */
+	lab_check(lab);       /* all that the process had written is there */
+	lab_again_whole(lab); /* and now it counts */
 	lab_free(lab);
 	return result != WHORL_OK;
 }

@@ -3,6 +3,7 @@
  *
  * Labels: random
  */
+#include "persistence/format_int.h"
 #include "tests/unit/log_lab.h"
 
 struct file {
@@ -161,6 +162,54 @@ START_TEST(rot_is_no_torn_end)
 }
 END_TEST
 
+/* What a checkpoint knows to have been there is no torn end. */
+START_TEST(a_checkpoint_knows)
+{
+	struct wh_log_point end;
+	struct lab *lab = make_small(&end);
+	struct wh_log_position position = {.point = {end.key, end.number, 2}};
+	struct wh_checkpoint *checkpoint;
+	uint64_t last = 5 * WH_LOG_BLOCK_BYTES;
+
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_sync(checkpoint, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &lab->err), WHORL_OK);
+	lab_end(lab);
+	flip_in_batches(lab, "orders.0.0000000000000000.log", last, last + WH_LOG_BLOCK_BYTES, WH_LOG_ROT);
+	lab_free(lab);
+}
+END_TEST
+
+/* A batch with right sums that does not follow on the one before. */
+START_TEST(the_chain_is_checked)
+{
+	struct wh_log_point end;
+	struct lab *lab = make_small(&end);
+	unsigned char bytes[WH_LOG_HEAD_BYTES];
+	struct iovec part = {bytes, sizeof(bytes)};
+	struct wh_log_batch_head head;
+	struct wh_file *file;
+	size_t got;
+
+	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(
+		lab->directory->ops->open(lab->directory, "orders.0.0000000000000000.log", false, &file, &lab->err),
+		WHORL_OK);
+	ck_assert_int_eq(file->ops->read(file, 5 * WH_LOG_BLOCK_BYTES, bytes, sizeof(bytes), &got, &lab->err),
+			 WHORL_OK);
+	ck_assert(wh_log_batch_decode(&head, bytes) && head.number == 4);
+	head.chain ^= 1;
+	wh_log_batch_encode(bytes, &head);
+	ck_assert_int_eq(file->ops->write(file, 5 * WH_LOG_BLOCK_BYTES, &part, 1, &lab->err), WHORL_OK);
+	file->ops->close(file);
+	lab_end(lab);
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
+	lab_free(lab);
+}
+END_TEST
+
 /* Nothing of a log with rot is changed, and it is no log to write to; a new one can be made in its place. */
 START_TEST(rot_stays)
 {
@@ -264,6 +313,8 @@ static Suite *suite(void)
 
 	tcase_add_test(flips, bits_flip);
 	tcase_add_test(flips, rot_is_no_torn_end);
+	tcase_add_test(flips, a_checkpoint_knows);
+	tcase_add_test(flips, the_chain_is_checked);
 	tcase_add_test(flips, rot_stays);
 	tcase_add_test(files, files_go);
 	tcase_add_test(files, thrown_away);
