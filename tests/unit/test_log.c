@@ -226,6 +226,8 @@ START_TEST(arguments_are_checked)
 	ck_assert_int_eq(wh_log_append(lab->log, &batch, &lab->err), WHORL_INVALID);
 	batch.frontier = 0;
 	ck_assert_int_eq(wh_log_append(lab->log, &batch, &lab->err), WHORL_OK);
+	begin.number = 6;
+	ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_INVALID); /* that is not synced */
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK); /* nothing to do */
 	lab_end(lab);
