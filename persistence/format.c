@@ -179,7 +179,10 @@ static bool check_messages(const struct wh_log_batch_head *head, const unsigned 
 
 bool wh_log_body_check(const struct wh_log_batch_head *head, const unsigned char *body)
 {
-	if (wh_crc32c(0, body, head->body_bytes) != head->body_sum)
+	size_t all = (size_t)wh_log_batch_bytes(head) - WH_LOG_HEAD_BYTES;
+
+	if (wh_crc32c(0, body, head->body_bytes) != head->body_sum ||
+	    !is_zero(body + head->body_bytes, all - head->body_bytes))
 		return false;
 	return head->kind == WH_LOG_KIND_BEGIN || check_messages(head, body);
 }

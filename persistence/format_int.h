@@ -89,7 +89,7 @@ void wh_log_batch_encode(unsigned char out[WH_LOG_HEAD_BYTES], struct wh_log_bat
 bool wh_log_batch_decode(struct wh_log_batch_head *head, const unsigned char bytes[WH_LOG_HEAD_BYTES]);
 /* With head and what fills the last block up. */
 uint64_t wh_log_batch_bytes(const struct wh_log_batch_head *head);
-/* The body is what the head says: its sum, and that it can be read to its end. */
+/* The body is what the head says: its sum, that it can be read to its end, and zeros behind it to the end of its last block. */
 bool wh_log_body_check(const struct wh_log_batch_head *head, const unsigned char *body);
 
 void wh_log_entry_encode(unsigned char out[WH_LOG_ENTRY_BYTES], const struct wh_log_record *record);

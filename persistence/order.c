@@ -83,6 +83,7 @@ static void take_begin(struct wh_log *log, const struct wh_log_batch_head *head,
 		view = &log->views[log->view_count++];
 		*view = (struct wh_log_view){.key = begin->key, .number = begin->number, .gap = gap};
 	}
+	free(view->senders);
 	view->begun = true;
 	view->sender_count = begin->sender_count;
 	view->senders = senders;

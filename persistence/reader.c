@@ -96,7 +96,7 @@ enum whorl_result wh_log_reader_batch(struct wh_log_reader *reader, uint64_t at,
 	*headed = result == WHORL_OK && bytes != NULL && wh_log_batch_decode(head, bytes) && head->log == identity;
 	if (!*headed)
 		return result;
-	result = wh_log_reader_want(reader, at, WH_LOG_HEAD_BYTES + (size_t)head->body_bytes, &bytes, err);
+	result = wh_log_reader_want(reader, at, (size_t)wh_log_batch_bytes(head), &bytes, err);
 	if (result == WHORL_OK && bytes != NULL && wh_log_body_check(head, bytes + WH_LOG_HEAD_BYTES))
 		*body = bytes + WH_LOG_HEAD_BYTES;
 	return result;

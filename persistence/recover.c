@@ -135,8 +135,9 @@ static enum whorl_result check_owner(const struct scan *scan, const char *file, 
 	return WHORL_OK;
 }
 
-/* A header that can be read. */
-static enum whorl_result take_head(struct scan *scan, const char *file, const struct wh_log_head *head, uint64_t number)
+/* A header that can be read. A checkpoint may have been renamed (renew_checkpoint). */
+static enum whorl_result take_head(struct scan *scan, const char *file, const struct wh_log_head *head, uint64_t number,
+				   bool is_segment)
 {
 	struct wh_log *log = scan->log;
 	enum whorl_result result = scan->config != NULL ? check_owner(scan, file, &head->owner) : WHORL_OK;
@@ -147,7 +148,7 @@ static enum whorl_result take_head(struct scan *scan, const char *file, const st
 		log->identity = head->log;
 		log->owner = head->owner;
 	}
-	if (head->log != log->identity || head->number != number)
+	if (head->log != log->identity || head->number > number || (is_segment && head->number != number))
 		note(scan, WH_LOG_ROT, file, 0, "this is another file of another log");
 	return WHORL_OK;
 }
@@ -200,7 +201,7 @@ static enum whorl_result scan_checkpoint(struct scan *scan, const struct numbers
 	if (result == WHORL_OK && why != NULL)
 		note(scan, WH_LOG_ROT, file, 0, "the checkpoint is damaged: %s", why);
 	else if (result == WHORL_OK)
-		result = take_head(scan, file, &head, log->checkpoint);
+		result = take_head(scan, file, &head, log->checkpoint, false);
 	if (result == WHORL_OK && !is_rot(scan))
 		result = take_mark(scan, mark);
 	free(mark);
@@ -334,7 +335,7 @@ static enum whorl_result open_segment(struct scan *scan, uint64_t number, char f
 		return wh_error_set(scan->err, WHORL_CONFIG, "%s has format %" PRIu32 ", and this whorl knows %d", file,
 				    format, WH_LOG_FORMAT);
 	*fits = read == WH_LOG_READ;
-	return *fits ? take_head(scan, file, &head, number) : WHORL_OK;
+	return *fits ? take_head(scan, file, &head, number, true) : WHORL_OK;
 }
 
 static enum whorl_result add_segment(struct scan *scan, uint64_t number)
@@ -480,12 +481,15 @@ static enum whorl_result scan_all(struct scan *scan, const struct names *names)
 		return result;
 	check_end(scan, first, present);
 	check_known(scan);
-	if (log->segment_count > 0 && !is_rot(scan)) {
-		log->segment_count = present + 1;
-		note(scan, WH_LOG_WHOLE, "", 0, "%s", "");
-	} else if (!is_rot(scan)) {
-		scan->found->verdict = WH_LOG_BLANK; /* the first file was not finished */
+	if (is_rot(scan))
+		return WHORL_OK;
+	if (log->batch == 0 && !log->has_mark) { /* of the first file not even the name needs to be on the disk */
+		log->segment_count = 0;
+		scan->found->verdict = WH_LOG_BLANK;
+		return WHORL_OK;
 	}
+	log->segment_count = present + 1;
+	note(scan, WH_LOG_WHOLE, "", 0, "%s", "");
 	return WHORL_OK;
 }
 
@@ -570,12 +574,26 @@ static enum whorl_result mend_end(struct wh_log *log, struct wh_error *err)
 	return result;
 }
 
+/* A sync of the directory may have failed when it was made: its name is there, and on no disk. It is given another. */
+static enum whorl_result renew_checkpoint(struct wh_log *log, struct wh_error *err)
+{
+	char from[WH_FILE_NAME_BYTES], to[WH_FILE_NAME_BYTES];
+	enum whorl_result result;
+
+	wh_log_file_name(from, log->files, WH_LOG_FILE_CHECKPOINT, log->checkpoint);
+	wh_log_file_name(to, log->files, WH_LOG_FILE_CHECKPOINT, log->checkpoint + 1);
+	result = log->directory->ops->rename(log->directory, from, to, err);
+	if (result == WHORL_OK)
+		log->checkpoint++;
+	return result;
+}
+
 enum whorl_result wh_log_mend(struct wh_log *log, struct wh_error *err)
 {
 	char file[WH_FILE_NAME_BYTES];
-	enum whorl_result result = WHORL_OK;
+	enum whorl_result result = log->has_mark ? renew_checkpoint(log, err) : WHORL_OK;
 
-	if (log->segment_count > 0) {
+	if (result == WHORL_OK && log->segment_count > 0) {
 		wh_log_file_name(file, log->files, WH_LOG_FILE_SEGMENT, log->segments[log->segment_count - 1].number);
 		result = log->directory->ops->open(log->directory, file, false, &log->file, err);
 		if (result == WHORL_OK)
