@@ -32,10 +32,11 @@ struct wh_file_ops {
 	/* *got is less than `bytes` only at the end of the file. */
 	enum whorl_result (*read)(struct wh_file *file, uint64_t at, void *out, size_t bytes, size_t *got,
 				  struct wh_error *err);
-	/* All of it. The parts may be changed by the call. WHORL_AGAIN: there is no room on the disk; some of it may be written. */
+	/* All of it; zeros between the end of the file and `at`. The parts may be changed by the call. WHORL_AGAIN: there is no room on the disk;
+	 * some of it may be written. */
 	enum whorl_result (*write)(struct wh_file *file, uint64_t at, struct iovec *parts, int count,
 				   struct wh_error *err);
-	/* The file has at least so many bytes, zeros where it was shorter, and they have their room on the disk. WHORL_AGAIN: there is none. */
+	/* The file has at least so many bytes, zeros where it was shorter, and these have their room on the disk. WHORL_AGAIN: there is none. */
 	enum whorl_result (*allocate)(struct wh_file *file, uint64_t bytes, struct wh_error *err);
 	/* The file has so many bytes and no more. */
 	enum whorl_result (*truncate)(struct wh_file *file, uint64_t bytes, struct wh_error *err);
@@ -62,8 +63,8 @@ struct wh_directory_ops {
 	/* Calls `each` with the name of each entry, files and directories, in no order. It must not change the directory. */
 	enum whorl_result (*list)(struct wh_directory *directory, void (*each)(void *ctx, const char *name), void *ctx,
 				  struct wh_error *err);
-	/* No other handle has it locked until this one is closed, or its process has ended. WHORL_AGAIN: another has; *holder is its process, 0 if
-	 * that is not known. */
+	/* No other handle has it locked until this one is closed, or its process has ended, and what it has forked if that has not executed
+	 * another program. WHORL_AGAIN: another has; *holder is its process, 0 if that is not known. There is a file called `lock` from then on. */
 	enum whorl_result (*lock)(struct wh_directory *directory, int *holder, struct wh_error *err);
 	void (*close)(struct wh_directory *directory);
 };
@@ -80,6 +81,11 @@ struct wh_disk {
 };
 
 /* The files of this machine. */
-const struct wh_disk *wh_disk_system(void);
+extern const struct wh_disk wh_disk_of_machine;
+
+static inline const struct wh_disk *wh_disk_system(void)
+{
+	return &wh_disk_of_machine;
+}
 
 #endif

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/background.h"
+#include "base/disk.h"
 #include "base/thread.h"
 
 #define STDERR_PATIENCE_MS 20
@@ -119,6 +121,25 @@ static void submit(void *ctx, void (*run)(void *argument), void *argument)
 	run(argument);
 }
 
+static enum whorl_result begin_background(void *ctx, struct wh_background **out, const char *name,
+					  bool (*work)(void *argument), void *argument, struct wh_error *err)
+{
+	(void)ctx;
+	return wh_background_begin(out, name, work, argument, err);
+}
+
+static void wake_background(void *ctx, struct wh_background *task)
+{
+	(void)ctx;
+	wh_background_wake(task);
+}
+
+static bool end_background(void *ctx, struct wh_background *task, uint64_t timeout_ns)
+{
+	(void)ctx;
+	return wh_background_end(task, timeout_ns);
+}
+
 const struct wh_env *wh_env_system(void)
 {
 	static const struct wh_env system_env = {
@@ -127,6 +148,10 @@ const struct wh_env *wh_env_system(void)
 		.log = log_line,
 		.fatal = fatal,
 		.submit = submit,
+		.background = begin_background,
+		.background_wake = wake_background,
+		.background_end = end_background,
+		.disk = &wh_disk_of_machine,
 	};
 
 	return &system_env;

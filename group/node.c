@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "group/any_id.h"
+#include "group/durable.h"
 #include "group/secret.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
@@ -57,6 +58,50 @@ static void env_submit(void *ctx, void (*job)(void *argument), void *argument)
 	const whorl_node *node = ctx;
 
 	node->world_env->submit(node->world_env->ctx, job, argument);
+}
+
+static enum whorl_result env_background(void *ctx, struct wh_background **out, const char *name,
+					bool (*work)(void *argument), void *argument, struct wh_error *err)
+{
+	const whorl_node *node = ctx;
+
+	return node->world_env->background(node->world_env->ctx, out, name, work, argument, err);
+}
+
+static void env_background_wake(void *ctx, struct wh_background *task)
+{
+	const whorl_node *node = ctx;
+
+	node->world_env->background_wake(node->world_env->ctx, task);
+}
+
+static bool env_background_end(void *ctx, struct wh_background *task, uint64_t timeout_ns)
+{
+	const whorl_node *node = ctx;
+
+	return node->world_env->background_end(node->world_env->ctx, task, timeout_ns);
+}
+
+/* The world's, but for the log. */
+static struct wh_env wrap_env(whorl_node *node)
+{
+	const struct wh_env *world = node->world_env;
+	struct wh_env env = {
+		.ctx = node,
+		.now_ns = env_now,
+		.random_u64 = env_random,
+		.log = log_line,
+		.fatal = env_fatal,
+		.submit = env_submit,
+		.disk = world->disk,
+	};
+
+	if (world->background != NULL) {
+		env.background = env_background;
+		env.background_wake = env_background_wake;
+		env.background_end = env_background_end;
+	}
+	return env;
 }
 
 void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
@@ -300,6 +345,7 @@ enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct w
 	uint32_t nodes = wh_node_config_nodes_max(&node->config);
 
 	subgroup->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
+	subgroup->durable = parameters->durable;
 	subgroup->message_bytes = parameters->message_bytes;
 	subgroup->window = parameters->window;
 	subgroup->large_bytes = parameters->large_bytes;
@@ -479,7 +525,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	node->one_host = world->one_host;
 	node->fd = node->timer_fd = -1;
 	node->world_env = world->env;
-	node->env = (struct wh_env){node, env_now, env_random, log_line, env_fatal, env_submit, NULL, NULL, NULL, NULL, NULL};
+	node->env = wrap_env(node);
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
 		node->log = options->log;
 		node->log_ctx = options->log_ctx;
@@ -557,6 +603,8 @@ static enum whorl_result open_with_id(uint32_t id, struct id_place *place, const
 		result = open_transport(node, world, &place->held, err);
 	if (result == WHORL_OK)
 		result = open_engine(node, err);
+	if (result == WHORL_OK)
+		result = wh_durable_open(node, err);
 	if (result == WHORL_OK)
 		result = open_entry(node, err);
 	if (result != WHORL_OK) {
@@ -692,6 +740,7 @@ void wh_node_free(whorl_node *node, bool forked)
 		epoch = older;
 	}
 	wh_epoch_free(node->proposed, false);
+	wh_logs_close(node->logs, forked);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);

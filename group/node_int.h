@@ -14,6 +14,7 @@
 #include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
+#include "group/logs.h"
 #include "group/node.h"
 #include "membership/join.h"
 #include "membership/serving.h"
@@ -76,6 +77,7 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	const char *name;  /* [const] */
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
+	bool durable;      /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */
@@ -136,6 +138,8 @@ struct whorl_node {
 	struct wh_roster roster;          /* [loop] */
 	struct wh_join_requests requests; /* [loop] */
 	struct wh_join join;              /* [loop] */
+	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
+	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
 	wh_word heartbeats;     /* [loop] statistics */

@@ -1,4 +1,5 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
@@ -234,6 +235,8 @@ size_t wh_node_watch(void *ctx)
 	watch_roles(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)
 		watch_drain(node);
+	if (node->logs != NULL)
+		wh_durable_look(node);
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;

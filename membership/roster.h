@@ -28,7 +28,7 @@ struct wh_known_node {        /* another node of the group, by id */
 	bool forced;          /* an operator has told it to form a group (0032) */
 	uint64_t group;       /* of a member: which; of another: that of its record, 0: it has none */
 	uint64_t members[WH_NODES_MAX / 64]; /* of a member: the ids in its view */
-	enum wh_standing standing;
+	enum wh_condition standing;
 	uint32_t leader;               /* of a member: as it sees it */
 	uint64_t view;                 /* of a member: its number */
 	uint64_t key;                  /* of its image; of others: keys of first views must be greater */

@@ -36,6 +36,7 @@ enum wh_shard_state {
 
 struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on them */
 	bool ordered;
+	bool durable; /* ordered, and on every member's disk before it is delivered; of a dynamic one false */
 	bool state; /* the program has functions for its state */
 	uint32_t window, message_bytes;
 	uint64_t large_bytes; /* of the largest message; 0: none is larger than a slot (0045) */

@@ -111,7 +111,7 @@ static void take_intro(struct wh_reader *reader, struct wh_wire *out)
 	out->subgroups_digest = wh_take_number(reader, 8);
 	if (out->kind == WH_WIRE_JOIN)
 		return;
-	out->standing = (enum wh_standing)wh_take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
+	out->standing = (enum wh_condition)wh_take_within(reader, 1, WH_SEEKING, WH_MEMBER_OF);
 	out->flag = wh_take_within(reader, 1, 0, 1);
 	out->forced = wh_take_within(reader, 1, 0, 1);
 	out->group = wh_take_within(reader, 8, out->standing == WH_MEMBER_OF, UINT64_MAX);

@@ -78,6 +78,9 @@ struct wh_subgroup_columns {
 	struct wh_counter_col received_num;
 	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= received_num. */
 	struct wh_counter_col delivered_num;
+	/* Durable: all sequence numbers below are on this member's disk, in its log; at the wedge it stops (docs/decisions/0058). delivered_num
+	 * <= persisted_num <= received_num. */
+	struct wh_counter_col persisted_num;
 	/* Unordered: by sender rank, how many of its messages have been delivered here. */
 	struct wh_array_col delivered_of;
 };

@@ -277,7 +277,15 @@ static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 {
 	host->sim = sim;
 	host->id = id;
-	host->env = (struct wh_env){host, now_ns, random_u64, log_line, condemn_host, submit_job, let_time_pass};
+	host->env = (struct wh_env){
+		.ctx = host,
+		.now_ns = now_ns,
+		.random_u64 = random_u64,
+		.log = log_line,
+		.fatal = condemn_host,
+		.submit = submit_job,
+		.nap = let_time_pass,
+	};
 	host->dice = wh_dice_split(sim->options.seed, id + 1);
 	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
 	host->cost = sim->options.node_cost;

@@ -63,7 +63,14 @@ static inline void fake_fatal(void *ctx, const char *what)
 static inline void fake_env_init(struct fake_env *fake)
 {
 	*fake = (struct fake_env){.now_ns = 1000};
-	fake->env = (struct wh_env){fake, fake_now, fake_random, fake_log, fake_fatal, fake_submit, NULL, NULL, NULL, NULL, NULL};
+	fake->env = (struct wh_env){
+		.ctx = fake,
+		.now_ns = fake_now,
+		.random_u64 = fake_random,
+		.log = fake_log,
+		.fatal = fake_fatal,
+		.submit = fake_submit,
+	};
 	wh_diag_init(&fake->diag, &fake->env, 0);
 }
 

@@ -1,0 +1,490 @@
+/* log.c - opening, writing and closing a log. See log.h.
+ *
+ * One batch at a time is written behind the end, and counts when it is synced (`pending`): what the log knows of itself is always what
+ * is on the disk.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/crc32c.h"
+#include "base/text.h"
+#include "persistence/log_int.h"
+
+#define SEGMENT_BYTES_MAX (UINT64_C(1) << 40)
+
+static const unsigned char zeros[WH_LOG_BLOCK_BYTES];
+
+/* ---- opening ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char name[WH_LOG_NAME_BYTES])
+{
+	return memchr(name, '\0', WH_LOG_NAME_BYTES) != NULL;
+}
+
+static enum whorl_result check_config(const struct wh_log_config *config, struct wh_error *err)
+{
+	if (!is_name(config->owner.group_name) || !is_name(config->owner.subgroup) || config->fresh == 0)
+		return wh_error_set(err, WHORL_INVALID, "a log needs names, and an identity that is not 0");
+	if (config->segment_bytes > SEGMENT_BYTES_MAX)
+		return wh_error_set(err, WHORL_INVALID, "segments of a log are too large");
+	if (config->batch_bytes == 0 || config->batch_bytes > WH_LOG_BATCH_BYTES_MAX / 2 ||
+	    config->batch_messages == 0 ||
+	    config->batch_messages > WH_LOG_BATCH_BYTES_MAX / 2 / WH_LOG_ENTRY_BYTES - WH_LOG_SENDERS_MAX)
+		return wh_error_set(err, WHORL_INVALID, "batches of a log are too large, or have nothing");
+	return WHORL_OK;
+}
+
+/* A BEGIN needs some of it, too. */
+static size_t table_room(const struct wh_log *log)
+{
+	size_t begin = WH_LOG_BEGIN_BYTES + (size_t)WH_LOG_SENDERS_MAX * WH_LOG_SENDER_BYTES;
+	size_t entries = (size_t)log->batch_messages * WH_LOG_ENTRY_BYTES;
+
+	return WH_LOG_HEAD_BYTES + (entries > begin ? entries : begin);
+}
+
+static enum whorl_result create(struct wh_log **out, struct wh_directory *directory, const struct wh_log_config *config,
+				struct wh_error *err)
+{
+	struct wh_log *log = calloc(1, sizeof(*log));
+	uint64_t largest;
+
+	*out = log;
+	if (log == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+	log->directory = directory;
+	log->owner = config->owner;
+	log->batch_bytes = config->batch_bytes;
+	log->batch_messages = config->batch_messages;
+	log->read_only = config->read_only;
+	largest = wh_log_round(table_room(log) + log->batch_bytes, WH_LOG_BLOCK_BYTES);
+	log->segment_bytes = wh_log_round(config->segment_bytes, WH_LOG_BLOCK_BYTES);
+	if (log->segment_bytes < WH_LOG_BLOCK_BYTES + 2 * largest)
+		log->segment_bytes = WH_LOG_BLOCK_BYTES + 2 * largest;
+	wh_log_files(log->files, config->owner.subgroup, config->owner.shard);
+	if (!log->read_only)
+		log->table = malloc(table_room(log));
+	return log->read_only || log->table != NULL ? WHORL_OK : wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+}
+
+static enum whorl_result begin_anew(struct wh_log *log, uint64_t identity, struct wh_error *err)
+{
+	uint64_t bytes;
+	enum whorl_result result = wh_log_segments_reserve(log, err);
+
+	log->identity = identity;
+	if (result == WHORL_OK)
+		result = wh_log_segment_make(log, 0, &log->file, &bytes, err);
+	if (result == WHORL_OK)
+		log->segments[log->segment_count++] = wh_log_segment_here(log, 0, bytes);
+	return result;
+}
+
+static enum whorl_result open_scanned(struct wh_log *log, const struct wh_log_config *config,
+				      struct wh_log_found *found, struct wh_error *err)
+{
+	enum whorl_result result = wh_log_scan(log, config, found, err);
+
+	log->verdict = found->verdict;
+	if (result != WHORL_OK || log->read_only || found->verdict == WH_LOG_ROT)
+		return result;
+	result = wh_log_mend(log, err);
+	if (result == WHORL_OK && found->verdict == WH_LOG_BLANK)
+		result = begin_anew(log, config->fresh, err);
+	return result;
+}
+
+static enum whorl_result open_log(struct wh_log **out, struct wh_directory *directory,
+				  const struct wh_log_config *config, const char *files, struct wh_log_found *found,
+				  struct wh_error *err)
+{
+	struct wh_error unread;
+	struct wh_log *log;
+	enum whorl_result result;
+
+	*out = NULL;
+	*found = (struct wh_log_found){.verdict = WH_LOG_BLANK};
+	if (err == NULL)
+		err = &unread;
+	result = create(&log, directory, config, err);
+	if (result == WHORL_OK && files != NULL)
+		snprintf(log->files, sizeof(log->files), "%s", files);
+	if (result == WHORL_OK)
+		result = open_scanned(log, files == NULL ? config : NULL, found, err);
+	if (result == WHORL_OK && found->verdict != WH_LOG_ROT)
+		found->end = wh_log_end(log);
+	if (result == WHORL_OK && files != NULL && found->verdict == WH_LOG_BLANK && log->identity == 0 &&
+	    log->segment_count == 0 && found->file[0] == '\0')
+		result = wh_error_set(err, WHORL_NOT_FOUND, "there is no log %s", files);
+	if (result != WHORL_OK) {
+		wh_log_close(log);
+		return wh_error_prefix(err, "log of %.63s, shard %" PRIu32, config->owner.subgroup,
+				       config->owner.shard);
+	}
+	*out = log;
+	return WHORL_OK;
+}
+
+enum whorl_result wh_log_open(struct wh_log **out, struct wh_directory *directory, const struct wh_log_config *config,
+			      struct wh_log_found *found, struct wh_error *err)
+{
+	enum whorl_result result = check_config(config, err);
+
+	*out = NULL;
+	*found = (struct wh_log_found){.verdict = WH_LOG_BLANK};
+	return result == WHORL_OK ? open_log(out, directory, config, NULL, found, err) : result;
+}
+
+enum whorl_result wh_log_open_files(struct wh_log **out, struct wh_directory *directory, const char *files,
+				    struct wh_log_found *found, struct wh_error *err)
+{
+	struct wh_log_config config = {.read_only = true, .batch_bytes = 1, .batch_messages = 1};
+
+	return open_log(out, directory, &config, files, found, err);
+}
+
+void wh_log_close(struct wh_log *log)
+{
+	if (log == NULL)
+		return;
+	if (log->file != NULL)
+		log->file->ops->close(log->file);
+	if (log->next != NULL)
+		log->next->ops->close(log->next);
+	for (uint32_t i = 0; i < log->view_count; i++)
+		free(log->views[i].senders);
+	free(log->pending_senders);
+	free(log->views);
+	free(log->segments);
+	free(log->table);
+	free(log);
+}
+
+/* ---- what there is ---------------------------------------------------------------------------------------------------- */
+
+const struct wh_log_owner *wh_log_owner(const struct wh_log *log)
+{
+	return &log->owner;
+}
+
+const struct wh_log_view *wh_log_views(const struct wh_log *log, uint32_t *count)
+{
+	*count = log->view_count;
+	return log->views;
+}
+
+struct wh_log_point wh_log_end(const struct wh_log *log)
+{
+	const struct wh_log_view *last = log->view_count > 0 ? &log->views[log->view_count - 1] : NULL;
+	const struct wh_log_point *mark = &log->mark.position.point;
+
+	if (log->has_mark && (last == NULL || wh_log_compare(last->number, last->end, mark->number, mark->place) < 0))
+		return *mark;
+	return last != NULL ? (struct wh_log_point){last->key, last->number, last->end} : (struct wh_log_point){0};
+}
+
+void wh_log_statistics(const struct wh_log *log, struct wh_log_statistics *out)
+{
+	*out = (struct wh_log_statistics){
+		.segments = log->segment_count + (log->next != NULL),
+		.bytes = log->next_bytes,
+		.batches = log->batch,
+		.first = log->segment_count > 0 ? log->segments[0].first : 0,
+		.checkpoint_bytes = log->checkpoint_bytes,
+		.syncs = log->syncs,
+		.prepared = log->next != NULL,
+		.failed = log->failed,
+	};
+	for (uint32_t i = 0; i < log->segment_count; i++) {
+		out->bytes += log->segments[i].bytes;
+		out->used += log->segments[i].used;
+	}
+}
+
+/* ---- segments --------------------------------------------------------------------------------------------------------- */
+
+/* What the disk said of what was written: a failure is for good. */
+static enum whorl_result judge(struct wh_log *log, enum whorl_result result, const struct wh_error *err)
+{
+	if (result == WHORL_OK || result == WHORL_AGAIN || result == WHORL_MEMORY)
+		return result;
+	wh_log_fail(log, err);
+	return WHORL_DISK;
+}
+
+static enum whorl_result why_not_written(const struct wh_log *log, struct wh_error *err)
+{
+	if (log->failed)
+		return wh_error_set(err, WHORL_DISK, "the log has failed: %s", log->failure);
+	if (log->read_only || log->verdict == WH_LOG_ROT)
+		return wh_error_set(err, WHORL_INVALID, "the log is not open for writing");
+	return WHORL_OK;
+}
+
+static enum whorl_result make_next(struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = wh_log_segments_reserve(log, err);
+	const struct wh_log_segment *present;
+
+	if (result != WHORL_OK || log->next != NULL)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	return judge(log, wh_log_segment_make(log, present->number + 1, &log->next, &log->next_bytes, err), err);
+}
+
+enum whorl_result wh_log_prepare(struct wh_log *log, struct wh_error *err)
+{
+	const struct wh_log_segment *present;
+	enum whorl_result result = why_not_written(log, err);
+
+	if (result != WHORL_OK)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	if (log->next != NULL || present->used < present->bytes / 2)
+		return WHORL_OK;
+	return make_next(log, err);
+}
+
+/* What was written there in vain must not be read as the batch that is written elsewhere now. */
+static enum whorl_result wipe_end(struct wh_log *log, const struct wh_log_segment *present, struct wh_error *err)
+{
+	struct iovec part = {(void *)zeros, sizeof(zeros)};
+	enum whorl_result result;
+
+	if (!log->remains || present->used + sizeof(zeros) > present->bytes)
+		return WHORL_OK;
+	result = log->file->ops->write(log->file, present->used, &part, 1, err);
+	return result == WHORL_OK ? log->file->ops->sync(log->file, err) : result;
+}
+
+/* The present segment has room for so many bytes more, or it is another one now. */
+static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh_error *err)
+{
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
+	enum whorl_result result;
+
+	if (present->used + bytes <= present->bytes)
+		return WHORL_OK;
+	result = make_next(log, err);
+	if (result != WHORL_OK)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	result = judge(log, wipe_end(log, present, err), err);
+	if (result != WHORL_OK)
+		return result;
+	log->remains = false;
+	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
+	log->segment_count++;
+	log->file->ops->close(log->file);
+	log->file = log->next;
+	log->next = NULL;
+	log->next_bytes = 0;
+	return WHORL_OK;
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------------------------- */
+
+/* Parts of a batch on their way to the disk: as many as one call takes. */
+struct writer {
+	struct wh_file *file;
+	uint64_t at;    /* in the file, of the first part */
+	uint64_t bytes; /* of these parts */
+	struct iovec parts[WH_LOG_PARTS];
+	int count;
+	enum whorl_result result;
+	struct wh_error *err;
+};
+
+static void flush(struct writer *writer)
+{
+	if (writer->result == WHORL_OK && writer->count > 0)
+		writer->result =
+			writer->file->ops->write(writer->file, writer->at, writer->parts, writer->count, writer->err);
+	writer->at += writer->bytes;
+	writer->bytes = 0;
+	writer->count = 0;
+}
+
+static void put(struct writer *writer, const void *data, size_t bytes)
+{
+	if (bytes == 0)
+		return;
+	if (writer->count == WH_LOG_PARTS)
+		flush(writer);
+	writer->parts[writer->count++] = (struct iovec){(void *)data, bytes};
+	writer->bytes += bytes;
+}
+
+static size_t pad_of(uint64_t bytes, uint64_t to)
+{
+	return (size_t)(wh_log_round(bytes, to) - bytes);
+}
+
+/* Head and table, then the data, then zeros to the end of the last block. */
+static enum whorl_result write_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t table_bytes,
+				     const struct wh_log_record *records, uint32_t count, struct wh_error *err)
+{
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
+	struct writer writer = {.file = log->file, .at = present->used, .result = WHORL_OK, .err = err};
+
+	put(&writer, log->table, WH_LOG_HEAD_BYTES + table_bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < records[i].part_count; k++)
+			put(&writer, records[i].parts[k].iov_base, records[i].parts[k].iov_len);
+		put(&writer, zeros, pad_of(records[i].bytes, WH_LOG_ALIGN));
+	}
+	put(&writer, zeros, pad_of(WH_LOG_HEAD_BYTES + (uint64_t)head->body_bytes, WH_LOG_BLOCK_BYTES));
+	flush(&writer);
+	if (writer.result != WHORL_OK)
+		log->remains = true;
+	return judge(log, writer.result, err);
+}
+
+/* The body begins with a table that is in its place already. */
+static enum whorl_result put_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t table_bytes,
+				   const struct wh_log_record *records, uint32_t count, struct wh_error *err)
+{
+	enum whorl_result result = make_room(log, wh_log_batch_bytes(head), err);
+	uint32_t sum = wh_crc32c(0, log->table + WH_LOG_HEAD_BYTES, table_bytes);
+
+	if (result != WHORL_OK)
+		return result;
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < records[i].part_count; k++)
+			sum = wh_crc32c(sum, records[i].parts[k].iov_base, records[i].parts[k].iov_len);
+		sum = wh_crc32c(sum, zeros, pad_of(records[i].bytes, WH_LOG_ALIGN));
+	}
+	head->body_sum = sum;
+	wh_log_batch_encode(log->table, head);
+	result = write_batch(log, head, table_bytes, records, count, err);
+	if (result == WHORL_OK) {
+		log->pending_head = *head;
+		log->pending = true;
+	}
+	return result;
+}
+
+static enum whorl_result why_not_put(const struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = why_not_written(log, err);
+
+	if (result == WHORL_OK && log->pending)
+		return wh_error_set(err, WHORL_INVALID, "the batch before is not synced");
+	return result;
+}
+
+enum whorl_result wh_log_begin_view(struct wh_log *log, const struct wh_log_begin *begin, struct wh_error *err)
+{
+	struct wh_log_batch_head head = {.log = log->identity,
+					 .number = log->batch,
+					 .chain = log->chain,
+					 .kind = WH_LOG_KIND_BEGIN,
+					 .key = begin->key,
+					 .view = begin->number,
+					 .count = begin->sender_count};
+	struct wh_log_sender *senders;
+	enum whorl_result result = why_not_put(log, err);
+	const char *why;
+
+	if (result != WHORL_OK)
+		return result;
+	why = begin->sender_count > WH_LOG_SENDERS_MAX ? "there are too many senders" : wh_log_why_not_next(log, &head);
+	if (why != NULL)
+		return wh_error_set(err, WHORL_INVALID, "%s", why);
+	senders = calloc(begin->sender_count + 1, sizeof(*senders));
+	if (senders == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for the senders of a view");
+	if (begin->sender_count > 0)
+		memcpy(senders, begin->senders, begin->sender_count * sizeof(*senders));
+	result = wh_log_views_reserve(log, err);
+	head.body_bytes = (uint32_t)wh_log_begin_encode(log->table + WH_LOG_HEAD_BYTES, begin);
+	if (result == WHORL_OK)
+		result = put_batch(log, &head, head.body_bytes, NULL, 0, err);
+	if (result != WHORL_OK) {
+		free(senders);
+		return result;
+	}
+	log->pending_begin = *begin;
+	log->pending_begin.senders = senders;
+	log->pending_senders = senders;
+	return WHORL_OK;
+}
+
+/* The records of a batch, and how many bytes of data they make. NULL, or what is wrong. */
+static const char *check_records(const struct wh_log *log, const struct wh_log_batch *batch, uint64_t *data)
+{
+	const struct wh_log_view *view = log->view_count > 0 ? &log->views[log->view_count - 1] : NULL;
+	uint64_t least = batch->first;
+
+	*data = 0;
+	if (batch->next < batch->first || batch->frontier > batch->first || batch->count > log->batch_messages)
+		return "the batch is out of its bounds";
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct wh_log_record *record = &batch->records[i];
+		uint64_t bytes = 0;
+
+		for (uint32_t k = 0; k < record->part_count; k++)
+			bytes += record->parts[k].iov_len;
+		if (record->place < least || record->place >= batch->next || bytes != record->bytes || view == NULL ||
+		    record->sender >= view->sender_count)
+			return "a message has a wrong place, sender or length";
+		least = record->place + 1;
+		*data += wh_log_round(bytes, WH_LOG_ALIGN);
+	}
+	return *data <= log->batch_bytes ? NULL : "the batch is too large";
+}
+
+enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err)
+{
+	const struct wh_log_view *view = log->view_count > 0 ? &log->views[log->view_count - 1] : NULL;
+	struct wh_log_batch_head head = {.log = log->identity,
+					 .number = log->batch,
+					 .chain = log->chain,
+					 .kind = WH_LOG_KIND_MESSAGES,
+					 .key = view != NULL ? view->key : 0,
+					 .view = view != NULL ? view->number : 0,
+					 .first = batch->first,
+					 .next = batch->next,
+					 .frontier = batch->frontier,
+					 .count = batch->count};
+	size_t table = (size_t)batch->count * WH_LOG_ENTRY_BYTES;
+	enum whorl_result result = why_not_put(log, err);
+	const char *why;
+	uint64_t data;
+
+	if (result != WHORL_OK)
+		return result;
+	why = check_records(log, batch, &data);
+	if (why == NULL)
+		why = wh_log_why_not_next(log, &head);
+	if (why != NULL)
+		return wh_error_set(err, WHORL_INVALID, "%s", why);
+	head.body_bytes = (uint32_t)(table + data);
+	for (uint32_t i = 0; i < batch->count; i++)
+		wh_log_entry_encode(log->table + WH_LOG_HEAD_BYTES + (size_t)i * WH_LOG_ENTRY_BYTES,
+				    &batch->records[i]);
+	return put_batch(log, &head, table, batch->records, batch->count, err);
+}
+
+enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = why_not_written(log, err);
+
+	if (result != WHORL_OK || !log->pending)
+		return result;
+	result = log->file->ops->sync(log->file, err);
+	if (result != WHORL_OK) {
+		wh_log_fail(log, err); /* whatever it was */
+		return WHORL_DISK;
+	}
+	log->pending = false;
+	log->remains = false; /* this batch was written over them, or is not where they are */
+	log->syncs++;
+	log->segments[log->segment_count - 1].used += wh_log_batch_bytes(&log->pending_head);
+	wh_log_take_batch(log, &log->pending_head, &log->pending_begin, log->pending_senders);
+	log->pending_senders = NULL;
+	return WHORL_OK;
+}

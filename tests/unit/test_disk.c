@@ -1,0 +1,581 @@
+/* test_disk.c - the files of this machine (base/disk.c): what the system interrupts, shortens and refuses, a full disk, and the lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/disk.h"
+#include "tests/harness.h"
+#include "tests/temporary.h"
+
+/* ---- the system's functions, which fail when they are told to ----------------------------------------------------------------- */
+
+struct script {         /* of one function */
+	int fail;       /* errno of the next call; 0: it works */
+	int times;      /* so many calls fail */
+	size_t at_most; /* bytes of a call; 0: any number */
+	int calls, fd;  /* how often it was called, and of which file last */
+};
+
+static struct script writes, reads, rooms, data_syncs, name_syncs;
+
+static bool fails(struct script *script, int fd)
+{
+	script->calls++;
+	script->fd = fd;
+	if (script->times == 0)
+		return false;
+	script->times--;
+	errno = script->fail;
+	return true;
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
+{
+	struct iovec first;
+
+	if (fails(&writes, fd))
+		return writes.fail == 0 ? 0 : -1;
+	if (writes.at_most > 0) {
+		first = (struct iovec){parts[0].iov_base,
+				       parts[0].iov_len < writes.at_most ? parts[0].iov_len : writes.at_most};
+		parts = &first;
+		count = 1;
+	}
+	return syscall(SYS_pwritev, fd, parts, count, (long)at, 0L);
+}
+
+ssize_t pread(int fd, void *out, size_t bytes, off_t at)
+{
+	if (fails(&reads, fd))
+		return -1;
+	if (reads.at_most > 0 && bytes > reads.at_most)
+		bytes = reads.at_most;
+	return syscall(SYS_pread64, fd, out, bytes, at);
+}
+
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+	return fails(&rooms, fd) ? -1 : (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+}
+
+int fdatasync(int fd)
+{
+	return fails(&data_syncs, fd) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+	return fails(&name_syncs, fd) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+/* ---- a directory -------------------------------------------------------------------------------------------------------------- */
+
+static char top[TEST_PATH_BYTES], path[TEST_PATH_BYTES + 16];
+static struct wh_directory *directory;
+static struct wh_error err;
+
+static void set_up(void)
+{
+	const struct wh_disk *disk = wh_disk_system();
+
+	ck_assert_ptr_nonnull(mkdtemp(test_temporary(top, "disk")));
+	snprintf(path, sizeof(path), "%s/node", top);
+	ck_assert_int_eq(disk->directory(disk->ctx, path, true, &directory, &err), WHORL_OK);
+}
+
+static void remove_one(void *ctx, const char *name)
+{
+	(void)ctx;
+	ck_assert_int_eq(directory->ops->remove(directory, name, &err), WHORL_OK);
+}
+
+static void tear_down(void)
+{
+	ck_assert_int_eq(directory->ops->list(directory, remove_one, NULL, &err), WHORL_OK);
+	directory->ops->close(directory);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(top), 0);
+}
+
+static struct wh_file *open_file(const char *name)
+{
+	struct wh_file *file;
+
+	ck_assert_msg(directory->ops->open(directory, name, true, &file, &err) == WHORL_OK, "%s", err.text);
+	return file;
+}
+
+static uint64_t size_of(struct wh_file *file)
+{
+	uint64_t bytes;
+
+	ck_assert_int_eq(file->ops->size(file, &bytes, &err), WHORL_OK);
+	return bytes;
+}
+
+static enum whorl_result write_text(struct wh_file *file, uint64_t at, const char *text)
+{
+	struct iovec part = {(void *)text, strlen(text)};
+
+	return file->ops->write(file, at, &part, 1, &err);
+}
+
+static void expect_text(struct wh_file *file, uint64_t at, const char *text)
+{
+	char found[64] = "";
+	size_t got;
+
+	ck_assert_int_eq(file->ops->read(file, at, found, strlen(text), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, strlen(text));
+	ck_assert_mem_eq(found, text, got);
+}
+
+static void expect_error(enum whorl_result code, int number, const char *of)
+{
+	ck_assert_int_eq(err.code, code);
+	ck_assert_msg(strstr(err.text, path) != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, of) != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, strerror(number)) != NULL, "%s", err.text);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(what_is_written_is_read)
+{
+	struct wh_file *file = open_file("log");
+	char found[16];
+	size_t got;
+
+	ck_assert_uint_eq(size_of(file), 0);
+	ck_assert_int_eq(write_text(file, 3, "orders"), WHORL_OK);
+	ck_assert_uint_eq(size_of(file), 9);
+	expect_text(file, 3, "orders");
+	ck_assert_int_eq(file->ops->read(file, 0, found, sizeof(found), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, 9); /* the end of the file */
+	ck_assert_mem_eq(found, "\0\0\0orders", 9);
+	ck_assert_int_eq(file->ops->read(file, 9, found, sizeof(found), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, 0);
+	ck_assert_int_eq(file->ops->truncate(file, 5, &err), WHORL_OK);
+	ck_assert_int_eq(file->ops->truncate(file, 7, &err), WHORL_OK);
+	ck_assert_int_eq(file->ops->read(file, 0, found, sizeof(found), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, 7);
+	ck_assert_mem_eq(found, "\0\0\0or\0\0", 7);
+	ck_assert_int_eq(file->ops->sync(file, &err), WHORL_OK);
+	ck_assert_int_eq(data_syncs.calls, 1);
+	file->ops->close(file);
+	file = open_file("log"); /* it is not made anew */
+	ck_assert_uint_eq(size_of(file), 7);
+	file->ops->close(file);
+}
+END_TEST
+
+/* More parts than the system takes at once, some of them empty, and never more than so many bytes at a time. */
+START_TEST(many_parts_in_pieces)
+{
+	enum { PARTS = 3000 };
+	static struct iovec parts[PARTS];
+	static char bytes[PARTS * 3], found[PARTS * 3 + 1];
+	size_t total = 0, got;
+	struct wh_file *file = open_file("log");
+
+	for (int i = 0; i < PARTS; i++) {
+		parts[i] = (struct iovec){bytes + total, (size_t)(i % 4)};
+		for (int k = 0; k < i % 4; k++)
+			bytes[total++] = (char)(i + k);
+	}
+	writes.at_most = (size_t)_i;
+	reads.at_most = (size_t)_i;
+	ck_assert_int_eq(file->ops->write(file, 11, parts, PARTS, &err), WHORL_OK);
+	ck_assert_uint_eq(size_of(file), total + 11);
+	ck_assert_int_eq(file->ops->read(file, 11, found, sizeof(found), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, total);
+	ck_assert_mem_eq(found, bytes, total);
+	ck_assert_int_eq(file->ops->write(file, 0, NULL, 0, &err), WHORL_OK);
+	file->ops->close(file);
+}
+END_TEST
+
+START_TEST(a_signal_fails_nothing)
+{
+	struct wh_file *file = open_file("log");
+	struct script twice = {.fail = EINTR, .times = 2};
+
+	writes = reads = rooms = data_syncs = name_syncs = twice;
+	ck_assert_int_eq(write_text(file, 0, "orders"), WHORL_OK);
+	expect_text(file, 0, "orders");
+	ck_assert_int_eq(file->ops->allocate(file, 4096, &err), WHORL_OK);
+	ck_assert_int_eq(file->ops->sync(file, &err), WHORL_OK);
+	ck_assert_int_eq(directory->ops->sync(directory, &err), WHORL_OK);
+	ck_assert(writes.times == 0 && reads.times == 0 && rooms.times == 0 && data_syncs.times == 0 &&
+		  name_syncs.times == 0);
+	file->ops->close(file);
+}
+END_TEST
+
+START_TEST(what_the_system_refuses_is_told)
+{
+	struct wh_file *file = open_file("log");
+	char byte;
+	size_t got;
+
+	writes = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(write_text(file, 0, "orders"), WHORL_DISK);
+	expect_error(WHORL_DISK, EIO, "/log");
+	writes = (struct script){.fail = 0, .times = 1}; /* nothing is written, and nothing is said */
+	ck_assert_int_eq(write_text(file, 0, "orders"), WHORL_DISK);
+	writes = (struct script){.fail = EDQUOT, .times = 1};
+	ck_assert_int_eq(write_text(file, 0, "orders"), WHORL_AGAIN);
+	expect_error(WHORL_AGAIN, EDQUOT, "/log");
+	reads = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(file->ops->read(file, 0, &byte, 1, &got, &err), WHORL_DISK);
+	expect_error(WHORL_DISK, EIO, "/log");
+	rooms = (struct script){.fail = ENOSPC, .times = 1};
+	ck_assert_int_eq(file->ops->allocate(file, 4096, &err), WHORL_AGAIN);
+	rooms = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(file->ops->allocate(file, 4096, &err), WHORL_DISK);
+	data_syncs = (struct script){.fail = ENOSPC, .times = 1}; /* what was written is lost */
+	ck_assert_int_eq(file->ops->sync(file, &err), WHORL_DISK);
+	expect_error(WHORL_DISK, ENOSPC, "/log");
+	ck_assert_int_eq(data_syncs.calls, 1);
+	name_syncs = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(directory->ops->sync(directory, &err), WHORL_DISK);
+	expect_error(WHORL_DISK, EIO, path);
+	file->ops->close(file);
+}
+END_TEST
+
+START_TEST(room_where_there_is_no_fallocate)
+{
+	struct wh_file *file = open_file("log");
+
+	ck_assert_int_eq(file->ops->allocate(file, 0, &err), WHORL_OK);
+	ck_assert_int_eq(write_text(file, 0, "orders"), WHORL_OK);
+	rooms = (struct script){.fail = EOPNOTSUPP, .times = 4};
+	ck_assert_int_eq(file->ops->allocate(file, 200001, &err), WHORL_OK);
+	ck_assert_uint_eq(size_of(file), 200001);
+	expect_text(file, 0, "orders");
+	ck_assert_int_eq(file->ops->allocate(file, 1000, &err), WHORL_OK);
+	ck_assert_uint_eq(size_of(file), 200001);
+	writes = (struct script){.at_most = 1000};
+	ck_assert_int_eq(file->ops->allocate(file, 200301, &err), WHORL_OK);
+	ck_assert_uint_eq(size_of(file), 200301);
+	writes = (struct script){.fail = ENOSPC, .times = 1};
+	ck_assert_int_eq(file->ops->allocate(file, 300000, &err), WHORL_AGAIN);
+	ck_assert_uint_eq(size_of(file), 200301);
+	file->ops->close(file);
+}
+END_TEST
+
+/* ---- a full disk -------------------------------------------------------------------------------------------------------------- */
+
+/* A file system of 64 KiB, in this process's eyes alone. */
+static bool mount_small(void)
+{
+	if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return false;
+	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("small", top, "tmpfs", 0, "size=64k,mode=700") == 0;
+}
+
+static int fill_up(void)
+{
+	static char bytes[16384];
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *small;
+	struct wh_file *file;
+	char name[TEST_PATH_BYTES + 16];
+	enum whorl_result result = WHORL_OK;
+	uint64_t at = 0;
+
+	snprintf(name, sizeof(name), "%s/full", top);
+	if (disk->directory(disk->ctx, name, true, &small, &err) != WHORL_OK ||
+	    small->ops->open(small, "log", true, &file, &err) != WHORL_OK)
+		return 2;
+	if (file->ops->allocate(file, 1 << 20, &err) != WHORL_AGAIN || file->ops->truncate(file, 0, &err) != WHORL_OK)
+		return 3;
+	for (; result == WHORL_OK && at < 1 << 20; at += sizeof(bytes)) {
+		struct iovec part = {bytes, sizeof(bytes)};
+
+		result = file->ops->write(file, at, &part, 1, &err);
+	}
+	if (result != WHORL_AGAIN || strstr(err.text, "/full/log") == NULL)
+		return 4;
+	file->ops->close(file);
+	if (small->ops->remove(small, "log", &err) != WHORL_OK)
+		return 5;
+	small->ops->close(small);
+	rmdir(name);
+	return 0;
+}
+
+/* In a file system that is full; where none can be mounted, against the limit of a file. The limit is tried always. */
+START_TEST(no_room)
+{
+	const struct rlimit limit = {65536, 65536};
+	int status;
+
+	for (int mounted = 0; mounted < 2; mounted++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			if (!mounted || !mount_small()) {
+				signal(SIGXFSZ, SIG_IGN);
+				setrlimit(RLIMIT_FSIZE, &limit);
+			}
+			_exit(fill_up());
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d: status %x", mounted, status);
+	}
+}
+END_TEST
+
+/* ---- directories -------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_directory_that_is_made_is_synced_in_the_one_above)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *made;
+	char name[TEST_PATH_BYTES + 32], missing[sizeof(name) + 16];
+	struct stat status;
+
+	snprintf(name, sizeof(name), "%s/a", top);
+	snprintf(missing, sizeof(missing), "%s/b", name);
+	ck_assert_int_eq(disk->directory(disk->ctx, name, false, &made, &err), WHORL_NOT_FOUND);
+	ck_assert_int_eq(disk->directory(disk->ctx, missing, true, &made, &err), WHORL_DISK);
+	ck_assert_msg(strstr(err.text, missing) != NULL, "%s", err.text);
+	name_syncs = (struct script){0};
+	ck_assert_int_eq(disk->directory(disk->ctx, name, true, &made, &err), WHORL_OK);
+	ck_assert_int_eq(name_syncs.calls, 1);
+	made->ops->close(made);
+	ck_assert_int_eq(stat(name, &status), 0);
+	ck_assert_uint_eq(status.st_mode & 0777, 0700);
+	ck_assert_int_eq(disk->directory(disk->ctx, name, true, &made, &err), WHORL_OK);
+	ck_assert_int_eq(name_syncs.calls, 2); /* what made it may not have come to that */
+	made->ops->close(made);
+	name_syncs = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(disk->directory(disk->ctx, name, true, &made, &err), WHORL_DISK);
+	ck_assert_ptr_null(made);
+	ck_assert_int_eq(disk->directory(disk->ctx, name, false, &made, &err), WHORL_OK);
+	made->ops->close(made);
+	ck_assert_int_eq(rmdir(name), 0);
+}
+END_TEST
+
+struct names {
+	char all[64];
+	int count;
+};
+
+static void add_name(void *ctx, const char *name)
+{
+	struct names *names = ctx;
+
+	names->count++;
+	strcat(names->all, name);
+}
+
+START_TEST(names)
+{
+	struct wh_file *file;
+	struct names found = {0};
+
+	ck_assert_int_eq(directory->ops->open(directory, "old", false, &file, &err), WHORL_NOT_FOUND);
+	ck_assert_ptr_null(file);
+	ck_assert_int_eq(directory->ops->rename(directory, "old", "new", &err), WHORL_NOT_FOUND);
+	ck_assert_int_eq(directory->ops->remove(directory, "old", &err), WHORL_NOT_FOUND);
+	expect_error(WHORL_NOT_FOUND, ENOENT, "/old");
+	file = open_file("new");
+	ck_assert_int_eq(write_text(file, 0, "of new"), WHORL_OK);
+	file->ops->close(file);
+	file = open_file("old");
+	ck_assert_int_eq(write_text(file, 0, "of old"), WHORL_OK);
+	ck_assert_int_eq(directory->ops->rename(directory, "old", "new", &err), WHORL_OK);
+	expect_text(file, 0, "of old");
+	ck_assert_int_eq(directory->ops->list(directory, add_name, &found, &err), WHORL_OK);
+	ck_assert_str_eq(found.all, "new");
+	found = (struct names){0};
+	ck_assert_int_eq(directory->ops->list(directory, add_name, &found, &err), WHORL_OK); /* from its beginning */
+	ck_assert_int_eq(found.count, 1);
+	ck_assert_int_eq(directory->ops->remove(directory, "new", &err), WHORL_OK);
+	expect_text(file, 0, "of old"); /* it is open still */
+	name_syncs = (struct script){0};
+	ck_assert_int_eq(directory->ops->sync(directory, &err), WHORL_OK);
+	ck_assert_int_eq(name_syncs.calls, 1);
+	file->ops->close(file);
+	ck_assert_int_eq(mkdirat(AT_FDCWD, path, 0700), -1);
+	ck_assert_int_eq(directory->ops->open(directory, ".", true, &file, &err), WHORL_DISK);
+	expect_error(WHORL_DISK, EISDIR, "/.");
+}
+END_TEST
+
+/* ---- the lock ----------------------------------------------------------------------------------------------------------------- */
+
+static struct wh_directory *open_again(void)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *again;
+
+	ck_assert_int_eq(disk->directory(disk->ctx, path, false, &again, &err), WHORL_OK);
+	return again;
+}
+
+static enum whorl_result try_lock(int *holder)
+{
+	struct wh_directory *again = open_again();
+	enum whorl_result result = again->ops->lock(again, holder, &err);
+
+	again->ops->close(again);
+	return result;
+}
+
+START_TEST(a_lock_between_handles)
+{
+	int holder = -1;
+
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
+	ck_assert_int_eq(holder, 0);
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK); /* it has it */
+	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN);
+	ck_assert_int_eq(holder, getpid());
+	ck_assert_msg(strstr(err.text, path) != NULL, "%s", err.text);
+	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN); /* the one that was refused has broken nothing */
+	directory->ops->close(directory);
+	directory = open_again();
+	ck_assert_int_eq(try_lock(&holder), WHORL_OK);
+	ck_assert_int_eq(try_lock(&holder), WHORL_OK);
+}
+END_TEST
+
+/* Locks, says so, and waits until it is told or killed. */
+static pid_t fork_locker(int *say)
+{
+	int said[2], told[2];
+	char byte = 'x';
+	pid_t child;
+
+	ck_assert(pipe(said) == 0 && pipe(told) == 0);
+	child = fork();
+	if (child == 0) {
+		struct wh_directory *own = open_again();
+		int holder;
+
+		close(told[1]);
+		if (own->ops->lock(own, &holder, &err) != WHORL_OK || write(said[1], &byte, 1) != 1 ||
+		    read(told[0], &byte, 1) < 0)
+			_exit(1);
+		own->ops->close(own);
+		_exit(0);
+	}
+	close(said[1]);
+	close(told[0]);
+	ck_assert_int_eq(read(said[0], &byte, 1), 1);
+	close(said[0]);
+	*say = told[1];
+	return child;
+}
+
+START_TEST(a_lock_between_processes)
+{
+	int holder, status, say;
+	pid_t child = fork_locker(&say);
+
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_AGAIN);
+	ck_assert_int_eq(holder, child);
+	if (_i == 0)
+		kill(child, SIGKILL);
+	close(say);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
+	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN);
+	ck_assert_int_eq(holder, getpid());
+}
+END_TEST
+
+/* A child has all handles too. When it closes them its parent keeps the lock; when the parent does, the child does not hold it up. */
+START_TEST(a_lock_and_a_child_of_its_process)
+{
+	int holder, status, told[2];
+	pid_t child;
+	char byte;
+
+	ck_assert_int_eq(pipe(told), 0);
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
+	child = fork();
+	if (child == 0) {
+		directory->ops->close(directory);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN);
+	ck_assert_int_eq(holder, getpid());
+	child = fork();
+	if (child == 0) {
+		close(told[1]);
+		_exit(read(told[0], &byte, 1) < 0);
+	}
+	directory->ops->close(directory);
+	directory = open_again();
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
+	close(told[1]);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+}
+END_TEST
+
+/* What stands in the file is only for people, and anything may stand there. */
+START_TEST(a_holder_that_is_not_known)
+{
+	static const char *const texts[] = {"", "x", "0\n", "-3\n", "12", "99999999999999999999999\n", "12 \n"};
+	char name[TEST_PATH_BYTES + 32];
+	int holder, fd;
+
+	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
+	snprintf(name, sizeof(name), "%s/lock", path);
+	fd = open(name, O_WRONLY | O_TRUNC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, texts[_i], strlen(texts[_i])), (int)strlen(texts[_i]));
+	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN);
+	ck_assert_int_eq(holder, 0);
+	close(fd);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("disk");
+	TCase *files = tcase_create("files"), *names_case = tcase_create("names"), *lock = tcase_create("lock");
+
+	tcase_add_checked_fixture(files, set_up, tear_down);
+	tcase_add_test(files, what_is_written_is_read);
+	tcase_add_loop_test(files, many_parts_in_pieces, 0, 6);
+	tcase_add_test(files, a_signal_fails_nothing);
+	tcase_add_test(files, what_the_system_refuses_is_told);
+	tcase_add_test(files, room_where_there_is_no_fallocate);
+	tcase_add_test(files, no_room);
+	suite_add_tcase(s, files);
+	tcase_add_checked_fixture(names_case, set_up, tear_down);
+	tcase_add_test(names_case, a_directory_that_is_made_is_synced_in_the_one_above);
+	tcase_add_test(names_case, names);
+	suite_add_tcase(s, names_case);
+	tcase_add_checked_fixture(lock, set_up, tear_down);
+	tcase_add_test(lock, a_lock_between_handles);
+	tcase_add_loop_test(lock, a_lock_between_processes, 0, 2);
+	tcase_add_test(lock, a_lock_and_a_child_of_its_process);
+	tcase_add_loop_test(lock, a_holder_that_is_not_known, 0, 7);
+	suite_add_tcase(s, lock);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
