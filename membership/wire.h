@@ -40,7 +40,7 @@ struct wh_wire {
 	enum wh_wire_kind kind;
 	uint64_t incarnation;                    /* the sender's. INTRO, JOIN */
 	uint64_t group_digest, subgroups_digest; /* of what must agree in the configuration. INTRO, JOIN */
-	enum wh_condition standing;               /* INTRO */
+	enum wh_condition standing;              /* INTRO */
 	/* INTRO: a member hears a quorum, another follows an invitation; THERE: it is ready; REST: rest */
 	bool flag;
 	bool forced;                         /* INTRO: an operator has told it to form a group (0032) */
