@@ -44,6 +44,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
 								   WH_NS_PER_MS,
 						     .describe = describe,
+						     .nodes = node->one_host ? wh_node_config_nodes_max(&node->config) : 0,
 						     .wake = wake_loop,
 						     .ctx = node},
 			    err);
@@ -205,6 +206,34 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 	return out->shards != NULL;
 }
 
+/* Where the shards begin in that view that this node is not in. False: no memory. */
+static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
+{
+	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
+	bool restarts = before == NULL && is_restart(epoch);
+
+	out->others = calloc(epoch->view->subgroup_count + 1, sizeof(*out->others));
+	for (uint32_t g = 0; out->others != NULL && g < epoch->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
+		struct wh_shard_begin begin = {.subgroup = wh_subgroup_number(layout), .shard = layout->shard};
+
+		if (!wh_node_config_parameters(&epoch->node->config, layout).durable ||
+		    wh_standing_shard(out, begin.subgroup, begin.shard) != NULL)
+			continue;
+		if (before != NULL && g < before->view->subgroup_count) {
+			begin.before = before->image->key;
+			begin.begins = before->change.cuts[g];
+		} else if (restarts && g < was->cut_count) {
+			begin.before = was->base;
+			begin.begins = was->cuts[g];
+		} else if (epoch->view->number > 0) {
+			continue; /* it has come in with this view, and knows of none before */
+		}
+		out->others[out->other_count++] = begin;
+	}
+	return out->others != NULL;
+}
+
 /* Hands it over, and frees it. */
 static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
 {
@@ -237,7 +266,7 @@ static bool write_entry(whorl_node *node)
 	if (epoch->view->number > 0) {
 		standing.first = false;
 		base_of_newcomer(node, &standing);
-	} else if (!fill_shards(&standing, epoch, NULL)) {
+	} else if (!fill_shards(&standing, epoch, NULL) || !fill_others(&standing, epoch, NULL)) {
 		return false;
 	}
 	epoch->entry_ticket = write_standing(node, &standing);
@@ -389,44 +418,60 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
 
-/* Behind a restart: the base has its beginning in the log, where it has not begun there. Returns the cut of the base. */
-static uint64_t mark_base(const struct wh_epoch *epoch, const struct wh_shard_member *member,
-			  const struct wh_standing *was)
+bool wh_durable_mark(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
 {
-	whorl_node *node = epoch->node;
-	uint64_t number = wh_node_number_of(member->subgroup);
-	const struct wh_shard_standing *shard = wh_standing_shard(was, number, member->layout->shard);
-	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
-	struct wh_log_source_config config;
-	struct wh_log_is found;
+	struct wh_log_source_config config = {.subgroup = shard->subgroup,
+					      .shard = shard->shard,
+					      .view = standing->number,
+					      .key = standing->base};
 
-	if (shard != NULL && wh_logs_found(node->logs, number, member->layout->shard, &found) && !found.has_base) {
-		config = (struct wh_log_source_config){
-			.subgroup = number, .shard = shard->shard, .view = was->number, .key = was->base};
-		if (!describe(node, number, &config) || !wh_logs_mark(node->logs, &config, shard->begins))
-			fail_for_memory(node);
-	}
-	return index < was->cut_count ? was->cuts[index] : 0;
+	return describe(node, shard->subgroup, &config) && wh_logs_mark(node->logs, &config, shard->begins);
 }
 
-/* `was`: what the standing was before; restarts: the view follows it by a round of a restart. */
-static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before, const struct wh_standing *was,
-			  bool restarts)
+bool wh_durable_mark_base(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+{
+	struct wh_log_is found;
+
+	if (!wh_logs_found(node->logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
+		return true;
+	return wh_durable_mark(node, standing, shard);
+}
+
+/* Behind a restart: what was the base has its beginning in the logs, where it has not begun there. */
+static bool mark_bases(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	const struct wh_standing *standing = wh_logs_standing(node->logs);
+
+	for (uint32_t i = 0; i < standing->shard_count; i++)
+		if (!wh_durable_mark_base(node, standing, &standing->shards[i]))
+			return false;
+	return true;
+}
+
+/* The cut of the view before, which this node had a part in. */
+static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	const struct wh_shard_standing *shard =
+		wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup),
+				  member->layout->shard);
+
+	return shard != NULL ? shard->begins : 0;
+}
+
+static void begin_sources(struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
-		struct wh_shard_member *there =
-			before != NULL ? wh_epoch_shard_member(before, member->subgroup) : NULL;
-		bool stays = there != NULL && there->layout->shard == member->layout->shard;
-		uint64_t cut = stays ? before->change.cuts[there->layout - before->view->subgroups] : 0;
+		whorl_subgroup *subgroup = member->subgroup;
 
-		wh_store_relaxed(&member->subgroup->log_shard, member->layout->shard);
-		if (member->source != NULL && enters(epoch, member))
-			member->subgroup->checkpoints = wh_logs_checkpoints(
-				epoch->node->logs, wh_node_number_of(member->subgroup), member->layout->shard);
-		if (member->source != NULL && restarts && !enters(epoch, member))
-			cut = mark_base(epoch, member, was);
-		if (member->source != NULL && !wh_log_source_begin(member->source, cut))
+		if (member->source == NULL)
+			continue;
+		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
+		if (enters(epoch, member))
+			subgroup->checkpoints = wh_logs_checkpoints(epoch->node->logs, wh_node_number_of(subgroup),
+								    member->layout->shard);
+		if (!wh_log_source_begin(member->source, cut_before(epoch, member)))
 			fail_for_memory(epoch->node);
 	}
 }
@@ -436,20 +481,15 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
-	struct wh_standing was;
-	bool restarts;
 
 	if (node->logs == NULL)
 		return;
-	restarts = before == NULL && is_restart(epoch);
-	if (wh_standing_copy(&was, wh_logs_standing(node->logs)) != WHORL_OK || !fill_shards(&standing, epoch, before) ||
-	    write_standing(node, &standing) == 0) {
+	if ((before == NULL && is_restart(epoch) && !mark_bases(epoch)) || !fill_shards(&standing, epoch, before) ||
+	    !fill_others(&standing, epoch, before) || write_standing(node, &standing) == 0) {
 		fail_for_memory(node);
-		wh_standing_free(&was);
 		return;
 	}
-	begin_sources(epoch, before, &was, restarts);
-	wh_standing_free(&was);
+	begin_sources(epoch);
 	tell_whole(epoch);
 }
 

@@ -7,6 +7,7 @@
 #define WH_GROUP_DURABLE_H
 
 #include "group/epoch.h"
+#include "persistence/standing.h"
 
 /* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */
 WH_MUST_CHECK enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err);
@@ -23,6 +24,9 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 /* `epoch` begins behind `before` (NULL: it is this node's first): its standing, and its messages, go to disk from now on. */
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before);
 
+/* durable_restart.c. What the rounds of a restart ask of this node. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_restart(whorl_node *node, struct wh_error *err);
+
 /* The proposed epoch has begun. If it is one of a restart, what the logs of its shards have is upcalled first (0058). */
 bool wh_durable_begins_replay(whorl_node *node);
 /* One pass of that. Returns how much was done. *done: all of it. */
@@ -37,6 +41,12 @@ const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgrou
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
+
+/* The view of the standing's base begins in the log of that shard. And where it has not begun there. False: no memory. */
+WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, const struct wh_standing *standing,
+				   const struct wh_shard_standing *shard);
+WH_MUST_CHECK bool wh_durable_mark_base(whorl_node *node, const struct wh_standing *standing,
+					const struct wh_shard_standing *shard);
 
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
