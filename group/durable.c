@@ -301,6 +301,8 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 
 	if (node->logs == NULL)
 		return true;
+	if (node->left_ticket != 0) /* it leaves, and agrees to nothing any more */
+		return false;
 	if (is_kept(epoch, key, ballot, cuts))
 		return wh_logs_has_done(node->logs, epoch->kept_ticket);
 	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
@@ -414,6 +416,63 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 		work += wh_node_step_refusers(node);
 	*done = *done && !wh_node_has_failed(node);
 	return work;
+}
+
+/* ---- leaving in order ----------------------------------------------------------------------------------------------------- */
+
+/* Some other member has all of each durable shard that this node is in. */
+static bool others_are_whole(const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		bool is_whole = member->source == NULL;
+
+		for (uint32_t m = 0; m < member->layout->member_count && !is_whole; m++) {
+			uint32_t rank = member->layout->members[m];
+
+			is_whole = rank != epoch->rank && wh_change_trusts(&epoch->change, rank) &&
+				   wh_sst_observe_array(&epoch->sst, rank, epoch->rows->node.whole,
+							(uint32_t)(member->layout - epoch->view->subgroups)) != 0;
+		}
+		if (!is_whole)
+			return false;
+	}
+	return true;
+}
+
+static bool mark_left(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	struct wh_standing standing;
+
+	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
+		return false;
+	standing.left = true;
+	node->left_ticket = write_standing(node, &standing);
+	for (uint32_t i = 0; i < epoch->shard_member_count && node->left_ticket != 0; i++)
+		if (epoch->shard_members[i].source != NULL)
+			wh_log_source_persist(epoch->shard_members[i].source)->stops = true;
+	return node->left_ticket != 0;
+}
+
+enum wh_durable_leaving wh_durable_leave(whorl_node *node)
+{
+	struct wh_epoch *epoch = node->epoch;
+
+	if (node->logs == NULL)
+		return WH_LEAVES_MARKED;
+	if (epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) || !epoch->change.suspicion.quorum)
+		return WH_LEAVES_UNSAID;
+	if (node->left_ticket != 0)
+		return wh_logs_has_done(node->logs, node->left_ticket) ? WH_LEAVES_MARKED : WH_LEAVES_NOT_YET;
+	if (!epoch->change.wedged && others_are_whole(epoch))
+		(void)mark_left(epoch); /* or in the next pass */
+	return WH_LEAVES_NOT_YET;
+}
+
+bool wh_durable_may_say_left(const whorl_node *node)
+{
+	return node->logs == NULL || (node->left_ticket != 0 && wh_logs_has_done(node->logs, node->left_ticket));
 }
 
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
