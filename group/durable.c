@@ -7,6 +7,7 @@
 
 #include "group/node_int.h"
 
+#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 #define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
 
 /* A subgroup of the file, as its logs need it. */
@@ -32,22 +33,33 @@ static void wake_loop(void *ctx)
 	wh_gate_ring(node->gate);
 }
 
+enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out, struct wh_error *err)
+{
+	return wh_logs_open(out,
+			    &(struct wh_logs_config){.env = node->world_env,
+						     .path = node->config.group.log_dir,
+						     .group = node->config.group.name,
+						     .node = id,
+						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
+								   WH_NS_PER_MS,
+						     .describe = describe,
+						     .patience_ns = node->one_host && id == node->id
+									    ? LOCK_TIMEOUTS * (uint64_t)node->config.group
+										    .start_timeout_ms * WH_NS_PER_MS
+									    : 0,
+						     .nodes = node->one_host && id == node->id
+								      ? wh_node_config_nodes_max(&node->config)
+								      : 0,
+						     .wake = wake_loop,
+						     .ctx = node},
+			    err);
+}
+
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 {
 	if (!wh_node_config_is_durable(&node->config))
 		return WHORL_OK;
-	return wh_logs_open(&node->logs,
-			    &(struct wh_logs_config){.env = node->world_env,
-						     .path = node->config.group.log_dir,
-						     .group = node->config.group.name,
-						     .node = node->id,
-						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
-								   WH_NS_PER_MS,
-						     .describe = describe,
-						     .nodes = node->one_host ? wh_node_config_nodes_max(&node->config) : 0,
-						     .wake = wake_loop,
-						     .ctx = node},
-			    err);
+	return wh_durable_open_logs(node, node->id, &node->logs, err);
 }
 
 static void fail_for_memory(whorl_node *node)
@@ -477,23 +489,23 @@ bool wh_durable_may_say_left(const whorl_node *node)
 
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
 
-bool wh_durable_mark(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
 {
 	struct wh_log_source_config config = {.subgroup = shard->subgroup,
 					      .shard = shard->shard,
 					      .view = standing->number,
 					      .key = standing->base};
 
-	return describe(node, shard->subgroup, &config) && wh_logs_mark(node->logs, &config, shard->begins);
+	return describe(node, shard->subgroup, &config) && wh_logs_mark(logs, &config, shard->begins);
 }
 
-bool wh_durable_mark_base(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
 {
 	struct wh_log_is found;
 
-	if (!wh_logs_found(node->logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
+	if (!wh_logs_found(logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
 		return true;
-	return wh_durable_mark(node, standing, shard);
+	return wh_durable_mark(node, logs, standing, shard);
 }
 
 /* Behind a restart: what was the base has its beginning in the logs, where it has not begun there. */
@@ -503,7 +515,7 @@ static bool mark_bases(struct wh_epoch *epoch)
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
 
 	for (uint32_t i = 0; i < standing->shard_count; i++)
-		if (!wh_durable_mark_base(node, standing, &standing->shards[i]))
+		if (!wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
 			return false;
 	return true;
 }

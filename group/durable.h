@@ -7,6 +7,7 @@
 #define WH_GROUP_DURABLE_H
 
 #include "group/epoch.h"
+#include "group/logs.h"
 #include "persistence/standing.h"
 
 /* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */
@@ -54,10 +55,21 @@ void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
 
+/* The logs of one node's directory: this one's, or another's on this host. The results of wh_logs_open. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out,
+						     struct wh_error *err);
+
+/* durable_others.c. One pass, while this node seeks: it speaks for disks of ended nodes on this host, when it is time. */
+void wh_durable_speak(whorl_node *node);
+/* What lies on that disk: this node's, unless it speaks for it. */
+struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
+/* It does so no more: a view has begun, or the node ends. No job of it is under way. */
+void wh_durable_hush(whorl_node *node);
+
 /* The view of the standing's base begins in the log of that shard. And where it has not begun there. False: no memory. */
-WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, const struct wh_standing *standing,
+WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
 				   const struct wh_shard_standing *shard);
-WH_MUST_CHECK bool wh_durable_mark_base(whorl_node *node, const struct wh_standing *standing,
+WH_MUST_CHECK bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
 					const struct wh_shard_standing *shard);
 
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */

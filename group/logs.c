@@ -55,7 +55,13 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 	for (const struct wh_kept_view *view = logs->views; view != NULL && order->keep_count < WH_VIEWS_KEPT;
 	     view = view->next)
 		order->keep[order->keep_count++] = view->key;
-	return hand_over(logs, order);
+	logs->standing_ticket = hand_over(logs, order);
+	return logs->standing_ticket;
+}
+
+bool wh_logs_has_standing(const struct wh_logs *logs)
+{
+	return wh_logs_has_done(logs, logs->standing_ticket);
 }
 
 /* A view is one that the standing names, or one that it may name soon. */
@@ -99,6 +105,14 @@ bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char 
 	return false;
 }
 
+uint64_t wh_logs_view_ticket(const struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	for (const struct wh_kept_view *view = logs->views; view != NULL; view = view->next)
+		if (view->key == key && view->count == count && memcmp(view->bytes, bytes, count) == 0)
+			return view->ticket;
+	return 0;
+}
+
 bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node)
 {
 	return logs->has_disk != NULL && logs->has_disk[node];
@@ -118,7 +132,7 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 	order->kind = ORDER_VIEW;
 	order->key = key;
 	order->count = count;
-	return hand_over(logs, order);
+	return logs->views->ticket = hand_over(logs, order);
 }
 
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
@@ -413,6 +427,22 @@ bool wh_logs_look(struct wh_logs *logs, uint64_t now_ns, struct wh_error *err)
 	return true;
 }
 
+#define LOCK_AGAIN_NS (10 * (long)WH_NS_PER_MS)
+
+/* Another node of this host may have it for a while (durable_others.c). */
+static enum whorl_result lock_directory(const struct wh_logs *logs, int *holder, struct wh_error *err)
+{
+	const struct wh_env *env = logs->config.env;
+	const struct timespec moment = {.tv_nsec = LOCK_AGAIN_NS};
+	uint64_t until_ns = wh_env_now(env) + logs->config.patience_ns;
+	enum whorl_result result;
+
+	while ((result = logs->directory->ops->lock(logs->directory, holder, err)) == WHORL_AGAIN &&
+	       wh_env_now(env) < until_ns && env->nap == NULL)
+		nanosleep(&moment, NULL);
+	return result;
+}
+
 static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_env *env = logs->config.env;
@@ -429,7 +459,7 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 		reason = *err;
 		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
 	}
-	result = logs->directory->ops->lock(logs->directory, &holder, err);
+	result = lock_directory(logs, &holder, err);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
 	if (result != WHORL_OK)

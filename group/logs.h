@@ -46,6 +46,7 @@ struct wh_logs_config { /* copied; what it points to outlives the logs, but for 
 	 * `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns;        /* disk_timeout_ms */
+	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
 	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
 	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
@@ -76,6 +77,11 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count);
 /* Is that on disk, and all that was handed over before it? */
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
+
+/* Is that standing on disk? */
+bool wh_logs_has_standing(const struct wh_logs *logs);
+/* The ticket of that view with these bytes, if it was handed over and may be on disk still; 0: it was not. */
+uint64_t wh_logs_view_ticket(const struct wh_logs *logs, uint64_t key, const void *bytes, size_t count);
 
 /* A view's bytes, of those that the standing names or that were handed over; they last until the next one is. False: they are not there, or
  * damaged. */

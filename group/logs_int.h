@@ -67,7 +67,7 @@ enum wh_logs_call {
 
 struct wh_kept_view {
 	struct wh_kept_view *next;
-	uint64_t key;
+	uint64_t key, ticket; /* ticket 0: it was read */
 	size_t count;
 	unsigned char bytes[];
 };
@@ -77,6 +77,7 @@ struct wh_logs {
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing; /* [loop] */
+	uint64_t standing_ticket;    /* [loop] of it; 0: it was read */
 	struct wh_kept_view *views;  /* [loop] the newest first */
 	bool *has_disk;              /* [const] by node; NULL: no others are looked at */
 	uint64_t tickets;            /* [lock] handed out */

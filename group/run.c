@@ -152,7 +152,8 @@ static bool may_leave_now(whorl_node *node)
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
 static void watch_drain(whorl_node *node)
 {
-	bool drained = is_drained(node), may_leave = drained && may_leave_now(node);
+	/* Once its disk says that it has left nothing more of others is delivered here. */
+	bool drained = node->left_ticket != 0 || is_drained(node), may_leave = drained && may_leave_now(node);
 
 	if (drained == node->drained && !may_leave)
 		return;
