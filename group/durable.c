@@ -43,6 +43,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 						     .node = node->id,
 						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
 								   WH_NS_PER_MS,
+						     .batch_bytes = node->config.batch_bytes,
 						     .describe = describe,
 						     .wake = wake_loop,
 						     .ctx = node},

@@ -402,6 +402,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (logs == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	logs->config = *config;
+	logs->batch.bytes_most = config->batch_bytes > 0 ? config->batch_bytes : BATCH_BYTES;
+	logs->batch.records_most = config->batch_bytes > 0 ? config->batch_bytes / BYTES_OF_RECORD + 1 : BATCH_RECORDS;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
 	pthread_mutex_init(&logs->bell, NULL);

@@ -46,6 +46,7 @@ struct wh_logs_config { /* copied; what it points to outlives the logs, but for 
 	 * `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns;        /* disk_timeout_ms */
+	uint32_t batch_bytes;       /* of messages in a batch; 0: as usual */
 	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
 };

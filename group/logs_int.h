@@ -13,6 +13,7 @@
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of messages in one, at most, but for one that is larger */
 #define BATCH_RECORDS 4096
+#define BYTES_OF_RECORD 16 /* so small messages are thought to be where batches are smaller than that */
 
 struct wh_shard_log { /* of one shard of a subgroup that this node is or was in */
 	struct wh_shard_log *next; /* [job; with the lock] */
@@ -93,6 +94,8 @@ struct wh_logs {
 		struct iovec *parts;
 		unsigned char *bytes;
 		size_t room, used;
+		size_t bytes_most;     /* [const] */
+		uint32_t records_most; /* [const] */
 	} batch;
 };
 
