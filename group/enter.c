@@ -276,6 +276,13 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_NEXT:
 	case WH_WIRE_REFUSED:
 		return wh_serving_on_message(node->serving, from, message);
+	case WH_WIRE_ASK:
+	case WH_WIRE_STANDING:
+	case WH_WIRE_HIGHER:
+	case WH_WIRE_AGREE:
+	case WH_WIRE_AGREED:
+	case WH_WIRE_BEGIN:
+		return epoch != NULL || wh_join_on_message(&node->join, from, message);
 	case WH_WIRE_KINDS:
 		break;
 	}
