@@ -83,7 +83,7 @@ static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
 	struct wh_standing standing;
 
-	if (is == NULL || is->whole || wh_logs_checkpoints(logs, number, shard) == member->subgroup->checkpoints)
+	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
 		return is == NULL || is->whole;
 	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
 		return false;
@@ -422,9 +422,9 @@ static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before,
 		uint64_t cut = stays ? before->change.cuts[there->layout - before->view->subgroups] : 0;
 
 		wh_store_relaxed(&member->subgroup->log_shard, member->layout->shard);
-		if (member->source != NULL && enters(epoch, member))
-			member->subgroup->checkpoints = wh_logs_checkpoints(
-				epoch->node->logs, wh_node_number_of(member->subgroup), member->layout->shard);
+		if (member->source != NULL && enters(epoch, member) &&
+		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(member->subgroup), member->layout->shard))
+			fail_for_memory(epoch->node);
 		if (member->source != NULL && restarts && !enters(epoch, member))
 			cut = mark_base(epoch, member, was);
 		if (member->source != NULL && !wh_log_source_begin(member->source, cut))

@@ -261,6 +261,7 @@ static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct
 	fill_position(order, &position);
 	wh_checkpoint_drop(log->checkpoint);
 	log->checkpoint = NULL;
+	log->writing = order->checkpoint;
 	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
 }
 
@@ -273,17 +274,22 @@ static enum whorl_result end_checkpoint(struct wh_shard_log *log, struct wh_erro
 		return result;
 	log->checkpoint = NULL;
 	result = wh_checkpoint_finish(checkpoint, err);
-	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_checkpoints */
-		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
-	return result;
+	if (result != WHORL_OK)
+		return result;
+	/* Release: it is on disk. Partners: wh_logs_figures, wh_logs_has_checkpoint. */
+	wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	wh_store_release(&log->figures.since, wh_load_relaxed(&log->figures.since) + 1);
+	return WHORL_OK;
 }
 
 static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
 					 struct wh_error *err)
 {
+	if (order->checkpoint < log->oldest)
+		return WHORL_OK;
 	if (order->step == WH_CHECKPOINT_BEGIN)
 		return begin_checkpoint(log, order, err);
-	if (log->checkpoint == NULL) /* it could not be begun, and was dropped */
+	if (log->checkpoint == NULL || log->writing != order->checkpoint) /* it could not be begun, or was dropped */
 		return WHORL_OK;
 	if (order->step == WH_CHECKPOINT_BYTES)
 		return wh_checkpoint_write(log->checkpoint, order->bytes, order->count, err);
@@ -315,6 +321,16 @@ static bool do_checkpoint(struct wh_logs *logs, const struct wh_log_order *order
 	return true;
 }
 
+static void forget_checkpoints(const struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
+
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	log->oldest = order->checkpoint;
+	wh_store_relaxed(&log->figures.since, 0); /* before it is done. Partner: wh_logs_has_checkpoint */
+}
+
 static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 {
 	switch (order->kind) {
@@ -326,6 +342,9 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 		return begin_source(logs, order);
 	case ORDER_CHECKPOINT:
 		return do_checkpoint(logs, order);
+	case ORDER_FORGET:
+		forget_checkpoints(logs, order);
+		return true;
 	}
 	return false;
 }

@@ -107,32 +107,74 @@ static bool wait_for_room(struct wh_logs *logs)
 	return goes_on(logs);
 }
 
-bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
-			const void *bytes, size_t count)
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs)
+{
+	return wh_fetch_add(&logs->checkpoints, 1) + 1;
+}
+
+uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+			    enum wh_checkpoint_step step, const void *bytes, size_t count)
 {
 	struct wh_log_order *order;
 
 	if (!wait_for_room(logs))
-		return false;
+		return 0;
 	order = calloc(1, sizeof(*order));
 	if (order != NULL && count > 0)
 		order->bytes = malloc(count);
 	if (order == NULL || (count > 0 && order->bytes == NULL)) {
 		free(order);
-		return false;
+		return 0;
 	}
 	if (count > 0)
 		memcpy(order->bytes, bytes, count);
 	order->count = count;
 	order->kind = ORDER_CHECKPOINT;
 	order->step = step;
+	order->checkpoint = checkpoint;
 	order->config.subgroup = subgroup;
 	order->config.shard = shard;
 	pthread_mutex_lock(&logs->lock);
 	logs->waiting += count;
 	pthread_mutex_unlock(&logs->lock);
-	(void)hand_over(logs, order);
+	return hand_over(logs, order);
+}
+
+static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_unlock(&locked->lock);
+	return log;
+}
+
+bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_log_order *order;
+
+	if (log == NULL) /* there was none, and none is on its way */
+		return true;
+	order = calloc(1, sizeof(*order));
+	if (order == NULL)
+		return false;
+	order->kind = ORDER_FORGET;
+	order->checkpoint = wh_load_relaxed(&logs->checkpoints) + 1;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	log->forgot = hand_over(logs, order);
 	return true;
+}
+
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+
+	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
 }
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
@@ -155,13 +197,6 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		};
 	pthread_mutex_unlock(&locked->lock);
 	return log != NULL;
-}
-
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_log_figures figures;
-
-	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)

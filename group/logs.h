@@ -136,13 +136,17 @@ enum wh_checkpoint_step {
 	WH_CHECKPOINT_DROP   /* it does not */
 };
 
-/* Hands a part of a checkpoint over, which is copied. One at a time for each shard. Any thread but the loop's; waits while many of them wait
- * for the disk. False: no memory, or the disk has failed. */
-WH_MUST_CHECK bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
-				      enum wh_checkpoint_step step, const void *bytes, size_t count);
-/* How many of that shard have come to disk since the logs were opened. The loop's. */
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
-/* Bytes of its batches: behind the last checkpoint, more or less. 0: there is no such log. The loop's. */
+/* A number for one that is to be made. Any thread. */
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs);
+/* Hands a part of that checkpoint over, which is copied. One that begins takes the place of one that has not ended. Any thread but the
+ * loop's; waits while many of them wait for the disk. Returns a ticket, 0: no memory, or the disk has failed. */
+WH_MUST_CHECK uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+					  enum wh_checkpoint_step step, const void *bytes, size_t count);
+/* This node enters the shard: those that were begun before are of no use there. The loop's. False: no memory. */
+WH_MUST_CHECK bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Has one come to disk since, or since the logs were opened? The loop's. */
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Bytes of its batches: behind the last checkpoint, and what lies in one file with these. 0: there is no such log. The loop's. */
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */

@@ -26,7 +26,11 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	struct wh_log_found found;    /* [const after open] */
 	struct { /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
 	} figures;
+	uint64_t writing; /* [job] number of the checkpoint */
+	uint64_t oldest;  /* [job] those with a lower number do not count */
+	uint64_t forgot;  /* [loop] ticket of what has set it */
 };
 
 struct wh_log_source {
@@ -38,7 +42,7 @@ struct wh_log_source {
 	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
 };
 
-enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT };
+enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET };
 
 struct wh_log_order {
 	struct wh_log_order *next;
@@ -50,6 +54,7 @@ struct wh_log_order {
 	size_t count;
 	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
 	enum wh_checkpoint_step step;        /* of a checkpoint of the shard in `config` */
+	uint64_t checkpoint;                 /* its number; of ORDER_FORGET: the oldest that counts */
 	struct wh_log_source_config config;  /* of the source, but for its arrays */
 	struct wh_log_begin begin;           /* likewise */
 	struct wh_log_sender *senders;       /* of `begin` */
@@ -84,6 +89,7 @@ struct wh_logs {
 	struct wh_identity identity; /* group 0: none is on disk */
 	pthread_mutex_t bell;        /* held while the loop is woken */
 	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
+	wh_word checkpoints;         /* numbers that were given. [any] */
 	wh_word stopped;             /* 1: checkpoints are not taken any more */
 	wh_word call;                /* enum wh_logs_call */
 	struct wh_log_filling {
