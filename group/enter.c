@@ -90,7 +90,10 @@ static bool has_begun(void *ctx, bool late)
 		there += beat == WH_BEAT_THERE;
 		awaited += beat == WH_BEAT_NONE;
 	}
-	if (view->number != 0 || 2 * there <= view->voters)
+	if (view->number != 0)
+		return wh_is_first_view(proposed->image->key) && there == view->members &&
+		       wh_restart_may_begin(&node->restart, proposed->image->key);
+	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }

@@ -75,8 +75,9 @@ static bool write_identity(struct wh_logs *logs, uint64_t group)
 	return true;
 }
 
-static bool write_standing(struct wh_logs *logs, const struct wh_standing *standing)
+static bool write_standing(struct wh_logs *logs, const struct wh_log_order *order)
 {
+	const struct wh_standing *standing = &order->standing;
 	struct wh_error err;
 	enum whorl_result result;
 
@@ -85,7 +86,7 @@ static bool write_standing(struct wh_logs *logs, const struct wh_standing *stand
 	wh_logs_ask_disk(logs);
 	result = wh_standing_write(&logs->file, standing, &err);
 	if (result == WHORL_OK)
-		result = wh_standing_sweep(logs->directory, standing, NULL, 0, &err);
+		result = wh_standing_sweep(logs->directory, standing, order->keep, order->keep_count, &err);
 	return wh_logs_settle(logs, result, &err);
 }
 
@@ -335,7 +336,7 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 {
 	switch (order->kind) {
 	case ORDER_STANDING:
-		return write_standing(logs, &order->standing);
+		return write_standing(logs, order);
 	case ORDER_VIEW:
 		return write_view(logs, order);
 	case ORDER_SOURCE:

@@ -52,12 +52,61 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 	wh_standing_free(&logs->standing);
 	logs->standing = mine;
 	order->kind = ORDER_STANDING;
+	for (const struct wh_kept_view *view = logs->views; view != NULL && order->keep_count < WH_VIEWS_KEPT;
+	     view = view->next)
+		order->keep[order->keep_count++] = view->key;
 	return hand_over(logs, order);
+}
+
+/* A view is one that the standing names, or one that it may name soon. */
+static void forget_views(struct wh_logs *logs)
+{
+	uint32_t unnamed = 0;
+
+	for (struct wh_kept_view **at = &logs->views; *at != NULL;) {
+		struct wh_kept_view *view = *at;
+
+		if (view->key == logs->standing.base || view->key == logs->standing.next || unnamed++ < 2) {
+			at = &view->next;
+			continue;
+		}
+		*at = view->next;
+		free(view);
+	}
+}
+
+static bool keep_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	struct wh_kept_view *view = malloc(sizeof(*view) + count);
+
+	if (view == NULL)
+		return false;
+	*view = (struct wh_kept_view){.next = logs->views, .key = key, .count = count};
+	memcpy(view->bytes, bytes, count);
+	logs->views = view;
+	forget_views(logs);
+	return true;
+}
+
+bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char **bytes, size_t *count)
+{
+	for (const struct wh_kept_view *view = logs->views; view != NULL; view = view->next)
+		if (view->key == key) {
+			*bytes = view->bytes;
+			*count = view->count;
+			return true;
+		}
+	return false;
+}
+
+bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node)
+{
+	return logs->has_disk != NULL && logs->has_disk[node];
 }
 
 uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
 {
-	struct wh_log_order *order = calloc(1, sizeof(*order));
+	struct wh_log_order *order = keep_view(logs, key, bytes, count) ? calloc(1, sizeof(*order)) : NULL;
 
 	if (order != NULL)
 		order->bytes = malloc(count);
@@ -208,15 +257,12 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
 
-/* The log has what its standing says of the views before its base. */
-static bool reaches_base(const struct wh_log *log, const struct wh_shard_standing *shard)
+/* The log has what its standing says of the view before its base. */
+static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard)
 {
-	uint32_t count;
-	const struct wh_log_view *views = wh_log_views(log, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (views[i].key == shard->before)
-			return views[i].end >= shard->begins;
+	for (int i = 0; i < 2; i++)
+		if (log->ends[i].key == shard->before && shard->before != 0)
+			return log->ends[i].place >= shard->begins;
 	return shard->before == 0 || shard->begins == 0;
 }
 
@@ -228,12 +274,32 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	*out = (struct wh_log_is){.whole = false};
 	if (log == NULL || standing == NULL)
 		return false;
-	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log->log, standing);
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
-	out->has_base = !out->rot && log->found.end.key == logs->standing.base;
-	out->place = out->has_base ? log->found.end.place : 0;
+	out->has_base = !out->rot && log->ends[1].key == logs->standing.base;
+	out->place = out->has_base ? log->ends[1].place : 0;
 	return true;
+}
+
+/* The last views of what was found. */
+static void note_ends(struct wh_shard_log *log)
+{
+	uint32_t count;
+	const struct wh_log_view *views = wh_log_views(log->log, &count);
+
+	for (uint32_t i = 0; i < 2 && i < count; i++)
+		log->ends[1 - i] = (struct wh_log_place){views[count - 1 - i].key, views[count - 1 - i].number,
+							 views[count - 1 - i].end};
+}
+
+/* What is beyond the cut of the view before is void. */
+static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin)
+{
+	if (log->ends[1].place > begin->cut)
+		log->ends[1].place = begin->cut;
+	log->ends[0] = log->ends[1];
+	log->ends[1] = (struct wh_log_place){begin->key, begin->number, 0};
 }
 
 /* ---- sources: the loop's side ------------------------------------------------------------------------------------------- */
@@ -318,8 +384,14 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
-	return hand_over_begin(logs, NULL, config, NULL,
-			       &(struct wh_log_begin){.key = config->key, .number = config->view, .cut = cut});
+	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
+	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+
+	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
+		return false;
+	if (log != NULL)
+		note_mark(log, &begin);
+	return true;
 }
 
 void wh_log_source_free(struct wh_log_source *source)
@@ -403,6 +475,54 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 	return result == WHORL_OK ? wh_identity_check(&logs->identity, &wanted, err) : result;
 }
 
+/* One that is not there, or damaged, others may have. */
+static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh_error *err)
+{
+	unsigned char *bytes;
+	size_t count;
+	enum whorl_result result = WHORL_OK;
+
+	if (wh_standing_is_blank(&logs->standing) ||
+	    wh_standing_read_view(logs->directory, key, &bytes, &count, err) != WHORL_OK)
+		return WHORL_OK;
+	if (!keep_view(logs, key, bytes, count))
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	free(bytes);
+	return result;
+}
+
+/* Has that node's directory a standing? One that is damaged counts: it says that there was one. */
+static bool has_standing(const struct wh_logs *logs, uint32_t node)
+{
+	const struct wh_env *env = logs->config.env;
+	struct wh_standing_file file = {NULL};
+	struct wh_directory *directory;
+	struct wh_standing standing;
+	struct wh_error err;
+	char path[4096];
+	bool has;
+
+	snprintf(path, sizeof(path), "%s/%u", logs->config.path, node);
+	if (env->disk->directory(env->disk->ctx, path, false, &directory, &err) != WHORL_OK)
+		return false;
+	has = wh_standing_open(&file, directory, &standing, NULL, &err) != WHORL_OK ||
+	      (!wh_standing_is_blank(&standing) && !standing.first);
+	wh_standing_free(&standing);
+	wh_standing_close(&file);
+	directory->ops->close(directory);
+	return has;
+}
+
+static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *err)
+{
+	logs->has_disk = calloc(logs->config.nodes, sizeof(*logs->has_disk));
+	if (logs->has_disk == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
+	for (uint32_t node = 0; node < logs->config.nodes; node++)
+		logs->has_disk[node] = node != logs->config.node && has_standing(logs, node);
+	return WHORL_OK;
+}
+
 /* What the standing names. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
@@ -421,6 +541,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = wh_log_open_shard(logs, log, logs->standing.group, &config, err);
+		if (result == WHORL_OK)
+			note_ends(log);
 	}
 	return result;
 }
@@ -447,7 +569,13 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
 	if (result == WHORL_OK)
+		result = open_view(logs, logs->standing.base, err);
+	if (result == WHORL_OK && logs->standing.ballot != 0)
+		result = open_view(logs, logs->standing.next, err);
+	if (result == WHORL_OK)
 		result = open_shards(logs, err);
+	if (result == WHORL_OK && config->nodes > 0)
+		result = look_at_others(logs, err);
 	if (result == WHORL_OK)
 		result = config->env->background(config->env->ctx, &logs->job, "whorl-log", wh_logs_work, logs, err);
 	if (result != WHORL_OK) {
@@ -470,6 +598,11 @@ void wh_logs_free(struct wh_logs *logs)
 		wh_log_close(log->log);
 		free(log);
 	}
+	for (struct wh_kept_view *view = logs->views, *next; view != NULL; view = next) {
+		next = view->next;
+		free(view);
+	}
+	free(logs->has_disk);
 	wh_replays_free(logs);
 	wh_standing_close(&logs->file);
 	wh_standing_free(&logs->standing);

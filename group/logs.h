@@ -47,6 +47,7 @@ struct wh_logs_config { /* copied; what it points to outlives the logs, but for 
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns;        /* disk_timeout_ms */
 	uint32_t batch_bytes;       /* of messages in a batch; 0: as usual */
+	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
 	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
 };
@@ -77,9 +78,15 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 /* Is that on disk, and all that was handed over before it? */
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
 
+/* A view's bytes, of those that the standing names or that were handed over; they last until the next one is. False: they are not there, or
+ * damaged. */
+bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char **bytes, size_t *count);
+/* On one host: has that node a directory here with something in it? As it was at wh_logs_open. */
+bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node);
+
 /* ---- what was found, and reading it again ------------------------------------------------------------------------------ */
 
-struct wh_log_is { /* of a shard, as it was found at wh_logs_open */
+struct wh_log_is { /* of a shard, as it was found at wh_logs_open, and with what was marked since (wh_logs_mark) */
 	bool whole;     /* it counts: it has all of its shard */
 	bool rot;       /* something is damaged or missing that was there once */
 	bool has_base;  /* the standing's base has begun in it, */

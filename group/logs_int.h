@@ -24,6 +24,7 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
+	struct wh_log_place ends[2];  /* [loop] the last two views of what was found, and where they end; key 0: there is none */
 	struct { /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
@@ -42,6 +43,8 @@ struct wh_log_source {
 	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
 };
 
+#define WH_VIEWS_KEPT 4
+
 enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET };
 
 struct wh_log_order {
@@ -49,6 +52,8 @@ struct wh_log_order {
 	enum wh_log_order_kind kind;
 	uint64_t ticket;
 	struct wh_standing standing;
+	uint64_t keep[WH_VIEWS_KEPT]; /* views that it does not name, and that are to stay */
+	uint32_t keep_count;
 	uint64_t key;
 	unsigned char *bytes;
 	size_t count;
@@ -66,11 +71,20 @@ enum wh_logs_call {
 	WH_CALL_ABANDONED /* it did not come back in time: the call frees the logs when it does */
 };
 
+struct wh_kept_view {
+	struct wh_kept_view *next;
+	uint64_t key;
+	size_t count;
+	unsigned char bytes[];
+};
+
 struct wh_logs {
 	struct wh_logs_config config;
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing; /* [loop] */
+	struct wh_kept_view *views;  /* [loop] the newest first */
+	bool *has_disk;              /* [const] by node; NULL: no others are looked at */
 	uint64_t tickets;            /* [lock] handed out */
 	size_t waiting;              /* [lock] bytes of checkpoints that wait */
 	pthread_cond_t fewer;        /* of these there are fewer, or the disk has failed */

@@ -142,6 +142,9 @@ struct whorl_node {
 	struct wh_roster roster;          /* [loop] */
 	struct wh_join_requests requests; /* [loop] */
 	struct wh_join join;              /* [loop] */
+	struct wh_restart restart;        /* [loop] where there are logs */
+	uint64_t left_ticket; /* [loop; whorl_close when there is none] its disk says that it has left, when that is done. 0: not yet */
+	uint64_t standing_ticket, kept_view, kept_view_ticket; /* [loop] what a restart has handed over last */
 	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
 	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */

@@ -140,11 +140,13 @@ static bool is_drained(whorl_node *node)
 
 /* The others can go on as without a node that has left in order. A node that has promised to go on in a view begins it first, if
  * it ever does. */
-static bool may_leave_now(const whorl_node *node)
+static bool may_leave_now(whorl_node *node)
 {
 	if (wh_node_has_failed(node))
 		return true;
-	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->join.state != WH_JOIN_THERE;
+	if (node->epoch == NULL)
+		return node->join.state != WH_JOIN_THERE;
+	return wh_epoch_may_leave(node->epoch) && wh_durable_leave(node) != WH_LEAVES_NOT_YET;
 }
 
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
