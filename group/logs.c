@@ -19,6 +19,12 @@ void wh_log_order_free(struct wh_log_order *order)
 	free(order);
 }
 
+void wh_logs_wake_job(const struct wh_logs *logs)
+{
+	if (!logs->ended)
+		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -29,7 +35,7 @@ static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 	*logs->last = order;
 	logs->last = &order->next;
 	pthread_mutex_unlock(&logs->lock);
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(logs);
 	return ticket;
 }
 
@@ -306,9 +312,7 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 
 static void wake_job(void *ctx)
 {
-	const struct wh_logs *logs = ctx;
-
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(ctx);
 }
 
 enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
@@ -627,25 +631,28 @@ void wh_logs_stop(struct wh_logs *logs)
 	pthread_mutex_unlock(&logs->lock);
 }
 
-/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
-void wh_logs_close(struct wh_logs *logs, bool forked)
+void wh_logs_end(struct wh_logs *logs)
 {
 	const struct wh_env *env;
 
-	if (logs == NULL)
+	if (logs == NULL || logs->job == NULL || logs->ended)
 		return;
 	env = logs->config.env;
-	if (logs->job == NULL) {
-		wh_logs_free(logs);
-		return;
-	}
-	if (forked) /* the job is the parent's, and may hold the locks */
-		return;
 	pthread_mutex_lock(&logs->bell);
 	logs->closing = true;
 	pthread_mutex_unlock(&logs->bell);
 	wh_logs_stop(logs);
-	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
-	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+	logs->ended = true;
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns))
+		logs->job = NULL;
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
+void wh_logs_close(struct wh_logs *logs, bool forked)
+{
+	if (logs == NULL || (forked && logs->job != NULL)) /* the job is the parent's, and may hold the locks */
+		return;
+	wh_logs_end(logs);
+	if (logs->job == NULL || wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
 		wh_logs_free(logs);
 }

@@ -59,7 +59,9 @@ WH_MUST_CHECK enum whorl_result wh_logs_open(struct wh_logs **out, const struct 
 					     struct wh_error *err);
 /* No checkpoint is taken any more, and no thread waits in one. NULL is fine. */
 void wh_logs_stop(struct wh_logs *logs);
-/* Waits for the job, no longer than for a disk that answers; one that does not keeps what it needs. NULL is fine. `forked`: the job is the
+/* Waits for the job, no longer than for a disk that answers. Nothing comes to disk after that, and the node is not woken. NULL is fine. */
+void wh_logs_end(struct wh_logs *logs);
+/* The same, if that was not done; and frees. A job that a disk still holds keeps what it needs. NULL is fine. `forked`: the job is the
  * parent's. */
 void wh_logs_close(struct wh_logs *logs, bool forked);
 

@@ -102,6 +102,7 @@ struct wh_logs {
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
 	pthread_mutex_t bell;        /* held while the loop is woken */
+	bool ended;                  /* it was told to end; if it has, there is no job any more */
 	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
 	wh_word checkpoints;         /* numbers that were given. [any] */
 	wh_word stopped;             /* 1: checkpoints are not taken any more */
@@ -122,6 +123,9 @@ struct wh_logs {
 /* The job has ended, or never began. */
 void wh_logs_free(struct wh_logs *logs);
 void wh_log_order_free(struct wh_log_order *order);
+
+/* There is something for the job to do, unless it was told to end. */
+void wh_logs_wake_job(const struct wh_logs *logs);
 
 /* log_job.c. A job that lasts. */
 bool wh_logs_work(void *logs);
