@@ -42,6 +42,7 @@ enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_
 						     .node = id,
 						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
 								   WH_NS_PER_MS,
+						     .batch_bytes = node->config.batch_bytes,
 						     .describe = describe,
 						     .patience_ns = node->one_host && id == node->id
 									    ? LOCK_TIMEOUTS * (uint64_t)node->config.group
@@ -95,7 +96,7 @@ static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
 	struct wh_standing standing;
 
-	if (is == NULL || is->whole || wh_logs_checkpoints(logs, number, shard) == member->subgroup->checkpoints)
+	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
 		return is == NULL || is->whole;
 	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
 		return false;
@@ -539,9 +540,9 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (member->source == NULL)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
-		if (enters(epoch, member))
-			subgroup->checkpoints = wh_logs_checkpoints(epoch->node->logs, wh_node_number_of(subgroup),
-								    member->layout->shard);
+		if (enters(epoch, member) &&
+		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
+			fail_for_memory(epoch->node);
 		if (!wh_log_source_begin(member->source, cut_before(epoch, member)))
 			fail_for_memory(epoch->node);
 	}

@@ -19,6 +19,12 @@ void wh_log_order_free(struct wh_log_order *order)
 	free(order);
 }
 
+void wh_logs_wake_job(const struct wh_logs *logs)
+{
+	if (!logs->ended)
+		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -29,7 +35,7 @@ static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 	*logs->last = order;
 	logs->last = &order->next;
 	pthread_mutex_unlock(&logs->lock);
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(logs);
 	return ticket;
 }
 
@@ -170,32 +176,74 @@ static bool wait_for_room(struct wh_logs *logs)
 	return goes_on(logs);
 }
 
-bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
-			const void *bytes, size_t count)
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs)
+{
+	return wh_fetch_add(&logs->checkpoints, 1) + 1;
+}
+
+uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+			    enum wh_checkpoint_step step, const void *bytes, size_t count)
 {
 	struct wh_log_order *order;
 
 	if (!wait_for_room(logs))
-		return false;
+		return 0;
 	order = calloc(1, sizeof(*order));
 	if (order != NULL && count > 0)
 		order->bytes = malloc(count);
 	if (order == NULL || (count > 0 && order->bytes == NULL)) {
 		free(order);
-		return false;
+		return 0;
 	}
 	if (count > 0)
 		memcpy(order->bytes, bytes, count);
 	order->count = count;
 	order->kind = ORDER_CHECKPOINT;
 	order->step = step;
+	order->checkpoint = checkpoint;
 	order->config.subgroup = subgroup;
 	order->config.shard = shard;
 	pthread_mutex_lock(&logs->lock);
 	logs->waiting += count;
 	pthread_mutex_unlock(&logs->lock);
-	(void)hand_over(logs, order);
+	return hand_over(logs, order);
+}
+
+static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_unlock(&locked->lock);
+	return log;
+}
+
+bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_log_order *order;
+
+	if (log == NULL) /* there was none, and none is on its way */
+		return true;
+	order = calloc(1, sizeof(*order));
+	if (order == NULL)
+		return false;
+	order->kind = ORDER_FORGET;
+	order->checkpoint = wh_load_relaxed(&logs->checkpoints) + 1;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	log->forgot = hand_over(logs, order);
 	return true;
+}
+
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+
+	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
 }
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
@@ -218,13 +266,6 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		};
 	pthread_mutex_unlock(&locked->lock);
 	return log != NULL;
-}
-
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_log_figures figures;
-
-	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
@@ -285,9 +326,7 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 
 static void wake_job(void *ctx)
 {
-	const struct wh_logs *logs = ctx;
-
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(ctx);
 }
 
 enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
@@ -554,6 +593,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (logs == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	logs->config = *config;
+	logs->batch.bytes_most = config->batch_bytes > 0 ? config->batch_bytes : BATCH_BYTES;
+	logs->batch.records_most = config->batch_bytes > 0 ? config->batch_bytes / BYTES_OF_RECORD + 1 : BATCH_RECORDS;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
 	pthread_mutex_init(&logs->bell, NULL);
@@ -620,25 +661,28 @@ void wh_logs_stop(struct wh_logs *logs)
 	pthread_mutex_unlock(&logs->lock);
 }
 
-/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
-void wh_logs_close(struct wh_logs *logs, bool forked)
+void wh_logs_end(struct wh_logs *logs)
 {
 	const struct wh_env *env;
 
-	if (logs == NULL)
+	if (logs == NULL || logs->job == NULL || logs->ended)
 		return;
 	env = logs->config.env;
-	if (logs->job == NULL) {
-		wh_logs_free(logs);
-		return;
-	}
-	if (forked) /* the job is the parent's, and may hold the locks */
-		return;
 	pthread_mutex_lock(&logs->bell);
 	logs->closing = true;
 	pthread_mutex_unlock(&logs->bell);
 	wh_logs_stop(logs);
-	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
-	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+	logs->ended = true;
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns))
+		logs->job = NULL;
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
+void wh_logs_close(struct wh_logs *logs, bool forked)
+{
+	if (logs == NULL || (forked && logs->job != NULL)) /* the job is the parent's, and may hold the locks */
+		return;
+	wh_logs_end(logs);
+	if (logs->job == NULL || wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
 		wh_logs_free(logs);
 }

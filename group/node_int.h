@@ -78,7 +78,6 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	uint64_t checkpoints; /* [loop] of its log when it entered the shard: one more, and that is whole */
 	wh_word log_whole;    /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest, disk_behind; /* the member whose disk all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
