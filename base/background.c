@@ -1,7 +1,7 @@
 /* background.c - see background.h.
  *
  * One word says what is wanted and whether the thread sleeps, so a wake while it is at work is one instruction. The lock is for going to
- * sleep, and for the end: a job whose call never returns belongs to its thread from the time-out on.
+ * sleep, and for the end: where a call never returns the job belongs to its thread from the time-out on.
  */
 #include "base/background.h"
 

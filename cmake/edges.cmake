@@ -3,7 +3,7 @@
 # A part is a directory or the beginning of files' names: predicates/loop stands for predicates/loop.c, loop.h,
 # loop_int.h. Where two parts fit a file, the longer name counts. A part may include its own headers and those of the
 # parts behind the colon; it may name only parts that stand above it here, so the arrows cannot form a cycle. Headers
-# called *_int.h are private to their part; only sim looks into them from outside. persistence is a place for what is to come.
+# called *_int.h are private to their part; only sim looks into them from outside.
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
@@ -15,6 +15,7 @@ set(WHORL_EDGES
 	"include/whorl/dds     : include/whorl/result include/whorl/message include/whorl"
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
+	"persistence           : include/whorl/result base"
 	"transport             : include/whorl/result base"
 	"transport/secure      : include/whorl/result base"
 	"transport/session     : include/whorl/result base transport"
@@ -25,12 +26,11 @@ set(WHORL_EDGES
 	"sim/net               : include/whorl/result base transport transport/session sim/disk"
 	"sst                   : include/whorl/result base transport"
 	"predicates/loop       : include/whorl/result base transport sst"
-	"membership            : include/whorl/result base transport sst predicates/loop"
+	"membership            : include/whorl/result base persistence transport sst predicates/loop"
 	"smc                   : include/whorl/result base transport sst"
 	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
-	"persistence           : include/whorl/result base"
 	"state                 : include/whorl/result include/whorl/message include/whorl base transport"
-	"group                 : ${public} ${core} state transport/secure transport/shm transport/tcp transport/verbs"
+	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs"
 	"sim                   : ${public} ${core} sim/disk sim/net state group"
 	"work                  : ${public} base transport predicates/loop"
 	"delegation/traffic    : ${public} include/whorl/delegate base"

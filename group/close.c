@@ -159,6 +159,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	wh_store_relaxed(&node->stepper, 0);
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
+	wh_logs_stop(node->logs);
 	node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
 	await_jobs(node);
 	open = open_claims(node);

@@ -18,7 +18,7 @@
 
 static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
 static const char *const starts[] = {"auto", "join", NULL};
-static const char *const modes[] = {"unordered", "ordered", NULL};
+static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
 static const char *const threads[] = {"dedicated", "caller", NULL};
 static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
 static const char *const huge_pages[] = {"off", "try", "require", NULL};
@@ -43,6 +43,13 @@ static const struct wh_option group_options[] = {
 	{"state_dir", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "tcp, verbs: none, or a directory that outlives the machine's power, where each node notes which group it was in. With it more than half of the nodes, or the founder, may form a group (docs/operations.md).",
 	 GROUP(state_dir), false},
+	{"log_dir", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "Where durable subgroups keep their logs: a directory that outlives the machine's power. Below it each node has one of its id. "
+	 "Nodes may differ.",
+	 GROUP(log_dir), false},
+	{"disk_timeout_ms", WH_OPTION_INTEGER, "ms", "5000", 100, 600000, NULL,
+	 "A disk that is full, or does not answer, for so long has failed, and its node leaves. Nodes may differ.",
+	 GROUP(disk_timeout_ms), false},
 	{"start", WH_OPTION_CHOICE, "", "auto", 0, 0, starts,
 	 "auto: joins a group that is running, else forms one; join: never forms one, for nodes that are restarted.",
 	 GROUP(start), false},
@@ -105,7 +112,9 @@ static const struct wh_option subgroup_options[] = {
 	{"members_min", WH_OPTION_INTEGER, "members", "1", 1, WH_NODES_MAX, NULL,
 	 "A shard with fewer members is inactive: nothing is sent in it.", SUBGROUP(members_min), true},
 	{"mode", WH_OPTION_CHOICE, "", "ordered", 0, 0, modes,
-	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast.", SUBGROUP(mode), true},
+	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast; durable: ordered, and delivered when it is "
+	 "on the disk of every member (group.log_dir).",
+	 SUBGROUP(mode), true},
 	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
 	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
 	{"message_bytes", WH_OPTION_INTEGER, "bytes", "10240", 1, WH_MESSAGE_BYTES_MAX, NULL,
@@ -118,6 +127,10 @@ static const struct wh_option subgroup_options[] = {
 	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
 	 "ever. Nodes may differ.",
 	 SUBGROUP(refuse_max_ms), false},
+	{"log_bytes", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 45, NULL,
+	 "durable: a log that is longer gets a checkpoint, if the program has functions for its state, and what lies before that goes. Nodes "
+	 "may differ.",
+	 SUBGROUP(log_bytes), false},
 };
 const struct wh_option_table wh_subgroup_table = {
 	"subgroup",
@@ -326,10 +339,19 @@ struct wh_parameters wh_node_config_parameters(const struct wh_node_config *conf
 	if (subgroup->configured == WH_NOT_CONFIGURED)
 		return subgroup->parameters;
 	options = &config->subgroups[subgroup->configured].options;
-	return (struct wh_parameters){.ordered = options->mode == WH_SUBGROUP_ORDERED,
+	return (struct wh_parameters){.ordered = options->mode != WH_SUBGROUP_UNORDERED,
+				      .durable = options->mode == WH_SUBGROUP_DURABLE,
 				      .window = (uint32_t)options->window,
 				      .message_bytes = (uint32_t)options->message_bytes,
 				      .large_bytes = (uint64_t)options->large_bytes};
+}
+
+bool wh_node_config_is_durable(const struct wh_node_config *config)
+{
+	for (uint32_t i = 0; i < config->subgroup_count; i++)
+		if (config->subgroups[i].options.mode == WH_SUBGROUP_DURABLE)
+			return true;
+	return false;
 }
 
 /* What only the whole configuration can show. */
@@ -348,6 +370,9 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "members_min",
 				"is %" PRId64 ", expected 1: with members = wish it begins with the first that enters",
 				options->members_min);
+	if (strcmp(options->members, "wish") == 0 && options->mode == WH_SUBGROUP_DURABLE)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
+				"is durable, expected ordered or unordered: nodes enter and leave this one as they wish");
 	if (options->large_bytes > options->window * options->message_bytes)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "large_bytes",
 				"is %" PRId64 ", expected at most %" PRId64 " (window times message_bytes)",
@@ -456,6 +481,13 @@ static void find_forming_mistakes(const struct wh_node_config *config, struct wh
 				config->group.state_dir);
 }
 
+static void find_log_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
+{
+	if (wh_node_config_is_durable(config) && strcmp(config->group.log_dir, "none") == 0)
+		wh_conf_mistake(conf, "group", NULL, "log_dir",
+				"is none, expected a directory: a subgroup is durable, and its logs lie there");
+}
+
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
 	uint32_t nodes = (uint32_t)config->group.nodes, nodes_max = wh_node_config_nodes_max(config);
@@ -472,6 +504,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 	find_id_mistake("tie_breaker", config->group.tie_breaker, nodes_max, conf);
 	find_tls_mistakes(&config->group, conf);
 	find_forming_mistakes(config, conf);
+	find_log_mistakes(config, conf);
 	if (!cpus_hold(config->engine.cpus))
 		wh_conf_mistake(conf, "engine", NULL, "cpus",
 				"is \"%s\", expected none, auto, or processors (0 to %d) as in 0,1",

@@ -21,6 +21,8 @@ struct wh_group_options {
 	int64_t nodes_max;                    /* ids are below; 0: nodes. Use wh_node_config_nodes_max */
 	char founder[WH_OPTION_TEXT_BYTES];   /* none, or a node id: wh_node_config_founder */
 	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
+	char log_dir[WH_OPTION_TEXT_BYTES];   /* none, or a directory: below it one for each node's logs */
+	int64_t disk_timeout_ms;              /* a disk that does not answer for so long has failed. Of this node alone */
 	int start;                            /* enum wh_start */
 	int64_t start_timeout_ms;             /* so long all configured nodes are waited for */
 	int64_t backlog_max; /* bytes, of one subgroup: of a newcomer, and of what was refused; beside memory_max */
@@ -39,7 +41,7 @@ enum wh_start { WH_START_AUTO, WH_START_JOIN }; /* join: never forms a first vie
 
 enum wh_transport_kind { WH_TRANSPORT_SHM, WH_TRANSPORT_TCP, WH_TRANSPORT_VERBS, WH_TRANSPORT_SIM };
 
-enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED };
+enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED, WH_SUBGROUP_DURABLE };
 
 struct wh_subgroup_options {
 	char members[WH_OPTION_TEXT_BYTES], senders[WH_OPTION_TEXT_BYTES];
@@ -48,6 +50,7 @@ struct wh_subgroup_options {
 	int64_t window;
 	int64_t message_bytes, large_bytes;
 	int64_t refuse_max_ms; /* of this node's program alone (0044); 0: no limit */
+	int64_t log_bytes;     /* of the log of a shard, until a checkpoint is made. Of this node alone */
 };
 
 #define WH_REFUSE_MAX_MS (UINT64_C(1) << 40)
@@ -119,6 +122,9 @@ int wh_node_config_founder(const struct wh_node_config *config);
 
 /* Does each node keep a record of the group that it was counted in last (group/record.h)? */
 bool wh_node_config_keeps_records(const struct wh_node_config *config);
+
+/* Is some subgroup of the file durable, so that this node has logs? */
+bool wh_node_config_is_durable(const struct wh_node_config *config);
 
 /* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, whether there is a state_dir, tie_breaker and
  * failure_timeout_ms; and all of each [subgroup], with their order, and how rows are laid (`apart`). */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 #include "group/status.h"
@@ -61,7 +62,7 @@ static bool is_open(void *ctx)
 			node->transport->ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
 		node->transport->ops->service(node->transport);
-	if (!proposed->image->ready || !record_group(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
 		return false;
 	wh_node_advance(node, WHORL_ENTRY_THERE);
 	wh_heartbeat_arrive(&proposed->heartbeat);
@@ -103,9 +104,8 @@ static void discard_view(void *ctx)
 	wh_epoch_free(proposed, true);
 }
 
-static void begin_view(void *ctx)
+static void begin_epoch(whorl_node *node)
 {
-	whorl_node *node = ctx;
 	struct wh_epoch *next = node->proposed;
 	struct wh_error err;
 	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
@@ -116,6 +116,30 @@ static void begin_view(void *ctx)
 	}
 	node->proposed = NULL;
 	wh_epoch_begin(next);
+}
+
+static void begin_view(void *ctx)
+{
+	whorl_node *node = ctx;
+
+	node->replays = wh_durable_begins_replay(node);
+	if (!node->replays)
+		begin_epoch(node);
+}
+
+/* Behind a restart the view begins when the logs have been upcalled. */
+static size_t replay_logs(whorl_node *node)
+{
+	bool done;
+	size_t work = wh_durable_replay(node, &done);
+
+	if (!done) {
+		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+		return work;
+	}
+	node->replays = false;
+	begin_epoch(node);
+	return work + 1;
 }
 
 static void fail_as_refused(void *ctx, const char *why)
@@ -252,6 +276,13 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_NEXT:
 	case WH_WIRE_REFUSED:
 		return wh_serving_on_message(node->serving, from, message);
+	case WH_WIRE_ASK:
+	case WH_WIRE_STANDING:
+	case WH_WIRE_HIGHER:
+	case WH_WIRE_AGREE:
+	case WH_WIRE_AGREED:
+	case WH_WIRE_BEGIN:
+		return epoch != NULL || wh_join_on_message(&node->join, from, message);
 	case WH_WIRE_KINDS:
 		break;
 	}
@@ -331,6 +362,8 @@ size_t wh_node_enter(whorl_node *node)
 	if (__builtin_expect(node->epoch == NULL, 0)) {
 		if ((wh_gate_state(node->gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
 			wh_join_give_up(&node->join);
+		else if (node->replays)
+			work += replay_logs(node);
 		else
 			work += seek_group(node);
 	}

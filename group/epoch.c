@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/rcu.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
@@ -101,6 +102,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.place = &member->place,
 			.had = subgroup->had,
 			.stats = &subgroup->stats,
+			.persist = member->source != NULL ? wh_log_source_persist(member->source) : NULL,
 			.moves = epoch->moves.column.count > 0 ? &epoch->moves : NULL,
 			.deliver_ns = &epoch->hot.share_ns,
 			.now_ns = &epoch->node->loop.now_ns,
@@ -137,6 +139,8 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 						  .slots = epoch->rows->subgroups[index].slots[me],
 						  .home = (uint32_t)epoch->view->number,
 						  .end = UINT64_MAX};
+	if (member->subgroup->durable && layout->state == WH_SHARD_ACTIVE)
+		result = wh_durable_source(epoch, member, index, err);
 	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
 		result = open_multicast(epoch, member, index, err);
 	if (result == WHORL_OK && member->mc != NULL)
@@ -185,9 +189,13 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 		enum whorl_result result;
 
 		if (layout->state == WH_SHARD_ACTIVE && parameters.ordered)
-			epoch->cuts_from[g] = (struct wh_cut_source){layout->members, layout->member_count,
-								     epoch->rows->subgroups[g].columns.received_num,
-								     epoch->rows->subgroups[g].columns.delivered_num};
+			epoch->cuts_from[g] = (struct wh_cut_source){
+				.members = layout->members,
+				.count = layout->member_count,
+				.stable_num = parameters.durable ? epoch->rows->subgroups[g].columns.persisted_num
+								 : epoch->rows->subgroups[g].columns.received_num,
+				.delivered_num = epoch->rows->subgroups[g].columns.delivered_num,
+				.durable = parameters.durable};
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
 		epoch->shard_member_count++;
@@ -275,11 +283,17 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 {
 	if (epoch == NULL)
 		return;
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) { /* before the memory that they read goes */
+		wh_replay_free(epoch->shard_members[i].replay);
+		wh_log_source_free(epoch->shard_members[i].source);
+		epoch->shard_members[i].source = NULL;
+	}
 	if (close_image && epoch->image != NULL)
 		epoch->node->transport->ops->image_close(epoch->image);
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		wh_multicast_free(epoch->shard_members[i].mc);
 		free(epoch->shard_members[i].sender_ids);
+		free(epoch->shard_members[i].sender_incarnations);
 	}
 	free(epoch->shard_members);
 	free(epoch->cuts_from);

@@ -23,6 +23,9 @@ struct wh_shard_member {                       /* this node, as a member of one 
 	const struct wh_view_subgroup *layout; /* [const] */
 	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
 	struct wh_multicast *mc;               /* [const] NULL: the shard is not active */
+	uint64_t *sender_incarnations;         /* [const] likewise, of a durable one */
+	struct wh_log_source *source;          /* [const] of a durable one */
+	struct wh_replay *replay;              /* [loop] before the view begins: its log is upcalled. NULL: it is not, or has been */
 	struct wh_place place;                 /* of my ring, if I am a sender */
 	bool sends;                            /* [const] */
 	bool ends;                             /* [const] it sends what it has claimed, and nothing more */
@@ -46,6 +49,8 @@ struct wh_epoch {
 	uint32_t shard_member_count;
 	uint32_t *shard_member_of; /* [const] by configured subgroup: which of these is of it, + 1; 0: none */
 
+	/* [loop] Of what goes to disk (durable.h): its view, what this node says as it enters it, its end. 0: not yet, or nothing is durable. */
+	uint64_t view_ticket, entry_ticket, kept_ticket, whole_ticket;
 	bool holds; /* [loop] of what I had delivered in the view before it is not known yet that all that go on have */
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */
 	wh_word grace;          /* 1: no thread looks at it any more. [a job writes] */

@@ -8,6 +8,7 @@
 
 #include "base/rcu.h"
 #include "base/text.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 
 /* ---- the old view stops --------------------------------------------------------------------------------------------- */
@@ -35,6 +36,11 @@ static bool has_begun(void *ctx)
 	const struct wh_epoch *epoch = ctx;
 
 	return wh_epoch_is_beaten(epoch->node->proposed);
+}
+
+static bool keep_decision(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts)
+{
+	return wh_durable_keep(ctx, key, ballot, cuts);
 }
 
 static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
@@ -83,7 +89,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 	const struct wh_transport_ops *ops = epoch->node->transport->ops;
 
 	if (proposed->image->ready)
-		return true;
+		return wh_durable_is_prepared(proposed);
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++) {
 		int there = suspected[rank] != WH_TRUSTED ? wh_view_rank(proposed->view, epoch->view->ids[rank]) : -1;
 
@@ -91,7 +97,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 			ops->freeze(proposed->image, (uint32_t)there);
 	}
 	ops->service(epoch->node->transport);
-	return proposed->image->ready;
+	return wh_durable_is_prepared(proposed) && proposed->image->ready;
 }
 
 static void discard_next_view(void *ctx, uint64_t key)
@@ -297,6 +303,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->stay.stage != WH_STAGE_ENTERING)
 			move_subgroup(epoch, before, subgroup);
+	wh_durable_begin(epoch, before);
 	epoch->holds = before != NULL;
 	wh_pushes_post(&epoch->pushes);
 	wh_node_transfer(node, epoch);
@@ -423,6 +430,7 @@ const struct wh_participant wh_epoch_participant = {
 	.newcomers = find_newcomers,
 	.invite = invite_newcomers,
 	.arrival = arrival_of,
+	.keep = keep_decision,
 	.has_begun = has_begun,
 	.deliver = deliver_to_cuts,
 	.install = install_view,

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "group/any_id.h"
+#include "group/durable.h"
 #include "group/secret.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
@@ -344,6 +345,7 @@ enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct w
 	uint32_t nodes = wh_node_config_nodes_max(&node->config);
 
 	subgroup->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
+	subgroup->durable = parameters->durable;
 	subgroup->message_bytes = parameters->message_bytes;
 	subgroup->window = parameters->window;
 	subgroup->large_bytes = parameters->large_bytes;
@@ -602,6 +604,8 @@ static enum whorl_result open_with_id(uint32_t id, struct id_place *place, const
 	if (result == WHORL_OK)
 		result = open_engine(node, err);
 	if (result == WHORL_OK)
+		result = wh_durable_open(node, err);
+	if (result == WHORL_OK)
 		result = open_entry(node, err);
 	if (result != WHORL_OK) {
 		wh_node_free(node, false);
@@ -715,6 +719,7 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 	wh_state_free(subgroup->state, forked);
 	free(subgroup->had);
 	wh_backlog_clear(&subgroup->offer.backlog);
+	free(subgroup->durable_state);
 	if (subgroup->layer.ops != NULL)
 		subgroup->layer.ops->free(subgroup->layer.ctx);
 	free(subgroup);
@@ -736,6 +741,7 @@ void wh_node_free(whorl_node *node, bool forked)
 		epoch = older;
 	}
 	wh_epoch_free(node->proposed, false);
+	wh_logs_close(node->logs, forked);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);

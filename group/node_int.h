@@ -14,6 +14,7 @@
 #include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
+#include "group/logs.h"
 #include "group/node.h"
 #include "membership/join.h"
 #include "membership/serving.h"
@@ -76,6 +77,12 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	const char *name;  /* [const] */
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
+	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
+	uint64_t checkpoints; /* [loop] of its log when it entered the shard: one more, and that is whole */
+	wh_word log_whole;    /* 1: its log is, on disk. [loop] */
+	wh_word disk_slowest, disk_behind; /* the member whose disk all wait for, and how far it trails; 0: none. [loop] */
+	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
+	bool durable;      /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */
@@ -136,6 +143,8 @@ struct whorl_node {
 	struct wh_roster roster;          /* [loop] */
 	struct wh_join_requests requests; /* [loop] */
 	struct wh_join join;              /* [loop] */
+	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
+	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
 	wh_word heartbeats;     /* [loop] statistics */

@@ -36,7 +36,7 @@ uint32_t wh_rows_moved_words(const struct wh_node_config *config, uint32_t shard
 /* What changes seldom stands in one line, which then stays in the caches of all: each pass looks at it. What is said last
  * comes first (sst/columns.h). */
 static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *columns, const struct wh_view *view,
-			     uint32_t moved_words)
+			     uint32_t moved_words, bool durable)
 {
 	columns->heartbeat = wh_layout_counter(layout);
 	columns->installed = wh_layout_flag(layout);
@@ -56,6 +56,7 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 	columns->cut = wh_layout_array(layout, view->subgroup_count);
 	columns->wish = wh_layout_array(layout, view->subgroup_count);
 	columns->ended = wh_layout_array(layout, view->subgroup_count);
+	columns->whole = wh_layout_array(layout, durable ? view->subgroup_count : 0);
 	columns->wished = wh_layout_counter(layout);
 	columns->confirmed = wh_layout_array(layout, view->members);
 	columns->proposal = wh_layout_list(layout, 2 * wh_proposal_words(view));
@@ -63,11 +64,13 @@ static void lay_node_columns(struct wh_layout *layout, struct wh_node_columns *c
 
 static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config)
 {
-	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config, view->subgroup_count));
+	lay_node_columns(&rows->layout, &rows->node, view, wh_rows_moved_words(config, view->subgroup_count),
+			 wh_node_config_is_durable(config));
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
 		struct wh_subgroup_columns *columns = &rows->subgroups[g].columns;
-		bool unordered = !wh_node_config_parameters(config, subgroup).ordered;
+		struct wh_parameters parameters = wh_node_config_parameters(config, subgroup);
+		bool unordered = !parameters.ordered;
 
 		/* One line for a subgroup: a peer that looks at one of these needs the others in the same pass. */
 		wh_layout_line(&rows->layout);
@@ -75,6 +78,8 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 		columns->received_num = wh_layout_counter(&rows->layout);
 		columns->delivered_num = wh_layout_counter(&rows->layout);
 		columns->first = wh_layout_counter(&rows->layout);
+		if (parameters.durable)
+			columns->persisted_num = wh_layout_counter(&rows->layout);
 		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
 	}
 	rows->control_bytes = align_bytes(rows->layout.bytes);
@@ -129,6 +134,8 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 		digest = digest_number(digest, (uint64_t)subgroup->state << 32 | subgroup->shard);
 		digest = digest_number(digest, subgroup->birth);
 		digest = digest_number(digest, parameters.ordered);
+		if (parameters.durable)
+			digest = digest_number(digest, parameters.durable);
 		digest = digest_number(digest, parameters.window);
 		digest = digest_number(digest, parameters.message_bytes);
 		if (parameters.large_bytes > 0)

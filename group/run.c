@@ -1,4 +1,5 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
@@ -193,6 +194,15 @@ static void watch_roles(whorl_node *node)
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 }
 
+static void survey_disks(const struct wh_shard_member *member)
+{
+	uint32_t id;
+	uint64_t behind = wh_multicast_slowest_disk(member->mc, &id);
+
+	wh_store_relaxed(&member->subgroup->disk_slowest, id);
+	wh_store_relaxed(&member->subgroup->disk_behind, behind);
+}
+
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
 static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 {
@@ -201,6 +211,8 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 	if (member->mc == NULL)
 		return;
 	wh_multicast_survey(member->mc);
+	if (member->source != NULL)
+		survey_disks(member);
 	if (subgroup->ring != NULL) /* where a thread may have been missed (base/barrier.h) */
 		wh_frontiers_survey(&subgroup->ring->frontiers);
 	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);
@@ -234,6 +246,8 @@ size_t wh_node_watch(void *ctx)
 	watch_roles(node);
 	if (wh_load_relaxed(&node->wants_drain) != 0)
 		watch_drain(node);
+	if (node->logs != NULL)
+		wh_durable_look(node);
 	if (now - node->surveyed_ns < SURVEY_NS)
 		return work;
 	node->surveyed_ns = now;

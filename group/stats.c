@@ -1,5 +1,6 @@
 /* stats.c - what a node tells about itself. Every figure is a word with one writer, read while it is written. */
 #include "base/rcu.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
@@ -233,6 +234,71 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 		return WHORL_FORKED;
 	full = stats_of_subgroup(subgroup);
 	return give_answer(out, out->size, &full, sizeof(full));
+}
+
+/* ---- logs ---------------------------------------------------------------------------------------------------------------- */
+
+/* With the RCU lock. The loop keeps these words; of another thread they are a moment old. */
+static void look_at_persisted(const whorl_subgroup *subgroup, struct whorl_log_stats *out)
+{
+	const struct wh_epoch *epoch = wh_rcu_dereference(subgroup->node->epoch);
+	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+	const struct wh_persist *persist;
+
+	if (member == NULL || member->source == NULL)
+		return;
+	persist = wh_log_source_persist(member->source);
+	out->persisted = wh_load_relaxed(&persist->persisted);
+	out->persisted_by_all = wh_load_relaxed(&persist->stable);
+}
+
+enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct whorl_log_stats *out)
+{
+	struct whorl_log_stats full = {.slowest_member = UINT32_MAX};
+	struct wh_log_figures figures;
+
+	if (check_question(__func__, subgroup, out != NULL ? &out->size : NULL) != WHORL_OK)
+		return WHORL_INVALID;
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	if (!subgroup->durable || !wh_logs_figures(subgroup->node->logs, wh_node_number_of(subgroup),
+						   (uint32_t)wh_load_relaxed(&subgroup->log_shard), &figures))
+		return WHORL_NOT_FOUND;
+	full.segments = figures.segments;
+	full.bytes = figures.bytes;
+	full.used_bytes = figures.used;
+	full.batches = figures.batches;
+	full.syncs = figures.syncs;
+	full.longest_sync_ns = figures.longest_sync_ns;
+	full.checkpoints = figures.checkpoints;
+	full.whole = wh_load_relaxed(&subgroup->log_whole) != 0;
+	if (wh_load_relaxed(&subgroup->disk_behind) > 0) {
+		full.slowest_member = (uint32_t)wh_load_relaxed(&subgroup->disk_slowest);
+		full.slowest_behind = wh_load_relaxed(&subgroup->disk_behind);
+	}
+	wh_rcu_read_lock();
+	look_at_persisted(subgroup, &full);
+	wh_rcu_read_unlock();
+	return give_answer(out, out->size, &full, sizeof(full));
+}
+
+enum whorl_result whorl_checkpoint(whorl_subgroup *subgroup)
+{
+	enum whorl_result result;
+
+	if (subgroup == NULL)
+		return WH_REFUSE("no subgroup");
+	result = wh_node_state(subgroup->node);
+	if (result == WHORL_FORKED)
+		return result;
+	if (!subgroup->durable)
+		return WHORL_NOT_FOUND;
+	if (subgroup->durable_state == NULL)
+		return WHORL_UNSUPPORTED;
+	if (result != WHORL_OK && result != WHORL_NO_QUORUM && result != WHORL_PENDING)
+		return result;
+	wh_durable_ask_checkpoint(subgroup);
+	return WHORL_OK;
 }
 
 static void describe_shard_member(struct whorl_subgroup_info *info, const struct wh_epoch *epoch,

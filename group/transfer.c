@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "group/durable.h"
 #include "group/node_int.h"
 
 #define UPCALL_NS (2 * WH_NS_PER_MS)
@@ -111,6 +112,9 @@ static bool may_give(void *ctx, uint32_t to)
 	const whorl_subgroup *subgroup = ctx;
 	const whorl_node *node = subgroup->node;
 
+	/* What was refused of views before is in no state, and a log has to have it: it is taken first. */
+	if (subgroup->durable && subgroup->offer.backlog.messages > 0)
+		return false;
 	return is_with_me(node, to) && node->gives < GIVES_MAX;
 }
 
@@ -228,8 +232,13 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.log = log_text,
 	};
 	struct wh_state *before = subgroup->state;
-	enum whorl_result result = wh_state_create(&subgroup->state, functions, &hooks, err);
+	struct whorl_state used = *functions;
+	enum whorl_result result = WHORL_OK;
 
+	if (subgroup->durable)
+		result = wh_durable_wrap_state(subgroup, &used, err);
+	if (result == WHORL_OK)
+		result = wh_state_create(&subgroup->state, &used, &hooks, err);
 	if (result == WHORL_OK)
 		wh_state_free(before, false);
 	return result;

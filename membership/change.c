@@ -120,6 +120,20 @@ static bool is_time_to_stop(const struct wh_change *change)
 
 /* ---- the decision ----------------------------------------------------------------------------------------------------- */
 
+/* Is it on disk that I agree to what is in `cuts`, as rank `by` has decided? Before that no row says it: the power may go, and of what was
+ * agreed to then nothing may be forgotten (0058). */
+static bool is_kept(const struct wh_change *change, uint32_t by)
+{
+	return change->on.keep == NULL ||
+	       change->on.keep(change->ctx, wh_ticket_image(change), (uint64_t)by + 1, change->cuts);
+}
+
+/* Behind what may have taken as long as a disk does. */
+static bool heeds_still(const struct wh_change *change)
+{
+	return change->on.keep == NULL || wh_suspicion_heeds(change);
+}
+
 /* My row says the decision of rank `by`. Its values first, and only once; they never change. */
 static void publish_decision(struct wh_change *change, uint32_t by)
 {
@@ -137,7 +151,7 @@ static void publish_decision(struct wh_change *change, uint32_t by)
 	wh_change_advance(change, WH_STAGE_DECIDED);
 }
 
-/* No member decides that I deliver what I have not received, nor that I have not delivered what I have: all survivors have received
+/* No member decides that I deliver what I have not received, or not on disk, nor that I have not delivered what I have: all survivors have
  * that, as cut_of finds. */
 static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, uint64_t cut)
 {
@@ -145,7 +159,7 @@ static bool is_within_reach(const struct wh_change *change, uint32_t subgroup, u
 	uint32_t me = wh_change_me(change);
 
 	return wh_rank_find(source->members, source->count, me) < 0 ||
-	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
+	       (cut <= wh_row(change, me, source->stable_num) && cut >= wh_row(change, me, source->delivered_num));
 }
 
 static bool is_of_my_image(const struct wh_change *change, uint32_t rank)
@@ -192,6 +206,34 @@ static bool take_decision(struct wh_change *change, uint32_t from)
 	return mine;
 }
 
+/* Of the members of that durable shard that go on some has a whole log; or none goes on. Else the group would go on without what one disk
+ * still has. */
+static bool has_whole_log(const struct wh_change *change, uint32_t subgroup)
+{
+	const struct wh_view_subgroup *shard = &change->view->subgroups[subgroup];
+	bool goes_on = false;
+
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t rank = shard->members[i];
+
+		if (!wh_change_trusts(change, rank))
+			continue;
+		if (wh_row_of(change, rank, change->columns.whole, subgroup) != 0)
+			return true;
+		goes_on = true;
+	}
+	return !goes_on;
+}
+
+/* The subgroup of which none has; -1: there is none. */
+static int shard_without_log(const struct wh_change *change)
+{
+	for (uint32_t g = 0; g < change->columns.whole.count; g++)
+		if (change->cuts_from[g].durable && !has_whole_log(change, g))
+			return (int)g;
+	return -1;
+}
+
 static bool all_are_ready(const struct wh_change *change)
 {
 	uint64_t ticket = wh_ticket(wh_change_me(change), change->attempt);
@@ -200,19 +242,19 @@ static bool all_are_ready(const struct wh_change *change)
 		if (wh_change_trusts(change, rank) && (!wh_row_flag(change, rank, change->columns.wedged) ||
 						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
-	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
-/* The least that a survivor of the shard has received: no member can have delivered more, and all survivors have it. */
+/* The least that a survivor of the shard has: no member can have delivered more, and all survivors have it. */
 static uint64_t cut_of(const struct wh_change *change, const struct wh_cut_source *source)
 {
 	uint64_t cut = UINT64_MAX;
 
 	for (uint32_t i = 0; i < source->count; i++) {
-		uint64_t received = wh_row(change, source->members[i], source->received_num);
+		uint64_t stable = wh_row(change, source->members[i], source->stable_num);
 
-		if (wh_change_trusts(change, source->members[i]) && received < cut)
-			cut = received;
+		if (wh_change_trusts(change, source->members[i]) && stable < cut)
+			cut = stable;
 	}
 	return cut == UINT64_MAX ? 0 : cut;
 }
@@ -223,6 +265,8 @@ static size_t decide(struct wh_change *change)
 		return 0;
 	for (uint32_t g = 0; g < change->columns.cut.count; g++)
 		change->cuts[g] = cut_of(change, &change->cuts_from[g]);
+	if (!is_kept(change, wh_change_me(change)) || !heeds_still(change))
+		return 0;
 	wh_event(change->diag, "decide", change->view->number, change->attempt, 0);
 	publish_decision(change, wh_change_me(change));
 	return 1;
@@ -288,6 +332,8 @@ static size_t lead_change(struct wh_change *change)
 		return propose_and_decide(change);
 	if (!wh_suspicion_heeds(change) || !take_decision(change, (uint32_t)decided))
 		return 0;
+	if (!is_kept(change, me) || !heeds_still(change))
+		return 0;
 	wh_event(change->diag, "adopt", change->view->number, (uint64_t)decided, 0);
 	publish_decision(change, me);
 	return 1;
@@ -301,6 +347,8 @@ static size_t echo(struct wh_change *change, uint32_t lead)
 
 	if (agreed != (uint64_t)lead + 1 || agreed <= change->agreed || !wh_suspicion_heeds(change) ||
 	    !take_decision(change, lead))
+		return 0;
+	if (!is_kept(change, lead) || !heeds_still(change))
 		return 0;
 	wh_event(change->diag, "echo", change->view->number, lead, 0);
 	publish_decision(change, lead);
@@ -344,15 +392,20 @@ static bool others_are_there(const struct wh_change *change)
 static size_t catch_up(struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < member_count(change); rank++) {
+		uint32_t by;
+
 		if (rank == wh_change_me(change) || !wh_change_trusts(change, rank) ||
 		    !wh_row_flag(change, rank, change->columns.installed) ||
 		    (!read_decision(change, rank) && !wh_suspicion_heeds(change)))
 			continue;
 		if (!take_decision(change, rank))
 			return 0;
+		by = (uint32_t)wh_row(change, rank, change->columns.agreed) - 1;
+		if (change->agreed == 0 && !is_kept(change, by))
+			return 0;
 		wh_event(change->diag, "catch up", change->view->number, rank, 0);
 		if (change->agreed == 0)
-			publish_decision(change, (uint32_t)wh_row(change, rank, change->columns.agreed) - 1);
+			publish_decision(change, by);
 		change->settled = true;
 		return 1;
 	}
@@ -406,6 +459,19 @@ static bool is_lagging(const struct wh_change *change, uint32_t rank, uint32_t l
 	       wh_row(change, rank, change->columns.acknowledged) != wh_ticket(me, change->attempt);
 }
 
+/* No member holds up the others where a log does. */
+static bool is_held_up_by_log(struct wh_change *change)
+{
+	int subgroup = shard_without_log(change);
+
+	if (subgroup >= 0 && change->agreed == 0 && !change->log_missed)
+		wh_log(change->diag, WH_LOG_WARNING,
+		       "of the members that are left of subgroup %s none has all of its log: the group waits for one that has",
+		       change->view->subgroups[subgroup].name);
+	change->log_missed = subgroup >= 0;
+	return subgroup >= 0 && change->agreed == 0;
+}
+
 /* A member that is heard and does not go along (its memory is out, its messages do not get through) would hold up all for
  * ever. */
 static void watch_members(struct wh_change *change, size_t work)
@@ -415,7 +481,7 @@ static void watch_members(struct wh_change *change, size_t work)
 	bool late = now - change->watched_ns > change->heartbeat->timeout_ns / 2;
 
 	change->watched_ns = now;
-	if (work > 0 || late || !change->suspicion.quorum)
+	if (work > 0 || late || !change->suspicion.quorum || is_held_up_by_log(change))
 		change->standing_ns = now;
 	if (now - change->standing_ns <= (lead == me ? patience : 2 * patience))
 		return;

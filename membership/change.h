@@ -42,6 +42,10 @@ struct wh_participant {
 	void (*invite)(void *ctx, uint64_t key, uint32_t count);
 	/* As leader: is that newcomer there, with the memory of `key`? */
 	enum wh_arrival (*arrival)(void *ctx, uint64_t key, const struct wh_newcomer *newcomer);
+	/* Is it on disk that this node agrees to the view that is open, of image `key`, and to these cuts, by subgroup, at that ballot (rank + 1 of
+	 * the decision's maker)? Begins to write it if it is not; asked again in each pass, of the same or, if that one came to nothing, another.
+	 * What it writes last counts. NULL: nothing is kept. */
+	bool (*keep)(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts);
 	/* Does some node beat in the next view, which is open here? Then it is final, and not only for that node. */
 	bool (*has_begun)(void *ctx);
 	/* Delivers up to the cuts, by subgroup, for some while. *done: all of it. Returns how much was delivered. */
@@ -63,7 +67,10 @@ struct wh_participant {
 struct wh_cut_source {           /* of one subgroup of the view: what its cut is made of */
 	const uint32_t *members; /* ranks */
 	uint32_t count;          /* 0: it has no cut */
-	struct wh_counter_col received_num, delivered_num;
+	/* Below this a member has what none may lose: `persisted_num` where the subgroup is durable, else `received_num`. delivered_num is never
+	 * greater; and it grows no more once its member has wedged. */
+	struct wh_counter_col stable_num, delivered_num;
+	bool durable; /* of those of its members that go on one must have a whole log (0058) */
 };
 
 enum { WH_STAGE_WEDGED, WH_STAGE_PROPOSED, WH_STAGE_ACKNOWLEDGED, WH_STAGE_DECIDED, WH_STAGE_AGREED, WH_STAGES };
@@ -132,6 +139,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t acknowledged; /* as my row says it */
 	uint64_t agreed;       /* as my row says it */
 	bool settled;          /* the decision is final */
+	bool log_missed;       /* of some durable shard none that goes on has a whole log, and it was told */
 	uint64_t *cuts;        /* of the decision, by subgroup */
 	uint64_t standing_ns;  /* when something moved last */
 	uint64_t watched_ns;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "membership/number.h"
+#include "base/number.h"
 #include "membership/wire.h"
 
 #define HEAD_BYTES 14

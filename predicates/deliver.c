@@ -1,6 +1,6 @@
 /* deliver.c - the delivery predicate: every member has received the next message (Spindle §II-D, §III-A, §III-D).
  *
- * Stability before delivery: up to the least received_num over all members, each cell read once. Messages are upcalled
+ * Stability before delivery: up to the least received_num over all members (in a durable shard persisted_num), each cell read once. Messages are upcalled
  * in the order of their sequence numbers, in place in their senders' rings; a round without a slot is a null and is
  * passed over. delivered_num is pushed after the upcalls have returned, since from then on the slots may be written
  * again.
@@ -10,15 +10,18 @@
  */
 #include "predicates/multicast_int.h"
 
-static uint64_t least_received(const struct wh_multicast *mc)
+/* What all members have received; in a durable shard, what all have on disk. */
+static uint64_t least_stable(const struct wh_multicast *mc)
 {
-	uint64_t least = mc->received_num;
+	const struct wh_multicast_config *c = &mc->config;
+	struct wh_counter_col column = c->persist != NULL ? c->columns.persisted_num : c->columns.received_num;
+	uint64_t least = c->persist != NULL ? mc->persisted_num : mc->received_num;
 
 	for (uint32_t i = 0; i < mc->peers.count && least > mc->delivered_num; i++) {
-		uint64_t received = wh_sst_observe(mc->config.sst, mc->peers.ranks[i], mc->config.columns.received_num);
+		uint64_t stable = wh_sst_observe(c->sst, mc->peers.ranks[i], column);
 
-		if (received < least)
-			least = received;
+		if (stable < least)
+			least = stable;
 	}
 	return least;
 }
@@ -310,9 +313,11 @@ size_t wh_deliver(struct wh_multicast *mc)
 
 	if (mc->received_num == mc->delivered_num || mc->broken || mc->refused)
 		return 0;
-	limit = least_received(mc);
+	limit = least_stable(mc);
 	if (limit <= mc->delivered_num)
 		return 0;
+	if (mc->config.persist != NULL)
+		wh_store_relaxed(&mc->config.persist->stable, limit);
 	mc->run_start_ns = wh_env_now(mc->config.diag->env);
 	look_at_senders(mc);
 	messages = deliver_below(mc, limit);

@@ -90,6 +90,7 @@ void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, 
 	hot->members[m] = (struct wh_hot_member){.mc = mc, .ring = ring, .at = WH_HOT_COLD};
 	hot->of_subgroup[subgroup] = m;
 	hot->watches = hot->watches || is_watched(&hot->members[m]);
+	hot->durable = hot->durable || wh_multicast_is_durable(mc);
 	if (ring != NULL && hot->config.committed_words > 0)
 		hot->of_bit[bit] = m;
 	heat(hot, m);
@@ -297,6 +298,14 @@ static bool are_nearly_all(const struct wh_hot *hot)
 	return hot->count > least && count_busy(hot) > least;
 }
 
+/* Of durable ones: what has come to disk since. What comes later rings. */
+static void look_at_disks(struct wh_hot *hot)
+{
+	for (uint32_t m = 0; m < hot->member_count; m++)
+		if (hot->members[m].at == WH_HOT_COLD && wh_multicast_has_persisted(hot->members[m].mc))
+			heat(hot, m);
+}
+
 static void look(struct wh_hot *hot)
 {
 	hot->passes = 0;
@@ -307,6 +316,8 @@ static void look(struct wh_hot *hot)
 	}
 	look_at_words(hot);
 	look_at_bits(hot);
+	if (hot->durable)
+		look_at_disks(hot);
 	if (are_nearly_all(hot))
 		enter_all(hot);
 }

@@ -65,6 +65,7 @@ struct wh_hot {
 	bool all;                      /* are stepped, and no word is looked at */
 	bool found;                    /* the last pass did: it had work */
 	bool watches;                  /* [const] a ring has no bit (wh_ring_use_bit): it stays hot */
+	bool durable;                  /* [const] some of them are: what comes to disk heats them */
 	bool lingers;                  /* a ring would cool but for its bit */
 	bool slept;                    /* perhaps: the last pass was the one between arm and sleep */
 	uint64_t taken_ns;             /* when bits were taken away while it was busy */

@@ -72,6 +72,11 @@ void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone)
 	if (mc->config.mode != WH_MODE_ORDERED)
 		return;
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, mc->received_num, everyone);
+	if (mc->config.persist == NULL)
+		return;
+	if (wh_persist_tell(mc, everyone) == 0) /* what comes to disk later does not count in this view (0058) */
+		wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.persisted_num, mc->persisted_num,
+			       everyone);
 }
 
 /* Unordered: the least that a member which stays has delivered of mine. Its row says 0 before its first delivery in a view;
@@ -185,6 +190,8 @@ static size_t step_ordered(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (work + taken > 0)
 		wh_acknowledge(mc, taken);
+	if (mc->config.persist != NULL)
+		work += wh_persist_tell(mc, mc->peers);
 	wh_multicast_post(mc);
 	return work + taken + wh_deliver(mc);
 }

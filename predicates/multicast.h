@@ -17,6 +17,7 @@
 #include <whorl/message.h>
 
 #include "predicates/moves.h"
+#include "predicates/persist.h"
 #include "smc/ring.h"
 #include "sst/columns.h"
 #include "sst/sst.h"
@@ -77,6 +78,7 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	struct wh_place *place;       /* of my ring in this view */
 	uint64_t *had;                /* by node id: messages below were delivered in views before; WH_UNKNOWN */
 	struct wh_multicast_stats *stats;
+	struct wh_persist *persist; /* of a durable shard, which is ordered; NULL: it is in no log */
 	struct wh_moves *moves; /* says to the others that something moved here (0041); NULL: they look anyway */
 	const uint64_t
 		*deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
@@ -135,6 +137,14 @@ uint64_t wh_multicast_received(const struct wh_multicast *mc);
 
 /* How many of my messages have been sent in this view, and it is not known here that all deliver them. */
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);
+
+bool wh_multicast_is_durable(const struct wh_multicast *mc);
+/* Durable: something is on disk of which the others have not been told. */
+bool wh_multicast_has_persisted(const struct wh_multicast *mc);
+
+/* Durable: the node id of the member with the least persisted_num, and by how many sequence numbers it trails what I have received. 0: none
+ * does. */
+uint64_t wh_multicast_slowest_disk(const struct wh_multicast *mc, uint32_t *id);
 
 /* Finds the member that trails most; fills stats.slowest_*. Cheap, but not for every pass. */
 void wh_multicast_survey(struct wh_multicast *mc);

@@ -3,7 +3,8 @@
  * All of it is the loop's. Invariants, with rounds and slots of sender s as taken in here:
  *   I1  taken.announced - first <= taken.covered x parts_most   (a slot has a round, and a round no more slots than a message)
  *   I2  next <= taken.announced <= next + window            (the window test at s)
- *   I3  delivered_num <= least received_num of all members  (stability before delivery); all below is upcalled *and taken*
+ *   I3  delivered_num <= least received_num of all members, in a durable shard the least persisted_num  (stability before delivery); all below is
+ *       upcalled *and taken*
  *   I4  received_num == least over s of taken.covered(s) x senders + s
  *   I5  covered (mine) <= 1 + the highest round that has a slot (nulls never run ahead)
  */
@@ -55,6 +56,7 @@ struct wh_multicast {
 	/* receive */
 	uint32_t turn; /* without receive batching: the sender to look at next */
 	uint64_t received_num;
+	uint64_t persisted_num; /* durable: as last published */
 	struct wh_sender *senders; /* by sender rank, me included */
 
 	/* deliver: the next sequence number is round x senders + rank */
@@ -78,6 +80,10 @@ size_t wh_receive(struct wh_multicast *mc);
 size_t wh_null(struct wh_multicast *mc);
 size_t wh_deliver(struct wh_multicast *mc);
 size_t wh_deliver_unordered(struct wh_multicast *mc);
+
+/* Durable. What was received is there for the log to take; what has come to disk is told to the others. Returns whether it was. */
+void wh_persist_received(const struct wh_multicast *mc);
+size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to);
 
 /* Unordered: of so many of my slots those that are whole messages, from ring->freed on. */
 uint64_t wh_whole_below(const struct wh_multicast *mc, uint64_t number);

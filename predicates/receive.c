@@ -141,4 +141,73 @@ void wh_acknowledge(struct wh_multicast *mc, size_t taken)
 	wh_sst_publish_advised(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least,
 			       WH_PUSH_MAY_REORDER, mc->peers);
 	wh_note_move(mc, 0);
+	if (mc->config.persist != NULL)
+		wh_persist_received(mc);
+}
+
+/* ---- of a durable shard -------------------------------------------------------------------------------------------------------- */
+
+void wh_persist_received(const struct wh_multicast *mc)
+{
+	struct wh_persist *persist = mc->config.persist;
+
+	for (uint32_t s = 0; s < mc->config.sender_count; s++) {
+		const struct wh_sender *sender = &mc->senders[s];
+
+		wh_store_relaxed(&persist->senders[s].row, (uintptr_t)mc->config.sst->image->row[sender->rank]);
+		wh_store_relaxed(&persist->senders[s].first, sender->first);
+		wh_store_relaxed(&persist->senders[s].announced, sender->announced);
+	}
+	/* Release: the words above, and the slots that they announce. Partner: what begins a walk. */
+	wh_store_release(&persist->received, mc->received_num);
+	persist->wake(persist->ctx);
+}
+
+bool wh_multicast_is_durable(const struct wh_multicast *mc)
+{
+	return mc->config.persist != NULL;
+}
+
+bool wh_multicast_has_persisted(const struct wh_multicast *mc)
+{
+	const struct wh_persist *persist = mc->config.persist;
+
+	return persist != NULL &&
+	       (wh_load_relaxed(&persist->persisted) != mc->persisted_num || wh_load_relaxed(&persist->broken) != 0);
+}
+
+uint64_t wh_multicast_slowest_disk(const struct wh_multicast *mc, uint32_t *id)
+{
+	const struct wh_multicast_config *c = &mc->config;
+	uint64_t least = mc->persisted_num;
+
+	*id = c->ids[c->sst->image->my_rank];
+	for (uint32_t i = 0; i < mc->peers.count; i++) {
+		uint64_t persisted = wh_sst_observe(c->sst, mc->peers.ranks[i], c->columns.persisted_num);
+
+		if (persisted >= least)
+			continue;
+		least = persisted;
+		*id = c->ids[mc->peers.ranks[i]];
+	}
+	return mc->received_num - least;
+}
+
+size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to)
+{
+	/* Acquire: that it was synced. Partner: wh_persist_say. */
+	uint64_t persisted = wh_load_acquire(&mc->config.persist->persisted);
+	uint64_t broken = wh_load_relaxed(&mc->config.persist->broken);
+
+	if (__builtin_expect(broken != 0, 0))
+		wh_multicast_break(mc, mc->senders[broken - 1].rank, "message cannot be written to the log");
+	if (persisted == mc->persisted_num)
+		return 0;
+	WH_CHECK(mc->config.diag, persisted > mc->persisted_num && persisted <= mc->received_num);
+	mc->persisted_num = persisted;
+	/* Beside received_num, as delivered_num is: a peer holds none of them against another. */
+	wh_sst_publish_advised(mc->config.sst, mc->config.pushes, mc->config.columns.persisted_num, persisted,
+			       WH_PUSH_MAY_REORDER, to);
+	wh_note_move(mc, 0);
+	return 1;
 }

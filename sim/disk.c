@@ -312,7 +312,8 @@ static bool may_be_file(const struct sim_directory *directory, const char *name)
 		if (other->there && wh_sim_is_above(on_disk->path, other->path) &&
 		    strcmp(strrchr(other->path, '/') + 1, name) == 0)
 			return false;
-	return name[0] != '\0' && strlen(name) < WH_FILE_NAME_BYTES && strchr(name, '/') == NULL;
+	return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       strlen(name) < WH_FILE_NAME_BYTES && strchr(name, '/') == NULL;
 }
 
 static struct sim_file *new_handle(struct sim_directory *directory, const char *name, struct disk_inode *inode)

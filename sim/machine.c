@@ -10,6 +10,7 @@
 
 #define MB 1000000
 #define GAP_BYTES 1024 /* as on verbs: a write more */
+#define WAKE_NS 5000   /* from a wake of a thread until it goes on */
 
 struct processor {
 	struct processor *next;
@@ -321,10 +322,21 @@ static struct wh_sim_options sim_options(struct wh_machine *machine)
 			 .turn_bytes = (uint64_t)nic->turn_bytes},
 		.pieces = 1,
 		.gap_bytes = GAP_BYTES,
+		.disks = machine->config.disks,
+		.disk = {.cost = machine->config.disk},
+		.wake_ns = WAKE_NS,
 		.log = log_line,
 		.posted = note_posted,
 		.ctx = machine,
 	};
+}
+
+static bool mount_disks(struct wh_machine *machine)
+{
+	for (uint32_t i = 0; machine->config.disks && i < machine->config.nodes; i++)
+		if (!wh_sim_disk_mount(wh_sim_disk_of(machine->sim, i), "disk"))
+			return false;
+	return true;
 }
 
 enum whorl_result wh_machine_new(struct wh_machine **out, const struct wh_machine_config *config, struct wh_error *err)
@@ -341,7 +353,10 @@ enum whorl_result wh_machine_new(struct wh_machine **out, const struct wh_machin
 	machine->clock = (struct wh_env){.ctx = machine, .now_ns = clock_now};
 	options = sim_options(machine);
 	result = wh_sim_new(&machine->sim, &options, err);
+	if (result == WHORL_OK && !mount_disks(machine))
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for disks");
 	if (result != WHORL_OK) {
+		wh_sim_free(machine->sim);
 		free(machine);
 		return result;
 	}

@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/option.h"
 #include "group/config.h"
+#include "sim/disk.h"
 
 struct wh_nic_options { /* [nic] */
 	int64_t link_mb_per_s, latency_ns, latency_4k_ns, inline_bytes;
@@ -36,6 +37,9 @@ struct wh_machine_config {
 	uint64_t seed;
 	struct wh_nic_options nic;
 	struct wh_cpu_options cpu;
+	bool disks; /* each node has one, empty at first, with the directory "disk" */
+	struct wh_sim_disk_cost
+		disk; /* what its operations take; the thread that waits for them takes nothing of a processor */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line); /* NULL: none */
 	void *log_ctx;
 };

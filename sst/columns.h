@@ -45,6 +45,9 @@ struct wh_node_columns {
 	struct wh_array_col cut;       /* of the decision, by subgroup: its messages below are delivered in this view */
 	/* By subgroup: what I wish there: 0 nothing new, odd: I rest, even: I send again. Grows. */
 	struct wh_array_col wish;
+	/* By subgroup: 1: my log of it has all of its shard, so what a view goes on with is there (docs/decisions/0058). None where no subgroup is
+	 * durable. */
+	struct wh_array_col whole;
 	/* By subgroup: 1: the layout ends my sending there, and all that I have claimed is delivered. */
 	struct wh_array_col ended;
 	/* The number of the last set of wishes that I have sent to my leader, if this view does not serve it (docs/decisions/0046). */
@@ -75,6 +78,9 @@ struct wh_subgroup_columns {
 	struct wh_counter_col received_num;
 	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= received_num. */
 	struct wh_counter_col delivered_num;
+	/* Durable: all sequence numbers below are on this member's disk, in its log; at the wedge it stops (docs/decisions/0058). delivered_num
+	 * <= persisted_num <= received_num. */
+	struct wh_counter_col persisted_num;
 	/* Unordered: by sender rank, how many of its messages have been delivered here. */
 	struct wh_array_col delivered_of;
 };

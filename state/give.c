@@ -152,9 +152,9 @@ static void decline_to_give(struct wh_state *state, uint32_t node)
 }
 
 /* The program makes it of what stands here. */
-static void ask_for_snapshot(struct wh_give *give, const struct wh_state_header *header)
+static void *ask_for_snapshot(const struct wh_state *state, const struct wh_state_header *header)
 {
-	const struct whorl_state *functions = &give->transfer.state->functions;
+	const struct whorl_state *functions = &state->functions;
 	struct whorl_position_of senders[WH_STATE_SENDERS_MAX];
 	struct whorl_position shown = {.size = sizeof(shown),
 				       .view = header->view,
@@ -169,7 +169,7 @@ static void ask_for_snapshot(struct wh_give *give, const struct wh_state_header 
 		senders[i] = (struct whorl_position_of){
 			.size = sizeof(senders[i]), .id = of->id, .incarnation = of->incarnation, .next = of->next};
 	}
-	give->snapshot = functions->snapshot(&shown, functions->ctx);
+	return functions->snapshot(&shown, functions->ctx);
 }
 
 /* What the program has not taken: as it stands here, since the program goes on taking. False: no memory. */
@@ -210,8 +210,18 @@ static bool take_snapshot(struct wh_give *give)
 	header.has_messages = give->rest != NULL;
 	wh_state_raise_position(state, &header.position, &header.view);
 	give->have = wh_state_put_header(give->transfer.buffer, &header);
-	ask_for_snapshot(give, &header);
+	give->snapshot = ask_for_snapshot(state, &header);
 	return give->snapshot != NULL;
+}
+
+void *wh_state_fix(struct wh_state *state)
+{
+	struct wh_state_header header = {.subgroup = (uint32_t)state->hooks.subgroup};
+
+	if (!state->hooks.position(state->hooks.ctx, &header.position, &header.view, &header.shard))
+		return NULL;
+	wh_state_raise_position(state, &header.position, &header.view);
+	return ask_for_snapshot(state, &header);
 }
 
 /* Opens the stream, if that can be done yet, and lets a job begin; or end, if it never can. */

@@ -107,6 +107,10 @@ void wh_state_is_born(struct wh_state *state, uint64_t birth);
  * restored, this waits for it; no longer than that node is in the view (wh_state_removed). */
 void wh_state_give(struct wh_state *state, uint32_t node);
 
+/* A snapshot of what stands here, for the caller, which reads and releases it by the functions. NULL: there can be none now. Not while it
+ * restores, nor between the upcalls of one message. */
+void *wh_state_fix(struct wh_state *state);
+
 /* Something is being given, or is to be: a node that would leave now might take the state with it. */
 bool wh_state_gives(const struct wh_state *state);
 
@@ -167,6 +171,9 @@ struct wh_state_stats {
 	wh_word gives, takes;       /* under way: streams */
 	wh_word from;               /* the node that gives, while takes > 0 */
 };
+/* Those of the program. */
+const struct whorl_state *wh_state_functions(const struct wh_state *state);
+
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state);
 
 #endif

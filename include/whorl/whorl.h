@@ -847,6 +847,42 @@ struct whorl_subgroup_stats {
 WHORL_API enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_node_stats *out);
 WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, struct whorl_subgroup_stats *out);
 
+/* ---- durable subgroups ---------------------------------------------------------------------------------------------------
+ * With `mode = durable` a subgroup is ordered, and each member writes what it has received to a log in [group] log_dir/ID and syncs it: a
+ * message is delivered when it is on the disk of every member of its shard. So any one whole log has all that was ever delivered, and
+ * WHORL_DELIVERED_BY_ALL says that a message outlives the power of all but one. docs/log.md, docs/decisions/0058, docs/operations.md.
+ *
+ * A log is *whole* when nothing that was delivered is missing in it. That of a newcomer is, when the state that it was given is on its disk;
+ * without functions for the state it never is. With them, a log that is longer than [subgroup] log_bytes gets a checkpoint: a snapshot of
+ * the state is written to disk beside the loop, and what lies before it is removed.
+ *
+ * A node whose disk fails (an error, or a sync that fails), or that is full or does not answer for [group] disk_timeout_ms, leaves with
+ * WHORL_DISK; the others go on without it. */
+
+struct whorl_log_stats {
+	size_t size;                /* sizeof(struct whorl_log_stats) */
+	uint64_t persisted;         /* first sequence number of this view that is not on this node's disk, */
+	uint64_t persisted_by_all;  /* and, as far as this node knows, on those of all members: what is below may be delivered */
+	uint64_t segments, bytes;   /* files of the log, and their bytes */
+	uint64_t used_bytes;        /* of these what holds messages */
+	uint64_t batches, syncs;    /* ever written to this log; syncs since the node was opened */
+	uint64_t longest_sync_ns;   /* of writing a batch and syncing it */
+	uint64_t checkpoints;       /* since the node was opened */
+	bool whole;                 /* see above */
+	uint32_t slowest_member;    /* node id of the member whose disk all others wait for; UINT32_MAX: no member waits */
+	uint64_t slowest_behind;    /* by how many sequence numbers it trails what this node has received */
+};
+
+/* Of the log of this node's shard. WHORL_OK; WHORL_NOT_FOUND: the subgroup is not durable, or this node is in no shard of it yet;
+ * WHORL_INVALID (size 0), WHORL_FORKED. Any thread, upcalls too. Fields beyond `size` are not written. */
+WHORL_API enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct whorl_log_stats *out);
+
+/* Asks for a checkpoint of this node's log, whatever its length. It is begun by the loop, and whorl_log_stats.checkpoints says when one has
+ * come to disk; nothing is waited for. WHORL_OK: it will be made; one that is asked for while another is on its way follows it.
+ * WHORL_NOT_FOUND: the subgroup is not durable; WHORL_UNSUPPORTED: it has no functions for its state (whorl_on_state), and the log is
+ * all that there is; WHORL_INVALID, WHORL_FORKED; or why the node has failed. Any thread, upcalls too. */
+WHORL_API enum whorl_result whorl_checkpoint(whorl_subgroup *subgroup);
+
 enum whorl_shard_condition {
 	WHORL_SHARD_ACTIVE,
 	WHORL_SHARD_INACTIVE, /* fewer than `members_min` members, or no sender: claims answer WHORL_AGAIN */

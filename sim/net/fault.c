@@ -1,7 +1,7 @@
 /* fault.c - what goes wrong in the simulator: nodes that crash, links that are cut off, connections that break. */
 #include "sim/net/sim_int.h"
 
-enum fault { FAULT_CRASH = 1, FAULT_VANISH, FAULT_CUT_OFF, FAULT_HEAL, FAULT_BREAK };
+enum fault { FAULT_CRASH = 1, FAULT_VANISH, FAULT_CUT_OFF, FAULT_HEAL, FAULT_BREAK, FAULT_POWER, FAULT_EXIT };
 
 static void note_fault(struct wh_sim *sim, enum fault fault, uint32_t one, uint32_t other)
 {
@@ -58,11 +58,31 @@ static void die_all(struct sim_node *node, bool silently, bool killed)
 void wh_sim_crash(struct wh_sim *sim, uint32_t node)
 {
 	die_all(sim->hosts[node].life, false, true);
+	wh_sim_process_end(&sim->hosts[node]);
 }
 
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node)
 {
 	die_all(sim->hosts[node].life, true, false);
+	wh_sim_process_end(&sim->hosts[node]);
+}
+
+void wh_sim_exit(struct wh_sim *sim, uint32_t node)
+{
+	note_fault(sim, FAULT_EXIT, node, 0);
+	wh_sim_process_end(&sim->hosts[node]);
+}
+
+void wh_sim_power_loss(struct wh_sim *sim, uint32_t node)
+{
+	struct sim_host *host = &sim->hosts[node];
+
+	note_fault(sim, FAULT_POWER, node, 0);
+	for (uint32_t i = 0; i < sim->options.nodes; i++)
+		if (i == node || sim->options.one_host)
+			wh_sim_vanish(sim, i);
+	if (host->disk != NULL)
+		wh_sim_disk_crash(host->disk, &host->task_dice);
 }
 
 /* ---- cuts -------------------------------------------------------------------------------------------------------------- */

@@ -430,7 +430,7 @@ static enum whorl_result sim_lane_open(struct wh_transport *transport, uint32_t 
 				       struct wh_error *err)
 {
 	struct sim_node *main = node_of(transport), *node;
-	const struct wh_transport_config config = {.env = &main->host->env,
+	const struct wh_transport_config config = {.env = wh_sim_env(main->sim, main->id),
 						   .group = main->group,
 						   .node = main->id,
 						   .nodes = main->nodes,

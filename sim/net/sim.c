@@ -1,4 +1,4 @@
-/* sim.c - the world of the simulator: events and time, environments, the digest. See sim.h. */
+/* sim.c - the world of the simulator: events and time, hosts, the digest. See sim.h. */
 #include "sim/net/sim_int.h"
 
 #include <fcntl.h>
@@ -68,6 +68,7 @@ static struct sim_event take_earliest(struct wh_sim *sim)
 bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns)
 {
 	struct sim_event event;
+	struct sim_task *task;
 
 	if (sim->event_count == 0 || sim->events[0].when_ns > until_ns) {
 		if (until_ns > sim->now_ns)
@@ -78,7 +79,10 @@ bool wh_sim_step(struct wh_sim *sim, uint64_t until_ns)
 	sim->now_ns = event.when_ns;
 	wh_sim_note(sim, event.when_ns);
 	wh_sim_note(sim, event.number);
+	task = sim->task;
+	sim->task = NULL; /* it may be one that steps the world itself */
 	event.fn(event.ctx, event.argument);
+	sim->task = task;
 	return true;
 }
 
@@ -95,88 +99,6 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim)
 uint64_t wh_sim_delay(struct sim_link *link)
 {
 	return wh_dice_between(&link->sim->dice, link->path->cost.latency_min_ns, link->path->cost.latency_max_ns);
-}
-
-/* ---- environments --------------------------------------------------------------------------------------------------- */
-
-static uint64_t now_ns(void *ctx)
-{
-	const struct sim_host *host = ctx;
-
-	return host->sim->now_ns + host->clock_offset_ns;
-}
-
-static uint64_t random_u64(void *ctx)
-{
-	struct sim_host *host = ctx;
-
-	return wh_dice_roll(&host->dice);
-}
-
-static void log_line(void *ctx, enum wh_log_level level, const char *line)
-{
-	const struct sim_host *host = ctx;
-
-	if (host->sim->options.log != NULL)
-		host->sim->options.log(host->sim->options.ctx, host->id, level, line);
-}
-
-static void condemn_host(void *ctx, const char *what)
-{
-	struct sim_host *host = ctx;
-
-	wh_sim_condemn(host->sim, host->id, "%s", what);
-}
-
-struct job {
-	struct sim_host *host;
-	void (*run)(void *argument);
-	void *argument;
-};
-
-static void run_job(void *ctx, uint64_t argument)
-{
-	struct job job = *(struct job *)ctx;
-	const struct wh_sim_options *options = &job.host->sim->options;
-
-	(void)argument;
-	free(ctx);
-	if (options->working != NULL)
-		options->working(options->ctx, job.host->id, true);
-	job.run(job.argument);
-	if (options->working != NULL)
-		options->working(options->ctx, job.host->id, false);
-}
-
-/* As if another thread had found the time for it. */
-static void submit_job(void *ctx, void (*run)(void *argument), void *argument)
-{
-	struct sim_host *host = ctx;
-	struct job *job = malloc(sizeof(*job));
-
-	if (job == NULL) {
-		wh_sim_condemn(host->sim, host->id, "no memory for a job");
-		return;
-	}
-	*job = (struct job){host, run, argument};
-	wh_sim_at(host->sim, host->sim->now_ns + wh_dice_below(&host->dice, WH_NS_PER_MS), run_job, job, 0);
-}
-
-static void let_time_pass(void *ctx, uint64_t ns)
-{
-	struct sim_host *host = ctx;
-	const struct wh_sim_options *options = &host->sim->options;
-	uint64_t until_ns = host->sim->now_ns + ns;
-
-	if (options->napping != NULL && options->napping(options->ctx, host->id, ns))
-		return;
-	while (wh_sim_step(host->sim, until_ns))
-		continue;
-}
-
-const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
-{
-	return &sim->hosts[node].env;
 }
 
 /* ---- the world -------------------------------------------------------------------------------------------------------- */
@@ -277,24 +199,48 @@ static void init_host(struct sim_host *host, struct wh_sim *sim, uint32_t id)
 {
 	host->sim = sim;
 	host->id = id;
-	host->env = (struct wh_env){
-		.ctx = host,
-		.now_ns = now_ns,
-		.random_u64 = random_u64,
-		.log = log_line,
-		.fatal = condemn_host,
-		.submit = submit_job,
-		.nap = let_time_pass,
-	};
 	host->dice = wh_dice_split(sim->options.seed, id + 1);
 	host->clock_offset_ns = wh_dice_one_in(&host->dice, 4) ? 0 : wh_dice_below(&host->dice, UINT64_C(1) << 40);
+	host->task_dice = wh_dice_split(sim->options.seed, (UINT64_C(1) << 32) + id);
 	host->cost = sim->options.node_cost;
 	host->turns_tail = &host->turns;
+}
+
+/* Hosts that are one machine have one disk. */
+static enum whorl_result add_disk(struct sim_host *host, struct wh_error *err)
+{
+	struct wh_sim_options *options = &host->sim->options;
+	struct wh_sim_disk_options own;
+
+	if (!options->disks)
+		return WHORL_OK;
+	if (options->one_host && host->id > 0) {
+		host->disk = host->sim->hosts[0].disk;
+		return WHORL_OK;
+	}
+	own = options->disk;
+	own.seed = wh_dice_roll(&host->task_dice);
+	return wh_sim_disk_new(&host->disk, &own, err);
+}
+
+static enum whorl_result add_hosts(struct wh_sim *sim, struct wh_error *err)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t i = 0; i < sim->options.nodes; i++)
+		init_host(&sim->hosts[i], sim, i);
+	for (uint32_t i = 0; result == WHORL_OK && i < sim->options.nodes; i++) {
+		result = add_disk(&sim->hosts[i], err);
+		if (result == WHORL_OK && !wh_sim_process_begin(&sim->hosts[i]))
+			result = wh_error_set(err, WHORL_MEMORY, "no memory for a simulated process");
+	}
+	return result;
 }
 
 enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *options, struct wh_error *err)
 {
 	uint32_t nodes = options->nodes;
+	enum whorl_result result;
 	struct wh_sim *sim;
 
 	*out = NULL;
@@ -314,8 +260,11 @@ enum whorl_result wh_sim_new(struct wh_sim **out, const struct wh_sim_options *o
 		wh_sim_free(sim);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u simulated nodes", nodes);
 	}
-	for (uint32_t i = 0; i < nodes; i++)
-		init_host(&sim->hosts[i], sim, i);
+	result = add_hosts(sim, err);
+	if (result != WHORL_OK) {
+		wh_sim_free(sim);
+		return result;
+	}
 	for (uint32_t i = 0; i < nodes * nodes; i++)
 		init_path(&sim->paths[i], sim);
 	*out = sim;
@@ -337,6 +286,8 @@ static void free_links(struct sim_path *path)
 
 static void free_host(struct sim_host *host)
 {
+	if (host->id == 0 || !host->sim->options.one_host)
+		wh_sim_disk_free(host->disk);
 	while (host->life != NULL) {
 		struct sim_node *node = host->life;
 
@@ -348,9 +299,7 @@ static void free_host(struct sim_host *host)
 /* What an event that never happens holds. */
 static void drop_event(const struct sim_event *event)
 {
-	if (event->fn == run_job)
-		free(event->ctx);
-	else
+	if (!wh_sim_drop_job(event))
 		wh_sim_drop_arrival(event);
 }
 
@@ -358,6 +307,8 @@ void wh_sim_free(struct wh_sim *sim)
 {
 	if (sim == NULL)
 		return;
+	for (uint32_t i = 0; sim->hosts != NULL && i < sim->options.nodes; i++)
+		wh_sim_processes_free(&sim->hosts[i]);
 	for (size_t i = 0; i < sim->event_count; i++)
 		drop_event(&sim->events[i]);
 	wh_sim_calls_free(sim);

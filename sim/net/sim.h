@@ -47,6 +47,7 @@
 #ifndef WH_SIM_NET_SIM_H
 #define WH_SIM_NET_SIM_H
 
+#include "sim/disk.h"
 #include "transport/transport.h"
 
 struct wh_sim;
@@ -83,22 +84,29 @@ struct wh_sim_options {
 	uint64_t latency_min_ns, latency_max_ns; /* of a push, a message, a notice */
 	uint64_t bytes_per_s;                    /* of pushes, per link; 0: any number */
 	struct wh_sim_node_cost node_cost;       /* of all nodes */
-	struct wh_sim_card card; /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
-	uint32_t pieces;         /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
-	uint32_t gap_bytes;      /* as in struct wh_transport_ops */
-	bool joins;              /* words beside each other are one push, torn like others; not with a card */
-	bool one_host;           /* holder() knows which ids are held; messages and notices come at once */
-	bool proofs;             /* T12, also with one_host alone; not with a card */
-	bool uneven;             /* some pairs are up to 64 times slower than that */
-	uint64_t ring_max_ns;    /* a ring takes at most so long */
-	uint64_t notice_max_ns;  /* a death is noticed at most so much later, at each peer at its own time */
-	uint64_t proof_max_ns;   /* and proved at most so much later, after all that is under way from it */
+	struct wh_sim_card card;         /* of all nodes: then `pieces` is 1, and nothing else of pushes is drawn */
+	uint32_t pieces;                 /* that a push is torn into at most, 1 .. WH_SIM_PIECES_MAX */
+	uint32_t gap_bytes;              /* as in struct wh_transport_ops */
+	bool joins;                      /* words beside each other are one push, torn like others; not with a card */
+	bool one_host;                   /* holder() knows which ids are held; messages and notices come at once */
+	bool proofs;                     /* T12, also with one_host alone; not with a card */
+	bool uneven;                     /* some pairs are up to 64 times slower than that */
+	bool disks;                      /* each host has one; all one, with one_host */
+	struct wh_sim_disk_options disk; /* of each; its seed is drawn */
+	uint64_t wake_ns;       /* a lasting job that is woken begins so much later; 0: drawn, up to WH_NS_PER_MS */
+	uint64_t ring_max_ns;   /* a ring takes at most so long */
+	uint64_t notice_max_ns; /* a death is noticed at most so much later, at each peer at its own time */
+	uint64_t proof_max_ns;  /* and proved at most so much later, after all that is under way from it */
 
 	/* Told as it happens; each may be NULL. */
 	void (*log)(void *ctx, uint32_t node, enum wh_log_level level, const char *line);
 	void (*rung)(void *ctx, uint32_t node);                     /* its wait() would end now */
 	void (*lane_rung)(void *ctx, uint32_t node, uint32_t lane); /* and that of this lane of it */
-	void (*working)(void *ctx, uint32_t node, bool begins);     /* a job of the node's begins, and ends */
+	void (*working)(void *ctx, uint32_t node,
+			bool begins); /* a job of the node's begins or goes on, and ends or waits */
+	/* Before each operation on a disk, numbered from 1 for each disk. It may let this node crash, or the power go: then the
+	 * operation is not done. */
+	void (*operating)(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint64_t number);
 	/* Before each push, into the image with that key. It may let this node crash: then this push and those after it are
 	 * not posted. */
 	void (*posting)(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
@@ -119,9 +127,18 @@ void wh_sim_free(struct wh_sim *sim);
 void wh_sim_link_set(struct wh_sim *sim, uint32_t from, uint32_t to, const struct wh_sim_link_cost *cost);
 void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node_cost *cost);
 
-/* The environment of a node: the world's clock, dice of its own, a fatal() that only records the verdict, and a nap() in which the next things
- * happen. */
+/* The environment of a node's process, which begins with this call if the one before has ended (wh_sim_crash, wh_sim_vanish, wh_sim_exit): the
+ * world's clock, dice of its own, a fatal() that only records the verdict, a nap() in which the next things happen, lasting jobs,
+ * and, with `disks`, files. It lives as long as the world.
+ *
+ * Lasting jobs are fibers, and so are other jobs where there are disks: an operation on a disk takes its time, and others go on meanwhile.
+ * Outside of jobs it takes none, and fails where the disk hangs. When the process ends its lasting jobs stand still; what ends them then
+ * (background_end) lets them go on, with a disk that fails, until their call returns. Other jobs do that at once. A call that
+ * background_end did not wait for to its end, and that has not ended by then, is let go on so when the world is freed. */
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
+
+/* The disk of its host; NULL: there are none. */
+struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node);
 
 wh_transport_create
 	wh_sim_create; /* ctx: the world. At any time. WHORL_OK, WHORL_MEMORY, WHORL_INVALID (no such node, no incarnation),
@@ -161,6 +178,12 @@ void wh_sim_call_as_stranger(struct wh_sim *sim, uint32_t node, const void *mess
 void wh_sim_crash(struct wh_sim *sim, uint32_t node);
 /* The same, and no node is told, until it comes back: as of a machine that loses its power. */
 void wh_sim_vanish(struct wh_sim *sim, uint32_t node);
+
+/* The node's process has ended in order, after it has been closed: what is left of it goes. Another begins when the node is opened again. */
+void wh_sim_exit(struct wh_sim *sim, uint32_t node);
+/* The host loses its power, and has it again at once: it vanishes, and of what was written to its disk and not synced anything is left. With
+ * one_host that is all nodes. */
+void wh_sim_power_loss(struct wh_sim *sim, uint32_t node);
 
 /* Nothing comes through from `from` to `to`, until it is healed: no push, message, byte or notice, of no life, and they do not
  * meet. All of it waits, and goes on then in its order, as on a connection that tries again. The way back is another

@@ -10,6 +10,7 @@
  *     sim/net/stream.c streams
  *     sim/net/remote.c regions
  *     sim/net/account.c   operations on them, on their way
+ *     sim/net/process.c   what a node's process has of the world: its clock, log, jobs and files
  *     sim/net/fault.c  crashes, cuts, broken connections
  *     sim/net/proof.c  proofs of death
  *
@@ -333,13 +334,27 @@ bool wh_sim_next_proof(struct sim_node *node, struct wh_transport_event *out);
 /* Has all that it posted arrived at all that have its row? */
 bool wh_sim_has_landed(const struct sim_node *node);
 
+/* ---- processes: sim/net/process.c -------------------------------------------------------------------------------------- */
+
+struct sim_process;
+struct sim_task;
+
+bool wh_sim_process_begin(struct sim_host *host); /* false: no memory */
+/* It ends at once: its jobs do nothing more that is seen, and its locks are free. */
+void wh_sim_process_end(struct sim_host *host);
+void wh_sim_processes_free(struct sim_host *host);
+/* It is an event of a job, and what it holds is freed. */
+bool wh_sim_drop_job(const struct sim_event *event);
+
 /* ---- the world: sim.c ----------------------------------------------------------------------------------------------- */
 
 struct sim_host { /* what a node has in all its lives */
 	struct wh_sim *sim;
 	uint32_t id;
-	struct wh_env env;
+	struct sim_process *process; /* the newest; one that has ended has another after it when that is asked for */
 	struct wh_dice dice;
+	struct wh_dice task_dice; /* of what only lasting jobs and disks draw */
+	struct wh_sim_disk *disk; /* NULL: none. Where all are on one host it is host 0's */
 	uint64_t clock_offset_ns;
 	struct wh_sim_node_cost cost;
 	uint64_t busy_until_ns; /* with posting */
@@ -357,7 +372,9 @@ struct wh_sim {
 	struct wh_dice dice;
 	uint64_t now_ns, digest;
 	uint64_t under_way;
-	bool in_pass;      /* wh_sim_look */
+	bool in_pass;          /* wh_sim_look */
+	struct sim_task *task; /* the fiber that runs now; NULL: none, or it steps the world itself */
+	int process_count;
 	char verdict[512]; /* "": none */
 
 	struct sim_event *events; /* a heap: the earliest first */

@@ -308,30 +308,30 @@ mutant(NAME decided-unacknowledged KIND views FILE membership/change.c
 mutant(NAME cut-of-leader KIND views FILE membership/change.c
 	REMOVES "the cut is what all have received: it is what the leader has"
 	TEXT [[
-		uint64_t received = wh_row(change, source->members[i], source->received_num);
+		uint64_t stable = wh_row(change, source->members[i], source->stable_num);
 ]]
 	REPLACEMENT [[
-		uint64_t received = wh_row(change, wh_change_me(change), source->received_num);
+		uint64_t stable = wh_row(change, wh_change_me(change), source->stable_num);
 ]])
 
 mutant(NAME cut-skips-one KIND views FILE membership/change.c
 	REMOVES "the cut is what all have received: one is not asked"
 	TEXT [[
 	for (uint32_t i = 0; i < source->count; i++) {
-		uint64_t received
+		uint64_t stable
 ]]
 	REPLACEMENT [[
 	for (uint32_t i = source->count > 1; i < source->count; i++) {
-		uint64_t received
+		uint64_t stable
 ]])
 
 mutant(NAME cut-asks-suspects KIND views FILE membership/change.c
 	REMOVES "suspects are not asked for the cut"
 	TEXT [[
-		if (wh_change_trusts(change, source->members[i]) && received < cut)
+		if (wh_change_trusts(change, source->members[i]) && stable < cut)
 ]]
 	REPLACEMENT [[
-		if (received < cut)
+		if (stable < cut)
 ]])
 
 mutant(NAME agreed-before-values KIND views FILE membership/change.c
@@ -370,18 +370,10 @@ mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
 mutant(NAME heedless-decide KIND test_change FILE membership/change.c
 	REMOVES "a leader that decides heeds what others say"
 	TEXT [[
-			return false;
-	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
-}
-
-/* The least
+	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 ]]
 	REPLACEMENT [[
-			return false;
-	return wh_suspicion_trusted_quorum(change);
-}
-
-/* The least
+	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change);
 ]])
 
 mutant(NAME heedless-adopt KIND test_change_leaders FILE membership/change.c
@@ -649,10 +641,10 @@ mutant(NAME least-had-ignored KIND views FILE predicates/multicast.c SEED 270
 mutant(NAME cut-takes-back KIND test_change FILE membership/change.c
 	REMOVES "a cut below what I have delivered is not believed"
 	TEXT [[
-	       (cut <= wh_row(change, me, source->received_num) && cut >= wh_row(change, me, source->delivered_num));
+	       (cut <= wh_row(change, me, source->stable_num) && cut >= wh_row(change, me, source->delivered_num));
 ]]
 	REPLACEMENT [[
-	       cut <= wh_row(change, me, source->received_num);
+	       cut <= wh_row(change, me, source->stable_num);
 ]])
 
 # ---- the end of a node ----

@@ -22,7 +22,8 @@ struct member {
 	uint32_t resting[16], ending[16];
 	struct wh_layout layout;
 	struct wh_node_columns columns;
-	struct wh_counter_col received_num, delivered_num;
+	struct wh_counter_col received_num, delivered_num, persisted_num;
+	struct wh_array_col whole; /* of durable subgroups: make_durable */
 	struct wh_cut_source cuts_from[GROUPS];
 	uint32_t everybody[MEMBERS_MAX];
 	struct wh_sst sst;
@@ -44,17 +45,19 @@ struct member {
 	bool others_begin;               /* some member beats in the next view */
 	struct wh_newcomer newcomers[4]; /* nodes that want to come in */
 	uint32_t newcomer_count;
-	enum wh_arrival arrivals[32];        /* by id */
-	char told[2048];                     /* by the change, one word for each call, see below */
-	bool is_open;                        /* what it is answered */
-	unsigned rounds;                     /* of delivery until all is done */
-	bool cannot_open;                    /* memory is out */
-	bool has_open;                       /* something */
-	struct wh_view *opened;              /* the last that was, if it serves wishes */
-	uint64_t past;                       /* no image below this key is opened any more */
-	struct wh_transport transport;       /* has nothing but its name, */
-	bool prepares;                       /* and what it answers */
-	void (*meanwhile)(struct member *m); /* called from is_open, once */
+	enum wh_arrival arrivals[32];         /* by id */
+	char told[2048];                      /* by the change, one word for each call, see below */
+	bool is_open;                         /* what it is answered */
+	unsigned rounds;                      /* of delivery until all is done */
+	bool cannot_open;                     /* memory is out */
+	bool has_open;                        /* something */
+	struct wh_view *opened;               /* the last that was, if it serves wishes */
+	uint64_t past;                        /* no image below this key is opened any more */
+	struct wh_transport transport;        /* has nothing but its name, */
+	bool prepares;                        /* and what it answers */
+	void (*meanwhile)(struct member *m);  /* called from is_open, once */
+	bool kept;                            /* where it is durable: what keep answers, */
+	void (*while_kept)(struct member *m); /* and calls before that, once */
 };
 
 /* ---- the transport ------------------------------------------------------------------------------------------------------- */
@@ -166,6 +169,19 @@ static inline bool on_is_open(void *ctx, const uint64_t *suspected)
 	if (meanwhile != NULL)
 		meanwhile(m);
 	return m->is_open;
+}
+
+/* The key, the ballot, and the cut of the first subgroup. */
+static inline bool on_keep(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts)
+{
+	struct member *m = ctx;
+	void (*meanwhile)(struct member *) = m->while_kept;
+
+	tell(m, "keep-%" PRIx64 "-%" PRIu64 "-%" PRIu64 " ", key - WH_FIRST_KEYS, ballot, cuts[0]);
+	m->while_kept = NULL;
+	if (meanwhile != NULL)
+		meanwhile(m);
+	return m->kept;
 }
 
 static inline void on_discard(void *ctx, uint64_t key)
@@ -456,6 +472,8 @@ static inline void lay(struct member *m)
 	m->columns.proposal = wh_layout_list(&m->layout, 2 * wh_proposal_words(&m->view));
 	m->received_num = wh_layout_counter(&m->layout);
 	m->delivered_num = wh_layout_counter(&m->layout);
+	m->persisted_num = wh_layout_counter(&m->layout);
+	m->whole = wh_layout_array(&m->layout, GROUPS);
 }
 
 static inline struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
@@ -489,7 +507,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 				     .control = m->control,
 				     .row = m->row,
 				     .ready = true};
-	m->cuts_from[0] = (struct wh_cut_source){m->everybody, members, m->received_num, m->delivered_num};
+	m->cuts_from[0] = (struct wh_cut_source){m->everybody, members, m->received_num, m->delivered_num, false};
 	ck_assert_int_eq(wh_sst_init(&m->sst, &m->env.diag, &m->image, &m->layout, &err), WHORL_OK);
 	wh_pushes_init(&m->pushes, &m->env.env, &m->push_stats, true);
 	m->pushes.image = &m->image;
@@ -533,6 +551,22 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 	wh_heartbeat_begin(&m->heartbeat, NULL);
 	m->is_open = true;
 	return m;
+}
+
+/* The first subgroup is durable, and of the members those in `whole` ("013") have all of it. */
+static inline void make_durable(struct member *m, const char *whole)
+{
+	m->columns.whole = m->change.columns.whole = m->whole;
+	m->cuts_from[0] =
+		(struct wh_cut_source){m->everybody, m->view.members, m->persisted_num, m->delivered_num, true};
+	m->change.on.keep = on_keep;
+	for (; *whole != '\0'; whole++) {
+		if (*whole - '0' == (int)m->image.my_rank)
+			wh_sst_publish_array(&m->sst, &m->pushes, m->whole, 0, 1, m->heartbeat.peers);
+		else
+			say(m, (uint32_t)(*whole - '0'), m->whole.offset, 1);
+	}
+	wh_pushes_post(&m->pushes);
 }
 
 static inline void member_free(struct member *m)

@@ -305,7 +305,7 @@ static inline struct wh_wire message_of(struct lab *lab, uint32_t node, enum wh_
 }
 
 /* They say that they seek, or form, and accept keys beyond that one. */
-static inline void say_they(struct lab *lab, const char *nodes, enum wh_standing standing, uint64_t key)
+static inline void say_they(struct lab *lab, const char *nodes, enum wh_condition standing, uint64_t key)
 {
 	for (; *nodes != '\0'; nodes++) {
 		struct wh_wire intro = message_of(lab, (uint32_t)(*nodes - '0'), WH_WIRE_INTRO);

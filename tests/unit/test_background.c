@@ -79,7 +79,6 @@ START_TEST(works_until_there_is_nothing_and_after_each_wake)
 	struct wh_background *task = begin(&counter);
 
 	await(&counter.calls, 6);
-	ck_assert_str_eq(counter.name, "whorl-disk");
 	look_for_more(&counter, 6);
 	for (uint64_t i = 7; i < 100; i++) {
 		env->background_wake(env->ctx, task);
@@ -88,6 +87,7 @@ START_TEST(works_until_there_is_nothing_and_after_each_wake)
 	look_for_more(&counter, 99);
 	end(task);
 	ck_assert_uint_eq(wh_load_acquire(&counter.calls), 99);
+	ck_assert_str_eq(counter.name, "whorl-disk"); /* of the last call: it may have begun before it had its name */
 }
 END_TEST
 

@@ -375,7 +375,7 @@ END_TEST
 
 /* ---- when a view may be formed (0032) ----------------------------------------------------------------------------------- */
 
-static void say_recorded(struct lab *lab, uint32_t node, enum wh_standing standing, uint64_t group)
+static void say_recorded(struct lab *lab, uint32_t node, enum wh_condition standing, uint64_t group)
 {
 	struct wh_wire intro = message_of(lab, node, WH_WIRE_INTRO);
 

@@ -1,6 +1,6 @@
 /* number.h - numbers and names as bytes, for what nodes say to each other: little-endian, and read within bounds (wire.h). */
-#ifndef WH_MEMBERSHIP_NUMBER_H
-#define WH_MEMBERSHIP_NUMBER_H
+#ifndef WH_BASE_NUMBER_H
+#define WH_BASE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,45 @@
+/* durable.h - what durable subgroups ask of a node: its standing follows its views, and its views' messages go to their logs
+ * (docs/decisions/0058). Nothing of it does anything where no subgroup is durable: node->logs is NULL.
+ *
+ * Threads: the loop's.
+ */
+#ifndef WH_GROUP_DURABLE_H
+#define WH_GROUP_DURABLE_H
+
+#include "group/epoch.h"
+
+/* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */
+WH_MUST_CHECK enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err);
+
+/* One pass: the node has failed if its disk has. */
+void wh_durable_look(whorl_node *node);
+
+/* `epoch` is proposed: its view goes to disk; then it is. False: not yet. */
+bool wh_durable_is_prepared(struct wh_epoch *epoch);
+/* The proposed epoch is one that this node enters: what its disk has to say of that before the node is there. False: not yet. */
+bool wh_durable_has_entered(whorl_node *node);
+/* The current view is followed by that of `key`, decided by ballot, with these cuts. False: that is not on disk yet. */
+bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts);
+/* `epoch` begins behind `before` (NULL: it is this node's first): its standing, and its messages, go to disk from now on. */
+void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before);
+
+/* The proposed epoch has begun. If it is one of a restart, what the logs of its shards have is upcalled first (0058). */
+bool wh_durable_begins_replay(whorl_node *node);
+/* One pass of that. Returns how much was done. *done: all of it. */
+size_t wh_durable_replay(whorl_node *node, bool *done);
+
+/* durable_state.c. The functions of the program become those that write to the log, too. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_state *functions,
+						      struct wh_error *err);
+/* Those of the program; NULL: it has none. */
+const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup);
+/* A checkpoint is to be made. Any thread. */
+void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
+/* One pass: makes one, if it is time. */
+void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
+
+/* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
+						  struct wh_error *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* durable_state.c - the states of durable subgroups, which go to disk: a newcomer's log is whole when the state that it was given is on its
+ * disk, and what lies before a state can go (docs/decisions/0058).
+ *
+ * The functions of the program are wrapped: what a giver reads begins with its place, as a newcomer's checkpoint needs it; and what a
+ * newcomer restores goes to its log as well. A checkpoint of one's own is the same without another node.
+ *
+ *     place    key, number and sequence number of the view (8 each), how many senders (8), then for each its id, the number of its first message
+ *              that is not in the state, and its incarnation (8 each); little-endian
+ */
+#include "group/durable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "group/node_int.h"
+
+#define PLACE_BYTES 32
+#define SENDER_BYTES 24
+#define PLACE_BYTES_MAX (PLACE_BYTES + SENDER_BYTES * (size_t)WH_STATE_SENDERS_MAX)
+
+struct wh_durable_state {
+	struct whorl_state program; /* [const] */
+	whorl_subgroup *subgroup;   /* [const] */
+	/* What comes of a state that is given. [the job that restores] */
+	unsigned char place[PLACE_BYTES_MAX];
+	size_t held;
+	bool begun; /* its place is known, and a checkpoint is written */
+	/* A checkpoint of this node's own. */
+	wh_word busy; /* 1: a job reads it. [loop sets, the job clears] */
+	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
+	struct wh_position position; /* [loop: scratch] */
+};
+
+struct snapshot {
+	void *of_program;
+	size_t bytes, read; /* of the place */
+	unsigned char place[];
+};
+
+/* ---- places ------------------------------------------------------------------------------------------------------------- */
+
+static void put_place(unsigned char *at, uint64_t key, const struct whorl_position *position)
+{
+	at = wh_put_number(at, key, 8);
+	at = wh_put_number(at, position->view, 8);
+	at = wh_put_number(at, position->sequence, 8);
+	at = wh_put_number(at, position->sender_count, 8);
+	for (uint32_t i = 0; i < position->sender_count; i++) {
+		const struct whorl_position_of *of = WHORL_AT(whorl_position_of, position->senders, i);
+
+		at = wh_put_number(at, of->id, 8);
+		at = wh_put_number(at, of->next, 8);
+		at = wh_put_number(at, of->incarnation, 8);
+	}
+}
+
+/* What another node says. False: it cannot be. */
+static bool take_place(const unsigned char *bytes, size_t count, struct wh_log_place *place, uint32_t *senders)
+{
+	struct wh_reader reader = {bytes, count, true};
+
+	place->key = wh_take_number(&reader, 8);
+	place->number = wh_take_number(&reader, 8);
+	place->place = wh_take_number(&reader, 8);
+	*senders = (uint32_t)wh_take_within(&reader, 8, 0, WH_STATE_SENDERS_MAX);
+	return reader.ok && place->key != 0;
+}
+
+/* ---- the giver ---------------------------------------------------------------------------------------------------------- */
+
+/* Of the current view alone its key is known here; a state that was given out of a later one is given on when that has begun. */
+static void *take_snapshot(const struct whorl_position *position, void *ctx)
+{
+	struct wh_durable_state *state = ctx;
+	const struct wh_epoch *epoch = state->subgroup->node->epoch;
+	size_t bytes = PLACE_BYTES + SENDER_BYTES * (size_t)position->sender_count;
+	struct snapshot *snapshot;
+
+	if (epoch == NULL || epoch->view->number != position->view)
+		return NULL;
+	snapshot = malloc(sizeof(*snapshot) + bytes);
+	if (snapshot == NULL)
+		return NULL;
+	snapshot->bytes = bytes;
+	snapshot->read = 0;
+	put_place(snapshot->place, epoch->image->key, position);
+	snapshot->of_program = state->program.snapshot(position, state->program.ctx);
+	if (snapshot->of_program != NULL)
+		return snapshot;
+	free(snapshot);
+	return NULL;
+}
+
+static ptrdiff_t read_snapshot(void *handle, void *bytes, size_t count, void *ctx)
+{
+	const struct wh_durable_state *state = ctx;
+	struct snapshot *snapshot = handle;
+	size_t left = snapshot->bytes - snapshot->read;
+
+	if (left == 0)
+		return state->program.read(snapshot->of_program, bytes, count, state->program.ctx);
+	left = left < count ? left : count;
+	memcpy(bytes, snapshot->place + snapshot->read, left);
+	snapshot->read += left;
+	return (ptrdiff_t)left;
+}
+
+static void release_snapshot(void *handle, void *ctx)
+{
+	const struct wh_durable_state *state = ctx;
+	struct snapshot *snapshot = handle;
+
+	state->program.release(snapshot->of_program, state->program.ctx);
+	free(snapshot);
+}
+
+/* ---- the newcomer ------------------------------------------------------------------------------------------------------- */
+
+static bool to_log(const struct wh_durable_state *state, enum wh_checkpoint_step step, const void *bytes, size_t count)
+{
+	return wh_logs_checkpoint(state->subgroup->node->logs, wh_node_number_of(state->subgroup),
+				  wh_load_relaxed(&state->subgroup->log_shard), step, bytes, count);
+}
+
+/* So many bytes of the place are known to be needed. */
+static size_t place_needs(const struct wh_durable_state *state)
+{
+	struct wh_log_place place;
+	uint32_t senders;
+
+	if (state->held < PLACE_BYTES)
+		return PLACE_BYTES;
+	return take_place(state->place, state->held, &place, &senders) ? PLACE_BYTES + SENDER_BYTES * (size_t)senders
+									: SIZE_MAX;
+}
+
+/* Of the bytes that came those that are of the place. False: there is none that can be, or the log cannot take it. */
+static bool collect_place(struct wh_durable_state *state, const unsigned char **bytes, size_t *count)
+{
+	while (!state->begun) {
+		size_t needs = place_needs(state), missing;
+
+		if (needs == SIZE_MAX)
+			return false;
+		if (state->held == needs) {
+			state->begun = to_log(state, WH_CHECKPOINT_BEGIN, state->place, state->held);
+			return state->begun;
+		}
+		if (*count == 0)
+			return true;
+		missing = needs - state->held < *count ? needs - state->held : *count;
+		memcpy(state->place + state->held, *bytes, missing);
+		state->held += missing;
+		*bytes += missing;
+		*count -= missing;
+	}
+	return true;
+}
+
+static bool restore_bytes(struct wh_durable_state *state, const unsigned char *bytes, size_t count)
+{
+	if (!collect_place(state, &bytes, &count))
+		return false;
+	if (count == 0)
+		return true;
+	return to_log(state, WH_CHECKPOINT_BYTES, bytes, count) &&
+	       state->program.restore(WHORL_RESTORE_BYTES, bytes, count, state->program.ctx);
+}
+
+/* No place came: it is the empty state of a shard that no node was in before. */
+static bool end_restore(struct wh_durable_state *state)
+{
+	if (state->held > 0 && (!state->begun || !to_log(state, WH_CHECKPOINT_END, NULL, 0)))
+		return false;
+	return state->program.restore(WHORL_RESTORE_END, NULL, 0, state->program.ctx);
+}
+
+static bool restore_state(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	struct wh_durable_state *state = ctx;
+
+	switch (step) {
+	case WHORL_RESTORE_BEGIN:
+		if (state->begun)
+			(void)to_log(state, WH_CHECKPOINT_DROP, NULL, 0);
+		state->held = 0;
+		state->begun = false;
+		return state->program.restore(step, NULL, 0, state->program.ctx);
+	case WHORL_RESTORE_BYTES:
+		return restore_bytes(state, bytes, count);
+	case WHORL_RESTORE_END:
+		break;
+	}
+	return end_restore(state);
+}
+
+/* ---- a checkpoint of one's own ------------------------------------------------------------------------------------------ */
+
+#define PIECE_BYTES ((size_t)256 << 10)
+
+struct own {
+	struct wh_durable_state *state;
+	void *snapshot;
+	unsigned char *piece;
+};
+
+static void write_checkpoint(struct own *own)
+{
+	struct wh_durable_state *state = own->state;
+	struct snapshot *snapshot = own->snapshot;
+	ptrdiff_t got = -1;
+	bool goes_on = to_log(state, WH_CHECKPOINT_BEGIN, snapshot->place, snapshot->bytes);
+
+	snapshot->read = snapshot->bytes;
+	while (goes_on && (got = read_snapshot(snapshot, own->piece, PIECE_BYTES, state)) > 0)
+		goes_on = (size_t)got <= PIECE_BYTES && to_log(state, WH_CHECKPOINT_BYTES, own->piece, (size_t)got);
+	(void)to_log(state, goes_on && got == 0 ? WH_CHECKPOINT_END : WH_CHECKPOINT_DROP, NULL, 0);
+}
+
+static void run_checkpoint(void *argument)
+{
+	struct own *own = argument;
+	struct wh_durable_state *state = own->state;
+	whorl_node *node = state->subgroup->node;
+
+	write_checkpoint(own);
+	release_snapshot(own->snapshot, state);
+	free(own->piece);
+	free(own);
+	wh_store_release(&state->busy, 0); /* partner: wh_durable_step_state */
+	wh_fetch_add(&node->jobs, UINT64_MAX);
+}
+
+/* On the loop, between two messages. */
+static void begin_checkpoint(struct wh_durable_state *state)
+{
+	whorl_node *node = state->subgroup->node;
+	struct own *own = calloc(1, sizeof(*own));
+
+	if (own != NULL)
+		own->piece = malloc(PIECE_BYTES);
+	if (own != NULL && own->piece != NULL)
+		own->snapshot = wh_state_fix(state->subgroup->state);
+	if (own == NULL || own->snapshot == NULL) { /* not now */
+		if (own != NULL)
+			free(own->piece);
+		free(own);
+		return;
+	}
+	own->state = state;
+	wh_store_relaxed(&state->asked, 0);
+	wh_store_relaxed(&state->busy, 1);
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, run_checkpoint, own);
+}
+
+/* ---- what the node calls ------------------------------------------------------------------------------------------------ */
+
+enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_state *functions, struct wh_error *err)
+{
+	struct wh_durable_state *state = calloc(1, sizeof(*state));
+
+	if (state == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a state");
+	state->program = *functions;
+	state->subgroup = subgroup;
+	free(subgroup->durable_state);
+	subgroup->durable_state = state;
+	*functions = (struct whorl_state){.size = sizeof(*functions),
+					  .snapshot = take_snapshot,
+					  .read = read_snapshot,
+					  .release = release_snapshot,
+					  .restore = restore_state,
+					  .ctx = state};
+	return WHORL_OK;
+}
+
+const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup)
+{
+	return subgroup->durable_state != NULL ? &subgroup->durable_state->program : NULL;
+}
+
+void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)
+{
+	wh_store_relaxed(&subgroup->durable_state->asked, 1);
+}
+
+void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes)
+{
+	struct wh_durable_state *state = subgroup->durable_state;
+	uint64_t used = wh_logs_used(subgroup->node->logs, wh_node_number_of(subgroup),
+				     (uint32_t)wh_load_relaxed(&subgroup->log_shard));
+
+	if (state == NULL || wh_load_acquire(&state->busy) != 0 ||
+	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
+		return;
+	if (!wh_state_keeps(subgroup->state) && subgroup->offer.backlog.messages == 0)
+		begin_checkpoint(state);
+}

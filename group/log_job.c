@@ -1,0 +1,487 @@
+/* log_job.c - what writes a node's logs: orders, then batches of what was received (logs.h). */
+#include "group/logs_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counter.h"
+#include "base/number.h"
+
+/* ---- the job: what fails -------------------------------------------------------------------------------------------------- */
+
+void wh_logs_wake_loop(struct wh_logs *logs)
+{
+	pthread_mutex_lock(&logs->bell);
+	if (!logs->closing)
+		logs->config.wake(logs->config.ctx);
+	pthread_mutex_unlock(&logs->bell);
+}
+
+void wh_logs_ask_disk(struct wh_logs *logs)
+{
+	wh_store_relaxed(&logs->busy_ns, wh_env_now(logs->config.env));
+}
+
+static uint64_t disk_has_answered(struct wh_logs *logs)
+{
+	uint64_t began = wh_load_relaxed(&logs->busy_ns);
+
+	wh_store_relaxed(&logs->busy_ns, 0);
+	return wh_env_now(logs->config.env) - began;
+}
+
+/* For good: what was not synced then may never be. */
+static void fail_job(struct wh_logs *logs, const struct wh_error *err)
+{
+	logs->failure = *err;
+	/* Release: the text. Partner: wh_logs_look. */
+	wh_store_release(&logs->failed, 1);
+	wh_logs_wake_loop(logs);
+}
+
+/* True: it is done. False: there is no room on the disk, and it is to be tried again; or the disk has failed. */
+bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err)
+{
+	(void)disk_has_answered(logs);
+	if (result == WHORL_OK) {
+		if (wh_load_relaxed(&logs->full_ns) != 0)
+			wh_store_relaxed(&logs->full_ns, 0);
+		return true;
+	}
+	if (result != WHORL_AGAIN)
+		fail_job(logs, err);
+	else if (wh_load_relaxed(&logs->full_ns) == 0)
+		wh_store_relaxed(&logs->full_ns, wh_env_now(logs->config.env));
+	return false;
+}
+
+/* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
+
+static bool write_identity(struct wh_logs *logs, uint64_t group)
+{
+	struct wh_identity identity = {.group = group, .node = logs->config.node};
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (logs->identity.group == group)
+		return true;
+	snprintf(identity.name, sizeof(identity.name), "%s", logs->config.group);
+	wh_logs_ask_disk(logs);
+	result = wh_identity_write(logs->directory, &identity, &err);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	logs->identity = identity;
+	return true;
+}
+
+static bool write_standing(struct wh_logs *logs, const struct wh_standing *standing)
+{
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (!write_identity(logs, standing->group))
+		return false;
+	wh_logs_ask_disk(logs);
+	result = wh_standing_write(&logs->file, standing, &err);
+	if (result == WHORL_OK)
+		result = wh_standing_sweep(logs->directory, standing, NULL, 0, &err);
+	return wh_logs_settle(logs, result, &err);
+}
+
+static bool write_view(struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_error err;
+
+	wh_logs_ask_disk(logs);
+	return wh_logs_settle(logs,
+		      wh_standing_write_view(logs->directory, order->key, order->bytes, order->count, &err), &err);
+}
+
+struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_shard_log *log = logs->shards;
+
+	while (log != NULL && (log->subgroup != subgroup || log->shard != shard))
+		log = log->next;
+	return log;
+}
+
+#define SEGMENT_BYTES (UINT64_C(64) << 20)
+#define SEGMENT_BYTES_LEAST (UINT64_C(4) << 20)
+
+static uint32_t largest_message(const struct wh_log_source_config *config)
+{
+	return (uint32_t)((uint64_t)config->parts_most * config->message_bytes);
+}
+
+/* A batch of this source has room: its messages up to BATCH_BYTES, and one more. */
+static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *config)
+{
+	size_t room = BATCH_BYTES + largest_message(config);
+	unsigned char *bytes;
+
+	if (logs->batch.records == NULL)
+		logs->batch.records = calloc(BATCH_RECORDS, sizeof(*logs->batch.records));
+	if (logs->batch.parts == NULL)
+		logs->batch.parts = calloc(BATCH_RECORDS, sizeof(*logs->batch.parts));
+	if (logs->batch.records == NULL || logs->batch.parts == NULL)
+		return false;
+	if (logs->batch.room >= room)
+		return true;
+	bytes = realloc(logs->batch.bytes, room);
+	if (bytes == NULL)
+		return false;
+	logs->batch.bytes = bytes;
+	logs->batch.room = room;
+	return true;
+}
+
+enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
+				    const struct wh_log_source_config *of, struct wh_error *err)
+{
+	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
+	uint32_t largest = largest_message(of);
+	struct wh_log_config config = {
+		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
+		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
+		.segment_bytes = segment < SEGMENT_BYTES_LEAST ? SEGMENT_BYTES_LEAST : segment,
+		.batch_bytes = (uint32_t)(BATCH_BYTES + (largest + 15) / 16 * 16 + 16 * BATCH_RECORDS),
+		.batch_messages = BATCH_RECORDS,
+	};
+
+	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
+	snprintf(config.owner.subgroup, sizeof(config.owner.subgroup), "%s", log->name);
+	return wh_log_open(&log->log, logs->directory, &config, &log->found, err);
+}
+
+struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of)
+{
+	struct wh_shard_log *log = calloc(1, sizeof(*log));
+
+	if (log == NULL)
+		return NULL;
+	snprintf(log->name, sizeof(log->name), "%s", of->name);
+	log->subgroup = of->subgroup;
+	log->shard = of->shard;
+	pthread_mutex_lock(&logs->lock);
+	log->next = logs->shards;
+	logs->shards = log;
+	pthread_mutex_unlock(&logs->lock);
+	return log;
+}
+
+/* The log of a shard that this node has not been in. */
+static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_error err;
+
+	if (log == NULL)
+		log = wh_log_add_shard(logs, config);
+	if (log == NULL) {
+		wh_error_set(&err, WHORL_MEMORY, "no memory for a log");
+		fail_job(logs, &err);
+		return NULL;
+	}
+	if (log->log != NULL)
+		return log;
+	wh_logs_ask_disk(logs);
+	return wh_logs_settle(logs,
+		      wh_log_open_shard(logs, log, logs->identity.group, config, &err),
+		      &err)
+		       ? log
+		       : NULL;
+}
+
+/* A view begins in the log of its shard, also where it is over already: a view that is missing would be a gap. */
+static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
+{
+	struct wh_shard_log *log;
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (!make_room(logs, &order->config)) {
+		wh_error_set(&err, WHORL_MEMORY, "no memory for the log of %s", order->config.name);
+		fail_job(logs, &err);
+		return false;
+	}
+	log = make_log(logs, &order->config);
+	if (log == NULL)
+		return false;
+	wh_logs_ask_disk(logs);
+	result = wh_log_begin_view(log->log, &order->begin, &err);
+	if (result == WHORL_OK)
+		result = wh_log_sync(log->log, &err);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	pthread_mutex_lock(&logs->lock);
+	log->source = order->source;
+	if (order->source != NULL)
+		order->source->log = log;
+	pthread_mutex_unlock(&logs->lock);
+	return true;
+}
+
+static void count_log(struct wh_shard_log *log)
+{
+	struct wh_log_statistics now;
+
+	wh_log_statistics(log->log, &now);
+	wh_store_relaxed(&log->figures.segments, now.segments);
+	wh_store_relaxed(&log->figures.bytes, now.bytes);
+	wh_store_relaxed(&log->figures.used, now.used);
+	wh_store_relaxed(&log->figures.batches, now.batches);
+	wh_store_relaxed(&log->figures.syncs, now.syncs);
+}
+
+/* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
+
+static void fill_position(const struct wh_log_order *order, struct wh_log_position *out)
+{
+	struct wh_reader reader = {order->bytes, order->count, true};
+
+	out->point.key = wh_take_number(&reader, 8);
+	out->point.number = wh_take_number(&reader, 8);
+	out->point.place = wh_take_number(&reader, 8);
+	out->count = (uint32_t)wh_take_within(&reader, 8, 0, WH_LOG_SENDERS_MAX);
+	for (uint32_t i = 0; i < out->count; i++) {
+		out->of[i].id = (uint32_t)wh_take_number(&reader, 8);
+		out->of[i].next = wh_take_number(&reader, 8);
+		out->of[i].incarnation = wh_take_number(&reader, 8);
+	}
+}
+
+static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
+					  struct wh_error *err)
+{
+	struct wh_log_position position;
+
+	fill_position(order, &position);
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
+}
+
+static enum whorl_result end_checkpoint(struct wh_shard_log *log, struct wh_error *err)
+{
+	struct wh_checkpoint *checkpoint = log->checkpoint;
+	enum whorl_result result = wh_checkpoint_sync(checkpoint, err);
+
+	if (result != WHORL_OK)
+		return result;
+	log->checkpoint = NULL;
+	result = wh_checkpoint_finish(checkpoint, err);
+	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_checkpoints */
+		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	return result;
+}
+
+static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
+					 struct wh_error *err)
+{
+	if (order->step == WH_CHECKPOINT_BEGIN)
+		return begin_checkpoint(log, order, err);
+	if (log->checkpoint == NULL) /* it could not be begun, and was dropped */
+		return WHORL_OK;
+	if (order->step == WH_CHECKPOINT_BYTES)
+		return wh_checkpoint_write(log->checkpoint, order->bytes, order->count, err);
+	if (order->step == WH_CHECKPOINT_END)
+		return end_checkpoint(log, err);
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	return WHORL_OK;
+}
+
+/* One that lies before the last is not needed. */
+static bool do_checkpoint(struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (log == NULL || log->log == NULL)
+		return true;
+	wh_logs_ask_disk(logs);
+	result = take_checkpoint(log, order, &err);
+	if (!wh_logs_settle(logs, result == WHORL_INVALID ? WHORL_OK : result, &err))
+		return false;
+	count_log(log);
+	pthread_mutex_lock(&logs->lock);
+	logs->waiting -= order->count;
+	pthread_cond_broadcast(&logs->fewer);
+	pthread_mutex_unlock(&logs->lock);
+	return true;
+}
+
+static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
+{
+	switch (order->kind) {
+	case ORDER_STANDING:
+		return write_standing(logs, &order->standing);
+	case ORDER_VIEW:
+		return write_view(logs, order);
+	case ORDER_SOURCE:
+		return begin_source(logs, order);
+	case ORDER_CHECKPOINT:
+		return do_checkpoint(logs, order);
+	}
+	return false;
+}
+
+#define PARTS_MOST 4 /* of checkpoints, between batches */
+
+/* Returns how many. One that cannot be done stays the first. */
+static size_t do_orders(struct wh_logs *logs)
+{
+	struct wh_log_order *order;
+	size_t count = 0, parts = 0;
+
+	for (;; count++) {
+		pthread_mutex_lock(&logs->lock);
+		order = logs->first;
+		pthread_mutex_unlock(&logs->lock);
+		if (order == NULL || parts == PARTS_MOST || !do_order(logs, order))
+			return count;
+		parts += order->kind == ORDER_CHECKPOINT;
+		pthread_mutex_lock(&logs->lock);
+		logs->first = order->next;
+		if (logs->first == NULL)
+			logs->last = &logs->first;
+		pthread_mutex_unlock(&logs->lock);
+		/* Release: it is on disk. Partner: wh_logs_has_done. */
+		wh_store_release(&logs->done, order->ticket);
+		wh_log_order_free(order);
+		wh_logs_wake_loop(logs);
+	}
+}
+
+/* ---- the job: batches ----------------------------------------------------------------------------------------------------- */
+
+static void copy_message(struct wh_log_filling *batch, const struct wh_walked *message)
+{
+	struct iovec *part = &batch->parts[batch->batch.count];
+
+	*part = (struct iovec){batch->bytes + batch->used, message->bytes};
+	(void)wh_pieces_copy(&message->pieces, 0, part->iov_base, message->bytes);
+	batch->records[batch->batch.count++] = (struct wh_log_record){.place = message->sequence,
+								      .index = message->index,
+								      .sender = message->sender,
+								      .slots = message->slots,
+								      .bytes = (uint32_t)message->bytes,
+								      .part_count = 1,
+								      .parts = part};
+	batch->used += message->bytes;
+}
+
+/* With the lock: what the source has received since, as much as goes into a batch. False: nothing. */
+static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
+{
+	struct wh_log_source *source = log->source;
+	struct wh_walked message;
+	uint64_t limit, stable;
+	enum wh_walk_step step = WH_WALK_MESSAGE;
+
+	if (source == NULL || wh_load_relaxed(&source->persist.broken) != 0)
+		return false;
+	/* Acquire: what lies in the rings below. Partner: wh_persist_received. */
+	limit = wh_load_acquire(&source->persist.received);
+	if (limit <= source->walk.sequence)
+		return false;
+	stable = wh_load_relaxed(&source->persist.stable);
+	batch->log = log;
+	batch->source = source;
+	batch->used = 0;
+	batch->batch = (struct wh_log_batch){.first = source->walk.sequence, .records = batch->records};
+	while (batch->batch.count < BATCH_RECORDS && batch->used < BATCH_BYTES &&
+	       (step = wh_walk_next(&source->walk, limit, &message)) == WH_WALK_MESSAGE)
+		copy_message(batch, &message);
+	if (step == WH_WALK_BROKEN)
+		wh_store_relaxed(&source->persist.broken, 1 + source->walk.rank);
+	batch->batch.next = source->walk.sequence;
+	batch->batch.frontier = stable < batch->batch.first ? stable : batch->batch.first;
+	return batch->batch.next > batch->batch.first;
+}
+
+/* It is on disk: the loop is told, if the view is still that. */
+static void tell_persisted(struct wh_logs *logs)
+{
+	struct wh_log_filling *batch = &logs->batch;
+
+	pthread_mutex_lock(&logs->lock);
+	if (batch->log->source == batch->source)
+		wh_persist_say(&batch->source->persist, batch->batch.next);
+	pthread_mutex_unlock(&logs->lock);
+	wh_logs_wake_loop(logs);
+}
+
+/* The batch that was filled goes to disk. False: not yet. What is of a view that is over is dropped: beyond the cut all is void. */
+static bool write_batch(struct wh_logs *logs)
+{
+	struct wh_log_filling *batch = &logs->batch;
+	struct wh_error err;
+	enum whorl_result result;
+	bool is_over;
+
+	pthread_mutex_lock(&logs->lock);
+	is_over = batch->log->source != batch->source;
+	pthread_mutex_unlock(&logs->lock);
+	if (is_over) {
+		batch->log = NULL;
+		return true;
+	}
+	wh_logs_ask_disk(logs);
+	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	if (result == WHORL_OK)
+		result = wh_log_sync(batch->log->log, &err);
+	wh_count_max(&batch->log->figures.longest_sync_ns,
+		     wh_env_now(logs->config.env) - wh_load_relaxed(&logs->busy_ns));
+	count_log(batch->log);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	tell_persisted(logs);
+	wh_logs_ask_disk(logs);
+	result = wh_log_prepare(batch->log->log, &err);
+	if (result == WHORL_AGAIN) /* it is met again where the room is needed */
+		result = WHORL_OK;
+	batch->log = NULL;
+	return wh_logs_settle(logs, result, &err);
+}
+
+static size_t write_log(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	bool is_filled;
+
+	pthread_mutex_lock(&logs->lock);
+	is_filled = fill_batch(&logs->batch, log);
+	pthread_mutex_unlock(&logs->lock);
+	if (!is_filled)
+		logs->batch.log = NULL;
+	return is_filled && write_batch(logs);
+}
+
+static bool do_some(struct wh_logs *logs)
+{
+	size_t count;
+
+	if (wh_load_relaxed(&logs->failed) != 0 || (logs->batch.log != NULL && !write_batch(logs)))
+		return false;
+	count = do_orders(logs) + wh_logs_replay(logs);
+	for (struct wh_shard_log *log = logs->shards; log != NULL && wh_load_relaxed(&logs->failed) == 0; log = log->next)
+		if (logs->batch.log == NULL)
+			count += write_log(logs, log);
+	return count > 0 && wh_load_relaxed(&logs->failed) == 0;
+}
+
+bool wh_logs_work(void *argument)
+{
+	struct wh_logs *logs = argument;
+	bool has_more;
+
+	wh_store_relaxed(&logs->call, WH_CALL_GOES_ON); /* no call begins when it is abandoned */
+	has_more = do_some(logs);
+	if (wh_exchange(&logs->call, WH_CALL_NONE) != WH_CALL_ABANDONED)
+		return has_more;
+	wh_logs_free(logs);
+	return false;
+}

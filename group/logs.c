@@ -1,0 +1,481 @@
+/* logs.c - see logs.h: what the loop hands over, and the beginning and the end of it all. */
+#include "group/logs_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/thread.h"
+
+/* ---- handing over ------------------------------------------------------------------------------------------------------- */
+
+void wh_log_order_free(struct wh_log_order *order)
+{
+	wh_standing_free(&order->standing);
+	free(order->bytes);
+	free(order->senders);
+	free(order);
+}
+
+static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
+{
+	uint64_t ticket;
+
+	pthread_mutex_lock(&logs->lock);
+	ticket = order->ticket = ++logs->tickets;
+	order->next = NULL;
+	*logs->last = order;
+	logs->last = &order->next;
+	pthread_mutex_unlock(&logs->lock);
+	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	return ticket;
+}
+
+const struct wh_standing *wh_logs_standing(const struct wh_logs *logs)
+{
+	return &logs->standing;
+}
+
+uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *standing)
+{
+	struct wh_log_order *order = calloc(1, sizeof(*order));
+	struct wh_standing mine;
+
+	if (order == NULL || wh_standing_copy(&order->standing, standing) != WHORL_OK ||
+	    wh_standing_copy(&mine, standing) != WHORL_OK) {
+		if (order != NULL)
+			wh_log_order_free(order);
+		return 0;
+	}
+	wh_standing_free(&logs->standing);
+	logs->standing = mine;
+	order->kind = ORDER_STANDING;
+	return hand_over(logs, order);
+}
+
+uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	struct wh_log_order *order = calloc(1, sizeof(*order));
+
+	if (order != NULL)
+		order->bytes = malloc(count);
+	if (order == NULL || order->bytes == NULL) {
+		free(order);
+		return 0;
+	}
+	memcpy(order->bytes, bytes, count);
+	order->kind = ORDER_VIEW;
+	order->key = key;
+	order->count = count;
+	return hand_over(logs, order);
+}
+
+bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
+{
+	/* Acquire: that it is on disk. Partner: do_orders. */
+	return wh_load_acquire(&logs->done) >= ticket;
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------------------------------------- */
+
+#define WAITING_MAX ((size_t)16 << 20)
+#define LOOK_NS (100 * (long)WH_NS_PER_MS)
+
+static bool goes_on(const struct wh_logs *logs)
+{
+	return wh_load_relaxed(&logs->failed) == 0 && wh_load_relaxed(&logs->stopped) == 0;
+}
+
+/* Where all is one thread nothing is waited for: others go on only when this returns. */
+static bool wait_for_room(struct wh_logs *logs)
+{
+	bool may_wait = logs->config.env->nap == NULL;
+
+	pthread_mutex_lock(&logs->lock);
+	while (may_wait && logs->waiting > WAITING_MAX && goes_on(logs)) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / (long)WH_NS_PER_S;
+		until.tv_nsec %= (long)WH_NS_PER_S;
+		pthread_cond_timedwait(&logs->fewer, &logs->lock, &until);
+	}
+	pthread_mutex_unlock(&logs->lock);
+	return goes_on(logs);
+}
+
+bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
+			const void *bytes, size_t count)
+{
+	struct wh_log_order *order;
+
+	if (!wait_for_room(logs))
+		return false;
+	order = calloc(1, sizeof(*order));
+	if (order != NULL && count > 0)
+		order->bytes = malloc(count);
+	if (order == NULL || (count > 0 && order->bytes == NULL)) {
+		free(order);
+		return false;
+	}
+	if (count > 0)
+		memcpy(order->bytes, bytes, count);
+	order->count = count;
+	order->kind = ORDER_CHECKPOINT;
+	order->step = step;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	pthread_mutex_lock(&logs->lock);
+	logs->waiting += count;
+	pthread_mutex_unlock(&logs->lock);
+	(void)hand_over(logs, order);
+	return true;
+}
+
+bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	const struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	if (log != NULL)
+		*out = (struct wh_log_figures){
+			.bytes = wh_load_relaxed(&log->figures.bytes),
+			.used = wh_load_relaxed(&log->figures.used),
+			.segments = wh_load_relaxed(&log->figures.segments),
+			.batches = wh_load_relaxed(&log->figures.batches),
+			.syncs = wh_load_relaxed(&log->figures.syncs),
+			.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
+			/* Acquire: that the last is on disk. Partner: end_checkpoint. */
+			.checkpoints = wh_load_acquire(&log->figures.checkpoints),
+		};
+	pthread_mutex_unlock(&locked->lock);
+	return log != NULL;
+}
+
+uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_log_figures figures;
+
+	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
+}
+
+uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_log_figures figures;
+
+	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.used : 0;
+}
+
+/* ---- what was found -------------------------------------------------------------------------------------------------------- */
+
+/* The log has what its standing says of the views before its base. */
+static bool reaches_base(const struct wh_log *log, const struct wh_shard_standing *shard)
+{
+	uint32_t count;
+	const struct wh_log_view *views = wh_log_views(log, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (views[i].key == shard->before)
+			return views[i].end >= shard->begins;
+	return shard->before == 0 || shard->begins == 0;
+}
+
+bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out)
+{
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
+	const struct wh_shard_standing *standing = wh_standing_shard(&logs->standing, subgroup, shard);
+
+	*out = (struct wh_log_is){.whole = false};
+	if (log == NULL || standing == NULL)
+		return false;
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log->log, standing);
+	out->why = log->found.why;
+	out->whole = standing->whole && !out->rot;
+	out->has_base = !out->rot && log->found.end.key == logs->standing.base;
+	out->place = out->has_base ? log->found.end.place : 0;
+	return true;
+}
+
+/* ---- sources: the loop's side ------------------------------------------------------------------------------------------- */
+
+static void wake_job(void *ctx)
+{
+	const struct wh_logs *logs = ctx;
+
+	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
+enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
+				       const struct wh_log_source_config *config, struct wh_error *err)
+{
+	struct wh_log_source *source = calloc(1, sizeof(*source));
+	enum whorl_result result;
+
+	if (source == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+	source->logs = logs;
+	source->config = *config;
+	source->senders = calloc(config->sender_count + 1, sizeof(*source->senders));
+	result = source->senders == NULL ? wh_error_set(err, WHORL_MEMORY, "no memory for a log")
+					 : wh_persist_init(&source->persist, config->sender_count, err);
+	source->persist.wake = wake_job;
+	source->persist.ctx = logs;
+	source->walk = (struct wh_walk){.from = &source->persist,
+					.slots = config->slots,
+					.parts_most = config->parts_most,
+					.message_bytes = config->message_bytes};
+	if (result == WHORL_OK)
+		result = wh_walk_begin(&source->walk, err);
+	for (uint32_t s = 0; result == WHORL_OK && s < config->sender_count; s++)
+		source->senders[s] =
+			(struct wh_log_sender){config->sender_ids[s], config->sender_incarnations[s]};
+	if (result != WHORL_OK) {
+		wh_log_source_free(source);
+		return result;
+	}
+	*out = source;
+	return WHORL_OK;
+}
+
+struct wh_persist *wh_log_source_persist(struct wh_log_source *source)
+{
+	return &source->persist;
+}
+
+static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
+			    const struct wh_log_source_config *config, const struct wh_log_sender *senders,
+			    const struct wh_log_begin *begin)
+{
+	struct wh_log_order *order = calloc(1, sizeof(*order));
+
+	if (order != NULL)
+		order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
+	if (order == NULL || order->senders == NULL) {
+		free(order);
+		return false;
+	}
+	for (uint32_t s = 0; s < begin->sender_count; s++)
+		order->senders[s] = senders[s];
+	order->kind = ORDER_SOURCE;
+	order->source = source;
+	order->config = *config;
+	order->begin = *begin;
+	order->begin.senders = order->senders;
+	(void)hand_over(logs, order);
+	return true;
+}
+
+bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
+{
+	const struct wh_log_source_config *config = &source->config;
+
+	return hand_over_begin(source->logs, source, config, source->senders,
+			       &(struct wh_log_begin){.key = config->key,
+						      .number = config->view,
+						      .cut = cut,
+						      .sender_count = config->sender_count});
+}
+
+bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
+{
+	return hand_over_begin(logs, NULL, config, NULL,
+			       &(struct wh_log_begin){.key = config->key, .number = config->view, .cut = cut});
+}
+
+void wh_log_source_free(struct wh_log_source *source)
+{
+	struct wh_logs *logs;
+
+	if (source == NULL)
+		return;
+	logs = source->logs;
+	pthread_mutex_lock(&logs->lock);
+	for (struct wh_log_order *order = logs->first; order != NULL; order = order->next)
+		if (order->source == source)
+			order->source = NULL;
+	if (source->log != NULL && source->log->source == source)
+		source->log->source = NULL;
+	pthread_mutex_unlock(&logs->lock);
+	wh_walk_close(&source->walk);
+	wh_persist_close(&source->persist);
+	free(source->senders);
+	free(source);
+}
+
+/* ---- open, look, close ---------------------------------------------------------------------------------------------------- */
+
+#define RETRY_NS (100 * WH_NS_PER_MS)
+
+static bool set_look_error(struct wh_error *err, const char *what, uint64_t ns)
+{
+	wh_error_set(err, WHORL_DISK, "its disk %s for %" PRIu64 " ms (group.disk_timeout_ms)", what, ns / WH_NS_PER_MS);
+	return false;
+}
+
+bool wh_logs_look(struct wh_logs *logs, uint64_t now_ns, struct wh_error *err)
+{
+	uint64_t busy, full;
+
+	/* Acquire: why. Partner: fail_job. */
+	if (wh_load_acquire(&logs->failed) != 0) {
+		*err = logs->failure;
+		return false;
+	}
+	busy = wh_load_relaxed(&logs->busy_ns);
+	full = wh_load_relaxed(&logs->full_ns);
+	if (busy != 0 && now_ns > busy && now_ns - busy > logs->config.timeout_ns)
+		return set_look_error(err, "does not answer", now_ns - busy);
+	if (full == 0)
+		return true;
+	if (now_ns > full && now_ns - full > logs->config.timeout_ns)
+		return set_look_error(err, "is full", now_ns - full);
+	if (now_ns - logs->retried_ns >= RETRY_NS) {
+		logs->retried_ns = now_ns;
+		wake_job(logs);
+	}
+	return true;
+}
+
+static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *err)
+{
+	const struct wh_env *env = logs->config.env;
+	struct wh_identity wanted = {.node = logs->config.node};
+	enum whorl_result result;
+	struct wh_error reason;
+	char path[4096];
+	int holder;
+
+	snprintf(wanted.name, sizeof(wanted.name), "%s", logs->config.group);
+	snprintf(path, sizeof(path), "%s/%u", logs->config.path, logs->config.node);
+	result = env->disk->directory(env->disk->ctx, path, true, &logs->directory, err);
+	if (result != WHORL_OK) {
+		reason = *err;
+		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
+	}
+	result = logs->directory->ops->lock(logs->directory, &holder, err);
+	if (result == WHORL_AGAIN)
+		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
+	if (result != WHORL_OK)
+		return result;
+	result = wh_identity_read(logs->directory, &logs->identity, err);
+	if (result == WHORL_NOT_FOUND)
+		return WHORL_OK;
+	return result == WHORL_OK ? wh_identity_check(&logs->identity, &wanted, err) : result;
+}
+
+/* What the standing names. */
+static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
+		const struct wh_shard_standing *shard = &logs->standing.shards[i];
+		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
+		bool is_there = logs->config.describe(logs->config.ctx, shard->subgroup, &config);
+		struct wh_shard_log *log = is_there ? wh_log_add_shard(logs, &config) : NULL;
+
+		if (!is_there)
+			result = wh_error_set(err, WHORL_DISK, "there is a log of subgroup %" PRIu64 ", which is not configured",
+					      shard->subgroup);
+		else if (log == NULL)
+			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+		else
+			result = wh_log_open_shard(logs, log, logs->standing.group, &config, err);
+	}
+	return result;
+}
+
+enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config *config, struct wh_error *err)
+{
+	struct wh_logs *logs;
+	bool passed_over;
+	enum whorl_result result;
+
+	if (config->env->disk == NULL || config->env->background == NULL)
+		return wh_error_set(err, WHORL_UNSUPPORTED, "a subgroup is durable, and there are no files here");
+	logs = calloc(1, sizeof(*logs));
+	if (logs == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
+	logs->config = *config;
+	logs->last = &logs->first;
+	pthread_mutex_init(&logs->lock, NULL);
+	pthread_mutex_init(&logs->bell, NULL);
+	wh_thread_condition_init(&logs->fewer);
+	result = open_directory(logs, err);
+	if (result == WHORL_OK)
+		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
+	if (result == WHORL_OK)
+		result = open_shards(logs, err);
+	if (result == WHORL_OK)
+		result = config->env->background(config->env->ctx, &logs->job, "whorl-log", wh_logs_work, logs, err);
+	if (result != WHORL_OK) {
+		wh_logs_close(logs, false);
+		return result;
+	}
+	*out = logs;
+	return WHORL_OK;
+}
+
+void wh_logs_free(struct wh_logs *logs)
+{
+	for (struct wh_log_order *order = logs->first, *next; order != NULL; order = next) {
+		next = order->next;
+		wh_log_order_free(order);
+	}
+	for (struct wh_shard_log *log = logs->shards, *next; log != NULL; log = next) {
+		next = log->next;
+		wh_checkpoint_drop(log->checkpoint);
+		wh_log_close(log->log);
+		free(log);
+	}
+	wh_replays_free(logs);
+	wh_standing_close(&logs->file);
+	wh_standing_free(&logs->standing);
+	if (logs->directory != NULL)
+		logs->directory->ops->close(logs->directory);
+	free(logs->batch.records);
+	free(logs->batch.parts);
+	free(logs->batch.bytes);
+	pthread_cond_destroy(&logs->fewer);
+	pthread_mutex_destroy(&logs->bell);
+	pthread_mutex_destroy(&logs->lock);
+	free(logs);
+}
+
+void wh_logs_stop(struct wh_logs *logs)
+{
+	if (logs == NULL)
+		return;
+	wh_store_relaxed(&logs->stopped, 1);
+	pthread_mutex_lock(&logs->lock);
+	pthread_cond_broadcast(&logs->fewer);
+	pthread_mutex_unlock(&logs->lock);
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
+void wh_logs_close(struct wh_logs *logs, bool forked)
+{
+	const struct wh_env *env;
+
+	if (logs == NULL)
+		return;
+	env = logs->config.env;
+	if (logs->job == NULL) {
+		wh_logs_free(logs);
+		return;
+	}
+	if (forked) /* the job is the parent's, and may hold the locks */
+		return;
+	pthread_mutex_lock(&logs->bell);
+	logs->closing = true;
+	pthread_mutex_unlock(&logs->bell);
+	wh_logs_stop(logs);
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
+	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+		wh_logs_free(logs);
+}

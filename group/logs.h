@@ -1,0 +1,156 @@
+/* logs.h - the logs of one node: what writes its durable subgroups to disk, and what its disk says of views (docs/decisions/0058).
+ *
+ *     loop            hands over standings, views and sources, in order; looks how far they are
+ *     a lasting job   does them in that order, each on disk before the next; then writes what sources have received, syncs, says so,
+ *                     and begins again: what has come meanwhile is the next batch
+ *
+ * A *source* is what one shard of one view gives to its log. The job copies out of the rings under a lock, which the loop takes only when a
+ * view is over, and writes from its own memory: so a disk that hangs never holds memory of a view, nor the loop.
+ *
+ * When the disk has failed, or does not answer, nothing more is written; the node leaves (wh_logs_look says why).
+ *
+ * Threads: the loop's, or that of the open and close of the node, if not said otherwise. Memory: an order is allocated when it is handed over.
+ */
+#ifndef WH_GROUP_LOGS_H
+#define WH_GROUP_LOGS_H
+
+#include <whorl/whorl.h>
+
+#include "base/disk.h"
+#include "base/env.h"
+#include "persistence/standing.h"
+#include "predicates/persist.h"
+
+struct wh_logs;
+struct wh_log_source;
+
+struct wh_log_source_config { /* copied; arrays have an entry for each sender of the shard */
+	const char *name; /* of the subgroup, as it is called in files: 1 to 63 of A-Z a-z 0-9 _ . - */
+	uint64_t subgroup;
+	uint32_t shard;
+	uint64_t view, key; /* number, and key of the image */
+	const uint32_t *sender_ids;
+	const uint64_t *sender_incarnations;
+	uint32_t sender_count;
+	const struct wh_slots *slots; /* outlives the source */
+	uint32_t parts_most, message_bytes;
+	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
+};
+
+struct wh_logs_config { /* copied; what it points to outlives the logs, but for the texts */
+	const struct wh_env *env; /* the world's: a disk that hangs may outlive the node */
+	const char *path;           /* [group] log_dir: the node's directory is below it */
+	const char *group;          /* its name */
+	uint32_t node;              /* its id */
+	/* What it is of a subgroup, by its number in standings. False: there is none of that number. Of these fields `name`,
+	 * `parts_most`, `message_bytes` and `log_bytes`. */
+	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
+	uint64_t timeout_ns;        /* disk_timeout_ms */
+	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
+	void *ctx;
+};
+
+/* Locks the directory, reads what lies there, and starts the job. May block for as long as the disk takes. WHORL_OK; WHORL_DISK: it cannot be
+ * read or locked, or what lies there is another node's, or damaged; WHORL_MEMORY; WHORL_SYSTEM: no thread; WHORL_UNSUPPORTED: this
+ * world has no files. */
+WH_MUST_CHECK enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config *config,
+					     struct wh_error *err);
+/* No checkpoint is taken any more, and no thread waits in one. NULL is fine. */
+void wh_logs_stop(struct wh_logs *logs);
+/* Waits for the job, no longer than for a disk that answers; one that does not keeps what it needs. NULL is fine. `forked`: the job is the
+ * parent's. */
+void wh_logs_close(struct wh_logs *logs, bool forked);
+
+/* One pass: false: the disk has failed, or does not answer; the text says what. `now_ns` is the loop's clock. */
+WH_MUST_CHECK bool wh_logs_look(struct wh_logs *logs, uint64_t now_ns, struct wh_error *err);
+
+/* ---- standings and views ------------------------------------------------------------------------------------------------ */
+
+/* What was handed over last: what the disk says, or will. */
+const struct wh_standing *wh_logs_standing(const struct wh_logs *logs);
+
+/* Hands one over, or a view's bytes. Returns a ticket, 0: no memory (in the next pass). They come to disk in the order in which they
+ * are handed over, before what is written of sources that are handed over later. */
+uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *standing);
+uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count);
+/* Is that on disk, and all that was handed over before it? */
+bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
+
+/* ---- what was found, and reading it again ------------------------------------------------------------------------------ */
+
+struct wh_log_is { /* of a shard, as it was found at wh_logs_open */
+	bool whole;     /* it counts: it has all of its shard */
+	bool rot;       /* something is damaged or missing that was there once */
+	bool has_base;  /* the standing's base has begun in it, */
+	uint64_t place; /* and this far it goes there; else 0 */
+	const char *why; /* for people */
+};
+
+/* False: there is no log of that. */
+bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out);
+
+struct wh_log_place { /* everything of that view below it */
+	uint64_t key, number, place;
+};
+
+struct wh_replay;
+enum wh_replay_is { WH_REPLAY_WAITS, WH_REPLAY_HAS, WH_REPLAY_ENDED, WH_REPLAY_FAILED };
+
+/* Of a log that was found whole: the program's state, by `functions` (NULL: there are none, and the log has all), on the job's thread; then
+ * the messages behind it to before `until`, which name `message_of` as their subgroup. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup,
+						 uint32_t shard, const struct wh_log_place *until,
+						 const struct whorl_state *functions, whorl_subgroup *message_of,
+						 struct wh_error *err);
+/* WH_REPLAY_HAS: the next messages, in order, until they are taken. WH_REPLAY_FAILED: why. */
+enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
+				 struct wh_error *err);
+/* The first so many have been upcalled. */
+void wh_replay_take(struct wh_replay *replay, size_t count);
+void wh_replay_free(struct wh_replay *replay); /* NULL is fine */
+
+/* ---- sources ------------------------------------------------------------------------------------------------------------ */
+
+#define WH_LOG_MESSAGE_MAX (UINT64_C(1) << 29) /* bytes of a message, at most */
+
+/* What a shard of a view that may begin gives, when it does. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
+						     const struct wh_log_source_config *config, struct wh_error *err);
+/* What passes between it and the multicast. */
+struct wh_persist *wh_log_source_persist(struct wh_log_source *source);
+/* The view begins. What the log has of the view before from `cut` on is void. False: no memory. */
+WH_MUST_CHECK bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut);
+/* A view of which this node had begun nothing when it ended has its beginning there too. Of `config` subgroup, shard, key and view. False:
+ * no memory. */
+WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut);
+/* The view is over, or never was: its memory is not looked at any more when this returns. NULL is fine. */
+void wh_log_source_free(struct wh_log_source *source);
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
+
+enum wh_checkpoint_step {
+	WH_CHECKPOINT_BEGIN, /* its place (durable_state.c) */
+	WH_CHECKPOINT_BYTES, /* more of the state */
+	WH_CHECKPOINT_END,   /* it counts when it is on disk */
+	WH_CHECKPOINT_DROP   /* it does not */
+};
+
+/* Hands a part of a checkpoint over, which is copied. One at a time for each shard. Any thread but the loop's; waits while many of them wait
+ * for the disk. False: no memory, or the disk has failed. */
+WH_MUST_CHECK bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
+				      enum wh_checkpoint_step step, const void *bytes, size_t count);
+/* How many of that shard have come to disk since the logs were opened. The loop's. */
+uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Bytes of its batches: behind the last checkpoint, more or less. 0: there is no such log. The loop's. */
+uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+
+/* ---- for people ---------------------------------------------------------------------------------------------------------- */
+
+struct wh_log_figures { /* of one shard */
+	uint64_t bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+};
+
+/* Any thread. False: there is no such log. */
+bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);
+
+#endif

@@ -1,0 +1,124 @@
+/* logs_int.h - what the files of a node's logs share: logs.c has the loop's side and their beginning and end, log_job.c what the job does,
+ * replay.c how a log is read again.
+ */
+#ifndef WH_GROUP_LOGS_INT_H
+#define WH_GROUP_LOGS_INT_H
+
+#include <pthread.h>
+#include <sys/uio.h>
+
+#include "group/logs.h"
+#include "persistence/identity.h"
+#include "persistence/log.h"
+
+#define BATCH_BYTES ((size_t)4 << 20) /* of messages in one, at most, but for one that is larger */
+#define BATCH_RECORDS 4096
+
+struct wh_shard_log { /* of one shard of a subgroup that this node is or was in */
+	struct wh_shard_log *next; /* [job; with the lock] */
+	uint64_t subgroup;
+	uint32_t shard;
+	char name[64];
+	struct wh_log *log;           /* [job] */
+	struct wh_checkpoint *checkpoint; /* [job] that is being written */
+	struct wh_log_source *source; /* [lock] that of the current view */
+	struct wh_log_found found;    /* [const after open] */
+	struct { /* [the job writes, anyone reads] */
+		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+	} figures;
+};
+
+struct wh_log_source {
+	struct wh_logs *logs;
+	struct wh_log_source_config config;
+	struct wh_log_sender *senders;
+	struct wh_persist persist;
+	struct wh_walk walk;   /* [job, with the lock] */
+	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
+};
+
+enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT };
+
+struct wh_log_order {
+	struct wh_log_order *next;
+	enum wh_log_order_kind kind;
+	uint64_t ticket;
+	struct wh_standing standing;
+	uint64_t key;
+	unsigned char *bytes;
+	size_t count;
+	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
+	enum wh_checkpoint_step step;        /* of a checkpoint of the shard in `config` */
+	struct wh_log_source_config config;  /* of the source, but for its arrays */
+	struct wh_log_begin begin;           /* likewise */
+	struct wh_log_sender *senders;       /* of `begin` */
+};
+
+enum wh_logs_call {
+	WH_CALL_NONE,
+	WH_CALL_GOES_ON,  /* the job is at work */
+	WH_CALL_ABANDONED /* it did not come back in time: the call frees the logs when it does */
+};
+
+struct wh_logs {
+	struct wh_logs_config config;
+	struct wh_directory *directory;
+	struct wh_background *job;
+	struct wh_standing standing; /* [loop] */
+	uint64_t tickets;            /* [lock] handed out */
+	size_t waiting;              /* [lock] bytes of checkpoints that wait */
+	pthread_cond_t fewer;        /* of these there are fewer, or the disk has failed */
+	wh_word done;                /* the last ticket that is on disk. [job] */
+	wh_word busy_ns;             /* since when the disk is asked for something; 0: it is not. [job] */
+	wh_word failed;              /* 1: `failure` says why. [job] */
+	struct wh_error failure;     /* [job, before failed] */
+	wh_word full_ns;             /* since when there is no room; 0: there is. [job] */
+	uint64_t retried_ns;         /* [loop] */
+	pthread_mutex_t lock;        /* never held while the disk is asked for something */
+	struct wh_log_order *first, **last; /* [lock] */
+	struct wh_replay *replays;   /* [lock] */
+	struct wh_shard_log *shards;    /* [job changes it, with the lock] */
+	/* [job] */
+	struct wh_standing_file file;
+	struct wh_identity identity; /* group 0: none is on disk */
+	pthread_mutex_t bell;        /* held while the loop is woken */
+	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
+	wh_word stopped;             /* 1: checkpoints are not taken any more */
+	wh_word call;                /* enum wh_logs_call */
+	struct wh_log_filling {
+		struct wh_shard_log *log; /* NULL: it is empty */
+		struct wh_log_source *source; /* a name only: it may be gone */
+		struct wh_log_batch batch;
+		struct wh_log_record *records;
+		struct iovec *parts;
+		unsigned char *bytes;
+		size_t room, used;
+	} batch;
+};
+
+/* The job has ended, or never began. */
+void wh_logs_free(struct wh_logs *logs);
+void wh_log_order_free(struct wh_log_order *order);
+
+/* log_job.c. A job that lasts. */
+bool wh_logs_work(void *logs);
+/* The files of a log: made, or read and mended. The results of wh_log_open. */
+WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
+						  const struct wh_log_source_config *of, struct wh_error *err);
+/* One more. NULL: no memory. */
+struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
+struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+
+/* The disk is asked for something; and has answered: true: it is done. False: there is no room, and it is to be tried again; or the disk has
+ * failed, and nothing more is written. The job's. */
+void wh_logs_ask_disk(struct wh_logs *logs);
+/* The loop looks. The job's. */
+void wh_logs_wake_loop(struct wh_logs *logs);
+bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
+
+/* replay.c: what can be done now for those that read. Returns how much. The job's. */
+size_t wh_logs_replay(struct wh_logs *logs);
+/* Those that are left; there is no job any more. */
+void wh_replays_free(struct wh_logs *logs);
+
+#endif

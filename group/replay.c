@@ -1,0 +1,309 @@
+/* replay.c - a log is read again, behind a restart of all: the program's state, then the messages behind it (logs.h).
+ *
+ * The job reads a run of messages and copies it; the loop upcalls it, and says so; and so on. One run is on its way at a time.
+ */
+#include "group/logs_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN 256
+#define RUN_BYTES ((size_t)1 << 20)
+
+enum turn { TURN_JOB, TURN_LOOP };
+
+struct wh_replay {
+	struct wh_replay *next; /* [lock] */
+	struct wh_logs *logs;
+	struct wh_shard_log *log;
+	struct wh_log_point until;
+	const struct whorl_state *functions; /* NULL: the log has all of the state */
+	wh_word turn;                        /* enum turn: whose the rest is */
+	bool is_over;                        /* [lock] the loop has done with it */
+	whorl_subgroup *message_of;          /* what messages name as their subgroup */
+	bool begun;                          /* [job] */
+	struct wh_log_cursor *cursor;        /* [job] */
+	bool has_more;                       /* [job] `entry` is the first of the next run */
+	struct wh_log_entry entry;           /* [job] */
+	enum wh_replay_is is;
+	struct wh_error error;
+	struct whorl_message messages[RUN];
+	size_t count, taken;
+	unsigned char *bytes;
+	size_t room, used;
+};
+
+static bool make_room(struct wh_replay *replay, size_t bytes)
+{
+	size_t room = bytes < RUN_BYTES ? RUN_BYTES : (bytes + 15) / 16 * 16;
+	unsigned char *larger = realloc(replay->bytes, room);
+
+	if (larger == NULL) {
+		replay->is = WH_REPLAY_FAILED;
+		wh_error_set(&replay->error, WHORL_MEMORY, "no memory for a message of %zu bytes", bytes);
+		return false;
+	}
+	replay->bytes = larger;
+	replay->room = room;
+	return true;
+}
+
+/* With the lock. */
+static void unlink_replay(const struct wh_replay *replay)
+{
+	struct wh_replay **at = &replay->logs->replays;
+
+	while (*at != replay)
+		at = &(*at)->next;
+	*at = replay->next;
+}
+
+static void free_replay(struct wh_replay *replay)
+{
+	wh_log_cursor_close(replay->cursor);
+	free(replay->bytes);
+	free(replay);
+}
+
+/* ---- the loop's side -------------------------------------------------------------------------------------------------- */
+
+enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
+				   const struct wh_log_place *until, const struct whorl_state *functions,
+				   whorl_subgroup *message_of, struct wh_error *err)
+{
+	struct wh_replay *replay = calloc(1, sizeof(*replay));
+
+	if (replay == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory to read a log");
+	replay->logs = logs;
+	replay->until = (struct wh_log_point){until->key, until->number, until->place};
+	replay->message_of = message_of;
+	replay->functions = functions;
+	pthread_mutex_lock(&logs->lock);
+	replay->log = wh_log_find_shard(logs, subgroup, shard);
+	replay->next = logs->replays;
+	logs->replays = replay;
+	pthread_mutex_unlock(&logs->lock);
+	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	*out = replay;
+	return WHORL_OK;
+}
+
+enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
+				 struct wh_error *err)
+{
+	/* Acquire: what was read. Partner: end_turn. */
+	if (wh_load_acquire(&replay->turn) == TURN_JOB)
+		return WH_REPLAY_WAITS;
+	*messages = replay->messages + replay->taken;
+	*count = replay->count - replay->taken;
+	if (replay->is == WH_REPLAY_FAILED)
+		*err = replay->error;
+	return replay->is;
+}
+
+void wh_replay_take(struct wh_replay *replay, size_t count)
+{
+	replay->taken += count;
+	if (replay->taken < replay->count)
+		return;
+	/* Release: the run has been upcalled. Partner: step_replay. */
+	wh_store_release(&replay->turn, TURN_JOB);
+	replay->logs->config.env->background_wake(replay->logs->config.env->ctx, replay->logs->job);
+}
+
+/* At the loop's turn nobody else looks at it; at the job's the job frees it. */
+void wh_replay_free(struct wh_replay *replay)
+{
+	struct wh_logs *logs;
+	bool is_mine;
+
+	if (replay == NULL)
+		return;
+	logs = replay->logs;
+	pthread_mutex_lock(&logs->lock);
+	is_mine = wh_load_relaxed(&replay->turn) == TURN_LOOP;
+	replay->is_over = true;
+	if (is_mine)
+		unlink_replay(replay);
+	pthread_mutex_unlock(&logs->lock);
+	if (is_mine)
+		free_replay(replay);
+	else
+		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
+void wh_replays_free(struct wh_logs *logs)
+{
+	while (logs->replays != NULL) {
+		struct wh_replay *replay = logs->replays;
+
+		logs->replays = replay->next;
+		free_replay(replay);
+	}
+}
+
+/* ---- the job's side --------------------------------------------------------------------------------------------------- */
+
+/* False: the disk could not; the replay has failed, though not the log. */
+static bool check(struct wh_replay *replay, enum whorl_result result, const struct wh_error *err)
+{
+	if (result == WHORL_OK)
+		return true;
+	replay->is = WH_REPLAY_FAILED;
+	replay->error = *err;
+	return false;
+}
+
+static bool restore_part(struct wh_replay *replay, enum whorl_restore_step step, const void *bytes, size_t count)
+{
+	struct wh_error err;
+
+	if (replay->functions->restore(step, bytes, count, replay->functions->ctx))
+		return true;
+	return check(replay, wh_error_set(&err, WHORL_SYSTEM, "the program could not restore its state"), &err);
+}
+
+/* The program's state, as the checkpoint has it. */
+static bool restore_checkpoint(struct wh_replay *replay, struct wh_checkpoint *checkpoint)
+{
+	struct wh_error err;
+	size_t got = 0;
+
+	if (replay->room < RUN_BYTES && !make_room(replay, RUN_BYTES))
+		return false;
+	if (!restore_part(replay, WHORL_RESTORE_BEGIN, NULL, 0))
+		return false;
+	do {
+		if (!check(replay, wh_checkpoint_read(checkpoint, replay->bytes, RUN_BYTES, &got, &err), &err) ||
+		    (got > 0 && !restore_part(replay, WHORL_RESTORE_BYTES, replay->bytes, got)))
+			return false;
+	} while (got > 0);
+	return restore_part(replay, WHORL_RESTORE_END, NULL, 0);
+}
+
+static bool begin_replay(struct wh_replay *replay)
+{
+	struct wh_checkpoint *checkpoint = NULL;
+	struct wh_error err;
+	enum whorl_result result = wh_checkpoint_open(&checkpoint, replay->log->log, &err);
+	bool restored = true;
+
+	replay->begun = true;
+	if (result != WHORL_OK && result != WHORL_NOT_FOUND)
+		return check(replay, result, &err);
+	if (result == WHORL_OK && replay->functions == NULL)
+		restored = check(replay,
+				 wh_error_set(&err, WHORL_CONFIG,
+					      "there is a state in the log of %s, and the program has no functions for it",
+					      replay->log->name),
+				 &err);
+	else if (result == WHORL_OK)
+		restored = restore_checkpoint(replay, checkpoint);
+	wh_checkpoint_drop(checkpoint);
+	if (!restored)
+		return false;
+	return check(replay, wh_log_cursor_open(&replay->cursor, replay->log->log, NULL, &replay->until, &err), &err);
+}
+
+static void copy_entry(struct wh_replay *replay)
+{
+	const struct wh_log_message *message = &replay->entry.message;
+	const struct wh_log_view *view = replay->entry.view;
+	unsigned char *to = replay->bytes + replay->used;
+
+	memcpy(to, message->data, message->bytes);
+	replay->messages[replay->count++] =
+		(struct whorl_message){.size = sizeof(struct whorl_message),
+				       .sender = view->senders[message->sender].id,
+				       .data = to,
+				       .bytes = message->bytes,
+				       .index = message->index,
+				       .view = view->number,
+				       .sequence = message->place,
+				       .subgroup = replay->message_of,
+				       .incarnation = view->senders[message->sender].incarnation,
+				       .parts = 1,
+				       .indexes = message->slots};
+	replay->used += (message->bytes + 15) / 16 * 16;
+}
+
+/* The next of the log. False: there is none, or it failed. */
+static bool read_entry(struct wh_replay *replay)
+{
+	struct wh_error err;
+
+	if (replay->has_more)
+		return true;
+	do {
+		if (!check(replay, wh_log_cursor_next(replay->cursor, &replay->entry, &err), &err))
+			return false;
+	} while (replay->entry.kind == WH_LOG_VIEW);
+	replay->has_more = replay->entry.kind == WH_LOG_MESSAGE;
+	return replay->has_more;
+}
+
+/* The next run; one that is empty is the end. */
+static void fill_run(struct wh_replay *replay)
+{
+	replay->count = replay->taken = replay->used = 0;
+	replay->is = WH_REPLAY_HAS;
+	if (!replay->begun && !begin_replay(replay))
+		return;
+	while (replay->count < RUN && read_entry(replay)) {
+		if (replay->used + replay->entry.message.bytes > replay->room) {
+			if (replay->count > 0)
+				return;
+			if (!make_room(replay, replay->entry.message.bytes))
+				return;
+		}
+		copy_entry(replay);
+		replay->has_more = false;
+	}
+	if (replay->count == 0 && replay->is == WH_REPLAY_HAS)
+		replay->is = WH_REPLAY_ENDED;
+}
+
+static void end_turn(struct wh_replay *replay)
+{
+	struct wh_logs *logs = replay->logs;
+	bool is_over;
+
+	pthread_mutex_lock(&logs->lock);
+	is_over = replay->is_over;
+	if (is_over)
+		unlink_replay(replay);
+	else /* release: what was read. Partner: wh_replay_look */
+		wh_store_release(&replay->turn, TURN_LOOP);
+	pthread_mutex_unlock(&logs->lock);
+	if (is_over)
+		free_replay(replay);
+	wh_logs_wake_loop(logs);
+}
+
+static struct wh_replay *next_turn(struct wh_logs *logs)
+{
+	struct wh_replay *replay;
+
+	pthread_mutex_lock(&logs->lock);
+	/* Acquire: the run before was upcalled. Partner: wh_replay_take. */
+	for (replay = logs->replays; replay != NULL && wh_load_acquire(&replay->turn) != TURN_JOB;)
+		replay = replay->next;
+	pthread_mutex_unlock(&logs->lock);
+	return replay;
+}
+
+size_t wh_logs_replay(struct wh_logs *logs)
+{
+	struct wh_replay *replay;
+	size_t count = 0;
+
+	for (; (replay = next_turn(logs)) != NULL; count++) {
+		wh_logs_ask_disk(logs);
+		if (!replay->is_over)
+			fill_run(replay);
+		(void)wh_logs_settle(logs, WHORL_OK, NULL);
+		end_turn(replay);
+	}
+	return count;
+}

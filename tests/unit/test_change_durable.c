@@ -1,0 +1,382 @@
+/* test_change_durable.c - the end of a view in which a subgroup is durable (docs/decisions/0058), at one member, the others by hand:
+ * what is on disk before a word is said, what the cut is made of, and that some member goes on with a whole log.
+ */
+#include "tests/unit/member.h"
+
+static void persist(struct member *m, uint64_t below)
+{
+	wh_sst_publish(&m->sst, &m->pushes, m->persisted_num, below, m->heartbeat.peers);
+	wh_pushes_post(&m->pushes);
+}
+
+static void say_persisted(struct member *m, const char *ranks, uint64_t below)
+{
+	for (; *ranks != '\0'; ranks++)
+		say(m, (uint32_t)(*ranks - '0'), m->persisted_num.offset, below + (uint32_t)(*ranks - '0'));
+}
+
+static uint64_t agreed(const struct member *m)
+{
+	return mine(m, m->columns.agreed.offset);
+}
+
+/* ---- what is on disk --------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_leader_decides_when_that_is_on_disk)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "0");
+	persist(m, 60);
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	say_persisted(m, "123", 50);
+	m->told[0] = '\0';
+	for (int pass = 0; pass < 3; pass++) {
+		wh_change_step(&m->change);
+		expect_told(m, "keep-7000001-1-51 ");
+		ck_assert_uint_eq(agreed(m), 0);
+		ck_assert_uint_eq(mine(m, m->columns.image.offset), 0);
+	}
+	m->kept = true;
+	wh_change_step(&m->change);
+	expect_my_decision(m, 0x7000001, 51, 1);
+	expect_told(m, "keep-7000001-1-51 ");
+	decide(m, "123", 0x7000001, 51, 0);
+	settle(m);
+	expect_told(m, "deliver-51-0 install ");
+	member_free(m);
+}
+END_TEST
+
+/* What was begun for an attempt that came to nothing gives way to the next. */
+START_TEST(another_attempt_is_kept_anew)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "0");
+	persist(m, 60);
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	say_persisted(m, "123", 50);
+	settle(m);
+	die(m, 1);
+	settle(m);
+	acknowledge(m, "23", 1, 100, TICKET(0, 2));
+	m->told[0] = '\0';
+	m->kept = true;
+	settle(m);
+	expect_told(m, "keep-7000002-1-52 ");
+	expect_my_decision(m, 0x7000002, 52, 1);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_follower_agrees_when_that_is_on_disk)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "0");
+	persist(m, 60);
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x7000001, 51, 0);
+	m->told[0] = '\0';
+	wh_change_step(&m->change);
+	wh_change_step(&m->change);
+	expect_told(m, "keep-7000001-1-51 keep-7000001-1-51 ");
+	ck_assert_uint_eq(agreed(m), 0);
+	m->kept = true;
+	wh_change_step(&m->change);
+	expect_my_decision(m, 0x7000001, 51, 1);
+	member_free(m);
+}
+END_TEST
+
+/* The ballot is the successor's. */
+START_TEST(a_successor_adopts_when_that_is_on_disk)
+{
+	struct member *m = member_make(1, 5, 1);
+
+	make_durable(m, "2");
+	persist(m, 100);
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	decide(m, "3", 0x7000001, 77, 0);
+	die(m, 0);
+	settle(m);
+	m->told[0] = '\0';
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_FAILED);
+	wh_change_step(&m->change);
+	expect_told(m, "keep-7000001-2-77 ");
+	ck_assert_uint_eq(agreed(m), 0);
+	m->kept = true;
+	wh_change_step(&m->change);
+	expect_my_decision(m, 0x7000001, 77, 2);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_member_catches_up_when_that_is_on_disk)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "0");
+	persist(m, 60);
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "1", 0x7000001, 51, 0);
+	say(m, 1, m->columns.installed.offset, 1);
+	m->told[0] = '\0';
+	wh_change_step(&m->change);
+	expect_told(m, "keep-7000001-1-51 ");
+	ck_assert_uint_eq(agreed(m), 0);
+	m->kept = true;
+	settle(m);
+	expect_told(m, "keep-7000001-1-51 deliver-51-0 install ");
+	expect_my_decision(m, 0x7000001, 51, 1);
+	member_free(m);
+}
+END_TEST
+
+/* A later decision of the same is another ballot. */
+START_TEST(an_echo_of_a_successor_is_kept_too)
+{
+	struct member *m = member_make(2, 5, 1);
+
+	make_durable(m, "2");
+	m->kept = true;
+	persist(m, 60);
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x7000001, 51, 0);
+	settle(m);
+	expect_my_decision(m, 0x7000001, 51, 1);
+	die(m, 0);
+	m->kept = false;
+	decide(m, "1", 0x7000001, 51, 1);
+	m->told[0] = '\0';
+	wh_change_step(&m->change);
+	ck_assert_ptr_nonnull(strstr(m->told, "keep-7000001-2-51 "));
+	ck_assert_uint_eq(agreed(m), 1);
+	m->kept = true;
+	wh_change_step(&m->change);
+	ck_assert_uint_eq(agreed(m), 2);
+	member_free(m);
+}
+END_TEST
+
+/* ---- heed, once more ---------------------------------------------------------------------------------------------------- */
+
+static void somebody_suspects_3(struct member *m)
+{
+	say_suspected(m, 1, 3, WH_FAILED);
+}
+
+static void another_suspects_3(struct member *m)
+{
+	say_suspected(m, 2, 3, WH_FAILED);
+}
+
+START_TEST(a_leader_heeds_behind_the_disk)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "0");
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	m->kept = true;
+	m->while_kept = somebody_suspects_3;
+	wh_change_step(&m->change);
+	ck_assert(m->while_kept == NULL);
+	ck_assert_uint_eq(agreed(m), 0);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_follower_heeds_behind_the_disk)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "0");
+	persist(m, 60);
+	propose(m, 0, 1, 4);
+	settle(m);
+	decide(m, "0", 0x7000001, 51, 0);
+	m->kept = true;
+	m->while_kept = somebody_suspects_3;
+	wh_change_step(&m->change);
+	ck_assert(m->while_kept == NULL);
+	ck_assert_uint_eq(agreed(m), 0);
+	member_free(m);
+}
+END_TEST
+
+START_TEST(a_successor_heeds_behind_the_disk)
+{
+	struct member *m = member_make(1, 5, 1);
+
+	make_durable(m, "2");
+	persist(m, 100);
+	propose(m, 0, 1, 4);
+	settle(m);
+	acknowledge(m, "23", 4, 100, TICKET(0, 1));
+	decide(m, "2", 0x7000001, 77, 0);
+	die(m, 0);
+	settle(m);
+	say_suspected(m, 2, 0, WH_FAILED);
+	say_suspected(m, 3, 0, WH_FAILED);
+	m->kept = true;
+	m->while_kept = another_suspects_3;
+	wh_change_step(&m->change);
+	ck_assert(m->while_kept == NULL);
+	ck_assert_uint_eq(agreed(m), 0);
+	member_free(m);
+}
+END_TEST
+
+/* ---- the cut ------------------------------------------------------------------------------------------------------------ */
+
+/* What they have received is more, and counts for nothing; nor does what a member has persisted that is suspected. */
+START_TEST(the_cut_is_what_all_have_on_disk)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "0");
+	m->kept = true;
+	receive(m, 200);
+	persist(m, 60);
+	say(m, 4, m->persisted_num.offset, 3);
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	say_persisted(m, "123", 40 + (uint64_t)_i * 40);
+	settle(m);
+	expect_my_decision(m, 0x7000001, _i == 0 ? 41 : 60, 1);
+	member_free(m);
+}
+END_TEST
+
+/* I have received it, and do not have it on disk: no member has decided that. */
+START_TEST(a_cut_beyond_my_disk)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "0");
+	m->kept = true;
+	receive(m, 200);
+	persist(m, 60);
+	propose(m, 0, 1, 4);
+	settle(m);
+	m->told[0] = '\0';
+	decide(m, "0", 0x7000001, 60 + (uint64_t)_i, 0);
+	wh_change_step(&m->change);
+	ck_assert_int_eq(strstr(m->told, "broken-0 ") != NULL, _i == 1);
+	ck_assert_uint_eq(agreed(m), _i == 0);
+	member_free(m);
+}
+END_TEST
+
+/* ---- whole logs --------------------------------------------------------------------------------------------------------- */
+
+/* Of those that go on none has all of it; as soon as one has, they do. */
+START_TEST(some_member_that_goes_on_has_a_whole_log)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "4");
+	m->kept = true;
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	m->told[0] = '\0';
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0);
+	expect_told(m, "");
+	say(m, 3, m->whole.offset + 8, 1); /* of another subgroup */
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0);
+	say(m, 3, m->whole.offset, 1);
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 1);
+	member_free(m);
+}
+END_TEST
+
+/* Its members are gone, all of them. */
+START_TEST(a_shard_without_members_holds_nobody_up)
+{
+	struct member *m = member_make(0, 5, -1);
+	uint32_t gone[] = {3, 4};
+
+	make_durable(m, "4");
+	m->kept = true;
+	m->subgroups[0].members = gone;
+	m->subgroups[0].member_count = 2;
+	die(m, 4);
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0);
+	die(m, 3);
+	settle(m);
+	acknowledge(m, "12", 3, 100, TICKET(0, 2));
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 1);
+	member_free(m);
+}
+END_TEST
+
+/* A follower does not hold it against its leader; and it is told, once. */
+START_TEST(who_waits_for_a_log_suspects_nobody)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "4");
+	propose(m, 0, 1, 4);
+	acknowledge(m, "013", 4, 100, TICKET(0, 1));
+	settle(m);
+	m->told[0] = '\0';
+	live(m, 40, "013");
+	expect_told(m, "");
+	ck_assert_uint_eq(m->env.warnings, 1);
+	ck_assert_ptr_nonnull(strstr(m->env.last_warning, "none has all of its log"));
+	say(m, 3, m->whole.offset, 1);
+	live(m, 40, "013");
+	ck_assert_ptr_nonnull(strstr(m->told, "suspect-0 "));
+	member_free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("change_durable");
+	TCase *cases = tcase_create("change_durable");
+
+	tcase_add_test(cases, a_leader_decides_when_that_is_on_disk);
+	tcase_add_test(cases, another_attempt_is_kept_anew);
+	tcase_add_test(cases, a_follower_agrees_when_that_is_on_disk);
+	tcase_add_test(cases, a_successor_adopts_when_that_is_on_disk);
+	tcase_add_test(cases, a_member_catches_up_when_that_is_on_disk);
+	tcase_add_test(cases, an_echo_of_a_successor_is_kept_too);
+	tcase_add_test(cases, a_leader_heeds_behind_the_disk);
+	tcase_add_test(cases, a_follower_heeds_behind_the_disk);
+	tcase_add_test(cases, a_successor_heeds_behind_the_disk);
+	tcase_add_loop_test(cases, the_cut_is_what_all_have_on_disk, 0, 2);
+	tcase_add_loop_test(cases, a_cut_beyond_my_disk, 0, 2);
+	tcase_add_test(cases, some_member_that_goes_on_has_a_whole_log);
+	tcase_add_test(cases, a_shard_without_members_holds_nobody_up);
+	tcase_add_test(cases, who_waits_for_a_log_suspects_nobody);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

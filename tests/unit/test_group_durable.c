@@ -1,0 +1,565 @@
+/* test_group_durable.c - durable subgroups of nodes in this process: what is delivered is on all disks, and disks that wait, fail or are full.
+ *
+ * Labels: threads
+ */
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "group/node.h"
+#include "persistence/standing.h"
+#include "transport/shm/shm.h"
+
+#include "gate_disk.h"
+#include "group.h"
+
+#define NODES 3
+
+static struct lab {
+	struct cluster cluster;
+	struct wh_node_config bound;
+	struct wh_env envs[NODES];
+	struct gate_disk disks[NODES];
+	char directory[64];
+} lab;
+
+/* ---- a group with a directory of logs ------------------------------------------------------------------------------- */
+
+static void make_lab(const char *group, const char *rest)
+{
+	char text[512];
+
+	snprintf(lab.directory, sizeof(lab.directory), "%s/whorl-durable-XXXXXX",
+		 getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+	ck_assert_ptr_nonnull(mkdtemp(lab.directory));
+	snprintf(text, sizeof(text), "log_dir = %s\nmemory_max = 4g\n%s", lab.directory, group);
+	cluster_configure(&lab.cluster, NODES, text, rest);
+	ck_assert_msg(wh_config_bind(lab.cluster.config, &lab.bound) == WHORL_OK, "%s",
+		      whorl_config_error(lab.cluster.config));
+	for (unsigned id = 0; id < NODES; id++) {
+		gate_disk_init(&lab.disks[id]);
+		lab.envs[id] = *wh_env_system();
+		lab.envs[id].disk = &lab.disks[id].disk;
+	}
+}
+
+static enum whorl_result open_node(unsigned id, struct wh_error *err)
+{
+	const struct wh_world world = {.env = &lab.envs[id],
+				       .create = wh_shm_create,
+				       .headers_apart = true,
+				       .one_host = true,
+				       .take_id = wh_shm_take_id};
+	enum whorl_result result = wh_node_open(&lab.bound, id, &world, NULL, &lab.cluster.nodes[id], err);
+
+	if (lab.cluster.records[id] == NULL)
+		lab.cluster.records[id] = calloc(1, sizeof(struct record));
+	ck_assert_ptr_nonnull(lab.cluster.records[id]);
+	return result;
+}
+
+static void open_all(void)
+{
+	struct wh_error err;
+
+	for (unsigned id = 0; id < NODES; id++)
+		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+	cluster_record(&lab.cluster, "orders");
+}
+
+/* Of one node, and all that is in it: files alone. */
+static void remove_directory(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	char name[512];
+
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		unlink(name);
+	}
+	if (directory != NULL)
+		closedir(directory);
+	rmdir(path);
+}
+
+static void free_lab(void)
+{
+	char path[128];
+
+	for (unsigned id = 0; id < NODES; id++) {
+		atomic_store(&lab.disks[id].holds, false);
+		atomic_store(&lab.disks[id].is_full, false);
+	}
+	cluster_free(&lab.cluster);
+	wh_node_config_free(&lab.bound);
+	for (unsigned id = 0; id < NODES; id++) {
+		snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+		remove_directory(path);
+	}
+	ck_assert_int_eq(rmdir(lab.directory), 0);
+}
+
+static void send_some(unsigned id, unsigned count)
+{
+	whorl_subgroup *subgroup = subgroup_of(&lab.cluster, id, "orders");
+
+	for (uint64_t i = 0; i < count; i++) {
+		enum whorl_result result;
+
+		await((result = whorl_send(subgroup, &i, sizeof(i), 0, NULL)) != WHORL_AGAIN, sched_yield());
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+}
+
+static bool have_all(unsigned long messages)
+{
+	for (unsigned id = 0; id < NODES; id++)
+		if (lab.cluster.nodes[id] != NULL && whorl_error(lab.cluster.nodes[id], NULL, 0) == WHORL_OK &&
+		    recorded(lab.cluster.records[id]) < messages)
+			return false;
+	return true;
+}
+
+static struct wh_standing read_standing(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_standing_file file = {NULL};
+	struct wh_directory *directory;
+	struct wh_standing standing;
+	struct wh_error err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_ok(wh_standing_open(&file, directory, &standing, NULL, &err));
+	wh_standing_close(&file);
+	directory->ops->close(directory);
+	return standing;
+}
+
+#define ORDERS "[subgroup orders]\nmode = durable\nwindow = 64\nmessage_bytes = 1024\n"
+
+/* ---- delivery --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(delivered_in_one_order)
+{
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned id = 0; id < NODES; id++)
+		send_some(id, 500);
+	await(have_all(1500), sched_yield());
+	for (unsigned id = 1; id < NODES; id++)
+		records_agree(lab.cluster.records[0], lab.cluster.records[id]);
+	free_lab();
+}
+END_TEST
+
+/* While the disk of one member does not answer no member delivers, though all have received. */
+START_TEST(delivered_when_it_is_on_all_disks)
+{
+	struct whorl_subgroup_stats stats;
+
+	make_lab("disk_timeout_ms = 600000\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	atomic_store(&lab.disks[2].holds, true);
+	send_some(0, 10);
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		await((stats = stats_of(subgroup_of(&lab.cluster, id, "orders"))).received_num >= 20, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		ck_assert_uint_eq(recorded(lab.cluster.records[id]), 10);
+	atomic_store(&lab.disks[2].holds, false);
+	await(have_all(20), sched_yield());
+	free_lab();
+}
+END_TEST
+
+/* ---- disks that fail -------------------------------------------------------------------------------------------------- */
+
+static bool has_failed(unsigned id, enum whorl_result code)
+{
+	return whorl_error(lab.cluster.nodes[id], NULL, 0) == code;
+}
+
+/* The others go on in a view without that node. */
+static void expect_others_go_on(unsigned long had)
+{
+	char text[512];
+
+	await(has_failed(2, WHORL_DISK), sched_yield());
+	whorl_error(lab.cluster.nodes[2], text, sizeof(text));
+	ck_assert_msg(strstr(text, "disk") != NULL || strstr(text, "error") != NULL, "%s", text);
+	whorl_close(lab.cluster.nodes[2], 0);
+	lab.cluster.nodes[2] = NULL;
+	cluster_await_view(&lab.cluster, 1);
+	send_some(1, 10);
+	await(have_all(had + 10), sched_yield());
+	records_agree(lab.cluster.records[0], lab.cluster.records[1]);
+}
+
+/* A sync that fails is not tried again: the next would succeed, and say nothing. */
+START_TEST(a_node_leaves_when_a_sync_fails)
+{
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	atomic_store(&lab.disks[2].fails, true);
+	send_some(0, 10);
+	expect_others_go_on(20);
+	free_lab();
+}
+END_TEST
+
+START_TEST(a_node_leaves_when_its_disk_hangs)
+{
+	make_lab("disk_timeout_ms = 100\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	atomic_store(&lab.disks[2].holds, true);
+	send_some(0, 10);
+	expect_others_go_on(20);
+	free_lab();
+}
+END_TEST
+
+/* A segment is 4 MB: the third is where there is no room. */
+static void fill_segments(void)
+{
+	char bytes[1024] = "";
+	whorl_subgroup *subgroup = subgroup_of(&lab.cluster, 0, "orders");
+	enum whorl_result result;
+
+	atomic_store(&lab.disks[2].is_full, true);
+	for (unsigned i = 0; i < 12000; i++) {
+		uint64_t began = now_ms();
+
+		while ((result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL)) == WHORL_AGAIN && now_ms() - began < 300)
+			sched_yield();
+		if (result == WHORL_AGAIN) /* its window stays full */
+			return;
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+	ck_abort_msg("the log has room for ever");
+}
+
+START_TEST(a_full_disk_is_waited_for)
+{
+	unsigned long had;
+
+	make_lab("disk_timeout_ms = 600000\n", ORDERS "log_bytes = 1m\n");
+	open_all();
+	cluster_start(&lab.cluster);
+	fill_segments();
+	had = recorded(lab.cluster.records[0]);
+	atomic_store(&lab.disks[2].is_full, false);
+	await(have_all(had + 1), sched_yield());
+	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	free_lab();
+}
+END_TEST
+
+START_TEST(a_node_leaves_when_its_disk_stays_full)
+{
+	make_lab("disk_timeout_ms = 1000\n", ORDERS "log_bytes = 1m\n");
+	open_all();
+	cluster_start(&lab.cluster);
+	fill_segments();
+	await(has_failed(2, WHORL_DISK), sched_yield());
+	whorl_close(lab.cluster.nodes[2], 0);
+	lab.cluster.nodes[2] = NULL;
+	cluster_await_view(&lab.cluster, 1);
+	free_lab();
+}
+END_TEST
+
+/* ---- views ------------------------------------------------------------------------------------------------------------ */
+
+/* What the next view is goes to disk before it is said; so no view comes while a disk does not answer, and then it does. */
+static void expect_view_waits_for(const char *file)
+{
+	make_lab("disk_timeout_ms = 600000\nfailure_timeout_ms = 300000\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	atomic_store(&lab.disks[1].only, file);
+	atomic_store(&lab.disks[1].holds, true);
+	whorl_close(lab.cluster.nodes[2], 0);
+	lab.cluster.nodes[2] = NULL;
+	await(atomic_load(&lab.disks[1].held) > 0, sched_yield());
+	for (int i = 0; i < 100; i++) {
+		const struct timespec moment = {.tv_nsec = 1000000};
+
+		nanosleep(&moment, NULL);
+		ck_assert_uint_eq(view_of(lab.cluster.nodes[0]), 0);
+		ck_assert_uint_eq(view_of(lab.cluster.nodes[1]), 0);
+	}
+	atomic_store(&lab.disks[1].holds, false);
+	cluster_await_view(&lab.cluster, 1);
+	free_lab();
+}
+
+/* The view, before it is acknowledged. */
+START_TEST(a_view_waits_until_it_is_on_disk)
+{
+	expect_view_waits_for("view-");
+}
+END_TEST
+
+/* What follows the present one, before it is said. */
+START_TEST(a_decision_waits_until_it_is_on_disk)
+{
+	expect_view_waits_for("standing");
+}
+END_TEST
+
+/* ---- states ------------------------------------------------------------------------------------------------------------- */
+
+/* The state is how many messages there were; its snapshot is that number, and 64 KB. */
+struct program {
+	atomic_ulong messages, restored;
+};
+
+static struct program programs[NODES];
+
+static void count_message(const struct whorl_message *message, void *ctx)
+{
+	struct program *program = ctx;
+
+	atomic_fetch_add(&program->messages, 1);
+	(void)message;
+}
+
+struct copy {
+	uint64_t messages;
+	size_t read;
+};
+
+static void *take_copy(const struct whorl_position *position, void *ctx)
+{
+	struct copy *copy = calloc(1, sizeof(*copy));
+
+	(void)position;
+	ck_assert_ptr_nonnull(copy);
+	copy->messages = atomic_load(&((struct program *)ctx)->messages);
+	return copy;
+}
+
+static ptrdiff_t read_copy(void *snapshot, void *bytes, size_t count, void *ctx)
+{
+	struct copy *copy = snapshot;
+
+	(void)ctx;
+	if (copy->read >= (64 << 10))
+		return 0;
+	memset(bytes, 0, count);
+	if (copy->read == 0)
+		memcpy(bytes, &copy->messages, sizeof(copy->messages));
+	copy->read += count;
+	return (ptrdiff_t)count;
+}
+
+static void release_copy(void *snapshot, void *ctx)
+{
+	(void)ctx;
+	free(snapshot);
+}
+
+static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
+{
+	struct program *program = ctx;
+	static _Thread_local bool has_number;
+	uint64_t messages;
+
+	if (step == WHORL_RESTORE_BEGIN)
+		has_number = false;
+	if (step == WHORL_RESTORE_BYTES && !has_number && count >= sizeof(messages)) {
+		memcpy(&messages, bytes, sizeof(messages));
+		atomic_store(&program->messages, messages);
+		has_number = true;
+	}
+	if (step == WHORL_RESTORE_END)
+		atomic_fetch_add(&program->restored, 1);
+	return true;
+}
+
+static void set_program(unsigned id)
+{
+	whorl_subgroup *subgroup = subgroup_of(&lab.cluster, id, "orders");
+	const struct whorl_state functions = {.size = sizeof(functions),
+					      .snapshot = take_copy,
+					      .read = read_copy,
+					      .release = release_copy,
+					      .restore = restore_copy,
+					      .ctx = &programs[id]};
+
+	programs[id] = (struct program){0};
+	ck_ok(whorl_on_message(subgroup, count_message, &programs[id]));
+	ck_ok(whorl_on_state(subgroup, &functions));
+}
+
+static void open_programs(void)
+{
+	struct wh_error err;
+
+	for (unsigned id = 0; id < NODES; id++) {
+		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+		set_program(id);
+	}
+}
+
+static bool is_whole(unsigned id)
+{
+	struct wh_standing standing = read_standing(id);
+	const struct wh_shard_standing *shard = wh_standing_shard(&standing, 0, 0);
+	bool whole = shard != NULL && shard->whole;
+
+	wh_standing_free(&standing);
+	return whole;
+}
+
+/* A newcomer's log counts when the state that it was given is on its disk, and not before. */
+START_TEST(a_newcomers_log_becomes_whole)
+{
+	struct wh_error err;
+
+	make_lab("disk_timeout_ms = 600000\n", ORDERS);
+	open_programs();
+	cluster_start(&lab.cluster);
+	send_some(0, 100);
+	await(atomic_load(&programs[2].messages) == 100, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		ck_assert(is_whole(id));
+	whorl_close(lab.cluster.nodes[2], 0);
+	lab.cluster.nodes[2] = NULL;
+	cluster_await_view(&lab.cluster, 1);
+	atomic_store(&lab.disks[2].only, ".new");
+	atomic_store(&lab.disks[2].holds, true);
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	set_program(2);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].restored), 1);
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	ck_assert(!is_whole(2));
+	atomic_store(&lab.disks[2].holds, false);
+	send_some(1, 50);
+	await(atomic_load(&programs[2].messages) == 150, sched_yield());
+	await(is_whole(2), sched_yield());
+	free_lab();
+}
+END_TEST
+
+static unsigned count_files(unsigned id, const char *end)
+{
+	char path[128];
+	DIR *directory;
+	const struct dirent *entry;
+	unsigned count = 0;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	directory = opendir(path);
+	ck_assert_ptr_nonnull(directory);
+	while ((entry = readdir(directory)) != NULL) {
+		size_t length = strlen(entry->d_name);
+
+		count += length > strlen(end) && strcmp(entry->d_name + length - strlen(end), end) == 0;
+	}
+	closedir(directory);
+	return count;
+}
+
+/* A log that is longer than log_bytes gets a checkpoint, and what lies before it goes. */
+START_TEST(a_long_log_gets_a_checkpoint)
+{
+	char bytes[1024] = "";
+	whorl_subgroup *subgroup;
+
+	make_lab("", ORDERS "log_bytes = 8m\n");
+	open_programs();
+	cluster_start(&lab.cluster);
+	subgroup = subgroup_of(&lab.cluster, 0, "orders");
+	for (unsigned i = 0; i < 40000; i++) {
+		enum whorl_result result;
+
+		await((result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL)) != WHORL_AGAIN, sched_yield());
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+	await(atomic_load(&programs[2].messages) == 40000, sched_yield());
+	for (unsigned id = 0; id < NODES; id++) {
+		await(count_files(id, ".checkpoint") == 1, sched_yield());
+		await(count_files(id, ".log") <= 8, sched_yield()); /* of more than 10 that were written */
+	}
+	free_lab();
+}
+END_TEST
+
+/* ---- directories -------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_directory_is_one_nodes)
+{
+	struct wh_error err;
+	whorl_node *second;
+	const struct wh_world world = {.env = &lab.envs[0],
+				       .create = wh_shm_create,
+				       .headers_apart = true,
+				       .one_host = true,
+				       .take_id = wh_shm_take_id};
+
+	make_lab("", ORDERS);
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
+	snprintf(lab.bound.group.name, sizeof(lab.bound.group.name), "another-%d", (int)getpid());
+	ck_assert_int_eq(wh_node_open(&lab.bound, 0, &world, NULL, &second, &err), WHORL_DISK);
+	ck_assert_msg(strstr(err.text, lab.directory) != NULL && strstr(err.text, "another process") != NULL, "%s", err.text);
+	free_lab();
+}
+END_TEST
+
+START_TEST(there_has_to_be_a_directory)
+{
+	struct wh_error err;
+
+	make_lab("", ORDERS);
+	snprintf(lab.bound.group.log_dir, sizeof(lab.bound.group.log_dir), "%s/none", lab.directory);
+	ck_assert_int_eq(open_node(0, &err), WHORL_DISK);
+	ck_assert_msg(strstr(err.text, "log_dir") != NULL, "%s", err.text);
+	free_lab();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("durable");
+	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
+	      *states = tcase_create("states"), *directories = tcase_create("directories");
+
+	tcase_add_test(delivery, delivered_in_one_order);
+	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
+	tcase_add_test(faults, a_node_leaves_when_a_sync_fails);
+	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
+	tcase_add_test(faults, a_full_disk_is_waited_for);
+	tcase_add_test(faults, a_node_leaves_when_its_disk_stays_full);
+	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
+	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
+	tcase_add_test(states, a_newcomers_log_becomes_whole);
+	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_test(directories, a_directory_is_one_nodes);
+	tcase_add_test(directories, there_has_to_be_a_directory);
+	suite_add_tcase(s, delivery);
+	suite_add_tcase(s, faults);
+	suite_add_tcase(s, views);
+	suite_add_tcase(s, states);
+	suite_add_tcase(s, directories);
+	return s;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
