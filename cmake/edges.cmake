@@ -50,7 +50,7 @@ set(WHORL_EDGES
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
 	"bench                 : ${public} base conf dds/config group sim command bench/limit bench/plot"
-	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport group delegation/traffic delegation/steps sim command bench bench/plot"
+	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group delegation/traffic delegation/steps sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
