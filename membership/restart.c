@@ -206,6 +206,8 @@ static void be_asked(struct wh_join *join, struct wh_voice *voice, uint32_t by, 
 		return;
 	if (standing->promised >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
 		(void)send_number(join, by, WH_WIRE_HIGHER, standing->promised, 0);
+	else if (standing->promised >= ballot && standing->promised > join->restart->highest)
+		join->restart->highest = standing->promised; /* and this node asks anew */
 	if (standing->promised >= ballot)
 		return;
 	voice->asked = ballot;
