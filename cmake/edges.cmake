@@ -31,7 +31,7 @@ set(WHORL_EDGES
 	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
 	"state                 : include/whorl/result include/whorl/message include/whorl base transport"
 	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs"
-	"sim                   : ${public} ${core} sim/disk sim/net state group"
+	"sim                   : ${public} ${core} persistence sim/disk sim/net state group"
 	"work                  : ${public} base transport predicates/loop"
 	"delegation/traffic    : ${public} include/whorl/delegate base"
 	"delegation/steps      : ${public} include/whorl/delegate"
