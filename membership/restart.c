@@ -131,6 +131,18 @@ enum wh_disk_is wh_restart_disk(const struct wh_restart *restart)
 	return standing->first ? WH_DISK_FIRST : WH_DISK_STANDS;
 }
 
+static uint64_t greater_first_key(uint64_t one, uint64_t other)
+{
+	return wh_is_first_view(other) && other > one ? other : one;
+}
+
+uint64_t wh_restart_floor(const struct wh_restart *restart)
+{
+	const struct wh_standing *standing = restart->on.standing(restart->ctx, restart->voices[0].disk);
+
+	return greater_first_key(greater_first_key(standing->promised, standing->base), standing->next);
+}
+
 /* ---- looking ---------------------------------------------------------------------------------------------------------- */
 
 static const struct wh_standing *standing_of(const struct wh_restart *restart, uint32_t disk)
