@@ -136,11 +136,15 @@ static uint64_t greater_first_key(uint64_t one, uint64_t other)
 	return wh_is_first_view(other) && other > one ? other : one;
 }
 
+/* What the disk has promised; and no ballot names a view that has the same key as one that the disk knows of. */
+static uint64_t floor_of(const struct wh_standing *standing)
+{
+	return greater_first_key(greater_first_key(standing->promised, standing->base), standing->next);
+}
+
 uint64_t wh_restart_floor(const struct wh_restart *restart)
 {
-	const struct wh_standing *standing = restart->on.standing(restart->ctx, restart->voices[0].disk);
-
-	return greater_first_key(greater_first_key(standing->promised, standing->base), standing->next);
+	return floor_of(restart->on.standing(restart->ctx, restart->voices[0].disk));
 }
 
 /* ---- looking ---------------------------------------------------------------------------------------------------------- */
@@ -216,9 +220,9 @@ static void be_asked(struct wh_join *join, struct wh_voice *voice, uint32_t by, 
 
 	if (wh_standing_is_blank(standing) || voice->asked > ballot)
 		return;
-	if (standing->promised >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
-		(void)send_number(join, by, WH_WIRE_HIGHER, standing->promised, 0);
-	if (standing->promised >= ballot)
+	if (floor_of(standing) >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
+		(void)send_number(join, by, WH_WIRE_HIGHER, floor_of(standing), 0);
+	if (floor_of(standing) >= ballot)
 		return;
 	voice->asked = ballot;
 	voice->asked_by = by;
@@ -605,9 +609,9 @@ static uint64_t draw_ballot(const struct wh_join *join)
 	highest = restart->highest > highest ? restart->highest : highest;
 	highest = join->floor > highest ? join->floor : highest;
 	for (uint32_t i = 0; i < restart->voice_count; i++) {
-		uint64_t promised = standing_of(restart, restart->voices[i].disk)->promised;
+		uint64_t floor = floor_of(standing_of(restart, restart->voices[i].disk));
 
-		highest = promised > highest ? promised : highest;
+		highest = floor > highest ? floor : highest;
 	}
 	for (uint32_t node = 0; node < restart->nodes; node++) {
 		const struct wh_known_node *known = &join->roster->known_nodes[node];

@@ -27,8 +27,9 @@
 #define PACKETS 4096
 #define START_NS (20 * WH_NS_PER_MS)
 
-struct known_view {           /* that some node has decided */
-	uint64_t key, before; /* and that of the one before; 0: it is the first */
+struct known_view {                    /* that some node has decided */
+	uint64_t key, before;          /* and that of the one before, 0: it is the first; */
+	const struct known_view *base; /* and this is it */
 	struct wh_view *view;
 	unsigned char *bytes;
 	size_t count;
@@ -147,7 +148,7 @@ static inline struct known_view *find_known(struct world *w, uint64_t key)
 	return NULL;
 }
 
-/* Copies it. Of two groups two may be called alike, one of them a first view that never was. */
+/* Copies it. A first view that no disk knows of any more, or of another group, may be called as one behind a restart. */
 static inline struct known_view *know_view(struct world *w, uint64_t key, const struct wh_view *view, uint64_t before)
 {
 	struct known_view *known = find_known(w, key);
@@ -155,7 +156,7 @@ static inline struct known_view *know_view(struct world *w, uint64_t key, const 
 
 	if (known != NULL && wh_view_equals(known->view, view))
 		return known;
-	REQUIRE(w, known == NULL || (known->view->group != view->group && !known->begun),
+	REQUIRE(w, known == NULL || known->view->group != view->group || (known->view->number == 0 && view->number > 0),
 		"two views have one key %" PRIx64, key);
 	REQUIRE(w, w->view_count < VIEWS, "too many views");
 	known = &w->views[w->view_count++];
@@ -203,6 +204,7 @@ static inline void learn_start(struct world *w, const struct wh_standing *standi
 	if (next == NULL || base == NULL || next->before != 0)
 		return;
 	next->before = base->key;
+	next->base = base;
 	for (uint32_t k = 0; k < w->shards; k++)
 		next->start[k] = base->start[k] + standing->cuts[k];
 }
@@ -216,7 +218,7 @@ static inline void put_standing(struct lab_node *node, struct wh_standing *stand
 	if (standing->base != node->disk.standing.base && base != NULL) {
 		for (uint32_t i = 0; i < standing->shard_count; i++) {
 			const struct wh_shard_standing *shard = &standing->shards[i];
-			const struct known_view *before = find_known(w, shard->before);
+			const struct known_view *before = base->base;
 
 			if (shard->whole && shard->before != 0)
 				REQUIRE(w,
@@ -354,7 +356,7 @@ static inline void enter_view(struct lab_node *node, const struct known_view *kn
 								    .base = known->key,
 								    .number = known->view->number,
 								    .promised = old->promised};
-	const struct known_view *before = find_known(node->world, known->before);
+	const struct known_view *before = known->base;
 
 	settle_disk(node, true);
 	if (old->base == known->key) {
@@ -1015,6 +1017,7 @@ static inline void begin_change(struct world *w, const bool *set, uint32_t newco
 	ck_assert_int_eq(wh_view_next(&view, now->view, &next, &w->layout, &err), WHORL_OK);
 	w->next = wh_image_key(now->view->number, leader, ++w->attempts);
 	known = know_view(w, w->next, view, now->key);
+	known->base = now;
 	wh_view_free(view);
 	for (uint32_t k = 0; k < w->shards; k++) {
 		uint64_t cut = LENGTH;
