@@ -420,6 +420,7 @@ void wh_actor_free(struct actor *actor)
 		free(actor->apps[g].stream);
 		free(actor->apps[g].next);
 		free(actor->apps[g].coming);
+		free(actor->apps[g].looks);
 	}
 	free(actor->apps);
 	wh_wishes_free(actor);

@@ -17,6 +17,7 @@ void wh_actor_crash(struct actor *actor, bool silently)
 	if (!wh_actor_runs(actor))
 		return;
 	silently = silently && !play->plan->one_host; /* the kernel tells */
+	wh_kept_look(actor);
 	if (actor->state == ACTOR_AWAKE)
 		play->awake--;
 	actor->state = ACTOR_GONE;
@@ -258,6 +259,8 @@ void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_p
 		return;
 	step = wh_inspect_step(actor->node, key, push);
 	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT || step == WH_MOMENT_PROPOSE;
+	if (step != WH_MOMENT_TIME && play->plan->logs && !play->extinct)
+		wh_kept_step(actor, step, key, push);
 	if (step != WH_MOMENT_TIME)
 		wh_faults_moment(actor, step);
 	if (play->suspected && !actor->crashed)

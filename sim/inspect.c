@@ -14,6 +14,11 @@ uint64_t wh_inspect_key(const whorl_node *node)
 	return node->epoch->image->key;
 }
 
+uint64_t wh_inspect_proposed_key(const whorl_node *node)
+{
+	return node->proposed != NULL ? node->proposed->image->key : 0;
+}
+
 uint64_t wh_inspect_incarnation(const whorl_node *node)
 {
 	return node->incarnation;

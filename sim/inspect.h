@@ -20,6 +20,8 @@ const struct wh_view *wh_inspect_view(const whorl_node *node);
 /* The key of its image, and of the node itself. */
 uint64_t wh_inspect_key(const whorl_node *node);
 uint64_t wh_inspect_incarnation(const whorl_node *node);
+/* That of the image of the view that is proposed; 0: none is. */
+uint64_t wh_inspect_proposed_key(const whorl_node *node);
 /* The group that it is counted in: it is a member, or has said in a view that it is there; 0: none. */
 uint64_t wh_inspect_counted(const whorl_node *node);
 /* It is in no group, or in that one. */

@@ -342,6 +342,7 @@ void wh_app_begin(struct app *app, bool needs_state)
 	/* Unordered, without a state: what is sent again there, as others lack it, it may have had when it was there before. */
 	if (!app->actor->play->subgroups[app->g].plan->ordered && !app->actor->play->subgroups[app->g].stateful)
 		memset(app->next, 0, app->actor->play->lives_max * sizeof(app->next[0]));
+	app->needs = needs_state;
 	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
 	app->giver = app->awaits && needs_state ? giver_of(app) : NULL;
 	app->stay++;

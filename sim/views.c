@@ -510,6 +510,8 @@ static void free_shard(struct shard *shard)
 {
 	for (uint32_t i = 0; i < shard->member_count; i++)
 		free(shard->members[i].taken);
+	for (uint32_t i = 0; i < shard->member_count; i++)
+		free(shard->members[i].kept.entries);
 	for (uint32_t s = 0; s < shard->part_count; s++)
 		free(shard->parts[s].rounds);
 	free(shard->members);
