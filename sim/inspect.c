@@ -122,6 +122,17 @@ bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 	return false;
 }
 
+bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
+{
+	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epoch->shard_members[i];
+
+		if (member->layout == &node->epoch->view->subgroups[shard])
+			return wh_load_relaxed(&member->subgroup->log_whole) != 0;
+	}
+	return false;
+}
+
 bool wh_inspect_wedged(const whorl_node *node)
 {
 	return node->epoch != NULL && node->epoch->change.wedged;

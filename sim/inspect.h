@@ -48,6 +48,8 @@ bool wh_inspect_has_left(const whorl_subgroup *subgroup);
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
+/* Does this member of a durable shard (index in the view) say that its log has all of it? */
+bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
 /* The nodes that it suspects in its view: bit i is node i. */

@@ -194,7 +194,8 @@ static void draw_moves(const struct wh_plan *plan, uint32_t g, struct wh_plan_su
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 500 + g), *dice = &of_this; /* what else is drawn stays */
 
-	out->moves = out->by_function && wh_dice_one_in(dice, 3);
+	/* A durable shard is its members' logs: one that all leave for another has none. */
+	out->moves = out->by_function && wh_dice_one_in(dice, 3) && !out->durable;
 	if (out->moves && options->shards == 1)
 		options->shards = (int64_t)wh_dice_between(dice, 2, 3);
 }
