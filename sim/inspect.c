@@ -122,6 +122,26 @@ bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 	return false;
 }
 
+bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
+{
+	const struct wh_epoch *epoch = node->proposed;
+
+	for (uint32_t i = 0; node->epoch == NULL && epoch != NULL && node->replays && i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+
+		*shard = member->layout->shard;
+		if (member->subgroup->index == g && member->source != NULL &&
+		    wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) < 0)
+			return true;
+	}
+	return false;
+}
+
+bool wh_inspect_restarts(const whorl_node *node)
+{
+	return node->epoch->view->number > 0 && wh_is_first_view(node->epoch->image->key);
+}
+
 bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
 {
 	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++) {

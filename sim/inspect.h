@@ -48,6 +48,10 @@ bool wh_inspect_has_left(const whorl_subgroup *subgroup);
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
+/* Does it read what its log has of that subgroup of the configuration, before a view that restarts the group begins? Of which shard. */
+bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard);
+/* Its view restarts the group. */
+bool wh_inspect_restarts(const whorl_node *node);
 /* Does this member of a durable shard (index in the view) say that its log has all of it? */
 bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */

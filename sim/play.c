@@ -189,7 +189,8 @@ static void open_history(struct play *play)
 		subgroups[g] = (struct wh_history_subgroup){.name = config->subgroups[g].name,
 							    .ordered = play->plan->subgroups[g].ordered,
 							    .shards = (uint32_t)config->subgroups[g].options.shards,
-							    .stateful = wh_play_has_states(play)};
+							    .stateful = wh_play_has_states(play),
+							    .durable = play->plan->subgroups[g].durable};
 	play->history = wh_history_new(
 		&(struct wh_history_config){.nodes = play->nodes,
 					    .lives = play->lives_max,
@@ -198,6 +199,7 @@ static void open_history(struct play *play)
 					    .founder = (uint32_t)wh_node_config_founder(config),
 					    .all = !wh_plan_may_form(play->plan, (uint32_t)config->group.nodes - 1),
 					    .home = wh_plan_needs_home(play->plan),
+					    .one_host = play->plan->one_host,
 					    .subgroups = subgroups,
 					    .subgroup_count = config->subgroup_count,
 					    .tie_breaker = wh_node_config_tie_breaker(config),

@@ -162,6 +162,7 @@ struct app { /* one node in one subgroup, in all views */
 		bool begun;
 	} * looks;
 	uint32_t look_count;
+	bool replays;      /* what its log has was, or is, upcalled again */
 	bool needs;        /* a state, in this stay: some other member had it */
 	uint64_t whole_in; /* the last stay in which its log was said to be whole */
 };
@@ -512,6 +513,11 @@ struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t num
 void wh_state_of_app(struct app *app);
 /* It has entered the shard in this view, in which some member has a state, or none. */
 void wh_app_begin(struct app *app, bool needs_state);
+/* A view restarts the group, and its log is to be upcalled first: of that shard, behind a state with that digest, 0: from the beginning. False:
+ * the run has failed. */
+bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest);
+/* And that view begins. */
+void wh_app_returns(struct app *app);
 /* A message has been delivered. */
 void wh_app_add(struct app *app, uint64_t payload);
 /* The pass is over: is it behind still? */
