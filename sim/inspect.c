@@ -130,7 +130,7 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
 		*shard = member->layout->shard;
-		if (member->subgroup->index == g && member->source != NULL &&
+		if (member->subgroup->index == g && member->subgroup->durable &&
 		    wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) < 0)
 			return true;
 	}

@@ -305,7 +305,7 @@ static bool have_logs(const struct view *view, uint64_t set)
 {
 	for (uint32_t s = 0; s < view->shard_count; s++) {
 		const struct shard *shard = &view->shards[s];
-		bool goes_on = false, is_whole = !view->play->subgroups[shard->g].plan->durable || !shard->active;
+		bool goes_on = false, is_whole = !view->play->subgroups[shard->g].plan->durable;
 
 		for (uint32_t k = 0; k < shard->member_count && !is_whole; k++) {
 			const struct actor *actor = shard->members[k].actor;
