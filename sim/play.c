@@ -434,6 +434,10 @@ static bool can_drain(const struct play *play)
 		if (!shard->active || play->subgroups[shard->g].plan->by_function ||
 		    play->subgroups[shard->g].options->members_min > 1)
 			return false;
+		/* The last of a durable shard has no other to leave it to, and goes as one that fails (0058). */
+		if (play->subgroups[shard->g].plan->durable &&
+		    shard->member_count < (uint32_t)__builtin_popcountll(play->views->members))
+			return false;
 	}
 	return play->plan->config.engine.null_sends;
 }
