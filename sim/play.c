@@ -97,6 +97,7 @@ static void draw_disks(struct play *play, struct wh_sim_options *options)
 	uint64_t sync_ns = wh_dice_one_in(dice, 4) ? 2 * WH_NS_PER_MS : 100 * WH_NS_PER_US;
 
 	options->disks = true;
+	options->operating = wh_faults_operating;
 	play->disk_cost = (struct wh_sim_disk_cost){.read_max_ns = 10 * WH_NS_PER_US,
 						    .write_max_ns = wh_dice_below(dice, 20 * WH_NS_PER_US),
 						    .sync_min_ns = sync_ns / 20,

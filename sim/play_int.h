@@ -463,6 +463,8 @@ void wh_faults_arm(struct play *play);
 /* This moment of this node has come, once more. */
 void wh_faults_moment(struct actor *actor, enum wh_moment moment);
 /* The hook of the world: this push is about to be posted. */
+/* And before each operation of a disk. */
+void wh_faults_operating(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint64_t number);
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
 void wh_actor_crash(struct actor *actor, bool silently);
 /* A node has been opened: what is wrong with its links is wrong with this life too. */
@@ -472,8 +474,8 @@ void wh_faults_born(struct actor *actor);
 
 void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id);
 void wh_actor_open(struct actor *actor);
-/* Another life of that node, or its first. False: not now. */
-bool wh_actor_return(struct play *play, uint32_t id);
+/* Another life of that node, or its first; `blank`: with another disk. False: not now. */
+bool wh_actor_return(struct play *play, uint32_t id, bool blank);
 void wh_actor_rest(struct actor *actor, bool rests);
 void wh_actor_free(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
