@@ -545,6 +545,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = wh_log_open_shard(logs, log, logs->standing.group, &config, err);
+		if (result == WHORL_AGAIN) /* no room */
+			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)
 			note_ends(log);
 	}

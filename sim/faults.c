@@ -75,31 +75,33 @@ static void stall_actor(struct actor *actor, const struct wh_fault *fault)
 /* ---- disks ---- */
 
 struct rot {
+	const struct play *play;
+	uint32_t node;
 	const char *path;
 	uint64_t count, which;
 	char name[WH_FILE_NAME_BYTES];
-	uint64_t bytes;
+	uint64_t least, most;
 };
 
-/* One file of the node's is as likely as another. */
+/* One file of its logs that has something is as likely as another. */
 static void choose_file(void *ctx, const char *path, const char *name, uint64_t bytes)
 {
 	struct rot *rot = ctx;
+	uint64_t least, most = strcmp(path, rot->path) == 0 ? wh_kept_most(rot->play, rot->node, name, &least) : 0;
 
-	if (strcmp(path, rot->path) != 0 || bytes == 0 || rot->count++ != rot->which)
+	(void)bytes;
+	if (most == 0 || rot->count++ != rot->which)
 		return;
 	snprintf(rot->name, sizeof(rot->name), "%s", name);
-	rot->bytes = bytes;
+	rot->least = least;
+	rot->most = most;
 }
-
-#define ROTS_BYTES 32768 /* what lies in a file is mostly in front */
 
 static void rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uint64_t i)
 {
 	struct wh_dice dice = wh_dice_split(play->plan->seed, 9000 + i);
-	struct rot rot = {.which = UINT64_MAX};
+	struct rot rot = {.play = play, .node = node, .which = UINT64_MAX};
 	char path[32];
-	uint64_t most;
 
 	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, node);
 	rot.path = path;
@@ -109,8 +111,7 @@ static void rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node,
 	rot.which = wh_dice_below(&dice, rot.count);
 	rot.count = 0;
 	wh_sim_disk_each(disk, choose_file, &rot);
-	most = wh_dice_one_in(&dice, 8) || rot.bytes < ROTS_BYTES ? rot.bytes : ROTS_BYTES;
-	(void)wh_sim_disk_rot(disk, path, rot.name, wh_dice_below(&dice, most),
+	(void)wh_sim_disk_rot(disk, path, rot.name, wh_dice_between(&dice, rot.least, rot.most - 1),
 			      (unsigned char)(1 << wh_dice_below(&dice, 8)));
 }
 

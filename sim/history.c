@@ -352,6 +352,8 @@ bool wh_history_may_miss(const struct subgroup *g, const struct member *member, 
 		return true;
 	if (!message->delivered && may_be_refused(g, member))
 		return true;
+	if (message->delivered && message->view < g->since[member->unit - g->unit]) /* a restart has forgotten it */
+		return true;
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }
 

@@ -133,6 +133,7 @@ struct wh_history_place { /* of the node itself in a subgroup, in a view */
 	enum wh_history_role role;
 	uint32_t shard;
 	bool inactive; /* the shard has too few members or no sender: it delivers nothing in this view */
+	bool needs; /* of a durable subgroup, in a view that restarts the group: this node has not all of it, and others have */
 	bool rests; /* it is no sender because it has wished so: all that it had committed is delivered. If that is known */
 };
 

@@ -389,6 +389,9 @@ static void begin_stay(const struct wh_history *h, struct subgroup *g, struct me
 {
 	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, view);
 
+	if (view->restarts && g->durable) /* the view before may have begun nowhere */
+		needs = place->needs && g->stateful;
+
 	if (comes && !g->ordered && !g->stateful)
 		memset(member->next, 0, h->life_count * sizeof(member->next[0]));
 	member->empties = comes && !needs && member->had && g->stateful;

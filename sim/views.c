@@ -278,6 +278,8 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 			continue;
 		place->shard = layout->shard;
 		place->inactive = layout->state != WH_SHARD_ACTIVE;
+		place->needs = layout->entered_count < layout->member_count &&
+			       wh_rank_find(layout->entered, layout->entered_count, rank) >= 0;
 		place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
 		place->role = wh_rank_find(layout->senders, layout->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											    : WH_HISTORY_SENDER;
