@@ -7,6 +7,7 @@
 
 #include "group/node_int.h"
 
+#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 #define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
 
 /* A subgroup of the file, as its logs need it. */
@@ -32,22 +33,34 @@ static void wake_loop(void *ctx)
 	wh_gate_ring(node->gate);
 }
 
+enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out, struct wh_error *err)
+{
+	return wh_logs_open(out,
+			    &(struct wh_logs_config){.env = node->world_env,
+						     .path = node->config.group.log_dir,
+						     .group = node->config.group.name,
+						     .node = id,
+						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
+								   WH_NS_PER_MS,
+						     .batch_bytes = node->config.batch_bytes,
+						     .describe = describe,
+						     .patience_ns = node->one_host && id == node->id
+									    ? LOCK_TIMEOUTS * (uint64_t)node->config.group
+										    .start_timeout_ms * WH_NS_PER_MS
+									    : 0,
+						     .nodes = node->one_host && id == node->id
+								      ? wh_node_config_nodes_max(&node->config)
+								      : 0,
+						     .wake = wake_loop,
+						     .ctx = node},
+			    err);
+}
+
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 {
 	if (!wh_node_config_is_durable(&node->config))
 		return WHORL_OK;
-	return wh_logs_open(&node->logs,
-			    &(struct wh_logs_config){.env = node->world_env,
-						     .path = node->config.group.log_dir,
-						     .group = node->config.group.name,
-						     .node = node->id,
-						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
-								   WH_NS_PER_MS,
-						     .describe = describe,
-						     .nodes = node->one_host ? wh_node_config_nodes_max(&node->config) : 0,
-						     .wake = wake_loop,
-						     .ctx = node},
-			    err);
+	return wh_durable_open_logs(node, node->id, &node->logs, err);
 }
 
 static void fail_for_memory(whorl_node *node)
@@ -83,7 +96,7 @@ static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
 	struct wh_standing standing;
 
-	if (is == NULL || is->whole || wh_logs_checkpoints(logs, number, shard) == member->subgroup->checkpoints)
+	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
 		return is == NULL || is->whole;
 	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
 		return false;
@@ -301,6 +314,8 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 
 	if (node->logs == NULL)
 		return true;
+	if (node->left_ticket != 0) /* it leaves, and agrees to nothing any more */
+		return false;
 	if (is_kept(epoch, key, ballot, cuts))
 		return wh_logs_has_done(node->logs, epoch->kept_ticket);
 	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
@@ -416,25 +431,82 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 	return work;
 }
 
+/* ---- leaving in order ----------------------------------------------------------------------------------------------------- */
+
+/* Some other member has all of each durable shard that this node is in. */
+static bool others_are_whole(const struct wh_epoch *epoch)
+{
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		bool is_whole = member->source == NULL;
+
+		for (uint32_t m = 0; m < member->layout->member_count && !is_whole; m++) {
+			uint32_t rank = member->layout->members[m];
+
+			is_whole = rank != epoch->rank && wh_change_trusts(&epoch->change, rank) &&
+				   wh_sst_observe_array(&epoch->sst, rank, epoch->rows->node.whole,
+							(uint32_t)(member->layout - epoch->view->subgroups)) != 0;
+		}
+		if (!is_whole)
+			return false;
+	}
+	return true;
+}
+
+static bool mark_left(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	struct wh_standing standing;
+
+	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
+		return false;
+	standing.left = true;
+	node->left_ticket = write_standing(node, &standing);
+	for (uint32_t i = 0; i < epoch->shard_member_count && node->left_ticket != 0; i++)
+		if (epoch->shard_members[i].source != NULL)
+			wh_log_source_persist(epoch->shard_members[i].source)->stops = true;
+	return node->left_ticket != 0;
+}
+
+enum wh_durable_leaving wh_durable_leave(whorl_node *node)
+{
+	struct wh_epoch *epoch = node->epoch;
+
+	if (node->logs == NULL)
+		return WH_LEAVES_MARKED;
+	if (epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) || !epoch->change.suspicion.quorum)
+		return WH_LEAVES_UNSAID;
+	if (node->left_ticket != 0)
+		return wh_logs_has_done(node->logs, node->left_ticket) ? WH_LEAVES_MARKED : WH_LEAVES_NOT_YET;
+	if (!epoch->change.wedged && others_are_whole(epoch))
+		(void)mark_left(epoch); /* or in the next pass */
+	return WH_LEAVES_NOT_YET;
+}
+
+bool wh_durable_may_say_left(const whorl_node *node)
+{
+	return node->logs == NULL || (node->left_ticket != 0 && wh_logs_has_done(node->logs, node->left_ticket));
+}
+
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
 
-bool wh_durable_mark(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
 {
 	struct wh_log_source_config config = {.subgroup = shard->subgroup,
 					      .shard = shard->shard,
 					      .view = standing->number,
 					      .key = standing->base};
 
-	return describe(node, shard->subgroup, &config) && wh_logs_mark(node->logs, &config, shard->begins);
+	return describe(node, shard->subgroup, &config) && wh_logs_mark(logs, &config, shard->begins);
 }
 
-bool wh_durable_mark_base(whorl_node *node, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
 {
 	struct wh_log_is found;
 
-	if (!wh_logs_found(node->logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
+	if (!wh_logs_found(logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
 		return true;
-	return wh_durable_mark(node, standing, shard);
+	return wh_durable_mark(node, logs, standing, shard);
 }
 
 /* Behind a restart: what was the base has its beginning in the logs, where it has not begun there. */
@@ -444,7 +516,7 @@ static bool mark_bases(struct wh_epoch *epoch)
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
 
 	for (uint32_t i = 0; i < standing->shard_count; i++)
-		if (!wh_durable_mark_base(node, standing, &standing->shards[i]))
+		if (!wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
 			return false;
 	return true;
 }
@@ -468,9 +540,9 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (member->source == NULL)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
-		if (enters(epoch, member))
-			subgroup->checkpoints = wh_logs_checkpoints(epoch->node->logs, wh_node_number_of(subgroup),
-								    member->layout->shard);
+		if (enters(epoch, member) &&
+		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
+			fail_for_memory(epoch->node);
 		if (!wh_log_source_begin(member->source, cut_before(epoch, member)))
 			fail_for_memory(epoch->node);
 	}

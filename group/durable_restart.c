@@ -1,23 +1,20 @@
-/* durable_restart.c - what a restart asks of a node: its standing, its views and its logs (membership/restart.h). */
+/* durable_restart.c - what a restart asks of a node: standings, views and logs, of its own disk and of those that it speaks for
+ * (membership/restart.h).
+ */
 #include "group/durable.h"
-
-#include <string.h>
 
 #include "group/node_int.h"
 
 static const struct wh_standing *standing_of(void *ctx, uint32_t disk)
 {
-	const whorl_node *node = ctx;
-
-	(void)disk; /* this node speaks for its own alone */
-	return wh_logs_standing(node->logs);
+	return wh_logs_standing(wh_durable_logs_of(ctx, disk));
 }
 
 /* Base is another than it was: the logs say where it begins, before the standing does. A log that has nothing of the base before that has
  * that one's beginning first. */
-static bool mark_bases(whorl_node *node, const struct wh_standing *now)
+static bool mark_bases(whorl_node *node, struct wh_logs *logs, const struct wh_standing *now)
 {
-	const struct wh_standing *was = wh_logs_standing(node->logs);
+	const struct wh_standing *was = wh_logs_standing(logs);
 
 	for (uint32_t i = 0; was->base != now->base && i < now->shard_count; i++) {
 		const struct wh_shard_standing *shard = &now->shards[i];
@@ -25,7 +22,7 @@ static bool mark_bases(whorl_node *node, const struct wh_standing *now)
 
 		if (old == NULL || shard->before != was->base)
 			continue;
-		if (!wh_durable_mark_base(node, was, old) || !wh_durable_mark(node, now, shard))
+		if (!wh_durable_mark_base(node, logs, was, old) || !wh_durable_mark(node, logs, now, shard))
 			return false;
 	}
 	return true;
@@ -33,47 +30,37 @@ static bool mark_bases(whorl_node *node, const struct wh_standing *now)
 
 static bool keep_standing(void *ctx, uint32_t disk, const struct wh_standing *standing)
 {
-	whorl_node *node = ctx;
+	struct wh_logs *logs = wh_durable_logs_of(ctx, disk);
 
-	(void)disk;
-	if (node->standing_ticket != 0 && wh_standing_equals(standing, wh_logs_standing(node->logs)))
-		return wh_logs_has_done(node->logs, node->standing_ticket);
-	if (mark_bases(node, standing))
-		node->standing_ticket = wh_logs_write_standing(node->logs, standing);
+	if (wh_standing_equals(standing, wh_logs_standing(logs)))
+		return wh_logs_has_standing(logs);
+	if (mark_bases(ctx, logs, standing))
+		(void)wh_logs_write_standing(logs, standing);
 	return false;
 }
 
 static bool keep_view(void *ctx, uint32_t disk, uint64_t key, const unsigned char *bytes, size_t count)
 {
-	whorl_node *node = ctx;
-	const unsigned char *kept;
-	size_t kept_count;
+	struct wh_logs *logs = wh_durable_logs_of(ctx, disk);
+	uint64_t ticket = wh_logs_view_ticket(logs, key, bytes, count);
 
-	(void)disk;
-	if (node->kept_view == key && wh_logs_view(node->logs, key, &kept, &kept_count) && kept_count == count &&
-	    memcmp(kept, bytes, count) == 0)
-		return wh_logs_has_done(node->logs, node->kept_view_ticket);
-	node->kept_view_ticket = wh_logs_write_view(node->logs, key, bytes, count);
-	node->kept_view = node->kept_view_ticket != 0 ? key : 0;
+	if (ticket != 0)
+		return wh_logs_has_done(logs, ticket);
+	(void)wh_logs_write_view(logs, key, bytes, count);
 	return false;
 }
 
 static bool view_of(void *ctx, uint32_t disk, uint64_t key, const unsigned char **bytes, size_t *count)
 {
-	const whorl_node *node = ctx;
-
-	(void)disk;
-	return wh_logs_view(node->logs, key, bytes, count);
+	return wh_logs_view(wh_durable_logs_of(ctx, disk), key, bytes, count);
 }
 
 static void log_of(void *ctx, uint32_t disk, uint64_t subgroup, uint32_t shard, struct wh_log_report *out)
 {
-	const whorl_node *node = ctx;
 	struct wh_log_is is;
 
-	(void)disk;
 	*out = (struct wh_log_report){.rotten = true};
-	if (wh_logs_found(node->logs, subgroup, shard, &is))
+	if (wh_logs_found(wh_durable_logs_of(ctx, disk), subgroup, shard, &is))
 		*out = (struct wh_log_report){.rotten = is.rot, .extent = is.place};
 }
 

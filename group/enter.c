@@ -118,6 +118,7 @@ static void begin_epoch(whorl_node *node)
 		return;
 	}
 	node->proposed = NULL;
+	wh_durable_hush(node);
 	wh_epoch_begin(next);
 }
 
@@ -350,6 +351,7 @@ static size_t seek_group(whorl_node *node)
 
 	if (node->join.began_ns == 0)
 		wh_join_begin(&node->join);
+	wh_durable_speak(node);
 	work = wh_join_step(&node->join);
 	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
 		node->explained_ns = node->loop.now_ns;

@@ -19,6 +19,12 @@ void wh_log_order_free(struct wh_log_order *order)
 	free(order);
 }
 
+void wh_logs_wake_job(const struct wh_logs *logs)
+{
+	if (!logs->ended)
+		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -29,7 +35,7 @@ static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 	*logs->last = order;
 	logs->last = &order->next;
 	pthread_mutex_unlock(&logs->lock);
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(logs);
 	return ticket;
 }
 
@@ -55,7 +61,13 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 	for (const struct wh_kept_view *view = logs->views; view != NULL && order->keep_count < WH_VIEWS_KEPT;
 	     view = view->next)
 		order->keep[order->keep_count++] = view->key;
-	return hand_over(logs, order);
+	logs->standing_ticket = hand_over(logs, order);
+	return logs->standing_ticket;
+}
+
+bool wh_logs_has_standing(const struct wh_logs *logs)
+{
+	return wh_logs_has_done(logs, logs->standing_ticket);
 }
 
 /* A view is one that the standing names, or one that it may name soon. */
@@ -99,6 +111,14 @@ bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char 
 	return false;
 }
 
+uint64_t wh_logs_view_ticket(const struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	for (const struct wh_kept_view *view = logs->views; view != NULL; view = view->next)
+		if (view->key == key && view->count == count && memcmp(view->bytes, bytes, count) == 0)
+			return view->ticket;
+	return 0;
+}
+
 bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node)
 {
 	return logs->has_disk != NULL && logs->has_disk[node];
@@ -118,7 +138,7 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 	order->kind = ORDER_VIEW;
 	order->key = key;
 	order->count = count;
-	return hand_over(logs, order);
+	return logs->views->ticket = hand_over(logs, order);
 }
 
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
@@ -156,32 +176,74 @@ static bool wait_for_room(struct wh_logs *logs)
 	return goes_on(logs);
 }
 
-bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
-			const void *bytes, size_t count)
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs)
+{
+	return wh_fetch_add(&logs->checkpoints, 1) + 1;
+}
+
+uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+			    enum wh_checkpoint_step step, const void *bytes, size_t count)
 {
 	struct wh_log_order *order;
 
 	if (!wait_for_room(logs))
-		return false;
+		return 0;
 	order = calloc(1, sizeof(*order));
 	if (order != NULL && count > 0)
 		order->bytes = malloc(count);
 	if (order == NULL || (count > 0 && order->bytes == NULL)) {
 		free(order);
-		return false;
+		return 0;
 	}
 	if (count > 0)
 		memcpy(order->bytes, bytes, count);
 	order->count = count;
 	order->kind = ORDER_CHECKPOINT;
 	order->step = step;
+	order->checkpoint = checkpoint;
 	order->config.subgroup = subgroup;
 	order->config.shard = shard;
 	pthread_mutex_lock(&logs->lock);
 	logs->waiting += count;
 	pthread_mutex_unlock(&logs->lock);
-	(void)hand_over(logs, order);
+	return hand_over(logs, order);
+}
+
+static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_unlock(&locked->lock);
+	return log;
+}
+
+bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_log_order *order;
+
+	if (log == NULL) /* there was none, and none is on its way */
+		return true;
+	order = calloc(1, sizeof(*order));
+	if (order == NULL)
+		return false;
+	order->kind = ORDER_FORGET;
+	order->checkpoint = wh_load_relaxed(&logs->checkpoints) + 1;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	log->forgot = hand_over(logs, order);
 	return true;
+}
+
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+
+	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
 }
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
@@ -204,13 +266,6 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		};
 	pthread_mutex_unlock(&locked->lock);
 	return log != NULL;
-}
-
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_log_figures figures;
-
-	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
@@ -271,9 +326,7 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 
 static void wake_job(void *ctx)
 {
-	const struct wh_logs *logs = ctx;
-
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(ctx);
 }
 
 enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
@@ -413,6 +466,22 @@ bool wh_logs_look(struct wh_logs *logs, uint64_t now_ns, struct wh_error *err)
 	return true;
 }
 
+#define LOCK_AGAIN_NS (10 * (long)WH_NS_PER_MS)
+
+/* Another node of this host may have it for a while (durable_others.c). */
+static enum whorl_result lock_directory(const struct wh_logs *logs, int *holder, struct wh_error *err)
+{
+	const struct wh_env *env = logs->config.env;
+	const struct timespec moment = {.tv_nsec = LOCK_AGAIN_NS};
+	uint64_t until_ns = wh_env_now(env) + logs->config.patience_ns;
+	enum whorl_result result;
+
+	while ((result = logs->directory->ops->lock(logs->directory, holder, err)) == WHORL_AGAIN &&
+	       wh_env_now(env) < until_ns && env->nap == NULL)
+		nanosleep(&moment, NULL);
+	return result;
+}
+
 static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_env *env = logs->config.env;
@@ -429,7 +498,7 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 		reason = *err;
 		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
 	}
-	result = logs->directory->ops->lock(logs->directory, &holder, err);
+	result = lock_directory(logs, &holder, err);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
 	if (result != WHORL_OK)
@@ -524,6 +593,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (logs == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	logs->config = *config;
+	logs->batch.bytes_most = config->batch_bytes > 0 ? config->batch_bytes : BATCH_BYTES;
+	logs->batch.records_most = config->batch_bytes > 0 ? config->batch_bytes / BYTES_OF_RECORD + 1 : BATCH_RECORDS;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
 	pthread_mutex_init(&logs->bell, NULL);
@@ -590,25 +661,28 @@ void wh_logs_stop(struct wh_logs *logs)
 	pthread_mutex_unlock(&logs->lock);
 }
 
-/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
-void wh_logs_close(struct wh_logs *logs, bool forked)
+void wh_logs_end(struct wh_logs *logs)
 {
 	const struct wh_env *env;
 
-	if (logs == NULL)
+	if (logs == NULL || logs->job == NULL || logs->ended)
 		return;
 	env = logs->config.env;
-	if (logs->job == NULL) {
-		wh_logs_free(logs);
-		return;
-	}
-	if (forked) /* the job is the parent's, and may hold the locks */
-		return;
 	pthread_mutex_lock(&logs->bell);
 	logs->closing = true;
 	pthread_mutex_unlock(&logs->bell);
 	wh_logs_stop(logs);
-	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
-	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+	logs->ended = true;
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns))
+		logs->job = NULL;
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
+void wh_logs_close(struct wh_logs *logs, bool forked)
+{
+	if (logs == NULL || (forked && logs->job != NULL)) /* the job is the parent's, and may hold the locks */
+		return;
+	wh_logs_end(logs);
+	if (logs->job == NULL || wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
 		wh_logs_free(logs);
 }

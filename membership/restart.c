@@ -206,6 +206,8 @@ static void be_asked(struct wh_join *join, struct wh_voice *voice, uint32_t by, 
 		return;
 	if (standing->promised >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
 		(void)send_number(join, by, WH_WIRE_HIGHER, standing->promised, 0);
+	else if (standing->promised >= ballot && standing->promised > join->restart->highest)
+		join->restart->highest = standing->promised; /* and this node asks anew */
 	if (standing->promised >= ballot)
 		return;
 	voice->asked = ballot;
@@ -1079,11 +1081,23 @@ void wh_restart_forget(struct wh_join *join)
 		wh_view_parts_free(&restart->parts[node]);
 }
 
+/* A disk that this node speaks for since it has promised for its own takes part in that round as well. */
+static void ask_new_voices(struct wh_join *join)
+{
+	struct wh_restart *restart = join->restart;
+	const struct wh_voice *own = &restart->voices[0];
+
+	for (uint32_t i = 1; i < restart->voice_count && own->follows != 0 && own->asked == 0 && !own->has_agreement; i++)
+		if (restart->voices[i].asked == 0 && restart->voices[i].follows < own->follows)
+			be_asked(join, &restart->voices[i], own->by, own->follows);
+}
+
 size_t wh_restart_step(struct wh_join *join)
 {
 	struct wh_restart *restart = join->restart;
 	size_t work = 0;
 
+	ask_new_voices(join);
 	for (uint32_t i = 0; i < restart->voice_count; i++)
 		work += step_voice(join, &restart->voices[i]);
 	return work + coordinate(join);
