@@ -144,7 +144,8 @@ WH_MUST_CHECK enum whorl_result wh_log_list(struct wh_directory *directory, void
 const struct wh_log_owner *wh_log_owner(const struct wh_log *log);
 /* The views that it has, the oldest first. Until the next call that is not const. */
 const struct wh_log_view *wh_log_views(const struct wh_log *log, uint32_t *count);
-/* On the disk: where the last view of it ends. */
+/* On the disk: where the last view of it ends; or where the checkpoint stands, if that is beyond (a state that was given). The next batch
+ * begins at the last view's `end` all the same. */
 struct wh_log_point wh_log_end(const struct wh_log *log);
 
 struct wh_log_statistics {

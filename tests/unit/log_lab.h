@@ -237,8 +237,8 @@ static struct lab_mark lab_draw_mark(struct lab *lab)
 	return (struct lab_mark){
 		.there = true,
 		.point = {view->key, view->view, least < end ? wh_dice_between(&lab->dice, least, end) : least},
-		.bytes = wh_dice_one_in(&lab->dice, 4) ? wh_dice_below(&lab->dice, 600000)
-						       : wh_dice_below(&lab->dice, 3000),
+		.bytes = wh_dice_one_in(&lab->dice, 12) ? wh_dice_below(&lab->dice, 600000)
+							: wh_dice_below(&lab->dice, 3000),
 		.salt = wh_dice_roll(&lab->dice)};
 }
 

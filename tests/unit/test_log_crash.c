@@ -53,7 +53,7 @@ START_TEST(power_lost_anywhere)
 {
 	uint64_t seed = test_seed(1);
 
-	for (uint64_t i = 0; i < 8; i++) {
+	for (uint64_t i = 0; i < 3; i++) {
 		uint64_t operation = 1;
 
 		while (lose_power_at(seed + i, operation))
@@ -95,7 +95,7 @@ START_TEST(power_lost_anywhere_in_recovery)
 	uint64_t seed = test_seed(100);
 	bool first = true;
 
-	for (uint64_t operation = 1; first; operation += 3)
+	for (uint64_t operation = 1; first; operation += 5)
 		for (uint64_t again = 1; lose_power_twice(seed, operation, again, &first); again++)
 			;
 }
@@ -123,7 +123,7 @@ START_TEST(killed_anywhere)
 {
 	uint64_t seed = test_seed(200);
 
-	for (uint64_t i = 0; i < 8; i++)
+	for (uint64_t i = 0; i < 3; i++)
 		for (uint64_t operation = 1; kill_at(seed + i, operation); operation++)
 			;
 }
@@ -174,7 +174,7 @@ START_TEST(failing_disk)
 {
 	uint64_t seed = test_seed(300);
 
-	for (uint64_t i = 0; i < 60; i++)
+	for (uint64_t i = 0; i < 40; i++)
 		for (uint32_t steps = 0; steps < 12; steps += 3) {
 			fail_one(seed + i, WH_SIM_DISK_SYNC, steps);
 			fail_one(seed + i, WH_SIM_DISK_WRITE, steps);
