@@ -277,9 +277,11 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
 
-/* The log has what its standing says of the view before its base. */
-static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard)
+/* The log has what its standing says of the view before its base, whose number is `base`; or a checkpoint behind that. */
+static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard, uint64_t base)
 {
+	if (log->state_view > base)
+		return true;
 	for (int i = 0; i < 2; i++)
 		if (log->ends[i].key == shard->before && shard->before != 0)
 			return log->ends[i].place >= shard->begins;
@@ -294,7 +296,7 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	*out = (struct wh_log_is){.whole = false};
 	if (log == NULL || standing == NULL)
 		return false;
-	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing);
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
 	out->has_base = !out->rot && log->ends[1].key == logs->standing.base;
@@ -307,7 +309,9 @@ static void note_ends(struct wh_shard_log *log)
 {
 	uint32_t count;
 	const struct wh_log_view *views = wh_log_views(log->log, &count);
+	struct wh_log_position position;
 
+	log->state_view = wh_log_position(log->log, &position) ? position.point.number + 1 : 0;
 	for (uint32_t i = 0; i < 2 && i < count; i++)
 		log->ends[1 - i] = (struct wh_log_place){views[count - 1 - i].key, views[count - 1 - i].number,
 							 views[count - 1 - i].end};

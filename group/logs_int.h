@@ -25,6 +25,7 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
 	struct wh_log_place ends[2];  /* [loop] the last two views of what was found, and where they end; key 0: there is none */
+	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct { /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
