@@ -108,7 +108,8 @@ static bool messages_agree(const struct cluster *c, uint32_t group, char *text, 
 
 		agree = c->children[life].fate != FATE_LIVES || state->first_view == 0 || counts[life] == all.count;
 		if (!agree)
-			snprintf(text, bytes, "again: %s: %llu messages were delivered, at node %u (life %u) %llu of them",
+			snprintf(text, bytes,
+				 "again: %s: %llu messages were delivered, at node %u (life %u) %llu of them",
 				 groups[group].name, (unsigned long long)all.count, state->id, life,
 				 (unsigned long long)counts[life]);
 	}

@@ -32,8 +32,8 @@ struct cluster_options {
 	uint32_t nodes_max;  /* not 0: the group may grow, and all are in all subgroups */
 	uint32_t timeout_ms; /* [group] failure_timeout_ms */
 	uint32_t start_timeout_ms;
-	bool tie_breaker;                   /* node 0 is it */
-	bool founder;                       /* likewise */
+	bool tie_breaker; /* node 0 is it */
+	bool founder;     /* likewise */
 	bool durable; /* the ordered subgroups are, and nodes that were killed together come back with what they had */
 	uint64_t log_bytes;                 /* of these; 0: whatever is the default */
 	const char *preload;                /* a library that members are to load before others; NULL: none */
@@ -61,8 +61,8 @@ struct child {
 
 struct cluster {
 	struct cluster_options options;
-	char name[40];      /* of the group */
-	char state_dir[64]; /* "": none */
+	char name[40];                 /* of the group */
+	char state_dir[64];            /* "": none */
 	char log_dir[TEST_PATH_BYTES]; /* likewise */
 	struct board *board;
 	int board_fd;

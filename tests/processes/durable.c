@@ -149,18 +149,30 @@ static void kill_on_the_way(struct cluster *c)
 	cluster_end(c, true);
 }
 
-/* More than half go on, the others come in later. */
+static void turn_round(const struct cluster *c, uint32_t ids[MEMBERS_MAX])
+{
+	for (uint32_t i = 0; i < c->options.nodes / 2; i++) {
+		uint32_t other = ids[i];
+
+		ids[i] = ids[c->options.nodes - 1 - i];
+		ids[c->options.nodes - 1 - i] = other;
+	}
+}
+
+/* Some go on, the others come in later: more than half of them; on one host, where they read the disks of the others, any number. Those
+ * that were killed last come first: they are members of the newest view. */
 static void return_in_two(struct cluster *c)
 {
 	uint32_t ids[MEMBERS_MAX], nodes = c->options.nodes;
 
 	cluster_warm_up(c);
 	for (uint32_t n = 0; n < ROUNDS; n++) {
-		uint32_t first = nodes / 2 + 1 + (uint32_t)cluster_draw(c, nodes - nodes / 2 - 1);
+		uint32_t least = cluster_is_on_one_host(c) ? 1 : nodes / 2 + 1,
+			 first = least + (uint32_t)cluster_draw(c, nodes - least);
 
 		shuffle(c, ids);
 		kill_all(c, ids, 0);
-		shuffle(c, ids);
+		turn_round(c, ids);
 		return_some(c, ids, 0, first, 0);
 		go_on(c);
 		if (cluster_draw(c, 2) == 0)
@@ -173,20 +185,24 @@ static void return_in_two(struct cluster *c)
 
 /* ---- they do not ---------------------------------------------------------------------------------------------------- */
 
-/* Does each that waits name the nodes that are missing, and no other? */
+/* Does one of those that wait name the nodes that are missing, the first ones, and no other? The others may name that one. */
 static bool names(const struct cluster *c, const uint32_t *ids, uint32_t missing)
 {
-	for (uint32_t i = missing; i < c->options.nodes; i++) {
-		const char *progress = c->board->state[life_of(c, ids[i])].progress;
-		char word[16];
+	char expected[80] = "missing:";
+	uint64_t bits = 0;
 
-		for (uint32_t n = 0; n < c->options.nodes; n++) {
-			snprintf(word, sizeof(word), " %u", ids[n]);
-			if ((strstr(progress, word) != NULL) != (n < missing))
-				return false;
-		}
+	for (uint32_t i = 0; i < missing; i++)
+		bits |= UINT64_C(1) << ids[i];
+	for (uint32_t id = 0; id < c->options.nodes; id++)
+		if (bits >> id & 1)
+			snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), " %u", id);
+	for (uint32_t i = missing; i < c->options.nodes; i++) {
+		const char *said = strstr(c->board->state[life_of(c, ids[i])].progress, "missing:");
+
+		if (said != NULL && strcmp(said, expected) == 0)
+			return true;
 	}
-	return true;
+	return false;
 }
 
 static void see_waiting(struct cluster *c)
@@ -200,7 +216,8 @@ static void see_waiting(struct cluster *c)
 			cluster_fail(c, "life %u is in a group that has too few disks", life);
 }
 
-/* More than half are missing: those that are there say which, and wait until they come. */
+/* More than half are missing: those that are there, which were killed first, so that they know of no smaller view, say which, and wait
+ * until they come. On one host they go on with the disks of those, if they are of the newest view. */
 static void wait_for_most(struct cluster *c)
 {
 	uint32_t ids[MEMBERS_MAX], nodes = c->options.nodes, missing = nodes / 2 + 1;
@@ -208,16 +225,21 @@ static void wait_for_most(struct cluster *c)
 	cluster_warm_up(c);
 	shuffle(c, ids);
 	kill_all(c, ids, 0);
-	shuffle(c, ids);
+	if (!cluster_is_on_one_host(c))
+		turn_round(c, ids);
 	return_some(c, ids, missing, nodes, 0);
-	UNTIL(c, names(c, ids, missing));
-	see_waiting(c);
+	if (cluster_is_on_one_host(c)) {
+		go_on(c);
+	} else {
+		UNTIL(c, names(c, ids, missing));
+		see_waiting(c);
+	}
 	return_some(c, ids, 0, missing, 20 * MS);
 	go_on(c);
 	cluster_end(c, true);
 }
 
-/* And for good, if these have no disks any more. Those that are killed first keep theirs, so that no view has begun without the
+/* So do they if these have no disks any more. Those that are killed first keep theirs, so that no view has begun without the
  * others. Then the disks are found again. */
 static void lose_most(struct cluster *c)
 {
@@ -276,20 +298,17 @@ static void kill_while_forming(struct cluster *c)
 #define LOG .log_bytes = 1 << 20
 
 static const struct scenario scenarios[] = {
-	{.name = "durable-at-once-3", .run = kill_at_once, .options = {NODES(3), LOG}},
-	{.name = "durable-at-once-5", .run = kill_at_once, .options = {NODES(5), LOG}},
-	{.name = "durable-one-by-one-3", .run = kill_one_by_one, .options = {NODES(3), LOG}},
-	{.name = "durable-one-by-one-5", .run = kill_one_by_one, .options = {NODES(5), LOG}},
-	{.name = "durable-on-the-way-3", .run = kill_on_the_way, .options = {NODES(3), LOG}},
-	{.name = "durable-on-the-way-5", .run = kill_on_the_way, .options = {NODES(5), LOG}},
-	{.name = "durable-in-two", .run = return_in_two, .options = {NODES(5), LOG}},
-	{.name = "durable-wait-for-most", .run = wait_for_most, .options = {NODES(5), LOG}},
-	{.name = "durable-lose-most", .run = lose_most, .options = {NODES(5), LOG}},
-	{.name = "durable-form-with-all", .run = form_with_all, .options = {NODES(5), LOG}, .starts_itself = true},
-	{.name = "durable-kill-while-forming",
-	 .run = kill_while_forming,
-	 .options = {NODES(3), LOG},
-	 .starts_itself = true},
+	{.name = "at-once-3", .run = kill_at_once, .options = {NODES(3), LOG}},
+	{.name = "at-once-5", .run = kill_at_once, .options = {NODES(5), LOG}},
+	{.name = "one-by-one-3", .run = kill_one_by_one, .options = {NODES(3), LOG}},
+	{.name = "one-by-one-5", .run = kill_one_by_one, .options = {NODES(5), LOG}},
+	{.name = "on-the-way-3", .run = kill_on_the_way, .options = {NODES(3), LOG}},
+	{.name = "on-the-way-5", .run = kill_on_the_way, .options = {NODES(5), LOG}},
+	{.name = "in-two", .run = return_in_two, .options = {NODES(5), LOG}},
+	{.name = "wait-for-most", .run = wait_for_most, .options = {NODES(5), LOG}},
+	{.name = "lose-most", .run = lose_most, .options = {NODES(5), LOG}},
+	{.name = "form-with-all", .run = form_with_all, .options = {NODES(5), LOG}, .starts_itself = true},
+	{.name = "kill-while-forming", .run = kill_while_forming, .options = {NODES(3), LOG}, .starts_itself = true},
 };
 
 int main(int argc, char **argv)
