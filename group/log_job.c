@@ -64,7 +64,7 @@ static bool write_identity(struct wh_logs *logs, uint64_t group)
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (logs->identity.group == group)
+	if (logs->identity.group == group && logs->identity_is_synced)
 		return true;
 	snprintf(identity.name, sizeof(identity.name), "%s", logs->config.group);
 	wh_logs_ask_disk(logs);
@@ -72,6 +72,7 @@ static bool write_identity(struct wh_logs *logs, uint64_t group)
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
 	logs->identity = identity;
+	logs->identity_is_synced = true;
 	return true;
 }
 
@@ -139,7 +140,8 @@ static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *c
 }
 
 enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
-				    const struct wh_log_source_config *of, struct wh_error *err)
+				    const struct wh_log_source_config *of, const struct wh_log_point *known,
+				    struct wh_error *err)
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
@@ -150,6 +152,7 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 		.segment_bytes = segment < least ? least : segment,
 		.batch_bytes = (uint32_t)(logs->batch.bytes_most + (largest + 15) / 16 * 16 + (size_t)16 * records),
 		.batch_messages = records,
+		.known = known,
 	};
 
 	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
@@ -190,10 +193,27 @@ static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_s
 		return log;
 	wh_logs_ask_disk(logs);
 	return wh_logs_settle(logs,
-		      wh_log_open_shard(logs, log, logs->identity.group, config, &err),
+		      wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &err),
 		      &err)
 		       ? log
 		       : NULL;
+}
+
+/* A state that was given may be of a view that has not begun here: then it counts when that has (begin_source). */
+static enum whorl_result finish_checkpoint(struct wh_shard_log *log, struct wh_error *err)
+{
+	enum whorl_result result;
+
+	if (log->checkpoint == NULL || !log->checkpoint_is_synced)
+		return WHORL_OK;
+	result = wh_checkpoint_finish(log->checkpoint, err);
+	if (result == WHORL_INVALID)
+		return WHORL_OK;
+	log->checkpoint = NULL;
+	log->checkpoint_is_synced = false;
+	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_figures */
+		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	return result;
 }
 
 /* A view begins in the log of its shard, also where it is over already: a view that is missing would be a gap. */
@@ -215,6 +235,8 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 	result = wh_log_begin_view(log->log, &order->begin, &err);
 	if (result == WHORL_OK)
 		result = wh_log_sync(log->log, &err);
+	if (result == WHORL_OK)
+		result = finish_checkpoint(log, &err);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
 	pthread_mutex_lock(&logs->lock);
@@ -268,19 +290,12 @@ static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct
 
 static enum whorl_result end_checkpoint(struct wh_shard_log *log, struct wh_error *err)
 {
-	struct wh_checkpoint *checkpoint = log->checkpoint;
-	enum whorl_result result = wh_checkpoint_sync(checkpoint, err);
+	enum whorl_result result = wh_checkpoint_sync(log->checkpoint, err);
 
 	if (result != WHORL_OK)
 		return result;
-	log->checkpoint = NULL;
-	result = wh_checkpoint_finish(checkpoint, err);
-	if (result != WHORL_OK)
-		return result;
-	/* Release: it is on disk. Partners: wh_logs_figures, wh_logs_has_checkpoint. */
-	wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
-	wh_store_release(&log->figures.since, wh_load_relaxed(&log->figures.since) + 1);
-	return WHORL_OK;
+	log->checkpoint_is_synced = true;
+	return finish_checkpoint(log, err);
 }
 
 static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,

@@ -569,6 +569,7 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
 		const struct wh_shard_standing *shard = &logs->standing.shards[i];
 		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
+		const struct wh_log_point known = {shard->before, logs->standing.number - 1, shard->begins};
 		bool is_there = logs->config.describe(logs->config.ctx, shard->subgroup, &config);
 		struct wh_shard_log *log = is_there ? wh_log_add_shard(logs, &config) : NULL;
 
@@ -578,7 +579,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
-			result = wh_log_open_shard(logs, log, logs->standing.group, &config, err);
+			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
+						   shard->before != 0 && shard->whole ? &known : NULL, err);
 		if (result == WHORL_OK)
 			note_ends(log);
 	}

@@ -22,6 +22,7 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	char name[64];
 	struct wh_log *log;           /* [job] */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
+	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
 	struct wh_log_place ends[2];  /* [loop] the last two views of what was found, and where they end; key 0: there is none */
@@ -103,6 +104,7 @@ struct wh_logs {
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
+	bool identity_is_synced;     /* by this life: one before may have written a name that is not on disk */
 	pthread_mutex_t bell;        /* held while the loop is woken */
 	bool ended;                  /* it was told to end; if it has, there is no job any more */
 	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
@@ -131,9 +133,10 @@ void wh_logs_wake_job(const struct wh_logs *logs);
 
 /* log_job.c. A job that lasts. */
 bool wh_logs_work(void *logs);
-/* The files of a log: made, or read and mended. The results of wh_log_open. */
+/* The files of a log: made, or read and mended; `known`: what is known to be in it, NULL: nothing. The results of wh_log_open. */
 WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
-						  const struct wh_log_source_config *of, struct wh_error *err);
+						  const struct wh_log_source_config *of,
+						  const struct wh_log_point *known, struct wh_error *err);
 /* One more. NULL: no memory. */
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
