@@ -247,8 +247,7 @@ uint32_t cluster_add(struct cluster *c, uint32_t id, const char *quirk)
 	snprintf(descriptor, sizeof(descriptor), "%d", c->board_fd);
 	child->pid = fork();
 	if (child->pid == 0) {
-		if (c->options.preload != NULL)
-			setenv("LD_PRELOAD", c->options.preload, 1);
+		disks_watch(c, id);
 		execl("/proc/self/exe", "member", "member", number, descriptor, (char *)NULL);
 		_exit(3);
 	}

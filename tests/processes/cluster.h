@@ -36,7 +36,7 @@ struct cluster_options {
 	bool founder;     /* likewise */
 	bool durable; /* the ordered subgroups are, and nodes that were killed together come back with what they had */
 	uint64_t log_bytes;                 /* of these; 0: whatever is the default */
-	const char *preload;                /* a library that members are to load before others; NULL: none */
+	const char *preload;                /* the library that watches what members write (power.h); NULL: none */
 	bool records;                       /* on a network it takes records to begin so: a state_dir; shm needs none */
 	uint32_t shards;                    /* of the first subgroup; 0: one */
 	uint64_t body_bytes, backlog_bytes; /* of states; 0: none, and whatever is the default */

@@ -24,7 +24,7 @@ char *disks_path(const struct cluster *c, uint32_t id, const char *file, char ou
 	return out;
 }
 
-static void remove_directory(const char *path)
+void disks_remove_directory(const char *path)
 {
 	DIR *directory = opendir(path);
 	const struct dirent *entry;
@@ -43,7 +43,7 @@ void disks_lose(const struct cluster *c, uint32_t id)
 {
 	char path[DISK_PATH_BYTES];
 
-	remove_directory(disks_path(c, id, "", path));
+	disks_remove_directory(disks_path(c, id, "", path));
 }
 
 static char *path_away(const struct cluster *c, uint32_t id, char out[DISK_PATH_BYTES])
@@ -74,7 +74,8 @@ void disks_remove(const struct cluster *c)
 
 	for (uint32_t id = 0; id < MEMBERS_MAX && c->log_dir[0] != '\0'; id++) {
 		disks_lose(c, id);
-		remove_directory(path_away(c, id, path));
+		disks_remove_directory(path_away(c, id, path));
+		disks_forget(c, id);
 	}
 	if (c->log_dir[0] != '\0')
 		rmdir(c->log_dir);
