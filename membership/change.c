@@ -462,14 +462,19 @@ static bool is_lagging(const struct wh_change *change, uint32_t rank, uint32_t l
 /* No member holds up the others where a log does. */
 static bool is_held_up_by_log(struct wh_change *change)
 {
-	int subgroup = shard_without_log(change);
+	int subgroup = change->agreed == 0 ? shard_without_log(change) : -1;
 
-	if (subgroup >= 0 && change->agreed == 0 && !change->log_missed)
+	if (subgroup >= 0 && change->log_missed_ns == 0) {
+		change->log_missed_ns = change->loop->now_ns;
 		wh_log(change->diag, WH_LOG_WARNING,
 		       "of the members that are left of subgroup %s none has all of its log: the group waits for one that has",
 		       change->view->subgroups[subgroup].name);
-	change->log_missed = subgroup >= 0;
-	return subgroup >= 0 && change->agreed == 0;
+	}
+	if (subgroup < 0)
+		change->log_missed_ns = 0;
+	else if (change->give_up_ns != 0 && change->loop->now_ns - change->log_missed_ns > change->give_up_ns)
+		wh_suspicion_give_up(change); /* a restart of all finds the one that has it (0058) */
+	return subgroup >= 0;
 }
 
 /* A member that is heard and does not go along (its memory is out, its messages do not get through) would hold up all for

@@ -54,7 +54,7 @@ struct wh_participant {
 	void (*install)(void *ctx);
 	/* The others go on without this node: `by` says so. */
 	void (*removed)(void *ctx, uint32_t by);
-	/* No quorum of this view can ever be heard again: too many connections have ended. */
+	/* No quorum of this view can ever be heard again: too many connections have ended. Or a log is missing, and does not come. */
 	void (*lost)(void *ctx);
 	/* Too few are heard to suspect those that are not; and later, they are heard again. */
 	void (*quorum)(void *ctx, bool heard);
@@ -83,10 +83,11 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	struct wh_heartbeat *heartbeat;
 	const struct wh_view *view;
 	struct wh_node_columns columns;
-	uint32_t nodes;      /* ids of nodes are below */
-	int tie_breaker;     /* a rank, -1: none */
-	uint64_t give_up_ns; /* without a quorum, and with none to come, for so long this node gives up; 0: never */
-	uint32_t home;       /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
+	uint32_t nodes;  /* ids of nodes are below */
+	int tie_breaker; /* a rank, -1: none */
+	/* Without a quorum, and with none to come, or without a whole log of some durable shard, for so long this node gives up; 0: never. */
+	uint64_t give_up_ns;
+	uint32_t home; /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
 	struct wh_serving *serving;            /* NULL: no node of this group wishes anything */
 	struct wh_participant on;
@@ -139,9 +140,9 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t acknowledged; /* as my row says it */
 	uint64_t agreed;       /* as my row says it */
 	bool settled;          /* the decision is final */
-	bool log_missed;       /* of some durable shard none that goes on has a whole log, and it was told */
-	uint64_t *cuts;        /* of the decision, by subgroup */
-	uint64_t standing_ns;  /* when something moved last */
+	uint64_t log_missed_ns; /* since when none that goes on has a whole log of some durable shard, and that was told; 0: one has */
+	uint64_t *cuts;       /* of the decision, by subgroup */
+	uint64_t standing_ns; /* when something moved last */
 	uint64_t watched_ns;
 	uint64_t began_ns; /* the first suspicion; 0: none */
 	uint64_t stage_ns[WH_STAGES];

@@ -21,6 +21,9 @@ void wh_suspicion_lags(struct wh_change *change, uint32_t rank);
  * about, and it is about messages that it can be about. */
 bool wh_change_fits(const struct wh_change *change, uint32_t rank);
 
+/* What this member waits for never comes: it goes on no more. */
+void wh_suspicion_give_up(struct wh_change *change);
+
 /* Do the members that I do not suspect make a quorum? */
 bool wh_suspicion_trusted_quorum(const struct wh_change *change);
 

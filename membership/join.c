@@ -13,6 +13,8 @@
 void wh_join_begin(struct wh_join *join)
 {
 	join->began_ns = join->roster->loop->now_ns;
+	if (join->restart != NULL)
+		join->floor = wh_restart_floor(join->restart);
 	wh_join_introduce(join);
 }
 

@@ -131,6 +131,22 @@ enum wh_disk_is wh_restart_disk(const struct wh_restart *restart)
 	return standing->first ? WH_DISK_FIRST : WH_DISK_STANDS;
 }
 
+static uint64_t greater_first_key(uint64_t one, uint64_t other)
+{
+	return wh_is_first_view(other) && other > one ? other : one;
+}
+
+/* What the disk has promised; and no ballot names a view that has the same key as one that the disk knows of. */
+static uint64_t floor_of(const struct wh_standing *standing)
+{
+	return greater_first_key(greater_first_key(standing->promised, standing->base), standing->next);
+}
+
+uint64_t wh_restart_floor(const struct wh_restart *restart)
+{
+	return floor_of(restart->on.standing(restart->ctx, restart->voices[0].disk));
+}
+
 /* ---- looking ---------------------------------------------------------------------------------------------------------- */
 
 static const struct wh_standing *standing_of(const struct wh_restart *restart, uint32_t disk)
@@ -204,11 +220,11 @@ static void be_asked(struct wh_join *join, struct wh_voice *voice, uint32_t by, 
 
 	if (wh_standing_is_blank(standing) || voice->asked > ballot)
 		return;
-	if (standing->promised >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
-		(void)send_number(join, by, WH_WIRE_HIGHER, standing->promised, 0);
-	else if (standing->promised >= ballot && standing->promised > join->restart->highest)
-		join->restart->highest = standing->promised; /* and this node asks anew */
-	if (standing->promised >= ballot)
+	if (floor_of(standing) >= ballot && by != join->roster->id) /* lost if the queue is full: then it asks again */
+		(void)send_number(join, by, WH_WIRE_HIGHER, floor_of(standing), 0);
+	else if (floor_of(standing) >= ballot && floor_of(standing) > join->restart->highest)
+		join->restart->highest = floor_of(standing); /* and this node asks anew */
+	if (floor_of(standing) >= ballot)
 		return;
 	voice->asked = ballot;
 	voice->asked_by = by;
@@ -595,9 +611,9 @@ static uint64_t draw_ballot(const struct wh_join *join)
 	highest = restart->highest > highest ? restart->highest : highest;
 	highest = join->floor > highest ? join->floor : highest;
 	for (uint32_t i = 0; i < restart->voice_count; i++) {
-		uint64_t promised = standing_of(restart, restart->voices[i].disk)->promised;
+		uint64_t floor = floor_of(standing_of(restart, restart->voices[i].disk));
 
-		highest = promised > highest ? promised : highest;
+		highest = floor > highest ? floor : highest;
 	}
 	for (uint32_t node = 0; node < restart->nodes; node++) {
 		const struct wh_known_node *known = &join->roster->known_nodes[node];

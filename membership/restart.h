@@ -25,7 +25,8 @@ struct wh_join;
 /* What a restart asks of the node; group/ fills it in. `disk`: the id of the node whose disk it is, this one's, or another's on this host that it
  * speaks for. */
 struct wh_restarter {
-	/* What the disk says, or will when all is written that was handed over. Lasts until the next call; group 0: it is blank. */
+	/* What was handed over last, on disk or not yet; at first what the disk says. Lasts until the next call of one of these functions; group
+	 * 0: it is blank. */
 	const struct wh_standing *(*standing)(void *ctx, uint32_t disk);
 	/* Is that on the disk? Begins to write it if it is not; asked again in each pass, of the same or, if that one came to nothing, another.
 	 * What is written last counts. With another base than before, what the logs have from where it begins on is void, and they say so
@@ -119,6 +120,8 @@ void wh_restart_hush(struct wh_restart *restart, uint32_t disk);
 
 /* What this node has on its own disk. */
 enum wh_disk_is wh_restart_disk(const struct wh_restart *restart);
+/* The greatest key of a first view, or ballot, that the disk has: no other has it again. */
+uint64_t wh_restart_floor(const struct wh_restart *restart);
 /* An ASK, STANDING, HIGHER, AGREE, AGREED or BEGIN. False: it is not what a node can say: it is broken. */
 bool wh_restart_on_message(struct wh_join *join, uint32_t node, const struct wh_wire *message);
 /* One pass, while this node is no member. Returns how much it did. */

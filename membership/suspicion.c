@@ -468,7 +468,7 @@ static bool is_lost(struct wh_change *change)
 	return false;
 }
 
-static void give_up(struct wh_change *change)
+void wh_suspicion_give_up(struct wh_change *change)
 {
 	change->removed = true;
 	wh_event(change->diag, "lost", change->view->number, 0, 0);
@@ -503,7 +503,7 @@ size_t wh_suspicion_step(struct wh_change *change)
 	s->deadlines_extended = s->deadlines_extended && !heard;
 	tell_quorum(change, heard);
 	if (!heard && is_lost(change)) {
-		give_up(change);
+		wh_suspicion_give_up(change);
 		return 1;
 	}
 	return say_wanted(change, heard);

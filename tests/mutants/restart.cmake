@@ -150,3 +150,12 @@ mutant(NAME log-held-against-leader KIND test_change_durable FILE membership/cha
 	(void)is_held_up_by_log;
 	if (work > 0 || late || !change->suspicion.quorum)
 ]])
+
+mutant(NAME log-waited-for-ever KIND test_change_durable FILE membership/change.c
+	REMOVES "a member that waits for a whole log gives up in the end"
+	TEXT [[
+		wh_suspicion_give_up(change); /* a restart of all finds the one that has it (0058) */
+]]
+	REPLACEMENT [[
+		return true;
+]])

@@ -353,6 +353,27 @@ START_TEST(who_waits_for_a_log_suspects_nobody)
 }
 END_TEST
 
+/* As a member that hears no quorum does. */
+START_TEST(who_waits_for_a_log_gives_up)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "4");
+	m->change.give_up_ns = 10 * TIMEOUT_NS;
+	propose(m, 0, 1, 4);
+	acknowledge(m, "013", 4, 100, TICKET(0, 1));
+	settle(m);
+	m->told[0] = '\0';
+	live(m, 36, "013");
+	expect_told(m, "");
+	if (_i == 1)
+		say(m, 3, m->whole.offset, 1);
+	live(m, 8, "013");
+	expect_told(m, _i == 0 ? "gives-up " : "");
+	member_free(m);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("change_durable");
@@ -372,6 +393,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, some_member_that_goes_on_has_a_whole_log);
 	tcase_add_test(cases, a_shard_without_members_holds_nobody_up);
 	tcase_add_test(cases, who_waits_for_a_log_suspects_nobody);
+	tcase_add_loop_test(cases, who_waits_for_a_log_gives_up, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
 }
