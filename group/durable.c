@@ -270,7 +270,10 @@ static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 static bool write_entry(whorl_node *node)
 {
 	struct wh_epoch *epoch = node->proposed;
-	struct wh_standing standing = {.group = epoch->view->group, .base = epoch->image->key, .first = true};
+	struct wh_standing standing = {.group = epoch->view->group,
+				       .base = epoch->image->key,
+				       .first = true,
+				       .promised = wh_logs_standing(node->logs)->promised};
 
 	if (is_restart(epoch)) { /* it has agreed to it */
 		epoch->entry_ticket = epoch->view_ticket;
@@ -568,6 +571,7 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 
 	if (node->logs == NULL)
 		return;
+	standing.promised = wh_logs_standing(node->logs)->promised; /* for good: a ballot is the key of one view */
 	if ((before == NULL && is_restart(epoch) && !mark_bases(epoch)) || !fill_shards(&standing, epoch, before) ||
 	    !fill_others(&standing, epoch, before) || write_standing(node, &standing) == 0) {
 		fail_for_memory(node);

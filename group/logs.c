@@ -277,28 +277,40 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
 
-/* The log has what its standing says of the view before its base. */
-static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard)
+/* NULL: that view has not begun there, or long ago. */
+static const struct wh_log_place *find_end(const struct wh_shard_log *log, uint64_t key)
 {
-	for (int i = 0; i < 2; i++)
-		if (log->ends[i].key == shard->before && shard->before != 0)
-			return log->ends[i].place >= shard->begins;
-	return shard->before == 0 || shard->begins == 0;
+	for (int i = WH_LOG_ENDS - 1; i >= 0 && key != 0; i--)
+		if (log->ends[i].key == key)
+			return &log->ends[i];
+	return NULL;
+}
+
+/* The log has what its standing says of the view before its base, whose number is `base`; or a checkpoint behind that. */
+static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard, uint64_t base)
+{
+	const struct wh_log_place *before = find_end(log, shard->before);
+
+	if (log->state_view > base || shard->before == 0)
+		return true;
+	return before != NULL ? before->place >= shard->begins : shard->begins == 0;
 }
 
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out)
 {
 	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 	const struct wh_shard_standing *standing = wh_standing_shard(&logs->standing, subgroup, shard);
+	const struct wh_log_place *base;
 
 	*out = (struct wh_log_is){.whole = false};
 	if (log == NULL || standing == NULL)
 		return false;
-	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing);
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
-	out->has_base = !out->rot && log->ends[1].key == logs->standing.base;
-	out->place = out->has_base ? log->ends[1].place : 0;
+	base = find_end(log, logs->standing.base);
+	out->has_base = !out->rot && base != NULL;
+	out->place = out->has_base ? base->place : 0;
 	return true;
 }
 
@@ -307,19 +319,23 @@ static void note_ends(struct wh_shard_log *log)
 {
 	uint32_t count;
 	const struct wh_log_view *views = wh_log_views(log->log, &count);
+	struct wh_log_position position;
 
-	for (uint32_t i = 0; i < 2 && i < count; i++)
-		log->ends[1 - i] = (struct wh_log_place){views[count - 1 - i].key, views[count - 1 - i].number,
-							 views[count - 1 - i].end};
+	log->state_view = wh_log_position(log->log, &position) ? position.point.number + 1 : 0;
+	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++)
+		log->ends[WH_LOG_ENDS - 1 - i] = (struct wh_log_place){
+			views[count - 1 - i].key, views[count - 1 - i].number, views[count - 1 - i].end};
 }
 
 /* What is beyond the cut of the view before is void. */
 static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin)
 {
-	if (log->ends[1].place > begin->cut)
-		log->ends[1].place = begin->cut;
-	log->ends[0] = log->ends[1];
-	log->ends[1] = (struct wh_log_place){begin->key, begin->number, 0};
+	struct wh_log_place *last = &log->ends[WH_LOG_ENDS - 1];
+
+	if (last->place > begin->cut)
+		last->place = begin->cut;
+	memmove(log->ends, log->ends + 1, (WH_LOG_ENDS - 1) * sizeof(*last));
+	*last = (struct wh_log_place){begin->key, begin->number, 0};
 }
 
 /* ---- sources: the loop's side ------------------------------------------------------------------------------------------- */
@@ -405,6 +421,8 @@ bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *confi
 	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
 	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
 
+	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
+		return true;
 	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
 		return false;
 	if (log != NULL)

@@ -136,7 +136,7 @@ WH_MUST_CHECK enum whorl_result wh_log_source_create(struct wh_log_source **out,
 struct wh_persist *wh_log_source_persist(struct wh_log_source *source);
 /* The view begins. What the log has of the view before from `cut` on is void. False: no memory. */
 WH_MUST_CHECK bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut);
-/* A view of which this node had begun nothing when it ended has its beginning there too. Of `config` subgroup, shard, key and view. False:
+/* A view of which this node had begun nothing when it ended has its beginning there too, if it has not yet. Of `config` subgroup, shard, key and view. False:
  * no memory. */
 WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut);
 /* The view is over, or never was: its memory is not looked at any more when this returns. NULL is fine. */

@@ -15,6 +15,8 @@
 #define BATCH_RECORDS 4096
 #define BYTES_OF_RECORD 16 /* so small messages are thought to be where batches are smaller than that */
 
+#define WH_LOG_ENDS 3
+
 struct wh_shard_log { /* of one shard of a subgroup that this node is or was in */
 	struct wh_shard_log *next; /* [job; with the lock] */
 	uint64_t subgroup;
@@ -25,7 +27,10 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
-	struct wh_log_place ends[2];  /* [loop] the last two views of what was found, and where they end; key 0: there is none */
+	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
+	 * node marks what comes behind its base before its standing says so. */
+	struct wh_log_place ends[WH_LOG_ENDS];
+	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct { /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */

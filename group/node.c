@@ -423,7 +423,7 @@ static enum whorl_result open_record(whorl_node *node, const struct wh_world *wo
 		struct wh_record_file *file = &record->file;
 
 		snprintf(file->directory, sizeof(file->directory), "%s", node->config.group.state_dir);
-		snprintf(file->group, sizeof(file->group), "%s", node->config.group.name);
+		snprintf(file->group, sizeof(file->group), "%.63s", node->config.group.name);
 		snprintf(file->name, sizeof(file->name), "%s.%u.group", file->group, node->id);
 		file->node = node->id;
 		record->ops = &wh_record_files;

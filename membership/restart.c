@@ -584,12 +584,14 @@ static bool is_current(const struct wh_restart *restart)
 	return restart->round.phase != WH_ROUND_NONE && own->follows == restart->round.ballot && own->asked == 0;
 }
 
-/* Nodes that have been told of what came to nothing are told so; not when it has begun. */
+/* Nodes that have been told of what came to nothing are told so; not when it may have begun: this node need not be a member. */
 static void end_round(struct wh_join *join)
 {
 	struct wh_restart *restart = join->restart;
 
-	if (restart->round.invited && join->state != WH_JOIN_IN)
+	if (restart->round.invited && restart->round.phase == WH_ROUND_BEGINS && join->state != WH_JOIN_IN)
+		wh_join_requests_settle(join->requests, restart->round.next);
+	else if (restart->round.invited && join->state != WH_JOIN_IN)
 		(void)wh_join_requests_invite(join->requests, NULL, 0, false);
 	restart->round.invited = false;
 	forget_round(restart);
@@ -969,6 +971,21 @@ static size_t send_begins(struct wh_join *join)
 	return work;
 }
 
+/* Some member that is there has not been told that its view may begin. */
+static bool is_untold(const struct wh_join *join)
+{
+	const struct wh_round *round = &join->restart->round;
+
+	for (uint32_t rank = 0; rank < round->next->members; rank++) {
+		uint32_t node = round->next->ids[rank];
+
+		if (node != join->roster->id && !round->asked[node].begin_told &&
+		    wh_roster_has(join->roster, node, round->next->incarnations[rank]))
+			return true;
+	}
+	return false;
+}
+
 /* ---- the coordinator: is it one? --------------------------------------------------------------------------------------- */
 
 /* Some node with a lower id takes part, and is not silent: it coordinates. */
@@ -1070,6 +1087,9 @@ static size_t coordinate(struct wh_join *join)
 	uint64_t now = join->roster->loop->now_ns;
 
 	if (!may_coordinate(join)) {
+		/* Where some have begun the others must hear it. */
+		if (restart->round.phase == WH_ROUND_BEGINS && now < restart->round.until_ns && is_untold(join))
+			return send_begins(join);
 		if (restart->round.phase != WH_ROUND_NONE)
 			end_round(join);
 		return 0;
@@ -1112,11 +1132,29 @@ static void ask_new_voices(struct wh_join *join)
 			be_asked(join, &restart->voices[i], own->by, own->follows);
 }
 
+/* A member of the view that this node follows is in it: so it may begin, though who says so may have ended. Else those that were told and
+ * those that were not might each be too few. */
+static void look_for_begun(struct wh_join *join)
+{
+	struct wh_restart *restart = join->restart;
+
+	if (!follows_round(join) || restart->begun == join->key || !wh_restart_has_agreed(restart, join->key))
+		return;
+	for (uint32_t rank = 0; rank < join->view->members; rank++) {
+		const struct wh_known_node *known = &join->roster->known_nodes[join->view->ids[rank]];
+
+		if (known->incarnation == join->view->incarnations[rank] && known->introduced &&
+		    known->standing == WH_MEMBER_OF && known->key == join->key)
+			restart->begun = join->key;
+	}
+}
+
 size_t wh_restart_step(struct wh_join *join)
 {
 	struct wh_restart *restart = join->restart;
 	size_t work = 0;
 
+	look_for_begun(join);
 	ask_new_voices(join);
 	for (uint32_t i = 0; i < restart->voice_count; i++)
 		work += step_voice(join, &restart->voices[i]);

@@ -114,6 +114,7 @@ struct state {
 	_Atomic uint32_t close; /* what whorl_close said */
 	_Atomic bool holding;   /* a claim in the first group is open and stays so */
 	_Atomic uint64_t view, members;
+	_Atomic uint64_t first_view; /* 1 + the number of its first one; 0: it is in none yet */
 	_Atomic uint32_t shard[GROUPS]; /* mine */
 	_Atomic uint32_t sends;         /* a bit for each group: I am a sender in this view */
 	_Atomic uint64_t view_ns;       /* when it began */
@@ -150,6 +151,7 @@ struct board {
 	char config[2000];
 	uint64_t body_bytes; /* of this file: the states of the subgroups that have a bit here have it behind the imprint */
 	uint32_t body_groups;
+	bool durable;
 	int body_fd;
 	_Atomic uint32_t pause_us; /* a giver waits so long between two pieces */
 	_Atomic uint32_t nap_us;   /* a sender, between two bursts */

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/processes/disks.h"
 #include "tests/processes/payload.h"
 
 static const char *const fates[] = {"lives", "killed", "exited", "stopped", "removed", "doubtful", "leaves", "refused"};
@@ -64,7 +65,11 @@ void cluster_fail(struct cluster *c, const char *format, ...)
 	for (uint32_t life = 0; life < c->lives; life++)
 		if (c->children[life].pid > 0 && !c->children[life].ended)
 			kill(c->children[life].pid, SIGKILL);
+	while (wait(NULL) > 0) /* until then they may make files */
+		;
 	cluster_remove_records(c);
+	if (getenv("WHORL_DISKS") == NULL)
+		disks_remove(c);
 	exit(EXIT_FAILURE);
 }
 
@@ -213,10 +218,12 @@ void cluster_make(struct cluster *c, const struct cluster_options *options)
 	*c = (struct cluster){.options = *options};
 	snprintf(c->name, sizeof(c->name), "processes-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
 	make_state_dir(c);
+	disks_make(c);
 	c->board = make_memory("processes-board", sizeof(*c->board), &c->board_fd);
 	make_body(c);
 	cluster_write_config(c);
 	c->board->seed = options->seed;
+	c->board->durable = options->durable;
 	c->board->parent = getpid();
 	c->board->start_ns = now_ns();
 }
@@ -240,6 +247,7 @@ uint32_t cluster_add(struct cluster *c, uint32_t id, const char *quirk)
 	snprintf(descriptor, sizeof(descriptor), "%d", c->board_fd);
 	child->pid = fork();
 	if (child->pid == 0) {
+		disks_watch(c, id);
 		execl("/proc/self/exe", "member", "member", number, descriptor, (char *)NULL);
 		_exit(3);
 	}

@@ -13,6 +13,7 @@
 
 #include "tests/patience.h"
 #include "tests/processes/board.h"
+#include "tests/temporary.h"
 
 enum fate {
 	FATE_LIVES,
@@ -31,8 +32,11 @@ struct cluster_options {
 	uint32_t nodes_max;  /* not 0: the group may grow, and all are in all subgroups */
 	uint32_t timeout_ms; /* [group] failure_timeout_ms */
 	uint32_t start_timeout_ms;
-	bool tie_breaker;                   /* node 0 is it */
-	bool founder;                       /* likewise */
+	bool tie_breaker; /* node 0 is it */
+	bool founder;     /* likewise */
+	bool durable; /* the ordered subgroups are, and nodes that were killed together come back with what they had */
+	uint64_t log_bytes;                 /* of these; 0: whatever is the default */
+	const char *preload;                /* the library that watches what members write (power.h); NULL: none */
 	bool records;                       /* on a network it takes records to begin so: a state_dir; shm needs none */
 	uint32_t shards;                    /* of the first subgroup; 0: one */
 	uint64_t body_bytes, backlog_bytes; /* of states; 0: none, and whatever is the default */
@@ -57,8 +61,9 @@ struct child {
 
 struct cluster {
 	struct cluster_options options;
-	char name[40];      /* of the group */
-	char state_dir[64]; /* "": none */
+	char name[40];                 /* of the group */
+	char state_dir[64];            /* "": none */
+	char log_dir[TEST_PATH_BYTES]; /* likewise */
 	struct board *board;
 	int board_fd;
 	uint32_t first_slot; /* in which all ran */

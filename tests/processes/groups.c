@@ -53,6 +53,8 @@ static size_t write_group(const struct cluster *c, char *at, size_t room)
 		length += (size_t)snprintf(at + length, room - length, "founder = 0\n");
 	if (c->state_dir[0] != '\0')
 		length += (size_t)snprintf(at + length, room - length, "state_dir = %s\n", c->state_dir);
+	if (c->log_dir[0] != '\0')
+		length += (size_t)snprintf(at + length, room - length, "log_dir = %s\n", c->log_dir);
 	if (o->nodes_max > 0)
 		length += (size_t)snprintf(at + length, room - length, "nodes_max = %u\n", o->nodes_max);
 	if (o->start_timeout_ms > 0)
@@ -72,8 +74,14 @@ void cluster_write_config(const struct cluster *c)
 	at += write_group(c, at, (size_t)(end - at));
 	for (const struct group *group = groups; group < groups + GROUPS; group++) {
 		at += snprintf(at, (size_t)(end - at), "[subgroup %s]\nmode = %s\nwindow = %u\nmessage_bytes = %u\n",
-			       group->name, group->ordered ? "ordered" : "unordered", group->window,
-			       group->message_bytes);
+			       group->name,
+			       !group->ordered      ? "unordered"
+			       : c->options.durable ? "durable"
+						    : "ordered",
+			       group->window, group->message_bytes);
+		if (group->ordered && c->options.log_bytes > 0)
+			at += snprintf(at, (size_t)(end - at), "log_bytes = %llu\n",
+				       (unsigned long long)c->options.log_bytes);
 		if (group == groups && c->options.shards > 1)
 			at += snprintf(at, (size_t)(end - at), "shards = %u\n", c->options.shards);
 		at += write_list(c, at, (size_t)(end - at), "members", group->members);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "sim/history.h"
+#include "tests/processes/again.h"
 #include "tests/processes/payload.h"
 
 struct story {
@@ -348,7 +349,8 @@ bool logs_agree(const struct cluster *c, char *text, size_t bytes)
 	bool agree;
 
 	snprintf(text, bytes, "no memory to compare logs");
-	agree = views_and_messages_agree(c, text, bytes) && states_agree(c, text, bytes);
+	agree = c->options.durable ? again_agree(c, text, bytes) : views_and_messages_agree(c, text, bytes);
+	agree = agree && states_agree(c, text, bytes);
 	if (!agree && path != NULL)
 		dump(c, path);
 	return agree;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/processes/disks.h"
 #include "tests/processes/logs.h"
 
 #define WARM_SLOTS 4
@@ -254,6 +255,7 @@ void cluster_end(struct cluster *c, bool whole)
 	if (c->board->body_fd >= 0)
 		close(c->board->body_fd);
 	cluster_remove_records(c);
+	disks_remove(c);
 	munmap(c->board, sizeof(*c->board));
 	close(c->board_fd);
 }

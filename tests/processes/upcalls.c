@@ -55,6 +55,8 @@ static void begin_view(const struct whorl_view *view, void *ctx)
 		record.waits |= (uint8_t)((info.condition != WHORL_SHARD_ACTIVE) << g);
 	}
 	member_log(me, &record);
+	if (me->state->first_view == 0)
+		me->state->first_view = view->number + 1;
 	me->state->view_ns = now_ns();
 	me->state->first_ns = 0;
 	me->state->sends = record.sends;
@@ -93,7 +95,7 @@ static void count(const struct member *me, const struct stream *stream, uint32_t
 }
 
 /* The life that has sent the message: of that node's lives the last one with a first view not later than the message's. It has
- * logged that view before it sent anything. What is in the message would not tell: some have no bytes. */
+ * noted that view before it sent anything. What is in the message would not tell: some have no bytes. */
 static uint32_t find_life(struct member *me, const struct whorl_message *message)
 {
 	struct sender *sender = &me->senders[message->sender];
@@ -103,11 +105,23 @@ static uint32_t find_life(struct member *me, const struct whorl_message *message
 	for (uint32_t life = 0; life < me->board->lives; life++) {
 		struct state *state = &me->board->state[life];
 
-		if (state->id == message->sender && atomic_load_explicit(&state->records, memory_order_acquire) > 0 &&
-		    board_record(me->board, state, 0)->view <= message->view)
+		if (state->id == message->sender && state->first_view > 0 && state->first_view <= message->view + 1)
 			*sender = (struct sender){true, life, message->view};
 	}
 	return sender->life;
+}
+
+/* Of each life all that it has committed, once, in its order; but for the last ones of one that was killed. */
+static void check_turn(const struct stream *stream, uint32_t life, uint64_t index)
+{
+	const struct member *me = stream->member;
+	uint64_t next = stream->imprint->sent[life].next;
+
+	while (next < index && payload_aborted(payload_key(me->board, stream->group, life, next)))
+		next++;
+	if (next != index)
+		member_complain(me->state, "%s: message %llu of life %u comes when it is message %llu's turn",
+				groups[stream->group].name, (unsigned long long)index, life, (unsigned long long)next);
 }
 
 /* Reads the payload in place, in two halves: between them the whole process may stand still. */
@@ -142,6 +156,8 @@ static void deliver(const struct whorl_message *message, void *ctx)
 		member_complain(me->state, "%s: message %llu of node %u is of view %llu, in view %llu",
 				groups[stream->group].name, (unsigned long long)message->index, message->sender,
 				(unsigned long long)message->view, (unsigned long long)me->state->view);
+	if (me->board->durable && groups[stream->group].ordered)
+		check_turn(stream, life, message->index);
 	record.digest = digest;
 	member_log(me, &record);
 	imprint_take(stream->imprint, life, message->index, digest);
