@@ -7,6 +7,7 @@
 #include "bench/plot/figure.h"
 
 #define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
+#define DISK_MEASURE_MS 400  /* likewise, of ten: a sync can take many milliseconds */
 
 /* Memory that the system could give now, in bytes; UINT64_MAX if it does not say. */
 static uint64_t available_memory(void)
@@ -64,7 +65,8 @@ enum whorl_result wh_bench_limit_plan_make(const struct wh_bench_plan *plan, str
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
-		.measure_ms = LIMIT_MEASURE_MS,
+		.directory = plan->log_dir,
+		.measure_ms = plan->durable ? DISK_MEASURE_MS : LIMIT_MEASURE_MS,
 		.addresses = addresses,
 		.apart = apart,
 		.here = plan->here_first,
