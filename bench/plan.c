@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -250,6 +251,17 @@ static void fit_slots(struct wh_bench_plan *plan)
 	}
 }
 
+/* False: errno says why. */
+static bool takes_directories(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
 /* Its logs are made below a directory that is there, and go again. The limit is of what is written, so all is, or nothing. */
 static void find_log_mistakes(const struct wh_bench_plan *plan)
 {
@@ -263,7 +275,7 @@ static void find_log_mistakes(const struct wh_bench_plan *plan)
 	if (group->transport == WH_TRANSPORT_SIM)
 		wh_conf_mistake(plan->conf, "subgroup", plan->config.subgroups[0].name, "mode",
 				"is durable, expected ordered or unordered with group.transport = sim, whose nodes have no disks");
-	else if (access(group->log_dir, W_OK | X_OK) != 0)
+	else if (!takes_directories(group->log_dir))
 		wh_conf_mistake(plan->conf, "group", NULL, "log_dir",
 				"is \"%s\", expected a directory in which others can be made: %s", group->log_dir,
 				strerror(errno));
