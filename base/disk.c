@@ -224,6 +224,8 @@ static enum whorl_result directory_open(struct wh_directory *base, const char *n
 	do {
 		file->fd = openat(directory->fd, name, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600);
 	} while (file->fd < 0 && errno == EINTR);
+	if (file->fd < 0 && !make && (errno == EACCES || errno == EROFS)) /* one that is only read needs no more */
+		file->fd = openat(directory->fd, name, O_RDONLY | O_CLOEXEC);
 	if (file->fd >= 0) {
 		*out = &file->base;
 		return WHORL_OK;

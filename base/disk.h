@@ -50,7 +50,8 @@ struct wh_file { /* the first member of what a table has of one */
 };
 
 struct wh_directory_ops {
-	/* `make`: it is made if it is not there. WHORL_NOT_FOUND: it is not there. */
+	/* `make`: it is made if it is not there. WHORL_NOT_FOUND: it is not there. One that may only be read is opened so without `make`, and
+	 * cannot be written. */
 	enum whorl_result (*open)(struct wh_directory *directory, const char *name, bool make, struct wh_file **out,
 				  struct wh_error *err);
 	/* Takes the place of what was called `to`. */

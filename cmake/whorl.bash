@@ -43,7 +43,7 @@ _whorl() {
 		case $command in
 		status) _whorl_words "$(_whorl_groups)" "$word"; _whorl_files ini "$word" ;;
 		help) [ "$COMP_CWORD" -gt 2 ] || _whorl_words "$(_whorl_commands "$1")" "$word" ;;
-		report) COMPREPLY=($(compgen -d -- "$word")) ;;
+		log | report) COMPREPLY=($(compgen -d -- "$word")) ;;
 		*) _whorl_files ini "$word" ;;
 		esac
 		;;

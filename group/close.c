@@ -1,5 +1,6 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
 #include "base/rcu.h"
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
@@ -160,8 +161,10 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
 	wh_logs_stop(node->logs);
-	node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
+	if (wh_durable_may_say_left(node)) /* else it goes as one that has failed */
+		node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
 	await_jobs(node);
+	wh_logs_end(node->logs); /* also where claims keep the memory */
 	open = open_claims(node);
 	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */
 	if (wh_fetch_add(&node->orphans, open) + open == 0)

@@ -486,6 +486,14 @@ static void find_log_mistakes(const struct wh_node_config *config, struct wh_con
 	if (wh_node_config_is_durable(config) && strcmp(config->group.log_dir, "none") == 0)
 		wh_conf_mistake(conf, "group", NULL, "log_dir",
 				"is none, expected a directory: a subgroup is durable, and its logs lie there");
+	if (wh_node_config_is_durable(config) && config->group.nodes == 0)
+		wh_conf_mistake(conf, "group", NULL, "nodes",
+				"is 0, expected 1 to %d: a group with a durable subgroup is formed by all of its nodes, which are named",
+				WH_NODES_MAX);
+	if (wh_node_config_is_durable(config) && wh_node_config_founder(config) >= 0)
+		wh_conf_mistake(conf, "group", NULL, "founder",
+				"is %s, expected none: a group with a durable subgroup is formed by all of its nodes",
+				config->group.founder);
 }
 
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)

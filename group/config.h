@@ -94,6 +94,9 @@ struct wh_node_config { /* one variant of a configuration, bound */
 	/* Not of the file, 0: as usual. The simulator has few subgroups, and tries what is for many (0041): from how many shards on there
 	 * are words that say where something moves, and behind how many steps that find nothing a subgroup cools. All nodes alike. */
 	uint32_t words_from, cools;
+	/* Likewise: so much of messages goes into a batch of a log, and the files of logs are as small as that and log_bytes allow. Nodes may
+	 * differ. */
+	uint32_t batch_bytes;
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

@@ -7,6 +7,7 @@
 
 #include "group/node_int.h"
 
+#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 #define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
 
 /* A subgroup of the file, as its logs need it. */
@@ -32,21 +33,34 @@ static void wake_loop(void *ctx)
 	wh_gate_ring(node->gate);
 }
 
+enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out, struct wh_error *err)
+{
+	return wh_logs_open(out,
+			    &(struct wh_logs_config){.env = node->world_env,
+						     .path = node->config.group.log_dir,
+						     .group = node->config.group.name,
+						     .node = id,
+						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
+								   WH_NS_PER_MS,
+						     .batch_bytes = node->config.batch_bytes,
+						     .describe = describe,
+						     .patience_ns = node->one_host && id == node->id
+									    ? LOCK_TIMEOUTS * (uint64_t)node->config.group
+										    .start_timeout_ms * WH_NS_PER_MS
+									    : 0,
+						     .nodes = node->one_host && id == node->id
+								      ? wh_node_config_nodes_max(&node->config)
+								      : 0,
+						     .wake = wake_loop,
+						     .ctx = node},
+			    err);
+}
+
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 {
 	if (!wh_node_config_is_durable(&node->config))
 		return WHORL_OK;
-	return wh_logs_open(&node->logs,
-			    &(struct wh_logs_config){.env = node->world_env,
-						     .path = node->config.group.log_dir,
-						     .group = node->config.group.name,
-						     .node = node->id,
-						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
-								   WH_NS_PER_MS,
-						     .describe = describe,
-						     .wake = wake_loop,
-						     .ctx = node},
-			    err);
+	return wh_durable_open_logs(node, node->id, &node->logs, err);
 }
 
 static void fail_for_memory(whorl_node *node)
@@ -82,7 +96,7 @@ static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
 	struct wh_standing standing;
 
-	if (is == NULL || is->whole || wh_logs_checkpoints(logs, number, shard) == member->subgroup->checkpoints)
+	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
 		return is == NULL || is->whole;
 	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
 		return false;
@@ -205,6 +219,34 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 	return out->shards != NULL;
 }
 
+/* Where the shards begin in that view that this node is not in. False: no memory. */
+static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
+{
+	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
+	bool restarts = before == NULL && is_restart(epoch);
+
+	out->others = calloc(epoch->view->subgroup_count + 1, sizeof(*out->others));
+	for (uint32_t g = 0; out->others != NULL && g < epoch->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
+		struct wh_shard_begin begin = {.subgroup = wh_subgroup_number(layout), .shard = layout->shard};
+
+		if (!wh_node_config_parameters(&epoch->node->config, layout).durable ||
+		    wh_standing_shard(out, begin.subgroup, begin.shard) != NULL)
+			continue;
+		if (before != NULL && g < before->view->subgroup_count) {
+			begin.before = before->image->key;
+			begin.begins = before->change.cuts[g];
+		} else if (restarts && g < was->cut_count) {
+			begin.before = was->base;
+			begin.begins = was->cuts[g];
+		} else if (epoch->view->number > 0) {
+			continue; /* it has come in with this view, and knows of none before */
+		}
+		out->others[out->other_count++] = begin;
+	}
+	return out->others != NULL;
+}
+
 /* Hands it over, and frees it. */
 static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
 {
@@ -237,7 +279,7 @@ static bool write_entry(whorl_node *node)
 	if (epoch->view->number > 0) {
 		standing.first = false;
 		base_of_newcomer(node, &standing);
-	} else if (!fill_shards(&standing, epoch, NULL)) {
+	} else if (!fill_shards(&standing, epoch, NULL) || !fill_others(&standing, epoch, NULL)) {
 		return false;
 	}
 	epoch->entry_ticket = write_standing(node, &standing);
@@ -272,6 +314,8 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 
 	if (node->logs == NULL)
 		return true;
+	if (node->left_ticket != 0) /* it leaves, and agrees to nothing any more */
+		return false;
 	if (is_kept(epoch, key, ballot, cuts))
 		return wh_logs_has_done(node->logs, epoch->kept_ticket);
 	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
@@ -387,46 +431,119 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 	return work;
 }
 
-/* ---- a view begins ------------------------------------------------------------------------------------------------------ */
+/* ---- leaving in order ----------------------------------------------------------------------------------------------------- */
 
-/* Behind a restart: the base has its beginning in the log, where it has not begun there. Returns the cut of the base. */
-static uint64_t mark_base(const struct wh_epoch *epoch, const struct wh_shard_member *member,
-			  const struct wh_standing *was)
+/* Some other member has all of each durable shard that this node is in. */
+static bool others_are_whole(const struct wh_epoch *epoch)
 {
-	whorl_node *node = epoch->node;
-	uint64_t number = wh_node_number_of(member->subgroup);
-	const struct wh_shard_standing *shard = wh_standing_shard(was, number, member->layout->shard);
-	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
-	struct wh_log_source_config config;
-	struct wh_log_is found;
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+		bool is_whole = member->source == NULL;
 
-	if (shard != NULL && wh_logs_found(node->logs, number, member->layout->shard, &found) && !found.has_base) {
-		config = (struct wh_log_source_config){
-			.subgroup = number, .shard = shard->shard, .view = was->number, .key = was->base};
-		if (!describe(node, number, &config) || !wh_logs_mark(node->logs, &config, shard->begins))
-			fail_for_memory(node);
+		for (uint32_t m = 0; m < member->layout->member_count && !is_whole; m++) {
+			uint32_t rank = member->layout->members[m];
+
+			is_whole = rank != epoch->rank && wh_change_trusts(&epoch->change, rank) &&
+				   wh_sst_observe_array(&epoch->sst, rank, epoch->rows->node.whole,
+							(uint32_t)(member->layout - epoch->view->subgroups)) != 0;
+		}
+		if (!is_whole)
+			return false;
 	}
-	return index < was->cut_count ? was->cuts[index] : 0;
+	return true;
 }
 
-/* `was`: what the standing was before; restarts: the view follows it by a round of a restart. */
-static void begin_sources(struct wh_epoch *epoch, const struct wh_epoch *before, const struct wh_standing *was,
-			  bool restarts)
+static bool mark_left(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	struct wh_standing standing;
+
+	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
+		return false;
+	standing.left = true;
+	node->left_ticket = write_standing(node, &standing);
+	for (uint32_t i = 0; i < epoch->shard_member_count && node->left_ticket != 0; i++)
+		if (epoch->shard_members[i].source != NULL)
+			wh_log_source_persist(epoch->shard_members[i].source)->stops = true;
+	return node->left_ticket != 0;
+}
+
+enum wh_durable_leaving wh_durable_leave(whorl_node *node)
+{
+	struct wh_epoch *epoch = node->epoch;
+
+	if (node->logs == NULL)
+		return WH_LEAVES_MARKED;
+	if (epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) || !epoch->change.suspicion.quorum)
+		return WH_LEAVES_UNSAID;
+	if (node->left_ticket != 0)
+		return wh_logs_has_done(node->logs, node->left_ticket) ? WH_LEAVES_MARKED : WH_LEAVES_NOT_YET;
+	if (!epoch->change.wedged && others_are_whole(epoch))
+		(void)mark_left(epoch); /* or in the next pass */
+	return WH_LEAVES_NOT_YET;
+}
+
+bool wh_durable_may_say_left(const whorl_node *node)
+{
+	return node->logs == NULL || (node->left_ticket != 0 && wh_logs_has_done(node->logs, node->left_ticket));
+}
+
+/* ---- a view begins ------------------------------------------------------------------------------------------------------ */
+
+bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+{
+	struct wh_log_source_config config = {.subgroup = shard->subgroup,
+					      .shard = shard->shard,
+					      .view = standing->number,
+					      .key = standing->base};
+
+	return describe(node, shard->subgroup, &config) && wh_logs_mark(logs, &config, shard->begins);
+}
+
+bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+{
+	struct wh_log_is found;
+
+	if (!wh_logs_found(logs, shard->subgroup, shard->shard, &found) || found.has_base || found.rot)
+		return true;
+	return wh_durable_mark(node, logs, standing, shard);
+}
+
+/* Behind a restart: what was the base has its beginning in the logs, where it has not begun there. */
+static bool mark_bases(struct wh_epoch *epoch)
+{
+	whorl_node *node = epoch->node;
+	const struct wh_standing *standing = wh_logs_standing(node->logs);
+
+	for (uint32_t i = 0; i < standing->shard_count; i++)
+		if (!wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
+			return false;
+	return true;
+}
+
+/* The cut of the view before, which this node had a part in. */
+static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	const struct wh_shard_standing *shard =
+		wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup),
+				  member->layout->shard);
+
+	return shard != NULL ? shard->begins : 0;
+}
+
+static void begin_sources(struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
-		struct wh_shard_member *there =
-			before != NULL ? wh_epoch_shard_member(before, member->subgroup) : NULL;
-		bool stays = there != NULL && there->layout->shard == member->layout->shard;
-		uint64_t cut = stays ? before->change.cuts[there->layout - before->view->subgroups] : 0;
+		whorl_subgroup *subgroup = member->subgroup;
 
-		wh_store_relaxed(&member->subgroup->log_shard, member->layout->shard);
-		if (member->source != NULL && enters(epoch, member))
-			member->subgroup->checkpoints = wh_logs_checkpoints(
-				epoch->node->logs, wh_node_number_of(member->subgroup), member->layout->shard);
-		if (member->source != NULL && restarts && !enters(epoch, member))
-			cut = mark_base(epoch, member, was);
-		if (member->source != NULL && !wh_log_source_begin(member->source, cut))
+		if (member->source == NULL)
+			continue;
+		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
+		if (enters(epoch, member) &&
+		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
+			fail_for_memory(epoch->node);
+		if (!wh_log_source_begin(member->source, cut_before(epoch, member)))
 			fail_for_memory(epoch->node);
 	}
 }
@@ -436,20 +553,15 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
-	struct wh_standing was;
-	bool restarts;
 
 	if (node->logs == NULL)
 		return;
-	restarts = before == NULL && is_restart(epoch);
-	if (wh_standing_copy(&was, wh_logs_standing(node->logs)) != WHORL_OK || !fill_shards(&standing, epoch, before) ||
-	    write_standing(node, &standing) == 0) {
+	if ((before == NULL && is_restart(epoch) && !mark_bases(epoch)) || !fill_shards(&standing, epoch, before) ||
+	    !fill_others(&standing, epoch, before) || write_standing(node, &standing) == 0) {
 		fail_for_memory(node);
-		wh_standing_free(&was);
 		return;
 	}
-	begin_sources(epoch, before, &was, restarts);
-	wh_standing_free(&was);
+	begin_sources(epoch);
 	tell_whole(epoch);
 }
 

@@ -7,6 +7,8 @@
 #define WH_GROUP_DURABLE_H
 
 #include "group/epoch.h"
+#include "group/logs.h"
+#include "persistence/standing.h"
 
 /* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */
 WH_MUST_CHECK enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err);
@@ -20,8 +22,23 @@ bool wh_durable_is_prepared(struct wh_epoch *epoch);
 bool wh_durable_has_entered(whorl_node *node);
 /* The current view is followed by that of `key`, decided by ballot, with these cuts. False: that is not on disk yet. */
 bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts);
+enum wh_durable_leaving {
+	WH_LEAVES_NOT_YET, /* it will have marked its disk, or another member gives or comes first */
+	WH_LEAVES_MARKED,  /* its disk says that it has left: it may say so */
+	WH_LEAVES_UNSAID   /* it can only go as one that has failed: it is alone, or has failed, or is no member */
+};
+
+/* This node is to leave in order: its disk says so before others may go on as without it, and nothing of that view counts here any more
+ * (0058, Left). Where nothing is durable it may say so. */
+enum wh_durable_leaving wh_durable_leave(whorl_node *node);
+/* What that has come to, for whorl_close. Its thread, when there is no loop any more. */
+bool wh_durable_may_say_left(const whorl_node *node);
+
 /* `epoch` begins behind `before` (NULL: it is this node's first): its standing, and its messages, go to disk from now on. */
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before);
+
+/* durable_restart.c. What the rounds of a restart ask of this node. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_restart(whorl_node *node, struct wh_error *err);
 
 /* The proposed epoch has begun. If it is one of a restart, what the logs of its shards have is upcalled first (0058). */
 bool wh_durable_begins_replay(whorl_node *node);
@@ -37,6 +54,23 @@ const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgrou
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
+
+/* The logs of one node's directory: this one's, or another's on this host. The results of wh_logs_open. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out,
+						     struct wh_error *err);
+
+/* durable_others.c. One pass, while this node seeks: it speaks for disks of ended nodes on this host, when it is time. */
+void wh_durable_speak(whorl_node *node);
+/* What lies on that disk: this node's, unless it speaks for it. */
+struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
+/* It does so no more: a view has begun, or the node ends. No job of it is under way. */
+void wh_durable_hush(whorl_node *node);
+
+/* The view of the standing's base begins in the log of that shard. And where it has not begun there. False: no memory. */
+WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
+				   const struct wh_shard_standing *shard);
+WH_MUST_CHECK bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
+					const struct wh_shard_standing *shard);
 
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,

@@ -27,9 +27,16 @@ struct wh_durable_state {
 	unsigned char place[PLACE_BYTES_MAX];
 	size_t held;
 	bool begun; /* its place is known, and a checkpoint is written */
+	struct writing {
+		uint32_t shard;
+		uint64_t checkpoint; /* its number */
+	} writing;
 	/* A checkpoint of this node's own. */
 	wh_word busy; /* 1: a job reads it. [loop sets, the job clears] */
 	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
+	uint64_t ends;  /* ticket of the end of the last. [the job, until busy is 0] */
+	bool lies;      /* the last has come to its end, on disk or not, and */
+	uint64_t left;  /* so much lies in the log that it has left there. [loop] */
 	struct wh_position position; /* [loop: scratch] */
 };
 
@@ -118,10 +125,19 @@ static void release_snapshot(void *handle, void *ctx)
 
 /* ---- the newcomer ------------------------------------------------------------------------------------------------------- */
 
-static bool to_log(const struct wh_durable_state *state, enum wh_checkpoint_step step, const void *bytes, size_t count)
+/* In which shard this node is may change meanwhile. */
+static struct writing begin_writing(const struct wh_durable_state *state)
 {
-	return wh_logs_checkpoint(state->subgroup->node->logs, wh_node_number_of(state->subgroup),
-				  wh_load_relaxed(&state->subgroup->log_shard), step, bytes, count);
+	return (struct writing){(uint32_t)wh_load_relaxed(&state->subgroup->log_shard),
+				wh_logs_new_checkpoint(state->subgroup->node->logs)};
+}
+
+/* Returns a ticket; 0: it could not be handed over. */
+static uint64_t to_log(const struct wh_durable_state *state, const struct writing *writing,
+		       enum wh_checkpoint_step step, const void *bytes, size_t count)
+{
+	return wh_logs_checkpoint(state->subgroup->node->logs, wh_node_number_of(state->subgroup), writing->shard,
+				  writing->checkpoint, step, bytes, count);
 }
 
 /* So many bytes of the place are known to be needed. */
@@ -145,7 +161,8 @@ static bool collect_place(struct wh_durable_state *state, const unsigned char **
 		if (needs == SIZE_MAX)
 			return false;
 		if (state->held == needs) {
-			state->begun = to_log(state, WH_CHECKPOINT_BEGIN, state->place, state->held);
+			state->begun = to_log(state, &state->writing, WH_CHECKPOINT_BEGIN, state->place,
+					      state->held) != 0;
 			return state->begun;
 		}
 		if (*count == 0)
@@ -165,14 +182,15 @@ static bool restore_bytes(struct wh_durable_state *state, const unsigned char *b
 		return false;
 	if (count == 0)
 		return true;
-	return to_log(state, WH_CHECKPOINT_BYTES, bytes, count) &&
+	return to_log(state, &state->writing, WH_CHECKPOINT_BYTES, bytes, count) != 0 &&
 	       state->program.restore(WHORL_RESTORE_BYTES, bytes, count, state->program.ctx);
 }
 
 /* No place came: it is the empty state of a shard that no node was in before. */
 static bool end_restore(struct wh_durable_state *state)
 {
-	if (state->held > 0 && (!state->begun || !to_log(state, WH_CHECKPOINT_END, NULL, 0)))
+	if (state->held > 0 &&
+	    (!state->begun || to_log(state, &state->writing, WH_CHECKPOINT_END, NULL, 0) == 0))
 		return false;
 	return state->program.restore(WHORL_RESTORE_END, NULL, 0, state->program.ctx);
 }
@@ -184,7 +202,8 @@ static bool restore_state(enum whorl_restore_step step, const void *bytes, size_
 	switch (step) {
 	case WHORL_RESTORE_BEGIN:
 		if (state->begun)
-			(void)to_log(state, WH_CHECKPOINT_DROP, NULL, 0);
+			(void)to_log(state, &state->writing, WH_CHECKPOINT_DROP, NULL, 0);
+		state->writing = begin_writing(state);
 		state->held = 0;
 		state->begun = false;
 		return state->program.restore(step, NULL, 0, state->program.ctx);
@@ -202,6 +221,7 @@ static bool restore_state(enum whorl_restore_step step, const void *bytes, size_
 
 struct own {
 	struct wh_durable_state *state;
+	struct writing writing;
 	void *snapshot;
 	unsigned char *piece;
 };
@@ -211,12 +231,13 @@ static void write_checkpoint(struct own *own)
 	struct wh_durable_state *state = own->state;
 	struct snapshot *snapshot = own->snapshot;
 	ptrdiff_t got = -1;
-	bool goes_on = to_log(state, WH_CHECKPOINT_BEGIN, snapshot->place, snapshot->bytes);
+	bool goes_on = to_log(state, &own->writing, WH_CHECKPOINT_BEGIN, snapshot->place, snapshot->bytes) != 0;
 
 	snapshot->read = snapshot->bytes;
 	while (goes_on && (got = read_snapshot(snapshot, own->piece, PIECE_BYTES, state)) > 0)
-		goes_on = (size_t)got <= PIECE_BYTES && to_log(state, WH_CHECKPOINT_BYTES, own->piece, (size_t)got);
-	(void)to_log(state, goes_on && got == 0 ? WH_CHECKPOINT_END : WH_CHECKPOINT_DROP, NULL, 0);
+		goes_on = (size_t)got <= PIECE_BYTES &&
+			  to_log(state, &own->writing, WH_CHECKPOINT_BYTES, own->piece, (size_t)got) != 0;
+	state->ends = to_log(state, &own->writing, goes_on && got == 0 ? WH_CHECKPOINT_END : WH_CHECKPOINT_DROP, NULL, 0);
 }
 
 static void run_checkpoint(void *argument)
@@ -250,6 +271,8 @@ static void begin_checkpoint(struct wh_durable_state *state)
 		return;
 	}
 	own->state = state;
+	own->writing = begin_writing(state);
+	state->lies = false;
 	wh_store_relaxed(&state->asked, 0);
 	wh_store_relaxed(&state->busy, 1);
 	wh_fetch_add(&node->jobs, 1);
@@ -287,14 +310,26 @@ void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)
 	wh_store_relaxed(&subgroup->durable_state->asked, 1);
 }
 
+/* The last has come to its end. Files that hold something behind it stay, so the log may be as long as before: the next one comes when
+ * it is longer by log_bytes than that. */
+static bool is_done(struct wh_durable_state *state, uint64_t used)
+{
+	if (wh_load_acquire(&state->busy) != 0 || !wh_logs_has_done(state->subgroup->node->logs, state->ends))
+		return false;
+	if (!state->lies || used < state->left)
+		state->left = state->ends != 0 ? used : 0;
+	state->lies = true;
+	return true;
+}
+
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes)
 {
 	struct wh_durable_state *state = subgroup->durable_state;
 	uint64_t used = wh_logs_used(subgroup->node->logs, wh_node_number_of(subgroup),
 				     (uint32_t)wh_load_relaxed(&subgroup->log_shard));
 
-	if (state == NULL || wh_load_acquire(&state->busy) != 0 ||
-	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
+	if (state == NULL || !is_done(state, used) ||
+	    (used <= state->left + log_bytes && wh_load_relaxed(&state->asked) == 0))
 		return;
 	if (!wh_state_keeps(subgroup->state) && subgroup->offer.backlog.messages == 0)
 		begin_checkpoint(state);

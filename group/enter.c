@@ -90,7 +90,10 @@ static bool has_begun(void *ctx, bool late)
 		there += beat == WH_BEAT_THERE;
 		awaited += beat == WH_BEAT_NONE;
 	}
-	if (view->number != 0 || 2 * there <= view->voters)
+	if (view->number != 0)
+		return wh_is_first_view(proposed->image->key) && there == view->members &&
+		       wh_restart_may_begin(&node->restart, proposed->image->key);
+	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }
@@ -115,6 +118,7 @@ static void begin_epoch(whorl_node *node)
 		return;
 	}
 	node->proposed = NULL;
+	wh_durable_hush(node);
 	wh_epoch_begin(next);
 }
 
@@ -276,6 +280,13 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_NEXT:
 	case WH_WIRE_REFUSED:
 		return wh_serving_on_message(node->serving, from, message);
+	case WH_WIRE_ASK:
+	case WH_WIRE_STANDING:
+	case WH_WIRE_HIGHER:
+	case WH_WIRE_AGREE:
+	case WH_WIRE_AGREED:
+	case WH_WIRE_BEGIN:
+		return epoch != NULL || wh_join_on_message(&node->join, from, message);
 	case WH_WIRE_KINDS:
 		break;
 	}
@@ -340,6 +351,7 @@ static size_t seek_group(whorl_node *node)
 
 	if (node->join.began_ns == 0)
 		wh_join_begin(&node->join);
+	wh_durable_speak(node);
 	work = wh_join_step(&node->join);
 	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
 		node->explained_ns = node->loop.now_ns;

@@ -75,8 +75,9 @@ static bool write_identity(struct wh_logs *logs, uint64_t group)
 	return true;
 }
 
-static bool write_standing(struct wh_logs *logs, const struct wh_standing *standing)
+static bool write_standing(struct wh_logs *logs, const struct wh_log_order *order)
 {
+	const struct wh_standing *standing = &order->standing;
 	struct wh_error err;
 	enum whorl_result result;
 
@@ -85,7 +86,7 @@ static bool write_standing(struct wh_logs *logs, const struct wh_standing *stand
 	wh_logs_ask_disk(logs);
 	result = wh_standing_write(&logs->file, standing, &err);
 	if (result == WHORL_OK)
-		result = wh_standing_sweep(logs->directory, standing, NULL, 0, &err);
+		result = wh_standing_sweep(logs->directory, standing, order->keep, order->keep_count, &err);
 	return wh_logs_settle(logs, result, &err);
 }
 
@@ -115,16 +116,16 @@ static uint32_t largest_message(const struct wh_log_source_config *config)
 	return (uint32_t)((uint64_t)config->parts_most * config->message_bytes);
 }
 
-/* A batch of this source has room: its messages up to BATCH_BYTES, and one more. */
+/* A batch of this source has room: its messages up to bytes_most, and one more. */
 static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
-	size_t room = BATCH_BYTES + largest_message(config);
+	size_t room = logs->batch.bytes_most + largest_message(config);
 	unsigned char *bytes;
 
 	if (logs->batch.records == NULL)
-		logs->batch.records = calloc(BATCH_RECORDS, sizeof(*logs->batch.records));
+		logs->batch.records = calloc(logs->batch.records_most, sizeof(*logs->batch.records));
 	if (logs->batch.parts == NULL)
-		logs->batch.parts = calloc(BATCH_RECORDS, sizeof(*logs->batch.parts));
+		logs->batch.parts = calloc(logs->batch.records_most, sizeof(*logs->batch.parts));
 	if (logs->batch.records == NULL || logs->batch.parts == NULL)
 		return false;
 	if (logs->batch.room >= room)
@@ -141,13 +142,14 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 				    const struct wh_log_source_config *of, struct wh_error *err)
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
-	uint32_t largest = largest_message(of);
+	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
+	uint32_t largest = largest_message(of), records = logs->batch.records_most;
 	struct wh_log_config config = {
 		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
 		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
-		.segment_bytes = segment < SEGMENT_BYTES_LEAST ? SEGMENT_BYTES_LEAST : segment,
-		.batch_bytes = (uint32_t)(BATCH_BYTES + (largest + 15) / 16 * 16 + 16 * BATCH_RECORDS),
-		.batch_messages = BATCH_RECORDS,
+		.segment_bytes = segment < least ? least : segment,
+		.batch_bytes = (uint32_t)(logs->batch.bytes_most + (largest + 15) / 16 * 16 + (size_t)16 * records),
+		.batch_messages = records,
 	};
 
 	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
@@ -260,6 +262,7 @@ static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct
 	fill_position(order, &position);
 	wh_checkpoint_drop(log->checkpoint);
 	log->checkpoint = NULL;
+	log->writing = order->checkpoint;
 	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
 }
 
@@ -272,17 +275,22 @@ static enum whorl_result end_checkpoint(struct wh_shard_log *log, struct wh_erro
 		return result;
 	log->checkpoint = NULL;
 	result = wh_checkpoint_finish(checkpoint, err);
-	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_checkpoints */
-		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
-	return result;
+	if (result != WHORL_OK)
+		return result;
+	/* Release: it is on disk. Partners: wh_logs_figures, wh_logs_has_checkpoint. */
+	wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	wh_store_release(&log->figures.since, wh_load_relaxed(&log->figures.since) + 1);
+	return WHORL_OK;
 }
 
 static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
 					 struct wh_error *err)
 {
+	if (order->checkpoint < log->oldest)
+		return WHORL_OK;
 	if (order->step == WH_CHECKPOINT_BEGIN)
 		return begin_checkpoint(log, order, err);
-	if (log->checkpoint == NULL) /* it could not be begun, and was dropped */
+	if (log->checkpoint == NULL || log->writing != order->checkpoint) /* it could not be begun, or was dropped */
 		return WHORL_OK;
 	if (order->step == WH_CHECKPOINT_BYTES)
 		return wh_checkpoint_write(log->checkpoint, order->bytes, order->count, err);
@@ -314,17 +322,30 @@ static bool do_checkpoint(struct wh_logs *logs, const struct wh_log_order *order
 	return true;
 }
 
+static void forget_checkpoints(const struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
+
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	log->oldest = order->checkpoint;
+	wh_store_relaxed(&log->figures.since, 0); /* before it is done. Partner: wh_logs_has_checkpoint */
+}
+
 static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 {
 	switch (order->kind) {
 	case ORDER_STANDING:
-		return write_standing(logs, &order->standing);
+		return write_standing(logs, order);
 	case ORDER_VIEW:
 		return write_view(logs, order);
 	case ORDER_SOURCE:
 		return begin_source(logs, order);
 	case ORDER_CHECKPOINT:
 		return do_checkpoint(logs, order);
+	case ORDER_FORGET:
+		forget_checkpoints(logs, order);
+		return true;
 	}
 	return false;
 }
@@ -393,7 +414,7 @@ static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
 	batch->source = source;
 	batch->used = 0;
 	batch->batch = (struct wh_log_batch){.first = source->walk.sequence, .records = batch->records};
-	while (batch->batch.count < BATCH_RECORDS && batch->used < BATCH_BYTES &&
+	while (batch->batch.count < batch->records_most && batch->used < batch->bytes_most &&
 	       (step = wh_walk_next(&source->walk, limit, &message)) == WH_WALK_MESSAGE)
 		copy_message(batch, &message);
 	if (step == WH_WALK_BROKEN)

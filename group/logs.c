@@ -19,6 +19,12 @@ void wh_log_order_free(struct wh_log_order *order)
 	free(order);
 }
 
+void wh_logs_wake_job(const struct wh_logs *logs)
+{
+	if (!logs->ended)
+		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -29,7 +35,7 @@ static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 	*logs->last = order;
 	logs->last = &order->next;
 	pthread_mutex_unlock(&logs->lock);
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(logs);
 	return ticket;
 }
 
@@ -52,12 +58,75 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 	wh_standing_free(&logs->standing);
 	logs->standing = mine;
 	order->kind = ORDER_STANDING;
-	return hand_over(logs, order);
+	for (const struct wh_kept_view *view = logs->views; view != NULL && order->keep_count < WH_VIEWS_KEPT;
+	     view = view->next)
+		order->keep[order->keep_count++] = view->key;
+	logs->standing_ticket = hand_over(logs, order);
+	return logs->standing_ticket;
+}
+
+bool wh_logs_has_standing(const struct wh_logs *logs)
+{
+	return wh_logs_has_done(logs, logs->standing_ticket);
+}
+
+/* A view is one that the standing names, or one that it may name soon. */
+static void forget_views(struct wh_logs *logs)
+{
+	uint32_t unnamed = 0;
+
+	for (struct wh_kept_view **at = &logs->views; *at != NULL;) {
+		struct wh_kept_view *view = *at;
+
+		if (view->key == logs->standing.base || view->key == logs->standing.next || unnamed++ < 2) {
+			at = &view->next;
+			continue;
+		}
+		*at = view->next;
+		free(view);
+	}
+}
+
+static bool keep_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	struct wh_kept_view *view = malloc(sizeof(*view) + count);
+
+	if (view == NULL)
+		return false;
+	*view = (struct wh_kept_view){.next = logs->views, .key = key, .count = count};
+	memcpy(view->bytes, bytes, count);
+	logs->views = view;
+	forget_views(logs);
+	return true;
+}
+
+bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char **bytes, size_t *count)
+{
+	for (const struct wh_kept_view *view = logs->views; view != NULL; view = view->next)
+		if (view->key == key) {
+			*bytes = view->bytes;
+			*count = view->count;
+			return true;
+		}
+	return false;
+}
+
+uint64_t wh_logs_view_ticket(const struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
+{
+	for (const struct wh_kept_view *view = logs->views; view != NULL; view = view->next)
+		if (view->key == key && view->count == count && memcmp(view->bytes, bytes, count) == 0)
+			return view->ticket;
+	return 0;
+}
+
+bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node)
+{
+	return logs->has_disk != NULL && logs->has_disk[node];
 }
 
 uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
 {
-	struct wh_log_order *order = calloc(1, sizeof(*order));
+	struct wh_log_order *order = keep_view(logs, key, bytes, count) ? calloc(1, sizeof(*order)) : NULL;
 
 	if (order != NULL)
 		order->bytes = malloc(count);
@@ -69,7 +138,7 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 	order->kind = ORDER_VIEW;
 	order->key = key;
 	order->count = count;
-	return hand_over(logs, order);
+	return logs->views->ticket = hand_over(logs, order);
 }
 
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
@@ -107,32 +176,74 @@ static bool wait_for_room(struct wh_logs *logs)
 	return goes_on(logs);
 }
 
-bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, enum wh_checkpoint_step step,
-			const void *bytes, size_t count)
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs)
+{
+	return wh_fetch_add(&logs->checkpoints, 1) + 1;
+}
+
+uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+			    enum wh_checkpoint_step step, const void *bytes, size_t count)
 {
 	struct wh_log_order *order;
 
 	if (!wait_for_room(logs))
-		return false;
+		return 0;
 	order = calloc(1, sizeof(*order));
 	if (order != NULL && count > 0)
 		order->bytes = malloc(count);
 	if (order == NULL || (count > 0 && order->bytes == NULL)) {
 		free(order);
-		return false;
+		return 0;
 	}
 	if (count > 0)
 		memcpy(order->bytes, bytes, count);
 	order->count = count;
 	order->kind = ORDER_CHECKPOINT;
 	order->step = step;
+	order->checkpoint = checkpoint;
 	order->config.subgroup = subgroup;
 	order->config.shard = shard;
 	pthread_mutex_lock(&logs->lock);
 	logs->waiting += count;
 	pthread_mutex_unlock(&logs->lock);
-	(void)hand_over(logs, order);
+	return hand_over(logs, order);
+}
+
+static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	struct wh_shard_log *log;
+
+	pthread_mutex_lock(&locked->lock);
+	log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_unlock(&locked->lock);
+	return log;
+}
+
+bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_log_order *order;
+
+	if (log == NULL) /* there was none, and none is on its way */
+		return true;
+	order = calloc(1, sizeof(*order));
+	if (order == NULL)
+		return false;
+	order->kind = ORDER_FORGET;
+	order->checkpoint = wh_load_relaxed(&logs->checkpoints) + 1;
+	order->config.subgroup = subgroup;
+	order->config.shard = shard;
+	log->forgot = hand_over(logs, order);
 	return true;
+}
+
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+
+	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
 }
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
@@ -157,13 +268,6 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 	return log != NULL;
 }
 
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_log_figures figures;
-
-	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.checkpoints : 0;
-}
-
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
 	struct wh_log_figures figures;
@@ -173,15 +277,12 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
 
-/* The log has what its standing says of the views before its base. */
-static bool reaches_base(const struct wh_log *log, const struct wh_shard_standing *shard)
+/* The log has what its standing says of the view before its base. */
+static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard)
 {
-	uint32_t count;
-	const struct wh_log_view *views = wh_log_views(log, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (views[i].key == shard->before)
-			return views[i].end >= shard->begins;
+	for (int i = 0; i < 2; i++)
+		if (log->ends[i].key == shard->before && shard->before != 0)
+			return log->ends[i].place >= shard->begins;
 	return shard->before == 0 || shard->begins == 0;
 }
 
@@ -193,21 +294,39 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	*out = (struct wh_log_is){.whole = false};
 	if (log == NULL || standing == NULL)
 		return false;
-	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log->log, standing);
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
-	out->has_base = !out->rot && log->found.end.key == logs->standing.base;
-	out->place = out->has_base ? log->found.end.place : 0;
+	out->has_base = !out->rot && log->ends[1].key == logs->standing.base;
+	out->place = out->has_base ? log->ends[1].place : 0;
 	return true;
+}
+
+/* The last views of what was found. */
+static void note_ends(struct wh_shard_log *log)
+{
+	uint32_t count;
+	const struct wh_log_view *views = wh_log_views(log->log, &count);
+
+	for (uint32_t i = 0; i < 2 && i < count; i++)
+		log->ends[1 - i] = (struct wh_log_place){views[count - 1 - i].key, views[count - 1 - i].number,
+							 views[count - 1 - i].end};
+}
+
+/* What is beyond the cut of the view before is void. */
+static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin)
+{
+	if (log->ends[1].place > begin->cut)
+		log->ends[1].place = begin->cut;
+	log->ends[0] = log->ends[1];
+	log->ends[1] = (struct wh_log_place){begin->key, begin->number, 0};
 }
 
 /* ---- sources: the loop's side ------------------------------------------------------------------------------------------- */
 
 static void wake_job(void *ctx)
 {
-	const struct wh_logs *logs = ctx;
-
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(ctx);
 }
 
 enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,
@@ -283,8 +402,14 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
-	return hand_over_begin(logs, NULL, config, NULL,
-			       &(struct wh_log_begin){.key = config->key, .number = config->view, .cut = cut});
+	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
+	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+
+	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
+		return false;
+	if (log != NULL)
+		note_mark(log, &begin);
+	return true;
 }
 
 void wh_log_source_free(struct wh_log_source *source)
@@ -341,6 +466,22 @@ bool wh_logs_look(struct wh_logs *logs, uint64_t now_ns, struct wh_error *err)
 	return true;
 }
 
+#define LOCK_AGAIN_NS (10 * (long)WH_NS_PER_MS)
+
+/* Another node of this host may have it for a while (durable_others.c). */
+static enum whorl_result lock_directory(const struct wh_logs *logs, int *holder, struct wh_error *err)
+{
+	const struct wh_env *env = logs->config.env;
+	const struct timespec moment = {.tv_nsec = LOCK_AGAIN_NS};
+	uint64_t until_ns = wh_env_now(env) + logs->config.patience_ns;
+	enum whorl_result result;
+
+	while ((result = logs->directory->ops->lock(logs->directory, holder, err)) == WHORL_AGAIN &&
+	       wh_env_now(env) < until_ns && env->nap == NULL)
+		nanosleep(&moment, NULL);
+	return result;
+}
+
 static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_env *env = logs->config.env;
@@ -357,7 +498,7 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 		reason = *err;
 		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
 	}
-	result = logs->directory->ops->lock(logs->directory, &holder, err);
+	result = lock_directory(logs, &holder, err);
 	if (result == WHORL_AGAIN)
 		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
 	if (result != WHORL_OK)
@@ -366,6 +507,54 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 	if (result == WHORL_NOT_FOUND)
 		return WHORL_OK;
 	return result == WHORL_OK ? wh_identity_check(&logs->identity, &wanted, err) : result;
+}
+
+/* One that is not there, or damaged, others may have. */
+static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh_error *err)
+{
+	unsigned char *bytes;
+	size_t count;
+	enum whorl_result result = WHORL_OK;
+
+	if (wh_standing_is_blank(&logs->standing) ||
+	    wh_standing_read_view(logs->directory, key, &bytes, &count, err) != WHORL_OK)
+		return WHORL_OK;
+	if (!keep_view(logs, key, bytes, count))
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	free(bytes);
+	return result;
+}
+
+/* Has that node's directory a standing? One that is damaged counts: it says that there was one. */
+static bool has_standing(const struct wh_logs *logs, uint32_t node)
+{
+	const struct wh_env *env = logs->config.env;
+	struct wh_standing_file file = {NULL};
+	struct wh_directory *directory;
+	struct wh_standing standing;
+	struct wh_error err;
+	char path[4096];
+	bool has;
+
+	snprintf(path, sizeof(path), "%s/%u", logs->config.path, node);
+	if (env->disk->directory(env->disk->ctx, path, false, &directory, &err) != WHORL_OK)
+		return false;
+	has = wh_standing_open(&file, directory, &standing, NULL, &err) != WHORL_OK ||
+	      (!wh_standing_is_blank(&standing) && !standing.first);
+	wh_standing_free(&standing);
+	wh_standing_close(&file);
+	directory->ops->close(directory);
+	return has;
+}
+
+static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *err)
+{
+	logs->has_disk = calloc(logs->config.nodes, sizeof(*logs->has_disk));
+	if (logs->has_disk == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
+	for (uint32_t node = 0; node < logs->config.nodes; node++)
+		logs->has_disk[node] = node != logs->config.node && has_standing(logs, node);
+	return WHORL_OK;
 }
 
 /* What the standing names. */
@@ -386,6 +575,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = wh_log_open_shard(logs, log, logs->standing.group, &config, err);
+		if (result == WHORL_OK)
+			note_ends(log);
 	}
 	return result;
 }
@@ -402,6 +593,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (logs == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	logs->config = *config;
+	logs->batch.bytes_most = config->batch_bytes > 0 ? config->batch_bytes : BATCH_BYTES;
+	logs->batch.records_most = config->batch_bytes > 0 ? config->batch_bytes / BYTES_OF_RECORD + 1 : BATCH_RECORDS;
 	logs->last = &logs->first;
 	pthread_mutex_init(&logs->lock, NULL);
 	pthread_mutex_init(&logs->bell, NULL);
@@ -410,7 +603,13 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
 	if (result == WHORL_OK)
+		result = open_view(logs, logs->standing.base, err);
+	if (result == WHORL_OK && logs->standing.ballot != 0)
+		result = open_view(logs, logs->standing.next, err);
+	if (result == WHORL_OK)
 		result = open_shards(logs, err);
+	if (result == WHORL_OK && config->nodes > 0)
+		result = look_at_others(logs, err);
 	if (result == WHORL_OK)
 		result = config->env->background(config->env->ctx, &logs->job, "whorl-log", wh_logs_work, logs, err);
 	if (result != WHORL_OK) {
@@ -433,6 +632,11 @@ void wh_logs_free(struct wh_logs *logs)
 		wh_log_close(log->log);
 		free(log);
 	}
+	for (struct wh_kept_view *view = logs->views, *next; view != NULL; view = next) {
+		next = view->next;
+		free(view);
+	}
+	free(logs->has_disk);
 	wh_replays_free(logs);
 	wh_standing_close(&logs->file);
 	wh_standing_free(&logs->standing);
@@ -457,25 +661,28 @@ void wh_logs_stop(struct wh_logs *logs)
 	pthread_mutex_unlock(&logs->lock);
 }
 
-/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
-void wh_logs_close(struct wh_logs *logs, bool forked)
+void wh_logs_end(struct wh_logs *logs)
 {
 	const struct wh_env *env;
 
-	if (logs == NULL)
+	if (logs == NULL || logs->job == NULL || logs->ended)
 		return;
 	env = logs->config.env;
-	if (logs->job == NULL) {
-		wh_logs_free(logs);
-		return;
-	}
-	if (forked) /* the job is the parent's, and may hold the locks */
-		return;
 	pthread_mutex_lock(&logs->bell);
 	logs->closing = true;
 	pthread_mutex_unlock(&logs->bell);
 	wh_logs_stop(logs);
-	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns) ||
-	    wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
+	logs->ended = true;
+	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns))
+		logs->job = NULL;
+}
+
+/* A call that does not come back keeps all of it, and frees it if it ever does. Nothing of the node is touched any more. */
+void wh_logs_close(struct wh_logs *logs, bool forked)
+{
+	if (logs == NULL || (forked && logs->job != NULL)) /* the job is the parent's, and may hold the locks */
+		return;
+	wh_logs_end(logs);
+	if (logs->job == NULL || wh_exchange(&logs->call, WH_CALL_ABANDONED) == WH_CALL_NONE)
 		wh_logs_free(logs);
 }

@@ -46,6 +46,9 @@ struct wh_logs_config { /* copied; what it points to outlives the logs, but for 
 	 * `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns;        /* disk_timeout_ms */
+	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
+	uint32_t batch_bytes;       /* of messages in a batch; 0: as usual */
+	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
 	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
 };
@@ -57,7 +60,9 @@ WH_MUST_CHECK enum whorl_result wh_logs_open(struct wh_logs **out, const struct 
 					     struct wh_error *err);
 /* No checkpoint is taken any more, and no thread waits in one. NULL is fine. */
 void wh_logs_stop(struct wh_logs *logs);
-/* Waits for the job, no longer than for a disk that answers; one that does not keeps what it needs. NULL is fine. `forked`: the job is the
+/* Waits for the job, no longer than for a disk that answers. Nothing comes to disk after that, and the node is not woken. NULL is fine. */
+void wh_logs_end(struct wh_logs *logs);
+/* The same, if that was not done; and frees. A job that a disk still holds keeps what it needs. NULL is fine. `forked`: the job is the
  * parent's. */
 void wh_logs_close(struct wh_logs *logs, bool forked);
 
@@ -76,9 +81,20 @@ uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *byte
 /* Is that on disk, and all that was handed over before it? */
 bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket);
 
+/* Is that standing on disk? */
+bool wh_logs_has_standing(const struct wh_logs *logs);
+/* The ticket of that view with these bytes, if it was handed over and may be on disk still; 0: it was not. */
+uint64_t wh_logs_view_ticket(const struct wh_logs *logs, uint64_t key, const void *bytes, size_t count);
+
+/* A view's bytes, of those that the standing names or that were handed over; they last until the next one is. False: they are not there, or
+ * damaged. */
+bool wh_logs_view(const struct wh_logs *logs, uint64_t key, const unsigned char **bytes, size_t *count);
+/* On one host: has that node a directory here with something in it? As it was at wh_logs_open. */
+bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node);
+
 /* ---- what was found, and reading it again ------------------------------------------------------------------------------ */
 
-struct wh_log_is { /* of a shard, as it was found at wh_logs_open */
+struct wh_log_is { /* of a shard, as it was found at wh_logs_open, and with what was marked since (wh_logs_mark) */
 	bool whole;     /* it counts: it has all of its shard */
 	bool rot;       /* something is damaged or missing that was there once */
 	bool has_base;  /* the standing's base has begun in it, */
@@ -135,13 +151,17 @@ enum wh_checkpoint_step {
 	WH_CHECKPOINT_DROP   /* it does not */
 };
 
-/* Hands a part of a checkpoint over, which is copied. One at a time for each shard. Any thread but the loop's; waits while many of them wait
- * for the disk. False: no memory, or the disk has failed. */
-WH_MUST_CHECK bool wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
-				      enum wh_checkpoint_step step, const void *bytes, size_t count);
-/* How many of that shard have come to disk since the logs were opened. The loop's. */
-uint64_t wh_logs_checkpoints(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
-/* Bytes of its batches: behind the last checkpoint, more or less. 0: there is no such log. The loop's. */
+/* A number for one that is to be made. Any thread. */
+uint64_t wh_logs_new_checkpoint(struct wh_logs *logs);
+/* Hands a part of that checkpoint over, which is copied. One that begins takes the place of one that has not ended. Any thread but the
+ * loop's; waits while many of them wait for the disk. Returns a ticket, 0: no memory, or the disk has failed. */
+WH_MUST_CHECK uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t shard, uint64_t checkpoint,
+					  enum wh_checkpoint_step step, const void *bytes, size_t count);
+/* This node enters the shard: those that were begun before are of no use there. The loop's. False: no memory. */
+WH_MUST_CHECK bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Has one come to disk since, or since the logs were opened? The loop's. */
+bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Bytes of its batches: behind the last checkpoint, and what lies in one file with these. 0: there is no such log. The loop's. */
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 
 /* ---- for people ---------------------------------------------------------------------------------------------------------- */

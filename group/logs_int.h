@@ -13,6 +13,7 @@
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of messages in one, at most, but for one that is larger */
 #define BATCH_RECORDS 4096
+#define BYTES_OF_RECORD 16 /* so small messages are thought to be where batches are smaller than that */
 
 struct wh_shard_log { /* of one shard of a subgroup that this node is or was in */
 	struct wh_shard_log *next; /* [job; with the lock] */
@@ -23,9 +24,14 @@ struct wh_shard_log { /* of one shard of a subgroup that this node is or was in 
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	struct wh_log_source *source; /* [lock] that of the current view */
 	struct wh_log_found found;    /* [const after open] */
+	struct wh_log_place ends[2];  /* [loop] the last two views of what was found, and where they end; key 0: there is none */
 	struct { /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
 	} figures;
+	uint64_t writing; /* [job] number of the checkpoint */
+	uint64_t oldest;  /* [job] those with a lower number do not count */
+	uint64_t forgot;  /* [loop] ticket of what has set it */
 };
 
 struct wh_log_source {
@@ -37,18 +43,23 @@ struct wh_log_source {
 	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
 };
 
-enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT };
+#define WH_VIEWS_KEPT 4
+
+enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET };
 
 struct wh_log_order {
 	struct wh_log_order *next;
 	enum wh_log_order_kind kind;
 	uint64_t ticket;
 	struct wh_standing standing;
+	uint64_t keep[WH_VIEWS_KEPT]; /* views that it does not name, and that are to stay */
+	uint32_t keep_count;
 	uint64_t key;
 	unsigned char *bytes;
 	size_t count;
 	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
 	enum wh_checkpoint_step step;        /* of a checkpoint of the shard in `config` */
+	uint64_t checkpoint;                 /* its number; of ORDER_FORGET: the oldest that counts */
 	struct wh_log_source_config config;  /* of the source, but for its arrays */
 	struct wh_log_begin begin;           /* likewise */
 	struct wh_log_sender *senders;       /* of `begin` */
@@ -60,11 +71,21 @@ enum wh_logs_call {
 	WH_CALL_ABANDONED /* it did not come back in time: the call frees the logs when it does */
 };
 
+struct wh_kept_view {
+	struct wh_kept_view *next;
+	uint64_t key, ticket; /* ticket 0: it was read */
+	size_t count;
+	unsigned char bytes[];
+};
+
 struct wh_logs {
 	struct wh_logs_config config;
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing; /* [loop] */
+	uint64_t standing_ticket;    /* [loop] of it; 0: it was read */
+	struct wh_kept_view *views;  /* [loop] the newest first */
+	bool *has_disk;              /* [const] by node; NULL: no others are looked at */
 	uint64_t tickets;            /* [lock] handed out */
 	size_t waiting;              /* [lock] bytes of checkpoints that wait */
 	pthread_cond_t fewer;        /* of these there are fewer, or the disk has failed */
@@ -82,7 +103,9 @@ struct wh_logs {
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
 	pthread_mutex_t bell;        /* held while the loop is woken */
+	bool ended;                  /* it was told to end; if it has, there is no job any more */
 	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
+	wh_word checkpoints;         /* numbers that were given. [any] */
 	wh_word stopped;             /* 1: checkpoints are not taken any more */
 	wh_word call;                /* enum wh_logs_call */
 	struct wh_log_filling {
@@ -93,12 +116,17 @@ struct wh_logs {
 		struct iovec *parts;
 		unsigned char *bytes;
 		size_t room, used;
+		size_t bytes_most;     /* [const] */
+		uint32_t records_most; /* [const] */
 	} batch;
 };
 
 /* The job has ended, or never began. */
 void wh_logs_free(struct wh_logs *logs);
 void wh_log_order_free(struct wh_log_order *order);
+
+/* There is something for the job to do, unless it was told to end. */
+void wh_logs_wake_job(const struct wh_logs *logs);
 
 /* log_job.c. A job that lasts. */
 bool wh_logs_work(void *logs);

@@ -434,6 +434,8 @@ static enum whorl_result open_record(whorl_node *node, const struct wh_world *wo
 
 static enum wh_form_rule rule_of(const whorl_node *node)
 {
+	if (node->logs != NULL) /* a durable group is formed by all of its nodes (0058) */
+		return WH_FORM_ALL;
 	if (wh_node_config_founder(&node->config) >= 0)
 		return WH_FORM_FOUNDER;
 	return node->one_host || node->record.ops != NULL ? WH_FORM_MAJORITY : WH_FORM_ALL;
@@ -509,7 +511,8 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 	};
 	node->join.wishing = &node->serving->wishing;
 	node->home = node->one_host || node->join.founder >= 0 ? UINT32_MAX : (uint32_t)config->group.nodes;
-	return wh_roster_init(&node->roster, err);
+	result = wh_roster_init(&node->roster, err);
+	return result == WHORL_OK ? wh_durable_open_restart(node, err) : result;
 }
 
 static whorl_node *new_node(uint32_t id, const struct wh_world *world, const struct whorl_open_options *options)
@@ -741,6 +744,8 @@ void wh_node_free(whorl_node *node, bool forked)
 		epoch = older;
 	}
 	wh_epoch_free(node->proposed, false);
+	if (!forked)
+		wh_durable_hush(node);
 	wh_logs_close(node->logs, forked);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);

@@ -78,7 +78,6 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	uint64_t checkpoints; /* [loop] of its log when it entered the shard: one more, and that is whole */
 	wh_word log_whole;    /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest, disk_behind; /* the member whose disk all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
@@ -143,6 +142,9 @@ struct whorl_node {
 	struct wh_roster roster;          /* [loop] */
 	struct wh_join_requests requests; /* [loop] */
 	struct wh_join join;              /* [loop] */
+	struct wh_restart restart;        /* [loop] where there are logs */
+	uint64_t left_ticket; /* [loop; whorl_close when there is none] its disk says that it has left, when that is done. 0: not yet */
+	struct wh_durable_others *others; /* [loop] those for whose disks it speaks; NULL: none */
 	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
 	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */

@@ -84,7 +84,7 @@ enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs,
 	replay->next = logs->replays;
 	logs->replays = replay;
 	pthread_mutex_unlock(&logs->lock);
-	logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+	wh_logs_wake_job(logs);
 	*out = replay;
 	return WHORL_OK;
 }
@@ -109,7 +109,7 @@ void wh_replay_take(struct wh_replay *replay, size_t count)
 		return;
 	/* Release: the run has been upcalled. Partner: step_replay. */
 	wh_store_release(&replay->turn, TURN_JOB);
-	replay->logs->config.env->background_wake(replay->logs->config.env->ctx, replay->logs->job);
+	wh_logs_wake_job(replay->logs);
 }
 
 /* At the loop's turn nobody else looks at it; at the job's the job frees it. */
@@ -130,7 +130,7 @@ void wh_replay_free(struct wh_replay *replay)
 	if (is_mine)
 		free_replay(replay);
 	else
-		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
+		wh_logs_wake_job(logs);
 }
 
 void wh_replays_free(struct wh_logs *logs)

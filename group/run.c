@@ -140,17 +140,20 @@ static bool is_drained(whorl_node *node)
 
 /* The others can go on as without a node that has left in order. A node that has promised to go on in a view begins it first, if
  * it ever does. */
-static bool may_leave_now(const whorl_node *node)
+static bool may_leave_now(whorl_node *node)
 {
 	if (wh_node_has_failed(node))
 		return true;
-	return node->epoch != NULL ? wh_epoch_may_leave(node->epoch) : node->join.state != WH_JOIN_THERE;
+	if (node->epoch == NULL)
+		return node->join.state != WH_JOIN_THERE;
+	return wh_epoch_may_leave(node->epoch) && wh_durable_leave(node) != WH_LEAVES_NOT_YET;
 }
 
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
 static void watch_drain(whorl_node *node)
 {
-	bool drained = is_drained(node), may_leave = drained && may_leave_now(node);
+	/* Once its disk says that it has left nothing more of others is delivered here. */
+	bool drained = node->left_ticket != 0 || is_drained(node), may_leave = drained && may_leave_now(node);
 
 	if (drained == node->drained && !may_leave)
 		return;

@@ -129,8 +129,7 @@ static bool find_silent(const struct wh_join *join, uint32_t *node, int *pid)
 	return false;
 }
 
-/* On one host: every node that is there has said what it is, and is that still, since what it said later would have come by now. */
-static bool knows_all(const struct wh_join *join)
+bool wh_form_knows_all(const struct wh_join *join)
 {
 	struct wh_transport *transport = join->roster->transport;
 	uint32_t node;
@@ -165,7 +164,7 @@ static size_t invite_newcomers(struct wh_join *join, const struct wh_newcomer *n
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (!knows_all(join)) {
+	if (!wh_form_knows_all(join)) {
 		wh_loop_at(loop, loop->now_ns + WH_NS_PER_MS);
 		return 0;
 	}
@@ -198,6 +197,13 @@ static uint32_t find_formers(const struct wh_join *join, struct wh_newcomer newc
 			newcomers[count++] = (struct wh_newcomer){
 				node, node == roster->id ? roster->incarnation : roster->known_nodes[node].incarnation};
 	return count;
+}
+
+bool wh_form_has_all(const struct wh_join *join)
+{
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+
+	return find_formers(join, newcomers) == join->configured;
 }
 
 /* The quorum is one of all configured nodes. */
@@ -258,6 +264,11 @@ bool wh_form_is_forbidden(struct wh_join *join)
 {
 	const struct wh_roster *roster = join->roster;
 
+	if (join->forced && join->restart != NULL)
+		return fail_as_refused(join,
+				       "told to form a group, but a durable one is formed by all of its %u nodes and no "
+				       "other way; start it without that word",
+				       join->configured);
 	for (uint32_t node = 0; join->forced && join->state == WH_JOIN_SEEKING && node < roster->nodes; node++) {
 		const struct wh_known_node *known = &roster->known_nodes[node];
 		bool follows_me = known->opened != 0 && known->opened == join->floor;
@@ -368,12 +379,12 @@ static bool is_hopeless(struct wh_join *join)
 static void look_after_mine(struct wh_join *join)
 {
 	if (join->state == WH_JOIN_INVITED && join->by == join->roster->id && join->founder < 0 && !join->forced &&
-	    is_not_lowest(join))
+	    join->view->number == 0 && is_not_lowest(join))
 		wh_join_drop(join, "not the lowest");
 	if (join->state != WH_JOIN_SEEKING && join->waits_ns != 0)
 		join->waits_ns =
 			join->roster->loop->now_ns; /* if the invitation comes to nothing, the wait begins again */
-	if (join->state != WH_JOIN_SEEKING && join->could_ns == 0 && wh_is_first_view(join->key))
+	if (join->state != WH_JOIN_SEEKING && join->could_ns == 0 && join->view->number == 0)
 		join->could_ns = join->roster->loop->now_ns; /* another node could form a view */
 }
 
@@ -384,7 +395,8 @@ size_t wh_join_form(struct wh_join *join)
 	look_after_mine(join);
 	if (join->state != WH_JOIN_SEEKING)
 		return 0;
-	if (join->requests->key != 0) /* this node's was dropped: nodes that follow it still are told */
+	if (join->requests->key != 0 &&
+	    !wh_restart_invites_others(join->restart)) /* this node's was dropped: nodes that follow it still are told */
 		(void)wh_join_requests_invite(join->requests, NULL, 0, true);
 	if ((!join->may_form && !join->forced) || wh_join_member(join) >= 0)
 		return 0;
@@ -393,6 +405,8 @@ size_t wh_join_form(struct wh_join *join)
 		return 0;
 	}
 	if (!join->forced && join->founder < 0 && !wh_join_forms(join))
+		return 0;
+	if (join->restart != NULL && join->restart->round.phase > WH_ROUND_ASKS)
 		return 0;
 	if (is_hopeless(join))
 		return 1;
@@ -471,6 +485,8 @@ void wh_form_explain(const struct wh_join *join, char *text, size_t bytes)
 
 	if (!wh_join_looks_around(join) && find_silent(join, &node, &pid))
 		explain_silent(join, node, pid, text, bytes);
+	else if (join->restart != NULL && wh_restart_explain(join, text, bytes))
+		return;
 	else if (join->founder >= 0)
 		explain_founder(join, text, bytes);
 	else if ((!join->may_form && !join->forced) || join->roster->id >= join->configured)

@@ -18,6 +18,8 @@ void wh_join_begin(struct wh_join *join)
 
 void wh_join_close(struct wh_join *join)
 {
+	if (join->restart != NULL)
+		wh_restart_close(join->restart);
 	wh_view_parts_free(&join->parts);
 }
 
@@ -66,10 +68,17 @@ bool wh_join_looks_around(const struct wh_join *join)
 	return false;
 }
 
+/* Where nodes keep logs: it has something on disk that no first view may be formed beside. */
+static bool has_stood(const struct wh_join *join)
+{
+	return join->restart != NULL && wh_restart_disk(join->restart) == WH_DISK_STANDS;
+}
+
 bool wh_join_forms(const struct wh_join *join)
 {
-	return (join->may_form || join->forced) && join->founder < 0 && join->roster->id < join->configured &&
-	       wh_join_member(join) < 0 && (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
+	return !has_stood(join) && (join->may_form || join->forced) && join->founder < 0 &&
+	       join->roster->id < join->configured && wh_join_member(join) < 0 &&
+	       (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
 }
 
 /* The greatest key of a first view that has been seen here: a coordinator that has come back must not use it for another. */
@@ -82,12 +91,19 @@ static uint64_t seen_key(const struct wh_join *join)
 
 void wh_join_introduce(struct wh_join *join)
 {
-	const struct wh_wire intro = {.standing = wh_join_forms(join) ? WH_FORMING : WH_SEEKING,
-				      .flag = join->state != WH_JOIN_SEEKING,
-				      .forced = join->forced,
-				      .group = join->record,
-				      .key = join->floor};
+	struct wh_wire intro = {.standing = wh_join_forms(join) ? WH_FORMING : WH_SEEKING,
+				.flag = join->state != WH_JOIN_SEEKING,
+				.forced = join->forced,
+				.group = join->record,
+				.key = join->floor};
+	const struct wh_standing *standing;
 
+	if (join->restart != NULL) {
+		standing = join->restart->on.standing(join->restart->ctx, join->roster->id);
+		intro.disk = wh_restart_disk(join->restart);
+		intro.base = intro.disk == WH_DISK_STANDS ? standing->number : 0;
+		intro.group = standing->group;
+	}
 	join->roster->seen = seen_key(join);
 	wh_roster_introduce(join->roster, &intro, NULL);
 }
@@ -107,7 +123,7 @@ void wh_join_drop(struct wh_join *join, const char *why)
 		return;
 	wh_event(join->roster->diag, why, join->view->number, join->key, 0);
 	hold_wishes(join, false);
-	if (join->view->number == 0) {
+	if (wh_is_first_view(join->key)) {
 		wh_join_requests_renounce(join->requests, join->view, join->key);
 		join->floor = join->key > join->floor ? join->key : join->floor;
 	}
@@ -115,6 +131,12 @@ void wh_join_drop(struct wh_join *join, const char *why)
 	join->view = NULL;
 	join->on.discard(join->ctx);
 	join->asked_ns = 0;
+}
+
+/* What a round of a restart has decided: its image is named by the round's ballot. */
+static bool is_behind_restart(const struct wh_view *view, uint64_t key)
+{
+	return wh_is_first_view(key) && view->number > 0;
 }
 
 /* The view is mine from here on. */
@@ -126,6 +148,8 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 	join->by = by;
 	join->invited_ns = join->roster->loop->now_ns;
 	join->said_open = join->said_there = false;
+	if (join->restart != NULL && !is_behind_restart(view, key))
+		wh_restart_forget(join);
 	wh_event(join->roster->diag, "invited", view->number, key, by);
 	hold_wishes(join, true);
 	if (join->on.open(join->ctx, view, key))
@@ -144,6 +168,8 @@ static bool may_follow(const struct wh_join *join, uint32_t from, uint64_t key)
 		return false;
 	if (!wh_is_first_view(key))
 		return !follows || key > join->key;
+	if (join->restart != NULL && wh_restart_expects(join, from, key))
+		return true;
 	if (!wh_join_forms(join) || key <= join->floor)
 		return false;
 	return !follows ||
@@ -155,6 +181,9 @@ static bool is_for_me(const struct wh_join *join, const struct wh_view *view, ui
 {
 	const struct wh_roster *roster = join->roster;
 
+	if (is_behind_restart(view, key))
+		return join->restart != NULL && wh_restart_invites(join, view, key) &&
+		       wh_view_rank_of(view, roster->id, roster->incarnation) >= 0;
 	return wh_view_rank_of(view, roster->id, roster->incarnation) >= 0 &&
 	       wh_rank_find(view->joined, view->joined_count, roster->id) >= 0 &&
 	       (wh_is_first_view(key) ? view->number == 0 : view->number == wh_image_view(key) && view->number > 0);
@@ -187,6 +216,8 @@ static bool take_invitation(struct wh_join *join, uint32_t from, struct wh_view 
 {
 	enum wh_succession places = is_for_me(join, view, key) ? places_me(join, view) : WH_NO_SUCCESSOR;
 
+	if (is_behind_restart(view, key) && is_for_me(join, view, key)) /* a new life has wished nothing yet */
+		places = WH_SUCCEEDS;
 	if (places == WH_OUT_OF_DATE) /* another comes, which serves what I said last */
 		hold_wishes(join, true);
 	if (places == WH_SUCCEEDS && goes_together(join, from, view))
@@ -226,6 +257,8 @@ bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wir
 
 	if (!known->introduced || known->differs != NULL)
 		return true;
+	if (message->kind >= WH_WIRE_ASK)
+		return join->restart == NULL || join->state == WH_JOIN_IN || wh_restart_on_message(join, node, message);
 	wh_roster_dropped(join->roster, node, message);
 	if (message->kind == WH_WIRE_VIEW)
 		return on_view_message(join, node, message);
@@ -254,7 +287,7 @@ bool wh_join_misses(const struct wh_join *join, uint32_t rank)
 
 	if (wh_roster_lost(roster, view->ids[rank], view->incarnations[rank], join->key))
 		return true;
-	return view->number == 0 && !is_met && join->by != roster->id &&
+	return wh_is_first_view(join->key) && !is_met && join->by != roster->id &&
 	       roster->loop->now_ns >= join->invited_ns + join->start_timeout_ns;
 }
 
@@ -331,7 +364,7 @@ static void look_after(struct wh_join *join)
 {
 	const char *why = NULL;
 
-	if (join->view->number == 0)
+	if (wh_is_first_view(join->key))
 		why = why_first_is_void(join);
 	else if (has_lost_its_members(join))
 		why = "members gone";
@@ -437,6 +470,8 @@ static size_t come_into_view(struct wh_join *join)
 
 	if (join->state == WH_JOIN_INVITED) {
 		join->said_open = join->said_open || say_there(join, false);
+		if (is_behind_restart(join->view, join->key) && !wh_restart_has_agreed(join->restart, join->key))
+			return 0;
 		if (!join->on.is_open(join->ctx)) /* then it has said so in its row: a promise */
 			return 0;
 		join->state = WH_JOIN_THERE;
@@ -450,6 +485,8 @@ static size_t come_into_view(struct wh_join *join)
 		return 0;
 	join->state = WH_JOIN_IN;
 	join->view = NULL;
+	if (join->restart != NULL)
+		wh_restart_forget(join);
 	join->on.begin(join->ctx);
 	return 1;
 }
@@ -470,6 +507,8 @@ void wh_join_give_up(struct wh_join *join)
 
 	if (join->view != NULL)
 		wh_join_drop(join, "given up");
+	if (join->restart != NULL)
+		wh_restart_forget(join);
 	wh_roster_introduce(join->roster, &intro, NULL);
 }
 
@@ -489,6 +528,8 @@ size_t wh_join_step(struct wh_join *join)
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + ASK_AGAIN_NS); /* whatever is waited for */
 	work += ask_to_join(join);
 	work += say_wishes(join);
+	if (join->restart != NULL)
+		work += wh_restart_step(join);
 	return work + wh_join_form(join);
 }
 

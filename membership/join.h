@@ -11,6 +11,7 @@
 #ifndef WH_MEMBERSHIP_JOIN_H
 #define WH_MEMBERSHIP_JOIN_H
 
+#include "membership/restart.h"
 #include "membership/wishing.h"
 
 /* When a first view may be formed (docs/decisions/0032). */
@@ -33,7 +34,8 @@ struct wh_joiner { /* what join asks of the node; group/ fills it in */
 	/* Is it open, but for members that no node waits for (wh_join_misses), and is it on disk that this node was counted in
 	 * its group, where a record is kept? Then it also says in it that it is there. */
 	bool (*is_open)(void *ctx);
-	/* Has it begun, as far as rows tell? `late`: a node that is not there now is not waited for any more. */
+	/* Has it begun, as far as rows tell? `late`: a node that is not there now is not waited for any more. A view behind a restart has when some
+	 * member has begun it, or all are there and wh_restart_may_begin. */
 	bool (*has_begun)(void *ctx, bool late);
 	void (*discard)(void *ctx);
 	/* The view that is open has begun: this node is a member. */
@@ -57,6 +59,9 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
 	uint64_t patience_ns; /* what is there and says nothing for so long is not waited for, unless all are on one host */
 	struct wh_wishing *wishing; /* NULL: no node of this group wishes anything */
+	/* NULL: no subgroup is durable. Else a first view is formed by all configured nodes, none of which has anything on disk but a first view
+	 * in which nothing is known to have been done (0058): of the fields above `rule` is WH_FORM_ALL, and founder -1. */
+	struct wh_restart *restart;
 	struct wh_joiner on;
 	void *ctx;
 
@@ -81,7 +86,7 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 void wh_join_begin(struct wh_join *join);
 void wh_join_close(struct wh_join *join);
 
-/* A VIEW or WITHDRAWN. False: it is not what a node can say: it is broken. */
+/* A VIEW or WITHDRAWN, or what a restart's rounds say. False: it is not what a node can say: it is broken. */
 bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wire *message);
 
 /* The transport has refused that node, or it us: they cannot go together. */

@@ -16,6 +16,11 @@ bool wh_join_is_between(const struct wh_join *join);
 /* May this node be counted in that first view? */
 bool wh_form_agrees(const struct wh_join *join, uint32_t from, const struct wh_view *view);
 
+/* On one host: every node that is there has said what it is, and is that still, since what it said later would have come by now. */
+bool wh_form_knows_all(const struct wh_join *join);
+/* All configured nodes are there to form a group. */
+bool wh_form_has_all(const struct wh_join *join);
+
 /* As a node that an operator has told to form a group: there is something that forbids it. True: this node has given up. */
 bool wh_form_is_forbidden(struct wh_join *join);
 

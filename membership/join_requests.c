@@ -120,8 +120,9 @@ enum whorl_result wh_join_requests_invite(struct wh_join_requests *requests, con
 	requests->key = view != NULL ? key : 0;
 	for (uint32_t node = 0; node < roster->nodes; node++) {
 		struct wh_known_node *known = &roster->known_nodes[node];
+		/* Into a first view, or one behind a restart, all are; none has been in it in this life. */
 		bool invited = view != NULL && known->incarnation != 0 &&
-			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
+			       (wh_is_first_view(key) || wh_rank_find(view->joined, view->joined_count, node) >= 0) &&
 			       wh_view_rank_of(view, node, known->incarnation) >= 0;
 
 		if (known->invited != 0 && !invited)

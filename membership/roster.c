@@ -90,7 +90,8 @@ void wh_roster_introduce(struct wh_roster *roster, const struct wh_wire *intro, 
 
 	if (roster->version > 0 && roster->view == view && mine->standing == intro->standing &&
 	    mine->flag == intro->flag && mine->view == intro->view && mine->leader == intro->leader &&
-	    mine->key == intro->key && mine->group == intro->group && mine->forced == intro->forced)
+	    mine->key == intro->key && mine->group == intro->group && mine->forced == intro->forced &&
+	    mine->disk == intro->disk && mine->base == intro->base)
 		return;
 	*mine = *intro;
 	mine->kind = WH_WIRE_INTRO;
@@ -132,6 +133,8 @@ void wh_roster_on_intro(struct wh_roster *roster, uint32_t node, const struct wh
 	known->view = message->view;
 	known->leader = message->leader;
 	known->key = message->key;
+	known->disk = message->disk;
+	known->base = message->base;
 	wh_roster_watch_groups(roster);
 }
 

@@ -26,11 +26,13 @@ struct wh_known_node {        /* another node of the group, by id */
 	bool quorum;          /* of a member: it hears one */
 	bool follows;         /* of another: it follows an invitation */
 	bool forced;          /* an operator has told it to form a group (0032) */
-	uint64_t group;       /* of a member: which; of another: that of its record, 0: it has none */
+	uint64_t group; /* of a member: which; of another: that of its record, or of what it has on disk; 0: none */
 	uint64_t members[WH_NODES_MAX / 64]; /* of a member: the ids in its view */
 	enum wh_condition standing;
 	uint32_t leader;               /* of a member: as it sees it */
 	uint64_t view;                 /* of a member: its number */
+	enum wh_disk_is disk;          /* of another: what it has on disk, where nodes keep logs, */
+	uint64_t base;                 /* and the number of the view that it stands on */
 	uint64_t key;                  /* of its image; of others: keys of first views must be greater */
 	uint64_t told;                 /* which of my intros it has been sent; 0: none */
 	uint64_t ended[WH_LIVES_KEPT]; /* incarnations that were there, and are gone; the last first */

@@ -205,6 +205,129 @@ enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *befor
 	return result;
 }
 
+/* ---- a view of those that come back ------------------------------------------------------------------------------------ */
+
+static void drop_rank(uint32_t *ranks, uint32_t *count, uint32_t rank)
+{
+	int at = wh_rank_find(ranks, *count, rank);
+
+	if (at < 0)
+		return;
+	--*count;
+	for (uint32_t i = (uint32_t)at; i < *count; i++)
+		ranks[i] = ranks[i + 1];
+}
+
+/* A sender that was to send no more has nothing left to send: its process has ended. */
+static void end_senders(struct wh_view_subgroup *shard)
+{
+	for (uint32_t i = 0; i < shard->ending_count; i++)
+		drop_rank(shard->senders, &shard->sender_count, shard->ending[i]);
+	shard->ending_count = 0;
+}
+
+/* Those that are not in `whole`, by rank of this view, have entered it; NULL: all have. */
+static void enter_shard(struct wh_view_subgroup *shard, const bool *whole)
+{
+	uint32_t was = shard->entered_count, count = 0;
+	bool entered[WH_NODES_MAX] = {false};
+
+	for (uint32_t i = 0; i < was; i++)
+		entered[shard->entered[i]] = true;
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t rank = shard->members[i];
+
+		if (entered[rank] || whole == NULL || !whole[rank])
+			shard->entered[count++] = rank;
+	}
+	shard->entered_count = count;
+}
+
+static void set_state(struct wh_view_subgroup *shard, const struct wh_layout_config *layout, bool durable)
+{
+	uint32_t least = shard->birth != 0 ? 1 : layout->subgroups[shard->configured].members_min;
+
+	if (durable && shard->state == WH_SHARD_LOST)
+		return; /* what it had is on no disk that counts */
+	shard->state = shard->member_count < least || shard->sender_count == 0 ? WH_SHARD_INACTIVE : WH_SHARD_ACTIVE;
+}
+
+/* The index in the view before of that subgroup of the view after. Dynamic ones stand in the order of their seats in both. */
+static uint32_t index_before(const struct wh_view *before, const struct wh_view_subgroup *shard, uint32_t index)
+{
+	for (uint32_t g = before->subgroup_count - before->dynamic_count;
+	     shard->birth != 0 && g < before->subgroup_count; g++)
+		if (before->subgroups[g].birth == shard->birth)
+			return g;
+	return index;
+}
+
+static void drop_subgroup(struct wh_view *view, uint32_t index)
+{
+	free(view->subgroups[index].members); /* and the other lists with it */
+	memmove(&view->subgroups[index], &view->subgroups[index + 1],
+		(view->subgroup_count - index - 1) * sizeof(*view->subgroups));
+	view->subgroup_count--;
+	view->dynamic_count--;
+}
+
+static void return_shards(struct wh_view *view, const struct wh_view *before, const struct wh_return *returns,
+			  const struct wh_layout_config *layout)
+{
+	for (uint32_t g = 0; g < view->subgroup_count;) {
+		struct wh_view_subgroup *shard = &view->subgroups[g];
+		uint32_t at = index_before(before, shard, g), here = 0;
+		bool whole[WH_NODES_MAX] = {false}, durable = returns->durable[at];
+
+		if (shard->birth != 0 && !durable) {
+			drop_subgroup(view, g);
+			continue;
+		}
+		for (uint32_t rank = 0; rank < before->members; rank++)
+			if (returns->incarnations[rank] != 0)
+				whole[here++] = returns->whole[(size_t)at * before->members + rank];
+		end_senders(shard);
+		enter_shard(shard, durable ? whole : NULL);
+		set_state(shard, layout, durable);
+		g++;
+	}
+}
+
+enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *before, const struct wh_return *returns,
+				 const struct wh_layout_config *layout, struct wh_error *err)
+{
+	size_t words = (size_t)before->subgroup_count * wh_rest_words(before);
+	struct wh_view *view = wh_view_new(before->members, before->members);
+	uint64_t *rests = calloc(words + 1, sizeof(*rests));
+	bool removed[WH_NODES_MAX];
+	enum whorl_result result;
+
+	if (view == NULL || rests == NULL) {
+		wh_view_free(view);
+		free(rests);
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
+	}
+	for (uint32_t rank = 0; rank < before->members; rank++)
+		removed[rank] = returns->incarnations[rank] == 0;
+	view->group = before->group;
+	view->number = before->number + 1;
+	add_survivors(view, before, removed);
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		view->incarnations[rank] = returns->incarnations[wh_view_rank(before, view->ids[rank])];
+		view->served[rank] = 0; /* a new life has wished nothing yet */
+	}
+	view->voters = view->members;
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests}, layout, err);
+	free(rests);
+	if (result != WHORL_OK) {
+		wh_view_free(view);
+		return result;
+	}
+	return_shards(view, before, returns, layout);
+	*out = view;
+	return WHORL_OK;
+}
+
 void wh_view_free(struct wh_view *view)
 {
 	if (view == NULL)

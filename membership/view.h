@@ -37,7 +37,7 @@ enum wh_shard_state {
 struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on them */
 	bool ordered;
 	bool durable; /* ordered, and on every member's disk before it is delivered; of a dynamic one false */
-	bool state; /* the program has functions for its state */
+	bool state;   /* the program has functions for its state */
 	uint32_t window, message_bytes;
 	uint64_t large_bytes; /* of the largest message; 0: none is larger than a slot (0045) */
 };
@@ -149,6 +149,10 @@ struct wh_next {
  * than can ever be made. */
 #define WH_FIRST_KEYS (UINT64_C(1) << 63)
 
+/* The ballots of a restart's rounds are among the keys of first views, from this on: above all those of changes of a view, which are ranks + 1
+ * (docs/decisions/0058). */
+#define WH_RESTART_BALLOTS (WH_NODES_MAX + UINT64_C(1))
+
 /* The number of the view that one of the others names. */
 static inline uint64_t wh_image_view(uint64_t key)
 {
@@ -187,6 +191,21 @@ WH_MUST_CHECK enum whorl_result wh_view_create(struct wh_view **out, uint64_t gr
 WH_MUST_CHECK enum whorl_result wh_view_next(struct wh_view **out, const struct wh_view *before,
 					     const struct wh_next *next, const struct wh_layout_config *layout,
 					     struct wh_error *err);
+
+/* What is left of a view when all of its members have ended, and some come back with what is on their disks (0058). */
+struct wh_return {
+	const uint64_t *
+		incarnations; /* by rank of the view before: those that its members have now; 0: it has not come back */
+	const bool *durable;  /* by subgroup (each shard) of the view before: its logs are what it goes on with */
+	/* By subgroup of the view before, `members` of it each, by rank: the member has all of that log. The others enter it. */
+	const bool *whole;
+};
+
+/* The view of those members of `before` that have come back, at least one; nobody joins it. What is not durable begins with nothing, so its
+ * members have entered it, and dynamic subgroups that are not durable are gone. Nobody rests. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *before,
+					       const struct wh_return *returns, const struct wh_layout_config *layout,
+					       struct wh_error *err);
 void wh_view_free(struct wh_view *view);
 
 /* Can a group, or a subgroup, be called so? */

@@ -33,8 +33,10 @@ static unsigned char *put_intro(unsigned char *at, const struct wh_wire *message
 	at = wh_put_number(at, message->forced, 1);
 	at = wh_put_number(at, message->group, 8);
 	at = wh_put_number(at, message->key, 8);
-	if (message->standing != WH_MEMBER_OF)
-		return at;
+	if (message->standing != WH_MEMBER_OF) {
+		at = wh_put_number(at, message->disk, 1);
+		return wh_put_number(at, message->base, 8);
+	}
 	at = wh_put_number(at, message->view, 8);
 	at = wh_put_number(at, message->leader, 4);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
@@ -79,13 +81,22 @@ size_t wh_wire_encode(unsigned char out[WH_WIRE_BYTES], const struct wh_wire *me
 	case WH_WIRE_VIEW:
 	case WH_WIRE_WISHES:
 	case WH_WIRE_NEXT:
+	case WH_WIRE_STANDING:
+	case WH_WIRE_AGREE:
 		at = put_piece(at, message);
 		break;
 	case WH_WIRE_REFUSED:
 		at = put_refusal(at, message);
 		break;
 	case WH_WIRE_WITHDRAWN:
+	case WH_WIRE_ASK:
+	case WH_WIRE_HIGHER:
+	case WH_WIRE_BEGIN:
 		at = wh_put_number(at, message->key, 8);
+		break;
+	case WH_WIRE_AGREED:
+		at = wh_put_number(at, message->key, 8);
+		at = wh_put_number(at, message->node, 4);
 		break;
 	case WH_WIRE_THERE:
 		at = wh_put_number(at, message->key, 8);
@@ -116,20 +127,35 @@ static void take_intro(struct wh_reader *reader, struct wh_wire *out)
 	out->forced = wh_take_within(reader, 1, 0, 1);
 	out->group = wh_take_within(reader, 8, out->standing == WH_MEMBER_OF, UINT64_MAX);
 	out->key = wh_take_within(reader, 8, 0, out->standing == WH_MEMBER_OF ? UINT64_MAX : WH_FIRST_KEYS - 1);
-	if (out->standing != WH_MEMBER_OF)
+	if (out->standing != WH_MEMBER_OF) {
+		out->disk = (enum wh_disk_is)wh_take_within(reader, 1, WH_DISK_BLANK, WH_DISK_STANDS);
+		out->base = wh_take_within(reader, 8, 0, out->disk == WH_DISK_STANDS ? UINT64_MAX : 0);
 		return;
+	}
 	out->view = wh_take_number(reader, 8);
 	out->leader = (uint32_t)wh_take_within(reader, 4, 0, WH_NODES_MAX - 1);
 	for (size_t i = 0; i < WH_NODES_MAX / 64; i++)
 		out->members[i] = wh_take_number(reader, 8);
 }
 
+/* The ballot of a round names the image of what it decides, so it is a key of a first view; and above all ballots of changes of a view. */
+static void take_ballot(struct wh_reader *reader, struct wh_wire *out)
+{
+	out->key = wh_take_within(reader, 8, WH_RESTART_BALLOTS, WH_FIRST_KEYS - 1);
+}
+
 static void take_piece(struct wh_reader *reader, struct wh_wire *out)
 {
-	bool set = out->kind == WH_WIRE_WISHES;
+	bool set = out->kind == WH_WIRE_WISHES, round = out->kind == WH_WIRE_STANDING || out->kind == WH_WIRE_AGREE;
 
-	out->key = wh_take_within(reader, 8, set, UINT64_MAX);
-	out->total = (uint32_t)wh_take_within(reader, 4, 1, set ? WH_SET_BYTES_MAX : WH_VIEW_BYTES_MAX);
+	if (round)
+		take_ballot(reader, out);
+	else
+		out->key = wh_take_within(reader, 8, set, UINT64_MAX);
+	out->total = (uint32_t)wh_take_within(reader, 4, 1,
+					      set     ? WH_SET_BYTES_MAX
+					      : round ? WH_ROUND_BYTES_MAX
+						      : WH_VIEW_BYTES_MAX);
 	out->offset = (uint32_t)wh_take_within(reader, 4, 0, out->total - 1);
 	if (reader->left < 1 || reader->left > WH_WIRE_PIECE_BYTES || reader->left > out->total - out->offset) {
 		reader->ok = false;
@@ -188,6 +214,8 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 	case WH_WIRE_VIEW:
 	case WH_WIRE_WISHES:
 	case WH_WIRE_NEXT:
+	case WH_WIRE_STANDING:
+	case WH_WIRE_AGREE:
 		take_piece(&reader, out);
 		break;
 	case WH_WIRE_REFUSED:
@@ -195,6 +223,17 @@ bool wh_wire_decode(struct wh_wire *out, const void *bytes, size_t count)
 		break;
 	case WH_WIRE_WITHDRAWN:
 		out->key = wh_take_number(&reader, 8);
+		break;
+	case WH_WIRE_HIGHER: /* whatever was promised */
+		out->key = wh_take_within(&reader, 8, 1, UINT64_MAX);
+		break;
+	case WH_WIRE_ASK:
+	case WH_WIRE_BEGIN:
+		take_ballot(&reader, out);
+		break;
+	case WH_WIRE_AGREED:
+		take_ballot(&reader, out);
+		out->node = (uint32_t)wh_take_within(&reader, 4, 0, WH_NODES_MAX - 1);
 		break;
 	case WH_WIRE_THERE:
 		out->key = wh_take_number(&reader, 8);

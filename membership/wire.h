@@ -14,10 +14,12 @@
 #include "membership/wishes.h"
 
 #define WH_WIRE_BYTES 4096 /* of a message, at most: WH_CONTROL_MAX */
-#define WH_WIRE_VERSION 5
+#define WH_WIRE_VERSION 6
 #define WH_WIRE_PIECE_BYTES (WH_WIRE_BYTES - 64) /* of a view in one message */
 #define WH_VIEW_BYTES_MAX (1 << 22)              /* of a view as bytes */
-#define WH_SUBGROUPS_MAX 4096 /* configured (conf/ takes no more): they fit in a view, whatever their shards */
+#define WH_ROUND_BYTES_MAX                                                                                             \
+	(4 * WH_VIEW_BYTES_MAX) /* of a STANDING or an AGREE: two views, and what is said of each shard of them */
+#define WH_SUBGROUPS_MAX 4096   /* configured (conf/ takes no more): they fit in a view, whatever their shards */
 
 enum wh_wire_kind {
 	WH_WIRE_INTRO = 1,    /* what I am */
@@ -31,8 +33,18 @@ enum wh_wire_kind {
 	WH_WIRE_WISHES,       /* I wish this: a piece of a set; `key` is its number (docs/decisions/0046) */
 	WH_WIRE_NEXT,         /* the next view, to a member, if it meets wishes: a piece of it */
 	WH_WIRE_REFUSED,      /* a wish of the set of number `key` is not met */
+	/* The rounds of a restart (docs/decisions/0058, restart.h). `key` is their ballot. */
+	WH_WIRE_ASK,      /* promise, and report */
+	WH_WIRE_STANDING, /* promised: a piece of what a disk has */
+	WH_WIRE_HIGHER,   /* not promised, or not any more: this is */
+	WH_WIRE_AGREE,    /* agree: a piece of what to */
+	WH_WIRE_AGREED,   /* the disk of `node` has agreed */
+	WH_WIRE_BEGIN,    /* all disks have */
 	WH_WIRE_KINDS
 };
+
+/* What a node that keeps logs has on disk. FIRST: a first view in which nothing is known to have been done. */
+enum wh_disk_is { WH_DISK_BLANK, WH_DISK_FIRST, WH_DISK_STANDS };
 
 enum wh_condition { WH_SEEKING, WH_FORMING, WH_MEMBER_OF };
 
@@ -40,7 +52,7 @@ struct wh_wire {
 	enum wh_wire_kind kind;
 	uint64_t incarnation;                    /* the sender's. INTRO, JOIN */
 	uint64_t group_digest, subgroups_digest; /* of what must agree in the configuration. INTRO, JOIN */
-	enum wh_condition standing;               /* INTRO */
+	enum wh_condition standing;              /* INTRO */
 	/* INTRO: a member hears a quorum, another follows an invitation; THERE: it is ready; REST: rest */
 	bool flag;
 	bool forced;                         /* INTRO: an operator has told it to form a group (0032) */
@@ -48,8 +60,12 @@ struct wh_wire {
 	uint64_t members[WH_NODES_MAX / 64]; /* INTRO (of a member): bit i % 64 of word i / 64: node i is in the view */
 	uint64_t view;                       /* its number. INTRO (of a member) */
 	uint32_t leader;                     /* node id. INTRO (of a member) */
-	uint64_t key;                  /* of an image. INTRO, VIEW, WITHDRAWN, THERE, NEXT. Of a set: WISHES, REFUSED */
-	uint32_t total, offset, bytes; /* VIEW, WISHES, NEXT: of it in bytes, of this piece */
+	enum wh_disk_is disk;                /* INTRO (of another); where no node keeps logs it is blank */
+	uint64_t base;                       /* number of the view that it stands on, if it stands. The same */
+	uint32_t node;                       /* id. AGREED */
+	/* Of an image. INTRO, VIEW, WITHDRAWN, THERE, NEXT. Of a set: WISHES, REFUSED. A ballot: ASK to BEGIN */
+	uint64_t key;
+	uint32_t total, offset, bytes; /* VIEW, WISHES, NEXT, STANDING, AGREE: of it in bytes, of this piece */
 	const unsigned char *piece;    /* the same; points into the message */
 	uint64_t subgroup; /* as configured, or the birth of a dynamic one (view.h). STATE_WANTED, NO_STATE, REST */
 	struct wh_refusal refusal; /* REFUSED; but for `rank` */
@@ -75,7 +91,7 @@ struct wh_view_parts { /* what has come of a view, or of a set; all zero at firs
 	unsigned char *bytes;
 };
 
-/* Takes in a WH_WIRE_VIEW, WH_WIRE_WISHES or WH_WIRE_NEXT. Pieces come in order; one at offset 0 begins anew. WHORL_OK: it is whole; WHORL_AGAIN: more is to
+/* Takes in a WH_WIRE_VIEW, WH_WIRE_WISHES, WH_WIRE_NEXT, WH_WIRE_STANDING or WH_WIRE_AGREE. Pieces come in order; one at offset 0 begins anew. WHORL_OK: it is whole; WHORL_AGAIN: more is to
  * come, or this piece is passed over, being a later one of a view that was not begun, or was given up for another;
  * WHORL_INVALID: it does not fit what came before; WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_view_parts_take(struct wh_view_parts *parts, const struct wh_wire *message);

@@ -1,4 +1,4 @@
-/* identity.h - whose a directory of logs is: the file `identity`, the first thing that is written there.
+/* identity.h - which group and node a directory of logs belongs to: the file `identity`, the first thing that is written there.
  *
  * Magic "whorlidn", format (4), node id (4), identity of the group (8), its name (64), zeros (4), CRC-32C of all before it (4); little-endian,
  * 96 bytes. It is written once, beside, synced, and renamed; nothing else is written in the directory before that is on the disk.
@@ -27,7 +27,7 @@ struct wh_identity {
 WH_MUST_CHECK enum whorl_result wh_identity_read(struct wh_directory *directory, struct wh_identity *out,
 						 struct wh_error *err);
 /* When it returns it is on the disk, and its name is. WHORL_AGAIN: no room. Takes the place of one that is there: the caller knows
- * whether it may. */
+ * whether it may. At each start it is to be written again, because a sync of the directory may have failed that should have kept its name. */
 WH_MUST_CHECK enum whorl_result wh_identity_write(struct wh_directory *directory, const struct wh_identity *identity,
 						  struct wh_error *err);
 /* Is it the one that is wanted? WHORL_CONFIG, and how it differs. A `group` of 0 is any. */

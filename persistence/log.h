@@ -2,7 +2,7 @@
  * docs/decisions/0058).
  *
  *     wh_log_open        reads and checks all of it, cuts a torn end off, writes what lies at the very end again; or says that there is rot
- *     wh_log_begin_view  a view begins: who sends in it, and how much of the view before counts
+ *     wh_log_begin_view  a view begins: its senders, and how much of the view before counts
  *     wh_log_append      messages of that view, up to a place: a batch is written
  *     wh_log_sync        it is on the disk: only now it counts, and only now the next can be written
  *     wh_log_prepare     room for what comes, ahead of time
@@ -20,7 +20,8 @@
  * WHORL_DISK from then on. WHORL_MEMORY: nothing was changed.
  *
  * Threads: one at a time for each log and all that is made of it, if nothing else is said. Each function may block for as long as the disk
- * takes. Memory: wh_log_append and wh_log_sync allocate nothing.
+ * takes. Memory: wh_log_append and wh_log_sync allocate nothing, if wh_log_prepare was
+ * called in time.
  */
 #ifndef WH_PERSISTENCE_LOG_H
 #define WH_PERSISTENCE_LOG_H
@@ -44,7 +45,7 @@ struct wh_log;
 struct wh_log_cursor;
 struct wh_checkpoint;
 
-/* Whose log it is. */
+/* Of which shard, at which node, a log is. */
 struct wh_log_owner {
 	uint64_t group;                     /* identity */
 	char group_name[WH_LOG_NAME_BYTES]; /* for people */
@@ -123,7 +124,7 @@ struct wh_log_found {
 WH_MUST_CHECK enum whorl_result wh_log_open(struct wh_log **out, struct wh_directory *directory,
 					    const struct wh_log_config *config, struct wh_log_found *found,
 					    struct wh_error *err);
-/* Read only, whatever log it is whose files' names begin so (wh_log_list). WHORL_NOT_FOUND: there is none. */
+/* Read only, whatever log it is, by what the names of its files begin with (wh_log_list). WHORL_NOT_FOUND: there is none. */
 WH_MUST_CHECK enum whorl_result wh_log_open_files(struct wh_log **out, struct wh_directory *directory,
 						  const char *files, struct wh_log_found *found, struct wh_error *err);
 /* Writes nothing, and frees. What is not synced may be lost. NULL is fine. */

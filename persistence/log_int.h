@@ -122,7 +122,7 @@ int wh_log_compare(uint64_t view_a, uint64_t place_a, uint64_t view_b, uint64_t 
 
 /* ---- recover.c */
 
-/* Reads all files; `any`: whose log it is they say. Sets what is found; mends nothing. */
+/* Reads all files; without a `config` of whatever owner they say. Sets what is found; mends nothing. */
 enum whorl_result wh_log_scan(struct wh_log *log, const struct wh_log_config *config, struct wh_log_found *found,
 			      struct wh_error *err);
 /* Cuts off what is torn, writes the end again, and removes what is of no use. Not of a log with rot. */

@@ -317,7 +317,7 @@ static enum whorl_result scan_rest(struct scan *scan, const char *file, uint64_t
 /* Opens it, and reads its header. *fits: that can be read. */
 static enum whorl_result open_segment(struct scan *scan, uint64_t number, char file[WH_FILE_NAME_BYTES], bool *fits)
 {
-	const unsigned char *block;
+	const unsigned char *block = NULL;
 	struct wh_log_head head;
 	enum wh_log_read read;
 	enum whorl_result result;

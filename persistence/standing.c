@@ -1,7 +1,7 @@
 /* standing.c - see standing.h.
  *
- * A standing as bytes: "WHS", the version, its flags, group, base, number, promised, ballot, next, the number of shards, that of cuts;
- * then each shard, then the cuts. A slot: its number, the length of the standing and a checksum over both and the standing; then that.
+ * A standing as bytes: "WHS", the version, its flags, group, base, number, promised, ballot, next, the number of shards, of
+ * others, of cuts; then each shard, each other, the cuts. A slot: its number, the length of the standing and a checksum over both and the standing; then that.
  * Numbers are little-endian (base/number.h).
  */
 #include "persistence/standing.h"
@@ -20,15 +20,16 @@
 #define VIEW_NAME "view-"
 #define BESIDE "-new" /* behind the name of what is not whole yet */
 
-#define HEAD_BYTES 61  /* of a standing */
+#define HEAD_BYTES 65  /* of a standing */
 #define SHARD_BYTES 37 /* of one of its shards */
+#define OTHER_BYTES 28
 #define CUT_BYTES 8
 #define SHARDS_MAX (1 << 20) /* far more than a view can have */
 #define PAGE_BYTES 4096      /* what the system writes at once: no slot shares one with another */
 
 #define SLOT_HEAD_BYTES 16 /* number, length, checksum */
 #define VIEW_HEAD_BYTES 16 /* what it is, length, checksum */
-#define SLOT_ROOM_MAX (SLOT_HEAD_BYTES + HEAD_BYTES + (uint64_t)SHARDS_MAX * (SHARD_BYTES + CUT_BYTES))
+#define SLOT_ROOM_MAX (SLOT_HEAD_BYTES + HEAD_BYTES + (uint64_t)SHARDS_MAX * (SHARD_BYTES + OTHER_BYTES + CUT_BYTES))
 
 enum { IS_FIRST = 1, HAS_LEFT = 2, HEAD_FLAGS = 3 };
 enum { IS_WHOLE = 1, LEFT_SHARD = 2, SHARD_FLAGS = 3 };
@@ -49,6 +50,7 @@ void wh_standing_free(struct wh_standing *standing)
 
 	*standing = (struct wh_standing){.group = 0}; /* first: a fork may come in between */
 	free(old.shards);
+	free(old.others);
 	free(old.cuts);
 }
 
@@ -66,8 +68,10 @@ enum whorl_result wh_standing_copy(struct wh_standing *out, const struct wh_stan
 {
 	*out = *standing;
 	out->shards = copy_bytes(standing->shards, standing->shard_count * sizeof(*out->shards));
+	out->others = copy_bytes(standing->others, standing->other_count * sizeof(*out->others));
 	out->cuts = copy_bytes(standing->cuts, standing->cut_count * sizeof(*out->cuts));
-	if ((out->shards != NULL || standing->shard_count == 0) && (out->cuts != NULL || standing->cut_count == 0))
+	if ((out->shards != NULL || standing->shard_count == 0) && (out->cuts != NULL || standing->cut_count == 0) &&
+	    (out->others != NULL || standing->other_count == 0))
 		return WHORL_OK;
 	wh_standing_free(out);
 	return WHORL_MEMORY;
@@ -80,15 +84,24 @@ static bool is_same_shard(const struct wh_shard_standing *one, const struct wh_s
 	       one->left_at == other->left_at;
 }
 
+static bool is_same_begin(const struct wh_shard_begin *one, const struct wh_shard_begin *other)
+{
+	return one->subgroup == other->subgroup && one->shard == other->shard && one->before == other->before &&
+	       one->begins == other->begins;
+}
+
 bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing *other)
 {
 	if (one->group != other->group || one->base != other->base || one->number != other->number ||
 	    one->first != other->first || one->left != other->left || one->promised != other->promised ||
 	    one->ballot != other->ballot || one->next != other->next || one->shard_count != other->shard_count ||
-	    one->cut_count != other->cut_count)
+	    one->cut_count != other->cut_count || one->other_count != other->other_count)
 		return false;
 	for (uint32_t i = 0; i < one->shard_count; i++)
 		if (!is_same_shard(&one->shards[i], &other->shards[i]))
+			return false;
+	for (uint32_t i = 0; i < one->other_count; i++)
+		if (!is_same_begin(&one->others[i], &other->others[i]))
 			return false;
 	for (uint32_t i = 0; i < one->cut_count; i++)
 		if (one->cuts[i] != other->cuts[i])
@@ -100,7 +113,8 @@ bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing 
 
 static size_t bytes_of(const struct wh_standing *standing)
 {
-	return HEAD_BYTES + (size_t)standing->shard_count * SHARD_BYTES + (size_t)standing->cut_count * CUT_BYTES;
+	return HEAD_BYTES + (size_t)standing->shard_count * SHARD_BYTES + (size_t)standing->other_count * OTHER_BYTES +
+	       (size_t)standing->cut_count * CUT_BYTES;
 }
 
 static unsigned char *put_shard(unsigned char *at, const struct wh_shard_standing *shard)
@@ -111,6 +125,14 @@ static unsigned char *put_shard(unsigned char *at, const struct wh_shard_standin
 	at = wh_put_number(at, shard->before, 8);
 	at = wh_put_number(at, shard->begins, 8);
 	return wh_put_number(at, shard->left_at, 8);
+}
+
+static unsigned char *put_begin(unsigned char *at, const struct wh_shard_begin *begin)
+{
+	at = wh_put_number(at, begin->subgroup, 8);
+	at = wh_put_number(at, begin->shard, 4);
+	at = wh_put_number(at, begin->before, 8);
+	return wh_put_number(at, begin->begins, 8);
 }
 
 static void put_standing(unsigned char *at, const struct wh_standing *standing)
@@ -127,9 +149,12 @@ static void put_standing(unsigned char *at, const struct wh_standing *standing)
 	at = wh_put_number(at, standing->ballot, 8);
 	at = wh_put_number(at, standing->next, 8);
 	at = wh_put_number(at, standing->shard_count, 4);
+	at = wh_put_number(at, standing->other_count, 4);
 	at = wh_put_number(at, standing->cut_count, 4);
 	for (uint32_t i = 0; i < standing->shard_count; i++)
 		at = put_shard(at, &standing->shards[i]);
+	for (uint32_t i = 0; i < standing->other_count; i++)
+		at = put_begin(at, &standing->others[i]);
 	for (uint32_t i = 0; i < standing->cut_count; i++)
 		at = wh_put_number(at, standing->cuts[i], CUT_BYTES);
 }
@@ -163,9 +188,10 @@ static bool take_head(struct wh_reader *reader, struct wh_standing *out)
 	out->ballot = wh_take_number(reader, 8);
 	out->next = wh_take_within(reader, 8, out->ballot > 0, out->ballot > 0 ? UINT64_MAX : 0);
 	out->shard_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
+	out->other_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
 	out->cut_count = (uint32_t)wh_take_within(reader, 4, 0, out->ballot > 0 ? SHARDS_MAX : 0);
 	return reader->ok && !(out->first && (out->left || out->ballot > 0)) &&
-	       reader->left == (size_t)out->shard_count * SHARD_BYTES + (size_t)out->cut_count * CUT_BYTES;
+	       reader->left == bytes_of(out) - HEAD_BYTES;
 }
 
 static bool take_shard(struct wh_reader *reader, struct wh_shard_standing *out)
@@ -183,17 +209,48 @@ static bool take_shard(struct wh_reader *reader, struct wh_shard_standing *out)
 	return reader->ok;
 }
 
-/* They ascend, so none is there twice. */
-static bool is_behind(const struct wh_shard_standing *shard, const struct wh_shard_standing *before)
+static bool take_begin(struct wh_reader *reader, struct wh_shard_begin *out)
 {
-	return shard->subgroup > before->subgroup ||
-	       (shard->subgroup == before->subgroup && shard->shard > before->shard);
+	out->subgroup = wh_take_number(reader, 8);
+	out->shard = (uint32_t)wh_take_number(reader, 4);
+	out->before = wh_take_number(reader, 8);
+	out->begins = wh_take_within(reader, 8, 0, out->before > 0 ? UINT64_MAX : 0);
+	return reader->ok;
+}
+
+/* They ascend, so none is there twice. */
+static bool is_behind(uint64_t subgroup, uint32_t shard, uint64_t before, uint32_t shard_before)
+{
+	return subgroup > before || (subgroup == before && shard > shard_before);
+}
+
+static bool take_lists(struct wh_reader *reader, struct wh_standing *out)
+{
+	for (uint32_t i = 0; i < out->shard_count; i++) {
+		const struct wh_shard_standing *shards = out->shards;
+
+		if (!take_shard(reader, &out->shards[i]) ||
+		    (i > 0 &&
+		     !is_behind(shards[i].subgroup, shards[i].shard, shards[i - 1].subgroup, shards[i - 1].shard)))
+			return false;
+	}
+	for (uint32_t i = 0; i < out->other_count; i++) {
+		const struct wh_shard_begin *others = out->others;
+
+		if (!take_begin(reader, &out->others[i]) ||
+		    wh_standing_shard(out, others[i].subgroup, others[i].shard) != NULL ||
+		    (i > 0 &&
+		     !is_behind(others[i].subgroup, others[i].shard, others[i - 1].subgroup, others[i - 1].shard)))
+			return false;
+	}
+	for (uint32_t i = 0; i < out->cut_count; i++)
+		out->cuts[i] = wh_take_number(reader, CUT_BYTES);
+	return reader->ok && reader->left == 0;
 }
 
 enum whorl_result wh_standing_decode(struct wh_standing *out, const void *bytes, size_t count, struct wh_error *err)
 {
 	struct wh_reader reader = {bytes, count, true};
-	bool holds = true;
 
 	*out = (struct wh_standing){.group = 0};
 	if (!take_head(&reader, out)) {
@@ -201,17 +258,14 @@ enum whorl_result wh_standing_decode(struct wh_standing *out, const void *bytes,
 		return wh_error_set(err, WHORL_INVALID, "it does not begin like what a disk says of views");
 	}
 	out->shards = out->shard_count > 0 ? calloc(out->shard_count, sizeof(*out->shards)) : NULL;
+	out->others = out->other_count > 0 ? calloc(out->other_count, sizeof(*out->others)) : NULL;
 	out->cuts = out->cut_count > 0 ? calloc(out->cut_count, sizeof(*out->cuts)) : NULL;
-	if ((out->shards == NULL && out->shard_count > 0) || (out->cuts == NULL && out->cut_count > 0)) {
+	if ((out->shards == NULL && out->shard_count > 0) || (out->others == NULL && out->other_count > 0) ||
+	    (out->cuts == NULL && out->cut_count > 0)) {
 		wh_standing_free(out);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for what a disk says of views");
 	}
-	for (uint32_t i = 0; i < out->shard_count && holds; i++)
-		holds = take_shard(&reader, &out->shards[i]) &&
-			(i == 0 || is_behind(&out->shards[i], &out->shards[i - 1]));
-	for (uint32_t i = 0; i < out->cut_count; i++)
-		out->cuts[i] = wh_take_number(&reader, CUT_BYTES);
-	if (holds && reader.ok && reader.left == 0)
+	if (take_lists(&reader, out))
 		return WHORL_OK;
 	wh_standing_free(out);
 	return wh_error_set(err, WHORL_INVALID, "what a disk says of its shards is out of order");

@@ -32,6 +32,12 @@ struct wh_shard_standing { /* of one durable shard that this node is in, in `bas
 	uint64_t left_at;
 };
 
+struct wh_shard_begin { /* the same of a durable shard of `base` that this node is not in: others may have lost it */
+	uint64_t subgroup;
+	uint32_t shard;
+	uint64_t before, begins;
+};
+
 struct wh_standing {       /* all zero: blank */
 	uint64_t group;    /* identity of the group; 0: blank */
 	uint64_t base;     /* key of the newest view that is known to have been decided */
@@ -40,7 +46,9 @@ struct wh_standing {       /* all zero: blank */
 	bool left;         /* this node has left the group in order, in that view */
 	uint64_t promised; /* a ballot: nothing of a lower one is agreed to. 0: none was asked for */
 	uint32_t shard_count;
-	struct wh_shard_standing *shards; /* mine in `base`; NULL if there are none */
+	struct wh_shard_standing *shards; /* mine in `base`, ascending by subgroup and shard; NULL if there are none */
+	uint32_t other_count;
+	struct wh_shard_begin *others; /* the others of `base`, ascending likewise, as far as they are known */
 	/* What was agreed to after base. ballot 0: nothing. */
 	uint64_t ballot;
 	uint64_t next; /* key of the view after base */

@@ -29,6 +29,7 @@ struct wh_persist {
 	uint32_t sender_count;             /* [const] */
 	wh_word received;                  /* all sequence numbers below lie in the rings. [loop] */
 	wh_word stable;    /* all sequence numbers below are on the disks of all members, as far as is known here. [loop] */
+	bool stops;        /* nothing more of it counts: its node leaves. [loop] */
 	wh_word broken;    /* 1 + the sender rank whose messages make no sense; 0: none. [writer] */
 	wh_word persisted;                 /* all sequence numbers below are on this disk; <= received. [writer] */
 	void (*wake)(void *ctx);           /* [const] `received` has grown. On the loop; costs little */

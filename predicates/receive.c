@@ -201,7 +201,7 @@ size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to)
 
 	if (__builtin_expect(broken != 0, 0))
 		wh_multicast_break(mc, mc->senders[broken - 1].rank, "message cannot be written to the log");
-	if (persisted == mc->persisted_num)
+	if (persisted == mc->persisted_num || mc->config.persist->stops)
 		return 0;
 	WH_CHECK(mc->config.diag, persisted > mc->persisted_num && persisted <= mc->received_num);
 	mc->persisted_num = persisted;

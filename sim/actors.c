@@ -500,6 +500,24 @@ static enum whorl_result save_record(void *ctx, uint64_t group, struct wh_error 
 
 static const struct wh_record_ops disks = {.load = load_record, .save = save_record};
 
+/* Its disk does not answer, or has none of what there was: so this life is none. */
+static void fail_to_open(struct actor *actor, const struct wh_error *err)
+{
+	struct play *play = actor->play;
+
+	if (err->code != WHORL_DISK || !wh_disk_is_harmed(play, actor->id)) {
+		wh_play_fail(play, "open: %s: %s", actor->name, err->text);
+		return;
+	}
+	play->at[actor->id] = actor;
+	play->unopened -= actor->state == ACTOR_UNOPENED;
+	play->awake -= actor->state == ACTOR_UNOPENED;
+	actor->state = ACTOR_GONE;
+	actor->crashed = true;
+	wh_sim_exit(play->sim, actor->id);
+	wh_history_crashed(play->history, actor->life);
+}
+
 void wh_actor_open(struct actor *actor)
 {
 	struct play *play = actor->play;
@@ -519,7 +537,7 @@ void wh_actor_open(struct actor *actor)
 	config.subgroup_count += play->plan->listed_count;
 	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
 	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
-		wh_play_fail(play, "open: %s: %s", actor->name, err.text);
+		fail_to_open(actor, &err);
 		return;
 	}
 	actor->incarnation = wh_inspect_incarnation(actor->node);
@@ -623,6 +641,8 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	check_all_told(actor);
 	wh_play_forsake_view(actor);
 	actor->node = NULL;
+	if (play->plan->logs && !actor->crashed)
+		wh_sim_exit(play->sim, actor->id);
 	for (uint32_t g = 0; g < play->subgroup_count; g++)
 		actor->apps[g].subgroup = NULL;
 	wh_wishes_closed(actor);

@@ -137,6 +137,8 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 		return play->touched != 0;
 	case WHORL_SYSTEM:
 		return actor->declined;
+	case WHORL_DISK:
+		return wh_disk_is_harmed(play, actor->id);
 	default:
 		return false;
 	}

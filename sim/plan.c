@@ -134,6 +134,8 @@ static void draw_forming(struct wh_plan *plan, const struct wh_plan_limits *limi
 
 	if (limits->forming != WH_PLAN_FORM_ANY)
 		forming = limits->forming;
+	else if (limits->disks) /* a durable group is formed by all */
+		forming = WH_PLAN_FORM_ALL;
 	if (forming == WH_PLAN_FORM_HOST && limits->network)
 		forming = WH_PLAN_FORM_DISK;
 	if (forming == WH_PLAN_FORM_ALL && wh_node_config_founder(&plan->config) >= 0)
@@ -154,10 +156,12 @@ static void draw_beginning(struct wh_plan *plan, const struct wh_plan_limits *li
 	if (wh_dice_one_in(dice, 5))
 		snprintf(group->founder, sizeof(group->founder), "%u",
 			 (unsigned)wh_dice_below(dice, (uint64_t)group->nodes));
+	if (limits->disks)
+		snprintf(group->founder, sizeof(group->founder), "none");
 	group->start_timeout_ms = (int64_t)wh_dice_between(dice, 10, wh_dice_one_in(dice, 2) ? 30 : 200);
 	plan->spread_ns = wh_dice_one_in(dice, 2) ? 0 : wh_dice_below(dice, 4 * timeout_ns);
 	plan->early = wh_dice_one_in(dice, 4);
-	plan->restarts_form = !wh_dice_one_in(dice, 4);
+	plan->restarts_form = !wh_dice_one_in(dice, 4) && !limits->disks;
 	draw_forming(plan, limits);
 	plan->state_bytes = wh_dice_one_in(dice, 3) ? wh_dice_between(dice, 1, 50000) : 1;
 	if (wh_dice_one_in(dice, 24))
@@ -277,6 +281,30 @@ static void draw_calls(struct wh_plan *plan, uint32_t g)
 	plan->subgroups[g].calls = plan->subgroups[g].ordered && !wh_dice_one_in(&dice, 8);
 }
 
+/* What the disks of a group are: logs in small batches and files, so that both ends of these are met; or as they are in programs. */
+static void draw_logs(struct wh_plan *plan)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 108), *dice = &of_this;
+	struct wh_group_options *group = &plan->config.group;
+
+	plan->logs = true;
+	snprintf(group->log_dir, sizeof(group->log_dir), WH_PLAN_LOG_DIR);
+	group->disk_timeout_ms = (int64_t)wh_dice_between(dice, 3, 12) * group->failure_timeout_ms;
+	plan->config.batch_bytes = wh_dice_one_in(dice, 4) ? 0 : (uint32_t)wh_dice_between(dice, 64, 8192);
+}
+
+/* In half of them the log is soon long enough for a checkpoint. With dice of their own. */
+static void draw_durable(struct wh_plan *plan, uint32_t g, struct wh_subgroup_options *options)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 7000 + g), *dice = &of_this;
+
+	options->log_bytes = wh_dice_one_in(dice, 2) ? INT64_C(1) << 30 : (int64_t)wh_dice_between(dice, 256, 16384);
+	if (!plan->subgroups[g].ordered || wh_dice_one_in(dice, 8))
+		return;
+	plan->subgroups[g].durable = true;
+	options->mode = WH_SUBGROUP_DURABLE;
+}
+
 static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *plan, uint32_t g)
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 110 + g), *dice = &of_this;
@@ -295,6 +323,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 		draw_large(plan, g, &out->options);
 	if (limits->calls)
 		draw_calls(plan, g);
+	if (limits->disks)
+		draw_durable(plan, g, &out->options);
 	if (limits->shards)
 		draw_shards(dice, subgroup, &out->options);
 	draw_moves(plan, g, subgroup, &out->options);
@@ -448,6 +478,8 @@ void wh_plan_make(struct wh_plan *plan, uint64_t seed, const struct wh_plan_limi
 		snprintf(plan->config.group.tie_breaker, sizeof(plan->config.group.tie_breaker), "%u",
 			 (unsigned)wh_dice_below(&dice, (uint64_t)plan->config.group.nodes));
 	draw_beginning(plan, limits);
+	if (limits->disks)
+		draw_logs(plan);
 	if (limits->proofs) {
 		plan->one_host = plan->proofs = true;
 		plan->disks = false;
@@ -485,6 +517,15 @@ bool wh_plan_may_form(const struct wh_plan *plan, uint32_t nodes)
 bool wh_plan_needs_home(const struct wh_plan *plan)
 {
 	return !plan->one_host && wh_node_config_founder(&plan->config) < 0;
+}
+
+static const char *mode_of(const struct wh_plan_subgroup *subgroup)
+{
+	if (subgroup->durable)
+		return subgroup->calls ? "durable, with calls" : "durable";
+	if (subgroup->calls)
+		return "ordered, with calls";
+	return subgroup->ordered ? "ordered" : "unordered";
 }
 
 static void print_names(const struct wh_plan *plan, FILE *out)
@@ -530,21 +571,24 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 	if (plan->config.words_from > 0)
 		fprintf(out, "words say where something moves, and what is silent cools behind %u steps\n",
 			plan->config.cools > 0 ? plan->config.cools : WH_HOT_COOLS);
+	if (plan->logs)
+		fprintf(out, "disks, which fail when they do not answer for %d ms; batches of %u bytes\n",
+			(int)plan->config.group.disk_timeout_ms, plan->config.batch_bytes);
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
 
 		fprintf(out,
 			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
-			"up to %d, %u messages%s\n",
-			g,
-			plan->subgroups[g].calls     ? "ordered, with calls"
-			: plan->subgroups[g].ordered ? "ordered"
-						     : "unordered",
+			"up to %d, %u messages%s",
+			g, mode_of(&plan->subgroups[g]),
 			options->members, plan->subgroups[g].moves ? " that moves them" : "", options->senders,
 			(int)options->shards, (int)options->members_min, (int)options->window,
 			(int)options->message_bytes,
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
+		if (plan->subgroups[g].durable)
+			fprintf(out, ", log_bytes %" PRId64, options->log_bytes);
+		fputc('\n', out);
 	}
 	print_names(plan, out);
 }

@@ -20,6 +20,8 @@
 /* A failure time-out is this, so that heartbeats come in the middle of everything, or so long that none do. */
 #define WH_PLAN_SHORT_TIMEOUT_MS 40
 
+#define WH_PLAN_LOG_DIR "/logs" /* on the disk of each host */
+
 /* When a group may be formed (docs/decisions/0032): by all configured nodes; or, on one host, or with a record on a disk of each
  * node, by a majority. */
 enum wh_plan_forming { WH_PLAN_FORM_ANY, WH_PLAN_FORM_ALL, WH_PLAN_FORM_HOST, WH_PLAN_FORM_DISK };
@@ -47,6 +49,7 @@ struct wh_plan_limits {
 	bool refusals; /* of what applications are offered (0044) */
 	bool wishes;   /* nodes enter and leave subgroups that the file does not have (0046) */
 	bool calls;    /* most ordered subgroups of the file have calls, and their states are read (0048) */
+	bool disks;    /* most ordered subgroups of the file are durable, and the power may go (0058) */
 };
 
 struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it has one shard */
@@ -56,6 +59,7 @@ struct wh_plan_subgroup {          /* in a view of all nodes there may be, if it
 	bool by_function;  /* members = function: wh_plan_layout, which says something else in each view */
 	bool moves;        /* in which it says another shard too, from view to view */
 	bool calls;        /* its messages are calls, of state machines (0048) */
+	bool durable;      /* it is ordered, and lies in logs (0058) */
 	bool even;         /* its senders claim equally many, and all of these are finished */
 	uint32_t messages; /* that a sender claims, at most */
 };
@@ -84,6 +88,7 @@ struct wh_plan {
 	bool one_host;        /* all nodes are on one host: a majority may form a group, and nothing is cut off */
 	bool proofs;          /* its kernel proves that processes have ended (0039) */
 	bool disks;           /* each node keeps a record on a disk: a majority, or the founder, may form a group */
+	bool logs;            /* hosts have disks, which may lose what was not synced; most ordered subgroups are durable (0058) */
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 
 	bool refusals; /* some applications refuse what they are offered, and take it later (0044) */

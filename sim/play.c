@@ -90,6 +90,32 @@ static void draw_costs(struct play *play, struct wh_sim_options *options)
 	options->bytes_per_s = wh_dice_between(&play->dice, 100, 10000) * 1000000;
 }
 
+/* Mostly as those of data centres, some as disks that turn; with dice of their own. */
+static void draw_disks(struct play *play, struct wh_sim_options *options)
+{
+	struct wh_dice of_this = wh_dice_split(play->plan->seed, 202), *dice = &of_this;
+	uint64_t sync_ns = wh_dice_one_in(dice, 4) ? 2 * WH_NS_PER_MS : 100 * WH_NS_PER_US;
+
+	options->disks = true;
+	play->disk_cost = (struct wh_sim_disk_cost){.read_max_ns = 10 * WH_NS_PER_US,
+						    .write_max_ns = wh_dice_below(dice, 20 * WH_NS_PER_US),
+						    .sync_min_ns = sync_ns / 20,
+						    .sync_max_ns = wh_dice_between(dice, sync_ns / 10, sync_ns),
+						    .bytes_per_s = wh_dice_between(dice, 20, 2000) * 1000000,
+						    .slow_in = wh_dice_one_in(dice, 2) ? 0 : 50,
+						    .slow_ns = 5 * WH_NS_PER_MS};
+	options->disk.cost = play->disk_cost;
+}
+
+static void open_disks(struct play *play)
+{
+	for (uint32_t id = 0; id < play->nodes && play->plan->logs; id++)
+		if (!wh_sim_disk_mount(wh_sim_disk_of(play->sim, id), WH_PLAN_LOG_DIR)) {
+			fprintf(stderr, "no memory for a run\n");
+			exit(2);
+		}
+}
+
 static void open_world(struct play *play)
 {
 	/* Heartbeats must not be late. */
@@ -126,10 +152,13 @@ static void open_world(struct play *play)
 	play->link = (struct wh_sim_link_cost){.latency_min_ns = options.latency_min_ns,
 					       .latency_max_ns = options.latency_max_ns,
 					       .bytes_per_s = options.bytes_per_s};
+	if (play->plan->logs)
+		draw_disks(play, &options);
 	if (wh_sim_new(&play->sim, &options, &err) != WHORL_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);
 	}
+	open_disks(play);
 }
 
 /* Those of the configuration, and those that wishes give birth to. */
@@ -239,7 +268,7 @@ bool wh_play_goes_on(struct play *play, uint64_t for_ns)
 bool wh_play_is_quiet(const struct play *play)
 {
 	return play->awake == 0 && play->busy_streams == 0 && play->refusing == 0 && play->calling == 0 &&
-	       wh_sim_under_way(play->sim) == 0;
+	       wh_sim_under_way(play->sim) == 0 && !(play->plan->logs && wh_sim_jobs_run(play->sim));
 }
 
 /* Time counts from when the nodes of the beginning have been opened: so it is drawn, or they form no group before others come. */

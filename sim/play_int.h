@@ -354,8 +354,10 @@ struct play {
 	uint64_t restless_ns;              /* when a fault came or ended last */
 	uint64_t vanished_ns;              /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
+	struct wh_sim_disk_cost disk_cost; /* of all disks that no fault has slowed down */
 	bool calm;                         /* no more will come */
 	uint64_t touched;                  /* lives that faults have touched */
+	uint64_t disks_harmed;             /* nodes with a disk that has failed, hangs, is full, or slow, or was so; or has bytes that rot */
 	uint64_t broken;                   /* lives with a connection that has ended for good */
 	uint64_t happened;                 /* bit i: fault i of the schedule */
 	uint64_t awaiting;                 /* likewise: a wish of a node that is not open */
@@ -408,7 +410,13 @@ static inline bool wh_play_stood_still(const struct play *play, uint64_t ns)
 /* Things go wrong, or the group grows. */
 static inline bool wh_play_has_faults(const struct play *play)
 {
-	return (play->schedule != NULL && play->schedule->count > 0) || wh_play_has_states(play);
+	return (play->schedule != NULL && play->schedule->count > 0) || wh_play_has_states(play) || play->plan->logs;
+}
+
+/* Its disk may be the reason why a node fails. */
+static inline bool wh_disk_is_harmed(const struct play *play, uint32_t id)
+{
+	return (play->disks_harmed >> id & 1) != 0;
 }
 
 static inline uint64_t wh_play_timeout_ns(const struct play *play)

@@ -61,6 +61,9 @@ static const struct wh_option trial_options[] = {
 	{"calls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "In most ordered subgroups of the file all messages are calls, and states are read (docs/decisions/0048).",
 	 TRIAL(calls), false},
+	{"disks", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "Most ordered subgroups of the file are durable, and disks fail, and lose what was not synced (docs/decisions/0058).",
+	 TRIAL(disks), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "40", 20, 10000, NULL,
 	 "Of the group; virtual time, as all times here.", TRIAL(failure_timeout_ms), false},
 	{"cut_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, 600000, NULL,
@@ -160,6 +163,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.refusals = options->refusals;
 	limits.wishes = options->wishes;
 	limits.calls = options->calls;
+	limits.disks = options->disks;
 	limits.network = (wh_schedule_kinds(given) & BETWEEN) != 0;
 	limits.ids = 64 - (uint32_t)__builtin_clzll(wh_schedule_absent(given) | 1);
 	wh_plan_make(&trial->plan, seed, &limits);

@@ -258,7 +258,7 @@ static enum wh_exit watch_group(const struct arguments *arguments, struct wh_rep
 	while (watch.interrupted == 0) {
 		struct wh_report *now = &reports[turn % 2], *before = turn > 0 ? &reports[(turn + 1) % 2] : NULL;
 
-		wh_report_free(now);
+		wh_status_report_free(now);
 		wh_report_make(now, whom, arguments->node, arguments->timeout_ms);
 		status = terminal ? show_in_place(arguments, now, before) : show_report(arguments, stdout, now, before);
 		if (!wh_flush_file(stdout, WH_STDOUT))
@@ -292,8 +292,8 @@ int wh_status_main(int argc, char **argv)
 		wh_report_make(&reports[0], &whom, arguments.node, arguments.timeout_ms);
 		status = show_report(&arguments, stdout, &reports[0], NULL);
 	}
-	wh_report_free(&reports[0]);
-	wh_report_free(&reports[1]);
+	wh_status_report_free(&reports[0]);
+	wh_status_report_free(&reports[1]);
 	free(reports);
 	let_go(&whom);
 	return status;

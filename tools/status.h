@@ -39,7 +39,7 @@ struct wh_report {
 
 /* Asks node `only`, or (-1) all nodes that there are, all at the same time, and waits at most timeout_ms. */
 void wh_report_make(struct wh_report *report, struct wh_report_whom *whom, int only, int timeout_ms);
-void wh_report_free(struct wh_report *report);
+void wh_status_report_free(struct wh_report *report);
 
 /* Does any node answer, or not answer? */
 bool wh_report_is_empty(const struct wh_report *report);

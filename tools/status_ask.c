@@ -110,7 +110,7 @@ void wh_report_make(struct wh_report *report, struct wh_report_whom *whom, int o
 	choose_speaker(report);
 }
 
-void wh_report_free(struct wh_report *report)
+void wh_status_report_free(struct wh_report *report)
 {
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {
 		whorl_status_free(report->nodes[id].status);

@@ -455,6 +455,18 @@ const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node)
 	return &host->process->env;
 }
 
+bool wh_sim_jobs_run(const struct wh_sim *sim)
+{
+	for (uint32_t id = 0; id < sim->options.nodes; id++) {
+		const struct sim_process *process = sim->hosts[id].process;
+
+		for (const struct sim_task *task = process->tasks; task != NULL && !process->ended; task = task->next)
+			if (task->in_call || task->scheduled || task->run != NULL)
+				return true;
+	}
+	return false;
+}
+
 struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node)
 {
 	return sim->hosts[node].disk;

@@ -137,6 +137,9 @@ void wh_sim_node_set(struct wh_sim *sim, uint32_t node, const struct wh_sim_node
  * background_end did not wait for to its end, and that has not ended by then, is let go on so when the world is freed. */
 const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
 
+/* A job of a process that has not ended is at work, waits for its disk, or will be at work soon; where there are disks. */
+bool wh_sim_jobs_run(const struct wh_sim *sim);
+
 /* The disk of its host; NULL: there are none. */
 struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node);
 

@@ -48,8 +48,8 @@ static void assert_usage(void)
 
 START_TEST(version_and_help)
 {
-	static const char *const helps[][3] = {
-		{"--help"}, {"bench", "--help"}, {"config", "--help"}, {"help"}, {"help", "status"}};
+	static const char *const helps[][3] = {{"--help"}, {"bench", "--help"}, {"config", "--help"},
+					       {"help"},   {"help", "status"},  {"log", "--help"}};
 
 	CLI_RUN(&cli, &dir, "--version");
 	ck_assert_int_eq(cli.status, 0);
@@ -68,8 +68,9 @@ END_TEST
 /* Without an argument, and with `help`; a command that is not in the list is not there. */
 START_TEST(commands_are_listed)
 {
-	static const char *const commands[] = {"  bench FILE ", "  calibrate ",  "  config ",   "  delegate ",
-					       "  node FILE ",  "  report DIR ", "  sim FILE ", "  status NAME "};
+	static const char *const commands[] = {"  bench FILE ", "  calibrate ", "  config ",
+					       "  delegate ",   "  log DIR ",   "  node FILE ",
+					       "  report DIR ", "  sim FILE ",  "  status NAME "};
 
 	for (int helps = 0; helps < 2; helps++) {
 		cli_run(&cli, &dir, (const char *const[]){helps ? "help" : NULL, NULL});
@@ -97,6 +98,9 @@ START_TEST(usage_errors)
 		{"config"},
 		{"config", "--check"},
 		{"config", "a.ini"},
+		{"log"},
+		{"log", "a", "b"},
+		{"log", "--begin-anew"},
 	};
 
 	for (size_t i = 0; i < COUNT(wrong); i++) {

@@ -66,10 +66,14 @@ static void check_message(const struct wh_wire *message)
 	REQUIRE(m->kind >= WH_WIRE_INTRO && m->kind < WH_WIRE_KINDS);
 	REQUIRE(m->standing <= WH_MEMBER_OF && m->leader < WH_NODES_MAX);
 	REQUIRE((m->incarnation != 0) == (m->kind == WH_WIRE_INTRO || m->kind == WH_WIRE_JOIN));
-	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW || m->kind == WH_WIRE_WISHES || m->kind == WH_WIRE_NEXT));
+	REQUIRE((m->piece != NULL) == (m->kind == WH_WIRE_VIEW || m->kind == WH_WIRE_WISHES || m->kind == WH_WIRE_NEXT ||
+				       m->kind == WH_WIRE_STANDING || m->kind == WH_WIRE_AGREE));
+	REQUIRE(m->disk <= WH_DISK_STANDS && (m->disk == WH_DISK_STANDS || m->base == 0) && m->node < WH_NODES_MAX);
+	REQUIRE((m->kind != WH_WIRE_ASK && m->kind < WH_WIRE_AGREE && m->kind != WH_WIRE_STANDING) ||
+		(m->key >= WH_RESTART_BALLOTS && m->key < WH_FIRST_KEYS));
 	REQUIRE(m->refusal.wish < WH_WISHES_MAX && m->refusal.parameter <= WH_PARAMETER_LARGE);
 	REQUIRE(m->subgroup < WH_SUBGROUPS_MAX || wh_birth_view(m->subgroup) > 0);
-	REQUIRE(m->total <= WH_VIEW_BYTES_MAX && (uint64_t)m->offset + m->bytes <= m->total);
+	REQUIRE(m->total <= WH_ROUND_BYTES_MAX && (uint64_t)m->offset + m->bytes <= m->total);
 }
 
 static bool try_message(struct wh_wire *out, const uint8_t *bytes, size_t count)

@@ -28,7 +28,7 @@ touch "$folder/a.ini" "$folder/b.txt"
 mkdir "$folder/results"
 
 expect "bench" be
-expect "--help --version bench calibrate config dds delegate help node report sim status" ''
+expect "--help --version bench calibrate config dds delegate help log node report sim status" ''
 expect "calibrate config" help c
 expect "--plot" bench --pl
 expect "--output" report --o
@@ -36,6 +36,7 @@ expect "bench.messages= bench.messages_total=" bench x.ini --set bench.mess
 expect "group.nodes= group.nodes_max=" bench x.ini --set group.node
 expect "a.ini results" bench ''
 expect "results" report ''
+expect "results" log ''
 # Names of groups: those of this user's nodes that run on shared memory.
 printf '[group]\nname = completed-%d\nnodes = 1\n[subgroup s]\n' $$ >"$folder/group.ini"
 "$command" node "$folder/group.ini" --id 0 --run none --quiet >"$folder/node.txt" 2>&1 </dev/null &

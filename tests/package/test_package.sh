@@ -102,7 +102,7 @@ done
 expect "an example of topics" "$(LD_LIBRARY_PATH=$libdir "$work/examples/dds-hello" | wc -l)" 2
 expect "an example" "$(LD_LIBRARY_PATH=$libdir "$work/examples/hello" | sort | uniq | wc -l)" 4
 
-for command in "" bench calibrate config dds node report sim status; do
+for command in "" bench calibrate config dds log node report sim status; do
 	page=$prefix/share/man/man1/whorl${command:+-$command}.1
 	# shellcheck disable=SC2086 # no word for the first
 	for option in $("$prefix/bin/whorl" $command --help | grep -oE -- '^ .*--[a-z]+' | grep -oE -- '--[a-z]+'); do

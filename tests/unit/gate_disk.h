@@ -7,14 +7,17 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/disk.h"
 
 struct gate_disk {
 	struct wh_disk disk;
-	atomic_bool holds;   /* syncs of files do not return */
+	atomic_bool holds;   /* syncs of files do not return, */
+	_Atomic(const char *) only; /* of those with this in their names; NULL: of all */
 	atomic_bool fails;   /* they fail, once; later ones succeed, as a kernel does */
 	atomic_bool is_full; /* no file grows */
 	atomic_ulong syncs, held;
@@ -24,6 +27,7 @@ struct gate_file {
 	struct wh_file base;
 	struct gate_disk *gate;
 	struct wh_file *file;
+	char name[WH_FILE_NAME_BYTES];
 };
 
 struct gate_directory {
@@ -64,14 +68,21 @@ static enum whorl_result gate_truncate(struct wh_file *file, uint64_t bytes, str
 	return FILE_OF(file)->ops->truncate(FILE_OF(file), bytes, err);
 }
 
+static bool is_held(const struct gate_file *file)
+{
+	const char *only = atomic_load(&file->gate->only);
+
+	return atomic_load(&file->gate->holds) && (only == NULL || strstr(file->name, only) != NULL);
+}
+
 static enum whorl_result gate_sync(struct wh_file *file, struct wh_error *err)
 {
 	struct gate_disk *gate = ((struct gate_file *)file)->gate;
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	if (atomic_load(&gate->holds))
+	if (is_held((struct gate_file *)file))
 		atomic_fetch_add(&gate->held, 1);
-	while (atomic_load(&gate->holds))
+	while (is_held((struct gate_file *)file))
 		nanosleep(&moment, NULL);
 	atomic_fetch_add(&gate->syncs, 1);
 	if (atomic_exchange(&gate->fails, false))
@@ -103,6 +114,7 @@ static enum whorl_result gate_open(struct wh_directory *directory, const char *n
 	if (file == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory");
 	file->base.ops = &gate_file_ops;
+	snprintf(file->name, sizeof(file->name), "%s", name);
 	file->gate = ((struct gate_directory *)directory)->gate;
 	result = DIRECTORY_OF(directory)->ops->open(DIRECTORY_OF(directory), name, make, &file->file, err);
 	if (result == WHORL_OK)

@@ -283,11 +283,12 @@ END_TEST
 /* ---- views ------------------------------------------------------------------------------------------------------------ */
 
 /* What the next view is goes to disk before it is said; so no view comes while a disk does not answer, and then it does. */
-START_TEST(a_view_waits_for_disks)
+static void expect_view_waits_for(const char *file)
 {
 	make_lab("disk_timeout_ms = 600000\nfailure_timeout_ms = 300000\n", ORDERS);
 	open_all();
 	cluster_start(&lab.cluster);
+	atomic_store(&lab.disks[1].only, file);
 	atomic_store(&lab.disks[1].holds, true);
 	whorl_close(lab.cluster.nodes[2], 0);
 	lab.cluster.nodes[2] = NULL;
@@ -302,6 +303,19 @@ START_TEST(a_view_waits_for_disks)
 	atomic_store(&lab.disks[1].holds, false);
 	cluster_await_view(&lab.cluster, 1);
 	free_lab();
+}
+
+/* The view, before it is acknowledged. */
+START_TEST(a_view_waits_until_it_is_on_disk)
+{
+	expect_view_waits_for("view-");
+}
+END_TEST
+
+/* What follows the present one, before it is said. */
+START_TEST(a_decision_waits_until_it_is_on_disk)
+{
+	expect_view_waits_for("standing");
 }
 END_TEST
 
@@ -425,11 +439,16 @@ START_TEST(a_newcomers_log_becomes_whole)
 	whorl_close(lab.cluster.nodes[2], 0);
 	lab.cluster.nodes[2] = NULL;
 	cluster_await_view(&lab.cluster, 1);
+	atomic_store(&lab.disks[2].only, ".new");
+	atomic_store(&lab.disks[2].holds, true);
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
 	set_program(2);
 	ck_ok(whorl_start(lab.cluster.nodes[2]));
 	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
 	ck_assert_uint_eq(atomic_load(&programs[2].restored), 1);
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	ck_assert(!is_whole(2));
+	atomic_store(&lab.disks[2].holds, false);
 	send_some(1, 50);
 	await(atomic_load(&programs[2].messages) == 150, sched_yield());
 	await(is_whole(2), sched_yield());
@@ -526,7 +545,8 @@ static Suite *suite(void)
 	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
 	tcase_add_test(faults, a_full_disk_is_waited_for);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_stays_full);
-	tcase_add_test(views, a_view_waits_for_disks);
+	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
+	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
 	tcase_add_test(directories, a_directory_is_one_nodes);

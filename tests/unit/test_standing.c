@@ -20,11 +20,15 @@ static struct wh_standing nth(uint64_t k)
 				       .promised = k * 3,
 				       .left = k % 7 == 3,
 				       .shard_count = (uint32_t)(k % 3 + k / 4 * 40),
+				       .other_count = (uint32_t)(k % 4),
 				       .ballot = k % 2,
 				       .next = k % 2 == 0 ? 0 : k + 1,
 				       .cut_count = k % 2 == 0 ? 0 : (uint32_t)k % 5};
 
 	standing.shards = calloc(standing.shard_count + 1, sizeof(*standing.shards));
+	standing.others = calloc(standing.other_count + 1, sizeof(*standing.others));
+	for (uint32_t i = 0; i < standing.other_count; i++)
+		standing.others[i] = (struct wh_shard_begin){100000 + i / 2, i % 2, k, k + i};
 	standing.cuts = calloc(standing.cut_count + 1, sizeof(*standing.cuts));
 	for (uint32_t i = 0; i < standing.shard_count; i++)
 		standing.shards[i] = (struct wh_shard_standing){.subgroup = i / 2,

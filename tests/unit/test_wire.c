@@ -63,6 +63,24 @@ static const struct wh_wire messages[] = {
 	 .key = UINT64_MAX,
 	 .refusal = {.wish = 3, .why = WH_REFUSED_TOO_MANY, .node = UINT32_MAX}},
 	{.kind = WH_WIRE_STATE_WANTED, .subgroup = 1 << WH_SEAT_BITS},
+	{.kind = WH_WIRE_INTRO, .incarnation = 2, .standing = WH_SEEKING, .group = 3, .disk = WH_DISK_FIRST},
+	{.kind = WH_WIRE_INTRO,
+	 .incarnation = 2,
+	 .standing = WH_FORMING,
+	 .group = 3,
+	 .disk = WH_DISK_STANDS,
+	 .base = UINT64_MAX},
+	{.kind = WH_WIRE_ASK, .key = WH_RESTART_BALLOTS},
+	{.kind = WH_WIRE_STANDING,
+	 .key = WH_FIRST_KEYS - 1,
+	 .total = WH_ROUND_BYTES_MAX,
+	 .offset = 5,
+	 .bytes = 12,
+	 .piece = piece},
+	{.kind = WH_WIRE_HIGHER, .key = UINT64_MAX},
+	{.kind = WH_WIRE_AGREE, .key = 512, .total = 4, .offset = 3, .bytes = 1, .piece = piece},
+	{.kind = WH_WIRE_AGREED, .key = 513, .node = WH_NODES_MAX - 1},
+	{.kind = WH_WIRE_BEGIN, .key = 514},
 };
 
 static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
@@ -78,6 +96,9 @@ static void assert_same(const struct wh_wire *one, const struct wh_wire *other)
 	ck_assert_int_eq(one->flag, other->flag);
 	ck_assert_uint_eq(one->view, other->view);
 	ck_assert_uint_eq(one->leader, other->leader);
+	ck_assert_int_eq(one->disk, other->disk);
+	ck_assert_uint_eq(one->base, other->base);
+	ck_assert_uint_eq(one->node, other->node);
 	ck_assert_uint_eq(one->key, other->key);
 	ck_assert_uint_eq(one->total, other->total);
 	ck_assert_uint_eq(one->offset, other->offset);
@@ -130,11 +151,11 @@ END_TEST
 START_TEST(messages_are_these_bytes)
 {
 	static const unsigned char intro[] = {
-		'W', 'H', 5, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
+		'W', 'H', 6, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
 		0,   0,   0, 0, 0,    2,    1,    0,    7,    0,    0,    0,    0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
 		0,   4,   0, 0, 0,    0,    0,    0,    0,    5,    0,    0,    0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0,   0,   0, 0, 0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-	static const unsigned char rest[] = {'W', 'H', 5, 8, 1, 0x02, 0x01, 0, 0, 0, 0, 0, 0};
+	static const unsigned char rest[] = {'W', 'H', 6, 8, 1, 0x02, 0x01, 0, 0, 0, 0, 0, 0};
 	unsigned char bytes[WH_WIRE_BYTES];
 	const struct wh_wire message = {.kind = WH_WIRE_INTRO,
 					.incarnation = UINT64_C(0x1122334455667788),
@@ -188,7 +209,8 @@ END_TEST
 
 static bool ends_anywhere(enum wh_wire_kind kind)
 {
-	return kind == WH_WIRE_VIEW || kind == WH_WIRE_WISHES || kind == WH_WIRE_NEXT;
+	return kind == WH_WIRE_VIEW || kind == WH_WIRE_WISHES || kind == WH_WIRE_NEXT || kind == WH_WIRE_STANDING ||
+	       kind == WH_WIRE_AGREE;
 }
 
 START_TEST(messages_end_where_they_should)
@@ -275,6 +297,17 @@ static const struct {
 	{"another reason, and a parameter differs", 16, 15, 1, 1},
 	{"another reason, and a value", 16, 16, 8, UINT64_C(1) << 40},
 	{"another reason, and a node", 16, 24, 4, 0},
+	{"a disk that is what there is not", 18, 47, 1, WH_DISK_STANDS + 1},
+	{"a disk that stands on nothing, and has a number", 18, 48, 8, 1},
+	{"a ballot of no round", 20, 4, 8, WH_RESTART_BALLOTS - 1},
+	{"a ballot that no round has", 20, 4, 8, WH_FIRST_KEYS},
+	{"a ballot that no round has", 21, 4, 8, WH_FIRST_KEYS},
+	{"a report that is too large", 21, 12, 4, WH_ROUND_BYTES_MAX + 1},
+	{"nothing was promised", 22, 4, 8, 0},
+	{"a ballot of no round", 23, 4, 8, 0},
+	{"a ballot of no round", 24, 4, 8, 256},
+	{"a disk of no node", 24, 12, 4, WH_NODES_MAX},
+	{"a ballot of no round", 25, 4, 8, 256},
 };
 
 START_TEST(wrong_messages_are_none)

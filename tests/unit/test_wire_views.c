@@ -131,7 +131,7 @@ START_TEST(a_view_is_these_bytes)
 {
 	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
 	static const unsigned char expected[] = {
-		'W', 'H', 'V', 5, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+		'W', 'H', 'V', 6, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
 		0,   0,   0,   0, 2, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, /* head */
 		3,   0,   0,   0, 1, 2, 0, 0, 0, 0, 0, 0,             /* node 3 */
 		4,   0,   0,   0, 8, 0, 0, 0, 0, 0, 0, 1,             /* node 4, new */

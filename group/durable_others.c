@@ -1,0 +1,137 @@
+/* durable_others.c - on one host a node that starts may speak for the disks of nodes that have ended here: so one program restarts alone what
+ * several had written on this machine (docs/decisions/0058, One host).
+ *
+ * It looks for others first, for a start time-out; then it locks the directories that no process has locked, and reads what lies there, by a job
+ * off the loop. A disk that it speaks for promises and agrees as its own does, and has no part in the view that begins. Then they are let go.
+ */
+#include <stdlib.h>
+
+#include "group/durable.h"
+#include "group/node_int.h"
+
+enum { OTHERS_CLOSED, OTHERS_OPENING, OTHERS_OPEN };
+
+struct wh_durable_others {
+	whorl_node *node;
+	wh_word state; /* the job sets WH_OPEN */
+	bool speaks;   /* [loop] the restart knows of them */
+	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
+};
+
+/* A directory that is locked is its node's to report; one that cannot be read is lost, and what is missing is said by the round. */
+static void open_others(void *argument)
+{
+	struct wh_durable_others *others = argument;
+	whorl_node *node = others->node;
+	struct wh_error err;
+
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (wh_logs_has_disk(node->logs, id) &&
+		    wh_durable_open_logs(node, id, &others->logs[id], &err) != WHORL_OK)
+			others->logs[id] = NULL;
+	wh_store_release(&others->state, OTHERS_OPEN); /* partner: wh_durable_speak */
+	wh_fetch_add(&node->jobs, UINT64_MAX);
+}
+
+static bool has_others(const whorl_node *node)
+{
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (wh_logs_has_disk(node->logs, id) && node->roster.known_nodes[id].incarnation == 0)
+			return true;
+	return false;
+}
+
+static void begin_speaking(whorl_node *node)
+{
+	struct wh_durable_others *others = calloc(1, sizeof(*others));
+
+	if (others == NULL)
+		return; /* in a later pass */
+	others->node = node;
+	others->state = OTHERS_OPENING;
+	node->others = others;
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, open_others, others);
+}
+
+/* Is this node in the newest view that any of these disks knows of? If not a member of that has to come: only such a node can go on with what
+ * they have. */
+static bool is_of_newest(whorl_node *node)
+{
+	const struct wh_standing *newest = wh_logs_standing(node->logs);
+	const struct wh_logs *where = node->logs;
+	const unsigned char *bytes;
+	struct wh_view *view;
+	struct wh_error err;
+	size_t count;
+	bool is_in;
+
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (node->others->logs[id] != NULL &&
+		    wh_logs_standing(node->others->logs[id])->number > newest->number) {
+			where = node->others->logs[id];
+			newest = wh_logs_standing(where);
+		}
+	if (where == node->logs)
+		return true;
+	if (!wh_logs_view(where, newest->base, &bytes, &count) ||
+	    wh_view_decode(&view, bytes, count, &node->layout_config, node->roster.nodes, &err) != WHORL_OK)
+		return false;
+	is_in = wh_view_rank(view, node->id) >= 0;
+	wh_view_free(view);
+	return is_in;
+}
+
+static void let_go(struct wh_durable_others *others)
+{
+	for (uint32_t id = 0; id < others->node->roster.nodes; id++) {
+		if (others->logs[id] == NULL)
+			continue;
+		wh_restart_hush(&others->node->restart, id);
+		wh_logs_close(others->logs[id], false);
+		others->logs[id] = NULL;
+	}
+}
+
+void wh_durable_speak(whorl_node *node)
+{
+	struct wh_durable_others *others = node->others;
+
+	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+		return;
+	if (others == NULL) {
+		if (node->loop.now_ns >= node->join.began_ns + node->join.start_timeout_ns && has_others(node))
+			begin_speaking(node);
+		return;
+	}
+	if (others->speaks || wh_load_acquire(&others->state) != OTHERS_OPEN)
+		return;
+	others->speaks = true;
+	if (!is_of_newest(node)) {
+		let_go(others);
+		return;
+	}
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (others->logs[id] != NULL && wh_restart_speak(&node->restart, id) != WHORL_OK) {
+			wh_logs_close(others->logs[id], false);
+			others->logs[id] = NULL;
+		}
+}
+
+struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)
+{
+	if (disk == node->id || node->others == NULL || node->others->logs[disk] == NULL)
+		return node->logs;
+	return node->others->logs[disk];
+}
+
+void wh_durable_hush(whorl_node *node)
+{
+	struct wh_durable_others *others = node->others;
+
+	if (others == NULL)
+		return;
+	let_go(others);
+	node->others = NULL;
+	free(others);
+}

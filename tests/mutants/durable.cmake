@@ -1,0 +1,113 @@
+# durable.cmake - what makes a subgroup durable within views (docs/decisions/0058), taken out one rule at a time. See mutants.cmake.
+
+mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/log_job.c
+	REMOVES "what was received counts as persisted when it has been synced"
+	TEXT [[
+	result = wh_log_append(batch->log->log, &batch->batch, &err);
+]]
+	REPLACEMENT [[
+	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	tell_persisted(logs);
+]])
+
+mutant(NAME durable-delivers-received KIND test_group_durable FILE predicates/deliver.c
+	REMOVES "a durable message is delivered when all have it on disk"
+	TEXT [[
+	struct wh_counter_col column = c->persist != NULL ? c->columns.persisted_num : c->columns.received_num;
+	uint64_t least = c->persist != NULL ? mc->persisted_num : mc->received_num;
+]]
+	REPLACEMENT [[
+	struct wh_counter_col column = c->columns.received_num;
+	uint64_t least = mc->received_num;
+]])
+
+mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durable.c
+	REMOVES "what follows a view is on disk before it is said"
+	TEXT [[
+		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+]]
+	REPLACEMENT [[
+		return true;
+]])
+
+mutant(NAME durable-newcomer-counts KIND test_group_durable FILE group/durable.c
+	REMOVES "a newcomer's log is not whole before the state is on its disk"
+	TEXT [[
+			shard.whole = member->layout->entered_count == member->layout->member_count;
+]]
+	REPLACEMENT [[
+			shard.whole = true;
+]])
+
+mutant(NAME durable-newcomer-never-counts KIND test_group_durable FILE group/durable.c
+	REMOVES "a newcomer's log is whole when the state is on its disk"
+	TEXT [[
+	wh_standing_shard(&standing, number, shard)->whole = true;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME durable-disk-fails-unsaid KIND test_group_durable FILE group/logs.c
+	REMOVES "a node whose disk has failed leaves"
+	TEXT [[
+	if (wh_load_acquire(&logs->failed) != 0) {
+]]
+	REPLACEMENT [[
+	if (0) {
+]])
+
+mutant(NAME durable-disk-hangs-unsaid KIND test_group_durable FILE group/logs.c
+	REMOVES "a node whose disk does not answer leaves"
+	TEXT [[
+	if (busy != 0 && now_ns > busy && now_ns - busy > logs->config.timeout_ns)
+]]
+	REPLACEMENT [[
+	if (0)
+]])
+
+mutant(NAME durable-full-unsaid KIND test_group_durable FILE group/logs.c
+	REMOVES "a node whose disk stays full leaves"
+	TEXT [[
+	if (now_ns > full && now_ns - full > logs->config.timeout_ns)
+]]
+	REPLACEMENT [[
+	if (0)
+]])
+
+mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs.c
+	REMOVES "where there was no room it is tried again"
+	TEXT [[
+	if (now_ns - logs->retried_ns >= RETRY_NS) {
+]]
+	REPLACEMENT [[
+	if (0) {
+]])
+
+mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/log_job.c
+	REMOVES "a job that a disk holds touches nothing of its node any more"
+	TEXT [[
+	if (!logs->closing)
+]]
+	REPLACEMENT [[
+	if (1)
+]])
+
+mutant(NAME durable-long-for-ever KIND test_group_durable FILE group/durable_state.c
+	REMOVES "a log that is too long gets a checkpoint"
+	TEXT [[
+	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
+]]
+	REPLACEMENT [[
+	    wh_load_relaxed(&state->asked) == 0)
+]])
+
+mutant(NAME durable-unlocked KIND test_group_durable FILE group/logs.c
+	REMOVES "a directory is one process's"
+	TEXT [[
+	if (result == WHORL_AGAIN)
+		return wh_error_set(err, WHORL_DISK, "group.log_dir: another process (pid %d) uses %s", holder, path);
+]]
+	REPLACEMENT [[
+	if (result == WHORL_AGAIN)
+		result = WHORL_OK;
+]])
