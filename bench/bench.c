@@ -444,6 +444,8 @@ int wh_bench_main(int argc, char **argv)
 		wh_conf_set(bench.conf, arguments.sets[i]);
 	status = wh_bench_check(bench.conf, arguments.file);
 	if (status == WH_EXIT_GOOD)
+		status = wh_bench_check_disk(bench.conf, arguments.file);
+	if (status == WH_EXIT_GOOD)
 		status = open_and_run(&bench);
 	if (!wh_bench_plot_close(bench.plot) && status == WH_EXIT_GOOD)
 		status = WH_EXIT_FAILED;

@@ -94,8 +94,8 @@ struct wh_bench_plan {
 	uint32_t nodes, subgroup_count;
 	uint32_t here_first, here_count; /* the nodes that this command runs: all, or one of them (wh_bench_plan_one) */
 	size_t stamp_words;
-	uint64_t memory;        /* bytes that a run needs, all nodes together */
-	bool durable;           /* there are durable subgroups: */
+	uint64_t memory;                    /* bytes that a run needs, all nodes together */
+	bool durable;                       /* there are durable subgroups: */
 	char log_dir[WH_OPTION_TEXT_BYTES]; /* the file's; that of `config` is a run's own below it */
 	const char *deliveries; /* the directory of this variant's deliveries; NULL: none, and the run is timed */
 };
@@ -141,6 +141,8 @@ static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
 	return plan->here_count == plan->nodes;
 }
 
+/* Can logs be made in log_dir, if there are any? WHORL_OK, WHORL_UNSUPPORTED. */
+WH_MUST_CHECK enum whorl_result wh_bench_plan_has_disk(const struct wh_bench_plan *plan, struct wh_error *err);
 /* A run of durable subgroups forms a group, so its logs begin in a directory of its own. WHORL_OK, also where nothing is durable;
  * WHORL_SYSTEM: it has been said why it cannot be made. */
 struct wh_scratch;
@@ -274,6 +276,8 @@ void wh_bench_limit_plan_free(struct wh_limit_plan *limit);
 
 /* Plans every variant and tells all mistakes on stderr; also what the machine lacks for it. */
 enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file);
+/* Of a conf that is good: is there a disk for the logs of each variant? If not that has been said. */
+enum wh_exit wh_bench_check_disk(struct wh_conf *conf, const char *file);
 
 /* ---- results ---------------------------------------------------------------------------------------------------------*/
 

@@ -130,3 +130,22 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 		status = check_variant(conf, variant, good, file);
 	return status;
 }
+
+enum wh_exit wh_bench_check_disk(struct wh_conf *conf, const char *file)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (size_t variant = 0; variant < wh_conf_variants(conf) && result == WHORL_OK; variant++) {
+		struct wh_bench_plan plan;
+		struct wh_error err;
+
+		result = wh_bench_plan_make(&plan, conf, variant, &err);
+		if (result == WHORL_OK) {
+			result = wh_bench_plan_has_disk(&plan, &err);
+			wh_bench_plan_free(&plan);
+		}
+		if (result != WHORL_OK)
+			wh_say("%s: %s", file, err.text);
+	}
+	return wh_exit_of(result);
+}

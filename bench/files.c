@@ -172,9 +172,10 @@ static void set_syncs(json_t *object, const struct wh_bench_result *result)
 
 static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
-	static const char *const names[] = {
-		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes",
-		[WH_LIMIT_DISK] = "disk-syncs"};
+	static const char *const names[] = {[WH_LIMIT_SHM] = "shm-rings",
+					    [WH_LIMIT_TCP] = "tcp-sockets",
+					    [WH_LIMIT_VERBS] = "verbs-writes",
+					    [WH_LIMIT_DISK] = "disk-syncs"};
 	enum wh_limit_kind kind = wh_bench_limit_kind(plan);
 	json_t *object;
 
@@ -237,8 +238,7 @@ static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double 
 		json_array_append_new(digests, is_here ? digest_json(wh_load_relaxed(&part->digest)) : json_null());
 	}
 	here += here == 0; /* no member here has delivered anything */
-	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
-			   mode_of(subgroup), "members",
+	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode", mode_of(subgroup), "members",
 			   ids_json(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
 			   "window", (int)subgroup->window, "order_digest", digests);
 	set_value(object, "messages_per_s", figure_json(run->plan, (double)messages / here / seconds));

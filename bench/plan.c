@@ -251,40 +251,24 @@ static void fit_slots(struct wh_bench_plan *plan)
 	}
 }
 
-/* False: errno says why. */
-static bool takes_directories(const char *path)
-{
-	struct stat status;
-
-	if (stat(path, &status) != 0)
-		return false;
-	errno = ENOTDIR;
-	return S_ISDIR(status.st_mode) && access(path, W_OK | X_OK) == 0;
-}
-
-/* Its logs are made below a directory that is there, and go again. The limit is of what is written, so all is, or nothing. */
+/* Simulated nodes have no disks here. */
 static void find_log_mistakes(const struct wh_bench_plan *plan)
 {
-	const struct wh_group_options *group = &plan->config.group;
+	if (plan->config.group.transport == WH_TRANSPORT_SIM && wh_node_config_is_durable(&plan->config))
+		wh_conf_mistake(
+			plan->conf, "subgroup", plan->config.subgroups[0].name, "mode",
+			"is durable, expected ordered or unordered with group.transport = sim, whose nodes have no disks");
+}
+
+/* The limit is of what is written, so all is, or there is none. */
+static void fit_limit(struct wh_bench_plan *plan)
+{
 	uint32_t durable = 0;
 
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++)
 		durable += plan->config.subgroups[g].options.mode == WH_SUBGROUP_DURABLE;
-	if (durable == 0)
-		return;
-	if (group->transport == WH_TRANSPORT_SIM)
-		wh_conf_mistake(plan->conf, "subgroup", plan->config.subgroups[0].name, "mode",
-				"is durable, expected ordered or unordered with group.transport = sim, whose nodes have no disks");
-	else if (!takes_directories(group->log_dir))
-		wh_conf_mistake(plan->conf, "group", NULL, "log_dir",
-				"is \"%s\", expected a directory in which others can be made: %s", group->log_dir,
-				strerror(errno));
-	else if (strlen(group->log_dir) + sizeof WH_SCRATCH_NAME >= sizeof group->log_dir)
-		wh_conf_mistake(plan->conf, "group", NULL, "log_dir", "is too long, expected at most %zu characters",
-				sizeof group->log_dir - sizeof WH_SCRATCH_NAME - 1);
-	if (durable < plan->config.subgroup_count && plan->options.limit)
-		wh_conf_mistake(plan->conf, "bench", NULL, "limit",
-				"is on, expected off where some subgroups are durable and others are not");
+	if (durable > 0 && durable < plan->config.subgroup_count)
+		plan->options.limit = false;
 }
 
 static void find_mistakes(const struct wh_bench_plan *plan)
@@ -337,6 +321,32 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error
 	return result;
 }
 
+/* False: errno says why. */
+static bool takes_directories(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+enum whorl_result wh_bench_plan_has_disk(const struct wh_bench_plan *plan, struct wh_error *err)
+{
+	if (!plan->durable)
+		return WHORL_OK;
+	if (strlen(plan->log_dir) + sizeof WH_SCRATCH_NAME >= sizeof plan->log_dir)
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "group.log_dir is too long, expected at most %zu characters",
+				    sizeof plan->log_dir - sizeof WH_SCRATCH_NAME - 1);
+	if (!takes_directories(plan->log_dir))
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "group.log_dir is \"%s\", expected a directory in which others can be made: %s",
+				    plan->log_dir, strerror(errno));
+	return WHORL_OK;
+}
+
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
 enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err)
@@ -372,6 +382,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 		goto out_free;
 	fit_slots(plan);
 	find_log_mistakes(plan);
+	fit_limit(plan);
 	plan->durable = wh_node_config_is_durable(&plan->config);
 	memcpy(plan->log_dir, plan->config.group.log_dir, sizeof plan->log_dir);
 	result = wh_conf_check(conf);

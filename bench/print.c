@@ -218,8 +218,8 @@ static void print_disk(FILE *out, const struct wh_bench_plan *plan, const struct
 
 	for (size_t i = 0; i < count; i++)
 		longest_us = fmax(longest_us, results[i].longest_sync_us);
-	fprintf(out, "%-*s on disk: %.1f messages a sync, the longest of %" PRIu64 " syncs took %.1f ms\n", VARIANT_WIDTH,
-		"", SPREAD(messages_per_sync).mean, count_syncs(results, count), longest_us / 1e3);
+	fprintf(out, "%-*s on disk: %.1f messages a sync, the longest of %" PRIu64 " syncs took %.1f ms\n",
+		VARIANT_WIDTH, "", SPREAD(messages_per_sync).mean, count_syncs(results, count), longest_us / 1e3);
 	if (appended_us <= 0)
 		return;
 	fprintf(out, "%-*s the limit in a file that was written before: %.3f GB/s\n", VARIANT_WIDTH, "",

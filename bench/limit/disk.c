@@ -19,9 +19,9 @@
 
 #define APPENDED_BYTES (UINT64_C(64) << 20) /* of a file, at least: then a new one takes its place */
 #define WRITTEN_BYTES (UINT64_C(32) << 20)  /* likewise: then it is written again */
-#define BATCHES_LEAST 4 /* that fit into one */
-#define BLOCK 4096      /* writes begin at multiples of it */
-#define SAMPLES 4096    /* of times, at most, for each way */
+#define BATCHES_LEAST 4                     /* that fit into one */
+#define BLOCK 4096                          /* writes begin at multiples of it */
+#define SAMPLES 4096                        /* of times, at most, for each way */
 #define STEP_WAIT_MS 20
 #define NAP_MS 5 /* before one message alone: it finds a disk that has nothing to do */
 #define WAYS (FILES * SHARES)
@@ -72,8 +72,7 @@ static size_t steps_offset(const struct wh_limit_plan *plan)
 
 static size_t shared_bytes(const struct wh_limit_plan *plan)
 {
-	return steps_offset(plan) + sizeof(struct steps) +
-	       plan->nodes * sizeof(((struct steps *)0)->done[0]);
+	return steps_offset(plan) + sizeof(struct steps) + plan->nodes * sizeof(((struct steps *)0)->done[0]);
 }
 
 static struct steps *steps_of(const struct measurement *m)

@@ -70,7 +70,7 @@ struct wh_limit_plan {
 	const char *const *
 		addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
 	const char *directory; /* disk: where the files are made, and removed again */
-	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
+	uint32_t measure_ms;   /* for each way of publishing, or of writing; trips get a fifth of it */
 	/* tcp: only node `here` is run; the same plan, but for `here`, is measured elsewhere at the same time, under the same name. */
 	bool apart;
 	uint32_t here;
@@ -98,7 +98,7 @@ struct wh_limit_result {
 	/* disk: `rate` is of steps of what can be in flight over this, 1 to 8, */
 	uint32_t sync_share;
 	double written_bytes_per_s; /* and this of such in a file that was written before */
-	double sync_us[2];          /* a step of one message, the median: appended, and to a file that was written before */
+	double sync_us[2]; /* a step of one message, the median: appended, and to a file that was written before */
 	/* verbs: of publishing every message */
 	struct wh_limit_rate per_message;
 	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
