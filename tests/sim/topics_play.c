@@ -309,6 +309,8 @@ static void do_fault(struct topics_play *play)
 	case 0:
 		if (life != NULL && !life->keeper && living(play) > 2 && topics_kill(life->process)) {
 			life->killed_ns = topics_now(play->world);
+			life->failed =
+				life->failed || topics_has_failed(life->process); /* its writers had ended before */
 			topics_tell(life, "is killed");
 		}
 		break;
