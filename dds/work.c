@@ -185,6 +185,11 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 		wh_dds_stream_work(line);
 	wh_dds_line_lock(line);
 	wh_dds_line_settle(line);
+	if (line == line->node->loose) {
+		uint64_t hushes = wh_dds_stream_hush(line, now_ns);
+
+		next = hushes < next ? hushes : next;
+	}
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		uint64_t due = wh_dds_reader_pass_time(reader, now_ns, &offer_again);
 
