@@ -102,14 +102,15 @@ static const struct topics_entry *entry_before(const struct topics_reader *reade
 	return last;
 }
 
-/* Until when a sample may be held back, behind what came last of the instance: that is what the reader has, or what was over before it took it. 0:
- * there was nothing that it could come too early behind. */
-static uint64_t held_until(const struct topics_play *play, const struct topics_reader *reader,
+/* What came last is what the reader has, or what was over before it took it. */
+uint64_t topics_held_until(const struct topics_play *play, const struct topics_reader *reader,
 			   const struct topics_written *it)
 {
 	const struct topics_entry *before = entry_before(reader, it);
 	uint64_t last_ns = 0;
 
+	if (reader->gap_ns == 0)
+		return 0;
 	if (before != NULL && before->valid && written_of(play, before)->change == TOPICS_WRITE)
 		last_ns = before->taken_ns;
 	for (uint32_t w = 0; w < play->writer_count; w++) {
@@ -156,7 +157,7 @@ static bool is_held_back(const struct topics_play *play, const struct topics_rea
 
 	if (!it->seen) /* where it is nobody knows */
 		return true;
-	until_ns = held_until(play, reader, it);
+	until_ns = topics_held_until(play, reader, it);
 	return (!reader->final && ended_ns(reader) < until_ns) || is_replaced(play, reader, it, until_ns) ||
 	       (writer->lifespan_ns > 0 && it->from_ns + writer->lifespan_ns < until_ns);
 }
