@@ -52,7 +52,7 @@ mutant(NAME topics-end-is-lost KIND sim-topics RUNS 250 FILE dds/cache/cache.c
 	if (*limit != WHORL_DDS_NOT_REJECTED && is_kept_anyway(instance, arrival) && now_ns == 0) {
 ]])
 
-mutant(NAME topics-end-lost-with-its-data KIND sim-topics SEED 5001956 RUNS 1 FILE dds/cache/cache.c
+mutant(NAME topics-end-lost-with-its-data KIND sim-topics SEED 6017152 RUNS 1 FILE dds/cache/cache.c
 	REMOVES "a sample that is lost ends its instance all the same"
 	TEXT [[
 		if (keep_end(cache, instance, arrival, now_ns))

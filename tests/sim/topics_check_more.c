@@ -73,10 +73,16 @@ static void judge_source(struct topics_play *play, const struct topics_reader *r
 
 /* ---- filters of times ------------------------------------------------------------------------------------------------------------ */
 
-/* How late a timer may be: a listener sleeps, or the process stood still. */
-static uint64_t lateness(const struct topics_reader *reader)
+/* How late a timer may be: a listener sleeps, that of a reader which may be full for longer, or the process stood still. */
+static uint64_t lateness(const struct topics_play *play, const struct topics_reader *reader)
 {
-	return (reader->life->stalled ? 300 : 50) * WH_NS_PER_MS;
+	uint64_t ms = reader->life->stalled ? 300 : 50;
+	bool limited = false;
+
+	for (uint32_t i = 0; i < play->reader_count; i++)
+		limited = limited || (play->readers[i]->life == reader->life && play->readers[i]->listens &&
+				      play->readers[i]->limited);
+	return (ms + (limited ? 80 : 0)) * WH_NS_PER_MS;
 }
 
 /* When it took last, as long as it lived. */
@@ -128,7 +134,7 @@ uint64_t topics_held_until(const struct topics_play *play, const struct topics_r
 				last_ns = other->from_ns + of->lifespan_ns;
 		}
 	}
-	return last_ns > 0 ? last_ns + reader->gap_ns + lateness(reader) : 0;
+	return last_ns > 0 ? last_ns + reader->gap_ns + lateness(play, reader) : 0;
 }
 
 static bool is_replaced(const struct topics_play *play, const struct topics_reader *reader,
