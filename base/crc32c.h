@@ -12,4 +12,7 @@
  * wh_crc32c(wh_crc32c(0, a, n), b, m) is that of a and b as one. */
 uint32_t wh_crc32c(uint32_t crc, const void *data, size_t bytes);
 
+/* The same on any processor, and slower: the former is held against it. */
+uint32_t wh_crc32c_by_tables(uint32_t crc, const void *data, size_t bytes);
+
 #endif

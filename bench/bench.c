@@ -13,6 +13,7 @@
 #include "bench/bench.h"
 #include "bench/commands.h"
 #include "bench/sections.h"
+#include "command/scratch.h"
 
 struct arguments {
 	const char *file, *json, *csv, *plot, *deliveries;
@@ -184,9 +185,24 @@ static enum whorl_result limit_after(struct bench *bench, const struct wh_bench_
 	return result;
 }
 
+static enum whorl_result make_run(struct wh_bench_run *run, struct wh_bench_plan *plan)
+{
+	struct wh_scratch scratch;
+	enum whorl_result result = wh_bench_plan_logs(plan, &scratch);
+
+	if (result != WHORL_OK)
+		return result;
+	run->scratch = &scratch;
+	result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(run) : wh_bench_run_make(run);
+	run->scratch = NULL;
+	if (!wh_scratch_close(&scratch) && result == WHORL_OK)
+		result = WHORL_SYSTEM;
+	return result;
+}
+
 /* One run between two limits; `limit` is the one before, and becomes the one after. *measured: there is a result, also
  * if the limit after it was interrupted: then the one before counts for both. */
-static enum whorl_result run_once(struct bench *bench, const struct wh_bench_plan *plan,
+static enum whorl_result run_once(struct bench *bench, struct wh_bench_plan *plan,
 				  const struct wh_limit_plan *limit_plan, uint32_t number,
 				  struct wh_limit_result *limit, struct wh_bench_result *out, bool *measured)
 {
@@ -196,8 +212,7 @@ static enum whorl_result run_once(struct bench *bench, const struct wh_bench_pla
 				   .variants = wh_conf_variants(bench->conf),
 				   .quiet = bench->arguments->quiet,
 				   .table = bench->table};
-	enum whorl_result result = wh_bench_is_simulated(plan) ? wh_bench_sim_make(&run) : wh_bench_run_make(&run),
-			  added;
+	enum whorl_result result = make_run(&run, plan), added;
 
 	*measured = false;
 	if (result == WHORL_OK && !wh_bench_result_make(out, &run)) {
@@ -236,7 +251,7 @@ static enum whorl_result print_variant(struct bench *bench, const struct wh_benc
 	return wh_flush_file(bench->table, WH_STDOUT) || bench->table != stdout ? WHORL_OK : WHORL_SYSTEM;
 }
 
-static enum whorl_result run_variant(struct bench *bench, const struct wh_bench_plan *plan)
+static enum whorl_result run_variant(struct bench *bench, struct wh_bench_plan *plan)
 {
 	size_t runs = plan->deliveries != NULL ? 1 : (size_t)plan->options.runs, done = 0;
 	struct wh_bench_result *results = calloc(runs, sizeof *results);
@@ -428,6 +443,8 @@ int wh_bench_main(int argc, char **argv)
 	for (size_t i = 0; i < arguments.set_count; i++)
 		wh_conf_set(bench.conf, arguments.sets[i]);
 	status = wh_bench_check(bench.conf, arguments.file);
+	if (status == WH_EXIT_GOOD)
+		status = wh_bench_check_disk(bench.conf, arguments.file);
 	if (status == WH_EXIT_GOOD)
 		status = open_and_run(&bench);
 	if (!wh_bench_plot_close(bench.plot) && status == WH_EXIT_GOOD)

@@ -75,7 +75,7 @@ struct wh_bench_subgroup {
 	uint32_t active_count;
 	uint32_t delayed_count; /* the lowest so many of them with a delay */
 	uint32_t window;
-	bool ordered;
+	bool ordered, durable; /* durable ones are ordered */
 	bool by_total;     /* senders go on until `expected` messages are delivered, no matter which node sent them */
 	uint64_t expected; /* messages that each member delivers */
 	unsigned latency_shift; /* every 2^latency_shift-th message of a sender is timed */
@@ -94,7 +94,9 @@ struct wh_bench_plan {
 	uint32_t nodes, subgroup_count;
 	uint32_t here_first, here_count; /* the nodes that this command runs: all, or one of them (wh_bench_plan_one) */
 	size_t stamp_words;
-	uint64_t memory;        /* bytes that a run needs, all nodes together */
+	uint64_t memory;                    /* bytes that a run needs, all nodes together */
+	bool durable;                       /* there are durable subgroups: */
+	char log_dir[WH_OPTION_TEXT_BYTES]; /* the file's; that of `config` is a run's own below it */
 	const char *deliveries; /* the directory of this variant's deliveries; NULL: none, and the run is timed */
 };
 
@@ -139,7 +141,14 @@ static inline bool wh_bench_is_whole(const struct wh_bench_plan *plan)
 	return plan->here_count == plan->nodes;
 }
 
-/* The program that is the limit of the plan's transport. */
+/* Can logs be made in log_dir, if there are any? WHORL_OK, WHORL_UNSUPPORTED. */
+WH_MUST_CHECK enum whorl_result wh_bench_plan_has_disk(const struct wh_bench_plan *plan, struct wh_error *err);
+/* A run of durable subgroups forms a group, so its logs begin in a directory of its own. WHORL_OK, also where nothing is durable;
+ * WHORL_SYSTEM: it has been said why it cannot be made. */
+struct wh_scratch;
+WH_MUST_CHECK enum whorl_result wh_bench_plan_logs(struct wh_bench_plan *plan, struct wh_scratch *scratch);
+
+/* The program that is the limit of the plan's transport, or of the disks. */
 enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan);
 
 /* Where each node is called, host:port: an array of pointers to free; NULL when memory is out. Of tcp. */
@@ -170,6 +179,7 @@ struct wh_bench_part {
 	wh_word extra;                           /* [loop] messages delivered behind them, */
 	wh_word extra_ns;                        /* [loop] and when the last of those was */
 	struct whorl_subgroup_stats stats;       /* [main, before it has reached BENCH_CLOSE] of the run */
+	struct whorl_log_stats log;              /* [likewise] durable: batches and syncs of the run */
 };
 
 struct wh_bench_node_page {
@@ -230,6 +240,7 @@ size_t wh_bench_memory_bytes(const struct wh_bench_plan *plan);
 struct wh_bench_run {
 	const struct wh_bench_plan *plan;
 	struct wh_watch *watch;
+	struct wh_scratch *scratch; /* where its logs lie; [main] closes it */
 	struct wh_bench_memory memory;
 	struct wh_crew crew;
 	uint32_t number;           /* from 1 */
@@ -265,6 +276,8 @@ void wh_bench_limit_plan_free(struct wh_limit_plan *limit);
 
 /* Plans every variant and tells all mistakes on stderr; also what the machine lacks for it. */
 enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file);
+/* Of a conf that is good: is there a disk for the logs of each variant? If not that has been said. */
+enum wh_exit wh_bench_check_disk(struct wh_conf *conf, const char *file);
 
 /* ---- results ---------------------------------------------------------------------------------------------------------*/
 
@@ -278,6 +291,9 @@ struct wh_bench_result {
 	uint64_t nulls, pushes, writes, bytes_pushed;
 	double post_seconds, cpu_seconds, sender_wait_fraction;
 	struct whorl_batch_stats batch[3]; /* send, receive, deliver */
+	uint64_t log_batches, log_syncs;   /* durable: over all nodes */
+	double messages_per_sync;          /* on the mean; 0: nothing was synced */
+	double longest_sync_us;            /* of any node, since it was opened: of writing a batch and syncing it */
 	bool limited, limited_before;      /* there is a limit: of after the run, and of before it as well */
 	struct wh_limit_result before, after;
 	double limit_bytes_per_s, limit_messages_per_s; /* the means; 0: not measured */
@@ -286,6 +302,8 @@ struct wh_bench_result {
 	double fraction_of_best_write;
 	double per_message_bytes_per_s, per_message_messages_per_s; /* verbs: likewise */
 	double fraction_of_per_message;
+	double written_bytes_per_s;             /* disk: the mean, */
+	double sync_us[2];                      /* and the lesser of before and after */
 	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */
 	double idle_seconds, idle_cpu_fraction; /* of one core, all nodes together */
 	uint64_t idle_pushes, idle_heartbeats, idle_sleeps;

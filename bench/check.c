@@ -7,6 +7,7 @@
 #include "bench/plot/figure.h"
 
 #define LIMIT_MEASURE_MS 250 /* for each of three or six ways: with warm-up a limit takes one second or two */
+#define DISK_MEASURE_MS 400  /* likewise, of ten: a sync can take many milliseconds */
 
 /* Memory that the system could give now, in bytes; UINT64_MAX if it does not say. */
 static uint64_t available_memory(void)
@@ -64,7 +65,8 @@ enum whorl_result wh_bench_limit_plan_make(const struct wh_bench_plan *plan, str
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,
-		.measure_ms = LIMIT_MEASURE_MS,
+		.directory = plan->log_dir,
+		.measure_ms = plan->durable ? DISK_MEASURE_MS : LIMIT_MEASURE_MS,
 		.addresses = addresses,
 		.apart = apart,
 		.here = plan->here_first,
@@ -127,4 +129,23 @@ enum wh_exit wh_bench_check(struct wh_conf *conf, const char *file)
 	for (size_t variant = 0; variant < wh_conf_variants(conf) && status == WH_EXIT_GOOD; variant++)
 		status = check_variant(conf, variant, good, file);
 	return status;
+}
+
+enum wh_exit wh_bench_check_disk(struct wh_conf *conf, const char *file)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (size_t variant = 0; variant < wh_conf_variants(conf) && result == WHORL_OK; variant++) {
+		struct wh_bench_plan plan;
+		struct wh_error err;
+
+		result = wh_bench_plan_make(&plan, conf, variant, &err);
+		if (result == WHORL_OK) {
+			result = wh_bench_plan_has_disk(&plan, &err);
+			wh_bench_plan_free(&plan);
+		}
+		if (result != WHORL_OK)
+			wh_say("%s: %s", file, err.text);
+	}
+	return wh_exit_of(result);
 }

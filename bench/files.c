@@ -161,10 +161,21 @@ static void set_trips(json_t *object, const struct wh_bench_plan *plan, const st
 	json_decref(peers);
 }
 
+static void set_syncs(json_t *object, const struct wh_bench_result *result)
+{
+	set_value(object, "sync_share",
+		  json_pack("[ii]", (int)result->before.sync_share, (int)result->after.sync_share));
+	set_value(object, "written_bytes_per_s", json_real(result->written_bytes_per_s));
+	set_value(object, "sync_us",
+		  json_pack("{s:f,s:f}", "appended", result->sync_us[0], "written", result->sync_us[1]));
+}
+
 static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
 {
-	static const char *const names[] = {
-		[WH_LIMIT_SHM] = "shm-rings", [WH_LIMIT_TCP] = "tcp-sockets", [WH_LIMIT_VERBS] = "verbs-writes"};
+	static const char *const names[] = {[WH_LIMIT_SHM] = "shm-rings",
+					    [WH_LIMIT_TCP] = "tcp-sockets",
+					    [WH_LIMIT_VERBS] = "verbs-writes",
+					    [WH_LIMIT_DISK] = "disk-syncs"};
 	enum wh_limit_kind kind = wh_bench_limit_kind(plan);
 	json_t *object;
 
@@ -179,6 +190,10 @@ static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_benc
 	object = rate_json(result->limit_bytes_per_s, result->limit_messages_per_s,
 			   rate_before_json(result, &result->before.rate), &result->after.rate);
 	set_value(object, "name", json_string(names[kind]));
+	if (kind == WH_LIMIT_DISK) {
+		set_syncs(object, result);
+		return object;
+	}
 	if (kind != WH_LIMIT_SHM)
 		set_writes(object, kind == WH_LIMIT_TCP, result);
 	if (kind != WH_LIMIT_TCP) {
@@ -200,6 +215,11 @@ static json_t *ids_json(const uint32_t *list, uint32_t count)
 	return array;
 }
 
+static const char *mode_of(const struct wh_bench_subgroup *subgroup)
+{
+	return subgroup->durable ? "durable" : subgroup->ordered ? "ordered" : "unordered";
+}
+
 static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double seconds)
 {
 	const struct wh_bench_subgroup *subgroup = &run->plan->subgroups[g];
@@ -218,8 +238,7 @@ static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double 
 		json_array_append_new(digests, is_here ? digest_json(wh_load_relaxed(&part->digest)) : json_null());
 	}
 	here += here == 0; /* no member here has delivered anything */
-	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode",
-			   subgroup->ordered ? "ordered" : "unordered", "members",
+	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode", mode_of(subgroup), "members",
 			   ids_json(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
 			   "window", (int)subgroup->window, "order_digest", digests);
 	set_value(object, "messages_per_s", figure_json(run->plan, (double)messages / here / seconds));
@@ -260,6 +279,16 @@ static json_t *idle_json(const struct wh_bench_plan *plan, const struct wh_bench
 			 result->idle_cpu_fraction, "pushes", (json_int_t)result->idle_pushes, "heartbeats",
 			 (json_int_t)result->idle_heartbeats, "sleeps", (json_int_t)result->idle_sleeps,
 			 "next_message_us", result->idle_next_us);
+}
+
+/* null: nothing is durable. */
+static json_t *disk_json(const struct wh_bench_plan *plan, const struct wh_bench_result *result)
+{
+	if (!plan->durable)
+		return json_null();
+	return json_pack("{s:s,s:I,s:I,s:f,s:f}", "log_dir", plan->log_dir, "batches", (json_int_t)result->log_batches,
+			 "syncs", (json_int_t)result->log_syncs, "messages_per_sync", result->messages_per_sync,
+			 "longest_sync_us", result->longest_sync_us);
 }
 
 static json_t *machine_json(void)
@@ -323,7 +352,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set_value(object, "window", integer_json(first->window));
 	set_value(object, "bytes", integer_json((uint64_t)plan->options.bytes));
 	set_value(object, "messages", integer_json((uint64_t)plan->options.messages));
-	set_value(object, "mode", json_string(first->ordered ? "ordered" : "unordered"));
+	set_value(object, "mode", json_string(mode_of(first)));
 	set_value(object, "thread", choice_json(&wh_engine_table, "thread", plan->config.engine.thread));
 	set_value(object, "idle_policy", choice_json(&wh_engine_table, "idle", plan->config.engine.idle));
 	set_value(object, "upcall", choice_json(&wh_bench_table, "upcall", plan->options.upcall));
@@ -367,6 +396,7 @@ static void set_answer(json_t *object, const struct wh_bench_run *run, const str
 	set_value(object, "batch",
 		  json_pack("{s:o,s:o,s:o}", "send", batch_json(&result->batch[0]), "receive",
 			    batch_json(&result->batch[1]), "deliver", batch_json(&result->batch[2])));
+	set_value(object, "disk", disk_json(plan, result));
 	set_value(object, "limit", limit_json(plan, result));
 	set_value(object, "fraction_of_limit", result->limited ? json_real(result->fraction_of_limit) : json_null());
 	set_value(object, "doubts", doubts_json(plan, result));

@@ -70,6 +70,7 @@ static inline uint64_t wh_bench_time(const struct wh_bench_node *node)
 struct wh_bench_baseline {
 	struct whorl_node_stats node;
 	struct whorl_subgroup_stats *parts; /* [subgroups] */
+	struct whorl_log_stats *logs;       /* [subgroups] zero where it is not durable */
 	uint64_t cpu_ns, now_ns;
 };
 

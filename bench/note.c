@@ -50,22 +50,35 @@ static void read_part(const struct wh_bench_node *node, uint32_t g, struct whorl
 		whorl_subgroup_statistics(handle, out);
 }
 
+static void read_log(const struct wh_bench_node *node, uint32_t g, struct whorl_log_stats *out)
+{
+	whorl_subgroup *handle = whorl_subgroup_find(node->node, node->plan->subgroups[g].name);
+
+	*out = (struct whorl_log_stats){.size = sizeof *out};
+	if (handle == NULL || !node->plan->subgroups[g].durable || whorl_log_statistics(handle, out) != WHORL_OK)
+		*out = (struct whorl_log_stats){.size = sizeof *out};
+}
+
 bool wh_bench_baseline_open(struct wh_bench_baseline *baseline, const struct wh_bench_plan *plan)
 {
-	*baseline = (struct wh_bench_baseline){.parts = calloc(plan->subgroup_count, sizeof *baseline->parts)};
-	return baseline->parts != NULL;
+	*baseline = (struct wh_bench_baseline){.parts = calloc(plan->subgroup_count, sizeof *baseline->parts),
+					       .logs = calloc(plan->subgroup_count, sizeof *baseline->logs)};
+	return baseline->parts != NULL && baseline->logs != NULL;
 }
 
 void wh_bench_baseline_close(struct wh_bench_baseline *baseline)
 {
 	free(baseline->parts);
+	free(baseline->logs);
 }
 
 void wh_bench_baseline_take(const struct wh_bench_node *node, struct wh_bench_baseline *baseline)
 {
 	read_node(node, &baseline->node);
-	for (uint32_t g = 0; g < node->plan->subgroup_count; g++)
+	for (uint32_t g = 0; g < node->plan->subgroup_count; g++) {
 		read_part(node, g, &baseline->parts[g]);
+		read_log(node, g, &baseline->logs[g]);
+	}
 	baseline->cpu_ns = cpu_ns(node);
 	baseline->now_ns = wh_bench_time(node);
 }
@@ -123,6 +136,9 @@ void wh_bench_note_run(struct wh_bench_node *node, const struct wh_bench_baselin
 
 		read_part(node, g, &part->stats);
 		subtract_part(&part->stats, &baseline->parts[g]);
+		read_log(node, g, &part->log);
+		part->log.batches -= baseline->logs[g].batches;
+		part->log.syncs -= baseline->logs[g].syncs;
 	}
 	page->cpu_ns = cpu_ns(node) - baseline->cpu_ns;
 }

@@ -1,10 +1,14 @@
 /* plan.c - the section [bench], and what it means for one variant of a file. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
+#include "command/scratch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BENCH(field) offsetof(struct wh_bench_options, field)
@@ -114,7 +118,8 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 		.active_count = active,
 		.delayed_count = options->sender_delay_us > 0 ? wh_bench_some_of(options->delayed_senders, active) : 0,
 		.window = (uint32_t)config->window,
-		.ordered = config->mode == WH_SUBGROUP_ORDERED,
+		.ordered = config->mode != WH_SUBGROUP_UNORDERED,
+		.durable = config->mode == WH_SUBGROUP_DURABLE,
 		.expected = (uint64_t)options->messages * active,
 		.latency_shift = latency_shift(options),
 		.stamps_offset = plan->stamp_words,
@@ -246,6 +251,26 @@ static void fit_slots(struct wh_bench_plan *plan)
 	}
 }
 
+/* Simulated nodes have no disks here. */
+static void find_log_mistakes(const struct wh_bench_plan *plan)
+{
+	if (plan->config.group.transport == WH_TRANSPORT_SIM && wh_node_config_is_durable(&plan->config))
+		wh_conf_mistake(
+			plan->conf, "subgroup", plan->config.subgroups[0].name, "mode",
+			"is durable, expected ordered or unordered with group.transport = sim, whose nodes have no disks");
+}
+
+/* The limit is of what is written, so all is, or there is none. */
+static void fit_limit(struct wh_bench_plan *plan)
+{
+	uint32_t durable = 0;
+
+	for (uint32_t g = 0; g < plan->config.subgroup_count; g++)
+		durable += plan->config.subgroups[g].options.mode == WH_SUBGROUP_DURABLE;
+	if (durable > 0 && durable < plan->config.subgroup_count)
+		plan->options.limit = false;
+}
+
 static void find_mistakes(const struct wh_bench_plan *plan)
 {
 	const struct wh_bench_options *options = &plan->options;
@@ -296,6 +321,32 @@ static enum whorl_result find_memory(struct wh_bench_plan *plan, struct wh_error
 	return result;
 }
 
+/* False: errno says why. */
+static bool takes_directories(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+enum whorl_result wh_bench_plan_has_disk(const struct wh_bench_plan *plan, struct wh_error *err)
+{
+	if (!plan->durable)
+		return WHORL_OK;
+	if (strlen(plan->log_dir) + sizeof WH_SCRATCH_NAME >= sizeof plan->log_dir)
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "group.log_dir is too long, expected at most %zu characters",
+				    sizeof plan->log_dir - sizeof WH_SCRATCH_NAME - 1);
+	if (!takes_directories(plan->log_dir))
+		return wh_error_set(err, WHORL_UNSUPPORTED,
+				    "group.log_dir is \"%s\", expected a directory in which others can be made: %s",
+				    plan->log_dir, strerror(errno));
+	return WHORL_OK;
+}
+
 /* ---- the plan ------------------------------------------------------------------------------------------------------*/
 
 enum whorl_result wh_bench_plan_can_run(const struct wh_bench_plan *plan, struct wh_error *err)
@@ -330,7 +381,13 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	if (result != WHORL_OK)
 		goto out_free;
 	fit_slots(plan);
-	result = wh_bench_vary_config(plan);
+	find_log_mistakes(plan);
+	fit_limit(plan);
+	plan->durable = wh_node_config_is_durable(&plan->config);
+	memcpy(plan->log_dir, plan->config.group.log_dir, sizeof plan->log_dir);
+	result = wh_conf_check(conf);
+	if (result == WHORL_OK)
+		result = wh_bench_vary_config(plan);
 	if (result != WHORL_OK)
 		goto out_free;
 	plan->nodes = plan->here_count = (uint32_t)plan->config.group.nodes;
@@ -369,8 +426,25 @@ void wh_bench_plan_free(struct wh_bench_plan *plan)
 	*plan = (struct wh_bench_plan){0};
 }
 
+enum whorl_result wh_bench_plan_logs(struct wh_bench_plan *plan, struct wh_scratch *scratch)
+{
+	struct wh_error err;
+
+	*scratch = (struct wh_scratch){{0}};
+	if (!plan->durable)
+		return WHORL_OK;
+	if (wh_scratch_open(scratch, plan->log_dir, &err) != WHORL_OK) {
+		wh_say("group.log_dir: %s", err.text);
+		return err.code;
+	}
+	snprintf(plan->config.group.log_dir, sizeof plan->config.group.log_dir, "%s", scratch->path);
+	return WHORL_OK;
+}
+
 enum wh_limit_kind wh_bench_limit_kind(const struct wh_bench_plan *plan)
 {
+	if (plan->durable)
+		return WH_LIMIT_DISK;
 	switch (plan->config.group.transport) {
 	case WH_TRANSPORT_TCP:
 		return WH_LIMIT_TCP;

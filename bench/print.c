@@ -202,6 +202,35 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	fprintf(out, "\n");
 }
 
+static uint64_t count_syncs(const struct wh_bench_result *results, size_t count)
+{
+	uint64_t syncs = 0;
+
+	for (size_t i = 0; i < count; i++)
+		syncs += results[i].log_syncs;
+	return syncs;
+}
+
+/* Of durable subgroups: what their logs did, and what files can do. */
+static void print_disk(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results, size_t count)
+{
+	double longest_us = 0, appended_us = SPREAD(sync_us[0]).mean, p50 = SPREAD(latency_us[0]).mean;
+
+	for (size_t i = 0; i < count; i++)
+		longest_us = fmax(longest_us, results[i].longest_sync_us);
+	fprintf(out, "%-*s on disk: %.1f messages a sync, the longest of %" PRIu64 " syncs took %.1f ms\n",
+		VARIANT_WIDTH, "", SPREAD(messages_per_sync).mean, count_syncs(results, count), longest_us / 1e3);
+	if (appended_us <= 0)
+		return;
+	fprintf(out, "%-*s the limit in a file that was written before: %.3f GB/s\n", VARIANT_WIDTH, "",
+		SPREAD(written_bytes_per_s).mean / 1e9);
+	fprintf(out, "%-*s a bare sync of one message: %.2f ms, %.2f ms in such a file", VARIANT_WIDTH, "",
+		appended_us / 1e3, SPREAD(sync_us[1]).mean / 1e3);
+	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
+		fprintf(out, "; p50 is %.2f of the first", p50 / appended_us);
+	fprintf(out, "\n");
+}
+
 /* One line for each doubt, of the first run that has it. */
 static void print_doubts(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			 size_t count)
@@ -280,6 +309,8 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	else
 		fprintf(out, " %8s %6s", "-", "-");
 	fprintf(out, " %8.3f %9.4f\n", nulls / delivered, writes / delivered);
+	if (plan->durable)
+		print_disk(out, plan, results, count);
 	if (limited) {
 		print_prefetched(out, results, count);
 		print_more_limits(out, plan, results, count);

@@ -1,5 +1,6 @@
 /* results.c - the figures of a run, from what its nodes left in the shared memory. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -54,6 +55,16 @@ static void add_batches(struct whorl_batch_stats *into, const struct whorl_batch
 		into->histogram[i] += from->histogram[i];
 }
 
+static void add_log(struct wh_bench_result *result, const struct whorl_log_stats *log)
+{
+	double longest_us = (double)log->longest_sync_ns / 1e3;
+
+	result->log_batches += log->batches;
+	result->log_syncs += log->syncs;
+	if (longest_us > result->longest_sync_us)
+		result->longest_sync_us = longest_us;
+}
+
 static void add_parts(struct wh_bench_result *result, const struct wh_bench_run *run, uint64_t *bytes)
 {
 	size_t parts = (size_t)run->plan->nodes * run->plan->subgroup_count;
@@ -67,7 +78,9 @@ static void add_parts(struct wh_bench_result *result, const struct wh_bench_run 
 		add_batches(&result->batch[0], &part->stats.send);
 		add_batches(&result->batch[1], &part->stats.receive);
 		add_batches(&result->batch[2], &part->stats.deliver);
+		add_log(result, &part->log);
 	}
+	result->messages_per_sync = result->log_syncs > 0 ? (double)result->delivered / (double)result->log_syncs : 0;
 }
 
 /* Threads that send, over all nodes that are here. */
@@ -208,10 +221,10 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 		(before->per_message.messages_per_s + after->per_message.messages_per_s) / 2;
 	result->fraction_of_per_message =
 		limit_fraction(result, result->per_message_bytes_per_s, result->per_message_messages_per_s);
-	for (size_t trip = 0; trip < 2; trip++) {
-		double one = before->round_trip_us[trip], other = after->round_trip_us[trip];
-
-		/* Other programs can only make it longer. */
-		result->round_trip_us[trip] = one < other ? one : other;
+	result->written_bytes_per_s = (before->written_bytes_per_s + after->written_bytes_per_s) / 2;
+	/* Other programs can only make these longer. */
+	for (size_t i = 0; i < 2; i++) {
+		result->round_trip_us[i] = fmin(before->round_trip_us[i], after->round_trip_us[i]);
+		result->sync_us[i] = fmin(before->sync_us[i], after->sync_us[i]);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "base/env.h"
 #include "bench/bench.h"
+#include "command/scratch.h"
 
 #define LOOK_MS 100         /* between two looks at the nodes when no bell rings */
 #define OPEN_S 60           /* to open; the nodes give up earlier */
@@ -315,6 +316,7 @@ static bool close_crew(struct wh_bench_run *run, bool good)
 	}
 	if (!wh_crew_end(&run->crew, 0)) {
 		wh_say("a node's thread does not end");
+		wh_scratch_close(run->scratch);
 		_exit(WH_EXIT_FAILED); /* it uses memory that would be freed */
 	}
 	if (was_good && count_failed(run) > 0) {

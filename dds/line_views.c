@@ -105,9 +105,11 @@ void wh_dds_line_due(struct wh_dds_line *line)
 	const struct wh_dds_channel *channel =
 		line->control || line->stream ? line->node->loose->channel : line->channel;
 	int64_t next_ns = channel != NULL ? wh_dds_channel_next(channel) : WHORL_DDS_INFINITY;
+	int64_t hush_ns = channel != NULL ? wh_dds_channel_hushes(channel) : WHORL_DDS_INFINITY;
 
 	if (line->views != NULL || (channel != NULL && wh_dds_channel_lingering(channel, 0) != NULL))
 		wh_dds_work_due(line->node, wh_dds_clock());
+	next_ns = hush_ns < next_ns ? hush_ns : next_ns;
 	if (next_ns != WHORL_DDS_INFINITY)
 		wh_dds_work_due(line->node, next_ns > 0 ? (uint64_t)next_ns : 0);
 }

@@ -179,6 +179,8 @@ void wh_dds_line_unlock(struct wh_dds_line *line);
 void wh_dds_stream_end(const char *function, struct wh_dds_line *stream, uint32_t writer);
 /* What could not be said before, and what has to be said since the stream was left. */
 void wh_dds_stream_work(struct wh_dds_line *stream);
+/* wh_dds_channel_hush, in a batch of its own. With the lock of `loose`. Returns when to look again. */
+uint64_t wh_dds_stream_hush(struct wh_dds_line *loose, uint64_t now_ns);
 /* Results of both are whorl's. NULL: memory is out. */
 struct wh_dds_line *wh_dds_line_new(struct wh_dds_node *node, const char *name, const struct wh_dds_shape *shape);
 void wh_dds_line_free(struct wh_dds_line *line);

@@ -75,6 +75,22 @@ void wh_dds_stream_settle(struct wh_dds_line *loose)
 	wh_dds_batch_end(loose);
 }
 
+uint64_t wh_dds_stream_hush(struct wh_dds_line *loose, uint64_t now_ns)
+{
+	int64_t next_ns;
+
+	if (loose->broken || loose->channel == NULL)
+		return WH_DDS_NEVER;
+	next_ns = wh_dds_channel_hushes(loose->channel);
+	if (next_ns <= (int64_t)now_ns) {
+		wh_dds_batch_begin(loose);
+		next_ns = wh_dds_channel_hush(loose->channel, (int64_t)now_ns);
+		wh_dds_delivered(loose);
+		wh_dds_batch_end(loose);
+	}
+	return next_ns != WHORL_DDS_INFINITY ? (uint64_t)next_ns : WH_DDS_NEVER;
+}
+
 static void put_end(struct wh_dds_out *out, enum wh_dds_kind kind, uint32_t number)
 {
 	struct wh_dds_message message;

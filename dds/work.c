@@ -6,6 +6,8 @@
 #define TICK_NS                                                                                                        \
 	(20 * WH_NS_PER_MS) /* between two looks at what waits without being told: a view, the end of a writer */
 #define LOOK_NS WH_NS_PER_S /* no sleep is longer */
+#define TURN_NS                                                                                                        \
+	WH_NS_PER_MS /* one that changes again and again is told for so long, then others, and times, have their turn */
 
 /* ---- listeners ----------------------------------------------------------------------------------------------------------------- */
 
@@ -89,21 +91,25 @@ static bool is_deleted(const struct wh_dds_base *base)
 static bool call_all(struct wh_dds_base *base)
 {
 	struct wh_dds_node *node = base->node;
+	uint64_t until_ns = wh_dds_clock() + TURN_NS;
 	struct wh_dds_call call;
-	bool some = false;
+	bool some = false, goes_on = true;
 
 	pthread_mutex_lock(&node->listening);
-	while (!is_deleted(base) && next_call(base, &call)) {
+	while (goes_on && !is_deleted(base) && next_call(base, &call)) {
 		node->calling = base;
 		node->caller = wh_dds_this_thread();
 		pthread_mutex_unlock(&node->listening);
 		wh_dds_call_make(&call);
 		some = true;
+		goes_on = wh_dds_clock() < until_ns;
 		pthread_mutex_lock(&node->listening);
 		node->calling = NULL;
 		pthread_cond_broadcast(&node->listened);
 	}
 	pthread_mutex_unlock(&node->listening);
+	if (!goes_on && !is_deleted(base))
+		queue(base); /* behind the others: there may be more */
 	return some;
 }
 
@@ -185,6 +191,11 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 		wh_dds_stream_work(line);
 	wh_dds_line_lock(line);
 	wh_dds_line_settle(line);
+	if (line == line->node->loose) {
+		uint64_t hushes = wh_dds_stream_hush(line, now_ns);
+
+		next = hushes < next ? hushes : next;
+	}
 	for (struct wh_dds_reader_entity *reader = line->readers; reader != NULL; reader = reader->next_reader) {
 		uint64_t due = wh_dds_reader_pass_time(reader, now_ns, &offer_again);
 

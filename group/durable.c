@@ -78,9 +78,9 @@ static void tell_whole(struct wh_epoch *epoch)
 		const struct wh_shard_standing *shard =
 			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
 
-		if (member->source != NULL)
+		if (member->subgroup->durable)
 			wh_store_relaxed(&member->subgroup->log_whole, shard != NULL && shard->whole);
-		if (member->source != NULL && shard != NULL && shard->whole)
+		if (member->subgroup->durable && shard != NULL && shard->whole)
 			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
 					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);
 	}
@@ -114,7 +114,7 @@ static void look_at_shards(struct wh_epoch *epoch)
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 		struct wh_log_source_config config;
 
-		if (member->source == NULL)
+		if (!member->subgroup->durable)
 			continue;
 		whole = note_whole(epoch, member) && whole;
 		if (describe(epoch->node, wh_node_number_of(member->subgroup), &config))
@@ -375,7 +375,7 @@ bool wh_durable_begins_replay(whorl_node *node)
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
 
-		if (member->source == NULL || enters(epoch, member) || begin_replay(epoch, member, &err))
+		if (!member->subgroup->durable || enters(epoch, member) || begin_replay(epoch, member, &err))
 			continue;
 		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s", member->subgroup->name,
 			     err.text);
@@ -441,7 +441,7 @@ static bool others_are_whole(const struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
-		bool is_whole = member->source == NULL;
+		bool is_whole = !member->subgroup->durable;
 
 		for (uint32_t m = 0; m < member->layout->member_count && !is_whole; m++) {
 			uint32_t rank = member->layout->members[m];
@@ -534,19 +534,31 @@ static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_m
 	return shard != NULL ? shard->begins : 0;
 }
 
+/* Also where the shard is inactive: what the log has beyond the cut is void all the same. */
+static bool begin_in_log(struct wh_epoch *epoch, struct wh_shard_member *member)
+{
+	whorl_node *node = epoch->node;
+	const struct wh_standing *standing = wh_logs_standing(node->logs);
+
+	if (member->source != NULL)
+		return wh_log_source_begin(member->source, cut_before(epoch, member));
+	return wh_durable_mark(node, standing,
+			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
+}
+
 static void begin_sources(struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
 		whorl_subgroup *subgroup = member->subgroup;
 
-		if (member->source == NULL)
+		if (!subgroup->durable)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
 		if (enters(epoch, member) &&
 		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
 			fail_for_memory(epoch->node);
-		if (!wh_log_source_begin(member->source, cut_before(epoch, member)))
+		if (!begin_in_log(epoch, member))
 			fail_for_memory(epoch->node);
 	}
 }

@@ -196,6 +196,8 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 								 : epoch->rows->subgroups[g].columns.received_num,
 				.delivered_num = epoch->rows->subgroups[g].columns.delivered_num,
 				.durable = parameters.durable};
+		else if (layout->state == WH_SHARD_INACTIVE) /* nothing to cut, but its logs are to stay */
+			epoch->cuts_from[g].durable = parameters.durable;
 		if (wh_rank_find(layout->members, layout->member_count, epoch->rank) < 0)
 			continue;
 		epoch->shard_member_count++;

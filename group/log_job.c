@@ -176,6 +176,19 @@ struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_
 	return log;
 }
 
+/* It has entered that shard anew, as the standing on this disk says: what a damaged log has does not count, and nothing can be written behind it. */
+static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	struct wh_error err;
+	enum whorl_result result;
+
+	wh_logs_ask_disk(logs);
+	wh_log_close(log->log);
+	log->log = NULL;
+	result = wh_log_discard(logs->directory, log->name, log->shard, &err);
+	return wh_logs_settle(logs, result, &err);
+}
+
 /* The log of a shard that this node has not been in. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
@@ -189,6 +202,8 @@ static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_s
 		fail_job(logs, &err);
 		return NULL;
 	}
+	if (log->log != NULL && log->found.verdict == WH_LOG_ROT && !discard_rot(logs, log))
+		return NULL;
 	if (log->log != NULL)
 		return log;
 	wh_logs_ask_disk(logs);

@@ -595,6 +595,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		else
 			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
 						   shard->before != 0 && shard->whole ? &known : NULL, err);
+		if (result == WHORL_AGAIN) /* no room */
+			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)
 			note_ends(log);
 	}

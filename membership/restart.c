@@ -679,7 +679,8 @@ static size_t send_asks(struct wh_join *join)
 		if (!is_participant(join, node) || round->asked[node].incarnation == incarnation ||
 		    !send_number(join, node, WH_WIRE_ASK, round->ballot, 0))
 			continue;
-		round->asked[node] = (struct wh_asked_node){.incarnation = incarnation};
+		round->asked[node] =
+			(struct wh_asked_node){.incarnation = incarnation, .ns = join->roster->loop->now_ns};
 		work++;
 	}
 	return work;
@@ -744,10 +745,13 @@ static uint64_t patience_of(const struct wh_join *join, bool all_heard)
 	if (all_heard)
 		return 0;
 	until = join->began_ns + join->start_timeout_ns;
-	for (uint32_t node = 0; node < join->restart->nodes; node++)
+	for (uint32_t node = 0; node < join->restart->nodes; node++) {
+		uint64_t asked_ns = round->asked[node].incarnation != 0 ? round->asked[node].ns : round->asked_ns;
+
 		if (is_participant(join, node) && !round->heard[node].is_heard &&
-		    round->asked_ns + join->start_timeout_ns > until)
-			until = round->asked_ns + join->start_timeout_ns;
+		    asked_ns + join->start_timeout_ns > until)
+			until = asked_ns + join->start_timeout_ns;
+	}
 	return until;
 }
 

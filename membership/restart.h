@@ -65,6 +65,7 @@ enum wh_round_phase { WH_ROUND_NONE, WH_ROUND_ASKS, WH_ROUND_AGREES, WH_ROUND_BE
 
 struct wh_asked_node {        /* another node, in a round that this one coordinates */
 	uint64_t incarnation; /* that was asked; 0: it was not */
+	uint64_t ns;          /* and when */
 	bool begin_told;
 };
 

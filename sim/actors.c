@@ -420,6 +420,7 @@ void wh_actor_free(struct actor *actor)
 		free(actor->apps[g].stream);
 		free(actor->apps[g].next);
 		free(actor->apps[g].coming);
+		free(actor->apps[g].looks);
 	}
 	free(actor->apps);
 	wh_wishes_free(actor);
@@ -565,7 +566,17 @@ static bool is_busy(const struct actor *actor)
 	return actor->play->passes > 0 || actor->play->depth > 0 || (actor->leaving && actor->node != NULL);
 }
 
-bool wh_actor_return(struct play *play, uint32_t id)
+/* No process uses it any more. */
+static void replace_disk(struct play *play, uint32_t id)
+{
+	if (!play->plan->logs || play->plan->one_host)
+		return;
+	wh_sim_exit(play->sim, id);
+	wh_sim_disk_hang(wh_sim_disk_of(play->sim, id), false);
+	wh_sim_disk_blank(wh_sim_disk_of(play->sim, id));
+}
+
+bool wh_actor_return(struct play *play, uint32_t id, bool blank)
 {
 	struct actor *last = play->at[id], *actor = &play->actors[id];
 
@@ -580,6 +591,8 @@ bool wh_actor_return(struct play *play, uint32_t id)
 		wh_history_born(play->history, actor->life, id);
 		actor->joins = !play->plan->restarts_form;
 	}
+	if (blank)
+		replace_disk(play, id);
 	wh_actor_open(actor);
 	return true;
 }

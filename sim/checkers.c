@@ -463,6 +463,7 @@ void wh_check_pass(struct actor *actor)
 		return;
 	wh_play_enter_view(actor, NULL);
 	wh_check_node(actor);
+	wh_kept_pass(actor);
 	wh_check_stays(actor);
 	for (uint32_t g = 0; g < play->subgroup_count && !wh_play_failed(play); g++)
 		if (!actor->removed) {

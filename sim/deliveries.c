@@ -180,18 +180,44 @@ static void check_in_view(struct shard_member *member, const struct whorl_messag
 	else
 		REQUIRE(member, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
 			message->index, message->sequence);
+	if (!has_failed(member) && member->app->actor->play->subgroups[shard->g].plan->durable && member == member->app->member)
+		wh_kept_check(member, member->deliveries, message);
 	member->deliveries++;
 	member->in_pass += !member->app->behind;
+}
+
+/* It came out of the log of this node, before the view that restarts the group. In which order the history knows. */
+static void check_replayed(struct app *app, uint32_t shard, const struct whorl_message *message)
+{
+	const struct stream *stream = sender_of(app, message);
+	struct play *play = app->actor->play;
+
+	if (stream == NULL || stream->app->actor->incarnation != message->incarnation) {
+		wh_play_fail(play, "restart: %s, g%u: message %" PRIu64 " of node %u in its log is of another life",
+			     app->actor->name, app->g, message->index, message->sender);
+		return;
+	}
+	if (!app->replays && !wh_app_replays(app, shard, 0))
+		return;
+	check_given(app, message);
+	if (!wh_play_failed(play))
+		tell_history(app, message);
+	app->deliveries++;
+	play->useful_step = play->steps;
 }
 
 void wh_check_upcall(struct app *app, const struct whorl_message *message)
 {
 	struct play *play = app->actor->play;
-
 	struct shard_member *member;
+	uint32_t shard;
 
 	wh_tell(app->actor, TOLD_DELIVER, app->g, message->index, message->sender, message->view);
 	wh_play_enter_view(app->actor, NULL);
+	if (app->actor->view == NULL && wh_inspect_replays(app->actor->node, app->g, &shard)) {
+		check_replayed(app, shard, message);
+		return;
+	}
 	member = app->behind ? wh_app_member_in(app, message->view) : app->member;
 	if (app->behind && app->member != NULL && play->plan->refusals && message->view < app->since) {
 		check_given(app, message);

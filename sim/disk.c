@@ -256,6 +256,7 @@ static enum whorl_result file_sync(struct wh_file *base, struct wh_error *err)
 		return fail(err, file->path, file->name, "input/output error in a sync");
 	}
 	wh_sim_inode_sync(file->inode);
+	disk->syncs++;
 	return WHORL_OK;
 }
 
@@ -440,6 +441,7 @@ static enum whorl_result directory_sync(struct wh_directory *base, struct wh_err
 		return fail(err, directory->on_disk->path, ".", "input/output error in a sync");
 	}
 	wh_sim_names_sync(directory->on_disk);
+	disk->syncs++;
 	wh_sim_disk_collect(disk);
 	return WHORL_OK;
 }
@@ -617,6 +619,11 @@ bool wh_sim_disk_is_off(const struct wh_sim_disk *disk)
 uint64_t wh_sim_disk_operations(const struct wh_sim_disk *disk)
 {
 	return disk->operations;
+}
+
+uint64_t wh_sim_disk_syncs(const struct wh_sim_disk *disk)
+{
+	return disk->syncs;
 }
 
 void wh_sim_disk_fail(struct wh_sim_disk *disk, enum wh_sim_disk_op op, uint64_t count)

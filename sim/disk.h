@@ -88,6 +88,9 @@ bool wh_sim_disk_is_off(const struct wh_sim_disk *disk);
 /* So many have begun. */
 uint64_t wh_sim_disk_operations(const struct wh_sim_disk *disk);
 
+/* So many syncs, of files and of directories, have been done. */
+uint64_t wh_sim_disk_syncs(const struct wh_sim_disk *disk);
+
 /* So many of the next operations of that kind fail (WHORL_DISK). A sync that fails keeps any part of what it was to keep, and the rest is never kept: it
  * stays in the cache, so it is read, later syncs succeed, and a loss of power shows that it was lost. */
 void wh_sim_disk_fail(struct wh_sim_disk *disk, enum wh_sim_disk_op op, uint64_t count);
@@ -109,5 +112,9 @@ void wh_sim_disk_each(const struct wh_sim_disk *disk,
  * not kept. */
 size_t wh_sim_disk_kept(const struct wh_sim_disk *disk, const char *path, const char *name, uint64_t at, void *out,
 			size_t bytes);
+/* The same as a directory that can be read: what is on the disk in any case. No time passes, and nothing of the disk may change until all of it
+ * is closed. Of its calls there are list, open and close; of its files' size, read and close. WHORL_NOT_FOUND, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_sim_disk_open_kept(const struct wh_sim_disk *disk, const char *path,
+						      struct wh_directory **out, struct wh_error *err);
 
 #endif

@@ -62,7 +62,7 @@ struct wh_sim_disk {
 	struct disk_inode *inodes;
 	struct disk_directory *directories, **directories_tail;
 	struct wh_sim_disk_user *users;
-	uint64_t operations, crash_at;
+	uint64_t operations, syncs, crash_at;
 	uint64_t failing[WH_SIM_DISK_OPS];
 	bool hangs, off;
 };

@@ -298,6 +298,8 @@ void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct 
 	schedule->count = 0;
 	if (limits->faults > 0)
 		draw_faults(&draw, schedule, seed);
+	if (limits->disks)
+		wh_schedule_draw_disks(schedule, seed, limits);
 	if (limits->names > 0)
 		wh_schedule_draw_wishes(schedule, seed, limits);
 }

@@ -1,4 +1,7 @@
 /* faults.c - what goes wrong, when its moment comes. See schedule.h, play_int.h. */
+#include <stdio.h>
+#include <string.h>
+
 #include "sim/play_int.h"
 
 #define AGAIN_NS WH_NS_PER_MS
@@ -10,13 +13,14 @@ static const struct wh_fault *fault_at(const struct play *play, uint64_t i)
 
 /* ---- each kind -------------------------------------------------------------------------------------------------------------- */
 
-void wh_actor_crash(struct actor *actor, bool silently)
+/* Its process is about to end. False: it has. */
+static bool end_life(struct actor *actor, bool silently)
 {
 	struct play *play = actor->play;
 
 	if (!wh_actor_runs(actor))
-		return;
-	silently = silently && !play->plan->one_host; /* the kernel tells */
+		return false;
+	wh_kept_look(actor);
 	if (actor->state == ACTOR_AWAKE)
 		play->awake--;
 	actor->state = ACTOR_GONE;
@@ -27,11 +31,34 @@ void wh_actor_crash(struct actor *actor, bool silently)
 		wh_check_settle(actor);
 	if (silently)
 		play->vanished_ns = wh_sim_now(play->sim);
+	wh_history_crashed(play->history, actor->life);
+	return true;
+}
+
+void wh_actor_crash(struct actor *actor, bool silently)
+{
+	struct play *play = actor->play;
+
+	silently = silently && !play->plan->one_host; /* the kernel tells */
+	if (!end_life(actor, silently))
+		return;
 	if (silently)
 		wh_sim_vanish(play->sim, actor->id);
 	else
 		wh_sim_crash(play->sim, actor->id);
-	wh_history_crashed(play->history, actor->life);
+}
+
+/* Of the host of that node, which on one host is that of all; UINT32_MAX: of all hosts. */
+static void cut_power(struct play *play, uint32_t node)
+{
+	bool all = node == UINT32_MAX || play->plan->one_host;
+
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (all || play->actors[i].id == node)
+			(void)end_life(&play->actors[i], true);
+	for (uint32_t id = 0; id < play->nodes; id++)
+		if ((all && (id == 0 || !play->plan->one_host)) || id == node)
+			wh_sim_power_loss(play->sim, id);
 }
 
 static void stall_actor(struct actor *actor, const struct wh_fault *fault)
@@ -44,6 +71,99 @@ static void stall_actor(struct actor *actor, const struct wh_fault *fault)
 		actor->stalled_until_ns = until_ns;
 	wh_reads_hurry(actor);
 }
+
+/* ---- disks ---- */
+
+struct rot {
+	const struct play *play;
+	uint32_t node;
+	const char *path;
+	uint64_t count, which;
+	char name[WH_FILE_NAME_BYTES];
+	uint64_t least, most;
+};
+
+/* One file of its logs that has something is as likely as another. */
+static void choose_file(void *ctx, const char *path, const char *name, uint64_t bytes)
+{
+	struct rot *rot = ctx;
+	uint64_t least, most = strcmp(path, rot->path) == 0 ? wh_kept_most(rot->play, rot->node, name, &least) : 0;
+
+	(void)bytes;
+	if (most == 0 || rot->count++ != rot->which)
+		return;
+	snprintf(rot->name, sizeof(rot->name), "%s", name);
+	rot->least = least;
+	rot->most = most;
+}
+
+static void rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uint64_t i)
+{
+	struct wh_dice dice = wh_dice_split(play->plan->seed, 9000 + i);
+	struct rot rot = {.play = play, .node = node, .which = UINT64_MAX};
+	char path[32];
+
+	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, node);
+	rot.path = path;
+	wh_sim_disk_each(disk, choose_file, &rot);
+	if (rot.count == 0)
+		return;
+	rot.which = wh_dice_below(&dice, rot.count);
+	rot.count = 0;
+	wh_sim_disk_each(disk, choose_file, &rot);
+	(void)wh_sim_disk_rot(disk, path, rot.name, wh_dice_between(&dice, rot.least, rot.most - 1),
+			      (unsigned char)(1 << wh_dice_below(&dice, 8)));
+}
+
+static struct wh_sim_disk_cost slower(const struct wh_sim_disk_cost *cost, uint32_t factor)
+{
+	struct wh_sim_disk_cost slow = *cost;
+
+	slow.read_min_ns *= factor;
+	slow.read_max_ns *= factor;
+	slow.write_min_ns *= factor;
+	slow.write_max_ns *= factor;
+	slow.sync_min_ns *= factor;
+	slow.sync_max_ns *= factor;
+	slow.slow_ns *= factor;
+	slow.bytes_per_s = slow.bytes_per_s / factor + 1;
+	return slow;
+}
+
+static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t i)
+{
+	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
+	uint64_t for_ns = fault->for_us * WH_NS_PER_US;
+	struct wh_sim_disk_cost cost = slower(&play->disk_cost, fault->factor > 0 ? fault->factor : 1);
+
+	if (disk == NULL)
+		return;
+	play->disks_harmed |= play->plan->one_host ? UINT64_MAX : UINT64_C(1) << fault->node;
+	if (fault->kind == WH_FAULT_HANG)
+		cost = (struct wh_sim_disk_cost){.read_min_ns = for_ns, .write_min_ns = for_ns, .sync_min_ns = for_ns};
+	if (fault->kind == WH_FAULT_HANG && for_ns == 0)
+		wh_sim_disk_hang(disk, true);
+	else if (fault->kind == WH_FAULT_HANG || fault->kind == WH_FAULT_SLOW_DISK)
+		wh_sim_disk_cost_set(disk, &cost);
+	else if (fault->kind == WH_FAULT_FAIL_SYNC)
+		wh_sim_disk_fail(disk, WH_SIM_DISK_SYNC, 1);
+	else if (fault->kind == WH_FAULT_FILL)
+		wh_sim_disk_capacity(disk, 1);
+	else
+		rot_disk(play, disk, fault->node, i);
+}
+
+static void mend_disk(struct play *play, const struct wh_fault *fault)
+{
+	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
+
+	if (disk != NULL && fault->kind == WH_FAULT_FILL)
+		wh_sim_disk_capacity(disk, 0);
+	else if (disk != NULL)
+		wh_sim_disk_cost_set(disk, &play->disk_cost);
+}
+
+/* ---- links ---- */
 
 /* Each link from one set to the other. */
 static void each_link(struct play *play, const struct wh_fault *fault, bool ends,
@@ -107,7 +227,9 @@ static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 static void touch_lives(struct play *play, const struct wh_fault *fault)
 {
 	for (uint32_t id = 0; id < play->nodes; id++) {
-		if ((wh_fault_touches(fault) >> id & 1) == 0 || play->at[id] == NULL)
+		bool is_touched = fault->kind == WH_FAULT_POWER || (wh_fault_touches(fault) >> id & 1) != 0;
+
+		if (!is_touched || play->at[id] == NULL)
 			continue;
 		if (wh_fault_harms(fault))
 			play->touched |= UINT64_C(1) << play->at[id]->life;
@@ -137,6 +259,8 @@ static void end_fault(void *ctx, uint64_t i)
 		each_link(play, fault, true, cut_link);
 	else if (fault->kind == WH_FAULT_SLOW)
 		each_link(play, fault, true, slow_link);
+	else if (wh_fault_is_of_disk(fault))
+		mend_disk(play, fault);
 	else if (fault->kind == WH_FAULT_REST && play->subjects[i] != NULL)
 		wh_actor_rest(play->subjects[i], false);
 }
@@ -163,7 +287,15 @@ static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uin
 	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];
 
 	if (fault->kind == WH_FAULT_JOIN || fault->kind == WH_FAULT_RETURN)
-		return fault->node >= play->nodes || wh_actor_return(play, fault->node);
+		return fault->node >= play->nodes || wh_actor_return(play, fault->node, fault->blank);
+	if (fault->kind == WH_FAULT_POWER) {
+		cut_power(play, UINT32_MAX);
+		return true;
+	}
+	if (wh_fault_is_of_disk(fault)) {
+		harm_disk(play, fault, i);
+		return true;
+	}
 	if (!wh_fault_is_between(fault) && actor == NULL) {
 		if (fault->kind == WH_FAULT_ENTER)
 			play->awaiting |= UINT64_C(1) << i;
@@ -174,7 +306,10 @@ static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uin
 	play->subjects[i] = actor;
 	switch (fault->kind) {
 	case WH_FAULT_CRASH:
-		wh_actor_crash(actor, fault->silently);
+		if (fault->powerless)
+			cut_power(play, fault->node);
+		else
+			wh_actor_crash(actor, fault->silently);
 		return true;
 	case WH_FAULT_STALL:
 		stall_actor(actor, fault);
@@ -248,6 +383,22 @@ void wh_faults_moment(struct actor *actor, enum wh_moment moment)
 	}
 }
 
+void wh_faults_operating(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint64_t number)
+{
+	struct play *play = ctx;
+	struct actor *actor = play->at[node];
+
+	(void)number;
+	if (actor == NULL || actor->node == NULL || !wh_actor_runs(actor))
+		return;
+	if (op == WH_SIM_DISK_WRITE)
+		wh_faults_moment(actor, WH_MOMENT_WRITE);
+	else if (op == WH_SIM_DISK_SYNC || op == WH_SIM_DISK_SYNC_NAMES)
+		wh_faults_moment(actor, WH_MOMENT_SYNC);
+	else if (op == WH_SIM_DISK_NAME)
+		wh_kept_look(actor); /* before a file of a log goes */
+}
+
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)
 {
 	struct play *play = ctx;
@@ -258,6 +409,8 @@ void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_p
 		return;
 	step = wh_inspect_step(actor->node, key, push);
 	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT || step == WH_MOMENT_PROPOSE;
+	if (step != WH_MOMENT_TIME && play->plan->logs && !play->extinct)
+		wh_kept_step(actor, step, key, push);
 	if (step != WH_MOMENT_TIME)
 		wh_faults_moment(actor, step);
 	if (play->suspected && !actor->crashed)

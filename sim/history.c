@@ -113,6 +113,7 @@ static bool make_subgroup(struct wh_history *h, struct subgroup *g, const struct
 	g->parameters = config->parameters;
 	g->ordered = config->ordered;
 	g->stateful = config->stateful;
+	g->durable = config->durable;
 	g->shards = config->shards > 1 ? config->shards : 1;
 	g->unit = h->units;
 	h->units += g->shards;
@@ -171,6 +172,7 @@ struct wh_history *wh_history_new(const struct wh_history_config *config)
 	h->founder = config->founder;
 	h->all = config->all;
 	h->home = config->home;
+	h->one_host = config->one_host;
 	h->subgroups = calloc(config->subgroup_count, sizeof(*h->subgroups));
 	if (!make_lives(h, config) || h->subgroups == NULL)
 		goto fail;
@@ -350,6 +352,8 @@ bool wh_history_may_miss(const struct subgroup *g, const struct member *member, 
 		return true;
 	if (!message->delivered && may_be_refused(g, member))
 		return true;
+	if (message->delivered && message->view < g->since[member->unit - g->unit]) /* a restart has forgotten it */
+		return true;
 	return index < stream->lapsed && !(g->ordered && message->delivered);
 }
 
@@ -359,6 +363,8 @@ static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_h
 	const struct member *member = &h->subgroups[d->subgroup].members[node];
 	const struct view *view = h->lives[node].view;
 
+	if (view == NULL && member->behind) /* it is restarting */
+		return true;
 	if (view == NULL)
 		return refuse_delivery(h, node, d, "its view", " and is in no view");
 	if (member->awaits)

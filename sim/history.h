@@ -30,6 +30,10 @@
  *                   shard makes up to some place; it delivers nothing before, and then what is behind that place. All that
  *                   give one at the same place give the same
  *     its view      a delivery is in the node's view, at a member, of a message of a member that may send
+ *     restart       where all have ended and come back, the next view is one of new lives: those nodes that were in the view before, a
+ *                   majority of it. In durable subgroups each of them is upcalled the shard's sequence again, from the beginning
+ *                   or behind a state that was given, in front of that view: all that was ever delivered, and what it ends with is the same
+ *                   for all. Of other subgroups nothing is left
  *     births        of a name there is one dynamic subgroup in a view, and one in a seat; it was in the view before, with a member that
  *                   stays and what it is agreed to be, or is born in this view; all members of a view say the same of it. One that is
  *                   gone never comes back
@@ -63,6 +67,7 @@ struct wh_history_subgroup {
 	bool ordered;
 	uint32_t shards; /* 0 and 1: it has none */
 	bool stateful;   /* a member that comes in later restores a state first */
+	bool durable;    /* its members come back with what was delivered in it */
 	/* Of one that is born later (wh_history_bear). */
 	uint32_t title; /* a number for its name */
 	uint64_t born;  /* the number of its first view */
@@ -83,6 +88,7 @@ struct wh_history_config {
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */
 	bool joins;      /* nodes may come in after the first view */
+	bool one_host;   /* disks of nodes that do not come back are heard all the same: it takes no majority to restart the group */
 };
 
 struct wh_history;
@@ -127,6 +133,7 @@ struct wh_history_place { /* of the node itself in a subgroup, in a view */
 	enum wh_history_role role;
 	uint32_t shard;
 	bool inactive; /* the shard has too few members or no sender: it delivers nothing in this view */
+	bool needs; /* of a durable subgroup, in a view that restarts the group: this node has not all of it, and others have */
 	bool rests; /* it is no sender because it has wished so: all that it had committed is delivered. If that is known */
 };
 
@@ -139,6 +146,7 @@ struct wh_history_dynamic {        /* a dynamic subgroup in a view */
 
 struct wh_history_view {
 	uint64_t number;
+	bool restarts; /* all of the view before had ended */
 	uint32_t count, rank;                  /* its own */
 	const uint32_t *members;               /* node ids by rank */
 	const struct wh_history_place *places; /* by subgroup */
@@ -164,6 +172,9 @@ bool wh_history_gave(struct wh_history *h, uint32_t node, uint32_t subgroup, uin
 /* The newcomer has a state with that digest: from here on it delivers, and is behind. 0: the empty one, which a node that has been
  * in another shard begins with where no node was before. */
 bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup, uint64_t digest);
+/* Before its first view, which restarts the group: it is to be upcalled what it has of that shard of a durable subgroup, behind a state
+ * with that digest; 0: from the beginning. It is behind then. */
+bool wh_history_replays(struct wh_history *h, uint32_t node, uint32_t subgroup, uint32_t shard, uint64_t digest);
 /* It has not delivered all of its view, and goes on from it all the same: what is missing comes before anything else (0044). It is
  * behind from here on. */
 bool wh_history_lags(struct wh_history *h, uint32_t node, uint32_t subgroup);

@@ -59,6 +59,7 @@ struct state { /* that was given */
 
 struct view {
 	uint64_t number;
+	bool restarts;
 	uint32_t count, by;   /* by: the life that installed it first */
 	uint32_t *members;    /* node ids by rank */
 	uint32_t *place;      /* by node id: 1 + its rank, 0: it is no member */
@@ -100,7 +101,7 @@ struct life {
 
 struct subgroup {
 	char *name;
-	bool ordered, stateful;
+	bool ordered, stateful, durable;
 	uint32_t shards, unit;  /* unit: its first shard's number among all shards of all subgroups */
 	struct stream *streams; /* by life, as are the members */
 	struct member *members;
@@ -122,7 +123,7 @@ struct wish { /* of one life for one stay */
 struct wh_history {
 	uint32_t nodes, life_count, configured, founder, subgroup_count, units;
 	int tie_breaker;
-	bool joins, founded, all, home, is_broken;
+	bool joins, founded, all, home, one_host, is_broken;
 	struct life *lives;
 	struct subgroup *subgroups;
 	struct state *states;

@@ -127,6 +127,47 @@ bool wh_history_restored(struct wh_history *h, uint32_t life, uint32_t subgroup,
 	return true;
 }
 
+static struct view *oldest_view(const struct wh_history *h)
+{
+	struct view *oldest = h->view_count > 0 ? h->views[0] : NULL;
+
+	for (uint64_t v = 1; v < h->view_count; v++)
+		if (h->views[v]->number < oldest->number)
+			oldest = h->views[v];
+	return oldest;
+}
+
+bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, uint32_t shard, uint64_t digest)
+{
+	struct subgroup *g = subgroup < h->subgroup_count ? &h->subgroups[subgroup] : NULL;
+	const struct state *state;
+	struct member *member;
+
+	if (!wh_history_lives(h, life, "is restarting"))
+		return false;
+	member = g != NULL ? &g->members[life] : NULL;
+	if (g == NULL || !g->durable || shard >= g->shards || h->lives[life].view != NULL || member->behind ||
+	    h->view_count == 0)
+		return wh_history_break(h, "restart: %s is upcalled a log that it cannot have", wh_history_who(h, life).text);
+	*member = (struct member){.place = {.role = WH_HISTORY_MEMBER, .shard = shard},
+				  .unit = g->unit + shard,
+				  .had = true,
+				  .behind = true,
+				  .restored = true,
+				  .at = oldest_view(h),
+				  .next = member->next};
+	if (digest == 0)
+		return true;
+	state = find_state(h, member->unit, digest);
+	if (state == NULL)
+		return wh_history_break(h, "restart: %s has a state on its disk that no member of its shard has given (%s)",
+					wh_history_who(h, life).text, g->name);
+	member->at = state->at;
+	member->position = state->position;
+	memcpy(member->next, state->next, h->life_count * sizeof(*member->next));
+	return true;
+}
+
 bool wh_history_lags(struct wh_history *h, uint32_t life, uint32_t subgroup)
 {
 	struct member *member = find_member(h, life, subgroup, "lags");
@@ -141,12 +182,25 @@ bool wh_history_lags(struct wh_history *h, uint32_t life, uint32_t subgroup)
 	return true;
 }
 
+/* Before a restart there may be views that no life has begun. */
+static struct view *find_next(const struct wh_history *h, uint64_t number, uint64_t last)
+{
+	struct view *next = wh_history_find_view(h, number + 1), *view;
+
+	for (uint64_t skipped = number + 2; next == NULL && skipped <= last; skipped++) {
+		view = wh_history_find_view(h, skipped);
+		if (view != NULL)
+			return view->restarts ? view : NULL;
+	}
+	return next;
+}
+
 bool wh_history_move_on(struct wh_history *h, uint32_t life, struct subgroup *g, uint64_t view)
 {
 	struct member *member = &g->members[life];
 
 	while (member->at->number < view) {
-		struct view *next = wh_history_find_view(h, member->at->number + 1);
+		struct view *next = find_next(h, member->at->number, view);
 
 		if (next == NULL)
 			return wh_history_break(h,

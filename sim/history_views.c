@@ -48,7 +48,7 @@ uint32_t wh_history_life_in(const struct wh_history *h, const struct view *view,
 	if (*life != NOBODY)
 		return *life;
 	before = view->number > 0 ? wh_history_find_view(h, view->number - 1) : NULL;
-	if (before != NULL && before->place[id] > 0)
+	if (!view->restarts && before != NULL && before->place[id] > 0)
 		*life = wh_history_life_in(h, before, id);
 	else
 		*life = who_begins(h, id, view->number);
@@ -138,7 +138,7 @@ static bool check_chain(struct wh_history *h, const struct view *before, const s
 		stay += view->place[member] > 0;
 		all -= view->place[member] == 0 && has_left(h, before, member);
 	}
-	if (!is_majority(stay, all, breaks_ties(h, before, view)))
+	if (!(view->restarts && h->one_host) && !is_majority(stay, all, breaks_ties(h, before, view)))
 		return wh_history_break(h,
 					"majority: view %" PRIu64 ", which %s installs, has %" PRIu32 " of the %" PRIu32
 					" members of view %" PRIu64 " that have not left",
@@ -219,6 +219,7 @@ static struct view *new_view(struct wh_history *h, uint32_t node, const struct w
 		goto out;
 	view->number = told->number;
 	view->by = node;
+	view->restarts = told->restarts;
 	view->count = told->count;
 	view->members = calloc(told->count, sizeof(*view->members));
 	view->place = calloc(h->nodes, sizeof(*view->place));
@@ -246,15 +247,20 @@ static struct view *first_told(struct wh_history *h, uint32_t node, const struct
 	return view;
 }
 
-static bool check_number(struct wh_history *h, uint32_t node, uint64_t number)
+static bool check_number(struct wh_history *h, uint32_t node, const struct wh_history_view *told)
 {
+	uint64_t number = told->number;
 	struct life *life = &h->lives[node];
 	const struct view *before = number > 0 ? wh_history_find_view(h, number - 1) : NULL;
 
+	if (told->restarts && (life->view != NULL || number == 0))
+		return wh_history_break(h, "restart: %s is in a group, and restarts it in view %" PRIu64,
+					wh_history_who(h, node).text, number);
 	if (life->view != NULL && number != life->view->number + 1)
 		return wh_history_break(h, "same views: %s installs view %" PRIu64 " after view %" PRIu64,
 					wh_history_who(h, node).text, number, life->view->number);
-	if (life->view == NULL && number > 0 && (!h->joins || (before != NULL && before->place[life->id] > 0)))
+	if (life->view == NULL && number > 0 && !told->restarts &&
+	    (!h->joins || (before != NULL && before->place[life->id] > 0)))
 		return wh_history_break(h, "same views: %s begins with view %" PRIu64, wh_history_who(h, node).text,
 					number);
 	return true;
@@ -324,7 +330,7 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 {
 	struct view *view = wh_history_find_view(h, told->number);
 
-	if (!check_number(h, node, told->number))
+	if (!check_number(h, node, told))
 		return NULL;
 	if (told->rank >= told->count || told->members[told->rank] != h->lives[node].id) {
 		wh_history_break(h,
@@ -334,7 +340,7 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 	}
 	if (view == NULL)
 		return first_told(h, node, told);
-	if (view->count != told->count || memcmp(view->members, told->members, told->count * sizeof(uint32_t)) != 0) {
+	if (view->restarts != told->restarts || view->count != told->count || memcmp(view->members, told->members, told->count * sizeof(uint32_t)) != 0) {
 		wh_history_break(h, "same views: view %" PRIu64 " of %s has other members than that of %s",
 				 told->number, wh_history_who(h, node).text, wh_history_who(h, view->by).text);
 		return NULL;
@@ -369,19 +375,22 @@ bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct su
 }
 
 /* Does some member have a state that a newcomer needs now? */
-static bool has_state(struct subgroup *g, uint32_t shard, uint64_t number)
+static bool has_state(struct subgroup *g, uint32_t shard, const struct view *view)
 {
-	if (number < g->since[shard])
-		g->since[shard] = number;
-	return g->stateful && g->since[shard] < number;
+	if (view->number < g->since[shard] || (view->restarts && !g->durable))
+		g->since[shard] = view->number;
+	return g->stateful && g->since[shard] < view->number;
 }
 
 /* A node that has been in another shard has something to forget where no node has anything. Unordered, without a state, it may be sent
  * again what others lack, and it has had when it was there before. */
 static void begin_stay(const struct wh_history *h, struct subgroup *g, struct member *member,
-		       const struct wh_history_place *place, uint64_t number)
+		       const struct wh_history_place *place, const struct view *view)
 {
-	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, number);
+	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, view);
+
+	if (view->restarts && g->durable) /* the view before may have begun nowhere */
+		needs = place->needs && g->stateful;
 
 	if (comes && !g->ordered && !g->stateful)
 		memset(member->next, 0, h->life_count * sizeof(member->next[0]));
@@ -424,7 +433,7 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 	if (!stays) {
 		member->joined = member->oldest = view->number;
 		member->behind = member->restored = false;
-		begin_stay(h, g, member, place, view->number);
+		begin_stay(h, g, member, place, view);
 	}
 	member->place = *place;
 	member->unit = g->unit + place->shard;

@@ -14,6 +14,11 @@ uint64_t wh_inspect_key(const whorl_node *node)
 	return node->epoch->image->key;
 }
 
+uint64_t wh_inspect_proposed_key(const whorl_node *node)
+{
+	return node->proposed != NULL ? node->proposed->image->key : 0;
+}
+
 uint64_t wh_inspect_incarnation(const whorl_node *node)
 {
 	return node->incarnation;
@@ -113,6 +118,37 @@ bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 		if (member->layout == &node->epoch->view->subgroups[shard])
 			return member->ends &&
 			       wh_ring_settled(member->subgroup->ring) == wh_ring_claimed(member->subgroup->ring);
+	}
+	return false;
+}
+
+bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
+{
+	const struct wh_epoch *epoch = node->proposed;
+
+	for (uint32_t i = 0; node->epoch == NULL && epoch != NULL && node->replays && i < epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &epoch->shard_members[i];
+
+		*shard = member->layout->shard;
+		if (member->subgroup->index == g && member->subgroup->durable &&
+		    wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) < 0)
+			return true;
+	}
+	return false;
+}
+
+bool wh_inspect_restarts(const whorl_node *node)
+{
+	return node->epoch->view->number > 0 && wh_is_first_view(node->epoch->image->key);
+}
+
+bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
+{
+	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epoch->shard_members[i];
+
+		if (member->layout == &node->epoch->view->subgroups[shard])
+			return wh_load_relaxed(&member->subgroup->log_whole) != 0;
 	}
 	return false;
 }

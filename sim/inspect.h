@@ -20,6 +20,8 @@ const struct wh_view *wh_inspect_view(const whorl_node *node);
 /* The key of its image, and of the node itself. */
 uint64_t wh_inspect_key(const whorl_node *node);
 uint64_t wh_inspect_incarnation(const whorl_node *node);
+/* That of the image of the view that is proposed; 0: none is. */
+uint64_t wh_inspect_proposed_key(const whorl_node *node);
 /* The group that it is counted in: it is a member, or has said in a view that it is there; 0: none. */
 uint64_t wh_inspect_counted(const whorl_node *node);
 /* It is in no group, or in that one. */
@@ -46,6 +48,12 @@ bool wh_inspect_has_left(const whorl_subgroup *subgroup);
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup);
 /* Is it a sender of that shard (index in the view) that is to end, and has nothing left to send? */
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard);
+/* Does it read what its log has of that subgroup of the configuration, before a view that restarts the group begins? Of which shard. */
+bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard);
+/* Its view restarts the group. */
+bool wh_inspect_restarts(const whorl_node *node);
+/* Does this member of a durable shard (index in the view) say that its log has all of it? */
+bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
 /* The nodes that it suspects in its view: bit i is node i. */

@@ -300,6 +300,26 @@ static uint64_t find_dropped(const struct play *play, const struct view *last, u
 	return dropped;
 }
 
+/* Of each durable shard that has a member among them one has a whole log: else they wait, as without a quorum (docs/decisions/0058). */
+static bool have_logs(const struct view *view, uint64_t set)
+{
+	for (uint32_t s = 0; s < view->shard_count; s++) {
+		const struct shard *shard = &view->shards[s];
+		bool goes_on = false, is_whole = !view->play->subgroups[shard->g].plan->durable;
+
+		for (uint32_t k = 0; k < shard->member_count && !is_whole; k++) {
+			const struct actor *actor = shard->members[k].actor;
+			bool is_in = (set >> actor->life & 1) != 0;
+
+			goes_on |= is_in;
+			is_whole = is_in && actor->view == view && wh_inspect_is_whole(actor->node, shard->index);
+		}
+		if (goes_on && !is_whole)
+			return false;
+	}
+	return true;
+}
+
 /* The largest quorum that trusts itself. */
 static uint64_t find_survivors(const struct play *play, const struct view *last, uint64_t running)
 {
@@ -310,7 +330,7 @@ static uint64_t find_survivors(const struct play *play, const struct view *last,
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
 		if (__builtin_popcountll(set) > __builtin_popcountll(best) && wh_liveness_is_quorum(play, last, set) &&
-		    all_trust(play, trusts, set) && can_follow(play, last, set))
+		    all_trust(play, trusts, set) && can_follow(play, last, set) && have_logs(last, set))
 			best = set;
 	return best;
 }

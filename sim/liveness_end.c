@@ -41,7 +41,7 @@ static bool expects_all_of(const struct actor *left, const struct app *app)
 	       left->view != NULL && actor->view->number >= left->view->number &&
 	       (actor->view->members >> left->life & 1) != 0 &&
 	       (play->subgroups[app->g].stateful || app->since <= left->apps[app->g].since ||
-		!wh_play_is_dynamic(play, app->g));
+		(!wh_play_is_dynamic(play, app->g) && !play->plan->logs));
 }
 
 void wh_liveness_check_left(const struct actor *actor)

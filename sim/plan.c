@@ -161,7 +161,7 @@ static void draw_beginning(struct wh_plan *plan, const struct wh_plan_limits *li
 	group->start_timeout_ms = (int64_t)wh_dice_between(dice, 10, wh_dice_one_in(dice, 2) ? 30 : 200);
 	plan->spread_ns = wh_dice_one_in(dice, 2) ? 0 : wh_dice_below(dice, 4 * timeout_ns);
 	plan->early = wh_dice_one_in(dice, 4);
-	plan->restarts_form = !wh_dice_one_in(dice, 4) && !limits->disks;
+	plan->restarts_form = !wh_dice_one_in(dice, 4);
 	draw_forming(plan, limits);
 	plan->state_bytes = wh_dice_one_in(dice, 3) ? wh_dice_between(dice, 1, 50000) : 1;
 	if (wh_dice_one_in(dice, 24))
@@ -194,7 +194,8 @@ static void draw_moves(const struct wh_plan *plan, uint32_t g, struct wh_plan_su
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 500 + g), *dice = &of_this; /* what else is drawn stays */
 
-	out->moves = out->by_function && wh_dice_one_in(dice, 3);
+	/* A durable shard is its members' logs: one that all leave for another has none. */
+	out->moves = out->by_function && wh_dice_one_in(dice, 3) && !out->durable;
 	if (out->moves && options->shards == 1)
 		options->shards = (int64_t)wh_dice_between(dice, 2, 3);
 }

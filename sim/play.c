@@ -97,6 +97,7 @@ static void draw_disks(struct play *play, struct wh_sim_options *options)
 	uint64_t sync_ns = wh_dice_one_in(dice, 4) ? 2 * WH_NS_PER_MS : 100 * WH_NS_PER_US;
 
 	options->disks = true;
+	options->operating = wh_faults_operating;
 	play->disk_cost = (struct wh_sim_disk_cost){.read_max_ns = 10 * WH_NS_PER_US,
 						    .write_max_ns = wh_dice_below(dice, 20 * WH_NS_PER_US),
 						    .sync_min_ns = sync_ns / 20,
@@ -189,7 +190,8 @@ static void open_history(struct play *play)
 		subgroups[g] = (struct wh_history_subgroup){.name = config->subgroups[g].name,
 							    .ordered = play->plan->subgroups[g].ordered,
 							    .shards = (uint32_t)config->subgroups[g].options.shards,
-							    .stateful = wh_play_has_states(play)};
+							    .stateful = wh_play_has_states(play),
+							    .durable = play->plan->subgroups[g].durable};
 	play->history = wh_history_new(
 		&(struct wh_history_config){.nodes = play->nodes,
 					    .lives = play->lives_max,
@@ -198,6 +200,7 @@ static void open_history(struct play *play)
 					    .founder = (uint32_t)wh_node_config_founder(config),
 					    .all = !wh_plan_may_form(play->plan, (uint32_t)config->group.nodes - 1),
 					    .home = wh_plan_needs_home(play->plan),
+					    .one_host = play->plan->one_host,
 					    .subgroups = subgroups,
 					    .subgroup_count = config->subgroup_count,
 					    .tie_breaker = wh_node_config_tie_breaker(config),
@@ -431,6 +434,10 @@ static bool can_drain(const struct play *play)
 
 		if (!shard->active || play->subgroups[shard->g].plan->by_function ||
 		    play->subgroups[shard->g].options->members_min > 1)
+			return false;
+		/* The last of a durable shard has no other to leave it to, and goes as one that fails (0058). */
+		if (play->subgroups[shard->g].plan->durable &&
+		    shard->member_count < (uint32_t)__builtin_popcountll(play->views->members))
 			return false;
 	}
 	return play->plan->config.engine.null_sends;

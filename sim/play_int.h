@@ -10,6 +10,7 @@
  *     calls.c     applications that are state machines: calls, their answers and outcomes
  *     reads.c     reads of their states
  *     checkers.c  what must hold in a view after each pass; deliveries.c: at each upcall; failures.c: of a node
+ *     kept.c      what lies on the disks of durable subgroups
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
  *     report.c    what is told of a run that has failed
@@ -153,6 +154,17 @@ struct app { /* one node in one subgroup, in all views */
 	uint64_t reads_left, reads_pace_ns;
 	bool may_hurry, hurries;
 	uint64_t reads_answered; /* since its last turn: reads that begin in upcalls come to an end */
+
+	/* Of a durable subgroup. */
+	struct look { /* into the log of a shard, from outside */
+		uint32_t shard;
+		uint64_t segment, at; /* of the next batch */
+		bool begun;
+	} * looks;
+	uint32_t look_count;
+	bool replays;      /* what its log has was, or is, upcalled again */
+	bool needs;        /* a state, in this stay: some other member had it */
+	uint64_t whole_in; /* the last stay in which its log was said to be whole */
 };
 
 struct stay { /* of one node in a dynamic subgroup, from its wish on */
@@ -195,6 +207,9 @@ struct actor { /* one life of a node */
 	struct view *view;         /* the view that it is in; NULL: none yet */
 	struct app *apps;          /* by subgroup */
 	struct stay *stays;        /* the newest */
+	uint64_t looked_at;        /* so many syncs its disk had had, when it was looked into, */
+	struct view *looked_in;    /* and it was in this view */
+	bool known_there;          /* it is counted in a group, and its disk has it */
 	uint64_t accused;          /* nodes of which it has said, in any view, that they are gone */
 	struct heard {             /* by node: its heartbeat, as this one had it after its last pass */
 		uint64_t key;      /* of the image */
@@ -220,6 +235,11 @@ struct taken { /* by a member, of a sender: what was so when it was last looked 
 	uint64_t done; /* slots with upcalls that have returned */
 };
 
+struct entry { /* of the order of a shard: of which sender rank */
+	uint32_t s;
+	uint64_t index, sequence;
+};
+
 struct shard_member { /* one member of one shard in one view */
 	struct actor *actor;
 	struct shard *shard;
@@ -238,6 +258,11 @@ struct shard_member { /* one member of one shard in one view */
 	uint32_t upcall_sender;
 	bool wedged;
 	struct wh_inspect_said last_said; /* when it was seen to be wedged */
+	struct kept {                     /* on its disk, of a durable shard */
+		struct entry *entries;    /* messages, in their order */
+		uint64_t count, capacity;
+		uint64_t next; /* all numbers below */
+	} kept;
 };
 
 struct shard { /* one shard in one view */
@@ -252,10 +277,7 @@ struct shard { /* one shard in one view */
 	struct part *parts; /* by sender rank */
 	uint32_t part_count;
 	uint64_t rounds; /* 1 + the highest round with a slot, of any sender */
-	struct entry {
-		uint32_t s;
-		uint64_t index, sequence;
-	} * order; /* as the foremost member delivers it */
+	struct entry *order; /* as the foremost member delivers it */
 	uint64_t order_count, order_capacity;
 };
 
@@ -441,6 +463,8 @@ void wh_faults_arm(struct play *play);
 /* This moment of this node has come, once more. */
 void wh_faults_moment(struct actor *actor, enum wh_moment moment);
 /* The hook of the world: this push is about to be posted. */
+/* And before each operation of a disk. */
+void wh_faults_operating(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint64_t number);
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push);
 void wh_actor_crash(struct actor *actor, bool silently);
 /* A node has been opened: what is wrong with its links is wrong with this life too. */
@@ -450,8 +474,8 @@ void wh_faults_born(struct actor *actor);
 
 void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id);
 void wh_actor_open(struct actor *actor);
-/* Another life of that node, or its first. False: not now. */
-bool wh_actor_return(struct play *play, uint32_t id);
+/* Another life of that node, or its first; `blank`: with another disk. False: not now. */
+bool wh_actor_return(struct play *play, uint32_t id, bool blank);
 void wh_actor_rest(struct actor *actor, bool rests);
 void wh_actor_free(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
@@ -491,6 +515,11 @@ struct wh_payload_id wh_stream_payload(const struct stream *stream, uint64_t num
 void wh_state_of_app(struct app *app);
 /* It has entered the shard in this view, in which some member has a state, or none. */
 void wh_app_begin(struct app *app, bool needs_state);
+/* A view restarts the group, and its log is to be upcalled first: of that shard, behind a state with that digest, 0: from the beginning. False:
+ * the run has failed. */
+bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest);
+/* And that view begins. */
+void wh_app_returns(struct app *app);
 /* A message has been delivered. */
 void wh_app_add(struct app *app, uint64_t payload);
 /* The pass is over: is it behind still? */
@@ -607,6 +636,23 @@ void wh_check_payload(const struct app *app, const struct whorl_message *message
 bool wh_app_is_orphan(const struct app *app);
 /* What survivors count as received is theirs, whichever nodes have crashed. */
 void wh_check_held(struct play *play);
+
+/* ---- kept.c ------------------------------------------------------------------------------------------------------------- */
+
+struct wh_standing;
+/* Takes in what has come to the disk of this life since. */
+void wh_kept_look(struct actor *actor);
+/* The member delivers what stands at that place of the order of its shard: it is on all disks. */
+void wh_kept_check(const struct shard_member *member, uint64_t place, const struct whorl_message *message);
+/* What the disk of that node says of views. False: nothing, or it cannot be read. It is freed in either case. */
+bool wh_kept_standing(const struct play *play, uint32_t id, struct wh_standing *out);
+/* Where in that file a bit may be turned so that it is found: before the last batch, which is not told from one that was never on the disk. 0:
+ * nowhere. *least: not before. */
+uint64_t wh_kept_most(const struct play *play, uint32_t id, const char *name, uint64_t *least);
+/* It is about to say that step in the view with that key. */
+void wh_kept_step(const struct actor *actor, enum wh_moment step, uint64_t key, const struct wh_push *push);
+/* The pass is over. */
+void wh_kept_pass(struct actor *actor);
 
 /* ---- frontiers.c -------------------------------------------------------------------------------------------------------- */
 

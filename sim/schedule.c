@@ -34,6 +34,8 @@ uint64_t wh_fault_touches(const struct wh_fault *fault)
 {
 	if (wh_fault_is_between(fault))
 		return fault->from | fault->to;
+	if (fault->kind == WH_FAULT_POWER) /* all that there are */
+		return 0;
 	return UINT64_C(1) << fault->node;
 }
 
@@ -137,13 +139,19 @@ const char *wh_fault_print(const struct wh_fault *fault, char *buf)
 {
 	struct text text = {buf, buf + WH_FAULT_TEXT};
 
-	add_text(&text, "%s ", fault_words[fault->kind]);
+	add_text(&text, "%s", fault_words[fault->kind]);
+	if (fault->kind != WH_FAULT_POWER)
+		add_text(&text, " ");
 	if (wh_fault_is_between(fault))
 		add_links(&text, fault);
-	else
+	else if (fault->kind != WH_FAULT_POWER)
 		add_text(&text, "%u", fault->node);
-	if (fault->kind == WH_FAULT_CRASH && fault->silently)
-		add_text(&text, " silently");
+	if (fault->kind == WH_FAULT_CRASH && (fault->silently || fault->powerless))
+		add_text(&text, fault->powerless ? " without power" : " silently");
+	if (fault->kind == WH_FAULT_RETURN && fault->blank)
+		add_text(&text, " without its disk");
+	if (fault->kind == WH_FAULT_SLOW_DISK)
+		add_text(&text, " by %u", fault->factor);
 	if (wh_fault_is_wish(fault))
 		add_text(&text, " %s d%u%s", wish_preposition(fault), fault->name,
 			 fault->otherwise ? " otherwise" : "");
@@ -196,12 +204,16 @@ static bool expect_word(struct reader *reader, const char *which)
 	return take_word(reader, which) || miss_expected(reader, which);
 }
 
-/* Takes one of the words; -1: none of them is the next. */
+/* Takes one of the words; -1: none of them is the next. Of two that begin alike the later one is longer. */
 static int one_of(struct reader *reader, const char *const *words)
 {
-	for (int i = 0; words[i] != NULL; i++)
-		if (words[i][0] != '\0' && take_word(reader, words[i]))
-			return i;
+	int count = 0;
+
+	while (words[count] != NULL)
+		count++;
+	while (count-- > 0)
+		if (words[count][0] != '\0' && take_word(reader, words[count]))
+			return count;
 	return -1;
 }
 
@@ -309,16 +321,37 @@ static bool take_wish(struct reader *reader, struct wh_fault *fault)
 	return true;
 }
 
+/* What is said of a crash, a return or a slow disk. */
+static bool take_manner(struct reader *reader, struct wh_fault *fault)
+{
+	uint64_t factor;
+
+	fault->silently = fault->kind == WH_FAULT_CRASH && take_word(reader, "silently");
+	if (fault->kind == WH_FAULT_CRASH && !fault->silently)
+		fault->powerless = take_word(reader, "without power");
+	if (fault->kind == WH_FAULT_RETURN)
+		fault->blank = take_word(reader, "without its disk");
+	if (fault->kind != WH_FAULT_SLOW_DISK)
+		return true;
+	if (!expect_word(reader, "by") || !take_number(reader, 1, 100000, &factor))
+		return false;
+	fault->factor = (uint32_t)factor;
+	return true;
+}
+
 static bool take_subject(struct reader *reader, struct wh_fault *fault)
 {
 	uint64_t node;
 
 	if (wh_fault_is_between(fault))
 		return take_links(reader, fault);
+	if (fault->kind == WH_FAULT_POWER)
+		return true;
 	if (!take_number(reader, 0, WH_FAULT_NODES_MAX - 1, &node))
 		return miss_expected(reader, "a node");
 	fault->node = (uint32_t)node;
-	fault->silently = fault->kind == WH_FAULT_CRASH && take_word(reader, "silently");
+	if (!take_manner(reader, fault))
+		return false;
 	return !wh_fault_is_wish(fault) || take_wish(reader, fault);
 }
 
@@ -328,13 +361,17 @@ static bool take_sentence(struct reader *reader, struct wh_fault *fault)
 
 	if (kind < 0)
 		return miss_expected(
-			reader, "crash, stall, cut, slow, break, leave, join, return, rest, enter, exit or release");
+			reader, "crash, stall, cut, slow, break, leave, join, return, rest, enter, exit, release, power off, slow disk, "
+				"hang disk, fail sync, fill disk or rot disk");
 	fault->kind = (enum wh_fault_kind)kind;
 	if (!take_subject(reader, fault))
 		return false;
-	if (wh_fault_lasts(fault))
-		if (!expect_word(reader, "for") || !take_duration(reader, &fault->for_us))
+	if (fault->kind == WH_FAULT_HANG) {
+		if (take_word(reader, "for") && !take_duration(reader, &fault->for_us))
 			return false;
+	} else if (wh_fault_lasts(fault) && (!expect_word(reader, "for") || !take_duration(reader, &fault->for_us))) {
+		return false;
+	}
 	if (!take_moment(reader, fault))
 		return false;
 	skip_blanks(reader);

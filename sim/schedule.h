@@ -25,6 +25,19 @@
  *     exit 3 from d1 at 40 ms                it leaves
  *     release 3 of d1 at 60 ms               its program has done with it, and so it leaves if it has not
  *
+ * and of disks, where plans have them (docs/decisions/0058):
+ *
+ *     crash 2 without power at 30 ms         the host loses its power, and has it again at once: it ends silently, and its disk keeps any
+ *                                            part of what was not synced
+ *     power off at 40 ms                     so do all hosts
+ *     return 2 without its disk at 90 ms     it comes back with a disk that is blank
+ *     slow disk 1 by 16 for 50 ms at 10 ms   what it does takes 16 times as long
+ *     hang disk 1 at 30 ms                   it does not answer any more, until the power goes
+ *     hang disk 1 for 20 ms at 30 ms         it takes so long with all that it is told
+ *     fail sync 1 at 30 ms                   its next sync fails
+ *     fill disk 1 for 50 ms at 20 ms         there is no room on it
+ *     rot disk 1 at 30 ms                    a bit of a log on it is turned, before the last batch of a file
+ *
  * Times count from when all nodes that are there at the beginning are members, or have been opened, as the plan says. The moment of
  * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
  * or a step of a change of view, that is a push. "push 17" is its 17th push after any node has suspected another or proposed a
@@ -60,7 +73,13 @@
 	X(REST, "rest")                                                                                                \
 	X(ENTER, "enter")                                                                                              \
 	X(EXIT, "exit")                                                                                                \
-	X(RELEASE, "release")
+	X(RELEASE, "release")                                                                                          \
+	X(POWER, "power off")                                                                                          \
+	X(SLOW_DISK, "slow disk")                                                                                      \
+	X(HANG, "hang disk")                                                                                           \
+	X(FAIL_SYNC, "fail sync")                                                                                      \
+	X(FILL, "fill disk")                                                                                           \
+	X(ROT, "rot disk")
 
 enum wh_fault_kind {
 #define WH_FAULT_CONSTANT(name, word) WH_FAULT_##name,
@@ -86,7 +105,9 @@ enum wh_fault_kind {
 	X(BEGUN, "begun")             /* has become a member, */                                                       \
 	X(RESTORED, "restored")       /* has the state of all its subgroups */                                         \
 	X(RESTORE, "restore")         /* it begins to restore a state */                                               \
-	X(GIVE, "give")               /* it fixes a state to give it */
+	X(GIVE, "give")               /* it fixes a state to give it */                                               \
+	X(WRITE, "write")             /* its disk is told to write, */                                                 \
+	X(SYNC, "sync")               /* or to sync a file or a directory */
 
 enum wh_moment {
 #define WH_MOMENT_CONSTANT(name, word) WH_MOMENT_##name,
@@ -101,10 +122,12 @@ struct wh_fault {
 	uint32_t name;     /* enter, exit, release: of which dynamic subgroup of the plan */
 	bool otherwise;    /* enter: with other parameters */
 	bool silently;     /* crash */
+	bool powerless;    /* crash: its disk loses what was not synced */
+	bool blank;        /* return: with another disk */
 	bool both;         /* cut: both ways */
 	uint64_t from, to; /* cut, slow, break: bit i is node i */
-	uint32_t factor;   /* slow */
-	uint64_t for_us;   /* what lasts */
+	uint32_t factor;   /* slow, slow disk */
+	uint64_t for_us;   /* what lasts; hang disk: 0: for ever */
 	enum wh_moment moment;
 	bool after;  /* not at a time: when the pass in which the moment has come is over */
 	uint64_t at; /* microseconds, or which one of its kind, from 1 */
@@ -125,19 +148,26 @@ static inline bool wh_fault_is_between(const struct wh_fault *fault)
 static inline bool wh_fault_lasts(const struct wh_fault *fault)
 {
 	return fault->kind == WH_FAULT_STALL || fault->kind == WH_FAULT_CUT || fault->kind == WH_FAULT_SLOW ||
-	       fault->kind == WH_FAULT_REST;
+	       fault->kind == WH_FAULT_REST || fault->kind == WH_FAULT_SLOW_DISK || fault->kind == WH_FAULT_FILL ||
+	       (fault->kind == WH_FAULT_HANG && fault->for_us > 0);
 }
 
 /* A node says what it wishes of a dynamic subgroup. */
 static inline bool wh_fault_is_wish(const struct wh_fault *fault)
 {
-	return fault->kind >= WH_FAULT_ENTER;
+	return fault->kind >= WH_FAULT_ENTER && fault->kind <= WH_FAULT_RELEASE;
+}
+
+/* It is about the disk of a host, whether a node is there or not. */
+static inline bool wh_fault_is_of_disk(const struct wh_fault *fault)
+{
+	return fault->kind >= WH_FAULT_SLOW_DISK;
 }
 
 /* Others may think that the nodes that it touches have failed. */
 static inline bool wh_fault_harms(const struct wh_fault *fault)
 {
-	return fault->kind < WH_FAULT_JOIN;
+	return fault->kind < WH_FAULT_JOIN || fault->kind >= WH_FAULT_POWER;
 }
 
 /* False: `wrong` says what was expected. */
@@ -167,6 +197,7 @@ struct wh_schedule_limits {
 	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
 	bool proofs;                      /* of deaths: a minority may go on */
 	uint32_t names;                   /* of dynamic subgroups; 0: no node wishes for any */
+	bool disks;                       /* they fail, and the power may go; not where all are on one host */
 	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };
@@ -175,6 +206,8 @@ struct wh_schedule_limits {
 void wh_schedule_draw(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 /* Its second half: nodes that are not there at the beginning, come back, or rest; and what goes wrong with nodes that come. */
 void wh_schedule_draw_joins(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
+/* And what becomes of disks, and of the power. */
+void wh_schedule_draw_disks(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 /* And its third: which nodes enter and leave dynamic subgroups, and what goes wrong then. */
 void wh_schedule_draw_wishes(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits);
 

@@ -222,17 +222,34 @@ static void begin_empty(struct app *app)
 	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 
+/* Its own disk has it: messages of any view follow. */
+static void take_over_log(struct app *app, const struct image *image, uint32_t shard)
+{
+	if (app->replays || !check_image(app, image)) {
+		wh_play_fail(app->actor->play, "restart: %s, g%u: what its disk has, %zu bytes, is not what anybody gave%s",
+			     app->actor->name, app->g, app->coming_bytes, app->replays ? ", or comes late" : "");
+		return;
+	}
+	if (!wh_app_replays(app, shard, image->state))
+		return;
+	app->state = image->state;
+	memcpy(app->next, image->next, image->lives * sizeof(image->next[0]));
+}
+
 static void finish_restore(struct app *app)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 	const struct image *image = (const struct image *)(void *)app->coming;
+	uint32_t shard;
 
 	if (app->coming_bytes >= sizeof(*image))
 		wh_tell(actor, TOLD_RESTORE, app->g, image->state, image->view, image->deliveries);
 	else
 		wh_tell(actor, TOLD_RESTORE, app->g, 0, actor->view->number, 0);
-	if (app->member == NULL || app->stay != app->coming_stay)
+	if (app->actor->view == NULL && wh_inspect_replays(actor->node, app->g, &shard))
+		take_over_log(app, image, shard);
+	else if (app->member == NULL || app->stay != app->coming_stay)
 		; /* it ran beside the loop, and a view has come meanwhile in which the node is in no shard, or another: of no use */
 	else if (!app->awaits)
 		wh_play_fail(play, "state: %s, g%u: restores a state, and needs none", actor->name, app->g);
@@ -342,11 +359,35 @@ void wh_app_begin(struct app *app, bool needs_state)
 	/* Unordered, without a state: what is sent again there, as others lack it, it may have had when it was there before. */
 	if (!app->actor->play->subgroups[app->g].plan->ordered && !app->actor->play->subgroups[app->g].stateful)
 		memset(app->next, 0, app->actor->play->lives_max * sizeof(app->next[0]));
+	app->needs = needs_state;
 	app->awaits = (needs_state || app->empties) && app->actor->play->subgroups[app->g].stateful;
 	app->giver = app->awaits && needs_state ? giver_of(app) : NULL;
 	app->stay++;
 	app->since = app->actor->view->number;
 	app->behind = false;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
+}
+
+bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest)
+{
+	struct play *play = app->actor->play;
+
+	app->replays = true;
+	if (!wh_history_replays(play->history, app->actor->life, app->g, shard, digest))
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
+	return !wh_play_failed(play);
+}
+
+/* What it was upcalled is all that there was. */
+void wh_app_returns(struct app *app)
+{
+	struct play *play = app->actor->play;
+
+	app->stay++;
+	app->since = app->actor->view->number;
+	wh_tell(app->actor, TOLD_CAUGHT_UP, app->g, app->state, app->since, 0);
+	if (!wh_history_caught_up(play->history, app->actor->life, app->g))
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
 	wh_calls_stand_at(app, (struct place){app->since, 0});
 }
 

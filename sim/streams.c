@@ -121,6 +121,8 @@ static bool is_refusal(const struct stream *stream, enum whorl_result result)
 		return actor->state == ACTOR_GONE || actor->leaving;
 	case WHORL_SYSTEM:
 		return actor->declined;
+	case WHORL_DISK:
+		return wh_disk_is_harmed(actor->play, actor->id);
 	default:
 		return false;
 	}
@@ -311,7 +313,8 @@ static void note_refusal(struct stream *stream, enum whorl_result result)
 	else if (((result == WHORL_REMOVED || result == WHORL_CUT_OFF || result == WHORL_MEMBER_GONE ||
 		   result == WHORL_MEMORY || result == WHORL_SHARD_LOST) &&
 		  faults) ||
-		 (result == WHORL_SYSTEM && stream->app->actor->declined))
+		 (result == WHORL_SYSTEM && stream->app->actor->declined) ||
+		 (result == WHORL_DISK && wh_disk_is_harmed(play, stream->app->actor->id)))
 		stream->stopped = true;
 	else
 		wh_play_fail(play, "claim: %s, g%u: whorl_claim says %s", stream->app->actor->name, stream->app->g,

@@ -136,6 +136,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	const struct wh_flavour *flavour = wh_flavour_of(options->flavour, seed);
 	uint64_t timeout_us = (uint64_t)options->failure_timeout_ms * 1000;
 	uint32_t kinds = 0;
+	bool may_return;
 	struct wh_plan_limits limits = {
 		.nodes_min = clamp_nodes(flavour->nodes_min, options),
 		.nodes = clamp_nodes(flavour->nodes_max, options),
@@ -153,6 +154,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	*trial = (struct wh_trial){.options = *options, .seed = seed};
 	if (!wh_trial_kinds(options->fault_kinds, &kinds))
 		kinds = 0;
+	may_return = (kinds >> WH_FAULT_RETURN & 1) != 0; /* from the end of all, in any flavour */
 	if (!wh_flavour_has(flavour, WH_HABIT_JOINS))
 		kinds &= ~COMING;
 	limits.joins = (kinds & COMING) != 0 || (wh_schedule_kinds(given) & COMING) != 0;
@@ -180,6 +182,8 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 							  .kinds = kinds_on(&trial->plan, kinds),
 							  .proofs = trial->plan.proofs,
 							  .names = trial->plan.name_count,
+							  .disks = trial->plan.logs && options->faults_max > 0 &&
+								   may_return,
 							  .span_us = 2 * timeout_us,
 							  .failure_timeout_us = timeout_us};
 

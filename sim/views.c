@@ -278,6 +278,8 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 			continue;
 		place->shard = layout->shard;
 		place->inactive = layout->state != WH_SHARD_ACTIVE;
+		place->needs = layout->entered_count < layout->member_count &&
+			       wh_rank_find(layout->entered, layout->entered_count, rank) >= 0;
 		place->rests = wh_rank_find(layout->resting, layout->resting_count, rank) >= 0;
 		place->role = wh_rank_find(layout->senders, layout->sender_count, rank) < 0 ? WH_HISTORY_MEMBER
 											    : WH_HISTORY_SENDER;
@@ -287,6 +289,7 @@ static void tell_history(struct actor *actor, const struct wh_view *installed, c
 	wh_play_tell_dynamic(play, installed, dynamic);
 	wh_history_view(play->history, actor->life,
 			&(struct wh_history_view){.number = installed->number,
+						  .restarts = wh_inspect_restarts(actor->node),
 						  .count = installed->members,
 						  .rank = rank,
 						  .members = installed->ids,
@@ -355,6 +358,9 @@ static void enter_shards(struct actor *actor, struct view *view, const struct wh
 		sit_down(member);
 		if (layout->birth != 0 && wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
 			wh_wish_begins(member->app);
+		if (wh_inspect_restarts(actor->node) &&
+		    wh_rank_find(layout->entered, layout->entered_count, rank) < 0)
+			wh_app_returns(member->app);
 		if (wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
 			wh_app_begin(member->app, layout->entered_count < layout->member_count);
 	}
@@ -461,6 +467,21 @@ static bool stays(const struct app *app, const struct wh_view *installed)
 	       wh_rank_find(layout->entered, layout->entered_count, rank) < 0;
 }
 
+/* Its logs have been upcalled, those too that have nothing. */
+static void end_replays(struct actor *actor, const struct wh_view *installed)
+{
+	uint32_t rank = (uint32_t)wh_view_rank(installed, actor->id);
+
+	for (uint32_t i = 0; i < installed->subgroup_count && wh_inspect_restarts(actor->node); i++) {
+		const struct wh_view_subgroup *layout = &installed->subgroups[i];
+		struct app *app = &actor->apps[wh_play_subgroup_of(actor->play, layout)];
+
+		if (!app->replays && wh_rank_find(layout->members, layout->member_count, rank) >= 0 &&
+		    wh_rank_find(layout->entered, layout->entered_count, rank) < 0)
+			(void)wh_app_replays(app, layout->shard, 0);
+	}
+}
+
 void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 {
 	struct play *play = actor->play;
@@ -488,6 +509,7 @@ void wh_play_enter_view(struct actor *actor, const struct whorl_view *shown)
 	if (actor->leaving)
 		wh_wishes_look_at_states(actor);
 	wh_play_forsake_view(actor);
+	end_replays(actor, installed);
 	tell_history(actor, installed, shown);
 	if (wh_history_broken(play->history) != NULL)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
@@ -510,6 +532,8 @@ static void free_shard(struct shard *shard)
 {
 	for (uint32_t i = 0; i < shard->member_count; i++)
 		free(shard->members[i].taken);
+	for (uint32_t i = 0; i < shard->member_count; i++)
+		free(shard->members[i].kept.entries);
 	for (uint32_t s = 0; s < shard->part_count; s++)
 		free(shard->parts[s].rounds);
 	free(shard->members);

@@ -139,6 +139,7 @@ uint64_t wh_limit_memory(const struct wh_limit_plan *plan)
 		[WH_LIMIT_SHM] = wh_limit_rings_memory,
 		[WH_LIMIT_TCP] = wh_limit_sockets_memory,
 		[WH_LIMIT_VERBS] = wh_limit_verbs_memory,
+		[WH_LIMIT_DISK] = wh_limit_disk_memory,
 	};
 
 	return memory[plan->kind](plan);
@@ -152,12 +153,13 @@ enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_w
 		[WH_LIMIT_SHM] = wh_limit_rings,
 		[WH_LIMIT_TCP] = wh_limit_sockets,
 		[WH_LIMIT_VERBS] = wh_limit_verbs,
+		[WH_LIMIT_DISK] = wh_limit_disk,
 	};
 	enum whorl_result outcome;
 
 	*result = (struct wh_limit_result){0};
 	outcome = programs[plan->kind](plan, watch, result, err);
-	if (outcome == WHORL_OK && plan->nodes > 1)
+	if (outcome == WHORL_OK && plan->nodes > 1 && plan->kind != WH_LIMIT_DISK)
 		outcome = wh_limit_trips(plan, watch, result, err);
 	return outcome;
 }

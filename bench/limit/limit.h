@@ -16,7 +16,12 @@
  * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
  * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
  *
- * Also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * Of durable subgroups, on whichever transport: as many programs as nodes, which send each other nothing. Each appends what can be in
+ * flight to it, the windows of all senders, to a file of its own that was given its room before, and syncs it; when all have, they do it
+ * again. Or a half of that, a quarter, an eighth at a time; then one may be ahead of the others by what the windows leave. Beside that: the same
+ * to a file that was written before, so that the file system has nothing to note of its own; and how long it takes with one message.
+ *
+ * Else also what a message takes from one node to another and back, alone: where both look all the time, and where
  * both sleep until it is there.
  *
  * On tcp the nodes may be apart: each command runs one of them, at the addresses of the file, and has the figures of that one.
@@ -50,7 +55,7 @@ struct wh_limit_ring {
 	uint32_t bytes;  /* of each message; on tcp the same in all rings */
 };
 
-enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS };
+enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS, WH_LIMIT_DISK };
 
 struct wh_limit_plan {
 	enum wh_limit_kind kind;
@@ -64,7 +69,8 @@ struct wh_limit_plan {
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
 	const char *const *
 		addresses; /* verbs: of each node, its device has it; NULL: whichever the devices have. Apart: host:port */
-	uint32_t measure_ms; /* for each way of publishing, or of writing; trips get a fifth of it */
+	const char *directory; /* disk: where the files are made, and removed again */
+	uint32_t measure_ms;   /* for each way of publishing, or of writing; trips get a fifth of it */
 	/* tcp: only node `here` is run; the same plan, but for `here`, is measured elsewhere at the same time, under the same name. */
 	bool apart;
 	uint32_t here;
@@ -80,7 +86,7 @@ struct wh_limit_rate {
 enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
 
 struct wh_limit_result {
-	struct wh_limit_rate rate; /* shm, verbs: of the best way of publishing; tcp: per message */
+	struct wh_limit_rate rate; /* shm, verbs, disk: of the best way; tcp: per message */
 	/* shm, verbs */
 	uint32_t publish_every; /* that way */
 	/* shm */
@@ -89,6 +95,10 @@ struct wh_limit_result {
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
+	/* disk: `rate` is of steps of what can be in flight over this, 1 to 8, */
+	uint32_t sync_share;
+	double written_bytes_per_s; /* and this of such in a file that was written before */
+	double sync_us[2]; /* a step of one message, the median: appended, and to a file that was written before */
 	/* verbs: of publishing every message */
 	struct wh_limit_rate per_message;
 	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from

@@ -4,6 +4,7 @@
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
  *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
+ *     disk.c       durable subgroups: files that are written and synced in step
  *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes
  *     meet.c       how the nodes of sockets.c and trips.c connect
  *
@@ -107,11 +108,14 @@ WH_MUST_CHECK enum whorl_result wh_limit_sockets(const struct wh_limit_plan *pla
 						 struct wh_limit_result *result, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_limit_verbs(const struct wh_limit_plan *plan, struct wh_watch *watch,
 					       struct wh_limit_result *result, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_limit_disk(const struct wh_limit_plan *plan, struct wh_watch *watch,
+					      struct wh_limit_result *result, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_limit_trips(const struct wh_limit_plan *plan, struct wh_watch *watch,
 					       struct wh_limit_result *result, struct wh_error *err);
 
 uint64_t wh_limit_rings_memory(const struct wh_limit_plan *plan);
 uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan);
 uint64_t wh_limit_verbs_memory(const struct wh_limit_plan *plan);
+uint64_t wh_limit_disk_memory(const struct wh_limit_plan *plan);
 
 #endif

@@ -97,11 +97,11 @@ turned() {
 	echo "${words[@]:by}" "${words[@]:0:by}"
 }
 
-# publish_table MARK FILE: puts the file between the lines of docs/peers.md that begin with "<!-- MARK" and "<!-- end".
+# publish_table MARK FILE: puts the file between the lines of docs/peers.md that begin with "<!-- MARK:" and "<!-- end".
 publish_table() {
 	local page=$here/../../docs/peers.md
 
-	awk -v mark="^<!-- $1" -v table="$2" '
+	awk -v mark="^<!-- $1:" -v table="$2" '
 		$0 ~ mark { print; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1; next }
 		/^<!-- end/ { skip = 0 }
 		!skip

@@ -3,7 +3,8 @@
 # what it needs, and calls it.
 #
 # In each round each kind of work is given to each system. A system runs while it is measured, and no longer: those that only wait
-# have heartbeats. All of it is on 127.0.0.1, with data in memory. Then a replica is killed under load.
+# have heartbeats. All of it is on 127.0.0.1, with data in memory. Then a replica is killed under load. With --durable data are on a disk,
+# and a put that is answered is on those of all replicas, or of a majority.
 
 set -euo pipefail
 # shellcheck source=bench/peers/common.sh
@@ -17,13 +18,15 @@ usage() {
 
 	  --rounds N          of all (5)
 	  --seconds S         of each run (1.5)
-	  --systems "A B"     of: redis redis-wait etcd whorl-shm whorl-tcp
+	  --durable           puts are on disk: redis syncs its log for each, whorl-kv is durable; tables of their own
+	  --disk DIR          where, with --durable (/var/tmp; not a tmpfs)
+	  --systems "A B"     of: redis redis-wait etcd whorl-shm whorl-tcp (--durable: without redis alone)
 	  --works "W W"       WORK:CONNECTIONS or WORK:CONNECTIONSxPIPELINE; WORK is put, get, or local: a get that may be late
-	  --recoveries N      how often a replica of each is killed (5)
+	  --recoveries N      how often a replica of each is killed (5; --durable: 0)
 	  --bytes N           of a value (128)
 	  --keys N            (10000)
 	  --spread yes|no     connections to all replicas of whorl and etcd in turn, or to the leader (yes)
-	  --out DIR           for results.json, recoveries.json and table.md (build/peers/kv)
+	  --out DIR           for results.json, recoveries.json and table.md (build/peers/kv; --durable: kv-durable)
 	  --calm S            waits before each run until nothing else is busy, at most so many seconds (0)
 	  --add               to what is in DIR
 	  --table             makes the table of what is in DIR, and runs nothing
@@ -42,13 +45,31 @@ systems='redis redis-wait etcd whorl-shm whorl-tcp'
 works='put:1 put:16 put:64 put:64x16 get:1 get:16 get:64 get:64x16 local:1 local:16 local:64 local:64x16'
 table='rounds recoveries'
 build=$1
-out=$build/peers/kv
+disk=/var/tmp
+name=kv # of the results
 shift
-read_options 'rounds seconds systems works recoveries bytes keys spread out calm' "$@"
+arguments=()
+for argument in "$@"; do
+	if [ "$argument" = --durable ]; then
+		name=kv-durable
+	else
+		arguments+=("$argument")
+	fi
+done
+out=$build/peers/$name
+if [ $name = kv-durable ]; then
+	systems='redis-wait etcd whorl-shm whorl-tcp'
+	works='put:1 put:64 put:64x16'
+	recoveries=0
+fi
+read_options 'rounds seconds systems works recoveries bytes keys spread out calm disk' "${arguments[@]}"
+
+is_durable() { [ $name = kv-durable ]; }
 
 load=$build/bench/peers/kv-load
 whorl_kv=$build/examples/whorl-kv
-work=$(mktemp -d /dev/shm/whorl-kv.XXXXXX)
+is_durable || disk=/dev/shm
+work=$(mktemp -d "$disk/whorl-kv.XXXXXX")
 pids=()    # of the servers that run
 group=kv-$$
 ports=()   # to which clients connect
@@ -109,8 +130,8 @@ start_redis() {
 
 	mkdir -p "$directory"
 	free_port
-	serve redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no --dir "$directory" \
-		--repl-diskless-sync-delay 0 "$@"
+	serve redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly "$(is_durable && echo yes || echo no)" \
+		--appendfsync always --dir "$directory" --repl-diskless-sync-delay 0 "$@"
 	[ $# -gt 0 ] || ports=("$port")
 }
 
@@ -142,12 +163,16 @@ start_etcd() {
 
 # start_whorl TRANSPORT
 start_whorl() {
-	local n
+	local n file=kv3.ini disk=()
 
+	if is_durable; then
+		file=kv3-durable.ini disk=(--set "group.log_dir=$work/data")
+		mkdir -p "$work/data"
+	fi
 	for n in 0 1 2; do
 		free_port
 		ports+=("$port")
-		serve "$whorl_kv" "$here/../../conf/kv3.ini" --set "group.name=$group" --set "group.transport=$1" \
+		serve "$whorl_kv" "$here/../../conf/$file" --set "group.name=$group" --set "group.transport=$1" "${disk[@]}" \
 			--id $n --listen "$port"
 	done
 }
@@ -339,5 +364,5 @@ recoveries_of_all() {
 begin_results results recoveries
 rounds_of_all
 recoveries_of_all
-jq -r -n --slurpfile runs "$out/results.json" --slurpfile recoveries "$out/recoveries.json" -f "$here/kv.jq" | tee "$out/table.md"
-end_of_runs kv "$out/results.json, $out/recoveries.json"
+jq -r -n --arg name $name --slurpfile runs "$out/results.json" --slurpfile recoveries "$out/recoveries.json" -f "$here/kv.jq" | tee "$out/table.md"
+end_of_runs $name "$out/results.json, $out/recoveries.json"

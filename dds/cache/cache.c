@@ -322,12 +322,20 @@ static enum verdict judge_data(const struct wh_dds_cache *cache, const struct wh
 	return cache->reliable ? WITHHOLD : IGNORE;
 }
 
-/* That an instance has ended, where it cannot be refused (a view has taken its writers), is kept beyond the limits. An
- * instance has two at most, as what makes it alive again needs room. */
+/* That an instance has ended, where it cannot be refused (a view has taken its writers), is kept beyond the limits. */
 static bool is_kept_anyway(const struct wh_dds_cached *instance, const struct wh_dds_arrival *arrival)
 {
 	return arrival->last_chance && (arrival->does & WH_DDS_DOES_DATA) == 0 && arrival->set == 0 &&
 	       instance != NULL && instance->born;
+}
+
+/* The last that the program will get of the instance has no data, and will have the state that the instance has then: so one more beyond the limits
+ * would say nothing, and there is one at most, however often it lives again by samples that are lost. */
+static bool tells_end(const struct wh_dds_cached *instance)
+{
+	const struct wh_dds_kept *last = instance->samples.last;
+
+	return last != NULL && !last->has_data && !last->read && instance->withheld == NULL;
 }
 
 /* What is to be done with it; *limit: why it has no room. */
@@ -340,8 +348,12 @@ static enum verdict judge(const struct wh_dds_cache *cache, const struct wh_dds_
 		has_data ? judge_data(cache, instance, arrival, now_ns) : judge_change(instance, arrival);
 
 	*limit = WHORL_DDS_NOT_REJECTED;
-	if (verdict == INSERT && !is_kept_anyway(instance, arrival))
+	if (verdict == INSERT)
 		*limit = limit_met(cache, instance, arrival, flushes ? 1 : 0);
+	if (*limit != WHORL_DDS_NOT_REJECTED && is_kept_anyway(instance, arrival)) {
+		*limit = WHORL_DDS_NOT_REJECTED;
+		verdict = tells_end(instance) ? IGNORE : INSERT;
+	}
 	return *limit == WHORL_DDS_NOT_REJECTED ? verdict : REFUSE;
 }
 
@@ -375,29 +387,6 @@ static enum wh_dds_put_result ignore(struct wh_dds_cache *cache, struct wh_dds_c
 		end_life(cache, instance, arrival->does, now_ns);
 	wh_dds_cached_settle(cache, instance);
 	return WH_DDS_PUT_UNWANTED;
-}
-
-static enum wh_dds_put_result refuse(struct wh_dds_cache *cache, struct wh_dds_cached *instance,
-				     const struct wh_dds_arrival *arrival, uint64_t now_ns,
-				     enum whorl_dds_rejected_kind limit)
-{
-	bool waits = is_waited_for(cache, limit);
-
-	if (waits && !arrival->last_chance)
-		return WH_DDS_PUT_FULL;
-	if (waits)
-		wh_dds_status_lost(cache->statuses, 1);
-	else
-		wh_dds_status_rejected(cache->statuses, limit, arrival->copy->facts.instance);
-	if (arrival->set != 0) {
-		wh_dds_set_break(cache, arrival->set);
-	} else if (instance != NULL && instance->born) {
-		if (arrival->does & WH_DDS_DOES_DATA)
-			revive(cache, instance, now_ns);
-		end_life(cache, instance, arrival->does, now_ns);
-		wh_dds_cached_settle(cache, instance);
-	}
-	return WH_DDS_PUT_REJECTED;
 }
 
 /* What was withheld comes now, or is nothing any more. The sample is for it, and may be NULL if it is nothing. */
@@ -477,6 +466,55 @@ static void put_alone(struct wh_dds_cache *cache, struct wh_dds_cached *instance
 		instance->accept_ns = wh_dds_later(now_ns, cache->separation_ns);
 }
 
+/* Data that is not wanted may end its instance all the same: then that is told without data. False: it does nothing else. */
+static bool leave_data_out(struct wh_dds_arrival *end, const struct wh_dds_arrival *arrival)
+{
+	*end = *arrival;
+	end->does &= ~(unsigned)WH_DDS_DOES_DATA;
+	return end->does != 0 && end->does != arrival->does;
+}
+
+/* The data is lost, or rejected; that its instance has ended by it is not. False: nothing is to be told. */
+static bool keep_end(struct wh_dds_cache *cache, struct wh_dds_cached *instance, const struct wh_dds_arrival *arrival,
+		     uint64_t now_ns)
+{
+	struct wh_dds_kept *sample = NULL;
+	struct wh_dds_arrival end;
+
+	if (leave_data_out(&end, arrival) && is_kept_anyway(instance, &end) && !tells_end(instance))
+		sample = wh_dds_kept_make(cache);
+	if (sample == NULL)
+		return false;
+	sample->copy = arrival->copy;
+	put_alone(cache, instance, sample, &end, now_ns);
+	return true;
+}
+
+static enum wh_dds_put_result refuse(struct wh_dds_cache *cache, struct wh_dds_cached *instance,
+				     const struct wh_dds_arrival *arrival, uint64_t now_ns,
+				     enum whorl_dds_rejected_kind limit)
+{
+	bool waits = is_waited_for(cache, limit);
+
+	if (waits && !arrival->last_chance)
+		return WH_DDS_PUT_FULL;
+	if (waits)
+		wh_dds_status_lost(cache->statuses, 1);
+	else
+		wh_dds_status_rejected(cache->statuses, limit, arrival->copy->facts.instance);
+	if (arrival->set != 0) {
+		wh_dds_set_break(cache, arrival->set);
+	} else if (instance != NULL && instance->born) {
+		if (arrival->does & WH_DDS_DOES_DATA)
+			revive(cache, instance, now_ns);
+		if (keep_end(cache, instance, arrival, now_ns))
+			return WH_DDS_PUT_KEPT;
+		end_life(cache, instance, arrival->does, now_ns);
+		wh_dds_cached_settle(cache, instance);
+	}
+	return WH_DDS_PUT_REJECTED;
+}
+
 bool wh_dds_cache_show(struct wh_dds_cache *cache, struct wh_dds_kept *sample, uint64_t now_ns)
 {
 	struct wh_dds_cached *instance = sample->instance;
@@ -541,14 +579,6 @@ static enum wh_dds_put_result put(struct wh_dds_cache *cache, const struct wh_dd
 	default:
 		return ignore(cache, instance, arrival, now_ns);
 	}
-}
-
-/* Data that is not wanted may end its instance all the same: then that is told without data. False: it does nothing else. */
-static bool leave_data_out(struct wh_dds_arrival *end, const struct wh_dds_arrival *arrival)
-{
-	*end = *arrival;
-	end->does &= ~(unsigned)WH_DDS_DOES_DATA;
-	return end->does != 0 && end->does != arrival->does;
 }
 
 enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct wh_dds_arrival *arrival,

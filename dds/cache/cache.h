@@ -59,9 +59,11 @@ struct wh_dds_arrival {
 };
 
 enum wh_dds_put_result {
-	WH_DDS_PUT_KEPT, /* the cache has the caller's hold of the copy now. In all other cases the caller keeps it */
+	/* The cache has the caller's hold of the copy now: it is kept, or, with last_chance, the end that it brought is, and its data is counted as lost
+	 * or rejected. In all other cases the caller keeps it. */
+	WH_DDS_PUT_KEPT,
 	WH_DDS_PUT_UNWANTED, /* filtered, expired, or it changes nothing */
-	WH_DDS_PUT_REJECTED, /* a limit; it is counted (SAMPLE_REJECTED). The instance, if it is known, has changed all the same */
+	WH_DDS_PUT_REJECTED, /* a limit; it is counted (SAMPLE_REJECTED, or SAMPLE_LOST). The instance, if it is known, has changed all the same */
 	WH_DDS_PUT_FULL, /* a RELIABLE reader that keeps all has no room before the program takes: refuse it for now */
 	WH_DDS_PUT_NO_MEMORY,
 };

@@ -11,6 +11,7 @@ struct wh_dds_channel *wh_dds_channel_new(const struct wh_dds_channel_config *co
 	if (channel == NULL)
 		return NULL;
 	channel->config = *config;
+	channel->hush_ns = WHORL_DDS_INFINITY;
 	if (config->unordered)
 		channel->gone = calloc(WH_DDS_GONE_MAX, sizeof(*channel->gone));
 	if (!config->unordered || channel->gone != NULL)

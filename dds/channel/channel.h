@@ -185,6 +185,12 @@ WH_MUST_CHECK enum whorl_result wh_dds_channel_finish(struct wh_dds_channel *cha
 /* Unordered: the local reader hears nothing any more, since this member has left the way of its samples: all its writers end for it. */
 WH_MUST_CHECK enum whorl_result wh_dds_channel_part(struct wh_dds_channel *channel, struct wh_dds_endpoint *reader);
 
+/* Unordered: what a writer has said before it was silent may be heard when all know that it is, and what it says to be alive again may come later than
+ * its samples. So it has these instances here, and if it is still silent when its lease has passed since, and a second, it has them no more.
+ * Changes nothing that others have. Returns when to ask again, which falls by what is heard; WHORL_DDS_INFINITY: there is no such writer. */
+int64_t wh_dds_channel_hush(struct wh_dds_channel *channel, int64_t now_ns);
+int64_t wh_dds_channel_hushes(const struct wh_dds_channel *channel); /* the same, and does nothing */
+
 /* Has the reader room for the sample, behind those of the same message that it was asked for before? */
 typedef bool wh_dds_ask(void *ctx, struct wh_dds_endpoint *reader, struct wh_dds_endpoint *writer,
 			const struct wh_dds_sample *sample);

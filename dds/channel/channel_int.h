@@ -110,6 +110,7 @@ struct wh_dds_channel {
 	uint64_t stray_bytes;                /* [here] */
 	struct wh_dds_endpoint_id *gone;     /* [here] unordered: writers that ended before all of theirs was heard */
 	uint64_t gone_count;                 /* [here] the last WH_DDS_GONE_MAX of so many */
+	int64_t hush_ns;                     /* [here] unordered: wh_dds_channel_hush does nothing before that */
 	struct wh_dds_endpoint *recent;      /* [here] the writer of the last sample; NULL: it is to be looked for */
 };
 

@@ -194,6 +194,43 @@ void wh_dds_strays_forget(struct wh_dds_channel *channel, uint32_t node, uint64_
 	}
 }
 
+/* ---- silence --------------------------------------------------------------------------------------------------------------- */
+
+#define SAID_NS INT64_C(1000000000) /* what says that it is alive has come by then */
+
+static int64_t hushes_at(const struct wh_dds_endpoint *writer)
+{
+	int64_t lasts_ns = writer->policies.liveliness.lease_ns;
+
+	lasts_ns = lasts_ns > SAID_NS ? lasts_ns : SAID_NS;
+	return writer->heard_ns < WHORL_DDS_INFINITY - lasts_ns ? writer->heard_ns + lasts_ns : WHORL_DDS_INFINITY;
+}
+
+int64_t wh_dds_channel_hushes(const struct wh_dds_channel *channel)
+{
+	return channel->hush_ns;
+}
+
+/* One that lingers leaves its instances at its end. */
+int64_t wh_dds_channel_hush(struct wh_dds_channel *channel, int64_t now_ns)
+{
+	if (now_ns < channel->hush_ns)
+		return channel->hush_ns;
+	channel->now_ns = now_ns;
+	channel->hush_ns = WHORL_DDS_INFINITY;
+	for (uint32_t i = 0; i < channel->endpoints.count; i++) {
+		struct wh_dds_endpoint *it = channel->endpoints.all[i];
+
+		if (it->kind != WH_DDS_WRITER || it->alive || it->claims == NULL)
+			continue;
+		if (hushes_at(it) <= now_ns)
+			wh_dds_drop_claims(channel, it);
+		else if (hushes_at(it) < channel->hush_ns)
+			channel->hush_ns = hushes_at(it);
+	}
+	return channel->hush_ns;
+}
+
 /* ---- hearing --------------------------------------------------------------------------------------------------------------- */
 
 /* Counts that all have in common do not see it. */
@@ -204,6 +241,8 @@ static bool take_effect(struct wh_dds_channel *channel, struct wh_dds_endpoint *
 
 	writer->samples++;
 	writer->heard_ns = channel->now_ns;
+	if (!writer->alive && hushes_at(writer) < channel->hush_ns)
+		channel->hush_ns = hushes_at(writer);
 	ok = wh_dds_take_effect(channel, writer, sample);
 	channel->counts.unheard += channel->counts.voids - voids;
 	channel->counts.voids = voids;

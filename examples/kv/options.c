@@ -23,7 +23,7 @@ static void print_usage(FILE *to)
 	      "  --set S.K=V         as if it stood in the file\n"
 	      "  --help              this\n"
 	      "\n"
-	      "Exit status: 0 after SIGTERM or SIGINT, if it left the group in order; 1 failed, or removed by the others; 2 usage.\n",
+	      "Exit status: 0 after SIGTERM or SIGINT, if it left the group in order; 1 failed (also its disk), or removed by the others; 2 usage.\n",
 	      to);
 }
 

@@ -493,6 +493,51 @@ mutant(NAME dds-cache-one-return-ends-all KIND test_dds_cache FILE dds/cache/loa
 		if (--loan->times < 2)
 ]])
 
+mutant(NAME dds-cache-end-lost-with-its-data KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "a sample that is lost ends its instance all the same, and that is told"
+	TEXT [[
+		if (keep_end(cache, instance, arrival, now_ns))
+]]
+	REPLACEMENT [[
+		if (limit == WHORL_DDS_NOT_REJECTED && keep_end(cache, instance, arrival, now_ns))
+]])
+
+mutant(NAME dds-cache-ends-pile-up KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "ends beyond the limits are told in one"
+	TEXT [[
+		verdict = tells_end(instance) ? IGNORE : INSERT;
+]]
+	REPLACEMENT [[
+		verdict = tells_end(instance) && now_ns == 0 ? IGNORE : INSERT;
+]])
+
+mutant(NAME dds-cache-ends-of-lost-data-pile-up KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "ends of samples that are lost are told in one"
+	TEXT [[
+	if (leave_data_out(&end, arrival) && is_kept_anyway(instance, &end) && !tells_end(instance))
+]]
+	REPLACEMENT [[
+	if (leave_data_out(&end, arrival) && is_kept_anyway(instance, &end))
+]])
+
+mutant(NAME dds-cache-end-told-by-what-is-read KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "what was read tells of no later end"
+	TEXT [[
+	return last != NULL && !last->has_data && !last->read && instance->withheld == NULL;
+]]
+	REPLACEMENT [[
+	return last != NULL && !last->has_data && instance->withheld == NULL;
+]])
+
+mutant(NAME dds-cache-end-told-before-what-is-held-back KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "what is held back is before the end, whatever tells that"
+	TEXT [[
+	return last != NULL && !last->has_data && !last->read && instance->withheld == NULL;
+]]
+	REPLACEMENT [[
+	return last != NULL && !last->has_data && !last->read;
+]])
+
 mutant(NAME dds-cache-half-a-set KIND test_dds_cache FILE dds/cache/set.c
 	REMOVES "of a set that is not whole nothing is visible"
 	TEXT [[

@@ -46,10 +46,19 @@ mutant(NAME topics-full-not-refused KIND sim-topics RUNS 250 FILE dds/deliver.c
 mutant(NAME topics-end-is-lost KIND sim-topics RUNS 250 FILE dds/cache/cache.c
 	REMOVES "that an instance has ended is kept beyond the limits"
 	TEXT [[
-	if (verdict == INSERT && !is_kept_anyway(instance, arrival))
+	if (*limit != WHORL_DDS_NOT_REJECTED && is_kept_anyway(instance, arrival)) {
 ]]
 	REPLACEMENT [[
-	if (verdict == INSERT && (!is_kept_anyway(instance, arrival) || now_ns > 0))
+	if (*limit != WHORL_DDS_NOT_REJECTED && is_kept_anyway(instance, arrival) && now_ns == 0) {
+]])
+
+mutant(NAME topics-end-lost-with-its-data KIND sim-topics SEED 6017152 RUNS 1 FILE dds/cache/cache.c
+	REMOVES "a sample that is lost ends its instance all the same"
+	TEXT [[
+		if (keep_end(cache, instance, arrival, now_ns))
+]]
+	REPLACEMENT [[
+		if (limit == WHORL_DDS_NOT_REJECTED && keep_end(cache, instance, arrival, now_ns))
 ]])
 
 mutant(NAME topics-end-unsaid KIND sim-topics RUNS 250 FILE dds/endpoint.c

@@ -117,3 +117,21 @@ mutant(NAME dds-rules-group-for-ever KIND test_dds_rules FILE dds/endpoint.c
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME dds-listener-keeps-the-thread KIND test_dds_status FILE dds/work.c
+	REMOVES "a listener for which there is always more leaves others their turn"
+	TEXT [[
+		goes_on = wh_dds_clock() < until_ns;
+]]
+	REPLACEMENT [[
+		goes_on = until_ns > 0;
+]])
+
+mutant(NAME dds-listener-not-again KIND test_dds_status FILE dds/work.c
+	REMOVES "what a turn has no time for is told in another"
+	TEXT [[
+		queue(base); /* behind the others: there may be more */
+]]
+	REPLACEMENT [[
+		;
+]])

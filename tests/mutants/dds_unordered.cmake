@@ -179,6 +179,53 @@ mutant(NAME dds-loose-heard-is-silent KIND test_dds_heard FILE dds/channel/heard
 	REPLACEMENT [[
 ]])
 
+mutant(NAME dds-loose-silent-has-instances KIND test_dds_heard FILE dds/channel/heard.c
+	REMOVES "a writer that is silent, and is heard behind that, loses its instances again"
+	TEXT [[
+		if (hushes_at(it) <= now_ns)
+			wh_dds_drop_claims(channel, it);
+]]
+	REPLACEMENT [[
+		if (hushes_at(it) <= now_ns)
+			continue;
+]])
+
+mutant(NAME dds-loose-hush-of-the-heard KIND test_dds_heard FILE dds/channel/heard.c
+	REMOVES "a writer that is alive keeps its instances"
+	TEXT [[
+		if (it->kind != WH_DDS_WRITER || it->alive || it->claims == NULL)
+]]
+	REPLACEMENT [[
+		if (it->kind != WH_DDS_WRITER || it->claims == NULL)
+]])
+
+mutant(NAME dds-loose-hush-at-once KIND test_dds_heard FILE dds/channel/heard.c
+	REMOVES "what says that a writer is alive again may come later than its samples"
+	TEXT [[
+	lasts_ns = lasts_ns > SAID_NS ? lasts_ns : SAID_NS;
+]]
+	REPLACEMENT [[
+	lasts_ns = lasts_ns > SAID_NS ? lasts_ns : 0;
+]])
+
+mutant(NAME dds-loose-hush-before-the-lease KIND test_dds_heard FILE dds/channel/heard.c
+	REMOVES "a writer that is heard has its instances for a lease"
+	TEXT [[
+	lasts_ns = lasts_ns > SAID_NS ? lasts_ns : SAID_NS;
+]]
+	REPLACEMENT [[
+	lasts_ns = lasts_ns > 0 ? SAID_NS : lasts_ns;
+]])
+
+mutant(NAME topics-loose-silent-for-ever KIND sim-topics RUNS 1 SEED 6000139 FILE dds/work.c
+	REMOVES "it is looked whether writers that were heard behind their silence are silent still"
+	TEXT [[
+	if (line == line->node->loose) {
+]]
+	REPLACEMENT [[
+	if (line == line->node->loose && next == 0) {
+]])
+
 mutant(NAME dds-loose-places KIND test_dds_heard FILE dds/channel/channel.c
 	REMOVES "what is told of unordered topics has no place"
 	TEXT [[

@@ -159,3 +159,221 @@ mutant(NAME log-waited-for-ever KIND test_change_durable FILE membership/change.
 	REPLACEMENT [[
 		return true;
 ]])
+
+# ---- what a round decides (of the table in 0058, and more) ----
+
+mutant(NAME restart-newest-forgotten KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "the newest view of all disks counts: the first that was heard does"
+	TEXT [[
+		if (!any || is_newer(search, standing)) {
+]]
+	REPLACEMENT [[
+		if (!any) {
+]])
+
+mutant(NAME restart-agreed-is-begun KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "what one disk has agreed to was not decided for that"
+	TEXT [[
+	return is_quorum(seekers, view, votes, gone, gone_count);
+}
+
+/* Of two
+]]
+	REPLACEMENT [[
+	(void)votes;
+	return true;
+}
+
+/* Of two
+]])
+
+mutant(NAME restart-ballots-mixed KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a view is decided at one ballot"
+	TEXT [[
+	return one->base == other->base && one->ballot == other->ballot && one->next == other->next &&
+]]
+	REPLACEMENT [[
+	return one->base == other->base && one->next == other->next &&
+]])
+
+mutant(NAME restart-agreed-is-nothing KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "what a voter has agreed to is taken up"
+	TEXT [[
+	agreed = find_agreement(search);
+]]
+	REPLACEMENT [[
+	(void)take_up;
+	(void)find_agreement;
+	agreed = NULL;
+]])
+
+mutant(NAME restart-lowest-ballot KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "of what was agreed to that of the highest ballot is taken up"
+	TEXT [[
+		    (best == NULL || report->standing.ballot > best->ballot))
+]]
+	REPLACEMENT [[
+		    (best == NULL || report->standing.ballot < best->ballot))
+]])
+
+mutant(NAME restart-agreed-elsewhere KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "only what follows the newest view is taken up"
+	TEXT [[
+		if (report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
+]]
+	REPLACEMENT [[
+		if (report != NULL && report->standing.ballot > 0 &&
+]])
+
+mutant(NAME restart-no-majority KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a majority of the newest view is needed"
+	TEXT [[
+	if (is_quorum(search->seekers, view, out->votes, search->gone, search->gone_count))
+]]
+	REPLACEMENT [[
+	if (is_quorum(search->seekers, view, out->votes, search->gone, search->gone_count) || out->verdict == 0)
+]])
+
+mutant(NAME restart-no-home KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "one of those that count must be configured"
+	TEXT [[
+	return home && wh_quorum_holds(&quorum, count, tie);
+]]
+	REPLACEMENT [[
+	return (home || count > 0) && wh_quorum_holds(&quorum, count, tie);
+]])
+
+mutant(NAME restart-left-votes KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a node that left does not count in the view that it left"
+	TEXT [[
+		if (report == NULL || !report->standing.left || report->standing.base != key)
+]]
+	REPLACEMENT [[
+		if (report == NULL || key == key)
+]])
+
+mutant(NAME restart-left-before KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "that it left in an earlier view is nothing"
+	TEXT [[
+		if (report == NULL || !report->standing.left || report->standing.base != key)
+]]
+	REPLACEMENT [[
+		if (report == NULL || !report->standing.left)
+]])
+
+mutant(NAME restart-all-left-is-none KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "where all have left all count"
+	TEXT [[
+	if (count < view->members)
+		return count;
+	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
+	return 0;
+]]
+	REPLACEMENT [[
+	return count;
+]])
+
+mutant(NAME restart-shards-forgotten KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "of each durable shard a whole log is needed"
+	TEXT [[
+	if (any || shard->member_count == 0)
+]]
+	REPLACEMENT [[
+	if (any || shard->member_count < 99)
+]])
+
+mutant(NAME restart-longest-log KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "the cut is the least of the whole logs"
+	TEXT [[
+		cut = !any || extent < cut ? extent : cut;
+]]
+	REPLACEMENT [[
+		cut = !any || extent > cut ? extent : cut;
+]])
+
+mutant(NAME restart-void-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "what a log has of an earlier view is not of the newest"
+	TEXT [[
+	*extent = report->standing.base == search->base ? log->extent : 0;
+]]
+	REPLACEMENT [[
+	*extent = log->extent;
+]])
+
+mutant(NAME restart-newcomer-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log counts when its standing says that it is whole"
+	TEXT [[
+	if (shard == NULL || !shard->whole || log->rotten)
+]]
+	REPLACEMENT [[
+	if (shard == NULL || log->rotten)
+]])
+
+mutant(NAME restart-rot-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log with rot does not count"
+	TEXT [[
+	if (shard == NULL || !shard->whole || log->rotten)
+]]
+	REPLACEMENT [[
+	if (shard == NULL || !shard->whole)
+]])
+
+mutant(NAME restart-short-log-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log that has less than the newest view begins with does not count"
+	TEXT [[
+		return log->extent >= begin->begins;
+]]
+	REPLACEMENT [[
+		return true;
+]])
+
+mutant(NAME restart-others-unheard KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "where base begins is known from those of other shards as well"
+	TEXT [[
+	if (mine == NULL && other == NULL)
+		return false;
+]]
+	REPLACEMENT [[
+	if (mine == NULL)
+		return false;
+]])
+
+mutant(NAME restart-speaks-and-joins KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a disk that is spoken for is no member of what follows"
+	TEXT [[
+		incarnations[rank] = out->votes[id] ? seekers->incarnations[id] : 0;
+]]
+	REPLACEMENT [[
+		incarnations[rank] = out->votes[id] ? 100 + id : 0;
+]] TEXT_2 [[
+		if (!out->votes[id] || seekers->incarnations[id] == 0) {
+]] REPLACEMENT_2 [[
+		if (!out->votes[id]) {
+]])
+
+mutant(NAME restart-another-group KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "what another group has on disk counts for nothing"
+	TEXT [[
+	if (heard == NULL || !heard->is_heard || heard->report.standing.group != seekers->group)
+]]
+	REPLACEMENT [[
+	if (heard == NULL || !heard->is_heard)
+]])
+
+mutant(NAME restart-enters-nothing KIND test_restart_find FILE membership/view.c
+	REMOVES "behind a restart members without a whole log enter"
+	TEXT [[
+		if (entered[rank] || whole == NULL || !whole[rank])
+]]
+	REPLACEMENT [[
+		if (entered[rank] || whole == NULL)
+]])
+
+mutant(NAME restart-plain-goes-on KIND test_restart_find FILE membership/view.c
+	REMOVES "behind a restart what is not durable begins with nothing"
+	TEXT [[
+		enter_shard(shard, durable ? whole : NULL);
+]]
+	REPLACEMENT [[
+		enter_shard(shard, whole);
+]])

@@ -336,8 +336,16 @@ static bool may_have_lost_all(const struct topics_writer *writer)
 	return writer->lease_ns > 0;
 }
 
+/* It was told that it has lost some, but not which: so it may have been this one. */
+static bool may_have_lost(const struct topics_play *play, const struct topics_reader *reader,
+			  const struct topics_written *it)
+{
+	return it->seen_by != reader->number && reader->lost > 0 && topics_may_lose(play, reader);
+}
+
 /* Has the writer written the instance, since the reader is there, and not given it up? maybe: it may have. */
-static bool has_written(const struct topics_reader *reader, const struct topics_writer *writer, int32_t key, bool maybe)
+static bool has_written(const struct topics_play *play, const struct topics_reader *reader,
+			const struct topics_writer *writer, int32_t key, bool maybe)
 {
 	bool has = false;
 
@@ -348,6 +356,8 @@ static bool has_written(const struct topics_reader *reader, const struct topics_
 			continue;
 		if (!maybe && reader->by_source && !it->seen_by_source)
 			continue; /* what is older than the newest does not make it alive */
+		if (!maybe && topics_has_data(it) && may_have_lost(play, reader, it))
+			continue; /* nothing tells that it is alive again */
 		if (it->change == TOPICS_UNREGISTER)
 			has = maybe && it->result != OK;
 		else
@@ -366,7 +376,7 @@ static bool has_writer(const struct topics_play *play, const struct topics_reade
 		    (!maybe && topics_is_unheard(reader, writer, key)) ||
 		    (may_have_lost_all(writer) && !(maybe && writer->life->asserts)))
 			continue;
-		if (has_written(reader, writer, key, maybe))
+		if (has_written(play, reader, writer, key, maybe))
 			return true;
 	}
 	return false;

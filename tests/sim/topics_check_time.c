@@ -22,16 +22,19 @@ static int order_of(const struct topics_entry *entry, const struct topics_writte
 
 /* ---- what a reader need not have ----------------------------------------------------------------------------------------------- */
 
-/* It was not over when something that is behind it was taken: then it was there. (For a process that was killed all is over.) */
-static bool was_over(const struct topics_reader *reader, const struct topics_writer *writer,
-		     const struct topics_written *it)
+/* It was not over when something that is behind it was taken: then it was there, if a filter did not hold it back then. (For a process that was killed
+ * all is over.) */
+static bool was_over(const struct topics_play *play, const struct topics_reader *reader,
+		     const struct topics_writer *writer, const struct topics_written *it)
 {
 	uint64_t end_ns = it->from_ns + writer->lifespan_ns, killed_ns = reader->life->killed_ns;
+	uint64_t from_ns = topics_held_until(play, reader, it);
 
 	if (killed_ns > 0 && killed_ns < end_ns)
 		end_ns = killed_ns;
 	for (uint32_t i = 0; i < reader->count; i++)
-		if (it->seen && order_of(&reader->entries[i], it) > 0 && reader->entries[i].taken_ns < end_ns)
+		if (it->seen && order_of(&reader->entries[i], it) > 0 && reader->entries[i].taken_ns >= from_ns &&
+		    reader->entries[i].taken_ns < end_ns)
 			return false;
 	return true;
 }
@@ -57,7 +60,7 @@ static bool was_elsewhere(const struct topics_play *play, const struct topics_re
 bool topics_is_excused(const struct topics_play *play, const struct topics_reader *reader,
 		       const struct topics_writer *writer, const struct topics_written *it)
 {
-	return reader->vague || (writer->lifespan_ns > 0 && was_over(reader, writer, it)) ||
+	return reader->vague || (writer->lifespan_ns > 0 && was_over(play, reader, writer, it)) ||
 	       (reader->off_ns > 0 && was_elsewhere(play, reader, it));
 }
 

@@ -448,12 +448,32 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 	return process;
 }
 
+/* Others are in a later view, without it; it need not know. */
+static bool was_removed(const struct topics_process *process)
+{
+	const struct topics_world *world = process->world;
+	const struct wh_view *own = process->node != NULL ? wh_inspect_view(process->node) : NULL;
+	bool removed = false;
+
+	for (uint32_t id = 0; own != NULL && id < world->options.ids && !removed; id++) {
+		const struct topics_process *other = world->at[id];
+		const struct wh_view *view =
+			other != NULL && !other->dead && other->node != NULL ? wh_inspect_view(other->node) : NULL;
+
+		removed = view != NULL && view->group == own->group && view->number > own->number;
+		for (uint32_t rank = 0; removed && rank < view->members; rank++)
+			removed = view->incarnations[rank] != wh_inspect_incarnation(process->node);
+	}
+	return removed;
+}
+
 bool topics_kill(struct topics_process *process)
 {
 	struct topics_world *world = process->world;
 
 	if (process->dead || process->closing)
 		return process->dead;
+	process->failed = process->failed || was_removed(process);
 	process->dead = true;
 	process->turn++;
 	if (process->node != NULL)

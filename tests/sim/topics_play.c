@@ -308,7 +308,10 @@ static void do_fault(struct topics_play *play)
 	switch (wh_dice_below(&play->dice, 5)) {
 	case 0:
 		if (life != NULL && !life->keeper && living(play) > 2 && topics_kill(life->process)) {
-			life->killed_ns = topics_now(play->world);
+			if (life->killed_ns == 0) /* dice may kill it twice */
+				life->killed_ns = topics_now(play->world);
+			life->failed =
+				life->failed || topics_has_failed(life->process); /* its writers had ended before */
 			topics_tell(life, "is killed");
 		}
 		break;

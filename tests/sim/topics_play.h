@@ -243,6 +243,10 @@ bool topics_may_lose(const struct topics_play *play, const struct topics_reader 
 /* That reader need not have the sample: something newer is in its place. */
 bool topics_is_hidden(const struct topics_play *play, const struct topics_reader *reader,
 		      const struct topics_writer *writer, const struct topics_written *it);
+/* Until when a filter of times may hold back the sample, behind what came last of its instance. 0: there was nothing that it could come too early
+ * behind, or the reader has no filter. */
+uint64_t topics_held_until(const struct topics_play *play, const struct topics_reader *reader,
+			   const struct topics_written *it);
 /* Of the loose topic: what a process has not received it does not know. */
 bool topics_is_unheard(const struct topics_reader *reader, const struct topics_writer *writer, int32_t key);
 /* As many as were sent are counted from the one sample to the other; if it is known which were. */

@@ -56,7 +56,7 @@ struct lab_node {
 	struct fake_env env;
 	struct world *world;
 	uint32_t id, lives;
-	bool up, began;
+	bool up, began, may_be_refused, is_refused;
 	uint64_t up_ns;
 	struct wh_loop loop;
 	struct wh_roster roster;
@@ -67,6 +67,7 @@ struct lab_node {
 	uint64_t opened_key;
 	bool rowed;
 	uint64_t events;   /* that have been noted, for people */
+	bool hangs;        /* it does nothing, and its connections stay */
 	bool coming;       /* taken in by members, by the lab's word */
 	uint64_t view_key; /* that it is a member of; 0: none */
 	struct lab_disk disk;
@@ -647,7 +648,8 @@ static inline void lab_refuse(void *ctx, const char *why)
 {
 	struct lab_node *node = ctx;
 
-	REQUIRE(node->world, false, "%u is refused: %s", node->id, why);
+	REQUIRE(node->world, node->may_be_refused, "%u is refused: %s", node->id, why);
+	node->is_refused = true;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------------- */
@@ -733,6 +735,8 @@ static inline bool take_packet(struct world *w)
 		}
 		memmove(&w->packets[i], &w->packets[i + 1], (--w->packet_count - i) * sizeof(packet));
 		node->loop.now_ns = w->now_ns;
+		if (node->hangs)
+			return true;
 		ck_assert(wh_wire_decode(&message, packet.message, packet.bytes));
 		take_message(node, packet.from, &message);
 		return true;
@@ -889,7 +893,7 @@ static inline void step_node(struct world *w, uint32_t id)
 {
 	struct lab_node *node = &w->node[id];
 
-	if (!node->up)
+	if (!node->up || node->hangs)
 		return;
 	node->loop.now_ns = w->now_ns;
 	node->loop.next_ns = UINT64_MAX;

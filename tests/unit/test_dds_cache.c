@@ -281,6 +281,82 @@ START_TEST(keep_all_is_full)
 }
 END_TEST
 
+/* The data of such a sample is lost; that its instance has ended is not. */
+START_TEST(an_end_is_told_though_its_data_is_lost)
+{
+	const unsigned writes_and_ends = WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE;
+	struct lab lab;
+
+	lab_init(&lab);
+	lab_limit(&lab, 2, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
+	lab_open(&lab);
+	lab.last_chance = true;
+	lab_write(&lab, 1, 1);
+	lab_write(&lab, 1, 2);
+	ck_assert_int_eq(lab_put(&lab, writes_and_ends, 1, 3), WH_DDS_PUT_KEPT);
+	ck_assert_int_eq(lab_put(&lab, writes_and_ends, 2, 4), WH_DDS_PUT_REJECTED); /* nothing of that one was seen */
+	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 2);
+	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 2), 0);
+	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNd 1:2nNd 1:-nNd ");
+	ck_assert_int_eq(lab_write(&lab, 1, 5), WH_DDS_PUT_KEPT);
+	lab_close(&lab);
+}
+END_TEST
+
+/* However often it lives again by samples that are lost: there is no more memory for it than for one. */
+START_TEST(ends_beyond_the_limits_are_told_in_one)
+{
+	const unsigned writes_and_ends = WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE;
+	struct lab lab;
+
+	lab_init(&lab);
+	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
+	lab_open(&lab);
+	lab.last_chance = true;
+	lab_write(&lab, 1, 1);
+	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
+	for (int i = 0; i < 100; i++) {
+		ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
+		ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_ALIVE_INSTANCE_STATE);
+		ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_UNWANTED);
+		ck_assert_int_eq(lab_put(&lab, writes_and_ends, 1, 3), WH_DDS_PUT_REJECTED);
+	}
+	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:-nNd ");
+	lab_write(&lab, 1, 2);
+	ck_assert_int_eq(lab_leave(&lab, 1), WH_DDS_PUT_UNWANTED);
+	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:1nNw 1:-nNw ");
+	lab_write(&lab, 1, 2);
+	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT); /* the one that was read tells no more */
+	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1rNd 1:-rNd 1:-nNd ");
+	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 202);
+	lab_close(&lab);
+}
+END_TEST
+
+/* What is held back is before the end, and goes if there is no room for it. */
+START_TEST(an_end_beyond_the_limits_ends_what_is_held_back)
+{
+	struct lab lab;
+
+	lab_init(&lab);
+	lab.policies.separation_ns = 100;
+	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
+	lab_open(&lab);
+	lab.last_chance = true;
+	lab_write(&lab, 1, 1);
+	lab_dispose(&lab, 1);
+	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
+	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
+	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNd 1:-nNd 1:-nNd ");
+	lab.now += 1000;
+	(void)wh_dds_cache_pass_time(lab.cache, lab.now);
+	ck_assert_str_eq(lab_peek(&lab), "");
+	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
+	lab_close(&lab);
+}
+END_TEST
+
 START_TEST(what_is_lent_counts)
 {
 	struct lab lab;
@@ -365,6 +441,12 @@ START_TEST(best_effort_never_waits)
 	/* A sample that ends its instance has no room either, but the instance has ended. */
 	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 3), WH_DDS_PUT_REJECTED);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
+	lab_write(&lab, 1, 4);
+	lab.last_chance = true; /* and it is told, as nobody waits for room */
+	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 5), WH_DDS_PUT_KEPT);
+	ck_assert_uint_eq(
+		wh_dds_status_look(&lab.statuses, WHORL_DDS_SAMPLE_REJECTED_STATUS).sample_rejected.total_count, 4);
+	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:-nNd ");
 	lab_close(&lab);
 }
 END_TEST
@@ -832,6 +914,9 @@ static Suite *suite(void)
 	tcase_add_test(states, no_keys_are_one_instance);
 	tcase_add_test(limits, keep_last);
 	tcase_add_test(limits, keep_all_is_full);
+	tcase_add_test(limits, an_end_is_told_though_its_data_is_lost);
+	tcase_add_test(limits, ends_beyond_the_limits_are_told_in_one);
+	tcase_add_test(limits, an_end_beyond_the_limits_ends_what_is_held_back);
 	tcase_add_test(limits, what_is_lent_counts);
 	tcase_add_test(limits, limits_reject);
 	tcase_add_test(limits, ten_thousand_instances_at_a_limit_of_a_hundred);

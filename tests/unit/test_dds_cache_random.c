@@ -227,6 +227,26 @@ static void break_set(struct plain *plain, uint64_t set)
 	}
 }
 
+/* For its data there is no room. One without data that is not read yet, and is the last, tells of this end, too. */
+static enum wh_dds_put_result end_beyond_limits(struct story *story, struct entry entry, unsigned does)
+{
+	struct plain *plain = &story->plain;
+	struct plain_instance *it = &plain->instances[entry.handle];
+	unsigned end = does & ~(unsigned)WH_DDS_DOES_DATA;
+	bool told = false;
+
+	for (int i = 0; i < plain->count; i++)
+		if (plain->entries[i].handle == entry.handle)
+			told = !plain->entries[i].data && !plain->entries[i].read;
+	if (end != 0 && !told) {
+		insert(story, entry, end);
+		return WH_DDS_PUT_KEPT;
+	}
+	end_life(story, it, end);
+	settle(plain, entry.handle);
+	return does == end ? WH_DDS_PUT_UNWANTED : WH_DDS_PUT_REJECTED;
+}
+
 static enum wh_dds_put_result plain_put(struct story *story, struct entry entry, unsigned does)
 {
 	struct plain *plain = &story->plain;
@@ -246,8 +266,12 @@ static enum wh_dds_put_result plain_put(struct story *story, struct entry entry,
 			return WH_DDS_PUT_UNWANTED;
 		}
 	}
-	if (!(story->lab.last_chance && (does & WH_DDS_DOES_DATA) == 0 && it->born && entry.set == 0) &&
-	    limit_met(story, &entry, does, &waits)) {
+	if (limit_met(story, &entry, does, &waits)) {
+		if (story->lab.last_chance && it->born && entry.set == 0) {
+			if (does & WH_DDS_DOES_DATA)
+				revive(it);
+			return end_beyond_limits(story, entry, does);
+		}
 		if (waits && !story->lab.last_chance)
 			return WH_DDS_PUT_FULL;
 		if (entry.set != 0) {

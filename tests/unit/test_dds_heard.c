@@ -365,6 +365,69 @@ START_TEST(a_lease)
 }
 END_TEST
 
+static void hear_at(const struct lab_message *message, int64_t now_ns)
+{
+	const struct wh_dds_from from = {2, 12, {0, 0}};
+
+	ck_assert_int_eq(wh_dds_channel_hear(machine, &from, message->bytes, message->count, now_ns), WHORL_OK);
+}
+
+/* All know that it is silent, and then something is heard that it had said before: it has that instance for a while, and no longer. */
+START_TEST(what_is_heard_of_a_silent_writer)
+{
+	const struct wh_dds_message is_lost = {.kind = WH_DDS_SAY_LOST, .writer = {12, 2, 3}};
+	struct lab_message one, other, lost;
+
+	begin();
+	announce(1, WH_DDS_READER, 1, "");
+	announce(2, WH_DDS_WRITER, 3, "liveliness=manual_by_topic liveliness.lease=2s");
+	announce(2, WH_DDS_WRITER, 4, "liveliness=manual_by_topic liveliness.lease=20ms");
+	lab_sample(&one, 3, WH_DDS_WRITE, 5, 1, "a");
+	lab_sample(&other, 4, WH_DDS_WRITE, 5, 2, "b");
+	hear_at(&one, 100000000);
+	ck_assert_int_eq(wh_dds_channel_hushes(machine), WHORL_DDS_INFINITY);
+	lab_say(&lost, &is_lost);
+	say(1, &lost);
+	ck_assert_int_eq(wh_dds_channel_hushes(machine), WHORL_DDS_INFINITY); /* it has nothing */
+	told[0] = '\0';
+	hear_at(&one, 3000000000);
+	ck_assert_int_eq(wh_dds_channel_hushes(machine), 5000000000);
+	hear_at(&one, 4000000000);
+	hear_at(&other, 4000000000);
+	told[0] = '\0';
+	ck_assert_int_eq(wh_dds_channel_hush(machine, 5000000000), 6000000000);
+	tells("");
+	ck_assert_int_eq(wh_dds_channel_hush(machine, 6000000000), WHORL_DDS_INFINITY);
+	tells("last r1.1 w2.3 k1 @0.0 n0.0\n");
+	end();
+}
+END_TEST
+
+/* It says again that it is alive, and that comes later than its samples. */
+START_TEST(what_is_heard_of_a_writer_that_speaks_again)
+{
+	const struct wh_dds_message is_lost = {.kind = WH_DDS_SAY_LOST, .writer = {12, 2, 3}};
+	const struct wh_dds_message is_alive = {.kind = WH_DDS_SAY_ASSERT, .number = 3};
+	struct lab_message sample, message;
+
+	begin();
+	announce(1, WH_DDS_READER, 1, "");
+	announce(2, WH_DDS_WRITER, 3, "liveliness=manual_by_topic liveliness.lease=20ms");
+	lab_say(&message, &is_lost);
+	say(1, &message);
+	lab_sample(&sample, 3, WH_DDS_WRITE, 5, 1, "a");
+	hear_at(&sample, 100000000);
+	ck_assert_int_eq(wh_dds_channel_hushes(machine), 1100000000); /* a second, though its lease is shorter */
+	ck_assert_int_eq(wh_dds_channel_hush(machine, 1099999999), 1100000000);
+	lab_say(&message, &is_alive);
+	say(2, &message);
+	told[0] = '\0';
+	ck_assert_int_eq(wh_dds_channel_hush(machine, 9000000000), WHORL_DDS_INFINITY);
+	tells("");
+	end();
+}
+END_TEST
+
 /* ---- at random ----------------------------------------------------------------------------------------------------------------- */
 
 #define MEMBERS 3
@@ -617,6 +680,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_reader_that_parts);
 	tcase_add_test(cases, what_means_nothing_here);
 	tcase_add_test(cases, a_lease);
+	tcase_add_test(cases, what_is_heard_of_a_silent_writer);
+	tcase_add_test(cases, what_is_heard_of_a_writer_that_speaks_again);
 	tcase_set_timeout(random, (double)test_patience(20));
 	tcase_add_loop_test(random, in_any_order, 0, 60);
 	suite_add_tcase(all, cases);

@@ -382,6 +382,126 @@ START_TEST(sample_lost)
 }
 END_TEST
 
+/* ---- turns --------------------------------------------------------------------------------------------------------------------- */
+
+static struct {
+	whorl_dds_entity writer;
+	atomic_bool began, other_heard, gave_up;
+	whorl_dds_time end;
+} turns;
+
+/* When it returns there is more already. */
+static void on_data_again(whorl_dds_entity reader, void *arg)
+{
+	const struct whorl_dds_select peek = {.size = sizeof(peek), .peek = true};
+	struct whorl_dds_sample_info info = {.size = sizeof(info)};
+	const struct pose pose = {1, 1};
+	struct pose got;
+	void *into[] = {&got};
+
+	(void)arg;
+	while (whorl_dds_take(reader, into, &info, 1) > 0)
+		;
+	atomic_store(&turns.began, true);
+	atomic_store(&turns.gave_up, whorl_dds_now() > turns.end);
+	if (atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up))
+		return;
+	well(whorl_dds_write(turns.writer, &pose));
+	while (whorl_dds_read_select(reader, &peek, into, &info, 1) == 0)
+		moment();
+}
+
+static void on_other_data(whorl_dds_entity reader, void *arg)
+{
+	(void)reader;
+	(void)arg;
+	atomic_store(&turns.other_heard, !atomic_load(&turns.gave_up));
+}
+
+/* A listener for which there is always more does not keep the thread from the others. */
+START_TEST(others_have_their_turn)
+{
+	struct place place = place_of(&pose_type, "poses", "");
+	struct place other = {place.participant, topic_of(place.participant, &pose_type, "others", "")};
+	whorl_dds_listener *again = whorl_dds_create_listener(NULL), *once = whorl_dds_create_listener(NULL);
+	whorl_dds_qos *all = qos(RELIABLE_ALL);
+	const struct pose pose = {1, 1};
+	whorl_dds_entity writer;
+
+	well(whorl_dds_lset_data_available(again, on_data_again));
+	well(whorl_dds_lset_data_available(once, on_other_data));
+	turns.writer = new_writer(&place, RELIABLE_ALL);
+	turns.end = whorl_dds_now() + (whorl_dds_duration)test_patience(2 * SECOND);
+	writer = new_writer(&other, RELIABLE_ALL);
+	made(whorl_dds_create_reader(place.participant, place.topic, all, again));
+	made(whorl_dds_create_reader(other.participant, other.topic, all, once));
+	well(whorl_dds_write(turns.writer, &pose));
+	until(atomic_load(&turns.began));
+	well(whorl_dds_write(writer, &pose));
+	until(atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up));
+	ck_assert(atomic_load(&turns.other_heard));
+	whorl_dds_delete_qos(all);
+	whorl_dds_delete_listener(again);
+	whorl_dds_delete_listener(once);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
+static struct {
+	atomic_bool began, goes_on;
+	atomic_uint matches, lives;
+} slow;
+
+static void on_data_wait(whorl_dds_entity reader, void *arg)
+{
+	(void)reader;
+	(void)arg;
+	atomic_store(&slow.began, true);
+	while (!atomic_load(&slow.goes_on))
+		moment();
+}
+
+static void on_match_slowly(whorl_dds_entity reader, const struct whorl_dds_matched_status *it, void *arg)
+{
+	(void)reader;
+	(void)it;
+	(void)arg;
+	for (int i = 0; i < 5; i++)
+		moment();
+	atomic_fetch_add(&slow.matches, 1);
+}
+
+static void on_life_slowly(whorl_dds_entity reader, const struct whorl_dds_liveliness_changed_status *it, void *arg)
+{
+	(void)it;
+	on_match_slowly(reader, NULL, arg);
+	atomic_fetch_sub(&slow.matches, 1);
+	atomic_fetch_add(&slow.lives, 1);
+}
+
+/* Two statuses have changed while the thread was elsewhere, and the first that is told takes all of the turn: then the other one has another. */
+START_TEST(what_a_turn_has_no_time_for_is_told)
+{
+	struct place place = place_of(&pose_type, "poses", "");
+	whorl_dds_listener *waits = whorl_dds_create_listener(NULL), *tells = whorl_dds_create_listener(NULL);
+	whorl_dds_entity writer = new_writer(&place, "");
+	const struct pose pose = {1, 1};
+
+	well(whorl_dds_lset_data_available(waits, on_data_wait));
+	well(whorl_dds_lset_subscription_matched(tells, on_match_slowly));
+	well(whorl_dds_lset_liveliness_changed(tells, on_life_slowly));
+	made(whorl_dds_create_reader(place.participant, place.topic, NULL, waits));
+	well(whorl_dds_write(writer, &pose));
+	until(atomic_load(&slow.began));
+	made(whorl_dds_create_reader(place.participant, place.topic, NULL, tells));
+	atomic_store(&slow.goes_on, true);
+	until(atomic_load(&slow.matches) == 1 && atomic_load(&slow.lives) == 1);
+	whorl_dds_delete_listener(waits);
+	whorl_dds_delete_listener(tells);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {inconsistent_topic,
@@ -392,7 +512,9 @@ int main(void)
 				      liveliness,
 				      sample_rejected,
 				      data,
-				      sample_lost};
+				      sample_lost,
+				      others_have_their_turn,
+				      what_a_turn_has_no_time_for_is_told};
 
 	return run_tests("dds_status", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -64,19 +64,19 @@ static const struct {
 	struct wh_parameters are;
 	bool hold;
 } parameters[] = {
-	{{true, false, 1, 1, 0}, true},
-	{{true, false, 0, 1, 0}, false},
-	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, 0}, true},
-	{{true, false, WH_WINDOW_MAX + 1, 1, 0}, false},
-	{{true, false, 1, 0, 0}, false},
-	{{true, false, 1, WH_MESSAGE_BYTES_MAX + 1, 0}, false},
-	{{true, false, 3, 32, 33}, true},
-	{{true, false, 3, 32, 32}, false}, /* no larger than a slot */
-	{{true, false, 3, 32, 96}, true},
-	{{true, false, 3, 32, 97}, false}, /* more than a window */
-	{{true, false, 3, 40, 41}, false}, /* slots that are not neighbours (0045) */
-	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_C(1) << 45}, true},
-	{{true, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_MAX}, false},
+	{{true, false, false, 1, 1, 0}, true},
+	{{true, false, false, 0, 1, 0}, false},
+	{{true, false, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, 0}, true},
+	{{true, false, false, WH_WINDOW_MAX + 1, 1, 0}, false},
+	{{true, false, false, 1, 0, 0}, false},
+	{{true, false, false, 1, WH_MESSAGE_BYTES_MAX + 1, 0}, false},
+	{{true, false, false, 3, 32, 33}, true},
+	{{true, false, false, 3, 32, 32}, false}, /* no larger than a slot */
+	{{true, false, false, 3, 32, 96}, true},
+	{{true, false, false, 3, 32, 97}, false}, /* more than a window */
+	{{true, false, false, 3, 40, 41}, false}, /* slots that are not neighbours (0045) */
+	{{true, false, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_C(1) << 45}, true},
+	{{true, false, false, WH_WINDOW_MAX, WH_MESSAGE_BYTES_MAX, UINT64_MAX}, false},
 };
 
 /* The same rules in a set and in a view. */
@@ -121,7 +121,7 @@ START_TEST(the_largest_set)
 		memset(wish->name, 'n', sizeof(wish->name) - 1);
 		wish->name[0] = (char)('a' + i / 16);
 		wish->name[1] = (char)('a' + i % 16);
-		wish->parameters = (struct wh_parameters){false, true, 2, WH_MESSAGE_BYTES_MAX, UINT64_C(2) << 30};
+		wish->parameters = (struct wh_parameters){false, false, true, 2, WH_MESSAGE_BYTES_MAX, UINT64_C(2) << 30};
 	}
 	count = wh_wish_set_encode(bytes, set);
 	ck_assert_uint_le(count, WH_SET_BYTES_MAX);
@@ -315,13 +315,13 @@ static const struct {
 	enum wh_parameter parameter;
 	uint64_t theirs;
 } differing[] = {
-	{{false, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_MODE, 1},
-	{{true, true, LAB_WINDOW, 112, 113}, WH_PARAMETER_STATE, 0},
-	{{true, false, 7, 112, 113}, WH_PARAMETER_WINDOW, LAB_WINDOW},
-	{{true, false, LAB_WINDOW, 96, 113}, WH_PARAMETER_BYTES, 112},
-	{{true, false, LAB_WINDOW, 112, 0}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
-	{{true, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
-	{{false, true, 7, 96, 0}, WH_PARAMETER_MODE, 1}, /* the first of them */
+	{{false, false, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_MODE, 1},
+	{{true, false, true, LAB_WINDOW, 112, 113}, WH_PARAMETER_STATE, 0},
+	{{true, false, false, 7, 112, 113}, WH_PARAMETER_WINDOW, LAB_WINDOW},
+	{{true, false, false, LAB_WINDOW, 96, 113}, WH_PARAMETER_BYTES, 112},
+	{{true, false, false, LAB_WINDOW, 112, 0}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
+	{{true, false, false, LAB_WINDOW, 112, 113}, WH_PARAMETER_LARGE, LAB_WINDOW * 112},
+	{{false, false, true, 7, 96, 0}, WH_PARAMETER_MODE, 1}, /* the first of them */
 };
 
 START_TEST(each_parameter_counts)

@@ -1,0 +1,375 @@
+/* test_restart.c - restarts of all, step by step (restart_lab.h): which node coordinates, what is waited for, and what each disk says.
+ * See test_restart_random.c for any course of things, and test_restart_find.c for what is decided.
+ */
+#include "tests/unit/restart_lab.h"
+
+static void run(struct world *w, uint64_t ns)
+{
+	for (uint64_t until = w->now_ns + ns; w->now_ns < until;)
+		go_round(w);
+}
+
+/* Until that many nodes are members of one view; what members do is left out. */
+static void run_until(struct world *w, uint32_t members)
+{
+	for (int i = 0; i < 100000; i++) {
+		uint32_t count = 0;
+
+		for (uint32_t id = 0; id < w->nodes; id++)
+			count += w->node[id].view_key != 0 && w->node[id].view_key == w->now;
+		if (count == members)
+			return;
+		go_round(w);
+	}
+	ck_abort_msg("they do not become members");
+}
+
+/* A group of that many, which has delivered something, and whose power has gone. */
+static struct world *world_of(uint32_t nodes, uint64_t seed)
+{
+	struct world *w = make_world(seed, nodes, 1, -1);
+
+	for (uint32_t id = 0; id < nodes; id++)
+		start_node(w, id);
+	run_until(w, nodes);
+	for (int i = 0; i < 4; i++)
+		send_message(w, 0);
+	for (int i = 0; i < 8; i++)
+		for (uint32_t id = 0; id < nodes; id++)
+			persist(w, id);
+	ck_assert_uint_eq(w->delivered[0], 4);
+	lose_power(w);
+	return w;
+}
+
+static const struct known_view *now_of(struct world *w)
+{
+	return find_known(w, w->now);
+}
+
+#define SEEDS 10
+
+/* ---- which come back ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(all_come_back)
+{
+	struct world *w = world_of(3, 1 + (uint64_t)_i);
+	uint64_t first = w->now;
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_ne(w->now, first);
+	ck_assert_uint_eq(now_of(w)->view->number, 1);
+	ck_assert_uint_eq(now_of(w)->start[0], 4);
+	ck_assert_uint_eq(now_of(w)->view->members, 3);
+	ck_assert_uint_eq(w->node[0].join.restart->round.phase, WH_ROUND_NONE);
+	free_world(w);
+}
+END_TEST
+
+/* One comes a little later than the others, which could do without it: but for a start time-out they do not. */
+START_TEST(those_that_come_late_are_waited_for)
+{
+	struct world *w = world_of(3, 100 + (uint64_t)_i);
+
+	start_node(w, 0);
+	start_node(w, 1);
+	run(w, START_NS / 2);
+	ck_assert_uint_eq(w->restarts, 0);
+	start_node(w, 2);
+	run_until(w, 3);
+	ck_assert_uint_eq(w->restarts, 1);
+	free_world(w);
+}
+END_TEST
+
+START_TEST(a_majority_comes_back_after_a_while)
+{
+	struct world *w = world_of(3, 200 + (uint64_t)_i);
+	uint64_t from = w->now_ns;
+
+	start_node(w, 1);
+	start_node(w, 2);
+	run_until(w, 2);
+	ck_assert_uint_ge(w->now_ns, from + START_NS);
+	ck_assert_uint_eq(now_of(w)->view->members, 2);
+	ck_assert_int_eq(wh_view_rank(now_of(w)->view, 0), -1);
+	ck_assert_uint_eq(now_of(w)->start[0], 4);
+	free_world(w);
+}
+END_TEST
+
+START_TEST(a_minority_waits_and_says_for_which)
+{
+	struct world *w = world_of(3, 300 + (uint64_t)_i);
+	char text[512];
+
+	start_node(w, 1);
+	run(w, 20 * START_NS);
+	ck_assert_uint_eq(w->restarts, 0);
+	wh_join_explain(&w->node[1].join, text, sizeof(text));
+	ck_assert_str_eq(text, "waits for more of the members of view 0 to come back with their disks; missing: 0 2");
+	start_node(w, 0);
+	run_until(w, 2);
+	free_world(w);
+}
+END_TEST
+
+/* A blank disk is none, whatever its node is called. */
+START_TEST(a_lost_disk_is_no_vote)
+{
+	struct world *w = world_of(3, 400 + (uint64_t)_i);
+
+	wipe_disk(w, 0);
+	start_node(w, 0);
+	start_node(w, 1);
+	run(w, 20 * START_NS);
+	ck_assert_uint_eq(w->restarts + w->formed, 1);
+	ck_assert_uint_eq(wh_restart_disk(&w->node[0].restart), WH_DISK_BLANK);
+	start_node(w, 2);
+	run_until(w, 2);
+	ck_assert_int_eq(wh_view_rank(now_of(w)->view, 0), -1);
+	free_world(w);
+}
+END_TEST
+
+/* ---- which coordinates ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(the_lowest_coordinates)
+{
+	struct world *w = world_of(4, 500 + (uint64_t)_i);
+	uint64_t promised;
+
+	for (uint32_t id = 1; id < 4; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	promised = w->node[3].disk.standing.promised;
+	ck_assert_uint_eq(promised & 0xff, 1);
+	ck_assert_uint_eq(promised, now_of(w)->key);
+	free_world(w);
+}
+END_TEST
+
+/* It asks, and ends when the others have promised, or agreed. The next one asks, and finds what they have. */
+START_TEST(the_coordinator_ends)
+{
+	struct world *w = world_of(4, 600 + (uint64_t)_i);
+
+	for (uint32_t id = 0; id < 4; id++)
+		start_node(w, id);
+	for (int i = 0; i < 100000; i++) {
+		const struct wh_standing *standing = &w->node[2].disk.standing;
+
+		if (_i % 2 == 0 ? standing->promised != 0 : standing->ballot != 0)
+			break;
+		go_round(w);
+		ck_assert_uint_eq(w->restarts, 0);
+	}
+	end_node(w, 0);
+	run_until(w, 3);
+	ck_assert_uint_eq(w->now & 0xff, 1);
+	free_world(w);
+}
+END_TEST
+
+/* It is there, and does nothing: it is passed over. */
+START_TEST(the_coordinator_is_silent)
+{
+	struct world *w = world_of(4, 700 + (uint64_t)_i);
+	uint64_t from;
+
+	for (uint32_t id = 0; id < 4; id++)
+		start_node(w, id);
+	for (int i = 0; i < 1000 && w->node[1].roster.known_nodes[0].disk == WH_DISK_BLANK; i++)
+		go_round(w);
+	w->node[0].hangs = true;
+	from = w->now_ns;
+	run_until(w, 3);
+	ck_assert_uint_eq(w->now & 0xff, 1);
+	ck_assert_uint_ge(w->now_ns, from + (WH_SILENT_TIMEOUTS - 1) * START_NS);
+	free_world(w);
+}
+END_TEST
+
+/* ---- first views ------------------------------------------------------------------------------------------------------------- */
+
+/* The power goes when some have it and the others nothing. */
+static struct world *half_formed(uint32_t there, uint64_t seed)
+{
+	for (;; seed += 1000) {
+		struct world *w = make_world(seed, 3, 1, -1);
+		uint32_t count = 0;
+
+		for (uint32_t id = 0; id < 3; id++)
+			start_node(w, id);
+		for (int i = 0; i < 10000 && count < there; i++) {
+			go_round(w);
+			count = 0;
+			for (uint32_t id = 0; id < 3; id++)
+				count += !wh_standing_is_blank(&w->node[id].disk.standing);
+		}
+		lose_power(w);
+		count = 0;
+		for (uint32_t id = 0; id < 3; id++)
+			count += !wh_standing_is_blank(&w->node[id].disk.standing);
+		if (count == there && w->formed == 0)
+			return w;
+		free_world(w);
+	}
+}
+
+START_TEST(a_first_view_that_was_never_begun_is_formed_anew)
+{
+	struct world *w = half_formed(1 + (uint32_t)_i % 2, 800 + (uint64_t)_i);
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_eq(w->formed, 1);
+	ck_assert_uint_eq(w->restarts, 0);
+	free_world(w);
+}
+END_TEST
+
+/* Those that have it are a majority of it, and the third does not come. */
+START_TEST(a_majority_of_a_first_view_may_restart_it)
+{
+	struct world *w = half_formed(2, 900 + (uint64_t)_i);
+	uint64_t from = w->now_ns;
+
+	for (uint32_t id = 0; id < 3; id++)
+		if (!wh_standing_is_blank(&w->node[id].disk.standing))
+			start_node(w, id);
+	run_until(w, 2);
+	ck_assert_uint_ge(w->now_ns, from + START_NS);
+	ck_assert_uint_eq(w->formed, 0);
+	ck_assert_uint_eq(w->restarts, 1);
+	free_world(w);
+}
+END_TEST
+
+/* One has it, and promises: that is no standing beside which nothing may be formed. */
+START_TEST(a_promise_does_not_make_it_more)
+{
+	struct world *w = half_formed(1, 1000 + (uint64_t)_i);
+	uint32_t one = 0;
+
+	while (wh_standing_is_blank(&w->node[one].disk.standing))
+		one++;
+	start_node(w, one);
+	run(w, 5 * START_NS);
+	ck_assert_uint_gt(w->node[one].disk.standing.promised, 0);
+	ck_assert(w->node[one].disk.standing.first);
+	for (uint32_t id = 0; id < 3; id++)
+		if (id != one)
+			start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_eq(w->formed, 1);
+	free_world(w);
+}
+END_TEST
+
+/* All configured nodes are there, and one has a log: nothing is formed. */
+START_TEST(nothing_is_formed_beside_a_log)
+{
+	struct world *w = world_of(3, 1100 + (uint64_t)_i);
+
+	wipe_disk(w, (uint32_t)_i % 3);
+	wipe_disk(w, ((uint32_t)_i + 1) % 3);
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run(w, 30 * START_NS);
+	ck_assert_uint_eq(w->formed, 1);
+	ck_assert_uint_eq(w->restarts, 0);
+	free_world(w);
+}
+END_TEST
+
+/* ---- what stands in the way --------------------------------------------------------------------------------------------------- */
+
+/* A node that is told to form a group alone does not: of a durable one that would be a second. */
+START_TEST(an_operators_word_forms_nothing)
+{
+	struct world *w = make_world(1200, 3, 1, -1);
+	struct lab_node *node = &w->node[0];
+
+	start_node(w, 0);
+	node->join.forced = true;
+	node->may_be_refused = true;
+	wh_join_begin(&node->join);
+	for (int i = 0; i < 10; i++)
+		(void)wh_join_step(&node->join);
+	ck_assert(node->is_refused);
+	ck_assert_ptr_null(node->opened);
+	free_world(w);
+}
+END_TEST
+
+/* Nobody that comes into a group, or is in one, promises anything. */
+START_TEST(a_member_is_not_asked)
+{
+	struct world *w = world_of(3, 1300 + (uint64_t)_i);
+	const struct wh_wire ask = {.kind = WH_WIRE_ASK, .key = 0x12300};
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	w->node[1].join.state = WH_JOIN_IN;
+	ck_assert(wh_join_on_message(&w->node[1].join, 0, &ask));
+	ck_assert_uint_eq(w->node[1].restart.voices[0].asked, 0);
+	free_world(w);
+}
+END_TEST
+
+/* Bytes that are no report, or no agreement, in the place of one. */
+START_TEST(what_no_node_can_say)
+{
+	struct world *w = world_of(3, 1400 + (uint64_t)_i);
+	unsigned char junk[40] = {0};
+	struct wh_wire message = {.kind = WH_WIRE_AGREE, .total = sizeof(junk), .bytes = sizeof(junk), .piece = junk};
+	struct lab_node *node = &w->node[2];
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	for (int i = 0; i < 100000 && (node->restart.voices[0].follows == 0 || node->restart.voices[0].has_agreement);
+	     i++)
+		go_round(w);
+	ck_assert_uint_ne(node->restart.voices[0].follows, 0);
+	message.key = node->restart.voices[0].follows;
+	ck_assert(wh_restart_on_message(&node->join, 1, &message)); /* not its coordinator: not even looked at */
+	ck_assert(!wh_restart_on_message(&node->join, node->restart.voices[0].by, &message));
+	message.kind = WH_WIRE_STANDING;
+	ck_assert(wh_restart_on_message(&node->join, 0, &message)); /* it coordinates nothing */
+	free_world(w);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("restart");
+	TCase *cases = tcase_create("restart");
+
+	tcase_add_loop_test(cases, all_come_back, 0, SEEDS);
+	tcase_add_loop_test(cases, those_that_come_late_are_waited_for, 0, SEEDS);
+	tcase_add_loop_test(cases, a_majority_comes_back_after_a_while, 0, SEEDS);
+	tcase_add_loop_test(cases, a_minority_waits_and_says_for_which, 0, SEEDS);
+	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
+	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
+	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);
+	tcase_add_loop_test(cases, the_coordinator_is_silent, 0, SEEDS);
+	tcase_add_loop_test(cases, a_first_view_that_was_never_begun_is_formed_anew, 0, SEEDS);
+	tcase_add_loop_test(cases, a_majority_of_a_first_view_may_restart_it, 0, SEEDS);
+	tcase_add_loop_test(cases, a_promise_does_not_make_it_more, 0, SEEDS);
+	tcase_add_loop_test(cases, nothing_is_formed_beside_a_log, 0, SEEDS);
+	tcase_add_test(cases, an_operators_word_forms_nothing);
+	tcase_add_loop_test(cases, a_member_is_not_asked, 0, 2);
+	tcase_add_loop_test(cases, what_no_node_can_say, 0, 2);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}

@@ -1,0 +1,578 @@
+/* test_restart_find.c - what a round of a restart decides, of reports that the test writes (membership/restart_find.c;
+ * docs/decisions/0058, *the restart*, 3 to 5).
+ *
+ * The group's first view is of nodes 0 to 2. After it there are four: without 2, without 1, and without 0; and with all, which node 3
+ * joins; after that without 2 is one like it. One subgroup is durable.
+ */
+#include "membership/change.h"
+#include "membership/restart_int.h"
+#include "tests/harness.h"
+#include "tests/unit/newcomers.h"
+
+#define NODES 6
+#define GROUP 7
+#define BALLOT 0x900
+
+enum { FIRST, WITHOUT_2, WITHOUT_1, WITHOUT_0, WITH_3, AFTER, VIEWS };
+
+static const struct wh_subgroup_text texts[] = {{"logged", "all", "all", 1, 1}, {"plain", "all", "all", 1, 1}};
+static const struct wh_layout_config layout = {texts, 2, NULL, NULL};
+
+struct lab {
+	struct wh_view *views[VIEWS];
+	uint64_t keys[VIEWS];
+	struct wh_restart restart;
+	uint64_t incarnations[WH_NODES_MAX];
+	struct wh_finding found;
+};
+
+static bool is_durable(void *ctx, const struct wh_view_subgroup *subgroup)
+{
+	(void)ctx;
+	return subgroup->configured == 0;
+}
+
+static void make_view(struct lab *lab, int view, int before, const char *without, const char *with)
+{
+	struct wh_newcomer newcomers[WH_NODES_MAX];
+	bool removed[NODES] = {false};
+	struct wh_next next = {
+		.removed = removed, .newcomers = newcomers, .newcomer_count = newcomers_of(with, newcomers)};
+	struct wh_error err;
+
+	for (; *without != '\0'; without++)
+		removed[*without - '0'] = true;
+	ck_assert_int_eq(wh_view_next(&lab->views[view], lab->views[before], &next, &layout, &err), WHORL_OK);
+	lab->keys[view] = wh_image_key(lab->views[before]->number, 0, (uint64_t)view);
+}
+
+static struct lab *lab_make(void)
+{
+	struct lab *lab = calloc(1, sizeof(*lab));
+	struct wh_error err;
+
+	ck_assert_ptr_nonnull(lab);
+	ck_assert_int_eq(view_of_all(&lab->views[FIRST], 3, &layout, &err), WHORL_OK);
+	lab->keys[FIRST] = 0x100;
+	make_view(lab, WITHOUT_2, FIRST, "2", "");
+	make_view(lab, WITHOUT_1, FIRST, "1", "");
+	make_view(lab, WITHOUT_0, FIRST, "0", "");
+	make_view(lab, WITH_3, FIRST, "", "3");
+	make_view(lab, AFTER, WITHOUT_2, "", "");
+	lab->restart = (struct wh_restart){.on.is_durable = is_durable, .tie_breaker = -1, .home = UINT32_MAX};
+	ck_assert_int_eq(wh_restart_init(&lab->restart, 0, NODES, &err), WHORL_OK);
+	return lab;
+}
+
+static void lab_free(struct lab *lab)
+{
+	wh_finding_free(&lab->found);
+	wh_restart_close(&lab->restart);
+	for (int i = 0; i < VIEWS; i++)
+		wh_view_free(lab->views[i]);
+	free(lab);
+}
+
+static struct wh_view *copy_view(const struct wh_view *view)
+{
+	struct wh_view *copy;
+	unsigned char *bytes;
+	struct wh_error err;
+	size_t count;
+
+	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
+	ck_assert_int_eq(wh_view_decode(&copy, bytes, count, &layout, NODES, &err), WHORL_OK);
+	free(bytes);
+	return copy;
+}
+
+/* ---- what disks say ---------------------------------------------------------------------------------------------------- */
+
+/* Of that disk was heard: it stands on that view, whole, and has so much of it. Behind a view before it begins where that had 10. */
+static struct wh_report *hear(struct lab *lab, uint32_t disk, int base, uint64_t extent)
+{
+	struct wh_heard_disk *heard = &lab->restart.round.heard[disk];
+	struct wh_standing *standing = &heard->report.standing;
+	bool first = base == FIRST;
+
+	heard->is_heard = true;
+	heard->by = disk;
+	heard->report.disk = disk;
+	*standing = (struct wh_standing){.group = GROUP, .base = lab->keys[base], .number = lab->views[base]->number};
+	standing->shards = calloc(1, sizeof(*standing->shards));
+	standing->shard_count = 1;
+	standing->shards[0] = (struct wh_shard_standing){.whole = true};
+	standing->shards[0].before = first ? 0 : base == AFTER ? lab->keys[WITHOUT_2] : lab->keys[FIRST];
+	standing->shards[0].begins = first ? 0 : 10;
+	heard->report.logs = calloc(1, sizeof(*heard->report.logs));
+	heard->report.logs[0].extent = extent;
+	heard->report.base = copy_view(lab->views[base]);
+	lab->incarnations[disk] = 100 + disk;
+	return &heard->report;
+}
+
+/* And has agreed to that. */
+static struct wh_report *agree(struct lab *lab, struct wh_report *report, int next, uint64_t ballot, uint64_t cut)
+{
+	struct wh_standing *standing = &report->standing;
+
+	standing->ballot = ballot;
+	standing->next = lab->keys[next];
+	standing->cut_count = 2;
+	standing->cuts = calloc(2, sizeof(*standing->cuts));
+	standing->cuts[0] = cut;
+	report->next = copy_view(lab->views[next]);
+	return report;
+}
+
+static void find(struct lab *lab)
+{
+	const struct wh_seekers seekers = {&lab->restart, &layout, GROUP, BALLOT, lab->incarnations};
+
+	wh_finding_free(&lab->found);
+	ck_assert_int_eq(wh_restart_find(&lab->found, &seekers), WHORL_OK);
+}
+
+static void expect_ids(const uint32_t *ids, uint32_t count, const char *expected)
+{
+	char text[64] = "";
+
+	for (uint32_t i = 0; i < count; i++)
+		snprintf(text + i, sizeof(text) - i, "%u", ids[i]);
+	ck_assert_str_eq(text, expected);
+}
+
+/* A view after `base` was decided: of `members`, of which `entered` are given the log, and the others have it up to the cut. */
+static void expect_decides(struct lab *lab, int base, const char *members, const char *entered, uint64_t cut)
+{
+	const struct wh_agreement *agreement = &lab->found.agreement;
+	const struct wh_view *next = agreement->next_view;
+	uint32_t ids[NODES];
+
+	find(lab);
+	ck_assert_msg(lab->found.verdict == WH_VERDICT_DECIDES, "%d %s", lab->found.verdict, lab->found.why);
+	ck_assert_uint_eq(agreement->base, lab->keys[base]);
+	ck_assert(wh_view_equals(agreement->base_view, lab->views[base]));
+	ck_assert_uint_eq(agreement->next, BALLOT);
+	ck_assert(!agreement->taken_up);
+	next = agreement->next_view;
+	ck_assert_uint_eq(next->number, lab->views[base]->number + 1);
+	ck_assert_uint_eq(next->voters, next->members);
+	expect_ids(next->ids, next->members, members);
+	for (uint32_t rank = 0; rank < next->members; rank++)
+		ck_assert_uint_eq(next->incarnations[rank], 100 + next->ids[rank]);
+	for (uint32_t i = 0; i < next->subgroups[0].entered_count; i++)
+		ids[i] = next->ids[next->subgroups[0].entered[i]];
+	expect_ids(ids, next->subgroups[0].entered_count, entered);
+	ck_assert_uint_eq(next->subgroups[1].entered_count, next->members); /* it begins with nothing */
+	ck_assert_uint_eq(agreement->cut_count, 2);
+	ck_assert_uint_eq(agreement->cuts[0], cut);
+	ck_assert_uint_eq(agreement->cuts[1], 0);
+}
+
+static void expect_takes_up(struct lab *lab, int base, int next, uint64_t cut)
+{
+	const struct wh_agreement *agreement = &lab->found.agreement;
+
+	find(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_TAKES_UP);
+	ck_assert(agreement->taken_up);
+	ck_assert_uint_eq(agreement->base, lab->keys[base]);
+	ck_assert_uint_eq(agreement->next, lab->keys[next]);
+	ck_assert(wh_view_equals(agreement->next_view, lab->views[next]));
+	ck_assert_uint_eq(agreement->cuts[0], cut);
+}
+
+static void expect_waits(struct lab *lab, const char *why)
+{
+	find(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_WAITS);
+	ck_assert_msg(strstr(lab->found.why, why) != NULL, "%s", lab->found.why);
+}
+
+static void expect_voters(const struct lab *lab, const char *expected)
+{
+	char text[NODES + 1] = "";
+	int at = 0;
+
+	for (uint32_t id = 0; id < NODES; id++)
+		if (lab->found.votes[id])
+			text[at++] = (char)('0' + id);
+	ck_assert_str_eq(text, expected);
+}
+
+/* ---- a view after the newest ---------------------------------------------------------------------------------------------- */
+
+START_TEST(the_least_of_the_whole_logs)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, FIRST, 5);
+	hear(lab, 1, FIRST, 3);
+	hear(lab, 2, FIRST, 4);
+	expect_decides(lab, FIRST, "012", "", 3);
+	ck_assert(lab->found.all_heard);
+	expect_voters(lab, "012");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(a_majority_is_enough)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 2, FIRST, 4);
+	expect_waits(lab, "missing: 0 1");
+	hear(lab, 0, FIRST, 5);
+	expect_decides(lab, FIRST, "02", "", 4);
+	ck_assert(!lab->found.all_heard);
+	expect_voters(lab, "02");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(half_with_the_tie_breaker)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, WITHOUT_2, 5);
+	expect_waits(lab, "missing: 1");
+	lab->restart.tie_breaker = 1;
+	expect_waits(lab, "missing: 1");
+	lab->restart.tie_breaker = 0;
+	expect_decides(lab, WITHOUT_2, "0", "", 5);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(one_configured_node_is_needed)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 1, FIRST, 5);
+	hear(lab, 2, FIRST, 5);
+	lab->restart.home = 1;
+	expect_waits(lab, "missing: 0");
+	lab->restart.home = 2;
+	expect_decides(lab, FIRST, "12", "", 5);
+	lab_free(lab);
+}
+END_TEST
+
+/* It has been passed over. */
+START_TEST(who_is_no_member_has_no_vote)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, WITHOUT_2, 5);
+	hear(lab, 2, FIRST, 50);
+	expect_waits(lab, "missing: 1");
+	hear(lab, 1, WITHOUT_2, 6);
+	expect_decides(lab, WITHOUT_2, "01", "", 5);
+	expect_voters(lab, "01");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(another_group_counts_for_nothing)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, FIRST, 5);
+	hear(lab, 1, AFTER, 5)->standing.group = GROUP + 1;
+	expect_waits(lab, "missing: 1 2");
+	lab_free(lab);
+}
+END_TEST
+
+/* Its disk was reported by another node: it votes, and is no member. */
+START_TEST(a_disk_that_is_spoken_for)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, FIRST, 5);
+	hear(lab, 1, FIRST, 3);
+	lab->incarnations[1] = 0;
+	expect_decides(lab, FIRST, "0", "", 5);
+	expect_voters(lab, "01");
+	lab->restart.round.heard[0].report.standing.shards[0].whole = false;
+	expect_waits(lab, "must come back");
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- whole logs ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(logs_that_do_not_count)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *zero = hear(lab, 0, FIRST, 5), *one = hear(lab, 1, FIRST, 3);
+
+	hear(lab, 2, FIRST, 4);
+	one->standing.shards[0].whole = false;
+	expect_decides(lab, FIRST, "012", "1", 4);
+	one->standing.shards[0].whole = true;
+	one->logs[0].rotten = true;
+	expect_decides(lab, FIRST, "012", "1", 4);
+	zero->standing.shard_count = 0; /* it came in with this view */
+	expect_decides(lab, FIRST, "012", "01", 4);
+	lab->restart.round.heard[2].report.logs[0].rotten = true;
+	expect_waits(lab, "all of the log of logged");
+	lab_free(lab);
+}
+END_TEST
+
+/* What a log has of a view before is not of this one; and it has all that was before this one, or something is wrong with it. */
+START_TEST(a_log_of_the_view_before)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *one;
+
+	hear(lab, 0, WITHOUT_2, 5);
+	one = hear(lab, 1, FIRST, 70);
+	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	one->logs[0].extent = 10;
+	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	one->logs[0].extent = 9;
+	expect_decides(lab, WITHOUT_2, "01", "1", 5);
+	ck_assert_uint_eq(lab->found.agreement.begin_count, 1);
+	ck_assert_uint_eq(lab->found.agreement.begins[0].before, lab->keys[FIRST]);
+	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 10);
+	lab_free(lab);
+}
+END_TEST
+
+/* Where base begins is known only from what one has agreed to, or by one of another shard; or not at all: then such a log is none. */
+START_TEST(where_base_begins)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *zero = hear(lab, 0, WITHOUT_2, 5), *one = hear(lab, 1, FIRST, 12);
+
+	zero->standing.shard_count = 0;
+	expect_waits(lab, "all of the log");
+	zero->standing.others = calloc(1, sizeof(*zero->standing.others));
+	zero->standing.others[0] = (struct wh_shard_begin){0, 0, lab->keys[FIRST], 10};
+	zero->standing.other_count = 1;
+	expect_decides(lab, WITHOUT_2, "01", "0", 0);
+	zero->standing.other_count = 0;
+	agree(lab, one, WITHOUT_2, 1, 11);
+	expect_decides(lab, WITHOUT_2, "01", "0", 0);
+	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 11);
+	lab_free(lab);
+}
+END_TEST
+
+/* Two views behind: it has agreed to the one in between, and has nothing of that. */
+START_TEST(a_log_of_two_views_before)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *zero = hear(lab, 0, AFTER, 5), *one = hear(lab, 1, FIRST, 12);
+
+	zero->standing.shards[0].begins = 0;
+	expect_decides(lab, AFTER, "01", "1", 5);
+	agree(lab, one, WITHOUT_2, 1, 11);
+	expect_decides(lab, AFTER, "01", "", 0);
+	zero->standing.shards[0].begins = 1; /* then it would have some */
+	expect_decides(lab, AFTER, "01", "1", 5);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- what was agreed to ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(an_agreement_is_taken_up)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 5), WITHOUT_2, 1, 4);
+	hear(lab, 1, FIRST, 3);
+	expect_takes_up(lab, FIRST, WITHOUT_2, 4);
+	expect_voters(lab, "01");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(that_of_the_highest_ballot)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 5), WITHOUT_2, _i == 0 ? 1 : 3, 4);
+	agree(lab, hear(lab, 1, FIRST, 3), WITHOUT_0, 2, 2);
+	hear(lab, 2, FIRST, 3);
+	if (_i == 0)
+		expect_takes_up(lab, FIRST, WITHOUT_0, 2);
+	else
+		expect_takes_up(lab, FIRST, WITHOUT_2, 4);
+	lab_free(lab);
+}
+END_TEST
+
+/* A quorum has agreed to the same: it was decided, and what follows it is the matter. */
+START_TEST(what_a_quorum_has_agreed_to_is_the_newest_view)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 15), WITHOUT_2, 1, 12);
+	agree(lab, hear(lab, 1, FIRST, 13), WITHOUT_2, 1, 12);
+	hear(lab, 2, FIRST, 3);
+	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 12);
+	lab_free(lab);
+}
+END_TEST
+
+/* At two ballots, or to two views, or with two cuts: no quorum has agreed to one thing. */
+START_TEST(what_is_not_the_same)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 15), WITHOUT_2, 1, 12);
+	agree(lab, hear(lab, 1, FIRST, 13), _i == 1 ? WITHOUT_0 : WITHOUT_2, _i == 0 ? 2 : 1, _i == 2 ? 11 : 12);
+	find(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_TAKES_UP);
+	ck_assert_uint_eq(lab->found.agreement.base, lab->keys[FIRST]);
+	lab_free(lab);
+}
+END_TEST
+
+/* What one disk says that follows the view before is nothing beside a view that is known to have been decided. */
+START_TEST(an_agreement_in_an_older_view)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 15), WITHOUT_1, 5, 12);
+	hear(lab, 1, WITHOUT_2, 13);
+	hear(lab, 2, FIRST, 3);
+	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(its_view_is_on_no_disk)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *zero = agree(lab, hear(lab, 0, FIRST, 5), WITHOUT_2, 1, 4);
+
+	hear(lab, 1, FIRST, 3);
+	wh_view_free(zero->next);
+	zero->next = NULL;
+	expect_waits(lab, "which one has agreed to");
+	lab_free(lab);
+}
+END_TEST
+
+/* A newcomer knows what took it in, and has none of its bytes. */
+START_TEST(the_newest_view_is_on_no_disk)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *three = hear(lab, 3, WITH_3, 0);
+
+	wh_view_free(three->base);
+	three->base = NULL;
+	three->standing.shard_count = 0;
+	hear(lab, 0, FIRST, 30);
+	hear(lab, 1, FIRST, 30);
+	expect_waits(lab, "has view 1");
+	hear(lab, 2, WITH_3, 3);
+	expect_decides(lab, WITH_3, "0123", "3", 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* ---- those that have left ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(who_left_does_not_count)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *two = hear(lab, 2, FIRST, 4);
+
+	two->standing.left = true;
+	hear(lab, 0, FIRST, 5);
+	expect_waits(lab, "node 2 has left");
+	lab->restart.tie_breaker = 0;
+	expect_decides(lab, FIRST, "0", "", 5);
+	expect_voters(lab, "0");
+	hear(lab, 1, FIRST, 4);
+	lab->restart.tie_breaker = -1;
+	expect_decides(lab, FIRST, "01", "", 4);
+	expect_voters(lab, "01");
+	lab_free(lab);
+}
+END_TEST
+
+START_TEST(where_all_have_left_all_count)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, FIRST, 5)->standing.left = true;
+	hear(lab, 1, FIRST, 4)->standing.left = true;
+	expect_waits(lab, "missing: 2");
+	hear(lab, 2, FIRST, 6)->standing.left = true;
+	expect_decides(lab, FIRST, "012", "", 4);
+	lab_free(lab);
+}
+END_TEST
+
+/* It left in the view before, and is in this one again. */
+START_TEST(that_it_left_in_another_view_is_nothing)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, WITHOUT_2, 5);
+	hear(lab, 1, FIRST, 12)->standing.left = true;
+	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* Nor where that view is counted for what was agreed to. */
+START_TEST(who_left_does_not_count_in_what_was_decided)
+{
+	struct lab *lab = lab_make();
+
+	agree(lab, hear(lab, 0, FIRST, 15), WITHOUT_2, 1, 12);
+	hear(lab, 2, FIRST, 3)->standing.left = true;
+	lab->restart.tie_breaker = 0;
+	find(lab); /* one of two, and the tie-breaker */
+	ck_assert_uint_eq(lab->found.agreement.base, lab->keys[WITHOUT_2]);
+	lab->restart.tie_breaker = -1;
+	expect_waits(lab, "view 0");
+	lab_free(lab);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *suite = suite_create("restart: find");
+	TCase *cases = tcase_create("find");
+
+	tcase_add_test(cases, the_least_of_the_whole_logs);
+	tcase_add_test(cases, a_majority_is_enough);
+	tcase_add_test(cases, half_with_the_tie_breaker);
+	tcase_add_test(cases, one_configured_node_is_needed);
+	tcase_add_test(cases, who_is_no_member_has_no_vote);
+	tcase_add_test(cases, another_group_counts_for_nothing);
+	tcase_add_test(cases, a_disk_that_is_spoken_for);
+	tcase_add_test(cases, logs_that_do_not_count);
+	tcase_add_test(cases, a_log_of_the_view_before);
+	tcase_add_test(cases, where_base_begins);
+	tcase_add_test(cases, a_log_of_two_views_before);
+	tcase_add_test(cases, an_agreement_is_taken_up);
+	tcase_add_loop_test(cases, that_of_the_highest_ballot, 0, 2);
+	tcase_add_test(cases, what_a_quorum_has_agreed_to_is_the_newest_view);
+	tcase_add_loop_test(cases, what_is_not_the_same, 0, 3);
+	tcase_add_test(cases, an_agreement_in_an_older_view);
+	tcase_add_test(cases, its_view_is_on_no_disk);
+	tcase_add_test(cases, the_newest_view_is_on_no_disk);
+	tcase_add_test(cases, who_left_does_not_count);
+	tcase_add_test(cases, where_all_have_left_all_count);
+	tcase_add_test(cases, that_it_left_in_another_view_is_nothing);
+	tcase_add_test(cases, who_left_does_not_count_in_what_was_decided);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
+
+int main(void)
+{
+	return test_main(suite());
+}
