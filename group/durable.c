@@ -543,7 +543,7 @@ static bool begin_in_log(struct wh_epoch *epoch, struct wh_shard_member *member)
 
 	if (member->source != NULL)
 		return wh_log_source_begin(member->source, cut_before(epoch, member));
-	return wh_durable_mark(node, standing,
+	return wh_durable_mark(node, node->logs, standing,
 			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
 }
 
