@@ -146,6 +146,8 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 	if (result == WHORL_OK && member->mc != NULL)
 		wh_hot_add(&epoch->hot, member->mc, index, member->sends ? member->subgroup->ring : NULL,
 			   member->subgroup->index);
+	if (result == WHORL_OK && member->source != NULL && member->mc != NULL)
+		wh_hot_watch_disk(&epoch->hot, index);
 	return result;
 }
 

@@ -567,6 +567,7 @@ static bool take_parameters(struct wh_reader *reader, struct wh_parameters *out)
 {
 	unsigned flags = (unsigned)wh_take_within(reader, 1, 0, PARAMETER_FLAGS);
 
+	*out = (struct wh_parameters){.durable = false};
 	out->ordered = flags & IS_ORDERED;
 	out->state = flags & HAS_STATE;
 	out->window = (uint32_t)wh_take_number(reader, 4);

@@ -62,6 +62,7 @@ static bool take_wish(struct wh_reader *reader, struct wh_wish *out)
 	flags = (unsigned)wh_take_within(reader, 1, 0, FLAGS);
 	out->sends = flags & SENDS;
 	out->refused = false;
+	out->parameters = (struct wh_parameters){.durable = false};
 	out->parameters.state = flags & HAS_STATE;
 	out->parameters.ordered = flags & IS_ORDERED;
 	out->parameters.window = (uint32_t)wh_take_number(reader, 4);

@@ -90,11 +90,15 @@ void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, 
 	hot->members[m] = (struct wh_hot_member){.mc = mc, .ring = ring, .at = WH_HOT_COLD};
 	hot->of_subgroup[subgroup] = m;
 	hot->watches = hot->watches || is_watched(&hot->members[m]);
-	hot->durable = hot->durable || wh_multicast_is_durable(mc);
 	if (ring != NULL && hot->config.committed_words > 0)
 		hot->of_bit[bit] = m;
 	heat(hot, m);
 	wh_hot_share_all(hot);
+}
+
+void wh_hot_watch_disk(struct wh_hot *hot, uint32_t subgroup)
+{
+	hot->members[hot->of_subgroup[subgroup]].durable = hot->durable = true;
 }
 
 void wh_hot_touch(struct wh_hot *hot, uint32_t subgroup)
@@ -302,7 +306,8 @@ static bool are_nearly_all(const struct wh_hot *hot)
 static void look_at_disks(struct wh_hot *hot)
 {
 	for (uint32_t m = 0; m < hot->member_count; m++)
-		if (hot->members[m].at == WH_HOT_COLD && wh_multicast_has_persisted(hot->members[m].mc))
+		if (hot->members[m].durable && hot->members[m].at == WH_HOT_COLD &&
+		    wh_multicast_has_persisted(hot->members[m].mc))
 			heat(hot, m);
 }
 

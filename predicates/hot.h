@@ -45,6 +45,7 @@ struct wh_hot_member {
 	struct wh_multicast *mc;
 	struct wh_ring *ring; /* NULL: it does not send */
 	uint32_t at;          /* in the list; WH_HOT_COLD: it is cold */
+	bool durable;         /* what comes to disk heats it */
 	uint32_t idle;        /* steps in a row that found nothing, `cools` at most */
 };
 
@@ -79,6 +80,9 @@ uint64_t wh_hot_estimate(uint32_t peers, uint32_t words, uint32_t subgroups);
 
 /* A member, hot. `ring`: the one that it sends from, and its bit; NULL: it does not send. Before the first pass. */
 void wh_hot_add(struct wh_hot *hot, struct wh_multicast *mc, uint32_t subgroup, struct wh_ring *ring, uint32_t bit);
+
+/* The member of that subgroup, which was added, is durable. Before the first pass. */
+void wh_hot_watch_disk(struct wh_hot *hot, uint32_t subgroup);
 
 /* It is to be stepped, whatever words and bits say. Not between begin and the end of a pass. */
 void wh_hot_touch(struct wh_hot *hot, uint32_t subgroup);

@@ -138,7 +138,6 @@ uint64_t wh_multicast_received(const struct wh_multicast *mc);
 /* How many of my messages have been sent in this view, and it is not known here that all deliver them. */
 uint64_t wh_multicast_undelivered(const struct wh_multicast *mc);
 
-bool wh_multicast_is_durable(const struct wh_multicast *mc);
 /* Durable: something is on disk of which the others have not been told. */
 bool wh_multicast_has_persisted(const struct wh_multicast *mc);
 

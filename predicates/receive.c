@@ -163,11 +163,6 @@ void wh_persist_received(const struct wh_multicast *mc)
 	persist->wake(persist->ctx);
 }
 
-bool wh_multicast_is_durable(const struct wh_multicast *mc)
-{
-	return mc->config.persist != NULL;
-}
-
 bool wh_multicast_has_persisted(const struct wh_multicast *mc)
 {
 	const struct wh_persist *persist = mc->config.persist;
