@@ -59,6 +59,8 @@ static void kill_all(struct cluster *c, const uint32_t *ids, uint64_t pause_ns)
 			cluster_see_end(c, life, false);
 	}
 	cluster_note(c, "all are killed");
+	for (uint32_t id = 0; id < (cluster_is_on_one_host(c) ? 1 : c->options.nodes); id++)
+		disks_lose_power(c, id);
 }
 
 static void return_some(struct cluster *c, const uint32_t *ids, uint32_t from, uint32_t to, uint64_t pause_ns)
@@ -297,6 +299,8 @@ static void kill_while_forming(struct cluster *c)
 #define NODES(n) .nodes = (n), .nodes_max = (n), .timeout_ms = 3000, .start_timeout_ms = 400, .durable = true
 #define LOG .log_bytes = 1 << 20
 
+#define POWER .preload = POWER_LIBRARY
+
 static const struct scenario scenarios[] = {
 	{.name = "at-once-3", .run = kill_at_once, .options = {NODES(3), LOG}},
 	{.name = "at-once-5", .run = kill_at_once, .options = {NODES(5), LOG}},
@@ -309,6 +313,16 @@ static const struct scenario scenarios[] = {
 	{.name = "lose-most", .run = lose_most, .options = {NODES(5), LOG}},
 	{.name = "form-with-all", .run = form_with_all, .options = {NODES(5), LOG}, .starts_itself = true},
 	{.name = "kill-while-forming", .run = kill_while_forming, .options = {NODES(3), LOG}, .starts_itself = true},
+	{.name = "power-at-once-3", .run = kill_at_once, .options = {NODES(3), LOG, POWER}},
+	{.name = "power-at-once-5", .run = kill_at_once, .options = {NODES(5), LOG, POWER}},
+	{.name = "power-one-by-one", .run = kill_one_by_one, .options = {NODES(5), LOG, POWER}},
+	{.name = "power-on-the-way-3", .run = kill_on_the_way, .options = {NODES(3), LOG, POWER}},
+	{.name = "power-on-the-way-5", .run = kill_on_the_way, .options = {NODES(5), LOG, POWER}},
+	{.name = "power-in-two", .run = return_in_two, .options = {NODES(5), LOG, POWER}},
+	{.name = "power-while-forming",
+	 .run = kill_while_forming,
+	 .options = {NODES(3), LOG, POWER},
+	 .starts_itself = true},
 };
 
 int main(int argc, char **argv)

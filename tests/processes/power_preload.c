@@ -40,10 +40,13 @@ static void require(bool done, const char *what)
 
 /* ---- the journal --------------------------------------------------------------------------------------------------------- */
 
-static void open_journal(void)
+/* Before anything else, so that its descriptor is there as long as the process. */
+__attribute__((constructor)) static void open_journal(void)
 {
 	char path[PATH_MAX];
 
+	if (getenv(POWER_DIR) == NULL)
+		return;
 	snprintf(path, sizeof(path), "%s/journal.%d", getenv(POWER_DIR), (int)getpid());
 	journal = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	require(journal >= 0, path);
@@ -56,8 +59,6 @@ static void write_down(struct power_entry *entry, const void *bytes)
 	size_t fill = power_round(entry->bytes) - entry->bytes;
 	struct iovec parts[] = {{entry, sizeof(*entry)}, {(void *)bytes, entry->bytes}, {(void *)zeros, fill}};
 
-	if (journal < 0)
-		open_journal();
 	entry->time_ns = now_ns();
 	require(syscall(SYS_writev, journal, parts, 3) == (long)(sizeof(*entry) + entry->bytes + fill), "the journal");
 }
