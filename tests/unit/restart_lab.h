@@ -1,5 +1,5 @@
-/* restart_lab.h - a durable group of a few nodes in one process, whose power goes: real ways into a view (membership/join.h) and real
- * restarts (restart.h), over messages that are late or lost, with disks whose writes take time. What members of a view do is coarse: they
+/* restart_lab.h - a durable group of a few nodes in one process that loses its power: real ways into a view (membership/join.h) and real
+ * restarts (restart.h), over messages that are late or lost, with disks that take time for writes. What members of a view do is coarse: they
  * send, persist, agree to a next view and install it, as docs/decisions/0058 has it (tests/models/restart.h is the model of that), by the
  * lab's word alone.
  *
@@ -210,7 +210,7 @@ static inline void learn_start(struct world *w, const struct wh_standing *standi
 		next->start[k] = base->start[k] + standing->cuts[k];
 }
 
-/* What a round has made of it: who goes on has not left, and who enters is not whole. */
+/* What a round has made of it: a node that goes on has not left, and one that enters is not whole. */
 static inline void check_agreement(struct lab_node *node, const struct wh_standing *standing)
 {
 	struct world *w = node->world;
@@ -407,7 +407,7 @@ static inline void enter_view(struct lab_node *node, const struct known_view *kn
 	put_standing(node, &standing);
 }
 
-/* ---- who is there ------------------------------------------------------------------------------------------------------ */
+/* ---- which are there ------------------------------------------------------------------------------------------------------ */
 
 static inline bool is_living(struct world *w, uint32_t id)
 {

@@ -24,7 +24,7 @@ static void run_until(struct world *w, uint32_t members)
 	ck_abort_msg("they do not become members");
 }
 
-/* A group of that many, which has delivered something, and whose power has gone. */
+/* A group of that many, which has delivered something, and has lost its power. */
 static struct world *world_of(uint32_t nodes, uint64_t seed)
 {
 	struct world *w = make_world(seed, nodes, 1, -1);
