@@ -19,6 +19,16 @@ uint64_t wh_inspect_proposed_key(const whorl_node *node)
 	return node->proposed != NULL ? node->proposed->image->key : 0;
 }
 
+struct wh_view *wh_inspect_decode(const whorl_node *node, const void *bytes, size_t count)
+{
+	struct wh_view *view = NULL;
+	struct wh_error err;
+
+	if (wh_view_decode(&view, bytes, count, &node->layout_config, node->roster.nodes, &err) != WHORL_OK)
+		return NULL;
+	return view;
+}
+
 uint64_t wh_inspect_incarnation(const whorl_node *node)
 {
 	return node->incarnation;

@@ -22,6 +22,8 @@ uint64_t wh_inspect_key(const whorl_node *node);
 uint64_t wh_inspect_incarnation(const whorl_node *node);
 /* That of the image of the view that is proposed; 0: none is. */
 uint64_t wh_inspect_proposed_key(const whorl_node *node);
+/* A view as bytes, as this node reads them; NULL: they are none. It is freed by the caller. */
+struct wh_view *wh_inspect_decode(const whorl_node *node, const void *bytes, size_t count);
 /* The group that it is counted in: it is a member, or has said in a view that it is there; 0: none. */
 uint64_t wh_inspect_counted(const whorl_node *node);
 /* It is in no group, or in that one. */

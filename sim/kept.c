@@ -271,21 +271,50 @@ bool wh_kept_standing(const struct play *play, uint32_t id, struct wh_standing *
 	return found;
 }
 
-static bool has_view(const struct actor *actor, uint64_t key)
+/* Allocates *bytes; NULL: that disk has no such view. */
+static void read_view(const struct play *play, uint32_t id, uint64_t key, unsigned char **bytes, size_t *count)
 {
 	struct wh_directory *directory = NULL;
 	struct wh_error err;
-	unsigned char *bytes = NULL;
-	size_t count;
 	char path[PATH_BYTES];
-	bool found;
 
-	if (wh_sim_disk_open_kept(disk_of(actor), path_of(actor, path), &directory, &err) != WHORL_OK)
-		return false;
-	found = wh_standing_read_view(directory, key, &bytes, &count, &err) == WHORL_OK;
-	free(bytes);
+	*bytes = NULL;
+	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, id);
+	if (wh_sim_disk_open_kept(wh_sim_disk_of(play->sim, id), path, &directory, &err) != WHORL_OK)
+		return;
+	if (wh_standing_read_view(directory, key, bytes, count, &err) != WHORL_OK)
+		*bytes = NULL;
 	directory->ops->close(directory);
-	return found;
+}
+
+static bool has_view(const struct actor *actor, uint64_t key)
+{
+	unsigned char *bytes;
+	size_t count;
+
+	read_view(actor->play, actor->id, key, &bytes, &count);
+	free(bytes);
+	return bytes != NULL;
+}
+
+struct wh_view *wh_kept_view(const struct play *play, uint64_t key)
+{
+	const struct actor *reader = NULL;
+	struct wh_view *view = NULL;
+
+	for (uint32_t i = 0; i < play->lives && reader == NULL; i++)
+		if (wh_actor_runs(&play->actors[i]) && play->actors[i].node != NULL)
+			reader = &play->actors[i];
+	for (uint32_t id = 0; reader != NULL && id < play->nodes && view == NULL; id++) {
+		unsigned char *bytes;
+		size_t count;
+
+		read_view(play, id, key, &bytes, &count);
+		if (bytes != NULL)
+			view = wh_inspect_decode(reader->node, bytes, count);
+		free(bytes);
+	}
+	return view;
 }
 
 /* It is about to say a step of a change of view. */

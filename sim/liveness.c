@@ -391,6 +391,11 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 	uint64_t set = 0, trusts[64];
 	uint32_t count;
 
+	if (wh_node_config_is_durable(&play->plan->config)) {
+		set = wh_returns_find(play, running);
+		find_trust(play, set, trusts);
+		return all_trust(play, trusts, set) && !wait_for_vanished(play, set) ? set : 0;
+	}
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((running >> i & 1) != 0 && play->actors[i].id < play->plan->config.group.nodes &&
 		    !play->actors[i].joins && (founder < 0 || play->actors[i].id == (uint32_t)founder))

@@ -291,7 +291,7 @@ static void draw_logs(struct wh_plan *plan)
 	plan->logs = true;
 	snprintf(group->log_dir, sizeof(group->log_dir), WH_PLAN_LOG_DIR);
 	group->disk_timeout_ms = (int64_t)wh_dice_between(dice, 3, 12) * group->failure_timeout_ms;
-	plan->config.batch_bytes = wh_dice_one_in(dice, 4) ? 0 : (uint32_t)wh_dice_between(dice, 64, 8192);
+	plan->config.batch_bytes = wh_dice_one_in(dice, 24) ? 0 : (uint32_t)wh_dice_between(dice, 64, 8192);
 }
 
 /* In half of them the log is soon long enough for a checkpoint. With dice of their own. */

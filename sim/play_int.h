@@ -13,6 +13,7 @@
  *     kept.c      what lies on the disks of durable subgroups
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
+ *     returns.c       which nodes must bring a group back
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
  *     history.c   what must hold across views of all that applications see
@@ -649,10 +650,17 @@ bool wh_kept_standing(const struct play *play, uint32_t id, struct wh_standing *
 /* Where in that file a bit may be turned so that it is found: before the last batch, which is not told from one that was never on the disk. 0:
  * nowhere. *least: not before. */
 uint64_t wh_kept_most(const struct play *play, uint32_t id, const char *name, uint64_t *least);
+/* The view with that key, as some disk has it; NULL: none has. It is freed by the caller. */
+struct wh_view *wh_kept_view(const struct play *play, uint64_t key);
 /* It is about to say that step in the view with that key. */
 void wh_kept_step(const struct actor *actor, enum wh_moment step, uint64_t key, const struct wh_push *push);
 /* The pass is over. */
 void wh_kept_pass(struct actor *actor);
+
+/* ---- returns.c ---------------------------------------------------------------------------------------------------------- */
+
+/* None of these lives is in a view: those that must be in one in the end, as their disks say. 0: none must. */
+uint64_t wh_returns_find(const struct play *play, uint64_t running);
 
 /* ---- frontiers.c -------------------------------------------------------------------------------------------------------- */
 

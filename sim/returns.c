@@ -1,0 +1,158 @@
+/* returns.c - all have ended: which nodes must bring the group back, by what is on their disks (docs/decisions/0058). See play_int.h.
+ *
+ * A majority of the newest view that any disk knows of, and of each that one has agreed to after it, with a whole log of each durable
+ * shard among them, comes back. Fewer may, or may not: that is not judged here.
+ */
+#include <stdlib.h>
+
+#include "persistence/standing.h"
+#include "sim/play_int.h"
+
+struct disks {
+	const struct play *play;
+	struct wh_standing standings[WH_PLAN_IDS_MAX];
+	bool found[WH_PLAN_IDS_MAX];
+	const struct actor *back[WH_PLAN_IDS_MAX]; /* the life that is there, and may count; NULL: none */
+};
+
+/* Nothing is known to have been done by it. */
+static bool is_fresh(const struct disks *disks, uint32_t id)
+{
+	return !disks->found[id] || disks->standings[id].first;
+}
+
+static void look_at_disks(struct disks *disks, const struct play *play, uint64_t running)
+{
+	*disks = (struct disks){.play = play};
+	for (uint32_t id = 0; id < play->nodes; id++) {
+		const struct actor *actor = play->at[id];
+
+		disks->found[id] = wh_kept_standing(play, id, &disks->standings[id]);
+		if (actor != NULL && (running >> actor->life & 1) != 0 && !wh_disk_is_harmed(play, id))
+			disks->back[id] = actor;
+	}
+}
+
+/* All that are configured are there, and none has anything to lose: they form a group. */
+static uint64_t find_founders(const struct disks *disks)
+{
+	uint64_t set = 0;
+
+	for (uint32_t id = 0; id < disks->play->nodes; id++) {
+		if (id >= disks->play->plan->config.group.nodes)
+			continue;
+		if (disks->back[id] == NULL || disks->back[id]->joins || !is_fresh(disks, id))
+			return 0;
+		set |= UINT64_C(1) << disks->back[id]->life;
+	}
+	return set;
+}
+
+static const struct wh_standing *newest_of(const struct disks *disks)
+{
+	const struct wh_standing *newest = NULL;
+
+	for (uint32_t id = 0; id < disks->play->nodes; id++)
+		if (disks->found[id] && (newest == NULL || disks->standings[id].number > newest->number))
+			newest = &disks->standings[id];
+	return newest;
+}
+
+/* It counts in the view, and comes back. */
+static bool votes(const struct disks *disks, const struct wh_view *view, uint32_t id, uint64_t group)
+{
+	return disks->back[id] != NULL && disks->found[id] && !disks->standings[id].left &&
+	       disks->standings[id].group == group && wh_view_rank(view, id) >= 0;
+}
+
+static bool is_quorum(const struct disks *disks, const struct wh_view *view, uint64_t group)
+{
+	const struct play *play = disks->play;
+	int breaker = wh_node_config_tie_breaker(&play->plan->config);
+	struct wh_quorum quorum = {.members = view->voters, .tie_breaker = -1};
+	bool home = !wh_plan_needs_home(play->plan);
+	uint32_t count = 0;
+
+	if (breaker >= 0)
+		quorum.tie_breaker = wh_view_rank(view, (uint32_t)breaker);
+	for (uint32_t id = 0; id < play->nodes; id++) {
+		count += votes(disks, view, id, group);
+		home |= votes(disks, view, id, group) && id < play->plan->config.group.nodes;
+	}
+	return home && wh_quorum_holds(&quorum, count,
+				       quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
+}
+
+static bool has_log(const struct disks *disks, const struct wh_view *view, const struct wh_view_subgroup *layout,
+		    uint64_t group)
+{
+	for (uint32_t i = 0; i < layout->member_count; i++) {
+		uint32_t id = view->ids[layout->members[i]];
+		const struct wh_shard_standing *shard =
+			wh_standing_shard(&disks->standings[id], layout->configured, layout->shard);
+
+		if (votes(disks, view, id, group) && shard != NULL && shard->whole)
+			return true;
+	}
+	return layout->member_count == 0;
+}
+
+/* May the group go on from that view? *view is freed by the caller. */
+static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, struct wh_view **view)
+{
+	bool enough;
+
+	*view = wh_kept_view(disks->play, key);
+	enough = *view != NULL && is_quorum(disks, *view, group);
+	for (uint32_t g = 0; enough && g < (*view)->subgroup_count; g++)
+		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
+			enough = has_log(disks, *view, &(*view)->subgroups[g], group);
+	return enough;
+}
+
+/* And from those that some disk has agreed to after it? */
+static bool next_suffice(const struct disks *disks, uint64_t key, uint64_t group)
+{
+	for (uint32_t id = 0; id < disks->play->nodes; id++) {
+		const struct wh_standing *standing = &disks->standings[id];
+		struct wh_view *view = NULL;
+		bool enough = true;
+
+		if (disks->found[id] && standing->base == key && standing->ballot != 0)
+			enough = suffices(disks, standing->next, group, &view);
+		wh_view_free(view);
+		if (!enough)
+			return false;
+	}
+	return true;
+}
+
+static uint64_t find_members(const struct disks *disks)
+{
+	const struct wh_standing *newest = newest_of(disks);
+	struct wh_view *view = NULL;
+	uint64_t set = 0;
+
+	if (newest == NULL)
+		return 0;
+	if (suffices(disks, newest->base, newest->group, &view) && next_suffice(disks, newest->base, newest->group))
+		for (uint32_t id = 0; id < disks->play->nodes; id++)
+			if (votes(disks, view, id, newest->group))
+				set |= UINT64_C(1) << disks->back[id]->life;
+	wh_view_free(view);
+	return set;
+}
+
+uint64_t wh_returns_find(const struct play *play, uint64_t running)
+{
+	struct disks disks;
+	uint64_t set;
+
+	look_at_disks(&disks, play, running);
+	set = find_founders(&disks);
+	if (set == 0)
+		set = find_members(&disks);
+	for (uint32_t id = 0; id < play->nodes; id++)
+		wh_standing_free(&disks.standings[id]);
+	return set;
+}
