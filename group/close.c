@@ -161,7 +161,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
 	wh_logs_stop(node->logs);
-	if (wh_durable_may_say_left(node)) /* else it goes as one that has failed */
+	if (wh_durable_may_say_left(node))                    /* else it goes as one that has failed */
 		node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
 	await_jobs(node);
 	wh_logs_end(node->logs); /* also where claims keep the memory */

@@ -371,8 +371,9 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 				"is %" PRId64 ", expected 1: with members = wish it begins with the first that enters",
 				options->members_min);
 	if (strcmp(options->members, "wish") == 0 && options->mode == WH_SUBGROUP_DURABLE)
-		wh_conf_mistake(conf, "subgroup", subgroup->name, "mode",
-				"is durable, expected ordered or unordered: nodes enter and leave this one as they wish");
+		wh_conf_mistake(
+			conf, "subgroup", subgroup->name, "mode",
+			"is durable, expected ordered or unordered: nodes enter and leave this one as they wish");
 	if (options->large_bytes > options->window * options->message_bytes)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "large_bytes",
 				"is %" PRId64 ", expected at most %" PRId64 " (window times message_bytes)",
@@ -487,9 +488,10 @@ static void find_log_mistakes(const struct wh_node_config *config, struct wh_con
 		wh_conf_mistake(conf, "group", NULL, "log_dir",
 				"is none, expected a directory: a subgroup is durable, and its logs lie there");
 	if (wh_node_config_is_durable(config) && config->group.nodes == 0)
-		wh_conf_mistake(conf, "group", NULL, "nodes",
-				"is 0, expected 1 to %d: a group with a durable subgroup is formed by all of its nodes, which are named",
-				WH_NODES_MAX);
+		wh_conf_mistake(
+			conf, "group", NULL, "nodes",
+			"is 0, expected 1 to %d: a group with a durable subgroup is formed by all of its nodes, which are named",
+			WH_NODES_MAX);
 	if (wh_node_config_is_durable(config) && wh_node_config_founder(config) >= 0)
 		wh_conf_mistake(conf, "group", NULL, "founder",
 				"is %s, expected none: a group with a durable subgroup is formed by all of its nodes",

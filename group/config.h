@@ -22,9 +22,9 @@ struct wh_group_options {
 	char founder[WH_OPTION_TEXT_BYTES];   /* none, or a node id: wh_node_config_founder */
 	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
 	char log_dir[WH_OPTION_TEXT_BYTES];   /* none, or a directory: below it one for each node's logs */
-	int64_t disk_timeout_ms;              /* a disk that does not answer for so long has failed. Of this node alone */
-	int start;                            /* enum wh_start */
-	int64_t start_timeout_ms;             /* so long all configured nodes are waited for */
+	int64_t disk_timeout_ms;  /* a disk that does not answer for so long has failed. Of this node alone */
+	int start;                /* enum wh_start */
+	int64_t start_timeout_ms; /* so long all configured nodes are waited for */
 	int64_t backlog_max; /* bytes, of one subgroup: of a newcomer, and of what was refused; beside memory_max */
 	int64_t state_share; /* percent, of the time of the node that gives a state */
 	int64_t failure_timeout_ms;

@@ -7,7 +7,7 @@
 
 #include "group/node_int.h"
 
-#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
+#define LOCK_TIMEOUTS 3     /* start time-outs: so long another node may speak for this one's disk */
 #define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
 
 /* A subgroup of the file, as its logs need it. */
@@ -35,25 +35,24 @@ static void wake_loop(void *ctx)
 
 enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out, struct wh_error *err)
 {
-	return wh_logs_open(out,
-			    &(struct wh_logs_config){.env = node->world_env,
-						     .path = node->config.group.log_dir,
-						     .group = node->config.group.name,
-						     .node = id,
-						     .timeout_ns = (uint64_t)node->config.group.disk_timeout_ms *
-								   WH_NS_PER_MS,
-						     .batch_bytes = node->config.batch_bytes,
-						     .describe = describe,
-						     .patience_ns = node->one_host && id == node->id
-									    ? LOCK_TIMEOUTS * (uint64_t)node->config.group
-										    .start_timeout_ms * WH_NS_PER_MS
-									    : 0,
-						     .nodes = node->one_host && id == node->id
-								      ? wh_node_config_nodes_max(&node->config)
-								      : 0,
-						     .wake = wake_loop,
-						     .ctx = node},
-			    err);
+	return wh_logs_open(
+		out,
+		&(struct wh_logs_config){
+			.env = node->world_env,
+			.path = node->config.group.log_dir,
+			.group = node->config.group.name,
+			.node = id,
+			.timeout_ns = (uint64_t)node->config.group.disk_timeout_ms * WH_NS_PER_MS,
+			.batch_bytes = node->config.batch_bytes,
+			.describe = describe,
+			.patience_ns =
+				node->one_host && id == node->id
+					? LOCK_TIMEOUTS * (uint64_t)node->config.group.start_timeout_ms * WH_NS_PER_MS
+					: 0,
+			.nodes = node->one_host && id == node->id ? wh_node_config_nodes_max(&node->config) : 0,
+			.wake = wake_loop,
+			.ctx = node},
+		err);
 }
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
@@ -82,7 +81,8 @@ static void tell_whole(struct wh_epoch *epoch)
 			wh_store_relaxed(&member->subgroup->log_whole, shard != NULL && shard->whole);
 		if (member->subgroup->durable && shard != NULL && shard->whole)
 			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
-					     (uint32_t)(member->layout - epoch->view->subgroups), 1, epoch->heartbeat.peers);
+					     (uint32_t)(member->layout - epoch->view->subgroups), 1,
+					     epoch->heartbeat.peers);
 	}
 	wh_pushes_post(&epoch->pushes);
 }
@@ -362,8 +362,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	if (!found.has_base)
 		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
 	return wh_replay_create(&member->replay, node->logs, number, member->layout->shard, &until,
-				wh_durable_program_state(subgroup), subgroup,
-				err) == WHORL_OK;
+				wh_durable_program_state(subgroup), subgroup, err) == WHORL_OK;
 }
 
 bool wh_durable_begins_replay(whorl_node *node)
@@ -494,17 +493,17 @@ bool wh_durable_may_say_left(const whorl_node *node)
 
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
 
-bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
+		     const struct wh_shard_standing *shard)
 {
-	struct wh_log_source_config config = {.subgroup = shard->subgroup,
-					      .shard = shard->shard,
-					      .view = standing->number,
-					      .key = standing->base};
+	struct wh_log_source_config config = {
+		.subgroup = shard->subgroup, .shard = shard->shard, .view = standing->number, .key = standing->base};
 
 	return describe(node, shard->subgroup, &config) && wh_logs_mark(logs, &config, shard->begins);
 }
 
-bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing, const struct wh_shard_standing *shard)
+bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
+			  const struct wh_shard_standing *shard)
 {
 	struct wh_log_is found;
 
@@ -528,9 +527,8 @@ static bool mark_bases(struct wh_epoch *epoch)
 /* The cut of the view before, which this node had a part in. */
 static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	const struct wh_shard_standing *shard =
-		wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup),
-				  member->layout->shard);
+	const struct wh_shard_standing *shard = wh_standing_shard(
+		wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup), member->layout->shard);
 
 	return shard != NULL ? shard->begins : 0;
 }
@@ -595,13 +593,13 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 	for (uint32_t s = 0; s < layout->sender_count; s++)
 		member->sender_incarnations[s] = epoch->view->incarnations[layout->senders[s]];
 	config = (struct wh_log_source_config){.subgroup = wh_node_number_of(subgroup),
-						      .shard = layout->shard,
-						      .view = epoch->view->number,
-						      .key = epoch->image->key,
-						      .sender_ids = member->sender_ids,
-						      .sender_incarnations = member->sender_incarnations,
-						      .sender_count = layout->sender_count,
-						      .slots = epoch->rows->subgroups[index].slots};
+					       .shard = layout->shard,
+					       .view = epoch->view->number,
+					       .key = epoch->image->key,
+					       .sender_ids = member->sender_ids,
+					       .sender_incarnations = member->sender_incarnations,
+					       .sender_count = layout->sender_count,
+					       .slots = epoch->rows->subgroups[index].slots};
 	if (!describe(epoch->node, config.subgroup, &config))
 		return wh_error_set(err, WHORL_SYSTEM, "%s is durable, and not of the file", layout->name);
 	return wh_log_source_create(&member->source, epoch->node->logs, &config, err);

@@ -73,7 +73,7 @@ WH_MUST_CHECK bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, 
 					const struct wh_shard_standing *shard);
 
 /* The source of that shard member, which is durable. WHORL_OK, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,
-						  struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member,
+						  uint32_t index, struct wh_error *err);
 
 #endif

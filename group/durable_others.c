@@ -13,8 +13,8 @@ enum { OTHERS_CLOSED, OTHERS_OPENING, OTHERS_OPEN };
 
 struct wh_durable_others {
 	whorl_node *node;
-	wh_word state; /* the job sets WH_OPEN */
-	bool speaks;   /* [loop] the restart knows of them */
+	wh_word state;                      /* the job sets WH_OPEN */
+	bool speaks;                        /* [loop] the restart knows of them */
 	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
 };
 

@@ -32,11 +32,11 @@ struct wh_durable_state {
 		uint64_t checkpoint; /* its number */
 	} writing;
 	/* A checkpoint of this node's own. */
-	wh_word busy; /* 1: a job reads it. [loop sets, the job clears] */
-	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
-	uint64_t ends;  /* ticket of the end of the last. [the job, until busy is 0] */
-	bool lies;      /* the last has come to its end, on disk or not, and */
-	uint64_t left;  /* so much lies in the log that it has left there. [loop] */
+	wh_word busy;                /* 1: a job reads it. [loop sets, the job clears] */
+	wh_word asked;               /* 1: one is to be made. [any sets, loop clears] */
+	uint64_t ends;               /* ticket of the end of the last. [the job, until busy is 0] */
+	bool lies;                   /* the last has come to its end, on disk or not, and */
+	uint64_t left;               /* so much lies in the log that it has left there. [loop] */
 	struct wh_position position; /* [loop: scratch] */
 };
 
@@ -149,7 +149,7 @@ static size_t place_needs(const struct wh_durable_state *state)
 	if (state->held < PLACE_BYTES)
 		return PLACE_BYTES;
 	return take_place(state->place, state->held, &place, &senders) ? PLACE_BYTES + SENDER_BYTES * (size_t)senders
-									: SIZE_MAX;
+								       : SIZE_MAX;
 }
 
 /* Of the bytes that came those that are of the place. False: there is none that can be, or the log cannot take it. */
@@ -161,8 +161,8 @@ static bool collect_place(struct wh_durable_state *state, const unsigned char **
 		if (needs == SIZE_MAX)
 			return false;
 		if (state->held == needs) {
-			state->begun = to_log(state, &state->writing, WH_CHECKPOINT_BEGIN, state->place,
-					      state->held) != 0;
+			state->begun =
+				to_log(state, &state->writing, WH_CHECKPOINT_BEGIN, state->place, state->held) != 0;
 			return state->begun;
 		}
 		if (*count == 0)
@@ -189,8 +189,7 @@ static bool restore_bytes(struct wh_durable_state *state, const unsigned char *b
 /* No place came: it is the empty state of a shard that no node was in before. */
 static bool end_restore(struct wh_durable_state *state)
 {
-	if (state->held > 0 &&
-	    (!state->begun || to_log(state, &state->writing, WH_CHECKPOINT_END, NULL, 0) == 0))
+	if (state->held > 0 && (!state->begun || to_log(state, &state->writing, WH_CHECKPOINT_END, NULL, 0) == 0))
 		return false;
 	return state->program.restore(WHORL_RESTORE_END, NULL, 0, state->program.ctx);
 }
@@ -237,7 +236,8 @@ static void write_checkpoint(struct own *own)
 	while (goes_on && (got = read_snapshot(snapshot, own->piece, PIECE_BYTES, state)) > 0)
 		goes_on = (size_t)got <= PIECE_BYTES &&
 			  to_log(state, &own->writing, WH_CHECKPOINT_BYTES, own->piece, (size_t)got) != 0;
-	state->ends = to_log(state, &own->writing, goes_on && got == 0 ? WH_CHECKPOINT_END : WH_CHECKPOINT_DROP, NULL, 0);
+	state->ends =
+		to_log(state, &own->writing, goes_on && got == 0 ? WH_CHECKPOINT_END : WH_CHECKPOINT_DROP, NULL, 0);
 }
 
 static void run_checkpoint(void *argument)

@@ -25,11 +25,11 @@ struct wh_shard_member {                       /* this node, as a member of one 
 	struct wh_multicast *mc;               /* [const] NULL: the shard is not active */
 	uint64_t *sender_incarnations;         /* [const] likewise, of a durable one */
 	struct wh_log_source *source;          /* [const] of a durable one */
-	struct wh_replay *replay;              /* [loop] before the view begins: its log is upcalled. NULL: it is not, or has been */
-	struct wh_place place;                 /* of my ring, if I am a sender */
-	bool sends;                            /* [const] */
-	bool ends;                             /* [const] it sends what it has claimed, and nothing more */
-	bool placed;                           /* [loop] the ring knows the place */
+	struct wh_replay *replay; /* [loop] before the view begins: its log is upcalled. NULL: it is not, or has been */
+	struct wh_place place;    /* of my ring, if I am a sender */
+	bool sends;               /* [const] */
+	bool ends;                /* [const] it sends what it has claimed, and nothing more */
+	bool placed;              /* [loop] the ring knows the place */
 };
 
 struct wh_epoch {

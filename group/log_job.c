@@ -96,8 +96,8 @@ static bool write_view(struct wh_logs *logs, const struct wh_log_order *order)
 	struct wh_error err;
 
 	wh_logs_ask_disk(logs);
-	return wh_logs_settle(logs,
-		      wh_standing_write_view(logs->directory, order->key, order->bytes, order->count, &err), &err);
+	return wh_logs_settle(
+		logs, wh_standing_write_view(logs->directory, order->key, order->bytes, order->count, &err), &err);
 }
 
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
@@ -207,9 +207,7 @@ static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_s
 	if (log->log != NULL)
 		return log;
 	wh_logs_ask_disk(logs);
-	return wh_logs_settle(logs,
-		      wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &err),
-		      &err)
+	return wh_logs_settle(logs, wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &err), &err)
 		       ? log
 		       : NULL;
 }
@@ -525,7 +523,8 @@ static bool do_some(struct wh_logs *logs)
 	if (wh_load_relaxed(&logs->failed) != 0 || (logs->batch.log != NULL && !write_batch(logs)))
 		return false;
 	count = do_orders(logs) + wh_logs_replay(logs);
-	for (struct wh_shard_log *log = logs->shards; log != NULL && wh_load_relaxed(&logs->failed) == 0; log = log->next)
+	for (struct wh_shard_log *log = logs->shards; log != NULL && wh_load_relaxed(&logs->failed) == 0;
+	     log = log->next)
 		if (logs->batch.log == NULL)
 			count += write_log(logs, log);
 	return count > 0 && wh_load_relaxed(&logs->failed) == 0;

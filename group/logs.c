@@ -286,7 +286,7 @@ static const struct wh_log_place *find_end(const struct wh_shard_log *log, uint6
 	return NULL;
 }
 
-/* The log has what its standing says of the view before its base, whose number is `base`; or a checkpoint behind that. */
+/* The log has what its standing says of the view before its base, which has the number `base`; or a checkpoint behind that. */
 static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_standing *shard, uint64_t base)
 {
 	const struct wh_log_place *before = find_end(log, shard->before);
@@ -367,8 +367,7 @@ enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_log
 	if (result == WHORL_OK)
 		result = wh_walk_begin(&source->walk, err);
 	for (uint32_t s = 0; result == WHORL_OK && s < config->sender_count; s++)
-		source->senders[s] =
-			(struct wh_log_sender){config->sender_ids[s], config->sender_incarnations[s]};
+		source->senders[s] = (struct wh_log_sender){config->sender_ids[s], config->sender_incarnations[s]};
 	if (result != WHORL_OK) {
 		wh_log_source_free(source);
 		return result;
@@ -409,11 +408,10 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 {
 	const struct wh_log_source_config *config = &source->config;
 
-	return hand_over_begin(source->logs, source, config, source->senders,
-			       &(struct wh_log_begin){.key = config->key,
-						      .number = config->view,
-						      .cut = cut,
-						      .sender_count = config->sender_count});
+	return hand_over_begin(
+		source->logs, source, config, source->senders,
+		&(struct wh_log_begin){
+			.key = config->key, .number = config->view, .cut = cut, .sender_count = config->sender_count});
 }
 
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
@@ -456,7 +454,8 @@ void wh_log_source_free(struct wh_log_source *source)
 
 static bool set_look_error(struct wh_error *err, const char *what, uint64_t ns)
 {
-	wh_error_set(err, WHORL_DISK, "its disk %s for %" PRIu64 " ms (group.disk_timeout_ms)", what, ns / WH_NS_PER_MS);
+	wh_error_set(err, WHORL_DISK, "its disk %s for %" PRIu64 " ms (group.disk_timeout_ms)", what,
+		     ns / WH_NS_PER_MS);
 	return false;
 }
 
@@ -514,7 +513,8 @@ static enum whorl_result open_directory(struct wh_logs *logs, struct wh_error *e
 	result = env->disk->directory(env->disk->ctx, path, true, &logs->directory, err);
 	if (result != WHORL_OK) {
 		reason = *err;
-		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s", reason.text);
+		return wh_error_set(err, result == WHORL_MEMORY ? result : WHORL_DISK, "group.log_dir: %s",
+				    reason.text);
 	}
 	result = lock_directory(logs, &holder, err);
 	if (result == WHORL_AGAIN)
@@ -588,7 +588,8 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		struct wh_shard_log *log = is_there ? wh_log_add_shard(logs, &config) : NULL;
 
 		if (!is_there)
-			result = wh_error_set(err, WHORL_DISK, "there is a log of subgroup %" PRIu64 ", which is not configured",
+			result = wh_error_set(err, WHORL_DISK,
+					      "there is a log of subgroup %" PRIu64 ", which is not configured",
 					      shard->subgroup);
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");

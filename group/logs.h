@@ -25,7 +25,7 @@ struct wh_logs;
 struct wh_log_source;
 
 struct wh_log_source_config { /* copied; arrays have an entry for each sender of the shard */
-	const char *name; /* of the subgroup, as it is called in files: 1 to 63 of A-Z a-z 0-9 _ . - */
+	const char *name;     /* of the subgroup, as it is called in files: 1 to 63 of A-Z a-z 0-9 _ . - */
 	uint64_t subgroup;
 	uint32_t shard;
 	uint64_t view, key; /* number, and key of the image */
@@ -37,19 +37,19 @@ struct wh_log_source_config { /* copied; arrays have an entry for each sender of
 	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
 };
 
-struct wh_logs_config { /* copied; what it points to outlives the logs, but for the texts */
+struct wh_logs_config {           /* copied; what it points to outlives the logs, but for the texts */
 	const struct wh_env *env; /* the world's: a disk that hangs may outlive the node */
-	const char *path;           /* [group] log_dir: the node's directory is below it */
-	const char *group;          /* its name */
-	uint32_t node;              /* its id */
+	const char *path;         /* [group] log_dir: the node's directory is below it */
+	const char *group;        /* its name */
+	uint32_t node;            /* its id */
 	/* What it is of a subgroup, by its number in standings. False: there is none of that number. Of these fields `name`,
 	 * `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
-	uint64_t timeout_ns;        /* disk_timeout_ms */
+	uint64_t timeout_ns; /* disk_timeout_ms */
 	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
-	uint32_t batch_bytes;       /* of messages in a batch; 0: as usual */
+	uint32_t batch_bytes; /* of messages in a batch; 0: as usual */
 	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
-	void (*wake)(void *ctx);    /* the loop is to look: something has come to disk. The job's thread */
+	void (*wake)(void *ctx); /* the loop is to look: something has come to disk. The job's thread */
 	void *ctx;
 };
 
@@ -94,7 +94,7 @@ bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node);
 
 /* ---- what was found, and reading it again ------------------------------------------------------------------------------ */
 
-struct wh_log_is { /* of a shard, as it was found at wh_logs_open, and with what was marked since (wh_logs_mark) */
+struct wh_log_is {      /* of a shard, as it was found at wh_logs_open, and with what was marked since (wh_logs_mark) */
 	bool whole;     /* it counts: it has all of its shard */
 	bool rot;       /* something is damaged or missing that was there once */
 	bool has_base;  /* the standing's base has begun in it, */

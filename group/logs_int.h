@@ -17,21 +17,21 @@
 
 #define WH_LOG_ENDS 3
 
-struct wh_shard_log { /* of one shard of a subgroup that this node is or was in */
+struct wh_shard_log {              /* of one shard of a subgroup that this node is or was in */
 	struct wh_shard_log *next; /* [job; with the lock] */
 	uint64_t subgroup;
 	uint32_t shard;
 	char name[64];
-	struct wh_log *log;           /* [job] */
+	struct wh_log *log;               /* [job] */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
-	struct wh_log_source *source; /* [lock] that of the current view */
-	struct wh_log_found found;    /* [const after open] */
+	struct wh_log_source *source;     /* [lock] that of the current view */
+	struct wh_log_found found;        /* [const after open] */
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
 	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
-	struct { /* [the job writes, anyone reads] */
+	struct {             /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
 	} figures;
@@ -45,7 +45,7 @@ struct wh_log_source {
 	struct wh_log_source_config config;
 	struct wh_log_sender *senders;
 	struct wh_persist persist;
-	struct wh_walk walk;   /* [job, with the lock] */
+	struct wh_walk walk;      /* [job, with the lock] */
 	struct wh_shard_log *log; /* NULL before it has begun. [lock] */
 };
 
@@ -63,12 +63,12 @@ struct wh_log_order {
 	uint64_t key;
 	unsigned char *bytes;
 	size_t count;
-	struct wh_log_source *source;        /* NULL: it was freed meanwhile. [lock] */
-	enum wh_checkpoint_step step;        /* of a checkpoint of the shard in `config` */
-	uint64_t checkpoint;                 /* its number; of ORDER_FORGET: the oldest that counts */
-	struct wh_log_source_config config;  /* of the source, but for its arrays */
-	struct wh_log_begin begin;           /* likewise */
-	struct wh_log_sender *senders;       /* of `begin` */
+	struct wh_log_source *source;       /* NULL: it was freed meanwhile. [lock] */
+	enum wh_checkpoint_step step;       /* of a checkpoint of the shard in `config` */
+	uint64_t checkpoint;                /* its number; of ORDER_FORGET: the oldest that counts */
+	struct wh_log_source_config config; /* of the source, but for its arrays */
+	struct wh_log_begin begin;          /* likewise */
+	struct wh_log_sender *senders;      /* of `begin` */
 };
 
 enum wh_logs_call {
@@ -88,23 +88,23 @@ struct wh_logs {
 	struct wh_logs_config config;
 	struct wh_directory *directory;
 	struct wh_background *job;
-	struct wh_standing standing; /* [loop] */
-	uint64_t standing_ticket;    /* [loop] of it; 0: it was read */
-	struct wh_kept_view *views;  /* [loop] the newest first */
-	bool *has_disk;              /* [const] by node; NULL: no others are looked at */
-	uint64_t tickets;            /* [lock] handed out */
-	size_t waiting;              /* [lock] bytes of checkpoints that wait */
-	pthread_cond_t fewer;        /* of these there are fewer, or the disk has failed */
-	wh_word done;                /* the last ticket that is on disk. [job] */
-	wh_word busy_ns;             /* since when the disk is asked for something; 0: it is not. [job] */
-	wh_word failed;              /* 1: `failure` says why. [job] */
-	struct wh_error failure;     /* [job, before failed] */
-	wh_word full_ns;             /* since when there is no room; 0: there is. [job] */
-	uint64_t retried_ns;         /* [loop] */
-	pthread_mutex_t lock;        /* never held while the disk is asked for something */
+	struct wh_standing standing;        /* [loop] */
+	uint64_t standing_ticket;           /* [loop] of it; 0: it was read */
+	struct wh_kept_view *views;         /* [loop] the newest first */
+	bool *has_disk;                     /* [const] by node; NULL: no others are looked at */
+	uint64_t tickets;                   /* [lock] handed out */
+	size_t waiting;                     /* [lock] bytes of checkpoints that wait */
+	pthread_cond_t fewer;               /* of these there are fewer, or the disk has failed */
+	wh_word done;                       /* the last ticket that is on disk. [job] */
+	wh_word busy_ns;                    /* since when the disk is asked for something; 0: it is not. [job] */
+	wh_word failed;                     /* 1: `failure` says why. [job] */
+	struct wh_error failure;            /* [job, before failed] */
+	wh_word full_ns;                    /* since when there is no room; 0: there is. [job] */
+	uint64_t retried_ns;                /* [loop] */
+	pthread_mutex_t lock;               /* never held while the disk is asked for something */
 	struct wh_log_order *first, **last; /* [lock] */
-	struct wh_replay *replays;   /* [lock] */
-	struct wh_shard_log *shards;    /* [job changes it, with the lock] */
+	struct wh_replay *replays;          /* [lock] */
+	struct wh_shard_log *shards;        /* [job changes it, with the lock] */
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
@@ -116,7 +116,7 @@ struct wh_logs {
 	wh_word stopped;             /* 1: checkpoints are not taken any more */
 	wh_word call;                /* enum wh_logs_call */
 	struct wh_log_filling {
-		struct wh_shard_log *log; /* NULL: it is empty */
+		struct wh_shard_log *log;     /* NULL: it is empty */
 		struct wh_log_source *source; /* a name only: it may be gone */
 		struct wh_log_batch batch;
 		struct wh_log_record *records;

@@ -77,11 +77,13 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	const char *name;  /* [const] */
 	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
 	enum wh_mode mode; /* [const] */
-	struct wh_durable_state *durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	wh_word log_whole;    /* 1: its log is, on disk. [loop] */
-	wh_word disk_slowest, disk_behind; /* the member whose disk all wait for, and how far it trails; 0: none. [loop] */
-	wh_word log_shard; /* of a durable one: in which shard this node is. [loop] */
-	bool durable;      /* [const] what is delivered is on disk (durable.h) */
+	struct wh_durable_state
+		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
+	wh_word log_whole;      /* 1: its log is, on disk. [loop] */
+	wh_word disk_slowest,
+		disk_behind;            /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
+	wh_word log_shard;              /* of a durable one: in which shard this node is. [loop] */
+	bool durable;                   /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */
@@ -144,7 +146,7 @@ struct whorl_node {
 	struct wh_join join;              /* [loop] */
 	struct wh_restart restart;        /* [loop] where there are logs */
 	uint64_t left_ticket; /* [loop; whorl_close when there is none] its disk says that it has left, when that is done. 0: not yet */
-	struct wh_durable_others *others; /* [loop] those for whose disks it speaks; NULL: none */
+	struct wh_durable_others *others; /* [loop] those that it speaks for, with their disks; NULL: none */
 	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
 	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */

@@ -18,7 +18,7 @@ struct wh_replay {
 	struct wh_shard_log *log;
 	struct wh_log_point until;
 	const struct whorl_state *functions; /* NULL: the log has all of the state */
-	wh_word turn;                        /* enum turn: whose the rest is */
+	wh_word turn;                        /* enum turn: to which side the rest belongs */
 	bool is_over;                        /* [lock] the loop has done with it */
 	whorl_subgroup *message_of;          /* what messages name as their subgroup */
 	bool begun;                          /* [job] */
@@ -193,11 +193,12 @@ static bool begin_replay(struct wh_replay *replay)
 	if (result != WHORL_OK && result != WHORL_NOT_FOUND)
 		return check(replay, result, &err);
 	if (result == WHORL_OK && replay->functions == NULL)
-		restored = check(replay,
-				 wh_error_set(&err, WHORL_CONFIG,
-					      "there is a state in the log of %s, and the program has no functions for it",
-					      replay->log->name),
-				 &err);
+		restored =
+			check(replay,
+			      wh_error_set(&err, WHORL_CONFIG,
+					   "there is a state in the log of %s, and the program has no functions for it",
+					   replay->log->name),
+			      &err);
 	else if (result == WHORL_OK)
 		restored = restore_checkpoint(replay, checkpoint);
 	wh_checkpoint_drop(checkpoint);

@@ -1127,12 +1127,13 @@ static void ask_new_voices(struct wh_join *join)
 	struct wh_restart *restart = join->restart;
 	const struct wh_voice *own = &restart->voices[0];
 
-	for (uint32_t i = 1; i < restart->voice_count && own->follows != 0 && own->asked == 0 && !own->has_agreement; i++)
+	for (uint32_t i = 1; i < restart->voice_count && own->follows != 0 && own->asked == 0 && !own->has_agreement;
+	     i++)
 		if (restart->voices[i].asked == 0 && restart->voices[i].follows < own->follows)
 			be_asked(join, &restart->voices[i], own->by, own->follows);
 }
 
-/* A member of the view that this node follows is in it: so it may begin, though who says so may have ended. Else those that were told and
+/* A member of the view that this node follows is in it: so it may begin, though the node that says so may have ended. Else those that were told and
  * those that were not might each be too few. */
 static void look_for_begun(struct wh_join *join)
 {

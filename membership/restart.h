@@ -22,7 +22,7 @@
 
 struct wh_join;
 
-/* What a restart asks of the node; group/ fills it in. `disk`: the id of the node whose disk it is, this one's, or another's on this host that it
+/* What a restart asks of the node; group/ fills it in. `disk`: the id of the node that has that disk, this one, or another's on this host that it
  * speaks for. */
 struct wh_restarter {
 	/* What was handed over last, on disk or not yet; at first what the disk says. Lasts until the next call of one of these functions; group

@@ -337,7 +337,7 @@ static bool cut_shard(struct search *search, uint32_t index)
 	out->agreement.cuts[index] = cut;
 	if (any || shard->member_count == 0)
 		return true;
-	snprintf(out->why, sizeof(out->why), "waits for a node whose disk has all of the log of %s (shard %u)%s",
+	snprintf(out->why, sizeof(out->why), "waits for a node that has all of the log of %s (shard %u) on its disk%s",
 		 shard->name, shard->shard,
 		 elsewhere
 			 ? "; the only ones that are here are of nodes that are not, or have left: these must come back, or join"

@@ -10,7 +10,7 @@ enum wh_verdict {
 	WH_VERDICT_DECIDES   /* a view after base */
 };
 
-struct wh_seekers { /* whose reports there are, and what they may make */
+struct wh_seekers { /* nodes with reports, and what they may make */
 	const struct wh_restart *restart;
 	const struct wh_layout_config *layout;
 	uint64_t group;               /* of no other is anything counted */

@@ -79,7 +79,7 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	uint64_t *had;                /* by node id: messages below were delivered in views before; WH_UNKNOWN */
 	struct wh_multicast_stats *stats;
 	struct wh_persist *persist; /* of a durable shard, which is ordered; NULL: it is in no log */
-	struct wh_moves *moves; /* says to the others that something moved here (0041); NULL: they look anyway */
+	struct wh_moves *moves;     /* says to the others that something moved here (0041); NULL: they look anyway */
 	const uint64_t
 		*deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
 	uint64_t *now_ns;    /* the loop's clock: moved on after upcalls, which take what time they like */

@@ -56,7 +56,7 @@ struct wh_multicast {
 	/* receive */
 	uint32_t turn; /* without receive batching: the sender to look at next */
 	uint64_t received_num;
-	uint64_t persisted_num; /* durable: as last published */
+	uint64_t persisted_num;    /* durable: as last published */
 	struct wh_sender *senders; /* by sender rank, me included */
 
 	/* deliver: the next sequence number is round x senders + rank */

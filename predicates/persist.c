@@ -41,7 +41,7 @@ static const unsigned char *row_of(const struct wh_walk *walk)
 	return (const unsigned char *)(uintptr_t)wh_load_relaxed(&walk->from->senders[walk->rank].row);
 }
 
-/* The header of the next slot of the sender whose turn it is, once it is announced. False: it is not, so what comes next of it is of a later
+/* The header of the next slot of the sender that has its turn, once it is announced. False: it is not, so what comes next of it is of a later
  * round. Newer words than those that came with `received` do no harm: they announce more. */
 static bool look_ahead(struct wh_walk *walk)
 {

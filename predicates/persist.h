@@ -9,7 +9,7 @@
  * messages in this view on. What it reads another process may write meanwhile, if that breaks the rules: each header is read once, and is
  * held against the rules before it is believed.
  *
- * Threads: each function says whose it is.
+ * Threads: each function says of which it is.
  */
 #ifndef WH_PREDICATES_PERSIST_H
 #define WH_PREDICATES_PERSIST_H
@@ -28,12 +28,12 @@ struct wh_persist {
 	struct wh_persist_sender *senders; /* [loop writes, before `received`] */
 	uint32_t sender_count;             /* [const] */
 	wh_word received;                  /* all sequence numbers below lie in the rings. [loop] */
-	wh_word stable;    /* all sequence numbers below are on the disks of all members, as far as is known here. [loop] */
-	bool stops;        /* nothing more of it counts: its node leaves. [loop] */
-	wh_word broken;    /* 1 + the sender rank whose messages make no sense; 0: none. [writer] */
-	wh_word persisted;                 /* all sequence numbers below are on this disk; <= received. [writer] */
-	void (*wake)(void *ctx);           /* [const] `received` has grown. On the loop; costs little */
-	void *ctx;                         /* [const] */
+	wh_word stable; /* all sequence numbers below are on the disks of all members, as far as is known here. [loop] */
+	bool stops;     /* nothing more of it counts: its node leaves. [loop] */
+	wh_word broken;          /* 1 + the rank of the sender with messages that make no sense; 0: none. [writer] */
+	wh_word persisted;       /* all sequence numbers below are on this disk; <= received. [writer] */
+	void (*wake)(void *ctx); /* [const] `received` has grown. On the loop; costs little */
+	void *ctx;               /* [const] */
 };
 
 /* WHORL_OK, WHORL_MEMORY. `wake` and `ctx` are the caller's to set. */
@@ -50,19 +50,19 @@ static inline void wh_persist_say(struct wh_persist *persist, uint64_t sequence)
 
 /* ---- a walk: the writer's ------------------------------------------------------------------------------------------- */
 
-struct wh_walked {          /* a message */
-	uint32_t sender;    /* its sender rank */
-	uint32_t slots;     /* numbers that it takes */
-	uint64_t sequence;  /* its place in the order */
-	uint64_t index;     /* its number among those of its sender */
-	uint64_t bytes;     /* of it, */
+struct wh_walked {               /* a message */
+	uint32_t sender;         /* its sender rank */
+	uint32_t slots;          /* numbers that it takes */
+	uint64_t sequence;       /* its place in the order */
+	uint64_t index;          /* its number among those of its sender */
+	uint64_t bytes;          /* of it, */
 	struct wh_pieces pieces; /* which lie here, until all have delivered it */
 };
 
 struct wh_walk_sender {
 	uint64_t next; /* UINT64_MAX: not known yet */
 	uint32_t next_slot;
-	bool looked;                  /* `ahead` is the header of the next slot */
+	bool looked; /* `ahead` is the header of the next slot */
 	struct wh_slot_header ahead;
 };
 

@@ -563,7 +563,8 @@ void wh_actor_open(struct actor *actor)
 /* Something is on the stack: itself, or another node that would stand still while it closes. */
 static bool is_busy(const struct actor *actor)
 {
-	return actor->play->passes > 0 || actor->play->depth > 0 || (actor->leaving && actor->node != NULL);
+	return actor->play->passes > 0 || actor->play->depth > 0 ||
+	       (actor->leaving && actor->node != NULL && !actor->crashed);
 }
 
 /* No process uses it any more. */
@@ -650,7 +651,7 @@ void wh_actor_leave(struct actor *actor, int timeout_ms)
 	result = whorl_close(node, timeout_ms);
 	if (!actor->crashed && !actor->removed)
 		wh_history_left(play->history, actor->life);
-	actor->drained = timeout_ms > 0 && result == WHORL_OK;
+	actor->drained = timeout_ms > 0 && result == WHORL_OK && !actor->crashed;
 	check_all_told(actor);
 	wh_play_forsake_view(actor);
 	actor->node = NULL;
@@ -675,7 +676,7 @@ static void leave_now(void *ctx, uint64_t argument)
 		wh_actor_leave_soon(actor);
 	else
 		wh_actor_leave(actor, 0);
-	actor->left = !wh_actor_runs(actor);
+	actor->left = !wh_actor_runs(actor) && !actor->crashed;
 	for (uint32_t g = 0; g < actor->play->subgroup_count && actor->left; g++)
 		wh_stream_finish_late(actor->apps[g].stream); /* as long as one is open, the node is not gone */
 }
@@ -700,7 +701,7 @@ bool wh_actor_depart(struct actor *actor)
 		if (actor->apps[g].subgroup != NULL || actor->apps[g].stream->open_count > 0)
 			wh_stream_stop(actor->apps[g].stream);
 	wh_actor_leave(actor, 10000);
-	actor->left = true;
+	actor->left = !actor->crashed;
 	if (actor->drained && !wh_play_failed(play))
 		wh_liveness_check_left(actor);
 	return true;

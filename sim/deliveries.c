@@ -180,7 +180,8 @@ static void check_in_view(struct shard_member *member, const struct whorl_messag
 	else
 		REQUIRE(member, message->sequence == message->index, "order", "message %" PRIu64 " has number %" PRIu64,
 			message->index, message->sequence);
-	if (!has_failed(member) && member->app->actor->play->subgroups[shard->g].plan->durable && member == member->app->member)
+	if (!has_failed(member) && member->app->actor->play->subgroups[shard->g].plan->durable &&
+	    member == member->app->member)
 		wh_kept_check(member, member->deliveries, message);
 	member->deliveries++;
 	member->in_pass += !member->app->behind;

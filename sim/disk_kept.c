@@ -78,8 +78,7 @@ static void close_directory(struct wh_directory *base)
 	free(base);
 }
 
-static const struct wh_directory_ops directory_ops = {
-	.open = open_file, .list = list_names, .close = close_directory};
+static const struct wh_directory_ops directory_ops = {.open = open_file, .list = list_names, .close = close_directory};
 
 enum whorl_result wh_sim_disk_open_kept(const struct wh_sim_disk *disk, const char *path, struct wh_directory **out,
 					struct wh_error *err)

@@ -70,7 +70,9 @@ static uint64_t draw_wait(struct draw *draw)
 {
 	uint64_t timeout_us = draw->limits->failure_timeout_us;
 
-	return 1 + draw_below(draw, one_in(draw, 2) ? timeout_us / 2 : one_in(draw, 2) ? 3 * timeout_us : 12 * timeout_us);
+	return 1 + draw_below(draw, one_in(draw, 2)   ? timeout_us / 2
+				    : one_in(draw, 2) ? 3 * timeout_us
+						      : 12 * timeout_us);
 }
 
 static void harm_disk(struct draw *draw)
@@ -95,7 +97,8 @@ static void harm_disk(struct draw *draw)
 /* All lose it at once, and come back, each at its time; mostly all. */
 static uint64_t cut_power(struct draw *draw, uint64_t at_us)
 {
-	uint64_t timeout_us = draw->limits->failure_timeout_us, within_us = one_in(draw, 2) ? timeout_us / 4 : 6 * timeout_us;
+	uint64_t timeout_us = draw->limits->failure_timeout_us,
+		 within_us = one_in(draw, 2) ? timeout_us / 4 : 6 * timeout_us;
 	uint64_t last_us = at_us;
 	bool most = one_in(draw, 3);
 

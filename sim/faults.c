@@ -17,8 +17,9 @@ static const struct wh_fault *fault_at(const struct play *play, uint64_t i)
 static bool end_life(struct actor *actor, bool silently)
 {
 	struct play *play = actor->play;
+	bool leaves = actor->leaving && actor->node != NULL && !actor->crashed; /* when the power goes */
 
-	if (!wh_actor_runs(actor))
+	if (!wh_actor_runs(actor) && !leaves)
 		return false;
 	wh_kept_look(actor);
 	if (actor->state == ACTOR_AWAKE)

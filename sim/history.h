@@ -88,7 +88,7 @@ struct wh_history_config {
 	uint32_t subgroup_count;
 	int tie_breaker; /* a node, -1: none */
 	bool joins;      /* nodes may come in after the first view */
-	bool one_host;   /* disks of nodes that do not come back are heard all the same: it takes no majority to restart the group */
+	bool one_host; /* disks of nodes that do not come back are heard all the same: it takes no majority to restart the group */
 };
 
 struct wh_history;
@@ -146,7 +146,7 @@ struct wh_history_dynamic {        /* a dynamic subgroup in a view */
 
 struct wh_history_view {
 	uint64_t number;
-	bool restarts; /* all of the view before had ended */
+	bool restarts;                         /* all of the view before had ended */
 	uint32_t count, rank;                  /* its own */
 	const uint32_t *members;               /* node ids by rank */
 	const struct wh_history_place *places; /* by subgroup */

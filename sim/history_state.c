@@ -148,7 +148,8 @@ bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, 
 	member = g != NULL ? &g->members[life] : NULL;
 	if (g == NULL || !g->durable || shard >= g->shards || h->lives[life].view != NULL || member->behind ||
 	    h->view_count == 0)
-		return wh_history_break(h, "restart: %s is upcalled a log that it cannot have", wh_history_who(h, life).text);
+		return wh_history_break(h, "restart: %s is upcalled a log that it cannot have",
+					wh_history_who(h, life).text);
 	*member = (struct member){.place = {.role = WH_HISTORY_MEMBER, .shard = shard},
 				  .unit = g->unit + shard,
 				  .had = true,
@@ -160,8 +161,9 @@ bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, 
 		return true;
 	state = find_state(h, member->unit, digest);
 	if (state == NULL)
-		return wh_history_break(h, "restart: %s has a state on its disk that no member of its shard has given (%s)",
-					wh_history_who(h, life).text, g->name);
+		return wh_history_break(
+			h, "restart: %s has a state on its disk that no member of its shard has given (%s)",
+			wh_history_who(h, life).text, g->name);
 	member->at = state->at;
 	member->position = state->position;
 	memcpy(member->next, state->next, h->life_count * sizeof(*member->next));

@@ -340,7 +340,8 @@ static struct view *check_view(struct wh_history *h, uint32_t node, const struct
 	}
 	if (view == NULL)
 		return first_told(h, node, told);
-	if (view->restarts != told->restarts || view->count != told->count || memcmp(view->members, told->members, told->count * sizeof(uint32_t)) != 0) {
+	if (view->restarts != told->restarts || view->count != told->count ||
+	    memcmp(view->members, told->members, told->count * sizeof(uint32_t)) != 0) {
 		wh_history_break(h, "same views: view %" PRIu64 " of %s has other members than that of %s",
 				 told->number, wh_history_who(h, node).text, wh_history_who(h, view->by).text);
 		return NULL;

@@ -126,7 +126,8 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 {
 	const struct wh_epoch *epoch = node->proposed;
 
-	for (uint32_t i = 0; node->epoch == NULL && epoch != NULL && node->replays && i < epoch->shard_member_count; i++) {
+	for (uint32_t i = 0; node->epoch == NULL && epoch != NULL && node->replays && i < epoch->shard_member_count;
+	     i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
 		*shard = member->layout->shard;

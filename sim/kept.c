@@ -50,8 +50,8 @@ static void check_record(struct shard_member *member, const struct wh_log_messag
 	const struct stream *stream;
 	struct wh_payload_id id;
 
-	REQUIRE(member, message->sender < member->shard->part_count, "kept", "its log has a message of sender %u, of %u",
-		message->sender, member->shard->part_count);
+	REQUIRE(member, message->sender < member->shard->part_count, "kept",
+		"its log has a message of sender %u, of %u", message->sender, member->shard->part_count);
 	stream = member->shard->parts[message->sender].stream;
 	REQUIRE(member,
 		message->index < stream->claimed && stream->messages[message->index].state == MESSAGE_COMMITTED &&
@@ -333,8 +333,8 @@ static void check_whole(struct app *app)
 	struct wh_standing standing;
 	const struct wh_shard_standing *shard;
 
-	if (!app->needs || app->subgroup == NULL || app->shard < 0 || whorl_log_statistics(app->subgroup, &stats) != WHORL_OK ||
-	    !stats.whole || app->whole_in == app->stay)
+	if (!app->needs || app->subgroup == NULL || app->shard < 0 ||
+	    whorl_log_statistics(app->subgroup, &stats) != WHORL_OK || !stats.whole || app->whole_in == app->stay)
 		return;
 	app->whole_in = app->stay;
 	shard = wh_kept_standing(play, app->actor->id, &standing)

@@ -581,10 +581,9 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		fprintf(out,
 			"  g%u: %s, members %s%s, senders %s, %d shards of at least %d, window %d, %d bytes, "
 			"up to %d, %u messages%s",
-			g, mode_of(&plan->subgroups[g]),
-			options->members, plan->subgroups[g].moves ? " that moves them" : "", options->senders,
-			(int)options->shards, (int)options->members_min, (int)options->window,
-			(int)options->message_bytes,
+			g, mode_of(&plan->subgroups[g]), options->members,
+			plan->subgroups[g].moves ? " that moves them" : "", options->senders, (int)options->shards,
+			(int)options->members_min, (int)options->window, (int)options->message_bytes,
 			(int)(options->large_bytes > 0 ? options->large_bytes : options->message_bytes),
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 		if (plan->subgroups[g].durable)

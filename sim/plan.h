@@ -82,13 +82,13 @@ struct wh_plan {
 	uint64_t latency_max_ns; /* 0: drawn */
 
 	/* Of groups that grow. */
-	uint64_t spread_ns;   /* the nodes of the beginning are opened within this time; 0: at once */
-	bool early;           /* faults count from when all of them have been opened, not from when they have met */
-	bool restarts_form;   /* what comes back may form a group anew, like those of the beginning */
-	bool one_host;        /* all nodes are on one host: a majority may form a group, and nothing is cut off */
-	bool proofs;          /* its kernel proves that processes have ended (0039) */
-	bool disks;           /* each node keeps a record on a disk: a majority, or the founder, may form a group */
-	bool logs;            /* hosts have disks, which may lose what was not synced; most ordered subgroups are durable (0058) */
+	uint64_t spread_ns; /* the nodes of the beginning are opened within this time; 0: at once */
+	bool early;         /* faults count from when all of them have been opened, not from when they have met */
+	bool restarts_form; /* what comes back may form a group anew, like those of the beginning */
+	bool one_host;      /* all nodes are on one host: a majority may form a group, and nothing is cut off */
+	bool proofs;        /* its kernel proves that processes have ended (0039) */
+	bool disks;         /* each node keeps a record on a disk: a majority, or the founder, may form a group */
+	bool logs; /* hosts have disks, which may lose what was not synced; most ordered subgroups are durable (0058) */
 	uint64_t state_bytes; /* of a state, at most; 0: there are no states */
 
 	bool refusals; /* some applications refuse what they are offered, and take it later (0044) */

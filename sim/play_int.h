@@ -276,7 +276,7 @@ struct shard { /* one shard in one view */
 	uint32_t member_count;
 	struct part *parts; /* by sender rank */
 	uint32_t part_count;
-	uint64_t rounds; /* 1 + the highest round with a slot, of any sender */
+	uint64_t rounds;     /* 1 + the highest round with a slot, of any sender */
 	struct entry *order; /* as the foremost member delivers it */
 	uint64_t order_count, order_capacity;
 };
@@ -379,12 +379,12 @@ struct play {
 	struct wh_sim_disk_cost disk_cost; /* of all disks that no fault has slowed down */
 	bool calm;                         /* no more will come */
 	uint64_t touched;                  /* lives that faults have touched */
-	uint64_t disks_harmed;             /* nodes with a disk that has failed, hangs, is full, or slow, or was so; or has bytes that rot */
-	uint64_t broken;                   /* lives with a connection that has ended for good */
-	uint64_t happened;                 /* bit i: fault i of the schedule */
-	uint64_t awaiting;                 /* likewise: a wish of a node that is not open */
-	uint32_t *tries;                   /* by fault: how often a wish had to wait for the end of a stay */
-	uint64_t survivors;                /* lives; in the end. 0: no node may go on */
+	uint64_t disks_harmed; /* nodes with a disk that has failed, hangs, is full, or slow, or was so; or has bytes that rot */
+	uint64_t broken;    /* lives with a connection that has ended for good */
+	uint64_t happened;  /* bit i: fault i of the schedule */
+	uint64_t awaiting;  /* likewise: a wish of a node that is not open */
+	uint32_t *tries;    /* by fault: how often a wish had to wait for the end of a stay */
+	uint64_t survivors; /* lives; in the end. 0: no node may go on */
 
 	/* Told of each moment, before the faults of that moment come about. */
 	void (*watch)(void *ctx, const struct actor *actor, enum wh_moment moment);

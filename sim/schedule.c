@@ -361,8 +361,9 @@ static bool take_sentence(struct reader *reader, struct wh_fault *fault)
 
 	if (kind < 0)
 		return miss_expected(
-			reader, "crash, stall, cut, slow, break, leave, join, return, rest, enter, exit, release, power off, slow disk, "
-				"hang disk, fail sync, fill disk or rot disk");
+			reader,
+			"crash, stall, cut, slow, break, leave, join, return, rest, enter, exit, release, power off, slow disk, "
+			"hang disk, fail sync, fill disk or rot disk");
 	fault->kind = (enum wh_fault_kind)kind;
 	if (!take_subject(reader, fault))
 		return false;

@@ -105,7 +105,7 @@ enum wh_fault_kind {
 	X(BEGUN, "begun")             /* has become a member, */                                                       \
 	X(RESTORED, "restored")       /* has the state of all its subgroups */                                         \
 	X(RESTORE, "restore")         /* it begins to restore a state */                                               \
-	X(GIVE, "give")               /* it fixes a state to give it */                                               \
+	X(GIVE, "give")               /* it fixes a state to give it */                                                \
 	X(WRITE, "write")             /* its disk is told to write, */                                                 \
 	X(SYNC, "sync")               /* or to sync a file or a directory */
 

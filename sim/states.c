@@ -226,7 +226,8 @@ static void begin_empty(struct app *app)
 static void take_over_log(struct app *app, const struct image *image, uint32_t shard)
 {
 	if (app->replays || !check_image(app, image)) {
-		wh_play_fail(app->actor->play, "restart: %s, g%u: what its disk has, %zu bytes, is not what anybody gave%s",
+		wh_play_fail(app->actor->play,
+			     "restart: %s, g%u: what its disk has, %zu bytes, is not what anybody gave%s",
 			     app->actor->name, app->g, app->coming_bytes, app->replays ? ", or comes late" : "");
 		return;
 	}

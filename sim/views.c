@@ -358,8 +358,7 @@ static void enter_shards(struct actor *actor, struct view *view, const struct wh
 		sit_down(member);
 		if (layout->birth != 0 && wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
 			wh_wish_begins(member->app);
-		if (wh_inspect_restarts(actor->node) &&
-		    wh_rank_find(layout->entered, layout->entered_count, rank) < 0)
+		if (wh_inspect_restarts(actor->node) && wh_rank_find(layout->entered, layout->entered_count, rank) < 0)
 			wh_app_returns(member->app);
 		if (wh_rank_find(layout->entered, layout->entered_count, rank) >= 0)
 			wh_app_begin(member->app, layout->entered_count < layout->member_count);

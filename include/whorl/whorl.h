@@ -856,21 +856,21 @@ WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subg
  * without functions for the state it never is. With them, a log that is longer than [subgroup] log_bytes gets a checkpoint: a snapshot of
  * the state is written to disk beside the loop, and what lies before it is removed.
  *
- * A node whose disk fails (an error, or a sync that fails), or that is full or does not answer for [group] disk_timeout_ms, leaves with
- * WHORL_DISK; the others go on without it. */
+ * A node leaves with WHORL_DISK when its disk fails (an error, or a sync that fails), is full, or does not answer for [group] disk_timeout_ms;
+ * the others go on without it. */
 
 struct whorl_log_stats {
-	size_t size;                /* sizeof(struct whorl_log_stats) */
-	uint64_t persisted;         /* first sequence number of this view that is not on this node's disk, */
-	uint64_t persisted_by_all;  /* and, as far as this node knows, on those of all members: what is below may be delivered */
-	uint64_t segments, bytes;   /* files of the log, and their bytes */
-	uint64_t used_bytes;        /* of these what holds messages */
-	uint64_t batches, syncs;    /* ever written to this log; syncs since the node was opened */
-	uint64_t longest_sync_ns;   /* of writing a batch and syncing it */
-	uint64_t checkpoints;       /* since the node was opened */
-	bool whole;                 /* see above */
-	uint32_t slowest_member;    /* node id of the member whose disk all others wait for; UINT32_MAX: no member waits */
-	uint64_t slowest_behind;    /* by how many sequence numbers it trails what this node has received */
+	size_t size;        /* sizeof(struct whorl_log_stats) */
+	uint64_t persisted; /* first sequence number of this view that is not on this node's disk, */
+	uint64_t persisted_by_all; /* and, as far as this node knows, on those of all members: what is below may be delivered */
+	uint64_t segments, bytes; /* files of the log, and their bytes */
+	uint64_t used_bytes;      /* of these what holds messages */
+	uint64_t batches, syncs;  /* ever written to this log; syncs since the node was opened */
+	uint64_t longest_sync_ns; /* of writing a batch and syncing it */
+	uint64_t checkpoints;     /* since the node was opened */
+	bool whole;               /* see above */
+	uint32_t slowest_member; /* node id of the member with the disk that all others wait for; UINT32_MAX: no member waits */
+	uint64_t slowest_behind; /* by how many sequence numbers it trails what this node has received */
 };
 
 /* Of the log of this node's shard. WHORL_OK; WHORL_NOT_FOUND: the subgroup is not durable, or this node is in no shard of it yet;

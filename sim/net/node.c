@@ -94,6 +94,9 @@ static void sim_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	while (!node->dead && !is_rung(node) && wh_sim_step(node->sim, until))
 		if (!node->dead)
 			wh_sim_calls_look_at_clock(node);
+	while (node->dead && node->sim->options.disks &&
+	       wh_sim_step(node->sim, until)) /* what is left of it is closed, and time goes on */
+		continue;
 	node->rung = false;
 	node->armed = false;
 }

@@ -375,5 +375,215 @@ mutant(NAME restart-plain-goes-on KIND test_restart_find FILE membership/view.c
 		enter_shard(shard, durable ? whole : NULL);
 ]]
 	REPLACEMENT [[
-		enter_shard(shard, whole);
+		if (durable)
+			enter_shard(shard, whole);
+]])
+
+# ---- the round ----
+
+mutant(NAME restart-promise-unwritten KIND test_restart_random FILE membership/restart.c
+	REMOVES "a promise is on disk before it is answered"
+	TEXT [[
+	kept = restart->on.keep_standing(restart->ctx, voice->disk, &standing);
+	wh_standing_free(&standing);
+]]
+	REPLACEMENT [[
+	kept = true;
+	wh_standing_free(&standing);
+]])
+
+mutant(NAME restart-promises-less KIND test_restart FILE membership/restart.c
+	REMOVES "a disk that has promised more promises no less"
+	TEXT [[
+	if (floor_of(standing) >= ballot)
+		return;
+]]
+	REPLACEMENT "")
+
+mutant(NAME restart-agreed-unwritten KIND test_restart_random FILE membership/restart.c
+	REMOVES "an agreement is on disk before it is told"
+	TEXT [[
+		done = make_standing(join, voice, &standing) && keep(restart, voice->disk, &standing);
+]]
+	REPLACEMENT [[
+		done = make_standing(join, voice, &standing);
+		wh_standing_free(&standing);
+]])
+
+mutant(NAME restart-view-unwritten KIND test_restart_random FILE membership/restart.c
+	REMOVES "a view is on disk before a standing names it"
+	TEXT [[
+		done = restart->on.keep_view(restart->ctx, voice->disk, agreement->next, voice->views[1],
+					     voice->view_bytes[1]);
+]]
+	REPLACEMENT [[
+		done = true;
+]])
+
+mutant(NAME restart-there-unagreed KIND test_restart_random FILE membership/join.c
+	REMOVES "a node is there in what a round has decided when its disk has agreed"
+	TEXT [[
+		if (is_behind_restart(join->view, join->key) && !wh_restart_has_agreed(join->restart, join->key))
+			return 0;
+]]
+	REPLACEMENT "")
+
+mutant(NAME restart-agrees-late KIND test_restart_random FILE membership/restart.c
+	REMOVES "what was to be agreed to before a promise is nothing behind it"
+	TEXT [[
+	drop_agreement(voice);
+	drop_bytes(&voice->report);
+	voice->follows = voice->asked;
+]]
+	REPLACEMENT [[
+	drop_bytes(&voice->report);
+	voice->follows = voice->asked;
+]])
+
+mutant(NAME restart-member-promises KIND test_restart FILE membership/join.c
+	REMOVES "a member has no part in a restart"
+	TEXT [[
+		return join->restart == NULL || join->state == WH_JOIN_IN ||
+]]
+	REPLACEMENT [[
+		join->state = WH_JOIN_SEEKING;
+	if (message->kind >= WH_WIRE_ASK)
+		return join->restart == NULL ||
+]])
+
+mutant(NAME restart-impatient KIND test_restart FILE membership/restart.c
+	REMOVES "members that have not come are waited for"
+	TEXT [[
+	until = patience_of(join, finding.all_heard);
+]]
+	REPLACEMENT [[
+	until = patience_of(join, true);
+]])
+
+mutant(NAME restart-silent-waited-for KIND test_restart FILE membership/restart.c
+	REMOVES "a node that could coordinate and is silent is passed over"
+	TEXT [[
+		if (is_participant(join, node) && join->roster->known_nodes[node].heard_ns + silence_ns > now)
+]]
+	REPLACEMENT [[
+		if (is_participant(join, node) && silence_ns + now > 0)
+]])
+
+mutant(NAME restart-anybody-asks KIND test_restart FILE membership/restart.c
+	REMOVES "the node with the lowest id coordinates"
+	TEXT [[
+	return join->restart->round.phase > WH_ROUND_ASKS || (!is_lower(join) && !gives_way(join));
+]]
+	REPLACEMENT [[
+	(void)is_lower;
+	return join->restart->round.phase > WH_ROUND_ASKS || (join->roster->id != 1 && !gives_way(join));
+]])
+
+mutant(NAME restart-deserted KIND test_restart FILE membership/restart.c
+	REMOVES "members of what has lost its coordinator do not wait for it"
+	TEXT [[
+	       (by->incarnation == 0 || by->heard_ns + silence_ns <= join->roster->loop->now_ns);
+]]
+	REPLACEMENT [[
+	       by->incarnation == 0 && silence_ns == 0;
+]])
+
+mutant(NAME restart-forms-beside-logs KIND test_restart FILE membership/join.c
+	REMOVES "no group is formed beside a log"
+	TEXT [[
+	return join->restart != NULL && wh_restart_disk(join->restart) == WH_DISK_STANDS;
+]]
+	REPLACEMENT [[
+	(void)join;
+	return false;
+]])
+
+mutant(NAME restart-first-is-a-log KIND test_restart FILE membership/join.c
+	REMOVES "a first view in which nothing was done does not forbid to form another"
+	TEXT [[
+	return join->restart != NULL && wh_restart_disk(join->restart) == WH_DISK_STANDS;
+]]
+	REPLACEMENT [[
+	return join->restart != NULL && wh_restart_disk(join->restart) != WH_DISK_BLANK;
+]])
+
+mutant(NAME restart-before-forming KIND test_restart FILE membership/restart.c
+	REMOVES "where all are there to form a group a first view is not restarted"
+	TEXT [[
+	if (wh_form_has_all(join))
+		return true;
+	if (roster->loop->now_ns < until)
+		wh_loop_at(roster->loop, until);
+	return roster->loop->now_ns < until;
+]]
+	REPLACEMENT [[
+	return roster->loop->now_ns < until - until;
+]])
+
+mutant(NAME restart-promise-ends-first KIND test_restart FILE membership/restart.c
+	REMOVES "a promise leaves a first view in which nothing was done what it is"
+	TEXT [[
+	standing.promised = voice->asked;
+]]
+	REPLACEMENT [[
+	standing.promised = voice->asked;
+	standing.first = false;
+]])
+
+mutant(NAME restart-uninvited KIND test_restart FILE membership/join_requests.c
+	REMOVES "into what a round has decided all are invited"
+	TEXT [[
+			       (wh_is_first_view(key) || wh_rank_find(view->joined, view->joined_count, node) >= 0) &&
+]]
+	REPLACEMENT [[
+			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
+]])
+
+mutant(NAME restart-takes-any KIND test_restart FILE membership/restart.c
+	REMOVES "what a node asks to agree to is checked"
+	TEXT [[
+		return result != WHORL_INVALID;
+	}
+	voice =
+]]
+	REPLACEMENT [[
+		return true;
+	}
+	voice =
+]])
+
+mutant(NAME restart-forced KIND test_restart FILE membership/form.c
+	REMOVES "an operator's word forms no durable group"
+	TEXT [[
+	if (join->forced && join->restart != NULL)
+]]
+	REPLACEMENT [[
+	if (join->forced && join->restart == NULL)
+]])
+
+mutant(NAME restart-entered-is-whole KIND test_restart_random FILE membership/restart.c
+	REMOVES "what a member enters behind a restart is not whole"
+	TEXT [[
+		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard));
+]]
+	REPLACEMENT [[
+		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard) || old->whole);
+]])
+
+mutant(NAME restart-not-whole-is KIND test_restart_random FILE membership/restart.c
+	REMOVES "a log becomes whole by no agreement"
+	TEXT [[
+	out.whole = wh_log_counts(was, old, &log, agreement->base, begin) &&
+]]
+	REPLACEMENT [[
+	out.whole =
+]])
+
+mutant(NAME restart-leaves-still KIND test_restart_random FILE membership/restart.c
+	REMOVES "a node that goes on has not left"
+	TEXT [[
+				    .left = stays && was->left && !goes_on,
+]]
+	REPLACEMENT [[
+				    .left = was->left,
 ]])

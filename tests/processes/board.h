@@ -114,7 +114,7 @@ struct state {
 	_Atomic uint32_t close; /* what whorl_close said */
 	_Atomic bool holding;   /* a claim in the first group is open and stays so */
 	_Atomic uint64_t view, members;
-	_Atomic uint64_t first_view; /* 1 + the number of its first one; 0: it is in none yet */
+	_Atomic uint64_t first_view;    /* 1 + the number of its first one; 0: it is in none yet */
 	_Atomic uint32_t shard[GROUPS]; /* mine */
 	_Atomic uint32_t sends;         /* a bit for each group: I am a sender in this view */
 	_Atomic uint64_t view_ns;       /* when it began */

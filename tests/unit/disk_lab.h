@@ -1,4 +1,4 @@
-/* disk_lab.h - a directory in memory whose power can go: at any operation, and what was not synced is then anything between what it was
+/* disk_lab.h - a directory in memory that can lose its power: at any operation, and what was not synced is then anything between what it was
  * and what it was to be (base/disk.h). Time passes in no operation.
  */
 #ifndef WH_TESTS_UNIT_DISK_LAB_H

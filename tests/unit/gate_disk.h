@@ -16,10 +16,10 @@
 
 struct gate_disk {
 	struct wh_disk disk;
-	atomic_bool holds;   /* syncs of files do not return, */
+	atomic_bool holds;          /* syncs of files do not return, */
 	_Atomic(const char *) only; /* of those with this in their names; NULL: of all */
-	atomic_bool fails;   /* they fail, once; later ones succeed, as a kernel does */
-	atomic_bool is_full; /* no file grows */
+	atomic_bool fails;          /* they fail, once; later ones succeed, as a kernel does */
+	atomic_bool is_full;        /* no file grows */
 	atomic_ulong syncs, held;
 };
 

@@ -1,5 +1,5 @@
-/* restart_lab.h - a durable group of a few nodes in one process, whose power goes: real ways into a view (membership/join.h) and real
- * restarts (restart.h), over messages that are late or lost, with disks whose writes take time. What members of a view do is coarse: they
+/* restart_lab.h - a durable group of a few nodes in one process that loses its power: real ways into a view (membership/join.h) and real
+ * restarts (restart.h), over messages that are late or lost, with disks that take time for writes. What members of a view do is coarse: they
  * send, persist, agree to a next view and install it, as docs/decisions/0058 has it (tests/models/restart.h is the model of that), by the
  * lab's word alone.
  *
@@ -210,12 +210,35 @@ static inline void learn_start(struct world *w, const struct wh_standing *standi
 		next->start[k] = base->start[k] + standing->cuts[k];
 }
 
+/* What a round has made of it: a node that goes on has not left, and one that enters is not whole. */
+static inline void check_agreement(struct lab_node *node, const struct wh_standing *standing)
+{
+	struct world *w = node->world;
+	const struct wh_standing *old = &node->disk.standing;
+	const struct known_view *next = standing->ballot >= WH_RESTART_BALLOTS && standing->next == standing->ballot
+						? find_known(w, standing->next)
+						: NULL;
+	int rank = next != NULL ? wh_view_rank(next->view, node->id) : -1;
+
+	REQUIRE(w, !standing->left || (old->left && old->base == standing->base && rank < 0),
+		"%u says that it has left", node->id);
+	for (uint32_t i = 0; rank >= 0 && i < standing->shard_count; i++) {
+		const struct wh_view_subgroup *shard = shard_at(next, standing->shards[i].shard);
+
+		REQUIRE(w,
+			!standing->shards[i].whole ||
+				wh_rank_find(shard->entered, shard->entered_count, (uint32_t)rank) < 0,
+			"%u enters, and says that its log is whole", node->id);
+	}
+}
+
 /* It is on disk from now on. */
 static inline void put_standing(struct lab_node *node, struct wh_standing *standing)
 {
 	struct world *w = node->world;
 	const struct known_view *base = find_known(w, standing->base);
 
+	check_agreement(node, standing);
 	if (standing->base != node->disk.standing.base && base != NULL) {
 		for (uint32_t i = 0; i < standing->shard_count; i++) {
 			const struct wh_shard_standing *shard = &standing->shards[i];
@@ -384,7 +407,7 @@ static inline void enter_view(struct lab_node *node, const struct known_view *kn
 	put_standing(node, &standing);
 }
 
-/* ---- who is there ------------------------------------------------------------------------------------------------------ */
+/* ---- which are there ------------------------------------------------------------------------------------------------------ */
 
 static inline bool is_living(struct world *w, uint32_t id)
 {
@@ -597,6 +620,8 @@ static inline bool lab_view_is_open(void *ctx)
 	}
 	if (view->number == 0 && !keep_first(node))
 		return false;
+	REQUIRE(node->world, view->number == 0 || node->disk.standing.next == node->opened_key,
+		"%u is there before its disk has agreed", node->id);
 	node->rowed = true;
 	return true;
 }

@@ -241,7 +241,8 @@ static void fill_segments(void)
 	for (unsigned i = 0; i < 12000; i++) {
 		uint64_t began = now_ms();
 
-		while ((result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL)) == WHORL_AGAIN && now_ms() - began < 300)
+		while ((result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL)) == WHORL_AGAIN &&
+		       now_ms() - began < 300)
 			sched_yield();
 		if (result == WHORL_AGAIN) /* its window stays full */
 			return;
@@ -516,7 +517,8 @@ START_TEST(a_directory_is_one_nodes)
 	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
 	snprintf(lab.bound.group.name, sizeof(lab.bound.group.name), "another-%d", (int)getpid());
 	ck_assert_int_eq(wh_node_open(&lab.bound, 0, &world, NULL, &second, &err), WHORL_DISK);
-	ck_assert_msg(strstr(err.text, lab.directory) != NULL && strstr(err.text, "another process") != NULL, "%s", err.text);
+	ck_assert_msg(strstr(err.text, lab.directory) != NULL && strstr(err.text, "another process") != NULL, "%s",
+		      err.text);
 	free_lab();
 }
 END_TEST

@@ -24,7 +24,7 @@ static void run_until(struct world *w, uint32_t members)
 	ck_abort_msg("they do not become members");
 }
 
-/* A group of that many, which has delivered something, and whose power has gone. */
+/* A group of that many, which has delivered something, and has lost its power. */
 static struct world *world_of(uint32_t nodes, uint64_t seed)
 {
 	struct world *w = make_world(seed, nodes, 1, -1);
@@ -155,6 +155,7 @@ END_TEST
 START_TEST(the_coordinator_ends)
 {
 	struct world *w = world_of(4, 600 + (uint64_t)_i);
+	uint64_t from;
 
 	for (uint32_t id = 0; id < 4; id++)
 		start_node(w, id);
@@ -167,8 +168,10 @@ START_TEST(the_coordinator_ends)
 		ck_assert_uint_eq(w->restarts, 0);
 	}
 	end_node(w, 0);
+	from = w->now_ns;
 	run_until(w, 3);
 	ck_assert_uint_eq(w->now & 0xff, 1);
+	ck_assert_uint_lt(w->now_ns, from + 3 * START_NS); /* no longer than a round or two take */
 	free_world(w);
 }
 END_TEST
@@ -322,6 +325,26 @@ START_TEST(a_member_is_not_asked)
 }
 END_TEST
 
+/* A disk promises no less than it has. */
+START_TEST(it_has_promised_more)
+{
+	struct world *w = world_of(3, 1350);
+	struct lab_node *node = &w->node[1];
+	struct wh_wire ask = {.kind = WH_WIRE_ASK, .key = 0x12300};
+
+	node->disk.standing.promised = 0x12300;
+	start_node(w, 0);
+	start_node(w, 1);
+	link_nodes(w, 0, 1);
+	for (int i = 0; i < 3; i++) {
+		ask.key = 0x12200 + 0x100 * (uint64_t)i;
+		ck_assert(wh_restart_on_message(&node->join, 0, &ask));
+		ck_assert_uint_eq(node->restart.voices[0].asked, i == 2 ? ask.key : 0);
+	}
+	free_world(w);
+}
+END_TEST
+
 /* Bytes that are no report, or no agreement, in the place of one. */
 START_TEST(what_no_node_can_say)
 {
@@ -364,6 +387,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, nothing_is_formed_beside_a_log, 0, SEEDS);
 	tcase_add_test(cases, an_operators_word_forms_nothing);
 	tcase_add_loop_test(cases, a_member_is_not_asked, 0, 2);
+	tcase_add_test(cases, it_has_promised_more);
 	tcase_add_loop_test(cases, what_no_node_can_say, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;

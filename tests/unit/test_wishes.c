@@ -10,7 +10,7 @@
 START_TEST(a_set_is_these_bytes)
 {
 	static const unsigned char expected[] = {
-		'W', 'H', 'S', 5, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
+		'W', 'H', 'S', 6, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
 		0,   100, 0,   0, 0, 0, 0, 0, 0,   0, 0, 0, 0, /* it sends; ordered */
 		2,   'b', 'c', 4, 9, 0, 0, 0, 112, 0, 0, 0, 0xf0, 3, 0, 0,   0, 0, 0, 0};
 	struct wh_wish_set *set = lab_set(5, "a+ bcw*"), read;
@@ -121,7 +121,8 @@ START_TEST(the_largest_set)
 		memset(wish->name, 'n', sizeof(wish->name) - 1);
 		wish->name[0] = (char)('a' + i / 16);
 		wish->name[1] = (char)('a' + i % 16);
-		wish->parameters = (struct wh_parameters){false, false, true, 2, WH_MESSAGE_BYTES_MAX, UINT64_C(2) << 30};
+		wish->parameters =
+			(struct wh_parameters){false, false, true, 2, WH_MESSAGE_BYTES_MAX, UINT64_C(2) << 30};
 	}
 	count = wh_wish_set_encode(bytes, set);
 	ck_assert_uint_le(count, WH_SET_BYTES_MAX);
