@@ -224,9 +224,12 @@ static enum whorl_result finish_checkpoint(struct wh_shard_log *log, struct wh_e
 		return WHORL_OK;
 	log->checkpoint = NULL;
 	log->checkpoint_is_synced = false;
-	if (result == WHORL_OK) /* release: it is on disk. Partner: wh_logs_figures */
-		wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
-	return result;
+	if (result != WHORL_OK)
+		return result;
+	/* Release: it is on disk. Partners: wh_logs_figures, wh_logs_has_checkpoint. */
+	wh_store_release(&log->figures.checkpoints, wh_load_relaxed(&log->figures.checkpoints) + 1);
+	wh_store_release(&log->figures.since, wh_load_relaxed(&log->figures.since) + 1);
+	return WHORL_OK;
 }
 
 /* A view begins in the log of its shard, also where it is over already: a view that is missing would be a gap. */
@@ -289,14 +292,20 @@ static void fill_position(const struct wh_log_order *order, struct wh_log_positi
 	}
 }
 
+static void drop_checkpoint(struct wh_shard_log *log)
+{
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	log->checkpoint_is_synced = false;
+}
+
 static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
 					  struct wh_error *err)
 {
 	struct wh_log_position position;
 
 	fill_position(order, &position);
-	wh_checkpoint_drop(log->checkpoint);
-	log->checkpoint = NULL;
+	drop_checkpoint(log);
 	log->writing = order->checkpoint;
 	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
 }
@@ -324,8 +333,7 @@ static enum whorl_result take_checkpoint(struct wh_shard_log *log, const struct 
 		return wh_checkpoint_write(log->checkpoint, order->bytes, order->count, err);
 	if (order->step == WH_CHECKPOINT_END)
 		return end_checkpoint(log, err);
-	wh_checkpoint_drop(log->checkpoint);
-	log->checkpoint = NULL;
+	drop_checkpoint(log);
 	return WHORL_OK;
 }
 
@@ -354,8 +362,7 @@ static void forget_checkpoints(const struct wh_logs *logs, const struct wh_log_o
 {
 	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
 
-	wh_checkpoint_drop(log->checkpoint);
-	log->checkpoint = NULL;
+	drop_checkpoint(log);
 	log->oldest = order->checkpoint;
 	wh_store_relaxed(&log->figures.since, 0); /* before it is done. Partner: wh_logs_has_checkpoint */
 }

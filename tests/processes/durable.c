@@ -86,6 +86,21 @@ static void go_on(struct cluster *c)
 	cluster_deliver(c, cluster_draw(c, 3000));
 }
 
+static bool is_whole(const struct cluster *c, uint32_t life)
+{
+	for (uint32_t g = 0; g < GROUPS; g++)
+		if (groups[g].ordered && (c->board->state[life].whole >> g & 1) == 0)
+			return false;
+	return true;
+}
+
+/* Until any disk has all: also of those that have been given the state. */
+static void become_whole(struct cluster *c)
+{
+	cluster_settle(c);
+	UNTIL(c, cluster_all(c, is_whole));
+}
+
 /* ---- they come back ------------------------------------------------------------------------------------------------- */
 
 /* All are killed at once, and the disks of some are lost: of those that were killed first, so that no view that had begun without
@@ -94,6 +109,7 @@ static void lose_some(struct cluster *c, uint32_t most)
 {
 	uint32_t ids[MEMBERS_MAX], lost = (uint32_t)cluster_draw(c, most + 1);
 
+	become_whole(c);
 	shuffle(c, ids);
 	kill_all(c, ids, 0);
 	for (uint32_t i = 0; i < lost; i++) {
@@ -173,6 +189,7 @@ static void return_in_two(struct cluster *c)
 			 first = least + (uint32_t)cluster_draw(c, nodes - least);
 
 		shuffle(c, ids);
+		become_whole(c);
 		kill_all(c, ids, 0);
 		turn_round(c, ids);
 		return_some(c, ids, 0, first, 0);

@@ -171,6 +171,18 @@ static void check_removed(struct member *me)
 		member_complain(me->state, "calls wait although the node was removed");
 }
 
+static void look_at_logs(const struct member *me)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+	uint32_t whole = 0;
+
+	for (uint32_t g = 0; g < GROUPS; g++)
+		if (me->streams[g].subgroup != NULL &&
+		    whorl_log_statistics(me->streams[g].subgroup, &stats) == WHORL_OK && stats.whole)
+			whole |= 1u << g;
+	me->state->whole = whole;
+}
+
 static void look_at_statistics(struct member *me, uint64_t now)
 {
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
@@ -180,6 +192,8 @@ static void look_at_statistics(struct member *me, uint64_t now)
 	if (now < me->looked_ns + LOOK_NS)
 		return;
 	me->looked_ns = now;
+	if (me->board->durable)
+		look_at_logs(me);
 	whorl_node_statistics(me->node, &stats);
 	if (stats.state_kept > state->kept)
 		state->kept = stats.state_kept;
