@@ -440,7 +440,7 @@ START_TEST(a_newcomers_log_becomes_whole)
 	whorl_close(lab.cluster.nodes[2], 0);
 	lab.cluster.nodes[2] = NULL;
 	cluster_await_view(&lab.cluster, 1);
-	atomic_store(&lab.disks[2].only, ".new");
+	atomic_store(&lab.disks[2].only, "1.new");
 	atomic_store(&lab.disks[2].holds, true);
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
 	set_program(2);

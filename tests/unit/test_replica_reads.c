@@ -336,7 +336,7 @@ START_TEST(reads_go_through_changes_of_view)
 			await(has_looked(&looks[id][i]), lab_step(l));
 			expect_look(&looks[id][i], least[i]);
 		}
-	ck_assert_uint_eq(view_of(l->c.nodes[0]), 2);
+	await(view_of(l->c.nodes[0]) == 2, lab_step(l));
 	lab_free(l);
 }
 END_TEST
