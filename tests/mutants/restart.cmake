@@ -539,17 +539,17 @@ mutant(NAME restart-uninvited KIND test_restart FILE membership/join_requests.c
 			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
 ]])
 
-mutant(NAME restart-takes-any KIND test_restart FILE membership/restart.c
+mutant(NAME restart-takes-any KIND test_restart FILE membership/restart_voice.c
 	REMOVES "what a node asks to agree to is checked"
 	TEXT [[
 		return result != WHORL_INVALID;
 	}
-	voice =
+	voice = find_voice(join->restart, agreement.disk);
 ]]
 	REPLACEMENT [[
 		return true;
 	}
-	voice =
+	voice = find_voice(join->restart, agreement.disk);
 ]])
 
 mutant(NAME restart-forced KIND test_restart FILE membership/form.c
@@ -561,7 +561,7 @@ mutant(NAME restart-forced KIND test_restart FILE membership/form.c
 	if (join->forced && join->restart == NULL)
 ]])
 
-mutant(NAME restart-entered-is-whole KIND test_restart_random FILE membership/restart_voice.c
+mutant(NAME restart-entered-is-whole KIND test_restart FILE membership/restart_voice.c
 	REMOVES "what a member enters behind a restart is not whole"
 	TEXT [[
 		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard));
@@ -579,7 +579,7 @@ mutant(NAME restart-not-whole-is KIND test_restart_random FILE membership/restar
 	out.whole =
 ]])
 
-mutant(NAME restart-leaves-still KIND test_restart_random FILE membership/restart_voice.c
+mutant(NAME restart-leaves-still KIND test_restart FILE membership/restart_voice.c
 	REMOVES "a node that goes on has not left"
 	TEXT [[
 				    .left = stays && was->left && !goes_on,
