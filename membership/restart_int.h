@@ -1,7 +1,10 @@
-/* restart_int.h - what restart.c and restart_find.c share. */
+/* restart_int.h - what the files of a restart share. */
 #ifndef WH_MEMBERSHIP_RESTART_INT_H
 #define WH_MEMBERSHIP_RESTART_INT_H
 
+#include <stdlib.h>
+
+#include "membership/join_int.h"
 #include "membership/restart.h"
 
 enum wh_verdict {
@@ -34,5 +37,79 @@ void wh_finding_free(struct wh_finding *finding);
 /* Has the log of that shard all that comes before `base`, and of base what it says? `begin`: where base begins; NULL: that is not known. */
 bool wh_log_counts(const struct wh_standing *standing, const struct wh_shard_standing *shard,
 		   const struct wh_log_report *log, uint64_t base, const struct wh_shard_begin *begin);
+
+/* ---- restart_voice.c ---- */
+
+void wh_voice_reset(struct wh_voice *voice);
+/* That node asks it to promise. */
+void wh_voice_ask(struct wh_join *join, struct wh_voice *voice, uint32_t by, uint64_t ballot);
+/* What that node asks a disk to agree to, as bytes. False: no node says that. */
+bool wh_voice_take_agreement(struct wh_join *join, uint32_t from, const unsigned char *bytes, size_t count);
+/* One pass. Returns how much it did. */
+size_t wh_voice_step(struct wh_join *join, struct wh_voice *voice);
+
+/* ---- restart_round.c ---- */
+
+/* There is no round; nobody is told. */
+void wh_round_forget(struct wh_restart *restart);
+/* Nodes that have been told of what came to nothing are told so; not when it has begun. */
+void wh_round_end(struct wh_join *join);
+/* A report that has come, and that a disk has agreed. */
+void wh_round_hear_report(struct wh_join *join, uint32_t node, const unsigned char *bytes, size_t count);
+void wh_round_hear_agreed(struct wh_join *join, uint32_t node, uint32_t disk, uint64_t ballot);
+/* One pass: coordinates, if that is for this node to do. Returns how much it did. */
+size_t wh_round_step(struct wh_join *join);
+
+/* ---- restart.c ---- */
+
+/* What the disk has promised, and no ballot names a view that has the same key as one that it knows of. */
+uint64_t wh_restart_floor_of(const struct wh_standing *standing);
+
+/* ---- looking ---- */
+
+static inline void wh_restart_drop_bytes(unsigned char **bytes)
+{
+	unsigned char *old = *bytes;
+
+	*bytes = NULL; /* first: a fork may come in between */
+	free(old);
+}
+
+static inline const struct wh_standing *wh_restart_standing(const struct wh_restart *restart, uint32_t disk)
+{
+	return restart->on.standing(restart->ctx, disk);
+}
+
+static inline uint64_t wh_restart_group(const struct wh_restart *restart)
+{
+	return wh_restart_standing(restart, restart->voices[0].disk)->group;
+}
+
+/* The view that is followed is one that a round has decided. */
+static inline bool wh_restart_follows_round(const struct wh_join *join)
+{
+	return (join->state == WH_JOIN_INVITED || join->state == WH_JOIN_THERE) && wh_is_first_view(join->key) &&
+	       join->view->number > 0;
+}
+
+/* A node that comes into another view has no part in a restart. */
+static inline bool wh_restart_may_take_part(const struct wh_join *join)
+{
+	return join->state == WH_JOIN_SEEKING || wh_restart_follows_round(join);
+}
+
+/* A view of a round that has begun already is begun, and not dropped. */
+static inline bool wh_restart_has_begun(const struct wh_join *join)
+{
+	return join->state == WH_JOIN_THERE && join->on.has_begun(join->ctx, false);
+}
+
+static inline bool wh_restart_send(const struct wh_join *join, uint32_t node, enum wh_wire_kind kind, uint64_t number,
+				   uint32_t disk)
+{
+	const struct wh_wire message = {.kind = kind, .key = number, .node = disk};
+
+	return wh_roster_send(join->roster, node, &message);
+}
 
 #endif

@@ -4,17 +4,19 @@
  *     m   a message
  *     v   a view
  *     s   a set of wishes
+ *     r   what a disk has; a what it is to agree to (membership/reports.h)
  *     p   pieces of one: each with its length (two bytes) before it, a message, or junk
  *     w   views that follow each other: nodes come, go and rest. Each is written, read, and must be the same; then some of its
  *         bytes are changed, as the end of the input says, so that what is nearly a view is tried too
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_wire
- *     export WHORL_SEEDS=CORPUS_DIRECTORY; build/fuzz/tests/test_wire; build/fuzz/tests/test_wire_views; build/fuzz/tests/test_wishes
+ *     export WHORL_SEEDS=CORPUS_DIRECTORY; for t in wire wire_views wishes reports; do build/fuzz/tests/test_$t; done
  *     build/fuzz/tests/fuzz/fuzz_wire -max_total_time=600 -max_len=4200 -dict=tests/fuzz/wire.dict CORPUS_DIRECTORY
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "membership/reports.h"
 #include "membership/wire.h"
 #include "membership/wishes.h"
 
@@ -153,6 +155,42 @@ static void try_view(const uint8_t *bytes, size_t count, const struct wh_view *e
 	wh_view_free(view);
 }
 
+static void try_report(const uint8_t *bytes, size_t count)
+{
+	struct wh_report report;
+	unsigned char *again;
+	size_t length;
+
+	if (wh_report_decode(&report, bytes, count, &layout, NODES_MAX, NULL) != WHORL_OK)
+		return;
+	REQUIRE(report.disk < NODES_MAX && !wh_standing_is_blank(&report.standing));
+	if (report.base != NULL)
+		check_view(report.base);
+	if (report.next != NULL)
+		check_view(report.next);
+	REQUIRE(wh_report_encode(&again, &length, &report) == WHORL_OK);
+	REQUIRE(length == count && memcmp(again, bytes, count) == 0);
+	free(again);
+	wh_report_free(&report);
+}
+
+static void try_agreement(const uint8_t *bytes, size_t count)
+{
+	struct wh_agreement agreement;
+	unsigned char *again;
+	size_t length;
+
+	if (wh_agreement_decode(&agreement, bytes, count, &layout, NODES_MAX, NULL) != WHORL_OK)
+		return;
+	check_view(agreement.base_view);
+	check_view(agreement.next_view);
+	REQUIRE(agreement.cut_count == agreement.base_view->subgroup_count);
+	REQUIRE(wh_agreement_encode(&again, &length, &agreement) == WHORL_OK);
+	REQUIRE(length == count && memcmp(again, bytes, count) == 0);
+	free(again);
+	wh_agreement_free(&agreement);
+}
+
 static void try_set(const uint8_t *bytes, size_t count)
 {
 	static struct wh_wish_set set;
@@ -276,6 +314,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'v':
 		try_view(input.at, input.left, NULL);
+		break;
+	case 'r':
+		try_report(input.at, input.left);
+		break;
+	case 'a':
+		try_agreement(input.at, input.left);
 		break;
 	case 's':
 		try_set(input.at, input.left);

@@ -346,7 +346,7 @@ mutant(NAME restart-speaks-and-joins KIND test_restart_find FILE membership/rest
 	REPLACEMENT [[
 		incarnations[rank] = out->votes[id] ? 100 + id : 0;
 ]] TEXT_2 [[
-		if (!out->votes[id] || seekers->incarnations[id] == 0) {
+		if (!out->votes[id] || search->seekers->incarnations[id] == 0) {
 ]] REPLACEMENT_2 [[
 		if (!out->votes[id]) {
 ]])
@@ -381,7 +381,7 @@ mutant(NAME restart-plain-goes-on KIND test_restart_find FILE membership/view.c
 
 # ---- the round ----
 
-mutant(NAME restart-promise-unwritten KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-promise-unwritten KIND test_restart_random FILE membership/restart_voice.c
 	REMOVES "a promise is on disk before it is answered"
 	TEXT [[
 	kept = restart->on.keep_standing(restart->ctx, voice->disk, &standing);
@@ -392,15 +392,15 @@ mutant(NAME restart-promise-unwritten KIND test_restart_random FILE membership/r
 	wh_standing_free(&standing);
 ]])
 
-mutant(NAME restart-promises-less KIND test_restart FILE membership/restart.c
+mutant(NAME restart-promises-less KIND test_restart FILE membership/restart_voice.c
 	REMOVES "a disk that has promised more promises no less"
 	TEXT [[
-	if (floor_of(standing) >= ballot)
+	if (wh_restart_floor_of(standing) >= ballot)
 		return;
 ]]
 	REPLACEMENT "")
 
-mutant(NAME restart-agreed-unwritten KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-agreed-unwritten KIND test_restart_random FILE membership/restart_voice.c
 	REMOVES "an agreement is on disk before it is told"
 	TEXT [[
 		done = make_standing(join, voice, &standing) && keep(restart, voice->disk, &standing);
@@ -410,7 +410,7 @@ mutant(NAME restart-agreed-unwritten KIND test_restart_random FILE membership/re
 		wh_standing_free(&standing);
 ]])
 
-mutant(NAME restart-view-unwritten KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-view-unwritten KIND test_restart_random FILE membership/restart_voice.c
 	REMOVES "a view is on disk before a standing names it"
 	TEXT [[
 		done = restart->on.keep_view(restart->ctx, voice->disk, agreement->next, voice->views[1],
@@ -428,15 +428,15 @@ mutant(NAME restart-there-unagreed KIND test_restart_random FILE membership/join
 ]]
 	REPLACEMENT "")
 
-mutant(NAME restart-agrees-late KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-agrees-late KIND test_restart_random FILE membership/restart_voice.c
 	REMOVES "what was to be agreed to before a promise is nothing behind it"
 	TEXT [[
 	drop_agreement(voice);
-	drop_bytes(&voice->report);
+	wh_restart_drop_bytes(&voice->report);
 	voice->follows = voice->asked;
 ]]
 	REPLACEMENT [[
-	drop_bytes(&voice->report);
+	wh_restart_drop_bytes(&voice->report);
 	voice->follows = voice->asked;
 ]])
 
@@ -451,7 +451,7 @@ mutant(NAME restart-member-promises KIND test_restart FILE membership/join.c
 		return join->restart == NULL ||
 ]])
 
-mutant(NAME restart-impatient KIND test_restart FILE membership/restart.c
+mutant(NAME restart-impatient KIND test_restart FILE membership/restart_round.c
 	REMOVES "members that have not come are waited for"
 	TEXT [[
 	until = patience_of(join, finding.all_heard);
@@ -460,7 +460,7 @@ mutant(NAME restart-impatient KIND test_restart FILE membership/restart.c
 	until = patience_of(join, true);
 ]])
 
-mutant(NAME restart-silent-waited-for KIND test_restart FILE membership/restart.c
+mutant(NAME restart-silent-waited-for KIND test_restart FILE membership/restart_round.c
 	REMOVES "a node that could coordinate and is silent is passed over"
 	TEXT [[
 		if (is_participant(join, node) && join->roster->known_nodes[node].heard_ns + silence_ns > now)
@@ -469,7 +469,7 @@ mutant(NAME restart-silent-waited-for KIND test_restart FILE membership/restart.
 		if (is_participant(join, node) && silence_ns + now > 0)
 ]])
 
-mutant(NAME restart-anybody-asks KIND test_restart FILE membership/restart.c
+mutant(NAME restart-anybody-asks KIND test_restart FILE membership/restart_round.c
 	REMOVES "the node with the lowest id coordinates"
 	TEXT [[
 	return join->restart->round.phase > WH_ROUND_ASKS || (!is_lower(join) && !gives_way(join));
@@ -479,7 +479,7 @@ mutant(NAME restart-anybody-asks KIND test_restart FILE membership/restart.c
 	return join->restart->round.phase > WH_ROUND_ASKS || (join->roster->id != 1 && !gives_way(join));
 ]])
 
-mutant(NAME restart-deserted KIND test_restart FILE membership/restart.c
+mutant(NAME restart-deserted KIND test_restart FILE membership/restart_round.c
 	REMOVES "members of what has lost its coordinator do not wait for it"
 	TEXT [[
 	       (by->incarnation == 0 || by->heard_ns + silence_ns <= join->roster->loop->now_ns);
@@ -507,7 +507,7 @@ mutant(NAME restart-first-is-a-log KIND test_restart FILE membership/join.c
 	return join->restart != NULL && wh_restart_disk(join->restart) != WH_DISK_BLANK;
 ]])
 
-mutant(NAME restart-before-forming KIND test_restart FILE membership/restart.c
+mutant(NAME restart-before-forming KIND test_restart FILE membership/restart_round.c
 	REMOVES "where all are there to form a group a first view is not restarted"
 	TEXT [[
 	if (wh_form_has_all(join))
@@ -520,7 +520,7 @@ mutant(NAME restart-before-forming KIND test_restart FILE membership/restart.c
 	return roster->loop->now_ns < until - until;
 ]])
 
-mutant(NAME restart-promise-ends-first KIND test_restart FILE membership/restart.c
+mutant(NAME restart-promise-ends-first KIND test_restart FILE membership/restart_voice.c
 	REMOVES "a promise leaves a first view in which nothing was done what it is"
 	TEXT [[
 	standing.promised = voice->asked;
@@ -539,17 +539,17 @@ mutant(NAME restart-uninvited KIND test_restart FILE membership/join_requests.c
 			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
 ]])
 
-mutant(NAME restart-takes-any KIND test_restart FILE membership/restart.c
+mutant(NAME restart-takes-any KIND test_restart FILE membership/restart_voice.c
 	REMOVES "what a node asks to agree to is checked"
 	TEXT [[
 		return result != WHORL_INVALID;
 	}
-	voice =
+	voice = find_voice(join->restart, agreement.disk);
 ]]
 	REPLACEMENT [[
 		return true;
 	}
-	voice =
+	voice = find_voice(join->restart, agreement.disk);
 ]])
 
 mutant(NAME restart-forced KIND test_restart FILE membership/form.c
@@ -561,7 +561,7 @@ mutant(NAME restart-forced KIND test_restart FILE membership/form.c
 	if (join->forced && join->restart == NULL)
 ]])
 
-mutant(NAME restart-entered-is-whole KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-entered-is-whole KIND test_restart FILE membership/restart_voice.c
 	REMOVES "what a member enters behind a restart is not whole"
 	TEXT [[
 		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard));
@@ -570,7 +570,7 @@ mutant(NAME restart-entered-is-whole KIND test_restart_random FILE membership/re
 		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard) || old->whole);
 ]])
 
-mutant(NAME restart-not-whole-is KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-not-whole-is KIND test_restart_random FILE membership/restart_voice.c
 	REMOVES "a log becomes whole by no agreement"
 	TEXT [[
 	out.whole = wh_log_counts(was, old, &log, agreement->base, begin) &&
@@ -579,7 +579,7 @@ mutant(NAME restart-not-whole-is KIND test_restart_random FILE membership/restar
 	out.whole =
 ]])
 
-mutant(NAME restart-leaves-still KIND test_restart_random FILE membership/restart.c
+mutant(NAME restart-leaves-still KIND test_restart FILE membership/restart_voice.c
 	REMOVES "a node that goes on has not left"
 	TEXT [[
 				    .left = stays && was->left && !goes_on,

@@ -116,6 +116,43 @@ START_TEST(a_minority_waits_and_says_for_which)
 }
 END_TEST
 
+/* All have left in order, so nobody has gone on; and then nobody has left any more. */
+START_TEST(all_have_left)
+{
+	struct world *w = world_of(3, 350 + (uint64_t)_i);
+
+	for (uint32_t id = 0; id < 3; id++) {
+		w->node[id].disk.standing.left = true;
+		start_node(w, id);
+	}
+	run_until(w, 3);
+	ck_assert_uint_eq(now_of(w)->view->members, 3);
+	for (uint32_t id = 0; id < 3; id++)
+		ck_assert(!w->node[id].disk.standing.left);
+	free_world(w);
+}
+END_TEST
+
+/* It is given the state, whatever it thinks of its log by then. */
+START_TEST(who_enters_is_not_whole)
+{
+	struct world *w = world_of(3, 380 + (uint64_t)_i);
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	w->node[2].disk.rotten = true;
+	for (int i = 0;
+	     i < 100000 && (w->node[2].restart.voices[0].follows == 0 || w->node[2].restart.voices[0].report != NULL);
+	     i++)
+		go_round(w);
+	w->node[2].disk.rotten = false;
+	run_until(w, 3);
+	ck_assert_uint_eq(shard_at(now_of(w), 0)->entered_count, 1);
+	ck_assert(!is_whole_log(&w->node[2].disk, 0));
+	free_world(w);
+}
+END_TEST
+
 /* A blank disk is none, whatever its node is called. */
 START_TEST(a_lost_disk_is_no_vote)
 {
@@ -377,6 +414,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, those_that_come_late_are_waited_for, 0, SEEDS);
 	tcase_add_loop_test(cases, a_majority_comes_back_after_a_while, 0, SEEDS);
 	tcase_add_loop_test(cases, a_minority_waits_and_says_for_which, 0, SEEDS);
+	tcase_add_loop_test(cases, all_have_left, 0, SEEDS);
+	tcase_add_loop_test(cases, who_enters_is_not_whole, 0, SEEDS);
 	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
 	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
 	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);
