@@ -112,11 +112,27 @@ static void skip_bytes(struct iovec **parts, int *count, size_t bytes)
 	}
 }
 
+/* Parts that follow each other in memory become one: to the kernel each of them is work, and a log has one for each message. Returns how many
+ * are left. */
+static int join_parts(struct iovec *parts, int count)
+{
+	int last = 0;
+
+	for (int next = 1; next < count; next++) {
+		if ((char *)parts[last].iov_base + parts[last].iov_len == parts[next].iov_base)
+			parts[last].iov_len += parts[next].iov_len;
+		else
+			parts[++last] = parts[next];
+	}
+	return count > 0 ? last + 1 : 0;
+}
+
 static enum whorl_result file_write(struct wh_file *base, uint64_t at, struct iovec *parts, int count,
 				    struct wh_error *err)
 {
 	const struct system_file *file = (const struct system_file *)base;
 
+	count = join_parts(parts, count);
 	for (skip_bytes(&parts, &count, 0); count > 0;) {
 		ssize_t written = pwritev(file->fd, parts, count < IOV_MAX ? count : IOV_MAX, (off_t)at);
 

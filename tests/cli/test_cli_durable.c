@@ -267,7 +267,7 @@ START_TEST(a_node_is_killed)
 }
 END_TEST
 
-/* While the limit is measured: its files lie there too. */
+/* The limit is being measured: its files lie there too. */
 static bool is_limit_measured(void *ctx)
 {
 	struct stat status;

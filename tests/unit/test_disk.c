@@ -24,7 +24,8 @@ struct script {         /* of one function */
 	int spare;      /* so many calls work before that, */
 	int times;      /* and then so many fail */
 	size_t at_most; /* bytes of a call; 0: any number */
-	int calls, fd;  /* how often it was called, and of which file last */
+	int calls, fd;  /* how often it was called, and of which file last, */
+	int parts;      /* and with how many parts */
 };
 
 static struct script writes, reads, rooms, data_syncs, name_syncs;
@@ -50,6 +51,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
 
 	if (fails(&writes, fd))
 		return writes.fail == 0 ? 0 : -1;
+	writes.parts = count;
 	if (writes.at_most > 0) {
 		first = (struct iovec){parts[0].iov_base,
 				       parts[0].iov_len < writes.at_most ? parts[0].iov_len : writes.at_most};
@@ -177,14 +179,14 @@ START_TEST(many_parts_in_pieces)
 {
 	enum { PARTS = 3000 };
 	static struct iovec parts[PARTS];
-	static char bytes[PARTS * 3], found[PARTS * 3 + 1];
+	static char apart[PARTS * 4], bytes[PARTS * 3], found[PARTS * 3 + 1]; /* parts that follow each other would become one */
 	size_t total = 0, got;
 	struct wh_file *file = open_file("log");
 
 	for (int i = 0; i < PARTS; i++) {
-		parts[i] = (struct iovec){bytes + total, (size_t)(i % 4)};
+		parts[i] = (struct iovec){apart + 4 * i, (size_t)(i % 4)};
 		for (int k = 0; k < i % 4; k++)
-			bytes[total++] = (char)(i + k);
+			bytes[total++] = apart[4 * i + k] = (char)(i + k);
 	}
 	writes.at_most = (size_t)_i;
 	reads.at_most = (size_t)_i;
@@ -194,6 +196,21 @@ START_TEST(many_parts_in_pieces)
 	ck_assert_uint_eq(got, total);
 	ck_assert_mem_eq(found, bytes, total);
 	ck_assert_int_eq(file->ops->write(file, 0, NULL, 0, &err), WHORL_OK);
+	file->ops->close(file);
+}
+END_TEST
+
+/* What follows each other in memory is one part to the system; what does not is not. */
+START_TEST(neighbours_are_written_as_one)
+{
+	static char bytes[] = "one two three ";
+	struct iovec parts[] = {{bytes, 4}, {bytes + 4, 4}, {bytes + 8, 0}, {bytes + 8, 6}, {bytes, 4}, {bytes + 8, 5}};
+	struct wh_file *file = open_file("log");
+
+	ck_assert_int_eq(file->ops->write(file, 0, parts, 6, &err), WHORL_OK);
+	expect_text(file, 0, "one two three one three");
+	ck_assert_int_eq(writes.calls, 1);
+	ck_assert_int_eq(writes.parts, 3);
 	file->ops->close(file);
 }
 END_TEST
@@ -522,6 +539,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(files, set_up, tear_down);
 	tcase_add_test(files, contract);
 	tcase_add_loop_test(files, many_parts_in_pieces, 0, 6);
+	tcase_add_test(files, neighbours_are_written_as_one);
 	tcase_add_test(files, a_signal_fails_nothing);
 	tcase_add_test(files, what_the_system_refuses_is_told);
 	tcase_add_test(files, room_where_there_is_no_fallocate);
