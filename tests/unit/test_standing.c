@@ -82,6 +82,7 @@ START_TEST(a_standing_is_what_its_bytes_say)
 			ck_assert_ptr_eq(wh_standing_shard(&again, 1, 1), &again.shards[3]);
 			ck_assert_ptr_null(wh_standing_shard(&again, 1, 2));
 		}
+		wh_standing_free(&again);
 		for (size_t less = 0; less < count; less++)
 			ck_assert_int_eq(wh_standing_decode(&again, bytes, less, &err), WHORL_INVALID);
 		free(bytes);
