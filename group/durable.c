@@ -105,7 +105,7 @@ static void look_at_shards(struct wh_epoch *epoch)
 		if (!member->subgroup->durable)
 			continue;
 		whole = note_whole(epoch, member) && whole;
-		if (describe(epoch->node, wh_node_number_of(member->subgroup), &config))
+		if (!epoch->change.wedged && describe(epoch->node, wh_node_number_of(member->subgroup), &config))
 			wh_durable_step_state(member->subgroup, config.log_bytes);
 	}
 	if (whole && epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
@@ -122,7 +122,7 @@ void wh_durable_look(whorl_node *node)
 		return;
 	if (!wh_logs_look(node->logs, node->loop.now_ns, &err))
 		wh_node_fail(node, WH_LOG_ERROR, err.code, "this node leaves: %s", err.text);
-	else if (node->epoch != NULL && !node->epoch->change.wedged)
+	else if (node->epoch != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
 		look_at_shards(node->epoch);
 }
 
