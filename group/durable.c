@@ -87,8 +87,8 @@ static void tell_whole(struct wh_epoch *epoch)
 	wh_pushes_post(&epoch->pushes);
 }
 
-/* The state that this node was given, or made, is on its disk: its log is whole, and says so. False: not yet. */
-static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *member)
+/* If the state that this node was given is on its disk its log is whole: that goes to disk, and then it is said. */
+static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	struct wh_logs *logs = epoch->node->logs;
 	uint64_t number = wh_node_number_of(member->subgroup);
@@ -97,31 +97,28 @@ static bool note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	struct wh_standing standing;
 
 	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
-		return is == NULL || is->whole;
+		return;
 	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
-		return false;
+		return; /* in the next pass */
 	wh_standing_shard(&standing, number, shard)->whole = true;
 	epoch->whole_ticket = wh_logs_write_standing(logs, &standing);
 	wh_standing_free(&standing);
-	return false;
 }
 
 /* Also when the view is over: its members may wait for one that has all of a log. */
 static void look_at_shards(struct wh_epoch *epoch)
 {
-	bool whole = true;
-
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 		struct wh_log_source_config config;
 
 		if (!member->subgroup->durable)
 			continue;
-		whole = note_whole(epoch, member) && whole;
+		note_whole(epoch, member);
 		if (!epoch->change.wedged && describe(epoch->node, wh_node_number_of(member->subgroup), &config))
 			wh_durable_step_state(member->subgroup, config.log_bytes);
 	}
-	if (whole && epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
+	if (epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
 		epoch->whole_ticket = 0;
 		tell_whole(epoch);
 	}
@@ -135,7 +132,7 @@ void wh_durable_look(whorl_node *node)
 		return;
 	if (!wh_logs_look(node->logs, node->loop.now_ns, &err))
 		wh_node_fail(node, WH_LOG_ERROR, err.code, "this node leaves: %s", err.text);
-	else if (node->epoch != NULL)
+	else if (node->epoch != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
 		look_at_shards(node->epoch);
 }
 
@@ -568,16 +565,21 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
 
+	uint64_t ticket;
+
 	if (node->logs == NULL)
 		return;
 	standing.promised = wh_logs_standing(node->logs)->promised; /* for good: a ballot is the key of one view */
 	if ((before == NULL && is_restart(epoch) && !mark_bases(epoch)) || !fill_shards(&standing, epoch, before) ||
-	    !fill_others(&standing, epoch, before) || write_standing(node, &standing) == 0) {
+	    !fill_others(&standing, epoch, before) || (ticket = write_standing(node, &standing)) == 0) {
 		fail_for_memory(node);
 		return;
 	}
 	begin_sources(epoch);
-	tell_whole(epoch);
+	if (before != NULL && before->whole_ticket != 0 && !wh_logs_has_done(node->logs, before->whole_ticket))
+		epoch->whole_ticket = ticket; /* that a log has become whole is not on disk yet */
+	else
+		tell_whole(epoch);
 }
 
 enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_member *member, uint32_t index,

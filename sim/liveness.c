@@ -330,9 +330,9 @@ static uint64_t find_survivors(const struct play *play, const struct view *last,
 	/* All subsets of the candidates, the largest first. */
 	for (uint64_t set = candidates; set != 0; set = (set - 1) & candidates)
 		if (__builtin_popcountll(set) > __builtin_popcountll(best) && wh_liveness_is_quorum(play, last, set) &&
-		    all_trust(play, trusts, set) && can_follow(play, last, set) && have_logs(last, set))
+		    all_trust(play, trusts, set) && can_follow(play, last, set))
 			best = set;
-	return best;
+	return have_logs(last, best) ? best : 0;
 }
 
 /* What one knows of the other is no more than that it is silent. */
