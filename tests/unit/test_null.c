@@ -383,6 +383,21 @@ static void subgroup_statistics(void)
 	REFUSES(whorl_subgroup_statistics(subgroup, &stats));
 }
 
+static void log_statistics(void)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+
+	REFUSES(whorl_log_statistics(NULL, &stats));
+	REFUSES(whorl_log_statistics(subgroup, NULL));
+	stats.size = 0;
+	REFUSES(whorl_log_statistics(subgroup, &stats));
+}
+
+static void checkpoint(void)
+{
+	REFUSES(whorl_checkpoint(NULL));
+}
+
 static void subgroup_describe(void)
 {
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
@@ -832,6 +847,8 @@ static const struct {
 	const char *name;
 	void (*try)(void);
 } functions[] = {
+	{"whorl_log_statistics", log_statistics},
+	{"whorl_checkpoint", checkpoint},
 	{"whorl_work_open", work_open},
 	{"whorl_work_close", work_close},
 	{"whorl_work_digest", work_digest},
