@@ -11,7 +11,7 @@ command=$1
 configure 3 1
 mkdir "$dir/logs"
 # Segments of 4 MB, and checkpoints while the test writes.
-sed -i -e "/^\[group\]/a log_dir = $dir/logs\ndisk_timeout_ms = $(patience 2000)" -e '/^\[subgroup kv\]/a mode = durable\nlog_bytes = 12m' "$dir/kv.ini"
+sed -i -e "/^\[group\]/a log_dir = $dir/logs\ndisk_timeout_ms = $(patience 6000)" -e '/^\[subgroup kv\]/a mode = durable\nlog_bytes = 12m' "$dir/kv.ini"
 
 trap '' XFSZ # a file that may not grow stands for a disk that is full: a result, not a signal
 

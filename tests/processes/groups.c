@@ -54,7 +54,8 @@ static size_t write_group(const struct cluster *c, char *at, size_t room)
 	if (c->state_dir[0] != '\0')
 		length += (size_t)snprintf(at + length, room - length, "state_dir = %s\n", c->state_dir);
 	if (c->log_dir[0] != '\0')
-		length += (size_t)snprintf(at + length, room - length, "log_dir = %s\n", c->log_dir);
+		length += (size_t)snprintf(at + length, room - length, "log_dir = %s\ndisk_timeout_ms = 120000\n",
+					   c->log_dir);
 	if (o->nodes_max > 0)
 		length += (size_t)snprintf(at + length, room - length, "nodes_max = %u\n", o->nodes_max);
 	if (o->start_timeout_ms > 0)

@@ -179,7 +179,8 @@ START_TEST(many_parts_in_pieces)
 {
 	enum { PARTS = 3000 };
 	static struct iovec parts[PARTS];
-	static char apart[PARTS * 4], bytes[PARTS * 3], found[PARTS * 3 + 1]; /* parts that follow each other would become one */
+	static char apart[PARTS * 4], bytes[PARTS * 3],
+		found[PARTS * 3 + 1]; /* parts that follow each other would become one */
 	size_t total = 0, got;
 	struct wh_file *file = open_file("log");
 
