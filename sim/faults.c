@@ -17,7 +17,8 @@ static const struct wh_fault *fault_at(const struct play *play, uint64_t i)
 static bool end_life(struct actor *actor, bool silently)
 {
 	struct play *play = actor->play;
-	bool leaves = actor->leaving && actor->node != NULL && !actor->crashed; /* when the power goes */
+	/* When the power goes: what has begun to leave without disks has left nothing to come back with. */
+	bool leaves = play->plan->logs && actor->leaving && actor->node != NULL && !actor->crashed;
 
 	if (!wh_actor_runs(actor) && !leaves)
 		return false;
