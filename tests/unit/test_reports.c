@@ -8,7 +8,7 @@
 
 #define NODES 24
 
-/* The subgroups of tests/fuzz/fuzz_wire.c, whose seeds these are. */
+/* The subgroups of tests/fuzz/fuzz_wire.c: these are its seeds. */
 static const struct wh_subgroup_text texts[] = {{"g", "all", "all", 3, 2},
 						{"w", "wish", "all", 1, 1},
 						{"h", "0,2,4,6,8", "half", 1, 1},
