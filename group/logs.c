@@ -547,7 +547,7 @@ static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh
 static bool has_standing(const struct wh_logs *logs, uint32_t node)
 {
 	const struct wh_env *env = logs->config.env;
-	struct wh_standing_file file = {NULL};
+	struct wh_standing_file file = {.directory = NULL};
 	struct wh_directory *directory;
 	struct wh_standing standing;
 	struct wh_error err;

@@ -127,7 +127,7 @@ static bool have_all(unsigned long messages)
 static struct wh_standing read_standing(unsigned id)
 {
 	const struct wh_disk *disk = wh_disk_system();
-	struct wh_standing_file file = {NULL};
+	struct wh_standing_file file = {.directory = NULL};
 	struct wh_directory *directory;
 	struct wh_standing standing;
 	struct wh_error err;
