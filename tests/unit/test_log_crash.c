@@ -189,7 +189,6 @@ static void fill_disk(uint64_t seed)
 {
 	struct lab *lab = lab_new(seed);
 	struct wh_log_statistics statistics;
-	uint32_t full = 0;
 
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
 	for (int i = 0; i < 60; i++) {
@@ -203,7 +202,6 @@ static void fill_disk(uint64_t seed)
 						     : statistics.bytes + 4096 + wh_dice_below(&lab->dice, 40000));
 		result = wh_dice_one_in(&lab->dice, 5) ? wh_log_prepare(lab->log, &lab->err) : lab_write(lab);
 		ck_assert(result == WHORL_OK || result == WHORL_AGAIN);
-		full += result == WHORL_AGAIN;
 	}
 	wh_sim_disk_capacity(lab->disk, 0);
 	lab_again(lab);

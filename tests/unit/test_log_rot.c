@@ -253,11 +253,10 @@ START_TEST(files_go)
 	for (uint64_t i = 0; i < 20; i++) {
 		struct files files;
 		struct lab *lab = make_log(seed + i, 40, &files);
-		uint32_t segments = 0, gone = (uint32_t)wh_dice_below(&lab->dice, files.count);
+		uint32_t gone = (uint32_t)wh_dice_below(&lab->dice, files.count);
 		bool is_last = true;
 
 		for (uint32_t k = 0; k < files.count; k++) {
-			segments += strstr(files.of[k].name, ".log") != NULL;
 			is_last &= strcmp(files.of[k].name, files.of[gone].name) <= 0 ||
 				   strstr(files.of[k].name, ".log") == NULL;
 		}
