@@ -95,7 +95,7 @@ mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/log
 mutant(NAME durable-long-for-ever KIND test_group_durable FILE group/durable_state.c
 	REMOVES "a log that is too long gets a checkpoint"
 	TEXT [[
-	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
+	    (used <= state->left + log_bytes && wh_load_relaxed(&state->asked) == 0))
 ]]
 	REPLACEMENT [[
 	    wh_load_relaxed(&state->asked) == 0)

@@ -31,12 +31,12 @@ mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
 mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
 	REMOVES "the record is on disk before a node says that it is there"
 	TEXT [[
-	if (!proposed->image->ready || !record_group(node, proposed->view->group))
+	if (!proposed->image->ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
 		return false;
 ]]
 	REPLACEMENT [[
 	(void)record_group(node, proposed->view->group);
-	if (!proposed->image->ready)
+	if (!proposed->image->ready || !wh_durable_has_entered(node))
 		return false;
 ]])
 
@@ -182,7 +182,11 @@ mutant(NAME identity-forgotten KIND test_timelines_forming FILE membership/view.
 	REMOVES "the next view is of the same group"
 	TEXT [[
 	view->group = before->group;
+	view->number = before->number + 1;
+	add_survivors(view, before, next
 ]]
 	REPLACEMENT [[
 	view->group = before->group + 1;
+	view->number = before->number + 1;
+	add_survivors(view, before, next
 ]])

@@ -50,11 +50,11 @@ mutant(NAME lower-key-counts KIND test_join FILE membership/join.c
 	REMOVES "of two invitations the one with the greater key counts"
 	TEXT [[
 		return !follows || key > join->key;
-	if (!wh_join_forms
+	if (join->restart
 ]]
 	REPLACEMENT [[
 		return !follows || key != join->key;
-	if (!wh_join_forms
+	if (join->restart
 ]])
 
 mutant(NAME never-void KIND test_join FILE membership/join.c
@@ -132,14 +132,13 @@ mutant(NAME enters-with-newcomers KIND views FILE group/epoch.c
 mutant(NAME enters-unasked KIND views FILE group/enter.c
 	REMOVES "a newcomer enters when the view has begun: it does when it is there"
 	TEXT [[
-	if (view->number != 0 || 2 * there <= view->voters)
-		return false;
+	if (view->number != 0)
+		return wh_is_first_view(proposed->image->key) && there == view->members &&
+		       wh_restart_may_begin(&node->restart, proposed->image->key);
 ]]
 	REPLACEMENT [[
 	if (view->number != 0)
 		return true;
-	if (2 * there <= view->voters)
-		return false;
 ]])
 
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
@@ -155,13 +154,13 @@ mutant(NAME beats-undecided KIND views FILE group/install.c
 	REMOVES "members beat in the next view's memory once the decision is final"
 	TEXT [[
 	if (proposed->image->ready)
-		return true;
+		return wh_durable_is_prepared(proposed);
 	for
 ]]
 	REPLACEMENT [[
 	if (proposed->image->ready) {
 		wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
-		return true;
+		return wh_durable_is_prepared(proposed);
 	}
 	for
 ]])
@@ -205,10 +204,10 @@ mutant(NAME silent-are-awaited KIND views FILE membership/join.c
 mutant(NAME forms-beside-members KIND test_first_view FILE membership/join.c
 	REMOVES "a node that has met a member forms nothing"
 	TEXT [[
-	       wh_join_member(join) < 0 && (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
+	       join->roster->id < join->configured && wh_join_member(join) < 0 &&
 ]]
 	REPLACEMENT [[
-	       (join->state != WH_JOIN_SEEKING || !wh_join_looks_around(join));
+	       join->roster->id < join->configured &&
 ]])
 
 mutant(NAME floor-forgotten KIND test_first_view FILE membership/join.c
@@ -363,20 +362,20 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"
 	REMOVES "a first view begins when all are there, or lost, or late: it does when one is"
 	TEXT [[
-	if (view->number != 0 || 2 * there <= view->voters)
+	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)late;
 	(void)said;
-	return view->number == 0 && (awaited == 0 || there > 1);
+	return (awaited == 0 || there > 1);
 ]])
 
 mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 	REMOVES "a first view waits for all that were invited: it begins with a majority"
 	TEXT [[
-	if (view->number != 0 || 2 * there <= view->voters)
+	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
@@ -384,7 +383,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 	(void)awaited;
 	(void)late;
 	(void)said;
-	return view->number == 0 && 2 * there > view->voters;
+	return 2 * there > view->voters;
 ]])
 
 mutant(NAME begins-in-minority KIND views FILE group/enter.c
@@ -393,13 +392,13 @@ mutant(NAME begins-in-minority KIND views FILE group/enter.c
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"
 	REMOVES "a first view begins only with a majority"
 	TEXT [[
-	if (view->number != 0 || 2 * there <= view->voters)
+	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;
-	return view->number == 0 && (awaited == 0 || late) && there > 0;
+	return (awaited == 0 || late) && there > 0;
 ]])
 
 mutant(NAME two-coordinate KIND test_form FILE membership/form.c

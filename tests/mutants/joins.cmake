@@ -324,12 +324,12 @@ mutant(NAME invited-as-another KIND test_join_requests FILE membership/join_requ
 	REMOVES "an invitation is for an incarnation"
 	TEXT [[
 		bool invited = view != NULL && known->incarnation != 0 &&
-			       wh_rank_find(view->joined, view->joined_count, node) >= 0 &&
+			       (wh_is_first_view(key) || wh_rank_find(view->joined, view->joined_count, node) >= 0) &&
 			       wh_view_rank_of(view, node, known->incarnation) >= 0;
 ]]
 	REPLACEMENT [[
 		bool invited = view != NULL && known->incarnation != 0 &&
-			       wh_rank_find(view->joined, view->joined_count, node) >= 0;
+			       (wh_is_first_view(key) || wh_rank_find(view->joined, view->joined_count, node) >= 0);
 ]])
 
 # ---- what is past ----

@@ -395,7 +395,7 @@ mutant(NAME restart-promise-unwritten KIND test_restart_random FILE membership/r
 mutant(NAME restart-promises-less KIND test_restart FILE membership/restart_voice.c
 	REMOVES "a disk that has promised more promises no less"
 	TEXT [[
-	if (wh_restart_floor_of(standing) >= ballot)
+	if (floor >= ballot)
 		return;
 ]]
 	REPLACEMENT "")

@@ -478,8 +478,11 @@ mutant(NAME gives-as-delivered KIND test_state_await FILE state/give.c
 	REMOVES "what was restored and not delivered here is in the state that is given on"
 	TEXT [[
 	wh_state_raise_position(state, &header.position, &header.view);
+	give->have
 ]]
-	REPLACEMENT "")
+	REPLACEMENT [[
+	give->have
+]])
 
 mutant(NAME raised-as-later KIND test_state_keep FILE state/keep.c
 	REMOVES "what was restored of a later view is given on as of that view"

@@ -121,11 +121,11 @@ mutant(NAME late-as-a-time-out KIND test_heartbeat FILE membership/heartbeat.c
 mutant(NAME late-and-impatient KIND test_change_leaders FILE membership/change.c
 	REMOVES "a member that was late itself does not say that others hold it up"
 	TEXT [[
-	if (work > 0 || late || !change->suspicion.quorum)
+	if (work > 0 || late || !change->suspicion.quorum || is_held_up_by_log(change))
 ]]
 	REPLACEMENT [[
 	(void)late;
-	if (work > 0 || !change->suspicion.quorum)
+	if (work > 0 || !change->suspicion.quorum || is_held_up_by_log(change))
 ]])
 
 mutant(NAME any-quorum KIND views FILE membership/suspicion.c
