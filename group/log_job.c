@@ -459,6 +459,19 @@ static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
 	return batch->batch.next > batch->batch.first;
 }
 
+/* It was synced. */
+static void count_batch(const struct wh_log_filling *batch)
+{
+	wh_word *words[] = {&batch->log->figures.written_batches, &batch->log->figures.written_messages,
+			    &batch->log->figures.written_bytes};
+	uint64_t more[] = {1, batch->batch.count, 0};
+
+	for (uint32_t i = 0; i < batch->batch.count; i++)
+		more[2] += batch->records[i].bytes;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		wh_store_relaxed(words[i], wh_load_relaxed(words[i]) + more[i]);
+}
+
 /* It is on disk: the loop is told, if the view is still that. */
 static void tell_persisted(struct wh_logs *logs)
 {
@@ -495,6 +508,7 @@ static bool write_batch(struct wh_logs *logs)
 	count_log(batch->log);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
+	count_batch(batch);
 	tell_persisted(logs);
 	wh_logs_ask_disk(logs);
 	result = wh_log_prepare(batch->log->log, &err);

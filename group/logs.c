@@ -263,9 +263,20 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 			.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
 			/* Acquire: that the last is on disk. Partner: end_checkpoint. */
 			.checkpoints = wh_load_acquire(&log->figures.checkpoints),
+			.written_batches = wh_load_relaxed(&log->figures.written_batches),
+			.written_messages = wh_load_relaxed(&log->figures.written_messages),
+			.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
 		};
 	pthread_mutex_unlock(&locked->lock);
 	return log != NULL;
+}
+
+void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns)
+{
+	uint64_t busy = wh_load_relaxed(&logs->busy_ns), full = wh_load_relaxed(&logs->full_ns);
+
+	*busy_ns = busy != 0 && now_ns > busy ? now_ns - busy : 0;
+	*full_ns = full != 0 && now_ns > full ? now_ns - full : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)

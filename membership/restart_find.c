@@ -172,11 +172,14 @@ static bool find_voters(struct search *search)
 
 	search->gone_count = find_gone(search->seekers, search->base, view, search->gone);
 	out->all_heard = true;
+	out->missing.view = search->number;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		uint32_t id = view->ids[rank];
 		bool heard = report_of(search->seekers, id) != NULL;
 
 		out->all_heard = out->all_heard && heard;
+		if (!heard)
+			out->missing.ids[out->missing.count++] = id;
 		out->votes[id] = heard && !search->gone[id];
 	}
 	if (is_quorum(search->seekers, view, out->votes, search->gone, search->gone_count))

@@ -223,8 +223,10 @@ START_TEST(a_majority_is_enough)
 
 	hear(lab, 2, FIRST, 4);
 	expect_waits(lab, "missing: 0 1");
+	expect_ids(lab->found.missing.ids, lab->found.missing.count, "01");
 	hear(lab, 0, FIRST, 5);
 	expect_decides(lab, FIRST, "02", "", 4);
+	expect_ids(lab->found.missing.ids, lab->found.missing.count, "1");
 	ck_assert(!lab->found.all_heard);
 	expect_voters(lab, "02");
 	lab_free(lab);
@@ -237,6 +239,7 @@ START_TEST(half_with_the_tie_breaker)
 
 	hear(lab, 0, WITHOUT_2, 5);
 	expect_waits(lab, "missing: 1");
+	ck_assert_uint_eq(lab->found.missing.view, 1);
 	lab->restart.tie_breaker = 1;
 	expect_waits(lab, "missing: 1");
 	lab->restart.tie_breaker = 0;
