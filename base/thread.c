@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/env.h"
+
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 static int pin_to_cpu(pthread_attr_t *attr, int cpu)
@@ -81,4 +83,11 @@ void wh_thread_condition_init(pthread_cond_t *condition)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(condition, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+}
+
+struct timespec wh_deadline(int timeout_ms)
+{
+	uint64_t at = wh_env_now(wh_env_system()) + (uint64_t)timeout_ms * WH_NS_PER_MS;
+
+	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
 }

@@ -3,6 +3,7 @@
 #define WH_BASE_THREAD_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/error.h"
 
@@ -25,5 +26,7 @@ void wh_thread_stand_back(void);
 
 /* A condition with deadlines of CLOCK_MONOTONIC. */
 void wh_thread_condition_init(pthread_cond_t *condition);
+/* Milliseconds from now as one of them. */
+struct timespec wh_deadline(int timeout_ms);
 
 #endif

@@ -1,5 +1,6 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
 #include "base/rcu.h"
+#include "base/thread.h"
 #include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "group/logs.h"
 #include "group/refuse.h"
 #include "predicates/loop.h"
 #include "sst/columns.h"
@@ -113,7 +114,7 @@ static const struct wh_option subgroup_options[] = {
 	 "A shard with fewer members is inactive: nothing is sent in it.", SUBGROUP(members_min), true},
 	{"mode", WH_OPTION_CHOICE, "", "ordered", 0, 0, modes,
 	 "unordered: delivered on receipt, in each sender's order; ordered: atomic multicast; durable: ordered, and delivered when it is "
-	 "on the disk of every member (group.log_dir).",
+	 "on the disk of every member (group.log_dir), which takes messages of up to 512 MB.",
 	 SUBGROUP(mode), true},
 	{"window", WH_OPTION_INTEGER, "messages", "100", 1, WH_WINDOW_MAX, NULL,
 	 "Messages in flight per sender: slots of its ring.", SUBGROUP(window), true},
@@ -354,6 +355,13 @@ bool wh_node_config_is_durable(const struct wh_node_config *config)
 	return false;
 }
 
+/* What a log has to have room for. */
+static uint64_t largest_message(const struct wh_subgroup_options *options)
+{
+	return (uint64_t)(options->large_bytes > options->message_bytes ? options->large_bytes
+									: options->message_bytes);
+}
+
 /* What only the whole configuration can show. */
 static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, struct wh_conf *conf)
 {
@@ -374,6 +382,11 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(
 			conf, "subgroup", subgroup->name, "mode",
 			"is durable, expected ordered or unordered: nodes enter and leave this one as they wish");
+	if (options->mode == WH_SUBGROUP_DURABLE && largest_message(options) > WH_LOG_MESSAGE_MAX)
+		wh_conf_mistake(conf, "subgroup", subgroup->name,
+				options->large_bytes > 0 ? "large_bytes" : "message_bytes",
+				"is %" PRIu64 ", expected at most %" PRIu64 " in a durable subgroup",
+				largest_message(options), WH_LOG_MESSAGE_MAX);
 	if (options->large_bytes > options->window * options->message_bytes)
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "large_bytes",
 				"is %" PRId64 ", expected at most %" PRId64 " (window times message_bytes)",

@@ -7,8 +7,7 @@
 
 #include "group/node_int.h"
 
-#define LOCK_TIMEOUTS 3     /* start time-outs: so long another node may speak for this one's disk */
-#define RESTART_BALLOTS 257 /* those of changes of a view are a rank + 1 */
+#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 
 /* A subgroup of the file, as its logs need it. */
 static bool describe(void *ctx, uint64_t number, struct wh_log_source_config *out)
@@ -62,6 +61,13 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 	return wh_durable_open_logs(node, node->id, &node->logs, err);
 }
 
+/* What the standing says of that shard of this node's. NULL: nothing. */
+static const struct wh_shard_standing *standing_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	return wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup),
+				 member->layout->shard);
+}
+
 static void fail_for_memory(whorl_node *node)
 {
 	wh_node_fail(node, WH_LOG_ERROR, WHORL_MEMORY, "no memory for what is to go to disk");
@@ -70,12 +76,9 @@ static void fail_for_memory(whorl_node *node)
 /* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
 static void tell_whole(struct wh_epoch *epoch)
 {
-	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
-
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
-		const struct wh_shard_standing *shard =
-			wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard);
+		const struct wh_shard_standing *shard = standing_of(epoch, member);
 
 		if (member->subgroup->durable)
 			wh_store_relaxed(&member->subgroup->log_whole, shard != NULL && shard->whole);
@@ -93,7 +96,7 @@ static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	struct wh_logs *logs = epoch->node->logs;
 	uint64_t number = wh_node_number_of(member->subgroup);
 	uint32_t shard = member->layout->shard;
-	const struct wh_shard_standing *is = wh_standing_shard(wh_logs_standing(logs), number, shard);
+	const struct wh_shard_standing *is = standing_of(epoch, member);
 	struct wh_standing standing;
 
 	if (is == NULL || is->whole || !wh_logs_has_checkpoint(logs, number, shard))
@@ -166,7 +169,7 @@ static bool is_restart(const struct wh_epoch *epoch)
 {
 	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
 
-	return standing->ballot >= RESTART_BALLOTS && standing->next == epoch->image->key;
+	return standing->ballot >= WH_RESTART_BALLOTS && standing->next == epoch->image->key;
 }
 
 static bool enters(const struct wh_epoch *epoch, const struct wh_shard_member *member)
@@ -184,34 +187,47 @@ static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_
 
 /* ---- standings ---------------------------------------------------------------------------------------------------------- */
 
-/* What it says of this node's shards in that view. False: no memory. */
-static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
+/* Where the shard of that index goes on from, in the view before this one, or of a restart in its base. False: it begins with this view.
+ * Shards of the file have the same index in all views. */
+static bool find_begin(const struct wh_epoch *epoch, const struct wh_epoch *before, uint32_t index, uint64_t *key,
+		       uint64_t *cut)
 {
 	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
 
+	if (before != NULL && index < before->view->subgroup_count) {
+		*key = before->image->key;
+		*cut = before->change.cuts[index];
+		return true;
+	}
+	if (before != NULL || !is_restart(epoch) || index >= was->cut_count)
+		return false;
+	*key = was->base;
+	*cut = was->cuts[index];
+	return true;
+}
+
+/* What it says of this node's shards in that view. False: no memory. */
+static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
+{
 	out->shards = calloc(epoch->shard_member_count + 1, sizeof(*out->shards));
 	for (uint32_t i = 0; out->shards != NULL && i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 		const whorl_subgroup *subgroup = member->subgroup;
 		uint64_t number = wh_node_number_of(subgroup);
-		const struct wh_shard_standing *old = wh_standing_shard(was, number, member->layout->shard);
+		const struct wh_shard_standing *old = standing_of(epoch, member);
 		struct wh_shard_member *there = before != NULL ? wh_epoch_shard_member(before, subgroup) : NULL;
 		struct wh_shard_standing shard = {.subgroup = number, .shard = member->layout->shard};
-		bool stays = there != NULL && there->layout->shard == member->layout->shard && old != NULL;
+		bool stays = before != NULL ? there != NULL && there->layout->shard == member->layout->shard
+					    : is_restart(epoch) && !enters(epoch, member);
 
 		if (!subgroup->durable)
 			continue;
-		if (before == NULL && is_restart(epoch) && old != NULL && !enters(epoch, member)) {
-			shard.before = was->base;
-			shard.begins = cut_of_base(epoch, member);
+		if (stays && old != NULL &&
+		    find_begin(epoch, before, (uint32_t)(member->layout - epoch->view->subgroups), &shard.before,
+			       &shard.begins))
 			shard.whole = old->whole;
-		} else if (stays) {
-			shard.before = before->image->key;
-			shard.begins = before->change.cuts[there->layout - before->view->subgroups];
-			shard.whole = old->whole;
-		} else {
+		else
 			shard.whole = member->layout->entered_count == member->layout->member_count;
-		}
 		out->shards[out->shard_count++] = shard;
 	}
 	return out->shards != NULL;
@@ -220,9 +236,6 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 /* Where the shards begin in that view that this node is not in. False: no memory. */
 static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
 {
-	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
-	bool restarts = before == NULL && is_restart(epoch);
-
 	out->others = calloc(epoch->view->subgroup_count + 1, sizeof(*out->others));
 	for (uint32_t g = 0; out->others != NULL && g < epoch->view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
@@ -231,15 +244,8 @@ static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, c
 		if (!wh_node_config_parameters(&epoch->node->config, layout).durable ||
 		    wh_standing_shard(out, begin.subgroup, begin.shard) != NULL)
 			continue;
-		if (before != NULL && g < before->view->subgroup_count) {
-			begin.before = before->image->key;
-			begin.begins = before->change.cuts[g];
-		} else if (restarts && g < was->cut_count) {
-			begin.before = was->base;
-			begin.begins = was->cuts[g];
-		} else if (epoch->view->number > 0) {
+		if (!find_begin(epoch, before, g, &begin.before, &begin.begins) && epoch->view->number > 0)
 			continue; /* it has come in with this view, and knows of none before */
-		}
 		out->others[out->other_count++] = begin;
 	}
 	return out->others != NULL;
@@ -345,7 +351,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	whorl_subgroup *subgroup = member->subgroup;
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
 	uint64_t number = wh_node_number_of(subgroup);
-	const struct wh_shard_standing *shard = wh_standing_shard(standing, number, member->layout->shard);
+	const struct wh_shard_standing *shard = standing_of(epoch, member);
 	struct wh_log_place until = {standing->base, standing->number, cut_of_base(epoch, member)};
 	struct wh_log_is found;
 
@@ -468,24 +474,21 @@ static bool mark_left(struct wh_epoch *epoch)
 	return node->left_ticket != 0;
 }
 
-enum wh_durable_leaving wh_durable_leave(whorl_node *node)
-{
-	struct wh_epoch *epoch = node->epoch;
-
-	if (node->logs == NULL)
-		return WH_LEAVES_MARKED;
-	if (epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) || !epoch->change.suspicion.quorum)
-		return WH_LEAVES_UNSAID;
-	if (node->left_ticket != 0)
-		return wh_logs_has_done(node->logs, node->left_ticket) ? WH_LEAVES_MARKED : WH_LEAVES_NOT_YET;
-	if (!epoch->change.wedged && others_are_whole(epoch))
-		(void)mark_left(epoch); /* or in the next pass */
-	return WH_LEAVES_NOT_YET;
-}
-
 bool wh_durable_may_say_left(const whorl_node *node)
 {
 	return node->logs == NULL || (node->left_ticket != 0 && wh_logs_has_done(node->logs, node->left_ticket));
+}
+
+bool wh_durable_leave(whorl_node *node)
+{
+	struct wh_epoch *epoch = node->epoch;
+
+	if (node->logs == NULL || epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) ||
+	    !epoch->change.suspicion.quorum)
+		return true;
+	if (node->left_ticket == 0 && !epoch->change.wedged && others_are_whole(epoch))
+		(void)mark_left(epoch); /* or in the next pass */
+	return wh_durable_may_say_left(node);
 }
 
 /* ---- a view begins ------------------------------------------------------------------------------------------------------ */
@@ -524,8 +527,7 @@ static bool mark_bases(struct wh_epoch *epoch)
 /* The cut of the view before, which this node had a part in. */
 static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	const struct wh_shard_standing *shard = wh_standing_shard(
-		wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup), member->layout->shard);
+	const struct wh_shard_standing *shard = standing_of(epoch, member);
 
 	return shard != NULL ? shard->begins : 0;
 }
@@ -534,12 +536,10 @@ static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_m
 static bool begin_in_log(struct wh_epoch *epoch, struct wh_shard_member *member)
 {
 	whorl_node *node = epoch->node;
-	const struct wh_standing *standing = wh_logs_standing(node->logs);
 
 	if (member->source != NULL)
 		return wh_log_source_begin(member->source, cut_before(epoch, member));
-	return wh_durable_mark(node, node->logs, standing,
-			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
+	return wh_durable_mark(node, node->logs, wh_logs_standing(node->logs), standing_of(epoch, member));
 }
 
 static void begin_sources(struct wh_epoch *epoch)
@@ -564,7 +564,6 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
-
 	uint64_t ticket;
 
 	if (node->logs == NULL)
@@ -588,18 +587,16 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 	const struct wh_view_subgroup *layout = member->layout;
 	const whorl_subgroup *subgroup = member->subgroup;
 	struct wh_log_source_config config;
+	uint64_t incarnations[WH_NODES_MAX];
 
-	member->sender_incarnations = calloc(layout->sender_count + 1, sizeof(*member->sender_incarnations));
-	if (member->sender_incarnations == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for %u senders", layout->sender_count);
 	for (uint32_t s = 0; s < layout->sender_count; s++)
-		member->sender_incarnations[s] = epoch->view->incarnations[layout->senders[s]];
+		incarnations[s] = epoch->view->incarnations[layout->senders[s]];
 	config = (struct wh_log_source_config){.subgroup = wh_node_number_of(subgroup),
 					       .shard = layout->shard,
 					       .view = epoch->view->number,
 					       .key = epoch->image->key,
 					       .sender_ids = member->sender_ids,
-					       .sender_incarnations = member->sender_incarnations,
+					       .sender_incarnations = incarnations,
 					       .sender_count = layout->sender_count,
 					       .slots = epoch->rows->subgroups[index].slots};
 	if (!describe(epoch->node, config.subgroup, &config))

@@ -22,15 +22,11 @@ bool wh_durable_is_prepared(struct wh_epoch *epoch);
 bool wh_durable_has_entered(whorl_node *node);
 /* The current view is followed by that of `key`, decided by ballot, with these cuts. False: that is not on disk yet. */
 bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts);
-enum wh_durable_leaving {
-	WH_LEAVES_NOT_YET, /* it will have marked its disk, or another member gives or comes first */
-	WH_LEAVES_MARKED,  /* its disk says that it has left: it may say so */
-	WH_LEAVES_UNSAID   /* it can only go as one that has failed: it is alone, or has failed, or is no member */
-};
 
 /* This node is to leave in order: its disk says so before others may go on as without it, and nothing of that view counts here any more
- * (0058, Left). Where nothing is durable it may say so. */
-enum wh_durable_leaving wh_durable_leave(whorl_node *node);
+ * (0058, Left). True: it may go now: its disk says so, or nothing is durable, or it can only go as one that has failed (it is alone, has
+ * failed, or is no member). False: not yet; its disk is to be marked, or another member's log is to be whole first. */
+bool wh_durable_leave(whorl_node *node);
 /* What that has come to, for whorl_close. Its thread, when there is no loop any more. */
 bool wh_durable_may_say_left(const whorl_node *node);
 

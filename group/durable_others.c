@@ -9,11 +9,11 @@
 #include "group/durable.h"
 #include "group/node_int.h"
 
-enum { OTHERS_CLOSED, OTHERS_OPENING, OTHERS_OPEN };
+enum { OTHERS_OPENING, OTHERS_OPEN };
 
 struct wh_durable_others {
 	whorl_node *node;
-	wh_word state;                      /* the job sets WH_OPEN */
+	wh_word state;                      /* the job sets OTHERS_OPEN */
 	bool speaks;                        /* [loop] the restart knows of them */
 	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
 };

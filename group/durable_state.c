@@ -3,9 +3,6 @@
  *
  * The functions of the program are wrapped: what a giver reads begins with its place, as a newcomer's checkpoint needs it; and what a
  * newcomer restores goes to its log as well. A checkpoint of one's own is the same without another node.
- *
- *     place    key, number and sequence number of the view (8 each), how many senders (8), then for each its id, the number of its first message
- *              that is not in the state, and its incarnation (8 each); little-endian
  */
 #include "group/durable.h"
 
@@ -13,18 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "group/node_int.h"
-
-#define PLACE_BYTES 32
-#define SENDER_BYTES 24
-#define PLACE_BYTES_MAX (PLACE_BYTES + SENDER_BYTES * (size_t)WH_STATE_SENDERS_MAX)
+#include "group/state_place.h"
 
 struct wh_durable_state {
 	struct whorl_state program; /* [const] */
 	whorl_subgroup *subgroup;   /* [const] */
 	/* What comes of a state that is given. [the job that restores] */
-	unsigned char place[PLACE_BYTES_MAX];
+	unsigned char place[WH_STATE_PLACE_BYTES_MAX];
 	size_t held;
 	bool begun; /* its place is known, and a checkpoint is written */
 	struct writing {
@@ -32,12 +25,11 @@ struct wh_durable_state {
 		uint64_t checkpoint; /* its number */
 	} writing;
 	/* A checkpoint of this node's own. */
-	wh_word busy;                /* 1: a job reads it. [loop sets, the job clears] */
-	wh_word asked;               /* 1: one is to be made. [any sets, loop clears] */
-	uint64_t ends;               /* ticket of the end of the last. [the job, until busy is 0] */
-	bool lies;                   /* the last has come to its end, on disk or not, and */
-	uint64_t left;               /* so much lies in the log that it has left there. [loop] */
-	struct wh_position position; /* [loop: scratch] */
+	wh_word busy;  /* 1: a job reads it. [loop sets, the job clears] */
+	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
+	uint64_t ends; /* ticket of the end of the last. [the job, until busy is 0] */
+	bool lies;     /* the last has come to its end, on disk or not, and */
+	uint64_t left; /* so much lies in the log that it has left there. [loop] */
 };
 
 struct snapshot {
@@ -46,35 +38,6 @@ struct snapshot {
 	unsigned char place[];
 };
 
-/* ---- places ------------------------------------------------------------------------------------------------------------- */
-
-static void put_place(unsigned char *at, uint64_t key, const struct whorl_position *position)
-{
-	at = wh_put_number(at, key, 8);
-	at = wh_put_number(at, position->view, 8);
-	at = wh_put_number(at, position->sequence, 8);
-	at = wh_put_number(at, position->sender_count, 8);
-	for (uint32_t i = 0; i < position->sender_count; i++) {
-		const struct whorl_position_of *of = WHORL_AT(whorl_position_of, position->senders, i);
-
-		at = wh_put_number(at, of->id, 8);
-		at = wh_put_number(at, of->next, 8);
-		at = wh_put_number(at, of->incarnation, 8);
-	}
-}
-
-/* What another node says. False: it cannot be. */
-static bool take_place(const unsigned char *bytes, size_t count, struct wh_log_place *place, uint32_t *senders)
-{
-	struct wh_reader reader = {bytes, count, true};
-
-	place->key = wh_take_number(&reader, 8);
-	place->number = wh_take_number(&reader, 8);
-	place->place = wh_take_number(&reader, 8);
-	*senders = (uint32_t)wh_take_within(&reader, 8, 0, WH_STATE_SENDERS_MAX);
-	return reader.ok && place->key != 0;
-}
-
 /* ---- the giver ---------------------------------------------------------------------------------------------------------- */
 
 /* Of the current view alone its key is known here; a state that was given out of a later one is given on when that has begun. */
@@ -82,7 +45,7 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct wh_durable_state *state = ctx;
 	const struct wh_epoch *epoch = state->subgroup->node->epoch;
-	size_t bytes = PLACE_BYTES + SENDER_BYTES * (size_t)position->sender_count;
+	size_t bytes = wh_state_place_bytes(position->sender_count);
 	struct snapshot *snapshot;
 
 	if (epoch == NULL || epoch->view->number != position->view)
@@ -92,7 +55,7 @@ static void *take_snapshot(const struct whorl_position *position, void *ctx)
 		return NULL;
 	snapshot->bytes = bytes;
 	snapshot->read = 0;
-	put_place(snapshot->place, epoch->image->key, position);
+	wh_state_place_put(snapshot->place, epoch->image->key, position);
 	snapshot->of_program = state->program.snapshot(position, state->program.ctx);
 	if (snapshot->of_program != NULL)
 		return snapshot;
@@ -140,23 +103,11 @@ static uint64_t to_log(const struct wh_durable_state *state, const struct writin
 				  writing->checkpoint, step, bytes, count);
 }
 
-/* So many bytes of the place are known to be needed. */
-static size_t place_needs(const struct wh_durable_state *state)
-{
-	struct wh_log_place place;
-	uint32_t senders;
-
-	if (state->held < PLACE_BYTES)
-		return PLACE_BYTES;
-	return take_place(state->place, state->held, &place, &senders) ? PLACE_BYTES + SENDER_BYTES * (size_t)senders
-								       : SIZE_MAX;
-}
-
 /* Of the bytes that came those that are of the place. False: there is none that can be, or the log cannot take it. */
 static bool collect_place(struct wh_durable_state *state, const unsigned char **bytes, size_t *count)
 {
 	while (!state->begun) {
-		size_t needs = place_needs(state), missing;
+		size_t needs = wh_state_place_needs(state->place, state->held), missing;
 
 		if (needs == SIZE_MAX)
 			return false;

@@ -297,7 +297,6 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		wh_multicast_free(epoch->shard_members[i].mc);
 		free(epoch->shard_members[i].sender_ids);
-		free(epoch->shard_members[i].sender_incarnations);
 	}
 	free(epoch->shard_members);
 	free(epoch->cuts_from);

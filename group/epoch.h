@@ -23,7 +23,6 @@ struct wh_shard_member {                       /* this node, as a member of one 
 	const struct wh_view_subgroup *layout; /* [const] */
 	uint32_t *sender_ids;                  /* [const] node ids by sender rank */
 	struct wh_multicast *mc;               /* [const] NULL: the shard is not active */
-	uint64_t *sender_incarnations;         /* [const] likewise, of a durable one */
 	struct wh_log_source *source;          /* [const] of a durable one */
 	struct wh_replay *replay; /* [loop] before the view begins: its log is upcalled. NULL: it is not, or has been */
 	struct wh_place place;    /* of my ring, if I am a sender */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/counter.h"
-#include "base/number.h"
+#include "group/state_place.h"
 
 /* ---- the job: what fails -------------------------------------------------------------------------------------------------- */
 
@@ -23,14 +23,6 @@ void wh_logs_ask_disk(struct wh_logs *logs)
 	wh_store_relaxed(&logs->busy_ns, wh_env_now(logs->config.env));
 }
 
-static uint64_t disk_has_answered(struct wh_logs *logs)
-{
-	uint64_t began = wh_load_relaxed(&logs->busy_ns);
-
-	wh_store_relaxed(&logs->busy_ns, 0);
-	return wh_env_now(logs->config.env) - began;
-}
-
 /* For good: what was not synced then may never be. */
 static void fail_job(struct wh_logs *logs, const struct wh_error *err)
 {
@@ -40,10 +32,9 @@ static void fail_job(struct wh_logs *logs, const struct wh_error *err)
 	wh_logs_wake_loop(logs);
 }
 
-/* True: it is done. False: there is no room on the disk, and it is to be tried again; or the disk has failed. */
 bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err)
 {
-	(void)disk_has_answered(logs);
+	wh_store_relaxed(&logs->busy_ns, 0);
 	if (result == WHORL_OK) {
 		if (wh_load_relaxed(&logs->full_ns) != 0)
 			wh_store_relaxed(&logs->full_ns, 0);
@@ -100,9 +91,15 @@ static bool write_view(struct wh_logs *logs, const struct wh_log_order *order)
 		logs, wh_standing_write_view(logs->directory, order->key, order->bytes, order->count, &err), &err);
 }
 
+struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs)
+{
+	/* Acquire: what it is. Partner: wh_log_add_shard. */
+	return (struct wh_shard_log *)(uintptr_t)wh_load_acquire(&logs->shards);
+}
+
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	struct wh_shard_log *log = logs->shards;
+	struct wh_shard_log *log = wh_log_first_shard(logs);
 
 	while (log != NULL && (log->subgroup != subgroup || log->shard != shard))
 		log = log->next;
@@ -112,9 +109,10 @@ struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subg
 #define SEGMENT_BYTES (UINT64_C(64) << 20)
 #define SEGMENT_BYTES_LEAST (UINT64_C(4) << 20)
 
-static uint32_t largest_message(const struct wh_log_source_config *config)
+static uint64_t largest_message(const struct wh_log_source_config *config)
 {
-	return (uint32_t)((uint64_t)config->parts_most * config->message_bytes);
+	return (uint64_t)config->parts_most *
+	       config->message_bytes; /* WH_LOG_MESSAGE_MAX, and less than another slot */
 }
 
 /* A batch of this source has room: its messages up to bytes_most, and one more. */
@@ -145,7 +143,8 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
-	uint32_t largest = largest_message(of), records = logs->batch.records_most;
+	uint64_t largest = largest_message(of);
+	uint32_t records = logs->batch.records_most;
 	struct wh_log_config config = {
 		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
 		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
@@ -169,10 +168,9 @@ struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_
 	snprintf(log->name, sizeof(log->name), "%s", of->name);
 	log->subgroup = of->subgroup;
 	log->shard = of->shard;
-	pthread_mutex_lock(&logs->lock);
-	log->next = logs->shards;
-	logs->shards = log;
-	pthread_mutex_unlock(&logs->lock);
+	log->next = wh_log_first_shard(logs);
+	/* Release: what it is. Partner: wh_log_first_shard. */
+	wh_store_release(&logs->shards, (uint64_t)(uintptr_t)log);
 	return log;
 }
 
@@ -277,21 +275,6 @@ static void count_log(struct wh_shard_log *log)
 
 /* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
 
-static void fill_position(const struct wh_log_order *order, struct wh_log_position *out)
-{
-	struct wh_reader reader = {order->bytes, order->count, true};
-
-	out->point.key = wh_take_number(&reader, 8);
-	out->point.number = wh_take_number(&reader, 8);
-	out->point.place = wh_take_number(&reader, 8);
-	out->count = (uint32_t)wh_take_within(&reader, 8, 0, WH_LOG_SENDERS_MAX);
-	for (uint32_t i = 0; i < out->count; i++) {
-		out->of[i].id = (uint32_t)wh_take_number(&reader, 8);
-		out->of[i].next = wh_take_number(&reader, 8);
-		out->of[i].incarnation = wh_take_number(&reader, 8);
-	}
-}
-
 static void drop_checkpoint(struct wh_shard_log *log)
 {
 	wh_checkpoint_drop(log->checkpoint);
@@ -304,8 +287,9 @@ static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct
 {
 	struct wh_log_position position;
 
-	fill_position(order, &position);
 	drop_checkpoint(log);
+	if (!wh_state_place_take(order->bytes, order->count, &position))
+		return wh_error_set(err, WHORL_INVALID, "a state without a place");
 	log->writing = order->checkpoint;
 	return wh_checkpoint_begin(&log->checkpoint, log->log, &position, err);
 }
@@ -344,13 +328,13 @@ static bool do_checkpoint(struct wh_logs *logs, const struct wh_log_order *order
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (log == NULL || log->log == NULL)
-		return true;
-	wh_logs_ask_disk(logs);
-	result = take_checkpoint(log, order, &err);
-	if (!wh_logs_settle(logs, result == WHORL_INVALID ? WHORL_OK : result, &err))
-		return false;
-	count_log(log);
+	if (log != NULL && log->log != NULL) {
+		wh_logs_ask_disk(logs);
+		result = take_checkpoint(log, order, &err);
+		if (!wh_logs_settle(logs, result == WHORL_INVALID ? WHORL_OK : result, &err))
+			return false;
+		count_log(log);
+	}
 	pthread_mutex_lock(&logs->lock);
 	logs->waiting -= order->count;
 	pthread_cond_broadcast(&logs->fewer);
@@ -537,7 +521,7 @@ static bool do_some(struct wh_logs *logs)
 	if (wh_load_relaxed(&logs->failed) != 0 || (logs->batch.log != NULL && !write_batch(logs)))
 		return false;
 	count = do_orders(logs) + wh_logs_replay(logs);
-	for (struct wh_shard_log *log = logs->shards; log != NULL && wh_load_relaxed(&logs->failed) == 0;
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL && wh_load_relaxed(&logs->failed) == 0;
 	     log = log->next)
 		if (logs->batch.log == NULL)
 			count += write_log(logs, log);

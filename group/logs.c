@@ -25,6 +25,26 @@ void wh_logs_wake_job(const struct wh_logs *logs)
 		logs->config.env->background_wake(logs->config.env->ctx, logs->job);
 }
 
+/* With a copy of these bytes. NULL: no memory. */
+static struct wh_log_order *new_order(enum wh_log_order_kind kind, const void *bytes, size_t count)
+{
+	struct wh_log_order *order = calloc(1, sizeof(*order));
+
+	if (order == NULL)
+		return NULL;
+	order->kind = kind;
+	order->count = count;
+	if (count == 0)
+		return order;
+	order->bytes = malloc(count);
+	if (order->bytes == NULL) {
+		free(order);
+		return NULL;
+	}
+	memcpy(order->bytes, bytes, count);
+	return order;
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -46,7 +66,7 @@ const struct wh_standing *wh_logs_standing(const struct wh_logs *logs)
 
 uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *standing)
 {
-	struct wh_log_order *order = calloc(1, sizeof(*order));
+	struct wh_log_order *order = new_order(ORDER_STANDING, NULL, 0);
 	struct wh_standing mine;
 
 	if (order == NULL || wh_standing_copy(&order->standing, standing) != WHORL_OK ||
@@ -57,7 +77,6 @@ uint64_t wh_logs_write_standing(struct wh_logs *logs, const struct wh_standing *
 	}
 	wh_standing_free(&logs->standing);
 	logs->standing = mine;
-	order->kind = ORDER_STANDING;
 	for (const struct wh_kept_view *view = logs->views; view != NULL && order->keep_count < WH_VIEWS_KEPT;
 	     view = view->next)
 		order->keep[order->keep_count++] = view->key;
@@ -126,18 +145,11 @@ bool wh_logs_has_disk(const struct wh_logs *logs, uint32_t node)
 
 uint64_t wh_logs_write_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count)
 {
-	struct wh_log_order *order = keep_view(logs, key, bytes, count) ? calloc(1, sizeof(*order)) : NULL;
+	struct wh_log_order *order = keep_view(logs, key, bytes, count) ? new_order(ORDER_VIEW, bytes, count) : NULL;
 
-	if (order != NULL)
-		order->bytes = malloc(count);
-	if (order == NULL || order->bytes == NULL) {
-		free(order);
+	if (order == NULL)
 		return 0;
-	}
-	memcpy(order->bytes, bytes, count);
-	order->kind = ORDER_VIEW;
 	order->key = key;
-	order->count = count;
 	return logs->views->ticket = hand_over(logs, order);
 }
 
@@ -150,7 +162,7 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 /* ---- checkpoints ---------------------------------------------------------------------------------------------------------- */
 
 #define WAITING_MAX ((size_t)16 << 20)
-#define LOOK_NS (100 * (long)WH_NS_PER_MS)
+#define LOOK_MS 100
 
 static bool goes_on(const struct wh_logs *logs)
 {
@@ -164,12 +176,8 @@ static bool wait_for_room(struct wh_logs *logs)
 
 	pthread_mutex_lock(&logs->lock);
 	while (may_wait && logs->waiting > WAITING_MAX && goes_on(logs)) {
-		struct timespec until;
+		struct timespec until = wh_deadline(LOOK_MS);
 
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += LOOK_NS;
-		until.tv_sec += until.tv_nsec / (long)WH_NS_PER_S;
-		until.tv_nsec %= (long)WH_NS_PER_S;
 		pthread_cond_timedwait(&logs->fewer, &logs->lock, &until);
 	}
 	pthread_mutex_unlock(&logs->lock);
@@ -188,17 +196,9 @@ uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 	if (!wait_for_room(logs))
 		return 0;
-	order = calloc(1, sizeof(*order));
-	if (order != NULL && count > 0)
-		order->bytes = malloc(count);
-	if (order == NULL || (count > 0 && order->bytes == NULL)) {
-		free(order);
+	order = new_order(ORDER_CHECKPOINT, bytes, count);
+	if (order == NULL)
 		return 0;
-	}
-	if (count > 0)
-		memcpy(order->bytes, bytes, count);
-	order->count = count;
-	order->kind = ORDER_CHECKPOINT;
 	order->step = step;
 	order->checkpoint = checkpoint;
 	order->config.subgroup = subgroup;
@@ -209,28 +209,16 @@ uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 	return hand_over(logs, order);
 }
 
-static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_logs *locked = (struct wh_logs *)logs;
-	struct wh_shard_log *log;
-
-	pthread_mutex_lock(&locked->lock);
-	log = wh_log_find_shard(logs, subgroup, shard);
-	pthread_mutex_unlock(&locked->lock);
-	return log;
-}
-
 bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 	struct wh_log_order *order;
 
 	if (log == NULL) /* there was none, and none is on its way */
 		return true;
-	order = calloc(1, sizeof(*order));
+	order = new_order(ORDER_FORGET, NULL, 0);
 	if (order == NULL)
 		return false;
-	order->kind = ORDER_FORGET;
 	order->checkpoint = wh_load_relaxed(&logs->checkpoints) + 1;
 	order->config.subgroup = subgroup;
 	order->config.shard = shard;
@@ -240,35 +228,32 @@ bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_
 
 bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
-	/* Acquire: that it is on disk. Partner: end_checkpoint. */
+	/* Acquire: that it is on disk. Partner: finish_checkpoint. */
 	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
 }
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
 {
-	struct wh_logs *locked = (struct wh_logs *)logs;
-	const struct wh_shard_log *log;
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
-	pthread_mutex_lock(&locked->lock);
-	log = wh_log_find_shard(logs, subgroup, shard);
-	if (log != NULL)
-		*out = (struct wh_log_figures){
-			.bytes = wh_load_relaxed(&log->figures.bytes),
-			.used = wh_load_relaxed(&log->figures.used),
-			.segments = wh_load_relaxed(&log->figures.segments),
-			.batches = wh_load_relaxed(&log->figures.batches),
-			.syncs = wh_load_relaxed(&log->figures.syncs),
-			.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
-			/* Acquire: that the last is on disk. Partner: end_checkpoint. */
-			.checkpoints = wh_load_acquire(&log->figures.checkpoints),
-			.written_batches = wh_load_relaxed(&log->figures.written_batches),
-			.written_messages = wh_load_relaxed(&log->figures.written_messages),
-			.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
-		};
-	pthread_mutex_unlock(&locked->lock);
-	return log != NULL;
+	if (log == NULL)
+		return false;
+	*out = (struct wh_log_figures){
+		.bytes = wh_load_relaxed(&log->figures.bytes),
+		.used = wh_load_relaxed(&log->figures.used),
+		.segments = wh_load_relaxed(&log->figures.segments),
+		.batches = wh_load_relaxed(&log->figures.batches),
+		.syncs = wh_load_relaxed(&log->figures.syncs),
+		.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
+		/* Acquire: that the last is on disk. Partner: finish_checkpoint. */
+		.checkpoints = wh_load_acquire(&log->figures.checkpoints),
+		.written_batches = wh_load_relaxed(&log->figures.written_batches),
+		.written_messages = wh_load_relaxed(&log->figures.written_messages),
+		.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
+	};
+	return true;
 }
 
 void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns)
@@ -281,9 +266,9 @@ void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	struct wh_log_figures figures;
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
-	return wh_logs_figures(logs, subgroup, shard, &figures) ? figures.used : 0;
+	return log != NULL ? wh_load_relaxed(&log->figures.used) : 0;
 }
 
 /* ---- what was found -------------------------------------------------------------------------------------------------------- */
@@ -396,7 +381,7 @@ static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
 			    const struct wh_log_source_config *config, const struct wh_log_sender *senders,
 			    const struct wh_log_begin *begin)
 {
-	struct wh_log_order *order = calloc(1, sizeof(*order));
+	struct wh_log_order *order = new_order(ORDER_SOURCE, NULL, 0);
 
 	if (order != NULL)
 		order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
@@ -406,7 +391,6 @@ static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
 	}
 	for (uint32_t s = 0; s < begin->sender_count; s++)
 		order->senders[s] = senders[s];
-	order->kind = ORDER_SOURCE;
 	order->source = source;
 	order->config = *config;
 	order->begin = *begin;
@@ -660,7 +644,7 @@ void wh_logs_free(struct wh_logs *logs)
 		next = order->next;
 		wh_log_order_free(order);
 	}
-	for (struct wh_shard_log *log = logs->shards, *next; log != NULL; log = next) {
+	for (struct wh_shard_log *log = wh_log_first_shard(logs), *next; log != NULL; log = next) {
 		next = log->next;
 		wh_checkpoint_drop(log->checkpoint);
 		wh_log_close(log->log);

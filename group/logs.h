@@ -4,8 +4,9 @@
  *     a lasting job   does them in that order, each on disk before the next; then writes what sources have received, syncs, says so,
  *                     and begins again: what has come meanwhile is the next batch
  *
- * A *source* is what one shard of one view gives to its log. The job copies out of the rings under a lock, which the loop takes only when a
- * view is over, and writes from its own memory: so a disk that hangs never holds memory of a view, nor the loop.
+ * A *source* is what one shard of one view gives to its log. The job copies out of the rings under a lock, and writes from its own memory:
+ * so a disk that hangs never holds memory of a view, nor the loop. The loop takes the lock when it hands something over and when a view is
+ * over, never in a pass of its own.
  *
  * When the disk has failed, or does not answer, nothing more is written; the node leaves (wh_logs_look says why).
  *
@@ -127,7 +128,7 @@ void wh_replay_free(struct wh_replay *replay); /* NULL is fine */
 
 /* ---- sources ------------------------------------------------------------------------------------------------------------ */
 
-#define WH_LOG_MESSAGE_MAX (UINT64_C(1) << 29) /* bytes of a message, at most */
+#define WH_LOG_MESSAGE_MAX (UINT64_C(1) << 29) /* bytes of a message of a durable subgroup, at most */
 
 /* What a shard of a view that may begin gives, when it does. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_log_source_create(struct wh_log_source **out, struct wh_logs *logs,

@@ -18,7 +18,7 @@
 #define WH_LOG_ENDS 3
 
 struct wh_shard_log {              /* of one shard of a subgroup that this node is or was in */
-	struct wh_shard_log *next; /* [job; with the lock] */
+	struct wh_shard_log *next; /* [const once it is found] this and its name */
 	uint64_t subgroup;
 	uint32_t shard;
 	char name[64];
@@ -105,7 +105,7 @@ struct wh_logs {
 	pthread_mutex_t lock;               /* never held while the disk is asked for something */
 	struct wh_log_order *first, **last; /* [lock] */
 	struct wh_replay *replays;          /* [lock] */
-	struct wh_shard_log *shards;        /* [job changes it, with the lock] */
+	wh_word shards; /* struct wh_shard_log *: the first. [at open, then the job; none goes before the end] */
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
@@ -144,13 +144,15 @@ WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct w
 						  const struct wh_log_point *known, struct wh_error *err);
 /* One more. NULL: no memory. */
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
+/* The first of all of them; and one of them. Any thread, and no lock. NULL: there is none. */
+struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs);
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 
+/* The loop looks. The job's. */
+void wh_logs_wake_loop(struct wh_logs *logs);
 /* The disk is asked for something; and has answered: true: it is done. False: there is no room, and it is to be tried again; or the disk has
  * failed, and nothing more is written. The job's. */
 void wh_logs_ask_disk(struct wh_logs *logs);
-/* The loop looks. The job's. */
-void wh_logs_wake_loop(struct wh_logs *logs);
 bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
 
 /* replay.c: what can be done now for those that read. Returns how much. The job's. */

@@ -434,8 +434,6 @@ static inline enum whorl_result wh_node_state(const whorl_node *node)
 /* Frees all of a node; its loop has stopped. */
 void wh_node_free(whorl_node *node, bool forked);
 
-/* Milliseconds from now as a time of CLOCK_MONOTONIC. */
-struct timespec wh_deadline(int timeout_ms);
 uint64_t wh_monotonic_ns(void);
 
 #endif

@@ -107,7 +107,7 @@ void wh_replay_take(struct wh_replay *replay, size_t count)
 	replay->taken += count;
 	if (replay->taken < replay->count)
 		return;
-	/* Release: the run has been upcalled. Partner: step_replay. */
+	/* Release: the run has been upcalled. Partner: next_turn. */
 	wh_store_release(&replay->turn, TURN_JOB);
 	wh_logs_wake_job(replay->logs);
 }

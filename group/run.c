@@ -1,4 +1,5 @@
 /* run.c - the loop of a node: start, ready, passes by a thread or by the caller, and the watch over its transport. */
+#include "base/thread.h"
 #include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
@@ -16,13 +17,6 @@
 uint64_t wh_monotonic_ns(void)
 {
 	return wh_env_now(wh_env_system());
-}
-
-struct timespec wh_deadline(int timeout_ms)
-{
-	uint64_t at = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
-
-	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
 }
 
 static uint64_t this_thread(void)
@@ -146,7 +140,7 @@ static bool may_leave_now(whorl_node *node)
 		return true;
 	if (node->epoch == NULL)
 		return node->join.state != WH_JOIN_THERE;
-	return wh_epoch_may_leave(node->epoch) && wh_durable_leave(node) != WH_LEAVES_NOT_YET;
+	return wh_epoch_may_leave(node->epoch) && wh_durable_leave(node);
 }
 
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */

@@ -217,11 +217,6 @@ bool wh_state_is_busy(const struct wh_state *state)
 	       (state->phase == WH_STATE_CATCHES_UP && !state->refused);
 }
 
-const struct whorl_state *wh_state_functions(const struct wh_state *state)
-{
-	return &state->functions;
-}
-
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state)
 {
 	return &state->stats;

@@ -171,8 +171,6 @@ struct wh_state_stats {
 	wh_word gives, takes;       /* under way: streams */
 	wh_word from;               /* the node that gives, while takes > 0 */
 };
-/* Those of the program. */
-const struct whorl_state *wh_state_functions(const struct wh_state *state);
 
 const struct wh_state_stats *wh_state_statistics(const struct wh_state *state);
 

@@ -38,7 +38,7 @@ answered() { [ "$(wc -l <"$dir/answers")" -ge "$1" ]; }
 value=$(printf 'v%.0s' {1..1000})
 write() {
 	: >"$dir/answers"
-	(for ((i = 1; i <= $2; i++)); do echo "incr counter"; echo "set k$((i % 500)) $value$i"; done | cli "$1" >"$dir/answers" 2>"$dir/said") &
+	(for ((i = 1; i <= $2; i++)); do echo "incr counter"; echo "set k$((i % 500)) $value$i"; done | timeout 300 redis-cli -p "${ports[$1]}" >"$dir/answers" 2>"$dir/said") &
 	writer=$!
 }
 
@@ -61,7 +61,7 @@ until_true 20 eval '[ "$(info 0 members)" = 2 ]' || fail "node 2 is not left beh
 [ -n "$(find "$dir/logs/2" -name '*.log')" ] || fail "node 2 has left no log"
 start 2
 ready 2
-wait $writer
+wait $writer || fail "the writer ends with $?: $(tail -n 1 "$dir/said")"
 [ "$(grep -c . "$dir/answers")" -eq 8000 ] || fail "some writes were not answered"
 expect 4000 2 get counter
 until_true 20 same_state 0 1 2 || fail "the states differ after a return"
@@ -82,7 +82,7 @@ prlimit --pid "${pids[2]}" --fsize=1048576
 write 0 12000
 ends 2 1
 grep -q "^whorl-kv: node 2: this node leaves: its disk is full" "$dir/node2" || fail "node 2 does not say why it ends"
-wait $writer
+wait $writer || fail "the writer ends with $?: $(tail -n 1 "$dir/said")"
 [ "$(grep -c . "$dir/answers")" -eq 24000 ] || fail "some writes were not answered: $(tail -n 1 "$dir/answers")"
 start 2
 ready 2

@@ -246,6 +246,8 @@ static const struct {
 	 "x.ini:6: subgroup s.shards: asks for 2 shards, expected 1, as members = wish"},
 	{"", "members = wish\nmembers_min = 2",
 	 "x.ini:6: subgroup s.members_min: is 2, expected 1: with members = wish it begins with the first that enters"},
+	{"log_dir = /var", "mode = durable\nwindow = 4096\nlarge_bytes = 1073741824\nmessage_bytes = 1048576",
+	 "x.ini:7: subgroup s.large_bytes: is 1073741824, expected at most 536870912 in a durable subgroup"},
 };
 
 START_TEST(mistakes_of_the_whole)
