@@ -49,13 +49,15 @@ bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct
 
 /* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
 
+/* The directory is of the first group that it was made for, for good: files of its logs say so. */
 static bool write_identity(struct wh_logs *logs, uint64_t group)
 {
-	struct wh_identity identity = {.group = group, .node = logs->config.node};
+	struct wh_identity identity = {.group = logs->identity.group != 0 ? logs->identity.group : group,
+				       .node = logs->config.node};
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (logs->identity.group == group && logs->identity_is_synced)
+	if (logs->identity_is_synced)
 		return true;
 	snprintf(identity.name, sizeof(identity.name), "%s", logs->config.group);
 	wh_logs_ask_disk(logs);

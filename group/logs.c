@@ -538,6 +538,12 @@ static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh
 	return result;
 }
 
+/* Of another group than this node's is what nobody can go on with here: one that was begun anew, or has been before. */
+static bool may_be_mine(const struct wh_logs *logs, const struct wh_standing *standing)
+{
+	return wh_standing_is_blank(&logs->standing) || logs->standing.first || standing->group == logs->standing.group;
+}
+
 /* Has that node's directory a standing? One that is damaged counts: it says that there was one. */
 static bool has_standing(const struct wh_logs *logs, uint32_t node)
 {
@@ -553,7 +559,7 @@ static bool has_standing(const struct wh_logs *logs, uint32_t node)
 	if (env->disk->directory(env->disk->ctx, path, false, &directory, &err) != WHORL_OK)
 		return false;
 	has = wh_standing_open(&file, directory, &standing, NULL, &err) != WHORL_OK ||
-	      (!wh_standing_is_blank(&standing) && !standing.first);
+	      (!wh_standing_is_blank(&standing) && !standing.first && may_be_mine(logs, &standing));
 	wh_standing_free(&standing);
 	wh_standing_close(&file);
 	directory->ops->close(directory);
@@ -568,6 +574,22 @@ static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *e
 	for (uint32_t node = 0; node < logs->config.nodes; node++)
 		logs->has_disk[node] = node != logs->config.node && has_standing(logs, node);
 	return WHORL_OK;
+}
+
+/* Its files are of the group that the directory was made for, which is another if it was begun anew. Then what is not whole counts for nothing,
+ * and nothing can follow it. */
+static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log, const struct wh_shard_standing *shard,
+				  const struct wh_log_source_config *config, const struct wh_log_point *known,
+				  struct wh_error *err)
+{
+	uint64_t group = logs->identity.group != 0 ? logs->identity.group : logs->standing.group;
+	enum whorl_result result = WHORL_OK;
+
+	if (logs->standing.alone && !shard->whole)
+		result = wh_log_discard(logs->directory, log->name, log->shard, err);
+	if (result != WHORL_OK)
+		return result;
+	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL, err);
 }
 
 /* What the standing names. */
@@ -589,8 +611,7 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
-			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
-						   shard->before != 0 && shard->whole ? &known : NULL, err);
+			result = open_log(logs, log, shard, &config, &known, err);
 		if (result == WHORL_AGAIN) /* no room */
 			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)

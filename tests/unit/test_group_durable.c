@@ -8,6 +8,7 @@
 #include <whorl/status.h>
 
 #include "group/node.h"
+#include "persistence/anew.h"
 #include "persistence/standing.h"
 #include "transport/shm/shm.h"
 
@@ -643,6 +644,71 @@ START_TEST(a_full_disk_is_shown)
 }
 END_TEST
 
+/* ---- begun anew -------------------------------------------------------------------------------------------------------- */
+
+static void begin_anew(unsigned id, bool whole)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_standing standing;
+	struct wh_standing_file file;
+	struct wh_directory *directory;
+	struct wh_error err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_assert_msg(wh_begin_anew(directory, 0xdef, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(wh_standing_open(&file, directory, &standing, NULL, &err));
+	standing.shards[0].whole = whole;
+	ck_ok(wh_standing_write(&file, &standing, &err));
+	wh_standing_close(&file);
+	wh_standing_free(&standing);
+	directory->ops->close(directory);
+}
+
+/* With the directories of the others beside it, which are of another group now. A log that is not whole counts for nothing, and the shard begins
+ * with nothing. */
+START_TEST(a_directory_that_was_begun_anew)
+{
+	const bool whole = _i == 0;
+	const unsigned long had = 10, has = (whole ? had : 0) + 5;
+	struct wh_standing standing;
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 600000\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	for (unsigned k = 0; k < NODES; k++) /* 1 is a member of the first view, and they go on without it */
+		cluster_leave(&lab.cluster, (k + 1) % NODES);
+	ck_assert_uint_eq(recorded(lab.cluster.records[1]), 10);
+	begin_anew(1, whole);
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	cluster_record(&lab.cluster, "orders");
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(whorl_ready(lab.cluster.nodes[1], 0) == WHORL_OK, sched_yield());
+	ck_assert_uint_eq(whorl_node_count(lab.cluster.nodes[1]), 1);
+	send_some(1, 5);
+	await(recorded(lab.cluster.records[1]) >= had + has, sched_yield());
+	ck_assert_uint_eq(recorded(lab.cluster.records[1]), had + has);
+	ck_assert(is_whole(1));
+	standing = read_standing(1);
+	ck_assert_uint_eq(standing.group, 0xdef);
+	ck_assert(!standing.alone);
+	ck_assert_uint_eq(standing.number, 1);
+	wh_standing_free(&standing);
+	cluster_leave(&lab.cluster, 1);
+	/* It is a group as any other: what it has comes back, and is what there is now. */
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	cluster_record(&lab.cluster, "orders");
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(whorl_ready(lab.cluster.nodes[1], 0) == WHORL_OK, sched_yield());
+	ck_assert_uint_eq(recorded(lab.cluster.records[1]), had + 2 * has);
+	free_lab();
+}
+END_TEST
+
 /* ---- directories -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_directory_is_one_nodes)
@@ -681,7 +747,7 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
-	      *states = tcase_create("states"), *shown = tcase_create("shown"),
+	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
 	      *directories = tcase_create("directories");
 
 	tcase_add_test(delivery, delivered_in_one_order);
@@ -696,6 +762,7 @@ static Suite *suite(void)
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
 	tcase_add_test(shown, logs_are_shown);
 	tcase_add_test(shown, a_full_disk_is_shown);
+	tcase_add_loop_test(anew, a_directory_that_was_begun_anew, 0, 2);
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	suite_add_tcase(s, delivery);
@@ -703,6 +770,7 @@ static Suite *suite(void)
 	suite_add_tcase(s, views);
 	suite_add_tcase(s, states);
 	suite_add_tcase(s, shown);
+	suite_add_tcase(s, anew);
 	suite_add_tcase(s, directories);
 	return s;
 }
