@@ -44,12 +44,18 @@ size_t wh_durable_replay(whorl_node *node, bool *done);
 /* durable_state.c. The functions of the program become those that write to the log, too. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_state *functions,
 						      struct wh_error *err);
+void wh_durable_free_state(whorl_subgroup *subgroup, bool forked);
 /* Those of the program; NULL: it has none. */
 const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup);
 /* A checkpoint is to be made. Any thread. */
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
+
+/* durable_log.c. At whorl_start: subgroups without functions have their logs as states. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *err);
+/* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
+bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 
 /* The logs of one node's directory: this one's, or another's on this host. The results of wh_logs_open. */
 WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out,

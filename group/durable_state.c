@@ -10,27 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/durable_state.h"
 #include "group/node_int.h"
-#include "group/state_place.h"
-
-struct wh_durable_state {
-	struct whorl_state program; /* [const] */
-	whorl_subgroup *subgroup;   /* [const] */
-	/* What comes of a state that is given. [the job that restores] */
-	unsigned char place[WH_STATE_PLACE_BYTES_MAX];
-	size_t held;
-	bool begun; /* its place is known, and a checkpoint is written */
-	struct writing {
-		uint32_t shard;
-		uint64_t checkpoint; /* its number */
-	} writing;
-	/* A checkpoint of this node's own. */
-	wh_word busy;  /* 1: a job reads it. [loop sets, the job clears] */
-	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
-	uint64_t ends; /* ticket of the end of the last. [the job, until busy is 0] */
-	bool lies;     /* the last has come to its end, on disk or not, and */
-	uint64_t left; /* so much lies in the log that it has left there. [loop] */
-};
 
 struct snapshot {
 	void *of_program;
@@ -240,7 +221,7 @@ enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_s
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a state");
 	state->program = *functions;
 	state->subgroup = subgroup;
-	free(subgroup->durable_state);
+	wh_durable_free_state(subgroup, false);
 	subgroup->durable_state = state;
 	*functions = (struct whorl_state){.size = sizeof(*functions),
 					  .snapshot = take_snapshot,
@@ -251,9 +232,21 @@ enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_s
 	return WHORL_OK;
 }
 
+/* In a child that was forked the log's lock is the parent's. */
+void wh_durable_free_state(whorl_subgroup *subgroup, bool forked)
+{
+	struct wh_durable_state *state = subgroup->durable_state;
+
+	subgroup->durable_state = NULL;
+	if (state != NULL && !forked)
+		wh_replay_free(state->history);
+	free(state);
+}
+
 const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup)
 {
-	return subgroup->durable_state != NULL ? &subgroup->durable_state->program : NULL;
+	return subgroup->durable_state != NULL && !subgroup->durable_state->is_log ? &subgroup->durable_state->program
+										   : NULL;
 }
 
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)
@@ -279,7 +272,7 @@ void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes)
 	uint64_t used = wh_logs_used(subgroup->node->logs, wh_node_number_of(subgroup),
 				     (uint32_t)wh_load_relaxed(&subgroup->log_shard));
 
-	if (state == NULL || !is_done(state, used) ||
+	if (state == NULL || state->is_log || !is_done(state, used) ||
 	    (used <= state->left + log_bytes && wh_load_relaxed(&state->asked) == 0))
 		return;
 	if (!wh_state_keeps(subgroup->state) && subgroup->offer.backlog.messages == 0)

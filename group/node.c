@@ -722,7 +722,7 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 	wh_state_free(subgroup->state, forked);
 	free(subgroup->had);
 	wh_backlog_clear(&subgroup->offer.backlog);
-	free(subgroup->durable_state);
+	wh_durable_free_state(subgroup, forked);
 	if (subgroup->layer.ops != NULL)
 		subgroup->layer.ops->free(subgroup->layer.ctx);
 	free(subgroup);
@@ -746,10 +746,10 @@ void wh_node_free(whorl_node *node, bool forked)
 	wh_epoch_free(node->proposed, false);
 	if (!forked)
 		wh_durable_hush(node);
-	wh_logs_close(node->logs, forked);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);
+	wh_logs_close(node->logs, forked); /* their states may still read logs */
 	free(node->committed);
 	free(node->busy_states);
 	free(node->refusers);

@@ -3,6 +3,7 @@
  * The job reads a run of messages and copies it; the loop upcalls it, and says so; and so on. One run is on its way at a time.
  */
 #include "group/logs_int.h"
+#include "state/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +23,12 @@ struct wh_replay {
 	bool is_over;                        /* [lock] the loop has done with it */
 	whorl_subgroup *message_of;          /* what messages name as their subgroup */
 	bool begun;                          /* [job] */
-	struct wh_log_cursor *cursor;        /* [job] */
-	bool has_more;                       /* [job] `entry` is the first of the next run */
-	struct wh_log_entry entry;           /* [job] */
+	struct wh_checkpoint *history; /* [job] the log that was given, which is read first; NULL: none, or it is over */
+	struct wh_log_cursor *cursor;  /* [job] */
+	bool has_given;                /* [job] `head` is that of the next message of it */
+	unsigned char head[WH_STATE_MESSAGE_BYTES];
+	bool has_more;             /* [job] `entry` is the first of the next run */
+	struct wh_log_entry entry; /* [job] */
 	enum wh_replay_is is;
 	struct wh_error error;
 	struct whorl_message messages[RUN];
@@ -60,6 +64,7 @@ static void unlink_replay(const struct wh_replay *replay)
 
 static void free_replay(struct wh_replay *replay)
 {
+	wh_checkpoint_drop(replay->history);
 	wh_log_cursor_close(replay->cursor);
 	free(replay->bytes);
 	free(replay);
@@ -182,6 +187,86 @@ static bool restore_checkpoint(struct wh_replay *replay, struct wh_checkpoint *c
 	return restore_part(replay, WHORL_RESTORE_END, NULL, 0);
 }
 
+/* ---- a log that was given --------------------------------------------------------------------------------------------- */
+
+/* All of these bytes. *none (NULL: that is wrong): there are none any more. False: it has failed. */
+static bool read_history(struct wh_replay *replay, unsigned char *to, size_t bytes, bool *none)
+{
+	struct wh_error err;
+	size_t got = 0;
+
+	for (size_t at = 0; at < bytes; at += got) {
+		if (!check(replay, wh_checkpoint_read(replay->history, to + at, bytes - at, &got, &err), &err))
+			return false;
+		if (got > 0)
+			continue;
+		if (none != NULL && at == 0) {
+			*none = true;
+			return true;
+		}
+		return check(replay, wh_error_set(&err, WHORL_DISK, "the log that was given is cut off"), &err);
+	}
+	return true;
+}
+
+/* What lies there is the state of a program, if it does not begin so. */
+static bool begin_history(struct wh_replay *replay)
+{
+	unsigned char magic[WH_HISTORY_MAGIC_BYTES];
+	struct wh_error err;
+	bool none = false;
+
+	if (!read_history(replay, magic, sizeof(magic), &none))
+		return false;
+	if (!none && memcmp(magic, WH_HISTORY_MAGIC, sizeof(magic)) == 0)
+		return true;
+	return check(replay,
+		     wh_error_set(&err, WHORL_CONFIG,
+				  "there is a state in the log of %s, and the program has no functions for it",
+				  replay->log->name),
+		     &err);
+}
+
+/* The next message of it, behind those of this run. False: there is none that has room, or it failed. */
+static bool read_given(struct wh_replay *replay)
+{
+	struct whorl_message *message = &replay->messages[replay->count];
+	struct wh_error err;
+	bool none = false;
+
+	if (!replay->has_given) {
+		if (!read_history(replay, replay->head, sizeof(replay->head), &none))
+			return false;
+		if (none) {
+			wh_checkpoint_drop(replay->history);
+			replay->history = NULL;
+			return false;
+		}
+		replay->has_given = true;
+	}
+	if (!wh_state_get_message(replay->head, message) || message->bytes > WH_LOG_MESSAGE_MAX)
+		return check(replay, wh_error_set(&err, WHORL_DISK, "the log that was given has what is no message"),
+			     &err);
+	if (replay->used + message->bytes > replay->room && (replay->count > 0 || !make_room(replay, message->bytes)))
+		return false;
+	if (!read_history(replay, replay->bytes + replay->used, message->bytes, NULL))
+		return false;
+	message->data = replay->bytes + replay->used;
+	message->subgroup = replay->message_of;
+	replay->used += (message->bytes + 15) / 16 * 16;
+	replay->count++;
+	replay->has_given = false;
+	return true;
+}
+
+/* False: the run is full, or it failed. */
+static bool fill_from_history(struct wh_replay *replay)
+{
+	while (replay->history != NULL && replay->count < RUN && read_given(replay))
+		;
+	return replay->history == NULL && replay->is == WH_REPLAY_HAS;
+}
+
 static bool begin_replay(struct wh_replay *replay)
 {
 	struct wh_checkpoint *checkpoint = NULL;
@@ -192,15 +277,13 @@ static bool begin_replay(struct wh_replay *replay)
 	replay->begun = true;
 	if (result != WHORL_OK && result != WHORL_NOT_FOUND)
 		return check(replay, result, &err);
-	if (result == WHORL_OK && replay->functions == NULL)
-		restored =
-			check(replay,
-			      wh_error_set(&err, WHORL_CONFIG,
-					   "there is a state in the log of %s, and the program has no functions for it",
-					   replay->log->name),
-			      &err);
-	else if (result == WHORL_OK)
+	if (result == WHORL_OK && replay->functions == NULL) {
+		replay->history = checkpoint;
+		checkpoint = NULL;
+		restored = begin_history(replay);
+	} else if (result == WHORL_OK) {
 		restored = restore_checkpoint(replay, checkpoint);
+	}
 	wh_checkpoint_drop(checkpoint);
 	if (!restored)
 		return false;
@@ -250,6 +333,8 @@ static void fill_run(struct wh_replay *replay)
 	replay->count = replay->taken = replay->used = 0;
 	replay->is = WH_REPLAY_HAS;
 	if (!replay->begun && !begin_replay(replay))
+		return;
+	if (!fill_from_history(replay))
 		return;
 	while (replay->count < RUN && read_entry(replay)) {
 		if (replay->used + replay->entry.message.bytes > replay->room) {

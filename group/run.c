@@ -280,6 +280,8 @@ enum whorl_result whorl_start(whorl_node *node)
 		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
+	if (wh_load_relaxed(&node->started) == 0 && wh_durable_open_log_states(node, &err) != WHORL_OK)
+		return WHORL_MEMORY;
 	if (wh_load_relaxed(&node->started_ns) == 0)
 		wh_store_relaxed(&node->started_ns, wh_env_now(&node->env));
 	/* Release: the upcalls that were set before, for the thread that makes passes. Partner: may_step. */

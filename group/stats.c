@@ -296,7 +296,7 @@ enum whorl_result whorl_checkpoint(whorl_subgroup *subgroup)
 		return result;
 	if (!subgroup->durable)
 		return WHORL_NOT_FOUND;
-	if (subgroup->durable_state == NULL)
+	if (wh_durable_program_state(subgroup) == NULL)
 		return WHORL_UNSUPPORTED;
 	if (result != WHORL_OK && result != WHORL_NO_QUORUM && result != WHORL_PENDING)
 		return result;

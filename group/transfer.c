@@ -133,6 +133,11 @@ static size_t upcall_messages(void *ctx, const struct whorl_message *messages, s
 	return wh_node_upcall(ctx, messages, count);
 }
 
+static bool precede_messages(void *ctx, size_t *work)
+{
+	return wh_durable_precede(ctx, work);
+}
+
 static void note_missed(void *ctx, const struct whorl_message *message)
 {
 	const whorl_subgroup *subgroup = ctx;
@@ -223,6 +228,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.ask = ask_for_state,
 		.decline = decline_to_give,
 		.upcall = upcall_messages,
+		.precede = precede_messages,
 		.missed = note_missed,
 		.refused = find_refused,
 		.restored = note_restored,

@@ -74,6 +74,10 @@ static void read_piece(struct wh_give *give)
 	}
 	got = functions->read(give->snapshot, give->transfer.buffer + WH_STATE_LENGTH_BYTES, WH_STATE_PIECE,
 			      functions->ctx);
+	if (got == WH_STATE_READ_AGAIN) {
+		give->reads_later = true;
+		return;
+	}
 	if (got < 0 || got > WH_STATE_PIECE) {
 		give->transfer.end = WH_TRANSFER_REFUSED;
 		give->transfer.why =
@@ -82,6 +86,18 @@ static void read_piece(struct wh_give *give)
 	}
 	put_piece(give, (size_t)got);
 	give->all_read = got == 0;
+}
+
+/* Returns whether it makes sense to go on now. */
+static bool read_or_wait(struct wh_give *give, bool may_wait)
+{
+	const struct timespec moment = {.tv_nsec = (long)WH_NS_PER_MS};
+
+	give->reads_later = false;
+	read_piece(give);
+	if (give->reads_later && may_wait)
+		nanosleep(&moment, NULL);
+	return !give->reads_later || may_wait;
 }
 
 /* The group needs the processors. In proportion to what the last piece took, whatever that was spent on. */
@@ -130,7 +146,7 @@ static void write_stream(struct wh_transfer *transfer, bool may_wait)
 		if (wh_transfer_is_to_stop(transfer))
 			transfer->end = WH_TRANSFER_STOPPED;
 		else if (give->at == give->have)
-			read_piece(give);
+			goes_on = read_or_wait(give, may_wait);
 		else
 			goes_on = write_some(give, may_wait);
 	}

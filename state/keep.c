@@ -217,7 +217,7 @@ size_t wh_state_keep(struct wh_state *state, const struct whorl_message *message
 	if (state->refused)
 		return 0; /* the rings hold: so what is kept does not grow */
 	wh_state_keep_back(state, messages, count);
-	if (state->phase == WH_STATE_CATCHES_UP)
+	if (state->phase == WH_STATE_CATCHES_UP && state->preceded)
 		upcall_oldest(state);
 	return count;
 }
@@ -228,6 +228,7 @@ void wh_state_catch_up(struct wh_state *state, const struct wh_state_header *hea
 	state->given = *given;
 	wh_backlog_init(given, given->max);
 	state->refused = false;
+	state->preceded = state->hooks.precede == NULL;
 	for (uint32_t i = 0; i < header->position.count; i++) {
 		const struct wh_position_of *of = &header->position.of[i];
 
@@ -247,6 +248,10 @@ size_t wh_state_step_catch_up(struct wh_state *state)
 	uint64_t until_ns = *state->hooks.now_ns + state->hooks.upcall_ns;
 	size_t work = 0;
 
+	if (!state->preceded)
+		state->preceded = state->hooks.precede(state->hooks.ctx, &work);
+	if (!state->preceded || state->phase != WH_STATE_CATCHES_UP)
+		return work;
 	do {
 		work += upcall_oldest(state);
 		*state->hooks.now_ns = wh_env_now(state->hooks.env);

@@ -28,6 +28,9 @@
 #include "transport/transport.h"
 
 struct wh_state; /* of one subgroup at one node */
+
+/* From `read` of functions that are the library's own: there is nothing yet; it is to be called again a little later. */
+#define WH_STATE_READ_AGAIN PTRDIFF_MIN
 struct wh_backlog;
 
 #define WH_STATE_SENDERS_MAX 256 /* node ids are below */
@@ -72,6 +75,9 @@ struct wh_state_hooks {
 	bool (*decline)(void *ctx, uint32_t node);
 	/* Upcalls messages to the program. Returns how many it takes; fewer: nothing more before wh_state_offer_again. */
 	size_t (*upcall)(void *ctx, const struct whorl_message *messages, size_t count);
+	/* What comes before all that was kept back, and is not in what was restored, is upcalled. False: there is more, and this is to be called
+	 * again in a later pass. *work: how much was. May be NULL. */
+	bool (*precede)(void *ctx, size_t *work);
 	/* A message that was delivered here, and of which the program is never upcalled: the state that was restored has it, or this
 	 * node has left the shard before it was restored. May be NULL. */
 	void (*missed)(void *ctx, const struct whorl_message *message);

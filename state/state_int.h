@@ -64,6 +64,7 @@ struct wh_give {
 	size_t at, have;  /* of the buffer, what is to be written */
 	uint64_t payload; /* bytes of the state in it */
 	bool all_read;
+	bool reads_later; /* there was nothing yet */
 	unsigned char *rest; /* the messages that follow, as bytes; NULL: none do */
 	size_t rest_at, rest_bytes;
 	uint64_t since_ns; /* the last pause; 0: none yet */
@@ -111,7 +112,8 @@ struct wh_state {
 	uint32_t shard;
 	struct wh_backlog given; /* came with the state, and is upcalled before what was kept back here */
 	struct wh_backlog backlog;
-	bool refused;            /* catching up: the program takes nothing more for now */
+	bool preceded;           /* catching up: what comes before it has been upcalled */
+	bool refused;            /* ... the program takes nothing more for now */
 	struct wh_take *take;    /* a restore is under way, or was: at most one at a time, since it is the program's */
 	struct wh_stream *spare; /* came early, or while another is read */
 	uint32_t spare_from;

@@ -532,6 +532,62 @@ START_TEST(a_long_log_gets_a_checkpoint)
 }
 END_TEST
 
+/* ---- without functions the log is the state ---------------------------------------------------------------------------- */
+
+static void open_anew(unsigned id)
+{
+	struct wh_error err;
+
+	free(lab.cluster.records[id]);
+	lab.cluster.records[id] = NULL;
+	ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_on_message(subgroup_of(&lab.cluster, id, "orders"), record_message, lab.cluster.records[id]));
+}
+
+static void expect_same(unsigned long messages)
+{
+	await(have_all(messages), sched_yield());
+	for (unsigned id = 1; id < NODES; id++)
+		records_agree(lab.cluster.records[0], lab.cluster.records[id]);
+}
+
+/* A newcomer is upcalled for all of it, and goes on with the others; what was given lies in its log, and it gives it on. */
+START_TEST(a_newcomer_is_given_the_log)
+{
+	char path[128];
+
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 300);
+	await(have_all(300), sched_yield());
+	ck_assert_int_eq(whorl_checkpoint(subgroup_of(&lab.cluster, 0, "orders")), WHORL_UNSUPPORTED);
+	cluster_leave(&lab.cluster, 2);
+	cluster_await_view(&lab.cluster, 1);
+	send_some(1, 700);
+	if (_i == 0) { /* its disk is lost, too */
+		snprintf(path, sizeof(path), "%s/2", lab.directory);
+		remove_directory(path);
+	}
+	open_anew(2);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	send_some(0, 100);
+	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
+	await(is_whole(2), sched_yield());
+	send_some(2, 100);
+	expect_same(1200);
+	/* The last one has all of it, and gives it to the others. */
+	for (unsigned id = 0; id < NODES; id++)
+		cluster_leave(&lab.cluster, id);
+	for (unsigned id = 0; id < NODES; id++)
+		open_anew(id);
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	expect_same(1210);
+	free_lab();
+}
+END_TEST
+
 /* ---- what it says to those that ask ---------------------------------------------------------------------------------- */
 
 static struct whorl_status *ask(uint32_t id)
@@ -763,6 +819,7 @@ static Suite *suite(void)
 	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
 	tcase_add_test(shown, logs_are_shown);
 	tcase_add_test(shown, a_full_disk_is_shown);
 	tcase_add_loop_test(anew, a_directory_that_was_begun_anew, 0, 2);
