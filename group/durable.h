@@ -45,6 +45,10 @@ size_t wh_durable_replay(whorl_node *node, bool *done);
 WH_MUST_CHECK enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, struct whorl_state *functions,
 						      struct wh_error *err);
 void wh_durable_free_state(whorl_subgroup *subgroup, bool forked);
+/* They are those of durable_log.c: the program has none, and no checkpoint is made. */
+void wh_durable_note_log(whorl_subgroup *subgroup);
+/* Of such a log that was given: how it is being upcalled, and where it ends. NULL: none was. */
+struct wh_replay **wh_durable_history(whorl_subgroup *subgroup, struct wh_log_place *until);
 /* Those of the program; NULL: it has none. */
 const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup);
 /* A checkpoint is to be made. Any thread. */

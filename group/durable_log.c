@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/durable_state.h"
 #include "group/node_int.h"
 #include "state/wire.h"
 
 /* ---- the giver ---------------------------------------------------------------------------------------------------------- */
+
+#define UPCALL_NS (2 * WH_NS_PER_MS) /* so long may a pass upcall what was given */
 
 struct given {
 	struct wh_replay *replay;
@@ -117,7 +118,7 @@ static bool restore_log(enum whorl_restore_step step, const void *bytes, size_t 
 static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, size_t *work)
 {
 	whorl_node *node = subgroup->node;
-	uint64_t until_ns = node->loop.now_ns + WH_UPCALL_HISTORY_NS;
+	uint64_t until_ns = node->loop.now_ns + UPCALL_NS;
 	const struct whorl_message *messages;
 	enum wh_replay_is is;
 	struct wh_error err;
@@ -141,28 +142,23 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 {
 	whorl_node *node = subgroup->node;
-	struct wh_durable_state *state = subgroup->durable_state;
 	uint64_t number = wh_node_number_of(subgroup);
 	uint32_t shard = (uint32_t)wh_load_relaxed(&subgroup->log_shard);
-	struct wh_log_position position;
 	struct wh_log_place until;
+	struct wh_replay **history = wh_durable_history(subgroup, &until);
 	struct wh_error err;
 
-	if (state == NULL || !state->is_log || !state->begun || wh_node_has_failed(node))
+	if (history == NULL || wh_node_has_failed(node))
 		return true;
-	if (state->history == NULL) {
-		if (!wh_logs_has_checkpoint(node->logs, number, shard) ||
-		    !wh_state_place_take(state->place, state->held, &position))
-			return false;
-		until = (struct wh_log_place){position.point.key, position.point.number, position.point.place};
-		if (wh_replay_create(&state->history, node->logs, number, shard, &until, NULL, subgroup, &err) !=
-		    WHORL_OK)
-			return false; /* in a later pass */
-	}
-	if (!upcall_history(subgroup, state->history, work))
+	if (*history == NULL && !wh_logs_has_checkpoint(node->logs, number, shard))
 		return false;
-	wh_replay_free(state->history);
-	state->history = NULL;
+	if (*history == NULL &&
+	    wh_replay_create(history, node->logs, number, shard, &until, NULL, subgroup, &err) != WHORL_OK)
+		return false; /* in a later pass */
+	if (!upcall_history(subgroup, *history, work))
+		return false;
+	wh_replay_free(*history);
+	*history = NULL;
 	return true;
 }
 
@@ -179,7 +175,7 @@ static enum whorl_result open_log_state(whorl_subgroup *subgroup, struct wh_erro
 	enum whorl_result result = wh_node_open_state(subgroup, &functions, err);
 
 	if (result == WHORL_OK)
-		subgroup->durable_state->is_log = true;
+		wh_durable_note_log(subgroup);
 	return result;
 }
 

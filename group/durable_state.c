@@ -10,8 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/durable_state.h"
 #include "group/node_int.h"
+#include "group/state_place.h"
+
+struct wh_durable_state {
+	struct whorl_state program; /* [const] */
+	whorl_subgroup *subgroup;   /* [const] */
+	bool is_log; /* [const after start] the program has no functions: these are those of durable_log.c */
+	struct wh_replay
+		*history; /* [loop] of such a log, as it was given; NULL: nothing of it is to be upcalled, or not yet */
+	/* What comes of a state that is given. [the job that restores; the loop when it is over] */
+	unsigned char place[WH_STATE_PLACE_BYTES_MAX];
+	size_t held;
+	bool begun; /* its place is known, and a checkpoint is written */
+	struct writing {
+		uint32_t shard;
+		uint64_t checkpoint; /* its number */
+	} writing;
+	/* A checkpoint of this node's own. */
+	wh_word busy;  /* 1: a job reads it. [loop sets, the job clears] */
+	wh_word asked; /* 1: one is to be made. [any sets, loop clears] */
+	uint64_t ends; /* ticket of the end of the last. [the job, until busy is 0] */
+	bool lies;     /* the last has come to its end, on disk or not, and */
+	uint64_t left; /* so much lies in the log that it has left there. [loop] */
+};
 
 struct snapshot {
 	void *of_program;
@@ -247,6 +269,23 @@ const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgrou
 {
 	return subgroup->durable_state != NULL && !subgroup->durable_state->is_log ? &subgroup->durable_state->program
 										   : NULL;
+}
+
+void wh_durable_note_log(whorl_subgroup *subgroup)
+{
+	subgroup->durable_state->is_log = true;
+}
+
+struct wh_replay **wh_durable_history(whorl_subgroup *subgroup, struct wh_log_place *until)
+{
+	struct wh_durable_state *state = subgroup->durable_state;
+	struct wh_log_position position;
+
+	if (state == NULL || !state->is_log || !state->begun ||
+	    !wh_state_place_take(state->place, state->held, &position))
+		return NULL;
+	*until = (struct wh_log_place){position.point.key, position.point.number, position.point.place};
+	return &state->history;
 }
 
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)

@@ -219,8 +219,11 @@ void wh_check_upcall(struct app *app, const struct whorl_message *message)
 		check_replayed(app, shard, message);
 		return;
 	}
+	if (app->awaits && wh_app_is_log(app) && !wh_app_takes_log(app))
+		return;
 	member = app->behind ? wh_app_member_in(app, message->view) : app->member;
-	if (app->behind && app->member != NULL && play->plan->refusals && message->view < app->since) {
+	if (app->behind && app->member != NULL && (play->plan->refusals || wh_app_is_log(app)) &&
+	    message->view < app->since) {
 		check_given(app, message);
 		if (!wh_play_failed(play))
 			tell_history(app, message);

@@ -175,6 +175,8 @@ bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup,
 /* Before its first view, which restarts the group: it is to be upcalled what it has of that shard of a durable subgroup, behind a state
  * with that digest; 0: from the beginning. It is behind then. */
 bool wh_history_replays(struct wh_history *h, uint32_t node, uint32_t subgroup, uint32_t shard, uint64_t digest);
+/* The node awaits the state of a durable subgroup, which is its log: it is upcalled for all of it from now on. */
+bool wh_history_takes_log(struct wh_history *h, uint32_t node, uint32_t subgroup);
 /* It has not delivered all of its view, and goes on from it all the same: what is missing comes before anything else (0044). It is
  * behind from here on. */
 bool wh_history_lags(struct wh_history *h, uint32_t node, uint32_t subgroup);

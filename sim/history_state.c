@@ -170,6 +170,24 @@ bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, 
 	return true;
 }
 
+bool wh_history_takes_log(struct wh_history *h, uint32_t life, uint32_t subgroup)
+{
+	struct member *member = find_member(h, life, subgroup, "takes a log");
+
+	if (member == NULL)
+		return false;
+	if (!member->awaits || !h->subgroups[subgroup].durable)
+		return wh_history_break(h, "state: %s is given a log, and needs none (%s)",
+					wh_history_who(h, life).text, h->subgroups[subgroup].name);
+	member->awaits = false;
+	member->behind = member->restored = true;
+	member->at = oldest_view(h);
+	member->oldest = member->at->number;
+	member->position = 0;
+	memset(member->next, 0, h->life_count * sizeof(*member->next));
+	return true;
+}
+
 bool wh_history_lags(struct wh_history *h, uint32_t life, uint32_t subgroup)
 {
 	struct member *member = find_member(h, life, subgroup, "lags");

@@ -175,7 +175,7 @@ static void open_subgroups(struct play *play)
 		play->subgroups[g] = (struct play_subgroup){
 			.plan = &plan->subgroups[g],
 			.options = &plan->config.subgroups[g].options,
-			.stateful = wh_play_has_states(play),
+			.stateful = wh_play_has_states(play) || plan->subgroups[g].durable,
 			.calls = plan->subgroups[g].calls,
 			.furthest =
 				wh_plan_alloc((size_t)plan->config.subgroups[g].options.shards, sizeof(struct place))};
@@ -190,7 +190,8 @@ static void open_history(struct play *play)
 		subgroups[g] = (struct wh_history_subgroup){.name = config->subgroups[g].name,
 							    .ordered = play->plan->subgroups[g].ordered,
 							    .shards = (uint32_t)config->subgroups[g].options.shards,
-							    .stateful = wh_play_has_states(play),
+							    .stateful = wh_play_has_states(play) ||
+									play->plan->subgroups[g].durable,
 							    .durable = play->plan->subgroups[g].durable};
 	play->history = wh_history_new(
 		&(struct wh_history_config){.nodes = play->nodes,

@@ -519,6 +519,15 @@ void wh_app_begin(struct app *app, bool needs_state);
 /* A view restarts the group, and its log is to be upcalled first: of that shard, behind a state with that digest, 0: from the beginning. False:
  * the run has failed. */
 bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest);
+/* Without functions for a state a durable log is one: a newcomer is upcalled for all of it. */
+static inline bool wh_app_is_log(const struct app *app)
+{
+	const struct play *play = app->actor->play;
+
+	return play->subgroups[app->g].plan->durable && !wh_play_has_states(play);
+}
+/* It begins to be. False: that is broken. */
+bool wh_app_takes_log(struct app *app);
 /* And that view begins. */
 void wh_app_returns(struct app *app);
 /* A message has been delivered. */

@@ -379,6 +379,25 @@ bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest)
 	return !wh_play_failed(play);
 }
 
+bool wh_app_takes_log(struct app *app)
+{
+	struct play *play = app->actor->play;
+
+	app->coming_bytes = 0;
+	if (app->empties) {
+		begin_empty(app);
+		return !wh_play_failed(play);
+	}
+	app->state = 0;
+	memset(app->next, 0, play->lives_max * sizeof(app->next[0]));
+	app->awaits = false;
+	app->behind = true;
+	wh_calls_stand_at(app, (struct place){app->since, 0});
+	if (!wh_history_takes_log(play->history, app->actor->life, app->g))
+		wh_play_fail(play, "%s", wh_history_broken(play->history));
+	return !wh_play_failed(play);
+}
+
 /* What it was upcalled is all that there was. */
 void wh_app_returns(struct app *app)
 {
@@ -417,6 +436,9 @@ void wh_app_look(struct app *app)
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 
+	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
+	    !wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth))
+		(void)wh_app_takes_log(app); /* there was nothing in it */
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
 	    wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth) ||
 	    wh_inspect_refused(actor->node, app->g, play->subgroups[app->g].birth))

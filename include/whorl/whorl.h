@@ -474,7 +474,7 @@ struct whorl_state {
 };
 
 /* A call of `read` or `restore` cannot be interrupted: whorl_close waits for it, and then there is no other. The functions are copied.
- * All members set them, or none: a newcomer without begins with nothing. WHORL_INVALID: after whorl_start, one is missing, or the subgroup was
+ * All members set them, or none: a newcomer without begins with nothing; of a durable subgroup it is upcalled for all that was delivered. WHORL_INVALID: after whorl_start, one is missing, or the subgroup was
  * entered: its options have them; WHORL_MEMORY. */
 WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_state *functions);
 
@@ -852,9 +852,11 @@ WHORL_API enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subg
  * message is delivered when it is on the disk of every member of its shard. So any one whole log has all that was ever delivered, and
  * WHORL_DELIVERED_BY_ALL says that a message outlives the power of all but one. docs/log.md, docs/decisions/0058, docs/operations.md.
  *
- * A log is *whole* when nothing that was delivered is missing in it. That of a newcomer is, when the state that it was given is on its disk;
- * without functions for the state it never is. With them, a log that is longer than [subgroup] log_bytes gets a checkpoint: a snapshot of
- * the state is written to disk beside the loop, and what lies before it is removed.
+ * A log is *whole* when nothing that was delivered is missing in it. That of a newcomer is, when the state that it was given is on its disk.
+ * With functions for the state (whorl_on_state) a log that is longer than [subgroup] log_bytes gets a checkpoint: a snapshot of the state is
+ * written to disk beside the loop, and what lies before it is removed. Without them the log is the state: it stays whole, and grows; and a node that
+ * comes into a shard that has members, also one that was there before, is given all of a member's log, and upcalled for all of it, before
+ * whorl_ready says that it is: messages of views that it was not in.
  *
  * A node leaves with WHORL_DISK when its disk fails (an error, or a sync that fails), is full, or does not answer for [group] disk_timeout_ms;
  * the others go on without it. */

@@ -149,3 +149,22 @@ mutant(NAME durable-unlocked KIND test_group_durable FILE group/logs.c
 	if (result == WHORL_AGAIN)
 		result = WHORL_OK;
 ]])
+
+mutant(NAME durable-given-log-unheard KIND test_group_durable FILE state/keep.c
+	REMOVES "without functions for a state a newcomer is upcalled for the log that it was given"
+	TEXT [[
+	state->preceded = state->hooks.precede == NULL;
+]]
+	REPLACEMENT [[
+	state->preceded = true;
+]])
+
+mutant(NAME durable-given-log-not-given-on KIND test_group_durable FILE group/replay.c
+	REMOVES "a log that was given is read before what comes behind it"
+	TEXT [[
+	if (!fill_from_history(replay))
+		return;
+]]
+	REPLACEMENT [[
+	(void)fill_from_history;
+]])
