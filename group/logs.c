@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "group/directories.h"
+#include "membership/view.h"
 
 /* ---- handing over ------------------------------------------------------------------------------------------------------- */
 
@@ -527,35 +529,17 @@ static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh
 	return result;
 }
 
-/* Has that node's directory a standing? One that is damaged counts: it says that there was one. */
-static bool has_standing(const struct wh_logs *logs, uint32_t node)
-{
-	const struct wh_env *env = logs->config.env;
-	struct wh_standing_file file = {.directory = NULL};
-	struct wh_directory *directory;
-	struct wh_standing standing;
-	struct wh_error err;
-	char path[4096];
-	bool has;
-
-	snprintf(path, sizeof(path), "%s/%u", logs->config.path, node);
-	if (env->disk->directory(env->disk->ctx, path, false, &directory, &err) != WHORL_OK)
-		return false;
-	has = wh_standing_open(&file, directory, &standing, NULL, &err) != WHORL_OK ||
-	      (!wh_standing_is_blank(&standing) && !standing.first);
-	wh_standing_free(&standing);
-	wh_standing_close(&file);
-	directory->ops->close(directory);
-	return has;
-}
-
 static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *err)
 {
+	const struct wh_env *env = logs->config.env;
+	uint32_t ids[WH_NODES_MAX];
+	size_t count = wh_directories_find(env->disk, logs->config.path, logs->config.nodes, ids);
+
 	logs->has_disk = calloc(logs->config.nodes, sizeof(*logs->has_disk));
 	if (logs->has_disk == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
-	for (uint32_t node = 0; node < logs->config.nodes; node++)
-		logs->has_disk[node] = node != logs->config.node && has_standing(logs, node);
+	for (size_t i = 0; i < count; i++)
+		logs->has_disk[ids[i]] = ids[i] != logs->config.node;
 	return WHORL_OK;
 }
 

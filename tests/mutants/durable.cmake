@@ -111,3 +111,42 @@ mutant(NAME durable-unlocked KIND test_group_durable FILE group/logs.c
 	if (result == WHORL_AGAIN)
 		result = WHORL_OK;
 ]])
+
+mutant(NAME durable-founds-beside-logs KIND test_group_durable_ids FILE membership/restart.c
+	REMOVES "a founder forms no group beside directories that have logs"
+	TEXT [[
+	return wh_restart_disk(restart) != WH_DISK_STANDS &&
+]]
+	REPLACEMENT [[
+	(void)heard;
+	return true ||
+]])
+
+mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/any_id.c
+	REMOVES "a node without an id takes one that has a log"
+	TEXT [[
+	enum whorl_result result = try_first(any, id, err);
+]]
+	REPLACEMENT [[
+	enum whorl_result result = WHORL_AGAIN;
+]])
+
+mutant(NAME durable-any-id-is-old KIND test_group_durable_ids FILE group/directories.c
+	REMOVES "of the directories that have logs the one with the newest view is taken first"
+	TEXT [[
+at > 0 && views[at - 1] < view; at--
+]]
+	REPLACEMENT [[
+at > 0 && views[at - 1] > view; at--
+]])
+
+mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
+	REMOVES "on one host all nodes of a durable group look into one directory"
+	TEXT [[
+	if (config->group.transport == WH_TRANSPORT_SHM && wh_node_config_is_durable(config))
+		digest
+]]
+	REPLACEMENT [[
+	if (0)
+		digest
+]])

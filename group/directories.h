@@ -1,0 +1,17 @@
+/* directories.h - what lies in the directories of all nodes of this host below [group] log_dir (docs/decisions/0058, One host): read without
+ * their locks, and nothing of them is changed.
+ *
+ * Threads: any. May block for as long as the disk takes.
+ */
+#ifndef WH_GROUP_DIRECTORIES_H
+#define WH_GROUP_DIRECTORIES_H
+
+#include <stddef.h>
+
+#include "base/disk.h"
+
+/* The ids below `nodes` of those directories that have a standing, the one with the newest view first; into `ids`, which has room for all.
+ * One that is damaged counts, as the last: it says that there was one. Of a first view that was never begun it does not. Returns how many. */
+size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint32_t nodes, uint32_t *ids);
+
+#endif
