@@ -7,24 +7,33 @@
 #include "membership/view.h"
 #include "persistence/standing.h"
 
-/* Has it a standing, and of which view? */
-static bool read_directory(const struct wh_disk *disk, const char *path, uint32_t node, uint64_t *view)
+/* All that it has of its shards counts. */
+static bool is_whole(const struct wh_standing *standing)
+{
+	for (uint32_t i = 0; i < standing->shard_count; i++)
+		if (!standing->shards[i].whole)
+			return false;
+	return true;
+}
+
+/* Has it a standing? *worth: how much it is worth to begin with. */
+static bool read_directory(const struct wh_disk *disk, const char *path, uint32_t node, uint64_t *worth)
 {
 	struct wh_standing_file file = {.directory = NULL};
 	struct wh_directory *directory;
 	struct wh_standing standing;
 	struct wh_error err;
 	char name[4096];
-	bool is_whole, has;
+	bool checks, has;
 
-	*view = 0;
+	*worth = 0;
 	snprintf(name, sizeof(name), "%s/%u", path, node);
 	if (disk->directory(disk->ctx, name, false, &directory, &err) != WHORL_OK)
 		return false;
-	is_whole = wh_standing_open(&file, directory, &standing, NULL, &err) == WHORL_OK;
-	has = !is_whole || (!wh_standing_is_blank(&standing) && !standing.first);
-	if (is_whole)
-		*view = standing.number + 1;
+	checks = wh_standing_open(&file, directory, &standing, NULL, &err) == WHORL_OK;
+	has = !checks || (!wh_standing_is_blank(&standing) && !standing.first);
+	if (checks)
+		*worth = 2 * standing.number + 1 + is_whole(&standing);
 	wh_standing_free(&standing);
 	wh_standing_close(&file);
 	directory->ops->close(directory);
@@ -33,17 +42,17 @@ static bool read_directory(const struct wh_disk *disk, const char *path, uint32_
 
 size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint32_t nodes, uint32_t *ids)
 {
-	uint64_t views[WH_NODES_MAX], view;
+	uint64_t worths[WH_NODES_MAX], worth;
 	size_t count = 0, at;
 
 	for (uint32_t node = 0; node < nodes; node++) {
-		if (!read_directory(disk, path, node, &view))
+		if (!read_directory(disk, path, node, &worth))
 			continue;
-		for (at = count++; at > 0 && views[at - 1] < view; at--) {
-			views[at] = views[at - 1];
+		for (at = count++; at > 0 && worths[at - 1] < worth; at--) {
+			worths[at] = worths[at - 1];
 			ids[at] = ids[at - 1];
 		}
-		views[at] = view;
+		worths[at] = worth;
 		ids[at] = node;
 	}
 	return count;

@@ -134,10 +134,10 @@ mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/any_i
 mutant(NAME durable-any-id-is-old KIND test_group_durable_ids FILE group/directories.c
 	REMOVES "of the directories that have logs the one with the newest view is taken first"
 	TEXT [[
-at > 0 && views[at - 1] < view; at--
+at > 0 && worths[at - 1] < worth; at--
 ]]
 	REPLACEMENT [[
-at > 0 && views[at - 1] > view; at--
+at > 0 && worths[at - 1] > worth; at--
 ]])
 
 mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
@@ -149,4 +149,22 @@ mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
 	REPLACEMENT [[
 	if (0)
 		digest
+]])
+
+mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/directories.c
+	REMOVES "of directories of one view one that is whole is taken first"
+	TEXT [[
+ + is_whole(&standing);
+]]
+	REPLACEMENT [[
+ + is_whole(&standing) * 0;
+]])
+
+mutant(NAME durable-damage-is-blank KIND test_directories FILE group/directories.c
+	REMOVES "a directory whose standing is damaged says that there was one"
+	TEXT [[
+	has = !checks || (
+]]
+	REPLACEMENT [[
+	has = checks && (
 ]])
