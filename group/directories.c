@@ -17,7 +17,7 @@ static bool is_whole(const struct wh_standing *standing)
 }
 
 /* Has it a standing? *worth: how much it is worth to begin with. */
-static bool read_directory(const struct wh_disk *disk, const char *path, uint32_t node, uint64_t *worth)
+static bool read_directory(const struct wh_disk *disk, const char *path, uint64_t group, uint32_t node, uint64_t *worth)
 {
 	struct wh_standing_file file = {.directory = NULL};
 	struct wh_directory *directory;
@@ -31,22 +31,23 @@ static bool read_directory(const struct wh_disk *disk, const char *path, uint32_
 	if (disk->directory(disk->ctx, name, false, &directory, &err) != WHORL_OK)
 		return false;
 	checks = wh_standing_open(&file, directory, &standing, NULL, &err) == WHORL_OK;
-	has = !checks || (!wh_standing_is_blank(&standing) && !standing.first);
+	has = !checks ||
+	      (!wh_standing_is_blank(&standing) && !standing.first && (group == 0 || standing.group == group));
 	if (checks)
-		*worth = 2 * standing.number + 1 + is_whole(&standing);
+		*worth = standing.alone ? UINT64_MAX : 2 * standing.number + 1 + is_whole(&standing);
 	wh_standing_free(&standing);
 	wh_standing_close(&file);
 	directory->ops->close(directory);
 	return has;
 }
 
-size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint32_t nodes, uint32_t *ids)
+size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint64_t group, uint32_t nodes, uint32_t *ids)
 {
 	uint64_t worths[WH_NODES_MAX], worth;
 	size_t count = 0, at;
 
 	for (uint32_t node = 0; node < nodes; node++) {
-		if (!read_directory(disk, path, node, &worth))
+		if (!read_directory(disk, path, group, node, &worth))
 			continue;
 		for (at = count++; at > 0 && worths[at - 1] < worth; at--) {
 			worths[at] = worths[at - 1];

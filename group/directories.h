@@ -10,9 +10,9 @@
 
 #include "base/disk.h"
 
-/* The ids below `nodes` of those directories that have a standing, the one with the newest view first, and of the same view one of which all
- * logs are whole; into `ids`, which has room for all. One that is damaged counts, as the last: it says that there was one. Of a first view
- * that was never begun it does not. Returns how many. */
-size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint32_t nodes, uint32_t *ids);
+/* The ids below `nodes` of those directories that have a standing of that group (0: of any), into `ids`, which has room for all: first what was
+ * begun anew, then by their views, the newest first, and of one view those of which all logs are whole. One that is damaged counts, as the
+ * last: it says that there was one. Of a first view that was never begun it does not. Returns how many. */
+size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint64_t group, uint32_t nodes, uint32_t *ids);
 
 #endif

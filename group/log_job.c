@@ -49,13 +49,15 @@ bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct
 
 /* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
 
+/* The directory is of the first group that it was made for, for good: files of its logs say so. */
 static bool write_identity(struct wh_logs *logs, uint64_t group)
 {
-	struct wh_identity identity = {.group = group, .node = logs->config.node};
+	struct wh_identity identity = {.group = logs->identity.group != 0 ? logs->identity.group : group,
+				       .node = logs->config.node};
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (logs->identity.group == group && logs->identity_is_synced)
+	if (logs->identity_is_synced)
 		return true;
 	snprintf(identity.name, sizeof(identity.name), "%s", logs->config.group);
 	wh_logs_ask_disk(logs);
@@ -443,6 +445,19 @@ static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
 	return batch->batch.next > batch->batch.first;
 }
 
+/* It was synced. */
+static void count_batch(const struct wh_log_filling *batch)
+{
+	wh_word *words[] = {&batch->log->figures.written_batches, &batch->log->figures.written_messages,
+			    &batch->log->figures.written_bytes};
+	uint64_t more[] = {1, batch->batch.count, 0};
+
+	for (uint32_t i = 0; i < batch->batch.count; i++)
+		more[2] += batch->records[i].bytes;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		wh_store_relaxed(words[i], wh_load_relaxed(words[i]) + more[i]);
+}
+
 /* It is on disk: the loop is told, if the view is still that. */
 static void tell_persisted(struct wh_logs *logs)
 {
@@ -479,6 +494,7 @@ static bool write_batch(struct wh_logs *logs)
 	count_log(batch->log);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
+	count_batch(batch);
 	tell_persisted(logs);
 	wh_logs_ask_disk(logs);
 	result = wh_log_prepare(batch->log->log, &err);

@@ -251,8 +251,19 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		.longest_sync_ns = wh_load_relaxed(&log->figures.longest_sync_ns),
 		/* Acquire: that the last is on disk. Partner: finish_checkpoint. */
 		.checkpoints = wh_load_acquire(&log->figures.checkpoints),
+		.written_batches = wh_load_relaxed(&log->figures.written_batches),
+		.written_messages = wh_load_relaxed(&log->figures.written_messages),
+		.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
 	};
 	return true;
+}
+
+void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns)
+{
+	uint64_t busy = wh_load_relaxed(&logs->busy_ns), full = wh_load_relaxed(&logs->full_ns);
+
+	*busy_ns = busy != 0 && now_ns > busy ? now_ns - busy : 0;
+	*full_ns = full != 0 && now_ns > full ? now_ns - full : 0;
 }
 
 uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
@@ -529,11 +540,18 @@ static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh
 	return result;
 }
 
+/* Of another group than this node's is what no node can go on with here: one that was begun anew, or has been before. 0: of any. */
+static uint64_t group_of_others(const struct wh_logs *logs)
+{
+	return wh_standing_is_blank(&logs->standing) || logs->standing.first ? 0 : logs->standing.group;
+}
+
 static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_env *env = logs->config.env;
 	uint32_t ids[WH_NODES_MAX];
-	size_t count = wh_directories_find(env->disk, logs->config.path, logs->config.nodes, ids);
+	size_t count =
+		wh_directories_find(env->disk, logs->config.path, group_of_others(logs), logs->config.nodes, ids);
 
 	logs->has_disk = calloc(logs->config.nodes, sizeof(*logs->has_disk));
 	if (logs->has_disk == NULL)
@@ -541,6 +559,22 @@ static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *e
 	for (size_t i = 0; i < count; i++)
 		logs->has_disk[ids[i]] = ids[i] != logs->config.node;
 	return WHORL_OK;
+}
+
+/* Its files are of the group that the directory was made for, which is another if it was begun anew. Then what is not whole counts for nothing,
+ * and nothing can follow it. */
+static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log, const struct wh_shard_standing *shard,
+				  const struct wh_log_source_config *config, const struct wh_log_point *known,
+				  struct wh_error *err)
+{
+	uint64_t group = logs->identity.group != 0 ? logs->identity.group : logs->standing.group;
+	enum whorl_result result = WHORL_OK;
+
+	if (logs->standing.alone && !shard->whole)
+		result = wh_log_discard(logs->directory, log->name, log->shard, err);
+	if (result != WHORL_OK)
+		return result;
+	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL, err);
 }
 
 /* What the standing names. */
@@ -562,8 +596,7 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
-			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
-						   shard->before != 0 && shard->whole ? &known : NULL, err);
+			result = open_log(logs, log, shard, &config, &known, err);
 		if (result == WHORL_AGAIN) /* no room */
 			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)

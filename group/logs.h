@@ -169,7 +169,11 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 
 struct wh_log_figures { /* of one shard */
 	uint64_t bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+	uint64_t written_batches, written_messages, written_bytes; /* since wh_logs_open */
 };
+
+/* How long the disk has been asked for something, and there has been no room; 0: neither. The loop's. */
+void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns);
 
 /* Any thread. False: there is no such log. */
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);

@@ -33,6 +33,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct {             /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
+		wh_word written_batches, written_messages, written_bytes;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
 	} figures;
 	uint64_t writing; /* [job] number of the checkpoint */

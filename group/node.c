@@ -585,7 +585,7 @@ static enum whorl_result find_id(struct id_place *place, const struct whorl_open
 	if (options != NULL && options->size > offsetof(struct whorl_open_options, form) && options->form)
 		return wh_error_set(err, WHORL_INVALID, "a node that is told to form a group has an id of its own");
 	if (wh_node_config_is_durable(config) && env->disk != NULL)
-		count = wh_directories_find(env->disk, config->group.log_dir, nodes, first);
+		count = wh_directories_find(env->disk, config->group.log_dir, 0, nodes, first);
 	return wh_any_id(&(struct wh_any_id){.config = config,
 					     .first = first,
 					     .first_count = count,

@@ -271,6 +271,9 @@ enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct wh
 	full.syncs = figures.syncs;
 	full.longest_sync_ns = figures.longest_sync_ns;
 	full.checkpoints = figures.checkpoints;
+	full.written_batches = figures.written_batches;
+	full.written_messages = figures.written_messages;
+	full.written_bytes = figures.written_bytes;
 	full.whole = wh_load_relaxed(&subgroup->log_whole) != 0;
 	if (wh_load_relaxed(&subgroup->disk_behind) > 0) {
 		full.slowest_member = (uint32_t)wh_load_relaxed(&subgroup->disk_slowest);

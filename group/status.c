@@ -40,9 +40,59 @@ static void show_node(struct whorl_status *status, whorl_node *node)
 	status->ready = node->ready;
 	pthread_mutex_unlock(&node->lock);
 	status->failure_timeout_ms = (uint32_t)node->config.group.failure_timeout_ms;
-	status->leader = status->tie_breaker = WHORL_NOBODY;
+	status->leader = status->tie_breaker = status->coordinator = WHORL_NOBODY;
 	status->stats->size = sizeof(*status->stats);
 	whorl_node_statistics(node, status->stats);
+}
+
+/* ---- its disk, and a restart ------------------------------------------------------------------------------------------------- */
+
+static void show_disk(struct whorl_status *status, const whorl_node *node)
+{
+	uint64_t busy_ns, full_ns;
+
+	if (node->logs == NULL)
+		return;
+	status->disk_timeout_ms = (uint32_t)node->config.group.disk_timeout_ms;
+	wh_logs_delays(node->logs, wh_env_now(&node->env), &busy_ns, &full_ns);
+	status->disk_busy_ms = busy_ns / WH_NS_PER_MS;
+	status->disk_full_ms = full_ns / WH_NS_PER_MS;
+}
+
+static bool has_restart(const whorl_node *node)
+{
+	return node->join.restart != NULL && node->epoch == NULL && !wh_node_has_failed(node) &&
+	       wh_restart_look(&node->join).goes_on;
+}
+
+static void show_missing(struct whorl_status_missing *missing, const whorl_node *node, uint32_t id)
+{
+	char address[WH_OPTION_TEXT_BYTES] = "";
+
+	missing->size = sizeof(*missing);
+	missing->id = id;
+	if (id < wh_node_config_nodes_max(&node->config) && node->config.addresses != NULL)
+		wh_node_config_address(&node->config, id, address);
+	snprintf(missing->address, sizeof(missing->address), "%.*s", (int)sizeof(missing->address) - 1, address);
+}
+
+static void show_restart(struct whorl_status *status, const whorl_node *node)
+{
+	static const enum whorl_restart_step steps[] = {[WH_ROUND_NONE] = WHORL_RESTART_LOOKS,
+							[WH_ROUND_ASKS] = WHORL_RESTART_ASKS,
+							[WH_ROUND_AGREES] = WHORL_RESTART_AGREES,
+							[WH_ROUND_BEGINS] = WHORL_RESTART_BEGINS};
+	struct wh_restart_is is;
+
+	if (!has_restart(node))
+		return;
+	is = wh_restart_look(&node->join);
+	status->restart = steps[is.phase];
+	if (is.coordinator >= 0)
+		status->coordinator = (uint32_t)is.coordinator;
+	status->restart_view = is.missing->view;
+	for (uint32_t i = 0; i < status->missing_count; i++)
+		show_missing(&status->missing[i], node, is.missing->ids[i]);
 }
 
 /* ---- its view ---------------------------------------------------------------------------------------------------------------- */
@@ -107,6 +157,7 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 {
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 	const struct wh_subgroup_columns *columns = &epoch->rows->subgroups[g].columns;
+	const bool durable = wh_node_config_parameters(&epoch->node->config, layout).durable;
 
 	place->size = sizeof(*place);
 	place->id = epoch->view->ids[rank];
@@ -115,6 +166,8 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 	if (ordered) {
 		/* Delivered first: it is not more than what is received, unless both come with one write. */
 		place->delivered_num = wh_sst_observe(&epoch->sst, rank, columns->delivered_num);
+		if (durable)
+			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->persisted_num);
 		place->received_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
 		if (place->received_num < place->delivered_num)
 			place->received_num = place->delivered_num;
@@ -133,6 +186,13 @@ static void show_shard_member(struct whorl_status_shard *shard, const struct wh_
 	shard->condition = layout->state == WH_SHARD_ACTIVE ? WHORL_SHARD_ACTIVE : WHORL_SHARD_INACTIVE;
 	shard->stats->size = sizeof(*shard->stats);
 	whorl_subgroup_statistics(subgroup, shard->stats);
+	if (shard->log != NULL) {
+		shard->log->size = sizeof(*shard->log);
+		if (whorl_log_statistics(subgroup, shard->log) != WHORL_OK) { /* nothing has been written yet */
+			free(shard->log);
+			shard->log = NULL;
+		}
+	}
 	for (uint32_t i = 0; i < shard->place_count; i++)
 		show_place(&shard->places[i], epoch, g, layout->members[i], shard->ordered);
 }
@@ -153,6 +213,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	shard->shard = layout->shard;
 	shard->shards = layout->shards;
 	shard->ordered = parameters.ordered;
+	shard->durable = parameters.durable;
 	shard->lost = layout->state == WH_SHARD_LOST;
 	shard->condition = WHORL_SHARD_GONE;
 	shard->members = layout->member_count;
@@ -190,9 +251,25 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 		status->shards[g].stats = calloc(1, sizeof(*status->shards[g].stats));
 		if (status->shards[g].places == NULL || status->shards[g].stats == NULL)
 			return false;
+		if (wh_node_config_parameters(&epoch->node->config, layout).durable) {
+			status->shards[g].log = calloc(1, sizeof(*status->shards[g].log));
+			if (status->shards[g].log == NULL)
+				return false;
+		}
 		status->shards[g].place_count = layout->member_count;
 	}
 	return true;
+}
+
+static bool make_room_for_missing(struct whorl_status *status, const whorl_node *node)
+{
+	uint32_t count = has_restart(node) ? wh_restart_look(&node->join).missing->count : 0;
+
+	if (count == 0)
+		return true;
+	status->missing = calloc(count, sizeof(*status->missing));
+	status->missing_count = status->missing != NULL ? count : 0;
+	return status->missing != NULL;
 }
 
 /* What stands on the node has them, and takes them away under this lock. */
@@ -220,11 +297,14 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 	const struct wh_epoch *epoch = node->epoch;
 
 	*out = NULL;
-	if (status == NULL || (epoch != NULL && !make_room(status, epoch)) || !show_workers(status, node)) {
+	if (status == NULL || (epoch != NULL && !make_room(status, epoch)) || !make_room_for_missing(status, node) ||
+	    !show_workers(status, node)) {
 		whorl_status_free(status);
 		return WHORL_MEMORY;
 	}
 	show_node(status, node);
+	show_disk(status, node);
+	show_restart(status, node);
 	if (epoch != NULL)
 		show_view(status, epoch, wh_env_now(&node->env));
 	for (uint32_t g = 0; g < status->shard_count; g++)

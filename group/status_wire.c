@@ -171,6 +171,23 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 	}
 }
 
+static void walk_log_stats(struct walk *walk, struct whorl_log_stats *stats)
+{
+	uint64_t *const words[] = {
+		&stats->persisted,     &stats->persisted_by_all, &stats->segments,        &stats->bytes,
+		&stats->used_bytes,    &stats->batches,          &stats->syncs,           &stats->longest_sync_ns,
+		&stats->checkpoints,   &stats->slowest_behind,   &stats->written_batches, &stats->written_messages,
+		&stats->written_bytes,
+	};
+
+	if (!walk->writes)
+		stats->size = sizeof *stats;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		walk_u64(walk, words[i]);
+	walk_flag(walk, &stats->whole);
+	walk_u32(walk, &stats->slowest_member);
+}
+
 static void walk_member(struct walk *walk, struct whorl_status_member *member)
 {
 	const uint32_t most = walk->version >= 4 ? WHORL_IS_DEAD : WHORL_IS_FAILED;
@@ -194,9 +211,12 @@ static void walk_place(struct walk *walk, struct whorl_status_place *place)
 	walk_flag(walk, &place->rests);
 	walk_u64(walk, &place->received_num);
 	walk_u64(walk, &place->delivered_num);
+	if (walk->version >= 8)
+		walk_u64(walk, &place->persisted_num);
 }
 
-static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
+/* *has_log: that of its log follows. */
+static void walk_shard(struct walk *walk, struct whorl_status_shard *shard, bool *has_log)
 {
 	shard->size = sizeof *shard;
 	walk_text(walk, shard->name, sizeof shard->name);
@@ -213,6 +233,12 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard)
 	if (walk->version >= 6)
 		walk_u64(walk, &shard->large_bytes);
 	walk_small(walk, &shard->place_count, WH_NODES_MAX);
+	if (walk->version >= 8) {
+		walk_flag(walk, &shard->durable);
+		walk_flag(walk, has_log);
+		if (!walk->writes && *has_log && (!shard->durable || shard->condition == WHORL_SHARD_GONE))
+			go_wrong(walk, "there is a log of a shard that has none");
+	}
 }
 
 static void walk_worker(struct walk *walk, struct whorl_status_worker *worker)
@@ -229,9 +255,29 @@ static void walk_worker(struct walk *walk, struct whorl_status_worker *worker)
 		walk_u64(walk, words[i]);
 }
 
+static void walk_missing(struct walk *walk, struct whorl_status_missing *missing)
+{
+	missing->size = sizeof *missing;
+	walk_small(walk, &missing->id, WH_NODES_MAX - 1);
+	walk_text(walk, missing->address, sizeof missing->address);
+}
+
 static bool is_spoken(uint32_t version)
 {
 	return version >= WH_STATUS_VERSION_LEAST && version <= WH_STATUS_VERSION;
+}
+
+static void walk_disk_and_restart(struct walk *walk, struct whorl_status *status)
+{
+	walk_u64(walk, &status->disk_busy_ms);
+	walk_u64(walk, &status->disk_full_ms);
+	walk_u32(walk, &status->disk_timeout_ms);
+	SMALL_ENUM(walk, whorl_restart_step, status->restart, WHORL_RESTART_BEGINS);
+	walk_u32(walk, &status->coordinator);
+	walk_u64(walk, &status->restart_view);
+	walk_small(walk, &status->missing_count, WH_NODES_MAX);
+	if (!walk->writes && status->missing_count > 0 && status->restart == WHORL_RESTART_NONE)
+		go_wrong(walk, "nodes are missing, and nothing is restarted");
 }
 
 /* All but what is behind pointers. */
@@ -266,6 +312,8 @@ static void walk_status(struct walk *walk, struct whorl_status *status)
 	walk_u32(walk, &status->shards_left_off);
 	if (walk->version >= 7)
 		walk_small(walk, &status->worker_count, WH_SHOWN_MAX);
+	if (walk->version >= 8)
+		walk_disk_and_restart(walk, status);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------------------*/
@@ -275,10 +323,13 @@ static bool write_shard(struct walk *walk, const struct whorl_status_shard *shar
 {
 	struct walk behind = *walk;
 	struct whorl_status_shard copy = *shard;
+	bool has_log = shard->log != NULL;
 
-	walk_shard(&behind, &copy);
+	walk_shard(&behind, &copy, &has_log);
 	if (shard->condition != WHORL_SHARD_GONE)
 		walk_subgroup_stats(&behind, shard->stats);
+	if (has_log && walk->version >= 8)
+		walk_log_stats(&behind, shard->log);
 	for (uint32_t i = 0; i < shard->place_count; i++) {
 		struct whorl_status_place place = shard->places[i];
 
@@ -305,6 +356,11 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 		struct whorl_status_worker worker = status->workers[i];
 
 		walk_worker(&walk, &worker);
+	}
+	for (uint32_t i = 0; i < status->missing_count && version >= 8; i++) {
+		struct whorl_status_missing missing = status->missing[i];
+
+		walk_missing(&walk, &missing);
 	}
 	if (walk.wrong != NULL)
 		return 0;
@@ -406,18 +462,39 @@ static void read_workers(struct walk *walk, struct whorl_status *status, bool *e
 	}
 }
 
+static void read_missing(struct walk *walk, struct whorl_status *status, bool *enough)
+{
+	uint32_t count = status->missing_count;
+
+	status->missing_count = 0;
+	status->missing = make_array(walk, count, sizeof *status->missing, enough);
+	for (uint32_t i = 0; status->missing != NULL && i < count; i++) {
+		walk_missing(walk, &status->missing[i]);
+		for (uint32_t before = 0; before < i; before++)
+			if (status->missing[before].id == status->missing[i].id)
+				go_wrong(walk, "a node is missing twice");
+		status->missing_count++;
+	}
+}
+
 static void read_shard(struct walk *walk, const struct whorl_status *status, struct whorl_status_shard *shard,
 		       bool *enough)
 {
+	bool has_log = false;
 	uint32_t count;
 
-	walk_shard(walk, shard);
+	walk_shard(walk, shard, &has_log);
 	count = shard->place_count;
 	shard->place_count = 0;
 	if (shard->condition != WHORL_SHARD_GONE) {
 		shard->stats = make_array(walk, 1, sizeof *shard->stats, enough);
 		if (shard->stats != NULL)
 			walk_subgroup_stats(walk, shard->stats);
+	}
+	if (has_log && walk->wrong == NULL) {
+		shard->log = make_array(walk, 1, sizeof *shard->log, enough);
+		if (shard->log != NULL)
+			walk_log_stats(walk, shard->log);
 	}
 	if (count != (shard->condition == WHORL_SHARD_GONE ? 0 : shard->members))
 		go_wrong(walk, "the members of a shard are not as many as it says");
@@ -441,6 +518,7 @@ static void read_status(struct walk *walk, struct whorl_status *status, bool *en
 	if (status->member_count > 0 && status->leader != WHORL_NOBODY && !is_member(status, status->leader))
 		go_wrong(walk, "its leader is no member");
 	read_workers(walk, status, enough);
+	read_missing(walk, status, enough);
 	if (*enough)
 		status->shards = make_array(walk, count, sizeof *status->shards, enough);
 	for (uint32_t i = 0; status->shards != NULL && i < count && *enough && walk->wrong == NULL; i++) {
@@ -458,6 +536,7 @@ struct whorl_status *wh_status_new(void)
 	if (status == NULL)
 		return NULL;
 	status->size = sizeof *status;
+	status->coordinator = WHORL_NOBODY; /* where an older version says nothing of it */
 	status->stats = calloc(1, sizeof *status->stats);
 	if (status->stats == NULL) {
 		free(status);
@@ -491,10 +570,12 @@ void whorl_status_free(struct whorl_status *status)
 	for (uint32_t i = 0; i < status->shard_count; i++) {
 		free(status->shards[i].places);
 		free(status->shards[i].stats);
+		free(status->shards[i].log);
 	}
 	free(status->stats);
 	free(status->shards);
 	free(status->members);
 	free(status->workers);
+	free(status->missing);
 	free(status);
 }

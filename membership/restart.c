@@ -245,6 +245,20 @@ bool wh_restart_may_begin(const struct wh_restart *restart, uint64_t key)
 	return restart->begun == key;
 }
 
+struct wh_restart_is wh_restart_look(const struct wh_join *join)
+{
+	const struct wh_restart *restart = join->restart;
+	const struct wh_voice *own = &restart->voices[0];
+	struct wh_restart_is is = {.phase = restart->round.phase, .coordinator = -1, .missing = &restart->missing};
+
+	is.goes_on = wh_restart_may_take_part(join) && wh_restart_disk(restart) != WH_DISK_BLANK;
+	if (is.phase != WH_ROUND_NONE)
+		is.coordinator = (int)join->roster->id;
+	else if (own->follows != 0 && own->by != join->roster->id)
+		is.coordinator = (int)own->by;
+	return is;
+}
+
 bool wh_restart_explain(const struct wh_join *join, char *text, size_t bytes)
 {
 	const struct wh_restart *restart = join->restart;

@@ -92,6 +92,12 @@ struct wh_round { /* that this node coordinates */
 	struct wh_heard_disk *heard; /* by disk */
 };
 
+struct wh_restart_missing { /* what a round has not heard of, for people */
+	uint64_t view;      /* the number of that which the group goes on from */
+	uint32_t count;     /* 0: of none that is known */
+	uint32_t ids[WH_NODES_MAX];
+};
+
 struct wh_restart { /* the fields up to `ctx` are set by the caller */
 	struct wh_restarter on;
 	void *ctx;
@@ -108,6 +114,7 @@ struct wh_restart { /* the fields up to `ctx` are set by the caller */
 	uint32_t failures; /* rounds that came to nothing, one after the other, as another was promised more */
 	uint64_t begun;    /* ballot of the round of which all disks have agreed */
 	char waits[512];   /* what its round waits for, for people; "": it has none */
+	struct wh_restart_missing missing;
 };
 
 /* Of a node with that id, ids being below `nodes`. WHORL_OK, WHORL_MEMORY. */
@@ -149,6 +156,15 @@ static inline bool wh_restart_invites_others(const struct wh_restart *restart)
 	return restart != NULL && restart->round.invited;
 }
 
+/* Where it stands, for people. */
+struct wh_restart_is {
+	bool goes_on;                             /* else there is none */
+	enum wh_round_phase phase;                /* of the round that this node coordinates */
+	int coordinator;                          /* node id, -1: none is known */
+	const struct wh_restart_missing *missing; /* lasts until the next pass */
+};
+
+struct wh_restart_is wh_restart_look(const struct wh_join *join);
 /* What it waits for, for people. False: there is no restart. */
 bool wh_restart_explain(const struct wh_join *join, char *text, size_t bytes);
 

@@ -55,13 +55,31 @@ static bool is_same_agreement(const struct wh_standing *one, const struct wh_sta
 	       (one->cut_count == 0 || memcmp(one->cuts, other->cuts, one->cut_count * sizeof(*one->cuts)) == 0);
 }
 
-/* The members of that view that have left in it, by id. If all have, and all were heard, nobody has gone on: then all count. */
+/* The disk that was begun anew in that view, NULL: none was. There is one: another has another identity. */
+static const struct wh_report *find_alone(const struct wh_seekers *seekers, uint64_t key, const struct wh_view *view)
+{
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		const struct wh_report *report = report_of(seekers, view->ids[rank]);
+
+		if (report != NULL && report->standing.alone && report->standing.base == key)
+			return report;
+	}
+	return NULL;
+}
+
+/* The members of that view that have left in it, by id; or all but one that was begun anew. If all have left, and all were heard, nobody has
+ * gone on: then all count. */
 static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const struct wh_view *view,
 			  bool gone[WH_NODES_MAX])
 {
+	const struct wh_report *alone = find_alone(seekers, key, view);
 	uint32_t count = 0;
 
 	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
+	for (uint32_t rank = 0; alone != NULL && rank < view->members; rank++)
+		gone[view->ids[rank]] = view->ids[rank] != alone->disk;
+	if (alone != NULL)
+		return view->voters - 1;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		const struct wh_report *report = report_of(seekers, view->ids[rank]);
 
@@ -172,11 +190,14 @@ static bool find_voters(struct search *search)
 
 	search->gone_count = find_gone(search->seekers, search->base, view, search->gone);
 	out->all_heard = true;
+	out->missing.view = search->number;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		uint32_t id = view->ids[rank];
-		bool heard = report_of(search->seekers, id) != NULL;
+		bool heard = report_of(search->seekers, id) != NULL || search->gone[id];
 
 		out->all_heard = out->all_heard && heard;
+		if (!heard)
+			out->missing.ids[out->missing.count++] = id;
 		out->votes[id] = heard && !search->gone[id];
 	}
 	if (is_quorum(search->seekers, view, out->votes, search->gone, search->gone_count))
@@ -312,6 +333,17 @@ static bool find_extent(const struct search *search, uint32_t id, uint32_t index
 	return true;
 }
 
+/* A disk that was begun anew has not all of that shard, as it has said: so nobody has. One that has had all of it, and has lost some, waits. */
+static bool is_given_up(const struct search *search, uint32_t index)
+{
+	const struct wh_view_subgroup *shard = &search->view->subgroups[index];
+	const struct wh_report *alone = find_alone(search->seekers, search->base, search->view);
+	const struct wh_shard_standing *mine =
+		alone != NULL ? wh_standing_shard(&alone->standing, wh_subgroup_number(shard), shard->shard) : NULL;
+
+	return alone != NULL && (mine == NULL || !mine->whole);
+}
+
 /* Of the shard's members that come back some has all of it; the cut is the least that one of these has. False: none has. */
 static bool cut_shard(struct search *search, uint32_t index)
 {
@@ -335,7 +367,7 @@ static bool cut_shard(struct search *search, uint32_t index)
 		any = true;
 	}
 	out->agreement.cuts[index] = cut;
-	if (any || shard->member_count == 0)
+	if (any || shard->member_count == 0 || is_given_up(search, index))
 		return true;
 	snprintf(out->why, sizeof(out->why), "waits for a node that has all of the log of %s (shard %u) on its disk%s",
 		 shard->name, shard->shard,

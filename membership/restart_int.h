@@ -24,7 +24,8 @@ struct wh_seekers { /* nodes with reports, and what they may make */
 struct wh_finding {
 	enum wh_verdict verdict;
 	char why[512];
-	bool all_heard;                /* no member of base is missing */
+	bool all_heard; /* no member of base is missing */
+	struct wh_restart_missing missing;
 	bool votes[WH_NODES_MAX];      /* by id: the disks that are to agree */
 	struct wh_agreement agreement; /* but for `disk`; its views are the reports', but for `made` */
 	struct wh_view *made;          /* the view that was decided; NULL: none was */

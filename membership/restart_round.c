@@ -25,6 +25,8 @@ void wh_round_forget(struct wh_restart *restart)
 		round->asked[node] = (struct wh_asked_node){.incarnation = 0};
 	}
 	restart->waits[0] = '\0';
+	restart->missing.count = 0;
+	restart->missing.view = 0;
 }
 
 /* A member that hears a quorum is there: the group goes on, or does again. */
@@ -297,6 +299,7 @@ static size_t decide(struct wh_join *join)
 	if (wh_restart_find(&finding, &seekers) != WHORL_OK)
 		return 0; /* no memory: in the next pass */
 	snprintf(restart->waits, sizeof(restart->waits), "%s", finding.why);
+	restart->missing = finding.missing;
 	until = patience_of(join, finding.all_heard);
 	round->news = finding.verdict != WH_VERDICT_WAITS; /* it may be time later */
 	if (finding.verdict != WH_VERDICT_WAITS && now >= until && knows_host(join))

@@ -64,6 +64,7 @@ static struct wh_view *read_view(const struct wh_join *join, uint32_t disk, uint
 	if (key == 0 || !restart->on.view(restart->ctx, disk, key, &bytes, &count) ||
 	    wh_view_decode(&view, bytes, count, join->layout, join->roster->nodes, &err) != WHORL_OK)
 		return NULL;
+	view->group = wh_restart_standing(restart, disk)->group; /* of one that was begun anew it has another there */
 	return view;
 }
 
@@ -268,6 +269,7 @@ static bool make_standing(const struct wh_join *join, const struct wh_voice *voi
 				    .base = agreement->base,
 				    .number = agreement->base_view->number,
 				    .left = stays && was->left && !goes_on,
+				    .alone = stays && was->alone,
 				    .promised = was->promised,
 				    .ballot = voice->follows,
 				    .next = agreement->next,

@@ -31,7 +31,7 @@
 #define VIEW_HEAD_BYTES 16 /* what it is, length, checksum */
 #define SLOT_ROOM_MAX (SLOT_HEAD_BYTES + HEAD_BYTES + (uint64_t)SHARDS_MAX * (SHARD_BYTES + OTHER_BYTES + CUT_BYTES))
 
-enum { IS_FIRST = 1, HAS_LEFT = 2, HEAD_FLAGS = 3 };
+enum { IS_FIRST = 1, HAS_LEFT = 2, IS_ALONE = 4, HEAD_FLAGS = 7 };
 enum { IS_WHOLE = 1, LEFT_SHARD = 2, SHARD_FLAGS = 3 };
 
 /* ---- in memory -------------------------------------------------------------------------------------------------------- */
@@ -93,9 +93,10 @@ static bool is_same_begin(const struct wh_shard_begin *one, const struct wh_shar
 bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing *other)
 {
 	if (one->group != other->group || one->base != other->base || one->number != other->number ||
-	    one->first != other->first || one->left != other->left || one->promised != other->promised ||
-	    one->ballot != other->ballot || one->next != other->next || one->shard_count != other->shard_count ||
-	    one->cut_count != other->cut_count || one->other_count != other->other_count)
+	    one->first != other->first || one->left != other->left || one->alone != other->alone ||
+	    one->promised != other->promised || one->ballot != other->ballot || one->next != other->next ||
+	    one->shard_count != other->shard_count || one->cut_count != other->cut_count ||
+	    one->other_count != other->other_count)
 		return false;
 	for (uint32_t i = 0; i < one->shard_count; i++)
 		if (!is_same_shard(&one->shards[i], &other->shards[i]))
@@ -141,7 +142,10 @@ static void put_standing(unsigned char *at, const struct wh_standing *standing)
 	at = wh_put_number(at, 'H', 1);
 	at = wh_put_number(at, 'S', 1);
 	at = wh_put_number(at, VERSION, 1);
-	at = wh_put_number(at, (standing->first ? IS_FIRST : 0) | (standing->left ? HAS_LEFT : 0), 1);
+	at = wh_put_number(at,
+			   (standing->first ? IS_FIRST : 0) | (standing->left ? HAS_LEFT : 0) |
+				   (standing->alone ? IS_ALONE : 0),
+			   1);
 	at = wh_put_number(at, standing->group, 8);
 	at = wh_put_number(at, standing->base, 8);
 	at = wh_put_number(at, standing->number, 8);
@@ -181,6 +185,7 @@ static bool take_head(struct wh_reader *reader, struct wh_standing *out)
 	flags = (unsigned)wh_take_within(reader, 1, 0, HEAD_FLAGS);
 	out->first = flags & IS_FIRST;
 	out->left = flags & HAS_LEFT;
+	out->alone = flags & IS_ALONE;
 	out->group = wh_take_within(reader, 8, 1, UINT64_MAX);
 	out->base = wh_take_within(reader, 8, 1, UINT64_MAX);
 	out->number = wh_take_within(reader, 8, 0, out->first ? 0 : UINT64_MAX);
@@ -190,7 +195,7 @@ static bool take_head(struct wh_reader *reader, struct wh_standing *out)
 	out->shard_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
 	out->other_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
 	out->cut_count = (uint32_t)wh_take_within(reader, 4, 0, out->ballot > 0 ? SHARDS_MAX : 0);
-	return reader->ok && !(out->first && (out->left || out->ballot > 0)) &&
+	return reader->ok && !(out->first && (out->left || out->alone || out->ballot > 0)) &&
 	       reader->left == bytes_of(out) - HEAD_BYTES;
 }
 

@@ -44,6 +44,7 @@ struct wh_standing {       /* all zero: blank */
 	uint64_t number;   /* of that view */
 	bool first;        /* it is a first view, and nothing is known to have been done in it */
 	bool left;         /* this node has left the group in order, in that view */
+	bool alone;        /* it was begun anew (anew.h): of the members of that view this disk alone counts */
 	uint64_t promised; /* a ballot: nothing of a lower one is agreed to. 0: none was asked for */
 	uint32_t shard_count;
 	struct wh_shard_standing *shards; /* mine in `base`, ascending by subgroup and shard; NULL if there are none */

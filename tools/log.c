@@ -1,4 +1,4 @@
-/* log.c - `whorl log`: what nodes have on disk, and whether it is whole. It reads, and changes nothing. */
+/* log.c - `whorl log`: what nodes have on disk, and whether it is whole. Without --begin-anew (log_anew.c) it changes nothing. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,15 @@
 
 struct arguments {
 	const char *path;
-	bool json;
+	bool json, begins_anew;
 };
 
-enum { KEY_JSON = 256 };
+enum { KEY_JSON = 256, KEY_BEGIN_ANEW };
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "One JSON object per node and line", 0},
+	{"begin-anew", KEY_BEGIN_ANEW, NULL, 0,
+	 "Make the directory of one node a group of its own; what may be lost is said before", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -30,7 +32,13 @@ static const char doc[] =
 	"\"rot\": something is damaged that was on the disk once, it does not count, and its node has to be given the state by others. "
 	"docs/operations.md reads the lines one by one, and lists the keys of --json.\n"
 	"\n"
-	"Exit status: 0 all is whole or torn, 1 rot, or something cannot be read, 2 the command line, or there is no such directory.";
+	"With --begin-anew, which is the last resort where too few disks of a group are left for a restart, the directory of one node (log_dir/ID) becomes "
+	"a group with another identity, of that node alone: what it has counts, and what others had is not missed any more. Nothing is asked. First "
+	"end all nodes; do it in one directory, the one that has most; start that node with it, and all others with empty directories. It is "
+	"refused where a process has the directory locked, a log has rot or is of a later format, or none is whole.\n"
+	"\n"
+	"Exit status: 0 all is whole or torn, or begun anew, 1 rot, or something cannot be read, or not begun anew, 2 the command line, or there is no such "
+	"directory.";
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
@@ -39,6 +47,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON:
 		arguments->json = true;
+		return 0;
+	case KEY_BEGIN_ANEW:
+		arguments->begins_anew = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->path != NULL)
@@ -97,7 +108,7 @@ static void add_log(void *ctx, const char *files)
 	report->count++;
 }
 
-static void read_node(struct wh_logs_report *report, struct wh_directory *directory)
+void wh_logs_report_read(struct wh_logs_report *report, struct wh_directory *directory)
 {
 	struct wh_standing_file file;
 	enum whorl_result result;
@@ -123,7 +134,7 @@ static void read_node(struct wh_logs_report *report, struct wh_directory *direct
 	}
 }
 
-static void free_report(struct wh_logs_report *report)
+void wh_logs_report_free(struct wh_logs_report *report)
 {
 	for (uint32_t i = 0; i < report->count; i++)
 		wh_log_close(report->logs[i].log);
@@ -166,14 +177,14 @@ static void show_node(struct search *search, const char *path, struct wh_directo
 {
 	struct wh_logs_report report = {.path = path};
 
-	read_node(&report, directory);
+	wh_logs_report_read(&report, directory);
 	if (search->arguments->json)
 		wh_logs_report_print_json(stdout, &report);
 	else
 		wh_logs_report_print(stdout, &report);
 	search->found++;
 	search->bad += !wh_logs_report_is_good(&report);
-	free_report(&report);
+	wh_logs_report_free(&report);
 }
 
 /* What lies in it is listed. False: said why not. */
@@ -213,6 +224,19 @@ static void show_below(struct search *search, uint32_t id)
 	directory->ops->close(directory);
 }
 
+static int begin_anew(const struct search *search, struct wh_directory *directory)
+{
+	const char *path = search->arguments->path;
+	int status = WH_EXIT_USAGE;
+
+	if (search->is_node)
+		status = wh_log_begin_anew(path, directory, search->arguments->json);
+	else
+		wh_say("%s: it is not the directory of one node, log_dir/ID", path);
+	directory->ops->close(directory);
+	return status;
+}
+
 int wh_log_main(int argc, char **argv)
 {
 	struct arguments arguments = {.path = NULL};
@@ -222,6 +246,8 @@ int wh_log_main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (!open_and_look(&search, arguments.path, &directory))
 		return WH_EXIT_USAGE;
+	if (arguments.begins_anew)
+		return begin_anew(&search, directory);
 	if (search.is_node)
 		show_node(&search, arguments.path, directory);
 	for (uint32_t id = 0; id < NODES_MAX && !search.is_node; id++)

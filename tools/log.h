@@ -36,6 +36,16 @@ bool wh_logs_report_is_good(const struct wh_logs_report *report);
 /* "whole", "torn", "rot", "blank", "unreadable". */
 const char *wh_log_report_verdict(const struct wh_log_report *report);
 
+/* Reads all of it. To be freed by wh_logs_report_free, before the directory is closed. */
+void wh_logs_report_read(struct wh_logs_report *report, struct wh_directory *directory);
+void wh_logs_report_free(struct wh_logs_report *report);
+
+/* log_anew.c. A line for all that may be lost if it becomes a group of its own; its standing is not blank. */
+typedef void wh_log_say_fn(void *ctx, const char *line);
+void wh_logs_report_losses(const struct wh_logs_report *report, wh_log_say_fn *say, void *ctx);
+/* It does. Returns the exit status. */
+int wh_log_begin_anew(const char *path, struct wh_directory *directory, bool json);
+
 void wh_logs_report_print(FILE *out, const struct wh_logs_report *report);
 void wh_logs_report_print_json(FILE *out, const struct wh_logs_report *report);
 

@@ -10,6 +10,13 @@
 
 /* ---- for people ------------------------------------------------------------------------------------------------------------ */
 
+/* The identity of its group. Its standing says so, where there is one: the files are of the first that the directory was made for. */
+static uint64_t group_of(const struct wh_logs_report *report)
+{
+	return report->standing_result == WHORL_OK && !wh_standing_is_blank(&report->standing) ? report->standing.group
+											       : report->identity.group;
+}
+
 static void print_standing(FILE *out, const struct wh_logs_report *report)
 {
 	const struct wh_standing *standing = &report->standing;
@@ -22,8 +29,9 @@ static void print_standing(FILE *out, const struct wh_logs_report *report)
 		fputs("  standing: blank\n", out);
 		return;
 	}
-	fprintf(out, "  standing: view %" PRIu64 ", key %016" PRIx64 "%s%s%s\n", standing->number, standing->base,
+	fprintf(out, "  standing: view %" PRIu64 ", key %016" PRIx64 "%s%s%s%s\n", standing->number, standing->base,
 		standing->first ? ", a first view" : "", standing->left ? ", left in order" : "",
+		standing->alone ? ", begun anew" : "",
 		report->passed_over ? "; one of its two slots does not check" : "");
 	if (standing->ballot != 0)
 		fprintf(out, "    agreed to the view of key %016" PRIx64 " by ballot %" PRIu64 "\n", standing->next,
@@ -89,7 +97,7 @@ void wh_logs_report_print(FILE *out, const struct wh_logs_report *report)
 {
 	if (report->identity_result == WHORL_OK)
 		fprintf(out, "%s: node %" PRIu32 " of %s, identity %016" PRIx64 "\n", report->path,
-			report->identity.node, report->identity.name, report->identity.group);
+			report->identity.node, report->identity.name, group_of(report));
 	else
 		fprintf(out, "%s: %s\n", report->path,
 			report->identity_result == WHORL_NOT_FOUND ? "there is no identity"
@@ -135,6 +143,7 @@ static json_t *standing_of(const struct wh_logs_report *report)
 	set_name(object, "key", standing->base);
 	set_value(object, "first", json_boolean(standing->first));
 	set_value(object, "left", json_boolean(standing->left));
+	set_value(object, "begun_anew", json_boolean(standing->alone));
 	set_count(object, "promised", standing->promised);
 	set_count(object, "ballot", standing->ballot);
 	set_name(object, "next", standing->next);
@@ -245,7 +254,8 @@ void wh_logs_report_print_json(FILE *out, const struct wh_logs_report *report)
 	if (report->identity_result == WHORL_OK) {
 		set_count(object, "node", report->identity.node);
 		set_text(object, "group", report->identity.name);
-		set_name(object, "identity", report->identity.group);
+		set_name(object, "identity", group_of(report));
+		set_name(object, "made_for", report->identity.group);
 	} else {
 		set_text(object, "identity_error",
 			 report->identity_result == WHORL_NOT_FOUND ? "there is none" : report->identity_err.text);

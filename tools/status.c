@@ -34,7 +34,7 @@ static const char doc[] =
 	"NAME is the name of a group, or an ini file that has it, or host:port of one node on tcp or verbs. First comes the view, as its leader sees it, then a line "
 	"for each node, then for each subgroup a line for each member: what it has sent and delivered since it was "
 	"started, per second with --watch; up to which sequence number it has received and delivered in this view, as it "
-	"has come to the leader; and how far its deliveries are behind the member that has received most. "
+	"has come to the leader; and how far its deliveries are behind the member that has received most. Of durable subgroups follows what each has on its disk. "
 	"docs/operations.md reads one line by line, and lists the keys of --json.\n"
 	"\n"
 	"What is wrong follows behind \"wrong:\" (with --json on standard error).\n"

@@ -59,6 +59,16 @@ const char *wh_report_change(enum whorl_change_step step);
 const char *wh_report_complaint(enum whorl_complaint kind);
 /* A node of an older version does not say of what it complains. */
 bool wh_report_tells_complaints(const struct whorl_status *status);
+/* "unordered", "ordered", "durable". */
+const char *wh_report_mode(const struct whorl_status_shard *shard);
+/* "none", "looks", "asks", "agrees", "begins". */
+const char *wh_report_restart(enum whorl_restart_step step);
+/* The node that knows most of a restart: one that coordinates before others; NULL: there is none, or some node is a member. */
+const struct whorl_status *wh_report_restarter(const struct wh_report *report);
+/* "1 (hostb:7001), 2", of what it misses. Returns text. */
+const char *wh_report_missing(const struct whorl_status *status, char *text, size_t bytes);
+/* Has its disk not answered for so long that it is worth a word? */
+bool wh_report_disk_hangs(const struct whorl_status *status);
 /* The member of the status's view; NULL: it is none. */
 const struct whorl_status_member *wh_report_member(const struct whorl_status *status, uint32_t id);
 /* The shard that the node is in, NULL: none. */

@@ -166,6 +166,52 @@ const char *wh_report_change(enum whorl_change_step step)
 	return words[step];
 }
 
+const char *wh_report_mode(const struct whorl_status_shard *shard)
+{
+	return shard->durable ? "durable" : shard->ordered ? "ordered" : "unordered";
+}
+
+const char *wh_report_restart(enum whorl_restart_step step)
+{
+	static const char *const words[] = {"none", "looks", "asks", "agrees", "begins"};
+
+	return words[step];
+}
+
+const struct whorl_status *wh_report_restarter(const struct wh_report *report)
+{
+	const struct whorl_status *best = NULL;
+
+	for (uint32_t id = 0; report->speaker == NULL && id < WH_NODES_MAX; id++) {
+		const struct whorl_status *status = report->nodes[id].status;
+
+		if (status != NULL && status->restart != WHORL_RESTART_NONE &&
+		    (best == NULL || status->restart > best->restart))
+			best = status;
+	}
+	return best;
+}
+
+const char *wh_report_missing(const struct whorl_status *status, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	for (uint32_t i = 0; i < status->missing_count; i++) {
+		const struct whorl_status_missing *missing = &status->missing[i];
+
+		wh_text_add(text, bytes, "%s%u", i > 0 ? ", " : "", missing->id);
+		if (missing->address[0] != '\0')
+			wh_text_add(text, bytes, " (%s)", missing->address);
+	}
+	return text;
+}
+
+#define HANGS_PART 4 /* of disk_timeout_ms */
+
+bool wh_report_disk_hangs(const struct whorl_status *status)
+{
+	return status->disk_timeout_ms > 0 && status->disk_busy_ms >= status->disk_timeout_ms / HANGS_PART;
+}
+
 const char *wh_report_complaint(enum whorl_complaint kind)
 {
 	static const char *const words[WHORL_COMPLAINTS] = {"unproven", "foreign", "garbled",   "silent",
@@ -271,6 +317,37 @@ static void judge_groups(struct judge *judge)
 			      speaker->identity, here, speaker->other);
 }
 
+/* It tries again and again, and others may wait for it; in the end it leaves. */
+static void judge_disk(struct judge *judge, const struct whorl_status *status)
+{
+	if (status->disk_full_ms > 0)
+		add_complaint(judge,
+			      "the disk of node %u has been full for %" PRIu64
+			      " ms: it tries again, and leaves after %u ms (group.disk_timeout_ms)",
+			      status->id, status->disk_full_ms, status->disk_timeout_ms);
+	else if (wh_report_disk_hangs(status))
+		add_complaint(judge,
+			      "the disk of node %u has not answered for %" PRIu64
+			      " ms: it leaves after %u ms (group.disk_timeout_ms)",
+			      status->id, status->disk_busy_ms, status->disk_timeout_ms);
+}
+
+static void judge_restart(struct judge *judge)
+{
+	const struct whorl_status *status = wh_report_restarter(judge->report);
+	char missing[768];
+
+	if (status == NULL)
+		return;
+	if (status->missing_count > 0)
+		add_complaint(judge,
+			      "the group is restarted from its logs, and members of view %" PRIu64
+			      " have not come back with their disks: node %s",
+			      status->restart_view, wh_report_missing(status, missing, sizeof missing));
+	else
+		add_complaint(judge, "the group is restarted from its logs: %s", status->progress);
+}
+
 static void judge_answer(struct judge *judge, const struct whorl_status *status)
 {
 	const struct whorl_status *speaker = judge->report->speaker;
@@ -280,6 +357,7 @@ static void judge_answer(struct judge *judge, const struct whorl_status *status)
 			      status->error[0] != '\0' ? status->error : whorl_result_text(status->result));
 		return;
 	}
+	judge_disk(judge, status);
 	if (status->member_count == 0)
 		return;
 	if (status->result == WHORL_NO_QUORUM || !status->quorum)
@@ -349,6 +427,7 @@ uint32_t wh_report_judge(const struct wh_report *report, wh_report_say_fn *say, 
 
 	if (speaker == NULL && wh_report_has_answer(report))
 		add_complaint(&judge, "there is no view: nobody is a member");
+	judge_restart(&judge);
 	if (speaker != NULL)
 		judge_groups(&judge);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++) {

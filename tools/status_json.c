@@ -132,9 +132,63 @@ static json_t *places_of(const struct whorl_status_shard *shard)
 		set_value(object, "rests", json_boolean(place->rests));
 		set_count(object, "received_num", place->received_num);
 		set_count(object, "delivered_num", place->delivered_num);
+		set_value(object, "persisted_num",
+			  shard->durable ? json_integer((json_int_t)place->persisted_num) : json_null());
 		json_array_append_new(array, object);
 	}
 	return array;
+}
+
+static json_t *log_of(const struct whorl_log_stats *s)
+{
+	json_t *object;
+
+	if (s == NULL)
+		return json_null();
+	object = json_object();
+	COUNTS(object, COUNT(s, persisted), COUNT(s, persisted_by_all), COUNT(s, segments), COUNT(s, bytes),
+	       COUNT(s, used_bytes), COUNT(s, batches), COUNT(s, syncs), COUNT(s, longest_sync_ns),
+	       COUNT(s, checkpoints), COUNT(s, slowest_behind), COUNT(s, written_batches), COUNT(s, written_messages),
+	       COUNT(s, written_bytes));
+	set_value(object, "whole", json_boolean(s->whole));
+	set_node(object, "slowest_member", s->slowest_member);
+	return object;
+}
+
+/* null: nothing is durable, or it does not say. */
+static json_t *disk_of(const struct whorl_status *status)
+{
+	json_t *object;
+
+	if (status->disk_timeout_ms == 0)
+		return json_null();
+	object = json_object();
+	set_count(object, "busy_ms", status->disk_busy_ms);
+	set_count(object, "full_ms", status->disk_full_ms);
+	set_count(object, "timeout_ms", status->disk_timeout_ms);
+	return object;
+}
+
+static json_t *restart_of(const struct whorl_status *status)
+{
+	json_t *object, *missing;
+
+	if (status->restart == WHORL_RESTART_NONE)
+		return json_null();
+	object = json_object();
+	missing = json_array();
+	for (uint32_t i = 0; i < status->missing_count; i++) {
+		json_t *node = json_object();
+
+		set_node(node, "node", status->missing[i].id);
+		set_text(node, "address", status->missing[i].address);
+		json_array_append_new(missing, node);
+	}
+	set_text(object, "step", wh_report_restart(status->restart));
+	set_node(object, "coordinator", status->coordinator);
+	set_count(object, "view", status->restart_view);
+	set_value(object, "missing", missing);
+	return object;
 }
 
 static json_t *shards_of(const struct whorl_status *status)
@@ -147,7 +201,7 @@ static json_t *shards_of(const struct whorl_status *status)
 		json_t *object = json_object();
 
 		set_text(object, "subgroup", s->name);
-		set_text(object, "mode", s->ordered ? "ordered" : "unordered");
+		set_text(object, "mode", wh_report_mode(s));
 		set_value(object, "member", json_boolean(mine));
 		set_value(object, "active", mine ? json_boolean(s->condition == WHORL_SHARD_ACTIVE) : json_null());
 		set_value(object, "lost", json_boolean(s->lost));
@@ -155,6 +209,7 @@ static json_t *shards_of(const struct whorl_status *status)
 		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes));
 		set_value(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
 		set_value(object, "places", places_of(s));
+		set_value(object, "log", log_of(s->log));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -231,6 +286,8 @@ static void set_status(json_t *object, const struct whorl_status *status)
 	set_value(object, "shards", shards_of(status));
 	set_count(object, "shards_left_off", status->shards_left_off);
 	set_value(object, "workers", workers_of(status));
+	set_value(object, "disk", disk_of(status));
+	set_value(object, "restart", restart_of(status));
 	set_value(object, "stats", node_stats(status));
 }
 

@@ -7,6 +7,24 @@
 
 /* ---- the group ------------------------------------------------------------------------------------------------------------- */
 
+/* `status`: of the node that knows most of it; NULL: there is none. */
+static void print_restart(FILE *out, const struct whorl_status *status)
+{
+	char missing[768];
+
+	if (status == NULL)
+		return;
+	fprintf(out, "a restart from logs, ");
+	if (status->coordinator != WHORL_NOBODY)
+		fprintf(out, "by node %u: %s", status->coordinator, wh_report_restart(status->restart));
+	else
+		fprintf(out, "%s", wh_report_restart(status->restart));
+	if (status->missing_count > 0)
+		fprintf(out, "; of the members of view %" PRIu64 " missing: %s", status->restart_view,
+			wh_report_missing(status, missing, sizeof missing));
+	fputc('\n', out);
+}
+
 static void print_view(FILE *out, const struct wh_report *report)
 {
 	const struct whorl_status *speaker = report->speaker;
@@ -14,6 +32,7 @@ static void print_view(FILE *out, const struct wh_report *report)
 	if (speaker == NULL) {
 		fprintf(out, "group %s: %s\n", report->group[0] != '\0' ? report->group : "unknown",
 			wh_report_has_answer(report) ? "no view" : "no node has said anything");
+		print_restart(out, wh_report_restarter(report));
 		return;
 	}
 	fprintf(out, "group %s (%016" PRIx64 "): view %" PRIu64 ", members", report->group, speaker->identity,
@@ -71,6 +90,10 @@ static void print_remark(FILE *out, const struct whorl_status *status)
 		fprintf(out, "  gives state: %s so far", wh_size_text(stats->state_given, size, sizeof size));
 	if (stats->state_kept > 0)
 		fprintf(out, "  keeps back %s", wh_size_text(stats->state_kept, size, sizeof size));
+	if (status->disk_full_ms > 0)
+		fprintf(out, "  its disk is full, for %" PRIu64 " ms", status->disk_full_ms);
+	else if (wh_report_disk_hangs(status))
+		fprintf(out, "  its disk has not answered for %" PRIu64 " ms", status->disk_busy_ms);
 }
 
 static void print_node(FILE *out, const struct wh_report *report, uint32_t id)
@@ -140,12 +163,13 @@ static const struct whorl_status_shard *observe_shard(const struct wh_report *re
 }
 
 struct frontier { /* of a shard */
-	uint64_t received, least_received, delivered, least_delivered;
+	uint64_t received, least_received, delivered, least_delivered, persisted, least_persisted;
 };
 
 static struct frontier find_frontier(const struct whorl_status_shard *seen)
 {
-	struct frontier frontier = {.least_received = UINT64_MAX, .least_delivered = UINT64_MAX};
+	struct frontier frontier = {
+		.least_received = UINT64_MAX, .least_delivered = UINT64_MAX, .least_persisted = UINT64_MAX};
 
 	for (uint32_t i = 0; i < seen->place_count; i++) {
 		const struct whorl_status_place *place = &seen->places[i];
@@ -158,6 +182,10 @@ static struct frontier find_frontier(const struct whorl_status_shard *seen)
 			frontier.delivered = place->delivered_num;
 		if (place->delivered_num < frontier.least_delivered)
 			frontier.least_delivered = place->delivered_num;
+		if (place->persisted_num > frontier.persisted)
+			frontier.persisted = place->persisted_num;
+		if (place->persisted_num < frontier.least_persisted)
+			frontier.least_persisted = place->persisted_num;
 	}
 	return frontier;
 }
@@ -202,11 +230,52 @@ static void print_place(FILE *out, const struct wh_report *report, const struct 
 		sent, delivered, rate, place->received_num, place->delivered_num, behind);
 	if (frontier->received > place->received_num && place->received_num == frontier->least_received)
 		fprintf(out, "  all wait for it to receive");
+	else if (seen->durable && frontier->persisted > place->persisted_num &&
+		 place->persisted_num == frontier->least_persisted)
+		fprintf(out, "  all wait for its disk");
 	else if (frontier->delivered > place->delivered_num && place->delivered_num == frontier->least_delivered)
 		fprintf(out, "  the slowest");
 	if (own != NULL && own->stats->open_claim != 0)
 		fprintf(out, "  claim %" PRIu64 " is open", own->stats->open_claim - 1);
 	fputc('\n', out);
+}
+
+/* Of one node: what is a quotient has been so since it was opened. */
+static void print_log(FILE *out, uint32_t id, const struct whorl_status_place *place, const struct whorl_log_stats *log)
+{
+	char bytes[32] = "-", batch[24] = "-", size[32];
+
+	if (log->written_batches > 0) {
+		snprintf(batch, sizeof batch, "%.1f", (double)log->written_messages / (double)log->written_batches);
+		wh_size_text(log->written_bytes / log->written_batches, bytes, sizeof bytes);
+	}
+	fprintf(out,
+		"%4u  %-9s %12" PRIu64 " %12" PRIu64 " %9" PRIu64 " %10s %12" PRIu64 " %10s %10s %9.3f ms %6" PRIu64
+		"\n",
+		id, log->whole ? "yes" : "not yet", place->persisted_num, log->persisted_by_all, log->segments,
+		wh_size_text(log->bytes, size, sizeof size), log->syncs, batch, bytes,
+		(double)log->longest_sync_ns / 1e6, log->checkpoints);
+}
+
+/* What its members have on disk, of those that say so themselves. */
+static void print_logs(FILE *out, const struct wh_report *report, const struct whorl_status_shard *seen)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; seen->durable && i < seen->place_count; i++) {
+		const struct whorl_status *status = report->nodes[seen->places[i].id].status;
+		const struct whorl_status_shard *own =
+			status != NULL ? wh_report_shard(status, seen->name, seen->shard) : NULL;
+
+		if (own == NULL || own->log == NULL)
+			continue;
+		if (!any)
+			fprintf(out, "%4s  %-9s %12s %12s %9s %10s %12s %10s %10s %12s %6s\n", "log", "whole",
+				"on disk to", "on all to", "segments", "size", "syncs", "a sync has", "of bytes",
+				"longest", "states");
+		any = true;
+		print_log(out, status->id, &seen->places[i], own->log);
+	}
 }
 
 static void print_shard(FILE *out, const struct wh_report *report, const struct wh_report *before,
@@ -219,8 +288,8 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 	fprintf(out, "\n%s", shard->name);
 	if (shard->shards > 1)
 		fprintf(out, ", shard %u of %u", shard->shard, shard->shards);
-	fprintf(out, ": %s, window %u, messages up to %" PRIu64 " bytes", shard->ordered ? "ordered" : "unordered",
-		shard->window, shard->large_bytes > 0 ? shard->large_bytes : shard->message_bytes);
+	fprintf(out, ": %s, window %u, messages up to %" PRIu64 " bytes", wh_report_mode(shard), shard->window,
+		shard->large_bytes > 0 ? shard->large_bytes : shard->message_bytes);
 	if (shard->large_bytes > 0)
 		fprintf(out, ", %u in a slot", shard->message_bytes);
 	if (seen == NULL) {
@@ -233,6 +302,7 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 	frontier = find_frontier(seen);
 	for (uint32_t i = 0; i < seen->place_count; i++)
 		print_place(out, report, before, seen, &seen->places[i], &frontier);
+	print_logs(out, report, seen);
 	if (observer != report->speaker->id)
 		fprintf(out, "      as node %u sees it\n", observer);
 }

@@ -43,6 +43,15 @@ enum whorl_change_step {
 	WHORL_CHANGE_SETTLED,      /* ... for good, and is being delivered */
 };
 
+/* Where a restart of a durable group stands at a node that is no member (docs/decisions/0058). */
+enum whorl_restart_step {
+	WHORL_RESTART_NONE,  /* there is none: it is a member, or its disk has nothing, or no subgroup is durable */
+	WHORL_RESTART_LOOKS, /* it looks for the others, or waits for what the coordinator makes of all that was heard */
+	WHORL_RESTART_ASKS,  /* it coordinates, and asks disks what they have */
+	WHORL_RESTART_AGREES, /* ... they are to agree to what follows their last view */
+	WHORL_RESTART_BEGINS, /* ... they have: the view is to begin */
+};
+
 /* Failed: it is taken to have, and is counted. Dead: there is proof that its process has ended, and it is not. */
 enum whorl_suspicion { WHORL_IS_TRUSTED, WHORL_HAS_LEFT, WHORL_IS_FAILED, WHORL_IS_DEAD };
 
@@ -62,6 +71,7 @@ struct whorl_status_place { /* of a member of a shard; its counters as they have
 	/* Ordered mode: the first sequence numbers of this view that it has not received, not delivered. Unordered: messages of
 	 * this view that it has delivered, both. */
 	uint64_t received_num, delivered_num;
+	uint64_t persisted_num; /* durable: the first of this view that is not on its disk; else 0, as of a node that is too old to say */
 };
 
 struct whorl_status_shard {
@@ -77,6 +87,15 @@ struct whorl_status_shard {
 	uint32_t place_count;               /* 0 where the node is not in it, otherwise `members` */
 	struct whorl_status_place *places;  /* WHORL_AT(whorl_status_place, shard->places, i) */
 	uint64_t large_bytes;               /* the largest message; 0: message_bytes, or that library does not say */
+	bool durable;                       /* then it is ordered, too */
+	struct whorl_log_stats
+		*log; /* of the node's log; NULL: it is not durable, or has none yet, or the node is not in it */
+};
+
+struct whorl_status_missing { /* a member that a restart has not heard of */
+	uint32_t size;
+	uint32_t id;
+	char address[64]; /* as it is configured; "": it is on this host */
 };
 
 struct whorl_status_worker { /* of delegation (whorl/delegate.h): as struct whorl_worker_stats, where the words are explained */
@@ -127,6 +146,19 @@ struct whorl_status {
 	 * the node's library is too old to say. */
 	uint32_t worker_count;
 	struct whorl_status_worker *workers; /* WHORL_AT(whorl_status_worker, status->workers, worker) */
+
+	/* Of the node's disk, where a subgroup is durable. It leaves when one of the two is as long as the third. */
+	uint64_t disk_busy_ms; /* so long the disk has been asked for one thing, and has not answered; 0: it is not asked */
+	uint64_t disk_full_ms;    /* so long there has been no room; it is tried again and again. 0: there is */
+	uint32_t disk_timeout_ms; /* 0: no subgroup is durable, or the node is too old to say */
+
+	/* Of a restart of all. */
+	enum whorl_restart_step restart;
+	uint32_t coordinator;  /* node id; WHORL_NOBODY: none is known here */
+	uint64_t restart_view; /* at the coordinator, when it has heard of one: the view that the group goes on from, */
+	uint32_t missing_count;
+	struct whorl_status_missing *
+		missing; /* and which of its members have not come back, by id: WHORL_AT(whorl_status_missing, status->missing, i) */
 };
 
 /* Asks node `id` of the group of that name. `text` may be NULL; otherwise it gets the words for what is not WHORL_OK, at most

@@ -873,6 +873,8 @@ struct whorl_log_stats {
 	bool whole;               /* see above */
 	uint32_t slowest_member; /* node id of the member with the disk that all others wait for; UINT32_MAX: no member waits */
 	uint64_t slowest_behind; /* by how many sequence numbers it trails what this node has received */
+	/* Since the node was opened: how many batches it has synced, and what was in them. The quotients are what one batch has. */
+	uint64_t written_batches, written_messages, written_bytes;
 };
 
 /* Of the log of this node's shard. WHORL_OK; WHORL_NOT_FOUND: the subgroup is not durable, or this node is in no shard of it yet;

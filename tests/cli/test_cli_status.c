@@ -135,6 +135,63 @@ START_TEST(one_node)
 }
 END_TEST
 
+/* ---- logs, disks and restarts -------------------------------------------------------------------------------------- */
+
+/* The same three, and `orders` is durable; on tcp, where of three nodes one is no quorum. */
+static void make_durable(void)
+{
+	char ini[1024], logs[512];
+
+	snprintf(logs, sizeof logs, "%s", cli_path(&nodes.dir, "logs"));
+	ck_assert_int_eq(mkdir(logs, 0777), 0);
+	snprintf(ini, sizeof ini,
+		 "[group]\nname = %s\nnodes = 3\ntransport = tcp\nlog_dir = %s\ndisk_timeout_ms = 60000\n"
+		 "failure_timeout_ms = %d\n[subgroup orders]\nmode = durable\nwindow = 20\nmessage_bytes = 1k\n",
+		 nodes.name, logs, (int)test_patience(5000));
+	cli_write(&nodes.dir, "group.ini", ini);
+	asked = nodes.ini;
+}
+
+static void remove_logs(void)
+{
+	char command[600];
+
+	snprintf(command, sizeof command, "rm -rf '%s'", cli_path(&nodes.dir, "logs"));
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(logs_and_a_restart)
+{
+	make_durable();
+	start_three();
+	await_status(0, "orders: durable, window 20, messages up to 1024 bytes");
+	ck_assert_msg(CLI_LINES_WITH(status.out, " log  whole ", "on disk to", "on all to", "a sync has") == 1, "%s",
+		      status.out);
+	ck_assert_msg(CLI_LINES_WITH(status.out, "  yes  ", " MB ", " ms ") == 3, "%s", status.out);
+	ASK("--json");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"mode\":\"durable\"", "\"persisted_by_all\":",
+					 "\"written_messages\":", "\"disk\":{\"busy_ms\":", "\"restart\":null"),
+			  3);
+	for (int id = 0; id < 3; id++) /* none makes a view without another */
+		nodes_stop(&nodes, id);
+	for (int id = 0; id < 3; id++)
+		nodes_end(&nodes, id, SIGKILL);
+	NODES_START(&nodes, 1, "--run", "none");
+	await_status(1, "a restart from logs, by node 1: asks; of the members of view 0 missing: 0, 2");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: the group is restarted from its logs",
+					 "view 0 have not come back with their disks: node 0, 2"),
+			  1);
+	ASK("--json");
+	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"restart\":{\"step\":\"asks\",\"coordinator\":1,\"view\":0,"
+						     "\"missing\":[{\"node\":0,\"address\":\"\"},{\"node\":2,"),
+			  1);
+	NODES_START(&nodes, 0, "--run", "none");
+	await_status(0, "members 0 1");
+	ck_assert_uint_eq(shows("restart"), 0);
+	remove_logs();
+}
+END_TEST
+
 /* ---- the workers of delegation ----------------------------------------------------------------------------------- */
 
 static struct whorl_node_stats node_stats = {.size = sizeof node_stats};
@@ -185,6 +242,127 @@ static char *print_now(bool json, bool watches)
 		ck_assert_msg(CLI_LINES_WITH(text_, __VA_ARGS__) == 1, "%s", text_);                                   \
 		free(text_);                                                                                           \
 	} while (0)
+
+static char *print_status(bool json, struct whorl_status *of)
+{
+	static struct wh_report report;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	report_of(&report, of);
+	if (of->member_count > 0)
+		report.speaker = of;
+	if (json)
+		wh_report_print_json(out, &report);
+	else
+		wh_report_print(out, &report, NULL);
+	fclose(out);
+	return text;
+}
+
+static void collect_line(void *ctx, const char *line)
+{
+	char *text = ctx;
+
+	snprintf(text + strlen(text), 1024 - strlen(text), "%s\n", line);
+}
+
+#define SHOWS(text, ...) ck_assert_msg(CLI_LINES_WITH(text, __VA_ARGS__) == 1, "%s", text)
+
+/* What is wrong with it is in `wrong`. */
+static void judge_status(struct whorl_status *of, char wrong[1024])
+{
+	static struct wh_report report;
+
+	report_of(&report, of);
+	if (of->member_count > 0)
+		report.speaker = of;
+	wrong[0] = '\0';
+	wh_report_judge(&report, collect_line, wrong);
+}
+
+START_TEST(a_restart_names_who_is_missing)
+{
+	struct whorl_status_missing missing[] = {{.id = 0, .address = "hosta:7000"}, {.id = 3, .address = ""}};
+	struct whorl_status of = {.id = 1,
+				  .stats = &node_stats,
+				  .restart = WHORL_RESTART_ASKS,
+				  .coordinator = 1,
+				  .restart_view = 7,
+				  .missing_count = 2,
+				  .missing = missing};
+	char wrong[1024], *text = print_status(false, &of);
+
+	SHOWS(text, "a restart from logs, by node 1: asks; of the members of view 7 missing: 0 (hosta:7000), 3");
+	free(text);
+	text = print_status(true, &of);
+	SHOWS(text, "\"missing\":[{\"node\":0,\"address\":\"hosta:7000\"},{\"node\":3,\"address\":\"\"}]");
+	free(text);
+	judge_status(&of, wrong);
+	SHOWS(wrong, "members of view 7 have not come back with their disks: node 0 (hosta:7000), 3");
+}
+END_TEST
+
+/* A disk that tries again is wrong, and so is one that does not answer for a quarter of its time-out. */
+START_TEST(disks_that_are_waited_for)
+{
+	struct whorl_status_place places[] = {{.id = 1, .received_num = 30, .delivered_num = 20, .persisted_num = 20},
+					      {.id = 2, .received_num = 30, .delivered_num = 20, .persisted_num = 30}};
+	struct whorl_status_member members[] = {{.id = 1}, {.id = 2}};
+	struct whorl_subgroup_stats stats = {.delivered = 20};
+	struct whorl_log_stats log = {.persisted = 20,
+				      .persisted_by_all = 19,
+				      .segments = 2,
+				      .bytes = 3 << 20,
+				      .syncs = 5,
+				      .longest_sync_ns = 1500000,
+				      .written_batches = 4,
+				      .written_messages = 10,
+				      .written_bytes = 4000};
+	struct whorl_status_shard shard = {.name = "orders",
+					   .ordered = true,
+					   .durable = true,
+					   .members = 2,
+					   .senders = 2,
+					   .window = 8,
+					   .message_bytes = 64,
+					   .stats = &stats,
+					   .place_count = 2,
+					   .places = places,
+					   .log = &log};
+	struct whorl_status of = {.id = 1,
+				  .stats = &node_stats,
+				  .standing = WHORL_IS_MEMBER,
+				  .ready = true,
+				  .quorum = true,
+				  .member_count = 2,
+				  .members = members,
+				  .shard_count = 1,
+				  .shards = &shard,
+				  .disk_full_ms = 300,
+				  .disk_timeout_ms = 5000};
+	char wrong[1024], *text = print_status(false, &of);
+
+	SHOWS(text, "  its disk is full, for 300 ms");
+	SHOWS(text, "   1 ", "  all wait for its disk");
+	SHOWS(text, "   1  not yet ", "2.5 ", "1.500 ms");
+	free(text);
+	judge_status(&of, wrong);
+	SHOWS(wrong, "the disk of node 1 has been full for 300 ms: it tries again, and leaves after 5000 ms");
+	of.disk_full_ms = 0;
+	of.disk_busy_ms = 1249;
+	judge_status(&of, wrong);
+	ck_assert_uint_eq(CLI_LINES_WITH(wrong, "disk"), 0);
+	of.disk_busy_ms = 1250;
+	judge_status(&of, wrong);
+	SHOWS(wrong, "the disk of node 1 has not answered for 1250 ms");
+	text = print_status(true, &of);
+	SHOWS(text, "\"disk\":{\"busy_ms\":1250,\"full_ms\":0,\"timeout_ms\":5000}", "\"written_messages\":10",
+	      "\"whole\":false", "\"persisted_num\":20");
+	free(text);
+}
+END_TEST
 
 START_TEST(workers)
 {
@@ -639,6 +817,9 @@ static Suite *suite(void)
 	tcase_add_test(tcase, nobody);
 	tcase_add_test(tcase, a_group_in_order);
 	tcase_add_test(tcase, one_node);
+	tcase_add_test(tcase, logs_and_a_restart);
+	tcase_add_test(tcase, a_restart_names_who_is_missing);
+	tcase_add_test(tcase, disks_that_are_waited_for);
 	tcase_add_test(tcase, workers);
 	tcase_add_test(tcase, no_workers);
 	tcase_add_test(tcase, one_is_killed_and_comes_back);

@@ -26,9 +26,17 @@ static size_t write_example(unsigned char *out, uint32_t version)
 	struct whorl_node_stats stats = {.steps = 1, .complaints = {1, 2}};
 	struct whorl_status_member members[] = {{.id = 1}, {.id = 2}};
 	struct whorl_status_place places[] = {{.id = 1}, {.id = 2}};
-	struct whorl_status_shard shards[] = {
-		{.name = "a", .shards = 1, .members = 2, .stats = &shard_stats, .place_count = 2, .places = places},
-		{.name = "b", .shards = 1, .condition = WHORL_SHARD_GONE}};
+	struct whorl_log_stats log = {.persisted = 1};
+	struct whorl_status_missing missing[] = {{.id = 1, .address = "b:1"}, {.id = 2}};
+	struct whorl_status_shard shards[] = {{.name = "a",
+					       .shards = 1,
+					       .members = 2,
+					       .stats = &shard_stats,
+					       .place_count = 2,
+					       .places = places,
+					       .durable = true,
+					       .log = &log},
+					      {.name = "b", .shards = 1, .condition = WHORL_SHARD_GONE}};
 	struct whorl_status_worker workers[] = {{.calls = 1}, {.calls = 2}};
 	const struct whorl_status status = {.group = "g",
 					    .leader = 1,
@@ -39,7 +47,10 @@ static size_t write_example(unsigned char *out, uint32_t version)
 					    .shard_count = 2,
 					    .shards = shards,
 					    .worker_count = 2,
-					    .workers = workers};
+					    .workers = workers,
+					    .restart = WHORL_RESTART_ASKS,
+					    .missing_count = 2,
+					    .missing = missing};
 
 	return wh_status_encode(out, BYTES, &status, version);
 }

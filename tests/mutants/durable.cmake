@@ -56,6 +56,44 @@ mutant(NAME durable-disk-fails-unsaid KIND test_group_durable FILE group/logs.c
 	if (0) {
 ]])
 
+mutant(NAME durable-disk-of-others-unshown KIND test_group_durable FILE group/status.c
+	REMOVES "a status says how far each member's disk is"
+	TEXT [[
+			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->persisted_num);
+]]
+	REPLACEMENT [[
+			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
+]])
+
+mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs.c
+	REMOVES "a status says how long a disk has been asked, and full"
+	TEXT [[
+	*full_ns = full != 0 && now_ns > full ? now_ns - full : 0;
+]]
+	REPLACEMENT [[
+	*full_ns = 0;
+]])
+
+mutant(NAME durable-written-uncounted KIND test_group_durable FILE group/log_job.c
+	REMOVES "what was written since the node was opened is counted"
+	TEXT [[
+		more[2] += batch->records[i].bytes;
+]]
+	REPLACEMENT [[
+		more[2] += 0 * batch->records[i].bytes;
+]])
+
+mutant(NAME durable-missing-unshown KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a round says which members were not heard"
+	TEXT [[
+		if (!heard)
+			out->missing.ids[out->missing.count++] = id;
+]]
+	REPLACEMENT [[
+		if (heard)
+			out->missing.ids[out->missing.count++] = id;
+]])
+
 mutant(NAME durable-disk-hangs-unsaid KIND test_group_durable FILE group/logs.c
 	REMOVES "a node whose disk does not answer leaves"
 	TEXT [[

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 root=$1 build=$2 work=$3
 cc=${CC:-cc}
 grows=(whorl_message whorl_view whorl_position whorl_position_of whorl_open_options whorl_state whorl_node_stats whorl_subgroup_stats whorl_log_stats
-	whorl_subgroup_info whorl_subgroup_options whorl_status whorl_status_member whorl_status_place whorl_status_shard whorl_status_worker whorl_call whorl_outcome
+	whorl_subgroup_info whorl_subgroup_options whorl_status whorl_status_member whorl_status_place whorl_status_shard whorl_status_worker whorl_status_missing whorl_call whorl_outcome
 	whorl_type whorl_function whorl_work_options whorl_worker_stats)
 
 die() { printf 'test_small: %s\n' "$*" >&2; exit 1; }

@@ -92,16 +92,21 @@ static void damage(uint32_t id)
 	closedir(directory);
 }
 
-static const char *found(uint32_t nodes)
+static const char *found_of(uint64_t group, uint32_t nodes)
 {
 	static _Thread_local char text[64];
 	uint32_t ids[NODES];
-	size_t count = wh_directories_find(wh_disk_system(), root, nodes, ids);
+	size_t count = wh_directories_find(wh_disk_system(), root, group, nodes, ids);
 
 	text[0] = '\0';
 	for (size_t i = 0; i < count; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u ", ids[i]);
 	return text;
+}
+
+static const char *found(uint32_t nodes)
+{
+	return found_of(0, nodes);
 }
 
 START_TEST(the_newest_view_comes_first)
@@ -115,6 +120,10 @@ START_TEST(the_newest_view_comes_first)
 	write_view(6, 4, false);
 	ck_assert_str_eq(found(NODES), "4 3 1 6 0 ");
 	ck_assert_str_eq(found(4), "3 1 0 ");
+	write_standing(5, &(struct wh_standing){.group = 8, .base = 101, .number = 1, .alone = true});
+	ck_assert_str_eq(found(NODES), "5 4 3 1 6 0 "); /* an operator's word */
+	ck_assert_str_eq(found_of(7, NODES), "4 3 1 6 0 ");
+	ck_assert_str_eq(found_of(8, NODES), "5 ");
 	remove_root();
 }
 END_TEST

@@ -5,7 +5,10 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <whorl/status.h>
+
 #include "group/node.h"
+#include "persistence/anew.h"
 #include "persistence/standing.h"
 #include "transport/shm/shm.h"
 
@@ -529,6 +532,186 @@ START_TEST(a_long_log_gets_a_checkpoint)
 }
 END_TEST
 
+/* ---- what it says to those that ask ---------------------------------------------------------------------------------- */
+
+static struct whorl_status *ask(uint32_t id)
+{
+	struct whorl_status *status;
+	char text[256];
+
+	ck_assert_msg(whorl_status_of(lab.cluster.config, id, 10000, &status, text, sizeof(text)) == WHORL_OK, "%s",
+		      text);
+	ck_assert_uint_eq(status->disk_timeout_ms, 600000);
+	ck_assert_int_eq(status->restart, WHORL_RESTART_NONE);
+	ck_assert_uint_eq(status->shard_count, 2);
+	ck_assert(!status->shards[1].durable);
+	ck_assert_ptr_null(status->shards[1].log);
+	ck_assert_uint_eq(status->shards[1].places[0].persisted_num, 0);
+	ck_assert(status->shards[0].durable);
+	ck_assert_ptr_nonnull(status->shards[0].log);
+	return status;
+}
+
+/* How far that member's disk is, as node 0 sees it. */
+static uint64_t persisted_by(uint32_t id)
+{
+	struct whorl_status *status = ask(0);
+	uint64_t persisted = status->shards[0].places[id].persisted_num;
+
+	ck_assert_uint_eq(status->shards[0].places[id].id, id);
+	whorl_status_free(status);
+	return persisted;
+}
+
+static bool waits_for(uint32_t id)
+{
+	struct whorl_status *status = ask(0);
+	bool does = status->shards[0].log->slowest_member == id;
+
+	whorl_status_free(status);
+	return does;
+}
+
+/* Of node 2. */
+static bool is_busy(void)
+{
+	struct whorl_status *status = ask(2);
+	bool is = status->disk_busy_ms > 0 && status->disk_full_ms == 0;
+
+	whorl_status_free(status);
+	return is;
+}
+
+static bool is_seen_full(void)
+{
+	struct whorl_status *status = ask(2);
+	bool is = status->disk_full_ms > 0;
+
+	whorl_status_free(status);
+	return is;
+}
+
+START_TEST(logs_are_shown)
+{
+	struct whorl_status *status;
+	const struct whorl_log_stats *log;
+	uint64_t next;
+
+	make_lab("", ORDERS "log_bytes = 1g\n[subgroup plain]\nwindow = 10\n");
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(1, 10);
+	await(have_all(10), sched_yield());
+	await(waits_for(UINT32_MAX), sched_yield()); /* which is looked at from time to time */
+	status = ask(0);
+	log = status->shards[0].log;
+	ck_assert(log->whole);
+	ck_assert_uint_eq(log->written_messages, 10);
+	ck_assert_uint_eq(log->written_bytes, 10 * sizeof(uint64_t));
+	ck_assert_uint_ge(log->written_batches, 1);
+	ck_assert_uint_le(log->written_batches, 10);
+	ck_assert_uint_gt(log->longest_sync_ns, 0);
+	ck_assert_uint_ge(log->segments, 1);
+	next = log->persisted;
+	ck_assert_uint_ge(next, 10); /* with places that no message has */
+	whorl_status_free(status);
+	for (uint32_t id = 0; id < NODES; id++)
+		await(persisted_by(id) == next, sched_yield());
+	atomic_store(&lab.disks[2].holds, true);
+	send_some(1, 10);
+	await(persisted_by(0) > next && persisted_by(1) > next, sched_yield());
+	ck_assert_uint_eq(persisted_by(2), next);
+	await(waits_for(2) && is_busy(), sched_yield());
+	atomic_store(&lab.disks[2].holds, false);
+	await(have_all(20) && persisted_by(2) > next, sched_yield());
+	free_lab();
+}
+END_TEST
+
+START_TEST(a_full_disk_is_shown)
+{
+	make_lab("", ORDERS "log_bytes = 1m\n[subgroup plain]\nwindow = 10\n");
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	ck_assert(!is_seen_full());
+	fill_segments();
+	await(is_seen_full(), sched_yield());
+	atomic_store(&lab.disks[2].is_full, false);
+	await(!is_seen_full(), sched_yield());
+	free_lab();
+}
+END_TEST
+
+/* ---- begun anew -------------------------------------------------------------------------------------------------------- */
+
+static void begin_anew(unsigned id, bool whole)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_standing standing;
+	struct wh_standing_file file;
+	struct wh_directory *directory;
+	struct wh_error err;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_assert_msg(wh_begin_anew(directory, 0xdef, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(wh_standing_open(&file, directory, &standing, NULL, &err));
+	standing.shards[0].whole = whole;
+	ck_ok(wh_standing_write(&file, &standing, &err));
+	wh_standing_close(&file);
+	wh_standing_free(&standing);
+	directory->ops->close(directory);
+}
+
+/* With the directories of the others beside it, which are of another group now. A log that is not whole counts for nothing, and the shard begins
+ * with nothing. */
+START_TEST(a_directory_that_was_begun_anew)
+{
+	const bool whole = _i == 0;
+	const unsigned long had = 15, has = (whole ? had : 0) + 5;
+	struct wh_standing standing;
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 600000\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	cluster_leave(&lab.cluster, 0);
+	cluster_await_view(&lab.cluster, 1);
+	send_some(2, 5);
+	await(recorded(lab.cluster.records[1]) == had, sched_yield());
+	cluster_leave(&lab.cluster, 1); /* the other goes on without it */
+	cluster_leave(&lab.cluster, 2);
+	begin_anew(1, whole);
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	cluster_record(&lab.cluster, "orders");
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(whorl_ready(lab.cluster.nodes[1], 0) == WHORL_OK, sched_yield());
+	ck_assert_uint_eq(whorl_node_count(lab.cluster.nodes[1]), 1);
+	send_some(1, 5);
+	await(recorded(lab.cluster.records[1]) >= had + has, sched_yield());
+	ck_assert_uint_eq(recorded(lab.cluster.records[1]), had + has);
+	ck_assert(is_whole(1));
+	standing = read_standing(1);
+	ck_assert_uint_eq(standing.group, 0xdef);
+	ck_assert(!standing.alone);
+	ck_assert_uint_eq(standing.number, 2);
+	wh_standing_free(&standing);
+	cluster_leave(&lab.cluster, 1);
+	/* It is a group as any other: what it has comes back, and is what there is now. */
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	cluster_record(&lab.cluster, "orders");
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(whorl_ready(lab.cluster.nodes[1], 0) == WHORL_OK, sched_yield());
+	ck_assert_uint_eq(recorded(lab.cluster.records[1]), had + 2 * has);
+	free_lab();
+}
+END_TEST
+
 /* ---- directories -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_directory_is_one_nodes)
@@ -567,7 +750,8 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
-	      *states = tcase_create("states"), *directories = tcase_create("directories");
+	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
+	      *directories = tcase_create("directories");
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
@@ -579,12 +763,17 @@ static Suite *suite(void)
 	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_test(shown, logs_are_shown);
+	tcase_add_test(shown, a_full_disk_is_shown);
+	tcase_add_loop_test(anew, a_directory_that_was_begun_anew, 0, 2);
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	suite_add_tcase(s, delivery);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
 	suite_add_tcase(s, states);
+	suite_add_tcase(s, shown);
+	suite_add_tcase(s, anew);
 	suite_add_tcase(s, directories);
 	return s;
 }

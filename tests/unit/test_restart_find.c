@@ -223,8 +223,10 @@ START_TEST(a_majority_is_enough)
 
 	hear(lab, 2, FIRST, 4);
 	expect_waits(lab, "missing: 0 1");
+	expect_ids(lab->found.missing.ids, lab->found.missing.count, "01");
 	hear(lab, 0, FIRST, 5);
 	expect_decides(lab, FIRST, "02", "", 4);
+	expect_ids(lab->found.missing.ids, lab->found.missing.count, "1");
 	ck_assert(!lab->found.all_heard);
 	expect_voters(lab, "02");
 	lab_free(lab);
@@ -237,6 +239,7 @@ START_TEST(half_with_the_tie_breaker)
 
 	hear(lab, 0, WITHOUT_2, 5);
 	expect_waits(lab, "missing: 1");
+	ck_assert_uint_eq(lab->found.missing.view, 1);
 	lab->restart.tie_breaker = 1;
 	expect_waits(lab, "missing: 1");
 	lab->restart.tie_breaker = 0;
@@ -541,6 +544,57 @@ START_TEST(who_left_does_not_count_in_what_was_decided)
 }
 END_TEST
 
+/* ---- begun anew -------------------------------------------------------------------------------------------------------- */
+
+/* Of three it is one, and that is enough; also where others of its group had been heard. */
+START_TEST(a_disk_that_was_begun_anew_counts_alone)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 1, FIRST, 5);
+	expect_waits(lab, "missing: 0 2");
+	lab->restart.round.heard[1].report.standing.alone = true;
+	expect_decides(lab, FIRST, "1", "", 5);
+	expect_voters(lab, "1");
+	ck_assert(lab->found.all_heard);
+	ck_assert_uint_eq(lab->found.missing.count, 0);
+	lab_free(lab);
+}
+END_TEST
+
+/* What it has agreed to since is decided. */
+START_TEST(what_it_agrees_to_alone_is_decided)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *report = hear(lab, 0, WITHOUT_2, 5);
+
+	report->standing.alone = true;
+	agree(lab, report, AFTER, BALLOT - 0x100, 3);
+	find(lab);
+	ck_assert_uint_eq(lab->found.missing.view, lab->views[AFTER]->number);
+	expect_waits(lab, "missing: 1"); /* it has two members here */
+	lab_free(lab);
+}
+END_TEST
+
+/* A shard of which it has said that it has not all begins with nothing; one that it had all of, and has lost, is waited for. */
+START_TEST(of_what_it_has_not_nobody_has_all)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *report = hear(lab, 1, FIRST, 5);
+
+	report->standing.alone = true;
+	report->logs[0].rotten = true;
+	expect_waits(lab, "all of the log of logged");
+	report->standing.shards[0].whole = false;
+	report->logs[0].rotten = false;
+	expect_decides(lab, FIRST, "1", "1", 0);
+	report->standing.shard_count = 0; /* it was not in it */
+	expect_decides(lab, FIRST, "1", "1", 0);
+	lab_free(lab);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("restart: find");
@@ -568,6 +622,9 @@ static Suite *suite(void)
 	tcase_add_test(cases, where_all_have_left_all_count);
 	tcase_add_test(cases, that_it_left_in_another_view_is_nothing);
 	tcase_add_test(cases, who_left_does_not_count_in_what_was_decided);
+	tcase_add_test(cases, a_disk_that_was_begun_anew_counts_alone);
+	tcase_add_test(cases, what_it_agrees_to_alone_is_decided);
+	tcase_add_test(cases, of_what_it_has_not_nobody_has_all);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -19,6 +19,7 @@ static struct wh_standing nth(uint64_t k)
 				       .number = k,
 				       .promised = k * 3,
 				       .left = k % 7 == 3,
+				       .alone = k % 5 == 2,
 				       .shard_count = (uint32_t)(k % 3 + k / 4 * 40),
 				       .other_count = (uint32_t)(k % 4),
 				       .ballot = k % 2,

@@ -17,8 +17,20 @@ static struct whorl_status_member members[] = {
 };
 
 static struct whorl_status_place places[] = {
-	{.id = 0, .sends = true, .received_num = 1000, .delivered_num = 998},
-	{.id = 255, .sends = true, .rests = true, .received_num = UINT64_MAX, .delivered_num = 1},
+	{.id = 0, .sends = true, .received_num = 1000, .delivered_num = 998, .persisted_num = 999},
+	{.id = 255,
+	 .sends = true,
+	 .rests = true,
+	 .received_num = UINT64_MAX,
+	 .delivered_num = 1,
+	 .persisted_num = UINT64_MAX - 1},
+};
+
+static struct whorl_log_stats log_stats;
+
+static struct whorl_status_missing missing[] = {
+	{.id = 1, .address = "[2001:db8::1]:7000"},
+	{.id = 255, .address = ""},
 };
 
 static struct whorl_subgroup_stats shard_stats = {.claimed = 1,
@@ -40,8 +52,10 @@ static struct whorl_status_shard shards[] = {
 	 .large_bytes = UINT64_C(1) << 33,
 	 .stats = &shard_stats,
 	 .place_count = 2,
-	 .places = places},
-	{.name = "other", .shard = 1, .shards = 2, .lost = true, .condition = WHORL_SHARD_GONE},
+	 .places = places,
+	 .durable = true,
+	 .log = &log_stats},
+	{.name = "other", .shard = 1, .shards = 2, .lost = true, .condition = WHORL_SHARD_GONE, .durable = true},
 };
 
 static struct whorl_node_stats node_stats = {.steps = 1,
@@ -83,6 +97,14 @@ static struct whorl_status example(void)
 		.shards = shards,
 		.worker_count = 2,
 		.workers = workers,
+		.disk_busy_ms = 17,
+		.disk_full_ms = UINT64_MAX,
+		.disk_timeout_ms = 5000,
+		.restart = WHORL_RESTART_AGREES,
+		.coordinator = 3,
+		.restart_view = 11,
+		.missing_count = 2,
+		.missing = missing,
 	};
 }
 
@@ -122,6 +144,7 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 	ck_assert_uint_eq(one->window, other->window);
 	ck_assert_uint_eq(one->message_bytes, other->message_bytes);
 	ck_assert_uint_eq(one->large_bytes, other->large_bytes);
+	ck_assert_int_eq(one->durable, other->durable);
 	ck_assert_uint_eq(one->place_count, other->place_count);
 	for (uint32_t i = 0; i < one->place_count; i++) {
 		ck_assert_uint_eq(one->places[i].id, other->places[i].id);
@@ -129,6 +152,7 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 		ck_assert_int_eq(one->places[i].rests, other->places[i].rests);
 		ck_assert_uint_eq(one->places[i].received_num, other->places[i].received_num);
 		ck_assert_uint_eq(one->places[i].delivered_num, other->places[i].delivered_num);
+		ck_assert_uint_eq(one->places[i].persisted_num, other->places[i].persisted_num);
 	}
 }
 
@@ -140,6 +164,33 @@ static void same_stats(const struct whorl_subgroup_stats *one, const struct whor
 	ck_assert_mem_eq((const char *)one + 8, (const char *)other + 8, hole - 8);
 	ck_assert_uint_eq(one->slowest_member, other->slowest_member);
 	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind, sizeof *one - behind);
+}
+
+/* Likewise, but for a flag and an id between the words. */
+static void same_log(const struct whorl_log_stats *one, const struct whorl_log_stats *other)
+{
+	const size_t whole = offsetof(struct whorl_log_stats, whole),
+		     behind = offsetof(struct whorl_log_stats, slowest_behind);
+
+	ck_assert_mem_eq((const char *)one + 8, (const char *)other + 8, whole - 8);
+	ck_assert_int_eq(one->whole, other->whole);
+	ck_assert_uint_eq(one->slowest_member, other->slowest_member);
+	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind, sizeof *one - behind);
+}
+
+static void same_restart(const struct whorl_status *one, const struct whorl_status *other)
+{
+	ck_assert_uint_eq(one->disk_busy_ms, other->disk_busy_ms);
+	ck_assert_uint_eq(one->disk_full_ms, other->disk_full_ms);
+	ck_assert_uint_eq(one->disk_timeout_ms, other->disk_timeout_ms);
+	ck_assert_int_eq(one->restart, other->restart);
+	ck_assert_uint_eq(one->coordinator, other->coordinator);
+	ck_assert_uint_eq(one->restart_view, other->restart_view);
+	ck_assert_uint_eq(one->missing_count, other->missing_count);
+	for (uint32_t i = 0; i < one->missing_count; i++) {
+		ck_assert_uint_eq(one->missing[i].id, other->missing[i].id);
+		ck_assert_str_eq(one->missing[i].address, other->missing[i].address);
+	}
 }
 
 /* Every word of a struct of statistics has a value of its own, so none can have been forgotten. */
@@ -157,6 +208,9 @@ START_TEST(what_is_written_is_read)
 	fill(before.stats, sizeof *before.stats);
 	fill(shards[0].stats, sizeof *shards[0].stats);
 	fill(&workers[1], sizeof workers[1]);
+	fill(&log_stats, sizeof log_stats);
+	log_stats.whole = true;
+	log_stats.slowest_member = 255;
 	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	after = decode(count);
 	ck_assert_str_eq(after->version, before.version);
@@ -185,6 +239,10 @@ START_TEST(what_is_written_is_read)
 		same_shard(&shards[i], &after->shards[i]);
 	same_stats(shards[0].stats, after->shards[0].stats);
 	ck_assert_ptr_null(after->shards[1].stats); /* the node is not in it */
+	ck_assert_uint_eq(after->shards[0].log->size, sizeof log_stats);
+	same_log(&log_stats, after->shards[0].log);
+	ck_assert_ptr_null(after->shards[1].log);
+	same_restart(&before, after);
 	ck_assert_uint_eq(after->worker_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		ck_assert_uint_eq(after->workers[i].size, sizeof workers[i]);
@@ -201,10 +259,19 @@ START_TEST(the_version_before)
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
-	/* Of the shards one is this node's; of a worker its size is not written, and how many there are takes two bytes. */
-	ck_assert_uint_eq(count - less,
-			  8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers - 2 * sizeof workers[0].size);
+	/* Of the shards one is this node's; of a worker its size is not written, and how many there are takes two bytes. Then of the disk, the
+	 * restart, and those that are missing; of each shard two flags; of its members a place; and its log. */
+	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers -
+						2 * sizeof workers[0].size + 36 + 2 * 4 + strlen(missing[0].address) +
+						2 * 4 + 2 * 8 + 13 * 8 + 6);
 	after = decode(less);
+	ck_assert(!after->shards[0].durable);
+	ck_assert_ptr_null(after->shards[0].log);
+	ck_assert_uint_eq(after->shards[0].places[0].persisted_num, 0);
+	ck_assert_uint_eq(after->disk_timeout_ms, 0);
+	ck_assert_int_eq(after->restart, WHORL_RESTART_NONE);
+	ck_assert_uint_eq(after->coordinator, WHORL_NOBODY);
+	ck_assert_uint_eq(after->missing_count, 0);
 	ck_assert_uint_eq(after->worker_count, 0);
 	ck_assert_ptr_null(after->workers);
 	ck_assert_uint_eq(after->stats->size, offsetof(struct whorl_node_stats, complaints));
@@ -370,7 +437,8 @@ START_TEST(a_status_that_does_not_fit_together_is_refused)
 {
 	struct whorl_status before = example(), *out;
 	struct whorl_status_member twice[] = {members[0], members[0], members[1]};
-	struct whorl_status_shard fewer = shards[0], stranger = shards[0];
+	struct whorl_status_shard fewer = shards[0], stranger = shards[0], logless = shards[0];
+	struct whorl_status_missing none[] = {missing[0], missing[0]};
 	struct whorl_status_place outside[] = {places[0], {.id = 99}};
 	struct wh_error err;
 
@@ -395,6 +463,18 @@ START_TEST(a_status_that_does_not_fit_together_is_refused)
 	before.shards = &stranger;
 	stranger.places = outside;
 	REFUSED("not in the view");
+	before.shards = &logless;
+	logless.durable = false;
+	REFUSED("a shard that has none");
+	logless = shards[1];
+	logless.log = &log_stats;
+	REFUSED("a shard that has none");
+	before = example();
+	before.missing = none;
+	REFUSED("missing twice");
+	before = example();
+	before.restart = WHORL_RESTART_NONE;
+	REFUSED("nothing is restarted");
 }
 END_TEST
 
