@@ -541,6 +541,61 @@ START_TEST(there_has_to_be_a_directory)
 }
 END_TEST
 
+/* ---- those of others ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+	atomic_bool holds, has;
+	void (*run)(void *argument);
+	void *argument;
+} job;
+
+/* One job waits until the test has it run. */
+static void submit_later(void *ctx, void (*run)(void *argument), void *argument)
+{
+	if (!atomic_exchange(&job.holds, false)) {
+		wh_env_system()->submit(ctx, run, argument);
+		return;
+	}
+	job.run = run;
+	job.argument = argument;
+	atomic_store(&job.has, true);
+}
+
+static void close_node(unsigned id)
+{
+	whorl_close(lab.cluster.nodes[id], 0);
+	lab.cluster.nodes[id] = NULL;
+}
+
+/* Node 0 is alone, and is to speak for the disks of others; before they have been read others have come, and it goes on with these. What
+ * is read then is let go. */
+START_TEST(disks_of_others_are_let_go)
+{
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	close_node(2);
+	cluster_await_view(&lab.cluster, 1);
+	close_node(1);
+	close_node(0);
+	lab.envs[0].submit = submit_later;
+	atomic_store(&job.holds, true);
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[0]));
+	await(atomic_load(&job.has), sched_yield());
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	job.run(job.argument);
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	free_lab();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
@@ -559,6 +614,7 @@ static Suite *suite(void)
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
+	tcase_add_test(directories, disks_of_others_are_let_go);
 	suite_add_tcase(s, delivery);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
