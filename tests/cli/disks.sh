@@ -131,5 +131,5 @@ rate=20
 begin 20000
 start_three fdatasync:delay_enter=200000
 for node in 0 1 2; do until_it_is 60 has_said "$node" 'ready after'; done
-until_it_is 30 has_said 0 'orders: [0-9]* messages'
+until_it_is 30 has_said 0 'orders: delivers'
 for node in 0 1; do ! has_said "$node" ' left ' || fail "node $node has lost another"; done

@@ -16,11 +16,11 @@
 
 struct gate_disk {
 	struct wh_disk disk;
-	atomic_bool holds;          /* syncs of files do not return, */
-	_Atomic(const char *) only; /* of those with this in their names; NULL: of all */
-	atomic_bool fails;          /* they fail, once; later ones succeed, as a kernel does */
-	atomic_bool is_full;        /* no file grows */
-	atomic_ulong syncs, held;
+	atomic_bool holds;                 /* syncs of files do not return, */
+	_Atomic(const char *) only;        /* of those with this in their names; NULL: of all */
+	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
+	atomic_bool is_full;               /* no file grows */
+	atomic_ulong syncs, held, refused; /* refused: for want of room */
 };
 
 struct gate_file {
@@ -58,8 +58,12 @@ static enum whorl_result gate_write(struct wh_file *file, uint64_t at, struct io
 
 static enum whorl_result gate_allocate(struct wh_file *file, uint64_t bytes, struct wh_error *err)
 {
-	if (atomic_load(&((struct gate_file *)file)->gate->is_full))
+	struct gate_disk *gate = ((struct gate_file *)file)->gate;
+
+	if (atomic_load(&gate->is_full)) {
+		atomic_fetch_add(&gate->refused, 1);
 		return wh_error_set(err, WHORL_AGAIN, "no room");
+	}
 	return FILE_OF(file)->ops->allocate(FILE_OF(file), bytes, err);
 }
 

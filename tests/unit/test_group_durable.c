@@ -272,6 +272,25 @@ START_TEST(a_full_disk_is_waited_for)
 }
 END_TEST
 
+/* The first thing that needs room is what the disk says of views. */
+START_TEST(a_disk_that_is_full_from_the_start_is_waited_for)
+{
+	make_lab("", ORDERS);
+	atomic_store(&lab.disks[2].is_full, true);
+	open_all();
+	for (unsigned id = 0; id < NODES; id++)
+		ck_ok(whorl_start(lab.cluster.nodes[id]));
+	await(atomic_load(&lab.disks[2].refused) >= 3, sched_yield());
+	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	ck_assert_int_ne(whorl_ready(lab.cluster.nodes[0], 0), WHORL_OK);
+	atomic_store(&lab.disks[2].is_full, false);
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	send_some(2, 10);
+	await(have_all(10), sched_yield());
+	free_lab();
+}
+END_TEST
+
 START_TEST(a_node_leaves_when_its_disk_stays_full)
 {
 	make_lab("", ORDERS "log_bytes = 1m\n");
@@ -607,6 +626,7 @@ static Suite *suite(void)
 	tcase_add_test(faults, a_node_leaves_when_a_sync_fails);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
 	tcase_add_test(faults, a_full_disk_is_waited_for);
+	tcase_add_test(faults, a_disk_that_is_full_from_the_start_is_waited_for);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_stays_full);
 	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
 	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
