@@ -281,11 +281,8 @@ enum whorl_result wh_standing_decode(struct wh_standing *out, const void *bytes,
 static enum whorl_result write_at(struct wh_file *file, uint64_t at, void *bytes, size_t count, struct wh_error *err)
 {
 	struct iovec part = {bytes, count};
-	enum whorl_result result = file->ops->write(file, at, &part, 1, err);
 
-	if (result == WHORL_AGAIN)
-		return wh_error_set(err, WHORL_DISK, "there is no room on the disk");
-	return result;
+	return file->ops->write(file, at, &part, 1, err);
 }
 
 /* All of these bytes, or none: *whole says which. */
@@ -513,8 +510,6 @@ static enum whorl_result make_file(struct wh_standing_file *file, unsigned char 
 		result = write_at(made, PAGE_BYTES, slot, bytes, err);
 	if (result == WHORL_OK) /* so that the other slot needs no room later */
 		result = made->ops->allocate(made, PAGE_BYTES + 4 * round_up(bytes), err);
-	if (result == WHORL_AGAIN)
-		result = wh_error_set(err, WHORL_DISK, "there is no room on the disk");
 	if (result == WHORL_OK)
 		result = take_name(file->directory, made, FILE_NAME BESIDE, FILE_NAME, err);
 	if (result != WHORL_OK) {
@@ -562,7 +557,7 @@ enum whorl_result wh_standing_write(struct wh_standing_file *file, const struct 
 		file->number++;
 		return WHORL_OK;
 	}
-	file->failed = true;
+	file->failed = result != WHORL_AGAIN; /* without room nothing is synced, and what counts is not written to */
 	return wh_error_prefix(err, FILE_NAME);
 }
 

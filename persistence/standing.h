@@ -94,13 +94,14 @@ struct wh_standing_file { /* all zero: closed */
  * after a write that did not end, or a damage. */
 WH_MUST_CHECK enum whorl_result wh_standing_open(struct wh_standing_file *file, struct wh_directory *directory,
 						 struct wh_standing *out, bool *passed_over, struct wh_error *err);
-/* It is on disk when this returns WHORL_OK. If it does not, either that or what was there before is, and each later write fails. A blank
- * standing is not written. */
+/* It is on disk when this returns WHORL_OK. WHORL_AGAIN: there is no room; what was there before is, and it can be tried again. After any
+ * other result either that or what was there before is on disk, and each later write fails. A blank standing is not written. */
 WH_MUST_CHECK enum whorl_result wh_standing_write(struct wh_standing_file *file, const struct wh_standing *standing,
 						  struct wh_error *err);
 void wh_standing_close(struct wh_standing_file *file);
 
-/* It is on disk when this returns WHORL_OK; if it does not, that or what was called so before is. */
+/* It is on disk when this returns WHORL_OK; if it does not, that or what was called so before is. WHORL_AGAIN: there is no room; it can be
+ * tried again. */
 WH_MUST_CHECK enum whorl_result wh_standing_write_view(struct wh_directory *directory, uint64_t key, const void *bytes,
 						       size_t count, struct wh_error *err);
 /* Allocates *out. WHORL_NOT_FOUND: there is none of that key. WHORL_DISK, if it is damaged. */

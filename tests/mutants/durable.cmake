@@ -206,3 +206,22 @@ mutant(NAME durable-damage-is-blank KIND test_directories FILE group/directories
 	REPLACEMENT [[
 	has = checks && (
 ]])
+
+mutant(NAME durable-others-kept KIND test_group_durable FILE group/durable_others.c
+	REMOVES "disks of others that were read too late are let go"
+	TEXT [[
+	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
+		close_others(others);
+]]
+	REPLACEMENT [[
+	(void)wh_exchange(&others->state, OTHERS_OPEN);
+]])
+
+mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/standing.c
+	REMOVES "a standing that has no room is tried again"
+	TEXT [[
+	file->failed = result != WHORL_AGAIN; /* without room nothing is synced, and what counts is not written to */
+]]
+	REPLACEMENT [[
+	file->failed = true;
+]])
