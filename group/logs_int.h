@@ -23,6 +23,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	uint32_t shard;
 	char name[64];
 	struct wh_log *log;               /* [job] */
+	uint64_t written_ns;              /* [job] when its last batch came to the disk; 0: in a life before */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
