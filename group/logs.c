@@ -626,6 +626,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
 	if (result == WHORL_OK)
+		result = wh_standing_mend(&logs->file, &logs->standing, err);
+	if (result == WHORL_OK)
 		result = open_view(logs, logs->standing.base, err);
 	if (result == WHORL_OK && logs->standing.ballot != 0)
 		result = open_view(logs, logs->standing.next, err);

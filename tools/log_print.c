@@ -24,7 +24,7 @@ static void print_standing(FILE *out, const struct wh_logs_report *report)
 	}
 	fprintf(out, "  standing: view %" PRIu64 ", key %016" PRIx64 "%s%s%s\n", standing->number, standing->base,
 		standing->first ? ", a first view" : "", standing->left ? ", left in order" : "",
-		report->passed_over ? "; one of its two slots does not check" : "");
+		report->passed_over ? "; one of its copies does not check" : "");
 	if (standing->ballot != 0)
 		fprintf(out, "    agreed to the view of key %016" PRIx64 " by ballot %" PRIu64 "\n", standing->next,
 			standing->ballot);
