@@ -75,7 +75,7 @@ static void count_log(struct wh_shard_log *log)
 
 static bool needs_cap(const struct wh_shard_log *log)
 {
-	return log->log != NULL && log->found.verdict != WH_LOG_ROT && !wh_log_is_capped(log->log);
+	return log->log != NULL && !wh_log_is_capped(log->log);
 }
 
 /* False: the disk has failed. A disk without room is asked again later, and nothing waits for it. */

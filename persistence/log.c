@@ -493,7 +493,8 @@ enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err)
 
 bool wh_log_is_capped(const struct wh_log *log)
 {
-	return log->capped || log->batch == 0 || log->view_count == 0 || !log->views[log->view_count - 1].begun;
+	return log->verdict == WH_LOG_ROT || log->capped || log->batch == 0 || log->view_count == 0 ||
+	       !log->views[log->view_count - 1].begun;
 }
 
 enum whorl_result wh_log_cap(struct wh_log *log, uint64_t frontier, struct wh_error *err)

@@ -198,7 +198,7 @@ WH_MUST_CHECK enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error 
 /* Puts a cap behind the last batch, and syncs it; does nothing if the last batch is one, or no view goes on. `frontier`: as in struct
  * wh_log_batch; what is too large for it is made smaller. Results as of the two before; after WHORL_AGAIN there is no cap. */
 WH_MUST_CHECK enum whorl_result wh_log_cap(struct wh_log *log, uint64_t frontier, struct wh_error *err);
-/* False: a cap can be put behind the last batch, and there is none. */
+/* False: a cap can be put behind the last batch, and there is none. Of a log with rot true. */
 bool wh_log_is_capped(const struct wh_log *log);
 /* Makes the next segment, once the present one is half full; cheap if nothing is to be done. To be called behind each sync, when others
  * need not wait; where it was not, wh_log_append does it. WHORL_AGAIN: no room. */

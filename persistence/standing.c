@@ -455,18 +455,22 @@ static enum whorl_result read_file(struct wh_standing_file *file, struct wh_stan
 				   struct wh_error *err)
 {
 	unsigned char head[WH_SECTOR_BYTES];
-	bool whole;
+	bool whole, bad = false;
 	enum whorl_result result = WHORL_OK;
+	uint64_t room;
 
-	for (uint32_t copy = 0; copy < COPIES && file->room == 0 && result == WHORL_OK; copy++) {
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++) {
 		result = read_at(file->file, copy * (uint64_t)HEAD_AGAIN, head, sizeof(head), &whole, err);
-		file->room = result == WHORL_OK && whole ? take_file_head(head) : 0;
+		room = result == WHORL_OK && whole ? take_file_head(head) : 0;
+		bad = bad || room == 0;
+		file->room = room != 0 ? room : file->room;
 	}
-	if (result != WHORL_OK)
-		return result;
-	if (file->room == 0)
-		return wh_error_set(err, WHORL_DISK, "what this disk says of views does not begin as it should");
-	return read_newest(file, out, passed_over, err);
+	if (result == WHORL_OK && file->room == 0)
+		result = wh_error_set(err, WHORL_DISK, "what this disk says of views does not begin as it should");
+	if (result == WHORL_OK)
+		result = read_newest(file, out, passed_over, err);
+	*passed_over = *passed_over || bad;
+	return result;
 }
 
 enum whorl_result wh_standing_open(struct wh_standing_file *file, struct wh_directory *directory,
