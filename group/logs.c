@@ -311,6 +311,7 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	base = find_end(log, logs->standing.base);
 	out->has_base = !out->rot && base != NULL;
 	out->place = out->has_base ? base->place : 0;
+	out->frontier = out->has_base ? log->frontiers[base - log->ends] : 0;
 	return true;
 }
 
@@ -322,9 +323,11 @@ static void note_ends(struct wh_shard_log *log)
 	struct wh_log_position position;
 
 	log->state_view = wh_log_position(log->log, &position) ? position.point.number + 1 : 0;
-	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++)
+	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++) {
 		log->ends[WH_LOG_ENDS - 1 - i] = (struct wh_log_place){
 			views[count - 1 - i].key, views[count - 1 - i].number, views[count - 1 - i].end};
+		log->frontiers[WH_LOG_ENDS - 1 - i] = views[count - 1 - i].frontier;
+	}
 }
 
 /* What is beyond the cut of the view before is void. */
@@ -335,6 +338,8 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 	if (last->place > begin->cut)
 		last->place = begin->cut;
 	memmove(log->ends, log->ends + 1, (WH_LOG_ENDS - 1) * sizeof(*last));
+	memmove(log->frontiers, log->frontiers + 1, (WH_LOG_ENDS - 1) * sizeof(*log->frontiers));
+	log->frontiers[WH_LOG_ENDS - 1] = 0;
 	*last = (struct wh_log_place){begin->key, begin->number, 0};
 }
 

@@ -31,6 +31,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
+	uint64_t frontiers[WH_LOG_ENDS]; /* of these: below it all members had it on disk */
 	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct {             /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;

@@ -192,6 +192,16 @@ mutant(NAME restart-newest-forgotten KIND test_restart_find FILE membership/rest
 		if (!any) {
 ]])
 
+mutant(NAME restart-lost-end-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log that ends below what another says that all had has rotted"
+	TEXT [[
+	return *extent >= frontier;
+]]
+	REPLACEMENT [[
+	(void)frontier;
+	return true;
+]])
+
 mutant(NAME restart-agreed-is-begun KIND test_restart_find FILE membership/restart_find.c
 	REMOVES "what one disk has agreed to was not decided for that"
 	TEXT [[
