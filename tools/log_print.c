@@ -76,8 +76,10 @@ static void print_log(FILE *out, const struct wh_log_report *report)
 			report->found.file[0] != '\0' ? " " : "", report->found.offset, report->found.why);
 	wh_log_statistics(report->log, &statistics);
 	fprintf(out,
-		"    segments: %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " used; batches: %" PRIu64 " to %" PRIu64 "\n",
-		statistics.segments, statistics.bytes, statistics.used, statistics.first, statistics.batches);
+		"    segments: %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " used; batches: %" PRIu64 " to %" PRIu64
+		"%s\n",
+		statistics.segments, statistics.bytes, statistics.used, statistics.first, statistics.batches,
+		wh_log_is_capped(report->log) ? "" : ", without a cap");
 	if (report->found.verdict != WH_LOG_ROT)
 		print_views(out, report->log);
 	if (wh_log_position(report->log, &position))
@@ -216,6 +218,7 @@ static void set_log(json_t *object, const struct wh_log_report *report)
 	set_count(object, "used_bytes", statistics.used);
 	set_count(object, "first_batch", statistics.first);
 	set_count(object, "batches", statistics.batches);
+	set_value(object, "capped", json_boolean(wh_log_is_capped(report->log)));
 	set_value(object, "end", point_of(&end));
 	set_value(object, "checkpoint", checkpoint_of(report->log, statistics.checkpoint_bytes));
 	for (uint32_t i = 0; i < count; i++)
