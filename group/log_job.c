@@ -47,6 +47,84 @@ bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct
 	return false;
 }
 
+/* ---- the job: caps -------------------------------------------------------------------------------------------------------- */
+
+/* So long after its last batch a log gets its cap: longer than from one message to the next where each is waited for. */
+#define CAP_AFTER_NS (50 * WH_NS_PER_MS)
+
+static void count_log(struct wh_shard_log *log)
+{
+	struct wh_log_statistics now;
+
+	wh_log_statistics(log->log, &now);
+	wh_store_relaxed(&log->figures.segments, now.segments);
+	wh_store_relaxed(&log->figures.bytes, now.bytes);
+	wh_store_relaxed(&log->figures.used, now.used);
+	wh_store_relaxed(&log->figures.batches, now.batches);
+	wh_store_relaxed(&log->figures.syncs, now.syncs);
+}
+
+static bool needs_cap(const struct wh_shard_log *log)
+{
+	return log->log != NULL && !wh_log_is_capped(log->log);
+}
+
+/* False: the disk has failed. A disk without room is asked again later, and nothing waits for it. */
+static bool cap_log(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	uint64_t frontier;
+	struct wh_error err;
+	enum whorl_result result;
+
+	pthread_mutex_lock(&logs->lock);
+	frontier = log->source != NULL ? wh_load_relaxed(&log->source->persist.stable) : 0;
+	pthread_mutex_unlock(&logs->lock);
+	wh_logs_ask_disk(logs);
+	result = wh_log_cap(log->log, frontier, &err);
+	log->written_ns = wh_env_now(logs->config.env);
+	count_log(log);
+	if (result != WHORL_AGAIN)
+		return wh_logs_settle(logs, result, &err);
+	wh_store_relaxed(&logs->busy_ns, 0);
+	return true;
+}
+
+static bool cap_all(struct wh_logs *logs)
+{
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL; log = log->next)
+		if (needs_cap(log) && !cap_log(logs, log))
+			return false;
+	return true;
+}
+
+/* Of a log of which nothing else is to be done. Returns when it is to be looked at again; UINT64_MAX: it has its cap. */
+static uint64_t cap_idle(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	uint64_t idle_ns = wh_env_now(logs->config.env) - log->written_ns;
+
+	if (!needs_cap(log))
+		return UINT64_MAX;
+	if (idle_ns < CAP_AFTER_NS)
+		return CAP_AFTER_NS - idle_ns;
+	return cap_log(logs, log) && needs_cap(log) ? CAP_AFTER_NS : UINT64_MAX;
+}
+
+static void cap_idle_logs(struct wh_logs *logs)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	if (logs->batch.log != NULL || wh_load_relaxed(&logs->full_ns) != 0) /* that comes first */
+		return;
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL && wh_load_relaxed(&logs->failed) == 0;
+	     log = log->next) {
+		uint64_t in_ns = cap_idle(logs, log);
+
+		least_ns = in_ns < least_ns ? in_ns : least_ns;
+	}
+	if (least_ns != UINT64_MAX)
+		logs->config.env->background_again(logs->config.env->ctx, logs->job, least_ns);
+}
+
 /* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
 
 /* The directory is of the first group that it was made for, for good: files of its logs say so. */
@@ -75,7 +153,7 @@ static bool write_standing(struct wh_logs *logs, const struct wh_log_order *orde
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (!write_identity(logs, standing->group))
+	if (!write_identity(logs, standing->group) || (standing->left && !cap_all(logs)))
 		return false;
 	wh_logs_ask_disk(logs);
 	result = wh_standing_write(&logs->file, standing, &err);
@@ -255,24 +333,13 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 		result = finish_checkpoint(log, &err);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
+	log->written_ns = wh_env_now(logs->config.env);
 	pthread_mutex_lock(&logs->lock);
 	log->source = order->source;
 	if (order->source != NULL)
 		order->source->log = log;
 	pthread_mutex_unlock(&logs->lock);
 	return true;
-}
-
-static void count_log(struct wh_shard_log *log)
-{
-	struct wh_log_statistics now;
-
-	wh_log_statistics(log->log, &now);
-	wh_store_relaxed(&log->figures.segments, now.segments);
-	wh_store_relaxed(&log->figures.bytes, now.bytes);
-	wh_store_relaxed(&log->figures.used, now.used);
-	wh_store_relaxed(&log->figures.batches, now.batches);
-	wh_store_relaxed(&log->figures.syncs, now.syncs);
 }
 
 /* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
@@ -495,6 +562,7 @@ static bool write_batch(struct wh_logs *logs)
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
 	count_batch(batch);
+	batch->log->written_ns = wh_env_now(logs->config.env);
 	tell_persisted(logs);
 	wh_logs_ask_disk(logs);
 	result = wh_log_prepare(batch->log->log, &err);
@@ -537,6 +605,8 @@ bool wh_logs_work(void *argument)
 
 	wh_store_relaxed(&logs->call, WH_CALL_GOES_ON); /* no call begins when it is abandoned */
 	has_more = do_some(logs);
+	if (!has_more && wh_load_relaxed(&logs->failed) == 0)
+		cap_idle_logs(logs);
 	if (wh_exchange(&logs->call, WH_CALL_NONE) != WH_CALL_ABANDONED)
 		return has_more;
 	wh_logs_free(logs);

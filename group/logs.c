@@ -309,6 +309,7 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	base = find_end(log, logs->standing.base);
 	out->has_base = !out->rot && base != NULL;
 	out->place = out->has_base ? base->place : 0;
+	out->frontier = out->has_base ? log->frontiers[base - log->ends] : 0;
 	return true;
 }
 
@@ -320,9 +321,11 @@ static void note_ends(struct wh_shard_log *log)
 	struct wh_log_position position;
 
 	log->state_view = wh_log_position(log->log, &position) ? position.point.number + 1 : 0;
-	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++)
+	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++) {
 		log->ends[WH_LOG_ENDS - 1 - i] = (struct wh_log_place){
 			views[count - 1 - i].key, views[count - 1 - i].number, views[count - 1 - i].end};
+		log->frontiers[WH_LOG_ENDS - 1 - i] = views[count - 1 - i].frontier;
+	}
 }
 
 /* What is beyond the cut of the view before is void. */
@@ -333,6 +336,8 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 	if (last->place > begin->cut)
 		last->place = begin->cut;
 	memmove(log->ends, log->ends + 1, (WH_LOG_ENDS - 1) * sizeof(*last));
+	memmove(log->frontiers, log->frontiers + 1, (WH_LOG_ENDS - 1) * sizeof(*log->frontiers));
+	log->frontiers[WH_LOG_ENDS - 1] = 0;
 	*last = (struct wh_log_place){begin->key, begin->number, 0};
 }
 
@@ -626,6 +631,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	result = open_directory(logs, err);
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
+	if (result == WHORL_OK)
+		result = wh_standing_mend(&logs->file, &logs->standing, err);
 	if (result == WHORL_OK)
 		result = open_view(logs, logs->standing.base, err);
 	if (result == WHORL_OK && logs->standing.ballot != 0)

@@ -100,7 +100,8 @@ struct wh_log_is {      /* of a shard, as it was found at wh_logs_open, and with
 	bool rot;       /* something is damaged or missing that was there once */
 	bool has_base;  /* the standing's base has begun in it, */
 	uint64_t place; /* and this far it goes there; else 0 */
-	const char *why; /* for people */
+	uint64_t frontier; /* and so far all members had it on disk, it says; else 0 */
+	const char *why;   /* for people */
 };
 
 /* False: there is no log of that. */

@@ -23,6 +23,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	uint32_t shard;
 	char name[64];
 	struct wh_log *log;               /* [job] */
+	uint64_t written_ns;              /* [job] when its last batch came to the disk; 0: in a life before */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
@@ -30,6 +31,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
+	uint64_t frontiers[WH_LOG_ENDS]; /* of these: below it all members had it on disk */
 	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct {             /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;

@@ -76,6 +76,13 @@ static void env_background_wake(void *ctx, struct wh_background *task)
 	node->world_env->background_wake(node->world_env->ctx, task);
 }
 
+static void env_background_again(void *ctx, struct wh_background *task, uint64_t ns)
+{
+	const whorl_node *node = ctx;
+
+	node->world_env->background_again(node->world_env->ctx, task, ns);
+}
+
 static bool env_background_end(void *ctx, struct wh_background *task, uint64_t timeout_ns)
 {
 	const whorl_node *node = ctx;
@@ -100,6 +107,7 @@ static struct wh_env wrap_env(whorl_node *node)
 	if (world->background != NULL) {
 		env.background = env_background;
 		env.background_wake = env_background_wake;
+		env.background_again = env_background_again;
 		env.background_end = env_background_end;
 	}
 	return env;

@@ -16,10 +16,10 @@ mutant(NAME standing-unsynced KIND test_standing FILE persistence/standing.c
 mutant(NAME standing-over-itself KIND test_standing FILE persistence/standing.c
 	REMOVES "the slots of a standing are written in turn"
 	TEXT [[
-	enum whorl_result result = write_at(file->file, place_of(file, !file->slot), slot, bytes, err);
+	enum whorl_result result = write_copies(file, !file->slot, slot, bytes, err);
 ]]
 	REPLACEMENT [[
-	enum whorl_result result = write_at(file->file, place_of(file, file->slot = 1), slot, bytes, err);
+	enum whorl_result result = write_copies(file, file->slot = 1, slot, bytes, err);
 ]])
 
 mutant(NAME standing-unchecked KIND test_standing FILE persistence/standing.c
@@ -34,21 +34,42 @@ mutant(NAME standing-unchecked KIND test_standing FILE persistence/standing.c
 mutant(NAME standing-lost-is-blank KIND test_standing FILE persistence/standing.c
 	REMOVES "a file of which no slot checks is refused: it is taken for a blank one"
 	TEXT [[
-		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in both of its places");
+		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in all of its places");
+]]
+	REPLACEMENT "")
+
+mutant(NAME standing-once KIND test_standing FILE persistence/standing.c
+	REMOVES "a standing lies on disk twice"
+	TEXT [[
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++)
+		result = write_at(
+]]
+	REPLACEMENT [[
+	for (uint32_t copy = 0; copy < 1 && result == WHORL_OK; copy++)
+		result = write_at(
+]])
+
+mutant(NAME standing-read-unsynced KIND test_standing FILE persistence/standing.c
+	REMOVES "what is read of a standing is synced before anything is said of it"
+	TEXT [[
+	if (result == WHORL_OK)
+		result = file->file->ops->sync(file->file, err);
+	if (result == WHORL_OK)
+		result = file->directory->ops->sync(file->directory, err);
 ]]
 	REPLACEMENT "")
 
 mutant(NAME standing-made-in-place KIND test_standing FILE persistence/standing.c
 	REMOVES "a file is made beside, and then takes its name"
 	TEXT [[
-	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made, err);
+	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made.file, err);
 ]]
 	REPLACEMENT [[
-	enum whorl_result result = make_beside(file->directory, FILE_NAME, &made, err);
+	enum whorl_result result = make_beside(file->directory, FILE_NAME, &made.file, err);
 ]] TEXT_2 [[
-		result = take_name(file->directory, made, FILE_NAME BESIDE, FILE_NAME, err);
+		result = take_name(file->directory, made.file, FILE_NAME BESIDE, FILE_NAME, err);
 ]] REPLACEMENT_2 [[
-		result = take_name(file->directory, made, FILE_NAME, FILE_NAME, err);
+		result = take_name(file->directory, made.file, FILE_NAME, FILE_NAME, err);
 ]])
 
 mutant(NAME name-unsynced KIND test_standing FILE persistence/standing.c
@@ -169,6 +190,16 @@ mutant(NAME restart-newest-forgotten KIND test_restart_find FILE membership/rest
 ]]
 	REPLACEMENT [[
 		if (!any) {
+]])
+
+mutant(NAME restart-lost-end-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log that ends below what another says that all had has rotted"
+	TEXT [[
+	return *extent >= frontier;
+]]
+	REPLACEMENT [[
+	(void)frontier;
+	return true;
 ]])
 
 mutant(NAME restart-agreed-is-begun KIND test_restart_find FILE membership/restart_find.c

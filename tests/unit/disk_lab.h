@@ -12,7 +12,7 @@
 #include "tests/harness.h"
 
 #define LAB_FILES 32
-#define LAB_FILE_BYTES (1 << 16)
+#define LAB_FILE_BYTES (1 << 17)
 
 struct lab_bytes {
 	unsigned char bytes[LAB_FILE_BYTES];

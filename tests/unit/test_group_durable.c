@@ -9,6 +9,7 @@
 
 #include "group/node.h"
 #include "persistence/anew.h"
+#include "persistence/log.h"
 #include "persistence/standing.h"
 #include "transport/shm/shm.h"
 
@@ -203,6 +204,77 @@ START_TEST(delivered_when_it_is_on_all_disks)
 		ck_assert_uint_eq(recorded(lab.cluster.records[id]), 10);
 	atomic_store(&lab.disks[2].holds, false);
 	await(have_all(20), sched_yield());
+	free_lab();
+}
+END_TEST
+
+/* ---- caps ------------------------------------------------------------------------------------------------------------- */
+
+struct on_disk {
+	uint64_t batches, place, frontier;
+	bool capped;
+};
+
+/* What a log has, while its node runs. */
+static struct on_disk look_at_log(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_log_statistics statistics;
+	struct wh_directory *directory;
+	struct wh_log_found found;
+	struct on_disk out;
+	struct wh_log *log;
+	struct wh_error err;
+	char path[128];
+	uint32_t count;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_ok(wh_log_open_files(&log, directory, "orders.0", &found, &err));
+	wh_log_statistics(log, &statistics);
+	out = (struct on_disk){statistics.batches, wh_log_end(log).place, 0, wh_log_is_capped(log)};
+	out.frontier = wh_log_views(log, &count)[0].frontier;
+	wh_log_close(log);
+	directory->ops->close(directory);
+	return out;
+}
+
+/* When nothing comes any more each log gets a cap, and no more than one; and again behind what comes then. */
+START_TEST(logs_that_are_idle_get_caps)
+{
+	struct on_disk is, was = {0};
+
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned round = 1; round <= 2; round++) {
+		send_some(0, 10);
+		await(have_all(10 * round), sched_yield());
+		for (unsigned id = 0; id < NODES; id++) {
+			await(look_at_log(id).capped, usleep(10000));
+			is = look_at_log(id);
+			ck_assert_uint_eq(is.frontier, is.place); /* that all have it is said with it */
+		}
+		ck_assert_uint_ge(is.batches, was.batches + 2);
+		usleep(300000);
+		was = look_at_log(2);
+		ck_assert_uint_eq(was.batches, is.batches);
+	}
+	free_lab();
+}
+END_TEST
+
+/* A node that leaves in order does not wait for that. */
+START_TEST(a_log_that_is_left_has_its_cap)
+{
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	ck_ok(whorl_close(lab.cluster.nodes[2], 60000));
+	lab.cluster.nodes[2] = NULL;
+	ck_assert(look_at_log(2).capped);
 	free_lab();
 }
 END_TEST
@@ -833,6 +905,8 @@ static Suite *suite(void)
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
+	tcase_add_test(delivery, logs_that_are_idle_get_caps);
+	tcase_add_test(delivery, a_log_that_is_left_has_its_cap);
 	tcase_add_test(faults, a_node_leaves_when_a_sync_fails);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
 	tcase_add_test(faults, a_full_disk_is_waited_for);
