@@ -595,11 +595,13 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
-						   shard->before != 0 && shard->whole ? &known : NULL, err);
+						   shard->before != 0 && shard->whole ? &known : NULL, &log->found, err);
 		if (result == WHORL_AGAIN) /* no room */
 			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)
 			note_ends(log);
+		if (result == WHORL_OK)
+			log->is_rotten = log->found.verdict == WH_LOG_ROT;
 	}
 	return result;
 }

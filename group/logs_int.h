@@ -27,6 +27,7 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
 	struct wh_log_found found;        /* [const after open] */
+	bool is_rotten;                   /* [job, after open] what is found is damaged, and lies there still */
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
@@ -140,7 +141,8 @@ bool wh_logs_work(void *logs);
 /* The files of a log: made, or read and mended; `known`: what is known to be in it, NULL: nothing. The results of wh_log_open. */
 WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 						  const struct wh_log_source_config *of,
-						  const struct wh_log_point *known, struct wh_error *err);
+						  const struct wh_log_point *known, struct wh_log_found *found,
+						  struct wh_error *err);
 /* One more. NULL: no memory. */
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);

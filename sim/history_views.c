@@ -236,6 +236,14 @@ out:
 	return NULL;
 }
 
+/* Nothing is left of what was in no log. */
+static void forget_states(struct wh_history *h)
+{
+	for (uint32_t g = 0; g < h->subgroup_count; g++)
+		for (uint32_t shard = 0; shard < h->subgroups[g].shards && !h->subgroups[g].durable; shard++)
+			h->subgroups[g].since[shard] = UINT64_MAX;
+}
+
 /* A view that no life has installed before. NULL: broken. */
 static struct view *first_told(struct wh_history *h, uint32_t node, const struct wh_history_view *told)
 {
@@ -244,6 +252,8 @@ static struct view *first_told(struct wh_history *h, uint32_t node, const struct
 	if (view == NULL || !set_members(h, view, told->members) || !check_neighbours(h, view) ||
 	    !wh_history_check_births(h, view, told, true))
 		return NULL;
+	if (view->restarts)
+		forget_states(h);
 	return view;
 }
 
@@ -378,7 +388,7 @@ bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct su
 /* Does some member have a state that a newcomer needs now? */
 static bool has_state(struct subgroup *g, uint32_t shard, const struct view *view)
 {
-	if (view->number < g->since[shard] || (view->restarts && !g->durable))
+	if (view->number < g->since[shard])
 		g->since[shard] = view->number;
 	return g->stateful && g->since[shard] < view->number;
 }
