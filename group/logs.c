@@ -298,13 +298,17 @@ static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_s
 
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out)
 {
-	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
+	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
 	const struct wh_shard_standing *standing = wh_standing_shard(&logs->standing, subgroup, shard);
 	const struct wh_log_place *base;
 
 	*out = (struct wh_log_is){.whole = false};
-	if (log == NULL || standing == NULL)
+	if (standing == NULL)
 		return false;
+	if (log == NULL) { /* of a first view of this life, which has not begun: it has all that there is, nothing */
+		out->whole = standing->whole;
+		return true;
+	}
 	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
@@ -417,7 +421,7 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
 	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = find_log(logs, config->subgroup, config->shard);
 
 	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
 		return true;

@@ -102,7 +102,7 @@ struct wh_log_is {      /* of a shard, as it was found at wh_logs_open, and with
 	const char *why; /* for people */
 };
 
-/* False: there is no log of that. */
+/* False: the standing names no such shard. */
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out);
 
 struct wh_log_place { /* everything of that view below it */
