@@ -305,7 +305,7 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	*out = (struct wh_log_is){.whole = false};
 	if (standing == NULL)
 		return false;
-	if (log == NULL) { /* of a first view of this life, which has not begun: it has all that there is, nothing */
+	if (log == NULL) { /* of a first view that has not begun: it has all that there is, nothing */
 		out->whole = standing->whole;
 		return true;
 	}
@@ -579,12 +579,12 @@ static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *e
 	return WHORL_OK;
 }
 
-/* What the standing names. */
+/* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
+	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
 		const struct wh_shard_standing *shard = &logs->standing.shards[i];
 		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
 		const struct wh_log_point known = {shard->before, logs->standing.number - 1, shard->begins};
