@@ -100,13 +100,27 @@ static bool write_view(struct wh_logs *logs, const struct wh_log_order *order)
 		logs, wh_standing_write_view(logs->directory, order->key, order->bytes, order->count, &err), &err);
 }
 
-struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs)
 {
-	struct wh_shard_log *log = logs->shards;
+	struct wh_logs *locked = (struct wh_logs *)logs;
+	struct wh_shard_log *log;
 
+	pthread_mutex_lock(&locked->lock);
+	log = logs->shards;
+	pthread_mutex_unlock(&locked->lock);
+	return log;
+}
+
+static struct wh_shard_log *find_from(struct wh_shard_log *log, uint64_t subgroup, uint32_t shard)
+{
 	while (log != NULL && (log->subgroup != subgroup || log->shard != shard))
 		log = log->next;
 	return log;
+}
+
+struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	return find_from(wh_log_first_shard(logs), subgroup, shard);
 }
 
 #define SEGMENT_BYTES (UINT64_C(64) << 20)
@@ -162,7 +176,7 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of)
 {
-	struct wh_shard_log *log = calloc(1, sizeof(*log));
+	struct wh_shard_log *log = calloc(1, sizeof(*log)), *other;
 
 	if (log == NULL)
 		return NULL;
@@ -170,10 +184,14 @@ struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_
 	log->subgroup = of->subgroup;
 	log->shard = of->shard;
 	pthread_mutex_lock(&logs->lock);
+	other = find_from(logs->shards, of->subgroup, of->shard);
 	log->next = logs->shards;
-	logs->shards = log;
+	if (other == NULL)
+		logs->shards = log;
 	pthread_mutex_unlock(&logs->lock);
-	return log;
+	if (other != NULL)
+		free(log);
+	return other != NULL ? other : log;
 }
 
 /* It has entered that shard anew, as the standing on this disk says: what a damaged log has does not count, and nothing can be written behind it. */
@@ -207,11 +225,9 @@ static bool open_log(struct wh_logs *logs, struct wh_shard_log *log, const struc
 /* The log of a shard that this node has not been in, or not in its last view. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 	struct wh_error err;
 
-	if (log == NULL)
-		log = wh_log_add_shard(logs, config);
 	if (log == NULL) {
 		wh_error_set(&err, WHORL_MEMORY, "no memory for a log");
 		fail_job(logs, &err);
@@ -535,7 +551,7 @@ static bool do_some(struct wh_logs *logs)
 	if (wh_load_relaxed(&logs->failed) != 0 || (logs->batch.log != NULL && !write_batch(logs)))
 		return false;
 	count = do_orders(logs) + wh_logs_replay(logs);
-	for (struct wh_shard_log *log = logs->shards; log != NULL && wh_load_relaxed(&logs->failed) == 0;
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL && wh_load_relaxed(&logs->failed) == 0;
 	     log = log->next)
 		if (logs->batch.log == NULL)
 			count += write_log(logs, log);

@@ -209,20 +209,9 @@ uint64_t wh_logs_checkpoint(struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 	return hand_over(logs, order);
 }
 
-static struct wh_shard_log *find_log(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
-{
-	struct wh_logs *locked = (struct wh_logs *)logs;
-	struct wh_shard_log *log;
-
-	pthread_mutex_lock(&locked->lock);
-	log = wh_log_find_shard(logs, subgroup, shard);
-	pthread_mutex_unlock(&locked->lock);
-	return log;
-}
-
 bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 	struct wh_log_order *order;
 
 	if (log == NULL) /* there was none, and none is on its way */
@@ -240,7 +229,7 @@ bool wh_logs_forget_checkpoints(struct wh_logs *logs, uint64_t subgroup, uint32_
 
 bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
 {
-	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
 	/* Acquire: that it is on disk. Partner: end_checkpoint. */
 	return log != NULL && wh_logs_has_done(logs, log->forgot) && wh_load_acquire(&log->figures.since) > 0;
@@ -248,11 +237,8 @@ bool wh_logs_has_checkpoint(const struct wh_logs *logs, uint64_t subgroup, uint3
 
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out)
 {
-	struct wh_logs *locked = (struct wh_logs *)logs;
-	const struct wh_shard_log *log;
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
-	pthread_mutex_lock(&locked->lock);
-	log = wh_log_find_shard(logs, subgroup, shard);
 	if (log != NULL)
 		*out = (struct wh_log_figures){
 			.bytes = wh_load_relaxed(&log->figures.bytes),
@@ -264,7 +250,6 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 			/* Acquire: that the last is on disk. Partner: end_checkpoint. */
 			.checkpoints = wh_load_acquire(&log->figures.checkpoints),
 		};
-	pthread_mutex_unlock(&locked->lock);
 	return log != NULL;
 }
 
@@ -298,7 +283,7 @@ static bool reaches_base(const struct wh_shard_log *log, const struct wh_shard_s
 
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out)
 {
-	const struct wh_shard_log *log = find_log(logs, subgroup, shard);
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 	const struct wh_shard_standing *standing = wh_standing_shard(&logs->standing, subgroup, shard);
 	const struct wh_log_place *base;
 
@@ -421,14 +406,13 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
 	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
-	struct wh_shard_log *log = find_log(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 
 	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
 		return true;
-	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
+	if (log == NULL || !hand_over_begin(logs, NULL, config, NULL, &begin))
 		return false;
-	if (log != NULL)
-		note_mark(log, &begin);
+	note_mark(log, &begin);
 	return true;
 }
 
@@ -598,8 +582,9 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 		else if (log == NULL)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
-			result = wh_log_open_shard(logs, log, logs->standing.group, &config,
-						   shard->before != 0 && shard->whole ? &known : NULL, &log->found, err);
+			result =
+				wh_log_open_shard(logs, log, logs->standing.group, &config,
+						  shard->before != 0 && shard->whole ? &known : NULL, &log->found, err);
 		if (result == WHORL_AGAIN) /* no room */
 			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)

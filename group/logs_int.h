@@ -18,11 +18,11 @@
 #define WH_LOG_ENDS 3
 
 struct wh_shard_log {              /* of one shard of a subgroup that this node is or was in */
-	struct wh_shard_log *next; /* [job; with the lock] */
+	struct wh_shard_log *next; /* [const] */
 	uint64_t subgroup;
 	uint32_t shard;
 	char name[64];
-	struct wh_log *log;               /* [job] */
+	struct wh_log *log;               /* [job] NULL: not opened, or discarded */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
@@ -105,7 +105,7 @@ struct wh_logs {
 	pthread_mutex_t lock;               /* never held while the disk is asked for something */
 	struct wh_log_order *first, **last; /* [lock] */
 	struct wh_replay *replays;          /* [lock] */
-	struct wh_shard_log *shards;        /* [job changes it, with the lock] */
+	struct wh_shard_log *shards;        /* the last that was made. [lock] */
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
@@ -143,8 +143,10 @@ WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct w
 						  const struct wh_log_source_config *of,
 						  const struct wh_log_point *known, struct wh_log_found *found,
 						  struct wh_error *err);
-/* One more. NULL: no memory. */
+/* That one; it is made if there is none. The loop's, and the job's. NULL: no memory. */
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
+/* All of them, by `next`: one that is there stays, and others come before it. Likewise; NULL: there are none. */
+struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs);
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 
 /* The disk is asked for something; and has answered: true: it is done. False: there is no room, and it is to be tried again; or the disk has
