@@ -152,9 +152,14 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 #define WAITING_MAX ((size_t)16 << 20)
 #define LOOK_NS (100 * (long)WH_NS_PER_MS)
 
+bool wh_logs_has_failed(const struct wh_logs *logs)
+{
+	return wh_load_relaxed(&logs->failed) != 0;
+}
+
 static bool goes_on(const struct wh_logs *logs)
 {
-	return wh_load_relaxed(&logs->failed) == 0 && wh_load_relaxed(&logs->stopped) == 0;
+	return !wh_logs_has_failed(logs) && wh_load_relaxed(&logs->stopped) == 0;
 }
 
 /* Where all is one thread nothing is waited for: others go on only when this returns. */

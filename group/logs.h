@@ -151,6 +151,9 @@ enum wh_checkpoint_step {
 	WH_CHECKPOINT_DROP   /* it does not */
 };
 
+/* The disk has failed, and wh_logs_look will say so: nothing more is written. Any thread. */
+bool wh_logs_has_failed(const struct wh_logs *logs);
+
 /* A number for one that is to be made. Any thread. */
 uint64_t wh_logs_new_checkpoint(struct wh_logs *logs);
 /* Hands a part of that checkpoint over, which is copied. One that begins takes the place of one that has not ended. Any thread but the
