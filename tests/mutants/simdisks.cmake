@@ -76,7 +76,7 @@ mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_durable_mark(node, standing,
+	return wh_durable_mark(node, node->logs, standing,
 			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
 ]]
 	REPLACEMENT [[
