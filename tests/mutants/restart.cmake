@@ -201,10 +201,10 @@ mutant(NAME kept-leaves KIND test_layout FILE membership/layout.c
 mutant(NAME restart-asks-functions KIND test_layout FILE membership/view.c
 	REMOVES "behind a restart no function is asked"
 	TEXT [[
-				&(struct wh_next){.removed = removed, .rests = rests, .settles = true}, layout, err);
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests, .settles = true},
 ]]
 	REPLACEMENT [[
-				&(struct wh_next){.removed = removed, .rests = rests}, layout, err);
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests},
 ]])
 
 mutant(NAME empty-shard-waits KIND test_change_durable FILE membership/change.c
