@@ -219,7 +219,7 @@ static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *c
 
 enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 				    const struct wh_log_source_config *of, const struct wh_log_point *known,
-				    struct wh_error *err)
+				    struct wh_log_found *found, struct wh_error *err)
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
@@ -236,22 +236,27 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 
 	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
 	snprintf(config.owner.subgroup, sizeof(config.owner.subgroup), "%s", log->name);
-	return wh_log_open(&log->log, logs->directory, &config, &log->found, err);
+	return wh_log_open(&log->log, logs->directory, &config, found, err);
 }
 
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of)
 {
-	struct wh_shard_log *log = calloc(1, sizeof(*log));
+	struct wh_shard_log *log = calloc(1, sizeof(*log)), *other;
 
 	if (log == NULL)
 		return NULL;
 	snprintf(log->name, sizeof(log->name), "%s", of->name);
 	log->subgroup = of->subgroup;
 	log->shard = of->shard;
+	pthread_mutex_lock(&logs->lock);
+	other = wh_log_find_shard(logs, of->subgroup, of->shard);
 	log->next = wh_log_first_shard(logs);
-	/* Release: what it is. Partner: wh_log_first_shard. */
-	wh_store_release(&logs->shards, (uint64_t)(uintptr_t)log);
-	return log;
+	if (other == NULL) /* release: what it is. Partner: wh_log_first_shard */
+		wh_store_release(&logs->shards, (uint64_t)(uintptr_t)log);
+	pthread_mutex_unlock(&logs->lock);
+	if (other != NULL)
+		free(log);
+	return other != NULL ? other : log;
 }
 
 /* It has entered that shard anew, as the standing on this disk says: what a damaged log has does not count, and nothing can be written behind it. */
@@ -263,31 +268,41 @@ static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
 	wh_logs_ask_disk(logs);
 	wh_log_close(log->log);
 	log->log = NULL;
+	log->is_rotten = false;
 	result = wh_log_discard(logs->directory, log->name, log->shard, &err);
 	return wh_logs_settle(logs, result, &err);
 }
 
-/* The log of a shard that this node has not been in. */
+static bool open_log(struct wh_logs *logs, struct wh_shard_log *log, const struct wh_log_source_config *config)
+{
+	struct wh_log_found found; /* nothing of it counts */
+	struct wh_error err;
+	enum whorl_result result;
+
+	wh_logs_ask_disk(logs);
+	result = wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &found, &err);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	log->is_rotten = found.verdict == WH_LOG_ROT;
+	return true;
+}
+
+/* The log of a shard that this node has not been in, or not in its last view. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 	struct wh_error err;
 
-	if (log == NULL)
-		log = wh_log_add_shard(logs, config);
 	if (log == NULL) {
 		wh_error_set(&err, WHORL_MEMORY, "no memory for a log");
 		fail_job(logs, &err);
 		return NULL;
 	}
-	if (log->log != NULL && log->found.verdict == WH_LOG_ROT && !discard_rot(logs, log))
+	if (log->log == NULL && !open_log(logs, log, config))
 		return NULL;
-	if (log->log != NULL)
-		return log;
-	wh_logs_ask_disk(logs);
-	return wh_logs_settle(logs, wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &err), &err)
-		       ? log
-		       : NULL;
+	if (log->is_rotten && !(discard_rot(logs, log) && open_log(logs, log, config)))
+		return NULL;
+	return log;
 }
 
 /* A state that was given may be of a view that has not begun here: then it counts when that has (begin_source). */

@@ -166,9 +166,14 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 #define WAITING_MAX ((size_t)16 << 20)
 #define LOOK_MS 100
 
+bool wh_logs_has_failed(const struct wh_logs *logs)
+{
+	return wh_load_relaxed(&logs->failed) != 0;
+}
+
 static bool goes_on(const struct wh_logs *logs)
 {
-	return wh_load_relaxed(&logs->failed) == 0 && wh_load_relaxed(&logs->stopped) == 0;
+	return !wh_logs_has_failed(logs) && wh_load_relaxed(&logs->stopped) == 0;
 }
 
 /* Where all is one thread nothing is waited for: others go on only when this returns. */
@@ -301,8 +306,12 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	const struct wh_log_place *base;
 
 	*out = (struct wh_log_is){.whole = false};
-	if (log == NULL || standing == NULL)
+	if (standing == NULL)
 		return false;
+	if (log == NULL) { /* of a first view that has not begun: it has all that there is, nothing */
+		out->whole = standing->whole;
+		return true;
+	}
 	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
@@ -419,14 +428,13 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
 	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 
 	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
 		return true;
-	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
+	if (log == NULL || !hand_over_begin(logs, NULL, config, NULL, &begin))
 		return false;
-	if (log != NULL)
-		note_mark(log, &begin);
+	note_mark(log, &begin);
 	return true;
 }
 
@@ -579,15 +587,16 @@ static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log
 		result = wh_log_discard(logs->directory, log->name, log->shard, err);
 	if (result != WHORL_OK)
 		return result;
-	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL, err);
+	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL,
+				 &log->found, err);
 }
 
-/* What the standing names. */
+/* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
+	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
 		const struct wh_shard_standing *shard = &logs->standing.shards[i];
 		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
 		const struct wh_log_point known = {shard->before, logs->standing.number - 1, shard->begins};
@@ -602,10 +611,10 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = open_log(logs, log, shard, &config, &known, err);
-		if (result == WHORL_AGAIN) /* no room */
-			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)
 			note_ends(log);
+		if (result == WHORL_OK)
+			log->is_rotten = log->found.verdict == WH_LOG_ROT;
 	}
 	return result;
 }
@@ -645,7 +654,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 		result = config->env->background(config->env->ctx, &logs->job, "whorl-log", wh_logs_work, logs, err);
 	if (result != WHORL_OK) {
 		wh_logs_close(logs, false);
-		return result;
+		return result == WHORL_AGAIN ? (err->code = WHORL_DISK) : result; /* no room */
 	}
 	*out = logs;
 	return WHORL_OK;

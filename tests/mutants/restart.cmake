@@ -147,10 +147,85 @@ mutant(NAME heedless-behind-the-disk KIND test_change_durable FILE membership/ch
 mutant(NAME no-log-goes-on KIND test_change_durable FILE membership/change.c
 	REMOVES "no view is decided in which a durable shard keeps members and none of them is whole"
 	TEXT [[
-	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 ]]
 	REPLACEMENT [[
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME next-view-unread KIND test_change_durable FILE membership/change.c
+	REMOVES "the members of a durable shard that go on are those that it has in the next view"
+	TEXT [[
+	if (next == NULL)
+		return true;
+]]
+	REPLACEMENT [[
+	(void)there;
+	if (shard == NULL || shard != NULL)
+		return true;
+]])
+
+mutant(NAME entered-is-whole KIND test_change_durable FILE membership/change.c
+	REMOVES "what a member that enters the shard anew has had there is nothing"
+	TEXT [[
+	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
+	       wh_rank_find(shard->entered, shard->entered_count, (uint32_t)there) < 0;
+]]
+	REPLACEMENT [[
+	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0;
+]])
+
+mutant(NAME log-leaves-shard KIND test_change_durable FILE membership/change.c
+	REMOVES "behind a failure a function does not take the only whole log out of its shard"
+	TEXT [[
+	work += wh_propose_keeping(change);
+]]
+	REPLACEMENT "")
+
+mutant(NAME log-leaves-shard-prepared KIND test_change_durable FILE membership/propose.c
+	REMOVES "nor in a view that is prepared while the one before goes on"
+	TEXT [[
+	if (count == change->coming_count && !wh_change_finds_keeps(change) && !wh_serve_is_replaced(change))
+]]
+	REPLACEMENT [[
+	if (count == change->coming_count && !wh_serve_is_replaced(change))
+]])
+
+mutant(NAME kept-unsaid KIND test_change_durable FILE membership/propose.c
+	REMOVES "all members know in which subgroups nobody leaves its shard"
+	TEXT [[
+				.keeps = *renews_in(change) >> 1};
+]]
+	REPLACEMENT [[
+				.keeps = 0};
+]])
+
+mutant(NAME stops-without-log KIND test_change_durable FILE membership/propose.c
+	REMOVES "a view goes on until some log is whole"
+	TEXT [[
+	return wh_change_has_logs(change) && change->suspicion.quorum && wh_suspicion_heeds(change);
+]]
+	REPLACEMENT [[
+	return change->suspicion.quorum && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME kept-leaves KIND test_layout FILE membership/layout.c
+	REMOVES "where a log is needed nobody leaves its shard"
+	TEXT [[
+	if (draft->keeps)
+		keep_in_shards(draft, name, layout);
+]]
+	REPLACEMENT [[
+	(void)keep_in_shards;
+]])
+
+mutant(NAME restart-asks-functions KIND test_layout FILE membership/view.c
+	REMOVES "behind a restart no function is asked"
+	TEXT [[
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests, .settles = true},
+]]
+	REPLACEMENT [[
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests},
 ]])
 
 mutant(NAME empty-shard-waits KIND test_change_durable FILE membership/change.c
