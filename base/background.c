@@ -23,8 +23,10 @@ struct wh_background {
 	bool (*work)(void *argument); /* [const], as what follows */
 	void *argument;
 	pthread_t thread;
-	pid_t process; /* the one that has the thread */
-	wh_word state; /* TASK_* [any thread] */
+	pid_t process;            /* the one that has the thread */
+	wh_word state;            /* TASK_* [any thread] */
+	bool again;               /* [its thread] it sleeps no longer than until then, */
+	struct timespec again_at; /* by the monotonic clock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* the state, or what follows */
 	bool ended;             /* [lock] the thread makes no call any more */
@@ -38,13 +40,30 @@ static void free_task(struct wh_background *task)
 	free(task);
 }
 
+static struct timespec deadline_after(uint64_t timeout_ns)
+{
+	uint64_t now = wh_env_now(wh_env_system());
+	uint64_t at = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+
+	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
+}
+
+/* Something has changed, or may have. False: its time has come. */
+static bool wait_for_change(struct wh_background *task)
+{
+	if (task->again)
+		return pthread_cond_timedwait(&task->changed, &task->lock, &task->again_at) != ETIMEDOUT;
+	pthread_cond_wait(&task->changed, &task->lock);
+	return true;
+}
+
 /* Pairs with the fetch_or of a wake: either that sees TASK_SLEEPS and takes the lock, or this sees TASK_WANTED. */
 static void sleep_until_wanted(struct wh_background *task)
 {
 	pthread_mutex_lock(&task->lock);
 	wh_fetch_or(&task->state, TASK_SLEEPS);
-	while ((wh_load_acquire(&task->state) & (TASK_WANTED | TASK_ENDING)) == 0)
-		pthread_cond_wait(&task->changed, &task->lock);
+	while ((wh_load_acquire(&task->state) & (TASK_WANTED | TASK_ENDING)) == 0 && wait_for_change(task))
+		continue;
 	wh_fetch_and(&task->state, ~TASK_SLEEPS);
 	pthread_mutex_unlock(&task->lock);
 }
@@ -52,6 +71,7 @@ static void sleep_until_wanted(struct wh_background *task)
 /* What was written before a wake is seen by the call that begins after the mark is taken here. */
 static bool begins_call(struct wh_background *task)
 {
+	task->again = false;
 	return (wh_fetch_and(&task->state, ~TASK_WANTED) & TASK_ENDING) == 0;
 }
 
@@ -79,7 +99,7 @@ enum whorl_result wh_background_begin(struct wh_background **out, const char *na
 	struct wh_background *task = calloc(1, sizeof(*task));
 	enum whorl_result result;
 
-	*out = NULL;
+	*out = task;
 	if (task == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for the thread \"%s\"", name);
 	task->work = work;
@@ -89,11 +109,10 @@ enum whorl_result wh_background_begin(struct wh_background **out, const char *na
 	wh_thread_condition_init(&task->changed);
 	result = wh_thread_create(&task->thread, name, -1, run_task, task, err);
 	if (result != WHORL_OK) {
+		*out = NULL;
 		free_task(task);
-		return result;
 	}
-	*out = task;
-	return WHORL_OK;
+	return result;
 }
 
 /* In a child that was forked there is no thread, and the lock may be held by one that only the parent has. */
@@ -116,12 +135,10 @@ void wh_background_wake(struct wh_background *task)
 	set_and_wake(task, TASK_WANTED);
 }
 
-static struct timespec deadline_after(uint64_t timeout_ns)
+void wh_background_again(struct wh_background *task, uint64_t ns)
 {
-	uint64_t now = wh_env_now(wh_env_system());
-	uint64_t at = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-
-	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
+	task->again = true;
+	task->again_at = deadline_after(ns);
 }
 
 bool wh_background_end(struct wh_background *task, uint64_t timeout_ns)

@@ -16,6 +16,7 @@ struct wh_background;
 WH_MUST_CHECK enum whorl_result wh_background_begin(struct wh_background **out, const char *name,
 						    bool (*work)(void *argument), void *argument, struct wh_error *err);
 void wh_background_wake(struct wh_background *task);
+void wh_background_again(struct wh_background *task, uint64_t ns);
 bool wh_background_end(struct wh_background *task, uint64_t timeout_ns);
 
 #endif

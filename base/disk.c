@@ -45,12 +45,16 @@ static enum whorl_result fail(struct wh_error *err, enum whorl_result code, cons
 	return code;
 }
 
-/* Of bytes that need room: the disk, a quota or a limit of the process may leave none. */
+/* The disk, a quota or a limit of the process may leave none. */
+static enum whorl_result code_for_room(void)
+{
+	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? WHORL_AGAIN : WHORL_DISK;
+}
+
+/* Of bytes that need room. */
 static enum whorl_result fail_for_room(struct wh_error *err, const char *what, const char *path)
 {
-	bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-
-	return fail(err, full ? WHORL_AGAIN : WHORL_DISK, what, path);
+	return fail(err, code_for_room(), what, path);
 }
 
 static enum whorl_result fail_by_name(struct wh_error *err, const char *what, const struct system_directory *directory,
@@ -246,7 +250,8 @@ static enum whorl_result directory_open(struct wh_directory *base, const char *n
 		*out = &file->base;
 		return WHORL_OK;
 	}
-	result = fail_by_name(err, "open", directory, name);
+	result = make && code_for_room() == WHORL_AGAIN ? fail_for_room(err, "make", file->path)
+							: fail_by_name(err, "open", directory, name);
 	free(file);
 	return result;
 }

@@ -50,7 +50,7 @@ struct wh_file { /* the first member of what a table has of one */
 };
 
 struct wh_directory_ops {
-	/* `make`: it is made if it is not there. WHORL_NOT_FOUND: it is not there. One that may only be read is opened so without `make`, and
+	/* `make`: it is made if it is not there. WHORL_AGAIN: there is no room for that. WHORL_NOT_FOUND: it is not there. One that may only be read is opened so without `make`, and
 	 * cannot be written. */
 	enum whorl_result (*open)(struct wh_directory *directory, const char *name, bool make, struct wh_file **out,
 				  struct wh_error *err);

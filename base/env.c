@@ -134,6 +134,12 @@ static void wake_background(void *ctx, struct wh_background *task)
 	wh_background_wake(task);
 }
 
+static void call_again(void *ctx, struct wh_background *task, uint64_t ns)
+{
+	(void)ctx;
+	wh_background_again(task, ns);
+}
+
 static bool end_background(void *ctx, struct wh_background *task, uint64_t timeout_ns)
 {
 	(void)ctx;
@@ -150,6 +156,7 @@ const struct wh_env *wh_env_system(void)
 		.submit = submit,
 		.background = begin_background,
 		.background_wake = wake_background,
+		.background_again = call_again,
 		.background_end = end_background,
 		.disk = &wh_disk_of_machine,
 	};

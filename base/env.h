@@ -28,12 +28,15 @@ struct wh_env {
 	 * end before what it uses is freed. */
 	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
 	/* A job that lasts: work(argument) is called off the caller's thread, where it may block, one call after another, until it returns
-	 * false: there is nothing to do; then again when it has been woken since that call began. The first call comes at once. WHORL_OK,
-	 * WHORL_SYSTEM: no thread can be had, WHORL_MEMORY. NULL: this world has none. */
+	 * false: there is nothing to do; then again when it has been woken since that call began. The first call comes at once; *out is set
+	 * before. WHORL_OK, WHORL_SYSTEM: no thread can be had, WHORL_MEMORY. NULL: this world has none. */
 	enum whorl_result (*background)(void *ctx, struct wh_background **out, const char *name,
 					bool (*work)(void *argument), void *argument, struct wh_error *err);
 	void (*background_wake)(void *ctx,
 				struct wh_background *task); /* any thread; costs little while it is at work */
+	/* Of the call of work() that is under way, and from within it: if it returns false the next call comes in so many ns, if no wake comes
+	 * sooner. The last word counts. */
+	void (*background_again)(void *ctx, struct wh_background *task, uint64_t ns);
 	/* No call begins any more. Waits at most timeout_ns for the end of the one that is under way, if there is one. True: the job is
 	 * freed; false: it is still in that call, which has what it uses of `argument` for itself from now on, and frees itself when that has
 	 * returned. Not from work(). In a child that was forked the job is no more, and this frees what is left of it. */

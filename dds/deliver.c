@@ -91,6 +91,19 @@ static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity
 		wh_dds_type_from_key(type, known->key, copy->data);
 }
 
+struct wh_dds_copy *wh_dds_key_of(void *ctx, const struct wh_dds_copy *sample)
+{
+	const struct wh_dds_reader_entity *reader = ctx;
+	const struct whorl_dds_type *type = reader->end.topic->type;
+	struct wh_dds_copy *copy = wh_dds_copy_take(reader->end.stream->pool, type->bytes);
+
+	if (copy == NULL)
+		return NULL;
+	copy->facts = sample->facts;
+	wh_dds_type_copy_key(type, sample->data, copy->data);
+	return copy;
+}
+
 static struct wh_dds_facts facts_of(const struct wh_dds_line *line, const struct wh_dds_reader_entity *reader,
 				    const struct wh_dds_event *event)
 {
@@ -261,9 +274,9 @@ static uint32_t state_after(uint32_t was, const struct wh_dds_event *event)
 						       : WHORL_DDS_ALIVE_INSTANCE_STATE;
 }
 
-/* As a cache would have it: what has expired is not told, nor what is no data and changes nothing. */
+/* As a cache would have it: what has expired or is filtered out is not told, nor what is no data and changes nothing. */
 static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
-			  const struct wh_dds_event *event, const void *data, size_t bytes)
+			  const struct wh_dds_event *event, const void *data, size_t bytes, bool has_data)
 {
 	const struct wh_dds_facts is = facts_of(line, reader, event), *facts = &is;
 	uint32_t *state = state_of(reader, event, data), was = state != NULL ? *state : 0;
@@ -273,7 +286,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 									 ? WHORL_DDS_NOT_NEW_VIEW_STATE
 									 : WHORL_DDS_NEW_VIEW_STATE,
 						   .instance_state = state_after(was, event),
-						   .valid_data = (does(event) & WH_DDS_DOES_DATA) != 0,
+						   .valid_data = has_data,
 						   .writer = facts->writer,
 						   .disposed_generation_count = event->sample->disposed_generations,
 						   .no_writers_generation_count = event->sample->no_writers_generations,
@@ -286,9 +299,7 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 						   .sequence = facts->sequence,
 						   .number = facts->number};
 
-	if (info.valid_data && reader->filter != NULL && !reader->filter(data, bytes, reader->filter_ctx))
-		return;
-	if (info.valid_data ? expiry(event, line) <= line->now_ns : info.instance_state == was)
+	if (!has_data && info.instance_state == was)
 		return;
 	if (state != NULL)
 		*state = info.instance_state;
@@ -296,6 +307,29 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 	wh_dds_enter_loop(1);
 	reader->in_place(reader->end.base.entity.handle, data, &info, reader->in_place_arg);
 	wh_dds_enter_loop(-1);
+}
+
+/* Data that is not wanted may end its instance all the same: then the key is told. Without memory for that it is lost. */
+static void tell_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
+			  const struct wh_dds_event *event, const void *data, size_t bytes)
+{
+	const struct whorl_dds_type *type = reader->end.topic->type;
+	bool is_data = (does(event) & WH_DDS_DOES_DATA) != 0;
+	struct wh_dds_copy *key;
+
+	if (!is_data || (expiry(event, line) > line->now_ns &&
+			 (reader->filter == NULL || reader->filter(data, bytes, reader->filter_ctx)))) {
+		call_in_place(line, reader, event, data, bytes, is_data);
+		return;
+	}
+	if (does(event) == WH_DDS_DOES_DATA)
+		return;
+	key = wh_dds_copy_take(line->pool, type->bytes);
+	if (key == NULL)
+		return;
+	wh_dds_type_copy_key(type, data, key->data);
+	call_in_place(line, reader, event, key->data, key->bytes, false);
+	wh_dds_copy_drop(key);
 }
 
 /* For another reader, a moment ago. What a machine says of one end after another may lie in one place. */
@@ -325,7 +359,7 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 	if (reader->in_place != NULL && lies_right(reader, event)) {
 		if (wh_dds_type_fits(reader->end.topic->type, sample->count) &&
 		    has_key(sample->bytes, reader->end.topic->type, sample))
-			call_in_place(line, reader, event, sample->bytes, sample->count);
+			tell_in_place(line, reader, event, sample->bytes, sample->count);
 		return;
 	}
 	if (!is_copied(line, reader, event)) {
@@ -340,7 +374,7 @@ static void deliver_sample(struct wh_dds_line *line, const struct wh_dds_event *
 		return;
 	}
 	if (reader->in_place != NULL) {
-		call_in_place(line, reader, event, line->copy->data, line->copy->bytes);
+		tell_in_place(line, reader, event, line->copy->data, line->copy->bytes);
 	} else {
 		if (has_data(event) && wh_dds_type_is_keyed(reader->end.topic->type))
 			(void)learn_key(reader, line->copy->data, sample->key);

@@ -229,6 +229,8 @@ void wh_dds_hurry(struct wh_dds_line *line, const struct wh_dds_line *stream);
 bool wh_dds_must_wait(struct wh_dds_line *line, const struct wh_dds_from *from, const void *bytes, size_t count);
 /* The message was applied. */
 void wh_dds_delivered(struct wh_dds_line *line);
+/* The key_of of a reader's cache; `ctx` is the reader. */
+struct wh_dds_copy *wh_dds_key_of(void *ctx, const struct wh_dds_copy *sample);
 /* Around all that a machine tells at once, with the lock of the line: what time it is, and what is not to be done for each sample. */
 void wh_dds_batch_begin(struct wh_dds_line *line);
 void wh_dds_batch_end(struct wh_dds_line *line);

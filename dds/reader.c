@@ -61,7 +61,9 @@ static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_
 	const struct wh_dds_policies *policies = &reader->end.base.policies;
 	struct wh_dds_cache_options options = {.policies = policies,
 					       .statuses = &reader->end.base.statuses,
-					       .keyed = wh_dds_type_is_keyed(topic->type)};
+					       .keyed = wh_dds_type_is_keyed(topic->type),
+					       .key_of = wh_dds_key_of,
+					       .key_ctx = reader};
 
 	pthread_mutex_lock(&topic->base.lock);
 	options.filter = topic->filter;

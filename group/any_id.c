@@ -21,35 +21,44 @@ static int turn_of(const struct wh_node_config *config, uint32_t id)
 	return !is_configured;
 }
 
-/* WHORL_AGAIN: none was free. */
-static enum whorl_result try_all(const struct wh_node_config *config, uint32_t from, wh_take_id *take, void *ctx,
-				 uint32_t *id, struct wh_error *err)
+/* WHORL_AGAIN: none of these was free. */
+static enum whorl_result try_first(const struct wh_any_id *any, uint32_t *id, struct wh_error *err)
 {
-	uint32_t nodes = wh_node_config_nodes_max(config);
+	enum whorl_result result = WHORL_AGAIN;
+
+	for (size_t i = 0; i < any->first_count && result == WHORL_AGAIN; i++) {
+		*id = any->first[i];
+		result = any->take(any->ctx, *id, err);
+	}
+	return result;
+}
+
+/* WHORL_AGAIN: none was free. */
+static enum whorl_result try_all(const struct wh_any_id *any, uint32_t *id, struct wh_error *err)
+{
+	uint32_t nodes = wh_node_config_nodes_max(any->config), from = (uint32_t)(any->random % nodes);
 
 	for (int turn = 0; turn < TURNS; turn++)
 		for (uint32_t i = 0; i < nodes; i++) {
 			enum whorl_result result = WHORL_AGAIN;
 
 			*id = (from + i) % nodes;
-			if (turn_of(config, *id) == turn)
-				result = take(ctx, *id, err);
+			if (turn_of(any->config, *id) == turn)
+				result = any->take(any->ctx, *id, err);
 			if (result != WHORL_AGAIN)
 				return result;
 		}
 	return WHORL_AGAIN;
 }
 
-enum whorl_result wh_any_id(const struct wh_node_config *config, uint64_t random, wh_take_id *take, void *ctx,
-			    uint32_t *id, struct wh_error *err)
+enum whorl_result wh_any_id(const struct wh_any_id *any, uint32_t *id, struct wh_error *err)
 {
-	uint32_t nodes = wh_node_config_nodes_max(config), from = (uint32_t)(random % nodes);
-	enum whorl_result result = WHORL_AGAIN;
+	enum whorl_result result = try_first(any, id, err);
 
 	for (int pass = 0; pass < PASSES && result == WHORL_AGAIN; pass++)
-		result = try_all(config, from, take, ctx, id, err);
+		result = try_all(any, id, err);
 	if (result == WHORL_AGAIN)
-		return wh_error_set(err, WHORL_REFUSED, "no id is free: processes hold all %u of group %s", nodes,
-				    config->group.name);
+		return wh_error_set(err, WHORL_REFUSED, "no id is free: processes hold all %u of group %s",
+				    wh_node_config_nodes_max(any->config), any->config->group.name);
 	return result;
 }

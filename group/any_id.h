@@ -11,8 +11,17 @@
 /* Takes that id. WHORL_OK; WHORL_AGAIN: a process has it; whatever else is wrong: no other id is tried. */
 typedef enum whorl_result wh_take_id(void *ctx, uint32_t id, struct wh_error *err);
 
-/* WHORL_OK: *id is taken; WHORL_REFUSED: none is free; what `take` has said. `random` says where it begins. */
-WH_MUST_CHECK enum whorl_result wh_any_id(const struct wh_node_config *config, uint64_t random, wh_take_id *take,
-					  void *ctx, uint32_t *id, struct wh_error *err);
+struct wh_any_id {
+	const struct wh_node_config *config;
+	const uint32_t *
+		first; /* ids that are tried before all others, in this order: those of directories that have logs (0058) */
+	size_t first_count;
+	uint64_t random; /* where it begins */
+	wh_take_id *take;
+	void *ctx;
+};
+
+/* WHORL_OK: *id is taken; WHORL_REFUSED: none is free; what `take` has said. */
+WH_MUST_CHECK enum whorl_result wh_any_id(const struct wh_any_id *any, uint32_t *id, struct wh_error *err);
 
 #endif

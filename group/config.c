@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "group/logs.h"
@@ -32,7 +33,7 @@ static const struct wh_option group_options[] = {
 	 "What moves the bytes: shm: processes of one host and one user; tcp: nodes on any network; verbs: nodes with RDMA devices.",
 	 GROUP(transport), true},
 	{"nodes", WH_OPTION_INTEGER, "", "2", 0, WH_NODES_MAX, NULL,
-	 "Nodes that form the group, all of them; on shm, or with state_dir, more than half. Their ids are 0 to nodes-1. 0, on shm: "
+	 "Nodes that form the group, all of them; on shm, or with state_dir, more than half, unless a subgroup is durable. Their ids are 0 to nodes-1. 0, on shm: "
 	 "no node is named, and the first process forms the group, as node 0.",
 	 GROUP(nodes), true},
 	{"nodes_max", WH_OPTION_INTEGER, "", "0", 0, WH_NODES_MAX, NULL,
@@ -46,7 +47,7 @@ static const struct wh_option group_options[] = {
 	 GROUP(state_dir), false},
 	{"log_dir", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
 	 "Where durable subgroups keep their logs: a directory that outlives the machine's power. Below it each node has one of its id. "
-	 "Nodes may differ.",
+	 "On shm all nodes have the same; on a network they may differ.",
 	 GROUP(log_dir), false},
 	{"disk_timeout_ms", WH_OPTION_INTEGER, "ms", "5000", 100, 600000, NULL,
 	 "A disk that is full, or does not answer, for so long has failed, and its node leaves. Nodes may differ.",
@@ -280,6 +281,17 @@ static uint64_t digest_text(uint64_t digest, const char *text)
 	return digest_byte(digest, '\0');
 }
 
+/* However it is called. One that is not there has a name only. */
+static uint64_t digest_directory(uint64_t digest, const char *path)
+{
+	struct stat is;
+
+	if (stat(path, &is) != 0)
+		return digest_text(digest, path);
+	digest = digest_number(digest, (int64_t)is.st_dev);
+	return digest_number(digest, (int64_t)is.st_ino);
+}
+
 bool wh_node_config_keeps_records(const struct wh_node_config *config)
 {
 	return config->group.state_dir[0] != '\0' && strcmp(config->group.state_dir, "none") != 0;
@@ -293,6 +305,8 @@ uint64_t wh_node_config_group_digest(const struct wh_node_config *config)
 	digest = digest_number(digest, wh_node_config_founder(config));
 	digest = digest_number(digest, wh_node_config_keeps_records(config));
 	digest = digest_number(digest, wh_node_config_tie_breaker(config));
+	if (config->group.transport == WH_TRANSPORT_SHM && wh_node_config_is_durable(config))
+		digest = digest_directory(digest, config->group.log_dir);
 	return digest_number(digest, config->group.failure_timeout_ms);
 }
 
@@ -500,15 +514,12 @@ static void find_log_mistakes(const struct wh_node_config *config, struct wh_con
 	if (wh_node_config_is_durable(config) && strcmp(config->group.log_dir, "none") == 0)
 		wh_conf_mistake(conf, "group", NULL, "log_dir",
 				"is none, expected a directory: a subgroup is durable, and its logs lie there");
-	if (wh_node_config_is_durable(config) && config->group.nodes == 0)
+	if (wh_node_config_is_durable(config) && config->group.transport != WH_TRANSPORT_SHM &&
+	    wh_node_config_founder(config) >= 0)
 		wh_conf_mistake(
-			conf, "group", NULL, "nodes",
-			"is 0, expected 1 to %d: a group with a durable subgroup is formed by all of its nodes, which are named",
-			WH_NODES_MAX);
-	if (wh_node_config_is_durable(config) && wh_node_config_founder(config) >= 0)
-		wh_conf_mistake(conf, "group", NULL, "founder",
-				"is %s, expected none: a group with a durable subgroup is formed by all of its nodes",
-				config->group.founder);
+			conf, "group", NULL, "founder",
+			"is %s, expected none: on a network a group with a durable subgroup is formed by all of its nodes",
+			config->group.founder);
 }
 
 static void find_mistakes(const struct wh_node_config *config, struct wh_conf *conf)

@@ -264,9 +264,7 @@ static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
  * at all; so the former is what it says. */
 static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 {
-	const struct wh_known_node *inviter = &node->roster.known_nodes[node->join.by];
-
-	out->base = inviter->key;
+	out->base = node->join.before;
 	out->number = node->proposed->view->number - 1;
 }
 
@@ -284,6 +282,8 @@ static bool write_entry(whorl_node *node)
 		return true;
 	}
 	if (epoch->view->number > 0) {
+		if (node->join.before == 0) /* its inviter has not said so: in a later pass */
+			return false;
 		standing.first = false;
 		base_of_newcomer(node, &standing);
 	} else if (!fill_shards(&standing, epoch, NULL) || !fill_others(&standing, epoch, NULL)) {

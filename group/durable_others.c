@@ -9,14 +9,21 @@
 #include "group/durable.h"
 #include "group/node_int.h"
 
-enum { OTHERS_OPENING, OTHERS_OPEN };
+enum { OTHERS_OPENING, OTHERS_OPEN, OTHERS_GIVEN_UP };
 
 struct wh_durable_others {
 	whorl_node *node;
-	wh_word state;                      /* the job sets OTHERS_OPEN */
-	bool speaks;                        /* [loop] the restart knows of them */
+	wh_word state; /* the job says OPEN, the loop that they are given up: what comes second frees them */
+	bool speaks;   /* [loop] the restart knows of them */
 	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
 };
+
+static void close_others(struct wh_durable_others *others)
+{
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		wh_logs_close(others->logs[id], false);
+	free(others);
+}
 
 /* A directory that is locked is its node's to report; one that cannot be read is lost, and what is missing is said by the round. */
 static void open_others(void *argument)
@@ -25,11 +32,13 @@ static void open_others(void *argument)
 	whorl_node *node = others->node;
 	struct wh_error err;
 
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
+	for (uint32_t id = 0; id < node->roster.nodes && wh_load_relaxed(&others->state) == OTHERS_OPENING; id++)
 		if (wh_logs_has_disk(node->logs, id) &&
 		    wh_durable_open_logs(node, id, &others->logs[id], &err) != WHORL_OK)
 			others->logs[id] = NULL;
-	wh_store_release(&others->state, OTHERS_OPEN); /* partner: wh_durable_speak */
+	/* Release: what was opened. Partner: wh_durable_speak. Acquire: that it is not looked at any more. Partner: wh_durable_hush. */
+	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
+		close_others(others);
 	wh_fetch_add(&node->jobs, UINT64_MAX);
 }
 
@@ -120,7 +129,7 @@ void wh_durable_speak(whorl_node *node)
 
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)
 {
-	if (disk == node->id || node->others == NULL || node->others->logs[disk] == NULL)
+	if (disk == node->id || node->others == NULL || !node->others->speaks || node->others->logs[disk] == NULL)
 		return node->logs;
 	return node->others->logs[disk];
 }
@@ -131,7 +140,10 @@ void wh_durable_hush(whorl_node *node)
 
 	if (others == NULL)
 		return;
-	let_go(others);
+	if (others->speaks)
+		let_go(others);
 	node->others = NULL;
-	free(others);
+	/* Release: it is not looked at any more. Acquire: what was opened. Partner: open_others. */
+	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) == OTHERS_OPEN)
+		close_others(others);
 }

@@ -61,7 +61,7 @@ static void log_of(void *ctx, uint32_t disk, uint64_t subgroup, uint32_t shard, 
 
 	*out = (struct wh_log_report){.rotten = true};
 	if (wh_logs_found(wh_durable_logs_of(ctx, disk), subgroup, shard, &is))
-		*out = (struct wh_log_report){.rotten = is.rot, .extent = is.place};
+		*out = (struct wh_log_report){.rotten = is.rot, .extent = is.place, .frontier = is.frontier};
 }
 
 static bool is_durable(void *ctx, const struct wh_view_subgroup *subgroup)

@@ -106,6 +106,15 @@ static uint64_t to_log(const struct wh_durable_state *state, const struct writin
 				  writing->checkpoint, step, bytes, count);
 }
 
+/* A part of what is restored. True: it is handed over; or the disk has failed, for which the node leaves in its next pass: that is no failure of
+ * the program. */
+static bool keep_part(const struct wh_durable_state *state, enum wh_checkpoint_step step, const void *bytes,
+		      size_t count)
+{
+	return to_log(state, &state->writing, step, bytes, count) != 0 ||
+	       wh_logs_has_failed(state->subgroup->node->logs);
+}
+
 /* Of the bytes that came those that are of the place. False: there is none that can be, or the log cannot take it. */
 static bool collect_place(struct wh_durable_state *state, const unsigned char **bytes, size_t *count)
 {
@@ -115,8 +124,7 @@ static bool collect_place(struct wh_durable_state *state, const unsigned char **
 		if (needs == SIZE_MAX)
 			return false;
 		if (state->held == needs) {
-			state->begun =
-				to_log(state, &state->writing, WH_CHECKPOINT_BEGIN, state->place, state->held) != 0;
+			state->begun = keep_part(state, WH_CHECKPOINT_BEGIN, state->place, state->held);
 			return state->begun;
 		}
 		if (*count == 0)
@@ -136,14 +144,14 @@ static bool restore_bytes(struct wh_durable_state *state, const unsigned char *b
 		return false;
 	if (count == 0)
 		return true;
-	return to_log(state, &state->writing, WH_CHECKPOINT_BYTES, bytes, count) != 0 &&
+	return keep_part(state, WH_CHECKPOINT_BYTES, bytes, count) &&
 	       state->program.restore(WHORL_RESTORE_BYTES, bytes, count, state->program.ctx);
 }
 
 /* No place came: it is the empty state of a shard that no node was in before. */
 static bool end_restore(struct wh_durable_state *state)
 {
-	if (state->held > 0 && (!state->begun || to_log(state, &state->writing, WH_CHECKPOINT_END, NULL, 0) == 0))
+	if (state->held > 0 && (!state->begun || !keep_part(state, WH_CHECKPOINT_END, NULL, 0)))
 		return false;
 	return state->program.restore(WHORL_RESTORE_END, NULL, 0, state->program.ctx);
 }

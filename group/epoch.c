@@ -406,14 +406,20 @@ static bool rings_are_done(const struct wh_epoch *epoch)
 	return true;
 }
 
+/* A round of a restart has decided it: nobody has been in the view before in this life. */
+static bool is_behind_restart(const struct wh_epoch *epoch)
+{
+	return epoch->view->number > 0 && wh_is_first_view(epoch->image->key);
+}
+
 /* It has begun the view; or it is not new in it, and beats there: so it has settled the view before. */
 static bool has_settled(const struct wh_epoch *epoch, uint32_t rank)
 {
 	const struct wh_view *view = epoch->view;
 	enum wh_beat beat = wh_heartbeat_of(&epoch->heartbeat, rank);
 
-	return beat == WH_BEAT_BEGUN ||
-	       (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
+	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE && !is_behind_restart(epoch) &&
+					 wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
 }
 
 bool wh_epoch_is_beaten(const struct wh_epoch *epoch)

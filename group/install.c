@@ -100,6 +100,13 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 	return wh_durable_is_prepared(proposed) && proposed->image->ready;
 }
 
+static const struct wh_view *next_view(void *ctx)
+{
+	const struct wh_epoch *epoch = ctx;
+
+	return epoch->node->proposed != NULL ? epoch->node->proposed->view : NULL;
+}
+
 static void discard_next_view(void *ctx, uint64_t key)
 {
 	struct wh_epoch *epoch = ctx;
@@ -426,6 +433,7 @@ const struct wh_participant wh_epoch_participant = {
 	.wedge = wedge_epoch,
 	.open = open_next_view,
 	.is_open = is_open,
+	.next = next_view,
 	.discard = discard_next_view,
 	.newcomers = find_newcomers,
 	.invite = invite_newcomers,

@@ -47,6 +47,84 @@ bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct
 	return false;
 }
 
+/* ---- the job: caps -------------------------------------------------------------------------------------------------------- */
+
+/* So long after its last batch a log gets its cap: longer than from one message to the next where each is waited for. */
+#define CAP_AFTER_NS (50 * WH_NS_PER_MS)
+
+static void count_log(struct wh_shard_log *log)
+{
+	struct wh_log_statistics now;
+
+	wh_log_statistics(log->log, &now);
+	wh_store_relaxed(&log->figures.segments, now.segments);
+	wh_store_relaxed(&log->figures.bytes, now.bytes);
+	wh_store_relaxed(&log->figures.used, now.used);
+	wh_store_relaxed(&log->figures.batches, now.batches);
+	wh_store_relaxed(&log->figures.syncs, now.syncs);
+}
+
+static bool needs_cap(const struct wh_shard_log *log)
+{
+	return log->log != NULL && !wh_log_is_capped(log->log);
+}
+
+/* False: the disk has failed. A disk without room is asked again later, and nothing waits for it. */
+static bool cap_log(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	uint64_t frontier;
+	struct wh_error err;
+	enum whorl_result result;
+
+	pthread_mutex_lock(&logs->lock);
+	frontier = log->source != NULL ? wh_load_relaxed(&log->source->persist.stable) : 0;
+	pthread_mutex_unlock(&logs->lock);
+	wh_logs_ask_disk(logs);
+	result = wh_log_cap(log->log, frontier, &err);
+	log->written_ns = wh_env_now(logs->config.env);
+	count_log(log);
+	if (result != WHORL_AGAIN)
+		return wh_logs_settle(logs, result, &err);
+	wh_store_relaxed(&logs->busy_ns, 0);
+	return true;
+}
+
+static bool cap_all(struct wh_logs *logs)
+{
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL; log = log->next)
+		if (needs_cap(log) && !cap_log(logs, log))
+			return false;
+	return true;
+}
+
+/* Of a log of which nothing else is to be done. Returns when it is to be looked at again; UINT64_MAX: it has its cap. */
+static uint64_t cap_idle(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	uint64_t idle_ns = wh_env_now(logs->config.env) - log->written_ns;
+
+	if (!needs_cap(log))
+		return UINT64_MAX;
+	if (idle_ns < CAP_AFTER_NS)
+		return CAP_AFTER_NS - idle_ns;
+	return cap_log(logs, log) && needs_cap(log) ? CAP_AFTER_NS : UINT64_MAX;
+}
+
+static void cap_idle_logs(struct wh_logs *logs)
+{
+	uint64_t least_ns = UINT64_MAX;
+
+	if (logs->batch.log != NULL || wh_load_relaxed(&logs->full_ns) != 0) /* that comes first */
+		return;
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL && wh_load_relaxed(&logs->failed) == 0;
+	     log = log->next) {
+		uint64_t in_ns = cap_idle(logs, log);
+
+		least_ns = in_ns < least_ns ? in_ns : least_ns;
+	}
+	if (least_ns != UINT64_MAX)
+		logs->config.env->background_again(logs->config.env->ctx, logs->job, least_ns);
+}
+
 /* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
 
 /* The directory is of the first group that it was made for, for good: files of its logs say so. */
@@ -75,7 +153,7 @@ static bool write_standing(struct wh_logs *logs, const struct wh_log_order *orde
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (!write_identity(logs, standing->group))
+	if (!write_identity(logs, standing->group) || (standing->left && !cap_all(logs)))
 		return false;
 	wh_logs_ask_disk(logs);
 	result = wh_standing_write(&logs->file, standing, &err);
@@ -141,7 +219,7 @@ static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *c
 
 enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 				    const struct wh_log_source_config *of, const struct wh_log_point *known,
-				    struct wh_error *err)
+				    struct wh_log_found *found, struct wh_error *err)
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
@@ -158,22 +236,27 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 
 	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
 	snprintf(config.owner.subgroup, sizeof(config.owner.subgroup), "%s", log->name);
-	return wh_log_open(&log->log, logs->directory, &config, &log->found, err);
+	return wh_log_open(&log->log, logs->directory, &config, found, err);
 }
 
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of)
 {
-	struct wh_shard_log *log = calloc(1, sizeof(*log));
+	struct wh_shard_log *log = calloc(1, sizeof(*log)), *other;
 
 	if (log == NULL)
 		return NULL;
 	snprintf(log->name, sizeof(log->name), "%s", of->name);
 	log->subgroup = of->subgroup;
 	log->shard = of->shard;
+	pthread_mutex_lock(&logs->lock);
+	other = wh_log_find_shard(logs, of->subgroup, of->shard);
 	log->next = wh_log_first_shard(logs);
-	/* Release: what it is. Partner: wh_log_first_shard. */
-	wh_store_release(&logs->shards, (uint64_t)(uintptr_t)log);
-	return log;
+	if (other == NULL) /* release: what it is. Partner: wh_log_first_shard */
+		wh_store_release(&logs->shards, (uint64_t)(uintptr_t)log);
+	pthread_mutex_unlock(&logs->lock);
+	if (other != NULL)
+		free(log);
+	return other != NULL ? other : log;
 }
 
 /* It has entered that shard anew, as the standing on this disk says: what a damaged log has does not count, and nothing can be written behind it. */
@@ -185,31 +268,41 @@ static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
 	wh_logs_ask_disk(logs);
 	wh_log_close(log->log);
 	log->log = NULL;
+	log->is_rotten = false;
 	result = wh_log_discard(logs->directory, log->name, log->shard, &err);
 	return wh_logs_settle(logs, result, &err);
 }
 
-/* The log of a shard that this node has not been in. */
+static bool open_log(struct wh_logs *logs, struct wh_shard_log *log, const struct wh_log_source_config *config)
+{
+	struct wh_log_found found; /* nothing of it counts */
+	struct wh_error err;
+	enum whorl_result result;
+
+	wh_logs_ask_disk(logs);
+	result = wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &found, &err);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	log->is_rotten = found.verdict == WH_LOG_ROT;
+	return true;
+}
+
+/* The log of a shard that this node has not been in, or not in its last view. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 	struct wh_error err;
 
-	if (log == NULL)
-		log = wh_log_add_shard(logs, config);
 	if (log == NULL) {
 		wh_error_set(&err, WHORL_MEMORY, "no memory for a log");
 		fail_job(logs, &err);
 		return NULL;
 	}
-	if (log->log != NULL && log->found.verdict == WH_LOG_ROT && !discard_rot(logs, log))
+	if (log->log == NULL && !open_log(logs, log, config))
 		return NULL;
-	if (log->log != NULL)
-		return log;
-	wh_logs_ask_disk(logs);
-	return wh_logs_settle(logs, wh_log_open_shard(logs, log, logs->identity.group, config, NULL, &err), &err)
-		       ? log
-		       : NULL;
+	if (log->is_rotten && !(discard_rot(logs, log) && open_log(logs, log, config)))
+		return NULL;
+	return log;
 }
 
 /* A state that was given may be of a view that has not begun here: then it counts when that has (begin_source). */
@@ -255,24 +348,13 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 		result = finish_checkpoint(log, &err);
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
+	log->written_ns = wh_env_now(logs->config.env);
 	pthread_mutex_lock(&logs->lock);
 	log->source = order->source;
 	if (order->source != NULL)
 		order->source->log = log;
 	pthread_mutex_unlock(&logs->lock);
 	return true;
-}
-
-static void count_log(struct wh_shard_log *log)
-{
-	struct wh_log_statistics now;
-
-	wh_log_statistics(log->log, &now);
-	wh_store_relaxed(&log->figures.segments, now.segments);
-	wh_store_relaxed(&log->figures.bytes, now.bytes);
-	wh_store_relaxed(&log->figures.used, now.used);
-	wh_store_relaxed(&log->figures.batches, now.batches);
-	wh_store_relaxed(&log->figures.syncs, now.syncs);
 }
 
 /* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
@@ -495,6 +577,7 @@ static bool write_batch(struct wh_logs *logs)
 	if (!wh_logs_settle(logs, result, &err))
 		return false;
 	count_batch(batch);
+	batch->log->written_ns = wh_env_now(logs->config.env);
 	tell_persisted(logs);
 	wh_logs_ask_disk(logs);
 	result = wh_log_prepare(batch->log->log, &err);
@@ -537,6 +620,8 @@ bool wh_logs_work(void *argument)
 
 	wh_store_relaxed(&logs->call, WH_CALL_GOES_ON); /* no call begins when it is abandoned */
 	has_more = do_some(logs);
+	if (!has_more && wh_load_relaxed(&logs->failed) == 0)
+		cap_idle_logs(logs);
 	if (wh_exchange(&logs->call, WH_CALL_NONE) != WH_CALL_ABANDONED)
 		return has_more;
 	wh_logs_free(logs);

@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "group/directories.h"
+#include "membership/view.h"
 
 /* ---- handing over ------------------------------------------------------------------------------------------------------- */
 
@@ -164,9 +166,14 @@ bool wh_logs_has_done(const struct wh_logs *logs, uint64_t ticket)
 #define WAITING_MAX ((size_t)16 << 20)
 #define LOOK_MS 100
 
+bool wh_logs_has_failed(const struct wh_logs *logs)
+{
+	return wh_load_relaxed(&logs->failed) != 0;
+}
+
 static bool goes_on(const struct wh_logs *logs)
 {
-	return wh_load_relaxed(&logs->failed) == 0 && wh_load_relaxed(&logs->stopped) == 0;
+	return !wh_logs_has_failed(logs) && wh_load_relaxed(&logs->stopped) == 0;
 }
 
 /* Where all is one thread nothing is waited for: others go on only when this returns. */
@@ -299,14 +306,19 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	const struct wh_log_place *base;
 
 	*out = (struct wh_log_is){.whole = false};
-	if (log == NULL || standing == NULL)
+	if (standing == NULL)
 		return false;
+	if (log == NULL) { /* of a first view that has not begun: it has all that there is, nothing */
+		out->whole = standing->whole;
+		return true;
+	}
 	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
 	base = find_end(log, logs->standing.base);
 	out->has_base = !out->rot && base != NULL;
 	out->place = out->has_base ? base->place : 0;
+	out->frontier = out->has_base ? log->frontiers[base - log->ends] : 0;
 	return true;
 }
 
@@ -318,9 +330,11 @@ static void note_ends(struct wh_shard_log *log)
 	struct wh_log_position position;
 
 	log->state_view = wh_log_position(log->log, &position) ? position.point.number + 1 : 0;
-	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++)
+	for (uint32_t i = 0; i < WH_LOG_ENDS && i < count; i++) {
 		log->ends[WH_LOG_ENDS - 1 - i] = (struct wh_log_place){
 			views[count - 1 - i].key, views[count - 1 - i].number, views[count - 1 - i].end};
+		log->frontiers[WH_LOG_ENDS - 1 - i] = views[count - 1 - i].frontier;
+	}
 }
 
 /* What is beyond the cut of the view before is void. */
@@ -331,6 +345,8 @@ static void note_mark(struct wh_shard_log *log, const struct wh_log_begin *begin
 	if (last->place > begin->cut)
 		last->place = begin->cut;
 	memmove(log->ends, log->ends + 1, (WH_LOG_ENDS - 1) * sizeof(*last));
+	memmove(log->frontiers, log->frontiers + 1, (WH_LOG_ENDS - 1) * sizeof(*log->frontiers));
+	log->frontiers[WH_LOG_ENDS - 1] = 0;
 	*last = (struct wh_log_place){begin->key, begin->number, 0};
 }
 
@@ -412,14 +428,13 @@ bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
 bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
 {
 	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
-	struct wh_shard_log *log = wh_log_find_shard(logs, config->subgroup, config->shard);
+	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 
 	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
 		return true;
-	if (!hand_over_begin(logs, NULL, config, NULL, &begin))
+	if (log == NULL || !hand_over_begin(logs, NULL, config, NULL, &begin))
 		return false;
-	if (log != NULL)
-		note_mark(log, &begin);
+	note_mark(log, &begin);
 	return true;
 }
 
@@ -538,41 +553,24 @@ static enum whorl_result open_view(struct wh_logs *logs, uint64_t key, struct wh
 	return result;
 }
 
-/* Of another group than this node's is what nobody can go on with here: one that was begun anew, or has been before. */
-static bool may_be_mine(const struct wh_logs *logs, const struct wh_standing *standing)
+/* Of another group than this node's is what no node can go on with here: one that was begun anew, or has been before. 0: of any. */
+static uint64_t group_of_others(const struct wh_logs *logs)
 {
-	return wh_standing_is_blank(&logs->standing) || logs->standing.first || standing->group == logs->standing.group;
-}
-
-/* Has that node's directory a standing? One that is damaged counts: it says that there was one. */
-static bool has_standing(const struct wh_logs *logs, uint32_t node)
-{
-	const struct wh_env *env = logs->config.env;
-	struct wh_standing_file file = {.directory = NULL};
-	struct wh_directory *directory;
-	struct wh_standing standing;
-	struct wh_error err;
-	char path[4096];
-	bool has;
-
-	snprintf(path, sizeof(path), "%s/%u", logs->config.path, node);
-	if (env->disk->directory(env->disk->ctx, path, false, &directory, &err) != WHORL_OK)
-		return false;
-	has = wh_standing_open(&file, directory, &standing, NULL, &err) != WHORL_OK ||
-	      (!wh_standing_is_blank(&standing) && !standing.first && may_be_mine(logs, &standing));
-	wh_standing_free(&standing);
-	wh_standing_close(&file);
-	directory->ops->close(directory);
-	return has;
+	return wh_standing_is_blank(&logs->standing) || logs->standing.first ? 0 : logs->standing.group;
 }
 
 static enum whorl_result look_at_others(struct wh_logs *logs, struct wh_error *err)
 {
+	const struct wh_env *env = logs->config.env;
+	uint32_t ids[WH_NODES_MAX];
+	size_t count =
+		wh_directories_find(env->disk, logs->config.path, group_of_others(logs), logs->config.nodes, ids);
+
 	logs->has_disk = calloc(logs->config.nodes, sizeof(*logs->has_disk));
 	if (logs->has_disk == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
-	for (uint32_t node = 0; node < logs->config.nodes; node++)
-		logs->has_disk[node] = node != logs->config.node && has_standing(logs, node);
+	for (size_t i = 0; i < count; i++)
+		logs->has_disk[ids[i]] = ids[i] != logs->config.node;
 	return WHORL_OK;
 }
 
@@ -589,15 +587,16 @@ static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log
 		result = wh_log_discard(logs->directory, log->name, log->shard, err);
 	if (result != WHORL_OK)
 		return result;
-	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL, err);
+	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL,
+				 &log->found, err);
 }
 
-/* What the standing names. */
+/* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
+	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
 		const struct wh_shard_standing *shard = &logs->standing.shards[i];
 		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
 		const struct wh_log_point known = {shard->before, logs->standing.number - 1, shard->begins};
@@ -612,10 +611,10 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = open_log(logs, log, shard, &config, &known, err);
-		if (result == WHORL_AGAIN) /* no room */
-			result = err->code = WHORL_DISK;
 		if (result == WHORL_OK)
 			note_ends(log);
+		if (result == WHORL_OK)
+			log->is_rotten = log->found.verdict == WH_LOG_ROT;
 	}
 	return result;
 }
@@ -642,6 +641,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (result == WHORL_OK)
 		result = wh_standing_open(&logs->file, logs->directory, &logs->standing, &passed_over, err);
 	if (result == WHORL_OK)
+		result = wh_standing_mend(&logs->file, &logs->standing, err);
+	if (result == WHORL_OK)
 		result = open_view(logs, logs->standing.base, err);
 	if (result == WHORL_OK && logs->standing.ballot != 0)
 		result = open_view(logs, logs->standing.next, err);
@@ -653,7 +654,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 		result = config->env->background(config->env->ctx, &logs->job, "whorl-log", wh_logs_work, logs, err);
 	if (result != WHORL_OK) {
 		wh_logs_close(logs, false);
-		return result;
+		return result == WHORL_AGAIN ? (err->code = WHORL_DISK) : result; /* no room */
 	}
 	*out = logs;
 	return WHORL_OK;

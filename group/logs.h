@@ -100,10 +100,11 @@ struct wh_log_is {      /* of a shard, as it was found at wh_logs_open, and with
 	bool rot;       /* something is damaged or missing that was there once */
 	bool has_base;  /* the standing's base has begun in it, */
 	uint64_t place; /* and this far it goes there; else 0 */
-	const char *why; /* for people */
+	uint64_t frontier; /* and so far all members had it on disk, it says; else 0 */
+	const char *why;   /* for people */
 };
 
-/* False: there is no log of that. */
+/* False: the standing names no such shard. */
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out);
 
 struct wh_log_place { /* everything of that view below it */
@@ -156,6 +157,9 @@ enum wh_checkpoint_step {
 	WH_CHECKPOINT_END,   /* it counts when it is on disk */
 	WH_CHECKPOINT_DROP   /* it does not */
 };
+
+/* The disk has failed, and wh_logs_look will say so: nothing more is written. Any thread. */
+bool wh_logs_has_failed(const struct wh_logs *logs);
 
 /* A number for one that is to be made. Any thread. */
 uint64_t wh_logs_new_checkpoint(struct wh_logs *logs);

@@ -22,14 +22,17 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	uint64_t subgroup;
 	uint32_t shard;
 	char name[64];
-	struct wh_log *log;               /* [job] */
+	struct wh_log *log;               /* [job] NULL: not opened, or discarded */
+	uint64_t written_ns;              /* [job] when its last batch came to the disk; 0: in a life before */
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
 	struct wh_log_found found;        /* [const after open] */
+	bool is_rotten;                   /* [job, after open] what is found is damaged, and lies there still */
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
+	uint64_t frontiers[WH_LOG_ENDS]; /* of these: below it all members had it on disk */
 	uint64_t state_view; /* [const after open] 1 + number of the view that its checkpoint is in; 0: it has none */
 	struct {             /* [the job writes, anyone reads] */
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
@@ -105,7 +108,7 @@ struct wh_logs {
 	pthread_mutex_t lock;               /* never held while the disk is asked for something */
 	struct wh_log_order *first, **last; /* [lock] */
 	struct wh_replay *replays;          /* [lock] */
-	wh_word shards; /* struct wh_shard_log *: the first. [at open, then the job; none goes before the end] */
+	wh_word shards; /* struct wh_shard_log *: the last that was made. [lock changes it; none goes before the end] */
 	/* [job] */
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
@@ -141,10 +144,11 @@ bool wh_logs_work(void *logs);
 /* The files of a log: made, or read and mended; `known`: what is known to be in it, NULL: nothing. The results of wh_log_open. */
 WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 						  const struct wh_log_source_config *of,
-						  const struct wh_log_point *known, struct wh_error *err);
-/* One more. NULL: no memory. */
+						  const struct wh_log_point *known, struct wh_log_found *found,
+						  struct wh_error *err);
+/* That one; it is made if there is none. The loop's, and the job's. NULL: no memory. */
 struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
-/* The first of all of them; and one of them. Any thread, and no lock. NULL: there is none. */
+/* All of them, by `next`: one that is there stays, and others come before it; and one of them. Any thread, and no lock. NULL: there is none. */
 struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs);
 struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 

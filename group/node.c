@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "group/any_id.h"
+#include "group/directories.h"
 #include "group/durable.h"
 #include "group/secret.h"
 #include "transport/shm/shm.h"
@@ -75,6 +76,13 @@ static void env_background_wake(void *ctx, struct wh_background *task)
 	node->world_env->background_wake(node->world_env->ctx, task);
 }
 
+static void env_background_again(void *ctx, struct wh_background *task, uint64_t ns)
+{
+	const whorl_node *node = ctx;
+
+	node->world_env->background_again(node->world_env->ctx, task, ns);
+}
+
 static bool env_background_end(void *ctx, struct wh_background *task, uint64_t timeout_ns)
 {
 	const whorl_node *node = ctx;
@@ -99,6 +107,7 @@ static struct wh_env wrap_env(whorl_node *node)
 	if (world->background != NULL) {
 		env.background = env_background;
 		env.background_wake = env_background_wake;
+		env.background_again = env_background_again;
 		env.background_end = env_background_end;
 	}
 	return env;
@@ -434,10 +443,10 @@ static enum whorl_result open_record(whorl_node *node, const struct wh_world *wo
 
 static enum wh_form_rule rule_of(const whorl_node *node)
 {
-	if (node->logs != NULL) /* a durable group is formed by all of its nodes (0058) */
-		return WH_FORM_ALL;
 	if (wh_node_config_founder(&node->config) >= 0)
 		return WH_FORM_FOUNDER;
+	if (node->logs != NULL) /* else a durable group is formed by all of its nodes (0058) */
+		return WH_FORM_ALL;
 	return node->one_host || node->record.ops != NULL ? WH_FORM_MAJORITY : WH_FORM_ALL;
 }
 
@@ -567,7 +576,8 @@ static enum whorl_result find_id(struct id_place *place, const struct whorl_open
 {
 	const struct wh_node_config *config = place->config;
 	const struct wh_env *env = place->world->env;
-	uint32_t nodes = wh_node_config_nodes_max(config);
+	uint32_t nodes = wh_node_config_nodes_max(config), first[WH_NODES_MAX];
+	size_t count = 0;
 
 	if (*id >= nodes && *id != WHORL_ANY_ID)
 		return wh_error_set(err, WHORL_INVALID, "there is no node %u, expected 0 to %u", *id, nodes - 1);
@@ -582,7 +592,15 @@ static enum whorl_result find_id(struct id_place *place, const struct whorl_open
 			nodes - 1);
 	if (options != NULL && options->size > offsetof(struct whorl_open_options, form) && options->form)
 		return wh_error_set(err, WHORL_INVALID, "a node that is told to form a group has an id of its own");
-	return wh_any_id(config, env->random_u64(env->ctx), take_id, place, id, err);
+	if (wh_node_config_is_durable(config) && env->disk != NULL)
+		count = wh_directories_find(env->disk, config->group.log_dir, 0, nodes, first);
+	return wh_any_id(&(struct wh_any_id){.config = config,
+					     .first = first,
+					     .first_count = count,
+					     .random = env->random_u64(env->ctx),
+					     .take = take_id,
+					     .ctx = place},
+			 id, err);
 }
 
 static enum whorl_result open_with_id(uint32_t id, struct id_place *place, const struct whorl_open_options *options,

@@ -84,8 +84,8 @@ enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs,
 	replay->until = (struct wh_log_point){until->key, until->number, until->place};
 	replay->message_of = message_of;
 	replay->functions = functions;
-	pthread_mutex_lock(&logs->lock);
 	replay->log = wh_log_find_shard(logs, subgroup, shard);
+	pthread_mutex_lock(&logs->lock);
 	replay->next = logs->replays;
 	logs->replays = replay;
 	pthread_mutex_unlock(&logs->lock);

@@ -206,9 +206,27 @@ static bool take_decision(struct wh_change *change, uint32_t from)
 	return mine;
 }
 
-/* Of the members of that durable shard that go on some has a whole log; or none goes on. Else the group would go on without what one disk
- * still has. */
-static bool has_whole_log(const struct wh_change *change, uint32_t subgroup)
+/* The view that is proposed; NULL: none is. */
+static const struct wh_view *proposed_view(const struct wh_change *change)
+{
+	return change->ticket != 0 ? change->on.next(change->ctx) : NULL;
+}
+
+/* Is that member of the shard one in the next view as well? It may leave it for another, or for none, if a function says so. */
+static bool stays_in_shard(const struct wh_change *change, const struct wh_view *next, uint32_t subgroup, uint32_t rank)
+{
+	const struct wh_view_subgroup *shard = next != NULL ? &next->subgroups[subgroup] : NULL;
+	int there = next != NULL ? wh_view_rank(next, change->view->ids[rank]) : -1;
+
+	if (next == NULL)
+		return true;
+	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
+	       wh_rank_find(shard->entered, shard->entered_count, (uint32_t)there) < 0;
+}
+
+/* Of the members of that durable shard that go on, in the next view if there is one, some has a whole log; or none goes on. Else the group
+ * would go on without what one disk still has. */
+static bool has_whole_log(const struct wh_change *change, const struct wh_view *next, uint32_t subgroup)
 {
 	const struct wh_view_subgroup *shard = &change->view->subgroups[subgroup];
 	bool goes_on = false;
@@ -216,7 +234,7 @@ static bool has_whole_log(const struct wh_change *change, uint32_t subgroup)
 	for (uint32_t i = 0; i < shard->member_count; i++) {
 		uint32_t rank = shard->members[i];
 
-		if (!wh_change_trusts(change, rank))
+		if (!wh_change_trusts(change, rank) || !stays_in_shard(change, next, subgroup, rank))
 			continue;
 		if (wh_row_of(change, rank, change->columns.whole, subgroup) != 0)
 			return true;
@@ -228,10 +246,32 @@ static bool has_whole_log(const struct wh_change *change, uint32_t subgroup)
 /* The subgroup of which none has; -1: there is none. */
 static int shard_without_log(const struct wh_change *change)
 {
+	const struct wh_view *next = proposed_view(change);
+
 	for (uint32_t g = 0; g < change->columns.whole.count; g++)
-		if (change->cuts_from[g].durable && !has_whole_log(change, g))
+		if (change->cuts_from[g].durable && !has_whole_log(change, next, g))
 			return (int)g;
 	return -1;
+}
+
+/* A function may put the members with whole logs elsewhere, and leave those that have none. */
+bool wh_change_finds_keeps(struct wh_change *change)
+{
+	const struct wh_view *next = proposed_view(change);
+	uint64_t keeps = change->keeps;
+
+	for (uint32_t g = 0; next != NULL && g < change->columns.whole.count; g++)
+		if (change->cuts_from[g].durable && !has_whole_log(change, next, g) && has_whole_log(change, NULL, g))
+			keeps |= wh_keeps_bit(change->view->subgroups[g].configured);
+	if (keeps == change->keeps)
+		return false;
+	change->keeps = keeps;
+	return true;
+}
+
+bool wh_change_has_logs(const struct wh_change *change)
+{
+	return shard_without_log(change) < 0;
 }
 
 static bool all_are_ready(const struct wh_change *change)
@@ -242,7 +282,7 @@ static bool all_are_ready(const struct wh_change *change)
 		if (wh_change_trusts(change, rank) && (!wh_row_flag(change, rank, change->columns.wedged) ||
 						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
-	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 }
 
 /* The least that a survivor of the shard has: no member can have delivered more, and all survivors have it. */
@@ -316,6 +356,7 @@ static size_t propose_and_decide(struct wh_change *change)
 	size_t work = wh_propose_without(change);
 
 	work += wh_acknowledge_proposal(change);
+	work += wh_propose_keeping(change);
 	return work + decide(change);
 }
 

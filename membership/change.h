@@ -33,6 +33,8 @@ struct wh_participant {
 	bool (*open)(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key);
 	/* Is it open, with all its members but those that are suspected? */
 	bool (*is_open)(void *ctx, const uint64_t *suspected);
+	/* The view that is open, or opening; NULL: none is. */
+	const struct wh_view *(*next)(void *ctx);
 	/* What is open is not needed, if something is; and nothing of a key below this will be asked for any more. */
 	void (*discard)(void *ctx, uint64_t key);
 	/* As leader. The newcomers that want to come in, at most `max`; returns how many. */
@@ -70,7 +72,7 @@ struct wh_cut_source {           /* of one subgroup of the view: what its cut is
 	/* Below this a member has what none may lose: `persisted_num` where the subgroup is durable, else `received_num`. delivered_num is never
 	 * greater; and it grows no more once its member has wedged. */
 	struct wh_counter_col stable_num, delivered_num;
-	bool durable; /* of those of its members that go on one must have a whole log (0058) */
+	bool durable; /* of those of its members that go on in it one must have a whole log (0058) */
 };
 
 enum { WH_STAGE_WEDGED, WH_STAGE_PROPOSED, WH_STAGE_ACKNOWLEDGED, WH_STAGE_DECIDED, WH_STAGE_AGREED, WH_STAGES };
@@ -130,6 +132,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	bool one_at_a_time; /* as leader: an attempt was given up: some of the newcomers may never reach all, or some bytes a member */
 	bool serves_next; /* as leader, when that is so: wishes come before newcomers, if there are both */
 	bool may_serve;   /* as leader: the last attempt serves the wishes that there are */
+	uint64_t keeps;   /* as leader, as in wh_next: of the attempts to come */
 	uint64_t told;    /* as leader: the ticket of the last of which newcomers have been told */
 	bool *left_out;   /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];

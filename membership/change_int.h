@@ -21,6 +21,13 @@ void wh_suspicion_lags(struct wh_change *change, uint32_t rank);
  * about, and it is about messages that it can be about. */
 bool wh_change_fits(const struct wh_change *change, uint32_t rank);
 
+/* Of each durable shard some member that goes on in it has a whole log; or none goes on (0058). */
+bool wh_change_has_logs(const struct wh_change *change);
+
+/* As leader: what is proposed leaves a durable shard to members of which none has a whole log, though others that go on have: in the attempts to
+ * come nobody leaves it. True: that is new. */
+bool wh_change_finds_keeps(struct wh_change *change);
+
 /* What this member waits for never comes: it goes on no more. */
 void wh_suspicion_give_up(struct wh_change *change);
 
@@ -31,9 +38,11 @@ bool wh_suspicion_trusted_quorum(const struct wh_change *change);
 
 /* As leader, when a member is suspected: proposes a view without it. Returns how much it did. */
 size_t wh_propose_without(struct wh_change *change);
+/* Another, if that one would leave a durable shard without its log. Returns how much it did. */
+size_t wh_propose_keeping(struct wh_change *change);
 /* When no member is suspected and none has stopped: what leads to a next view, as leader and as follower. */
 size_t wh_prepare(struct wh_change *change);
-/* As leader: all have opened what I propose, and all newcomers are there. */
+/* As leader: all have opened what I propose, all newcomers are there, and no log is waited for: the view goes on meanwhile. */
 bool wh_prepared(const struct wh_change *change);
 /* Opens what the leader proposes; says so in my row when it is open. */
 size_t wh_acknowledge_proposal(struct wh_change *change);

@@ -240,7 +240,7 @@ static size_t found_group(struct wh_join *join)
 {
 	struct wh_newcomer me = {join->roster->id, join->roster->incarnation};
 
-	if (join->record != 0 && !join->forced)
+	if ((join->record != 0 && !join->forced) || (join->restart != NULL && !wh_restart_may_found(join->restart)))
 		return 0;
 	return invite_newcomers(join, &me, 1, 1);
 }
@@ -266,9 +266,8 @@ bool wh_form_is_forbidden(struct wh_join *join)
 
 	if (join->forced && join->restart != NULL)
 		return fail_as_refused(join,
-				       "told to form a group, but a durable one is formed by all of its %u nodes and no "
-				       "other way; start it without that word",
-				       join->configured);
+				       "told to form a group, but of a durable one no disk may be left out; start it "
+				       "without that word");
 	for (uint32_t node = 0; join->forced && join->state == WH_JOIN_SEEKING && node < roster->nodes; node++) {
 		const struct wh_known_node *known = &roster->known_nodes[node];
 		bool follows_me = known->opened != 0 && known->opened == join->floor;
@@ -432,6 +431,10 @@ static void explain_founder(const struct wh_join *join, char *text, size_t bytes
 			join->founder);
 	else if (is_other || (!join->may_form && !join->forced))
 		snprintf(text, bytes, "waits for node %d, the founder of the group", join->founder);
+	else if (join->restart != NULL && !wh_restart_may_found(join->restart))
+		snprintf(
+			text, bytes,
+			"waits for a node of the group that has a log: there are such directories beside that of this node");
 	else if (join->record != 0 && !join->forced)
 		snprintf(text, bytes,
 			 "waits for a member: it has founded group %016" PRIx64

@@ -141,6 +141,16 @@ static bool is_behind_restart(const struct wh_view *view, uint64_t key)
 	return wh_is_first_view(key) && view->number > 0;
 }
 
+/* The sender says which view it is in, and may be gone before this node is there. */
+static void note_before(struct wh_join *join)
+{
+	const struct wh_known_node *by = &join->roster->known_nodes[join->by];
+
+	if (join->before == 0 && by->introduced && by->standing == WH_MEMBER_OF && by->group == join->view->group &&
+	    by->view + 1 == join->view->number)
+		join->before = by->key;
+}
+
 /* The view is mine from here on. */
 void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, uint32_t by)
 {
@@ -148,6 +158,8 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 	join->view = view;
 	join->key = key;
 	join->by = by;
+	join->before = 0;
+	note_before(join);
 	join->invited_ns = join->roster->loop->now_ns;
 	join->said_open = join->said_there = false;
 	if (join->restart != NULL && !is_behind_restart(view, key))
@@ -471,6 +483,7 @@ static size_t come_into_view(struct wh_join *join)
 	bool late;
 
 	if (join->state == WH_JOIN_INVITED) {
+		note_before(join);
 		join->said_open = join->said_open || say_there(join, false);
 		if (is_behind_restart(join->view, join->key) && !wh_restart_has_agreed(join->restart, join->key))
 			return 0;

@@ -72,7 +72,8 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 	uint64_t floor;    /* keys of first views are greater */
 	/* The invitation that is followed. */
 	uint64_t key;
-	uint32_t by; /* node id of the sender */
+	uint32_t by;     /* node id of the sender */
+	uint64_t before; /* key of the view before, which the sender is in; 0: a first view, or it has not said so yet */
 	uint64_t invited_ns, there_ns;
 	bool said_open, said_there;
 	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */

@@ -181,6 +181,7 @@ struct source {                              /* all that a layout depends on */
 struct draft { /* of one configured subgroup */
 	const struct wh_view *view;
 	uint32_t shards, members_min;
+	bool keeps;                  /* nobody leaves its shard */
 	int was[WH_NODES_MAX];       /* by rank: its shard in the view before */
 	bool sent[WH_NODES_MAX];     /* by rank: it was a sender in the view before */
 	bool ended[WH_NODES_MAX];    /* by rank: it was ending, and has nothing left to send */
@@ -395,12 +396,30 @@ static void keep_ending(struct draft *draft)
 	}
 }
 
+/* Every member is where it was; the function says which send. */
+static void keep_in_shards(struct draft *draft, const char *name, const struct wh_layout_config *layout)
+{
+	const struct wh_view *view = draft->view;
+
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		uint32_t shard = (uint32_t)draft->was[rank];
+
+		if (draft->was[rank] == WH_NOWHERE)
+			continue;
+		put_into_shard(draft, rank, shard);
+		draft->places.sender[rank] =
+			layout->function(view, name, shard, view->ids[rank], layout->ctx) == WH_ROLE_SENDER;
+	}
+}
+
 /* Shard by shard, so that a member put into a shard that turns out to be lost may still go to one behind it. */
 static void draft_from_function(struct draft *draft, const char *name, const struct wh_layout_config *layout)
 {
 	const struct wh_view *view = draft->view;
 	int *where = draft->places.shard;
 
+	if (draft->keeps)
+		keep_in_shards(draft, name, layout);
 	for (uint32_t shard = 0; shard < draft->shards; shard++) {
 		for (uint32_t rank = 0; rank < view->members; rank++) {
 			enum wh_role role;
@@ -513,6 +532,7 @@ static bool make_subgroup(struct wh_view_subgroup *out, const struct source *sou
 	const struct wh_subgroup_text *text = &source->layout->subgroups[configured];
 	struct draft draft = {.view = source->view, .shards = text->shards, .members_min = text->members_min};
 
+	draft.keeps = source->next != NULL && (source->next->keeps & wh_keeps_bit(configured)) != 0;
 	draft_begin(&draft, source, at);
 	if (is_function(text->members) && source->next != NULL && source->next->settles)
 		draft_as_before(&draft);

@@ -24,7 +24,9 @@ static uint32_t member_count(const struct wh_change *change)
 
 /* ---- records --------------------------------------------------------------------------------------------------------- */
 
-/* A view follows even if nothing changes. */
+/* 1: a view follows even if nothing changes. Above that which subgroups keep their members, as in wh_next. */
+#define RENEWS 1
+
 static uint64_t *renews_in(const struct wh_change *change)
 {
 	return change->record + 2 * wh_newcomers_most(change->view);
@@ -216,7 +218,7 @@ static bool changes_more(const struct wh_change *change)
 				return true;
 		}
 	}
-	return change->coming_count > 0 || *renews_in(change) != 0;
+	return change->coming_count > 0 || (*renews_in(change) & RENEWS) != 0;
 }
 
 static bool changes_something(const struct wh_change *change)
@@ -232,7 +234,8 @@ static struct wh_next next_of(const struct wh_change *change)
 				.newcomer_count = change->coming_count,
 				.rests = change->rests,
 				.ended = change->rests + role_words(change),
-				.settles = !changes_more(change)};
+				.settles = !changes_more(change),
+				.keeps = *renews_in(change) >> 1};
 }
 
 /* A first view with a quorum taken of nodes that are not in it is followed at once by one of the same members. And a member
@@ -263,7 +266,7 @@ static uint64_t serve_wishes(struct wh_change *change, const struct wh_newcomer 
 {
 	struct wh_next next;
 
-	*renews_in(change) = renews;
+	*renews_in(change) = (renews ? RENEWS : 0) | change->keeps << 1;
 	take_roles(change);
 	memset(change->left_out, 0, member_count(change) * sizeof(*change->left_out));
 	memcpy(change->coming, newcomers, count * sizeof(*newcomers));
@@ -288,7 +291,7 @@ static void publish_attempt(struct wh_change *change, const struct wh_newcomer *
 			wh_sst_publish_array(change->sst, change->pushes, change->columns.left_out, rank,
 					     change->attempt, to);
 	memset(change->record, 0, 2 * wh_newcomers_most(change->view) * sizeof(*change->record));
-	*renews_in(change) = renews;
+	*renews_in(change) = (renews ? RENEWS : 0) | change->keeps << 1;
 	for (uint32_t i = 0; i < count; i++) {
 		change->record[2 * i] = (uint64_t)newcomers[i].id + 1;
 		change->record[2 * i + 1] = newcomers[i].incarnation;
@@ -323,6 +326,16 @@ size_t wh_propose_without(struct wh_change *change)
 	if (change->coming_count > 0)
 		change->on.invite(change->ctx, 0, 0);
 	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
+	return 1;
+}
+
+size_t wh_propose_keeping(struct wh_change *change)
+{
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || change->attempt == WH_ATTEMPTS_MAX ||
+	    !wh_change_finds_keeps(change))
+		return 0;
+	keep_roles(change);
+	publish_attempt(change, NULL, 0, false, 0);
 	return 1;
 }
 
@@ -455,7 +468,7 @@ bool wh_prepared(const struct wh_change *change)
 	for (uint32_t i = 0; i < change->coming_count; i++)
 		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
 			return false;
-	return change->suspicion.quorum && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && change->suspicion.quorum && wh_suspicion_heeds(change);
 }
 
 /* Which nodes want in, and which wishes are not met? Looked for when a node has come to me, and with my heartbeats. Where an attempt was
@@ -523,7 +536,7 @@ static size_t look_after(struct wh_change *change)
 		change->one_at_a_time = true;
 		return 1;
 	}
-	if (count == change->coming_count && !wh_serve_is_replaced(change))
+	if (count == change->coming_count && !wh_change_finds_keeps(change) && !wh_serve_is_replaced(change))
 		return 0;
 	replace_attempt(change, still, count);
 	return 1;

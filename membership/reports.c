@@ -13,7 +13,7 @@
 #include "base/number.h"
 
 #define BEGIN_BYTES 28
-#define LOG_BYTES 9
+#define LOG_BYTES 17
 #define SHARDS_MAX (WH_SUBGROUPS_MAX * WH_SHARDS_MAX + WH_DYNAMIC_MAX)
 
 int wh_subgroup_index(const struct wh_view *view, uint64_t number, uint32_t shard)
@@ -117,6 +117,7 @@ enum whorl_result wh_report_encode(unsigned char **out, size_t *bytes, const str
 		for (uint32_t i = 0; i < report->standing.shard_count; i++) {
 			at = wh_put_number(at, report->logs[i].rotten, 1);
 			at = wh_put_number(at, report->logs[i].extent, 8);
+			at = wh_put_number(at, report->logs[i].frontier, 8);
 		}
 		at = put_bytes(at, base.bytes, base.count);
 		put_bytes(at, next.bytes, next.count);
@@ -180,6 +181,7 @@ static enum whorl_result take_report(struct wh_reader *reader, struct wh_report 
 	for (uint32_t i = 0; i < out->standing.shard_count; i++) {
 		out->logs[i].rotten = wh_take_within(reader, 1, 0, 1);
 		out->logs[i].extent = wh_take_number(reader, 8);
+		out->logs[i].frontier = wh_take_number(reader, 8);
 	}
 	result = take_view(reader, &out->base, kind, err);
 	if (result == WHORL_OK)

@@ -11,9 +11,10 @@
 #include "membership/wire.h"
 #include "persistence/standing.h"
 
-struct wh_log_report {   /* of a shard of the standing */
-	bool rotten;     /* something is missing of what it says that it has */
-	uint64_t extent; /* it has what was sent in `base` below; 0: nothing of that view */
+struct wh_log_report {     /* of a shard of the standing */
+	bool rotten;       /* something is missing of what it says that it has */
+	uint64_t extent;   /* it has what was sent in `base` below; 0: nothing of that view */
+	uint64_t frontier; /* and says that all members of `base` had on disk what was sent below */
 };
 
 struct wh_report {     /* of one disk */

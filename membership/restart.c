@@ -78,6 +78,14 @@ enum wh_disk_is wh_restart_disk(const struct wh_restart *restart)
 	return standing->first ? WH_DISK_FIRST : WH_DISK_STANDS;
 }
 
+bool wh_restart_may_found(const struct wh_restart *restart)
+{
+	const bool heard[WH_NODES_MAX] = {false};
+
+	return wh_restart_disk(restart) != WH_DISK_STANDS &&
+	       (restart->on.heard_all == NULL || restart->on.heard_all(restart->ctx, heard));
+}
+
 uint64_t wh_restart_floor(const struct wh_restart *restart)
 {
 	return wh_restart_floor_of(restart->on.standing(restart->ctx, restart->voices[0].disk));

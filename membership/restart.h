@@ -128,6 +128,9 @@ void wh_restart_hush(struct wh_restart *restart, uint32_t disk);
 
 /* What this node has on its own disk. */
 enum wh_disk_is wh_restart_disk(const struct wh_restart *restart);
+/* May this node form a group by itself, as its founder? Nothing lies on its disk, nor on any other of this host: else it is to be gone on with
+ * that. */
+bool wh_restart_may_found(const struct wh_restart *restart);
 /* The greatest key of a first view, or ballot, that the disk has: no other has it again. */
 uint64_t wh_restart_floor(const struct wh_restart *restart);
 /* An ASK, STANDING, HIGHER, AGREE, AGREED or BEGIN. False: it is not what a node can say: it is broken. */

@@ -317,20 +317,43 @@ bool wh_log_counts(const struct wh_standing *standing, const struct wh_shard_sta
 	return standing->ballot > 0 && standing->next == begin->before && begin->begins == 0;
 }
 
-/* How far that disk's log of the shard goes in base. False: it does not count. */
-static bool find_extent(const struct search *search, uint32_t id, uint32_t index, uint64_t *extent)
+/* What that disk says of its log of that shard of base; NULL: it has none. */
+static const struct wh_log_report *log_of(const struct search *search, const struct wh_report *report, uint32_t index)
 {
-	const struct wh_report *report = report_of(search->seekers, id);
 	const struct wh_shard_begin *begin = &search->begins[index];
 	const struct wh_shard_standing *shard =
 		report != NULL ? wh_standing_shard(&report->standing, begin->subgroup, begin->shard) : NULL;
-	const struct wh_log_report *log = shard != NULL ? &report->logs[shard - report->standing.shards] : NULL;
 
-	if (shard == NULL ||
-	    !wh_log_counts(&report->standing, shard, log, search->base, search->known[index] ? begin : NULL))
+	return shard != NULL ? &report->logs[shard - report->standing.shards] : NULL;
+}
+
+/* So far all members of the shard had it on disk in base, as some log says, which need not be whole itself. */
+static uint64_t find_frontier(const struct search *search, uint32_t index)
+{
+	uint64_t frontier = 0;
+
+	for (uint32_t disk = 0; disk < search->seekers->restart->nodes; disk++) {
+		const struct wh_report *report = report_of(search->seekers, disk);
+		const struct wh_log_report *log = log_of(search, report, index);
+
+		if (log != NULL && report->standing.base == search->base && log->frontier > frontier)
+			frontier = log->frontier;
+	}
+	return frontier;
+}
+
+/* How far that disk's log of the shard goes in base. False: it does not count: where less is left than was there its end has rotted. */
+static bool find_extent(const struct search *search, uint32_t id, uint32_t index, uint64_t frontier, uint64_t *extent)
+{
+	const struct wh_report *report = report_of(search->seekers, id);
+	const struct wh_shard_begin *begin = &search->begins[index];
+	const struct wh_log_report *log = log_of(search, report, index);
+
+	if (log == NULL || !wh_log_counts(&report->standing, &report->standing.shards[log - report->logs], log,
+					  search->base, search->known[index] ? begin : NULL))
 		return false;
 	*extent = report->standing.base == search->base ? log->extent : 0;
-	return true;
+	return *extent >= frontier;
 }
 
 /* A disk that was begun anew has not all of that shard, as it has said: so nobody has. One that has had all of it, and has lost some, waits. */
@@ -351,12 +374,12 @@ static bool cut_shard(struct search *search, uint32_t index)
 	const struct wh_view_subgroup *shard = &view->subgroups[index];
 	struct wh_finding *out = search->out;
 	bool any = false, elsewhere = false;
-	uint64_t cut = 0, extent;
+	uint64_t cut = 0, extent, frontier = find_frontier(search, index);
 
 	for (uint32_t i = 0; i < shard->member_count; i++) {
 		uint32_t rank = shard->members[i], id = view->ids[rank];
 
-		if (!find_extent(search, id, index, &extent))
+		if (!find_extent(search, id, index, frontier, &extent))
 			continue;
 		if (!out->votes[id] || search->seekers->incarnations[id] == 0) {
 			elsewhere = true;

@@ -317,7 +317,8 @@ enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *bef
 		view->served[rank] = 0; /* a new life has wished nothing yet */
 	}
 	view->voters = view->members;
-	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests}, layout, err);
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests, .settles = true},
+				layout, err);
 	free(rests);
 	if (result != WHORL_OK) {
 		wh_view_free(view);

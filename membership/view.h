@@ -143,7 +143,17 @@ struct wh_next {
 	const uint64_t *ended;
 	/* Nothing else changes: functions are not asked, and every member is what it was. */
 	bool settles;
+	/* Of these configured subgroups (wh_keeps_bit) nobody leaves a shard, whatever a function says: a log is needed there (0058). */
+	uint64_t keeps;
 };
+
+#define WH_KEEPS_BITS 63
+
+/* Those with the highest numbers share one. */
+static inline uint64_t wh_keeps_bit(uint32_t configured)
+{
+	return UINT64_C(1) << (configured < WH_KEEPS_BITS ? configured : WH_KEEPS_BITS - 1);
+}
 
 /* Keys of images of first views lie below this, and those of all others not (wh_image_key in change.h): there are more attempts at one
  * than can ever be made. */
@@ -201,8 +211,9 @@ struct wh_return {
 	const bool *whole;
 };
 
-/* The view of those members of `before` that have come back, at least one; nobody joins it. What is not durable begins with nothing, so its
- * members have entered it, and dynamic subgroups that are not durable are gone. Nobody rests. WHORL_OK, WHORL_MEMORY. */
+/* The view of those members of `before` that have come back, at least one; nobody joins it. Functions are not asked: every member is what it was,
+ * so a log that is whole stays in its shard. What is not durable begins with nothing, so its members have entered it, and dynamic subgroups that
+ * are not durable are gone. Nobody rests. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *before,
 					       const struct wh_return *returns, const struct wh_layout_config *layout,
 					       struct wh_error *err);

@@ -488,3 +488,28 @@ enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err)
 	log->pending_senders = NULL;
 	return WHORL_OK;
 }
+
+/* ---- caps ------------------------------------------------------------------------------------------------------------- */
+
+bool wh_log_is_capped(const struct wh_log *log)
+{
+	return log->verdict == WH_LOG_ROT || log->capped || log->batch == 0 || log->view_count == 0 ||
+	       !log->views[log->view_count - 1].begun;
+}
+
+enum whorl_result wh_log_cap(struct wh_log *log, uint64_t frontier, struct wh_error *err)
+{
+	const struct wh_log_view *view;
+	struct wh_log_batch cap;
+	enum whorl_result result = why_not_put(log, err);
+
+	if (result != WHORL_OK || wh_log_is_capped(log))
+		return result;
+	view = &log->views[log->view_count - 1];
+	if (frontier < view->frontier)
+		frontier = view->frontier;
+	cap = (struct wh_log_batch){
+		.first = view->end, .next = view->end, .frontier = frontier < view->end ? frontier : view->end};
+	result = wh_log_append(log, &cap, err);
+	return result == WHORL_OK ? wh_log_sync(log, err) : result;
+}

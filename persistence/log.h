@@ -5,13 +5,16 @@
  *     wh_log_begin_view  a view begins: its senders, and how much of the view before counts
  *     wh_log_append      messages of that view, up to a place: a batch is written
  *     wh_log_sync        it is on the disk: only now it counts, and only now the next can be written
+ *     wh_log_cap         an empty batch behind the last one, when nothing more comes for now
  *     wh_log_prepare     room for what comes, ahead of time
  *     wh_log_cursor_*    all of it again, from the checkpoint on
  *     wh_checkpoint_*    the program's state takes the place of what lies before it
  *
  * A batch is written when the one before is on the disk, and not before. So what is damaged in front of a batch that can be read, or below
  * what is known to be on the disk, was whole once: that is *rot*, the log does not count any more, and nothing of it is changed. Only the last
- * batch can be *torn*: written, and not on the disk when the power went. Nobody has counted on it, and it is cut off.
+ * batch can be *torn*: written, and not on the disk when the power went. Nobody has counted on it, and it is cut off. So that the last batch
+ * that counts is not the last one for long a *cap* is put behind it, which says nothing: what is damaged below a cap is rot, and a cap that
+ * is damaged is no loss.
  *
  * Places are sequence numbers of a view's order, from 0 in each view. Those without a message are nulls; they are not stored.
  *
@@ -192,6 +195,11 @@ WH_MUST_CHECK enum whorl_result wh_log_append(struct wh_log *log, const struct w
 					      struct wh_error *err);
 /* The last batch is on the disk. Does nothing if it is already. */
 WH_MUST_CHECK enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err);
+/* Puts a cap behind the last batch, and syncs it; does nothing if the last batch is one, or no view goes on. `frontier`: as in struct
+ * wh_log_batch; what is too large for it is made smaller. Results as of the two before; after WHORL_AGAIN there is no cap. */
+WH_MUST_CHECK enum whorl_result wh_log_cap(struct wh_log *log, uint64_t frontier, struct wh_error *err);
+/* False: a cap can be put behind the last batch, and there is none. Of a log with rot true. */
+bool wh_log_is_capped(const struct wh_log *log);
 /* Makes the next segment, once the present one is half full; cheap if nothing is to be done. To be called behind each sync, when others
  * need not wait; where it was not, wh_log_append does it. WHORL_AGAIN: no room. */
 WH_MUST_CHECK enum whorl_result wh_log_prepare(struct wh_log *log, struct wh_error *err);

@@ -51,6 +51,7 @@ struct wh_log {
 	/* On the disk. */
 	uint64_t batch; /* number of the next one */
 	uint32_t chain;
+	bool capped; /* the last batch is a cap */
 	struct wh_log_view *views;
 	uint32_t view_count, view_room;
 	bool has_mark;

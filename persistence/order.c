@@ -96,6 +96,7 @@ void wh_log_take_batch(struct wh_log *log, const struct wh_log_batch_head *head,
 
 	log->batch = head->number + 1;
 	log->chain = head->sum;
+	log->capped = head->kind == WH_LOG_KIND_MESSAGES && head->first == head->next;
 	if (is_old(log, head)) {
 		free(senders);
 	} else if (head->kind == WH_LOG_KIND_BEGIN) {

@@ -1,7 +1,7 @@
 /* standing.c - see standing.h.
  *
  * A standing as bytes: "WHS", the version, its flags, group, base, number, promised, ballot, next, the number of shards, of
- * others, of cuts; then each shard, each other, the cuts. A slot: its number, the length of the standing and a checksum over both and the standing; then that.
+ * others, of cuts; then each shard, each other, the cuts. A copy in a slot: its number, the length of the standing and a checksum over both and the standing; then that.
  * Numbers are little-endian (base/number.h).
  */
 #include "persistence/standing.h"
@@ -281,11 +281,8 @@ enum whorl_result wh_standing_decode(struct wh_standing *out, const void *bytes,
 static enum whorl_result write_at(struct wh_file *file, uint64_t at, void *bytes, size_t count, struct wh_error *err)
 {
 	struct iovec part = {bytes, count};
-	enum whorl_result result = file->ops->write(file, at, &part, 1, err);
 
-	if (result == WHORL_AGAIN)
-		return wh_error_set(err, WHORL_DISK, "there is no room on the disk");
-	return result;
+	return file->ops->write(file, at, &part, 1, err);
 }
 
 /* All of these bytes, or none: *whole says which. */
@@ -326,9 +323,12 @@ static enum whorl_result make_beside(struct wh_directory *directory, const char 
 
 /* ---- the file of a standing ------------------------------------------------------------------------------------------- */
 
-static uint64_t place_of(const struct wh_standing_file *file, uint32_t slot)
+#define COPIES 2
+#define HEAD_AGAIN (PAGE_BYTES / 2) /* where the head of the file stands a second time */
+
+static uint64_t place_of(const struct wh_standing_file *file, uint32_t slot, uint32_t copy)
 {
-	return PAGE_BYTES + slot * file->room;
+	return PAGE_BYTES + (COPIES * (uint64_t)slot + copy) * file->room;
 }
 
 static uint64_t round_up(uint64_t bytes)
@@ -370,8 +370,8 @@ static uint32_t slot_checksum(const unsigned char *slot, size_t bytes)
 	return wh_crc32c(wh_crc32c(0, slot, 12), slot + SLOT_HEAD_BYTES, bytes);
 }
 
-/* What is in that slot; *number 0: it does not check. *bad: it does not, and something was written there. */
-static enum whorl_result read_slot(struct wh_standing_file *file, uint32_t slot, uint64_t *number, bool *bad,
+/* What is there; *number 0: it does not check. *bad: it does not, and something was written there. */
+static enum whorl_result read_copy(struct wh_standing_file *file, uint64_t place, uint64_t *number, bool *bad,
 				   struct wh_standing *out, struct wh_error *err)
 {
 	static const unsigned char nothing[SLOT_HEAD_BYTES] = {0};
@@ -384,7 +384,7 @@ static enum whorl_result read_slot(struct wh_standing_file *file, uint32_t slot,
 	*number = 0;
 	*bad = false;
 	*out = (struct wh_standing){.group = 0};
-	result = read_at(file->file, place_of(file, slot), head, sizeof(head), &whole, err);
+	result = read_at(file->file, place, head, sizeof(head), &whole, err);
 	if (!whole)
 		return result;
 	*bad = memcmp(head, nothing, sizeof(head)) != 0;
@@ -395,7 +395,7 @@ static enum whorl_result read_slot(struct wh_standing_file *file, uint32_t slot,
 	bytes = malloc(SLOT_HEAD_BYTES + length);
 	if (bytes == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for what a disk says of views");
-	result = read_at(file->file, place_of(file, slot), bytes, SLOT_HEAD_BYTES + length, &whole, err);
+	result = read_at(file->file, place, bytes, SLOT_HEAD_BYTES + length, &whole, err);
 	if (whole && slot_checksum(bytes, length) == (uint32_t)wh_take_number(&reader, 4)) {
 		result = wh_standing_decode(out, bytes + SLOT_HEAD_BYTES, length, err);
 		*number = result == WHORL_OK ? found : 0;
@@ -403,6 +403,27 @@ static enum whorl_result read_slot(struct wh_standing_file *file, uint32_t slot,
 		result = result == WHORL_INVALID ? WHORL_OK : result;
 	}
 	free(bytes);
+	return result;
+}
+
+/* What is in that slot: the newer of its copies, which are of one number if both were written to their end. *bad: they are not. */
+static enum whorl_result read_slot(struct wh_standing_file *file, uint32_t slot, uint64_t *number, bool *bad,
+				   struct wh_standing *out, struct wh_error *err)
+{
+	struct wh_standing copies[COPIES] = {{.group = 0}, {.group = 0}};
+	uint64_t numbers[COPIES] = {0, 0};
+	bool bad_copies[COPIES] = {false, false};
+	enum whorl_result result = WHORL_OK;
+	int newer;
+
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++)
+		result = read_copy(file, place_of(file, slot, copy), &numbers[copy], &bad_copies[copy], &copies[copy],
+				   err);
+	newer = numbers[1] > numbers[0];
+	*number = numbers[newer];
+	*bad = bad_copies[0] || bad_copies[1] || numbers[0] != numbers[1];
+	*out = copies[newer];
+	wh_standing_free(&copies[!newer]);
 	return result;
 }
 
@@ -418,7 +439,7 @@ static enum whorl_result read_newest(struct wh_standing_file *file, struct wh_st
 	if (result == WHORL_OK)
 		result = read_slot(file, 1, &numbers[1], &bad[1], &slots[1], err);
 	if (result == WHORL_OK && numbers[0] == 0 && numbers[1] == 0)
-		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in both of its places");
+		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in all of its places");
 	if (result != WHORL_OK) {
 		wh_standing_free(&slots[0]);
 		wh_standing_free(&slots[1]);
@@ -436,15 +457,22 @@ static enum whorl_result read_file(struct wh_standing_file *file, struct wh_stan
 				   struct wh_error *err)
 {
 	unsigned char head[WH_SECTOR_BYTES];
-	bool whole;
-	enum whorl_result result = read_at(file->file, 0, head, sizeof(head), &whole, err);
+	bool whole, bad = false;
+	enum whorl_result result = WHORL_OK;
+	uint64_t room;
 
-	if (result != WHORL_OK)
-		return result;
-	file->room = whole ? take_file_head(head) : 0;
-	if (file->room == 0)
-		return wh_error_set(err, WHORL_DISK, "what this disk says of views does not begin as it should");
-	return read_newest(file, out, passed_over, err);
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++) {
+		result = read_at(file->file, copy * (uint64_t)HEAD_AGAIN, head, sizeof(head), &whole, err);
+		room = result == WHORL_OK && whole ? take_file_head(head) : 0;
+		bad = bad || room == 0;
+		file->room = room != 0 ? room : file->room;
+	}
+	if (result == WHORL_OK && file->room == 0)
+		result = wh_error_set(err, WHORL_DISK, "what this disk says of views does not begin as it should");
+	if (result == WHORL_OK)
+		result = read_newest(file, out, passed_over, err);
+	*passed_over = *passed_over || bad;
+	return result;
 }
 
 enum whorl_result wh_standing_open(struct wh_standing_file *file, struct wh_directory *directory,
@@ -497,34 +525,51 @@ static unsigned char *make_slot(const struct wh_standing *standing, uint64_t num
 	return slot;
 }
 
+/* What the file is, twice. */
+static enum whorl_result write_heads(struct wh_file *file, uint64_t room, struct wh_error *err)
+{
+	unsigned char page[PAGE_BYTES] = {0};
+
+	put_file_head(page, room);
+	put_file_head(page + HEAD_AGAIN, room);
+	return write_at(file, 0, page, sizeof(page), err);
+}
+
+/* The same in each copy of a slot: neither counts before both are synced, so one that does not check later was damaged, and the other has it. */
+static enum whorl_result write_copies(struct wh_standing_file *file, uint32_t slot, unsigned char *bytes, size_t count,
+				      struct wh_error *err)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++)
+		result = write_at(file->file, place_of(file, slot, copy), bytes, count, err);
+	return result;
+}
+
 /* The file with that slot as its first, in the place of what was there. */
 static enum whorl_result make_file(struct wh_standing_file *file, unsigned char *slot, size_t bytes,
 				   struct wh_error *err)
 {
-	unsigned char head[WH_SECTOR_BYTES];
-	struct wh_file *made;
-	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made, err);
+	struct wh_standing_file made = {.directory = file->directory, .room = 2 * round_up(bytes)};
+	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made.file, err);
 
 	if (result != WHORL_OK)
 		return result;
-	put_file_head(head, 2 * round_up(bytes));
-	result = write_at(made, 0, head, sizeof(head), err);
+	result = write_heads(made.file, made.room, err);
 	if (result == WHORL_OK)
-		result = write_at(made, PAGE_BYTES, slot, bytes, err);
+		result = write_copies(&made, 0, slot, bytes, err);
 	if (result == WHORL_OK) /* so that the other slot needs no room later */
-		result = made->ops->allocate(made, PAGE_BYTES + 4 * round_up(bytes), err);
-	if (result == WHORL_AGAIN)
-		result = wh_error_set(err, WHORL_DISK, "there is no room on the disk");
+		result = made.file->ops->allocate(made.file, place_of(&made, 2, 0), err);
 	if (result == WHORL_OK)
-		result = take_name(file->directory, made, FILE_NAME BESIDE, FILE_NAME, err);
+		result = take_name(file->directory, made.file, FILE_NAME BESIDE, FILE_NAME, err);
 	if (result != WHORL_OK) {
-		made->ops->close(made);
+		made.file->ops->close(made.file);
 		return result;
 	}
 	if (file->file != NULL)
 		file->file->ops->close(file->file);
-	file->file = made;
-	file->room = 2 * round_up(bytes);
+	file->file = made.file;
+	file->room = made.room;
 	file->slot = 0;
 	return WHORL_OK;
 }
@@ -532,13 +577,45 @@ static enum whorl_result make_file(struct wh_standing_file *file, unsigned char 
 static enum whorl_result write_slot(struct wh_standing_file *file, unsigned char *slot, size_t bytes,
 				    struct wh_error *err)
 {
-	enum whorl_result result = write_at(file->file, place_of(file, !file->slot), slot, bytes, err);
+	enum whorl_result result = write_copies(file, !file->slot, slot, bytes, err);
 
 	if (result == WHORL_OK)
 		result = file->file->ops->sync(file->file, err);
 	if (result == WHORL_OK)
 		file->slot = !file->slot;
 	return result;
+}
+
+/* What cannot be written now may be on the disk or not. */
+static enum whorl_result judge(struct wh_standing_file *file, enum whorl_result result, struct wh_error *err)
+{
+	if (result == WHORL_OK || result == WHORL_MEMORY)
+		return result;
+	file->failed = result != WHORL_AGAIN; /* without room nothing is synced, and what counts is not written to */
+	return wh_error_prefix(err, FILE_NAME);
+}
+
+enum whorl_result wh_standing_mend(struct wh_standing_file *file, const struct wh_standing *standing,
+				   struct wh_error *err)
+{
+	enum whorl_result result;
+	unsigned char *slot;
+	size_t bytes;
+
+	if (file->file == NULL)
+		return WHORL_OK;
+	slot = make_slot(standing, file->number, &bytes);
+	if (slot == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for what a disk says of views");
+	result = write_heads(file->file, file->room, err);
+	if (result == WHORL_OK)
+		result = write_copies(file, file->slot, slot, bytes, err);
+	if (result == WHORL_OK)
+		result = file->file->ops->sync(file->file, err);
+	if (result == WHORL_OK)
+		result = file->directory->ops->sync(file->directory, err);
+	free(slot);
+	return judge(file, result, err);
 }
 
 enum whorl_result wh_standing_write(struct wh_standing_file *file, const struct wh_standing *standing,
@@ -558,12 +635,9 @@ enum whorl_result wh_standing_write(struct wh_standing_file *file, const struct 
 	result = file->file == NULL || bytes > file->room ? make_file(file, slot, bytes, err)
 							  : write_slot(file, slot, bytes, err);
 	free(slot);
-	if (result == WHORL_OK) {
+	if (result == WHORL_OK)
 		file->number++;
-		return WHORL_OK;
-	}
-	file->failed = true;
-	return wh_error_prefix(err, FILE_NAME);
+	return judge(file, result, err);
 }
 
 /* ---- views ------------------------------------------------------------------------------------------------------------ */

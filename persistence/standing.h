@@ -4,11 +4,13 @@
  * highest ballot that was promised. Whatever another node is told of these is on the disk before. It lies in the file `standing` of the
  * node's directory, in two slots that are written in turn, each with a number and a checksum:
  *
- *     a page: what the file is, and how much room a slot has     written once with the first slot, beside; then it takes its name
- *     slot 0, slot 1, of whole pages                             number, length, checksum, the standing as bytes
+ *     a page: what the file is, and how much room a copy has,    written once with the first slot, beside; then it takes its name
+ *     twice, half a page apart
+ *     slot 0, slot 1, two copies in each, of whole pages         number, length, checksum, the standing as bytes
  *
- * So what a write leaves that did not come to its end is passed over, as the other slot checks; and a file of which no slot checks has
- * been damaged. It is refused, and counts as one that is lost, never as none.
+ * Both copies are written, then synced: neither counts before. So where one does not check the other has what was on the disk, and it is mended
+ * from that; where neither does the write did not come to its end, and the other slot counts. A file of which no copy checks has been damaged.
+ * It is refused, and counts as one that is lost, never as none.
  *
  * A view lies in `view-KEY`, KEY being that of its image in hexadecimal: a checksum and the view's bytes (membership/wire.h), which are
  * any to this module.
@@ -84,23 +86,28 @@ WH_MUST_CHECK enum whorl_result wh_standing_decode(struct wh_standing *out, cons
 struct wh_standing_file { /* all zero: closed */
 	struct wh_directory *directory;
 	struct wh_file *file; /* NULL: there is none yet: blank */
-	uint64_t room;        /* of a slot, in bytes */
+	uint64_t room;        /* of a copy, in bytes */
 	uint64_t number;      /* of the newest slot */
 	uint32_t slot;        /* which that is */
 	bool failed;          /* a write has failed: what lies there is not known */
 };
 
-/* Reads what lies there; no file: blank. The directory must stay open. *passed_over (NULL: it is not asked for): a slot does not check, as
- * after a write that did not end, or a damage. */
+/* Reads what lies there; no file: blank. The directory must stay open. *passed_over (NULL: it is not asked for): a copy does not check, or is
+ * not what the other in its slot is, as after a write that did not end, or a damage. */
 WH_MUST_CHECK enum whorl_result wh_standing_open(struct wh_standing_file *file, struct wh_directory *directory,
 						 struct wh_standing *out, bool *passed_over, struct wh_error *err);
-/* It is on disk when this returns WHORL_OK. If it does not, either that or what was there before is, and each later write fails. A blank
- * standing is not written. */
+/* `standing` is what was read: it is written again where it lies, in both copies, and is on disk when this returns WHORL_OK. To be called before
+ * anything is said of it: a process that was killed may have left it in memory alone. Does nothing if there is no file. */
+WH_MUST_CHECK enum whorl_result wh_standing_mend(struct wh_standing_file *file, const struct wh_standing *standing,
+						 struct wh_error *err);
+/* It is on disk when this returns WHORL_OK. WHORL_AGAIN: there is no room; what was there before is, and it can be tried again. After any
+ * other result either that or what was there before is on disk, and each later write fails. A blank standing is not written. */
 WH_MUST_CHECK enum whorl_result wh_standing_write(struct wh_standing_file *file, const struct wh_standing *standing,
 						  struct wh_error *err);
 void wh_standing_close(struct wh_standing_file *file);
 
-/* It is on disk when this returns WHORL_OK; if it does not, that or what was called so before is. */
+/* It is on disk when this returns WHORL_OK; if it does not, that or what was called so before is. WHORL_AGAIN: there is no room; it can be
+ * tried again. */
 WH_MUST_CHECK enum whorl_result wh_standing_write_view(struct wh_directory *directory, uint64_t key, const void *bytes,
 						       size_t count, struct wh_error *err);
 /* Allocates *out. WHORL_NOT_FOUND: there is none of that key. WHORL_DISK, if it is damaged. */

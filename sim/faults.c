@@ -76,47 +76,6 @@ static void stall_actor(struct actor *actor, const struct wh_fault *fault)
 
 /* ---- disks ---- */
 
-struct rot {
-	const struct play *play;
-	uint32_t node;
-	const char *path;
-	uint64_t count, which;
-	char name[WH_FILE_NAME_BYTES];
-	uint64_t least, most;
-};
-
-/* One file of its logs that has something is as likely as another. */
-static void choose_file(void *ctx, const char *path, const char *name, uint64_t bytes)
-{
-	struct rot *rot = ctx;
-	uint64_t least, most = strcmp(path, rot->path) == 0 ? wh_kept_most(rot->play, rot->node, name, &least) : 0;
-
-	(void)bytes;
-	if (most == 0 || rot->count++ != rot->which)
-		return;
-	snprintf(rot->name, sizeof(rot->name), "%s", name);
-	rot->least = least;
-	rot->most = most;
-}
-
-static void rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uint64_t i)
-{
-	struct wh_dice dice = wh_dice_split(play->plan->seed, 9000 + i);
-	struct rot rot = {.play = play, .node = node, .which = UINT64_MAX};
-	char path[32];
-
-	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, node);
-	rot.path = path;
-	wh_sim_disk_each(disk, choose_file, &rot);
-	if (rot.count == 0)
-		return;
-	rot.which = wh_dice_below(&dice, rot.count);
-	rot.count = 0;
-	wh_sim_disk_each(disk, choose_file, &rot);
-	(void)wh_sim_disk_rot(disk, path, rot.name, wh_dice_between(&dice, rot.least, rot.most - 1),
-			      (unsigned char)(1 << wh_dice_below(&dice, 8)));
-}
-
 static struct wh_sim_disk_cost slower(const struct wh_sim_disk_cost *cost, uint32_t factor)
 {
 	struct wh_sim_disk_cost slow = *cost;
@@ -152,7 +111,7 @@ static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t 
 	else if (fault->kind == WH_FAULT_FILL)
 		wh_sim_disk_capacity(disk, 1);
 	else
-		rot_disk(play, disk, fault->node, i);
+		wh_rot_disk(play, disk, fault->node, i);
 }
 
 static void mend_disk(struct play *play, const struct wh_fault *fault)

@@ -334,7 +334,7 @@ static bool refuse_delivery(struct wh_history *h, uint32_t node, const struct wh
 static bool may_be_refused(const struct subgroup *g, const struct member *member)
 {
 	for (uint32_t n = 0; n < g->lives && !g->stateful; n++)
-		if (g->members[n].behind && g->members[n].unit == member->unit &&
+		if (g->members[n].behind && g->members[n].unit == member->unit && g->members[n].at != NULL &&
 		    g->members[n].at->number < member->joined)
 			return true;
 	return false;
@@ -363,7 +363,7 @@ static bool check_view_of(struct wh_history *h, uint32_t node, const struct wh_h
 	const struct member *member = &h->subgroups[d->subgroup].members[node];
 	const struct view *view = h->lives[node].view;
 
-	if (view == NULL && member->behind) /* it is restarting */
+	if (view == NULL && member->behind && member->at != NULL) /* it is restarting */
 		return true;
 	if (view == NULL)
 		return refuse_delivery(h, node, d, "its view", " and is in no view");

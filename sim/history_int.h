@@ -83,7 +83,8 @@ struct member { /* of one node in one subgroup */
 	bool empties;      /* that is the empty one: no node has been in its shard before, and it in another */
 	bool behind;       /* it has one, and `at` may be a view before its own */
 	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
-	struct view *at;   /* the view with the order that it is in; a later one than its own if its state is of that */
+	/* The view with the order that it is in; a later one than its own if its state is of that. NULL: it is restarting what no life has begun. */
+	struct view *at;
 	uint64_t position; /* there */
 	uint64_t *next;    /* by sender: the index that it expects */
 };
@@ -106,7 +107,7 @@ struct subgroup {
 	struct stream *streams; /* by life, as are the members */
 	struct member *members;
 	uint64_t *next;  /* the memory of all members' */
-	uint64_t *since; /* by shard: the first view in which it has a member */
+	uint64_t *since; /* by shard: the first view in which it has a member; UINT64_MAX: there was none */
 	uint32_t lives;
 	bool dynamic;
 	uint32_t title, seat;

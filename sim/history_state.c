@@ -146,8 +146,7 @@ bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, 
 	if (!wh_history_lives(h, life, "is restarting"))
 		return false;
 	member = g != NULL ? &g->members[life] : NULL;
-	if (g == NULL || !g->durable || shard >= g->shards || h->lives[life].view != NULL || member->behind ||
-	    h->view_count == 0)
+	if (g == NULL || !g->durable || shard >= g->shards || h->lives[life].view != NULL || member->behind)
 		return wh_history_break(h, "restart: %s is upcalled a log that it cannot have",
 					wh_history_who(h, life).text);
 	*member = (struct member){.place = {.role = WH_HISTORY_MEMBER, .shard = shard},
@@ -242,6 +241,8 @@ bool wh_history_caught_up(struct wh_history *h, uint32_t life, uint32_t subgroup
 	if (member == NULL)
 		return false;
 	g = &h->subgroups[subgroup];
+	if (member->at == NULL)
+		member->at = h->lives[life].view;
 	if (!member->behind)
 		return wh_history_break(h, "state: %s has caught up, and was not behind (%s)",
 					wh_history_who(h, life).text, g->name);

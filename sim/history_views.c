@@ -236,6 +236,14 @@ out:
 	return NULL;
 }
 
+/* Nothing is left of what was in no log. */
+static void forget_states(struct wh_history *h)
+{
+	for (uint32_t g = 0; g < h->subgroup_count; g++)
+		for (uint32_t shard = 0; shard < h->subgroups[g].shards && !h->subgroups[g].durable; shard++)
+			h->subgroups[g].since[shard] = UINT64_MAX;
+}
+
 /* A view that no life has installed before. NULL: broken. */
 static struct view *first_told(struct wh_history *h, uint32_t node, const struct wh_history_view *told)
 {
@@ -244,6 +252,8 @@ static struct view *first_told(struct wh_history *h, uint32_t node, const struct
 	if (view == NULL || !set_members(h, view, told->members) || !check_neighbours(h, view) ||
 	    !wh_history_check_births(h, view, told, true))
 		return NULL;
+	if (view->restarts)
+		forget_states(h);
 	return view;
 }
 
@@ -375,17 +385,22 @@ bool wh_history_leave_order(struct wh_history *h, uint32_t node, const struct su
 	return true;
 }
 
-/* Does some member have a state that a newcomer needs now? */
-static bool has_state(struct subgroup *g, uint32_t shard, const struct view *view)
+/* That shard has a member in this view. */
+static void note_member(struct subgroup *g, uint32_t shard, const struct view *view)
 {
-	if (view->number < g->since[shard] || (view->restarts && !g->durable))
+	if (view->number < g->since[shard])
 		g->since[shard] = view->number;
+}
+
+/* Does some member have a state that a newcomer needs now? */
+static bool has_state(const struct subgroup *g, uint32_t shard, const struct view *view)
+{
 	return g->stateful && g->since[shard] < view->number;
 }
 
 /* A node that has been in another shard has something to forget where no node has anything. Unordered, without a state, it may be sent
  * again what others lack, and it has had when it was there before. */
-static void begin_stay(const struct wh_history *h, struct subgroup *g, struct member *member,
+static void begin_stay(const struct wh_history *h, const struct subgroup *g, struct member *member,
 		       const struct wh_history_place *place, const struct view *view)
 {
 	bool comes = place->role != WH_HISTORY_OUT, needs = comes && has_state(g, place->shard, view);
@@ -431,6 +446,8 @@ static bool take_place(struct wh_history *h, uint32_t node, struct subgroup *g, 
 		return false;
 	if (!g->dynamic && may_lose(member, place, stays))
 		stream->lapsed = stream->count;
+	if (place->role != WH_HISTORY_OUT)
+		note_member(g, place->shard, view);
 	if (!stays) {
 		member->joined = member->oldest = view->number;
 		member->behind = member->restored = false;

@@ -230,26 +230,6 @@ void wh_kept_check(const struct shard_member *member, uint64_t place, const stru
 	}
 }
 
-uint64_t wh_kept_most(const struct play *play, uint32_t id, const char *name, uint64_t *least)
-{
-	const struct wh_sim_disk *disk = wh_sim_disk_of(play->sim, id);
-	unsigned char bytes[WH_LOG_HEAD_BYTES];
-	char path[PATH_BYTES], files[WH_LOG_FILES_BYTES];
-	struct wh_log_batch_head head;
-	uint64_t at = WH_LOG_BLOCK_BYTES, last = 0, number;
-
-	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, id);
-	*least = WH_LOG_BLOCK_BYTES;
-	if (wh_log_file_read(name, files, &number) != WH_LOG_FILE_SEGMENT)
-		return 0;
-	while (wh_sim_disk_kept(disk, path, name, at, bytes, sizeof(bytes)) == sizeof(bytes) &&
-	       wh_log_batch_decode(&head, bytes)) {
-		last = at;
-		at += wh_log_batch_bytes(&head);
-	}
-	return last > WH_LOG_BLOCK_BYTES ? last : 0;
-}
-
 /* ---- what is said ------------------------------------------------------------------------------------------------------- */
 
 /* False: it is blank, or cannot be read. */

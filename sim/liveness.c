@@ -590,13 +590,18 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 	return ns;
 }
 
-/* Nodes that are kept out for good give up. */
+/* Nodes that are kept out for good give up; and those that have failed end, whose jobs may wait for a disk that hangs. */
 static void dismiss_nodes(struct play *play, const struct state *state)
 {
-	if ((state->running & ~state->survivors) == 0)
+	uint64_t set = state->running & ~state->survivors;
+
+	for (uint32_t i = 0; i < play->lives && play->plan->logs; i++)
+		if (play->actors[i].removed && !play->actors[i].crashed && play->actors[i].node != NULL)
+			set |= UINT64_C(1) << i;
+	if (set == 0)
 		return;
 	for (uint32_t i = 0; i < play->lives; i++)
-		if (((state->running & ~state->survivors) >> i & 1) != 0)
+		if ((set >> i & 1) != 0)
 			wh_actor_crash(&play->actors[i], false);
 	wh_play_goes_on(play, 2 * wh_play_timeout_ns(play));
 }

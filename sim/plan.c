@@ -299,7 +299,7 @@ static void draw_durable(struct wh_plan *plan, uint32_t g, struct wh_subgroup_op
 {
 	struct wh_dice of_this = wh_dice_split(plan->seed, 7000 + g), *dice = &of_this;
 
-	options->log_bytes = wh_dice_one_in(dice, 2) ? INT64_C(1) << 30 : (int64_t)wh_dice_between(dice, 256, 16384);
+	options->log_bytes = wh_dice_one_in(dice, 2) ? INT64_C(1) << 20 : (int64_t)wh_dice_between(dice, 256, 16384);
 	if (!plan->subgroups[g].ordered || wh_dice_one_in(dice, 8))
 		return;
 	plan->subgroups[g].durable = true;

@@ -656,15 +656,18 @@ void wh_kept_look(struct actor *actor);
 void wh_kept_check(const struct shard_member *member, uint64_t place, const struct whorl_message *message);
 /* What the disk of that node says of views. False: nothing, or it cannot be read. It is freed in either case. */
 bool wh_kept_standing(const struct play *play, uint32_t id, struct wh_standing *out);
-/* Where in that file a bit may be turned so that it is found: before the last batch, which is not told from one that was never on the disk. 0:
- * nowhere. *least: not before. */
-uint64_t wh_kept_most(const struct play *play, uint32_t id, const char *name, uint64_t *least);
 /* The view with that key, as some disk has it; NULL: none has. It is freed by the caller. */
 struct wh_view *wh_kept_view(const struct play *play, uint64_t key);
 /* It is about to say that step in the view with that key. */
 void wh_kept_step(const struct actor *actor, enum wh_moment step, uint64_t key, const struct wh_push *push);
 /* The pass is over. */
 void wh_kept_pass(struct actor *actor);
+
+/* ---- rots.c ------------------------------------------------------------------------------------------------------------- */
+
+struct wh_sim_disk;
+/* A bit is turned on the disk of that node, by fault `i`; not where that could not be told from what was never there. */
+void wh_rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uint64_t i);
 
 /* ---- returns.c ---------------------------------------------------------------------------------------------------------- */
 

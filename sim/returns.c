@@ -127,13 +127,23 @@ static bool next_suffice(const struct disks *disks, uint64_t key, uint64_t group
 	return true;
 }
 
+/* A first view that was never begun gives way to one of all that are there; and a node that has vanished is thought to be there until its
+ * connection ends. That takes tcp five seconds; here it never ends. */
+static bool waits_for_vanished(const struct disks *disks)
+{
+	for (uint32_t id = 0; id < disks->play->nodes && id < disks->play->plan->config.group.nodes; id++)
+		if (disks->play->at[id] != NULL && disks->play->at[id]->vanished)
+			return true;
+	return false;
+}
+
 static uint64_t find_members(const struct disks *disks)
 {
 	const struct wh_standing *newest = newest_of(disks);
 	struct wh_view *view = NULL;
 	uint64_t set = 0;
 
-	if (newest == NULL)
+	if (newest == NULL || (newest->first && waits_for_vanished(disks)))
 		return 0;
 	if (suffices(disks, newest->base, newest->group, &view) && next_suffice(disks, newest->base, newest->group))
 		for (uint32_t id = 0; id < disks->play->nodes; id++)

@@ -1,6 +1,7 @@
 /* views.c - views as nodes enter them: which node sits where, and what the truth about each sender begins with. See play_int.h. */
 #include <stdlib.h>
 
+#include "persistence/standing.h"
 #include "predicates/multicast.h"
 #include "sim/check_int.h"
 #include "sim/play_int.h"
@@ -239,13 +240,27 @@ static bool is_seen_to_leave(const struct play *play, const struct actor *leaver
 	return seen;
 }
 
+/* One that has crashed when its disk said already that it had left in order: a restart does not count it (docs/decisions/0058). */
+static bool is_kept_as_left(const struct play *play, const struct actor *leaver)
+{
+	struct wh_standing standing;
+	bool left;
+
+	if (!leaver->leaving || !leaver->crashed || leaver->view == NULL || !play->plan->logs)
+		return false;
+	left = wh_kept_standing(play, leaver->id, &standing) && standing.left && standing.base == leaver->view->key;
+	wh_standing_free(&standing);
+	return left;
+}
+
 /* Nor is one taken of those of which some node has proof that they are dead. */
 static void tell_uncounted(const struct play *play)
 {
 	for (uint32_t i = 0; i < play->lives; i++) {
 		const struct actor *actor = &play->actors[i];
 
-		if (is_seen_to_leave(play, actor) || wh_play_is_proved_dead(actor, UINT64_MAX))
+		if (is_seen_to_leave(play, actor) || is_kept_as_left(play, actor) ||
+		    wh_play_is_proved_dead(actor, UINT64_MAX))
 			wh_history_leaving(play->history, i);
 	}
 }

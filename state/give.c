@@ -185,6 +185,7 @@ static void *ask_for_snapshot(const struct wh_state *state, const struct wh_stat
 		senders[i] = (struct whorl_position_of){
 			.size = sizeof(senders[i]), .id = of->id, .incarnation = of->incarnation, .next = of->next};
 	}
+	/* cppcheck-suppress returnDanglingLifetime ; what the program returns is its own */
 	return functions->snapshot(&shown, functions->ctx);
 }
 

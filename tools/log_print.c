@@ -31,8 +31,7 @@ static void print_standing(FILE *out, const struct wh_logs_report *report)
 	}
 	fprintf(out, "  standing: view %" PRIu64 ", key %016" PRIx64 "%s%s%s%s\n", standing->number, standing->base,
 		standing->first ? ", a first view" : "", standing->left ? ", left in order" : "",
-		standing->alone ? ", begun anew" : "",
-		report->passed_over ? "; one of its two slots does not check" : "");
+		standing->alone ? ", begun anew" : "", report->passed_over ? "; one of its copies does not check" : "");
 	if (standing->ballot != 0)
 		fprintf(out, "    agreed to the view of key %016" PRIx64 " by ballot %" PRIu64 "\n", standing->next,
 			standing->ballot);
@@ -84,8 +83,10 @@ static void print_log(FILE *out, const struct wh_log_report *report)
 			report->found.file[0] != '\0' ? " " : "", report->found.offset, report->found.why);
 	wh_log_statistics(report->log, &statistics);
 	fprintf(out,
-		"    segments: %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " used; batches: %" PRIu64 " to %" PRIu64 "\n",
-		statistics.segments, statistics.bytes, statistics.used, statistics.first, statistics.batches);
+		"    segments: %" PRIu64 ", %" PRIu64 " bytes, %" PRIu64 " used; batches: %" PRIu64 " to %" PRIu64
+		"%s\n",
+		statistics.segments, statistics.bytes, statistics.used, statistics.first, statistics.batches,
+		wh_log_is_capped(report->log) ? "" : ", without a cap");
 	if (report->found.verdict != WH_LOG_ROT)
 		print_views(out, report->log);
 	if (wh_log_position(report->log, &position))
@@ -225,6 +226,7 @@ static void set_log(json_t *object, const struct wh_log_report *report)
 	set_count(object, "used_bytes", statistics.used);
 	set_count(object, "first_batch", statistics.first);
 	set_count(object, "batches", statistics.batches);
+	set_value(object, "capped", json_boolean(wh_log_is_capped(report->log)));
 	set_value(object, "end", point_of(&end));
 	set_value(object, "checkpoint", checkpoint_of(report->log, statistics.checkpoint_bytes));
 	for (uint32_t i = 0; i < count; i++)

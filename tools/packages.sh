@@ -45,6 +45,7 @@ need_test() {
 	need gnuplot-nox has gnuplot
 	need tidy has tidy
 	need groff-base has groff
+	need strace has strace
 	need redis-tools has redis-benchmark
 	need libhiredis-dev library hiredis libhiredis-dev
 	[ "$1" != clang ] || need clang compiles clang

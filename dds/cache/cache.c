@@ -43,6 +43,8 @@ struct wh_dds_cache *wh_dds_cache_create(const struct wh_dds_cache_options *opti
 	cache->samples_per_instance_most = limit(policies->limits.samples_per_instance);
 	cache->filter = options->filter;
 	cache->filter_ctx = options->filter_ctx;
+	cache->key_of = options->key_of;
+	cache->key_ctx = options->key_ctx;
 	cache->statuses = options->statuses;
 	set_times(cache, policies);
 	return cache;
@@ -474,6 +476,18 @@ static bool leave_data_out(struct wh_dds_arrival *end, const struct wh_dds_arriv
 	return end->does != 0 && end->does != arrival->does;
 }
 
+/* The key in its place, which is all that is told. False: memory is out, and it is as it was. */
+static bool leave_key(const struct wh_dds_cache *cache, struct wh_dds_copy **copy)
+{
+	struct wh_dds_copy *key = cache->key_of(cache->key_ctx, *copy);
+
+	if (key == NULL)
+		return false;
+	wh_dds_copy_drop(*copy);
+	*copy = key;
+	return true;
+}
+
 /* The data is lost, or rejected; that its instance has ended by it is not. False: nothing is to be told. */
 static bool keep_end(struct wh_dds_cache *cache, struct wh_dds_cached *instance, const struct wh_dds_arrival *arrival,
 		     uint64_t now_ns)
@@ -486,6 +500,10 @@ static bool keep_end(struct wh_dds_cache *cache, struct wh_dds_cached *instance,
 	if (sample == NULL)
 		return false;
 	sample->copy = arrival->copy;
+	if (!leave_key(cache, &sample->copy)) {
+		wh_dds_kept_free(cache, sample);
+		return false;
+	}
 	put_alone(cache, instance, sample, &end, now_ns);
 	return true;
 }
@@ -520,10 +538,12 @@ bool wh_dds_cache_show(struct wh_dds_cache *cache, struct wh_dds_kept *sample, u
 	struct wh_dds_cached *instance = sample->instance;
 	struct wh_dds_arrival arrival = {
 		.copy = sample->copy, .does = sample->does, .expires_ns = sample->expiry.due_ns};
+	bool has_expired = (arrival.does & WH_DDS_DOES_DATA) != 0 && arrival.expires_ns <= now_ns;
 
-	if (arrival.expires_ns <= now_ns)
+	if (has_expired)
 		arrival.does &= ~(unsigned)WH_DDS_DOES_DATA;
-	if ((arrival.does & WH_DDS_DOES_DATA) || judge_change(instance, &arrival) == INSERT) {
+	if (((arrival.does & WH_DDS_DOES_DATA) || judge_change(instance, &arrival) == INSERT) &&
+	    (!has_expired || leave_key(cache, &sample->copy))) {
 		put_alone(cache, instance, sample, &arrival, now_ns);
 		return true;
 	}
@@ -587,8 +607,13 @@ enum wh_dds_put_result wh_dds_cache_put(struct wh_dds_cache *cache, const struct
 	enum wh_dds_put_result result = put(cache, arrival, now_ns);
 	struct wh_dds_arrival end;
 
-	if (result == WH_DDS_PUT_UNWANTED && leave_data_out(&end, arrival))
-		result = put(cache, &end, now_ns);
+	if (result != WH_DDS_PUT_UNWANTED || !leave_data_out(&end, arrival))
+		return result;
+	end.copy = cache->key_of(cache->key_ctx, arrival->copy);
+	if (end.copy == NULL)
+		return WH_DDS_PUT_NO_MEMORY;
+	result = put(cache, &end, now_ns);
+	wh_dds_copy_drop(result == WH_DDS_PUT_KEPT ? arrival->copy : end.copy);
 	return result;
 }
 

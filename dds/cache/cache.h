@@ -32,6 +32,10 @@ struct wh_dds_cache_options {
 	bool keyed;                             /* false: one instance, whatever it is called */
 	whorl_dds_filter_fn *filter;            /* NULL: all samples are wanted. Those without data are */
 	void *filter_ctx;
+	/* What a sample is without its data: a copy of its key, with its facts, held once. For an end of an instance that came with data which is
+	 * not kept. NULL: memory is out. By the thread that puts. */
+	struct wh_dds_copy *(*key_of)(void *ctx, const struct wh_dds_copy *sample);
+	void *key_ctx;
 };
 
 /* NULL: memory is out. */

@@ -98,6 +98,8 @@ struct wh_dds_cache {
 	uint64_t deadline_ns, separation_ns, purge_ns[WH_DDS_LIVES]; /* WH_DDS_NEVER */
 	whorl_dds_filter_fn *filter;
 	void *filter_ctx;
+	struct wh_dds_copy *(*key_of)(void *ctx, const struct wh_dds_copy *sample);
+	void *key_ctx;
 	struct wh_dds_statuses *statuses;
 
 	uint32_t held; /* against the limit of samples: visible ones but those that KEEP_LAST has without data, of sets, taken and lent */

@@ -341,3 +341,11 @@ void wh_dds_type_from_key(const struct whorl_dds_type *type, const void *key, vo
 		from += type->keys[i].bytes;
 	}
 }
+
+void wh_dds_type_copy_key(const struct whorl_dds_type *type, const void *from, void *sample)
+{
+	unsigned char key[WH_DDS_KEY_BYTES_MAX];
+
+	wh_dds_type_key(type, from, key);
+	wh_dds_type_from_key(type, key, sample);
+}

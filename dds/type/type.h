@@ -47,6 +47,8 @@ void wh_dds_type_key(const struct whorl_dds_type *type, const void *sample, void
 void wh_dds_type_key_hash(const struct whorl_dds_type *type, const void *sample, unsigned char hash[WH_DDS_HASH_BYTES]);
 /* A sample (its head) with this key, of which all else is 0. */
 void wh_dds_type_from_key(const struct whorl_dds_type *type, const void *key, void *sample);
+/* The same of another sample's key. */
+void wh_dds_type_copy_key(const struct whorl_dds_type *type, const void *from, void *sample);
 
 /* ---- bytes, texts ------------------------------------------------------------------------------------------------------------ */
 

@@ -193,7 +193,8 @@ struct whorl_open_options {
  * Nobody is refused while an id stays free, however many processes look for one at the same time. Ids below `nodes` come first, since
  * they count for the first view; with a `founder` the others do, and its id is the last; where `nodes` is 0 the first process gets 0, and
  * forms the group. Lists of members in the file name ids, so a node with an id that is just free may be in other subgroups than the
- * last time. */
+ * last time. With durable subgroups ids of which the directory in `log_dir` has a log come before all others, the one with the newest view
+ * first: so what a process had on disk is taken up by the next one. */
 #define WHORL_ANY_ID UINT32_MAX
 
 /* Makes node `id` (0 .. nodes_max-1, or WHORL_ANY_ID) of the configured group: checks the configuration, estimates the memory and holds it
@@ -202,7 +203,8 @@ struct whorl_open_options {
  * one group, may be opened in one process.
  * If a group of that name is running the node will join it. If not, it will form one with all the nodes that are configured; on shm, and
  * on networks with `[group] state_dir`, after `start_timeout_ms` with more than half of them, or as its founder, alone
- * (docs/operations.md). Where the file names no nodes (`nodes = 0`, on shm) node 0 forms it, alone and at once. There are never two groups of one name that both go on: docs/decisions/0032.
+ * (docs/operations.md). Where the file names no nodes (`nodes = 0`, on shm) node 0 forms it, alone and at once. With durable subgroups it
+ * takes all configured nodes, or on shm the founder or node 0, and no logs in `log_dir`: else these nodes go on with what they have. There are never two groups of one name that both go on: docs/decisions/0032.
  * The id is held from here on. On shm a node that is opened and never started may be a member for all that the others know, and no group
  * is formed while it is there: start it, or close it.
  * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`

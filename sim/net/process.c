@@ -38,6 +38,7 @@ struct sim_task {
 	bool in_call;  /* that has begun and not returned */
 	bool running;  /* on some stack, now */
 	bool wanted, more, scheduled, ending, orphaned;
+	uint64_t again_ns; /* of a lasting job: the next call comes so long after this one, if it is not woken; 0: only then */
 };
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------------------------ */
@@ -85,6 +86,8 @@ static void has_returned(struct sim_task *task)
 		task->fiber = NULL;
 	} else if (task->more || task->wanted) {
 		call_soon(task);
+	} else if (task->again_ns > 0) {
+		go_on_at(task, task->process->host->sim->now_ns + task->again_ns);
 	}
 }
 
@@ -111,6 +114,7 @@ static void go_on(struct sim_task *task)
 static void begin_call(struct sim_task *task)
 {
 	task->scheduled = task->wanted = task->more = false;
+	task->again_ns = 0;
 	task->in_call = true;
 	if (wh_fiber_has_ended(task->fiber))
 		wh_fiber_again(task->fiber, make_call, task);
@@ -324,6 +328,12 @@ static void wake_background(void *ctx, struct wh_background *background)
 		call_soon(task);
 }
 
+static void call_again(void *ctx, struct wh_background *background, uint64_t ns)
+{
+	(void)ctx;
+	task_of(background)->again_ns = ns > 0 ? ns : 1;
+}
+
 /* Time passes until the call has returned, or until then. */
 static void await_return(struct sim_task *task, uint64_t until_ns)
 {
@@ -405,6 +415,7 @@ static void init_env(struct sim_process *process)
 		.submit = submit_job,
 		.background = begin_background,
 		.background_wake = wake_background,
+		.background_again = call_again,
 		.background_end = end_background,
 		.disk = process->user != NULL ? wh_sim_disk_table(process->user) : NULL,
 		.nap = let_time_pass,

@@ -45,14 +45,19 @@ static struct wh_directory *open_node(uint32_t id)
 	return directory;
 }
 
+static struct wh_log_config config_of(uint32_t id)
+{
+	return (struct wh_log_config){.owner = {.group = 0xabc, .group_name = "shop", .subgroup = "orders", .node = id},
+				      .fresh = 5,
+				      .segment_bytes = 65536,
+				      .batch_bytes = 64,
+				      .batch_messages = 2};
+}
+
 /* A view, and two messages in two batches: the blocks 1, 2 and 3; a checkpoint between them, if that is wanted. */
 static void write_log(struct wh_directory *directory, uint32_t id, bool checkpoints)
 {
-	struct wh_log_config config = {.owner = {.group = 0xabc, .group_name = "shop", .subgroup = "orders", .node = id},
-				       .fresh = 5,
-				       .segment_bytes = 65536,
-				       .batch_bytes = 64,
-				       .batch_messages = 2};
+	struct wh_log_config config = config_of(id);
 	struct wh_log_sender sender = {1, 17};
 	struct wh_log_begin begin = {0x100, 4, 0, 1, &sender};
 	struct wh_log_position position = {.point = {0x100, 4, 1}};
@@ -79,6 +84,19 @@ static void write_log(struct wh_directory *directory, uint32_t id, bool checkpoi
 		ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &err), WHORL_OK);
 	}
 	wh_log_close(log);
+}
+
+static void put_cap(uint32_t id)
+{
+	struct wh_directory *directory = open_node(id);
+	struct wh_log_config config = config_of(id);
+	struct wh_log_found found;
+	struct wh_log *log;
+
+	ck_assert_msg(wh_log_open(&log, directory, &config, &found, &err) == WHORL_OK, "%s", err.text);
+	ck_assert_int_eq(wh_log_cap(log, 2, &err), WHORL_OK);
+	wh_log_close(log);
+	directory->ops->close(directory);
 }
 
 static void make_node(uint32_t id, bool checkpoints)
@@ -142,7 +160,7 @@ START_TEST(whole)
 	ck_assert_uint_eq(shows("standing: view 4, key 0000000000000100"), 2);
 	ck_assert_uint_eq(shows("subgroup 0, shard 0: whole"), 2);
 	ck_assert_uint_eq(shows("log of orders, shard 0: whole"), 2);
-	ck_assert_uint_eq(shows("segments: 1, 65536 bytes, 16384 used; batches: 0 to 3"), 2);
+	ck_assert_uint_eq(shows("segments: 1, 65536 bytes, 16384 used; batches: 0 to 3, without a cap"), 2);
 	ck_assert_uint_eq(shows("views 4 to 4, the last up to place 2, on all disks up to 1"), 2);
 	ck_assert_uint_eq(shows("checkpoint: view 4, place 1; 5 bytes"), 1);
 	ck_assert_str_eq(cli.err, "");
@@ -171,6 +189,25 @@ START_TEST(torn_and_rot)
 }
 END_TEST
 
+START_TEST(behind_a_cap)
+{
+	make_node(1, false);
+	put_cap(1);
+	run(NULL, 0);
+	ck_assert_uint_eq(shows("20480 used; batches: 0 to 4"), 1);
+	ck_assert_uint_eq(shows("without a cap"), 0);
+	ck_assert_uint_eq(shows("the last up to place 2, on all disks up to 2"), 1);
+	flip("1/" SEGMENT, 3 * BLOCK + 100);
+	run(NULL, 1);
+	ck_assert_uint_eq(shows("log of orders, shard 0: rot"), 1);
+	flip("1/" SEGMENT, 3 * BLOCK + 100);
+	flip("1/" SEGMENT, 4 * BLOCK + 10);
+	run(NULL, 0);
+	ck_assert_uint_eq(shows("log of orders, shard 0: torn"), 1);
+	ck_assert_uint_eq(shows("batches: 0 to 3, without a cap"), 1);
+}
+END_TEST
+
 START_TEST(damage_elsewhere)
 {
 	make_node(0, false);
@@ -180,8 +217,10 @@ START_TEST(damage_elsewhere)
 	flip("0/identity", 30);
 	ck_assert_int_eq(rename(cli_path(&dir, "0"), cli_path(&dir, "1")), 0);
 	run(NULL, 0); /* what a directory is called is not looked at */
-	flip("1/standing", 20);
 	flip("1/standing", 4096 + 30);
+	run(NULL, 0);
+	ck_assert_uint_eq(shows("one of its copies does not check"), 1);
+	flip("1/standing", 4096 + 8192 + 30);
 	run(NULL, 1);
 	ck_assert_uint_eq(shows("standing: unreadable: "), 1);
 }
@@ -216,6 +255,7 @@ START_TEST(as_json)
 	log = json_array_get(json_object_get(object, "logs"), 0);
 	ck_assert_str_eq(json_string_value(json_object_get(log, "verdict")), "whole");
 	ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(log, "end"), "place")), 2);
+	ck_assert(json_is_false(json_object_get(log, "capped")));
 	ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(log, "checkpoint"), "bytes")), 5);
 	ck_assert_uint_eq(json_array_size(json_object_get(log, "views")), 1);
 	json_decref(object);
@@ -273,6 +313,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, whole);
 	tcase_add_test(tcase, torn_and_rot);
+	tcase_add_test(tcase, behind_a_cap);
 	tcase_add_test(tcase, damage_elsewhere);
 	tcase_add_test(tcase, of_another);
 	tcase_add_test(tcase, as_json);

@@ -1,11 +1,12 @@
 /* fuzz_log.c - any bytes as the files of a log: reading ends, within its memory; what is accepted is the same when it is read again, and can be
- * written to; and what was changed in a log is never accepted as something else: one change costs the last batch at most, or is rot.
+ * written to; and what was changed in a log is never accepted as something else: one change is rot, or costs the last batch at most, and nothing
+ * where that is a cap.
  *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_log
  *     build/fuzz/tests/fuzz/fuzz_log -max_total_time=600 -max_len=2048 CORPUS_DIRECTORY
  *
  * The input begins with what it is: 'r' a segment as it is; 'f' fields of batches, which get the sums that they need; 'c' a checkpoint's
- * header, in the same way; 'm' batches that are written, then bytes that are changed.
+ * header, in the same way; 'm' batches and caps that are written, then bytes that are changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -119,10 +120,15 @@ static void go_on(struct wh_log *log)
 	struct wh_log_statistics before, after;
 
 	wh_log_statistics(log, &before);
-	if (end.number == UINT64_MAX || before.batches >= UINT64_MAX - 1)
+	if (end.number == UINT64_MAX || before.batches >= UINT64_MAX - 2)
 		return;
+	if (!wh_log_is_capped(log)) {
+		REQUIRE(wh_log_cap(log, end.place, NULL) == WHORL_OK && wh_log_is_capped(log));
+		before.batches++;
+	}
 	REQUIRE(wh_log_begin_view(log, &begin, NULL) == WHORL_OK);
 	REQUIRE(wh_log_sync(log, NULL) == WHORL_OK);
+	REQUIRE(!wh_log_is_capped(log));
 	wh_log_statistics(log, &after);
 	REQUIRE(after.batches == before.batches + 1 && wh_log_end(log).number == end.number + 1);
 }
@@ -282,8 +288,8 @@ static void try_checkpoint(struct world *world, struct input *input)
 
 /* ---- what is written and changed ------------------------------------------------------------------------------------------- */
 
-/* Batches by the functions. Returns how many; sums[k]: of what is there after k. */
-static uint32_t write_log(struct world *world, struct input *input, uint32_t sums[BATCHES + 1])
+/* Batches by the functions. Returns how many; sums[k]: of what is there after k. *capped: the last is a cap. */
+static uint32_t write_log(struct world *world, struct input *input, uint32_t sums[BATCHES + 1], bool *capped)
 {
 	static const struct wh_log_sender senders[2] = {{1, 1}, {2, 2}};
 	static char data[40] = "what a message says, and a little more";
@@ -308,12 +314,15 @@ static uint32_t write_log(struct world *world, struct input *input, uint32_t sum
 			REQUIRE(wh_log_begin_view(log, &begin, NULL) == WHORL_OK);
 			begin.number++;
 			place = 0;
+		} else if ((shape & 14) == 2 && !wh_log_is_capped(log)) {
+			REQUIRE(wh_log_cap(log, bytes, NULL) == WHORL_OK);
 		} else {
 			REQUIRE(wh_log_append(log, &batch, NULL) == WHORL_OK);
 			place = batch.next;
 		}
 		REQUIRE(wh_log_sync(log, NULL) == WHORL_OK);
 		sums[++count] = read_all(log);
+		*capped = wh_log_is_capped(log);
 	}
 	wh_log_close(log);
 	return count;
@@ -321,7 +330,8 @@ static uint32_t write_log(struct world *world, struct input *input, uint32_t sum
 
 static void try_changes(struct world *world, struct input *input)
 {
-	uint32_t sums[BATCHES + 1], count = write_log(world, input, sums), changes = 0;
+	bool capped = false;
+	uint32_t sums[BATCHES + 1], count = write_log(world, input, sums, &capped), changes = 0;
 	struct content content;
 	unsigned char block[512];
 	struct wh_file *file;
@@ -341,7 +351,7 @@ static void try_changes(struct world *world, struct input *input)
 	content = look(world, true, false);
 	if (content.verdict != WH_LOG_ROT)
 		REQUIRE((changes > 1 || content.batches + 1 >= count) && content.batches <= count &&
-			content.sum == sums[content.batches]);
+			content.sum == sums[content.batches] && (changes > 1 || !capped || content.sum == sums[count]));
 	judge(world);
 }
 

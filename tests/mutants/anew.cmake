@@ -94,9 +94,8 @@ mutant(NAME anew-what-is-not-whole-stays KIND test_group_durable FILE group/logs
 mutant(NAME anew-old-directories-are-missed KIND test_group_durable FILE group/logs.c
 	REMOVES "on one host directories of another group are not waited for"
 	TEXT [[
-	return wh_standing_is_blank(&logs->standing) || logs->standing.first || standing->group == logs->standing.group;
+	return wh_standing_is_blank(&logs->standing) || logs->standing.first ? 0 : logs->standing.group;
 ]]
 	REPLACEMENT [[
-	(void)logs;
-	return standing->group != 0;
+	return 0 * logs->standing.group;
 ]])

@@ -77,19 +77,19 @@ mutant(NAME ending-claims KIND test_group_roles FILE smc/ring.c
 mutant(NAME settling-asks KIND test_group_roles FILE membership/propose.c
 	REMOVES "a view that only ends senders asks no function"
 	TEXT [[
-				.settles = !changes_more(change)};
+				.settles = !changes_more(change),
 ]]
 	REPLACEMENT [[
-				.settles = false};
+				.settles = false,
 ]])
 
 mutant(NAME settles-always KIND test_prepare_rests FILE membership/propose.c
 	REMOVES "a view that ends senders and changes something else asks"
 	TEXT [[
-				.settles = !changes_more(change)};
+				.settles = !changes_more(change),
 ]]
 	REPLACEMENT [[
-				.settles = ends_somebody(change)};
+				.settles = ends_somebody(change),
 ]])
 
 mutant(NAME ended-with-failures KIND test_prepare_rests FILE membership/propose.c

@@ -253,10 +253,10 @@ mutant(NAME dds-cache-held-back-without-room KIND test_dds_cache FILE dds/cache/
 mutant(NAME dds-cache-end-with-data-lost KIND test_dds_cache FILE dds/cache/cache.c
 	REMOVES "data that has expired may end its instance"
 	TEXT [[
-	if (result == WH_DDS_PUT_UNWANTED && leave_data_out(&end, arrival))
+	if (result != WH_DDS_PUT_UNWANTED || !leave_data_out(&end, arrival))
 ]]
 	REPLACEMENT [[
-	if (result == WH_DDS_PUT_UNWANTED && leave_data_out(&end, arrival) && cache == NULL)
+	if (result != WH_DDS_PUT_UNWANTED || !leave_data_out(&end, arrival) || cache != NULL)
 ]])
 
 mutant(NAME dds-cache-not-asked-of-the-end KIND test_dds_cache FILE dds/cache/cache.c
@@ -298,10 +298,11 @@ mutant(NAME dds-cache-broken-set KIND test_dds_cache FILE dds/cache/cache.c
 mutant(NAME dds-cache-set-never-expires KIND test_dds_cache_random FILE dds/cache/cache.c
 	REMOVES "of a set that has ended what has expired does not come"
 	TEXT [[
-	if (arrival.expires_ns <= now_ns)
+	if (has_expired)
 ]]
 	REPLACEMENT [[
-	if (arrival.expires_ns == 0)
+	has_expired = false;
+	if (has_expired)
 ]])
 
 mutant(NAME dds-cache-purge-of-the-living KIND test_dds_cache FILE dds/cache/cache.c
@@ -840,4 +841,37 @@ mutant(NAME dds-status-matches-grow KIND test_dds_listener FILE dds/status/statu
 ]]
 	REPLACEMENT [[
 	{
+]])
+
+mutant(NAME dds-end-with-data KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "an end that is told without its data has the key alone"
+	TEXT [[
+	*copy = key;
+]]
+	REPLACEMENT [[
+	memcpy(key->data, (*copy)->data, key->bytes);
+	*copy = key;
+]])
+
+mutant(NAME dds-unwanted-end-with-data KIND test_dds_cache FILE dds/cache/cache.c
+	REMOVES "an end whose data is not wanted has the key alone"
+	TEXT [[
+	end.copy = cache->key_of(cache->key_ctx, arrival->copy);
+]]
+	REPLACEMENT [[
+	wh_dds_copy_hold(arrival->copy, 1);
+	end.copy = arrival->copy;
+]])
+
+mutant(NAME dds-in-place-end-untold KIND test_dds_in_place FILE dds/deliver.c
+	REMOVES "a reader in place is told of an end whose data it does not want"
+	TEXT [[
+	if (does(event) == WH_DDS_DOES_DATA)
+		return;
+	key
+]]
+	REPLACEMENT [[
+	if (is_data)
+		return;
+	key
 ]])

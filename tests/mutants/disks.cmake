@@ -174,6 +174,24 @@ mutant(NAME background-restless KIND test_background FILE base/background.c
 		(void)task->work(task->argument), (void)sleep_until_wanted;
 ]])
 
+mutant(NAME background-again-lost KIND test_background FILE base/background.c
+	REMOVES "a call comes again after a while, if that was wanted"
+	TEXT [[
+	if (task->again)
+		return pthread_cond_timedwait
+]]
+	REPLACEMENT [[
+	if (0)
+		return pthread_cond_timedwait
+]])
+
+mutant(NAME background-again-for-ever KIND test_background FILE base/background.c
+	REMOVES "what a call has wanted counts once"
+	TEXT [[
+	task->again = false;
+]]
+	REPLACEMENT "")
+
 mutant(NAME background-end-at-once KIND test_background FILE base/background.c
 	REMOVES "its end waits for the call that is under way"
 	TEXT [[

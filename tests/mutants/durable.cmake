@@ -168,3 +168,79 @@ mutant(NAME durable-given-log-not-given-on KIND test_group_durable FILE group/re
 	REPLACEMENT [[
 	(void)fill_from_history;
 ]])
+
+mutant(NAME durable-founds-beside-logs KIND test_group_durable_ids FILE membership/restart.c
+	REMOVES "a founder forms no group beside directories that have logs"
+	TEXT [[
+	return wh_restart_disk(restart) != WH_DISK_STANDS &&
+]]
+	REPLACEMENT [[
+	(void)heard;
+	return true ||
+]])
+
+mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/any_id.c
+	REMOVES "a node without an id takes one that has a log"
+	TEXT [[
+	enum whorl_result result = try_first(any, id, err);
+]]
+	REPLACEMENT [[
+	enum whorl_result result = WHORL_AGAIN;
+]])
+
+mutant(NAME durable-any-id-is-old KIND test_group_durable_ids FILE group/directories.c
+	REMOVES "of the directories that have logs the one with the newest view is taken first"
+	TEXT [[
+at > 0 && worths[at - 1] < worth; at--
+]]
+	REPLACEMENT [[
+at > 0 && worths[at - 1] > worth; at--
+]])
+
+mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
+	REMOVES "on one host all nodes of a durable group look into one directory"
+	TEXT [[
+	if (config->group.transport == WH_TRANSPORT_SHM && wh_node_config_is_durable(config))
+		digest
+]]
+	REPLACEMENT [[
+	if (0)
+		digest
+]])
+
+mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/directories.c
+	REMOVES "of directories of one view one that is whole is taken first"
+	TEXT [[
+ + is_whole(&standing);
+]]
+	REPLACEMENT [[
+ + is_whole(&standing) * 0;
+]])
+
+mutant(NAME durable-damage-is-blank KIND test_directories FILE group/directories.c
+	REMOVES "a directory whose standing is damaged says that there was one"
+	TEXT [[
+	has = !checks || (
+]]
+	REPLACEMENT [[
+	has = checks && (
+]])
+
+mutant(NAME durable-others-kept KIND test_group_durable FILE group/durable_others.c
+	REMOVES "disks of others that were read too late are let go"
+	TEXT [[
+	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
+		close_others(others);
+]]
+	REPLACEMENT [[
+	(void)wh_exchange(&others->state, OTHERS_OPEN);
+]])
+
+mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/standing.c
+	REMOVES "a standing that has no room is tried again"
+	TEXT [[
+	file->failed = result != WHORL_AGAIN; /* without room nothing is synced, and what counts is not written to */
+]]
+	REPLACEMENT [[
+	file->failed = true;
+]])

@@ -123,10 +123,10 @@ mutant(NAME dropped-unlooked KIND test_join FILE membership/join.c
 mutant(NAME enters-with-newcomers KIND views FILE group/epoch.c
 	REMOVES "a view has begun when a member that is not new beats, or one that has begun it"
 	TEXT [[
-	       (beat == WH_BEAT_THERE && wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
+					 wh_rank_find(view->joined, view->joined_count, view->ids[rank]) < 0);
 ]]
 	REPLACEMENT [[
-	       (beat == WH_BEAT_THERE && view->number > 0);
+					 view->number > 0);
 ]])
 
 mutant(NAME enters-unasked KIND views FILE group/enter.c

@@ -76,7 +76,7 @@ mutant(NAME nothing-installed KIND test_prepare FILE membership/propose.c
 mutant(NAME renewal-is-nothing KIND views FILE membership/propose.c
 	REMOVES "a view that is to follow does, though nothing changes"
 	TEXT [[
-	return change->coming_count > 0 || *renews_in(change) != 0;
+	return change->coming_count > 0 || (*renews_in(change) & RENEWS) != 0;
 ]]
 	REPLACEMENT [[
 	return change->coming_count > 0;
@@ -172,10 +172,10 @@ mutant(NAME wedges-replaced KIND test_prepare FILE membership/propose.c
 mutant(NAME wedges-unheard KIND test_prepare FILE membership/propose.c
 	REMOVES "nobody stops for newcomers without a quorum"
 	TEXT [[
-	return change->suspicion.quorum && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && change->suspicion.quorum && wh_suspicion_heeds(change);
 ]]
 	REPLACEMENT [[
-	return true;
+	return wh_change_has_logs(change);
 ]])
 
 mutant(NAME begins-unheard KIND test_prepare FILE membership/propose.c

@@ -216,3 +216,52 @@ mutant(NAME log-identity-unnamed KIND test_log FILE persistence/identity.c
 	REPLACEMENT [[
 		result = WHORL_OK;
 ]])
+
+# ---- caps ----
+
+mutant(NAME log-cap-unsynced KIND test_log_rot FILE persistence/log.c
+	REMOVES "a cap is synced"
+	TEXT [[
+	return result == WHORL_OK ? wh_log_sync(log, err) : result;
+]]
+	REPLACEMENT [[
+	log->capped = log->pending;
+	log->pending = false;
+	return result;
+]])
+
+mutant(NAME log-cap-unsaid KIND test_group_durable FILE persistence/log.c
+	REMOVES "a cap says how far all members have it on disk"
+	TEXT [[
+		.first = view->end, .next = view->end, .frontier = frontier < view->end ? frontier : view->end};
+]]
+	REPLACEMENT [[
+		.first = view->end, .next = view->end, .frontier = view->frontier};
+]])
+
+mutant(NAME log-uncapped KIND test_group_durable FILE group/log_job.c
+	REMOVES "a log that is idle gets a cap"
+	TEXT [[
+		cap_idle_logs(logs);
+]]
+	REPLACEMENT [[
+		(void)cap_idle_logs;
+]])
+
+mutant(NAME log-cap-unasked KIND test_group_durable FILE group/log_job.c
+	REMOVES "the job comes back for a cap when nothing else wakes it"
+	TEXT [[
+		logs->config.env->background_again(logs->config.env->ctx, logs->job, least_ns);
+]]
+	REPLACEMENT [[
+		(void)least_ns;
+]])
+
+mutant(NAME log-left-uncapped KIND test_group_durable FILE group/log_job.c
+	REMOVES "a node that leaves in order caps its logs first"
+	TEXT [[
+	if (!write_identity(logs, standing->group) || (standing->left && !cap_all(logs)))
+]]
+	REPLACEMENT [[
+	if (!write_identity(logs, standing->group) || (standing->left && 0 && !cap_all(logs)))
+]])

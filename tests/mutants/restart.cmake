@@ -16,10 +16,10 @@ mutant(NAME standing-unsynced KIND test_standing FILE persistence/standing.c
 mutant(NAME standing-over-itself KIND test_standing FILE persistence/standing.c
 	REMOVES "the slots of a standing are written in turn"
 	TEXT [[
-	enum whorl_result result = write_at(file->file, place_of(file, !file->slot), slot, bytes, err);
+	enum whorl_result result = write_copies(file, !file->slot, slot, bytes, err);
 ]]
 	REPLACEMENT [[
-	enum whorl_result result = write_at(file->file, place_of(file, file->slot = 1), slot, bytes, err);
+	enum whorl_result result = write_copies(file, file->slot = 1, slot, bytes, err);
 ]])
 
 mutant(NAME standing-unchecked KIND test_standing FILE persistence/standing.c
@@ -34,21 +34,42 @@ mutant(NAME standing-unchecked KIND test_standing FILE persistence/standing.c
 mutant(NAME standing-lost-is-blank KIND test_standing FILE persistence/standing.c
 	REMOVES "a file of which no slot checks is refused: it is taken for a blank one"
 	TEXT [[
-		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in both of its places");
+		result = wh_error_set(err, WHORL_DISK, "what this disk says of views is damaged in all of its places");
+]]
+	REPLACEMENT "")
+
+mutant(NAME standing-once KIND test_standing FILE persistence/standing.c
+	REMOVES "a standing lies on disk twice"
+	TEXT [[
+	for (uint32_t copy = 0; copy < COPIES && result == WHORL_OK; copy++)
+		result = write_at(
+]]
+	REPLACEMENT [[
+	for (uint32_t copy = 0; copy < 1 && result == WHORL_OK; copy++)
+		result = write_at(
+]])
+
+mutant(NAME standing-read-unsynced KIND test_standing FILE persistence/standing.c
+	REMOVES "what is read of a standing is synced before anything is said of it"
+	TEXT [[
+	if (result == WHORL_OK)
+		result = file->file->ops->sync(file->file, err);
+	if (result == WHORL_OK)
+		result = file->directory->ops->sync(file->directory, err);
 ]]
 	REPLACEMENT "")
 
 mutant(NAME standing-made-in-place KIND test_standing FILE persistence/standing.c
 	REMOVES "a file is made beside, and then takes its name"
 	TEXT [[
-	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made, err);
+	enum whorl_result result = make_beside(file->directory, FILE_NAME BESIDE, &made.file, err);
 ]]
 	REPLACEMENT [[
-	enum whorl_result result = make_beside(file->directory, FILE_NAME, &made, err);
+	enum whorl_result result = make_beside(file->directory, FILE_NAME, &made.file, err);
 ]] TEXT_2 [[
-		result = take_name(file->directory, made, FILE_NAME BESIDE, FILE_NAME, err);
+		result = take_name(file->directory, made.file, FILE_NAME BESIDE, FILE_NAME, err);
 ]] REPLACEMENT_2 [[
-		result = take_name(file->directory, made, FILE_NAME, FILE_NAME, err);
+		result = take_name(file->directory, made.file, FILE_NAME, FILE_NAME, err);
 ]])
 
 mutant(NAME name-unsynced KIND test_standing FILE persistence/standing.c
@@ -63,7 +84,7 @@ mutant(NAME name-unsynced KIND test_standing FILE persistence/standing.c
 mutant(NAME standing-written-on KIND test_standing FILE persistence/standing.c
 	REMOVES "no write follows one that failed"
 	TEXT [[
-	file->failed = true;
+	file->failed = result != WHORL_AGAIN; /* without room nothing is synced, and what counts is not written to */
 ]]
 	REPLACEMENT "")
 
@@ -126,10 +147,85 @@ mutant(NAME heedless-behind-the-disk KIND test_change_durable FILE membership/ch
 mutant(NAME no-log-goes-on KIND test_change_durable FILE membership/change.c
 	REMOVES "no view is decided in which a durable shard keeps members and none of them is whole"
 	TEXT [[
-	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 ]]
 	REPLACEMENT [[
 	return wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME next-view-unread KIND test_change_durable FILE membership/change.c
+	REMOVES "the members of a durable shard that go on are those that it has in the next view"
+	TEXT [[
+	if (next == NULL)
+		return true;
+]]
+	REPLACEMENT [[
+	(void)there;
+	if (shard == NULL || shard != NULL)
+		return true;
+]])
+
+mutant(NAME entered-is-whole KIND test_change_durable FILE membership/change.c
+	REMOVES "what a member that enters the shard anew has had there is nothing"
+	TEXT [[
+	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
+	       wh_rank_find(shard->entered, shard->entered_count, (uint32_t)there) < 0;
+]]
+	REPLACEMENT [[
+	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0;
+]])
+
+mutant(NAME log-leaves-shard KIND test_change_durable FILE membership/change.c
+	REMOVES "behind a failure a function does not take the only whole log out of its shard"
+	TEXT [[
+	work += wh_propose_keeping(change);
+]]
+	REPLACEMENT "")
+
+mutant(NAME log-leaves-shard-prepared KIND test_change_durable FILE membership/propose.c
+	REMOVES "nor in a view that is prepared while the one before goes on"
+	TEXT [[
+	if (count == change->coming_count && !wh_change_finds_keeps(change) && !wh_serve_is_replaced(change))
+]]
+	REPLACEMENT [[
+	if (count == change->coming_count && !wh_serve_is_replaced(change))
+]])
+
+mutant(NAME kept-unsaid KIND test_change_durable FILE membership/propose.c
+	REMOVES "all members know in which subgroups nobody leaves its shard"
+	TEXT [[
+				.keeps = *renews_in(change) >> 1};
+]]
+	REPLACEMENT [[
+				.keeps = 0};
+]])
+
+mutant(NAME stops-without-log KIND test_change_durable FILE membership/propose.c
+	REMOVES "a view goes on until some log is whole"
+	TEXT [[
+	return wh_change_has_logs(change) && change->suspicion.quorum && wh_suspicion_heeds(change);
+]]
+	REPLACEMENT [[
+	return change->suspicion.quorum && wh_suspicion_heeds(change);
+]])
+
+mutant(NAME kept-leaves KIND test_layout FILE membership/layout.c
+	REMOVES "where a log is needed nobody leaves its shard"
+	TEXT [[
+	if (draft->keeps)
+		keep_in_shards(draft, name, layout);
+]]
+	REPLACEMENT [[
+	(void)keep_in_shards;
+]])
+
+mutant(NAME restart-asks-functions KIND test_layout FILE membership/view.c
+	REMOVES "behind a restart no function is asked"
+	TEXT [[
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests, .settles = true},
+]]
+	REPLACEMENT [[
+	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests},
 ]])
 
 mutant(NAME empty-shard-waits KIND test_change_durable FILE membership/change.c
@@ -169,6 +265,16 @@ mutant(NAME restart-newest-forgotten KIND test_restart_find FILE membership/rest
 ]]
 	REPLACEMENT [[
 		if (!any) {
+]])
+
+mutant(NAME restart-lost-end-counts KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "a log that ends below what another says that all had has rotted"
+	TEXT [[
+	return *extent >= frontier;
+]]
+	REPLACEMENT [[
+	(void)frontier;
+	return true;
 ]])
 
 mutant(NAME restart-agreed-is-begun KIND test_restart_find FILE membership/restart_find.c

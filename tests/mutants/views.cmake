@@ -370,10 +370,10 @@ mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
 mutant(NAME heedless-decide KIND test_change FILE membership/change.c
 	REMOVES "a leader that decides heeds what others say"
 	TEXT [[
-	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
 ]]
 	REPLACEMENT [[
-	return shard_without_log(change) < 0 && wh_suspicion_trusted_quorum(change);
+	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change);
 ]])
 
 mutant(NAME heedless-adopt KIND test_change_leaders FILE membership/change.c

@@ -378,10 +378,10 @@ mutant(NAME replaced-set-acknowledged KIND test_serve_follow FILE membership/ser
 mutant(NAME proposed-once KIND test_serve FILE membership/propose.c
 	REMOVES "a leader proposes anew when a set has come that replaces one which it serves"
 	TEXT [[
-	if (count == change->coming_count && !wh_serve_is_replaced(change))
+	if (count == change->coming_count && !wh_change_finds_keeps(change) && !wh_serve_is_replaced(change))
 ]]
 	REPLACEMENT [[
-	if (count == change->coming_count)
+	if (count == change->coming_count && !wh_change_finds_keeps(change))
 ]])
 
 mutant(NAME replaced-unserved KIND test_serve FILE membership/serving.c

@@ -28,6 +28,19 @@ struct lab {
 	char text[1024]; /* what the last read gave */
 };
 
+/* What has no data is -1. */
+static inline struct wh_dds_copy *lab_key_of(void *ctx, const struct wh_dds_copy *sample)
+{
+	struct lab *lab = ctx;
+	const int value = -1;
+	struct wh_dds_copy *copy = wh_dds_copy_take(lab->pool, sizeof(value));
+
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy->data, &value, sizeof(value));
+	copy->facts = sample->facts;
+	return copy;
+}
+
 /* Its policies may be changed before lab_open. Reliable, keyed, and it keeps all. */
 static inline void lab_init(struct lab *lab)
 {
@@ -35,8 +48,11 @@ static inline void lab_init(struct lab *lab)
 	wh_dds_policies_init(&lab->policies, WH_DDS_READER);
 	lab->policies.reliability.kind = WHORL_DDS_RELIABILITY_RELIABLE;
 	lab->policies.history.kind = WHORL_DDS_HISTORY_KEEP_ALL;
-	lab->options =
-		(struct wh_dds_cache_options){.policies = &lab->policies, .statuses = &lab->statuses, .keyed = true};
+	lab->options = (struct wh_dds_cache_options){.policies = &lab->policies,
+						     .statuses = &lab->statuses,
+						     .keyed = true,
+						     .key_of = lab_key_of,
+						     .key_ctx = lab};
 }
 
 static inline void lab_open(struct lab *lab)
@@ -78,6 +94,8 @@ static inline enum wh_dds_put_result lab_put(struct lab *lab, unsigned does, uin
 	bool full, roomy = wh_dds_cache_room(lab->cache) > 0;
 
 	ck_assert_ptr_nonnull(copy);
+	if ((does & WH_DDS_DOES_DATA) == 0)
+		value = -1;
 	memcpy(copy->data, &value, sizeof(value));
 	copy->facts = (struct wh_dds_facts){.instance = instance, .view = 1, .sequence = ++lab->sequence};
 	full = wh_dds_cache_is_full(lab->cache, &arrival, lab->now);
@@ -116,6 +134,7 @@ static inline void lab_write_text(struct lab *lab)
 		int value;
 
 		memcpy(&value, lab->lent[i], sizeof(value));
+		ck_assert(info->valid_data || value == -1);
 		if (info->valid_data)
 			snprintf(number, sizeof(number), "%d", value);
 		wh_text_add(lab->text, sizeof(lab->text), "%d:%s%c%c%c ", (int)info->instance_handle, number,

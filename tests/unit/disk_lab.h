@@ -12,7 +12,7 @@
 #include "tests/harness.h"
 
 #define LAB_FILES 32
-#define LAB_FILE_BYTES (1 << 16)
+#define LAB_FILE_BYTES (1 << 17)
 
 struct lab_bytes {
 	unsigned char bytes[LAB_FILE_BYTES];
@@ -95,7 +95,7 @@ static inline enum whorl_result lab_write(struct wh_file *base, uint64_t at, str
 	bool works = lab_operate(file->lab);
 
 	if (works && file->lab->is_full)
-		return WHORL_AGAIN;
+		return wh_error_set(err, WHORL_AGAIN, "the test says: no room");
 	for (int i = 0; i < count && (works || file->lab->operations - 1 == file->lab->power_goes); i++) {
 		ck_assert_uint_le(at + parts[i].iov_len, LAB_FILE_BYTES);
 		memcpy(now->bytes + at, parts[i].iov_base, parts[i].iov_len);
@@ -113,7 +113,7 @@ static inline enum whorl_result lab_allocate(struct wh_file *base, uint64_t byte
 	if (!lab_operate(file->lab))
 		return lab_down(err);
 	if (file->lab->is_full)
-		return WHORL_AGAIN;
+		return wh_error_set(err, WHORL_AGAIN, "the test says: no room");
 	ck_assert_uint_le(bytes, LAB_FILE_BYTES);
 	now->size = bytes > now->size ? bytes : now->size;
 	return WHORL_OK;

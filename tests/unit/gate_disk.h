@@ -16,11 +16,12 @@
 
 struct gate_disk {
 	struct wh_disk disk;
-	atomic_bool holds;          /* syncs of files do not return, */
-	_Atomic(const char *) only; /* of those with this in their names; NULL: of all */
-	atomic_bool fails;          /* they fail, once; later ones succeed, as a kernel does */
-	atomic_bool is_full;        /* no file grows */
-	atomic_ulong syncs, held;
+	atomic_bool holds;                 /* syncs of files do not return, */
+	_Atomic(const char *) only;        /* of those with this in their names; NULL: of all */
+	atomic_bool holds_directories;     /* none is opened */
+	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
+	atomic_bool is_full;               /* no file grows */
+	atomic_ulong syncs, held, refused; /* refused: for want of room */
 };
 
 struct gate_file {
@@ -58,8 +59,12 @@ static enum whorl_result gate_write(struct wh_file *file, uint64_t at, struct io
 
 static enum whorl_result gate_allocate(struct wh_file *file, uint64_t bytes, struct wh_error *err)
 {
-	if (atomic_load(&((struct gate_file *)file)->gate->is_full))
+	struct gate_disk *gate = ((struct gate_file *)file)->gate;
+
+	if (atomic_load(&gate->is_full)) {
+		atomic_fetch_add(&gate->refused, 1);
 		return wh_error_set(err, WHORL_AGAIN, "no room");
+	}
 	return FILE_OF(file)->ops->allocate(FILE_OF(file), bytes, err);
 }
 
@@ -68,8 +73,20 @@ static enum whorl_result gate_truncate(struct wh_file *file, uint64_t bytes, str
 	return FILE_OF(file)->ops->truncate(FILE_OF(file), bytes, err);
 }
 
-static bool is_held(const struct gate_file *file)
+/* Until what the test has set is false. */
+static void gate_hold(struct gate_disk *gate, bool (*holds)(const void *ctx), const void *ctx)
 {
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	if (holds(ctx))
+		atomic_fetch_add(&gate->held, 1);
+	while (holds(ctx))
+		nanosleep(&moment, NULL);
+}
+
+static bool is_held(const void *ctx)
+{
+	const struct gate_file *file = ctx;
 	const char *only = atomic_load(&file->gate->only);
 
 	return atomic_load(&file->gate->holds) && (only == NULL || strstr(file->name, only) != NULL);
@@ -78,12 +95,8 @@ static bool is_held(const struct gate_file *file)
 static enum whorl_result gate_sync(struct wh_file *file, struct wh_error *err)
 {
 	struct gate_disk *gate = ((struct gate_file *)file)->gate;
-	const struct timespec moment = {.tv_nsec = 1000000};
 
-	if (is_held((struct gate_file *)file))
-		atomic_fetch_add(&gate->held, 1);
-	while (is_held((struct gate_file *)file))
-		nanosleep(&moment, NULL);
+	gate_hold(gate, is_held, file);
 	atomic_fetch_add(&gate->syncs, 1);
 	if (atomic_exchange(&gate->fails, false))
 		return wh_error_set(err, WHORL_DISK, "the test says: input/output error");
@@ -165,6 +178,11 @@ static const struct wh_directory_ops gate_directory_ops = {.open = gate_open,
 							   .lock = gate_lock,
 							   .close = gate_close_directory};
 
+static bool holds_directories(const void *ctx)
+{
+	return atomic_load(&((const struct gate_disk *)ctx)->holds_directories);
+}
+
 static enum whorl_result gate_directory(void *ctx, const char *path, bool make, struct wh_directory **out,
 					struct wh_error *err)
 {
@@ -173,6 +191,7 @@ static enum whorl_result gate_directory(void *ctx, const char *path, bool make, 
 	enum whorl_result result;
 
 	*out = NULL;
+	gate_hold(ctx, holds_directories, ctx);
 	if (directory == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory");
 	directory->base.ops = &gate_directory_ops;

@@ -191,6 +191,16 @@ static struct lab_batch *lab_draw_messages(struct lab *lab)
 	return batch;
 }
 
+static struct lab_batch *lab_draw_cap(struct lab *lab)
+{
+	const struct lab_batch *view = lab_view(lab, lab->synced);
+	struct lab_batch *batch = &lab->batches[lab->synced];
+
+	*batch = (struct lab_batch){.key = view->key, .view = view->view};
+	batch->first = batch->next = lab_end_of(lab, lab->synced);
+	return batch;
+}
+
 /* As the program has it: in pieces. */
 static enum whorl_result lab_append(struct lab *lab, const struct lab_batch *batch)
 {
@@ -214,13 +224,16 @@ static enum whorl_result lab_append(struct lab *lab, const struct lab_batch *bat
 static enum whorl_result lab_write(struct lab *lab)
 {
 	bool begins = lab->synced == 0 || wh_dice_one_in(&lab->dice, 8);
-	struct lab_batch *batch = begins ? lab_draw_begin(lab) : lab_draw_messages(lab);
+	bool caps = !begins && !wh_log_is_capped(lab->log) && wh_dice_one_in(&lab->dice, 6);
+	struct lab_batch *batch = begins ? lab_draw_begin(lab) : caps ? lab_draw_cap(lab) : lab_draw_messages(lab);
 	struct wh_log_begin begin = {batch->key, batch->view, batch->cut, batch->sender_count, batch->senders};
 	enum whorl_result result;
 
 	ck_assert_uint_lt(lab->synced, LAB_BATCHES - 1);
 	lab->written = lab->synced + 1;
-	result = begins ? wh_log_begin_view(lab->log, &begin, &lab->err) : lab_append(lab, batch);
+	result = begins ? wh_log_begin_view(lab->log, &begin, &lab->err)
+		 : caps ? wh_log_cap(lab->log, wh_dice_below(&lab->dice, 30), &lab->err)
+			: lab_append(lab, batch);
 	if (result == WHORL_OK)
 		result = wh_log_sync(lab->log, &lab->err);
 	if (result == WHORL_OK)

@@ -32,6 +32,7 @@ struct member {
 	struct wh_heartbeat heartbeat;
 	wh_word beats;
 	struct wh_change change;
+	const struct wh_view *next; /* what is open, as a layout makes it; NULL: every member stays what it is */
 
 	_Alignas(64) unsigned char rows[MEMBERS_MAX][FAKE_ROW], frozen[MEMBERS_MAX][FAKE_ROW];
 	const unsigned char *control[MEMBERS_MAX], *row[MEMBERS_MAX];
@@ -152,6 +153,8 @@ static inline bool on_open(void *ctx, const struct wh_next *next, struct wh_view
 			if (next->ended[g] >> rank & 1)
 				tell(m, "-ended-%u.%u", g, rank);
 	tell(m, next->settles ? "-settles" : "");
+	if (next->keeps != 0)
+		tell(m, "-keeps-%" PRIx64, next->keeps);
 	tell(m, view != NULL ? "-serves" : "");
 	wh_view_free(m->opened);
 	m->opened = view;
@@ -451,6 +454,13 @@ static inline void expect_my_decision(const struct member *m, uint64_t key, uint
 
 /* ---- making ----------------------------------------------------------------------------------------------------------------- */
 
+static inline const struct wh_view *on_next(void *ctx)
+{
+	const struct member *m = ctx;
+
+	return m->next;
+}
+
 static inline void lay(struct member *m)
 {
 	m->columns.heartbeat = wh_layout_counter(&m->layout);
@@ -533,6 +543,7 @@ static inline struct member *member_make(uint32_t me, uint32_t members, int tie_
 		.on = {.wedge = on_wedge,
 		       .open = on_open,
 		       .is_open = on_is_open,
+		       .next = on_next,
 		       .discard = on_discard,
 		       .has_begun = on_has_begun,
 		       .newcomers = on_newcomers,

@@ -120,7 +120,7 @@ static inline void WH_PRINTF(2, 3) say(const struct world *w, const char *format
 	va_end(arguments);
 }
 
-static inline uint64_t throw(struct world * w, uint64_t below)
+static inline uint64_t roll(struct world *w, uint64_t below)
 {
 	w->dice ^= w->dice << 13;
 	w->dice ^= w->dice >> 7;
@@ -286,7 +286,7 @@ static inline void settle_disk(struct lab_node *node, bool all)
 /* What was being written is there, or not. */
 static inline void lose_disk_tail(struct lab_node *node)
 {
-	if (throw(node->world, 2) == 0)
+	if (roll(node->world, 2) == 0)
 		settle_disk(node, true);
 	if (node->disk.has_pending)
 		wh_standing_free(&node->disk.pending);
@@ -316,7 +316,7 @@ static inline bool on_keep_standing(void *ctx, uint32_t disk, const struct wh_st
 	settle_disk(node, true); /* one after the other */
 	ck_assert_int_eq(wh_standing_copy(&node->disk.pending, standing), WHORL_OK);
 	node->disk.has_pending = true;
-	node->disk.due_ns = w->now_ns + throw(w, 3 * WH_NS_PER_MS);
+	node->disk.due_ns = w->now_ns + roll(w, 3 * WH_NS_PER_MS);
 	return false;
 }
 
@@ -339,7 +339,7 @@ static inline bool on_keep_view(void *ctx, uint32_t disk, uint64_t key, const un
 		return false;
 	settle_disk(node, true);
 	node->disk.view_pending = key;
-	node->disk.view_due_ns = w->now_ns + throw(w, WH_NS_PER_MS);
+	node->disk.view_due_ns = w->now_ns + roll(w, WH_NS_PER_MS);
 	return false;
 }
 
@@ -558,7 +558,7 @@ static inline void begin_view(struct lab_node *node, struct known_view *known)
 		}
 	}
 	node->view_key = known->key;
-	if (throw(w, 2) == 0 && known->view->number > 0) /* the worker was quick */
+	if (roll(w, 2) == 0 && known->view->number > 0) /* the worker was quick */
 		enter_view(node, known);
 }
 
@@ -687,13 +687,13 @@ static inline enum whorl_result lab_post(struct wh_transport *transport, uint32_
 
 	if (!w->linked[node->id][to])
 		return WHORL_MEMBER_GONE;
-	if (throw(w, 30) == 0)
+	if (roll(w, 30) == 0)
 		return WHORL_AGAIN;
 	REQUIRE(w, w->packet_count < PACKETS, "too many messages");
 	packet = &w->packets[w->packet_count++];
 	packet->from = node->id;
 	packet->to = to;
-	packet->due_ns = w->now_ns + throw(w, WH_NS_PER_MS);
+	packet->due_ns = w->now_ns + roll(w, WH_NS_PER_MS);
 	packet->bytes = count;
 	memcpy(packet->message, bytes, count);
 	return WHORL_OK;
@@ -805,7 +805,7 @@ static inline uint64_t lab_random(void *ctx)
 {
 	struct lab_node *node = (struct lab_node *)(void *)((char *)ctx - offsetof(struct lab_node, env));
 
-	return throw(node->world, UINT64_C(1) << 50);
+	return roll(node->world, UINT64_C(1) << 50);
 }
 
 static inline void start_node(struct world *w, uint32_t id)
@@ -1133,7 +1133,7 @@ static inline void change(struct world *w)
 		set[id] = is_living(w, id) && !w->node[id].disk.standing.left && (!w->changes || w->trusted[id]);
 		if (w->calm && is_behind(w, id))
 			return;
-		if (set[id] && !w->calm && throw(w, 6) == 0)
+		if (set[id] && !w->calm && roll(w, 6) == 0)
 			set[id] = false; /* falsely suspected */
 		smaller = smaller || (!set[id] && (w->changes ? w->trusted[id] : true));
 		all = all && set[id];
@@ -1229,7 +1229,7 @@ static inline struct world *make_world(uint64_t seed, uint32_t nodes, uint32_t s
 	w->texts[1] = (struct wh_subgroup_text){"plain", "all", "all", 1, 1};
 	w->layout = (struct wh_layout_config){.subgroups = w->texts, .count = 2};
 	for (int i = 0; i < 20; i++)
-		(void) throw(w, 2);
+		(void)roll(w, 2);
 	for (uint32_t i = 0; i < NODES; i++) {
 		w->node[i].id = i;
 		w->node[i].world = w;
@@ -1274,16 +1274,16 @@ static inline void wipe_disk(struct world *w, uint32_t id)
 /* Everybody does what there is to do, once; time passes. */
 static inline void go_round(struct world *w)
 {
-	w->now_ns += throw(w, WH_NS_PER_MS);
+	w->now_ns += roll(w, WH_NS_PER_MS);
 	for (uint32_t i = 0; i < w->nodes; i++) {
-		uint32_t id = (uint32_t) throw(w, w->nodes);
+		uint32_t id = (uint32_t)roll(w, w->nodes);
 
 		for (uint32_t k = 0; k < w->nodes; k++)
-			if (throw(w, 3) == 0)
+			if (roll(w, 3) == 0)
 				link_nodes(w, id, k == id ? (k + 1) % w->nodes : k);
 		step_node(w, id);
 	}
-	for (size_t i = throw(w, 2 * w->packet_count + 1); i-- > 0;)
+	for (size_t i = roll(w, 2 * w->packet_count + 1); i-- > 0;)
 		if (!take_packet(w))
 			break;
 }
@@ -1334,7 +1334,7 @@ static inline void end_stale(struct world *w)
 			node->coming = false; /* what it was taken into is not to be */
 		if (node->view_key != 0 && !is_behind(w, i) &&
 		    (!is_living(w, i) || !goes_on(w) || (w->changes && !w->trusted[i]) || lacks_log(w)) &&
-		    throw(w, 30) == 0)
+		    roll(w, 30) == 0)
 			end_node(w, i);
 	}
 }
@@ -1345,8 +1345,8 @@ static inline void end_parted(struct world *w)
 	for (uint32_t i = 0; i < w->nodes; i++)
 		for (uint32_t k = 0; k < i; k++)
 			if (w->node[i].up && w->node[k].up && !w->linked[i][k] &&
-			    w->parted[i][k] == w->node[i].lives + w->node[k].lives && throw(w, 100) == 0)
-				end_node(w, throw(w, 2) == 0 ? i : k);
+			    w->parted[i][k] == w->node[i].lives + w->node[k].lives && roll(w, 100) == 0)
+				end_node(w, roll(w, 2) == 0 ? i : k);
 }
 
 /* True: all are back within that time. */
@@ -1358,7 +1358,7 @@ static inline bool calm_down(struct world *w, uint64_t within_ns)
 	w->calm = true;
 	memset(w->cut, 0, sizeof(w->cut));
 	while (w->now_ns < until && !all_are_back(w)) {
-		uint32_t id = (uint32_t) throw(w, w->nodes);
+		uint32_t id = (uint32_t)roll(w, w->nodes);
 
 		if (!w->node[id].up)
 			start_node(w, id);
@@ -1368,7 +1368,7 @@ static inline bool calm_down(struct world *w, uint64_t within_ns)
 		echo(w, id);
 		install(w, id);
 		mark_whole(w, id);
-		if (throw(w, 20) == 0)
+		if (roll(w, 20) == 0)
 			take_in(w, id);
 		go_round(w);
 	}

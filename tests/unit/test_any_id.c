@@ -16,6 +16,8 @@ struct desk { /* what gives out ids */
 	/* Behind the try with this number, from 1, that id is let go of, and that one is taken. */
 	uint32_t moves_behind, freed, filled;
 	enum whorl_result fails; /* instead of giving one */
+	uint32_t first[IDS];
+	size_t first_count;
 };
 
 static enum whorl_result take(void *ctx, uint32_t id, struct wh_error *err)
@@ -45,7 +47,13 @@ static struct desk desk_of(int nodes, const char *founder)
 static enum whorl_result ask(struct desk *desk, uint64_t random, uint32_t *id, struct wh_error *err)
 {
 	desk->count = 0;
-	return wh_any_id(&desk->config, random, take, desk, id, err);
+	return wh_any_id(&(struct wh_any_id){.config = &desk->config,
+					     .first = desk->first,
+					     .first_count = desk->first_count,
+					     .random = random,
+					     .take = take,
+					     .ctx = desk},
+			 id, err);
 }
 
 /* What is tried if everything is taken: each id, and then once more. */
@@ -79,6 +87,31 @@ START_TEST(all_ids_are_tried_from_a_random_place_on)
 	expect_order(0, "none", 0, "01234");
 	expect_order(0, "none", 3, "03412");
 	expect_order(0, "2", 1, "13402");
+}
+END_TEST
+
+/* Directories that have logs: before all others, in their order; and no id is left out for them. */
+START_TEST(directories_come_first)
+{
+	struct desk desk = desk_of(5, "none");
+	struct wh_error err;
+	uint32_t id;
+
+	desk.first[0] = 3;
+	desk.first[1] = 1;
+	desk.first_count = 2;
+	ck_assert_int_eq(ask(&desk, 0, &id, &err), WHORL_OK);
+	ck_assert_uint_eq(id, 3);
+	desk.taken[3] = true;
+	ck_assert_int_eq(ask(&desk, 0, &id, &err), WHORL_OK);
+	ck_assert_uint_eq(id, 1);
+	desk.taken[1] = true;
+	ck_assert_int_eq(ask(&desk, 4, &id, &err), WHORL_OK);
+	ck_assert_uint_eq(id, 4);
+	desk.fails = WHORL_SYSTEM;
+	desk.taken[3] = false;
+	ck_assert_int_eq(ask(&desk, 4, &id, &err), WHORL_SYSTEM);
+	ck_assert_uint_eq(desk.count, 1);
 }
 END_TEST
 
@@ -315,6 +348,7 @@ static Suite *suite(void)
 
 	tcase_set_timeout(nodes, 60);
 	tcase_add_test(order, all_ids_are_tried_from_a_random_place_on);
+	tcase_add_test(order, directories_come_first);
 	tcase_add_test(order, what_is_free_is_found);
 	tcase_add_test(order, what_is_free_and_moves_is_found_too);
 	tcase_add_test(order, what_else_is_wrong_is_told_at_once);

@@ -106,6 +106,78 @@ START_TEST(a_wake_during_a_call_leads_to_another)
 }
 END_TEST
 
+struct sleeper {
+	wh_word task; /* a pointer, once the test knows it */
+	wh_word calls, at_ns[8];
+};
+
+/* The first three calls want another after a while, the first of them after its last word. */
+static bool sleep_a_while(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	uint64_t calls = wh_load_relaxed(&sleeper->calls);
+	struct wh_background *task;
+
+	while ((task = (struct wh_background *)(uintptr_t)wh_load_acquire(&sleeper->task)) == NULL)
+		sched_yield();
+	wh_store_relaxed(&sleeper->at_ns[calls % 8], wh_env_now(env));
+	if (calls == 0)
+		env->background_again(env->ctx, task, 3600 * WH_NS_PER_S);
+	if (calls < 3)
+		env->background_again(env->ctx, task, 20 * WH_NS_PER_MS);
+	wh_store_release(&sleeper->calls, calls + 1);
+	return false;
+}
+
+START_TEST(a_call_comes_again_after_a_while)
+{
+	struct sleeper sleeper = {.calls = 0};
+	struct wh_background *task;
+
+	env = wh_env_system();
+	ck_assert_int_eq(env->background(env->ctx, &task, "whorl-disk", sleep_a_while, &sleeper, &err), WHORL_OK);
+	wh_store_release(&sleeper.task, (uintptr_t)task);
+	await(&sleeper.calls, 4);
+	for (int i = 0; i < 3; i++)
+		ck_assert_uint_ge(wh_load_relaxed(&sleeper.at_ns[i + 1]) - wh_load_relaxed(&sleeper.at_ns[i]),
+				  20 * WH_NS_PER_MS);
+	usleep(60000);
+	ck_assert_uint_eq(wh_load_acquire(&sleeper.calls), 4); /* that one wanted none */
+	env->background_wake(env->ctx, task);
+	await(&sleeper.calls, 5);
+	end(task);
+}
+END_TEST
+
+/* A wake does not wait for that, nor does the end. */
+static bool sleep_long(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct wh_background *task;
+
+	while ((task = (struct wh_background *)(uintptr_t)wh_load_acquire(&sleeper->task)) == NULL)
+		sched_yield();
+	env->background_again(env->ctx, task, 3600 * WH_NS_PER_S);
+	wh_fetch_add(&sleeper->calls, 1);
+	return false;
+}
+
+START_TEST(a_wake_comes_sooner)
+{
+	struct sleeper sleeper = {.calls = 0};
+	struct wh_background *task;
+
+	env = wh_env_system();
+	ck_assert_int_eq(env->background(env->ctx, &task, "whorl-disk", sleep_long, &sleeper, &err), WHORL_OK);
+	wh_store_release(&sleeper.task, (uintptr_t)task);
+	for (uint64_t i = 1; i < 200; i++) {
+		await(&sleeper.calls, i);
+		env->background_wake(env->ctx, task);
+	}
+	end(task);
+}
+END_TEST
+
 /* The job is just going to sleep, or asleep, or in a call that has looked already, as it happens. */
 START_TEST(no_wake_is_lost)
 {
@@ -271,6 +343,8 @@ static Suite *suite(void)
 
 	tcase_add_test(tc, works_until_there_is_nothing_and_after_each_wake);
 	tcase_add_test(tc, a_wake_during_a_call_leads_to_another);
+	tcase_add_test(tc, a_call_comes_again_after_a_while);
+	tcase_add_test(tc, a_wake_comes_sooner);
 	tcase_add_test(tc, no_wake_is_lost);
 	tcase_add_test(tc, what_a_thread_gives_is_taken);
 	tcase_add_test(tc, ends_whenever_it_is);

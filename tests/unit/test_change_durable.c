@@ -332,6 +332,130 @@ START_TEST(a_shard_without_members_holds_nobody_up)
 }
 END_TEST
 
+/* The next view, in which the member of that rank is none of the first subgroup any more. */
+static void move_out(struct member *m, uint32_t out)
+{
+	static struct wh_view next;
+	static struct wh_view_subgroup shards[GROUPS];
+	static uint32_t rest[MEMBERS_MAX];
+	uint32_t count = 0;
+
+	for (uint32_t rank = 0; rank < m->view.members; rank++)
+		if (rank != out)
+			rest[count++] = rank;
+	next = m->view;
+	memcpy(shards, m->subgroups, sizeof(shards));
+	shards[0].members = rest;
+	shards[0].member_count = count;
+	next.subgroups = shards;
+	m->next = &next;
+}
+
+/* A function takes the only one out that has it: in another attempt nobody leaves that subgroup. */
+START_TEST(the_one_with_the_whole_log_is_kept)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, "3");
+	m->subgroups[0].configured = 2;
+	m->kept = true;
+	move_out(m, 3);
+	die(m, 4);
+	m->told[0] = '\0';
+	settle(m);
+	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-as-7000001 "));
+	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-keeps-4-as-7000002 "));
+	acknowledge(m, "123", 4, 100, TICKET(0, 2));
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0); /* it would be without a log still */
+	m->next = NULL;
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 1);
+	ck_assert_ptr_null(strstr(m->told, "7000003"));
+	member_free(m);
+}
+END_TEST
+
+/* Others have it, too, or none has: then a function has its way. */
+START_TEST(nobody_is_kept_for_nothing)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	make_durable(m, _i == 0 ? "23" : "");
+	m->kept = true;
+	move_out(m, 3);
+	die(m, 4);
+	m->told[0] = '\0';
+	settle(m);
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	settle(m);
+	ck_assert_ptr_null(strstr(m->told, "keeps"));
+	ck_assert_uint_eq(agreed(m), _i == 0);
+	member_free(m);
+}
+END_TEST
+
+/* One that enters it there has nothing yet. */
+START_TEST(who_enters_has_no_log)
+{
+	struct member *m = member_make(0, 5, -1);
+	uint32_t entered[] = {2};
+
+	make_durable(m, "23");
+	m->kept = true;
+	move_out(m, 3);
+	((struct wh_view *)m->next)->subgroups[0].entered = entered;
+	m->next->subgroups[0].entered_count = 1;
+	die(m, 4);
+	m->told[0] = '\0';
+	settle(m);
+	ck_assert_ptr_nonnull(strstr(m->told, "-keeps-1-"));
+	member_free(m);
+}
+END_TEST
+
+/* A follower's view keeps what its leader says. */
+START_TEST(a_follower_keeps_what_the_leader_says)
+{
+	struct member *m = member_make(2, 5, -1);
+
+	make_durable(m, "3");
+	say(m, 0, record_word(m, 1, 2 * wh_newcomers_most(&m->view)), UINT64_C(5) << 1);
+	propose(m, 0, 1, 4);
+	m->told[0] = '\0';
+	settle(m);
+	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-keeps-5-as-7000001 "));
+	member_free(m);
+}
+END_TEST
+
+/* Nobody is suspected, and the view goes on until some log is whole; one that keeps is prepared likewise. */
+START_TEST(a_view_goes_on_until_a_log_is_whole)
+{
+	struct member *m = member_make(0, 3, -1);
+
+	make_durable(m, _i == 0 ? "" : "2");
+	m->kept = true;
+	m->newcomers[0] = (struct wh_newcomer){7, 99};
+	m->newcomer_count = 1;
+	m->arrivals[7] = WH_ARRIVAL_THERE;
+	if (_i == 1)
+		move_out(m, 2);
+	m->change.wanted = true;
+	settle(m);
+	for (uint32_t rank = 1; rank < 3; rank++)
+		say(m, rank, m->columns.acknowledged.offset, TICKET(0, 1 + (uint64_t)_i));
+	settle(m);
+	ck_assert(!m->change.wedged);
+	ck_assert_int_eq(strstr(m->told, "-with-7.99-keeps-1-as-7000002 ") != NULL, _i == 1);
+	m->next = NULL;
+	say(m, 1, m->whole.offset, 1);
+	settle(m);
+	ck_assert(m->change.wedged);
+	member_free(m);
+}
+END_TEST
+
 /* A follower does not hold it against its leader; and it is told, once. */
 START_TEST(who_waits_for_a_log_suspects_nobody)
 {
@@ -392,6 +516,11 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_cut_beyond_my_disk, 0, 2);
 	tcase_add_test(cases, some_member_that_goes_on_has_a_whole_log);
 	tcase_add_test(cases, a_shard_without_members_holds_nobody_up);
+	tcase_add_test(cases, the_one_with_the_whole_log_is_kept);
+	tcase_add_loop_test(cases, nobody_is_kept_for_nothing, 0, 2);
+	tcase_add_test(cases, who_enters_has_no_log);
+	tcase_add_test(cases, a_follower_keeps_what_the_leader_says);
+	tcase_add_loop_test(cases, a_view_goes_on_until_a_log_is_whole, 0, 2);
 	tcase_add_test(cases, who_waits_for_a_log_suspects_nobody);
 	tcase_add_loop_test(cases, who_waits_for_a_log_gives_up, 0, 2);
 	suite_add_tcase(suite, cases);

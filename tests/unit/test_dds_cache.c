@@ -681,6 +681,36 @@ START_TEST(a_filter_keeps_out)
 }
 END_TEST
 
+#define ENDS_BY_DATA (WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE)
+
+/* It is told by its key alone (lab_write_text): what was filtered out, has expired, or had no room. */
+START_TEST(an_end_without_its_data_has_the_key)
+{
+	struct lab lab;
+	int asked = 0;
+
+	lab_init(&lab);
+	lab.options.filter = is_even;
+	lab.options.filter_ctx = &asked;
+	lab_limit(&lab, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED, 1);
+	lab_open(&lab);
+	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 1, 3), WH_DDS_PUT_KEPT);
+	lab.expires = lab.now;
+	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 2, 4), WH_DDS_PUT_KEPT);
+	lab.expires = WH_DDS_NEVER;
+	ck_assert_int_eq(lab_write(&lab, 3, 6), WH_DDS_PUT_KEPT);
+	lab.last_chance = true;
+	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 3, 8), WH_DDS_PUT_KEPT);
+	lab.set = 7;
+	lab.expires = lab.now + 10;
+	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 4, 10), WH_DDS_PUT_KEPT);
+	lab.now += 10;
+	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 1);
+	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nNd 2:-nNd 3:6nNd 3:-nNd 4:-nNd ");
+	lab_close(&lab);
+}
+END_TEST
+
 START_TEST(queries_ask_once)
 {
 	struct lab lab;
@@ -930,6 +960,7 @@ static Suite *suite(void)
 	tcase_add_test(sets, a_set_comes_as_a_whole);
 	tcase_add_test(sets, a_set_that_is_not_whole_is_nothing);
 	tcase_add_test(sets, a_filter_keeps_out);
+	tcase_add_test(sets, an_end_without_its_data_has_the_key);
 	tcase_add_test(sets, queries_ask_once);
 	tcase_add_test(time, samples_expire);
 	tcase_add_test(time, deadlines_are_missed);

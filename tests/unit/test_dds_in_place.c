@@ -128,6 +128,8 @@ START_TEST(a_filter_is_asked_before)
 		well(whorl_dds_write(world.writer, &(struct pose){.count = i}));
 	well(whorl_dds_wait_for_acks(world.writer, patience()));
 	until(atomic_load(&world.count) == 5);
+	well(whorl_dds_writedispose(world.writer, &(struct pose){.count = 13})); /* its end is told, by its key */
+	until(atomic_load(&world.ends) == 1);
 	ck_assert_int_eq(atomic_load(&world.sum), 30);
 	ck_assert_int_eq(atomic_load(&world.wrong), 0);
 	whorl_dds_delete_listener(listener);

@@ -177,6 +177,13 @@ static const struct {
 	{"[group]\nnodes = 0\nnodes_max = 4\nfounder = 1\n[subgroup s]\n", 19, 0},
 	{"[group]\nnodes = 4\ntransport = tcp\nstate_dir = /var/a\n[subgroup s]\n", 17, 0},
 	{"[group]\nnodes = 4\ntransport = tcp\nstate_dir = /var/b\n[subgroup s]\n", 17, 0},
+	/* Durable, on one host: one directory, however it is called. */
+	{"[group]\nnodes = 4\nlog_dir = /var\n[subgroup s]\nmode = durable\n", 21, 21},
+	{"[group]\nnodes = 4\nlog_dir = /usr/../var/\n[subgroup s]\nmode = durable\n", 21, 21},
+	{"[group]\nnodes = 4\nlog_dir = /usr\n[subgroup s]\nmode = durable\n", 22, 21},
+	{"[group]\nnodes = 4\nlog_dir = /missing\n[subgroup s]\nmode = durable\n", 23, 21},
+	{"[group]\nnodes = 4\nlog_dir = /usr\n[subgroup s]\n", 0, 0},
+	{"[group]\nnodes = 4\ntransport = tcp\nlog_dir = /usr\n[subgroup s]\nmode = durable\n", 0, 21},
 	{"[group]\nnodes = 4\n[subgroup t]\n", 0, 7},
 	{"[group]\nnodes = 4\n[subgroup s]\nmembers = 0,1\n", 0, 8},
 	{"[group]\nnodes = 4\n[subgroup s]\nmembers = 0 , 1\n", 0, 8},
@@ -246,6 +253,8 @@ static const struct {
 	 "x.ini:6: subgroup s.shards: asks for 2 shards, expected 1, as members = wish"},
 	{"", "members = wish\nmembers_min = 2",
 	 "x.ini:6: subgroup s.members_min: is 2, expected 1: with members = wish it begins with the first that enters"},
+	{"log_dir = /var\ntransport = tcp\nstate_dir = /var\nfounder = 1", "mode = durable",
+	 "x.ini:6: group.founder: is 1, expected none: on a network a group with a durable subgroup is formed by all of its nodes"},
 	{"log_dir = /var", "mode = durable\nwindow = 4096\nlarge_bytes = 1073741824\nmessage_bytes = 1048576",
 	 "x.ini:7: subgroup s.large_bytes: is 1073741824, expected at most 536870912 in a durable subgroup"},
 };

@@ -9,6 +9,7 @@
 
 #include "group/node.h"
 #include "persistence/anew.h"
+#include "persistence/log.h"
 #include "persistence/standing.h"
 #include "transport/shm/shm.h"
 
@@ -207,6 +208,77 @@ START_TEST(delivered_when_it_is_on_all_disks)
 }
 END_TEST
 
+/* ---- caps ------------------------------------------------------------------------------------------------------------- */
+
+struct on_disk {
+	uint64_t batches, place, frontier;
+	bool capped;
+};
+
+/* What a log has, while its node runs. */
+static struct on_disk look_at_log(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_log_statistics statistics;
+	struct wh_directory *directory;
+	struct wh_log_found found;
+	struct on_disk out;
+	struct wh_log *log;
+	struct wh_error err;
+	char path[128];
+	uint32_t count;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_ok(wh_log_open_files(&log, directory, "orders.0", &found, &err));
+	wh_log_statistics(log, &statistics);
+	out = (struct on_disk){statistics.batches, wh_log_end(log).place, 0, wh_log_is_capped(log)};
+	out.frontier = wh_log_views(log, &count)[0].frontier;
+	wh_log_close(log);
+	directory->ops->close(directory);
+	return out;
+}
+
+/* When nothing comes any more each log gets a cap, and no more than one; and again behind what comes then. */
+START_TEST(logs_that_are_idle_get_caps)
+{
+	struct on_disk is, was = {0};
+
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned round = 1; round <= 2; round++) {
+		send_some(0, 10);
+		await(have_all(10 * round), sched_yield());
+		for (unsigned id = 0; id < NODES; id++) {
+			await(look_at_log(id).capped, usleep(10000));
+			is = look_at_log(id);
+			ck_assert_uint_eq(is.frontier, is.place); /* that all have it is said with it */
+		}
+		ck_assert_uint_ge(is.batches, was.batches + 2);
+		usleep(300000);
+		was = look_at_log(2);
+		ck_assert_uint_eq(was.batches, is.batches);
+	}
+	free_lab();
+}
+END_TEST
+
+/* A node that leaves in order does not wait for that. */
+START_TEST(a_log_that_is_left_has_its_cap)
+{
+	make_lab("", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	send_some(0, 10);
+	await(have_all(10), sched_yield());
+	ck_ok(whorl_close(lab.cluster.nodes[2], 60000));
+	lab.cluster.nodes[2] = NULL;
+	ck_assert(look_at_log(2).capped);
+	free_lab();
+}
+END_TEST
+
 /* ---- disks that fail -------------------------------------------------------------------------------------------------- */
 
 static bool has_failed(unsigned id, enum whorl_result code)
@@ -293,6 +365,25 @@ START_TEST(a_full_disk_is_waited_for)
 	atomic_store(&lab.disks[2].is_full, false);
 	await(have_all(had + 1), sched_yield());
 	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	free_lab();
+}
+END_TEST
+
+/* The first thing that needs room is what the disk says of views. */
+START_TEST(a_disk_that_is_full_from_the_start_is_waited_for)
+{
+	make_lab("", ORDERS);
+	atomic_store(&lab.disks[2].is_full, true);
+	open_all();
+	for (unsigned id = 0; id < NODES; id++)
+		ck_ok(whorl_start(lab.cluster.nodes[id]));
+	await(atomic_load(&lab.disks[2].refused) >= 3, sched_yield());
+	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	ck_assert_int_ne(whorl_ready(lab.cluster.nodes[0], 0), WHORL_OK);
+	atomic_store(&lab.disks[2].is_full, false);
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	send_some(2, 10);
+	await(have_all(10), sched_yield());
 	free_lab();
 }
 END_TEST
@@ -802,6 +893,65 @@ START_TEST(there_has_to_be_a_directory)
 }
 END_TEST
 
+/* ---- those of others ---------------------------------------------------------------------------------------------------- */
+
+static struct {
+	atomic_bool holds, has;
+	void (*run)(void *argument);
+	void *argument;
+} job;
+
+/* One job waits until the test has it run. */
+static void submit_later(void *ctx, void (*run)(void *argument), void *argument)
+{
+	if (!atomic_exchange(&job.holds, false)) {
+		wh_env_system()->submit(ctx, run, argument);
+		return;
+	}
+	job.run = run;
+	job.argument = argument;
+	atomic_store(&job.has, true);
+}
+
+static void close_node(unsigned id)
+{
+	whorl_close(lab.cluster.nodes[id], 0);
+	lab.cluster.nodes[id] = NULL;
+}
+
+/* Node 0 is to speak for the disk of node 1, and so is node 2, which is faster. When the group goes on the job of node 0 has not begun yet, or
+ * is about to open that disk: what it opens then is let go, and node 1 can start. */
+START_TEST(disks_of_others_are_let_go)
+{
+	struct wh_error err;
+	bool later = _i == 0;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	close_node(1);
+	cluster_await_view(&lab.cluster, 1);
+	close_node(2);
+	close_node(0);
+	lab.envs[0].submit = submit_later;
+	atomic_store(&job.holds, later);
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&lab.disks[0].holds_directories, !later);
+	ck_ok(whorl_start(lab.cluster.nodes[0]));
+	await(later ? atomic_load(&job.has) : atomic_load(&lab.disks[0].held) > 0, sched_yield());
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	atomic_store(&lab.disks[0].holds_directories, false);
+	if (later)
+		job.run(job.argument);
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	free_lab();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
@@ -811,9 +961,12 @@ static Suite *suite(void)
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
+	tcase_add_test(delivery, logs_that_are_idle_get_caps);
+	tcase_add_test(delivery, a_log_that_is_left_has_its_cap);
 	tcase_add_test(faults, a_node_leaves_when_a_sync_fails);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
 	tcase_add_test(faults, a_full_disk_is_waited_for);
+	tcase_add_test(faults, a_disk_that_is_full_from_the_start_is_waited_for);
 	tcase_add_test(faults, a_node_leaves_when_its_disk_stays_full);
 	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
 	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
@@ -825,6 +978,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(anew, a_directory_that_was_begun_anew, 0, 2);
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
+	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
 	suite_add_tcase(s, delivery);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);

@@ -64,7 +64,7 @@ static struct wh_view *first_view(uint32_t nodes, const struct wh_layout_config 
 
 struct change {
 	const char *what; /* node ids: "0,1" go; "+2" comes; "z3,4" rest, in whichever shard they are, "z": none. "0,1 z3".
-			 "e5" has ended; if that is all, it is a view that settles */
+			 "e5" has ended; if that is all, it is a view that settles. "k": nobody leaves its shard */
 	const char *shards;
 };
 
@@ -88,8 +88,11 @@ static void next_view(struct wh_view **view, const char *what, const struct wh_l
 	struct wh_view *after;
 
 	for (const char *at = what; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
-		uint32_t count = newcomers_of(strchr("+ze", *at) != NULL ? at + 1 : at, *at == '+' ? newcomers : nodes);
+		uint32_t count =
+			newcomers_of(strchr("+zek", *at) != NULL ? at + 1 : at, *at == '+' ? newcomers : nodes);
 
+		if (*at == 'k')
+			next.keeps = wh_keeps_bit(0);
 		if (*at == '+')
 			next.newcomer_count = count;
 		else if (*at == 'z')
@@ -355,6 +358,10 @@ static const struct {
 	   {"mmmm.", ".....", "....."}}},
 	 "0*,1*,2*,3* - -",
 	 {{"", "0e*,1e*,2*,3* - -"}, {"3 e1,2", "0e*,1,2e*,4+* - -"}, {"z0,2", "-0z,1,2z - -"}}},
+	/* Where a log is needed nobody leaves its shard, but others come into it. */
+	{{{{"sss..", "...ss", "....."}, {"..sss.", "ss...s", "......"}, {"s..s..", ".s..ss", "..s..."}}},
+	 "0*,1*,2* 3*,4* -",
+	 {{"+5 k", "0e*,1e*,2* 3e*,4e*,5+* -"}, {"2", "0*,3+* 1+*,4*,5* -"}}},
 	/* Where it is taken to no member waits for it. */
 	{{{{"ss...", "..s..", "....."}, {"s....", ".ms..", "....."}}}, "0*,1* 2* -", {{"", "0* 1+,2* -"}}},
 
@@ -390,6 +397,26 @@ START_TEST(the_function_decides)
 		assert_shards(view, functions[_i].next[v].shards);
 	}
 	wh_view_free(view);
+}
+END_TEST
+
+/* Behind a restart it is not asked: what is whole stays where its log is. The others enter. */
+START_TEST(behind_a_restart_no_function_is_asked)
+{
+	const struct wh_subgroup_text text = {"g", "function", "says nothing", SHARDS, 1};
+	struct wishes wishes = {{{"sss..", "...ss", "....."}, {"..sss", "ss...", "....."}}};
+	const struct wh_layout_config layout = {&text, 1, wish, &wishes};
+	struct wh_view *view = first_view(5, &layout), *after;
+	const uint64_t incarnations[] = {20, 0, 22, 23, 24};
+	const bool durable[SHARDS] = {true, true, true};
+	const bool whole[SHARDS][5] = {{true, true, false}, {[4] = true}};
+
+	ck_assert_int_eq(
+		wh_view_return(&after, view, &(struct wh_return){incarnations, durable, &whole[0][0]}, &layout, NULL),
+		WHORL_OK);
+	assert_shards(after, "0*,2+* 3+*,4* -");
+	wh_view_free(view);
+	wh_view_free(after);
 }
 END_TEST
 
@@ -491,6 +518,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, the_first_view_of_some, 0, COUNT(firsts));
 	tcase_add_test(cases, many_rest);
 	tcase_add_loop_test(cases, the_function_decides, 0, COUNT(functions));
+	tcase_add_test(cases, behind_a_restart_no_function_is_asked);
 	tcase_add_test(cases, a_wish_has_no_shard);
 	tcase_add_loop_test(cases, layouts_that_do_not_hold, 0, COUNT(mistakes));
 	tcase_add_test(cases, shards_are_checked_alone);

@@ -112,8 +112,8 @@ static void flip_in_batches(struct lab *lab, const char *name, uint64_t from, ui
 	}
 }
 
-/* A view and four batches of a message each, a block each. */
-static struct lab *make_small(struct wh_log_point *end)
+/* A view and so many batches of a message each, a block each. */
+static struct lab *make_log_of(uint64_t batches, struct wh_log_point *end)
 {
 	struct lab *lab = lab_new(7);
 	struct wh_log_sender sender = {1, 5};
@@ -123,7 +123,7 @@ static struct lab *make_small(struct wh_log_point *end)
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
-	for (uint64_t i = 0; i < 4; i++) {
+	for (uint64_t i = 0; i < batches; i++) {
 		batch.first = batch.messages[0].place = i;
 		batch.next = batch.frontier = i + 1;
 		ck_assert_int_eq(lab_append(lab, &batch), WHORL_INVALID); /* the frontier is not below the batch */
@@ -134,6 +134,11 @@ static struct lab *make_small(struct wh_log_point *end)
 	*end = wh_log_end(lab->log);
 	lab_end(lab);
 	return lab;
+}
+
+static struct lab *make_small(struct wh_log_point *end)
+{
+	return make_log_of(4, end);
 }
 
 START_TEST(rot_is_no_torn_end)
@@ -158,6 +163,66 @@ START_TEST(rot_is_no_torn_end)
 	lab->config.read_only = true;
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
+	lab_free(lab);
+}
+END_TEST
+
+/* The log is opened, gets a cap, and the power goes. */
+static void put_cap(struct lab *lab, uint64_t frontier)
+{
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert(!wh_log_is_capped(lab->log));
+	ck_assert_int_eq(wh_log_cap(lab->log, frontier, &lab->err), WHORL_OK);
+	ck_assert(wh_log_is_capped(lab->log));
+	ck_assert_int_eq(wh_log_cap(lab->log, frontier, &lab->err), WHORL_OK); /* there is one */
+	lab_end(lab);
+	wh_sim_disk_crash(lab->disk, &lab->power);
+}
+
+/* Below a cap all is rot, also where nothing is known from elsewhere; of the cap itself nothing is missed. */
+START_TEST(below_a_cap_all_is_rot)
+{
+	struct wh_log_point end;
+	struct lab *lab = make_small(&end);
+	char name[] = "orders.0.0000000000000000.log";
+	uint64_t block = WH_LOG_BLOCK_BYTES, cap = 6 * block;
+	struct wh_log_statistics statistics;
+	uint32_t count;
+
+	put_cap(lab, 9);
+	flip_in_batches(lab, name, 0, cap, WH_LOG_ROT);
+	flip_in_batches(lab, name, cap, cap + block, WH_LOG_TORN);
+	ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, name, cap + 5, 1));
+	for (int i = 0; i < 2; i++) { /* as it is found, and as it was mended */
+		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(lab->found.verdict, i == 0 ? WH_LOG_TORN : WH_LOG_WHOLE);
+		wh_log_statistics(lab->log, &statistics);
+		ck_assert_uint_eq(statistics.batches, 5);
+		ck_assert_uint_eq(wh_log_end(lab->log).place, 4);
+		ck_assert(!wh_log_is_capped(lab->log));
+		lab_end(lab);
+	}
+	put_cap(lab, 3);
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(lab->found.verdict, WH_LOG_WHOLE);
+	ck_assert(wh_log_is_capped(lab->log));
+	ck_assert_uint_eq(wh_log_views(lab->log, &count)->frontier, 3);
+	lab_free(lab);
+}
+END_TEST
+
+/* It lies in the next file, if the last batch has filled its own. */
+START_TEST(a_cap_in_the_next_file)
+{
+	struct wh_log_point end;
+	struct lab *lab = make_log_of(7, &end);
+	char name[] = "orders.0.0000000000000000.log", next[] = "orders.0.0000000000000001.log";
+	uint64_t block = WH_LOG_BLOCK_BYTES, last = 8 * block;
+
+	flip_in_batches(lab, name, last, last + block, WH_LOG_TORN);
+	put_cap(lab, 0);
+	flip_in_batches(lab, name, last, last + block, WH_LOG_ROT);
+	flip_in_batches(lab, next, block, 2 * block, WH_LOG_TORN);
 	lab_free(lab);
 }
 END_TEST
@@ -315,6 +380,8 @@ static Suite *suite(void)
 
 	tcase_add_test(flips, bits_flip);
 	tcase_add_test(flips, rot_is_no_torn_end);
+	tcase_add_test(flips, below_a_cap_all_is_rot);
+	tcase_add_test(flips, a_cap_in_the_next_file);
 	tcase_add_test(flips, a_checkpoint_knows);
 	tcase_add_test(flips, the_chain_is_checked);
 	tcase_add_test(flips, rot_stays);

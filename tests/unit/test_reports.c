@@ -47,6 +47,7 @@ static struct wh_report report_of(bool agreed)
 	standing->shards[1] = (struct wh_shard_standing){.subgroup = 2, .shard = 0};
 	report.logs = calloc(2, sizeof(*report.logs));
 	report.logs[0].extent = 99;
+	report.logs[0].frontier = 98;
 	report.logs[1].rotten = true;
 	if (!agreed)
 		return report;
@@ -97,6 +98,7 @@ START_TEST(a_report_is_read_as_written)
 	ck_assert_uint_eq(read.disk, 2);
 	ck_assert(wh_standing_equals(&read.standing, &report.standing));
 	ck_assert_uint_eq(read.logs[0].extent, 99);
+	ck_assert_uint_eq(read.logs[0].frontier, 98);
 	ck_assert(!read.logs[0].rotten && read.logs[1].rotten);
 	ck_assert(is_same_view(read.base, report.base) && is_same_view(read.next, report.next));
 	for (size_t less = 0; less < count; less++)

@@ -325,6 +325,44 @@ START_TEST(logs_that_do_not_count)
 }
 END_TEST
 
+/* Below what any log says that all had on disk none may end: then its end has rotted, and looks as if it had never been there. */
+START_TEST(a_log_that_has_lost_its_end)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *zero = hear(lab, 0, FIRST, 5), *one = hear(lab, 1, FIRST, 3), *two = hear(lab, 2, FIRST, 4);
+
+	zero->logs[0].frontier = 3;
+	expect_decides(lab, FIRST, "012", "", 3);
+	zero->logs[0].frontier = 4;
+	expect_decides(lab, FIRST, "012", "1", 4);
+	zero->logs[0].frontier = 5;
+	expect_decides(lab, FIRST, "012", "12", 5);
+	zero->standing.shards[0].whole = false; /* what it says is so all the same */
+	expect_waits(lab, "all of the log of logged");
+	zero->logs[0].frontier = 0;
+	two->logs[0].frontier = 4;
+	expect_decides(lab, FIRST, "012", "01", 4);
+	two->logs[0].rotten = true;
+	expect_waits(lab, "all of the log of logged");
+	one->logs[0].extent = 4;
+	expect_decides(lab, FIRST, "012", "02", 4);
+	lab_free(lab);
+}
+END_TEST
+
+/* Of another view it says nothing of this one. */
+START_TEST(a_frontier_of_a_view_before)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, WITHOUT_2, 3);
+	hear(lab, 1, WITHOUT_2, 4);
+	hear(lab, 2, FIRST, 12)->logs[0].frontier = 12;
+	expect_decides(lab, WITHOUT_2, "01", "", 3);
+	lab_free(lab);
+}
+END_TEST
+
 /* What a log has of a view before is not of this one; and it has all that was before this one, or something is wrong with it. */
 START_TEST(a_log_of_the_view_before)
 {
@@ -608,6 +646,8 @@ static Suite *suite(void)
 	tcase_add_test(cases, another_group_counts_for_nothing);
 	tcase_add_test(cases, a_disk_that_is_spoken_for);
 	tcase_add_test(cases, logs_that_do_not_count);
+	tcase_add_test(cases, a_log_that_has_lost_its_end);
+	tcase_add_test(cases, a_frontier_of_a_view_before);
 	tcase_add_test(cases, a_log_of_the_view_before);
 	tcase_add_test(cases, where_base_begins);
 	tcase_add_test(cases, a_log_of_two_views_before);

@@ -31,9 +31,9 @@ static uint32_t restarts, formed, back;
 /* One thing of all that may happen. */
 static void happen(struct world *w, const struct plan *plan, uint32_t *faults)
 {
-	uint32_t id = (uint32_t) throw(w, w->nodes), other = (uint32_t) throw(w, w->nodes);
+	uint32_t id = (uint32_t)roll(w, w->nodes), other = (uint32_t)roll(w, w->nodes);
 
-	switch (throw(w, 16)) {
+	switch (roll(w, 16)) {
 	case 0:
 		if (!w->node[id].up)
 			start_node(w, id);
@@ -47,7 +47,7 @@ static void happen(struct world *w, const struct plan *plan, uint32_t *faults)
 		persist(w, id);
 		break;
 	case 5:
-		if (throw(w, 8) == 0)
+		if (roll(w, 8) == 0)
 			change(w);
 		break;
 	case 6:
@@ -62,31 +62,31 @@ static void happen(struct world *w, const struct plan *plan, uint32_t *faults)
 		take_in(w, id);
 		break;
 	case 10:
-		if (plan->leaves && throw(w, 10) == 0)
+		if (plan->leaves && roll(w, 10) == 0)
 			leave(w, id);
 		break;
 	case 11:
-		if (plan->cuts && id != other && throw(w, 8) == 0) {
-			w->cut[id][other] = w->cut[other][id] = throw(w, 2) == 0;
+		if (plan->cuts && id != other && roll(w, 8) == 0) {
+			w->cut[id][other] = w->cut[other][id] = roll(w, 2) == 0;
 			unlink_nodes(w, id, other);
 		}
 		break;
 	case 12:
-		if (plan->crashes && throw(w, 15) == 0)
+		if (plan->crashes && roll(w, 15) == 0)
 			end_node(w, id);
 		break;
 	case 13:
-		if (throw(w, 40) == 0)
+		if (roll(w, 40) == 0)
 			lose_power(w);
 		break;
 	case 14:
-		if (plan->loses && !w->node[id].up && *faults == 0 && throw(w, 4) == 0) {
+		if (plan->loses && !w->node[id].up && *faults == 0 && roll(w, 4) == 0) {
 			wipe_disk(w, id);
 			++*faults;
 		}
 		break;
 	default:
-		if (plan->rots && !w->node[id].up && *faults == 0 && throw(w, 4) == 0) {
+		if (plan->rots && !w->node[id].up && *faults == 0 && roll(w, 4) == 0) {
 			w->node[id].disk.rotten = true;
 			say(w, "-- the log of %u rots", id);
 			++*faults;
@@ -108,7 +108,7 @@ static void try_plan(const struct plan *plan, uint64_t with)
 	for (int step = 0; step < 3000; step++) {
 		end_stale(w);
 		happen(w, plan, &faults);
-		if (throw(w, 2) == 0)
+		if (roll(w, 2) == 0)
 			go_round(w);
 	}
 	is_back = calm_down(w, 20 * WH_NS_PER_S);

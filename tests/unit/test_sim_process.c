@@ -231,6 +231,49 @@ START_TEST(a_wake_during_a_call_leads_to_another)
 }
 END_TEST
 
+struct sleeper {
+	const struct wh_env *env;
+	struct wh_background *task;
+	uint64_t calls, at_ns[4];
+};
+
+/* The first wants another after a second, the second after a millisecond. */
+static bool sleep_a_while(void *argument)
+{
+	struct sleeper *sleeper = argument;
+
+	sleeper->at_ns[sleeper->calls % 4] = wh_sim_now(sim);
+	if (sleeper->calls < 2)
+		sleeper->env->background_again(sleeper->env->ctx, sleeper->task,
+					       sleeper->calls == 0 ? WH_NS_PER_S : WH_NS_PER_MS);
+	sleeper->calls++;
+	return false;
+}
+
+START_TEST(a_call_comes_again_after_a_while)
+{
+	struct sleeper sleeper;
+	uint64_t began;
+
+	begin_world(1, false);
+	began = wh_sim_now(sim);
+	sleeper = (struct sleeper){.env = wh_sim_env(sim, 0)};
+	ck_assert_int_eq(sleeper.env->background(sleeper.env->ctx, &sleeper.task, "x", sleep_a_while, &sleeper, &err),
+			 WHORL_OK);
+	run(10 * WH_NS_PER_MS);
+	ck_assert_uint_eq(sleeper.calls, 1);
+	sleeper.env->background_wake(sleeper.env->ctx, sleeper.task); /* it comes sooner, and what it says counts */
+	run(10 * WH_NS_PER_MS);
+	ck_assert_uint_eq(sleeper.calls, 3);
+	ck_assert_uint_lt(sleeper.at_ns[1], began + 20 * WH_NS_PER_MS);
+	ck_assert_uint_eq(sleeper.at_ns[2] - sleeper.at_ns[1], WH_NS_PER_MS);
+	run(2 * WH_NS_PER_S);
+	ck_assert_uint_eq(sleeper.calls, 3);
+	ck_assert(sleeper.env->background_end(sleeper.env->ctx, sleeper.task, 0));
+	wh_sim_free(sim);
+}
+END_TEST
+
 /* ---- the end of a job --------------------------------------------------------------------------------------------------------------------- */
 
 static void run_into_sync(struct log *log)
@@ -583,6 +626,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(tc, a_job_works_when_it_is_woken, 0, 5);
 	tcase_add_test(tc, a_wake_during_a_call_leads_to_another);
+	tcase_add_test(tc, a_call_comes_again_after_a_while);
 	tcase_add_test(tc, the_end_waits_for_the_disk);
 	tcase_add_loop_test(tc, a_disk_that_hangs, 0, 2);
 	tcase_add_loop_test(tc, a_process_is_killed_in_a_sync, 0, 5);

@@ -1,0 +1,295 @@
+# simdisks.cmake - durable subgroups (docs/decisions/0058) in groups with faults, as `whorl sim` plays them with disks. See mutants.cmake.
+
+set(disks --set sim.disks=on)
+# As in conf/sim.ini: what needs more nodes, or more faults at a time.
+set(disks_large ${disks} --set sim.flavour=any --set sim.nodes_min=2 --set sim.nodes_max=9 --set sim.subgroups_max=4 --set sim.faults_max=8
+    --set sim.messages_max=100 --set sim.deliveries_max=1500)
+
+mutant(NAME disks-said-before-sync KIND views FILE group/log_job.c
+	WORDS ${disks}
+	REMOVES "what was received counts as persisted when it has been synced"
+	TEXT [[
+	result = wh_log_append(batch->log->log, &batch->batch, &err);
+]]
+	REPLACEMENT [[
+	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	tell_persisted(logs);
+]])
+
+mutant(NAME disks-delivers-received KIND views FILE predicates/deliver.c
+	WORDS ${disks}
+	REMOVES "a durable message is delivered when all have it on disk"
+	TEXT [[
+	struct wh_counter_col column = c->persist != NULL ? c->columns.persisted_num : c->columns.received_num;
+	uint64_t least = c->persist != NULL ? mc->persisted_num : mc->received_num;
+]]
+	REPLACEMENT [[
+	struct wh_counter_col column = c->columns.received_num;
+	uint64_t least = mc->received_num;
+]])
+
+mutant(NAME disks-cut-of-received KIND views FILE group/epoch.c
+	WORDS ${disks}
+	REMOVES "the cut of a durable shard is made of what is on disks"
+	TEXT [[
+				.stable_num = parameters.durable ? epoch->rows->subgroups[g].columns.persisted_num
+								 : epoch->rows->subgroups[g].columns.received_num,
+]]
+	REPLACEMENT [[
+				.stable_num = epoch->rows->subgroups[g].columns.received_num,
+]])
+
+mutant(NAME disks-decision-unwritten KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "what follows a view is on disk before it is said"
+	TEXT [[
+		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+]]
+	REPLACEMENT [[
+		return true;
+]])
+
+mutant(NAME disks-view-unwritten KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "a view is on disk before it is acknowledged"
+	TEXT [[
+	return wh_logs_has_done(node->logs, epoch->view_ticket);
+}
+
+/* The view of that epoch
+]]
+	REPLACEMENT [[
+	return true;
+}
+
+/* The view of that epoch
+]])
+
+mutant(NAME disks-newcomer-counts KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "a newcomer's log is not whole before the state is on its disk"
+	TEXT [[
+			shard.whole = member->layout->entered_count == member->layout->member_count;
+]]
+	REPLACEMENT [[
+			shard.whole = true;
+]])
+
+mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
+	TEXT [[
+	return wh_durable_mark(node, node->logs, standing,
+			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
+]]
+	REPLACEMENT [[
+	return standing != NULL;
+]])
+
+mutant(NAME disks-checkpoints-for-ever KIND views FILE group/durable_state.c
+	WORDS ${disks}
+	REMOVES "the next checkpoint comes when the log is longer by log_bytes than the last has left it"
+	TEXT [[
+	    (used <= state->left + log_bytes && wh_load_relaxed(&state->asked) == 0))
+]]
+	REPLACEMENT [[
+	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
+]])
+
+mutant(NAME disks-rot-kept KIND views FILE group/log_job.c
+	WORDS ${disks}
+	REMOVES "a node whose log rots comes in with another"
+	TEXT [[
+	if (log->is_rotten && !(discard_rot(logs, log) && open_log(logs, log, config)))
+]]
+	REPLACEMENT [[
+	if (0)
+]])
+
+mutant(NAME disks-inactive-unread KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "behind a restart the log of a shard that is inactive is upcalled too"
+	TEXT [[
+		if (!member->subgroup->durable || enters(epoch, member) || begin_replay(epoch, member, &err))
+]]
+	REPLACEMENT [[
+		if (member->source == NULL || enters(epoch, member) || begin_replay(epoch, member, &err))
+]])
+
+mutant(NAME disks-whole-unsaid-wedged KIND views FILE group/durable.c
+	WORDS ${disks}
+	REMOVES "a log that becomes whole in a view that is ending says so"
+	TEXT [[
+	else if (node->epoch != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
+]]
+	REPLACEMENT [[
+	else if (node->epoch != NULL && !node->epoch->change.wedged)
+]])
+
+mutant(NAME disks-blank-votes KIND views FILE group/durable_restart.c
+	WORDS ${disks}
+	REMOVES "a blank disk is no vote"
+	TEXT [[
+	return wh_logs_standing(wh_durable_logs_of(ctx, disk));
+]]
+	REPLACEMENT [[
+	static struct wh_standing none[256];
+	const struct wh_standing *is = wh_logs_standing(wh_durable_logs_of(ctx, disk));
+	const whorl_node *node = ctx;
+
+	if (!wh_standing_is_blank(is))
+		return is;
+	none[disk] = (struct wh_standing){.base = 1};
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (node->roster.known_nodes[id].introduced && node->roster.known_nodes[id].disk == WH_DISK_STANDS)
+			none[disk].group = node->roster.known_nodes[id].group;
+	return none[disk].group != 0 ? &none[disk] : is;
+]])
+
+mutant(NAME disks-majority-forms KIND views FILE membership/form.c
+	WORDS ${disks}
+	REMOVES "a durable group is formed by all"
+	TEXT [[
+	if (count == join->configured)
+		return true;
+]]
+	REPLACEMENT [[
+	if (2 * count > join->configured)
+		return true;
+]])
+
+mutant(NAME disks-stale-view KIND views FILE membership/restart_find.c
+	WORDS ${disks}
+	REMOVES "the newest view of all disks counts: the first that was heard does"
+	TEXT [[
+		if (!any || is_newer(search, standing)) {
+]]
+	REPLACEMENT [[
+		if (!any) {
+]])
+
+mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c
+	WORDS ${disks}
+	REMOVES "what a voter has agreed to is taken up"
+	TEXT [[
+		if (report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
+]]
+	REPLACEMENT [[
+		if (false && report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
+]])
+
+mutant(NAME disks-rot-is-cut KIND views FILE group/logs.c
+	WORDS ${disks}
+	REMOVES "a log with rot does not count"
+	TEXT [[
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
+]]
+	REPLACEMENT [[
+	out->rot = !reaches_base(log, standing, logs->standing.number) && log->found.verdict != WH_LOG_ROT;
+]])
+
+mutant(NAME disks-standing-unsynced KIND views FILE persistence/standing.c
+	WORDS ${disks}
+	REMOVES "what a disk says of views is synced before it is said"
+	TEXT [[
+		result = file->file->ops->sync(file->file, err);
+]]
+	REPLACEMENT [[
+		result = WHORL_OK;
+]])
+
+mutant(NAME disks-removes-early KIND views FILE persistence/checkpoint.c
+	WORDS ${disks}
+	REMOVES "a checkpoint is on the disk with its name before segments are removed"
+	TEXT [[
+		result = directory->ops->sync(directory, err);
+]]
+	REPLACEMENT [[
+		result = WHORL_OK;
+]])
+
+mutant(NAME disks-checkpoint-unsynced KIND views FILE persistence/checkpoint.c
+	WORDS ${disks}
+	REMOVES "a checkpoint is synced before it counts"
+	TEXT [[
+		result = checkpoint->file->ops->sync(checkpoint->file, err);
+]]
+	REPLACEMENT [[
+		result = WHORL_OK;
+]])
+
+mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 2126
+	WORDS ${disks_large}
+	REMOVES "a view behind a restart has begun when its voters have agreed, not when a member is there"
+	TEXT [[
+	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE && !is_behind_restart(epoch) &&
+]]
+	REPLACEMENT [[
+	(void)is_behind_restart;
+	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE &&
+]])
+
+mutant(NAME disks-inviter-gone KIND views FILE group/durable.c SEED 1600
+	WORDS ${disks_large}
+	REMOVES "what a newcomer's disk says of the view that takes it in is known when its inviter has gone"
+	TEXT [[
+	out->base = node->join.before;
+]]
+	REPLACEMENT [[
+	out->base = node->roster.known_nodes[node->join.by].key;
+]])
+
+mutant(NAME disks-first-has-logs KIND views FILE group/logs.c SEED 2209
+	WORDS ${disks_large}
+	REMOVES "a first view that has not begun has no logs: another group's may come"
+	TEXT [[
+	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
+]]
+	REPLACEMENT [[
+	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
+]])
+
+mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs.c
+	WORDS ${disks}
+	REMOVES "the log of a first view that has not begun has all that there is"
+	TEXT [[
+	if (log == NULL) { /* of a first view that has not begun: it has all that there is, nothing */
+		out->whole = standing->whole;
+		return true;
+	}
+]]
+	REPLACEMENT [[
+	if (log == NULL)
+		return false;
+]])
+
+mutant(NAME disks-log-leaves-shard KIND views FILE membership/change.c
+	WORDS ${disks}
+	REMOVES "a function does not take the only whole log out of its shard"
+	TEXT [[
+	if (next == NULL)
+		return true;
+]]
+	REPLACEMENT [[
+	(void)there;
+	if (shard == NULL || shard != NULL)
+		return true;
+]])
+
+mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
+	WORDS ${disks}
+	REMOVES "marks of a log that is not open are remembered"
+	TEXT [[
+	note_mark(log, &begin);
+]]
+	REPLACEMENT "")
+
+mutant(NAME disks-program-blamed KIND views FILE group/durable_state.c
+	WORDS ${disks}
+	REMOVES "a disk that fails while a state is restored is what the node leaves for"
+	TEXT [[
+	       wh_logs_has_failed(state->subgroup->node->logs);
+]]
+	REPLACEMENT [[
+	       false;
+]])
