@@ -22,7 +22,7 @@
  * the result is not WHORL_OK or WHORL_DISK; then it is the old group or the new one.
  * WHORL_NOT_FOUND: there is no standing in it, or no log that is whole: there is nothing to begin with. WHORL_CONFIG: something is of a later
  * format, or of another node or group than the directory. WHORL_DISK: something is damaged, or the disk could not. WHORL_INVALID: the identity.
- * WHORL_MEMORY. */
+ * WHORL_AGAIN: there is no room on the disk. WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_begin_anew(struct wh_directory *directory, uint64_t group, struct wh_error *err);
 
 #endif

@@ -161,6 +161,10 @@ START_TEST(it_counts_alone)
 	lab_lose_power(lab);
 	expect_new(lab);
 	expect_rest(lab);
+	lab->is_full = true;
+	ck_assert_int_eq(wh_begin_anew(&lab->directory, NEW + 1, &err), WHORL_AGAIN);
+	lab->is_full = false;
+	expect_new(lab);
 	/* Again: another identity, and nothing else. */
 	ck_assert_int_eq(wh_begin_anew(&lab->directory, NEW, &err), WHORL_INVALID);
 	ck_assert_int_eq(wh_begin_anew(&lab->directory, OLD, &err), WHORL_INVALID);
