@@ -611,10 +611,10 @@ static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
 		else
 			result = open_log(logs, log, shard, &config, &known, err);
-		if (result == WHORL_OK)
+		if (log != NULL && result == WHORL_OK) {
 			note_ends(log);
-		if (result == WHORL_OK)
 			log->is_rotten = log->found.verdict == WH_LOG_ROT;
+		}
 	}
 	return result;
 }
