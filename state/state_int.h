@@ -64,7 +64,7 @@ struct wh_give {
 	size_t at, have;  /* of the buffer, what is to be written */
 	uint64_t payload; /* bytes of the state in it */
 	bool all_read;
-	bool reads_later; /* there was nothing yet */
+	bool reads_later;    /* there was nothing yet */
 	unsigned char *rest; /* the messages that follow, as bytes; NULL: none do */
 	size_t rest_at, rest_bytes;
 	uint64_t since_ns; /* the last pause; 0: none yet */
