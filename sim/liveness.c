@@ -590,7 +590,7 @@ static uint64_t patience_ns(const struct play *play, const struct state *state)
 	return ns;
 }
 
-/* Nodes that are kept out for good give up; and those that have failed end, whose jobs may wait for a disk that hangs. */
+/* Nodes that are kept out for good give up; and those that have failed end: a job of theirs may wait for a disk that hangs. */
 static void dismiss_nodes(struct play *play, const struct state *state)
 {
 	uint64_t set = state->running & ~state->survivors;
