@@ -53,9 +53,10 @@ struct wh_node_columns {
 	/* The number of the last set of wishes that I have sent to my leader, if this view does not serve it (docs/decisions/0046). */
 	struct wh_counter_col wished;
 	/* As leader: a record for each attempt, all of one length: the newcomers (two words each: node id + 1, incarnation;
-	 * 0: none), then 1 if a view follows even if nothing changes, with the subgroups of which no member leaves a shard in the bits above (wh_keeps_bit,
-	 * docs/decisions/0058), then the senders that rest (bits by rank, by subgroup), then those that have ended (likewise), then
-	 * the digest of the next view as bytes (their length << 32 | their CRC-32C; 0: it serves no wishes, and follows from rows alone), then its seal (wh_proposal_seal). Attempt k has the k-th; there is room for two. A
+	 * 0: none), then 1 if a view follows even if nothing changes, with the subgroups of which no member leaves a shard in the
+	 * bits above (wh_keeps_bit, docs/decisions/0058), then the senders that rest (bits by rank, by subgroup), then those that
+	 * have ended (likewise), then the digest of the next view as bytes (their length << 32 | their CRC-32C; 0: it serves no
+	 * wishes, and follows from rows alone), then its seal (wh_proposal_seal). Attempt k has the k-th; there is room for two. A
 	 * transport may read it when it leaves: what comes under the guard of k may be of k+2 already, or of both. It is read if
 	 * its seal is that of k; if not, k+1 is coming. */
 	struct wh_list_col proposal;

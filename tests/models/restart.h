@@ -66,7 +66,10 @@ enum mutation {
 	LEAVES_WEDGED,        /* it leaves though it has wedged, or has agreed to what follows */
 	ALL_LEFT_IS_NONE,     /* nodes that have all left in order are no members, so nobody is */
 	SPEAKS_UNWRITTEN,     /* what is agreed for a disk that is spoken for is not written there */
-	DIRECTORIES_UNREAD    /* one host: a restart needs not the logs of those that are not there */
+	DIRECTORIES_UNREAD,   /* one host: a restart needs not the logs of those that are not there */
+	LAYOUT_UNREAD, /* which members have whole logs is asked of the view before, and not of the one that follows */
+	SHORT_COUNTS,  /* a whole log counts in a later view, also of a node that was in no shard in one between */
+	RESTART_ASKS   /* behind a restart a layout may take a log out of its shard */
 };
 
 struct world {
@@ -79,6 +82,7 @@ struct world {
 	uint8_t groups;        /* first views that may be tried; 0: all are members in the beginning */
 	bool joins;            /* nodes that are not members may come in */
 	bool leaves;           /* members may leave in order */
+	bool moves;            /* a layout may take a member out of its shard, and back */
 	bool tie_breaker;      /* node 0 */
 	bool one_host;         /* dead members are proved to be, and logs of others may be locked and read */
 	bool in_turn;          /* nothing is sent while some node is not a member: fewer states */
@@ -90,6 +94,7 @@ struct view {
 	uint8_t number; /* from 1; 0: none */
 	uint8_t group;
 	uint8_t members;       /* a set of nodes */
+	uint8_t out;           /* of these, those that are in no shard */
 	uint8_t start[SHARDS]; /* so much of each log is before it: the cut of the view before */
 };
 
@@ -201,6 +206,8 @@ static inline bool breaks(const struct world *w, enum mutation mutation)
 bool in(uint8_t set, int node);
 int shard_of(const struct world *w, int node);
 uint8_t shard_members(const struct world *w, uint8_t members, int shard);
+/* Those of that shard in the view. */
+uint8_t shard_in(const struct world *w, const struct view *view, int shard);
 bool is_same(const struct view *one, const struct view *other);
 bool is_blank(const struct disk *d);
 /* Are these votes a quorum of `members`, without those in `gone`? */
@@ -219,6 +226,8 @@ bool may_form(const struct world *w, const struct state *s, uint8_t *formers);
 enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out);
 /* Which log a member without a whole one copies, where no member of what would be the next view has one; -1: none. */
 int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base);
+/* Has it all that lies before `base`, if it is whole? */
+bool reaches(const struct world *w, const struct disk *d, const struct view *base, int shard);
 /* How far it goes, what lies beyond the cut of the view before being void. */
 uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard);
 /* May node `of` begin what that round has decided? */

@@ -23,6 +23,11 @@ uint8_t shard_members(const struct world *w, uint8_t members, int shard)
 	return set;
 }
 
+uint8_t shard_in(const struct world *w, const struct view *view, int shard)
+{
+	return shard_members(w, view->members & (uint8_t)~view->out, shard);
+}
+
 bool is_same(const struct view *one, const struct view *other)
 {
 	return memcmp(one, other, sizeof(*one)) == 0;
@@ -191,11 +196,24 @@ static int agreement(const struct world *w, const struct round *r, uint8_t voter
 	return breaks(w, AGREED_IS_NOTHING) ? -1 : best;
 }
 
+/* A disk that stands on an earlier view may have been in no shard in one between, and has nothing of that. (Else a member of `base` has all that
+ * lies before it.) */
+bool reaches(const struct world *w, const struct disk *d, const struct view *base, int shard)
+{
+	if (!w->moves || is_same(&d->base, base))
+		return true;
+	if (d->base.number + 1 == base->number)
+		return d->synced >= base->start[shard];
+	return d->next.number != 0 && d->next.number + 1 == base->number && d->next.start[shard] == base->start[shard];
+}
+
 /* Has this disk all of its shard? A member of a view has what lies before it, unless it has come in with it. */
-static bool is_lender(const struct world *w, const struct round *r, uint8_t set, int node, int shard)
+static bool is_lender(const struct world *w, const struct round *r, uint8_t set, const struct view *base, int node,
+		      int shard)
 {
 	const struct disk *d = &r->reports[node];
-	bool is_whole = (d->flags & WHOLE) != 0 && ((d->flags & ROTTEN) == 0 || breaks(w, ROT_IS_CUT));
+	bool is_whole = (d->flags & WHOLE) != 0 && ((d->flags & ROTTEN) == 0 || breaks(w, ROT_IS_CUT)) &&
+			(reaches(w, d, base, shard) || breaks(w, SHORT_COUNTS));
 
 	return in(set, node) && !is_blank(d) && shard_of(w, node) == shard && (is_whole || breaks(w, NEWCOMER_COUNTS));
 }
@@ -220,7 +238,7 @@ static int find_lender(const struct world *w, const struct round *r, uint8_t set
 				   ? 0
 				   : extent(w, &r->reports[i], base, shard) - extent(w, &r->reports[best], base, shard);
 
-		if (is_lender(w, r, set, i, shard) && (best < 0 || (breaks(w, LONGEST_LOG) ? more > 0 : more < 0)))
+		if (is_lender(w, r, set, base, i, shard) && (best < 0 || (breaks(w, LONGEST_LOG) ? more > 0 : more < 0)))
 			best = i;
 	}
 	return best;
@@ -229,11 +247,11 @@ static int find_lender(const struct world *w, const struct round *r, uint8_t set
 /* Where the shard begins in the view after: in that some member has all of it. */
 static bool begin_shard(const struct world *w, const struct round *r, int shard, struct round *out)
 {
-	uint8_t members = shard_members(w, out->next.members & out->base.members, shard);
+	uint8_t members = shard_in(w, &out->base, shard) & out->next.members;
 	int lender = find_lender(w, r, members, &out->base, shard);
 
 	if (lender < 0)
-		return shard_members(w, out->base.members, shard) == 0 || breaks(w, SHARDS_FORGOTTEN);
+		return shard_in(w, &out->base, shard) == 0 || breaks(w, SHARDS_FORGOTTEN);
 	out->next.start[shard] = extent(w, &r->reports[lender], &out->base, shard);
 	memcpy(out->log[shard], r->reports[lender].log, out->next.start[shard]);
 	return true;
@@ -250,6 +268,9 @@ static enum decision decide_anew(const struct world *w, const struct state *s, c
 	for (int k = 0; k < w->shards; k++)
 		if (!begin_shard(w, r, k, out))
 			return UNDECIDED;
+	out->next.out = out->base.out & out->next.members;
+	if (breaks(w, RESTART_ASKS)) /* the first of the shard */
+		out->next.out |= shard_in(w, &out->next, 0) & (uint8_t)-shard_in(w, &out->next, 0);
 	return out->next.members != 0 ? DECIDES : UNDECIDED;
 }
 
@@ -320,10 +341,11 @@ int may_mend(const struct world *w, const struct state *s, const struct round *r
 
 	if (r->decision != UNDECIDED || speaker(s, of) != of || !in(r->heard, of) ||
 	    s->nodes[of].disk.promise != r->ballot || (s->nodes[of].disk.flags & (WHOLE | ROTTEN)) == WHOLE ||
-	    !find_base(w, s, r, &set, &out) || !in(out.heard, of) || decide(w, s, r, &out) != UNDECIDED)
+	    !find_base(w, s, r, &set, &out) || !in(out.heard, of) || in(out.base.out, of) ||
+	    decide(w, s, r, &out) != UNDECIDED)
 		return -1;
 	*base = out.base;
-	lender = find_lender(w, r, set & base->members, base, shard_of(w, of));
+	lender = find_lender(w, r, set & base->members & (uint8_t)~base->out, base, shard_of(w, of));
 	return lender >= 0 && speaker(s, lender) >= 0 ? lender : -1;
 }
 

@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(struct disk) == 2 * sizeof(struct view) + 5 + LENGTH, "states are compared as they lie");
 _Static_assert(sizeof(struct node) == sizeof(struct disk) + sizeof(struct view) + 6, "as are nodes");
-_Static_assert(sizeof(struct view) == 3 + SHARDS, "as are views");
+_Static_assert(sizeof(struct view) == 4 + SHARDS, "as are views");
 
 /* ---- one order ----------------------------------------------------------------------------------------------------- */
 
@@ -54,6 +54,11 @@ static void describe(const struct state *s, int i, uint8_t key[KEY])
 	put_set(key, &at, n.disk.base.members, i);
 	put_set(key, &at, n.disk.next.members, i);
 	put_set(key, &at, n.view.members, i);
+	put_set(key, &at, n.disk.base.out, i);
+	put_set(key, &at, n.disk.next.out, i);
+	put_set(key, &at, n.view.out, i);
+	put_set(key, &at, s->now.out, i);
+	put_set(key, &at, s->next.out, i);
 	put_set(key, &at, s->now.members, i);
 	put_set(key, &at, s->next.members, i);
 	put_set(key, &at, s->trusted, i);
@@ -68,6 +73,7 @@ static void describe(const struct state *s, int i, uint8_t key[KEY])
 	for (int m = 1; m <= LENGTH; m++)
 		key[at++] = s->sender[0][m] == i + 1;
 	n.disk.base.members = n.disk.next.members = n.view.members = 0;
+	n.disk.base.out = n.disk.next.out = n.view.out = 0;
 	n.holder = n.holder != 0;
 	memcpy(key + at, &n, sizeof(n));
 }
@@ -82,10 +88,16 @@ static uint8_t moved(uint8_t set, const uint8_t *to)
 	return out;
 }
 
+static void move_view(struct view *view, const uint8_t *to)
+{
+	view->members = moved(view->members, to);
+	view->out = moved(view->out, to);
+}
+
 static void move_disk(struct disk *d, const uint8_t *to)
 {
-	d->base.members = moved(d->base.members, to);
-	d->next.members = moved(d->next.members, to);
+	move_view(&d->base, to);
+	move_view(&d->next, to);
 }
 
 static void move_round(struct round *r, const uint8_t *to)
@@ -97,8 +109,8 @@ static void move_round(struct round *r, const uint8_t *to)
 	r->owner = to[old.owner];
 	r->heard = moved(old.heard, to);
 	r->agreed = moved(old.agreed, to);
-	r->base.members = moved(old.base.members, to);
-	r->next.members = moved(old.next.members, to);
+	move_view(&r->base, to);
+	move_view(&r->next, to);
 	for (int i = 0; i < NODES; i++) {
 		r->reports[to[i]] = old.reports[i];
 		move_disk(&r->reports[to[i]], to);
@@ -114,18 +126,18 @@ static void rename_nodes(struct state *s, const uint8_t *to)
 
 		*n = old.nodes[i];
 		move_disk(&n->disk, to);
-		n->view.members = moved(n->view.members, to);
+		move_view(&n->view, to);
 		if (n->holder != 0)
 			n->holder = (uint8_t)(1 + to[n->holder - 1]);
 	}
 	for (int k = 0; k < ROUNDS; k++)
 		move_round(&s->rounds[k], to);
-	s->now.members = moved(s->now.members, to);
-	s->next.members = moved(s->next.members, to);
+	move_view(&s->now, to);
+	move_view(&s->next, to);
 	s->trusted = moved(s->trusted, to);
 	s->wedged = moved(s->wedged, to);
 	for (int k = 0; k < PAST; k++)
-		s->past[k].members = moved(s->past[k].members, to);
+		move_view(&s->past[k], to);
 	s->left = moved(s->left, to);
 	for (int m = 1; m <= LENGTH; m++)
 		if (s->sender[0][m] != 0)
@@ -179,9 +191,9 @@ void begin_world(const struct world *w, struct state *s)
 /* ---- logs ---------------------------------------------------------------------------------------------------------- */
 
 /* The disk is told that this view has begun: what lies beyond the cut of the one before is void. */
-static void enter_view(const struct world *w, struct disk *d, const struct view *view, int shard)
+static void enter_view(const struct world *w, struct disk *d, const struct view *view, int i)
 {
-	uint8_t start = view->start[shard];
+	uint8_t start = view->start[shard_of(w, i)];
 
 	if (is_same(&d->base, view))
 		return;
@@ -195,7 +207,7 @@ static void enter_view(const struct world *w, struct disk *d, const struct view 
 	d->base = *view;
 	memset(&d->next, 0, sizeof(d->next));
 	d->ballot = 0;
-	d->flags &= (uint8_t) ~(FIRST | LEFT);
+	d->flags &= (uint8_t) ~(FIRST | LEFT | (in(view->out, i) ? WHOLE : 0));
 }
 
 static void lose_tail(struct disk *d)
@@ -235,7 +247,7 @@ static const char *deliver_what_may_be(const struct world *w, struct state *s)
 	const char *wrong = NULL;
 
 	for (int k = 0; k < w->shards && wrong == NULL; k++) {
-		uint8_t set = shard_members(w, s->now.members, k), least = LENGTH;
+		uint8_t set = shard_in(w, &s->now, k), least = LENGTH;
 
 		for (int i = 0; i < w->nodes; i++) {
 			const struct node *n = &s->nodes[i];
@@ -284,7 +296,7 @@ static const char *begin_view(const struct world *w, struct state *s, const stru
 
 		if (view->group != s->now.group && s->count[k] > 0)
 			return LOST;
-		if (start < s->count[k] && shard_members(w, view->members, k) != 0)
+		if (start < s->count[k] && shard_in(w, view, k) != 0)
 			return LOST;
 		if (memcmp(log[k], s->delivered[k], s->count[k] < start ? s->count[k] : start) != 0)
 			return OTHERWISE;
@@ -390,7 +402,7 @@ static bool may_echo(const struct world *w, const struct state *s, int i)
 
 static bool may_write(const struct world *w, const struct state *s, int i)
 {
-	return is_up_to_date(s, i) && !in(s->wedged, i) && (s->nodes[i].disk.flags & LEFT) == 0 &&
+	return is_up_to_date(s, i) && !in(s->wedged | s->now.out, i) && (s->nodes[i].disk.flags & LEFT) == 0 &&
 	       received(w, &s->nodes[i], i) < s->sent[shard_of(w, i)];
 }
 
@@ -398,7 +410,8 @@ static bool may_send(const struct world *w, const struct state *s, int i)
 {
 	int k = shard_of(w, i);
 
-	if (!is_up_to_date(s, i) || s->trusted != 0 || s->messages[k] >= w->messages || s->sent[k] >= LENGTH)
+	if (!is_up_to_date(s, i) || in(s->now.out, i) || s->trusted != 0 || s->messages[k] >= w->messages ||
+	    s->sent[k] >= LENGTH)
 		return false;
 	return !w->in_turn || living(w, s) == s->now.members;
 }
@@ -411,21 +424,31 @@ static bool has_whole_log(const struct world *w, const struct state *s, uint8_t 
 	return false;
 }
 
-/* No view follows in which no member has all of some shard. (A shard that loses all its members while the group goes on is another
- * matter, and left out.) */
-static bool keeps_shards(const struct world *w, const struct state *s, uint8_t set)
+/* No view follows in which no member that stays in some shard has all of it: `out` are in none there. (A shard that loses all its members
+ * while the group goes on is another matter, and left out.) */
+static bool keeps_shards(const struct world *w, const struct state *s, uint8_t set, uint8_t out)
 {
 	for (int k = 0; k < w->shards; k++) {
-		uint8_t members = shard_members(w, set, k);
+		uint8_t now = shard_in(w, &s->now, k), staying = now & set & (uint8_t)~out,
+			members = breaks(w, LAYOUT_UNREAD) ? now & set : staying;
 
-		if (shard_members(w, s->now.members, k) != 0 &&
-		    (members == 0 || !(has_whole_log(w, s, members) || breaks(w, NONE_IS_WHOLE))))
+		if (now != 0 && (staying == 0 || !(has_whole_log(w, s, members) || breaks(w, NONE_IS_WHOLE))))
 			return false;
 	}
 	return true;
 }
 
-/* Which members go on, and which node comes in: 1 + that node in `other`'s high bits. */
+/* What a layout may make of those that are out: one more, or none any more. In `other`, above the newcomer, which is 1 + a node. */
+static void append_moves(const struct world *w, const struct state *s, uint8_t set, bool calm, struct steps *steps)
+{
+	for (int i = 0; i < w->nodes && w->moves && !calm; i++)
+		append(steps,
+		       in(set & (uint8_t)~s->now.out, i) && keeps_shards(w, s, set, s->now.out | (uint8_t)(1 << i)),
+		       CHANGE, set, (s->now.out | 1 << i) << 3);
+	append(steps, s->now.out != 0 && keeps_shards(w, s, set, 0), CHANGE, set, 1 << 7);
+}
+
+/* Which members go on, and which node comes in. */
 static void append_changes(const struct world *w, const struct state *s, bool calm, struct steps *steps)
 {
 	uint8_t all = living(w, s), gone = s->left | dead(w, s);
@@ -439,7 +462,9 @@ static void append_changes(const struct world *w, const struct state *s, bool ca
 
 		if (is_news && (s->trusted == 0 || (set & (uint8_t)~s->trusted) == 0) &&
 		    is_quorum(w, set, s->now.members, gone))
-			append(steps, keeps_shards(w, s, set), CHANGE, set, 0);
+			append(steps, keeps_shards(w, s, set, s->now.out), CHANGE, set, 0);
+		if (s->trusted == 0 && is_quorum(w, set, s->now.members, gone))
+			append_moves(w, s, set, calm, steps);
 		if (calm)
 			break;
 	}
@@ -460,10 +485,11 @@ static bool may_mark(const struct world *w, const struct state *s, int i)
 {
 	uint8_t set = living(w, s);
 
-	if (!in(set, i) || (s->nodes[i].disk.flags & (WHOLE | LEFT)) != 0)
+	if (!in(set & (uint8_t)~s->now.out, i) || (s->nodes[i].disk.flags & (WHOLE | LEFT)) != 0)
 		return false;
 	for (int k = 0; k < w->nodes; k++)
-		if (in(set, k) && shard_of(w, k) == shard_of(w, i) && (s->nodes[k].disk.flags & WHOLE) != 0)
+		if (in(set & (uint8_t)~s->now.out, k) && shard_of(w, k) == shard_of(w, i) &&
+		    (s->nodes[k].disk.flags & WHOLE) != 0)
 			return true;
 	return false;
 }
@@ -707,7 +733,7 @@ static void write_log(const struct world *w, struct state *s, int i)
 	struct node *n = &s->nodes[i];
 	int k = shard_of(w, i);
 
-	enter_view(w, &n->disk, &s->now, k);
+	enter_view(w, &n->disk, &s->now, i);
 	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.log[n->disk.length] = s->order[k][n->disk.length];
 	n->disk.length++;
@@ -720,8 +746,10 @@ static uint8_t has_for_cut(const struct world *w, const struct node *n, int i)
 	return breaks(w, CUT_OF_RECEIVED) || breaks(w, CUT_IS_AWAITED) ? received(w, n, i) : n->said;
 }
 
-static void change(const struct world *w, struct state *s, uint8_t set, int newcomer)
+static void change(const struct world *w, struct state *s, uint8_t set, int other)
 {
+	int newcomer = other & 7;
+	uint8_t out = (uint8_t)(other >> 3 & 15);
 	bool is_agreed = false;
 
 	for (int i = 0; i < w->nodes; i++)
@@ -736,8 +764,9 @@ static void change(const struct world *w, struct state *s, uint8_t set, int newc
 	s->next = (struct view){.number = (uint8_t)(s->now.number + 1), .group = s->now.group, .members = set};
 	if (newcomer > 0)
 		s->next.members |= (uint8_t)(1 << (newcomer - 1));
+	s->next.out = (other >> 7 != 0 ? 0 : out != 0 ? out : s->now.out) & set;
 	for (int k = 0; k < w->shards; k++) {
-		uint8_t cut = LENGTH, members = shard_members(w, set, k);
+		uint8_t cut = LENGTH, members = shard_in(w, &s->now, k) & set;
 
 		for (int i = 0; i < w->nodes; i++)
 			if (in(members, i) && has_for_cut(w, &s->nodes[i], i) < cut)
@@ -750,7 +779,7 @@ static void record_echo(const struct world *w, struct state *s, int i)
 {
 	struct node *n = &s->nodes[i];
 
-	enter_view(w, &n->disk, &s->now, shard_of(w, i));
+	enter_view(w, &n->disk, &s->now, i);
 	n->disk.flags &= (uint8_t)~FIRST;
 	n->disk.next = s->next;
 	n->disk.ballot = s->ballot;
@@ -811,7 +840,7 @@ static void mark(const struct world *w, struct state *s, int i)
 	int k = shard_of(w, i);
 	uint8_t start = s->now.start[k];
 
-	enter_view(w, d, &s->now, k);
+	enter_view(w, d, &s->now, i);
 	memcpy(d->log, s->order[k], start);
 	d->synced = d->synced < start ? start : d->synced;
 	d->flags = (uint8_t)((d->flags | WHOLE) & ~ROTTEN);
@@ -827,7 +856,7 @@ static void mark_leave(const struct world *w, struct state *s, int i)
 {
 	struct node *n = &s->nodes[i];
 
-	enter_view(w, &n->disk, &s->now, shard_of(w, i));
+	enter_view(w, &n->disk, &s->now, i);
 	n->disk.synced = n->disk.length;
 	say_persisted(w, n, i);
 	n->disk.flags = (uint8_t)((n->disk.flags | LEFT) & ~FIRST);
@@ -859,12 +888,13 @@ static void ask(struct state *s, int i)
 }
 
 /* What the disk says from then on, of a view that has been decided and the one after. */
-static void record_agreement(const struct world *w, struct disk *d, const struct round *r, int i, int shard)
+static void record_agreement(const struct world *w, struct disk *d, const struct round *r, int i)
 {
-	bool is_whole = (d->flags & WHOLE) != 0 && in(r->base.members, i);
+	bool is_whole = (d->flags & WHOLE) != 0 && in(r->base.members & (uint8_t)~r->base.out, i) &&
+			(reaches(w, d, &r->base, shard_of(w, i)) || breaks(w, SHORT_COUNTS));
 	uint8_t left = is_same(&d->base, &r->base) ? d->flags & LEFT : 0;
 
-	enter_view(w, d, &r->base, shard);
+	enter_view(w, d, &r->base, i);
 	d->next = r->next;
 	d->ballot = r->ballot;
 	d->flags = (uint8_t)((is_whole ? WHOLE : 0) | (d->flags & (ROTTEN | LOOSE)) | left);
@@ -874,13 +904,12 @@ static void agree(const struct world *w, struct state *s, struct round *r, int i
 {
 	struct node *n = &s->nodes[i];
 	struct disk *d = &n->disk;
-	int k = shard_of(w, i);
 
 	r->agreed |= (uint8_t)(1 << i);
 	n->row = n->holder != 0 ? 0 : r->ballot;
 	if (n->holder != 0 && breaks(w, SPEAKS_UNWRITTEN))
 		return;
-	record_agreement(w, d, r, i, k);
+	record_agreement(w, d, r, i);
 	if (r->decision != DECIDES || !in(r->next.members, i))
 		return;
 	d->flags &= (uint8_t)~LEFT;
@@ -897,7 +926,7 @@ static void mend(const struct world *w, struct state *s, struct round *r, int i)
 	const struct disk *from = &s->nodes[may_mend(w, s, r, i, &base)].disk;
 	uint8_t length = extent(w, from, &base, k);
 
-	enter_view(w, d, &base, k);
+	enter_view(w, d, &base, i);
 	memset(d->log, 0, sizeof(d->log));
 	memcpy(d->log, from->log, length);
 	d->length = d->synced = length;
@@ -1099,7 +1128,7 @@ bool is_whole(const struct world *w, const struct state *s)
 {
 	uint8_t all = (uint8_t)((1 << w->nodes) - 1);
 
-	if (s->now.members != all || living(w, s) != all || s->trusted != 0)
+	if (s->now.members != all || s->now.out != 0 || living(w, s) != all || s->trusted != 0)
 		return false;
 	for (int i = 0; i < w->nodes; i++)
 		if ((s->nodes[i].disk.flags & WHOLE) == 0)
@@ -1114,7 +1143,7 @@ static void print_view(const struct view *v)
 	if (v->number == 0)
 		printf("-");
 	else
-		printf("%d.%d{%x}@%d,%d", v->group, v->number, v->members, v->start[0], v->start[1]);
+		printf("%d.%d{%x-%x}@%d,%d", v->group, v->number, v->members, v->out, v->start[0], v->start[1]);
 }
 
 void print_step(const struct world *w, const struct state *s, struct step step)

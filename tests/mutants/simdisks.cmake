@@ -28,7 +28,7 @@ mutant(NAME disks-delivers-received KIND views FILE predicates/deliver.c
 	uint64_t least = mc->received_num;
 ]])
 
-mutant(NAME disks-cut-of-received KIND views FILE group/epoch.c
+mutant(NAME disks-cut-of-received KIND views FILE group/epoch.c SEED 170
 	WORDS ${disks}
 	REMOVES "the cut of a durable shard is made of what is on disks"
 	TEXT [[
@@ -116,17 +116,7 @@ mutant(NAME disks-inactive-unread KIND views FILE group/durable.c
 		if (member->source == NULL || enters(epoch, member) || begin_replay(epoch, member, &err))
 ]])
 
-mutant(NAME disks-whole-unsaid-wedged KIND views FILE group/durable.c
-	WORDS ${disks}
-	REMOVES "a log that becomes whole in a view that is ending says so"
-	TEXT [[
-	else if (node->epoch != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
-]]
-	REPLACEMENT [[
-	else if (node->epoch != NULL && !node->epoch->change.wedged)
-]])
-
-mutant(NAME disks-blank-votes KIND views FILE group/durable_restart.c
+mutant(NAME disks-blank-votes KIND views FILE group/durable_restart.c SEED 110
 	WORDS ${disks}
 	REMOVES "a blank disk is no vote"
 	TEXT [[
@@ -168,8 +158,8 @@ mutant(NAME disks-stale-view KIND views FILE membership/restart_find.c
 		if (!any) {
 ]])
 
-mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c
-	WORDS ${disks}
+mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c SEED 1688
+	WORDS ${disks_large}
 	REMOVES "what a voter has agreed to is taken up"
 	TEXT [[
 		if (report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
@@ -263,19 +253,6 @@ mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs.c
 		return false;
 ]])
 
-mutant(NAME disks-log-leaves-shard KIND views FILE membership/change.c
-	WORDS ${disks}
-	REMOVES "a function does not take the only whole log out of its shard"
-	TEXT [[
-	if (next == NULL)
-		return true;
-]]
-	REPLACEMENT [[
-	(void)there;
-	if (shard == NULL || shard != NULL)
-		return true;
-]])
-
 mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
 	WORDS ${disks}
 	REMOVES "marks of a log that is not open are remembered"
@@ -283,13 +260,3 @@ mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
 	note_mark(log, &begin);
 ]]
 	REPLACEMENT "")
-
-mutant(NAME disks-program-blamed KIND views FILE group/durable_state.c
-	WORDS ${disks}
-	REMOVES "a disk that fails while a state is restored is what the node leaves for"
-	TEXT [[
-	       wh_logs_has_failed(state->subgroup->node->logs);
-]]
-	REPLACEMENT [[
-	       false;
-]])
