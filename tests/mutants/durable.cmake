@@ -130,3 +130,12 @@ mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/stan
 	REPLACEMENT [[
 	file->failed = true;
 ]])
+
+mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/durable_others.c
+	REMOVES "a node that comes has its disk back from one that speaks for it"
+	TEXT [[
+			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+]]
+	REPLACEMENT [[
+			if (0)
+]])

@@ -619,6 +619,47 @@ START_TEST(disks_of_others_are_let_go)
 }
 END_TEST
 
+static bool is_locked(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *directory;
+	enum whorl_result result;
+	struct wh_error err;
+	char path[128];
+	int holder;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	result = directory->ops->lock(directory, &holder, &err);
+	directory->ops->close(directory);
+	return result == WHORL_AGAIN;
+}
+
+/* Node 0 speaks for the disks of the others, and its own does not answer. Another comes, and has its directory long before that. */
+START_TEST(a_node_that_comes_has_its_disk_back)
+{
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&lab.disks[0].only, "0/standing");
+	atomic_store(&lab.disks[0].holds, true);
+	ck_ok(whorl_start(lab.cluster.nodes[0]));
+	await(atomic_load(&lab.disks[0].held) > 0 && is_locked(1), sched_yield());
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&lab.disks[0].holds, false);
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	free_lab();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
@@ -639,6 +680,7 @@ static Suite *suite(void)
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
+	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
 	suite_add_tcase(s, delivery);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
