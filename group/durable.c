@@ -255,12 +255,10 @@ static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
 }
 
 /* The view that takes this node in: the one before that which it is invited into. It counts as a member of the latter with any standing
- * at all; so the former is what it says. */
+ * at all; so the former is what it says. Where its inviter was when it was invited: it may have ended since. */
 static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 {
-	const struct wh_known_node *inviter = &node->roster.known_nodes[node->join.by];
-
-	out->base = inviter->key;
+	out->base = node->proposed->invited_from;
 	out->number = node->proposed->view->number - 1;
 }
 

@@ -28,11 +28,13 @@ static bool open_view(void *ctx, struct wh_view *view, uint64_t key)
 	uint64_t number = view->number;
 	enum whorl_result result = wh_epoch_create(&node->proposed, node, view, key, &err);
 
-	if (result != WHORL_OK)
+	if (result != WHORL_OK) {
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be entered: %s", number, err.text);
-	else
-		wh_node_advance(node, WHORL_ENTRY_INVITED);
-	return result == WHORL_OK;
+		return false;
+	}
+	node->proposed->invited_from = node->roster.known_nodes[node->join.by].key;
+	wh_node_advance(node, WHORL_ENTRY_INVITED);
+	return true;
 }
 
 /* The record of a group that this node was counted in must be on disk before any node counts on it (0032). */

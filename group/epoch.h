@@ -50,6 +50,7 @@ struct wh_epoch {
 	uint32_t *shard_member_of; /* [const] by configured subgroup: which of these is of it, + 1; 0: none */
 
 	/* [loop] Of what goes to disk (durable.h): its view, what this node says as it enters it, its end. 0: not yet, or nothing is durable. */
+	uint64_t invited_from; /* [loop] key of the view that the inviter of this node was in then; 0: none */
 	uint64_t view_ticket, entry_ticket, kept_ticket, whole_ticket;
 	bool holds; /* [loop] of what I had delivered in the view before it is not known yet that all that go on have */
 	struct wh_epoch *older; /* [loop] the one before, as long as it is needed */

@@ -139,3 +139,12 @@ mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/dur
 	REPLACEMENT [[
 			if (0)
 ]])
+
+mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable.c
+	REMOVES "a newcomer's base is where its inviter was when it was invited"
+	TEXT [[
+	out->base = node->proposed->invited_from;
+]]
+	REPLACEMENT [[
+	out->base = node->roster.known_nodes[node->join.by].key;
+]])
