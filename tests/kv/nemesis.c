@@ -304,7 +304,7 @@ static void act(struct nemesis *n)
 		kill_some,    kill_some, kill_beside_a_stop, stop_shortly, stop_some, stop_some,   stop_most,
 		come_in_vain, cut_one,   muffle_one,         muffle_one,   cut_pair,  cut_shortly, cut_all};
 
-	if (n->plan.kills_all && draw(n, 2) == 0)
+	if (n->plan.kills_all && (n->ends == 0 || draw(n, 2) == 0))
 		kill_all(n);
 	else
 		acts[draw(n, n->plan.replicas.hosts ? 14 : 8)](n);
