@@ -261,7 +261,7 @@ static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
 }
 
 /* The view that takes this node in: the one before that which it is invited into. It counts as a member of the latter with any standing
- * at all; so the former is what it says. */
+ * at all; so the former is what it says. Where its inviter was when it was invited: it may have ended since. */
 static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 {
 	out->base = node->join.before;

@@ -2,7 +2,8 @@
  * several had written on this machine (docs/decisions/0058, One host).
  *
  * It looks for others first, for a start time-out; then it locks the directories that no process has locked, and reads what lies there, by a job
- * off the loop. A disk that it speaks for promises and agrees as its own does, and has no part in the view that begins. Then they are let go.
+ * off the loop. A disk that it speaks for promises and agrees as its own does, and has no part in the view that begins. Then they are let go,
+ * and before if their nodes come.
  */
 #include <stdlib.h>
 
@@ -13,8 +14,9 @@ enum { OTHERS_OPENING, OTHERS_OPEN, OTHERS_GIVEN_UP };
 
 struct wh_durable_others {
 	whorl_node *node;
-	wh_word state; /* the job says OPEN, the loop that they are given up: what comes second frees them */
-	bool speaks;   /* [loop] the restart knows of them */
+	wh_word state;      /* the job says OPEN, the loop that they are given up: what comes second frees them */
+	bool speaks;        /* [loop] the restart knows of them */
+	uint64_t looked_ns; /* [loop] whether their nodes have come */
 	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
 };
 
@@ -91,15 +93,40 @@ static bool is_of_newest(whorl_node *node)
 	return is_in;
 }
 
+static void let_go_of(struct wh_durable_others *others, uint32_t id)
+{
+	if (others->logs[id] == NULL)
+		return;
+	wh_restart_hush(&others->node->restart, id);
+	wh_logs_close(others->logs[id], false);
+	others->logs[id] = NULL;
+}
+
 static void let_go(struct wh_durable_others *others)
 {
-	for (uint32_t id = 0; id < others->node->roster.nodes; id++) {
-		if (others->logs[id] == NULL)
-			continue;
-		wh_restart_hush(&others->node->restart, id);
-		wh_logs_close(others->logs[id], false);
-		others->logs[id] = NULL;
+	for (uint32_t id = 0; id < others->node->roster.nodes; id++)
+		let_go_of(others, id);
+}
+
+#define LOOK_NS (10 * WH_NS_PER_MS) /* the system is asked for each id */
+
+/* A node that has come waits for its directory before it says anything, and this one waits for what it says. What its disk has promised is on
+ * it. */
+static void give_back(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+	bool has_some = false;
+
+	if (node->loop.now_ns - others->looked_ns >= LOOK_NS) {
+		others->looked_ns = node->loop.now_ns;
+		for (uint32_t id = 0; id < node->roster.nodes; id++)
+			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+				let_go_of(others, id);
 	}
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		has_some = has_some || others->logs[id] != NULL;
+	if (has_some)
+		wh_loop_at(&node->loop, others->looked_ns + LOOK_NS);
 }
 
 void wh_durable_speak(whorl_node *node)
@@ -113,7 +140,10 @@ void wh_durable_speak(whorl_node *node)
 			begin_speaking(node);
 		return;
 	}
-	if (others->speaks || wh_load_acquire(&others->state) != OTHERS_OPEN)
+	if (wh_load_acquire(&others->state) != OTHERS_OPEN)
+		return;
+	give_back(others);
+	if (others->speaks)
 		return;
 	others->speaks = true;
 	if (!is_of_newest(node)) {

@@ -288,7 +288,7 @@ static void print_rates(const char *name, double *values, unsigned long count, c
 
 static void run_rounds(const struct plan *plan)
 {
-	double limit[ROUNDS_MAX], restart[ROUNDS_MAX], ratio[ROUNDS_MAX];
+	double limit[ROUNDS_MAX] = {0}, restart[ROUNDS_MAX] = {0}, ratio[ROUNDS_MAX] = {0};
 	uint64_t bytes = 0;
 
 	for (unsigned long round = 0; round < plan->rounds; round++) {

@@ -4,7 +4,7 @@
  *
  * Clients at all replicas read and write a few keys at once. Meanwhile replicas are killed and started again, stand still for less or more
  * than the failure time-out, and are cut from each other; now and then there is no majority for a while, and then replicas must say
- * so. In the end all keys are read from each replica, which must have the same digest, and the histories of the keys are judged
+ * so. Where the store is durable all are killed, too. In the end all keys are read from each replica, which must have the same digest, and the histories of the keys are judged
  * (judge.h): each could have been given by one copy, nothing that was acknowledged is lost, and nothing was done twice.
  *
  * WHORL_SEED=n makes another course of it; WHORL_NOTES=1 prints what is done. A history that is wrong goes to the file WHORL_LOGS.
@@ -33,6 +33,7 @@ struct plan {
 	struct load_options load;
 	uint64_t seed, seconds, fill;
 	bool is_calm; /* nothing is done to the replicas */
+	bool kills_all;
 	bool is_ours; /* they are started here; else they are there already */
 	enum expectation expected;
 };
@@ -46,6 +47,7 @@ struct nemesis {
 		uint64_t from_ns, to_ns;
 	} lost[LOST_MOST];
 	uint32_t lost_count;
+	uint32_t ends;    /* of all */
 	uint64_t down_ns; /* that it took until a replica said so, at most */
 	uint64_t view;    /* the last */
 };
@@ -193,6 +195,37 @@ static void come_in_vain(struct nemesis *n)
 		replicas_continue(&n->replicas, (first + i) % nodes_of(n));
 }
 
+static void kill_each(struct nemesis *n, uint32_t pause_ms)
+{
+	uint32_t first = draw(n, nodes_of(n));
+
+	for (uint32_t i = 0; i < nodes_of(n); i++) {
+		replicas_kill(&n->replicas, (first + i) % nodes_of(n));
+		let_pass(n, i + 1 < nodes_of(n) ? draw(n, pause_ms + 1) : 0);
+	}
+	n->ends++;
+}
+
+/* At once, or one by one, while the others go on or not. They come back with what their disks have, some before others, and now and then are
+ * killed again on their way. */
+static void kill_all(struct nemesis *n)
+{
+	uint32_t some;
+
+	lose_majority(n, resp_now_ns());
+	kill_each(n, draw(n, 2) * n->plan.replicas.failure_ms / 5);
+	while (draw(n, 3) == 0) {
+		for (uint32_t id = 0; id < nodes_of(n); id++)
+			replicas_start(&n->replicas, id);
+		let_pass(n, draw(n, 2000));
+		kill_each(n, draw(n, 2) * 20);
+	}
+	some = draw(n, nodes_of(n));
+	for (uint32_t id = 0; id < some; id++)
+		replicas_start(&n->replicas, id);
+	let_pass(n, draw(n, 2) * draw(n, 1000));
+}
+
 static uint32_t all_of(const struct nemesis *n)
 {
 	return (1U << nodes_of(n)) - 1;
@@ -271,7 +304,10 @@ static void act(struct nemesis *n)
 		kill_some,    kill_some, kill_beside_a_stop, stop_shortly, stop_some, stop_some,   stop_most,
 		come_in_vain, cut_one,   muffle_one,         muffle_one,   cut_pair,  cut_shortly, cut_all};
 
-	acts[draw(n, n->plan.replicas.hosts ? 14 : 8)](n);
+	if (n->plan.kills_all && (n->ends == 0 || draw(n, 2) == 0))
+		kill_all(n);
+	else
+		acts[draw(n, n->plan.replicas.hosts ? 14 : 8)](n);
 	replicas_settle(&n->replicas);
 	if (n->lost_count > 0 && n->lost[n->lost_count - 1].to_ns == UINT64_MAX)
 		n->lost[n->lost_count - 1].to_ns = resp_now_ns();
@@ -353,6 +389,8 @@ static void report(struct nemesis *n, const struct judge *judge)
 	       ", longest gap %.3f s\n",
 	       n->replicas.kills, n->replicas.stops, n->replicas.cuts, n->replicas.removed, n->replicas.unasked,
 	       n->lost_count, (double)n->down_ns / 1e9, n->view, longest_gap(n, &judge->all));
+	if (n->plan.kills_all)
+		printf("%" PRIu32 " times all were killed\n", n->ends);
 }
 
 /* An answer that no such server gives. */
@@ -416,6 +454,10 @@ static int play(struct nemesis *n)
 	odd = found_odd(&n->load);
 	good = judge_all(&judge, &stale);
 	status = conclude(&n->plan, good, odd, stale);
+	if (n->plan.kills_all && n->ends == 0) {
+		printf("failed: there was no time to kill all\n");
+		status = EXIT_FAILURE;
+	}
 	judge_free(&judge);
 	load_free(&n->load);
 	return status;
@@ -431,6 +473,8 @@ static int usage(void)
 			"  --transport NAME      shm or tcp\n"
 			"  --nodes N             replicas, 3 to 8\n"
 			"  --hosts               on hosts of their own, which can be cut from each other (hosts.sh)\n"
+			"  --durable             what is written is on disks, and all of them are killed, too\n"
+			"  --kill-all            the latter alone: what was written is lost\n"
 			"  --clients N           threads\n"
 			"  --fill N              as many other keys are there, of 1000 bytes each\n"
 			"  --calm                nothing is done to the replicas\n"
@@ -476,6 +520,12 @@ static bool take_option(struct plan *plan, int option)
 	case 'h':
 		plan->replicas.hosts = true;
 		return true;
+	case 'd':
+		plan->replicas.durable = plan->kills_all = true;
+		return true;
+	case 'k':
+		plan->kills_all = true;
+		return true;
 	case 'c':
 		plan->load.clients = (uint32_t)atoi(optarg);
 		return plan->load.clients >= 1 && plan->load.clients <= LOAD_CLIENTS;
@@ -509,7 +559,8 @@ static bool read_plan(struct plan *plan, int argc, char **argv)
 		{"hosts", no_argument, NULL, 'h'},           {"clients", required_argument, NULL, 'c'},
 		{"fill", required_argument, NULL, 'f'},      {"calm", no_argument, NULL, 'q'},
 		{"reads", required_argument, NULL, 'r'},     {"lie", required_argument, NULL, 'l'},
-		{"expect", required_argument, NULL, 'e'},    {NULL, 0, NULL, 0}};
+		{"expect", required_argument, NULL, 'e'},    {"durable", no_argument, NULL, 'd'},
+		{"kill-all", no_argument, NULL, 'k'},        {NULL, 0, NULL, 0}};
 	const char *seed = getenv("WHORL_SEED");
 	int option;
 

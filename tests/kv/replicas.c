@@ -1,4 +1,5 @@
 /* replicas.c - see replicas.h. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,6 +24,7 @@
 #define SETTLE_MS 20000
 #define VAIN_MOST 5  /* a newcomer may be removed on its way in, but not for ever */
 #define SLACK_MS 500 /* for a machine that has other things to do */
+#define DISK_MS 20000
 #define PASSWORD "beside-the-point"
 
 static void look_again(void)
@@ -62,6 +64,24 @@ static void print_end_of_log(const struct replicas *replicas, uint32_t id)
 	printf("--- replica %" PRIu32 ", started %" PRIu32 " times\n%s", id, replicas->all[id].starts, lines);
 }
 
+/* What it has on its disk: files alone. */
+static void remove_disk(const struct replicas *replicas, uint32_t id)
+{
+	char path[180], name[180 + 256];
+	const struct dirent *entry;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "%s/disks/%" PRIu32, replicas->directory, id);
+	directory = opendir(path);
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		unlink(name);
+	}
+	if (directory != NULL)
+		closedir(directory);
+	rmdir(path);
+}
+
 static void remove_files(struct replicas *replicas)
 {
 	static const char *const names[] = {"group.ini", "key", "password"};
@@ -72,7 +92,10 @@ static void remove_files(struct replicas *replicas)
 	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
 		log_of(replicas, id, path);
 		unlink(path);
+		remove_disk(replicas, id);
 	}
+	path_of(replicas, "disks", path);
+	rmdir(path);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		path_of(replicas, names[i], path);
 		unlink(path);
@@ -140,10 +163,15 @@ static void write_group(struct replicas *replicas)
 		(int)getpid(), options->transport, options->nodes, options->failure_ms);
 	if (options->hosts)
 		fprintf(file, "key_file = %s/key\n", replicas->directory);
+	if (options->durable)
+		fprintf(file, "log_dir = %s/disks\ndisk_timeout_ms = %" PRIu64 "\n", replicas->directory,
+			test_patience(DISK_MS));
 	for (uint32_t id = 0; id < options->nodes && options->hosts; id++)
 		fprintf(file, "[node %" PRIu32 "]\naddress = 10.22.%" PRIu32 ".2:22000\n", id, id);
-	fprintf(file, "[subgroup kv]\nwindow = 2048\nmessage_bytes = 1k\nlarge_bytes = 2m\n"
-		      "[subgroup directory]\nwindow = 8\nmessage_bytes = 512\n");
+	fprintf(file,
+		"[subgroup kv]\n%swindow = 2048\nmessage_bytes = 1k\nlarge_bytes = 2m\n"
+		"[subgroup directory]\nwindow = 8\nmessage_bytes = 512\n",
+		options->durable ? "mode = durable\nlog_bytes = 12m\n" : ""); /* so checkpoints are made, too */
 	fclose(file);
 	if (!options->hosts)
 		return;
@@ -185,12 +213,15 @@ static void place(struct replicas *replicas, uint32_t id)
 
 void replicas_begin(struct replicas *replicas, const struct replicas_options *options, struct load_options *clients)
 {
-	char name[TEST_PATH_BYTES];
+	char name[TEST_PATH_BYTES], disks[180];
 
 	*replicas = (struct replicas){.options = *options, .clients = clients, .begin_ns = resp_now_ns()};
 	if (mkdtemp(test_temporary(name, "kv-nemesis")) == NULL)
 		replicas_fail(replicas, "%s cannot be made: %s", name, strerror(errno));
 	snprintf(replicas->directory, sizeof(replicas->directory), "%s", name);
+	path_of(replicas, "disks", disks);
+	if (options->durable && mkdir(disks, 0700) != 0)
+		replicas_fail(replicas, "%s cannot be made: %s", disks, strerror(errno));
 	clients->servers_count = options->nodes;
 	setenv("ASAN_OPTIONS", "exitcode=99", 0); /* 1 says that it was removed */
 	write_group(replicas);
@@ -409,11 +440,13 @@ static bool is_ready(const struct replicas *replicas, uint32_t id, char why[160]
 /* All are there, and members: none that is not answers a read. */
 static bool all_are_ready(struct replicas *replicas, char text[200])
 {
+	/* After the end of all any of them may be needed: one may have gone on alone at last. */
+	for (uint32_t id = 0; id < replicas->options.nodes; id++)
+		if (replicas->all[id].fate == FATE_GONE)
+			replicas_start(replicas, id);
 	for (uint32_t id = 0; id < replicas->options.nodes; id++) {
 		char why[160];
 
-		if (replicas->all[id].fate == FATE_GONE)
-			replicas_start(replicas, id);
 		if (!is_ready(replicas, id, why)) {
 			snprintf(text, 200, "replica %" PRIu32 ": %s", id, why);
 			return false;

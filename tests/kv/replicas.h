@@ -11,7 +11,8 @@ struct replicas_options {
 	const char *transport;
 	uint32_t nodes;
 	uint32_t failure_ms;
-	bool hosts; /* replica K is on host K of tests/network/hosts.sh */
+	bool hosts;   /* replica K is on host K of tests/network/hosts.sh */
+	bool durable; /* what is written is on disks, and is there again after the end of all */
 };
 
 enum fate { FATE_GONE, FATE_LIVES, FATE_STOPPED };

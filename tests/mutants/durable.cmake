@@ -244,3 +244,21 @@ mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/stan
 	REPLACEMENT [[
 	file->failed = true;
 ]])
+
+mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/durable_others.c
+	REMOVES "a node that comes has its disk back from one that speaks for it"
+	TEXT [[
+			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+]]
+	REPLACEMENT [[
+			if (0)
+]])
+
+mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable.c
+	REMOVES "a newcomer's base is where its inviter was when it was invited"
+	TEXT [[
+	out->base = node->join.before;
+]]
+	REPLACEMENT [[
+	out->base = node->roster.known_nodes[node->join.by].key;
+]])

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/processes/damage.h"
 #include "tests/processes/disks.h"
 #include "tests/processes/scenarios.h"
 #include "tests/sanitizer.h"
@@ -103,15 +104,15 @@ static void become_whole(struct cluster *c)
 
 /* ---- they come back ------------------------------------------------------------------------------------------------- */
 
-/* All are killed at once, and the disks of some are lost: of those that were killed first, so that no view that had begun without
- * them is one of which there are too few. */
-static void lose_some(struct cluster *c, uint32_t most)
+/* All are killed, at once or one by one, and the disks of some are lost: of those that were killed first, so that no view that had begun
+ * without them is one of which there are too few. */
+static void lose_some(struct cluster *c, uint32_t most, uint64_t pause_ns)
 {
 	uint32_t ids[MEMBERS_MAX], lost = (uint32_t)cluster_draw(c, most + 1);
 
 	become_whole(c);
 	shuffle(c, ids);
-	kill_all(c, ids, 0);
+	kill_all(c, ids, pause_ns);
 	for (uint32_t i = 0; i < lost; i++) {
 		cluster_note(c, "node %u loses its disk", ids[i]);
 		disks_lose(c, ids[i]);
@@ -124,7 +125,15 @@ static void kill_at_once(struct cluster *c)
 {
 	cluster_warm_up(c);
 	for (uint32_t n = 0; n < ROUNDS; n++)
-		lose_some(c, (c->options.nodes - 1) / 2);
+		lose_some(c, (c->options.nodes - 1) / 2, 0);
+	cluster_end(c, true);
+}
+
+static void lose_one_by_one(struct cluster *c)
+{
+	cluster_warm_up(c);
+	for (uint32_t n = 0; n < ROUNDS; n++)
+		lose_some(c, (c->options.nodes - 1) / 2, 1 + cluster_draw(c, 200 * MS));
 	cluster_end(c, true);
 }
 
@@ -202,6 +211,99 @@ static void return_in_two(struct cluster *c)
 	cluster_end(c, true);
 }
 
+static void see_waiting(struct cluster *c)
+{
+	uint64_t begin = now_ns();
+
+	while (now_ns() < begin + 5 * c->options.start_timeout_ms * MS)
+		cluster_pass(c, UINT64_MAX, "time passes");
+	for (uint32_t life = 0; life < c->lives; life++)
+		if (c->children[life].fate == FATE_LIVES && c->board->state[life].stage != STAGE_OPEN)
+			cluster_fail(c, "life %u is in a group that has too few disks", life);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------------------------------- */
+
+/* Any number of logs have something behind their last batch that is none, as after a loss of power: it is cut off, and they count. */
+static void tear_tails(struct cluster *c)
+{
+	uint32_t ids[MEMBERS_MAX];
+
+	cluster_warm_up(c);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		become_whole(c);
+		shuffle(c, ids);
+		kill_all(c, ids, cluster_draw(c, 2) * 20 * MS);
+		for (uint32_t i = cluster_draw(c, 2); i < c->options.nodes; i++)
+			damage_tail(c, ids[i], groups[cluster_draw(c, 2)].name);
+		return_all(c, cluster_draw(c, 2) * 50 * MS);
+		go_on(c);
+	}
+	cluster_end(c, true);
+}
+
+/* In the logs of some bits have turned, or a file is shorter than it was made; their nodes are given the state by others. */
+static void turn_bits(struct cluster *c)
+{
+	uint32_t ids[MEMBERS_MAX], most = (c->options.nodes - 1) / 2;
+
+	cluster_warm_up(c);
+	for (uint32_t n = 0; n < ROUNDS; n++) {
+		uint32_t count = 1 + (uint32_t)cluster_draw(c, most);
+
+		become_whole(c);
+		shuffle(c, ids);
+		kill_all(c, ids, 0);
+		for (uint32_t i = 0; i < count; i++) {
+			const char *name = groups[cluster_draw(c, 2)].name;
+			struct damage_turned turned;
+
+			if (cluster_draw(c, 4) == 0)
+				damage_shorten(c, ids[i], name);
+			else
+				damage_turn(c, ids[i], name, &turned);
+		}
+		return_all(c, cluster_draw(c, 2) * 50 * MS);
+		go_on(c);
+	}
+	cluster_end(c, true);
+}
+
+/* Does one of those that live say that? */
+static bool says(const struct cluster *c, const char *text)
+{
+	for (uint32_t life = 0; life < c->lives; life++)
+		if (c->children[life].fate == FATE_LIVES && strstr(c->board->state[life].progress, text) != NULL)
+			return true;
+	return false;
+}
+
+/* In all logs of a shard bits have turned: then there is none that has all, and they say so, and wait. Nothing of them was changed: when the bits
+ * are what they were all is there. */
+static void turn_all(struct cluster *c)
+{
+	struct damage_turned turned[MEMBERS_MAX];
+	uint32_t ids[MEMBERS_MAX];
+	char text[100];
+
+	cluster_warm_up(c);
+	become_whole(c);
+	shuffle(c, ids);
+	kill_all(c, ids, 0);
+	for (uint32_t id = 0; id < c->options.nodes; id++)
+		damage_turn(c, id, groups[0].name, &turned[id]);
+	return_all(c, 0);
+	snprintf(text, sizeof(text), "all of the log of %s", groups[0].name);
+	UNTIL(c, says(c, text));
+	see_waiting(c);
+	kill_all(c, ids, 0);
+	for (uint32_t id = 0; id < c->options.nodes; id++)
+		damage_turn_back(c, &turned[id]);
+	return_all(c, 0);
+	go_on(c);
+	cluster_end(c, true);
+}
+
 /* ---- they do not ---------------------------------------------------------------------------------------------------- */
 
 /* Does one of those that wait name the nodes that are missing, the first ones, and no other? The others may name that one. */
@@ -222,17 +324,6 @@ static bool names(const struct cluster *c, const uint32_t *ids, uint32_t missing
 			return true;
 	}
 	return false;
-}
-
-static void see_waiting(struct cluster *c)
-{
-	uint64_t begin = now_ns();
-
-	while (now_ns() < begin + 5 * c->options.start_timeout_ms * MS)
-		cluster_pass(c, UINT64_MAX, "time passes");
-	for (uint32_t life = 0; life < c->lives; life++)
-		if (c->children[life].fate == FATE_LIVES && c->board->state[life].stage != STAGE_OPEN)
-			cluster_fail(c, "life %u is in a group that has too few disks", life);
 }
 
 /* More than half are missing: those that are there, which were killed first, so that they know of no smaller view, say which, and wait
@@ -323,6 +414,10 @@ static const struct scenario scenarios[] = {
 	{.name = "at-once-5", .run = kill_at_once, .options = {NODES(5), LOG}},
 	{.name = "one-by-one-3", .run = kill_one_by_one, .options = {NODES(3), LOG}},
 	{.name = "one-by-one-5", .run = kill_one_by_one, .options = {NODES(5), LOG}},
+	{.name = "one-by-one-lost", .run = lose_one_by_one, .options = {NODES(5), LOG}},
+	{.name = "torn-tails", .run = tear_tails, .options = {NODES(5), LOG}},
+	{.name = "turned-bits", .run = turn_bits, .options = {NODES(5), LOG}},
+	{.name = "turned-bits-of-all", .run = turn_all, .options = {NODES(5)}},
 	{.name = "on-the-way-3", .run = kill_on_the_way, .options = {NODES(3), LOG}},
 	{.name = "on-the-way-5", .run = kill_on_the_way, .options = {NODES(5), LOG}},
 	{.name = "in-two", .run = return_in_two, .options = {NODES(5), LOG}},

@@ -17,7 +17,7 @@
 struct gate_disk {
 	struct wh_disk disk;
 	atomic_bool holds;                 /* syncs of files do not return, */
-	_Atomic(const char *) only;        /* of those with this in their names; NULL: of all */
+	_Atomic(const char *) only;        /* of those with this in their names, DIRECTORY/FILE; NULL: of all */
 	atomic_bool holds_directories;     /* none is opened */
 	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
 	atomic_bool is_full;               /* no file grows */
@@ -28,13 +28,14 @@ struct gate_file {
 	struct wh_file base;
 	struct gate_disk *gate;
 	struct wh_file *file;
-	char name[WH_FILE_NAME_BYTES];
+	char name[WH_FILE_NAME_BYTES + 16]; /* with that of its directory */
 };
 
 struct gate_directory {
 	struct wh_directory base;
 	struct gate_disk *gate;
 	struct wh_directory *directory;
+	char name[12];
 };
 
 #define FILE_OF(file) (((struct gate_file *)(file))->file)
@@ -127,7 +128,7 @@ static enum whorl_result gate_open(struct wh_directory *directory, const char *n
 	if (file == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory");
 	file->base.ops = &gate_file_ops;
-	snprintf(file->name, sizeof(file->name), "%s", name);
+	snprintf(file->name, sizeof(file->name), "%s/%s", ((struct gate_directory *)directory)->name, name);
 	file->gate = ((struct gate_directory *)directory)->gate;
 	result = DIRECTORY_OF(directory)->ops->open(DIRECTORY_OF(directory), name, make, &file->file, err);
 	if (result == WHORL_OK)
@@ -196,6 +197,8 @@ static enum whorl_result gate_directory(void *ctx, const char *path, bool make, 
 		return wh_error_set(err, WHORL_MEMORY, "no memory");
 	directory->base.ops = &gate_directory_ops;
 	directory->gate = ctx;
+	snprintf(directory->name, sizeof(directory->name), "%.11s",
+		 strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path);
 	result = system->directory(system->ctx, path, make, &directory->directory, err);
 	if (result == WHORL_OK)
 		*out = &directory->base;

@@ -579,6 +579,67 @@ START_TEST(a_newcomers_log_becomes_whole)
 }
 END_TEST
 
+static atomic_bool has_seen_end;
+
+static void look_for_end(void *ctx, enum wh_log_level level, const char *line)
+{
+	(void)ctx;
+	(void)level;
+	if (strstr(line, "node 0 (") != NULL && strstr(line, " has died") != NULL)
+		atomic_store(&has_seen_end, true);
+}
+
+/* Does what is written of views at that node, on disk or not, check in both of its places? */
+static bool checks(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_standing_file file = {.directory = NULL};
+	struct wh_directory *directory;
+	struct wh_standing standing;
+	struct wh_error err;
+	bool passed_over;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	ck_ok(wh_standing_open(&file, directory, &standing, &passed_over, &err));
+	wh_standing_free(&standing);
+	wh_standing_close(&file);
+	directory->ops->close(directory);
+	return !passed_over;
+}
+
+/* The member that has invited it ends before the newcomer's disk says where it comes in. */
+START_TEST(a_newcomer_outlives_its_inviter)
+{
+	struct wh_error err;
+	unsigned long held;
+
+	make_lab("tie_breaker = 1\n", ORDERS);
+	open_programs();
+	cluster_start(&lab.cluster);
+	whorl_close(lab.cluster.nodes[2], 0);
+	lab.cluster.nodes[2] = NULL;
+	cluster_await_view(&lab.cluster, 1);
+	atomic_store(&lab.disks[2].only, "2/view-");
+	atomic_store(&lab.disks[2].holds, true);
+	lab.envs[2].log = look_for_end;
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	set_program(2);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await((held = atomic_load(&lab.disks[2].held)) > 0, sched_yield());
+	whorl_close(lab.cluster.nodes[0], 0);
+	lab.cluster.nodes[0] = NULL;
+	await(atomic_load(&has_seen_end), sched_yield());
+	atomic_store(&lab.disks[2].only, "2/standing");
+	await(atomic_load(&lab.disks[2].held) > held, sched_yield());
+	ck_assert(checks(2));
+	atomic_store(&lab.disks[2].holds, false);
+	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
+	free_lab();
+}
+END_TEST
+
 static unsigned count_files(unsigned id, const char *end)
 {
 	char path[128];
@@ -937,6 +998,7 @@ static void close_node(unsigned id)
 START_TEST(disks_of_others_are_let_go)
 {
 	struct wh_error err;
+	unsigned long held;
 	bool later = _i == 0;
 
 	make_lab("start_timeout_ms = 200\n", ORDERS);
@@ -955,11 +1017,59 @@ START_TEST(disks_of_others_are_let_go)
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
 	ck_ok(whorl_start(lab.cluster.nodes[2]));
 	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
-	atomic_store(&lab.disks[0].holds_directories, false);
-	if (later)
+	if (later) {
 		job.run(job.argument);
+	} else {
+		held = atomic_load(&lab.disks[0].held);
+		atomic_store(&lab.disks[0].only, "1/");
+		atomic_store(&lab.disks[0].holds, true);
+		atomic_store(&lab.disks[0].holds_directories, false);
+		await(atomic_load(&lab.disks[0].held) > held, sched_yield()); /* it has locked it, and reads */
+		atomic_store(&lab.disks[0].holds, false);
+	}
 	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
 	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	free_lab();
+}
+END_TEST
+
+static bool is_locked(unsigned id)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *directory;
+	enum whorl_result result;
+	struct wh_error err;
+	char path[128];
+	int holder;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
+	result = directory->ops->lock(directory, &holder, &err);
+	directory->ops->close(directory);
+	return result == WHORL_AGAIN;
+}
+
+/* Node 0 speaks for the disks of the others, and its own does not answer. Another comes, and has its directory long before that. */
+START_TEST(a_node_that_comes_has_its_disk_back)
+{
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&lab.disks[0].only, "0/standing");
+	atomic_store(&lab.disks[0].holds, true);
+	ck_ok(whorl_start(lab.cluster.nodes[0]));
+	await(atomic_load(&lab.disks[0].held) > 0 && is_locked(1), sched_yield());
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&lab.disks[0].holds, false);
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
 	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
 	free_lab();
 }
@@ -984,6 +1094,7 @@ static Suite *suite(void)
 	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
 	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
+	tcase_add_test(states, a_newcomer_outlives_its_inviter);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
 	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
 	tcase_add_test(shown, logs_are_shown);
@@ -992,6 +1103,7 @@ static Suite *suite(void)
 	tcase_add_test(directories, a_directory_is_one_nodes);
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
+	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
 	suite_add_tcase(s, delivery);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
