@@ -296,7 +296,8 @@ static void copy_entry(struct wh_replay *replay)
 	const struct wh_log_view *view = replay->entry.view;
 	unsigned char *to = replay->bytes + replay->used;
 
-	memcpy(to, message->data, message->bytes);
+	if (message->bytes > 0)
+		memcpy(to, message->data, message->bytes);
 	replay->messages[replay->count++] =
 		(struct whorl_message){.size = sizeof(struct whorl_message),
 				       .sender = view->senders[message->sender].id,

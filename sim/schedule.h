@@ -36,7 +36,7 @@
  *     hang disk 1 for 20 ms at 30 ms         it takes so long with all that it is told
  *     fail sync 1 at 30 ms                   its next sync fails
  *     fill disk 1 for 50 ms at 20 ms         there is no room on it
- *     rot disk 1 at 30 ms                    a bit of a log on it is turned, before the last batch of a file
+ *     rot disk 1 at 30 ms                    a bit is turned in what was synced, where it can be told (rots.c)
  *
  * Times count from when all nodes that are there at the beginning are members, or have been opened, as the plan says. The moment of
  * a fault of one node may also be the k-th thing of a kind that this node does, in all its lives: an upcall, a step of coming in,
