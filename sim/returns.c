@@ -103,8 +103,8 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 	bool enough;
 
 	*view = wh_kept_view(disks->play, key);
-	enough = *view != NULL && is_quorum(disks, *view, group);
-	for (uint32_t g = 0; enough && g < (*view)->subgroup_count; g++)
+	enough = *view != NULL && is_quorum(disks, *view, group); /* dynamic subgroups are not durable */
+	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
 			enough = has_log(disks, *view, &(*view)->subgroups[g], group);
 	return enough;
