@@ -79,8 +79,8 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 		count += votes(disks, view, id, group);
 		home |= votes(disks, view, id, group) && id < play->plan->config.group.nodes;
 	}
-	return home && wh_quorum_holds(&quorum, count,
-				       quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
+	return home &&
+	       wh_quorum_holds(&quorum, count, quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
 }
 
 static bool has_log(const struct disks *disks, const struct wh_view *view, const struct wh_view_subgroup *layout,
