@@ -79,8 +79,8 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 		count += votes(disks, view, id, group);
 		home |= votes(disks, view, id, group) && id < play->plan->config.group.nodes;
 	}
-	return home && wh_quorum_holds(&quorum, count,
-				       quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
+	return home &&
+	       wh_quorum_holds(&quorum, count, quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
 }
 
 static bool has_log(const struct disks *disks, const struct wh_view *view, const struct wh_view_subgroup *layout,
@@ -103,8 +103,8 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 	bool enough;
 
 	*view = wh_kept_view(disks->play, key);
-	enough = *view != NULL && is_quorum(disks, *view, group);
-	for (uint32_t g = 0; enough && g < (*view)->subgroup_count; g++)
+	enough = *view != NULL && is_quorum(disks, *view, group); /* dynamic subgroups are not durable */
+	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
 			enough = has_log(disks, *view, &(*view)->subgroups[g], group);
 	return enough;
