@@ -56,10 +56,10 @@ mutant(NAME disk-nothing-written KIND test_disk FILE base/disk.c
 mutant(NAME disk-full-is-broken KIND test_disk FILE base/disk.c
 	REMOVES "no room is told from a disk that fails"
 	TEXT [[
-	return fail(err, full ? WHORL_AGAIN : WHORL_DISK, what, path);
+	return fail(err, code_for_room(), what, path);
 ]]
 	REPLACEMENT [[
-	return fail(err, full ? WHORL_DISK : WHORL_DISK, what, path);
+	return fail(err, WHORL_DISK, what, path);
 ]])
 
 mutant(NAME disk-room-kept KIND test_disk FILE base/disk.c

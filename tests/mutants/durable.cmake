@@ -220,10 +220,10 @@ mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/directo
 mutant(NAME durable-damage-is-blank KIND test_directories FILE group/directories.c
 	REMOVES "a directory whose standing is damaged says that there was one"
 	TEXT [[
-	has = !checks || (
+	has = !checks ||
 ]]
 	REPLACEMENT [[
-	has = checks && (
+	has = checks &&
 ]])
 
 mutant(NAME durable-others-kept KIND test_group_durable FILE group/durable_others.c

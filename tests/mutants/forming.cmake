@@ -73,10 +73,11 @@ mutant(NAME record-disagrees KIND test_form FILE membership/form.c
 mutant(NAME founds-again KIND test_timelines_forming FILE membership/form.c
 	REMOVES "a founder founds once in its life"
 	TEXT [[
-	if (join->record != 0 && !join->forced)
-		return 0;
+	if ((join->record != 0 && !join->forced) || (join->restart != NULL && !wh_restart_may_found(join->restart)))
 ]]
-	REPLACEMENT "")
+	REPLACEMENT [[
+	if (join->restart != NULL && !wh_restart_may_found(join->restart))
+]])
 
 mutant(NAME silent-on-one-host KIND test_timelines_forming FILE membership/form.c
 	REMOVES "on one host what holds an id and is silent is waited for: for a time"

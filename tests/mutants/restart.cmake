@@ -382,10 +382,10 @@ mutant(NAME restart-all-left-is-none KIND test_restart_find FILE membership/rest
 mutant(NAME restart-shards-forgotten KIND test_restart_find FILE membership/restart_find.c
 	REMOVES "of each durable shard a whole log is needed"
 	TEXT [[
-	if (any || shard->member_count == 0)
+	if (any || shard->member_count == 0 || is_given_up(search, index))
 ]]
 	REPLACEMENT [[
-	if (any || shard->member_count < 99)
+	if (any || shard->member_count < 99 || is_given_up(search, index))
 ]])
 
 mutant(NAME restart-longest-log KIND test_restart_find FILE membership/restart_find.c

@@ -79,11 +79,10 @@ mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_durable_mark(node, node->logs, standing,
-			       wh_standing_shard(standing, wh_node_number_of(member->subgroup), member->layout->shard));
+	return wh_durable_mark(node, node->logs, wh_logs_standing(node->logs), standing_of(epoch, member));
 ]]
 	REPLACEMENT [[
-	return standing != NULL;
+	return true;
 ]])
 
 mutant(NAME disks-checkpoints-for-ever KIND views FILE group/durable_state.c
@@ -183,9 +182,13 @@ mutant(NAME disks-standing-unsynced KIND views FILE persistence/standing.c
 	REMOVES "what a disk says of views is synced before it is said"
 	TEXT [[
 		result = file->file->ops->sync(file->file, err);
+	if (result == WHORL_OK)
+		file->slot
 ]]
 	REPLACEMENT [[
 		result = WHORL_OK;
+	if (result == WHORL_OK)
+		file->slot
 ]])
 
 mutant(NAME disks-removes-early KIND views FILE persistence/checkpoint.c
