@@ -29,7 +29,7 @@ mutant(NAME any-id-gives-up KIND test_any_id FILE group/any_id.c
 				return result;
 ]]
 	REPLACEMENT [[
-			if (result != WHORL_AGAIN || turn_of(config, *id) == turn)
+			if (result != WHORL_AGAIN || turn_of(any->config, *id) == turn)
 				return result;
 ]])
 
