@@ -69,8 +69,10 @@ WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t 
 void wh_durable_speak(whorl_node *node);
 /* What lies on that disk: this node's, unless it speaks for it. */
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
-/* It does so no more: a view has begun, or the node ends. What is being read for it by then is let go when that has been done. */
+/* It does so no more: a view has begun. Their directories are let go of off the loop. */
 void wh_durable_hush(whorl_node *node);
+/* The node ends: its loop and its jobs have. Waits for these disks, no longer than for those that answer. */
+void wh_durable_free_others(whorl_node *node);
 
 /* The view of the standing's base begins in the log of that shard. And where it has not begun there. False: no memory. */
 WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,

@@ -27,6 +27,35 @@ static void close_others(struct wh_durable_others *others)
 	free(others);
 }
 
+struct closing {
+	whorl_node *node;
+	struct wh_logs *logs;
+};
+
+static void close_logs(void *argument)
+{
+	struct closing *closing = argument;
+	whorl_node *node = closing->node;
+
+	wh_logs_close(closing->logs, false);
+	free(closing);
+	wh_fetch_add(&node->jobs, UINT64_MAX);
+}
+
+/* Off the loop: their disk may be slow. */
+static void close_beside(whorl_node *node, struct wh_logs *logs)
+{
+	struct closing *closing = malloc(sizeof(*closing));
+
+	if (closing == NULL) {
+		wh_logs_close(logs, false);
+		return;
+	}
+	*closing = (struct closing){node, logs};
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, close_logs, closing);
+}
+
 /* A directory that is locked is its node's to report; one that cannot be read is lost, and what is missing is said by the round. */
 static void open_others(void *argument)
 {
@@ -98,7 +127,7 @@ static void let_go_of(struct wh_durable_others *others, uint32_t id)
 	if (others->logs[id] == NULL)
 		return;
 	wh_restart_hush(&others->node->restart, id);
-	wh_logs_close(others->logs[id], false);
+	close_beside(others->node, others->logs[id]);
 	others->logs[id] = NULL;
 }
 
@@ -151,10 +180,8 @@ void wh_durable_speak(whorl_node *node)
 		return;
 	}
 	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (others->logs[id] != NULL && wh_restart_speak(&node->restart, id) != WHORL_OK) {
-			wh_logs_close(others->logs[id], false);
-			others->logs[id] = NULL;
-		}
+		if (others->logs[id] != NULL && wh_restart_speak(&node->restart, id) != WHORL_OK)
+			let_go_of(others, id);
 }
 
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)
@@ -170,10 +197,17 @@ void wh_durable_hush(whorl_node *node)
 
 	if (others == NULL)
 		return;
-	if (others->speaks)
-		let_go(others);
 	node->others = NULL;
 	/* Release: it is not looked at any more. Acquire: what was opened. Partner: open_others. */
-	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) == OTHERS_OPEN)
-		close_others(others);
+	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) != OTHERS_OPEN)
+		return;
+	let_go(others);
+	free(others);
+}
+
+void wh_durable_free_others(whorl_node *node)
+{
+	if (node->others != NULL)
+		close_others(node->others);
+	node->others = NULL;
 }

@@ -763,7 +763,7 @@ void wh_node_free(whorl_node *node, bool forked)
 	}
 	wh_epoch_free(node->proposed, false);
 	if (!forked)
-		wh_durable_hush(node);
+		wh_durable_free_others(node);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);

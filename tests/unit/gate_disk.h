@@ -22,6 +22,7 @@ struct gate_disk {
 	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
 	atomic_bool is_full;               /* no file grows */
 	atomic_ulong syncs, held, refused; /* refused: for want of room */
+	atomic_ulong locked;               /* directories, one after the other */
 };
 
 struct gate_file {
@@ -162,7 +163,11 @@ static enum whorl_result gate_list(struct wh_directory *directory, void (*each)(
 
 static enum whorl_result gate_lock(struct wh_directory *directory, int *holder, struct wh_error *err)
 {
-	return DIRECTORY_OF(directory)->ops->lock(DIRECTORY_OF(directory), holder, err);
+	enum whorl_result result = DIRECTORY_OF(directory)->ops->lock(DIRECTORY_OF(directory), holder, err);
+
+	if (result == WHORL_OK)
+		atomic_fetch_add(&((struct gate_directory *)directory)->gate->locked, 1);
+	return result;
 }
 
 static void gate_close_directory(struct wh_directory *directory)

@@ -1034,22 +1034,6 @@ START_TEST(disks_of_others_are_let_go)
 }
 END_TEST
 
-static bool is_locked(unsigned id)
-{
-	const struct wh_disk *disk = wh_disk_system();
-	struct wh_directory *directory;
-	enum whorl_result result;
-	struct wh_error err;
-	char path[128];
-	int holder;
-
-	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
-	ck_ok(disk->directory(disk->ctx, path, false, &directory, &err));
-	result = directory->ops->lock(directory, &holder, &err);
-	directory->ops->close(directory);
-	return result == WHORL_AGAIN;
-}
-
 /* Node 0 speaks for the disks of the others, and its own does not answer. Another comes, and has its directory long before that. */
 START_TEST(a_node_that_comes_has_its_disk_back)
 {
@@ -1064,7 +1048,7 @@ START_TEST(a_node_that_comes_has_its_disk_back)
 	atomic_store(&lab.disks[0].only, "0/standing");
 	atomic_store(&lab.disks[0].holds, true);
 	ck_ok(whorl_start(lab.cluster.nodes[0]));
-	await(atomic_load(&lab.disks[0].held) > 0 && is_locked(1), sched_yield());
+	await(atomic_load(&lab.disks[0].held) > 0 && atomic_load(&lab.disks[0].locked) == 1 + NODES, sched_yield());
 	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
 	atomic_store(&lab.disks[0].holds, false);
 	ck_ok(whorl_start(lab.cluster.nodes[1]));
