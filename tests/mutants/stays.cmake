@@ -196,12 +196,3 @@ mutant(NAME stay-takes-functions KIND test_group_stays FILE group/upcall.c
 	if (subgroup->node->closes) /* all
 ]])
 
-mutant(NAME stay-leaves-those-let-in KIND test_group_stays FILE group/transfer.c
-	WORDS CK_RUN_CASE=states
-	REMOVES "a node whose leave was said gives first to those that a view has let in meanwhile"
-	TEXT [[
-			wh_node_stay_to_give(subgroup);
-]]
-	REPLACEMENT [[
-			continue;
-]])
