@@ -91,6 +91,13 @@ static const whorl_subgroup *subgroup_of(const whorl_node *node, uint32_t g, uin
 	return NULL;
 }
 
+bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth)
+{
+	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);
+
+	return subgroup != NULL && subgroup->state != NULL && wh_state_restores(subgroup->state);
+}
+
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth)
 {
 	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);

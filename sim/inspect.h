@@ -39,6 +39,8 @@ bool wh_inspect_dropped(const whorl_node *node, uint64_t key);
 bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnation);
 /* A newcomer of a later view, invited by that key, has let go of it: it comes in only when it is invited again. */
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
+/* Has it not restored its state yet, or not upcalled what was kept back meanwhile? */
+bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Does it keep back what is delivered in that subgroup of the configuration, or in the dynamic one of that birth? */
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Something that the application has refused is kept for it, of views before. */

@@ -437,7 +437,7 @@ void wh_app_look(struct app *app)
 	struct play *play = actor->play;
 
 	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
-	    !wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth))
+	    !wh_inspect_restores(actor->node, app->g, play->subgroups[app->g].birth))
 		(void)wh_app_takes_log(app); /* there was nothing in it */
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
 	    wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth) ||
