@@ -27,8 +27,8 @@ struct wh_replay {
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
 	unsigned char head[WH_STATE_MESSAGE_BYTES];
-	bool has_more;             /* [job] `entry` is the first of the next run */
-	struct wh_log_entry entry; /* [job] */
+	bool has_left; /* [job] `left` is the first of the next run; its data lies where the cursor has read it */
+	struct whorl_message left;
 	enum wh_replay_is is;
 	struct wh_error error;
 	struct whorl_message messages[RUN];
@@ -290,42 +290,54 @@ static bool begin_replay(struct wh_replay *replay)
 	return check(replay, wh_log_cursor_open(&replay->cursor, replay->log->log, NULL, &replay->until, &err), &err);
 }
 
-static void copy_entry(struct wh_replay *replay)
+/* What its view says of it is taken now: views that begin in the log between two runs move the others. */
+static void note_left(struct wh_replay *replay, const struct wh_log_entry *entry)
 {
-	const struct wh_log_message *message = &replay->entry.message;
-	const struct wh_log_view *view = replay->entry.view;
-	unsigned char *to = replay->bytes + replay->used;
+	const struct wh_log_message *message = &entry->message;
+	const struct wh_log_sender *sender = &entry->view->senders[message->sender];
 
-	if (message->bytes > 0)
-		memcpy(to, message->data, message->bytes);
-	replay->messages[replay->count++] =
-		(struct whorl_message){.size = sizeof(struct whorl_message),
-				       .sender = view->senders[message->sender].id,
-				       .data = to,
-				       .bytes = message->bytes,
-				       .index = message->index,
-				       .view = view->number,
-				       .sequence = message->place,
-				       .subgroup = replay->message_of,
-				       .incarnation = view->senders[message->sender].incarnation,
-				       .parts = 1,
-				       .indexes = message->slots};
-	replay->used += (message->bytes + 15) / 16 * 16;
+	replay->left = (struct whorl_message){.size = sizeof(struct whorl_message),
+					      .sender = sender->id,
+					      .data = message->data,
+					      .bytes = message->bytes,
+					      .index = message->index,
+					      .view = entry->view->number,
+					      .sequence = message->place,
+					      .subgroup = replay->message_of,
+					      .incarnation = sender->incarnation,
+					      .parts = 1,
+					      .indexes = message->slots};
+	replay->has_left = true;
 }
 
 /* The next of the log. False: there is none, or it failed. */
-static bool read_entry(struct wh_replay *replay)
+static bool read_left(struct wh_replay *replay)
 {
+	struct wh_log_entry entry;
 	struct wh_error err;
 
-	if (replay->has_more)
+	if (replay->has_left)
 		return true;
 	do {
-		if (!check(replay, wh_log_cursor_next(replay->cursor, &replay->entry, &err), &err))
+		if (!check(replay, wh_log_cursor_next(replay->cursor, &entry, &err), &err))
 			return false;
-	} while (replay->entry.kind == WH_LOG_VIEW);
-	replay->has_more = replay->entry.kind == WH_LOG_MESSAGE;
-	return replay->has_more;
+	} while (entry.kind == WH_LOG_VIEW);
+	if (entry.kind == WH_LOG_MESSAGE)
+		note_left(replay, &entry);
+	return replay->has_left;
+}
+
+static void copy_left(struct wh_replay *replay)
+{
+	struct whorl_message *message = &replay->messages[replay->count++];
+	unsigned char *to = replay->bytes + replay->used;
+
+	*message = replay->left;
+	if (message->bytes > 0)
+		memcpy(to, message->data, message->bytes);
+	message->data = to;
+	replay->used += (message->bytes + 15) / 16 * 16;
+	replay->has_left = false;
 }
 
 /* The next run; one that is empty is the end. */
@@ -337,15 +349,14 @@ static void fill_run(struct wh_replay *replay)
 		return;
 	if (!fill_from_history(replay))
 		return;
-	while (replay->count < RUN && read_entry(replay)) {
-		if (replay->used + replay->entry.message.bytes > replay->room) {
+	while (replay->count < RUN && read_left(replay)) {
+		if (replay->used + replay->left.bytes > replay->room) {
 			if (replay->count > 0)
 				return;
-			if (!make_room(replay, replay->entry.message.bytes))
+			if (!make_room(replay, replay->left.bytes))
 				return;
 		}
-		copy_entry(replay);
-		replay->has_more = false;
+		copy_left(replay);
 	}
 	if (replay->count == 0 && replay->is == WH_REPLAY_HAS)
 		replay->is = WH_REPLAY_ENDED;
