@@ -33,6 +33,7 @@ static bool is_forsaken(const struct app *app)
 bool wh_app_is_orphan(const struct app *app)
 {
 	const struct actor *actor = app->actor;
+	const struct play *play = actor->play;
 	bool found = false;
 
 	if (!app->awaits || app->empties || app->member == NULL)
@@ -42,6 +43,8 @@ bool wh_app_is_orphan(const struct app *app)
 
 		if (other->fresh && !other->entered)
 			continue; /* it has begun nothing yet */
+		if (wh_app_is_log(app) && (play->disks_rot >> other->actor->id & 1) != 0)
+			continue; /* what its log has is the state, and cannot be read */
 		found |= other->actor != actor && (!other->app->awaits || other->app->empties) &&
 			 is_at_hand(actor, other->actor);
 	}

@@ -381,6 +381,7 @@ struct play {
 	bool calm;                         /* no more will come */
 	uint64_t touched;                  /* lives that faults have touched */
 	uint64_t disks_harmed; /* nodes with a disk that has failed, hangs, is full, or slow, or was so; or has bytes that rot */
+	uint64_t disks_rot; /* of these those with bytes that rot */
 	uint64_t broken;    /* lives with a connection that has ended for good */
 	uint64_t happened;  /* bit i: fault i of the schedule */
 	uint64_t awaiting;  /* likewise: a wish of a node that is not open */

@@ -119,6 +119,7 @@ void wh_rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uin
 	wh_sim_disk_each(disk, choose_file, &rot);
 	if (rot.count == 0)
 		return;
+	play->disks_rot |= UINT64_C(1) << node;
 	rot.which = wh_dice_below(&dice, rot.count);
 	rot.count = 0;
 	wh_sim_disk_each(disk, choose_file, &rot);
