@@ -211,7 +211,7 @@ mutant(NAME disks-checkpoint-unsynced KIND views FILE persistence/checkpoint.c
 		result = WHORL_OK;
 ]])
 
-mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 2126
+mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 1786
 	WORDS ${disks_large}
 	REMOVES "a view behind a restart has begun when its voters have agreed, not when a member is there"
 	TEXT [[
@@ -220,26 +220,6 @@ mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 2126
 	REPLACEMENT [[
 	(void)is_behind_restart;
 	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE &&
-]])
-
-mutant(NAME disks-inviter-gone KIND views FILE group/durable.c SEED 1600
-	WORDS ${disks_large}
-	REMOVES "what a newcomer's disk says of the view that takes it in is known when its inviter has gone"
-	TEXT [[
-	out->base = node->join.before;
-]]
-	REPLACEMENT [[
-	out->base = node->roster.known_nodes[node->join.by].key;
-]])
-
-mutant(NAME disks-first-has-logs KIND views FILE group/logs.c SEED 2209
-	WORDS ${disks_large}
-	REMOVES "a first view that has not begun has no logs: another group's may come"
-	TEXT [[
-	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
-]]
-	REPLACEMENT [[
-	for (uint32_t i = 0; i < logs->standing.shard_count && result == WHORL_OK; i++) {
 ]])
 
 mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs.c
