@@ -40,14 +40,6 @@ static void free_task(struct wh_background *task)
 	free(task);
 }
 
-static struct timespec deadline_after(uint64_t timeout_ns)
-{
-	uint64_t now = wh_env_now(wh_env_system());
-	uint64_t at = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-
-	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
-}
-
 /* Something has changed, or may have. False: its time has come. */
 static bool wait_for_change(struct wh_background *task)
 {
@@ -138,12 +130,12 @@ void wh_background_wake(struct wh_background *task)
 void wh_background_again(struct wh_background *task, uint64_t ns)
 {
 	task->again = true;
-	task->again_at = deadline_after(ns);
+	task->again_at = wh_deadline_after(ns);
 }
 
 bool wh_background_end(struct wh_background *task, uint64_t timeout_ns)
 {
-	const struct timespec deadline = deadline_after(timeout_ns);
+	const struct timespec deadline = wh_deadline_after(timeout_ns);
 	pthread_t thread = task->thread;
 	bool ended;
 

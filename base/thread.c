@@ -85,9 +85,15 @@ void wh_thread_condition_init(pthread_cond_t *condition)
 	pthread_condattr_destroy(&monotonic);
 }
 
-struct timespec wh_deadline(int timeout_ms)
+struct timespec wh_deadline_after(uint64_t timeout_ns)
 {
-	uint64_t at = wh_env_now(wh_env_system()) + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	uint64_t now = wh_env_now(wh_env_system());
+	uint64_t at = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
 
 	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};
+}
+
+struct timespec wh_deadline(int timeout_ms)
+{
+	return wh_deadline_after((uint64_t)timeout_ms * WH_NS_PER_MS);
 }

@@ -3,6 +3,7 @@
 #define WH_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -26,7 +27,8 @@ void wh_thread_stand_back(void);
 
 /* A condition with deadlines of CLOCK_MONOTONIC. */
 void wh_thread_condition_init(pthread_cond_t *condition);
-/* Milliseconds from now as one of them. */
+/* So long from now, in ms or in ns, as one of them. */
 struct timespec wh_deadline(int timeout_ms);
+struct timespec wh_deadline_after(uint64_t timeout_ns); /* as late as can be if that is too long to tell */
 
 #endif

@@ -91,16 +91,25 @@ static void fill_key(struct wh_dds_copy *copy, const struct wh_dds_reader_entity
 		wh_dds_type_from_key(type, known->key, copy->data);
 }
 
+/* A block with the key of that data. NULL: memory is out. */
+static struct wh_dds_copy *copy_key(const struct wh_dds_reader_entity *reader, struct wh_dds_pool *pool,
+				    const void *data)
+{
+	const struct whorl_dds_type *type = reader->end.topic->type;
+	struct wh_dds_copy *copy = wh_dds_copy_take(pool, type->bytes);
+
+	if (copy != NULL)
+		wh_dds_type_copy_key(type, data, copy->data);
+	return copy;
+}
+
 struct wh_dds_copy *wh_dds_key_of(void *ctx, const struct wh_dds_copy *sample)
 {
 	const struct wh_dds_reader_entity *reader = ctx;
-	const struct whorl_dds_type *type = reader->end.topic->type;
-	struct wh_dds_copy *copy = wh_dds_copy_take(reader->end.stream->pool, type->bytes);
+	struct wh_dds_copy *copy = copy_key(reader, reader->end.stream->pool, sample->data);
 
-	if (copy == NULL)
-		return NULL;
-	copy->facts = sample->facts;
-	wh_dds_type_copy_key(type, sample->data, copy->data);
+	if (copy != NULL)
+		copy->facts = sample->facts;
 	return copy;
 }
 
@@ -313,7 +322,6 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 static void tell_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
 			  const struct wh_dds_event *event, const void *data, size_t bytes)
 {
-	const struct whorl_dds_type *type = reader->end.topic->type;
 	bool is_data = (does(event) & WH_DDS_DOES_DATA) != 0;
 	struct wh_dds_copy *key;
 
@@ -324,10 +332,9 @@ static void tell_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 	}
 	if (does(event) == WH_DDS_DOES_DATA)
 		return;
-	key = wh_dds_copy_take(line->pool, type->bytes);
+	key = copy_key(reader, line->pool, data);
 	if (key == NULL)
 		return;
-	wh_dds_type_copy_key(type, data, key->data);
 	call_in_place(line, reader, event, key->data, key->bytes, false);
 	wh_dds_copy_drop(key);
 }
