@@ -161,7 +161,7 @@ static bool open_node(struct dormant_process *process)
 		good = wh_node_open(&bound, process->id, &of, &options, &process->node, &err) == WHORL_OK;
 		wh_node_config_free(&bound);
 	}
-	if (!good)
+	if (!good && !(world->options.one_host && err.code == WHORL_DISK)) /* another speaks for its disk now */
 		fail(world, config == NULL ? "no memory" : err.text[0] != '\0' ? err.text : whorl_config_error(config));
 	whorl_config_free(config);
 	if (!good)
@@ -345,7 +345,7 @@ static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const ch
 {
 	const struct dormant_world *world = ctx;
 
-	if (world->options.verbose && level <= WH_LOG_INFO)
+	if (world->options.verbose && level <= WH_LOG_DEBUG)
 		printf("%12.6f node %u: %s\n", (double)wh_sim_now(world->sim) / 1e9, (unsigned)node, line);
 }
 

@@ -39,7 +39,7 @@ struct dormant_program { /* what a process does */
 	void *ctx;
 };
 
-/* One more; the last life of that id has ended. NULL: its node does not open, and dormant_broken says why. */
+/* One more; the last life of that id has ended. NULL: its node does not open: dormant_broken says why; or, on one host, not now. */
 struct dormant_process *dormant_process_new(struct dormant_world *world, uint32_t id,
 					    const struct dormant_program *program);
 /* Its program has failed; its host goes on. */

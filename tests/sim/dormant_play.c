@@ -103,8 +103,9 @@ static void tell_standing(const struct dormant_life *life)
 	    wh_sim_disk_open_kept(dormant_disk(life->play->world, life->id), path, &directory, &err) != WHORL_OK)
 		return;
 	if (wh_standing_open(&file, directory, &is, NULL, &err) == WHORL_OK) {
-		dormant_tell(life, "its disk: view %" PRIu64 "%s%s, agreed to %" PRIx64, is.number,
-			     is.first ? ", first" : "", is.left ? ", left" : "", is.next);
+		dormant_tell(life, "its disk: %s, view %" PRIu64 " (%" PRIx64 ")%s%s, agreed to %" PRIx64 " by %" PRIx64
+			     ", promised %" PRIx64, is.group != 0 ? "of a group" : "blank", is.number, is.base,
+			     is.first ? ", first" : "", is.left ? ", left" : "", is.next, is.ballot, is.promised);
 		for (uint32_t i = 0; i < is.shard_count; i++)
 			dormant_tell(life, "  %" PRIx64 " %s: %s, behind %" PRIx64 " at %" PRIu64, is.shards[i].subgroup,
 				     is.shards[i].name, is.shards[i].whole ? "whole" : "not whole", is.shards[i].before,
@@ -133,8 +134,10 @@ static void begin_life(struct dormant_play *play, uint32_t id)
 	life->process = dormant_process_new(play->world, id, &program);
 	if (life->process != NULL)
 		dormant_after(play->world, wh_dice_below(&life->dice, 8 * WH_NS_PER_MS), act, life, 0);
-	else
+	else if (dormant_broken(play->world) != NULL)
 		dormant_fail(play, "node %u does not open: %s", id, dormant_broken(play->world));
+	else
+		dormant_tell(life, "does not open now");
 }
 
 static struct dormant_life *life_of(const struct dormant_play *play, uint32_t id)
@@ -219,6 +222,8 @@ static void harm(struct dormant_play *play, struct dormant_life *life)
 		break;
 	case 3:
 	case 4:
+		if (life->id < play->founders && play->founders < play->ids)
+			break; /* the others could not go on without one of these */
 		dormant_tell(life, "closes");
 		dormant_close(life->process, CLOSE_MS);
 		break;
@@ -479,7 +484,7 @@ static struct dormant_world_options draw(struct dormant_play *play)
 	play->dice = wh_dice_split(play->seed, 1);
 	play->ids = (uint32_t)wh_dice_between(&play->dice, 3, DORMANT_IDS);
 	out.ids = play->ids;
-	out.founders = (uint32_t)wh_dice_between(&play->dice, 1, play->ids);
+	out.founders = play->founders = (uint32_t)wh_dice_between(&play->dice, 1, play->ids);
 	out.one_host = play->one_host = wh_dice_one_in(&play->dice, 3);
 	out.subgroups = subgroups[wh_dice_below(&play->dice, 3)];
 	out.batch_bytes = wh_dice_one_in(&play->dice, 4) ? 0 : (uint32_t)wh_dice_between(&play->dice, 64, 8192);
