@@ -133,10 +133,11 @@ static bool bind(const struct dormant_world *world, whorl_config *config, struct
 {
 	char text[1024];
 
-	snprintf(text, sizeof(text),
-		 "[group]\nname = dormant\ntransport = sim\nnodes = %u\nnodes_max = %u\nlog_dir = " DORMANT_LOG_DIR
-		 "\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\n[engine]\nthread = caller\n%s",
-		 (unsigned)world->options.founders, (unsigned)world->options.ids, world->options.subgroups);
+	snprintf(
+		text, sizeof(text),
+		"[group]\nname = dormant\ntransport = sim\nnodes = %u\nnodes_max = %u\nlog_dir = " DORMANT_LOG_DIR
+		"\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\n[engine]\nthread = caller\n%s",
+		(unsigned)world->options.founders, (unsigned)world->options.ids, world->options.subgroups);
 	if (config == NULL || whorl_config_load_text(config, "dormant", text) != WHORL_OK ||
 	    wh_config_bind(config, bound) != WHORL_OK)
 		return false;

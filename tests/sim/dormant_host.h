@@ -33,7 +33,7 @@ struct dormant_world *dormant_world_new(const struct dormant_world_options *opti
 /* All processes have ended. */
 void dormant_world_free(struct dormant_world *world);
 
-struct dormant_program { /* what a process does */
+struct dormant_program {                             /* what a process does */
 	void (*opened)(void *ctx, whorl_node *node); /* before it is started */
 	void (*passed)(void *ctx);                   /* after each pass */
 	void *ctx;

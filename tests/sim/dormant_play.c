@@ -103,12 +103,15 @@ static void tell_standing(const struct dormant_life *life)
 	    wh_sim_disk_open_kept(dormant_disk(life->play->world, life->id), path, &directory, &err) != WHORL_OK)
 		return;
 	if (wh_standing_open(&file, directory, &is, NULL, &err) == WHORL_OK) {
-		dormant_tell(life, "its disk: %s, view %" PRIu64 " (%" PRIx64 ")%s%s, agreed to %" PRIx64 " by %" PRIx64
-			     ", promised %" PRIx64, is.group != 0 ? "of a group" : "blank", is.number, is.base,
-			     is.first ? ", first" : "", is.left ? ", left" : "", is.next, is.ballot, is.promised);
+		dormant_tell(life,
+			     "its disk: %s, view %" PRIu64 " (%" PRIx64 ")%s%s, agreed to %" PRIx64 " by %" PRIx64
+			     ", promised %" PRIx64,
+			     is.group != 0 ? "of a group" : "blank", is.number, is.base, is.first ? ", first" : "",
+			     is.left ? ", left" : "", is.next, is.ballot, is.promised);
 		for (uint32_t i = 0; i < is.shard_count; i++)
-			dormant_tell(life, "  %" PRIx64 " %s: %s, behind %" PRIx64 " at %" PRIu64, is.shards[i].subgroup,
-				     is.shards[i].name, is.shards[i].whole ? "whole" : "not whole", is.shards[i].before,
+			dormant_tell(life, "  %" PRIx64 " %s: %s, behind %" PRIx64 " at %" PRIu64,
+				     is.shards[i].subgroup, is.shards[i].name,
+				     is.shards[i].whole ? "whole" : "not whole", is.shards[i].before,
 				     is.shards[i].begins);
 		for (uint32_t i = 0; i < is.dormant_count; i++)
 			dormant_tell(life, "  %" PRIx64 " %s: dormant since %" PRIu64 ", cut %" PRIi64 ", %s",
@@ -277,7 +280,8 @@ static bool goes_on(struct dormant_play *play, uint64_t ns)
 static void bring_back(struct dormant_play *play)
 {
 	for (uint32_t id = 0; id < play->ids; id++)
-		if (has_ended(life_of(play, id)) && !dormant_failed(play) && (play->calm || wh_dice_one_in(&play->dice, 2)))
+		if (has_ended(life_of(play, id)) && !dormant_failed(play) &&
+		    (play->calm || wh_dice_one_in(&play->dice, 2)))
 			begin_life(play, id);
 }
 

@@ -167,7 +167,8 @@ static void send_some(struct dormant_stay *stay, uint64_t count)
 	unsigned char data[DORMANT_MESSAGE_BYTES];
 	enum whorl_result result = WHORL_OK;
 
-	for (; count > 0 && !stay->listens && !stay->leaves && (result == WHORL_OK || result == WHORL_PENDING); count--) {
+	for (; count > 0 && !stay->listens && !stay->leaves && (result == WHORL_OK || result == WHORL_PENDING);
+	     count--) {
 		uint64_t said[2] = {stay->number, stay->sent}, index = UINT64_MAX;
 		size_t bytes = wh_dice_between(&life->dice, sizeof(said), sizeof(data));
 
