@@ -136,7 +136,7 @@ static bool bind(const struct dormant_world *world, whorl_config *config, struct
 	snprintf(
 		text, sizeof(text),
 		"[group]\nname = dormant\ntransport = sim\nnodes = %u\nnodes_max = %u\nlog_dir = " DORMANT_LOG_DIR
-		"\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\n[engine]\nthread = caller\n%s",
+		"\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\ncut_max_ms = 1000\n[engine]\nthread = caller\n%s",
 		(unsigned)world->options.founders, (unsigned)world->options.ids, world->options.subgroups);
 	if (config == NULL || whorl_config_load_text(config, "dormant", text) != WHORL_OK ||
 	    wh_config_bind(config, bound) != WHORL_OK)
