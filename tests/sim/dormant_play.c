@@ -13,6 +13,7 @@
 #define LOOK_NS (20 * WH_NS_PER_MS)
 #define END_NS (60 * WH_NS_PER_S) /* all are ready by then, when nothing happens any more */
 #define CLOSE_MS 2000
+#define PATIENCE_NS (3 * WH_NS_PER_S)
 
 void dormant_fail(struct dormant_play *play, const char *format, ...)
 {
@@ -285,6 +286,22 @@ static void bring_back(struct dormant_play *play)
 			begin_life(play, id);
 }
 
+/* In the end one that hears too few for long is ended, as an operator does: on one host it may never learn that they have ended. */
+static void end_those_that_wait(struct dormant_play *play)
+{
+	for (uint32_t i = 0; i < play->life_count; i++) {
+		struct dormant_life *life = play->lives[i];
+		whorl_node *node = has_ended(life) ? NULL : dormant_node(life->process);
+
+		if (node == NULL || whorl_error(node, NULL, 0) != WHORL_NO_QUORUM)
+			life->alone_ns = 0;
+		else if (life->alone_ns == 0)
+			life->alone_ns = dormant_now(play->world);
+		else if (dormant_now(play->world) - life->alone_ns > PATIENCE_NS)
+			dormant_kill(life->process);
+	}
+}
+
 static const struct dormant_stay *stay_of(const struct dormant_play *play, uint32_t id, uint32_t name)
 {
 	const struct dormant_life *life = life_of(play, id);
@@ -346,8 +363,10 @@ static bool await(struct dormant_play *play, bool (*is)(const struct dormant_sta
 {
 	uint64_t end_ns = dormant_now(play->world) + END_NS;
 
-	while (!all_are(play, is) && dormant_now(play->world) < end_ns && goes_on(play, LOOK_NS))
+	while (!all_are(play, is) && dormant_now(play->world) < end_ns && goes_on(play, LOOK_NS)) {
+		end_those_that_wait(play);
 		bring_back(play);
+	}
 	if (dormant_failed(play))
 		return false;
 	for (uint32_t name = 0; name < play->name_count; name++)

@@ -55,6 +55,7 @@ struct dormant_life { /* of a process */
 	struct wh_dice dice;
 	struct dormant_stay *stays[DORMANT_NAMES]; /* that it has now */
 	bool is_ready;
+	uint64_t alone_ns; /* since when it hears too few, in the end; 0: it does not */
 };
 
 struct dormant_name { /* what all programs say of it */
