@@ -241,14 +241,24 @@ void dormant_check_ready(struct dormant_stay *stay)
 
 void dormant_check_left(struct dormant_stay *stay)
 {
-	struct dormant_play *play = stay->life->play;
-
-	if (!stay->lost && stay->ordered != stay->sent)
-		dormant_fail(play,
-			     "left: node %u has left %s, and of the %" PRIu64 " messages that it sent %" PRIu64
-			     " were delivered",
-			     stay->life->id, play->names[stay->name].name, stay->sent, stay->ordered);
 	stay->over = true;
+	stay->drained = !stay->lost;
+}
+
+/* Some may have been kept back where it was not ready yet, so this is looked at in the end. */
+void dormant_check_drained(struct dormant_play *play)
+{
+	for (uint32_t i = 0; i < play->stay_count; i++) {
+		const struct dormant_stay *stay = play->stays[i];
+
+		if (stay->drained && stay->birth != NULL && stay->birth == dormant_newest(play, stay->name) &&
+		    stay->ordered != stay->sent)
+			dormant_fail(play,
+				     "left: node %u has left %s (stay %u), and of the %" PRIu64
+				     " messages that it sent %" PRIu64 " were delivered",
+				     stay->life->id, play->names[stay->name].name, stay->number, stay->sent,
+				     stay->ordered);
+	}
 }
 
 bool dormant_is_quiet(const struct dormant_stay *stay)

@@ -390,7 +390,10 @@ static bool come_to_rest(struct dormant_play *play)
 	if (!goes_on(play, wh_dice_below(&play->dice, 200 * WH_NS_PER_MS)))
 		return false;
 	play->silent = true;
-	return await(play, dormant_is_quiet, "not all are told the same");
+	if (!await(play, dormant_is_quiet, "not all are told the same"))
+		return false;
+	dormant_check_drained(play);
+	return !dormant_failed(play);
 }
 
 /* The power goes: what was told before is told again. */
