@@ -202,11 +202,11 @@ void dormant_check_restored(struct dormant_stay *stay)
 
 	if (dormant_failed(play))
 		return;
-	if (!find_birth(stay)) {
-		dormant_fail(play, "state: node %u restores %s, and is not in it", stay->life->id,
+	if (stay->over)
+		dormant_fail(play, "state: node %u restores %s, which it has left", stay->life->id,
 			     play->names[stay->name].name);
-		return;
-	}
+	if (!find_birth(stay))
+		return; /* it has let go of it meanwhile: that is of no use any more */
 	if (stay->bytes % sizeof(struct dormant_entry) != 0 || count > stay->birth->count ||
 	    (count > 0 && memcmp(stay->restored, stay->birth->order, stay->bytes) != 0))
 		dormant_fail(play, "state: node %u restores in %s what is not the beginning of what was delivered",

@@ -194,12 +194,12 @@ static void slow_disk(struct dormant_play *play, uint32_t id)
 	dormant_after(play->world, wh_dice_below(&play->dice, 300 * WH_NS_PER_MS), restore_speed, play, id);
 }
 
-/* Another disk: of one node at most, and when there is a group. */
+/* Another disk: of one node at most, and when there is a group. Not of the only node that forms one: it would form another. */
 static void lose_disk(struct dormant_play *play, uint32_t id)
 {
 	const struct dormant_life *life = life_of(play, id);
 
-	if (!play->loses_disks || play->one_host || play->lost_disks != 0 || life == NULL || !has_ended(life) ||
+	if (!play->loses_disks || play->one_host || play->founders < 2 || play->lost_disks != 0 || life == NULL || !has_ended(life) ||
 	    dormant_now(play->world) < WH_NS_PER_S / 2)
 		return;
 	dormant_tell(life, "has another disk");
