@@ -766,6 +766,7 @@ void wh_logs_free(struct wh_logs *logs)
 		next = order->next;
 		wh_log_order_free(order);
 	}
+	wh_replays_free(logs); /* they read the logs */
 	for (struct wh_shard_log *log = wh_log_first_shard(logs), *next; log != NULL; log = next) {
 		next = log->next;
 		wh_checkpoint_drop(log->checkpoint);
@@ -777,7 +778,6 @@ void wh_logs_free(struct wh_logs *logs)
 		free(view);
 	}
 	free(logs->has_disk);
-	wh_replays_free(logs);
 	wh_standing_close(&logs->file);
 	wh_standing_free(&logs->standing);
 	if (logs->directory != NULL)
