@@ -24,6 +24,9 @@
 
 #define LOG_BYTES (1 << 30)  /* of a durable one, if nothing else is said */
 #define STEP_NS WH_NS_PER_MS /* a stay that waits for what no bell tells is looked at so often */
+/* A wish that was refused in a view which is prepared is said again when one begins, or after so long: each set that comes has the leader propose
+ * anew. */
+#define AGAIN_NS (100 * WH_NS_PER_MS)
 
 /* ---- finding -------------------------------------------------------------------------------------------------------------- */
 
@@ -141,6 +144,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
 			wh_places_add(&node->stays_moving, subgroup->index);
 		}
+		stay->again_ns = 0;
 		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
 			if (stay->is_out && stay->wished && subgroup->durable)
@@ -199,6 +203,7 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 	stay->wished = false;
 	if (refusal->why == WH_REFUSED_DORMANT) { /* not for good; a view may have begun meanwhile in which it is not */
 		stay->sleeps = node->epoch == NULL || wh_view_dormant(node->epoch->view, subgroup->name) != NULL;
+		stay->again_ns = stay->sleeps ? 0 : node->loop.now_ns + AGAIN_NS;
 		wh_places_add(&node->stays_moving, subgroup->index);
 		return;
 	}
@@ -263,7 +268,8 @@ static bool may_wish(const whorl_subgroup *subgroup)
 {
 	const struct wh_stay *stay = &subgroup->stay;
 
-	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epoch != NULL);
+	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epoch != NULL) &&
+	       subgroup->node->loop.now_ns >= stay->again_ns;
 }
 
 /* Neither what was said last nor a view that may come has this node in it. */
@@ -370,6 +376,8 @@ static void step_stay(whorl_subgroup *subgroup)
 		take_it_back(subgroup);
 	else if (stay->stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
+	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
+		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 	else if (is_live(stay->stage) && leaves)
 		leave_it(subgroup);
 	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
