@@ -179,7 +179,7 @@ mutant(NAME dormant-seat-on-the-wire KIND test_wire_views FILE membership/wire.c
 	    wh_birth_view(out->birth) == 0 ||
 ]])
 
-mutant(NAME dormant-holds-up-the-group KIND sim-dormant RUNS 300 FILE membership/change.c
+mutant(NAME dormant-holds-up-the-group KIND test_change_durable FILE membership/change.c
 	REMOVES "the group goes on without a member that has all of the log of a dynamic subgroup"
 	TEXT [[
 		change->puts_out[g] = true;
@@ -188,7 +188,7 @@ mutant(NAME dormant-holds-up-the-group KIND sim-dormant RUNS 300 FILE membership
 	REPLACEMENT [[
 ]])
 
-mutant(NAME dormant-put-out-at-the-least KIND sim-dormant RUNS 1500 FILE membership/change.c
+mutant(NAME dormant-put-out-at-the-least KIND test_change_durable FILE membership/change.c
 	REMOVES "those that are put out deliver no more than some of them have delivered"
 	TEXT [[
 change->puts_out[g] ? cut_where_put_out(change, &change->cuts_from[g])
@@ -208,15 +208,6 @@ mutant(NAME dormant-newcomer-forgets KIND sim-dormant RUNS 300 FILE group/durabl
 	REPLACEMENT [[
 		if (!keep_dormant(&standing, &(struct wh_standing){.group = 0}, NULL, NULL, epoch->view->dormant_count))
 			return false;
-]])
-
-mutant(NAME dormant-unbegun-forgotten KIND sim-dormant RUNS 300 FILE group/durable.c
-	REMOVES "what was born in its last view, and never began, has nothing to lose"
-	TEXT [[
-			add_unbegun(node, &standing, was, epoch->view);
-]]
-	REPLACEMENT [[
-			(void)add_unbegun;
 ]])
 
 mutant(NAME dormant-end-unknown KIND sim-dormant RUNS 300 FILE group/durable.c
@@ -267,15 +258,6 @@ mutant(NAME dormant-sleeps-on KIND sim-dormant RUNS 300 FILE group/stay.c
 		if (0) {
 ]])
 
-mutant(NAME dormant-checkpoint-outlives-stay KIND sim-dormant RUNS 300 FILE group/durable_state.c
-	REMOVES "a stay goes on until no job uses its program's functions"
-	TEXT [[
-	if (wh_load_acquire(&state->busy) != 0 || wh_replay_is_busy(state->history))
-		return true;
-]]
-	REPLACEMENT [[
-]])
-
 mutant(NAME dormant-follows-unsaid KIND sim-dormant RUNS 300 FILE group/durable.c
 	REMOVES "a log says which view it goes on from when it comes back"
 	TEXT [[
@@ -294,15 +276,6 @@ mutant(NAME dormant-end-unmarked KIND sim-dormant RUNS 1000 FILE group/durable.c
 		if (0)
 ]])
 
-mutant(NAME dormant-old-log-kept KIND sim-dormant RUNS 300 FILE group/durable.c
-	REMOVES "a node that enters anew begins with an empty log"
-	TEXT [[
-					.fresh = member->layout->birth != 0 && enters(epoch, member) && !back};
-]]
-	REPLACEMENT [[
-					.fresh = false};
-]])
-
 mutant(NAME dormant-restart-forgets-returned KIND sim-dormant SEED 161 RUNS 1 FILE membership/restart_voice.c
 	REMOVES "a disk that has agreed to a view that brings a subgroup back keeps its log in a restart"
 	TEXT [[
@@ -313,12 +286,4 @@ mutant(NAME dormant-restart-forgets-returned KIND sim-dormant SEED 161 RUNS 1 FI
 ]]
 	REPLACEMENT [[
 	return false;
-]])
-
-mutant(NAME dormant-dropped-log-written KIND sim-dormant SEED 655 RUNS 1 FILE group/log_job.c
-	REMOVES "what is left of a view that is over is not written to a log that was dropped"
-	TEXT [[
-		log->source = NULL; /* what it has of a view that is over is not needed */
-]]
-	REPLACEMENT [[
 ]])
