@@ -2,7 +2,7 @@
  *
  * A group of three nodes and some more; those more are always in it, and have the quorum, so that some decision is always made. One of
  * them leads. The three may be members of one durable subgroup. Where none is left it is dormant: views keep which members it had last,
- * and disks keep their logs. Nodes that come in say with their wish what their disk has, a *claim*; the leader finds which of these count.
+ * and disks keep their logs. Nodes that come in say with their wish what their disk has, a *holding*; the leader finds which of these count.
  *
  * A view is decided while the one before goes on (`next`; all members have stopped then), each member that is up agrees to it, and then
  * it is begun. Members crash at any time: also when it is decided, and they have not agreed, so that they are members of a view that their
@@ -36,26 +36,25 @@
 /* What is done otherwise than by the rules. */
 enum mutation {
 	BY_THE_RULES,
-	ENTERED_COUNTS,   /* a claim counts whatever view the member entered in */
+	ENTERED_COUNTS,   /* a holding counts whatever view the member entered in */
 	ALL_COME_BACK,    /* so do logs that do not end in the latest of the views */
 	CUT_IS_MOST,      /* the longest of those that come back */
 	WHOLE_UNASKED,    /* a log counts that is not whole */
 	BIRTH_UNASKED,    /* or of another birth */
 	ANYBODY_COUNTS,   /* or of a node that was no last member */
 	FRONTIER_UNREAD,  /* an end below what another log says that all had is no rot */
-	BEGINS_EMPTY,     /* where no claim counts the subgroup begins with nothing */
+	BEGINS_EMPTY,     /* where no holding counts the subgroup begins with nothing */
 	LEAVER_GOES,      /* it does not wait for another whole log, and the view after neither */
 	NONE_IS_WHOLE,    /* a view without a member may leave the subgroup without a whole log */
 	NEWCOMER_FORGETS, /* an entry goes when its node comes into the group */
 	DROPPED_DELIVER,  /* members that go out as none of them is whole deliver what is below the cut, as others do */
 	FAILURES_SERVE,   /* a view that leaves a member out lets others leave the subgroup */
-	MARK_OF_LAST, /* which view a member entered in is known of the last one alone: of others a log may end anywhere */
-	NEXT_TO_LAST, /* a log must end in the last view, or in the one before it, or, if it came back in the last, where it came from */
-	FOUNDER_IS_MUTE, /* one that has never begun the first view says nothing */
-	BLANK_FOUNDER,   /* ... or says so with a disk that has nothing at all */
+	BEGUN_LATE,       /* a view is decided before that before it is on the disks of its members */
+	FOUNDER_IS_MUTE,  /* one that has never begun the first view says nothing */
+	BLANK_FOUNDER,    /* ... or says so with a disk that has nothing at all */
 	/* These must not be found: the rules do not rest on it. */
 	STALE_IS_KEPT, /* an entry does not go when the subgroup goes on without its node */
-	CUT_UNKNOWN,   /* a claim says how far the log goes, though its disk knows the cut */
+	CUT_UNKNOWN,   /* a holding says how far the log goes, though its disk knows the cut */
 };
 
 struct world {
@@ -94,13 +93,12 @@ struct node {
 };
 
 struct subgroup {
-	uint8_t birth;        /* number of its first view; 0: it was never made */
-	uint8_t last;         /* number of the last view in which it has members */
-	uint8_t members;      /* in that: a set of nodes */
-	uint8_t entered;      /* of these, in that view */
-	uint8_t back;         /* ... or came back in it */
-	uint8_t from;         /* ... from a view of that number */
-	uint8_t first[NODES]; /* of each member: its log cannot end in an earlier view than this */
+	uint8_t birth;   /* number of its first view; 0: it was never made */
+	uint8_t last;    /* number of the last view in which it has members */
+	uint8_t members; /* in that: a set of nodes */
+	uint8_t entered; /* of these, in that view */
+	uint8_t back;    /* ... or came back in it */
+	uint8_t from;    /* ... from a view of that number */
 };
 
 struct view {
@@ -113,7 +111,7 @@ struct view {
 struct state {
 	struct node nodes[NODES];
 	struct view now, next;
-	uint8_t cut;         /* of what is decided: 1 + the cut of the view now; 0: nobody goes on who was in it */
+	uint8_t cut;         /* of what is decided: 1 + the cut of the view now; 0: no member of it goes on */
 	uint8_t log[LENGTH]; /* what lies before `next` */
 	uint8_t order[LENGTH], sent;
 	uint8_t delivered[LENGTH], count;
@@ -172,10 +170,9 @@ bool is_active(const struct view *view);
 /* All nodes. */
 uint8_t all_of(const struct world *w);
 /* Is it asked what the last view did, beside which views logs can end in? That is only done by rules that are wrong: fewer states. */
-bool asks_of_last(const struct world *w);
 /* The members of the subgroup in the view now; none if it is dormant. */
 uint8_t members_now(const struct state *s);
-/* Those of `set` whose log is whole, as they say. */
+/* Those of `set` that say that their log is whole. */
 uint8_t whole_of(const struct state *s, uint8_t set);
 /* Those of `set` that are in the group. */
 uint8_t up_of(const struct state *s, uint8_t set);
@@ -187,7 +184,7 @@ void begin_on(const struct world *w, const struct state *s, struct disk *d, int 
 const char *check_start(const struct state *s, const uint8_t *log, uint8_t start);
 /* The next view, of these nodes, without those that have failed. False: it is none, or waits. */
 bool compose_without(const struct world *w, struct state *s, uint8_t failed, uint8_t leavers);
-/* ... that takes in `newcomers`, and has in the subgroup those that wish it, of whom none left has crashed. */
+/* ... that takes in `newcomers`, and has in the subgroup those that wish it, of which none that left has crashed. */
 bool compose_wishes(const struct world *w, struct state *s, uint8_t newcomers, uint8_t wishers, bool anew,
 		    const char **wrong);
 

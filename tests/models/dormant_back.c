@@ -109,9 +109,8 @@ void print_step(struct step step)
 
 static void print_view(const char *what, const struct view *v)
 {
-	printf(" %s %d{%x} sub %d last %d members %x entered %x back %x from %d first %d%d%d start %d;", what,
-	       v->number, v->group, v->sub.birth, v->sub.last, v->sub.members, v->sub.entered, v->sub.back, v->sub.from,
-	       v->sub.first[0], v->sub.first[1], v->sub.first[2], v->start);
+	printf(" %s %d{%x} sub %d last %d members %x entered %x back %x from %d start %d;", what, v->number, v->group,
+	       v->sub.birth, v->sub.last, v->sub.members, v->sub.entered, v->sub.back, v->sub.from, v->start);
 }
 
 void print_state(const struct state *s)

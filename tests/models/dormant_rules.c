@@ -1,4 +1,4 @@
-/* dormant_rules.c - what the rules say: which claims count, what the next view is, what a disk keeps. See dormant.h. */
+/* dormant_rules.c - what the rules say: which holdings count, what the next view is, what a disk keeps. See dormant.h. */
 #include "dormant.h"
 
 #include <string.h>
@@ -11,11 +11,6 @@ bool is_active(const struct view *view)
 uint8_t all_of(const struct world *w)
 {
 	return (uint8_t)((1 << w->nodes) - 1);
-}
-
-bool asks_of_last(const struct world *w)
-{
-	return breaks(w, NEXT_TO_LAST) || breaks(w, MARK_OF_LAST);
 }
 
 uint8_t members_now(const struct state *s)
@@ -45,16 +40,16 @@ uint8_t up_of(const struct state *s, uint8_t set)
 
 /* ---- disks --------------------------------------------------------------------------------------------------------- */
 
-/* One that was a member since the first view, and has never begun that, has all there was. That its disk stands on an earlier view proves
- * that it is not another disk. */
+/* A member of the first view, if that is the last as well, which has never begun it has all there was. That its disk stands on an earlier view
+ * proves that it is not another disk. */
 static void found_nothing(const struct world *w, struct disk *d, uint8_t stood, const struct subgroup *sub, int i)
 {
 	bool is_proved = stood != 0 ? stood < sub->birth : breaks(w, BLANK_FOUNDER);
 
 	bool has_another = d->entry.birth != 0 && d->entry.whole && breaks(w, BIRTH_UNASKED);
 
-	if (d->entry.birth != sub->birth && !has_another && in(sub->members, i) && sub->first[i] == 0 && is_proved &&
-	    !breaks(w, FOUNDER_IS_MUTE))
+	if (d->entry.birth != sub->birth && !has_another && in(sub->members, i) && sub->last == sub->birth &&
+	    is_proved && !breaks(w, FOUNDER_IS_MUTE))
 		d->entry = (struct entry){.birth = sub->birth, .whole = 1};
 }
 
@@ -101,31 +96,21 @@ void begin_on(const struct world *w, const struct state *s, struct disk *d, int 
 	e->length = view->start;
 }
 
-/* ---- claims -------------------------------------------------------------------------------------------------------- */
+/* ---- holdings ------------------------------------------------------------------------------------------------------ */
 
 static uint8_t place_of(const struct world *w, const struct entry *e)
 {
 	return e->cut != 0 && !breaks(w, CUT_UNKNOWN) ? (uint8_t)(e->cut - 1) : e->length;
 }
 
-/* The rule that was there first; with a founder's claim. */
-static bool ends_next_to_last(const struct subgroup *sub, uint8_t end, int i)
+/* In the last view; or in the one before it in that log, which its member had not entered since. A founder's is in none. */
+static bool ends_well(const struct world *w, const struct subgroup *sub, uint8_t end, int i)
 {
-	if (in(sub->entered, i))
-		return end == sub->last || (sub->last == sub->birth && end == 0);
-	return end == sub->last || end == (in(sub->back, i) ? sub->from : (uint8_t)(sub->last - 1)) ||
-	       (sub->last == sub->birth + 1 && end == 0);
-}
-
-static bool ends_well(const struct world *w, const struct subgroup *sub, uint8_t end, bool knows_cut, int i)
-{
-	if (breaks(w, NEXT_TO_LAST))
-		return ends_next_to_last(sub, end, i) || (knows_cut && ends_next_to_last(sub, (uint8_t)(end + 1), i));
-	if (breaks(w, MARK_OF_LAST))
-		return !in(sub->entered, i) || end == sub->last || (sub->last == sub->birth && end == 0);
-	if (!in(sub->members, i))
+	if (end == sub->last || (sub->last == sub->birth && end == 0))
 		return true;
-	return end >= sub->first[i] || breaks(w, ENTERED_COUNTS);
+	if (end != (sub->back != 0 ? sub->from : sub->last - 1))
+		return false;
+	return !in(sub->entered, i) || breaks(w, ENTERED_COUNTS);
 }
 
 static bool may_count(const struct world *w, const struct state *s, int i)
@@ -135,7 +120,7 @@ static bool may_count(const struct world *w, const struct state *s, int i)
 
 	return (e->birth == sub->birth || (e->birth != 0 && breaks(w, BIRTH_UNASKED))) &&
 	       (in(sub->members, i) || breaks(w, ANYBODY_COUNTS)) && (e->whole || breaks(w, WHOLE_UNASKED)) &&
-	       ends_well(w, sub, e->end, e->cut != 0, i);
+	       ends_well(w, sub, e->end, i);
 }
 
 /* The end of that log is below what another one that ends in the same view says that all had. */
@@ -151,7 +136,7 @@ static bool is_rot(const struct state *s, uint8_t set, int i)
 	return false;
 }
 
-/* Those of `wishers` whose claims count. A log of which the end has rotted, and of which no other says so, is left out of the model. */
+/* Those of `wishers` with holdings that count. A log of which the end has rotted, and of which no other says so, is left out of the model. */
 static uint8_t find_counting(const struct world *w, const struct state *s, uint8_t wishers)
 {
 	uint8_t set = 0, rot = 0;
@@ -204,24 +189,7 @@ static void begin_next(const struct state *s, struct view *next, uint8_t group)
 	next->start = 0;
 }
 
-static void lie_dormant(const struct world *w, struct view *next)
-{
-	if (!asks_of_last(w))
-		next->sub.entered = next->sub.back = next->sub.from = 0;
-}
-
-static void enter(struct view *next, uint8_t set)
-{
-	for (int i = 0; i < NODES; i++) {
-		if (in(set, i))
-			next->sub.first[i] = next->sub.birth == next->number ? 0 : next->number;
-		if (!in(next->sub.members, i))
-			next->sub.first[i] = 0;
-	}
-	next->sub.entered = set;
-}
-
-/* The least that those of the shard who take part in the decision say to have on disk. */
+/* The least that those of the shard that take part in the decision say to have on disk. */
 static uint8_t find_cut(const struct state *s, uint8_t survivors)
 {
 	uint8_t cut = LENGTH;
@@ -233,16 +201,14 @@ static uint8_t find_cut(const struct state *s, uint8_t survivors)
 }
 
 /* It has members and goes on, with those that stay, and those that enter. */
-static void go_on(const struct world *w, struct state *s, struct view *next, uint8_t stay, uint8_t entering)
+static void go_on(struct state *s, struct view *next, uint8_t stay, uint8_t entering)
 {
-	if (stay == 0) {
-		lie_dormant(w, next);
+	if (stay == 0)
 		return;
-	}
 	next->sub.last = next->number;
 	next->sub.members = stay | entering;
 	next->sub.back = next->sub.from = 0;
-	enter(next, entering);
+	next->sub.entered = entering;
 	next->start = (uint8_t)(s->cut - 1);
 	memcpy(s->log, s->order, next->start);
 }
@@ -262,7 +228,7 @@ bool compose_without(const struct world *w, struct state *s, uint8_t failed, uin
 			s->cut = 0;
 	}
 	if (members != 0)
-		go_on(w, s, &next, stay, 0);
+		go_on(s, &next, stay, 0);
 	s->next = next;
 	return true;
 }
@@ -291,7 +257,7 @@ static bool meet_active(const struct world *w, struct state *s, struct view *nex
 	if (stay == 0 && entering != 0)
 		return false; /* they are met by a view after, as of one that is dormant */
 	s->cut = find_cut(s, members);
-	go_on(w, s, next, stay, entering);
+	go_on(s, next, stay, entering);
 	return true;
 }
 
@@ -299,8 +265,7 @@ static void be_born(struct view *next, uint8_t wishers)
 {
 	memset(&next->sub, 0, sizeof(next->sub));
 	next->sub.birth = next->sub.last = next->number;
-	next->sub.members = wishers;
-	enter(next, wishers);
+	next->sub.members = next->sub.entered = wishers;
 }
 
 static void come_back(const struct world *w, struct state *s, struct view *next, uint8_t wishers, uint8_t counting)
@@ -328,10 +293,7 @@ static void come_back(const struct world *w, struct state *s, struct view *next,
 	memset(s->log + next->start, 0, (size_t)(LENGTH - next->start));
 	sub->last = next->number;
 	sub->members = wishers;
-	enter(next, wishers & (uint8_t)~sub->back);
-	for (int i = 0; i < NODES; i++)
-		if (in(sub->back, i))
-			sub->first[i] = sub->from;
+	sub->entered = wishers & (uint8_t)~sub->back;
 }
 
 bool compose_wishes(const struct world *w, struct state *s, uint8_t newcomers, uint8_t wishers, bool anew,
@@ -357,7 +319,7 @@ bool compose_wishes(const struct world *w, struct state *s, uint8_t newcomers, u
 		} else if (breaks(w, BEGINS_EMPTY)) {
 			next.sub.last = next.number;
 			next.sub.members = next.sub.back = wishers;
-			enter(&next, 0);
+			next.sub.entered = 0;
 			*wrong = check_start(s, s->log, 0);
 		} else if (newcomers == 0) {
 			return false; /* refused */

@@ -6,7 +6,7 @@
 
 _Static_assert(sizeof(struct entry) == 7 + LENGTH, "states are compared as they lie");
 _Static_assert(sizeof(struct node) == 4 + sizeof(struct disk), "as are nodes");
-_Static_assert(sizeof(struct view) == 3 + 6 + NODES, "as are views");
+_Static_assert(sizeof(struct view) == 3 + 6, "as are views");
 
 /* ---- one order ----------------------------------------------------------------------------------------------------- */
 
@@ -22,14 +22,12 @@ static uint8_t moved(uint8_t set, const uint8_t *to)
 
 static void move_view(struct view *view, const uint8_t *to)
 {
-	struct subgroup *sub = &view->sub, old = view->sub;
+	struct subgroup *sub = &view->sub;
 
 	view->group = moved(view->group, to);
-	sub->members = moved(old.members, to);
-	sub->entered = moved(old.entered, to);
-	sub->back = moved(old.back, to);
-	for (int i = 0; i < NODES; i++)
-		sub->first[to[i]] = old.first[i];
+	sub->members = moved(sub->members, to);
+	sub->entered = moved(sub->entered, to);
+	sub->back = moved(sub->back, to);
 }
 
 static struct state renamed(const struct state *s, const uint8_t *to)
@@ -193,6 +191,15 @@ static uint8_t may_restart(const struct state *s)
 	return set;
 }
 
+/* A member acknowledges a view when what it says of the one before is on its disk: one is written behind the other. */
+static bool have_all_begun(const struct state *s)
+{
+	for (int i = 0; i < NODES; i++)
+		if (in(s->now.group, i) && s->nodes[i].status == IN && !has_begun(s, i))
+			return false;
+	return true;
+}
+
 static void append_changes(const struct world *w, const struct state *s, struct steps *steps)
 {
 	uint8_t failed = failed_of(s);
@@ -206,7 +213,7 @@ static void append_changes(const struct world *w, const struct state *s, struct 
 	append(steps, may_install(s), INSTALL, 0, 0, false);
 	append(steps, s->powers < w->powers, POWER, 0, 0, false);
 	append(steps, s->powers < w->powers && is_decided(s), POWER, 0, 1, false);
-	if (is_decided(s) || s->now.number >= w->views)
+	if (is_decided(s) || s->now.number >= w->views || (!have_all_begun(s) && !breaks(w, BEGUN_LATE)))
 		return;
 	append(steps, failed != 0 && compose_without(w, &copy, failed, 0), FAIL, failed, 0, false);
 	for (uint8_t set = 1; set <= ALL && failed != 0 && breaks(w, FAILURES_SERVE); set++) {
@@ -370,8 +377,6 @@ static void restart(const struct world *w, struct state *s, uint8_t set)
 	s->now.group = set;
 	s->now.start = s->sent = s->dark = 0;
 	memset(s->order, 0, sizeof(s->order));
-	if (!asks_of_last(w))
-		s->now.sub.entered = s->now.sub.back = s->now.sub.from = 0;
 	for (int i = 0; i < NODES; i++)
 		s->nodes[i].said = 0;
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <whorl/status.h>
+
 #include "group.h"
 
 #define NODES 3
@@ -347,6 +349,7 @@ END_TEST
 /* A node that was no member waits, and says for which it does; then it is given all. */
 START_TEST(it_waits_for_its_log)
 {
+	struct whorl_status *status;
 	struct history before;
 	char text[512];
 
@@ -365,6 +368,12 @@ START_TEST(it_waits_for_its_log)
 	ck_assert_msg(strstr(text, "with 1") != NULL, "%s", text);
 	usleep(200000);
 	ck_assert_int_eq(whorl_subgroup_ready(lab.programs[0].topic, 0), WHORL_TIMEOUT);
+	ck_ok(whorl_status_of(lab.config, 0, 10000, &status, text, sizeof(text)));
+	ck_assert_uint_eq(status->shard_count, 1);
+	ck_assert(status->shards[0].dormant && status->shards[0].durable);
+	ck_assert_uint_eq(status->shards[0].place_count, 1);
+	ck_assert_uint_eq(status->shards[0].places[0].id, 1);
+	whorl_status_free(status);
 	begin_node(1);
 	enter(1);
 	ck_assert_uint_eq(told(1), before.count);
