@@ -551,6 +551,8 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (!subgroup->durable)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
+		if (enters(epoch, member)) /* what was said of it in a stay before is not so any more */
+			wh_store_relaxed(&subgroup->log_whole, 0);
 		if (enters(epoch, member) &&
 		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
 			fail_for_memory(epoch->node);

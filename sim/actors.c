@@ -80,7 +80,7 @@ bool wh_actor_upcall(struct app *app, const struct whorl_message *message)
 	struct play *play = actor->play;
 	struct shard_member *member = unsettled_member(app, message);
 
-	if (wh_play_failed(play) || actor->crashed)
+	if (wh_play_failed(play) || play->extinct || actor->crashed) /* of another group nothing is known */
 		return false;
 	wh_faults_moment(actor, WH_MOMENT_UPCALL);
 	if (actor->crashed)

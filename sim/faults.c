@@ -29,8 +29,10 @@ static bool end_life(struct actor *actor, bool silently)
 	actor->crashed = true;
 	actor->vanished = silently;
 	play->touched |= UINT64_C(1) << actor->life;
-	if (!actor->in_pass)
-		wh_check_settle(actor);
+	if (!actor->in_pass) /* one that leaves may have begun another view by now, unseen */
+		wh_check_died(actor);
+	if (leaves) /* whorl_close goes on to make passes, of which nobody hears */
+		wh_play_forsake_view(actor);
 	if (silently)
 		play->vanished_ns = wh_sim_now(play->sim);
 	wh_history_crashed(play->history, actor->life);
@@ -91,6 +93,14 @@ static struct wh_sim_disk_cost slower(const struct wh_sim_disk_cost *cost, uint3
 	return slow;
 }
 
+/* A life that comes meanwhile has it, too. */
+static void make_ill(struct play *play, const struct wh_fault *fault, int by)
+{
+	for (uint32_t id = 0; id < play->nodes; id++)
+		if (wh_fault_lasts(fault) && (id == fault->node || play->plan->one_host))
+			play->disks_ill[id] += (uint32_t)by;
+}
+
 static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t i)
 {
 	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
@@ -100,6 +110,7 @@ static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t 
 	if (disk == NULL)
 		return;
 	play->disks_harmed |= play->plan->one_host ? UINT64_MAX : UINT64_C(1) << fault->node;
+	make_ill(play, fault, 1);
 	if (fault->kind == WH_FAULT_HANG)
 		cost = (struct wh_sim_disk_cost){.read_min_ns = for_ns, .write_min_ns = for_ns, .sync_min_ns = for_ns};
 	if (fault->kind == WH_FAULT_HANG && for_ns == 0)
@@ -118,6 +129,8 @@ static void mend_disk(struct play *play, const struct wh_fault *fault)
 {
 	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
 
+	if (disk != NULL)
+		make_ill(play, fault, -1);
 	if (disk != NULL && fault->kind == WH_FAULT_FILL)
 		wh_sim_disk_capacity(disk, 0);
 	else if (disk != NULL)
@@ -202,7 +215,7 @@ static void touch_lives(struct play *play, const struct wh_fault *fault)
 
 void wh_faults_born(struct actor *actor)
 {
-	if (actor->play->links_harmed[actor->id] > 0)
+	if (actor->play->links_harmed[actor->id] > 0 || actor->play->disks_ill[actor->id] > 0)
 		actor->play->touched |= UINT64_C(1) << actor->life;
 }
 

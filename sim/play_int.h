@@ -374,6 +374,7 @@ struct play {
 	uint64_t (*seen)[WH_MOMENT_COUNT]; /* by node id: how often each of its moments has come */
 	uint32_t *cuts;                    /* from x nodes + to: by how many faults that link is cut */
 	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
+	uint32_t *disks_ill;               /* by node id: by how many faults its disk is slow, full or does not answer for a while */
 	uint64_t restless_ns;              /* when a fault came or ended last */
 	uint64_t vanished_ns;              /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
