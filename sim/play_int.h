@@ -163,9 +163,10 @@ struct app { /* one node in one subgroup, in all views */
 		bool begun;
 	} * looks;
 	uint32_t look_count;
-	bool replays;      /* what its log has was, or is, upcalled again */
-	bool needs;        /* a state, in this stay: some other member had it */
-	uint64_t whole_in; /* the last stay in which its log was said to be whole */
+	bool replays;       /* what its log has was, or is, upcalled again */
+	bool needs;         /* a state, in this stay: some other member had it */
+	uint64_t log_taken; /* so much of a log that is its state had come, after its last pass */
+	uint64_t whole_in;  /* the last stay in which its log was said to be whole */
 };
 
 struct stay { /* of one node in a dynamic subgroup, from its wish on */
@@ -374,9 +375,9 @@ struct play {
 	uint64_t (*seen)[WH_MOMENT_COUNT]; /* by node id: how often each of its moments has come */
 	uint32_t *cuts;                    /* from x nodes + to: by how many faults that link is cut */
 	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
-	uint32_t *disks_ill;               /* by node id: by how many faults its disk is slow, full or does not answer for a while */
-	uint64_t restless_ns;              /* when a fault came or ended last */
-	uint64_t vanished_ns;              /* when a node ended last that no other is told of */
+	uint32_t *disks_ill;  /* by node id: by how many faults its disk is slow, full or does not answer for a while */
+	uint64_t restless_ns; /* when a fault came or ended last */
+	uint64_t vanished_ns; /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
 	struct wh_sim_disk_cost disk_cost; /* of all disks that no fault has slowed down */
 	bool calm;                         /* no more will come */

@@ -13,6 +13,7 @@
 #include "sim/play_int.h"
 
 #define MAGIC UINT64_C(0x6c726f6877746174)
+#define TAKEN_MAX (UINT64_C(4) << 20)
 #define HASTE 6 /* before one piece in so many other things happen */
 
 struct image {                 /* of a state, as bytes; padding follows */
@@ -431,11 +432,25 @@ void wh_app_lags(struct app *app)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }
 
+/* A log that is a state may be long, and come a little in each pass. One that is given again and again comes to no end: that is none. */
+static void note_taken(struct app *app)
+{
+	struct play *play = app->actor->play;
+	uint64_t taken = wh_inspect_taken(app->actor->node, app->g, play->subgroups[app->g].birth);
+
+	if (taken == app->log_taken || taken > TAKEN_MAX)
+		return;
+	app->log_taken = taken;
+	play->useful_step = play->steps;
+}
+
 void wh_app_look(struct app *app)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 
+	if (app->awaits && wh_app_is_log(app))
+		note_taken(app);
 	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
 	    !wh_inspect_restores(actor->node, app->g, play->subgroups[app->g].birth))
 		(void)wh_app_takes_log(app); /* there was nothing in it */
