@@ -363,14 +363,16 @@ void wh_faults_operating(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint6
 	struct actor *actor = play->at[node];
 
 	(void)number;
-	if (actor == NULL || actor->node == NULL || !wh_actor_runs(actor))
+	if (actor == NULL || actor->node == NULL || (!wh_actor_runs(actor) && !actor->leaving))
+		return;
+	if (op == WH_SIM_DISK_NAME)
+		wh_kept_look(actor); /* before a file of a log goes */
+	if (!wh_actor_runs(actor))
 		return;
 	if (op == WH_SIM_DISK_WRITE)
 		wh_faults_moment(actor, WH_MOMENT_WRITE);
 	else if (op == WH_SIM_DISK_SYNC || op == WH_SIM_DISK_SYNC_NAMES)
 		wh_faults_moment(actor, WH_MOMENT_SYNC);
-	else if (op == WH_SIM_DISK_NAME)
-		wh_kept_look(actor); /* before a file of a log goes */
 }
 
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)

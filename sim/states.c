@@ -277,7 +277,7 @@ static bool restore_part(enum whorl_restore_step step, const void *bytes, size_t
 	if (step == WHORL_RESTORE_BEGIN && !actor->crashed)
 		wh_faults_moment(actor, WH_MOMENT_RESTORE);
 	take_time(app);
-	if (actor->crashed || actor->removed || wh_play_failed(actor->play))
+	if (actor->crashed || actor->removed || wh_play_failed(actor->play) || actor->play->extinct)
 		return false;
 	if (step == WHORL_RESTORE_BEGIN)
 		app->coming_bytes = 0;
