@@ -83,15 +83,45 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 	       wh_quorum_holds(&quorum, count, quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
 }
 
-static bool has_log(const struct disks *disks, const struct wh_view *view, const struct wh_view_subgroup *layout,
-		    uint64_t group)
+static bool stands_in(const struct wh_standing *standing, uint64_t key)
+{
+	return standing->base == key || (standing->ballot != 0 && standing->next == key);
+}
+
+/* Does that disk say that the view with that key follows one in which the other stands? */
+static bool follows(const struct wh_standing *says, uint64_t key, const struct wh_standing *standing)
+{
+	if (says->ballot != 0 && says->next == key && stands_in(standing, says->base))
+		return true;
+	for (uint32_t i = 0; says->base == key && i < says->shard_count; i++)
+		if (stands_in(standing, says->shards[i].before))
+			return true;
+	for (uint32_t i = 0; says->base == key && i < says->other_count; i++)
+		if (stands_in(standing, says->others[i].before))
+			return true;
+	return false;
+}
+
+/* A whole log that two views have passed over, neither of which its disk has agreed to, does not count, though it might (0058, what is not there
+ * yet). */
+static bool reaches(const struct disks *disks, uint32_t id, uint64_t key)
+{
+	bool does = stands_in(&disks->standings[id], key);
+
+	for (uint32_t other = 0; other < disks->play->nodes && !does; other++)
+		does = disks->found[other] && follows(&disks->standings[other], key, &disks->standings[id]);
+	return does;
+}
+
+static bool has_log(const struct disks *disks, const struct wh_view *view, uint64_t key,
+		    const struct wh_view_subgroup *layout, uint64_t group)
 {
 	for (uint32_t i = 0; i < layout->member_count; i++) {
 		uint32_t id = view->ids[layout->members[i]];
 		const struct wh_shard_standing *shard =
 			wh_standing_shard(&disks->standings[id], layout->configured, layout->shard);
 
-		if (votes(disks, view, id, group) && shard != NULL && shard->whole)
+		if (votes(disks, view, id, group) && shard != NULL && shard->whole && reaches(disks, id, key))
 			return true;
 	}
 	return layout->member_count == 0;
@@ -106,7 +136,7 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 	enough = *view != NULL && is_quorum(disks, *view, group); /* dynamic subgroups are not durable */
 	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
-			enough = has_log(disks, *view, &(*view)->subgroups[g], group);
+			enough = has_log(disks, *view, key, &(*view)->subgroups[g], group);
 	return enough;
 }
 
@@ -137,13 +167,26 @@ static bool waits_for_vanished(const struct disks *disks)
 	return false;
 }
 
+/* Likewise: one that has met all that are configured invites them to such a first view again and again, of which two cannot meet. */
+static bool are_apart(const struct play *play)
+{
+	uint32_t nodes = (uint32_t)play->plan->config.group.nodes;
+
+	for (uint32_t a = 0; a < nodes; a++)
+		for (uint32_t b = 0; b < nodes; b++)
+			if (a != b && play->at[a] != NULL && play->at[b] != NULL && wh_actor_runs(play->at[a]) &&
+			    wh_actor_runs(play->at[b]) && wh_sim_traffic(play->sim, a, b).broken)
+				return true;
+	return false;
+}
+
 static uint64_t find_members(const struct disks *disks)
 {
 	const struct wh_standing *newest = newest_of(disks);
 	struct wh_view *view = NULL;
 	uint64_t set = 0;
 
-	if (newest == NULL || (newest->first && waits_for_vanished(disks)))
+	if (newest == NULL || (newest->first && (waits_for_vanished(disks) || are_apart(disks->play))))
 		return 0;
 	if (suffices(disks, newest->base, newest->group, &view) && next_suffice(disks, newest->base, newest->group))
 		for (uint32_t id = 0; id < disks->play->nodes; id++)
