@@ -529,8 +529,12 @@ static inline bool wh_app_is_log(const struct app *app)
 
 	return play->subgroups[app->g].plan->durable && !wh_play_has_states(play);
 }
+/* What it is upcalled of that view now comes out of a log: its own, before the view that restarts the group; or the one that it was given. */
+bool wh_app_reads_log(const struct app *app, uint64_t view);
 /* It begins to be. False: that is broken. */
 bool wh_app_takes_log(struct app *app);
+/* It may have been, and there was nothing in it. */
+void wh_app_look_for_log(struct app *app);
 /* And that view begins. */
 void wh_app_returns(struct app *app);
 /* A message has been delivered. */

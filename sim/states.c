@@ -380,6 +380,15 @@ bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest)
 	return !wh_play_failed(play);
 }
 
+bool wh_app_reads_log(const struct app *app, uint64_t view)
+{
+	uint32_t shard;
+
+	if (app->actor->view == NULL)
+		return wh_inspect_replays(app->actor->node, app->g, &shard);
+	return app->behind && wh_app_is_log(app) && view < app->since;
+}
+
 bool wh_app_takes_log(struct app *app)
 {
 	struct play *play = app->actor->play;
@@ -432,6 +441,16 @@ void wh_app_lags(struct app *app)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }
 
+void wh_app_look_for_log(struct app *app)
+{
+	struct actor *actor = app->actor;
+	struct play *play = actor->play;
+
+	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
+	    !wh_inspect_restores(actor->node, app->g, play->subgroups[app->g].birth))
+		(void)wh_app_takes_log(app);
+}
+
 /* A log that is a state may be long, and come a little in each pass. One that is given again and again comes to no end: that is none. */
 static void note_taken(struct app *app)
 {
@@ -451,9 +470,7 @@ void wh_app_look(struct app *app)
 
 	if (app->awaits && wh_app_is_log(app))
 		note_taken(app);
-	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
-	    !wh_inspect_restores(actor->node, app->g, play->subgroups[app->g].birth))
-		(void)wh_app_takes_log(app); /* there was nothing in it */
+	wh_app_look_for_log(app);
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
 	    wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth) ||
 	    wh_inspect_refused(actor->node, app->g, play->subgroups[app->g].birth))
