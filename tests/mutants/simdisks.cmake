@@ -243,3 +243,49 @@ mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
 	note_mark(log, &begin);
 ]]
 	REPLACEMENT "")
+
+mutant(NAME disks-joiner-forms KIND views FILE membership/form.c SEED 85568
+	WORDS ${disks_large}
+	REMOVES "a node that only joins does not count itself among those that form a group"
+	TEXT [[
+		return join->may_form || join->forced;
+	return known->introduced
+]]
+	REPLACEMENT [[
+		return true;
+	return known->introduced
+]])
+
+mutant(NAME disks-whole-of-a-stay-before KIND views FILE group/durable.c SEED 39624
+	WORDS ${disks_large}
+	REMOVES "in a stay that has just begun nothing is said of the log of the stay before"
+	TEXT [[
+			wh_store_relaxed(&subgroup->log_whole, 0);
+]]
+	REPLACEMENT [[
+			;
+]])
+
+mutant(NAME disks-replayed-unsaid KIND views FILE group/durable.c
+	WORDS ${disks} --set sim.calls=on
+	REMOVES "calls that come out of a log before a restart are shown as such"
+	TEXT [[
+		member->subgroup->reads_log = true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME disks-replayed-given-unsaid KIND views FILE group/durable_log.c
+	WORDS ${disks_large} --set sim.calls=on
+	REMOVES "calls that come out of a log that was given are shown as such"
+	TEXT [[
+		subgroup->reads_log = true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME disks-replayed-for-ever KIND views FILE group/durable.c
+	WORDS ${disks} --set sim.calls=on
+	REMOVES "calls behind a restart come out of no log"
+	TEXT [[
+		member->subgroup->reads_log = false;
+]]
+	REPLACEMENT "")
