@@ -93,11 +93,17 @@ static struct wh_sim_disk_cost slower(const struct wh_sim_disk_cost *cost, uint3
 	return slow;
 }
 
+/* On one host all have one disk; what rots is in the directory of one node. */
+static bool is_of_all(const struct play *play, const struct wh_fault *fault)
+{
+	return play->plan->one_host && wh_fault_is_of_disk(fault) && fault->kind != WH_FAULT_ROT;
+}
+
 /* A life that comes meanwhile has it, too. */
 static void make_ill(struct play *play, const struct wh_fault *fault, int by)
 {
 	for (uint32_t id = 0; id < play->nodes; id++)
-		if (wh_fault_lasts(fault) && (id == fault->node || play->plan->one_host))
+		if (wh_fault_lasts(fault) && (id == fault->node || is_of_all(play, fault)))
 			play->disks_ill[id] += (uint32_t)by;
 }
 
@@ -109,7 +115,7 @@ static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t 
 
 	if (disk == NULL)
 		return;
-	play->disks_harmed |= play->plan->one_host ? UINT64_MAX : UINT64_C(1) << fault->node;
+	play->disks_harmed |= is_of_all(play, fault) ? UINT64_MAX : UINT64_C(1) << fault->node;
 	make_ill(play, fault, 1);
 	if (fault->kind == WH_FAULT_HANG)
 		cost = (struct wh_sim_disk_cost){.read_min_ns = for_ns, .write_min_ns = for_ns, .sync_min_ns = for_ns};
@@ -201,7 +207,9 @@ static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 static void touch_lives(struct play *play, const struct wh_fault *fault)
 {
 	for (uint32_t id = 0; id < play->nodes; id++) {
-		bool is_touched = fault->kind == WH_FAULT_POWER || (wh_fault_touches(fault) >> id & 1) != 0;
+		bool is_touched = fault->kind == WH_FAULT_POWER || is_of_all(play, fault) ||
+				  (play->plan->one_host && fault->powerless) ||
+				  (wh_fault_touches(fault) >> id & 1) != 0;
 
 		if (!is_touched || play->at[id] == NULL)
 			continue;

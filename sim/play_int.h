@@ -198,6 +198,7 @@ struct actor { /* one life of a node */
 	uint64_t pace_ns;
 	uint32_t idle; /* passes without work, in a row */
 	bool in_pass;
+	bool opening; /* its node is being opened, which may take time */
 	bool leaving; /* its passes are made by whorl_close */
 	bool crashed, left;
 	bool vanished;             /* crashed, and no node is told */

@@ -368,6 +368,7 @@ static bool end_background(void *ctx, struct wh_background *background, uint64_t
 	}
 	wh_fiber_free(task->fiber);
 	task->fiber = NULL;
+	task->scheduled = false;
 	return true;
 }
 
