@@ -502,6 +502,18 @@ static enum whorl_result save_record(void *ctx, uint64_t group, struct wh_error 
 
 static const struct wh_record_ops disks = {.load = load_record, .save = save_record};
 
+void wh_actor_stop_opening(struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	actor->opening = false;
+	wh_sim_hold(play->sim, actor->id, false);
+	play->at[actor->id] = actor;
+	actor->state = ACTOR_GONE;
+	actor->crashed = true;
+	wh_history_crashed(play->history, actor->life);
+}
+
 /* Its disk does not answer, or has none of what there was: so this life is none. */
 static void fail_to_open(struct actor *actor, const struct wh_error *err)
 {
@@ -529,7 +541,7 @@ static void open_again(void *ctx, uint64_t tries)
 
 	play->faults_due--;
 	play->restless_ns = wh_sim_now(play->sim);
-	if (!play->closing && !play->extinct && !wh_play_failed(play))
+	if (actor->opening && !play->closing && !play->extinct && !wh_play_failed(play))
 		open_actor(actor, tries);
 }
 
@@ -542,6 +554,7 @@ static bool waits_for_directory(struct actor *actor, const struct wh_error *err,
 	    strstr(err->text, "another process") == NULL)
 		return false;
 	play->faults_due++;
+	wh_sim_hold(play->sim, actor->id, true);
 	wh_sim_at(play->sim, wh_sim_now(play->sim) + 1 + wh_dice_below(&actor->dice, wh_play_timeout_ns(play)),
 		  open_again, actor, tries + 1);
 	return true;
@@ -566,6 +579,7 @@ static void open_actor(struct actor *actor, uint64_t tries)
 	config.subgroup_count += play->plan->listed_count;
 	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
 	actor->opening = true;
+	wh_sim_hold(play->sim, actor->id, false);
 	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
 		actor->opening = waits_for_directory(actor, &err, tries);
 		if (!actor->opening)

@@ -58,8 +58,11 @@ static void cut_power(struct play *play, uint32_t node)
 	bool all = node == UINT32_MAX || play->plan->one_host;
 
 	for (uint32_t i = 0; i < play->lives; i++)
-		if (all || play->actors[i].id == node)
+		if (all || play->actors[i].id == node) {
 			(void)end_life(&play->actors[i], true);
+			if (play->actors[i].opening)
+				wh_actor_stop_opening(&play->actors[i]);
+		}
 	for (uint32_t id = 0; id < play->nodes; id++)
 		if ((all && (id == 0 || !play->plan->one_host)) || id == node)
 			wh_sim_power_loss(play->sim, id);

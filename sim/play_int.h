@@ -479,6 +479,8 @@ void wh_faults_born(struct actor *actor);
 
 void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id);
 void wh_actor_open(struct actor *actor);
+/* The power goes, and its program waits for the directory that another node speaks for. */
+void wh_actor_stop_opening(struct actor *actor);
 /* Another life of that node, or its first; `blank`: with another disk. False: not now. */
 bool wh_actor_return(struct play *play, uint32_t id, bool blank);
 void wh_actor_rest(struct actor *actor, bool rests);

@@ -479,6 +479,11 @@ bool wh_sim_jobs_run(const struct wh_sim *sim)
 	return false;
 }
 
+void wh_sim_hold(struct wh_sim *sim, uint32_t node, bool holds)
+{
+	sim->hosts[node].held = holds;
+}
+
 struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node)
 {
 	return sim->hosts[node].disk;
