@@ -65,6 +65,17 @@ static bool votes(const struct disks *disks, const struct wh_view *view, uint32_
 	       disks->standings[id].group == group && wh_view_rank(view, id) >= 0;
 }
 
+/* On one host a member of the newest view speaks for the disks of nodes that have ended: they count, and are in no view. */
+static bool counts(const struct disks *disks, const struct wh_view *view, uint32_t id, uint64_t group)
+{
+	const struct play *play = disks->play;
+	const struct actor *actor = play->at[id];
+	bool spoken_for = play->plan->one_host && play->disks_harmed == 0 && actor != NULL && !wh_actor_runs(actor);
+
+	return votes(disks, view, id, group) || (spoken_for && disks->found[id] && !disks->standings[id].left &&
+						 disks->standings[id].group == group && wh_view_rank(view, id) >= 0);
+}
+
 static bool is_quorum(const struct disks *disks, const struct wh_view *view, uint64_t group)
 {
 	const struct play *play = disks->play;
@@ -76,11 +87,11 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 	if (breaker >= 0)
 		quorum.tie_breaker = wh_view_rank(view, (uint32_t)breaker);
 	for (uint32_t id = 0; id < play->nodes; id++) {
-		count += votes(disks, view, id, group);
-		home |= votes(disks, view, id, group) && id < play->plan->config.group.nodes;
+		count += counts(disks, view, id, group);
+		home |= counts(disks, view, id, group) && id < play->plan->config.group.nodes;
 	}
-	return home &&
-	       wh_quorum_holds(&quorum, count, quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
+	return home && wh_quorum_holds(&quorum, count,
+				       quorum.tie_breaker >= 0 && counts(disks, view, (uint32_t)breaker, group));
 }
 
 static bool stands_in(const struct wh_standing *standing, uint64_t key)
@@ -167,10 +178,11 @@ static bool waits_for_vanished(const struct disks *disks)
 	return false;
 }
 
-/* Likewise: one that has met all that are configured invites them to such a first view again and again, of which two cannot meet. */
+/* Likewise: one that has met all that are configured invites them to such a first view again and again, of which two cannot meet. And on one
+ * host no round ends before each process has said what it is. */
 static bool are_apart(const struct play *play)
 {
-	uint32_t nodes = (uint32_t)play->plan->config.group.nodes;
+	uint32_t nodes = play->plan->one_host ? play->nodes : (uint32_t)play->plan->config.group.nodes;
 
 	for (uint32_t a = 0; a < nodes; a++)
 		for (uint32_t b = 0; b < nodes; b++)
@@ -186,7 +198,8 @@ static uint64_t find_members(const struct disks *disks)
 	struct wh_view *view = NULL;
 	uint64_t set = 0;
 
-	if (newest == NULL || (newest->first && (waits_for_vanished(disks) || are_apart(disks->play))))
+	if (newest == NULL || (newest->first && waits_for_vanished(disks)) ||
+	    ((newest->first || disks->play->plan->one_host) && are_apart(disks->play)))
 		return 0;
 	if (suffices(disks, newest->base, newest->group, &view) && next_suffice(disks, newest->base, newest->group))
 		for (uint32_t id = 0; id < disks->play->nodes; id++)

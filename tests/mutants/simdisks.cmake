@@ -289,3 +289,50 @@ mutant(NAME disks-replayed-for-ever KIND views FILE group/durable.c
 		member->subgroup->reads_log = false;
 ]]
 	REPLACEMENT "")
+
+# ---- on one host ----
+
+set(disks_host ${disks} --set sim.proofs=on)
+
+mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "on one host a node speaks for the disks of those that have ended"
+	TEXT [[
+	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+		return;
+]]
+	REPLACEMENT [[
+	return;
+]])
+
+mutant(NAME disks-host-looked-once KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "directories that others had locked are looked at again"
+	TEXT [[
+	if (node->loop.now_ns >= others->again_ns)
+]]
+	REPLACEMENT [[
+	if (false)
+]])
+
+mutant(NAME disks-host-kept KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "a directory is let go of when its node has come"
+	TEXT [[
+	give_back(others);
+	look_again(others);
+]]
+	REPLACEMENT [[
+	(void)give_back;
+	look_again(others);
+]])
+
+mutant(NAME disks-host-of-any-view KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "only a member of the newest view speaks for others"
+	TEXT [[
+	others->may_not = !is_of_newest(node);
+]]
+	REPLACEMENT [[
+	others->may_not = false && !is_of_newest(node);
+]])
