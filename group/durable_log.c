@@ -126,7 +126,9 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 
 	while ((is = wh_replay_look(history, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
+		subgroup->reads_log = true;
 		taken = wh_node_upcall(subgroup, messages, count);
+		subgroup->reads_log = false;
 		wh_replay_take(history, taken < count ? taken : count);
 		*work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);

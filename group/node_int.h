@@ -83,10 +83,11 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
 	wh_word log_whole;      /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
-		disk_behind;            /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
-	wh_word log_shard;              /* of a durable one: in which shard this node is. [loop] */
-	bool durable;                   /* [const] what is delivered is on disk (durable.h) */
-	uint64_t log_bytes;             /* [const] and so long its log may be before there is a checkpoint */
+		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
+	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
+	bool reads_log;      /* what is upcalled comes out of a log. [loop] */
+	bool durable;        /* [const] what is delivered is on disk (durable.h) */
+	uint64_t log_bytes;  /* [const] and so long its log may be before there is a checkpoint */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */

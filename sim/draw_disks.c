@@ -86,8 +86,8 @@ static void harm_disk(struct draw *draw)
 		return;
 	if (fault->kind != WH_FAULT_FAIL_SYNC && fault->kind != WH_FAULT_ROT)
 		fault->for_us = draw_wait(draw);
-	if (fault->kind == WH_FAULT_HANG && one_in(draw, 3))
-		fault->for_us = 0;
+	if (fault->kind == WH_FAULT_HANG && one_in(draw, 3) && !draw->limits->one_host)
+		fault->for_us = 0; /* (of all disks for good it would be) */
 	if (fault->kind == WH_FAULT_SLOW_DISK)
 		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, one_in(draw, 2) ? 16 : 128);
 	if (fault->kind == WH_FAULT_ROT || one_in(draw, 3)) /* what is wrong is found when it starts */

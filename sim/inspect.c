@@ -98,6 +98,15 @@ bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth)
 	return subgroup != NULL && subgroup->state != NULL && wh_state_restores(subgroup->state);
 }
 
+uint64_t wh_inspect_taken(const whorl_node *node, uint32_t g, uint64_t birth)
+{
+	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);
+
+	return subgroup != NULL && subgroup->state != NULL
+		       ? wh_load_relaxed(&wh_state_statistics(subgroup->state)->taken)
+		       : 0;
+}
+
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth)
 {
 	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);

@@ -149,6 +149,7 @@ struct state {                   /* of a run with all its faults over */
 	uint64_t survivors;      /* of these a majority of the last view that trust each other; 0: there is none */
 	uint64_t suspicions;     /* of all of them, mixed */
 	uint64_t deliveries;
+	uint64_t taken; /* bytes of logs that are states */
 	bool restoring; /* some node is */
 };
 
@@ -426,6 +427,7 @@ static struct state look_at_lives(const struct play *play)
 		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			state.deliveries += actor->apps[g].deliveries;
 			state.restoring |= actor->apps[g].awaits;
+			state.taken += actor->apps[g].log_taken;
 		}
 	}
 	if (state.last != NULL)
@@ -445,7 +447,8 @@ bool wh_liveness_is_over(const struct play *play)
 static bool is_same(const struct state *a, const struct state *b)
 {
 	return a->last == b->last && a->running == b->running && a->survivors == b->survivors &&
-	       a->suspicions == b->suspicions && a->deliveries == b->deliveries && a->restoring == b->restoring;
+	       a->suspicions == b->suspicions && a->deliveries == b->deliveries && a->taken == b->taken &&
+	       a->restoring == b->restoring;
 }
 
 /* One that survives. */

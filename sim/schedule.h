@@ -196,8 +196,9 @@ struct wh_schedule_limits {
 	uint32_t faults;                  /* at most, but for what follows from them, as returns */
 	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
 	bool proofs;                      /* of deaths: a minority may go on */
+	bool one_host;                    /* all have one disk */
 	uint32_t names;                   /* of dynamic subgroups; 0: no node wishes for any */
-	bool disks;                       /* they fail, and the power may go; not where all are on one host */
+	bool disks;                       /* they fail, and the power may go */
 	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };

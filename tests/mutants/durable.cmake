@@ -230,7 +230,7 @@ mutant(NAME durable-others-kept KIND test_group_durable FILE group/durable_other
 	REMOVES "disks of others that were read too late are let go"
 	TEXT [[
 	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
-		close_others(others);
+		close_found(others);
 ]]
 	REPLACEMENT [[
 	(void)wh_exchange(&others->state, OTHERS_OPEN);
