@@ -214,7 +214,7 @@ static void run_checkpoint(void *argument)
 	release_snapshot(own->snapshot, state);
 	free(own->piece);
 	free(own);
-	wh_store_release(&state->busy, 0); /* partner: wh_durable_step_state */
+	wh_store_release(&state->busy, 0); /* partners: is_done, wh_durable_is_busy */
 	wh_fetch_add(&node->jobs, UINT64_MAX);
 }
 
@@ -324,6 +324,14 @@ bool wh_durable_recovers(const whorl_subgroup *subgroup, struct wh_log_place *un
 void wh_durable_recovered(whorl_subgroup *subgroup)
 {
 	subgroup->durable_state->recovers = false;
+}
+
+bool wh_durable_is_busy(const whorl_subgroup *subgroup)
+{
+	const struct wh_durable_state *state = subgroup->durable_state;
+
+	/* Acquire: the job does nothing more with it. Partner: run_checkpoint. */
+	return state != NULL && wh_load_acquire(&state->busy) != 0;
 }
 
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)

@@ -258,6 +258,14 @@ static void unwish_it(whorl_subgroup *subgroup)
 	subgroup->stay.wished = false;
 }
 
+/* What this node's disk holds of it is known when its view has begun: behind a restart, and where it comes in, it had been in it before. */
+static bool may_wish(const whorl_subgroup *subgroup)
+{
+	const struct wh_stay *stay = &subgroup->stay;
+
+	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epoch != NULL);
+}
+
 /* Neither what was said last nor a view that may come has this node in it. */
 static bool is_taken_back(const whorl_subgroup *subgroup)
 {
@@ -272,7 +280,8 @@ static void end_stay(whorl_subgroup *subgroup)
 {
 	if (subgroup->state != NULL)
 		wh_state_stop(wh_node_use_state(subgroup));
-	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)))
+	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)) ||
+	    wh_durable_is_busy(subgroup))
 		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
@@ -330,7 +339,7 @@ static void free_it(whorl_subgroup *subgroup)
 	struct job *job;
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
-	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0) {
+	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_is_busy(subgroup)) {
 		wh_places_add(&node->stays_moving, subgroup->index);
 		return;
 	}
@@ -359,7 +368,7 @@ static void step_stay(whorl_subgroup *subgroup)
 		end_stay(subgroup);
 	else if (stay->stage == WH_STAGE_ENTERING && leaves)
 		take_it_back(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && !stay->sleeps)
+	else if (stay->stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
 	else if (is_live(stay->stage) && leaves)
 		leave_it(subgroup);
