@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -114,6 +115,19 @@ whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node
 	}
 }
 
+whorl_dds_return wh_dds_node_has_logs(const char *function, const struct wh_dds_node *node, const char *what,
+				      const char *name)
+{
+	bool has_group = node->file != NULL && node->settings.has_group;
+
+	if (node->logs)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+			  "%s %s is logged, and the domain has no directory: %s of %s says it", what, name,
+			  has_group ? "group.log_dir" : "dds.directory",
+			  node->file != NULL ? node->file : "a file (WHORL_DDS)");
+}
+
 /* ---- views --------------------------------------------------------------------------------------------------------------------- */
 
 static void on_view(const struct whorl_view *view, void *ctx)
@@ -207,6 +221,8 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
 				  "channel %s is none of this version, nor of %s", channel,
 				  node->file != NULL ? node->file : "a file (WHORL_DDS)");
+	if (shape.durable && !node->logs)
+		return wh_dds_node_has_logs(function, node, "channel", channel);
 	pthread_mutex_lock(&node->lock);
 	line = wh_dds_node_find_line(node, channel);
 	if (line == NULL) {
@@ -227,6 +243,26 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------------- */
 
+/* The group of a domain on this host, where no file has one. */
+static whorl_dds_return load_domain(const char *function, struct wh_dds_node *node, whorl_config *config)
+{
+	const char *directory = node->settings.directory;
+	char text[1024], path[2 * WH_OPTION_TEXT_BYTES] = "none", why[128];
+
+	if (directory[0] != '\0')
+		snprintf(path, sizeof(path), "%s" WH_DDS_DOMAIN_DIRECTORY "%u", directory, (unsigned)node->domain);
+	if (directory[0] != '\0' &&
+	    ((mkdir(directory, 0700) != 0 && errno != EEXIST) || (mkdir(path, 0700) != 0 && errno != EEXIST)))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s: dds.directory: %s cannot be made: %s",
+				  node->file, path, strerror_r(errno, why, sizeof(why)));
+	snprintf(text, sizeof(text),
+		 "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\nlog_dir = %s\n",
+		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS, path);
+	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
+}
+
 /* Two read it: the group's sections, and those of topics. What both find is told. */
 static whorl_dds_return load_file(const char *function, struct wh_dds_node *node, whorl_config *config)
 {
@@ -240,7 +276,7 @@ static whorl_dds_return load_file(const char *function, struct wh_dds_node *node
 	group = whorl_config_load_file(config, node->file);
 	topics = wh_dds_settings_load(&node->settings, node->file, wh_dds_is_shared_channel, &mistakes);
 	if (group == WHORL_OK && topics == WHORL_OK)
-		return WHORL_DDS_RETCODE_OK;
+		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : load_domain(function, node, config);
 	if (topics == WHORL_MEMORY)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	else
@@ -254,17 +290,9 @@ static whorl_dds_return load_file(const char *function, struct wh_dds_node *node
 
 static whorl_dds_return load(const char *function, struct wh_dds_node *node, whorl_config *config)
 {
-	char text[256];
-
 	if (config == NULL)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	if (node->file != NULL)
-		return load_file(function, node, config);
-	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\n",
-		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS);
-	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
-		return WHORL_DDS_RETCODE_OK;
-	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
+	return node->file != NULL ? load_file(function, node, config) : load_domain(function, node, config);
 }
 
 static whorl_dds_return parse_id(const char *function, const char *text, uint32_t *id)
@@ -320,6 +348,19 @@ static enum whorl_result await_node(struct wh_dds_node *node, uint32_t looks, ui
 	return WHORL_AGAIN;
 }
 
+/* In a group that has logs the control channel is in one: what a name is must outlive what was written under it. */
+static enum whorl_result enter_control(struct wh_dds_node *node)
+{
+	enum whorl_result result;
+
+	node->logs = true;
+	result = wh_dds_line_enter(node->control, 0);
+	if (result != WHORL_UNSUPPORTED)
+		return result;
+	node->logs = false;
+	return wh_dds_line_enter(node->control, 0);
+}
+
 /* *again: it is to be opened anew. */
 static whorl_dds_return start(const char *function, struct wh_dds_node *node, uint32_t looks, uint64_t until_ns,
 			      bool *again)
@@ -330,7 +371,7 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, ui
 
 	result = whorl_on_view(node->whorl, on_view, node);
 	if (result == WHORL_OK)
-		result = wh_dds_line_enter(node->control, 0);
+		result = enter_control(node);
 	if (result == WHORL_OK)
 		result = whorl_start(node->whorl);
 	if (result == WHORL_OK)

@@ -245,6 +245,7 @@ struct wh_dds_node {
 	uint32_t domain;                 /* [const] */
 	uint64_t process;                /* [const] wh_dds_host */
 	char *file;                      /* [const] NULL: the domain on this host */
+	bool logs;                       /* [const once it is open] its group has a directory: topics may be logged */
 	struct wh_dds_settings settings; /* [const] */
 	uint32_t participants;           /* [root's lock] */
 	enum wh_dds_stage stage;         /* [root's lock] */
@@ -294,6 +295,9 @@ void wh_dds_node_drop(struct wh_dds_node *node);
 bool wh_dds_node_call(struct wh_dds_node *node);
 void wh_dds_node_called(struct wh_dds_node *node);
 bool wh_dds_node_closes(const struct wh_dds_node *node);
+/* UNSUPPORTED: `what`, a topic or a channel, is logged, and the group has no directory. */
+whorl_dds_return wh_dds_node_has_logs(const char *function, const struct wh_dds_node *node, const char *what,
+				      const char *name);
 /* The line of that channel, entered, with its state. */
 /* The first; those that come later are before it. A line stays until the node goes. */
 struct wh_dds_line *wh_dds_node_lines(struct wh_dds_node *node);

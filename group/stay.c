@@ -364,6 +364,10 @@ static enum whorl_result read_options(struct whorl_subgroup_options *out, const 
 	if (options->size < sizeof(options->size))
 		return wh_refuse(function, "whorl_subgroup_options.size is not set");
 	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
+	if (out->mode == WHORL_DURABLE) {
+		(void)wh_refuse(function, "mode is durable, and group.log_dir is none");
+		return WHORL_UNSUPPORTED;
+	}
 	if (out->mode > WHORL_UNORDERED)
 		return wh_refuse(function, "there is no such mode");
 	if (out->refuse_max_ms > WH_REFUSE_MAX_MS)

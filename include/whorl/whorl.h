@@ -495,7 +495,7 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
  * the indexes of its messages begin at 0 with each stay, at all members. In an unordered subgroup without a state a stay may deliver
  * what an earlier stay of the same node has delivered: messages that are sent again in a new view, as some member lacks them. */
 
-enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED };
+enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED, WHORL_DURABLE };
 
 /* What is 0 is as usual: ordered, a window of 100, 10,240 bytes, no large messages; of a subgroup of the file, as the file says. */
 struct whorl_subgroup_options {
@@ -516,6 +516,8 @@ struct whorl_subgroup_options {
 	void *on_refused_ctx;
 	uint64_t refuse_max_ms;          /* as the key; 0: as the file says, or no limit */
 	const struct whorl_state *state; /* NULL: there is none (whorl_on_state) */
+	uint64_t log_bytes;              /* durable: as the key; 0: 1g */
+	bool begin_anew;                 /* durable: what was there is given up, if no disk has it */
 };
 
 /* Enters the subgroup of that name, and waits at most timeout_ms until a view has begun with this node in it. Its state may still come
