@@ -388,6 +388,14 @@ bool wh_durable_begins_replay(whorl_node *node)
 
 #define REPLAY_NS (10 * WH_NS_PER_MS) /* so long may a pass upcall */
 
+static void tell_past_view(const whorl_subgroup *subgroup, struct wh_replay *replay)
+{
+	const struct whorl_view *view = wh_replay_view(replay);
+
+	if (view != NULL)
+		subgroup->on_past_view(view, subgroup->past_view_ctx);
+}
+
 /* What of it is there. The program may refuse some; then it is offered again in a later pass. */
 static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint64_t until_ns)
 {
@@ -398,7 +406,8 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 
 	while ((is = wh_replay_look(member->replay, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		taken = wh_node_upcall(member->subgroup, messages, count);
+		tell_past_view(member->subgroup, member->replay);
+		taken = count > 0 ? wh_node_upcall(member->subgroup, messages, count) : 0;
 		wh_replay_take(member->replay, taken < count ? taken : count);
 		work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);

@@ -79,11 +79,13 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	wh_word log_whole;      /* 1: its log is, on disk. [loop] */
+	whorl_view_fn *on_past_view; /* [const] NULL: views of its log are not told */
+	void *past_view_ctx;
+	wh_word log_whole; /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
-		disk_behind;            /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
-	wh_word log_shard;              /* of a durable one: in which shard this node is. [loop] */
-	bool durable;                   /* [const] what is delivered is on disk (durable.h) */
+		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
+	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
+	bool durable;        /* [const] what is delivered is on disk (durable.h) */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */
