@@ -158,7 +158,8 @@ static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 		.on_refused_ctx = line,
 		.refuse_max_ms = line->node->settings.patience_ms,
 		.state = line->stream ? NULL : &state,
-		.log_bytes = line->control ? CONTROL_LOG_BYTES : line->node->settings.log_bytes};
+		.log_bytes = line->control ? CONTROL_LOG_BYTES : line->node->settings.log_bytes,
+		.on_past_view = wh_dds_line_past_view};
 	whorl_subgroup *subgroup = NULL;
 	enum whorl_result result =
 		wh_dds_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);

@@ -144,6 +144,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 		if (!wh_dds_line_is_left(line))
 			wh_dds_line_view(line, view);
 	pthread_mutex_unlock(&node->lock);
+	wh_dds_builtin_view(node);
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------------ */
@@ -186,6 +187,22 @@ static enum whorl_result enter(struct wh_dds_node *node, struct wh_dds_line *lin
 	return wh_dds_line_enter(line, LINE_MS);
 }
 
+/* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes whose disks have what was there. */
+static whorl_dds_return line_says(const char *function, struct wh_dds_node *node, const struct wh_dds_line *line,
+				  enum whorl_result result)
+{
+	whorl_subgroup *subgroup = wh_dds_subgroup_of(line);
+	enum whorl_result stays = WHORL_OK;
+	char text[512] = "";
+
+	if (subgroup != NULL && !wh_dds_node_closes(node))
+		stays = whorl_subgroup_error(subgroup, text, sizeof(text));
+	if (text[0] == '\0' || (result == WHORL_TIMEOUT && stays != WHORL_AGAIN))
+		return wh_dds_node_says(function, node, result);
+	return wh_dds_say(function, result == WHORL_TIMEOUT ? WHORL_DDS_RETCODE_TIMEOUT : WHORL_DDS_RETCODE_ERROR,
+			  "channel %s: %s", line->name, text);
+}
+
 /* The first that comes enters it, and the others wait for that; after a failure the next one tries again. */
 static whorl_dds_return open_line(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
@@ -207,7 +224,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
-	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, node, result);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : line_says(function, node, line, result);
 }
 
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
@@ -323,14 +340,15 @@ whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node
 }
 
 /* The process that was to form the group has gone before it had, it seems, and the next one that looks for an id gets that of it: so waiting is in
- * vain. */
+ * vain. Where there are logs, the same is so of any that this one waits for, as the next one gets a directory that nobody has now. */
 static bool is_forsaken(const struct wh_dds_node *node)
 {
-	static const char waits[] = "waits for node 0, which forms the group";
+	static const char waits[] = "waits for ", forms[] = "waits for node 0, which forms the group";
+	size_t bytes = node->logs ? sizeof(waits) - 1 : sizeof(forms) - 1;
 	char text[512];
 
 	whorl_progress(node->whorl, text, sizeof(text));
-	return strncmp(text, waits, sizeof(waits) - 1) == 0;
+	return strncmp(text, forms, bytes) == 0;
 }
 
 /* WHORL_AGAIN: it was forsaken at so many looks, one behind the other; or another is just at it, and slow. `looks` 0: it waits. */
@@ -377,8 +395,11 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, ui
 	if (result == WHORL_OK)
 		result = await_node(node, looks, until_ns);
 	*again = result == WHORL_AGAIN;
-	if (result == WHORL_OK)
+	if (result == WHORL_OK) {
 		result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
+		if (result != WHORL_OK)
+			return line_says(function, node, node->control, result);
+	}
 	if (result == WHORL_TIMEOUT) {
 		whorl_progress(node->whorl, text, sizeof(text));
 		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", text);

@@ -129,7 +129,7 @@ struct wh_dds_line {
 	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
-	uint64_t came_count;    /* bytes of a state, in all */
+	uint64_t came_count;    /* bytes of a state, in all, and messages that came before all of it was there */
 	unsigned char *scratch; /* of a message in parts */
 	size_t scratch_room;
 	struct wh_dds_pool *pool;
@@ -323,6 +323,8 @@ whorl_dds_entity wh_dds_builtin_create(const char *function, whorl_dds_entity pa
 /* The registry, or a channel, has something new, with the lock of its line. */
 void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_registry_event *event);
 void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there);
+/* A view has begun: channels may have members that had none. On the loop. */
+void wh_dds_builtin_view(struct wh_dds_node *node);
 /* All endpoints of a channel, of which nothing was told. With its lock. */
 void wh_dds_builtin_list(struct wh_dds_line *line);
 /* Enters channels of which topics are new. On the node's thread. */
