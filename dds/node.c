@@ -14,8 +14,9 @@
 #define SILENT_MS 5000 /* a process that has died is known at once, on one host: this is for those that stand still */
 #define DRAIN_MS 2000
 #define READY_MS 3600000
-#define LOOK_MS 500   /* that a node waits, and looks what for */
-#define LINE_MS 10000 /* to enter a channel, and to leave it: others may have its state from this node alone */
+#define LOOK_MS 500     /* that a node waits, and looks what for */
+#define DORMANT_MS 1000 /* a logged channel that is not there by then may lie in a directory that no process has */
+#define LINE_MS 10000   /* to enter a channel, and to leave it: others may have its state from this node alone */
 
 static _Thread_local int in_place; /* listeners that this thread is in */
 
@@ -179,12 +180,20 @@ static void await_leaving(struct wh_dds_node *node, const char *channel)
 		}
 }
 
-static enum whorl_result enter(struct wh_dds_node *node, struct wh_dds_line *line)
+static enum whorl_result enter(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
-	if (wh_dds_subgroup_of(line) != NULL) /* it was entered, and had not its state in time */
-		return wh_dds_line_await(line, LINE_MS);
-	await_leaving(node, line->name);
-	return wh_dds_line_enter(line, LINE_MS);
+	int first_ms = line->shape.durable ? DORMANT_MS : LINE_MS;
+	enum whorl_result result;
+
+	if (wh_dds_subgroup_of(line) != NULL) { /* it was entered, and had not its state in time */
+		result = wh_dds_line_await(line, first_ms);
+	} else {
+		await_leaving(node, line->name);
+		result = wh_dds_line_enter(line, first_ms);
+	}
+	if (result != WHORL_TIMEOUT || !line->shape.durable)
+		return result;
+	return wh_dds_line_fetch(function, node, line) ? WHORL_OK : wh_dds_line_await(line, LINE_MS - DORMANT_MS);
 }
 
 /* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes whose disks have what was there. */
@@ -220,7 +229,7 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 		return wh_dds_node_says(function, node, WHORL_TIMEOUT);
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
-	result = enter(node, line);
+	result = enter(function, node, line);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
@@ -396,7 +405,12 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, ui
 		result = await_node(node, looks, until_ns);
 	*again = result == WHORL_AGAIN;
 	if (result == WHORL_OK) {
-		result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
+		result = wh_dds_line_await(
+			node->control, wh_dds_left_ms(until_ns, node->any_id && node->logs ? DORMANT_MS : READY_MS));
+		if (result == WHORL_TIMEOUT && node->logs && !wh_dds_line_fetch(function, node, node->control))
+			result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
+		else if (result == WHORL_TIMEOUT && node->logs)
+			result = WHORL_OK;
 		if (result != WHORL_OK)
 			return line_says(function, node, node->control, result);
 	}
@@ -451,6 +465,7 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 
 	if (result == WHORL_DDS_RETCODE_OK && node->file != NULL)
 		result = parse_id(function, id_text, &id);
+	node->any_id = id == WHORL_ANY_ID;
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = open_whorl(function, node, config, id, until_ns);
 	whorl_config_free(config);
@@ -585,6 +600,32 @@ static void leave_channels(struct wh_dds_node *node)
 				(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(line),
 							    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
+}
+
+struct wh_dds_node *wh_dds_node_open_as(const char *function, const struct wh_dds_node *node, uint32_t id)
+{
+	struct wh_dds_node *other = new_node(node->domain, node->file, true);
+	struct whorl_dds_participant_options options = {.size = sizeof(options), .spins = true};
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", (unsigned)id);
+	options.node = text;
+	if (other != NULL && open_node(function, other, &options) == WHORL_DDS_RETCODE_OK)
+		return other;
+	if (other != NULL)
+		wh_dds_node_drop(other);
+	return NULL;
+}
+
+/* No participant has it, and it has no thread. */
+void wh_dds_node_close_other(struct wh_dds_node *other)
+{
+	const struct wh_dds_host *host = wh_dds_host();
+
+	end_calls(other);
+	leave_channels(other);
+	(void)host->close(host->ctx, other->whorl, DRAIN_MS);
+	wh_dds_node_drop(other);
 }
 
 void wh_dds_node_leave(struct wh_dds_node *node)

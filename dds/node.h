@@ -3,6 +3,7 @@
  *
  *     root.c        what a process has once: the table of handles, the nodes
  *     host.c        time and threads, of the system or of a simulation
+ *     fetch.c       channels whose logs lie in directories of processes that have gone
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
  *     shape.c       which channels there are, and which a topic lies on
  *     line.c        a subgroup with a machine: how it is entered, when it rests, what is asked and answered there; line_views.c and
@@ -210,6 +211,11 @@ bool wh_dds_line_assert(const char *function, struct wh_dds_line *line, uint32_t
 /* What it says of a result that is no success: that it was left, or what the node says. */
 whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result);
 
+/* ---- fetch.c ----------------------------------------------------------------------------------------------------------------- */
+
+/* The line waits for a log that is in the directory of another node, which no process has now: it is fetched. Whether the line has its state. */
+bool wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line);
+
 /* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
 
 bool wh_dds_is_shared_channel(const char *channel); /* wh_dds_is_shared */
@@ -245,6 +251,7 @@ struct wh_dds_node {
 	uint32_t domain;                 /* [const] */
 	uint64_t process;                /* [const] wh_dds_host */
 	char *file;                      /* [const] NULL: the domain on this host */
+	bool any_id;                     /* [const once it is open] its id is one that was free */
 	bool logs;                       /* [const once it is open] its group has a directory: topics may be logged */
 	struct wh_dds_settings settings; /* [const] */
 	uint32_t participants;           /* [root's lock] */
@@ -307,6 +314,10 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 				  struct wh_dds_line **out);
 /* What the node says of a result that is no success. */
 whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result);
+/* A second node of this process in the same domain, with that id. NULL: it is not to be had. */
+struct wh_dds_node *wh_dds_node_open_as(const char *function, const struct wh_dds_node *node, uint32_t id);
+/* Leaves its channels, when others have what it has there. */
+void wh_dds_node_close_other(struct wh_dds_node *other);
 uint32_t wh_dds_node_number(struct wh_dds_node *node);
 /* Tells the others what this process is. Those of several participants in it are one: what is said last holds. */
 whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node *node,

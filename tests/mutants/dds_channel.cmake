@@ -805,7 +805,8 @@ mutant(NAME dds-registry-kept KIND test_dds_registry FILE dds/channel/registry.c
 mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a topic goes with its last use"
 	TEXT [[
-	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT && is_channel_used(registry, topic->channel);
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT &&
+	       is_channel_used(registry, topic->channel);
 ]]
 	REPLACEMENT [[
 	return is_channel_used(registry, topic->channel);
@@ -814,7 +815,8 @@ mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/channel/registry.
 mutant(NAME dds-registry-transient KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a TRANSIENT topic stays while its channel is used"
 	TEXT [[
-	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT && is_channel_used(registry, topic->channel);
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT &&
+	       is_channel_used(registry, topic->channel);
 ]]
 	REPLACEMENT [[
 	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT && is_channel_used(registry, topic->channel) &&

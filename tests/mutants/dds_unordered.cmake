@@ -326,8 +326,8 @@ mutant(NAME dds-loose-room-untold KIND test_dds_unordered FILE dds/work.c
 mutant(NAME dds-loose-control-rests KIND test_dds_unordered FILE dds/line.c
 	REMOVES "a process does not rest in the control channel, since it has only readers of unordered topics"
 	TEXT [[
-	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
+	if (line->control || line->stream || line->shape.durable || line == line->node->loose || rest_ms == 0 ||
 ]]
 	REPLACEMENT [[
-	if (line->control || line->stream || rest_ms == 0 ||
+	if (line->control || line->stream || line->shape.durable || rest_ms == 0 ||
 ]])
