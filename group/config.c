@@ -46,8 +46,8 @@ static const struct wh_option group_options[] = {
 	 "tcp, verbs: none, or a directory that outlives the machine's power, where each node notes which group it was in. With it more than half of the nodes, or the founder, may form a group (docs/operations.md).",
 	 GROUP(state_dir), false},
 	{"log_dir", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
-	 "Where durable subgroups keep their logs: a directory that outlives the machine's power. Below it each node has one of its id. "
-	 "On shm all nodes have the same; on a network they may differ.",
+	 "Where views, and durable subgroups with their logs, are kept: a directory that outlives the machine's power. Below it each node has one of its id. "
+	 "On shm all nodes have the same; on a network they may differ. none: nothing is kept, and no subgroup is durable.",
 	 GROUP(log_dir), false},
 	{"disk_timeout_ms", WH_OPTION_INTEGER, "ms", "5000", 100, 600000, NULL,
 	 "A disk that is full, or does not answer, for so long has failed, and its node leaves. Nodes may differ.",
@@ -304,6 +304,7 @@ uint64_t wh_node_config_group_digest(const struct wh_node_config *config)
 	digest = digest_number(digest, wh_node_config_nodes_max(config));
 	digest = digest_number(digest, wh_node_config_founder(config));
 	digest = digest_number(digest, wh_node_config_keeps_records(config));
+	digest = digest_number(digest, wh_node_config_is_durable(config));
 	digest = digest_number(digest, wh_node_config_tie_breaker(config));
 	if (config->group.transport == WH_TRANSPORT_SHM && wh_node_config_is_durable(config))
 		digest = digest_directory(digest, config->group.log_dir);
@@ -363,6 +364,11 @@ struct wh_parameters wh_node_config_parameters(const struct wh_node_config *conf
 
 bool wh_node_config_is_durable(const struct wh_node_config *config)
 {
+	return strcmp(config->group.log_dir, "none") != 0;
+}
+
+static bool has_durable_subgroup(const struct wh_node_config *config)
+{
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
 		if (config->subgroups[i].options.mode == WH_SUBGROUP_DURABLE)
 			return true;
@@ -392,10 +398,6 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "members_min",
 				"is %" PRId64 ", expected 1: with members = wish it begins with the first that enters",
 				options->members_min);
-	if (strcmp(options->members, "wish") == 0 && options->mode == WH_SUBGROUP_DURABLE)
-		wh_conf_mistake(
-			conf, "subgroup", subgroup->name, "mode",
-			"is durable, expected ordered or unordered: nodes enter and leave this one as they wish");
 	if (options->mode == WH_SUBGROUP_DURABLE && largest_message(options) > WH_LOG_MESSAGE_MAX)
 		wh_conf_mistake(conf, "subgroup", subgroup->name,
 				options->large_bytes > 0 ? "large_bytes" : "message_bytes",
@@ -511,14 +513,14 @@ static void find_forming_mistakes(const struct wh_node_config *config, struct wh
 
 static void find_log_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
-	if (wh_node_config_is_durable(config) && strcmp(config->group.log_dir, "none") == 0)
+	if (has_durable_subgroup(config) && !wh_node_config_is_durable(config))
 		wh_conf_mistake(conf, "group", NULL, "log_dir",
 				"is none, expected a directory: a subgroup is durable, and its logs lie there");
 	if (wh_node_config_is_durable(config) && config->group.transport != WH_TRANSPORT_SHM &&
 	    wh_node_config_founder(config) >= 0)
 		wh_conf_mistake(
 			conf, "group", NULL, "founder",
-			"is %s, expected none: on a network a group with a durable subgroup is formed by all of its nodes",
+			"is %s, expected none: on a network a group with a log_dir is formed by all of its nodes",
 			config->group.founder);
 }
 

@@ -126,7 +126,7 @@ int wh_node_config_founder(const struct wh_node_config *config);
 /* Does each node keep a record of the group that it was counted in last (group/record.h)? */
 bool wh_node_config_keeps_records(const struct wh_node_config *config);
 
-/* Is some subgroup of the file durable, so that this node has logs? */
+/* Does the group keep its views on disk, and may subgroups of it be durable? */
 bool wh_node_config_is_durable(const struct wh_node_config *config);
 
 /* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, whether there is a state_dir, tie_breaker,

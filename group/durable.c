@@ -25,6 +25,17 @@ static bool describe(void *ctx, uint64_t number, struct wh_log_source_config *ou
 	return true;
 }
 
+/* The same of one of a view, also a dynamic one. */
+static void describe_member(const struct wh_shard_member *member, struct wh_log_source_config *out)
+{
+	const whorl_subgroup *subgroup = member->subgroup;
+
+	out->name = member->layout->name;
+	out->parts_most = subgroup->parts_most;
+	out->message_bytes = subgroup->message_bytes;
+	out->log_bytes = subgroup->log_bytes;
+}
+
 static void wake_loop(void *ctx)
 {
 	whorl_node *node = ctx;
@@ -64,7 +75,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 /* What the standing says of that shard of this node's. NULL: nothing. */
 static const struct wh_shard_standing *standing_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	return wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_node_number_of(member->subgroup),
+	return wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_subgroup_number(member->layout),
 				 member->layout->shard);
 }
 
@@ -94,7 +105,7 @@ static void tell_whole(struct wh_epoch *epoch)
 static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	struct wh_logs *logs = epoch->node->logs;
-	uint64_t number = wh_node_number_of(member->subgroup);
+	uint64_t number = wh_subgroup_number(member->layout);
 	uint32_t shard = member->layout->shard;
 	const struct wh_shard_standing *is = standing_of(epoch, member);
 	struct wh_standing standing;
@@ -113,13 +124,12 @@ static void look_at_shards(struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
-		struct wh_log_source_config config;
 
 		if (!member->subgroup->durable)
 			continue;
 		note_whole(epoch, member);
-		if (!epoch->change.wedged && describe(epoch->node, wh_node_number_of(member->subgroup), &config))
-			wh_durable_step_state(member->subgroup, config.log_bytes);
+		if (!epoch->change.wedged)
+			wh_durable_step_state(member->subgroup, member->subgroup->log_bytes);
 	}
 	if (epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
 		epoch->whole_ticket = 0;
@@ -187,49 +197,69 @@ static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_
 
 /* ---- standings ---------------------------------------------------------------------------------------------------------- */
 
-/* Where the shard of that index goes on from, in the view before this one, or of a restart in its base. False: it begins with this view.
- * Shards of the file have the same index in all views. */
-static bool find_begin(const struct wh_epoch *epoch, const struct wh_epoch *before, uint32_t index, uint64_t *key,
-		       uint64_t *cut)
+/* Where that shard goes on from, in the view before this one, or of a restart in its base. False: it begins with this view, or comes back in it.
+ * Shards of the file have the same index in all views; no dynamic one goes on behind a restart. */
+static bool find_begin(const struct wh_epoch *epoch, const struct wh_epoch *before,
+		       const struct wh_view_subgroup *layout, uint64_t *key, uint64_t *cut)
 {
 	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
+	int index = (int)(layout - epoch->view->subgroups);
 
-	if (before != NULL && index < before->view->subgroup_count) {
+	if (before != NULL && layout->birth != 0)
+		index = wh_subgroup_index(before->view, layout->birth, 0);
+	if (before != NULL && index >= 0 && (uint32_t)index < before->view->subgroup_count) {
 		*key = before->image->key;
 		*cut = before->change.cuts[index];
 		return true;
 	}
-	if (before != NULL || !is_restart(epoch) || index >= was->cut_count)
+	if (before != NULL || layout->birth != 0 || !is_restart(epoch) || (uint32_t)index >= was->cut_count)
 		return false;
 	*key = was->base;
 	*cut = was->cuts[index];
 	return true;
 }
 
+static bool returns(const struct wh_epoch *epoch, const struct wh_view_subgroup *layout)
+{
+	return wh_rank_find(layout->returned, layout->returned_count, epoch->rank) >= 0;
+}
+
+/* What it says of a shard that this node is in. One that comes back goes on from where its log ends. */
+static struct wh_shard_standing stand_in(const struct wh_epoch *epoch, const struct wh_epoch *before,
+					 const struct wh_shard_member *member)
+{
+	const struct wh_view_subgroup *layout = member->layout;
+	const struct wh_shard_standing *old = standing_of(epoch, member);
+	const struct wh_dormant_log *slept = wh_standing_dormant(wh_logs_standing(epoch->node->logs), layout->birth);
+	struct wh_shard_member *there = before != NULL ? wh_epoch_shard_member(before, member->subgroup) : NULL;
+	struct wh_shard_standing out = {.subgroup = wh_subgroup_number(layout), .shard = layout->shard};
+	bool stays = before != NULL ? there != NULL && there->layout->shard == layout->shard
+				    : is_restart(epoch) && !enters(epoch, member);
+
+	if (layout->birth != 0) {
+		memcpy(out.name, layout->name, sizeof(out.name));
+		out.largest = wh_parameters_largest(&layout->parameters);
+	}
+	if (returns(epoch, layout) && slept != NULL) {
+		out.before = slept->key;
+		out.begins = layout->cut;
+		out.whole = true;
+	} else if (stays && old != NULL && find_begin(epoch, before, layout, &out.before, &out.begins)) {
+		out.whole = old->whole;
+	} else {
+		out.whole = layout->entered_count == layout->member_count && layout->from == 0;
+	}
+	return out;
+}
+
 /* What it says of this node's shards in that view. False: no memory. */
 static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, const struct wh_epoch *before)
 {
 	out->shards = calloc(epoch->shard_member_count + 1, sizeof(*out->shards));
-	for (uint32_t i = 0; out->shards != NULL && i < epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &epoch->shard_members[i];
-		const whorl_subgroup *subgroup = member->subgroup;
-		uint64_t number = wh_node_number_of(subgroup);
-		const struct wh_shard_standing *old = standing_of(epoch, member);
-		struct wh_shard_member *there = before != NULL ? wh_epoch_shard_member(before, subgroup) : NULL;
-		struct wh_shard_standing shard = {.subgroup = number, .shard = member->layout->shard};
-		bool stays = before != NULL ? there != NULL && there->layout->shard == member->layout->shard
-					    : is_restart(epoch) && !enters(epoch, member);
-
-		if (!subgroup->durable)
-			continue;
-		if (stays && old != NULL &&
-		    find_begin(epoch, before, (uint32_t)(member->layout - epoch->view->subgroups), &shard.before,
-			       &shard.begins))
-			shard.whole = old->whole;
-		else
-			shard.whole = member->layout->entered_count == member->layout->member_count;
-		out->shards[out->shard_count++] = shard;
-	}
+	for (uint32_t i = 0; out->shards != NULL && i < epoch->shard_member_count; i++)
+		if (epoch->shard_members[i].subgroup->durable)
+			out->shards[out->shard_count++] = stand_in(epoch, before, &epoch->shard_members[i]);
+	wh_standing_sort(out);
 	return out->shards != NULL;
 }
 
@@ -244,11 +274,92 @@ static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, c
 		if (!wh_node_config_parameters(&epoch->node->config, layout).durable ||
 		    wh_standing_shard(out, begin.subgroup, begin.shard) != NULL)
 			continue;
-		if (!find_begin(epoch, before, g, &begin.before, &begin.begins) && epoch->view->number > 0)
-			continue; /* it has come in with this view, and knows of none before */
+		if (!find_begin(epoch, before, layout, &begin.before, &begin.begins) && epoch->view->number > 0)
+			continue; /* this node has come in with this view, or the subgroup has: it knows of none before */
 		out->others[out->other_count++] = begin;
 	}
+	wh_standing_sort(out);
 	return out->others != NULL;
+}
+
+/* ---- dynamic subgroups that are dormant --------------------------------------------------------------------------------- */
+
+/* What a disk that stands so keeps of a log of its base that does not go on with it: where it ends is known in the view that follows. */
+static struct wh_dormant_log fall_asleep(const struct wh_standing *was, const struct wh_shard_standing *shard,
+					 const struct wh_epoch *before)
+{
+	struct wh_dormant_log out = {.shard = *shard, .key = was->base, .number = was->number, .cut = UINT64_MAX};
+	int index = before != NULL ? wh_subgroup_index(before->view, shard->subgroup, shard->shard) : -1;
+
+	if (index >= 0)
+		out.cut = before->change.cuts[index];
+	return out;
+}
+
+/* What the standing that was has of dynamic subgroups: all of it goes on, if `view` is NULL; else what is dormant there. False: no memory. */
+static bool keep_dormant(struct wh_standing *out, const struct wh_standing *was, const struct wh_view *view,
+			 const struct wh_epoch *before)
+{
+	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + 1, sizeof(*out->dormant));
+	if (out->dormant == NULL)
+		return false;
+	for (uint32_t i = 0; i < was->dormant_count; i++)
+		if (view == NULL || wh_view_dormant_born(view, was->dormant[i].shard.subgroup) != NULL)
+			out->dormant[out->dormant_count++] = was->dormant[i];
+	for (uint32_t i = 0; i < was->shard_count; i++) {
+		const struct wh_shard_standing *shard = &was->shards[i];
+
+		if (shard->name[0] != '\0' && (view == NULL || wh_view_dormant_born(view, shard->subgroup) != NULL))
+			out->dormant[out->dormant_count++] = fall_asleep(was, shard, before);
+	}
+	wh_standing_sort(out);
+	return true;
+}
+
+/* What is dormant since this view has its end here; and what goes on without this node is of no use. False: no memory. */
+static bool note_dormant(whorl_node *node, const struct wh_standing *was, const struct wh_standing *now)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < was->shard_count && ok; i++) {
+		const struct wh_shard_standing *shard = &was->shards[i];
+		const struct wh_dormant_log *sleeps = wh_standing_dormant(now, shard->subgroup);
+
+		if (shard->name[0] == '\0')
+			continue;
+		if (sleeps == NULL && wh_standing_shard(now, shard->subgroup, 0) == NULL)
+			ok = wh_logs_drop_log(node->logs, shard);
+		else if (sleeps != NULL && sleeps->cut != UINT64_MAX)
+			ok = wh_logs_fall_asleep(node->logs, sleeps);
+	}
+	for (uint32_t i = 0; i < was->dormant_count && ok; i++) {
+		const struct wh_shard_standing *shard = &was->dormant[i].shard;
+
+		if (wh_standing_dormant(now, shard->subgroup) == NULL &&
+		    wh_standing_shard(now, shard->subgroup, 0) == NULL)
+			ok = wh_logs_drop_log(node->logs, shard);
+	}
+	return ok;
+}
+
+void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding *out)
+{
+	const struct wh_standing *standing = node->logs != NULL ? wh_logs_standing(node->logs) : NULL;
+	struct wh_log_is found;
+
+	*out = (struct wh_holding){.birth = 0};
+	for (uint32_t i = 0; standing != NULL && i < standing->dormant_count; i++) {
+		const struct wh_dormant_log *dormant = &standing->dormant[i];
+
+		if (strcmp(dormant->shard.name, name) != 0 ||
+		    !wh_logs_found_dormant(node->logs, dormant->shard.subgroup, &found))
+			continue;
+		*out = (struct wh_holding){.birth = dormant->shard.subgroup,
+					   .last = dormant->number,
+					   .place = found.place,
+					   .frontier = found.frontier,
+					   .whole = found.whole};
+	}
 }
 
 /* Hands it over, and frees it. */
@@ -272,10 +383,9 @@ static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 static bool write_entry(whorl_node *node)
 {
 	struct wh_epoch *epoch = node->proposed;
-	struct wh_standing standing = {.group = epoch->view->group,
-				       .base = epoch->image->key,
-				       .first = true,
-				       .promised = wh_logs_standing(node->logs)->promised};
+	const struct wh_standing *was = wh_logs_standing(node->logs);
+	struct wh_standing standing = {
+		.group = epoch->view->group, .base = epoch->image->key, .first = true, .promised = was->promised};
 
 	if (is_restart(epoch)) { /* it has agreed to it */
 		epoch->entry_ticket = epoch->view_ticket;
@@ -286,6 +396,8 @@ static bool write_entry(whorl_node *node)
 			return false;
 		standing.first = false;
 		base_of_newcomer(node, &standing);
+		if (was->group == standing.group && !keep_dormant(&standing, was, NULL, NULL))
+			return false;
 	} else if (!fill_shards(&standing, epoch, NULL) || !fill_others(&standing, epoch, NULL)) {
 		return false;
 	}
@@ -350,7 +462,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	whorl_node *node = epoch->node;
 	whorl_subgroup *subgroup = member->subgroup;
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
-	uint64_t number = wh_node_number_of(subgroup);
+	uint64_t number = wh_subgroup_number(member->layout);
 	const struct wh_shard_standing *shard = standing_of(epoch, member);
 	struct wh_log_place until = {standing->base, standing->number, cut_of_base(epoch, member)};
 	struct wh_log_is found;
@@ -388,14 +500,6 @@ bool wh_durable_begins_replay(whorl_node *node)
 
 #define REPLAY_NS (10 * WH_NS_PER_MS) /* so long may a pass upcall */
 
-static void tell_past_view(const whorl_subgroup *subgroup, struct wh_replay *replay)
-{
-	const struct whorl_view *view = wh_replay_view(replay);
-
-	if (view != NULL)
-		subgroup->on_past_view(view, subgroup->past_view_ctx);
-}
-
 /* What of it is there. The program may refuse some; then it is offered again in a later pass. */
 static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint64_t until_ns)
 {
@@ -406,7 +510,7 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 
 	while ((is = wh_replay_look(member->replay, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		tell_past_view(member->subgroup, member->replay);
+		wh_replay_tell_view(member->replay);
 		taken = count > 0 ? wh_node_upcall(member->subgroup, messages, count) : 0;
 		wh_replay_take(member->replay, taken < count ? taken : count);
 		work += taken;
@@ -448,24 +552,34 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 
 /* ---- leaving in order ----------------------------------------------------------------------------------------------------- */
 
-/* Some other member has all of each durable shard that this node is in. */
+/* Some other member has all of that durable shard; or it is a dynamic one in which this node is alone, and which is dormant without it. */
+static bool other_is_whole(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	const struct wh_view_subgroup *layout = member->layout;
+	bool is_whole = !member->subgroup->durable || (layout->birth != 0 && layout->member_count == 1);
+
+	for (uint32_t m = 0; m < layout->member_count && !is_whole; m++)
+		is_whole = layout->members[m] != epoch->rank && wh_change_trusts(&epoch->change, layout->members[m]) &&
+			   wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
+						(uint32_t)(layout - epoch->view->subgroups)) != 0;
+	return is_whole;
+}
+
+/* Of each that this node is in. */
 static bool others_are_whole(const struct wh_epoch *epoch)
 {
-	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &epoch->shard_members[i];
-		bool is_whole = !member->subgroup->durable;
-
-		for (uint32_t m = 0; m < member->layout->member_count && !is_whole; m++) {
-			uint32_t rank = member->layout->members[m];
-
-			is_whole = rank != epoch->rank && wh_change_trusts(&epoch->change, rank) &&
-				   wh_sst_observe_array(&epoch->sst, rank, epoch->rows->node.whole,
-							(uint32_t)(member->layout - epoch->view->subgroups)) != 0;
-		}
-		if (!is_whole)
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
+		if (!other_is_whole(epoch, &epoch->shard_members[i]))
 			return false;
-	}
 	return true;
+}
+
+bool wh_durable_may_leave_stay(const whorl_subgroup *subgroup)
+{
+	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+
+	return member == NULL || other_is_whole(epoch, member);
 }
 
 static bool mark_left(struct wh_epoch *epoch)
@@ -507,8 +621,10 @@ bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_sta
 {
 	struct wh_log_source_config config = {
 		.subgroup = shard->subgroup, .shard = shard->shard, .view = standing->number, .key = standing->base};
+	const struct wh_log_entry_at at = {.cut = shard->begins};
 
-	return describe(node, shard->subgroup, &config) && wh_logs_mark(logs, &config, shard->begins);
+	(void)node;
+	return wh_logs_describe(logs, shard, &config) && wh_logs_mark(logs, &config, &at);
 }
 
 bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,
@@ -528,27 +644,37 @@ static bool mark_bases(struct wh_epoch *epoch)
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
 
 	for (uint32_t i = 0; i < standing->shard_count; i++)
-		if (!wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
+		if (standing->shards[i].name[0] == '\0' &&
+		    !wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
 			return false;
 	return true;
 }
 
-/* The cut of the view before, which this node had a part in. */
-static uint64_t cut_before(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+/* The cut of the view before, which this node had a part in; or that of the view that the subgroup comes back from. */
+static struct wh_log_entry_at entry_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	const struct wh_shard_standing *shard = standing_of(epoch, member);
+	bool back = returns(epoch, member->layout);
 
-	return shard != NULL ? shard->begins : 0;
+	return (struct wh_log_entry_at){.cut = shard != NULL ? shard->begins : 0,
+					.follows = back ? member->layout->from : 0,
+					.fresh = member->layout->birth != 0 && enters(epoch, member) && !back};
 }
 
 /* Also where the shard is inactive: what the log has beyond the cut is void all the same. */
 static bool begin_in_log(struct wh_epoch *epoch, struct wh_shard_member *member)
 {
 	whorl_node *node = epoch->node;
+	const struct wh_log_entry_at at = entry_of(epoch, member);
+	struct wh_log_source_config config = {.subgroup = wh_subgroup_number(member->layout),
+					      .shard = member->layout->shard,
+					      .view = epoch->view->number,
+					      .key = epoch->image->key};
 
 	if (member->source != NULL)
-		return wh_log_source_begin(member->source, cut_before(epoch, member));
-	return wh_durable_mark(node, node->logs, wh_logs_standing(node->logs), standing_of(epoch, member));
+		return wh_log_source_begin(member->source, &at);
+	describe_member(member, &config);
+	return wh_logs_mark(node->logs, &config, &at);
 }
 
 static void begin_sources(struct wh_epoch *epoch)
@@ -560,12 +686,28 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (!subgroup->durable)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
-		if (enters(epoch, member) &&
-		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_node_number_of(subgroup), member->layout->shard))
+		if (enters(epoch, member) && !returns(epoch, member->layout) &&
+		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_subgroup_number(member->layout),
+						member->layout->shard))
 			fail_for_memory(epoch->node);
 		if (!begin_in_log(epoch, member))
 			fail_for_memory(epoch->node);
 	}
+}
+
+/* The view that the log of a subgroup ends in which comes back with it has begun there. False: no memory. */
+static bool mark_those_back(struct wh_epoch *epoch)
+{
+	struct wh_logs *logs = epoch->node->logs;
+
+	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
+		const struct wh_view_subgroup *layout = epoch->shard_members[i].layout;
+		const struct wh_dormant_log *slept = wh_standing_dormant(wh_logs_standing(logs), layout->birth);
+
+		if (returns(epoch, layout) && slept != NULL && !wh_logs_mark_dormant(logs, slept))
+			return false;
+	}
+	return true;
 }
 
 void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
@@ -573,13 +715,24 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .number = epoch->view->number};
-	uint64_t ticket;
+	struct wh_standing was;
+	uint64_t ticket = 0;
+	bool ok;
 
 	if (node->logs == NULL)
 		return;
-	standing.promised = wh_logs_standing(node->logs)->promised; /* for good: a ballot is the key of one view */
-	if ((before == NULL && is_restart(epoch) && !mark_bases(epoch)) || !fill_shards(&standing, epoch, before) ||
-	    !fill_others(&standing, epoch, before) || (ticket = write_standing(node, &standing)) == 0) {
+	if (wh_standing_copy(&was, wh_logs_standing(node->logs)) != WHORL_OK) {
+		fail_for_memory(node);
+		return;
+	}
+	standing.promised = was.promised; /* for good: a ballot is the key of one view */
+	ok = (before != NULL || !is_restart(epoch) || mark_bases(epoch)) && mark_those_back(epoch) &&
+	     fill_shards(&standing, epoch, before) && fill_others(&standing, epoch, before) &&
+	     keep_dormant(&standing, &was, epoch->view, before) &&
+	     (ticket = wh_logs_write_standing(node->logs, &standing)) != 0 && note_dormant(node, &was, &standing);
+	wh_standing_free(&standing);
+	wh_standing_free(&was);
+	if (!ok) {
 		fail_for_memory(node);
 		return;
 	}
@@ -594,13 +747,12 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 				    struct wh_error *err)
 {
 	const struct wh_view_subgroup *layout = member->layout;
-	const whorl_subgroup *subgroup = member->subgroup;
 	struct wh_log_source_config config;
 	uint64_t incarnations[WH_NODES_MAX];
 
 	for (uint32_t s = 0; s < layout->sender_count; s++)
 		incarnations[s] = epoch->view->incarnations[layout->senders[s]];
-	config = (struct wh_log_source_config){.subgroup = wh_node_number_of(subgroup),
+	config = (struct wh_log_source_config){.subgroup = wh_subgroup_number(layout),
 					       .shard = layout->shard,
 					       .view = epoch->view->number,
 					       .key = epoch->image->key,
@@ -608,7 +760,6 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 					       .sender_incarnations = incarnations,
 					       .sender_count = layout->sender_count,
 					       .slots = epoch->rows->subgroups[index].slots};
-	if (!describe(epoch->node, config.subgroup, &config))
-		return wh_error_set(err, WHORL_SYSTEM, "%s is durable, and not of the file", layout->name);
+	describe_member(member, &config);
 	return wh_log_source_create(&member->source, epoch->node->logs, &config, err);
 }

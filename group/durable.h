@@ -20,6 +20,11 @@ void wh_durable_look(whorl_node *node);
 bool wh_durable_is_prepared(struct wh_epoch *epoch);
 /* The proposed epoch is one that this node enters: what its disk has to say of that before the node is there. False: not yet. */
 bool wh_durable_has_entered(whorl_node *node);
+/* What this node's disk has of the dynamic subgroup of that name, if it is dormant: said with a wish for it. Nothing: birth 0. */
+void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding *out);
+/* A stay in a durable subgroup may end: another member's log is whole, or there is no other. */
+bool wh_durable_may_leave_stay(const whorl_subgroup *subgroup);
+
 /* The current view is followed by that of `key`, decided by ballot, with these cuts. False: that is not on disk yet. */
 bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts);
 
@@ -47,6 +52,11 @@ WH_MUST_CHECK enum whorl_result wh_durable_wrap_state(whorl_subgroup *subgroup, 
 void wh_durable_free_state(whorl_subgroup *subgroup, bool forked);
 /* They are those of durable_log.c: the program has none, and no checkpoint is made. */
 void wh_durable_note_log(whorl_subgroup *subgroup);
+/* A dynamic subgroup comes back in `epoch` from this node's log, among others: its program is given what lies there, before what is delivered now. */
+void wh_durable_recover(const struct wh_epoch *epoch, const struct wh_shard_member *member);
+/* Up to where that is still to be done. False: it is not, or has been. */
+bool wh_durable_recovers(const whorl_subgroup *subgroup, struct wh_log_place *until);
+void wh_durable_recovered(whorl_subgroup *subgroup);
 /* Of such a log that was given: how it is being upcalled, and where it ends. NULL: none was. */
 struct wh_replay **wh_durable_history(whorl_subgroup *subgroup, struct wh_log_place *until);
 /* Those of the program; NULL: it has none. */
@@ -58,6 +68,8 @@ void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
 
 /* durable_log.c. At whorl_start: subgroups without functions have their logs as states. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *err);
+/* The same of one that is entered. */
+WH_MUST_CHECK enum whorl_result wh_durable_open_log_state(whorl_subgroup *subgroup, struct wh_error *err);
 /* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 

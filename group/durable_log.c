@@ -126,7 +126,8 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 
 	while ((is = wh_replay_look(history, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		taken = wh_node_upcall(subgroup, messages, count);
+		wh_replay_tell_view(history);
+		taken = count > 0 ? wh_node_upcall(subgroup, messages, count) : 0;
 		wh_replay_take(history, taken < count ? taken : count);
 		*work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);
@@ -146,25 +147,28 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 	uint32_t shard = (uint32_t)wh_load_relaxed(&subgroup->log_shard);
 	struct wh_log_place until;
 	struct wh_replay **history = wh_durable_history(subgroup, &until);
+	bool recovers = wh_durable_recovers(subgroup, &until);
 	struct wh_error err;
 
 	if (history == NULL || wh_node_has_failed(node))
 		return true;
-	if (*history == NULL && !wh_logs_has_checkpoint(node->logs, number, shard))
+	if (*history == NULL && !recovers && !wh_logs_has_checkpoint(node->logs, number, shard))
 		return false;
 	if (*history == NULL &&
-	    wh_replay_create(history, node->logs, number, shard, &until, NULL, subgroup, &err) != WHORL_OK)
+	    wh_replay_create(history, node->logs, number, shard, &until,
+			     recovers ? wh_durable_program_state(subgroup) : NULL, subgroup, &err) != WHORL_OK)
 		return false; /* in a later pass */
 	if (!upcall_history(subgroup, *history, work))
 		return false;
 	wh_replay_free(*history);
 	*history = NULL;
+	wh_durable_recovered(subgroup);
 	return true;
 }
 
 /* ---- what the node calls ------------------------------------------------------------------------------------------------ */
 
-static enum whorl_result open_log_state(whorl_subgroup *subgroup, struct wh_error *err)
+enum whorl_result wh_durable_open_log_state(whorl_subgroup *subgroup, struct wh_error *err)
 {
 	const struct whorl_state functions = {.size = sizeof(functions),
 					      .snapshot = take_log,
@@ -185,6 +189,6 @@ enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *
 
 	for (uint32_t i = 0; i < node->config.subgroup_count && result == WHORL_OK; i++)
 		if (node->subgroups[i]->durable && node->subgroups[i]->state == NULL)
-			result = open_log_state(node->subgroups[i], err);
+			result = wh_durable_open_log_state(node->subgroups[i], err);
 	return result;
 }

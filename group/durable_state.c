@@ -19,6 +19,8 @@ struct wh_durable_state {
 	bool is_log; /* [const after start] the program has no functions: these are those of durable_log.c */
 	struct wh_replay
 		*history; /* [loop] of such a log, as it was given; NULL: nothing of it is to be upcalled, or not yet */
+	bool recovers;    /* [loop] it comes back from this node's log, up to: */
+	struct wh_log_place until;
 	/* What comes of a state that is given. [the job that restores; the loop when it is over] */
 	unsigned char place[WH_STATE_PLACE_BYTES_MAX];
 	size_t held;
@@ -289,11 +291,39 @@ struct wh_replay **wh_durable_history(whorl_subgroup *subgroup, struct wh_log_pl
 	struct wh_durable_state *state = subgroup->durable_state;
 	struct wh_log_position position;
 
+	if (state != NULL && state->recovers)
+		return &state->history;
 	if (state == NULL || !state->is_log || !state->begun ||
 	    !wh_state_place_take(state->place, state->held, &position))
 		return NULL;
 	*until = (struct wh_log_place){position.point.key, position.point.number, position.point.place};
 	return &state->history;
+}
+
+void wh_durable_recover(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	struct wh_durable_state *state = member->subgroup->durable_state;
+	const struct wh_shard_standing *shard =
+		wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_subgroup_number(member->layout), 0);
+
+	state->recovers = true;
+	state->until =
+		(struct wh_log_place){shard != NULL ? shard->before : 0, member->layout->from, member->layout->cut};
+}
+
+bool wh_durable_recovers(const whorl_subgroup *subgroup, struct wh_log_place *until)
+{
+	const struct wh_durable_state *state = subgroup->durable_state;
+
+	if (state == NULL || !state->recovers)
+		return false;
+	*until = state->until;
+	return true;
+}
+
+void wh_durable_recovered(whorl_subgroup *subgroup)
+{
+	subgroup->durable_state->recovers = false;
 }
 
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)

@@ -287,6 +287,33 @@ static bool open_log(struct wh_logs *logs, struct wh_shard_log *log, const struc
 	return true;
 }
 
+static void drop_checkpoint(struct wh_shard_log *log)
+{
+	wh_checkpoint_drop(log->checkpoint);
+	log->checkpoint = NULL;
+	log->checkpoint_is_synced = false;
+}
+
+/* What lies under that name goes, and each log of it is closed: no view begins in one of them any more. */
+static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
+{
+	struct wh_error err;
+	enum whorl_result result;
+
+	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL; log = log->next) {
+		if (log->shard != shard || strcmp(log->name, name) != 0)
+			continue;
+		wh_replays_drop(logs, log);
+		drop_checkpoint(log);
+		wh_log_close(log->log);
+		log->log = NULL;
+		log->is_rotten = false;
+	}
+	wh_logs_ask_disk(logs);
+	result = wh_log_discard(logs->directory, name, shard, &err);
+	return wh_logs_settle(logs, result, &err);
+}
+
 /* The log of a shard that this node has not been in, or not in its last view. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
@@ -337,6 +364,9 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 		fail_job(logs, &err);
 		return false;
 	}
+	if (order->fresh && !drop_files(logs, order->config.name, order->config.shard))
+		return false;
+	order->fresh = false;
 	log = make_log(logs, &order->config);
 	if (log == NULL)
 		return false;
@@ -358,13 +388,6 @@ static bool begin_source(struct wh_logs *logs, struct wh_log_order *order)
 }
 
 /* ---- the job: checkpoints ------------------------------------------------------------------------------------------------- */
-
-static void drop_checkpoint(struct wh_shard_log *log)
-{
-	wh_checkpoint_drop(log->checkpoint);
-	log->checkpoint = NULL;
-	log->checkpoint_is_synced = false;
-}
 
 static enum whorl_result begin_checkpoint(struct wh_shard_log *log, const struct wh_log_order *order,
 					  struct wh_error *err)
@@ -449,6 +472,8 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 	case ORDER_FORGET:
 		forget_checkpoints(logs, order);
 		return true;
+	case ORDER_DROP:
+		return drop_files(logs, (const char *)order->bytes, order->config.shard);
 	}
 	return false;
 }

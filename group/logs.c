@@ -11,6 +11,8 @@
 #include "group/directories.h"
 #include "membership/view.h"
 
+#define LOG_BYTES_UNKNOWN (UINT64_C(1) << 30) /* of a log that is read before its subgroup says more */
+
 /* ---- handing over ------------------------------------------------------------------------------------------------------- */
 
 void wh_log_order_free(struct wh_log_order *order)
@@ -322,6 +324,83 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 	return true;
 }
 
+bool wh_logs_describe(const struct wh_logs *logs, const struct wh_shard_standing *shard,
+		      struct wh_log_source_config *out)
+{
+	if (shard->name[0] == '\0')
+		return logs->config.describe(logs->config.ctx, shard->subgroup, out);
+	out->name = shard->name;
+	out->parts_most = 1;
+	out->message_bytes = (uint32_t)shard->largest;
+	out->log_bytes = LOG_BYTES_UNKNOWN;
+	return true;
+}
+
+bool wh_logs_found_dormant(const struct wh_logs *logs, uint64_t birth, struct wh_log_is *out)
+{
+	const struct wh_dormant_log *dormant = wh_standing_dormant(&logs->standing, birth);
+	const struct wh_shard_log *log = wh_log_find_shard(logs, birth, 0);
+	const struct wh_log_place *end;
+
+	*out = (struct wh_log_is){.whole = false};
+	if (dormant == NULL || log == NULL)
+		return false;
+	end = find_end(log, dormant->key);
+	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, &dormant->shard, dormant->number);
+	out->why = log->found.why;
+	out->has_base = !out->rot && end != NULL;
+	out->place = out->has_base ? end->place : 0;
+	out->frontier = out->has_base ? log->frontiers[end - log->ends] : 0;
+	if (dormant->cut != UINT64_MAX && out->place < dormant->cut)
+		out->rot = true; /* it had it */
+	else if (dormant->cut != UINT64_MAX)
+		out->place = dormant->cut;
+	out->whole = dormant->shard.whole && !out->rot;
+	return true;
+}
+
+bool wh_logs_fall_asleep(struct wh_logs *logs, const struct wh_dormant_log *dormant)
+{
+	struct wh_log_source_config config = {.subgroup = dormant->shard.subgroup};
+	struct wh_shard_log *log =
+		wh_logs_describe(logs, &dormant->shard, &config) ? wh_log_add_shard(logs, &config) : NULL;
+
+	if (log == NULL)
+		return false;
+	log->found.verdict = WH_LOG_WHOLE;
+	log->state_view = dormant->number + 1; /* whatever lies before: this life has written behind it */
+	for (int i = 0; i < WH_LOG_ENDS; i++) {
+		log->ends[i] = (struct wh_log_place){0, 0, 0};
+		log->frontiers[i] = 0;
+	}
+	log->ends[WH_LOG_ENDS - 1] = (struct wh_log_place){dormant->key, dormant->number, dormant->cut};
+	return true;
+}
+
+/* A beginning that was not on disk when the power went says which view it follows: that which its standing has, where the log ends. */
+bool wh_logs_mark_dormant(struct wh_logs *logs, const struct wh_dormant_log *dormant)
+{
+	struct wh_log_source_config config = {
+		.subgroup = dormant->shard.subgroup, .view = dormant->number, .key = dormant->key};
+	const struct wh_shard_log *log = wh_log_find_shard(logs, dormant->shard.subgroup, 0);
+	const struct wh_log_place *before = log != NULL ? find_end(log, dormant->shard.before) : NULL;
+	struct wh_log_entry_at at = {.cut = dormant->shard.begins, .follows = before != NULL ? before->number : 0};
+
+	return wh_logs_describe(logs, &dormant->shard, &config) && wh_logs_mark(logs, &config, &at);
+}
+
+bool wh_logs_drop_log(struct wh_logs *logs, const struct wh_shard_standing *shard)
+{
+	struct wh_log_order *order = new_order(ORDER_DROP, shard->name, strlen(shard->name) + 1);
+
+	if (order == NULL)
+		return false;
+	order->config.subgroup = shard->subgroup;
+	order->config.shard = shard->shard;
+	(void)hand_over(logs, order);
+	return true;
+}
+
 /* The last views of what was found. */
 static void note_ends(struct wh_shard_log *log)
 {
@@ -395,44 +474,53 @@ struct wh_persist *wh_log_source_persist(struct wh_log_source *source)
 
 static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
 			    const struct wh_log_source_config *config, const struct wh_log_sender *senders,
-			    const struct wh_log_begin *begin)
+			    const struct wh_log_begin *begin, bool fresh)
 {
 	struct wh_log_order *order = new_order(ORDER_SOURCE, NULL, 0);
 
-	if (order != NULL)
+	if (order != NULL) {
 		order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
-	if (order == NULL || order->senders == NULL) {
-		free(order);
+		order->bytes = (unsigned char *)strdup(config->name);
+	}
+	if (order == NULL || order->senders == NULL || order->bytes == NULL) {
+		if (order != NULL)
+			wh_log_order_free(order);
 		return false;
 	}
 	for (uint32_t s = 0; s < begin->sender_count; s++)
 		order->senders[s] = senders[s];
 	order->source = source;
 	order->config = *config;
+	order->config.name = (const char *)order->bytes; /* that of a dynamic one lies in a view, or a standing */
 	order->begin = *begin;
 	order->begin.senders = order->senders;
+	order->fresh = fresh;
 	(void)hand_over(logs, order);
 	return true;
 }
 
-bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut)
+bool wh_log_source_begin(struct wh_log_source *source, const struct wh_log_entry_at *at)
 {
 	const struct wh_log_source_config *config = &source->config;
 
-	return hand_over_begin(
-		source->logs, source, config, source->senders,
-		&(struct wh_log_begin){
-			.key = config->key, .number = config->view, .cut = cut, .sender_count = config->sender_count});
+	return hand_over_begin(source->logs, source, config, source->senders,
+			       &(struct wh_log_begin){.key = config->key,
+						      .number = config->view,
+						      .cut = at->cut,
+						      .follows = at->follows,
+						      .sender_count = config->sender_count},
+			       at->fresh);
 }
 
-bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut)
+bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, const struct wh_log_entry_at *at)
 {
-	const struct wh_log_begin begin = {.key = config->key, .number = config->view, .cut = cut};
+	const struct wh_log_begin begin = {
+		.key = config->key, .number = config->view, .cut = at->cut, .follows = at->follows};
 	struct wh_shard_log *log = wh_log_add_shard(logs, config);
 
 	if (log != NULL && find_end(log, config->key) != NULL) /* before the node ended, which had no time to say more */
 		return true;
-	if (log == NULL || !hand_over_begin(logs, NULL, config, NULL, &begin))
+	if (log == NULL || !hand_over_begin(logs, NULL, config, NULL, &begin, at->fresh))
 		return false;
 	note_mark(log, &begin);
 	return true;
@@ -591,31 +679,39 @@ static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log
 				 &log->found, err);
 }
 
+/* Of the shard that the standing has in the view of that number. */
+static enum whorl_result open_shard(struct wh_logs *logs, const struct wh_shard_standing *shard, uint64_t number,
+				    struct wh_error *err)
+{
+	struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
+	const struct wh_log_point known = {shard->before, number - 1, shard->begins};
+	enum whorl_result result;
+	struct wh_shard_log *log;
+
+	if (!wh_logs_describe(logs, shard, &config))
+		return wh_error_set(err, WHORL_DISK, "there is a log of subgroup %" PRIu64 ", which is not configured",
+				    shard->subgroup);
+	log = wh_log_add_shard(logs, &config);
+	if (log == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+	result = open_log(logs, log, shard, &config, shard->name[0] == '\0' ? &known : NULL, err);
+	if (result != WHORL_OK)
+		return result;
+	note_ends(log);
+	log->is_rotten = log->found.verdict == WH_LOG_ROT;
+	return WHORL_OK;
+}
+
 /* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
+	const struct wh_standing *standing = &logs->standing;
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < logs->standing.shard_count && !logs->standing.first && result == WHORL_OK; i++) {
-		const struct wh_shard_standing *shard = &logs->standing.shards[i];
-		struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
-		const struct wh_log_point known = {shard->before, logs->standing.number - 1, shard->begins};
-		bool is_there = logs->config.describe(logs->config.ctx, shard->subgroup, &config);
-		struct wh_shard_log *log = is_there ? wh_log_add_shard(logs, &config) : NULL;
-
-		if (!is_there)
-			result = wh_error_set(err, WHORL_DISK,
-					      "there is a log of subgroup %" PRIu64 ", which is not configured",
-					      shard->subgroup);
-		else if (log == NULL)
-			result = wh_error_set(err, WHORL_MEMORY, "no memory for a log");
-		else
-			result = open_log(logs, log, shard, &config, &known, err);
-		if (log != NULL && result == WHORL_OK) {
-			note_ends(log);
-			log->is_rotten = log->found.verdict == WH_LOG_ROT;
-		}
-	}
+	for (uint32_t i = 0; i < standing->shard_count && !standing->first && result == WHORL_OK; i++)
+		result = open_shard(logs, &standing->shards[i], standing->number, err);
+	for (uint32_t i = 0; i < standing->dormant_count && result == WHORL_OK; i++)
+		result = open_shard(logs, &standing->dormant[i].shard, standing->dormant[i].number, err);
 	return result;
 }
 

@@ -43,8 +43,8 @@ struct wh_logs_config {           /* copied; what it points to outlives the logs
 	const char *path;         /* [group] log_dir: the node's directory is below it */
 	const char *group;        /* its name */
 	uint32_t node;            /* its id */
-	/* What it is of a subgroup, by its number in standings. False: there is none of that number. Of these fields `name`,
-	 * `parts_most`, `message_bytes` and `log_bytes`. */
+	/* What a subgroup of the file is, by its number in standings, which say it of dynamic ones. False: there is none of that number. Of these
+	 * fields `name`, `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
 	uint64_t timeout_ns; /* disk_timeout_ms */
 	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
@@ -104,6 +104,19 @@ struct wh_log_is {      /* of a shard, as it was found at wh_logs_open, and with
 	const char *why;   /* for people */
 };
 
+/* A shard as its standing names it: `name` and sizes in *out. False: it is of the file, and that has it no more. */
+bool wh_logs_describe(const struct wh_logs *logs, const struct wh_shard_standing *shard,
+		      struct wh_log_source_config *out);
+
+/* Of a subgroup that is dormant, as far as this disk has it: the log ends in view `key`, at `place`. False: this disk has nothing of it. */
+bool wh_logs_found_dormant(const struct wh_logs *logs, uint64_t birth, struct wh_log_is *out);
+/* It is to come back: the view that it ends in has its beginning there, if it had not come to disk. False: no memory. */
+WH_MUST_CHECK bool wh_logs_mark_dormant(struct wh_logs *logs, const struct wh_dormant_log *dormant);
+/* It is dormant from now on: the log of that name ends there, all below being on disk. False: no memory. */
+WH_MUST_CHECK bool wh_logs_fall_asleep(struct wh_logs *logs, const struct wh_dormant_log *dormant);
+/* The log of that shard is of no use any more: its files go, when what was handed over before is on disk. False: no memory. */
+WH_MUST_CHECK bool wh_logs_drop_log(struct wh_logs *logs, const struct wh_shard_standing *shard);
+
 /* False: the standing names no such shard. */
 bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_is *out);
 
@@ -128,8 +141,8 @@ WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct 
 /* WH_REPLAY_HAS: the next messages, in order, until they are taken; none, if only a view has begun. WH_REPLAY_FAILED: why. */
 enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
 				 struct wh_error *err);
-/* What it has begins with this view of then, of which its senders are known, if `message_of` has `on_past_view` and there are `functions`: once. NULL: no. */
-const struct whorl_view *wh_replay_view(struct wh_replay *replay);
+/* If what it has begins with a view of then: upcalls it, if `message_of` has `on_past_view` and there are `functions`. Once. */
+void wh_replay_tell_view(struct wh_replay *replay);
 /* The first so many have been upcalled. */
 void wh_replay_take(struct wh_replay *replay, size_t count);
 void wh_replay_free(struct wh_replay *replay); /* NULL is fine */
@@ -143,11 +156,18 @@ WH_MUST_CHECK enum whorl_result wh_log_source_create(struct wh_log_source **out,
 						     const struct wh_log_source_config *config, struct wh_error *err);
 /* What passes between it and the multicast. */
 struct wh_persist *wh_log_source_persist(struct wh_log_source *source);
-/* The view begins. What the log has of the view before from `cut` on is void. False: no memory. */
-WH_MUST_CHECK bool wh_log_source_begin(struct wh_log_source *source, uint64_t cut);
+struct wh_log_entry_at {  /* how a view begins in a log */
+	uint64_t cut;     /* what the log has of the view before from here on is void */
+	uint64_t follows; /* the number of that view, if it is not the one before by number; else 0 */
+	bool fresh; /* this node enters a dynamic subgroup: what lies there under its name is of no use, and goes first */
+};
+
+/* The view begins. False: no memory. */
+WH_MUST_CHECK bool wh_log_source_begin(struct wh_log_source *source, const struct wh_log_entry_at *at);
 /* A view of which this node had begun nothing when it ended has its beginning there too, if it has not yet. Of `config` subgroup, shard, key and view. False:
  * no memory. */
-WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config, uint64_t cut);
+WH_MUST_CHECK bool wh_logs_mark(struct wh_logs *logs, const struct wh_log_source_config *config,
+				const struct wh_log_entry_at *at);
 /* The view is over, or never was: its memory is not looked at any more when this returns. NULL is fine. */
 void wh_log_source_free(struct wh_log_source *source);
 

@@ -55,7 +55,7 @@ struct wh_log_source {
 
 #define WH_VIEWS_KEPT 4
 
-enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET };
+enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET, ORDER_DROP };
 
 struct wh_log_order {
 	struct wh_log_order *next;
@@ -72,6 +72,7 @@ struct wh_log_order {
 	uint64_t checkpoint;                /* its number; of ORDER_FORGET: the oldest that counts */
 	struct wh_log_source_config config; /* of the source, but for its arrays */
 	struct wh_log_begin begin;          /* likewise */
+	bool fresh;                         /* what lies there goes first */
 	struct wh_log_sender *senders;      /* of `begin` */
 };
 
@@ -161,6 +162,8 @@ bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct
 
 /* replay.c: what can be done now for those that read. Returns how much. The job's. */
 size_t wh_logs_replay(struct wh_logs *logs);
+/* Those that read that log find nothing more: its files go. The job's. */
+void wh_replays_drop(struct wh_logs *logs, const struct wh_shard_log *log);
 /* Those that are left; there is no job any more. */
 void wh_replays_free(struct wh_logs *logs);
 

@@ -385,6 +385,7 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 	subgroup->name = configured->name;
 	subgroup->index = index;
 	subgroup->mine = may_be_in(&node->texts[index], node->id);
+	subgroup->log_bytes = (uint64_t)configured->options.log_bytes;
 	return wh_node_fill_subgroup(subgroup, &parameters, (uint64_t)configured->options.refuse_max_ms, err);
 }
 

@@ -59,6 +59,8 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	bool wished;                     /* [loop] it is in the set that this node wishes */
 	uint64_t birth;                  /* [loop] 0: it has been in no view */
 	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
+	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
+	bool anew;               /* [const] then it may begin with nothing */
 	uint64_t memory_bytes;   /* [const] as estimated */
 	wh_word leaves;          /* 1: it is to leave. [any] */
 	wh_word released;        /* 1: the program has done with it. [any] */
@@ -86,6 +88,7 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
 	bool durable;        /* [const] what is delivered is on disk (durable.h) */
+	uint64_t log_bytes;  /* [const] and so long its log may be before there is a checkpoint */
 	uint32_t message_bytes, window; /* [const] */
 	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
 	uint32_t parts_most;            /* [const] slots of a message, at most */

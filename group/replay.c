@@ -31,6 +31,7 @@ struct wh_replay {
 	bool is_over;                        /* [lock] the loop has done with it */
 	whorl_subgroup *message_of;          /* what messages name as their subgroup */
 	bool begun;                          /* [job] */
+	bool is_dropped;                     /* [job] the log's files are gone */
 	struct wh_checkpoint *history; /* [job] the log that was given, which is read first; NULL: none, or it is over */
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
@@ -117,16 +118,16 @@ enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct wh
 	return replay->is;
 }
 
-const struct whorl_view *wh_replay_view(struct wh_replay *replay)
+void wh_replay_tell_view(struct wh_replay *replay)
 {
 	struct past_view *view = &replay->view;
 
 	if (!view->there)
-		return NULL;
+		return;
 	view->there = false;
 	view->is.members = view->ids;
 	view->is.incarnations = view->incarnations;
-	return &view->is;
+	replay->message_of->on_past_view(&view->is, replay->message_of->past_view_ctx);
 }
 
 void wh_replay_take(struct wh_replay *replay, size_t count)
@@ -407,8 +408,14 @@ static void copy_left(struct wh_replay *replay)
 /* The next run; one that is empty is the end. */
 static void fill_run(struct wh_replay *replay)
 {
+	struct wh_error err;
+
 	replay->count = replay->taken = replay->used = 0;
 	replay->is = WH_REPLAY_HAS;
+	if (replay->is_dropped) {
+		(void)check(replay, wh_error_set(&err, WHORL_CLOSED, "this node has left it"), &err);
+		return;
+	}
 	if (!replay->begun && !begin_replay(replay))
 		return;
 	if (!fill_from_history(replay))
@@ -441,6 +448,22 @@ static void end_turn(struct wh_replay *replay)
 	if (is_over)
 		free_replay(replay);
 	wh_logs_wake_loop(logs);
+}
+
+void wh_replays_drop(struct wh_logs *logs, const struct wh_shard_log *log)
+{
+	pthread_mutex_lock(&logs->lock);
+	for (struct wh_replay *replay = logs->replays; replay != NULL; replay = replay->next) {
+		if (replay->log != log)
+			continue;
+		wh_checkpoint_drop(replay->history);
+		wh_log_cursor_close(replay->cursor);
+		replay->history = NULL;
+		replay->cursor = NULL;
+		replay->has_left = false;
+		replay->is_dropped = true;
+	}
+	pthread_mutex_unlock(&logs->lock);
 }
 
 static struct wh_replay *next_turn(struct wh_logs *logs)

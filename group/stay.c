@@ -10,6 +10,7 @@
  * What the node wishes is a set (membership/wishing.h): a stay adds its name when it is to enter, and takes it away when it is to leave and
  * has nothing left to send. A stay that is over lives until it was released and no view that is kept refers to it.
  */
+#include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
 
@@ -18,8 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "sst/columns.h"
 
+#define LOG_BYTES (1 << 30)  /* of a durable one, if nothing else is said */
 #define STEP_NS WH_NS_PER_MS /* a stay that waits for what no bell tells is looked at so often */
 
 /* ---- finding -------------------------------------------------------------------------------------------------------------- */
@@ -114,6 +117,10 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 
 		if (!is_live(stay->stage) || stay->is_out)
 			continue;
+		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
+			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
+			wh_places_add(&node->stays_moving, subgroup->index);
+		}
 		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
 			/* What takes it out has served a set without it, and that was the last that was said. */
@@ -129,7 +136,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 static void say_refused(struct wh_error *err, const char *name, const struct wh_parameters *mine,
 			const struct wh_refusal *refusal)
 {
-	const bool theirs = refusal->theirs != 0;
+	static const char *const modes[] = {"unordered", "ordered", "durable"};
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -145,11 +152,13 @@ static void say_refused(struct wh_error *err, const char *name, const struct wh_
 			     name);
 	else if (refusal->parameter == WH_PARAMETER_MODE)
 		wh_error_set(err, WHORL_REFUSED, "%s: its mode is %s here, and %s at node %" PRIu32, name,
-			     mine->ordered ? "ordered" : "unordered", theirs ? "ordered" : "unordered", refusal->node);
+			     modes[wh_parameters_mode(mine)],
+			     refusal->theirs < sizeof(modes) / sizeof(modes[0]) ? modes[refusal->theirs] : "another",
+			     refusal->node);
 	else if (refusal->parameter == WH_PARAMETER_STATE)
 		wh_error_set(err, WHORL_REFUSED,
 			     "%s: there are %sfunctions for its state here, and %s at node %" PRIu32, name,
-			     mine->state ? "" : "no ", theirs ? "some" : "none", refusal->node);
+			     mine->state ? "" : "no ", refusal->theirs != 0 ? "some" : "none", refusal->node);
 	else
 		wh_error_set(err, WHORL_REFUSED, "%s: its %s is %" PRIu64 " here, and %" PRIu64 " at node %" PRIu32,
 			     name, numbers[refusal->parameter].name, numbers[refusal->parameter].value, refusal->theirs,
@@ -166,6 +175,11 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 		return;
 	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
 	stay->wished = false;
+	if (refusal->why == WH_REFUSED_DORMANT) { /* not for good; a view may have begun meanwhile in which it is not */
+		stay->sleeps = node->epoch == NULL || wh_view_dormant(node->epoch->view, subgroup->name) != NULL;
+		wh_places_add(&node->stays_moving, subgroup->index);
+		return;
+	}
 	/* Before a thread can read that it was refused. */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
@@ -195,9 +209,12 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 static void wish_it(whorl_subgroup *subgroup)
 {
 	struct wh_wishing *wishing = &subgroup->node->serving->wishing;
-	struct wh_wish wish = {.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters};
+	struct wh_wish wish = {
+		.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters, .anew = subgroup->stay.anew};
 
 	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
+	if (subgroup->durable)
+		wh_durable_hold(subgroup->node, wish.name, &wish.holding);
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
 }
 
@@ -247,7 +264,8 @@ static void leave_it(whorl_subgroup *subgroup)
 	if (!subgroup->stay.wished)
 		return;
 	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
-	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
+	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)) &&
+	    (!subgroup->durable || wh_durable_may_leave_stay(subgroup)))
 		unwish_it(subgroup);
 	else
 		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
@@ -319,7 +337,7 @@ static void step_stay(whorl_subgroup *subgroup)
 		end_stay(subgroup);
 	else if (stay->stage == WH_STAGE_ENTERING && leaves)
 		take_it_back(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished)
+	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && !stay->sleeps)
 		wish_it(subgroup);
 	else if (is_live(stay->stage) && leaves)
 		leave_it(subgroup);
@@ -364,11 +382,7 @@ static enum whorl_result read_options(struct whorl_subgroup_options *out, const 
 	if (options->size < sizeof(options->size))
 		return wh_refuse(function, "whorl_subgroup_options.size is not set");
 	memcpy(out, options, options->size < sizeof(*out) ? options->size : sizeof(*out));
-	if (out->mode == WHORL_DURABLE) {
-		(void)wh_refuse(function, "mode is durable, and group.log_dir is none");
-		return WHORL_UNSUPPORTED;
-	}
-	if (out->mode > WHORL_UNORDERED)
+	if (out->mode > WHORL_DURABLE)
 		return wh_refuse(function, "there is no such mode");
 	if (out->refuse_max_ms > WH_REFUSE_MAX_MS)
 		return wh_refuse(function, "refuse_max_ms is out of its range");
@@ -392,11 +406,14 @@ static int find_configured(const whorl_node *node, const char *name)
 static struct wh_parameters choose_parameters(const struct wh_subgroup_options *file,
 					      const struct whorl_subgroup_options *said)
 {
+	bool durable =
+		said->mode == WHORL_DURABLE || (said->mode == WHORL_MODE_DEFAULT && file->mode == WH_SUBGROUP_DURABLE);
 	bool ordered =
 		said->mode == WHORL_ORDERED || (said->mode == WHORL_MODE_DEFAULT && file->mode == WH_SUBGROUP_ORDERED);
 
 	struct wh_parameters is = {
-		.ordered = ordered,
+		.ordered = ordered || durable,
+		.durable = durable,
 		.state = said->state != NULL,
 		.window = said->window != 0 ? said->window : (uint32_t)file->window,
 		.message_bytes = said->message_bytes != 0 ? said->message_bytes : (uint32_t)file->message_bytes,
@@ -422,7 +439,7 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 					 struct whorl_subgroup_options *said)
 {
 	static const struct wh_subgroup_options usual = {
-		.mode = WH_SUBGROUP_ORDERED, .window = 100, .message_bytes = 10240};
+		.mode = WH_SUBGROUP_ORDERED, .window = 100, .message_bytes = 10240, .log_bytes = LOG_BYTES};
 	static const char *const function = "whorl_subgroup_enter";
 	const struct wh_subgroup_options *file = &usual;
 	int configured = find_configured(node, name);
@@ -438,8 +455,16 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 		return wh_refuse(function, "the window, message_bytes or large_bytes is out of its range");
 	if (configured >= 0 && !are_the_files(out, file))
 		return wh_refuse(function, "a parameter is not as the file says");
+	if (out->durable && wh_parameters_largest(out) > WH_LOG_MESSAGE_MAX)
+		return wh_refuse(function, "a message of a durable subgroup has 512 MB at most");
+	if (out->durable && node->logs == NULL) {
+		(void)wh_refuse(function, "it is to be durable, and the group has no log_dir");
+		return WHORL_UNSUPPORTED;
+	}
 	if (said->refuse_max_ms == 0)
 		said->refuse_max_ms = (uint64_t)file->refuse_max_ms;
+	if (said->log_bytes == 0)
+		said->log_bytes = (uint64_t)file->log_bytes;
 	return WHORL_OK;
 }
 
@@ -470,6 +495,8 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	subgroup->stay.parameters = *parameters;
 	subgroup->stay.sends = !options->listens;
 	subgroup->stay.stage = WH_STAGE_ENTERING;
+	subgroup->stay.anew = options->begin_anew && parameters->durable;
+	subgroup->log_bytes = options->log_bytes;
 	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
 	subgroup->name = subgroup->stay.name;
 	subgroup->on_message = options->on_message;
@@ -499,8 +526,11 @@ static enum whorl_result fill_stay(whorl_subgroup *subgroup, const struct whorl_
 	enum whorl_result result =
 		wh_node_fill_subgroup(subgroup, &subgroup->stay.parameters, options->refuse_max_ms, &err);
 
-	return result == WHORL_OK && options->state != NULL ? wh_node_open_state(subgroup, options->state, &err)
-							    : result;
+	if (result == WHORL_OK && options->state != NULL)
+		result = wh_node_open_state(subgroup, options->state, &err);
+	else if (result == WHORL_OK && subgroup->durable)
+		result = wh_durable_open_log_state(subgroup, &err);
+	return result;
 }
 
 /* With the lock. WHORL_AGAIN: one of that name leaves. */
@@ -717,8 +747,30 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 	return WHORL_OK;
 }
 
+static void say_why_not_yet(const whorl_subgroup *subgroup, char *text, size_t bytes)
+{
+	const struct wh_dormant *dormant;
+	const struct wh_epoch *epoch;
+
+	snprintf(text, bytes, "this node is not in it yet");
+	if (!subgroup->durable)
+		return;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	dormant = epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
+	if (dormant != NULL)
+		snprintf(text, bytes,
+			 "it is dormant, and waits for a node with all of its log; it was last in view %" PRIu64
+			 ", with",
+			 dormant->last);
+	for (uint32_t i = 0; dormant != NULL && i < dormant->member_count; i++)
+		wh_text_add_id(text, bytes, " ", dormant->members[i].id);
+	wh_rcu_read_unlock();
+}
+
 enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes)
 {
+	char why_not_yet[512];
 	enum whorl_result result;
 	whorl_node *node;
 
@@ -728,6 +780,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	result = whorl_error(node, text, bytes);
 	if (result != WHORL_OK)
 		return result;
+	say_why_not_yet(subgroup, why_not_yet, sizeof(why_not_yet));
 	pthread_mutex_lock(&node->lock);
 	if (wh_node_is_dynamic(subgroup))
 		result = is_in(subgroup);
@@ -738,7 +791,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	if (text != NULL && bytes > 0)
 		snprintf(text, bytes, "%s",
 			 result == WHORL_OK       ? ""
-			 : result == WHORL_AGAIN  ? "this node is not in it yet"
+			 : result == WHORL_AGAIN  ? why_not_yet
 			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
 						  : subgroup->stay.failure.text);
 	pthread_mutex_unlock(&node->lock);

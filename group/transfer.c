@@ -67,6 +67,17 @@ static bool has_entered(const struct wh_view_subgroup *layout, uint32_t rank)
 	return wh_rank_find(layout->entered, layout->entered_count, rank) >= 0;
 }
 
+static bool has_returned(const struct wh_view_subgroup *layout, uint32_t rank)
+{
+	return wh_rank_find(layout->returned, layout->returned_count, rank) >= 0;
+}
+
+/* It has entered, and not with its log. */
+static bool needs_state(const struct wh_view_subgroup *layout, uint32_t rank)
+{
+	return has_entered(layout, rank) && !has_returned(layout, rank);
+}
+
 /* Members that have been there longer first: they are likelier to have it. */
 static uint32_t find_givers(void *ctx, uint32_t *ids, uint32_t max)
 {
@@ -79,7 +90,7 @@ static uint32_t find_givers(void *ctx, uint32_t *ids, uint32_t max)
 		for (uint32_t i = 0; i < member->layout->member_count && count < max; i++) {
 			uint32_t rank = member->layout->members[i];
 
-			if (rank != epoch->rank && has_entered(member->layout, rank) == (entered == 1) &&
+			if (rank != epoch->rank && needs_state(member->layout, rank) == (entered == 1) &&
 			    epoch->change.suspicion.known[rank] == WH_TRUSTED)
 				ids[count++] = epoch->view->ids[rank];
 		}
@@ -252,11 +263,11 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
 
-/* The lowest rank that was in the shard before; -1: none was, and it begins with nothing. */
+/* The lowest rank that was in the shard before, or comes back with its log; -1: none was, and it begins with nothing. */
 static int giver_of(const struct wh_view_subgroup *layout)
 {
 	for (uint32_t i = 0; i < layout->member_count; i++)
-		if (!has_entered(layout, layout->members[i]))
+		if (!has_entered(layout, layout->members[i]) || has_returned(layout, layout->members[i]))
 			return (int)layout->members[i];
 	return -1;
 }
@@ -272,11 +283,15 @@ static void begin_transfer(whorl_subgroup *subgroup, const struct wh_epoch *epoc
 
 	if (!wh_node_begins(subgroup, member, epoch->rank))
 		return;
-	if (giver >= 0)
+	if (has_returned(member->layout, epoch->rank)) {
+		wh_durable_recover(epoch, member);
+		wh_state_recover(wh_node_use_state(subgroup), epoch->view->number, member->layout->shard);
+	} else if (giver >= 0) {
 		wh_state_await(wh_node_use_state(subgroup), epoch->view->ids[giver], epoch->view->number,
 			       member->layout->shard);
-	else
+	} else {
 		wh_state_begin(wh_node_use_state(subgroup), epoch->view->number, member->layout->shard);
+	}
 }
 
 void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from)
@@ -315,7 +330,8 @@ void wh_node_give(const struct wh_epoch *epoch)
 		if (subgroup->state == NULL || giver_of(layout) != (int)epoch->rank)
 			continue;
 		for (uint32_t k = 0; k < layout->entered_count; k++)
-			wh_state_give(wh_node_use_state(subgroup), epoch->view->ids[layout->entered[k]]);
+			if (!has_returned(layout, layout->entered[k]))
+				wh_state_give(wh_node_use_state(subgroup), epoch->view->ids[layout->entered[k]]);
 		if (wh_node_is_dynamic(subgroup))
 			wh_node_stay_to_give(subgroup);
 	}

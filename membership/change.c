@@ -212,15 +212,29 @@ static const struct wh_view *proposed_view(const struct wh_change *change)
 	return change->ticket != 0 ? change->on.next(change->ctx) : NULL;
 }
 
+/* Configured ones are where they were. NULL: it is not there any more. */
+static const struct wh_view_subgroup *find_in_next(const struct wh_change *change, const struct wh_view *next,
+						   uint32_t subgroup)
+{
+	uint64_t birth = change->view->subgroups[subgroup].birth;
+
+	if (birth == 0)
+		return &next->subgroups[subgroup];
+	for (uint32_t i = 0; i < next->dynamic_count; i++)
+		if (wh_view_dynamic(next)[i].birth == birth)
+			return &wh_view_dynamic(next)[i];
+	return NULL;
+}
+
 /* Is that member of the shard one in the next view as well? It may leave it for another, or for none, if a function says so. */
 static bool stays_in_shard(const struct wh_change *change, const struct wh_view *next, uint32_t subgroup, uint32_t rank)
 {
-	const struct wh_view_subgroup *shard = next != NULL ? &next->subgroups[subgroup] : NULL;
+	const struct wh_view_subgroup *shard = next != NULL ? find_in_next(change, next, subgroup) : NULL;
 	int there = next != NULL ? wh_view_rank(next, change->view->ids[rank]) : -1;
 
 	if (next == NULL)
 		return true;
-	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
+	return shard != NULL && there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
 	       wh_rank_find(shard->entered, shard->entered_count, (uint32_t)there) < 0;
 }
 
@@ -261,7 +275,8 @@ bool wh_change_finds_keeps(struct wh_change *change)
 	uint64_t keeps = change->keeps;
 
 	for (uint32_t g = 0; next != NULL && g < change->columns.whole.count; g++)
-		if (change->cuts_from[g].durable && !has_whole_log(change, next, g) && has_whole_log(change, NULL, g))
+		if (change->cuts_from[g].durable && change->view->subgroups[g].birth == 0 &&
+		    !has_whole_log(change, next, g) && has_whole_log(change, NULL, g))
 			keeps |= wh_keeps_bit(change->view->subgroups[g].configured);
 	if (keeps == change->keeps)
 		return false;

@@ -7,12 +7,16 @@
 #include "membership/view_int.h"
 #include "membership/wishes.h"
 
-enum { IS_IN = 1, SENDS = 2, HAS_ENTERED = 4, RESTS = 8 };
+enum { IS_IN = 1, SENDS = 2, HAS_ENTERED = 4, RESTS = 8, HAS_RETURNED = 16 };
 
 struct draft { /* of one dynamic subgroup */
 	char name[WH_NAME_BYTES];
 	uint64_t birth;
 	struct wh_parameters parameters;
+	const struct wh_dormant
+		*dormant;   /* it has had no member since a view before; NULL: it has some, or had in the last view */
+	bool asleep;        /* none of the holdings of it counts, or none was looked at yet */
+	uint64_t from, cut; /* it comes back in this view */
 	uint8_t is[WH_NODES_MAX]; /* by rank */
 };
 
@@ -46,6 +50,15 @@ static void draft_as_it_is(struct work *work, const struct wh_view_subgroup *sub
 	mark(draft, subgroup->members, subgroup->member_count, IS_IN);
 	mark(draft, subgroup->senders, subgroup->sender_count, SENDS);
 	mark(draft, subgroup->resting, subgroup->resting_count, RESTS);
+}
+
+static void draft_dormant(struct work *work, const struct wh_dormant *dormant)
+{
+	struct draft *draft = &work->drafts[work->drafted++];
+
+	*draft = (struct draft){
+		.birth = dormant->birth, .parameters = dormant->parameters, .dormant = dormant, .asleep = true};
+	memcpy(draft->name, dormant->name, sizeof(draft->name));
 }
 
 /* A member rests before it leaves: nothing that it has committed is lost. */
@@ -124,6 +137,76 @@ static bool is_configured(const struct wh_layout_config *layout, const char *nam
 	return false;
 }
 
+/* ---- those that come back ------------------------------------------------------------------------------------------------- */
+
+/* What the member of that rank holds of it. NULL: nothing, or its set is not served now. */
+static const struct wh_holding *holding_of(const struct work *work, const struct draft *draft, uint32_t rank)
+{
+	const struct wh_wish *wish = work->serves[rank] ? wh_wish_find(work->sets[rank], draft->name) : NULL;
+
+	if (wish == NULL || wish->refused || wish->holding.birth != draft->birth ||
+	    !wh_parameters_equal(&wish->parameters, &draft->parameters))
+		return NULL;
+	return &wish->holding;
+}
+
+/* Its log has all of it, up to the view that it had members in last, or to the one before, if that has not begun there: which it has not
+ * delivered anything in, nor has any other. One that had entered in the last has in its log what it had of a life before. */
+static bool may_count(const struct work *work, const struct draft *draft, uint32_t rank)
+{
+	const struct wh_holding *holding = holding_of(work, draft, rank);
+	const struct wh_last_member *member = wh_last_member_find(draft->dormant, work->view->ids[rank]);
+
+	if (holding == NULL || !holding->whole || member == NULL)
+		return false;
+	return holding->last == draft->dormant->last || (holding->last == draft->dormant->before && member->had);
+}
+
+/* So far all had it on disk in that view, as one of those says that has some of it; where less is left the end has rotted. */
+static uint64_t find_frontier(const struct work *work, const struct draft *draft)
+{
+	uint64_t frontier = 0;
+
+	for (uint32_t rank = 0; rank < work->view->members; rank++) {
+		const struct wh_holding *holding = holding_of(work, draft, rank);
+
+		if (holding != NULL && holding->last == draft->from && holding->frontier > frontier)
+			frontier = holding->frontier;
+	}
+	return frontier;
+}
+
+/* Of the holdings that count those that go furthest bring it back, from the least of their places. */
+static void bring_back(const struct work *work, struct draft *draft)
+{
+	uint64_t frontier;
+
+	draft->from = 0;
+	draft->cut = UINT64_MAX;
+	for (uint32_t rank = 0; rank < work->view->members; rank++)
+		if (may_count(work, draft, rank) && holding_of(work, draft, rank)->last > draft->from)
+			draft->from = holding_of(work, draft, rank)->last;
+	frontier = find_frontier(work, draft);
+	for (uint32_t rank = 0; rank < work->view->members; rank++) {
+		const struct wh_holding *holding = may_count(work, draft, rank) ? holding_of(work, draft, rank) : NULL;
+
+		if (holding == NULL || holding->last != draft->from || holding->place < frontier)
+			continue;
+		draft->is[rank] = IS_IN | HAS_ENTERED | HAS_RETURNED;
+		draft->cut = holding->place < draft->cut ? holding->place : draft->cut;
+		draft->asleep = false;
+	}
+	if (draft->asleep)
+		draft->from = draft->cut = 0;
+}
+
+static void bring_all_back(struct work *work)
+{
+	for (uint32_t i = 0; i < work->drafted; i++)
+		if (work->drafts[i].asleep && work->drafts[i].dormant != NULL)
+			bring_back(work, &work->drafts[i]);
+}
+
 /* ---- wishes --------------------------------------------------------------------------------------------------------------- */
 
 static bool refuse(struct work *work, struct wh_refusal refusal)
@@ -147,8 +230,8 @@ static bool refuse(struct work *work, struct wh_refusal refusal)
 static enum wh_parameter differing(const struct wh_parameters *wished, const struct wh_parameters *are,
 				   uint64_t *theirs)
 {
-	if (wished->ordered != are->ordered) {
-		*theirs = are->ordered;
+	if (wh_parameters_mode(wished) != wh_parameters_mode(are)) {
+		*theirs = wh_parameters_mode(are);
 		return WH_PARAMETER_MODE;
 	}
 	if (wished->state != are->state) {
@@ -167,20 +250,27 @@ static enum wh_parameter differing(const struct wh_parameters *wished, const str
 	return wished->large_bytes != are->large_bytes ? WH_PARAMETER_LARGE : WH_PARAMETER_NONE;
 }
 
+/* Of those that are in it, or were in it last. */
 static uint32_t lowest_member(const struct work *work, const struct draft *draft)
 {
+	const struct wh_view *before = work->before;
 	uint32_t lowest = UINT32_MAX;
 
 	for (uint32_t rank = 0; rank < work->view->members; rank++)
 		if (draft->is[rank] != 0 && work->view->ids[rank] < lowest)
 			lowest = work->view->ids[rank];
+	for (uint32_t i = 0; draft->dormant != NULL && i < draft->dormant->member_count; i++)
+		if (draft->dormant->members[i].id < lowest)
+			lowest = draft->dormant->members[i].id;
+	for (uint32_t i = 0; lowest == UINT32_MAX && i < before->dynamic_count; i++)
+		if (wh_view_dynamic(before)[i].birth == draft->birth)
+			return before->ids[wh_view_dynamic(before)[i].members[0]];
 	return lowest;
 }
 
-/* One with that name, and the lowest seat that is free. There is room. */
-static struct draft *be_born(struct work *work, const struct wh_wish *wish)
+/* With the lowest seat that is free. There is one. */
+static void begin(struct work *work, struct draft *draft, const struct wh_wish *wish)
 {
-	struct draft *draft = &work->drafts[work->drafted++];
 	uint32_t seat = 0;
 
 	while (work->taken[seat])
@@ -188,8 +278,23 @@ static struct draft *be_born(struct work *work, const struct wh_wish *wish)
 	work->taken[seat] = true;
 	*draft = (struct draft){.birth = wh_birth_make(work->view->number, seat), .parameters = wish->parameters};
 	memcpy(draft->name, wish->name, sizeof(draft->name));
+}
+
+/* One with that name. There is room. */
+static struct draft *be_born(struct work *work, const struct wh_wish *wish)
+{
+	struct draft *draft = &work->drafts[work->drafted++];
+
+	begin(work, draft, wish);
 	put_by_name(work, draft);
 	return draft;
+}
+
+/* The wish has to wait for one of its logs. */
+static struct wh_refusal refuse_dormant(struct wh_refusal refusal)
+{
+	refusal.why = WH_REFUSED_DORMANT;
+	return refusal;
 }
 
 /* False: no memory. */
@@ -209,15 +314,19 @@ static bool meet(struct work *work, uint32_t rank, uint32_t at)
 		draft = be_born(work, wish);
 	if (draft == NULL)
 		return refuse(work, refusal);
-	if (draft->is[rank] != 0) /* it is there already: as what, was settled when it entered */
-		return true;
+	if (draft->is[rank] != 0 && (draft->is[rank] & HAS_RETURNED) == 0)
+		return true; /* it is there already: as what, was settled when it entered */
+	if (draft->asleep && wish->anew && draft->dormant != NULL)
+		begin(work, draft, wish);
 	refusal.parameter = differing(&wish->parameters, &draft->parameters, &refusal.theirs);
 	if (refusal.parameter != WH_PARAMETER_NONE) {
 		refusal.why = WH_REFUSED_PARAMETER;
 		refusal.node = lowest_member(work, draft);
 		return refuse(work, refusal);
 	}
-	draft->is[rank] = IS_IN | HAS_ENTERED | (wish->sends ? SENDS : 0);
+	if (draft->asleep)
+		return refuse(work, refuse_dormant((struct wh_refusal){.rank = rank, .wish = at, .node = UINT32_MAX}));
+	draft->is[rank] |= IS_IN | HAS_ENTERED | (wish->sends ? SENDS : 0);
 	work->out->changes = true;
 	return true;
 }
@@ -232,9 +341,14 @@ static bool meet_all(struct work *work)
 		if (work->serves[rank])
 			take_out(work, rank);
 	}
-	for (uint32_t i = 0; i < work->drafted; i++)
-		if (has_members(&work->drafts[i], members))
-			put_by_name(work, &work->drafts[i]);
+	for (uint32_t i = 0; i < work->drafted; i++) {
+		struct draft *draft = &work->drafts[i];
+
+		draft->asleep = draft->parameters.durable && !has_members(draft, members);
+		if (draft->asleep || has_members(draft, members))
+			put_by_name(work, draft);
+	}
+	bring_all_back(work);
 	for (uint32_t rank = 0; rank < members; rank++)
 		for (uint32_t i = 0; work->serves[rank] && i < work->sets[rank]->count; i++)
 			if (!meet(work, rank, i))
@@ -261,9 +375,43 @@ static bool fill(struct wh_view_subgroup *out, const struct draft *draft, uint32
 		places.sender[rank] = draft->is[rank] & SENDS;
 		places.entered[rank] = draft->is[rank] & HAS_ENTERED;
 		places.resting[rank] = draft->is[rank] & RESTS;
+		places.returned[rank] = draft->is[rank] & HAS_RETURNED;
 	}
+	out->from = draft->from;
+	out->cut = draft->cut;
 	wh_dynamic_name(out, draft->name, draft->birth, &draft->parameters);
 	return wh_shard_fill(out, &places, members, 1, false);
+}
+
+/* The last member has gone in this view, or in one before. */
+static bool put_to_sleep(struct wh_dormant *out, const struct work *work, const struct draft *draft)
+{
+	const struct wh_view *before = work->before;
+
+	if (draft->dormant != NULL)
+		return wh_dormant_copy(out, draft->dormant);
+	for (uint32_t i = 0; i < before->dynamic_count; i++)
+		if (wh_view_dynamic(before)[i].birth == draft->birth)
+			return wh_dormant_make(out, before, &wh_view_dynamic(before)[i]);
+	return false;
+}
+
+/* Those of the drafts that have members, and those that have none, both by their seats, behind the configured shards. False: no memory. */
+static bool make_lists(struct work *work, struct wh_view *lists)
+{
+	uint32_t configured = lists->subgroup_count;
+
+	qsort(work->by_name, work->count, sizeof(struct draft *), compare_seats);
+	for (uint32_t i = 0; i < work->count; i++) {
+		const struct draft *draft = work->by_name[i];
+		bool sleeps = draft->asleep;
+
+		if (sleeps && !put_to_sleep(&lists->dormant[lists->dormant_count++], work, draft))
+			return false;
+		if (!sleeps && !fill(&lists->subgroups[configured + lists->dynamic_count++], draft, work->view->members))
+			return false;
+	}
+	return true;
 }
 
 /* The dynamic subgroups of the view are these. False: no memory, and it is as it was. */
@@ -271,24 +419,26 @@ static bool replace_dynamic(struct work *work)
 {
 	struct wh_view *view = work->view;
 	uint32_t configured = view->subgroup_count - view->dynamic_count;
-	struct wh_view_subgroup *all = calloc((size_t)configured + work->count + 1, sizeof(*all));
+	struct wh_view lists = {.subgroup_count = configured};
 
-	if (all == NULL)
+	lists.subgroups = calloc((size_t)configured + work->count + 1, sizeof(*lists.subgroups));
+	lists.dormant = calloc((size_t)work->count + 1, sizeof(*lists.dormant));
+	if (lists.subgroups == NULL || lists.dormant == NULL || !make_lists(work, &lists)) {
+		wh_layout_free(lists.subgroups, configured + lists.dynamic_count);
+		wh_dormant_free(lists.dormant, lists.dormant_count);
 		return false;
-	qsort(work->by_name, work->count, sizeof(struct draft *), compare_seats);
-	for (uint32_t i = 0; i < work->count; i++)
-		if (!fill(&all[configured + i], work->by_name[i], view->members)) {
-			wh_layout_free(all, configured + work->count);
-			return false;
-		}
+	}
 	if (configured > 0)
-		memcpy(all, view->subgroups, configured * sizeof(*all));
+		memcpy(lists.subgroups, view->subgroups, configured * sizeof(*lists.subgroups));
 	for (uint32_t g = configured; g < view->subgroup_count; g++)
 		free(view->subgroups[g].members);
 	free(view->subgroups);
-	view->subgroups = all;
-	view->subgroup_count = configured + work->count;
-	view->dynamic_count = work->count;
+	wh_dormant_free(view->dormant, view->dormant_count);
+	view->subgroups = lists.subgroups;
+	view->subgroup_count = configured + lists.dynamic_count;
+	view->dynamic_count = lists.dynamic_count;
+	view->dormant = lists.dormant;
+	view->dormant_count = lists.dormant_count;
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		if (work->serves[rank])
 			view->served[rank] = work->sets[rank]->number;
@@ -302,7 +452,7 @@ static size_t most_drafts(const struct wh_view *view, const struct wh_wish_set *
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		wishes += sets[rank] != NULL ? sets[rank]->count : 0;
-	return view->dynamic_count + (wishes < WH_DYNAMIC_MAX ? wishes : WH_DYNAMIC_MAX) + 1;
+	return view->dynamic_count + view->dormant_count + (wishes < WH_DYNAMIC_MAX ? wishes : WH_DYNAMIC_MAX) + 1;
 }
 
 static bool compose(struct work *work)
@@ -311,8 +461,12 @@ static bool compose(struct work *work)
 
 	for (uint32_t i = 0; i < before->dynamic_count; i++)
 		work->taken[wh_birth_seat(wh_view_dynamic(before)[i].birth)] = true;
+	for (uint32_t i = 0; i < before->dormant_count; i++)
+		work->taken[wh_birth_seat(before->dormant[i].birth)] = true;
 	for (uint32_t i = 0; i < work->view->dynamic_count; i++)
 		draft_as_it_is(work, &wh_view_dynamic(work->view)[i]);
+	for (uint32_t i = 0; i < work->view->dormant_count; i++)
+		draft_dormant(work, &work->view->dormant[i]);
 	return meet_all(work) && replace_dynamic(work);
 }
 

@@ -477,13 +477,14 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 		size += places->shard[rank] == (int)out->shard;
 	room = size > 0 ? size : 1;
 	out->members =
-		calloc(5 * (size_t)room, sizeof(*out->members)); /* all five lists: a view may have a thousand shards */
+		calloc(6 * (size_t)room, sizeof(*out->members)); /* all six lists: a view may have a thousand shards */
 	if (out->members == NULL)
 		return false;
 	out->senders = out->members + room;
 	out->entered = out->senders + room;
 	out->resting = out->entered + room;
 	out->ending = out->resting + room;
+	out->returned = out->ending + room;
 	for (uint32_t rank = 0; rank < members; rank++) {
 		if (places->shard[rank] != (int)out->shard)
 			continue;
@@ -496,6 +497,8 @@ bool wh_shard_fill(struct wh_view_subgroup *out, const struct wh_places *places,
 			out->resting[out->resting_count++] = rank;
 		if (places->ending[rank])
 			out->ending[out->ending_count++] = rank;
+		if (places->returned[rank])
+			out->returned[out->returned_count++] = rank;
 	}
 	if (lost)
 		out->state = WH_SHARD_LOST;
@@ -595,30 +598,54 @@ static bool keep_places(struct wh_places *places, const struct source *source, u
 struct list { /* of the shards and dynamic subgroups of a view that is being made */
 	struct wh_view_subgroup *subgroups;
 	uint32_t count, dynamic_count;
+	struct wh_dormant *dormant;
+	uint32_t dormant_count;
 };
+
+static void free_list(struct list *list)
+{
+	wh_layout_free(list->subgroups, list->count);
+	wh_dormant_free(list->dormant, list->dormant_count);
+}
+
+static bool keep_dormant(struct list *list, const struct wh_view *before)
+{
+	for (uint32_t i = 0; i < before->dormant_count; i++)
+		if (!wh_dormant_copy(&list->dormant[list->dormant_count++], &before->dormant[i]))
+			return false;
+	wh_dormant_sort(list->dormant, list->dormant_count);
+	return true;
+}
 
 static bool keep_dynamic(struct list *list, const struct source *source)
 {
 	const struct wh_view *before = source->before;
 	int ranks[WH_NODES_MAX];
 
-	if (before == NULL || before->dynamic_count == 0)
+	if (before == NULL || before->dynamic_count + before->dormant_count == 0)
 		return true;
+	list->dormant = calloc((size_t)before->dynamic_count + before->dormant_count, sizeof(*list->dormant));
+	if (list->dormant == NULL)
+		return false;
 	find_ranks(source, ranks);
 	for (uint32_t g = before->subgroup_count - before->dynamic_count; g < before->subgroup_count; g++) {
 		const struct wh_view_subgroup *was = &before->subgroups[g];
 		struct wh_view_subgroup *out = &list->subgroups[list->count];
 		struct wh_places places;
 
-		if (!keep_places(&places, source, g, ranks))
+		if (!keep_places(&places, source, g, ranks)) {
+			if (was->parameters.durable &&
+			    !wh_dormant_make(&list->dormant[list->dormant_count++], before, was))
+				return false;
 			continue;
+		}
 		wh_dynamic_name(out, was->name, was->birth, &was->parameters);
 		if (!wh_shard_fill(out, &places, source->view->members, 1, false))
 			return false;
 		list->count++;
 		list->dynamic_count++;
 	}
-	return true;
+	return keep_dormant(list, before);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------------------------- */
@@ -640,7 +667,7 @@ enum whorl_result wh_layout_make(struct wh_view *view, const struct wh_view *bef
 {
 	const struct source source = {view, before, next, layout};
 	size_t room = before != NULL ? before->dynamic_count : 0;
-	struct list list = {NULL, 0, 0};
+	struct list list = {.subgroups = NULL};
 
 	for (uint32_t i = 0; i < layout->count; i++) {
 		const struct wh_subgroup_text *text = &layout->subgroups[i];
@@ -651,12 +678,14 @@ enum whorl_result wh_layout_make(struct wh_view *view, const struct wh_view *bef
 	}
 	list.subgroups = calloc(room > 0 ? room : 1, sizeof(*list.subgroups));
 	if (list.subgroups == NULL || !make_all(&list, &source)) {
-		wh_layout_free(list.subgroups, list.count);
+		free_list(&list);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view");
 	}
 	view->subgroups = list.subgroups; /* a function is shown a view that has none yet */
 	view->subgroup_count = list.count;
 	view->dynamic_count = list.dynamic_count;
+	view->dormant = list.dormant;
+	view->dormant_count = list.dormant_count;
 	return WHORL_OK;
 }
 

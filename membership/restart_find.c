@@ -400,12 +400,27 @@ static bool cut_shard(struct search *search, uint32_t index)
 	return false;
 }
 
+/* Of what a disk that was begun anew has not all nothing is left: it alone counts. */
+static bool keeps_birth(void *ctx, uint64_t birth)
+{
+	const struct wh_report *alone = ctx;
+	const struct wh_shard_standing *shard = wh_standing_shard(&alone->standing, birth, 0);
+	const struct wh_dormant_log *dormant = wh_standing_dormant(&alone->standing, birth);
+
+	return (shard != NULL && shard->whole) || (dormant != NULL && dormant->shard.whole);
+}
+
 static enum whorl_result decide_anew(struct search *search)
 {
 	const struct wh_seekers *seekers = search->seekers;
 	struct wh_finding *out = search->out;
 	uint64_t incarnations[WH_NODES_MAX];
-	struct wh_return returns = {incarnations, search->durable, search->whole};
+	const struct wh_report *alone = find_alone(seekers, search->base, search->view);
+	struct wh_return returns = {.incarnations = incarnations,
+				    .durable = search->durable,
+				    .whole = search->whole,
+				    .keeps = alone != NULL ? keeps_birth : NULL,
+				    .ctx = (void *)(uintptr_t)alone};
 	struct wh_error err;
 	enum whorl_result result;
 	uint32_t count = 0;
@@ -417,8 +432,8 @@ static enum whorl_result decide_anew(struct search *search)
 		count += incarnations[rank] != 0;
 	}
 	for (uint32_t g = 0; g < search->view->subgroup_count; g++)
-		if (search->durable[g] && !cut_shard(search, g))
-			return WHORL_OK;
+		if (search->durable[g] && search->view->subgroups[g].birth == 0 && !cut_shard(search, g))
+			return WHORL_OK; /* dynamic ones are dormant behind it: nothing is cut before one comes back */
 	if (count == 0) {
 		snprintf(out->why, sizeof(out->why), "waits for a member of view %" PRIu64, search->number);
 		return WHORL_OK;

@@ -214,6 +214,10 @@ static struct wh_shard_standing stand_in_shard(const struct wh_join *join, const
 	const struct wh_shard_standing *old = wh_standing_shard(was, out.subgroup, out.shard);
 	struct wh_log_report log = {.rotten = false};
 
+	if (shard->birth != 0) {
+		memcpy(out.name, shard->name, sizeof(out.name));
+		out.largest = wh_parameters_largest(&shard->parameters);
+	}
 	if (old != NULL && was->base == agreement->base) {
 		out = *old;
 	} else if (begin != NULL) {
@@ -251,9 +255,28 @@ static bool stand_in_shards(const struct wh_join *join, const struct wh_voice *v
 		if (restart->on.is_durable(restart->ctx, shard) && is_in(base, shard, voice->disk))
 			out->shards[out->shard_count++] = stand_in_shard(join, voice, shard);
 	}
+	wh_standing_sort(out);
 	for (uint32_t i = 0; i < agreement->begin_count; i++)
 		if (wh_standing_shard(out, agreement->begins[i].subgroup, agreement->begins[i].shard) == NULL)
 			out->others[out->other_count++] = agreement->begins[i];
+	return true;
+}
+
+/* What this disk keeps of dynamic subgroups: dormant ones, and those that its node has not been in since its base. Those that are of no use
+ * go when a view begins. False: no memory. */
+static bool keep_dormant(const struct wh_standing *was, struct wh_standing *out)
+{
+	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + 1, sizeof(*out->dormant));
+	if (out->dormant == NULL)
+		return false;
+	for (uint32_t i = 0; i < was->dormant_count; i++)
+		if (wh_standing_shard(out, was->dormant[i].shard.subgroup, 0) == NULL)
+			out->dormant[out->dormant_count++] = was->dormant[i];
+	for (uint32_t i = 0; i < was->shard_count; i++)
+		if (was->shards[i].name[0] != '\0' && wh_standing_shard(out, was->shards[i].subgroup, 0) == NULL)
+			out->dormant[out->dormant_count++] = (struct wh_dormant_log){
+				.shard = was->shards[i], .key = was->base, .number = was->number, .cut = UINT64_MAX};
+	wh_standing_sort(out);
 	return true;
 }
 
@@ -275,7 +298,7 @@ static bool make_standing(const struct wh_join *join, const struct wh_voice *voi
 				    .next = agreement->next,
 				    .cut_count = agreement->cut_count};
 	out->cuts = calloc((size_t)agreement->cut_count + 1, sizeof(*out->cuts));
-	if (out->cuts == NULL || !stand_in_shards(join, voice, out)) {
+	if (out->cuts == NULL || !stand_in_shards(join, voice, out) || !keep_dormant(was, out)) {
 		wh_standing_free(out);
 		return false;
 	}
@@ -322,7 +345,10 @@ static bool make_standing_between(const struct wh_join *join, const struct wh_vo
 		out->shards[out->shard_count++] = shard;
 	}
 	wh_view_free(base);
-	return true;
+	if (keep_dormant(was, out))
+		return true;
+	wh_standing_free(out);
+	return false;
 }
 
 static bool keep(const struct wh_restart *restart, uint32_t disk, struct wh_standing *standing)

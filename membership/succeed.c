@@ -2,8 +2,10 @@
  *
  * That the others are where they wish each of them checks: all must acknowledge.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "membership/view_int.h"
 #include "membership/wishes.h"
 
 struct dynamic_of { /* the dynamic subgroups of a view, looked through by ascending seat */
@@ -57,6 +59,78 @@ static const char *goes_on(const struct wh_view_subgroup *is, const struct wh_vi
 	return NULL;
 }
 
+/* It was dormant, and goes on from logs of its last members. */
+static const char *comes_back(const struct wh_view *view, const struct wh_view_subgroup *is,
+			      const struct wh_dormant *was)
+{
+	if (strcmp(is->name, was->name) != 0 || !wh_parameters_equal(&is->parameters, &was->parameters))
+		return "a subgroup comes back as another";
+	if (is->from != was->last && is->from != was->before)
+		return "a subgroup comes back from another view than its last";
+	for (uint32_t i = 0; i < is->returned_count; i++) {
+		const struct wh_last_member *member = wh_last_member_find(was, view->ids[is->returned[i]]);
+
+		if (member == NULL || (is->from == was->before && !member->had))
+			return "a subgroup comes back from the log of a node that was no member of it";
+	}
+	return is->returned_count > 0 ? NULL : "a subgroup comes back without its log";
+}
+
+static bool is_born_as(const struct wh_view *view, const char *name)
+{
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		if (wh_birth_view(wh_view_dynamic(view)[i].birth) == view->number &&
+		    strcmp(wh_view_dynamic(view)[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool has_birth(const struct wh_view *view, uint64_t birth)
+{
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		if (wh_view_dynamic(view)[i].birth == birth)
+			return true;
+	return false;
+}
+
+/* What was dormant is, or has come back, or has begun anew under that name; what is dormant now was, or all its members have gone. */
+static const char *check_dormant(const struct wh_view *view, const struct wh_view *base, const struct wh_view *before)
+{
+	for (uint32_t i = 0; i < base->dormant_count; i++) {
+		const struct wh_dormant *was = &base->dormant[i], *is = wh_view_dormant_born(view, was->birth);
+
+		if (is != NULL ? !wh_dormant_equals(is, was)
+			       : !has_birth(view, was->birth) && !is_born_as(view, was->name))
+			return "a subgroup that was dormant is forgotten, or another";
+	}
+	for (uint32_t i = 0; i < view->dormant_count; i++) {
+		const struct wh_dormant *is = &view->dormant[i];
+
+		if (wh_view_dormant_born(base, is->birth) == NULL &&
+		    (is->last != before->number || !has_birth(base, is->birth)))
+			return "a subgroup is dormant that was not there";
+	}
+	return NULL;
+}
+
+/* It is dormant as its last view had it. */
+static const char *check_asleep(const struct wh_view *view, const struct wh_view *before)
+{
+	for (uint32_t i = 0; i < before->dynamic_count; i++) {
+		const struct wh_dormant *is = wh_view_dormant_born(view, wh_view_dynamic(before)[i].birth);
+		struct wh_dormant made;
+		bool same;
+
+		if (is == NULL)
+			continue;
+		same = wh_dormant_make(&made, before, &wh_view_dynamic(before)[i]) && wh_dormant_equals(is, &made);
+		free(made.members);
+		if (!same)
+			return "a subgroup is dormant with other members than its last";
+	}
+	return NULL;
+}
+
 static const char *check_dynamic(const struct wh_view *view, const struct wh_view *base, const struct wh_view *before)
 {
 	struct dynamic_of kept = {wh_view_dynamic(base), base->dynamic_count};
@@ -67,14 +141,17 @@ static const char *check_dynamic(const struct wh_view *view, const struct wh_vie
 		uint32_t seat = wh_birth_seat(is->birth);
 		const struct wh_view_subgroup *was = at_seat(&kept, seat);
 		bool used = at_seat(&old, seat) != NULL, born = wh_birth_view(is->birth) == view->number;
+		const struct wh_dormant *slept = wh_view_dormant_born(base, is->birth);
 		const char *wrong = NULL;
 
 		if (born && used)
 			return "a seat is used again at once";
-		if (!born && was == NULL)
+		if (!born && was == NULL && slept == NULL)
 			return "a subgroup goes on that was not there, or in which no member stays";
-		if (!born)
-			wrong = goes_on(is, was);
+		if (!born && slept != NULL)
+			wrong = comes_back(view, is, slept);
+		else if (!born)
+			wrong = is->from > 0 ? "a subgroup comes back that was there" : goes_on(is, was);
 		if (wrong != NULL)
 			return wrong;
 	}
@@ -114,6 +191,10 @@ static const char *check_my_wishes(const struct wh_view *view, uint32_t me, cons
 			return "it gives me a role that I do not wish";
 		if (!wh_parameters_equal(&it->parameters, &wish->parameters))
 			return "it places me in a subgroup with other parameters";
+		if (is_in(it->returned, it->returned_count, me) &&
+		    (!wish->holding.whole || wish->holding.birth != it->birth || wish->holding.last != it->from ||
+		     wish->holding.place < it->cut))
+			return "it takes my log for what it is not";
 		met++;
 	}
 	for (uint32_t i = 0; i < mine->count; i++)
@@ -202,6 +283,10 @@ enum wh_succession wh_wishes_succeed(const struct wh_view *view, const struct wh
 		wrong = check_served(view, base);
 	if (wrong == NULL)
 		wrong = check_dynamic(view, base, before);
+	if (wrong == NULL)
+		wrong = check_dormant(view, base, before);
+	if (wrong == NULL)
+		wrong = check_asleep(view, before);
 	if (wrong == NULL)
 		wrong = check_ended(view, base);
 	if (wrong != NULL)

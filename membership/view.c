@@ -34,12 +34,20 @@ static bool is_same_list(const uint32_t *one, uint32_t one_count, const uint32_t
 
 bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other)
 {
-	return one->ordered == other->ordered && one->state == other->state && one->window == other->window &&
-	       one->message_bytes == other->message_bytes && one->large_bytes == other->large_bytes;
+	return one->ordered == other->ordered && one->durable == other->durable && one->state == other->state &&
+	       one->window == other->window && one->message_bytes == other->message_bytes &&
+	       one->large_bytes == other->large_bytes;
+}
+
+uint64_t wh_parameters_largest(const struct wh_parameters *is)
+{
+	return is->large_bytes > 0 ? is->large_bytes : is->message_bytes;
 }
 
 bool wh_parameters_hold(const struct wh_parameters *is)
 {
+	if (is->durable && !is->ordered)
+		return false;
 	if (is->window < 1 || is->window > WH_WINDOW_MAX || is->message_bytes < 1 ||
 	    is->message_bytes > WH_MESSAGE_BYTES_MAX)
 		return false;
@@ -66,7 +74,9 @@ static bool same_shard(const struct wh_view_subgroup *one, const struct wh_view_
 	       is_same_list(one->senders, one->sender_count, other->senders, other->sender_count) &&
 	       is_same_list(one->entered, one->entered_count, other->entered, other->entered_count) &&
 	       is_same_list(one->resting, one->resting_count, other->resting, other->resting_count) &&
-	       is_same_list(one->ending, one->ending_count, other->ending, other->ending_count);
+	       is_same_list(one->ending, one->ending_count, other->ending, other->ending_count) &&
+	       is_same_list(one->returned, one->returned_count, other->returned, other->returned_count) &&
+	       one->from == other->from && one->cut == other->cut;
 }
 
 /* The configured shards, and all that is not of subgroups. */
@@ -90,10 +100,14 @@ bool wh_view_equals_but_wishes(const struct wh_view *one, const struct wh_view *
 bool wh_view_equals(const struct wh_view *one, const struct wh_view *other)
 {
 	if (!wh_view_equals_but_wishes(one, other) || one->dynamic_count != other->dynamic_count ||
+	    one->dormant_count != other->dormant_count ||
 	    memcmp(one->served, other->served, one->members * sizeof(*one->served)) != 0)
 		return false;
 	for (uint32_t i = 0; i < one->dynamic_count; i++)
 		if (!same_shard(&wh_view_dynamic(one)[i], &wh_view_dynamic(other)[i]))
+			return false;
+	for (uint32_t i = 0; i < one->dormant_count; i++)
+		if (!wh_dormant_equals(&one->dormant[i], &other->dormant[i]))
 			return false;
 	return true;
 }
@@ -245,52 +259,63 @@ static void enter_shard(struct wh_view_subgroup *shard, const bool *whole)
 
 static void set_state(struct wh_view_subgroup *shard, const struct wh_layout_config *layout, bool durable)
 {
-	uint32_t least = shard->birth != 0 ? 1 : layout->subgroups[shard->configured].members_min;
+	uint32_t least = layout->subgroups[shard->configured].members_min;
 
 	if (durable && shard->state == WH_SHARD_LOST)
 		return; /* what it had is on no disk that counts */
 	shard->state = shard->member_count < least || shard->sender_count == 0 ? WH_SHARD_INACTIVE : WH_SHARD_ACTIVE;
 }
 
-/* The index in the view before of that subgroup of the view after. Dynamic ones stand in the order of their seats in both. */
-static uint32_t index_before(const struct wh_view *before, const struct wh_view_subgroup *shard, uint32_t index)
-{
-	for (uint32_t g = before->subgroup_count - before->dynamic_count;
-	     shard->birth != 0 && g < before->subgroup_count; g++)
-		if (before->subgroups[g].birth == shard->birth)
-			return g;
-	return index;
-}
-
-static void drop_subgroup(struct wh_view *view, uint32_t index)
-{
-	free(view->subgroups[index].members); /* and the other lists with it */
-	memmove(&view->subgroups[index], &view->subgroups[index + 1],
-		(view->subgroup_count - index - 1) * sizeof(*view->subgroups));
-	view->subgroup_count--;
-	view->dynamic_count--;
-}
-
 static void return_shards(struct wh_view *view, const struct wh_view *before, const struct wh_return *returns,
 			  const struct wh_layout_config *layout)
 {
-	for (uint32_t g = 0; g < view->subgroup_count;) {
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		struct wh_view_subgroup *shard = &view->subgroups[g];
-		uint32_t at = index_before(before, shard, g), here = 0;
-		bool whole[WH_NODES_MAX] = {false}, durable = returns->durable[at];
+		uint32_t here = 0;
+		bool whole[WH_NODES_MAX] = {false}, durable = returns->durable[g];
 
-		if (shard->birth != 0 && !durable) {
-			drop_subgroup(view, g);
-			continue;
-		}
 		for (uint32_t rank = 0; rank < before->members; rank++)
 			if (returns->incarnations[rank] != 0)
-				whole[here++] = returns->whole[(size_t)at * before->members + rank];
+				whole[here++] = returns->whole[(size_t)g * before->members + rank];
 		end_senders(shard);
 		enter_shard(shard, durable ? whole : NULL);
 		set_state(shard, layout, durable);
-		g++;
 	}
+}
+
+static bool is_kept(const struct wh_return *returns, uint64_t birth)
+{
+	return returns->keeps == NULL || returns->keeps(returns->ctx, birth);
+}
+
+/* Those that are durable are dormant: all of them, whichever members have come back. False: no memory. */
+static bool return_dynamic(struct wh_view *view, const struct wh_view *before, const struct wh_return *returns)
+{
+	struct wh_dormant *dormant =
+		calloc((size_t)before->dynamic_count + before->dormant_count + 1, sizeof(*dormant));
+	uint32_t count = 0;
+	bool ok = dormant != NULL;
+
+	for (uint32_t i = 0; i < before->dynamic_count && ok; i++) {
+		const struct wh_view_subgroup *was = &wh_view_dynamic(before)[i];
+
+		if (was->parameters.durable && is_kept(returns, was->birth))
+			ok = wh_dormant_make(&dormant[count++], before, was);
+	}
+	for (uint32_t i = 0; i < before->dormant_count && ok; i++)
+		if (is_kept(returns, before->dormant[i].birth))
+			ok = wh_dormant_copy(&dormant[count++], &before->dormant[i]);
+	if (!ok) {
+		wh_dormant_free(dormant, count);
+		return false;
+	}
+	for (; view->dynamic_count > 0; view->dynamic_count--)
+		free(view->subgroups[--view->subgroup_count].members); /* and the other lists with it */
+	wh_dormant_free(view->dormant, view->dormant_count);
+	wh_dormant_sort(dormant, count);
+	view->dormant = dormant;
+	view->dormant_count = count;
+	return true;
 }
 
 enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *before, const struct wh_return *returns,
@@ -320,6 +345,8 @@ enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *bef
 	result = wh_layout_make(view, before, &(struct wh_next){.removed = removed, .rests = rests, .settles = true},
 				layout, err);
 	free(rests);
+	if (result == WHORL_OK && !return_dynamic(view, before, returns))
+		result = wh_error_set(err, WHORL_MEMORY, "no memory for a view");
 	if (result != WHORL_OK) {
 		wh_view_free(view);
 		return result;
@@ -334,6 +361,7 @@ void wh_view_free(struct wh_view *view)
 	if (view == NULL)
 		return;
 	wh_layout_free(view->subgroups, view->subgroup_count);
+	wh_dormant_free(view->dormant, view->dormant_count);
 	free(view->served);
 	free(view->left);
 	free(view->joined);

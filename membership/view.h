@@ -36,7 +36,7 @@ enum wh_shard_state {
 
 struct wh_parameters { /* of a dynamic subgroup: those that enter it agree on them */
 	bool ordered;
-	bool durable; /* ordered, and on every member's disk before it is delivered; of a dynamic one false */
+	bool durable; /* ordered, and on every member's disk before it is delivered */
 	bool state;   /* the program has functions for its state */
 	uint32_t window, message_bytes;
 	uint64_t large_bytes; /* of the largest message; 0: none is larger than a slot (0045) */
@@ -51,7 +51,7 @@ struct wh_view_subgroup {
 	struct wh_parameters parameters; /* of a dynamic one */
 	uint32_t shard, shards;          /* 0 of 1 where there is one only */
 	enum wh_shard_state state;
-	uint32_t member_count, sender_count, entered_count, resting_count, ending_count;
+	uint32_t member_count, sender_count, entered_count, resting_count, ending_count, returned_count;
 	uint32_t *members; /* ranks, ascending */
 	uint32_t *senders; /* ranks, ascending, members as well; index = sender rank */
 	uint32_t *entered; /* ranks, ascending, of the members that were not in this shard in the view before; in the first
@@ -60,6 +60,24 @@ struct wh_view_subgroup {
 	/* Ranks, ascending, of the senders that the function has made plain members: they send until all that they have claimed is
 	 * delivered, and claim nothing more (0016). */
 	uint32_t *ending;
+	/* Ranks, ascending, of those that have entered and have all of it in their logs, which end in view `from` at `cut`: it was dormant, and comes
+	 * back in this view. None, 0 and 0 in all others. */
+	uint32_t *returned;
+	uint64_t from, cut;
+};
+
+/* A durable dynamic subgroup in which no member is left: a later view brings it back from their logs (0058). */
+struct wh_dormant {
+	char name[WH_NAME_BYTES];
+	uint64_t birth;
+	struct wh_parameters parameters;
+	/* Numbers of views: of that in which it had members last, and of the one before it in their logs, if that has not begun there. */
+	uint64_t last, before;
+	uint32_t member_count;
+	struct wh_last_member {
+		uint32_t id;
+		bool had; /* it had the log in `before`, too; else it had entered in `last` */
+	} * members;      /* those of `last`, by their ranks there */
 };
 
 struct wh_view {
@@ -75,6 +93,8 @@ struct wh_view {
 	uint32_t subgroup_count;
 	uint32_t dynamic_count; /* of these the last, by their seats */
 	struct wh_view_subgroup *subgroups;
+	uint32_t dormant_count;     /* with the dynamic ones WH_DYNAMIC_MAX at most */
+	struct wh_dormant *dormant; /* by their seats, which no others have meanwhile */
 	/* By rank: the number of the last set of wishes of that member that is met in this view, but for what was refused; 0: none. */
 	uint64_t *served;
 };
@@ -209,11 +229,14 @@ struct wh_return {
 	const bool *durable;  /* by subgroup (each shard) of the view before: its logs are what it goes on with */
 	/* By subgroup of the view before, `members` of it each, by rank: the member has all of that log. The others enter it. */
 	const bool *whole;
+	/* Is there something left of the dynamic subgroup of that birth, which is durable? NULL: yes. */
+	bool (*keeps)(void *ctx, uint64_t birth);
+	void *ctx;
 };
 
 /* The view of those members of `before` that have come back, at least one; nobody joins it. Functions are not asked: every member is what it was,
- * so a log that is whole stays in its shard. What is not durable begins with nothing, so its members have entered it, and dynamic subgroups that
- * are not durable are gone. Nobody rests. WHORL_OK, WHORL_MEMORY. */
+ * so a log that is whole stays in its shard. What is not durable begins with nothing, so its members have entered it. Dynamic subgroups are gone,
+ * or dormant if they are durable: no program has wished anything yet. Nobody rests. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_view_return(struct wh_view **out, const struct wh_view *before,
 					       const struct wh_return *returns, const struct wh_layout_config *layout,
 					       struct wh_error *err);
@@ -244,8 +267,22 @@ static inline const struct wh_view_subgroup *wh_view_dynamic(const struct wh_vie
 	return view->subgroups + (view->subgroup_count - view->dynamic_count);
 }
 
+/* NULL: none of that name, or birth, is dormant. */
+const struct wh_dormant *wh_view_dormant(const struct wh_view *view, const char *name);
+const struct wh_dormant *wh_view_dormant_born(const struct wh_view *view, uint64_t birth);
+/* NULL: that node is none of its last members. */
+const struct wh_last_member *wh_last_member_find(const struct wh_dormant *dormant, uint32_t id);
+
 /* Can a subgroup be so? As the file may say it, with large_bytes 0 or larger than a slot. */
 bool wh_parameters_hold(const struct wh_parameters *is);
+/* 0 unordered, 1 ordered, 2 durable: as refusals say it. */
+static inline unsigned wh_parameters_mode(const struct wh_parameters *is)
+{
+	return is->durable ? 2 : is->ordered;
+}
+
+/* Bytes of a message, at most. */
+uint64_t wh_parameters_largest(const struct wh_parameters *is);
 bool wh_parameters_equal(const struct wh_parameters *one, const struct wh_parameters *other);
 
 /* The members' incarnations and ids, the layout and all else: are they the same? For checks. */

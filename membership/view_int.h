@@ -9,6 +9,7 @@
 struct wh_places { /* of the members of a view in one configured subgroup, by rank; a member that is nowhere is nothing else */
 	int shard[WH_NODES_MAX]; /* WH_NOWHERE: in none */
 	bool sender[WH_NODES_MAX], entered[WH_NODES_MAX], resting[WH_NODES_MAX], ending[WH_NODES_MAX];
+	bool returned[WH_NODES_MAX];
 };
 
 /* A view without members, with room for so many; `left` is the room for those that left. NULL: no memory. */
@@ -32,5 +33,13 @@ WH_MUST_CHECK enum whorl_result wh_layout_make(struct wh_view *view, const struc
 					       const struct wh_next *next, const struct wh_layout_config *layout,
 					       struct wh_error *err);
 void wh_layout_free(struct wh_view_subgroup *subgroups, uint32_t count); /* NULL is fine */
+
+/* That subgroup of `view`, which is its last, as it is without members. And a copy. False: no memory. */
+WH_MUST_CHECK bool wh_dormant_make(struct wh_dormant *out, const struct wh_view *view,
+				   const struct wh_view_subgroup *subgroup);
+WH_MUST_CHECK bool wh_dormant_copy(struct wh_dormant *out, const struct wh_dormant *dormant);
+bool wh_dormant_equals(const struct wh_dormant *one, const struct wh_dormant *other);
+void wh_dormant_sort(struct wh_dormant *dormant, uint32_t count); /* by their seats */
+void wh_dormant_free(struct wh_dormant *dormant, uint32_t count); /* NULL is fine */
 
 #endif

@@ -8,8 +8,9 @@
  * member: the number of its shard + 1 (0: in none), and what it is there. So ranks ascend and no member is in two shards because
  * nothing else can be written, and there is one way to write a view: what decodes encodes to the same bytes.
  *
- * If a dynamic subgroup or the number of a served set is in it, more follows: these numbers by rank, the number of dynamic subgroups,
- * then each, by its seat: birth, name, parameters, and its members by rank, with what each is there.
+ * If a dynamic subgroup, a dormant one, or the number of a served set is in it, more follows: these numbers by rank, the number of dynamic subgroups,
+ * then each, by its seat: birth, name, parameters, the view and the cut that it comes back from (0, 0: it does not), and its members by rank, with
+ * what each is there; the number of dormant ones, then each, by its seat: birth, name, parameters, the numbers of two views, and its last members.
  */
 #include "membership/wire.h"
 
@@ -174,7 +175,7 @@ static void take_refusal(struct wh_reader *reader, struct wh_wire *out)
 
 	out->key = wh_take_within(reader, 8, 1, UINT64_MAX);
 	refusal->wish = (uint32_t)wh_take_within(reader, 2, 0, WH_WISHES_MAX - 1);
-	refusal->why = (enum wh_refused)wh_take_within(reader, 1, WH_REFUSED_PARAMETER, WH_REFUSED_CONFIGURED);
+	refusal->why = (enum wh_refused)wh_take_within(reader, 1, WH_REFUSED_PARAMETER, WH_REFUSED_DORMANT);
 	differs = refusal->why == WH_REFUSED_PARAMETER;
 	refusal->parameter = (enum wh_parameter)wh_take_within(reader, 1, differs ? WH_PARAMETER_MODE : 0,
 							       differs ? WH_PARAMETER_LARGE : 0);
@@ -290,18 +291,20 @@ void wh_view_parts_free(struct wh_view_parts *parts)
 #define PLACE_BYTES 2   /* of a member in a configured subgroup */
 #define SERVED_BYTES 8  /* of a member, if nodes have wished something */
 /* Of a dynamic subgroup, beside its name and its members: birth, length of the name, flags, window, message_bytes, large_bytes,
- * number of members. */
-#define DYNAMIC_BYTES 28
+ * from, cut, number of members. */
+#define DYNAMIC_BYTES 44
+#define DORMANT_BYTES 44 /* of a dormant one: birth, length of the name, parameters, last, before, number of members */
+#define LAST_BYTES 5     /* of one of them */
 
 _Static_assert(HEAD_BYTES + WH_NODES_MAX * (MEMBER_BYTES + LEFT_BYTES) +
 			       WH_SUBGROUPS_MAX * (WH_SHARDS_MAX + WH_NODES_MAX * PLACE_BYTES) +
-			       WH_NODES_MAX * SERVED_BYTES + 2 +
-			       WH_DYNAMIC_MAX * (DYNAMIC_BYTES + WH_NAME_BYTES - 1 + WH_NODES_MAX * PLACE_BYTES) <=
+			       WH_NODES_MAX * SERVED_BYTES + 4 +
+			       WH_DYNAMIC_MAX * (DORMANT_BYTES + WH_NAME_BYTES - 1 + WH_NODES_MAX * LAST_BYTES) <=
 		       WH_VIEW_BYTES_MAX,
 	       "every view fits");
 
-enum { IS_SENDER = 1, HAS_ENTERED = 2, RESTS = 4, ENDS = 8, PLACE_FLAGS = 15 };
-enum { IS_ORDERED = 1, HAS_STATE = 2, PARAMETER_FLAGS = 3 };
+enum { IS_SENDER = 1, HAS_ENTERED = 2, RESTS = 4, ENDS = 8, PLACE_FLAGS = 15, HAS_RETURNED = 16 };
+enum { IS_ORDERED = 1, HAS_STATE = 2, IS_DURABLE = 4, PARAMETER_FLAGS = 7 };
 
 static size_t view_bytes(uint32_t members, uint32_t left, size_t configured, size_t shards)
 {
@@ -315,31 +318,55 @@ static bool has_wishes(const struct wh_view *view)
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		if (view->served[rank] != 0)
 			return true;
-	return view->dynamic_count > 0;
+	return view->dynamic_count + view->dormant_count > 0;
 }
 
 static size_t wishes_bytes(const struct wh_view *view)
 {
 	const struct wh_view_subgroup *dynamic = wh_view_dynamic(view);
-	size_t bytes = view->members * SERVED_BYTES + 2;
+	size_t bytes = view->members * SERVED_BYTES + 4;
 
 	if (!has_wishes(view))
 		return 0;
 	for (uint32_t i = 0; i < view->dynamic_count; i++)
 		bytes += DYNAMIC_BYTES + strlen(dynamic[i].name) + (size_t)dynamic[i].member_count * PLACE_BYTES;
+	for (uint32_t i = 0; i < view->dormant_count; i++)
+		bytes += DORMANT_BYTES + strlen(view->dormant[i].name) +
+			 (size_t)view->dormant[i].member_count * LAST_BYTES;
 	return bytes;
+}
+
+static unsigned char *put_parameters(unsigned char *at, const struct wh_parameters *is)
+{
+	at = wh_put_number(
+		at, (is->ordered ? IS_ORDERED : 0) | (is->state ? HAS_STATE : 0) | (is->durable ? IS_DURABLE : 0), 1);
+	at = wh_put_number(at, is->window, 4);
+	at = wh_put_number(at, is->message_bytes, 4);
+	return wh_put_number(at, is->large_bytes, 8);
+}
+
+static unsigned char *put_dormant(unsigned char *at, const struct wh_dormant *dormant)
+{
+	at = wh_put_number(at, dormant->birth, 8);
+	at = wh_put_text(at, dormant->name);
+	at = put_parameters(at, &dormant->parameters);
+	at = wh_put_number(at, dormant->last, 8);
+	at = wh_put_number(at, dormant->before, 8);
+	at = wh_put_number(at, dormant->member_count, 2);
+	for (uint32_t i = 0; i < dormant->member_count; i++) {
+		at = wh_put_number(at, dormant->members[i].id, 4);
+		at = wh_put_number(at, dormant->members[i].had, 1);
+	}
+	return at;
 }
 
 static unsigned char *put_dynamic(unsigned char *at, const struct wh_view_subgroup *subgroup)
 {
-	const struct wh_parameters *is = &subgroup->parameters;
-
 	at = wh_put_number(at, subgroup->birth, 8);
 	at = wh_put_text(at, subgroup->name);
-	at = wh_put_number(at, (is->ordered ? IS_ORDERED : 0) | (is->state ? HAS_STATE : 0), 1);
-	at = wh_put_number(at, is->window, 4);
-	at = wh_put_number(at, is->message_bytes, 4);
-	at = wh_put_number(at, is->large_bytes, 8);
+	at = put_parameters(at, &subgroup->parameters);
+	at = wh_put_number(at, subgroup->from, 8);
+	at = wh_put_number(at, subgroup->cut, 8);
 	at = wh_put_number(at, subgroup->member_count, 2);
 	for (uint32_t i = 0; i < subgroup->member_count; i++) {
 		uint32_t rank = subgroup->members[i];
@@ -347,6 +374,7 @@ static unsigned char *put_dynamic(unsigned char *at, const struct wh_view_subgro
 
 		flags |= wh_rank_find(subgroup->entered, subgroup->entered_count, rank) >= 0 ? HAS_ENTERED : 0;
 		flags |= wh_rank_find(subgroup->resting, subgroup->resting_count, rank) >= 0 ? RESTS : 0;
+		flags |= wh_rank_find(subgroup->returned, subgroup->returned_count, rank) >= 0 ? HAS_RETURNED : 0;
 		at = wh_put_number(at, rank, 1);
 		at = wh_put_number(at, flags, 1);
 	}
@@ -364,6 +392,9 @@ static void put_wishes(unsigned char *at, const struct wh_view *view)
 	at = wh_put_number(at, view->dynamic_count, 2);
 	for (uint32_t i = 0; i < view->dynamic_count; i++)
 		at = put_dynamic(at, &dynamic[i]);
+	at = wh_put_number(at, view->dormant_count, 2);
+	for (uint32_t i = 0; i < view->dormant_count; i++)
+		at = put_dormant(at, &view->dormant[i]);
 }
 
 static unsigned char *put_head(unsigned char *at, const struct wh_view *view)
@@ -512,7 +543,7 @@ static enum whorl_result take_subgroup(struct wh_reader *reader, struct wh_view 
 				       const struct wh_subgroup_text *text, uint32_t configured)
 {
 	struct wh_view_subgroup *shards = &view->subgroups[view->subgroup_count];
-	struct wh_places places;
+	struct wh_places places = {.returned = {false}};
 	uint8_t state[WH_SHARDS_MAX];
 
 	for (uint32_t i = 0; i < text->shards; i++)
@@ -533,22 +564,25 @@ static enum whorl_result take_subgroup(struct wh_reader *reader, struct wh_view 
 
 /* ---- what wishes have made of a view ------------------------------------------------------------------------------------ */
 
-/* The members of a dynamic subgroup. One that is born in this view has been entered by all; in another some member stays. A newcomer
- * has entered, and what has entered does not rest. */
+/* The members of a dynamic subgroup. One that begins in this view, or comes back, has been entered by all; in another some member stays. A newcomer
+ * has entered, and what has entered does not rest. Some have the log of one that comes back. */
 static bool take_dynamic_places(struct wh_reader *reader, struct wh_places *places, const struct wh_view *view,
-				bool born)
+				bool begins, bool comes_back)
 {
 	uint32_t count = (uint32_t)wh_take_within(reader, 2, 1, view->members), entered = 0, next = 0;
+	unsigned allowed = IS_SENDER | HAS_ENTERED | RESTS | (comes_back ? HAS_RETURNED : 0);
+	bool any_returned = false;
 
 	*places = (struct wh_places){.sender = {false}};
 	for (uint32_t rank = 0; rank < WH_NODES_MAX; rank++)
 		places->shard[rank] = WH_NOWHERE;
 	for (uint32_t i = 0; i < count && reader->ok; i++) {
 		uint32_t rank = (uint32_t)wh_take_within(reader, 1, next, view->members - 1);
-		unsigned flags = (unsigned)wh_take_within(reader, 1, 0, IS_SENDER | HAS_ENTERED | RESTS);
+		unsigned flags = (unsigned)wh_take_number(reader, 1);
 		bool is_new = flags & HAS_ENTERED;
 
-		if (((flags & RESTS) && (flags & (IS_SENDER | HAS_ENTERED))) ||
+		if ((flags & ~allowed) != 0 || ((flags & HAS_RETURNED) && !is_new) ||
+		    ((flags & RESTS) && (flags & (IS_SENDER | HAS_ENTERED))) ||
 		    (rank >= view->members - view->joined_count && !is_new) || next > rank)
 			reader->ok = false;
 		if (!reader->ok)
@@ -557,17 +591,19 @@ static bool take_dynamic_places(struct wh_reader *reader, struct wh_places *plac
 		places->sender[rank] = flags & IS_SENDER;
 		places->entered[rank] = is_new;
 		places->resting[rank] = flags & RESTS;
+		places->returned[rank] = flags & HAS_RETURNED;
+		any_returned = any_returned || (flags & HAS_RETURNED);
 		entered += is_new;
 		next = rank + 1;
 	}
-	return reader->ok && (born ? entered == count : entered < count);
+	return reader->ok && any_returned == comes_back && (begins || comes_back ? entered == count : entered < count);
 }
 
 static bool take_parameters(struct wh_reader *reader, struct wh_parameters *out)
 {
 	unsigned flags = (unsigned)wh_take_within(reader, 1, 0, PARAMETER_FLAGS);
 
-	*out = (struct wh_parameters){.durable = false};
+	*out = (struct wh_parameters){.durable = flags & IS_DURABLE};
 	out->ordered = flags & IS_ORDERED;
 	out->state = flags & HAS_STATE;
 	out->window = (uint32_t)wh_take_number(reader, 4);
@@ -585,19 +621,89 @@ static enum whorl_result take_dynamic(struct wh_reader *reader, struct wh_view *
 	struct wh_parameters parameters;
 	struct wh_places places;
 	char name[WH_NAME_BYTES];
+	uint64_t from, cut;
 
 	if (wh_birth_seat(birth) < least || wh_birth_seat(birth) >= WH_SEATS || wh_birth_view(birth) == 0 ||
 	    wh_birth_view(birth) > view->number || !wh_take_text(reader, name, sizeof(name)) || !wh_name_holds(name))
 		return WHORL_INVALID;
-	if (!take_parameters(reader, &parameters) ||
-	    !take_dynamic_places(reader, &places, view, wh_birth_view(birth) == view->number))
+	if (!take_parameters(reader, &parameters))
+		return WHORL_INVALID;
+	from = wh_take_within(reader, 8, 0, parameters.durable ? view->number - 1 : 0);
+	cut = wh_take_within(reader, 8, 0, from > 0 ? UINT64_MAX : 0);
+	if ((from > 0 && from < wh_birth_view(birth)) ||
+	    !take_dynamic_places(reader, &places, view, wh_birth_view(birth) == view->number, from > 0))
 		return WHORL_INVALID;
 	wh_dynamic_name(out, name, birth, &parameters);
+	out->from = from;
+	out->cut = cut;
 	if (!wh_shard_fill(out, &places, view->members, 1, false))
 		return WHORL_MEMORY;
 	view->subgroup_count++;
 	view->dynamic_count++;
 	return WHORL_OK;
+}
+
+static bool has_seat(const struct wh_view *view, uint32_t seat)
+{
+	for (uint32_t i = 0; i < view->dynamic_count; i++)
+		if (wh_birth_seat(wh_view_dynamic(view)[i].birth) == seat)
+			return true;
+	return false;
+}
+
+/* No id twice. */
+static bool take_last_members(struct wh_reader *reader, struct wh_dormant *out, uint32_t nodes_max)
+{
+	bool seen[WH_NODES_MAX] = {false};
+
+	for (uint32_t i = 0; i < out->member_count; i++) {
+		uint32_t id = (uint32_t)wh_take_within(reader, 4, 0, nodes_max - 1);
+
+		out->members[i] = (struct wh_last_member){id, wh_take_within(reader, 1, 0, 1)};
+		if (!reader->ok || seen[id])
+			return false;
+		seen[id] = true;
+	}
+	return reader->ok;
+}
+
+/* By its seat, which no dynamic subgroup has, and greater than that of the one before it. */
+static enum whorl_result take_dormant(struct wh_reader *reader, struct wh_view *view, uint32_t nodes_max)
+{
+	struct wh_dormant *out = &view->dormant[view->dormant_count];
+	uint32_t least = view->dormant_count > 0 ? wh_birth_seat(out[-1].birth) + 1 : 0;
+
+	out->birth = wh_take_number(reader, 8);
+	if (wh_birth_seat(out->birth) < least || wh_birth_seat(out->birth) >= WH_SEATS ||
+	    wh_birth_view(out->birth) == 0 || has_seat(view, wh_birth_seat(out->birth)) ||
+	    !wh_take_text(reader, out->name, sizeof(out->name)) || !wh_name_holds(out->name) ||
+	    !take_parameters(reader, &out->parameters) || !out->parameters.durable || view->number == 0)
+		return WHORL_INVALID;
+	out->last = wh_take_within(reader, 8, wh_birth_view(out->birth), view->number - 1);
+	out->before = wh_take_within(reader, 8, 0, out->last - 1);
+	out->member_count = (uint32_t)wh_take_within(reader, 2, 1, WH_NODES_MAX);
+	if (!reader->ok)
+		return WHORL_INVALID;
+	out->members = calloc(out->member_count, sizeof(*out->members));
+	if (out->members == NULL)
+		return WHORL_MEMORY;
+	view->dormant_count++;
+	return take_last_members(reader, out, nodes_max) ? WHORL_OK : WHORL_INVALID;
+}
+
+static enum whorl_result take_all_dormant(struct wh_reader *reader, struct wh_view *view, uint32_t nodes_max)
+{
+	uint32_t count = (uint32_t)wh_take_within(reader, 2, 0, WH_DYNAMIC_MAX - view->dynamic_count);
+	enum whorl_result result = WHORL_OK;
+
+	if (!reader->ok)
+		return WHORL_INVALID;
+	view->dormant = count > 0 ? calloc(count, sizeof(*view->dormant)) : NULL;
+	if (view->dormant == NULL && count > 0)
+		return WHORL_MEMORY;
+	for (uint32_t i = 0; i < count && result == WHORL_OK; i++)
+		result = take_dormant(reader, view, nodes_max);
+	return result;
 }
 
 static int compare_names(const void *one, const void *other)
@@ -608,7 +714,7 @@ static int compare_names(const void *one, const void *other)
 /* No dynamic subgroup is called as another, or as one that is configured and not for nodes to enter. */
 static enum whorl_result check_names(const struct wh_view *view, const struct wh_layout_config *layout)
 {
-	size_t most = (size_t)view->dynamic_count + layout->count, count = 0, twice = 0;
+	size_t most = (size_t)view->dynamic_count + view->dormant_count + layout->count, count = 0, twice = 0;
 	const char **names = calloc(most > 0 ? most : 1, sizeof(*names));
 
 	if (names == NULL)
@@ -618,6 +724,8 @@ static enum whorl_result check_names(const struct wh_view *view, const struct wh
 			names[count++] = layout->subgroups[i].name;
 	for (uint32_t i = 0; i < view->dynamic_count; i++)
 		names[count++] = wh_view_dynamic(view)[i].name;
+	for (uint32_t i = 0; i < view->dormant_count; i++)
+		names[count++] = view->dormant[i].name;
 	qsort(names, count, sizeof(*names), compare_names);
 	for (size_t i = 1; i < count; i++)
 		twice += strcmp(names[i - 1], names[i]) == 0;
@@ -627,7 +735,7 @@ static enum whorl_result check_names(const struct wh_view *view, const struct wh
 
 /* What stands behind the configured subgroups, if anything. There is room for so many as the bytes can be. */
 static enum whorl_result take_wishes(struct wh_reader *reader, struct wh_view *view,
-				     const struct wh_layout_config *layout)
+				     const struct wh_layout_config *layout, uint32_t nodes_max)
 {
 	enum whorl_result result = WHORL_OK;
 	uint32_t count;
@@ -641,6 +749,8 @@ static enum whorl_result take_wishes(struct wh_reader *reader, struct wh_view *v
 		return WHORL_INVALID;
 	for (uint32_t i = 0; i < count && result == WHORL_OK; i++)
 		result = take_dynamic(reader, view);
+	if (result == WHORL_OK)
+		result = take_all_dormant(reader, view, nodes_max);
 	if (result == WHORL_OK && (!reader->ok || reader->left > 0 || !has_wishes(view)))
 		return WHORL_INVALID;
 	return result == WHORL_OK ? check_names(view, layout) : result;
@@ -668,7 +778,7 @@ static enum whorl_result take_view(struct wh_reader *reader, const struct head *
 		if (result != WHORL_OK)
 			return wh_error_set(err, result, "subgroup %s of a view is out of order", text->name);
 	}
-	switch (take_wishes(reader, view, layout)) {
+	switch (take_wishes(reader, view, layout, nodes_max)) {
 	case WHORL_OK:
 		return WHORL_OK;
 	case WHORL_MEMORY:

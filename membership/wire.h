@@ -14,7 +14,7 @@
 #include "membership/wishes.h"
 
 #define WH_WIRE_BYTES 4096 /* of a message, at most: WH_CONTROL_MAX */
-#define WH_WIRE_VERSION 6
+#define WH_WIRE_VERSION 7
 #define WH_WIRE_PIECE_BYTES (WH_WIRE_BYTES - 64) /* of a view in one message */
 #define WH_VIEW_BYTES_MAX (1 << 22)              /* of a view as bytes */
 #define WH_ROUND_BYTES_MAX                                                                                             \

@@ -16,13 +16,24 @@
 
 #include "membership/view.h"
 
-#define WH_WISHES_MAX 256                /* in a set */
-#define WH_SET_BYTES_MAX (256 * 82 + 16) /* of a set as bytes */
+#define WH_WISHES_MAX 256                 /* in a set */
+#define WH_SET_BYTES_MAX (256 * 114 + 16) /* of a set as bytes */
+
+/* What a node's disk has of a subgroup that is dormant. */
+struct wh_holding {
+	uint64_t birth;    /* 0: nothing */
+	uint64_t last;     /* number of the view that its log ends in, */
+	uint64_t place;    /* and how far it goes there */
+	uint64_t frontier; /* so far all its members had it on disk in that view, it says */
+	bool whole;        /* it has all of it */
+};
 
 struct wh_wish {
 	char name[WH_NAME_BYTES];
 	bool sends;   /* else it listens */
 	bool refused; /* at a leader: the node has been told so, and it stays so, whatever changes. Not as bytes */
+	bool anew;    /* one that is dormant, and that no holding brings back, begins anew, with nothing */
+	struct wh_holding holding; /* of a durable one */
 	struct wh_parameters parameters;
 };
 
@@ -42,7 +53,12 @@ bool wh_wish_set_decode(struct wh_wish_set *out, const void *bytes, size_t count
 
 /* ---- compose.c: the leader ---------------------------------------------------------------------------------------------- */
 
-enum wh_refused { WH_REFUSED_PARAMETER = 1, WH_REFUSED_TOO_MANY, WH_REFUSED_CONFIGURED };
+enum wh_refused {
+	WH_REFUSED_PARAMETER = 1,
+	WH_REFUSED_TOO_MANY,
+	WH_REFUSED_CONFIGURED,
+	WH_REFUSED_DORMANT /* no node is here that has its log: it is wished again when it is dormant no more */
+};
 enum wh_parameter {
 	WH_PARAMETER_NONE,
 	WH_PARAMETER_MODE,

@@ -233,7 +233,7 @@ static const unsigned char *decode_senders(struct wh_log_sender *out, uint32_t c
 size_t wh_log_begin_encode(unsigned char *out, const struct wh_log_begin *begin)
 {
 	wh_log_put64(out, begin->cut);
-	wh_log_put64(out + 8, 0);
+	wh_log_put64(out + 8, begin->follows);
 	return (size_t)(encode_senders(out + WH_LOG_BEGIN_BYTES, begin->senders, begin->sender_count) - out);
 }
 
@@ -241,7 +241,12 @@ void wh_log_begin_decode(struct wh_log_begin *out, struct wh_log_sender *senders
 			 const unsigned char *body)
 {
 	decode_senders(senders, head->count, body + WH_LOG_BEGIN_BYTES);
-	*out = (struct wh_log_begin){head->key, head->view, wh_log_get64(body), head->count, senders};
+	*out = (struct wh_log_begin){.key = head->key,
+				     .number = head->view,
+				     .cut = wh_log_get64(body),
+				     .follows = wh_log_get64(body + 8),
+				     .sender_count = head->count,
+				     .senders = senders};
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------------ */

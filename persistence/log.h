@@ -87,6 +87,8 @@ struct wh_log_begin {
 	/* Of the view before, number - 1: what the log has of it at this place or beyond is void. Each view that was decided has to begin
 	 * here, also one that nobody was in: where a number is missing, or less than that lies here, there is a gap. */
 	uint64_t cut;
+	/* Of a subgroup that was dormant: the number of the view that it follows, to which `cut` belongs. 0: the one before by number. */
+	uint64_t follows;
 	uint32_t sender_count;
 	const struct wh_log_sender *senders; /* by sender rank */
 };

@@ -63,7 +63,7 @@ static bool end_view(const struct wh_log *log, struct wh_log_view *last, const s
 {
 	uint64_t has = last->end;
 
-	if (begin->number != last->number + 1)
+	if (last->number != (begin->follows > 0 ? begin->follows : begin->number - 1))
 		return true;
 	if (log->has_mark && last->number == log->mark.position.point.number && has < log->mark.position.point.place)
 		has = log->mark.position.point.place;

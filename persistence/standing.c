@@ -1,7 +1,7 @@
 /* standing.c - see standing.h.
  *
  * A standing as bytes: "WHS", the version, its flags, group, base, number, promised, ballot, next, the number of shards, of
- * others, of cuts; then each shard, each other, the cuts. A copy in a slot: its number, the length of the standing and a checksum over both and the standing; then that.
+ * others, of dormant logs, of cuts; then each shard, each other, each dormant log, the cuts. A copy in a slot: its number, the length of the standing and a checksum over both and the standing; then that.
  * Numbers are little-endian (base/number.h).
  */
 #include "persistence/standing.h"
@@ -15,24 +15,27 @@
 #include "base/crc32c.h"
 #include "base/number.h"
 
-#define VERSION 1
+#define VERSION 2
 #define FILE_NAME "standing"
 #define VIEW_NAME "view-"
 #define BESIDE "-new" /* behind the name of what is not whole yet */
 
-#define HEAD_BYTES 65  /* of a standing */
-#define SHARD_BYTES 37 /* of one of its shards */
+#define HEAD_BYTES 69  /* of a standing */
+#define SHARD_BYTES 38 /* of one of its shards; of a dynamic one its name, and 8, beside */
 #define OTHER_BYTES 28
+#define DORMANT_BYTES 24 /* beside its shard */
+#define DORMANT_BYTES_MAX (SHARD_BYTES + WH_STANDING_NAME_BYTES + 8 + DORMANT_BYTES)
 #define CUT_BYTES 8
 #define SHARDS_MAX (1 << 20) /* far more than a view can have */
 #define PAGE_BYTES 4096      /* what the system writes at once: no slot shares one with another */
 
 #define SLOT_HEAD_BYTES 16 /* number, length, checksum */
 #define VIEW_HEAD_BYTES 16 /* what it is, length, checksum */
-#define SLOT_ROOM_MAX (SLOT_HEAD_BYTES + HEAD_BYTES + (uint64_t)SHARDS_MAX * (SHARD_BYTES + OTHER_BYTES + CUT_BYTES))
+#define SLOT_ROOM_MAX                                                                                                  \
+	(SLOT_HEAD_BYTES + HEAD_BYTES + (uint64_t)SHARDS_MAX * (2 * DORMANT_BYTES_MAX + OTHER_BYTES + CUT_BYTES))
 
 enum { IS_FIRST = 1, HAS_LEFT = 2, IS_ALONE = 4, HEAD_FLAGS = 7 };
-enum { IS_WHOLE = 1, LEFT_SHARD = 2, SHARD_FLAGS = 3 };
+enum { IS_WHOLE = 1, LEFT_SHARD = 2, IS_NAMED = 4, SHARD_FLAGS = 7 };
 
 /* ---- in memory -------------------------------------------------------------------------------------------------------- */
 
@@ -44,6 +47,52 @@ struct wh_shard_standing *wh_standing_shard(const struct wh_standing *standing, 
 	return NULL;
 }
 
+struct wh_dormant_log *wh_standing_dormant(const struct wh_standing *standing, uint64_t birth)
+{
+	for (uint32_t i = 0; i < standing->dormant_count; i++)
+		if (standing->dormant[i].shard.subgroup == birth)
+			return &standing->dormant[i];
+	return NULL;
+}
+
+static int compare(uint64_t subgroup, uint32_t shard, uint64_t other, uint32_t other_shard)
+{
+	if (subgroup != other)
+		return subgroup < other ? -1 : 1;
+	return shard < other_shard ? -1 : shard > other_shard;
+}
+
+static int compare_shards(const void *one, const void *other)
+{
+	const struct wh_shard_standing *a = one, *b = other;
+
+	return compare(a->subgroup, a->shard, b->subgroup, b->shard);
+}
+
+static int compare_begins(const void *one, const void *other)
+{
+	const struct wh_shard_begin *a = one, *b = other;
+
+	return compare(a->subgroup, a->shard, b->subgroup, b->shard);
+}
+
+static int compare_dormant(const void *one, const void *other)
+{
+	const struct wh_dormant_log *a = one, *b = other;
+
+	return compare(a->shard.subgroup, a->shard.shard, b->shard.subgroup, b->shard.shard);
+}
+
+void wh_standing_sort(struct wh_standing *standing)
+{
+	if (standing->shard_count > 1)
+		qsort(standing->shards, standing->shard_count, sizeof(*standing->shards), compare_shards);
+	if (standing->other_count > 1)
+		qsort(standing->others, standing->other_count, sizeof(*standing->others), compare_begins);
+	if (standing->dormant_count > 1)
+		qsort(standing->dormant, standing->dormant_count, sizeof(*standing->dormant), compare_dormant);
+}
+
 void wh_standing_free(struct wh_standing *standing)
 {
 	struct wh_standing old = *standing;
@@ -51,6 +100,7 @@ void wh_standing_free(struct wh_standing *standing)
 	*standing = (struct wh_standing){.group = 0}; /* first: a fork may come in between */
 	free(old.shards);
 	free(old.others);
+	free(old.dormant);
 	free(old.cuts);
 }
 
@@ -69,9 +119,11 @@ enum whorl_result wh_standing_copy(struct wh_standing *out, const struct wh_stan
 	*out = *standing;
 	out->shards = copy_bytes(standing->shards, standing->shard_count * sizeof(*out->shards));
 	out->others = copy_bytes(standing->others, standing->other_count * sizeof(*out->others));
+	out->dormant = copy_bytes(standing->dormant, standing->dormant_count * sizeof(*out->dormant));
 	out->cuts = copy_bytes(standing->cuts, standing->cut_count * sizeof(*out->cuts));
 	if ((out->shards != NULL || standing->shard_count == 0) && (out->cuts != NULL || standing->cut_count == 0) &&
-	    (out->others != NULL || standing->other_count == 0))
+	    (out->others != NULL || standing->other_count == 0) &&
+	    (out->dormant != NULL || standing->dormant_count == 0))
 		return WHORL_OK;
 	wh_standing_free(out);
 	return WHORL_MEMORY;
@@ -81,7 +133,13 @@ static bool is_same_shard(const struct wh_shard_standing *one, const struct wh_s
 {
 	return one->subgroup == other->subgroup && one->shard == other->shard && one->before == other->before &&
 	       one->begins == other->begins && one->whole == other->whole && one->left == other->left &&
-	       one->left_at == other->left_at;
+	       one->left_at == other->left_at && one->largest == other->largest && strcmp(one->name, other->name) == 0;
+}
+
+static bool is_same_dormant(const struct wh_dormant_log *one, const struct wh_dormant_log *other)
+{
+	return is_same_shard(&one->shard, &other->shard) && one->key == other->key && one->number == other->number &&
+	       one->cut == other->cut;
 }
 
 static bool is_same_begin(const struct wh_shard_begin *one, const struct wh_shard_begin *other)
@@ -96,13 +154,16 @@ bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing 
 	    one->first != other->first || one->left != other->left || one->alone != other->alone ||
 	    one->promised != other->promised || one->ballot != other->ballot || one->next != other->next ||
 	    one->shard_count != other->shard_count || one->cut_count != other->cut_count ||
-	    one->other_count != other->other_count)
+	    one->other_count != other->other_count || one->dormant_count != other->dormant_count)
 		return false;
 	for (uint32_t i = 0; i < one->shard_count; i++)
 		if (!is_same_shard(&one->shards[i], &other->shards[i]))
 			return false;
 	for (uint32_t i = 0; i < one->other_count; i++)
 		if (!is_same_begin(&one->others[i], &other->others[i]))
+			return false;
+	for (uint32_t i = 0; i < one->dormant_count; i++)
+		if (!is_same_dormant(&one->dormant[i], &other->dormant[i]))
 			return false;
 	for (uint32_t i = 0; i < one->cut_count; i++)
 		if (one->cuts[i] != other->cuts[i])
@@ -112,20 +173,44 @@ bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing 
 
 /* ---- as bytes --------------------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of_shard(const struct wh_shard_standing *shard)
+{
+	return SHARD_BYTES + (shard->name[0] != '\0' ? strlen(shard->name) + 8 : 0);
+}
+
 static size_t bytes_of(const struct wh_standing *standing)
 {
-	return HEAD_BYTES + (size_t)standing->shard_count * SHARD_BYTES + (size_t)standing->other_count * OTHER_BYTES +
-	       (size_t)standing->cut_count * CUT_BYTES;
+	size_t bytes =
+		HEAD_BYTES + (size_t)standing->other_count * OTHER_BYTES + (size_t)standing->cut_count * CUT_BYTES;
+
+	for (uint32_t i = 0; i < standing->shard_count; i++)
+		bytes += bytes_of_shard(&standing->shards[i]);
+	for (uint32_t i = 0; i < standing->dormant_count; i++)
+		bytes += bytes_of_shard(&standing->dormant[i].shard) + DORMANT_BYTES;
+	return bytes;
 }
 
 static unsigned char *put_shard(unsigned char *at, const struct wh_shard_standing *shard)
 {
 	at = wh_put_number(at, shard->subgroup, 8);
 	at = wh_put_number(at, shard->shard, 4);
-	at = wh_put_number(at, (shard->whole ? IS_WHOLE : 0) | (shard->left ? LEFT_SHARD : 0), 1);
+	at = wh_put_number(at,
+			   (shard->whole ? IS_WHOLE : 0) | (shard->left ? LEFT_SHARD : 0) |
+				   (shard->name[0] != '\0' ? IS_NAMED : 0),
+			   1);
 	at = wh_put_number(at, shard->before, 8);
 	at = wh_put_number(at, shard->begins, 8);
-	return wh_put_number(at, shard->left_at, 8);
+	at = wh_put_number(at, shard->left_at, 8);
+	at = wh_put_text(at, shard->name);
+	return shard->name[0] != '\0' ? wh_put_number(at, shard->largest, 8) : at;
+}
+
+static unsigned char *put_dormant(unsigned char *at, const struct wh_dormant_log *dormant)
+{
+	at = put_shard(at, &dormant->shard);
+	at = wh_put_number(at, dormant->key, 8);
+	at = wh_put_number(at, dormant->number, 8);
+	return wh_put_number(at, dormant->cut, 8);
 }
 
 static unsigned char *put_begin(unsigned char *at, const struct wh_shard_begin *begin)
@@ -154,11 +239,14 @@ static void put_standing(unsigned char *at, const struct wh_standing *standing)
 	at = wh_put_number(at, standing->next, 8);
 	at = wh_put_number(at, standing->shard_count, 4);
 	at = wh_put_number(at, standing->other_count, 4);
+	at = wh_put_number(at, standing->dormant_count, 4);
 	at = wh_put_number(at, standing->cut_count, 4);
 	for (uint32_t i = 0; i < standing->shard_count; i++)
 		at = put_shard(at, &standing->shards[i]);
 	for (uint32_t i = 0; i < standing->other_count; i++)
 		at = put_begin(at, &standing->others[i]);
+	for (uint32_t i = 0; i < standing->dormant_count; i++)
+		at = put_dormant(at, &standing->dormant[i]);
 	for (uint32_t i = 0; i < standing->cut_count; i++)
 		at = wh_put_number(at, standing->cuts[i], CUT_BYTES);
 }
@@ -194,9 +282,25 @@ static bool take_head(struct wh_reader *reader, struct wh_standing *out)
 	out->next = wh_take_within(reader, 8, out->ballot > 0, out->ballot > 0 ? UINT64_MAX : 0);
 	out->shard_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
 	out->other_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
+	out->dormant_count = (uint32_t)wh_take_within(reader, 4, 0, SHARDS_MAX);
 	out->cut_count = (uint32_t)wh_take_within(reader, 4, 0, out->ballot > 0 ? SHARDS_MAX : 0);
 	return reader->ok && !(out->first && (out->left || out->alone || out->ballot > 0)) &&
-	       reader->left == bytes_of(out) - HEAD_BYTES;
+	       reader->left >= (size_t)out->shard_count * SHARD_BYTES + (size_t)out->other_count * OTHER_BYTES +
+				       (size_t)out->dormant_count * (SHARD_BYTES + DORMANT_BYTES) +
+				       (size_t)out->cut_count * CUT_BYTES;
+}
+
+/* It has a name if it is dynamic, and only then. */
+static bool take_called(struct wh_reader *reader, bool named, struct wh_shard_standing *out)
+{
+	if (!named) {
+		wh_take_within(reader, 1, 0, 0);
+		return reader->ok;
+	}
+	if (!wh_take_text(reader, out->name, sizeof(out->name)))
+		reader->ok = false;
+	out->largest = wh_take_number(reader, 8);
+	return reader->ok;
 }
 
 static bool take_shard(struct wh_reader *reader, struct wh_shard_standing *out)
@@ -211,6 +315,16 @@ static bool take_shard(struct wh_reader *reader, struct wh_shard_standing *out)
 	out->before = wh_take_number(reader, 8);
 	out->begins = wh_take_within(reader, 8, 0, out->before > 0 ? UINT64_MAX : 0);
 	out->left_at = wh_take_within(reader, 8, 0, out->left ? UINT64_MAX : 0);
+	return take_called(reader, flags & IS_NAMED, out);
+}
+
+static bool take_dormant(struct wh_reader *reader, struct wh_dormant_log *out)
+{
+	if (!take_shard(reader, &out->shard) || out->shard.name[0] == '\0')
+		return false;
+	out->key = wh_take_within(reader, 8, 1, UINT64_MAX);
+	out->number = wh_take_number(reader, 8);
+	out->cut = wh_take_number(reader, 8);
 	return reader->ok;
 }
 
@@ -248,6 +362,11 @@ static bool take_lists(struct wh_reader *reader, struct wh_standing *out)
 		     !is_behind(others[i].subgroup, others[i].shard, others[i - 1].subgroup, others[i - 1].shard)))
 			return false;
 	}
+	for (uint32_t i = 0; i < out->dormant_count; i++)
+		if (!take_dormant(reader, &out->dormant[i]) ||
+		    wh_standing_shard(out, out->dormant[i].shard.subgroup, out->dormant[i].shard.shard) != NULL ||
+		    (i > 0 && out->dormant[i].shard.subgroup <= out->dormant[i - 1].shard.subgroup))
+			return false;
 	for (uint32_t i = 0; i < out->cut_count; i++)
 		out->cuts[i] = wh_take_number(reader, CUT_BYTES);
 	return reader->ok && reader->left == 0;
@@ -264,9 +383,10 @@ enum whorl_result wh_standing_decode(struct wh_standing *out, const void *bytes,
 	}
 	out->shards = out->shard_count > 0 ? calloc(out->shard_count, sizeof(*out->shards)) : NULL;
 	out->others = out->other_count > 0 ? calloc(out->other_count, sizeof(*out->others)) : NULL;
+	out->dormant = out->dormant_count > 0 ? calloc(out->dormant_count, sizeof(*out->dormant)) : NULL;
 	out->cuts = out->cut_count > 0 ? calloc(out->cut_count, sizeof(*out->cuts)) : NULL;
 	if ((out->shards == NULL && out->shard_count > 0) || (out->others == NULL && out->other_count > 0) ||
-	    (out->cuts == NULL && out->cut_count > 0)) {
+	    (out->dormant == NULL && out->dormant_count > 0) || (out->cuts == NULL && out->cut_count > 0)) {
 		wh_standing_free(out);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for what a disk says of views");
 	}

@@ -23,8 +23,12 @@
 
 #include "base/disk.h"
 
-struct wh_shard_standing { /* of one durable shard that this node is in, in `base` */
-	uint64_t subgroup; /* as configured, or the birth of a dynamic one */
+#define WH_STANDING_NAME_BYTES 64
+
+struct wh_shard_standing {                 /* of one durable shard that this node is in, in `base` */
+	uint64_t subgroup;                 /* as configured, or the birth of a dynamic one */
+	char name[WH_STANDING_NAME_BYTES]; /* of a dynamic one, so that its log can be read without the view; "" of others */
+	uint64_t largest;                  /* and the bytes that a message of it has at most; 0 of others */
 	uint32_t shard;
 	/* Where base begins in its log: behind what the view of key `before` has below `begins`. What lies beyond is void. `before` 0: the log
 	 * has nothing of a view before base. */
@@ -32,6 +36,13 @@ struct wh_shard_standing { /* of one durable shard that this node is in, in `bas
 	bool whole; /* the log has all of its shard: nothing is missing of what came before this node, or it was given the state */
 	bool left; /* this node has left that subgroup in order in `base`, behind what it has there below `left_at` */
 	uint64_t left_at;
+};
+
+/* The log of a dynamic subgroup in which no member is left: what the standing said of it when it was in it last, and where it ends. */
+struct wh_dormant_log {
+	struct wh_shard_standing shard; /* where the view of key `key` begins in it */
+	uint64_t key, number;           /* of the view that it ends in */
+	uint64_t cut;                   /* of that view; UINT64_MAX: not known here */
 };
 
 struct wh_shard_begin { /* the same of a durable shard of `base` that this node is not in: others may have lost it */
@@ -52,6 +63,8 @@ struct wh_standing {       /* all zero: blank */
 	struct wh_shard_standing *shards; /* mine in `base`, ascending by subgroup and shard; NULL if there are none */
 	uint32_t other_count;
 	struct wh_shard_begin *others; /* the others of `base`, ascending likewise, as far as they are known */
+	uint32_t dormant_count;
+	struct wh_dormant_log *dormant; /* ascending by subgroup; none of them is among `shards` */
 	/* What was agreed to after base. ballot 0: nothing. */
 	uint64_t ballot;
 	uint64_t next; /* key of the view after base */
@@ -66,6 +79,9 @@ static inline bool wh_standing_is_blank(const struct wh_standing *standing)
 
 /* NULL: it has none of that. */
 struct wh_shard_standing *wh_standing_shard(const struct wh_standing *standing, uint64_t subgroup, uint32_t shard);
+struct wh_dormant_log *wh_standing_dormant(const struct wh_standing *standing, uint64_t birth);
+/* Brings what was put into the lists in any order into theirs. */
+void wh_standing_sort(struct wh_standing *standing);
 
 /* *out is freed by wh_standing_free. WHORL_OK, WHORL_MEMORY: then it is blank. */
 WH_MUST_CHECK enum whorl_result wh_standing_copy(struct wh_standing *out, const struct wh_standing *standing);

@@ -216,6 +216,23 @@ void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard)
 	state->shard = shard;
 }
 
+void wh_state_recover(struct wh_state *state, uint64_t view, uint32_t shard)
+{
+	wh_state_leave(state);
+	state->had = true;
+	state->keeps = true;
+	if (state->stopped)
+		state->phase = WH_STATE_FAILED;
+	if (state->phase == WH_STATE_FAILED)
+		return;
+	state->phase = WH_STATE_CATCHES_UP;
+	state->preceded = state->hooks.precede == NULL;
+	state->refused = false;
+	state->filters = false;
+	state->view = view;
+	state->shard = shard;
+}
+
 /* ---- the streams ---------------------------------------------------------------------------------------------------- */
 
 void wh_state_stream(struct wh_state *state, uint32_t node, struct wh_stream *stream)

@@ -139,6 +139,10 @@ void wh_state_await(struct wh_state *state, uint32_t giver, uint64_t view, uint3
  * till then all that is delivered is kept back. */
 void wh_state_begin(struct wh_state *state, uint64_t view, uint32_t shard);
 
+/* The view `view` has begun, and this node has entered the shard in it with all of its state in reach, on its disk: `precede` gives that to the
+ * program; till then all that is delivered is kept back. */
+void wh_state_recover(struct wh_state *state, uint64_t view, uint32_t shard);
+
 /* True: deliveries go to wh_state_keep, not to the program. Cheap. It may stay true when the state has been restored: the position
  * may be ahead of what this node has delivered, and what comes below it must not be upcalled. */
 bool wh_state_keeps(const struct wh_state *state);

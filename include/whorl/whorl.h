@@ -493,7 +493,13 @@ WHORL_API enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struc
  * The handle is as those of the file, but that it is the program's, from whorl_subgroup_enter to whorl_subgroup_release, and that
  * whorl_subgroup_find and whorl_subgroup_at do not give it. It is for one *stay*: a node that has left and enters again gets another one, and
  * the indexes of its messages begin at 0 with each stay, at all members. In an unordered subgroup without a state a stay may deliver
- * what an earlier stay of the same node has delivered: messages that are sent again in a new view, as some member lacks them. */
+ * what an earlier stay of the same node has delivered: messages that are sent again in a new view, as some member lacks them.
+ *
+ * Where the group has a `log_dir` they may be durable (mode WHORL_DURABLE, or `mode = durable` beside `members = wish`; "durable subgroups" below). Such
+ * a one is never gone: when its last member has left, or has died, it is *dormant*, and so it is behind a restart of the group. Its name,
+ * parameters and last members are kept. It comes back when one of these enters it that has all of its log on disk: this node restores its checkpoint, and is upcalled for
+ * the messages behind it, with the views, sequence numbers and incarnations that they had, before whorl_subgroup_ready says that it is. Others that enter
+ * are given the state by it. Until such a node enters others wait, and whorl_subgroup_error names the nodes for which they do: it never begins empty, but with `begin_anew`. */
 
 enum whorl_mode { WHORL_MODE_DEFAULT, WHORL_ORDERED, WHORL_UNORDERED, WHORL_DURABLE };
 
@@ -516,8 +522,10 @@ struct whorl_subgroup_options {
 	void *on_refused_ctx;
 	uint64_t refuse_max_ms;          /* as the key; 0: as the file says, or no limit */
 	const struct whorl_state *state; /* NULL: there is none (whorl_on_state) */
-	uint64_t log_bytes;              /* durable: as the key; 0: 1g */
-	bool begin_anew;                 /* durable: what was there is given up, if no disk has it */
+	/* Of a durable one. `log_bytes`: as the key; 0: as the file says, or 1 GB. `begin_anew`: if it is dormant, and no node that enters it now has
+	 * its log, it begins with nothing, and what its logs have is given up. */
+	uint64_t log_bytes;
+	bool begin_anew;
 	/* Durable, with a state; NULL: none. Where this node's log is read again: a view of then begins, before its first message is upcalled. Its members
 	 * are those that were senders of the subgroup in it, by rank, with the incarnations that they had; joined and left are not said, and `rank` is
 	 * UINT32_MAX. A view of which nothing came to this node's disk may be missing; one that the state has already may come again. On the loop, with
@@ -535,7 +543,7 @@ struct whorl_subgroup_options {
  * are 1,024 already. WHORL_AGAIN: this node is leaving a subgroup of that name, and has not left in time; with timeout_ms 0, not yet.
  * WHORL_INVALID: the name is none (1 to 63 of A-Z a-z 0-9 _ . -), or one of the file without `members = wish`; this node is in
  * it, or is entering it; a parameter is out of its range, or not the file's; more than one of the three functions is set, or the
- * state lacks one of its own. WHORL_MEMORY: with its ring, twice, and its private arrays the node would need more than
+ * state lacks one of its own. WHORL_UNSUPPORTED: it is to be durable, and the group has no `log_dir`. WHORL_MEMORY: with its ring, twice, and its private arrays the node would need more than
  * `memory_max`; 256 of this node; or memory is out. WHORL_CLOSED: whorl_close has begun. WHORL_WOULD_DEADLOCK, WHORL_FORKED, and
  * whatever else whorl_error says of the node for good. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *node, const char *name,
@@ -548,7 +556,7 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_enter(whorl_node *no
  * WHORL_SYSTEM, WHORL_MEMORY, and whatever whorl_error says of the node for good; WHORL_WOULD_DEADLOCK, WHORL_INVALID, WHORL_FORKED. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup *subgroup, int timeout_ms);
 
-/* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it, or, of a subgroup of the file, it is in no shard of it in
+/* WHORL_OK: this node is a member of the subgroup; WHORL_AGAIN: it is entering it (the words say for which nodes it waits, if it is dormant), or, of a subgroup of the file, it is in no shard of it in
  * this view; WHORL_REFUSED: what it wished is not as others have it; WHORL_CLOSED: it has left, or is leaving. A node that cannot be given the
  * state of a subgroup that it has entered does not fail: it leaves that subgroup, may enter it again, and this says why: WHORL_SHARD_LOST (all
  * members that had the state have gone before they gave it), WHORL_SYSTEM (the program could not restore it), WHORL_MEMORY (what is kept back

@@ -59,7 +59,7 @@ static void write_log(struct wh_directory *directory, uint32_t id, bool checkpoi
 {
 	struct wh_log_config config = config_of(id);
 	struct wh_log_sender sender = {1, 17};
-	struct wh_log_begin begin = {0x100, 4, 0, 1, &sender};
+	struct wh_log_begin begin = {0x100, 4, 0, 0, 1, &sender};
 	struct wh_log_position position = {.point = {0x100, 4, 1}};
 	struct wh_checkpoint *checkpoint;
 	struct wh_log_found found;

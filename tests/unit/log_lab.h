@@ -226,7 +226,7 @@ static enum whorl_result lab_write(struct lab *lab)
 	bool begins = lab->synced == 0 || wh_dice_one_in(&lab->dice, 8);
 	bool caps = !begins && !wh_log_is_capped(lab->log) && wh_dice_one_in(&lab->dice, 6);
 	struct lab_batch *batch = begins ? lab_draw_begin(lab) : caps ? lab_draw_cap(lab) : lab_draw_messages(lab);
-	struct wh_log_begin begin = {batch->key, batch->view, batch->cut, batch->sender_count, batch->senders};
+	struct wh_log_begin begin = {batch->key, batch->view, batch->cut, 0, batch->sender_count, batch->senders};
 	enum whorl_result result;
 
 	ck_assert_uint_lt(lab->synced, LAB_BATCHES - 1);

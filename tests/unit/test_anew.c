@@ -67,7 +67,7 @@ static void write_log(struct disk_lab *lab, uint64_t group)
 				       .batch_bytes = 64,
 				       .batch_messages = 2};
 	struct wh_log_sender sender = {1, 17};
-	struct wh_log_begin begin = {BASE, 7, 0, 1, &sender};
+	struct wh_log_begin begin = {BASE, 7, 0, 0, 1, &sender};
 	char data[] = "an order";
 	struct iovec part = {data, 8};
 	struct wh_log_record record = {0, 0, 0, 1, 8, 1, &part};

@@ -433,7 +433,7 @@ START_TEST(misuse_gets_an_answer)
 	options.refuse_max_ms = (UINT64_C(1) << 40) + 1;
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
 	options = small(0);
-	options.mode = (enum whorl_mode)3;
+	options.mode = (enum whorl_mode)4;
 	ck_assert_int_eq(whorl_subgroup_enter(cluster.nodes[0], "more", &options, 0, &b), WHORL_INVALID);
 	options = small(0);
 	options.state = &(struct whorl_state){.size = 8};

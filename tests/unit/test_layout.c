@@ -412,7 +412,10 @@ START_TEST(behind_a_restart_no_function_is_asked)
 	const bool whole[SHARDS][5] = {{true, true, false}, {[4] = true}};
 
 	ck_assert_int_eq(
-		wh_view_return(&after, view, &(struct wh_return){incarnations, durable, &whole[0][0]}, &layout, NULL),
+		wh_view_return(
+			&after, view,
+			&(struct wh_return){.incarnations = incarnations, .durable = durable, .whole = &whole[0][0]},
+			&layout, NULL),
 		WHORL_OK);
 	assert_shards(after, "0*,2+* 3+*,4* -");
 	wh_view_free(view);

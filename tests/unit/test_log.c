@@ -8,7 +8,7 @@ static const struct wh_log_sender senders[2] = {{4, 40}, {6, 60}};
 
 static void begin_view(struct lab *lab, uint64_t number, uint64_t cut)
 {
-	struct wh_log_begin begin = {100 + number, number, cut, 2, senders};
+	struct wh_log_begin begin = {100 + number, number, cut, 0, 2, senders};
 
 	ck_assert_msg(wh_log_begin_view(lab->log, &begin, &lab->err) == WHORL_OK, "%s", lab->err.text);
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
@@ -197,7 +197,7 @@ END_TEST
 START_TEST(arguments_are_checked)
 {
 	struct lab *lab = lab_new(1);
-	struct wh_log_begin begin = {1, 5, 0, 2, senders};
+	struct wh_log_begin begin = {1, 5, 0, 0, 2, senders};
 	unsigned char data[8] = {0};
 	struct iovec part = {data, 8};
 	struct wh_log_record record = {0, 0, 0, 1, 8, 1, &part};
@@ -319,7 +319,7 @@ static void count_log(void *ctx, const char *files)
 START_TEST(looking_changes_nothing)
 {
 	struct lab *lab = lab_new(1);
-	struct wh_log_begin begin = {200, 200, 0, 0, NULL};
+	struct wh_log_begin begin = {200, 200, 0, 0, 0, NULL};
 	struct wh_log_found found;
 	struct wh_log *log;
 	uint64_t operations;

@@ -117,7 +117,7 @@ static struct lab *make_log_of(uint64_t batches, struct wh_log_point *end)
 {
 	struct lab *lab = lab_new(7);
 	struct wh_log_sender sender = {1, 5};
-	struct wh_log_begin begin = {9, 0, 0, 1, &sender};
+	struct wh_log_begin begin = {9, 0, 0, 0, 1, &sender};
 	struct lab_batch batch = {.count = 1, .salt = 3, .messages = {{.slots = 1, .bytes = 3952}}};
 
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
@@ -280,7 +280,7 @@ START_TEST(rot_stays)
 {
 	struct wh_log_point known;
 	struct lab *lab = make_small(&known);
-	struct wh_log_begin begin = {10, 1, 4, 0, NULL};
+	struct wh_log_begin begin = {10, 1, 4, 0, 0, NULL};
 	struct wh_log_cursor *cursor;
 	unsigned char before[WH_LOG_BLOCK_BYTES], after[WH_LOG_BLOCK_BYTES];
 	const char *name = "orders.0.0000000000000000.log";

@@ -151,11 +151,11 @@ END_TEST
 START_TEST(messages_are_these_bytes)
 {
 	static const unsigned char intro[] = {
-		'W', 'H', 6, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
+		'W', 'H', 7, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
 		0,   0,   0, 0, 0,    2,    1,    0,    7,    0,    0,    0,    0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
 		0,   4,   0, 0, 0,    0,    0,    0,    0,    5,    0,    0,    0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0,   0,   0, 0, 0,    0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-	static const unsigned char rest[] = {'W', 'H', 6, 8, 1, 0x02, 0x01, 0, 0, 0, 0, 0, 0};
+	static const unsigned char rest[] = {'W', 'H', 7, 8, 1, 0x02, 0x01, 0, 0, 0, 0, 0, 0};
 	unsigned char bytes[WH_WIRE_BYTES];
 	const struct wh_wire message = {.kind = WH_WIRE_INTRO,
 					.incarnation = UINT64_C(0x1122334455667788),

@@ -87,14 +87,21 @@ END_TEST
 /* Behind all else: two that nodes have wished for. */
 START_TEST(a_view_has_dynamic_subgroups)
 {
-	static const unsigned char wishes[] = {
-		1, 0, 0, 0, 0, 0, 0, 0, /* the set of rank 0 */
-		2, 0,                   /* subgroups */
-		3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100,
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   1, 0, 0, 1, /* 0 sends in x */
-		4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,
-		0, 1, 0, 0, 0, 6, 0, 0, 0, 0,   0,   0, 1, 0, 0, 2, /* enters yz */
-	};
+	static const unsigned char
+		wishes[] =
+			{
+				1, 0, 0, 0, 0, 0, 0, 0, /* the set of rank 0 */
+				2, 0,                   /* subgroups */
+				3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+				0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0,   0, 0, /* it does not come back */
+				1, 0, 0, 1,                                                 /* 0 sends in x */
+				4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,   0, 1, 0, 0, 0, 6, 0, 0, 0,
+				0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0,   0, 0, 0, 1, 0, 0, 2, /* enters yz */
+				1, 0, /* dormant ones */
+				6, 0, 1, 0, 0, 0, 0, 0, 1, 'w', 5,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+				0, 0, 2, 0, 0, 0, 0, 0, 0, 0,   1,   0, 0, 0, 0, 0,   0, 0, 2, 0, 1, 0, 0, 0, 1,
+				3, 0, 0, 0, 0, /* 1, which had it before, and 3 */
+			};
 	struct wh_view *view = make_view(3), *read, *next;
 	unsigned char *bytes, *longer;
 	struct wh_error err;
@@ -106,7 +113,7 @@ START_TEST(a_view_has_dynamic_subgroups)
 	longer = malloc(count + sizeof(wishes));
 	memcpy(longer, bytes, count);
 	memcpy(longer + count, wishes, sizeof(wishes));
-	longer[count + 10 + 31 + 2] = 3; /* yz is born in this view */
+	longer[count + 10 + 47 + 2] = 3; /* yz is born in this view */
 	ck_assert_msg(decode_view(&read, longer, count + sizeof(wishes), &err) == WHORL_OK, "%s", err.text);
 	ck_assert_uint_eq(read->dynamic_count, 2);
 	ck_assert_uint_eq(read->subgroup_count, view->subgroup_count + 2);
@@ -115,10 +122,18 @@ START_TEST(a_view_has_dynamic_subgroups)
 	ck_assert_uint_eq(wh_view_dynamic(read)[1].parameters.large_bytes, 6 * 256);
 	ck_assert_uint_eq(wh_view_dynamic(read)[0].parameters.large_bytes, 0);
 	ck_assert(wh_view_dynamic(read)[1].parameters.state && !wh_view_dynamic(read)[1].parameters.ordered);
+	ck_assert_uint_eq(read->dormant_count, 1);
+	ck_assert_str_eq(read->dormant[0].name, "w");
+	ck_assert(read->dormant[0].parameters.durable && read->dormant[0].parameters.ordered);
+	ck_assert(read->dormant[0].last == 2 && read->dormant[0].before == 1);
+	ck_assert_uint_eq(read->dormant[0].member_count, 2);
+	ck_assert(read->dormant[0].members[0].id == 1 && read->dormant[0].members[0].had);
+	ck_assert(read->dormant[0].members[1].id == 3 && !read->dormant[0].members[1].had);
 	keep_seed('v', 9, longer, count + sizeof(wishes));
 	ck_assert_int_eq(wh_view_next(&next, read, &(struct wh_next){.removed = NULL}, &layout, NULL), WHORL_OK);
 	ck_assert_uint_eq(next->dynamic_count, 2);
 	ck_assert_uint_eq(wh_view_dynamic(next)[1].entered_count, 0);
+	ck_assert_uint_eq(next->dormant_count, 1);
 	wh_view_free(next);
 	wh_view_free(read);
 	wh_view_free(view);
@@ -131,7 +146,7 @@ START_TEST(a_view_is_these_bytes)
 {
 	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
 	static const unsigned char expected[] = {
-		'W', 'H', 'V', 6, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+		'W', 'H', 'V', 7, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
 		0,   0,   0,   0, 2, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, /* head */
 		3,   0,   0,   0, 1, 2, 0, 0, 0, 0, 0, 0,             /* node 3 */
 		4,   0,   0,   0, 8, 0, 0, 0, 0, 0, 0, 1,             /* node 4, new */

@@ -10,7 +10,7 @@
 START_TEST(a_set_is_these_bytes)
 {
 	static const unsigned char expected[] = {
-		'W', 'H', 'S', 6, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
+		'W', 'H', 'S', 7, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
 		0,   100, 0,   0, 0, 0, 0, 0, 0,   0, 0, 0, 0, /* it sends; ordered */
 		2,   'b', 'c', 4, 9, 0, 0, 0, 112, 0, 0, 0, 0xf0, 3, 0, 0,   0, 0, 0, 0};
 	struct wh_wish_set *set = lab_set(5, "a+ bcw*"), read;
@@ -445,7 +445,7 @@ START_TEST(a_hundred_nodes_enter_fifty_each)
 	for (uint32_t i = 0; i < 50; i++)
 		ck_assert_uint_eq(wh_view_dynamic(view)[i].sender_count, 100);
 	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
-	ck_assert_uint_eq(count - plain, 100 * 8 + 2 + 50 * (28 + 8 + 100 * 2));
+	ck_assert_uint_eq(count - plain, 100 * 8 + 4 + 50 * (44 + 8 + 100 * 2));
 	free(bytes);
 	wh_view_free(view);
 	wh_view_free(before);
