@@ -206,6 +206,17 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
 
+/* This node has a log of it, which its wish did not say: it was wished before the view began in which it is dormant. */
+static bool holds_more(const whorl_subgroup *subgroup)
+{
+	struct wh_holding now;
+
+	if (!subgroup->durable)
+		return false;
+	wh_durable_hold(subgroup->node, subgroup->name, &now);
+	return now.birth != 0 && now.birth != subgroup->stay.held;
+}
+
 static void wish_it(whorl_subgroup *subgroup)
 {
 	struct wh_wishing *wishing = &subgroup->node->serving->wishing;
@@ -215,6 +226,7 @@ static void wish_it(whorl_subgroup *subgroup)
 	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
 	if (subgroup->durable)
 		wh_durable_hold(subgroup->node, wish.name, &wish.holding);
+	subgroup->stay.held = wish.holding.birth;
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
 }
 
@@ -337,7 +349,7 @@ static void step_stay(whorl_subgroup *subgroup)
 		end_stay(subgroup);
 	else if (stay->stage == WH_STAGE_ENTERING && leaves)
 		take_it_back(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && !stay->sleeps)
+	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && (!stay->sleeps || holds_more(subgroup)))
 		wish_it(subgroup);
 	else if (is_live(stay->stage) && leaves)
 		leave_it(subgroup);

@@ -68,7 +68,7 @@
  * policies: what registers it otherwise is refused, for as long as the directory is there. A process may have to wait for another: on a
  * network for one that was among the last in the channel; creating the topic, or what is the first on its channel, answers TIMEOUT, and
  * whorl_dds_text names the nodes. If a disk fails, or is full for `disk_timeout_ms`, its node leaves the group: writers get TIMEOUT meanwhile, and
- * then ERROR, and whorl_dds_text says which file and why. The others go on.
+ * then ERROR, and whorl_dds_text says what is wrong with it. The others go on.
  *
  * TIME. whorl_dds_time is nanoseconds since 1970, whorl_dds_duration nanoseconds; WHORL_DDS_INFINITY is without end. Every function that
  * waits has a time-out, 0 does not wait, < 0 is refused (BAD_PARAMETER). Creating and deleting entities, whorl_dds_set_qos and

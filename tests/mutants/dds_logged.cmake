@@ -123,3 +123,12 @@ mutant(NAME past-view-unasked KIND test_group_durable FILE group/replay.c
 	REPLACEMENT [[
 	return replay->functions != NULL && replay->message_of != NULL &&
 ]])
+
+mutant(NAME stay-holds-no-more KIND test_group_dormant FILE group/stay.c
+	REMOVES "what was wished before its log was dormant is wished again with it"
+	TEXT [[
+	return now.birth != 0 && now.birth != subgroup->stay.held;
+]]
+	REPLACEMENT [[
+	return now.birth == 0 && now.birth != subgroup->stay.held;
+]])
