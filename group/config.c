@@ -364,7 +364,7 @@ struct wh_parameters wh_node_config_parameters(const struct wh_node_config *conf
 
 bool wh_node_config_is_durable(const struct wh_node_config *config)
 {
-	return strcmp(config->group.log_dir, "none") != 0;
+	return config->group.log_dir[0] != '\0' && strcmp(config->group.log_dir, "none") != 0;
 }
 
 static bool has_durable_subgroup(const struct wh_node_config *config)

@@ -296,11 +296,12 @@ static struct wh_dormant_log fall_asleep(const struct wh_standing *was, const st
 	return out;
 }
 
-/* What the standing that was has of dynamic subgroups: all of it goes on, if `view` is NULL; else what is dormant there. False: no memory. */
+/* What the standing that was has of dynamic subgroups: all of it goes on, if `view` is NULL; else what is dormant there. With room for so many
+ * more. False: no memory. */
 static bool keep_dormant(struct wh_standing *out, const struct wh_standing *was, const struct wh_view *view,
-			 const struct wh_epoch *before)
+			 const struct wh_epoch *before, uint32_t more)
 {
-	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + 1, sizeof(*out->dormant));
+	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + more + 1, sizeof(*out->dormant));
 	if (out->dormant == NULL)
 		return false;
 	for (uint32_t i = 0; i < was->dormant_count; i++)
@@ -340,6 +341,35 @@ static bool note_dormant(whorl_node *node, const struct wh_standing *was, const 
 			ok = wh_logs_drop_log(node->logs, shard);
 	}
 	return ok;
+}
+
+/* This node was in the view in which it was born, and which is its last, and that has not begun on its disk, which stands before it: it has all
+ * that there is, nothing. A disk that is another may have lost it, and stands behind it, or is blank. */
+static bool has_nothing_of(const whorl_node *node, const struct wh_standing *was, const struct wh_dormant *dormant)
+{
+	return dormant->last == wh_birth_view(dormant->birth) && was->number < dormant->last &&
+	       wh_last_member_find(dormant, node->id) != NULL;
+}
+
+/* This node comes into a view that has these dormant ones. There is room. */
+static void add_unbegun(const whorl_node *node, struct wh_standing *out, const struct wh_standing *was,
+			const struct wh_view *view)
+{
+	for (uint32_t i = 0; i < view->dormant_count; i++) {
+		const struct wh_dormant *dormant = &view->dormant[i];
+		struct wh_dormant_log log = {.shard = {.subgroup = dormant->birth,
+						       .largest = wh_parameters_largest(&dormant->parameters),
+						       .whole = true},
+					     .key = dormant->birth, /* that of its view is not known here: of no view */
+					     .number = dormant->last,
+					     .cut = UINT64_MAX};
+
+		if (!has_nothing_of(node, was, dormant) || wh_standing_dormant(out, dormant->birth) != NULL)
+			continue;
+		memcpy(log.shard.name, dormant->name, sizeof(log.shard.name));
+		out->dormant[out->dormant_count++] = log;
+	}
+	wh_standing_sort(out);
 }
 
 void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding *out)
@@ -396,8 +426,11 @@ static bool write_entry(whorl_node *node)
 			return false;
 		standing.first = false;
 		base_of_newcomer(node, &standing);
-		if (was->group == standing.group && !keep_dormant(&standing, was, NULL, NULL))
+		if (was->group == standing.group &&
+		    !keep_dormant(&standing, was, NULL, NULL, epoch->view->dormant_count))
 			return false;
+		if (was->group == standing.group)
+			add_unbegun(node, &standing, was, epoch->view);
 	} else if (!fill_shards(&standing, epoch, NULL) || !fill_others(&standing, epoch, NULL)) {
 		return false;
 	}
@@ -728,7 +761,7 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	standing.promised = was.promised; /* for good: a ballot is the key of one view */
 	ok = (before != NULL || !is_restart(epoch) || mark_bases(epoch)) && mark_those_back(epoch) &&
 	     fill_shards(&standing, epoch, before) && fill_others(&standing, epoch, before) &&
-	     keep_dormant(&standing, &was, epoch->view, before) &&
+	     keep_dormant(&standing, &was, epoch->view, before, 0) &&
 	     (ticket = wh_logs_write_standing(node->logs, &standing)) != 0 && note_dormant(node, &was, &standing);
 	wh_standing_free(&standing);
 	wh_standing_free(&was);

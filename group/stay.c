@@ -106,6 +106,26 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
 }
 
+/* The members that had all of its log have gone before another had: it is dormant, and these come back. What this node has sent in it since is
+ * lost. */
+static void is_put_out(whorl_subgroup *subgroup)
+{
+	whorl_node *node = subgroup->node;
+
+	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
+	subgroup->stay.wished = false;
+	wh_log(&node->diag, WH_LOG_WARNING,
+	       "this node is out of %s, which is dormant: those that had all of its log are gone", subgroup->name);
+	pthread_mutex_lock(&node->lock);
+	wh_error_set(
+		&subgroup->stay.failure, WHORL_SHARD_LOST,
+		"%s: all members that had all of its log have gone before they gave it; it is dormant until one comes back",
+		subgroup->name);
+	pthread_cond_broadcast(&node->changed);
+	pthread_mutex_unlock(&node->lock);
+	begin_to_leave(subgroup);
+}
+
 void wh_node_begin_stays(const struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
@@ -123,7 +143,9 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 		}
 		if (member == NULL) {
 			stay->is_out = stay->stage != WH_STAGE_ENTERING;
-			/* What takes it out has served a set without it, and that was the last that was said. */
+			if (stay->is_out && stay->wished && subgroup->durable)
+				is_put_out(subgroup);
+			/* What takes it out else has served a set without it, and that was the last that was said. */
 			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
 			wh_places_add(&node->stays_moving, subgroup->index);
 		} else if (stay->stage == WH_STAGE_ENTERING) {

@@ -28,9 +28,10 @@ enum whorl_result wh_change_init(struct wh_change *change, struct wh_error *err)
 	change->rests = calloc(2 * subgroups * wh_rest_words(change->view) + 1, sizeof(*change->rests));
 	change->record = calloc(wh_proposal_words(change->view), sizeof(*change->record));
 	change->cuts = calloc(subgroups ? subgroups : 1, sizeof(*change->cuts));
+	change->puts_out = calloc(subgroups ? subgroups : 1, sizeof(*change->puts_out));
 	if (s->said == NULL || s->seen == NULL || s->known == NULL || s->left == NULL || s->lags == NULL ||
 	    s->wanted == NULL || s->why == NULL || change->confirming.seen == NULL || change->left_out == NULL ||
-	    change->rests == NULL || change->record == NULL || change->cuts == NULL) {
+	    change->rests == NULL || change->record == NULL || change->cuts == NULL || change->puts_out == NULL) {
 		wh_change_close(change);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a view of %u members", members);
 	}
@@ -56,6 +57,7 @@ void wh_change_close(struct wh_change *change)
 	free(change->rests);
 	free(change->record);
 	free(change->cuts);
+	free(change->puts_out);
 	memset(s, 0, sizeof(*s));
 	change->confirming.seen = NULL;
 	change->left_out = NULL;
@@ -284,6 +286,24 @@ bool wh_change_finds_keeps(struct wh_change *change)
 	return true;
 }
 
+bool wh_change_finds_outs(struct wh_change *change)
+{
+	const struct wh_view *next = proposed_view(change);
+	bool any = false;
+
+	for (uint32_t rank = 0; rank < member_count(change); rank++)
+		if (wh_change_trusts(change, rank) && !wh_row_flag(change, rank, change->columns.wedged))
+			return false;
+	for (uint32_t g = 0; next != NULL && g < change->columns.whole.count; g++) {
+		if (!change->cuts_from[g].durable || change->view->subgroups[g].birth == 0 || change->puts_out[g] ||
+		    has_whole_log(change, next, g))
+			continue;
+		change->puts_out[g] = true;
+		any = true;
+	}
+	return any;
+}
+
 bool wh_change_has_logs(const struct wh_change *change)
 {
 	return shard_without_log(change) < 0;
@@ -298,6 +318,21 @@ static bool all_are_ready(const struct wh_change *change)
 						       wh_row(change, rank, change->columns.acknowledged) != ticket))
 			return false;
 	return wh_change_has_logs(change) && wh_suspicion_trusted_quorum(change) && wh_suspicion_heeds(change);
+}
+
+/* What a survivor of the shard has delivered is on all disks, also on those of members that have a whole log and are gone; of more that is
+ * not known, and nobody goes on with it. */
+static uint64_t cut_where_put_out(const struct wh_change *change, const struct wh_cut_source *source)
+{
+	uint64_t cut = 0;
+
+	for (uint32_t i = 0; i < source->count; i++) {
+		uint64_t delivered = wh_row(change, source->members[i], source->delivered_num);
+
+		if (wh_change_trusts(change, source->members[i]) && delivered > cut)
+			cut = delivered;
+	}
+	return cut;
 }
 
 /* The least that a survivor of the shard has: no member can have delivered more, and all survivors have it. */
@@ -319,7 +354,8 @@ static size_t decide(struct wh_change *change)
 	if (!all_are_ready(change))
 		return 0;
 	for (uint32_t g = 0; g < change->columns.cut.count; g++)
-		change->cuts[g] = cut_of(change, &change->cuts_from[g]);
+		change->cuts[g] = change->puts_out[g] ? cut_where_put_out(change, &change->cuts_from[g])
+						      : cut_of(change, &change->cuts_from[g]);
 	if (!is_kept(change, wh_change_me(change)) || !heeds_still(change))
 		return 0;
 	wh_event(change->diag, "decide", change->view->number, change->attempt, 0);

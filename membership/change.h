@@ -133,8 +133,9 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	bool serves_next; /* as leader, when that is so: wishes come before newcomers, if there are both */
 	bool may_serve;   /* as leader: the last attempt serves the wishes that there are */
 	uint64_t keeps;   /* as leader, as in wh_next: of the attempts to come */
-	uint64_t told;    /* as leader: the ticket of the last of which newcomers have been told */
-	bool *left_out;   /* by rank: of the proposal that has its memory open or opening; so are the next three */
+	bool *puts_out; /* likewise, by subgroup: of a durable dynamic one no member that goes on has a whole log, and all are put out */
+	uint64_t told;  /* as leader: the ticket of the last of which newcomers have been told */
+	bool *left_out; /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
 	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */

@@ -27,6 +27,9 @@ bool wh_change_has_logs(const struct wh_change *change);
 /* As leader: what is proposed leaves a durable shard to members of which none has a whole log, though others that go on have: in the attempts to
  * come nobody leaves it. True: that is new. */
 bool wh_change_finds_keeps(struct wh_change *change);
+/* As leader, of an attempt that leaves members out, when all others have wedged: of a durable dynamic subgroup none of these has a whole log. So that
+ * the group need not wait for one that has they are put out of it, and it is dormant. True: it was not so before. */
+bool wh_change_finds_outs(struct wh_change *change);
 
 /* What this member waits for never comes: it goes on no more. */
 void wh_suspicion_give_up(struct wh_change *change);

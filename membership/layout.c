@@ -567,13 +567,15 @@ static void find_ranks(const struct source *source, int ranks[WH_NODES_MAX])
 	}
 }
 
-/* The places of the members of the dynamic subgroup at index `at` of the view before. False: none stays. A node that listens does not
- * rest: it has nothing to send. */
+/* The places of the members of the dynamic subgroup at index `at` of the view before. False: none stays: some may be put out of it. A node that
+ * listens does not rest: it has nothing to send. */
 static bool keep_places(struct wh_places *places, const struct source *source, uint32_t at,
 			const int ranks[WH_NODES_MAX])
 {
 	const struct wh_view_subgroup *was = &source->before->subgroups[at];
 	const uint64_t *rests = source->next->rests;
+	const uint64_t *outs =
+		source->next->ended != NULL ? source->next->ended + (size_t)at * wh_rest_words(source->before) : NULL;
 	bool any = false;
 
 	*places = (struct wh_places){.sender = {false}};
@@ -585,7 +587,7 @@ static bool keep_places(struct wh_places *places, const struct source *source, u
 		bool sends = rested || wh_rank_find(was->senders, was->sender_count, rank) >= 0;
 		bool rest = rests != NULL ? is_set(rests + (size_t)at * wh_rest_words(source->before), rank) : rested;
 
-		if (ranks[rank] == WH_NOWHERE)
+		if (ranks[rank] == WH_NOWHERE || (outs != NULL && is_set(outs, rank)))
 			continue;
 		places->shard[ranks[rank]] = 0;
 		places->sender[ranks[rank]] = sends && !rest;

@@ -85,6 +85,23 @@ static bool find_rests(const struct wh_change *change, uint64_t *rests, bool wit
 	return differs;
 }
 
+/* Of a dynamic subgroup, of which no member ends so: those that are put out of it. */
+static bool find_outs(const struct wh_change *change, uint64_t *ended)
+{
+	uint32_t words = wh_rest_words(change->view);
+	bool any = false;
+
+	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
+
+		for (uint32_t i = 0; change->puts_out[g] && i < subgroup->member_count; i++) {
+			ended[g * words + subgroup->members[i] / 64] |= UINT64_C(1) << subgroup->members[i] % 64;
+			any = true;
+		}
+	}
+	return any;
+}
+
 /* The ending members that have nothing left to send. True: there is one. */
 static bool find_ended(const struct wh_change *change, uint64_t *ended)
 {
@@ -92,6 +109,7 @@ static bool find_ended(const struct wh_change *change, uint64_t *ended)
 	bool any = false;
 
 	memset(ended, 0, role_words(change) * sizeof(*ended));
+	any = find_outs(change, ended);
 	for (uint32_t g = 0; g < change->view->subgroup_count; g++) {
 		const struct wh_view_subgroup *subgroup = &change->view->subgroups[g];
 
@@ -123,6 +141,7 @@ static void keep_roles(struct wh_change *change)
 
 	(void)find_rests(change, rests, false);
 	memset(rests + words, 0, words * sizeof(*rests));
+	(void)find_outs(change, rests + words);
 }
 
 uint64_t wh_proposal_seal(const uint64_t *record, uint64_t words, uint64_t attempt)
@@ -331,8 +350,14 @@ size_t wh_propose_without(struct wh_change *change)
 
 size_t wh_propose_keeping(struct wh_change *change)
 {
-	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || change->attempt == WH_ATTEMPTS_MAX ||
-	    !wh_change_finds_keeps(change))
+	bool news;
+
+	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || change->attempt == WH_ATTEMPTS_MAX)
+		return 0;
+	news = wh_change_finds_keeps(change);
+	if (leaves_somebody_out(change) && wh_change_finds_outs(change))
+		news = true;
+	if (!news)
 		return 0;
 	keep_roles(change);
 	publish_attempt(change, NULL, 0, false, 0);

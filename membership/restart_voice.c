@@ -231,6 +231,10 @@ static struct wh_shard_standing stand_in_shard(const struct wh_join *join, const
 		log.rotten = false;
 	out.whole = wh_log_counts(was, old, &log, agreement->base, begin) &&
 		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard));
+	/* Base is its first view, and has not begun on this disk: so it has all that there is, nothing. */
+	if (shard->birth != 0 && old == NULL && wh_birth_view(shard->birth) == agreement->base_view->number &&
+	    was->number < agreement->base_view->number)
+		out.whole = true;
 	if (!agreement->taken_up && wh_view_rank(agreement->next_view, voice->disk) >= 0) {
 		out.left = false;
 		out.left_at = 0;

@@ -159,7 +159,8 @@ struct wh_next {
 	/* By subgroup of the view before, wh_rest_words(before) words each: bit r % 64 of word r / 64 is set: the member of rank r
 	 * rests. NULL: those that rest in the view before go on resting. */
 	const uint64_t *rests;
-	/* Likewise: the ending members that have nothing left to send. NULL: none. */
+	/* Likewise: the ending members that have nothing left to send; of a dynamic subgroup, which has none of these, those that are put out of
+	 * it. NULL: none. */
 	const uint64_t *ended;
 	/* Nothing else changes: functions are not asked, and every member is what it was. */
 	bool settles;

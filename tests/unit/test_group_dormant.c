@@ -23,6 +23,7 @@ struct program { /* of one stay */
 	struct told told[MOST]; /* its state, and what it has been upcalled for */
 	size_t count;
 	atomic_ulong upcalls, restores;
+	atomic_bool holds; /* it restores nothing yet */
 };
 
 static struct lab {
@@ -89,6 +90,8 @@ static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t
 {
 	struct program *program = ctx;
 
+	while (step == WHORL_RESTORE_BEGIN && atomic_load(&program->holds))
+		usleep(1000);
 	pthread_mutex_lock(&program->lock);
 	if (step == WHORL_RESTORE_BEGIN)
 		program->count = 0;
@@ -162,11 +165,15 @@ static struct whorl_subgroup_options options_of(unsigned id)
 
 static void ask_with(unsigned id, const struct whorl_subgroup_options *options)
 {
+	enum whorl_result result;
+
 	lab.programs[id].count = 0;
 	atomic_store(&lab.programs[id].upcalls, 0);
 	atomic_store(&lab.programs[id].restores, 0);
-	ck_assert_int_eq(whorl_subgroup_enter(lab.nodes[id], "topic", options, 0, &lab.programs[id].topic),
-			 WHORL_TIMEOUT);
+	await((result = whorl_subgroup_enter(lab.nodes[id], "topic", options, 0, &lab.programs[id].topic)) !=
+		      WHORL_AGAIN, /* it leaves still */
+	      usleep(1000));
+	ck_assert_int_eq(result, WHORL_TIMEOUT);
 }
 
 static void ask(unsigned id)
@@ -460,6 +467,43 @@ START_TEST(a_log_that_was_given_comes_back)
 }
 END_TEST
 
+/* The only member with all of it ends before it has given that: the group goes on, and what it had comes back with it. */
+START_TEST(a_group_does_not_wait_for_a_log)
+{
+	struct history before;
+	enum whorl_result result;
+
+	make_lab(1);
+	for (unsigned id = 0; id < NODES; id++)
+		begin_node(id);
+	enter(1);
+	send_some(1, 0, 10);
+	await_told(1, 10);
+	before = history_of(1);
+	atomic_store(&lab.programs[2].holds, true);
+	ask(2);
+	await(whorl_subgroup_error(lab.programs[2].topic, NULL, 0) == WHORL_OK, usleep(1000));
+	whorl_close(lab.nodes[1], 0); /* as one that has failed: its log is the only one that is whole */
+	lab.nodes[1] = NULL;
+	await((result = whorl_subgroup_ready(lab.programs[2].topic, 0)) != WHORL_TIMEOUT, usleep(1000));
+	ck_assert_int_eq(result, WHORL_SHARD_LOST);
+	atomic_store(&lab.programs[2].holds, false);
+	ck_ok(whorl_subgroup_release(lab.programs[2].topic));
+	await(whorl_error(lab.nodes[0], NULL, 0) == WHORL_OK && view_of(lab.nodes[0]) == view_of(lab.nodes[2]),
+	      usleep(1000));
+	ask(2);
+	usleep(100000);
+	ck_assert_int_eq(whorl_subgroup_ready(lab.programs[2].topic, 0), WHORL_TIMEOUT);
+	begin_node(1);
+	enter(1);
+	expect(1, &before);
+	await_in(2);
+	await_told(2, 10);
+	expect(2, &before);
+	free_lab();
+}
+END_TEST
+
 /* Checkpoints are restored, and not upcalled. */
 START_TEST(it_comes_back_from_a_checkpoint)
 {
@@ -563,6 +607,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(tests, it_waits_for_its_log, 0, 2);
 	tcase_add_loop_test(tests, a_log_that_was_left_early_does_not_count, 0, 2);
 	tcase_add_loop_test(tests, a_log_that_was_given_comes_back, 0, 2);
+	tcase_add_test(tests, a_group_does_not_wait_for_a_log);
 	tcase_add_test(tests, it_comes_back_from_a_checkpoint);
 	tcase_add_loop_test(tests, it_begins_anew_where_that_is_said, 0, 2);
 	tcase_add_test(tests, others_agree_that_it_is_durable);
