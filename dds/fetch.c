@@ -11,6 +11,8 @@
 #include "dds/node.h"
 
 #define FETCH_MS 10000
+#define LOOK_MS 50
+#define AGAIN 20 /* looks, until it is tried once more: a process that had the directory may be ending */
 
 /* The ids for which the channel waits are the last words of what its stay says. How many: at most `most`. */
 static size_t find_ids(const struct wh_dds_line *line, uint32_t *ids, size_t most)
@@ -35,7 +37,8 @@ static size_t find_ids(const struct wh_dds_line *line, uint32_t *ids, size_t mos
 	return count;
 }
 
-bool wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
+/* By this process, from one of the directories. Whether the line has its state. */
+static bool fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
 	uint32_t ids[WH_DDS_MEMBERS_MAX];
 	size_t count = node->any_id ? find_ids(line, ids, WH_DDS_MEMBERS_MAX) : 0;
@@ -53,4 +56,17 @@ bool wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh
 		wh_dds_node_close_other(other); /* when the log of this one has all of it */
 	}
 	return fetched;
+}
+
+enum whorl_result wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line,
+				    uint64_t until_ns)
+{
+	enum whorl_result result = wh_dds_line_await(line, wh_dds_left_ms(until_ns, LOOK_MS));
+
+	for (uint32_t look = 0; result == WHORL_TIMEOUT && !wh_dds_node_closes(node) && wh_dds_left_ms(until_ns, 1) > 0;
+	     look++)
+		result = look % AGAIN == 0 && fetch(function, node, line)
+				 ? WHORL_OK
+				 : wh_dds_line_await(line, wh_dds_left_ms(until_ns, LOOK_MS));
+	return result;
 }

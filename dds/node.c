@@ -12,11 +12,13 @@
 
 #define NODES_MAX 128  /* processes in a domain on one host */
 #define SILENT_MS 5000 /* a process that has died is known at once, on one host: this is for those that stand still */
+#define START_MS 1000  /* that others are waited for, as usual */
+#define RESTART_MS 300 /* the same behind the end of all: what they had is there, and they come later */
 #define DRAIN_MS 2000
 #define READY_MS 3600000
-#define LOOK_MS 500     /* that a node waits, and looks what for */
-#define DORMANT_MS 1000 /* a logged channel that is not there by then may lie in a directory that no process has */
-#define LINE_MS 10000   /* to enter a channel, and to leave it: others may have its state from this node alone */
+#define LOOK_MS 500      /* that a node waits, and looks what for */
+#define FETCH_LOOK_MS 50 /* a logged channel that is not there by then may be dormant */
+#define LINE_MS 10000    /* to enter a channel, and to leave it: others may have its state from this node alone */
 
 static _Thread_local int in_place; /* listeners that this thread is in */
 
@@ -182,7 +184,7 @@ static void await_leaving(struct wh_dds_node *node, const char *channel)
 
 static enum whorl_result enter(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
-	int first_ms = line->shape.durable ? DORMANT_MS : LINE_MS;
+	int first_ms = line->shape.durable ? FETCH_LOOK_MS : LINE_MS;
 	enum whorl_result result;
 
 	if (wh_dds_subgroup_of(line) != NULL) { /* it was entered, and had not its state in time */
@@ -191,9 +193,9 @@ static enum whorl_result enter(const char *function, struct wh_dds_node *node, s
 		await_leaving(node, line->name);
 		result = wh_dds_line_enter(line, first_ms);
 	}
-	if (result != WHORL_TIMEOUT || !line->shape.durable)
-		return result;
-	return wh_dds_line_fetch(function, node, line) ? WHORL_OK : wh_dds_line_await(line, LINE_MS - DORMANT_MS);
+	return result == WHORL_TIMEOUT && line->shape.durable
+		       ? wh_dds_line_fetch(function, node, line, wh_dds_until(LINE_MS * INT64_C(1000000)))
+		       : result;
 }
 
 /* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes whose disks have what was there. */
@@ -274,6 +276,7 @@ static whorl_dds_return load_domain(const char *function, struct wh_dds_node *no
 {
 	const char *directory = node->settings.directory;
 	char text[1024], path[2 * WH_OPTION_TEXT_BYTES] = "none", why[128];
+	int start_ms = directory[0] != '\0' ? RESTART_MS : START_MS;
 
 	if (directory[0] != '\0')
 		snprintf(path, sizeof(path), "%s" WH_DDS_DOMAIN_DIRECTORY "%u", directory, (unsigned)node->domain);
@@ -282,8 +285,9 @@ static whorl_dds_return load_domain(const char *function, struct wh_dds_node *no
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s: dds.directory: %s cannot be made: %s",
 				  node->file, path, strerror_r(errno, why, sizeof(why)));
 	snprintf(text, sizeof(text),
-		 "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\nlog_dir = %s\n",
-		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS, path);
+		 "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\n"
+		 "start_timeout_ms = %d\nlog_dir = %s\n",
+		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS, start_ms, path);
 	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
 		return WHORL_DDS_RETCODE_OK;
 	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
@@ -405,12 +409,8 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, ui
 		result = await_node(node, looks, until_ns);
 	*again = result == WHORL_AGAIN;
 	if (result == WHORL_OK) {
-		result = wh_dds_line_await(
-			node->control, wh_dds_left_ms(until_ns, node->any_id && node->logs ? DORMANT_MS : READY_MS));
-		if (result == WHORL_TIMEOUT && node->logs && !wh_dds_line_fetch(function, node, node->control))
-			result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
-		else if (result == WHORL_TIMEOUT && node->logs)
-			result = WHORL_OK;
+		result = node->logs ? wh_dds_line_fetch(function, node, node->control, until_ns)
+				    : wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
 		if (result != WHORL_OK)
 			return line_says(function, node, node->control, result);
 	}

@@ -213,8 +213,10 @@ whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line
 
 /* ---- fetch.c ----------------------------------------------------------------------------------------------------------------- */
 
-/* The line waits for a log that is in the directory of another node, which no process has now: it is fetched. Whether the line has its state. */
-bool wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line);
+/* Waits for the state of a durable line; where its log is in the directory of another node, which no process has now, it is fetched. WHORL_OK;
+ * WHORL_TIMEOUT; a result of wh_dds_line_await. */
+enum whorl_result wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line,
+				    uint64_t until_ns);
 
 /* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
 

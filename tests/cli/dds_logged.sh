@@ -190,7 +190,7 @@ full=$id
 command=$real
 for n in $(seq 1 1000); do
 	gone "$full" && break
-	say 9 2 "$n" "$n" 2>/dev/null || break
+	(say 9 2 "$n" "$n") 2>/dev/null || break
 	sleep 0.02
 done
 until_it_is 60 gone "$full"

@@ -452,6 +452,108 @@ START_TEST(what_a_topic_is_stays)
 }
 END_TEST
 
+/* ---- come and go ------------------------------------------------------------------------------------------------------------------ */
+
+#define LIVES 24
+#define AT_ONCE 3
+
+enum { WRITTEN = 229, LIFE = 228 }; /* on the board: how many are, which one begins */
+
+/* All that was acknowledged is there, in its order; others' samples of instance 2, that nobody waited for, stand between. */
+static void has_all(const struct place *place, int written)
+{
+	whorl_dds_entity reader = new_reader(place, LATE);
+	struct whorl_dds_sample_info info;
+	uint64_t view = 0, sequence = 0;
+	struct pose pose;
+	int next = 0;
+
+	well(whorl_dds_wait_for_historical_data(reader, patience()));
+	while (take_now(reader, &pose, &info)) {
+		if (!info.valid_data || pose.id != 1)
+			continue;
+		if (pose.count != next)
+			ck_abort_msg("there is %d where %d is expected", pose.count, next);
+		if (info.view < view || (info.view == view && info.sequence <= sequence))
+			ck_abort_msg("%d is at %d.%d", pose.count, (int)info.view, (int)info.sequence);
+		view = info.view;
+		sequence = info.sequence;
+		next++;
+	}
+	if (next != written)
+		ck_abort_msg("of %d there are %d", written, next);
+	well(whorl_dds_delete(reader));
+}
+
+/* Finds all, adds one, and then says more until it is killed, or told to end. */
+static void life(uint32_t number)
+{
+	int own = atomic_load(&board->step[LIFE]);
+	struct place place = enter(number, "poses", LOGGED);
+	whorl_dds_entity writer = new_writer(&place, "durability=persistent writer_data_lifecycle=off");
+
+	has_all(&place, atomic_load(&board->step[WRITTEN]));
+	write_some(writer, 1, atomic_load(&board->step[WRITTEN]), atomic_load(&board->step[WRITTEN]) + 1);
+	reach(own, 1);
+	for (int i = 0; atomic_load(&board->step[own]) < 2; i++) {
+		whorl_dds_return result = whorl_dds_write(writer, &(struct pose){.id = 2, .count = i});
+
+		if (result != OK && result != WHORL_DDS_RETCODE_TIMEOUT)
+			ck_abort_msg("write: %s", whorl_dds_text());
+		moment();
+	}
+	well(whorl_dds_delete(place.participant));
+}
+
+/* Of those that live one ends, in order or not; or all do, at once. */
+static void end_some(pid_t *pids, unsigned *random)
+{
+	bool all = rand_r(random) % 4 == 0;
+	int ended[LIVES] = {0};
+
+	for (int i = 0; i < LIVES; i++) {
+		if (pids[i] == 0 || (!all && rand_r(random) % 2 == 0))
+			continue;
+		ended[i] = 1 + rand_r(random) % 2;
+		if (ended[i] == 1)
+			kill(pids[i], SIGKILL);
+		else
+			reach(i, 2);
+	}
+	for (int i = 0; i < LIVES; i++)
+		if (ended[i] != 0) {
+			await_end(pids[i], ended[i] == 1);
+			pids[i] = 0;
+		}
+}
+
+START_TEST(lives_that_follow_each_other)
+{
+	unsigned random = (unsigned)test_seed(1);
+	pid_t pids[LIVES] = {0};
+
+	make_domain("");
+	for (int i = 0; i < LIVES; i++) {
+		int alive = 0;
+
+		atomic_store(&board->step[LIFE], i);
+		pids[i] = begin_process(life, domain());
+		await(i, 1);
+		atomic_fetch_add(&board->step[WRITTEN], 1);
+		for (int k = 0; k <= i; k++)
+			alive += pids[k] != 0;
+		if (alive >= AT_ONCE || rand_r(&random) % 2 == 0)
+			end_some(pids, &random);
+	}
+	for (int i = 0; i < LIVES; i++)
+		if (pids[i] != 0) {
+			reach(i, 2);
+			await_end(pids[i], false);
+		}
+	remove_domain();
+}
+END_TEST
+
 int main(void)
 {
 	const struct named_test tests[] = {
@@ -461,6 +563,7 @@ int main(void)
 		{"name", what_a_topic_is_stays},
 		{"fetched", logs_of_several_directories_are_fetched},
 		{"several", logs_of_several_directories_come_back},
+		{"lives", lives_that_follow_each_other},
 	};
 
 	return run_processes("dds_logged", tests, sizeof(tests) / sizeof(tests[0]));
