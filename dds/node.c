@@ -107,8 +107,12 @@ whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory, or memory_max, is out");
 	case WHORL_WOULD_DEADLOCK:
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	case WHORL_REFUSED: /* the node, for good; or a call of it */
+		if (node->whorl != NULL && !wh_dds_node_closes(node) &&
+		    whorl_error(node->whorl, text, sizeof(text)) == WHORL_REFUSED)
+			return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s: %s", whorl_result_text(result), text);
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s", whorl_invalid_text());
 	case WHORL_INVALID:
-	case WHORL_REFUSED:
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s", whorl_invalid_text());
 	default:
 		if (node->whorl != NULL && !wh_dds_node_closes(node))
@@ -375,7 +379,7 @@ static enum whorl_result await_node(struct wh_dds_node *node, uint32_t looks, ui
 		if (result != WHORL_TIMEOUT || wh_dds_left_ms(until_ns, 1) <= 0)
 			return result;
 		seen = is_forsaken(node) ? seen + 1 : 0;
-	} while (seen == 0 || seen != looks);
+	} while (seen == 0 || seen != (node->logs ? 2 * looks : looks)); /* what is on disks takes a while to be told */
 	return WHORL_AGAIN;
 }
 

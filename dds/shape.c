@@ -219,7 +219,8 @@ static whorl_dds_return take_setting(const char *function, const struct wh_dds_s
 	if (suffix[0] != '\0' && wh_dds_is_shared_channel(setting))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "topic %s is %s, and channel %s is not",
 				  topic, is, setting);
-	snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s%s", setting, suffix);
+	memcpy(out, setting, strlen(setting) + 1);
+	memcpy(out + strlen(setting), suffix, strlen(suffix) + 1);
 	return WHORL_DDS_RETCODE_OK;
 }
 

@@ -79,7 +79,10 @@ say() { # FD WRITER FROM TO
 }
 
 has() { # NAME TEXT [COUNT]
-	[ "$(grep -c -- "$2" "$dir/$1.txt" || true)" -ge "${3:-1}" ]
+	local lines
+
+	lines=$(grep -cs -- "$2" "$dir/$1.txt" || true)
+	[ "${lines:-0}" -ge "${3:-1}" ]
 }
 
 # The samples alone: that a writer has gone is told at the place where it was seen.
@@ -163,6 +166,21 @@ status=0
 env -u WHORL_DDS "$command" dds pub kept --domain "$domain" --qos "$kept" --type 'long w; long n' </dev/null >"$dir/apart.txt" 2>&1 || status=$?
 [ "$status" != 0 ] || fail "it is persistent without a directory"
 has apart 'dds.directory' || fail "it is not told how there is one"
+
+# While it is there no process comes in without it.
+case=refused
+pub here 4 kept
+here=$id
+say 4 5 1 1
+sub sees kept
+sees=$id
+until_it_is 30 has sees '"w":5'
+status=0
+env -u WHORL_DDS "$command" dds pub other --domain "$domain" --type 'long n' </dev/null >"$dir/refused.txt" 2>&1 || status=$?
+[ "$status" = 3 ] || fail "a process without the directory ended with $status"
+has refused 'create_participant: .*its \[group\] section differs' || fail "it is not told why it is not let in"
+end TERM "$sees" 130
+end TERM "$here" 130
 
 if ! strace -D -f -q -o /dev/null -e trace=fdatasync -e inject=fdatasync:error=EIO:when=1000 true 2>/dev/null; then
 	echo "there is no strace, or no process may be traced here: no disk was full"

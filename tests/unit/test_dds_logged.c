@@ -30,6 +30,22 @@ static void make_domain(const char *rest)
 	setenv("WHORL_DDS", domain_file, 1);
 }
 
+/* Where disks are read and synced first. */
+static whorl_dds_entity join(uint32_t number)
+{
+	struct whorl_dds_participant_options options = {.size = sizeof(options), .ready = patience()};
+
+	return made(whorl_dds_create_participant_with(number, &options, NULL, NULL));
+}
+
+static struct place come(uint32_t number, const char *name, const char *policies)
+{
+	struct place place = {join(number), 0};
+
+	place.topic = new_topic(place.participant, name, policies);
+	return place;
+}
+
 static void remove_all(const char *path)
 {
 	DIR *open = opendir(path);
@@ -116,7 +132,7 @@ static void expect_none(whorl_dds_entity reader)
 
 static void writes_and_dies(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED);
+	struct place place = come(number, "poses", LOGGED);
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent"),
 			 local = new_writer(&place, "durability=transient_local"),
 			 passing = new_writer(&place, "durability=volatile");
@@ -135,7 +151,7 @@ static void writes_and_dies(uint32_t number)
 
 static void goes_on(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED);
+	struct place place = come(number, "poses", LOGGED);
 	whorl_dds_entity reader = new_reader(&place, LATE), writer;
 	struct whorl_dds_sample_info info;
 
@@ -155,7 +171,7 @@ static void goes_on(uint32_t number)
 
 static void sees_both(uint32_t number)
 {
-	struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
+	struct place place = {join(number), 0};
 	whorl_dds_entity reader;
 	struct whorl_dds_sample_info info;
 
@@ -187,7 +203,7 @@ enum { STRONG = 240, WEAK };
 
 static void strong(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED " ownership=exclusive");
+	struct place place = come(number, "poses", LOGGED " ownership=exclusive");
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent ownership=exclusive ownership_strength=9");
 
 	await(WEAK, 1);
@@ -200,7 +216,7 @@ static void strong(uint32_t number)
 /* Is not heard while the strong one is there, and is when it has died. */
 static void weak(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED " ownership=exclusive");
+	struct place place = come(number, "poses", LOGGED " ownership=exclusive");
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent ownership=exclusive ownership_strength=1");
 	whorl_dds_entity reader = new_reader(&place, ALL " ownership=exclusive");
 	struct whorl_dds_sample_info info;
@@ -219,7 +235,7 @@ static void weak(uint32_t number)
 
 static void sees_who_owned(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED " ownership=exclusive");
+	struct place place = come(number, "poses", LOGGED " ownership=exclusive");
 	whorl_dds_entity reader = new_reader(&place, LATE " ownership=exclusive");
 	struct whorl_dds_sample_info info;
 
@@ -257,7 +273,7 @@ END_TEST
 
 static void writes_many(uint32_t number)
 {
-	struct place place = enter(number, "poses", "durability=persistent history=7");
+	struct place place = come(number, "poses", "durability=persistent history=7");
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent reliability.max_blocking=5s");
 
 	write_some(writer, 1, 0, MANY / 2);
@@ -273,7 +289,7 @@ static void writes_many(uint32_t number)
 
 static void sees_the_last(uint32_t number)
 {
-	struct place place = enter(number, "poses", "durability=persistent history=7");
+	struct place place = come(number, "poses", "durability=persistent history=7");
 	whorl_dds_entity reader = new_reader(&place, LATE);
 	struct whorl_dds_sample_info info;
 
@@ -324,7 +340,7 @@ enum { ENDS = 230 };
 
 static void writes_apart(uint32_t number, const char *name, int first)
 {
-	struct place place = enter(number, name, LOGGED);
+	struct place place = come(number, name, LOGGED);
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent writer_data_lifecycle=off");
 
 	write_some(writer, 1, first, first + 5);
@@ -345,7 +361,7 @@ static void writes_other(uint32_t number)
 
 static void stays_beside(uint32_t number)
 {
-	struct place place = enter(number, "beside", "");
+	struct place place = come(number, "beside", "");
 
 	reach(ENDS, 1);
 	await(ENDS, 2);
@@ -355,7 +371,7 @@ static void stays_beside(uint32_t number)
 static void sees_apart(uint32_t number)
 {
 	for (int i = 1; i <= 2; i++) {
-		struct place place = {made(whorl_dds_create_participant(number, NULL, NULL)), 0};
+		struct place place = {join(number), 0};
 		whorl_dds_entity reader;
 		struct whorl_dds_sample_info info;
 
@@ -415,7 +431,7 @@ END_TEST
 
 static void says_otherwise(uint32_t number)
 {
-	whorl_dds_entity participant = made(whorl_dds_create_participant(number, NULL, NULL));
+	whorl_dds_entity participant = join(number);
 	whorl_dds_qos *of = qos("durability=persistent history=3");
 
 	need(whorl_dds_create_topic(participant, &pose_type, "poses", of, NULL) ==
@@ -436,7 +452,7 @@ static void says_otherwise(uint32_t number)
 
 static void makes_it(uint32_t number)
 {
-	struct place place = enter(number, "poses", LOGGED);
+	struct place place = come(number, "poses", LOGGED);
 
 	well(whorl_dds_delete(place.participant));
 }
@@ -489,7 +505,7 @@ static void has_all(const struct place *place, int written)
 static void life(uint32_t number)
 {
 	int own = atomic_load(&board->step[LIFE]);
-	struct place place = enter(number, "poses", LOGGED);
+	struct place place = come(number, "poses", LOGGED);
 	whorl_dds_entity writer = new_writer(&place, "durability=persistent writer_data_lifecycle=off");
 
 	has_all(&place, atomic_load(&board->step[WRITTEN]));
