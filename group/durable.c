@@ -543,9 +543,7 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 
 	while ((is = wh_replay_look(member->replay, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		member->subgroup->reads_log = true;
-		taken = wh_node_upcall(member->subgroup, messages, count);
-		member->subgroup->reads_log = false;
+		taken = wh_durable_upcall(member->subgroup, member->replay, messages, count);
 		wh_replay_take(member->replay, taken < count ? taken : count);
 		work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);

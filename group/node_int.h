@@ -60,6 +60,7 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	uint64_t birth;                  /* [loop] 0: it has been in no view */
 	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
 	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
+	uint64_t held;           /* [loop] birth of what this node said last that it holds of it; 0: nothing */
 	bool anew;               /* [const] then it may begin with nothing */
 	uint64_t memory_bytes;   /* [const] as estimated */
 	wh_word leaves;          /* 1: it is to leave. [any] */
@@ -81,7 +82,9 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	wh_word log_whole;      /* 1: its log is, on disk. [loop] */
+	whorl_view_fn *on_past_view; /* [const] NULL: views of its log are not told */
+	void *past_view_ctx;
+	wh_word log_whole; /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
 		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */

@@ -132,6 +132,7 @@ START_TEST(policies_that_contradict)
 	says("durability");
 	ck_assert_int_eq(whorl_dds_create_topic(place.participant, &pose_type, "logged", logged, NULL),
 			 WHORL_DDS_RETCODE_UNSUPPORTED);
+	says("topic logged is logged, and the domain has no directory: dds.directory of a file (WHORL_DDS) says it");
 	whorl_dds_delete_qos(deep);
 	whorl_dds_delete_qos(late);
 	whorl_dds_delete_qos(logged);
