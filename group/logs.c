@@ -707,13 +707,13 @@ static enum whorl_result open_shard(struct wh_logs *logs, const struct wh_shard_
 	return WHORL_OK;
 }
 
-/* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
+/* What the standing names. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_standing *standing = &logs->standing;
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < standing->shard_count && !standing->first && result == WHORL_OK; i++)
+	for (uint32_t i = 0; i < standing->shard_count && result == WHORL_OK; i++)
 		result = open_shard(logs, &standing->shards[i], standing->number, err);
 	for (uint32_t i = 0; i < standing->dormant_count && result == WHORL_OK; i++)
 		result = open_shard(logs, &standing->dormant[i].shard, standing->dormant[i].number, err);
@@ -767,6 +767,7 @@ void wh_logs_free(struct wh_logs *logs)
 		next = order->next;
 		wh_log_order_free(order);
 	}
+	wh_replays_free(logs); /* they read the logs */
 	for (struct wh_shard_log *log = wh_log_first_shard(logs), *next; log != NULL; log = next) {
 		next = log->next;
 		wh_checkpoint_drop(log->checkpoint);
@@ -778,7 +779,6 @@ void wh_logs_free(struct wh_logs *logs)
 		free(view);
 	}
 	free(logs->has_disk);
-	wh_replays_free(logs);
 	wh_standing_close(&logs->file);
 	wh_standing_free(&logs->standing);
 	if (logs->directory != NULL)
