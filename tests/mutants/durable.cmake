@@ -33,10 +33,10 @@ mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durabl
 mutant(NAME durable-newcomer-counts KIND test_group_durable FILE group/durable.c
 	REMOVES "a newcomer's log is not whole before the state is on its disk"
 	TEXT [[
-			shard.whole = member->layout->entered_count == member->layout->member_count;
+		out.whole = layout->entered_count == layout->member_count && layout->from == 0;
 ]]
 	REPLACEMENT [[
-			shard.whole = true;
+		out.whole = true;
 ]])
 
 mutant(NAME durable-newcomer-never-counts KIND test_group_durable FILE group/durable.c

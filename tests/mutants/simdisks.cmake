@@ -69,17 +69,17 @@ mutant(NAME disks-newcomer-counts KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a newcomer's log is not whole before the state is on its disk"
 	TEXT [[
-			shard.whole = member->layout->entered_count == member->layout->member_count;
+		out.whole = layout->entered_count == layout->member_count && layout->from == 0;
 ]]
 	REPLACEMENT [[
-			shard.whole = true;
+		out.whole = true;
 ]])
 
 mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_durable_mark(node, node->logs, wh_logs_standing(node->logs), standing_of(epoch, member));
+	return wh_logs_mark(node->logs, &config, &at);
 ]]
 	REPLACEMENT [[
 	return true;
@@ -266,11 +266,11 @@ mutant(NAME disks-whole-of-a-stay-before KIND views FILE group/durable.c SEED 39
 			;
 ]])
 
-mutant(NAME disks-replayed-unsaid KIND views FILE group/durable.c
+mutant(NAME disks-replayed-unsaid KIND views FILE group/durable_log.c
 	WORDS ${disks} --set sim.calls=on
 	REMOVES "calls that come out of a log before a restart are shown as such"
 	TEXT [[
-		member->subgroup->reads_log = true;
+	subgroup->reads_log = true;
 ]]
 	REPLACEMENT "")
 
