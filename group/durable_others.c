@@ -96,7 +96,7 @@ static void look_for(struct wh_durable_others *others)
 {
 	whorl_node *node = others->node;
 
-	for (uint32_t id = 0; id < node->roster.nodes; id++) /* one whose process is there takes its own */
+	for (uint32_t id = 0; id < node->roster.nodes; id++) /* a process that is there takes its own */
 		others->wanted[id] = is_missing(node, id) && node->transport->ops->holder(node->transport, id) == 0;
 	others->looks = true;
 	wh_store_relaxed(&others->state, OTHERS_OPENING); /* what hands it over is submit */
