@@ -455,7 +455,7 @@ static bool is_kept(const struct wh_epoch *epoch, uint64_t key, uint64_t ballot,
 
 	return epoch->kept_ticket != 0 && standing->ballot == ballot && standing->next == key &&
 	       standing->cut_count == epoch->view->subgroup_count &&
-	       memcmp(standing->cuts, cuts, standing->cut_count * sizeof(*cuts)) == 0;
+	       (standing->cut_count == 0 || memcmp(standing->cuts, cuts, standing->cut_count * sizeof(*cuts)) == 0);
 }
 
 bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts)
@@ -478,7 +478,8 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 		wh_standing_free(&standing);
 		return false;
 	}
-	memcpy(standing.cuts, cuts, count * sizeof(*cuts));
+	if (count > 0) /* a view may have no subgroups */
+		memcpy(standing.cuts, cuts, count * sizeof(*cuts));
 	standing.cut_count = count;
 	standing.ballot = ballot;
 	standing.next = key;

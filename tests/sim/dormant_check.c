@@ -49,8 +49,7 @@ static struct dormant_birth *be_born(struct dormant_stay *stay, uint64_t group, 
 			dormant_fail(play, "births: node %u is in another group, and something was delivered before",
 				     stay->life->id);
 	out = dormant_must(calloc(1, sizeof(*out)));
-	*out = (struct dormant_birth){
-		.group = group, .birth = birth, .name = stay->name, .number = play->birth_count};
+	*out = (struct dormant_birth){.group = group, .birth = birth, .name = stay->name, .number = play->birth_count};
 	play->births = dormant_more(play->births, play->birth_count, sizeof(struct dormant_birth *));
 	play->births[play->birth_count++] = out;
 	dormant_tell(stay->life, "%s is born, number %u", play->names[stay->name].name, out->number);
@@ -231,9 +230,10 @@ void dormant_check_ready(struct dormant_stay *stay)
 		dormant_fail(play, "ready: node %u is in %s, and its view does not say so", stay->life->id,
 			     play->names[stay->name].name);
 	else if (stay->birth == stay->newest && stay->told < stay->floor)
-		dormant_fail(play,
-			     "ready: node %u is ready in %s with %zu messages, and %zu had been delivered when it entered",
-			     stay->life->id, play->names[stay->name].name, stay->told, stay->floor);
+		dormant_fail(
+			play,
+			"ready: node %u is ready in %s with %zu messages, and %zu had been delivered when it entered",
+			stay->life->id, play->names[stay->name].name, stay->told, stay->floor);
 	else if (stay->birth != stay->newest && stay->newest != NULL && stay->birth->number < stay->newest->number)
 		dormant_fail(play, "ready: node %u is in a birth of %s that is over", stay->life->id,
 			     play->names[stay->name].name);

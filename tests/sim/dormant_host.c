@@ -133,10 +133,11 @@ static bool bind(const struct dormant_world *world, whorl_config *config, struct
 {
 	char text[1024];
 
-	snprintf(text, sizeof(text),
-		 "[group]\nname = dormant\ntransport = sim\nnodes = %u\nnodes_max = %u\nlog_dir = " DORMANT_LOG_DIR
-		 "\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\n[engine]\nthread = caller\n%s",
-		 (unsigned)world->options.founders, (unsigned)world->options.ids, world->options.subgroups);
+	snprintf(
+		text, sizeof(text),
+		"[group]\nname = dormant\ntransport = sim\nnodes = %u\nnodes_max = %u\nlog_dir = " DORMANT_LOG_DIR
+		"\nfailure_timeout_ms = 50\nstart_timeout_ms = 100\ndisk_timeout_ms = 500\ncut_max_ms = 1000\n[engine]\nthread = caller\n%s",
+		(unsigned)world->options.founders, (unsigned)world->options.ids, world->options.subgroups);
 	if (config == NULL || whorl_config_load_text(config, "dormant", text) != WHORL_OK ||
 	    wh_config_bind(config, bound) != WHORL_OK)
 		return false;
@@ -161,7 +162,7 @@ static bool open_node(struct dormant_process *process)
 		good = wh_node_open(&bound, process->id, &of, &options, &process->node, &err) == WHORL_OK;
 		wh_node_config_free(&bound);
 	}
-	if (!good)
+	if (!good && !(world->options.one_host && err.code == WHORL_DISK)) /* another speaks for its disk now */
 		fail(world, config == NULL ? "no memory" : err.text[0] != '\0' ? err.text : whorl_config_error(config));
 	whorl_config_free(config);
 	if (!good)
@@ -345,7 +346,7 @@ static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const ch
 {
 	const struct dormant_world *world = ctx;
 
-	if (world->options.verbose && level <= WH_LOG_INFO)
+	if (world->options.verbose && level <= WH_LOG_DEBUG)
 		printf("%12.6f node %u: %s\n", (double)wh_sim_now(world->sim) / 1e9, (unsigned)node, line);
 }
 

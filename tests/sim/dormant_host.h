@@ -33,13 +33,13 @@ struct dormant_world *dormant_world_new(const struct dormant_world_options *opti
 /* All processes have ended. */
 void dormant_world_free(struct dormant_world *world);
 
-struct dormant_program { /* what a process does */
+struct dormant_program {                             /* what a process does */
 	void (*opened)(void *ctx, whorl_node *node); /* before it is started */
 	void (*passed)(void *ctx);                   /* after each pass */
 	void *ctx;
 };
 
-/* One more; the last life of that id has ended. NULL: its node does not open, and dormant_broken says why. */
+/* One more; the last life of that id has ended. NULL: its node does not open: dormant_broken says why; or, on one host, not now. */
 struct dormant_process *dormant_process_new(struct dormant_world *world, uint32_t id,
 					    const struct dormant_program *program);
 /* Its program has failed; its host goes on. */

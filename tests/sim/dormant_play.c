@@ -13,6 +13,7 @@
 #define LOOK_NS (20 * WH_NS_PER_MS)
 #define END_NS (60 * WH_NS_PER_S) /* all are ready by then, when nothing happens any more */
 #define CLOSE_MS 2000
+#define PATIENCE_NS (3 * WH_NS_PER_S)
 
 void dormant_fail(struct dormant_play *play, const char *format, ...)
 {
@@ -103,11 +104,15 @@ static void tell_standing(const struct dormant_life *life)
 	    wh_sim_disk_open_kept(dormant_disk(life->play->world, life->id), path, &directory, &err) != WHORL_OK)
 		return;
 	if (wh_standing_open(&file, directory, &is, NULL, &err) == WHORL_OK) {
-		dormant_tell(life, "its disk: view %" PRIu64 "%s%s, agreed to %" PRIx64, is.number,
-			     is.first ? ", first" : "", is.left ? ", left" : "", is.next);
+		dormant_tell(life,
+			     "its disk: %s, view %" PRIu64 " (%" PRIx64 ")%s%s, agreed to %" PRIx64 " by %" PRIx64
+			     ", promised %" PRIx64,
+			     is.group != 0 ? "of a group" : "blank", is.number, is.base, is.first ? ", first" : "",
+			     is.left ? ", left" : "", is.next, is.ballot, is.promised);
 		for (uint32_t i = 0; i < is.shard_count; i++)
-			dormant_tell(life, "  %" PRIx64 " %s: %s, behind %" PRIx64 " at %" PRIu64, is.shards[i].subgroup,
-				     is.shards[i].name, is.shards[i].whole ? "whole" : "not whole", is.shards[i].before,
+			dormant_tell(life, "  %" PRIx64 " %s: %s, behind %" PRIx64 " at %" PRIu64,
+				     is.shards[i].subgroup, is.shards[i].name,
+				     is.shards[i].whole ? "whole" : "not whole", is.shards[i].before,
 				     is.shards[i].begins);
 		for (uint32_t i = 0; i < is.dormant_count; i++)
 			dormant_tell(life, "  %" PRIx64 " %s: dormant since %" PRIu64 ", cut %" PRIi64 ", %s",
@@ -133,8 +138,10 @@ static void begin_life(struct dormant_play *play, uint32_t id)
 	life->process = dormant_process_new(play->world, id, &program);
 	if (life->process != NULL)
 		dormant_after(play->world, wh_dice_below(&life->dice, 8 * WH_NS_PER_MS), act, life, 0);
-	else
+	else if (dormant_broken(play->world) != NULL)
 		dormant_fail(play, "node %u does not open: %s", id, dormant_broken(play->world));
+	else
+		dormant_tell(life, "does not open now");
 }
 
 static struct dormant_life *life_of(const struct dormant_play *play, uint32_t id)
@@ -219,6 +226,8 @@ static void harm(struct dormant_play *play, struct dormant_life *life)
 		break;
 	case 3:
 	case 4:
+		if (life->id < play->founders && play->founders < play->ids)
+			break; /* the others could not go on without one of these */
 		dormant_tell(life, "closes");
 		dormant_close(life->process, CLOSE_MS);
 		break;
@@ -272,8 +281,25 @@ static bool goes_on(struct dormant_play *play, uint64_t ns)
 static void bring_back(struct dormant_play *play)
 {
 	for (uint32_t id = 0; id < play->ids; id++)
-		if (has_ended(life_of(play, id)) && !dormant_failed(play) && (play->calm || wh_dice_one_in(&play->dice, 2)))
+		if (has_ended(life_of(play, id)) && !dormant_failed(play) &&
+		    (play->calm || wh_dice_one_in(&play->dice, 2)))
 			begin_life(play, id);
+}
+
+/* In the end one that hears too few for long is ended, as an operator does: on one host it may never learn that they have ended. */
+static void end_those_that_wait(struct dormant_play *play)
+{
+	for (uint32_t i = 0; i < play->life_count; i++) {
+		struct dormant_life *life = play->lives[i];
+		whorl_node *node = has_ended(life) ? NULL : dormant_node(life->process);
+
+		if (node == NULL || whorl_error(node, NULL, 0) != WHORL_NO_QUORUM)
+			life->alone_ns = 0;
+		else if (life->alone_ns == 0)
+			life->alone_ns = dormant_now(play->world);
+		else if (dormant_now(play->world) - life->alone_ns > PATIENCE_NS)
+			dormant_kill(life->process);
+	}
 }
 
 static const struct dormant_stay *stay_of(const struct dormant_play *play, uint32_t id, uint32_t name)
@@ -337,8 +363,10 @@ static bool await(struct dormant_play *play, bool (*is)(const struct dormant_sta
 {
 	uint64_t end_ns = dormant_now(play->world) + END_NS;
 
-	while (!all_are(play, is) && dormant_now(play->world) < end_ns && goes_on(play, LOOK_NS))
+	while (!all_are(play, is) && dormant_now(play->world) < end_ns && goes_on(play, LOOK_NS)) {
+		end_those_that_wait(play);
 		bring_back(play);
+	}
 	if (dormant_failed(play))
 		return false;
 	for (uint32_t name = 0; name < play->name_count; name++)
@@ -479,7 +507,7 @@ static struct dormant_world_options draw(struct dormant_play *play)
 	play->dice = wh_dice_split(play->seed, 1);
 	play->ids = (uint32_t)wh_dice_between(&play->dice, 3, DORMANT_IDS);
 	out.ids = play->ids;
-	out.founders = (uint32_t)wh_dice_between(&play->dice, 1, play->ids);
+	out.founders = play->founders = (uint32_t)wh_dice_between(&play->dice, 1, play->ids);
 	out.one_host = play->one_host = wh_dice_one_in(&play->dice, 3);
 	out.subgroups = subgroups[wh_dice_below(&play->dice, 3)];
 	out.batch_bytes = wh_dice_one_in(&play->dice, 4) ? 0 : (uint32_t)wh_dice_between(&play->dice, 64, 8192);

@@ -55,10 +55,11 @@ struct dormant_life { /* of a process */
 	struct wh_dice dice;
 	struct dormant_stay *stays[DORMANT_NAMES]; /* that it has now */
 	bool is_ready;
+	uint64_t alone_ns; /* since when it hears too few, in the end; 0: it does not */
 };
 
 struct dormant_name { /* what all programs say of it */
-	char name[8];
+	char name[24];
 	bool has_state;
 	uint64_t log_bytes;
 	uint32_t window;
@@ -69,7 +70,7 @@ struct dormant_play {
 	bool verbose, one_host, loses_disks, begins_anew;
 	bool calm;   /* nothing happens any more, and all programs enter all names */
 	bool silent; /* and send nothing */
-	uint32_t ids, name_count;
+	uint32_t founders, ids, name_count;
 	struct dormant_name names[DORMANT_NAMES];
 	struct wh_dice dice;
 	struct dormant_world *world;

@@ -5,6 +5,8 @@
 
 #include "tests/sim/dormant_play.h"
 
+#define CALM_MESSAGES 16 /* at most, of a stay in the end */
+
 static bool is_over(const struct dormant_life *life)
 {
 	return dormant_failed(life->play) || life->process == NULL || dormant_is_dead(life->process);
@@ -167,7 +169,8 @@ static void send_some(struct dormant_stay *stay, uint64_t count)
 	unsigned char data[DORMANT_MESSAGE_BYTES];
 	enum whorl_result result = WHORL_OK;
 
-	for (; count > 0 && !stay->listens && !stay->leaves && (result == WHORL_OK || result == WHORL_PENDING); count--) {
+	for (; count > 0 && !stay->listens && !stay->leaves && (result == WHORL_OK || result == WHORL_PENDING);
+	     count--) {
 		uint64_t said[2] = {stay->number, stay->sent}, index = UINT64_MAX;
 		size_t bytes = wh_dice_between(&life->dice, sizeof(said), sizeof(data));
 
@@ -246,7 +249,7 @@ static void act_in(struct dormant_stay *stay)
 		(void)whorl_checkpoint(stay->subgroup);
 		break;
 	default:
-		if (wh_dice_one_in(&life->dice, 2))
+		if (wh_dice_one_in(&life->dice, 2) && (!play->calm || stay->sent < CALM_MESSAGES))
 			send_some(stay, wh_dice_between(&life->dice, 1, 6));
 	}
 }

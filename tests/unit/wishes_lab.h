@@ -1,7 +1,7 @@
 /* wishes_lab.h - for tests of wishes: sets and dynamic subgroups as a line of text.
  *
- * A set: names with a space between them; behind a name + (it sends; else it listens), w (another window), and * (messages of a whole
- * window).
+ * A set: names with a space between them; behind a name + (it sends; else it listens), w (another window), % (durable), and *
+ * (messages of a whole window).
  * The file has c, which nodes enter and leave, and others that they do not.
  * Dynamic subgroups: NAME#SEAT@VIEW[RANK RANK ...]; behind a rank s (sends), r (rests), ! (has entered).
  */
@@ -31,7 +31,7 @@ static inline void lab_make_large(struct wh_parameters *is)
 /* The next of `text`. */
 static inline const char *lab_take_wish(struct wh_wish *out, const char *text)
 {
-	size_t length = strcspn(text, " +w*");
+	size_t length = strcspn(text, " +w*%");
 
 	*out = (struct wh_wish){.parameters = {.ordered = true, .window = LAB_WINDOW, .message_bytes = 100}};
 	ck_assert_uint_lt(length, sizeof(out->name));
@@ -42,6 +42,7 @@ static inline const char *lab_take_wish(struct wh_wish *out, const char *text)
 			out->parameters.window = LAB_OTHER_WINDOW;
 		if (*text == '*')
 			lab_make_large(&out->parameters);
+		out->parameters.durable = out->parameters.durable || *text == '%';
 	}
 	return text + strspn(text, " ");
 }
