@@ -194,7 +194,6 @@ configure 1500
 pub well 8 full --type 'long w; long n' --stay
 say 8 1 1 10
 sub reads full
-reads=$id
 until_it_is 30 has reads '"w":1' 10
 real=$command
 cat >"$dir/traced" <<END
