@@ -763,6 +763,7 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 
 void wh_logs_free(struct wh_logs *logs)
 {
+	wh_replays_free(logs); /* they read what lies in the logs */
 	for (struct wh_log_order *order = logs->first, *next; order != NULL; order = next) {
 		next = order->next;
 		wh_log_order_free(order);

@@ -637,8 +637,9 @@ static void replace_disk(struct play *play, uint32_t id)
 	wh_sim_disk_blank(wh_sim_disk_of(play->sim, id));
 }
 
-bool wh_actor_return(struct play *play, uint32_t id, bool blank)
+bool wh_actor_return(struct play *play, const struct wh_fault *fault)
 {
+	uint32_t id = fault->node;
 	struct actor *last = play->at[id], *actor = &play->actors[id];
 
 	if ((last != NULL && is_busy(last)) || is_opening(play, id))
@@ -652,8 +653,10 @@ bool wh_actor_return(struct play *play, uint32_t id, bool blank)
 		wh_history_born(play->history, actor->life, id);
 		actor->joins = !play->plan->restarts_form;
 	}
-	if (blank)
+	if (fault->blank)
 		replace_disk(play, id);
+	if (fault->anew)
+		wh_anew_begin(actor);
 	wh_actor_open(actor);
 	return true;
 }

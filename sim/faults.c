@@ -272,7 +272,7 @@ static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uin
 	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];
 
 	if (fault->kind == WH_FAULT_JOIN || fault->kind == WH_FAULT_RETURN)
-		return fault->node >= play->nodes || wh_actor_return(play, fault->node, fault->blank);
+		return fault->node >= play->nodes || wh_actor_return(play, fault);
 	if (fault->kind == WH_FAULT_POWER) {
 		cut_power(play, UINT32_MAX);
 		return true;

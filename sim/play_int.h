@@ -14,6 +14,7 @@
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
  *     returns.c       which nodes must bring a group back
+ *     anew.c          what one disk has becomes a group of its own
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
  *     history.c   what must hold across views of all that applications see
@@ -163,6 +164,8 @@ struct app { /* one node in one subgroup, in all views */
 		bool begun;
 	} * looks;
 	uint32_t look_count;
+	const struct shard_member
+		*anew;      /* what its disk had all of when it was begun anew: of its last life. NULL: nothing */
 	bool replays;       /* what its log has was, or is, upcalled again */
 	bool needs;         /* a state, in this stay: some other member had it */
 	uint64_t log_taken; /* so much of a log that is its state had come, after its last pass */
@@ -200,6 +203,7 @@ struct actor { /* one life of a node */
 	bool in_pass;
 	bool opening; /* its node is being opened, which may take time */
 	bool leaving; /* its passes are made by whorl_close */
+	bool anew;    /* what its disk had was made a group of its own */
 	bool crashed, left;
 	bool vanished;             /* crashed, and no node is told */
 	bool removed;              /* or failed for good in another way: it does nothing any more */
@@ -481,8 +485,8 @@ void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32
 void wh_actor_open(struct actor *actor);
 /* The power goes, and its program waits for the directory that another node speaks for. */
 void wh_actor_stop_opening(struct actor *actor);
-/* Another life of that node, or its first; `blank`: with another disk. False: not now. */
-bool wh_actor_return(struct play *play, uint32_t id, bool blank);
+/* Another life of that node, or its first, as the fault has it. False: not now. */
+bool wh_actor_return(struct play *play, const struct wh_fault *fault);
 void wh_actor_rest(struct actor *actor, bool rests);
 void wh_actor_free(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
@@ -683,6 +687,13 @@ void wh_rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uin
 
 /* None of these lives is in a view: those that must be in one in the end, as their disks say. 0: none must. */
 uint64_t wh_returns_find(const struct play *play, uint64_t running);
+
+/* ---- anew.c ------------------------------------------------------------------------------------------------------------- */
+
+/* The node is about to be opened, and its program has ended: its directory is begun anew. */
+void wh_anew_begin(struct actor *actor);
+/* It is in a view of that group: it has been upcalled for all that its disk had. */
+void wh_anew_check(const struct actor *actor);
 
 /* ---- frontiers.c -------------------------------------------------------------------------------------------------------- */
 

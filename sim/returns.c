@@ -209,13 +209,26 @@ static uint64_t find_members(const struct disks *disks)
 	return set;
 }
 
+/* One that was begun anew is enough for itself, if it is one of those that are configured: on a network a quorum needs one (0032). */
+static uint64_t find_begun_anew(const struct disks *disks)
+{
+	uint64_t set = 0;
+
+	for (uint32_t id = 0; id < disks->play->nodes && id < disks->play->plan->config.group.nodes; id++)
+		if (disks->back[id] != NULL && disks->back[id]->anew && disks->standings[id].alone)
+			set |= UINT64_C(1) << disks->back[id]->life;
+	return set;
+}
+
 uint64_t wh_returns_find(const struct play *play, uint64_t running)
 {
 	struct disks disks;
 	uint64_t set;
 
 	look_at_disks(&disks, play, running);
-	set = find_founders(&disks);
+	set = find_begun_anew(&disks);
+	if (set == 0)
+		set = find_founders(&disks);
 	if (set == 0)
 		set = find_members(&disks);
 	for (uint32_t id = 0; id < play->nodes; id++)

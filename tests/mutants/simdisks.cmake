@@ -336,3 +336,28 @@ mutant(NAME disks-host-of-any-view KIND views FILE group/durable_others.c
 	REPLACEMENT [[
 	others->may_not = false && !is_of_newest(node);
 ]])
+
+# ---- begun anew ----
+
+mutant(NAME disks-anew-waits KIND views FILE membership/restart_find.c
+	WORDS ${disks}
+	REMOVES "a disk that was begun anew alone counts"
+	TEXT [[
+	if (alone != NULL)
+		return view->voters - 1;
+]]
+	REPLACEMENT [[
+	if (alone != NULL)
+		return 0;
+]])
+
+mutant(NAME disks-anew-forgets KIND views FILE persistence/anew.c
+	WORDS ${disks}
+	REMOVES "what a disk had is in the group that it is begun anew as"
+	TEXT [[
+		standing->shards[i].left = false;
+]]
+	REPLACEMENT [[
+		standing->shards[i].left = false;
+		standing->shards[i].whole = false;
+]])
