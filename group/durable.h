@@ -61,8 +61,8 @@ void wh_durable_recovered(whorl_subgroup *subgroup);
 struct wh_replay **wh_durable_history(whorl_subgroup *subgroup, struct wh_log_place *until);
 /* Those of the program; NULL: it has none. */
 const struct whorl_state *wh_durable_program_state(const whorl_subgroup *subgroup);
-/* A job reads the program's state for a checkpoint. */
-bool wh_durable_is_busy(const whorl_subgroup *subgroup);
+/* The stay is over: what lies in its log is not upcalled any more. True: jobs still use its program's functions, in this pass. */
+bool wh_durable_stops(whorl_subgroup *subgroup);
 /* A checkpoint is to be made. Any thread. */
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */

@@ -214,7 +214,7 @@ static void run_checkpoint(void *argument)
 	release_snapshot(own->snapshot, state);
 	free(own->piece);
 	free(own);
-	wh_store_release(&state->busy, 0); /* partners: is_done, wh_durable_is_busy */
+	wh_store_release(&state->busy, 0); /* partners: is_done, wh_durable_stops */
 	wh_fetch_add(&node->jobs, UINT64_MAX);
 }
 
@@ -326,12 +326,18 @@ void wh_durable_recovered(whorl_subgroup *subgroup)
 	subgroup->durable_state->recovers = false;
 }
 
-bool wh_durable_is_busy(const whorl_subgroup *subgroup)
+bool wh_durable_stops(whorl_subgroup *subgroup)
 {
-	const struct wh_durable_state *state = subgroup->durable_state;
+	struct wh_durable_state *state = subgroup->durable_state;
 
+	if (state == NULL)
+		return false;
 	/* Acquire: the job does nothing more with it. Partner: run_checkpoint. */
-	return state != NULL && wh_load_acquire(&state->busy) != 0;
+	if (wh_load_acquire(&state->busy) != 0 || wh_replay_is_busy(state->history))
+		return true;
+	wh_replay_free(state->history);
+	state->history = NULL;
+	return false;
 }
 
 void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)

@@ -305,6 +305,9 @@ static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
 			continue;
 		wh_replays_drop(logs, log);
 		drop_checkpoint(log);
+		pthread_mutex_lock(&logs->lock);
+		log->source = NULL; /* what it has of a view that is over is not needed */
+		pthread_mutex_unlock(&logs->lock);
 		wh_log_close(log->log);
 		log->log = NULL;
 		log->is_rotten = false;

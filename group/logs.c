@@ -343,10 +343,9 @@ bool wh_logs_found_dormant(const struct wh_logs *logs, uint64_t birth, struct wh
 	const struct wh_log_place *end;
 
 	*out = (struct wh_log_is){.whole = false};
-	if (dormant == NULL || (log == NULL && dormant->shard.before != 0))
+	if (dormant == NULL || (log == NULL && dormant->shard.begins != 0))
 		return false;
-	if (log ==
-	    NULL) { /* of a view in which it was born, and which has not begun here: it has all that there is, nothing */
+	if (log == NULL) { /* no view of it has begun here: it has all that there is, nothing */
 		out->whole = dormant->shard.whole && dormant->cut == UINT64_MAX;
 		return true;
 	}

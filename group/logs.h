@@ -145,6 +145,8 @@ enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct wh
 void wh_replay_tell_view(struct wh_replay *replay);
 /* The first so many have been upcalled. */
 void wh_replay_take(struct wh_replay *replay, size_t count);
+/* A run is being read, or its state is restored by the program's functions. NULL: it is not. */
+bool wh_replay_is_busy(const struct wh_replay *replay);
 void wh_replay_free(struct wh_replay *replay); /* NULL is fine */
 
 /* ---- sources ------------------------------------------------------------------------------------------------------------ */

@@ -140,25 +140,25 @@ void wh_replay_take(struct wh_replay *replay, size_t count)
 	wh_logs_wake_job(replay->logs);
 }
 
-/* At the loop's turn nobody else looks at it; at the job's the job frees it. */
+bool wh_replay_is_busy(const struct wh_replay *replay)
+{
+	/* Acquire: the job does nothing with it. Partner: end_turn. */
+	return replay != NULL && wh_load_acquire(&replay->turn) == TURN_JOB;
+}
+
+/* The job frees it, or what frees the logs: the log that its cursor is in is the job's, which may drop it at any time. */
 void wh_replay_free(struct wh_replay *replay)
 {
 	struct wh_logs *logs;
-	bool is_mine;
 
 	if (replay == NULL)
 		return;
 	logs = replay->logs;
 	pthread_mutex_lock(&logs->lock);
-	is_mine = wh_load_relaxed(&replay->turn) == TURN_LOOP;
 	replay->is_over = true;
-	if (is_mine)
-		unlink_replay(replay);
+	wh_store_release(&replay->turn, TURN_JOB); /* partner: next_turn */
 	pthread_mutex_unlock(&logs->lock);
-	if (is_mine)
-		free_replay(replay);
-	else
-		wh_logs_wake_job(logs);
+	wh_logs_wake_job(logs);
 }
 
 void wh_replays_free(struct wh_logs *logs)

@@ -294,7 +294,7 @@ static void end_stay(whorl_subgroup *subgroup)
 	if (subgroup->state != NULL)
 		wh_state_stop(wh_node_use_state(subgroup));
 	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)) ||
-	    wh_durable_is_busy(subgroup))
+	    wh_durable_stops(subgroup))
 		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
@@ -352,7 +352,7 @@ static void free_it(whorl_subgroup *subgroup)
 	struct job *job;
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
-	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_is_busy(subgroup)) {
+	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_stops(subgroup)) {
 		wh_places_add(&node->stays_moving, subgroup->index);
 		return;
 	}

@@ -201,6 +201,38 @@ static bool enters(const struct wh_agreement *agreement, uint64_t subgroup, uint
 	return next != NULL && rank >= 0 && wh_rank_find(next->entered, next->entered_count, (uint32_t)rank) >= 0;
 }
 
+/* What a disk that stands so says of a dynamic subgroup that its node comes to be in with this view, which has not begun there: it has come back
+ * from what this disk keeps of it; or it is born, and there is nothing. False: neither. */
+static bool stand_with_nothing_new(const struct wh_standing *was, const struct wh_view *view,
+				   const struct wh_view_subgroup *shard, uint32_t disk, struct wh_shard_standing *out)
+{
+	const struct wh_dormant_log *slept = wh_standing_dormant(was, shard->birth);
+	int rank = wh_view_rank(view, disk);
+
+	if (shard->birth == 0 || rank < 0 || was->number >= view->number)
+		return false;
+	if (wh_birth_view(shard->birth) == view->number) {
+		out->whole = true;
+		return true;
+	}
+	if (slept == NULL || !slept->shard.whole || slept->number != shard->from ||
+	    wh_rank_find(shard->returned, shard->returned_count, (uint32_t)rank) < 0)
+		return false;
+	out->before = slept->key;
+	out->begins = shard->cut;
+	out->whole = true;
+	return true;
+}
+
+static void name_shard(struct wh_shard_standing *out, const struct wh_view_subgroup *shard)
+{
+	*out = (struct wh_shard_standing){.subgroup = wh_subgroup_number(shard), .shard = shard->shard};
+	if (shard->birth == 0)
+		return;
+	memcpy(out->name, shard->name, sizeof(out->name));
+	out->largest = wh_parameters_largest(&shard->parameters);
+}
+
 /* This disk's part of a durable shard of base, which its node is a member of there. */
 static struct wh_shard_standing stand_in_shard(const struct wh_join *join, const struct wh_voice *voice,
 					       const struct wh_view_subgroup *shard)
@@ -208,16 +240,14 @@ static struct wh_shard_standing stand_in_shard(const struct wh_join *join, const
 	const struct wh_restart *restart = join->restart;
 	const struct wh_standing *was = wh_restart_standing(restart, voice->disk);
 	const struct wh_agreement *agreement = &voice->agreement;
-	struct wh_shard_standing out = {.subgroup = wh_subgroup_number(shard), .shard = shard->shard};
+	uint64_t number = wh_subgroup_number(shard);
 	const struct wh_shard_begin *begin =
-		wh_begin_of(agreement->begins, agreement->begin_count, out.subgroup, out.shard);
-	const struct wh_shard_standing *old = wh_standing_shard(was, out.subgroup, out.shard);
+		wh_begin_of(agreement->begins, agreement->begin_count, number, shard->shard);
+	const struct wh_shard_standing *old = wh_standing_shard(was, number, shard->shard);
 	struct wh_log_report log = {.rotten = false};
+	struct wh_shard_standing out;
 
-	if (shard->birth != 0) {
-		memcpy(out.name, shard->name, sizeof(out.name));
-		out.largest = wh_parameters_largest(&shard->parameters);
-	}
+	name_shard(&out, shard);
 	if (old != NULL && was->base == agreement->base) {
 		out = *old;
 	} else if (begin != NULL) {
@@ -231,10 +261,8 @@ static struct wh_shard_standing stand_in_shard(const struct wh_join *join, const
 		log.rotten = false;
 	out.whole = wh_log_counts(was, old, &log, agreement->base, begin) &&
 		    (agreement->taken_up || !enters(agreement, out.subgroup, out.shard));
-	/* Base is its first view, and has not begun on this disk: so it has all that there is, nothing. */
-	if (shard->birth != 0 && old == NULL && wh_birth_view(shard->birth) == agreement->base_view->number &&
-	    was->number < agreement->base_view->number)
-		out.whole = true;
+	if (old == NULL)
+		(void)stand_with_nothing_new(was, agreement->base_view, shard, voice->disk, &out);
 	if (!agreement->taken_up && wh_view_rank(agreement->next_view, voice->disk) >= 0) {
 		out.left = false;
 		out.left_at = 0;
@@ -322,17 +350,36 @@ static bool is_two_behind(const struct wh_join *join, const struct wh_voice *voi
 	return false;
 }
 
+/* Dynamic subgroups that its node came to be in with that view. */
+static void add_those_between(const struct wh_standing *was, const struct wh_view *between, uint32_t disk,
+			      struct wh_standing *out)
+{
+	for (uint32_t i = 0; i < between->dynamic_count; i++) {
+		const struct wh_view_subgroup *shard = &wh_view_dynamic(between)[i];
+		struct wh_shard_standing *is = &out->shards[out->shard_count];
+
+		name_shard(is, shard);
+		if (shard->parameters.durable && is_in(between, shard, disk) &&
+		    wh_standing_shard(was, shard->birth, 0) == NULL &&
+		    stand_with_nothing_new(was, between, shard, disk, is))
+			out->shard_count++;
+	}
+}
+
 /* Where that view begins, as the disk itself has agreed to it. False: no memory, or its view is not there: then its logs do not count. */
 static bool make_standing_between(const struct wh_join *join, const struct wh_voice *voice, struct wh_standing *out)
 {
 	const struct wh_standing *was = wh_restart_standing(join->restart, voice->disk);
 	struct wh_view *base = read_view(join, voice->disk, was->base);
+	struct wh_view *between = read_view(join, voice->disk, was->next);
 
 	*out = (struct wh_standing){
 		.group = was->group, .base = was->next, .number = was->number + 1, .promised = was->promised};
-	out->shards = calloc((size_t)was->shard_count + 1, sizeof(*out->shards));
-	if (base == NULL || out->shards == NULL) {
+	out->shards = calloc((size_t)was->shard_count + (between != NULL ? between->dynamic_count : 0) + 1,
+			     sizeof(*out->shards));
+	if (base == NULL || between == NULL || out->shards == NULL) {
 		wh_view_free(base);
+		wh_view_free(between);
 		wh_standing_free(out);
 		return false;
 	}
@@ -348,7 +395,10 @@ static bool make_standing_between(const struct wh_join *join, const struct wh_vo
 		shard.left_at = 0;
 		out->shards[out->shard_count++] = shard;
 	}
+	add_those_between(was, between, voice->disk, out);
+	wh_standing_sort(out);
 	wh_view_free(base);
+	wh_view_free(between);
 	if (keep_dormant(was, out))
 		return true;
 	wh_standing_free(out);

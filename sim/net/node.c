@@ -90,7 +90,11 @@ static void sim_wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	struct sim_node *node = node_of(transport);
 	uint64_t until = node->sim->now_ns + timeout_ns;
+	bool untaken = !node->rung && node->come > 0 && node->come == node->come_before;
 
+	node->come_before = node->come;
+	if (untaken && !node->dead) /* it ends, and takes nothing any more: time goes on all the same */
+		(void)wh_sim_step(node->sim, until);
 	while (!node->dead && !is_rung(node) && wh_sim_step(node->sim, until))
 		if (!node->dead)
 			wh_sim_calls_look_at_clock(node);

@@ -291,11 +291,12 @@ struct sim_node {                         /* an endpoint: one life of a host */
 	bool dead, left; /* dead: crashed or destroyed */
 	bool vanished;   /* dead, and no node has been told */
 	bool armed, rung;
-	bool ringing;      /* a ring is under way */
-	uint64_t alarm_ns; /* of its session; 0: none */
-	bool alarmed;      /* it has come */
-	bool rests;        /* does not hear callers */
-	uint64_t come;     /* messages that have arrived, and callers */
+	bool ringing;         /* a ring is under way */
+	uint64_t alarm_ns;    /* of its session; 0: none */
+	bool alarmed;         /* it has come */
+	bool rests;           /* does not hear callers */
+	uint64_t come;        /* messages that have arrived, and callers */
+	uint64_t come_before; /* when it waited last */
 	struct sim_queue callers;
 	uint64_t past_key;     /* no image below it will be opened any more: so its user has said */
 	struct sim_link *loud; /* with a loud push in the batch that is being posted */

@@ -202,11 +202,11 @@ void dormant_check_restored(struct dormant_stay *stay)
 
 	if (dormant_failed(play))
 		return;
-	if (!find_birth(stay)) {
-		dormant_fail(play, "state: node %u restores %s, and is not in it", stay->life->id,
+	if (stay->over)
+		dormant_fail(play, "state: node %u restores %s, which it has left", stay->life->id,
 			     play->names[stay->name].name);
-		return;
-	}
+	if (!find_birth(stay))
+		return; /* it has let go of it meanwhile: that is of no use any more */
 	if (stay->bytes % sizeof(struct dormant_entry) != 0 || count > stay->birth->count ||
 	    (count > 0 && memcmp(stay->restored, stay->birth->order, stay->bytes) != 0))
 		dormant_fail(play, "state: node %u restores in %s what is not the beginning of what was delivered",
@@ -241,14 +241,24 @@ void dormant_check_ready(struct dormant_stay *stay)
 
 void dormant_check_left(struct dormant_stay *stay)
 {
-	struct dormant_play *play = stay->life->play;
-
-	if (!stay->lost && stay->ordered != stay->sent)
-		dormant_fail(play,
-			     "left: node %u has left %s, and of the %" PRIu64 " messages that it sent %" PRIu64
-			     " were delivered",
-			     stay->life->id, play->names[stay->name].name, stay->sent, stay->ordered);
 	stay->over = true;
+	stay->drained = !stay->lost;
+}
+
+/* Some may have been kept back where it was not ready yet, so this is looked at in the end. */
+void dormant_check_drained(struct dormant_play *play)
+{
+	for (uint32_t i = 0; i < play->stay_count; i++) {
+		const struct dormant_stay *stay = play->stays[i];
+
+		if (stay->drained && stay->birth != NULL && stay->birth == dormant_newest(play, stay->name) &&
+		    stay->ordered != stay->sent)
+			dormant_fail(play,
+				     "left: node %u has left %s (stay %u), and of the %" PRIu64
+				     " messages that it sent %" PRIu64 " were delivered",
+				     stay->life->id, play->names[stay->name].name, stay->number, stay->sent,
+				     stay->ordered);
+	}
 }
 
 bool dormant_is_quiet(const struct dormant_stay *stay)

@@ -194,13 +194,13 @@ static void slow_disk(struct dormant_play *play, uint32_t id)
 	dormant_after(play->world, wh_dice_below(&play->dice, 300 * WH_NS_PER_MS), restore_speed, play, id);
 }
 
-/* Another disk: of one node at most, and when there is a group. */
+/* Another disk: of one node at most, and when there is a group. Not of the only node that forms one: it would form another. */
 static void lose_disk(struct dormant_play *play, uint32_t id)
 {
 	const struct dormant_life *life = life_of(play, id);
 
-	if (!play->loses_disks || play->one_host || play->lost_disks != 0 || life == NULL || !has_ended(life) ||
-	    dormant_now(play->world) < WH_NS_PER_S / 2)
+	if (!play->loses_disks || play->one_host || play->founders < 2 || play->lost_disks != 0 || life == NULL ||
+	    !has_ended(life) || dormant_now(play->world) < WH_NS_PER_S / 2)
 		return;
 	dormant_tell(life, "has another disk");
 	dormant_replace_disk(play->world, id);
@@ -286,14 +286,21 @@ static void bring_back(struct dormant_play *play)
 			begin_life(play, id);
 }
 
-/* In the end one that hears too few for long is ended, as an operator does: on one host it may never learn that they have ended. */
+/* It hears too few, and on one host may never learn that they have ended; or it seeks there, and speaks for the disks of others that do not open
+ * meanwhile, as none waits for its directory here. */
+static bool waits_for_others(const struct dormant_play *play, whorl_node *node)
+{
+	return whorl_error(node, NULL, 0) == WHORL_NO_QUORUM || (play->one_host && wh_inspect_view(node) == NULL);
+}
+
+/* In the end one that waits for long is ended, as an operator does. */
 static void end_those_that_wait(struct dormant_play *play)
 {
 	for (uint32_t i = 0; i < play->life_count; i++) {
 		struct dormant_life *life = play->lives[i];
 		whorl_node *node = has_ended(life) ? NULL : dormant_node(life->process);
 
-		if (node == NULL || whorl_error(node, NULL, 0) != WHORL_NO_QUORUM)
+		if (node == NULL || !waits_for_others(play, node))
 			life->alone_ns = 0;
 		else if (life->alone_ns == 0)
 			life->alone_ns = dormant_now(play->world);
@@ -356,6 +363,14 @@ static void say_who_waits(struct dormant_play *play, const char *what)
 				snprintf(why + length, sizeof(why) - length, "; node %u, %s: %.100s", id,
 					 play->names[name].name, text);
 		}
+	for (uint32_t id = 0; id < play->ids; id++) {
+		const struct dormant_life *life = life_of(play, id);
+
+		if (has_ended(life) || dormant_node(life->process) == NULL)
+			continue;
+		whorl_progress(dormant_node(life->process), text, sizeof(text));
+		dormant_tell(life, "%s", text);
+	}
 	dormant_fail(play, "progress: %s%.400s", what, why);
 }
 
@@ -390,7 +405,10 @@ static bool come_to_rest(struct dormant_play *play)
 	if (!goes_on(play, wh_dice_below(&play->dice, 200 * WH_NS_PER_MS)))
 		return false;
 	play->silent = true;
-	return await(play, dormant_is_quiet, "not all are told the same");
+	if (!await(play, dormant_is_quiet, "not all are told the same"))
+		return false;
+	dormant_check_drained(play);
+	return !dormant_failed(play);
 }
 
 /* The power goes: what was told before is told again. */

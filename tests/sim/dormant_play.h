@@ -38,7 +38,7 @@ struct dormant_stay { /* of a process in a subgroup */
 	struct dormant_birth *birth; /* NULL: not known yet */
 	size_t told;                 /* so many of its order the program has */
 	uint64_t sent, ordered;      /* of its own messages: committed, in the order */
-	bool anew, listens, leaves, ready, lost, over;
+	bool anew, listens, leaves, ready, lost, over, drained;
 	uint64_t slow_ns; /* a piece of a state takes so long at most */
 	/* When it was entered: what any program had been told. */
 	struct dormant_birth *newest;
@@ -115,6 +115,8 @@ void dormant_check_snapshot(struct dormant_stay *stay, const struct whorl_positi
 void dormant_check_restored(struct dormant_stay *stay);
 void dormant_check_ready(struct dormant_stay *stay);
 void dormant_check_left(struct dormant_stay *stay);
+/* In the end: what those sent that have left in order was delivered. */
+void dormant_check_drained(struct dormant_play *play);
 /* What it has sent itself it has been told, if it is to be quiet. */
 bool dormant_is_quiet(const struct dormant_stay *stay);
 /* The newest birth of that name; NULL: there was none. */

@@ -84,37 +84,45 @@ START_TEST(views_are_read_as_written)
 }
 END_TEST
 
-/* Behind all else: two that nodes have wished for. */
-START_TEST(a_view_has_dynamic_subgroups)
+/* Behind all else of make_view(3): two that nodes have wished for, and one that is dormant. */
+static const unsigned char dynamic_bytes[] = {
+	1, 0, 0, 0, 0, 0, 0, 0, /* the set of rank 0 */
+	2, 0,                   /* subgroups */
+	3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, /* it does not come back */
+	1, 0, 0, 1,                                      /* 0 sends in x */
+	4, 0, 3, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,   0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0,   1, 0, 0, 2, /* enters yz, which is born in this view */
+	1, 0,                                                             /* dormant ones */
+	6, 0, 1, 0, 0, 0, 0, 0, 1, 'w', 5,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
+	0, 0, 0, 0, 0, 0, 0, 1, 0, 0,   0,   0, 0, 0, 0, 2,   0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 0, /* 1, which had it before, and 3 */
+};
+
+/* The caller frees it. */
+static unsigned char *with_dynamic(struct wh_view *view, size_t *count)
 {
-	static const unsigned char
-		wishes[] =
-			{
-				1, 0, 0, 0, 0, 0, 0, 0, /* the set of rank 0 */
-				2, 0,                   /* subgroups */
-				3, 0, 1, 0, 0, 0, 0, 0, 1, 'x', 1,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-				0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0,   0, 0, /* it does not come back */
-				1, 0, 0, 1,                                                 /* 0 sends in x */
-				4, 0, 2, 0, 0, 0, 0, 0, 2, 'y', 'z', 2, 6, 0, 0, 0,   0, 1, 0, 0, 0, 6, 0, 0, 0,
-				0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   0,   0, 0, 0, 0, 0,   0, 0, 0, 1, 0, 0, 2, /* enters yz */
-				1, 0, /* dormant ones */
-				6, 0, 1, 0, 0, 0, 0, 0, 1, 'w', 5,   5, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-				0, 0, 2, 0, 0, 0, 0, 0, 0, 0,   1,   0, 0, 0, 0, 0,   0, 0, 2, 0, 1, 0, 0, 0, 1,
-				3, 0, 0, 0, 0, /* 1, which had it before, and 3 */
-			};
-	struct wh_view *view = make_view(3), *read, *next;
 	unsigned char *bytes, *longer;
-	struct wh_error err;
-	size_t count;
 
 	ck_assert_uint_eq(view->number, 3);
 	ck_assert_uint_eq(view->members, 1);
-	ck_assert_int_eq(wh_view_encode(&bytes, &count, view), WHORL_OK);
-	longer = malloc(count + sizeof(wishes));
-	memcpy(longer, bytes, count);
-	memcpy(longer + count, wishes, sizeof(wishes));
-	longer[count + 10 + 47 + 2] = 3; /* yz is born in this view */
-	ck_assert_msg(decode_view(&read, longer, count + sizeof(wishes), &err) == WHORL_OK, "%s", err.text);
+	ck_assert_int_eq(wh_view_encode(&bytes, count, view), WHORL_OK);
+	longer = malloc(*count + sizeof(dynamic_bytes));
+	ck_assert_ptr_nonnull(longer);
+	memcpy(longer, bytes, *count);
+	memcpy(longer + *count, dynamic_bytes, sizeof(dynamic_bytes));
+	*count += sizeof(dynamic_bytes);
+	free(bytes);
+	return longer;
+}
+
+START_TEST(a_view_has_dynamic_subgroups)
+{
+	struct wh_view *view = make_view(3), *read, *next;
+	size_t count;
+	unsigned char *bytes = with_dynamic(view, &count);
+	struct wh_error err;
+
+	ck_assert_msg(decode_view(&read, bytes, count, &err) == WHORL_OK, "%s", err.text);
 	ck_assert_uint_eq(read->dynamic_count, 2);
 	ck_assert_uint_eq(read->subgroup_count, view->subgroup_count + 2);
 	ck_assert_str_eq(wh_view_dynamic(read)[1].name, "yz");
@@ -129,7 +137,7 @@ START_TEST(a_view_has_dynamic_subgroups)
 	ck_assert_uint_eq(read->dormant[0].member_count, 2);
 	ck_assert(read->dormant[0].members[0].id == 1 && read->dormant[0].members[0].had);
 	ck_assert(read->dormant[0].members[1].id == 3 && !read->dormant[0].members[1].had);
-	keep_seed('v', 9, longer, count + sizeof(wishes));
+	keep_seed('v', 9, bytes, count);
 	ck_assert_int_eq(wh_view_next(&next, read, &(struct wh_next){.removed = NULL}, &layout, NULL), WHORL_OK);
 	ck_assert_uint_eq(next->dynamic_count, 2);
 	ck_assert_uint_eq(wh_view_dynamic(next)[1].entered_count, 0);
@@ -137,7 +145,55 @@ START_TEST(a_view_has_dynamic_subgroups)
 	wh_view_free(next);
 	wh_view_free(read);
 	wh_view_free(view);
-	free(longer);
+	free(bytes);
+}
+END_TEST
+
+/* One byte of what is dormant is another; where it lies in dynamic_bytes. */
+static const struct {
+	size_t at;
+	unsigned char is;
+} wrong_dormant[] = {
+	{37, 1},    /* one that is not durable comes back */
+	{45, 1},    /* one that does not come back has a cut */
+	{56, 17},   /* and a member has its log */
+	{105, 0},   /* one less than there is */
+	{105, 2},   /* one more */
+	{107, 3},   /* its seat is that of x */
+	{108, 255}, /* there is no such seat */
+	{109, 0},   /* born in the first view */
+	{109, 3},   /* after its last view */
+	{115, 0},   /* without a name */
+	{116, 'x'}, /* which another has */
+	{116, 'g'}, /* one of the file */
+	{116, '/'}, /* none */
+	{117, 1},   /* not durable */
+	{118, 0},   /* without a window */
+	{134, 3},   /* it had members in this view */
+	{134, 0},   /* and none since it was born */
+	{142, 2},   /* the view before is its last */
+	{150, 0},   /* no last members */
+	{150, 1},   /* one less than there are */
+	{150, 3},   /* one more */
+	{152, 3},   /* one is there twice */
+	{152, 24},  /* there is no such node */
+	{156, 2},   /* it had, or not */
+	{161, 2},
+};
+
+START_TEST(what_is_dormant_is_in_order)
+{
+	struct wh_view *view = make_view(3), *read;
+	size_t count, before = 0;
+	unsigned char *bytes = with_dynamic(view, &count);
+	struct wh_error err;
+
+	ck_assert_uint_eq(sizeof(dynamic_bytes), 162);
+	before = count - sizeof(dynamic_bytes);
+	ck_assert_uint_ne(bytes[before + wrong_dormant[_i].at], wrong_dormant[_i].is);
+	bytes[before + wrong_dormant[_i].at] = wrong_dormant[_i].is;
+	ck_assert_int_eq(decode_view(&read, bytes, count, &err), WHORL_INVALID);
+	wh_view_free(view);
 	free(bytes);
 }
 END_TEST
@@ -449,6 +505,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
 	tcase_add_test(cases, a_view_is_these_bytes);
 	tcase_add_test(cases, a_view_has_dynamic_subgroups);
+	tcase_add_loop_test(cases, what_is_dormant_is_in_order, 0, COUNT(wrong_dormant));
 	tcase_add_test(cases, a_view_says_which_senders_end);
 	tcase_add_test(cases, views_of_all_sizes);
 	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);
