@@ -326,8 +326,7 @@ START_TEST(a_long_log_is_written_anew)
 {
 	make_domain("log_bytes = 1m\n");
 	run(writes_many, true);
-	ck_assert_int_ge(count_files(directory, "dds%2es%2elogged.0.") + count_files(directory, ".checkpoint"), 1);
-	ck_assert_int_eq(count_files(directory, ".checkpoint"), 1);
+	ck_assert_int_ge(count_files(directory, ".checkpoint"), 1); /* two, if it died as the second was there */
 	run(sees_the_last, false);
 	run(sees_the_last, false);
 	remove_domain();
