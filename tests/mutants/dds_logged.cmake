@@ -132,3 +132,13 @@ mutant(NAME stay-holds-no-more KIND test_group_dormant FILE group/stay.c
 	REPLACEMENT [[
 	return now.birth == 0 && now.birth != subgroup->stay.held;
 ]])
+
+mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c
+	WORDS CK_RUN_CASE=senders
+	REMOVES "all members of a durable channel are senders, of which its log knows"
+	TEXT [[
+	if (line->control || line->stream || line->shape.durable || line == line->node->loose || rest_ms == 0 ||
+]]
+	REPLACEMENT [[
+	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
+]])
