@@ -767,7 +767,6 @@ void wh_logs_free(struct wh_logs *logs)
 		next = order->next;
 		wh_log_order_free(order);
 	}
-	wh_replays_free(logs); /* they read the logs */
 	for (struct wh_shard_log *log = wh_log_first_shard(logs), *next; log != NULL; log = next) {
 		next = log->next;
 		wh_checkpoint_drop(log->checkpoint);

@@ -274,19 +274,11 @@ mutant(NAME disks-replayed-unsaid KIND views FILE group/durable_log.c
 ]]
 	REPLACEMENT "")
 
-mutant(NAME disks-replayed-given-unsaid KIND views FILE group/durable_log.c
-	WORDS ${disks_large} --set sim.calls=on
-	REMOVES "calls that come out of a log that was given are shown as such"
-	TEXT [[
-		subgroup->reads_log = true;
-]]
-	REPLACEMENT "")
-
-mutant(NAME disks-replayed-for-ever KIND views FILE group/durable.c
+mutant(NAME disks-replayed-for-ever KIND views FILE group/durable_log.c
 	WORDS ${disks} --set sim.calls=on
 	REMOVES "calls behind a restart come out of no log"
 	TEXT [[
-		member->subgroup->reads_log = false;
+	subgroup->reads_log = false;
 ]]
 	REPLACEMENT "")
 
