@@ -385,6 +385,17 @@ static bool wait_for_vanished(const struct play *play, uint64_t set)
 	return false;
 }
 
+/* Likewise one that asks a member to be let in that has vanished: the others take it for one that has a part in the restart, and it has none. */
+static bool ask_vanished(const struct play *play, uint64_t running)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		for (uint32_t k = 0; (running >> i & 1) != 0 && k < play->lives; k++)
+			if (play->actors[k].vanished && play->at[play->actors[k].id] == &play->actors[k] &&
+			    wh_inspect_asks(play->actors[i].node, play->actors[k].id, play->actors[k].incarnation))
+				return true;
+	return false;
+}
+
 /* There is no view: the nodes that must form the first one, if they are enough, and all connected. */
 static uint64_t find_formers(const struct play *play, uint64_t running)
 {
@@ -395,7 +406,9 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 	if (wh_node_config_is_durable(&play->plan->config)) {
 		set = wh_returns_find(play, running);
 		find_trust(play, set, trusts);
-		return all_trust(play, trusts, set) && !wait_for_vanished(play, set) ? set : 0;
+		return all_trust(play, trusts, set) && !wait_for_vanished(play, set) && !ask_vanished(play, running)
+			       ? set
+			       : 0;
 	}
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((running >> i & 1) != 0 && play->actors[i].id < play->plan->config.group.nodes &&

@@ -319,16 +319,6 @@ mutant(NAME disks-host-kept KIND views FILE group/durable_others.c
 	look_again(others);
 ]])
 
-mutant(NAME disks-host-of-any-view KIND views FILE group/durable_others.c
-	WORDS ${disks_host}
-	REMOVES "only a member of the newest view speaks for others"
-	TEXT [[
-	others->may_not = !is_of_newest(node);
-]]
-	REPLACEMENT [[
-	others->may_not = false && !is_of_newest(node);
-]])
-
 # ---- begun anew ----
 
 mutant(NAME disks-anew-waits KIND views FILE membership/restart_find.c
