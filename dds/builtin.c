@@ -409,7 +409,7 @@ void wh_dds_builtin_list(struct wh_dds_line *line)
 /* ---- entering ------------------------------------------------------------------------------------------------------------------ */
 
 /* The channel of topic `at` of the registry. False: there are no more. */
-static bool channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
+bool wh_dds_channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
 	const struct wh_dds_named_topic *topic = NULL;
 
@@ -423,7 +423,7 @@ static bool channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DD
 }
 
 /* A channel of logged topics that nobody is in has no endpoints, and is left to lie. It is asked again with each view. */
-static bool is_dormant(struct wh_dds_node *node, const char *channel, const struct wh_dds_shape *shape)
+bool wh_dds_is_dormant(struct wh_dds_node *node, const char *channel, const struct wh_dds_shape *shape)
 {
 	uint32_t ids[1], count = 1;
 
@@ -444,8 +444,8 @@ static whorl_dds_return enter_all(const char *function, struct wh_dds_node *node
 	struct wh_dds_shape shape;
 	struct wh_dds_line *line;
 
-	for (uint32_t at = 0; result == WHORL_DDS_RETCODE_OK && channel_at(node, at, channel); at++)
-		if (wh_dds_shape_of(&node->settings, channel, &shape) && !is_dormant(node, channel, &shape))
+	for (uint32_t at = 0; result == WHORL_DDS_RETCODE_OK && wh_dds_channel_at(node, at, channel); at++)
+		if (wh_dds_shape_of(&node->settings, channel, &shape) && !wh_dds_is_dormant(node, channel, &shape))
 			result = wh_dds_node_line(function, node, channel, &line);
 	return result;
 }

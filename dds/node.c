@@ -473,6 +473,8 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = open_whorl(function, node, config, id, until_ns);
 	whorl_config_free(config);
+	if (result == WHORL_DDS_RETCODE_OK)
+		wh_dds_node_adopt(node);
 	if (result == WHORL_DDS_RETCODE_OK && !options->spins && !wh_dds_work_start(node)) {
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
 		end_calls(node);

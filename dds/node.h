@@ -218,6 +218,9 @@ whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line
 enum whorl_result wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line,
 				    uint64_t until_ns);
 
+/* Enters the dormant channels of which this node's directory has the log: nobody else can bring them back while it has that. */
+void wh_dds_node_adopt(struct wh_dds_node *node);
+
 /* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
 
 bool wh_dds_is_shared_channel(const char *channel); /* wh_dds_is_shared */
@@ -338,6 +341,10 @@ void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_regis
 void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there);
 /* A view has begun: channels may have members that had none. On the loop. */
 void wh_dds_builtin_view(struct wh_dds_node *node);
+/* The channel of topic `at` of the registry. False: there are no more. */
+bool wh_dds_channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1]);
+/* It is of logged topics, and has no members. */
+bool wh_dds_is_dormant(struct wh_dds_node *node, const char *channel, const struct wh_dds_shape *shape);
 /* All endpoints of a channel, of which nothing was told. With its lock. */
 void wh_dds_builtin_list(struct wh_dds_line *line);
 /* Enters channels of which topics are new. On the node's thread. */

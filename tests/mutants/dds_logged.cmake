@@ -142,3 +142,13 @@ mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c
 	REPLACEMENT [[
 	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
 ]])
+
+mutant(NAME dds-logged-unadopted KIND test_dds_logged FILE dds/node.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "a process that has a directory brings back the channels whose logs lie there"
+	TEXT [[
+	if (result == WHORL_DDS_RETCODE_OK)
+		wh_dds_node_adopt(node);
+]]
+	REPLACEMENT [[
+]])
