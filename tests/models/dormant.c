@@ -157,7 +157,7 @@ static int pick(uint64_t seed, uint64_t *dice, const struct step *steps, int cou
 
 	for (int k = 0; k < count; k++)
 		sum += weight_of(seed, steps[k]);
-	at_weight = roll(dice) % sum;
+	at_weight = sum > 0 ? roll(dice) % sum : 0;
 	while (n < count - 1 && at_weight >= weight_of(seed, steps[n]))
 		at_weight -= weight_of(seed, steps[n++]);
 	return n;

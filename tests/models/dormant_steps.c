@@ -170,8 +170,8 @@ static void append_wishes(const struct world *w, const struct state *s, struct s
 			there |= bit(i);
 	for (uint8_t newcomers = 0; newcomers <= ALL; newcomers++)
 		for (uint8_t wishers = 0; wishers <= ALL && (newcomers & ~there) == 0; wishers++)
-			for (int anew = 0; anew <= (w->anew > 0) && (wishers & ~(s->now.group | newcomers)) == 0;
-			     anew++) {
+			for (int anew = 0;
+			     anew <= (w->anew > 0 ? 1 : 0) && (wishers & ~(s->now.group | newcomers)) == 0; anew++) {
 				struct state copy = *s;
 				const char *wrong = NULL;
 
