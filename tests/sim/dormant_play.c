@@ -286,11 +286,11 @@ static void bring_back(struct dormant_play *play)
 			begin_life(play, id);
 }
 
-/* It hears too few, and on one host may never learn that they have ended; or it seeks there, and speaks for the disks of others that do not open
+/* On one host: it hears too few, and may never learn that they have ended; or it seeks, and speaks for the disks of others that do not open
  * meanwhile, as none waits for its directory here. */
 static bool waits_for_others(const struct dormant_play *play, whorl_node *node)
 {
-	return whorl_error(node, NULL, 0) == WHORL_NO_QUORUM || (play->one_host && wh_inspect_view(node) == NULL);
+	return play->one_host && (whorl_error(node, NULL, 0) == WHORL_NO_QUORUM || wh_inspect_view(node) == NULL);
 }
 
 /* In the end one that waits for long is ended, as an operator does. */

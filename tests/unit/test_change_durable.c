@@ -351,6 +351,39 @@ static void move_out(struct member *m, uint32_t out)
 	m->next = &next;
 }
 
+/* Nobody waits for a log of a dynamic one: its members are put out of it, and deliver what some of them have delivered, which is on all disks. */
+START_TEST(those_without_a_whole_log_are_put_out)
+{
+	struct member *m = member_make(0, 5, -1);
+
+	m->subgroups[0].birth = 1 << WH_SEAT_BITS;
+	make_durable(m, "4");
+	m->kept = true;
+	persist(m, 90);
+	say_persisted(m, "123", 80);
+	for (uint32_t rank = 1; rank < 4; rank++)
+		say(m, rank, m->delivered_num.offset, 40 + rank);
+	move_out(m, 4);
+	((struct wh_view *)m->next)->dynamic_count = GROUPS;
+	die(m, 4);
+	m->told[0] = '\0';
+	settle(m);
+	ck_assert_ptr_null(strstr(m->told, "7000002")); /* some may say yet that they have it */
+	acknowledge(m, "123", 4, 100, TICKET(0, 1));
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0);
+	ck_assert_ptr_nonnull(strstr(m->told, "-as-7000002 "));
+	ck_assert(m->change.puts_out[0]);
+	acknowledge(m, "123", 4, 100, TICKET(0, 2));
+	settle(m);
+	ck_assert_uint_eq(agreed(m), 0); /* as they are in it still */
+	m->next->subgroups[0].member_count = 0;
+	settle(m);
+	expect_my_decision(m, 0x7000002, 43, 1);
+	member_free(m);
+}
+END_TEST
+
 /* A function takes the only one out that has it: in another attempt nobody leaves that subgroup. */
 START_TEST(the_one_with_the_whole_log_is_kept)
 {
@@ -515,6 +548,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, the_cut_is_what_all_have_on_disk, 0, 2);
 	tcase_add_loop_test(cases, a_cut_beyond_my_disk, 0, 2);
 	tcase_add_test(cases, some_member_that_goes_on_has_a_whole_log);
+	tcase_add_test(cases, those_without_a_whole_log_are_put_out);
 	tcase_add_test(cases, a_shard_without_members_holds_nobody_up);
 	tcase_add_test(cases, the_one_with_the_whole_log_is_kept);
 	tcase_add_loop_test(cases, nobody_is_kept_for_nothing, 0, 2);
