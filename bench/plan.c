@@ -254,7 +254,7 @@ static void fit_slots(struct wh_bench_plan *plan)
 /* Simulated nodes have no disks here. */
 static void find_log_mistakes(const struct wh_bench_plan *plan)
 {
-	if (plan->config.group.transport == WH_TRANSPORT_SIM && wh_node_config_is_durable(&plan->config))
+	if (plan->config.group.transport == WH_TRANSPORT_SIM && wh_node_config_has_durable(&plan->config))
 		wh_conf_mistake(
 			plan->conf, "subgroup", plan->config.subgroups[0].name, "mode",
 			"is durable, expected ordered or unordered with group.transport = sim, whose nodes have no disks");
@@ -383,8 +383,10 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	fit_slots(plan);
 	find_log_mistakes(plan);
 	fit_limit(plan);
-	plan->durable = wh_node_config_is_durable(&plan->config);
+	plan->durable = wh_node_config_has_durable(&plan->config);
 	memcpy(plan->log_dir, plan->config.group.log_dir, sizeof plan->log_dir);
+	if (!plan->durable) /* its views are of no use behind the run */
+		snprintf(plan->config.group.log_dir, sizeof plan->config.group.log_dir, "none");
 	result = wh_conf_check(conf);
 	if (result == WHORL_OK)
 		result = wh_bench_vary_config(plan);

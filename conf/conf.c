@@ -46,9 +46,12 @@ void wh_conf_free(struct wh_conf *conf)
 		free(conf->sources[i]);
 	for (size_t i = 0; i < conf->ignored_count; i++)
 		free(conf->ignored[i]);
+	for (size_t i = 0; i < conf->passed_count; i++)
+		free(conf->passed[i]);
 	free(conf->sections);
 	free(conf->sources);
 	free(conf->ignored);
+	free(conf->passed);
 	free(conf->scratch);
 	wh_mistakes_free(&conf->mistakes);
 	free(conf);
@@ -76,13 +79,23 @@ void wh_conf_ignore(struct wh_conf *conf, const char *section)
 	append_string(conf, &conf->ignored, &conf->ignored_count, section);
 }
 
-static bool is_ignored(const struct wh_conf *conf, const char *word)
+static bool has_string(char *const *list, size_t count, const char *text)
 {
-	for (size_t i = 0; i < conf->ignored_count; i++) {
-		if (strcmp(conf->ignored[i], word) == 0)
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(list[i], text) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool is_ignored(const struct wh_conf *conf, const char *word)
+{
+	return has_string(conf->ignored, conf->ignored_count, word);
+}
+
+bool wh_conf_passed_over(const struct wh_conf *conf, const char *section)
+{
+	return has_string(conf->passed, conf->passed_count, section);
 }
 
 static enum whorl_result result_of_mistakes(const struct wh_conf *conf)
@@ -113,8 +126,12 @@ static bool load_section(void *ctx, size_t line, const char *word, const char *n
 	char path[WH_CONF_PATH_BYTES];
 
 	load->current = NULL;
-	if (word == NULL || is_ignored(conf, word))
+	if (word == NULL)
 		return false;
+	if (is_ignored(conf, word)) {
+		append_string(conf, &conf->passed, &conf->passed_count, word);
+		return false;
+	}
 	if (!wh_conf_takes_name(conf, word, name)) {
 		wh_mistakes_add(&conf->mistakes, place, "",
 				"\"[%s %s]\" is not understood, expected [SECTION] or [SECTION NAME]", word, name);

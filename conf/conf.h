@@ -24,6 +24,8 @@ void wh_conf_free(struct wh_conf *conf);
 
 /* The sections of a table that another reader of the same file claims: not looked into. To be called before loading. */
 void wh_conf_ignore(struct wh_conf *conf, const char *section);
+/* Was there one of these sections in what was loaded? */
+bool wh_conf_passed_over(const struct wh_conf *conf, const char *section);
 
 /* Each returns WHORL_OK, or WHORL_CONFIG if mistakes have been noted, in this call or before (also: a file that cannot be
  * read). Loading goes on after a mistake, so that all are found; a key given twice in a section is one, and a section

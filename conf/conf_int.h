@@ -129,6 +129,8 @@ struct wh_conf {
 	size_t table_count;
 	char **ignored;
 	size_t ignored_count;
+	char **passed; /* of these, once for each section that was there */
+	size_t passed_count;
 	char **sources; /* names of what was loaded; places point to them */
 	size_t source_count;
 	struct wh_section **sections; /* those of files in their order, then those that only wh_conf_set has made */

@@ -367,9 +367,15 @@ static void end_telling(struct wh_dds_node *node)
 	pthread_mutex_unlock(&node->control->lock);
 }
 
+/* What a log is read for again was then: what is left of it is told as a whole. */
+static bool is_past(const struct wh_dds_line *line)
+{
+	return line->shape.durable && !line->ready;
+}
+
 void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there)
 {
-	if (!begin_telling(line->node))
+	if (is_past(line) || !begin_telling(line->node))
 		return;
 	for (struct wh_dds_builtin_reader *it = line->node->builtins; it != NULL; it = it->next) {
 		bool met = has_met(it, line);
@@ -387,7 +393,7 @@ void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpo
 /* With the lock of the line. */
 static void list(struct wh_dds_line *line, bool again)
 {
-	if (line->channel == NULL || !begin_telling(line->node))
+	if (line->channel == NULL || is_past(line) || !begin_telling(line->node))
 		return;
 	for (struct wh_dds_builtin_reader *it = line->node->builtins; it != NULL; it = it->next)
 		if (is_of_endpoints(it->number) && (again || !has_met(it, line)))
@@ -403,7 +409,7 @@ void wh_dds_builtin_list(struct wh_dds_line *line)
 /* ---- entering ------------------------------------------------------------------------------------------------------------------ */
 
 /* The channel of topic `at` of the registry. False: there are no more. */
-static bool channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
+bool wh_dds_channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
 	const struct wh_dds_named_topic *topic = NULL;
 
@@ -416,6 +422,20 @@ static bool channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DD
 	return topic != NULL;
 }
 
+/* A channel of logged topics that nobody is in has no endpoints, and is left to lie. It is asked again with each view. */
+bool wh_dds_is_dormant(struct wh_dds_node *node, const char *channel, const struct wh_dds_shape *shape)
+{
+	uint32_t ids[1], count = 1;
+
+	return shape->durable && (whorl_shard_members(node->whorl, channel, 0, ids, &count) != WHORL_OK || count == 0);
+}
+
+void wh_dds_builtin_view(struct wh_dds_node *node)
+{
+	if (node->logs && wh_load_relaxed(&node->watchers) > 0)
+		ask_to_enter(node, 0);
+}
+
 /* All channels that topics are on, as far as this version knows them. */
 static whorl_dds_return enter_all(const char *function, struct wh_dds_node *node)
 {
@@ -424,8 +444,8 @@ static whorl_dds_return enter_all(const char *function, struct wh_dds_node *node
 	struct wh_dds_shape shape;
 	struct wh_dds_line *line;
 
-	for (uint32_t at = 0; result == WHORL_DDS_RETCODE_OK && channel_at(node, at, channel); at++)
-		if (wh_dds_shape_of(&node->settings, channel, &shape))
+	for (uint32_t at = 0; result == WHORL_DDS_RETCODE_OK && wh_dds_channel_at(node, at, channel); at++)
+		if (wh_dds_shape_of(&node->settings, channel, &shape) && !wh_dds_is_dormant(node, channel, &shape))
 			result = wh_dds_node_line(function, node, channel, &line);
 	return result;
 }

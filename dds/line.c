@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "dds/line_int.h"
 
+#define CONTROL_LOG_BYTES (UINT64_C(16) << 20)
 #define ALONE_MS 200 /* that is waited until a channel without state has no member */
 
 /* ---- locks --------------------------------------------------------------------------------------------------------------------- */
@@ -135,21 +136,30 @@ void wh_dds_line_free(struct wh_dds_line *line)
 	free(line);
 }
 
+static enum whorl_mode mode_of(const struct wh_dds_line *line)
+{
+	if (line->stream)
+		return WHORL_UNORDERED;
+	return line->shape.durable || (line->control && line->node->logs) ? WHORL_DURABLE : WHORL_ORDERED;
+}
+
 static enum whorl_result enter(struct wh_dds_line *line, int timeout_ms)
 {
 	const struct whorl_state state = wh_dds_line_state(line);
-	const struct whorl_subgroup_options options = {.size = sizeof(options),
-						       .mode = line->stream ? WHORL_UNORDERED : WHORL_ORDERED,
-						       .window = line->shape.window,
-						       .message_bytes = line->shape.message_bytes,
-						       .large_bytes = line->shape.large_bytes,
-						       .on_offer =
-							       line->stream ? wh_dds_stream_offer : wh_dds_line_offer,
-						       .upcall_ctx = line,
-						       .on_refused = wh_dds_line_refused,
-						       .on_refused_ctx = line,
-						       .refuse_max_ms = line->node->settings.patience_ms,
-						       .state = line->stream ? NULL : &state};
+	const struct whorl_subgroup_options options = {
+		.size = sizeof(options),
+		.mode = mode_of(line),
+		.window = line->shape.window,
+		.message_bytes = line->shape.message_bytes,
+		.large_bytes = line->shape.large_bytes,
+		.on_offer = line->stream ? wh_dds_stream_offer : wh_dds_line_offer,
+		.upcall_ctx = line,
+		.on_refused = wh_dds_line_refused,
+		.on_refused_ctx = line,
+		.refuse_max_ms = line->node->settings.patience_ms,
+		.state = line->stream ? NULL : &state,
+		.log_bytes = line->control ? CONTROL_LOG_BYTES : line->node->settings.log_bytes,
+		.on_past_view = wh_dds_line_past_view};
 	whorl_subgroup *subgroup = NULL;
 	enum whorl_result result =
 		wh_dds_subgroup_enter(line->node->whorl, line->name, &options, timeout_ms, &subgroup);
@@ -254,12 +264,13 @@ enum whorl_result wh_dds_line_enter(struct wh_dds_line *line, int timeout_ms)
 
 /* ---- resting ------------------------------------------------------------------------------------------------------------------- */
 
-/* Nor does a stream: without an order there are no nulls that a silent sender costs. */
+/* Nor does a stream: without an order there are no nulls that a silent sender costs. Nor any in a durable channel: its log has the senders of each
+ * view, and all members are to be among them (line_views.c). */
 uint64_t wh_dds_line_rest(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t rest_ms = line->node->settings.rest_ms, due = line->said_ns + rest_ms * WH_NS_PER_MS;
 
-	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
+	if (line->control || line->stream || line->shape.durable || line == line->node->loose || rest_ms == 0 ||
 	    wh_dds_subgroup_of(line) == NULL || line->broken || line->writers != NULL || line->asked != NULL)
 		return WH_DDS_NEVER;
 	if (line->channel != NULL && wh_dds_channel_next(line->channel) != WHORL_DDS_INFINITY) {

@@ -21,6 +21,8 @@ void wh_dds_line_free_views(struct wh_dds_line *line);
 void wh_dds_line_hang_view(struct wh_dds_line *line, struct wh_dds_pending_view *view);
 /* Those that wait up to this number hold now. */
 void wh_dds_line_apply_views(struct wh_dds_line *line, uint64_t up_to);
+/* A view of then, of a log that is read again: whorl_subgroup_options.on_past_view. */
+void wh_dds_line_past_view(const struct whorl_view *view, void *ctx);
 /* The call that waits for its state has seen it. Takes the lock. */
 void wh_dds_line_note_ready(struct wh_dds_line *line);
 /* The participant's thread looks again when its machine has something due. */

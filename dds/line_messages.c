@@ -92,6 +92,7 @@ size_t wh_dds_line_offer(const struct whorl_message *messages, size_t count, voi
 	}
 	wh_dds_batch_end(line);
 	line->refused = taken < count;
+	line->came_count += line->ready ? 0 : taken; /* a log that is read again may be long */
 	wh_dds_line_due(line);
 	wh_dds_line_unlock(line);
 	return taken;

@@ -3,6 +3,8 @@
  * A view upcall comes when it begins, but messages of views before may come behind that: what was refused, and what a newcomer kept back until
  * it had its state. So a view waits in a list until a message of it comes, or until it is known that none of an earlier one will. The state
  * that is given to a newcomer has the views that wait, too.
+ *
+ * A log that is read again has the views of then, with their senders: in a durable channel these are all its members, as none rests there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,8 @@ void wh_dds_line_note_ready(struct wh_dds_line *line)
 	if (line->control)
 		line->node->loose->ready = true;
 	wh_dds_line_settle(line);
+	if (line->shape.durable)
+		wh_dds_builtin_list(line);
 	wh_dds_line_unlock(line);
 	wh_dds_work_due(line->node, 0); /* its times are looked at from now on */
 }
@@ -135,6 +139,20 @@ static struct wh_dds_pending_view *make_view(const struct whorl_view *view, cons
 		pending->members[i] =
 			(struct wh_dds_member){.node = ids[i], .incarnation = incarnation_of(view, ids[i])};
 	return pending;
+}
+
+void wh_dds_line_past_view(const struct whorl_view *view, void *ctx)
+{
+	struct wh_dds_line *line = ctx;
+	struct wh_dds_pending_view *pending;
+
+	wh_dds_line_lock(line);
+	pending = make_view(view, view->members, view->member_count);
+	if (pending != NULL)
+		wh_dds_line_hang_view(line, pending);
+	else
+		line->broken = true;
+	wh_dds_line_unlock(line);
 }
 
 static bool is_of(const struct wh_dds_pending_view *view, uint32_t id)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -11,10 +12,13 @@
 
 #define NODES_MAX 128  /* processes in a domain on one host */
 #define SILENT_MS 5000 /* a process that has died is known at once, on one host: this is for those that stand still */
+#define START_MS 1000  /* that others are waited for, as usual */
+#define RESTART_MS 300 /* the same behind the end of all: what they had is there, and they come later */
 #define DRAIN_MS 2000
 #define READY_MS 3600000
-#define LOOK_MS 500   /* that a node waits, and looks what for */
-#define LINE_MS 10000 /* to enter a channel, and to leave it: others may have its state from this node alone */
+#define LOOK_MS 500      /* that a node waits, and looks what for */
+#define FETCH_LOOK_MS 50 /* a logged channel that is not there by then may be dormant */
+#define LINE_MS 10000    /* to enter a channel, and to leave it: others may have its state from this node alone */
 
 static _Thread_local int in_place; /* listeners that this thread is in */
 
@@ -103,8 +107,12 @@ whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory, or memory_max, is out");
 	case WHORL_WOULD_DEADLOCK:
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION, "not in an in-place listener");
+	case WHORL_REFUSED: /* the node, for good; or a call of it */
+		if (node->whorl != NULL && !wh_dds_node_closes(node) &&
+		    whorl_error(node->whorl, text, sizeof(text)) == WHORL_REFUSED)
+			return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s: %s", whorl_result_text(result), text);
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s", whorl_invalid_text());
 	case WHORL_INVALID:
-	case WHORL_REFUSED:
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s", whorl_invalid_text());
 	default:
 		if (node->whorl != NULL && !wh_dds_node_closes(node))
@@ -112,6 +120,19 @@ whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s%s%s", whorl_result_text(result),
 				  text[0] != '\0' ? ": " : "", text);
 	}
+}
+
+whorl_dds_return wh_dds_node_has_logs(const char *function, const struct wh_dds_node *node, const char *what,
+				      const char *name)
+{
+	bool has_group = node->file != NULL && node->settings.has_group;
+
+	if (node->logs)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
+			  "%s %s is logged, and the domain has no directory: %s of %s says it", what, name,
+			  has_group ? "group.log_dir" : "dds.directory",
+			  node->file != NULL ? node->file : "a file (WHORL_DDS)");
 }
 
 /* ---- views --------------------------------------------------------------------------------------------------------------------- */
@@ -130,6 +151,7 @@ static void on_view(const struct whorl_view *view, void *ctx)
 		if (!wh_dds_line_is_left(line))
 			wh_dds_line_view(line, view);
 	pthread_mutex_unlock(&node->lock);
+	wh_dds_builtin_view(node);
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------------------------------ */
@@ -164,12 +186,36 @@ static void await_leaving(struct wh_dds_node *node, const char *channel)
 		}
 }
 
-static enum whorl_result enter(struct wh_dds_node *node, struct wh_dds_line *line)
+static enum whorl_result enter(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
-	if (wh_dds_subgroup_of(line) != NULL) /* it was entered, and had not its state in time */
-		return wh_dds_line_await(line, LINE_MS);
-	await_leaving(node, line->name);
-	return wh_dds_line_enter(line, LINE_MS);
+	int first_ms = line->shape.durable ? FETCH_LOOK_MS : LINE_MS;
+	enum whorl_result result;
+
+	if (wh_dds_subgroup_of(line) != NULL) { /* it was entered, and had not its state in time */
+		result = wh_dds_line_await(line, first_ms);
+	} else {
+		await_leaving(node, line->name);
+		result = wh_dds_line_enter(line, first_ms);
+	}
+	return result == WHORL_TIMEOUT && line->shape.durable
+		       ? wh_dds_line_fetch(function, node, line, wh_dds_until(LINE_MS * INT64_C(1000000)))
+		       : result;
+}
+
+/* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes whose disks have what was there. */
+static whorl_dds_return line_says(const char *function, struct wh_dds_node *node, const struct wh_dds_line *line,
+				  enum whorl_result result)
+{
+	whorl_subgroup *subgroup = wh_dds_subgroup_of(line);
+	enum whorl_result stays = WHORL_OK;
+	char text[512] = "";
+
+	if (subgroup != NULL && !wh_dds_node_closes(node))
+		stays = whorl_subgroup_error(subgroup, text, sizeof(text));
+	if (text[0] == '\0' || (result == WHORL_TIMEOUT && stays != WHORL_AGAIN))
+		return wh_dds_node_says(function, node, result);
+	return wh_dds_say(function, result == WHORL_TIMEOUT ? WHORL_DDS_RETCODE_TIMEOUT : WHORL_DDS_RETCODE_ERROR,
+			  "channel %s: %s", line->name, text);
 }
 
 /* The first that comes enters it, and the others wait for that; after a failure the next one tries again. */
@@ -189,11 +235,11 @@ static whorl_dds_return open_line(const char *function, struct wh_dds_node *node
 		return wh_dds_node_says(function, node, WHORL_TIMEOUT);
 	line->stage = WH_DDS_OPENING;
 	pthread_mutex_unlock(&node->lock);
-	result = enter(node, line);
+	result = enter(function, node, line);
 	pthread_mutex_lock(&node->lock);
 	line->stage = result == WHORL_OK ? WH_DDS_OPEN : WH_DDS_FAILED;
 	pthread_cond_broadcast(&node->changed);
-	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : wh_dds_node_says(function, node, result);
+	return result == WHORL_OK ? WHORL_DDS_RETCODE_OK : line_says(function, node, line, result);
 }
 
 whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node, const char *channel,
@@ -207,6 +253,8 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 		return wh_dds_say(function, WHORL_DDS_RETCODE_UNSUPPORTED,
 				  "channel %s is none of this version, nor of %s", channel,
 				  node->file != NULL ? node->file : "a file (WHORL_DDS)");
+	if (shape.durable && !node->logs)
+		return wh_dds_node_has_logs(function, node, "channel", channel);
 	pthread_mutex_lock(&node->lock);
 	line = wh_dds_node_find_line(node, channel);
 	if (line == NULL) {
@@ -227,6 +275,28 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------------- */
 
+/* The group of a domain on this host, where no file has one. */
+static whorl_dds_return load_domain(const char *function, struct wh_dds_node *node, whorl_config *config)
+{
+	const char *directory = node->settings.directory;
+	char text[1024], path[2 * WH_OPTION_TEXT_BYTES] = "none", why[128];
+	int start_ms = directory[0] != '\0' ? RESTART_MS : START_MS;
+
+	if (directory[0] != '\0')
+		snprintf(path, sizeof(path), "%s" WH_DDS_DOMAIN_DIRECTORY "%u", directory, (unsigned)node->domain);
+	if (directory[0] != '\0' &&
+	    ((mkdir(directory, 0700) != 0 && errno != EEXIST) || (mkdir(path, 0700) != 0 && errno != EEXIST)))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ERROR, "%s: dds.directory: %s cannot be made: %s",
+				  node->file, path, strerror_r(errno, why, sizeof(why)));
+	snprintf(text, sizeof(text),
+		 "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\n"
+		 "start_timeout_ms = %d\nlog_dir = %s\n",
+		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS, start_ms, path);
+	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
+		return WHORL_DDS_RETCODE_OK;
+	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
+}
+
 /* Two read it: the group's sections, and those of topics. What both find is told. */
 static whorl_dds_return load_file(const char *function, struct wh_dds_node *node, whorl_config *config)
 {
@@ -240,7 +310,7 @@ static whorl_dds_return load_file(const char *function, struct wh_dds_node *node
 	group = whorl_config_load_file(config, node->file);
 	topics = wh_dds_settings_load(&node->settings, node->file, wh_dds_is_shared_channel, &mistakes);
 	if (group == WHORL_OK && topics == WHORL_OK)
-		return WHORL_DDS_RETCODE_OK;
+		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : load_domain(function, node, config);
 	if (topics == WHORL_MEMORY)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	else
@@ -254,17 +324,9 @@ static whorl_dds_return load_file(const char *function, struct wh_dds_node *node
 
 static whorl_dds_return load(const char *function, struct wh_dds_node *node, whorl_config *config)
 {
-	char text[256];
-
 	if (config == NULL)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	if (node->file != NULL)
-		return load_file(function, node, config);
-	snprintf(text, sizeof(text), "[group]\nname = dds-%u-%u\nnodes = 0\nnodes_max = %d\nfailure_timeout_ms = %d\n",
-		 (unsigned)getuid(), (unsigned)node->domain, NODES_MAX, SILENT_MS);
-	if (whorl_config_load_text(config, "domain", text) == WHORL_OK)
-		return WHORL_DDS_RETCODE_OK;
-	return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "%s", whorl_config_error(config));
+	return node->file != NULL ? load_file(function, node, config) : load_domain(function, node, config);
 }
 
 static whorl_dds_return parse_id(const char *function, const char *text, uint32_t *id)
@@ -295,14 +357,15 @@ whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node
 }
 
 /* The process that was to form the group has gone before it had, it seems, and the next one that looks for an id gets that of it: so waiting is in
- * vain. */
+ * vain. Where there are logs, the same is so of any that this one waits for, as the next one gets a directory that nobody has now. */
 static bool is_forsaken(const struct wh_dds_node *node)
 {
-	static const char waits[] = "waits for node 0, which forms the group";
+	static const char waits[] = "waits for ", forms[] = "waits for node 0, which forms the group";
+	size_t bytes = node->logs ? sizeof(waits) - 1 : sizeof(forms) - 1;
 	char text[512];
 
 	whorl_progress(node->whorl, text, sizeof(text));
-	return strncmp(text, waits, sizeof(waits) - 1) == 0;
+	return strncmp(text, forms, bytes) == 0;
 }
 
 /* WHORL_AGAIN: it was forsaken at so many looks, one behind the other; or another is just at it, and slow. `looks` 0: it waits. */
@@ -316,8 +379,21 @@ static enum whorl_result await_node(struct wh_dds_node *node, uint32_t looks, ui
 		if (result != WHORL_TIMEOUT || wh_dds_left_ms(until_ns, 1) <= 0)
 			return result;
 		seen = is_forsaken(node) ? seen + 1 : 0;
-	} while (seen == 0 || seen != looks);
+	} while (seen == 0 || seen != (node->logs ? 2 * looks : looks)); /* what is on disks takes a while to be told */
 	return WHORL_AGAIN;
+}
+
+/* In a group that has logs the control channel is in one: what a name is must outlive what was written under it. */
+static enum whorl_result enter_control(struct wh_dds_node *node)
+{
+	enum whorl_result result;
+
+	node->logs = true;
+	result = wh_dds_line_enter(node->control, 0);
+	if (result != WHORL_UNSUPPORTED)
+		return result;
+	node->logs = false;
+	return wh_dds_line_enter(node->control, 0);
 }
 
 /* *again: it is to be opened anew. */
@@ -330,14 +406,18 @@ static whorl_dds_return start(const char *function, struct wh_dds_node *node, ui
 
 	result = whorl_on_view(node->whorl, on_view, node);
 	if (result == WHORL_OK)
-		result = wh_dds_line_enter(node->control, 0);
+		result = enter_control(node);
 	if (result == WHORL_OK)
 		result = whorl_start(node->whorl);
 	if (result == WHORL_OK)
 		result = await_node(node, looks, until_ns);
 	*again = result == WHORL_AGAIN;
-	if (result == WHORL_OK)
-		result = wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
+	if (result == WHORL_OK) {
+		result = node->logs ? wh_dds_line_fetch(function, node, node->control, until_ns)
+				    : wh_dds_line_await(node->control, wh_dds_left_ms(until_ns, READY_MS));
+		if (result != WHORL_OK)
+			return line_says(function, node, node->control, result);
+	}
 	if (result == WHORL_TIMEOUT) {
 		whorl_progress(node->whorl, text, sizeof(text));
 		return wh_dds_say(function, WHORL_DDS_RETCODE_TIMEOUT, "%s", text);
@@ -389,9 +469,12 @@ static whorl_dds_return open_node(const char *function, struct wh_dds_node *node
 
 	if (result == WHORL_DDS_RETCODE_OK && node->file != NULL)
 		result = parse_id(function, id_text, &id);
+	node->any_id = id == WHORL_ANY_ID;
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = open_whorl(function, node, config, id, until_ns);
 	whorl_config_free(config);
+	if (result == WHORL_DDS_RETCODE_OK)
+		wh_dds_node_adopt(node);
 	if (result == WHORL_DDS_RETCODE_OK && !options->spins && !wh_dds_work_start(node)) {
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "no thread can be had");
 		end_calls(node);
@@ -523,6 +606,32 @@ static void leave_channels(struct wh_dds_node *node)
 				(void)wh_dds_subgroup_leave(wh_dds_subgroup_of(line),
 							    waits ? wh_dds_left_ms(until, LINE_MS) : 0);
 	}
+}
+
+struct wh_dds_node *wh_dds_node_open_as(const char *function, const struct wh_dds_node *node, uint32_t id)
+{
+	struct wh_dds_node *other = new_node(node->domain, node->file, true);
+	struct whorl_dds_participant_options options = {.size = sizeof(options), .spins = true};
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", (unsigned)id);
+	options.node = text;
+	if (other != NULL && open_node(function, other, &options) == WHORL_DDS_RETCODE_OK)
+		return other;
+	if (other != NULL)
+		wh_dds_node_drop(other);
+	return NULL;
+}
+
+/* No participant has it, and it has no thread. */
+void wh_dds_node_close_other(struct wh_dds_node *other)
+{
+	const struct wh_dds_host *host = wh_dds_host();
+
+	end_calls(other);
+	leave_channels(other);
+	(void)host->close(host->ctx, other->whorl, DRAIN_MS);
+	wh_dds_node_drop(other);
 }
 
 void wh_dds_node_leave(struct wh_dds_node *node)

@@ -3,6 +3,7 @@
  *
  *     root.c        what a process has once: the table of handles, the nodes
  *     host.c        time and threads, of the system or of a simulation
+ *     fetch.c       channels whose logs lie in directories of processes that have gone
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
  *     shape.c       which channels there are, and which a topic lies on
  *     line.c        a subgroup with a machine: how it is entered, when it rests, what is asked and answered there; line_views.c and
@@ -129,7 +130,7 @@ struct wh_dds_line {
 	uint64_t said_ns; /* when something was said last that is no sample */
 	unsigned char *restored;
 	size_t restored_count, restored_room;
-	uint64_t came_count;    /* bytes of a state, in all */
+	uint64_t came_count;    /* bytes of a state, in all, and messages that came before all of it was there */
 	unsigned char *scratch; /* of a message in parts */
 	size_t scratch_room;
 	struct wh_dds_pool *pool;
@@ -210,6 +211,16 @@ bool wh_dds_line_assert(const char *function, struct wh_dds_line *line, uint32_t
 /* What it says of a result that is no success: that it was left, or what the node says. */
 whorl_dds_return wh_dds_line_says(const char *function, struct wh_dds_line *line, enum whorl_result result);
 
+/* ---- fetch.c ----------------------------------------------------------------------------------------------------------------- */
+
+/* Waits for the state of a durable line; where its log is in the directory of another node, which no process has now, it is fetched. WHORL_OK;
+ * WHORL_TIMEOUT; a result of wh_dds_line_await. */
+enum whorl_result wh_dds_line_fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line,
+				    uint64_t until_ns);
+
+/* Enters the dormant channels of which this node's directory has the log: nobody else can bring them back while it has that. */
+void wh_dds_node_adopt(struct wh_dds_node *node);
+
 /* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
 
 bool wh_dds_is_shared_channel(const char *channel); /* wh_dds_is_shared */
@@ -245,6 +256,8 @@ struct wh_dds_node {
 	uint32_t domain;                 /* [const] */
 	uint64_t process;                /* [const] wh_dds_host */
 	char *file;                      /* [const] NULL: the domain on this host */
+	bool any_id;                     /* [const once it is open] its id is one that was free */
+	bool logs;                       /* [const once it is open] its group has a directory: topics may be logged */
 	struct wh_dds_settings settings; /* [const] */
 	uint32_t participants;           /* [root's lock] */
 	enum wh_dds_stage stage;         /* [root's lock] */
@@ -294,6 +307,9 @@ void wh_dds_node_drop(struct wh_dds_node *node);
 bool wh_dds_node_call(struct wh_dds_node *node);
 void wh_dds_node_called(struct wh_dds_node *node);
 bool wh_dds_node_closes(const struct wh_dds_node *node);
+/* UNSUPPORTED: `what`, a topic or a channel, is logged, and the group has no directory. */
+whorl_dds_return wh_dds_node_has_logs(const char *function, const struct wh_dds_node *node, const char *what,
+				      const char *name);
 /* The line of that channel, entered, with its state. */
 /* The first; those that come later are before it. A line stays until the node goes. */
 struct wh_dds_line *wh_dds_node_lines(struct wh_dds_node *node);
@@ -303,6 +319,10 @@ whorl_dds_return wh_dds_node_line(const char *function, struct wh_dds_node *node
 				  struct wh_dds_line **out);
 /* What the node says of a result that is no success. */
 whorl_dds_return wh_dds_node_says(const char *function, struct wh_dds_node *node, enum whorl_result result);
+/* A second node of this process in the same domain, with that id. NULL: it is not to be had. */
+struct wh_dds_node *wh_dds_node_open_as(const char *function, const struct wh_dds_node *node, uint32_t id);
+/* Leaves its channels, when others have what it has there. */
+void wh_dds_node_close_other(struct wh_dds_node *other);
 uint32_t wh_dds_node_number(struct wh_dds_node *node);
 /* Tells the others what this process is. Those of several participants in it are one: what is said last holds. */
 whorl_dds_return wh_dds_participant_say(const char *function, struct wh_dds_node *node,
@@ -319,6 +339,12 @@ whorl_dds_entity wh_dds_builtin_create(const char *function, whorl_dds_entity pa
 /* The registry, or a channel, has something new, with the lock of its line. */
 void wh_dds_builtin_registry(struct wh_dds_node *node, const struct wh_dds_registry_event *event);
 void wh_dds_builtin_endpoint(struct wh_dds_line *line, const struct wh_dds_endpoint *endpoint, bool is_there);
+/* A view has begun: channels may have members that had none. On the loop. */
+void wh_dds_builtin_view(struct wh_dds_node *node);
+/* The channel of topic `at` of the registry. False: there are no more. */
+bool wh_dds_channel_at(struct wh_dds_node *node, uint32_t at, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1]);
+/* It is of logged topics, and has no members. */
+bool wh_dds_is_dormant(struct wh_dds_node *node, const char *channel, const struct wh_dds_shape *shape);
 /* All endpoints of a channel, of which nothing was told. With its lock. */
 void wh_dds_builtin_list(struct wh_dds_line *line);
 /* Enters channels of which topics are new. On the node's thread. */

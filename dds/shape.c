@@ -1,7 +1,7 @@
 /* shape.c - channels by their names: how large what they carry may be, and which one a topic lies on. See node.h.
  *
  * The name of a channel, which the registry has, says all that whorl_subgroup_enter wants: of one that is there without a file, of one of the
- * file, and of a topic's own: that name begins with the class of its samples' size. It says, too, whether the channel is for unordered topics.
+ * file, and of a topic's own: that name begins with the class of its samples' size. It says, too, whether the channel is for unordered or logged topics.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,24 +9,42 @@
 
 #include "dds/node.h"
 
-#define KINDS 3 /* of channels in each class: enum whorl_dds_consistency_kind up to STORED */
+#define KINDS 4 /* of channels in each class: enum whorl_dds_consistency_kind */
 
 static const struct {
 	const char *own;          /* the beginning of the name of a topic's own channel of that class */
 	const char *loose;        /* the same, of an unordered topic */
+	const char *logged;       /* of a logged one */
 	const char *names[KINDS]; /* of those that are shared, by consistency */
 	struct wh_dds_shape shape;
 } classes[] = {
-	{"own.s.", "own.us.", {"dds.s.unordered", "dds.s.atomic", "dds.s.stored"}, {256, 2048, 32768, false}},
-	{"own.m.", "own.um.", {"dds.m.unordered", "dds.m.atomic", "dds.m.stored"}, {2048, 256, 131072, false}},
-	{"own.l.", "own.ul.", {"dds.l.unordered", "dds.l.atomic", "dds.l.stored"}, {16384, 64, 524288, false}},
-	{"own.x.", "own.ux.", {"dds.x.unordered", "dds.x.atomic", "dds.x.stored"}, {524288, 16, 8388608, false}},
+	{"own.s.",
+	 "own.us.",
+	 "own.ds.",
+	 {"dds.s.unordered", "dds.s.atomic", "dds.s.stored", "dds.s.logged"},
+	 {256, 2048, 32768, false, false}},
+	{"own.m.",
+	 "own.um.",
+	 "own.dm.",
+	 {"dds.m.unordered", "dds.m.atomic", "dds.m.stored", "dds.m.logged"},
+	 {2048, 256, 131072, false, false}},
+	{"own.l.",
+	 "own.ul.",
+	 "own.dl.",
+	 {"dds.l.unordered", "dds.l.atomic", "dds.l.stored", "dds.l.logged"},
+	 {16384, 64, 524288, false, false}},
+	{"own.x.",
+	 "own.ux.",
+	 "own.dx.",
+	 {"dds.x.unordered", "dds.x.atomic", "dds.x.stored", "dds.x.logged"},
+	 {524288, 16, 8388608, false, false}},
 };
-static const struct wh_dds_shape control = {4096, 32, 131072, false};
+static const struct wh_dds_shape control = {4096, 32, 131072, false, false};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SLOT_BYTES_MOST 16384
 #define UNORDERED ".unordered" /* how the name of such a channel ends, if it is no topic's own */
+#define LOGGED ".logged"       /* the same */
 
 static bool begins(const char *text, const char *with)
 {
@@ -43,6 +61,11 @@ static bool ends(const char *text, const char *with)
 static bool is_unordered(const char *channel)
 {
 	return begins(channel, WH_DDS_OWN ".") ? begins(channel, WH_DDS_OWN ".u") : ends(channel, UNORDERED);
+}
+
+static bool is_logged(const char *channel)
+{
+	return begins(channel, WH_DDS_OWN ".") ? begins(channel, WH_DDS_OWN ".d") : ends(channel, LOGGED);
 }
 
 bool wh_dds_is_shared_channel(const char *channel)
@@ -74,7 +97,8 @@ static bool find_shape(const struct wh_dds_settings *settings, const char *chann
 	if (find_setting(settings, channel, length, out))
 		return true;
 	for (size_t i = 0; i < COUNT(classes); i++) {
-		bool is = begins(channel, classes[i].own) || begins(channel, classes[i].loose);
+		bool is = begins(channel, classes[i].own) || begins(channel, classes[i].loose) ||
+			  begins(channel, classes[i].logged);
 
 		for (size_t kind = 0; kind < KINDS; kind++)
 			is = is || strcmp(classes[i].names[kind], channel) == 0;
@@ -85,7 +109,8 @@ static bool find_shape(const struct wh_dds_settings *settings, const char *chann
 	}
 	*out = control;
 	return strcmp(channel, WH_DDS_CONTROL) == 0 ||
-	       (is_unordered(channel) && find_setting(settings, channel, length - strlen(UNORDERED), out));
+	       (is_unordered(channel) && find_setting(settings, channel, length - strlen(UNORDERED), out)) ||
+	       (is_logged(channel) && find_setting(settings, channel, length - strlen(LOGGED), out));
 }
 
 bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel, struct wh_dds_shape *out)
@@ -93,6 +118,7 @@ bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel
 	bool found = find_shape(settings, channel, out);
 
 	out->unordered = is_unordered(channel);
+	out->durable = is_logged(channel);
 	return found;
 }
 
@@ -165,12 +191,14 @@ static const char *setting_of(const struct wh_dds_settings *settings, const char
 	return WH_DDS_SHARED;
 }
 
-/* A channel of the file has the sizes for unordered topics, too, which are on another of its name. */
+/* A channel of the file has the sizes for unordered and logged topics, too, which are on others of its name. */
 static whorl_dds_return take_setting(const char *function, const struct wh_dds_settings *settings, const char *topic,
-				     uint64_t most, const char *setting, bool unordered,
+				     uint64_t most, const char *setting, enum whorl_dds_consistency_kind consistency,
 				     char out[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
-	bool other = unordered && !is_unordered(setting);
+	bool unordered = consistency == WHORL_DDS_CONSISTENCY_UNORDERED,
+	     logged = consistency == WHORL_DDS_CONSISTENCY_LOGGED;
+	const char *is = wh_dds_consistency_name(consistency), *suffix = "";
 	struct wh_dds_shape shape;
 
 	if (!wh_dds_shape_of(settings, setting, &shape) || most > shape.large_bytes)
@@ -178,32 +206,46 @@ static whorl_dds_return take_setting(const char *function, const struct wh_dds_s
 				  "topic %s: a sample takes up to %llu bytes, and its channel %s has large_bytes = "
 				  "%llu",
 				  topic, (unsigned long long)most, setting, (unsigned long long)shape.large_bytes);
-	if (!unordered && shape.unordered)
+	if ((shape.unordered && !unordered) || (shape.durable && !logged))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
-				  "topic %s: its channel %s is for unordered topics", topic, setting);
-	if (other && strlen(setting) + strlen(UNORDERED) > WH_DDS_CHANNEL_NAME_BYTES)
+				  "topic %s: its channel %s is for %s topics", topic, setting,
+				  shape.unordered ? "unordered" : "logged");
+	if ((unordered && !shape.unordered) || (logged && !shape.durable))
+		suffix = unordered ? UNORDERED : LOGGED;
+	if (strlen(setting) + strlen(suffix) > WH_DDS_CHANNEL_NAME_BYTES)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
-				  "topic %s is unordered, and %s%s is too long for the name of its channel", topic,
-				  setting, UNORDERED);
-	if (other && wh_dds_is_shared_channel(setting))
-		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
-				  "topic %s is unordered, and channel %s is not", topic, setting);
+				  "topic %s is %s, and %s%s is too long for the name of its channel", topic, is,
+				  setting, suffix);
+	if (suffix[0] != '\0' && wh_dds_is_shared_channel(setting))
+		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "topic %s is %s, and channel %s is not",
+				  topic, is, setting);
 	memcpy(out, setting, strlen(setting) + 1);
-	if (other)
-		strcpy(out + strlen(setting), UNORDERED);
+	memcpy(out + strlen(setting), suffix, strlen(suffix) + 1);
 	return WHORL_DDS_RETCODE_OK;
+}
+
+/* What the name of a topic's own channel begins with. */
+static const char *own_of(size_t at, enum whorl_dds_consistency_kind consistency)
+{
+	switch (consistency) {
+	case WHORL_DDS_CONSISTENCY_UNORDERED:
+		return classes[at].loose;
+	case WHORL_DDS_CONSISTENCY_LOGGED:
+		return classes[at].logged;
+	default:
+		return classes[at].own;
+	}
 }
 
 whorl_dds_return wh_dds_channel_of(const char *function, const struct wh_dds_settings *settings, const char *topic,
 				   const struct whorl_dds_type *type, enum whorl_dds_consistency_kind consistency,
 				   char out[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
-	bool unordered = consistency == WHORL_DDS_CONSISTENCY_UNORDERED;
 	const char *setting = setting_of(settings, topic);
 	size_t at;
 
 	if (strcmp(setting, WH_DDS_OWN) != 0 && strcmp(setting, WH_DDS_SHARED) != 0)
-		return take_setting(function, settings, topic, most_bytes(type), setting, unordered, out);
+		return take_setting(function, settings, topic, most_bytes(type), setting, consistency, out);
 	at = shared_for(settings, type, consistency);
 	if (at == COUNT(classes))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
@@ -212,6 +254,6 @@ whorl_dds_return wh_dds_channel_of(const char *function, const struct wh_dds_set
 	if (strcmp(setting, WH_DDS_SHARED) == 0)
 		snprintf(out, WH_DDS_CHANNEL_NAME_BYTES + 1, "%s", classes[at].names[consistency]);
 	else
-		name_own(topic, unordered ? classes[at].loose : classes[at].own, out);
+		name_own(topic, own_of(at, consistency), out);
 	return WHORL_DDS_RETCODE_OK;
 }

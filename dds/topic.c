@@ -189,9 +189,8 @@ static void undo_topic(struct wh_dds_topic_entity *topic, struct wh_dds_node *no
 }
 
 static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_entity *topic,
-				   const struct wh_dds_settings *settings, const struct whorl_dds_type *type,
-				   const char *name, const whorl_dds_qos *qos,
-				   char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
+				   const struct wh_dds_node *node, const struct whorl_dds_type *type, const char *name,
+				   const whorl_dds_qos *qos, char channel[WH_DDS_CHANNEL_NAME_BYTES + 1])
 {
 	enum whorl_dds_consistency_kind consistency;
 	struct wh_error err;
@@ -208,7 +207,11 @@ static whorl_dds_return fill_topic(const char *function, struct wh_dds_topic_ent
 	if (result != WHORL_DDS_RETCODE_OK)
 		return result;
 	consistency = wh_dds_consistency(&topic->base.policies);
-	return wh_dds_channel_of(function, settings, name, topic->type, consistency, channel);
+	if (consistency == WHORL_DDS_CONSISTENCY_LOGGED)
+		result = wh_dds_node_has_logs(function, node, "topic", name);
+	return result == WHORL_DDS_RETCODE_OK
+		       ? wh_dds_channel_of(function, &node->settings, name, topic->type, consistency, channel)
+		       : result;
 }
 
 /* ---- finding ------------------------------------------------------------------------------------------------------------------- */
@@ -274,7 +277,7 @@ static whorl_dds_entity make_topic(const char *function, whorl_dds_entity entity
 	} else if (!wh_dds_node_call(node)) {
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
 	} else {
-		result = type != NULL ? fill_topic(function, topic, &node->settings, type, name, qos, channel)
+		result = type != NULL ? fill_topic(function, topic, node, type, name, qos, channel)
 				      : await_named(function, node, topic, name, until);
 		if (result == WHORL_DDS_RETCODE_OK)
 			result = begin_topic(function, topic, channel, participant, listener);

@@ -367,7 +367,7 @@ bool wh_node_config_is_durable(const struct wh_node_config *config)
 	return config->group.log_dir[0] != '\0' && strcmp(config->group.log_dir, "none") != 0;
 }
 
-static bool has_durable_subgroup(const struct wh_node_config *config)
+bool wh_node_config_has_durable(const struct wh_node_config *config)
 {
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
 		if (config->subgroups[i].options.mode == WH_SUBGROUP_DURABLE)
@@ -513,7 +513,7 @@ static void find_forming_mistakes(const struct wh_node_config *config, struct wh
 
 static void find_log_mistakes(const struct wh_node_config *config, struct wh_conf *conf)
 {
-	if (has_durable_subgroup(config) && !wh_node_config_is_durable(config))
+	if (wh_node_config_has_durable(config) && !wh_node_config_is_durable(config))
 		wh_conf_mistake(conf, "group", NULL, "log_dir",
 				"is none, expected a directory: a subgroup is durable, and its logs lie there");
 	if (wh_node_config_is_durable(config) && config->group.transport != WH_TRANSPORT_SHM &&

@@ -544,7 +544,7 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 
 	while ((is = wh_replay_look(member->replay, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		taken = wh_node_upcall(member->subgroup, messages, count);
+		taken = wh_durable_upcall(member->subgroup, member->replay, messages, count);
 		wh_replay_take(member->replay, taken < count ? taken : count);
 		work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);
@@ -719,6 +719,8 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (!subgroup->durable)
 			continue;
 		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
+		if (enters(epoch, member)) /* what was said of it in a stay before is not so any more */
+			wh_store_relaxed(&subgroup->log_whole, 0);
 		if (enters(epoch, member) && !returns(epoch, member->layout) &&
 		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_subgroup_number(member->layout),
 						member->layout->shard))

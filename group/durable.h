@@ -72,6 +72,9 @@ void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
 WH_MUST_CHECK enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *err);
 /* The same of one that is entered. */
 WH_MUST_CHECK enum whorl_result wh_durable_open_log_state(whorl_subgroup *subgroup, struct wh_error *err);
+/* Upcalls what a log that is read again has: a view, if one begins, and these messages. Returns how many of them the program takes. */
+size_t wh_durable_upcall(whorl_subgroup *subgroup, struct wh_replay *replay, const struct whorl_message *messages,
+			 size_t count);
 /* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 

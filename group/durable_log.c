@@ -114,6 +114,19 @@ static bool restore_log(enum whorl_restore_step step, const void *bytes, size_t 
 	return true;
 }
 
+size_t wh_durable_upcall(whorl_subgroup *subgroup, struct wh_replay *replay, const struct whorl_message *messages,
+			 size_t count)
+{
+	size_t taken = 0;
+
+	subgroup->reads_log = true;
+	wh_replay_tell_view(replay);
+	if (count > 0)
+		taken = wh_node_upcall(subgroup, messages, count);
+	subgroup->reads_log = false;
+	return taken;
+}
+
 /* What came is on disk, and is upcalled from there. Returns false as long as there is more. */
 static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, size_t *work)
 {
@@ -126,7 +139,7 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 
 	while ((is = wh_replay_look(history, &messages, &count, &err)) == WH_REPLAY_HAS &&
 	       node->loop.now_ns < until_ns) {
-		taken = wh_node_upcall(subgroup, messages, count);
+		taken = wh_durable_upcall(subgroup, history, messages, count);
 		wh_replay_take(history, taken < count ? taken : count);
 		*work += taken;
 		node->loop.now_ns = wh_env_now(&node->env);

@@ -3,7 +3,8 @@
  *
  * It looks for others first, for a start time-out; then it locks the directories that no process has locked, and reads what lies there, by a job
  * off the loop. A disk that it speaks for promises and agrees as its own does, and has no part in the view that begins. Then they are let go,
- * and before if their nodes come.
+ * and before if their nodes come. What another node had locked, or the node of it has let go of by ending, is looked at again: that one may
+ * have found that it may not speak for it.
  */
 #include <stdlib.h>
 
@@ -15,15 +16,19 @@ enum { OTHERS_OPENING, OTHERS_OPEN, OTHERS_GIVEN_UP };
 struct wh_durable_others {
 	whorl_node *node;
 	wh_word state;      /* the job says OPEN, the loop that they are given up: what comes second frees them */
-	bool speaks;        /* [loop] the restart knows of them */
+	bool looks;         /* [loop] a job does, or has found what was not taken yet */
+	bool may_not;       /* [loop] speak for any: another view is newer, and this node is not in it */
 	uint64_t looked_ns; /* [loop] whether their nodes have come */
-	struct wh_logs *logs[WH_NODES_MAX]; /* by node id. [job, then loop] */
+	uint64_t again_ns;  /* [loop] when it looks at those again that it has not */
+	bool wanted[WH_NODES_MAX];           /* by node id: what the job looks at. [loop, then job] */
+	struct wh_logs *found[WH_NODES_MAX]; /* [job, then loop] */
+	struct wh_logs *logs[WH_NODES_MAX];  /* the restart knows of them. [loop] */
 };
 
-static void close_others(struct wh_durable_others *others)
+static void close_found(struct wh_durable_others *others)
 {
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
-		wh_logs_close(others->logs[id], false);
+		wh_logs_close(others->found[id], false);
 	free(others);
 }
 
@@ -64,21 +69,39 @@ static void open_others(void *argument)
 	struct wh_error err;
 
 	for (uint32_t id = 0; id < node->roster.nodes && wh_load_relaxed(&others->state) == OTHERS_OPENING; id++)
-		if (wh_logs_has_disk(node->logs, id) &&
-		    wh_durable_open_logs(node, id, &others->logs[id], &err) != WHORL_OK)
-			others->logs[id] = NULL;
-	/* Release: what was opened. Partner: wh_durable_speak. Acquire: that it is not looked at any more. Partner: wh_durable_hush. */
+		if (others->wanted[id] && wh_durable_open_logs(node, id, &others->found[id], &err) != WHORL_OK)
+			others->found[id] = NULL;
+	/* Release: what was opened. Partner: take_found. Acquire: that it is not looked at any more. Partner: wh_durable_hush. */
 	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
-		close_others(others);
+		close_found(others);
 	wh_fetch_add(&node->jobs, UINT64_MAX);
 }
 
-static bool has_others(const whorl_node *node)
+/* A disk of a node that has ended here, as far as this one knows, for which it does not speak. */
+static bool is_missing(const whorl_node *node, uint32_t id)
+{
+	return id != node->id && wh_logs_has_disk(node->logs, id) && node->roster.known_nodes[id].incarnation == 0 &&
+	       (node->others == NULL || node->others->logs[id] == NULL);
+}
+
+static bool has_missing(const whorl_node *node)
 {
 	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (wh_logs_has_disk(node->logs, id) && node->roster.known_nodes[id].incarnation == 0)
+		if (is_missing(node, id))
 			return true;
 	return false;
+}
+
+static void look_for(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+
+	for (uint32_t id = 0; id < node->roster.nodes; id++) /* a process that is there takes its own */
+		others->wanted[id] = is_missing(node, id) && node->transport->ops->holder(node->transport, id) == 0;
+	others->looks = true;
+	wh_store_relaxed(&others->state, OTHERS_OPENING); /* what hands it over is submit */
+	wh_fetch_add(&node->jobs, 1);
+	node->env.submit(node->env.ctx, open_others, others);
 }
 
 static void begin_speaking(whorl_node *node)
@@ -88,10 +111,8 @@ static void begin_speaking(whorl_node *node)
 	if (others == NULL)
 		return; /* in a later pass */
 	others->node = node;
-	others->state = OTHERS_OPENING;
 	node->others = others;
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, open_others, others);
+	look_for(others);
 }
 
 /* Is this node in the newest view that any of these disks knows of? If not a member of that has to come: only such a node can go on with what
@@ -158,6 +179,42 @@ static void give_back(struct wh_durable_others *others)
 		wh_loop_at(&node->loop, others->looked_ns + LOOK_NS);
 }
 
+static void take_found(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+	bool found[WH_NODES_MAX] = {false};
+
+	others->looks = false;
+	others->again_ns = node->loop.now_ns + node->join.start_timeout_ns;
+	for (uint32_t id = 0; id < node->roster.nodes; id++) {
+		found[id] = others->found[id] != NULL;
+		if (found[id])
+			others->logs[id] = others->found[id];
+		others->found[id] = NULL;
+	}
+	others->may_not = !is_of_newest(node);
+	if (others->may_not) {
+		let_go(others);
+		return;
+	}
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		if (found[id] && wh_restart_speak(&node->restart, id) != WHORL_OK)
+			let_go_of(others, id);
+}
+
+/* It may have been locked by a node that speaks for it no more, or that may not; or its node has ended since. */
+static void look_again(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+
+	if (others->looks || others->may_not || !has_missing(node))
+		return;
+	if (node->loop.now_ns >= others->again_ns)
+		look_for(others);
+	else
+		wh_loop_at(&node->loop, others->again_ns);
+}
+
 void wh_durable_speak(whorl_node *node)
 {
 	struct wh_durable_others *others = node->others;
@@ -165,28 +222,19 @@ void wh_durable_speak(whorl_node *node)
 	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
 		return;
 	if (others == NULL) {
-		if (node->loop.now_ns >= node->join.began_ns + node->join.start_timeout_ns && has_others(node))
+		if (node->loop.now_ns >= node->join.began_ns + node->join.start_timeout_ns && has_missing(node))
 			begin_speaking(node);
 		return;
 	}
-	if (wh_load_acquire(&others->state) != OTHERS_OPEN)
-		return;
+	if (others->looks && wh_load_acquire(&others->state) == OTHERS_OPEN)
+		take_found(others);
 	give_back(others);
-	if (others->speaks)
-		return;
-	others->speaks = true;
-	if (!is_of_newest(node)) {
-		let_go(others);
-		return;
-	}
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (others->logs[id] != NULL && wh_restart_speak(&node->restart, id) != WHORL_OK)
-			let_go_of(others, id);
+	look_again(others);
 }
 
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)
 {
-	if (disk == node->id || node->others == NULL || !node->others->speaks || node->others->logs[disk] == NULL)
+	if (disk == node->id || node->others == NULL || node->others->logs[disk] == NULL)
 		return node->logs;
 	return node->others->logs[disk];
 }
@@ -197,17 +245,27 @@ void wh_durable_hush(whorl_node *node)
 
 	if (others == NULL)
 		return;
+	let_go(others);
 	node->others = NULL;
 	/* Release: it is not looked at any more. Acquire: what was opened. Partner: open_others. */
 	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) != OTHERS_OPEN)
 		return;
-	let_go(others);
+	for (uint32_t id = 0; id < node->roster.nodes; id++) {
+		if (others->found[id] != NULL)
+			close_beside(node, others->found[id]);
+		others->found[id] = NULL;
+	}
 	free(others);
 }
 
 void wh_durable_free_others(whorl_node *node)
 {
-	if (node->others != NULL)
-		close_others(node->others);
+	struct wh_durable_others *others = node->others;
+
 	node->others = NULL;
+	if (others == NULL)
+		return;
+	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
+		wh_logs_close(others->logs[id], false);
+	close_found(others);
 }

@@ -192,6 +192,11 @@ uint64_t wh_layer_large_bytes(const whorl_subgroup *subgroup)
 	return subgroup->large_bytes;
 }
 
+bool wh_layer_reads_log(const whorl_subgroup *subgroup)
+{
+	return subgroup->reads_log;
+}
+
 uint64_t wh_layer_incarnation(const whorl_subgroup *subgroup)
 {
 	return subgroup->node->incarnation;

@@ -85,6 +85,8 @@ bool wh_layer_is_confirmed(const whorl_subgroup *subgroup, uint64_t view, uint64
 bool wh_layer_is_in(const whorl_subgroup *subgroup, uint32_t shard);
 /* [loop] All below has been delivered here, and nothing that was kept back has yet to be upcalled. */
 bool wh_layer_has_applied(const whorl_subgroup *subgroup, const struct wh_layer_place *place);
+/* [loop, in `deliver`] It comes out of a log: this node's own, before the view that restarts the group, or the one that it was given. */
+bool wh_layer_reads_log(const whorl_subgroup *subgroup);
 /* [loop] Its state is not restored yet. */
 bool wh_layer_restores(const whorl_subgroup *subgroup);
 

@@ -706,13 +706,13 @@ static enum whorl_result open_shard(struct wh_logs *logs, const struct wh_shard_
 	return WHORL_OK;
 }
 
-/* What the standing names. Of a first view that has not begun there is nothing: another group's may come instead. */
+/* What the standing names. */
 static enum whorl_result open_shards(struct wh_logs *logs, struct wh_error *err)
 {
 	const struct wh_standing *standing = &logs->standing;
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < standing->shard_count && !standing->first && result == WHORL_OK; i++)
+	for (uint32_t i = 0; i < standing->shard_count && result == WHORL_OK; i++)
 		result = open_shard(logs, &standing->shards[i], standing->number, err);
 	for (uint32_t i = 0; i < standing->dormant_count && result == WHORL_OK; i++)
 		result = open_shard(logs, &standing->dormant[i].shard, standing->dormant[i].number, err);
@@ -762,11 +762,11 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 
 void wh_logs_free(struct wh_logs *logs)
 {
+	wh_replays_free(logs); /* they read what lies in the logs */
 	for (struct wh_log_order *order = logs->first, *next; order != NULL; order = next) {
 		next = order->next;
 		wh_log_order_free(order);
 	}
-	wh_replays_free(logs); /* they read the logs */
 	for (struct wh_shard_log *log = wh_log_first_shard(logs), *next; log != NULL; log = next) {
 		next = log->next;
 		wh_checkpoint_drop(log->checkpoint);

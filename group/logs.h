@@ -138,9 +138,11 @@ WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct 
 						 uint32_t shard, const struct wh_log_place *until,
 						 const struct whorl_state *functions, whorl_subgroup *message_of,
 						 struct wh_error *err);
-/* WH_REPLAY_HAS: the next messages, in order, until they are taken. WH_REPLAY_FAILED: why. */
+/* WH_REPLAY_HAS: the next messages, in order, until they are taken; none, if only a view has begun. WH_REPLAY_FAILED: why. */
 enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
 				 struct wh_error *err);
+/* If what it has begins with a view of then: upcalls it, if `message_of` has `on_past_view` and there are `functions`. Once. */
+void wh_replay_tell_view(struct wh_replay *replay);
 /* The first so many have been upcalled. */
 void wh_replay_take(struct wh_replay *replay, size_t count);
 /* A run is being read, or its state is restored by the program's functions. NULL: it is not. */

@@ -58,9 +58,10 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	enum wh_stage stage;             /* [lock; the loop reads without] */
 	bool wished;                     /* [loop] it is in the set that this node wishes */
 	uint64_t birth;                  /* [loop] 0: it has been in no view */
-	bool is_out; /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
-	bool sleeps; /* [loop] it is dormant, and waits until it is not */
-	uint64_t again_ns; /* [loop] it was refused as dormant in a view that has not begun here, or is over: not wished before that time */
+	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
+	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
+	uint64_t held;           /* [loop] birth of what this node said last that it holds of it; 0: nothing */
+	uint64_t again_ns;       /* [loop] refused as dormant in a view that is prepared: not wished before that time */
 	bool anew;               /* [const] then it may begin with nothing */
 	uint64_t memory_bytes;   /* [const] as estimated */
 	wh_word leaves;          /* 1: it is to leave. [any] */
@@ -82,10 +83,13 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	wh_word log_whole;      /* 1: its log is, on disk. [loop] */
+	whorl_view_fn *on_past_view; /* [const] NULL: views of its log are not told */
+	void *past_view_ctx;
+	wh_word log_whole; /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
 		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
+	bool reads_log;      /* what is upcalled comes out of a log. [loop] */
 	bool durable;        /* [const] what is delivered is on disk (durable.h) */
 	uint64_t log_bytes;  /* [const] and so long its log may be before there is a checkpoint */
 	uint32_t message_bytes, window; /* [const] */

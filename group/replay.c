@@ -3,6 +3,7 @@
  * The job reads a run of messages and copies it; the loop upcalls it, and says so; and so on. One run is on its way at a time.
  */
 #include "group/logs_int.h"
+#include "group/node_int.h"
 #include "state/wire.h"
 
 #include <stdlib.h>
@@ -12,6 +13,13 @@
 #define RUN_BYTES ((size_t)1 << 20)
 
 enum turn { TURN_JOB, TURN_LOOP };
+
+struct past_view {
+	bool there;
+	struct whorl_view is; /* its members are the senders */
+	uint32_t ids[WH_LOG_SENDERS_MAX];
+	uint64_t incarnations[WH_LOG_SENDERS_MAX];
+};
 
 struct wh_replay {
 	struct wh_replay *next; /* [lock] */
@@ -28,6 +36,8 @@ struct wh_replay {
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
 	unsigned char head[WH_STATE_MESSAGE_BYTES];
+	/* Views that begin in the log, if they are told: the first thing of a run, and [job] of the next one. */
+	struct past_view view, next_view;
 	bool has_left; /* [job] `left` is the first of the next run; its data lies where the cursor has read it */
 	struct whorl_message left;
 	enum wh_replay_is is;
@@ -106,6 +116,18 @@ enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct wh
 	if (replay->is == WH_REPLAY_FAILED)
 		*err = replay->error;
 	return replay->is;
+}
+
+void wh_replay_tell_view(struct wh_replay *replay)
+{
+	struct past_view *view = &replay->view;
+
+	if (!view->there)
+		return;
+	view->there = false;
+	view->is.members = view->ids;
+	view->is.incarnations = view->incarnations;
+	replay->message_of->on_past_view(&view->is, replay->message_of->past_view_ctx);
 }
 
 void wh_replay_take(struct wh_replay *replay, size_t count)
@@ -311,17 +333,59 @@ static void note_left(struct wh_replay *replay, const struct wh_log_entry *entry
 	replay->has_left = true;
 }
 
-/* The next of the log. False: there is none, or it failed. */
+/* One without senders was over before anything of it came here. */
+static bool is_told(const struct wh_replay *replay, const struct wh_log_view *view)
+{
+	return replay->functions != NULL && replay->message_of != NULL && replay->message_of->on_past_view != NULL &&
+	       view->sender_count > 0;
+}
+
+/* It comes in front of the next run, or of this one, if that is empty yet. */
+static void note_view(struct wh_replay *replay, const struct wh_log_view *view)
+{
+	struct past_view *next = &replay->next_view;
+
+	next->there = true;
+	next->is = (struct whorl_view){.size = sizeof(next->is),
+				       .number = view->number,
+				       .member_count = view->sender_count,
+				       .rank = UINT32_MAX};
+	for (uint32_t i = 0; i < view->sender_count; i++) {
+		next->ids[i] = view->senders[i].id;
+		next->incarnations[i] = view->senders[i].incarnation;
+	}
+}
+
+/* False: a view comes before all else, and the run has something already. */
+static bool begin_view(struct wh_replay *replay)
+{
+	if (!replay->next_view.there)
+		return true;
+	if (replay->count > 0 || replay->view.there)
+		return false;
+	replay->view = replay->next_view;
+	replay->next_view.there = false;
+	return true;
+}
+
+/* The next of the log. False: there is none for this run, or it failed. */
 static bool read_left(struct wh_replay *replay)
 {
 	struct wh_log_entry entry;
 	struct wh_error err;
 
+	if (!begin_view(replay))
+		return false;
 	if (replay->has_left)
 		return true;
 	do {
 		if (!check(replay, wh_log_cursor_next(replay->cursor, &entry, &err), &err))
 			return false;
+		if (entry.kind == WH_LOG_VIEW && is_told(replay, entry.view)) {
+			note_view(replay, entry.view);
+			if (!begin_view(replay))
+				return false;
+		}
 	} while (entry.kind == WH_LOG_VIEW);
 	if (entry.kind == WH_LOG_MESSAGE)
 		note_left(replay, &entry);
@@ -365,7 +429,7 @@ static void fill_run(struct wh_replay *replay)
 		}
 		copy_left(replay);
 	}
-	if (replay->count == 0 && replay->is == WH_REPLAY_HAS)
+	if (replay->count == 0 && !replay->view.there && replay->is == WH_REPLAY_HAS)
 		replay->is = WH_REPLAY_ENDED;
 }
 

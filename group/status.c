@@ -226,6 +226,23 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 		show_shard_member(shard, epoch, g, wh_node_subgroup_of(node, layout));
 }
 
+static void show_dormant(struct whorl_status_shard *shard, const struct wh_dormant *dormant)
+{
+	shard->size = sizeof(*shard);
+	memcpy(shard->name, dormant->name, sizeof(shard->name));
+	shard->shards = 1;
+	shard->ordered = shard->durable = shard->dormant = true;
+	shard->condition = WHORL_SHARD_GONE;
+	shard->members = dormant->member_count;
+	shard->window = dormant->parameters.window;
+	shard->message_bytes = dormant->parameters.message_bytes;
+	shard->large_bytes = dormant->parameters.large_bytes;
+	shard->last_view = dormant->last;
+	for (uint32_t i = 0; i < dormant->member_count; i++)
+		shard->places[i] =
+			(struct whorl_status_place){.size = sizeof(*shard->places), .id = dormant->members[i].id};
+}
+
 /* ---- memory, then all of it -------------------------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(((struct whorl_status_shard *)0)->name) == WH_NAME_BYTES, "names have room");
@@ -237,11 +254,11 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 	const struct wh_view *view = epoch->view;
 
 	status->members = calloc(view->members, sizeof(*status->members));
-	status->shards = calloc(view->subgroup_count + 1, sizeof(*status->shards));
+	status->shards = calloc((size_t)view->subgroup_count + view->dormant_count + 1, sizeof(*status->shards));
 	if (status->members == NULL || status->shards == NULL)
 		return false;
 	status->member_count = view->members;
-	status->shard_count = view->subgroup_count;
+	status->shard_count = view->subgroup_count + view->dormant_count;
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
 
@@ -257,6 +274,14 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 				return false;
 		}
 		status->shards[g].place_count = layout->member_count;
+	}
+	for (uint32_t i = 0; i < view->dormant_count; i++) {
+		struct whorl_status_shard *shard = &status->shards[view->subgroup_count + i];
+
+		shard->places = calloc(view->dormant[i].member_count, sizeof(*shard->places));
+		if (shard->places == NULL)
+			return false;
+		shard->place_count = view->dormant[i].member_count;
 	}
 	return true;
 }
@@ -307,8 +332,10 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 	show_restart(status, node);
 	if (epoch != NULL)
 		show_view(status, epoch, wh_env_now(&node->env));
-	for (uint32_t g = 0; g < status->shard_count; g++)
+	for (uint32_t g = 0; epoch != NULL && g < epoch->view->subgroup_count; g++)
 		show_shard(&status->shards[g], node, g);
+	for (uint32_t i = 0; epoch != NULL && i < epoch->view->dormant_count; i++)
+		show_dormant(&status->shards[epoch->view->subgroup_count + i], &epoch->view->dormant[i]);
 	*out = status;
 	return WHORL_OK;
 }

@@ -21,7 +21,7 @@
 
 /* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages; 7: with workers; 8: with logs and
  * restarts */
-#define WH_STATUS_VERSION 8
+#define WH_STATUS_VERSION 9
 #define WH_STATUS_VERSION_LEAST 2 /* is spoken and understood too */
 #define WH_STATUS_QUESTION_BYTES 8
 

@@ -239,6 +239,12 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard, bool
 		if (!walk->writes && *has_log && (!shard->durable || shard->condition == WHORL_SHARD_GONE))
 			go_wrong(walk, "there is a log of a shard that has none");
 	}
+	if (walk->version < 9)
+		return;
+	walk_flag(walk, &shard->dormant);
+	walk_u64(walk, &shard->last_view);
+	if (!walk->writes && shard->dormant && (!shard->durable || shard->condition != WHORL_SHARD_GONE))
+		go_wrong(walk, "a shard is dormant that cannot be");
 }
 
 static void walk_worker(struct walk *walk, struct whorl_status_worker *worker)
@@ -365,9 +371,14 @@ size_t wh_status_encode(unsigned char *out, size_t bytes, const struct whorl_sta
 	if (walk.wrong != NULL)
 		return 0;
 	copy.shard_count = 0;
-	for (uint32_t i = 0; i < status->shard_count; i++)
-		copy.shard_count += write_shard(&walk, &status->shards[i]);
-	copy.shards_left_off += status->shard_count - copy.shard_count;
+	for (uint32_t i = 0; i < status->shard_count; i++) {
+		if (version < 9 && status->shards[i].dormant) /* it knows of none */
+			continue;
+		if (write_shard(&walk, &status->shards[i]))
+			copy.shard_count++;
+		else
+			copy.shards_left_off++;
+	}
 	walk_status(&again, &copy); /* now that this is known; its length does not depend on it */
 	return (size_t)(walk.at - out);
 }
@@ -496,12 +507,12 @@ static void read_shard(struct walk *walk, const struct whorl_status *status, str
 		if (shard->log != NULL)
 			walk_log_stats(walk, shard->log);
 	}
-	if (count != (shard->condition == WHORL_SHARD_GONE ? 0 : shard->members))
+	if (count != (shard->condition == WHORL_SHARD_GONE && !shard->dormant ? 0 : shard->members))
 		go_wrong(walk, "the members of a shard are not as many as it says");
 	shard->places = make_array(walk, count, sizeof *shard->places, enough);
 	for (uint32_t i = 0; shard->places != NULL && i < count; i++) {
 		walk_place(walk, &shard->places[i]);
-		if (!is_member(status, shard->places[i].id))
+		if (!shard->dormant && !is_member(status, shard->places[i].id))
 			go_wrong(walk, "somebody is in a shard and not in the view");
 		shard->place_count++;
 	}

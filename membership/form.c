@@ -18,8 +18,8 @@ static bool is_forming(const struct wh_join *join, uint32_t node)
 {
 	const struct wh_known_node *known = &join->roster->known_nodes[node];
 
-	if (node == join->roster->id)
-		return true;
+	if (node == join->roster->id) /* one that only joins is counted by nobody, not by itself either */
+		return join->may_form || join->forced;
 	return known->introduced && known->differs == NULL && known->standing == WH_FORMING;
 }
 

@@ -144,7 +144,7 @@ static const void *whole_of(struct wh_calls *calls, const struct whorl_message *
 }
 
 /* Call `n` of the run. */
-static void show_call(struct wh_replica *replica, size_t n, const struct whorl_message *message)
+static void show_call(struct wh_replica *replica, size_t n, const struct whorl_message *message, bool replayed)
 {
 	struct whorl_call *call = &replica->calls.run[n];
 	struct wh_answer *answer = &replica->calls.answers[n];
@@ -158,6 +158,7 @@ static void show_call(struct wh_replica *replica, size_t n, const struct whorl_m
 	call->incarnation = message->incarnation;
 	call->caller = message->sender;
 	call->awaited = pending != NULL;
+	call->replayed = replayed;
 	call->place = NULL;
 	answer->pending = pending;
 	if (pending == NULL)
@@ -172,10 +173,11 @@ static void show_call(struct wh_replica *replica, size_t n, const struct whorl_m
 /* Of the messages from `from` on; a call in parts ends a run, since there is one place for it. Returns how many. */
 static size_t show_run(struct wh_replica *replica, const struct whorl_message *messages, size_t count)
 {
+	bool replayed = wh_layer_reads_log(replica->subgroup);
 	size_t n = 0;
 
 	while (n < count && n < WH_CALL_RUN) {
-		show_call(replica, n, &messages[n]);
+		show_call(replica, n, &messages[n], replayed);
 		if (messages[n++].parts > 1)
 			break;
 	}

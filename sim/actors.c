@@ -12,6 +12,7 @@
 #define LINGER_DEPTH 3
 
 static void take_turn(void *ctx, uint64_t number);
+static void open_actor(struct actor *actor, uint64_t tries);
 
 /* Not while it is busy with what it has posted. */
 static void turn_at(struct actor *actor, uint64_t when_ns)
@@ -80,7 +81,7 @@ bool wh_actor_upcall(struct app *app, const struct whorl_message *message)
 	struct play *play = actor->play;
 	struct shard_member *member = unsettled_member(app, message);
 
-	if (wh_play_failed(play) || actor->crashed)
+	if (wh_play_failed(play) || play->extinct || actor->crashed) /* of another group nothing is known */
 		return false;
 	wh_faults_moment(actor, WH_MOMENT_UPCALL);
 	if (actor->crashed)
@@ -501,6 +502,18 @@ static enum whorl_result save_record(void *ctx, uint64_t group, struct wh_error 
 
 static const struct wh_record_ops disks = {.load = load_record, .save = save_record};
 
+void wh_actor_stop_opening(struct actor *actor)
+{
+	struct play *play = actor->play;
+
+	actor->opening = false;
+	wh_sim_hold(play->sim, actor->id, false);
+	play->at[actor->id] = actor;
+	actor->state = ACTOR_GONE;
+	actor->crashed = true;
+	wh_history_crashed(play->history, actor->life);
+}
+
 /* Its disk does not answer, or has none of what there was: so this life is none. */
 static void fail_to_open(struct actor *actor, const struct wh_error *err)
 {
@@ -519,7 +532,35 @@ static void fail_to_open(struct actor *actor, const struct wh_error *err)
 	wh_history_crashed(play->history, actor->life);
 }
 
-void wh_actor_open(struct actor *actor)
+#define OPEN_TRIES 100
+
+static void open_again(void *ctx, uint64_t tries)
+{
+	struct actor *actor = ctx;
+	struct play *play = actor->play;
+
+	play->faults_due--;
+	play->restless_ns = wh_sim_now(play->sim);
+	if (actor->opening && !play->closing && !play->extinct && !wh_play_failed(play))
+		open_actor(actor, tries);
+}
+
+/* On one host another node may speak for its disk, till the group is back: its program begins once more. */
+static bool waits_for_directory(struct actor *actor, const struct wh_error *err, uint64_t tries)
+{
+	struct play *play = actor->play;
+
+	if (!play->plan->one_host || !play->plan->logs || err->code != WHORL_DISK || tries == OPEN_TRIES ||
+	    strstr(err->text, "another process") == NULL)
+		return false;
+	play->faults_due++;
+	wh_sim_hold(play->sim, actor->id, true);
+	wh_sim_at(play->sim, wh_sim_now(play->sim) + 1 + wh_dice_below(&actor->dice, wh_play_timeout_ns(play)),
+		  open_again, actor, tries + 1);
+	return true;
+}
+
+static void open_actor(struct actor *actor, uint64_t tries)
 {
 	struct play *play = actor->play;
 	struct wh_node_config config = play->plan->config; /* is copied */
@@ -537,10 +578,15 @@ void wh_actor_open(struct actor *actor)
 
 	config.subgroup_count += play->plan->listed_count;
 	config.group.start = actor->joins ? WH_START_JOIN : WH_START_AUTO;
+	actor->opening = true;
+	wh_sim_hold(play->sim, actor->id, false);
 	if (wh_node_open(&config, actor->id, &world, &options, &actor->node, &err) != WHORL_OK) {
-		fail_to_open(actor, &err);
+		actor->opening = waits_for_directory(actor, &err, tries);
+		if (!actor->opening)
+			fail_to_open(actor, &err);
 		return;
 	}
+	actor->opening = false;
 	actor->incarnation = wh_inspect_incarnation(actor->node);
 	play->at[actor->id] = actor;
 	play->unopened -= actor->state == ACTOR_UNOPENED;
@@ -560,6 +606,20 @@ void wh_actor_open(struct actor *actor)
 	turn_soon(actor);
 }
 
+void wh_actor_open(struct actor *actor)
+{
+	open_actor(actor, 0);
+}
+
+/* Some life of it is on its way. */
+static bool is_opening(const struct play *play, uint32_t id)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		if (play->actors[i].id == id && play->actors[i].opening)
+			return true;
+	return false;
+}
+
 /* Something is on the stack: itself, or another node that would stand still while it closes. */
 static bool is_busy(const struct actor *actor)
 {
@@ -577,11 +637,12 @@ static void replace_disk(struct play *play, uint32_t id)
 	wh_sim_disk_blank(wh_sim_disk_of(play->sim, id));
 }
 
-bool wh_actor_return(struct play *play, uint32_t id, bool blank)
+bool wh_actor_return(struct play *play, const struct wh_fault *fault)
 {
+	uint32_t id = fault->node;
 	struct actor *last = play->at[id], *actor = &play->actors[id];
 
-	if (last != NULL && is_busy(last))
+	if ((last != NULL && is_busy(last)) || is_opening(play, id))
 		return false;
 	if (last != NULL || actor->state != ACTOR_ABSENT) {
 		if (last == NULL || play->lives == play->lives_max)
@@ -592,8 +653,10 @@ bool wh_actor_return(struct play *play, uint32_t id, bool blank)
 		wh_history_born(play->history, actor->life, id);
 		actor->joins = !play->plan->restarts_form;
 	}
-	if (blank)
+	if (fault->blank)
 		replace_disk(play, id);
+	if (fault->anew)
+		wh_anew_begin(actor);
 	wh_actor_open(actor);
 	return true;
 }

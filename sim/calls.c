@@ -58,23 +58,31 @@ void wh_calls_stand_at(struct app *app, struct place place)
 	app->applied = place;
 }
 
+/* No outcome may say that no member applies it. */
+static void note_applied(const struct app *app, const struct whorl_message *message)
+{
+	struct stream *stream = wh_app_stream_in(app, message->view, message->sender);
+
+	if (stream->messages[message->index].gone)
+		wh_play_fail(app->actor->play,
+			     "gone: %s, g%u: applies message %" PRIu64 " of node %u, which was told that it is gone",
+			     app->actor->name, app->g, message->index, message->sender);
+	stream->messages[message->index].applied = true;
+}
+
 void wh_calls_upcalled(struct app *app, const struct whorl_message *message)
 {
 	struct play *play = app->actor->play;
 	const struct shard_member *member = app->member;
-	struct stream *stream;
 	struct place *furthest;
 
 	if (!play->subgroups[app->g].calls || wh_play_failed(play))
 		return;
+	note_applied(app, message);
+	if (wh_app_reads_log(app, message->view)) /* all that is in it lies before the view in which it may be read */
+		return;
 	if (member->shard->view->number != message->view)
 		member = wh_app_member_in(app, message->view);
-	stream = wh_app_stream_in(app, message->view, message->sender);
-	if (stream->messages[message->index].gone)
-		wh_play_fail(play,
-			     "gone: %s, g%u: applies message %" PRIu64 " of node %u, which was told that it is gone",
-			     app->actor->name, app->g, message->index, message->sender);
-	stream->messages[message->index].applied = true;
 	app->applied = (struct place){message->view, member->deliveries};
 	furthest = &play->subgroups[app->g].furthest[member->shard->number];
 	if (furthest->view < message->view || (furthest->view == message->view && furthest->count < member->deliveries))
@@ -218,14 +226,17 @@ static struct call *find_call(const struct app *app, const struct whorl_call *sh
 static void look_at_call(struct app *app, const struct whorl_call *shown)
 {
 	struct call *call = find_call(app, shown);
+	bool replayed = wh_app_reads_log(app, shown->view);
 
 	if (call != NULL && call->settled)
 		call = NULL;
-	if (shown->awaited != (call != NULL) || shown->replayed || shown->size < sizeof(*shown))
+	if (app->behind && wh_app_is_log(app) && !replayed)
+		replayed = shown->replayed; /* the log that it was given may end in the view that it came in with */
+	if (shown->awaited != (call != NULL) || shown->replayed != replayed || shown->size < sizeof(*shown))
 		wh_play_fail(app->actor->play,
 			     "applied: %s, g%u: call %" PRIu64 " of node %u is %sawaited, and shown as %sawaited%s",
 			     app->actor->name, app->g, shown->index, shown->caller, call != NULL ? "" : "not ",
-			     shown->awaited ? "" : "not ", shown->replayed ? " and replayed" : "");
+			     shown->awaited ? "" : "not ", shown->replayed ? " and replayed" : ", not as replayed");
 	else if (call != NULL)
 		answer_call(call, shown);
 	else if (wh_dice_one_in(&app->actor->dice, 4) &&

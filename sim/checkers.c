@@ -232,6 +232,8 @@ void wh_check_claim(const struct stream *stream, uint64_t number)
 	uint32_t window = (uint32_t)actor->play->subgroups[stream->app->g].options->window;
 	uint64_t least = stream->base;
 
+	if (actor->play->extinct)
+		return;
 	if (member != NULL && member->me >= 0)
 		least = least_done(member->shard, (uint32_t)member->me);
 	if (stream->messages[number].claim.number + stream->base != number)

@@ -6,6 +6,8 @@
 #include "sim/schedule.h"
 #include "transport/dice.h"
 
+#define ANEW_IN 5 /* of runs in which the power of all goes */
+
 struct draw {
 	struct wh_dice dice;
 	const struct wh_schedule_limits *limits;
@@ -86,8 +88,8 @@ static void harm_disk(struct draw *draw)
 		return;
 	if (fault->kind != WH_FAULT_FAIL_SYNC && fault->kind != WH_FAULT_ROT)
 		fault->for_us = draw_wait(draw);
-	if (fault->kind == WH_FAULT_HANG && one_in(draw, 3))
-		fault->for_us = 0;
+	if (fault->kind == WH_FAULT_HANG && one_in(draw, 3) && !draw->limits->one_host)
+		fault->for_us = 0; /* (of all disks for good it would be) */
 	if (fault->kind == WH_FAULT_SLOW_DISK)
 		fault->factor = (uint32_t)wh_dice_between(&draw->dice, 2, one_in(draw, 2) ? 16 : 128);
 	if (fault->kind == WH_FAULT_ROT || one_in(draw, 3)) /* what is wrong is found when it starts */
@@ -114,6 +116,30 @@ static uint64_t cut_power(struct draw *draw, uint64_t at_us)
 	return last_us;
 }
 
+/* The power goes for the last time, and all that comes back is what one disk has, by an operator's word. With dice of its own. */
+static void begin_anew(struct draw *draw, uint64_t seed)
+{
+	struct wh_schedule *schedule = draw->schedule;
+	struct wh_fault *fault;
+	uint64_t off_us = 0;
+	uint32_t count = 0;
+
+	draw->dice = wh_dice_split(seed, 404);
+	for (uint32_t i = 0; i < schedule->count; i++)
+		if (schedule->faults[i].kind == WH_FAULT_POWER && schedule->faults[i].at > off_us)
+			off_us = schedule->faults[i].at;
+	if (off_us == 0 || draw->limits->one_host || !one_in(draw, ANEW_IN))
+		return;
+	for (uint32_t i = 0; i < schedule->count; i++)
+		if (schedule->faults[i].kind == WH_FAULT_POWER || schedule->faults[i].moment != WH_MOMENT_TIME ||
+		    schedule->faults[i].at < off_us)
+			schedule->faults[count++] = schedule->faults[i];
+	schedule->count = count;
+	fault = add_fault(draw, WH_FAULT_RETURN, off_us + 1 + draw_below(draw, 6 * draw->limits->failure_timeout_us));
+	if (fault != NULL)
+		fault->anew = true;
+}
+
 void wh_schedule_draw_disks(struct wh_schedule *schedule, uint64_t seed, const struct wh_schedule_limits *limits)
 {
 	struct draw draw = {.dice = wh_dice_split(seed, 403), .limits = limits, .schedule = schedule};
@@ -127,4 +153,5 @@ void wh_schedule_draw_disks(struct wh_schedule *schedule, uint64_t seed, const s
 	do
 		at_us = cut_power(&draw, at_us) + draw_below(&draw, one_in(&draw, 2) ? timeout_us / 2 : 8 * timeout_us);
 	while (one_in(&draw, 3));
+	begin_anew(&draw, seed);
 }

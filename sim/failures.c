@@ -109,13 +109,14 @@ static bool may_be_refused(const struct actor *actor)
  * then the node cannot meet the next life of that id. */
 #define HALF_OPEN_NS (5 * WH_NS_PER_S / 4)
 
-/* Two nodes may be kept apart by such a call for longer than a first view with a short start time-out waits for all to meet. The
- * view begins with both, and goes on without one of them. */
+/* Two nodes may be kept apart by such a call for longer than a first view, or one behind a restart, with a short start time-out waits for all to
+ * meet. The view begins with both, and goes on without one of them. */
 static bool may_be_kept_apart(const struct actor *actor)
 {
 	const struct play *play = actor->play;
 
-	return play->vanished_ns != 0 && actor->view != NULL && actor->view->number == 0 &&
+	return play->vanished_ns != 0 && actor->view != NULL &&
+	       (actor->view->number == 0 || wh_inspect_restarts(actor->node)) &&
 	       WH_THERE_TIMEOUTS * wh_play_start_ns(play) < HALF_OPEN_NS;
 }
 

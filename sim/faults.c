@@ -29,8 +29,10 @@ static bool end_life(struct actor *actor, bool silently)
 	actor->crashed = true;
 	actor->vanished = silently;
 	play->touched |= UINT64_C(1) << actor->life;
-	if (!actor->in_pass)
-		wh_check_settle(actor);
+	if (!actor->in_pass) /* one that leaves may have begun another view by now, unseen */
+		wh_check_died(actor);
+	if (leaves) /* whorl_close goes on to make passes, of which nobody hears */
+		wh_play_forsake_view(actor);
 	if (silently)
 		play->vanished_ns = wh_sim_now(play->sim);
 	wh_history_crashed(play->history, actor->life);
@@ -56,8 +58,11 @@ static void cut_power(struct play *play, uint32_t node)
 	bool all = node == UINT32_MAX || play->plan->one_host;
 
 	for (uint32_t i = 0; i < play->lives; i++)
-		if (all || play->actors[i].id == node)
+		if (all || play->actors[i].id == node) {
 			(void)end_life(&play->actors[i], true);
+			if (play->actors[i].opening)
+				wh_actor_stop_opening(&play->actors[i]);
+		}
 	for (uint32_t id = 0; id < play->nodes; id++)
 		if ((all && (id == 0 || !play->plan->one_host)) || id == node)
 			wh_sim_power_loss(play->sim, id);
@@ -91,6 +96,20 @@ static struct wh_sim_disk_cost slower(const struct wh_sim_disk_cost *cost, uint3
 	return slow;
 }
 
+/* On one host all have one disk; what rots is in the directory of one node. */
+static bool is_of_all(const struct play *play, const struct wh_fault *fault)
+{
+	return play->plan->one_host && wh_fault_is_of_disk(fault) && fault->kind != WH_FAULT_ROT;
+}
+
+/* A life that comes meanwhile has it, too. */
+static void make_ill(struct play *play, const struct wh_fault *fault, int by)
+{
+	for (uint32_t id = 0; id < play->nodes; id++)
+		if (wh_fault_lasts(fault) && (id == fault->node || is_of_all(play, fault)))
+			play->disks_ill[id] += (uint32_t)by;
+}
+
 static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t i)
 {
 	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
@@ -99,7 +118,8 @@ static void harm_disk(struct play *play, const struct wh_fault *fault, uint64_t 
 
 	if (disk == NULL)
 		return;
-	play->disks_harmed |= play->plan->one_host ? UINT64_MAX : UINT64_C(1) << fault->node;
+	play->disks_harmed |= is_of_all(play, fault) ? UINT64_MAX : UINT64_C(1) << fault->node;
+	make_ill(play, fault, 1);
 	if (fault->kind == WH_FAULT_HANG)
 		cost = (struct wh_sim_disk_cost){.read_min_ns = for_ns, .write_min_ns = for_ns, .sync_min_ns = for_ns};
 	if (fault->kind == WH_FAULT_HANG && for_ns == 0)
@@ -118,6 +138,8 @@ static void mend_disk(struct play *play, const struct wh_fault *fault)
 {
 	struct wh_sim_disk *disk = fault->node < play->nodes ? wh_sim_disk_of(play->sim, fault->node) : NULL;
 
+	if (disk != NULL)
+		make_ill(play, fault, -1);
 	if (disk != NULL && fault->kind == WH_FAULT_FILL)
 		wh_sim_disk_capacity(disk, 0);
 	else if (disk != NULL)
@@ -188,7 +210,9 @@ static void harm_links(struct play *play, const struct wh_fault *fault, int by)
 static void touch_lives(struct play *play, const struct wh_fault *fault)
 {
 	for (uint32_t id = 0; id < play->nodes; id++) {
-		bool is_touched = fault->kind == WH_FAULT_POWER || (wh_fault_touches(fault) >> id & 1) != 0;
+		bool is_touched = fault->kind == WH_FAULT_POWER || is_of_all(play, fault) ||
+				  (play->plan->one_host && fault->powerless) ||
+				  (wh_fault_touches(fault) >> id & 1) != 0;
 
 		if (!is_touched || play->at[id] == NULL)
 			continue;
@@ -202,7 +226,7 @@ static void touch_lives(struct play *play, const struct wh_fault *fault)
 
 void wh_faults_born(struct actor *actor)
 {
-	if (actor->play->links_harmed[actor->id] > 0)
+	if (actor->play->links_harmed[actor->id] > 0 || actor->play->disks_ill[actor->id] > 0)
 		actor->play->touched |= UINT64_C(1) << actor->life;
 }
 
@@ -248,7 +272,7 @@ static bool carry_out_fault(struct play *play, const struct wh_fault *fault, uin
 	struct actor *actor = wh_fault_is_between(fault) || fault->node >= play->nodes ? NULL : play->at[fault->node];
 
 	if (fault->kind == WH_FAULT_JOIN || fault->kind == WH_FAULT_RETURN)
-		return fault->node >= play->nodes || wh_actor_return(play, fault->node, fault->blank);
+		return fault->node >= play->nodes || wh_actor_return(play, fault);
 	if (fault->kind == WH_FAULT_POWER) {
 		cut_power(play, UINT32_MAX);
 		return true;
@@ -350,14 +374,16 @@ void wh_faults_operating(void *ctx, uint32_t node, enum wh_sim_disk_op op, uint6
 	struct actor *actor = play->at[node];
 
 	(void)number;
-	if (actor == NULL || actor->node == NULL || !wh_actor_runs(actor))
+	if (actor == NULL || actor->node == NULL || (!wh_actor_runs(actor) && !actor->leaving))
+		return;
+	if (op == WH_SIM_DISK_NAME)
+		wh_kept_look(actor); /* before a file of a log goes */
+	if (!wh_actor_runs(actor))
 		return;
 	if (op == WH_SIM_DISK_WRITE)
 		wh_faults_moment(actor, WH_MOMENT_WRITE);
 	else if (op == WH_SIM_DISK_SYNC || op == WH_SIM_DISK_SYNC_NAMES)
 		wh_faults_moment(actor, WH_MOMENT_SYNC);
-	else if (op == WH_SIM_DISK_NAME)
-		wh_kept_look(actor); /* before a file of a log goes */
 }
 
 void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_push *push)

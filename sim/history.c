@@ -480,6 +480,19 @@ static bool check_order(struct wh_history *h, uint32_t node, const struct wh_his
 	return true;
 }
 
+/* It was begun anew, and has that of its last view when others have gone on without: it is in its own group alone. */
+static bool is_of_its_own(struct wh_history *h, uint32_t node, struct subgroup *g, const struct wh_history_delivery *d)
+{
+	const struct member *member = &g->members[node];
+	const struct order *order;
+
+	if (!h->lives[node].anew || !g->ordered || !member->behind || member->at->number > d->view ||
+	    !wh_history_move_on(h, node, g, d->view))
+		return false;
+	order = &member->at->orders[member->unit];
+	return order->closed && member->position >= order->count;
+}
+
 bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_history_delivery *d)
 {
 	struct subgroup *g;
@@ -492,6 +505,11 @@ bool wh_history_deliver(struct wh_history *h, uint32_t node, const struct wh_his
 		return false;
 	g = &h->subgroups[d->subgroup];
 	member = &g->members[node];
+	if (is_of_its_own(h, node, g, d)) {
+		member->next[from] = d->index + 1;
+		member->position++;
+		return true;
+	}
 	if (g->ordered && !check_order(h, node, d, from))
 		return false;
 	if (!g->ordered && d->sequence != d->index)

@@ -176,6 +176,11 @@ bool wh_history_restored(struct wh_history *h, uint32_t node, uint32_t subgroup,
  * with that digest; 0: from the beginning. It is behind then. */
 bool wh_history_replays(struct wh_history *h, uint32_t node, uint32_t subgroup, uint32_t shard, uint64_t digest);
 /* The node awaits the state of a durable subgroup, which is its log: it is upcalled for all of it from now on. */
+/* What the disk of that life had was made a group of its own: what it has of its last view, and others that went on have not, is no matter. */
+void wh_history_anew(struct wh_history *h, uint32_t life);
+/* How far it is in the order of the shard: of which view, and how many messages of that; 0 and 0: it has been upcalled for nothing. */
+void wh_history_stands(const struct wh_history *h, uint32_t life, uint32_t subgroup, uint64_t *view,
+		       uint64_t *position);
 bool wh_history_takes_log(struct wh_history *h, uint32_t node, uint32_t subgroup);
 /* It has not delivered all of its view, and goes on from it all the same: what is missing comes before anything else (0044). It is
  * behind from here on. */

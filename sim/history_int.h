@@ -97,6 +97,7 @@ struct life {
 	uint64_t first; /* view; UINT64_MAX: not known */
 	enum fate fate;
 	bool leaves;       /* or has left: the others need not count it */
+	bool anew;         /* what its disk had was made a group of its own */
 	struct view *view; /* NULL: none yet */
 };
 

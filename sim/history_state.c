@@ -169,6 +169,20 @@ bool wh_history_replays(struct wh_history *h, uint32_t life, uint32_t subgroup, 
 	return true;
 }
 
+void wh_history_anew(struct wh_history *h, uint32_t life)
+{
+	h->lives[life].anew = true;
+}
+
+void wh_history_stands(const struct wh_history *h, uint32_t life, uint32_t subgroup, uint64_t *view, uint64_t *position)
+{
+	const struct member *member = subgroup < h->subgroup_count ? &h->subgroups[subgroup].members[life] : NULL;
+	bool stands = member != NULL && member->at != NULL;
+
+	*view = stands ? member->at->number : 0;
+	*position = stands ? member->position : 0;
+}
+
 bool wh_history_takes_log(struct wh_history *h, uint32_t life, uint32_t subgroup)
 {
 	struct member *member = find_member(h, life, subgroup, "takes a log");

@@ -98,6 +98,23 @@ bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth)
 	return subgroup != NULL && subgroup->state != NULL && wh_state_restores(subgroup->state);
 }
 
+bool wh_inspect_asks(const whorl_node *node, uint32_t id, uint64_t incarnation)
+{
+	const struct wh_known_node *known = &node->roster.known_nodes[id];
+
+	return node->epoch == NULL && known->incarnation == incarnation && known->introduced &&
+	       known->standing == WH_MEMBER_OF;
+}
+
+uint64_t wh_inspect_taken(const whorl_node *node, uint32_t g, uint64_t birth)
+{
+	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);
+
+	return subgroup != NULL && subgroup->state != NULL
+		       ? wh_load_relaxed(&wh_state_statistics(subgroup->state)->taken)
+		       : 0;
+}
+
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth)
 {
 	const whorl_subgroup *subgroup = subgroup_of(node, g, birth);

@@ -41,6 +41,10 @@ bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnati
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key);
 /* Has it not restored its state yet, or not upcalled what was kept back meanwhile? */
 bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth);
+/* It is in no view, has met that life, and takes it for a member of a group that it can be let into. */
+bool wh_inspect_asks(const whorl_node *node, uint32_t id, uint64_t incarnation);
+/* So many bytes of states have come to it there. */
+uint64_t wh_inspect_taken(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Does it keep back what is delivered in that subgroup of the configuration, or in the dynamic one of that birth? */
 bool wh_inspect_keeps(const whorl_node *node, uint32_t g, uint64_t birth);
 /* Something that the application has refused is kept for it, of views before. */

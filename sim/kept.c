@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "membership/change.h"
 #include "persistence/format_int.h"
 #include "persistence/standing.h"
 #include "sim/check_int.h"
@@ -306,7 +307,8 @@ void wh_kept_step(const struct actor *actor, enum wh_moment step, uint64_t key, 
 
 	if (!wh_node_config_is_durable(&play->plan->config) || wh_disk_is_harmed(play, actor->id))
 		return;
-	if (step == WH_MOMENT_ACKNOWLEDGE && !has_view(actor, proposed))
+	/* The number of no attempt: it gives up what it had acknowledged. */
+	if (step == WH_MOMENT_ACKNOWLEDGE && (push->value & WH_ATTEMPTS_MAX) != 0 && !has_view(actor, proposed))
 		wh_play_fail(play, "said: %s acknowledges a view that its disk does not have", actor->name);
 	if (step != WH_MOMENT_DECIDE && step != WH_MOMENT_ECHO)
 		return;

@@ -149,6 +149,7 @@ struct state {                   /* of a run with all its faults over */
 	uint64_t survivors;      /* of these a majority of the last view that trust each other; 0: there is none */
 	uint64_t suspicions;     /* of all of them, mixed */
 	uint64_t deliveries;
+	uint64_t taken; /* bytes of logs that are states */
 	bool restoring; /* some node is */
 };
 
@@ -384,6 +385,17 @@ static bool wait_for_vanished(const struct play *play, uint64_t set)
 	return false;
 }
 
+/* Likewise one that asks a member to be let in that has vanished: the others take it for one that has a part in the restart, and it has none. */
+static bool ask_vanished(const struct play *play, uint64_t running)
+{
+	for (uint32_t i = 0; i < play->lives; i++)
+		for (uint32_t k = 0; (running >> i & 1) != 0 && k < play->lives; k++)
+			if (play->actors[k].vanished && play->at[play->actors[k].id] == &play->actors[k] &&
+			    wh_inspect_asks(play->actors[i].node, play->actors[k].id, play->actors[k].incarnation))
+				return true;
+	return false;
+}
+
 /* There is no view: the nodes that must form the first one, if they are enough, and all connected. */
 static uint64_t find_formers(const struct play *play, uint64_t running)
 {
@@ -394,7 +406,9 @@ static uint64_t find_formers(const struct play *play, uint64_t running)
 	if (wh_node_config_is_durable(&play->plan->config)) {
 		set = wh_returns_find(play, running);
 		find_trust(play, set, trusts);
-		return all_trust(play, trusts, set) && !wait_for_vanished(play, set) ? set : 0;
+		return all_trust(play, trusts, set) && !wait_for_vanished(play, set) && !ask_vanished(play, running)
+			       ? set
+			       : 0;
 	}
 	for (uint32_t i = 0; i < play->lives; i++)
 		if ((running >> i & 1) != 0 && play->actors[i].id < play->plan->config.group.nodes &&
@@ -426,6 +440,7 @@ static struct state look_at_lives(const struct play *play)
 		for (uint32_t g = 0; g < play->subgroup_count; g++) {
 			state.deliveries += actor->apps[g].deliveries;
 			state.restoring |= actor->apps[g].awaits;
+			state.taken += actor->apps[g].log_taken;
 		}
 	}
 	if (state.last != NULL)
@@ -445,7 +460,8 @@ bool wh_liveness_is_over(const struct play *play)
 static bool is_same(const struct state *a, const struct state *b)
 {
 	return a->last == b->last && a->running == b->running && a->survivors == b->survivors &&
-	       a->suspicions == b->suspicions && a->deliveries == b->deliveries && a->restoring == b->restoring;
+	       a->suspicions == b->suspicions && a->deliveries == b->deliveries && a->taken == b->taken &&
+	       a->restoring == b->restoring;
 }
 
 /* One that survives. */

@@ -508,6 +508,8 @@ bool wh_plan_progresses(const struct wh_plan *plan, uint32_t subgroup)
 
 bool wh_plan_may_form(const struct wh_plan *plan, uint32_t nodes)
 {
+	if (wh_node_config_is_durable(&plan->config)) /* it has no founder */
+		return nodes == plan->config.group.nodes;
 	if (wh_node_config_founder(&plan->config) >= 0)
 		return true;
 	if (plan->one_host || plan->disks)

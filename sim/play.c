@@ -232,6 +232,7 @@ struct play *wh_play_new(const struct wh_plan *plan, const struct wh_schedule *s
 	play->tries = wh_plan_alloc(WH_SCHEDULE_MAX, sizeof(*play->tries));
 	play->cuts = wh_plan_alloc((size_t)play->nodes * play->nodes, sizeof(*play->cuts));
 	play->links_harmed = wh_plan_alloc(play->nodes, sizeof(*play->links_harmed));
+	play->disks_ill = wh_plan_alloc(play->nodes, sizeof(*play->disks_ill));
 	play->seen = wh_plan_alloc(play->nodes, sizeof(*play->seen));
 	play->at = wh_plan_alloc(play->nodes, sizeof(struct actor *));
 	play->disks = wh_plan_alloc(play->nodes, sizeof(*play->disks));
@@ -557,6 +558,7 @@ bool wh_play_end(struct play *play, struct wh_play_result *result, char *verdict
 	free(play->at);
 	free(play->seen);
 	free(play->links_harmed);
+	free(play->disks_ill);
 	free(play->cuts);
 	good = !wh_play_failed(play);
 	snprintf(verdict, verdict_bytes, "%s", play->verdict);

@@ -14,6 +14,7 @@
  *     frontiers.c     what a sender is told of its messages
  *     liveness.c      what must be so in the end
  *     returns.c       which nodes must bring a group back
+ *     anew.c          what one disk has becomes a group of its own
  *     report.c    what is told of a run that has failed
  *     inspect.c   how all these look into a node
  *     history.c   what must hold across views of all that applications see
@@ -163,9 +164,12 @@ struct app { /* one node in one subgroup, in all views */
 		bool begun;
 	} * looks;
 	uint32_t look_count;
-	bool replays;      /* what its log has was, or is, upcalled again */
-	bool needs;        /* a state, in this stay: some other member had it */
-	uint64_t whole_in; /* the last stay in which its log was said to be whole */
+	const struct shard_member
+		*anew;      /* what its disk had all of when it was begun anew: of its last life. NULL: nothing */
+	bool replays;       /* what its log has was, or is, upcalled again */
+	bool needs;         /* a state, in this stay: some other member had it */
+	uint64_t log_taken; /* so much of a log that is its state had come, after its last pass */
+	uint64_t whole_in;  /* the last stay in which its log was said to be whole */
 };
 
 struct stay { /* of one node in a dynamic subgroup, from its wish on */
@@ -197,7 +201,9 @@ struct actor { /* one life of a node */
 	uint64_t pace_ns;
 	uint32_t idle; /* passes without work, in a row */
 	bool in_pass;
+	bool opening; /* its node is being opened, which may take time */
 	bool leaving; /* its passes are made by whorl_close */
+	bool anew;    /* what its disk had was made a group of its own */
 	bool crashed, left;
 	bool vanished;             /* crashed, and no node is told */
 	bool removed;              /* or failed for good in another way: it does nothing any more */
@@ -374,8 +380,9 @@ struct play {
 	uint64_t (*seen)[WH_MOMENT_COUNT]; /* by node id: how often each of its moments has come */
 	uint32_t *cuts;                    /* from x nodes + to: by how many faults that link is cut */
 	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
-	uint64_t restless_ns;              /* when a fault came or ended last */
-	uint64_t vanished_ns;              /* when a node ended last that no other is told of */
+	uint32_t *disks_ill;  /* by node id: by how many faults its disk is slow, full or does not answer for a while */
+	uint64_t restless_ns; /* when a fault came or ended last */
+	uint64_t vanished_ns; /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
 	struct wh_sim_disk_cost disk_cost; /* of all disks that no fault has slowed down */
 	bool calm;                         /* no more will come */
@@ -476,8 +483,10 @@ void wh_faults_born(struct actor *actor);
 
 void wh_actor_init(struct actor *actor, struct play *play, uint32_t life, uint32_t id);
 void wh_actor_open(struct actor *actor);
-/* Another life of that node, or its first; `blank`: with another disk. False: not now. */
-bool wh_actor_return(struct play *play, uint32_t id, bool blank);
+/* The power goes, and its program waits for the directory that another node speaks for. */
+void wh_actor_stop_opening(struct actor *actor);
+/* Another life of that node, or its first, as the fault has it. False: not now. */
+bool wh_actor_return(struct play *play, const struct wh_fault *fault);
 void wh_actor_rest(struct actor *actor, bool rests);
 void wh_actor_free(struct actor *actor);
 void wh_actor_rung(struct actor *actor);
@@ -527,8 +536,12 @@ static inline bool wh_app_is_log(const struct app *app)
 
 	return play->subgroups[app->g].plan->durable && !wh_play_has_states(play);
 }
+/* What it is upcalled of that view now comes out of a log: its own, before the view that restarts the group; or the one that it was given. */
+bool wh_app_reads_log(const struct app *app, uint64_t view);
 /* It begins to be. False: that is broken. */
 bool wh_app_takes_log(struct app *app);
+/* It may have been, and there was nothing in it. */
+void wh_app_look_for_log(struct app *app);
 /* And that view begins. */
 void wh_app_returns(struct app *app);
 /* A message has been delivered. */
@@ -674,6 +687,13 @@ void wh_rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uin
 
 /* None of these lives is in a view: those that must be in one in the end, as their disks say. 0: none must. */
 uint64_t wh_returns_find(const struct play *play, uint64_t running);
+
+/* ---- anew.c ------------------------------------------------------------------------------------------------------------- */
+
+/* The node is about to be opened, and its program has ended: its directory is begun anew. */
+void wh_anew_begin(struct actor *actor);
+/* It is in a view of that group: it has been upcalled for all that its disk had. */
+void wh_anew_check(const struct actor *actor);
 
 /* ---- frontiers.c -------------------------------------------------------------------------------------------------------- */
 

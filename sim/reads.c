@@ -85,6 +85,7 @@ static void judge_end(const struct read *read, enum whorl_result result)
 	}
 	if (!app->actor->leaving || result == WHORL_OK)
 		wh_play_enter_view(app->actor, NULL);
+	wh_app_look_for_log(app);
 	member = app->member != NULL && app->stay == read->stay;
 	if (result == WHORL_OK)
 		judge_look(read);

@@ -33,11 +33,25 @@ static void look_at_disks(struct disks *disks, const struct play *play, uint64_t
 	}
 }
 
+/* Two that are to meet never will: their connection has ended for good, which one of them may not have known, and then it is turned away by the
+ * other. One that has met both invites them again and again. And on one host no round ends before each process has said what it is. */
+static bool are_apart(const struct play *play)
+{
+	uint32_t nodes = play->plan->one_host ? play->nodes : (uint32_t)play->plan->config.group.nodes, count = 0;
+
+	for (uint32_t id = 0; id < nodes; id++)
+		count += play->at[id] != NULL && wh_actor_runs(play->at[id]) &&
+			 (play->broken >> play->at[id]->life & 1) != 0;
+	return count > 1;
+}
+
 /* All that are configured are there, and none has anything to lose: they form a group. */
 static uint64_t find_founders(const struct disks *disks)
 {
 	uint64_t set = 0;
 
+	if (are_apart(disks->play))
+		return 0;
 	for (uint32_t id = 0; id < disks->play->nodes; id++) {
 		if (id >= disks->play->plan->config.group.nodes)
 			continue;
@@ -65,6 +79,17 @@ static bool votes(const struct disks *disks, const struct wh_view *view, uint32_
 	       disks->standings[id].group == group && wh_view_rank(view, id) >= 0;
 }
 
+/* On one host a member of the newest view speaks for the disks of nodes that have ended: they count, and are in no view. */
+static bool counts(const struct disks *disks, const struct wh_view *view, uint32_t id, uint64_t group)
+{
+	const struct play *play = disks->play;
+	const struct actor *actor = play->at[id];
+	bool spoken_for = play->plan->one_host && play->disks_harmed == 0 && actor != NULL && !wh_actor_runs(actor);
+
+	return votes(disks, view, id, group) || (spoken_for && disks->found[id] && !disks->standings[id].left &&
+						 disks->standings[id].group == group && wh_view_rank(view, id) >= 0);
+}
+
 static bool is_quorum(const struct disks *disks, const struct wh_view *view, uint64_t group)
 {
 	const struct play *play = disks->play;
@@ -76,22 +101,52 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 	if (breaker >= 0)
 		quorum.tie_breaker = wh_view_rank(view, (uint32_t)breaker);
 	for (uint32_t id = 0; id < play->nodes; id++) {
-		count += votes(disks, view, id, group);
-		home |= votes(disks, view, id, group) && id < play->plan->config.group.nodes;
+		count += counts(disks, view, id, group);
+		home |= counts(disks, view, id, group) && id < play->plan->config.group.nodes;
 	}
-	return home &&
-	       wh_quorum_holds(&quorum, count, quorum.tie_breaker >= 0 && votes(disks, view, (uint32_t)breaker, group));
+	return home && wh_quorum_holds(&quorum, count,
+				       quorum.tie_breaker >= 0 && counts(disks, view, (uint32_t)breaker, group));
 }
 
-static bool has_log(const struct disks *disks, const struct wh_view *view, const struct wh_view_subgroup *layout,
-		    uint64_t group)
+static bool stands_in(const struct wh_standing *standing, uint64_t key)
+{
+	return standing->base == key || (standing->ballot != 0 && standing->next == key);
+}
+
+/* Does that disk say that the view with that key follows one in which the other stands? */
+static bool follows(const struct wh_standing *says, uint64_t key, const struct wh_standing *standing)
+{
+	if (says->ballot != 0 && says->next == key && stands_in(standing, says->base))
+		return true;
+	for (uint32_t i = 0; says->base == key && i < says->shard_count; i++)
+		if (stands_in(standing, says->shards[i].before))
+			return true;
+	for (uint32_t i = 0; says->base == key && i < says->other_count; i++)
+		if (stands_in(standing, says->others[i].before))
+			return true;
+	return false;
+}
+
+/* A whole log that two views have passed over, neither of which its disk has agreed to, does not count, though it might (0058, what is not there
+ * yet). */
+static bool reaches(const struct disks *disks, uint32_t id, uint64_t key)
+{
+	bool does = stands_in(&disks->standings[id], key);
+
+	for (uint32_t other = 0; other < disks->play->nodes && !does; other++)
+		does = disks->found[other] && follows(&disks->standings[other], key, &disks->standings[id]);
+	return does;
+}
+
+static bool has_log(const struct disks *disks, const struct wh_view *view, uint64_t key,
+		    const struct wh_view_subgroup *layout, uint64_t group)
 {
 	for (uint32_t i = 0; i < layout->member_count; i++) {
 		uint32_t id = view->ids[layout->members[i]];
 		const struct wh_shard_standing *shard =
 			wh_standing_shard(&disks->standings[id], layout->configured, layout->shard);
 
-		if (votes(disks, view, id, group) && shard != NULL && shard->whole)
+		if (votes(disks, view, id, group) && shard != NULL && shard->whole && reaches(disks, id, key))
 			return true;
 	}
 	return layout->member_count == 0;
@@ -106,7 +161,7 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 	enough = *view != NULL && is_quorum(disks, *view, group); /* dynamic subgroups are not durable */
 	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
-			enough = has_log(disks, *view, &(*view)->subgroups[g], group);
+			enough = has_log(disks, *view, key, &(*view)->subgroups[g], group);
 	return enough;
 }
 
@@ -143,7 +198,8 @@ static uint64_t find_members(const struct disks *disks)
 	struct wh_view *view = NULL;
 	uint64_t set = 0;
 
-	if (newest == NULL || (newest->first && waits_for_vanished(disks)))
+	if (newest == NULL || (newest->first && waits_for_vanished(disks)) ||
+	    ((newest->first || disks->play->plan->one_host) && are_apart(disks->play)))
 		return 0;
 	if (suffices(disks, newest->base, newest->group, &view) && next_suffice(disks, newest->base, newest->group))
 		for (uint32_t id = 0; id < disks->play->nodes; id++)
@@ -153,13 +209,26 @@ static uint64_t find_members(const struct disks *disks)
 	return set;
 }
 
+/* One that was begun anew is enough for itself, if it is one of those that are configured: on a network a quorum needs one (0032). */
+static uint64_t find_begun_anew(const struct disks *disks)
+{
+	uint64_t set = 0;
+
+	for (uint32_t id = 0; id < disks->play->nodes && id < disks->play->plan->config.group.nodes; id++)
+		if (disks->back[id] != NULL && disks->back[id]->anew && disks->standings[id].alone)
+			set |= UINT64_C(1) << disks->back[id]->life;
+	return set;
+}
+
 uint64_t wh_returns_find(const struct play *play, uint64_t running)
 {
 	struct disks disks;
 	uint64_t set;
 
 	look_at_disks(&disks, play, running);
-	set = find_founders(&disks);
+	set = find_begun_anew(&disks);
+	if (set == 0)
+		set = find_founders(&disks);
 	if (set == 0)
 		set = find_members(&disks);
 	for (uint32_t id = 0; id < play->nodes; id++)

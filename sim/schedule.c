@@ -150,6 +150,8 @@ const char *wh_fault_print(const struct wh_fault *fault, char *buf)
 		add_text(&text, fault->powerless ? " without power" : " silently");
 	if (fault->kind == WH_FAULT_RETURN && fault->blank)
 		add_text(&text, " without its disk");
+	if (fault->kind == WH_FAULT_RETURN && fault->anew)
+		add_text(&text, " begun anew");
 	if (fault->kind == WH_FAULT_SLOW_DISK)
 		add_text(&text, " by %u", fault->factor);
 	if (wh_fault_is_wish(fault))
@@ -331,6 +333,8 @@ static bool take_manner(struct reader *reader, struct wh_fault *fault)
 		fault->powerless = take_word(reader, "without power");
 	if (fault->kind == WH_FAULT_RETURN)
 		fault->blank = take_word(reader, "without its disk");
+	if (fault->kind == WH_FAULT_RETURN && !fault->blank)
+		fault->anew = take_word(reader, "begun anew");
 	if (fault->kind != WH_FAULT_SLOW_DISK)
 		return true;
 	if (!expect_word(reader, "by") || !take_number(reader, 1, 100000, &factor))

@@ -31,6 +31,7 @@
  *                                            part of what was not synced
  *     power off at 40 ms                     so do all hosts
  *     return 2 without its disk at 90 ms     it comes back with a disk that is blank
+ *     return 2 begun anew at 90 ms           an operator has made what its disk has a group of its own (whorl log --begin-anew)
  *     slow disk 1 by 16 for 50 ms at 10 ms   what it does takes 16 times as long
  *     hang disk 1 at 30 ms                   it does not answer any more, until the power goes
  *     hang disk 1 for 20 ms at 30 ms         it takes so long with all that it is told
@@ -124,6 +125,7 @@ struct wh_fault {
 	bool silently;     /* crash */
 	bool powerless;    /* crash: its disk loses what was not synced */
 	bool blank;        /* return: with another disk */
+	bool anew;         /* return: what its disk has is begun anew before, as a group of its own */
 	bool both;         /* cut: both ways */
 	uint64_t from, to; /* cut, slow, break: bit i is node i */
 	uint32_t factor;   /* slow, slow disk */
@@ -196,8 +198,9 @@ struct wh_schedule_limits {
 	uint32_t faults;                  /* at most, but for what follows from them, as returns */
 	uint32_t kinds;                   /* bit k: enum wh_fault_kind */
 	bool proofs;                      /* of deaths: a minority may go on */
+	bool one_host;                    /* all have one disk */
 	uint32_t names;                   /* of dynamic subgroups; 0: no node wishes for any */
-	bool disks;                       /* they fail, and the power may go; not where all are on one host */
+	bool disks;                       /* they fail, and the power may go */
 	uint64_t span_us;                 /* the first faults come within this time */
 	uint64_t failure_timeout_us;
 };

@@ -13,6 +13,7 @@
 #include "sim/play_int.h"
 
 #define MAGIC UINT64_C(0x6c726f6877746174)
+#define TAKEN_MAX (UINT64_C(4) << 20)
 #define HASTE 6 /* before one piece in so many other things happen */
 
 struct image {                 /* of a state, as bytes; padding follows */
@@ -276,7 +277,7 @@ static bool restore_part(enum whorl_restore_step step, const void *bytes, size_t
 	if (step == WHORL_RESTORE_BEGIN && !actor->crashed)
 		wh_faults_moment(actor, WH_MOMENT_RESTORE);
 	take_time(app);
-	if (actor->crashed || actor->removed || wh_play_failed(actor->play))
+	if (actor->crashed || actor->removed || wh_play_failed(actor->play) || actor->play->extinct)
 		return false;
 	if (step == WHORL_RESTORE_BEGIN)
 		app->coming_bytes = 0;
@@ -379,6 +380,15 @@ bool wh_app_replays(struct app *app, uint32_t shard, uint64_t digest)
 	return !wh_play_failed(play);
 }
 
+bool wh_app_reads_log(const struct app *app, uint64_t view)
+{
+	uint32_t shard;
+
+	if (app->actor->view == NULL)
+		return wh_inspect_replays(app->actor->node, app->g, &shard);
+	return app->behind && wh_app_is_log(app) && view < app->since;
+}
+
 bool wh_app_takes_log(struct app *app)
 {
 	struct play *play = app->actor->play;
@@ -431,14 +441,36 @@ void wh_app_lags(struct app *app)
 		wh_play_fail(play, "%s", wh_history_broken(play->history));
 }
 
-void wh_app_look(struct app *app)
+void wh_app_look_for_log(struct app *app)
 {
 	struct actor *actor = app->actor;
 	struct play *play = actor->play;
 
 	if (app->awaits && wh_app_is_log(app) && app->member != NULL && !actor->removed && !wh_play_failed(play) &&
 	    !wh_inspect_restores(actor->node, app->g, play->subgroups[app->g].birth))
-		(void)wh_app_takes_log(app); /* there was nothing in it */
+		(void)wh_app_takes_log(app);
+}
+
+/* A log that is a state may be long, and come a little in each pass. One that is given again and again comes to no end: that is none. */
+static void note_taken(struct app *app)
+{
+	struct play *play = app->actor->play;
+	uint64_t taken = wh_inspect_taken(app->actor->node, app->g, play->subgroups[app->g].birth);
+
+	if (taken == app->log_taken || taken > TAKEN_MAX)
+		return;
+	app->log_taken = taken;
+	play->useful_step = play->steps;
+}
+
+void wh_app_look(struct app *app)
+{
+	struct actor *actor = app->actor;
+	struct play *play = actor->play;
+
+	if (app->awaits && wh_app_is_log(app))
+		note_taken(app);
+	wh_app_look_for_log(app);
 	if (!app->behind || app->awaits || app->member == NULL || actor->removed || wh_play_failed(play) ||
 	    wh_inspect_keeps(actor->node, app->g, play->subgroups[app->g].birth) ||
 	    wh_inspect_refused(actor->node, app->g, play->subgroups[app->g].birth))

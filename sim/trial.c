@@ -181,6 +181,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 							  .faults = (uint32_t)options->faults_max,
 							  .kinds = kinds_on(&trial->plan, kinds),
 							  .proofs = trial->plan.proofs,
+							  .one_host = trial->plan.one_host,
 							  .names = trial->plan.name_count,
 							  .disks = trial->plan.logs && options->faults_max > 0 &&
 								   may_return,

@@ -458,6 +458,7 @@ static void enter_another_group(struct play *play, const struct actor *actor, co
 			     "two groups: %s enters view %llu of another group, and the first can go on from view %llu",
 			     actor->name, (unsigned long long)installed->number,
 			     (unsigned long long)play->views->number);
+	wh_anew_check(actor);
 	play->extinct = true;
 }
 

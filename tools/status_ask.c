@@ -404,6 +404,8 @@ static void judge_shard(struct judge *judge, const struct whorl_status_shard *sh
 	snprintf(which, sizeof which, "%s", shard->name);
 	if (shard->shards > 1)
 		snprintf(which, sizeof which, "shard %u of %s", shard->shard, shard->name);
+	if (shard->dormant) /* nothing is missed, as no node wishes it, or it waits and says so */
+		return;
 	if (shard->lost)
 		add_complaint(judge, "%s is lost: no member has survived, and its state is gone", which);
 	else if (shard->senders == 0)

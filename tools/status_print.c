@@ -278,6 +278,15 @@ static void print_logs(FILE *out, const struct wh_report *report, const struct w
 	}
 }
 
+static void print_dormant(FILE *out, const struct whorl_status_shard *shard)
+{
+	fprintf(out, "; dormant since view %" PRIu64 ", until one of these enters it that has all of its log:",
+		shard->last_view);
+	for (uint32_t i = 0; i < shard->place_count; i++)
+		fprintf(out, " %u", shard->places[i].id);
+	fputc('\n', out);
+}
+
 static void print_shard(FILE *out, const struct wh_report *report, const struct wh_report *before,
 			const struct whorl_status_shard *shard)
 {
@@ -292,6 +301,10 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 		shard->large_bytes > 0 ? shard->large_bytes : shard->message_bytes);
 	if (shard->large_bytes > 0)
 		fprintf(out, ", %u in a slot", shard->message_bytes);
+	if (shard->dormant) {
+		print_dormant(out, shard);
+		return;
+	}
 	if (seen == NULL) {
 		fprintf(out, "; %s\n", shard->lost ? "lost" : "nobody in it answers");
 		return;

@@ -71,7 +71,8 @@ static const char doc[] =
 	"  perf        measure a topic, and in turns with it the bare subgroup, between processes of this host\n"
 	"\n"
 	"A domain is a group of this user on this host: programs come and go in any order, and what is kept goes with the "
-	"last of them. With WHORL_DDS=FILE.ini in the environment it is the group of that file. docs/dds.md tells more.\n"
+	"last of them, unless it is persistent. With WHORL_DDS=FILE.ini in the environment it is the group of that file, which also says where persistent "
+	"topics lie ([dds] directory). docs/dds.md tells more.\n"
 	"\n"
 	"Exit status: 0 good, 1 the group or a file failed, 2 the command line, a policy, a type or a line, 3 the domain cannot "
 	"be entered, 130 interrupted.";

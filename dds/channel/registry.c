@@ -262,14 +262,19 @@ static bool is_channel_used(const struct wh_dds_registry *registry, const char *
 	return false;
 }
 
+static bool stays(const struct wh_dds_registry *registry, const struct wh_dds_named_topic *topic)
+{
+	if (topic->use_count > 0 || wh_dds_consistency(&topic->policies) == WHORL_DDS_CONSISTENCY_LOGGED)
+		return true;
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT &&
+	       is_channel_used(registry, topic->channel);
+}
+
 /* Those that nothing holds any more go. */
 static void settle_topics(struct wh_dds_registry *registry)
 {
 	for (uint32_t i = 0; i < registry->topic_count;) {
-		const struct wh_dds_named_topic *topic = registry->topics[i];
-		bool lasts = topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT;
-
-		if (topic->use_count > 0 || (lasts && is_channel_used(registry, topic->channel)))
+		if (stays(registry, registry->topics[i]))
 			i++;
 		else
 			remove_topic(registry, i);

@@ -4,7 +4,7 @@
  * participants alike: what it says of type, consistency, what is kept, and channel is the topic's, and one that says otherwise is refused, and told in what
  * it differs. A topic has a number, which no other ever has in this control channel, and *uses*: how often each participant has registered it. It
  * goes with its last use; one with a DURABILITY of TRANSIENT or beyond with the last use of any topic of its channel, since so long there is
- * a member there that keeps what was written.
+ * a member there that keeps what was written. One that is logged never goes: what was written is on disk, and so is the registry.
  *
  * It is fed as a channel's machine is (channel.h): what is said there of views, order, garbage, memory and states holds here.
  * First bytes of its messages are above 128, those of a channel's below: endpoints of unordered topics go through the same subgroup.

@@ -12,8 +12,9 @@
 /* ---- the tables ---------------------------------------------------------------------------------------------------------------- */
 
 struct dds_options {
-	int64_t reader_patience_ms, rest_after_ms;
+	int64_t reader_patience_ms, rest_after_ms, log_bytes;
 	int slow_reader;
+	char directory[WH_OPTION_TEXT_BYTES];
 };
 
 static const char *const slow_readers[] = {"lose", "leave", NULL};
@@ -32,6 +33,14 @@ static const struct wh_option dds_options[] = {
 	 "A process that has only readers in a channel says nothing there: so long after it has said something it stops to be a sender, and the "
 	 "others wait for its rounds no more. 0: it stays one. Processes may differ.",
 	 DDS(rest_after_ms), false},
+	{"directory", WH_OPTION_TEXT, "", "none", 0, 0, NULL,
+	 "Where logged topics lie: a directory that outlives the machine's power, made if it is missing. Domain N has domain-N in it. For a file "
+	 "without [group]; where there is one its log_dir says it. none: there are no logged topics. All processes of a domain say the same.",
+	 DDS(directory), false},
+	{"log_bytes", WH_OPTION_INTEGER, "bytes", "256m", 1 << 20, INT64_C(1) << 45, NULL,
+	 "When the log of a channel of logged topics is longer, what they keep is written anew, and what lies before that goes. Processes may "
+	 "differ.",
+	 DDS(log_bytes), false},
 };
 const struct wh_option_table wh_dds_table = {
 	"dds",       WH_OPTION_UNNAMED,  "Topics (whorl/dds.h), where WHORL_DDS names this file.",
@@ -56,8 +65,8 @@ const struct wh_option_table wh_dds_channel_table = {
 	"channel",
 	WH_OPTION_NAMED,
 	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic, dds.x.atomic and the same with stored and unordered are there without; they "
-	"can be given other sizes here. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes; a channel that is called so is "
-	"theirs alone. All processes say the same.",
+	"can be given other sizes here, and so can dds.s.logged and so on. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes, "
+	"logged ones NAME.logged; a channel that is called so is theirs alone. All processes say the same.",
 	channel_options,
 	COUNT(channel_options),
 	sizeof(struct channel_options)};
@@ -89,6 +98,9 @@ static void set_options(struct wh_dds_settings *settings, const struct dds_optio
 	settings->patience_ms = (uint64_t)options->reader_patience_ms;
 	settings->rest_ms = (uint64_t)options->rest_after_ms;
 	settings->slow = (enum wh_dds_slow_reader)options->slow_reader;
+	settings->log_bytes = (uint64_t)options->log_bytes;
+	if (strcmp(options->directory, "none") != 0)
+		strcpy(settings->directory, options->directory);
 }
 
 void wh_dds_settings_init(struct wh_dds_settings *settings)
@@ -127,7 +139,7 @@ static void bind_channel(struct wh_conf *conf, const char *name, struct wh_dds_c
 	most = options.window * options.message_bytes;
 	strcpy(out->name, name); /* as long as names of sections are at most */
 	out->shape = (struct wh_dds_shape){(uint32_t)options.message_bytes, (uint32_t)options.window,
-					   (uint64_t)options.large_bytes, false};
+					   (uint64_t)options.large_bytes, false, false};
 	if (out->shape.large_bytes < out->shape.message_bytes)
 		out->shape.large_bytes = out->shape.message_bytes;
 	if (strcmp(name, WH_DDS_OWN) == 0 || strcmp(name, WH_DDS_SHARED) == 0 || strcmp(name, WH_DDS_CONTROL) == 0 ||
@@ -164,6 +176,20 @@ static void bind_topic(struct wh_conf *conf, const char *pattern, wh_dds_is_shar
 				options.channel);
 }
 
+/* Where the file has a group, that has a key for it. */
+static void check_directory(struct wh_conf *conf, const struct wh_dds_settings *settings)
+{
+	if (settings->directory[0] == '\0')
+		return;
+	if (settings->has_group)
+		wh_conf_mistake(conf, "dds", NULL, "directory",
+				"is \"%s\", expected none: the file has a group, and group.log_dir says where logs lie",
+				settings->directory);
+	else if (strlen(settings->directory) + sizeof(WH_DDS_DOMAIN_DIRECTORY) + 5 > WH_OPTION_TEXT_BYTES)
+		wh_conf_mistake(conf, "dds", NULL, "directory", "is longer than %d bytes",
+				(int)(WH_OPTION_TEXT_BYTES - sizeof(WH_DDS_DOMAIN_DIRECTORY) - 5));
+}
+
 static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *settings, wh_dds_is_shared *is_shared)
 {
 	size_t channels = count_of(conf, "channel"), topics = count_of(conf, "topic");
@@ -171,6 +197,8 @@ static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *
 
 	wh_conf_bind(conf, 0, &wh_dds_table, NULL, &options);
 	set_options(settings, &options);
+	settings->has_group = wh_conf_passed_over(conf, "group") || wh_conf_passed_over(conf, "node");
+	check_directory(conf, settings);
 	settings->channels = calloc(channels + 1, sizeof(*settings->channels));
 	settings->topics = calloc(topics + 1, sizeof(*settings->topics));
 	if (settings->channels == NULL || settings->topics == NULL)

@@ -13,6 +13,7 @@ extern const struct wh_option_table wh_dds_table, wh_dds_channel_table, wh_dds_t
 #define WH_DDS_SHARED "shared" /* one of those that are always there */
 #define WH_DDS_CONTROL "dds.control"
 #define WH_DDS_SETTINGS_NAME_BYTES 64
+#define WH_DDS_DOMAIN_DIRECTORY "/domain-" /* and the number, below `directory` */
 
 enum wh_dds_slow_reader { WH_DDS_SLOW_LOSE, WH_DDS_SLOW_LEAVE };
 
@@ -20,6 +21,7 @@ struct wh_dds_shape { /* of a subgroup that is a channel */
 	uint32_t message_bytes, window;
 	uint64_t large_bytes;
 	bool unordered;
+	bool durable; /* for logged topics: what is delivered is on the disks of its members */
 };
 
 struct wh_dds_channel_setting {
@@ -36,6 +38,9 @@ struct wh_dds_settings {
 	uint64_t patience_ms; /* 0: for ever */
 	uint64_t rest_ms;     /* 0: never */
 	enum wh_dds_slow_reader slow;
+	char directory[WH_OPTION_TEXT_BYTES]; /* "": none */
+	uint64_t log_bytes;                   /* a log of logged topics that is longer is written anew */
+	bool has_group;                       /* the file has a group; else it is made from the domain */
 	struct wh_dds_channel_setting *channels;
 	size_t channel_count;
 	struct wh_dds_topic_setting *topics; /* in the order of the file: the first that fits counts */

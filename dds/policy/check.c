@@ -100,10 +100,6 @@ static whorl_dds_return check_contradictions(const struct wh_dds_policies *polic
 
 static whorl_dds_return check_supported(const struct wh_dds_policies *policies, const struct wh_dds_blame *blame)
 {
-	if (policies->durability == WHORL_DDS_DURABILITY_PERSISTENT)
-		return REFUSE(UNSUPPORTED, DURABILITY, "persistent is not implemented: there are no logs on disk yet");
-	if (policies->consistency == WHORL_DDS_CONSISTENCY_LOGGED)
-		return REFUSE(UNSUPPORTED, CONSISTENCY, "logged is not implemented: there are no logs on disk yet");
 	if (!policies->autoenable)
 		return REFUSE(UNSUPPORTED, ENTITY_FACTORY, "entities are enabled when they are created");
 	return WHORL_DDS_RETCODE_OK;
@@ -153,10 +149,12 @@ whorl_dds_return wh_dds_policies_suit(const struct wh_dds_policies *endpoint, en
 		return WHORL_DDS_RETCODE_OK;
 	case WHORL_DDS_CONSISTENCY_STORED:
 		if (endpoint->durability == WHORL_DDS_DURABILITY_PERSISTENT)
-			return REFUSE(UNSUPPORTED, DURABILITY, "the topic is stored in memory alone");
+			return REFUSE(
+				INCONSISTENT_POLICY, DURABILITY,
+				"the topic is stored in memory alone: its consistency, or its durability, must say that it is logged");
 		return WHORL_DDS_RETCODE_OK;
-	default:
-		return REFUSE(UNSUPPORTED, CONSISTENCY, "logged is not implemented: there are no logs on disk yet");
+	default: /* logged: it keeps as much as a writer can offer */
+		return WHORL_DDS_RETCODE_OK;
 	}
 }
 

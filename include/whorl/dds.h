@@ -36,8 +36,9 @@
  * DOMAINS. A *domain* is a group of nodes, and a *participant* is in one; those of one process in one domain share a node. Domain N is a
  * group of this user on this host, on shared memory: programs come and go in any order, nothing is to be configured, and the last one ends
  * it. With WHORL_DDS=FILE.ini in the environment all domains are the group of that file instead (docs/configuration.md): `[group]` as
- * everywhere; on a network WHORL_DDS_ID says which node this is. Its `[channel NAME]` has the keys of a subgroup, `[topic PATTERN]`
- * says `channel = NAME` or `channel = own`, and `[dds]` has `reader_patience_ms`, `slow_reader` and `rest_after_ms`.
+ * everywhere; on a network WHORL_DDS_ID says which node this is. A file without `[group]` leaves the groups as they are. Its `[channel NAME]` has the
+ * keys of a subgroup, `[topic PATTERN]` says `channel = NAME` or `channel = own`, and `[dds]` has `directory`, `log_bytes`, `reader_patience_ms`,
+ * `slow_reader` and `rest_after_ms`.
  *
  * CHANNELS. A *channel* is a subgroup that carries topics. By default a few are shared, by the size of samples and by consistency. A
  * process is in those of the topics that it uses. All topics of a channel share its window: a reader that holds up one topic of it
@@ -57,6 +58,17 @@
  * counted less. With DESTINATION_ORDER by source time readers that have received the same come to the same last value. A sample that comes before its writer is known waits
  * for that, 1,024 in a process and 4 MB at most; of more the oldest are dropped, and no reader is told. Readers that are full hold up their channel
  * as everywhere (SLOW READERS), but lose what had to wait so.
+ *
+ * LOGGED TOPICS (CONSISTENCY; or DURABILITY PERSISTENT) survive the end of all their programs, and the power of the host: a sample is read, and
+ * acknowledged (whorl_dds_wait_for_acks), when it is on the disk of each member of its channel. They need a directory: `[dds] directory`, or of
+ * a file with a group `log_dir`; all processes of the domain say the same. The first program that uses such a topic again has its samples, with
+ * their first places; its writers of then have gone, so its instances have no writers. What was TRANSIENT_LOCAL went with its writer. So has what a
+ * writer had that was deleted while it disposes of what it had (WRITER_DATA_LIFECYCLE, which does so by default): what is to stay is written by
+ * one that does not. DURABILITY_SERVICE says how much is kept; `cleanup` is counted anew from each start. The name stays, with its type and
+ * policies: what registers it otherwise is refused, for as long as the directory is there. A process may have to wait for another: on a
+ * network for one that was among the last in the channel; creating the topic, or what is the first on its channel, answers TIMEOUT, and
+ * whorl_dds_text names the nodes. If a disk fails, or is full for `disk_timeout_ms`, its node leaves the group: writers get TIMEOUT meanwhile, and
+ * then ERROR, and whorl_dds_text says what is wrong with it. The others go on.
  *
  * TIME. whorl_dds_time is nanoseconds since 1970, whorl_dds_duration nanoseconds; WHORL_DDS_INFINITY is without end. Every function that
  * waits has a time-out, 0 does not wait, < 0 is refused (BAD_PARAMETER). Creating and deleting entities, whorl_dds_set_qos and
@@ -83,7 +95,7 @@
  * STRUCTS as in whorl.h: they grow at their end. Those that have `size` and that the program makes are given its sizeof; of an array it is
  * set in the first element. The statuses have no size: a function that writes one is told how large it is.
  *
- * WHAT IS NOT THERE answers WHORL_DDS_RETCODE_UNSUPPORTED when the entity is created, never later: PERSISTENT and LOGGED, entities
+ * WHAT IS NOT THERE answers WHORL_DDS_RETCODE_UNSUPPORTED when the entity is created, never later: logged topics without a directory, entities
  * that are created disabled, on unordered topics what needs an order (DURABILITY beyond VOLATILE, EXCLUSIVE OWNERSHIP, coherent sets, PRESENTATION
  * ordered beyond INSTANCE), coherent or ordered GROUP presentation over topics of several channels, at one publisher or subscriber. LATENCY_BUDGET and
  * TRANSPORT_PRIORITY are kept and matched, and have no effect.
@@ -337,7 +349,7 @@ enum whorl_dds_consistency_kind {
 	WHORL_DDS_CONSISTENCY_UNORDERED, /* nothing: samples as they are received, those of one writer in their order */
 	WHORL_DDS_CONSISTENCY_ATOMIC,    /* one order, and all or none */
 	WHORL_DDS_CONSISTENCY_STORED,    /* the same, and the members keep the history for those that come later */
-	WHORL_DDS_CONSISTENCY_LOGGED,    /* the same on disk. Not implemented */
+	WHORL_DDS_CONSISTENCY_LOGGED,    /* the same on the disks of the members */
 };
 
 typedef struct whorl_dds_qos whorl_dds_qos;

@@ -50,8 +50,8 @@ struct whorl_call { /* belongs to the library */
 	uint64_t incarnation;    /* of the caller: with `caller` and `index` it names the call for good */
 	uint32_t caller;         /* node id */
 	bool awaited; /* this node made the call, and waits for its outcome: answer it here. Elsewhere answers are dropped */
-	bool replayed; /* read back from a log; not yet: there are none */
-	void *place;   /* private */
+	bool replayed; /* it comes out of a log: this member's, when the group is restarted, or the one that it was given. Never awaited */
+	void *place; /* private */
 };
 
 /* Applies `count` calls, in order: call i is WHORL_AT(whorl_call, calls, i). On the loop, at all members, in place of a message upcall.

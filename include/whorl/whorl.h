@@ -526,6 +526,11 @@ struct whorl_subgroup_options {
 	 * its log, it begins with nothing, and what its logs have is given up. */
 	uint64_t log_bytes;
 	bool begin_anew;
+	/* Durable, with a state; NULL: none. Where this node's log is read again: a view of then begins, before its first message is upcalled. Its members
+	 * are those that were senders of the subgroup in it, by rank, with the incarnations that they had; joined and left are not said, and `rank` is
+	 * UINT32_MAX. A view of which nothing came to this node's disk may be missing; one that the state has already may come again. On the loop, with
+	 * upcall_ctx. For states that depend on which members there are: all members have to be senders then. */
+	whorl_view_fn *on_past_view;
 };
 
 /* Enters the subgroup of that name, and waits at most timeout_ms until a view has begun with this node in it. Its state may still come

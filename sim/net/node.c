@@ -251,9 +251,9 @@ void wh_sim_free_node(struct sim_node *node)
 /* A number that stands for its process. */
 static int sim_holder(struct wh_transport *transport, uint32_t node)
 {
-	const struct sim_node *life = node_of(transport)->sim->hosts[node].life;
+	const struct sim_host *host = &node_of(transport)->sim->hosts[node];
 
-	return life != NULL && !life->dead ? (int)node + 1 : 0;
+	return host->held || (host->life != NULL && !host->life->dead) ? (int)node + 1 : 0;
 }
 
 static enum whorl_result sim_lane_open(struct wh_transport *transport, uint32_t lane, struct wh_transport **out,

@@ -368,6 +368,7 @@ static bool end_background(void *ctx, struct wh_background *background, uint64_t
 	}
 	wh_fiber_free(task->fiber);
 	task->fiber = NULL;
+	task->scheduled = false;
 	return true;
 }
 
@@ -476,6 +477,11 @@ bool wh_sim_jobs_run(const struct wh_sim *sim)
 				return true;
 	}
 	return false;
+}
+
+void wh_sim_hold(struct wh_sim *sim, uint32_t node, bool holds)
+{
+	sim->hosts[node].held = holds;
 }
 
 struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node)

@@ -140,6 +140,9 @@ const struct wh_env *wh_sim_env(struct wh_sim *sim, uint32_t node);
 /* A job of a process that has not ended is at work, waits for its disk, or will be at work soon; where there are disks. */
 bool wh_sim_jobs_run(const struct wh_sim *sim);
 
+/* On one host: a process that is about to be that node has its id, and no endpoint yet. */
+void wh_sim_hold(struct wh_sim *sim, uint32_t node, bool holds);
+
 /* The disk of its host; NULL: there are none. */
 struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node);
 

@@ -366,6 +366,7 @@ struct sim_host { /* what a node has in all its lives */
 	uint64_t port_free_ns;    /* from then on nothing comes in by its link */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */
+	bool held;             /* its id is, by a process that has no endpoint yet */
 };
 
 struct wh_sim {

@@ -805,26 +805,31 @@ mutant(NAME dds-registry-kept KIND test_dds_registry FILE dds/channel/registry.c
 mutant(NAME dds-registry-stays KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a topic goes with its last use"
 	TEXT [[
-		if (topic->use_count > 0 || (lasts && is_channel_used(registry, topic->channel)))
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT &&
+	       is_channel_used(registry, topic->channel);
 ]]
 	REPLACEMENT [[
-		if (topic->use_count > 0 || is_channel_used(registry, topic->channel))
-]]
-	TEXT_2 [[
-		bool lasts = topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT;
-
-]]
-	REPLACEMENT_2 [[
+	return is_channel_used(registry, topic->channel);
 ]])
 
 mutant(NAME dds-registry-transient KIND test_dds_registry FILE dds/channel/registry.c
 	REMOVES "a TRANSIENT topic stays while its channel is used"
 	TEXT [[
-		if (topic->use_count > 0 || (lasts && is_channel_used(registry, topic->channel)))
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT &&
+	       is_channel_used(registry, topic->channel);
 ]]
 	REPLACEMENT [[
-		(void)is_channel_used;
-		if (topic->use_count > 0 || (lasts && registry->topic_count > 1000))
+	return topic->policies.durability >= WHORL_DDS_DURABILITY_TRANSIENT && is_channel_used(registry, topic->channel) &&
+	       registry->topic_count > 1000;
+]])
+
+mutant(NAME dds-registry-logged KIND test_dds_registry FILE dds/channel/registry.c
+	REMOVES "a logged topic stays when nobody uses it: what was written is on disk"
+	TEXT [[
+	if (topic->use_count > 0 || wh_dds_consistency(&topic->policies) == WHORL_DDS_CONSISTENCY_LOGGED)
+]]
+	REPLACEMENT [[
+	if (topic->use_count > 0 || wh_dds_consistency(&topic->policies) > WHORL_DDS_CONSISTENCY_LOGGED)
 ]])
 
 mutant(NAME dds-registry-numbers KIND test_dds_registry FILE dds/channel/registry.c

@@ -137,13 +137,13 @@ mutant(NAME dds-unordered-owner KIND test_dds_policy FILE dds/policy/check.c
 	if (policies->ownership > WHORL_DDS_OWNERSHIP_EXCLUSIVE)
 ]])
 
-mutant(NAME dds-persistent-accepted KIND test_dds_policy FILE dds/policy/check.c
-	REMOVES "what is not implemented is UNSUPPORTED when the entity is created"
+mutant(NAME dds-persistent-stored KIND test_dds_policy FILE dds/policy/check.c
+	REMOVES "what is to outlive all programs is refused on a topic that lies in memory alone"
 	TEXT [[
-	if (policies->durability == WHORL_DDS_DURABILITY_PERSISTENT)
+		if (endpoint->durability == WHORL_DDS_DURABILITY_PERSISTENT)
 ]]
 	REPLACEMENT [[
-	if (policies->durability > WHORL_DDS_DURABILITY_PERSISTENT)
+		if (endpoint->durability > WHORL_DDS_DURABILITY_PERSISTENT)
 ]])
 
 mutant(NAME dds-bytes-twice KIND test_dds_policy FILE dds/policy/bytes.c

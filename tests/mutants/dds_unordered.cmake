@@ -308,12 +308,10 @@ mutant(NAME dds-loose-asserts-unsaid KIND test_dds_unordered FILE dds/writer.c
 mutant(NAME dds-loose-on-an-ordered-channel KIND test_dds_unordered FILE dds/shape.c
 	REMOVES "an unordered topic does not lie on an ordered channel of the file"
 	TEXT [[
-	if (other)
-		strcpy(out + strlen(setting), UNORDERED);
+	if ((unordered && !shape.unordered) || (logged && !shape.durable))
 ]]
 	REPLACEMENT [[
-	if (other && setting[0] == '\0')
-		strcpy(out + strlen(setting), UNORDERED);
+	if (logged && !shape.durable)
 ]])
 
 mutant(NAME dds-loose-room-untold KIND test_dds_unordered FILE dds/work.c
@@ -328,8 +326,8 @@ mutant(NAME dds-loose-room-untold KIND test_dds_unordered FILE dds/work.c
 mutant(NAME dds-loose-control-rests KIND test_dds_unordered FILE dds/line.c
 	REMOVES "a process does not rest in the control channel, since it has only readers of unordered topics"
 	TEXT [[
-	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
+	if (line->control || line->stream || line->shape.durable || line == line->node->loose || rest_ms == 0 ||
 ]]
 	REPLACEMENT [[
-	if (line->control || line->stream || rest_ms == 0 ||
+	if (line->control || line->stream || line->shape.durable || rest_ms == 0 ||
 ]])

@@ -243,10 +243,9 @@ mutant(NAME dormant-recovers-nothing KIND sim-dormant RUNS 300 FILE group/durabl
 mutant(NAME dormant-wished-too-early KIND sim-dormant RUNS 300 FILE group/stay.c
 	REMOVES "what a disk holds is said when its node's view has begun"
 	TEXT [[
- && (!subgroup->durable || subgroup->node->epoch != NULL) &&
+ (!subgroup->durable || subgroup->node->epoch != NULL) &&
 ]]
 	REPLACEMENT [[
- &&
 ]])
 
 mutant(NAME dormant-sleeps-on KIND sim-dormant RUNS 300 FILE group/stay.c

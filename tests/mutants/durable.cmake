@@ -33,10 +33,10 @@ mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durabl
 mutant(NAME durable-newcomer-counts KIND test_group_durable FILE group/durable.c
 	REMOVES "a newcomer's log is not whole before the state is on its disk"
 	TEXT [[
-			shard.whole = member->layout->entered_count == member->layout->member_count;
+		out.whole = layout->entered_count == layout->member_count && layout->from == 0;
 ]]
 	REPLACEMENT [[
-			shard.whole = true;
+		out.whole = true;
 ]])
 
 mutant(NAME durable-newcomer-never-counts KIND test_group_durable FILE group/durable.c
@@ -230,7 +230,7 @@ mutant(NAME durable-others-kept KIND test_group_durable FILE group/durable_other
 	REMOVES "disks of others that were read too late are let go"
 	TEXT [[
 	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
-		close_others(others);
+		close_found(others);
 ]]
 	REPLACEMENT [[
 	(void)wh_exchange(&others->state, OTHERS_OPEN);

@@ -168,11 +168,11 @@ mutant(NAME next-view-unread KIND test_change_durable FILE membership/change.c
 mutant(NAME entered-is-whole KIND test_change_durable FILE membership/change.c
 	REMOVES "what a member that enters the shard anew has had there is nothing"
 	TEXT [[
-	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
+	return shard != NULL && there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0 &&
 	       wh_rank_find(shard->entered, shard->entered_count, (uint32_t)there) < 0;
 ]]
 	REPLACEMENT [[
-	return there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0;
+	return shard != NULL && there >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)there) >= 0;
 ]])
 
 mutant(NAME log-leaves-shard KIND test_change_durable FILE membership/change.c

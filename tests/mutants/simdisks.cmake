@@ -69,17 +69,17 @@ mutant(NAME disks-newcomer-counts KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a newcomer's log is not whole before the state is on its disk"
 	TEXT [[
-			shard.whole = member->layout->entered_count == member->layout->member_count;
+		out.whole = layout->entered_count == layout->member_count && layout->from == 0;
 ]]
 	REPLACEMENT [[
-			shard.whole = true;
+		out.whole = true;
 ]])
 
 mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_durable_mark(node, node->logs, wh_logs_standing(node->logs), standing_of(epoch, member));
+	return wh_logs_mark(node->logs, &config, &at);
 ]]
 	REPLACEMENT [[
 	return true;
@@ -243,3 +243,103 @@ mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
 	note_mark(log, &begin);
 ]]
 	REPLACEMENT "")
+
+mutant(NAME disks-joiner-forms KIND views FILE membership/form.c SEED 85568
+	WORDS ${disks_large}
+	REMOVES "a node that only joins does not count itself among those that form a group"
+	TEXT [[
+		return join->may_form || join->forced;
+	return known->introduced
+]]
+	REPLACEMENT [[
+		return true;
+	return known->introduced
+]])
+
+mutant(NAME disks-whole-of-a-stay-before KIND views FILE group/durable.c SEED 39624
+	WORDS ${disks_large}
+	REMOVES "in a stay that has just begun nothing is said of the log of the stay before"
+	TEXT [[
+			wh_store_relaxed(&subgroup->log_whole, 0);
+]]
+	REPLACEMENT [[
+			;
+]])
+
+mutant(NAME disks-replayed-unsaid KIND views FILE group/durable_log.c
+	WORDS ${disks} --set sim.calls=on
+	REMOVES "calls that come out of a log before a restart are shown as such"
+	TEXT [[
+	subgroup->reads_log = true;
+]]
+	REPLACEMENT "")
+
+mutant(NAME disks-replayed-for-ever KIND views FILE group/durable_log.c
+	WORDS ${disks} --set sim.calls=on
+	REMOVES "calls behind a restart come out of no log"
+	TEXT [[
+	subgroup->reads_log = false;
+]]
+	REPLACEMENT "")
+
+# ---- on one host ----
+
+set(disks_host ${disks} --set sim.proofs=on)
+
+mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "on one host a node speaks for the disks of those that have ended"
+	TEXT [[
+	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+		return;
+]]
+	REPLACEMENT [[
+	return;
+]])
+
+mutant(NAME disks-host-looked-once KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "directories that others had locked are looked at again"
+	TEXT [[
+	if (node->loop.now_ns >= others->again_ns)
+]]
+	REPLACEMENT [[
+	if (false)
+]])
+
+mutant(NAME disks-host-kept KIND views FILE group/durable_others.c
+	WORDS ${disks_host}
+	REMOVES "a directory is let go of when its node has come"
+	TEXT [[
+	give_back(others);
+	look_again(others);
+]]
+	REPLACEMENT [[
+	(void)give_back;
+	look_again(others);
+]])
+
+# ---- begun anew ----
+
+mutant(NAME disks-anew-waits KIND views FILE membership/restart_find.c
+	WORDS ${disks}
+	REMOVES "a disk that was begun anew alone counts"
+	TEXT [[
+	if (alone != NULL)
+		return view->voters - 1;
+]]
+	REPLACEMENT [[
+	if (alone != NULL)
+		return 0;
+]])
+
+mutant(NAME disks-anew-forgets KIND views FILE persistence/anew.c
+	WORDS ${disks}
+	REMOVES "what a disk had is in the group that it is begun anew as"
+	TEXT [[
+		standing->shards[i].left = false;
+]]
+	REPLACEMENT [[
+		standing->shards[i].left = false;
+		standing->shards[i].whole = false;
+]])

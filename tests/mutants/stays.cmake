@@ -34,10 +34,10 @@ mutant(NAME stay-takes-the-state-away KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "a node leaves when those that have entered have what it gives"
 	TEXT [[
-	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)))
+	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)) &&
 ]]
 	REPLACEMENT [[
-	    true)
+	    true &&
 ]])
 
 mutant(NAME stay-fails-the-node KIND test_group_stays FILE group/transfer.c

@@ -28,10 +28,10 @@ mutant(NAME leaves-unrested KIND test_wishes FILE membership/compose.c
 mutant(NAME name-goes-on KIND test_wishes FILE membership/compose.c
 	REMOVES "a subgroup in which no member stays has ended, also if its name is wished"
 	TEXT [[
-		if (has_members(&work->drafts[i], members))
+		if (draft->asleep || has_members(draft, members))
 ]]
 	REPLACEMENT [[
-		if (has_members(&work->drafts[i], members) || members > 0)
+		if (draft->asleep || has_members(draft, members) || members > 0)
 ]])
 
 mutant(NAME served-again KIND test_wishes FILE membership/compose.c
@@ -73,10 +73,10 @@ mutant(NAME large-undiffering KIND test_wishes FILE membership/compose.c
 mutant(NAME large-unequal KIND test_wishes_wrong FILE membership/view.c
 	REMOVES "a subgroup that goes on has the same large_bytes"
 	TEXT [[
- && one->large_bytes == other->large_bytes;
+	       one->large_bytes == other->large_bytes;
 ]]
 	REPLACEMENT [[
-;
+	       true;
 ]])
 
 mutant(NAME large-of-window KIND test_wishes FILE membership/view.c

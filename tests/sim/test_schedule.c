@@ -33,6 +33,14 @@ START_TEST(sentences_are_read_and_written)
 		"enter 2 in d0 after propose 2",
 		"exit 3 from d1 at upcall 4",
 		"release 3 of d1 at 60.5 ms",
+		"crash 2 without power at sync 3",
+		"power off at 40 ms",
+		"return 2 without its disk at 90 ms",
+		"return 2 begun anew at 90 ms",
+		"slow disk 1 by 16 for 50 ms at 10 ms",
+		"hang disk 1 at 30 ms",
+		"fill disk 1 for 50 ms at 20 ms",
+		"rot disk 1 at 30 ms",
 	};
 
 	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {

@@ -206,6 +206,9 @@ static bool must_have(const struct topics_play *play, const struct topics_reader
 		return false;
 	if (!is_stored(reader->kind))
 		return inside || later;
+	/* Its history is kept as long as a member is in its channel: this one was made when all had left that. */
+	if (it->seen && it->view < reader->channel_began)
+		return false;
 	return !writer->local || later || was_there(writer, reader->made_ns);
 }
 

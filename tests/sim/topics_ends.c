@@ -308,6 +308,7 @@ bool topics_make_reader_of(struct topics_life *life, uint32_t slot, enum topics_
 	if (entity > 0) {
 		reader->entity = entity;
 		reader->made_ns = now(life);
+		reader->channel_began = topics_birth(life->process, "dds.s.stored");
 		life->readers[slot] = reader;
 	}
 	whorl_dds_delete_listener(listener);

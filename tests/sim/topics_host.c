@@ -507,6 +507,16 @@ void topics_stall(struct topics_process *process, uint64_t ns)
 	process->stalled_until_ns = wh_sim_now(process->world->sim) + ns;
 }
 
+uint64_t topics_birth(const struct topics_process *process, const char *subgroup)
+{
+	const struct wh_view *view = process->node != NULL ? wh_inspect_view(process->node) : NULL;
+
+	for (uint32_t i = 0; view != NULL && i < view->dynamic_count; i++)
+		if (strcmp(wh_view_dynamic(view)[i].name, subgroup) == 0)
+			return wh_birth_view(wh_view_dynamic(view)[i].birth);
+	return 0;
+}
+
 bool topics_is_dead(const struct topics_process *process)
 {
 	return process->dead;

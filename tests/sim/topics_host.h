@@ -44,6 +44,8 @@ bool topics_kill(struct topics_process *process);
 bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns);
 void topics_stall(struct topics_process *process, uint64_t ns);
 bool topics_is_dead(const struct topics_process *process);
+/* The number of the view in which that subgroup began that its node is in; 0: it is in none of that name. */
+uint64_t topics_birth(const struct topics_process *process, const char *subgroup);
 /* Its node has failed for good: it was removed, or cut off. One that was killed has, if others had removed it before, though it stood still and did
  * not see that. */
 bool topics_has_failed(const struct topics_process *process);

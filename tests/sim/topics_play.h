@@ -117,6 +117,7 @@ struct topics_reader {
 	bool ended;      /* it was deleted, and that has returned */
 	uint64_t gap_ns; /* the time of its filter; 0: none */
 	uint64_t from_ns, made_ns, gone_ns;
+	uint64_t channel_began; /* of a stored topic: the view in which its channel began */
 	bool taking;
 	bool final;           /* it was there to the end, and has taken all */
 	uint64_t deadline_ns; /* 0: none */

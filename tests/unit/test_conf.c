@@ -321,6 +321,14 @@ START_TEST(ignored_sections_are_not_looked_into)
 	ck_assert_int_eq(wh_conf_check(conf), WHORL_OK);
 	ck_assert_int_eq(bound_group(conf, 0).nodes, 3);
 	ck_assert(!wh_conf_has(conf, "bench", NULL));
+	ck_assert(wh_conf_passed_over(conf, "bench"));
+	ck_assert(!wh_conf_passed_over(conf, "group"));
+	wh_conf_free(conf);
+	conf = new_conf();
+	wh_conf_ignore(conf, "bench");
+	ck_assert_int_eq(wh_conf_load_text(conf, "a.ini", "[group]\n"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_set(conf, "bench.what = ever"), WHORL_OK);
+	ck_assert(!wh_conf_passed_over(conf, "bench"));
 	wh_conf_free(conf);
 }
 END_TEST

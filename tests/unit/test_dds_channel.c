@@ -308,7 +308,7 @@ START_TEST(policies_must_fit)
 	reader(13, "deadline=1ms time_based_filter=2ms");
 	writer(14, "");
 	writer(14, "");
-	expect("verdict 1.11 =-8 durability\nverdict 1.12 =-2 durability\nverdict 1.13 =-8 time_based_filter\nverdict 1.14\n");
+	expect("verdict 1.11 =-8 durability\nverdict 1.12 =-8 durability\nverdict 1.13 =-8 time_based_filter\nverdict 1.14\n");
 	ck_assert_uint_eq(counts().voids, 1); /* the same number once more */
 	lab_change(&lab.message, WH_DDS_WRITER, 14, "ownership=exclusive");
 	say(1);
@@ -451,6 +451,45 @@ START_TEST(a_late_reader_gets_what_was_kept_with_its_places)
 	       "sample r2.22 w1.11 k2 #2 c1 @1.2 t0 'b' a0.0 h\nsample r2.22 w1.11 k1 #3 c2 @1.3 t0 '' d0.0 h\n"
 	       "sample r2.22 w1.11 k1 #4 c1 @1.4 t0 'c' a1.0 h\nlast r2.22 w1.11 k1 @2.1 n1.0 h\n"
 	       "last r2.22 w1.11 k2 @2.1 n0.0 h\nend r2.22 (3)\n");
+}
+END_TEST
+
+/* All members are of lives that are over: what was written to a logged topic stays, with its places, but for what went with its writer. */
+START_TEST(what_is_logged_outlives_all_its_members)
+{
+	const struct wh_dds_member newcomer = {.node = 1, .incarnation = 900};
+	struct wh_dds_from from = {1, 900, {0, 0}};
+
+	lab.topic = "durability=persistent history=all";
+	writer(11, "durability=persistent");
+	writer(12, "durability=transient_local");
+	writer(21, "durability=transient");
+	write_to(11, 1, "a");
+	write_to(12, 2, "b");
+	write_to(21, 3, "c");
+	ck_assert_int_eq(wh_dds_channel_view(lab.machine, lab.view + 5, &newcomer, 1), WHORL_OK);
+	ck_assert_uint_eq(counts().endpoints, 0);
+	ck_assert_uint_eq(counts().entries, 2);
+	hush();
+	from.place.view = lab.view + 5;
+	lab_announce(&lab.message, &(struct lab_new){.kind = WH_DDS_READER,
+						     .number = 1,
+						     .topic = lab.topic_id,
+						     .name = "t",
+						     .topic_policies = lab.topic,
+						     .policies = "durability=transient_local"});
+	ck_assert_int_eq(wh_dds_channel_apply(lab.machine, &from, lab.message.bytes, lab.message.count, 0), WHORL_OK);
+	expect("verdict 1.1\nsample r1.1 w1.11 k1 #1 c1 @1.3 t0 'a' a0.0 h\nsample r1.1 w2.21 k3 #1 c1 @1.5 t0 'c' a0.0 h\n"
+	       "last r1.1 w1.11 k1 @6.0 n0.0 h\nlast r1.1 w2.21 k3 @6.0 n0.0 h\nend r1.1 (2)\n");
+	from.place.sequence++;
+	lab_announce(&lab.message, &(struct lab_new){.kind = WH_DDS_READER,
+						     .number = 2,
+						     .topic = lab.topic_id,
+						     .name = "t",
+						     .topic_policies = lab.topic,
+						     .policies = "durability=persistent"});
+	ck_assert_int_eq(wh_dds_channel_apply(lab.machine, &from, lab.message.bytes, lab.message.count, 0), WHORL_OK);
+	expect("verdict 1.2\nsample r1.2 w1.11 k1 #1 c1 @1.3 t0 'a' a0.0 h\nlast r1.2 w1.11 k1 @6.0 n0.0 h\nend r1.2 (1)\n");
 }
 END_TEST
 
@@ -860,6 +899,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_view_that_is_known_changes_nothing);
 	tcase_add_test(cases, what_a_stranger_says_is_void);
 	tcase_add_test(cases, a_late_reader_gets_what_was_kept_with_its_places);
+	tcase_add_test(cases, what_is_logged_outlives_all_its_members);
 	tcase_add_test(cases, the_stronger_owns_until_it_is_late_or_gone);
 	tcase_add_test(cases, policies_that_change_match_anew);
 	tcase_add_test(cases, a_set_is_whole_or_absent);

@@ -96,6 +96,85 @@ START_TEST(a_sample_that_its_channel_does_not_take)
 }
 END_TEST
 
+static void lies_on(const struct wh_dds_settings *settings, const char *topic, const char *policies,
+		    const char *channel)
+{
+	struct wh_dds_policies of;
+	char name[WH_DDS_CHANNEL_NAME_BYTES + 1] = "";
+	struct wh_dds_shape shape;
+	whorl_dds_return result;
+
+	wh_dds_policies_init(&of, WH_DDS_TOPIC);
+	ck_assert_int_eq(wh_dds_policies_parse(&of, policies, NULL), OK);
+	result = wh_dds_channel_of(__func__, settings, topic, &pose_type, wh_dds_consistency(&of), name);
+	if (channel[0] == '\0') {
+		ck_assert_int_eq(result, WHORL_DDS_RETCODE_BAD_PARAMETER);
+		return;
+	}
+	ck_assert_int_eq(result, OK);
+	ck_assert_str_eq(name, channel);
+	ck_assert(wh_dds_shape_of(settings, name, &shape));
+	ck_assert(shape.durable == (wh_dds_consistency(&of) == WHORL_DDS_CONSISTENCY_LOGGED));
+	ck_assert(shape.unordered == (wh_dds_consistency(&of) == WHORL_DDS_CONSISTENCY_UNORDERED));
+	ck_assert_uint_eq(shape.window, strncmp(channel, "orders", 6) == 0 ? 10 : 2048);
+}
+
+/* None lies on the same as another that is not. */
+START_TEST(logged_topics_have_channels_of_their_own)
+{
+	struct wh_dds_settings settings;
+	char *mistakes;
+
+	write_group(
+		"[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n[topic orders]\nchannel = orders\n"
+		"[channel orders.logged]\nwindow = 10\n[topic kept]\nchannel = orders.logged\n"
+		"[topic own]\nchannel = own\n[topic shared]\nchannel = dds.s.logged\n[topic atomic]\nchannel = dds.s.atomic\n");
+	ck_assert_int_eq(wh_dds_settings_load(&settings, domain_file, wh_dds_is_shared_channel, &mistakes), WHORL_OK);
+	lies_on(&settings, "a", "durability=persistent", "dds.s.logged");
+	lies_on(&settings, "a", "durability=transient", "dds.s.stored");
+	lies_on(&settings, "orders", "durability=persistent", "orders.logged");
+	lies_on(&settings, "orders", "durability=transient", "orders");
+	lies_on(&settings, "orders", "consistency=unordered", "orders.unordered");
+	lies_on(&settings, "kept", "consistency=logged", "orders.logged");
+	lies_on(&settings, "kept", "consistency=stored", "");
+	lies_on(&settings, "kept", "consistency=unordered", "");
+	lies_on(&settings, "own", "consistency=logged", "own.ds.own");
+	lies_on(&settings, "own", "consistency=atomic", "own.s.own");
+	lies_on(&settings, "shared", "durability=persistent", "dds.s.logged");
+	lies_on(&settings, "shared", "durability=transient", "");
+	lies_on(&settings, "atomic", "durability=persistent", "");
+	wh_dds_settings_free(&settings);
+	remove_file();
+}
+END_TEST
+
+/* A file without a group has that of the domain; what it says of a directory holds there alone. */
+START_TEST(a_file_without_a_group_has_the_domains)
+{
+	whorl_dds_qos *qos = whorl_dds_create_qos();
+	static char path[512];
+	whorl_dds_entity participant;
+	FILE *file;
+
+	write_group("");
+	file = fopen(domain_file, "w");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "[dds]\nreader_patience_ms = 77\n[topic own]\nchannel = own\n");
+	ck_assert_int_eq(fclose(file), 0);
+	participant = made(whorl_dds_create_participant((uint32_t)getpid() % 60000, NULL, NULL));
+	hears_itself(participant, "own", "own.s.own");
+	hears_itself(participant, "others", "dds.s.atomic");
+	well(whorl_dds_qos_parse(qos, "durability=persistent"));
+	ck_assert_int_eq(whorl_dds_create_topic(participant, &pose_type, "logged", qos, NULL),
+			 WHORL_DDS_RETCODE_UNSUPPORTED);
+	snprintf(path, sizeof(path), "dds.directory of %s says it", domain_file);
+	ck_assert_msg(strstr(whorl_dds_text(), path) != NULL, "%s", whorl_dds_text());
+	whorl_dds_delete_qos(qos);
+	well(whorl_dds_delete(participant));
+	remove_file();
+}
+END_TEST
+
 /* Each has its line in what is said, and none is missed. */
 START_TEST(mistakes_are_told)
 {
@@ -115,6 +194,9 @@ START_TEST(mistakes_are_told)
 		{"[topic]\nchannel = own\n", ":5: topic: needs a name, expected [topic PATTERN]"},
 		{"[topic a]\nchannel = own\n[topic a]\n", ":7: topic a: is given twice"},
 		{"[channel a*]\n", ":5: \"[channel a*]\" is not understood"},
+		{"[dds]\ndirectory = /logs\n",
+		 ":6: dds.directory: is \"/logs\", expected none: the file has a group, and "
+		 "group.log_dir says where logs lie"},
 		{"[group x]\n", ":5: group x: takes no name"},
 		{"[topics x]\n", ":5: topics x: unknown section, did you mean topic?"},
 		{"[group]\nnodes = many\n[dds]\nslow_reader = no\n", ":8: dds.slow_reader: is \"no\""}, /* both */
@@ -147,6 +229,8 @@ int main(void)
 	const struct named_test tests[] = {
 		{"topics", topics_lie_where_the_file_says},
 		{"names", a_name_that_no_channel_can_have},
+		{"logged", logged_topics_have_channels_of_their_own},
+		{"domain", a_file_without_a_group_has_the_domains},
 		{"large", a_sample_that_its_channel_does_not_take},
 		{"mistakes", mistakes_are_told},
 	};

@@ -276,6 +276,36 @@ START_TEST(a_transient_topic_goes_with_the_last_use_of_its_channel)
 }
 END_TEST
 
+/* Neither the last use nor the end of all participants takes it along, nor what is said of it. */
+START_TEST(a_logged_topic_stays)
+{
+	struct wh_dds_registration t = plain("t"), other = plain("other");
+	const struct wh_dds_member newcomer = {.node = 1, .incarnation = 900};
+	struct wh_dds_from from = {1, 900, {0, 0}};
+
+	use(1, t, "durability=persistent history=3");
+	use(1, other, "consistency=logged");
+	use(2, t, "durability=persistent history=3");
+	lab.told[0] = '\0';
+	drop(1, 1);
+	drop(2, 1);
+	drop(1, 2);
+	expect("");
+	ck_assert_int_eq(wh_dds_registry_view(lab.registry, ++lab.view, &newcomer, 1), WHORL_OK);
+	expect("");
+	from.place.view = lab.view;
+	encode(t, "durability=persistent history=4");
+	ck_assert_int_eq(wh_dds_registry_apply(lab.registry, &from, lab.message, lab.count), WHORL_OK);
+	expect("registered #5 =-4 kept t 1 c\n");
+	from.place.sequence++;
+	t.channel = "*";
+	encode(t, "durability=persistent history=3");
+	ck_assert_int_eq(wh_dds_registry_apply(lab.registry, &from, lab.message, lab.count), WHORL_OK);
+	expect("registered #5 =0 t 1 c\n");
+	ck_assert_ptr_nonnull(wh_dds_registry_find(lab.registry, "other"));
+}
+END_TEST
+
 START_TEST(participants_come_and_go)
 {
 	struct wh_dds_policies policies = policies_of(WH_DDS_PARTICIPANT, "user_data=x");
@@ -662,6 +692,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_topic_that_is_not_good_is_refused);
 	tcase_add_test(cases, a_topic_goes_with_its_last_use);
 	tcase_add_test(cases, a_transient_topic_goes_with_the_last_use_of_its_channel);
+	tcase_add_test(cases, a_logged_topic_stays);
 	tcase_add_test(cases, participants_come_and_go);
 	tcase_add_test(cases, what_may_change_of_a_topic_does);
 	tcase_add_test(cases, garbage_is_counted_and_names_are_not_too_long);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <whorl/status.h>
+
 #include "group.h"
 
 #define NODES 3
@@ -344,9 +346,36 @@ START_TEST(it_is_there_behind_a_restart_of_all)
 }
 END_TEST
 
+/* Its first wish is said before any view has begun: then its log is that of a member yet, and of nothing dormant. */
+START_TEST(it_is_entered_before_the_start)
+{
+	struct history before;
+
+	make_lab(1);
+	begin_node(0);
+	enter(0);
+	for (unsigned round = 1; round <= 3; round++) {
+		send_some(0, 10 * round, 10);
+		await_told(0, 10 * round);
+		before = history_of(0);
+		ck_assert_int_ne(whorl_close(lab.nodes[0], 0), WHORL_INVALID); /* as one that has failed */
+		ck_assert_msg(whorl_open(lab.config, 0, NULL, &lab.nodes[0]) == WHORL_OK, "%s",
+			      whorl_config_error(lab.config));
+		ask(0);
+		ck_ok(whorl_start(lab.nodes[0]));
+		await_ready(0);
+		await_in(0);
+		ck_assert_uint_eq(told(0), before.count);
+		expect(0, &before);
+	}
+	free_lab();
+}
+END_TEST
+
 /* A node that was no member waits, and says for which it does; then it is given all. */
 START_TEST(it_waits_for_its_log)
 {
+	struct whorl_status *status;
 	struct history before;
 	char text[512];
 
@@ -365,6 +394,12 @@ START_TEST(it_waits_for_its_log)
 	ck_assert_msg(strstr(text, "with 1") != NULL, "%s", text);
 	usleep(200000);
 	ck_assert_int_eq(whorl_subgroup_ready(lab.programs[0].topic, 0), WHORL_TIMEOUT);
+	ck_ok(whorl_status_of(lab.config, 0, 10000, &status, text, sizeof(text)));
+	ck_assert_uint_eq(status->shard_count, 1);
+	ck_assert(status->shards[0].dormant && status->shards[0].durable);
+	ck_assert_uint_eq(status->shards[0].place_count, 1);
+	ck_assert_uint_eq(status->shards[0].places[0].id, 1);
+	whorl_status_free(status);
 	begin_node(1);
 	enter(1);
 	ck_assert_uint_eq(told(1), before.count);
@@ -462,7 +497,7 @@ START_TEST(a_group_does_not_wait_for_a_log)
 	await((result = whorl_subgroup_ready(lab.programs[2].topic, 0)) != WHORL_TIMEOUT, usleep(1000));
 	ck_assert_int_eq(result, WHORL_SHARD_LOST);
 	atomic_store(&lab.programs[2].holds, false);
-	ck_ok(whorl_subgroup_release(lab.programs[2].topic));
+	leave(2); /* no function of its program is called any more */
 	await(whorl_error(lab.nodes[0], NULL, 0) == WHORL_OK && view_of(lab.nodes[0]) == view_of(lab.nodes[2]),
 	      usleep(1000));
 	ask(2);
@@ -577,6 +612,7 @@ static Suite *suite(void)
 	tcase_set_timeout(tests, 240);
 	tcase_add_loop_test(tests, the_last_member_comes_back, 0, 2);
 	tcase_add_loop_test(tests, it_is_there_behind_a_restart_of_all, 0, 2);
+	tcase_add_test(tests, it_is_entered_before_the_start);
 	tcase_add_loop_test(tests, it_waits_for_its_log, 0, 2);
 	tcase_add_loop_test(tests, a_log_that_was_left_early_does_not_count, 0, 2);
 	tcase_add_loop_test(tests, a_log_that_was_given_comes_back, 0, 2);

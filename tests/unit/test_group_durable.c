@@ -8,6 +8,7 @@
 #include <whorl/status.h>
 
 #include "group/node.h"
+#include "group/node_int.h"
 #include "persistence/anew.h"
 #include "persistence/log.h"
 #include "persistence/standing.h"
@@ -684,6 +685,90 @@ START_TEST(a_long_log_gets_a_checkpoint)
 }
 END_TEST
 
+/* ---- a log is read again ------------------------------------------------------------------------------------------------ */
+
+static struct { /* what node 2 was upcalled for */
+	char text[512];
+	uint64_t incarnations[NODES];
+	atomic_uint messages;
+	unsigned long noted;
+} past;
+
+static void note(const char *format, unsigned long number)
+{
+	size_t length = strlen(past.text);
+
+	snprintf(past.text + length, sizeof(past.text) - length, format, number);
+}
+
+static void note_messages(void)
+{
+	unsigned long messages = atomic_load(&past.messages);
+
+	if (messages > past.noted)
+		note(" and %lu messages; ", messages - past.noted);
+	past.noted = messages;
+}
+
+static void note_past_view(const struct whorl_view *view, void *ctx)
+{
+	ck_assert_ptr_eq(ctx, &past);
+	note_messages();
+	note("view %lu:", view->number);
+	for (uint32_t i = 0; i < view->member_count; i++) {
+		note(" %lu", view->members[i]);
+		ck_assert_uint_ne(view->incarnations[i], 0);
+		past.incarnations[view->members[i]] = view->incarnations[i];
+	}
+}
+
+static void note_past_message(const struct whorl_message *message, void *ctx)
+{
+	(void)ctx;
+	if (past.incarnations[message->sender] != 0)
+		ck_assert_uint_eq(message->incarnation, past.incarnations[message->sender]);
+	atomic_fetch_add(&past.messages, 1);
+}
+
+/* Views of then come between the messages, each before the first of its own, with their senders. */
+START_TEST(views_of_a_log_are_told)
+{
+	whorl_subgroup *subgroup;
+	struct wh_error err;
+
+	make_lab("", ORDERS);
+	open_programs();
+	cluster_start(&lab.cluster);
+	send_some(0, 1);
+	await(atomic_load(&programs[2].messages) == 1, sched_yield());
+	send_some(2, 299); /* more than are read at once */
+	await(atomic_load(&programs[1].messages) == 300, sched_yield());
+	cluster_leave(&lab.cluster, 0);
+	cluster_await_view(&lab.cluster, 1);
+	send_some(1, 1);
+	await(atomic_load(&programs[2].messages) == 301, sched_yield());
+	cluster_leave(&lab.cluster, 1);
+	cluster_leave(&lab.cluster, 2);
+	for (unsigned id = 1; id < NODES; id++) {
+		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+		set_program(id);
+	}
+	subgroup = subgroup_of(&lab.cluster, 2, "orders");
+	ck_ok(whorl_on_message(subgroup, NULL, NULL));
+	ck_ok(whorl_on_message(subgroup, note_past_message, NULL));
+	subgroup->on_past_view = _i == 0 ? note_past_view : NULL;
+	subgroup->past_view_ctx = &past;
+	for (unsigned id = 1; id < NODES; id++)
+		ck_ok(whorl_start(lab.cluster.nodes[id]));
+	await(cluster_is_ready(&lab.cluster), sched_yield());
+	ck_assert_uint_eq(atomic_load(&past.messages), 301);
+	note_messages();
+	ck_assert_str_eq(past.text, _i == 0 ? "view 0: 0 1 2 and 300 messages; view 1: 1 2 and 1 messages; "
+					    : " and 301 messages; ");
+	free_lab();
+}
+END_TEST
+
 /* ---- without functions the log is the state ---------------------------------------------------------------------------- */
 
 static void open_anew(unsigned id)
@@ -1099,6 +1184,7 @@ static Suite *suite(void)
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_newcomer_outlives_its_inviter);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_loop_test(states, views_of_a_log_are_told, 0, 2);
 	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
 	tcase_add_test(shown, logs_are_shown);
 	tcase_add_test(shown, a_full_disk_is_shown);

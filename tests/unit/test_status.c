@@ -145,6 +145,8 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 	ck_assert_uint_eq(one->message_bytes, other->message_bytes);
 	ck_assert_uint_eq(one->large_bytes, other->large_bytes);
 	ck_assert_int_eq(one->durable, other->durable);
+	ck_assert_int_eq(one->dormant, other->dormant);
+	ck_assert_uint_eq(one->last_view, other->last_view);
 	ck_assert_uint_eq(one->place_count, other->place_count);
 	for (uint32_t i = 0; i < one->place_count; i++) {
 		ck_assert_uint_eq(one->places[i].id, other->places[i].id);
@@ -260,10 +262,10 @@ START_TEST(the_version_before)
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
 	/* Of the shards one is this node's; of a worker its size is not written, and how many there are takes two bytes. Then of the disk, the
-	 * restart, and those that are missing; of each shard two flags; of its members a place; and its log. */
+	 * restart, and those that are missing; of each shard two flags, whether it is dormant, and since when; of its members a place; and its log. */
 	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers -
 						2 * sizeof workers[0].size + 36 + 2 * 4 + strlen(missing[0].address) +
-						2 * 4 + 2 * 8 + 13 * 8 + 6);
+						2 * 4 + 2 * 8 + 13 * 8 + 6 + 2 * 10);
 	after = decode(less);
 	ck_assert(!after->shards[0].durable);
 	ck_assert_ptr_null(after->shards[0].log);
@@ -286,6 +288,42 @@ START_TEST(the_version_before)
 	ck_assert_uint_eq(after->shards[0].stats->size, sizeof *after->shards[0].stats);
 	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
 	whorl_status_free(after);
+}
+END_TEST
+
+/* Its last members need not be in the view. One that is too old to know of any is told of none. */
+START_TEST(a_shard_may_be_dormant)
+{
+	static struct whorl_status_place last[] = {{.id = 77}, {.id = 3}};
+	static struct whorl_status_shard some[2];
+	struct whorl_status before = example(), *after;
+	struct wh_error err;
+
+	some[0] = shards[0];
+	some[1] = (struct whorl_status_shard){.name = "sleeps",
+					      .shards = 1,
+					      .ordered = true,
+					      .durable = true,
+					      .dormant = true,
+					      .last_view = 12,
+					      .condition = WHORL_SHARD_GONE,
+					      .members = 2,
+					      .place_count = 2,
+					      .places = last};
+	before.shards = some;
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
+	ck_assert_uint_eq(after->shard_count, 2);
+	same_shard(&after->shards[1], &some[1]);
+	whorl_status_free(after);
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, 8));
+	ck_assert_uint_eq(after->shard_count, 1);
+	ck_assert_uint_eq(after->shards_left_off, before.shards_left_off);
+	whorl_status_free(after);
+	some[1].durable = false;
+	ck_assert_int_eq(wh_status_decode(&after, bytes,
+					  wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION), &err),
+			 WHORL_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.text, "dormant"));
 }
 END_TEST
 
@@ -546,6 +584,7 @@ static Suite *suite(void)
 
 	tcase_add_test(tcase, what_is_written_is_read);
 	tcase_add_test(tcase, the_version_before);
+	tcase_add_test(tcase, a_shard_may_be_dormant);
 	tcase_add_test(tcase, a_node_without_a_view);
 	tcase_add_test(tcase, workers_that_are_not_there);
 	tcase_add_test(tcase, what_has_no_room_is_left_off);

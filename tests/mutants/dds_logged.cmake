@@ -1,0 +1,154 @@
+# dds_logged.cmake - logged topics: what has to be on disk beside samples, and how it is read again (dds/, group/replay.c), taken out one rule at a time. See
+# mutants.cmake.
+
+mutant(NAME dds-logged-registry KIND test_dds_logged FILE dds/node.c
+	WORDS CK_RUN_CASE=outlives
+	REMOVES "the control channel is in a log where channels are: numbers and types of topics outlive all programs"
+	TEXT [[
+	node->logs = true;
+	result = wh_dds_line_enter(node->control, 0);
+	if (result != WHORL_UNSUPPORTED)
+		return result;
+	node->logs = false;
+	return wh_dds_line_enter(node->control, 0);
+]]
+	REPLACEMENT [[
+	node->logs = false;
+	result = wh_dds_line_enter(node->control, 0);
+	node->logs = true;
+	return result;
+]])
+
+mutant(NAME dds-logged-views KIND test_dds_logged FILE dds/line.c
+	WORDS CK_RUN_CASE=owned
+	REMOVES "a log is read again with the views that it was written in"
+	TEXT [[
+		.on_past_view = wh_dds_line_past_view};
+]]
+	REPLACEMENT [[
+		.on_past_view = NULL};
+]])
+
+mutant(NAME dds-logged-in-memory KIND test_dds_logged FILE dds/line.c
+	WORDS CK_RUN_CASE=outlives
+	REMOVES "a logged topic lies on a durable channel"
+	TEXT [[
+	return line->shape.durable || (line->control && line->node->logs) ? WHORL_DURABLE : WHORL_ORDERED;
+]]
+	REPLACEMENT [[
+	return line->control && line->node->logs ? WHORL_DURABLE : WHORL_ORDERED;
+]])
+
+mutant(NAME dds-logged-unfetched KIND test_dds_logged FILE dds/fetch.c
+	WORDS CK_RUN_CASE=fetched
+	REMOVES "a log in the directory of a process that has gone is fetched"
+	TEXT [[
+	for (size_t i = 0; i < count && !fetched && !wh_dds_node_closes(node); i++) {
+]]
+	REPLACEMENT [[
+	for (size_t i = count; i < count && !fetched && !wh_dds_node_closes(node); i++) {
+]])
+
+mutant(NAME dds-logged-anywhere KIND test_dds_outcomes FILE dds/topic.c
+	REMOVES "a logged topic without a directory is UNSUPPORTED when it is created"
+	TEXT [[
+	if (consistency == WHORL_DDS_CONSISTENCY_LOGGED)
+		result
+]]
+	REPLACEMENT [[
+	if (consistency > WHORL_DDS_CONSISTENCY_LOGGED)
+		result
+]])
+
+mutant(NAME dds-logged-on-a-stored-channel KIND test_dds_conf FILE dds/shape.c
+	WORDS CK_RUN_CASE=logged
+	REMOVES "a logged topic does not lie on a channel of the file that is in memory"
+	TEXT [[
+	if ((unordered && !shape.unordered) || (logged && !shape.durable))
+]]
+	REPLACEMENT [[
+	if (unordered && !shape.unordered)
+]])
+
+mutant(NAME dds-logged-shared KIND test_dds_conf FILE dds/shape.c
+	WORDS CK_RUN_CASE=logged
+	REMOVES "the channel of logged topics takes no others"
+	TEXT [[
+	if ((shape.unordered && !unordered) || (shape.durable && !logged))
+]]
+	REPLACEMENT [[
+	if (shape.unordered && !unordered)
+]])
+
+mutant(NAME dds-logged-two-directories KIND test_dds_conf FILE dds/config/config.c
+	WORDS CK_RUN_CASE=mistakes
+	REMOVES "a file with a group says there where logs lie"
+	TEXT [[
+	if (settings->has_group)
+		wh_conf_mistake
+]]
+	REPLACEMENT [[
+	if (settings->has_group && settings->directory[0] == '\0')
+		wh_conf_mistake
+]])
+
+mutant(NAME dds-logged-no-group KIND test_dds_conf FILE dds/node.c
+	WORDS CK_RUN_CASE=domain
+	REMOVES "a file without a group has that of the domain"
+	TEXT [[
+		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : load_domain(function, node, config);
+]]
+	REPLACEMENT [[
+		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OK;
+]])
+
+mutant(NAME past-view-late KIND test_group_durable FILE group/replay.c
+	WORDS CK_RUN_CASE=states
+	REMOVES "a view of a log is told before what was delivered in it, and behind what was before"
+	TEXT [[
+	if (replay->count > 0 || replay->view.there)
+		return false;
+]]
+	REPLACEMENT [[
+	if (replay->view.there)
+		return false;
+]])
+
+mutant(NAME past-view-unasked KIND test_group_durable FILE group/replay.c
+	WORDS CK_RUN_CASE=states
+	REMOVES "views of a log are told to those that ask alone"
+	TEXT [[
+	return replay->functions != NULL && replay->message_of != NULL && replay->message_of->on_past_view != NULL &&
+]]
+	REPLACEMENT [[
+	return replay->functions != NULL && replay->message_of != NULL &&
+]])
+
+mutant(NAME stay-holds-no-more KIND test_group_dormant FILE group/stay.c
+	REMOVES "what was wished before its log was dormant is wished again with it"
+	TEXT [[
+	return now.birth != 0 && now.birth != subgroup->stay.held;
+]]
+	REPLACEMENT [[
+	return now.birth == 0 && now.birth != subgroup->stay.held;
+]])
+
+mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c
+	WORDS CK_RUN_CASE=senders
+	REMOVES "all members of a durable channel are senders, of which its log knows"
+	TEXT [[
+	if (line->control || line->stream || line->shape.durable || line == line->node->loose || rest_ms == 0 ||
+]]
+	REPLACEMENT [[
+	if (line->control || line->stream || line == line->node->loose || rest_ms == 0 ||
+]])
+
+mutant(NAME dds-logged-unadopted KIND test_dds_logged FILE dds/node.c
+	WORDS CK_RUN_CASE=lives
+	REMOVES "a process that has a directory brings back the channels whose logs lie there"
+	TEXT [[
+	if (result == WHORL_DDS_RETCODE_OK)
+		wh_dds_node_adopt(node);
+]]
+	REPLACEMENT [[
+]])
