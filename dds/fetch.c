@@ -1,4 +1,4 @@
-/* fetch.c - a channel that is dormant, and whose log lies in the directory of a process that has gone: see node.h.
+/* fetch.c - a channel that is dormant, and of which the log lies in the directory of a process that has gone: see node.h.
  *
  * What this process has in its own directory is that of one process before it. Another may have been the last in this channel, and left, while
  * others went on; then its directory has the log, and nobody would open that but a process that gets its id by chance. So a second node of

@@ -202,7 +202,7 @@ static enum whorl_result enter(const char *function, struct wh_dds_node *node, s
 		       : result;
 }
 
-/* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes whose disks have what was there. */
+/* What came of entering it, which is no success: in the words of its stay, if that has some, as it may wait for nodes with disks that have what was there. */
 static whorl_dds_return line_says(const char *function, struct wh_dds_node *node, const struct wh_dds_line *line,
 				  enum whorl_result result)
 {

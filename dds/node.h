@@ -3,7 +3,7 @@
  *
  *     root.c        what a process has once: the table of handles, the nodes
  *     host.c        time and threads, of the system or of a simulation
- *     fetch.c       channels whose logs lie in directories of processes that have gone
+ *     fetch.c       channels of which the logs lie in directories of processes that have gone
  *     node.c        a node: opened by the first participant of a domain, closed with the last; calls that are under way
  *     shape.c       which channels there are, and which a topic lies on
  *     line.c        a subgroup with a machine: how it is entered, when it rests, what is asked and answered there; line_views.c and

@@ -86,6 +86,8 @@ static void sim_disarm(struct wh_transport *transport)
 	node_of(transport)->armed = false;
 }
 
+#define UNTAKEN_NS UINT64_C(1000)
+
 static void sim_wait(struct wh_transport *transport, uint64_t timeout_ns)
 {
 	struct sim_node *node = node_of(transport);
@@ -93,8 +95,9 @@ static void sim_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	bool untaken = !node->rung && node->come > 0 && node->come == node->come_before;
 
 	node->come_before = node->come;
-	if (untaken && !node->dead) /* it ends, and takes nothing any more: time goes on all the same */
-		(void)wh_sim_step(node->sim, until);
+	if (untaken && !node->dead) /* it ends, and takes nothing any more: time goes on all the same, a little */
+		(void)wh_sim_step(node->sim,
+				  until < node->sim->now_ns + UNTAKEN_NS ? until : node->sim->now_ns + UNTAKEN_NS);
 	while (!node->dead && !is_rung(node) && wh_sim_step(node->sim, until))
 		if (!node->dead)
 			wh_sim_calls_look_at_clock(node);

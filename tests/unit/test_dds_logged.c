@@ -483,7 +483,7 @@ static bool sends(whorl_dds_entity endpoint)
 	return info.senders == 1;
 }
 
-/* A log has the senders of a view, and who is none would not be in it. A reader of a topic in memory rests meanwhile. */
+/* A log has the senders of a view, and a member that is none would not be in it. A reader of a topic in memory rests meanwhile. */
 START_TEST(nobody_rests_in_a_log)
 {
 	struct place place, other;
@@ -585,7 +585,7 @@ START_TEST(lives_that_follow_each_other)
 	unsigned random = (unsigned)test_seed(1);
 	pid_t pids[LIVES] = {0};
 
-	make_domain("[topic apart]\nchannel = own\n"); /* of two channels, whose last members may be others */
+	make_domain("[topic apart]\nchannel = own\n"); /* two channels: their last members may be others */
 	for (int i = 0; i < LIVES; i++) {
 		int alive = 0;
 
