@@ -60,7 +60,6 @@ struct wh_stay {                         /* of this node in a dynamic subgroup: 
 	uint64_t birth;                  /* [loop] 0: it has been in no view */
 	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
 	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
-	uint64_t held;           /* [loop] birth of what this node said last that it holds of it; 0: nothing */
 	uint64_t again_ns;       /* [loop] refused as dormant in a view that is prepared: not wished before that time */
 	bool anew;               /* [const] then it may begin with nothing */
 	uint64_t memory_bytes;   /* [const] as estimated */

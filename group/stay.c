@@ -242,7 +242,6 @@ static void wish_it(whorl_subgroup *subgroup)
 	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
 	if (subgroup->durable)
 		wh_durable_hold(subgroup->node, wish.name, &wish.holding);
-	subgroup->stay.held = wish.holding.birth;
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
 }
 
@@ -264,24 +263,13 @@ static void unwish_it(whorl_subgroup *subgroup)
 	subgroup->stay.wished = false;
 }
 
-/* This node has a log of it, which its wish did not say: it was wished before the view began in which it is dormant. */
-static bool holds_more(const whorl_subgroup *subgroup)
-{
-	struct wh_holding now;
-
-	if (!subgroup->durable)
-		return false;
-	wh_durable_hold(subgroup->node, subgroup->name, &now);
-	return now.birth != 0 && now.birth != subgroup->stay.held;
-}
-
 /* What this node's disk holds of it is known when its view has begun: behind a restart, and where it comes in, it had been in it before. */
 static bool may_wish(const whorl_subgroup *subgroup)
 {
 	const struct wh_stay *stay = &subgroup->stay;
 
-	return !stay->wished && (!stay->sleeps || holds_more(subgroup)) &&
-	       (!subgroup->durable || subgroup->node->epoch != NULL) && subgroup->node->loop.now_ns >= stay->again_ns;
+	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epoch != NULL) &&
+	       subgroup->node->loop.now_ns >= stay->again_ns;
 }
 
 /* Neither what was said last nor a view that may come has this node in it. */

@@ -124,15 +124,6 @@ mutant(NAME past-view-unasked KIND test_group_durable FILE group/replay.c
 	return replay->functions != NULL && replay->message_of != NULL &&
 ]])
 
-mutant(NAME stay-holds-no-more KIND test_group_dormant FILE group/stay.c
-	REMOVES "what was wished before its log was dormant is wished again with it"
-	TEXT [[
-	return now.birth != 0 && now.birth != subgroup->stay.held;
-]]
-	REPLACEMENT [[
-	return now.birth == 0 && now.birth != subgroup->stay.held;
-]])
-
 mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c
 	WORDS CK_RUN_CASE=senders
 	REMOVES "all members of a durable channel are senders, of which its log knows"
