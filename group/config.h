@@ -131,8 +131,8 @@ bool wh_node_config_is_durable(const struct wh_node_config *config);
 /* Is one of the file? */
 bool wh_node_config_has_durable(const struct wh_node_config *config);
 
-/* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, whether there is a state_dir, tie_breaker,
- * failure_timeout_ms, and on shm the directory that log_dir is, if a subgroup is durable; and all of each [subgroup], with their order, and how rows are laid (`apart`). */
+/* Of what all nodes of a group must agree on: [group] nodes, nodes_max, founder, whether there is a state_dir, whether there is a log_dir, tie_breaker,
+ * failure_timeout_ms, and on shm the directory that log_dir is; and all of each [subgroup], with their order, and how rows are laid (`apart`). */
 uint64_t wh_node_config_group_digest(const struct wh_node_config *config);
 uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bool apart);
 
