@@ -70,13 +70,14 @@ static bool is_open(void *ctx)
 }
 
 /* Some member has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
- * or lost, or late; and those that are there are a majority. Where all must form it, all have said that they are there. */
+ * or lost, or late; and those that are there are a majority. Where all must form it, all have said that they are there. Behind a
+ * restart, also: all have agreed, and are there or lost, and those that are there are enough. */
 static bool has_begun(void *ctx, bool late)
 {
 	const whorl_node *node = ctx;
 	const struct wh_epoch *proposed = node->proposed;
 	const struct wh_view *view = proposed->view;
-	uint32_t there = 1, said = 1, awaited = 0;
+	uint32_t there = 1, said = 1, awaited = 0, lost = 0;
 
 	if (wh_epoch_is_beaten(proposed))
 		return true;
@@ -84,15 +85,19 @@ static bool has_begun(void *ctx, bool late)
 		enum wh_beat beat = wh_heartbeat_of(&proposed->heartbeat, rank);
 
 		said += rank != proposed->rank && beat != WH_BEAT_NONE;
-		if (rank == proposed->rank ||
-		    wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], proposed->image->key))
+		if (rank == proposed->rank)
 			continue;
+		if (wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], proposed->image->key)) {
+			lost++;
+			continue;
+		}
 		there += beat == WH_BEAT_THERE;
 		awaited += beat == WH_BEAT_NONE;
 	}
 	if (view->number != 0)
-		return wh_is_first_view(proposed->image->key) && there == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key);
+		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
+		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
+		       wh_restart_is_enough(&node->join, view, proposed->image->key);
 	if (2 * there <= view->voters)
 		return false;
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;

@@ -280,8 +280,10 @@ bool wh_join_on_message(struct wh_join *join, uint32_t node, const struct wh_wir
 		hold_wishes(join, false);
 	if (join->key != message->key)
 		return true;
-	/* Once I am there, a first view may begin without the node that withdraws. */
-	if (join->state == WH_JOIN_INVITED ? node == join->by : !wh_is_first_view(message->key))
+	/* Once I am there, a first view may begin without the node that withdraws; one behind a restart not before its coordinator says so. */
+	if (join->state == WH_JOIN_INVITED || (join->view != NULL && is_behind_restart(join->view, join->key))
+		    ? node == join->by
+		    : !wh_is_first_view(message->key))
 		wh_join_drop(join, "withdrawn");
 	return true;
 }
@@ -337,17 +339,26 @@ static uint64_t first_is_void_at(const struct wh_join *join)
 	return join->invited_ns + (waits ? WH_SILENT_TIMEOUTS : 1) * join->start_timeout_ns;
 }
 
+/* Those that are not lost may begin it. */
+static bool is_enough(const struct wh_join *join)
+{
+	const struct wh_view *view = join->view;
+	uint32_t left = 0;
+
+	if (is_behind_restart(view, join->key))
+		return wh_restart_is_enough(join, view, join->key);
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		left += !wh_roster_lost(join->roster, view->ids[rank], view->incarnations[rank], join->key);
+	return 2 * left > view->voters;
+}
+
 /* A first view: a node that is there has promised that it goes on in it, as long as a majority may. So the view begins even if
  * some of its members are lost, and is never lost to the nodes that have begun it because another did not wait for them. */
 static const char *why_first_is_void(const struct wh_join *join)
 {
-	const struct wh_view *view = join->view;
 	uint64_t now = join->roster->loop->now_ns, until = first_is_void_at(join);
-	uint32_t left = 0;
 
-	for (uint32_t rank = 0; rank < view->members; rank++)
-		left += !wh_roster_lost(join->roster, view->ids[rank], view->incarnations[rank], join->key);
-	if (2 * left <= view->voters)
+	if (!is_enough(join))
 		return "no majority is left";
 	if (join->state == WH_JOIN_THERE) /* the nodes that are there are too few, and the others neither come nor end */
 		return now >= join->there_ns + WH_THERE_TIMEOUTS * join->start_timeout_ns ? "nobody comes" : NULL;

@@ -35,7 +35,7 @@ struct wh_joiner { /* what join asks of the node; group/ fills it in */
 	 * its group, where a record is kept? Then it also says in it that it is there. */
 	bool (*is_open)(void *ctx);
 	/* Has it begun, as far as rows tell? `late`: a node that is not there now is not waited for any more. A view behind a restart has when some
-	 * member has begun it, or all are there and wh_restart_may_begin. */
+	 * member has begun it, or wh_restart_may_begin, all are there or lost, and wh_restart_is_enough. */
 	bool (*has_begun)(void *ctx, bool late);
 	void (*discard)(void *ctx);
 	/* The view that is open has begun: this node is a member. */

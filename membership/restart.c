@@ -157,6 +157,72 @@ size_t wh_restart_step(struct wh_join *join)
 	return work + wh_round_step(join);
 }
 
+bool wh_restart_is_deserted(const struct wh_join *join)
+{
+	const struct wh_known_node *by = &join->roster->known_nodes[join->by];
+	bool is_there = join->state == WH_JOIN_THERE;
+	uint64_t since_ns = is_there && join->there_ns > by->heard_ns ? join->there_ns : by->heard_ns, patience_ns;
+
+	if (join->by == join->roster->id)
+		return false;
+	if (by->incarnation != 0)
+		patience_ns = WH_SILENT_TIMEOUTS * join->start_timeout_ns;
+	else /* what it said last may have made others begin, which say so */
+		patience_ns = is_there ? join->start_timeout_ns : 0;
+	return since_ns + patience_ns <= join->roster->loop->now_ns;
+}
+
+/* This node is there: its view may have begun elsewhere, and needs it. What its own coordinator asks comes after that has given it up. */
+static bool holds_on(const struct wh_join *join, uint32_t by)
+{
+	return join->state == WH_JOIN_THERE && wh_restart_follows_round(join) && by != join->by &&
+	       !wh_restart_is_deserted(join);
+}
+
+/* Some member that is not lost has the whole log of that durable shard; or none had. */
+static bool has_whole_log(const struct wh_join *join, const struct wh_view *view, const struct wh_view_subgroup *shard,
+			  uint64_t key)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t rank = shard->members[i];
+
+		if (wh_rank_find(shard->entered, shard->entered_count, rank) >= 0)
+			continue;
+		if (!wh_roster_lost(join->roster, view->ids[rank], view->incarnations[rank], key))
+			return true;
+		any = true;
+	}
+	return !any;
+}
+
+bool wh_restart_is_enough(const struct wh_join *join, const struct wh_view *view, uint64_t key)
+{
+	const struct wh_restart *restart = join->restart;
+	struct wh_quorum quorum = {.members = view->voters, .tie_breaker = restart->tie_breaker};
+	bool tie = false, home = false;
+	uint32_t count = 0;
+
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		uint32_t id = view->ids[rank];
+
+		if (wh_roster_lost(join->roster, id, view->incarnations[rank], key)) {
+			quorum.members -=
+				join->one_host && wh_roster_has_died(join->roster, id, view->incarnations[rank]);
+			continue;
+		}
+		count++;
+		tie = tie || (int)id == restart->tie_breaker;
+		home = home || id < restart->home;
+	}
+	for (uint32_t g = 0; g < view->subgroup_count; g++)
+		if (restart->on.is_durable(restart->ctx, &view->subgroups[g]) &&
+		    !has_whole_log(join, view, &view->subgroups[g], key))
+			return false;
+	return home && wh_quorum_holds(&quorum, count, tie);
+}
+
 /* A piece of what takes several. False: no node says that. */
 static bool take_piece(struct wh_join *join, uint32_t node, const struct wh_wire *message)
 {
@@ -193,6 +259,8 @@ bool wh_restart_on_message(struct wh_join *join, uint32_t node, const struct wh_
 		restart->highest = message->key;
 	switch (message->kind) {
 	case WH_WIRE_ASK:
+		if (holds_on(join, node)) /* it asks again */
+			return true;
 		for (uint32_t i = 0; wh_restart_may_take_part(join) && i < restart->voice_count; i++)
 			wh_voice_ask(join, &restart->voices[i], node, message->key);
 		return true;

@@ -147,7 +147,10 @@ bool wh_restart_expects(const struct wh_join *join, uint32_t from, uint64_t key)
 bool wh_restart_invites(const struct wh_join *join, const struct wh_view *view, uint64_t key);
 /* Has this node agreed to the view of that key, on disk? It is there only then. */
 bool wh_restart_has_agreed(const struct wh_restart *restart, uint64_t key);
-/* Have all disks agreed that were to, as far as is known here? Then the view begins when all its members are there. */
+/* The members of that view of a round that are not lost are a quorum of it, and have a whole log of each durable shard. So it begins without the
+ * others, which have agreed to it as well: it may have begun elsewhere, and its members need this node. */
+bool wh_restart_is_enough(const struct wh_join *join, const struct wh_view *view, uint64_t key);
+/* Have all disks agreed that were to, as far as is known here? Then the view begins when all its members are there, or lost. */
 bool wh_restart_may_begin(const struct wh_restart *restart, uint64_t key);
 
 /* This node has invited others into a view that its round has decided. */

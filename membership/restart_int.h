@@ -63,6 +63,9 @@ size_t wh_round_step(struct wh_join *join);
 
 /* ---- restart.c ---- */
 
+/* The coordinator of the round that this node follows is there no more, or silent. When this node is there, that is
+ * so a start time-out later: others may have begun what was decided, and say so. */
+bool wh_restart_is_deserted(const struct wh_join *join);
 /* What the disk has promised, and no ballot names a view that has the same key as one that it knows of. */
 uint64_t wh_restart_floor_of(const struct wh_standing *standing);
 

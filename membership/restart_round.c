@@ -425,6 +425,8 @@ static size_t collect_agreements(struct wh_join *join)
 	if (!round->invited)
 		return work;
 	round->phase = WH_ROUND_BEGINS;
+	round->until_ns =
+		join->roster->loop->now_ns + join->start_timeout_ns + random_below(join, join->start_timeout_ns);
 	restart->begun = round->ballot;
 	return work + 1;
 }
@@ -493,22 +495,12 @@ static bool gives_way(struct wh_join *join)
 	return roster->loop->now_ns < until;
 }
 
-/* Its coordinator is there no more, or silent. */
-static bool is_deserted(const struct wh_join *join)
-{
-	const struct wh_known_node *by = &join->roster->known_nodes[join->by];
-	uint64_t silence_ns = WH_SILENT_TIMEOUTS * join->start_timeout_ns;
-
-	return join->by != join->roster->id &&
-	       (by->incarnation == 0 || by->heard_ns + silence_ns <= join->roster->loop->now_ns);
-}
-
 static bool may_coordinate(struct wh_join *join)
 {
 	if (wh_restart_disk(join->restart) == WH_DISK_BLANK || has_met_members(join) || wh_join_looks_around(join))
 		return false;
 	if (join->state != WH_JOIN_SEEKING &&
-	    !(wh_restart_follows_round(join) && (join->by == join->roster->id || is_deserted(join))))
+	    !(wh_restart_follows_round(join) && (join->by == join->roster->id || wh_restart_is_deserted(join))))
 		return false;
 	return join->restart->round.phase > WH_ROUND_ASKS || (!is_lower(join) && !gives_way(join));
 }
@@ -536,6 +528,19 @@ static size_t step_asking(struct wh_join *join)
 	return send_asks(join) + decide(join);
 }
 
+/* All have agreed, and some may have begun: then a node that is lost is a matter for the view, and what others have promised is too late. */
+static size_t step_beginning(struct wh_join *join)
+{
+	struct wh_round *round = &join->restart->round;
+
+	if (!wh_restart_is_enough(join, round->next, round->ballot) || has_given_up(join))
+		return ask_anew(join, "lost too many");
+	if (join->roster->loop->now_ns >= round->until_ns)
+		return ask_anew(join, "no end");
+	wh_loop_at(join->roster->loop, round->until_ns);
+	return send_begins(join);
+}
+
 static size_t step_phase(struct wh_join *join)
 {
 	struct wh_restart *restart = join->restart;
@@ -543,7 +548,9 @@ static size_t step_phase(struct wh_join *join)
 	uint64_t now = join->roster->loop->now_ns;
 	bool lost = forget_lost(join);
 
-	if (lost || (round->phase != WH_ROUND_ASKS && (lacks_members(join) || has_given_up(join))))
+	if (round->phase == WH_ROUND_BEGINS)
+		return step_beginning(join);
+	if (lost || (round->phase == WH_ROUND_AGREES && (lacks_members(join) || has_given_up(join))))
 		return ask_anew(join, "lost a node");
 	if (round->refused || restart->highest > round->ballot)
 		return ask_anew(join, "another has promised more");
@@ -552,7 +559,7 @@ static size_t step_phase(struct wh_join *join)
 	if (now >= round->until_ns)
 		return ask_anew(join, "no end");
 	wh_loop_at(join->roster->loop, round->until_ns);
-	return round->phase == WH_ROUND_AGREES ? collect_agreements(join) : send_begins(join);
+	return collect_agreements(join);
 }
 
 size_t wh_round_step(struct wh_join *join)

@@ -108,6 +108,15 @@ static bool is_quorum(const struct disks *disks, const struct wh_view *view, uin
 				       quorum.tie_breaker >= 0 && counts(disks, view, (uint32_t)breaker, group));
 }
 
+/* Where disks are spoken for they may be enough without their nodes; but the next view is of members of that one. */
+static bool is_any_back(const struct disks *disks, const struct wh_view *view, uint64_t group)
+{
+	for (uint32_t id = 0; id < disks->play->nodes; id++)
+		if (votes(disks, view, id, group))
+			return true;
+	return false;
+}
+
 static bool stands_in(const struct wh_standing *standing, uint64_t key)
 {
 	return standing->base == key || (standing->ballot != 0 && standing->next == key);
@@ -158,7 +167,8 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 	bool enough;
 
 	*view = wh_kept_view(disks->play, key);
-	enough = *view != NULL && is_quorum(disks, *view, group); /* dynamic subgroups are not durable */
+	enough = *view != NULL && is_quorum(disks, *view, group) &&
+		 is_any_back(disks, *view, group); /* dynamic subgroups are not durable */
 	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
 			enough = has_log(disks, *view, key, &(*view)->subgroups[g], group);

@@ -16,6 +16,7 @@
  *     nothing lost   a view begins with all that was delivered
  *     one order      and with that alone, each message once, in the order in which it was delivered
  *     one group      no two views go on at a time, none follows another twice, no second group is formed
+ *     not alone      what some member of a view has begun the others do not give up, while a quorum of it is there
  *     comes back     from wherever the power goes, if no disk is lost or rots, all become members of one view, with whole logs
  *
  * The rules are in restart_rules.c, the steps in restart_steps.c, the search in restart_search.c, what is tried in restart.c.
@@ -67,9 +68,11 @@ enum mutation {
 	ALL_LEFT_IS_NONE,     /* nodes that have all left in order are no members, so nobody is */
 	SPEAKS_UNWRITTEN,     /* what is agreed for a disk that is spoken for is not written there */
 	DIRECTORIES_UNREAD,   /* one host: a restart needs not the logs of those that are not there */
-	LAYOUT_UNREAD, /* which members have whole logs is asked of the view before, and not of the one that follows */
-	SHORT_COUNTS,  /* a whole log counts in a later view, also of a node that was in no shard in one between */
-	RESTART_ASKS   /* behind a restart a layout may take a log out of its shard */
+	LAYOUT_UNREAD,  /* which members have whole logs is asked of the view before, and not of the one that follows */
+	SHORT_COUNTS,   /* a whole log counts in a later view, also of a node that was in no shard in one between */
+	RESTART_ASKS,   /* behind a restart a layout may take a log out of its shard */
+	BEGINS_TOO_FEW, /* a member begins though those that are there are no quorum of what was decided */
+	GIVEN_UP_LATE   /* what may have begun elsewhere is given up for another round */
 };
 
 struct world {
@@ -194,6 +197,7 @@ struct step {
 #define TWICE "a message is delivered twice"
 #define FORK "two views go on"
 #define TWO "two groups"
+#define ALONE "those that have begun are left alone"
 #define STUCK "all come back, and no group does"
 
 static inline bool breaks(const struct world *w, enum mutation mutation)
@@ -230,6 +234,10 @@ int may_mend(const struct world *w, const struct state *s, const struct round *r
 bool reaches(const struct world *w, const struct disk *d, const struct view *base, int shard);
 /* How far it goes, what lies beyond the cut of the view before being void. */
 uint8_t extent(const struct world *w, const struct disk *d, const struct view *base, int shard);
+/* The members of what that round has decided that have begun it or may begin it are a quorum. */
+bool is_enough(const struct world *w, const struct state *s, const struct round *r);
+/* Some member that has agreed with all others may have begun what was decided, and those that are there are enough: this one is there, too. */
+bool holds_on(const struct world *w, const struct state *s, int i);
 /* May node `of` begin what that round has decided? */
 bool may_begin(const struct world *w, const struct state *s, const struct round *r, int of);
 

@@ -349,6 +349,40 @@ int may_mend(const struct world *w, const struct state *s, const struct round *r
 	return lender >= 0 && speaker(s, lender) >= 0 ? lender : -1;
 }
 
+bool is_enough(const struct world *w, const struct state *s, const struct round *r)
+{
+	uint8_t going = 0, gone = 0;
+
+	for (int i = 0; i < w->nodes; i++) {
+		const struct node *n = &s->nodes[i];
+
+		if (!in(r->next.members, i))
+			continue;
+		if (n->status == MEMBER ? is_same(&n->view, &r->next) : n->status == SEEKING && n->row == r->ballot)
+			going |= (uint8_t)(1 << i);
+		if (w->one_host && n->status == DOWN)
+			gone |= (uint8_t)(1 << i);
+	}
+	return is_quorum(w, going, r->next.members, gone);
+}
+
+static bool have_all_agreed(const struct round *r)
+{
+	return r->decision == DECIDES && (r->heard & (uint8_t)~r->agreed) == 0;
+}
+
+bool holds_on(const struct world *w, const struct state *s, int i)
+{
+	for (int k = 0; k < ROUNDS; k++) {
+		const struct round *r = &s->rounds[k];
+
+		if (r->ballot != 0 && have_all_agreed(r) && in(r->next.members, i) && s->nodes[i].row == r->ballot &&
+		    is_enough(w, s, r))
+			return !breaks(w, GIVEN_UP_LATE);
+	}
+	return false;
+}
+
 bool may_begin(const struct world *w, const struct state *s, const struct round *r, int of)
 {
 	const struct node *n = &s->nodes[of];
@@ -359,5 +393,6 @@ bool may_begin(const struct world *w, const struct state *s, const struct round 
 		return false; /* the others have gone on without it: it comes in later */
 	if (breaks(w, BEGINS_ALONE))
 		return true;
-	return (r->heard & (uint8_t)~r->agreed) == 0; /* all that decided it, and all that are in it */
+	/* All that decided it, and all that are in it, have agreed; some of these may have ended. */
+	return have_all_agreed(r) && (is_same(&s->now, &r->next) || is_enough(w, s, r) || breaks(w, BEGINS_TOO_FEW));
 }

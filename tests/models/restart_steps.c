@@ -509,8 +509,8 @@ static bool may_promise(const struct world *w, const struct state *s, const stru
 {
 	const struct disk *d = &s->nodes[i].disk;
 
-	return r->ballot != 0 && r->decision == UNDECIDED && speaker(s, i) >= 0 && !in(r->heard, i) &&
-	       d->promise < r->ballot && (!is_blank(d) || breaks(w, BLANK_VOTES));
+	return r->ballot != 0 && r->decision == UNDECIDED && speaker(s, i) >= 0 && !holds_on(w, s, speaker(s, i)) &&
+	       !in(r->heard, i) && d->promise < r->ballot && (!is_blank(d) || breaks(w, BLANK_VOTES));
 }
 
 static bool may_agree(const struct world *w, const struct state *s, const struct round *r, int i)
@@ -531,7 +531,7 @@ static bool may_ask(const struct world *w, const struct state *s, int i, bool ca
 
 	for (int k = 0; k < ROUNDS; k++)
 		has_room = has_room || (s->rounds[k].ballot != 0 && s->rounds[k].owner == i);
-	return n->status == SEEKING && n->holder == 0 && !is_blank(&n->disk) && has_room &&
+	return n->status == SEEKING && n->holder == 0 && !is_blank(&n->disk) && has_room && !holds_on(w, s, i) &&
 	       s->ballots < w->rounds + (calm ? 4 * NODES : 0);
 }
 
@@ -941,6 +941,8 @@ static const char *begin_again(const struct world *w, struct state *s, struct ro
 	struct view next = r->next, base = r->base;
 
 	if (!is_same(&s->now, &next)) {
+		if (!is_enough(w, s, r) && !breaks(w, BEGINS_ALONE))
+			return ALONE;
 		if (s->now.number != 0 && is_quorum(w, living(w, s), s->now.members, s->left | dead(w, s)) &&
 		    living(w, s) != 0)
 			return FORK;
@@ -990,10 +992,26 @@ static void take_fault(const struct world *w, struct state *s, struct step step)
 	}
 }
 
+/* What some member has begun may lose its quorum to a crash, not to another round. (Where a round is broken otherwise worse is looked for.) */
+static bool is_left_alone(const struct world *w, const struct state *before, const struct state *after)
+{
+	if (breaks(w, NO_PROMISE) || breaks(w, PROMISE_FORGOTTEN) || breaks(w, BEGINS_ALONE))
+		return false;
+	for (int k = 0; k < ROUNDS; k++) {
+		const struct round *r = &before->rounds[k];
+
+		if (r->ballot != 0 && is_same(&r->next, &before->now) && has_begun(before, &r->next) &&
+		    is_enough(w, before, r) && !is_enough(w, after, r))
+			return true;
+	}
+	return false;
+}
+
 /* What a restart does; of a round. */
 static const char *take_round(const struct world *w, struct state *s, struct step step)
 {
 	struct round *r = &s->rounds[step.other % ROUNDS], out;
+	const struct state before = *s;
 	const char *wrong = NULL;
 
 	switch ((enum step_kind)step.kind) {
@@ -1024,7 +1042,7 @@ static const char *take_round(const struct world *w, struct state *s, struct ste
 		wrong = begin_again(w, s, r, step.node);
 		break;
 	}
-	return wrong;
+	return wrong == NULL && is_left_alone(w, &before, s) ? ALONE : wrong;
 }
 
 static const char *take_own(const struct world *w, struct state *s, struct step step)

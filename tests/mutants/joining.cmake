@@ -245,7 +245,9 @@ mutant(NAME follows-two KIND test_first_view FILE membership/join.c
 mutant(NAME there-withdraws KIND test_join FILE membership/join.c
 	REMOVES "a node that is there in a first view goes on in it, though its coordinator withdraws"
 	TEXT [[
-	if (join->state == WH_JOIN_INVITED ? node == join->by : !wh_is_first_view(message->key))
+	if (join->state == WH_JOIN_INVITED || (join->view != NULL && is_behind_restart(join->view, join->key))
+		    ? node == join->by
+		    : !wh_is_first_view(message->key))
 ]]
 	REPLACEMENT [[
 	if (node == join->by || !wh_is_first_view(message->key))
@@ -272,11 +274,12 @@ mutant(NAME there-for-ever KIND test_first_view FILE membership/join.c
 mutant(NAME minority-is-there KIND test_first_view FILE membership/join.c
 	REMOVES "a first view that no majority can be in any more is dropped"
 	TEXT [[
-	if (2 * left <= view->voters)
-		return "no majority is left";
+	return 2 * left > view->voters;
+}
 ]]
 	REPLACEMENT [[
-	(void)left;
+	return left > 0;
+}
 ]])
 
 mutant(NAME first-for-ever KIND views FILE membership/join.c

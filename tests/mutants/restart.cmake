@@ -585,13 +585,41 @@ mutant(NAME restart-anybody-asks KIND test_restart FILE membership/restart_round
 	return join->restart->round.phase > WH_ROUND_ASKS || (join->roster->id != 1 && !gives_way(join));
 ]])
 
-mutant(NAME restart-deserted KIND test_restart FILE membership/restart_round.c
+mutant(NAME restart-deserted KIND test_restart FILE membership/restart.c
 	REMOVES "members of what has lost its coordinator do not wait for it"
 	TEXT [[
-	       (by->incarnation == 0 || by->heard_ns + silence_ns <= join->roster->loop->now_ns);
+	return since_ns + patience_ns <= join->roster->loop->now_ns;
 ]]
 	REPLACEMENT [[
-	       by->incarnation == 0 && silence_ns == 0;
+	return since_ns + patience_ns == 0;
+]])
+
+mutant(NAME restart-begun-is-given-up KIND test_restart FILE membership/restart_round.c
+	REMOVES "when all have agreed a member that is lost is no matter for the round: its coordinator gives up what some have begun"
+	TEXT [[
+	if (!wh_restart_is_enough(join, round->next, round->ballot) || has_given_up(join))
+]]
+	REPLACEMENT [[
+	if (lacks_members(join) || has_given_up(join))
+]])
+
+mutant(NAME restart-begins-with-too-few KIND test_restart FILE membership/restart.c
+	REMOVES "those that begin a view behind a restart are a quorum of it"
+	TEXT [[
+	return home && wh_quorum_holds(&quorum, count, tie);
+]]
+	REPLACEMENT [[
+	(void)tie;
+	return home && count > 0;
+]])
+
+mutant(NAME restart-holds-not-on KIND test_restart FILE membership/restart.c
+	REMOVES "a node that is there has no ear for the rounds of others"
+	TEXT [[
+		if (holds_on(join, node)) /* it asks again */
+]]
+	REPLACEMENT [[
+		if (holds_on(join, node) && false)
 ]])
 
 mutant(NAME restart-forms-beside-logs KIND test_restart FILE membership/join.c

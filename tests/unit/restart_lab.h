@@ -67,6 +67,7 @@ struct lab_node {
 	uint64_t opened_key;
 	bool rowed;
 	uint64_t events;   /* that have been noted, for people */
+	bool opens_late;   /* the memory of what it is invited into is not there yet */
 	bool hangs;        /* it does nothing, and its connections stay */
 	bool coming;       /* taken in by members, by the lab's word */
 	uint64_t view_key; /* that it is a member of; 0: none */
@@ -607,8 +608,8 @@ static inline bool lab_view_is_open(void *ctx)
 	struct lab_node *node = ctx;
 	const struct wh_view *view = node->opened;
 
-	if (node->rowed)
-		return true;
+	if (node->rowed || node->opens_late)
+		return node->rowed;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		const struct lab_node *other = &node->world->node[view->ids[rank]];
 
@@ -635,16 +636,21 @@ static inline bool lab_view_has_begun(void *ctx, bool late)
 	(void)late;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		const struct lab_node *other = &node->world->node[view->ids[rank]];
+		bool lost = view->number > 0 && wh_roster_lost(&node->roster, view->ids[rank],
+							       view->incarnations[rank], node->opened_key);
 
 		if (!reaches(node, view->ids[rank], view->incarnations[rank])) {
-			all = false;
+			all = all && lost;
 			continue;
 		}
 		if (other->view_key == node->opened_key)
 			return true;
-		all = all && other->opened_key == node->opened_key && other->rowed;
+		all = all && (lost || (other->opened_key == node->opened_key && other->rowed));
 	}
-	return all && (view->number == 0 || wh_restart_may_begin(&node->restart, node->opened_key));
+	if (view->number > 0)
+		all = all && wh_restart_may_begin(&node->restart, node->opened_key) &&
+		      wh_restart_is_enough(&node->join, view, node->opened_key);
+	return all;
 }
 
 static inline void lab_discard_view(void *ctx)

@@ -208,7 +208,96 @@ START_TEST(the_coordinator_ends)
 	from = w->now_ns;
 	run_until(w, 3);
 	ck_assert_uint_eq(w->now & 0xff, 1);
-	ck_assert_uint_lt(w->now_ns, from + 3 * START_NS); /* no longer than a round or two take */
+	ck_assert_uint_lt(w->now_ns,
+			  from + 4 * START_NS); /* no longer than a round or two take, and others that may have begun */
+	free_world(w);
+}
+END_TEST
+
+/* All have agreed, and maybe some have begun it. Then one ends, which is not its coordinator: the others are enough, and begin it without that
+ * one. */
+START_TEST(a_member_ends_when_all_have_agreed)
+{
+	struct world *w = world_of(4, 650 + (uint64_t)_i);
+
+	for (uint32_t id = 0; id < 4; id++)
+		start_node(w, id);
+	while (w->restarts == 0 && (_i % 2 == 0 || w->node[0].restart.round.phase != WH_ROUND_BEGINS))
+		go_round(w);
+	end_node(w, 1 + (uint32_t)_i % 3);
+	run_until(w, 3);
+	ck_assert_uint_eq(w->restarts, 1);
+	ck_assert_uint_eq(now_of(w)->view->number, 1);
+	ck_assert_uint_eq(now_of(w)->view->members, 4);
+	free_world(w);
+}
+END_TEST
+
+/* Likewise, and one is not there yet; but it will be, and others may see it there before its coordinator does. */
+START_TEST(a_member_ends_before_another_is_there)
+{
+	struct world *w = world_of(4, 670 + (uint64_t)_i);
+	uint64_t ballot;
+
+	for (uint32_t id = 0; id < 4; id++)
+		start_node(w, id);
+	w->node[3].opens_late = true;
+	while (w->node[0].restart.round.phase != WH_ROUND_BEGINS)
+		go_round(w);
+	ballot = w->node[0].restart.round.ballot;
+	end_node(w, 1 + (uint32_t)_i % 2);
+	run(w, START_NS / 2);
+	ck_assert_uint_eq(w->restarts, 0);
+	ck_assert_uint_eq(w->node[0].restart.round.ballot, ballot);
+	w->node[3].opens_late = false;
+	run_until(w, 3);
+	ck_assert_uint_eq(w->now, ballot);
+	free_world(w);
+}
+END_TEST
+
+/* They are too few for that: what was decided is taken up in another round, when one more is back. */
+START_TEST(too_many_end_when_all_have_agreed)
+{
+	struct world *w = world_of(4, 680 + (uint64_t)_i);
+	uint64_t key = 0;
+
+	for (uint32_t id = 0; id < 4; id++)
+		start_node(w, id);
+	while (w->restarts == 0 && w->node[0].restart.round.phase != WH_ROUND_BEGINS)
+		go_round(w);
+	if (w->restarts == 0) {
+		key = w->node[0].restart.round.ballot;
+		end_node(w, 2);
+		end_node(w, 3);
+		run(w, 10 * START_NS);
+		ck_assert_uint_eq(w->restarts, 0);
+		start_node(w, 2);
+		run_until(w, 3);
+		ck_assert_uint_eq(now_of(w)->before, key);
+	}
+	free_world(w);
+}
+END_TEST
+
+/* A node that is there has no ear for another that asks: what it is there for may have begun. What its own coordinator asks it promises. */
+START_TEST(one_that_is_there_holds_on)
+{
+	struct world *w = world_of(4, 710 + (uint64_t)_i);
+	const struct lab_node *node = &w->node[3];
+	struct wh_wire ask = {.kind = WH_WIRE_ASK, .key = 0x12300};
+
+	for (uint32_t id = 1; id < 4; id++)
+		start_node(w, id);
+	while (node->join.state != WH_JOIN_THERE) {
+		go_round(w);
+		ck_assert_uint_eq(w->restarts, 0);
+	}
+	link_nodes(w, 0, 3);
+	ck_assert(wh_restart_on_message(&w->node[3].join, 0, &ask));
+	ck_assert_uint_eq(node->restart.voices[0].asked, 0);
+	ck_assert(wh_restart_on_message(&w->node[3].join, 1, &ask));
+	ck_assert_uint_eq(node->restart.voices[0].asked, ask.key);
 	free_world(w);
 }
 END_TEST
@@ -419,6 +508,10 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
 	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
 	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);
+	tcase_add_loop_test(cases, a_member_ends_when_all_have_agreed, 0, 3 * SEEDS);
+	tcase_add_loop_test(cases, a_member_ends_before_another_is_there, 0, SEEDS);
+	tcase_add_loop_test(cases, too_many_end_when_all_have_agreed, 0, 3 * SEEDS);
+	tcase_add_loop_test(cases, one_that_is_there_holds_on, 0, SEEDS);
 	tcase_add_loop_test(cases, the_coordinator_is_silent, 0, SEEDS);
 	tcase_add_loop_test(cases, a_first_view_that_was_never_begun_is_formed_anew, 0, SEEDS);
 	tcase_add_loop_test(cases, a_majority_of_a_first_view_may_restart_it, 0, SEEDS);
