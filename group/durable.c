@@ -444,6 +444,8 @@ bool wh_durable_has_entered(whorl_node *node)
 
 	if (node->logs == NULL)
 		return true;
+	if (wh_durable_copies(node))
+		return false;
 	if (!wh_durable_is_prepared(epoch) || (epoch->entry_ticket == 0 && !write_entry(node)))
 		return false;
 	return wh_logs_has_done(node->logs, epoch->entry_ticket);

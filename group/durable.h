@@ -84,6 +84,8 @@ WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t 
 
 /* durable_others.c. One pass, while this node seeks: it speaks for disks of ended nodes on this host, when it is time. */
 void wh_durable_speak(whorl_node *node);
+/* It copies a log to its own disk: what that disk is to say comes after that. */
+bool wh_durable_copies(const whorl_node *node);
 /* What lies on that disk: this node's, unless it speaks for it. */
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
 /* It does so no more: a view has begun. Their directories are let go of off the loop. */

@@ -3,7 +3,8 @@
  *
  * It looks for others first, for a start time-out; then it locks the directories that no process has locked, and reads what lies there, by a job
  * off the loop. A disk that it speaks for promises and agrees as its own does, and has no part in the view that begins. Then they are let go,
- * and before if their nodes come. What another node had locked, or the node of it has let go of by ending, is looked at again: that one may
+ * and before if their nodes come. Where this node's own log of a shard has not all, and no node that is up has, it copies that of a disk that it
+ * speaks for first. What another node had locked, or the node of it has let go of by ending, is looked at again: that one may
  * have found that it may not speak for it.
  */
 #include <stdlib.h>
@@ -20,6 +21,11 @@ struct wh_durable_others {
 	bool may_not;       /* [loop] speak for any: another view is newer, and this node is not in it */
 	uint64_t looked_ns; /* [loop] whether their nodes have come */
 	uint64_t again_ns;  /* [loop] when it looks at those again that it has not */
+	bool copies;        /* [loop] the log of `shard` of `subgroup`, which the disk of node `from` has all of */
+	bool copied;        /* [loop] and has, and the standing says so, or will */
+	uint64_t subgroup;
+	uint32_t shard, from;
+	bool unreadable[WH_NODES_MAX];       /* [loop] by node id: a log there could not be copied */
 	bool wanted[WH_NODES_MAX];           /* by node id: what the job looks at. [loop, then job] */
 	struct wh_logs *found[WH_NODES_MAX]; /* [job, then loop] */
 	struct wh_logs *logs[WH_NODES_MAX];  /* the restart knows of them. [loop] */
@@ -215,6 +221,131 @@ static void look_again(struct wh_durable_others *others)
 		wh_loop_at(&node->loop, others->again_ns);
 }
 
+/* ---- a log is copied ---------------------------------------------------------------------------------------------------- */
+
+/* What the disk of that node has of the shard, if this node speaks for it and both stand on the same view. False: nothing. */
+static bool has_found(const struct wh_durable_others *others, uint32_t id, const struct wh_shard_standing *shard,
+		      struct wh_log_is *out)
+{
+	const struct wh_standing *mine = wh_logs_standing(others->node->logs);
+	const struct wh_standing *other = others->logs[id] != NULL ? wh_logs_standing(others->logs[id]) : NULL;
+
+	return other != NULL && other->group == mine->group && other->base == mine->base &&
+	       wh_logs_found(others->logs[id], shard->subgroup, shard->shard, out);
+}
+
+/* The longest whole log of that shard, of the disks that this node speaks for: a member of the view in which they stand has all that was
+ * delivered there. -1: there is none; or it has lost its end, as another one says, that of `mine` too. */
+static int find_whole(const struct wh_durable_others *others, const struct wh_shard_standing *shard,
+		      const struct wh_log_is *mine)
+{
+	uint64_t frontier = mine->frontier, longest = 0;
+	struct wh_log_is is;
+	int best = -1;
+
+	for (uint32_t id = 0; id < others->node->roster.nodes; id++) {
+		if (!has_found(others, id, shard, &is))
+			continue;
+		frontier = is.frontier > frontier ? is.frontier : frontier;
+		if (!is.whole || others->unreadable[id] || (best >= 0 && is.place <= longest))
+			continue;
+		best = (int)id;
+		longest = is.place;
+	}
+	return longest >= frontier ? best : -1;
+}
+
+/* What the standing says of that shard is that its log is not whole, in front of the copy. Returns how much it did. */
+static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard_standing *shard, uint32_t from)
+{
+	struct wh_logs *logs = others->node->logs;
+	const struct wh_shard_standing *of =
+		wh_standing_shard(wh_logs_standing(others->logs[from]), shard->subgroup, shard->shard);
+	struct wh_standing standing;
+	struct wh_shard_standing *is;
+	bool ok;
+
+	if (wh_standing_copy(&standing, wh_logs_standing(logs)) != WHORL_OK)
+		return 0;
+	is = wh_standing_shard(&standing, shard->subgroup, shard->shard);
+	is->whole = false;
+	is->before = of->before;
+	is->begins = of->begins;
+	others->subgroup = shard->subgroup;
+	others->shard = shard->shard;
+	others->from = from;
+	ok = wh_logs_write_standing(logs, &standing) != 0 && wh_logs_copy(logs, is, from);
+	wh_standing_free(&standing);
+	others->copies = ok;
+	others->copied = false;
+	if (ok)
+		wh_event(&others->node->diag, "copies a log", from, others->subgroup, others->shard);
+	return ok;
+}
+
+/* Of a shard of the file that this node is in: those made at run time are dormant behind a restart. Returns how much it did. */
+static size_t look_for_copy(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+	const struct wh_standing *standing = wh_logs_standing(node->logs);
+
+	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->join))
+		return 0;
+	for (uint32_t i = 0; i < standing->shard_count; i++) {
+		const struct wh_shard_standing *shard = &standing->shards[i];
+		struct wh_log_is mine;
+		int from;
+
+		if (shard->name[0] != '\0' || !wh_logs_found(node->logs, shard->subgroup, shard->shard, &mine) ||
+		    mine.whole)
+			continue;
+		from = find_whole(others, shard, &mine);
+		if (from >= 0)
+			return begin_copy(others, shard, (uint32_t)from);
+	}
+	return 0;
+}
+
+/* It is on disk: the standing says that it is whole, and when that is on disk this node says it. */
+static void end_copy(struct wh_durable_others *others)
+{
+	whorl_node *node = others->node;
+	struct wh_standing standing;
+	struct wh_log_is is;
+
+	if (!others->copied) {
+		if (!wh_logs_found(node->logs, others->subgroup, others->shard, &is) || is.rot ||
+		    wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK) {
+			others->unreadable[others->from] = true;
+			others->copies = false;
+			return;
+		}
+		wh_standing_shard(&standing, others->subgroup, others->shard)->whole = true;
+		others->copied = wh_logs_write_standing(node->logs, &standing) != 0;
+		wh_standing_free(&standing);
+		return;
+	}
+	if (!wh_logs_has_standing(node->logs))
+		return;
+	others->copies = false;
+	wh_restart_report_again(&node->join);
+}
+
+static void step_copy(struct wh_durable_others *others)
+{
+	if (!others->copies)
+		(void)look_for_copy(others);
+	else if (!wh_logs_copies(others->node->logs, others->subgroup, others->shard))
+		end_copy(others);
+	if (others->copies) /* what comes to disk wakes the loop */
+		wh_loop_at(&others->node->loop, others->node->loop.now_ns + LOOK_NS);
+}
+
+bool wh_durable_copies(const whorl_node *node)
+{
+	return node->others != NULL && node->others->copies;
+}
+
 void wh_durable_speak(whorl_node *node)
 {
 	struct wh_durable_others *others = node->others;
@@ -230,6 +361,7 @@ void wh_durable_speak(whorl_node *node)
 		take_found(others);
 	give_back(others);
 	look_again(others);
+	step_copy(others);
 }
 
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)

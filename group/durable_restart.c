@@ -31,8 +31,11 @@ static bool mark_bases(whorl_node *node, struct wh_logs *logs, const struct wh_s
 
 static bool keep_standing(void *ctx, uint32_t disk, const struct wh_standing *standing)
 {
-	struct wh_logs *logs = wh_durable_logs_of(ctx, disk);
+	const whorl_node *node = ctx;
+	struct wh_logs *logs = wh_durable_logs_of(node, disk);
 
+	if (disk == node->id && wh_durable_copies(node))
+		return false;
 	if (wh_standing_equals(standing, wh_logs_standing(logs)))
 		return wh_logs_has_standing(logs);
 	if (mark_bases(ctx, logs, standing))

@@ -317,6 +317,56 @@ static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
 	return wh_logs_settle(logs, result, &err);
 }
 
+static void ask_again(void *ctx)
+{
+	wh_logs_ask_disk(ctx);
+}
+
+/* All that the other directory has. WHORL_NOT_FOUND: it cannot be read. */
+static enum whorl_result copy_files(struct wh_logs *logs, const struct wh_log_order *order, struct wh_error *err)
+{
+	const struct wh_disk *disk = logs->config.env->disk;
+	const struct wh_log_copying by = {ask_again, logs};
+	struct wh_log_owner owner = {
+		.group = logs->identity.group, .shard = order->config.shard, .node = logs->config.node};
+	struct wh_directory *from;
+	enum whorl_result result = disk->directory(disk->ctx, (const char *)order->bytes, false, &from, err);
+
+	if (result != WHORL_OK)
+		return result == WHORL_DISK ? WHORL_NOT_FOUND : result;
+	snprintf(owner.group_name, sizeof(owner.group_name), "%s", logs->config.group);
+	snprintf(owner.subgroup, sizeof(owner.subgroup), "%s", order->config.name);
+	result = wh_log_copy(logs->directory, &owner, from, &by, err);
+	from->ops->close(from);
+	return result;
+}
+
+/* What cannot be read there is none here: it counts as damaged. */
+static bool copy_log(struct wh_logs *logs, const struct wh_log_order *order)
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
+	struct wh_error err;
+	enum whorl_result result;
+
+	if (!drop_files(logs, order->config.name, order->config.shard))
+		return false;
+	log->found = (struct wh_log_found){.verdict = WH_LOG_ROT, .why = "it could not be copied"};
+	memset(log->ends, 0, sizeof(log->ends));
+	memset(log->frontiers, 0, sizeof(log->frontiers));
+	wh_logs_ask_disk(logs);
+	result = copy_files(logs, order, &err);
+	if (result == WHORL_NOT_FOUND)
+		return drop_files(logs, order->config.name, order->config.shard);
+	if (result == WHORL_OK)
+		result = wh_log_open_shard(logs, log, logs->identity.group, &order->config, NULL, &log->found, &err);
+	if (!wh_logs_settle(logs, result, &err))
+		return false;
+	log->is_rotten = log->found.verdict == WH_LOG_ROT;
+	wh_log_note_ends(log);
+	count_log(log);
+	return true;
+}
+
 /* The log of a shard that this node has not been in, or not in its last view. */
 static struct wh_shard_log *make_log(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
@@ -477,6 +527,8 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 		return true;
 	case ORDER_DROP:
 		return drop_files(logs, (const char *)order->bytes, order->config.shard);
+	case ORDER_COPY:
+		return copy_log(logs, order);
 	}
 	return false;
 }

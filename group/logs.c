@@ -314,6 +314,11 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 		out->whole = standing->whole;
 		return true;
 	}
+	if (!wh_logs_has_done(logs, log->copying)) {
+		out->rot = true;
+		out->why = "it is being copied";
+		return true;
+	}
 	out->rot = log->found.verdict == WH_LOG_ROT || !reaches_base(log, standing, logs->standing.number);
 	out->why = log->found.why;
 	out->whole = standing->whole && !out->rot;
@@ -405,8 +410,31 @@ bool wh_logs_drop_log(struct wh_logs *logs, const struct wh_shard_standing *shar
 	return true;
 }
 
-/* The last views of what was found. */
-static void note_ends(struct wh_shard_log *log)
+bool wh_logs_copy(struct wh_logs *logs, const struct wh_shard_standing *shard, uint32_t from)
+{
+	struct wh_log_source_config config = {.subgroup = shard->subgroup, .shard = shard->shard};
+	struct wh_log_order *order;
+	struct wh_shard_log *log;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%u", logs->config.path, from);
+	log = wh_logs_describe(logs, shard, &config) ? wh_log_add_shard(logs, &config) : NULL;
+	order = log != NULL ? new_order(ORDER_COPY, path, strlen(path) + 1) : NULL;
+	if (order == NULL)
+		return false;
+	order->config = config;
+	log->copying = hand_over(logs, order);
+	return true;
+}
+
+bool wh_logs_copies(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
+
+	return log != NULL && !wh_logs_has_done(logs, log->copying);
+}
+
+void wh_log_note_ends(struct wh_shard_log *log)
 {
 	uint32_t count;
 	const struct wh_log_view *views = wh_log_views(log->log, &count);
@@ -701,7 +729,7 @@ static enum whorl_result open_shard(struct wh_logs *logs, const struct wh_shard_
 	result = open_log(logs, log, shard, &config, shard->name[0] == '\0' ? &known : NULL, err);
 	if (result != WHORL_OK)
 		return result;
-	note_ends(log);
+	wh_log_note_ends(log);
 	log->is_rotten = log->found.verdict == WH_LOG_ROT;
 	return WHORL_OK;
 }

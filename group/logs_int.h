@@ -27,8 +27,9 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 	struct wh_checkpoint *checkpoint; /* [job] that is being written */
 	bool checkpoint_is_synced;        /* [job] it counts when the view of its place has begun here */
 	struct wh_log_source *source;     /* [lock] that of the current view */
-	struct wh_log_found found;        /* [const after open] */
-	bool is_rotten;                   /* [job, after open] what is found is damaged, and lies there still */
+	struct wh_log_found found;        /* [const after open, but for the job that copies] */
+	uint64_t copying; /* [loop] ticket: from then on it is what was copied; what the loop has of it is the job's until then */
+	bool is_rotten; /* [job, after open] what is found is damaged, and lies there still */
 	/* [loop] The last views of what was found, the last one last, and where they end; key 0: there is none. Base may be the last but one: a
 	 * node marks what comes behind its base before its standing says so. */
 	struct wh_log_place ends[WH_LOG_ENDS];
@@ -55,7 +56,15 @@ struct wh_log_source {
 
 #define WH_VIEWS_KEPT 4
 
-enum wh_log_order_kind { ORDER_STANDING, ORDER_VIEW, ORDER_SOURCE, ORDER_CHECKPOINT, ORDER_FORGET, ORDER_DROP };
+enum wh_log_order_kind {
+	ORDER_STANDING,
+	ORDER_VIEW,
+	ORDER_SOURCE,
+	ORDER_CHECKPOINT,
+	ORDER_FORGET,
+	ORDER_DROP,
+	ORDER_COPY
+};
 
 struct wh_log_order {
 	struct wh_log_order *next;
@@ -132,6 +141,9 @@ struct wh_logs {
 		uint32_t records_most; /* [const] */
 	} batch;
 };
+
+/* The last views of what was found. */
+void wh_log_note_ends(struct wh_shard_log *log);
 
 /* The job has ended, or never began. */
 void wh_logs_free(struct wh_logs *logs);

@@ -308,6 +308,22 @@ bool wh_restart_has_agreed(const struct wh_restart *restart, uint64_t key)
 	return restart->voices[0].agreed == key && restart->voices[0].agreement.next == key;
 }
 
+bool wh_restart_lacks_log(const struct wh_join *join)
+{
+	const struct wh_round *round = &join->restart->round;
+
+	return join->state == WH_JOIN_SEEKING && round->phase == WH_ROUND_ASKS && round->lacks_log &&
+	       !join->restart->voices[0].has_agreement;
+}
+
+void wh_restart_report_again(struct wh_join *join)
+{
+	struct wh_voice *own = &join->restart->voices[0];
+
+	if (own->follows != 0 && own->asked == 0 && !own->has_agreement)
+		wh_voice_report(join, own);
+}
+
 bool wh_restart_may_begin(const struct wh_restart *restart, uint64_t key)
 {
 	return restart->begun == key;

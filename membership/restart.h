@@ -85,6 +85,7 @@ struct wh_round { /* that this node coordinates */
 	uint64_t until_ns; /* then it asks anew, if that has no end */
 	bool news;         /* something was heard since it looked last */
 	bool refused;      /* some disk has promised as much or more already */
+	bool lacks_log;    /* it waits for the log of some shard: what was heard is not enough */
 	bool taken_up;     /* it does not decide, but takes up what was decided */
 	bool invited;
 	struct wh_view *next;        /* what it has decided; NULL: nothing */
@@ -125,6 +126,11 @@ void wh_restart_close(struct wh_restart *restart);
 /* On one host: this node speaks for that disk from now on, or does not any more. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_restart_speak(struct wh_restart *restart, uint32_t disk);
 void wh_restart_hush(struct wh_restart *restart, uint32_t disk);
+
+/* This node coordinates, and waits for a log that no member which is up has. It may copy one from a disk that it speaks for. */
+bool wh_restart_lacks_log(const struct wh_join *join);
+/* What its own disk has is more than it has said: it says it again, in the same round, if it has agreed to nothing. */
+void wh_restart_report_again(struct wh_join *join);
 
 /* What this node has on its own disk. */
 enum wh_disk_is wh_restart_disk(const struct wh_restart *restart);

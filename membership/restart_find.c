@@ -392,6 +392,7 @@ static bool cut_shard(struct search *search, uint32_t index)
 	out->agreement.cuts[index] = cut;
 	if (any || shard->member_count == 0 || is_given_up(search, index))
 		return true;
+	out->lacks_log = true;
 	snprintf(out->why, sizeof(out->why), "waits for a node that has all of the log of %s (shard %u) on its disk%s",
 		 shard->name, shard->shard,
 		 elsewhere

@@ -24,6 +24,7 @@ struct wh_seekers { /* nodes with reports, and what they may make */
 struct wh_finding {
 	enum wh_verdict verdict;
 	char why[512];
+	bool lacks_log; /* it waits, as no member that is up has all of the log of some shard */
 	bool all_heard; /* no member of base is missing */
 	struct wh_restart_missing missing;
 	bool votes[WH_NODES_MAX];      /* by id: the disks that are to agree */
@@ -44,6 +45,8 @@ bool wh_log_counts(const struct wh_standing *standing, const struct wh_shard_sta
 void wh_voice_reset(struct wh_voice *voice);
 /* That node asks it to promise. */
 void wh_voice_ask(struct wh_join *join, struct wh_voice *voice, uint32_t by, uint64_t ballot);
+/* Its promise is as it was: it says what the disk has. */
+void wh_voice_report(struct wh_join *join, struct wh_voice *voice);
 /* What that node asks a disk to agree to, as bytes. False: no node says that. */
 bool wh_voice_take_agreement(struct wh_join *join, uint32_t from, const unsigned char *bytes, size_t count);
 /* One pass. Returns how much it did. */

@@ -116,7 +116,7 @@ static size_t begin_round(struct wh_join *join)
 	round->asked_ns = now;
 	round->until_ns = now + join->start_timeout_ns + random_below(join, join->start_timeout_ns);
 	round->news = true;
-	round->refused = false;
+	round->refused = round->lacks_log = false;
 	for (uint32_t i = 0; i < restart->voice_count; i++)
 		wh_voice_ask(join, &restart->voices[i], join->roster->id, round->ballot);
 	wh_event(join->roster->diag, "asks", round->ballot, 0, 0);
@@ -300,6 +300,7 @@ static size_t decide(struct wh_join *join)
 		return 0; /* no memory: in the next pass */
 	snprintf(restart->waits, sizeof(restart->waits), "%s", finding.why);
 	restart->missing = finding.missing;
+	round->lacks_log = finding.lacks_log;
 	until = patience_of(join, finding.all_heard);
 	round->news = finding.verdict != WH_VERDICT_WAITS; /* it may be time later */
 	if (finding.verdict != WH_VERDICT_WAITS && now >= until && knows_host(join))

@@ -91,6 +91,13 @@ static unsigned char *make_report(const struct wh_join *join, uint32_t disk, uin
 	return out;
 }
 
+void wh_voice_report(struct wh_join *join, struct wh_voice *voice)
+{
+	wh_restart_drop_bytes(&voice->report);
+	voice->report = make_report(join, voice->disk, &voice->report_bytes);
+	voice->report_sent = 0;
+}
+
 /* Writes the promise; then what was agreed to before is nothing to this life any more. Returns how much it did. */
 static size_t write_promise(struct wh_join *join, struct wh_voice *voice)
 {
@@ -112,13 +119,11 @@ static size_t write_promise(struct wh_join *join, struct wh_voice *voice)
 	if (!kept)
 		return 0;
 	drop_agreement(voice);
-	wh_restart_drop_bytes(&voice->report);
 	voice->follows = voice->asked;
 	voice->by = voice->asked_by;
 	voice->asked = 0;
 	join->floor = voice->follows > join->floor ? voice->follows : join->floor;
-	voice->report = make_report(join, voice->disk, &voice->report_bytes);
-	voice->report_sent = 0;
+	wh_voice_report(join, voice);
 	wh_event(join->roster->diag, "promised", voice->disk, voice->follows, voice->by);
 	return 1;
 }

@@ -139,6 +139,19 @@ void wh_log_close(struct wh_log *log);
 WH_MUST_CHECK enum whorl_result wh_log_discard(struct wh_directory *directory, const char *subgroup, uint32_t shard,
 					       struct wh_error *err);
 
+struct wh_log_copying {
+	void (*asks)(void *ctx); /* the disk is asked for something, again and again while it goes on */
+	void *ctx;
+};
+
+/* Makes a log of `owner` in `to`, in the place of what is there, which is all that the one of the same subgroup and shard in `from` is, whatever
+ * node and group that is of; it is on the disk when this returns WHORL_OK. Neither may be open but to be read, nor be changed. What is there
+ * when it does not come to its end is blank, rot, or less than there should be: it must not count, and can be discarded. WHORL_NOT_FOUND: what
+ * lies in `from` cannot be read, or is none. WHORL_AGAIN: no room. */
+WH_MUST_CHECK enum whorl_result wh_log_copy(struct wh_directory *to, const struct wh_log_owner *owner,
+					    struct wh_directory *from, const struct wh_log_copying *by,
+					    struct wh_error *err);
+
 /* What the names of the files of that log begin with. Returns out. */
 char *wh_log_files(char out[WH_LOG_FILES_BYTES], const char *subgroup, uint32_t shard);
 /* Calls `each` with that of each log in the directory, once. */

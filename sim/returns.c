@@ -161,6 +161,25 @@ static bool has_log(const struct disks *disks, const struct wh_view *view, uint6
 	return layout->member_count == 0;
 }
 
+/* On one host a member of the shard that is back copies the log of another, of which the disk is spoken for, if both stand on that view. */
+static bool has_log_to_copy(const struct disks *disks, const struct wh_view *view, uint64_t key,
+			    const struct wh_view_subgroup *layout, uint64_t group)
+{
+	bool any_back = false, any_whole = false;
+
+	for (uint32_t i = 0; i < layout->member_count; i++) {
+		uint32_t id = view->ids[layout->members[i]];
+		const struct wh_shard_standing *shard =
+			wh_standing_shard(&disks->standings[id], layout->configured, layout->shard);
+
+		if (shard == NULL || disks->standings[id].base != key)
+			continue;
+		any_back = any_back || votes(disks, view, id, group);
+		any_whole = any_whole || (counts(disks, view, id, group) && shard->whole);
+	}
+	return disks->play->plan->one_host && disks->play->disks_harmed == 0 && any_back && any_whole;
+}
+
 /* May the group go on from that view? *view is freed by the caller. */
 static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, struct wh_view **view)
 {
@@ -171,7 +190,8 @@ static bool suffices(const struct disks *disks, uint64_t key, uint64_t group, st
 		 is_any_back(disks, *view, group); /* dynamic subgroups are not durable */
 	for (uint32_t g = 0; enough && g < (*view)->subgroup_count - (*view)->dynamic_count; g++)
 		if (disks->play->subgroups[(*view)->subgroups[g].configured].plan->durable)
-			enough = has_log(disks, *view, key, &(*view)->subgroups[g], group);
+			enough = has_log(disks, *view, key, &(*view)->subgroups[g], group) ||
+				 has_log_to_copy(disks, *view, key, &(*view)->subgroups[g], group);
 	return enough;
 }
 

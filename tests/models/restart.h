@@ -72,6 +72,7 @@ enum mutation {
 	SHORT_COUNTS,   /* a whole log counts in a later view, also of a node that was in no shard in one between */
 	RESTART_ASKS,   /* behind a restart a layout may take a log out of its shard */
 	BEGINS_TOO_FEW, /* a member begins though those that are there are no quorum of what was decided */
+	LEFT_STAY_OUT,  /* those that have left in order are no voters, though all members of that view were heard */
 	GIVEN_UP_LATE   /* what may have begun elsewhere is given up for another round */
 };
 
@@ -88,7 +89,8 @@ struct world {
 	bool moves;            /* a layout may take a member out of its shard, and back */
 	bool tie_breaker;      /* node 0 */
 	bool one_host;         /* dead members are proved to be, and logs of others may be locked and read */
-	bool in_turn;          /* nothing is sent while some node is not a member: fewer states */
+	bool absent;  /* what is spoken for is of nodes that do not come back; else they get it back when they do */
+	bool in_turn; /* nothing is sent while some node is not a member: fewer states */
 	enum mutation mutation;
 };
 
@@ -228,8 +230,8 @@ bool may_speak(const struct world *w, const struct state *s, int i);
 bool may_form(const struct world *w, const struct state *s, uint8_t *formers);
 /* What the coordinator makes of what it has heard; UNDECIDED: it waits. */
 enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out);
-/* Which log a member without a whole one copies, where no member of what would be the next view has one; -1: none. */
-int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base);
+/* Which log a member without a whole one copies, of the disks that it speaks for and that stand on the same view; -1: none. */
+int may_mend(const struct world *w, const struct state *s, int of);
 /* Has it all that lies before `base`, if it is whole? */
 bool reaches(const struct world *w, const struct disk *d, const struct view *base, int shard);
 /* How far it goes, what lies beyond the cut of the view before being void. */

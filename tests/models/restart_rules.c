@@ -315,6 +315,8 @@ static bool find_base(const struct world *w, const struct state *s, const struct
 		return false;
 	out->base = newest(w, r, *set);
 	gone = gone_from(w, r, *set, &out->base);
+	if ((out->base.members & (uint8_t) ~*set) == 0 && !breaks(w, LEFT_STAY_OUT) && !breaks(w, ALL_LEFT_IS_NONE))
+		gone = 0; /* all were heard: none has gone on without others but as they say */
 	out->heard = *set & out->base.members & (uint8_t)~gone;
 	return is_quorum(w, out->heard, out->base.members, gone) || (breaks(w, NO_MAJORITY) && out->heard != 0);
 }
@@ -333,20 +335,25 @@ enum decision decide(const struct world *w, const struct state *s, const struct 
 	return ADOPTS;
 }
 
-int may_mend(const struct world *w, const struct state *s, const struct round *r, int of, struct view *base)
+int may_mend(const struct world *w, const struct state *s, int of)
 {
-	struct round out;
-	uint8_t set;
-	int lender;
+	const struct node *n = &s->nodes[of];
+	const struct view *base = &n->disk.base;
+	int best = -1;
 
-	if (r->decision != UNDECIDED || speaker(s, of) != of || !in(r->heard, of) ||
-	    s->nodes[of].disk.promise != r->ballot || (s->nodes[of].disk.flags & (WHOLE | ROTTEN)) == WHOLE ||
-	    !find_base(w, s, r, &set, &out) || !in(out.heard, of) || in(out.base.out, of) ||
-	    decide(w, s, r, &out) != UNDECIDED)
+	if (n->status != SEEKING || n->holder != 0 || n->row != 0 || is_blank(&n->disk) ||
+	    (n->disk.flags & (WHOLE | ROTTEN)) == WHOLE || (n->disk.flags & LEFT) != 0 ||
+	    !in(base->members & (uint8_t)~base->out, of))
 		return -1;
-	*base = out.base;
-	lender = find_lender(w, r, set & base->members & (uint8_t)~base->out, base, shard_of(w, of));
-	return lender >= 0 && speaker(s, lender) >= 0 ? lender : -1;
+	for (int i = 0; i < w->nodes; i++) {
+		const struct disk *d = &s->nodes[i].disk;
+
+		if (s->nodes[i].holder == of + 1 && is_same(&d->base, base) &&
+		    in(shard_in(w, base, shard_of(w, of)), i) && (d->flags & (WHOLE | ROTTEN)) == WHOLE &&
+		    (best < 0 || d->synced > s->nodes[best].disk.synced))
+			best = i;
+	}
+	return best;
 }
 
 bool is_enough(const struct world *w, const struct state *s, const struct round *r)

@@ -550,14 +550,12 @@ static void append_locks(const struct world *w, const struct state *s, int i, st
 static void append_restart(const struct world *w, const struct state *s, bool calm, struct steps *steps)
 {
 	struct round out;
-	struct view base;
 
 	for (int k = 0; k < ROUNDS; k++) {
 		const struct round *r = &s->rounds[k];
 
 		for (int i = 0; i < w->nodes && r->ballot != 0; i++) {
 			append(steps, may_promise(w, s, r, i), PROMISE, i, k);
-			append(steps, may_mend(w, s, r, i, &base) >= 0, MEND, i, k);
 			append(steps, may_agree(w, s, r, i), AGREE, i, k);
 			append(steps, may_begin(w, s, r, i), BEGIN, i, k);
 		}
@@ -566,6 +564,7 @@ static void append_restart(const struct world *w, const struct state *s, bool ca
 	}
 	for (int i = 0; i < w->nodes; i++) {
 		append(steps, may_ask(w, s, i, calm), ASK, i, 0);
+		append(steps, may_mend(w, s, i) >= 0, MEND, i, 0);
 		if (w->one_host && s->nodes[i].status == SEEKING && s->nodes[i].holder == 0)
 			append_locks(w, s, i, steps);
 	}
@@ -602,7 +601,7 @@ static void append_own(const struct world *w, const struct state *s, int i, bool
 {
 	const struct node *n = &s->nodes[i];
 
-	append(steps, n->status == DOWN && n->holder == 0, START, i, 0);
+	append(steps, n->status == DOWN && (n->holder == 0 || !w->absent), START, i, 0);
 	append(steps, n->status == FORMING && n->row == 0, FORM_WRITE, i, 0);
 	append(steps,
 	       n->status == FORMING && n->row != 0 && s->now.group <= n->view.group &&
@@ -679,6 +678,7 @@ static void start(const struct world *w, struct state *s, int i)
 	memset(&n->view, 0, sizeof(n->view));
 	n->row = n->said = 0;
 	n->status = SEEKING;
+	n->holder = 0;
 	sync_log(w, &n->disk);
 	if (breaks(w, PROMISE_FORGOTTEN))
 		n->disk.promise = n->disk.ballot >= FIRST_RESTART ? n->disk.ballot : 0;
@@ -917,22 +917,19 @@ static void agree(const struct world *w, struct state *s, struct round *r, int i
 		d->flags &= (uint8_t) ~(WHOLE | ROTTEN); /* it is given the state as a newcomer is */
 }
 
-/* It copies that log, and only then says again what its disk has. */
-static void mend(const struct world *w, struct state *s, struct round *r, int i)
+/* It copies that log; and only then it says what its disk has, again in a round that it has promised to. */
+static void mend(const struct world *w, struct state *s, int i)
 {
 	struct disk *d = &s->nodes[i].disk;
-	int k = shard_of(w, i);
-	struct view base;
-	const struct disk *from = &s->nodes[may_mend(w, s, r, i, &base)].disk;
-	uint8_t length = extent(w, from, &base, k);
+	const struct disk *from = &s->nodes[may_mend(w, s, i)].disk;
 
-	enter_view(w, d, &base, i);
-	memset(d->log, 0, sizeof(d->log));
-	memcpy(d->log, from->log, length);
-	d->length = d->synced = length;
+	memcpy(d->log, from->log, sizeof(d->log));
+	d->length = d->synced = from->synced;
 	d->flags = (uint8_t)((d->flags | WHOLE) & ~(ROTTEN | FIRST));
-	r->heard &= (uint8_t) ~(1 << i);
-	memset(&r->reports[i], 0, sizeof(r->reports[i]));
+	for (int k = 0; k < ROUNDS; k++)
+		if (s->rounds[k].ballot != 0 && s->rounds[k].decision == UNDECIDED && in(s->rounds[k].heard, i) &&
+		    d->promise == s->rounds[k].ballot)
+			s->rounds[k].reports[i] = *d;
 }
 
 static const char *begin_again(const struct world *w, struct state *s, struct round *r, int i)
@@ -1026,7 +1023,7 @@ static const char *take_round(const struct world *w, struct state *s, struct ste
 		agree(w, s, r, step.node);
 		break;
 	case MEND:
-		mend(w, s, r, step.node);
+		mend(w, s, step.node);
 		break;
 	case ASK:
 		ask(s, step.node);
@@ -1174,7 +1171,7 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		"agrees to what the round decided",
 		"promises, and reports",
 		"decides the round",
-		"copies a whole log in round",
+		"copies a whole log",
 		"locks the log of",
 		"lets go of the log of",
 		"installs",

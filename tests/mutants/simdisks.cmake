@@ -285,6 +285,55 @@ mutant(NAME disks-replayed-for-ever KIND views FILE group/durable_log.c
 # ---- on one host ----
 
 set(disks_host ${disks} --set sim.proofs=on)
+set(disks_host_large ${disks_large} --set sim.proofs=on --set sim.nodes_max=5 --set sim.messages_max=20 --set sim.subgroups_max=2)
+
+mutant(NAME disks-host-uncopied KIND views FILE group/durable_others.c SEED 675 RUNS 1
+	WORDS ${disks_host_large}
+	REMOVES "a restart copies a whole log of a disk that is spoken for"
+	TEXT [[
+	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->join))
+]]
+	REPLACEMENT [[
+	if (others->looks || others->may_not || standing->left || node != NULL)
+]])
+
+mutant(NAME disks-host-copy-unsaid KIND test_group_durable_ids FILE group/durable_others.c
+	REMOVES "when a log was copied its node says again what its disk has"
+	TEXT [[
+	others->copies = false;
+	wh_restart_report_again(&node->join);
+]]
+	REPLACEMENT [[
+	others->copies = false;
+]])
+
+mutant(NAME log-copy-unsynced KIND test_log FILE persistence/copy.c
+	REMOVES "what was copied is on disk"
+	TEXT [[
+	return result == WHORL_OK ? to->ops->sync(to, err) : result;
+]]
+	REPLACEMENT [[
+	return result;
+]])
+
+mutant(NAME log-copy-of-its-owner KIND test_log FILE persistence/copy.c
+	REMOVES "the files of a copy say whose they are"
+	TEXT [[
+	head.owner = *copy->owner;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME log-copy-nameless KIND test_log FILE persistence/copy.c
+	REMOVES "the names of what was copied are on disk"
+	TEXT [[
+		result = to->ops->sync(to, err);
+	free(copy.names);
+]]
+	REPLACEMENT [[
+		result = WHORL_OK;
+	free(copy.names);
+]])
 
 mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
 	WORDS ${disks_host}

@@ -224,6 +224,112 @@ START_TEST(one_restarts_what_three_had)
 }
 END_TEST
 
+static void copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+	char bytes[4096];
+	size_t count;
+
+	ck_assert(in != NULL && out != NULL);
+	while ((count = fread(bytes, 1, sizeof(bytes), in)) > 0)
+		ck_assert_uint_eq(fwrite(bytes, 1, count, out), count);
+	ck_assert_int_eq(fclose(out), 0);
+	(void)fclose(in);
+}
+
+/* All that lies in the directories of the nodes, there and back: as it is at one moment, when nothing is written. */
+static void copy_directories(const char *from, const char *to)
+{
+	char path[2][128], name[2][512];
+
+	for (unsigned id = 0; id < NODES; id++) {
+		const struct dirent *entry;
+		DIR *directory;
+
+		snprintf(path[0], sizeof(path[0]), "%s/%u", from, id);
+		snprintf(path[1], sizeof(path[1]), "%s/%u", to, id);
+		remove_directory(path[1]);
+		ck_assert_int_eq(mkdir(path[1], 0700), 0);
+		directory = opendir(path[0]);
+		ck_assert_ptr_nonnull(directory);
+		while ((entry = readdir(directory)) != NULL) {
+			snprintf(name[0], sizeof(name[0]), "%s/%s", path[0], entry->d_name);
+			snprintf(name[1], sizeof(name[1]), "%s/%s", path[1], entry->d_name);
+			if (entry->d_name[0] != '.')
+				copy_file(name[0], name[1]);
+		}
+		closedir(directory);
+	}
+}
+
+/* The first batches of its log have rotted. */
+static void damage_log(uint32_t id)
+{
+	char path[128], name[512];
+	const struct dirent *entry;
+	DIR *directory;
+	unsigned count = 0;
+
+	snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
+	directory = opendir(path);
+	ck_assert_ptr_nonnull(directory);
+	while ((entry = readdir(directory)) != NULL) {
+		FILE *file;
+
+		if (strstr(entry->d_name, ".log") == NULL)
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		file = fopen(name, "r+b");
+		ck_assert_ptr_nonnull(file);
+		ck_assert_int_eq(fseek(file, 4096 + 40, SEEK_SET), 0);
+		ck_assert_int_eq(fputc(0x55, file), 0x55);
+		ck_assert_int_eq(fclose(file), 0);
+		count++;
+	}
+	closedir(directory);
+	ck_assert_uint_gt(count, 0);
+}
+
+/* All end at once, and the log of the one that is started again is damaged: it copies that of another, for which it speaks. */
+START_TEST(one_restarts_with_the_log_of_another)
+{
+	char saved[96];
+
+	make_lab("nodes = 3\n");
+	snprintf(saved, sizeof(saved), "%s-saved", lab.directory);
+	ck_assert_int_eq(mkdir(saved, 0700), 0);
+	for (unsigned i = 0; i < NODES; i++)
+		begin(i, i);
+	await(are_ready(NODES), sched_yield());
+	for (unsigned i = 0; i < NODES; i++)
+		send_some(i, 10);
+	await(have_all(NODES, 30), sched_yield());
+	usleep(300000); /* until the logs have their caps */
+	copy_directories(lab.directory, saved);
+	for (unsigned i = 0; i < NODES; i++)
+		end(i);
+	copy_directories(saved, lab.directory);
+	damage_log(1);
+	begin(0, 1);
+	await(is_ready(0), sched_yield());
+	ck_assert_uint_eq(atomic_load(&lab.messages[0]), 30);
+	send_some(0, 5);
+	await(atomic_load(&lab.messages[0]) == 35, sched_yield());
+	end(0);
+	begin(0, 1); /* from its own log */
+	await(is_ready(0), sched_yield());
+	ck_assert_uint_eq(atomic_load(&lab.messages[0]), 35);
+	for (unsigned id = 0; id < NODES; id++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%u", saved, id);
+		remove_directory(path);
+	}
+	ck_assert_int_eq(rmdir(saved), 0);
+	free_lab();
+}
+END_TEST
+
 /* A founder with nothing on its disk forms no group beside what lies on the others: it waits for a node that has some, and says so. */
 START_TEST(none_is_formed_beside_logs)
 {
@@ -261,6 +367,7 @@ static Suite *suite(void)
 	tcase_set_timeout(cases, 300);
 	tcase_add_test(cases, the_first_forms_it);
 	tcase_add_test(cases, one_restarts_what_three_had);
+	tcase_add_test(cases, one_restarts_with_the_log_of_another);
 	tcase_add_test(cases, none_is_formed_beside_logs);
 	suite_add_tcase(s, cases);
 	return s;

@@ -441,6 +441,116 @@ START_TEST(an_identity_is_one_of_two)
 }
 END_TEST
 
+/* ---- a log of another node ------------------------------------------------------------------------------------------------ */
+
+static void count_ask(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+/* With its checkpoint, views, caps and all; what lay there before goes. The power goes behind it. */
+START_TEST(a_log_is_copied)
+{
+	struct lab *lab = lab_new(1 + (uint64_t)_i);
+	struct wh_log_position position = {.point = {100, 0, 4}, .count = 1, .of = {{4, 17, 40}}}, found;
+	struct wh_log_owner owner;
+	struct wh_checkpoint *checkpoint;
+	struct wh_directory *other;
+	const struct wh_disk *table;
+	const struct wh_log_view *views;
+	int asked = 0;
+	uint32_t count;
+	const struct wh_log_copying by = {count_ask, &asked};
+
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	begin_view(lab, 0, 0);
+	append(lab, 0, 0, 6);
+	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_write(checkpoint, "state", 5, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_sync(checkpoint, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &lab->err), WHORL_OK);
+	begin_view(lab, 1, 5);
+	append(lab, 1, 0, 3);
+	ck_assert_int_eq(wh_log_cap(lab->log, 2, &lab->err), WHORL_OK);
+	reopen(lab, WH_LOG_WHOLE); /* that gives the checkpoint another name */
+	table = wh_sim_disk_table(lab->user);
+	ck_assert_int_eq(table->directory(table->ctx, "logs/8", true, &other, &lab->err), WHORL_OK);
+	owner = lab->config.owner;
+	owner.node = 8;
+	owner.group = 78;
+	owner.shard = 1;
+	ck_assert_int_eq(wh_log_copy(other, &owner, lab->directory, &by, &lab->err), WHORL_NOT_FOUND);
+	owner.shard = 0;
+	ck_assert_int_eq(wh_log_copy(other, &owner, lab->directory, &by, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_log_copy(other, &owner, lab->directory, &by, &lab->err), WHORL_OK);
+	ck_assert_int_gt(asked, 4);
+	other->ops->close(other);
+	lab_end(lab);
+	wh_sim_disk_crash(lab->disk, &lab->power);
+	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	lab->directory->ops->close(lab->directory);
+	table = wh_sim_disk_table(lab->user);
+	ck_assert_int_eq(table->directory(table->ctx, "logs/8", false, &lab->directory, &lab->err), WHORL_OK);
+	lab->config.owner.node = 8;
+	lab->config.owner.group = 78;
+	ck_assert_msg(wh_log_open(&lab->log, lab->directory, &lab->config, &lab->found, &lab->err) == WHORL_OK, "%s",
+		      lab->err.text);
+	ck_assert_msg(lab->found.verdict == WH_LOG_WHOLE, "%s", lab->found.why);
+	expect(lab, NULL, NULL, "v0 4 v1 0 1 2");
+	ck_assert(wh_log_position(lab->log, &found) && found.point.place == 4 && found.of[0].next == 17);
+	views = wh_log_views(lab->log, &count);
+	ck_assert_uint_eq(views[count - 1].frontier, 2);
+	append(lab, 1, 3, 5);
+	expect(lab, NULL, NULL, "v0 4 v1 0 1 2 3 4");
+	lab_free(lab);
+}
+END_TEST
+
+/* The power goes in each operation of it: what is there is rot, or less, or all; and can be discarded. */
+START_TEST(a_copy_that_is_cut_off)
+{
+	bool ended = false;
+
+	for (uint64_t operation = 1; !ended; operation++) {
+		struct lab *lab = lab_new(operation);
+		struct wh_log_owner owner = lab->config.owner;
+		struct wh_directory *other;
+		const struct wh_disk *table;
+		int asked = 0;
+		const struct wh_log_copying by = {count_ask, &asked};
+
+		owner.node = 8;
+		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		begin_view(lab, 0, 0);
+		for (uint64_t i = 0; i < 20; i++)
+			append(lab, 0, i, i + 1);
+		table = wh_sim_disk_table(lab->user);
+		ck_assert_int_eq(table->directory(table->ctx, "logs/8", true, &other, &lab->err), WHORL_OK);
+		wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + operation);
+		ended = wh_log_copy(other, &owner, lab->directory, &by, &lab->err) == WHORL_OK;
+		other->ops->close(other);
+		lab_end(lab);
+		wh_sim_disk_crash(lab->disk, &lab->power);
+		ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+		lab->directory->ops->close(lab->directory);
+		table = wh_sim_disk_table(lab->user);
+		ck_assert_int_eq(table->directory(table->ctx, "logs/8", false, &lab->directory, &lab->err), WHORL_OK);
+		lab->config.owner.node = 8;
+		for (int i = 0; i < 2; i++) {
+			ck_assert_msg(wh_log_open(&lab->log, lab->directory, &lab->config, &lab->found, &lab->err) ==
+					      WHORL_OK,
+				      "%s", lab->err.text);
+			ck_assert(i == 0 ? !ended || lab->found.verdict == WH_LOG_WHOLE
+					 : lab->found.verdict == WH_LOG_BLANK);
+			wh_log_close(lab->log);
+			lab->log = NULL;
+			ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, &lab->err), WHORL_OK);
+		}
+		lab_free(lab);
+	}
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("log");
@@ -451,6 +561,8 @@ static Suite *suite(void)
 	tcase_add_test(content, gaps_are_told);
 	tcase_add_test(content, a_checkpoint_takes_the_place);
 	tcase_add_test(content, a_state_that_was_given);
+	tcase_add_loop_test(content, a_log_is_copied, 0, 10);
+	tcase_add_test(content, a_copy_that_is_cut_off);
 	tcase_add_test(content, looking_changes_nothing);
 	tcase_add_test(content, names_of_files);
 	tcase_add_test(refused, arguments_are_checked);
