@@ -284,36 +284,29 @@ static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, c
 
 /* ---- dynamic subgroups that are dormant --------------------------------------------------------------------------------- */
 
-/* What a disk that stands so keeps of a log of its base that does not go on with it: where it ends is known in the view that follows. */
-static struct wh_dormant_log fall_asleep(const struct wh_standing *was, const struct wh_shard_standing *shard,
-					 const struct wh_epoch *before)
+static bool is_dormant_in(void *ctx, uint64_t birth)
 {
-	struct wh_dormant_log out = {.shard = *shard, .key = was->base, .number = was->number, .cut = UINT64_MAX};
-	int index = before != NULL ? wh_subgroup_index(before->view, shard->subgroup, shard->shard) : -1;
+	const struct wh_view *view = ctx;
 
-	if (index >= 0)
-		out.cut = before->change.cuts[index];
-	return out;
+	return view == NULL || wh_view_dormant_born(view, birth) != NULL;
 }
 
-/* What the standing that was has of dynamic subgroups: all of it goes on, if `view` is NULL; else what is dormant there. With room for so many
- * more. False: no memory. */
+/* What the standing that was has of dynamic subgroups: all of it goes on, if `view` is NULL; else what is dormant there. Where a log of its base
+ * ends that does not go on is known in the view that follows. With room for so many more. False: no memory. */
 static bool keep_dormant(struct wh_standing *out, const struct wh_standing *was, const struct wh_view *view,
 			 const struct wh_epoch *before, uint32_t more)
 {
-	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + more + 1, sizeof(*out->dormant));
-	if (out->dormant == NULL)
+	if (wh_standing_keep_dormant(out, was, is_dormant_in, (void *)(uintptr_t)view, more) != WHORL_OK)
 		return false;
-	for (uint32_t i = 0; i < was->dormant_count; i++)
-		if (view == NULL || wh_view_dormant_born(view, was->dormant[i].shard.subgroup) != NULL)
-			out->dormant[out->dormant_count++] = was->dormant[i];
-	for (uint32_t i = 0; i < was->shard_count; i++) {
-		const struct wh_shard_standing *shard = &was->shards[i];
+	for (uint32_t i = 0; before != NULL && i < out->dormant_count; i++) {
+		const struct wh_shard_standing *shard = &out->dormant[i].shard;
+		int index = wh_standing_shard(was, shard->subgroup, shard->shard) != NULL
+				    ? wh_subgroup_index(before->view, shard->subgroup, shard->shard)
+				    : -1;
 
-		if (shard->name[0] != '\0' && (view == NULL || wh_view_dormant_born(view, shard->subgroup) != NULL))
-			out->dormant[out->dormant_count++] = fall_asleep(was, shard, before);
+		if (index >= 0)
+			out->dormant[i].cut = before->change.cuts[index];
 	}
-	wh_standing_sort(out);
 	return true;
 }
 
@@ -326,7 +319,7 @@ static bool note_dormant(whorl_node *node, const struct wh_standing *was, const 
 		const struct wh_shard_standing *shard = &was->shards[i];
 		const struct wh_dormant_log *sleeps = wh_standing_dormant(now, shard->subgroup);
 
-		if (shard->name[0] == '\0')
+		if (wh_shard_is_of_file(shard))
 			continue;
 		if (sleeps == NULL && wh_standing_shard(now, shard->subgroup, 0) == NULL)
 			ok = wh_logs_drop_log(node->logs, shard);
@@ -679,7 +672,7 @@ static bool mark_bases(struct wh_epoch *epoch)
 	const struct wh_standing *standing = wh_logs_standing(node->logs);
 
 	for (uint32_t i = 0; i < standing->shard_count; i++)
-		if (standing->shards[i].name[0] == '\0' &&
+		if (wh_shard_is_of_file(&standing->shards[i]) &&
 		    !wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
 			return false;
 	return true;

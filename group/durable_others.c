@@ -296,7 +296,7 @@ static size_t look_for_copy(struct wh_durable_others *others)
 		struct wh_log_is mine;
 		int from;
 
-		if (shard->name[0] != '\0' || !wh_logs_found(node->logs, shard->subgroup, shard->shard, &mine) ||
+		if (!wh_shard_is_of_file(shard) || !wh_logs_found(node->logs, shard->subgroup, shard->shard, &mine) ||
 		    mine.whole)
 			continue;
 		from = find_whole(others, shard, &mine);

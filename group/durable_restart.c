@@ -21,7 +21,7 @@ static bool mark_bases(whorl_node *node, struct wh_logs *logs, const struct wh_s
 		const struct wh_shard_standing *old = wh_standing_shard(was, shard->subgroup, shard->shard);
 
 		if (old == NULL || shard->before != was->base ||
-		    shard->name[0] != '\0') /* a dynamic one is dormant behind it */
+		    !wh_shard_is_of_file(shard)) /* a dynamic one is dormant behind it */
 			continue;
 		if (!wh_durable_mark_base(node, logs, was, old) || !wh_durable_mark(node, logs, now, shard))
 			return false;

@@ -332,7 +332,7 @@ bool wh_logs_found(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard
 bool wh_logs_describe(const struct wh_logs *logs, const struct wh_shard_standing *shard,
 		      struct wh_log_source_config *out)
 {
-	if (shard->name[0] == '\0')
+	if (wh_shard_is_of_file(shard))
 		return logs->config.describe(logs->config.ctx, shard->subgroup, out);
 	out->name = shard->name;
 	out->parts_most = 1;
@@ -726,7 +726,7 @@ static enum whorl_result open_shard(struct wh_logs *logs, const struct wh_shard_
 	log = wh_log_add_shard(logs, &config);
 	if (log == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a log");
-	result = open_log(logs, log, shard, &config, shard->name[0] == '\0' ? &known : NULL, err);
+	result = open_log(logs, log, shard, &config, wh_shard_is_of_file(shard) ? &known : NULL, err);
 	if (result != WHORL_OK)
 		return result;
 	wh_log_note_ends(log);

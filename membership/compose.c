@@ -56,8 +56,7 @@ static void draft_dormant(struct work *work, const struct wh_dormant *dormant)
 {
 	struct draft *draft = &work->drafts[work->drafted++];
 
-	*draft = (struct draft){
-		.birth = dormant->birth, .parameters = dormant->parameters, .dormant = dormant, .asleep = true};
+	*draft = (struct draft){.birth = dormant->birth, .parameters = dormant->parameters, .dormant = dormant};
 	memcpy(draft->name, dormant->name, sizeof(draft->name));
 }
 
@@ -246,8 +245,11 @@ static enum wh_parameter differing(const struct wh_parameters *wished, const str
 		*theirs = are->message_bytes;
 		return WH_PARAMETER_BYTES;
 	}
-	*theirs = are->large_bytes;
-	return wished->large_bytes != are->large_bytes ? WH_PARAMETER_LARGE : WH_PARAMETER_NONE;
+	if (wished->large_bytes != are->large_bytes) {
+		*theirs = are->large_bytes;
+		return WH_PARAMETER_LARGE;
+	}
+	return WH_PARAMETER_NONE;
 }
 
 /* Of those that are in it, or were in it last. */
@@ -290,13 +292,6 @@ static struct draft *be_born(struct work *work, const struct wh_wish *wish)
 	return draft;
 }
 
-/* The wish has to wait for one of its logs. */
-static struct wh_refusal refuse_dormant(struct wh_refusal refusal)
-{
-	refusal.why = WH_REFUSED_DORMANT;
-	return refusal;
-}
-
 /* False: no memory. */
 static bool meet(struct work *work, uint32_t rank, uint32_t at)
 {
@@ -324,8 +319,10 @@ static bool meet(struct work *work, uint32_t rank, uint32_t at)
 		refusal.node = lowest_member(work, draft);
 		return refuse(work, refusal);
 	}
-	if (draft->asleep)
-		return refuse(work, refuse_dormant((struct wh_refusal){.rank = rank, .wish = at, .node = UINT32_MAX}));
+	if (draft->asleep) { /* it has to wait for one of its logs */
+		refusal.why = WH_REFUSED_DORMANT;
+		return refuse(work, refusal);
+	}
 	draft->is[rank] |= IS_IN | HAS_ENTERED | (wish->sends ? SENDS : 0);
 	work->out->changes = true;
 	return true;
@@ -404,11 +401,11 @@ static bool make_lists(struct work *work, struct wh_view *lists)
 	qsort(work->by_name, work->count, sizeof(struct draft *), compare_seats);
 	for (uint32_t i = 0; i < work->count; i++) {
 		const struct draft *draft = work->by_name[i];
-		bool sleeps = draft->asleep;
 
-		if (sleeps && !put_to_sleep(&lists->dormant[lists->dormant_count++], work, draft))
+		if (draft->asleep && !put_to_sleep(&lists->dormant[lists->dormant_count++], work, draft))
 			return false;
-		if (!sleeps && !fill(&lists->subgroups[configured + lists->dynamic_count++], draft, work->view->members))
+		if (!draft->asleep &&
+		    !fill(&lists->subgroups[configured + lists->dynamic_count++], draft, work->view->members))
 			return false;
 	}
 	return true;

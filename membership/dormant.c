@@ -28,11 +28,6 @@ const struct wh_last_member *wh_last_member_find(const struct wh_dormant *dorman
 	return NULL;
 }
 
-static bool is_in(const uint32_t *ranks, uint32_t count, uint32_t rank)
-{
-	return wh_rank_find(ranks, count, rank) >= 0;
-}
-
 /* In the view that has brought it back those had the log before that have come back; else those that had not entered. */
 bool wh_dormant_make(struct wh_dormant *out, const struct wh_view *view, const struct wh_view_subgroup *subgroup)
 {
@@ -48,8 +43,8 @@ bool wh_dormant_make(struct wh_dormant *out, const struct wh_view *view, const s
 
 		out->members[i] = (struct wh_last_member){
 			.id = view->ids[rank],
-			.had = subgroup->from > 0 ? is_in(subgroup->returned, subgroup->returned_count, rank)
-						  : !is_in(subgroup->entered, subgroup->entered_count, rank)};
+			.had = subgroup->from > 0 ? wh_rank_is_in(subgroup->returned, subgroup->returned_count, rank)
+						  : !wh_rank_is_in(subgroup->entered, subgroup->entered_count, rank)};
 	}
 	return out->members != NULL;
 }

@@ -193,7 +193,7 @@ static bool is_in(const struct wh_view *view, const struct wh_view_subgroup *sha
 {
 	int rank = wh_view_rank(view, id);
 
-	return rank >= 0 && wh_rank_find(shard->members, shard->member_count, (uint32_t)rank) >= 0;
+	return rank >= 0 && wh_rank_is_in(shard->members, shard->member_count, (uint32_t)rank);
 }
 
 /* In the view that follows that disk's node is a member, and enters that shard. */
@@ -203,7 +203,7 @@ static bool enters(const struct wh_agreement *agreement, uint64_t subgroup, uint
 	const struct wh_view_subgroup *next = index >= 0 ? &agreement->next_view->subgroups[index] : NULL;
 	int rank = wh_view_rank(agreement->next_view, agreement->disk);
 
-	return next != NULL && rank >= 0 && wh_rank_find(next->entered, next->entered_count, (uint32_t)rank) >= 0;
+	return next != NULL && rank >= 0 && wh_rank_is_in(next->entered, next->entered_count, (uint32_t)rank);
 }
 
 /* What a disk that stands so says of a dynamic subgroup that its node comes to be in with this view, which has not begun there: it has come back
@@ -221,7 +221,7 @@ static bool stand_with_nothing_new(const struct wh_standing *was, const struct w
 		return true;
 	}
 	if (slept == NULL || !slept->shard.whole || slept->number != shard->from ||
-	    wh_rank_find(shard->returned, shard->returned_count, (uint32_t)rank) < 0)
+	    !wh_rank_is_in(shard->returned, shard->returned_count, (uint32_t)rank))
 		return false;
 	out->before = slept->key;
 	out->begins = shard->cut;
@@ -299,22 +299,18 @@ static bool stand_in_shards(const struct wh_join *join, const struct wh_voice *v
 	return true;
 }
 
+static bool is_none_of(void *ctx, uint64_t birth)
+{
+	const struct wh_standing *out = ctx;
+
+	return wh_standing_shard(out, birth, 0) == NULL;
+}
+
 /* What this disk keeps of dynamic subgroups: dormant ones, and those that its node has not been in since its base. Those that are of no use
  * go when a view begins. False: no memory. */
 static bool keep_dormant(const struct wh_standing *was, struct wh_standing *out)
 {
-	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + 1, sizeof(*out->dormant));
-	if (out->dormant == NULL)
-		return false;
-	for (uint32_t i = 0; i < was->dormant_count; i++)
-		if (wh_standing_shard(out, was->dormant[i].shard.subgroup, 0) == NULL)
-			out->dormant[out->dormant_count++] = was->dormant[i];
-	for (uint32_t i = 0; i < was->shard_count; i++)
-		if (was->shards[i].name[0] != '\0' && wh_standing_shard(out, was->shards[i].subgroup, 0) == NULL)
-			out->dormant[out->dormant_count++] = (struct wh_dormant_log){
-				.shard = was->shards[i], .key = was->base, .number = was->number, .cut = UINT64_MAX};
-	wh_standing_sort(out);
-	return true;
+	return wh_standing_keep_dormant(out, was, is_none_of, out, 0) == WHORL_OK;
 }
 
 /* What the disk says from then on. False: no memory. */

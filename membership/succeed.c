@@ -23,15 +23,10 @@ static const struct wh_view_subgroup *at_seat(struct dynamic_of *of, uint32_t se
 	return of->left > 0 && wh_birth_seat(of->at->birth) == seat ? of->at : NULL;
 }
 
-static bool is_in(const uint32_t *ranks, uint32_t count, uint32_t rank)
-{
-	return wh_rank_find(ranks, count, rank) >= 0;
-}
-
 static bool sends_in(const struct wh_view_subgroup *subgroup, uint32_t rank)
 {
-	return is_in(subgroup->senders, subgroup->sender_count, rank) ||
-	       is_in(subgroup->resting, subgroup->resting_count, rank);
+	return wh_rank_is_in(subgroup->senders, subgroup->sender_count, rank) ||
+	       wh_rank_is_in(subgroup->resting, subgroup->resting_count, rank);
 }
 
 /* ---- what goes on, and what begins -------------------------------------------------------------------------------------- */
@@ -44,17 +39,18 @@ static const char *goes_on(const struct wh_view_subgroup *is, const struct wh_vi
 		return "a subgroup goes on as another";
 	for (uint32_t i = 0; i < is->member_count; i++) {
 		uint32_t rank = is->members[i];
-		bool entered = is_in(is->entered, is->entered_count, rank);
+		bool entered = wh_rank_is_in(is->entered, is->entered_count, rank);
 
-		if (entered == is_in(was->members, was->member_count, rank))
+		if (entered == wh_rank_is_in(was->members, was->member_count, rank))
 			return "a member enters where it is, or is where it has not entered";
-		if (!entered &&
-		    (is_in(is->senders, is->sender_count, rank) != is_in(was->senders, was->sender_count, rank) ||
-		     is_in(is->resting, is->resting_count, rank) != is_in(was->resting, was->resting_count, rank)))
+		if (!entered && (wh_rank_is_in(is->senders, is->sender_count, rank) !=
+					 wh_rank_is_in(was->senders, was->sender_count, rank) ||
+				 wh_rank_is_in(is->resting, is->resting_count, rank) !=
+					 wh_rank_is_in(was->resting, was->resting_count, rank)))
 			return "the role of a member that stays is another";
 	}
 	for (uint32_t i = 0; i < was->sender_count; i++)
-		if (!is_in(is->members, is->member_count, was->senders[i]))
+		if (!wh_rank_is_in(is->members, is->member_count, was->senders[i]))
 			return "a member leaves that does not rest";
 	return NULL;
 }
@@ -183,7 +179,7 @@ static const char *check_my_wishes(const struct wh_view *view, uint32_t me, cons
 		const struct wh_view_subgroup *it = &wh_view_dynamic(view)[i];
 		const struct wh_wish *wish = wh_wish_find(mine, it->name);
 
-		if (!is_in(it->members, it->member_count, me))
+		if (!wh_rank_is_in(it->members, it->member_count, me))
 			continue;
 		if (wish == NULL)
 			return "it places me where I do not wish to be";
@@ -191,7 +187,7 @@ static const char *check_my_wishes(const struct wh_view *view, uint32_t me, cons
 			return "it gives me a role that I do not wish";
 		if (!wh_parameters_equal(&it->parameters, &wish->parameters))
 			return "it places me in a subgroup with other parameters";
-		if (is_in(it->returned, it->returned_count, me) &&
+		if (wh_rank_is_in(it->returned, it->returned_count, me) &&
 		    (!wish->holding.whole || wish->holding.birth != it->birth || wish->holding.last != it->from ||
 		     wish->holding.place < it->cut))
 			return "it takes my log for what it is not";
@@ -209,7 +205,7 @@ static bool meets_refused(const struct wh_view *view, uint32_t me, const struct 
 		const struct wh_view_subgroup *it = &wh_view_dynamic(view)[i];
 		const struct wh_wish *wish = wh_wish_find(mine, it->name);
 
-		if (wish != NULL && refused[wish - mine->wishes] && is_in(it->members, it->member_count, me))
+		if (wish != NULL && refused[wish - mine->wishes] && wh_rank_is_in(it->members, it->member_count, me))
 			return true;
 	}
 	return false;
@@ -229,7 +225,7 @@ enum wh_succession wh_wishes_place(const struct wh_view *view, uint32_t me, cons
 
 	if (view->served[me] == 0) { /* nothing of mine had come */
 		for (uint32_t i = 0; i < view->dynamic_count && wrong == NULL; i++)
-			if (is_in(wh_view_dynamic(view)[i].members, wh_view_dynamic(view)[i].member_count, me))
+			if (wh_rank_is_in(wh_view_dynamic(view)[i].members, wh_view_dynamic(view)[i].member_count, me))
 				wrong = "it places me where I do not wish to be";
 		return verdict(wrong, why);
 	}
@@ -249,14 +245,14 @@ static const char *check_unmoved(const struct wh_view *view, const struct wh_vie
 	uint32_t is = 0, stays = 0;
 
 	for (uint32_t i = 0; i < view->dynamic_count; i++)
-		is += is_in(wh_view_dynamic(view)[i].members, wh_view_dynamic(view)[i].member_count, me);
+		is += wh_rank_is_in(wh_view_dynamic(view)[i].members, wh_view_dynamic(view)[i].member_count, me);
 	for (uint32_t i = 0; i < base->dynamic_count; i++) {
 		const struct wh_view_subgroup *was = &wh_view_dynamic(base)[i];
 		const struct wh_view_subgroup *it = at_seat(&now, wh_birth_seat(was->birth));
 
-		if (!is_in(was->members, was->member_count, me))
+		if (!wh_rank_is_in(was->members, was->member_count, me))
 			continue;
-		if (it == NULL || !is_in(it->members, it->member_count, me))
+		if (it == NULL || !wh_rank_is_in(it->members, it->member_count, me))
 			return "it moves me, and serves no new set of mine";
 		stays++;
 	}

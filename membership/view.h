@@ -257,6 +257,11 @@ WH_MUST_CHECK enum whorl_result wh_view_check_shards(uint32_t nodes, const char 
 /* The place of `rank` in ascending `ranks`, -1 if it is not there. */
 int wh_rank_find(const uint32_t *ranks, uint32_t count, uint32_t rank);
 
+static inline bool wh_rank_is_in(const uint32_t *ranks, uint32_t count, uint32_t rank)
+{
+	return wh_rank_find(ranks, count, rank) >= 0;
+}
+
 /* The rank of node `id`, -1: it is not in the view. */
 int wh_view_rank(const struct wh_view *view, uint32_t id);
 /* The same, if it is that incarnation. */

@@ -83,14 +83,36 @@ static int compare_dormant(const void *one, const void *other)
 	return compare(a->shard.subgroup, a->shard.shard, b->shard.subgroup, b->shard.shard);
 }
 
+void wh_begins_sort(struct wh_shard_begin *begins, uint32_t count)
+{
+	if (count > 1)
+		qsort(begins, count, sizeof(*begins), compare_begins);
+}
+
 void wh_standing_sort(struct wh_standing *standing)
 {
 	if (standing->shard_count > 1)
 		qsort(standing->shards, standing->shard_count, sizeof(*standing->shards), compare_shards);
-	if (standing->other_count > 1)
-		qsort(standing->others, standing->other_count, sizeof(*standing->others), compare_begins);
+	wh_begins_sort(standing->others, standing->other_count);
 	if (standing->dormant_count > 1)
 		qsort(standing->dormant, standing->dormant_count, sizeof(*standing->dormant), compare_dormant);
+}
+
+enum whorl_result wh_standing_keep_dormant(struct wh_standing *out, const struct wh_standing *was,
+					   bool (*keeps)(void *ctx, uint64_t birth), void *ctx, uint32_t more)
+{
+	out->dormant = calloc((size_t)was->dormant_count + was->shard_count + more + 1, sizeof(*out->dormant));
+	if (out->dormant == NULL)
+		return WHORL_MEMORY;
+	for (uint32_t i = 0; i < was->dormant_count; i++)
+		if (keeps(ctx, was->dormant[i].shard.subgroup))
+			out->dormant[out->dormant_count++] = was->dormant[i];
+	for (uint32_t i = 0; i < was->shard_count; i++)
+		if (!wh_shard_is_of_file(&was->shards[i]) && keeps(ctx, was->shards[i].subgroup))
+			out->dormant[out->dormant_count++] = (struct wh_dormant_log){
+				.shard = was->shards[i], .key = was->base, .number = was->number, .cut = UINT64_MAX};
+	wh_standing_sort(out);
+	return WHORL_OK;
 }
 
 void wh_standing_free(struct wh_standing *standing)
@@ -175,7 +197,7 @@ bool wh_standing_equals(const struct wh_standing *one, const struct wh_standing 
 
 static size_t bytes_of_shard(const struct wh_shard_standing *shard)
 {
-	return SHARD_BYTES + (shard->name[0] != '\0' ? strlen(shard->name) + 8 : 0);
+	return SHARD_BYTES + (!wh_shard_is_of_file(shard) ? strlen(shard->name) + 8 : 0);
 }
 
 static size_t bytes_of(const struct wh_standing *standing)
@@ -196,13 +218,13 @@ static unsigned char *put_shard(unsigned char *at, const struct wh_shard_standin
 	at = wh_put_number(at, shard->shard, 4);
 	at = wh_put_number(at,
 			   (shard->whole ? IS_WHOLE : 0) | (shard->left ? LEFT_SHARD : 0) |
-				   (shard->name[0] != '\0' ? IS_NAMED : 0),
+				   (!wh_shard_is_of_file(shard) ? IS_NAMED : 0),
 			   1);
 	at = wh_put_number(at, shard->before, 8);
 	at = wh_put_number(at, shard->begins, 8);
 	at = wh_put_number(at, shard->left_at, 8);
 	at = wh_put_text(at, shard->name);
-	return shard->name[0] != '\0' ? wh_put_number(at, shard->largest, 8) : at;
+	return !wh_shard_is_of_file(shard) ? wh_put_number(at, shard->largest, 8) : at;
 }
 
 static unsigned char *put_dormant(unsigned char *at, const struct wh_dormant_log *dormant)
@@ -320,7 +342,7 @@ static bool take_shard(struct wh_reader *reader, struct wh_shard_standing *out)
 
 static bool take_dormant(struct wh_reader *reader, struct wh_dormant_log *out)
 {
-	if (!take_shard(reader, &out->shard) || out->shard.name[0] == '\0')
+	if (!take_shard(reader, &out->shard) || wh_shard_is_of_file(&out->shard))
 		return false;
 	out->key = wh_take_within(reader, 8, 1, UINT64_MAX);
 	out->number = wh_take_number(reader, 8);

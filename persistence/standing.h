@@ -77,11 +77,23 @@ static inline bool wh_standing_is_blank(const struct wh_standing *standing)
 	return standing->group == 0;
 }
 
+/* Else it is a dynamic one, made at run time. */
+static inline bool wh_shard_is_of_file(const struct wh_shard_standing *shard)
+{
+	return shard->name[0] == '\0';
+}
+
 /* NULL: it has none of that. */
 struct wh_shard_standing *wh_standing_shard(const struct wh_standing *standing, uint64_t subgroup, uint32_t shard);
 struct wh_dormant_log *wh_standing_dormant(const struct wh_standing *standing, uint64_t birth);
 /* Brings what was put into the lists in any order into theirs. */
 void wh_standing_sort(struct wh_standing *standing);
+void wh_begins_sort(struct wh_shard_begin *begins, uint32_t count);
+/* The dormant ones of *out, which has none, become those of `was` for which `keeps` says so: its dormant ones, and its dynamic shards, which end in
+ * its base, where is not known. With room for so many more. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_standing_keep_dormant(struct wh_standing *out, const struct wh_standing *was,
+							 bool (*keeps)(void *ctx, uint64_t birth), void *ctx,
+							 uint32_t more);
 
 /* *out is freed by wh_standing_free. WHORL_OK, WHORL_MEMORY: then it is blank. */
 WH_MUST_CHECK enum whorl_result wh_standing_copy(struct wh_standing *out, const struct wh_standing *standing);

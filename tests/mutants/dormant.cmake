@@ -88,7 +88,7 @@ mutant(NAME dormant-anew-beside-log KIND test_wishes_dormant FILE membership/com
 mutant(NAME dormant-all-had KIND test_wishes_dormant FILE membership/dormant.c
 	REMOVES "of each last member it is known whether it had entered in the last view"
 	TEXT [[
-						  : !is_in(subgroup->entered, subgroup->entered_count, rank)};
+						  : !wh_rank_is_in(subgroup->entered, subgroup->entered_count, rank)};
 ]]
 	REPLACEMENT [[
 						  : true};
@@ -146,7 +146,7 @@ mutant(NAME dormant-changing-follows KIND test_wishes_dormant FILE membership/su
 mutant(NAME dormant-log-unsaid-follows KIND test_wishes_dormant FILE membership/succeed.c
 	REMOVES "a view that takes my log for what I have not said is no successor"
 	TEXT [[
-		if (is_in(it->returned, it->returned_count, me) &&
+		if (wh_rank_is_in(it->returned, it->returned_count, me) &&
 ]]
 	REPLACEMENT [[
 		if (0 &&
