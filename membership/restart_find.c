@@ -67,8 +67,7 @@ static const struct wh_report *find_alone(const struct wh_seekers *seekers, uint
 	return NULL;
 }
 
-/* The members of that view that have left in it, by id; or all but one that was begun anew. If all have left, and all were heard, nobody has
- * gone on: then all count. */
+/* The members of that view that have left in it, by id; or all but one that was begun anew. */
 static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const struct wh_view *view,
 			  bool gone[WH_NODES_MAX])
 {
@@ -88,10 +87,7 @@ static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const 
 		gone[view->ids[rank]] = true;
 		count++;
 	}
-	if (count < view->members)
-		return count;
-	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
-	return 0;
+	return count;
 }
 
 /* Of that view's members, but for those that are gone, those in `votes`. */
@@ -182,6 +178,15 @@ static void say_missing(struct search *search)
 			wh_text_add(out->why, sizeof(out->why), "; node %u has left", search->view->ids[rank]);
 }
 
+/* All members were heard, so none has gone on without those that have left but as a report says. Then marks are nothing. */
+static bool have_all_come(const struct wh_seekers *seekers, const struct wh_view *view)
+{
+	for (uint32_t rank = 0; rank < view->members; rank++)
+		if (report_of(seekers, view->ids[rank]) == NULL)
+			return false;
+	return true;
+}
+
 /* The members that were heard, and have not left. False: they are no quorum. */
 static bool find_voters(struct search *search)
 {
@@ -191,6 +196,10 @@ static bool find_voters(struct search *search)
 	search->gone_count = find_gone(search->seekers, search->base, view, search->gone);
 	out->all_heard = true;
 	out->missing.view = search->number;
+	if (find_alone(search->seekers, search->base, view) == NULL && have_all_come(search->seekers, view)) {
+		memset(search->gone, 0, sizeof(search->gone));
+		search->gone_count = 0;
+	}
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		uint32_t id = view->ids[rank];
 		bool heard = report_of(search->seekers, id) != NULL || search->gone[id];
@@ -367,13 +376,40 @@ static bool is_given_up(const struct search *search, uint32_t index)
 	return alone != NULL && (mine == NULL || !mine->whole);
 }
 
+/* A round waits for the log of that shard. The nodes that have it count as missing, if their disks are there and they are not; those that were
+ * not heard do anyway, and one that has left counts when they have come. */
+static void say_lacks(struct search *search, uint32_t index, uint64_t frontier)
+{
+	const struct wh_view_subgroup *shard = &search->view->subgroups[index];
+	struct wh_finding *out = search->out;
+	uint64_t extent;
+
+	out->lacks_log = true;
+	snprintf(out->why, sizeof(out->why), "waits for a node that has all of the log of %s (shard %u) on its disk",
+		 shard->name, shard->shard);
+	for (uint32_t i = 0; i < shard->member_count; i++) {
+		uint32_t id = search->view->ids[shard->members[i]];
+
+		if (!find_extent(search, id, index, frontier, &extent))
+			continue;
+		wh_text_add(out->why, sizeof(out->why), "; node %u has, and %s", id,
+			    search->gone[id] ? "has left: it counts when all members of that view have come"
+					     : "is not here itself");
+		if (!search->gone[id])
+			out->missing.ids[out->missing.count++] = id;
+	}
+	for (uint32_t i = 0; i < out->missing.count; i++)
+		if (report_of(search->seekers, out->missing.ids[i]) == NULL)
+			wh_text_add_id(out->why, sizeof(out->why), i == 0 ? "; missing: " : " ", out->missing.ids[i]);
+}
+
 /* Of the shard's members that come back some has all of it; the cut is the least that one of these has. False: none has. */
 static bool cut_shard(struct search *search, uint32_t index)
 {
 	const struct wh_view *view = search->view;
 	const struct wh_view_subgroup *shard = &view->subgroups[index];
 	struct wh_finding *out = search->out;
-	bool any = false, elsewhere = false;
+	bool any = false;
 	uint64_t cut = 0, extent, frontier = find_frontier(search, index);
 
 	for (uint32_t i = 0; i < shard->member_count; i++) {
@@ -381,10 +417,8 @@ static bool cut_shard(struct search *search, uint32_t index)
 
 		if (!find_extent(search, id, index, frontier, &extent))
 			continue;
-		if (!out->votes[id] || search->seekers->incarnations[id] == 0) {
-			elsewhere = true;
+		if (!out->votes[id] || search->seekers->incarnations[id] == 0)
 			continue;
-		}
 		search->whole[(size_t)index * view->members + rank] = true;
 		cut = !any || extent < cut ? extent : cut;
 		any = true;
@@ -392,12 +426,7 @@ static bool cut_shard(struct search *search, uint32_t index)
 	out->agreement.cuts[index] = cut;
 	if (any || shard->member_count == 0 || is_given_up(search, index))
 		return true;
-	out->lacks_log = true;
-	snprintf(out->why, sizeof(out->why), "waits for a node that has all of the log of %s (shard %u) on its disk%s",
-		 shard->name, shard->shard,
-		 elsewhere
-			 ? "; the only ones that are here are of nodes that are not, or have left: these must come back, or join"
-			 : "");
+	say_lacks(search, index, frontier);
 	return false;
 }
 
@@ -474,15 +503,6 @@ static enum whorl_result find_next(struct search *search)
 	return WHORL_OK;
 }
 
-static int compare_begins(const void *one, const void *other)
-{
-	const struct wh_shard_begin *a = one, *b = other;
-
-	if (a->subgroup != b->subgroup)
-		return a->subgroup < b->subgroup ? -1 : 1;
-	return a->shard < b->shard ? -1 : a->shard > b->shard;
-}
-
 enum whorl_result wh_restart_find(struct wh_finding *out, const struct wh_seekers *seekers)
 {
 	struct search search = {.seekers = seekers, .out = out};
@@ -495,9 +515,7 @@ enum whorl_result wh_restart_find(struct wh_finding *out, const struct wh_seeker
 			 search.number);
 	else if (find_voters(&search))
 		result = find_next(&search);
-	if (out->agreement.begin_count > 0)
-		qsort(out->agreement.begins, out->agreement.begin_count, sizeof(*out->agreement.begins),
-		      compare_begins);
+	wh_begins_sort(out->agreement.begins, out->agreement.begin_count);
 	free(search.begins);
 	free(search.known);
 	free(search.durable);

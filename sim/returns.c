@@ -72,10 +72,27 @@ static const struct wh_standing *newest_of(const struct disks *disks)
 	return newest;
 }
 
+/* All members of that view come back: none has gone on without those that have left. */
+static bool have_all_come(const struct disks *disks, const struct wh_view *view, uint64_t group)
+{
+	for (uint32_t rank = 0; rank < view->members; rank++) {
+		uint32_t id = view->ids[rank];
+
+		if (disks->back[id] == NULL || !disks->found[id] || disks->standings[id].group != group)
+			return false;
+	}
+	return true;
+}
+
+static bool is_out(const struct disks *disks, const struct wh_view *view, uint32_t id, uint64_t group)
+{
+	return disks->standings[id].left && !have_all_come(disks, view, group);
+}
+
 /* It counts in the view, and comes back. */
 static bool votes(const struct disks *disks, const struct wh_view *view, uint32_t id, uint64_t group)
 {
-	return disks->back[id] != NULL && disks->found[id] && !disks->standings[id].left &&
+	return disks->back[id] != NULL && disks->found[id] && !is_out(disks, view, id, group) &&
 	       disks->standings[id].group == group && wh_view_rank(view, id) >= 0;
 }
 
@@ -86,7 +103,7 @@ static bool counts(const struct disks *disks, const struct wh_view *view, uint32
 	const struct actor *actor = play->at[id];
 	bool spoken_for = play->plan->one_host && play->disks_harmed == 0 && actor != NULL && !wh_actor_runs(actor);
 
-	return votes(disks, view, id, group) || (spoken_for && disks->found[id] && !disks->standings[id].left &&
+	return votes(disks, view, id, group) || (spoken_for && disks->found[id] && !is_out(disks, view, id, group) &&
 						 disks->standings[id].group == group && wh_view_rank(view, id) >= 0);
 }
 

@@ -299,7 +299,9 @@ START_TEST(a_disk_that_is_spoken_for)
 	expect_decides(lab, FIRST, "0", "", 5);
 	expect_voters(lab, "01");
 	lab->restart.round.heard[0].report.standing.shards[0].whole = false;
-	expect_waits(lab, "must come back");
+	expect_waits(lab, "node 1 has, and is not here itself; missing: 2");
+	ck_assert_uint_eq(lab->found.missing.count, 2);
+	ck_assert_uint_eq(lab->found.missing.ids[1], 1);
 	lab_free(lab);
 }
 END_TEST
@@ -533,10 +535,25 @@ START_TEST(who_left_does_not_count)
 	lab->restart.tie_breaker = 0;
 	expect_decides(lab, FIRST, "0", "", 5);
 	expect_voters(lab, "0");
-	hear(lab, 1, FIRST, 4);
+	lab_free(lab);
+}
+END_TEST
+
+/* If all members were heard none has gone on without it: its mark is nothing, and its log may be the only one. */
+START_TEST(where_all_have_come_all_count)
+{
+	struct lab *lab = lab_make();
+
+	hear(lab, 0, FIRST, 5)->standing.shards[0].whole = false;
+	hear(lab, 2, FIRST, 4)->standing.left = true;
+	lab->restart.tie_breaker = 0;
+	expect_waits(lab, "node 2 has, and has left: it counts when all members of that view have come; missing: 1");
+	ck_assert_uint_eq(lab->found.missing.count, 1);
+	ck_assert_uint_eq(lab->found.missing.ids[0], 1);
+	hear(lab, 1, FIRST, 5)->standing.shards[0].whole = false;
 	lab->restart.tie_breaker = -1;
-	expect_decides(lab, FIRST, "01", "", 4);
-	expect_voters(lab, "01");
+	expect_decides(lab, FIRST, "012", "01", 4);
+	expect_voters(lab, "012");
 	lab_free(lab);
 }
 END_TEST
@@ -559,9 +576,11 @@ START_TEST(that_it_left_in_another_view_is_nothing)
 {
 	struct lab *lab = lab_make();
 
-	hear(lab, 0, WITHOUT_2, 5);
+	hear(lab, 0, WITH_3, 5);
 	hear(lab, 1, FIRST, 12)->standing.left = true;
-	expect_decides(lab, WITHOUT_2, "01", "", 0);
+	hear(lab, 3, WITH_3, 0)->standing.shards[0].whole = false;
+	expect_decides(lab, WITH_3, "013", "3", 0);
+	expect_voters(lab, "013");
 	lab_free(lab);
 }
 END_TEST
@@ -659,6 +678,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, its_view_is_on_no_disk);
 	tcase_add_test(cases, the_newest_view_is_on_no_disk);
 	tcase_add_test(cases, who_left_does_not_count);
+	tcase_add_test(cases, where_all_have_come_all_count);
 	tcase_add_test(cases, where_all_have_left_all_count);
 	tcase_add_test(cases, that_it_left_in_another_view_is_nothing);
 	tcase_add_test(cases, who_left_does_not_count_in_what_was_decided);
