@@ -13,7 +13,7 @@
 void wh_logs_wake_loop(struct wh_logs *logs)
 {
 	pthread_mutex_lock(&logs->bell);
-	if (!logs->closing)
+	if (!logs->closing && logs->config.wake != NULL)
 		logs->config.wake(logs->config.ctx);
 	pthread_mutex_unlock(&logs->bell);
 }

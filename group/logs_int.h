@@ -91,6 +91,7 @@ struct wh_kept_view {
 
 struct wh_logs {
 	struct wh_logs_config config;
+	char group[64]; /* [const] its name: that of the configuration goes with the node */
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing;        /* [loop] */
@@ -114,7 +115,7 @@ struct wh_logs {
 	struct wh_standing_file file;
 	struct wh_identity identity; /* group 0: none is on disk */
 	bool identity_is_synced;     /* by this life: one before may have written a name that is not on disk */
-	pthread_mutex_t bell;        /* held while the loop is woken */
+	pthread_mutex_t bell;        /* held while the loop is woken, and while the program's functions are called */
 	bool ended;                  /* it was told to end; if it has, there is no job any more */
 	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
 	wh_word checkpoints;         /* numbers that were given. [any] */

@@ -29,9 +29,11 @@ struct wh_replay {
 	const struct whorl_state *functions; /* NULL: the log has all of the state */
 	wh_word turn;                        /* enum turn: to which side the rest belongs */
 	bool is_over;                        /* [lock] the loop has done with it */
-	whorl_subgroup *message_of;          /* what messages name as their subgroup */
-	bool begun;                          /* [job] */
-	bool is_dropped;                     /* [job] the log's files are gone */
+	whorl_subgroup
+		*message_of; /* what messages name as their subgroup. The job only names it: it goes with the node */
+	bool tells_views;    /* [const] they are told to its program */
+	bool begun;          /* [job] */
+	bool is_dropped;     /* [job] the log's files are gone */
 	struct wh_checkpoint *history; /* [job] the log that was given, which is read first; NULL: none, or it is over */
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
@@ -95,6 +97,7 @@ enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs,
 	replay->until = (struct wh_log_point){until->key, until->number, until->place};
 	replay->message_of = message_of;
 	replay->functions = functions;
+	replay->tells_views = functions != NULL && message_of != NULL && message_of->on_past_view != NULL;
 	replay->log = wh_log_find_shard(logs, subgroup, shard);
 	pthread_mutex_lock(&logs->lock);
 	replay->next = logs->replays;
@@ -183,11 +186,17 @@ static bool check(struct wh_replay *replay, enum whorl_result result, const stru
 	return false;
 }
 
+/* With the bell: the end of the node waits for the program, and only for that. If it came first the functions are not there any more. */
 static bool restore_part(struct wh_replay *replay, enum whorl_restore_step step, const void *bytes, size_t count)
 {
+	struct wh_logs *logs = replay->logs;
 	struct wh_error err;
+	bool good;
 
-	if (replay->functions->restore(step, bytes, count, replay->functions->ctx))
+	pthread_mutex_lock(&logs->bell);
+	good = !logs->closing && replay->functions->restore(step, bytes, count, replay->functions->ctx);
+	pthread_mutex_unlock(&logs->bell);
+	if (good)
 		return true;
 	return check(replay, wh_error_set(&err, WHORL_SYSTEM, "the program could not restore its state"), &err);
 }
@@ -336,8 +345,7 @@ static void note_left(struct wh_replay *replay, const struct wh_log_entry *entry
 /* One without senders was over before anything of it came here. */
 static bool is_told(const struct wh_replay *replay, const struct wh_log_view *view)
 {
-	return replay->functions != NULL && replay->message_of != NULL && replay->message_of->on_past_view != NULL &&
-	       view->sender_count > 0;
+	return replay->tells_views && view->sender_count > 0;
 }
 
 /* It comes in front of the next run, or of this one, if that is empty yet. */

@@ -448,6 +448,8 @@ END_TEST
 /* The state is how many messages there were; its snapshot is that number, and 64 KB. */
 struct program {
 	atomic_ulong messages, restored;
+	atomic_bool is_slow, has_ended;
+	atomic_ulong late; /* calls behind the end of the node */
 };
 
 static struct program programs[NODES];
@@ -501,6 +503,10 @@ static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t
 	static _Thread_local bool has_number;
 	uint64_t messages;
 
+	if (atomic_exchange(&program->is_slow, false)) /* longer than a disk is waited for */
+		usleep(500000);
+	if (atomic_load(&program->has_ended))
+		atomic_fetch_add(&program->late, 1);
 	if (step == WHORL_RESTORE_BEGIN)
 		has_number = false;
 	if (step == WHORL_RESTORE_BYTES && !has_number && count >= sizeof(messages)) {
@@ -1163,12 +1169,125 @@ START_TEST(a_node_that_comes_has_its_disk_back)
 }
 END_TEST
 
+/* ---- a node ends, and its disk hangs -------------------------------------------------------------------------------------- */
+
+static struct {
+	atomic_bool has_ended, was_needed;
+} rescue;
+
+static void release(unsigned id)
+{
+	atomic_store(&lab.disks[id].holds, false);
+	atomic_store(&lab.disks[id].holds_reads, false);
+	atomic_store(&lab.disks[id].holds_directories, false);
+}
+
+/* A close that waits as long as the disk hangs fails the test, and does not hang in it. */
+static void *rescue_close(void *ctx)
+{
+	uint64_t began = now_ms();
+
+	(void)ctx;
+	while (!atomic_load(&rescue.has_ended) && now_ms() - began < (uint64_t)PATIENCE_MS)
+		usleep(1000);
+	if (!atomic_load(&rescue.has_ended)) {
+		atomic_store(&rescue.was_needed, true);
+		release(2);
+	}
+	return NULL;
+}
+
+static void close_held_node(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, rescue_close, NULL), 0);
+	close_node(2);
+	atomic_store(&programs[2].has_ended, true);
+	atomic_store(&rescue.has_ended, true);
+	pthread_join(thread, NULL);
+	ck_assert_msg(!atomic_load(&rescue.was_needed), "whorl_close waits as long as the disk hangs");
+}
+
+/* What was left behind ends when the disk answers: no process has these directories then. */
+static void expect_all_let_go(void)
+{
+	release(2);
+	for (unsigned id = 0; id < NODES; id++)
+		await(is_free(id), sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
+}
+
+/* Node 2 starts alone, and is to speak for the disks of the others: which do not answer when it looks at them, when it locks and reads them; or when
+ * they are to promise something, as does its own. */
+START_TEST(disks_that_hang_do_not_hold_a_node)
+{
+	struct gate_disk *gate = &lab.disks[2];
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	lab.timeout_ms = 100;
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&gate->holds_directories, _i == 0);
+	atomic_store(&gate->only, _i == 1 ? "0/orders" : "/standing");
+	atomic_store(&gate->holds_reads, _i == 1);
+	atomic_store(&gate->holds, _i == 3);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	if (_i == 2)
+		await(atomic_load(&gate->locked) == NODES, sched_yield());
+	atomic_store(&gate->holds, _i >= 2);
+	await(atomic_load(&gate->held) > 0, sched_yield());
+	close_held_node();
+	expect_all_let_go();
+	free_lab();
+}
+END_TEST
+
+/* All start again with a state on disk: of node 2 the disk hangs when that is read; or its program takes longer than the disk may. */
+START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
+{
+	struct wh_error err;
+
+	make_lab("", ORDERS);
+	lab.timeout_ms = 100;
+	open_programs();
+	cluster_start(&lab.cluster);
+	send_some(0, 100);
+	await(atomic_load(&programs[2].messages) == 100, sched_yield());
+	ck_ok(whorl_checkpoint(subgroup_of(&lab.cluster, 2, "orders")));
+	await(count_files(2, ".checkpoint") == 1, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	for (unsigned id = 0; id < NODES; id++) {
+		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+		set_program(id);
+	}
+	subgroup_of(&lab.cluster, 2, "orders")->on_past_view = note_past_view;
+	subgroup_of(&lab.cluster, 2, "orders")->past_view_ctx = &past;
+	atomic_store(&lab.disks[2].only, "2/orders");
+	atomic_store(&lab.disks[2].holds_reads, _i == 0);
+	atomic_store(&programs[2].is_slow, _i == 1);
+	for (unsigned id = 0; id < NODES; id++)
+		ck_ok(whorl_start(lab.cluster.nodes[id]));
+	await(_i == 0 ? atomic_load(&lab.disks[2].held) > 0 : !atomic_load(&programs[2].is_slow), sched_yield());
+	close_held_node();
+	release(2);
+	await(is_free(2), sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
+	free_lab();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
 	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
-	      *directories = tcase_create("directories");
+	      *directories = tcase_create("directories"), *ends = tcase_create("ends");
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
@@ -1193,7 +1312,10 @@ static Suite *suite(void)
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
 	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
+	tcase_add_loop_test(ends, disks_that_hang_do_not_hold_a_node, 0, 4);
+	tcase_add_loop_test(ends, a_state_that_is_read_again_does_not_outlive_its_node, 0, 2);
 	suite_add_tcase(s, delivery);
+	suite_add_tcase(s, ends);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
 	suite_add_tcase(s, states);
