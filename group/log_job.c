@@ -481,19 +481,21 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 	return false;
 }
 
-#define PARTS_MOST 4 /* of checkpoints, between batches */
+/* Of checkpoints, between batches: 4 MB of a state that is given; where batches are small, fewer. */
+#define PARTS_MOST 16
+#define FEW_PARTS 4
 
 /* Returns how many. One that cannot be done stays the first. */
 static size_t do_orders(struct wh_logs *logs)
 {
 	struct wh_log_order *order;
-	size_t count = 0, parts = 0;
+	size_t count = 0, parts = 0, parts_most = logs->config.batch_bytes > 0 ? FEW_PARTS : PARTS_MOST;
 
 	for (;; count++) {
 		pthread_mutex_lock(&logs->lock);
 		order = logs->first;
 		pthread_mutex_unlock(&logs->lock);
-		if (order == NULL || parts == PARTS_MOST || !do_order(logs, order))
+		if (order == NULL || parts == parts_most || !do_order(logs, order))
 			return count;
 		parts += order->kind == ORDER_CHECKPOINT;
 		pthread_mutex_lock(&logs->lock);

@@ -11,6 +11,11 @@
 
 #define RUN 256
 #define RUN_BYTES ((size_t)1 << 20)
+/* Between two runs the job writes a batch, and waits for the disk: so they are long, unless many logs are read at a time. */
+#define LONG_RUN 8192
+#define LONG_RUN_BYTES ((size_t)8 << 20)
+#define LONG_RUNS 4
+#define UPCALL_MOST 256 /* of a run, in a row */
 
 enum turn { TURN_JOB, TURN_LOOP };
 
@@ -44,7 +49,8 @@ struct wh_replay {
 	struct whorl_message left;
 	enum wh_replay_is is;
 	struct wh_error error;
-	struct whorl_message messages[RUN];
+	size_t run, run_bytes; /* [const] */
+	struct whorl_message *messages;
 	size_t count, taken;
 	unsigned char *bytes;
 	size_t room, used;
@@ -52,7 +58,7 @@ struct wh_replay {
 
 static bool make_room(struct wh_replay *replay, size_t bytes)
 {
-	size_t room = bytes < RUN_BYTES ? RUN_BYTES : (bytes + 15) / 16 * 16;
+	size_t room = bytes < replay->run_bytes ? replay->run_bytes : (bytes + 15) / 16 * 16;
 	unsigned char *larger = realloc(replay->bytes, room);
 
 	if (larger == NULL) {
@@ -80,19 +86,40 @@ static void free_replay(struct wh_replay *replay)
 	wh_checkpoint_drop(replay->history);
 	wh_log_cursor_close(replay->cursor);
 	free(replay->bytes);
+	free(replay->messages);
 	free(replay);
 }
 
 /* ---- the loop's side -------------------------------------------------------------------------------------------------- */
+
+/* Where batches are small, runs are, too. */
+static bool has_long_runs(struct wh_logs *logs)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&logs->lock);
+	for (const struct wh_replay *replay = logs->replays; replay != NULL; replay = replay->next)
+		count++;
+	pthread_mutex_unlock(&logs->lock);
+	return count < LONG_RUNS && logs->config.batch_bytes == 0;
+}
 
 enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
 				   const struct wh_log_place *until, const struct whorl_state *functions,
 				   whorl_subgroup *message_of, struct wh_error *err)
 {
 	struct wh_replay *replay = calloc(1, sizeof(*replay));
+	bool is_long = has_long_runs(logs);
 
-	if (replay == NULL)
+	if (replay != NULL) {
+		replay->run = is_long ? LONG_RUN : RUN;
+		replay->run_bytes = is_long ? LONG_RUN_BYTES : RUN_BYTES;
+		replay->messages = malloc(replay->run * sizeof(*replay->messages));
+	}
+	if (replay == NULL || replay->messages == NULL) {
+		free(replay);
 		return wh_error_set(err, WHORL_MEMORY, "no memory to read a log");
+	}
 	replay->logs = logs;
 	replay->until = (struct wh_log_point){until->key, until->number, until->place};
 	replay->message_of = message_of;
@@ -116,6 +143,8 @@ enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct wh
 		return WH_REPLAY_WAITS;
 	*messages = replay->messages + replay->taken;
 	*count = replay->count - replay->taken;
+	if (*count > UPCALL_MOST)
+		*count = UPCALL_MOST;
 	if (replay->is == WH_REPLAY_FAILED)
 		*err = replay->error;
 	return replay->is;
@@ -294,7 +323,7 @@ static bool read_given(struct wh_replay *replay)
 /* False: the run is full, or it failed. */
 static bool fill_from_history(struct wh_replay *replay)
 {
-	while (replay->history != NULL && replay->count < RUN && read_given(replay))
+	while (replay->history != NULL && replay->count < replay->run && read_given(replay))
 		;
 	return replay->history == NULL && replay->is == WH_REPLAY_HAS;
 }
@@ -428,7 +457,7 @@ static void fill_run(struct wh_replay *replay)
 		return;
 	if (!fill_from_history(replay))
 		return;
-	while (replay->count < RUN && read_left(replay)) {
+	while (replay->count < replay->run && read_left(replay)) {
 		if (replay->used + replay->left.bytes > replay->room) {
 			if (replay->count > 0)
 				return;

@@ -445,6 +445,8 @@ END_TEST
 
 /* ---- states ------------------------------------------------------------------------------------------------------------- */
 
+#define HUNG_MS 1000 /* disk_timeout_ms of a node with a disk that hangs: a busy one answers sooner */
+
 /* The state is how many messages there were; its snapshot is that number, and 64 KB. */
 struct program {
 	atomic_ulong messages, restored;
@@ -504,7 +506,7 @@ static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t
 	uint64_t messages;
 
 	if (atomic_exchange(&program->is_slow, false)) /* longer than a disk is waited for */
-		usleep(500000);
+		usleep(HUNG_MS * 1500);
 	if (atomic_load(&program->has_ended))
 		atomic_fetch_add(&program->late, 1);
 	if (step == WHORL_RESTORE_BEGIN)
@@ -743,6 +745,7 @@ START_TEST(views_of_a_log_are_told)
 	struct wh_error err;
 
 	make_lab("", ORDERS);
+	lab.bound.batch_bytes = 4 << 20; /* as usual, but that runs are short */
 	open_programs();
 	cluster_start(&lab.cluster);
 	send_some(0, 1);
@@ -1175,6 +1178,32 @@ static struct {
 	atomic_bool has_ended, was_needed;
 } rescue;
 
+static atomic_ulong jobs_begun, jobs_ended;
+
+struct counted {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void run_counted(void *argument)
+{
+	struct counted counted = *(struct counted *)argument;
+
+	free(argument);
+	counted.run(counted.argument);
+	atomic_fetch_add(&jobs_ended, 1);
+}
+
+static void submit_counted(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct counted *counted = malloc(sizeof(*counted));
+
+	ck_assert_ptr_nonnull(counted);
+	*counted = (struct counted){run, argument};
+	atomic_fetch_add(&jobs_begun, 1);
+	wh_env_system()->submit(ctx, run_counted, counted);
+}
+
 static void release(unsigned id)
 {
 	atomic_store(&lab.disks[id].holds, false);
@@ -1213,6 +1242,7 @@ static void close_held_node(void)
 static void expect_all_let_go(void)
 {
 	release(2);
+	await(atomic_load(&jobs_ended) == atomic_load(&jobs_begun), sched_yield());
 	for (unsigned id = 0; id < NODES; id++)
 		await(is_free(id), sched_yield());
 	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
@@ -1226,11 +1256,12 @@ START_TEST(disks_that_hang_do_not_hold_a_node)
 	struct wh_error err;
 
 	make_lab("start_timeout_ms = 200\n", ORDERS);
-	lab.timeout_ms = 100;
 	open_all();
 	cluster_start(&lab.cluster);
 	for (unsigned id = 0; id < NODES; id++)
 		close_node(id);
+	lab.timeout_ms = HUNG_MS;
+	lab.envs[2].submit = submit_counted;
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
 	atomic_store(&gate->holds_directories, _i == 0);
 	atomic_store(&gate->only, _i == 1 ? "0/orders" : "/standing");
@@ -1253,7 +1284,6 @@ START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
 	struct wh_error err;
 
 	make_lab("", ORDERS);
-	lab.timeout_ms = 100;
 	open_programs();
 	cluster_start(&lab.cluster);
 	send_some(0, 100);
@@ -1262,6 +1292,7 @@ START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
 	await(count_files(2, ".checkpoint") == 1, sched_yield());
 	for (unsigned id = 0; id < NODES; id++)
 		close_node(id);
+	lab.timeout_ms = HUNG_MS;
 	for (unsigned id = 0; id < NODES; id++) {
 		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
 		set_program(id);
