@@ -46,14 +46,19 @@ void wh_durable_wake(void *ctx)
 void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
 			    uint32_t id)
 {
+	const uint64_t day_ns = 86400 * WH_NS_PER_S;
+
 	*out = (struct wh_logs_config){.env = env,
 				       .path = config->group.log_dir,
 				       .group = config->group.name,
 				       .node = id,
 				       .timeout_ns = (uint64_t)config->group.disk_timeout_ms * WH_NS_PER_MS,
 				       .batch_bytes = config->batch_bytes,
+				       .check_ns = config->check_ns,
 				       .describe = describe,
 				       .describe_ctx = config};
+	if (config->check_ns == 0 && env->nap == NULL)
+		out->check_ns = (uint64_t)config->group.log_check_days * day_ns;
 }
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
@@ -123,6 +128,23 @@ static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	wh_standing_free(&standing);
 }
 
+/* A checkpoint takes the place of what lies before it, also of that. Without functions for a state nothing can, while the node goes on. */
+static void note_rot(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	whorl_node *node = epoch->node;
+	bool mends = wh_durable_program_state(member->subgroup) != NULL;
+	char why[WH_LOG_ROT_BYTES];
+
+	if (!wh_logs_take_rot(node->logs, wh_subgroup_number(member->layout), member->layout->shard, why))
+		return;
+	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
+	       member->subgroup->name, why,
+	       mends ? "a checkpoint is made, which takes its place"
+		     : "this node is to be started again with an empty directory, and is given all of another's");
+	if (mends)
+		wh_durable_ask_checkpoint(member->subgroup);
+}
+
 /* Also when the view is over: its members may wait for one that has all of a log. */
 static void look_at_shards(struct wh_epoch *epoch)
 {
@@ -132,6 +154,7 @@ static void look_at_shards(struct wh_epoch *epoch)
 		if (!member->subgroup->durable)
 			continue;
 		note_whole(epoch, member);
+		note_rot(epoch, member);
 		if (!epoch->change.wedged)
 			wh_durable_step_state(member->subgroup, member->subgroup->log_bytes);
 	}

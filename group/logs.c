@@ -261,6 +261,8 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		.written_batches = wh_load_relaxed(&log->figures.written_batches),
 		.written_messages = wh_load_relaxed(&log->figures.written_messages),
 		.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
+		.checks = wh_load_relaxed(&log->figures.checks),
+		.rot = wh_load_relaxed(&log->figures.rot) != 0,
 	};
 	return true;
 }

@@ -50,6 +50,7 @@ struct wh_logs_config {           /* copied, the name of the group too; the path
 	uint64_t timeout_ns;      /* disk_timeout_ms */
 	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
 	uint32_t batch_bytes; /* of messages in a batch; 0: as usual */
+	uint64_t check_ns; /* in such a time all of them are read again, when there is nothing else to do; 0: never */
 	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
 	/* The loop is to look: something has come to disk. The job's thread. NULL: no loop looks yet (wh_logs_belong). */
 	void (*wake)(void *ctx);
@@ -210,10 +211,17 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 struct wh_log_figures { /* of one shard */
 	uint64_t bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 	uint64_t written_batches, written_messages, written_bytes; /* since wh_logs_open */
+	uint64_t checks; /* times that it was read again and was good, likewise */
+	bool rot;        /* when it was last read again it was not, and no checkpoint has made good for that */
 };
 
 /* How long the disk has been asked for something, and there has been no room; 0: neither. The loop's. */
 void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns);
+
+#define WH_LOG_ROT_BYTES (WH_FILE_NAME_BYTES + 264) /* a file, and what of it */
+
+/* Was rot found in that log since, as it was read again? Why. The loop's. */
+bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES]);
 
 /* Any thread. False: there is no such log. */
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);

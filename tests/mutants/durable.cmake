@@ -292,3 +292,49 @@ mutant(NAME durable-end-passes-the-program KIND test_group_durable FILE group/re
 	pthread_mutex_unlock(&logs->bell);
 	good =
 ]])
+
+mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c
+	REMOVES "what was read before the log went on is not used again"
+	TEXT [[
+	pass->reader.have = 0;
+]]
+	REPLACEMENT [[
+	(void)pass;
+]])
+
+mutant(NAME durable-check-skips-segments KIND test_log_check FILE persistence/check.c
+	REMOVES "all segments of a log are read again"
+	TEXT [[
+	if (segment == NULL) {
+]]
+	REPLACEMENT [[
+	if (segment == NULL || pass->reader.file != NULL) {
+]])
+
+mutant(NAME durable-check-skips-states KIND test_log_check FILE persistence/check.c
+	REMOVES "the checkpoint of a log is read again"
+	TEXT [[
+	pass->has_state = !log->has_mark;
+]]
+	REPLACEMENT [[
+	pass->has_state = true;
+]])
+
+mutant(NAME durable-check-mends-nothing KIND test_group_durable FILE group/durable.c
+	REMOVES "a checkpoint is made where rot was found"
+	TEXT [[
+	if (mends)
+		wh_durable_ask_checkpoint(member->subgroup);
+]]
+	REPLACEMENT [[
+	(void)wh_durable_ask_checkpoint;
+]])
+
+mutant(NAME durable-check-untold KIND test_group_durable FILE group/log_check.c
+	REMOVES "rot that is found is told"
+	TEXT [[
+	wh_store_relaxed(&log->figures.rot, 1);
+]]
+	REPLACEMENT [[
+	wh_store_relaxed(&log->figures.rot, 0);
+]])

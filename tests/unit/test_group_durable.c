@@ -3,6 +3,7 @@
  * Labels: threads
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <whorl/status.h>
@@ -693,6 +694,89 @@ START_TEST(a_long_log_gets_a_checkpoint)
 }
 END_TEST
 
+/* ---- rot that is found while a node runs -------------------------------------------------------------------------------- */
+
+static atomic_uint lines_of_rot;
+
+static void count_rot(void *ctx, enum wh_log_level level, const char *line)
+{
+	(void)ctx;
+	if (level == WH_LOG_ERROR && strstr(line, "has rot, and is no longer whole") != NULL)
+		atomic_fetch_add(&lines_of_rot, 1);
+}
+
+static struct whorl_log_stats log_stats(unsigned id)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+
+	ck_ok(whorl_log_statistics(subgroup_of(&lab.cluster, id, "orders"), &stats));
+	return stats;
+}
+
+/* Before its first batch it has no statistics. */
+static bool has_segments(unsigned id, uint64_t count)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+
+	return whorl_log_statistics(subgroup_of(&lab.cluster, id, "orders"), &stats) == WHORL_OK &&
+	       stats.segments >= count;
+}
+
+/* A byte of the first segment of node 2, below its first batch. */
+static void damage_log(void)
+{
+	char path[192], byte;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/2/orders.0.0000000000000000.log", lab.directory);
+	fd = open(path, O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pread(fd, &byte, 1, 4096 + 40), 1);
+	byte ^= 1;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, 4096 + 40), 1);
+	ck_assert_int_eq(close(fd), 0);
+}
+
+/* Node 2 finds it, tells it, and goes on. With functions for the state a checkpoint makes good for it; else it stays. */
+START_TEST(rot_is_found_in_time)
+{
+	bool has_functions = _i == 0;
+	char bytes[1024] = "";
+
+	make_lab("", ORDERS "log_bytes = 1g\n");
+	lab.bound.check_ns = 50 * WH_NS_PER_MS;
+	lab.envs[2].log = count_rot;
+	if (has_functions)
+		open_programs();
+	else
+		open_all();
+	cluster_start(&lab.cluster);
+	while (!has_segments(2, 3)) {
+		enum whorl_result result;
+
+		await((result = whorl_send(subgroup_of(&lab.cluster, 0, "orders"), bytes, sizeof(bytes), 0, NULL)) !=
+			      WHORL_AGAIN,
+		      sched_yield());
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+	await(log_stats(2).checks > 0, sched_yield());
+	ck_assert(log_stats(2).whole && !log_stats(2).rot);
+	damage_log();
+	await(atomic_load(&lines_of_rot) > 0, sched_yield());
+	if (has_functions) {
+		await(!log_stats(2).rot, sched_yield());
+		ck_assert(log_stats(2).whole);
+		ck_assert_uint_gt(log_stats(2).checkpoints, 0);
+		await(count_files(2, ".checkpoint") == 1, sched_yield());
+	} else {
+		ck_assert(log_stats(2).rot && !log_stats(2).whole);
+	}
+	ck_assert(!log_stats(0).rot);
+	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	free_lab();
+}
+END_TEST
+
 /* ---- a log is read again ------------------------------------------------------------------------------------------------ */
 
 static struct { /* what node 2 was upcalled for */
@@ -1334,6 +1418,7 @@ static Suite *suite(void)
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_newcomer_outlives_its_inviter);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_loop_test(states, rot_is_found_in_time, 0, 2);
 	tcase_add_loop_test(states, views_of_a_log_are_told, 0, 2);
 	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
 	tcase_add_test(shown, logs_are_shown);
