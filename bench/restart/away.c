@@ -3,8 +3,8 @@
  *     whorl-away [--dir D] [--seconds N] [--mb N] [--message-bytes N] [--rounds N]
  *
  * Three nodes are processes of this host, and node 0 sends --mb MB in a second, or all that it can (0). Node 2 is killed; --seconds later it is
- * started again, and has what it lacks when it is ready, its log is whole, and it is upcalled for what the others are. The program has no functions for
- * a state, so it is given all of a member's log: also what it had. Then, in each round:
+ * started again. It has what it lacks when its log is whole (whole_s), and is back when it is ready and is upcalled for what the others are (took_s). The
+ * program has no functions for a state, so it is given all of a member's log: also what it had. Then, in each round:
  *
  *   copy     as many bytes of the log of node 0 are written to another file, and synced: beside the load, and again without it
  *   join     the same group without disks; node 2 comes back when two seconds are over, and is given a state of as many bytes, from memory
@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,14 +74,33 @@ static bool restore_state(enum whorl_restore_step step, const void *bytes, size_
 	return true;
 }
 
+struct watch {
+	whorl_subgroup *all;
+	uint32_t id;
+};
+
+/* A log may be whole before the node is ready. */
+static void *watch_log(void *ctx)
+{
+	const struct watch *watch = ctx;
+	struct whorl_log_stats log = {.size = sizeof(log)};
+
+	while (whorl_log_statistics(watch->all, &log) != WHORL_OK || !log.whole)
+		rest();
+	atomic_store(&shared->is_whole[watch->id], true);
+	return NULL;
+}
+
 static whorl_node *open_node(const struct plan *plan, uint32_t id)
 {
+	static struct watch watch;
 	const struct whorl_state functions = {.size = sizeof(functions),
 					      .snapshot = take_state,
 					      .read = read_state,
 					      .release = release_state,
 					      .restore = restore_state};
 	whorl_config *config;
+	pthread_t thread;
 	whorl_node *node;
 	char text[2048];
 
@@ -98,6 +118,11 @@ static whorl_node *open_node(const struct plan *plan, uint32_t id)
 	if (whorl_on_message(whorl_subgroup_at(node, 0), count_message, &shared->upcalled[id]) != WHORL_OK ||
 	    (plan->ordered && whorl_on_state(whorl_subgroup_at(node, 0), &functions) != WHORL_OK))
 		errx(1, "node %" PRIu32 ": no upcalls", id);
+	watch = (struct watch){whorl_subgroup_at(node, 0), id};
+	if (plan->ordered)
+		atomic_store(&shared->is_whole[id], true);
+	else if (pthread_create(&thread, NULL, watch_log, &watch) != 0)
+		errx(1, "no thread");
 	await_ready(node, id);
 	return node;
 }
@@ -134,12 +159,8 @@ static _Noreturn void be_node(const struct plan *plan, uint32_t id)
 		rest();
 	if (id == 0)
 		send_for_ever(plan, all, message);
-	for (;; rest()) {
-		struct whorl_log_stats log = {.size = sizeof(log)};
-
-		if (plan->ordered || (whorl_log_statistics(all, &log) == WHORL_OK && log.whole))
-			atomic_store(&shared->is_whole[id], true);
-	}
+	for (;;)
+		pause();
 }
 
 static void begin_node(const struct plan *plan, pid_t nodes[], uint32_t id)
@@ -154,7 +175,7 @@ static void begin_node(const struct plan *plan, pid_t nodes[], uint32_t id)
 /* ---- a group that a node comes back to -------------------------------------------------------------------------------- */
 
 enum { BEFORE, AWAY, DURING, AFTER, PHASES };
-enum { TOOK = PHASES, LACKED, GIVEN, BESIDE, ALONE, FIGURES };
+enum { TOOK = PHASES, WHOLE, LACKED, GIVEN, BESIDE, ALONE, FIGURES };
 
 static double delivered(const struct plan *plan, uint32_t id)
 {
@@ -194,11 +215,19 @@ static void come_back(const struct plan *plan, pid_t nodes[], double figures[])
 
 	figures[LACKED] = had - figures[LACKED];
 	begin_node(plan, nodes, BACK);
-	for (; !has_all(plan); rest())
+	for (; !has_all(plan); rest()) {
 		check_all(plan, nodes);
+		if (figures[WHOLE] == 0 && atomic_load(&shared->is_whole[BACK]) && !plan->ordered) {
+			figures[WHOLE] = now() - began;
+			figures[GIVEN] = delivered(plan, 0);
+		}
+	}
 	figures[TOOK] = now() - began;
 	figures[DURING] = (delivered(plan, 0) - had) / figures[TOOK];
-	figures[GIVEN] = plan->ordered ? (double)plan->state_bytes / 1e6 : delivered(plan, 0);
+	if (figures[WHOLE] == 0) {
+		figures[WHOLE] = figures[TOOK];
+		figures[GIVEN] = plan->ordered ? (double)plan->state_bytes / 1e6 : delivered(plan, 0);
+	}
 }
 
 /* So many MB of the log of node 0, as a program copies files. Returns MB/s. */
@@ -273,6 +302,7 @@ static void print_group(const char *name, double of[FIGURES][ROUNDS_MAX], unsign
 		[DURING] = "during_mb_per_s",
 		[AFTER] = "after_mb_per_s",
 		[TOOK] = "took_s",
+		[WHOLE] = "whole_s",
 		[LACKED] = "lacked_mb",
 		[GIVEN] = "given_mb",
 		[BESIDE] = "copied_beside_mb_per_s",
@@ -282,8 +312,8 @@ static void print_group(const char *name, double of[FIGURES][ROUNDS_MAX], unsign
 	bool copied = of[ALONE][0] > 0;
 
 	for (unsigned long r = 0; r < rounds; r++) {
-		given[r] = of[GIVEN][r] / of[TOOK][r];
-		lacked[r] = of[LACKED][r] / of[TOOK][r];
+		given[r] = of[GIVEN][r] / of[WHOLE][r];
+		lacked[r] = of[LACKED][r] / of[WHOLE][r];
 		lost[r] = 1 - of[DURING][r] / of[AFTER][r];
 		beside[r] = copied ? given[r] / of[BESIDE][r] : 0;
 		alone[r] = copied ? given[r] / of[ALONE][r] : 0;
@@ -315,9 +345,9 @@ static void run_rounds(struct plan *plan)
 			all[1][f][r] = joined[f];
 		}
 		fprintf(stderr,
-			"round %lu of %lu: %.0f MB, of which it lacked %.0f, in %.2f s; copied at %.0f MB/s beside, %.0f alone; joins in %.2f s\n",
-			r + 1, plan->rounds, was_away[GIVEN], was_away[LACKED], was_away[TOOK], was_away[BESIDE],
-			was_away[ALONE], joined[TOOK]);
+			"round %lu of %lu: %.0f MB, of which it lacked %.0f, in %.2f s, upcalled in %.2f s; copied at %.0f MB/s beside, %.0f alone; joins in %.2f s\n",
+			r + 1, plan->rounds, was_away[GIVEN], was_away[LACKED], was_away[WHOLE], was_away[TOOK],
+			was_away[BESIDE], was_away[ALONE], joined[TOOK]);
 	}
 	printf("{\"nodes\": %d, \"message_bytes\": %lu, \"mb_per_s\": %lu, \"seconds\": %lu, \"rounds\": %lu, ", NODES,
 	       plan->message_bytes, plan->mb, plan->seconds, plan->rounds);
