@@ -216,6 +216,14 @@ static void file_close(struct wh_file *base)
 	free(file);
 }
 
+/* Pages that are not written yet stay, and where the system does not take the advice all do. */
+static void file_forget(struct wh_file *base, uint64_t at, uint64_t bytes)
+{
+	const struct system_file *file = (const struct system_file *)base;
+
+	(void)posix_fadvise(file->fd, (off_t)at, (off_t)bytes, POSIX_FADV_DONTNEED);
+}
+
 static const struct wh_file_ops file_ops = {
 	.size = file_size,
 	.read = file_read,
@@ -224,6 +232,7 @@ static const struct wh_file_ops file_ops = {
 	.truncate = file_truncate,
 	.sync = file_sync,
 	.close = file_close,
+	.forget = file_forget,
 };
 
 /* ---- directories ------------------------------------------------------------------------------------------------------------- */

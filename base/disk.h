@@ -43,11 +43,19 @@ struct wh_file_ops {
 	/* What was written before is on the disk. */
 	enum whorl_result (*sync)(struct wh_file *file, struct wh_error *err);
 	void (*close)(struct wh_file *file);
+	/* So much of it is read from the disk the next time, if it is on the disk, as far as the system can do that. NULL: it cannot. */
+	void (*forget)(struct wh_file *file, uint64_t at, uint64_t bytes);
 };
 
 struct wh_file { /* the first member of what a table has of one */
 	const struct wh_file_ops *ops;
 };
+
+static inline void wh_file_forget(struct wh_file *file, uint64_t at, uint64_t bytes)
+{
+	if (file->ops->forget != NULL)
+		file->ops->forget(file, at, bytes);
+}
 
 struct wh_directory_ops {
 	/* `make`: it is made if it is not there. WHORL_AGAIN: there is no room for that. WHORL_NOT_FOUND: it is not there. One that may only be read is opened so without `make`, and

@@ -52,6 +52,7 @@ set(WHORL_EDGES
 	"bench                 : ${public} base conf dds/config group sim command bench/limit bench/plot"
 	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group delegation/traffic delegation/steps sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
+	"bench/restart         : ${public}"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
 	"bench/remote          : include/whorl/result base transport transport/shm transport/tcp"

@@ -165,6 +165,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (wh_durable_may_say_left(node))                    /* else it goes as one that has failed */
 		node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
 	await_jobs(node);
+	wh_durable_hush(node);
 	wh_logs_end(node->logs); /* also where claims keep the memory */
 	open = open_claims(node);
 	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */

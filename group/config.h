@@ -23,6 +23,7 @@ struct wh_group_options {
 	char state_dir[WH_OPTION_TEXT_BYTES]; /* none, or a directory: wh_node_config_keeps_records */
 	char log_dir[WH_OPTION_TEXT_BYTES];   /* none, or a directory: below it one for each node's logs */
 	int64_t disk_timeout_ms;  /* a disk that does not answer for so long has failed. Of this node alone */
+	int64_t log_check_days;   /* in such a time the logs on it are read again; 0: never. Likewise */
 	int start;                /* enum wh_start */
 	int64_t start_timeout_ms; /* so long all configured nodes are waited for */
 	int64_t backlog_max; /* bytes, of one subgroup: of a newcomer, and of what was refused; beside memory_max */
@@ -97,6 +98,7 @@ struct wh_node_config { /* one variant of a configuration, bound */
 	/* Likewise: so much of messages goes into a batch of a log, and the files of logs are as small as that and log_bytes allow. Nodes may
 	 * differ. */
 	uint32_t batch_bytes;
+	uint64_t check_ns; /* instead of log_check_days; 0: as those say, where there are threads */
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

@@ -10,14 +10,14 @@
 #define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 
 /* A subgroup of the file, as its logs need it. */
-static bool describe(void *ctx, uint64_t number, struct wh_log_source_config *out)
+static bool describe(const void *ctx, uint64_t number, struct wh_log_source_config *out)
 {
-	const whorl_node *node = ctx;
+	const struct wh_node_config *config = ctx;
 	const struct wh_node_subgroup *subgroup;
 
-	if (number >= node->config.subgroup_count || node->config.subgroups[number].options.mode != WH_SUBGROUP_DURABLE)
+	if (number >= config->subgroup_count || config->subgroups[number].options.mode != WH_SUBGROUP_DURABLE)
 		return false;
-	subgroup = &node->config.subgroups[number];
+	subgroup = &config->subgroups[number];
 	out->name = subgroup->name;
 	out->parts_most = wh_subgroup_parts_most(&subgroup->options);
 	out->message_bytes = (uint32_t)subgroup->options.message_bytes;
@@ -36,40 +36,49 @@ static void describe_member(const struct wh_shard_member *member, struct wh_log_
 	out->log_bytes = subgroup->log_bytes;
 }
 
-static void wake_loop(void *ctx)
+void wh_durable_wake(void *ctx)
 {
 	whorl_node *node = ctx;
 
 	wh_gate_ring(node->gate);
 }
 
-enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out, struct wh_error *err)
+void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
+			    uint32_t id)
 {
-	return wh_logs_open(
-		out,
-		&(struct wh_logs_config){
-			.env = node->world_env,
-			.path = node->config.group.log_dir,
-			.group = node->config.group.name,
-			.node = id,
-			.timeout_ns = (uint64_t)node->config.group.disk_timeout_ms * WH_NS_PER_MS,
-			.batch_bytes = node->config.batch_bytes,
-			.describe = describe,
-			.patience_ns =
-				node->one_host && id == node->id
-					? LOCK_TIMEOUTS * (uint64_t)node->config.group.start_timeout_ms * WH_NS_PER_MS
-					: 0,
-			.nodes = node->one_host && id == node->id ? wh_node_config_nodes_max(&node->config) : 0,
-			.wake = wake_loop,
-			.ctx = node},
-		err);
+	const uint64_t day_ns = 86400 * WH_NS_PER_S;
+
+	*out = (struct wh_logs_config){.env = env,
+				       .path = config->group.log_dir,
+				       .group = config->group.name,
+				       .node = id,
+				       .timeout_ns = (uint64_t)config->group.disk_timeout_ms * WH_NS_PER_MS,
+				       .batch_bytes = config->batch_bytes,
+				       .check_ns = config->check_ns,
+				       .describe = describe,
+				       .describe_ctx = config};
+	if (config->check_ns == 0 && env->nap == NULL)
+		out->check_ns = (uint64_t)config->group.log_check_days * day_ns;
 }
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 {
-	if (!wh_node_config_is_durable(&node->config))
+	const struct wh_node_config *config = &node->config;
+	struct wh_logs_config logs;
+
+	if (!wh_node_config_is_durable(config))
 		return WHORL_OK;
-	return wh_durable_open_logs(node, node->id, &node->logs, err);
+	node->aside = wh_aside_new(node->world_env);
+	if (node->aside == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
+	wh_durable_logs_config(&logs, config, node->world_env, node->id);
+	if (node->one_host) {
+		logs.patience_ns = LOCK_TIMEOUTS * (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS;
+		logs.nodes = wh_node_config_nodes_max(config);
+	}
+	logs.wake = wh_durable_wake;
+	logs.ctx = node;
+	return wh_logs_open(&node->logs, &logs, err);
 }
 
 /* What the standing says of that shard of this node's. NULL: nothing. */
@@ -119,6 +128,23 @@ static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 	wh_standing_free(&standing);
 }
 
+/* A checkpoint takes the place of what lies before it, also of that. Without functions for a state nothing can, while the node goes on. */
+static void note_rot(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	whorl_node *node = epoch->node;
+	bool mends = wh_durable_program_state(member->subgroup) != NULL;
+	char why[WH_LOG_ROT_BYTES];
+
+	if (!wh_logs_take_rot(node->logs, wh_subgroup_number(member->layout), member->layout->shard, why))
+		return;
+	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
+	       member->subgroup->name, why,
+	       mends ? "a checkpoint is made, which takes its place"
+		     : "this node is to be started again with an empty directory, and is given all of another's");
+	if (mends)
+		wh_durable_ask_checkpoint(member->subgroup);
+}
+
 /* Also when the view is over: its members may wait for one that has all of a log. */
 static void look_at_shards(struct wh_epoch *epoch)
 {
@@ -128,6 +154,7 @@ static void look_at_shards(struct wh_epoch *epoch)
 		if (!member->subgroup->durable)
 			continue;
 		note_whole(epoch, member);
+		note_rot(epoch, member);
 		if (!epoch->change.wedged)
 			wh_durable_step_state(member->subgroup, member->subgroup->log_bytes);
 	}

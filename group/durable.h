@@ -78,9 +78,11 @@ size_t wh_durable_upcall(whorl_subgroup *subgroup, struct wh_replay *replay, con
 /* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 
-/* The logs of one node's directory: this one's, or another's on this host. The results of wh_logs_open. */
-WH_MUST_CHECK enum whorl_result wh_durable_open_logs(whorl_node *node, uint32_t id, struct wh_logs **out,
-						     struct wh_error *err);
+/* How the logs in the directory of node `id` are opened, that of this node or of another on its host; without `wake`. `config` outlives them. */
+void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
+			    uint32_t id);
+/* Wakes the loop of the node ctx. Any thread. */
+void wh_durable_wake(void *ctx);
 
 /* durable_others.c. One pass, while this node seeks: it speaks for disks of ended nodes on this host, when it is time. */
 void wh_durable_speak(whorl_node *node);
@@ -88,10 +90,10 @@ void wh_durable_speak(whorl_node *node);
 bool wh_durable_copies(const whorl_node *node);
 /* What lies on that disk: this node's, unless it speaks for it. */
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
-/* It does so no more: a view has begun. Their directories are let go of off the loop. */
+/* It does so no more: a view has begun, or the node ends, and its loop has. Their directories are let go of aside. */
 void wh_durable_hush(whorl_node *node);
-/* The node ends: its loop and its jobs have. Waits for these disks, no longer than for those that answer. */
-void wh_durable_free_others(whorl_node *node);
+/* Closes these logs, aside. The loop's, or the end of the node's. NULL is fine. */
+void wh_durable_close_aside(whorl_node *node, struct wh_logs *logs);
 
 /* The view of the standing's base begins in the log of that shard. And where it has not begun there. False: no memory. */
 WH_MUST_CHECK bool wh_durable_mark(whorl_node *node, struct wh_logs *logs, const struct wh_standing *standing,

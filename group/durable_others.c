@@ -14,8 +14,10 @@
 
 enum { OTHERS_OPENING, OTHERS_OPEN, OTHERS_GIVEN_UP };
 
-struct wh_durable_others {
-	whorl_node *node;
+struct wh_durable_others {            /* the job uses nothing of the node, which may end while a disk holds it */
+	whorl_node *node;             /* [loop] */
+	struct wh_node_config config; /* [const] a copy, as long as they are open */
+	const struct wh_env *env;     /* [const] the world's */
 	wh_word state;      /* the job says OPEN, the loop that they are given up: what comes second frees them */
 	bool looks;         /* [loop] a job does, or has found what was not taken yet */
 	bool may_not;       /* [loop] speak for any: another view is newer, and this node is not in it */
@@ -31,56 +33,49 @@ struct wh_durable_others {
 	struct wh_logs *logs[WH_NODES_MAX];  /* the restart knows of them. [loop] */
 };
 
+static void free_others(struct wh_durable_others *others)
+{
+	wh_node_config_free(&others->config);
+	free(others);
+}
+
 static void close_found(struct wh_durable_others *others)
 {
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		wh_logs_close(others->found[id], false);
-	free(others);
+	free_others(others);
 }
-
-struct closing {
-	whorl_node *node;
-	struct wh_logs *logs;
-};
 
 static void close_logs(void *argument)
 {
-	struct closing *closing = argument;
-	whorl_node *node = closing->node;
-
-	wh_logs_close(closing->logs, false);
-	free(closing);
-	wh_fetch_add(&node->jobs, UINT64_MAX);
+	wh_logs_close(argument, false);
 }
 
-/* Off the loop: their disk may be slow. */
-static void close_beside(whorl_node *node, struct wh_logs *logs)
+/* Their disk may be slow. What describes them may be gone before they are. */
+void wh_durable_close_aside(whorl_node *node, struct wh_logs *logs)
 {
-	struct closing *closing = malloc(sizeof(*closing));
-
-	if (closing == NULL) {
-		wh_logs_close(logs, false);
+	if (logs == NULL)
 		return;
-	}
-	*closing = (struct closing){node, logs};
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, close_logs, closing);
+	wh_logs_hush(logs);
+	if (!wh_aside_do(node->aside, close_logs, logs))
+		wh_logs_close(logs, false);
 }
 
 /* A directory that is locked is its node's to report; one that cannot be read is lost, and what is missing is said by the round. */
 static void open_others(void *argument)
 {
 	struct wh_durable_others *others = argument;
-	whorl_node *node = others->node;
+	struct wh_logs_config config;
 	struct wh_error err;
 
-	for (uint32_t id = 0; id < node->roster.nodes && wh_load_relaxed(&others->state) == OTHERS_OPENING; id++)
-		if (others->wanted[id] && wh_durable_open_logs(node, id, &others->found[id], &err) != WHORL_OK)
+	for (uint32_t id = 0; id < WH_NODES_MAX && wh_load_relaxed(&others->state) == OTHERS_OPENING; id++) {
+		wh_durable_logs_config(&config, &others->config, others->env, id);
+		if (others->wanted[id] && wh_logs_open(&others->found[id], &config, &err) != WHORL_OK)
 			others->found[id] = NULL;
+	}
 	/* Release: what was opened. Partner: take_found. Acquire: that it is not looked at any more. Partner: wh_durable_hush. */
 	if (wh_exchange(&others->state, OTHERS_OPEN) == OTHERS_GIVEN_UP)
 		close_found(others);
-	wh_fetch_add(&node->jobs, UINT64_MAX);
 }
 
 /* A disk of a node that has ended here, as far as this one knows, for which it does not speak. */
@@ -104,18 +99,22 @@ static void look_for(struct wh_durable_others *others)
 
 	for (uint32_t id = 0; id < node->roster.nodes; id++) /* a process that is there takes its own */
 		others->wanted[id] = is_missing(node, id) && node->transport->ops->holder(node->transport, id) == 0;
-	others->looks = true;
 	wh_store_relaxed(&others->state, OTHERS_OPENING); /* what hands it over is submit */
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, open_others, others);
+	others->looks = wh_aside_do(node->aside, open_others, others);
+	if (!others->looks) /* in a later pass */
+		wh_store_relaxed(&others->state, OTHERS_OPEN);
 }
 
 static void begin_speaking(whorl_node *node)
 {
 	struct wh_durable_others *others = calloc(1, sizeof(*others));
+	struct wh_error err;
 
-	if (others == NULL)
+	if (others == NULL || wh_node_config_copy(&others->config, &node->config, &err) != WHORL_OK) {
+		free(others);
 		return; /* in a later pass */
+	}
+	others->env = node->world_env;
 	others->node = node;
 	node->others = others;
 	look_for(others);
@@ -154,7 +153,7 @@ static void let_go_of(struct wh_durable_others *others, uint32_t id)
 	if (others->logs[id] == NULL)
 		return;
 	wh_restart_hush(&others->node->restart, id);
-	close_beside(others->node, others->logs[id]);
+	wh_durable_close_aside(others->node, others->logs[id]);
 	others->logs[id] = NULL;
 }
 
@@ -194,8 +193,10 @@ static void take_found(struct wh_durable_others *others)
 	others->again_ns = node->loop.now_ns + node->join.start_timeout_ns;
 	for (uint32_t id = 0; id < node->roster.nodes; id++) {
 		found[id] = others->found[id] != NULL;
-		if (found[id])
+		if (found[id]) {
 			others->logs[id] = others->found[id];
+			wh_logs_belong(others->logs[id], wh_durable_wake, node);
+		}
 		others->found[id] = NULL;
 	}
 	others->may_not = !is_of_newest(node);
@@ -382,22 +383,7 @@ void wh_durable_hush(whorl_node *node)
 	/* Release: it is not looked at any more. Acquire: what was opened. Partner: open_others. */
 	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) != OTHERS_OPEN)
 		return;
-	for (uint32_t id = 0; id < node->roster.nodes; id++) {
-		if (others->found[id] != NULL)
-			close_beside(node, others->found[id]);
-		others->found[id] = NULL;
-	}
-	free(others);
-}
-
-void wh_durable_free_others(whorl_node *node)
-{
-	struct wh_durable_others *others = node->others;
-
-	node->others = NULL;
-	if (others == NULL)
-		return;
-	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
-		wh_logs_close(others->logs[id], false);
-	close_found(others);
+	for (uint32_t id = 0; id < node->roster.nodes; id++)
+		wh_durable_close_aside(node, others->found[id]);
+	free_others(others);
 }

@@ -13,7 +13,7 @@
 void wh_logs_wake_loop(struct wh_logs *logs)
 {
 	pthread_mutex_lock(&logs->bell);
-	if (!logs->closing)
+	if (!logs->closing && logs->config.wake != NULL)
 		logs->config.wake(logs->config.ctx);
 	pthread_mutex_unlock(&logs->bell);
 }
@@ -109,20 +109,32 @@ static uint64_t cap_idle(struct wh_logs *logs, struct wh_shard_log *log)
 	return cap_log(logs, log) && needs_cap(log) ? CAP_AFTER_NS : UINT64_MAX;
 }
 
-static void cap_idle_logs(struct wh_logs *logs)
+/* Returns when they are to be looked at again; UINT64_MAX: all have theirs. */
+static uint64_t cap_idle_logs(struct wh_logs *logs)
 {
 	uint64_t least_ns = UINT64_MAX;
 
 	if (logs->batch.log != NULL || wh_load_relaxed(&logs->full_ns) != 0) /* that comes first */
-		return;
+		return least_ns;
 	for (struct wh_shard_log *log = wh_log_first_shard(logs); log != NULL && wh_load_relaxed(&logs->failed) == 0;
 	     log = log->next) {
 		uint64_t in_ns = cap_idle(logs, log);
 
 		least_ns = in_ns < least_ns ? in_ns : least_ns;
 	}
-	if (least_ns != UINT64_MAX)
-		logs->config.env->background_again(logs->config.env->ctx, logs->job, least_ns);
+	return least_ns;
+}
+
+/* What is done beside all else. */
+static void do_idle(struct wh_logs *logs, bool busy)
+{
+	uint64_t caps_ns = busy ? UINT64_MAX : cap_idle_logs(logs), check_ns = UINT64_MAX, in_ns;
+
+	if (wh_load_relaxed(&logs->failed) == 0)
+		check_ns = wh_logs_check(logs, busy);
+	in_ns = caps_ns < check_ns ? caps_ns : check_ns;
+	if (in_ns != UINT64_MAX)
+		logs->config.env->background_again(logs->config.env->ctx, logs->job, in_ns);
 }
 
 /* ---- the job: orders ------------------------------------------------------------------------------------------------------ */
@@ -533,19 +545,21 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 	return false;
 }
 
-#define PARTS_MOST 4 /* of checkpoints, between batches */
+/* Of checkpoints, between batches: 4 MB of a state that is given; where batches are small, fewer. */
+#define PARTS_MOST 16
+#define FEW_PARTS 4
 
 /* Returns how many. One that cannot be done stays the first. */
 static size_t do_orders(struct wh_logs *logs)
 {
 	struct wh_log_order *order;
-	size_t count = 0, parts = 0;
+	size_t count = 0, parts = 0, parts_most = logs->config.batch_bytes > 0 ? FEW_PARTS : PARTS_MOST;
 
 	for (;; count++) {
 		pthread_mutex_lock(&logs->lock);
 		order = logs->first;
 		pthread_mutex_unlock(&logs->lock);
-		if (order == NULL || parts == PARTS_MOST || !do_order(logs, order))
+		if (order == NULL || parts == parts_most || !do_order(logs, order))
 			return count;
 		parts += order->kind == ORDER_CHECKPOINT;
 		pthread_mutex_lock(&logs->lock);
@@ -700,8 +714,8 @@ bool wh_logs_work(void *argument)
 
 	wh_store_relaxed(&logs->call, WH_CALL_GOES_ON); /* no call begins when it is abandoned */
 	has_more = do_some(logs);
-	if (!has_more && wh_load_relaxed(&logs->failed) == 0)
-		cap_idle_logs(logs);
+	if (wh_load_relaxed(&logs->failed) == 0)
+		do_idle(logs, has_more);
 	if (wh_exchange(&logs->call, WH_CALL_NONE) != WH_CALL_ABANDONED)
 		return has_more;
 	wh_logs_free(logs);

@@ -261,6 +261,8 @@ bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t sha
 		.written_batches = wh_load_relaxed(&log->figures.written_batches),
 		.written_messages = wh_load_relaxed(&log->figures.written_messages),
 		.written_bytes = wh_load_relaxed(&log->figures.written_bytes),
+		.checks = wh_load_relaxed(&log->figures.checks),
+		.rot = wh_load_relaxed(&log->figures.rot) != 0,
 	};
 	return true;
 }
@@ -333,7 +335,7 @@ bool wh_logs_describe(const struct wh_logs *logs, const struct wh_shard_standing
 		      struct wh_log_source_config *out)
 {
 	if (wh_shard_is_of_file(shard))
-		return logs->config.describe(logs->config.ctx, shard->subgroup, out);
+		return logs->config.describe(logs->config.describe_ctx, shard->subgroup, out);
 	out->name = shard->name;
 	out->parts_most = 1;
 	out->message_bytes = (uint32_t)shard->largest;
@@ -759,6 +761,8 @@ enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config
 	if (logs == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	logs->config = *config;
+	snprintf(logs->group, sizeof(logs->group), "%s", config->group);
+	logs->config.group = logs->group;
 	logs->batch.bytes_most = config->batch_bytes > 0 ? config->batch_bytes : BATCH_BYTES;
 	logs->batch.records_most = config->batch_bytes > 0 ? config->batch_bytes / BYTES_OF_RECORD + 1 : BATCH_RECORDS;
 	logs->last = &logs->first;
@@ -829,6 +833,23 @@ void wh_logs_stop(struct wh_logs *logs)
 	pthread_mutex_unlock(&logs->lock);
 }
 
+void wh_logs_belong(struct wh_logs *logs, void (*wake)(void *ctx), void *ctx)
+{
+	pthread_mutex_lock(&logs->bell);
+	logs->config.wake = wake;
+	logs->config.ctx = ctx;
+	pthread_mutex_unlock(&logs->bell);
+}
+
+void wh_logs_hush(struct wh_logs *logs)
+{
+	if (logs == NULL)
+		return;
+	pthread_mutex_lock(&logs->bell);
+	logs->closing = true;
+	pthread_mutex_unlock(&logs->bell);
+}
+
 void wh_logs_end(struct wh_logs *logs)
 {
 	const struct wh_env *env;
@@ -836,9 +857,7 @@ void wh_logs_end(struct wh_logs *logs)
 	if (logs == NULL || logs->job == NULL || logs->ended)
 		return;
 	env = logs->config.env;
-	pthread_mutex_lock(&logs->bell);
-	logs->closing = true;
-	pthread_mutex_unlock(&logs->bell);
+	wh_logs_hush(logs);
 	wh_logs_stop(logs);
 	logs->ended = true;
 	if (env->background_end(env->ctx, logs->job, logs->config.timeout_ns))

@@ -38,19 +38,22 @@ struct wh_log_source_config { /* copied; arrays have an entry for each sender of
 	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
 };
 
-struct wh_logs_config {           /* copied; what it points to outlives the logs, but for the texts */
+struct wh_logs_config {           /* copied, the name of the group too; the path is looked at by wh_logs_open alone */
 	const struct wh_env *env; /* the world's: a disk that hangs may outlive the node */
 	const char *path;         /* [group] log_dir: the node's directory is below it */
 	const char *group;        /* its name */
 	uint32_t node;            /* its id */
 	/* What a subgroup of the file is, by its number in standings, which say it of dynamic ones. False: there is none of that number. Of these
 	 * fields `name`, `parts_most`, `message_bytes` and `log_bytes`. */
-	bool (*describe)(void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
-	uint64_t timeout_ns; /* disk_timeout_ms */
+	bool (*describe)(const void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
+	const void *describe_ctx; /* until they are closed, as what `describe` answers */
+	uint64_t timeout_ns;      /* disk_timeout_ms */
 	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
 	uint32_t batch_bytes; /* of messages in a batch; 0: as usual */
+	uint64_t check_ns; /* in such a time all of them are read again, when there is nothing else to do; 0: never */
 	uint32_t nodes; /* ids are below: on one host, directories of which are looked at; 0: there are no others here */
-	void (*wake)(void *ctx); /* the loop is to look: something has come to disk. The job's thread */
+	/* The loop is to look: something has come to disk. The job's thread. NULL: no loop looks yet (wh_logs_belong). */
+	void (*wake)(void *ctx);
 	void *ctx;
 };
 
@@ -59,12 +62,17 @@ struct wh_logs_config {           /* copied; what it points to outlives the logs
  * world has no files. */
 WH_MUST_CHECK enum whorl_result wh_logs_open(struct wh_logs **out, const struct wh_logs_config *config,
 					     struct wh_error *err);
+/* They were opened without `wake`, by a thread that another may have left behind; from here on that loop looks at them. */
+void wh_logs_belong(struct wh_logs *logs, void (*wake)(void *ctx), void *ctx);
 /* No checkpoint is taken any more, and no thread waits in one. NULL is fine. */
 void wh_logs_stop(struct wh_logs *logs);
-/* Waits for the job, no longer than for a disk that answers. Nothing comes to disk after that, and the node is not woken. NULL is fine. */
+/* The job uses nothing of the node any more: it does not wake it, and calls none of the program's functions. Waits for one that it is in, but for
+ * no disk. NULL is fine. */
+void wh_logs_hush(struct wh_logs *logs);
+/* The same; and waits for the job, no longer than for a disk that answers. Nothing comes to disk after that. NULL is fine. */
 void wh_logs_end(struct wh_logs *logs);
-/* The same, if that was not done; and frees. A job that a disk still holds keeps what it needs. NULL is fine. `forked`: the job is the
- * parent's. */
+/* The same, if that was not done; and closes the files, for which a disk that hangs is waited for, and frees. A job that a disk still holds keeps
+ * what it needs. NULL is fine. `forked`: the job is the parent's. */
 void wh_logs_close(struct wh_logs *logs, bool forked);
 
 /* One pass: false: the disk has failed, or does not answer; the text says what. `now_ns` is the loop's clock. */
@@ -209,10 +217,17 @@ uint64_t wh_logs_used(const struct wh_logs *logs, uint64_t subgroup, uint32_t sh
 struct wh_log_figures { /* of one shard */
 	uint64_t bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 	uint64_t written_batches, written_messages, written_bytes; /* since wh_logs_open */
+	uint64_t checks; /* times that it was read again and was good, likewise */
+	bool rot;        /* when it was last read again it was not, and no checkpoint has made good for that */
 };
 
 /* How long the disk has been asked for something, and there has been no room; 0: neither. The loop's. */
 void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_ns, uint64_t *full_ns);
+
+#define WH_LOG_ROT_BYTES (WH_FILE_NAME_BYTES + 264) /* a file, and what of it */
+
+/* Was rot found in that log since, as it was read again? Why. The loop's. */
+bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES]);
 
 /* Any thread. False: there is no such log. */
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);

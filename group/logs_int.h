@@ -39,10 +39,15 @@ struct wh_shard_log {              /* of one shard of a subgroup that this node 
 		wh_word bytes, used, segments, batches, syncs, longest_sync_ns, checkpoints;
 		wh_word written_batches, written_messages, written_bytes;
 		wh_word since; /* of the checkpoints those that were begun since the node has entered the shard */
+		wh_word checks, rot, rots;
 	} figures;
 	uint64_t writing; /* [job] number of the checkpoint */
 	uint64_t oldest;  /* [job] those with a lower number do not count */
 	uint64_t forgot;  /* [loop] ticket of what has set it */
+	/* Of rot that was found while it is in use. */
+	char why[WH_LOG_ROT_BYTES]; /* [job, before rots is raised; it stays until the loop has told it] */
+	uint64_t rotten_with;       /* [job] so many checkpoints had come when it was found */
+	wh_word told;               /* of the rots. [loop] */
 };
 
 struct wh_log_source {
@@ -100,6 +105,7 @@ struct wh_kept_view {
 
 struct wh_logs {
 	struct wh_logs_config config;
+	char group[64]; /* [const] its name: that of the configuration goes with the node */
 	struct wh_directory *directory;
 	struct wh_background *job;
 	struct wh_standing standing;        /* [loop] */
@@ -121,14 +127,16 @@ struct wh_logs {
 	wh_word shards; /* struct wh_shard_log *: the last that was made. [lock changes it; none goes before the end] */
 	/* [job] */
 	struct wh_standing_file file;
-	struct wh_identity identity; /* group 0: none is on disk */
-	bool identity_is_synced;     /* by this life: one before may have written a name that is not on disk */
-	pthread_mutex_t bell;        /* held while the loop is woken */
-	bool ended;                  /* it was told to end; if it has, there is no job any more */
-	bool closing;                /* [bell] the node goes: nothing of it is touched any more */
-	wh_word checkpoints;         /* numbers that were given. [any] */
-	wh_word stopped;             /* 1: checkpoints are not taken any more */
-	wh_word call;                /* enum wh_logs_call */
+	struct wh_identity identity;  /* group 0: none is on disk */
+	bool identity_is_synced;      /* by this life: one before may have written a name that is not on disk */
+	struct wh_shard_log *checked; /* that is being read again; NULL: none */
+	uint64_t check_at_ns;         /* when more of it is */
+	pthread_mutex_t bell;         /* held while the loop is woken, and while the program's functions are called */
+	bool ended;                   /* it was told to end; if it has, there is no job any more */
+	bool closing;                 /* [bell] the node goes: nothing of it is touched any more */
+	wh_word checkpoints;          /* numbers that were given. [any] */
+	wh_word stopped;              /* 1: checkpoints are not taken any more */
+	wh_word call;                 /* enum wh_logs_call */
 	struct wh_log_filling {
 		struct wh_shard_log *log;     /* NULL: it is empty */
 		struct wh_log_source *source; /* a name only: it may be gone */
@@ -171,6 +179,10 @@ void wh_logs_wake_loop(struct wh_logs *logs);
  * failed, and nothing more is written. The job's. */
 void wh_logs_ask_disk(struct wh_logs *logs);
 bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
+
+/* log_check.c: one of the logs is read again, if it is time: `busy`: if it is late. Returns when it is to be called again, UINT64_MAX: never. The
+ * job's. */
+uint64_t wh_logs_check(struct wh_logs *logs, bool busy);
 
 /* replay.c: what can be done now for those that read. Returns how much. The job's. */
 size_t wh_logs_replay(struct wh_logs *logs);

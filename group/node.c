@@ -750,6 +750,19 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 /* Also for a node that was opened only in part. The transport goes first: pushes of it point at what the others own. In
  * a forked child the lock and the condition are not destroyed: threads that only the parent has may be inside, and the
  * child would wait for them. */
+/* To close files may take as long as a disk does. Where all is one thread it takes no time, and nothing else is done meanwhile. */
+static void close_logs(whorl_node *node, bool forked)
+{
+	uint64_t timeout_ns = (uint64_t)node->config.group.disk_timeout_ms * WH_NS_PER_MS;
+
+	if (forked || node->aside == NULL || node->world_env->nap != NULL)
+		wh_logs_close(node->logs, forked);
+	else
+		wh_durable_close_aside(node, node->logs);
+	if (!forked)
+		(void)wh_aside_close(node->aside, timeout_ns);
+}
+
 void wh_node_free(whorl_node *node, bool forked)
 {
 	struct wh_epoch *epoch = node->epoch;
@@ -763,12 +776,10 @@ void wh_node_free(whorl_node *node, bool forked)
 		epoch = older;
 	}
 	wh_epoch_free(node->proposed, false);
-	if (!forked)
-		wh_durable_free_others(node);
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);
-	wh_logs_close(node->logs, forked); /* their states may still read logs */
+	close_logs(node, forked); /* their states may still read logs */
 	free(node->committed);
 	free(node->busy_states);
 	free(node->refusers);

@@ -11,6 +11,7 @@
 
 #include "base/backoff.h"
 #include "base/rcu.h"
+#include "group/aside.h"
 #include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
@@ -156,6 +157,7 @@ struct whorl_node {
 	struct wh_durable_others *others; /* [loop] those that it speaks for, with their disks; NULL: none */
 	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
 	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
+	struct wh_aside *aside;           /* [const pointer] jobs that a disk may hold; NULL: as of logs */
 	struct wh_record record;          /* [loop] of the group that this node was counted in last */
 	struct wh_push_stats push_stats;
 	wh_word heartbeats;     /* [loop] statistics */

@@ -11,6 +11,11 @@
 
 #define RUN 256
 #define RUN_BYTES ((size_t)1 << 20)
+/* Between two runs the job writes a batch, and waits for the disk: so they are long, unless many logs are read at a time. */
+#define LONG_RUN 8192
+#define LONG_RUN_BYTES ((size_t)8 << 20)
+#define LONG_RUNS 4
+#define UPCALL_MOST 256 /* of a run, in a row */
 
 enum turn { TURN_JOB, TURN_LOOP };
 
@@ -29,9 +34,11 @@ struct wh_replay {
 	const struct whorl_state *functions; /* NULL: the log has all of the state */
 	wh_word turn;                        /* enum turn: to which side the rest belongs */
 	bool is_over;                        /* [lock] the loop has done with it */
-	whorl_subgroup *message_of;          /* what messages name as their subgroup */
-	bool begun;                          /* [job] */
-	bool is_dropped;                     /* [job] the log's files are gone */
+	whorl_subgroup
+		*message_of; /* what messages name as their subgroup. The job only names it: it goes with the node */
+	bool tells_views;    /* [const] they are told to its program */
+	bool begun;          /* [job] */
+	bool is_dropped;     /* [job] the log's files are gone */
 	struct wh_checkpoint *history; /* [job] the log that was given, which is read first; NULL: none, or it is over */
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
@@ -42,7 +49,8 @@ struct wh_replay {
 	struct whorl_message left;
 	enum wh_replay_is is;
 	struct wh_error error;
-	struct whorl_message messages[RUN];
+	size_t run, run_bytes; /* [const] */
+	struct whorl_message *messages;
 	size_t count, taken;
 	unsigned char *bytes;
 	size_t room, used;
@@ -50,7 +58,7 @@ struct wh_replay {
 
 static bool make_room(struct wh_replay *replay, size_t bytes)
 {
-	size_t room = bytes < RUN_BYTES ? RUN_BYTES : (bytes + 15) / 16 * 16;
+	size_t room = bytes < replay->run_bytes ? replay->run_bytes : (bytes + 15) / 16 * 16;
 	unsigned char *larger = realloc(replay->bytes, room);
 
 	if (larger == NULL) {
@@ -78,23 +86,45 @@ static void free_replay(struct wh_replay *replay)
 	wh_checkpoint_drop(replay->history);
 	wh_log_cursor_close(replay->cursor);
 	free(replay->bytes);
+	free(replay->messages);
 	free(replay);
 }
 
 /* ---- the loop's side -------------------------------------------------------------------------------------------------- */
+
+/* Where batches are small, runs are, too. */
+static bool has_long_runs(struct wh_logs *logs)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&logs->lock);
+	for (const struct wh_replay *replay = logs->replays; replay != NULL; replay = replay->next)
+		count++;
+	pthread_mutex_unlock(&logs->lock);
+	return count < LONG_RUNS && logs->config.batch_bytes == 0;
+}
 
 enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
 				   const struct wh_log_place *until, const struct whorl_state *functions,
 				   whorl_subgroup *message_of, struct wh_error *err)
 {
 	struct wh_replay *replay = calloc(1, sizeof(*replay));
+	bool is_long = has_long_runs(logs);
 
-	if (replay == NULL)
+	if (replay != NULL) {
+		replay->run = is_long ? LONG_RUN : RUN;
+		replay->run_bytes = is_long ? LONG_RUN_BYTES : RUN_BYTES;
+		replay->messages = malloc(replay->run * sizeof(*replay->messages));
+	}
+	if (replay == NULL || replay->messages == NULL) {
+		free(replay);
 		return wh_error_set(err, WHORL_MEMORY, "no memory to read a log");
+	}
 	replay->logs = logs;
 	replay->until = (struct wh_log_point){until->key, until->number, until->place};
 	replay->message_of = message_of;
 	replay->functions = functions;
+	replay->tells_views = functions != NULL && message_of != NULL && message_of->on_past_view != NULL;
 	replay->log = wh_log_find_shard(logs, subgroup, shard);
 	pthread_mutex_lock(&logs->lock);
 	replay->next = logs->replays;
@@ -113,6 +143,8 @@ enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct wh
 		return WH_REPLAY_WAITS;
 	*messages = replay->messages + replay->taken;
 	*count = replay->count - replay->taken;
+	if (*count > UPCALL_MOST)
+		*count = UPCALL_MOST;
 	if (replay->is == WH_REPLAY_FAILED)
 		*err = replay->error;
 	return replay->is;
@@ -183,11 +215,17 @@ static bool check(struct wh_replay *replay, enum whorl_result result, const stru
 	return false;
 }
 
+/* With the bell: the end of the node waits for the program, and only for that. If it came first the functions are not there any more. */
 static bool restore_part(struct wh_replay *replay, enum whorl_restore_step step, const void *bytes, size_t count)
 {
+	struct wh_logs *logs = replay->logs;
 	struct wh_error err;
+	bool good;
 
-	if (replay->functions->restore(step, bytes, count, replay->functions->ctx))
+	pthread_mutex_lock(&logs->bell);
+	good = !logs->closing && replay->functions->restore(step, bytes, count, replay->functions->ctx);
+	pthread_mutex_unlock(&logs->bell);
+	if (good)
 		return true;
 	return check(replay, wh_error_set(&err, WHORL_SYSTEM, "the program could not restore its state"), &err);
 }
@@ -285,7 +323,7 @@ static bool read_given(struct wh_replay *replay)
 /* False: the run is full, or it failed. */
 static bool fill_from_history(struct wh_replay *replay)
 {
-	while (replay->history != NULL && replay->count < RUN && read_given(replay))
+	while (replay->history != NULL && replay->count < replay->run && read_given(replay))
 		;
 	return replay->history == NULL && replay->is == WH_REPLAY_HAS;
 }
@@ -336,8 +374,7 @@ static void note_left(struct wh_replay *replay, const struct wh_log_entry *entry
 /* One without senders was over before anything of it came here. */
 static bool is_told(const struct wh_replay *replay, const struct wh_log_view *view)
 {
-	return replay->functions != NULL && replay->message_of != NULL && replay->message_of->on_past_view != NULL &&
-	       view->sender_count > 0;
+	return replay->tells_views && view->sender_count > 0;
 }
 
 /* It comes in front of the next run, or of this one, if that is empty yet. */
@@ -420,7 +457,7 @@ static void fill_run(struct wh_replay *replay)
 		return;
 	if (!fill_from_history(replay))
 		return;
-	while (replay->count < RUN && read_left(replay)) {
+	while (replay->count < replay->run && read_left(replay)) {
 		if (replay->used + replay->left.bytes > replay->room) {
 			if (replay->count > 0)
 				return;

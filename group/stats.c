@@ -274,7 +274,9 @@ enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct wh
 	full.written_batches = figures.written_batches;
 	full.written_messages = figures.written_messages;
 	full.written_bytes = figures.written_bytes;
-	full.whole = wh_load_relaxed(&subgroup->log_whole) != 0;
+	full.whole = wh_load_relaxed(&subgroup->log_whole) != 0 && !figures.rot;
+	full.rot = figures.rot;
+	full.checks = figures.checks;
 	if (wh_load_relaxed(&subgroup->disk_behind) > 0) {
 		full.slowest_member = (uint32_t)wh_load_relaxed(&subgroup->disk_slowest);
 		full.slowest_behind = wh_load_relaxed(&subgroup->disk_behind);

@@ -186,6 +186,10 @@ static void walk_log_stats(struct walk *walk, struct whorl_log_stats *stats)
 		walk_u64(walk, words[i]);
 	walk_flag(walk, &stats->whole);
 	walk_u32(walk, &stats->slowest_member);
+	if (walk->version >= 10) {
+		walk_u64(walk, &stats->checks);
+		walk_flag(walk, &stats->rot);
+	}
 }
 
 static void walk_member(struct walk *walk, struct whorl_status_member *member)

@@ -150,6 +150,7 @@ void wh_log_close(struct wh_log *log)
 {
 	if (log == NULL)
 		return;
+	wh_log_check_end(log);
 	if (log->file != NULL)
 		log->file->ops->close(log->file);
 	if (log->next != NULL)

@@ -249,6 +249,16 @@ WH_MUST_CHECK enum whorl_result wh_log_cursor_next(struct wh_log_cursor *cursor,
 						   struct wh_error *err);
 void wh_log_cursor_close(struct wh_log_cursor *cursor); /* NULL is fine */
 
+/* ---- reading it again while it is in use ------------------------------------------------------------------------------- */
+
+enum wh_log_checked { WH_LOG_CHECK_MORE, WH_LOG_CHECK_DONE, WH_LOG_CHECK_ROT };
+
+/* Reads more of what is on the disk, about so many bytes and a batch at least; from the disk, as far as the system can forget what it has of it: the
+ * checkpoint, then each segment. DONE: that was the last, and nothing is damaged. ROT: *found says where and why. Behind both the next call
+ * begins again; so it does behind a new checkpoint. Nothing is changed, and the log goes on. WHORL_INVALID: it had rot when it was opened. */
+WH_MUST_CHECK enum whorl_result wh_log_check(struct wh_log *log, size_t bytes, enum wh_log_checked *is,
+					     struct wh_log_found *found, struct wh_error *err);
+
 /* ---- checkpoints ------------------------------------------------------------------------------------------------------ */
 
 /* Where a state stands (state/state.h). */

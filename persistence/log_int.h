@@ -69,6 +69,7 @@ struct wh_log {
 
 	unsigned char *table; /* head and table of a batch: WH_LOG_HEAD_BYTES + batch_messages * WH_LOG_ENTRY_BYTES */
 	uint32_t cursors;
+	struct wh_log_pass *pass; /* of wh_log_check; NULL: none is on its way */
 };
 
 struct wh_checkpoint {
@@ -101,6 +102,10 @@ enum whorl_result wh_log_reader_want(struct wh_log_reader *reader, uint64_t at, 
 enum whorl_result wh_log_reader_batch(struct wh_log_reader *reader, uint64_t at, uint64_t identity,
 				      struct wh_log_batch_head *head, bool *headed, const unsigned char **body,
 				      struct wh_error *err);
+
+/* ---- check.c */
+
+void wh_log_check_end(struct wh_log *log);
 
 /* ---- order.c */
 

@@ -336,7 +336,7 @@ static void check_there(const struct actor *actor)
 	wh_standing_free(&standing);
 }
 
-/* Where all enter a shard their logs have all of it; that comes to their disks before anything that follows from it. */
+/* Where all enter a shard their logs have all of it; that comes to their disks before anything that follows from it. And nothing has rotted. */
 static void check_whole(struct app *app)
 {
 	struct play *play = app->actor->play;
@@ -344,8 +344,12 @@ static void check_whole(struct app *app)
 	struct wh_standing standing;
 	const struct wh_shard_standing *shard;
 
-	if (!app->needs || app->subgroup == NULL || app->shard < 0 ||
-	    whorl_log_statistics(app->subgroup, &stats) != WHORL_OK || !stats.whole || app->whole_in == app->stay)
+	if (app->subgroup == NULL || app->shard < 0 || whorl_log_statistics(app->subgroup, &stats) != WHORL_OK)
+		return;
+	if (stats.rot)
+		wh_play_fail(play, "said: %s, g%u: its log is said to have rot, and nothing there was changed",
+			     app->actor->name, app->g);
+	if (!app->needs || !stats.whole || app->whole_in == app->stay)
 		return;
 	app->whole_in = app->stay;
 	shard = wh_kept_standing(play, app->actor->id, &standing)

@@ -282,6 +282,8 @@ static void draw_calls(struct wh_plan *plan, uint32_t g)
 	plan->subgroups[g].calls = plan->subgroups[g].ordered && !wh_dice_one_in(&dice, 8);
 }
 
+#define CHECKED 8 /* of so many plans with disks in one */
+
 /* What the disks of a group are: logs in small batches and files, so that both ends of these are met; or as they are in programs. */
 static void draw_logs(struct wh_plan *plan)
 {
@@ -292,6 +294,9 @@ static void draw_logs(struct wh_plan *plan)
 	snprintf(group->log_dir, sizeof(group->log_dir), WH_PLAN_LOG_DIR);
 	group->disk_timeout_ms = (int64_t)wh_dice_between(dice, 3, 12) * group->failure_timeout_ms;
 	plan->config.batch_bytes = wh_dice_one_in(dice, 24) ? 0 : (uint32_t)wh_dice_between(dice, 64, 8192);
+	of_this = wh_dice_split(plan->seed, 116);
+	if (wh_dice_one_in(dice, CHECKED)) /* they are read again all the time */
+		plan->config.check_ns = wh_dice_between(dice, 1, 20) * WH_NS_PER_MS;
 }
 
 /* In half of them the log is soon long enough for a checkpoint. With dice of their own. */
@@ -575,8 +580,11 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 		fprintf(out, "words say where something moves, and what is silent cools behind %u steps\n",
 			plan->config.cools > 0 ? plan->config.cools : WH_HOT_COOLS);
 	if (plan->logs)
-		fprintf(out, "disks, which fail when they do not answer for %d ms; batches of %u bytes\n",
-			(int)plan->config.group.disk_timeout_ms, plan->config.batch_bytes);
+		fprintf(out,
+			"disks, which fail when they do not answer for %d ms; batches of %u bytes; logs are read again in %d "
+			"ms (0: never)\n",
+			(int)plan->config.group.disk_timeout_ms, plan->config.batch_bytes,
+			(int)(plan->config.check_ns / WH_NS_PER_MS));
 	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
 		const struct wh_subgroup_options *options = &plan->config.subgroups[g].options;
 

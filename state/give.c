@@ -88,15 +88,25 @@ static void read_piece(struct wh_give *give)
 	give->all_read = got == 0;
 }
 
+/* Until there may be more to read. That is no work, for which it would have to pause. */
+static void wait_to_read(struct wh_give *give)
+{
+	const struct wh_env *env = give->transfer.state->hooks.env;
+	const struct timespec moment = {.tv_nsec = (long)WH_NS_PER_MS};
+	uint64_t began_ns = wh_env_now(env);
+
+	nanosleep(&moment, NULL);
+	if (give->since_ns != 0)
+		give->since_ns += wh_env_now(env) - began_ns;
+}
+
 /* Returns whether it makes sense to go on now. */
 static bool read_or_wait(struct wh_give *give, bool may_wait)
 {
-	const struct timespec moment = {.tv_nsec = (long)WH_NS_PER_MS};
-
 	give->reads_later = false;
 	read_piece(give);
 	if (give->reads_later && may_wait)
-		nanosleep(&moment, NULL);
+		wait_to_read(give);
 	return !give->reads_later || may_wait;
 }
 

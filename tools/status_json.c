@@ -150,7 +150,9 @@ static json_t *log_of(const struct whorl_log_stats *s)
 	       COUNT(s, used_bytes), COUNT(s, batches), COUNT(s, syncs), COUNT(s, longest_sync_ns),
 	       COUNT(s, checkpoints), COUNT(s, slowest_behind), COUNT(s, written_batches), COUNT(s, written_messages),
 	       COUNT(s, written_bytes));
+	COUNTS(object, COUNT(s, checks));
 	set_value(object, "whole", json_boolean(s->whole));
+	set_value(object, "rot", json_boolean(s->rot));
 	set_node(object, "slowest_member", s->slowest_member);
 	return object;
 }

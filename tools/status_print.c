@@ -252,7 +252,7 @@ static void print_log(FILE *out, uint32_t id, const struct whorl_status_place *p
 	fprintf(out,
 		"%4u  %-9s %12" PRIu64 " %12" PRIu64 " %9" PRIu64 " %10s %12" PRIu64 " %10s %10s %9.3f ms %6" PRIu64
 		"\n",
-		id, log->whole ? "yes" : "not yet", place->persisted_num, log->persisted_by_all, log->segments,
+		id, log->rot ? "rot" : log->whole ? "yes" : "not yet", place->persisted_num, log->persisted_by_all, log->segments,
 		wh_size_text(log->bytes, size, sizeof size), log->syncs, batch, bytes,
 		(double)log->longest_sync_ns / 1e6, log->checkpoints);
 }

@@ -207,6 +207,8 @@ struct whorl_open_options {
  * takes all configured nodes, or on shm the founder or node 0, and no logs in `log_dir`: else these nodes go on with what they have. There are never two groups of one name that both go on: docs/decisions/0032.
  * The id is held from here on. On shm a node that is opened and never started may be a member for all that the others know, and no group
  * is formed while it is there: start it, or close it.
+ * With durable subgroups all that lies in the node's directory is read and checked here, which takes as long as the disk does; on shm it waits for three
+ * `start_timeout_ms` for a directory that another node has locked, as that may speak for it.
  * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`
  * that is damaged, or another node's); WHORL_INVALID (id, options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for
  * when a view begins); WHORL_SYSTEM (`state_dir` is not there, too); WHORL_REFUSED
@@ -248,7 +250,9 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_ready(whorl_node *node, int t
  * No other call with this node may be under way or follow, except commit and abort of open claims; but threads may be in
  * whorl_frontier_wait when this begins. They go on waiting while it drains, then get WHORL_CLOSED, and it waits until they have left.
  * Beyond the time-out it waits for what cannot be interrupted: a call of the program's `read` or `restore`, and, with `[group]
- * state_dir`, a sync of the record that is under way.
+ * state_dir`, a sync of the record that is under way. For a disk of `log_dir` that does not answer it waits for `disk_timeout_ms`, or twice that:
+ * for what is being written or read there, and for its files to be closed. Then the thread that the disk holds is left behind, with memory of its
+ * own and the lock of its directory, until the disk answers; it calls nothing of the program.
  * WHORL_OK (always, in a forked child); WHORL_TIMEOUT: something was abandoned; what whorl_error says of the node
  * (WHORL_NO_QUORUM, WHORL_REMOVED, WHORL_MEMBER_GONE...): likewise, because of that;
  * WHORL_WOULD_DEADLOCK (from an upcall) and WHORL_INVALID (negative time-out): nothing was done, the node is still open. */
@@ -892,6 +896,8 @@ struct whorl_log_stats {
 	uint64_t slowest_behind; /* by how many sequence numbers it trails what this node has received */
 	/* Since the node was opened: how many batches it has synced, and what was in them. The quotients are what one batch has. */
 	uint64_t written_batches, written_messages, written_bytes;
+	uint64_t checks; /* times that all of it was read again, and was good, since the node was opened ([group] log_check_days) */
+	bool rot;        /* the last time it was not: it is not whole. With functions for the state a checkpoint makes good for it */
 };
 
 /* Of the log of this node's shard. WHORL_OK; WHORL_NOT_FOUND: the subgroup is not durable, or this node is in no shard of it yet;

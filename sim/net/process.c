@@ -489,10 +489,19 @@ struct wh_sim_disk *wh_sim_disk_of(const struct wh_sim *sim, uint32_t node)
 	return sim->hosts[node].disk;
 }
 
+/* What nothing waits for any more frees what it has. Jobs that did not begin do so now. */
+static void finish_tasks(const struct sim_process *process)
+{
+	for (struct sim_task *task = process->tasks; task != NULL; task = task->next) {
+		if (task->work == NULL && task->run != NULL && !task->in_call)
+			begin_call(task);
+		if (task->orphaned || task->work == NULL)
+			unwind(task);
+	}
+}
+
 static void free_task(struct sim_task *task)
 {
-	if (task->orphaned)
-		unwind(task);
 	wh_fiber_free(task->fiber);
 	free(task);
 }
@@ -504,6 +513,7 @@ void wh_sim_processes_free(struct sim_host *host)
 	while (host->process != NULL) {
 		struct sim_process *process = host->process;
 
+		finish_tasks(process);
 		while (process->tasks != NULL) {
 			struct sim_task *task = process->tasks;
 

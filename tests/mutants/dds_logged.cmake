@@ -118,10 +118,10 @@ mutant(NAME past-view-unasked KIND test_group_durable FILE group/replay.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "views of a log are told to those that ask alone"
 	TEXT [[
-	return replay->functions != NULL && replay->message_of != NULL && replay->message_of->on_past_view != NULL &&
+	replay->tells_views = functions != NULL && message_of != NULL && message_of->on_past_view != NULL;
 ]]
 	REPLACEMENT [[
-	return replay->functions != NULL && replay->message_of != NULL &&
+	replay->tells_views = functions != NULL && message_of != NULL;
 ]])
 
 mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c

@@ -124,10 +124,10 @@ mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs.c
 mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/log_job.c
 	REMOVES "a job that a disk holds touches nothing of its node any more"
 	TEXT [[
-	if (!logs->closing)
+	if (!logs->closing && logs->config.wake != NULL)
 ]]
 	REPLACEMENT [[
-	if (1)
+	if (logs->config.wake != NULL)
 ]])
 
 mutant(NAME durable-long-for-ever KIND test_group_durable FILE group/durable_state.c
@@ -261,4 +261,80 @@ mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable
 ]]
 	REPLACEMENT [[
 	out->base = node->roster.known_nodes[node->join.by].key;
+]])
+
+mutant(NAME durable-close-waits-for-disks KIND test_group_durable FILE group/aside.c
+	REMOVES "the end of a node waits no longer for disks than for those that answer"
+	TEXT [[
+	       pthread_cond_timedwait(&aside->fewer, &aside->lock, &until) != ETIMEDOUT)
+]]
+	REPLACEMENT [[
+	       (pthread_cond_timedwait(&aside->fewer, &aside->lock, &until) | 1) != 0)
+]])
+
+mutant(NAME durable-restores-behind-the-end KIND test_group_durable FILE group/replay.c
+	REMOVES "a state that is read when the disk answers at last is not restored, if the node has ended"
+	TEXT [[
+	good = !logs->closing && replay->functions->restore(
+]]
+	REPLACEMENT [[
+	good = replay->functions->restore(
+]])
+
+mutant(NAME durable-end-passes-the-program KIND test_group_durable FILE group/replay.c
+	REMOVES "the end of a node waits for the program to restore its state"
+	TEXT [[
+	pthread_mutex_lock(&logs->bell);
+	good =
+]]
+	REPLACEMENT [[
+	pthread_mutex_lock(&logs->bell);
+	pthread_mutex_unlock(&logs->bell);
+	good =
+]])
+
+mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c
+	REMOVES "what was read before the log went on is not used again"
+	TEXT [[
+	pass->reader.have = 0;
+]]
+	REPLACEMENT [[
+	(void)pass;
+]])
+
+mutant(NAME durable-check-skips-segments KIND test_log_check FILE persistence/check.c
+	REMOVES "all segments of a log are read again"
+	TEXT [[
+	if (segment == NULL) {
+]]
+	REPLACEMENT [[
+	if (segment == NULL || pass->reader.file != NULL) {
+]])
+
+mutant(NAME durable-check-skips-states KIND test_log_check FILE persistence/check.c
+	REMOVES "the checkpoint of a log is read again"
+	TEXT [[
+	pass->has_state = !log->has_mark;
+]]
+	REPLACEMENT [[
+	pass->has_state = true;
+]])
+
+mutant(NAME durable-check-mends-nothing KIND test_group_durable FILE group/durable.c
+	REMOVES "a checkpoint is made where rot was found"
+	TEXT [[
+	if (mends)
+		wh_durable_ask_checkpoint(member->subgroup);
+]]
+	REPLACEMENT [[
+	(void)wh_durable_ask_checkpoint;
+]])
+
+mutant(NAME durable-check-untold KIND test_group_durable FILE group/log_check.c
+	REMOVES "rot that is found is told"
+	TEXT [[
+	wh_store_relaxed(&log->figures.rot, 1);
+]]
+	REPLACEMENT [[
+	wh_store_relaxed(&log->figures.rot, 0);
 ]])

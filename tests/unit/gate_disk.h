@@ -17,6 +17,7 @@
 struct gate_disk {
 	struct wh_disk disk;
 	atomic_bool holds;                 /* syncs of files do not return, */
+	atomic_bool holds_reads;           /* nor do reads, */
 	_Atomic(const char *) only;        /* of those with this in their names, DIRECTORY/FILE; NULL: of all */
 	atomic_bool holds_directories;     /* none is opened */
 	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
@@ -45,12 +46,6 @@ struct gate_directory {
 static enum whorl_result gate_size(struct wh_file *file, uint64_t *bytes, struct wh_error *err)
 {
 	return FILE_OF(file)->ops->size(FILE_OF(file), bytes, err);
-}
-
-static enum whorl_result gate_read(struct wh_file *file, uint64_t at, void *out, size_t bytes, size_t *got,
-				   struct wh_error *err)
-{
-	return FILE_OF(file)->ops->read(FILE_OF(file), at, out, bytes, got, err);
 }
 
 static enum whorl_result gate_write(struct wh_file *file, uint64_t at, struct iovec *parts, int count,
@@ -86,12 +81,32 @@ static void gate_hold(struct gate_disk *gate, bool (*holds)(const void *ctx), co
 		nanosleep(&moment, NULL);
 }
 
+static bool is_meant(const struct gate_file *file)
+{
+	const char *only = atomic_load(&file->gate->only);
+
+	return only == NULL || strstr(file->name, only) != NULL;
+}
+
 static bool is_held(const void *ctx)
 {
 	const struct gate_file *file = ctx;
-	const char *only = atomic_load(&file->gate->only);
 
-	return atomic_load(&file->gate->holds) && (only == NULL || strstr(file->name, only) != NULL);
+	return atomic_load(&file->gate->holds) && is_meant(file);
+}
+
+static bool is_read_held(const void *ctx)
+{
+	const struct gate_file *file = ctx;
+
+	return atomic_load(&file->gate->holds_reads) && is_meant(file);
+}
+
+static enum whorl_result gate_read(struct wh_file *file, uint64_t at, void *out, size_t bytes, size_t *got,
+				   struct wh_error *err)
+{
+	gate_hold(((struct gate_file *)file)->gate, is_read_held, file);
+	return FILE_OF(file)->ops->read(FILE_OF(file), at, out, bytes, got, err);
 }
 
 static enum whorl_result gate_sync(struct wh_file *file, struct wh_error *err)

@@ -199,6 +199,8 @@ static const struct {
 	FIELD(whorl_log_stats, written_batches, 96, 8),
 	FIELD(whorl_log_stats, written_messages, 104, 8),
 	FIELD(whorl_log_stats, written_bytes, 112, 8),
+	FIELD(whorl_log_stats, checks, 120, 8),
+	FIELD(whorl_log_stats, rot, 128, 1),
 	FIELD(whorl_status_place, size, 0, 4),
 	FIELD(whorl_status_place, received_num, 16, 8),
 	FIELD(whorl_status_place, delivered_num, 24, 8),

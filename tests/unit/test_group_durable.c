@@ -3,6 +3,7 @@
  * Labels: threads
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <whorl/status.h>
@@ -445,9 +446,13 @@ END_TEST
 
 /* ---- states ------------------------------------------------------------------------------------------------------------- */
 
+#define HUNG_MS 1000 /* disk_timeout_ms of a node with a disk that hangs: a busy one answers sooner */
+
 /* The state is how many messages there were; its snapshot is that number, and 64 KB. */
 struct program {
 	atomic_ulong messages, restored;
+	atomic_bool is_slow, has_ended;
+	atomic_ulong late; /* calls behind the end of the node */
 };
 
 static struct program programs[NODES];
@@ -501,6 +506,10 @@ static bool restore_copy(enum whorl_restore_step step, const void *bytes, size_t
 	static _Thread_local bool has_number;
 	uint64_t messages;
 
+	if (atomic_exchange(&program->is_slow, false)) /* longer than a disk is waited for */
+		usleep(HUNG_MS * 1500);
+	if (atomic_load(&program->has_ended))
+		atomic_fetch_add(&program->late, 1);
 	if (step == WHORL_RESTORE_BEGIN)
 		has_number = false;
 	if (step == WHORL_RESTORE_BYTES && !has_number && count >= sizeof(messages)) {
@@ -685,6 +694,89 @@ START_TEST(a_long_log_gets_a_checkpoint)
 }
 END_TEST
 
+/* ---- rot that is found while a node runs -------------------------------------------------------------------------------- */
+
+static atomic_uint lines_of_rot;
+
+static void count_rot(void *ctx, enum wh_log_level level, const char *line)
+{
+	(void)ctx;
+	if (level == WH_LOG_ERROR && strstr(line, "has rot, and is no longer whole") != NULL)
+		atomic_fetch_add(&lines_of_rot, 1);
+}
+
+static struct whorl_log_stats log_stats(unsigned id)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+
+	ck_ok(whorl_log_statistics(subgroup_of(&lab.cluster, id, "orders"), &stats));
+	return stats;
+}
+
+/* Before its first batch it has no statistics. */
+static bool has_segments(unsigned id, uint64_t count)
+{
+	struct whorl_log_stats stats = {.size = sizeof(stats)};
+
+	return whorl_log_statistics(subgroup_of(&lab.cluster, id, "orders"), &stats) == WHORL_OK &&
+	       stats.segments >= count;
+}
+
+/* A byte of the first segment of node 2, below its first batch. */
+static void damage_log(void)
+{
+	char path[192], byte;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/2/orders.0.0000000000000000.log", lab.directory);
+	fd = open(path, O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(pread(fd, &byte, 1, 4096 + 40), 1);
+	byte ^= 1;
+	ck_assert_int_eq(pwrite(fd, &byte, 1, 4096 + 40), 1);
+	ck_assert_int_eq(close(fd), 0);
+}
+
+/* Node 2 finds it, tells it, and goes on. With functions for the state a checkpoint makes good for it; else it stays. */
+START_TEST(rot_is_found_in_time)
+{
+	bool has_functions = _i == 0;
+	char bytes[1024] = "";
+
+	make_lab("", ORDERS "log_bytes = 1g\n");
+	lab.bound.check_ns = 50 * WH_NS_PER_MS;
+	lab.envs[2].log = count_rot;
+	if (has_functions)
+		open_programs();
+	else
+		open_all();
+	cluster_start(&lab.cluster);
+	while (!has_segments(2, 3)) {
+		enum whorl_result result;
+
+		await((result = whorl_send(subgroup_of(&lab.cluster, 0, "orders"), bytes, sizeof(bytes), 0, NULL)) !=
+			      WHORL_AGAIN,
+		      sched_yield());
+		ck_assert_int_eq(result, WHORL_OK);
+	}
+	await(log_stats(2).checks > 0, sched_yield());
+	ck_assert(log_stats(2).whole && !log_stats(2).rot);
+	damage_log();
+	await(atomic_load(&lines_of_rot) > 0, sched_yield());
+	if (has_functions) {
+		await(!log_stats(2).rot, sched_yield());
+		ck_assert(log_stats(2).whole);
+		ck_assert_uint_gt(log_stats(2).checkpoints, 0);
+		await(count_files(2, ".checkpoint") == 1, sched_yield());
+	} else {
+		ck_assert(log_stats(2).rot && !log_stats(2).whole);
+	}
+	ck_assert(!log_stats(0).rot);
+	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
+	free_lab();
+}
+END_TEST
+
 /* ---- a log is read again ------------------------------------------------------------------------------------------------ */
 
 static struct { /* what node 2 was upcalled for */
@@ -737,6 +829,7 @@ START_TEST(views_of_a_log_are_told)
 	struct wh_error err;
 
 	make_lab("", ORDERS);
+	lab.bound.batch_bytes = 4 << 20; /* as usual, but that runs are short */
 	open_programs();
 	cluster_start(&lab.cluster);
 	send_some(0, 1);
@@ -1163,12 +1256,153 @@ START_TEST(a_node_that_comes_has_its_disk_back)
 }
 END_TEST
 
+/* ---- a node ends, and its disk hangs -------------------------------------------------------------------------------------- */
+
+static struct {
+	atomic_bool has_ended, was_needed;
+} rescue;
+
+static atomic_ulong jobs_begun, jobs_ended;
+
+struct counted {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static void run_counted(void *argument)
+{
+	struct counted counted = *(struct counted *)argument;
+
+	free(argument);
+	counted.run(counted.argument);
+	atomic_fetch_add(&jobs_ended, 1);
+}
+
+static void submit_counted(void *ctx, void (*run)(void *argument), void *argument)
+{
+	struct counted *counted = malloc(sizeof(*counted));
+
+	ck_assert_ptr_nonnull(counted);
+	*counted = (struct counted){run, argument};
+	atomic_fetch_add(&jobs_begun, 1);
+	wh_env_system()->submit(ctx, run_counted, counted);
+}
+
+static void release(unsigned id)
+{
+	atomic_store(&lab.disks[id].holds, false);
+	atomic_store(&lab.disks[id].holds_reads, false);
+	atomic_store(&lab.disks[id].holds_directories, false);
+}
+
+/* A close that waits as long as the disk hangs fails the test, and does not hang in it. */
+static void *rescue_close(void *ctx)
+{
+	uint64_t began = now_ms();
+
+	(void)ctx;
+	while (!atomic_load(&rescue.has_ended) && now_ms() - began < (uint64_t)PATIENCE_MS)
+		usleep(1000);
+	if (!atomic_load(&rescue.has_ended)) {
+		atomic_store(&rescue.was_needed, true);
+		release(2);
+	}
+	return NULL;
+}
+
+static void close_held_node(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, rescue_close, NULL), 0);
+	close_node(2);
+	atomic_store(&programs[2].has_ended, true);
+	atomic_store(&rescue.has_ended, true);
+	pthread_join(thread, NULL);
+	ck_assert_msg(!atomic_load(&rescue.was_needed), "whorl_close waits as long as the disk hangs");
+}
+
+/* What was left behind ends when the disk answers: no process has these directories then. */
+static void expect_all_let_go(void)
+{
+	release(2);
+	await(atomic_load(&jobs_ended) == atomic_load(&jobs_begun), sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		await(is_free(id), sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
+}
+
+/* Node 2 starts alone, and is to speak for the disks of the others: which do not answer when it looks at them, when it locks and reads them; or when
+ * they are to promise something, as does its own. */
+START_TEST(disks_that_hang_do_not_hold_a_node)
+{
+	struct gate_disk *gate = &lab.disks[2];
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_all();
+	cluster_start(&lab.cluster);
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	lab.timeout_ms = HUNG_MS;
+	lab.envs[2].submit = submit_counted;
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	atomic_store(&gate->holds_directories, _i == 0);
+	atomic_store(&gate->only, _i == 1 ? "0/orders" : "/standing");
+	atomic_store(&gate->holds_reads, _i == 1);
+	atomic_store(&gate->holds, _i == 3);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	if (_i == 2)
+		await(atomic_load(&gate->locked) == NODES, sched_yield());
+	atomic_store(&gate->holds, _i >= 2);
+	await(atomic_load(&gate->held) > 0, sched_yield());
+	close_held_node();
+	expect_all_let_go();
+	free_lab();
+}
+END_TEST
+
+/* All start again with a state on disk: of node 2 the disk hangs when that is read; or its program takes longer than the disk may. */
+START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
+{
+	struct wh_error err;
+
+	make_lab("", ORDERS);
+	open_programs();
+	cluster_start(&lab.cluster);
+	send_some(0, 100);
+	await(atomic_load(&programs[2].messages) == 100, sched_yield());
+	ck_ok(whorl_checkpoint(subgroup_of(&lab.cluster, 2, "orders")));
+	await(count_files(2, ".checkpoint") == 1, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	lab.timeout_ms = HUNG_MS;
+	for (unsigned id = 0; id < NODES; id++) {
+		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
+		set_program(id);
+	}
+	subgroup_of(&lab.cluster, 2, "orders")->on_past_view = note_past_view;
+	subgroup_of(&lab.cluster, 2, "orders")->past_view_ctx = &past;
+	atomic_store(&lab.disks[2].only, "2/orders");
+	atomic_store(&lab.disks[2].holds_reads, _i == 0);
+	atomic_store(&programs[2].is_slow, _i == 1);
+	for (unsigned id = 0; id < NODES; id++)
+		ck_ok(whorl_start(lab.cluster.nodes[id]));
+	await(_i == 0 ? atomic_load(&lab.disks[2].held) > 0 : !atomic_load(&programs[2].is_slow), sched_yield());
+	close_held_node();
+	release(2);
+	await(is_free(2), sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
+	free_lab();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
 	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
-	      *directories = tcase_create("directories");
+	      *directories = tcase_create("directories"), *ends = tcase_create("ends");
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
@@ -1184,6 +1418,7 @@ static Suite *suite(void)
 	tcase_add_test(states, a_newcomers_log_becomes_whole);
 	tcase_add_test(states, a_newcomer_outlives_its_inviter);
 	tcase_add_test(states, a_long_log_gets_a_checkpoint);
+	tcase_add_loop_test(states, rot_is_found_in_time, 0, 2);
 	tcase_add_loop_test(states, views_of_a_log_are_told, 0, 2);
 	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
 	tcase_add_test(shown, logs_are_shown);
@@ -1193,7 +1428,10 @@ static Suite *suite(void)
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
 	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
+	tcase_add_loop_test(ends, disks_that_hang_do_not_hold_a_node, 0, 4);
+	tcase_add_loop_test(ends, a_state_that_is_read_again_does_not_outlive_its_node, 0, 2);
 	suite_add_tcase(s, delivery);
+	suite_add_tcase(s, ends);
 	suite_add_tcase(s, faults);
 	suite_add_tcase(s, views);
 	suite_add_tcase(s, states);

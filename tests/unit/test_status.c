@@ -172,12 +172,14 @@ static void same_stats(const struct whorl_subgroup_stats *one, const struct whor
 static void same_log(const struct whorl_log_stats *one, const struct whorl_log_stats *other)
 {
 	const size_t whole = offsetof(struct whorl_log_stats, whole),
-		     behind = offsetof(struct whorl_log_stats, slowest_behind);
+		     behind = offsetof(struct whorl_log_stats, slowest_behind),
+		     rot = offsetof(struct whorl_log_stats, rot);
 
 	ck_assert_mem_eq((const char *)one + 8, (const char *)other + 8, whole - 8);
 	ck_assert_int_eq(one->whole, other->whole);
 	ck_assert_uint_eq(one->slowest_member, other->slowest_member);
-	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind, sizeof *one - behind);
+	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind, rot - behind);
+	ck_assert_int_eq(one->rot, other->rot);
 }
 
 static void same_restart(const struct whorl_status *one, const struct whorl_status *other)
@@ -212,6 +214,7 @@ START_TEST(what_is_written_is_read)
 	fill(&workers[1], sizeof workers[1]);
 	fill(&log_stats, sizeof log_stats);
 	log_stats.whole = true;
+	log_stats.rot = true;
 	log_stats.slowest_member = 255;
 	count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
 	after = decode(count);
@@ -265,7 +268,7 @@ START_TEST(the_version_before)
 	 * restart, and those that are missing; of each shard two flags, whether it is dormant, and since when; of its members a place; and its log. */
 	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers -
 						2 * sizeof workers[0].size + 36 + 2 * 4 + strlen(missing[0].address) +
-						2 * 4 + 2 * 8 + 13 * 8 + 6 + 2 * 10);
+						2 * 4 + 2 * 8 + 14 * 8 + 8 + 2 * 10);
 	after = decode(less);
 	ck_assert(!after->shards[0].durable);
 	ck_assert_ptr_null(after->shards[0].log);

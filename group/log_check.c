@@ -1,0 +1,119 @@
+/* log_check.c - logs are read again, slowly, while they are in use: rot is found when the node can still do something about it. See logs.h.
+ *
+ * It is done in the pauses of the job, a piece at a time, so that all of them are read once in the time of the configuration; and if there are
+ * no pauses, when it is late. What was found stays until a later pass finds nothing: behind a new checkpoint one comes at once.
+ */
+#include "group/logs_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counter.h"
+
+#define PIECE_BYTES ((size_t)256 << 10)
+#define PAUSE_LEAST_NS (10 * WH_NS_PER_MS) /* between two pieces, */
+#define LATE 10                            /* and so many of these pauses is late */
+
+static uint64_t least_ns(const struct wh_logs *logs)
+{
+	return logs->config.check_ns < WH_NS_PER_S ? logs->config.check_ns / 16 + 1 : PAUSE_LEAST_NS;
+}
+
+/* A checkpoint has come since rot was found. */
+static bool may_be_good(const struct wh_shard_log *log)
+{
+	return wh_load_relaxed(&log->figures.rot) != 0 &&
+	       wh_load_relaxed(&log->figures.checkpoints) != log->rotten_with;
+}
+
+/* From one piece to the next. */
+static uint64_t pause_of(const struct wh_logs *logs, const struct wh_shard_log *log)
+{
+	uint64_t pieces = 1, least = least_ns(logs), pause;
+
+	for (const struct wh_shard_log *each = wh_log_first_shard(logs); each != NULL; each = each->next)
+		pieces += 1 + wh_load_relaxed(&each->figures.used) / PIECE_BYTES;
+	pause = logs->config.check_ns / pieces;
+	if (pause < least || may_be_good(log))
+		return least;
+	return pause;
+}
+
+/* NULL: there is none that can be. */
+static struct wh_shard_log *next_log(const struct wh_logs *logs, struct wh_shard_log *log)
+{
+	for (log = log != NULL ? log->next : wh_log_first_shard(logs); log != NULL; log = log->next)
+		if (log->log != NULL && !log->is_rotten)
+			return log;
+	return NULL;
+}
+
+/* The loop is told, but not that a checkpoint has not been enough: the file of what is damaged may be one that is in use, and goes with a later
+ * one. */
+static void note_rot(struct wh_logs *logs, struct wh_shard_log *log, const struct wh_log_found *found)
+{
+	bool is_news = !may_be_good(log);
+
+	wh_store_relaxed(&log->figures.rot, 1);
+	log->rotten_with = wh_load_relaxed(&log->figures.checkpoints);
+	/* Acquire: the loop has the text before. Partner: wh_logs_take_rot. */
+	if (!is_news || wh_load_acquire(&log->told) != wh_load_relaxed(&log->figures.rots))
+		return;
+	snprintf(log->why, sizeof(log->why), "%s: %s", found->file, found->why);
+	/* Release: the text. Partner: wh_logs_take_rot. */
+	wh_store_release(&log->figures.rots, wh_load_relaxed(&log->figures.rots) + 1);
+	wh_logs_wake_loop(logs);
+}
+
+static void check_some(struct wh_logs *logs, struct wh_shard_log *log)
+{
+	enum wh_log_checked is = WH_LOG_CHECK_MORE;
+	struct wh_log_found found;
+	struct wh_error err;
+
+	wh_logs_ask_disk(logs);
+	if (wh_log_check(log->log, PIECE_BYTES, &is, &found, &err) != WHORL_OK) /* no memory: in a later pass */
+		is = WH_LOG_CHECK_DONE;
+	else if (is == WH_LOG_CHECK_DONE) {
+		wh_store_relaxed(&log->figures.rot, 0);
+		wh_count(&log->figures.checks, 1);
+	}
+	wh_store_relaxed(&logs->busy_ns, 0);
+	if (is == WH_LOG_CHECK_ROT)
+		note_rot(logs, log, &found);
+	if (is != WH_LOG_CHECK_MORE)
+		logs->checked = next_log(logs, log);
+}
+
+uint64_t wh_logs_check(struct wh_logs *logs, bool busy)
+{
+	uint64_t now = wh_env_now(logs->config.env), pause;
+	struct wh_shard_log *log = logs->checked;
+
+	if (logs->config.check_ns == 0)
+		return UINT64_MAX;
+	if (log == NULL || log->log == NULL || log->is_rotten)
+		log = logs->checked = next_log(logs, log);
+	pause = log != NULL ? pause_of(logs, log) : logs->config.check_ns;
+	if (logs->check_at_ns == 0 || logs->check_at_ns > now + pause)
+		logs->check_at_ns = now + pause;
+	if (now < logs->check_at_ns || (busy && now < logs->check_at_ns + LATE * pause))
+		return logs->check_at_ns > now ? logs->check_at_ns - now : pause;
+	if (log != NULL)
+		check_some(logs, log);
+	logs->check_at_ns = wh_env_now(logs->config.env) + pause;
+	return pause;
+}
+
+bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES])
+{
+	struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
+
+	/* Acquire: the text. Partner: note_rot. */
+	if (log == NULL || wh_load_acquire(&log->figures.rots) == wh_load_relaxed(&log->told))
+		return false;
+	memcpy(why, log->why, WH_LOG_ROT_BYTES);
+	/* Release: the text was read. Partner: note_rot. */
+	wh_store_release(&log->told, wh_load_relaxed(&log->figures.rots));
+	return true;
+}
