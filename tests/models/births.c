@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 #define NODES 2
 #define NAMES 2

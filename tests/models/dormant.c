@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 #define STATES 60000 /* of a search that is cut off */
 #define RUNS 5000

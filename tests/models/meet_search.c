@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 /* ---- states that have been seen ------------------------------------------------------------------------------------ */
 

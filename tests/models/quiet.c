@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 /* ---- the search ------------------------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 enum finding { HOLDS, STALE, STUCK };
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 #define MESSAGES 4
 #define WINDOW 2

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 #define KEYS 3  /* images, 0 to 2 */
 #define FILES 4 /* 1 to 3; 0: none */

@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "old_book.h"
 
 #define THREADS 3
 #define IDS 6
