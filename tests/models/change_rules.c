@@ -1,16 +1,9 @@
 /* change_rules.c - the steps of a member, and what must be true after each. See change.h. */
 #include "change.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const step_names[STEP_KINDS] = {
-	"takes in",     "suspects",     "freezes",         "knows that has left",
-	"is removed",   "wedges",       "proposes",        "opens what is proposed",
-	"acknowledges", "decides",      "adopts",          "echoes",
-	"installs",     "receives",     "leaves",          "crashes",
-	"hears set of", "gets view of", "changes its set",
-};
 
 static members one(int rank)
 {
@@ -318,7 +311,7 @@ static served serves_next(const struct world *w, const struct state *s, int i)
 
 const char *take(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, lead, from;
+	int i = step.node, p = step.other, lead, from;
 	struct member *m = &s->m[i];
 	const char *wrong = NULL;
 
@@ -416,7 +409,8 @@ static bool can_suspect(const struct world *w, const struct state *s, int i, int
 		return true;
 	if (row(s, i, p)->gone)
 		return !left_in_order(w, s, i, p);
-	return s->m[p].status == DEAD || s->m[p].status == REMOVED || (!calm && in(w->doubts[i], p));
+	return s->m[p].status == DEAD || s->m[p].status == REMOVED ||
+	       (!calm && in(w->doubters, i) && in(w->doubted, p));
 }
 
 static bool can_mark(const struct world *w, const struct state *s, int i, int p)
@@ -563,9 +557,15 @@ static bool can_be_out(const struct world *w, const struct state *s, int i)
 	return in(hearsay(w, s, i), i) || (attempt > 0 && !in(s->m[lead].proposals[attempt], i));
 }
 
+/* received_num in the beginning. */
+static uint8_t received_first(const struct world *w, int i)
+{
+	return (uint8_t)(w->level ? 10 : 10 + (3 * i + 1) % w->count);
+}
+
 static bool can_run(const struct world *w, const struct state *s, struct step step, bool calm)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct member *m = &s->m[i];
 
 	switch ((enum step_kind)step.kind) {
@@ -603,21 +603,21 @@ static bool can_run(const struct world *w, const struct state *s, struct step st
 	case INSTALL:
 		return can_install(w, s, i);
 	default: /* RECEIVE */
-		return !calm && in(w->receivers, i) && row(s, i, i)->received == w->received[i] &&
+		return !calm && w->level && row(s, i, i)->received == received_first(w, i) &&
 		       (!row(s, i, i)->wedged || (w->mutations & WEDGED_NOT_DEAF));
 	}
 }
 
 bool can(const struct world *w, const struct state *s, struct step step, bool calm)
 {
-	const struct member *m = &s->m[step.i];
+	const struct member *m = &s->m[step.node];
 
-	if (!takes_two(step.kind) && step.p > 0)
+	if (!takes_two(step.kind) && step.other > 0)
 		return false;
 	if (step.kind == CRASH)
 		return !calm && s->crashed < w->crashes && (m->status == RUNNING || m->status == DONE);
 	if (step.kind == LEAVE)
-		return !calm && in(w->leavers, step.i) && (m->status == RUNNING || m->status == DONE);
+		return !calm && in(w->leavers, step.node) && (m->status == RUNNING || m->status == DONE);
 	return m->status == RUNNING && can_run(w, s, step, calm);
 }
 
@@ -651,27 +651,19 @@ static bool united(const struct world *w, const struct state *s, int i)
 	return true;
 }
 
-const char *ended(const struct world *w, const struct state *s)
+const char *ended(struct search *x, const struct state *s)
 {
-	members done = 0, left = 0;
-	bool change = false;
+	const struct world *w = x->world;
 
 	for (int i = 0; i < w->count; i++) {
 		const struct row *mine = row(s, i, i);
 
 		if (s->m[i].status == RUNNING && (mine->failed | mine->left) != 0 && united(w, s, i))
 			return "a quorum without suspicions among its members does not go on";
-		change = change || (mine->failed | mine->left) != 0;
 		for (int j = 0; j < w->count && w->follows && s->m[i].status == RUNNING; j++)
 			if (row(s, i, j)->installed && row(s, i, j)->gone)
 				return "a member that could have followed does not";
-		if (s->m[i].status == DONE)
-			done |= one(i);
-		if (s->m[i].status == AWAY)
-			left |= one(i);
 	}
-	if (w->lives && change && !quorum(w, done, left))
-		return "the group has ended";
 	return is_unserved(w, s) ? "a wish is not served" : NULL;
 }
 
@@ -680,7 +672,7 @@ void begin(const struct world *w, struct state *s)
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < w->count; i++)
 		for (int j = 0; j < w->count; j++)
-			s->m[i].rows[j].received = w->received[j];
+			s->m[i].rows[j].received = received_first(w, j);
 	for (int i = 0; i < w->count; i++)
 		s->m[i].wished = s->m[i].sets[i] = s->m[0].sets[i] = in(w->wishers, i);
 }
@@ -715,7 +707,7 @@ static uint8_t *put_wishes(uint8_t *at, const struct world *w, const struct memb
 }
 
 /* What will not be looked at any more is left out. */
-int key_of(const struct world *w, const struct state *s, uint8_t *out)
+size_t key_of(const struct world *w, const struct state *s, uint8_t *out)
 {
 	uint8_t *at = out;
 
@@ -757,5 +749,31 @@ int key_of(const struct world *w, const struct state *s, uint8_t *out)
 			*at++ = 0;
 		}
 	}
-	return (int)(at - out);
+	return (size_t)(at - out);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------------------- */
+
+void print_step(const struct world *w, const struct state *s, struct step step)
+{
+	static const char *const names[STEP_KINDS] = {
+		"takes in",     "suspects",     "freezes",         "knows that has left",
+		"is removed",   "wedges",       "proposes",        "opens what is proposed",
+		"acknowledges", "decides",      "adopts",          "echoes",
+		"installs",     "receives",     "leaves",          "crashes",
+		"hears set of", "gets view of", "changes its set",
+	};
+	static const char *const words[] = {"received",     "failed", "left",      "wedged", "proposed",
+					    "acknowledged", "agreed", "installed", "gone"};
+
+	(void)w;
+	printf("      %d %s", step.node, names[step.kind]);
+	if (takes_two(step.kind))
+		printf(" %d", step.other);
+	if (step.kind == ARRIVE) {
+		struct message m = s->m[step.other].log[s->m[step.node].seen[step.other]];
+
+		printf(": %s %x %x", words[m.what], m.a, m.b);
+	}
+	putchar('\n');
 }

@@ -620,7 +620,7 @@ static uint32_t search(struct search *x, const struct trial *t, const struct opt
 
 	*all = true;
 	if (t->extent == TIMELINE) {
-		x->wrong = play(x, t->timeline, (uint32_t)t->timeline_count, true, x->verbose);
+		x->wrong = play(x, x->taken, (uint32_t)m->read_timeline(t, x->taken), true, x->verbose);
 		return 1;
 	}
 	if (t->extent == RANDOM) {

@@ -68,6 +68,8 @@ struct gait {
 	uint32_t (*weight)(struct step step, unsigned chance);
 };
 
+struct trial;
+
 struct model {
 	const char *what;               /* one line */
 	size_t state_bytes, same_bytes; /* as in a book */
@@ -111,6 +113,9 @@ struct model {
 	/* What is modelled is exhausted: nothing follows from a run that came there. */
 	bool (*is_full)(const struct state *s);
 
+	/* The steps of a timeline, which is the model's own words, at most as many as a run has; their number. */
+	int (*read_timeline)(const struct trial *t, struct step *out);
+
 	/* ---- as text: lines, but for the world, which stands before what is tried there */
 	void (*print_world)(const struct world *w);
 	void (*print_step)(const struct world *w, const struct state *s, struct step step);
@@ -152,8 +157,7 @@ struct trial {
 	uint32_t noted;   /* and so many noted first */
 	bool once;        /* no longer in a longer search */
 	const char *name; /* before `what` in its line, if it is not NULL */
-	const struct step *timeline;
-	int timeline_count;
+	const char *timeline;
 };
 
 struct options {
