@@ -128,6 +128,10 @@ struct model {
 
 /* The next state, and the step to it. */
 void reach(struct search *x, const struct state *next, struct step step);
+static inline void reach_by(struct search *x, const struct state *next, int kind, unsigned node, unsigned other)
+{
+	reach(x, next, (struct step){(uint8_t)kind, (uint8_t)node, (uint8_t)other});
+}
 /* That is wrong with the next that is reached. */
 void go_wrong(struct search *x, const char *wrong);
 static inline const struct state *state_at(const struct search *x, uint32_t number)
