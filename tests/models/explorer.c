@@ -119,7 +119,7 @@ static void follow(struct search *x, const struct state *next, struct step step,
 		way->last = step;
 		memmove(way->to, next, x->model->state_bytes);
 	}
-	if (wrong != NULL && x->model->skips_wrong)
+	if (wrong != NULL && x->model->counts == SEEN_RIGHT)
 		return;
 	add(x, next, (struct origin){x->at, step}, &number);
 	if (x->model->is_goal != NULL && calm && wrong == NULL)
@@ -185,6 +185,8 @@ void print_way(struct search *x, uint32_t number)
 	for (at = number; at != UINT32_MAX; at = origin_of(x, at).parent)
 		chain[--count] = at;
 	begin(x, s);
+	if (x->model->begins != NULL)
+		print_step(x, state_at(x, chain[0]), origin_of(x, chain[0]).step);
 	for (uint32_t n = 1; chain[n - 1] != number; n++) {
 		struct step step = origin_of(x, chain[n]).step;
 
@@ -629,7 +631,7 @@ static uint32_t search(struct search *x, const struct trial *t, const struct opt
 	}
 	most = t->extent == CUT_OFF ? most * times * to_find : m->most;
 	*all = explore(x, o->states != 0 && o->states < most ? o->states : most);
-	return x->seen.count;
+	return m->counts == LOOKED_AT && x->wrong != NULL ? x->at + 1 : x->seen.count;
 }
 
 static bool is_surprise(const struct search *x, const struct trial *t, uint32_t looked, bool all)

@@ -70,14 +70,18 @@ struct gait {
 
 struct trial;
 
+/* Which states are counted, where something is wrong: all that have been seen, without the one behind a wrong step, or those that have
+ * been looked at. */
+enum counts { SEEN, SEEN_RIGHT, LOOKED_AT };
+
 struct model {
 	const char *what;               /* one line */
 	size_t state_bytes, same_bytes; /* as in a book */
 	const char *const *notes;       /* the names of what is noted; NULL behind the last */
 	bool not_in_vain;               /* what holds is a surprise if the first of them was never noted */
-	bool skips_wrong;               /* the state behind a wrong step is not counted */
-	uint32_t most, cut_off, runs;   /* states or runs of a trial by its extent, ... */
-	uint32_t to_find;               /* ... and so many times as many where something is to be found; 0: 1 */
+	enum counts counts;
+	uint32_t most, cut_off, runs; /* states or runs of a trial by its extent, ... */
+	uint32_t to_find;             /* ... and so many times as many where something is to be found; 0: 1 */
 	struct gait gait;
 
 	/* ---- the beginning: in one state (NULL: of zeros), or in several, by reach() */
