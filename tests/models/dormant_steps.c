@@ -226,10 +226,16 @@ static void append_changes(const struct world *w, const struct state *s, struct 
 		append_wishes(w, s, steps);
 }
 
-int steps_from(const struct world *w, const struct state *s, struct step *out)
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out)
 {
 	struct steps steps = {out, 0};
+	struct world without = *w;
 
+	if (calm) {
+		without.views = UINT8_MAX;
+		without.messages = without.anew = without.crashes = without.powers = without.lost = without.rot = 0;
+		w = &without;
+	}
 	for (int i = 0; i < w->nodes; i++) {
 		append_own(w, s, i, &steps);
 		append(&steps, s->rot < w->rot && may_rot(s, i), ROT, i, 0, false);
@@ -425,7 +431,7 @@ static const char *take_change(const struct world *w, struct state *s, struct st
 		(void)compose_without(w, s, step.node, step.other);
 		break;
 	case WISH:
-		(void)compose_wishes(w, s, step.node, step.other, step.anew, &wrong);
+		(void)compose_wishes(w, s, step.node, step.other, step.more != 0, &wrong);
 		break;
 	case INSTALL:
 		wrong = install(s);
