@@ -180,9 +180,9 @@ void print_back(struct search *x, const struct state *s)
 		    (wrong == NULL && come_back(x->world, shaken, false) == NULL))
 			continue;
 		printf("      --- %s\n", hows[how]);
+		print_state(x->world, &shaken);
 		if (wrong == NULL)
 			(void)come_back(x->world, shaken, true);
-		print_state(x->world, &shaken);
 		return;
 	}
 }
