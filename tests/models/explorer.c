@@ -298,7 +298,7 @@ static void open_way(struct search *x)
 	x->taken = resize(NULL, m->gait.length + 1, sizeof(*x->taken));
 	x->seen.state_bytes = m->key != NULL ? sizeof(uint64_t) : m->state_bytes;
 	x->seen.same_bytes = m->key != NULL ? 0 : m->same_bytes;
-	x->seen.tail_bytes = sizeof(struct origin);
+	x->seen.tail_bytes = m->depth != 0 ? 0 : sizeof(struct origin);
 	for (int k = 0; k < BOOKS; k++)
 		x->good[k] = (struct book){.state_bytes = m->state_bytes, .same_bytes = m->same_bytes};
 }
@@ -383,6 +383,101 @@ static bool explore(struct search *x, uint32_t most)
 		find_stuck(x);
 	if (x->wrong == NULL && m->conclude != NULL)
 		x->wrong = m->conclude(x);
+	return all;
+}
+
+/* ---- all states, depth first --------------------------------------------------------------------------------------- */
+
+struct level {
+	struct state *state;
+	struct step *steps;
+	int count, at, calm; /* those from `calm` on are late */
+	int late;            /* how many of them led here */
+};
+
+static void open_level(const struct search *x, struct level *level)
+{
+	if (level->state != NULL)
+		return;
+	level->state = resize(NULL, 1, x->model->state_bytes);
+	level->steps = resize(NULL, (size_t)2 * STEPS_MOST, sizeof(*level->steps));
+}
+
+static bool add_mark(struct search *x, const struct state *s)
+{
+	uint64_t mark = hash_bytes(x->way->key, x->model->key(x->world, s, x->way->key));
+
+	return book_add(&x->seen, &mark, NULL, NULL);
+}
+
+/* What may go wrong, and what must happen: late steps where nothing else does. */
+static void enter_level(struct search *x, struct level *level)
+{
+	const struct model *m = x->model;
+	int late;
+
+	level->at = 0;
+	level->count = m->steps(x->world, level->state, false, level->steps);
+	level->calm = level->count;
+	for (int n = 0; n < level->count; n++)
+		if (m->is_calm(x->world, level->state, level->steps[n]))
+			return;
+	late = m->late(x->world, level->state, level->steps + level->count);
+	level->count += late;
+	if (late == 0)
+		x->wrong = m->rest(x, level->state);
+}
+
+/* The next step of that level. True: it leads deeper. */
+static bool descend(struct search *x, struct level *now, struct level *next)
+{
+	const struct model *m = x->model;
+	bool is_late = now->at >= now->calm;
+
+	open_level(x, next);
+	m->copy(next->state, now->state);
+	next->late = now->late + is_late;
+	x->wrong = m->take(x->world, next->state, now->steps[now->at++]);
+	if (x->wrong == NULL && next->late > PATIENCE)
+		x->wrong = m->endless(x->world, next->state);
+	return x->wrong != NULL || (!m->is_full(next->state) && add_mark(x, next->state));
+}
+
+/* False: not all has been seen. The steps to what is wrong are those of a run. */
+static bool explore_deep(struct search *x, uint32_t most)
+{
+	struct level *levels = calloc(x->model->depth, sizeof(*levels));
+	bool all = true;
+	uint32_t depth = 0;
+
+	if (levels == NULL)
+		abort();
+	open_level(x, &levels[0]);
+	begin(x, levels[0].state);
+	(void)add_mark(x, levels[0].state);
+	for (enter_level(x, &levels[0]); x->wrong == NULL && all;) {
+		struct level *now = &levels[depth];
+
+		if (now->at == now->count && depth == 0)
+			break;
+		if (now->at == now->count) {
+			depth--;
+		} else if (descend(x, now, now + 1)) {
+			depth++;
+			if (x->wrong == NULL)
+				enter_level(x, now + 1);
+			all = x->seen.count < most && depth + 1 < x->model->depth;
+		} else {
+			all = !x->model->is_full(now[1].state);
+		}
+	}
+	for (x->length = 0; x->wrong != NULL && x->length < depth; x->length++)
+		x->taken[x->length] = levels[x->length].steps[levels[x->length].at - 1];
+	for (uint32_t n = 0; n < x->model->depth; n++) {
+		free(levels[n].state);
+		free(levels[n].steps);
+	}
+	free(levels);
 	return all;
 }
 
@@ -630,7 +725,14 @@ static uint32_t search(struct search *x, const struct trial *t, const struct opt
 		return wander(x, o->runs != 0 && o->runs < most ? o->runs : most, m->gait.seeds[times > 1]);
 	}
 	most = t->extent == CUT_OFF ? most * times * to_find : m->most;
-	*all = explore(x, o->states != 0 && o->states < most ? o->states : most);
+	most = o->states != 0 && o->states < most ? o->states : most;
+	if (m->depth == 0) {
+		*all = explore(x, most);
+	} else {
+		*all = explore_deep(x, most);
+		if (x->wrong != NULL && x->verbose)
+			print_run(x);
+	}
 	return m->counts == LOOKED_AT && x->wrong != NULL ? x->at + 1 : x->seen.count;
 }
 

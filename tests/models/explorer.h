@@ -5,7 +5,7 @@
  * What a world leaves out, or does otherwise than by the rules, is part of it, and with a table of worlds comes what is to be found in
  * each: nothing, where the rules hold. A line is printed for each, and the exit status is 0 if there is no surprise.
  *
- * All states are looked at breadth first, so the way to what is found is as short as can be. Or runs are made, in which each step of each
+ * All states are looked at breadth first, so the way to what is found is as short as can be; or, if they are very large, depth first. Or runs are made, in which each step of each
  * node has a weight of its own for a while: so some are slow, and some things happen late. In a run things go wrong for so many steps, and
  * then none does (it is *calm*) until nothing can follow. In the search for all states calm are those steps by which nothing goes wrong.
  *
@@ -101,6 +101,11 @@ struct model {
 	/* What tells states apart, as bytes, at most `key_bytes`; their number. For states that are too large to be kept. */
 	size_t (*key)(const struct world *w, const struct state *s, uint8_t *out);
 	size_t key_bytes;
+	/* States that are too many for a breadth: depth first, with so many steps in a row at most; 0: breadth first. Late steps are
+	 * taken then, and some in a row must come to an end. */
+	uint32_t depth;
+	/* NULL: all its bytes. */
+	void (*copy)(struct state *to, const struct state *from);
 	/* NULL: all are. */
 	bool (*is_calm)(const struct world *w, const struct state *s, struct step step);
 

@@ -61,7 +61,7 @@ bool quorum(const struct world *w, const struct image *image, ranks votes, ranks
 
 	if (2 * size(votes) == all)
 		for (int r = 0; r < image->count; r++)
-			if (in(votes, r) && id_of(w, image->member[r]) == w->tie_breaker)
+			if (in(votes, r) && id_of(w, image->member[r]) == w->tie_breaker - 1)
 				return true;
 	return 2 * size(votes) > all;
 }
@@ -357,7 +357,7 @@ static void install(const struct world *w, struct state *s, int i)
 
 const char *take_change(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, lead;
+	int i = step.node, p = step.other, lead;
 	struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
@@ -534,7 +534,7 @@ static bool can_decide(const struct world *w, const struct state *s, int i)
 
 bool can_change(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p, lead;
+	int i = step.node, p = step.other, lead;
 	const struct actor *a = &s->a[i];
 
 	if (a->status != MEMBER)

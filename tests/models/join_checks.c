@@ -104,8 +104,9 @@ static const char *ended_with(const struct world *w, const struct state *s, acto
 	return NULL;
 }
 
-const char *ended(const struct world *w, const struct state *s)
+const char *ended(struct search *x, const struct state *s)
 {
+	const struct world *w = x->world;
 	actors out = 0;
 	int best = -1, candidates = 0;
 	const struct row *own;

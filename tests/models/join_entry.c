@@ -219,7 +219,7 @@ static void drop(const struct world *w, struct state *s, int i)
 	const struct image *image = held(s, i);
 	int key = a->at[1];
 
-	if (w->keeps && is_awaited(w, s, key))
+	if (is_awaited(w, s, key))
 		s->wrong = "somebody drops a view that has been decided with it";
 	if (is_first(image) && !does(w, SILENT_DROP))
 		for (int r = 0; r < image->count; r++)
@@ -496,7 +496,7 @@ static bool can_be_ready(const struct world *w, const struct state *s, int i, en
 
 bool can_enter(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
@@ -521,7 +521,7 @@ bool can_enter(const struct world *w, const struct state *s, struct step step, e
 
 const char *take_entry(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, image;
+	int i = step.node, p = step.other, image;
 	struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {

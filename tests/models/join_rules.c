@@ -246,14 +246,14 @@ static bool can_see(const struct state *s, int i, int rank, int slot)
 
 static bool can_happen(const struct world *w, const struct state *s, struct step step)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
 	case LEAVE:
 		return s->left < w->leaves && in(w->leavers, id_of(w, i)) && a->status == MEMBER;
 	case CRASH:
-		return s->crashed < w->crashes && in(w->mortal, id_of(w, i));
+		return s->crashed < w->crashes && (w->mortal == 0 || in(w->mortal, id_of(w, i)));
 	case CUT:
 		return s->cuts < w->cuts && i < p && alive(s, p) && !in(s->cut[i], p);
 	default:
@@ -278,7 +278,7 @@ static bool is_trouble(const struct world *w, const struct state *s, struct step
 
 static bool can_be(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	if (step.kind == RETURN)
@@ -289,7 +289,7 @@ static bool can_be(const struct world *w, const struct state *s, struct step ste
 	case MEET:
 		/* Before it says what it is it looks at its rows. */
 		return p != i && alive(s, p) && !in(a->met, p) && !in(s->cut[i], p) && !has_met_earlier(w, s, i, p) &&
-		       (does(w, TELL_UNLOOKED) || !can_enter(w, s, (struct step){ENTER, step.i, 0}, CALM));
+		       (does(w, TELL_UNLOOKED) || !can_enter(w, s, (struct step){ENTER, step.node, 0}, CALM));
 	case HEAR:
 		return p != i && reaches(s, i, p) && s->queued[p][i] > 0;
 	case SEE:
@@ -363,7 +363,7 @@ static void go(struct state *s, int i, enum status status)
 
 const char *take(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, slot = step.kind == SEE_NEXT;
+	int i = step.node, p = step.other, slot = step.kind == SEE_NEXT;
 	struct actor *a = &s->a[i];
 	struct control m;
 	struct image *image;
@@ -426,7 +426,7 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	return wrong != NULL ? wrong : look_at_deliveries(w, s);
 }
 
-int steps_from(const struct world *w, const struct state *s, enum mood mood, struct step *out)
+static int steps_in(const struct world *w, const struct state *s, enum mood mood, struct step *out)
 {
 	int count = 0, everybody = w->ids * (1 + w->returns);
 
@@ -448,6 +448,16 @@ int steps_from(const struct world *w, const struct state *s, enum mood mood, str
 		}
 	}
 	return count;
+}
+
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out)
+{
+	return steps_in(w, s, calm ? CALM : ANY, out);
+}
+
+int late_steps(const struct world *w, const struct state *s, struct step *out)
+{
+	return steps_in(w, s, LATE, out);
 }
 
 /* ---- the beginning -------------------------------------------------------------------------------------------------------- */
