@@ -240,14 +240,6 @@ static bool is_calm(const struct world *w, const struct state *s, struct step st
 	return can(w, s, step, true);
 }
 
-static uint32_t weight(struct step step, unsigned chance)
-{
-	static const uint32_t weights[] = {1, 20, 400, 400};
-
-	(void)step;
-	return weights[chance];
-}
-
 static void print_world(const struct world *w)
 {
 	printf("%u  ", w->count);
@@ -260,7 +252,7 @@ int main(int argc, char **argv)
 		.state_bytes = sizeof(struct state),
 		.most = 1000000,
 		.runs = 2000,
-		.gait = {.length = RUN, .troubled = 300, .stretch = 32, .seeds = {7, 280}, .weight = weight},
+		.gait = {.length = RUN, .troubled = 300, .stretch = 32, .seeds = {7, 280}, .weights = {1, 20, 400, 400}},
 		.begin = begin,
 		.steps = steps_from,
 		.take = take,

@@ -4,32 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- sets ---------------------------------------------------------------------------------------------------------- */
-
-static bool has(members set, int p)
-{
-	return set >> p & 1;
-}
-
-static members only(int p)
-{
-	return (members)(1U << p);
-}
-
-static members below(int p)
-{
-	return (members)((1U << p) - 1);
-}
-
-static int size_of(members set)
-{
-	return __builtin_popcount(set);
-}
-
-static int lowest(members set)
-{
-	return __builtin_ctz(set);
-}
+#include "sets.h"
 
 static bool does(const struct world *w, enum mutation mutation)
 {

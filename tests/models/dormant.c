@@ -57,14 +57,6 @@ static const struct trial trials[] = {
 	{"random: a holding says not the cut", RANDOM, NULL, WORLD(LONG(3), .leaves = true, WITHOUT(CUT_UNKNOWN))},
 };
 
-static uint32_t weight(struct step step, unsigned chance)
-{
-	static const uint32_t weights[] = {1, 8, 64, 256};
-
-	(void)step;
-	return weights[chance];
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const notes[] = {"returns", NULL};
@@ -72,12 +64,12 @@ int main(int argc, char **argv)
 		.what = "dormant: durable subgroups made at run time, of which no member may be left",
 		.state_bytes = sizeof(struct state),
 		.notes = notes,
-		.counts = SEEN_RIGHT,
+		.counts = ALL_RIGHT,
 		.most = 40000000,
 		.cut_off = 60000,
 		.runs = 5000,
 		.to_find = 4,
-		.gait = {.length = 120, .stretch = 12, .weight = weight},
+		.gait = {.length = 120, .stretch = 12, .weights = {1, 8, 64, 256}},
 		.begin = begin_world,
 		.steps = steps_from,
 		.take = take,

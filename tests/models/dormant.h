@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "explorer.h"
+#include "sets.h"
 
 #define NODES 3
 #define LENGTH 3 /* messages in a log, at most */
@@ -151,16 +152,6 @@ enum step_kind {
 static inline bool breaks(const struct world *w, enum mutation mutation)
 {
 	return w->mutation == mutation;
-}
-
-static inline bool in(uint8_t set, int node)
-{
-	return (set >> node & 1) != 0;
-}
-
-static inline uint8_t bit(int node)
-{
-	return (uint8_t)(1 << node);
 }
 
 /* ---- dormant_rules.c ---- */

@@ -5,9 +5,10 @@
  * What a world leaves out, or does otherwise than by the rules, is part of it, and with a table of worlds comes what is to be found in
  * each: nothing, where the rules hold. A line is printed for each, and the exit status is 0 if there is no surprise.
  *
- * All states are looked at breadth first, so the way to what is found is as short as can be; or, if they are very large, depth first. Or runs are made, in which each step of each
- * node has a weight of its own for a while: so some are slow, and some things happen late. In a run things go wrong for so many steps, and
- * then none does (it is *calm*) until nothing can follow. In the search for all states calm are those steps by which nothing goes wrong.
+ * All states are looked at breadth first, so the way to what is found is as short as can be; or, if they are very large, depth first. Or
+ * runs are made, in which each step of each node has a weight of its own for a while: so some are slow, and some things happen late. In a
+ * run things go wrong for so many steps, and then none does (it is *calm*) until nothing can follow. In the search for all states calm are
+ * those steps by which nothing goes wrong.
  *
  * One thread, nothing is kept between searches, and an end of memory ends the program.
  */
@@ -58,21 +59,23 @@ struct search {
 
 /* How random runs go. */
 struct gait {
-	uint32_t length; /* steps of a run, at most: if it then has not come to its end that is a finding, ... */
-	uint32_t troubled,
-		troubled_2; /* ... unless this is 0. Things go wrong for less than so many steps, or than so many */
-	uint32_t stretch;   /* steps for which weights stay */
-	uint64_t turn;      /* what the seed of weights grows by then; 0: a large number */
-	uint64_t seeds[2];  /* of the first run: usually, in a longer search */
-	/* Of a step, in one of four classes by chance. */
+	/* Steps of a run, at most: if it has not come to its end then that is a finding, unless `troubled` is 0. */
+	uint32_t length;
+	/* Things go wrong for less than so many steps, or, if both are not 0, than one or the other. */
+	uint32_t troubled, troubled_2;
+	uint32_t stretch;  /* steps for which weights stay */
+	uint64_t turn;     /* what the seed of weights grows by then; 0: a large number */
+	uint64_t seeds[2]; /* of the first run: usually, in a longer search */
+	/* Of a step, by one of four chances; NULL: of each step these. */
 	uint32_t (*weight)(struct step step, unsigned chance);
+	uint16_t weights[4];
 };
 
 struct trial;
 
 /* Which states are counted, where something is wrong: all that have been seen, without the one behind a wrong step, or those that have
  * been looked at. */
-enum counts { SEEN, SEEN_RIGHT, LOOKED_AT };
+enum counts { ALL_SEEN, ALL_RIGHT, ALL_LOOKED_AT };
 
 struct model {
 	const char *what;               /* one line */
@@ -101,21 +104,20 @@ struct model {
 	/* What tells states apart, as bytes, at most `key_bytes`; their number. For states that are too large to be kept. */
 	size_t (*key)(const struct world *w, const struct state *s, uint8_t *out);
 	size_t key_bytes;
-	/* States that are too many for a breadth: depth first, with so many steps in a row at most; 0: breadth first. Late steps are
-	 * taken then, and some in a row must come to an end. */
+	/* With a key: depth first, with so many steps in a row at most, and late steps too; 0: breadth first. */
 	uint32_t depth;
-	/* NULL: all its bytes. */
 	void (*copy)(struct state *to, const struct state *from);
 	/* NULL: all are. */
 	bool (*is_calm)(const struct world *w, const struct state *s, struct step step);
 
-	/* ---- what must hold: each NULL, or what is wrong */
-	const char *(*judge)(struct search *x,
-			     const struct state *s);                  /* in each state, and in a run behind each step */
-	const char *(*rest)(struct search *x, const struct state *s); /* where no calm step follows */
-	const char *(*conclude)(struct search *x);                    /* when all states have been seen */
-	const char *(*endless)(const struct world *w,
-			       const struct state *s); /* in the calm late steps follow each other */
+	/* ---- what must hold: each NULL, or what is wrong. In each state, and in a run behind each step; */
+	const char *(*judge)(struct search *x, const struct state *s);
+	/* where no calm step follows; */
+	const char *(*rest)(struct search *x, const struct state *s);
+	/* when all states have been seen, or as many as are looked at; */
+	const char *(*conclude)(struct search *x);
+	/* where, in the calm, late steps follow each other. */
+	const char *(*endless)(const struct world *w, const struct state *s);
 	/* From each state one of these can be reached by calm steps alone; else it is `stuck`. A run ends there. */
 	bool (*is_goal)(const struct world *w, const struct state *s);
 	const char *stuck;

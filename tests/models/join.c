@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 	static const struct model model = {
 		.what = "join: views that follow each other, with nodes that come in, and the first one",
 		.state_bytes = sizeof(struct state),
-		.counts = SEEN_RIGHT,
+		.counts = ALL_RIGHT,
 		.most = 1000000,
 		.runs = 500,
 		.gait = {.length = 4000,

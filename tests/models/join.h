@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "explorer.h"
+#include "sets.h"
 
 #define ACTORS 12
 #define MEMBERS 6   /* of a view, at most */
@@ -234,16 +235,6 @@ void copy(struct state *to, const struct state *from);
 
 /* ---- what actors know (join_rules.c) ---- */
 
-static inline bool in(unsigned set, int of)
-{
-	return set >> of & 1;
-}
-
-static inline int size(unsigned set)
-{
-	return __builtin_popcount(set);
-}
-
 static inline bool does(const struct world *w, enum mutation mutation)
 {
 	return (w->mutations & M(mutation)) != 0;
@@ -261,7 +252,7 @@ static inline int id_of(const struct world *w, int i)
 
 static inline bool reaches(const struct state *s, int i, int p)
 {
-	return in(s->a[i].met & (actors)~s->a[i].gone, p);
+	return has(s->a[i].met & (actors)~s->a[i].gone, p);
 }
 
 static inline const struct image *image_at(const struct state *s, int i, int slot)

@@ -63,7 +63,8 @@ static uint8_t *put_slot(uint8_t *at, const struct state *s, int i, int slot)
 	*at++ = a->known[slot];
 	for (int r = 0; r < k->count; r++) {
 		at = put_row(at, &a->rows[slot][r]);
-		for (int n = a->seen[slot][r]; n < k->published[r] && k->member[r] != i && !in(a->frozen[slot], r); n++)
+		for (int n = a->seen[slot][r]; n < k->published[r] && k->member[r] != i && !has(a->frozen[slot], r);
+		     n++)
 			at = put(at, &k->log[r][n], sizeof(k->log[r][n]));
 		*at++ = 255;
 	}

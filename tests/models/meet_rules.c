@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sets.h"
+
 _Static_assert(sizeof(struct connection) == 10, "connections are compared as they lie");
 _Static_assert(offsetof(struct state, torn) == NODES * sizeof(struct node) + 8 + CONNECTIONS * sizeof(struct connection),
 	       "as are states");
@@ -12,11 +14,6 @@ _Static_assert(offsetof(struct state, torn) == NODES * sizeof(struct node) + 8 +
 #define CALM_CALLS 3 /* of each node when there are no faults any more; two are enough where they meet */
 #define QUEUE 4      /* messages under way to one side, at most */
 #define NONE (-1)
-
-static bool has(uint8_t set, uint8_t incarnation)
-{
-	return (set >> incarnation & 1) != 0;
-}
 
 static uint8_t with(uint8_t set, uint8_t incarnation)
 {

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 		.state_bytes = sizeof(struct state),
 		.notes = notes,
 		.not_in_vain = true,
-		.counts = LOOKED_AT,
+		.counts = ALL_LOOKED_AT,
 		.most = UINT32_MAX,
 		.begins = begin,
 		.go_on = go_on,

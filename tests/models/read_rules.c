@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sets.h"
+
 #define NEXT_MAX 96
-
-static inline members only(int i)
-{
-	return (members)(1u << i);
-}
-
-static inline bool has(members set, int i)
-{
-	return (set >> i & 1) != 0;
-}
 
 static members all_of(const struct world *w)
 {
@@ -37,27 +29,9 @@ static bool in_shard(const struct world *w, int i)
 	return w->shard == 0 || has(w->shard, i);
 }
 
-static int count_of(members set)
-{
-	int count = 0;
-
-	for (; set != 0; set &= (members)(set - 1))
-		count++;
-	return count;
-}
-
-static int lowest(members set)
-{
-	int i = 0;
-
-	while (!has(set, i))
-		i++;
-	return i;
-}
-
 static bool is_quorum(const struct world *w, bool half, members votes, members voters)
 {
-	int for_it = 2 * count_of(votes & voters), all = count_of(voters);
+	int for_it = 2 * size_of(votes & voters), all = size_of(voters);
 
 	if (for_it == all && !half)
 		return w->tie_breaker >= 0 && has(votes & voters, w->tie_breaker);

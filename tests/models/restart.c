@@ -100,14 +100,6 @@ static const struct trial trials[] = {
 	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 3, .one_host = true, WITHOUT(DIRECTORIES_UNREAD))},
 };
 
-static uint32_t weight(struct step step, unsigned chance)
-{
-	static const uint32_t weights[] = {1, 8, 64, 256};
-
-	(void)step;
-	return weights[chance];
-}
-
 static void print_world(const struct world *w)
 {
 	printf("%u  ", w->nodes);
@@ -120,12 +112,12 @@ int main(int argc, char **argv)
 		.what = "restart: logs that survive, and a restart of all",
 		.state_bytes = sizeof(struct state),
 		.notes = notes,
-		.counts = SEEN_RIGHT,
+		.counts = ALL_RIGHT,
 		.most = 4000000,
 		.cut_off = 80000,
 		.runs = 8000,
 		.to_find = 4,
-		.gait = {.length = 120, .stretch = 12, .weight = weight},
+		.gait = {.length = 120, .stretch = 12, .weights = {1, 8, 64, 256}},
 		.begin = begin_world,
 		.steps = steps_from,
 		.take = take,
