@@ -31,7 +31,7 @@ struct world {
 	int moves;
 };
 
-/* Whose step it is. */
+/* What takes a step. */
 enum step_kind { PEER, WIRE, THREAD, BUFFER, LOOP, STEP_KINDS };
 
 /* A half goes on from a state: where to. */
