@@ -5,15 +5,11 @@
  * which members rest, goes by seat; messages between nodes, which may come in any later view, go by birth. A node rests before it
  * leaves, and what it had committed is delivered first.
  *
- * What must not be is in `wrongs`. Each rule is then left out in turn: the search must find what breaks. -v prints the shortest course to
- * it. The code: membership/wishes.c.
+ * What must not be is in `wrongs`. Each rule is then left out in turn: the search must find what breaks. The code: membership/wishes.c.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "explorer.h"
 
 #define NODES 2
 #define NAMES 2
@@ -21,13 +17,16 @@
 #define VIEWS 5
 #define FLIGHTS 2
 
-/* Rules; a world has all but those that are taken out of it. */
+/* Rules. */
 enum {
 	NOT_AT_ONCE = 1, /* a seat is not given away in the view that ends its subgroup */
 	BY_BIRTH = 2,    /* a message names a birth, not a seat */
 	ENDS = 4,        /* a subgroup in which no member stays is gone: that name is another one */
 	RESTS_FIRST = 8, /* a member leaves when it rests, and so has nothing left to send */
-	ALL_RULES = 15
+};
+
+struct world {
+	uint32_t without; /* rules */
 };
 
 struct subgroup {
@@ -50,49 +49,34 @@ struct state {
 enum wrong { NOTHING, RESTS_ON_ENTRY, MEETS_SUCCESSOR, NO_STATE, LOST, WRONGS };
 
 static const char *const wrongs[WRONGS] = {
-	"holds",
+	NULL,
 	"a node rests in a subgroup that it has just entered",
 	"a late message meets a successor",
 	"a node awaits a state that no member has",
 	"what a node had committed is lost as it leaves",
 };
 
-struct entry {
-	struct state state;
-	uint32_t before; /* its number + 1 */
-	char step[24];
-};
+enum step_kind { ASK, DELIVER, COMMIT, REST, ARRIVE, VIEW, STEP_KINDS };
 
-struct search {
-	uint32_t rules, at;
-	struct book book;
-};
-
-static void reach(struct search *s, const struct state *to, const char *step, unsigned a, unsigned b)
+static bool holds(const struct search *x, uint32_t rule)
 {
-	struct entry entry;
-
-	memset(&entry, 0, sizeof(entry));
-	entry.state = *to;
-	entry.before = s->at + 1;
-	snprintf(entry.step, sizeof(entry.step), "%s %u %u", step, a, b);
-	(void)book_add(&s->book, &entry);
+	return (x->world->without & rule) == 0;
 }
 
 /* ---- within a view ---------------------------------------------------------------------------------------------------- */
 
-static void send_asking(struct search *s, struct state st, unsigned seat)
+static void send_asking(struct search *x, struct state st, unsigned seat)
 {
 	for (int k = 0; k < FLIGHTS; k++) {
 		if (st.flights[k].birth != 0)
 			continue;
 		st.flights[k] = (struct flight){st.at[seat].birth, (uint8_t)seat};
-		reach(s, &st, "ask", seat, 0);
+		reach_by(x, &st, ASK, seat, 0);
 		return;
 	}
 }
 
-static void act(struct search *s, const struct state *st, unsigned node, unsigned seat)
+static void act(struct search *x, const struct state *st, unsigned node, unsigned seat)
 {
 	const struct subgroup *it = &st->at[seat];
 	uint8_t me = (uint8_t)(1 << node), bit = (uint8_t)(1 << seat);
@@ -102,26 +86,26 @@ static void act(struct search *s, const struct state *st, unsigned node, unsigne
 		return;
 	if ((st->committed[node] & bit) != 0) {
 		next.committed[node] &= (uint8_t)~bit;
-		reach(s, &next, "deliver", node, seat);
+		reach_by(x, &next, DELIVER, node, seat);
 	} else if ((it->resting & me) == 0) {
 		next.committed[node] |= bit;
-		reach(s, &next, "commit", node, seat);
+		reach_by(x, &next, COMMIT, node, seat);
 		next = *st;
 		next.at[seat].resting |= me;
-		reach(s, &next, "rest", node, seat);
+		reach_by(x, &next, REST, node, seat);
 	}
-	send_asking(s, *st, seat);
+	send_asking(x, *st, seat);
 }
 
-static void arrive(struct search *s, struct state st, unsigned k)
+static void arrive(struct search *x, struct state st, unsigned k)
 {
 	struct flight flight = st.flights[k];
 	const struct subgroup *it = &st.at[flight.seat];
 
 	st.flights[k] = (struct flight){0, 0};
-	if ((s->rules & BY_BIRTH) == 0 && it->birth != 0 && it->birth != flight.birth)
+	if (!holds(x, BY_BIRTH) && it->birth != 0 && it->birth != flight.birth)
 		st.wrong = MEETS_SUCCESSOR;
-	reach(s, &st, "arrive", flight.seat, 0);
+	reach_by(x, &st, ARRIVE, flight.seat, 0);
 }
 
 /* ---- the next view ---------------------------------------------------------------------------------------------------- */
@@ -136,18 +120,18 @@ static uint8_t wishers(unsigned wishes, unsigned name)
 	return out;
 }
 
-static bool may_leave(const struct search *s, const struct subgroup *it, uint8_t leavers)
+static bool may_leave(const struct search *x, const struct subgroup *it, uint8_t leavers)
 {
-	return (s->rules & RESTS_FIRST) == 0 || (leavers & ~it->resting) == 0;
+	return !holds(x, RESTS_FIRST) || (leavers & ~it->resting) == 0;
 }
 
 /* It goes on, with these members, or ends. False: some may not leave yet. */
-static bool carry_on(const struct search *s, struct state *st, unsigned seat, uint8_t wanted)
+static bool carry_on(const struct search *x, struct state *st, unsigned seat, uint8_t wanted)
 {
 	struct subgroup *it = &st->at[seat];
 	uint8_t stay = it->members & wanted, leave = it->members & (uint8_t)~wanted;
 
-	if (!may_leave(s, it, leave))
+	if (!may_leave(x, it, leave))
 		return false;
 	for (unsigned node = 0; node < NODES; node++) {
 		if ((leave >> node & 1) == 0 || (st->committed[node] >> seat & 1) == 0)
@@ -155,21 +139,21 @@ static bool carry_on(const struct search *s, struct state *st, unsigned seat, ui
 		st->committed[node] &= (uint8_t) ~(1 << seat);
 		st->wrong = LOST;
 	}
-	if (stay == 0 && wanted != 0 && (s->rules & ENDS) == 0)
+	if (stay == 0 && wanted != 0 && !holds(x, ENDS))
 		st->wrong = NO_STATE;
-	if (stay == 0 && (wanted == 0 || (s->rules & ENDS) != 0))
+	if (stay == 0 && (wanted == 0 || holds(x, ENDS)))
 		memset(it, 0, sizeof(*it));
 	else
 		it->members = wanted;
 	return true;
 }
 
-static void be_born(const struct search *s, const struct state *before, struct state *st, unsigned name, uint8_t wanted)
+static void be_born(const struct search *x, const struct state *before, struct state *st, unsigned name, uint8_t wanted)
 {
 	for (unsigned seat = 0; seat < SEATS; seat++) {
 		bool was = before->at[seat].birth != 0;
 
-		if (st->at[seat].birth != 0 || (was && (s->rules & NOT_AT_ONCE) != 0))
+		if (st->at[seat].birth != 0 || (was && holds(x, NOT_AT_ONCE)))
 			continue;
 		st->at[seat] = (struct subgroup){(uint8_t)(st->view * SEATS + seat + 1), (uint8_t)name, wanted, 0};
 		return;
@@ -189,7 +173,7 @@ static void carry_resting(const struct state *before, struct state *st)
 	}
 }
 
-static void next_view(struct search *s, const struct state *before, unsigned wishes)
+static void next_view(struct search *x, const struct state *before, unsigned wishes)
 {
 	struct state st = *before;
 	bool there[NAMES] = {false};
@@ -200,85 +184,60 @@ static void next_view(struct search *s, const struct state *before, unsigned wis
 
 		if (before->at[seat].birth == 0)
 			continue;
-		if (!carry_on(s, &st, seat, wishers(wishes, name)))
+		if (!carry_on(x, &st, seat, wishers(wishes, name)))
 			return;
 		there[name] = there[name] || st.at[seat].birth != 0;
 	}
 	for (unsigned name = 0; name < NAMES; name++)
 		if (!there[name] && wishers(wishes, name) != 0)
-			be_born(s, before, &st, name, wishers(wishes, name));
+			be_born(x, before, &st, name, wishers(wishes, name));
 	carry_resting(before, &st);
-	reach(s, &st, "view", st.view, wishes);
+	reach_by(x, &st, VIEW, st.view, wishes);
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
-static void step_all(struct search *s, const struct state *st)
+static void go_on(struct search *x, const struct state *st)
 {
 	for (unsigned node = 0; node < NODES; node++)
 		for (unsigned seat = 0; seat < SEATS; seat++)
-			act(s, st, node, seat);
+			act(x, st, node, seat);
 	for (unsigned k = 0; k < FLIGHTS; k++)
 		if (st->flights[k].birth != 0)
-			arrive(s, *st, k);
+			arrive(x, *st, k);
 	for (unsigned wishes = 0; wishes < 1 << NODES * NAMES && st->view + 1 < VIEWS; wishes++)
-		next_view(s, st, wishes);
+		next_view(x, st, wishes);
 }
 
-static enum wrong explore(struct search *s)
+static const char *judge(struct search *x, const struct state *st)
 {
-	struct state start;
-
-	memset(&start, 0, sizeof(start));
-	s->at = UINT32_MAX; /* + 1: none */
-	reach(s, &start, "begin", 0, 0);
-	for (s->at = 0; s->at < s->book.count; s->at++) {
-		const struct entry entry = ((const struct entry *)(const void *)s->book.entries)[s->at];
-
-		if (entry.state.wrong != NOTHING)
-			return (enum wrong)entry.state.wrong;
-		step_all(s, &entry.state);
-	}
-	return NOTHING;
+	(void)x;
+	return wrongs[st->wrong];
 }
-
-static void print_course(const struct search *s, uint32_t at)
-{
-	const struct entry *entry = &((const struct entry *)(const void *)s->book.entries)[at];
-
-	if (entry->before != 0)
-		print_course(s, entry->before - 1);
-	printf("  %s\n", entry->step);
-}
-
-static const struct {
-	const char *what;
-	uint32_t without;
-	enum wrong expected;
-} worlds[] = {
-	{"all rules", 0, NOTHING},
-	{"a seat is used again at once", NOT_AT_ONCE, RESTS_ON_ENTRY},
-	{"messages name a seat", BY_BIRTH, MEETS_SUCCESSOR},
-	{"a name goes on without a member that stays", ENDS, NO_STATE},
-	{"a member leaves without having rested", RESTS_FIRST, LOST},
-};
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-	int surprises = 0;
+	static const char *const names[STEP_KINDS] = {"asks at seat",
+						      "delivers at seat",
+						      "commits at seat",
+						      "rests at seat",
+						      "is where a message arrives:",
+						      "is the next view: wishes"};
+	static const struct model model = {
+		.what = "births: what a seat of a subgroup means from view to view",
+		.state_bytes = sizeof(struct state),
+		.most = UINT32_MAX,
+		.go_on = go_on,
+		.judge = judge,
+		.names = names,
+	};
+	const struct trial trials[] = {
+		{"all rules", EVERY, NULL, WORLD(0)},
+		{"a seat is used again at once", EVERY, wrongs[RESTS_ON_ENTRY], WORLD(NOT_AT_ONCE)},
+		{"messages name a seat", EVERY, wrongs[MEETS_SUCCESSOR], WORLD(BY_BIRTH)},
+		{"a name goes on without a member that stays", EVERY, wrongs[NO_STATE], WORLD(ENDS)},
+		{"a member leaves without having rested", EVERY, wrongs[LOST], WORLD(RESTS_FIRST)},
+	};
 
-	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++) {
-		struct search s = {.rules = ALL_RULES & ~worlds[i].without,
-				   .book = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)}};
-		enum wrong found = explore(&s);
-
-		printf("%-50s %8u states  %s%s\n", worlds[i].what, (unsigned)s.book.count, wrongs[found],
-		       found == worlds[i].expected ? "" : "  <-- SURPRISE");
-		if (found != NOTHING && verbose)
-			print_course(&s, s.at);
-		surprises += found != worlds[i].expected;
-		book_close(&s.book);
-	}
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_all(&model, trials, COUNT_OF(trials), read_options(&model, argc, argv));
 }

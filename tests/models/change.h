@@ -11,14 +11,15 @@
  * own. They come at any time after they are sent, or, if a world says so, never. A set is known by its number; a member may
  * replace its own once. A proposal with wishes says which set of each member it serves.
  *
- * The rules are in change_rules.c, those of wishes in change_wishes.c, the explorer and the random runs in change_search.c, what is
- * tried in change.c.
+ * The rules are in change_rules.c, those of wishes in change_wishes.c, what is tried in change.c.
  */
 #ifndef WH_MODELS_CHANGE_H
 #define WH_MODELS_CHANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 #define MEMBERS 7  /* at most */
 #define ATTEMPTS 8 /* of one leader */
@@ -77,10 +78,8 @@ struct world {
 	int8_t tie_breaker;        /* a rank, -1: none */
 	uint8_t crashes;           /* at most */
 	members leavers;           /* these may leave in order */
-	members receivers;         /* the received_num of these may move before the wedge */
-	members doubts[MEMBERS];   /* the members that each may wrongly think dead */
-	uint8_t received[MEMBERS]; /* received_num in the beginning */
-	bool lives;                /* some member must install if some member suspects */
+	members doubters, doubted; /* each of the doubters may wrongly think each of the doubted dead */
+	bool level;                /* all have received the same; and more may come before the wedge */
 	bool follows;              /* each member that reads that one has installed must */
 	uint32_t mutations;
 	members wishers;  /* these wish something, in a set with number 1 */
@@ -157,17 +156,13 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind, i, p;
-};
-
-extern const char *const step_names[STEP_KINDS];
-
-/* It is a step of i and p. */
+/* It is a step of two, or about another. */
 static inline bool takes_two(uint8_t kind)
 {
 	return kind <= MARK || kind == HEAR || kind == GET;
 }
+
+#define RUN 2000 /* steps of a run at most */
 
 void begin(const struct world *w, struct state *s);
 /* Can it be taken, if nothing goes wrong any more (`calm`)? */
@@ -175,13 +170,14 @@ bool can(const struct world *w, const struct state *s, struct step step, bool ca
 /* Takes it. NULL: all is well, else what is wrong. */
 const char *take(const struct world *w, struct state *s, struct step step);
 /* No step can be taken. NULL: it may end so. */
-const char *ended(const struct world *w, const struct state *s);
+const char *ended(struct search *x, const struct state *s);
 /* All steps that can be taken; their number. */
 #define STEPS 512
 int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
+void print_step(const struct world *w, const struct state *s, struct step step);
 /* What tells states apart, in few bytes; their number. */
 #define KEY 1024
-int key_of(const struct world *w, const struct state *s, uint8_t *out);
+size_t key_of(const struct world *w, const struct state *s, uint8_t *out);
 
 /* ---- wishes: change_wishes.c ---- */
 
@@ -204,20 +200,5 @@ uint8_t next_view(const struct state *s, int i, int p);
 const char *wrong_to_follow(const struct state *s, int i, int decider);
 /* No step can be taken, and no member has failed: a wish that is not served. */
 bool is_unserved(const struct world *w, const struct state *s);
-
-/* ---- search ---- */
-
-struct finding {
-	const char *wrong; /* NULL: nothing */
-	uint32_t looked;   /* states or runs */
-	bool all;
-};
-
-#define RUN 2000 /* steps of a run at most */
-
-struct finding explore(const struct world *w, uint32_t limit, bool verbose);
-struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose);
-/* Those of the steps that can be taken, in their order, then on to a calm end. NULL: all is well. */
-const char *replay(const struct world *w, const struct step *steps, int count, bool verbose);
 
 #endif

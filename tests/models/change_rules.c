@@ -1,31 +1,11 @@
 /* change_rules.c - the steps of a member, and what must be true after each. See change.h. */
 #include "change.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const step_names[STEP_KINDS] = {
-	"takes in",     "suspects",     "freezes",         "knows that has left",
-	"is removed",   "wedges",       "proposes",        "opens what is proposed",
-	"acknowledges", "decides",      "adopts",          "echoes",
-	"installs",     "receives",     "leaves",          "crashes",
-	"hears set of", "gets view of", "changes its set",
-};
-
-static members one(int rank)
-{
-	return (members)(1 << rank);
-}
-
-static bool in(members set, int rank)
-{
-	return set >> rank & 1;
-}
-
-static int size(members set)
-{
-	return __builtin_popcount(set);
-}
+#include "sets.h"
 
 static members everybody(const struct world *w)
 {
@@ -57,11 +37,11 @@ static int leader(const struct world *w, const struct state *s, int i)
 
 static bool quorum(const struct world *w, members votes, members left)
 {
-	int all = size(everybody(w) & (members)~left);
+	int all = size_of(everybody(w) & (members)~left);
 
-	if (2 * size(votes) == all)
-		return w->tie_breaker >= 0 && in(votes, w->tie_breaker);
-	return 2 * size(votes) > all;
+	if (2 * size_of(votes) == all)
+		return w->tie_breaker >= 0 && has(votes, w->tie_breaker);
+	return 2 * size_of(votes) > all;
 }
 
 /* The members with suspicions that it shares. */
@@ -77,7 +57,7 @@ static members hearsay(const struct world *w, const struct state *s, int i)
 	members set = 0;
 
 	for (int j = 0; j < w->count; j++)
-		if (j != i && in(trusted(w, s, i), j))
+		if (j != i && has(trusted(w, s, i), j))
 			set |= row(s, i, j)->failed;
 	return set;
 }
@@ -93,7 +73,7 @@ static bool left_in_order(const struct world *w, const struct state *s, int i, i
 static bool spares(const struct world *w, const struct state *s, int i, int p)
 {
 	return (row(s, i, p)->installed && !(w->mutations & INSTALLED_SUSPECTED)) ||
-	       ((left_in_order(w, s, i, p) || in(row(s, i, i)->left, p)) && !(w->mutations & LEFT_MADE_FAILED));
+	       ((left_in_order(w, s, i, p) || has(row(s, i, i)->left, p)) && !(w->mutations & LEFT_MADE_FAILED));
 }
 
 /* It suspects all that the members it trusts suspect, none of those suspects it, and it has said which members left. */
@@ -105,23 +85,23 @@ static bool heedful(const struct world *w, const struct state *s, int i, uint32_
 		const struct row *r = row(s, i, p);
 
 		if (spares(w, s, i, p))
-			more &= (members)~one(p);
-		if (in(unsuspected(w, s, i), p) && r->gone && (!r->installed || (w->mutations & INSTALLED_SUSPECTED)))
-			more |= one(p);
+			more &= (members)~only(p);
+		if (has(unsuspected(w, s, i), p) && r->gone && (!r->installed || (w->mutations & INSTALLED_SUSPECTED)))
+			more |= only(p);
 	}
-	if (in(more, i) && !(w->mutations & unless & REMOVED_NOT_LOOKED))
+	if (has(more, i) && !(w->mutations & unless & REMOVED_NOT_LOOKED))
 		return false;
-	return (more & (members)~one(i)) == 0 || (w->mutations & unless & HEEDLESS);
+	return (more & (members)~only(i)) == 0 || (w->mutations & unless & HEEDLESS);
 }
 
 static bool barrier(const struct world *w, const struct state *s, int i)
 {
-	members lower = one(i) - 1;
+	members lower = only(i) - 1;
 
 	if (w->mutations & NO_BARRIER)
 		return true;
 	for (int j = 0; j < w->count; j++)
-		if (in(unsuspected(w, s, i), j) && (lower & ~(row(s, i, j)->failed | row(s, i, j)->left)) != 0)
+		if (has(unsuspected(w, s, i), j) && (lower & ~(row(s, i, j)->failed | row(s, i, j)->left)) != 0)
 			return false;
 	return true;
 }
@@ -135,7 +115,7 @@ static int found(const struct world *w, const struct state *s, int i)
 	if (w->mutations & ALWAYS_AFRESH)
 		return row(s, i, i)->agreed > 0 ? i : -1;
 	for (int j = 0; j < w->count; j++) {
-		if (!in(look, j) || row(s, i, j)->agreed == 0)
+		if (!has(look, j) || row(s, i, j)->agreed == 0)
 			continue;
 		if (best < 0 || ((w->mutations & LOWEST_ADOPTED) ? row(s, i, j)->agreed < row(s, i, best)->agreed
 								 : row(s, i, j)->agreed > row(s, i, best)->agreed))
@@ -150,7 +130,7 @@ static int short_cut(const struct world *w, const struct state *s, int i)
 	if (w->mutations & NO_SHORT_CUT)
 		return -1;
 	for (int j = 0; j < w->count; j++)
-		if (in(unsuspected(w, s, i), j) && row(s, i, j)->installed && row(s, i, j)->agreed > 0)
+		if (has(unsuspected(w, s, i), j) && row(s, i, j)->installed && row(s, i, j)->agreed > 0)
 			return j;
 	return -1;
 }
@@ -164,7 +144,7 @@ static bool all_equal(const struct world *w, const struct state *s, int i)
 	for (int j = 0; j < w->count; j++) {
 		const struct row *r = row(s, i, j);
 
-		if (!in(unsuspected(w, s, i), j))
+		if (!has(unsuspected(w, s, i), j))
 			continue;
 		if (r->agreed == 0)
 			return false;
@@ -187,10 +167,10 @@ static void apply(struct row *r, struct message message)
 		r->received++;
 		break;
 	case FAILED:
-		r->failed |= one(message.a);
+		r->failed |= only(message.a);
 		break;
 	case LEFT:
-		r->left |= one(message.a);
+		r->left |= only(message.a);
 		break;
 	case WEDGED:
 		r->wedged = true;
@@ -270,7 +250,7 @@ static void decide(const struct world *w, struct state *s, int i)
 	uint8_t cut = UINT8_MAX;
 
 	for (int j = 0; j < w->count; j++)
-		if (in(unsuspected(w, s, i), j) && row(s, i, j)->received < cut)
+		if (has(unsuspected(w, s, i), j) && row(s, i, j)->received < cut)
 			cut = row(s, i, j)->received;
 	m->decision_members = m->proposals[row(s, i, i)->attempt];
 	m->decision_cut = cut;
@@ -289,7 +269,7 @@ static const char *install(const struct world *w, struct state *s, int i)
 		return "a member that has agreed to one decision sees another installed";
 	if (s->installed > 0 && !same_decision(s, s->installed, decider))
 		return "two decisions are installed";
-	if (!in(d->decision_members, i))
+	if (!has(d->decision_members, i))
 		return "somebody installs a view that it is not in";
 	if (ahead < 0 && !quorum(w, unsuspected(w, s, i), row(s, i, i)->left))
 		return "somebody installs without a quorum";
@@ -318,7 +298,7 @@ static served serves_next(const struct world *w, const struct state *s, int i)
 
 const char *take(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, lead, from;
+	int i = step.node, p = step.other, lead, from;
 	struct member *m = &s->m[i];
 	const char *wrong = NULL;
 
@@ -328,11 +308,11 @@ const char *take(const struct world *w, struct state *s, struct step step)
 		break;
 	case SUSPECT:
 		if (!(w->mutations & FREEZE_LATE))
-			m->frozen |= one(p);
+			m->frozen |= only(p);
 		publish(s, i, FAILED, p, 0);
 		break;
 	case FREEZE:
-		m->frozen |= one(p);
+		m->frozen |= only(p);
 		break;
 	case MARK:
 		publish(s, i, LEFT, p, 0);
@@ -406,17 +386,18 @@ const char *take(const struct world *w, struct state *s, struct step step)
 static bool can_suspect(const struct world *w, const struct state *s, int i, int p, bool calm)
 {
 	const struct row *mine = row(s, i, i);
-	members rest = unsuspected(w, s, i) & (members)~one(p);
+	members rest = unsuspected(w, s, i) & (members)~only(p);
 
-	if (p == i || in(mine->failed, p) || spares(w, s, i, p))
+	if (p == i || has(mine->failed, p) || spares(w, s, i, p))
 		return false;
-	if (!(w->mutations & UNGATED) && !quorum(w, rest, mine->left & (members)~one(p)))
+	if (!(w->mutations & UNGATED) && !quorum(w, rest, mine->left & (members)~only(p)))
 		return false;
-	if (in(hearsay(w, s, i), p) || has_lied(w, s, i, p))
+	if (has(hearsay(w, s, i), p) || has_lied(w, s, i, p))
 		return true;
 	if (row(s, i, p)->gone)
 		return !left_in_order(w, s, i, p);
-	return s->m[p].status == DEAD || s->m[p].status == REMOVED || (!calm && in(w->doubts[i], p));
+	return s->m[p].status == DEAD || s->m[p].status == REMOVED ||
+	       (!calm && has(w->doubters, i) && has(w->doubted, p));
 }
 
 static bool can_mark(const struct world *w, const struct state *s, int i, int p)
@@ -424,13 +405,13 @@ static bool can_mark(const struct world *w, const struct state *s, int i, int p)
 	const struct row *mine = row(s, i, i);
 	bool known = left_in_order(w, s, i, p);
 
-	if (p == i || in(mine->failed | mine->left, p) ||
+	if (p == i || has(mine->failed | mine->left, p) ||
 	    (row(s, i, p)->installed && !(w->mutations & INSTALLED_SUSPECTED)))
 		return false;
 	for (int j = 0; j < w->count && (w->mutations & LEFT_BY_HEARSAY); j++)
-		known = known || (in(trusted(w, s, i), j) && in(row(s, i, j)->left, p));
+		known = known || (has(trusted(w, s, i), j) && has(row(s, i, j)->left, p));
 	return known &&
-	       ((w->mutations & UNGATED) || quorum(w, unsuspected(w, s, i) & (members)~one(p), mine->left | one(p)));
+	       ((w->mutations & UNGATED) || quorum(w, unsuspected(w, s, i) & (members)~only(p), mine->left | only(p)));
 }
 
 /* Nobody has failed: the leader serves the wishes that it knows, until it has wedged. */
@@ -512,7 +493,7 @@ static bool can_decide(const struct world *w, const struct state *s, int i)
 	if (!(w->mutations & NO_QUORUM_TO_DECIDE) && !quorum(w, all, mine->left))
 		return false;
 	for (int j = 0; j < w->count; j++) {
-		if (!in(all, j))
+		if (!has(all, j))
 			continue;
 		if (!(w->mutations & DECIDED_UNWEDGED) && !row(s, i, j)->wedged)
 			return false;
@@ -560,32 +541,38 @@ static bool can_be_out(const struct world *w, const struct state *s, int i)
 	int lead = leader(w, s, i);
 	uint8_t attempt = row(s, i, lead)->attempt;
 
-	return in(hearsay(w, s, i), i) || (attempt > 0 && !in(s->m[lead].proposals[attempt], i));
+	return has(hearsay(w, s, i), i) || (attempt > 0 && !has(s->m[lead].proposals[attempt], i));
+}
+
+/* received_num in the beginning. */
+static uint8_t received_first(const struct world *w, int i)
+{
+	return (uint8_t)(w->level ? 10 : 10 + (3 * i + 1) % w->count);
 }
 
 static bool can_run(const struct world *w, const struct state *s, struct step step, bool calm)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct member *m = &s->m[i];
 
 	switch ((enum step_kind)step.kind) {
 	case ARRIVE:
 		return p != i && m->seen[p] < s->m[p].published &&
-		       (!in(m->frozen, p) || (w->mutations & SUSPECTS_ARE_READ));
+		       (!has(m->frozen, p) || (w->mutations & SUSPECTS_ARE_READ));
 	case SUSPECT:
 		return can_suspect(w, s, i, p, calm);
 	case FREEZE:
-		return in(row(s, i, i)->failed & (members)~m->frozen, p);
+		return has(row(s, i, i)->failed & (members)~m->frozen, p);
 	case MARK:
 		return can_mark(w, s, i, p);
 	case OUT:
 		return can_be_out(w, s, i);
 	case HEAR:
-		return p != i && m->sets[p] < s->m[p].wished && !in(m->frozen, p) && leader(w, s, i) == i;
+		return p != i && m->sets[p] < s->m[p].wished && !has(m->frozen, p) && leader(w, s, i) == i;
 	case GET:
-		return p != i && next_view(s, i, p) > 0 && !in(m->frozen, p) && !(calm && w->held_up);
+		return p != i && next_view(s, i, p) > 0 && !has(m->frozen, p) && !(calm && w->held_up);
 	case CHANGE:
-		return !calm && in(w->changers, i) && s->m[i].wished == 1;
+		return !calm && has(w->changers, i) && s->m[i].wished == 1;
 	case WEDGE:
 		return can_wedge(w, s, i);
 	case PROPOSE:
@@ -603,21 +590,21 @@ static bool can_run(const struct world *w, const struct state *s, struct step st
 	case INSTALL:
 		return can_install(w, s, i);
 	default: /* RECEIVE */
-		return !calm && in(w->receivers, i) && row(s, i, i)->received == w->received[i] &&
+		return !calm && w->level && row(s, i, i)->received == received_first(w, i) &&
 		       (!row(s, i, i)->wedged || (w->mutations & WEDGED_NOT_DEAF));
 	}
 }
 
 bool can(const struct world *w, const struct state *s, struct step step, bool calm)
 {
-	const struct member *m = &s->m[step.i];
+	const struct member *m = &s->m[step.node];
 
-	if (!takes_two(step.kind) && step.p > 0)
+	if (!takes_two(step.kind) && step.other > 0)
 		return false;
 	if (step.kind == CRASH)
 		return !calm && s->crashed < w->crashes && (m->status == RUNNING || m->status == DONE);
 	if (step.kind == LEAVE)
-		return !calm && in(w->leavers, step.i) && (m->status == RUNNING || m->status == DONE);
+		return !calm && has(w->leavers, step.node) && (m->status == RUNNING || m->status == DONE);
 	return m->status == RUNNING && can_run(w, s, step, calm);
 }
 
@@ -641,7 +628,7 @@ static bool united(const struct world *w, const struct state *s, int i)
 	members all = unsuspected(w, s, i);
 
 	for (int j = 0; j < w->count; j++) {
-		if (!in(all, j))
+		if (!has(all, j))
 			continue;
 		if (s->m[j].status != RUNNING && s->m[j].status != DONE)
 			return false;
@@ -651,27 +638,19 @@ static bool united(const struct world *w, const struct state *s, int i)
 	return true;
 }
 
-const char *ended(const struct world *w, const struct state *s)
+const char *ended(struct search *x, const struct state *s)
 {
-	members done = 0, left = 0;
-	bool change = false;
+	const struct world *w = x->world;
 
 	for (int i = 0; i < w->count; i++) {
 		const struct row *mine = row(s, i, i);
 
 		if (s->m[i].status == RUNNING && (mine->failed | mine->left) != 0 && united(w, s, i))
 			return "a quorum without suspicions among its members does not go on";
-		change = change || (mine->failed | mine->left) != 0;
 		for (int j = 0; j < w->count && w->follows && s->m[i].status == RUNNING; j++)
 			if (row(s, i, j)->installed && row(s, i, j)->gone)
 				return "a member that could have followed does not";
-		if (s->m[i].status == DONE)
-			done |= one(i);
-		if (s->m[i].status == AWAY)
-			left |= one(i);
 	}
-	if (w->lives && change && !quorum(w, done, left))
-		return "the group has ended";
 	return is_unserved(w, s) ? "a wish is not served" : NULL;
 }
 
@@ -680,9 +659,9 @@ void begin(const struct world *w, struct state *s)
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < w->count; i++)
 		for (int j = 0; j < w->count; j++)
-			s->m[i].rows[j].received = w->received[j];
+			s->m[i].rows[j].received = received_first(w, j);
 	for (int i = 0; i < w->count; i++)
-		s->m[i].wished = s->m[i].sets[i] = s->m[0].sets[i] = in(w->wishers, i);
+		s->m[i].wished = s->m[i].sets[i] = s->m[0].sets[i] = has(w->wishers, i);
 }
 
 /* ---- telling states apart ------------------------------------------------------------------------------------------ */
@@ -715,7 +694,7 @@ static uint8_t *put_wishes(uint8_t *at, const struct world *w, const struct memb
 }
 
 /* What will not be looked at any more is left out. */
-int key_of(const struct world *w, const struct state *s, uint8_t *out)
+size_t key_of(const struct world *w, const struct state *s, uint8_t *out)
 {
 	uint8_t *at = out;
 
@@ -744,11 +723,11 @@ int key_of(const struct world *w, const struct state *s, uint8_t *out)
 		for (int j = 0; j < w->count; j++) {
 			if (j == i)
 				continue;
-			if (!in(read, j)) {
+			if (!has(read, j)) {
 				*at++ = m->stopped ? 0 : row(s, i, j)->received;
 				continue;
 			}
-			at = put_row(at, row(s, i, j), !m->stopped || in(unsuspected(w, s, i), j));
+			at = put_row(at, row(s, i, j), !m->stopped || has(unsuspected(w, s, i), j));
 			for (int k = m->seen[j]; k < s->m[j].published; k++) {
 				*at++ = (uint8_t)(s->m[j].log[k].what + 1);
 				*at++ = s->m[j].log[k].a;
@@ -757,5 +736,31 @@ int key_of(const struct world *w, const struct state *s, uint8_t *out)
 			*at++ = 0;
 		}
 	}
-	return (int)(at - out);
+	return (size_t)(at - out);
+}
+
+/* ---- as text ------------------------------------------------------------------------------------------------------- */
+
+void print_step(const struct world *w, const struct state *s, struct step step)
+{
+	static const char *const names[STEP_KINDS] = {
+		"takes in",     "suspects",     "freezes",         "knows that has left",
+		"is removed",   "wedges",       "proposes",        "opens what is proposed",
+		"acknowledges", "decides",      "adopts",          "echoes",
+		"installs",     "receives",     "leaves",          "crashes",
+		"hears set of", "gets view of", "changes its set",
+	};
+	static const char *const words[] = {"received",     "failed", "left",      "wedged", "proposed",
+					    "acknowledged", "agreed", "installed", "gone"};
+
+	(void)w;
+	printf("      %d %s", step.node, names[step.kind]);
+	if (takes_two(step.kind))
+		printf(" %d", step.other);
+	if (step.kind == ARRIVE) {
+		struct message m = s->m[step.other].log[s->m[step.node].seen[step.other]];
+
+		printf(": %s %x %x", words[m.what], m.a, m.b);
+	}
+	putchar('\n');
 }

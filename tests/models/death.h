@@ -28,13 +28,15 @@
  * times but for false suspicions, so no quorum is missed for long; of those that were killed a world says whether they are still
  * heard when their end is not known yet.
  *
- * The rules are in death_rules.c, the search in death_search.c, what is tried in death.c.
+ * The rules are in death_rules.c, what is tried in death.c.
  */
 #ifndef WH_MODELS_DEATH_H
 #define WH_MODELS_DEATH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 #define MEMBERS 5 /* at most */
 
@@ -107,14 +109,13 @@ struct member {
 	struct view planned;
 };
 
-/* Bytes without gaps: states are compared as they lie. */
 struct state {
 	uint8_t killed;
 	struct member m[MEMBERS];
 };
 
 enum step_kind {
-	KILL, /* what happens or does not: these, */
+	KILL, /* what happens or does not: these, up to CLOSE, */
 	LEAVE,
 	DOUBT, /* i says that p has failed, which runs, */
 	CLOSE, /* with CLOSED_IS_PROOF: i takes p for dead, which runs */
@@ -129,62 +130,20 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind, i, p;
-};
-
-enum finding {
-	HOLDS,
-	STUCK,
-	TWO_VIEWS,
-	NO_QUORUM,
-	NO_MEMORY,
-	TWO_DECISIONS, /* a member is to agree to another view than it has agreed to */
-	FINDINGS
-};
-
-#define COURSE 400 /* steps, at most */
-
-struct course {
-	struct step steps[COURSE];
-	uint32_t count;
-};
-
-struct result {
-	enum finding found; /* the first; the search goes on only behind STUCK */
-	uint32_t looked;    /* states or runs */
-	uint32_t stuck;     /* states that are */
-	uint32_t ends;      /* states in which nothing can follow but what goes wrong, ... */
-	uint32_t lost;      /* ... and those of them in which a member runs and the group has ended */
-	bool all;           /* states have been looked at */
-	struct course course;
-};
-
-/* ---- death_rules.c ------------------------------------------------------------------------------------------------- */
-
-#define STEPS 128 /* from one state, at most */
+#define STUCK "stuck"
+#define TWO_VIEWS "two views"
+#define NO_QUORUM "the living are left out without a quorum"
+#define NO_MEMORY "no memory"
+#define TWO_DECISIONS "two decisions" /* a member is to agree to another view than it has agreed to */
 
 /* All steps that can be taken, or those of them by which nothing goes wrong; their number. */
 int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
 /* Takes it: what is wrong with that. */
-enum finding take(const struct world *w, struct state *s, struct step step);
+const char *take(const struct world *w, struct state *s, struct step step);
 /* Have all installed that must, or is there none? */
 bool is_through(const struct world *w, const struct state *s);
 /* Some member is not killed, and none of these has installed or is to. */
 bool is_lost(const struct world *w, const struct state *s);
-void print_step(const struct state *s, struct step step);
-
-static inline bool is_calm(struct step step)
-{
-	return step.kind > CLOSE;
-}
-
-/* ---- death_search.c ------------------------------------------------------------------------------------------------ */
-
-/* All states, or the first `limit`. */
-void explore(const struct world *w, uint32_t limit, struct result *out);
-/* So many random runs. */
-void wander(const struct world *w, uint32_t runs, uint32_t seed, struct result *out);
-void print_course(const struct world *w, const struct course *c);
+void print_step(const struct world *w, const struct state *s, struct step step);
 
 #endif

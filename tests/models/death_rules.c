@@ -4,32 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- sets ---------------------------------------------------------------------------------------------------------- */
-
-static bool has(members set, int p)
-{
-	return set >> p & 1;
-}
-
-static members only(int p)
-{
-	return (members)(1U << p);
-}
-
-static members below(int p)
-{
-	return (members)((1U << p) - 1);
-}
-
-static int size_of(members set)
-{
-	return __builtin_popcount(set);
-}
-
-static int lowest(members set)
-{
-	return __builtin_ctz(set);
-}
+#include "sets.h"
 
 static bool does(const struct world *w, enum mutation mutation)
 {
@@ -381,7 +356,7 @@ static void take_out(struct member *m, enum process process)
 	drop_plan(m);
 }
 
-static enum finding agree(struct member *m, uint8_t rank, struct view decision)
+static const char *agree(struct member *m, uint8_t rank, struct view decision)
 {
 	if (m->agreed != 0 && !same_view(m->decision, decision))
 		return TWO_DECISIONS;
@@ -389,10 +364,10 @@ static enum finding agree(struct member *m, uint8_t rank, struct view decision)
 		return NO_MEMORY;
 	m->agreed = rank;
 	m->decision = decision;
-	return HOLDS;
+	return NULL;
 }
 
-static enum finding act(const struct world *w, struct state *s, int i)
+static const char *act(const struct world *w, struct state *s, int i)
 {
 	struct member *m = &s->m[i];
 	enum plan plan = (enum plan)m->plan;
@@ -401,20 +376,20 @@ static enum finding act(const struct world *w, struct state *s, int i)
 
 	drop_plan(m);
 	if (plan != PROPOSE && !(plan == FOLLOW && is_mine(m, planned)) && !heeds(w, s, i))
-		return HOLDS;
+		return NULL;
 	if (plan == PROPOSE || plan == ACKNOWLEDGE) {
 		m->acknowledged = planned;
-		return HOLDS;
+		return NULL;
 	}
 	m->settled = plan == SETTLE || plan == FOLLOW;
 	if (plan == SETTLE || (plan == FOLLOW && m->agreed != 0 && same_view(m->decision, planned)))
-		return HOLDS;
+		return NULL;
 	return agree(m, rank, planned);
 }
 
 /* ---- what must hold ------------------------------------------------------------------------------------------------ */
 
-static enum finding judge(const struct world *w, const struct state *s)
+static const char *judge(const struct world *w, const struct state *s)
 {
 	members out = in_process(w, s, KILLED);
 	const struct view *settled = NULL;
@@ -432,7 +407,7 @@ static enum finding judge(const struct world *w, const struct state *s)
 		if (!are_quorum(w, all_of(w) & (members)~view->without, w->count - size_of(out)))
 			return NO_QUORUM;
 	}
-	return HOLDS;
+	return NULL;
 }
 
 /* They run, accuse none of each other, something has happened, and they are a quorum of those that are not proved dead. */
@@ -487,7 +462,7 @@ static void add(struct list *list, bool can, enum step_kind kind, int i, int p)
 {
 	struct step step = {(uint8_t)kind, (uint8_t)i, (uint8_t)p};
 
-	if (can && (!list->calm || is_calm(step)))
+	if (can && (!list->calm || kind > CLOSE))
 		list->steps[list->count++] = step;
 }
 
@@ -535,10 +510,10 @@ int steps_from(const struct world *w, const struct state *s, bool calm, struct s
 	return list.count;
 }
 
-enum finding take(const struct world *w, struct state *s, struct step step)
+const char *take(const struct world *w, struct state *s, struct step step)
 {
-	struct member *m = &s->m[step.i], planning;
-	enum finding wrong = HOLDS;
+	struct member *m = &s->m[step.node], planning;
+	const char *wrong = NULL;
 
 	switch ((enum step_kind)step.kind) {
 	case KILL:
@@ -550,32 +525,32 @@ enum finding take(const struct world *w, struct state *s, struct step step)
 		m->gone = true;
 		break;
 	case MARK:
-		m->left |= only(step.p);
+		m->left |= only(step.other);
 		break;
 	case CLOSE:
 	case PROVE:
 	case HEAR:
-		*m = with_word(w, s, step.i, step.p, true);
+		*m = with_word(w, s, step.node, step.other, true);
 		break;
 	case DOUBT:
 	case SUSPECT:
-		*m = with_word(w, s, step.i, step.p, false);
+		*m = with_word(w, s, step.node, step.other, false);
 		break;
 	case REMOVE:
 		take_out(m, REMOVED);
 		break;
 	case LOOK:
-		(void)plans(w, s, step.i, (enum plan)step.p, &planning);
+		(void)plans(w, s, step.node, (enum plan)step.other, &planning);
 		*m = planning;
 		break;
 	case ACT:
-		wrong = act(w, s, step.i);
+		wrong = act(w, s, step.node);
 		break;
 	default: /* INSTALL */
 		m->installed = true;
 		break;
 	}
-	return wrong != HOLDS ? wrong : judge(w, s);
+	return wrong != NULL ? wrong : judge(w, s);
 }
 
 /* ---- as text ------------------------------------------------------------------------------------------------------- */
@@ -588,7 +563,7 @@ static void print_view(struct view view)
 			printf(" %d", p);
 }
 
-void print_step(const struct state *s, struct step step)
+void print_step(const struct world *w, const struct state *s, struct step step)
 {
 	static const char *const texts[STEP_KINDS] = {
 		" is killed",
@@ -607,13 +582,15 @@ void print_step(const struct state *s, struct step step)
 	static const char *const plans_as_text[PLANS] = {"",          " propose",   " acknowledge",
 							 " agree to", " settle on", " follow"};
 
-	printf("%d%s", step.i, texts[step.kind]);
+	(void)w;
+	printf("      %d%s", step.node, texts[step.kind]);
 	if (step.kind >= DOUBT && step.kind <= SUSPECT)
-		printf(" %d", step.p);
+		printf(" %d", step.other);
 	if (step.kind == LOOK)
-		printf("%s", plans_as_text[step.p]);
+		printf("%s", plans_as_text[step.other]);
 	if (step.kind == ACT) {
-		printf("%s", plans_as_text[s->m[step.i].plan]);
-		print_view(s->m[step.i].planned);
+		printf("%s", plans_as_text[s->m[step.node].plan]);
+		print_view(s->m[step.node].planned);
 	}
+	putchar('\n');
 }

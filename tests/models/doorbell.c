@@ -11,14 +11,8 @@
  *     late       a program that arms, and asks for the descriptor that tells it later, and the loop that moves the limit
  *
  * Each is tried as built, and then again and again with one thing wrong in it: each time the explorer must find what
- * breaks. One line is printed for each; the exit status is 0 if there is no surprise. -v adds a trace of each finding.
+ * breaks.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine.h"
 
 /* ---- the doorbell between processes: transport/shm/shm.c -------------------------------------------------------------- */
@@ -122,12 +116,12 @@ static void write_sleeper(struct program *p, enum doorbell_variant variant)
 	emit_to(p, GO, 0, 0, 0);
 }
 
-static void make_doorbell(struct model *m, int variant)
+static void make_doorbell(struct world *w, int variant)
 {
-	m->thread_count = 3;
-	write_pusher(&m->threads[0], 0, (enum doorbell_variant)variant);
-	write_pusher(&m->threads[1], 1, (enum doorbell_variant)variant);
-	write_sleeper(&m->threads[2], (enum doorbell_variant)variant);
+	w->thread_count = 3;
+	write_pusher(&w->threads[0], 0, (enum doorbell_variant)variant);
+	write_pusher(&w->threads[1], 1, (enum doorbell_variant)variant);
+	write_sleeper(&w->threads[2], (enum doorbell_variant)variant);
 }
 
 /* ---- application threads and the loop of one process: base/gate.h ------------------------------------------------- */
@@ -217,12 +211,12 @@ static void write_loop(struct program *p, enum commit_variant variant)
 	emit_to(p, GO, 0, 0, 0);
 }
 
-static void make_commit(struct model *m, int variant)
+static void make_commit(struct world *w, int variant)
 {
-	m->thread_count = 3;
-	write_committer(&m->threads[0], 0, (enum commit_variant)variant);
-	write_committer(&m->threads[1], 1, (enum commit_variant)variant);
-	write_loop(&m->threads[2], (enum commit_variant)variant);
+	w->thread_count = 3;
+	write_committer(&w->threads[0], 0, (enum commit_variant)variant);
+	write_committer(&w->threads[1], 1, (enum commit_variant)variant);
+	write_loop(&w->threads[2], (enum commit_variant)variant);
 }
 
 /* ---- a claimer that finds the window full ------------------------------------------------------------------------- */
@@ -307,11 +301,11 @@ static void write_mover(struct program *p, enum window_variant variant)
 	emit(p, END, 0, 0);
 }
 
-static void make_window(struct model *m, int variant)
+static void make_window(struct world *w, int variant)
 {
-	m->thread_count = 2;
-	write_claimer(&m->threads[0], (enum window_variant)variant);
-	write_mover(&m->threads[1], (enum window_variant)variant);
+	w->thread_count = 2;
+	write_claimer(&w->threads[0], (enum window_variant)variant);
+	write_mover(&w->threads[1], (enum window_variant)variant);
 }
 
 /* ---- a descriptor that is made late: wh_ring_room_fd in smc/ring.c ------------------------------------------------ */
@@ -395,22 +389,16 @@ static void write_late_mover(struct program *p, enum late_variant variant)
 	emit(p, END, 0, 0);
 }
 
-static void make_late(struct model *m, int variant)
+static void make_late(struct world *w, int variant)
 {
-	m->thread_count = 2;
-	write_maker(&m->threads[0], (enum late_variant)variant);
-	write_late_mover(&m->threads[1], (enum late_variant)variant);
+	w->thread_count = 2;
+	write_maker(&w->threads[0], (enum late_variant)variant);
+	write_late_mover(&w->threads[1], (enum late_variant)variant);
 }
 
 /* ---- all of them -------------------------------------------------------------------------------------------------- */
 
-static const struct scenario {
-	const char *protocol;
-	void (*make)(struct model *m, int variant);
-	int variant;
-	const char *what;
-	const char *expected; /* NULL: it holds */
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{"doorbell", make_doorbell, DOORBELL, "as built", NULL},
 	{"doorbell", make_doorbell, PUSHER_NO_FENCE, "the pusher has no fence", ASLEEP},
 	{"doorbell", make_doorbell, PUSHER_LOOKS_FIRST, "the pusher looks at parked, then pushes", ASLEEP},
@@ -452,29 +440,8 @@ static const struct scenario {
 	{"late", make_late, ARMS_TAKEN_WITHOUT_IT, "arms are taken though there is nothing to tell them on", ASLEEP},
 };
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-	int surprises = 0;
-
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-		const struct scenario *s = &scenarios[i];
-		struct model m = {0};
-		const char *found;
-		uint32_t states;
-
-		s->make(&m, s->variant);
-		found = explore(&m, &states, verbose);
-		printf("%-8s  %-56s %8u states: %s%s\n", s->protocol, s->what, states, found != NULL ? found : "holds",
-		       same_text(found, s->expected) ? "" : "  <-- SURPRISE");
-		surprises += !same_text(found, s->expected);
-	}
-	if (surprises > 0)
-		printf("%d surprises\n", surprises);
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_machines("doorbell: the doorbell between processes, and its relatives inside of one", scenarios,
+			    COUNT_OF(scenarios), argc, argv);
 }

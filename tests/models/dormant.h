@@ -29,6 +29,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "explorer.h"
+#include "sets.h"
+
 #define NODES 3
 #define LENGTH 3 /* messages in a log, at most */
 #define ALL ((1 << NODES) - 1)
@@ -67,7 +70,6 @@ struct world {
 	enum mutation mutation;
 };
 
-/* States are compared as they lie, bytes without gaps. */
 struct entry {
 	uint8_t birth; /* 0: none */
 	uint8_t end;   /* number of the view that the log ends in; 0: it has begun none */
@@ -140,9 +142,7 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind, node, other, anew; /* of WISH: those that come in, those that wish it */
-};
+/* `node` of WISH are those that come in, `other` those that wish it, and `more` says whether anew. */
 
 #define LOST "a delivered message is lost"
 #define OTHERWISE "what is delivered differs"
@@ -152,16 +152,6 @@ struct step {
 static inline bool breaks(const struct world *w, enum mutation mutation)
 {
 	return w->mutation == mutation;
-}
-
-static inline bool in(uint8_t set, int node)
-{
-	return (set >> node & 1) != 0;
-}
-
-static inline uint8_t bit(int node)
-{
-	return (uint8_t)(1 << node);
 }
 
 /* ---- dormant_rules.c ---- */
@@ -192,7 +182,8 @@ bool compose_wishes(const struct world *w, struct state *s, uint8_t newcomers, u
 
 void begin_world(const struct world *w, struct state *s);
 #define STEPS 256
-int steps_from(const struct world *w, const struct state *s, struct step *out);
+/* `calm`: if nothing goes wrong any more, and no member says anything. */
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
 /* NULL, or what is wrong. */
 const char *take(const struct world *w, struct state *s, struct step step);
 /* One order for states that are alike. */
@@ -200,13 +191,11 @@ void tidy(const struct world *w, struct state *s);
 
 /* ---- dormant_back.c ---- */
 
-enum shake { POWER_LOST, POWER_LOST_TAKEN_UP, THREE_END, NONE_ENDS, SHAKES };
-
-/* Something of that kind, before nothing goes wrong any more. NULL, or what is wrong then. */
-const char *shake(const struct world *w, struct state *s, enum shake how);
-/* All nodes are started and wish it, and nothing goes wrong. NULL, or what does. */
-const char *come_back_all(const struct world *w, struct state s, bool verbose);
-void print_step(struct step step);
-void print_state(const struct state *s);
+/* All nodes are started and wish it, and nothing goes wrong: whatever else happened just before. NULL, or what is wrong then. */
+const char *look_back(struct search *x, const struct state *s);
+/* The same as lines. */
+void print_back(struct search *x, const struct state *s);
+void print_step(const struct world *w, const struct state *s, struct step step);
+void print_state(const struct world *w, const struct state *s);
 
 #endif

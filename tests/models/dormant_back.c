@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+enum shake { POWER_LOST, POWER_LOST_TAKEN_UP, THREE_END, NONE_ENDS, SHAKES };
+
 /* ---- does it come back? -------------------------------------------------------------------------------------------- */
 
 static const char *end_all(const struct world *w, struct state *s)
@@ -22,7 +24,8 @@ static const char *end_all(const struct world *w, struct state *s)
 	return take(w, s, (struct step){INSTALL, 0, 0, 0});
 }
 
-const char *shake(const struct world *w, struct state *s, enum shake how)
+/* Something of that kind, before nothing goes wrong any more. NULL, or what is wrong then. */
+static const char *shake(const struct world *w, struct state *s, enum shake how)
 {
 	const char *wrong = NULL;
 
@@ -45,12 +48,8 @@ static bool is_whole(const struct world *w, const struct state *s)
 static struct step next_calm(const struct world *w, const struct state *s)
 {
 	struct step steps[STEPS], best = {STEP_KINDS, 0, 0, 0};
-	struct world calm = *w;
-	int count;
+	int count = steps_from(w, s, true, steps);
 
-	calm.views = UINT8_MAX;
-	calm.messages = calm.anew = calm.crashes = calm.powers = calm.lost = calm.rot = 0;
-	count = steps_from(&calm, s, steps);
 	for (int k = 0; k < count; k++) {
 		bool better = steps[k].kind < best.kind || (steps[k].kind == best.kind && steps[k].kind == RESTART);
 
@@ -65,7 +64,7 @@ static struct step next_calm(const struct world *w, const struct state *s)
 
 #define CALM_STEPS 100
 
-const char *come_back_all(const struct world *w, struct state s, bool verbose)
+static const char *come_back(const struct world *w, struct state s, bool verbose)
 {
 	const char *wrong = NULL;
 
@@ -75,15 +74,45 @@ const char *come_back_all(const struct world *w, struct state s, bool verbose)
 		if (step.kind == STEP_KINDS)
 			return STUCK;
 		if (verbose)
-			print_step(step);
+			print_step(w, &s, step);
 		wrong = take(w, &s, step);
 	}
 	return wrong == NULL && !is_whole(w, &s) ? STUCK : wrong;
 }
 
+static bool is_worth(const struct world *w, const struct state *from, enum shake how)
+{
+	if (from->lost > 0 || from->rot > 0)
+		return false; /* it may have to wait for an operator */
+	if (how == POWER_LOST_TAKEN_UP && from->next.number == 0)
+		return false;
+	return how != NONE_ENDS || w->calm;
+}
+
+/* In a run it is asked now and then. */
+const char *look_back(struct search *x, const struct state *s)
+{
+	const char *wrong = NULL;
+
+	for (int how = 0; how < SHAKES && wrong == NULL && (x->length == 0 || x->length % 4 == 1); how++) {
+		struct state shaken = *s;
+
+		if (!is_worth(x->world, s, (enum shake)how))
+			continue;
+		wrong = shake(x->world, &shaken, (enum shake)how);
+		tidy(x->world, &shaken);
+		if (wrong != NULL || book_has(&x->good[how], &shaken))
+			continue;
+		wrong = come_back(x->world, shaken, false);
+		if (wrong == NULL)
+			x->noted[0] += book_add(&x->good[how], &shaken, NULL, NULL);
+	}
+	return wrong;
+}
+
 /* ---- as text ------------------------------------------------------------------------------------------------------- */
 
-void print_step(struct step step)
+void print_step(const struct world *w, const struct state *s, struct step step)
 {
 	static const char *const names[STEP_KINDS] = {
 		"is given the state",
@@ -104,7 +133,9 @@ void print_step(struct step step)
 		"its log rots",
 	};
 
-	printf("      %d %s (%d%s)\n", step.node, names[step.kind], step.other, step.anew ? ", anew" : "");
+	(void)w;
+	(void)s;
+	printf("      %d %s (%d%s)\n", step.node, names[step.kind], step.other, step.more != 0 ? ", anew" : "");
 }
 
 static void print_view(const char *what, const struct view *v)
@@ -113,10 +144,11 @@ static void print_view(const char *what, const struct view *v)
 	       v->sub.birth, v->sub.last, v->sub.members, v->sub.entered, v->sub.back, v->sub.from, v->start);
 }
 
-void print_state(const struct state *s)
+void print_state(const struct world *w, const struct state *s)
 {
 	static const char *const statuses[] = {"down", "up", "in"};
 
+	(void)w;
 	printf("       ");
 	print_view("now", &s->now);
 	if (s->next.number != 0)
@@ -130,5 +162,27 @@ void print_state(const struct state *s)
 		       statuses[n->status], n->agreed ? " agreed" : "", n->said, n->whole ? " whole" : "", n->disk.base,
 		       e->birth, e->end, e->whole ? " whole" : "", e->rotten ? " rotten" : "", (int)e->cut - 1,
 		       e->frontier, e->length, e->log[0], e->log[1], e->log[2]);
+	}
+}
+
+void print_back(struct search *x, const struct state *s)
+{
+	static const char *const hows[SHAKES] = {"the power goes", "the power goes, and what was decided is taken up",
+						 "the three end", "calm"};
+
+	for (int how = 0; how < SHAKES; how++) {
+		struct state shaken = *s;
+		const char *wrong =
+			is_worth(x->world, s, (enum shake)how) ? shake(x->world, &shaken, (enum shake)how) : NULL;
+
+		tidy(x->world, &shaken);
+		if (!is_worth(x->world, s, (enum shake)how) ||
+		    (wrong == NULL && come_back(x->world, shaken, false) == NULL))
+			continue;
+		printf("      --- %s\n", hows[how]);
+		print_state(x->world, &shaken);
+		if (wrong == NULL)
+			(void)come_back(x->world, shaken, true);
+		return;
 	}
 }

@@ -23,8 +23,8 @@ uint8_t whole_of(const struct state *s, uint8_t set)
 	uint8_t whole = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(set, i) && s->nodes[i].whole)
-			whole |= bit(i);
+		if (has(set, i) && s->nodes[i].whole)
+			whole |= only(i);
 	return whole;
 }
 
@@ -33,8 +33,8 @@ uint8_t up_of(const struct state *s, uint8_t set)
 	uint8_t up = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(set, i) && s->nodes[i].status == IN)
-			up |= bit(i);
+		if (has(set, i) && s->nodes[i].status == IN)
+			up |= only(i);
 	return up;
 }
 
@@ -48,7 +48,7 @@ static void found_nothing(const struct world *w, struct disk *d, uint8_t stood, 
 
 	bool has_another = d->entry.birth != 0 && d->entry.whole && breaks(w, BIRTH_UNASKED);
 
-	if (d->entry.birth != sub->birth && !has_another && in(sub->members, i) && sub->last == sub->birth &&
+	if (d->entry.birth != sub->birth && !has_another && has(sub->members, i) && sub->last == sub->birth &&
 	    is_proved && !breaks(w, FOUNDER_IS_MUTE))
 		d->entry = (struct entry){.birth = sub->birth, .whole = 1};
 }
@@ -57,7 +57,7 @@ static bool keeps_entry(const struct world *w, const struct disk *d, const struc
 {
 	if (breaks(w, STALE_IS_KEPT))
 		return true;
-	if (is_active(view) && !in(view->sub.members, i))
+	if (is_active(view) && !has(view->sub.members, i))
 		return false;
 	return d->entry.birth == view->sub.birth || breaks(w, BIRTH_UNASKED);
 }
@@ -82,12 +82,12 @@ void begin_on(const struct world *w, const struct state *s, struct disk *d, int 
 
 	if (d->base == view->number)
 		return;
-	if (!in(members_now(s), i)) {
+	if (!has(members_now(s), i)) {
 		stand_on(w, d, view, i);
 		return;
 	}
 	d->base = view->number;
-	if (in(view->sub.entered, i))
+	if (has(view->sub.entered, i))
 		*e = (struct entry){.birth = view->sub.birth, .whole = view->sub.birth == view->number};
 	e->end = view->number;
 	e->cut = e->frontier = 0;
@@ -110,7 +110,7 @@ static bool ends_well(const struct world *w, const struct subgroup *sub, uint8_t
 		return true;
 	if (end != (sub->back != 0 ? sub->from : sub->last - 1))
 		return false;
-	return !in(sub->entered, i) || breaks(w, ENTERED_COUNTS);
+	return !has(sub->entered, i) || breaks(w, ENTERED_COUNTS);
 }
 
 static bool may_count(const struct world *w, const struct state *s, int i)
@@ -119,7 +119,7 @@ static bool may_count(const struct world *w, const struct state *s, int i)
 	const struct entry *e = &s->nodes[i].disk.entry;
 
 	return (e->birth == sub->birth || (e->birth != 0 && breaks(w, BIRTH_UNASKED))) &&
-	       (in(sub->members, i) || breaks(w, ANYBODY_COUNTS)) && (e->whole || breaks(w, WHOLE_UNASKED)) &&
+	       (has(sub->members, i) || breaks(w, ANYBODY_COUNTS)) && (e->whole || breaks(w, WHOLE_UNASKED)) &&
 	       ends_well(w, sub, e->end, i);
 }
 
@@ -131,7 +131,7 @@ static bool is_rot(const struct state *s, uint8_t set, int i)
 	if (e->cut > e->length + 1)
 		return true;
 	for (int k = 0; k < NODES; k++)
-		if (in(set, k) && s->nodes[k].disk.entry.end == e->end && s->nodes[k].disk.entry.frontier > e->length)
+		if (has(set, k) && s->nodes[k].disk.entry.end == e->end && s->nodes[k].disk.entry.frontier > e->length)
 			return true;
 	return false;
 }
@@ -142,11 +142,11 @@ static uint8_t find_counting(const struct world *w, const struct state *s, uint8
 	uint8_t set = 0, rot = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(wishers, i) && may_count(w, s, i))
-			set |= bit(i);
+		if (has(wishers, i) && may_count(w, s, i))
+			set |= only(i);
 	for (int i = 0; i < NODES; i++)
-		if (in(set, i) && (is_rot(s, set, i) ? !breaks(w, FRONTIER_UNREAD) : s->nodes[i].disk.entry.rotten))
-			rot |= bit(i);
+		if (has(set, i) && (is_rot(s, set, i) ? !breaks(w, FRONTIER_UNREAD) : s->nodes[i].disk.entry.rotten))
+			rot |= only(i);
 	return set & (uint8_t)~rot;
 }
 
@@ -168,7 +168,7 @@ static const char *check_back(const struct state *s, const struct view *next, co
 	for (int i = 0; i < NODES && wrong == NULL; i++) {
 		const struct entry *e = &s->nodes[i].disk.entry;
 
-		if (!in(next->sub.back, i))
+		if (!has(next->sub.back, i))
 			continue;
 		if (e->length < next->start)
 			wrong = LOST;
@@ -195,7 +195,7 @@ static uint8_t find_cut(const struct state *s, uint8_t survivors)
 	uint8_t cut = LENGTH;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(survivors, i) && s->nodes[i].said < cut)
+		if (has(survivors, i) && s->nodes[i].said < cut)
 			cut = s->nodes[i].said;
 	return survivors != 0 ? (uint8_t)(cut + 1) : 0;
 }
@@ -239,9 +239,9 @@ static bool may_leave(const struct world *w, const struct state *s, uint8_t memb
 	if (leavers == 0 || breaks(w, LEAVER_GOES))
 		return true;
 	for (int i = 0; i < NODES; i++) {
-		uint8_t others = members & (uint8_t)~bit(i);
+		uint8_t others = members & (uint8_t)~only(i);
 
-		if (in(leavers, i) && others != 0 && whole_of(s, others) == 0)
+		if (has(leavers, i) && others != 0 && whole_of(s, others) == 0)
 			return false;
 	}
 	return leavers == members || whole_of(s, members & (uint8_t)~leavers) != 0;
@@ -275,15 +275,15 @@ static void come_back(const struct world *w, struct state *s, struct view *next,
 
 	sub->from = sub->back = 0;
 	for (int i = 0; i < NODES; i++)
-		if (in(counting, i) && s->nodes[i].disk.entry.end > sub->from)
+		if (has(counting, i) && s->nodes[i].disk.entry.end > sub->from)
 			sub->from = s->nodes[i].disk.entry.end;
 	for (int i = 0; i < NODES; i++) {
 		const struct entry *e = &s->nodes[i].disk.entry;
 		uint8_t place = place_of(w, e);
 
-		if (!in(counting, i) || (e->end != sub->from && !breaks(w, ALL_COME_BACK)))
+		if (!has(counting, i) || (e->end != sub->from && !breaks(w, ALL_COME_BACK)))
 			continue;
-		sub->back |= bit(i);
+		sub->back |= only(i);
 		if (shown < 0 || (breaks(w, CUT_IS_MOST) ? place > next->start : place < next->start)) {
 			next->start = place;
 			shown = i;

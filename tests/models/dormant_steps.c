@@ -15,8 +15,8 @@ static uint8_t moved(uint8_t set, const uint8_t *to)
 	uint8_t out = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(set, i))
-			out |= bit(to[i]);
+		if (has(set, i))
+			out |= only(to[i]);
 	return out;
 }
 
@@ -95,7 +95,7 @@ static bool is_decided(const struct state *s)
 /* A member of this view that goes on in the next, and has not agreed to it. */
 static bool may_agree(const struct state *s, int i)
 {
-	return is_decided(s) && s->nodes[i].status == IN && in(s->now.group & s->next.group, i) && !s->nodes[i].agreed;
+	return is_decided(s) && s->nodes[i].status == IN && has(s->now.group & s->next.group, i) && !s->nodes[i].agreed;
 }
 
 static bool may_install(const struct state *s)
@@ -113,7 +113,7 @@ static bool has_begun(const struct state *s, int i)
 
 static bool is_member(const struct state *s, int i)
 {
-	return s->nodes[i].status == IN && in(members_now(s), i);
+	return s->nodes[i].status == IN && has(members_now(s), i);
 }
 
 /* The members that are not up. */
@@ -125,14 +125,14 @@ static uint8_t failed_of(const struct state *s)
 static bool may_give(const struct state *s, int i)
 {
 	return is_member(s, i) && !s->nodes[i].whole && !is_decided(s) &&
-	       whole_of(s, up_of(s, members_now(s)) & (uint8_t)~bit(i)) != 0;
+	       whole_of(s, up_of(s, members_now(s)) & (uint8_t)~only(i)) != 0;
 }
 
 static void append_own(const struct world *w, const struct state *s, int i, struct steps *steps)
 {
 	const struct node *n = &s->nodes[i];
 	const struct entry *e = &n->disk.entry;
-	bool comes = n->status == UP && !in(s->next.group, i) && !s->dark;
+	bool comes = n->status == UP && !has(s->next.group, i) && !s->dark;
 
 	append(steps, may_give(s, i), GIVE, i, 0, false);
 	append(steps, n->status == IN && !has_begun(s, i), WRITE, i, 0, false);
@@ -140,7 +140,7 @@ static void append_own(const struct world *w, const struct state *s, int i, stru
 	append(steps, w->rot > 0 && is_member(s, i) && has_begun(s, i) && e->frontier < s->count, CAP, i, 0, false);
 	append(steps, comes && !has_begun(s, i), COME, i, 0, false);
 	append(steps, may_agree(s, i), AGREE, i, 0, false);
-	append(steps, n->status == DOWN && !in(s->now.group | s->next.group, i) && !s->dark, START, i, 0, false);
+	append(steps, n->status == DOWN && !has(s->now.group | s->next.group, i) && !s->dark, START, i, 0, false);
 	append(steps, s->crashes < w->crashes && n->status != DOWN, CRASH, i, 0, false);
 	append(steps, s->lost < w->lost && n->status == DOWN && n->disk.base != 0, LOSE, i, 0, false);
 }
@@ -166,8 +166,8 @@ static void append_wishes(const struct world *w, const struct state *s, struct s
 	uint8_t there = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (s->nodes[i].status == UP && has_begun(s, i) && !in(s->now.group, i))
-			there |= bit(i);
+		if (s->nodes[i].status == UP && has_begun(s, i) && !has(s->now.group, i))
+			there |= only(i);
 	for (uint8_t newcomers = 0; newcomers <= ALL; newcomers++)
 		for (uint8_t wishers = 0; wishers <= ALL && (newcomers & ~there) == 0; wishers++)
 			for (int anew = 0;
@@ -186,8 +186,8 @@ static uint8_t may_restart(const struct state *s)
 	uint8_t set = 0;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(s->now.group, i) && s->nodes[i].disk.base != 0)
-			set |= bit(i);
+		if (has(s->now.group, i) && s->nodes[i].disk.base != 0)
+			set |= only(i);
 	return set;
 }
 
@@ -195,7 +195,7 @@ static uint8_t may_restart(const struct state *s)
 static bool have_all_begun(const struct state *s)
 {
 	for (int i = 0; i < NODES; i++)
-		if (in(s->now.group, i) && s->nodes[i].status == IN && !has_begun(s, i))
+		if (has(s->now.group, i) && s->nodes[i].status == IN && !has_begun(s, i))
 			return false;
 	return true;
 }
@@ -226,10 +226,16 @@ static void append_changes(const struct world *w, const struct state *s, struct 
 		append_wishes(w, s, steps);
 }
 
-int steps_from(const struct world *w, const struct state *s, struct step *out)
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out)
 {
 	struct steps steps = {out, 0};
+	struct world without = *w;
 
+	if (calm) {
+		without.views = UINT8_MAX;
+		without.messages = without.anew = without.crashes = without.powers = without.lost = without.rot = 0;
+		w = &without;
+	}
 	for (int i = 0; i < w->nodes; i++) {
 		append_own(w, s, i, &steps);
 		append(&steps, s->rot < w->rot && may_rot(s, i), ROT, i, 0, false);
@@ -250,7 +256,7 @@ static void end_life(struct state *s, int i)
 
 	n->status = DOWN;
 	n->whole = n->agreed = 0;
-	if (!in(members_now(s), i))
+	if (!has(members_now(s), i))
 		n->said = 0;
 }
 
@@ -271,7 +277,7 @@ static const char *deliver_what_may_be(struct state *s)
 	uint8_t members = members_now(s), least = LENGTH;
 
 	for (int i = 0; i < NODES; i++)
-		if (in(members, i) && s->nodes[i].said < least)
+		if (has(members, i) && s->nodes[i].said < least)
 			least = s->nodes[i].said;
 	return members != 0 ? deliver(s, least) : NULL;
 }
@@ -280,15 +286,15 @@ static void enter_next(struct state *s, int i)
 {
 	struct node *n = &s->nodes[i];
 	const struct subgroup *sub = &s->now.sub;
-	bool is_in = in(members_now(s), i);
+	bool is_in = has(members_now(s), i);
 
 	n->agreed = 0;
 	n->said = is_in ? s->now.start : 0;
-	if (n->status == UP && in(s->now.group, i))
+	if (n->status == UP && has(s->now.group, i))
 		n->status = IN;
-	if (!is_in || (in(sub->entered, i) && sub->birth != s->now.number))
+	if (!is_in || (has(sub->entered, i) && sub->birth != s->now.number))
 		n->whole = 0;
-	else if (n->status == IN && (in(sub->back, i) || in(sub->entered, i)))
+	else if (n->status == IN && (has(sub->back, i) || has(sub->entered, i)))
 		n->whole = 1;
 }
 
@@ -326,7 +332,7 @@ static void agree(const struct world *w, struct state *s, int i)
 
 	begin_on(w, s, &n->disk, i);
 	n->agreed = 1;
-	if (in(members_now(s), i))
+	if (has(members_now(s), i))
 		n->disk.entry.cut = s->cut;
 }
 
@@ -369,7 +375,7 @@ static const char *lose_power(struct state *s, bool taken_up)
 static void restart(const struct world *w, struct state *s, uint8_t set)
 {
 	for (int i = 0; i < NODES; i++)
-		if (in(set, i)) {
+		if (has(set, i)) {
 			stand_on(w, &s->nodes[i].disk, &s->now, i);
 			s->nodes[i].status = IN;
 		}
@@ -425,7 +431,7 @@ static const char *take_change(const struct world *w, struct state *s, struct st
 		(void)compose_without(w, s, step.node, step.other);
 		break;
 	case WISH:
-		(void)compose_wishes(w, s, step.node, step.other, step.anew, &wrong);
+		(void)compose_wishes(w, s, step.node, step.other, step.more != 0, &wrong);
 		break;
 	case INSTALL:
 		wrong = install(s);

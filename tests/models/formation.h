@@ -17,7 +17,7 @@
  *     comes back  when there are no faults any more all nodes that are up can become members of one group
  *
  * Nodes are alike but for their parts, so a state is its nodes in order, and all permutations of ids are one state. The
- * rules are in formation_rules.c, the steps in formation_steps.c, the search in formation_search.c, what is tried in
+ * rules are in formation_rules.c, the steps in formation_steps.c, whether a group comes back in formation_back.c, what is tried in
  * formation.c.
  */
 #ifndef WH_MODELS_FORMATION_H
@@ -25,6 +25,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 #define NODES 6  /* at most */
 #define GROUPS 6 /* identities that some node remembers at one time, at most */
@@ -61,6 +63,14 @@ enum mutation {
 	JOINED_NAMES_ARE_FREE = 1 << 7, /* one host: the held name of a joined id forbids nothing */
 };
 
+/* What happens to a group before the faults end. */
+enum repair {
+	ALL_RESTARTED = 1 << 0, /* every node crashes at once, and is started again */
+	ONE_IS_GONE = 1 << 1,   /* the same, but one configured node does not return */
+	RUNS_WITHOUT = 1 << 2,  /* a group lives; those down or excluded are started again, but for one */
+	ROLLING = 1 << 3, /* all are members; each crashes and is started again when the one before it is a member */
+};
+
 struct world {
 	uint8_t configured, joined; /* nodes */
 	enum form form;
@@ -74,6 +84,7 @@ struct world {
 	bool written_anew;    /* also a record that says already what it is to say */
 	bool all_are_members; /* in the beginning, of one group */
 	uint32_t mutations;
+	uint8_t repairs; /* enum repair: these bring a group back from wherever it is */
 };
 
 enum part { CONFIGURED, JOINED, FOUNDER, TIE_BREAKER };
@@ -105,7 +116,6 @@ struct group {
 	bool by_a_word; /* of the operator */
 };
 
-/* Bytes without gaps: states are compared as they lie. */
 struct state {
 	struct node nodes[NODES];
 	struct group groups[GROUPS];
@@ -130,13 +140,8 @@ enum step_kind {
 	STEP_KINDS
 };
 
-#define NOBODY 255
-
-struct step {
-	uint8_t kind;
-	uint8_t node; /* its place; GO_ON: the newcomer, or NOBODY */
-	uint8_t group, side;
-};
+#define NOBODY                                                                                                         \
+	255 /* the node of a step that is no node's; of GO_ON else the newcomer. `other` is a group, `more` a side */
 
 /* ---- formation_rules.c: what the rules say of a state ---- */
 
@@ -169,30 +174,17 @@ void begin(const struct world *w, struct state *s);
 #define STEPS 256
 /* All steps that can be taken (`calm`: if there are no faults any more); their number. */
 int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
-void take(const struct world *w, struct state *s, struct step step);
+const char *take(const struct world *w, struct state *s, struct step step); /* NULL */
 /* Brings nodes and identities into order. */
 void tidy(const struct world *w, struct state *s);
 void print_step(const struct world *w, const struct state *s, struct step step);
 
-/* ---- formation_search.c ---- */
-
-/* What happens to a group before the faults end. */
-enum repair {
-	ALL_RESTARTED = 1 << 0, /* every node crashes at once, and is started again */
-	ONE_IS_GONE = 1 << 1,   /* the same, but one configured node does not return */
-	RUNS_WITHOUT = 1 << 2,  /* a group lives; those down or excluded are started again, but for one */
-	ROLLING = 1 << 3, /* all are members; each crashes and is started again when the one before it is a member */
-};
+/* ---- formation_back.c ---- */
 
 #define TWO "two groups"
 
-struct finding {
-	const char *wrong; /* NULL: nothing */
-	uint32_t looked;   /* states */
-	bool all;
-};
-
-/* All states, or the first `limit`; and that the repairs bring a group back from each of them. */
-struct finding explore(const struct world *w, uint32_t limit, uint8_t repairs, bool verbose);
+const char *judge(struct search *x, const struct state *s);
+/* NULL: the repairs bring a group back from each state that has been seen. */
+const char *look_for_return(struct search *x);
 
 #endif

@@ -1,14 +1,11 @@
 /* formation_rules.c - what the rules say of a state. See formation.h. */
 #include "formation.h"
 
+#include "sets.h"
+
 static bool breaks(const struct world *w, enum mutation mutation)
 {
 	return (w->mutations & (uint32_t)mutation) != 0;
-}
-
-static int count_of(uint8_t set)
-{
-	return __builtin_popcount(set);
 }
 
 /* ---- quorums ------------------------------------------------------------------------------------------------------- */
@@ -40,7 +37,7 @@ static bool has_part(const struct state *s, uint8_t set, enum part part, bool ot
 
 bool is_quorum(const struct world *w, const struct state *s, uint8_t voters, int base)
 {
-	int half = 2 * count_of(voters);
+	int half = 2 * size_of(voters);
 
 	if (!breaks(w, JOINED_IDS_GO_ON) && !has_part(s, voters, JOINED, true))
 		return false;
@@ -155,10 +152,10 @@ uint8_t first_view(const struct world *w, const struct state *s, uint8_t side)
 		recorded &= seekers;
 	if (w->form == THE_FOUNDER)
 		return founders(w, s, seekers);
-	if (count_of(seekers) == w->configured && (recorded == 0 || !breaks(w, RECORD_FORBIDS_ALL)))
+	if (size_of(seekers) == w->configured && (recorded == 0 || !breaks(w, RECORD_FORBIDS_ALL)))
 		return seekers;
 	if (w->form == A_MAJORITY && (recorded == 0 || breaks(w, RECORD_NOT_LOOKED_AT)) &&
-	    2 * count_of(seekers) > w->configured)
+	    2 * size_of(seekers) > w->configured)
 		return seekers;
 	return 0;
 }

@@ -258,7 +258,7 @@ static void take_fault(const struct world *w, struct state *s, struct step step)
 		s->disks_lost++;
 		return;
 	case LEAVE:
-		go_on(s, step.group, living_of(s, step.group, step.side) & (uint8_t) ~(1 << step.node), NOBODY);
+		go_on(s, step.other, living_of(s, step.other, step.more) & (uint8_t) ~(1 << step.node), NOBODY);
 		put(n, DOWN, NOTHING);
 		return;
 	default: /* SPEAK */
@@ -273,7 +273,7 @@ static void form(const struct world *w, struct state *s, uint8_t side)
 	invite(s, first_view(w, s, side), (struct group){.base = base, .is_first = true});
 }
 
-void take(const struct world *w, struct state *s, struct step step)
+const char *take(const struct world *w, struct state *s, struct step step)
 {
 	struct node *n = &s->nodes[step.node == NOBODY ? 0 : step.node];
 
@@ -297,20 +297,21 @@ void take(const struct world *w, struct state *s, struct step step)
 		put(n, SEEKS, NOTHING);
 		break;
 	case FORM:
-		form(w, s, step.side);
+		form(w, s, step.more);
 		break;
 	case ASK:
-		put(n, INVITED, step.group);
-		n->views[step.group - 1] |= NEWCOMER;
+		put(n, INVITED, step.other);
+		n->views[step.other - 1] |= NEWCOMER;
 		break;
 	case GO_ON:
-		go_on(s, step.group, living_of(s, step.group, step.side), step.node);
+		go_on(s, step.other, living_of(s, step.other, step.more), step.node);
 		break;
 	default:
 		take_fault(w, s, step);
 		break;
 	}
 	tidy(w, s);
+	return NULL;
 }
 
 /* ---- as text ------------------------------------------------------------------------------------------------------- */
@@ -339,9 +340,9 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 
 	(void)w;
 	if (step.kind == FORM || step.kind == GO_ON) {
-		printf("      side %d:", step.side);
+		printf("      side %d:", step.more);
 		if (step.kind == GO_ON)
-			printf(" group %d", step.group);
+			printf(" group %d", step.other);
 		printf(" %s%s\n", texts[step.kind],
 		       step.kind == GO_ON && step.node != NOBODY ? " with a newcomer" : "");
 		return;
@@ -355,6 +356,6 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		printf(", a record of group %d", n->record);
 	printf(") %s", texts[step.kind]);
 	if (step.kind == ASK)
-		printf(" group %d", step.group);
+		printf(" group %d", step.other);
 	putchar('\n');
 }

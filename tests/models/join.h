@@ -12,13 +12,16 @@
  * member reads either before the word that guards it.
  *
  * The decision (0014) is in join_change.c, newcomers and the first view in join_entry.c, rows and the network in join_rules.c,
- * what must be true in join_checks.c, the search in join_search.c, what is tried in join.c.
+ * what must be true in join_checks.c, text in join_text.c, what is tried in join.c.
  */
 #ifndef WH_MODELS_JOIN_H
 #define WH_MODELS_JOIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
+#include "sets.h"
 
 #define ACTORS 12
 #define MEMBERS 6   /* of a view, at most */
@@ -78,18 +81,18 @@ enum mutation {
 enum how { GROUP /* there is one already */, MAJORITY, FOUNDER };
 
 struct world {
+	const char *what;
 	uint8_t ids;                                                /* of nodes */
 	uint8_t configured;                                         /* ids below */
 	uint8_t first;                                              /* GROUP: the members are the ids below */
 	uint8_t how;                                                /* enum how */
-	int8_t tie_breaker;                                         /* an id, -1: none */
+	uint8_t tie_breaker;                                        /* 1 + an id; 0: none */
 	uint8_t crashes, returns, cuts, leaves, timeouts, mistakes; /* at most */
-	uint8_t mortal, leavers;   /* sets of ids: those that may crash, that may leave */
+	uint8_t mortal, leavers;   /* sets of ids: those that may crash (0: all), that may leave */
 	uint8_t doubters, doubted; /* sets of ids: each of those may think each of these dead, by mistake */
 	uint8_t absent;            /* set of ids: not there in the beginning; they come as a returning actor does */
 	bool acquainted;           /* all have met already */
 	bool traffic;              /* each member has a message in each view */
-	bool keeps;                /* no actor may drop what has been decided with it */
 	uint64_t mutations;
 };
 
@@ -209,10 +212,6 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind, i, p;
-};
-
 /* When a step may be taken. */
 enum mood {
 	ANY,
@@ -228,24 +227,13 @@ bool can(const struct world *w, const struct state *s, struct step step, enum mo
 /* NULL: all is well, else what is wrong. */
 const char *take(const struct world *w, struct state *s, struct step step);
 /* Nothing can happen any more. NULL: it may end so. */
-const char *ended(const struct world *w, const struct state *s);
-#define STEPS 1024
-int steps_from(const struct world *w, const struct state *s, enum mood mood, struct step *out);
-#define KEY 8192
-int key_of(const struct world *w, const struct state *s, uint8_t *out);
+const char *ended(struct search *x, const struct state *s);
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out);
+/* Where nothing else can happen: time-outs. */
+int late_steps(const struct world *w, const struct state *s, struct step *out);
 void copy(struct state *to, const struct state *from);
 
 /* ---- what actors know (join_rules.c) ---- */
-
-static inline bool in(unsigned set, int of)
-{
-	return set >> of & 1;
-}
-
-static inline int size(unsigned set)
-{
-	return __builtin_popcount(set);
-}
 
 static inline bool does(const struct world *w, enum mutation mutation)
 {
@@ -264,7 +252,7 @@ static inline int id_of(const struct world *w, int i)
 
 static inline bool reaches(const struct state *s, int i, int p)
 {
-	return in(s->a[i].met & (actors)~s->a[i].gone, p);
+	return has(s->a[i].met & (actors)~s->a[i].gone, p);
 }
 
 static inline const struct image *image_at(const struct state *s, int i, int slot)
@@ -282,6 +270,12 @@ void tell_all(const struct world *w, struct state *s, int i);
 int new_image(struct state *s);
 void close_image(struct state *s, int i);
 void open_image(struct state *s, int i, int image);
+
+/* ---- join_text.c ---- */
+
+void print_step(const struct world *w, const struct state *s, struct step step);
+#define KEY 8192
+size_t key_of(const struct world *w, const struct state *s, uint8_t *out);
 
 /* ---- join_checks.c ---- */
 
@@ -308,19 +302,5 @@ bool united(const struct world *w, const struct state *s, int i);
 bool can_enter(const struct world *w, const struct state *s, struct step step, enum mood mood);
 const char *take_entry(const struct world *w, struct state *s, struct step step);
 void hear(const struct world *w, struct state *s, int i, int p, struct control message);
-
-/* ---- search ---- */
-
-struct finding {
-	const char *wrong; /* NULL: nothing */
-	uint32_t looked;   /* states or runs */
-	bool all;
-};
-
-#define RUN 4000 /* steps of a run at most */
-
-struct finding explore(const struct world *w, uint32_t limit, bool verbose);
-struct finding wander(const struct world *w, uint32_t runs, uint32_t seed, bool verbose);
-const char *replay(const struct world *w, const struct step *steps, int count, bool verbose);
 
 #endif

@@ -4,11 +4,6 @@
 
 #include <stddef.h>
 
-static ranks one(int rank)
-{
-	return (ranks)(1 << rank);
-}
-
 static const struct image *image_of(const struct state *s, int i)
 {
 	return image_at(s, i, 0);
@@ -57,13 +52,13 @@ static bool leads(const struct state *s, int i)
 
 bool quorum(const struct world *w, const struct image *image, ranks votes, ranks left)
 {
-	int voters = does(w, VOTERS_ARE_MEMBERS) ? image->count : image->voters, all = voters - size(left);
+	int voters = does(w, VOTERS_ARE_MEMBERS) ? image->count : image->voters, all = voters - size_of(left);
 
-	if (2 * size(votes) == all)
+	if (2 * size_of(votes) == all)
 		for (int r = 0; r < image->count; r++)
-			if (in(votes, r) && id_of(w, image->member[r]) == w->tie_breaker)
+			if (has(votes, r) && id_of(w, image->member[r]) == w->tie_breaker - 1)
 				return true;
-	return 2 * size(votes) > all;
+	return 2 * size_of(votes) > all;
 }
 
 static ranks hearsay(const struct state *s, int i)
@@ -71,7 +66,7 @@ static ranks hearsay(const struct state *s, int i)
 	ranks set = 0;
 
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (r != me(s, i) && in(readable(s, i), r))
+		if (r != me(s, i) && has(readable(s, i), r))
 			set |= row(s, i, r)->failed;
 	return set;
 }
@@ -84,7 +79,7 @@ static bool left_in_order(const struct state *s, int i, int r)
 /* Whatever others say, it does not say that r failed. */
 static bool spares(const struct state *s, int i, int r)
 {
-	return row(s, i, r)->installed || left_in_order(s, i, r) || in(mine(s, i)->left, r);
+	return row(s, i, r)->installed || left_in_order(s, i, r) || has(mine(s, i)->left, r);
 }
 
 /* It suspects all that the members it trusts suspect, none of those suspects it, and it has said which members left. */
@@ -95,19 +90,19 @@ bool heedful(const struct world *w, const struct state *s, int i)
 	(void)w;
 	for (int r = 0; r < image_of(s, i)->count; r++) {
 		if (spares(s, i, r))
-			more &= (ranks)~one(r);
-		if (in(unsuspected(s, i), r) && row(s, i, r)->gone && !row(s, i, r)->installed)
-			more |= one(r);
+			more &= (ranks)~only(r);
+		if (has(unsuspected(s, i), r) && row(s, i, r)->gone && !row(s, i, r)->installed)
+			more |= only(r);
 	}
 	return more == 0;
 }
 
 static bool barrier(const struct state *s, int i)
 {
-	ranks lower = (ranks)(one(me(s, i)) - 1);
+	ranks lower = (ranks)(only(me(s, i)) - 1);
 
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(unsuspected(s, i), r) && (lower & ~(row(s, i, r)->failed | row(s, i, r)->left)) != 0)
+		if (has(unsuspected(s, i), r) && (lower & ~(row(s, i, r)->failed | row(s, i, r)->left)) != 0)
 			return false;
 	return true;
 }
@@ -118,7 +113,7 @@ static int found(const struct state *s, int i)
 	int best = -1;
 
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(readable(s, i), r) && row(s, i, r)->agreed > 0 &&
+		if (has(readable(s, i), r) && row(s, i, r)->agreed > 0 &&
 		    (best < 0 || row(s, i, r)->agreed > row(s, i, best)->agreed))
 			best = r;
 	return best;
@@ -128,7 +123,7 @@ static int found(const struct state *s, int i)
 static int short_cut(const struct state *s, int i)
 {
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(unsuspected(s, i), r) && row(s, i, r)->installed && row(s, i, r)->agreed > 0)
+		if (has(unsuspected(s, i), r) && row(s, i, r)->installed && row(s, i, r)->agreed > 0)
 			return r;
 	return -1;
 }
@@ -167,7 +162,7 @@ static bool all_equal(const struct state *s, int i)
 	if (own->agreed == 0)
 		return false;
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(unsuspected(s, i), r) &&
+		if (has(unsuspected(s, i), r) &&
 		    (row(s, i, r)->agreed != own->agreed || row(s, i, r)->decider != own->decider))
 			return false;
 	return true;
@@ -211,7 +206,7 @@ void propose(const struct world *w, struct state *s, int i, actors newcomers, bo
 	actors invited = 0;
 
 	for (int r = 0; before != NOTHING && r < s->image[before].count; r++)
-		if (in(s->image[before].fresh, r))
+		if (has(s->image[before].fresh, r))
 			invited |= (actors)(1 << s->image[before].member[r]);
 	if (newcomers != 0 || renews || unsuspected(s, i) != everybody(s, i)) {
 		if ((next = new_image(s)) < 0)
@@ -221,11 +216,11 @@ void propose(const struct world *w, struct state *s, int i, actors newcomers, bo
 		s->image[next].proposer = (int8_t)me(s, i);
 		s->image[next].attempt = (uint8_t)attempt;
 		for (int r = 0; r < old->count; r++)
-			if (in(unsuspected(s, i), r))
+			if (has(unsuspected(s, i), r))
 				s->image[next].member[s->image[next].count++] = old->member[r];
 		for (int p = 0; p < ACTORS; p++)
-			if (in(newcomers, p)) {
-				s->image[next].fresh |= one(s->image[next].count);
+			if (has(newcomers, p)) {
+				s->image[next].fresh |= only(s->image[next].count);
 				s->image[next].member[s->image[next].count++] = (uint8_t)p;
 			}
 		s->image[next].voters = s->image[next].count;
@@ -233,9 +228,9 @@ void propose(const struct world *w, struct state *s, int i, actors newcomers, bo
 	s->image[s->a[i].at[0]].proposals[me(s, i)][attempt] = (int8_t)next;
 	publish(s, i, 0, PROPOSED, attempt, 0);
 	for (int p = 0; p < ACTORS; p++) {
-		if (in(newcomers, p))
+		if (has(newcomers, p))
 			send(s, i, p, VIEW, next, 0);
-		else if (in(invited, p) && !does(w, SILENT_WITHDRAWAL))
+		else if (has(invited, p) && !does(w, SILENT_WITHDRAWAL))
 			send(s, i, p, WITHDRAWN, before, 0);
 	}
 }
@@ -248,8 +243,8 @@ static ranks carried(const struct state *s, int i, ranks set)
 	for (int r = 0; r < image_of(s, i)->count; r++) {
 		int rank = rank_of(image_at(s, i, 1), image_of(s, i)->member[r]);
 
-		if (in(set, r) && rank >= 0)
-			out |= one(rank);
+		if (has(set, r) && rank >= 0)
+			out |= only(rank);
 	}
 	return out;
 }
@@ -283,13 +278,13 @@ static const char *decide(struct state *s, int i)
 	int rank = me(s, i);
 
 	for (int r = 0; r < image->count; r++)
-		if (in(unsuspected(s, i), r) && row(s, i, r)->received < cut)
+		if (has(unsuspected(s, i), r) && row(s, i, r)->received < cut)
 			cut = row(s, i, r)->received;
 	image->decided[rank] = (int8_t)proposed_by(s, i, rank);
 	for (int r = 0; r < s->image[image->decided[rank]].count; r++) {
 		const struct image *next = &s->image[image->decided[rank]];
 
-		if (in(next->fresh, r) && !in(next->there, next->member[r]))
+		if (has(next->fresh, r) && !has(next->there, next->member[r]))
 			return "a view is decided with a newcomer that has not come";
 	}
 	if (s->image[image->decided[rank]].fresh != 0 && unsuspected(s, i) != everybody(s, i))
@@ -334,7 +329,7 @@ static void install(const struct world *w, struct state *s, int i)
 	int next = a->at[1], old = a->at[0];
 
 	publish(s, i, 0, INSTALLED, 0, 0);
-	s->image[old].ahead |= one(me(s, i));
+	s->image[old].ahead |= only(me(s, i));
 	a->known[1] |= known;
 	a->at[0] = (int8_t)next;
 	for (int r = 0; r < MEMBERS; r++) {
@@ -357,12 +352,12 @@ static void install(const struct world *w, struct state *s, int i)
 
 const char *take_change(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, lead;
+	int i = step.node, p = step.other, lead;
 	struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
 	case SUSPECT:
-		a->frozen[0] |= one(p);
+		a->frozen[0] |= only(p);
 		if (a->at[1] >= 0)
 			a->frozen[1] = carried(s, i, a->frozen[0]);
 		publish(s, i, 0, FAILED, p, 0);
@@ -424,27 +419,27 @@ static bool can_suspect(const struct world *w, const struct state *s, int i, int
 {
 	const struct image *image = image_of(s, i);
 	int p = r < image->count ? image->member[r] : i;
-	ranks rest = unsuspected(s, i) & (ranks)~one(r);
+	ranks rest = unsuspected(s, i) & (ranks)~only(r);
 
-	if (p == i || in(mine(s, i)->failed, r) || spares(s, i, r) ||
-	    !quorum(w, image, rest, mine(s, i)->left & (ranks)~one(r)))
+	if (p == i || has(mine(s, i)->failed, r) || spares(s, i, r) ||
+	    !quorum(w, image, rest, mine(s, i)->left & (ranks)~only(r)))
 		return false;
-	if (in(hearsay(s, i) | s->a[i].known[0], r))
+	if (has(hearsay(s, i) | s->a[i].known[0], r))
 		return true;
 	if (row(s, i, r)->gone)
 		return !left_in_order(s, i, r);
-	if (in(s->a[i].gone, p) && s->a[p].status != AWAY)
+	if (has(s->a[i].gone, p) && s->a[p].status != AWAY)
 		return true;
-	if (is_silent(s, image, p) && !in(image->ahead, r))
+	if (is_silent(s, image, p) && !has(image->ahead, r))
 		return true;
-	return mood == ANY && in(w->doubters, id_of(w, i)) && in(w->doubted, id_of(w, p));
+	return mood == ANY && has(w->doubters, id_of(w, i)) && has(w->doubted, id_of(w, p));
 }
 
 static bool can_mark(const struct world *w, const struct state *s, int i, int r)
 {
-	return r < image_of(s, i)->count && r != me(s, i) && !in(mine(s, i)->failed | mine(s, i)->left, r) &&
+	return r < image_of(s, i)->count && r != me(s, i) && !has(mine(s, i)->failed | mine(s, i)->left, r) &&
 	       !row(s, i, r)->installed && left_in_order(s, i, r) &&
-	       quorum(w, image_of(s, i), unsuspected(s, i) & (ranks)~one(r), mine(s, i)->left | one(r));
+	       quorum(w, image_of(s, i), unsuspected(s, i) & (ranks)~only(r), mine(s, i)->left | only(r));
 }
 
 static bool somebody_is_suspected(const struct state *s, int i)
@@ -455,7 +450,7 @@ static bool somebody_is_suspected(const struct state *s, int i)
 static bool all_have_acknowledged(const struct state *s, int i)
 {
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(unsuspected(s, i), r) && row(s, i, r)->acknowledged != ticket(me(s, i), mine(s, i)->attempt))
+		if (has(unsuspected(s, i), r) && row(s, i, r)->acknowledged != ticket(me(s, i), mine(s, i)->attempt))
 			return false;
 	return true;
 }
@@ -467,7 +462,7 @@ static bool all_are_there(const struct world *w, const struct state *s, int i)
 	for (int r = 0; r < s->image[next].count; r++) {
 		int p = s->image[next].member[r];
 
-		if (in(s->image[next].fresh, r) &&
+		if (has(s->image[next].fresh, r) &&
 		    (does(w, THERE_NOT_KEYED) ? s->a[i].there[p] < 0 : s->a[i].there[p] != next))
 			return false;
 	}
@@ -499,7 +494,7 @@ static ranks attempted(const struct state *s, int i)
 		return everybody(s, i);
 	for (int r = 0; r < image_of(s, i)->count; r++)
 		if (rank_of(&s->image[next], image_of(s, i)->member[r]) >= 0)
-			set |= one(r);
+			set |= only(r);
 	return set;
 }
 
@@ -527,14 +522,14 @@ static bool can_decide(const struct world *w, const struct state *s, int i)
 	    proposed_by(s, i, me(s, i)) == NOTHING || !quorum(w, image_of(s, i), unsuspected(s, i), mine(s, i)->left))
 		return false;
 	for (int r = 0; r < image_of(s, i)->count; r++)
-		if (in(unsuspected(s, i), r) && !row(s, i, r)->wedged)
+		if (has(unsuspected(s, i), r) && !row(s, i, r)->wedged)
 			return false;
 	return attempted(s, i) == unsuspected(s, i) && all_have_acknowledged(s, i) && heedful(w, s, i);
 }
 
 bool can_change(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p, lead;
+	int i = step.node, p = step.other, lead;
 	const struct actor *a = &s->a[i];
 
 	if (a->status != MEMBER)
@@ -547,7 +542,7 @@ bool can_change(const struct world *w, const struct state *s, struct step step, 
 	case MARK:
 		return can_mark(w, s, i, p);
 	case OUT:
-		return in(hearsay(s, i), me(s, i));
+		return has(hearsay(s, i), me(s, i));
 	case WEDGE:
 		return can_wedge(w, s, i);
 	case PROPOSE:
@@ -587,7 +582,7 @@ bool united(const struct world *w, const struct state *s, int i)
 	for (int r = 0; r < image->count; r++) {
 		int p = image->member[r];
 
-		if (!in(all, r))
+		if (!has(all, r))
 			continue;
 		if (s->a[p].status != MEMBER || s->a[p].at[0] != s->a[i].at[0])
 			return false;

@@ -72,7 +72,7 @@ static int alive_of(const struct state *s, const struct image *image, actors amo
 	int count = 0;
 
 	for (int r = 0; r < image->count; r++)
-		count += alive(s, image->member[r]) && in(among, image->member[r]);
+		count += alive(s, image->member[r]) && has(among, image->member[r]);
 	return count;
 }
 
@@ -99,13 +99,15 @@ static const char *ended_with(const struct world *w, const struct state *s, acto
 	for (int p = 0; p < ACTORS; p++)
 		there += alive(s, p) && id_of(w, p) < w->configured;
 	if (image->number == 0 && w->how == MAJORITY && !is_used(s, s->a[best].at[0]) && there >= majority &&
-	    (size(image->there) < majority || alive_of(s, image, s->late > 0 ? image->there : (actors)~0) >= majority))
+	    (size_of(image->there) < majority ||
+	     alive_of(s, image, s->late > 0 ? image->there : (actors)~0) >= majority))
 		return "a first view that can never be holds up all";
 	return NULL;
 }
 
-const char *ended(const struct world *w, const struct state *s)
+const char *ended(struct search *x, const struct state *s)
 {
+	const struct world *w = x->world;
 	actors out = 0;
 	int best = -1, candidates = 0;
 	const struct row *own;
@@ -136,7 +138,7 @@ const char *ended(const struct world *w, const struct state *s)
 		return "a majority forms no group";
 	if (w->how == FOUNDER)
 		for (int i = 0; i < ACTORS; i += w->ids)
-			if (in(out, i))
+			if (has(out, i))
 				return "the founder forms no group";
 	return NULL;
 }

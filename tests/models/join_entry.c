@@ -4,11 +4,6 @@
 
 #include <stddef.h>
 
-static ranks one(int rank)
-{
-	return (ranks)(1 << rank);
-}
-
 static bool follows(const struct actor *a)
 {
 	return a->status == INVITED || a->status == AT_HAND;
@@ -44,13 +39,13 @@ static bool knows_a_member(const struct state *s, int i)
 /* It is known that it has ended, or has no part in what i follows. */
 static bool is_lost(const struct world *w, const struct state *s, int i, int p)
 {
-	if (does(w, LAST_DROP_COUNTS) && is_first(held(s, i)) && !in(s->a[i].gone, p))
+	if (does(w, LAST_DROP_COUNTS) && is_first(held(s, i)) && !has(s->a[i].gone, p))
 		return p != i && s->a[i].dropped[p] == s->a[i].at[1];
 	if (does(w, GONE_BY_ID))
 		for (int q = p % w->ids; q < ACTORS; q += w->ids)
 			if (reaches(s, i, q))
 				return false;
-	return p != i && (in(s->a[i].gone, p) || (is_first(held(s, i)) && s->a[i].dropped[p] >= s->a[i].at[1]));
+	return p != i && (has(s->a[i].gone, p) || (is_first(held(s, i)) && s->a[i].dropped[p] >= s->a[i].at[1]));
 }
 
 /* Its ranks that are not lost. */
@@ -60,7 +55,7 @@ static ranks left_of(const struct world *w, const struct state *s, int i)
 
 	for (int r = 0; r < held(s, i)->count; r++)
 		if (!is_lost(w, s, i, held(s, i)->member[r]))
-			left |= one(r);
+			left |= only(r);
 	return left;
 }
 
@@ -77,7 +72,7 @@ static bool has_looked_around(const struct world *w, const struct state *s, int 
 	if (does(w, FORM_RASHLY))
 		return true;
 	for (int p = 0; p < ACTORS; p++) {
-		if (p == i || !alive(s, p) || in(s->cut[i], p))
+		if (p == i || !alive(s, p) || has(s->cut[i], p))
 			continue;
 		if (!reaches(s, i, p) || s->a[i].says[p] == UNKNOWN)
 			return false;
@@ -129,7 +124,7 @@ static bool can_coordinate(const struct world *w, const struct state *s, int i, 
 		return false;
 	if (p > 0 && (mood != ANY || p - 1 == i || !is_forming(w, s, i, p - 1)))
 		return false;
-	count = size(forming(w, s, i, p - 1));
+	count = size_of(forming(w, s, i, p - 1));
 	return count == w->configured || (mood != CALM && is_majority(w, count));
 }
 
@@ -181,11 +176,11 @@ static void coordinate(const struct world *w, struct state *s, int i, int p)
 	s->image[image].voters = w->configured;
 	for (int id = 0; id < w->ids; id++)
 		for (int q = id; q < ACTORS; q += w->ids)
-			if (in(set, q))
+			if (has(set, q))
 				s->image[image].member[s->image[image].count++] = (uint8_t)q;
 	s->image[image].fresh = (ranks)((1 << s->image[image].count) - 1);
 	for (int q = 0; q < ACTORS; q++)
-		if (in(set, q) && q != i)
+		if (has(set, q) && q != i)
 			send(s, i, q, VIEW, image, 0);
 	open_image(s, i, image);
 	s->a[i].status = INVITED;
@@ -205,8 +200,8 @@ static bool is_awaited(const struct world *w, const struct state *s, int image)
 	for (int r = 0; r < k->count; r++) {
 		int p = k->member[r];
 
-		live |= alive(s, p) ? one(r) : 0;
-		left |= s->a[p].status == AWAY ? one(r) : 0;
+		live |= alive(s, p) ? only(r) : 0;
+		left |= s->a[p].status == AWAY ? only(r) : 0;
 		if (s->a[p].status == MEMBER && s->a[p].at[0] == image)
 			return true;
 	}
@@ -219,7 +214,7 @@ static void drop(const struct world *w, struct state *s, int i)
 	const struct image *image = held(s, i);
 	int key = a->at[1];
 
-	if (w->keeps && is_awaited(w, s, key))
+	if (is_awaited(w, s, key))
 		s->wrong = "somebody drops a view that has been decided with it";
 	if (is_first(image) && !does(w, SILENT_DROP))
 		for (int r = 0; r < image->count; r++)
@@ -314,8 +309,8 @@ static bool has_begun(const struct world *w, const struct state *s, int i, enum 
 			return true;
 		if (beat > 0 && !is_first(image) && does(w, ENTER_BY_NEWCOMER))
 			return true;
-		there += beat > 0 && in(left, r);
-		awaited += beat == 0 && in(left, r);
+		there += beat > 0 && has(left, r);
+		awaited += beat == 0 && has(left, r);
 	}
 	if (!is_first(image))
 		return does(w, ENTER_UNBIDDEN);
@@ -337,15 +332,15 @@ static bool first_is_void(const struct world *w, const struct state *s, int i, e
 	ranks left = left_of(w, s, i);
 	int by = inviter(s, i);
 
-	if (!is_majority(w, size(left)))
+	if (!is_majority(w, size_of(left)))
 		return true;
-	if (does(w, PROMISE_BROKEN) && size(left) < held(s, i)->count)
+	if (does(w, PROMISE_BROKEN) && size_of(left) < held(s, i)->count)
 		return true;
 	if (s->a[i].status == AT_HAND) /* those that are there are too few, and the others neither come nor end */
 		return mood == LATE && !has_begun(w, s, i, LATE);
 	if (by == i)
 		return mood != CALM || (!is_lowest(w, s, i) && !s->a[i].passes && !does(w, COORDINATORS_STAY));
-	return mood != CALM || (does(w, DROP_WITH_COORDINATOR) && in(s->a[i].gone, by));
+	return mood != CALM || (does(w, DROP_WITH_COORDINATOR) && has(s->a[i].gone, by));
 }
 
 static bool has_lost_its_members(const struct world *w, const struct state *s, int i, enum mood mood)
@@ -357,8 +352,8 @@ static bool has_lost_its_members(const struct world *w, const struct state *s, i
 	for (int r = 0; r < image->count && (mood == LATE || does(w, HASTY_DROP)) && !does(w, SEEKERS_ARE_MEMBERS); r++)
 		if (reaches(s, i, image->member[r]) && s->a[i].says[image->member[r]] != BELONGS &&
 		    s->a[i].says[image->member[r]] != UNKNOWN)
-			old &= (ranks)~one(r);
-	if (does(w, DROP_WITH_LEADER) && in(s->a[i].gone, inviter(s, i)))
+			old &= (ranks)~only(r);
+	if (does(w, DROP_WITH_LEADER) && has(s->a[i].gone, inviter(s, i)))
 		return true;
 	return (left_of(w, s, i) & old) == 0;
 }
@@ -380,7 +375,7 @@ static bool has_asked(const struct state *s, int i, int p)
 	for (int k = 0; k < s->queued[i][p]; k++)
 		if (s->queue[i][p][k].kind == JOIN)
 			return true;
-	return in(s->a[p].wants, i);
+	return has(s->a[p].wants, i);
 }
 
 /* In truth it asks the actor that members name, and again every while; the others answer with the leader's name. */
@@ -432,7 +427,7 @@ static actors comers(const struct world *w, const struct state *s, int i, int p)
 		for (int r = 0; r < image->count; r++)
 			is_in = is_in || (does(w, OLD_AND_NEW) ? image->member[r] == q
 							       : id_of(w, image->member[r]) == id_of(w, q));
-		if (in(s->a[i].wants, q) && reaches(s, i, q) && !is_in && size(set) < most)
+		if (has(s->a[i].wants, q) && reaches(s, i, q) && !is_in && size_of(set) < most)
 			set |= (actors)(1 << q);
 	}
 	return set;
@@ -454,7 +449,7 @@ static bool can_take_in(const struct world *w, const struct state *s, int i, int
 		return false;
 	if (prepared(s, i) != NOTHING && !does(w, NEWCOMERS_WITH_SUSPECTS))
 		return false;
-	return size(comers(w, s, i, 0)) > p || (p == 0 && needs_renewal(w, s, i));
+	return size_of(comers(w, s, i, 0)) > p || (p == 0 && needs_renewal(w, s, i));
 }
 
 static actors invited(const struct state *s, int i)
@@ -463,17 +458,17 @@ static actors invited(const struct state *s, int i)
 	actors set = 0;
 
 	for (int r = 0; image != NOTHING && r < s->image[image].count; r++)
-		if (in(s->image[image].fresh, r))
+		if (has(s->image[image].fresh, r))
 			set |= (actors)(1 << s->image[image].member[r]);
 	return set;
 }
 
 static bool can_leave_out(const struct world *w, const struct state *s, int i, int p, enum mood mood)
 {
-	if (!may_prepare(w, s, i) || own(s, i)->agreed > 0 || !in(invited(s, i), p) ||
+	if (!may_prepare(w, s, i) || own(s, i)->agreed > 0 || !has(invited(s, i), p) ||
 	    own(s, i)->attempt + 1 >= ATTEMPTS || does(w, NEVER_LEFT_OUT))
 		return false;
-	return in(s->a[i].gone, p) || (mood != CALM && s->a[i].there[p] != prepared(s, i));
+	return has(s->a[i].gone, p) || (mood != CALM && s->a[i].there[p] != prepared(s, i));
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------------------------- */
@@ -486,9 +481,9 @@ static bool can_be_ready(const struct world *w, const struct state *s, int i, en
 	for (int r = 0; r < image->count; r++) {
 		int p = image->member[r];
 
-		if (p == i || in(a->frozen[1], r) || (follows(a) && is_lost(w, s, i, p)))
+		if (p == i || has(a->frozen[1], r) || (follows(a) && is_lost(w, s, i, p)))
 			continue;
-		if (!in(image->opened, p) || in(s->cut[i], p) || !in(a->met, p) || (mood != ANY && !alive(s, p)))
+		if (!has(image->opened, p) || has(s->cut[i], p) || !has(a->met, p) || (mood != ANY && !alive(s, p)))
 			return false;
 	}
 	return true;
@@ -496,7 +491,7 @@ static bool can_be_ready(const struct world *w, const struct state *s, int i, en
 
 bool can_enter(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
@@ -521,7 +516,7 @@ bool can_enter(const struct world *w, const struct state *s, struct step step, e
 
 const char *take_entry(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, image;
+	int i = step.node, p = step.other, image;
 	struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {

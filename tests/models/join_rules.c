@@ -166,7 +166,7 @@ void send(struct state *s, int i, int p, enum kind kind, int a, int b)
 {
 	uint8_t *count = &s->queued[i][p];
 
-	if (!reaches(s, i, p) || in(s->cut[i], p))
+	if (!reaches(s, i, p) || has(s->cut[i], p))
 		return;
 	if (kind == INTRO && *count > 0 && s->queue[i][p][*count - 1].kind == INTRO)
 		--*count; /* of two in a row the last counts */
@@ -226,7 +226,7 @@ static bool is_drained(const struct state *s, int i, int p)
 	for (int slot = 0; slot < 2; slot++) {
 		int rank = a->at[slot] < 0 ? -1 : rank_of(image_at(s, i, slot), p);
 
-		if (rank >= 0 && !in(a->frozen[slot], rank) &&
+		if (rank >= 0 && !has(a->frozen[slot], rank) &&
 		    a->seen[slot][rank] < image_at(s, i, slot)->published[rank])
 			return false;
 	}
@@ -238,24 +238,24 @@ static bool can_see(const struct state *s, int i, int rank, int slot)
 	const struct actor *a = &s->a[i];
 	int image = a->at[slot];
 
-	if (image < 0 || (slot == 1 && !a->ready) || rank >= s->image[image].count || in(a->frozen[slot], rank))
+	if (image < 0 || (slot == 1 && !a->ready) || rank >= s->image[image].count || has(a->frozen[slot], rank))
 		return false;
 	return s->image[image].member[rank] != i && a->seen[slot][rank] < s->image[image].published[rank] &&
-	       !in(a->gone, s->image[image].member[rank]);
+	       !has(a->gone, s->image[image].member[rank]);
 }
 
 static bool can_happen(const struct world *w, const struct state *s, struct step step)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	switch ((enum step_kind)step.kind) {
 	case LEAVE:
-		return s->left < w->leaves && in(w->leavers, id_of(w, i)) && a->status == MEMBER;
+		return s->left < w->leaves && has(w->leavers, id_of(w, i)) && a->status == MEMBER;
 	case CRASH:
-		return s->crashed < w->crashes && in(w->mortal, id_of(w, i));
+		return s->crashed < w->crashes && (w->mortal == 0 || has(w->mortal, id_of(w, i)));
 	case CUT:
-		return s->cuts < w->cuts && i < p && alive(s, p) && !in(s->cut[i], p);
+		return s->cuts < w->cuts && i < p && alive(s, p) && !has(s->cut[i], p);
 	default:
 		return false;
 	}
@@ -266,7 +266,7 @@ static bool can_return(const struct world *w, const struct state *s, int i)
 	if (s->a[i].status != UNBORN)
 		return false;
 	if (i < w->ids)
-		return in(w->absent, i);
+		return has(w->absent, i);
 	return s->returned < w->returns && s->a[i - w->ids].status > ALIVE;
 }
 
@@ -278,7 +278,7 @@ static bool is_trouble(const struct world *w, const struct state *s, struct step
 
 static bool can_be(const struct world *w, const struct state *s, struct step step, enum mood mood)
 {
-	int i = step.i, p = step.p;
+	int i = step.node, p = step.other;
 	const struct actor *a = &s->a[i];
 
 	if (step.kind == RETURN)
@@ -288,8 +288,8 @@ static bool can_be(const struct world *w, const struct state *s, struct step ste
 	switch ((enum step_kind)step.kind) {
 	case MEET:
 		/* Before it says what it is it looks at its rows. */
-		return p != i && alive(s, p) && !in(a->met, p) && !in(s->cut[i], p) && !has_met_earlier(w, s, i, p) &&
-		       (does(w, TELL_UNLOOKED) || !can_enter(w, s, (struct step){ENTER, step.i, 0}, CALM));
+		return p != i && alive(s, p) && !has(a->met, p) && !has(s->cut[i], p) && !has_met_earlier(w, s, i, p) &&
+		       (does(w, TELL_UNLOOKED) || !can_enter(w, s, (struct step){ENTER, step.node, 0}, CALM));
 	case HEAR:
 		return p != i && reaches(s, i, p) && s->queued[p][i] > 0;
 	case SEE:
@@ -298,7 +298,7 @@ static bool can_be(const struct world *w, const struct state *s, struct step ste
 		return can_see(s, i, p, 1);
 	case END:
 		return p != i && reaches(s, i, p) &&
-		       ((alive(s, p) ? in(s->cut[i], p) : s->a[p].status != AWAY) ||
+		       ((alive(s, p) ? has(s->cut[i], p) : s->a[p].status != AWAY) ||
 			(s->a[p].status == AWAY && is_drained(s, i, p)));
 	case ASK:
 	case LEAVE_OUT:
@@ -363,7 +363,7 @@ static void go(struct state *s, int i, enum status status)
 
 const char *take(const struct world *w, struct state *s, struct step step)
 {
-	int i = step.i, p = step.p, slot = step.kind == SEE_NEXT;
+	int i = step.node, p = step.other, slot = step.kind == SEE_NEXT;
 	struct actor *a = &s->a[i];
 	struct control m;
 	struct image *image;
@@ -426,7 +426,7 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	return wrong != NULL ? wrong : look_at_deliveries(w, s);
 }
 
-int steps_from(const struct world *w, const struct state *s, enum mood mood, struct step *out)
+static int steps_in(const struct world *w, const struct state *s, enum mood mood, struct step *out)
 {
 	int count = 0, everybody = w->ids * (1 + w->returns);
 
@@ -448,6 +448,16 @@ int steps_from(const struct world *w, const struct state *s, enum mood mood, str
 		}
 	}
 	return count;
+}
+
+int steps_from(const struct world *w, const struct state *s, bool calm, struct step *out)
+{
+	return steps_in(w, s, calm ? CALM : ANY, out);
+}
+
+int late_steps(const struct world *w, const struct state *s, struct step *out)
+{
+	return steps_in(w, s, LATE, out);
 }
 
 /* ---- the beginning -------------------------------------------------------------------------------------------------------- */
@@ -477,7 +487,7 @@ void begin(const struct world *w, struct state *s)
 		s->a[i].at[0] = s->a[i].at[1] = s->a[i].floor = NONE;
 		memset(s->a[i].there, NONE, sizeof(s->a[i].there));
 		memset(s->a[i].dropped, NONE, sizeof(s->a[i].dropped));
-		if (i < w->ids && !in(w->absent, i))
+		if (i < w->ids && !has(w->absent, i))
 			s->a[i].status = SEEKING;
 	}
 	if (w->how == GROUP)

@@ -44,19 +44,13 @@
  *  A3 A borrower that finds `asked` 1 when it has borrowed takes it away by an exchange, before it looks at the slots, and serves all.
  *
  * What must hold stands in machine.h: among others, each request runs once, one at a time, seeing all that was done before; each client
- * ends; only the trustee sleeps then. Each rule is then left out: the search must find what breaks. -v adds the trace, `soak` large worlds.
+ * ends; only the trustee sleeps then. Each rule is then left out: the search must find what breaks.
  *
  *     slots     one client, and a trustee that never sleeps: three requests that are not waited for, and their answers
  *     sleep     two clients and a trustee that sleep; nothing is lent
  *     lend      the whole: client 0 makes a request that it does not wait for, and one that it does; client 1 one
  *     ask       the same, and clients ask; each borrower serves itself alone if no client has asked
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine.h"
 
 /* ---- slots -------------------------------------------------------------------------------------------------------- */
@@ -116,13 +110,13 @@ static void write_server(struct program *p, enum slots_variant variant)
 	emit_to(p, GO, 0, 0, 0);
 }
 
-static void make_slots(struct model *m, int variant)
+static void make_slots(struct world *w, int variant)
 {
-	m->thread_count = 2;
-	m->serves = true;
-	m->requests[0] = SENDS;
-	write_sender(&m->threads[0], (enum slots_variant)variant);
-	write_server(&m->threads[1], (enum slots_variant)variant);
+	w->thread_count = 2;
+	w->serves = true;
+	w->requests[0] = SENDS;
+	write_sender(&w->threads[0], (enum slots_variant)variant);
+	write_server(&w->threads[1], (enum slots_variant)variant);
 }
 
 /* ---- sleep, and lend ---------------------------------------------------------------------------------------------- */
@@ -518,124 +512,89 @@ static void write_client(struct program *p, const struct lending *l, uint8_t c)
 	emit(p, END, 0, 0);
 }
 
-static void make(struct model *m, const struct lending *l)
+static void make(struct world *w, const struct lending *l)
 {
-	m->thread_count = 3;
-	m->serves = true;
-	m->requests[0] = 2;
-	m->requests[1] = 1;
+	w->thread_count = 3;
+	w->serves = true;
+	w->requests[0] = 2;
+	w->requests[1] = 1;
 	for (uint8_t c = 0; c < CLIENTS; c++)
-		write_client(&m->threads[c], l, c);
-	write_trustee(&m->threads[2], l);
+		write_client(&w->threads[c], l, c);
+	write_trustee(&w->threads[2], l);
 }
 
-static void make_sleep(struct model *m, int variant)
+static void make_sleep(struct world *w, int variant)
 {
-	make(m, &(struct lending){(enum variant)variant, false, false});
+	make(w, &(struct lending){(enum variant)variant, false, false});
 }
 
-static void make_lend(struct model *m, int variant)
+static void make_lend(struct world *w, int variant)
 {
-	make(m, &(struct lending){(enum variant)variant, true, false});
+	make(w, &(struct lending){(enum variant)variant, true, false});
 }
 
-static void make_ask(struct model *m, int variant)
+static void make_ask(struct world *w, int variant)
 {
-	make(m, &(struct lending){(enum variant)variant, true, true});
+	make(w, &(struct lending){(enum variant)variant, true, true});
 }
 
 /* ---- what is tried ------------------------------------------------------------------------------------------------ */
 
-static const struct scenario {
-	const char *protocol;
-	void (*make)(struct model *m, int variant);
-	int variant;
-	const char *what;
-	const char *expected; /* NULL: it holds */
-	bool soak;            /* large, and as good as the first of its protocol */
-} scenarios[] = {
-	{"slots", make_slots, SLOTS, "by the rules", NULL, false},
-	{"slots", make_slots, SENT_FIRST, "`sent` is stored before the request", WRONG, false},
-	{"slots", make_slots, SENT_PLAIN, "`sent` is no release", WRONG, false},
-	{"slots", make_slots, DONE_FIRST, "`done` is stored before the answer", WRONG, false},
-	{"slots", make_slots, DONE_PLAIN, "`done` is no release", WRONG, false},
-	{"slots", make_slots, FILLED_UNREAD, "a slot is filled again before it was answered", WRONG, false},
+static const struct scenario scenarios[] = {
+	{"slots", make_slots, SLOTS, "by the rules", NULL},
+	{"slots", make_slots, SENT_FIRST, "`sent` is stored before the request", WRONG},
+	{"slots", make_slots, SENT_PLAIN, "`sent` is no release", WRONG},
+	{"slots", make_slots, DONE_FIRST, "`done` is stored before the answer", WRONG},
+	{"slots", make_slots, DONE_PLAIN, "`done` is no release", WRONG},
+	{"slots", make_slots, FILLED_UNREAD, "a slot is filled again before it was answered", WRONG},
 
-	{"sleep", make_sleep, RULES, "by the rules", NULL, false},
-	{"sleep", make_sleep, ANSWERER_FENCES, "a client that waits and one that answers have a fence each", NULL,
-	 false},
-	{"sleep", make_sleep, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP, false},
-	{"sleep", make_sleep, WAITER_LOOKS_FIRST, "a client looks, then marks itself", ASLEEP, false},
-	{"sleep", make_sleep, WAITER_NO_LOOK, "a client does not look again", ASLEEP, false},
-	{"sleep", make_sleep, WAKE_IS_ANSWER, "a client takes a wake for its answer", WRONG, false},
-	{"sleep", make_sleep, ANSWERER_LOOKS_FIRST, "`waits` is looked at before `done` is stored", ASLEEP, false},
-	{"sleep", make_sleep, MARK_NOT_TAKEN, "`waits` is left as it is", ASLEEP, false},
-	{"sleep", make_sleep, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP, false},
-	{"sleep", make_sleep, TRUSTEE_LOOKS_FIRST, "the trustee looks, then parks", ASLEEP, false},
-	{"sleep", make_sleep, TRUSTEE_LOOKS_AT_HALF, "the trustee looks at one slot", ASLEEP, false},
-	{"sleep", make_sleep, NOT_RUNG, "a client does not ring", ASLEEP, false},
-	{"sleep", make_sleep, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP, false},
-	{"sleep", make_sleep, PARKED_NOT_TAKEN, "`parked` is left as it is", ASLEEP, false},
+	{"sleep", make_sleep, RULES, "by the rules", NULL},
+	{"sleep", make_sleep, ANSWERER_FENCES, "a client that waits and one that answers have a fence each", NULL},
+	{"sleep", make_sleep, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP},
+	{"sleep", make_sleep, WAITER_LOOKS_FIRST, "a client looks, then marks itself", ASLEEP},
+	{"sleep", make_sleep, WAITER_NO_LOOK, "a client does not look again", ASLEEP},
+	{"sleep", make_sleep, WAKE_IS_ANSWER, "a client takes a wake for its answer", WRONG},
+	{"sleep", make_sleep, ANSWERER_LOOKS_FIRST, "`waits` is looked at before `done` is stored", ASLEEP},
+	{"sleep", make_sleep, MARK_NOT_TAKEN, "`waits` is left as it is", ASLEEP},
+	{"sleep", make_sleep, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP},
+	{"sleep", make_sleep, TRUSTEE_LOOKS_FIRST, "the trustee looks, then parks", ASLEEP},
+	{"sleep", make_sleep, TRUSTEE_LOOKS_AT_HALF, "the trustee looks at one slot", ASLEEP},
+	{"sleep", make_sleep, NOT_RUNG, "a client does not ring", ASLEEP},
+	{"sleep", make_sleep, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP},
+	{"sleep", make_sleep, PARKED_NOT_TAKEN, "`parked` is left as it is", ASLEEP},
 
-	{"lend", make_lend, RULES, "by the rules", NULL, false},
+	{"lend", make_lend, RULES, "by the rules", NULL},
 	{"lend", make_lend, SERVES_ITSELF_ALONE, "a borrower serves its own client alone", NULL, true},
 	{"lend", make_lend, DOES_NOT_TRY_AGAIN, "a client that has filled its slot does not try to borrow", NULL, true},
 	{"lend", make_lend, LENT_PLAIN, "the trustee's lending is no release", NULL, true},
 	{"lend", make_lend, LENT_IN_BARRIER, "the trustee is lent while it makes its barrier", NULL, true},
-	{"lend", make_lend, BORROWER_DOES_NOT_WAKE, "a borrower does not wake the clients that it has served", ASLEEP,
-	 false},
-	{"lend", make_lend, NOT_TAKEN_BACK, "the trustee does not take the loan back", OVERLAP, false},
-	{"lend", make_lend, TAKEN_BY_STORE, "the trustee takes the loan back by a store", OVERLAP, false},
-	{"lend", make_lend, NOT_RUNG_IF_LENT, "a client does not ring while the loan is borrowed", ASLEEP, false},
-	{"lend", make_lend, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP, false},
-	{"lend", make_lend, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP, false},
-	{"lend", make_lend, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP, false},
-	{"lend", make_lend, BORROWED_BY_STORE, "the loan is borrowed by a store", OVERLAP, false},
-	{"lend", make_lend, OWN_SLOT_LATER, "a borrower's request runs before those that it made earlier", SKIPPED,
-	 false},
-	{"lend", make_lend, ANSWERED_UNMARKED, "a borrower runs what waits, and does not say so in `done`", AGAIN,
-	 false},
-	{"lend", make_lend, GIVEN_BACK_PLAIN, "giving back is no release", STALE, false},
-	{"lend", make_lend, GIVEN_BACK_EARLY, "a borrower serves the others when it has given back", OVERLAP, false},
-	{"lend", make_lend, KEPT_NUMBERS, "the trustee goes by numbers of its own", AGAIN, false},
-	{"lend", make_lend, FILLED_AGAIN, "a slot is filled again before it was answered", SKIPPED, false},
+	{"lend", make_lend, BORROWER_DOES_NOT_WAKE, "a borrower does not wake the clients that it has served", ASLEEP},
+	{"lend", make_lend, NOT_TAKEN_BACK, "the trustee does not take the loan back", OVERLAP},
+	{"lend", make_lend, TAKEN_BY_STORE, "the trustee takes the loan back by a store", OVERLAP},
+	{"lend", make_lend, NOT_RUNG_IF_LENT, "a client does not ring while the loan is borrowed", ASLEEP},
+	{"lend", make_lend, RUNG_FIRST, "a client rings, then fills its slot", ASLEEP},
+	{"lend", make_lend, TRUSTEE_NO_BARRIER, "the trustee makes no barrier", ASLEEP},
+	{"lend", make_lend, WAITER_NO_BARRIER, "a client that waits has no barrier", ASLEEP},
+	{"lend", make_lend, BORROWED_BY_STORE, "the loan is borrowed by a store", OVERLAP},
+	{"lend", make_lend, OWN_SLOT_LATER, "a borrower's request runs before those that it made earlier", SKIPPED},
+	{"lend", make_lend, ANSWERED_UNMARKED, "a borrower runs what waits, and does not say so in `done`", AGAIN},
+	{"lend", make_lend, GIVEN_BACK_PLAIN, "giving back is no release", STALE},
+	{"lend", make_lend, GIVEN_BACK_EARLY, "a borrower serves the others when it has given back", OVERLAP},
+	{"lend", make_lend, KEPT_NUMBERS, "the trustee goes by numbers of its own", AGAIN},
+	{"lend", make_lend, FILLED_AGAIN, "a slot is filled again before it was answered", SKIPPED},
 
-	{"ask", make_ask, RULES, "by the rules", NULL, false},
+	{"ask", make_ask, RULES, "by the rules", NULL},
 	{"ask", make_ask, LENT_IN_BARRIER, "the trustee is lent while it makes its barrier", NULL, true},
 	{"ask", make_ask, SEEN_AND_LEFT, "a borrower that was asked and cannot borrow again leaves it", NULL, true},
-	{"ask", make_ask, ASKED_LATE, "a client asks behind its barrier", ASLEEP, false},
-	{"ask", make_ask, ASKED_AND_NOT_RUNG, "a client that has asked never rings", ASLEEP, false},
-	{"ask", make_ask, NOT_SEEN, "a borrower does not look whether it was asked", ASLEEP, false},
-	{"ask", make_ask, ASKED_TAKEN_LATE, "a borrower looks at the slots, then takes `asked` away", ASLEEP, false},
-	{"ask", make_ask, ASKED_TAKEN_BY_STORE, "`asked` is taken away by a store", ASLEEP, false},
+	{"ask", make_ask, ASKED_LATE, "a client asks behind its barrier", ASLEEP},
+	{"ask", make_ask, ASKED_AND_NOT_RUNG, "a client that has asked never rings", ASLEEP},
+	{"ask", make_ask, NOT_SEEN, "a borrower does not look whether it was asked", ASLEEP},
+	{"ask", make_ask, ASKED_TAKEN_LATE, "a borrower looks at the slots, then takes `asked` away", ASLEEP},
+	{"ask", make_ask, ASKED_TAKEN_BY_STORE, "`asked` is taken away by a store", ASLEEP},
 };
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0, soak = argc > 1 && strcmp(argv[1], "soak") == 0;
-	int surprises = 0;
-
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-		const struct scenario *s = &scenarios[i];
-		struct model m = {0};
-		const char *found;
-		uint32_t states;
-
-		if (s->soak && !soak)
-			continue;
-		s->make(&m, s->variant);
-		found = explore(&m, &states, verbose);
-		printf("%-6s  %-66s %8u states: %s%s\n", s->protocol, s->what, states, found != NULL ? found : "holds",
-		       same_text(found, s->expected) ? "" : "  <-- SURPRISE");
-		fflush(stdout);
-		surprises += !same_text(found, s->expected);
-	}
-	if (surprises > 0)
-		printf("%d surprises\n", surprises);
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_machines("lend: how requests get to a trustee of this process", scenarios, COUNT_OF(scenarios), argc,
+			    argv);
 }

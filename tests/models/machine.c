@@ -1,4 +1,4 @@
-/* machine.c - see machine.h. Breadth first, so a trace is as short as can be. */
+/* machine.c - see machine.h. */
 #include "machine.h"
 
 #include <stdio.h>
@@ -141,21 +141,21 @@ static enum outcome swap_if(struct state *s, struct thread *t, const struct inst
 	return MOVED;
 }
 
-static bool somebody_sleeps(const struct model *m, const struct state *s)
+static bool somebody_sleeps(const struct world *w, const struct state *s)
 {
-	for (int i = 0; i < m->thread_count; i++)
-		if (m->threads[i].code[s->threads[i].at].op == WAIT)
+	for (int i = 0; i < w->thread_count; i++)
+		if (w->threads[i].code[s->threads[i].at].op == WAIT)
 			return true;
 	return false;
 }
 
 /* A BARRIER is a step for each of the others, in any order: `other` is the one that has its turn. */
-static bool barrier_step(const struct model *m, struct state *s, struct thread *t, int other)
+static bool barrier_step(const struct world *w, struct state *s, struct thread *t, int other)
 {
 	if (t->barrier == 0) {
 		if (t->buffered > 0 || other != 0)
 			return false;
-		t->barrier = (uint8_t)((1 << m->thread_count) - 1);
+		t->barrier = (uint8_t)((1 << w->thread_count) - 1);
 		return true;
 	}
 	if ((t->barrier & 1 << other) == 0 || s->threads[other].buffered > 0)
@@ -171,12 +171,12 @@ static bool is_private(enum op op)
 }
 
 /* Executes what touches registers alone: no other thread can tell when that happens. */
-static void run_private(const struct model *m, struct thread *t, int i)
+static void run_private(const struct world *w, struct thread *t, int i)
 {
 	const struct instruction *in;
 	uint8_t *r = t->registers;
 
-	while (in = &m->threads[i].code[t->at], is_private(in->op)) {
+	while (in = &w->threads[i].code[t->at], is_private(in->op)) {
 		bool yes = false;
 
 		switch ((enum op)in->op) {
@@ -212,24 +212,24 @@ static void run_private(const struct model *m, struct thread *t, int i)
 	}
 }
 
-static void wake(const struct model *m, struct state *s, uint8_t word)
+static void wake(const struct world *w, struct state *s, uint8_t word)
 {
-	for (int i = 0; i < m->thread_count; i++) {
+	for (int i = 0; i < w->thread_count; i++) {
 		struct thread *t = &s->threads[i];
 
-		if (!t->asleep || m->threads[i].code[t->at].b != word)
+		if (!t->asleep || w->threads[i].code[t->at].b != word)
 			continue;
 		t->asleep = 0;
 		t->at++;
-		run_private(m, t, i);
+		run_private(w, t, i);
 	}
 }
 
 /* Executes the instruction at which thread `i` stands. Those that can go several ways have a `way` for each. */
-static enum outcome execute(const struct model *m, struct state *s, int i, int way)
+static enum outcome execute(const struct world *w, struct state *s, int i, int way)
 {
 	struct thread *t = &s->threads[i];
-	const struct instruction *in = &m->threads[i].code[t->at];
+	const struct instruction *in = &w->threads[i].code[t->at];
 	uint8_t *r = t->registers;
 	uint8_t old;
 
@@ -263,11 +263,11 @@ static enum outcome execute(const struct model *m, struct state *s, int i, int w
 			return BLOCKED;
 		break;
 	case BARRIER:
-		return barrier_step(m, s, t, way) ? MOVED : BLOCKED;
+		return barrier_step(w, s, t, way) ? MOVED : BLOCKED;
 	case RING:
 		return ring(s, t, in->a);
 	case RING_ONCE:
-		s->bell |= somebody_sleeps(m, s);
+		s->bell |= somebody_sleeps(w, s);
 		break;
 	case CLEAR:
 		s->bell = 0;
@@ -280,7 +280,7 @@ static enum outcome execute(const struct model *m, struct state *s, int i, int w
 	case SLEEP: /* the same */
 		return sleep_on(s, t, in, way);
 	case WAKE:
-		wake(m, s, in->b);
+		wake(w, s, in->b);
 		break;
 	case ENTER:
 		return enter(s, t, i, in);
@@ -312,142 +312,110 @@ static bool drain(struct state *s, struct thread *t, int n)
 	return true;
 }
 
-/* ---- all states --------------------------------------------------------------------------------------------------- */
-
-struct node {
-	struct state state;
-	uint32_t parent;
-	uint8_t thread, drained, at; /* the step that led here */
-};
-
-struct explorer {
-	struct node *nodes;
-	uint32_t *table; /* 1 + index into nodes */
-	uint32_t count, room, table_size;
-};
-
-static uint64_t hash(const struct state *s)
-{
-	const unsigned char *bytes = (const unsigned char *)s;
-	uint64_t h = UINT64_C(0xcbf29ce484222325), word;
-
-	for (size_t i = 0; i < sizeof(*s); i += sizeof(word)) {
-		word = 0;
-		memcpy(&word, bytes + i, sizeof(*s) - i < sizeof(word) ? sizeof(*s) - i : sizeof(word));
-		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	return h;
-}
-
-static uint32_t *find(struct explorer *x, const struct state *s)
-{
-	uint32_t at = (uint32_t)hash(s) & (x->table_size - 1);
-
-	while (x->table[at] != 0 && memcmp(&x->nodes[x->table[at] - 1].state, s, sizeof(*s)) != 0)
-		at = (at + 1) & (x->table_size - 1);
-	return &x->table[at];
-}
-
-static void grow(struct explorer *x)
-{
-	x->room = x->room ? 2 * x->room : 1024;
-	x->table_size = 4 * x->room;
-	free(x->table);
-	x->nodes = realloc(x->nodes, x->room * sizeof(*x->nodes));
-	x->table = calloc(x->table_size, sizeof(*x->table));
-	if (x->nodes == NULL || x->table == NULL)
-		abort();
-	for (uint32_t i = 0; i < x->count; i++)
-		*find(x, &x->nodes[i].state) = i + 1;
-}
-
-static void add(struct explorer *x, const struct state *s, uint32_t parent, int thread, int drained, int at)
-{
-	uint32_t *place;
-
-	if (x->count == x->room)
-		grow(x);
-	place = find(x, s);
-	if (*place != 0)
-		return;
-	*place = x->count + 1;
-	x->nodes[x->count++] = (struct node){*s, parent, (uint8_t)thread, (uint8_t)drained, (uint8_t)at};
-}
-
-static void print_trace(const struct explorer *x, const struct model *m, uint32_t i)
-{
-	const struct node *n = &x->nodes[i];
-
-	if (i == 0)
-		return;
-	print_trace(x, m, n->parent);
-	if (n->drained)
-		printf("      thread %d: a store reaches memory\n", n->thread);
-	else
-		printf("      thread %d: %d %s\n", n->thread, n->at, op_names[m->threads[n->thread].code[n->at].op]);
-}
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* Nothing moves any more. NULL: it may end so. */
-static const char *stopped(const struct model *m, const struct state *s)
+static const char *stopped(struct search *x, const struct state *s)
 {
-	for (int t = 0; t < m->thread_count - m->serves; t++)
-		if (m->threads[t].code[s->threads[t].at].op != END)
+	const struct world *w = x->world;
+
+	for (int t = 0; t < w->thread_count - w->serves; t++)
+		if (w->threads[t].code[s->threads[t].at].op != END)
 			return ASLEEP;
 	for (int c = 0; c < CLIENTS; c++)
-		if (s->ran[c] != m->requests[c])
+		if (s->ran[c] != w->requests[c])
 			return UNRUN;
 	return NULL;
 }
 
-/* Adds what can follow state `i`; says what is wrong with one of them, or with there being none. */
-static const char *expand(struct explorer *x, const struct model *m, uint32_t i)
+#define DRAIN (END + 1) /* a step that is none of the program's: a store reaches memory */
+
+/* The step of a thread that stands there, by each way that it can go. */
+static void go_on_thread(struct search *x, const struct state *from, int t)
 {
-	const struct state from = x->nodes[i].state;
-	bool moved = false;
+	const struct world *w = x->world;
+	struct state next;
 
-	for (int t = 0; t < m->thread_count; t++) {
-		for (int n = 0; n < BUFFER; n++) {
-			struct state next = from;
-
-			if (drain(&next, &next.threads[t], n)) {
-				moved = true;
-				add(x, &next, i, t, 1, 0);
-			}
-		}
-		for (int way = 0; way < THREADS; way++) {
-			struct state next = from;
-			enum outcome outcome = execute(m, &next, t, way);
-
-			if (outcome == BLOCKED)
-				continue;
-			run_private(m, &next.threads[t], t);
-			/* A false alarm is a gift: a thread that counts on it may as well sleep for ever. */
-			moved = moved || next.false_alarms == from.false_alarms;
-			add(x, &next, i, t, 0, from.threads[t].at);
-			if (wrongs[outcome] != NULL)
-				return wrongs[outcome];
-		}
+	for (int n = 0; n < BUFFER; n++) {
+		next = *from;
+		if (drain(&next, &next.threads[t], n))
+			reach(x, &next, (struct step){DRAIN, (uint8_t)t});
 	}
-	return moved ? NULL : stopped(m, &from);
+	for (int way = 0; way < THREADS; way++) {
+		uint8_t at = from->threads[t].at, op = w->threads[t].code[at].op;
+		enum outcome outcome;
+
+		next = *from;
+		outcome = execute(w, &next, t, way);
+		if (outcome == BLOCKED)
+			continue;
+		run_private(w, &next.threads[t], t);
+		go_wrong(x, wrongs[outcome]);
+		reach(x, &next, (struct step){op, (uint8_t)t, at, next.false_alarms != from->false_alarms});
+	}
 }
 
-const char *explore(const struct model *m, uint32_t *states, bool verbose)
+static void go_on(struct search *x, const struct state *s)
 {
-	struct explorer x = {0};
-	struct state first = {0};
-	const char *wrong = NULL;
-	uint32_t i;
+	for (int t = 0; t < x->world->thread_count; t++)
+		go_on_thread(x, s, t);
+}
 
-	for (int t = 0; t < m->thread_count; t++)
-		run_private(m, &first.threads[t], t);
-	add(&x, &first, 0, 0, 0, 0);
-	for (i = 0; i < x.count && wrong == NULL; i++)
-		wrong = expand(&x, m, i);
-	if (wrong != NULL && verbose)
-		print_trace(&x, m, i - 1);
-	*states = x.count;
-	free(x.nodes);
-	free(x.table);
-	return wrong;
+/* A false alarm is a gift: a thread that counts on it may as well sleep for ever. */
+static bool is_calm(const struct world *w, const struct state *s, struct step step)
+{
+	(void)w;
+	(void)s;
+	return step.more == 0;
+}
+
+static void begin(const struct world *w, struct state *s)
+{
+	for (int t = 0; t < w->thread_count; t++)
+		run_private(w, &s->threads[t], t);
+}
+
+static void print_step(const struct world *w, const struct state *s, struct step step)
+{
+	(void)w;
+	(void)s;
+	if (step.kind == DRAIN)
+		printf("      thread %d: a store reaches memory\n", step.node);
+	else
+		printf("      thread %d: %d %s\n", step.node, step.other, op_names[step.kind]);
+}
+
+int try_machines(const char *what, const struct scenario *scenarios, size_t count, int argc, char **argv)
+{
+	const struct model model = {
+		.what = what,
+		.state_bytes = sizeof(struct state),
+		.most = UINT32_MAX,
+		.begin = begin,
+		.go_on = go_on,
+		.is_calm = is_calm,
+		.rest = stopped,
+		.print_step = print_step,
+	};
+	const struct options options = read_options(&model, argc, argv);
+	struct world *worlds = calloc(count, sizeof(*worlds));
+	struct trial *trials = calloc(count, sizeof(*trials));
+	int status;
+
+	if (worlds == NULL || trials == NULL)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		const struct scenario *s = &scenarios[i];
+
+		s->make(&worlds[i], s->variant);
+		trials[i] = (struct trial){.what = s->what,
+					   .extent = s->large ? LARGE : EVERY,
+					   .expected = s->expected,
+					   .world = &worlds[i],
+					   .name = s->protocol};
+	}
+	status = try_all(&model, trials, count, options);
+	free(worlds);
+	free(trials);
+	return status;
 }

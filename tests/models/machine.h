@@ -1,4 +1,4 @@
-/* machine.h - a made-up machine with store buffers, and an explorer of all interleavings of programs on it.
+/* machine.h - a made-up machine with store buffers, on which programs run in all interleavings.
  *
  * The machine is weaker than x86: a thread's stores go through a buffer, from which they reach memory at any later
  * moment and in any order, save that a release store leaves after all before it. Loads are made in program order. The
@@ -6,7 +6,7 @@
  *
  * There may be a property: what requests are run on, one word. Requests of each client are numbered from 1.
  *
- * What must hold of a model: there is no state in which nothing moves any more and a thread is still asleep (or stuck);
+ * What must hold of programs: there is no state in which nothing moves any more and a thread is still asleep (or stuck);
  * no ring for a thread that is awake; one ring for one parking. Requests are run one at a time, each once, those of a client in their
  * order, and each finds the property as the one before has left it; of each client that ends all have been run.
  */
@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 #define THREADS 3
 #define WORDS 10       /* of memory */
@@ -69,7 +71,7 @@ struct program {
 	uint8_t count;
 };
 
-struct model {
+struct world {
 	struct program threads[THREADS];
 	uint8_t thread_count;
 	bool serves;               /* the last thread never ends: it is to sleep when the others have ended */
@@ -95,7 +97,16 @@ void land(struct program *p, uint8_t jump);
 #define UNRUN "a request is never run"
 #define WRONG "reads what was not meant for it"
 
-/* NULL if all states are good, else one of these. *states: how many were looked at. Prints a trace if `verbose`. */
-const char *explore(const struct model *m, uint32_t *states, bool verbose);
+struct scenario {
+	const char *protocol;
+	void (*make)(struct world *w, int variant);
+	int variant;
+	const char *what;
+	const char *expected; /* NULL: it holds, else one of these */
+	bool large;           /* not every day */
+};
+
+/* All interleavings of each; an exit status. `model`: one line of what they are. */
+int try_machines(const char *model, const struct scenario *scenarios, size_t count, int argc, char **argv);
 
 #endif

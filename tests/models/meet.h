@@ -23,13 +23,15 @@
  * A break parts two that live: that is the price of meeting once. Nothing else may, and so what has parted them is
  * found out: each cause is a finding of its own.
  *
- * The rules are in meet_rules.c, the search in meet_search.c, what is tried in meet.c.
+ * The rules are in meet_rules.c, how it goes on without faults in meet_calm.c, what is tried in meet.c.
  */
 #ifndef WH_MODELS_MEET_H
 #define WH_MODELS_MEET_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 enum { A, B, NODES };
 
@@ -94,12 +96,13 @@ struct connection {
 
 #define CONNECTIONS 12 /* at one time, at most */
 
-/* Bytes without gaps: states are compared as they lie. */
 struct state {
 	struct node nodes[NODES];
 	uint8_t breaks, time_outs, restarts[NODES]; /* that may still come */
 	bool blocked, met_twice, told_twice, unused;
 	struct connection connections[CONNECTIONS]; /* by ids and number; those that are not come last */
+	/* States that differ in it alone are one: enum finding, by what the two are torn, if they are. */
+	uint16_t torn;
 };
 
 enum step_kind {
@@ -114,12 +117,7 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind; /* enum step_kind */
-	uint8_t node;
-	uint8_t connection; /* its index */
-	uint8_t side;       /* HEAR: which one does */
-};
+/* `other` of a step is the index of a connection, `more` of HEAR the side that does. */
 
 enum finding {
 	HOLDS,
@@ -137,19 +135,15 @@ enum finding {
 	FINDINGS
 };
 
-#define COURSE 96 /* steps, at most */
-
-struct course {
-	struct step steps[COURSE];
-	uint32_t count, calm_at; /* from calm_at on there are no faults */
-};
-
-struct result {
-	uint32_t states;
-	bool all;                        /* of them have been looked at */
-	uint32_t counts[FINDINGS];       /* states that are so, or come to that without any more faults */
-	struct course courses[FINDINGS]; /* to the first of them, and on: with the fewest steps while there are faults */
-};
+#define PARTED_BEFORE_TAKEN "parted by a break between HELLO and TAKEN"
+#define PARTED_AFTER_TAKEN "parted by a break after TAKEN"
+#define PARTED_BY_GIVING_UP "parted when the node that had answered gave up"
+#define PARTED_BY_OLDER_CALL "parted by an older call"
+#define PARTED_BY_OTHER_LIFE "parted by a call of another incarnation"
+#define APART "not parted, and never meet"
+#define UNTOLD "one is not told"
+#define TWICE_MET "met twice"
+#define AND "; "
 
 /* ---- meet_rules.c -------------------------------------------------------------------------------------------------- */
 
@@ -163,7 +157,7 @@ void calm(struct state *s);
  * with all rules: B hangs up its own call, which is not greeted yet, to answer A's; then HELLO of it is heard, and A
  * hangs up its own to answer that. */
 int steps_from(const struct world *w, const struct state *s, bool is_calm, struct step *out);
-void take(const struct world *w, struct state *s, struct step step);
+void do_step(const struct world *w, struct state *s, struct step step);
 
 bool is_foreign(const struct world *w, uint8_t incarnation);
 bool has_met(const struct state *s);
@@ -176,14 +170,18 @@ enum finding torn_by(const struct state *before, struct step step);
 /* Has each been told that it has lost the other, or that they have refused each other? */
 bool is_told(const struct state *s);
 
-void print_step(const struct state *s, struct step step);
+void print_step(const struct world *w, const struct state *s, struct step step);
 void print_nodes(const struct state *s);
 
-/* ---- meet_search.c ------------------------------------------------------------------------------------------------- */
+/* ---- meet_calm.c --------------------------------------------------------------------------------------------------- */
 
-/* All states, or the first `limit`; and from each all courses without any more faults. */
-void explore(const struct world *w, uint32_t limit, struct result *out);
-/* In one line; or `verbose`, a line for each step. */
-void print_course(const struct world *w, const struct course *c, bool verbose);
+/* As do_step; and notes by what two are torn. NULL. */
+const char *take(const struct world *w, struct state *s, struct step step);
+/* Notes what is wrong with that state, and with the courses from it without any more faults. NULL. */
+const char *look(struct search *x, const struct state *s);
+/* What was found: names with AND between them; NULL: nothing. */
+const char *conclude(struct search *x);
+/* Names, by enum finding - 1; behind the last is NULL. */
+extern const char *const findings[FINDINGS];
 
 #endif

@@ -5,18 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sets.h"
+
 _Static_assert(sizeof(struct connection) == 10, "connections are compared as they lie");
-_Static_assert(sizeof(struct state) == NODES * sizeof(struct node) + 8 + CONNECTIONS * sizeof(struct connection),
+_Static_assert(offsetof(struct state, torn) == NODES * sizeof(struct node) + 8 + CONNECTIONS * sizeof(struct connection),
 	       "as are states");
 
 #define CALM_CALLS 3 /* of each node when there are no faults any more; two are enough where they meet */
 #define QUEUE 4      /* messages under way to one side, at most */
 #define NONE (-1)
-
-static bool has(uint8_t set, uint8_t incarnation)
-{
-	return (set >> incarnation & 1) != 0;
-}
 
 static uint8_t with(uint8_t set, uint8_t incarnation)
 {
@@ -417,9 +414,9 @@ static void restart(const struct world *w, struct state *s, int node)
 	s->restarts[node]--;
 }
 
-void take(const struct world *w, struct state *s, struct step step)
+void do_step(const struct world *w, struct state *s, struct step step)
 {
-	struct connection *c = &s->connections[step.connection];
+	struct connection *c = &s->connections[step.other];
 
 	switch ((enum step_kind)step.kind) {
 	case GREET:
@@ -489,13 +486,13 @@ bool is_torn(const struct state *s)
 enum finding torn_by(const struct state *before, struct step step)
 {
 	const struct node *n = &before->nodes[step.node];
-	const struct connection *c = &before->connections[step.connection];
+	const struct connection *c = &before->connections[step.other];
 
 	if (step.kind == BREAK || step.kind == CUT)
 		return has_met(before) ? BREAK_AFTER_TAKEN : BREAK_BEFORE_TAKEN;
 	if (step.kind == GIVE_UP && n->state == ANSWERED)
 		return GAVE_UP;
-	if (step.kind != HEAR || n->state != ANSWERED || c->ends[step.side] != STRANGER)
+	if (step.kind != HEAR || n->state != ANSWERED || c->ends[step.more] != STRANGER)
 		return PARTED_OTHERWISE;
 	if (n->other != c->ids[CALLER])
 		return OTHER_LIFE;
@@ -529,7 +526,7 @@ void print_nodes(const struct state *s)
 		       texts[s->nodes[node].state]);
 }
 
-void print_step(const struct state *s, struct step step)
+void print_step(const struct world *w, const struct state *s, struct step step)
 {
 	static const char *const messages[] = {"nothing", "HELLO", "TAKEN", "REFUSED", "the end"};
 	static const char *const texts[STEP_KINDS] = {
@@ -542,14 +539,16 @@ void print_step(const struct state *s, struct step step)
 		" ends and is started again",
 		"'s calls get through from here on",
 	};
-	const struct connection *c = &s->connections[step.connection];
+	const struct connection *c = &s->connections[step.other];
 
+	(void)w;
+	printf("      ");
 	if (step.kind == HEAR)
 		printf("%s hears %s of ", name_of(s->nodes[step.node].incarnation),
-		       messages[next_of(c, (enum side)step.side)]);
+		       messages[next_of(c, (enum side)step.more)]);
 	if (step.kind == GREET || step.kind == HEAR || step.kind == BREAK || step.kind == CUT)
 		printf("%s's call %d", name_of(c->ids[CALLER]), c->number);
 	else
 		printf("%s", name_of(s->nodes[step.node].incarnation));
-	printf("%s", texts[step.kind]);
+	printf("%s\n", texts[step.kind]);
 }

@@ -8,17 +8,14 @@
  *
  * What must hold: a reader delivers whole messages, with the parts that were filled for them; both readers have delivered the same in the
  * end; a slot is not filled again before both have delivered its message; and nothing comes to a stand before all are delivered, unless
- * the writer goes. Each rule is then replaced by a wrong one: the search must find what breaks. -v prints the shortest course to it.
+ * the writer goes. Each rule is then replaced by a wrong one: the search must find what breaks.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "book.h"
+#include "explorer.h"
 
 #define WINDOW 3
 #define READERS 2
 #define MESSAGES 6
+#define STEPS 16
 
 static const uint8_t parts_of[MESSAGES] = {1, 3, 2, 2, 3, 1};
 
@@ -29,7 +26,6 @@ enum rule {
 	FREED_BY_SLOT,     /* one slot is freed for each round that is delivered */
 	GUARD_FIRST,       /* the guard leaves before the last slot */
 	WINDOW_BY_MESSAGE, /* the window counts messages, and a message may take more slots than there are */
-	RULES
 };
 
 struct cell { /* of a ring: which part of which message, + 1; 0: nothing */
@@ -60,32 +56,15 @@ struct state {
 	} log[24]; /* all that was pushed; a slot and a guard for each part, at most */
 };
 
-struct entry {
-	struct state state;
-	uint32_t before; /* its number + 1 */
-	char step[20];
-};
-
-struct search {
+struct world {
 	enum rule rule;
-	uint32_t at;
-	struct book book;
-	const char *broken;
-	bool all; /* everything has been delivered, in some course */
-	bool moved;
 };
 
-static void reach(struct search *s, const struct state *to, const char *step, uint32_t which)
-{
-	struct entry entry;
+enum step_kind { FILL, FREE, SEE, RECEIVE, DELIVER, REMOVE, STEP_KINDS };
 
-	memset(&entry, 0, sizeof(entry));
-	entry.state = *to;
-	entry.before = s->at + 1;
-	snprintf(entry.step, sizeof(entry.step), "%s %u", step, (unsigned)which);
-	s->moved = true;
-	(void)book_add(&s->book, &entry);
-}
+#define MIXED "a message is delivered with what is not its own"
+#define HALF "half of a message is all that there will be"
+#define STILL "it stands still"
 
 static void push(struct state *st, uint8_t guard, uint8_t a, uint8_t b, uint8_t c)
 {
@@ -107,38 +86,32 @@ static uint8_t rounds_of(enum rule rule, uint8_t m)
 	return rule == CUT_WITHIN ? parts_of[m] : 1;
 }
 
-static void free_slots(struct search *s, struct state st)
+/* Of what both have delivered. */
+static uint8_t free_slots(const struct world *w, const struct state *st)
 {
-	uint8_t least = least_delivered(&st), rounds = 0, slots = 0;
+	uint8_t least = least_delivered(st), rounds = 0, slots = 0;
 
 	for (uint8_t m = 0; m < MESSAGES; m++) {
-		rounds = (uint8_t)(rounds + rounds_of(s->rule, m));
+		rounds = (uint8_t)(rounds + rounds_of(w->rule, m));
 		if (rounds <= least)
 			slots = (uint8_t)(slots + parts_of[m]);
 	}
-	if (s->rule == FREED_BY_SLOT)
-		slots = least;
-	if (slots <= st.freed)
-		return;
-	st.freed = slots;
-	reach(s, &st, "free", slots);
+	return w->rule == FREED_BY_SLOT ? least : slots;
 }
 
-static bool has_room(const struct search *s, const struct state *st)
+static bool has_room(const struct world *w, const struct state *st)
 {
-	uint8_t needs = st->part == 0 ? parts_of[st->message] : 1;
-
-	if (s->rule == WINDOW_BY_MESSAGE)
+	if (w->rule == WINDOW_BY_MESSAGE)
 		return st->part > 0 || st->message < least_delivered(st) + WINDOW;
-	return st->part > 0 || st->filled + needs <= st->freed + WINDOW;
+	return st->part > 0 || st->filled + parts_of[st->message] <= st->freed + WINDOW;
 }
 
-static void announce(struct search *s, struct state *st, bool whole)
+static void announce(const struct world *w, struct state *st, bool whole)
 {
-	if (s->rule == ANNOUNCED_IN_PART) {
+	if (w->rule == ANNOUNCED_IN_PART) {
 		st->covered = (uint8_t)(st->message + 1);
 		st->announced = st->filled;
-	} else if (s->rule == CUT_WITHIN) {
+	} else if (w->rule == CUT_WITHIN) {
 		st->covered = st->announced = st->filled;
 	} else if (whole) {
 		st->covered = (uint8_t)(st->message + 1);
@@ -150,34 +123,28 @@ static void announce(struct search *s, struct state *st, bool whole)
 }
 
 /* Fills one slot and pushes it; behind the last of a message its guard. */
-static void fill(struct search *s, struct state st)
+static void fill(const struct world *w, struct state *st)
 {
-	uint8_t slot = st.filled % WINDOW;
-	bool last = st.part + 1 == parts_of[st.message];
-	struct cell cell = {(uint8_t)(st.message + 1), (uint8_t)(st.part + 1)};
+	uint8_t slot = st->filled % WINDOW;
+	bool last = st->part + 1 == parts_of[st->message];
+	struct cell cell = {(uint8_t)(st->message + 1), (uint8_t)(st->part + 1)};
 
-	if (!has_room(s, &st))
-		return;
-	st.slots[slot] = cell;
-	st.filled++;
-	if (s->rule == GUARD_FIRST && last) {
-		announce(s, &st, true);
-		push(&st, 0, slot, cell.message, cell.part);
-	} else {
-		push(&st, 0, slot, cell.message, cell.part);
-		announce(s, &st, last);
-	}
-	st.part = last ? 0 : (uint8_t)(st.part + 1);
-	st.message = (uint8_t)(st.message + last);
-	reach(s, &st, "fill", slot);
+	st->slots[slot] = cell;
+	st->filled++;
+	if (w->rule == GUARD_FIRST && last)
+		announce(w, st, true);
+	push(st, 0, slot, cell.message, cell.part);
+	if (w->rule != GUARD_FIRST || !last)
+		announce(w, st, last);
+	st->part = last ? 0 : (uint8_t)(st->part + 1);
+	st->message = (uint8_t)(st->message + last);
 }
 
 /* ---- readers ---------------------------------------------------------------------------------------------------------- */
 
-static void see(struct search *s, struct state st, uint32_t r)
+static void see(const struct state *st, struct copy *copy)
 {
-	struct copy *copy = &st.readers[r];
-	const struct push *next = &st.log[copy->seen++];
+	const struct push *next = &st->log[copy->seen++];
 
 	if (next->guard) {
 		copy->covered = next->a;
@@ -185,46 +152,40 @@ static void see(struct search *s, struct state st, uint32_t r)
 	} else {
 		copy->slots[next->a] = (struct cell){next->b, next->c};
 	}
-	reach(s, &st, "see", r);
 }
 
-static void receive(struct search *s, struct state st, uint32_t r)
+/* With the wrong rule: the next part, as it lies there. */
+static const char *deliver_part(struct copy *copy)
 {
-	struct copy *copy = &st.readers[r];
-
-	copy->received = copy->covered;
-	copy->taken = copy->announced;
-	reach(s, &st, "receive", r);
-}
-
-/* The next message, as it lies there; or, with a wrong rule, a part of one. */
-static void deliver(struct search *s, struct state st, uint32_t r)
-{
-	struct copy *copy = &st.readers[r];
 	uint8_t m = 0, first = 0;
+	bool is_own;
 
-	if (s->rule == CUT_WITHIN) {
-		for (first = 0; first + parts_of[m] <= copy->delivered; m++)
-			first = (uint8_t)(first + parts_of[m]);
-		copy->half = (uint8_t)((copy->delivered - first + 1) % parts_of[m]);
-		if (copy->slots[copy->slot].message != m + 1)
-			s->broken = "a part of another message is delivered";
-		copy->slot = (uint8_t)((copy->slot + 1) % WINDOW);
-	} else {
-		m = copy->delivered;
-		for (uint8_t i = 0; i < m; i++)
-			first = (uint8_t)(first + parts_of[i]);
-		if (first + parts_of[m] > copy->taken)
-			s->broken = "a part of a message is delivered";
-		for (uint8_t k = 0; k < parts_of[m]; k++) {
-			const struct cell *cell = &copy->slots[(first + k) % WINDOW];
-
-			if (cell->message != m + 1 || cell->part != k + 1)
-				s->broken = "a message is delivered with what is not its own";
-		}
-	}
+	for (; first + parts_of[m] <= copy->delivered; m++)
+		first = (uint8_t)(first + parts_of[m]);
+	copy->half = (uint8_t)((copy->delivered - first + 1) % parts_of[m]);
+	is_own = copy->slots[copy->slot].message == m + 1;
+	copy->slot = (uint8_t)((copy->slot + 1) % WINDOW);
 	copy->delivered++;
-	reach(s, &st, "deliver", r);
+	return is_own ? NULL : "a part of another message is delivered";
+}
+
+/* The next message, as it lies there. */
+static const char *deliver(struct copy *copy)
+{
+	uint8_t m = copy->delivered++, first = 0;
+	const char *wrong = NULL;
+
+	for (uint8_t i = 0; i < m; i++)
+		first = (uint8_t)(first + parts_of[i]);
+	if (first + parts_of[m] > copy->taken)
+		wrong = "a part of a message is delivered";
+	for (uint8_t k = 0; k < parts_of[m]; k++) {
+		const struct cell *cell = &copy->slots[(first + k) % WINDOW];
+
+		if (cell->message != m + 1 || cell->part != k + 1)
+			wrong = MIXED;
+	}
+	return wrong;
 }
 
 static uint8_t stable(const struct state *st)
@@ -236,15 +197,7 @@ static uint8_t stable(const struct state *st)
 	return a < b ? a : b;
 }
 
-/* It is removed: what it has pushed and is not visible is lost, and what both have received is delivered. */
-static void go(struct search *s, struct state st)
-{
-	st.cut = stable(&st);
-	st.gone = 1;
-	reach(s, &st, "gone", st.cut);
-}
-
-/* ---- the search ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 static uint8_t all_rounds(enum rule rule)
 {
@@ -255,109 +208,94 @@ static uint8_t all_rounds(enum rule rule)
 	return rounds;
 }
 
-static void step(struct search *s, const struct state *st)
+static int steps_from(const struct world *w, const struct state *st, bool calm, struct step *out)
 {
-	if (!st->gone && st->message < MESSAGES)
-		fill(s, *st);
-	if (!st->gone)
-		free_slots(s, *st);
-	for (uint32_t r = 0; r < READERS && s->broken == NULL; r++) {
+	int count = 0;
+
+	if (!st->gone && st->message < MESSAGES && has_room(w, st))
+		out[count++] = (struct step){FILL, 0, st->filled % WINDOW};
+	if (!st->gone && free_slots(w, st) > st->freed)
+		out[count++] = (struct step){FREE, 0, free_slots(w, st)};
+	for (uint8_t r = 0; r < READERS; r++) {
 		const struct copy *copy = &st->readers[r];
 
 		if (!st->gone && copy->seen < st->pushes)
-			see(s, *st, r);
+			out[count++] = (struct step){SEE, r};
 		if (!st->gone && (copy->received < copy->covered || copy->taken < copy->announced))
-			receive(s, *st, r);
+			out[count++] = (struct step){RECEIVE, r};
 		if (copy->delivered < stable(st))
-			deliver(s, *st, r);
+			out[count++] = (struct step){DELIVER, r, copy->delivered};
 	}
-	if (!st->gone && s->broken == NULL)
-		go(s, *st);
+	if (!st->gone && !calm)
+		out[count++] = (struct step){REMOVE, 0, stable(st)};
+	return count;
 }
 
-/* Nothing but a removal is left to happen. */
-static void check_rest(struct search *s, const struct state *st, bool moves)
+static const char *take(const struct world *w, struct state *st, struct step step)
 {
-	uint8_t all = all_rounds(s->rule);
+	struct copy *copy = &st->readers[step.node];
+
+	switch ((enum step_kind)step.kind) {
+	case FILL:
+		fill(w, st);
+		return NULL;
+	case FREE:
+		st->freed = step.other;
+		return NULL;
+	case SEE:
+		see(st, copy);
+		return NULL;
+	case RECEIVE:
+		copy->received = copy->covered;
+		copy->taken = copy->announced;
+		return NULL;
+	case DELIVER:
+		return w->rule == CUT_WITHIN ? deliver_part(copy) : deliver(copy);
+	default: /* REMOVE: what was pushed and is not visible is lost, and what both have received is delivered */
+		st->cut = step.other;
+		st->gone = 1;
+		return NULL;
+	}
+}
+
+static const char *judge(struct search *x, const struct state *st)
+{
+	uint8_t all = all_rounds(x->world->rule);
+	struct step steps[STEPS];
+	bool moves = steps_from(x->world, st, true, steps) > 0;
 
 	if (st->readers[0].delivered == all && st->readers[1].delivered == all)
-		s->all = true;
+		x->noted[0]++;
 	else if (!moves && !st->gone)
-		s->broken = "it stands still";
-	if (st->gone && !moves && (st->readers[0].half != 0 || st->readers[1].half != 0))
-		s->broken = "half of a message is all that there will be";
+		return STILL;
+	return st->gone && !moves && (st->readers[0].half != 0 || st->readers[1].half != 0) ? HALF : NULL;
 }
 
-/* Does anything but a removal go on from here? */
-static bool can_move(struct search *s, const struct state *st)
-{
-	struct search probe = {.rule = s->rule,
-			       .book = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)}};
-	uint32_t steps;
-
-	probe.at = 0;
-	step(&probe, st);
-	steps = probe.book.count + (probe.broken != NULL);
-	book_close(&probe.book);
-	return steps > (st->gone ? 0u : 1u);
-}
-
-static bool explore(struct search *s)
-{
-	struct state start;
-
-	memset(&start, 0, sizeof(start));
-	s->at = UINT32_MAX; /* + 1: none */
-	reach(s, &start, "begin", 0);
-	for (s->at = 0; s->at < s->book.count; s->at++) {
-		const struct entry entry = ((const struct entry *)(const void *)s->book.entries)[s->at];
-
-		check_rest(s, &entry.state, can_move(s, &entry.state));
-		if (s->broken != NULL)
-			return true;
-		step(s, &entry.state);
-		if (s->broken != NULL)
-			return true;
-	}
-	return false;
-}
-
-static void print_course(const struct search *s, uint32_t at)
-{
-	const struct entry *entry = &((const struct entry *)(const void *)s->book.entries)[at];
-
-	if (entry->before != 0)
-		print_course(s, entry->before - 1);
-	printf(" %s", entry->step);
-}
-
-static const char *const names[RULES] = {
-	"all rules",
-	"the guard announces a part of a round",
-	"a round for each part, and a cut within",
-	"one slot is freed for each round",
-	"the guard leaves before the last slot",
-	"the window counts messages",
+static const struct trial trials[] = {
+	{"all rules", EVERY, NULL, WORLD(RIGHT)},
+	{"the guard announces a part of a round", EVERY, MIXED, WORLD(ANNOUNCED_IN_PART)},
+	{"a round for each part, and a cut within", EVERY, HALF, WORLD(CUT_WITHIN)},
+	{"one slot is freed for each round", EVERY, STILL, WORLD(FREED_BY_SLOT)},
+	{"the guard leaves before the last slot", EVERY, MIXED, WORLD(GUARD_FIRST)},
+	{"the window counts messages", EVERY, MIXED, WORLD(WINDOW_BY_MESSAGE)},
 };
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-	int surprises = 0;
+	static const char *const names[STEP_KINDS] = {"fills slot", "has freed slots:", "sees a push",
+						      "receives",   "delivers",         "is removed, with a cut of"};
+	static const char *const notes[] = {"with all delivered", NULL};
+	static const struct model model = {
+		.what = "parts: messages in several slots",
+		.state_bytes = sizeof(struct state),
+		.notes = notes,
+		.not_in_vain = true,
+		.most = UINT32_MAX,
+		.steps = steps_from,
+		.take = take,
+		.judge = judge,
+		.names = names,
+	};
 
-	for (int rule = 0; rule < RULES; rule++) {
-		struct search s = {.rule = (enum rule)rule,
-				   .book = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)}};
-		bool broken = explore(&s), expected = broken == (rule != RIGHT) && (broken || s.all);
-
-		printf("%-42s %8u states  %s%s%s\n", names[rule], (unsigned)s.book.count, broken ? "broken: " : "holds",
-		       broken ? s.broken : "", expected ? "" : "  <-- SURPRISE");
-		if (broken && verbose) {
-			print_course(&s, s.at);
-			printf("\n");
-		}
-		surprises += !expected;
-		book_close(&s.book);
-	}
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_all(&model, trials, COUNT_OF(trials), read_options(&model, argc, argv));
 }

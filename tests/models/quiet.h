@@ -16,32 +16,35 @@
 #ifndef WH_TESTS_MODELS_QUIET_H
 #define WH_TESTS_MODELS_QUIET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-enum finding { HOLDS, MISSED, NO_REST };
+#include "explorer.h"
 
 #define STATE_BYTES 56
-#define NEXT_MAX 16
 
+/* Of either half, as bytes. */
 struct state {
 	uint8_t bytes[STATE_BYTES];
 };
 
-/* How a state goes on. */
-struct nexts {
-	struct state states[NEXT_MAX];
-	int count;
+struct world {
+	const struct half *half;
+	int rule; /* enum peers_rule, enum commits_rule */
+	int moves;
 };
 
-struct world {
-	void (*begin)(const struct world *w, struct state *s);
+/* What takes a step. */
+enum step_kind { PEER, WIRE, THREAD, BUFFER, LOOP, STEP_KINDS };
+
+/* A half goes on from a state: where to. */
+struct nexts {
+	struct search *search;
+	enum step_kind kind;
+};
+
+struct half {
+	void (*begin)(struct state *s);
 	void (*go_on)(const struct world *w, const struct state *s, struct nexts *out);
 	bool (*is_rest)(const struct world *w, const struct state *s);
-	bool (*has_seen_all)(const struct world *w, const struct state *s);
-	int rule; /* enum peers_rule, enum commits_rule */
-	int moves, stretch;
+	bool (*has_seen_all)(const struct state *s);
 };
 
 enum peers_rule {
@@ -68,8 +71,8 @@ enum commits_rule {
 
 /* quiet_peers.c: the reader looks at the word behind the step of what is active, as in the rule's first draft; or as it is built: before
  * it, and it may step all; and the peer may hold the word back while it moves. */
-extern const struct world peers_behind, peers_built;
+extern const struct half peers_behind, peers_built;
 /* quiet_commits.c */
-extern const struct world commits;
+extern const struct half commits;
 
 #endif

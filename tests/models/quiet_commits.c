@@ -18,8 +18,10 @@ _Static_assert(sizeof(struct commits) <= STATE_BYTES, "a state has room");
 
 static void emit(struct nexts *out, struct commits c)
 {
-	memset(&out->states[out->count], 0, sizeof(out->states[0]));
-	memcpy(out->states[out->count++].bytes, &c, sizeof(c));
+	struct state s = {{0}};
+
+	memcpy(s.bytes, &c, sizeof(c));
+	reach_by(out->search, &s, out->kind, 0, c.where);
 }
 
 static struct commits fenced(struct commits c)
@@ -176,9 +178,8 @@ static void run_loop(const struct world *w, struct commits c, struct nexts *out)
 
 /* ---- the world ------------------------------------------------------------------------------------------------------------------ */
 
-static void begin(const struct world *w, struct state *s)
+static void begin(struct state *s)
 {
-	(void)w;
 	memset(s, 0, sizeof(*s));
 }
 
@@ -187,10 +188,12 @@ static void go_on(const struct world *w, const struct state *s, struct nexts *ou
 	struct commits c;
 
 	memcpy(&c, s->bytes, sizeof(c));
-	out->count = 0;
+	out->kind = BUFFER;
 	if (c.buffered)
 		emit(out, fenced(c));
+	out->kind = THREAD;
 	commit(w, c, out);
+	out->kind = LOOP;
 	run_loop(w, c, out);
 }
 
@@ -202,14 +205,12 @@ static bool is_rest(const struct world *w, const struct state *s)
 	return c.made == w->moves && c.at == IDLE && !c.buffered && c.where == SLEEP && !c.rung;
 }
 
-static bool has_seen_all(const struct world *w, const struct state *s)
+static bool has_seen_all(const struct state *s)
 {
 	struct commits c;
 
-	(void)w;
 	memcpy(&c, s->bytes, sizeof(c));
 	return c.got == c.made;
 }
 
-const struct world commits = {
-	.begin = begin, .go_on = go_on, .is_rest = is_rest, .has_seen_all = has_seen_all, .moves = 3};
+const struct half commits = {begin, go_on, is_rest, has_seen_all};

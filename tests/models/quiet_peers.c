@@ -4,8 +4,9 @@
 #include "quiet.h"
 
 #define SUBGROUPS 2
-#define WIRE 7
-#define IDLE 1 /* so many passes without anything, and a subgroup is left out */
+#define ON_WIRE 7
+#define STRETCH 2 /* moves */
+#define IDLE 1    /* so many passes without anything, and a subgroup is left out */
 
 enum where { PASS, LOOK, AGAIN, ARM, LAST, LAST_LOOK, SLEEP, REREAD };
 enum kind { NOTHING, COUNTER, WORD, BELL };
@@ -23,7 +24,7 @@ struct peers {
 	uint8_t counters[SUBGROUPS], moves, now, before; /* the peer's: names of this stretch and of the one before */
 	uint8_t held;                                    /* which moved, and the word does not say so yet */
 	uint8_t on_wire;
-	struct item wire[WIRE];
+	struct item wire[ON_WIRE];
 	uint8_t visible[SUBGROUPS];
 	struct word word; /* visible */
 	uint8_t where, at, work, parked, rung;
@@ -37,8 +38,10 @@ _Static_assert(sizeof(struct peers) <= STATE_BYTES, "a state has room");
 
 static void emit(struct nexts *out, const struct peers *p)
 {
-	memset(&out->states[out->count], 0, sizeof(out->states[0]));
-	memcpy(out->states[out->count++].bytes, p, sizeof(*p));
+	struct state s = {{0}};
+
+	memcpy(s.bytes, p, sizeof(*p));
+	reach_by(out->search, &s, out->kind, 0, p->where);
 }
 
 /* ---- the peer ------------------------------------------------------------------------------------------------------------- */
@@ -52,7 +55,7 @@ static struct item name(const struct world *w, struct peers *p, int g)
 {
 	struct item word = {.kind = WORD};
 
-	if (++p->moves % w->stretch == 0) {
+	if (++p->moves % STRETCH == 0) {
 		p->before = p->now;
 		p->now = 0;
 	}
@@ -137,7 +140,7 @@ static void heat(struct peers *p, uint8_t names)
 /* Which have moved since it was seen: all, if more than a stretch was missed. */
 static uint8_t which(const struct world *w, const struct peers *p)
 {
-	int far = p->word.moves / w->stretch - (p->seen.moves + 1) / w->stretch;
+	int far = p->word.moves / STRETCH - (p->seen.moves + 1) / STRETCH;
 
 	return far <= (w->rule == THREE_STRETCHES ? 2 : 1) ? p->word.names : 0xff;
 }
@@ -357,13 +360,15 @@ static void go_on(const struct world *w, const struct state *s, struct nexts *ou
 	struct peers p;
 
 	memcpy(&p, s->bytes, sizeof(p));
-	out->count = 0;
+	out->kind = PEER;
 	for (int g = 0; all_moves(&p) < w->moves && p.on_wire < 4 && g < SUBGROUPS; g++) {
 		move(w, &p, g, false, out);
 		move(w, &p, g, true, out);
 	}
+	out->kind = WIRE;
 	if (p.on_wire > 0)
 		arrive(&p, out);
+	out->kind = LOOP;
 	read(w, &p, out);
 }
 
@@ -379,6 +384,7 @@ static void go_on_built(const struct world *w, const struct state *s, struct nex
 
 	go_on(w, s, out, read_built);
 	memcpy(&p, s->bytes, sizeof(p));
+	out->kind = PEER;
 	for (int g = 0; p.on_wire < 4 && g < SUBGROUPS; g++) {
 		if (all_moves(&p) < w->moves)
 			move_and_hold(&p, g, out);
@@ -395,15 +401,13 @@ static void begin_at(struct state *s, enum where where)
 	memcpy(s->bytes, &p, sizeof(p));
 }
 
-static void begin_behind(const struct world *w, struct state *s)
+static void begin_behind(struct state *s)
 {
-	(void)w;
 	begin_at(s, PASS);
 }
 
-static void begin_built(const struct world *w, struct state *s)
+static void begin_built(struct state *s)
 {
-	(void)w;
 	begin_at(s, LOOK);
 }
 
@@ -416,24 +420,13 @@ static bool is_rest(const struct world *w, const struct state *s)
 	       all_moves(&p) == w->moves;
 }
 
-static bool has_seen_all(const struct world *w, const struct state *s)
+static bool has_seen_all(const struct state *s)
 {
 	struct peers p;
 
-	(void)w;
 	memcpy(&p, s->bytes, sizeof(p));
 	return memcmp(p.counters, p.got, sizeof(p.got)) == 0;
 }
 
-const struct world peers_behind = {.begin = begin_behind,
-				   .go_on = go_on_behind,
-				   .is_rest = is_rest,
-				   .has_seen_all = has_seen_all,
-				   .moves = 4,
-				   .stretch = 2};
-const struct world peers_built = {.begin = begin_built,
-				  .go_on = go_on_built,
-				  .is_rest = is_rest,
-				  .has_seen_all = has_seen_all,
-				  .moves = 3,
-				  .stretch = 2};
+const struct half peers_behind = {begin_behind, go_on_behind, is_rest, has_seen_all};
+const struct half peers_built = {begin_built, go_on_built, is_rest, has_seen_all};

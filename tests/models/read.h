@@ -26,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "explorer.h"
+
 #define MEMBERS 5 /* at most, with the newcomer */
 #define READS 2
 #define PLANS 4
@@ -75,6 +77,7 @@ struct world {
 	bool again;     /* v' ends too, without the reader */
 	bool unordered; /* member 0 sends, and each delivers what it receives */
 	bool travel;    /* words take time; one read, which asks when it begins */
+	uint32_t mutations;
 };
 
 struct member {
@@ -93,7 +96,6 @@ struct read {
 	uint8_t phase, noted, due, question;
 };
 
-/* Bytes without gaps: states are compared as they lie. */
 struct state {
 	members plan, known; /* to go on; the reader knows that they are gone */
 	uint8_t asked, asked_next, applied, restored;
@@ -124,27 +126,16 @@ enum step_kind {
 	KNOW,
 	WEDGE_NEXT,
 	GO_BEYOND,
+	BEGINNING, /* with those that may go on */
 	STEP_KINDS
-};
-
-struct next {
-	struct state state;
-	uint8_t kind, i;
-};
-
-#define NEXT_MAX 96
-
-struct nexts { /* how a state goes on */
-	struct next list[NEXT_MAX];
-	int count;
 };
 
 /* ---- read_rules.c ------------------------------------------------------------------------------------------------ */
 
-void begin(const struct world *w, members plan, struct state *s);
-void go_on(const struct world *w, uint32_t mutations, const struct state *s, struct nexts *out);
+void begin(struct search *x);
+void go_on(struct search *x, const struct state *s);
 /* It may read now. */
-bool may_read(const struct world *w, uint32_t mutations, const struct state *s, int read);
+bool may_read(const struct world *w, const struct state *s, int read);
 /* It would not have all that it must have. */
 bool is_stale(const struct world *w, const struct state *s, int read);
 /* In a state in which nothing follows: a read is not over that should be. */

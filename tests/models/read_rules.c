@@ -5,15 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline members only(int i)
-{
-	return (members)(1u << i);
-}
+#include "sets.h"
 
-static inline bool has(members set, int i)
-{
-	return (set >> i & 1) != 0;
-}
+#define NEXT_MAX 96
 
 static members all_of(const struct world *w)
 {
@@ -35,29 +29,11 @@ static bool in_shard(const struct world *w, int i)
 	return w->shard == 0 || has(w->shard, i);
 }
 
-static int count_of(members set)
+static bool is_quorum(const struct world *w, bool half, members votes, members voters)
 {
-	int count = 0;
+	int for_it = 2 * size_of(votes & voters), all = size_of(voters);
 
-	for (; set != 0; set &= (members)(set - 1))
-		count++;
-	return count;
-}
-
-static int lowest(members set)
-{
-	int i = 0;
-
-	while (!has(set, i))
-		i++;
-	return i;
-}
-
-static bool is_quorum(const struct world *w, uint32_t mutations, members votes, members voters)
-{
-	int for_it = 2 * count_of(votes & voters), all = count_of(voters);
-
-	if (for_it == all && (mutations & HALF) == 0)
+	if (for_it == all && !half)
 		return w->tie_breaker >= 0 && has(votes & voters, w->tie_breaker);
 	return for_it >= all;
 }
@@ -145,32 +121,32 @@ static uint8_t seen_stable(const struct world *w, const struct state *s)
 	return stable;
 }
 
-static uint8_t to_note(const struct world *w, uint32_t mutations, const struct state *s)
+static uint8_t to_note(const struct world *w, const struct state *s)
 {
-	if ((mutations & DELIVERED_NOTED) != 0)
+	if ((w->mutations & DELIVERED_NOTED) != 0)
 		return delivered_at(w, s, w->reader);
-	if ((mutations & STABLE_NOTED) != 0 && !s->m[w->reader].installed)
+	if ((w->mutations & STABLE_NOTED) != 0 && !s->m[w->reader].installed)
 		return (uint8_t)(w->before + seen_stable(w, s));
 	return received_at(w, s, w->reader);
 }
 
 /* ---- when a read may be made ------------------------------------------------------------------------------------- */
 
-static members voters_of(const struct world *w, uint32_t mutations, const struct state *s, bool next)
+static members voters_of(const struct world *w, const struct state *s, bool next)
 {
 	members voters = next ? of_next(w, s) : all_of(w);
 
-	if ((mutations & OF_THE_SHARD) != 0 && w->shard != 0)
+	if ((w->mutations & OF_THE_SHARD) != 0 && w->shard != 0)
 		voters &= w->shard;
-	if ((mutations & UNCOUNTED) != 0)
+	if ((w->mutations & UNCOUNTED) != 0)
 		voters &= (members)~s->known;
-	for (int i = 0; i < slots(w) && (mutations & HEEDED) != 0; i++)
+	for (int i = 0; i < slots(w) && (w->mutations & HEEDED) != 0; i++)
 		if (has(s->known, i) && !(next ? s->m[i].wedged_next : s->m[i].wedged))
 			voters &= (members)~only(i);
 	return voters;
 }
 
-static bool has_quorum(const struct world *w, uint32_t mutations, const struct state *s, const struct read *read)
+static bool has_quorum(const struct world *w, const struct state *s, const struct read *read)
 {
 	bool next = read->phase == ASKS_NEXT;
 	members yes = only(w->reader);
@@ -178,25 +154,25 @@ static bool has_quorum(const struct world *w, uint32_t mutations, const struct s
 	for (int i = 0; i < slots(w); i++)
 		if ((next ? s->m[i].confirmed_next : s->m[i].heard) >= read->question)
 			yes |= only(i);
-	if ((mutations & NO_QUORUM) != 0)
+	if ((w->mutations & NO_QUORUM) != 0)
 		return true;
-	if ((mutations & LEADER_ALONE) != 0)
+	if ((w->mutations & LEADER_ALONE) != 0)
 		return has(yes, lowest(next ? of_next(w, s) : all_of(w)));
-	if ((mutations & SENDERS_ASKED) != 0 && has(next ? of_next(w, s) : all_of(w), 0) && !has(yes, 0))
+	if ((w->mutations & SENDERS_ASKED) != 0 && has(next ? of_next(w, s) : all_of(w), 0) && !has(yes, 0))
 		return false;
-	return is_quorum(w, mutations, yes, voters_of(w, mutations, s, next));
+	return is_quorum(w, (w->mutations & HALF) != 0, yes, voters_of(w, s, next));
 }
 
-bool may_read(const struct world *w, uint32_t mutations, const struct state *s, int number)
+bool may_read(const struct world *w, const struct state *s, int number)
 {
 	const struct read *read = &s->reads[number];
-	uint8_t have = (mutations & KEPT_BACK_COUNTS) != 0 ? delivered_at(w, s, w->reader) : applied_at(w, s);
+	uint8_t have = (w->mutations & KEPT_BACK_COUNTS) != 0 ? delivered_at(w, s, w->reader) : applied_at(w, s);
 
 	if (read->phase < ASKS || read->phase == DONE)
 		return false;
-	if (read->phase != CONFIRMED && !has_quorum(w, mutations, s, read))
+	if (read->phase != CONFIRMED && !has_quorum(w, s, read))
 		return false;
-	if ((mutations & OLD_FORGOTTEN) != 0 && read->noted == start_of(w, s, w->reader))
+	if ((w->mutations & OLD_FORGOTTEN) != 0 && read->noted == start_of(w, s, w->reader))
 		return true;
 	return have >= read->noted;
 }
@@ -221,11 +197,19 @@ bool is_stuck(const struct world *w, const struct state *s)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* How a state goes on. */
+struct nexts {
+	struct next {
+		struct state state;
+		struct step step;
+	} list[NEXT_MAX];
+	int count;
+};
+
 struct from {
 	const struct world *w;
 	const struct state *s;
 	struct nexts *out;
-	uint32_t mutations;
 };
 
 static struct state *emit(const struct from *f, enum step_kind kind, int i)
@@ -235,8 +219,7 @@ static struct state *emit(const struct from *f, enum step_kind kind, int i)
 	if (f->out->count > NEXT_MAX)
 		abort();
 	next->state = *f->s;
-	next->kind = (uint8_t)kind;
-	next->i = (uint8_t)i;
+	next->step = (struct step){(uint8_t)kind, (uint8_t)i};
 	return &next->state;
 }
 
@@ -294,11 +277,11 @@ static void carry_reads(const struct from *f, struct state *to)
 
 	for (int k = 0; k < f->w->reads; k++) {
 		struct read *read = &to->reads[k];
-		bool confirmed = read->phase == ASKS && has_quorum(f->w, f->mutations, f->s, read);
+		bool confirmed = read->phase == ASKS && has_quorum(f->w, f->s, read);
 
 		if (read->phase != ASKS && read->phase != WAITS)
 			continue;
-		if ((confirmed && (f->mutations & ASKED_AGAIN) == 0) || (f->mutations & CHANGE_ANSWERS) != 0) {
+		if ((confirmed && (f->w->mutations & ASKED_AGAIN) == 0) || (f->w->mutations & CHANGE_ANSWERS) != 0) {
 			read->phase = CONFIRMED;
 			if (!f->w->unordered && read->noted > start)
 				read->noted = start;
@@ -319,7 +302,7 @@ static bool may_install(const struct from *f)
 		agreed |= f->s->m[i].agreed ? only(i) : 0;
 		voters |= f->s->m[i].agreed || !f->s->m[i].gone ? only(i) : 0;
 	}
-	return is_quorum(f->w, 0, agreed, voters);
+	return is_quorum(f->w, false, agreed, voters);
 }
 
 static void change(const struct from *f, int i)
@@ -359,7 +342,7 @@ static void go_on_in_next(const struct from *f, int i)
 			     : m->delivered_next < LEAST(w, f->s, next, received_next);
 	if (has_shard && !m->wedged_next && sees_all)
 		emit(f, DELIVER_NEXT, i)->m[i].delivered_next++;
-	if (!w->again || i == w->reader || !has(next, w->reader) || !is_quorum(w, 0, without, next))
+	if (!w->again || i == w->reader || !has(next, w->reader) || !is_quorum(w, false, without, next))
 		return;
 	if (!m->wedged_next)
 		emit(f, WEDGE_NEXT, i)->m[i].wedged_next = 1;
@@ -376,17 +359,17 @@ static bool confirms(const struct from *f, int i)
 {
 	const struct member *m = &f->s->m[i];
 
-	if ((f->mutations & WEDGED_CONFIRM) != 0)
+	if ((f->w->mutations & WEDGED_CONFIRM) != 0)
 		return true;
-	if ((f->mutations & UNTIL_INSTALLED) != 0)
+	if ((f->w->mutations & UNTIL_INSTALLED) != 0)
 		return !m->installed;
-	return (f->mutations & UNTIL_AGREED) != 0 ? !m->agreed : !m->wedged;
+	return (f->w->mutations & UNTIL_AGREED) != 0 ? !m->agreed : !m->wedged;
 }
 
 /* The sender's word comes behind what it had announced (T2). */
 static void note_announced(const struct from *f, struct state *to, int i)
 {
-	for (int k = 0; (f->mutations & SENDERS_ASKED) != 0 && i == 0 && k < f->w->reads; k++)
+	for (int k = 0; (f->w->mutations & SENDERS_ASKED) != 0 && i == 0 && k < f->w->reads; k++)
 		if (to->reads[k].phase == ASKS || to->reads[k].phase == ASKS_NEXT)
 			to->reads[k].noted = to->m[0].received;
 }
@@ -394,7 +377,7 @@ static void note_announced(const struct from *f, struct state *to, int i)
 static void answer(const struct from *f, int i)
 {
 	const struct member *m = &f->s->m[i];
-	uint8_t asked = f->s->asked == 0 && (f->mutations & EARLY) != 0 ? 1 : f->s->asked;
+	uint8_t asked = f->s->asked == 0 && (f->w->mutations & EARLY) != 0 ? 1 : f->s->asked;
 	struct state *to;
 
 	if (i == f->w->reader)
@@ -402,7 +385,7 @@ static void answer(const struct from *f, int i)
 	if (f->w->travel) {
 		if (m->saw < asked && confirms(f, i))
 			emit(f, SEE_QUESTION, i)->m[i].saw = asked;
-		if (m->confirmed < m->saw && (confirms(f, i) || (f->mutations & LOOK_COUNTS) != 0))
+		if (m->confirmed < m->saw && (confirms(f, i) || (f->w->mutations & LOOK_COUNTS) != 0))
 			emit(f, CONFIRM, i)->m[i].confirmed = m->saw;
 		if (m->heard < m->confirmed)
 			emit(f, HEAR_CONFIRM, i)->m[i].heard = m->confirmed;
@@ -414,7 +397,7 @@ static void answer(const struct from *f, int i)
 		note_announced(f, to, i);
 	}
 	if (m->installed && m->confirmed_next < f->s->asked_next &&
-	    (!m->wedged_next || (f->mutations & WEDGED_CONFIRM))) {
+	    (!m->wedged_next || (f->w->mutations & WEDGED_CONFIRM))) {
 		to = emit(f, CONFIRM, i);
 		to->m[i].confirmed_next = f->s->asked_next;
 		note_announced(f, to, i);
@@ -431,8 +414,8 @@ static void raise_question(const struct from *f, struct state *to)
 		if (to->reads[k].phase == WAITS) {
 			to->reads[k].phase = next ? ASKS_NEXT : ASKS;
 			to->reads[k].question = question;
-			if ((f->mutations & NOTED_FIRST) == 0 || to->reads[k].noted == UNKNOWN)
-				to->reads[k].noted = to_note(f->w, f->mutations, to);
+			if ((f->w->mutations & NOTED_FIRST) == 0 || to->reads[k].noted == UNKNOWN)
+				to->reads[k].noted = to_note(f->w, to);
 		}
 }
 
@@ -445,13 +428,13 @@ static void begin_read(const struct from *f, int k)
 
 	read->phase = WAITS;
 	read->due = delivered_anywhere(f->w, f->s);
-	read->noted = (f->mutations & NOTED_FIRST) != 0 ? to_note(f->w, f->mutations, f->s) : UNKNOWN;
+	read->noted = (f->w->mutations & NOTED_FIRST) != 0 ? to_note(f->w, f->s) : UNKNOWN;
 	if (f->w->travel)
 		raise_question(f, to);
-	if ((f->mutations & SHARES_UNDER_WAY) == 0 || asked == 0)
+	if ((f->w->mutations & SHARES_UNDER_WAY) == 0 || asked == 0)
 		return;
 	read->phase = m->installed ? ASKS_NEXT : ASKS;
-	read->noted = to_note(f->w, f->mutations, f->s);
+	read->noted = to_note(f->w, f->s);
 	read->question = asked;
 }
 
@@ -459,8 +442,8 @@ static void ask(const struct from *f)
 {
 	const struct world *w = f->w;
 	const struct member *m = &f->s->m[w->reader];
-	bool stops = (f->mutations & UNTIL_AGREED) != 0 ? m->agreed : m->wedged;
-	bool waits = false, may_ask = !stops || m->installed || (f->mutations & RAISES_WEDGED) != 0;
+	bool stops = (f->w->mutations & UNTIL_AGREED) != 0 ? m->agreed : m->wedged;
+	bool waits = false, may_ask = !stops || m->installed || (f->w->mutations & RAISES_WEDGED) != 0;
 
 	if (w->reader == w->count && !m->installed)
 		return;
@@ -468,7 +451,7 @@ static void ask(const struct from *f)
 		waits = waits || f->s->reads[k].phase == WAITS;
 		if (f->s->reads[k].phase == NOT_BEGUN && (k == 0 || f->s->reads[k - 1].phase != NOT_BEGUN))
 			begin_read(f, k);
-		if (!w->travel && may_read(w, f->mutations, f->s, k))
+		if (!w->travel && may_read(w, f->s, k))
 			emit(f, READ, k)->reads[k] = (struct read){.phase = DONE};
 	}
 	if (waits && may_ask)
@@ -493,11 +476,13 @@ static void apply(const struct from *f)
 	}
 }
 
-void go_on(const struct world *w, uint32_t mutations, const struct state *s, struct nexts *out)
+void go_on(struct search *x, const struct state *s)
 {
-	const struct from f = {.w = w, .s = s, .out = out, .mutations = mutations};
+	static struct nexts nexts;
+	const struct world *w = x->world;
+	const struct from f = {.w = w, .s = s, .out = &nexts};
 
-	out->count = 0;
+	nexts.count = 0;
 	for (int i = 0; i < w->count; i++)
 		if (!s->m[i].gone) {
 			receive(&f, i);
@@ -515,14 +500,23 @@ void go_on(const struct world *w, uint32_t mutations, const struct state *s, str
 	for (int i = 0; i < slots(w); i++) {
 		if (has(w->may_go, i) && !s->m[i].gone)
 			emit(&f, GO_AWAY, i)->m[i].gone = 1;
-		if (s->m[i].gone && !has(s->known, i) && (mutations & (UNCOUNTED | HEEDED)) != 0)
+		if (s->m[i].gone && !has(s->known, i) && (w->mutations & (UNCOUNTED | HEEDED)) != 0)
 			emit(&f, KNOW, i)->known |= only(i);
 	}
+	for (int n = 0; n < nexts.count; n++)
+		reach(x, &nexts.list[n].state, nexts.list[n].step);
 }
 
-void begin(const struct world *w, members plan, struct state *s)
+void begin(struct search *x)
 {
-	memset(s, 0, sizeof(*s));
-	s->plan = plan;
-	s->restored = !w->stateless;
+	const struct world *w = x->world;
+
+	for (int p = 0; p == 0 || p < w->plan_count; p++) {
+		struct state s;
+
+		memset(&s, 0, sizeof(s));
+		s.plan = w->plans[p];
+		s.restored = !w->stateless;
+		reach_by(x, &s, BEGINNING, s.plan, 0);
+	}
 }

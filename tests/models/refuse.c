@@ -8,18 +8,11 @@
  *
  * What must hold: the program of member 1 gets all messages in this order, once; no slot is free that is still to be read; the state, what
  * comes with it and what the newcomer keeps make the order, without a gap and without an overlap; and nothing stands still before all
- * have all. Each rule is then replaced by a wrong one: the search must find what breaks. -v prints where.
+ * have all. Each rule is then replaced by a wrong one: the search must find what breaks.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "book.h"
-
-#define MESSAGES 4
-#define WINDOW 2
-#define WINDOW_MAX 16 /* of the soak */
-#define NEXT_MAX 8
+#include "explorer.h"
 
 enum rule {
 	RIGHT,
@@ -40,19 +33,12 @@ struct state {
 	uint8_t disordered;
 };
 
-struct search {
+struct world {
 	enum rule rule;
 	uint8_t messages, window;
-	struct book book;
-	struct state next[NEXT_MAX];
-	int count;
 };
 
-static struct state *reach(struct search *s, const struct state *from)
-{
-	s->next[s->count] = *from;
-	return &s->next[s->count++];
-}
+enum step_kind { SEND, TAKE, MISTAKE, OFFER, CHANGE_VIEW, GIVE, DELIVER_2, STEP_KINDS };
 
 static uint8_t least_delivered(const struct state *st)
 {
@@ -61,155 +47,153 @@ static uint8_t least_delivered(const struct state *st)
 	return st->newcomer && st->delivered2 < least ? st->delivered2 : least;
 }
 
-/* Member 1 takes the oldest that is left: of its backlog, or in place. False: the search ends behind this. */
-static bool take(struct search *s, const struct state *st)
+/* Member 1 takes the oldest that is left: of its backlog, or in place. */
+static void take(struct search *x, const struct state *st)
 {
-	bool early = s->rule == NEW_BEFORE_OLD;
+	bool early = x->world->rule == NEW_BEFORE_OLD, has_backlog = st->low < st->high;
+	struct state next = *st;
 
-	if (st->low < st->high) {
-		struct state *next = reach(s, st);
-
-		next->taken1++;
-		next->low++;
-	} else if (early && st->view > 0 && st->taken1 < st->delivered1) {
-		return false;
+	if (has_backlog) {
+		next.taken1++;
+		next.low++;
+		reach_by(x, &next, TAKE, 1, st->taken1);
 	}
-	if ((st->low == st->high || early) && st->delivered1 < st->sent) {
-		struct state *next = reach(s, st);
-
-		if (st->low == st->high) {
-			next->taken1++;
-			next->delivered1++;
-		} else {
-			next->disordered = 1;
-		}
+	next = *st;
+	if (st->delivered1 >= st->sent || (has_backlog && !early))
+		return;
+	if (has_backlog) {
+		next.disordered = 1;
+		reach_by(x, &next, MISTAKE, 1, st->delivered1);
+		return;
 	}
-	if (s->rule == ACKED_WHEN_OFFERED && st->delivered1 < st->sent && st->low == st->high)
-		reach(s, st)->delivered1++;
-	return true;
+	next.delivered1++;
+	next.taken1++;
+	reach_by(x, &next, TAKE, 1, st->delivered1);
+	next.taken1--;
+	if (x->world->rule == ACKED_WHEN_OFFERED)
+		reach_by(x, &next, OFFER, 1, st->delivered1);
 }
 
 /* The cut is what all have received: all that was sent. */
-static void change_view(struct search *s, const struct state *st)
+static void change_view(struct search *x, struct state st)
 {
-	struct state *next = reach(s, st);
-
-	next->view = 1;
-	next->cut = st->sent;
-	next->low = s->rule == CUT_NOT_KEPT ? st->sent : st->delivered1;
-	next->high = next->delivered1 = st->sent;
+	st.view = 1;
+	st.cut = st.sent;
+	st.low = x->world->rule == CUT_NOT_KEPT ? st.sent : st.delivered1;
+	st.high = st.delivered1 = st.sent;
+	reach_by(x, &st, CHANGE_VIEW, 0, st.cut);
 }
 
-static void give(struct search *s, const struct state *st)
+static void give(struct search *x, const struct state *st)
 {
-	struct state *next = reach(s, st);
-	bool sends = s->rule != BACKLOG_NOT_SENT && s->rule != POSITION_AS_DELIVERED;
-	uint8_t position = st->low < st->high || st->taken1 == st->delivered1 ? st->delivered1 : st->taken1;
+	bool is_position_wrong = x->world->rule == POSITION_AS_DELIVERED;
+	bool sends = x->world->rule != BACKLOG_NOT_SENT && !is_position_wrong;
+	bool is_behind = st->low == st->high && st->taken1 != st->delivered1 && !is_position_wrong;
+	uint8_t position = is_behind ? st->taken1 : st->delivered1;
+	struct state next = *st;
 
-	if (s->rule == POSITION_AS_DELIVERED)
-		position = st->delivered1;
-	next->newcomer = 1;
-	next->has = st->taken1;
-	next->with_low = sends ? st->low : st->high;
-	next->with_high = st->high;
-	next->start = position > st->cut ? position : st->cut;
-	next->delivered2 = st->cut;
+	next.newcomer = 1;
+	next.has = st->taken1;
+	next.with_low = sends ? st->low : st->high;
+	next.with_high = st->high;
+	next.start = position > st->cut ? position : st->cut;
+	next.delivered2 = st->cut;
+	reach_by(x, &next, GIVE, 1, next.has);
 }
 
-static void go_on(struct search *s, const struct state *st)
+static void go_on(struct search *x, const struct state *st)
 {
-	s->count = 0;
-	if (st->sent < s->messages && st->sent - least_delivered(st) < s->window)
-		reach(s, st)->sent++;
+	struct state next = *st;
+
+	next.sent++;
+	if (st->sent < x->world->messages && st->sent - least_delivered(st) < x->world->window)
+		reach_by(x, &next, SEND, 0, st->sent);
+	next = *st;
+	next.taken0++;
 	if (st->taken0 < st->sent)
-		reach(s, st)->taken0++;
-	if (!take(s, st))
-		return;
+		reach_by(x, &next, TAKE, 0, st->taken0);
+	take(x, st);
 	if (st->view == 0 && st->sent > 0)
-		change_view(s, st);
+		change_view(x, *st);
 	if (st->view == 1 && !st->newcomer)
-		give(s, st);
+		give(x, st);
+	next = *st;
+	next.delivered2++;
 	if (st->newcomer && st->delivered2 < st->sent)
-		reach(s, st)->delivered2++;
+		reach_by(x, &next, DELIVER_2, 2, st->delivered2);
 }
 
-static const char *what_is_wrong(const struct state *st)
+#define LOST "a message is lost, or its slot is written over"
+#define UNEQUAL "the newcomer lacks a message, or has it twice"
+
+static const char *judge(struct search *x, const struct state *st)
 {
 	uint8_t state = st->has;
 
+	(void)x;
 	if (st->disordered)
 		return "the order is broken";
 	if (st->high > st->low && st->taken1 != st->low)
 		return "there is a hole";
 	if (st->high == st->low && st->taken1 < st->delivered1)
-		return "a message is lost, or its slot is written over";
+		return LOST;
 	if (!st->newcomer)
 		return NULL;
 	if (st->with_low < st->with_high)
 		state = st->with_low == state ? st->with_high : UINT8_MAX;
-	return state != st->start ? "the newcomer lacks a message, or has it twice" : NULL;
+	return state != st->start ? UNEQUAL : NULL;
 }
 
-/* NULL: all is right. The state is the last that was looked at. */
-static const char *explore(struct search *s, struct state *last)
+/* Nothing follows. */
+static const char *rest(struct search *x, const struct state *st)
 {
-	memset(last, 0, sizeof(*last));
-	(void)book_add(&s->book, last);
-	for (uint32_t i = 0; i < s->book.count; i++) {
-		const char *wrong;
+	uint8_t all = x->world->messages;
 
-		memcpy(last, s->book.entries + i * sizeof(*last), sizeof(*last));
-		wrong = what_is_wrong(last);
-		if (wrong != NULL)
-			return wrong;
-		go_on(s, last);
-		if (s->count == 0 &&
-		    !(last->sent == s->messages && last->taken0 == s->messages && last->taken1 == s->messages))
-			return "it stands still";
-		for (int k = 0; k < s->count; k++)
-			(void)book_add(&s->book, &s->next[k]);
-	}
-	return NULL;
+	return st->sent == all && st->taken0 == all && st->taken1 == all ? NULL : "it stands still";
 }
 
-static const struct trial {
-	enum rule rule;
-	const char *what;
-	uint32_t states; /* of the usual size */
-} trials[] = {
-	{RIGHT, "by the rule", 699},
-	{ACKED_WHEN_OFFERED, "what is offered counts as delivered", 15},
-	{CUT_NOT_KEPT, "what lies below the cut is not kept", 12},
-	{NEW_BEFORE_OLD, "the next view delivers in place before the backlog is empty", 47},
-	{POSITION_AS_DELIVERED, "the position of a state is what was delivered", 26},
-	{BACKLOG_NOT_SENT, "a state comes without the backlog", 26},
+static void print_state(const struct world *w, const struct state *st)
+{
+	(void)w;
+	printf("      sent %u, view %u, cut %u, taken %u and %u, delivered %u, backlog %u to %u\n", st->sent, st->view,
+	       st->cut, st->taken0, st->taken1, st->delivered1, st->low, st->high);
+}
+
+/* Few messages, with so many states; and many. */
+#define BOTH(what, rule, expected, states)                                                                             \
+	{what, EVERY, expected, WORLD(rule, 4, 2), .looked = (states)},                                                \
+	{                                                                                                              \
+		what ", more messages", LARGE, expected, WORLD(rule, 16, 8)                                            \
+	}
+
+static const struct trial trials[] = {
+	BOTH("by the rule", RIGHT, NULL, 699),
+	BOTH("what is offered counts as delivered", ACKED_WHEN_OFFERED, LOST, 15),
+	BOTH("what lies below the cut is not kept", CUT_NOT_KEPT, LOST, 12),
+	BOTH("the next view delivers in place before the backlog is empty", NEW_BEFORE_OLD, "the order is broken", 47),
+	BOTH("the position of a state is what was delivered", POSITION_AS_DELIVERED, UNEQUAL, 26),
+	BOTH("a state comes without the backlog", BACKLOG_NOT_SENT, UNEQUAL, 26),
 };
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0, large = argc > 1 && strcmp(argv[1], "soak") == 0;
-	int surprises = 0;
+	static const char *const names[STEP_KINDS] = {"sends",
+						      "takes",
+						      "takes what is not next:",
+						      "is offered",
+						      "begins the next view behind",
+						      "gives its state of",
+						      "delivers"};
+	static const struct model model = {
+		.what = "refuse: delivery that may be refused, a change of view and a newcomer",
+		.state_bytes = sizeof(struct state),
+		.most = UINT32_MAX,
+		.go_on = go_on,
+		.judge = judge,
+		.rest = rest,
+		.names = names,
+		.print_state = print_state,
+	};
 
-	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
-		const struct trial *t = &trials[i];
-		struct search s = {
-			.rule = t->rule,
-			.messages = large ? WINDOW_MAX : MESSAGES,
-			.window = large ? WINDOW_MAX / 2 : WINDOW,
-			.book = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct state)},
-		};
-		struct state last;
-		const char *wrong = explore(&s, &last);
-		bool odd = (wrong == NULL) != (t->rule == RIGHT) || (!large && s.book.count != t->states);
-
-		printf("%-60s %8u states: %s%s\n", t->what, (unsigned)s.book.count,
-		       wrong != NULL ? wrong : "each has all, once, in order", odd ? "  <-- SURPRISE" : "");
-		if (wrong != NULL && verbose)
-			printf("\tsent %u, view %u, cut %u, taken %u and %u, delivered %u, backlog %u to %u\n",
-			       last.sent, last.view, last.cut, last.taken0, last.taken1, last.delivered1, last.low,
-			       last.high);
-		surprises += odd;
-		book_close(&s.book);
-	}
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_all(&model, trials, COUNT_OF(trials), read_options(&model, argc, argv));
 }

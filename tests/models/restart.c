@@ -2,32 +2,10 @@
  *
  * The rules must hold in all states of few nodes, or in all that are reached first, and in random runs of more. Then they are taken
  * out, one at a time, and each time what must not be has to be found.
- *
- *     restart [-v] [times [words]]
- *
- * One line for each; exit status 0 if there is no surprise. -v adds the way to each finding; with `times` the searches that are cut
- * off look at so many times as many states; with `words` only what has these in its line is tried.
  */
 #include "restart.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define STATES 80000 /* of a search that is cut off */
-#define RUNS 8000
-#define MOST 4000000 /* of one that has to see all */
-
-enum extent {
-	EVERY,   /* state */
-	CUT_OFF, /* there are more than anybody waits for */
-	RANDOM,  /* runs */
-};
-
-#define WORLD(...)                                                                                                     \
-	{                                                                                                              \
-		__VA_ARGS__                                                                                            \
-	}
 
 #define SMALL(n, k, m, v, r, c) .nodes = (n), .shards = (k), .messages = (m), .views = (v), .rounds = (r), .cuts = (c)
 #define LONG(n, k)                                                                                                     \
@@ -35,12 +13,7 @@ enum extent {
 #define WITHOUT(rule) .mutation = (rule)
 
 /* The numbers of a small world: nodes, shards, messages, views, rounds of restarts, how often the power goes. */
-static const struct scenario {
-	const char *what;
-	enum extent extent;
-	const char *expected; /* NULL: it holds */
-	struct world world;
-} scenarios[] = {
+static const struct trial trials[] = {
 	{"the power goes once, one crashes", EVERY, NULL, WORLD(SMALL(3, 1, 1, 3, 1, 1), .crashes = 1)},
 	{"the power goes, and again during the restart", CUT_OFF, NULL, WORLD(SMALL(3, 1, 1, 3, 2, 2))},
 	{"two rounds, one crashes, a disk is lost", CUT_OFF, NULL,
@@ -133,38 +106,33 @@ static const struct scenario {
 	 WORLD(SMALL(3, 1, 1, 3, 2, 1), .crashes = 3, .one_host = true, WITHOUT(DIRECTORIES_UNREAD))},
 };
 
-static bool is_expected(const struct scenario *sc, uint32_t times, bool verbose)
+static void print_world(const struct world *w)
 {
-	const struct world *w = &sc->world;
-	uint32_t limit = (sc->extent == CUT_OFF ? STATES : RUNS) * times;
-	struct finding found =
-		sc->extent == RANDOM
-			? wander(w, limit, verbose)
-			: explore(w, sc->extent == EVERY ? MOST : limit * (sc->expected != NULL ? 4 : 1), verbose);
-	bool expected = found.wrong == sc->expected ||
-			(found.wrong != NULL && sc->expected != NULL && strcmp(found.wrong, sc->expected) == 0);
-
-	if (sc->extent == EVERY && !found.all && sc->expected == NULL)
-		expected = false;
-	printf("%u  %-52s %8u %s, %6u returns%s: %s%s\n", w->nodes, sc->what, found.looked,
-	       sc->extent == RANDOM ? "runs" : "states", found.returns,
-	       found.all || found.wrong != NULL || sc->extent == RANDOM ? "" : ", cut off",
-	       found.wrong != NULL ? found.wrong : "holds", expected ? "" : "  <-- SURPRISE");
-	fflush(stdout);
-	return expected;
+	printf("%u  ", w->nodes);
 }
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-	long times = argc > 1 + verbose ? strtol(argv[1 + verbose], NULL, 10) : 1;
-	const char *words = argc > 2 + verbose ? argv[2 + verbose] : NULL;
-	int surprises = 0;
+	static const char *const notes[] = {"returns", NULL};
+	static const struct model model = {
+		.what = "restart: logs that survive, and a restart of all",
+		.state_bytes = sizeof(struct state),
+		.notes = notes,
+		.counts = ALL_RIGHT,
+		.most = 4000000,
+		.cut_off = 80000,
+		.runs = 8000,
+		.to_find = 4,
+		.gait = {.length = 120, .stretch = 12, .weights = {1, 8, 64, 256}},
+		.begin = begin_world,
+		.steps = steps_from,
+		.take = take,
+		.judge = look_back,
+		.print_world = print_world,
+		.print_step = print_step,
+		.print_state = print_state,
+		.print_more = print_back,
+	};
 
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
-		if (words == NULL || strstr(scenarios[i].what, words) != NULL)
-			surprises += !is_expected(&scenarios[i], times > 0 ? (uint32_t)times : 1, verbose);
-	if (surprises > 0)
-		printf("%d surprises\n", surprises);
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_all(&model, trials, COUNT_OF(trials), read_options(&model, argc, argv));
 }

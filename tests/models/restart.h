@@ -19,13 +19,15 @@
  *     not alone      what some member of a view has begun the others do not give up, while a quorum of it is there
  *     comes back     from wherever the power goes, if no disk is lost or rots, all become members of one view, with whole logs
  *
- * The rules are in restart_rules.c, the steps in restart_steps.c, the search in restart_search.c, what is tried in restart.c.
+ * The rules are in restart_rules.c, the steps in restart_steps.c, whether all come back in restart_back.c, what is tried in restart.c.
  */
 #ifndef WH_MODELS_RESTART_H
 #define WH_MODELS_RESTART_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "explorer.h"
 
 #define NODES 4
 #define SHARDS 2
@@ -190,10 +192,6 @@ enum step_kind {
 	STEP_KINDS
 };
 
-struct step {
-	uint8_t kind, node, other;
-};
-
 #define LOST "a delivered message is lost"
 #define OTHERWISE "what is delivered differs"
 #define TWICE "a message is delivered twice"
@@ -259,18 +257,11 @@ void print_state(const struct world *w, const struct state *s);
 /* All are members of one view, with whole logs. */
 bool is_whole(const struct world *w, const struct state *s);
 
-/* ---- restart_search.c ---- */
+/* ---- restart_back.c ---- */
 
-struct finding {
-	const char *wrong; /* NULL: nothing */
-	uint32_t looked;   /* states */
-	uint32_t returns;  /* states of disks from which the group was to come back */
-	bool all;
-};
-
-/* All states, or the first `limit`; and that all come back from each of them. */
-struct finding explore(const struct world *w, uint32_t limit, bool verbose);
-/* As many random runs: a long way from the beginning. */
-struct finding wander(const struct world *w, uint32_t runs, bool verbose);
+/* In a run it is asked now and then. NULL, or what is wrong: all come back when the power goes there, and comes again. */
+const char *look_back(struct search *x, const struct state *s);
+/* The same as lines. */
+void print_back(struct search *x, const struct state *s);
 
 #endif

@@ -24,23 +24,20 @@
  *  D4 A thread that has said so takes no handle any more from a member that is missing.
  *
  * What must hold: a property is not dropped while there is a handle, held or on its way to a living thread, or a toggle on its way; and
- * when there are neither it has been dropped. Each rule is then left out: the search must find what breaks. -v prints the shortest
- * course to it. The trustee itself does not die here: its properties would be gone with it.
+ * when there are neither it has been dropped. Each rule is then left out: the search must find what breaks. The
+ * trustee itself does not die here: its properties would be gone with it.
  */
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "book.h"
+#include "explorer.h"
 
 #define THREADS 3
 #define IDS 6
 #define QUEUE 13
 #define NAMES 3 /* a property that has moved twice */
 
-/* A world has all rules but those that are taken out of it. */
 enum rule {
 	FRESH = 1 << 0,             /* K1 */
 	NEW_FIRST = 1 << 1,         /* K1 */
@@ -59,24 +56,20 @@ enum rule {
 	WITH_THE_HOLDER = 1 << 14,  /* D1 */
 	ANEW_ON_ARRIVAL = 1 << 15,  /* D2 */
 	FLUSHED = 1 << 16,          /* D3 */
-	CUT_OFF = 1 << 17,          /* D4 */
-	ALL_RULES = (1 << 18) - 1
+	DEAF = 1 << 17,             /* D4 */
 };
 
 struct world {
-	const char *what;
-	uint32_t without;
+	uint32_t without;          /* rules */
 	uint8_t ids, sends, moves; /* at most; with moves there is one call, too */
 	bool dies;                 /* a member other than the trustee's may */
-	const char *expected;      /* NULL: it holds */
-	bool soak;                 /* large */
 };
 
-static const char *const early = "dropped while there is a handle";
-static const char *const in_flight = "dropped while something is on its way";
-static const char *const leak = "never dropped";
-static const char *const nowhere = "comes where there is no such property";
-static const char *const refused = "a call of a handle finds no property";
+#define EARLY "dropped while there is a handle"
+#define IN_FLIGHT "dropped while something is on its way"
+#define LEAK "never dropped"
+#define NOWHERE_TO_GO "comes where there is no such property"
+#define REFUSED "a call of a handle finds no property"
 
 /* A handle: nowhere, held by thread t, on its way to it, or a place's own. */
 enum { NOWHERE, HELD, COMING = HELD + THREADS, PLACES = COMING + THREADS };
@@ -105,35 +98,25 @@ struct state {
 	uint8_t hops[NAMES - 1][QUEUE];
 };
 
-struct entry {
-	struct state state;
-	uint32_t before; /* its number + 1 */
-	char step[28];
+enum step_kind {
+	CLONES,
+	DROPS,
+	SENDS,
+	GETS,
+	CALLS,
+	ASKS,
+	RENAMES,
+	ARRIVES,
+	GOES_ON,
+	DIES,
+	SEES_VIEW,
+	SETTLES,
+	STEP_KINDS
 };
 
-struct search {
-	const struct world *world;
-	uint32_t rules, at;
-	struct book book;
-	bool drops;        /* in some course */
-	const char *wrong; /* in the step that is taken */
-};
-
-static void reach(struct search *s, const struct state *to, const char *step, unsigned a, unsigned b)
+static bool has(const struct search *x, enum rule rule)
 {
-	struct entry entry;
-
-	memset(&entry, 0, sizeof(entry));
-	entry.state = *to;
-	entry.before = s->at + 1;
-	snprintf(entry.step, sizeof(entry.step), "%s %u %u", step, a, b);
-	s->drops = s->drops || to->dropped[to->name];
-	(void)book_add(&s->book, &entry);
-}
-
-static bool has(const struct search *s, enum rule rule)
-{
-	return (s->rules & rule) != 0;
+	return (x->world->without & rule) == 0;
 }
 
 /* ---- queues ----------------------------------------------------------------------------------------------------------- */
@@ -216,140 +199,140 @@ static void forget_handle(struct state *st, unsigned id)
 	st->handles[id].name = st->handles[id].moving = 0;
 }
 
-static void clone_handle(struct search *s, struct state st, unsigned t, unsigned id)
+static void clone_handle(struct search *x, struct state st, unsigned t, unsigned id)
 {
 	unsigned name = st.handles[id].name, other;
 
-	if (st.made >= s->world->ids)
+	if (st.made >= x->world->ids)
 		return;
 	other = make_handle(&st, HELD + t, t, t, name);
 	send_toggle(&st, t, name, other);
-	reach(s, &st, "clone", id, other);
+	reach_by(x, &st, CLONES, id, other);
 }
 
-static void drop_handle(struct search *s, struct state st, unsigned t, unsigned id)
+static void drop_handle(struct search *x, struct state st, unsigned t, unsigned id)
 {
 	send_toggle(&st, t, st.handles[id].name, id);
 	forget_handle(&st, id);
-	reach(s, &st, "drop", t, id);
+	reach_by(x, &st, DROPS, t, id);
 }
 
-static void send_handle(struct search *s, struct state st, unsigned t, unsigned id, unsigned to)
+static void send_handle(struct search *x, struct state st, unsigned t, unsigned id, unsigned to)
 {
 	unsigned name = st.handles[id].name, other;
 
-	if (st.sends >= s->world->sends || ((st.seen >> t & 1) != 0 && is_dead(&st, to)))
+	if (st.sends >= x->world->sends || ((st.seen >> t & 1) != 0 && is_dead(&st, to)))
 		return;
 	st.sends++;
-	if (!has(s, FRESH)) {
+	if (!has(x, FRESH)) {
 		st.handles[id].where = (uint8_t)(COMING + to);
-		reach(s, &st, "send", id, to);
+		reach_by(x, &st, SENDS, id, to);
 		return;
 	}
-	if (st.made >= s->world->ids)
+	if (st.made >= x->world->ids)
 		return;
 	other = make_handle(&st, COMING + to, t, to, name);
-	if (has(s, NEW_FIRST) && has(s, BY_MAKER))
+	if (has(x, NEW_FIRST) && has(x, BY_MAKER))
 		send_toggle(&st, t, name, other);
 	send_toggle(&st, t, name, id);
-	if (!has(s, NEW_FIRST))
+	if (!has(x, NEW_FIRST))
 		send_toggle(&st, t, name, other);
 	forget_handle(&st, id);
-	reach(s, &st, "send", other, to);
+	reach_by(x, &st, SENDS, other, to);
 }
 
 /* What the property was moved with is given back, for what came in its place. */
-static void exchange(const struct search *s, struct state *st, unsigned t, unsigned old, unsigned id)
+static void exchange(const struct search *x, struct state *st, unsigned t, unsigned old, unsigned id)
 {
-	if (!has(s, COUNTED_BEFORE))
+	if (!has(x, COUNTED_BEFORE))
 		send_toggle(st, t, st->handles[id].name, id);
 	send_toggle(st, t, st->handles[old].name, old);
 	forget_handle(st, old);
 }
 
 /* A handle arrives. */
-static void get_handle(struct search *s, struct state st, unsigned t, unsigned id)
+static void get_handle(struct search *x, struct state st, unsigned t, unsigned id)
 {
 	unsigned from = st.handles[id].maker - 1u, name = st.handles[id].name, other;
 
-	if (has(s, CUT_OFF) && (st.seen >> t & 1) != 0 && is_dead(&st, from))
+	if (has(x, DEAF) && (st.seen >> t & 1) != 0 && is_dead(&st, from))
 		return; /* it never does */
-	if (has(s, TOLD_LATE) && name == st.name && st.moved)
+	if (has(x, TOLD_LATE) && name == st.name && st.moved)
 		return;
 	st.handles[id].where = (uint8_t)(HELD + t);
 	for (unsigned old = 0; name > 0 && old < IDS; old++)
 		if (st.handles[old].moving && st.handles[old].where == HELD + t)
-			exchange(s, &st, t, old, id);
-	if (!has(s, BY_MAKER))
+			exchange(x, &st, t, old, id);
+	if (!has(x, BY_MAKER))
 		send_toggle(&st, t, name, id);
-	if (s->world->dies && has(s, ANEW_ON_ARRIVAL)) {
-		if (st.made >= s->world->ids)
+	if (x->world->dies && has(x, ANEW_ON_ARRIVAL)) {
+		if (st.made >= x->world->ids)
 			return;
 		other = make_handle(&st, HELD + t, t, t, name);
 		send_toggle(&st, t, name, other);
 		send_toggle(&st, t, name, id);
 		forget_handle(&st, id);
 	}
-	reach(s, &st, "get", t, id);
+	reach_by(x, &st, GETS, t, id);
 }
 
-static void call(struct search *s, struct state st, unsigned t, unsigned id)
+static void call(struct search *x, struct state st, unsigned t, unsigned id)
 {
-	if (s->world->moves == 0 || st.calls > 0)
+	if (x->world->moves == 0 || st.calls > 0)
 		return;
 	st.calls++;
 	append(st.lanes[t][st.handles[id].name], CALL);
-	reach(s, &st, "call", t, id);
+	reach_by(x, &st, CALLS, t, id);
 }
 
 /* Two handles more are made for a move. */
-static void ask_to_move(struct search *s, struct state st, unsigned t, unsigned id)
+static void ask_to_move(struct search *x, struct state st, unsigned t, unsigned id)
 {
-	if (st.name >= s->world->moves || st.made + 2 > s->world->ids)
+	if (st.name >= x->world->moves || st.made + 2 > x->world->ids)
 		return;
 	for (unsigned other = 0; other < st.made; other++)
 		if (st.handles[other].moving && st.handles[other].where == HELD + t)
 			return;
 	st.handles[id].moving = 1;
 	append(st.lanes[t][st.handles[id].name], (uint8_t)(MOVE + id));
-	reach(s, &st, "ask", t, id);
+	reach_by(x, &st, ASKS, t, id);
 }
 
 /* Against M2. */
-static void rename_handle(struct search *s, struct state st, unsigned t, unsigned id)
+static void rename_handle(struct search *x, struct state st, unsigned t, unsigned id)
 {
-	if (has(s, OWN_WAY) || st.moved || st.handles[id].name == st.name)
+	if (has(x, OWN_WAY) || st.moved || st.handles[id].name == st.name)
 		return;
 	st.handles[id].name++;
-	reach(s, &st, "rename", t, id);
+	reach_by(x, &st, RENAMES, t, id);
 }
 
-static void step_thread(struct search *s, const struct state *st, unsigned t)
+static void step_thread(struct search *x, const struct state *st, unsigned t)
 {
 	for (unsigned id = 0; id < st->made; id++) {
 		if (st->handles[id].where == COMING + t)
-			get_handle(s, *st, t, id);
+			get_handle(x, *st, t, id);
 		if (st->handles[id].where != HELD + t || st->handles[id].moving)
 			continue;
-		clone_handle(s, *st, t, id);
-		drop_handle(s, *st, t, id);
-		call(s, *st, t, id);
-		ask_to_move(s, *st, t, id);
-		rename_handle(s, *st, t, id);
+		clone_handle(x, *st, t, id);
+		drop_handle(x, *st, t, id);
+		call(x, *st, t, id);
+		ask_to_move(x, *st, t, id);
+		rename_handle(x, *st, t, id);
 		for (unsigned to = 0; to < THREADS; to++)
 			if (to != t)
-				send_handle(s, *st, t, id, to);
+				send_handle(x, *st, t, id, to);
 	}
 }
 
 /* ---- the property ----------------------------------------------------------------------------------------------------- */
 
 /* A handle that a living thread has, or may get. */
-static bool has_handles(const struct search *s, const struct state *st)
+static bool has_handles(const struct search *x, const struct state *st)
 {
 	for (unsigned id = 0; id < IDS; id++) {
 		unsigned where = st->handles[id].where, t = where >= COMING ? where - COMING : where - HELD;
-		bool cut = where >= COMING && has(s, CUT_OFF) && is_dead(st, st->handles[id].maker - 1u);
+		bool cut = where >= COMING && has(x, DEAF) && is_dead(st, st->handles[id].maker - 1u);
 
 		if (where != NOWHERE && where < PLACES && !is_dead(st, t) && !(cut && (st->seen >> t & 1) != 0))
 			return true;
@@ -358,57 +341,57 @@ static bool has_handles(const struct search *s, const struct state *st)
 }
 
 /* Where the set of that name is. */
-static unsigned place_of(const struct search *s, unsigned name)
+static unsigned place_of(const struct search *x, unsigned name)
 {
-	return has(s, NAMED_ANEW) ? name : name & 1;
+	return has(x, NAMED_ANEW) ? name : name & 1;
 }
 
 /* Has the last handle by that name gone? */
-static void drop_if_empty(struct search *s, struct state *st, unsigned name)
+static void drop_if_empty(struct search *x, struct state *st, unsigned name)
 {
-	unsigned at = place_of(s, name), own = st->own[at];
+	unsigned at = place_of(x, name), own = st->own[at];
 
 	if (st->sets[at] != 0 || st->dropped[at])
 		return;
-	if (at == place_of(s, st->name)) {
+	if (at == place_of(x, st->name)) {
 		st->dropped[at] = 1;
-		s->wrong = has_handles(s, st) ? early : is_quiet(st) ? NULL : in_flight;
-	} else if (own != 0 && has(s, OLD_PLACE_LETS_GO)) {
+		go_wrong(x, has_handles(x, st) ? EARLY : is_quiet(st) ? NULL : IN_FLIGHT);
+	} else if (own != 0 && has(x, OLD_PLACE_LETS_GO)) {
 		st->dropped[at] = 1;
 		forget_handle(st, own - 1);
 		append(st->hops[name], toggle_of(own - 1, 0));
 	}
 }
 
-static void apply(struct search *s, struct state *st, unsigned name, uint8_t toggle)
+static void apply(struct search *x, struct state *st, unsigned name, uint8_t toggle)
 {
-	uint8_t bit = (uint8_t)(1 << id_of(toggle)), *set = &st->sets[place_of(s, name)];
+	uint8_t bit = (uint8_t)(1 << id_of(toggle)), *set = &st->sets[place_of(x, name)];
 
-	if (has(s, TOGGLED))
+	if (has(x, TOGGLED))
 		*set ^= bit;
 	else if (is_makers(st, toggle) && (*set & bit) == 0)
 		*set |= bit;
 	else
 		*set &= (uint8_t)~bit;
-	drop_if_empty(s, st, name);
+	drop_if_empty(x, st, name);
 }
 
 /* The property goes to a place where two handles are counted already: the old place's, and one for the thread that has asked. */
-static void move_property(struct search *s, struct state *st, unsigned id)
+static void move_property(struct search *x, struct state *st, unsigned id)
 {
-	unsigned t = st->handles[id].where - HELD, to = st->name + 1, own, other, at = place_of(s, to);
+	unsigned t = st->handles[id].where - HELD, to = st->name + 1, own, other, at = place_of(x, to);
 
-	if (st->name >= s->world->moves || st->made + 2 > s->world->ids) {
+	if (st->name >= x->world->moves || st->made + 2 > x->world->ids) {
 		st->handles[id].moving = 0; /* another was faster */
 		return;
 	}
 	own = make_handle(st, PLACES, t, t, to);
 	other = make_handle(st, COMING + t, t, t, to);
-	if (has(s, OLD_PLACE_HOLDS)) {
+	if (has(x, OLD_PLACE_HOLDS)) {
 		st->own[st->name] = (uint8_t)(own + 1);
 		st->sets[at] |= (uint8_t)(1 << own);
 	}
-	if (has(s, COUNTED_BEFORE))
+	if (has(x, COUNTED_BEFORE))
 		st->sets[at] |= (uint8_t)(1 << other);
 	append(st->hops[st->name], PROPERTY);
 	st->dropped[at] = 0;
@@ -417,219 +400,195 @@ static void move_property(struct search *s, struct state *st, unsigned id)
 }
 
 /* What came by that name. */
-static void come(struct search *s, struct state *st, unsigned name, uint8_t what)
+static void come(struct search *x, struct state *st, unsigned name, uint8_t what)
 {
-	bool is_here = place_of(s, name) == place_of(s, st->name) && !st->moved;
+	bool is_here = place_of(x, name) == place_of(x, st->name) && !st->moved;
 
 	if (name > st->name || (name == st->name && st->moved)) {
-		s->wrong = nowhere;
+		go_wrong(x, NOWHERE_TO_GO);
 	} else if (what < CALL) {
-		apply(s, st, name, what);
-	} else if (!is_here && has(s, SENT_ON)) {
+		apply(x, st, name, what);
+	} else if (!is_here && has(x, SENT_ON)) {
 		append(st->hops[name], what);
-	} else if (!is_here || st->dropped[place_of(s, name)]) {
-		s->wrong = refused;
+	} else if (!is_here || st->dropped[place_of(x, name)]) {
+		go_wrong(x, REFUSED);
 	} else if (what != CALL) {
-		move_property(s, st, what - MOVE);
+		move_property(x, st, what - MOVE);
 	}
 }
 
-static void step_lane(struct search *s, const struct state *st, unsigned t, unsigned name)
+static void step_lane(struct search *x, const struct state *st, unsigned t, unsigned name)
 {
 	for (int i = 0; i < QUEUE && st->lanes[t][name][i] != 0; i++) {
 		struct state next = *st;
 		uint8_t what;
 
-		if (i > 0 && has(s, IN_ORDER))
+		if (i > 0 && has(x, IN_ORDER))
 			return;
 		what = take(next.lanes[t][name], i);
 		if (what == VIEW)
 			next.arrived |= (uint8_t)(1 << t);
 		else
-			come(s, &next, name, what);
-		reach(s, &next, "arrives", t, what);
-		if (s->wrong != NULL)
-			return;
+			come(x, &next, name, what);
+		reach_by(x, &next, ARRIVES, t, what);
 	}
 }
 
-static void step_hop(struct search *s, const struct state *st, unsigned hop)
+static void step_hop(struct search *x, const struct state *st, unsigned hop)
 {
 	for (int i = 0; i < QUEUE && st->hops[hop][i] != 0; i++) {
 		struct state next = *st;
 		uint8_t what;
 
-		if (i > 0 && has(s, BEHIND))
+		if (i > 0 && has(x, BEHIND))
 			return;
 		what = take(next.hops[hop], i);
 		if (what == PROPERTY)
 			next.moved = 0;
 		else
-			come(s, &next, hop + 1, what);
-		reach(s, &next, "goes-on", hop, what);
-		if (s->wrong != NULL)
-			return;
+			come(x, &next, hop + 1, what);
+		reach_by(x, &next, GOES_ON, hop, what);
 	}
 }
 
 /* ---- members that die ------------------------------------------------------------------------------------------------- */
 
-static void die(struct search *s, struct state st, unsigned t)
+static void die(struct search *x, struct state st, unsigned t)
 {
 	st.dead |= (uint8_t)(1 << t);
 	for (unsigned id = 0; id < IDS; id++)
 		if (st.handles[id].where == HELD + t)
 			forget_handle(&st, id);
-	reach(s, &st, "die", t, 0);
+	reach_by(x, &st, DIES, t, 0);
 }
 
 /* A thread goes to the view without the dead. */
-static void see_view(struct search *s, struct state st, unsigned t)
+static void see_view(struct search *x, struct state st, unsigned t)
 {
 	st.seen |= (uint8_t)(1 << t);
 	append(st.lanes[t][0], VIEW);
-	reach(s, &st, "view", t, 0);
+	reach_by(x, &st, SEES_VIEW, t, 0);
 }
 
 /* So does the place: what the dead had sent and what has not come never does. */
-static void settle(struct search *s, struct state st)
+static void settle(struct search *x, struct state st)
 {
-	if (has(s, FLUSHED) && (st.arrived | st.dead) != (1 << THREADS) - 1)
+	if (has(x, FLUSHED) && (st.arrived | st.dead) != (1 << THREADS) - 1)
 		return;
 	st.settled = 1;
 	for (unsigned id = 0; id < st.made; id++) {
 		bool maker = is_dead(&st, st.handles[id].maker - 1u), holder = is_dead(&st, st.handles[id].holder - 1u);
 
-		if ((maker && has(s, WITH_THE_MAKER)) || (holder && has(s, WITH_THE_HOLDER)))
+		if ((maker && has(x, WITH_THE_MAKER)) || (holder && has(x, WITH_THE_HOLDER)))
 			st.sets[0] &= (uint8_t) ~(1 << id);
 	}
 	for (unsigned t = 0; t < THREADS; t++)
 		if (is_dead(&st, t))
 			memset(st.lanes[t], 0, sizeof(st.lanes[t]));
-	drop_if_empty(s, &st, 0);
-	reach(s, &st, "settle", 0, 0);
+	drop_if_empty(x, &st, 0);
+	reach_by(x, &st, SETTLES, 0, 0);
 }
 
-static void step_members(struct search *s, const struct state *st)
+static void step_members(struct search *x, const struct state *st)
 {
 	for (unsigned t = 0; t < THREADS; t++) {
 		if (st->dead == 0)
-			die(s, *st, t);
+			die(x, *st, t);
 		else if (!is_dead(st, t) && (st->seen >> t & 1) == 0)
-			see_view(s, *st, t);
+			see_view(x, *st, t);
 	}
 	if (st->dead != 0 && !st->settled)
-		settle(s, *st);
+		settle(x, *st);
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
-static const char *look(const struct search *s, const struct state *st)
+static const char *look(struct search *x, const struct state *st)
 {
-	bool over = is_quiet(st) && !has_handles(s, st) && !st->moved && (st->dead == 0 || st->settled);
+	bool over = is_quiet(st) && !has_handles(x, st) && !st->moved && (st->dead == 0 || st->settled);
 
-	return over && !st->dropped[place_of(s, st->name)] ? leak : NULL;
+	x->noted[0] += st->dropped[st->name];
+	return over && !st->dropped[place_of(x, st->name)] ? LEAK : NULL;
 }
 
-static const char *step_all(struct search *s, const struct state *st)
+static void go_on(struct search *x, const struct state *st)
 {
 	for (unsigned t = 0; t < THREADS; t++) {
 		if (!is_dead(st, t))
-			step_thread(s, st, t);
-		for (unsigned name = 0; name < NAMES && s->wrong == NULL; name++)
-			step_lane(s, st, t, name);
+			step_thread(x, st, t);
+		for (unsigned name = 0; name < NAMES; name++)
+			step_lane(x, st, t, name);
 	}
-	for (unsigned hop = 0; hop < NAMES - 1 && s->wrong == NULL; hop++)
-		step_hop(s, st, hop);
-	if (s->wrong == NULL && s->world->dies)
-		step_members(s, st);
-	return s->wrong;
+	for (unsigned hop = 0; hop < NAMES - 1; hop++)
+		step_hop(x, st, hop);
+	if (x->world->dies)
+		step_members(x, st);
 }
 
-static const char *explore(struct search *s)
+static void begin(const struct world *w, struct state *st)
 {
-	struct state start;
-
-	memset(&start, 0, sizeof(start));
-	start.sets[0] = 1;
-	(void)make_handle(&start, HELD, 0, 0, 0);
-	s->at = UINT32_MAX; /* + 1: none */
-	reach(s, &start, "begin", 0, 0);
-	for (s->at = 0; s->at < s->book.count; s->at++) {
-		const struct entry entry = ((const struct entry *)(const void *)s->book.entries)[s->at];
-		const char *wrong = look(s, &entry.state);
-
-		if (wrong == NULL)
-			wrong = step_all(s, &entry.state);
-		if (wrong != NULL)
-			return wrong;
-	}
-	return NULL;
+	(void)w;
+	st->sets[0] = 1;
+	(void)make_handle(st, HELD, 0, 0, 0);
 }
 
-static void print_course(const struct search *s, uint32_t at)
-{
-	const struct entry *entry = &((const struct entry *)(const void *)s->book.entries)[at];
+static const struct trial trials[] = {
+	{"three threads, five ids, three sends", EVERY, NULL, WORLD(0, 5, 3, 0, false)},
+	{"a handle goes to another thread as it is", EVERY, EARLY, WORLD(FRESH, 5, 3, 0, false)},
+	{"the old id is toggled before the new one", EVERY, EARLY, WORLD(NEW_FIRST, 5, 3, 0, false)},
+	{"the receiver toggles the fresh id", EVERY, EARLY, WORLD(BY_MAKER, 5, 3, 0, false)},
+	{"toggles of a thread arrive in any order", EVERY, EARLY, WORLD(IN_ORDER, 5, 3, 0, false)},
+	{"ids are added and removed", EVERY, LEAK, WORLD(TOGGLED, 5, 3, 0, false)},
 
-	if (entry->before != 0)
-		print_course(s, entry->before - 1);
-	printf("  %s\n", entry->step);
-}
+	{"the property moves", EVERY, NULL, WORLD(0, 5, 1, 1, false)},
+	{"the property moves, and moves back", EVERY, NULL, WORLD(0, 5, 0, 2, false)},
+	{"the same, and there are clones", LARGE, NULL, WORLD(0, 6, 0, 2, false)},
+	{"the old place sends nothing on", EVERY, REFUSED, WORLD(SENT_ON, 5, 1, 1, false)},
+	{"what is sent on overtakes", EVERY, NOWHERE_TO_GO, WORLD(BEHIND, 5, 1, 1, false)},
+	{"the old place has no handle", EVERY, IN_FLIGHT, WORLD(OLD_PLACE_HOLDS, 5, 1, 1, false)},
+	{"the old place does not give its handle back", EVERY, LEAK, WORLD(OLD_PLACE_LETS_GO, 5, 1, 1, false)},
+	{"handles go by the new name, as they are", EVERY, LEAK, WORLD(OWN_WAY, 5, 1, 1, false)},
+	{"the thread that has asked counts its new handle itself", EVERY, EARLY, WORLD(COUNTED_BEFORE, 5, 1, 1, false)},
+	{"it has it before the property is there", EVERY, NOWHERE_TO_GO, WORLD(TOLD_LATE, 5, 1, 1, false)},
+	{"a property that comes back has its old name", EVERY, LEAK, WORLD(NAMED_ANEW, 5, 0, 2, false)},
 
-static const struct world worlds[] = {
-	{"three threads, five ids, three sends", 0, 5, 3, 0, false, NULL, false},
-	{"a handle goes to another thread as it is", FRESH, 5, 3, 0, false, early, false},
-	{"the old id is toggled before the new one", NEW_FIRST, 5, 3, 0, false, early, false},
-	{"the receiver toggles the fresh id", BY_MAKER, 5, 3, 0, false, early, false},
-	{"toggles of a thread arrive in any order", IN_ORDER, 5, 3, 0, false, early, false},
-	{"ids are added and removed", TOGGLED, 5, 3, 0, false, leak, false},
-
-	{"the property moves", 0, 5, 1, 1, false, NULL, false},
-	{"the property moves, and moves back", 0, 5, 0, 2, false, NULL, false},
-	{"the same, and there are clones", 0, 6, 0, 2, false, NULL, true},
-	{"the old place sends nothing on", SENT_ON, 5, 1, 1, false, refused, false},
-	{"what is sent on overtakes", BEHIND, 5, 1, 1, false, nowhere, false},
-	{"the old place has no handle", OLD_PLACE_HOLDS, 5, 1, 1, false, in_flight, false},
-	{"the old place does not give its handle back", OLD_PLACE_LETS_GO, 5, 1, 1, false, leak, false},
-	{"handles go by the new name, as they are", OWN_WAY, 5, 1, 1, false, leak, false},
-	{"the thread that has asked counts its new handle itself", COUNTED_BEFORE, 5, 1, 1, false, early, false},
-	{"it has it before the property is there", TOLD_LATE, 5, 1, 1, false, nowhere, false},
-	{"a property that comes back has its old name", NAMED_ANEW, 5, 0, 2, false, leak, false},
-
-	{"a member dies", 0, 5, 1, 0, true, NULL, false},
-	{"the same, with another crossing", 0, 5, 2, 0, true, NULL, true},
-	{"ids do not go with the member that made them", WITH_THE_MAKER, 5, 1, 0, true, leak, false},
-	{"ids do not go with the member that holds them", WITH_THE_HOLDER, 5, 1, 0, true, leak, false},
-	{"a handle from another member keeps the sender's id", ANEW_ON_ARRIVAL, 5, 1, 0, true, early, false},
-	{"the same, and ids go with their holder alone", ANEW_ON_ARRIVAL | WITH_THE_MAKER, 5, 1, 0, true, early, false},
-	{"the place does not wait for the end of the old view", FLUSHED, 5, 1, 0, true, early, false},
-	{"a handle of a dead member is taken in the next view", CUT_OFF, 5, 1, 0, true, early, false},
+	{"a member dies", EVERY, NULL, WORLD(0, 5, 1, 0, true)},
+	{"the same, with another crossing", LARGE, NULL, WORLD(0, 5, 2, 0, true)},
+	{"ids do not go with the member that made them", EVERY, LEAK, WORLD(WITH_THE_MAKER, 5, 1, 0, true)},
+	{"ids do not go with the member that holds them", EVERY, LEAK, WORLD(WITH_THE_HOLDER, 5, 1, 0, true)},
+	{"a handle from another member keeps the sender's id", EVERY, EARLY, WORLD(ANEW_ON_ARRIVAL, 5, 1, 0, true)},
+	{"the same, and ids go with their holder alone", EVERY, EARLY,
+	 WORLD(ANEW_ON_ARRIVAL | WITH_THE_MAKER, 5, 1, 0, true)},
+	{"the place does not wait for the end of the old view", EVERY, EARLY, WORLD(FLUSHED, 5, 1, 0, true)},
+	{"a handle of a dead member is taken in the next view", EVERY, EARLY, WORLD(DEAF, 5, 1, 0, true)},
 };
-
-static bool try(const struct world *world, bool verbose)
-{
-	struct search s = {.world = world,
-			   .rules = ALL_RULES & ~world->without,
-			   .book = {.state_bytes = sizeof(struct state), .entry_bytes = sizeof(struct entry)}};
-	const char *found = explore(&s);
-	bool expected = found == world->expected && (found != NULL || s.drops);
-
-	printf("%-55s %8u states  %s%s\n", world->what, (unsigned)s.book.count, found != NULL ? found : "holds",
-	       expected ? "" : "  <-- SURPRISE");
-	fflush(stdout);
-	if (found != NULL && verbose)
-		print_course(&s, s.at);
-	book_close(&s.book);
-	return expected;
-}
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0, soak = argc > 1 && strcmp(argv[1], "soak") == 0;
-	int surprises = 0;
+	static const char *const names[STEP_KINDS] = {"is cloned:",
+						      "drops",
+						      "is sent to",
+						      "gets",
+						      "calls by",
+						      "asks to move by",
+						      "renames",
+						      "is the thread from which this arrives:",
+						      "is the place from which this goes on:",
+						      "dies",
+						      "goes to the next view",
+						      "is the place that goes to the next view"};
+	static const char *const notes[] = {"with the property dropped", NULL};
+	static const struct model model = {
+		.what = "trust-counts: when a property is dropped",
+		.state_bytes = sizeof(struct state),
+		.notes = notes,
+		.not_in_vain = true,
+		.most = UINT32_MAX,
+		.begin = begin,
+		.go_on = go_on,
+		.judge = look,
+		.names = names,
+	};
 
-	for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++)
-		if (soak || !worlds[i].soak)
-			surprises += !try(&worlds[i], verbose);
-	return surprises == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return try_all(&model, trials, COUNT_OF(trials), read_options(&model, argc, argv));
 }
