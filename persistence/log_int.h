@@ -5,7 +5,6 @@
 #include "persistence/format_int.h"
 
 #define WH_LOG_READ_BYTES 1048576 /* at once */
-#define WH_LOG_PARTS 512          /* of a batch, in one call of the disk */
 
 /* Reads a file in large pieces, each byte once if it is read forwards. */
 struct wh_log_reader {
@@ -60,14 +59,14 @@ struct wh_log {
 	uint64_t checkpoint_bytes;
 	bool checkpoint_open; /* one is being written */
 
-	/* Written, and not synced. */
-	bool pending;
+	/* Laid in the image, and not written; then written, and not synced. */
+	bool laid, pending;
 	struct wh_log_batch_head pending_head;
 	struct wh_log_begin pending_begin;
 	struct wh_log_sender *pending_senders; /* becomes the view's */
 	uint64_t syncs;
 
-	unsigned char *table; /* head and table of a batch: WH_LOG_HEAD_BYTES + batch_messages * WH_LOG_ENTRY_BYTES */
+	struct wh_log_image own, *image; /* the second is the first, or the caller's */
 	uint32_t cursors;
 };
 
