@@ -15,6 +15,8 @@
 
 #define SEGMENT_BYTES_MAX (UINT64_C(1) << 40)
 
+#define ZEROS_BYTES 65536        /* behind a batch of at most */
+#define ZEROS_BEHIND_BYTES 16384 /* that */
 #define BEGIN_BYTES (WH_LOG_BEGIN_BYTES + (size_t)WH_LOG_SENDERS_MAX * WH_LOG_SENDER_BYTES)
 
 static const unsigned char zeros[WH_LOG_BLOCK_BYTES];
@@ -278,6 +280,7 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 	log->remains = false;
 	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
 	log->segment_count++;
+	log->zeroed_to = 0;
 	log->file->ops->close(log->file);
 	log->file = log->next;
 	log->next = NULL;
@@ -291,7 +294,7 @@ enum whorl_result wh_log_image_reserve(struct wh_log_image *image, uint32_t mess
 				       struct wh_error *err)
 {
 	size_t table = (size_t)messages * WH_LOG_ENTRY_BYTES;
-	size_t room = wh_log_round(WH_LOG_HEAD_BYTES + table + bytes, WH_LOG_BLOCK_BYTES);
+	size_t room = wh_log_round(WH_LOG_HEAD_BYTES + table + bytes, WH_LOG_BLOCK_BYTES) + ZEROS_BYTES;
 	unsigned char *grown;
 
 	if (image->room >= room)
@@ -347,6 +350,20 @@ static void lay_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t
 	log->laid = true;
 }
 
+/* A small batch brings zeros along, for those behind it: where the disk has bytes already, of a file that had its room, the file system has
+ * nothing to note beside them, and a sync is one write of the disk. A large one would only be larger. */
+static size_t add_zeros(const struct wh_log *log, size_t batch_bytes)
+{
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
+	uint64_t end = present->used + batch_bytes, more = present->bytes - end;
+
+	if (batch_bytes > ZEROS_BEHIND_BYTES || end <= log->zeroed_to || log->image->room < batch_bytes + ZEROS_BYTES)
+		return 0;
+	more = more < ZEROS_BYTES ? more : ZEROS_BYTES;
+	memset(log->image->bytes + batch_bytes, 0, (size_t)more);
+	return (size_t)more;
+}
+
 static enum whorl_result write_blocks(struct wh_file *file, uint64_t at, const void *blocks, size_t bytes,
 				      struct wh_error *err)
 {
@@ -360,15 +377,19 @@ static enum whorl_result write_blocks(struct wh_file *file, uint64_t at, const v
 /* What is laid. */
 static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 {
-	uint64_t bytes = wh_log_batch_bytes(&log->pending_head);
+	uint64_t bytes = wh_log_batch_bytes(&log->pending_head), at;
 	enum whorl_result result = make_room(log, bytes, err);
+	size_t zeros_behind;
 
 	if (result != WHORL_OK)
 		return result;
-	result = write_blocks(log->file, log->segments[log->segment_count - 1].used, log->image->bytes, (size_t)bytes,
-			      err);
+	at = log->segments[log->segment_count - 1].used;
+	zeros_behind = add_zeros(log, bytes);
+	result = write_blocks(log->file, at, log->image->bytes, bytes + zeros_behind, err);
 	if (result != WHORL_OK)
 		log->remains = true;
+	else if (zeros_behind > 0)
+		log->zeroed_to = at + bytes + zeros_behind;
 	result = judge(log, result, err);
 	log->pending = result == WHORL_OK;
 	log->laid = result == WHORL_AGAIN;

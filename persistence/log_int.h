@@ -43,6 +43,7 @@ struct wh_log {
 	struct wh_file *file; /* of the present one; NULL: read only, or rot */
 	struct wh_file *next; /* of the one that is prepared; NULL: none */
 	uint64_t next_bytes;  /* of it */
+	uint64_t zeroed_to;   /* of the present one: behind what is used, the disk has zeros up to there */
 	bool remains;         /* behind the end lies what was written in vain: it may look like a batch */
 	uint64_t last_at,
 		wipe_to; /* when it was opened: where the last batch begins in its segment, and where remains end */
