@@ -24,9 +24,9 @@
 struct system_file {
 	struct wh_file base;
 	int fd;
-	bool is_direct; /* the flag that is set on `fd` */
+	bool is_direct;     /* the flag that is set on `fd` */
 	bool goes_by_cache; /* the file system, or the device, does not take blocks otherwise */
-	char path[]; /* for errors */
+	char path[];        /* for errors */
 };
 
 struct system_directory {
@@ -146,23 +146,28 @@ static int join_parts(struct iovec *parts, int count)
 	return count > 0 ? last + 1 : 0;
 }
 
-/* With the flag that the file has. */
-static enum whorl_result write_parts(const struct system_file *file, uint64_t at, struct iovec *parts, int count,
-				     struct wh_error *err)
+/* With the flag that the file has. Returns 0, or an errno value. */
+static int write_parts(const struct system_file *file, uint64_t at, struct iovec *parts, int count)
 {
 	for (skip_bytes(&parts, &count, 0); count > 0;) {
 		ssize_t written = pwritev(file->fd, parts, count < IOV_MAX ? count : IOV_MAX, (off_t)at);
 
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written < 0)
+			return errno;
 		if (written == 0) /* of a file that takes nothing, and says nothing of it */
-			errno = EIO;
-		if (written <= 0)
-			return fail_for_room(err, "write", file->path);
+			return EIO;
 		at += (uint64_t)written;
 		skip_bytes(&parts, &count, (size_t)written);
 	}
-	return WHORL_OK;
+	return 0;
+}
+
+static enum whorl_result judge_write(const struct system_file *file, int number, struct wh_error *err)
+{
+	errno = number;
+	return number == 0 ? WHORL_OK : fail_for_room(err, "write", file->path);
 }
 
 static enum whorl_result file_write(struct wh_file *base, uint64_t at, struct iovec *parts, int count,
@@ -172,26 +177,22 @@ static enum whorl_result file_write(struct wh_file *base, uint64_t at, struct io
 
 	if (!set_direct(file, false))
 		return fail(err, WHORL_DISK, "write", file->path);
-	return write_parts(file, at, parts, join_parts(parts, count), err);
+	return judge_write(file, write_parts(file, at, parts, join_parts(parts, count)), err);
 }
 
-/* A copy less, and no new pages: to fill a page of the cache that was never used costs a virtual machine more than the write itself. Bytes
- * of a file that the cache has already the system takes out of it. */
+/* A copy less, and no new pages: to fill a page of the cache that was never used costs a virtual machine more than the write itself. What the
+ * cache has of these bytes the system takes out of it. */
 static enum whorl_result file_write_blocks(struct wh_file *base, uint64_t at, const void *blocks, size_t bytes,
 					   struct wh_error *err)
 {
 	struct system_file *file = (struct system_file *)base;
 	struct iovec part = {(void *)blocks, bytes};
-	enum whorl_result result;
+	int number = EINVAL;
 
-	if (file->goes_by_cache || !set_direct(file, true)) {
-		file->goes_by_cache = true;
-		return file_write(base, at, &part, 1, err);
-	}
-	errno = 0;
-	result = write_parts(file, at, &part, 1, err);
-	if (result != WHORL_DISK || errno != EINVAL)
-		return result;
+	if (!file->goes_by_cache && set_direct(file, true))
+		number = write_parts(file, at, &part, 1);
+	if (number != EINVAL)
+		return judge_write(file, number, err);
 	file->goes_by_cache = true;
 	part = (struct iovec){(void *)blocks, bytes};
 	return file_write(base, at, &part, 1, err);

@@ -79,7 +79,7 @@ struct wh_log_config {
 	uint32_t batch_messages; /* messages of a batch at most */
 	/* Known to be on this disk, from elsewhere: what is damaged below it is rot. NULL: nothing is known. */
 	const struct wh_log_point *known;
-	bool read_only; /* nothing is written, mended or removed; nothing can be appended */
+	bool read_only;             /* nothing is written, mended or removed; nothing can be appended */
 	struct wh_log_image *image; /* for its batches, until it is closed. NULL: it has one of its own */
 };
 
