@@ -283,7 +283,7 @@ END_TEST
 
 /* ---- what I say --------------------------------------------------------------------------------------------------------------- */
 
-static const uint32_t other = 1;
+static const uint32_t peer = 1;
 static const struct wh_to to_peer = {&peer, 1};
 
 static uint64_t said(const struct lab *lab, uint32_t word)
@@ -399,7 +399,7 @@ START_TEST(what_comes_to_disk_is_said_and_heats)
 	struct lab *lab = make(12);
 	struct wh_persist persist;
 	struct wh_error err;
-	uint32_t other = 1;
+	uint32_t rank = 1;
 	struct wh_multicast *mc = calloc(1, sizeof(*mc));
 
 	ck_assert_ptr_nonnull(mc);
@@ -407,7 +407,7 @@ START_TEST(what_comes_to_disk_is_said_and_heats)
 	persist.wake = wake_nothing;
 	*mc = (struct wh_multicast){.runs = true,
 				    .received_num = 7,
-				    .peers = {&other, 1},
+				    .peers = {&rank, 1},
 				    .config = {.sst = &lab->sst,
 					       .pushes = &lab->pushes,
 					       .diag = &lab->env.diag,
