@@ -117,9 +117,10 @@ static void set_and_wake(struct wh_background *task, uint64_t mark)
 {
 	if ((wh_fetch_or(&task->state, mark) & TASK_SLEEPS) == 0 || is_forked(task))
 		return;
+	/* With the lock, so that it waits; signalled without, so that it need not wait for the lock as well. */
 	pthread_mutex_lock(&task->lock);
-	pthread_cond_signal(&task->changed);
 	pthread_mutex_unlock(&task->lock);
+	pthread_cond_signal(&task->changed);
 }
 
 void wh_background_wake(struct wh_background *task)

@@ -24,7 +24,9 @@
 struct system_file {
 	struct wh_file base;
 	int fd;
-	char path[]; /* for errors */
+	bool is_direct;     /* the flag that is set on `fd` */
+	bool goes_by_cache; /* the file system, or the device, does not take blocks otherwise */
+	char path[];        /* for errors */
 };
 
 struct system_directory {
@@ -70,6 +72,17 @@ static enum whorl_result fail_by_name(struct wh_error *err, const char *what, co
 
 /* ---- files ------------------------------------------------------------------------------------------------------------------- */
 
+/* What is read, or written a byte at a time, goes by the page cache. False: the flag cannot be changed. */
+static bool set_direct(struct system_file *file, bool direct)
+{
+	if (file->is_direct == direct)
+		return true;
+	if (fcntl(file->fd, F_SETFL, O_RDWR | (direct ? O_DIRECT : 0)) != 0)
+		return false;
+	file->is_direct = direct;
+	return true;
+}
+
 static enum whorl_result file_size(struct wh_file *base, uint64_t *bytes, struct wh_error *err)
 {
 	const struct system_file *file = (const struct system_file *)base;
@@ -85,9 +98,11 @@ static enum whorl_result file_size(struct wh_file *base, uint64_t *bytes, struct
 static enum whorl_result file_read(struct wh_file *base, uint64_t at, void *out, size_t bytes, size_t *got,
 				   struct wh_error *err)
 {
-	const struct system_file *file = (const struct system_file *)base;
+	struct system_file *file = (struct system_file *)base;
 
 	*got = 0;
+	if (!set_direct(file, false))
+		return fail(err, WHORL_DISK, "read", file->path);
 	while (*got < bytes) {
 		ssize_t count = pread(file->fd, (char *)out + *got, bytes - *got, (off_t)(at + *got));
 
@@ -131,25 +146,56 @@ static int join_parts(struct iovec *parts, int count)
 	return count > 0 ? last + 1 : 0;
 }
 
-static enum whorl_result file_write(struct wh_file *base, uint64_t at, struct iovec *parts, int count,
-				    struct wh_error *err)
+/* With the flag that the file has. Returns 0, or an errno value. */
+static int write_parts(const struct system_file *file, uint64_t at, struct iovec *parts, int count)
 {
-	const struct system_file *file = (const struct system_file *)base;
-
-	count = join_parts(parts, count);
 	for (skip_bytes(&parts, &count, 0); count > 0;) {
 		ssize_t written = pwritev(file->fd, parts, count < IOV_MAX ? count : IOV_MAX, (off_t)at);
 
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written < 0)
+			return errno;
 		if (written == 0) /* of a file that takes nothing, and says nothing of it */
-			errno = EIO;
-		if (written <= 0)
-			return fail_for_room(err, "write", file->path);
+			return EIO;
 		at += (uint64_t)written;
 		skip_bytes(&parts, &count, (size_t)written);
 	}
-	return WHORL_OK;
+	return 0;
+}
+
+static enum whorl_result judge_write(const struct system_file *file, int number, struct wh_error *err)
+{
+	errno = number;
+	return number == 0 ? WHORL_OK : fail_for_room(err, "write", file->path);
+}
+
+static enum whorl_result file_write(struct wh_file *base, uint64_t at, struct iovec *parts, int count,
+				    struct wh_error *err)
+{
+	struct system_file *file = (struct system_file *)base;
+
+	if (!set_direct(file, false))
+		return fail(err, WHORL_DISK, "write", file->path);
+	return judge_write(file, write_parts(file, at, parts, join_parts(parts, count)), err);
+}
+
+/* A copy less, and no new pages: to fill a page of the cache that was never used costs a virtual machine more than the write itself. What the
+ * cache has of these bytes the system takes out of it. */
+static enum whorl_result file_write_blocks(struct wh_file *base, uint64_t at, const void *blocks, size_t bytes,
+					   struct wh_error *err)
+{
+	struct system_file *file = (struct system_file *)base;
+	struct iovec part = {(void *)blocks, bytes};
+	int number = EINVAL;
+
+	if (!file->goes_by_cache && set_direct(file, true))
+		number = write_parts(file, at, &part, 1);
+	if (number != EINVAL)
+		return judge_write(file, number, err);
+	file->goes_by_cache = true;
+	part = (struct iovec){(void *)blocks, bytes};
+	return file_write(base, at, &part, 1, err);
 }
 
 /* Where the file system cannot give room otherwise. What does not fit is taken back. */
@@ -228,6 +274,7 @@ static const struct wh_file_ops file_ops = {
 	.size = file_size,
 	.read = file_read,
 	.write = file_write,
+	.write_blocks = file_write_blocks,
 	.allocate = file_allocate,
 	.truncate = file_truncate,
 	.sync = file_sync,
@@ -249,6 +296,7 @@ static enum whorl_result directory_open(struct wh_directory *base, const char *n
 	if (file == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory to open %s/%s", directory->path, name);
 	file->base.ops = &file_ops;
+	file->is_direct = file->goes_by_cache = false;
 	snprintf(file->path, path_bytes, "%s/%s", directory->path, name);
 	do {
 		file->fd = openat(directory->fd, name, O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600);

@@ -21,6 +21,7 @@
 #include "base/error.h"
 
 #define WH_SECTOR_BYTES 512
+#define WH_DISK_BLOCK 4096
 #define WH_FILE_NAME_BYTES 128
 
 struct iovec;
@@ -36,6 +37,10 @@ struct wh_file_ops {
 	 * some of it may be written. */
 	enum whorl_result (*write)(struct wh_file *file, uint64_t at, struct iovec *parts, int count,
 				   struct wh_error *err);
+	/* As `write`, of whole blocks (WH_DISK_BLOCK) that lie at a multiple of a block, in the file and in memory: past the page cache, where the
+	 * system can. May be NULL: `write` does. */
+	enum whorl_result (*write_blocks)(struct wh_file *file, uint64_t at, const void *blocks, size_t bytes,
+					  struct wh_error *err);
 	/* The file has at least so many bytes, zeros where it was shorter, and these have their room on the disk. WHORL_AGAIN: there is none. */
 	enum whorl_result (*allocate)(struct wh_file *file, uint64_t bytes, struct wh_error *err);
 	/* The file has so many bytes and no more. */

@@ -165,6 +165,7 @@ static void set_syncs(json_t *object, const struct wh_bench_result *result)
 {
 	set_value(object, "sync_share",
 		  json_pack("[ii]", (int)result->before.sync_share, (int)result->after.sync_share));
+	set_value(object, "sync_direct", json_pack("[bb]", result->before.sync_direct, result->after.sync_direct));
 	set_value(object, "written_bytes_per_s", json_real(result->written_bytes_per_s));
 	set_value(object, "sync_us",
 		  json_pack("{s:f,s:f}", "appended", result->sync_us[0], "written", result->sync_us[1]));

@@ -207,26 +207,36 @@ static uint64_t largest_message(const struct wh_log_source_config *config)
 	       config->message_bytes; /* WH_LOG_MESSAGE_MAX, and less than another slot */
 }
 
-/* A batch of this source has room: its messages up to bytes_most, and one more. */
+/* Data of a batch: its messages up to bytes_most, and one more, each filled up to a multiple of 16. */
+static size_t batch_data(const struct wh_logs *logs, const struct wh_log_source_config *config)
+{
+	uint64_t largest = largest_message(config);
+
+	return logs->batch.bytes_most + (largest + 15) / 16 * 16 + (size_t)16 * logs->batch.records_most;
+}
+
+/* Most messages are one part; of those that are large one is taken as the last, whatever parts it has. */
+static bool make_part_room(struct wh_log_filling *batch, const struct wh_log_source_config *config)
+{
+	uint32_t room = batch->records_most + 2 * config->parts_most;
+	struct iovec *parts = batch->part_room < room ? realloc(batch->parts, room * sizeof(*parts)) : batch->parts;
+
+	if (parts == NULL)
+		return false;
+	batch->part_room = batch->part_room < room ? room : batch->part_room;
+	batch->parts = parts;
+	return true;
+}
+
+/* There is room for a batch of this source. */
 static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *config)
 {
-	size_t room = logs->batch.bytes_most + largest_message(config);
-	unsigned char *bytes;
+	struct wh_log_filling *batch = &logs->batch;
 
-	if (logs->batch.records == NULL)
-		logs->batch.records = calloc(logs->batch.records_most, sizeof(*logs->batch.records));
-	if (logs->batch.parts == NULL)
-		logs->batch.parts = calloc(logs->batch.records_most, sizeof(*logs->batch.parts));
-	if (logs->batch.records == NULL || logs->batch.parts == NULL)
-		return false;
-	if (logs->batch.room >= room)
-		return true;
-	bytes = realloc(logs->batch.bytes, room);
-	if (bytes == NULL)
-		return false;
-	logs->batch.bytes = bytes;
-	logs->batch.room = room;
-	return true;
+	if (batch->records == NULL)
+		batch->records = calloc(batch->records_most, sizeof(*batch->records));
+	return batch->records != NULL && make_part_room(batch, config) &&
+	       wh_log_image_reserve(&batch->image, batch->records_most, batch_data(logs, config), NULL) == WHORL_OK;
 }
 
 enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
@@ -235,14 +245,13 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
-	uint64_t largest = largest_message(of);
-	uint32_t records = logs->batch.records_most;
 	struct wh_log_config config = {
 		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
 		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
 		.segment_bytes = segment < least ? least : segment,
-		.batch_bytes = (uint32_t)(logs->batch.bytes_most + (largest + 15) / 16 * 16 + (size_t)16 * records),
-		.batch_messages = records,
+		.batch_bytes = (uint32_t)batch_data(logs, of),
+		.batch_messages = logs->batch.records_most,
+		.image = &logs->batch.image,
 		.known = known,
 	};
 
@@ -576,20 +585,30 @@ static size_t do_orders(struct wh_logs *logs)
 
 /* ---- the job: batches ----------------------------------------------------------------------------------------------------- */
 
-static void copy_message(struct wh_log_filling *batch, const struct wh_walked *message)
+static void take_message(struct wh_log_filling *batch, const struct wh_walked *message)
 {
-	struct iovec *part = &batch->parts[batch->batch.count];
+	struct iovec *parts = &batch->parts[batch->part_count];
+	uint32_t count = message->bytes > 0 ? message->pieces.count : 0;
+	size_t at;
 
-	*part = (struct iovec){batch->bytes + batch->used, message->bytes};
-	(void)wh_pieces_copy(&message->pieces, 0, part->iov_base, message->bytes);
+	for (uint32_t k = 0; k < count; k++)
+		parts[k].iov_base = (void *)wh_pieces_at(&message->pieces, k, &at, &parts[k].iov_len);
 	batch->records[batch->batch.count++] = (struct wh_log_record){.place = message->sequence,
 								      .index = message->index,
 								      .sender = message->sender,
 								      .slots = message->slots,
 								      .bytes = (uint32_t)message->bytes,
-								      .part_count = 1,
-								      .parts = part};
+								      .part_count = count,
+								      .parts = parts};
+	batch->part_count += count;
 	batch->used += message->bytes;
+}
+
+/* One more message fits, whatever it is. */
+static bool has_room(const struct wh_log_filling *batch, const struct wh_log_source *source)
+{
+	return batch->batch.count < batch->records_most && batch->used < batch->bytes_most &&
+	       batch->part_count + 2 * source->config.parts_most <= batch->part_room;
 }
 
 /* With the lock: what the source has received since, as much as goes into a batch. False: nothing. */
@@ -609,11 +628,10 @@ static bool fill_batch(struct wh_log_filling *batch, struct wh_shard_log *log)
 	stable = wh_load_relaxed(&source->persist.stable);
 	batch->log = log;
 	batch->source = source;
-	batch->used = 0;
+	batch->used = batch->part_count = 0;
 	batch->batch = (struct wh_log_batch){.first = source->walk.sequence, .records = batch->records};
-	while (batch->batch.count < batch->records_most && batch->used < batch->bytes_most &&
-	       (step = wh_walk_next(&source->walk, limit, &message)) == WH_WALK_MESSAGE)
-		copy_message(batch, &message);
+	while (has_room(batch, source) && (step = wh_walk_next(&source->walk, limit, &message)) == WH_WALK_MESSAGE)
+		take_message(batch, &message);
 	if (step == WH_WALK_BROKEN)
 		wh_store_relaxed(&source->persist.broken, 1 + source->walk.rank);
 	batch->batch.next = source->walk.sequence;
@@ -662,7 +680,7 @@ static bool write_batch(struct wh_logs *logs)
 		return true;
 	}
 	wh_logs_ask_disk(logs);
-	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	result = wh_log_write(batch->log->log, &err);
 	if (result == WHORL_OK)
 		result = wh_log_sync(batch->log->log, &err);
 	wh_count_max(&batch->log->figures.longest_sync_ns,
@@ -681,16 +699,24 @@ static bool write_batch(struct wh_logs *logs)
 	return wh_logs_settle(logs, result, &err);
 }
 
+/* A batch lies in memory: nothing of the view is needed any more, which may be freed meanwhile. */
 static size_t write_log(struct wh_logs *logs, struct wh_shard_log *log)
 {
+	struct wh_error err;
+	enum whorl_result result = WHORL_OK;
 	bool is_filled;
 
 	pthread_mutex_lock(&logs->lock);
 	is_filled = fill_batch(&logs->batch, log);
+	if (is_filled)
+		result = wh_log_lay(log->log, &logs->batch.batch, &err);
 	pthread_mutex_unlock(&logs->lock);
-	if (!is_filled)
-		logs->batch.log = NULL;
-	return is_filled && write_batch(logs);
+	if (is_filled && result == WHORL_OK)
+		return write_batch(logs);
+	logs->batch.log = NULL;
+	if (is_filled)
+		fail_job(logs, &err);
+	return 0;
 }
 
 static bool do_some(struct wh_logs *logs)

@@ -816,7 +816,7 @@ void wh_logs_free(struct wh_logs *logs)
 		logs->directory->ops->close(logs->directory);
 	free(logs->batch.records);
 	free(logs->batch.parts);
-	free(logs->batch.bytes);
+	wh_log_image_free(&logs->batch.image);
 	pthread_cond_destroy(&logs->fewer);
 	pthread_mutex_destroy(&logs->bell);
 	pthread_mutex_destroy(&logs->lock);

@@ -142,11 +142,12 @@ struct wh_logs {
 		struct wh_log_source *source; /* a name only: it may be gone */
 		struct wh_log_batch batch;
 		struct wh_log_record *records;
-		struct iovec *parts;
-		unsigned char *bytes;
-		size_t room, used;
-		size_t bytes_most;     /* [const] */
-		uint32_t records_most; /* [const] */
+		struct iovec *parts; /* of the records, one behind the other */
+		uint32_t part_room, part_count;
+		struct wh_log_image image; /* for all of the job's logs */
+		size_t used;               /* bytes of the records */
+		size_t bytes_most;         /* [const] */
+		uint32_t records_most;     /* [const] */
 	} batch;
 };
 

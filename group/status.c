@@ -168,7 +168,8 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 		place->delivered_num = wh_sst_observe(&epoch->sst, rank, columns->delivered_num);
 		if (durable)
 			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->persisted_num);
-		place->received_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
+		place->received_num =
+			durable ? place->persisted_num : wh_sst_observe(&epoch->sst, rank, columns->received_num);
 		if (place->received_num < place->delivered_num)
 			place->received_num = place->delivered_num;
 		return;

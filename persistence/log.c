@@ -15,6 +15,10 @@
 
 #define SEGMENT_BYTES_MAX (UINT64_C(1) << 40)
 
+#define ZEROS_BYTES 65536        /* behind a batch of at most */
+#define ZEROS_BEHIND_BYTES 16384 /* that */
+#define BEGIN_BYTES (WH_LOG_BEGIN_BYTES + (size_t)WH_LOG_SENDERS_MAX * WH_LOG_SENDER_BYTES)
+
 static const unsigned char zeros[WH_LOG_BLOCK_BYTES];
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
@@ -37,13 +41,12 @@ static enum whorl_result check_config(const struct wh_log_config *config, struct
 	return WHORL_OK;
 }
 
-/* A BEGIN needs some of it, too. */
+/* A batch with the largest table, or a BEGIN. */
 static size_t table_room(const struct wh_log *log)
 {
-	size_t begin = WH_LOG_BEGIN_BYTES + (size_t)WH_LOG_SENDERS_MAX * WH_LOG_SENDER_BYTES;
 	size_t entries = (size_t)log->batch_messages * WH_LOG_ENTRY_BYTES;
 
-	return WH_LOG_HEAD_BYTES + (entries > begin ? entries : begin);
+	return WH_LOG_HEAD_BYTES + (entries > BEGIN_BYTES ? entries : BEGIN_BYTES);
 }
 
 static enum whorl_result create(struct wh_log **out, struct wh_directory *directory, const struct wh_log_config *config,
@@ -65,9 +68,8 @@ static enum whorl_result create(struct wh_log **out, struct wh_directory *direct
 	if (log->segment_bytes < WH_LOG_BLOCK_BYTES + 2 * largest)
 		log->segment_bytes = WH_LOG_BLOCK_BYTES + 2 * largest;
 	wh_log_files(log->files, config->owner.subgroup, config->owner.shard);
-	if (!log->read_only)
-		log->table = malloc(table_room(log));
-	return log->read_only || log->table != NULL ? WHORL_OK : wh_error_set(err, WHORL_MEMORY, "no memory for a log");
+	log->image = config->image != NULL ? config->image : &log->own;
+	return WHORL_OK;
 }
 
 static enum whorl_result begin_anew(struct wh_log *log, uint64_t identity, struct wh_error *err)
@@ -160,7 +162,7 @@ void wh_log_close(struct wh_log *log)
 	free(log->pending_senders);
 	free(log->views);
 	free(log->segments);
-	free(log->table);
+	wh_log_image_free(&log->own);
 	free(log);
 }
 
@@ -279,6 +281,7 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 	log->remains = false;
 	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
 	log->segment_count++;
+	log->zeroed_to = 0;
 	log->file->ops->close(log->file);
 	log->file = log->next;
 	log->next = NULL;
@@ -288,35 +291,27 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 
 /* ---- batches ---------------------------------------------------------------------------------------------------------- */
 
-/* Parts of a batch on their way to the disk: as many as one call takes. */
-struct writer {
-	struct wh_file *file;
-	uint64_t at;    /* in the file, of the first part */
-	uint64_t bytes; /* of these parts */
-	struct iovec parts[WH_LOG_PARTS];
-	int count;
-	enum whorl_result result;
-	struct wh_error *err;
-};
-
-static void flush(struct writer *writer)
+enum whorl_result wh_log_image_reserve(struct wh_log_image *image, uint32_t messages, size_t bytes,
+				       struct wh_error *err)
 {
-	if (writer->result == WHORL_OK && writer->count > 0)
-		writer->result =
-			writer->file->ops->write(writer->file, writer->at, writer->parts, writer->count, writer->err);
-	writer->at += writer->bytes;
-	writer->bytes = 0;
-	writer->count = 0;
+	size_t table = (size_t)messages * WH_LOG_ENTRY_BYTES;
+	size_t room = wh_log_round(WH_LOG_HEAD_BYTES + table + bytes, WH_LOG_BLOCK_BYTES) + ZEROS_BYTES;
+	unsigned char *grown;
+
+	if (image->room >= room)
+		return WHORL_OK;
+	grown = aligned_alloc(WH_DISK_BLOCK, room);
+	if (grown == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for a batch of a log");
+	free(image->bytes);
+	*image = (struct wh_log_image){grown, room};
+	return WHORL_OK;
 }
 
-static void put(struct writer *writer, const void *data, size_t bytes)
+void wh_log_image_free(struct wh_log_image *image)
 {
-	if (bytes == 0)
-		return;
-	if (writer->count == WH_LOG_PARTS)
-		flush(writer);
-	writer->parts[writer->count++] = (struct iovec){(void *)data, bytes};
-	writer->bytes += bytes;
+	free(image->bytes);
+	*image = (struct wh_log_image){0};
 }
 
 static size_t pad_of(uint64_t bytes, uint64_t to)
@@ -324,47 +319,81 @@ static size_t pad_of(uint64_t bytes, uint64_t to)
 	return (size_t)(wh_log_round(bytes, to) - bytes);
 }
 
-/* Head and table, then the data, then zeros to the end of the last block. */
-static enum whorl_result write_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t table_bytes,
-				     const struct wh_log_record *records, uint32_t count, struct wh_error *err)
+/* Its data, and zeros to a multiple of 16, at `out`; summed while they are in the processor's caches. Returns what is behind them. */
+static unsigned char *lay_record(unsigned char *out, const struct wh_log_record *record, uint32_t *sum)
 {
-	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
-	struct writer writer = {.file = log->file, .at = present->used, .result = WHORL_OK, .err = err};
+	unsigned char *begin = out;
 
-	put(&writer, log->table, WH_LOG_HEAD_BYTES + table_bytes);
-	for (uint32_t i = 0; i < count; i++) {
-		for (uint32_t k = 0; k < records[i].part_count; k++)
-			put(&writer, records[i].parts[k].iov_base, records[i].parts[k].iov_len);
-		put(&writer, zeros, pad_of(records[i].bytes, WH_LOG_ALIGN));
+	for (uint32_t k = 0; k < record->part_count; k++) {
+		memcpy(out, record->parts[k].iov_base, record->parts[k].iov_len);
+		out += record->parts[k].iov_len;
 	}
-	put(&writer, zeros, pad_of(WH_LOG_HEAD_BYTES + (uint64_t)head->body_bytes, WH_LOG_BLOCK_BYTES));
-	flush(&writer);
-	if (writer.result != WHORL_OK)
-		log->remains = true;
-	return judge(log, writer.result, err);
+	memset(out, 0, pad_of(record->bytes, WH_LOG_ALIGN));
+	out += pad_of(record->bytes, WH_LOG_ALIGN);
+	*sum = wh_crc32c(*sum, begin, (size_t)(out - begin));
+	return out;
 }
 
-/* The body begins with a table that is in its place already. */
-static enum whorl_result put_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t table_bytes,
-				   const struct wh_log_record *records, uint32_t count, struct wh_error *err)
+/* Head and table, then the data, then zeros to the end of the last block. The table lies there already. */
+static void lay_batch(struct wh_log *log, struct wh_log_batch_head *head, size_t table_bytes,
+		      const struct wh_log_record *records, uint32_t count)
 {
-	enum whorl_result result = make_room(log, wh_log_batch_bytes(head), err);
-	uint32_t sum = wh_crc32c(0, log->table + WH_LOG_HEAD_BYTES, table_bytes);
+	unsigned char *out = log->image->bytes + WH_LOG_HEAD_BYTES;
+	uint32_t sum = wh_crc32c(0, out, table_bytes);
+
+	out += table_bytes;
+	for (uint32_t i = 0; i < count; i++)
+		out = lay_record(out, &records[i], &sum);
+	memset(out, 0, pad_of(WH_LOG_HEAD_BYTES + (uint64_t)head->body_bytes, WH_LOG_BLOCK_BYTES));
+	head->body_sum = sum;
+	wh_log_batch_encode(log->image->bytes, head);
+	log->pending_head = *head;
+	log->laid = true;
+}
+
+/* A small batch brings zeros along, for those behind it: where the disk has bytes already, of a file that had its room, the file system has
+ * nothing to note beside them, and a sync is one write of the disk. A large one would only be larger. */
+static size_t add_zeros(const struct wh_log *log, size_t batch_bytes)
+{
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
+	uint64_t end = present->used + batch_bytes, more = present->bytes - end;
+
+	if (batch_bytes > ZEROS_BEHIND_BYTES || end <= log->zeroed_to || log->image->room < batch_bytes + ZEROS_BYTES)
+		return 0;
+	more = more < ZEROS_BYTES ? more : ZEROS_BYTES;
+	memset(log->image->bytes + batch_bytes, 0, (size_t)more);
+	return (size_t)more;
+}
+
+static enum whorl_result write_blocks(struct wh_file *file, uint64_t at, const void *blocks, size_t bytes,
+				      struct wh_error *err)
+{
+	struct iovec part = {(void *)blocks, bytes};
+
+	if (file->ops->write_blocks != NULL)
+		return file->ops->write_blocks(file, at, blocks, bytes, err);
+	return file->ops->write(file, at, &part, 1, err);
+}
+
+/* What is laid. */
+static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
+{
+	uint64_t bytes = wh_log_batch_bytes(&log->pending_head), at;
+	enum whorl_result result = make_room(log, bytes, err);
+	size_t zeros_behind;
 
 	if (result != WHORL_OK)
 		return result;
-	for (uint32_t i = 0; i < count; i++) {
-		for (uint32_t k = 0; k < records[i].part_count; k++)
-			sum = wh_crc32c(sum, records[i].parts[k].iov_base, records[i].parts[k].iov_len);
-		sum = wh_crc32c(sum, zeros, pad_of(records[i].bytes, WH_LOG_ALIGN));
-	}
-	head->body_sum = sum;
-	wh_log_batch_encode(log->table, head);
-	result = write_batch(log, head, table_bytes, records, count, err);
-	if (result == WHORL_OK) {
-		log->pending_head = *head;
-		log->pending = true;
-	}
+	at = log->segments[log->segment_count - 1].used;
+	zeros_behind = add_zeros(log, bytes);
+	result = write_blocks(log->file, at, log->image->bytes, bytes + zeros_behind, err);
+	if (result != WHORL_OK)
+		log->remains = true;
+	else if (zeros_behind > 0)
+		log->zeroed_to = at + bytes + zeros_behind;
+	result = judge(log, result, err);
+	log->pending = result == WHORL_OK;
+	log->laid = result == WHORL_AGAIN;
 	return result;
 }
 
@@ -401,9 +430,14 @@ enum whorl_result wh_log_begin_view(struct wh_log *log, const struct wh_log_begi
 	if (begin->sender_count > 0)
 		memcpy(senders, begin->senders, begin->sender_count * sizeof(*senders));
 	result = wh_log_views_reserve(log, err);
-	head.body_bytes = (uint32_t)wh_log_begin_encode(log->table + WH_LOG_HEAD_BYTES, begin);
 	if (result == WHORL_OK)
-		result = put_batch(log, &head, head.body_bytes, NULL, 0, err);
+		result = wh_log_image_reserve(log->image, 0, BEGIN_BYTES, err);
+	if (result == WHORL_OK) {
+		head.body_bytes = (uint32_t)wh_log_begin_encode(log->image->bytes + WH_LOG_HEAD_BYTES, begin);
+		lay_batch(log, &head, head.body_bytes, NULL, 0);
+		result = write_batch(log, err);
+		log->laid = false;
+	}
 	if (result != WHORL_OK) {
 		free(senders);
 		return result;
@@ -438,7 +472,7 @@ static const char *check_records(const struct wh_log *log, const struct wh_log_b
 	return *data <= log->batch_bytes ? NULL : "the batch is too large";
 }
 
-enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err)
+enum whorl_result wh_log_lay(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err)
 {
 	const struct wh_log_view *view = log->view_count > 0 ? &log->views[log->view_count - 1] : NULL;
 	struct wh_log_batch_head head = {.log = log->identity,
@@ -463,11 +497,35 @@ enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *b
 		why = wh_log_why_not_next(log, &head);
 	if (why != NULL)
 		return wh_error_set(err, WHORL_INVALID, "%s", why);
+	result = wh_log_image_reserve(log->image, batch->count, data, err);
+	if (result != WHORL_OK)
+		return result;
 	head.body_bytes = (uint32_t)(table + data);
 	for (uint32_t i = 0; i < batch->count; i++)
-		wh_log_entry_encode(log->table + WH_LOG_HEAD_BYTES + (size_t)i * WH_LOG_ENTRY_BYTES,
+		wh_log_entry_encode(log->image->bytes + WH_LOG_HEAD_BYTES + (size_t)i * WH_LOG_ENTRY_BYTES,
 				    &batch->records[i]);
-	return put_batch(log, &head, table, batch->records, batch->count, err);
+	lay_batch(log, &head, table, batch->records, batch->count);
+	return WHORL_OK;
+}
+
+enum whorl_result wh_log_write(struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = why_not_put(log, err);
+
+	if (result == WHORL_OK && !log->laid)
+		return wh_error_set(err, WHORL_INVALID, "no batch is laid");
+	return result == WHORL_OK ? write_batch(log, err) : result;
+}
+
+enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err)
+{
+	enum whorl_result result = wh_log_lay(log, batch, err);
+
+	if (result != WHORL_OK)
+		return result;
+	result = wh_log_write(log, err);
+	log->laid = false;
+	return result;
 }
 
 enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err)

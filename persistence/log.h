@@ -23,7 +23,7 @@
  * WHORL_DISK from then on. WHORL_MEMORY: nothing was changed.
  *
  * Threads: one at a time for each log and all that is made of it, if nothing else is said. Each function may block for as long as the disk
- * takes. Memory: wh_log_append and wh_log_sync allocate nothing, if wh_log_prepare was
+ * takes. Memory: what writes a batch and wh_log_sync allocate nothing, if there is room in the image, and wh_log_prepare was
  * called in time.
  */
 #ifndef WH_PERSISTENCE_LOG_H
@@ -64,6 +64,13 @@ struct wh_log_point {
 	uint64_t place;
 };
 
+/* A batch, as it is to lie on the disk. Zeroed: without memory. Several logs may use one, as long as each batch that is laid is written, or
+ * given up, before the next is laid. */
+struct wh_log_image {
+	unsigned char *bytes; /* at a multiple of a block */
+	size_t room;
+};
+
 struct wh_log_config {
 	struct wh_log_owner owner;
 	uint64_t fresh;         /* the identity of a log that is made anew: a random number, not 0 */
@@ -72,7 +79,8 @@ struct wh_log_config {
 	uint32_t batch_messages; /* messages of a batch at most */
 	/* Known to be on this disk, from elsewhere: what is damaged below it is rot. NULL: nothing is known. */
 	const struct wh_log_point *known;
-	bool read_only; /* nothing is written, mended or removed; nothing can be appended */
+	bool read_only;             /* nothing is written, mended or removed; nothing can be appended */
+	struct wh_log_image *image; /* for its batches, until it is closed. NULL: it has one of its own */
 };
 
 struct wh_log_sender {
@@ -189,7 +197,7 @@ struct wh_log_record {
 	uint32_t slots;  /* indexes that it takes */
 	uint32_t bytes;
 	uint32_t part_count;
-	const struct iovec *parts; /* its data; it is not copied, and has to stay until wh_log_append has returned */
+	const struct iovec *parts; /* its data; it has to stay until wh_log_lay has returned */
 };
 
 /* All of the present view from `first` to before `next`. */
@@ -201,11 +209,20 @@ struct wh_log_batch {
 	uint32_t count;
 };
 
+/* Room for a batch of so many messages, and bytes of data (each message a multiple of 16). WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_log_image_reserve(struct wh_log_image *image, uint32_t messages, size_t bytes,
+						     struct wh_error *err);
+void wh_log_image_free(struct wh_log_image *image);
+
 /* Both write a batch, which is to be synced next. WHORL_AGAIN: no room on the disk; nothing was changed, and it can be tried again, with
  * the same or another batch, at any time. WHORL_INVALID: the batch before is not synced, the arguments contradict themselves or what
  * lies in the log, or the log is read only or has rot. */
 WH_MUST_CHECK enum whorl_result wh_log_begin_view(struct wh_log *log, const struct wh_log_begin *begin,
 						  struct wh_error *err);
+/* The second in two steps: the batch is laid in memory, and asks nothing of the disk; then it is written, and may be again after WHORL_AGAIN.
+ * What is laid and not written is given up by whatever else is done with the log. */
+WH_MUST_CHECK enum whorl_result wh_log_lay(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_log_write(struct wh_log *log, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *batch,
 					      struct wh_error *err);
 /* The last batch is on the disk. Does nothing if it is already. */

@@ -5,7 +5,6 @@
 #include "persistence/format_int.h"
 
 #define WH_LOG_READ_BYTES 1048576 /* at once */
-#define WH_LOG_PARTS 512          /* of a batch, in one call of the disk */
 
 /* Reads a file in large pieces, each byte once if it is read forwards. */
 struct wh_log_reader {
@@ -44,6 +43,7 @@ struct wh_log {
 	struct wh_file *file; /* of the present one; NULL: read only, or rot */
 	struct wh_file *next; /* of the one that is prepared; NULL: none */
 	uint64_t next_bytes;  /* of it */
+	uint64_t zeroed_to;   /* of the present one: behind what is used, the disk has zeros up to there */
 	bool remains;         /* behind the end lies what was written in vain: it may look like a batch */
 	uint64_t last_at,
 		wipe_to; /* when it was opened: where the last batch begins in its segment, and where remains end */
@@ -60,14 +60,14 @@ struct wh_log {
 	uint64_t checkpoint_bytes;
 	bool checkpoint_open; /* one is being written */
 
-	/* Written, and not synced. */
-	bool pending;
+	/* Laid in the image, and not written; then written, and not synced. */
+	bool laid, pending;
 	struct wh_log_batch_head pending_head;
 	struct wh_log_begin pending_begin;
 	struct wh_log_sender *pending_senders; /* becomes the view's */
 	uint64_t syncs;
 
-	unsigned char *table; /* head and table of a batch: WH_LOG_HEAD_BYTES + batch_messages * WH_LOG_ENTRY_BYTES */
+	struct wh_log_image own, *image; /* the second is the first, or the caller's */
 	uint32_t cursors;
 	struct wh_log_pass *pass; /* of wh_log_check; NULL: none is on its way */
 };

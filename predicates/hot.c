@@ -209,8 +209,22 @@ static void look_at_bits(struct wh_hot *hot)
 	}
 }
 
+/* Hot, as it may deliver now: what comes to disk is not noticed a second time. */
+static void send_persisted(struct wh_hot *hot)
+{
+	for (uint32_t m = 0; m < hot->member_count; m++) {
+		if (!hot->members[m].durable || !wh_multicast_has_persisted(hot->members[m].mc))
+			continue;
+		wh_multicast_send(hot->members[m].mc);
+		if (hot->members[m].at == WH_HOT_COLD)
+			heat(hot, m);
+	}
+}
+
 void wh_hot_send(struct wh_hot *hot)
 {
+	if (hot->durable)
+		send_persisted(hot);
 	for (uint32_t m = 0; m < hot->member_count && (hot->config.committed_words == 0 || hot->watches); m++)
 		if (hot->config.committed_words == 0 || is_watched(&hot->members[m]))
 			wh_multicast_send(hot->members[m].mc);

@@ -93,7 +93,7 @@ void wh_hot_share_all(struct wh_hot *hot);
 /* Before the loop parks: bits go, and these rings are looked at in the pass that follows. */
 void wh_hot_park(struct wh_hot *hot);
 
-/* Sends what has been committed, and nothing else (wh_multicast_send): for a thread that has borrowed the loop. */
+/* Sends what has been committed, says what has come to disk, and nothing else (wh_multicast_send): for a thread that has borrowed the loop. */
 void wh_hot_send(struct wh_hot *hot);
 
 /* ---- a pass: begin, then next, step it, note how much that was, until there is none --------------------------------------- */

@@ -74,6 +74,7 @@ void wh_multicast_wedge(struct wh_multicast *mc, struct wh_to everyone)
 	wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, mc->received_num, everyone);
 	if (mc->config.persist == NULL)
 		return;
+	wh_persist_judge(mc);
 	if (wh_persist_tell(mc, everyone) == 0) /* what comes to disk later does not count in this view (0058) */
 		wh_sst_publish(mc->config.sst, mc->config.pushes, mc->config.columns.persisted_num, mc->persisted_num,
 			       everyone);
@@ -190,9 +191,12 @@ static size_t step_ordered(struct wh_multicast *mc)
 	wh_announce(mc);
 	if (work + taken > 0)
 		wh_acknowledge(mc, taken);
-	if (mc->config.persist != NULL)
+	if (mc->config.persist != NULL) {
+		wh_persist_judge(mc);
 		work += wh_persist_tell(mc, mc->peers);
+	}
 	wh_multicast_post(mc);
+	wh_persist_wake(mc);
 	return work + taken + wh_deliver(mc);
 }
 
@@ -221,13 +225,23 @@ size_t wh_multicast_step(void *ctx)
 
 void wh_multicast_send(struct wh_multicast *mc)
 {
-	if (!mc->runs || wh_send(mc) == 0)
+	size_t work;
+
+	if (!mc->runs)
 		return;
-	wh_announce(mc);
-	if (mc->config.mode == WH_MODE_ORDERED)
-		wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
-	mc->held = 0;                  /* no step follows here */
+	work = wh_send(mc);
+	if (work > 0) {
+		wh_announce(mc);
+		if (mc->config.mode == WH_MODE_ORDERED)
+			wh_acknowledge(mc, 0); /* the others wait for what I have received, and be it my own */
+	}
+	if (mc->config.persist != NULL)
+		work += wh_persist_tell(mc, mc->peers);
+	if (work == 0)
+		return;
+	mc->held = 0; /* no step follows here */
 	wh_multicast_post(mc);
+	wh_persist_wake(mc);
 }
 
 bool wh_multicast_has_sent_all(struct wh_multicast *mc)

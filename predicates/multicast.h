@@ -106,7 +106,7 @@ void wh_multicast_resume(struct wh_multicast *mc);
 
 /* One pass over the predicates: a wh_predicate. */
 size_t wh_multicast_step(void *mc);
-/* Of a pass only what tells others what I have committed: nothing is taken in, and nothing upcalled. */
+/* Of a pass only what tells others what I have committed, and what has come to my disk: nothing is taken in, and nothing upcalled. */
 void wh_multicast_send(struct wh_multicast *mc);
 
 /* ---- the end of a view (docs/decisions/0014) ---- */

@@ -57,6 +57,7 @@ struct wh_multicast {
 	uint32_t turn; /* without receive batching: the sender to look at next */
 	uint64_t received_num;
 	uint64_t persisted_num;    /* durable: as last published */
+	bool log_waits;            /* durable: its log is to be woken */
 	struct wh_sender *senders; /* by sender rank, me included */
 
 	/* deliver: the next sequence number is round x senders + rank */
@@ -81,9 +82,13 @@ size_t wh_null(struct wh_multicast *mc);
 size_t wh_deliver(struct wh_multicast *mc);
 size_t wh_deliver_unordered(struct wh_multicast *mc);
 
-/* Durable. What was received is there for the log to take; what has come to disk is told to the others. Returns whether it was. */
-void wh_persist_received(const struct wh_multicast *mc);
+/* Durable. What was received is there for the log to take; what the log could not write breaks its sender; what has come to disk is told
+ * to the others. The last returns whether it was. */
+void wh_persist_received(struct wh_multicast *mc);
+void wh_persist_judge(struct wh_multicast *mc);
 size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to);
+/* The log is woken, if something was received since: behind the posts, as the other members' logs wait for these. */
+void wh_persist_wake(struct wh_multicast *mc);
 
 /* Unordered: of so many of my slots those that are whole messages, from ring->freed on. */
 uint64_t wh_whole_below(const struct wh_multicast *mc, uint64_t number);

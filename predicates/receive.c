@@ -137,17 +137,19 @@ void wh_acknowledge(struct wh_multicast *mc, size_t taken)
 		return;
 	mc->received_num = least;
 	wh_store_relaxed(&mc->config.stats->received_num, least);
+	if (mc->config.persist != NULL) { /* the others wait for what is on disk, and are told of that alone */
+		wh_persist_received(mc);
+		return;
+	}
 	/* Beside the guard: it counts my own rounds too, and a peer counts those only by the guard that it has taken in. */
 	wh_sst_publish_advised(mc->config.sst, mc->config.pushes, mc->config.columns.received_num, least,
 			       WH_PUSH_MAY_REORDER, mc->peers);
 	wh_note_move(mc, 0);
-	if (mc->config.persist != NULL)
-		wh_persist_received(mc);
 }
 
 /* ---- of a durable shard -------------------------------------------------------------------------------------------------------- */
 
-void wh_persist_received(const struct wh_multicast *mc)
+void wh_persist_received(struct wh_multicast *mc)
 {
 	struct wh_persist *persist = mc->config.persist;
 
@@ -160,7 +162,15 @@ void wh_persist_received(const struct wh_multicast *mc)
 	}
 	/* Release: the words above, and the slots that they announce. Partner: what begins a walk. */
 	wh_store_release(&persist->received, mc->received_num);
-	persist->wake(persist->ctx);
+	mc->log_waits = true;
+}
+
+void wh_persist_wake(struct wh_multicast *mc)
+{
+	if (!mc->log_waits)
+		return;
+	mc->log_waits = false;
+	mc->config.persist->wake(mc->config.persist->ctx);
 }
 
 bool wh_multicast_has_persisted(const struct wh_multicast *mc)
@@ -188,14 +198,19 @@ uint64_t wh_multicast_slowest_disk(const struct wh_multicast *mc, uint32_t *id)
 	return mc->received_num - least;
 }
 
-size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to)
+void wh_persist_judge(struct wh_multicast *mc)
 {
-	/* Acquire: that it was synced. Partner: wh_persist_say. */
-	uint64_t persisted = wh_load_acquire(&mc->config.persist->persisted);
 	uint64_t broken = wh_load_relaxed(&mc->config.persist->broken);
 
 	if (__builtin_expect(broken != 0, 0))
 		wh_multicast_break(mc, mc->senders[broken - 1].rank, "message cannot be written to the log");
+}
+
+size_t wh_persist_tell(struct wh_multicast *mc, struct wh_to to)
+{
+	/* Acquire: that it was synced. Partner: wh_persist_say. */
+	uint64_t persisted = wh_load_acquire(&mc->config.persist->persisted);
+
 	if (persisted == mc->persisted_num || mc->config.persist->stops)
 		return 0;
 	WH_CHECK(mc->config.diag, persisted > mc->persisted_num && persisted <= mc->received_num);

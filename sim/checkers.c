@@ -353,8 +353,10 @@ static void check_published(const struct shard_member *member, const struct wh_i
 		"counters", "its guard is not what it covers and announces: %" PRIu64 ", %" PRIu64, now->covered,
 		now->announced);
 	if (member->shard->ordered) {
-		REQUIRE(member, now->said.received_num == now->received_num, "counters",
+		REQUIRE(member, now->durable || now->said.received_num == now->received_num, "counters",
 			"it has received %" PRIu64 " and does not say so", now->received_num);
+		REQUIRE(member, now->said.persisted_num == now->persisted_num, "counters",
+			"it has %" PRIu64 " on disk and does not say so", now->persisted_num);
 		REQUIRE(member, now->said.delivered_num == now->delivered_num, "counters",
 			"it has delivered %" PRIu64 " and does not say so", now->delivered_num);
 		return;

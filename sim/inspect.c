@@ -357,16 +357,19 @@ bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect
 		return false;
 	columns = &mc->config.columns;
 	ring = mc->config.ring;
-	*out = (struct wh_inspect_member){.broken = mc->broken,
-					  .me = mc->config.me,
-					  .covered = mc->covered,
-					  .announced = mc->announced,
-					  .received_num = mc->received_num,
-					  .delivered_num = mc->delivered_num,
-					  .said = {own_word(node, columns->guard.offset),
-						   own_word(node, columns->received_num.offset),
-						   own_word(node, columns->delivered_num.offset)},
-					  .window = mc->config.window};
+	*out = (struct wh_inspect_member){
+		.broken = mc->broken,
+		.me = mc->config.me,
+		.covered = mc->covered,
+		.announced = mc->announced,
+		.received_num = mc->received_num,
+		.delivered_num = mc->delivered_num,
+		.durable = mc->config.persist != NULL,
+		.persisted_num = mc->persisted_num,
+		.said = {own_word(node, columns->guard.offset), own_word(node, columns->received_num.offset),
+			 own_word(node, columns->delivered_num.offset),
+			 mc->config.persist != NULL ? own_word(node, columns->persisted_num.offset) : 0},
+		.window = mc->config.window};
 	if (ring != NULL) {
 		out->sent = ring->sent;
 		out->freed = ring->freed;

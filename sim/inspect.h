@@ -93,7 +93,7 @@ enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struc
 /* ---- a member in a shard of its view ------------------------------------------------------------------------------------ */
 
 struct wh_inspect_said { /* of a member, in its row, for all others to see */
-	uint64_t guard, received_num, delivered_num;
+	uint64_t guard, received_num, delivered_num, persisted_num;
 };
 
 struct wh_inspect_member {
@@ -101,6 +101,8 @@ struct wh_inspect_member {
 	int me;                               /* its sender rank, -1: none */
 	uint64_t covered, announced;          /* its own rounds; its messages below have one */
 	uint64_t received_num, delivered_num; /* ordered */
+	bool durable;
+	uint64_t persisted_num; /* durable */
 	struct wh_inspect_said said;
 	uint64_t sent, freed, limit; /* of its ring, if it is a sender */
 	uint32_t window;

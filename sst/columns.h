@@ -75,7 +75,8 @@ struct wh_subgroup_columns {
 	struct wh_counter_col guard;
 	/* Of a sender: the number of its first message in this view. Pushed before the first guard. */
 	struct wh_counter_col first;
-	/* Ordered: all sequence numbers below have been taken in by this member. */
+	/* Ordered: all sequence numbers below have been taken in by this member. Of a durable shard it is said at the wedge alone: the others
+	 * wait for persisted_num. */
 	struct wh_counter_col received_num;
 	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= received_num. */
 	struct wh_counter_col delivered_num;

@@ -3,7 +3,7 @@
  *
  * They go on in steps while the parent says what a step is: so much, to the one file of each that was only given its room, or to the other
  * one, that was written before. For the former the file system has to note what is written now, which takes another write of
- * the disk; so it is measured apart what that costs.
+ * the disk; so it is measured apart what that costs. They write by the page cache, and past it; the better way counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,15 +24,16 @@
 #define SAMPLES 4096                        /* of times, at most, for each way */
 #define STEP_WAIT_MS 20
 #define NAP_MS 5 /* before one message alone: it finds a disk that has nothing to do */
-#define WAYS (FILES * SHARES)
+#define WAYS (FILES * PATHS * SHARES)
 
 enum { APPENDED, WRITTEN, FILES };
+enum { CACHED, DIRECT, PATHS };
 static const uint32_t shares[] = {0, 1, 2, 4, 8}; /* a step is of what can be in flight over this; 0: one message */
 #define SHARES ((int)(sizeof shares / sizeof shares[0]))
 
 /* Behind the counts in the shared memory, and behind it `done` of each node. */
 struct steps {
-	_Alignas(WH_CACHE_LINE) wh_word way; /* [parent] which file and share: see way_of */
+	_Alignas(WH_CACHE_LINE) wh_word way; /* [parent] which file, path and share: see way_of */
 	struct {                             /* [node 0] of each way */
 		wh_word sampled;             /* times that are there */
 		uint64_t ns[SAMPLES];        /* of steps */
@@ -42,9 +43,16 @@ struct steps {
 	} done[];
 };
 
-static uint64_t way_of(int file, int share)
+struct best_way {
+	struct wh_limit_rate rate;
+	uint32_t share;
+	bool direct;
+	double sync_us; /* a step of one message, by the better path */
+};
+
+static uint64_t way_of(int file, int path, int share)
 {
-	return (uint64_t)(file * SHARES + share);
+	return (uint64_t)((file * PATHS + path) * SHARES + share);
 }
 
 struct measurement {
@@ -58,7 +66,7 @@ struct worker {
 	struct steps *steps;
 	uint32_t node;
 	struct {
-		int fd;
+		int fd, path;
 		uint64_t bytes, at;
 	} files[FILES];
 	uint64_t messages, bytes; /* that can be in flight to this node */
@@ -135,6 +143,7 @@ static int open_file(struct worker *w, int which)
 	w->files[which].bytes = least;
 	if (unlink(path) != 0 && errno != ENOENT)
 		return errno;
+	w->files[which].path = CACHED;
 	w->files[which].fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (w->files[which].fd < 0)
 		return errno;
@@ -152,7 +161,7 @@ static int worker_open(struct worker *w)
 
 	w->steps = steps_of(w->m);
 	w->bytes = bytes_to(w->m->plan, w->node, &w->messages);
-	w->batch = malloc(batch_room(w->bytes));
+	w->batch = aligned_alloc(BLOCK, batch_room(w->bytes));
 	if (w->batch == NULL)
 		return ENOMEM;
 	memset(w->batch, 'w', batch_room(w->bytes));
@@ -170,14 +179,27 @@ static int begin_anew(struct worker *w, int which)
 	return open_file(w, which);
 }
 
-/* One write, and one sync. Returns 0, or an errno value. */
-static int write_batch(struct worker *w, int which, uint64_t bytes)
+/* Returns 0, or an errno value. */
+static int take_path(struct worker *w, int which, int path)
+{
+	if (w->files[which].path == path)
+		return 0;
+	if (fcntl(w->files[which].fd, F_SETFL, O_RDWR | (path == DIRECT ? O_DIRECT : 0)) != 0)
+		return errno;
+	w->files[which].path = path;
+	return 0;
+}
+
+/* Where there is no way past the page cache (tmpfs), by it. One write, and one sync. Returns 0, or an errno value. */
+static int write_batch(struct worker *w, int which, int path, uint64_t bytes)
 {
 	uint64_t *at = &w->files[which].at;
 	int number = *at + batch_room(bytes) > w->files[which].bytes ? begin_anew(w, which) : 0;
 
+	if (number == 0 && take_path(w, which, path) != 0)
+		number = take_path(w, which, CACHED);
 	if (number == 0)
-		number = write_all(w->files[which].fd, w->batch, bytes, *at);
+		number = write_all(w->files[which].fd, w->batch, batch_room(bytes), *at);
 	*at += batch_room(bytes);
 	if (number == 0 && fdatasync(w->files[which].fd) != 0)
 		number = errno;
@@ -225,7 +247,7 @@ static int work_until_stop(struct worker *w)
 			nanosleep(&(struct timespec){.tv_nsec = NAP_MS * (long)WH_NS_PER_MS}, NULL);
 		began = wh_env_now(env);
 		if (messages > 0)
-			number = write_batch(w, (int)(way / SHARES), bytes);
+			number = write_batch(w, (int)(way / SHARES / PATHS), (int)(way / SHARES % PATHS), bytes);
 		wh_phase_set(&w->steps->done[w->node].phase, step + 1);
 		await_others(w, step + 1, share > 0 ? share - 1 : 0);
 		wh_limit_add(&shared->counts[w->node], messages, bytes, 0);
@@ -275,36 +297,49 @@ static double median_us(const struct steps *steps, uint64_t way)
 }
 
 /* Each share, while the workers go on: the best of them, and how long a step of one message takes. */
-static enum whorl_result measure_file(struct measurement *m, int file, struct wh_limit_rate *best, uint32_t *share,
-				      double *us, struct wh_error *err)
+static enum whorl_result measure_path(struct measurement *m, int file, int path, struct best_way *best,
+				      struct wh_error *err)
 {
 	struct steps *steps = steps_of(m);
 	enum whorl_result result = WHORL_OK;
+	double us;
 
 	for (int s = 0; s < SHARES && result == WHORL_OK; s++) {
 		struct wh_limit_rate rate;
 
-		wh_store_relaxed(&steps->way, way_of(file, s));
+		wh_store_relaxed(&steps->way, way_of(file, path, s));
 		result = wh_limit_rate(&m->run, &rate, err);
-		if (result != WHORL_OK || shares[s] == 0 || rate.messages_per_s <= best->messages_per_s)
+		if (result != WHORL_OK || shares[s] == 0 || rate.messages_per_s <= best->rate.messages_per_s)
 			continue;
-		*best = rate;
-		*share = shares[s];
+		best->rate = rate;
+		best->share = shares[s];
+		best->direct = path == DIRECT;
 	}
-	*us = median_us(steps, way_of(file, 0));
+	us = median_us(steps, way_of(file, path, 0));
+	best->sync_us = best->sync_us == 0 || us < best->sync_us ? us : best->sync_us;
 	return result;
 }
 
-static enum whorl_result measure_ways(struct measurement *m, struct wh_limit_result *result, struct wh_error *err)
+static enum whorl_result measure_file(struct measurement *m, int file, struct best_way *best, struct wh_error *err)
 {
-	struct wh_limit_rate written = {0};
-	uint32_t share = 0;
-	enum whorl_result outcome =
-		measure_file(m, APPENDED, &result->rate, &result->sync_share, &result->sync_us[APPENDED], err);
+	enum whorl_result result = measure_path(m, file, CACHED, best, err);
+
+	return result == WHORL_OK ? measure_path(m, file, DIRECT, best, err) : result;
+}
+
+static enum whorl_result measure_files(struct measurement *m, struct wh_limit_result *result, struct wh_error *err)
+{
+	struct best_way of[FILES] = {0};
+	enum whorl_result outcome = measure_file(m, APPENDED, &of[APPENDED], err);
 
 	if (outcome == WHORL_OK)
-		outcome = measure_file(m, WRITTEN, &written, &share, &result->sync_us[WRITTEN], err);
-	result->written_bytes_per_s = written.bytes_per_s;
+		outcome = measure_file(m, WRITTEN, &of[WRITTEN], err);
+	result->rate = of[APPENDED].rate;
+	result->sync_share = of[APPENDED].share;
+	result->sync_direct = of[APPENDED].direct;
+	result->written_bytes_per_s = of[WRITTEN].rate.bytes_per_s;
+	for (int file = 0; file < FILES; file++)
+		result->sync_us[file] = of[file].sync_us;
 	return outcome;
 }
 
@@ -320,7 +355,7 @@ enum whorl_result wh_limit_disk(const struct wh_limit_plan *plan, struct wh_watc
 	if (outcome == WHORL_OK)
 		outcome = wh_limit_start(&m.run, watch, plan->nodes, plan->nodes, run_node, &m, err);
 	if (outcome == WHORL_OK)
-		outcome = measure_ways(&m, result, err);
+		outcome = measure_files(&m, result, err);
 	outcome = wh_limit_close(&m.run, outcome, err);
 	if (!wh_scratch_close(&m.scratch) && outcome == WHORL_OK)
 		outcome = wh_error_set(err, WHORL_SYSTEM, "limit: its files could not be removed");

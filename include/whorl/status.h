@@ -69,7 +69,7 @@ struct whorl_status_place { /* of a member of a shard; its counters as they have
 	uint32_t id;
 	bool sends, rests;
 	/* Ordered mode: the first sequence numbers of this view that it has not received, not delivered. Unordered: messages of
-	 * this view that it has delivered, both. */
+	 * this view that it has delivered, both. Durable: of what it has received only that which is on its disk is said. */
 	uint64_t received_num, delivered_num;
 	uint64_t persisted_num; /* durable: the first of this view that is not on its disk; else 0, as of a node that is too old to say */
 };

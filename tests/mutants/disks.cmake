@@ -46,11 +46,28 @@ mutant(NAME disk-nothing-written KIND test_disk FILE base/disk.c
 	REMOVES "a file that takes nothing is not written to for ever"
 	TEXT [[
 		if (written == 0) /* of a file that takes nothing, and says nothing of it */
-			errno = EIO;
-		if (written <= 0)
+			return EIO;
 ]]
 	REPLACEMENT [[
-		if (written < 0)
+]])
+
+mutant(NAME disk-blocks-asked-for-ever KIND test_disk FILE base/disk.c
+	REMOVES "a file system that takes no blocks past its cache gets bytes"
+	TEXT [[
+	if (number != EINVAL)
+		return judge_write(file, number, err);
+]]
+	REPLACEMENT [[
+	return judge_write(file, number, err);
+]])
+
+mutant(NAME disk-reads-past-the-cache KIND test_disk FILE base/disk.c
+	REMOVES "what is written a few bytes at a time goes by the page cache"
+	TEXT [[
+	if (!set_direct(file, false))
+		return fail(err, WHORL_DISK, "write", file->path);
+]]
+	REPLACEMENT [[
 ]])
 
 mutant(NAME disk-full-is-broken KIND test_disk FILE base/disk.c

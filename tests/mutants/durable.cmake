@@ -3,22 +3,20 @@
 mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/log_job.c
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
-	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	result = wh_log_write(batch->log->log, &err);
 ]]
 	REPLACEMENT [[
-	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	result = wh_log_write(batch->log->log, &err);
 	tell_persisted(logs);
 ]])
 
 mutant(NAME durable-delivers-received KIND test_group_durable FILE predicates/deliver.c
 	REMOVES "a durable message is delivered when all have it on disk"
 	TEXT [[
-	struct wh_counter_col column = c->persist != NULL ? c->columns.persisted_num : c->columns.received_num;
-	uint64_t least = c->persist != NULL ? mc->persisted_num : mc->received_num;
+		uint64_t stable = wh_sst_observe(c->sst, mc->peers.ranks[i], column);
 ]]
 	REPLACEMENT [[
-	struct wh_counter_col column = c->columns.received_num;
-	uint64_t least = mc->received_num;
+		uint64_t stable = c->persist != NULL ? least : wh_sst_observe(c->sst, mc->peers.ranks[i], column);
 ]])
 
 mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durable.c
@@ -337,4 +335,67 @@ mutant(NAME durable-check-untold KIND test_group_durable FILE group/log_check.c
 ]]
 	REPLACEMENT [[
 	wh_store_relaxed(&log->figures.rot, 0);
+
+mutant(NAME log-zeros-beyond-the-end KIND test_log_full FILE persistence/log.c
+	REMOVES "zeros behind a batch end with the segment"
+	TEXT [[
+	more = more < ZEROS_BYTES ? more : ZEROS_BYTES;
+]]
+	REPLACEMENT [[
+	more = ZEROS_BYTES;
+]])
+
+mutant(NAME log-zeros-each-time KIND test_log_full FILE persistence/log.c
+	REMOVES "zeros are written once"
+	TEXT [[
+		log->zeroed_to = at + bytes + zeros_behind;
+]]
+	REPLACEMENT [[
+		log->zeroed_to = 0 * (at + bytes + zeros_behind);
+]])
+
+mutant(NAME log-given-up-is-written KIND test_log_full FILE persistence/log.c
+	REMOVES "what was laid before a view begins is given up"
+	TEXT [[
+		result = write_batch(log, err);
+		log->laid = false;
+]]
+	REPLACEMENT [[
+		result = write_batch(log, err);
+		log->laid = true;
+]])
+
+mutant(NAME log-laid-is-lost KIND test_log_full FILE persistence/log.c
+	REMOVES "what is laid can be written when there is room"
+	TEXT [[
+	log->laid = result == WHORL_AGAIN;
+]]
+	REPLACEMENT [[
+	log->laid = false;
+]])
+
+mutant(NAME hot-persisted-stays-cold KIND test_hot FILE predicates/hot.c
+	REMOVES "what has come to disk is stepped, whichever thread said it"
+	TEXT [[
+		if (hot->members[m].at == WH_HOT_COLD)
+			heat(hot, m);
+	}
+}
+
+void wh_hot_send(
+]]
+	REPLACEMENT [[
+	}
+}
+
+void wh_hot_send(
+]])
+
+mutant(NAME hot-persisted-unsaid KIND test_hot FILE predicates/hot.c
+	REMOVES "a thread that has borrowed the loop says what is on disk"
+	TEXT [[
+	if (hot->durable)
+		send_persisted(hot);
+]]
+	REPLACEMENT [[
 ]])

@@ -9,10 +9,10 @@ mutant(NAME disks-said-before-sync KIND views FILE group/log_job.c
 	WORDS ${disks}
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
-	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	result = wh_log_write(batch->log->log, &err);
 ]]
 	REPLACEMENT [[
-	result = wh_log_append(batch->log->log, &batch->batch, &err);
+	result = wh_log_write(batch->log->log, &err);
 	tell_persisted(logs);
 ]])
 
@@ -20,12 +20,10 @@ mutant(NAME disks-delivers-received KIND views FILE predicates/deliver.c
 	WORDS ${disks}
 	REMOVES "a durable message is delivered when all have it on disk"
 	TEXT [[
-	struct wh_counter_col column = c->persist != NULL ? c->columns.persisted_num : c->columns.received_num;
-	uint64_t least = c->persist != NULL ? mc->persisted_num : mc->received_num;
+		uint64_t stable = wh_sst_observe(c->sst, mc->peers.ranks[i], column);
 ]]
 	REPLACEMENT [[
-	struct wh_counter_col column = c->columns.received_num;
-	uint64_t least = mc->received_num;
+		uint64_t stable = c->persist != NULL ? least : wh_sst_observe(c->sst, mc->peers.ranks[i], column);
 ]])
 
 mutant(NAME disks-cut-of-received KIND views FILE group/epoch.c SEED 170

@@ -105,7 +105,7 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 /* With the lock. What is beyond the end was not there: the length tells. */
 static void note_data(int fd, const struct stat *status, uint64_t at, uint64_t count)
 {
-	unsigned char *bytes = malloc(PIECE);
+	unsigned char *bytes = aligned_alloc(4096, PIECE);
 	uint64_t end = at + count < (uint64_t)status->st_size ? at + count : (uint64_t)status->st_size;
 
 	require(bytes != NULL, "memory");

@@ -25,7 +25,8 @@ struct script {         /* of one function */
 	int times;      /* and then so many fail */
 	size_t at_most; /* bytes of a call; 0: any number */
 	int calls, fd;  /* how often it was called, and of which file last, */
-	int parts;      /* and with how many parts */
+	int parts;      /* and with how many parts, */
+	bool direct;    /* and past the page cache */
 };
 
 static struct script writes, reads, rooms, data_syncs, name_syncs;
@@ -52,6 +53,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at)
 	if (fails(&writes, fd))
 		return writes.fail == 0 ? 0 : -1;
 	writes.parts = count;
+	writes.direct = (fcntl(fd, F_GETFL) & O_DIRECT) != 0;
 	if (writes.at_most > 0) {
 		first = (struct iovec){parts[0].iov_base,
 				       parts[0].iov_len < writes.at_most ? parts[0].iov_len : writes.at_most};
@@ -213,6 +215,60 @@ START_TEST(neighbours_are_written_as_one)
 	ck_assert_int_eq(writes.calls, 1);
 	ck_assert_int_eq(writes.parts, 3);
 	file->ops->close(file);
+}
+END_TEST
+
+/* Past the page cache where that goes, and what is read or written otherwise is the same file. */
+START_TEST(blocks)
+{
+	unsigned char *block = aligned_alloc(WH_DISK_BLOCK, 2 * WH_DISK_BLOCK);
+	struct wh_file *file = open_file("log");
+	char found[8];
+	size_t got;
+	bool takes_them;
+
+	ck_assert_ptr_nonnull(block);
+	memset(block, 'b', 2 * WH_DISK_BLOCK);
+	ck_assert_int_eq(write_text(file, 0, "head"), WHORL_OK);
+	ck_assert(!writes.direct);
+	ck_assert_int_eq(file->ops->write_blocks(file, WH_DISK_BLOCK, block, 2 * WH_DISK_BLOCK, &err), WHORL_OK);
+	takes_them = writes.direct;
+	expect_text(file, 0, "head");
+	ck_assert_int_eq(file->ops->read(file, 3 * WH_DISK_BLOCK - 4, found, sizeof(found), &got, &err), WHORL_OK);
+	ck_assert_uint_eq(got, 4);
+	ck_assert_mem_eq(found, "bbbb", 4);
+	ck_assert_int_eq(write_text(file, WH_DISK_BLOCK + 5, "odd"), WHORL_OK);
+	ck_assert(!writes.direct);
+	expect_text(file, WH_DISK_BLOCK + 4, "boddb");
+	memset(block, 'c', WH_DISK_BLOCK);
+	ck_assert_int_eq(file->ops->write_blocks(file, WH_DISK_BLOCK, block, WH_DISK_BLOCK, &err), WHORL_OK);
+	ck_assert(writes.direct == takes_them);
+	expect_text(file, WH_DISK_BLOCK + 4, "ccccc");
+	file->ops->close(file);
+	free(block);
+}
+END_TEST
+
+/* From then on all go by the cache. Other failures are told as those of any write. */
+START_TEST(a_device_that_takes_no_blocks)
+{
+	unsigned char *block = aligned_alloc(WH_DISK_BLOCK, WH_DISK_BLOCK);
+	struct wh_file *file = open_file("log");
+
+	ck_assert_ptr_nonnull(block);
+	memset(block, 'b', WH_DISK_BLOCK);
+	writes = (struct script){.fail = EIO, .times = 1};
+	ck_assert_int_eq(file->ops->write_blocks(file, 0, block, WH_DISK_BLOCK, &err), WHORL_DISK);
+	writes = (struct script){.fail = ENOSPC, .times = 1};
+	ck_assert_int_eq(file->ops->write_blocks(file, 0, block, WH_DISK_BLOCK, &err), WHORL_AGAIN);
+	writes = (struct script){.fail = EINVAL, .times = 1};
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(file->ops->write_blocks(file, 0, block, WH_DISK_BLOCK, &err), WHORL_OK);
+		ck_assert(!writes.direct);
+		expect_text(file, 0, "bbbb");
+	}
+	file->ops->close(file);
+	free(block);
 }
 END_TEST
 
@@ -541,6 +597,8 @@ static Suite *suite(void)
 	tcase_add_test(files, contract);
 	tcase_add_loop_test(files, many_parts_in_pieces, 0, 6);
 	tcase_add_test(files, neighbours_are_written_as_one);
+	tcase_add_test(files, blocks);
+	tcase_add_test(files, a_device_that_takes_no_blocks);
 	tcase_add_test(files, a_signal_fails_nothing);
 	tcase_add_test(files, what_the_system_refuses_is_told);
 	tcase_add_test(files, room_where_there_is_no_fallocate);

@@ -1,5 +1,6 @@
 /* test_hot.c - which subgroups a pass steps, and the words by which others say where something moves. The multicasts are names alone:
- * the test says what their steps have found. test_multicast_moves.c has a real one, test_hot_threads.c the words and bits under threads.
+ * the test says what their steps have found; but for a durable one, of which a thread that has borrowed the loop says what is on disk.
+ * test_hot_threads.c has the words and bits under threads.
  */
 #include "predicates/hot.h"
 
@@ -11,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "predicates/multicast_int.h"
+#include "predicates/persist.h"
 #include "tests/unit/fake.h"
 
 #define SUBGROUPS 40 /* two words */
@@ -29,6 +32,7 @@ struct lab {
 	struct wh_push_stats push_stats;
 	struct wh_layout layout;
 	struct wh_array_col moved;
+	struct wh_counter_col persisted_num;
 	wh_word committed[1];
 	struct wh_ring rings[SUBGROUPS]; /* have a bit, and nothing else */
 	struct wh_looks looks;
@@ -52,6 +56,7 @@ static struct lab *make_with(uint32_t count, bool has_words)
 	lab->loop = (struct wh_loop){.gate = &lab->gate, .sure = true, .now_ns = 1000};
 	wh_layout_line(&lab->layout);
 	lab->moved = wh_layout_array(&lab->layout, has_words ? (count + WH_MOVED_NAMES - 1) / WH_MOVED_NAMES : 0);
+	lab->persisted_num = wh_layout_counter(&lab->layout);
 	ck_assert_int_eq(wh_sst_init(&lab->sst, &lab->env.diag, &lab->image.base, &lab->layout, &err), WHORL_OK);
 	wh_pushes_init(&lab->pushes, &lab->env.env, &lab->push_stats, true);
 	lab->pushes.image = &lab->image.base;
@@ -383,6 +388,52 @@ START_TEST(a_commit_heats)
 }
 END_TEST
 
+static void wake_nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+/* By the thread of the log, while the loop sleeps. What is on disk may be what delivery waited for: the loop has to step it. */
+START_TEST(what_comes_to_disk_is_said_and_heats)
+{
+	struct lab *lab = make(12);
+	struct wh_persist persist;
+	struct wh_error err;
+	uint32_t rank = 1;
+	struct wh_multicast *mc = calloc(1, sizeof(*mc));
+
+	ck_assert_ptr_nonnull(mc);
+	ck_assert_int_eq(wh_persist_init(&persist, 1, &err), WHORL_OK);
+	persist.wake = wake_nothing;
+	*mc = (struct wh_multicast){.runs = true,
+				    .received_num = 7,
+				    .peers = {&rank, 1},
+				    .config = {.sst = &lab->sst,
+					       .pushes = &lab->pushes,
+					       .diag = &lab->env.diag,
+					       .mode = WH_MODE_ORDERED,
+					       .me = -1,
+					       .columns.persisted_num = lab->persisted_num,
+					       .persist = &persist}};
+	settle(lab);
+	lab->hot.members[6].mc = mc;
+	wh_hot_watch_disk(&lab->hot, 6);
+	wh_hot_send(&lab->hot);
+	ck_assert_uint_eq(lab->image.posts, 0);
+	ck_assert_uint_eq(lab->hot.members[6].at, WH_HOT_COLD);
+	wh_persist_say(&persist, 7);
+	wh_hot_send(&lab->hot);
+	ck_assert_uint_eq(lab->image.posts, 1);
+	ck_assert_uint_eq(wh_sst_mine(&lab->sst, lab->persisted_num), 7);
+	ck_assert_uint_ne(lab->hot.members[6].at, WH_HOT_COLD);
+	wh_hot_send(&lab->hot); /* it is said once */
+	ck_assert_uint_eq(lab->image.posts, 1);
+	wh_persist_close(&persist);
+	free(mc);
+	discard(lab);
+}
+END_TEST
+
 START_TEST(the_bit_goes_before_a_sleep)
 {
 	struct lab *lab = make(12);
@@ -560,6 +611,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, when_that_ends_all_are_hot);
 	tcase_add_test(cases, few_are_never_nearly_all);
 	tcase_add_test(cases, the_hot_share_the_time);
+	tcase_add_test(cases, what_comes_to_disk_is_said_and_heats);
 	suite_add_tcase(all, cases);
 	return all;
 }
