@@ -8,7 +8,8 @@
  * A round has a ballot, greater than all before it. The coordinator, the node with the lowest id of those of the group that seek and have
  * something on disk, asks; disks promise to agree to no lower ballot, and report; from the reports it finds the newest view that was
  * decided, and either takes up what some disk has agreed to after it, or decides the next view, of its members that are there; the disks
- * agree; and the view begins when all have, and all of its members are in it.
+ * agree; and the view begins when all have, and all of its members are in it, or lost since. From when all have agreed it is not given up, as long
+ * as those that are left are enough for it.
  *
  * What lies on disk is a participant's matter: this module asks it to write, and says nothing before that is written.
  *

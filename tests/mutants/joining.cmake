@@ -133,8 +133,9 @@ mutant(NAME enters-unasked KIND views FILE group/enter.c
 	REMOVES "a newcomer enters when the view has begun: it does when it is there"
 	TEXT [[
 	if (view->number != 0)
-		return wh_is_first_view(proposed->image->key) && there == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key);
+		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
+		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
+		       wh_restart_is_enough(&node->join, view, proposed->image->key);
 ]]
 	REPLACEMENT [[
 	if (view->number != 0)

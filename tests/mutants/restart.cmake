@@ -543,11 +543,9 @@ mutant(NAME restart-agrees-late KIND test_restart_random FILE membership/restart
 	REMOVES "what was to be agreed to before a promise is nothing behind it"
 	TEXT [[
 	drop_agreement(voice);
-	wh_restart_drop_bytes(&voice->report);
 	voice->follows = voice->asked;
 ]]
 	REPLACEMENT [[
-	wh_restart_drop_bytes(&voice->report);
 	voice->follows = voice->asked;
 ]])
 

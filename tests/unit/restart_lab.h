@@ -636,8 +636,8 @@ static inline bool lab_view_has_begun(void *ctx, bool late)
 	(void)late;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		const struct lab_node *other = &node->world->node[view->ids[rank]];
-		bool lost = view->number > 0 && wh_roster_lost(&node->roster, view->ids[rank],
-							       view->incarnations[rank], node->opened_key);
+		bool lost = view->number > 0 &&
+			    wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], node->opened_key);
 
 		if (!reaches(node, view->ids[rank], view->incarnations[rank])) {
 			all = all && lost;
