@@ -67,12 +67,13 @@ static const struct wh_report *find_alone(const struct wh_seekers *seekers, uint
 	return NULL;
 }
 
-/* The members of that view that have left in it, by id; or all but one that was begun anew. If all have left, and all were heard, nobody has
- * gone on: then all count. */
+/* The members of that view that have left in it, by id; or all but one that was begun anew. Where nobody is left of whom a quorum needs one, and all were
+ * heard, nobody has gone on: then all count. */
 static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const struct wh_view *view,
 			  bool gone[WH_NODES_MAX])
 {
 	const struct wh_report *alone = find_alone(seekers, key, view);
+	bool all_heard = true, home = false;
 	uint32_t count = 0;
 
 	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
@@ -82,13 +83,14 @@ static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const 
 		return view->voters - 1;
 	for (uint32_t rank = 0; rank < view->members; rank++) {
 		const struct wh_report *report = report_of(seekers, view->ids[rank]);
+		uint32_t id = view->ids[rank];
 
-		if (report == NULL || !report->standing.left || report->standing.base != key)
-			continue;
-		gone[view->ids[rank]] = true;
-		count++;
+		gone[id] = report != NULL && report->standing.left && report->standing.base == key;
+		count += gone[id];
+		all_heard = all_heard && report != NULL;
+		home = home || (!gone[id] && id < seekers->restart->home);
 	}
-	if (count < view->members)
+	if (home || !all_heard)
 		return count;
 	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
 	return 0;

@@ -352,31 +352,49 @@ mutant(NAME restart-no-home KIND test_restart_find FILE membership/restart_find.
 mutant(NAME restart-left-votes KIND test_restart_find FILE membership/restart_find.c
 	REMOVES "a node that left does not count in the view that it left"
 	TEXT [[
-		if (report == NULL || !report->standing.left || report->standing.base != key)
+		gone[id] = report != NULL && report->standing.left && report->standing.base == key;
 ]]
 	REPLACEMENT [[
-		if (report == NULL || key == key)
+		gone[id] = report != NULL && key != key;
 ]])
 
 mutant(NAME restart-left-before KIND test_restart_find FILE membership/restart_find.c
 	REMOVES "that it left in an earlier view is nothing"
 	TEXT [[
-		if (report == NULL || !report->standing.left || report->standing.base != key)
+		gone[id] = report != NULL && report->standing.left && report->standing.base == key;
 ]]
 	REPLACEMENT [[
-		if (report == NULL || !report->standing.left)
+		gone[id] = report != NULL && report->standing.left;
 ]])
 
 mutant(NAME restart-all-left-is-none KIND test_restart_find FILE membership/restart_find.c
 	REMOVES "where all have left all count"
 	TEXT [[
-	if (count < view->members)
+	if (home || !all_heard)
 		return count;
 	memset(gone, 0, WH_NODES_MAX * sizeof(*gone));
 	return 0;
 ]]
 	REPLACEMENT [[
-	return count;
+	return all_heard ? count : count;
+]])
+
+mutant(NAME restart-left-none-configured KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "where all of those that are configured have left all count"
+	TEXT [[
+	if (home || !all_heard)
+]]
+	REPLACEMENT [[
+	if (home || !all_heard || count < view->members)
+]])
+
+mutant(NAME restart-left-none-configured-unheard KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "where all of those that are configured have left all count, if all were heard"
+	TEXT [[
+	if (home || !all_heard)
+]]
+	REPLACEMENT [[
+	if (home)
 ]])
 
 mutant(NAME restart-shards-forgotten KIND test_restart_find FILE membership/restart_find.c
