@@ -67,8 +67,8 @@ static const struct wh_report *find_alone(const struct wh_seekers *seekers, uint
 	return NULL;
 }
 
-/* The members of that view that have left in it, by id; or all but one that was begun anew. Where nobody is left of whom a quorum needs one, and all were
- * heard, nobody has gone on: then all count. */
+/* The members of that view that have left in it, by id; or all but one that was begun anew. If all were heard, and all nodes have left of which a
+ * quorum needs one, nobody has gone on: then all count. */
 static uint32_t find_gone(const struct wh_seekers *seekers, uint64_t key, const struct wh_view *view,
 			  bool gone[WH_NODES_MAX])
 {
