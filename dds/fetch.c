@@ -4,10 +4,6 @@
  * others went on; then its directory has the log, and nobody would open that but a process that gets its id by chance. So a second node of
  * this process takes that id, enters the channel, and gives it to the first one; then it goes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "dds/node.h"
 
 #define FETCH_MS 10000
@@ -15,37 +11,25 @@
 #define ADOPT_MS 2000
 #define AGAIN 20 /* looks, until it is tried once more: a process that had the directory may be ending */
 
-/* The ids for which the channel waits are the last words of what its stay says. How many: at most `most`. */
-static size_t find_ids(const struct wh_dds_line *line, uint32_t *ids, size_t most)
+/* The nodes for which the channel waits, at most WH_DDS_MEMBERS_MAX. How many: none where it is not dormant. */
+static uint32_t find_ids(const struct wh_dds_line *line, uint32_t ids[WH_DDS_MEMBERS_MAX])
 {
-	static const char before[] = ", with";
-	char text[1024] = "", *at, *end;
-	size_t count = 0;
+	uint32_t count = WH_DDS_MEMBERS_MAX;
 
 	if (wh_dds_subgroup_of(line) == NULL ||
-	    whorl_subgroup_error(wh_dds_subgroup_of(line), text, sizeof(text)) != WHORL_AGAIN)
+	    whorl_subgroup_awaited(wh_dds_subgroup_of(line), ids, &count) != WHORL_OK)
 		return 0;
-	at = strstr(text, before);
-	at = at != NULL ? at + sizeof(before) - 1 : text;
-	while (at > text && count < most) {
-		unsigned long id = strtoul(at, &end, 10);
-
-		if (end == at || id >= WH_DDS_MEMBERS_MAX)
-			break;
-		ids[count++] = (uint32_t)id;
-		at = end;
-	}
-	return count;
+	return count < WH_DDS_MEMBERS_MAX ? count : WH_DDS_MEMBERS_MAX;
 }
 
 /* By this process, from one of the directories. Whether the line has its state. */
 static bool fetch(const char *function, struct wh_dds_node *node, struct wh_dds_line *line)
 {
 	uint32_t ids[WH_DDS_MEMBERS_MAX];
-	size_t count = node->any_id ? find_ids(line, ids, WH_DDS_MEMBERS_MAX) : 0;
+	uint32_t count = node->any_id ? find_ids(line, ids) : 0;
 	bool fetched = false;
 
-	for (size_t i = 0; i < count && !fetched && !wh_dds_node_closes(node); i++) {
+	for (uint32_t i = 0; i < count && !fetched && !wh_dds_node_closes(node); i++) {
 		struct wh_dds_node *other = wh_dds_node_open_as(function, node, ids[i]);
 		struct wh_dds_line *lines;
 
@@ -72,24 +56,29 @@ enum whorl_result wh_dds_line_fetch(const char *function, struct wh_dds_node *no
 	return result;
 }
 
-static bool is_one_of(uint32_t id, const uint32_t *ids, size_t count)
+/* Has this node all of its log, as one of its last members? If it is not dormant any more nobody knows. */
+static bool may_have_log(const struct wh_dds_node *node, const struct wh_dds_line *line)
 {
-	for (size_t i = 0; i < count; i++)
-		if (ids[i] == id)
-			return true;
-	return false;
+	uint32_t ids[WH_DDS_MEMBERS_MAX], count = find_ids(line, ids), i = 0;
+
+	while (i < count && ids[i] != node->id)
+		i++;
+	return i < count || count == 0;
 }
 
-/* The line hangs at its node, so that it is told the view in which it comes in. Whether it is there. */
+/* The line hangs at its node, so that it is told the view in which it comes in. Whether it is there. On a network nobody else can fetch what
+ * this directory has: so it waits there, for as long as it takes. */
 static bool adopt(struct wh_dds_node *node, struct wh_dds_line *line)
 {
-	uint32_t ids[WH_DDS_MEMBERS_MAX];
-	enum whorl_result result = wh_dds_line_enter(line, LOOK_MS);
+	enum whorl_result result = wh_dds_line_enter(line, 0);
 
-	if (result == WHORL_TIMEOUT && is_one_of(node->id, ids, find_ids(line, ids, WH_DDS_MEMBERS_MAX)))
-		result = wh_dds_line_await(line, ADOPT_MS);
-	if (result == WHORL_OK)
-		return true;
+	if (result == WHORL_OK) {
+		bool mine = may_have_log(node, line);
+
+		result = mine ? wh_dds_line_await(line, node->any_id ? ADOPT_MS : LOOK_MS) : WHORL_TIMEOUT;
+		if (result == WHORL_OK || (mine && result == WHORL_TIMEOUT && !node->any_id))
+			return result == WHORL_OK;
+	}
 	if (wh_dds_subgroup_of(line) != NULL && wh_dds_subgroup_leave(wh_dds_subgroup_of(line), FETCH_MS) == WHORL_OK)
 		(void)whorl_subgroup_release(wh_dds_line_forget(line)); /* it is entered by the first that needs it */
 	return false;

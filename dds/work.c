@@ -1,7 +1,7 @@
 /* work.c - the thread of a node: listeners, and what time does. See node.h. */
 #include "base/env.h"
 #include "base/thread.h"
-#include "dds/node.h"
+#include "dds/line_int.h"
 
 #define TICK_NS                                                                                                        \
 	(20 * WH_NS_PER_MS) /* between two looks at what waits without being told: a view, the end of a writer */
@@ -182,6 +182,14 @@ static void offer_again_on(struct wh_dds_line *line)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* A dormant channel that this node waits in, without a call of the program that waits for it, has come back. With the lock. */
+static void note_return(struct wh_dds_line *line)
+{
+	if (line->shape.durable && !line->control && !line->ready && wh_dds_subgroup_of(line) != NULL &&
+	    wh_dds_subgroup_ready(wh_dds_subgroup_of(line), 0) == WHORL_OK)
+		wh_dds_line_note_ready(line);
+}
+
 static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 {
 	uint64_t next = !line->control && !line->stream ? say_due(line, now_ns) : WH_DDS_NEVER, rests;
@@ -190,6 +198,7 @@ static uint64_t look_at_line(struct wh_dds_line *line, uint64_t now_ns)
 	if (line->stream)
 		wh_dds_stream_work(line);
 	wh_dds_line_lock(line);
+	note_return(line);
 	wh_dds_line_settle(line);
 	if (line == line->node->loose) {
 		uint64_t hushes = wh_dds_stream_hush(line, now_ns);

@@ -837,6 +837,30 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	return result;
 }
 
+enum whorl_result whorl_subgroup_awaited(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count)
+{
+	const struct wh_dormant *dormant = NULL;
+	const struct wh_epoch *epoch;
+	uint32_t room;
+
+	if (subgroup == NULL || count == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no count");
+	if (wh_node_state(subgroup->node) == WHORL_FORKED)
+		return WHORL_FORKED;
+	room = ids != NULL ? *count : 0;
+	*count = 0;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	if (epoch != NULL && subgroup->durable)
+		dormant = wh_view_dormant(epoch->view, subgroup->name);
+	if (dormant != NULL)
+		*count = dormant->member_count;
+	for (uint32_t i = 0; i < room && i < *count; i++)
+		ids[i] = dormant->members[i].id;
+	wh_rcu_read_unlock();
+	return WHORL_OK;
+}
+
 enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count)
 {
 	const struct wh_shard_member *member;

@@ -568,6 +568,11 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_subgroup_ready(whorl_subgroup
  * Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *text, size_t bytes);
 
+/* The nodes for which this one waits in a durable subgroup that is dormant in the current view: its last members, of which one has to enter it that
+ * has all of its log. Their ids into `ids`, at most *count of them; *count becomes how many there are, 0 where it is not dormant. `ids` may be
+ * NULL. This node may be one of them. WHORL_OK; WHORL_INVALID; WHORL_FORKED. Never blocks. Any thread, upcalls too. */
+WHORL_API enum whorl_result whorl_subgroup_awaited(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count);
+
 /* Leaves a subgroup that was entered, and waits at most timeout_ms until a view has begun without this node in it. From the call on claims get
  * WHORL_NOT_SENDER. What was claimed before is delivered first, so it takes as long as a claim stays open; and nodes that
  * have entered, or enter meanwhile, and get the state from this one, get all of it: also if this node is closed at once when it has left. So

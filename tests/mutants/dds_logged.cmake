@@ -43,10 +43,10 @@ mutant(NAME dds-logged-unfetched KIND test_dds_logged FILE dds/fetch.c
 	WORDS CK_RUN_CASE=fetched
 	REMOVES "a log in the directory of a process that has gone is fetched"
 	TEXT [[
-	for (size_t i = 0; i < count && !fetched && !wh_dds_node_closes(node); i++) {
+	for (uint32_t i = 0; i < count && !fetched && !wh_dds_node_closes(node); i++) {
 ]]
 	REPLACEMENT [[
-	for (size_t i = count; i < count && !fetched && !wh_dds_node_closes(node); i++) {
+	for (uint32_t i = count; i < count && !fetched && !wh_dds_node_closes(node); i++) {
 ]])
 
 mutant(NAME dds-logged-anywhere KIND test_dds_outcomes FILE dds/topic.c
@@ -142,4 +142,67 @@ mutant(NAME dds-logged-unadopted KIND test_dds_logged FILE dds/node.c
 		wh_dds_node_adopt(node);
 ]]
 	REPLACEMENT [[
+]])
+
+# ---- played: sim-logged ----
+
+mutant(NAME logged-forgotten KIND sim-logged RUNS 150 FILE group/replay.c
+	REMOVES "a log is read again as a whole: some samples of it are passed over"
+	TEXT [[
+	} while (entry.kind == WH_LOG_VIEW);
+]]
+	REPLACEMENT [[
+	} while (entry.kind == WH_LOG_VIEW ||
+		 (entry.kind == WH_LOG_MESSAGE && entry.message.bytes < 100 && entry.message.index % 16 == 7));
+]])
+
+mutant(NAME logged-other-place KIND sim-logged RUNS 150 FILE group/replay.c
+	REMOVES "a message that is read again has the place that it had"
+	TEXT [[
+					      .sequence = message->place,
+]]
+	REPLACEMENT [[
+					      .sequence = message->place + 1,
+]])
+
+mutant(NAME logged-twice KIND sim-logged RUNS 150 FILE dds/channel/history.c
+	REMOVES "of what writers that are gone have left each sample is told once"
+	TEXT [[
+		told += has_sample(entry);
+		wh_dds_tell_event(channel, &event);
+]]
+	REPLACEMENT [[
+		told += has_sample(entry);
+		wh_dds_tell_event(channel, &event);
+		if (entry->writer->ended)
+			wh_dds_tell_event(channel, &event);
+]])
+
+mutant(NAME logged-backwards KIND sim-logged RUNS 150 FILE dds/channel/history.c
+	REMOVES "the history is told in the order of the topic"
+	TEXT [[
+	for (struct wh_dds_entry *entry = topic->entries; entry != NULL; entry = entry->next) {
+		struct wh_dds_event
+]]
+	REPLACEMENT [[
+	for (struct wh_dds_entry *entry = topic->entries_end; entry != NULL; entry = entry->prev) {
+		struct wh_dds_event
+]])
+
+mutant(NAME logged-local-stays KIND sim-logged RUNS 150 FILE dds/channel/match.c
+	REMOVES "what a TRANSIENT_LOCAL writer has written goes with it"
+	TEXT [[
+			wh_dds_forget_writer(channel, endpoint);
+]]
+	REPLACEMENT [[
+			(void)channel;
+]])
+
+mutant(NAME logged-not-awaited KIND sim-logged RUNS 150 FILE dds/fetch.c
+	REMOVES "on a network a node waits in a dormant channel of which it has the log"
+	TEXT [[
+	return i < count || count == 0;
+]]
+	REPLACEMENT [[
+	return i < count && count == 0;
 ]])

@@ -27,14 +27,25 @@ bool topics_fit(const struct topics_reader *reader, const struct topics_writer *
 {
 	if (reader->kind != writer->kind)
 		return false;
-	if (reader->kind == TOPICS_STORED)
+	if (reader->kind == TOPICS_STORED || topics_is_logged(reader->kind))
 		return reader->local || !writer->local;
 	return reader->deadline_ns == 0 || (writer->deadline_ns > 0 && writer->deadline_ns <= reader->deadline_ns);
 }
 
+/* Late readers are given what is kept. */
 static bool is_stored(enum topics_kind kind)
 {
-	return kind == TOPICS_STORED || kind == TOPICS_TIMED;
+	return kind == TOPICS_STORED || kind == TOPICS_TIMED || topics_is_logged(kind);
+}
+
+/* Where there is one order. */
+enum channel { ATOMIC, STORED, LOGGED, APART, CHANNELS };
+
+static enum channel channel_of(enum topics_kind kind)
+{
+	if (topics_is_logged(kind))
+		return kind == TOPICS_LOGGED ? LOGGED : APART;
+	return is_stored(kind) ? STORED : ATOMIC;
 }
 
 /* ---- each sample --------------------------------------------------------------------------------------------------------------- */
@@ -124,7 +135,7 @@ static void judge_causes(struct topics_play *play, struct topics_written *const 
 }
 
 /* No two samples have one place, but those of a set; and those of a writer are in the order in which it wrote them. */
-static void judge_places(struct topics_play *play, bool stored)
+static void judge_places(struct topics_play *play, enum channel channel)
 {
 	struct topics_written **all = NULL;
 	uint32_t count = 0;
@@ -133,7 +144,7 @@ static void judge_places(struct topics_play *play, bool stored)
 		struct topics_writer *writer = play->writers[w];
 		const struct topics_written *last = NULL;
 
-		if (is_stored(writer->kind) != stored || writer->kind == TOPICS_LOOSE)
+		if (channel_of(writer->kind) != channel || writer->kind == TOPICS_LOOSE)
 			continue;
 		all = topics_must(realloc(all, (count + writer->count + 1) * sizeof(struct topics_written *)));
 		for (uint32_t n = 0; n < writer->count; n++) {
@@ -189,6 +200,15 @@ static bool is_within(const struct topics_reader *reader, const struct topics_wr
 	return behind;
 }
 
+/* What was delivered, or acknowledged, is on disk; but that of a TRANSIENT_LOCAL writer goes with it. */
+static bool must_have_logged(const struct topics_reader *reader, const struct topics_writer *writer,
+			     const struct topics_written *it, bool behind)
+{
+	if ((!it->seen && !it->acknowledged) || (!behind && !reader->final))
+		return false;
+	return !writer->local || it->from_ns > reader->made_ns || was_there(writer, reader->made_ns);
+}
+
 static bool must_have(const struct topics_play *play, const struct topics_reader *reader,
 		      const struct topics_writer *writer, const struct topics_written *it)
 {
@@ -200,6 +220,8 @@ static bool must_have(const struct topics_play *play, const struct topics_reader
 	if (!topics_fit(reader, writer) || topics_is_excused(play, reader, writer, it) ||
 	    topics_is_hidden(play, reader, writer, it))
 		return false;
+	if (topics_is_logged(reader->kind))
+		return must_have_logged(reader, writer, it, behind);
 	if (!it->seen && !(sure && reader->kind != TOPICS_OWNED))
 		return false;
 	if (!behind && !(reader->final && play->whole))
@@ -216,8 +238,8 @@ static bool must_have(const struct topics_play *play, const struct topics_reader
  * longer than it is waited for. */
 bool topics_may_lose(const struct topics_play *play, const struct topics_reader *reader)
 {
-	return reader->limited && (reader->kind == TOPICS_STORED || reader->kind == TOPICS_LOOSE ||
-				   reader->slowest_ns >= play->patience_ns);
+	return reader->limited && (reader->kind == TOPICS_STORED || topics_is_logged(reader->kind) ||
+				   reader->kind == TOPICS_LOOSE || reader->slowest_ns >= play->patience_ns);
 }
 
 /* Samples that nobody has, as their sets have no end: what goes with its writer is told as lost to those that it was for. */
@@ -272,6 +294,11 @@ static void judge_cut(struct topics_play *play, struct topics_reader *reader)
 					    ".%" PRIu64,
 					    reader->number, (int)reader->kind, n, writer->number, it->view,
 					    it->sequence);
+			if (has && writer->local && writer->life->phase < reader->life->phase)
+				topics_fail(
+					play,
+					"gone: reader %u has sample %u of writer %u, which went with its writer at the end of all",
+					reader->number, n, writer->number);
 			if (has && !is_stored(reader->kind) && it->taken_ns < reader->from_ns)
 				topics_fail(
 					play,
@@ -442,8 +469,8 @@ void topics_judge(struct topics_play *play)
 	judge_progress(play);
 	for (uint32_t i = 0; i < play->reader_count; i++)
 		judge_reader(play, play->readers[i]);
-	judge_places(play, false);
-	judge_places(play, true);
+	for (int channel = 0; channel < CHANNELS; channel++)
+		judge_places(play, (enum channel)channel);
 	topics_complete_sets(play);
 	for (uint32_t i = 0; i < play->reader_count && !topics_failed(play); i++) {
 		struct topics_reader *reader = play->readers[i];

@@ -23,7 +23,7 @@ static int order_of(const struct topics_entry *entry, const struct topics_writte
 /* ---- what a reader need not have ----------------------------------------------------------------------------------------------- */
 
 /* It was not over when something that is behind it was taken: then it was there, if a filter did not hold it back then. (For a process that was killed
- * all is over.) */
+ * all is over.) A long history is taken in several pieces, instance by instance. */
 static bool was_over(const struct topics_play *play, const struct topics_reader *reader,
 		     const struct topics_writer *writer, const struct topics_written *it)
 {
@@ -34,7 +34,8 @@ static bool was_over(const struct topics_play *play, const struct topics_reader 
 		end_ns = killed_ns;
 	for (uint32_t i = 0; i < reader->count; i++)
 		if (it->seen && order_of(&reader->entries[i], it) > 0 && reader->entries[i].taken_ns >= from_ns &&
-		    reader->entries[i].taken_ns < end_ns)
+		    reader->entries[i].taken_ns < end_ns &&
+		    (!topics_is_logged(reader->kind) || reader->entries[i].sample.key == it->key))
 			return false;
 	return true;
 }

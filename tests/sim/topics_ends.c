@@ -17,7 +17,8 @@ WHORL_DDS_TYPE(sample_type, struct topics_sample, WHORL_DDS_KEY(struct topics_sa
 	       WHORL_DDS_FIELD(struct topics_sample, count));
 
 const struct whorl_dds_type *const topics_type = &sample_type;
-const char *const topics_names[TOPICS_KINDS] = {"plain", "stored", "owned", "sets", "loose", "timed", "one", "other"};
+const char *const topics_names[TOPICS_KINDS] = {"plain", "stored", "owned", "sets",   "loose",
+						"timed", "one",    "other", "logged", "apart"};
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------------ */
 
@@ -53,6 +54,9 @@ whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind
 		return qos("consistency=atomic history=all reliability=reliable ownership=exclusive");
 	case TOPICS_LOOSE:
 		return qos("consistency=unordered history=all reliability=reliable");
+	case TOPICS_LOGGED:
+	case TOPICS_APART:
+		return qos("consistency=logged durability=persistent history=all reliability=reliable");
 	case TOPICS_TIMED:
 		return qos("consistency=stored durability=transient history=all reliability=reliable "
 			   "destination_order=source");
@@ -64,6 +68,11 @@ whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind
 bool topics_is_of_pair(enum topics_kind kind)
 {
 	return kind == TOPICS_ONE || kind == TOPICS_OTHER;
+}
+
+bool topics_is_logged(enum topics_kind kind)
+{
+	return kind == TOPICS_LOGGED || kind == TOPICS_APART;
 }
 
 whorl_dds_qos *topics_group_qos(enum topics_kind kind)
@@ -235,6 +244,10 @@ static void draw_reader(struct topics_reader *reader)
 		reader->limited = kind != TOPICS_SETS && play->seed % 3 == 1;
 	else
 		reader->limited = kind != TOPICS_SETS && wh_dice_one_in(&life->dice, 4);
+	if (play->last) { /* it has all, and always room */
+		reader->local = true;
+		reader->limited = false;
+	}
 	reader->listens = reader->listens || reader->limited; /* or it would hold up what its own program waits for */
 	if (kind == TOPICS_PLAIN && wh_dice_one_in(&life->dice, 4))
 		reader->deadline_ns = 150 * WH_NS_PER_MS;
@@ -266,6 +279,8 @@ static whorl_dds_qos *reader_qos(const struct topics_reader *reader)
 
 	if (reader->kind == TOPICS_STORED)
 		add(text, " durability=%s", reader->local ? "transient_local" : "transient");
+	if (topics_is_logged(reader->kind))
+		add(text, " durability=%s", reader->local ? "transient_local" : "persistent");
 	if (reader->limited)
 		add(text, " resource_limits.samples=%d",
 		    topics_is_of_pair(reader->kind) ? 2 * TOPICS_KEYS : TOPICS_KEYS);
@@ -364,7 +379,7 @@ static void draw_times(struct topics_writer *writer)
 	struct wh_dice *dice = writer->dice;
 	bool plain = writer->kind == TOPICS_PLAIN, owned = writer->kind == TOPICS_OWNED;
 
-	if ((plain || writer->kind == TOPICS_STORED) && wh_dice_one_in(dice, 4))
+	if ((plain || writer->kind == TOPICS_STORED || topics_is_logged(writer->kind)) && wh_dice_one_in(dice, 4))
 		writer->lifespan_ns = wh_dice_between(dice, 5 * WH_NS_PER_MS, 200 * WH_NS_PER_MS);
 	if ((plain || owned || writer->kind == TOPICS_LOOSE) && wh_dice_one_in(dice, 4)) {
 		writer->liveliness = wh_dice_one_in(dice, 2) ? WHORL_DDS_LIVELINESS_MANUAL_BY_PARTICIPANT
@@ -401,6 +416,8 @@ static whorl_dds_qos *writer_qos(const struct topics_writer *writer)
 	add(text, " reliability.max_blocking=%dms", wh_dice_one_in(writer->dice, 4) ? 1 : 200);
 	if (writer->kind == TOPICS_STORED)
 		add(text, " writer_data_lifecycle=off durability=%s", writer->local ? "transient_local" : "transient");
+	if (topics_is_logged(writer->kind))
+		add(text, " writer_data_lifecycle=off durability=%s", writer->local ? "transient_local" : "persistent");
 	if (writer->kind == TOPICS_OWNED)
 		add(text, " ownership_strength=%d", (int)writer->strength);
 	if (writer->kind == TOPICS_TIMED)
@@ -581,7 +598,7 @@ static enum topics_change draw_change(const struct topics_writer *writer)
 	enum topics_change change;
 
 	if (writer->kind == TOPICS_STORED || writer->kind == TOPICS_SETS || writer->kind == TOPICS_TIMED ||
-	    !wh_dice_one_in(dice, 4))
+	    topics_is_logged(writer->kind) || !wh_dice_one_in(dice, 4))
 		return TOPICS_WRITE;
 	change = writer->kind == TOPICS_OWNED ? TOPICS_UNREGISTER : (enum topics_change)wh_dice_between(dice, 1, 3);
 	return change == TOPICS_WRITE_DISPOSE && writer->lifespan_ns > 0 ? TOPICS_DISPOSE : change;

@@ -13,6 +13,7 @@
 #define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
 #define LOOK_NS (4 * WH_NS_PER_MS)          /* a thread that waits looks so often at least */
 #define STEPS_MAX 30000000
+#define LOG_DIR "/logs"
 
 struct thread {
 	struct topics_process *process;
@@ -363,9 +364,12 @@ static enum whorl_result host_open(void *ctx, whorl_config *config, uint32_t id,
 	enum whorl_result result = wh_config_bind(config, &bound);
 
 	(void)id;
+	*node = NULL;
+	if (process->dead && world->options.disks) /* or what is dead would be a process of that id again */
+		return WHORL_SYSTEM;
 	if (result == WHORL_OK) {
 		process->closing = process->failed = false;
-		bound.group.start = process->joins ? WH_START_JOIN : WH_START_AUTO;
+		bound.group.start = process->joins && !world->options.disks ? WH_START_JOIN : WH_START_AUTO;
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
 	} else {
@@ -399,6 +403,8 @@ static void close_now(void *ctx, uint64_t argument)
 	world->current = current;
 	process->node = NULL;
 	process->joins = true; /* if it comes again */
+	if (world->options.disks && !process->dead)
+		wh_sim_exit(world->sim, process->id);
 	if (world->at[process->id] == process)
 		world->at[process->id] = NULL;
 	world->closing = false;
@@ -417,6 +423,7 @@ static enum whorl_result host_close(void *ctx, whorl_node *node, int timeout_ms)
 	process->closing = true;
 	wh_sim_at(world->sim, wh_sim_now(world->sim), close_now, process, 0);
 	wh_fiber_pause(world->thread->fiber);
+	process->closer = NULL;
 	return process->close_result;
 }
 
@@ -482,6 +489,20 @@ bool topics_kill(struct topics_process *process)
 		if (!thread->ended)
 			go_on_at(thread, wh_sim_now(world->sim));
 	return true;
+}
+
+void topics_cut_power(struct topics_world *world, uint32_t id)
+{
+	for (struct topics_process *process = world->processes; process != NULL; process = process->next) {
+		if (process->dead || topics_has_ended(process) || (process->id != id && !world->options.one_host))
+			continue;
+		process->dead = true;
+		process->turn++;
+		for (struct thread *thread = process->threads; thread != NULL; thread = thread->next)
+			if (!thread->ended && thread != process->closer)
+				go_on_at(thread, wh_sim_now(world->sim));
+	}
+	wh_sim_power_loss(world->sim, id);
 }
 
 static void heal(void *ctx, uint64_t pair)
@@ -566,6 +587,8 @@ static bool make_net(struct topics_world *world)
 					 .latency_min_ns = 100,
 					 .one_host = world->options.one_host,
 					 .proofs = world->options.one_host,
+					 .disks = world->options.disks,
+					 .disk = {.cost = world->options.cost},
 					 .log = log_line,
 					 .rung = note_rung,
 					 .working = note_working,
@@ -577,7 +600,12 @@ static bool make_net(struct topics_world *world)
 	options.ring_max_ns = wh_dice_one_in(&world->dice, 2) ? 0 : WH_NS_PER_MS;
 	options.notice_max_ns = world->options.one_host || wh_dice_one_in(&world->dice, 2) ? 0 : 50 * WH_NS_PER_MS;
 	options.proof_max_ns = 150 * WH_NS_PER_MS;
-	return wh_sim_new(&world->sim, &options, &err) == WHORL_OK;
+	if (wh_sim_new(&world->sim, &options, &err) != WHORL_OK)
+		return false;
+	for (uint32_t id = 0; id < world->options.ids && world->options.disks; id++)
+		if (!wh_sim_disk_mount(wh_sim_disk_of(world->sim, id), LOG_DIR))
+			return false;
+	return true;
 }
 
 /* In memory: what participants read has a name, and is gone with the process. */
@@ -588,8 +616,10 @@ static bool make_file(struct topics_world *world)
 	return world->file >= 0 &&
 	       dprintf(world->file,
 		       "[group]\nname = topics\ntransport = sim\nnodes = %u\nnodes_max = %u\n"
-		       "failure_timeout_ms = 50\nstart_timeout_ms = 100\n[engine]\nthread = caller\n%s",
-		       (unsigned)world->options.founders, (unsigned)world->options.ids, world->options.topics) > 0;
+		       "failure_timeout_ms = 50\nstart_timeout_ms = 100\n%s[engine]\nthread = caller\n%s",
+		       (unsigned)world->options.founders, (unsigned)world->options.ids,
+		       world->options.disks ? "log_dir = " LOG_DIR "\ndisk_timeout_ms = 500\ncut_max_ms = 1000\n" : "",
+		       world->options.topics) > 0;
 }
 
 struct topics_world *topics_world_new(const struct topics_world_options *options)

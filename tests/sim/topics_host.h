@@ -24,6 +24,8 @@ struct topics_world_options {
 	uint32_t ids;
 	bool one_host;      /* and deaths are proved */
 	const char *topics; /* sections of the file that all participants have */
+	bool disks;         /* the group has a directory; then a process that comes need not find a group */
+	struct wh_sim_disk_cost cost;
 	bool verbose;
 };
 
@@ -40,6 +42,8 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 					  void *ctx);
 /* False: not now, as its node is being closed. */
 bool topics_kill(struct topics_process *process);
+/* The host of that id loses its power, and has it again: its process ends, and all of them on one host. Also in the midst of a close. */
+void topics_cut_power(struct topics_world *world, uint32_t id);
 /* For so long nothing comes through between the two nodes. False: not on one host. */
 bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns);
 void topics_stall(struct topics_process *process, uint64_t ns);

@@ -58,7 +58,7 @@ static bool enter(struct topics_life *life)
 
 	life->participant = whorl_dds_create_participant_with(0, &options, NULL, NULL);
 	topics_tell(life, "participant: %d %s", (int)life->participant, life->participant < 0 ? whorl_dds_text() : "");
-	for (int kind = 0; kind < (life->play->more ? TOPICS_KINDS : TOPICS_FIRST_KINDS) && life->participant > 0;
+	for (int kind = 0; kind < (life->play->more ? TOPICS_MORE_KINDS : TOPICS_FIRST_KINDS) && life->participant > 0;
 	     kind++) {
 		whorl_dds_qos *of = topics_topic_qos(life->play, (enum topics_kind)kind);
 
@@ -123,14 +123,14 @@ static void act(struct topics_life *life)
 }
 
 /* A reader that holds up the others takes now and then. */
-static void take_from_all(struct topics_life *life)
+void topics_take_from_all(struct topics_life *life)
 {
 	for (int i = 0; i < TOPICS_SLOTS; i++)
 		if (life->readers[i] != NULL)
 			topics_take(life->readers[i]);
 }
 
-static bool goes_on(struct topics_life *life)
+bool topics_goes_on(struct topics_life *life)
 {
 	if (life->play->settled_ns == 0) /* then all end, and the last ones may be too few */
 		life->failed = life->failed || topics_has_failed(life->process);
@@ -142,7 +142,8 @@ static bool all_settled(const struct topics_play *play)
 	for (uint32_t i = 0; i < play->life_count; i++) {
 		struct topics_life *life = play->lives[i];
 
-		if (life->in && !life->leaves && goes_on(life) && !topics_has_ended(life->process) && !life->settled)
+		if (life->in && !life->leaves && topics_goes_on(life) && !topics_has_ended(life->process) &&
+		    !life->settled)
 			return false;
 	}
 	return true;
@@ -151,20 +152,20 @@ static bool all_settled(const struct topics_play *play)
 /* Until all is quiet; then what there is. */
 static void await_calm(struct topics_life *life)
 {
-	while (goes_on(life) && !life->play->calm) {
-		take_from_all(life);
+	while (topics_goes_on(life) && !life->play->calm) {
+		topics_take_from_all(life);
 		topics_assert(life);
 		topics_sleep(life->play->world, 20 * WH_NS_PER_MS);
 	}
-	if (!goes_on(life))
+	if (!topics_goes_on(life))
 		return;
-	take_from_all(life);
+	topics_take_from_all(life);
 	topics_note_statuses(life);
 	for (int i = 0; i < TOPICS_SLOTS; i++)
 		if (life->readers[i] != NULL)
-			life->readers[i]->final = goes_on(life);
+			life->readers[i]->final = topics_goes_on(life);
 	life->settled = true;
-	while (goes_on(life) && !all_settled(life->play)) {
+	while (topics_goes_on(life) && !all_settled(life->play)) {
 		topics_assert(life);
 		topics_sleep(life->play->world, 20 * WH_NS_PER_MS);
 	}
@@ -183,7 +184,7 @@ static void begin_keeper(struct topics_life *life)
 }
 
 /* Its participant is deleted, and some of its writers before. */
-static void leave(struct topics_life *life)
+void topics_leave(struct topics_life *life)
 {
 	uint64_t from_ns;
 
@@ -215,12 +216,12 @@ static void stay(struct topics_life *life)
 	life->in = enter(life);
 	if (life->in && life->keeper)
 		begin_keeper(life);
-	for (uint32_t i = 0; life->in && i < acts && goes_on(life); i++) {
+	for (uint32_t i = 0; life->in && i < acts && topics_goes_on(life); i++) {
 		act(life);
-		if (life->play->more && goes_on(life))
+		if (life->play->more && topics_goes_on(life))
 			topics_act_more(life);
 		if (wh_dice_one_in(&life->dice, 3))
-			take_from_all(life);
+			topics_take_from_all(life);
 	}
 }
 
@@ -230,24 +231,24 @@ static void run_program(void *ctx)
 
 	for (uint32_t i = 1; i < life->stays; i++) {
 		stay(life);
-		if (!life->in || !goes_on(life))
+		if (!life->in || !topics_goes_on(life))
 			break;
-		leave(life);
+		topics_leave(life);
 		life->in = false;
 		topics_sleep(life->play->world, wh_dice_below(&life->dice, 50 * WH_NS_PER_MS));
 	}
-	if (goes_on(life))
+	if (topics_goes_on(life))
 		stay(life);
 	life->done = true;
 	topics_tell(life, "has done all");
 	if (life->in && !life->leaves)
 		await_calm(life);
-	leave(life);
+	topics_leave(life);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------------------------------- */
 
-static struct topics_life *begin_life(struct topics_play *play, uint32_t id, bool joins)
+struct topics_life *topics_begin_life(struct topics_play *play, uint32_t id, bool joins, void (*fn)(void *ctx))
 {
 	struct topics_life *life = topics_must(calloc(1, sizeof(*life)));
 
@@ -260,11 +261,11 @@ static struct topics_life *begin_life(struct topics_play *play, uint32_t id, boo
 	life->asserts = wh_dice_one_in(&life->dice, 2);
 	life->stays = wh_dice_one_in(&life->dice, 4) ? 2 : 1;
 	play->lives[play->life_count++] = life;
-	life->process = topics_must(topics_process_new(play->world, id, joins, run_program, life));
+	life->process = topics_must(topics_process_new(play->world, id, joins, fn, life));
 	return life;
 }
 
-static struct topics_life *life_of(const struct topics_play *play, uint32_t id)
+struct topics_life *topics_life_of(const struct topics_play *play, uint32_t id)
 {
 	for (uint32_t i = play->life_count; i-- > 0;)
 		if (play->lives[i]->id == id)
@@ -284,10 +285,10 @@ static uint32_t living(const struct topics_play *play)
 
 static void come(struct topics_play *play, uint32_t id)
 {
-	struct topics_life *last = life_of(play, id);
+	struct topics_life *last = topics_life_of(play, id);
 
 	if (play->life_count < LIVES_MAX && (last == NULL || topics_has_ended(last->process)))
-		begin_life(play, id, true);
+		topics_begin_life(play, id, true, run_program);
 }
 
 /* For a moment mostly; else the one or the other goes. */
@@ -303,7 +304,7 @@ static void cut(struct topics_play *play, uint32_t one, uint32_t other)
 static void do_fault(struct topics_play *play)
 {
 	uint32_t id = (uint32_t)wh_dice_below(&play->dice, IDS);
-	struct topics_life *life = life_of(play, id);
+	struct topics_life *life = topics_life_of(play, id);
 
 	switch (wh_dice_below(&play->dice, 5)) {
 	case 0:
@@ -330,7 +331,7 @@ static void do_fault(struct topics_play *play)
 	}
 }
 
-static bool goes_until(struct topics_play *play, uint64_t until_ns)
+bool topics_goes_until(struct topics_play *play, uint64_t until_ns)
 {
 	while (!topics_failed(play) && topics_step(play->world, until_ns))
 		;
@@ -339,7 +340,7 @@ static bool goes_until(struct topics_play *play, uint64_t until_ns)
 	return !topics_failed(play);
 }
 
-static bool all_ended(const struct topics_play *play)
+bool topics_all_ended(const struct topics_play *play)
 {
 	for (uint32_t i = 0; i < play->life_count; i++)
 		if (!topics_has_ended(play->lives[i]->process))
@@ -362,7 +363,7 @@ static void run(struct topics_play *play, uint32_t founders)
 	uint64_t end_ns;
 
 	for (uint32_t id = 0; id < founders; id++) {
-		struct topics_life *life = begin_life(play, id, false);
+		struct topics_life *life = topics_begin_life(play, id, false, run_program);
 
 		life->keeper = id == keeper;
 		if (life->keeper) {
@@ -371,32 +372,32 @@ static void run(struct topics_play *play, uint32_t founders)
 		}
 	}
 	while (!play->lives[keeper]->in && !topics_has_ended(play->lives[keeper]->process) &&
-	       goes_until(play, topics_now(play->world) + 10 * WH_NS_PER_MS))
+	       topics_goes_until(play, topics_now(play->world) + 10 * WH_NS_PER_MS))
 		;
 	if (!play->lives[keeper]->in)
 		topics_fail(play, "progress: nothing has gone wrong yet, and the keeper does not come in");
 	for (uint32_t i = 0; i < faults; i++) {
-		if (!goes_until(play, topics_now(play->world) + wh_dice_below(&play->dice, 200 * WH_NS_PER_MS)))
+		if (!topics_goes_until(play, topics_now(play->world) + wh_dice_below(&play->dice, 200 * WH_NS_PER_MS)))
 			return;
 		do_fault(play);
 	}
 	end_ns = topics_now(play->world) + 120 * WH_NS_PER_S;
 	while (!all_done(play) && topics_now(play->world) < end_ns &&
-	       goes_until(play, topics_now(play->world) + 50 * WH_NS_PER_MS))
+	       topics_goes_until(play, topics_now(play->world) + 50 * WH_NS_PER_MS))
 		;
 	if (!all_done(play))
 		topics_fail(play, "a program does not end");
-	if (!goes_until(play, topics_now(play->world) + CALM_NS))
+	if (!topics_goes_until(play, topics_now(play->world) + CALM_NS))
 		return;
 	play->whole = play->lives[keeper]->in;
 	for (uint32_t i = 0; i < play->life_count; i++)
-		play->whole = (goes_on(play->lives[i]) || i != keeper) && play->whole;
+		play->whole = (topics_goes_on(play->lives[i]) || i != keeper) && play->whole;
 	play->calm = true;
 	end_ns = topics_now(play->world) + 120 * WH_NS_PER_S;
-	while (!all_ended(play) && topics_now(play->world) < end_ns &&
-	       goes_until(play, topics_now(play->world) + 50 * WH_NS_PER_MS))
+	while (!topics_all_ended(play) && topics_now(play->world) < end_ns &&
+	       topics_goes_until(play, topics_now(play->world) + 50 * WH_NS_PER_MS))
 		;
-	if (!all_ended(play))
+	if (!topics_all_ended(play))
 		topics_fail(play, "a process does not end");
 }
 
@@ -416,7 +417,7 @@ static void draw_channels(struct topics_play *play, char *text, size_t bytes)
 			 "[channel dds.s.unordered]\nwindow = %u\nmessage_bytes = 256\nlarge_bytes = 4096\n", window);
 }
 
-static void free_play(struct topics_play *play)
+void topics_free_play(struct topics_play *play)
 {
 	for (uint32_t i = 0; i < play->reader_count; i++) {
 		free(play->readers[i]->entries);
@@ -454,8 +455,8 @@ bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 	run(&play, options.founders);
 	if (!topics_failed(&play))
 		topics_judge(&play);
-	if (all_ended(&play))
+	if (topics_all_ended(&play))
 		topics_world_free(play.world);
-	free_play(&play);
+	topics_free_play(&play);
 	return verdict[0] == '\0';
 }

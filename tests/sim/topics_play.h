@@ -3,6 +3,7 @@
  *
  *     topics_play.c        the programs and faults of a seed
  *     topics_more.c        what programs of some seeds do beside that
+ *     topics_logged.c      the programs and faults of a seed of sim-logged
  *     topics_ends.c        their readers and writers, and what is noted of them
  *     topics_check.c       the judge, when all is over
  *     topics_check_time.c  what it says of lifespans, leases, deadlines, owners and readers that were elsewhere
@@ -16,6 +17,9 @@
  * *timed*: by source time, with times that writers choose; stored, for readers that go by it and readers that do not. *one* and *other*: what a
  * publisher writes to both between a beginning and an end, with GROUP presentation. And readers of plain that have a filter of times, or read in
  * place, where they also write.
+ *
+ * sim-logged plays programs of two more topics, *logged* and *apart*, each on a channel of its own, in a group that has a directory. All of it ends, by a
+ * loss of power or otherwise, and comes back, in part or as a whole; in the end all that ever were there come, and must have what was there.
  */
 #ifndef WH_TESTS_SIM_TOPICS_PLAY_H
 #define WH_TESTS_SIM_TOPICS_PLAY_H
@@ -34,6 +38,9 @@ enum topics_kind {
 	TOPICS_TIMED,
 	TOPICS_ONE,
 	TOPICS_OTHER,
+	TOPICS_MORE_KINDS,                 /* those of seeds that have more */
+	TOPICS_LOGGED = TOPICS_MORE_KINDS, /* of sim-logged: both logged, on two channels */
+	TOPICS_APART,
 	TOPICS_KINDS
 };
 
@@ -64,6 +71,7 @@ struct topics_written { /* one that a program has tried to write */
 	whorl_dds_return result;
 	uint32_t set;
 	bool ended;            /* the end of its set was said, with success */
+	bool acknowledged;     /* all members had it: that was said */
 	bool broken;           /* a writer of its set was deleted before the end */
 	uint64_t source_ns;    /* of the timed topic: the time that it was given */
 	int32_t strength, low; /* of the writer; and the least since what it had written before */
@@ -137,6 +145,7 @@ struct topics_life { /* of a process */
 	struct topics_play *play;
 	struct topics_process *process;
 	uint32_t id;
+	uint32_t phase; /* of a logged play: between two ends of all */
 	bool keeper, joins;
 	struct wh_dice dice, more;
 	whorl_dds_entity participant, topics[TOPICS_KINDS];
@@ -157,8 +166,11 @@ struct topics_play {
 	struct wh_dice dice;
 	struct topics_world *world;
 	bool more;
-	bool transient;       /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
-	uint64_t patience_ns; /* for readers that are full */
+	bool logged; /* topics_logged.c */
+	uint32_t phase;
+	bool one_host, leaving, last; /* of it: all are to end; it is the last phase */
+	bool transient;               /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
+	uint64_t patience_ns;         /* for readers that are full */
 	struct topics_life **lives;
 	uint32_t life_count;
 	struct topics_writer **writers;
@@ -181,6 +193,20 @@ bool topics_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 __attribute__((format(printf, 2, 3))) void topics_fail(struct topics_play *play, const char *format, ...);
 bool topics_failed(const struct topics_play *play);
 void *topics_must(void *memory);
+bool topics_goes_on(struct topics_life *life);
+void topics_take_from_all(struct topics_life *life);
+/* Its participant is deleted, and some of its writers before. */
+void topics_leave(struct topics_life *life);
+struct topics_life *topics_begin_life(struct topics_play *play, uint32_t id, bool joins, void (*fn)(void *ctx));
+struct topics_life *topics_life_of(const struct topics_play *play, uint32_t id);
+bool topics_goes_until(struct topics_play *play, uint64_t until_ns);
+bool topics_all_ended(const struct topics_play *play);
+void topics_free_play(struct topics_play *play);
+
+/* ---- topics_logged.c ---- */
+
+/* runner_fn */
+bool topics_play_logged(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes);
 __attribute__((format(printf, 2, 3))) void topics_tell(const struct topics_life *life, const char *format, ...);
 
 /* ---- topics_more.c ---- */
@@ -202,6 +228,7 @@ extern const struct whorl_dds_type *const topics_type;
 whorl_dds_qos *topics_topic_qos(const struct topics_play *play, enum topics_kind kind);
 whorl_dds_qos *topics_group_qos(enum topics_kind kind);
 bool topics_is_of_pair(enum topics_kind kind);
+bool topics_is_logged(enum topics_kind kind);
 void topics_take(struct topics_reader *reader);
 /* Waits for data; what the condition says must be what there is. */
 void topics_await_data(struct topics_reader *reader);

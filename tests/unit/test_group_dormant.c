@@ -372,6 +372,20 @@ START_TEST(it_is_entered_before_the_start)
 }
 END_TEST
 
+/* The stay of that node waits for node 1, or (count 0) for none. */
+static void expect_awaited(unsigned id, uint32_t count)
+{
+	uint32_t ids[2] = {9, 9}, got = 2;
+
+	ck_ok(whorl_subgroup_awaited(lab.programs[id].topic, ids, &got));
+	ck_assert_uint_eq(got, count);
+	ck_assert_uint_eq(ids[0], count > 0 ? 1 : 9);
+	ck_assert_uint_eq(ids[1], 9);
+	got = 0; /* no room: how many there are is told */
+	ck_ok(whorl_subgroup_awaited(lab.programs[id].topic, ids, &got));
+	ck_assert_uint_eq(got, count);
+}
+
 /* A node that was no member waits, and says for which it does; then it is given all. */
 START_TEST(it_waits_for_its_log)
 {
@@ -392,6 +406,7 @@ START_TEST(it_waits_for_its_log)
 		      strstr(text, "dormant") != NULL,
 	      usleep(1000));
 	ck_assert_msg(strstr(text, "with 1") != NULL, "%s", text);
+	expect_awaited(0, 1);
 	usleep(200000);
 	ck_assert_int_eq(whorl_subgroup_ready(lab.programs[0].topic, 0), WHORL_TIMEOUT);
 	ck_ok(whorl_status_of(lab.config, 0, 10000, &status, text, sizeof(text)));
@@ -412,6 +427,7 @@ START_TEST(it_waits_for_its_log)
 		await_told(id, 25);
 	before = history_of(0);
 	expect(1, &before);
+	expect_awaited(0, 0);
 	free_lab();
 }
 END_TEST

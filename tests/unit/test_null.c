@@ -449,6 +449,16 @@ static void subgroup_ready(void)
 	REFUSES(whorl_subgroup_ready(subgroup, -1));
 }
 
+static void subgroup_awaited(void)
+{
+	uint32_t ids[1], count = 1;
+
+	REFUSES(whorl_subgroup_awaited(NULL, ids, &count));
+	REFUSES(whorl_subgroup_awaited(subgroup, ids, NULL));
+	ck_ok(whorl_subgroup_awaited(subgroup, NULL, &count));
+	ck_assert_uint_eq(count, 0);
+}
+
 static void subgroup_error(void)
 {
 	REFUSES(whorl_subgroup_error(NULL, text, sizeof(text)));
@@ -940,6 +950,7 @@ static const struct {
 	{"whorl_status_of", status_of},
 	{"whorl_step", step},
 	{"whorl_subgroup_at", subgroup_at},
+	{"whorl_subgroup_awaited", subgroup_awaited},
 	{"whorl_subgroup_describe", subgroup_describe},
 	{"whorl_subgroup_enter", subgroup_enter},
 	{"whorl_subgroup_error", subgroup_error},

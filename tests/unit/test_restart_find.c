@@ -571,6 +571,25 @@ START_TEST(where_all_have_left_all_count)
 }
 END_TEST
 
+/* 0 alone is configured: without it the others could not go on, so nobody has, if all are heard. */
+START_TEST(where_the_configured_have_left_all_count)
+{
+	struct lab *lab = lab_make();
+
+	lab->restart.home = 1;
+	hear(lab, 0, FIRST, 5)->standing.left = true;
+	hear(lab, 1, FIRST, 4);
+	expect_waits(lab, "missing: 2; node 0 has left");
+	hear(lab, 2, FIRST, 6);
+	expect_decides(lab, FIRST, "012", "", 4);
+	expect_voters(lab, "012");
+	lab->restart.home = 2;
+	expect_decides(lab, FIRST, "12", "", 4);
+	expect_voters(lab, "12");
+	lab_free(lab);
+}
+END_TEST
+
 /* It left in the view before, and is in this one again. */
 START_TEST(that_it_left_in_another_view_is_nothing)
 {
@@ -680,6 +699,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, who_left_does_not_count);
 	tcase_add_test(cases, where_all_have_come_all_count);
 	tcase_add_test(cases, where_all_have_left_all_count);
+	tcase_add_test(cases, where_the_configured_have_left_all_count);
 	tcase_add_test(cases, that_it_left_in_another_view_is_nothing);
 	tcase_add_test(cases, who_left_does_not_count_in_what_was_decided);
 	tcase_add_test(cases, a_disk_that_was_begun_anew_counts_alone);
