@@ -13,6 +13,8 @@ uint64_t hash_bytes(const void *bytes, size_t count)
 		h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
 		h ^= h >> 32;
 	}
+	if (count == 0)
+		return h;
 	word = 0;
 	memcpy(&word, bytes, count);
 	h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
