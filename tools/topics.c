@@ -56,7 +56,7 @@ static const struct argp_option options[] = {
 	{"readers", KEY_READERS, "N", 0, "perf: processes that read (1)", 0},
 	{"seconds", KEY_SECONDS, "N", 0, "perf: how long topics run, and the bare subgroup as long (6)", 0},
 	{"rate", KEY_RATE, "N", 0, "perf: samples that each writes in a second; 0: as many as it can (0)", 0},
-	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: unordered, atomic or stored (atomic)", 0},
+	{"consistency", KEY_CONSISTENCY, "C", 0, "perf: unordered, atomic, stored or logged (atomic)", 0},
 	{"read", KEY_READ, "HOW", 0, "perf: waitset, listener or in-place (waitset)", 0},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
@@ -121,16 +121,21 @@ static void check_words(const struct wh_topics *topics, struct argp_state *state
 }
 
 static const char *parse_choice(struct argp_state *state, const char *option, const char *text,
-				const char *const choices[3])
+				const char *const *choices)
 {
-	for (int c = 0; c < 3 && choices[c] != NULL; c++)
+	char all[128] = "";
+	size_t used = 0;
+
+	for (int c = 0; choices[c] != NULL; c++) {
 		if (strcmp(text, choices[c]) == 0)
 			return choices[c];
-	if (choices[2] != NULL)
-		argp_error(state, "%s is \"%s\", expected %s, %s or %s", option, text, choices[0], choices[1],
-			   choices[2]);
-	else
-		argp_error(state, "%s is \"%s\", expected %s or %s", option, text, choices[0], choices[1]);
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
+					 c == 0                   ? ""
+					 : choices[c + 1] != NULL ? ", "
+								  : " or ",
+					 choices[c]);
+	}
+	argp_error(state, "%s is \"%s\", expected %s", option, text, all);
 	return NULL;
 }
 
@@ -151,7 +156,7 @@ static error_t parse_perf(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_TRANSPORT:
 		topics->transport =
-			parse_choice(state, "--transport", argument, (const char *const[3]){"shm", "tcp", NULL});
+			parse_choice(state, "--transport", argument, (const char *const[]){"shm", "tcp", NULL});
 		return 0;
 	case KEY_BYTES:
 		topics->bytes = parse_size(state, "--bytes", argument, 16, 1000000);
@@ -169,12 +174,13 @@ static error_t parse_perf(int key, char *argument, struct argp_state *state)
 		topics->rate = parse_size(state, "--rate", argument, 0, 1000000);
 		return 0;
 	case KEY_CONSISTENCY:
-		topics->consistency = parse_choice(state, "--consistency", argument,
-						   (const char *const[3]){"unordered", "atomic", "stored"});
+		topics->consistency =
+			parse_choice(state, "--consistency", argument,
+				     (const char *const[]){"unordered", "atomic", "stored", "logged", NULL});
 		return 0;
 	case KEY_READ:
 		topics->read = parse_choice(state, "--read", argument,
-					    (const char *const[3]){"waitset", "listener", "in-place"});
+					    (const char *const[]){"waitset", "listener", "in-place", NULL});
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

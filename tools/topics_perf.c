@@ -4,14 +4,17 @@
  * other program is in. In each round first the one sends for a while, then the other; what stands is the median of the rounds.
  * The parent sets a phase, and all follow; a round is over for a reader when it has all that was sent, or lost it.
  */
+
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +27,7 @@
 #define PARTS_MOST 64
 #define NODES_MOST 256
 #define OPEN_MS 60000
+#define LOGS_BYTES 80 /* of the path of a directory of logs */
 #define DRAIN_NS (20 * WH_NS_PER_S)
 #define TAKE_AT_ONCE 256
 #define TIMED 8 /* at full speed one of so many is timed: a look at the clock takes as long as a message */
@@ -223,7 +227,9 @@ static bool open_topic(struct player *player, uint32_t id)
 		text, sizeof text,
 		"consistency=%s reliability=reliable reliability.max_blocking=1s history=all resource_limits.samples=4096%s",
 		topics->consistency,
-		strcmp(topics->consistency, "stored") == 0 ? " durability=transient durability_service.keep=1000" : "");
+		strcmp(topics->consistency, "stored") == 0   ? " durability=transient durability_service.keep=1000"
+		: strcmp(topics->consistency, "logged") == 0 ? " durability=persistent durability_service.keep=1000"
+							     : "");
 	good = say_refused("policies", whorl_dds_qos_parse(qos, text) == WHORL_DDS_RETCODE_OK);
 	player->participant = good ? whorl_dds_create_participant_with(0, &options, NULL, NULL) : 0;
 	good = good && say_refused("a participant", player->participant > 0);
@@ -433,6 +439,45 @@ static void write_nodes(FILE *file, const struct perf *perf, const uint16_t *por
 		fprintf(file, "[node %" PRIu32 "]\naddress = 127.0.0.1:%d\n", i, ports[i]);
 }
 
+static bool is_logged(const struct perf *perf)
+{
+	return strcmp(perf->topics->consistency, "logged") == 0;
+}
+
+static void logs_of(const struct perf *perf, int side, char path[LOGS_BYTES])
+{
+	snprintf(path, LOGS_BYTES, "%s.logs", perf->file[side]);
+}
+
+/* Where what is logged lies, beside the file. */
+static bool make_logs(const struct perf *perf, int side)
+{
+	char path[LOGS_BYTES];
+
+	logs_of(perf, side, path);
+	if (!is_logged(perf) || mkdir(path, 0700) == 0)
+		return true;
+	wh_say("%s: %s", path, strerror(errno));
+	return false;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+	(void)status;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+static void remove_logs(const struct perf *perf, int side)
+{
+	char path[LOGS_BYTES];
+
+	logs_of(perf, side, path);
+	if (is_logged(perf))
+		(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 {
 	const char *directory = getenv("TMPDIR");
@@ -455,6 +500,8 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 		fprintf(file, "nodes = %" PRIu32 "\n", perf->count);
 	else
 		fprintf(file, "nodes = 0\nnodes_max = %" PRIu32 "\n", perf->count);
+	if (is_logged(perf))
+		fprintf(file, "log_dir = %s.logs\n", perf->file[side]);
 	write_nodes(file, perf, ports);
 	if (side == RAW) {
 		/* The window of the channel of such samples. A topic sends those above 16352 bytes in parts: here they have 16 slots. */
@@ -465,9 +512,12 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 					 : 16);
 		for (uint32_t i = 1; i < perf->topics->writers; i++)
 			fprintf(file, ",%" PRIu32, i);
-		fprintf(file, "\n%s", strcmp(perf->topics->consistency, "unordered") == 0 ? "mode = unordered\n" : "");
+		fprintf(file, "\n%s",
+			strcmp(perf->topics->consistency, "unordered") == 0 ? "mode = unordered\n"
+			: is_logged(perf)                                   ? "mode = durable\n"
+									    : "");
 	}
-	return wh_close_file(file, perf->file[side]);
+	return wh_close_file(file, perf->file[side]) && make_logs(perf, side);
 }
 
 /* All processes have come to the phase. False: a signal has come, or it was said what is wrong. */
@@ -678,8 +728,10 @@ enum wh_exit wh_topics_perf(struct wh_topics *topics)
 	    write_file(perf, RAW, ports) && write_file(perf, TOPIC, ports + perf->count))
 		status = run_crew(perf, topics);
 	for (int side = 0; side < SIDES; side++)
-		if (perf->file[side][0] != '\0')
+		if (perf->file[side][0] != '\0') {
 			(void)unlink(perf->file[side]);
+			remove_logs(perf, side);
+		}
 	wh_shared_free(perf, sizeof *perf);
 	return status;
 }

@@ -368,7 +368,10 @@ START_TEST(perf_measures_topics_beside_the_bare_subgroup)
 
 	cli_dir_make(&dir);
 	CLI_RUN(&cli, &dir, "dds", "perf", "--seconds", "1", "--readers", "2", "--read", how[_i], "--consistency",
-		_i == 1 ? "stored" : "atomic", "--json", cli_path(&dir, "results"));
+		_i == 1   ? "stored"
+		: _i == 2 ? "logged"
+			  : "atomic",
+		"--json", cli_path(&dir, "results"));
 	ck_assert_msg(cli.status == 0, "%s", cli.err);
 	ck_assert_str_eq(cli.out, "");
 	text = cli_read(cli_path(&dir, "results"));
@@ -396,7 +399,7 @@ END_TEST
 
 /* ---- what is wrong -------------------------------------------------------------------------------------------------------------- */
 
-#define WRONG 15
+#define WRONG 16
 
 START_TEST(what_is_wrong_is_said_with_its_place)
 {
@@ -413,6 +416,7 @@ START_TEST(what_is_wrong_is_said_with_its_place)
 		{{"dds", "pub", "a", "--type", "lng w"}, "", "there is no type \"lng\""},
 		{{"dds", "perf", "--bytes", "15"}, "", "--bytes is \"15\", expected a number from 16 to 1000000"},
 		{{"dds", "perf", "--transport", "udp"}, "", "--transport is \"udp\", expected shm or tcp"},
+		{{"dds", "perf", "--consistency", "some"}, "", "expected unordered, atomic, stored or logged"},
 		{{"dds", "echo", "a", "--to", "a"}, "", "--to is the topic itself"},
 		{{"dds", "pub", "a b", "--type", "long w"}, "", "whorl_dds_create_topic"},
 		{{"dds", "pub", "a", "--type", "long w"}, "{\"w\": 1}\n{\"x\": 1}\n", "standard input:2: "},
