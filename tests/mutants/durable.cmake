@@ -335,6 +335,7 @@ mutant(NAME durable-check-untold KIND test_group_durable FILE group/log_check.c
 ]]
 	REPLACEMENT [[
 	wh_store_relaxed(&log->figures.rot, 0);
+]])
 
 mutant(NAME log-zeros-beyond-the-end KIND test_log_full FILE persistence/log.c
 	REMOVES "zeros behind a batch end with the segment"

@@ -353,7 +353,7 @@ END_TEST
 
 START_TEST(garbage_is_counted_and_names_are_not_too_long)
 {
-	char name[300];
+	char name[300] = "";
 	struct wh_dds_registration t = plain(name);
 
 	memset(name, 'n', sizeof(name));
