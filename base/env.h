@@ -24,8 +24,7 @@ struct wh_env {
 	void (*log)(void *ctx, enum wh_log_level level, const char *line); /* any thread; no newline at the end */
 	void (*fatal)(void *ctx, const char *what);                        /* a broken invariant; see check.h */
 	/* Runs job(argument) some time later off the caller's thread, where it may block: a thread of its own, or an event in
-	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. The caller that submits one waits for its
-	 * end before what it uses is freed. */
+	 * simulation. Where no thread can be had it runs at once. Jobs are not ordered. What a job uses is freed behind its end. */
 	void (*submit)(void *ctx, void (*job)(void *argument), void *argument);
 	/* A job that lasts: work(argument) is called off the caller's thread, where it may block, one call after another, until it returns
 	 * false: there is nothing to do; then again when it has been woken since that call began. The first call comes at once; *out is set

@@ -141,7 +141,7 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (node == NULL)
 		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED) {
-		wh_node_free(node, true);
+		wh_node_free(node, true, false);
 		return WHORL_OK;
 	}
 	if (timeout_ms < 0)
@@ -170,6 +170,6 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	open = open_claims(node);
 	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */
 	if (wh_fetch_add(&node->orphans, open) + open == 0)
-		wh_node_free(node, false);
+		wh_node_free(node, false, true);
 	return result;
 }

@@ -38,7 +38,7 @@ struct wh_log_source_config { /* copied; arrays have an entry for each sender of
 	uint64_t log_bytes; /* so long may it be before there is a checkpoint */
 };
 
-struct wh_logs_config {           /* copied, the name of the group too; the path is looked at by wh_logs_open alone */
+struct wh_logs_config {           /* copied, the name of the group too; the path stays, as wh_logs_copy looks at it */
 	const struct wh_env *env; /* the world's: a disk that hangs may outlive the node */
 	const char *path;         /* [group] log_dir: the node's directory is below it */
 	const char *group;        /* its name */
@@ -46,7 +46,7 @@ struct wh_logs_config {           /* copied, the name of the group too; the path
 	/* What a subgroup of the file is, by its number in standings, which say it of dynamic ones. False: there is none of that number. Of these
 	 * fields `name`, `parts_most`, `message_bytes` and `log_bytes`. */
 	bool (*describe)(const void *ctx, uint64_t subgroup, struct wh_log_source_config *out);
-	const void *describe_ctx; /* until they are closed, as what `describe` answers */
+	const void *describe_ctx; /* until wh_logs_hush, as what `describe` answers */
 	uint64_t timeout_ns;      /* disk_timeout_ms */
 	uint64_t patience_ns; /* so long it waits for a directory that another node has locked, which may speak for it. 0: not at all */
 	uint32_t batch_bytes; /* of messages in a batch; 0: as usual */

@@ -630,7 +630,7 @@ static enum whorl_result open_with_id(uint32_t id, struct id_place *place, const
 	if (result == WHORL_OK)
 		result = open_entry(node, err);
 	if (result != WHORL_OK) {
-		wh_node_free(node, false);
+		wh_node_free(node, false, true);
 		return result;
 	}
 	*out = node;
@@ -727,7 +727,7 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 			wh_error_clear(wh_config_failure(config));
 			result = WHORL_OK;
 		}
-		wh_node_free(node, false);
+		wh_node_free(node, false, true);
 	}
 	wh_node_config_free(&bound);
 	return result;
@@ -747,13 +747,10 @@ void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
 	free(subgroup);
 }
 
-/* Also for a node that was opened only in part. The transport goes first: pushes of it point at what the others own. In
- * a forked child the lock and the condition are not destroyed: threads that only the parent has may be inside, and the
- * child would wait for them. */
 /* To close files may take as long as a disk does. Where all is one thread it takes no time, and nothing else is done meanwhile. */
-static void close_logs(whorl_node *node, bool forked)
+static void close_logs(whorl_node *node, bool forked, bool waits)
 {
-	uint64_t timeout_ns = (uint64_t)node->config.group.disk_timeout_ms * WH_NS_PER_MS;
+	uint64_t timeout_ns = waits ? (uint64_t)node->config.group.disk_timeout_ms * WH_NS_PER_MS : 0;
 
 	if (forked || node->aside == NULL || node->world_env->nap != NULL)
 		wh_logs_close(node->logs, forked);
@@ -763,7 +760,10 @@ static void close_logs(whorl_node *node, bool forked)
 		(void)wh_aside_close(node->aside, timeout_ns);
 }
 
-void wh_node_free(whorl_node *node, bool forked)
+/* Also for a node that was opened only in part. The transport goes first: pushes of it point at what the others own. In
+ * a forked child the lock and the condition are not destroyed: threads that only the parent has may be inside, and the
+ * child would wait for them. */
+void wh_node_free(whorl_node *node, bool forked, bool waits_for_disk)
 {
 	struct wh_epoch *epoch = node->epoch;
 
@@ -779,7 +779,7 @@ void wh_node_free(whorl_node *node, bool forked)
 	for (uint32_t i = 0; node->subgroups != NULL && i < node->subgroup_room; i++)
 		wh_node_free_subgroup(node->subgroups[i], forked);
 	free(node->subgroups);
-	close_logs(node, forked); /* their states may still read logs */
+	close_logs(node, forked, waits_for_disk); /* their states may still read logs */
 	free(node->committed);
 	free(node->busy_states);
 	free(node->refusers);

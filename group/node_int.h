@@ -440,8 +440,9 @@ static inline enum whorl_result wh_node_state(const whorl_node *node)
 	return wh_gate_is_open(node->gate) ? WHORL_OK : wh_node_shut(node);
 }
 
-/* Frees all of a node; its loop has stopped. */
-void wh_node_free(whorl_node *node, bool forked);
+/* Frees all of a node; its loop has stopped. `waits_for_disk`: files that a disk does not close at once are waited for, disk_timeout_ms at most;
+ * else they are closed later. */
+void wh_node_free(whorl_node *node, bool forked, bool waits_for_disk);
 
 uint64_t wh_monotonic_ns(void);
 

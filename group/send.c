@@ -97,11 +97,11 @@ enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_
 	return result;
 }
 
-/* Open claims of a closed node: the last of them frees it. */
+/* Open claims of a closed node: the last of them frees it, and waits for nothing. */
 static enum whorl_result finish_orphans(whorl_node *node, uint64_t count)
 {
 	if (wh_fetch_add(&node->orphans, 0 - count) == count)
-		wh_node_free(node, false);
+		wh_node_free(node, false, false);
 	return WHORL_CLOSED;
 }
 

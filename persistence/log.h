@@ -220,7 +220,7 @@ void wh_log_image_free(struct wh_log_image *image);
 WH_MUST_CHECK enum whorl_result wh_log_begin_view(struct wh_log *log, const struct wh_log_begin *begin,
 						  struct wh_error *err);
 /* The second in two steps: the batch is laid in memory, and asks nothing of the disk; then it is written, and may be again after WHORL_AGAIN.
- * What is laid and not written is given up by whatever else is done with the log. */
+ * What is laid and not written is given up by a batch of whatever kind that is laid or written instead. */
 WH_MUST_CHECK enum whorl_result wh_log_lay(struct wh_log *log, const struct wh_log_batch *batch, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_log_write(struct wh_log *log, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *batch,

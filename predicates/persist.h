@@ -30,10 +30,11 @@ struct wh_persist {
 	wh_word received;                  /* all sequence numbers below lie in the rings. [loop] */
 	wh_word stable; /* all sequence numbers below are on the disks of all members, as far as is known here. [loop] */
 	bool stops;     /* nothing more of it counts: its node leaves. [loop] */
-	wh_word broken;          /* 1 + the rank of the sender with messages that make no sense; 0: none. [writer] */
-	wh_word persisted;       /* all sequence numbers below are on this disk; <= received. [writer] */
-	void (*wake)(void *ctx); /* [const] `received` has grown. On the loop; costs little */
-	void *ctx;               /* [const] */
+	wh_word broken;    /* 1 + the rank of the sender with messages that make no sense; 0: none. [writer] */
+	wh_word persisted; /* all sequence numbers below are on this disk; <= received. [writer] */
+	void (*wake)(
+		void *ctx); /* [const] `received` has grown. The loop, or a thread that has borrowed it; costs little */
+	void *ctx;          /* [const] */
 };
 
 /* WHORL_OK, WHORL_MEMORY. `wake` and `ctx` are the caller's to set. */
@@ -44,7 +45,7 @@ void wh_persist_close(struct wh_persist *persist);
 /* The writer's: all below is on disk. */
 static inline void wh_persist_say(struct wh_persist *persist, uint64_t sequence)
 {
-	/* Release: that it was synced. Partner: wh_persist, on the loop, which tells the others. */
+	/* Release: that it was synced. Partner: wh_persist_tell, which tells the others. */
 	wh_store_release(&persist->persisted, sequence);
 }
 

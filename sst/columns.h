@@ -78,10 +78,10 @@ struct wh_subgroup_columns {
 	/* Ordered: all sequence numbers below have been taken in by this member. Of a durable shard it is said at the wedge alone: the others
 	 * wait for persisted_num. */
 	struct wh_counter_col received_num;
-	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= received_num. */
+	/* Ordered: the upcalls of all sequence numbers below have returned. delivered_num <= what was received here. */
 	struct wh_counter_col delivered_num;
 	/* Durable: all sequence numbers below are on this member's disk, in its log; at the wedge it stops (docs/decisions/0058). delivered_num
-	 * <= persisted_num <= received_num. */
+	 * <= persisted_num <= what was received here. */
 	struct wh_counter_col persisted_num;
 	/* Unordered: by sender rank, how many of its messages have been delivered here. */
 	struct wh_array_col delivered_of;

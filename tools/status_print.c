@@ -228,11 +228,12 @@ static void print_place(FILE *out, const struct wh_report *report, const struct 
 		: place->sends ? "yes"
 			       : "no",
 		sent, delivered, rate, place->received_num, place->delivered_num, behind);
-	if (frontier->received > place->received_num && place->received_num == frontier->least_received)
-		fprintf(out, "  all wait for it to receive");
-	else if (seen->durable && frontier->persisted > place->persisted_num &&
-		 place->persisted_num == frontier->least_persisted)
+	/* A member of a durable shard says what it has received when it is on its disk. */
+	if (seen->durable && frontier->persisted > place->persisted_num &&
+	    place->persisted_num == frontier->least_persisted)
 		fprintf(out, "  all wait for its disk");
+	else if (frontier->received > place->received_num && place->received_num == frontier->least_received)
+		fprintf(out, "  all wait for it to receive");
 	else if (frontier->delivered > place->delivered_num && place->delivered_num == frontier->least_delivered)
 		fprintf(out, "  the slowest");
 	if (own != NULL && own->stats->open_claim != 0)
@@ -252,9 +253,12 @@ static void print_log(FILE *out, uint32_t id, const struct whorl_status_place *p
 	fprintf(out,
 		"%4u  %-9s %12" PRIu64 " %12" PRIu64 " %9" PRIu64 " %10s %12" PRIu64 " %10s %10s %9.3f ms %6" PRIu64
 		"\n",
-		id, log->rot ? "rot" : log->whole ? "yes" : "not yet", place->persisted_num, log->persisted_by_all, log->segments,
-		wh_size_text(log->bytes, size, sizeof size), log->syncs, batch, bytes,
-		(double)log->longest_sync_ns / 1e6, log->checkpoints);
+		id,
+		log->rot     ? "rot"
+		: log->whole ? "yes"
+			     : "not yet",
+		place->persisted_num, log->persisted_by_all, log->segments, wh_size_text(log->bytes, size, sizeof size),
+		log->syncs, batch, bytes, (double)log->longest_sync_ns / 1e6, log->checkpoints);
 }
 
 /* What its members have on disk, of those that say so themselves. */

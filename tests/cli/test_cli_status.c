@@ -307,7 +307,7 @@ END_TEST
 /* A disk that tries again is wrong, and so is one that does not answer for a quarter of its time-out. */
 START_TEST(disks_that_are_waited_for)
 {
-	struct whorl_status_place places[] = {{.id = 1, .received_num = 30, .delivered_num = 20, .persisted_num = 20},
+	struct whorl_status_place places[] = {{.id = 1, .received_num = 20, .delivered_num = 20, .persisted_num = 20},
 					      {.id = 2, .received_num = 30, .delivered_num = 20, .persisted_num = 30}};
 	struct whorl_status_member members[] = {{.id = 1}, {.id = 2}};
 	struct whorl_subgroup_stats stats = {.delivered = 20};
