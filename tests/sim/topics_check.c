@@ -212,7 +212,7 @@ static bool must_have_logged(const struct topics_reader *reader, const struct to
 static bool must_have(const struct topics_play *play, const struct topics_reader *reader,
 		      const struct topics_writer *writer, const struct topics_written *it)
 {
-	bool inside = false, behind = it->seen && is_within(reader, it, &inside);
+	bool inside = false, behind = it->seen && !reader->more && is_within(reader, it, &inside);
 	bool sure = it->result == OK && (it->set == 0 || it->ended) && !topics_is_dead(writer->life->process) &&
 		    !writer->life->failed;
 	bool later = it->from_ns > reader->made_ns;

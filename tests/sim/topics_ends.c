@@ -149,6 +149,7 @@ void topics_take(struct topics_reader *reader)
 {
 	struct whorl_dds_sample_info *infos;
 	void **data;
+	int32_t got;
 
 	if (reader->in_place)
 		return;
@@ -157,8 +158,10 @@ void topics_take(struct topics_reader *reader)
 	while (reader->taking)
 		topics_sleep(reader->life->play->world, WH_NS_PER_MS);
 	reader->taking = true;
-	while (take_some(reader, data, infos) == TAKEN_MAX)
-		;
+	do {
+		got = take_some(reader, data, infos);
+		reader->more = got == TAKEN_MAX || (got < 0 && reader->more);
+	} while (got == TAKEN_MAX);
 	if (now(reader->life) - reader->last_ns > reader->slowest_ns)
 		reader->slowest_ns = now(reader->life) - reader->last_ns;
 	reader->last_ns = now(reader->life);

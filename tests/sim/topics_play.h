@@ -127,7 +127,8 @@ struct topics_reader {
 	uint64_t from_ns, made_ns, gone_ns;
 	uint64_t channel_began; /* of a stored topic: the view in which its channel began */
 	bool taking;
-	bool final;           /* it was there to the end, and has taken all */
+	bool final; /* it was there to the end, and has taken all */
+	bool more; /* it took as many as it could hold, and could take no more afterwards: an instance at a time, so not up to some place */
 	uint64_t deadline_ns; /* 0: none */
 	/* It was in another partition: when that was said, and held; and when that it is back. 0: not yet, or never. */
 	uint64_t off_ns, away_ns, back_ns, on_ns;
