@@ -87,7 +87,7 @@ static void forget_behind(const struct wh_log_reader *reader, uint64_t at)
 		wh_file_forget(reader->file, at, reader->bytes - at);
 }
 
-/* Of the reader's own buffer nothing is left out: the checkpoint does not change. */
+/* What the reader has of it stays from run to run: a checkpoint does not change. */
 static enum whorl_result read_state(struct wh_log *log, size_t bytes, bool *good, struct wh_error *err)
 {
 	struct wh_log_pass *pass = log->pass;

@@ -321,7 +321,8 @@ START_TEST(what_is_wrong_once_is_no_rot)
 }
 END_TEST
 
-/* No memory, or no descriptor: the pass ends, wherever it is, and the next one finds the log whole. A file that is gone is rot. */
+/* No memory, or no descriptor: the pass ends, wherever it is, and the next one finds the log whole. A file that is gone is rot,
+ * and one that the disk cannot read. */
 START_TEST(what_says_nothing_is_no_rot)
 {
 	struct wh_log_statistics now;
@@ -351,6 +352,10 @@ START_TEST(what_says_nothing_is_no_rot)
 	ck_assert_uint_ge(opens, 2); /* of the state, and of a segment */
 	ck_assert_uint_ge(reads, 10);
 	watch.opens = WHORL_NOT_FOUND;
+	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
+	watch.opens = WHORL_OK;
+	watch.reads = WHORL_DISK;
 	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
 	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
 	lab_free(lab);
