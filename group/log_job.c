@@ -290,6 +290,7 @@ static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
 	wh_log_close(log->log);
 	log->log = NULL;
 	log->is_rotten = false;
+	wh_store_relaxed(&log->figures.rot, 0);
 	result = wh_log_discard(logs->directory, log->name, log->shard, &err);
 	return wh_logs_settle(logs, result, &err);
 }
@@ -332,6 +333,7 @@ static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
 		wh_log_close(log->log);
 		log->log = NULL;
 		log->is_rotten = false;
+		wh_store_relaxed(&log->figures.rot, 0);
 	}
 	wh_logs_ask_disk(logs);
 	result = wh_log_discard(logs->directory, name, shard, &err);

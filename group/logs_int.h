@@ -130,7 +130,9 @@ struct wh_logs {
 	struct wh_identity identity;  /* group 0: none is on disk */
 	bool identity_is_synced;      /* by this life: one before may have written a name that is not on disk */
 	struct wh_shard_log *checked; /* that is being read again; NULL: none */
-	uint64_t check_at_ns;         /* when more of it is */
+	uint64_t checked_with;        /* so many checkpoints had come when its turn came */
+	uint64_t check_at_ns;         /* when more of it is due; earlier than now: so much is owed */
+	uint64_t check_from_ns;       /* and not before that */
 	pthread_mutex_t bell;         /* held while the loop is woken, and while the program's functions are called */
 	bool ended;                   /* it was told to end; if it has, there is no job any more */
 	bool closing;                 /* [bell] the node goes: nothing of it is touched any more */

@@ -355,12 +355,10 @@ bool wh_log_position(const struct wh_log *log, struct wh_log_position *out)
 	return log->has_mark;
 }
 
-enum whorl_result wh_checkpoint_open(struct wh_checkpoint **out, struct wh_log *log, struct wh_error *err)
+enum whorl_result wh_checkpoint_open_file(struct wh_checkpoint **out, struct wh_log *log, struct wh_error *err)
 {
 	char name[WH_FILE_NAME_BYTES];
 	struct wh_checkpoint *checkpoint;
-	struct wh_log_head head;
-	const char *why;
 	enum whorl_result result;
 
 	*out = NULL;
@@ -372,18 +370,42 @@ enum whorl_result wh_checkpoint_open(struct wh_checkpoint **out, struct wh_log *
 	checkpoint->log = log;
 	checkpoint->identity = log->identity;
 	wh_log_file_name(name, log->files, WH_LOG_FILE_CHECKPOINT, log->checkpoint);
+	checkpoint->number = log->checkpoint;
 	result = wh_log_reader_open(&checkpoint->reader, log->directory, name, err);
-	if (result == WHORL_OK)
-		result = read_header(&checkpoint->reader, &head, &checkpoint->mark, &why, err);
-	if (result == WHORL_OK && why != NULL)
-		result = wh_error_set(err, WHORL_DISK, "%s is damaged", name);
 	if (result != WHORL_OK) {
 		wh_checkpoint_drop(checkpoint);
 		return result;
 	}
-	checkpoint->at = head.bytes;
 	*out = checkpoint;
 	return WHORL_OK;
+}
+
+enum whorl_result wh_checkpoint_read_header(struct wh_checkpoint *checkpoint, struct wh_error *err)
+{
+	char name[WH_FILE_NAME_BYTES];
+	struct wh_log_head head;
+	const char *why;
+	enum whorl_result result = read_header(&checkpoint->reader, &head, &checkpoint->mark, &why, err);
+
+	wh_log_file_name(name, checkpoint->log->files, WH_LOG_FILE_CHECKPOINT, checkpoint->number);
+	if (result == WHORL_OK && why != NULL)
+		result = wh_error_set(err, WHORL_DISK, "%s is damaged", name);
+	if (result == WHORL_OK)
+		checkpoint->at = head.bytes;
+	return result;
+}
+
+enum whorl_result wh_checkpoint_open(struct wh_checkpoint **out, struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = wh_checkpoint_open_file(out, log, err);
+
+	if (result == WHORL_OK)
+		result = wh_checkpoint_read_header(*out, err);
+	if (result != WHORL_OK) {
+		wh_checkpoint_drop(*out);
+		*out = NULL;
+	}
+	return result;
 }
 
 /* `fill` bytes of the piece before `at` are still to be given. */

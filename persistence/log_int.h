@@ -14,6 +14,7 @@ struct wh_log_reader {
 	size_t room;
 	uint64_t start; /* of what the buffer has, in the file */
 	size_t have;
+	uint64_t limit; /* nothing from there on is read before it is wanted; 0: as much as there is room for */
 };
 
 struct wh_log_segment {
@@ -151,5 +152,8 @@ enum whorl_result wh_log_segment_make(struct wh_log *log, uint64_t number, struc
 enum whorl_result wh_checkpoint_check(struct wh_log *log, uint64_t number, struct wh_log_head *head,
 				      struct wh_log_mark *mark, uint64_t *bytes, const char **why,
 				      struct wh_error *err);
+/* wh_checkpoint_open in two: nothing of the file has been read when it is open. A header that is damaged is WHORL_DISK; what is open stays so. */
+enum whorl_result wh_checkpoint_open_file(struct wh_checkpoint **out, struct wh_log *log, struct wh_error *err);
+enum whorl_result wh_checkpoint_read_header(struct wh_checkpoint *checkpoint, struct wh_error *err);
 
 #endif

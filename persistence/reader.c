@@ -13,6 +13,7 @@ enum whorl_result wh_log_reader_open(struct wh_log_reader *reader, struct wh_dir
 		return result;
 	reader->start = 0;
 	reader->have = 0;
+	reader->limit = 0;
 	result = reader->file->ops->size(reader->file, &reader->bytes, err);
 	if (result != WHORL_OK)
 		wh_log_reader_close(reader);
@@ -53,6 +54,16 @@ static enum whorl_result make_room(struct wh_log_reader *reader, size_t bytes, s
 	return WHORL_OK;
 }
 
+/* So much is to be in the buffer, which begins with what is wanted. */
+static size_t amount(const struct wh_log_reader *reader, size_t wanted)
+{
+	uint64_t most = reader->room;
+
+	if (reader->limit != 0 && reader->start + most > reader->limit)
+		most = reader->limit > reader->start ? reader->limit - reader->start : 0;
+	return most > wanted ? (size_t)most : wanted;
+}
+
 enum whorl_result wh_log_reader_want(struct wh_log_reader *reader, uint64_t at, size_t bytes, const unsigned char **out,
 				     struct wh_error *err)
 {
@@ -74,7 +85,7 @@ enum whorl_result wh_log_reader_want(struct wh_log_reader *reader, uint64_t at, 
 		result = make_room(reader, bytes > WH_LOG_READ_BYTES ? bytes : WH_LOG_READ_BYTES, err);
 		if (result == WHORL_OK)
 			result = reader->file->ops->read(reader->file, at + reader->have, reader->buffer + reader->have,
-							 reader->room - reader->have, &got, err);
+							 amount(reader, bytes) - reader->have, &got, err);
 		if (result != WHORL_OK)
 			return result;
 		reader->have += got;

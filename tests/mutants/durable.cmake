@@ -318,6 +318,115 @@ mutant(NAME durable-check-skips-states KIND test_log_check FILE persistence/chec
 	pass->has_state = true;
 ]])
 
+mutant(NAME durable-check-takes-no-descriptor-for-rot KIND test_log_check FILE persistence/check.c
+	REMOVES "a file that cannot be opened is no rot"
+	TEXT [[
+	return result == WHORL_NOT_FOUND ? WHORL_OK : result;
+]]
+	REPLACEMENT [[
+	return WHORL_OK;
+]])
+
+mutant(NAME durable-check-takes-no-memory-for-rot KIND test_log_check FILE persistence/check.c
+	REMOVES "no memory is no rot"
+	TEXT [[
+	return result == WHORL_MEMORY ? result : WHORL_OK;
+]]
+	REPLACEMENT [[
+	return WHORL_OK;
+]])
+
+mutant(NAME durable-check-looks-at-a-state-once KIND test_log_check FILE persistence/check.c
+	REMOVES "a checkpoint is read twice before it is called rot"
+	TEXT [[
+	if (!good && pass->doubts_state) {
+]]
+	REPLACEMENT [[
+	if (!good) {
+]])
+
+mutant(NAME durable-check-looks-at-a-batch-once KIND test_log_check FILE persistence/check.c
+	REMOVES "a batch is read twice before it is called rot"
+	TEXT [[
+		if (result == WHORL_OK && !good) {
+]]
+	REPLACEMENT [[
+		if (result != WHORL_OK) {
+]])
+
+mutant(NAME durable-check-has-the-header KIND test_log_check FILE persistence/check.c
+	REMOVES "the beginning of a checkpoint is read from the disk"
+	TEXT [[
+		forget_behind(&pass->state->reader, 0);
+]]
+	REPLACEMENT [[
+		forget_behind(&pass->state->reader, WH_LOG_READ_BYTES);
+]])
+
+mutant(NAME durable-check-reads-ahead KIND test_log_check FILE persistence/reader.c
+	REMOVES "no run of a pass reads what the next one will"
+	TEXT [[
+	if (reader->limit != 0 && reader->start + most > reader->limit)
+]]
+	REPLACEMENT [[
+	if (reader->limit != 0 && most == 0)
+]])
+
+mutant(NAME durable-check-starves-others KIND test_log_turns FILE group/log_check.c
+	REMOVES "the turn of a log ends with a checkpoint"
+	TEXT [[
+	if (is == WH_LOG_CHECK_MORE && wh_load_relaxed(&log->figures.checkpoints) == logs->checked_with)
+]]
+	REPLACEMENT [[
+	if (is == WH_LOG_CHECK_MORE)
+]])
+
+mutant(NAME durable-check-waits-for-its-turn KIND test_log_turns FILE group/log_check.c
+	REMOVES "a log that may be good again is read first"
+	TEXT [[
+		if (may_be_good(log)) {
+]]
+	REPLACEMENT [[
+		if (may_be_good(log) && log == logs->checked) {
+]])
+
+mutant(NAME durable-check-loses-what-is-late KIND test_log_turns FILE group/log_check.c
+	REMOVES "what is late is owed"
+	TEXT [[
+	logs->check_at_ns += pause;
+]]
+	REPLACEMENT [[
+	logs->check_at_ns = now + pause;
+]])
+
+mutant(NAME durable-check-owes-all KIND test_log_turns FILE group/log_check.c
+	REMOVES "no more is owed than is late"
+	TEXT [[
+	if (logs->check_at_ns + late < now)
+]]
+	REPLACEMENT [[
+	if (logs->check_at_ns + late == 0)
+]])
+
+mutant(NAME durable-check-makes-no-pause KIND test_log_turns FILE group/log_check.c
+	REMOVES "between two pieces there is a pause"
+	TEXT [[
+	logs->check_from_ns = now + least_ns(logs);
+]]
+	REPLACEMENT [[
+	logs->check_from_ns = now;
+]])
+
+mutant(NAME durable-rot-outlives-its-log KIND test_log_turns FILE group/log_job.c
+	REMOVES "what is said of a log goes with its files"
+	TEXT [[
+		log->is_rotten = false;
+		wh_store_relaxed(&log->figures.rot, 0);
+]]
+	REPLACEMENT [[
+		log->is_rotten = false;
+]])
+
 mutant(NAME durable-check-mends-nothing KIND test_group_durable FILE group/durable.c
 	REMOVES "a checkpoint is made where rot was found"
 	TEXT [[

@@ -295,7 +295,7 @@ static enum whorl_result lab_check_point(struct lab *lab)
 }
 
 /* So many steps, or until something fails: then the result of that. */
-static enum whorl_result lab_work(struct lab *lab, uint32_t steps)
+static inline enum whorl_result lab_work(struct lab *lab, uint32_t steps)
 {
 	enum whorl_result result = WHORL_OK;
 

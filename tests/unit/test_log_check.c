@@ -150,6 +150,218 @@ START_TEST(a_checkpoint_makes_good)
 }
 END_TEST
 
+/* ---- what the disk is asked for ----------------------------------------------------------------------------------------- */
+
+#define RUN_BYTES 65536
+#define BLOCKS_MOST 1024
+#define HANDLES 8
+
+/* A system that has all of a file in its memory when it is opened, and reads from the disk what it was told to forget. */
+static struct watch {
+	const struct wh_directory_ops *directory;
+	const struct wh_file_ops *file;
+	struct wh_directory_ops directory_ops;
+	struct wh_file_ops file_ops;
+	struct handle {
+		struct wh_file *file;
+		bool in_memory[BLOCKS_MOST];
+	} handles[HANDLES];
+	enum whorl_result opens, reads; /* what these answer */
+	uint64_t read_bytes, from_memory, read_count;
+	uint64_t wrong_at; /* the read with this number, from 1, has a wrong bit */
+} watch;
+
+static struct handle *handle_of(const struct wh_file *file)
+{
+	for (int i = 0; i < HANDLES; i++)
+		if (watch.handles[i].file == file)
+			return &watch.handles[i];
+	ck_abort_msg("more than %d files are open", HANDLES);
+}
+
+static enum whorl_result watched_read(struct wh_file *file, uint64_t at, void *out, size_t bytes, size_t *got,
+				      struct wh_error *err)
+{
+	struct handle *handle = handle_of(file);
+	enum whorl_result result = watch.reads;
+
+	if (result != WHORL_OK)
+		return wh_error_set(err, result, "it is not read");
+	result = watch.file->read(file, at, out, bytes, got, err);
+	ck_assert_int_eq(result, WHORL_OK);
+	if (++watch.read_count == watch.wrong_at)
+		((unsigned char *)out)[50] ^= 4;
+	watch.read_bytes += *got;
+	for (uint64_t block = at / WH_DISK_BLOCK; block * WH_DISK_BLOCK < at + *got; block++) {
+		ck_assert_uint_lt(block, BLOCKS_MOST);
+		watch.from_memory += handle->in_memory[block];
+		handle->in_memory[block] = true;
+	}
+	return result;
+}
+
+/* Whole blocks alone. */
+static void watched_forget(struct wh_file *file, uint64_t at, uint64_t bytes)
+{
+	struct handle *handle = handle_of(file);
+	uint64_t size;
+	struct wh_error err;
+
+	ck_assert_int_eq(watch.file->size(file, &size, &err), WHORL_OK);
+	for (uint64_t block = (at + WH_DISK_BLOCK - 1) / WH_DISK_BLOCK; block < BLOCKS_MOST; block++)
+		if ((block + 1) * WH_DISK_BLOCK <= at + bytes || at + bytes >= size)
+			handle->in_memory[block] = false;
+}
+
+static void watched_close(struct wh_file *file)
+{
+	handle_of(file)->file = NULL;
+	watch.file->close(file);
+}
+
+static enum whorl_result watched_open(struct wh_directory *directory, const char *name, bool make, struct wh_file **out,
+				      struct wh_error *err)
+{
+	enum whorl_result result = watch.opens;
+	struct handle *handle = handle_of(NULL);
+
+	*out = NULL;
+	if (result != WHORL_OK)
+		return wh_error_set(err, result, "%s is not opened", name);
+	result = watch.directory->open(directory, name, make, out, err);
+	if (result != WHORL_OK)
+		return result;
+	watch.file = (*out)->ops;
+	watch.file_ops = *watch.file;
+	watch.file_ops.read = watched_read;
+	watch.file_ops.forget = watched_forget;
+	watch.file_ops.close = watched_close;
+	(*out)->ops = &watch.file_ops;
+	handle->file = *out;
+	memset(handle->in_memory, true, sizeof(handle->in_memory));
+	return WHORL_OK;
+}
+
+/* Of some segments and a state of some runs, that is watched. */
+static struct lab *watched_lab(struct wh_log_statistics *now)
+{
+	struct lab *lab = lab_new(test_seed(4));
+
+	watch = (struct watch){.opens = WHORL_OK, .reads = WHORL_OK};
+	lab->config.segment_bytes = 8 * RUN_BYTES;
+	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	watch.directory = lab->directory->ops;
+	watch.directory_ops = *watch.directory;
+	watch.directory_ops.open = watched_open;
+	lab->directory->ops = &watch.directory_ops;
+	ck_assert_int_eq(wh_log_open(&lab->log, lab->directory, &lab->config, &lab->found, &lab->err), WHORL_OK);
+	do {
+		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		if (lab->synced % 3 == 0)
+			ck_assert_int_eq(lab_check_point(lab), WHORL_OK);
+		wh_log_statistics(lab->log, now);
+	} while (now->checkpoint_bytes < 4 * (uint64_t)RUN_BYTES);
+	do {
+		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		wh_log_statistics(lab->log, now);
+	} while (now->used < 12 * (uint64_t)RUN_BYTES);
+	watch.read_bytes = watch.from_memory = watch.read_count = 0;
+	return lab;
+}
+
+static enum whorl_result watched_pass(struct lab *lab, enum wh_log_checked *is, struct wh_log_found *found)
+{
+	enum whorl_result result;
+
+	do
+		result = wh_log_check(lab->log, RUN_BYTES, is, found, &lab->err);
+	while (result == WHORL_OK && *is == WH_LOG_CHECK_MORE);
+	return result;
+}
+
+/* A pass reads all from the disk, and once. */
+START_TEST(all_is_read_once_from_the_disk)
+{
+	struct wh_log_statistics now;
+	struct lab *lab = watched_lab(&now);
+	struct wh_log_found found;
+	enum wh_log_checked is;
+
+	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+	ck_assert_int_eq(is, WH_LOG_CHECK_DONE);
+	ck_assert_uint_eq(watch.from_memory, 0);
+	ck_assert_uint_ge(watch.read_bytes, now.used + now.checkpoint_bytes);
+	/* The header of a checkpoint, the heads of its pieces, and behind the last batch of a segment the rest of a run. */
+	ck_assert_uint_le(watch.read_bytes,
+			  now.used + now.checkpoint_bytes + 5 * WH_DISK_BLOCK + now.segments * RUN_BYTES);
+	lab_free(lab);
+}
+END_TEST
+
+/* Whatever read it is that has a wrong bit, the next one has not. */
+START_TEST(what_is_wrong_once_is_no_rot)
+{
+	struct wh_log_statistics now;
+	struct lab *lab = watched_lab(&now);
+	struct wh_log_found found;
+	enum wh_log_checked is;
+	uint64_t reads;
+
+	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+	reads = watch.read_count;
+	ck_assert_uint_gt(reads, 10);
+	for (watch.wrong_at = 1; watch.wrong_at <= reads; watch.wrong_at++) {
+		watch.read_count = watch.from_memory = 0;
+		ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+		ck_assert_msg(is == WH_LOG_CHECK_DONE, "read %ju: %s: %s", (uintmax_t)watch.wrong_at, found.file,
+			      found.why);
+		ck_assert_uint_eq(watch.from_memory, 0);
+	}
+	lab_free(lab);
+}
+END_TEST
+
+/* No memory, or no descriptor: the pass ends, wherever it is, and the next one finds the log whole. A file that is gone is rot,
+ * and one that the disk cannot read. */
+START_TEST(what_says_nothing_is_no_rot)
+{
+	struct wh_log_statistics now;
+	struct lab *lab = watched_lab(&now);
+	struct wh_log_found found;
+	enum wh_log_checked is;
+	unsigned opens = 0, reads = 0;
+
+	for (unsigned calls = 0; calls < 15; calls++) {
+		for (unsigned i = 0; i < calls; i++)
+			ck_assert_int_eq(wh_log_check(lab->log, RUN_BYTES, &is, &found, &lab->err), WHORL_OK);
+		watch.opens = WHORL_DISK;
+		opens += wh_log_check(lab->log, RUN_BYTES, &is, &found, &lab->err) == WHORL_DISK;
+		watch.opens = WHORL_OK;
+		ck_assert_int_ne(is, WH_LOG_CHECK_ROT);
+		ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+		ck_assert_int_eq(is, WH_LOG_CHECK_DONE);
+		for (unsigned i = 0; i < calls; i++)
+			ck_assert_int_eq(wh_log_check(lab->log, RUN_BYTES, &is, &found, &lab->err), WHORL_OK);
+		watch.reads = WHORL_MEMORY;
+		reads += wh_log_check(lab->log, RUN_BYTES, &is, &found, &lab->err) == WHORL_MEMORY;
+		watch.reads = WHORL_OK;
+		ck_assert_int_ne(is, WH_LOG_CHECK_ROT);
+		ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+		ck_assert_int_eq(is, WH_LOG_CHECK_DONE);
+	}
+	ck_assert_uint_ge(opens, 2); /* of the state, and of a segment */
+	ck_assert_uint_ge(reads, 10);
+	watch.opens = WHORL_NOT_FOUND;
+	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
+	watch.opens = WHORL_OK;
+	watch.reads = WHORL_DISK;
+	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
+	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
+	lab_free(lab);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("log_check");
@@ -158,6 +370,9 @@ static Suite *suite(void)
 	tcase_add_test(all, nothing_is_taken_for_rot);
 	tcase_add_test(all, what_rots_is_found);
 	tcase_add_test(all, a_checkpoint_makes_good);
+	tcase_add_test(all, all_is_read_once_from_the_disk);
+	tcase_add_test(all, what_is_wrong_once_is_no_rot);
+	tcase_add_test(all, what_says_nothing_is_no_rot);
 	suite_add_tcase(suite, all);
 	return suite;
 }
