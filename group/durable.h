@@ -88,6 +88,8 @@ void wh_durable_wake(void *ctx);
 void wh_durable_speak(whorl_node *node);
 /* It copies a log to its own disk: what that disk is to say comes after that. */
 bool wh_durable_copies(const whorl_node *node);
+/* And that disk is the one to which it is copied, or from which: nothing else begins in its logs meanwhile. */
+bool wh_durable_copies_disk(const whorl_node *node, uint32_t disk);
 /* What lies on that disk: this node's, unless it speaks for it. */
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk);
 /* It does so no more: a view has begun, or the node ends, and its loop has. Their directories are let go of aside. */

@@ -25,7 +25,9 @@ struct wh_durable_others {            /* the job uses nothing of the node, which
 	uint64_t again_ns;  /* [loop] when it looks at those again that it has not */
 	bool copies;        /* [loop] the log of `shard` of `subgroup`, which the disk of node `from` has all of */
 	bool copied;        /* [loop] and has, and the standing says so, or will */
+	bool lost_source; /* [loop] that disk was let go of meanwhile: its node may have changed what was being read */
 	uint64_t subgroup;
+	uint64_t place; /* [loop] that log goes as far in the view that both disks stand on */
 	uint32_t shard, from;
 	bool unreadable[WH_NODES_MAX];       /* [loop] by node id: a log there could not be copied */
 	bool wanted[WH_NODES_MAX];           /* by node id: what the job looks at. [loop, then job] */
@@ -152,6 +154,7 @@ static void let_go_of(struct wh_durable_others *others, uint32_t id)
 {
 	if (others->logs[id] == NULL)
 		return;
+	others->lost_source = others->lost_source || (others->copies && id == others->from);
 	wh_restart_hush(&others->node->restart, id);
 	wh_durable_close_aside(others->node, others->logs[id]);
 	others->logs[id] = NULL;
@@ -236,9 +239,9 @@ static bool has_found(const struct wh_durable_others *others, uint32_t id, const
 }
 
 /* The longest whole log of that shard, of the disks that this node speaks for: a member of the view in which they stand has all that was
- * delivered there. -1: there is none; or it has lost its end, as another one says, that of `mine` too. */
+ * delivered there, below *place. -1: there is none; or it has lost its end, as another one says, that of `mine` too. */
 static int find_whole(const struct wh_durable_others *others, const struct wh_shard_standing *shard,
-		      const struct wh_log_is *mine)
+		      const struct wh_log_is *mine, uint64_t *place)
 {
 	uint64_t frontier = mine->frontier, longest = 0;
 	struct wh_log_is is;
@@ -253,11 +256,13 @@ static int find_whole(const struct wh_durable_others *others, const struct wh_sh
 		best = (int)id;
 		longest = is.place;
 	}
+	*place = longest;
 	return longest >= frontier ? best : -1;
 }
 
 /* What the standing says of that shard is that its log is not whole, in front of the copy. Returns how much it did. */
-static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard_standing *shard, uint32_t from)
+static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard_standing *shard, uint32_t from,
+			 uint64_t place)
 {
 	struct wh_logs *logs = others->node->logs;
 	const struct wh_shard_standing *of =
@@ -275,6 +280,8 @@ static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard
 	others->subgroup = shard->subgroup;
 	others->shard = shard->shard;
 	others->from = from;
+	others->place = place;
+	others->lost_source = false;
 	ok = wh_logs_write_standing(logs, &standing) != 0 && wh_logs_copy(logs, is, from);
 	wh_standing_free(&standing);
 	others->copies = ok;
@@ -295,16 +302,27 @@ static size_t look_for_copy(struct wh_durable_others *others)
 	for (uint32_t i = 0; i < standing->shard_count; i++) {
 		const struct wh_shard_standing *shard = &standing->shards[i];
 		struct wh_log_is mine;
+		uint64_t place;
 		int from;
 
 		if (!wh_shard_is_of_file(shard) || !wh_logs_found(node->logs, shard->subgroup, shard->shard, &mine) ||
 		    mine.whole)
 			continue;
-		from = find_whole(others, shard, &mine);
-		if (from >= 0)
-			return begin_copy(others, shard, (uint32_t)from);
+		from = find_whole(others, shard, &mine, &place);
+		if (from >= 0 && wh_logs_has_standing(others->logs[from])) /* nor is a beginning on its way to it */
+			return begin_copy(others, shard, (uint32_t)from, place);
 	}
 	return 0;
+}
+
+/* Is all there that was to be copied? What a node that has its disk back changes while it is read may be torn in it, and a cap is written at any
+ * time. */
+static bool has_copied(const struct wh_durable_others *others)
+{
+	struct wh_log_is is;
+
+	return !others->lost_source && wh_logs_found(others->node->logs, others->subgroup, others->shard, &is) &&
+	       !is.rot && is.place >= others->place;
 }
 
 /* It is on disk: the standing says that it is whole, and when that is on disk this node says it. */
@@ -312,12 +330,11 @@ static void end_copy(struct wh_durable_others *others)
 {
 	whorl_node *node = others->node;
 	struct wh_standing standing;
-	struct wh_log_is is;
 
 	if (!others->copied) {
-		if (!wh_logs_found(node->logs, others->subgroup, others->shard, &is) || is.rot ||
-		    wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK) {
-			others->unreadable[others->from] = true;
+		if (!has_copied(others) || wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK) {
+			others->unreadable[others->from] =
+				!others->lost_source; /* else that node reports it, or it is opened again */
 			others->copies = false;
 			return;
 		}
@@ -345,6 +362,11 @@ static void step_copy(struct wh_durable_others *others)
 bool wh_durable_copies(const whorl_node *node)
 {
 	return node->others != NULL && node->others->copies;
+}
+
+bool wh_durable_copies_disk(const whorl_node *node, uint32_t disk)
+{
+	return wh_durable_copies(node) && (disk == node->id || disk == node->others->from);
 }
 
 void wh_durable_speak(whorl_node *node)

@@ -34,7 +34,7 @@ static bool keep_standing(void *ctx, uint32_t disk, const struct wh_standing *st
 	const whorl_node *node = ctx;
 	struct wh_logs *logs = wh_durable_logs_of(node, disk);
 
-	if (disk == node->id && wh_durable_copies(node))
+	if (wh_durable_copies_disk(node, disk))
 		return false;
 	if (wh_standing_equals(standing, wh_logs_standing(logs)))
 		return wh_logs_has_standing(logs);

@@ -239,12 +239,22 @@ static bool make_room(struct wh_logs *logs, const struct wh_log_source_config *c
 	       wh_log_image_reserve(&batch->image, batch->records_most, batch_data(logs, config), NULL) == WHORL_OK;
 }
 
+/* Of a log that is opened before there is a job nobody waits so. */
+static void ask_again(void *ctx)
+{
+	struct wh_logs *logs = ctx;
+
+	if (wh_load_relaxed(&logs->busy_ns) != 0)
+		wh_logs_ask_disk(logs);
+}
+
 enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 				    const struct wh_log_source_config *of, const struct wh_log_point *known,
 				    struct wh_log_found *found, struct wh_error *err)
 {
 	uint64_t segment = of->log_bytes / 8 < SEGMENT_BYTES ? of->log_bytes / 8 : SEGMENT_BYTES;
 	uint64_t least = logs->config.batch_bytes > 0 ? 0 : SEGMENT_BYTES_LEAST; /* else as small as batches allow */
+	const struct wh_log_asking asking = {ask_again, logs};
 	struct wh_log_config config = {
 		.owner = {.group = group, .shard = log->shard, .node = logs->config.node},
 		.fresh = logs->config.env->random_u64(logs->config.env->ctx) | 1,
@@ -253,6 +263,7 @@ enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *l
 		.batch_messages = logs->batch.records_most,
 		.image = &logs->batch.image,
 		.known = known,
+		.asking = &asking,
 	};
 
 	snprintf(config.owner.group_name, sizeof(config.owner.group_name), "%s", logs->config.group);
@@ -284,6 +295,7 @@ struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_
 static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
 {
 	struct wh_error err;
+	const struct wh_log_asking asking = {ask_again, logs};
 	enum whorl_result result;
 
 	wh_logs_ask_disk(logs);
@@ -291,7 +303,7 @@ static bool discard_rot(struct wh_logs *logs, struct wh_shard_log *log)
 	log->log = NULL;
 	log->is_rotten = false;
 	wh_store_relaxed(&log->figures.rot, 0);
-	result = wh_log_discard(logs->directory, log->name, log->shard, &err);
+	result = wh_log_discard(logs->directory, log->name, log->shard, &asking, &err);
 	return wh_logs_settle(logs, result, &err);
 }
 
@@ -319,6 +331,7 @@ static void drop_checkpoint(struct wh_shard_log *log)
 /* What lies under that name goes, and each log of it is closed: no view begins in one of them any more. */
 static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
 {
+	const struct wh_log_asking asking = {ask_again, logs};
 	struct wh_error err;
 	enum whorl_result result;
 
@@ -336,20 +349,15 @@ static bool drop_files(struct wh_logs *logs, const char *name, uint32_t shard)
 		wh_store_relaxed(&log->figures.rot, 0);
 	}
 	wh_logs_ask_disk(logs);
-	result = wh_log_discard(logs->directory, name, shard, &err);
+	result = wh_log_discard(logs->directory, name, shard, &asking, &err);
 	return wh_logs_settle(logs, result, &err);
-}
-
-static void ask_again(void *ctx)
-{
-	wh_logs_ask_disk(ctx);
 }
 
 /* All that the other directory has. WHORL_NOT_FOUND: it cannot be read. */
 static enum whorl_result copy_files(struct wh_logs *logs, const struct wh_log_order *order, struct wh_error *err)
 {
 	const struct wh_disk *disk = logs->config.env->disk;
-	const struct wh_log_copying by = {ask_again, logs};
+	const struct wh_log_asking asking = {ask_again, logs};
 	struct wh_log_owner owner = {
 		.group = logs->identity.group, .shard = order->config.shard, .node = logs->config.node};
 	struct wh_directory *from;
@@ -359,20 +367,22 @@ static enum whorl_result copy_files(struct wh_logs *logs, const struct wh_log_or
 		return result == WHORL_DISK ? WHORL_NOT_FOUND : result;
 	snprintf(owner.group_name, sizeof(owner.group_name), "%s", logs->config.group);
 	snprintf(owner.subgroup, sizeof(owner.subgroup), "%s", order->config.name);
-	result = wh_log_copy(logs->directory, &owner, from, &by, err);
+	result = wh_log_copy(logs->directory, &owner, from, &asking, err);
 	from->ops->close(from);
 	return result;
 }
 
-/* What cannot be read there is none here: it counts as damaged. */
-static bool copy_log(struct wh_logs *logs, const struct wh_log_order *order)
+/* What cannot be read there is none here: it counts as damaged. When it is tried again since there was no room, nothing answers in between: else
+ * a disk that is full would be full since a moment ago, for ever. */
+static bool copy_log(struct wh_logs *logs, struct wh_log_order *order)
 {
 	struct wh_shard_log *log = wh_log_find_shard(logs, order->config.subgroup, order->config.shard);
 	struct wh_error err;
 	enum whorl_result result;
 
-	if (!drop_files(logs, order->config.name, order->config.shard))
+	if (order->fresh && !drop_files(logs, order->config.name, order->config.shard))
 		return false;
+	order->fresh = false;
 	log->found = (struct wh_log_found){.verdict = WH_LOG_ROT, .why = "it could not be copied"};
 	memset(log->ends, 0, sizeof(log->ends));
 	memset(log->frontiers, 0, sizeof(log->frontiers));

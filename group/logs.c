@@ -425,6 +425,7 @@ bool wh_logs_copy(struct wh_logs *logs, const struct wh_shard_standing *shard, u
 	if (order == NULL)
 		return false;
 	order->config = config;
+	order->fresh = true;
 	log->copying = hand_over(logs, order);
 	return true;
 }
@@ -706,7 +707,7 @@ static enum whorl_result open_log(struct wh_logs *logs, struct wh_shard_log *log
 	enum whorl_result result = WHORL_OK;
 
 	if (logs->standing.alone && !shard->whole)
-		result = wh_log_discard(logs->directory, log->name, log->shard, err);
+		result = wh_log_discard(logs->directory, log->name, log->shard, NULL, err);
 	if (result != WHORL_OK)
 		return result;
 	return wh_log_open_shard(logs, log, group, config, shard->before != 0 && shard->whole ? known : NULL,

@@ -125,9 +125,9 @@ WH_MUST_CHECK bool wh_logs_fall_asleep(struct wh_logs *logs, const struct wh_dor
 /* The log of that shard is of no use any more: its files go, when what was handed over before is on disk. False: no memory. */
 WH_MUST_CHECK bool wh_logs_drop_log(struct wh_logs *logs, const struct wh_shard_standing *shard);
 
-/* The log of that shard, which is of the file, becomes what the directory of that node of this host has of it, which nobody changes meanwhile. It
- * counts as damaged until that has come to its end, and after that if it came to nothing; the standing must not say that it is whole before.
- * False: no memory. */
+/* The log of that shard, which is of the file, becomes what the directory of that node of this host has of it, in which no view begins meanwhile. It
+ * counts as damaged until that has come to its end, and after that if it came to nothing; the standing must not say that it is whole before, nor
+ * if it goes less far than what was to be copied, or the lock of that directory was let go of meanwhile. False: no memory. */
 WH_MUST_CHECK bool wh_logs_copy(struct wh_logs *logs, const struct wh_shard_standing *shard, uint32_t from);
 bool wh_logs_copies(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
 

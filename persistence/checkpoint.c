@@ -334,7 +334,7 @@ static enum whorl_result check_pieces(struct wh_log_reader *reader, const struct
 enum whorl_result wh_checkpoint_check(struct wh_log *log, uint64_t number, struct wh_log_head *head,
 				      struct wh_log_mark *mark, uint64_t *bytes, const char **why, struct wh_error *err)
 {
-	struct wh_log_reader reader = {0};
+	struct wh_log_reader reader = {.asking = log->asking};
 	char name[WH_FILE_NAME_BYTES];
 	enum whorl_result result;
 

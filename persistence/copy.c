@@ -11,7 +11,7 @@
 struct copy {
 	struct wh_directory *to, *from;
 	const struct wh_log_owner *owner; /* what the files are to say */
-	const struct wh_log_copying *by;
+	const struct wh_log_asking *asking;
 	char files[WH_LOG_FILES_BYTES];
 	unsigned char *buffer;
 	char (*names)[WH_FILE_NAME_BYTES];
@@ -68,9 +68,20 @@ static enum whorl_result read_some(const struct copy *copy, struct wh_file *file
 {
 	enum whorl_result result;
 
-	copy->by->asks(copy->by->ctx);
+	wh_log_ask(copy->asking);
 	result = file->ops->read(file, at, copy->buffer, WH_LOG_READ_BYTES, got, err);
 	return result == WHORL_DISK ? (err->code = WHORL_NOT_FOUND) : result;
+}
+
+#define SYNC_BYTES ((uint64_t)64 << 20) /* what one sync has to write: how long it takes says something of the disk */
+
+/* What has come to `at`. */
+static enum whorl_result sync_some(const struct copy *copy, struct wh_file *to, uint64_t at, struct wh_error *err)
+{
+	if (at % SYNC_BYTES != 0)
+		return WHORL_OK;
+	wh_log_ask(copy->asking);
+	return to->ops->sync(to, err);
 }
 
 static enum whorl_result copy_bytes(const struct copy *copy, const char *name, struct wh_file *from, struct wh_file *to,
@@ -88,22 +99,27 @@ static enum whorl_result copy_bytes(const struct copy *copy, const char *name, s
 			result = got < WH_LOG_BLOCK_BYTES ? wh_error_set(err, WHORL_NOT_FOUND, "%s is cut off", name)
 							  : change_owner(copy, name, err);
 		part = (struct iovec){copy->buffer, got};
-		copy->by->asks(copy->by->ctx);
+		wh_log_ask(copy->asking);
 		if (result == WHORL_OK && got > 0)
 			result = to->ops->write(to, at, &part, 1, err);
 		at += got;
+		if (result == WHORL_OK)
+			result = sync_some(copy, to, at, err);
 	} while (result == WHORL_OK && got == WH_LOG_READ_BYTES);
-	copy->by->asks(copy->by->ctx);
+	wh_log_ask(copy->asking);
 	return result == WHORL_OK ? to->ops->sync(to, err) : result;
 }
 
 static enum whorl_result copy_file(const struct copy *copy, const char *name, struct wh_error *err)
 {
 	struct wh_file *from, *to;
-	enum whorl_result result = copy->from->ops->open(copy->from, name, false, &from, err);
+	enum whorl_result result;
 
+	wh_log_ask(copy->asking);
+	result = copy->from->ops->open(copy->from, name, false, &from, err);
 	if (result != WHORL_OK)
 		return result == WHORL_DISK ? (err->code = WHORL_NOT_FOUND) : result;
+	wh_log_ask(copy->asking);
 	result = copy->to->ops->open(copy->to, name, true, &to, err);
 	if (result == WHORL_OK) {
 		result = copy_bytes(copy, name, from, to, err);
@@ -114,10 +130,10 @@ static enum whorl_result copy_file(const struct copy *copy, const char *name, st
 }
 
 enum whorl_result wh_log_copy(struct wh_directory *to, const struct wh_log_owner *owner, struct wh_directory *from,
-			      const struct wh_log_copying *by, struct wh_error *err)
+			      const struct wh_log_asking *asking, struct wh_error *err)
 {
-	struct copy copy = {.to = to, .from = from, .owner = owner, .by = by};
-	enum whorl_result result = wh_log_discard(to, owner->subgroup, owner->shard, err);
+	struct copy copy = {.to = to, .from = from, .owner = owner, .asking = asking};
+	enum whorl_result result = wh_log_discard(to, owner->subgroup, owner->shard, asking, err);
 
 	wh_log_files(copy.files, owner->subgroup, owner->shard);
 	copy.buffer = malloc(WH_LOG_READ_BYTES);
@@ -131,6 +147,7 @@ enum whorl_result wh_log_copy(struct wh_directory *to, const struct wh_log_owner
 		result = wh_error_set(err, WHORL_NOT_FOUND, "there is no log of %s", owner->subgroup);
 	for (uint32_t i = 0; i < copy.count && result == WHORL_OK; i++)
 		result = copy_file(&copy, copy.names[i], err);
+	wh_log_ask(asking);
 	if (result == WHORL_OK)
 		result = to->ops->sync(to, err);
 	free(copy.names);

@@ -63,6 +63,7 @@ static enum whorl_result create(struct wh_log **out, struct wh_directory *direct
 	log->batch_bytes = config->batch_bytes;
 	log->batch_messages = config->batch_messages;
 	log->read_only = config->read_only;
+	log->asking = config->asking;
 	largest = wh_log_round(table_room(log) + log->batch_bytes, WH_LOG_BLOCK_BYTES);
 	log->segment_bytes = wh_log_round(config->segment_bytes, WH_LOG_BLOCK_BYTES);
 	if (log->segment_bytes < WH_LOG_BLOCK_BYTES + 2 * largest)
@@ -126,6 +127,7 @@ static enum whorl_result open_log(struct wh_log **out, struct wh_directory *dire
 		return wh_error_prefix(err, "log of %.63s, shard %" PRIu32, config->owner.subgroup,
 				       config->owner.shard);
 	}
+	log->asking = NULL;
 	*out = log;
 	return WHORL_OK;
 }

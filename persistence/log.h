@@ -71,6 +71,13 @@ struct wh_log_image {
 	size_t room;
 };
 
+/* Told each time that the disk is asked for something, in a call that asks it again and again: how long such a call takes depends on how much lies
+ * there, and says nothing of the disk. NULL, in the place of one: nothing is told. */
+struct wh_log_asking {
+	void (*asks)(void *ctx);
+	void *ctx;
+};
+
 struct wh_log_config {
 	struct wh_log_owner owner;
 	uint64_t fresh;         /* the identity of a log that is made anew: a random number, not 0 */
@@ -79,8 +86,9 @@ struct wh_log_config {
 	uint32_t batch_messages; /* messages of a batch at most */
 	/* Known to be on this disk, from elsewhere: what is damaged below it is rot. NULL: nothing is known. */
 	const struct wh_log_point *known;
-	bool read_only;             /* nothing is written, mended or removed; nothing can be appended */
-	struct wh_log_image *image; /* for its batches, until it is closed. NULL: it has one of its own */
+	bool read_only;                     /* nothing is written, mended or removed; nothing can be appended */
+	struct wh_log_image *image;         /* for its batches, until it is closed. NULL: it has one of its own */
+	const struct wh_log_asking *asking; /* while it is opened */
 };
 
 struct wh_log_sender {
@@ -145,19 +153,15 @@ void wh_log_close(struct wh_log *log);
 
 /* Removes all files of that log, whatever is in them; at each moment of it the log is blank, rot, or what it was. It may be open nowhere. */
 WH_MUST_CHECK enum whorl_result wh_log_discard(struct wh_directory *directory, const char *subgroup, uint32_t shard,
-					       struct wh_error *err);
-
-struct wh_log_copying {
-	void (*asks)(void *ctx); /* the disk is asked for something, again and again while it goes on */
-	void *ctx;
-};
+					       const struct wh_log_asking *asking, struct wh_error *err);
 
 /* Makes a log of `owner` in `to`, in the place of what is there, which is all that the one of the same subgroup and shard in `from` is, whatever
- * node and group that is of; it is on the disk when this returns WHORL_OK. Neither may be open but to be read, nor be changed. What is there
+ * node and group that is of; it is on the disk when this returns WHORL_OK. Neither may be open but to be read, nor be changed; where
+ * the other one is all the same, what was copied may lack what was there, or be rot. What is there
  * when it does not come to its end is blank, rot, or less than there should be: it must not count, and can be discarded. WHORL_NOT_FOUND: what
  * lies in `from` cannot be read, or is none. WHORL_AGAIN: no room. */
 WH_MUST_CHECK enum whorl_result wh_log_copy(struct wh_directory *to, const struct wh_log_owner *owner,
-					    struct wh_directory *from, const struct wh_log_copying *by,
+					    struct wh_directory *from, const struct wh_log_asking *asking,
 					    struct wh_error *err);
 
 /* What the names of the files of that log begin with. Returns out. */

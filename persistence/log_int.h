@@ -6,9 +6,16 @@
 
 #define WH_LOG_READ_BYTES 1048576 /* at once */
 
+static inline void wh_log_ask(const struct wh_log_asking *asking)
+{
+	if (asking != NULL)
+		asking->asks(asking->ctx);
+}
+
 /* Reads a file in large pieces, each byte once if it is read forwards. */
 struct wh_log_reader {
 	struct wh_file *file;
+	const struct wh_log_asking *asking;
 	uint64_t bytes; /* of the file */
 	unsigned char *buffer;
 	size_t room;
@@ -38,6 +45,7 @@ struct wh_log {
 	enum wh_log_verdict verdict;
 	bool failed;
 	char failure[256];
+	const struct wh_log_asking *asking; /* NULL once it is open */
 
 	struct wh_log_segment *segments; /* the last is the present one */
 	uint32_t segment_count, segment_room;

@@ -7,8 +7,10 @@
 enum whorl_result wh_log_reader_open(struct wh_log_reader *reader, struct wh_directory *directory, const char *name,
 				     struct wh_error *err)
 {
-	enum whorl_result result = directory->ops->open(directory, name, false, &reader->file, err);
+	enum whorl_result result;
 
+	wh_log_ask(reader->asking);
+	result = directory->ops->open(directory, name, false, &reader->file, err);
 	if (result != WHORL_OK)
 		return result;
 	reader->start = 0;
@@ -83,6 +85,7 @@ enum whorl_result wh_log_reader_want(struct wh_log_reader *reader, uint64_t at, 
 			memmove(reader->buffer, reader->buffer + (at - reader->start), reader->have);
 		reader->start = at;
 		result = make_room(reader, bytes > WH_LOG_READ_BYTES ? bytes : WH_LOG_READ_BYTES, err);
+		wh_log_ask(reader->asking);
 		if (result == WHORL_OK)
 			result = reader->file->ops->read(reader->file, at + reader->have, reader->buffer + reader->have,
 							 amount(reader, bytes) - reader->have, &got, err);

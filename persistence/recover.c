@@ -496,7 +496,7 @@ static enum whorl_result scan_all(struct scan *scan, const struct names *names)
 enum whorl_result wh_log_scan(struct wh_log *log, const struct wh_log_config *config, struct wh_log_found *found,
 			      struct wh_error *err)
 {
-	struct scan scan = {.log = log, .config = config, .found = found, .err = err};
+	struct scan scan = {.log = log, .config = config, .found = found, .err = err, .reader = {.asking = log->asking}};
 	struct names names;
 	enum whorl_result result = read_names(&names, log->directory, log->files, err);
 
@@ -525,9 +525,11 @@ static enum whorl_result remove_useless(struct wh_log *log, struct wh_error *err
 			    (kind == WH_LOG_FILE_CHECKPOINT && log->has_mark && number == log->checkpoint))
 				continue;
 			wh_log_file_name(file, log->files, (enum wh_log_file_kind)kind, number);
+			wh_log_ask(log->asking);
 			result = log->directory->ops->remove(log->directory, file, err);
 		}
 	free_names(&names);
+	wh_log_ask(log->asking);
 	return result == WHORL_OK ? log->directory->ops->sync(log->directory, err) : result;
 }
 
@@ -596,6 +598,7 @@ enum whorl_result wh_log_mend(struct wh_log *log, struct wh_error *err)
 	if (result == WHORL_OK && log->segment_count > 0) {
 		wh_log_file_name(file, log->files, WH_LOG_FILE_SEGMENT, log->segments[log->segment_count - 1].number);
 		result = log->directory->ops->open(log->directory, file, false, &log->file, err);
+		wh_log_ask(log->asking);
 		if (result == WHORL_OK)
 			result = mend_end(log, err);
 	}
@@ -605,13 +608,15 @@ enum whorl_result wh_log_mend(struct wh_log *log, struct wh_error *err)
 /* ---- all files of a log ----------------------------------------------------------------------------------------------- */
 
 static enum whorl_result remove_kind(struct wh_directory *directory, const struct names *names,
-				     enum wh_log_file_kind kind, struct wh_error *err)
+				     enum wh_log_file_kind kind, const struct wh_log_asking *asking,
+				     struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 	char file[WH_FILE_NAME_BYTES];
 
 	for (uint32_t i = 0; i < names->by_kind[kind].count && result == WHORL_OK; i++) {
 		wh_log_file_name(file, names->files, kind, names->by_kind[kind].of[i]);
+		wh_log_ask(asking);
 		result = directory->ops->remove(directory, file, err);
 		if (result == WHORL_OK) /* the oldest first: without it the rest is rot */
 			result = directory->ops->sync(directory, err);
@@ -620,18 +625,18 @@ static enum whorl_result remove_kind(struct wh_directory *directory, const struc
 }
 
 enum whorl_result wh_log_discard(struct wh_directory *directory, const char *subgroup, uint32_t shard,
-				 struct wh_error *err)
+				 const struct wh_log_asking *asking, struct wh_error *err)
 {
 	char files[WH_LOG_FILES_BYTES];
 	struct names names;
 	enum whorl_result result = read_names(&names, directory, wh_log_files(files, subgroup, shard), err);
 
 	if (result == WHORL_OK)
-		result = remove_kind(directory, &names, WH_LOG_FILE_SEGMENT, err);
+		result = remove_kind(directory, &names, WH_LOG_FILE_SEGMENT, asking, err);
 	if (result == WHORL_OK)
-		result = remove_kind(directory, &names, WH_LOG_FILE_CHECKPOINT, err);
+		result = remove_kind(directory, &names, WH_LOG_FILE_CHECKPOINT, asking, err);
 	if (result == WHORL_OK)
-		result = remove_kind(directory, &names, WH_LOG_FILE_NEW, err);
+		result = remove_kind(directory, &names, WH_LOG_FILE_NEW, asking, err);
 	free_names(&names);
 	return result == WHORL_OK ? directory->ops->sync(directory, err) : result;
 }

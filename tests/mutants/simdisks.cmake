@@ -333,6 +333,67 @@ mutant(NAME log-copy-nameless KIND test_log FILE persistence/copy.c
 	free(copy.names);
 ]])
 
+mutant(NAME durable-copy-tried-for-ever KIND test_group_durable FILE group/log_job.c
+	REMOVES "a log that is copied to a full disk is not tried for ever"
+	TEXT [[
+	order->fresh = false;
+	log->found = ]]
+	REPLACEMENT [[
+	log->found = ]])
+
+mutant(NAME durable-copy-of-what-was-let-go KIND test_group_durable FILE group/durable_others.c
+	REMOVES "a log whose directory was let go of while it was copied does not count"
+	TEXT [[
+	return !others->lost_source && wh_logs_found(]]
+	REPLACEMENT [[
+	return wh_logs_found(]])
+
+mutant(NAME durable-copy-short KIND test_group_durable FILE group/durable_others.c
+	REMOVES "a copy that goes less far than the log that was found does not count"
+	TEXT [[
+	       !is.rot && is.place >= others->place;
+]]
+	REPLACEMENT [[
+	       !is.rot;
+]])
+
+mutant(NAME durable-copied-disk-promises KIND test_group_durable FILE group/durable_others.c
+	REMOVES "a disk that a log is copied from promises nothing meanwhile"
+	TEXT [[
+	return wh_durable_copies(node) && (disk == node->id || disk == node->others->from);
+]]
+	REPLACEMENT [[
+	return wh_durable_copies(node) && disk == node->id;
+]])
+
+mutant(NAME log-copy-one-sync KIND test_log FILE persistence/copy.c
+	REMOVES "a large file that is copied is synced piece by piece"
+	TEXT [[
+	if (at % SYNC_BYTES != 0)
+]]
+	REPLACEMENT [[
+	if (at % SYNC_BYTES != 0 || at > 0)
+]])
+
+mutant(NAME log-open-asks-once KIND test_log FILE persistence/reader.c
+	REMOVES "a log that is opened asks the disk for piece after piece"
+	TEXT [[
+		wh_log_ask(reader->asking);
+		if (result == WHORL_OK)
+]]
+	REPLACEMENT [[
+		if (result == WHORL_OK)
+]])
+
+mutant(NAME log-discard-asks-once KIND test_log FILE persistence/recover.c
+	REMOVES "a log that is discarded asks the disk for file after file"
+	TEXT [[
+		wh_log_ask(asking);
+]]
+	REPLACEMENT [[
+		(void)asking;
+]])
+
 mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
 	WORDS ${disks_host}
 	REMOVES "on one host a node speaks for the disks of those that have ended"

@@ -22,6 +22,7 @@ struct gate_disk {
 	atomic_bool holds_directories;     /* none is opened */
 	atomic_bool fails;                 /* they fail, once; later ones succeed, as a kernel does */
 	atomic_bool is_full;               /* no file grows */
+	atomic_bool refuses;               /* nothing is written to those that are meant: there is no room */
 	atomic_ulong syncs, held, refused; /* refused: for want of room */
 	atomic_ulong locked;               /* directories, one after the other */
 };
@@ -48,9 +49,22 @@ static enum whorl_result gate_size(struct wh_file *file, uint64_t *bytes, struct
 	return FILE_OF(file)->ops->size(FILE_OF(file), bytes, err);
 }
 
+static bool is_meant(const struct gate_file *file)
+{
+	const char *only = atomic_load(&file->gate->only);
+
+	return only == NULL || strstr(file->name, only) != NULL;
+}
+
 static enum whorl_result gate_write(struct wh_file *file, uint64_t at, struct iovec *parts, int count,
 				    struct wh_error *err)
 {
+	struct gate_disk *gate = ((struct gate_file *)file)->gate;
+
+	if (atomic_load(&gate->refuses) && is_meant((struct gate_file *)file)) {
+		atomic_fetch_add(&gate->refused, 1);
+		return wh_error_set(err, WHORL_AGAIN, "no room");
+	}
 	return FILE_OF(file)->ops->write(FILE_OF(file), at, parts, count, err);
 }
 
@@ -79,13 +93,6 @@ static void gate_hold(struct gate_disk *gate, bool (*holds)(const void *ctx), co
 		atomic_fetch_add(&gate->held, 1);
 	while (holds(ctx))
 		nanosleep(&moment, NULL);
-}
-
-static bool is_meant(const struct gate_file *file)
-{
-	const char *only = atomic_load(&file->gate->only);
-
-	return only == NULL || strstr(file->name, only) != NULL;
 }
 
 static bool is_held(const void *ctx)

@@ -49,6 +49,10 @@ struct lab {
 	uint32_t written, synced;        /* batches; written may be one more */
 	struct lab_mark mark, next_mark; /* that counts; that may count instead */
 	uint64_t kill_at;                /* the operation in which the process is killed; 0: none */
+	/* Between two times that it is told that the disk is asked for something (lab_asks), at most. */
+	bool times;
+	uint64_t unasked, most_unasked;       /* operations */
+	uint64_t unasked_ns, most_unasked_ns; /* what they took; only if it `times` */
 };
 
 /* ---- making one ------------------------------------------------------------------------------------------------------- */
@@ -58,14 +62,31 @@ static void lab_operates(void *ctx, enum wh_sim_disk_op op, uint64_t number)
 	struct lab *lab = ctx;
 
 	(void)op;
+	lab->unasked++;
+	lab->most_unasked = lab->unasked > lab->most_unasked ? lab->unasked : lab->most_unasked;
 	if (lab->kill_at != 0 && number == lab->kill_at)
 		wh_sim_disk_end(lab->user);
+}
+
+static void lab_passes(void *ctx, uint64_t ns)
+{
+	struct lab *lab = ctx;
+
+	lab->unasked_ns += ns;
+	lab->most_unasked_ns = lab->unasked_ns > lab->most_unasked_ns ? lab->unasked_ns : lab->most_unasked_ns;
+}
+
+static inline void lab_asks(void *ctx)
+{
+	struct lab *lab = ctx;
+
+	lab->unasked = lab->unasked_ns = 0;
 }
 
 /* A process comes up, and opens its directory. */
 static enum whorl_result lab_begin(struct lab *lab)
 {
-	struct wh_sim_disk_hooks hooks = {.operates = lab_operates, .ctx = lab};
+	struct wh_sim_disk_hooks hooks = {.operates = lab_operates, .pass = lab->times ? lab_passes : NULL, .ctx = lab};
 	const struct wh_disk *table;
 	int holder;
 	enum whorl_result result;

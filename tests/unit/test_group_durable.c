@@ -17,6 +17,7 @@
 
 #include "gate_disk.h"
 #include "group.h"
+#include "saved.h"
 
 #define NODES 3
 
@@ -74,22 +75,6 @@ static void open_all(void)
 	for (unsigned id = 0; id < NODES; id++)
 		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
 	cluster_record(&lab.cluster, "orders");
-}
-
-/* Of one node, and all that is in it: files alone. */
-static void remove_directory(const char *path)
-{
-	DIR *directory = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		unlink(name);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	rmdir(path);
 }
 
 static void free_lab(void)
@@ -1256,6 +1241,130 @@ START_TEST(a_node_that_comes_has_its_disk_back)
 }
 END_TEST
 
+/* ---- a log is copied ---------------------------------------------------------------------------------------------------- */
+
+/* All end at once, the log of node 2 is damaged, and it starts alone: it copies that of node 0. With functions for a state. */
+static void begin_to_copy(void)
+{
+	char saved[96];
+	struct wh_error err;
+
+	make_lab("start_timeout_ms = 200\n", ORDERS);
+	open_programs();
+	cluster_start(&lab.cluster);
+	send_some(0, 100);
+	for (unsigned id = 0; id < NODES; id++)
+		await(atomic_load(&programs[id].messages) == 100, sched_yield());
+	for (unsigned id = 0; id < NODES; id++)
+		await(look_at_log(id).capped, sched_yield());
+	snprintf(saved, sizeof(saved), "%s-saved", lab.directory);
+	ck_assert_int_eq(mkdir(saved, 0700), 0);
+	copy_directories(lab.directory, saved, NODES);
+	for (unsigned id = 0; id < NODES; id++)
+		close_node(id);
+	copy_directories(saved, lab.directory, NODES);
+	remove_directories(saved, NODES);
+	damage_log();
+	atomic_store(&lab.disks[2].only, "2/orders");
+	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
+	set_program(2);
+}
+
+static uint64_t read_promise(unsigned id)
+{
+	struct wh_standing standing = read_standing(id);
+	uint64_t promised = standing.promised;
+
+	wh_standing_free(&standing);
+	return promised;
+}
+
+/* There is no room for the copy: it is tried again, and when that takes too long the node fails. */
+START_TEST(a_copy_without_room_is_not_tried_for_ever)
+{
+	lab.timeout_ms = 1000;
+	begin_to_copy();
+	atomic_store(&lab.disks[2].refuses, true);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(has_failed(2, WHORL_DISK), sched_yield());
+	ck_assert_uint_gt(atomic_load(&lab.disks[2].refused), 1);
+	atomic_store(&lab.disks[2].refuses, false);
+	free_lab();
+}
+END_TEST
+
+/* Node 0 comes while its log is copied. What was copied does not count: node 2 is given the state. */
+START_TEST(a_copy_of_what_was_let_go_of_does_not_count)
+{
+	struct wh_error err;
+
+	begin_to_copy();
+	atomic_store(&lab.disks[2].holds, true);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text); /* it has its directory */
+	set_program(0);
+	ck_ok(whorl_start(lab.cluster.nodes[0]));
+	atomic_store(&lab.disks[2].holds, false);
+	await(whorl_ready(lab.cluster.nodes[0], 0) == WHORL_OK && whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK,
+	      sched_yield());
+	await(is_whole(2), sched_yield());
+	await(atomic_load(&programs[2].messages) == 100, sched_yield());
+	ck_assert_uint_eq(atomic_load(&programs[2].restored), 1);
+	free_lab();
+}
+END_TEST
+
+/* Another node comes, and coordinates. The disk that is being read promises it nothing before the copy has come to its end. */
+START_TEST(a_disk_that_is_read_promises_nothing)
+{
+	struct wh_error err;
+	uint64_t promised, own;
+
+	begin_to_copy();
+	atomic_store(&lab.disks[2].holds, true);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	promised = read_promise(0);
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	set_program(1);
+	own = read_promise(1);
+	ck_ok(whorl_start(lab.cluster.nodes[1]));
+	await(read_promise(1) > own, usleep(10000));
+	usleep(500000);
+	ck_assert_uint_eq(read_promise(0), promised);
+	atomic_store(&lab.disks[2].holds, false);
+	await(read_promise(0) > promised, usleep(10000));
+	await(whorl_ready(lab.cluster.nodes[1], 0) == WHORL_OK && whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK,
+	      sched_yield());
+	free_lab();
+}
+END_TEST
+
+/* What has come of the log of node 0 is less than what that had: the log of node 1 is copied. */
+START_TEST(a_copy_that_is_short_does_not_count)
+{
+	static const char zeros[64 << 10];
+	char path[192];
+	int fd;
+
+	begin_to_copy();
+	atomic_store(&lab.disks[2].holds, true);
+	ck_ok(whorl_start(lab.cluster.nodes[2]));
+	await(atomic_load(&lab.disks[2].held) > 0, sched_yield());
+	snprintf(path, sizeof(path), "%s/2/orders.0.0000000000000000.log", lab.directory);
+	fd = open(path, O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	for (off_t at = 8192; at < lseek(fd, 0, SEEK_END); at += (off_t)sizeof(zeros))
+		ck_assert_int_eq(pwrite(fd, zeros, sizeof(zeros), at), sizeof(zeros));
+	ck_assert_int_eq(close(fd), 0);
+	atomic_store(&lab.disks[2].holds, false);
+	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
+	await(atomic_load(&programs[2].messages) == 100, sched_yield());
+	free_lab();
+}
+END_TEST
+
 /* ---- a node ends, and its disk hangs -------------------------------------------------------------------------------------- */
 
 static struct {
@@ -1402,7 +1511,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
 	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
-	      *directories = tcase_create("directories"), *ends = tcase_create("ends");
+	      *directories = tcase_create("directories"), *ends = tcase_create("ends"),
+	      *copies = tcase_create("copies");
 
 	tcase_add_test(delivery, delivered_in_one_order);
 	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
@@ -1428,6 +1538,11 @@ static Suite *suite(void)
 	tcase_add_test(directories, there_has_to_be_a_directory);
 	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
 	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
+	tcase_set_timeout(copies, 60);
+	tcase_add_test(copies, a_copy_without_room_is_not_tried_for_ever);
+	tcase_add_test(copies, a_copy_of_what_was_let_go_of_does_not_count);
+	tcase_add_test(copies, a_disk_that_is_read_promises_nothing);
+	tcase_add_test(copies, a_copy_that_is_short_does_not_count);
 	tcase_add_loop_test(ends, disks_that_hang_do_not_hold_a_node, 0, 4);
 	tcase_add_loop_test(ends, a_state_that_is_read_again_does_not_outlive_its_node, 0, 2);
 	suite_add_tcase(s, delivery);
@@ -1438,6 +1553,7 @@ static Suite *suite(void)
 	suite_add_tcase(s, shown);
 	suite_add_tcase(s, anew);
 	suite_add_tcase(s, directories);
+	suite_add_tcase(s, copies);
 	return s;
 }
 

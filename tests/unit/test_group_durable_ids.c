@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "group.h"
+#include "saved.h"
 
 #define NODES 3
 
@@ -131,21 +132,6 @@ static void end(unsigned i)
 	lab.nodes[i] = NULL;
 }
 
-static void remove_directory(const char *path)
-{
-	DIR *directory = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		unlink(name);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	rmdir(path);
-}
-
 static void free_lab(void)
 {
 	char path[128];
@@ -224,44 +210,6 @@ START_TEST(one_restarts_what_three_had)
 }
 END_TEST
 
-static void copy_file(const char *from, const char *to)
-{
-	FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-	char bytes[4096];
-	size_t count;
-
-	ck_assert(in != NULL && out != NULL);
-	while ((count = fread(bytes, 1, sizeof(bytes), in)) > 0)
-		ck_assert_uint_eq(fwrite(bytes, 1, count, out), count);
-	ck_assert_int_eq(fclose(out), 0);
-	(void)fclose(in);
-}
-
-/* All that lies in the directories of the nodes, there and back: as it is at one moment, when nothing is written. */
-static void copy_directories(const char *from, const char *to)
-{
-	char path[2][128], name[2][512];
-
-	for (unsigned id = 0; id < NODES; id++) {
-		const struct dirent *entry;
-		DIR *directory;
-
-		snprintf(path[0], sizeof(path[0]), "%s/%u", from, id);
-		snprintf(path[1], sizeof(path[1]), "%s/%u", to, id);
-		remove_directory(path[1]);
-		ck_assert_int_eq(mkdir(path[1], 0700), 0);
-		directory = opendir(path[0]);
-		ck_assert_ptr_nonnull(directory);
-		while ((entry = readdir(directory)) != NULL) {
-			snprintf(name[0], sizeof(name[0]), "%s/%s", path[0], entry->d_name);
-			snprintf(name[1], sizeof(name[1]), "%s/%s", path[1], entry->d_name);
-			if (entry->d_name[0] != '.')
-				copy_file(name[0], name[1]);
-		}
-		closedir(directory);
-	}
-}
-
 /* The first batches of its log have rotted. */
 static void damage_log(uint32_t id)
 {
@@ -305,10 +253,10 @@ START_TEST(one_restarts_with_the_log_of_another)
 		send_some(i, 10);
 	await(have_all(NODES, 30), sched_yield());
 	usleep(300000); /* until the logs have their caps */
-	copy_directories(lab.directory, saved);
+	copy_directories(lab.directory, saved, NODES);
 	for (unsigned i = 0; i < NODES; i++)
 		end(i);
-	copy_directories(saved, lab.directory);
+	copy_directories(saved, lab.directory, NODES);
 	damage_log(1);
 	begin(0, 1);
 	await(is_ready(0), sched_yield());
@@ -319,13 +267,7 @@ START_TEST(one_restarts_with_the_log_of_another)
 	begin(0, 1); /* from its own log */
 	await(is_ready(0), sched_yield());
 	ck_assert_uint_eq(atomic_load(&lab.messages[0]), 35);
-	for (unsigned id = 0; id < NODES; id++) {
-		char path[128];
-
-		snprintf(path, sizeof(path), "%s/%u", saved, id);
-		remove_directory(path);
-	}
-	ck_assert_int_eq(rmdir(saved), 0);
+	remove_directories(saved, NODES);
 	free_lab();
 }
 END_TEST

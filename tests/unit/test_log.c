@@ -460,7 +460,7 @@ START_TEST(a_log_is_copied)
 	const struct wh_log_view *views;
 	int asked = 0;
 	uint32_t count;
-	const struct wh_log_copying by = {count_ask, &asked};
+	const struct wh_log_asking by = {count_ask, &asked};
 
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
@@ -517,7 +517,7 @@ START_TEST(a_copy_that_is_cut_off)
 		struct wh_directory *other;
 		const struct wh_disk *table;
 		int asked = 0;
-		const struct wh_log_copying by = {count_ask, &asked};
+		const struct wh_log_asking by = {count_ask, &asked};
 
 		owner.node = 8;
 		ck_assert_int_eq(lab_open(lab), WHORL_OK);
@@ -544,10 +544,66 @@ START_TEST(a_copy_that_is_cut_off)
 					 : lab->found.verdict == WH_LOG_BLANK);
 			wh_log_close(lab->log);
 			lab->log = NULL;
-			ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, &lab->err), WHORL_OK);
+			ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err), WHORL_OK);
 		}
 		lab_free(lab);
 	}
+}
+END_TEST
+
+static uint64_t take_most(struct lab *lab)
+{
+	uint64_t most = lab->most_unasked;
+
+	lab->unasked = lab->most_unasked = 0;
+	lab->unasked_ns = lab->most_unasked_ns = 0;
+	return most;
+}
+
+/* A log of many files, one of which is large: the disk is asked in pieces, and said to be, whatever is done with all of it. */
+START_TEST(long_calls_ask_in_pieces)
+{
+	struct lab *lab = lab_new(1);
+	const struct wh_sim_disk_cost cost = {.bytes_per_s = (uint64_t)64 << 20};
+	const struct wh_log_asking asking = {lab_asks, lab};
+	struct wh_log_owner owner = lab->config.owner;
+	struct wh_directory *other;
+	const struct wh_disk *table;
+	struct wh_log_statistics has;
+	struct wh_file *last;
+	char name[WH_FILE_NAME_BYTES], files[WH_LOG_FILES_BYTES];
+
+	lab->times = true;
+	lab->config.asking = &asking;
+	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	begin_view(lab, 0, 0);
+	for (uint64_t i = 0; i < 200; i++)
+		append(lab, 0, i, i + 1);
+	wh_log_statistics(lab->log, &has);
+	ck_assert_uint_gt(has.segments, 12);
+	wh_log_file_name(name, wh_log_files(files, "orders", 0), WH_LOG_FILE_SEGMENT, has.segments - 1);
+	lab_end(lab);
+	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(lab->directory->ops->open(lab->directory, name, false, &last, &lab->err), WHORL_OK);
+	ck_assert_int_eq(last->ops->allocate(last, (uint64_t)200 << 20, &lab->err), WHORL_OK);
+	ck_assert_int_eq(last->ops->sync(last, &lab->err), WHORL_OK);
+	last->ops->close(last);
+	wh_sim_disk_cost_set(lab->disk, &cost);
+	(void)take_most(lab);
+	ck_assert_int_eq(wh_log_open(&lab->log, lab->directory, &lab->config, &lab->found, &lab->err), WHORL_OK);
+	ck_assert_int_eq(lab->found.verdict, WH_LOG_WHOLE);
+	ck_assert_uint_le(take_most(lab), 12);
+	table = wh_sim_disk_table(lab->user);
+	ck_assert_int_eq(table->directory(table->ctx, "logs/8", true, &other, &lab->err), WHORL_OK);
+	owner.node = 8;
+	(void)take_most(lab);
+	ck_assert_int_eq(wh_log_copy(other, &owner, lab->directory, &asking, &lab->err), WHORL_OK);
+	ck_assert_uint_lt(lab->most_unasked_ns, 2000000000);
+	ck_assert_uint_le(take_most(lab), 4);
+	ck_assert_int_eq(wh_log_discard(other, "orders", 0, &asking, &lab->err), WHORL_OK);
+	ck_assert_uint_le(take_most(lab), 4);
+	other->ops->close(other);
+	lab_free(lab);
 }
 END_TEST
 
@@ -563,6 +619,7 @@ static Suite *suite(void)
 	tcase_add_test(content, a_state_that_was_given);
 	tcase_add_loop_test(content, a_log_is_copied, 0, 10);
 	tcase_add_test(content, a_copy_that_is_cut_off);
+	tcase_add_test(content, long_calls_ask_in_pieces);
 	tcase_add_test(content, looking_changes_nothing);
 	tcase_add_test(content, names_of_files);
 	tcase_add_test(refused, arguments_are_checked);

@@ -300,7 +300,7 @@ START_TEST(rot_stays)
 		ck_assert_int_eq(memcmp(before, after, sizeof(before)), 0);
 	}
 	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
-	ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err), WHORL_OK);
 	lab_end(lab);
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_BLANK);
@@ -350,7 +350,7 @@ static bool discard_at(uint64_t seed, uint64_t operation)
 	lab_end(lab);
 	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
 	wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + operation);
-	crashed = wh_log_discard(lab->directory, "orders", 0, &lab->err) != WHORL_OK;
+	crashed = wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err) != WHORL_OK;
 	lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
 	ck_assert_int_eq(lab_open(lab), WHORL_OK);
