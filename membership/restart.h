@@ -72,6 +72,7 @@ struct wh_asked_node {        /* another node, in a round that this one coordina
 
 struct wh_heard_disk { /* a disk in it */
 	bool is_heard, votes, agreed;
+	bool lends; /* what was decided has a shard of which it has a whole log: it agrees before those that have none */
 	uint32_t by; /* the node that speaks for it */
 	uint64_t incarnation;
 	struct wh_report report;

@@ -86,6 +86,8 @@ static const struct trial trials[] = {
 	 WORLD(SMALL(3, 1, 1, 4, 1, 0), .crashes = 1, .joins = true, .moves = true, WITHOUT(LAYOUT_UNREAD))},
 	{"a layout takes a log out behind a restart", CUT_OFF, STUCK,
 	 WORLD(SMALL(3, 1, 1, 4, 2, 1), .joins = true, .moves = true, WITHOUT(RESTART_ASKS))},
+	{"others agree before those that have the whole logs", CUT_OFF, STUCK,
+	 WORLD(SMALL(3, 1, 0, 4, 1, 1), .moves = true, WITHOUT(LOGS_IN_NO_TURN))},
 	{"a log counts that has nothing of a view between", RANDOM, OTHERWISE,
 	 WORLD(LONG(4, 2), .moves = true, WITHOUT(SHORT_COUNTS))},
 	{"a node that left counts", CUT_OFF, FORK,

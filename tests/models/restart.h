@@ -75,7 +75,8 @@ enum mutation {
 	RESTART_ASKS,   /* behind a restart a layout may take a log out of its shard */
 	BEGINS_TOO_FEW, /* a member begins though those that are there are no quorum of what was decided */
 	LEFT_STAY_OUT,  /* those that have left in order are no voters, though all members of that view were heard */
-	GIVEN_UP_LATE   /* what may have begun elsewhere is given up for another round */
+	GIVEN_UP_LATE,  /* what may have begun elsewhere is given up for another round */
+	LOGS_IN_NO_TURN /* others may agree before those that have the whole logs */
 };
 
 struct world {
@@ -139,6 +140,7 @@ enum decision { UNDECIDED, ADOPTS, DECIDES };
 struct round {
 	uint8_t ballot; /* 0: none */
 	uint8_t owner, heard, agreed, decision;
+	uint8_t lenders; /* those in `next` of which the logs are whole: they agree first */
 	struct view base, next;
 	uint8_t log[SHARDS][LENGTH]; /* what it begins with */
 	struct disk reports[NODES];

@@ -250,6 +250,9 @@ static bool begin_shard(const struct world *w, const struct round *r, int shard,
 	uint8_t members = shard_in(w, &out->base, shard) & out->next.members;
 	int lender = find_lender(w, r, members, &out->base, shard);
 
+	for (int i = 0; i < w->nodes; i++)
+		if (is_lender(w, r, members, &out->base, i, shard))
+			out->lenders |= (uint8_t)(1 << i);
 	if (lender < 0)
 		return shard_in(w, &out->base, shard) == 0 || breaks(w, SHARDS_FORGOTTEN);
 	out->next.start[shard] = extent(w, &r->reports[lender], &out->base, shard);
@@ -311,6 +314,7 @@ static bool find_base(const struct world *w, const struct state *s, const struct
 	memset(&out->next, 0, sizeof(out->next));
 	memset(out->log, 0, sizeof(out->log));
 	memset(out->reports, 0, sizeof(out->reports));
+	out->lenders = 0;
 	if (w->one_host && !has_all_directories(w, s, r))
 		return false;
 	out->base = newest(w, r, *set);

@@ -67,6 +67,7 @@ static void describe(const struct state *s, int i, uint8_t key[KEY])
 	for (int k = 0; k < ROUNDS; k++) {
 		put_set(key, &at, s->rounds[k].heard, i);
 		put_set(key, &at, s->rounds[k].agreed, i);
+		put_set(key, &at, s->rounds[k].lenders, i);
 		put_set(key, &at, s->rounds[k].next.members, i);
 		key[at++] = s->rounds[k].ballot != 0 && s->rounds[k].owner == i;
 	}
@@ -109,6 +110,7 @@ static void move_round(struct round *r, const uint8_t *to)
 	r->owner = to[old.owner];
 	r->heard = moved(old.heard, to);
 	r->agreed = moved(old.agreed, to);
+	r->lenders = moved(old.lenders, to);
 	move_view(&r->base, to);
 	move_view(&r->next, to);
 	for (int i = 0; i < NODES; i++) {
@@ -518,6 +520,9 @@ static bool may_agree(const struct world *w, const struct state *s, const struct
 	int by = speaker(s, i);
 
 	if (r->decision == UNDECIDED || by < 0 || !in(r->heard, i) || in(r->agreed, i))
+		return false;
+	/* Else a quorum decides views that a whole log knows nothing of, one after the other, and it counts no more. */
+	if (!in(r->lenders, i) && (r->lenders & (uint8_t)~r->agreed) != 0 && !breaks(w, LOGS_IN_NO_TURN))
 		return false;
 	if (breaks(w, NO_PROMISE))
 		return s->nodes[i].disk.ballot < r->ballot;

@@ -560,6 +560,15 @@ mutant(NAME restart-member-promises KIND test_restart FILE membership/join.c
 		return join->restart == NULL ||
 ]])
 
+mutant(NAME restart-logs-in-no-turn KIND test_restart FILE membership/restart_round.c
+	REMOVES "a view is agreed to first by those that have the whole logs"
+	TEXT [[
+		if (!lent && !heard->lends) {
+]]
+	REPLACEMENT [[
+		if (!lent && !heard->lends && false) {
+]])
+
 mutant(NAME restart-impatient KIND test_restart FILE membership/restart_round.c
 	REMOVES "members that have not come are waited for"
 	TEXT [[

@@ -583,9 +583,6 @@ START_TEST(where_the_configured_have_left_all_count)
 	hear(lab, 2, FIRST, 6);
 	expect_decides(lab, FIRST, "012", "", 4);
 	expect_voters(lab, "012");
-	lab->restart.home = 2;
-	expect_decides(lab, FIRST, "12", "", 4);
-	expect_voters(lab, "12");
 	lab_free(lab);
 }
 END_TEST
