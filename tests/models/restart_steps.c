@@ -1002,7 +1002,8 @@ static bool is_left_alone(const struct world *w, const struct state *before, con
 	for (int k = 0; k < ROUNDS; k++) {
 		const struct round *r = &before->rounds[k];
 
-		if (r->ballot != 0 && is_same(&r->next, &before->now) && has_begun(before, &r->next) &&
+		/* What a round has taken up begins by no round: it has begun as members install a view. */
+		if (r->decision == DECIDES && is_same(&r->next, &before->now) && has_begun(before, &r->next) &&
 		    is_enough(w, before, r) && !is_enough(w, after, r))
 			return true;
 	}
