@@ -113,6 +113,8 @@ static size_t begin_round(struct wh_join *join)
 		return 0;
 	}
 	round->phase = WH_ROUND_ASKS;
+	round->known = wh_restart_standing(restart, restart->voices[0].disk)->number;
+	round->known = restart->known > round->known ? restart->known : round->known;
 	round->asked_ns = now;
 	round->until_ns = now + join->start_timeout_ns + random_below(join, join->start_timeout_ns);
 	round->news = true;
@@ -302,7 +304,8 @@ static size_t decide(struct wh_join *join)
 	struct wh_restart *restart = join->restart;
 	struct wh_round *round = &restart->round;
 	uint64_t incarnations[WH_NODES_MAX] = {0}, now = join->roster->loop->now_ns, until;
-	struct wh_seekers seekers = {restart, join->layout, wh_restart_group(restart), round->ballot, incarnations};
+	struct wh_seekers seekers = {restart,       join->layout, wh_restart_group(restart),
+				     round->ballot, round->known, incarnations};
 	struct wh_finding finding;
 	size_t work = 0;
 
@@ -315,6 +318,11 @@ static size_t decide(struct wh_join *join)
 			incarnations[disk] = round->heard[disk].incarnation;
 	if (wh_restart_find(&finding, &seekers) != WHORL_OK)
 		return 0; /* no memory: in the next pass */
+	restart->known = finding.number > restart->known ? finding.number : restart->known;
+	if (finding.stale) {
+		wh_finding_free(&finding);
+		return begin_round(join);
+	}
 	snprintf(restart->waits, sizeof(restart->waits), "%s", finding.why);
 	restart->missing = finding.missing;
 	round->lacks_log = finding.lacks_log;

@@ -564,6 +564,9 @@ static void append_restart(const struct world *w, const struct state *s, bool ca
 			append(steps, may_agree(w, s, r, i), AGREE, i, k);
 			append(steps, may_begin(w, s, r, i), BEGIN, i, k);
 		}
+		append(steps,
+		       r->ballot != 0 && r->decision == UNDECIDED && hears_stale(w, r) && may_ask(w, s, r->owner, calm),
+		       ASK_ANEW, r->owner, 0);
 		append(steps, r->ballot != 0 && r->decision == UNDECIDED && decide(w, s, r, &out) != UNDECIDED, DECIDE,
 		       r->owner, k);
 	}
@@ -879,14 +882,18 @@ static void promise(struct state *s, struct round *r, int i)
 }
 
 /* Its own disk is the first that answers. */
-static void ask(struct state *s, int i)
+static void ask(const struct world *w, struct state *s, int i)
 {
+	uint8_t known = s->nodes[i].disk.base.number;
 	int slot = 0;
 
 	for (int k = 0; k < ROUNDS; k++)
 		if (s->rounds[k].ballot != 0 && s->rounds[k].owner == i)
 			slot = k;
+	if (s->rounds[slot].ballot != 0 && s->rounds[slot].decision == UNDECIDED)
+		known = newest_heard(w, &s->rounds[slot]).number;
 	memset(&s->rounds[slot], 0, sizeof(s->rounds[slot]));
+	s->rounds[slot].known = known;
 	s->rounds[slot].ballot = (uint8_t)(FIRST_RESTART + s->ballots++);
 	s->rounds[slot].owner = (uint8_t)i;
 	promise(s, &s->rounds[slot], i);
@@ -1031,8 +1038,9 @@ static const char *take_round(const struct world *w, struct state *s, struct ste
 	case MEND:
 		mend(w, s, step.node);
 		break;
+	case ASK_ANEW:
 	case ASK:
-		ask(s, step.node);
+		ask(w, s, step.node);
 		break;
 	case LOCK:
 		s->nodes[step.other].holder = (uint8_t)(step.node + 1);
@@ -1125,6 +1133,7 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	case PROMISE:
 	case DECIDE:
 	case AGREE:
+	case ASK_ANEW:
 	case ASK:
 	case LOCK:
 	case RELEASE:
@@ -1191,6 +1200,7 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		"a change of the view by",
 		"drops it",
 		"is started",
+		"asks anew",
 		"asks",
 		"sends",
 		"marks its log as left",

@@ -184,6 +184,30 @@ START_TEST(whole_logs_agree_first)
 }
 END_TEST
 
+/* A view was decided, of which one of its members has not heard when the power goes. Then it is asked again, when the coordinator knows of it. */
+START_TEST(those_that_say_nothing_of_the_newest_view_are_asked_again)
+{
+	struct world *w = make_world(395 + (uint64_t)_i, 3, 1, -1);
+	const bool all[NODES] = {true, true, true};
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	begin_change(w, all, 0);
+	echo(w, 0);
+	echo(w, 2);
+	lose_power(w);
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_eq(now_of(w)->view->number, 2);
+	ck_assert_uint_eq(w->now & 0xff, 0);
+	ck_assert_uint_ge(w->now, 0x300); /* the second round */
+	ck_assert_uint_eq(w->node[0].restart.known, 0); /* it may be of another group when it seeks again */
+	free_world(w);
+}
+END_TEST
+
 /* A blank disk is none, whatever its node is called. */
 START_TEST(a_lost_disk_is_no_vote)
 {
@@ -537,6 +561,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, all_have_left, 0, SEEDS);
 	tcase_add_loop_test(cases, who_enters_is_not_whole, 0, SEEDS);
 	tcase_add_loop_test(cases, whole_logs_agree_first, 0, SEEDS);
+	tcase_add_loop_test(cases, those_that_say_nothing_of_the_newest_view_are_asked_again, 0, SEEDS);
 	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
 	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
 	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);
