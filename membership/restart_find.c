@@ -129,25 +129,6 @@ static bool is_decided(const struct wh_seekers *seekers, const struct wh_standin
 	return is_quorum(seekers, view, votes, gone, gone_count);
 }
 
-/* Some member of base has said nothing of base, and was asked before that was known. It may have come into base since, in this life or another,
- * and have ended: what it said is no promise there. A disk that has agreed to base did so before. This node itself has come into no view since. */
-static bool is_stale(const struct search *search)
-{
-	const struct wh_seekers *seekers = search->seekers;
-
-	for (uint32_t rank = 0; rank < search->view->members; rank++) {
-		uint32_t id = search->view->ids[rank];
-		const struct wh_report *report = report_of(seekers, id);
-
-		if (report != NULL && seekers->restart->round.heard[id].by != seekers->restart->voices[0].disk &&
-		    report->standing.base != search->base &&
-		    !(report->standing.ballot > 0 && report->standing.next == search->base) &&
-		    seekers->known < search->number)
-			return true;
-	}
-	return false;
-}
-
 /* Of two of one number that of which the view is known. There are no two: but a newcomer may not know well what took it in. */
 static bool is_newer(const struct search *search, const struct wh_standing *standing)
 {
@@ -178,6 +159,25 @@ static void find_newest(struct search *search)
 		}
 	}
 	search->view = any ? find_view(seekers, search->base) : NULL;
+}
+
+/* Some member of base has said nothing of base, and was asked before that was known. It may have come into base since, in this life or another,
+ * and have ended: what it said is no promise there. A disk that has agreed to base did so before. This node itself has come into no view since. */
+static bool is_stale(const struct search *search)
+{
+	const struct wh_seekers *seekers = search->seekers;
+
+	for (uint32_t rank = 0; rank < search->view->members; rank++) {
+		uint32_t id = search->view->ids[rank];
+		const struct wh_report *report = report_of(seekers, id);
+
+		if (report != NULL && seekers->restart->round.heard[id].by != seekers->restart->voices[0].disk &&
+		    report->standing.base != search->base &&
+		    !(report->standing.ballot > 0 && report->standing.next == search->base) &&
+		    seekers->known < search->number)
+			return true;
+	}
+	return false;
 }
 
 /* ---- 4: the voters --------------------------------------------------------------------------------------------------- */
