@@ -153,7 +153,7 @@ START_TEST(who_enters_is_not_whole)
 }
 END_TEST
 
-/* The power goes whenever those without a whole log have agreed, who are a quorum. Their views must not leave the only whole log behind. */
+/* The power goes whenever those without a whole log have agreed, and they are a quorum. Their views must not leave the only whole log behind. */
 START_TEST(whole_logs_agree_first)
 {
 	struct world *w = world_of(3, 390 + (uint64_t)_i);
