@@ -109,6 +109,7 @@ void wh_restart_forget(struct wh_join *join)
 	struct wh_restart *restart = join->restart;
 
 	wh_round_end(join);
+	restart->known = 0; /* it may be of another group from then on */
 	for (uint32_t i = 0; i < restart->voice_count; i++)
 		wh_voice_reset(&restart->voices[i]);
 	for (uint32_t node = 0; node < restart->nodes; node++)

@@ -72,6 +72,7 @@ struct wh_asked_node {        /* another node, in a round that this one coordina
 
 struct wh_heard_disk { /* a disk in it */
 	bool is_heard, votes, agreed;
+	bool lends; /* what was decided has a shard of which it has a whole log: it agrees before those that have none */
 	uint32_t by; /* the node that speaks for it */
 	uint64_t incarnation;
 	struct wh_report report;
@@ -84,6 +85,7 @@ struct wh_round { /* that this node coordinates */
 	uint64_t ballot;
 	uint64_t asked_ns; /* and, when it has decided, since when it waits for the others */
 	uint64_t until_ns; /* then it asks anew, if that has no end */
+	uint64_t known;    /* number of the newest view that was known to be decided when it asked */
 	bool news;         /* something was heard since it looked last */
 	bool refused;      /* some disk has promised as much or more already */
 	bool lacks_log;    /* it waits for the log of some shard: what was heard is not enough */
@@ -111,6 +113,7 @@ struct wh_restart { /* the fields up to `ctx` are set by the caller */
 	struct wh_view_parts *parts; /* by node: what comes from it */
 	uint32_t nodes;
 	struct wh_round round;
+	uint64_t known;    /* number of the newest view that is known to be decided */
 	uint64_t highest;  /* ballot that was heard of */
 	uint64_t again_ns; /* no round begins before */
 	uint32_t failures; /* rounds that came to nothing, one after the other, as another was promised more */

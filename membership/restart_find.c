@@ -161,6 +161,25 @@ static void find_newest(struct search *search)
 	search->view = any ? find_view(seekers, search->base) : NULL;
 }
 
+/* Some member of base has said nothing of base, and was asked before that was known. It may have come into base since, in this life or another,
+ * and have ended: what it said is no promise there. A disk that has agreed to base did so before. This node itself has come into no view since. */
+static bool is_stale(const struct search *search)
+{
+	const struct wh_seekers *seekers = search->seekers;
+
+	for (uint32_t rank = 0; rank < search->view->members; rank++) {
+		uint32_t id = search->view->ids[rank];
+		const struct wh_report *report = report_of(seekers, id);
+
+		if (report != NULL && seekers->restart->round.heard[id].by != seekers->restart->voices[0].disk &&
+		    report->standing.base != search->base &&
+		    !(report->standing.ballot > 0 && report->standing.next == search->base) &&
+		    seekers->known < search->number)
+			return true;
+	}
+	return false;
+}
+
 /* ---- 4: the voters --------------------------------------------------------------------------------------------------- */
 
 static void say_missing(struct search *search)
@@ -510,9 +529,14 @@ enum whorl_result wh_restart_find(struct wh_finding *out, const struct wh_seeker
 
 	*out = (struct wh_finding){.verdict = WH_VERDICT_WAITS};
 	find_newest(&search);
+	out->number = search.number;
+	out->stale = search.view != NULL && is_stale(&search);
 	if (search.view == NULL)
 		snprintf(out->why, sizeof(out->why), "waits for a disk that has view %" PRIu64 " of the group",
 			 search.number);
+	else if (out->stale)
+		snprintf(out->why, sizeof(out->why),
+			 "asks again, as there is a view %" PRIu64 " of which some say nothing", search.number);
 	else if (find_voters(&search))
 		result = find_next(&search);
 	wh_begins_sort(out->agreement.begins, out->agreement.begin_count);

@@ -18,12 +18,15 @@ struct wh_seekers { /* nodes with reports, and what they may make */
 	const struct wh_layout_config *layout;
 	uint64_t group;               /* of no other is anything counted */
 	uint64_t ballot;              /* the key of what is decided */
+	uint64_t known;               /* number of the newest view that was known to be decided when they were asked */
 	const uint64_t *incarnations; /* by id: of nodes that are up and speak for their own disks; of others 0 */
 };
 
 struct wh_finding {
 	enum wh_verdict verdict;
 	char why[512];
+	uint64_t number; /* of base */
+	bool stale; /* it waits, as some member of base has said nothing of that: all have to be asked again, now that base is known */
 	bool lacks_log; /* it waits, as no member that is up has all of the log of some shard */
 	bool all_heard; /* no member of base is missing */
 	struct wh_restart_missing missing;

@@ -6,7 +6,7 @@
 
 static void forget_disk(struct wh_heard_disk *heard)
 {
-	heard->is_heard = heard->votes = heard->agreed = false;
+	heard->is_heard = heard->votes = heard->agreed = heard->lends = false;
 	wh_report_free(&heard->report);
 	wh_restart_drop_bytes(&heard->agreement);
 }
@@ -113,6 +113,8 @@ static size_t begin_round(struct wh_join *join)
 		return 0;
 	}
 	round->phase = WH_ROUND_ASKS;
+	round->known = wh_restart_standing(restart, restart->voices[0].disk)->number;
+	round->known = restart->known > round->known ? restart->known : round->known;
 	round->asked_ns = now;
 	round->until_ns = now + join->start_timeout_ns + random_below(join, join->start_timeout_ns);
 	round->news = true;
@@ -241,6 +243,22 @@ static bool knows_host(struct wh_join *join)
 	return restart->on.heard_all == NULL || restart->on.heard_all(restart->ctx, heard);
 }
 
+/* In what was decided that disk has a whole log of some shard. */
+static bool lends(const struct wh_restart *restart, const struct wh_view *next, uint32_t disk)
+{
+	int rank = next != NULL ? wh_view_rank(next, disk) : -1;
+
+	for (uint32_t g = 0; rank >= 0 && g < next->subgroup_count; g++) {
+		const struct wh_view_subgroup *shard = &next->subgroups[g];
+
+		if (restart->on.is_durable(restart->ctx, shard) &&
+		    wh_rank_is_in(shard->members, shard->member_count, (uint32_t)rank) &&
+		    !wh_rank_is_in(shard->entered, shard->entered_count, (uint32_t)rank))
+			return true;
+	}
+	return false;
+}
+
 /* Each voter is asked for its disk. False: no memory. */
 static bool write_agreements(struct wh_join *join, struct wh_finding *finding)
 {
@@ -251,6 +269,7 @@ static bool write_agreements(struct wh_join *join, struct wh_finding *finding)
 		size_t bytes;
 
 		heard->votes = finding->votes[disk];
+		heard->lends = heard->votes && lends(join->restart, finding->made, disk);
 		if (!heard->votes)
 			continue;
 		finding->agreement.disk = disk;
@@ -285,7 +304,8 @@ static size_t decide(struct wh_join *join)
 	struct wh_restart *restart = join->restart;
 	struct wh_round *round = &restart->round;
 	uint64_t incarnations[WH_NODES_MAX] = {0}, now = join->roster->loop->now_ns, until;
-	struct wh_seekers seekers = {restart, join->layout, wh_restart_group(restart), round->ballot, incarnations};
+	struct wh_seekers seekers = {restart,       join->layout, wh_restart_group(restart),
+				     round->ballot, round->known, incarnations};
 	struct wh_finding finding;
 	size_t work = 0;
 
@@ -298,6 +318,11 @@ static size_t decide(struct wh_join *join)
 			incarnations[disk] = round->heard[disk].incarnation;
 	if (wh_restart_find(&finding, &seekers) != WHORL_OK)
 		return 0; /* no memory: in the next pass */
+	restart->known = finding.number > restart->known ? finding.number : restart->known;
+	if (finding.stale) {
+		wh_finding_free(&finding);
+		return begin_round(join);
+	}
 	snprintf(restart->waits, sizeof(restart->waits), "%s", finding.why);
 	restart->missing = finding.missing;
 	round->lacks_log = finding.lacks_log;
@@ -324,10 +349,20 @@ static bool is_unanswered(const struct wh_join *join)
 
 /* ---- the coordinator: all agree --------------------------------------------------------------------------------------- */
 
+/* Else a quorum without them decides view after view, of which their disks know nothing, until no whole log counts any more. */
+static bool have_lenders_agreed(const struct wh_restart *restart)
+{
+	for (uint32_t disk = 0; disk < restart->nodes; disk++)
+		if (restart->round.heard[disk].lends && !restart->round.heard[disk].agreed)
+			return false;
+	return true;
+}
+
 /* Returns how many messages have gone. *all: nothing is left to be sent. */
 static size_t send_agreements(struct wh_join *join, bool *all)
 {
 	struct wh_round *round = &join->restart->round;
+	bool lent = have_lenders_agreed(join->restart);
 	size_t work = 0;
 
 	*all = true;
@@ -336,6 +371,10 @@ static size_t send_agreements(struct wh_join *join, bool *all)
 
 		if (heard->agreement == NULL)
 			continue;
+		if (!lent && !heard->lends) {
+			*all = false;
+			continue;
+		}
 		if (heard->by == join->roster->id) {
 			(void)wh_voice_take_agreement(join, heard->by, heard->agreement, heard->bytes);
 			heard->sent = heard->bytes;

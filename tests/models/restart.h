@@ -75,7 +75,9 @@ enum mutation {
 	RESTART_ASKS,   /* behind a restart a layout may take a log out of its shard */
 	BEGINS_TOO_FEW, /* a member begins though those that are there are no quorum of what was decided */
 	LEFT_STAY_OUT,  /* those that have left in order are no voters, though all members of that view were heard */
-	GIVEN_UP_LATE   /* what may have begun elsewhere is given up for another round */
+	GIVEN_UP_LATE,  /* what may have begun elsewhere is given up for another round */
+	LOGS_IN_NO_TURN, /* others may agree before those that have the whole logs */
+	STALE_REPORTS    /* what was said before the newest view was known counts, though it says nothing of that */
 };
 
 struct world {
@@ -139,6 +141,8 @@ enum decision { UNDECIDED, ADOPTS, DECIDES };
 struct round {
 	uint8_t ballot; /* 0: none */
 	uint8_t owner, heard, agreed, decision;
+	uint8_t known;   /* number of the newest view that its owner knew of when it asked */
+	uint8_t lenders; /* those in `next` of which the logs are whole: they agree first */
 	struct view base, next;
 	uint8_t log[SHARDS][LENGTH]; /* what it begins with */
 	struct disk reports[NODES];
@@ -180,6 +184,7 @@ enum step_kind {
 	CHANGE,
 	DROP,
 	START,
+	ASK_ANEW,
 	ASK,
 	SEND, /* from here on not when all is calm */
 	LEAVE_MARK,
@@ -228,6 +233,10 @@ bool may_speak(const struct world *w, const struct state *s, int i);
 bool may_form(const struct world *w, const struct state *s, uint8_t *formers);
 /* What the coordinator makes of what it has heard; UNDECIDED: it waits. */
 enum decision decide(const struct world *w, const struct state *s, const struct round *r, struct round *out);
+/* The newest view that the owner of that round knows to have been decided. */
+struct view newest_heard(const struct world *w, const struct round *r);
+/* Some has said nothing of that view, and has to say again what it has. */
+bool hears_stale(const struct world *w, const struct round *r);
 /* Which log a member without a whole one copies, of the disks that it speaks for and that stand on the same view; -1: none. */
 int may_mend(const struct world *w, const struct state *s, int of);
 /* Has it all that lies before `base`, if it is whole? */

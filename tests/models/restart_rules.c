@@ -250,6 +250,9 @@ static bool begin_shard(const struct world *w, const struct round *r, int shard,
 	uint8_t members = shard_in(w, &out->base, shard) & out->next.members;
 	int lender = find_lender(w, r, members, &out->base, shard);
 
+	for (int i = 0; i < w->nodes; i++)
+		if (is_lender(w, r, members, &out->base, i, shard))
+			out->lenders |= (uint8_t)(1 << i);
 	if (lender < 0)
 		return shard_in(w, &out->base, shard) == 0 || breaks(w, SHARDS_FORGOTTEN);
 	out->next.start[shard] = extent(w, &r->reports[lender], &out->base, shard);
@@ -300,6 +303,31 @@ static bool has_all_directories(const struct world *w, const struct state *s, co
 	return true;
 }
 
+struct view newest_heard(const struct world *w, const struct round *r)
+{
+	return newest(w, r, heard_of(w, r, group_of(w, r)));
+}
+
+/* A node that says nothing of the newest view may have come into it later, in that life or another, and have ended since: it has to say again what
+ * it has, now that the view is known. */
+static bool is_stale(const struct world *w, const struct round *r, int i, const struct view *base)
+{
+	const struct disk *d = &r->reports[i];
+
+	return i != r->owner && !is_same(&d->base, base) && !is_same(&d->next, base) && r->known < base->number &&
+	       !breaks(w, STALE_REPORTS);
+}
+
+bool hears_stale(const struct world *w, const struct round *r)
+{
+	struct view base = newest_heard(w, r);
+
+	for (int i = 0; i < w->nodes; i++)
+		if (in(heard_of(w, r, group_of(w, r)) & base.members, i) && is_stale(w, r, i, &base))
+			return true;
+	return false;
+}
+
 /* The newest view, and those of its members that were heard and count; false: they are no majority of it. */
 static bool find_base(const struct world *w, const struct state *s, const struct round *r, uint8_t *set,
 		      struct round *out)
@@ -311,6 +339,7 @@ static bool find_base(const struct world *w, const struct state *s, const struct
 	memset(&out->next, 0, sizeof(out->next));
 	memset(out->log, 0, sizeof(out->log));
 	memset(out->reports, 0, sizeof(out->reports));
+	out->lenders = 0;
 	if (w->one_host && !has_all_directories(w, s, r))
 		return false;
 	out->base = newest(w, r, *set);
@@ -318,6 +347,8 @@ static bool find_base(const struct world *w, const struct state *s, const struct
 	if ((out->base.members & (uint8_t) ~*set) == 0 && !breaks(w, LEFT_STAY_OUT) && !breaks(w, ALL_LEFT_IS_NONE))
 		gone = 0; /* all were heard: none has gone on without others but as they say */
 	out->heard = *set & out->base.members & (uint8_t)~gone;
+	if (hears_stale(w, r))
+		return false;
 	return is_quorum(w, out->heard, out->base.members, gone) || (breaks(w, NO_MAJORITY) && out->heard != 0);
 }
 

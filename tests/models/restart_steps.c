@@ -67,6 +67,7 @@ static void describe(const struct state *s, int i, uint8_t key[KEY])
 	for (int k = 0; k < ROUNDS; k++) {
 		put_set(key, &at, s->rounds[k].heard, i);
 		put_set(key, &at, s->rounds[k].agreed, i);
+		put_set(key, &at, s->rounds[k].lenders, i);
 		put_set(key, &at, s->rounds[k].next.members, i);
 		key[at++] = s->rounds[k].ballot != 0 && s->rounds[k].owner == i;
 	}
@@ -109,6 +110,7 @@ static void move_round(struct round *r, const uint8_t *to)
 	r->owner = to[old.owner];
 	r->heard = moved(old.heard, to);
 	r->agreed = moved(old.agreed, to);
+	r->lenders = moved(old.lenders, to);
 	move_view(&r->base, to);
 	move_view(&r->next, to);
 	for (int i = 0; i < NODES; i++) {
@@ -519,6 +521,9 @@ static bool may_agree(const struct world *w, const struct state *s, const struct
 
 	if (r->decision == UNDECIDED || by < 0 || !in(r->heard, i) || in(r->agreed, i))
 		return false;
+	/* Else a quorum decides views that a whole log knows nothing of, one after the other, and it counts no more. */
+	if (!in(r->lenders, i) && (r->lenders & (uint8_t)~r->agreed) != 0 && !breaks(w, LOGS_IN_NO_TURN))
+		return false;
 	if (breaks(w, NO_PROMISE))
 		return s->nodes[i].disk.ballot < r->ballot;
 	return s->nodes[i].disk.promise == r->ballot && s->nodes[by].follows == r->ballot;
@@ -559,6 +564,9 @@ static void append_restart(const struct world *w, const struct state *s, bool ca
 			append(steps, may_agree(w, s, r, i), AGREE, i, k);
 			append(steps, may_begin(w, s, r, i), BEGIN, i, k);
 		}
+		append(steps,
+		       r->ballot != 0 && r->decision == UNDECIDED && hears_stale(w, r) && may_ask(w, s, r->owner, calm),
+		       ASK_ANEW, r->owner, 0);
 		append(steps, r->ballot != 0 && r->decision == UNDECIDED && decide(w, s, r, &out) != UNDECIDED, DECIDE,
 		       r->owner, k);
 	}
@@ -874,14 +882,18 @@ static void promise(struct state *s, struct round *r, int i)
 }
 
 /* Its own disk is the first that answers. */
-static void ask(struct state *s, int i)
+static void ask(const struct world *w, struct state *s, int i)
 {
+	uint8_t known = s->nodes[i].disk.base.number;
 	int slot = 0;
 
 	for (int k = 0; k < ROUNDS; k++)
 		if (s->rounds[k].ballot != 0 && s->rounds[k].owner == i)
 			slot = k;
+	if (s->rounds[slot].ballot != 0 && s->rounds[slot].decision == UNDECIDED)
+		known = newest_heard(w, &s->rounds[slot]).number;
 	memset(&s->rounds[slot], 0, sizeof(s->rounds[slot]));
+	s->rounds[slot].known = known;
 	s->rounds[slot].ballot = (uint8_t)(FIRST_RESTART + s->ballots++);
 	s->rounds[slot].owner = (uint8_t)i;
 	promise(s, &s->rounds[slot], i);
@@ -997,7 +1009,8 @@ static bool is_left_alone(const struct world *w, const struct state *before, con
 	for (int k = 0; k < ROUNDS; k++) {
 		const struct round *r = &before->rounds[k];
 
-		if (r->ballot != 0 && is_same(&r->next, &before->now) && has_begun(before, &r->next) &&
+		/* What a round has taken up begins by no round: it has begun as members install a view. */
+		if (r->decision == DECIDES && is_same(&r->next, &before->now) && has_begun(before, &r->next) &&
 		    is_enough(w, before, r) && !is_enough(w, after, r))
 			return true;
 	}
@@ -1025,8 +1038,9 @@ static const char *take_round(const struct world *w, struct state *s, struct ste
 	case MEND:
 		mend(w, s, step.node);
 		break;
+	case ASK_ANEW:
 	case ASK:
-		ask(s, step.node);
+		ask(w, s, step.node);
 		break;
 	case LOCK:
 		s->nodes[step.other].holder = (uint8_t)(step.node + 1);
@@ -1119,6 +1133,7 @@ const char *take(const struct world *w, struct state *s, struct step step)
 	case PROMISE:
 	case DECIDE:
 	case AGREE:
+	case ASK_ANEW:
 	case ASK:
 	case LOCK:
 	case RELEASE:
@@ -1185,6 +1200,7 @@ void print_step(const struct world *w, const struct state *s, struct step step)
 		"a change of the view by",
 		"drops it",
 		"is started",
+		"asks anew",
 		"asks",
 		"sends",
 		"marks its log as left",

@@ -560,6 +560,35 @@ mutant(NAME restart-member-promises KIND test_restart FILE membership/join.c
 		return join->restart == NULL ||
 ]])
 
+mutant(NAME restart-logs-in-no-turn KIND test_restart FILE membership/restart_round.c
+	REMOVES "a view is agreed to first by those that have the whole logs"
+	TEXT [[
+		if (!lent && !heard->lends) {
+]]
+	REPLACEMENT [[
+		if (!lent && !heard->lends && false) {
+]])
+
+mutant(NAME restart-stale-reports KIND test_restart_find FILE membership/restart_find.c
+	REMOVES "what a member said before the newest view was known, and that says nothing of it, is asked for again"
+	TEXT [[
+		    seekers->known < search->number)
+]]
+	REPLACEMENT [[
+		    seekers->known < search->number && false)
+]])
+
+mutant(NAME restart-asks-not-again KIND test_restart FILE membership/restart_round.c
+	REMOVES "a round that hears of a view which was not known when it asked asks anew"
+	TEXT [[
+	struct wh_seekers seekers = {restart,       join->layout, wh_restart_group(restart),
+				     round->ballot, round->known, incarnations};
+]]
+	REPLACEMENT [[
+	struct wh_seekers seekers = {restart,       join->layout, wh_restart_group(restart),
+				     round->ballot, UINT64_MAX, incarnations};
+]])
+
 mutant(NAME restart-impatient KIND test_restart FILE membership/restart_round.c
 	REMOVES "members that have not come are waited for"
 	TEXT [[

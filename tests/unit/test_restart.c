@@ -153,6 +153,61 @@ START_TEST(who_enters_is_not_whole)
 }
 END_TEST
 
+/* The power goes whenever those without a whole log have agreed, and they are a quorum. Their views must not leave the only whole log behind. */
+START_TEST(whole_logs_agree_first)
+{
+	struct world *w = world_of(3, 390 + (uint64_t)_i);
+	const struct wh_standing *disks[] = {&w->node[0].disk.standing, &w->node[1].disk.standing,
+					     &w->node[2].disk.standing};
+	uint64_t last = 0;
+
+	disks[0]->shards[0].whole = disks[1]->shards[0].whole = false;
+	for (int k = 0; k < 3; k++) {
+		uint32_t begun = w->restarts;
+
+		for (uint32_t id = 0; id < 3; id++)
+			start_node(w, id);
+		while (w->restarts == begun && (disks[0]->ballot <= last || disks[1]->ballot <= last)) {
+			go_round(w);
+			ck_assert_uint_ge(disks[2]->ballot, disks[0]->ballot);
+			ck_assert_uint_ge(disks[2]->ballot, disks[1]->ballot);
+		}
+		last = disks[2]->ballot;
+		lose_power(w);
+	}
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_eq(now_of(w)->start[0], 4);
+	ck_assert(is_whole_log(&w->node[2].disk, 0));
+	free_world(w);
+}
+END_TEST
+
+/* A view was decided, of which one of its members has not heard when the power goes. Then it is asked again, when the coordinator knows of it. */
+START_TEST(those_that_say_nothing_of_the_newest_view_are_asked_again)
+{
+	struct world *w = make_world(395 + (uint64_t)_i, 3, 1, -1);
+	const bool all[NODES] = {true, true, true};
+
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	begin_change(w, all, 0);
+	echo(w, 0);
+	echo(w, 2);
+	lose_power(w);
+	for (uint32_t id = 0; id < 3; id++)
+		start_node(w, id);
+	run_until(w, 3);
+	ck_assert_uint_eq(now_of(w)->view->number, 2);
+	ck_assert_uint_eq(w->now & 0xff, 0);
+	ck_assert_uint_ge(w->now, 0x300); /* the second round */
+	ck_assert_uint_eq(w->node[0].restart.known, 0); /* it may be of another group when it seeks again */
+	free_world(w);
+}
+END_TEST
+
 /* A blank disk is none, whatever its node is called. */
 START_TEST(a_lost_disk_is_no_vote)
 {
@@ -505,6 +560,8 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_minority_waits_and_says_for_which, 0, SEEDS);
 	tcase_add_loop_test(cases, all_have_left, 0, SEEDS);
 	tcase_add_loop_test(cases, who_enters_is_not_whole, 0, SEEDS);
+	tcase_add_loop_test(cases, whole_logs_agree_first, 0, SEEDS);
+	tcase_add_loop_test(cases, those_that_say_nothing_of_the_newest_view_are_asked_again, 0, SEEDS);
 	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
 	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
 	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);

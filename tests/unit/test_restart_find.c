@@ -23,6 +23,7 @@ struct lab {
 	uint64_t keys[VIEWS];
 	struct wh_restart restart;
 	uint64_t incarnations[WH_NODES_MAX];
+	uint64_t known; /* when they were asked */
 	struct wh_finding found;
 };
 
@@ -125,12 +126,24 @@ static struct wh_report *agree(struct lab *lab, struct wh_report *report, int ne
 	return report;
 }
 
-static void find(struct lab *lab)
+static void find_once(struct lab *lab)
 {
-	const struct wh_seekers seekers = {&lab->restart, &layout, GROUP, BALLOT, lab->incarnations};
+	const struct wh_seekers seekers = {&lab->restart, &layout, GROUP, BALLOT, lab->known, lab->incarnations};
 
 	wh_finding_free(&lab->found);
 	ck_assert_int_eq(wh_restart_find(&lab->found, &seekers), WHORL_OK);
+}
+
+/* And once more, of the same, where they have to be asked again. */
+static void find(struct lab *lab)
+{
+	find_once(lab);
+	if (!lab->found.stale)
+		return;
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_WAITS);
+	lab->known = lab->found.number;
+	find_once(lab);
+	ck_assert(!lab->found.stale);
 }
 
 static void expect_ids(const uint32_t *ids, uint32_t count, const char *expected)
@@ -381,6 +394,35 @@ START_TEST(a_log_of_the_view_before)
 	ck_assert_uint_eq(lab->found.agreement.begin_count, 1);
 	ck_assert_uint_eq(lab->found.agreement.begins[0].before, lab->keys[FIRST]);
 	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 10);
+	lab_free(lab);
+}
+END_TEST
+
+/* It may have come into that view since, and have ended: what it said is no promise there. It has to say it again. */
+START_TEST(what_was_said_before_base_was_known)
+{
+	struct lab *lab = lab_make();
+	struct wh_report *one = hear(lab, 1, FIRST, 12);
+
+	hear(lab, 0, WITHOUT_2, 5);
+	find_once(lab);
+	ck_assert(lab->found.stale);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_WAITS);
+	ck_assert_uint_eq(lab->found.number, 1);
+	lab->restart.round.heard[1].by = 0; /* this node itself has locked it */
+	find_once(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_DECIDES);
+	lab->restart.round.heard[1].by = 1;
+	lab->known = 1;
+	find_once(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_DECIDES);
+	lab->known = 0;
+	agree(lab, one, WITHOUT_2, 1, 11);
+	find_once(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_DECIDES);
+	hear(lab, 2, FIRST, 12); /* no member of it */
+	find_once(lab);
+	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_DECIDES);
 	lab_free(lab);
 }
 END_TEST
@@ -684,6 +726,7 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_log_that_has_lost_its_end);
 	tcase_add_test(cases, a_frontier_of_a_view_before);
 	tcase_add_test(cases, a_log_of_the_view_before);
+	tcase_add_test(cases, what_was_said_before_base_was_known);
 	tcase_add_test(cases, where_base_begins);
 	tcase_add_test(cases, a_log_of_two_views_before);
 	tcase_add_test(cases, an_agreement_is_taken_up);
