@@ -306,7 +306,8 @@ enum whorl_result wh_log_image_reserve(struct wh_log_image *image, uint32_t mess
 	if (grown == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a batch of a log");
 	free(image->bytes);
-	*image = (struct wh_log_image){grown, room};
+	image->bytes = grown;
+	image->room = room;
 	return WHORL_OK;
 }
 
