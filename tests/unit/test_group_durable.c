@@ -728,7 +728,7 @@ START_TEST(rot_is_found_in_time)
 	bool has_functions = _i == 0;
 	char bytes[1024] = "";
 
-	make_lab("", ORDERS "log_bytes = 1g\n");
+	make_lab("", ORDERS "log_bytes = 32m\n");
 	lab.bound.check_ns = 50 * WH_NS_PER_MS;
 	lab.envs[2].log = count_rot;
 	if (has_functions)
