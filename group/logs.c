@@ -844,11 +844,17 @@ void wh_logs_belong(struct wh_logs *logs, void (*wake)(void *ctx), void *ctx)
 
 void wh_logs_hush(struct wh_logs *logs)
 {
+	bool is_alone;
+
 	if (logs == NULL)
 		return;
-	pthread_mutex_lock(&logs->bell);
+	/* Where all is one thread nothing can be waited for here: what holds the bell may be of a process that was killed. */
+	is_alone = logs->config.env->nap != NULL;
+	if (!is_alone)
+		pthread_mutex_lock(&logs->bell);
 	logs->closing = true;
-	pthread_mutex_unlock(&logs->bell);
+	if (!is_alone)
+		pthread_mutex_unlock(&logs->bell);
 }
 
 void wh_logs_end(struct wh_logs *logs)
