@@ -285,7 +285,7 @@ mutant(NAME disks-replayed-for-ever KIND views FILE group/durable_log.c
 set(disks_host ${disks} --set sim.proofs=on)
 set(disks_host_large ${disks_large} --set sim.proofs=on --set sim.nodes_max=5 --set sim.messages_max=20 --set sim.subgroups_max=2)
 
-mutant(NAME disks-host-uncopied KIND views FILE group/durable_others.c SEED 675 RUNS 1
+mutant(NAME disks-host-uncopied KIND views FILE group/durable_others.c SEED 5263 RUNS 1
 	WORDS ${disks_host_large}
 	REMOVES "a restart copies a whole log of a disk that is spoken for"
 	TEXT [[
