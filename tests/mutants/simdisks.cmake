@@ -254,16 +254,6 @@ mutant(NAME disks-joiner-forms KIND views FILE membership/form.c SEED 85568
 	return known->introduced
 ]])
 
-mutant(NAME disks-whole-of-a-stay-before KIND views FILE group/durable.c SEED 39624
-	WORDS ${disks_large}
-	REMOVES "in a stay that has just begun nothing is said of the log of the stay before"
-	TEXT [[
-			wh_store_relaxed(&subgroup->log_whole, 0);
-]]
-	REPLACEMENT [[
-			;
-]])
-
 mutant(NAME disks-replayed-unsaid KIND views FILE group/durable_log.c
 	WORDS ${disks} --set sim.calls=on
 	REMOVES "calls that come out of a log before a restart are shown as such"
