@@ -17,7 +17,6 @@
 #include <dirent.h>
 #include <err.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -359,28 +358,15 @@ static void run_rounds(struct plan *plan)
 
 static void read_options(struct plan *plan, int argc, char *argv[])
 {
-	static const struct option options[] = {
-		{"dir", required_argument, NULL, 'd'},           {"seconds", required_argument, NULL, 's'},
-		{"message-bytes", required_argument, NULL, 'm'}, {"mb", required_argument, NULL, 'b'},
-		{"rounds", required_argument, NULL, 'r'},        {0},
+	const struct setting settings[] = {
+		{"seconds", &plan->seconds},
+		{"message-bytes", &plan->message_bytes},
+		{"mb", &plan->mb},
+		{"rounds", &plan->rounds},
+		{0},
 	};
-	int which, c;
 
-	while ((c = getopt_long(argc, argv, "", options, &which)) != -1) {
-		unsigned long *value = c == 's'   ? &plan->seconds
-				       : c == 'm' ? &plan->message_bytes
-				       : c == 'b' ? &plan->mb
-						  : &plan->rounds;
-
-		if (c == '?')
-			exit(2);
-		if (c == 'd')
-			plan->dir = optarg;
-		else
-			*value = number(options[which].name, optarg);
-	}
-	if (optind < argc)
-		errx(2, "%s: what is that?", argv[optind]);
+	read_settings(plan, settings, argc, argv);
 	if (plan->seconds < 1 || plan->rounds < 1 || plan->rounds > ROUNDS_MAX || plan->message_bytes < 1)
 		errx(2, "it takes a second at least, 1 to %d rounds, and a byte", ROUNDS_MAX);
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <err.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ void rest(void)
 	nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-unsigned long number(const char *name, const char *text)
+static unsigned long number(const char *name, const char *text)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
@@ -38,6 +39,25 @@ unsigned long number(const char *name, const char *text)
 	if (*text == '\0' || *end != '\0')
 		errx(2, "--%s %s: it is a number", name, text);
 	return value;
+}
+
+void read_settings(struct plan *plan, const struct setting *settings, int argc, char *argv[])
+{
+	struct option options[SETTINGS_MAX + 2] = {{"dir", required_argument, NULL, 'd'}};
+	int which, c;
+
+	for (int i = 0; settings[i].name != NULL; i++)
+		options[i + 1] = (struct option){settings[i].name, required_argument, NULL, 's'};
+	while ((c = getopt_long(argc, argv, "", options, &which)) != -1) {
+		if (c == '?')
+			exit(2);
+		if (c == 'd')
+			plan->dir = optarg;
+		else
+			*settings[which - 1].value = number(options[which].name, optarg);
+	}
+	if (optind < argc)
+		errx(2, "%s: what is that?", argv[optind]);
 }
 
 void make_place(struct plan *plan)

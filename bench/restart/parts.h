@@ -32,9 +32,17 @@ struct shared { /* between the processes */
 
 extern struct shared *shared;
 
+struct setting { /* --NAME N of a command line; the last has no name */
+	const char *name;
+	unsigned long *value;
+};
+
+/* Those, at most SETTINGS_MAX, and --dir. What else is there ends the program. */
+#define SETTINGS_MAX 6
+void read_settings(struct plan *plan, const struct setting *settings, int argc, char *argv[]);
+
 double now(void);
 void rest(void);
-unsigned long number(const char *name, const char *text);
 
 /* Makes plan->logs, and what the processes share. */
 void make_place(struct plan *plan);

@@ -14,7 +14,6 @@
 #include "bench/restart/parts.h"
 
 #include <err.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,28 +162,15 @@ static void run_rounds(const struct plan *plan)
 
 static void read_options(struct plan *plan, int argc, char *argv[])
 {
-	static const struct option options[] = {
-		{"dir", required_argument, NULL, 'd'},           {"nodes", required_argument, NULL, 'n'},
-		{"message-bytes", required_argument, NULL, 'm'}, {"bytes", required_argument, NULL, 'b'},
-		{"rounds", required_argument, NULL, 'r'},        {0},
+	const struct setting settings[] = {
+		{"nodes", &plan->nodes},
+		{"message-bytes", &plan->message_bytes},
+		{"bytes", &plan->bytes},
+		{"rounds", &plan->rounds},
+		{0},
 	};
-	int which, c;
 
-	while ((c = getopt_long(argc, argv, "", options, &which)) != -1) {
-		unsigned long *value = c == 'n'   ? &plan->nodes
-				       : c == 'm' ? &plan->message_bytes
-				       : c == 'b' ? &plan->bytes
-						  : &plan->rounds;
-
-		if (c == '?')
-			exit(2);
-		if (c == 'd')
-			plan->dir = optarg;
-		else
-			*value = number(options[which].name, optarg);
-	}
-	if (optind < argc)
-		errx(2, "%s: what is that?", argv[optind]);
+	read_settings(plan, settings, argc, argv);
 	if (plan->nodes < 1 || plan->nodes > NODES_MAX || plan->rounds < 1 || plan->rounds > ROUNDS_MAX ||
 	    plan->message_bytes < 1 || plan->bytes < plan->message_bytes)
 		errx(2, "it takes 1 to %d nodes, 1 to %d rounds, and a message at least", NODES_MAX, ROUNDS_MAX);
