@@ -7,27 +7,25 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/env.h"
 #include "bench/histogram.h"
 #include "bench/plot/figure.h"
+#include "command/scratch.h"
 #include "tools/topics.h"
 
 #define ROUNDS 5
 #define PARTS_MOST 64
 #define NODES_MOST 256
 #define OPEN_MS 60000
-#define LOGS_BYTES 80 /* of the path of a directory of logs */
 #define DRAIN_NS (20 * WH_NS_PER_S)
 #define TAKE_AT_ONCE 256
 #define TIMED 8 /* at full speed one of so many is timed: a look at the clock takes as long as a message */
@@ -53,6 +51,7 @@ struct perf {
 	uint32_t count;                 /* of processes: first those that write */
 	uint32_t timed;                 /* [const] one of so many */
 	char file[SIDES][64];           /* ini files */
+	struct wh_scratch logs[SIDES];  /* where what is logged lies */
 	struct wh_phase phase;
 	struct part parts[PARTS_MOST];
 };
@@ -444,38 +443,14 @@ static bool is_logged(const struct perf *perf)
 	return strcmp(perf->topics->consistency, "logged") == 0;
 }
 
-static void logs_of(const struct perf *perf, int side, char path[LOGS_BYTES])
+static bool make_logs(struct perf *perf, int side, const char *above)
 {
-	snprintf(path, LOGS_BYTES, "%s.logs", perf->file[side]);
-}
+	struct wh_error err;
 
-/* Where what is logged lies, beside the file. */
-static bool make_logs(const struct perf *perf, int side)
-{
-	char path[LOGS_BYTES];
-
-	logs_of(perf, side, path);
-	if (!is_logged(perf) || mkdir(path, 0700) == 0)
+	if (!is_logged(perf) || wh_scratch_open(&perf->logs[side], above, &err) == WHORL_OK)
 		return true;
-	wh_say("%s: %s", path, strerror(errno));
+	wh_say("%s", err.text);
 	return false;
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-	(void)status;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
-static void remove_logs(const struct perf *perf, int side)
-{
-	char path[LOGS_BYTES];
-
-	logs_of(perf, side, path);
-	if (is_logged(perf))
-		(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static bool write_file(struct perf *perf, int side, const uint16_t *ports)
@@ -485,8 +460,10 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 	FILE *file;
 	int fd;
 
-	snprintf(perf->file[side], sizeof perf->file[side], "%.40s/whorl-perf-XXXXXX",
-		 directory != NULL && strlen(directory) <= 40 ? directory : "/tmp");
+	directory = directory != NULL && strlen(directory) <= 40 ? directory : "/tmp";
+	if (!make_logs(perf, side, directory))
+		return false;
+	snprintf(perf->file[side], sizeof perf->file[side], "%.40s/whorl-perf-XXXXXX", directory);
 	fd = mkstemp(perf->file[side]);
 	file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (file == NULL) {
@@ -501,7 +478,7 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 	else
 		fprintf(file, "nodes = 0\nnodes_max = %" PRIu32 "\n", perf->count);
 	if (is_logged(perf))
-		fprintf(file, "log_dir = %s.logs\n", perf->file[side]);
+		fprintf(file, "log_dir = %s\n", perf->logs[side].path);
 	write_nodes(file, perf, ports);
 	if (side == RAW) {
 		/* The window of the channel of such samples. A topic sends those above 16352 bytes in parts: here they have 16 slots. */
@@ -517,7 +494,7 @@ static bool write_file(struct perf *perf, int side, const uint16_t *ports)
 			: is_logged(perf)                                   ? "mode = durable\n"
 									    : "");
 	}
-	return wh_close_file(file, perf->file[side]) && make_logs(perf, side);
+	return wh_close_file(file, perf->file[side]);
 }
 
 /* All processes have come to the phase. False: a signal has come, or it was said what is wrong. */
@@ -727,11 +704,11 @@ enum wh_exit wh_topics_perf(struct wh_topics *topics)
 	if ((strcmp(topics->transport, "tcp") != 0 || find_ports(ports, 2 * perf->count)) &&
 	    write_file(perf, RAW, ports) && write_file(perf, TOPIC, ports + perf->count))
 		status = run_crew(perf, topics);
-	for (int side = 0; side < SIDES; side++)
-		if (perf->file[side][0] != '\0') {
+	for (int side = 0; side < SIDES; side++) {
+		if (perf->file[side][0] != '\0')
 			(void)unlink(perf->file[side]);
-			remove_logs(perf, side);
-		}
+		(void)wh_scratch_close(&perf->logs[side]); /* which says what is left */
+	}
 	wh_shared_free(perf, sizeof *perf);
 	return status;
 }
