@@ -786,17 +786,21 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 	return WHORL_OK;
 }
 
+/* In an RCU section. NULL: it is not dormant, as far as this node knows. */
+static const struct wh_dormant *dormant_now(const whorl_subgroup *subgroup)
+{
+	const struct wh_epoch *epoch = subgroup->durable ? wh_rcu_dereference(subgroup->node->epoch) : NULL;
+
+	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
+}
+
 static void say_why_not_yet(const whorl_subgroup *subgroup, char *text, size_t bytes)
 {
 	const struct wh_dormant *dormant;
-	const struct wh_epoch *epoch;
 
 	snprintf(text, bytes, "this node is not in it yet");
-	if (!subgroup->durable)
-		return;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(subgroup->node->epoch);
-	dormant = epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
+	dormant = dormant_now(subgroup);
 	if (dormant != NULL)
 		snprintf(text, bytes,
 			 "it is dormant, and waits for a node with all of its log; it was last in view %" PRIu64
@@ -837,22 +841,31 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	return result;
 }
 
-enum whorl_result whorl_subgroup_awaited(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count)
+/* For a function that lists ids. *room: for so many; *count is 0 until there are any. */
+static enum whorl_result may_list(const char *function, const whorl_subgroup *subgroup, const uint32_t *ids,
+				  uint32_t *count, uint32_t *room)
 {
-	const struct wh_dormant *dormant = NULL;
-	const struct wh_epoch *epoch;
-	uint32_t room;
-
+	*room = 0;
 	if (subgroup == NULL || count == NULL)
-		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no count");
+		return wh_refuse(function, subgroup == NULL ? "no subgroup" : "no count");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	room = ids != NULL ? *count : 0;
+	if (ids != NULL)
+		*room = *count;
 	*count = 0;
+	return WHORL_OK;
+}
+
+enum whorl_result whorl_subgroup_awaited(const whorl_subgroup *subgroup, uint32_t *ids, uint32_t *count)
+{
+	const struct wh_dormant *dormant;
+	uint32_t room;
+	enum whorl_result result = may_list(__func__, subgroup, ids, count, &room);
+
+	if (result != WHORL_OK)
+		return result;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(subgroup->node->epoch);
-	if (epoch != NULL && subgroup->durable)
-		dormant = wh_view_dormant(epoch->view, subgroup->name);
+	dormant = dormant_now(subgroup);
 	if (dormant != NULL)
 		*count = dormant->member_count;
 	for (uint32_t i = 0; i < room && i < *count; i++)
@@ -866,13 +879,10 @@ enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_
 	const struct wh_shard_member *member;
 	const struct wh_epoch *epoch;
 	uint32_t room;
+	enum whorl_result result = may_list(__func__, subgroup, ids, count, &room);
 
-	if (subgroup == NULL || count == NULL)
-		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no count");
-	if (wh_node_state(subgroup->node) == WHORL_FORKED)
-		return WHORL_FORKED;
-	room = ids != NULL ? *count : 0;
-	*count = 0;
+	if (result != WHORL_OK)
+		return result;
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epoch);
 	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
