@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/error.h"
 
@@ -24,7 +25,6 @@
 #define WH_DISK_BLOCK 4096
 #define WH_FILE_NAME_BYTES 128
 
-struct iovec;
 struct wh_file;
 struct wh_directory;
 
@@ -55,6 +55,16 @@ struct wh_file_ops {
 struct wh_file { /* the first member of what a table has of one */
 	const struct wh_file_ops *ops;
 };
+
+static inline enum whorl_result wh_file_write_blocks(struct wh_file *file, uint64_t at, const void *blocks,
+						     size_t bytes, struct wh_error *err)
+{
+	struct iovec part = {(void *)blocks, bytes};
+
+	if (file->ops->write_blocks != NULL)
+		return file->ops->write_blocks(file, at, blocks, bytes, err);
+	return file->ops->write(file, at, &part, 1, err);
+}
 
 static inline void wh_file_forget(struct wh_file *file, uint64_t at, uint64_t bytes)
 {

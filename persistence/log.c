@@ -368,16 +368,6 @@ static size_t add_zeros(const struct wh_log *log, size_t batch_bytes)
 	return (size_t)more;
 }
 
-static enum whorl_result write_blocks(struct wh_file *file, uint64_t at, const void *blocks, size_t bytes,
-				      struct wh_error *err)
-{
-	struct iovec part = {(void *)blocks, bytes};
-
-	if (file->ops->write_blocks != NULL)
-		return file->ops->write_blocks(file, at, blocks, bytes, err);
-	return file->ops->write(file, at, &part, 1, err);
-}
-
 /* What is laid. */
 static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 {
@@ -389,7 +379,7 @@ static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 		return result;
 	at = log->segments[log->segment_count - 1].used;
 	zeros_behind = add_zeros(log, bytes);
-	result = write_blocks(log->file, at, log->image->bytes, bytes + zeros_behind, err);
+	result = wh_file_write_blocks(log->file, at, log->image->bytes, bytes + zeros_behind, err);
 	if (result != WHORL_OK)
 		log->remains = true;
 	else if (zeros_behind > 0)
