@@ -155,6 +155,8 @@ uint64_t wh_logs_check(struct wh_logs *logs, bool busy)
 
 	if (logs->config.check_ns == 0)
 		return UINT64_MAX;
+	if (busy && now < logs->check_from_ns) /* none is due: between two batches no more is looked at */
+		return logs->check_from_ns - now;
 	log = log_to_check(logs);
 	if (log == NULL) {
 		logs->check_at_ns = 0;
@@ -164,8 +166,11 @@ uint64_t wh_logs_check(struct wh_logs *logs, bool busy)
 	if (logs->check_at_ns == 0 || logs->check_at_ns > now + pause)
 		logs->check_at_ns = now + pause;
 	due = due_at(logs, pause, busy);
-	if (now < due)
+	if (now < due) {
+		if (busy)
+			logs->check_from_ns = due - now < least_ns(logs) ? due : now + least_ns(logs);
 		return due - now;
+	}
 	check_some(logs, log);
 	plan_next(logs, pause);
 	now = wh_env_now(logs->config.env);
