@@ -326,7 +326,8 @@ static void take_up(struct search *search, const struct wh_standing *standing)
 	}
 	out->agreement.taken_up = true;
 	out->agreement.next = standing->next;
-	memcpy(out->agreement.cuts, standing->cuts, standing->cut_count * sizeof(*standing->cuts));
+	if (standing->cut_count > 0)
+		memcpy(out->agreement.cuts, standing->cuts, standing->cut_count * sizeof(*standing->cuts));
 	out->verdict = WH_VERDICT_TAKES_UP;
 }
 
