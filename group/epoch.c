@@ -467,15 +467,6 @@ bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup)
 	return true;
 }
 
-/* What was asked last may be to rest, or to leave, though the loop has read before that it is to send again: then its ring stays paused. */
-static void pause_ring(whorl_subgroup *subgroup, bool pauses)
-{
-	pthread_mutex_lock(&subgroup->node->lock); /* partner: wh_node_pause, which pauses the ring after that */
-	if (pauses || wh_load_relaxed(&subgroup->rests) != WH_RESTS)
-		wh_ring_pause(subgroup->ring, pauses);
-	pthread_mutex_unlock(&subgroup->node->lock);
-}
-
 bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 {
 	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
@@ -483,20 +474,16 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 	uint32_t index;
 	bool resting, said;
 
-	if (member == NULL && ring != NULL)
-		pause_ring(subgroup, rests);
 	if (member == NULL)
-		wh_node_returned(subgroup);
+		wh_node_settle_rest(subgroup, rests, false);
 	if (member == NULL || epoch->change.wedged)
 		return true; /* in the next view */
 	index = (uint32_t)(member->layout - epoch->view->subgroups);
 	said = wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
 	resting = wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0;
 	/* What was said in this view may be in a proposal already: a node that has taken it back waits for the next. */
-	if (ring != NULL && !said)
-		pause_ring(subgroup, rests);
-	if (!said && !resting)
-		wh_node_returned(subgroup);
+	if (!said)
+		wh_node_settle_rest(subgroup, rests, resting);
 	/* No thread claims any more: what has been claimed is delivered first. */
 	if (rests && ring != NULL && !has_sent_all(member))
 		return false;

@@ -350,8 +350,9 @@ void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event);
 size_t wh_node_enter(whorl_node *node);
 /* Tells nodes that are not in my view what I am. */
 void wh_node_introduce(whorl_node *node);
-/* Whether it sends again is settled: threads that wait for that claim. */
-void wh_node_returned(whorl_subgroup *subgroup);
+/* The loop has read that this node rests there, or not, and nothing that it has said of that in this view stands against it: what claims are
+ * told. `resting`: the view says that it rests. */
+void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting);
 /* Asks the leader of my view to look which node wants what. */
 void wh_node_ask_leader(whorl_node *node);
 /* This node has reached that stage of its way in. */

@@ -44,7 +44,7 @@ static inline void show_claim(whorl_subgroup *subgroup, const struct wh_claim *c
 /* It rests, and is to send again; or the loop has settled that since the claim looked at the ring. */
 static bool may_return(const whorl_subgroup *subgroup)
 {
-	/* Acquire: the word, then the ring as the loop had left it. Partner: wh_node_returned. */
+	/* Acquire: the word, then the ring as the loop had left it. Partner: wh_node_settle_rest. */
 	return wh_load_acquire(&subgroup->returns) != 0 || wh_ring_is_open(subgroup->ring);
 }
 
@@ -264,7 +264,7 @@ static bool is_to_return(whorl_subgroup *subgroup)
 	if (wh_load_relaxed(&subgroup->returns) == 0)
 		return false;
 	wh_ring_drain_window(subgroup->ring);
-	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_returned */
+	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_settle_rest */
 	if (wh_load_relaxed(&subgroup->returns) != 0)
 		return true;
 	wh_ring_signal(subgroup->ring); /* I may have drained what another thread waits for */
@@ -475,7 +475,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
 	wh_ring_arm(subgroup->ring);
-	if (wh_load_acquire(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_returned */
+	if (wh_load_acquire(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_settle_rest */
 		return WHORL_AGAIN;
 	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
 		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
@@ -499,11 +499,11 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
 	if (leaves)
 		wh_store_relaxed(&subgroup->stay.leaves, 1);
+	if (is_taken && subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
+		wh_ring_pause(subgroup->ring, true);
 	pthread_mutex_unlock(&node->lock);
 	if (!is_taken)
 		return false;
-	if (subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
-		wh_ring_pause(subgroup->ring, true);
 	/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
 	wh_store_release(&node->rest_asked, 1);
 	wh_gate_ring(node->gate);
@@ -526,12 +526,24 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 	return result;
 }
 
-void wh_node_returned(whorl_subgroup *subgroup)
+/* What was asked last may be another thing than the loop has read before. To rest, or to leave: then the ring stays paused. Or to send
+ * again, when the loop still says that this node rests: then claims go on waiting, as the ring is paused, and its next pass opens it. In the
+ * lock, so that nothing is asked between the ring and the word. Partner: wh_node_pause. */
+void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 {
-	if (wh_load_relaxed(&subgroup->returns) == 0 || wh_load_relaxed(&subgroup->rests) == WH_RESTS)
+	whorl_node *node = subgroup->node;
+	bool may_send, told;
+
+	pthread_mutex_lock(&node->lock);
+	may_send = !rests && wh_load_relaxed(&subgroup->rests) != WH_RESTS;
+	if (subgroup->ring != NULL && (rests || may_send))
+		wh_ring_pause(subgroup->ring, rests);
+	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
+	if (told) /* release: the ring is open, if this node is a sender, and then the word. Partner: may_return */
+		wh_store_release(&subgroup->returns, 0);
+	pthread_mutex_unlock(&node->lock);
+	if (!told)
 		return;
-	/* Release: the ring is open, if this node is a sender, and then the word. Partner: may_return. */
-	wh_store_release(&subgroup->returns, 0);
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
 	if (subgroup->ring != NULL)
 		wh_ring_signal(subgroup->ring);

@@ -509,12 +509,23 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 	      --fault "rest 1 for 11.365 ms at 1.696 ms" --fault "crash 2 after propose 1"
 	REMOVES "a member that has taken back that it rests claims when it is a sender again"
 	TEXT [[
-	if (ring != NULL && !said)
-		pause_ring(subgroup, rests);
+	if (!said)
+		wh_node_settle_rest(subgroup, rests, resting);
 ]]
 	REPLACEMENT [[
 	if (ring != NULL)
 		wh_ring_pause(ring, rests);
+	if (!said)
+		wh_node_settle_rest(subgroup, rests, resting);
+]])
+
+mutant(NAME rest-read-before-tells-claims KIND test_group_rests FILE group/send.c
+	REMOVES "claims of a node that has taken back that it rests wait until the loop has read that"
+	TEXT [[
+	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
+]]
+	REPLACEMENT [[
+	told = wh_load_relaxed(&subgroup->rests) != WH_RESTS && !resting && wh_load_relaxed(&subgroup->returns) != 0;
 ]])
 
 mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c

@@ -124,6 +124,7 @@ START_TEST(a_resting_member_goes_on_resting)
 }
 END_TEST
 
+#define TAKEN_BACK 20000
 #define RETURNS 150
 
 struct claimant {
@@ -177,6 +178,33 @@ START_TEST(a_node_that_returns_is_told_to_wait)
 }
 END_TEST
 
+/* It has taken back that it rests, before anything may have come of it: whatever the loop has read by then, a claim waits. */
+START_TEST(what_is_taken_back_at_once_is_told_to_wait)
+{
+	unsigned long wrong = 0;
+	whorl_subgroup *s;
+	struct cluster c;
+
+	cluster_open(&c, 2, "failure_timeout_ms = 600000\n", "[subgroup s]\n");
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	s = subgroup_of(&c, 1, "s");
+	for (int i = 0; i < TAKEN_BACK; i++) {
+		ck_ok(whorl_pause_sending(s, true));
+		for (int spins = i % 64; spins > 0; spins--)
+			atomic_signal_fence(memory_order_seq_cst);
+		ck_ok(whorl_pause_sending(s, false));
+		for (int claims = 0; claims < 8; claims++) {
+			enum whorl_result result = whorl_send(s, "x", 1, 0, NULL);
+
+			wrong += result != WHORL_OK && result != WHORL_AGAIN;
+		}
+	}
+	ck_assert_uint_eq(wrong, 0);
+	cluster_free(&c);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("group: rests");
@@ -188,6 +216,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_rest_that_was_said, 0, 2);
 	tcase_add_test(cases, a_resting_member_goes_on_resting);
 	tcase_add_test(cases, a_node_that_returns_is_told_to_wait);
+	tcase_add_test(cases, what_is_taken_back_at_once_is_told_to_wait);
 	suite_add_tcase(suite, cases);
 	return suite;
 }
