@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fiber.h"
-#include "group/node.h"
 #include "sim/inspect.h"
+#include "tests/sim/host.h"
 
 #define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
 #define LOOK_NS (4 * WH_NS_PER_MS)          /* a thread that waits looks so often at least */
@@ -37,10 +37,9 @@ struct topics_process {
 	whorl_node *node; /* NULL: not yet, or no more */
 	struct thread *threads;
 	struct wh_dice dice;
-	uint64_t pace_ns, turn, stalled_until_ns;
+	struct host_thread loop;
+	uint64_t stalled_until_ns;
 	uint64_t looks; /* at the clock since it was killed: each takes a millisecond, so that what it still waits for ends */
-	uint32_t idle;
-	bool asleep;
 	/* of the close that is asked for */
 	struct thread *closer;
 	int close_ms;
@@ -48,30 +47,20 @@ struct topics_process {
 };
 
 struct topics_world {
+	struct host host;
 	struct topics_world_options options;
-	struct wh_sim *sim;
-	struct wh_dice dice;
 	struct topics_process *processes;
 	struct topics_process *current; /* its code runs */
 	struct thread *thread;          /* NULL: its loop */
 	struct topics_process *before_job;
 	struct thread *thread_before_job;
-	uint64_t numbers, steps;
-	bool closing;
 	struct topics_process **at; /* by id: the life that is there */
-	struct wh_dds_host host;
+	struct wh_dds_host dds;
 	int file;
 	char file_name[32];
-	char broken[256];
 };
 
 /* ---- turns --------------------------------------------------------------------------------------------------------------------- */
-
-static void fail(struct topics_world *world, const char *what)
-{
-	if (world->broken[0] == '\0')
-		snprintf(world->broken, sizeof(world->broken), "%s", what);
-}
 
 static void go_on(void *ctx, uint64_t turn);
 
@@ -82,7 +71,7 @@ static void go_on_at(struct thread *thread, uint64_t when_ns)
 	if (when_ns < process->stalled_until_ns && !process->dead)
 		when_ns = process->stalled_until_ns;
 	thread->due_ns = when_ns;
-	wh_sim_at(process->world->sim, when_ns, go_on, thread, ++thread->turn);
+	wh_sim_at(process->world->host.sim, when_ns, go_on, thread, ++thread->turn);
 }
 
 static void go_on(void *ctx, uint64_t turn)
@@ -95,7 +84,7 @@ static void go_on(void *ctx, uint64_t turn)
 
 	if (turn != thread->turn || thread->ended)
 		return;
-	if (wh_sim_now(world->sim) < process->stalled_until_ns && !process->dead) {
+	if (wh_sim_now(world->host.sim) < process->stalled_until_ns && !process->dead) {
 		go_on_at(thread, process->stalled_until_ns);
 		return;
 	}
@@ -113,8 +102,8 @@ static void pause_until(struct topics_world *world, uint64_t when_ns, bool waits
 {
 	struct thread *thread = world->thread;
 
-	if (thread->process->dead && when_ns > wh_sim_now(world->sim) + WH_NS_PER_US)
-		when_ns = wh_sim_now(world->sim) + WH_NS_PER_US;
+	if (thread->process->dead && when_ns > wh_sim_now(world->host.sim) + WH_NS_PER_US)
+		when_ns = wh_sim_now(world->host.sim) + WH_NS_PER_US;
 	thread->waits = waits;
 	go_on_at(thread, when_ns);
 	wh_fiber_pause(thread->fiber);
@@ -123,10 +112,10 @@ static void pause_until(struct topics_world *world, uint64_t when_ns, bool waits
 /* Something has happened at its node: its threads look. */
 static void wake_threads(struct topics_process *process)
 {
-	uint64_t now_ns = wh_sim_now(process->world->sim);
+	uint64_t now_ns = wh_sim_now(process->world->host.sim);
 
 	for (struct thread *thread = process->threads; thread != NULL; thread = thread->next) {
-		uint64_t when_ns = now_ns + wh_dice_below(&process->dice, 2 * process->pace_ns + 1);
+		uint64_t when_ns = now_ns + wh_dice_below(&process->dice, 2 * process->loop.pace_ns + 1);
 
 		if (thread->waits && !thread->ended && when_ns < thread->due_ns)
 			go_on_at(thread, when_ns);
@@ -135,44 +124,35 @@ static void wake_threads(struct topics_process *process)
 
 void topics_sleep(struct topics_world *world, uint64_t ns)
 {
-	pause_until(world, wh_sim_now(world->sim) + ns, false);
+	pause_until(world, wh_sim_now(world->host.sim) + ns, false);
 }
 
 /* ---- passes -------------------------------------------------------------------------------------------------------------------- */
 
-static void take_turn(void *ctx, uint64_t turn);
-
-static void turn_at(struct topics_process *process, uint64_t when_ns)
+static bool is_there(const void *ctx)
 {
-	wh_sim_at(process->world->sim, when_ns, take_turn, process, ++process->turn);
+	const struct topics_process *process = ctx;
+
+	return !process->dead && !process->closing && process->node != NULL;
 }
 
-static void turn_soon(struct topics_process *process)
+static uint64_t stalled_until(const void *ctx)
 {
-	uint64_t pause_ns = wh_dice_below(&process->dice, 2 * process->pace_ns);
+	const struct topics_process *process = ctx;
 
-	if (wh_dice_one_in(&process->dice, 32))
-		pause_ns *= 20;
-	turn_at(process, wh_sim_now(process->world->sim) + pause_ns);
+	return process->stalled_until_ns;
 }
 
-static void sleep_now(struct topics_process *process)
+static uint64_t next_ns(const void *ctx)
 {
-	struct wh_sim *sim = process->world->sim;
-	uint64_t next_ns = wh_inspect_next_ns(process->node), node_now_ns = wh_env_now(wh_sim_env(sim, process->id));
+	const struct topics_process *process = ctx;
 
-	process->asleep = true;
-	process->turn++;
-	if (wh_sim_rung(sim, process->id)) {
-		process->asleep = false;
-		turn_soon(process);
-	} else if (next_ns != UINT64_MAX) {
-		turn_at(process, wh_sim_now(sim) + (next_ns > node_now_ns ? next_ns - node_now_ns : 0));
-	}
+	return wh_inspect_next_ns(process->node);
 }
 
-static void make_pass(struct topics_process *process, bool last_look)
+static size_t make_pass(void *ctx, bool last_look)
 {
+	struct topics_process *process = ctx;
 	struct topics_world *world = process->world;
 	struct topics_process *current = world->current;
 	struct thread *thread = world->thread;
@@ -180,46 +160,25 @@ static void make_pass(struct topics_process *process, bool last_look)
 
 	world->current = process;
 	world->thread = NULL;
-	wh_sim_begin_pass(world->sim);
+	wh_sim_begin_pass(world->host.sim);
 	work = last_look ? whorl_arm(process->node) : whorl_step(process->node);
-	wh_sim_end_pass(world->sim);
+	wh_sim_end_pass(world->host.sim);
 	world->current = current;
 	world->thread = thread;
-	process->idle = work > 0 ? 0 : process->idle + 1;
 	process->failed = process->failed || whorl_error(process->node, NULL, 0) != WHORL_OK;
 	if (work > 0)
 		wake_threads(process);
-	if (last_look && work == 0)
-		sleep_now(process);
-	else
-		turn_soon(process);
+	return work;
 }
 
-static void take_turn(void *ctx, uint64_t turn)
-{
-	struct topics_process *process = ctx;
-
-	if (turn != process->turn || process->dead || process->closing || process->node == NULL)
-		return;
-	if (process->asleep)
-		process->idle = 0;
-	process->asleep = false;
-	if (wh_sim_now(process->world->sim) < process->stalled_until_ns)
-		turn_at(process, process->stalled_until_ns);
-	else
-		make_pass(process, process->idle > 0 && wh_dice_one_in(&process->dice, 2));
-}
+static const struct host_passes passes = {
+	.is_there = is_there, .stalled_until_ns = stalled_until, .next_ns = next_ns, .make = make_pass};
 
 static void note_rung(void *ctx, uint32_t node)
 {
 	struct topics_world *world = ctx;
-	struct topics_process *process = world->at[node];
 
-	if (process == NULL || !process->asleep || process->dead || process->closing || process->node == NULL)
-		return;
-	process->asleep = false;
-	process->idle = 0;
-	turn_soon(process);
+	host_rung(world->at[node] != NULL ? &world->at[node]->loop : NULL);
 }
 
 /* A job of the node's: it is the process's code, and looks at its clock. Jobs do not wait, so none comes within another. */
@@ -237,62 +196,62 @@ static void note_working(void *ctx, uint32_t node, bool begins)
 
 /* ---- the host ------------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t host_clock(void *ctx)
+static uint64_t dds_clock(void *ctx)
 {
 	const struct topics_world *world = ctx;
 	struct topics_process *process = world->current;
 	uint64_t now_ns;
 
 	if (process == NULL)
-		return wh_sim_now(world->sim);
-	now_ns = wh_env_now(wh_sim_env(world->sim, process->id));
+		return wh_sim_now(world->host.sim);
+	now_ns = wh_env_now(wh_sim_env(world->host.sim, process->id));
 	return process->dead ? now_ns + LATER_NS + ++process->looks * WH_NS_PER_MS : now_ns;
 }
 
-static uint64_t host_real(void *ctx)
+static uint64_t dds_real(void *ctx)
 {
 	const struct topics_world *world = ctx;
 
-	return TOPICS_REAL_NS + wh_sim_now(world->sim);
+	return TOPICS_REAL_NS + wh_sim_now(world->host.sim);
 }
 
-static uint64_t host_thread(void *ctx)
+static uint64_t dds_thread(void *ctx)
 {
 	const struct topics_world *world = ctx;
 
 	return world->thread != NULL ? (uint64_t)(uintptr_t)world->thread : (uint64_t)(uintptr_t)world->current;
 }
 
-static uint64_t host_process(void *ctx)
+static uint64_t dds_process(void *ctx)
 {
 	const struct topics_world *world = ctx;
 
 	return world->current != NULL ? world->current->number : 0;
 }
 
-static void host_wait(void *ctx, pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
+static void dds_wait(void *ctx, pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
 {
 	struct topics_world *world = ctx;
-	uint64_t now_ns = host_clock(world), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	uint64_t look_ns = 1 + wh_dice_below(&world->dice, LOOK_NS);
+	uint64_t now_ns = dds_clock(world), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	uint64_t look_ns = 1 + wh_dice_below(&world->host.dice, LOOK_NS);
 
 	(void)condition;
 	if (world->thread == NULL) {
-		fail(world, "a loop waits");
+		host_fail(&world->host, "a loop waits");
 		return;
 	}
 	pthread_mutex_unlock(lock);
-	pause_until(world, wh_sim_now(world->sim) + (left_ns < look_ns ? left_ns : look_ns), true);
+	pause_until(world, wh_sim_now(world->host.sim) + (left_ns < look_ns ? left_ns : look_ns), true);
 	pthread_mutex_lock(lock);
 }
 
-static void host_pause(void *ctx)
+static void dds_pause(void *ctx)
 {
 	struct topics_world *world = ctx;
-	uint64_t most_ns = wh_dice_one_in(&world->dice, 2) ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
+	uint64_t most_ns = wh_dice_one_in(&world->host.dice, 2) ? 10 * WH_NS_PER_US : WH_NS_PER_MS;
 
 	if (world->thread != NULL)
-		pause_until(world, wh_sim_now(world->sim) + wh_dice_below(&world->dice, most_ns), true);
+		pause_until(world, wh_sim_now(world->host.sim) + wh_dice_below(&world->host.dice, most_ns), true);
 }
 
 static void run_thread(void *ctx)
@@ -319,11 +278,12 @@ static struct thread *new_thread(struct topics_process *process)
 	}
 	thread->next = process->threads;
 	process->threads = thread;
-	go_on_at(thread, wh_sim_now(process->world->sim) + wh_dice_below(&process->dice, process->pace_ns + 1));
+	go_on_at(thread,
+		 wh_sim_now(process->world->host.sim) + wh_dice_below(&process->dice, process->loop.pace_ns + 1));
 	return thread;
 }
 
-static bool host_start(void *ctx, struct wh_dds_thread *out, void *(*fn)(void *), void *argument)
+static bool dds_start(void *ctx, struct wh_dds_thread *out, void *(*fn)(void *), void *argument)
 {
 	struct topics_world *world = ctx;
 	struct thread *thread = new_thread(world->current);
@@ -336,28 +296,25 @@ static bool host_start(void *ctx, struct wh_dds_thread *out, void *(*fn)(void *)
 	return true;
 }
 
-static void host_join(void *ctx, struct wh_dds_thread *out)
+static void dds_join(void *ctx, struct wh_dds_thread *out)
 {
 	struct thread *thread = out->simulated;
 
 	while (!thread->ended)
-		host_pause(ctx);
+		dds_pause(ctx);
 }
 
-static void host_detach(void *ctx, struct wh_dds_thread *thread)
+static void dds_detach(void *ctx, struct wh_dds_thread *thread)
 {
 	(void)ctx;
 	(void)thread;
 }
 
-static enum whorl_result host_open(void *ctx, whorl_config *config, uint32_t id, whorl_node **node)
+static enum whorl_result dds_open(void *ctx, whorl_config *config, uint32_t id, whorl_node **node)
 {
 	struct topics_world *world = ctx;
 	struct topics_process *process = world->current;
-	const struct wh_world of = {.env = wh_sim_env(world->sim, process->id),
-				    .create = wh_sim_create,
-				    .create_ctx = world->sim,
-				    .one_host = world->options.one_host};
+	const struct wh_world of = host_world(&world->host, process->id);
 	const struct whorl_open_options options = {.size = sizeof(options)};
 	struct wh_node_config bound;
 	struct wh_error err;
@@ -373,13 +330,13 @@ static enum whorl_result host_open(void *ctx, whorl_config *config, uint32_t id,
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
 	} else {
-		fail(world, whorl_config_error(config));
+		host_fail(&world->host, whorl_config_error(config));
 	}
 	if (result != WHORL_OK)
 		return result;
 	process->node = *node;
 	world->at[process->id] = process;
-	turn_soon(process);
+	host_turn_soon(&process->loop);
 	return WHORL_OK;
 }
 
@@ -390,28 +347,23 @@ static void close_now(void *ctx, uint64_t argument)
 	struct topics_world *world = process->world;
 
 	(void)argument;
-	if (world->closing) {
-		wh_sim_at(world->sim, wh_sim_now(world->sim) + 100 * WH_NS_PER_US, close_now, process, 0);
+	if (world->host.closing) {
+		wh_sim_at(world->host.sim, host_now(&world->host) + 100 * WH_NS_PER_US, close_now, process, 0);
 		return;
 	}
-	world->closing = process->closing = true;
 	current = world->current;
 	world->current = process;
-	while (process->dead && wh_inspect_jobs(process->node) > 0 && wh_sim_step(world->sim, UINT64_MAX))
-		world->current = process;
-	process->close_result = whorl_close(process->node, process->dead ? 0 : process->close_ms);
+	process->close_result =
+		host_close_node(&world->host, process->id, process->node, process->dead, process->close_ms);
 	world->current = current;
 	process->node = NULL;
 	process->joins = true; /* if it comes again */
-	if (world->options.disks && !process->dead)
-		wh_sim_exit(world->sim, process->id);
 	if (world->at[process->id] == process)
 		world->at[process->id] = NULL;
-	world->closing = false;
-	go_on_at(process->closer, wh_sim_now(world->sim));
+	go_on_at(process->closer, wh_sim_now(world->host.sim));
 }
 
-static enum whorl_result host_close(void *ctx, whorl_node *node, int timeout_ms)
+static enum whorl_result dds_close(void *ctx, whorl_node *node, int timeout_ms)
 {
 	struct topics_world *world = ctx;
 	struct topics_process *process = world->current;
@@ -419,17 +371,14 @@ static enum whorl_result host_close(void *ctx, whorl_node *node, int timeout_ms)
 	(void)node;
 	process->closer = world->thread;
 	process->close_ms = timeout_ms;
-	process->turn++;
 	process->closing = true;
-	wh_sim_at(world->sim, wh_sim_now(world->sim), close_now, process, 0);
+	wh_sim_at(world->host.sim, wh_sim_now(world->host.sim), close_now, process, 0);
 	wh_fiber_pause(world->thread->fiber);
 	process->closer = NULL;
 	return process->close_result;
 }
 
 /* ---- processes ----------------------------------------------------------------------------------------------------------------- */
-
-static const uint64_t paces_ns[] = {1000, 10000, 100000};
 
 struct topics_process *topics_process_new(struct topics_world *world, uint32_t id, bool joins, void (*fn)(void *ctx),
 					  void *ctx)
@@ -442,9 +391,14 @@ struct topics_process *topics_process_new(struct topics_world *world, uint32_t i
 	process->world = world;
 	process->id = id;
 	process->joins = joins;
-	process->number = ++world->numbers;
-	process->dice = wh_dice_split(world->options.seed, 1000 + process->number);
-	process->pace_ns = paces_ns[wh_dice_below(&process->dice, 3)];
+	process->dice = host_dice(&world->host);
+	process->number = world->host.numbers;
+	process->loop = (struct host_thread){.host = &world->host,
+					     .passes = &passes,
+					     .dice = &process->dice,
+					     .id = id,
+					     .ctx = process,
+					     .pace_ns = host_pace(&process->dice)};
 	process->next = world->processes;
 	world->processes = process;
 	thread = new_thread(process);
@@ -482,12 +436,11 @@ bool topics_kill(struct topics_process *process)
 		return process->dead;
 	process->failed = process->failed || was_removed(process);
 	process->dead = true;
-	process->turn++;
 	if (process->node != NULL)
-		wh_sim_crash(world->sim, process->id);
+		wh_sim_crash(world->host.sim, process->id);
 	for (struct thread *thread = process->threads; thread != NULL; thread = thread->next)
 		if (!thread->ended)
-			go_on_at(thread, wh_sim_now(world->sim));
+			go_on_at(thread, wh_sim_now(world->host.sim));
 	return true;
 }
 
@@ -497,35 +450,21 @@ void topics_cut_power(struct topics_world *world, uint32_t id)
 		if (process->dead || topics_has_ended(process) || (process->id != id && !world->options.one_host))
 			continue;
 		process->dead = true;
-		process->turn++;
 		for (struct thread *thread = process->threads; thread != NULL; thread = thread->next)
 			if (!thread->ended && thread != process->closer)
-				go_on_at(thread, wh_sim_now(world->sim));
+				go_on_at(thread, wh_sim_now(world->host.sim));
 	}
-	wh_sim_power_loss(world->sim, id);
-}
-
-static void heal(void *ctx, uint64_t pair)
-{
-	struct topics_world *world = ctx;
-
-	wh_sim_heal(world->sim, (uint32_t)(pair >> 32), (uint32_t)pair);
-	wh_sim_heal(world->sim, (uint32_t)pair, (uint32_t)(pair >> 32));
+	wh_sim_power_loss(world->host.sim, id);
 }
 
 bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns)
 {
-	if (world->options.one_host)
-		return false;
-	wh_sim_cut_off(world->sim, one, other);
-	wh_sim_cut_off(world->sim, other, one);
-	wh_sim_at(world->sim, wh_sim_now(world->sim) + ns, heal, world, (uint64_t)one << 32 | other);
-	return true;
+	return host_cut(&world->host, one, other, ns);
 }
 
 void topics_stall(struct topics_process *process, uint64_t ns)
 {
-	process->stalled_until_ns = wh_sim_now(process->world->sim) + ns;
+	process->stalled_until_ns = wh_sim_now(process->world->host.sim) + ns;
 }
 
 uint64_t topics_birth(const struct topics_process *process, const char *subgroup)
@@ -558,55 +497,18 @@ bool topics_has_ended(const struct topics_process *process)
 
 /* ---- the world ----------------------------------------------------------------------------------------------------------------- */
 
-static void log_line(void *ctx, uint32_t node, enum wh_log_level level, const char *line)
-{
-	const struct topics_world *world = ctx;
-
-	if (world->options.verbose && level <= WH_LOG_INFO)
-		printf("%12.6f node %u: %s\n", (double)wh_sim_now(world->sim) / 1e9, (unsigned)node, line);
-}
-
-static const struct wh_dds_host host = {.simulated = true,
-					.clock_ns = host_clock,
-					.real_ns = host_real,
-					.thread = host_thread,
-					.process = host_process,
-					.wait = host_wait,
-					.pause = host_pause,
-					.start = host_start,
-					.join = host_join,
-					.detach = host_detach,
-					.open = host_open,
-					.close = host_close};
-
-static bool make_net(struct topics_world *world)
-{
-	static const uint64_t latencies_ns[] = {1000, 20000, 200000};
-	struct wh_sim_options options = {.nodes = world->options.ids,
-					 .seed = world->options.seed,
-					 .latency_min_ns = 100,
-					 .one_host = world->options.one_host,
-					 .proofs = world->options.one_host,
-					 .disks = world->options.disks,
-					 .disk = {.cost = world->options.cost},
-					 .log = log_line,
-					 .rung = note_rung,
-					 .working = note_working,
-					 .ctx = world};
-	struct wh_error err;
-
-	options.latency_max_ns = latencies_ns[wh_dice_below(&world->dice, 3)];
-	options.pieces = (uint32_t)wh_dice_between(&world->dice, 1, WH_SIM_PIECES_MAX / 2);
-	options.ring_max_ns = wh_dice_one_in(&world->dice, 2) ? 0 : WH_NS_PER_MS;
-	options.notice_max_ns = world->options.one_host || wh_dice_one_in(&world->dice, 2) ? 0 : 50 * WH_NS_PER_MS;
-	options.proof_max_ns = 150 * WH_NS_PER_MS;
-	if (wh_sim_new(&world->sim, &options, &err) != WHORL_OK)
-		return false;
-	for (uint32_t id = 0; id < world->options.ids && world->options.disks; id++)
-		if (!wh_sim_disk_mount(wh_sim_disk_of(world->sim, id), LOG_DIR))
-			return false;
-	return true;
-}
+static const struct wh_dds_host dds = {.simulated = true,
+				       .clock_ns = dds_clock,
+				       .real_ns = dds_real,
+				       .thread = dds_thread,
+				       .process = dds_process,
+				       .wait = dds_wait,
+				       .pause = dds_pause,
+				       .start = dds_start,
+				       .join = dds_join,
+				       .detach = dds_detach,
+				       .open = dds_open,
+				       .close = dds_close};
 
 /* In memory: what participants read has a name, and is gone with the process. */
 static bool make_file(struct topics_world *world)
@@ -624,24 +526,30 @@ static bool make_file(struct topics_world *world)
 
 struct topics_world *topics_world_new(const struct topics_world_options *options)
 {
+	const struct host_options of = {.seed = options->seed,
+					.steps_max = STEPS_MAX,
+					.ids = options->ids,
+					.one_host = options->one_host,
+					.log_dir = options->disks ? LOG_DIR : NULL,
+					.cost = options->cost,
+					.verbose = options->verbose,
+					.level = WH_LOG_INFO};
 	struct topics_world *world = calloc(1, sizeof(*world));
 
 	if (world == NULL)
 		return NULL;
 	world->options = *options;
-	world->dice = wh_dice_split(options->seed, 999);
 	world->at = calloc(options->ids, sizeof(*world->at));
 	world->file = -1;
-	if (world->at == NULL || !make_file(world) || !make_net(world)) {
-		if (world->file >= 0)
-			close(world->file);
-		free(world->at);
-		free(world);
+	if (world->at == NULL || !make_file(world) ||
+	    !host_open(&world->host, &of,
+		       (struct wh_sim_options){.rung = note_rung, .working = note_working, .ctx = world})) {
+		topics_world_free(world);
 		return NULL;
 	}
-	world->host = host;
-	world->host.ctx = world;
-	wh_dds_host_set(&world->host);
+	world->dds = dds;
+	world->dds.ctx = world;
+	wh_dds_host_set(&world->dds);
 	return world;
 }
 
@@ -661,24 +569,21 @@ void topics_world_free(struct topics_world *world)
 		world->processes = process->next;
 		free(process);
 	}
-	wh_sim_free(world->sim);
-	close(world->file);
+	host_close(&world->host);
+	if (world->file >= 0)
+		close(world->file);
 	free(world->at);
 	free(world);
 }
 
 bool topics_step(struct topics_world *world, uint64_t until_ns)
 {
-	if (topics_broken(world) != NULL || !wh_sim_step(world->sim, until_ns))
-		return false;
-	if (++world->steps > STEPS_MAX)
-		fail(world, "there is no end of it");
-	return true;
+	return host_step(&world->host, until_ns);
 }
 
 uint64_t topics_now(const struct topics_world *world)
 {
-	return wh_sim_now(world->sim);
+	return wh_sim_now(world->host.sim);
 }
 
 const char *topics_file(const struct topics_world *world)
@@ -688,5 +593,5 @@ const char *topics_file(const struct topics_world *world)
 
 const char *topics_broken(const struct topics_world *world)
 {
-	return world->broken[0] != '\0' ? world->broken : wh_sim_verdict(world->sim);
+	return host_broken(&world->host);
 }
