@@ -93,19 +93,42 @@ static void fail_for_memory(whorl_node *node)
 	wh_node_fail(node, WH_LOG_ERROR, WHORL_MEMORY, "no memory for what is to go to disk");
 }
 
+static uint32_t index_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	return (uint32_t)(member->layout - epoch->view->subgroups);
+}
+
+/* A row's word of a log: 0: it is not whole. Odd: it is. Even: it is, but rot was found in it since, while the node runs. A view goes on with either,
+ * as the program has all of it; nobody leaves for the sake of the last. It only grows. */
+static bool is_good(uint64_t word)
+{
+	return word % 2 == 1;
+}
+
+static void say_log(struct wh_epoch *epoch, const struct wh_shard_member *member, uint64_t word)
+{
+	wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole, index_of(epoch, member), word,
+			     epoch->heartbeat.peers);
+}
+
+static uint64_t said_of_log(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->rows->node.whole, index_of(epoch, member)));
+}
+
 /* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
 static void tell_whole(struct wh_epoch *epoch)
 {
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 		const struct wh_shard_standing *shard = standing_of(epoch, member);
+		bool whole = shard != NULL && shard->whole;
 
 		if (member->subgroup->durable)
-			wh_store_relaxed(&member->subgroup->log_whole, shard != NULL && shard->whole);
-		if (member->subgroup->durable && shard != NULL && shard->whole)
-			wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole,
-					     (uint32_t)(member->layout - epoch->view->subgroups), 1,
-					     epoch->heartbeat.peers);
+			wh_store_relaxed(&member->subgroup->log_whole, whole);
+		if (member->subgroup->durable && whole && said_of_log(epoch, member) == 0)
+			say_log(epoch, member,
+				wh_logs_has_rot(epoch->node->logs, shard->subgroup, shard->shard) ? 2 : 1);
 	}
 	wh_pushes_post(&epoch->pushes);
 }
@@ -129,13 +152,18 @@ static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *mem
 }
 
 /* A checkpoint takes the place of what lies before it, also of that. Without functions for a state nothing can, while the node goes on. */
-static void note_rot(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+static void note_rot(struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	whorl_node *node = epoch->node;
+	uint64_t number = wh_subgroup_number(member->layout), said = said_of_log(epoch, member);
 	bool mends = wh_durable_program_state(member->subgroup) != NULL;
 	char why[WH_LOG_ROT_BYTES];
 
-	if (!wh_logs_take_rot(node->logs, wh_subgroup_number(member->layout), member->layout->shard, why))
+	if (said != 0 && is_good(said) == wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+		say_log(epoch, member, said + 1);
+		wh_pushes_post(&epoch->pushes);
+	}
+	if (!wh_logs_take_rot(node->logs, number, member->layout->shard, why))
 		return;
 	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
 	       member->subgroup->name, why,
@@ -607,7 +635,7 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 
 /* ---- leaving in order ----------------------------------------------------------------------------------------------------- */
 
-/* Some other member has all of that durable shard; or it is a dynamic one in which this node is alone, and which is dormant without it. */
+/* Some other member has all of that durable shard, and no rot was found in it; or it is a dynamic one in which this node is alone, and which is dormant without it. */
 static bool other_is_whole(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	const struct wh_view_subgroup *layout = member->layout;
@@ -615,8 +643,8 @@ static bool other_is_whole(const struct wh_epoch *epoch, const struct wh_shard_m
 
 	for (uint32_t m = 0; m < layout->member_count && !is_whole; m++)
 		is_whole = layout->members[m] != epoch->rank && wh_change_trusts(&epoch->change, layout->members[m]) &&
-			   wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
-						(uint32_t)(layout - epoch->view->subgroups)) != 0;
+			   is_good(wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
+							index_of(epoch, member)));
 	return is_whole;
 }
 

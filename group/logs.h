@@ -226,7 +226,9 @@ void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_
 
 #define WH_LOG_ROT_BYTES (WH_FILE_NAME_BYTES + 264) /* a file, and what of it */
 
-/* Was rot found in that log since, as it was read again? Why. The loop's. */
+/* Rot was found in that log when it was read again, and no checkpoint has taken its place since. Any thread. */
+bool wh_logs_has_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Was some found since the last time? Why. The loop's. */
 bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES]);
 
 /* Any thread. False: there is no such log. */

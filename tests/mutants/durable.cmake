@@ -291,6 +291,26 @@ mutant(NAME durable-end-passes-the-program KIND test_group_durable FILE group/re
 	good =
 ]])
 
+mutant(NAME durable-rot-is-left-to KIND test_group_durable FILE group/durable.c
+	REMOVES "nobody leaves for the sake of a log in which rot was found"
+	TEXT [[
+			   is_good(wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
+							index_of(epoch, member)));
+]]
+	REPLACEMENT [[
+			   wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
+						index_of(epoch, member)) != 0;
+]])
+
+mutant(NAME durable-rot-for-good KIND test_group_durable FILE group/durable.c
+	REMOVES "a log that is good again is left to"
+	TEXT [[
+	if (said != 0 && is_good(said) == wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+]]
+	REPLACEMENT [[
+	if (said != 0 && is_good(said) && wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+]])
+
 mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c
 	REMOVES "what was read before the log went on is not used again"
 	TEXT [[
