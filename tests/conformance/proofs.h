@@ -10,7 +10,7 @@
 
 #include "tests/conformance/real.h"
 #include "tests/temporary.h"
-#include "tests/unit/certificates.h"
+#include "tests/support/certificates.h"
 #include "transport/secure/secure.h"
 
 #ifndef WITH_KEY

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tests/temporary.h"
-#include "tests/unit/certificates.h"
+#include "tests/support/certificates.h"
 #include "transport/secure/secure.h"
 
 #define REQUIRE(condition)                                                                                             \

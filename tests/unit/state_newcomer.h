@@ -3,7 +3,7 @@
 #ifndef WH_TESTS_UNIT_STATE_NEWCOMER_H
 #define WH_TESTS_UNIT_STATE_NEWCOMER_H
 
-#include "tests/unit/state_lab.h"
+#include "tests/support/state_lab.h"
 
 #define VIEW 7
 #define SHARD 3
@@ -29,7 +29,7 @@ static inline void wait_ns(struct lab *lab, uint64_t ns)
 {
 	for (uint64_t waited = 0; waited < ns; waited += 10 * WH_NS_PER_MS) {
 		lab_advance(lab, 10 * WH_NS_PER_MS - 1000);
-		lab_step(lab);
+		state_lab_step(lab);
 	}
 }
 

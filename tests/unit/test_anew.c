@@ -8,7 +8,7 @@
 #include "persistence/identity.h"
 #include "persistence/log.h"
 #include "persistence/standing.h"
-#include "tests/unit/disk_lab.h"
+#include "tests/support/disk_lab.h"
 
 #define OLD 0xabc
 #define NEW 0xdef

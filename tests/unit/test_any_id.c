@@ -3,7 +3,7 @@
  * Labels: threads
  */
 #include "group/any_id.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define IDS 5
 

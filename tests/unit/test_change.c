@@ -1,7 +1,7 @@
 /* test_change.c - the steps of a change of view at one member, as leader and as follower; the others by hand.
  * test_change_leaders.c has what comes when leaders fail, or do not lead.
  */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 /* ---- as leader ---------------------------------------------------------------------------------------------------------- */
 

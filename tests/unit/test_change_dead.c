@@ -1,7 +1,7 @@
 /* test_change_dead.c - a change of view on one host, where it is proved of members that they are dead (docs/decisions/0039); at one
  * member, the others by hand.
  */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 static bool thaw(struct wh_image *image, uint32_t rank)
 {
@@ -124,7 +124,7 @@ START_TEST(leavers_and_the_dead)
 
 	say_suspected(m, 1, 2, WH_DEAD);
 	settle(m);
-	leave(m, 1);
+	member_leave(m, 1);
 	prove(m, 1);
 	settle(m);
 	ck_assert_uint_eq(my_suspicion(m, 1), WH_LEFT);
@@ -139,7 +139,7 @@ START_TEST(one_that_had_failed_and_then_left_may_die)
 
 	live(m, 6, "1");
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
-	leave(m, 2);
+	member_leave(m, 2);
 	prove(m, 2);
 	settle(m);
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_DEAD);

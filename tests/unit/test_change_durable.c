@@ -1,7 +1,7 @@
 /* test_change_durable.c - the end of a view in which a subgroup is durable (docs/decisions/0058), at one member, the others by hand:
  * what is on disk before a word is said, what the cut is made of, and that some member goes on with a whole log.
  */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 static void persist(struct member *m, uint64_t below)
 {

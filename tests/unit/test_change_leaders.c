@@ -1,7 +1,7 @@
 /* test_change_leaders.c - a change of view in which leaders fail, one after the other, or some member holds up the rest; at
  * one member, the others by hand.
  */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 /* ---- as successor ------------------------------------------------------------------------------------------------------------ */
 
@@ -37,7 +37,7 @@ START_TEST(a_successor_adopts_what_was_decided)
 	struct member *m = member_make(1, 5, 1);
 
 	receive(m, 100);
-	leave(m, 4);
+	member_leave(m, 4);
 	for (uint32_t rank = 0; rank < 4; rank++)
 		if (rank != 1)
 			say_suspected(m, rank, 4, WH_LEFT);
@@ -49,7 +49,7 @@ START_TEST(a_successor_adopts_what_was_decided)
 	if (_i == 0)
 		say_suspected(m, 3, 0, WH_FAILED);
 	else if (_i == 1)
-		leave(m, 3);
+		member_leave(m, 3);
 	else
 		die(m, 3);
 	settle(m);
@@ -78,7 +78,7 @@ START_TEST(a_successor_heeds_suspicions)
 	struct member *m = member_make(1, 5, 1);
 
 	receive(m, 100);
-	leave(m, 4);
+	member_leave(m, 4);
 	for (uint32_t rank = 0; rank < 4; rank++)
 		if (rank != 1)
 			say_suspected(m, rank, 4, WH_LEFT);
@@ -167,7 +167,7 @@ START_TEST(a_member_that_is_behind_catches_up)
 	expect_told(m, "");
 	say(m, 3, m->columns.installed.offset, 1);
 	if (_i == 1)
-		leave(m, 3); /* and has left: that is the next view's matter */
+		member_leave(m, 3); /* and has left: that is the next view's matter */
 	else if (_i == 2)
 		say_suspected(m, 1, 3, WH_FAILED); /* so is that it has failed */
 	settle(m);
@@ -303,7 +303,7 @@ START_TEST(a_late_loop_is_patient)
 	acknowledge(m, "12", 4, 100, TICKET(0, 1));
 	for (int i = 0; i < 20; i++) {
 		live(m, 4, "123");
-		pass_ns(m, TIMEOUT_NS);
+		member_pass_ns(m, TIMEOUT_NS);
 		wh_change_step(&m->change);
 	}
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);

@@ -1,6 +1,6 @@
 /* test_collect.c - sets of wishes that come to a leader: in pieces, again, out of order, from another life; and when it is time. */
 #include "membership/collect.h"
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/wishes_lab.h"
 
 #define MS UINT64_C(1000000)
 

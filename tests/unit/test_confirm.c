@@ -1,7 +1,7 @@
 /* test_confirm.c - has a quorum of the view not wedged, since I asked? One member, the others by hand. */
 #include "membership/confirm.h"
 
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 /* Its row says that it has raised so many questions. */
 static void ask_as(struct member *m, uint32_t rank, uint64_t question)

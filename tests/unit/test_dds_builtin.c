@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/dds_domain.h"
+#include "tests/support/dds_domain.h"
 
 struct pose {
 	int32_t id;

@@ -1,5 +1,5 @@
 /* test_dds_cache.c - a reader's cache: states, ranks and generations after DCPS, history and limits, loans, instances, sets, time. */
-#include "tests/unit/cache_lab.h"
+#include "tests/support/cache_lab.h"
 
 /* ---- states --------------------------------------------------------------------------------------------------------------- */
 
@@ -8,18 +8,18 @@ START_TEST(a_sample_is_new_once)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	ck_assert_int_eq(lab_write(&lab, 1, 7), WH_DDS_PUT_KEPT);
+	cache_lab_open(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 7), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_peek(&lab), "1:7nNa ");
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_DATA_AVAILABLE_STATUS);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7nNa ");
 	ck_assert_uint_eq(lab.statuses.changed, 0);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7roa ");
-	lab_write(&lab, 1, 8);
+	cache_lab_write(&lab, 1, 8);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:7roa 1:8noa ");
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:7roa 1:8roa ");
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -29,11 +29,11 @@ START_TEST(masks_select)
 	uint32_t any_view = WHORL_DDS_ANY_VIEW_STATE, any_life = WHORL_DDS_ANY_INSTANCE_STATE;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 7);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 7);
 	lab_read(&lab, LAB_ANY);
-	lab_write(&lab, 1, 8);
-	lab_write(&lab, 2, 9);
+	cache_lab_write(&lab, 1, 8);
+	cache_lab_write(&lab, 2, 9);
 	lab_dispose(&lab, 2);
 	ck_assert_str_eq(lab_read(&lab, WHORL_DDS_READ_SAMPLE_STATE | any_view | any_life), "1:7roa ");
 	ck_assert(wh_dds_cache_has(lab.cache,
@@ -44,9 +44,9 @@ START_TEST(masks_select)
 	ck_assert_str_eq(lab_take(&lab, WHORL_DDS_ANY_SAMPLE_STATE | WHORL_DDS_NEW_VIEW_STATE | any_life),
 			 "2:9nNd 2:-nNd ");
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:7roa ");
-	lab_write(&lab, 3, 1);
+	cache_lab_write(&lab, 3, 1);
 	ck_assert_str_eq(lab_take(&lab, 0), "3:1nNa "); /* no bits of a kind: any */
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -55,22 +55,22 @@ START_TEST(an_instance_is_born_again)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNa ");
 	lab_dispose(&lab, 1);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nod ");
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:2nNa ");
 	ck_assert_uint_eq(lab.infos[0].disposed_generation_count, 1);
 	ck_assert_uint_eq(lab.infos[0].no_writers_generation_count, 0);
 	lab_leave(&lab, 1);
-	lab_write(&lab, 1, 3);
+	cache_lab_write(&lab, 1, 3);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nNa 1:3nNa ");
 	ck_assert_uint_eq(lab.infos[1].disposed_generation_count, 1);
 	ck_assert_uint_eq(lab.infos[1].no_writers_generation_count, 1);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -79,7 +79,7 @@ START_TEST(what_changes_nothing_is_nothing)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	ck_assert_int_eq(lab_leave(&lab, 1), WH_DDS_PUT_UNWANTED);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_UNWANTED);
@@ -89,7 +89,7 @@ START_TEST(what_changes_nothing_is_nothing)
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nNd ");
 	ck_assert_uint_ne(wh_dds_cache_state(lab.cache, 1), 0); /* its writers are there */
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(data_and_its_end_in_one)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 4);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:4nNd ");
 	lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE | WH_DDS_DOES_LEAVE, 1, 5);
@@ -106,13 +106,13 @@ START_TEST(data_and_its_end_in_one)
 	ck_assert_uint_eq(lab.infos[0].disposed_generation_count, 1);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), 0);
 	lab.expires = lab.now; /* too late: its end counts */
-	lab_write(&lab, 1, 0);
+	cache_lab_write(&lab, 1, 0);
 	lab.expires = WH_DDS_NEVER;
-	lab_write(&lab, 1, 6);
+	cache_lab_write(&lab, 1, 6);
 	lab.expires = lab.now;
 	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 7), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:6nNd 1:-nNd ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -121,13 +121,13 @@ START_TEST(ranks)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 2, 9);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 2, 9);
 	lab_dispose(&lab, 1);
-	lab_write(&lab, 1, 2); /* generation 1 */
+	cache_lab_write(&lab, 1, 2); /* generation 1 */
 	lab_leave(&lab, 1);
-	lab_write(&lab, 1, 3); /* generation 2 */
+	cache_lab_write(&lab, 1, 3); /* generation 2 */
 	ck_assert_str_eq(lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY}, 3), "1:1nNa 1:-nNa 1:2nNa ");
 	for (uint32_t i = 0; i < 3; i++) {
 		ck_assert_uint_eq(lab.infos[i].sample_rank, 2 - i);
@@ -140,7 +140,7 @@ START_TEST(ranks)
 	ck_assert_uint_eq(lab.infos[5].sample_rank, 0);
 	ck_assert_uint_eq(lab.infos[0].sample_rank, 4);
 	ck_assert_uint_eq(lab.infos[0].generation_rank, 2);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -152,18 +152,18 @@ START_TEST(the_order_of_the_topic)
 		lab_init(&lab);
 		lab.policies.presentation.scope = WHORL_DDS_PRESENTATION_TOPIC;
 		lab.policies.presentation.ordered = ordered;
-		lab_open(&lab);
-		lab_write(&lab, 2, 1);
-		lab_write(&lab, 1, 2);
-		lab_write(&lab, 2, 3);
+		cache_lab_open(&lab);
+		cache_lab_write(&lab, 2, 1);
+		cache_lab_write(&lab, 1, 2);
+		cache_lab_write(&lab, 2, 3);
 		lab_read(&lab, LAB_ANY);
-		lab_write(&lab, 1, 4);
+		cache_lab_write(&lab, 1, 4);
 		ck_assert_str_eq(lab_peek(&lab),
 				 ordered ? "2:1roa 1:2roa 2:3roa 1:4noa " : "2:1roa 2:3roa 1:2roa 1:4noa ");
 		ck_assert_str_eq(lab_read(&lab, LAB_ANY & ~(uint32_t)WHORL_DDS_READ_SAMPLE_STATE), "1:4noa ");
 		lab_take(&lab, LAB_ANY);
 		ck_assert_uint_eq(lab.infos[0].sample_rank, 1);
-		lab_close(&lab);
+		cache_lab_close(&lab);
 	}
 }
 END_TEST
@@ -176,9 +176,9 @@ START_TEST(one_instance_and_the_next)
 	struct wh_dds_select select = {.mask = LAB_ANY, .take = true, .next = true};
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (uint64_t i = 0; i < 10; i++)
-		lab_write(&lab, 1 + i * 7 % 10, (int)i);
+		cache_lab_write(&lab, 1 + i * 7 % 10, (int)i);
 	lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .instance = 4, .take = true}, LAB_ROOM);
 	ck_assert_int_eq(lab.count, 1);
 	lab_return(&lab);
@@ -198,7 +198,7 @@ START_TEST(one_instance_and_the_next)
 	ck_assert_str_eq(lab_select(&lab, &select, LAB_ROOM), "");
 	lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .instance = 77}, LAB_ROOM);
 	ck_assert_int_eq(lab.count, WHORL_DDS_RETCODE_BAD_PARAMETER);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -208,9 +208,9 @@ START_TEST(no_keys_are_one_instance)
 
 	lab_init(&lab);
 	lab.options.keyed = false;
-	lab_open(&lab);
-	lab_write(&lab, 5, 1);
-	lab_write(&lab, 5, 2);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 5, 1);
+	cache_lab_write(&lab, 5, 2);
 	ck_assert_str_eq(lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .instance = 5}, LAB_ROOM),
 			 "5:1nNa 5:2nNa ");
 	lab_return(&lab);
@@ -219,7 +219,7 @@ START_TEST(no_keys_are_one_instance)
 	ck_assert_str_eq(lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .next = true}, LAB_ROOM),
 			 "5:1roa 5:2roa ");
 	lab_return(&lab);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -231,21 +231,21 @@ START_TEST(keep_last)
 
 	lab_init(&lab);
 	lab_keep_last(&lab, 2);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (int i = 1; i <= 5; i++)
-		ck_assert_int_eq(lab_write(&lab, 1, i), WH_DDS_PUT_KEPT);
-	lab_write(&lab, 2, 9);
+		ck_assert_int_eq(cache_lab_write(&lab, 1, i), WH_DDS_PUT_KEPT);
+	cache_lab_write(&lab, 2, 9);
 	ck_assert_str_eq(lab_peek(&lab), "1:4nNa 1:5nNa 2:9nNa ");
 	lab_dispose(&lab, 1);
-	lab_write(&lab, 1, 6);
+	cache_lab_write(&lab, 1, 6);
 	ck_assert_str_eq(lab_peek(&lab), "1:5nNa 1:-nNa 1:6nNa 2:9nNa ");
 	lab_dispose(&lab, 1); /* without data only the newest is kept */
 	ck_assert_str_eq(lab_peek(&lab), "1:5nNd 1:6nNd 1:-nNd 2:9nNa ");
-	lab_write(&lab, 1, 7);
-	lab_write(&lab, 1, 8);
-	lab_write(&lab, 1, 9);
+	cache_lab_write(&lab, 1, 7);
+	cache_lab_write(&lab, 1, 8);
+	cache_lab_write(&lab, 1, 9);
 	ck_assert_str_eq(lab_peek(&lab), "1:-nNa 1:8nNa 1:9nNa 2:9nNa ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -255,14 +255,14 @@ START_TEST(keep_all_is_full)
 
 	lab_init(&lab);
 	lab_limit(&lab, 3, WHORL_DDS_UNLIMITED, 2);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
 	ck_assert_uint_eq(wh_dds_cache_room(lab.cache), 1);
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_uint_eq(wh_dds_cache_room(lab.cache), 0);
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_FULL);
-	ck_assert_int_eq(lab_write(&lab, 2, 4), WH_DDS_PUT_KEPT);
-	ck_assert_int_eq(lab_write(&lab, 3, 5), WH_DDS_PUT_FULL);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_FULL);
+	ck_assert_int_eq(cache_lab_write(&lab, 2, 4), WH_DDS_PUT_KEPT);
+	ck_assert_int_eq(cache_lab_write(&lab, 3, 5), WH_DDS_PUT_FULL);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_FULL);
 	lab.expires = lab.now; /* its data is nothing, and its end has no room */
 	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 6), WH_DDS_PUT_FULL);
@@ -270,14 +270,14 @@ START_TEST(keep_all_is_full)
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_ALIVE_INSTANCE_STATE);
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_DATA_AVAILABLE_STATUS);
 	lab.last_chance = true; /* it is lost, but an end is told all the same */
-	ck_assert_int_eq(lab_write(&lab, 1, 7), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 7), WH_DDS_PUT_REJECTED);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 1);
 	lab.last_chance = false;
 	lab_take(&lab, LAB_ANY);
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
-	lab_close(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -289,17 +289,17 @@ START_TEST(an_end_is_told_though_its_data_is_lost)
 
 	lab_init(&lab);
 	lab_limit(&lab, 2, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	lab.last_chance = true;
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_int_eq(lab_put(&lab, writes_and_ends, 1, 3), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_put(&lab, writes_and_ends, 2, 4), WH_DDS_PUT_REJECTED); /* nothing of that one was seen */
 	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 2);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 2), 0);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNd 1:2nNd 1:-nNd ");
-	ck_assert_int_eq(lab_write(&lab, 1, 5), WH_DDS_PUT_KEPT);
-	lab_close(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 5), WH_DDS_PUT_KEPT);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -311,25 +311,25 @@ START_TEST(ends_beyond_the_limits_are_told_in_one)
 
 	lab_init(&lab);
 	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	lab.last_chance = true;
-	lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 1);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	for (int i = 0; i < 100; i++) {
-		ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
+		ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
 		ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_ALIVE_INSTANCE_STATE);
 		ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_UNWANTED);
 		ck_assert_int_eq(lab_put(&lab, writes_and_ends, 1, 3), WH_DDS_PUT_REJECTED);
 	}
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:-nNd ");
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_int_eq(lab_leave(&lab, 1), WH_DDS_PUT_UNWANTED);
 	ck_assert_str_eq(lab_read(&lab, LAB_ANY), "1:1nNw 1:-nNw ");
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT); /* the one that was read tells no more */
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1rNd 1:-rNd 1:-nNd ");
 	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 202);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -341,19 +341,19 @@ START_TEST(an_end_beyond_the_limits_ends_what_is_held_back)
 	lab_init(&lab);
 	lab.policies.separation_ns = 100;
 	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	lab.last_chance = true;
-	lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 1);
 	lab_dispose(&lab, 1);
-	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNd 1:-nNd 1:-nNd ");
 	lab.now += 1000;
 	(void)wh_dds_cache_pass_time(lab.cache, lab.now);
 	ck_assert_str_eq(lab_peek(&lab), "");
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -364,16 +364,16 @@ START_TEST(what_is_lent_counts)
 
 	lab_init(&lab);
 	lab_limit(&lab, 2, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 1, 2);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 2);
 	lab_select(&lab, &take, LAB_ROOM);
 	ck_assert_int_eq(lab.count, 2);
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 2);
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_FULL);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_FULL);
 	lab_return(&lab);
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
-	lab_close(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -385,22 +385,22 @@ START_TEST(limits_reject)
 	lab_init(&lab);
 	lab_keep_last(&lab, 2);
 	lab_limit(&lab, 3, 2, 2);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 2, 2);
-	ck_assert_int_eq(lab_write(&lab, 3, 3), WH_DDS_PUT_REJECTED);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 2, 2);
+	ck_assert_int_eq(cache_lab_write(&lab, 3, 3), WH_DDS_PUT_REJECTED);
 	status = wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_REJECTED_STATUS);
 	ck_assert_int_eq(status.sample_rejected.last_reason, WHORL_DDS_REJECTED_BY_INSTANCES_LIMIT);
 	ck_assert_uint_eq(status.sample_rejected.last_instance_handle, 3);
-	lab_write(&lab, 1, 4);
-	ck_assert_int_eq(lab_write(&lab, 2, 5), WH_DDS_PUT_REJECTED);
+	cache_lab_write(&lab, 1, 4);
+	ck_assert_int_eq(cache_lab_write(&lab, 2, 5), WH_DDS_PUT_REJECTED);
 	ck_assert_int_eq(lab_dispose(&lab, 3), WH_DDS_PUT_REJECTED);
-	ck_assert_int_eq(lab_write(&lab, 1, 6), WH_DDS_PUT_KEPT); /* in place of 1 */
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 6), WH_DDS_PUT_KEPT); /* in place of 1 */
 	status = wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_REJECTED_STATUS);
 	ck_assert_int_eq(status.sample_rejected.total_count, 3);
 	ck_assert_int_eq(status.sample_rejected.total_count_change, 2);
 	ck_assert_str_eq(lab_peek(&lab), "1:4nNa 1:6nNa 2:2nNa ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -411,19 +411,19 @@ START_TEST(ten_thousand_instances_at_a_limit_of_a_hundred)
 
 	lab_init(&lab);
 	lab_limit(&lab, WHORL_DDS_UNLIMITED, 100, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (uint64_t i = 1; i <= 10000; i++)
-		kept += lab_write(&lab, i, 1) == WH_DDS_PUT_KEPT;
+		kept += cache_lab_write(&lab, i, 1) == WH_DDS_PUT_KEPT;
 	ck_assert_uint_eq(kept, 100);
 	ck_assert_uint_eq(
 		wh_dds_status_look(&lab.statuses, WHORL_DDS_SAMPLE_REJECTED_STATUS).sample_rejected.total_count, 9900);
 	for (uint64_t i = 1; i <= 100; i++) /* those that end make room */
 		lab_put(&lab, WH_DDS_DOES_LEAVE, i, 0);
-	ck_assert_int_eq(lab_write(&lab, 101, 1), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 101, 1), WH_DDS_PUT_REJECTED);
 	while (lab_take(&lab, LAB_ANY)[0] != '\0')
 		;
-	ck_assert_int_eq(lab_write(&lab, 101, 1), WH_DDS_PUT_KEPT);
-	lab_close(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 101, 1), WH_DDS_PUT_KEPT);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -434,20 +434,20 @@ START_TEST(best_effort_never_waits)
 	lab_init(&lab);
 	lab.policies.reliability.kind = WHORL_DDS_RELIABILITY_BEST_EFFORT;
 	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_REJECTED);
 	ck_assert_uint_eq(lab.statuses.changed, WHORL_DDS_SAMPLE_REJECTED_STATUS | WHORL_DDS_DATA_AVAILABLE_STATUS);
 	/* A sample that ends its instance has no room either, but the instance has ended. */
 	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 3), WH_DDS_PUT_REJECTED);
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
-	lab_write(&lab, 1, 4);
+	cache_lab_write(&lab, 1, 4);
 	lab.last_chance = true; /* and it is told, as nobody waits for room */
 	ck_assert_int_eq(lab_put(&lab, WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE, 1, 5), WH_DDS_PUT_KEPT);
 	ck_assert_uint_eq(
 		wh_dds_status_look(&lab.statuses, WHORL_DDS_SAMPLE_REJECTED_STATUS).sample_rejected.total_count, 4);
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:-nNd ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -461,25 +461,25 @@ START_TEST(loans_are_counted)
 
 	lab_init(&lab);
 	lab_keep_last(&lab, 1);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
 	lab_select(&lab, &read, LAB_ROOM);
 	first = lab.lent[0];
-	lab_write(&lab, 1, 2); /* pushes it out, but it is lent */
+	cache_lab_write(&lab, 1, 2); /* pushes it out, but it is lent */
 	ck_assert_int_eq(*(int *)first, 1);
 	lab_select(&lab, &read, LAB_ROOM);
 	lab_select(&lab, &take, LAB_ROOM);
 	second = lab.lent[0];
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 3);
 	ck_assert_int_eq(wh_dds_cache_return(lab.cache, &second, 1), WHORL_DDS_RETCODE_OK);
-	lab_write(&lab, 1, 3); /* goes into another block */
+	cache_lab_write(&lab, 1, 3); /* goes into another block */
 	ck_assert_int_eq(*(int *)second, 2);
 	ck_assert_int_eq(wh_dds_cache_return(lab.cache, &second, 1), WHORL_DDS_RETCODE_OK);
 	ck_assert_int_eq(wh_dds_cache_return(lab.cache, &second, 1), WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
 	ck_assert_int_eq(wh_dds_cache_return(lab.cache, (void *[]){&lab, first}, 2),
 			 WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 0);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -492,18 +492,18 @@ START_TEST(copies_into_the_programs_memory)
 		.mask = LAB_ANY, .take = true, .copy_bytes = sizeof(int), .info_bytes = sizeof(lab.infos[0])};
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 7);
-	lab_write(&lab, 1, 8);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 7);
+	cache_lab_write(&lab, 1, 8);
 	ck_assert_int_eq(wh_dds_cache_read(lab.cache, &take, data, lab.infos, 2), 2);
 	ck_assert_int_eq(values[0], 7);
 	ck_assert_int_eq(values[1], 8);
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 0);
-	lab_write(&lab, 1, 9);
+	cache_lab_write(&lab, 1, 9);
 	take.copy_bytes = sizeof(int) - 1;
 	ck_assert_int_eq(wh_dds_cache_read(lab.cache, &take, data, lab.infos, 2), WHORL_DDS_RETCODE_BAD_PARAMETER);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:9noa ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -516,11 +516,11 @@ START_TEST(infos_of_any_size)
 	whorl_dds_sample_info info;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (int i = 0; i < 2; i++) {
 		struct wh_dds_select read = {.info_bytes = sizes[i]};
 
-		lab_write(&lab, 1, i);
+		cache_lab_write(&lab, 1, i);
 		memset(infos, 0x55, sizeof(infos));
 		lab.count = wh_dds_cache_read(lab.cache, &read, lab.lent, infos, 1 + (size_t)i);
 		ck_assert_int_eq(lab.count, 1 + i);
@@ -529,7 +529,7 @@ START_TEST(infos_of_any_size)
 		ck_assert_uint_eq(((unsigned char *)infos)[sizes[i] * (1 + (size_t)i) - (size_t)i], 0x55);
 		lab_return(&lab);
 	}
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -541,7 +541,7 @@ START_TEST(readers_share_a_copy)
 
 	for (int i = 0; i < 2; i++) {
 		lab_init(&labs[i]);
-		lab_open(&labs[i]);
+		cache_lab_open(&labs[i]);
 	}
 	arrival.copy = wh_dds_copy_take(labs[0].pool, sizeof(int));
 	ck_assert_ptr_nonnull(arrival.copy);
@@ -554,13 +554,13 @@ START_TEST(readers_share_a_copy)
 	}
 	ck_assert_ptr_eq(labs[0].lent[0], labs[1].lent[0]);
 	lab_return(&labs[0]);
-	lab_write(&labs[0], 1, 8); /* goes elsewhere */
+	cache_lab_write(&labs[0], 1, 8); /* goes elsewhere */
 	ck_assert_uint_eq(wh_dds_pool_count(labs[0].pool).made, 2);
 	lab_return(&labs[1]);
-	lab_write(&labs[0], 1, 9); /* goes where it was */
+	cache_lab_write(&labs[0], 1, 9); /* goes where it was */
 	ck_assert_uint_eq(wh_dds_pool_count(labs[0].pool).made, 2);
 	for (int i = 0; i < 2; i++)
-		lab_close(&labs[i]);
+		cache_lab_close(&labs[i]);
 }
 END_TEST
 
@@ -569,13 +569,13 @@ START_TEST(a_cache_may_go_with_all_it_has)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (uint64_t i = 1; i < 20; i++)
-		lab_write(&lab, i, 1);
+		cache_lab_write(&lab, i, 1);
 	lab.set = 3;
-	lab_write(&lab, 30, 1);
+	cache_lab_write(&lab, 30, 1);
 	lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .take = true}, 5);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -585,18 +585,18 @@ START_TEST(no_allocation_once_it_is_warm)
 	uint64_t made;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	for (uint64_t i = 0; i < 8; i++)
-		lab_write(&lab, i % 3 + 1, 1);
+		cache_lab_write(&lab, i % 3 + 1, 1);
 	lab_take(&lab, LAB_ANY);
 	made = wh_dds_pool_count(lab.pool).made;
 	for (int round = 0; round < 100; round++) {
 		for (uint64_t i = 0; i < 8; i++)
-			lab_write(&lab, i % 3 + 1, 1);
+			cache_lab_write(&lab, i % 3 + 1, 1);
 		lab_take(&lab, LAB_ANY);
 	}
 	ck_assert_uint_eq(wh_dds_pool_count(lab.pool).made, made);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -607,21 +607,21 @@ START_TEST(a_set_comes_as_a_whole)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
 	lab.set = 7;
-	lab_write(&lab, 1, 2);
-	lab_write(&lab, 2, 3);
+	cache_lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 2, 3);
 	lab_dispose(&lab, 1);
 	lab.set = 0;
-	lab_write(&lab, 1, 4);
+	cache_lab_write(&lab, 1, 4);
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNa 1:4nNa ");
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 2), 0);
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 3);
 	ck_assert(wh_dds_cache_is_sound(lab.cache));
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:4nNd 1:2nNd 1:-nNd 2:3nNa ");
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 0);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -631,24 +631,24 @@ START_TEST(a_set_that_is_not_whole_is_nothing)
 
 	lab_init(&lab);
 	lab_limit(&lab, 3, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	lab.set = 7;
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, false, lab.now), 0);
 	ck_assert(wh_dds_cache_is_sound(lab.cache));
 	for (int i = 0; i < 3; i++)
-		lab_write(&lab, 1, i);
+		cache_lab_write(&lab, 1, i);
 	lab.last_chance = true;
-	ck_assert_int_eq(lab_write(&lab, 1, 3), WH_DDS_PUT_REJECTED);
-	ck_assert_int_eq(lab_write(&lab, 1, 4), WH_DDS_PUT_UNWANTED); /* the rest of it */
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_REJECTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 4), WH_DDS_PUT_UNWANTED); /* the rest of it */
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 0);
 	ck_assert_str_eq(lab_peek(&lab), "");
 	lab.set = 8;
 	wh_dds_cache_lose(lab.cache, 8);
-	ck_assert_int_eq(lab_write(&lab, 1, 4), WH_DDS_PUT_UNWANTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 4), WH_DDS_PUT_UNWANTED);
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 8, true, lab.now), 0);
 	ck_assert_uint_eq(wh_dds_status_look(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 2);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -672,12 +672,12 @@ START_TEST(a_filter_keeps_out)
 	lab_init(&lab);
 	lab.options.filter = is_even;
 	lab.options.filter_ctx = &asked;
-	lab_open(&lab);
-	ck_assert_int_eq(lab_write(&lab, 1, 1), WH_DDS_PUT_UNWANTED);
-	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_KEPT);
+	cache_lab_open(&lab);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 1), WH_DDS_PUT_UNWANTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_KEPT);
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:2nNd 1:-nNd ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -693,12 +693,12 @@ START_TEST(an_end_without_its_data_has_the_key)
 	lab.options.filter = is_even;
 	lab.options.filter_ctx = &asked;
 	lab_limit(&lab, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED, 1);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 1, 3), WH_DDS_PUT_KEPT);
 	lab.expires = lab.now;
 	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 2, 4), WH_DDS_PUT_KEPT);
 	lab.expires = WH_DDS_NEVER;
-	ck_assert_int_eq(lab_write(&lab, 3, 6), WH_DDS_PUT_KEPT);
+	ck_assert_int_eq(cache_lab_write(&lab, 3, 6), WH_DDS_PUT_KEPT);
 	lab.last_chance = true;
 	ck_assert_int_eq(lab_put(&lab, ENDS_BY_DATA, 3, 8), WH_DDS_PUT_KEPT);
 	lab.set = 7;
@@ -707,7 +707,7 @@ START_TEST(an_end_without_its_data_has_the_key)
 	lab.now += 10;
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 1);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nNd 2:-nNd 3:6nNd 3:-nNd 4:-nNd ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -719,9 +719,9 @@ START_TEST(queries_ask_once)
 	uint32_t unread = LAB_ANY & ~(uint32_t)WHORL_DDS_READ_SAMPLE_STATE;
 
 	lab_init(&lab);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 1, 2);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 2);
 	query = wh_dds_query_create(lab.cache, is_even, &asked);
 	ck_assert_ptr_nonnull(query);
 	ck_assert_int_eq(asked, 2);
@@ -730,9 +730,9 @@ START_TEST(queries_ask_once)
 			 "1:2nNa ");
 	lab_return(&lab);
 	ck_assert(!wh_dds_query_has(query, unread));
-	lab_write(&lab, 2, 3);
+	cache_lab_write(&lab, 2, 3);
 	ck_assert(!wh_dds_query_has(query, unread));
-	lab_write(&lab, 2, 4);
+	cache_lab_write(&lab, 2, 4);
 	ck_assert(wh_dds_query_has(query, unread));
 	ck_assert_str_eq(
 		lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .query = query, .take = true}, LAB_ROOM),
@@ -745,7 +745,7 @@ START_TEST(queries_ask_once)
 		ck_assert_ptr_nonnull(wh_dds_query_create(lab.cache, is_even, &asked));
 	ck_assert_ptr_null(wh_dds_query_create(lab.cache, is_even, &asked));
 	ck_assert(wh_dds_cache_is_sound(lab.cache));
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -767,11 +767,11 @@ START_TEST(samples_expire)
 	struct lab lab;
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	ck_assert_uint_eq(wh_dds_cache_due(lab.cache), WH_DDS_NEVER);
 	for (int i = 0; i < 5; i++) {
 		lab.expires = lab.now + 10 * (uint64_t)(i * 3 % 5 + 1);
-		lab_write(&lab, 1, i);
+		cache_lab_write(&lab, 1, i);
 	}
 	ck_assert_uint_eq(wh_dds_cache_due(lab.cache), lab.now + 10);
 	pass(&lab, 9);
@@ -781,14 +781,14 @@ START_TEST(samples_expire)
 	pass(&lab, 20);
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNa 1:3nNa ");
 	lab.expires = lab.now;
-	ck_assert_int_eq(lab_write(&lab, 1, 9), WH_DDS_PUT_UNWANTED);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 9), WH_DDS_PUT_UNWANTED);
 	lab.expires = lab.now + 10; /* of an end nothing expires */
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_KEPT);
 	pass(&lab, 1000);
 	ck_assert_str_eq(lab_peek(&lab), "1:-nNd ");
 	lab_take(&lab, LAB_ANY);
 	ck_assert_uint_eq(wh_dds_cache_due(lab.cache), WH_DDS_NEVER);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -805,10 +805,10 @@ START_TEST(deadlines_are_missed)
 
 	lab_init(&lab);
 	lab.policies.deadline_ns = 100;
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
 	pass(&lab, 60);
-	lab_write(&lab, 1, 2);
+	cache_lab_write(&lab, 1, 2);
 	pass(&lab, 60); /* the second one is not late */
 	ck_assert_uint_eq(missed(&lab), 0);
 	pass(&lab, 40);
@@ -820,7 +820,7 @@ START_TEST(deadlines_are_missed)
 	lab_dispose(&lab, 1);
 	pass(&lab, 1000);
 	ck_assert_uint_eq(missed(&lab), 0);
-	lab_write(&lab, 1, 3);
+	cache_lab_write(&lab, 1, 3);
 	pass(&lab, 100);
 	ck_assert_uint_eq(missed(&lab), 1);
 	pass(&lab, 50);
@@ -832,7 +832,7 @@ START_TEST(deadlines_are_missed)
 	ck_assert_uint_eq(missed(&lab), 1);
 	pass(&lab, 999);
 	ck_assert_uint_eq(missed(&lab), 0);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -842,26 +842,26 @@ START_TEST(too_many_are_held_back)
 
 	lab_init(&lab);
 	lab.policies.separation_ns = 100;
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_KEPT);
-	lab_write(&lab, 1, 3);
-	lab_write(&lab, 2, 4);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_KEPT);
+	cache_lab_write(&lab, 1, 3);
+	cache_lab_write(&lab, 2, 4);
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNa 2:4nNa ");
 	ck_assert(pass(&lab, 100)); /* the last one comes */
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNa 1:3nNa 2:4nNa ");
 	ck_assert(!pass(&lab, 50));
-	lab_write(&lab, 1, 5);
+	cache_lab_write(&lab, 1, 5);
 	lab_dispose(&lab, 1); /* it comes before the end */
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:5nod 1:-nod ");
-	lab_write(&lab, 1, 6); /* and an instance that lives again is told at once */
+	cache_lab_write(&lab, 1, 6); /* and an instance that lives again is told at once */
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:6nNa ");
-	lab_write(&lab, 1, 7);
+	cache_lab_write(&lab, 1, 7);
 	lab.now += 100;
-	lab_write(&lab, 1, 8); /* comes before the clock was looked at: 7 is nothing any more */
+	cache_lab_write(&lab, 1, 8); /* comes before the clock was looked at: 7 is nothing any more */
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:8noa ");
 	ck_assert(!pass(&lab, 200));
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -872,11 +872,11 @@ START_TEST(best_effort_drops_what_is_too_early)
 	lab_init(&lab);
 	lab.policies.separation_ns = 100;
 	lab.policies.reliability.kind = WHORL_DDS_RELIABILITY_BEST_EFFORT;
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	ck_assert_int_eq(lab_write(&lab, 1, 2), WH_DDS_PUT_UNWANTED);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	ck_assert_int_eq(cache_lab_write(&lab, 1, 2), WH_DDS_PUT_UNWANTED);
 	ck_assert(!pass(&lab, 100));
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -887,15 +887,15 @@ START_TEST(what_is_held_back_waits_for_room)
 	lab_init(&lab);
 	lab.policies.separation_ns = 100;
 	lab_limit(&lab, 1, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 1, 2);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 1, 2);
 	ck_assert(!pass(&lab, 100));
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:1nNa ");
 	ck_assert_int_eq(lab_dispose(&lab, 1), WH_DDS_PUT_FULL); /* for both there is none */
 	ck_assert(pass(&lab, 100));
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:2noa ");
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -906,9 +906,9 @@ START_TEST(instances_are_purged)
 	lab_init(&lab);
 	lab.policies.purge.no_writers_ns = 100;
 	lab.policies.purge.disposed_ns = 200;
-	lab_open(&lab);
-	lab_write(&lab, 1, 1);
-	lab_write(&lab, 2, 2);
+	cache_lab_open(&lab);
+	cache_lab_write(&lab, 1, 1);
+	cache_lab_write(&lab, 2, 2);
 	lab_leave(&lab, 1);
 	lab_dispose(&lab, 2);
 	pass(&lab, 100);
@@ -917,13 +917,13 @@ START_TEST(instances_are_purged)
 	pass(&lab, 100);
 	ck_assert_str_eq(lab_peek(&lab), "");
 	ck_assert_uint_ne(wh_dds_cache_state(lab.cache, 2), 0);
-	lab_write(&lab, 2, 3);
+	cache_lab_write(&lab, 2, 3);
 	lab_dispose(&lab, 2);
-	lab_write(&lab, 2, 4); /* in time */
+	cache_lab_write(&lab, 2, 4); /* in time */
 	pass(&lab, 1000);
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "2:3nNa 2:-nNa 2:4nNa ");
 	ck_assert_uint_eq(lab.infos[2].disposed_generation_count, 2);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
  */
 #include "dds/entity/condition.h"
 #include "dds/status/listener.h"
-#include "tests/unit/cache_lab.h"
+#include "tests/support/cache_lab.h"
 #include "tests/unit/refuse.h"
 
 /* What a program does with a reader, as steps that say whether there was memory. One that had none is done again. */
@@ -126,7 +126,7 @@ static bool tell(long at)
 	ck_assert_int_eq(wh_dds_cache_return(story.lab.cache, story.lab.lent, (size_t)story.lab.count),
 			 WHORL_DDS_RETCODE_OK);
 	ck_assert(take(&story, true));
-	lab_close(&story.lab);
+	cache_lab_close(&story.lab);
 	return was_out;
 }
 

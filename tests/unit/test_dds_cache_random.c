@@ -2,7 +2,7 @@
  * each time. Samples, ends, sets and time come at random, and are read and taken at random; both must give the same.
  * Labels: random
  */
-#include "tests/unit/cache_lab.h"
+#include "tests/support/cache_lab.h"
 
 #define STORIES 100
 #define STEPS 400
@@ -582,7 +582,7 @@ static void begin(struct story *story)
 	lab_limit(lab, 4 + (int32_t)draw(story, 30), 1 + (int32_t)draw(story, HANDLES), 3 + (int32_t)draw(story, 8));
 	lab->policies.purge.disposed_ns = draw(story, 2) ? WHORL_DDS_INFINITY : (int64_t)draw(story, 60);
 	lab->policies.purge.no_writers_ns = draw(story, 2) ? WHORL_DDS_INFINITY : (int64_t)draw(story, 60);
-	lab_open(lab);
+	cache_lab_open(lab);
 	story->query = wh_dds_query_create(lab->cache, is_even, NULL);
 }
 
@@ -596,7 +596,7 @@ START_TEST(both_give_the_same)
 		begin(&story);
 		for (int k = 0; k < STEPS; k++)
 			step(&story);
-		lab_close(&story.lab);
+		cache_lab_close(&story.lab);
 	}
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* test_dds_channel.c - the rules of a channel's machine, one by one (docs/decisions/0052), in stories of a few messages; what random runs
  * do not show by themselves.
  */
-#include "tests/unit/dds_channel_lab.h"
-#include "tests/unit/seeds.h"
+#include "tests/support/dds_channel_lab.h"
+#include "tests/support/seeds.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -193,7 +193,7 @@ static void some_message(struct lab_message *out, int kind)
 					 .writer = {104, 4, 41},
 					 .seen = 1000};
 
-	lab_key(message.key, 6);
+	dds_channel_lab_key(message.key, 6);
 	if (kind == WH_DDS_SAY_NEW)
 		lab_announce(out, &(struct lab_new){.kind = WH_DDS_WRITER,
 						    .number = 3,

@@ -3,7 +3,7 @@
  * Labels: nosan
  */
 #include "dds/channel/registry.h"
-#include "tests/unit/dds_channel_lab.h"
+#include "tests/support/dds_channel_lab.h"
 #include "tests/unit/refuse.h"
 
 #define MESSAGES 16

@@ -6,7 +6,7 @@
  * Newcomers restore the state of another; and any member may be replaced by one that has restored its state, and nobody notices.
  * Labels: random
  */
-#include "tests/unit/dds_channel_lab.h"
+#include "tests/support/dds_channel_lab.h"
 #include "tests/unit/dds_reference.h"
 #include "transport/dice.h"
 

@@ -2,7 +2,7 @@
  * last.
  * Labels: threads
  */
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define STORED "consistency=stored durability=transient history=all"
 #define ALL "reliability=reliable history=all"

@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "dds/entity/condition.h"
 #include "tests/patience.h"
-#include "tests/unit/cache_lab.h"
+#include "tests/support/cache_lab.h"
 
 #define PATIENCE_MS 10000
 
@@ -297,7 +297,7 @@ START_TEST(read_conditions_follow_the_cache)
 	struct wh_dds_read_condition seven = {.mask = unread.mask};
 
 	lab_init(&lab);
-	lab_open(&lab);
+	cache_lab_open(&lab);
 	wh_dds_signals_init(&signals);
 	wh_dds_condition_init(&unread.condition, &signals, 1);
 	wh_dds_condition_init(&disposed.condition, &signals, 1);
@@ -305,7 +305,7 @@ START_TEST(read_conditions_follow_the_cache)
 	seven.query = wh_dds_query_create(lab.cache, is_seven, NULL);
 	unread.next = &disposed;
 	disposed.next = &seven;
-	lab_write(&lab, 1, 6);
+	cache_lab_write(&lab, 1, 6);
 	wh_dds_read_conditions_look(&unread, lab.cache);
 	ck_assert(wh_dds_condition_holds(&unread.condition));
 	ck_assert(!wh_dds_condition_holds(&disposed.condition));
@@ -313,7 +313,7 @@ START_TEST(read_conditions_follow_the_cache)
 	lab_read(&lab, LAB_ANY);
 	wh_dds_read_conditions_look(&unread, lab.cache);
 	ck_assert(!wh_dds_condition_holds(&unread.condition));
-	lab_write(&lab, 1, 7);
+	cache_lab_write(&lab, 1, 7);
 	lab_dispose(&lab, 1);
 	wh_dds_read_conditions_look(&unread, lab.cache);
 	ck_assert(wh_dds_condition_holds(&unread.condition));
@@ -325,7 +325,7 @@ START_TEST(read_conditions_follow_the_cache)
 	ck_assert(!wh_dds_condition_holds(&disposed.condition));
 	ck_assert(!wh_dds_condition_holds(&seven.condition));
 	wh_dds_signals_free(&signals);
-	lab_close(&lab);
+	cache_lab_close(&lab);
 }
 END_TEST
 
@@ -403,7 +403,7 @@ START_TEST(samples_reach_a_thread_that_waits)
 	desk.lab.policies.presentation.scope = WHORL_DDS_PRESENTATION_TOPIC;
 	desk.lab.policies.presentation.ordered = true;
 	lab_limit(&desk.lab, MOST, WHORL_DDS_UNLIMITED, WHORL_DDS_UNLIMITED);
-	lab_open(&desk.lab);
+	cache_lab_open(&desk.lab);
 	pthread_mutex_init(&desk.lock, NULL);
 	wh_dds_signals_init(&desk.signals);
 	wh_dds_waitset_init(&desk.waitset, &desk.signals);
@@ -420,7 +420,7 @@ START_TEST(samples_reach_a_thread_that_waits)
 	wh_dds_condition_close(&desk.any.condition);
 	wh_dds_signals_free(&desk.signals);
 	pthread_mutex_destroy(&desk.lock);
-	lab_close(&desk.lab);
+	cache_lab_close(&desk.lab);
 }
 END_TEST
 

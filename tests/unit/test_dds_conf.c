@@ -2,7 +2,7 @@
  * Labels: threads
  */
 #include "dds/node.h"
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 /* The subgroup that a reader or writer is on. */
 static char *channel_of(whorl_dds_entity endpoint)

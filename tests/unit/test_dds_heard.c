@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/patience.h"
-#include "tests/unit/dds_channel_lab.h"
+#include "tests/support/dds_channel_lab.h"
 #include "transport/dice.h"
 
 #define LOOSE "consistency=unordered"

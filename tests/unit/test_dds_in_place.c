@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "tests/dds_domain.h"
+#include "tests/support/dds_domain.h"
 
 struct pose {
 	int32_t id;

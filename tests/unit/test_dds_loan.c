@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tests/dds_domain.h"
+#include "tests/support/dds_domain.h"
 
 struct pose {
 	int32_t id;

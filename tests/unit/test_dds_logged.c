@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "dds/node.h"
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define LOGGED "durability=persistent history=all"
 #define ALL "reliability=reliable history=all durability=transient_local"

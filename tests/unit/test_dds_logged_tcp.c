@@ -7,7 +7,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define LOGGED "durability=persistent history=all"
 #define WRITES "durability=persistent writer_data_lifecycle=off reliability.max_blocking=5s"

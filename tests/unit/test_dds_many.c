@@ -3,7 +3,7 @@
  *
  *     WHORL_DDS_MANY=n   so many, instead of 24: the soak takes 100
  */
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define MANY 24
 #define MOST 100

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 /* Takes one, and waits for it. */
 static struct pose take_woken(whorl_dds_entity participant, whorl_dds_entity reader, struct whorl_dds_sample_info *info)

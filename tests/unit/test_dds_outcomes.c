@@ -5,7 +5,7 @@
 #include <whorl/whorl.h>
 
 #include "dds/channel/wire.h"
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define ALL "reliability=reliable history=all "
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dds/channel/registry.h"
-#include "tests/unit/seeds.h"
+#include "tests/support/seeds.h"
 #include "transport/dice.h"
 
 struct lab {

@@ -1,7 +1,7 @@
 /* test_dds_rules.c - what holds of publishers and of readers that are full.
  * Labels: threads
  */
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define ALL "reliability=reliable history=all "
 

@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define SMALL "reliability=reliable history=all resource_limits.samples=3"
 #define PATIENT "reliability=reliable reliability.max_blocking=100s writer_data_lifecycle=off"

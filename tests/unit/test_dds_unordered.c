@@ -2,7 +2,7 @@
  * last sample.
  * Labels: threads
  */
-#include "tests/dds_world.h"
+#include "tests/support/dds_world.h"
 
 #define LOOSE "consistency=unordered"
 #define KEEPS_ALL "reliability=reliable history=all"

@@ -3,7 +3,7 @@
 
 #include "delegation/map.h"
 #include "delegation/table.h"
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 /* ---- the map -------------------------------------------------------------------------------------------------------------------- */
 

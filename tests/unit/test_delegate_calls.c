@@ -4,7 +4,7 @@
 #include <sched.h>
 
 #include "base/atomics.h"
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 /* ---- functions that look around --------------------------------------------------------------------------------------------------- */
 
@@ -60,8 +60,8 @@ START_TEST(a_call_has_its_result)
 	ck_assert_uint_eq(n, 42);
 	ck_ok(whorl_apply(&trust, counter_add, &(struct add){1}, NULL, PATIENCE_MS)); /* the result is dropped */
 	ck_assert_uint_eq(value_of(&trust), 43);
-	ck_assert_uint_ge(stats_of(work, 1).calls, 3);
-	ck_assert_uint_eq(stats_of(work, 1).properties, 1);
+	ck_assert_uint_ge(worker_stats_of(work, 1).calls, 3);
+	ck_assert_uint_eq(worker_stats_of(work, 1).properties, 1);
 	ck_ok(whorl_trust_drop(&trust));
 	ck_assert_uint_eq(trust.id, 0);
 	close_work(work);
@@ -496,7 +496,7 @@ START_TEST(an_idle_trustee_is_lent)
 	uint64_t n;
 
 	await(ran_on == pthread_self(), ck_ok(whorl_apply(&trust, where, NULL, &n, PATIENCE_MS)));
-	ck_assert_uint_ge(stats_of(work, 0).lent_calls, 1);
+	ck_assert_uint_ge(worker_stats_of(work, 0).lent_calls, 1);
 	for (int i = 0; i < 20; i++) {
 		ck_ok(whorl_apply(&trust, where_blocks, NULL, &n, PATIENCE_MS));
 		ck_assert(!pthread_equal(ran_on, pthread_self()));

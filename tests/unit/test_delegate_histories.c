@@ -11,7 +11,7 @@
 
 #include "tests/linear/linear.h"
 #include "tests/linear/queue.h"
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 #define WORKERS 2
 #define CLIENTS 4     /* half of them are fibers */
@@ -357,7 +357,7 @@ static struct verdict run_world(uint64_t seed, bool lies)
 	for (uint32_t p = 0; p < PROPERTIES; p++)
 		ck_ok(whorl_trust_drop(&world.trusts[p]));
 	/* What this thread gives back is sent, at the latest, with what it calls next. */
-	await(stats_of(world.work, 0).properties + stats_of(world.work, 1).properties == 0,
+	await(worker_stats_of(world.work, 0).properties + worker_stats_of(world.work, 1).properties == 0,
 	      (void)whorl_poll(world.work, 0));
 	verdict = judge(world.clients);
 	close_work(world.work);

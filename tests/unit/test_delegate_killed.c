@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tests/unit/remote_lab.h"
+#include "tests/support/remote_lab.h"
 
 static const char *const transports[] = {"shm", "tcp"};
 
@@ -87,7 +87,7 @@ START_TEST(it_is_killed)
 	ck_ok(whorl_trust_drop(&trust));
 	ck_assert_uint_eq(value_of(&here), 1);
 	ck_ok(whorl_trust_drop(&here));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -114,7 +114,7 @@ START_TEST(it_stands_still)
 	ck_assert_uint_eq(value_of(&trust), sent);
 	ck_ok(whorl_trust_drop(&trust));
 	end_child(child);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -149,7 +149,7 @@ START_TEST(the_new_place_is_killed)
 	ck_assert_int_eq(whorl_apply(&trust, counter_get, NULL, &n, 100), WHORL_GONE);
 	ck_ok(whorl_trust_drop(&trust));
 	ck_ok(whorl_trust_drop(&old));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -187,7 +187,7 @@ START_TEST(killed_while_it_comes)
 	ck_ok(whorl_trust_drop(&trust));
 	ck_ok(whorl_trust_drop(&other));
 	end_child(children[2]);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
 }
 END_TEST
@@ -223,7 +223,7 @@ START_TEST(a_mover_that_waits)
 	ck_assert_uint_eq(value_of(&trust), 5);
 	ck_ok(whorl_trust_drop(&other));
 	ck_ok(whorl_trust_drop(&trust));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -250,7 +250,7 @@ START_TEST(the_old_place_is_killed)
 	ck_ok(whorl_trust_drop(&old));
 	ck_ok(whorl_trust_drop(&trust));
 	end_child(children[2]);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -270,9 +270,9 @@ START_TEST(the_old_place_had_the_last)
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
 	end_child(child);
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
-	ck_assert_uint_eq(stats_of(lab.works[0], 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(lab.works[0], 0).properties, 0);
 	ck_ok(whorl_trust_drop(&old));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomics.h"
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 struct two {
 	struct whorl_trust from, to;
@@ -86,7 +86,7 @@ START_TEST(a_launched_function_has_its_property_alone)
 	ck_assert_uint_eq(n, 0);
 	await(moved == 400, ck_assert_int_ne(whorl_poll(work, 1000), WHORL_INVALID));
 	ck_assert_uint_eq(value_of(&a) + value_of(&b), 2000);
-	ck_assert_uint_gt(stats_of(work, (uint32_t)_i).deferred, 0);
+	ck_assert_uint_gt(worker_stats_of(work, (uint32_t)_i).deferred, 0);
 	close_work(work);
 }
 END_TEST
@@ -182,8 +182,8 @@ START_TEST(very_many_fibers)
 		good += whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS) == WHORL_OK && n == 5;
 	ck_assert_uint_eq(good, 2 * FIBERS);
 	ck_assert_uint_eq(value_of(&trust), 5 * FIBERS);
-	ck_assert_uint_eq(stats_of(work, 0).fibers_started + stats_of(work, 1).fibers_started, FIBERS);
-	ck_assert_uint_eq(stats_of(work, 0).fibers + stats_of(work, 1).fibers, 0);
+	ck_assert_uint_eq(worker_stats_of(work, 0).fibers_started + worker_stats_of(work, 1).fibers_started, FIBERS);
+	ck_assert_uint_eq(worker_stats_of(work, 0).fibers + worker_stats_of(work, 1).fibers, 0);
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
@@ -202,7 +202,7 @@ START_TEST(very_many_that_wait)
 	await(atomic_load(&waiting) == 1, sched_yield());
 	for (int i = 0; i < FIBERS; i++)
 		good += whorl_spawn(work, whorl_at_any(), call_often, &((struct job){trust, 1}), &joins[i]) == WHORL_OK;
-	await(stats_of(work, 0).fibers == FIBERS + 1, whorl_poll(work, 1));
+	await(worker_stats_of(work, 0).fibers == FIBERS + 1, whorl_poll(work, 1));
 	atomic_store(&hold, false);
 	for (int i = 0; i < FIBERS; i++)
 		good += whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS) == WHORL_OK && n == 1;
@@ -276,10 +276,10 @@ START_TEST(dedicated_trustees)
 		ck_ok(whorl_spawn(work, whorl_at_any(), call_often, &((struct job){trusts[i], 10}), &joins[i]));
 	for (int i = 0; i < 6; i++)
 		ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
-	ck_assert_uint_eq(stats_of(work, 0).properties, 6);
-	ck_assert_uint_eq(stats_of(work, 0).fibers_started, 0);
-	ck_assert_uint_eq(stats_of(work, 1).fibers_started, 3);
-	ck_assert_uint_eq(stats_of(work, 2).fibers_started, 3);
+	ck_assert_uint_eq(worker_stats_of(work, 0).properties, 6);
+	ck_assert_uint_eq(worker_stats_of(work, 0).fibers_started, 0);
+	ck_assert_uint_eq(worker_stats_of(work, 1).fibers_started, 3);
+	ck_assert_uint_eq(worker_stats_of(work, 2).fibers_started, 3);
 	close_work(work);
 }
 END_TEST

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "delegation/link.h"
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 #define HERE 0
 #define THERE 1
@@ -469,7 +469,7 @@ START_TEST(it_serves)
 	memcpy(&answer, answers->room + answers->begins, sizeof(answer));
 	memcpy(&name, answers->room + answers->begins + sizeof(answer), sizeof(name));
 	ck_assert_uint_eq(answer.status, WHORL_OK);
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 1);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 1);
 	slot = one_call((uint16_t)wh_table_find(&lab.work->table, &counter_add), name, &(struct add){4}, 8);
 	write_slot(&lab, WH_REGION_CALLS, 2, &slot);
 	step(&lab);
@@ -479,7 +479,7 @@ START_TEST(it_serves)
 	say(&lab, WH_EVENT_PEER_DOWN);
 	step(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + 1);
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
@@ -553,7 +553,7 @@ START_TEST(long_answers)
 	write_slot(&lab, WH_REGION_CALLS, 3, &slot);
 	drive(&lab);
 	ck_assert_uint_eq(lab.p->writes, 1 + WH_RING);
-	ck_assert_uint_eq(stats_of(lab.work, 0).calls, 2);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).calls, 2);
 	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, WH_RING)->flags, WH_BATCH_STATUSES | WH_BATCH_MORE);
 	ck_assert_uint_eq(their_slot(&lab, WH_REGION_ANSWERS, WH_RING)->settles, 1);
 	bytes = collect(&lab, 2, WH_RING, got);
@@ -664,7 +664,7 @@ START_TEST(it_comes_from_there)
 
 	meet_and_greet(&lab);
 	ck_assert_uint_eq(adopt(&lab, sizeof(struct wh_entrust_args) + sizeof(struct counter), &name), WHORL_OK);
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 1);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 1);
 	if (_i == 1) {
 		slot = one_call(WH_TOGGLE, name, &toggle, sizeof(toggle));
 		write_slot(&lab, WH_REGION_CALLS, 2, &slot);
@@ -673,7 +673,7 @@ START_TEST(it_comes_from_there)
 	say(&lab, WH_EVENT_PEER_DOWN);
 	step(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + _i);
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	lab_close(&lab);
 }
 END_TEST
@@ -687,7 +687,7 @@ START_TEST(less_than_all_of_it)
 	meet_and_greet(&lab);
 	ck_assert_uint_eq(adopt(&lab, _i == 0 ? 0 : sizeof(struct wh_entrust_args) + (_i == 1 ? 0 : 4), &name),
 			  WHORL_INVALID);
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	lab_close(&lab);
 }
 END_TEST
@@ -764,7 +764,7 @@ START_TEST(garbage_ends_the_link)
 	step(&lab);
 	ck_assert(!lab.p->open);
 	ck_assert(!is_up(&lab));
-	ck_assert_uint_eq(stats_of(lab.work, 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	await(ends == 1, (step(&lab), (void)whorl_poll(lab.work, 0)));
 	ck_assert_int_eq(ended, WHORL_IN_DOUBT);
 	lab_close(&lab);

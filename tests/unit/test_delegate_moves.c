@@ -2,7 +2,7 @@
  * lanes; nodes that are killed: test_delegate_killed.c.
  * Labels: threads
  */
-#include "tests/unit/remote_lab.h"
+#include "tests/support/remote_lab.h"
 
 static const char *const transports[] = {"shm", "tcp"};
 #define TRANSPORTS 2
@@ -12,7 +12,7 @@ static uint64_t properties_of(const struct lab *lab, unsigned node, uint32_t wor
 	uint64_t count = 0;
 
 	for (uint32_t worker = 0; worker < workers; worker++)
-		count += stats_of(lab->works[node], worker).properties;
+		count += worker_stats_of(lab->works[node], worker).properties;
 	return count;
 }
 
@@ -34,7 +34,7 @@ START_TEST(there_and_back)
 	int dropped = atomic_load(&counters_dropped);
 	struct lab lab;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	trust = entrust_counter(lab.works[0], 0, 5);
 	ck_ok(whorl_trust_clone(&trust, &old));
 	ck_ok(whorl_trust_move(&trust, whorl_at_worker(1, 1), PATIENCE_MS));
@@ -59,7 +59,7 @@ START_TEST(there_and_back)
 	ck_ok(whorl_trust_drop(&trust));
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
 	await(properties_of(&lab, 0, 2) == 0, (void)whorl_poll(lab.works[0], 1)); /* it is counted behind its drop */
-	lab_close(&lab);
+	remote_lab_close(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + 1);
 }
 END_TEST
@@ -71,7 +71,7 @@ START_TEST(moved_by_another)
 	int dropped = atomic_load(&counters_dropped);
 	struct lab lab;
 
-	lab_open(&lab, 3, 2, transports[_i]);
+	remote_lab_open(&lab, 3, 2, transports[_i]);
 	trust = lab_counter(&lab, 0, 1, 0, 1);
 	ck_ok(whorl_trust_clone(&trust, &old));
 	ck_ok(whorl_trust_move(&trust, whorl_at_worker(2, WHORL_WORKER_ANY), PATIENCE_MS));
@@ -91,7 +91,7 @@ START_TEST(moved_by_another)
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
 	for (unsigned node = 0; node < 3; node++)
 		ck_assert_uint_eq(properties_of(&lab, node, 2), 0);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -149,11 +149,11 @@ START_TEST(what_is_not_of_bytes_alone)
 	int dropped = atomic_load(&held_dropped);
 	struct lab lab;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	try_to_move(&lab, &held_type, &held_add);
 	try_to_move(&lab, &bound_type, &bound_add);
 	await(atomic_load(&held_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -169,7 +169,7 @@ START_TEST(where_it_may_not_come)
 	struct whorl_trust trust, there;
 	struct lab lab;
 
-	lab_make(&lab, 3, transports[_i]);
+	remote_lab_make(&lab, 3, transports[_i]);
 	lab_open_work(&lab, 0, &all);
 	lab_open_work(&lab, 1, &unlisted);
 	lab_open_work(&lab, 2, &other);
@@ -185,7 +185,7 @@ START_TEST(where_it_may_not_come)
 	ck_assert_uint_eq(add(&there, 1), 2);
 	ck_ok(whorl_trust_drop(&there));
 	ck_ok(whorl_trust_drop(&trust));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -222,7 +222,7 @@ START_TEST(large_ones_and_long_answers)
 
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (unsigned char)(i * 31);
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	ck_ok(whorl_entrust(lab.works[0], at(0), &large_type, NULL, 0, &trust, PATIENCE_MS));
 	ck_ok(whorl_entrust(lab.works[0], at(1), &text_type, NULL, 0, &text, PATIENCE_MS));
 	ck_ok(whorl_trust_clone(&trust, &old));
@@ -240,7 +240,7 @@ START_TEST(large_ones_and_long_answers)
 	ck_ok(whorl_trust_drop(&text));
 	ck_ok(whorl_trust_drop(&old));
 	ck_ok(whorl_trust_drop(&old_text));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -326,7 +326,7 @@ START_TEST(while_it_is_in_use)
 	struct lab lab;
 
 	atomic_store(&wrong_answers, 0);
-	lab_open(&lab, 3, 2, transports[_i]);
+	remote_lab_open(&lab, 3, 2, transports[_i]);
 	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &ledger_type, NULL, 0, &trust, PATIENCE_MS));
 	for (unsigned i = 0; i < CALLERS; i++) {
 		struct user user = {.caller = i};
@@ -356,7 +356,7 @@ START_TEST(while_it_is_in_use)
 	ck_ok(whorl_trust_drop(&trust));
 	await(properties_of(&lab, 0, 2) + properties_of(&lab, 1, 2) + properties_of(&lab, 2, 2) == 0,
 	      (void)whorl_poll(lab.works[0], 1));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -388,7 +388,7 @@ START_TEST(a_move_that_is_not_waited_for)
 
 	atomic_store(&may_end, false);
 	atomic_store(&has_begun, false);
-	lab_open(&lab, 3, 1, transports[_i]);
+	remote_lab_open(&lab, 3, 1, transports[_i]);
 	trust = lab_counter(&lab, 0, 2, 0, 1);
 	ck_ok(whorl_trust_move(&trust, whorl_at_worker(1, 0), PATIENCE_MS)); /* so these two have met */
 	ck_ok(whorl_launch_then(&trust, counter_keep, NULL, note_end, &end));
@@ -396,14 +396,14 @@ START_TEST(a_move_that_is_not_waited_for)
 	await(whorl_trust_move(&trust, whorl_at_worker(2, 0), 50) == WHORL_IN_DOUBT, sched_yield());
 	ck_assert_uint_eq(trust.node, 1);
 	atomic_store(&may_end, true);
-	await(stats_of(lab.works[2], 0).properties == 1, (void)whorl_poll(lab.works[0], 1));
+	await(worker_stats_of(lab.works[2], 0).properties == 1, (void)whorl_poll(lab.works[0], 1));
 	ck_assert_uint_eq(value_of(&trust), 2);
 	ck_ok(end);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
 	ck_ok(whorl_trust_drop(&trust));
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
-	await(stats_of(lab.works[2], 0).properties == 0, (void)whorl_poll(lab.works[0], 1));
-	lab_close(&lab);
+	await(worker_stats_of(lab.works[2], 0).properties == 0, (void)whorl_poll(lab.works[0], 1));
+	remote_lab_close(&lab);
 }
 END_TEST
 

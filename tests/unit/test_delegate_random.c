@@ -5,7 +5,7 @@
  * That a counter is linearizable is seen at its answers: each value is given once, to one caller those grow, and a call that began when
  * another had ended has the greater one. Of the others a judge sees it (linear.h).
  */
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 #include "base/atomics.h"
 #include "tests/linear/linear.h"

@@ -1,7 +1,7 @@
 /* test_delegate_remote.c - trusts of another node: the same calls. Nodes in one process, on each transport that has lanes.
  * Labels: threads
  */
-#include "tests/unit/remote_lab.h"
+#include "tests/support/remote_lab.h"
 
 static const char *const transports[] = {"shm", "tcp"};
 #define TRANSPORTS 2
@@ -60,7 +60,7 @@ START_TEST(a_call_to_another_node)
 	struct lab lab;
 	uint64_t n = 0;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	for (uint32_t worker = 0; worker < 2; worker++) {
 		trust = lab_counter(&lab, 0, 1, worker, 5);
 		ck_assert_uint_eq(trust.node, 1);
@@ -77,7 +77,7 @@ START_TEST(a_call_to_another_node)
 			 WHORL_NOT_FOUND);
 	ck_assert_int_eq(whorl_entrust(lab.works[0], whorl_at_worker(2, 0), &counter_type, NULL, 0, &trust, PATIENCE_MS),
 			 WHORL_NOT_FOUND);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(handles_are_counted)
 	struct lab lab;
 	uint64_t n = 0;
 
-	lab_open(&lab, 2, 1, transports[_i]);
+	remote_lab_open(&lab, 2, 1, transports[_i]);
 	trust = lab_counter(&lab, 0, 1, 0, 1);
 	ck_ok(whorl_trust_clone(&trust, &other));
 	ck_ok(whorl_trust_drop(&trust));
@@ -103,7 +103,7 @@ START_TEST(handles_are_counted)
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
 	ck_ok(whorl_trust_drop(&trust));
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -116,7 +116,7 @@ START_TEST(a_handle_is_sent_to_another_node)
 	int dropped = atomic_load(&counters_dropped);
 	uint64_t n = 0;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	ck_ok(whorl_entrust(lab.works[0], at(1), &counter_type, &(struct counter){12}, sizeof(struct counter), &here,
 			    PATIENCE_MS));
 	there = lab_counter(&lab, 0, 1, 0, 0);
@@ -130,7 +130,7 @@ START_TEST(a_handle_is_sent_to_another_node)
 	ck_ok(whorl_trust_drop(&here));
 	ck_ok(whorl_trust_drop(&there));
 	await(atomic_load(&counters_dropped) == dropped + 2, (void)whorl_poll(lab.works[0], 1));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -141,7 +141,7 @@ START_TEST(any_length)
 	struct whorl_trust trust;
 	struct lab lab;
 
-	lab_open(&lab, 2, 1, transports[_i]);
+	remote_lab_open(&lab, 2, 1, transports[_i]);
 	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &text_type, NULL, 0, &trust, PATIENCE_MS));
 	for (size_t i = 0; i < 1 << 20; i++)
 		data[i] = (unsigned char)(i * 31 + i / 255);
@@ -154,7 +154,7 @@ START_TEST(any_length)
 		ck_assert(memcmp(answer, data, sizes[i]) == 0);
 	}
 	ck_ok(whorl_trust_drop(&trust));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 	free(data);
 	free(answer);
 }
@@ -166,7 +166,7 @@ START_TEST(fibers_start_there)
 	struct lab lab;
 	uint64_t n;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	await(whorl_spawn(lab.works[0], whorl_at_worker(1, WHORL_WORKER_ANY), square, &(struct add){0}, &joins[0]) ==
 		      WHORL_OK,
 	      sched_yield());
@@ -178,7 +178,7 @@ START_TEST(fibers_start_there)
 		ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
 		ck_assert_uint_eq(n, i * i);
 	}
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -205,7 +205,7 @@ START_TEST(calls_keep_their_order)
 	uint64_t ended = 0, sent = 0;
 	struct lab lab;
 
-	lab_open(&lab, 2, 1, transports[_i]);
+	remote_lab_open(&lab, 2, 1, transports[_i]);
 	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &sequence_type, NULL, 0, &trust, PATIENCE_MS));
 	ck_ok(whorl_entrust(lab.works[0], whorl_at_worker(1, 0), &text_type, NULL, 0, &text, PATIENCE_MS));
 	while (sent < SAID) {
@@ -219,13 +219,13 @@ START_TEST(calls_keep_their_order)
 			ck_ok(whorl_apply_bytes_then(&text, text_same, data, 3000, NULL, NULL));
 	}
 	await(ended == SAID, (void)whorl_poll(lab.works[0], 10));
-	stats = stats_of(lab.works[1], 0);
+	stats = worker_stats_of(lab.works[1], 0);
 	ck_assert_uint_ge(stats.calls, SAID);
 	ck_assert_uint_gt(stats.batch_calls, 2 * stats.batches);
 	ck_ok(whorl_trust_drop(&trust));
 	ck_ok(whorl_trust_drop(&text));
 	free(data);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(fibers_call_from_all_workers)
 	struct lab lab;
 	uint64_t n;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	for (unsigned node = 0; node < 2; node++)
 		callers[node].trust = lab_counter(&lab, node, 1 - node, node, 0);
 	for (unsigned i = 0; i < 16; i++)
@@ -268,7 +268,7 @@ START_TEST(fibers_call_from_all_workers)
 		ck_assert_uint_eq(value_of(&callers[node].trust), 1600);
 		ck_ok(whorl_trust_drop(&callers[node].trust));
 	}
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -284,7 +284,7 @@ START_TEST(other_functions)
 	struct whorl_trust trust, good;
 	struct lab lab;
 
-	lab_make(&lab, 3, transports[_i]);
+	remote_lab_make(&lab, 3, transports[_i]);
 	lab_open_work(&lab, 0, &all);
 	lab_open_work(&lab, 1, &some);
 	lab_open_work(&lab, 2, &all);
@@ -301,7 +301,7 @@ START_TEST(other_functions)
 	good = lab_counter(&lab, 0, 2, 0, 8);
 	ck_assert_uint_eq(value_of(&good), 8);
 	ck_ok(whorl_trust_drop(&good));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(a_node_ends)
 	struct lab lab;
 	uint64_t n;
 
-	lab_open(&lab, 2, 2, transports[_i]);
+	remote_lab_open(&lab, 2, 2, transports[_i]);
 	mine = lab_counter(&lab, 0, 1, 1, 1);
 	theirs = lab_counter(&lab, 1, 0, 1, 2);
 	here = entrust_counter(lab.works[0], 1, 3);
@@ -324,7 +324,7 @@ START_TEST(a_node_ends)
 	ck_ok(whorl_trust_drop(&mine));
 	ck_assert_uint_eq(value_of(&here), 3);
 	ck_ok(whorl_trust_drop(&here));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -337,7 +337,7 @@ START_TEST(time_runs_out)
 	uint64_t n;
 
 	atomic_store(&may_end, false);
-	lab_open(&lab, 2, 1, transports[_i]);
+	remote_lab_open(&lab, 2, 1, transports[_i]);
 	trust = lab_counter(&lab, 0, 1, 0, 0);
 	ck_assert_int_eq(whorl_apply(&trust, counter_hold, NULL, &n, 0), WHORL_TIMEOUT);
 	result = whorl_apply(&trust, counter_hold, NULL, &n, 50);
@@ -345,7 +345,7 @@ START_TEST(time_runs_out)
 	atomic_store(&may_end, true);
 	ck_assert_uint_eq(value_of(&trust), result == WHORL_IN_DOUBT ? 1 : 0);
 	ck_ok(whorl_trust_drop(&trust));
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 

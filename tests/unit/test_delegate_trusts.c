@@ -4,7 +4,7 @@
  */
 #include "delegation/delegation_int.h"
 
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 static whorl_work *work;
 static struct whorl_trust hands[8]; /* where fibers leave handles */
@@ -239,8 +239,8 @@ START_TEST(a_property_moves)
 	ck_ok(results[0]);
 	ck_assert_uint_eq(hands[0].worker, 2);
 	ck_assert_uint_eq(hands[1].worker, 0); /* sent on from there */
-	ck_assert_uint_eq(stats_of(work, 0).properties, 0);
-	ck_assert_uint_eq(stats_of(work, 2).properties, 1);
+	ck_assert_uint_eq(worker_stats_of(work, 0).properties, 0);
+	ck_assert_uint_eq(worker_stats_of(work, 2).properties, 1);
 	DO(0, 2, {{ADD, 0, 0}, {ADD, 1, 0}});
 	settle();
 	ck_assert_uint_eq(values[0], 2);
@@ -254,13 +254,14 @@ START_TEST(a_property_moves)
 	ck_assert_uint_eq(values[0], 5);
 	DO(0, 2, {{MOVE, 1, 1}, {DROP, 0, 0}}); /* it is there */
 	settle();
-	ck_assert_uint_eq(stats_of(work, 1).properties, 1);
+	ck_assert_uint_eq(worker_stats_of(work, 1).properties, 1);
 	ck_assert_int_eq(atomic_load(&counters_dropped), 0);
 	DO(0, 2, {{ADD, 1, 0}, {DROP, 1, 0}});
 	settle();
 	ck_assert_uint_eq(values[1], 6);
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
-	ck_assert_uint_eq(stats_of(work, 0).properties + stats_of(work, 1).properties + stats_of(work, 2).properties,
+	ck_assert_uint_eq(worker_stats_of(work, 0).properties + worker_stats_of(work, 1).properties +
+				  worker_stats_of(work, 2).properties,
 			  0);
 	close_stepped();
 }
@@ -299,7 +300,7 @@ static uint64_t deferred(void)
 	uint64_t count = 0;
 
 	for (uint32_t worker = 0; worker < work->workers; worker++)
-		count += stats_of(work, worker).deferred;
+		count += worker_stats_of(work, worker).deferred;
 	return count;
 }
 
@@ -410,7 +411,8 @@ START_TEST(in_order_by_a_shorter_way)
 	DO(0, 1, {{DROP, 1, 0}});
 	DO(2, 1, {{DROP, 0, 0}});
 	settle();
-	ck_assert_uint_eq(stats_of(work, 0).properties + stats_of(work, 1).properties + stats_of(work, 2).properties,
+	ck_assert_uint_eq(worker_stats_of(work, 0).properties + worker_stats_of(work, 1).properties +
+				  worker_stats_of(work, 2).properties,
 			  0);
 	close_stepped();
 }
@@ -475,7 +477,7 @@ START_TEST(garbage_in_a_slot)
 	corrupt(&channel->calls, _i);
 	settle();
 	ck_assert_int_eq(results[0], expected[_i]);
-	ck_assert_uint_eq(stats_of(work, 1).refused, _i < 4);
+	ck_assert_uint_eq(worker_stats_of(work, 1).refused, _i < 4);
 	DO(0, 1, {{ADD, 0, 0}});
 	settle();
 	ck_ok(results[0]);

@@ -4,7 +4,7 @@
  */
 #include "delegation/delegation_int.h"
 
-#include "tests/unit/delegate_lab.h"
+#include "tests/support/delegate_lab.h"
 
 static whorl_work *work;
 static struct whorl_trust proxied, direct; /* one that goes by worker 0 to worker 1, and one of worker 0 */

@@ -14,8 +14,8 @@
 
 #include "base/disk.h"
 #include "tests/harness.h"
+#include "tests/support/disk_contract.h"
 #include "tests/temporary.h"
-#include "tests/unit/disk_contract.h"
 
 /* ---- the system's functions, which fail when they are told to ----------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* test_first_view.c - the first view of a group, at a node that follows a coordinator: what it accepts, promises,
  * drops and begins. See test_form.c for nodes that invite.
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 /* Node 1 of three, which are all forming. */
 static struct lab *lab_of_forming(void)
 {
-	struct lab *lab = lab_make(1, 3);
+	struct lab *lab = roster_lab_make(1, 3);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "02");
@@ -45,16 +45,16 @@ START_TEST(a_follower_goes_along)
 	step(lab);
 	expect(lab, "row 0:there-100 ");
 	ck_assert(!lab->late);
-	pass_ns(lab, START_NS - 1);
+	roster_lab_pass_ns(lab, START_NS - 1);
 	step(lab);
 	ck_assert(!lab->late);
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	ck_assert(lab->late); /* a node that is not there now is not waited for */
 	lab->has_begun = true;
 	step(lab);
 	expect(lab, "begin ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -64,7 +64,7 @@ END_TEST
  * one that has met a member. */
 START_TEST(only_a_forming_node_accepts)
 {
-	struct lab *lab = lab_make(1, 3);
+	struct lab *lab = roster_lab_make(1, 3);
 
 	lab->searching = _i == 0;
 	lab->join.may_form = _i != 1;
@@ -79,14 +79,14 @@ START_TEST(only_a_forming_node_accepts)
 		say_they(lab, "345", WH_SEEKING, 0);
 	ck_assert(invite_all_by(lab, 0, 0x100));
 	expect(lab, _i == 5 ? "open-0,1,2-as-100 " : "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* Whichever node coordinates: the lowest may have been passed over, and follow. */
 START_TEST(the_lowest_follows)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "12");
@@ -98,7 +98,7 @@ START_TEST(the_lowest_follows)
 	expect(lab, "open-0,1,2-as-101 ");
 	step(lab);
 	expect(lab, "1:open-101 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(one_coordinator_is_followed)
 	lab->is_open = there;
 	step(lab); /* all in the first are told that I have no part in it */
 	expect(lab, there ? "" : "0:open-200 0:withdrawn-100 2:withdrawn-100 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -137,7 +137,7 @@ START_TEST(keys_only_grow)
 	expect(lab, "");
 	ck_assert(invite_all_by(lab, 2, 0x102));
 	expect(lab, "open-0,1,2-as-102 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ START_TEST(a_later_view_replaces_a_first_one)
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "0:withdrawn-100 2:withdrawn-100 "));
 	wh_view_free(zero);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -174,7 +174,7 @@ START_TEST(another_group_is_met)
 	ck_assert(invite_by(lab, 3, one, (WH_FIRST_KEYS | 0x1000001)));
 	expect(lab, there ? "" : "discard open-3,4,1-as-1000001 ");
 	wh_view_free(zero);
-	lab_free(lab);
+	roster_lab_free(lab);
 	lab = lab_of_follower(there);
 	meet(lab, "3");
 	intro = message_of(lab, 3, WH_WIRE_INTRO);
@@ -185,7 +185,7 @@ START_TEST(another_group_is_met)
 	wh_roster_on_intro(&lab->roster, 3, &intro);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "discard ") != NULL, !there);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ START_TEST(a_first_view_is_withdrawn)
 	step(lab);
 	expect(lab, there ? "" : "0:withdrawn-100 2:withdrawn-100 0:forming-100 2:forming-100 ");
 	ck_assert_int_eq(lab->join.state, there ? WH_JOIN_THERE : WH_JOIN_SEEKING);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -231,7 +231,7 @@ START_TEST(a_majority_is_lost)
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	ck_assert_uint_eq(lab->join.floor, 0x100);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ END_TEST
 START_TEST(a_majority_is_of_all_configured_nodes)
 {
 	uint32_t configured = _i == 0 ? 5 : 4;
-	struct lab *lab = lab_make(1, configured);
+	struct lab *lab = roster_lab_make(1, configured);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "02");
@@ -251,7 +251,7 @@ START_TEST(a_majority_is_of_all_configured_nodes)
 	wh_roster_gone(&lab->roster, 2);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -266,7 +266,7 @@ START_TEST(what_somebody_has_dropped)
 	ck_assert(wh_roster_lost(&lab->roster, 2, life, 0x200));
 	withdraw(lab, 2, (WH_FIRST_KEYS | 0x2000001));
 	ck_assert(!wh_roster_lost(&lab->roster, 2, life, 0x300));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -276,14 +276,14 @@ START_TEST(not_all_come)
 {
 	struct lab *lab = lab_of_follower(false);
 
-	pass_ns(lab, 3 * START_NS - 1);
+	roster_lab_pass_ns(lab, 3 * START_NS - 1);
 	step(lab);
 	expect(lab, "");
 	ck_assert_uint_le(lab->loop.next_ns, lab->join.invited_ns + 3 * START_NS);
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "discard open-0,1,2-as-201 0:view-201-at-0 2:view-201-at-0 0:forming-100 2:forming-100 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -297,14 +297,14 @@ START_TEST(a_node_that_is_never_met_is_missed)
 	say_they(lab, "0", WH_FORMING, 0);
 	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
 	ck_assert(!wh_join_misses(&lab->join, 2));
-	pass_ns(lab, START_NS);
+	roster_lab_pass_ns(lab, START_NS);
 	step(lab);
 	ck_assert(wh_join_misses(&lab->join, 2));
 	ck_assert(!wh_join_misses(&lab->join, 0));
 	ck_assert(!wh_join_misses(&lab->join, 1));
 	meet(lab, "2");
 	ck_assert(!wh_join_misses(&lab->join, 2));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -313,14 +313,14 @@ START_TEST(not_all_come_and_the_coordinator_is_lost)
 	struct lab *lab = lab_of_follower(false);
 
 	wh_roster_gone(&lab->roster, 0);
-	pass_ns(lab, START_NS - 1);
+	roster_lab_pass_ns(lab, START_NS - 1);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "discard"));
 	ck_assert_uint_le(lab->loop.next_ns, lab->join.invited_ns + START_NS);
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -329,14 +329,14 @@ START_TEST(nobody_comes)
 {
 	struct lab *lab = lab_of_follower(true);
 
-	pass_ns(lab, 4 * START_NS - 1);
+	roster_lab_pass_ns(lab, 4 * START_NS - 1);
 	step(lab);
 	expect(lab, "");
 	ck_assert(lab->late);
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -355,7 +355,7 @@ START_TEST(a_member_is_met)
 	step(lab);
 	ck_assert_int_eq(lab->join.state, _i == 2 ? WH_JOIN_IN : WH_JOIN_SEEKING);
 	ck_assert_ptr_eq(strstr(lab->told, _i == 2 ? "begin " : "discard "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -367,7 +367,7 @@ START_TEST(a_node_that_gives_up_drops_the_first_view)
 	wh_join_requests_step(&lab->requests);
 	wh_roster_step(&lab->roster);
 	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-100 2:withdrawn-100 0:seeking-"), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

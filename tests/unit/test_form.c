@@ -1,7 +1,7 @@
 /* test_form.c - the first view of a group, at the node that founds or coordinates it. See test_form_silent.c for
  * coordinators that say nothing, and test_first_view.c for what followers do.
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 {
@@ -33,7 +33,7 @@ START_TEST(nobody_forms_before_having_looked_around)
 	say_they(lab, "4", WH_SEEKING, 0);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-100 "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -48,21 +48,21 @@ START_TEST(a_silent_node_is_waited_for_for_a_while)
 	lab->searching = _i == 1;
 	step(lab);
 	forget(lab);
-	pass_ns(lab, PATIENCE_NS - 1);
+	roster_lab_pass_ns(lab, PATIENCE_NS - 1);
 	step(lab);
 	expect(lab, "");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	say_they(lab, "12", WH_FORMING, 0);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 0);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* A node that meets a member forms nothing, nor does one that only joins, or has an id that is not configured. */
 START_TEST(nodes_that_may_not_form_a_group_form_none)
 {
-	struct lab *lab = lab_make(_i == 2 ? 3 : 1, 3);
+	struct lab *lab = roster_lab_make(_i == 2 ? 3 : 1, 3);
 
 	lab->join.may_form = _i != 1;
 	wh_join_begin(&lab->join);
@@ -73,12 +73,12 @@ START_TEST(nodes_that_may_not_form_a_group_form_none)
 		say_member(lab, 0, 0, 0, 0x300);
 	for (unsigned passes = 0; passes < 5; passes++) {
 		step(lab);
-		pass_ns(lab, START_NS);
+		roster_lab_pass_ns(lab, START_NS);
 	}
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	ck_assert_ptr_null(strstr(lab->told, "forming"));
 	ck_assert_int_eq(strstr(lab->told, "0:join ") != NULL, _i == 0);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -87,12 +87,13 @@ END_TEST
 START_TEST(a_founder_is_alone)
 {
 	uint32_t me = _i == 0 ? 4 : 0; /* it need not be among the first */
-	struct lab *lab = lab_make(me, 3);
+	struct lab *lab = roster_lab_make(me, 3);
 
 	lab->join.founder = (int)me;
 	lab->searching = true;
 	wh_join_begin(&lab->join);
-	pass_ns(lab, 10 * PATIENCE_NS); /* as long as a node is there that it has not met, that may be a member */
+	roster_lab_pass_ns(lab,
+			   10 * PATIENCE_NS); /* as long as a node is there that it has not met, that may be a member */
 	step(lab);
 	expect(lab, "");
 	lab->searching = false;
@@ -106,33 +107,33 @@ START_TEST(a_founder_is_alone)
 	lab->is_open = lab->has_begun = true;
 	step(lab);
 	expect(lab, "row begin ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 START_TEST(others_wait_for_the_founder)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	lab->join.founder = 2;
 	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_SEEKING, 0);
 	step(lab);
-	pass_ns(lab, 10 * PATIENCE_NS);
+	roster_lab_pass_ns(lab, 10 * PATIENCE_NS);
 	step(lab);
 	expect(lab, "1:seeking-0 2:seeking-0 ");
 	say_member(lab, 2, 0, 2, 0x102);
 	step(lab);
 	expect(lab, "2:join ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* A founder that meets a member joins. */
 START_TEST(a_founder_that_comes_back)
 {
-	struct lab *lab = lab_make(2, 3);
+	struct lab *lab = roster_lab_make(2, 3);
 
 	lab->join.founder = 2;
 	lab->searching = true;
@@ -142,7 +143,7 @@ START_TEST(a_founder_that_comes_back)
 	lab->searching = false;
 	step(lab);
 	expect(lab, "0:join 0:seeking-0 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -164,13 +165,13 @@ START_TEST(all_at_once_without_waiting)
 	expect(lab, "open-0,1,2-as-100 1:view-100-at-0 2:view-100-at-0 ");
 	ck_assert_uint_eq(lab->opened->number, 0);
 	ck_assert_uint_eq(lab->opened->voters, 3);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 START_TEST(a_majority_after_the_time_out)
 {
-	struct lab *lab = lab_make(0, 4);
+	struct lab *lab = roster_lab_make(0, 4);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "12");
@@ -178,23 +179,23 @@ START_TEST(a_majority_after_the_time_out)
 	say_they(lab, "2", _i == 0 ? WH_FORMING : WH_SEEKING, 0);
 	step(lab);
 	forget(lab);
-	pass_ns(lab, START_NS - 1);
+	roster_lab_pass_ns(lab, START_NS - 1);
 	step(lab);
 	expect(lab, "");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	expect(lab, _i == 0 ? "open-0,1,2-as-100 1:view-100-at-0 2:view-100-at-0 " : ""); /* two of four are none */
 	ck_assert_uint_gt(lab->loop.next_ns, lab->loop.now_ns);
 	if (_i == 0)
 		ck_assert_uint_eq(lab->opened->voters, 4);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* A node that is configured otherwise is not counted; when half of them are, there can be no group. */
 START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
 {
-	struct lab *lab = lab_make(0, _i == 2 ? 4 : 3);
+	struct lab *lab = roster_lab_make(0, _i == 2 ? 4 : 3);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "123");
@@ -206,7 +207,7 @@ START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
 		intro.subgroups_digest++;
 		wh_roster_on_intro(&lab->roster, node, &intro);
 	}
-	pass_ns(lab, START_NS);
+	roster_lab_pass_ns(lab, START_NS);
 	step(lab);
 	if (_i == 0) {
 		ck_assert_ptr_eq(strstr(lab->told, "open-0,2-as-100 "), lab->told);
@@ -218,7 +219,7 @@ START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
 						   : "those that go with this node are no majority of 4: of node 2 the "
 						     "[subgroup] sections differ from those here");
 	}
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -236,7 +237,7 @@ START_TEST(the_transport_refuses_too_many)
 	expect(lab, "refused ");
 	ck_assert_ptr_nonnull(strstr(lab->why, "no majority of 3"));
 	ck_assert_ptr_nonnull(strstr(lab->why, "from those here: node 2 has another version"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -252,7 +253,7 @@ START_TEST(a_layout_that_cannot_be)
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "refused "), lab->told);
 	ck_assert_str_ne(lab->why, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -267,11 +268,11 @@ START_TEST(the_lowest_coordinates)
 	meet(lab, "02");
 	say_they(lab, "0", _i == 0 ? WH_FORMING : WH_SEEKING, 0);
 	say_they(lab, "2", WH_FORMING, 0);
-	pass_ns(lab, START_NS);
+	roster_lab_pass_ns(lab, START_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-1,2-as-101 ") != NULL, _i == 1);
 	ck_assert_int_eq(strstr(lab->told, "open") != NULL, _i == 1);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -285,7 +286,7 @@ START_TEST(a_lower_one_comes)
 	lab->is_open = _i == 1;
 	meet(lab, "2");
 	say_they(lab, "2", WH_FORMING, 0);
-	pass_ns(lab, START_NS);
+	roster_lab_pass_ns(lab, START_NS);
 	step(lab);
 	step(lab);
 	ck_assert_int_eq(lab->join.state, _i == 1 ? WH_JOIN_THERE : WH_JOIN_INVITED);
@@ -298,7 +299,7 @@ START_TEST(a_lower_one_comes)
 	else
 		expect(lab, "");
 	ck_assert_int_eq(lab->join.state, _i == 1 ? WH_JOIN_THERE : WH_JOIN_SEEKING);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -318,20 +319,20 @@ START_TEST(a_node_that_does_not_come_is_left_out)
 	step(lab); /* then the invitations */
 	forget(lab);
 	say_there(lab, 1, 0x100);
-	pass_ns(lab, START_NS - 1);
+	roster_lab_pass_ns(lab, START_NS - 1);
 	step(lab);
 	expect(lab, "");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab); /* it is dropped; the next key is beyond mine */
 	expect(lab, "discard open-0,1-as-200 1:view-200-at-0 2:withdrawn-100 1:forming-100 2:forming-100 ");
 	ck_assert_uint_eq(lab->opened->voters, 3);
 	say_there(lab, 1, 0x200);
 	say_they(lab, "1", WH_FORMING, 0x4203); /* another has used that one up with it */
-	pass_ns(lab, PATIENCE_NS + START_NS);
+	roster_lab_pass_ns(lab, PATIENCE_NS + START_NS);
 	say_they(lab, "2", WH_FORMING, 0x300);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard open-0,1,2-as-4300 "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -351,7 +352,7 @@ START_TEST(keys_of_others_do_not_count)
 	wh_roster_on_intro(&lab->roster, 5, &intro);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-400 "), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -369,7 +370,7 @@ START_TEST(keys_do_not_come_to_an_end)
 	say_they(lab, "2", WH_FORMING, seen[_i]);
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, told[_i]), lab->told);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -387,7 +388,7 @@ static void say_recorded(struct lab *lab, uint32_t node, enum wh_condition stand
 /* Three of four are enough on one host and where there are records; else it takes all, however long that is. */
 START_TEST(it_takes_all_or_a_majority)
 {
-	struct lab *lab = lab_make(0, 4);
+	struct lab *lab = roster_lab_make(0, 4);
 
 	lab->join.rule = _i == 0 ? WH_FORM_ALL : WH_FORM_MAJORITY;
 	lab->join.one_host = _i == 1;
@@ -396,14 +397,14 @@ START_TEST(it_takes_all_or_a_majority)
 	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_FORMING, 0);
-	pass_ns(lab, 100 * START_NS);
+	roster_lab_pass_ns(lab, 100 * START_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i != 0);
 	meet(lab, "3");
 	say_they(lab, "3", WH_FORMING, 0);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2,3-as-100 ") != NULL, _i == 0);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -411,7 +412,7 @@ END_TEST
  * followed. */
 START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 {
-	struct lab *lab = lab_make(1, 4);
+	struct lab *lab = roster_lab_make(1, 4);
 
 	lab->join.records = true;
 	lab->join.record = _i == 0 ? 9 : 0;
@@ -426,8 +427,8 @@ START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 3);
 	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2,3", 4), 0x200));
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2,3-as-200 "));
-	lab_free(lab);
-	lab = lab_make(0, 4);
+	roster_lab_free(lab);
+	lab = roster_lab_make(0, 4);
 	lab->join.records = true;
 	lab->join.record = _i == 0 ? 9 : 0;
 	wh_join_begin(&lab->join);
@@ -435,17 +436,17 @@ START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 	say_recorded(lab, 1, WH_FORMING, _i == 2 ? 9 : 0);
 	say_recorded(lab, 2, WH_FORMING, 0);
 	say_recorded(lab, 5, WH_SEEKING, _i == 1 ? 9 : 0);
-	pass_ns(lab, 100 * START_NS);
+	roster_lab_pass_ns(lab, 100 * START_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 3);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* On one host: a process holds an id, and has not said what it is; or it has said something that has not been looked at. */
 START_TEST(what_is_silent_on_one_host_may_be_a_member)
 {
-	struct lab *lab = lab_make(_i == 2 ? 4 : 0, 3);
+	struct lab *lab = roster_lab_make(_i == 2 ? 4 : 0, 3);
 	char text[256];
 
 	lab->join.one_host = true;
@@ -456,7 +457,7 @@ START_TEST(what_is_silent_on_one_host_may_be_a_member)
 	wh_join_begin(&lab->join);
 	meet(lab, "12");
 	say_they(lab, "12", WH_FORMING, 0);
-	pass_ns(lab, 1000 * PATIENCE_NS);
+	roster_lab_pass_ns(lab, 1000 * PATIENCE_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	wh_join_explain(&lab->join, text, sizeof(text));
@@ -475,14 +476,14 @@ START_TEST(what_is_silent_on_one_host_may_be_a_member)
 	lab->roster.quiet = true;
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "open"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* It founds once in its life. */
 START_TEST(a_founder_founds_once)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	lab->join.rule = WH_FORM_FOUNDER;
 	lab->join.founder = 0;
@@ -490,10 +491,10 @@ START_TEST(a_founder_founds_once)
 	lab->join.record = _i == 0 ? 9 : 0;
 	lab->join.forced = _i == 2;
 	wh_join_begin(&lab->join);
-	pass_ns(lab, 10 * PATIENCE_NS);
+	roster_lab_pass_ns(lab, 10 * PATIENCE_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-0-as-100 ") != NULL, _i != 0);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -501,7 +502,7 @@ END_TEST
 
 static struct lab *lab_of_forced(uint32_t me, uint32_t configured)
 {
-	struct lab *lab = lab_make(me, configured);
+	struct lab *lab = roster_lab_make(me, configured);
 
 	lab->join.rule = WH_FORM_ALL;
 	lab->join.forced = true;
@@ -525,7 +526,7 @@ START_TEST(a_forced_node_is_a_group_of_one)
 	ck_assert_int_eq(lab->warnings, 1); /* which nodes have not been reached */
 	step(lab);
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED); /* a lower one is no reason to wait */
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -548,12 +549,12 @@ START_TEST(a_forced_node_is_refused)
 		say_member(lab, 2, 4, 2, 0x4000001);
 	else if (_i != 3)
 		wh_roster_on_intro(&lab->roster, 2, &intro);
-	pass_ns(lab, PATIENCE_NS);
+	roster_lab_pass_ns(lab, PATIENCE_NS);
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "refused "));
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	ck_assert_msg(strstr(lab->why, words[_i]) != NULL, "%s", lab->why);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -570,19 +571,19 @@ START_TEST(with_records_it_takes_a_majority)
 	if (_i == 1)
 		say_recorded(lab, 2, WH_FORMING, 9);
 	step(lab);
-	pass_ns(lab, START_NS);
+	roster_lab_pass_ns(lab, START_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "open-1,2-as-101 ") != NULL, _i == 1);
 	step(lab);
-	pass_ns(lab, START_NS); /* node 2 does not come: it is left out for a while, and then asked again */
+	roster_lab_pass_ns(lab, START_NS); /* node 2 does not come: it is left out for a while, and then asked again */
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "refused "));
-	pass_ns(lab, 10 * START_NS);
+	roster_lab_pass_ns(lab, 10 * START_NS);
 	step(lab);
 	ck_assert_int_eq(strstr(lab->told, "refused ") != NULL, _i == 0);
 	if (_i == 0)
 		ck_assert_ptr_nonnull(strstr(lab->why, "of 3 configured nodes 1 are there"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -597,7 +598,7 @@ static void expect_words(const struct lab *lab, const char *words)
 /* It is met: others form nothing, follow it though they have records, and it follows no node. */
 START_TEST(beside_a_forced_node_nobody_forms)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire intro;
 
 	lab->join.records = true;
@@ -609,7 +610,7 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	intro.standing = WH_FORMING;
 	intro.forced = true;
 	wh_roster_on_intro(&lab->roster, 1, &intro);
-	pass_ns(lab, 10 * START_NS);
+	roster_lab_pass_ns(lab, 10 * START_NS);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	expect_words(lab, "waits for the group that node 1 forms by an operator's word");
@@ -617,19 +618,19 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	ck_assert(invite_by(lab, 1, first_view(lab, "0,1", 3), 0x201));
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1-as-201 "));
-	lab_free(lab);
+	roster_lab_free(lab);
 	lab = lab_of_forced(1, 3);
 	meet(lab, "02");
 	say_they(lab, "0", WH_FORMING, 0);
 	ck_assert(invite_by(lab, 0, first_view(lab, "0,1,2", 3), 0x100));
 	ck_assert_ptr_null(strstr(lab->told, "open"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 START_TEST(what_is_missing_is_named)
 {
-	struct lab *lab = lab_make(0, 5);
+	struct lab *lab = roster_lab_make(0, 5);
 	char text[40];
 
 	wh_join_begin(&lab->join);
@@ -651,11 +652,11 @@ START_TEST(what_is_missing_is_named)
 		lab,
 		"waits for node 3, which forms the group: if it is gone, the next process without an id of its own does");
 	lab->join.configured = 3;
-	lab_free(lab);
-	lab = lab_make(2, 5);
+	roster_lab_free(lab);
+	lab = roster_lab_make(2, 5);
 	lab->join.founder = 0;
 	expect_words(lab, "waits for node 0, the founder of the group");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* test_form_silent.c - the first view of a group, when the node that should coordinate it says nothing: others do, in
  * its place.
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 /* A view could be formed, and the node that should form it says nothing: after three start time-outs it is passed over.
  * If it is heard then, it is its turn again. */
@@ -14,13 +14,13 @@ START_TEST(a_silent_coordinator_is_passed_over)
 	say_they(lab, "02", WH_FORMING, 0);
 	step(lab);
 	forget(lab);
-	pass_ns(lab, 3 * START_NS - 1);
+	roster_lab_pass_ns(lab, 3 * START_NS - 1);
 	step(lab);
 	expect(lab, "");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "open-0,1,2-as-101 0:view-101-at-0 2:view-101-at-0 ");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "");
 	say_they(lab, "2", WH_FORMING, 0);
@@ -31,10 +31,10 @@ START_TEST(a_silent_coordinator_is_passed_over)
 	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-101 2:withdrawn-101 "), lab->told);
 	step(lab);
 	forget(lab);
-	pass_ns(lab, 3 * START_NS - 1);
+	roster_lab_pass_ns(lab, 3 * START_NS - 1);
 	step(lab);
 	expect(lab, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -48,7 +48,7 @@ START_TEST(a_coordinator_has_its_time_anew)
 	meet(lab, "02");
 	say_they(lab, "02", WH_FORMING, 0);
 	step(lab);
-	pass_ns(lab, 2 * START_NS);
+	roster_lab_pass_ns(lab, 2 * START_NS);
 	if (_i == 0) {
 		wh_roster_gone(&lab->roster, 2);
 		wh_roster_gone(&lab->roster, 0);
@@ -62,13 +62,13 @@ START_TEST(a_coordinator_has_its_time_anew)
 	}
 	step(lab);
 	forget(lab);
-	pass_ns(lab, 3 * START_NS - 1);
+	roster_lab_pass_ns(lab, 3 * START_NS - 1);
 	step(lab);
 	ck_assert_ptr_null(strstr(lab->told, "open"));
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2-as-"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -84,7 +84,7 @@ START_TEST(a_lower_one_follows)
 	step(lab);
 	forget(lab);
 	for (int k = 0; k < 10 && lab->join.state == WH_JOIN_SEEKING; k++) {
-		pass_ns(lab, START_NS);
+		roster_lab_pass_ns(lab, START_NS);
 		step(lab);
 	}
 	expect(lab, "open-0,1,2-as-102 0:view-102-at-0 1:view-102-at-0 ");
@@ -93,7 +93,7 @@ START_TEST(a_lower_one_follows)
 	(void)wh_join_requests_on_message(&lab->requests, 1, &opened, false);
 	step(lab);
 	expect(lab, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

@@ -7,7 +7,7 @@
 
 #include "smc/frontier.h"
 #include "tests/patience.h"
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 
 #define PATIENCE_MS ((int)test_patience(20000))
 

@@ -1,7 +1,7 @@
 /* test_give_up.c - a member that has lost so many others for good that it never hears a quorum again gives up, and no other does
  * (docs/decisions/0051): one member, the others by hand.
  */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 #define GIVE_UP_NS (6 * TIMEOUT_NS)
 #define QUARTERS 24
@@ -102,9 +102,9 @@ START_TEST(one_that_is_a_quorum_goes_on)
 	struct member *m = make(0, _i == 0 ? 2 : 3, _i == 0 ? 0 : -1);
 
 	if (_i > 0)
-		leave(m, 2);
+		member_leave(m, 2);
 	if (_i == 2)
-		leave(m, 1);
+		member_leave(m, 1);
 	else
 		die(m, 1);
 	live(m, 2 * QUARTERS, "");

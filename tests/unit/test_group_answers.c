@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 

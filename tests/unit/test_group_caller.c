@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 

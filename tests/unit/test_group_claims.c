@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 /* ---- draining ------------------------------------------------------------------------------------------------------ */
 

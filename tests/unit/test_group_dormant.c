@@ -10,7 +10,7 @@
 
 #include <whorl/status.h>
 
-#include "group.h"
+#include "tests/support/group.h"
 
 #define NODES 3
 #define MOST 256

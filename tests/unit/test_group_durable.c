@@ -16,8 +16,8 @@
 #include "transport/shm/shm.h"
 
 #include "gate_disk.h"
-#include "group.h"
-#include "saved.h"
+#include "tests/support/group.h"
+#include "tests/support/saved.h"
 
 #define NODES 3
 

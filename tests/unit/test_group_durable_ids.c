@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "group.h"
-#include "saved.h"
+#include "tests/support/group.h"
+#include "tests/support/saved.h"
 
 #define NODES 3
 

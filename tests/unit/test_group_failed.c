@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "group/node_int.h"
-#include "tests/unit/empty_state.h"
-#include "tests/unit/group.h"
+#include "tests/support/empty_state.h"
+#include "tests/support/group.h"
 
 /* Three subgroups, which a pass goes through in this order: what is kept back of `a` outgrows what there may be. */
 #define SUBGROUPS                                                                                                      \

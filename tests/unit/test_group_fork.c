@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 /* In the child: 0, or the line of the first call that did not answer as it should. */
 #define EXPECT(call, result)                                                                                           \

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define FAR "failure_timeout_ms = 600000\n"
 #define CALLER "[engine]\nthread = caller\n"

@@ -2,7 +2,7 @@
  * connections are. One thread makes all passes.
  */
 #include "group/node_int.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define NODES 3
 #define STALLED 1

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 #define FAR "failure_timeout_ms = 600000\n"

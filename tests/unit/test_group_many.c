@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 #define FAR "failure_timeout_ms = 600000\n"

@@ -6,7 +6,7 @@
  */
 #include <dirent.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 #include "tests/unit/refuse.h"
 
 /* Of this process. */

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tests/unit/empty_state.h"
-#include "tests/unit/group.h"
+#include "tests/support/empty_state.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 #define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */

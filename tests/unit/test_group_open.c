@@ -7,7 +7,7 @@
 
 #include <whorl/status.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 static whorl_config *config_of(const char *text)
 {

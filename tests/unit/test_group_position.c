@@ -3,8 +3,8 @@
  */
 #include "group/node_int.h"
 #include "state/state_int.h"
-#include "tests/unit/empty_state.h"
-#include "tests/unit/group.h"
+#include "tests/support/empty_state.h"
+#include "tests/support/group.h"
 
 static bool restore(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx)
 {

@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 /* ---- counting --------------------------------------------------------------------------------------------------------- */
 

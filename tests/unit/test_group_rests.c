@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 static void open_three(struct cluster *c, const char *lines)
 {

@@ -2,7 +2,7 @@
  * makes all passes, so that each step is seen.
  * Labels: threads
  */
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 /* Node 1 sends in views of so many members; all others always. With OUT it is no member in smaller ones. */
 struct rule {

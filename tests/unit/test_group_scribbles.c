@@ -2,7 +2,7 @@
  * no other node its process. The test writes into rows of nodes of its own process.
  */
 #include "group/node_int.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */
 #define STREAM "[subgroup s]\nwindow = 8\nmessage_bytes = 8\n"

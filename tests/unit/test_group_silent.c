@@ -11,7 +11,7 @@
 
 #include "group/node_int.h"
 #include "group/rows.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define SUBGROUPS 30
 #define NODES 3

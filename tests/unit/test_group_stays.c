@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "group/node_int.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #undef PATIENCE_MS /* none of this takes long: what never comes is found sooner */
 #define PATIENCE_MS ((int)test_patience(8000))

@@ -6,7 +6,7 @@
 
 #include "group/node_int.h"
 #include "predicates/multicast_int.h"
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 #define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */

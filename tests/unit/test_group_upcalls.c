@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 /* ---- what waits is refused ----------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  */
 #include <poll.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define CALLER "[engine]\nthread = caller\n"
 #define FAR "failure_timeout_ms = 600000\n" /* no node is overdue */

@@ -1,5 +1,5 @@
 /* test_heartbeat.c - this node is here, and which others it hears: deadlines, and a loop that is late itself. */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 #define QUARTER (TIMEOUT_NS / 4)
 
@@ -11,7 +11,7 @@ static unsigned pass(struct member *m, unsigned quarters, const char *heard)
 	for (unsigned i = 0; i < quarters; i++) {
 		for (const char *rank = heard; *rank != '\0'; rank++)
 			beat(m, (uint32_t)(*rank - '0'));
-		pass_ns(m, QUARTER);
+		member_pass_ns(m, QUARTER);
 		looks += wh_heartbeat_step(&m->heartbeat);
 	}
 	return looks;
@@ -46,10 +46,10 @@ START_TEST(it_beats_every_quarter_of_the_time_out)
 	began = m->loop.now_ns;
 	for (uint64_t n = 2; n < 10; n++) {
 		m->loop.next_ns = UINT64_MAX;
-		pass_ns(m, QUARTER - 1);
+		member_pass_ns(m, QUARTER - 1);
 		ck_assert(!wh_heartbeat_beat(&m->heartbeat));
 		ck_assert_uint_eq(m->loop.next_ns, began + (n - 1) * QUARTER); /* "call me again by then" */
-		pass_ns(m, 1);
+		member_pass_ns(m, 1);
 		ck_assert(wh_heartbeat_beat(&m->heartbeat));
 		ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) / 4, n);
 		ck_assert_uint_eq(wh_load_relaxed(&m->beats), n);
@@ -98,7 +98,7 @@ START_TEST(a_late_loop_starts_the_deadlines_again)
 	pass(m, 5, "13");
 	expect_heard(m, "13", "2");
 	beat(m, 1); /* while it was stopped; that may be long ago */
-	pass_ns(m, 10 * TIMEOUT_NS);
+	member_pass_ns(m, 10 * TIMEOUT_NS);
 	ck_assert(wh_heartbeat_step(&m->heartbeat));
 	expect_heard(m, "", "");
 	pass(m, 1, "13");
@@ -117,11 +117,11 @@ START_TEST(how_late_is_late)
 	struct member *m = member_make(0, 2, -1);
 
 	for (int i = 0; i < 8; i++) {
-		pass_ns(m, TIMEOUT_NS / 2);
+		member_pass_ns(m, TIMEOUT_NS / 2);
 		wh_heartbeat_step(&m->heartbeat);
 	}
 	expect_heard(m, "", "1");
-	pass_ns(m, TIMEOUT_NS / 2 + 1);
+	member_pass_ns(m, TIMEOUT_NS / 2 + 1);
 	wh_heartbeat_step(&m->heartbeat);
 	expect_heard(m, "", "");
 	member_free(m);
@@ -137,7 +137,7 @@ START_TEST(a_member_that_is_heard_in_time_is_not_overdue)
 
 		pass(m, 1, "12");
 		pass(m, 2, "2"); /* 1 says nothing for half of it */
-		pass_ns(m, stop_ns);
+		member_pass_ns(m, stop_ns);
 		wh_heartbeat_step(&m->heartbeat);
 		ck_assert(!wh_heartbeat_overdue(&m->heartbeat, 1));
 		ck_assert(!wh_heartbeat_overdue(&m->heartbeat, 2));
@@ -206,7 +206,7 @@ START_TEST(bytes_that_a_late_loop_finds_say_nothing)
 	m->image.arrived = arrived;
 	pass(m, 1, "12");
 	arrived[1] += 1000;
-	pass_ns(m, 10 * TIMEOUT_NS);
+	member_pass_ns(m, 10 * TIMEOUT_NS);
 	ck_assert(wh_heartbeat_step(&m->heartbeat));
 	expect_heard(m, "", "");
 	pass(m, 1, "");
@@ -259,12 +259,12 @@ START_TEST(a_heartbeat_says_whether_the_view_has_begun)
 	for (int i = 0; i < 5; i++) {
 		ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_THERE);
 		m->heartbeat.deaf = i == 3;
-		pass_ns(m, QUARTER);
+		member_pass_ns(m, QUARTER);
 		ck_assert(wh_heartbeat_beat(&m->heartbeat));
 	}
 	wh_heartbeat_begin(&m->heartbeat, NULL);
 	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_THERE);
-	pass_ns(m, QUARTER);
+	member_pass_ns(m, QUARTER);
 	ck_assert(wh_heartbeat_beat(&m->heartbeat));
 	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_BEGUN);
 	member_free(m);

@@ -14,7 +14,7 @@
 
 #include "predicates/multicast_int.h"
 #include "predicates/persist.h"
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 
 #define SUBGROUPS 40 /* two words */
 #define COOLS 4

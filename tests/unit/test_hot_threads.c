@@ -6,7 +6,7 @@
 #include <sched.h>
 
 #include "predicates/hot.h"
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 
 #define SUBGROUPS 12
 #define LIVES 200 /* views: later in one every word names all, and what is missed is found all the same */

@@ -1,7 +1,7 @@
 /* test_join.c - the way of a node into a view: seeking, invited, there, in; and when an invitation is void. First
  * views are in test_form.c and test_first_view.c, and refusals in test_join_refused.c.
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 #define ASK_AGAIN_NS (100 * WH_NS_PER_MS)
 #define KEY (WH_FIRST_KEYS | 0x2000001) /* of the view after view 1 */
@@ -9,7 +9,7 @@
 /* Node 5, which is not configured and so can form nothing; 0 to 2 are. */
 static struct lab *lab_of_seeker(void)
 {
-	struct lab *lab = lab_make(5, 3);
+	struct lab *lab = roster_lab_make(5, 3);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "012");
@@ -64,10 +64,10 @@ START_TEST(it_asks_the_leader_again_and_again)
 	step(lab);
 	expect(lab, "");
 	ck_assert_uint_le(lab->loop.next_ns, lab->loop.now_ns + ASK_AGAIN_NS);
-	pass_ns(lab, ASK_AGAIN_NS - 1);
+	roster_lab_pass_ns(lab, ASK_AGAIN_NS - 1);
 	step(lab);
 	expect(lab, "");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	expect(lab, "2:join ");
 	say_member(lab, 1, 5, 1, KEY + 1); /* a later view, and another leads */
@@ -77,14 +77,14 @@ START_TEST(it_asks_the_leader_again_and_again)
 	step(lab);
 	expect(lab, "2:join ");
 	say_member(lab, 0, 3, 0, KEY - 1); /* of an older view */
-	pass_ns(lab, ASK_AGAIN_NS);
+	roster_lab_pass_ns(lab, ASK_AGAIN_NS);
 	step(lab);
 	expect(lab, "2:join ");
 	say_they(lab, "02", WH_SEEKING, 0);
-	pass_ns(lab, ASK_AGAIN_NS);
+	roster_lab_pass_ns(lab, ASK_AGAIN_NS);
 	step(lab);
 	expect(lab, ""); /* no node is a member */
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(a_leader_that_is_not_there)
 	say_member(lab, 1, 4, _i == 0 ? 3 : WH_NODES_MAX - 1, KEY);
 	step(lab);
 	expect(lab, "1:join ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -130,7 +130,7 @@ START_TEST(from_an_invitation_to_the_view)
 	ck_assert_uint_eq(step(lab), 0);
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY + 1));
 	expect(lab, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -151,7 +151,7 @@ START_TEST(there_although_the_queue_is_full)
 	lab->room[0] = _i == 0 ? 9 : 0;
 	step(lab);
 	expect(lab, _i == 0 ? "0:there-2000001 " : "begin ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -168,7 +168,7 @@ START_TEST(a_view_does_not_begin_before_its_memory_is_open)
 	lab->is_open = true;
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "begin"));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -187,7 +187,7 @@ START_TEST(lower_keys_are_out_of_date)
 	step(lab);
 	expect(lab, "1:open-2010001 0:join "); /* any node that leads is asked again and again, all the way */
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -229,7 +229,7 @@ START_TEST(invitations_that_cannot_be)
 	expect(lab, "");
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	expect(lab, "open-0,1,5-as-2000001 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -243,7 +243,7 @@ START_TEST(a_node_that_cannot_open_does_not_follow)
 	expect(lab, "open-0,1,5-as-2000001 ");
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	ck_assert_ptr_null(lab->join.view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -267,7 +267,7 @@ START_TEST(an_invitation_is_withdrawn)
 	expect(lab, "0:join 0:seeking-0 1:seeking-0 2:seeking-0 ");
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY + 1));
 	expect(lab, "open-0,1,5-as-2000002 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -286,7 +286,7 @@ START_TEST(an_invitation_is_overtaken)
 	step(lab);
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -307,12 +307,12 @@ START_TEST(an_invitation_is_void_when_all_nodes_that_could_tell_are_lost)
 		step(lab);
 		ck_assert_int_ne(lab->join.state, WH_JOIN_SEEKING);
 		forget(lab);
-		pass_ns(lab, START_NS);
+		roster_lab_pass_ns(lab, START_NS);
 	}
 	step(lab);
 	ck_assert_ptr_nonnull(strstr(lab->told, "discard "));
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -321,7 +321,7 @@ END_TEST
  * not said yet what it is may be what it was. */
 START_TEST(a_member_that_was_never_met)
 {
-	struct lab *lab = lab_make(5, 3);
+	struct lab *lab = roster_lab_make(5, 3);
 
 	wh_join_begin(&lab->join);
 	meet(lab, "0");
@@ -334,13 +334,13 @@ START_TEST(a_member_that_was_never_met)
 	}
 	ck_assert(invite_by(lab, 0, view_2(lab, "5"), KEY));
 	wh_roster_gone(&lab->roster, 0);
-	pass_ns(lab, PATIENCE_NS - 1);
+	roster_lab_pass_ns(lab, PATIENCE_NS - 1);
 	step(lab);
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	step(lab);
 	ck_assert_int_eq(lab->join.state, _i == 2 ? WH_JOIN_INVITED : WH_JOIN_SEEKING);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -355,7 +355,7 @@ START_TEST(what_has_begun_is_not_dropped)
 	lab->has_begun = true;
 	step(lab);
 	expect(lab, "begin ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -370,7 +370,7 @@ START_TEST(a_node_that_gives_up_says_so)
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	wh_join_give_up(&lab->join);
 	expect(lab, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -402,7 +402,7 @@ START_TEST(what_it_waits_for)
 	lab->has_begun = true;
 	step(lab);
 	expect_words(lab, "is a member");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* test_join_requests.c - at a member that leads: which nodes ask to come in, are invited and are there, which are told
  * that they are not, and which have to wait. What is proposed, and when, is propose.c's matter (test_prepare.c).
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 #define KEY (WH_FIRST_KEYS | 0x1000001)
 #define WANTS_NS (500 * WH_NS_PER_MS)
@@ -11,7 +11,7 @@
 /* Node 1 in view 0 of 0 and 1; nodes 2 to 5 have been met, and seek. */
 static struct lab *lab_of_member(void)
 {
-	struct lab *lab = lab_make(1, 3);
+	struct lab *lab = roster_lab_make(1, 3);
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 1};
 
 	wh_roster_introduce(&lab->roster, &member, first_view(lab, "0,1", 2));
@@ -25,7 +25,7 @@ static struct lab *lab_of_member(void)
 static void lab_end(struct lab *lab)
 {
 	wh_view_free((struct wh_view *)lab->roster.view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 
 static bool say_join(struct lab *lab, uint32_t node, bool leads)
@@ -148,10 +148,10 @@ START_TEST(a_node_that_asks_no_more_is_forgotten)
 	struct lab *lab = lab_of_member();
 
 	say_join_all(lab, "3");
-	pass_ns(lab, WANTS_NS - 1);
+	roster_lab_pass_ns(lab, WANTS_NS - 1);
 	say_join_all(lab, "4");
 	expect_newcomers(lab, 5, "34");
-	pass_ns(lab, 1);
+	roster_lab_pass_ns(lab, 1);
 	expect_newcomers(lab, 5, "4");
 	say_join_all(lab, "3");
 	wh_roster_gone(&lab->roster, 4);
@@ -340,7 +340,7 @@ START_TEST(a_node_that_did_not_open_waits)
 	say_open(lab, 4, KEY - 1, true); /* that was another */
 	invite(lab, NULL, 0, true);
 	expect_newcomers(lab, 5, "235");
-	pass_ns(lab, PATIENCE_NS + RANDOM);
+	roster_lab_pass_ns(lab, PATIENCE_NS + RANDOM);
 	expect_newcomers(lab, 5, "235"); /* it has not asked again */
 	say_join_all(lab, "4");
 	lab->requests.turn = 0;
@@ -431,10 +431,10 @@ START_TEST(a_node_that_does_not_come_waits_longer_each_time)
 			wh_roster_met(&lab->roster, 3, incarnation_of(3, failure + 1));
 			wait = wait < NEW_LIFE_WAITS_NS ? wait : NEW_LIFE_WAITS_NS;
 		}
-		pass_ns(lab, wait - 1);
+		roster_lab_pass_ns(lab, wait - 1);
 		say_join_all(lab, "3");
 		expect_newcomers(lab, 5, "");
-		pass_ns(lab, 1);
+		roster_lab_pass_ns(lab, 1);
 		expect_newcomers(lab, 5, "3");
 	}
 	lab_end(lab);
@@ -480,7 +480,7 @@ END_TEST
  * life of them. */
 START_TEST(a_node_that_drops_a_first_view_says_so)
 {
-	struct lab *lab = lab_make(0, 4);
+	struct lab *lab = roster_lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
@@ -499,14 +499,14 @@ START_TEST(a_node_that_drops_a_first_view_says_so)
 	expect(lab, "3:withdrawn-101 ");
 	ck_assert_uint_eq(step(lab), 0);
 	wh_view_free(view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* A node that has just been met hears first what this node is, and is invited then. */
 START_TEST(an_intro_goes_before_an_invitation)
 {
-	struct lab *lab = lab_make(0, 2);
+	struct lab *lab = roster_lab_make(0, 2);
 	struct wh_view *view = first_view(lab, "0,1", 2);
 	const struct wh_wire forming = {.standing = WH_FORMING};
 
@@ -523,14 +523,14 @@ START_TEST(an_intro_goes_before_an_invitation)
 	expect(lab, "1:view-1000001-at-0 ");
 	ck_assert_uint_eq(step(lab), 0);
 	wh_view_free(view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* As its coordinator: a node that has not come to it waits. */
 START_TEST(a_coordinator_that_drops_it_blames)
 {
-	struct lab *lab = lab_make(0, 4);
+	struct lab *lab = roster_lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
 
 	meet(lab, "123");
@@ -543,7 +543,7 @@ START_TEST(a_coordinator_that_drops_it_blames)
 	ck_assert_uint_eq(lab->roster.known_nodes[3].not_before_ns, lab->loop.now_ns + PATIENCE_NS + RANDOM);
 	ck_assert_uint_eq(lab->roster.known_nodes[1].invited + lab->roster.known_nodes[3].invited, 0);
 	wh_view_free(view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* test_join_wishes.c - a newcomer that wishes to be in subgroups which no file names: when it says so, which invitations it follows, and when it
  * says nothing new.
  */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 #define KEY (WH_FIRST_KEYS | 0x1000001) /* of the view after view 0 */
 
@@ -30,7 +30,7 @@ static struct scene *begin(void)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 
-	scene->lab = lab_make(5, 3);
+	scene->lab = roster_lab_make(5, 3);
 	scene->wishing.roster = &scene->lab->roster;
 	scene->lab->join.wishing = &scene->wishing;
 	wish(scene, "a");
@@ -47,7 +47,7 @@ static struct scene *begin(void)
 
 static void end(struct scene *scene)
 {
-	lab_free(scene->lab);
+	roster_lab_free(scene->lab);
 	free(scene);
 }
 
@@ -75,7 +75,7 @@ START_TEST(a_newcomer_says_what_it_wishes)
 
 	step(scene->lab);
 	expect(scene->lab, "");
-	pass_ns(scene->lab, WH_WISHING_AGAIN_NS);
+	roster_lab_pass_ns(scene->lab, WH_WISHING_AGAIN_NS);
 	step(scene->lab);
 	expect(scene->lab, "0:join 0:wishes-1 ");
 	ck_assert(invite(scene, KEY, 1, "a"));

@@ -8,7 +8,7 @@
 
 #include "membership/view.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
+#include "tests/support/newcomers.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define VIEWS 6

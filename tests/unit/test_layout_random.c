@@ -7,7 +7,7 @@
 
 #include "membership/wire.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
+#include "tests/support/newcomers.h"
 #include "transport/dice.h"
 
 #define ROUNDS 600

@@ -2,7 +2,7 @@
 #include "base/crc32c.h"
 #include "persistence/format_int.h"
 #include "persistence/identity.h"
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 static const struct wh_log_sender senders[2] = {{4, 40}, {6, 60}};
 
@@ -30,8 +30,8 @@ static void append(struct lab *lab, uint64_t view, uint64_t first, uint64_t next
 
 static void reopen(struct lab *lab, enum wh_log_verdict expected)
 {
-	lab_end(lab);
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	log_lab_end(lab);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	ck_assert_msg(lab->found.verdict == expected, "%s", lab->found.why);
 }
 
@@ -69,7 +69,7 @@ START_TEST(void_is_dropped)
 	const struct wh_log_view *views;
 	uint32_t count;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_BLANK);
 	begin_view(lab, 0, 0);
 	append(lab, 0, 0, 3);
@@ -90,7 +90,7 @@ START_TEST(void_is_dropped)
 		reopen(lab, WH_LOG_WHOLE);
 		ck_assert(lab->found.end.number == 2 && lab->found.end.key == 102);
 	}
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(gaps_are_told)
 {
 	struct lab *lab = lab_new(1);
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 3, 12); /* nothing was here before: no gap */
 	append(lab, 3, 0, 2);
 	begin_view(lab, 4, 3); /* 2 is missing */
@@ -108,7 +108,7 @@ START_TEST(gaps_are_told)
 	expect(lab, NULL, NULL, "v3 0 1 v4! 0 v6! v7");
 	reopen(lab, WH_LOG_WHOLE);
 	expect(lab, NULL, NULL, "v3 0 1 v4! 0 v6! v7");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -122,7 +122,7 @@ START_TEST(a_checkpoint_takes_the_place)
 	struct wh_log_statistics statistics;
 	struct wh_log_cursor *cursor;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
 	for (uint64_t i = 0; i < 30; i++) {
 		append(lab, 0, i, i + 1);
@@ -151,7 +151,7 @@ START_TEST(a_checkpoint_takes_the_place)
 	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_INVALID);
 	append(lab, 0, 30, 32);
 	expect(lab, NULL, NULL, "v0 28 29 30 31");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -162,7 +162,7 @@ START_TEST(a_state_that_was_given)
 	struct wh_log_position position = {.point = {105, 5, 4}};
 	struct wh_checkpoint *checkpoint;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 1, 0); /* of an earlier life */
 	append(lab, 1, 0, 2);
 	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
@@ -188,7 +188,7 @@ START_TEST(a_state_that_was_given)
 	ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &lab->err), WHORL_OK);
 	reopen(lab, WH_LOG_WHOLE);
 	expect(lab, NULL, NULL, "v5 v6");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -204,7 +204,7 @@ START_TEST(arguments_are_checked)
 	struct wh_log_batch batch = {0, 1, 0, &record, 1};
 	struct wh_log_config config = lab->config;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(wh_log_append(lab->log, &batch, &lab->err), WHORL_INVALID); /* no view has begun */
 	ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_log_append(lab->log, &batch, &lab->err), WHORL_INVALID); /* that is not synced */
@@ -230,14 +230,14 @@ START_TEST(arguments_are_checked)
 	ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_INVALID); /* that is not synced */
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK); /* nothing to do */
-	lab_end(lab);
+	log_lab_end(lab);
 	lab->config.fresh = 0;
-	ck_assert_int_eq(lab_open(lab), WHORL_INVALID);
-	lab_end(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_INVALID);
+	log_lab_end(lab);
 	lab->config = config;
 	lab->config.batch_bytes = UINT32_MAX;
-	ck_assert_int_eq(lab_open(lab), WHORL_INVALID);
-	lab_free(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_INVALID);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -245,8 +245,8 @@ static void expect_config(struct lab *lab, const char *text)
 {
 	struct wh_log_config config = lab->config;
 
-	lab_end(lab);
-	ck_assert_int_eq(lab_open(lab), WHORL_CONFIG);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_CONFIG);
 	ck_assert_msg(strstr(lab->err.text, text) != NULL, "%s", lab->err.text);
 	ck_assert_ptr_null(lab->log);
 	lab->config = config;
@@ -258,7 +258,7 @@ START_TEST(logs_of_others)
 	struct wh_log_config config = lab->config;
 	const char *name = "orders.0.0000000000000000.log", *other = "orders.1.0000000000000000.log";
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
 	lab->config.owner.group = 78;
 	expect_config(lab, "another group");
@@ -266,12 +266,12 @@ START_TEST(logs_of_others)
 	lab->config.owner.node = 4;
 	expect_config(lab, "of node 3, and not of node 4");
 	lab->config = config;
-	lab_end(lab);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(lab->directory->ops->rename(lab->directory, name, other, &lab->err), WHORL_OK);
 	lab->config.owner.shard = 1;
 	expect_config(lab, "of subgroup orders, shard 0");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -298,14 +298,14 @@ START_TEST(later_formats)
 	struct wh_log_found found;
 	struct wh_log *log;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
 	change_header(lab, name, 8, WH_LOG_FORMAT + 1);
 	expect_config(lab, "has format 2, and this whorl knows 1");
 	ck_assert_int_eq(wh_log_open_files(&log, lab->directory, "orders.0", &found, &lab->err), WHORL_CONFIG);
 	change_header(lab, name, 8, WH_LOG_FORMAT);
 	reopen(lab, WH_LOG_WHOLE);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -325,10 +325,10 @@ START_TEST(looking_changes_nothing)
 	uint64_t operations;
 	int logs = 0;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab_work(lab, 30), WHORL_OK);
-	lab_end(lab);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	wh_sim_disk_fail(lab->disk, WH_SIM_DISK_WRITE, 1000);
 	wh_sim_disk_fail(lab->disk, WH_SIM_DISK_SYNC, 1000);
 	wh_sim_disk_fail(lab->disk, WH_SIM_DISK_NAME, 1000);
@@ -347,7 +347,7 @@ START_TEST(looking_changes_nothing)
 	lab->log = log;
 	lab->found = found;
 	lab_check(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -384,13 +384,13 @@ START_TEST(an_identity_is_kept)
 	struct lab *lab = lab_new(1);
 	struct wh_identity mine = {.group = 5, .name = "orders", .node = 3}, found, other;
 
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(wh_identity_read(lab->directory, &found, &lab->err), WHORL_NOT_FOUND);
 	ck_assert_int_eq(wh_identity_write(lab->directory, &mine, &lab->err), WHORL_OK);
 	for (int i = 0; i < 10; i++) {
-		lab_end(lab);
+		log_lab_end(lab);
 		wh_sim_disk_crash(lab->disk, &lab->power);
-		ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 		ck_assert_int_eq(wh_identity_read(lab->directory, &found, &lab->err), WHORL_OK);
 		ck_assert(found.group == 5 && found.node == 3 && strcmp(found.name, "orders") == 0);
 	}
@@ -408,7 +408,7 @@ START_TEST(an_identity_is_kept)
 		ck_assert_int_eq(wh_identity_read(lab->directory, &found, &lab->err), WHORL_DISK);
 		ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, "identity", at, 4));
 	}
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -420,16 +420,16 @@ static bool write_identity(uint64_t seed, uint64_t operation)
 			   found;
 	bool crashed;
 
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(wh_identity_write(lab->directory, &before, &lab->err), WHORL_OK);
 	wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + operation);
 	crashed = wh_identity_write(lab->directory, &after, &lab->err) != WHORL_OK;
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(wh_identity_read(lab->directory, &found, &lab->err), WHORL_OK);
 	ck_assert(found.group == 2 || (crashed && found.group == 1));
-	lab_free(lab);
+	log_lab_free(lab);
 	return crashed;
 }
 
@@ -462,7 +462,7 @@ START_TEST(a_log_is_copied)
 	uint32_t count;
 	const struct wh_log_asking by = {count_ask, &asked};
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
 	append(lab, 0, 0, 6);
 	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
@@ -485,9 +485,9 @@ START_TEST(a_log_is_copied)
 	ck_assert_int_eq(wh_log_copy(other, &owner, lab->directory, &by, &lab->err), WHORL_OK);
 	ck_assert_int_gt(asked, 4);
 	other->ops->close(other);
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	lab->directory->ops->close(lab->directory);
 	table = wh_sim_disk_table(lab->user);
 	ck_assert_int_eq(table->directory(table->ctx, "logs/8", false, &lab->directory, &lab->err), WHORL_OK);
@@ -502,7 +502,7 @@ START_TEST(a_log_is_copied)
 	ck_assert_uint_eq(views[count - 1].frontier, 2);
 	append(lab, 1, 3, 5);
 	expect(lab, NULL, NULL, "v0 4 v1 0 1 2 3 4");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -520,7 +520,7 @@ START_TEST(a_copy_that_is_cut_off)
 		const struct wh_log_asking by = {count_ask, &asked};
 
 		owner.node = 8;
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		begin_view(lab, 0, 0);
 		for (uint64_t i = 0; i < 20; i++)
 			append(lab, 0, i, i + 1);
@@ -529,9 +529,9 @@ START_TEST(a_copy_that_is_cut_off)
 		wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + operation);
 		ended = wh_log_copy(other, &owner, lab->directory, &by, &lab->err) == WHORL_OK;
 		other->ops->close(other);
-		lab_end(lab);
+		log_lab_end(lab);
 		wh_sim_disk_crash(lab->disk, &lab->power);
-		ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 		lab->directory->ops->close(lab->directory);
 		table = wh_sim_disk_table(lab->user);
 		ck_assert_int_eq(table->directory(table->ctx, "logs/8", false, &lab->directory, &lab->err), WHORL_OK);
@@ -546,7 +546,7 @@ START_TEST(a_copy_that_is_cut_off)
 			lab->log = NULL;
 			ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err), WHORL_OK);
 		}
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 }
 END_TEST
@@ -575,15 +575,15 @@ START_TEST(long_calls_ask_in_pieces)
 
 	lab->times = true;
 	lab->config.asking = &asking;
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	begin_view(lab, 0, 0);
 	for (uint64_t i = 0; i < 200; i++)
 		append(lab, 0, i, i + 1);
 	wh_log_statistics(lab->log, &has);
 	ck_assert_uint_gt(has.segments, 12);
 	wh_log_file_name(name, wh_log_files(files, "orders", 0), WH_LOG_FILE_SEGMENT, has.segments - 1);
-	lab_end(lab);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(lab->directory->ops->open(lab->directory, name, false, &last, &lab->err), WHORL_OK);
 	ck_assert_int_eq(last->ops->allocate(last, (uint64_t)200 << 20, &lab->err), WHORL_OK);
 	ck_assert_int_eq(last->ops->sync(last, &lab->err), WHORL_OK);
@@ -603,7 +603,7 @@ START_TEST(long_calls_ask_in_pieces)
 	ck_assert_int_eq(wh_log_discard(other, "orders", 0, &asking, &lab->err), WHORL_OK);
 	ck_assert_uint_le(take_most(lab), 4);
 	other->ops->close(other);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 

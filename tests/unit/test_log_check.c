@@ -2,7 +2,7 @@
  *
  * Labels: random
  */
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 #define SOME_BYTES 4096 /* for each call */
 
@@ -36,7 +36,7 @@ START_TEST(nothing_is_taken_for_rot)
 		struct lab *lab = lab_new(seed + i);
 		struct wh_log_found found;
 
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		for (int step = 0; step < 120; step++) {
 			ck_assert_int_eq(lab_work(lab, 1), WHORL_OK);
 			for (uint64_t calls = wh_dice_below(&lab->dice, 6); calls > 0; calls--) {
@@ -46,7 +46,7 @@ START_TEST(nothing_is_taken_for_rot)
 				passes += is == WH_LOG_CHECK_DONE;
 			}
 		}
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 	ck_assert_uint_gt(passes, 20);
 }
@@ -75,9 +75,9 @@ static enum wh_log_verdict verdict_of(struct lab *lab)
 	enum wh_log_verdict verdict;
 
 	lab->config.read_only = true;
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	verdict = lab->found.verdict;
-	lab_end(lab);
+	log_lab_end(lab);
 	lab->config.read_only = false;
 	return verdict;
 }
@@ -90,7 +90,7 @@ START_TEST(what_rots_is_found)
 	for (uint64_t i = 0; i < 12; i++) {
 		struct lab *lab = lab_new(seed + i);
 
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		ck_assert_int_eq(lab_work(lab, 12 + 3 * (uint32_t)i), WHORL_OK);
 		for (int k = 0; k < 60; k++) {
 			struct files files = {.count = 0};
@@ -106,7 +106,7 @@ START_TEST(what_rots_is_found)
 			if (at >= files.bytes[f] || !wh_sim_disk_rot(lab->disk, LAB_PATH, files.names[f], at, 0x10))
 				continue;
 			is = finish(lab, &found);
-			lab_end(lab);
+			log_lab_end(lab);
 			verdict = verdict_of(lab);
 			ck_assert_msg(verdict != WH_LOG_ROT || is == WH_LOG_CHECK_ROT, "%s at %ju: %s", files.names[f],
 				      (uintmax_t)at, lab->found.why);
@@ -115,9 +115,9 @@ START_TEST(what_rots_is_found)
 			ck_assert(is != WH_LOG_CHECK_ROT || strcmp(found.file, files.names[f]) == 0);
 			rot += verdict == WH_LOG_ROT;
 			ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, files.names[f], at, 0x10));
-			ck_assert_int_eq(lab_open(lab), WHORL_OK);
+			ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		}
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 	ck_assert_uint_gt(rot, 50);
 }
@@ -131,9 +131,9 @@ START_TEST(a_checkpoint_makes_good)
 	struct wh_log_statistics now;
 	enum wh_log_checked is;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	do {
-		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 		wh_log_statistics(lab->log, &now);
 	} while (now.segments < 3);
 	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
@@ -143,10 +143,10 @@ START_TEST(a_checkpoint_makes_good)
 	ck_assert_int_eq(found.verdict, WH_LOG_ROT);
 	for (int i = 0; (is = finish(lab, &found)) != WH_LOG_CHECK_DONE; i++) {
 		ck_assert_int_lt(i, 50);
-		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 		ck_assert_int_eq(lab_check_point(lab), WHORL_OK);
 	}
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -249,20 +249,20 @@ static struct lab *watched_lab(struct wh_log_statistics *now)
 
 	watch = (struct watch){.opens = WHORL_OK, .reads = WHORL_OK};
 	lab->config.segment_bytes = 8 * RUN_BYTES;
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	watch.directory = lab->directory->ops;
 	watch.directory_ops = *watch.directory;
 	watch.directory_ops.open = watched_open;
 	lab->directory->ops = &watch.directory_ops;
 	ck_assert_int_eq(wh_log_open(&lab->log, lab->directory, &lab->config, &lab->found, &lab->err), WHORL_OK);
 	do {
-		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 		if (lab->synced % 3 == 0)
 			ck_assert_int_eq(lab_check_point(lab), WHORL_OK);
 		wh_log_statistics(lab->log, now);
 	} while (now->checkpoint_bytes < 4 * (uint64_t)RUN_BYTES);
 	do {
-		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 		wh_log_statistics(lab->log, now);
 	} while (now->used < 12 * (uint64_t)RUN_BYTES);
 	watch.read_bytes = watch.from_memory = watch.read_count = 0;
@@ -294,7 +294,7 @@ START_TEST(all_is_read_once_from_the_disk)
 	/* The header of a checkpoint, the heads of its pieces, and behind the last batch of a segment the rest of a run. */
 	ck_assert_uint_le(watch.read_bytes,
 			  now.used + now.checkpoint_bytes + 5 * WH_DISK_BLOCK + now.segments * RUN_BYTES);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -317,7 +317,7 @@ START_TEST(what_is_wrong_once_is_no_rot)
 			      found.why);
 		ck_assert_uint_eq(watch.from_memory, 0);
 	}
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -358,7 +358,7 @@ START_TEST(what_says_nothing_is_no_rot)
 	watch.reads = WHORL_DISK;
 	ck_assert_int_eq(watched_pass(lab, &is, &found), WHORL_OK);
 	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 

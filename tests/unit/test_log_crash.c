@@ -3,7 +3,7 @@
  *
  * Labels: random
  */
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 #define STEPS 22
 
@@ -14,15 +14,15 @@ static void come_back(struct lab *lab)
 		uint64_t now = wh_sim_disk_operations(lab->disk);
 
 		wh_sim_disk_crash_at(lab->disk, now + 1 + wh_dice_below(&lab->dice, 40));
-		if (lab_open(lab) == WHORL_OK && !wh_sim_disk_is_off(lab->disk)) {
+		if (log_lab_open(lab) == WHORL_OK && !wh_sim_disk_is_off(lab->disk)) {
 			wh_sim_disk_crash_at(lab->disk, 0);
 			lab_check(lab);
 		}
-		lab_end(lab);
+		log_lab_end(lab);
 		wh_sim_disk_crash(lab->disk, &lab->power);
 	}
 	wh_sim_disk_crash_at(lab->disk, 0);
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	lab_check(lab);
 	lab_again_whole(lab); /* what it has said is there */
 	ck_assert_int_eq(lab_work(lab, 6), WHORL_OK);
@@ -37,15 +37,15 @@ static bool lose_power_at(uint64_t seed, uint64_t operation)
 	enum whorl_result result;
 
 	wh_sim_disk_crash_at(lab->disk, operation);
-	result = lab_open(lab);
+	result = log_lab_open(lab);
 	if (result == WHORL_OK)
 		result = lab_work(lab, STEPS);
 	crashed = wh_sim_disk_is_off(lab->disk);
 	ck_assert_msg(crashed || result == WHORL_OK, "%s", lab->err.text);
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
 	come_back(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 	return crashed;
 }
 
@@ -71,14 +71,14 @@ static bool lose_power_twice(uint64_t seed, uint64_t operation, uint64_t again, 
 	bool crashed;
 
 	wh_sim_disk_crash_at(lab->disk, operation);
-	result = lab_open(lab);
+	result = log_lab_open(lab);
 	if (result == WHORL_OK)
 		result = lab_work(lab, STEPS);
 	*first = wh_sim_disk_is_off(lab->disk);
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
 	wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + again);
-	result = lab_open(lab);
+	result = log_lab_open(lab);
 	crashed = wh_sim_disk_is_off(lab->disk);
 	ck_assert(crashed || result == WHORL_OK);
 	wh_sim_disk_crash_at(lab->disk, 0);
@@ -86,7 +86,7 @@ static bool lose_power_twice(uint64_t seed, uint64_t operation, uint64_t again, 
 		lab_check(lab);
 	lab_again(lab);
 	lab_again_whole(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 	return crashed;
 }
 
@@ -107,15 +107,15 @@ static bool kill_at(uint64_t seed, uint64_t operation)
 	enum whorl_result result;
 
 	lab->kill_at = operation;
-	result = lab_open(lab);
+	result = log_lab_open(lab);
 	if (result == WHORL_OK)
 		result = lab_work(lab, STEPS);
 	lab->kill_at = 0;
-	lab_end(lab);
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	log_lab_end(lab);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	lab_check(lab);       /* all that the process had written is there */
 	lab_again_whole(lab); /* and now it counts */
-	lab_free(lab);
+	log_lab_free(lab);
 	return result != WHORL_OK;
 }
 
@@ -155,7 +155,7 @@ static void fail_one(uint64_t seed, enum wh_sim_disk_op op, uint32_t steps)
 	struct lab *lab = lab_new(seed);
 	enum whorl_result result;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab_work(lab, steps), WHORL_OK);
 	wh_sim_disk_fail(lab->disk, op, 1);
 	result = lab_work(lab, STEPS);
@@ -163,11 +163,11 @@ static void fail_one(uint64_t seed, enum wh_sim_disk_op op, uint32_t steps)
 	ck_assert(result == WHORL_OK || result == WHORL_DISK);
 	if (result == WHORL_DISK && strstr(lab->err.text, "checkpoint") == NULL && lab->synced < lab->written)
 		expect_failed(lab);
-	lab_end(lab);
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	log_lab_end(lab);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	lab_check(lab);
 	lab_again(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 
 START_TEST(failing_disk)
@@ -190,7 +190,7 @@ static void fill_disk(uint64_t seed)
 	struct lab *lab = lab_new(seed);
 	struct wh_log_statistics statistics;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	for (int i = 0; i < 60; i++) {
 		enum whorl_result result;
 
@@ -200,7 +200,7 @@ static void fill_disk(uint64_t seed)
 					     wh_dice_one_in(&lab->dice, 2)
 						     ? 0
 						     : statistics.bytes + 4096 + wh_dice_below(&lab->dice, 40000));
-		result = wh_dice_one_in(&lab->dice, 5) ? wh_log_prepare(lab->log, &lab->err) : lab_write(lab);
+		result = wh_dice_one_in(&lab->dice, 5) ? wh_log_prepare(lab->log, &lab->err) : log_lab_write(lab);
 		ck_assert(result == WHORL_OK || result == WHORL_AGAIN);
 	}
 	wh_sim_disk_capacity(lab->disk, 0);
@@ -208,7 +208,7 @@ static void fill_disk(uint64_t seed)
 	ck_assert_int_eq(lab_work(lab, 5), WHORL_OK);
 	lab_again(lab);
 	ck_assert_uint_gt(lab->synced, 5);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 
 START_TEST(full_disk)

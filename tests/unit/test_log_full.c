@@ -3,7 +3,7 @@
  *
  * Labels: random
  */
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 /* A directory and its files, in front of the simulated ones: a write may be done and refused. */
 struct front_file {
@@ -129,7 +129,7 @@ static const struct wh_directory_ops front_ops = {.open = front_open,
 
 static void open_behind_front(struct lab *lab, struct front *front)
 {
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	*front = (struct front){.base.ops = &front_ops, .behind = lab->directory};
 	ck_assert_int_eq(wh_log_open(&lab->log, &front->base, &lab->config, &lab->found, &lab->err), WHORL_OK);
 }
@@ -145,7 +145,7 @@ static void refuse_and_go_on(uint64_t seed)
 		enum whorl_result result;
 
 		front.refuses = wh_dice_one_in(&lab->dice, 4);
-		result = lab_write(lab); /* another one, if the one before was refused */
+		result = log_lab_write(lab); /* another one, if the one before was refused */
 		ck_assert(result == (front.refuses ? WHORL_AGAIN : WHORL_OK) || result == WHORL_AGAIN);
 		refused += result == WHORL_AGAIN;
 		front.refuses = false;
@@ -153,10 +153,10 @@ static void refuse_and_go_on(uint64_t seed)
 			ck_assert_int_eq(wh_log_prepare(lab->log, &lab->err), WHORL_OK);
 	}
 	ck_assert_uint_gt(refused, 1);
-	ck_assert_int_eq(lab_write(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 	lab_again(lab);
 	lab_again_whole(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 
 START_TEST(refused_when_it_was_written)
@@ -180,11 +180,11 @@ START_TEST(refused_and_ended)
 		open_behind_front(lab, &front);
 		ck_assert_int_eq(lab_work(lab, 1 + (uint32_t)(i % 20)), WHORL_OK);
 		front.refuses = true;
-		ck_assert_int_eq(lab_write(lab), WHORL_AGAIN);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_AGAIN);
 		lab_again(lab);
 		ck_assert_int_eq(lab_work(lab, 10), WHORL_OK);
 		lab_again(lab);
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 }
 END_TEST
@@ -270,7 +270,7 @@ START_TEST(what_is_laid_is_written_when_there_is_room)
 	ck_assert_int_eq(lay(lab, 100, 'c'), WHORL_INVALID); /* the one before is not synced */
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
 	expect_messages(lab, "ab");
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -291,7 +291,7 @@ START_TEST(what_is_laid_may_be_given_up)
 	ck_assert_int_eq(lay(lab, 100, 'd'), WHORL_OK);
 	begin_view(lab);
 	ck_assert_int_eq(wh_log_write(lab->log, &lab->err), WHORL_INVALID);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -323,7 +323,7 @@ START_TEST(a_small_batch_brings_zeros)
 	ck_assert_int_eq(wh_log_open(&lab->log, &front.base, &lab->config, &lab->found, &lab->err), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_WHOLE);
 	ck_assert_uint_eq(lab->found.end.place, 201);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
  * Labels: random
  */
 #include "persistence/format_int.h"
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 struct file {
 	char name[WH_FILE_NAME_BYTES];
@@ -33,12 +33,12 @@ static struct lab *make_log(uint64_t seed, uint32_t steps, struct files *files)
 	struct lab *lab = lab_new(seed);
 
 	*files = (struct files){.count = 0};
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab_work(lab, steps), WHORL_OK);
-	lab_end(lab);
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	lab_check(lab);
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_each(lab->disk, add_file, files);
 	ck_assert_uint_gt(files->count, 0);
 	return lab;
@@ -51,7 +51,7 @@ static bool is_accepted(struct lab *lab, const char *name, uint64_t at)
 	bool accepted;
 
 	lab->config.read_only = true;
-	ck_assert_msg(lab_open(lab) == WHORL_OK, "%s", lab->err.text);
+	ck_assert_msg(log_lab_open(lab) == WHORL_OK, "%s", lab->err.text);
 	accepted = lab->found.verdict != WH_LOG_ROT;
 	if (accepted) {
 		lab->synced--;
@@ -61,7 +61,7 @@ static bool is_accepted(struct lab *lab, const char *name, uint64_t at)
 	} else {
 		ck_assert_uint_gt(strlen(lab->found.why), 0);
 	}
-	lab_end(lab);
+	log_lab_end(lab);
 	lab->config.read_only = false;
 	lab->synced = synced;
 	lab->written = written;
@@ -90,7 +90,7 @@ START_TEST(bits_flip)
 				rot++;
 			ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, file->name, at, bit));
 		}
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 	printf("%ju flips were rot, %ju were not\n", (uintmax_t)rot, (uintmax_t)accepted);
 	ck_assert_uint_gt(rot, 100);
@@ -104,9 +104,9 @@ static void flip_in_batches(struct lab *lab, const char *name, uint64_t from, ui
 	for (uint64_t at = from; at < to; at += 1 + wh_dice_below(&lab->dice, 40)) {
 		ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, name, at, 0x10));
 		lab->config.read_only = true;
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		ck_assert_msg(lab->found.verdict == expected, "%s at %ju: %s", name, (uintmax_t)at, lab->found.why);
-		lab_end(lab);
+		log_lab_end(lab);
 		lab->config.read_only = false;
 		ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, name, at, 0x10));
 	}
@@ -120,7 +120,7 @@ static struct lab *make_log_of(uint64_t batches, struct wh_log_point *end)
 	struct wh_log_begin begin = {9, 0, 0, 0, 1, &sender};
 	struct lab_batch batch = {.count = 1, .salt = 3, .messages = {{.slots = 1, .bytes = 3952}}};
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
 	for (uint64_t i = 0; i < batches; i++) {
@@ -132,7 +132,7 @@ static struct lab *make_log_of(uint64_t batches, struct wh_log_point *end)
 		ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_OK);
 	}
 	*end = wh_log_end(lab->log);
-	lab_end(lab);
+	log_lab_end(lab);
 	return lab;
 }
 
@@ -161,21 +161,21 @@ START_TEST(rot_is_no_torn_end)
 	beyond = (struct wh_log_point){known.key, known.number, 5};
 	lab->config.known = &beyond;
 	lab->config.read_only = true;
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
 /* The log is opened, gets a cap, and the power goes. */
 static void put_cap(struct lab *lab, uint64_t frontier)
 {
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert(!wh_log_is_capped(lab->log));
 	ck_assert_int_eq(wh_log_cap(lab->log, frontier, &lab->err), WHORL_OK);
 	ck_assert(wh_log_is_capped(lab->log));
 	ck_assert_int_eq(wh_log_cap(lab->log, frontier, &lab->err), WHORL_OK); /* there is one */
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
 }
 
@@ -194,20 +194,20 @@ START_TEST(below_a_cap_all_is_rot)
 	flip_in_batches(lab, name, cap, cap + block, WH_LOG_TORN);
 	ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, name, cap + 5, 1));
 	for (int i = 0; i < 2; i++) { /* as it is found, and as it was mended */
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		ck_assert_int_eq(lab->found.verdict, i == 0 ? WH_LOG_TORN : WH_LOG_WHOLE);
 		wh_log_statistics(lab->log, &statistics);
 		ck_assert_uint_eq(statistics.batches, 5);
 		ck_assert_uint_eq(wh_log_end(lab->log).place, 4);
 		ck_assert(!wh_log_is_capped(lab->log));
-		lab_end(lab);
+		log_lab_end(lab);
 	}
 	put_cap(lab, 3);
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_WHOLE);
 	ck_assert(wh_log_is_capped(lab->log));
 	ck_assert_uint_eq(wh_log_views(lab->log, &count)->frontier, 3);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -223,7 +223,7 @@ START_TEST(a_cap_in_the_next_file)
 	put_cap(lab, 0);
 	flip_in_batches(lab, name, last, last + block, WH_LOG_ROT);
 	flip_in_batches(lab, next, block, 2 * block, WH_LOG_TORN);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -236,13 +236,13 @@ START_TEST(a_checkpoint_knows)
 	struct wh_checkpoint *checkpoint;
 	uint64_t last = 5 * WH_LOG_BLOCK_BYTES;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_checkpoint_sync(checkpoint, &lab->err), WHORL_OK);
 	ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &lab->err), WHORL_OK);
-	lab_end(lab);
+	log_lab_end(lab);
 	flip_in_batches(lab, "orders.0.0000000000000000.log", last, last + WH_LOG_BLOCK_BYTES, WH_LOG_ROT);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -257,7 +257,7 @@ START_TEST(the_chain_is_checked)
 	struct wh_file *file;
 	size_t got;
 
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(
 		lab->directory->ops->open(lab->directory, "orders.0.0000000000000000.log", false, &file, &lab->err),
 		WHORL_OK);
@@ -268,10 +268,10 @@ START_TEST(the_chain_is_checked)
 	wh_log_batch_encode(bytes, &head);
 	ck_assert_int_eq(file->ops->write(file, 5 * WH_LOG_BLOCK_BYTES, &part, 1, &lab->err), WHORL_OK);
 	file->ops->close(file);
-	lab_end(lab);
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -289,24 +289,24 @@ START_TEST(rot_stays)
 	ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, name, at + 17, 1));
 	ck_assert_uint_eq(wh_sim_disk_kept(lab->disk, LAB_PATH, name, at, before, sizeof(before)), sizeof(before));
 	for (int i = 0; i < 2; i++) {
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
 		ck_assert_str_eq(lab->found.file, name);
 		ck_assert_int_eq(wh_log_begin_view(lab->log, &begin, &lab->err), WHORL_INVALID);
 		ck_assert_int_eq(wh_log_sync(lab->log, &lab->err), WHORL_INVALID);
 		ck_assert_int_eq(wh_log_cursor_open(&cursor, lab->log, NULL, NULL, &lab->err), WHORL_INVALID);
-		lab_end(lab);
+		log_lab_end(lab);
 		ck_assert_uint_eq(wh_sim_disk_kept(lab->disk, LAB_PATH, name, at, after, sizeof(after)), sizeof(after));
 		ck_assert_int_eq(memcmp(before, after, sizeof(before)), 0);
 	}
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	ck_assert_int_eq(wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err), WHORL_OK);
-	lab_end(lab);
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_BLANK);
 	ck_assert_int_eq(lab_work(lab, 10), WHORL_OK);
 	lab_again(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 }
 END_TEST
 
@@ -326,14 +326,14 @@ START_TEST(files_go)
 				   strstr(files.of[k].name, ".log") == NULL;
 		}
 		is_last &= strstr(files.of[gone].name, ".log") != NULL;
-		ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 		ck_assert_int_eq(lab->directory->ops->remove(lab->directory, files.of[gone].name, &lab->err), WHORL_OK);
-		lab_end(lab);
+		log_lab_end(lab);
 		lab->config.read_only = true;
-		ck_assert_int_eq(lab_open(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 		if (!is_last)
 			ck_assert_msg(lab->found.verdict == WH_LOG_ROT, "%s is gone", files.of[gone].name);
-		lab_free(lab);
+		log_lab_free(lab);
 	}
 }
 END_TEST
@@ -344,22 +344,22 @@ static bool discard_at(uint64_t seed, uint64_t operation)
 	struct lab *lab = lab_new(seed);
 	bool crashed;
 
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	for (int i = 0; i < 40; i++)
-		ck_assert_int_eq(lab_write(lab), WHORL_OK); /* without checkpoints: all segments are needed */
-	lab_end(lab);
-	ck_assert_int_eq(lab_begin(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK); /* without checkpoints: all segments are needed */
+	log_lab_end(lab);
+	ck_assert_int_eq(log_lab_begin(lab), WHORL_OK);
 	wh_sim_disk_crash_at(lab->disk, wh_sim_disk_operations(lab->disk) + operation);
 	crashed = wh_log_discard(lab->directory, "orders", 0, NULL, &lab->err) != WHORL_OK;
-	lab_end(lab);
+	log_lab_end(lab);
 	wh_sim_disk_crash(lab->disk, &lab->power);
-	ck_assert_int_eq(lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
 	if (lab->found.verdict == WH_LOG_BLANK)
 		lab->synced = lab->written = 0;
 	ck_assert(crashed || lab->found.verdict == WH_LOG_BLANK);
 	if (lab->found.verdict != WH_LOG_ROT && lab->found.verdict != WH_LOG_BLANK)
 		lab_check(lab);
-	lab_free(lab);
+	log_lab_free(lab);
 	return crashed;
 }
 

@@ -2,7 +2,7 @@
  * the test sets.
  */
 #include "group/logs_int.h"
-#include "tests/unit/log_lab.h"
+#include "tests/support/log_lab.h"
 
 #define LOGS 2
 #define PASS_NS (100 * WH_NS_PER_S) /* all of them are read again in such a time */
@@ -49,9 +49,9 @@ static void begin_job(void)
 		struct wh_shard_log *shard = &job.shards[i];
 
 		job.labs[i] = lab_new(test_seed(5) + i);
-		ck_assert_int_eq(lab_open(job.labs[i]), WHORL_OK);
+		ck_assert_int_eq(log_lab_open(job.labs[i]), WHORL_OK);
 		for (int k = 0; k < 40; k++)
-			ck_assert_int_eq(lab_write(job.labs[i]), WHORL_OK);
+			ck_assert_int_eq(log_lab_write(job.labs[i]), WHORL_OK);
 		shard->log = job.labs[i]->log;
 		shard->shard = i;
 		snprintf(shard->name, sizeof(shard->name), "orders");
@@ -64,7 +64,7 @@ static void begin_job(void)
 static void end_job(void)
 {
 	for (uint32_t i = 0; i < LOGS; i++)
-		lab_free(job.labs[i]);
+		log_lab_free(job.labs[i]);
 	pthread_mutex_destroy(&job.logs.lock);
 	pthread_mutex_destroy(&job.logs.bell);
 	pthread_cond_destroy(&job.logs.fewer);
@@ -101,7 +101,7 @@ static void check_point(uint32_t i)
 	uint64_t salt = lab->mark.salt;
 
 	while (lab->mark.salt == salt) {
-		ck_assert_int_eq(lab_write(lab), WHORL_OK);
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
 		ck_assert_int_eq(lab_check_point(lab), WHORL_OK);
 	}
 	wh_log_statistics(lab->log, &now);

@@ -1,5 +1,5 @@
 /* test_loop.c - the loop: passes, arming and sleeping, times asked for. test_loop_thread.c has one with a thread of its own. */
-#include "tests/unit/bell.h"
+#include "tests/support/bell.h"
 
 static size_t called(struct fixture *f, const char *name)
 {
@@ -39,7 +39,7 @@ static size_t adds_second(void *ctx)
 
 START_TEST(a_pass_calls_all_in_order)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	ck_assert_uint_eq(wh_loop_step(&f->loop), 0);
 	add(f, first);
@@ -51,13 +51,13 @@ START_TEST(a_pass_calls_all_in_order)
 	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.steps), 3);
 	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.idle_steps), 2);
 	ck_assert_uint_eq(f->env.diag.step, 3);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_pass_with_work_begins_the_waiting_anew)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, first);
 	while (f->loop.backoff.since_ns == 0)
@@ -67,37 +67,37 @@ START_TEST(a_pass_with_work_begins_the_waiting_anew)
 	f->work = 1;
 	wh_loop_step(&f->loop);
 	ck_assert_uint_eq(f->loop.backoff.since_ns, 0);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(many_predicates)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	for (int i = 0; i < 60; i++)
 		add(f, first);
 	wh_loop_step(&f->loop);
 	ck_assert_uint_eq(strlen(f->order), 60);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_predicate_may_add_another)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, adds_second);
 	wh_loop_step(&f->loop);
 	ck_assert_str_eq(f->order, "a2");
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 /* The clock is read when nothing was done, and now and then when much is. */
 START_TEST(the_clock_is_read_now_and_then)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	uint64_t before = f->loop.now_ns;
 
 	add(f, first);
@@ -113,13 +113,13 @@ START_TEST(the_clock_is_read_now_and_then)
 		wh_loop_step(&f->loop);
 	}
 	ck_assert_uint_eq(f->loop.now_ns, before + 200);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_busy_loop_serves_its_transport)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	for (int i = 0; i < 100; i++)
 		wh_loop_step(&f->loop);
@@ -131,7 +131,7 @@ START_TEST(a_busy_loop_serves_its_transport)
 	ck_assert_str_eq(f->bell.calls, "S");
 	wh_loop_step(&f->loop);
 	ck_assert_str_eq(f->bell.calls, "S");
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
@@ -139,7 +139,7 @@ END_TEST
 
 START_TEST(the_last_look_comes_after_arming)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, first);
 	ck_assert_uint_eq(wh_loop_arm(&f->loop), 0);
@@ -151,7 +151,7 @@ START_TEST(the_last_look_comes_after_arming)
 	wh_loop_disarm(&f->loop);
 	ck_assert_str_eq(f->bell.calls, "ASD");
 	ck_assert_uint_eq(wh_gate_state(f->gate), WH_GATE_OPEN);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
@@ -174,7 +174,7 @@ static size_t looks(void *ctx)
 /* What is done before parking is in order with the look behind it. */
 START_TEST(before_it_parks_it_says_so)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, looks);
 	wh_loop_on_park(&f->loop, parks, f);
@@ -184,13 +184,13 @@ START_TEST(before_it_parks_it_says_so)
 	wh_loop_sleep(&f->loop, 500);
 	wh_loop_step(&f->loop);
 	ck_assert_str_eq(f->order, "lpLl");
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_look_that_finds_something_disarms)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, first);
 	f->work = 2;
@@ -200,13 +200,13 @@ START_TEST(a_look_that_finds_something_disarms)
 	f->bell.service_work = 1;
 	ck_assert_uint_eq(wh_loop_arm(&f->loop), 1);
 	ck_assert_str_eq(f->bell.calls, "ASDASD");
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(sleep_ends_awake_and_served)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, first);
 	ck_assert_uint_eq(wh_loop_arm(&f->loop), 0);
@@ -217,13 +217,13 @@ START_TEST(sleep_ends_awake_and_served)
 	ck_assert_uint_eq(wh_gate_state(f->gate), WH_GATE_OPEN);
 	ck_assert_uint_eq(f->loop.now_ns, f->env.now_ns);
 	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.sleeps), 1);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(sleep_ends_by_the_time_asked_for)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	add(f, first);
 	add(f, second);
@@ -241,13 +241,13 @@ START_TEST(sleep_ends_by_the_time_asked_for)
 	wh_loop_sleep(&f->loop, UINT64_MAX);
 	ck_assert_uint_ge(f->bell.wait_ns, WH_NS_PER_MS);
 	ck_assert_uint_le(f->bell.wait_ns, 10 * WH_NS_PER_S); /* no wait without a time-out */
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_loop_is_lent_while_it_sleeps)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	f->bell.lent = f->gate;
 	ck_assert(!wh_gate_borrow(f->gate));
@@ -257,19 +257,19 @@ START_TEST(a_loop_is_lent_while_it_sleeps)
 	wh_loop_sleep(&f->loop, WH_NS_PER_MS);
 	ck_assert_mem_eq(f->bell.calls, "WBDS", 4);
 	ck_assert(!wh_gate_borrow(f->gate));
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(the_earliest_time_counts)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
 	wh_loop_at(&f->loop, 50);
 	wh_loop_at(&f->loop, 40);
 	wh_loop_at(&f->loop, 60);
 	ck_assert_uint_eq(f->loop.next_ns, 40);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 

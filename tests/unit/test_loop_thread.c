@@ -1,7 +1,7 @@
 /* test_loop_thread.c - the loop with a thread of its own: it sleeps, is woken and borrowed, and ends.
  * Labels: threads
  */
-#include "tests/unit/bell.h"
+#include "tests/support/bell.h"
 
 #include <signal.h>
 
@@ -41,7 +41,7 @@ static void await_sleep(struct bell *bell, uint64_t waits)
 
 START_TEST(a_thread_sleeps_wakes_and_ends)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct caller caller = {0};
 	struct wh_error err;
 	uint64_t calls;
@@ -62,7 +62,7 @@ START_TEST(a_thread_sleeps_wakes_and_ends)
 	calls = wh_load_relaxed(&caller.calls);
 	wh_loop_stop(&f->loop);
 	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), calls);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
@@ -77,7 +77,7 @@ static size_t while_borrowed(void *ctx)
 /* Rung while it is borrowed, it makes no pass before it has been given back. */
 START_TEST(a_loop_that_is_borrowed_stands_still)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct caller caller = {0};
 	struct wh_error err;
 
@@ -98,14 +98,14 @@ START_TEST(a_loop_that_is_borrowed_stands_still)
 	}
 	wh_loop_stop(&f->loop);
 	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), 0);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 /* With idle = yield and spin it never sleeps, and can be stopped all the same. */
 START_TEST(a_thread_that_never_sleeps)
 {
-	struct fixture *f = make(_i == 0 ? WH_IDLE_YIELD : WH_IDLE_SPIN);
+	struct fixture *f = bell_make(_i == 0 ? WH_IDLE_YIELD : WH_IDLE_SPIN);
 	struct caller caller = {0};
 	struct wh_error err;
 
@@ -117,18 +117,18 @@ START_TEST(a_thread_that_never_sleeps)
 	wh_loop_stop(&f->loop);
 	ck_assert_uint_eq(f->bell.waits, 0);
 	ck_assert_ptr_null(strchr(f->bell.calls, 'A'));
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 
 START_TEST(a_processor_that_is_not_there)
 {
-	struct fixture *f = make(WH_IDLE_ADAPTIVE);
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct wh_error err;
 
 	ck_assert_int_eq(wh_loop_start(&f->loop, "test-loop", 100000, &err), WHORL_SYSTEM);
 	wh_loop_stop(&f->loop);
-	discard(f);
+	bell_discard(f);
 }
 END_TEST
 

@@ -8,7 +8,7 @@
 #include <whorl/replica.h>
 #include <whorl/status.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 static struct cluster cluster;
 static whorl_config *config;

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 #include "transport/session/poll.h"
 
 START_TEST(the_timer_runs_out_at_the_earliest_time)

@@ -1,7 +1,7 @@
 /* test_prepare.c - a next view that takes nodes in, or changes which members send, is prepared while the view goes on:
  * at one member, as leader and as follower; the others by hand. test_change.c has what comes when a member fails.
  */
-#include "tests/unit/preparing.h"
+#include "tests/support/preparing.h"
 
 /* ---- as leader --------------------------------------------------------------------------------------------------- */
 
@@ -262,7 +262,7 @@ START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
 		m->change.wanted = false;
 	beat(m, 1);
 	beat(m, 2);
-	pass_ns(m, 1);
+	member_pass_ns(m, 1);
 	wh_change_step(&m->change);
 	ck_assert(!has_wedged(m));
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 2);

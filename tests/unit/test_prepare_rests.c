@@ -1,7 +1,7 @@
 /* test_prepare_rests.c - which members rest in the next view, and views that follow although nothing changes: at the member
  * that leads, the others by hand. test_prepare.c has newcomers.
  */
-#include "tests/unit/preparing.h"
+#include "tests/support/preparing.h"
 
 static void say_wish(struct member *m, uint32_t rank, uint32_t subgroup, uint64_t wish)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "group/record.h"
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 
 #define GROUP UINT64_C(0x0123456789abcdef)
 

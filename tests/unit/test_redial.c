@@ -1,5 +1,5 @@
 /* test_redial.c - when the others are called, and for how long they are searched for. */
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 #include "transport/session/redial.h"
 
 #define SELDOM_NS WH_NS_PER_S

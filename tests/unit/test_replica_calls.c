@@ -4,7 +4,7 @@
  */
 #include <pthread.h>
 
-#include "tests/unit/replica_lab.h"
+#include "tests/support/replica_lab.h"
 
 /* ---- answers -------------------------------------------------------------------------------------------------------------------- */
 
@@ -15,8 +15,8 @@ START_TEST(a_call_is_answered_at_its_caller_alone)
 
 	ck_ok(call_word(&l->machines[1], 7, &told));
 	ck_assert(!is_told(&told));
-	await(lab_agrees(l, 1), lab_step(l));
-	await(is_told(&told), lab_step(l));
+	await(lab_agrees(l, 1), replica_lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	for (unsigned id = 0; id < 3; id++) {
 		const struct applied *call = &l->machines[id].log[0];
 
@@ -34,7 +34,7 @@ START_TEST(a_call_is_answered_at_its_caller_alone)
 	ck_assert_str_eq(told.text, "");
 	cluster_hush(&l->c);
 	ck_assert(is_told(&told)); /* once */
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -56,9 +56,10 @@ START_TEST(outcomes_come_in_the_order_of_the_calls)
 			ck_assert(result == WHORL_OK || result == WHORL_AGAIN);
 			made[id] += result == WHORL_OK;
 			if (result == WHORL_AGAIN)
-				lab_step(l);
+				replica_lab_step(l);
 		}
-	await(lab_agrees(l, 2 * MANY) && is_told(&told[0][MANY - 1]) && is_told(&told[1][MANY - 1]), lab_step(l));
+	await(lab_agrees(l, 2 * MANY) && is_told(&told[0][MANY - 1]) && is_told(&told[1][MANY - 1]),
+	      replica_lab_step(l));
 	for (unsigned id = 0; id < 2; id++)
 		for (unsigned i = 0; i < MANY; i++) {
 			ck_assert(is_told(&told[id][i]));
@@ -75,7 +76,7 @@ START_TEST(outcomes_come_in_the_order_of_the_calls)
 			ck_assert_uint_eq(t->sequence, call->sequence);
 			ck_assert_uint_ge(t->applied, at + 1); /* when `apply` has returned */
 		}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -100,12 +101,12 @@ START_TEST(no_outcome_comes_while_apply_runs)
 	watched = &told[0];
 	for (unsigned i = 0; i < 3; i++)
 		ck_ok(call_word(&l->machines[0], i, &told[i]));
-	await(is_told(&told[2]), lab_step(l));
+	await(is_told(&told[2]), replica_lab_step(l));
 	ck_assert_uint_eq(atomic_load(&l->machines[0].runs), 1);
 	ck_assert_uint_eq(told[0].applied, 3);
 	ck_assert_uint_lt(told[0].order, told[1].order);
 	ck_assert_uint_lt(told[1].order, told[2].order);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -161,10 +162,10 @@ START_TEST(answers_of_no_bytes_and_of_megabytes)
 		ck_ok(whorl_call(l->machines[0].subgroup, &calls[i].word, sizeof(calls[i].word), look_at_answer,
 				 &calls[i]));
 	}
-	await(is_told(&calls[8].told), lab_step(l));
+	await(is_told(&calls[8].told), replica_lab_step(l));
 	for (unsigned i = 0; i < 9; i++)
 		ck_assert(is_told(&calls[i].told));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -202,13 +203,13 @@ START_TEST(a_call_is_answered_once)
 	ck_ok(call_word(&l->machines[0], 0, &told[0]));
 	ck_ok(call_word(&l->machines[0], 1, &told[1]));
 	ck_ok(call_word(&l->machines[0], 0, NULL)); /* of which no outcome is told */
-	await(lab_agrees(l, 3), lab_step(l));
-	await(is_told(&told[0]), lab_step(l));
+	await(lab_agrees(l, 3), replica_lab_step(l));
+	await(is_told(&told[0]), replica_lab_step(l));
 	ck_assert_uint_eq(told[0].bytes, 5);
 	ck_ok(whorl_answer_later(l->machines[0].subgroup, ticket, "later", 5));
-	await(is_told(&told[1]), lab_step(l));
+	await(is_told(&told[1]), replica_lab_step(l));
 	ck_assert_mem_eq(&told[1].word, "later", 5);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -235,12 +236,12 @@ START_TEST(an_answer_outside_of_apply_is_refused)
 	l->machines[0].answer = keep_call;
 	l->machines[0].more = &kept;
 	ck_ok(whorl_call(l->machines[0].subgroup, "x", 1, answer_what_is_kept, &told));
-	await(is_told(&told), lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	ck_assert_uint_eq(told.bytes, 0);
 	ck_assert_int_eq(whorl_answer(&kept, "x", 1), WHORL_INVALID);
 	ck_assert_ptr_nonnull(strstr(whorl_invalid_text(), "not one of an `apply` that runs"));
 	ck_assert_uint_eq(whorl_defer(&kept), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -275,15 +276,15 @@ START_TEST(answers_that_come_later)
 	l->machines[0].more = &tickets;
 	for (unsigned i = 0; i < 3; i++)
 		ck_ok(call_word(&l->machines[0], i, &told[i]));
-	await(lab_agrees(l, 3), lab_step(l));
+	await(lab_agrees(l, 3), replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert(!is_told(&told[0]) && !is_told(&told[1]) && !is_told(&told[2]));
 	ck_ok(whorl_answer_later(s, tickets.given[2], "two", 3));
 	ck_assert_int_eq(whorl_answer_later(s, tickets.given[2], "two", 3), WHORL_NOT_FOUND);
 	ck_assert(!is_told(&told[2])); /* on the loop */
-	await(is_told(&told[2]), lab_step(l));
+	await(is_told(&told[2]), replica_lab_step(l));
 	ck_ok(whorl_answer_later(s, tickets.given[0], NULL, 0));
-	await(is_told(&told[0]), lab_step(l));
+	await(is_told(&told[0]), replica_lab_step(l));
 	ck_assert(!is_told(&told[1]));
 	ck_assert_mem_eq(&told[2].word, "two", 3);
 	ck_assert_uint_eq(told[2].sequence, l->machines[1].log[2].sequence);
@@ -292,17 +293,17 @@ START_TEST(answers_that_come_later)
 	ck_assert_int_eq(whorl_answer_later(s, 12345, "x", 1), WHORL_NOT_FOUND);
 	ck_ok(whorl_answer_later(s, 0, "x", 1));
 	ck_ok(whorl_answer_later(s, tickets.given[1], "one", 3));
-	await(is_told(&told[1]), lab_step(l));
+	await(is_told(&told[1]), replica_lab_step(l));
 	/* A ticket that is over is not taken for the next one of its place. */
 	ck_ok(call_word(&l->machines[0], 9, &(struct told){0}));
-	await(atomic_load(&tickets.count) == 4, lab_step(l));
+	await(atomic_load(&tickets.count) == 4, replica_lab_step(l));
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert_uint_ne(tickets.given[3], tickets.given[i]);
 		ck_assert_int_eq(whorl_answer_later(s, tickets.given[i], "x", 1), WHORL_NOT_FOUND);
 	}
 	ck_ok(whorl_answer_later(s, tickets.given[3], "x", 1));
 	cluster_hush(&l->c);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -345,7 +346,7 @@ START_TEST(an_answer_from_another_thread)
 		ck_assert(is_told(&told[i]));
 		ck_assert_uint_eq((unsigned)told[i].word, i);
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -387,9 +388,9 @@ START_TEST(calls_in_parts_are_applied_whole)
 	for (unsigned i = 0; i < 10; i++) {
 		patterned(data, sizes[i], (unsigned)sizes[i]);
 		await(whorl_call(l->machines[1].subgroup, data, sizes[i], note_outcome, &told[i]) == WHORL_OK,
-		      lab_step(l));
+		      replica_lab_step(l));
 	}
-	await(lab_agrees(l, 10) && is_told(&told[9]), lab_step(l));
+	await(lab_agrees(l, 10) && is_told(&told[9]), replica_lab_step(l));
 	for (unsigned i = 0; i < 10; i++) {
 		ck_assert(is_told(&told[i]));
 		ck_assert_uint_eq(told[i].word, sizes[i]);
@@ -399,7 +400,7 @@ START_TEST(calls_in_parts_are_applied_whole)
 	cluster_hush(&l->c);
 	ck_assert(lab_agrees(l, 10));
 	ck_assert(is_told(&told[0]));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -414,9 +415,9 @@ static void expect_never(struct lab *l, enum whorl_result refused, enum whorl_re
 
 START_TEST(what_is_refused_is_never_applied)
 {
-	struct lab *l = lab_open(2, FAR,
-				 "[subgroup s]\nsenders = 0\nwindow = 2\nmessage_bytes = 8\n"
-				 "[subgroup plain]\n" CALLER);
+	struct lab *l = replica_lab_open(2, FAR,
+					 "[subgroup s]\nsenders = 0\nwindow = 2\nmessage_bytes = 8\n"
+					 "[subgroup plain]\n" CALLER);
 	struct told told = {0}, accepted[2] = {0};
 	struct machine *m = l->machines;
 
@@ -431,12 +432,12 @@ START_TEST(what_is_refused_is_never_applied)
 	ck_ok(call_word(&m[0], 1, &accepted[0]));
 	ck_ok(call_word(&m[0], 2, &accepted[1]));
 	ck_assert_int_eq(call_word(&m[0], 3, &told), WHORL_AGAIN); /* the window */
-	await(is_told(&accepted[1]), lab_step(l));
+	await(is_told(&accepted[1]), replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert_uint_eq(atomic_load(&m[0].count), 2);
 	ck_assert_uint_eq(atomic_load(&m[1].count), 2);
 	ck_assert_uint_eq(atomic_load(&told.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -545,7 +546,7 @@ START_TEST(claims_become_calls)
 	ck_ok(whorl_commit(&claim, 8));
 	ck_ok(whorl_claim(s, 8, &claim));
 	ck_ok(whorl_abort(&claim)); /* is none */
-	await(lab_agrees(l, 5) && is_told(&told), lab_step(l));
+	await(lab_agrees(l, 5) && is_told(&told), replica_lab_step(l));
 	ck_assert_uint_eq(told.word, 11);
 	ck_assert(l->machines[0].log[0].awaited);
 	for (unsigned i = 1; i < 5; i++)
@@ -554,7 +555,7 @@ START_TEST(claims_become_calls)
 	ck_assert_int_eq(whorl_call_commit(&plain, 8, note_outcome, &told), WHORL_INVALID);
 	ck_assert_str_eq(whorl_invalid_text(), "whorl_call_commit: the subgroup has no whorl_on_calls");
 	ck_ok(whorl_abort(&plain));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -627,14 +628,14 @@ START_TEST(calls_from_done_and_read)
 
 	chain = (struct chain){.machine = &l->machines[1]};
 	call_next(&chain);
-	await(atomic_load(&chain.told[CHAIN].times) == 1, lab_step(l));
-	await(lab_agrees(l, CHAIN + 1), lab_step(l));
+	await(atomic_load(&chain.told[CHAIN].times) == 1, replica_lab_step(l));
+	await(lab_agrees(l, CHAIN + 1), replica_lab_step(l));
 	for (unsigned i = 0; i < CHAIN; i++) {
 		ck_assert(is_told(&chain.told[i]));
 		ck_assert(has_looked(&chain.looks[i]));
 		ck_assert_uint_ge(chain.looks[i].count, i + 1); /* what it was told of is there */
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -646,12 +647,12 @@ START_TEST(calls_from_apply)
 	l->machines[0].answer = l->machines[1].answer = call_in_apply;
 	l->machines[0].more = &nested;
 	ck_ok(call_word(&l->machines[0], 0, &told));
-	await(is_told(&nested), lab_step(l));
-	await(lab_agrees(l, 2), lab_step(l));
+	await(is_told(&nested), replica_lab_step(l));
+	await(lab_agrees(l, 2), replica_lab_step(l));
 	ck_assert(is_told(&told));
 	ck_assert_uint_lt(told.order, nested.order);
 	ck_assert_uint_eq(nested.word, 1000);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
  * or is taken out of its shard. One thread makes all passes, so that each step is seen.
  * Labels: threads
  */
-#include "tests/unit/replica_lab.h"
+#include "tests/support/replica_lab.h"
 
 static void expect_doubt(const struct told *told, const char *why)
 {
@@ -35,7 +35,7 @@ START_TEST(calls_go_through_a_change_of_view)
 	for (int i = 0; i < _i; i++) /* some are received, and perhaps delivered, before */
 		whorl_step(l->c.nodes[i % 2]);
 	cluster_leave(&l->c, 2);
-	await(lab_agrees(l, 16) && is_told(&told[0][7]) && is_told(&told[1][7]), lab_step(l));
+	await(lab_agrees(l, 16) && is_told(&told[0][7]) && is_told(&told[1][7]), replica_lab_step(l));
 	cluster_await_view(&l->c, 1);
 	cluster_hush(&l->c);
 	ck_assert(lab_agrees(l, 16));
@@ -47,7 +47,7 @@ START_TEST(calls_go_through_a_change_of_view)
 			ck_assert_uint_eq(times_applied(&l->machines[0], 10 * i + id), 1);
 			ck_assert_uint_eq(times_applied(&l->machines[1], 10 * i + id), 1);
 		}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -75,7 +75,7 @@ START_TEST(calls_that_are_sent_in_the_next_view)
 	for (unsigned i = 0; i < 4; i++)
 		ck_ok(whorl_call_commit(&claims[i], 8, note_outcome, &told[i]));
 	ck_assert_int_eq(call_word(&l->machines[1], 9, &told[4]), WHORL_AGAIN); /* the view is changing */
-	await(lab_agrees(l, 4) && is_told(&told[3]), lab_step(l));
+	await(lab_agrees(l, 4) && is_told(&told[3]), replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert(lab_agrees(l, 4));
 	for (unsigned i = 0; i < 4; i++) {
@@ -87,7 +87,7 @@ START_TEST(calls_that_are_sent_in_the_next_view)
 		ck_assert_uint_eq(times_applied(&l->machines[1], i), 1);
 	}
 	ck_assert_uint_eq(atomic_load(&told[4].times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -107,11 +107,11 @@ START_TEST(a_call_that_is_pending)
 	for (unsigned i = 0; i < 100; i++)
 		whorl_step(l->c.nodes[0]);
 	ck_assert(!is_told(&told));
-	await(is_told(&told), lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	ck_assert_int_eq(told.result, WHORL_OK);
 	ck_assert_uint_eq(times_applied(&l->machines[0], 1) + times_applied(&l->machines[0], 0), 1);
 	ck_assert_uint_eq(atomic_load(&refused.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -150,17 +150,17 @@ START_TEST(a_call_that_cannot_be_applied)
 	ticket_count = 0;
 	m[0].answer = fail_at_word;
 	ck_ok(call_word(&m[0], 1, &told[0])); /* in a run of its own */
-	await(lab_agrees(l, 1), lab_step(l));
+	await(lab_agrees(l, 1), replica_lab_step(l));
 	ck_ok(call_word(&m[0], 2, &told[1]));
 	ck_ok(call_word(&m[0], 3, &told[2]));
 	ck_ok(call_word(&m[0], CANNOT, &told[3]));
 	ck_ok(call_word(&m[0], 4, &told[4]));
-	await(whorl_error(l->c.nodes[0], NULL, 0) == WHORL_SYSTEM, lab_step(l));
+	await(whorl_error(l->c.nodes[0], NULL, 0) == WHORL_SYSTEM, replica_lab_step(l));
 	ck_assert_int_eq(whorl_error(l->c.nodes[0], text, sizeof(text)), WHORL_SYSTEM);
 	ck_assert_ptr_nonnull(strstr(text, "s: the program could not apply a call"));
 	ck_assert_int_eq(call_word(&m[0], 5, &told[5]), WHORL_SYSTEM);
 	for (unsigned i = 0; i < 5; i++) {
-		await(is_told(&told[i]), lab_step(l));
+		await(is_told(&told[i]), replica_lab_step(l));
 		expect_doubt(&told[i], "could not apply");
 	}
 	for (unsigned i = 2; i < 5; i++)
@@ -175,9 +175,9 @@ START_TEST(a_call_that_cannot_be_applied)
 	ck_assert_uint_eq(atomic_load(&told[5].times), 0);
 	cluster_await_view(&l->c, 1);
 	ck_ok(call_word(&m[1], 6, &other));
-	await(is_told(&other) && atomic_load(&m[2].count) == atomic_load(&m[1].count), lab_step(l));
+	await(is_told(&other) && atomic_load(&m[2].count) == atomic_load(&m[1].count), replica_lab_step(l));
 	ck_assert_uint_eq(times_applied(&m[1], CANNOT), 1); /* it could */
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -198,12 +198,12 @@ START_TEST(an_early_answer_to_a_call_that_cannot_be_applied)
 
 	l->machines[0].answer = answer_and_fail;
 	ck_ok(call_word(&l->machines[0], 1, &told));
-	await(is_told(&told), lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	expect_doubt(&told, "could not apply");
 	whorl_close(l->c.nodes[0], 0);
 	l->c.nodes[0] = NULL;
 	ck_assert(is_told(&told));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -219,7 +219,7 @@ START_TEST(calls_of_a_node_that_is_removed)
 	ck_ok(whorl_claim(l->machines[2].subgroup, 8, &claim));
 	await(view_of(l->c.nodes[0]) == 1 && view_of(l->c.nodes[1]) == 1,
 	      (whorl_step(l->c.nodes[0]), whorl_step(l->c.nodes[1])));
-	await(is_told(&told[3]), lab_step(l));
+	await(is_told(&told[3]), replica_lab_step(l));
 	for (unsigned i = 0; i < 4; i++)
 		expect_doubt(&told[i], "have removed this node");
 	ck_assert_int_eq(call_word(&l->machines[2], 5, &told[4]), WHORL_REMOVED);
@@ -230,7 +230,7 @@ START_TEST(calls_of_a_node_that_is_removed)
 		ck_assert(is_told(&told[i]));
 	for (unsigned i = 4; i < 6; i++) /* nor is anything told at the end of what was refused */
 		ck_assert_uint_eq(atomic_load(&told[i].times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -254,7 +254,7 @@ START_TEST(calls_of_a_node_that_is_closed)
 	ticket_count = 0;
 	l->machines[0].answer = defer_odd;
 	ck_ok(call_word(&l->machines[0], 1, &told[0]));
-	await(ticket_count == 1, lab_step(l));
+	await(ticket_count == 1, replica_lab_step(l));
 	for (unsigned i = 1; i < 4; i++)
 		ck_ok(call_word(&l->machines[0], 2 * i, &told[i]));
 	ck_assert_int_eq(whorl_close(l->c.nodes[0], _i == 0 ? 0 : PATIENCE_MS), _i == 0 ? WHORL_TIMEOUT : WHORL_OK);
@@ -268,7 +268,7 @@ START_TEST(calls_of_a_node_that_is_closed)
 		ck_assert_int_eq(told[i].result, _i == 0 ? WHORL_IN_DOUBT : WHORL_OK);
 		ck_assert(i == 1 || told[i].order > told[i - 1].order);
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ START_TEST(a_claim_that_outlives_its_node)
 	ck_assert_int_eq(whorl_call_commit(&claim, 8, note_outcome, &told), WHORL_INVALID);
 	ck_assert_int_eq(whorl_abort(&other), WHORL_CLOSED);
 	ck_assert_uint_eq(atomic_load(&told.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(an_upcall_in_whorl_close_gets_nothing_more)
 	whorl_close(l->c.nodes[0], 0);
 	l->c.nodes[0] = NULL;
 	ck_assert(is_told(&told));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -365,7 +365,7 @@ START_TEST(calls_of_a_node_that_is_taken_out_of_its_shard)
 	wedge(l, 1);
 	for (unsigned i = 0; i < 3; i++)
 		ck_ok(whorl_call_commit(&claims[i], 8, note_outcome, &told[i]));
-	await(view_of(l->c.nodes[0]) == 1 && view_of(l->c.nodes[1]) == 1, lab_step(l));
+	await(view_of(l->c.nodes[0]) == 1 && view_of(l->c.nodes[1]) == 1, replica_lab_step(l));
 	memset(claim.data, 0, 8);
 	if (_i == 0) {
 		for (unsigned i = 0; i < 3; i++) {
@@ -378,7 +378,7 @@ START_TEST(calls_of_a_node_that_is_taken_out_of_its_shard)
 		ck_assert_int_eq(call_word(&l->machines[1], 4, &told[4]), WHORL_NOT_FOUND);
 	} else {
 		ck_ok(whorl_call_commit(&claim, 8, note_outcome, &told[3]));
-		await(is_told(&told[3]), lab_step(l));
+		await(is_told(&told[3]), replica_lab_step(l));
 		for (unsigned i = 0; i < 4; i++) {
 			ck_assert(is_told(&told[i]));
 			ck_assert_int_eq(told[i].result, WHORL_OK);
@@ -392,7 +392,7 @@ START_TEST(calls_of_a_node_that_is_taken_out_of_its_shard)
 	l->c.nodes[1] = NULL;
 	for (unsigned i = 0; i < 5; i++) /* nor is anything told at the end of what was refused */
 		ck_assert_uint_eq(atomic_load(&told[i].times), i < 3 || (i == 3 && _i == 1));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -439,17 +439,18 @@ START_TEST(a_claim_that_was_dropped_is_finished_in_apply)
 	ck_ok(whorl_claim(l->machines[1].subgroup, 8, &dropped.claim));
 	for (unsigned leaves = 3; leaves >= 2; leaves--) {
 		cluster_leave(&l->c, leaves);
-		await(view_of(l->c.nodes[0]) == 4 - leaves && view_of(l->c.nodes[1]) == 4 - leaves, lab_step(l));
+		await(view_of(l->c.nodes[0]) == 4 - leaves && view_of(l->c.nodes[1]) == 4 - leaves,
+		      replica_lab_step(l));
 	}
 	l->machines[1].more = &dropped;
 	l->machines[1].answer = commit_dropped;
-	await(call_word(&l->machines[1], 1, &told) == WHORL_OK, lab_step(l));
-	await(is_told(&told), lab_step(l));
+	await(call_word(&l->machines[1], 1, &told) == WHORL_OK, replica_lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	ck_assert_int_eq(told.result, WHORL_OK);
 	ck_assert_int_eq(dropped.result, WHORL_NOT_SENDER);
 	ck_assert_int_eq(whorl_commit(&dropped.claim, 8), WHORL_INVALID); /* it is finished */
 	ck_assert_uint_eq(atomic_load(&dropped.told.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
  * applied (docs/decisions/0048). One thread makes all passes, some of them in upcalls, so that each order of steps can be had.
  * Labels: threads
  */
-#include "tests/unit/replica_lab.h"
+#include "tests/support/replica_lab.h"
 
 static void pass(struct lab *l, unsigned id)
 {
@@ -57,7 +57,7 @@ START_TEST(a_local_read_on_the_loop_is_made_at_once)
 	ck_ok(look_at(m, WHORL_LOCAL, &between)); /* between passes: this thread takes the loop */
 	expect_look(&between, 4);
 	ck_assert_uint_eq(atomic_load(&m->runs), 1);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -76,7 +76,7 @@ START_TEST(a_local_read_by_another_thread)
 		expect_look(&looks[i], 0);
 		ck_assert(i == 0 || looks[i].order > looks[i - 1].order);
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -98,7 +98,7 @@ START_TEST(a_read_waits_for_a_quorum)
 	expect_look(&look, 0);
 	cluster_hush(&l->c);
 	ck_assert(has_looked(&look));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -115,7 +115,7 @@ START_TEST(a_lone_member_reads)
 		expect_look(&look[i], i > 0);
 	ck_assert_uint_lt(look[0].order, look[1].order);
 	ck_assert_uint_lt(look[1].order, look[2].order);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -138,9 +138,9 @@ START_TEST(a_read_waits_for_what_was_received)
 	}
 	ck_assert_uint_eq(atomic_load(&m[0].count), 0);
 	ck_assert(!has_looked(&look));
-	await(has_looked(&look), lab_step(l));
+	await(has_looked(&look), replica_lab_step(l));
 	expect_look(&look, 1);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -159,7 +159,7 @@ START_TEST(a_read_has_what_was_answered_elsewhere)
 	ck_ok(look_at(&m[0], WHORL_LINEARIZABLE, &look));
 	await(has_looked(&look), (pass(l, 0), pass(l, 2)));
 	expect_look(&look, 1);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -184,7 +184,7 @@ static unsigned looks_made(const struct look *looks, unsigned count)
 /* One word out, and one back from each of the others, for all reads of two subgroups. Those that come behind it wait for the next. */
 START_TEST(reads_share_a_question)
 {
-	struct lab *l = lab_open(3, FAR, "[subgroup s]\n[subgroup t]\n" CALLER);
+	struct lab *l = replica_lab_open(3, FAR, "[subgroup s]\n[subgroup t]\n" CALLER);
 	static struct machine other;
 	struct look looks[10] = {0}, late[10] = {0};
 	struct machine *m = l->machines;
@@ -218,7 +218,7 @@ START_TEST(reads_share_a_question)
 		ck_assert_uint_gt(looks[i].order, looks[i - 2].order);
 		ck_assert_uint_gt(late[i].order, late[i - 2].order);
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -234,10 +234,10 @@ START_TEST(many_reads)
 		if (i % 97 == 0)
 			pass(l, i % 3);
 	}
-	await(looks_made(looks, 1000) == 1000, lab_step(l));
+	await(looks_made(looks, 1000) == 1000, replica_lab_step(l));
 	for (unsigned i = 3; i < 1000; i++)
 		ck_assert_uint_gt(looks[i].order, looks[i - 3].order);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -269,7 +269,7 @@ START_TEST(a_change_of_view_is_no_answer)
 	m = upcalled->machines;
 	m[0].answer = let_others_wedge;
 	ck_ok(call_word(&m[1], 1, NULL));
-	await(upcalled->c.nodes[3] == NULL, lab_step(upcalled));
+	await(upcalled->c.nodes[3] == NULL, replica_lab_step(upcalled));
 	m[0].answer = NULL;
 	ck_assert_uint_eq(view_of(upcalled->c.nodes[0]), 0);
 	while (view_of(upcalled->c.nodes[0]) == 0) {
@@ -280,9 +280,9 @@ START_TEST(a_change_of_view_is_no_answer)
 	}
 	passes(upcalled, 0);
 	ck_assert(!has_looked(&upcalled_look)); /* asked again, and no other has taken a step since */
-	await(has_looked(&upcalled_look), lab_step(upcalled));
+	await(has_looked(&upcalled_look), replica_lab_step(upcalled));
 	expect_look(&upcalled_look, 1);
-	lab_free(upcalled);
+	replica_lab_free(upcalled);
 }
 END_TEST
 
@@ -303,9 +303,9 @@ START_TEST(a_read_that_has_its_quorum_goes_through_a_view)
 	}
 	ck_assert(!has_looked(&look));
 	cluster_leave(&l->c, 2);
-	await(has_looked(&look), lab_step(l));
+	await(has_looked(&look), replica_lab_step(l));
 	expect_look(&look, 1);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -337,15 +337,15 @@ START_TEST(reads_go_through_changes_of_view)
 		least[i] = count;
 		for (unsigned id = 0; id < 3; id++)
 			ck_ok(look_at(&l->machines[id], WHORL_LINEARIZABLE, &looks[id][i]));
-		lab_step(l);
+		replica_lab_step(l);
 	}
 	for (unsigned id = 0; id < 3; id++)
 		for (unsigned i = 0; i < 400; i++) {
-			await(has_looked(&looks[id][i]), lab_step(l));
+			await(has_looked(&looks[id][i]), replica_lab_step(l));
 			expect_look(&looks[id][i], least[i]);
 		}
-	await(members_of(l->c.nodes[0]) == 3, lab_step(l)); /* in one view or two */
-	lab_free(l);
+	await(members_of(l->c.nodes[0]) == 3, replica_lab_step(l)); /* in one view or two */
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -370,13 +370,13 @@ START_TEST(too_few_are_heard)
 	ck_assert_int_eq(look_at(&m[0], WHORL_LINEARIZABLE, &refused), WHORL_NO_QUORUM);
 	ck_ok(look_at(&m[0], WHORL_LOCAL, &local)); /* it may be late */
 	expect_look(&local, 0);
-	await(!has_no_quorum(l), lab_step(l)); /* they were only slow */
+	await(!has_no_quorum(l), replica_lab_step(l)); /* they were only slow */
 	if (whorl_error(l->c.nodes[0], NULL, 0) == WHORL_OK) {
 		ck_ok(look_at(&m[0], WHORL_LINEARIZABLE, &again));
-		await(has_looked(&again), lab_step(l));
+		await(has_looked(&again), replica_lab_step(l));
 	}
 	ck_assert_uint_eq(atomic_load(&refused.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -403,7 +403,7 @@ START_TEST(a_removed_node_reads_nothing)
 	l->c.nodes[2] = NULL;
 	ck_assert(has_looked(&look));
 	ck_assert_uint_eq(atomic_load(&after.times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -420,7 +420,7 @@ START_TEST(a_read_when_its_node_is_closed)
 	ck_assert(has_looked(&asked) && has_looked(&waits));
 	ck_assert_int_eq(asked.result, WHORL_CLOSED);
 	ck_assert_int_eq(waits.result, WHORL_CLOSED);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -443,8 +443,8 @@ START_TEST(a_thread_does_not_wait_for_ever)
 	ck_ok(whorl_read_wait(s, WHORL_LOCAL, note_look, &look, 0));
 	ck_assert(has_looked(&look));
 	ck_ok(look_at(&l->machines[0], WHORL_LINEARIZABLE, &later));
-	await(has_looked(&later), lab_step(l));
-	lab_free(l);
+	await(has_looked(&later), replica_lab_step(l));
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -465,8 +465,8 @@ START_TEST(a_read_that_asks_again)
 	struct look look = {.machine = &l->machines[0]};
 
 	ck_ok(whorl_read(l->machines[0].subgroup, WHORL_LINEARIZABLE, read_in_read, &look));
-	await(atomic_load(&look.times) == 5, lab_step(l));
-	lab_free(l);
+	await(atomic_load(&look.times) == 5, replica_lab_step(l));
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -512,7 +512,7 @@ START_TEST(a_node_that_is_taken_out_of_its_shard)
 	cluster_leave(&l->c, 2);
 	await(whorl_window_arm(m[0].subgroup) == WHORL_AGAIN, pass(l, 0)); /* it confirms the first, and no other */
 	await(view_of(l->c.nodes[1]) == 1, (pass(l, 1), pass(l, 0)));
-	await(has_looked(&waits) && has_looked(&asked), lab_step(l));
+	await(has_looked(&waits) && has_looked(&asked), replica_lab_step(l));
 	ck_assert_int_eq(waits.result, WHORL_NOT_FOUND);
 	ck_assert(asked.result == WHORL_NOT_FOUND || asked.result == WHORL_OK); /* it may have had its answer before */
 	if (shard == OUT) {
@@ -520,14 +520,14 @@ START_TEST(a_node_that_is_taken_out_of_its_shard)
 		ck_assert_int_eq(look_at(&m[1], WHORL_LINEARIZABLE, &after), WHORL_NOT_FOUND);
 	} else {
 		ck_ok(look_at(&m[1], WHORL_LINEARIZABLE, &after));
-		await(has_looked(&after), lab_step(l));
+		await(has_looked(&after), replica_lab_step(l));
 		expect_look(&after, 0);
 	}
 	count = 4;
 	ck_ok(whorl_shard_members(l->c.nodes[0], "s", 0, ids, &count));
 	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_eq(ids[0], 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 

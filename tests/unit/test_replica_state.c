@@ -4,7 +4,7 @@
  */
 #include <pthread.h>
 
-#include "tests/unit/replica_lab.h"
+#include "tests/support/replica_lab.h"
 
 static void expect_ok(const struct told *told)
 {
@@ -21,12 +21,12 @@ static struct lab *start_and_enter(const char *lines, bool breaks)
 	snprintf(rest, sizeof(rest), "[subgroup s]\n%s" CALLER, lines);
 	l = lab_with_state(2, FAR, rest);
 	for (unsigned i = 0; i < 5; i++)
-		await(call_word(&l->machines[0], i, NULL) == WHORL_OK, lab_step(l));
-	await(lab_agrees(l, 5), lab_step(l));
+		await(call_word(&l->machines[0], i, NULL) == WHORL_OK, replica_lab_step(l));
+	await(lab_agrees(l, 5), replica_lab_step(l));
 	l->machines[0].breaks = breaks;
 	l->machines[2].waits = !breaks;
 	lab_enter(l, 2);
-	await(whorl_view_members(l->c.nodes[2], NULL, NULL, &(uint32_t){0}) == WHORL_OK, lab_step(l));
+	await(whorl_view_members(l->c.nodes[2], NULL, NULL, &(uint32_t){0}) == WHORL_OK, replica_lab_step(l));
 	return l;
 }
 
@@ -46,9 +46,9 @@ START_TEST(a_newcomer_calls_before_it_has_the_state)
 	uint64_t word = 14;
 
 	for (unsigned i = 0; i < 4; i++)
-		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
-	await(call_word(&m[0], 20, &other) == WHORL_OK, lab_step(l));
-	await(atomic_load(&m[0].count) == 10 && is_told(&other), lab_step(l)); /* delivered at all, here too */
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, replica_lab_step(l));
+	await(call_word(&m[0], 20, &other) == WHORL_OK, replica_lab_step(l));
+	await(atomic_load(&m[0].count) == 10 && is_told(&other), replica_lab_step(l)); /* delivered at all, here too */
 	cluster_hush(&l->c);
 	ck_ok(whorl_claim(m[2].subgroup, 8, &claim));
 	memcpy(claim.data, &word, 8);
@@ -59,16 +59,16 @@ START_TEST(a_newcomer_calls_before_it_has_the_state)
 		ck_assert(!is_told(&told[i]));
 	ck_assert_uint_eq(atomic_load(&m[2].count), 0);
 	atomic_store(&m[2].may_go_on, true);
-	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK && is_told(&told[3]), lab_step(l));
+	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK && is_told(&told[3]), replica_lab_step(l));
 	ck_ok(whorl_call_commit(&claim, 8, note_outcome, &told[4]));
-	await(lab_agrees(l, 11) && is_told(&told[4]), lab_step(l));
+	await(lab_agrees(l, 11) && is_told(&told[4]), replica_lab_step(l));
 	for (unsigned i = 0; i < 5; i++) {
 		expect_ok(&told[i]);
 		ck_assert(i == 0 || told[i].order > told[i - 1].order);
 	}
 	ck_assert_uint_eq(m[2].logged, 6); /* what was behind the state */
 	ck_assert_uint_eq(atomic_load(&told[5].times), 0);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -81,14 +81,14 @@ START_TEST(calls_that_are_in_the_state)
 	struct told told[6] = {0};
 
 	for (unsigned i = 0; i < 3; i++)
-		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
-	await(atomic_load(&m[0].count) == 8 && atomic_load(&m[1].count) == 8, lab_step(l));
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, replica_lab_step(l));
+	await(atomic_load(&m[0].count) == 8 && atomic_load(&m[1].count) == 8, replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert(restores(l));
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert(!is_told(&told[i]));
 	atomic_store(&m[0].may_go_on, true);
-	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, lab_step(l));
+	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, replica_lab_step(l));
 	ck_assert_uint_eq(m[2].logged, 0); /* all was in the state */
 	cluster_hush(&l->c);
 	for (unsigned i = 0; i < 3; i++) {
@@ -98,15 +98,15 @@ START_TEST(calls_that_are_in_the_state)
 		ck_assert(i == 0 || told[i].order > told[i - 1].order);
 	}
 	for (unsigned i = 3; i < 6; i++) /* their entries are free */
-		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
-	await(lab_agrees(l, 11) && is_told(&told[5]), lab_step(l));
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, replica_lab_step(l));
+	await(lab_agrees(l, 11) && is_told(&told[5]), replica_lab_step(l));
 	for (unsigned i = 3; i < 6; i++)
 		expect_ok(&told[i]);
 	whorl_close(l->c.nodes[2], 0);
 	l->c.nodes[2] = NULL;
 	for (unsigned i = 0; i < 6; i++)
 		ck_assert(is_told(&told[i])); /* once */
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -119,26 +119,26 @@ START_TEST(calls_of_which_some_are_in_the_state)
 
 	m[2].waits = true;
 	for (unsigned i = 0; i < 3; i++)
-		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
-	await(atomic_load(&m[0].count) == 8 && atomic_load(&m[1].count) == 8, lab_step(l));
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, replica_lab_step(l));
+	await(atomic_load(&m[0].count) == 8 && atomic_load(&m[1].count) == 8, replica_lab_step(l));
 	atomic_store(&m[0].may_go_on, true);
-	await(atomic_load(&m[2].restoring) == 1, lab_step(l)); /* the other has given its own */
+	await(atomic_load(&m[2].restoring) == 1, replica_lab_step(l)); /* the other has given its own */
 	for (unsigned i = 3; i < 6; i++)
 		ck_ok(call_word(&m[2], 10 + i, &told[i]));
-	await(atomic_load(&m[0].count) == 11, lab_step(l));
+	await(atomic_load(&m[0].count) == 11, replica_lab_step(l));
 	cluster_hush(&l->c);
 	for (unsigned i = 0; i < 6; i++)
 		ck_assert(!is_told(&told[i]));
 	atomic_store(&m[2].may_go_on, true);
-	await(lab_agrees(l, 11), lab_step(l));
-	await(is_told(&told[5]), lab_step(l));
+	await(lab_agrees(l, 11), replica_lab_step(l));
+	await(is_told(&told[5]), replica_lab_step(l));
 	for (unsigned i = 0; i < 6; i++) {
 		ck_assert(is_told(&told[i]));
 		ck_assert_int_eq(told[i].result, i < 3 ? WHORL_IN_DOUBT : WHORL_OK);
 		ck_assert(i == 0 || told[i].order > told[i - 1].order);
 	}
 	ck_assert_uint_eq(m[2].logged, 3);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -171,14 +171,14 @@ START_TEST(calls_of_a_newcomer_that_is_taken_out)
 	cluster_start(&l->c);
 	m[2].waits = true;
 	lab_enter(l, 2);
-	await(atomic_load(&m[2].restoring) == 1, lab_step(l));
+	await(atomic_load(&m[2].restoring) == 1, replica_lab_step(l));
 	for (unsigned i = 0; i < 3; i++)
 		ck_ok(call_word(&m[2], 10 + i, &told[i]));
-	await(atomic_load(&m[0].count) == 3, lab_step(l));
+	await(atomic_load(&m[0].count) == 3, replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert(!is_told(&told[0]));
 	cluster_leave(&l->c, 1);
-	await(view_of(l->c.nodes[0]) == 2 && view_of(l->c.nodes[2]) == 2, lab_step(l));
+	await(view_of(l->c.nodes[0]) == 2 && view_of(l->c.nodes[2]) == 2, replica_lab_step(l));
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert(is_told(&told[i]));
 		ck_assert_int_eq(told[i].result, WHORL_IN_DOUBT);
@@ -188,7 +188,7 @@ START_TEST(calls_of_a_newcomer_that_is_taken_out)
 	ck_assert_int_eq(call_word(&m[2], 20, &later), WHORL_NOT_FOUND);
 	atomic_store(&m[2].may_go_on, true);
 	cluster_hush(&l->c);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -217,27 +217,27 @@ START_TEST(a_thread_that_calls_at_a_newcomer)
 	pthread_t thread;
 
 	for (unsigned i = 0; i < 2; i++)
-		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, lab_step(l));
-	await(atomic_load(&m[0].count) == 7, lab_step(l));
+		await(call_word(&m[2], 10 + i, &told[i]) == WHORL_OK, replica_lab_step(l));
+	await(atomic_load(&m[0].count) == 7, replica_lab_step(l));
 	ck_assert_int_eq(whorl_call_wait(m[2].subgroup, "x", 1, NULL, NULL, 30), WHORL_TIMEOUT);
 	ck_assert_int_eq(pthread_create(&thread, NULL, call_and_wait, &waiter), 0);
 	for (uint64_t until = now_ms() + 50; now_ms() < until;)
-		lab_step(l);
+		replica_lab_step(l);
 	ck_assert(!atomic_load(&waiter.done));
 	atomic_store(&m[2].may_go_on, true);
 	if (_i == 0) {
-		await(atomic_load(&waiter.done), lab_step(l));
+		await(atomic_load(&waiter.done), replica_lab_step(l));
 	} else {
 		whorl_close(l->c.nodes[2], 0);
 		l->c.nodes[2] = NULL;
-		await(atomic_load(&waiter.done), lab_step(l));
+		await(atomic_load(&waiter.done), replica_lab_step(l));
 	}
 	pthread_join(thread, NULL);
 	ck_assert(waiter.result == WHORL_OK || (_i == 1 && waiter.result == WHORL_CLOSED) ||
 		  (_i == 1 && waiter.result == WHORL_IN_DOUBT));
 	if (_i == 0)
-		await(lab_agrees(l, 8), lab_step(l));
-	lab_free(l);
+		await(lab_agrees(l, 8), replica_lab_step(l));
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -251,8 +251,8 @@ START_TEST(a_newcomer_reads_what_it_has_restored)
 	struct machine *m = l->machines;
 	struct told told = {0};
 
-	await(call_word(&m[0], 10, &told) == WHORL_OK, lab_step(l));
-	await(is_told(&told), lab_step(l));
+	await(call_word(&m[0], 10, &told) == WHORL_OK, replica_lab_step(l));
+	await(is_told(&told), replica_lab_step(l));
 	ck_assert_int_eq(look_at(&m[2], WHORL_LOCAL, &local), WHORL_AGAIN);
 	ck_ok(look_at(&m[2], WHORL_LINEARIZABLE, &early));
 	cluster_hush(&l->c);
@@ -260,14 +260,14 @@ START_TEST(a_newcomer_reads_what_it_has_restored)
 	ck_assert(!has_looked(&early));
 	ck_assert_uint_eq(atomic_load(&local.times), 0);
 	atomic_store(&m[2].may_go_on, true);
-	await(has_looked(&early), lab_step(l));
+	await(has_looked(&early), replica_lab_step(l));
 	ck_assert_int_eq(early.result, WHORL_OK);
 	ck_assert_uint_eq(early.count, 6); /* with what was answered before it began */
-	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, lab_step(l));
+	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, replica_lab_step(l));
 	ck_ok(look_at(&m[2], WHORL_LOCAL, &later));
 	ck_assert(has_looked(&later));
 	ck_assert_uint_eq(later.count, 6);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -280,11 +280,11 @@ START_TEST(a_thread_waits_for_a_local_read)
 	ck_assert_int_eq(whorl_read_wait(m[2].subgroup, WHORL_LOCAL, note_look, &look, PATIENCE_MS), WHORL_AGAIN);
 	ck_assert_uint_eq(atomic_load(&look.times), 0);
 	atomic_store(&m[2].may_go_on, true);
-	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, lab_step(l));
+	await(whorl_ready(l->c.nodes[2], 0) == WHORL_OK, replica_lab_step(l));
 	ck_ok(whorl_read_wait(m[2].subgroup, WHORL_LOCAL, note_look, &look, PATIENCE_MS));
 	ck_assert(has_looked(&look));
 	ck_assert_uint_eq(look.count, 5);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -296,10 +296,10 @@ START_TEST(a_newcomer_is_closed_while_it_restores)
 	struct told told = {.machine = &m[2]};
 	struct look look = {0};
 
-	await(atomic_load(&m[2].restoring) == 1, lab_step(l));
+	await(atomic_load(&m[2].restoring) == 1, replica_lab_step(l));
 	ck_ok(call_word(&m[2], 10, &told));
 	ck_ok(look_at(&m[2], WHORL_LINEARIZABLE, &look));
-	await(atomic_load(&m[0].count) == 6, lab_step(l));
+	await(atomic_load(&m[0].count) == 6, replica_lab_step(l));
 	cluster_hush(&l->c);
 	atomic_store(&m[2].may_go_on, true);
 	whorl_close(l->c.nodes[2], 0);
@@ -308,7 +308,7 @@ START_TEST(a_newcomer_is_closed_while_it_restores)
 	ck_assert(has_looked(&look));
 	ck_assert_int_eq(told.result, WHORL_IN_DOUBT);
 	ck_assert_int_eq(look.result, WHORL_CLOSED);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 

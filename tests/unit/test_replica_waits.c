@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "tests/unit/replica_lab.h"
+#include "tests/support/replica_lab.h"
 
 enum { DEDICATED, CALLERS, ON_TCP, WAYS };
 
@@ -84,7 +84,7 @@ START_TEST(room_for_the_answer)
 	ck_assert_int_eq(whorl_call_wait(s, NULL, 1, NULL, NULL, 0), WHORL_INVALID);
 	ck_assert_int_eq(whorl_call_wait(NULL, "x", 1, NULL, NULL, 0), WHORL_INVALID);
 	ck_assert_uint_eq(atomic_load(&l->machines[0].count), 7);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -99,10 +99,10 @@ START_TEST(time_runs_out_before_it_is_accepted)
 		ck_ok(call_word(&m[0], i, &told[i]));
 	ck_assert_int_eq(whorl_call_wait(m[0].subgroup, "x", 1, NULL, NULL, 0), WHORL_TIMEOUT);
 	ck_assert_int_eq(whorl_call_wait(m[0].subgroup, "x", 1, NULL, NULL, 20), WHORL_TIMEOUT);
-	await(lab_agrees(l, 2) && is_told(&told[1]), lab_step(l));
+	await(lab_agrees(l, 2) && is_told(&told[1]), replica_lab_step(l));
 	cluster_hush(&l->c);
 	ck_assert(lab_agrees(l, 2));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(time_runs_out_before_it_is_answered)
 	m->answer = defer_one;
 	ck_assert_int_eq(whorl_call_wait(m->subgroup, "x", 1, answer, &bytes, 20), WHORL_IN_DOUBT);
 	ck_assert_int_eq(whorl_error(l->c.nodes[0], NULL, 0), WHORL_OK); /* it was the time */
-	await(atomic_load(&m->count) == 1, lab_step(l));
+	await(atomic_load(&m->count) == 1, replica_lab_step(l));
 	ck_ok(whorl_answer_later(m->subgroup, atomic_load(&the_ticket), "new", 4));
 	m->answer = NULL;
 	for (unsigned i = 0; i < 20; i++) { /* passes, in which it comes */
@@ -136,8 +136,8 @@ START_TEST(time_runs_out_before_it_is_answered)
 	}
 	ck_assert_str_eq(answer, "old");
 	ck_assert_int_eq(whorl_call_wait(m->subgroup, "x", 1, NULL, NULL, 0), WHORL_IN_DOUBT);
-	await(atomic_load(&m->count) == 22, lab_step(l));
-	lab_free(l);
+	await(atomic_load(&m->count) == 22, replica_lab_step(l));
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -188,10 +188,10 @@ START_TEST(threads_that_call_and_read)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, call_and_read, &callers[i]), 0);
 	}
 	for (unsigned i = 0; i < 2 * THREADS; i++) {
-		await(atomic_load(&callers[i].done), lab_step(l));
+		await(atomic_load(&callers[i].done), replica_lab_step(l));
 		pthread_join(threads[i], NULL);
 	}
-	await(lab_agrees(l, count), lab_step(l));
+	await(lab_agrees(l, count), replica_lab_step(l));
 	for (unsigned long at = 0; at < count; at++)
 		totals[at + 1] = totals[at] * 31 + l->machines[0].log[at].word;
 	for (unsigned i = 0; i < 2 * THREADS; i++) {
@@ -206,7 +206,7 @@ START_TEST(threads_that_call_and_read)
 			ck_assert_uint_gt(callers[i].looks[k].count, at);
 		}
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -235,7 +235,7 @@ START_TEST(loops_that_sleep_are_woken)
 				      PATIENCE_MS));
 	}
 	ck_assert_uint_lt(now_ms() - began, test_patience(10000));
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -290,7 +290,7 @@ START_TEST(a_program_that_sleeps_is_woken)
 		ck_assert_int_eq(epoll_wait(fd, &event, 1, 0), 1);
 	}
 	close(fd);
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -382,7 +382,7 @@ START_TEST(closed_with_threads_inside)
 			ck_assert_int_eq(waiters[i].look.result, WHORL_CLOSED);
 	}
 	ck_assert_uint_lt(now_ms() - began, (uint64_t)PATIENCE_MS); /* and not as long as they would wait */
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 
@@ -435,14 +435,14 @@ START_TEST(closed_under_threads_that_read_and_call)
 		ck_ok(whorl_claim(l->machines[0].subgroup, 1, &claim));
 		for (unsigned i = 0; i < 3; i++)
 			ck_assert_int_eq(pthread_create(&threads[i], NULL, read_until_closed, &hasty), 0);
-		await(atomic_load(&hasty.accepted) > 10 * round, lab_step(l));
+		await(atomic_load(&hasty.accepted) > 10 * round, replica_lab_step(l));
 		whorl_close(l->c.nodes[0], 0);
 		l->c.nodes[0] = NULL;
 		for (unsigned i = 0; i < 3; i++)
 			pthread_join(threads[i], NULL);
 		ck_assert_uint_eq(atomic_load(&hasty.told), atomic_load(&hasty.accepted));
 		ck_assert_int_eq(whorl_abort(&claim), WHORL_CLOSED);
-		lab_free(l);
+		replica_lab_free(l);
 	}
 }
 END_TEST
@@ -511,7 +511,7 @@ START_TEST(a_child_may_only_close)
 		pthread_join(threads[i], NULL);
 		ck_assert_int_eq(waiters[i].result, WHORL_OK);
 	}
-	lab_free(l);
+	replica_lab_free(l);
 }
 END_TEST
 

@@ -3,8 +3,8 @@
  */
 #include "membership/reports.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
-#include "tests/unit/seeds.h"
+#include "tests/support/newcomers.h"
+#include "tests/support/seeds.h"
 
 #define NODES 24
 

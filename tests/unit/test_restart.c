@@ -1,7 +1,7 @@
 /* test_restart.c - restarts of all, step by step (restart_lab.h): which node coordinates, what is waited for, and what each disk says.
  * See test_restart_random.c for any course of things, and test_restart_find.c for what is decided.
  */
-#include "tests/unit/restart_lab.h"
+#include "tests/support/restart_lab.h"
 
 static void run(struct world *w, uint64_t ns)
 {
@@ -202,7 +202,7 @@ START_TEST(those_that_say_nothing_of_the_newest_view_are_asked_again)
 	run_until(w, 3);
 	ck_assert_uint_eq(now_of(w)->view->number, 2);
 	ck_assert_uint_eq(w->now & 0xff, 0);
-	ck_assert_uint_ge(w->now, 0x300); /* the second round */
+	ck_assert_uint_ge(w->now, 0x300);               /* the second round */
 	ck_assert_uint_eq(w->node[0].restart.known, 0); /* it may be of another group when it seeks again */
 	free_world(w);
 }

@@ -7,7 +7,7 @@
 #include "membership/change.h"
 #include "membership/restart_int.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
+#include "tests/support/newcomers.h"
 
 #define NODES 6
 #define GROUP 7

@@ -2,7 +2,7 @@
  *
  * Labels: random
  */
-#include "tests/unit/restart_lab.h"
+#include "tests/support/restart_lab.h"
 
 struct plan {
 	const char *what;
@@ -63,7 +63,7 @@ static void happen(struct world *w, const struct plan *plan, uint32_t *faults)
 		break;
 	case 10:
 		if (plan->leaves && roll(w, 10) == 0)
-			leave(w, id);
+			restart_lab_leave(w, id);
 		break;
 	case 11:
 		if (plan->cuts && id != other && roll(w, 8) == 0) {
@@ -88,7 +88,7 @@ static void happen(struct world *w, const struct plan *plan, uint32_t *faults)
 	default:
 		if (plan->rots && !w->node[id].up && *faults == 0 && roll(w, 4) == 0) {
 			w->node[id].disk.rotten = true;
-			say(w, "-- the log of %u rots", id);
+			say_of(w, "-- the log of %u rots", id);
 			++*faults;
 		}
 		break;
@@ -118,8 +118,8 @@ static void try_plan(const struct plan *plan, uint64_t with)
 
 			if (w->node[i].up && w->node[i].view_key == 0)
 				wh_join_explain(&w->node[i].join, text, sizeof(text));
-			say(w, "%u: view %" PRIx64 ", shards %u, whole %d %s", i, w->node[i].view_key,
-			    w->node[i].disk.standing.shard_count, is_whole_log(&w->node[i].disk, 0), text);
+			say_of(w, "%u: view %" PRIx64 ", shards %u, whole %d %s", i, w->node[i].view_key,
+			       w->node[i].disk.standing.shard_count, is_whole_log(&w->node[i].disk, 0), text);
 		}
 	REQUIRE(w, is_back || faults > 0, "%s: all come back, and no group does", plan->what);
 	restarts += w->restarts;

@@ -2,7 +2,7 @@
  * for room. test_ring_views.c has how a ring goes from view to view.
  * Labels: threads
  */
-#include "tests/unit/ring.h"
+#include "tests/support/ring.h"
 
 /* ---- slots -------------------------------------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ END_TEST
 
 START_TEST(claims_are_numbered_and_placed)
 {
-	struct bench *b = make(WINDOW, BYTES, _i);
+	struct bench *b = ring_make(WINDOW, BYTES, _i);
 
 	for (uint64_t number = 0; number < 3 * WINDOW; number++) {
 		struct wh_claim c = claim(b);
@@ -56,13 +56,13 @@ START_TEST(claims_are_numbered_and_placed)
 		finish(b, &c, BYTES, false);
 		ck_assert_uint_eq(take(b->ring, true), 1);
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(a_full_window_says_again)
 {
-	struct bench *b = make(WINDOW, BYTES, true);
+	struct bench *b = ring_make(WINDOW, BYTES, true);
 	struct wh_claim claims[WINDOW], more;
 
 	for (int i = 0; i < WINDOW; i++) {
@@ -79,13 +79,13 @@ START_TEST(a_full_window_says_again)
 	take(b->ring, true);
 	ck_assert_uint_eq(claim(b).number, WINDOW);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_AGAIN);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(only_the_finished_prefix_leaves)
 {
-	struct bench *b = make(WINDOW, BYTES, true);
+	struct bench *b = ring_make(WINDOW, BYTES, true);
 	struct wh_claim c[WINDOW];
 	uint32_t bytes;
 	bool aborted;
@@ -106,14 +106,14 @@ START_TEST(only_the_finished_prefix_leaves)
 	finish(b, &c[3], 1, false);
 	ck_assert_uint_eq(take(b->ring, true), 1);
 	ck_assert_uint_eq(wh_ring_open_claims(b->ring), 0);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 /* What is left of a slot's last message does not make its next claim a finished one. */
 START_TEST(a_slot_forgets_its_last_message)
 {
-	struct bench *b = make(1, BYTES, true);
+	struct bench *b = ring_make(1, BYTES, true);
 
 	for (uint64_t number = 0; number < 5; number++) {
 		struct wh_claim c = claim(b);
@@ -123,13 +123,13 @@ START_TEST(a_slot_forgets_its_last_message)
 		ck_assert_uint_eq(take(b->ring, true), 1);
 		ck_assert_uint_eq(take(b->ring, true), 0);
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(the_largest_window)
 {
-	struct bench *b = make(32768, 1, true);
+	struct bench *b = ring_make(32768, 1, true);
 
 	for (uint64_t number = 0; number < 3 * 32768; number++) {
 		struct wh_claim c = claim(b);
@@ -139,7 +139,7 @@ START_TEST(the_largest_window)
 		if (number % 1000 == 0)
 			take(b->ring, true);
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ START_TEST(numbers_come_to_an_end)
 	ck_assert(!wh_ring_ids_exhausted(b->ring));
 	b->ring->freed = end; /* all have delivered it */
 	ck_assert(wh_ring_ids_exhausted(b->ring));
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -172,7 +172,7 @@ END_TEST
 
 START_TEST(a_commit_rings_a_loop_that_sleeps)
 {
-	struct bench *b = make(WINDOW, BYTES, true);
+	struct bench *b = ring_make(WINDOW, BYTES, true);
 	struct wh_claim one = claim(b), other = claim(b), third = claim(b);
 
 	finish(b, &one, 1, false);
@@ -183,13 +183,13 @@ START_TEST(a_commit_rings_a_loop_that_sleeps)
 	wh_gate_unpark(b->gate);
 	finish(b, &third, 1, false);
 	ck_assert_uint_eq(wh_load_relaxed(&b->wakes), 1);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(a_loop_is_lent_to_one)
 {
-	struct bench *b = make(WINDOW, BYTES, true);
+	struct bench *b = ring_make(WINDOW, BYTES, true);
 
 	ck_assert(!wh_gate_borrow(b->gate)); /* it runs */
 	for (int sleeps = 0; sleeps < 2; sleeps++) {
@@ -203,7 +203,7 @@ START_TEST(a_loop_is_lent_to_one)
 			;
 		ck_assert(!wh_gate_borrow(b->gate));
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -211,7 +211,7 @@ END_TEST
 
 START_TEST(a_closed_ring_takes_no_claims)
 {
-	struct bench *b = make(WINDOW, BYTES, true);
+	struct bench *b = ring_make(WINDOW, BYTES, true);
 	struct wh_claim open = claim(b), more;
 
 	wh_ring_close(b->ring);
@@ -226,13 +226,13 @@ START_TEST(a_closed_ring_takes_no_claims)
 	ck_assert_uint_eq(take(b->ring, true), 1);
 	wh_ring_close(b->ring);
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(a_full_ring_that_closes_says_closed)
 {
-	struct bench *b = make(1, BYTES, true);
+	struct bench *b = ring_make(1, BYTES, true);
 	struct wh_claim more;
 
 	claim(b);
@@ -241,7 +241,7 @@ START_TEST(a_full_ring_that_closes_says_closed)
 	wh_ring_close(b->ring);
 	ck_assert(is_readable(b->ring, 0));
 	ck_assert_int_eq(wh_ring_claim(b->ring, &more), WHORL_CLOSED);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ END_TEST
 
 START_TEST(room_is_told_to_a_thread_that_asked)
 {
-	struct bench *b = make(1, BYTES, true);
+	struct bench *b = ring_make(1, BYTES, true);
 	struct wh_claim c = claim(b);
 
 	ck_assert(!wh_ring_starve(b->ring, 0));
@@ -264,13 +264,13 @@ START_TEST(room_is_told_to_a_thread_that_asked)
 	c = claim(b);
 	ck_assert(!wh_ring_starve(b->ring, 0));
 	ck_assert(!is_readable(b->ring, 0));
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(room_costs_nothing_when_nobody_asked)
 {
-	struct bench *b = make(1, BYTES, true);
+	struct bench *b = ring_make(1, BYTES, true);
 
 	for (int k = 0; k < 10; k++) {
 		struct wh_claim c = claim(b);
@@ -279,7 +279,7 @@ START_TEST(room_costs_nothing_when_nobody_asked)
 		take(b->ring, true);
 		ck_assert(!is_readable(b->ring, 0));
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -347,7 +347,7 @@ static void *work(void *ctx)
 START_TEST(threads_share_a_ring)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
-	struct bench *b = make(_i, BYTES, true);
+	struct bench *b = ring_make(_i, BYTES, true);
 	struct worker workers[THREADS];
 	struct wh_ring *ring = b->ring;
 
@@ -385,7 +385,7 @@ START_TEST(threads_share_a_ring)
 	ck_assert_uint_eq(wh_load_relaxed(&crowd->lost), 0);
 	ck_assert_uint_eq(wh_ring_claimed(ring), THREADS * EACH);
 	ck_assert_uint_eq(wh_ring_open_claims(ring), 0);
-	discard(b);
+	ring_discard(b);
 	free(crowd);
 }
 END_TEST
@@ -435,7 +435,7 @@ static void *claim_all_the_time(void *ctx)
 
 START_TEST(threads_claim_many_at_once)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct claimer claimers[CLAIMERS];
 	uint64_t number = 0;
 	bool over;
@@ -463,7 +463,7 @@ START_TEST(threads_claim_many_at_once)
 	for (uint32_t i = 0; i < CLAIMERS; i++)
 		pthread_join(claimers[i].thread, NULL);
 	ck_assert_uint_eq(number, wh_ring_claimed(b->ring));
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -471,7 +471,7 @@ END_TEST
 
 START_TEST(a_commit_sets_its_bit_and_no_other)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 	wh_word words[2] = {5, 1};
 	struct wh_claim c;
 
@@ -488,7 +488,7 @@ START_TEST(a_commit_sets_its_bit_and_no_other)
 	c = claim(b);
 	finish(b, &c, 0, true); /* an abort is to be sent as well */
 	ck_assert_uint_eq(words[1], 1 | 1 << 7);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 

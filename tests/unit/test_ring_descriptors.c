@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "tests/unit/ring.h"
+#include "tests/support/ring.h"
 
 /* A ring with a window of one, which is claimed: it has no room. */
 static struct bench *make_full(void)
@@ -43,7 +43,7 @@ START_TEST(nothing_is_made_unless_it_is_asked_for)
 	wh_ring_close(b->ring);
 	ck_assert_uint_eq(wh_load_relaxed(&b->ring->window_fd), 0);
 	ck_assert_uint_eq(wh_load_relaxed(&b->ring->room_fd), 0);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -75,7 +75,7 @@ START_TEST(arms_are_told_however_late_the_descriptor_is)
 	ck_assert(!is_told(ring));
 	ck_assert(!wh_ring_disarm(ring)); /* all have been told */
 	wh_ring_forget(ring, &b->place);
-	discard(b);
+	ring_discard(b);
 	free(next.row);
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(what_was_taken_back_is_not_told)
 	make_room(b);
 	ck_assert(is_told(b->ring));
 	ck_assert(!is_told(b->ring));
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -115,7 +115,7 @@ START_TEST(without_descriptors_a_ring_waits_for_some)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	ck_assert(wh_ring_starve(b->ring, 0)); /* there is room */
 	ck_assert(is_told(b->ring));
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -170,7 +170,7 @@ START_TEST(threads_that_ask_at_once_get_the_same)
 		}
 		ck_assert(!is_told(b->ring));
 		pthread_barrier_destroy(&together);
-		discard(b);
+		ring_discard(b);
 	}
 }
 END_TEST

@@ -2,7 +2,7 @@
  * that claim many at once. */
 #include <stdlib.h>
 
-#include "tests/unit/ring.h"
+#include "tests/support/ring.h"
 
 static enum whorl_result claim_many(struct bench *b, uint32_t count, struct wh_claims *out)
 {
@@ -12,7 +12,7 @@ static enum whorl_result claim_many(struct bench *b, uint32_t count, struct wh_c
 /* Wherever they begin they follow each other, around the end too; each lies where a claim of its own would. */
 START_TEST(they_follow_each_other)
 {
-	struct bench *b = make(WINDOW, BYTES, _i);
+	struct bench *b = ring_make(WINDOW, BYTES, _i);
 	struct wh_claims claims;
 	uint64_t number = 0;
 
@@ -31,13 +31,13 @@ START_TEST(they_follow_each_other)
 		ck_assert_uint_eq(wh_ring_claimed(b->ring), number);
 		ck_assert_uint_eq(take(b->ring, true), count);
 	}
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 START_TEST(all_or_none)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct wh_claims claims;
 	struct wh_claim first = claim(b);
 
@@ -54,14 +54,14 @@ START_TEST(all_or_none)
 	ck_assert_int_eq(claim_many(b, 1, &claims), WHORL_AGAIN);
 	wh_ring_close(b->ring);
 	ck_assert_int_eq(claim_many(b, 1, &claims), WHORL_CLOSED);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 /* As long as many are wanted others find no room, and do not keep the signal. */
 START_TEST(many_are_wanted)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct pollfd room = {.fd = wh_ring_window_fd(b->ring), .events = POLLIN};
 	struct wh_claim c;
 
@@ -96,7 +96,7 @@ START_TEST(many_are_wanted)
 	ck_assert_int_eq(wh_ring_claim(b->ring, &c), WHORL_OK);
 	finish(b, &c, 0, false);
 	take(b->ring, true);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -126,7 +126,7 @@ static void free_up_to(struct bench *b, uint64_t number)
 /* What this node had delivered, others may be at work on. */
 START_TEST(a_new_view_tells_nothing_before_all_have_begun_it)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct wh_place next;
 
 	wh_ring_release(b->ring);
@@ -145,14 +145,14 @@ START_TEST(a_new_view_tells_nothing_before_all_have_begun_it)
 	ck_assert_uint_eq(delivered(b), 3);
 	wh_ring_forget(b->ring, &next);
 	free(next.row);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
 /* What is dropped is past when the program has been told. */
 START_TEST(dropped_messages_are_past_in_the_end)
 {
-	struct bench *b = make(WINDOW, BYTES, false);
+	struct bench *b = ring_make(WINDOW, BYTES, false);
 
 	wh_ring_release(b->ring);
 	send_some(b, 3);
@@ -165,7 +165,7 @@ START_TEST(dropped_messages_are_past_in_the_end)
 	ck_assert_uint_eq(delivered(b), 3);
 	ck_assert_uint_eq(wh_frontier_past(&b->ring->frontiers, WH_RECEIVED_BY_ALL), 3);
 	wh_ring_count_dropped(b->ring);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 

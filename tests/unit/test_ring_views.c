@@ -2,7 +2,7 @@
  * Labels: random threads
  */
 #include "base/rcu.h"
-#include "tests/unit/ring.h"
+#include "tests/support/ring.h"
 #include "transport/dice.h"
 
 /* ---- from view to view --------------------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ static void fill(struct wh_claim *c, uint64_t word)
 
 static struct stream stream_make(void)
 {
-	struct stream s = {.bench = make(WINDOW, BYTES, true)};
+	struct stream s = {.bench = ring_make(WINDOW, BYTES, true)};
 
 	s.ring = s.bench->ring;
 	place_make(&s.next, 1, WINDOW, BYTES, true);
@@ -43,7 +43,7 @@ static void stream_discard(struct stream *s)
 {
 	free(s->next.row);
 	free(s->last.row);
-	discard(s->bench);
+	ring_discard(s->bench);
 }
 
 /* That claim is finished and lies in that place, with what was written to it. */
@@ -80,7 +80,7 @@ START_TEST(a_ring_without_a_view_takes_no_claims)
 	ck_assert_int_eq(wh_ring_claim(b->ring, &out), WHORL_AGAIN);
 	wh_ring_enter(b->ring, &b->place, 0, false);
 	ck_assert_uint_eq(claim(b).number, 0);
-	discard(b);
+	ring_discard(b);
 }
 END_TEST
 
@@ -530,7 +530,7 @@ START_TEST(threads_send_through_many_views)
 	bool aborted;
 
 	ck_assert_ptr_nonnull(caravan);
-	caravan->bench = make(5, WORDS * 8, true);
+	caravan->bench = ring_make(5, WORDS * 8, true);
 	caravan->places[0] = &caravan->bench->place;
 	caravan->dice = wh_dice_split(test_seed(1), (uint64_t)_i);
 	ring = caravan->bench->ring;
@@ -569,7 +569,7 @@ START_TEST(threads_send_through_many_views)
 	ck_assert_int_eq(wh_load_relaxed(&caravan->refused) > 0, _i);
 	free(caravan->places[caravan->view]->row);
 	free(caravan->places[caravan->view]);
-	discard(caravan->bench);
+	ring_discard(caravan->bench);
 	free(caravan);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* test_roster.c - which nodes have been met, what they say that they are, and what they are told. */
-#include "tests/unit/roster_lab.h"
+#include "tests/support/roster_lab.h"
 
 static const struct wh_wire seeking = {.standing = WH_SEEKING};
 
@@ -7,7 +7,7 @@ static const struct wh_wire seeking = {.standing = WH_SEEKING};
 
 START_TEST(everybody_is_told_once)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire forming = {.standing = WH_FORMING, .key = 0x100};
 
 	meet(lab, "1");
@@ -26,7 +26,7 @@ START_TEST(everybody_is_told_once)
 	expect(lab, "1:forming-100 2:forming-100 3:forming-100 ");
 	step(lab);
 	expect(lab, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -34,7 +34,7 @@ END_TEST
 START_TEST(each_change_is_told)
 {
 	struct wh_wire intro = {.standing = WH_MEMBER_OF, .group = 7, .view = 3, .leader = 1, .key = 0x300};
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	meet(lab, "5");
 	wh_roster_introduce(&lab->roster, &intro, NULL);
@@ -50,14 +50,14 @@ START_TEST(each_change_is_told)
 	wh_roster_introduce(&lab->roster, &intro, NULL);
 	step(lab);
 	ck_assert_str_ne(lab->told, "");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* A node that is in a view with this one sees what this one is in this one's row. Another life of its id is not in that view. */
 START_TEST(members_of_my_view_are_not_told)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
 	struct wh_view *next = next_view(lab, view, "2", "");
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
@@ -80,14 +80,14 @@ START_TEST(members_of_my_view_are_not_told)
 	expect(lab, "1:member-1-of-0 3:member-1-of-0 ");
 	wh_view_free(view);
 	wh_view_free(next);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* Wherever they stand in it. */
 START_TEST(the_first_of_my_view_is_not_told)
 {
-	struct lab *lab = lab_make(2, 3);
+	struct lab *lab = roster_lab_make(2, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
 	struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 
@@ -96,13 +96,13 @@ START_TEST(the_first_of_my_view_is_not_told)
 	step(lab);
 	expect(lab, "3:member-0-of-0 ");
 	wh_view_free(view);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire forming = {.standing = WH_FORMING};
 
 	meet(lab, "123");
@@ -121,13 +121,13 @@ START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 	expect(lab, "1:forming-0 2:forming-0 3:forming-0 ");
 	ck_assert_uint_eq(step(lab), 0);
 	ck_assert_uint_eq(lab->loop.next_ns, UINT64_MAX);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 START_TEST(a_node_that_is_gone_is_told_nothing)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	meet(lab, "12");
 	wh_roster_gone(&lab->roster, 1);
@@ -139,7 +139,7 @@ START_TEST(a_node_that_is_gone_is_told_nothing)
 	wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	step(lab);
 	expect(lab, "1:seeking-0 ");
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -147,7 +147,7 @@ END_TEST
 
 START_TEST(what_they_say_is_noted)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	const struct wh_known_node *known = &lab->roster.known_nodes[2];
 
 	meet(lab, "2");
@@ -163,7 +163,7 @@ START_TEST(what_they_say_is_noted)
 	ck_assert_int_eq(known->standing, WH_FORMING);
 	ck_assert_uint_eq(known->key, 0x300);
 	ck_assert(!known->quorum);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(differences_are_named)
 {
 	static const char *const named[] = {NULL, "[group] section differs", "[subgroup] sections differ",
 					    "[group] and [subgroup] sections differ"};
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire intro;
 
 	meet(lab, "1");
@@ -184,7 +184,7 @@ START_TEST(differences_are_named)
 	ck_assert_int_eq(lab->warnings, _i != 0); /* once */
 	say_they(lab, "1", WH_SEEKING, 0);
 	ck_assert_ptr_null(lab->roster.known_nodes[1].differs);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -202,7 +202,7 @@ static bool is_here(const struct lab *lab, uint32_t node, uint32_t life)
 
 START_TEST(a_life_ends_once)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	ck_assert(!is_lost(lab, 1, 0) && !is_here(lab, 1, 0)); /* it may still come */
 	meet(lab, "1");
@@ -219,7 +219,7 @@ START_TEST(a_life_ends_once)
 	}
 	ck_assert(!is_lost(lab, 0, 0) && is_here(lab, 0, 0)); /* me */
 	ck_assert(!is_here(lab, 0, 1));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -232,7 +232,7 @@ static bool is_dead(const struct lab *lab, uint32_t node, uint32_t life)
  * later lives of its id are too. */
 START_TEST(the_dead_are_remembered)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 
 	for (uint32_t life = 0; life < WH_LIVES_KEPT; life++) {
 		wh_roster_met(&lab->roster, 1, incarnation_of(1, life));
@@ -244,7 +244,7 @@ START_TEST(the_dead_are_remembered)
 			ck_assert(is_dead(lab, 1, before));
 		ck_assert(!is_dead(lab, 1, life + 1) && !is_dead(lab, 2, life));
 	}
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -257,7 +257,7 @@ static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
  * other view. */
 START_TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	uint64_t life = incarnation_of(1, 0);
 
 	meet(lab, "1");
@@ -272,7 +272,7 @@ START_TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
 	drop(lab, WH_WIRE_VIEW, 0x400); /* an inviter has dropped all before, and that may be all that is said */
 	ck_assert(wh_roster_lost(&lab->roster, 1, life, 0x300));
 	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x400));
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -280,7 +280,7 @@ END_TEST
  * does not wait for long. */
 START_TEST(what_outlives_a_life)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
 	uint64_t most = lab->loop.now_ns + 2 * WH_NS_PER_S;
 
@@ -299,14 +299,14 @@ START_TEST(what_outlives_a_life)
 		ck_assert_uint_eq(known->not_before_ns, _i == 0 ? most - 1 : most);
 		wh_roster_met(&lab->roster, 1, incarnation_of(1, 1));
 	}
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* What was noted of it while it was not there (it was refused before it was met) is not said of the life that comes. */
 START_TEST(a_new_life_begins_anew)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
 
 	wh_join_refused(&lab->join, 1, "node 1 has another version");
@@ -315,14 +315,14 @@ START_TEST(a_new_life_begins_anew)
 	meet(lab, "1");
 	ck_assert(!known->introduced);
 	ck_assert_ptr_null(known->differs);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
 /* It was waited for in vain, too: a little longer each time. */
 START_TEST(a_node_that_dies_when_invited_waits)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
 
 	for (uint32_t life = 0; life < 9; life++) {
@@ -330,12 +330,12 @@ START_TEST(a_node_that_dies_when_invited_waits)
 
 		wh_roster_met(&lab->roster, 1, incarnation_of(1, life));
 		known->invited = 0x100 + life;
-		pass_ns(lab, 3 * WH_NS_PER_S);
+		roster_lab_pass_ns(lab, 3 * WH_NS_PER_S);
 		wh_roster_gone(&lab->roster, 1);
 		ck_assert_uint_eq(known->not_before_ns, lab->loop.now_ns + wait);
 		ck_assert_uint_eq(known->failures, life < 6 ? life + 1 : 6);
 	}
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 
@@ -356,7 +356,7 @@ static void say_group(struct lab *lab, uint32_t node, uint64_t group, uint64_t m
 START_TEST(two_groups_are_told)
 {
 	const struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1", 3);
 
 	wh_roster_introduce(&lab->roster, &member, view);
@@ -375,7 +375,7 @@ START_TEST(two_groups_are_told)
 	wh_roster_met(&lab->roster, 4, incarnation_of(4, 1));
 	say_group(lab, 4, 9, 24, true);
 	ck_assert_int_eq(lab->warnings, 2);
-	lab_free(lab);
+	roster_lab_free(lab);
 	wh_view_free(view);
 }
 END_TEST
@@ -383,7 +383,7 @@ END_TEST
 /* A node that seeks, and has met two groups that both go on, joins neither; of one that has no quorum it takes no notice. */
 START_TEST(between_two_groups)
 {
-	struct lab *lab = lab_make(0, 3);
+	struct lab *lab = roster_lab_make(0, 3);
 	char text[256];
 
 	wh_join_begin(&lab->join);
@@ -396,7 +396,7 @@ START_TEST(between_two_groups)
 	ck_assert_ptr_null(strstr(lab->told, "3:join "));
 	wh_join_explain(&lab->join, text, sizeof(text));
 	ck_assert_int_eq(strstr(text, "two groups of this name") != NULL, _i == 0);
-	lab_free(lab);
+	roster_lab_free(lab);
 }
 END_TEST
 

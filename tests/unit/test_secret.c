@@ -1,8 +1,8 @@
 /* test_secret.c - the files that a configuration names for a cluster key and TLS: what is read of them for which node, and what is
  * said of each that is not as it should be: it names the key of the configuration, and the file. */
 #include "group/secret.h"
-#include "tests/unit/certificates.h"
-#include "tests/unit/secure_lab.h"
+#include "tests/support/certificates.h"
+#include "tests/support/secure_lab.h"
 
 #define NODES 3
 
@@ -33,13 +33,13 @@ static void begin(void)
 {
 	char path[LAB_PATH_BYTES];
 
-	lab_begin(&lab);
+	secure_lab_begin(&lab);
 	lab_path(&lab, "strangers.pem", path);
 	authority_make(&strangers, "strangers", path);
 	lab_path(&lab, "authority.pem", path);
 	authority_make(&authority, "authority", path);
 	make(&authority, &node_1, "1.pem", "1.key");
-	lab_write(&lab, "cluster.key", "sixteen bytes of a key", 22, 0600, path);
+	secure_lab_write(&lab, "cluster.key", "sixteen bytes of a key", 22, 0600, path);
 	group = (struct wh_group_options){.name = "play", .transport = WH_TRANSPORT_TCP, .tls = true};
 	name(group.key_file, "cluster.key");
 	name(group.tls_certificate_file, "{node}.pem");
@@ -49,7 +49,7 @@ static void begin(void)
 
 static void end(void)
 {
-	lab_end(&lab);
+	secure_lab_end(&lab);
 	authority_free(&authority);
 	authority_free(&strangers);
 }
@@ -115,9 +115,9 @@ START_TEST(queries_have_their_own_files_or_those_of_a_node)
 	char path[LAB_PATH_BYTES];
 
 	expect_good(WH_SECURE_VISITOR); /* as node 1 */
-	lab_write(&lab, "0.pem", "no certificate", 14, 0600, path);
+	secure_lab_write(&lab, "0.pem", "no certificate", 14, 0600, path);
 	expect_good(WH_SECURE_VISITOR); /* there is no key of node 0 */
-	lab_write(&lab, "0.key", "no key", 6, 0600, path);
+	secure_lab_write(&lab, "0.key", "no key", 6, 0600, path);
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, NODES, &secret, &err), WHORL_CONFIG);
 	make(&strangers, &query, "visitor.pem", "visitor.key"); /* the nodes must know the authority above a visitor */
 	expect_good(WH_SECURE_VISITOR);
@@ -157,11 +157,11 @@ START_TEST(the_cluster_key)
 	name(group.key_file, "pipe");
 	expect("key_file", "pipe", " is not a regular file"); /* and no writer is waited for */
 	name(group.key_file, "key");
-	lab_write(&lab, "key", "", 0, 0600, path);
+	secure_lab_write(&lab, "key", "", 0, 0600, path);
 	expect("key_file", "key", " has 0 bytes, expected 16 to 4096");
-	lab_write(&lab, "key", "a word", 6, 0600, path);
+	secure_lab_write(&lab, "key", "a word", 6, 0600, path);
 	expect("key_file", "key", " has 6 bytes, expected 16 to 4096");
-	lab_write(&lab, "key", "sixteen bytes of a key", 22, 0640, path);
+	secure_lab_write(&lab, "key", "sixteen bytes of a key", 22, 0640, path);
 	expect("key_file", "key", " may be used by others than its owner: chmod 600 it");
 }
 END_TEST
@@ -184,9 +184,9 @@ START_TEST(files_that_are_none)
 	name(values[_i], "pipe");
 	expect(keys[_i], "pipe", " is not a regular file");
 	name(values[_i], "words");
-	lab_write(&lab, "words", "", 0, 0600, path);
+	secure_lab_write(&lab, "words", "", 0, 0600, path);
 	expect(keys[_i], "words", _i == 1 ? " has 0 bytes, expected 32 to 65536" : ": ...");
-	lab_write(&lab, "words", "words that are neither a key nor a certificate", 46, 0600, path);
+	secure_lab_write(&lab, "words", "words that are neither a key nor a certificate", 46, 0600, path);
 	expect(keys[_i], "words", ": ...");
 }
 END_TEST
@@ -199,7 +199,7 @@ START_TEST(files_that_may_not_be_read)
 				group.tls_authority_file};
 	char path[LAB_PATH_BYTES];
 
-	lab_write(&lab, "locked", "sixteen bytes of a key", 22, 0, path);
+	secure_lab_write(&lab, "locked", "sixteen bytes of a key", 22, 0, path);
 	name(values[_i], "locked");
 	if (_i != 0)
 		strcpy(group.key_file, "none"); /* it is root's */

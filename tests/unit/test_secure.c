@@ -2,13 +2,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "tests/unit/secure_lab.h"
+#include "tests/support/secure_lab.h"
 
 static struct lab lab;
 
 static void open_lab(void)
 {
-	lab_begin(&lab);
+	secure_lab_begin(&lab);
 }
 
 static void key_lab(void)
@@ -18,7 +18,7 @@ static void key_lab(void)
 
 static void end(void)
 {
-	lab_end(&lab);
+	secure_lab_end(&lab);
 }
 
 /* ---- open mode --------------------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(one_with_a_key_one_without)
 {
-	lab.ground[CALLER].key = lab_key(&lab, "sixteen bytes of a key");
+	lab.ground[CALLER].key = secure_lab_key(&lab, "sixteen bytes of a key");
 	expect_refusal(&lab, "node 2 has no cluster key (key_file), node 1 has one",
 		       "the caller has a cluster key (key_file), node 2 has none");
 	lab.ground[ANSWERER].key = lab.ground[CALLER].key;
@@ -171,7 +171,7 @@ END_TEST
 START_TEST(another_key)
 {
 	wh_secure_key_free(lab.ground[CALLER].key);
-	lab.ground[CALLER].key = lab_key(&lab, "sixteen bytes of a kez");
+	lab.ground[CALLER].key = secure_lab_key(&lab, "sixteen bytes of a kez");
 	expect_refusal(&lab, "node 2 refuses: node 1 and node 2 have different cluster keys (key_file)",
 		       "node 1 and node 2 have different cluster keys (key_file)");
 	expect_faults(&lab, WH_SECURE_TURNED_DOWN, WH_SECURE_UNPROVEN);

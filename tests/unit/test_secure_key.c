@@ -4,20 +4,20 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "tests/unit/secure_lab.h"
+#include "tests/support/secure_lab.h"
 
 static struct lab lab;
 static char bytes[WH_SECURE_KEY_MOST + 1];
 
 static void begin(void)
 {
-	lab_begin(&lab);
+	secure_lab_begin(&lab);
 	memset(bytes, 'k', sizeof(bytes));
 }
 
 static void end(void)
 {
-	lab_end(&lab);
+	secure_lab_end(&lab);
 }
 
 /* Loads it; the text must say `why`, after its name. NULL: it must be taken. */
@@ -43,15 +43,15 @@ START_TEST(sizes)
 {
 	char path[LAB_PATH_BYTES];
 
-	lab_write(&lab, "k", bytes, 15, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 15, 0600, path);
 	expect(path, " has 15 bytes, expected 16 to 4096");
-	lab_write(&lab, "k", bytes, 16, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 16, 0600, path);
 	expect(path, NULL);
-	lab_write(&lab, "k", bytes, 4096, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 4096, 0600, path);
 	expect(path, NULL);
-	lab_write(&lab, "k", bytes, 4097, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 4097, 0600, path);
 	expect(path, " has 4097 bytes, expected 16 to 4096");
-	lab_write(&lab, "k", bytes, 0, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 0, 0600, path);
 	expect(path, " has 0 bytes, expected 16 to 4096");
 }
 END_TEST
@@ -61,7 +61,7 @@ START_TEST(permissions)
 	static const mode_t bad[] = {0640, 0620, 0610, 0604, 0602, 0601, 0666, 0777};
 	char path[LAB_PATH_BYTES];
 
-	lab_write(&lab, "k", bytes, 32, 0400, path);
+	secure_lab_write(&lab, "k", bytes, 32, 0400, path);
 	expect(path, NULL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ck_assert_int_eq(chmod(path, bad[i]), 0);
@@ -76,7 +76,7 @@ START_TEST(owners)
 
 	if (geteuid() != 0)
 		return; /* only root can give files away */
-	lab_write(&lab, "k", bytes, 32, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 32, 0600, path);
 	ck_assert_int_eq(chown(path, 12345, (gid_t)-1), 0);
 	expect(path, " belongs to another user: it must be of the user that runs this, or root");
 	ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
@@ -88,7 +88,7 @@ START_TEST(what_is_no_file)
 {
 	char path[LAB_PATH_BYTES], other[LAB_PATH_BYTES];
 
-	lab_write(&lab, "k", bytes, 32, 0600, path);
+	secure_lab_write(&lab, "k", bytes, 32, 0600, path);
 	lab_path(&lab, "link", other);
 	ck_assert_int_eq(symlink(path, other), 0);
 	expect(other, " is a symbolic link: name the file itself");
@@ -108,14 +108,14 @@ START_TEST(each_byte_counts)
 {
 	static const char *const others[] = {"0123456789abcdef\n", "0123456789abcdeg", "1123456789abcdef"};
 
-	lab.ground[ANSWERER].key = lab_key(&lab, "0123456789abcdef");
+	lab.ground[ANSWERER].key = secure_lab_key(&lab, "0123456789abcdef");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		lab.ground[CALLER].key = lab_key(&lab, others[i]);
+		lab.ground[CALLER].key = secure_lab_key(&lab, others[i]);
 		lab_meet(&lab);
 		expect_both(&lab, WH_SECURE_REFUSED);
 		wh_secure_key_free(lab.ground[CALLER].key);
 	}
-	lab.ground[CALLER].key = lab_key(&lab, "0123456789abcdef");
+	lab.ground[CALLER].key = secure_lab_key(&lab, "0123456789abcdef");
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_PROVEN);
 }
@@ -197,8 +197,8 @@ START_TEST(no_core_file_has_the_key)
 	ck_assert_uint_eq(look_for(secret, chunk, &hidden), 0);
 	ck_assert_uint_ge(hidden, 2); /* the test's, and the library's */
 	lab.ground[ANSWERER].key = lab.ground[CALLER].key = NULL;
-	lab_end(&lab);
-	lab_begin(&lab);
+	secure_lab_end(&lab);
+	secure_lab_begin(&lab);
 	wh_secure_key_free(key);
 	ck_assert_uint_eq(look_for(secret, chunk, &hidden), 0);
 	munmap(secret, 2 * CHUNK);

@@ -1,6 +1,6 @@
 /* test_secure_tls.c - certificates, TLS, and the cluster key inside TLS. */
-#include "tests/unit/certificates.h"
-#include "tests/unit/secure_lab.h"
+#include "tests/support/certificates.h"
+#include "tests/support/secure_lab.h"
 #include "transport/secure/secure_int.h"
 
 static struct lab lab;
@@ -55,7 +55,7 @@ static void begin(void)
 {
 	char path[LAB_PATH_BYTES];
 
-	lab_begin(&lab);
+	secure_lab_begin(&lab);
 	lab_path(&lab, "strangers", path);
 	authority_make(&strangers, "strangers", path);
 	lab_path(&lab, "authority", path);
@@ -66,15 +66,15 @@ static void begin(void)
 
 static void end(void)
 {
-	lab_end(&lab);
+	secure_lab_end(&lab);
 	authority_free(&authority);
 	authority_free(&strangers);
 }
 
 static void give_keys(const char *caller, const char *answerer)
 {
-	lab.ground[CALLER].key = lab_key(&lab, caller);
-	lab.ground[ANSWERER].key = lab_key(&lab, answerer);
+	lab.ground[CALLER].key = secure_lab_key(&lab, caller);
+	lab.ground[ANSWERER].key = secure_lab_key(&lab, answerer);
 }
 
 /* ---- good ---------------------------------------------------------------------------------------------------------------- */

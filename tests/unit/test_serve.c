@@ -1,7 +1,7 @@
 /* test_serve.c - a leader that serves wishes: when it proposes a view, what it sends to which member first, and what it does when a member
  * fails, changes what it wishes, or does not get it. The others by hand.
  */
-#include "tests/unit/serving_lab.h"
+#include "tests/support/serving_lab.h"
 
 /* Members 1 and 2 have acknowledged that attempt. */
 static void all_acknowledge(struct serving_lab *lab, uint64_t attempt)
@@ -18,7 +18,7 @@ START_TEST(a_leader_from_a_wish_to_installation)
 	hear_wishes(lab, 1, 1, "a+");
 	settle(m);
 	expect_told(m, ""); /* others may wish something as well */
-	pass_ns(m, WH_COLLECT_QUIET_NS);
+	member_pass_ns(m, WH_COLLECT_QUIET_NS);
 	settle(m);
 	expect_told(m, "open-without-settles-serves-as-7000001 invite-0-as-7000001 ");
 	expect_sent(lab, "1:next-7000001 2:next-7000001 ");
@@ -48,7 +48,7 @@ START_TEST(a_set_on_its_way_is_waited_for)
 	say(m, 2, m->columns.wished.offset, 1);
 	hear_wishes(lab, 1, 1, "a+");
 	settle(m);
-	pass_ns(m, WH_COLLECT_QUIET_NS);
+	member_pass_ns(m, WH_COLLECT_QUIET_NS);
 	settle(m);
 	expect_told(m, "");
 	if (_i == 0) {
@@ -59,9 +59,9 @@ START_TEST(a_set_on_its_way_is_waited_for)
 			m->loop.next_ns = UINT64_MAX;
 			settle(m);
 		}
-		pass_ns(m, WH_COLLECT_QUIET_NS);
+		member_pass_ns(m, WH_COLLECT_QUIET_NS);
 	} else {
-		pass_ns(m, WH_COLLECT_MOST_NS);
+		member_pass_ns(m, WH_COLLECT_MOST_NS);
 	}
 	settle(m);
 	expect_opened(lab, _i == 0 ? "a#0@7[1s! 2!]" : "a#0@7[1s!]");

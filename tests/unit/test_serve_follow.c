@@ -1,7 +1,7 @@
 /* test_serve_follow.c - a member of which the leader serves wishes: what it says, and when; what it waits for before it goes along, and what
  * it does not go along with.
  */
-#include "tests/unit/serving_lab.h"
+#include "tests/support/serving_lab.h"
 
 /* Member 2, which has said that it wishes that. */
 static struct serving_lab *member_that_wishes(const char *text)
@@ -38,11 +38,11 @@ START_TEST(a_member_says_what_it_wishes)
 	settle(m);
 	expect_sent(lab, "0:wishes-1 ");
 	ck_assert_uint_eq(mine(m, m->columns.wished.offset), 1);
-	pass_ns(m, WH_WISHING_AGAIN_NS);
+	member_pass_ns(m, WH_WISHING_AGAIN_NS);
 	settle(m);
 	expect_sent(lab, "0:wishes-1 ");
 	m->view.served[2] = 1; /* as if that view had begun */
-	pass_ns(m, WH_WISHING_AGAIN_NS);
+	member_pass_ns(m, WH_WISHING_AGAIN_NS);
 	settle(m);
 	expect_sent(lab, "");
 	serving_free(lab);

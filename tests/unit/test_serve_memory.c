@@ -4,7 +4,7 @@
  */
 #include "tests/unit/refuse.h"
 #define live live_on /* a function of member.h, which is not that of refuse.h */
-#include "tests/unit/serving_lab.h"
+#include "tests/support/serving_lab.h"
 
 /* What the test itself is called for has memory: the library for tests allocates as well. */
 #define CALMLY(call)                                                                                                   \
@@ -70,7 +70,7 @@ static bool settle_without(struct member *m, long at)
 	refuse_at = at;
 	while (wh_change_step(&m->change) > 0)
 		;
-	pass_ns(m, WH_COLLECT_MOST_NS);
+	member_pass_ns(m, WH_COLLECT_MOST_NS);
 	while (wh_change_step(&m->change) > 0)
 		;
 	out = refuse_at < 0;

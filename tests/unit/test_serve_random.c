@@ -2,7 +2,7 @@
  * meanwhile, and in some runs a member dies. All that begin the next view begin the same one, and it has each of them as it has said.
  * Labels: random
  */
-#include "tests/unit/serving_lab.h"
+#include "tests/support/serving_lab.h"
 
 #define MEMBERS 4
 #define RUNS 400
@@ -96,7 +96,7 @@ static void change_wishes(uint32_t rank)
 static void pass_all_ns(uint64_t ns)
 {
 	for (uint32_t rank = 0; rank < MEMBERS; rank++)
-		pass_ns(world.labs[rank]->m, ns);
+		member_pass_ns(world.labs[rank]->m, ns);
 }
 
 static void kill_member(uint32_t rank)

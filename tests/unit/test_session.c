@@ -1,6 +1,6 @@
 /* test_session.c - how two nodes meet and part, on a wire in memory (fake_wire.h): node 0 or 1 has the session, the others are played
  * here. test_session_images.c has images and descriptors, test_session_door.c strangers. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LIFE 201 /* of a node that is played; the next are those after it */
 

@@ -1,6 +1,6 @@
 /* test_session_complaints.c - what a session complains of is counted by kind, and each kind is logged by itself. On a wire in memory
  * (fake_wire.h): node 0 has the session. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LIFE 201 /* of the nodes that are played */
 #define PLACES WH_SESSION_STRANGERS

@@ -1,5 +1,5 @@
 /* test_session_death.c - a proof that the process of a node has ended (T12), and what a session tells of it: on a wire in memory. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LIFE 201 /* of a node that is played; the next are those after it */
 

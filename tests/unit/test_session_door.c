@@ -1,5 +1,5 @@
 /* test_session_door.c - strangers, visitors and streams, on a wire in memory (fake_wire.h): node 0 has the session. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LIFE 201 /* of the nodes that are played */
 #define PLACES WH_SESSION_STRANGERS

@@ -1,6 +1,6 @@
 /* test_session_images.c - how images become ready, which offers are kept, and what becomes of descriptors, on a wire in memory
  * (fake_wire.h): node 0 has the session, the others are played here. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LIFE 201 /* of the nodes that are played */
 #define ROW (2 * WH_ROW_ALIGN)

@@ -1,6 +1,6 @@
 /* test_session_lanes.c - lanes, on a wire in memory (fake_wire.h): node 0 has its own session and that of its lane 2, nodes 1 and 2 are
  * played here. */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 
 #define LANE 2
 #define BIT (UINT64_C(1) << (LANE - 1))

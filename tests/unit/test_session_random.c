@@ -5,7 +5,7 @@
  * At each step: an incarnation is met once, and then ends at most once, before the next is met; messages come while it is met, in
  * order, each once. When there are no faults any more all meet.
  */
-#include "tests/unit/fake_wire.h"
+#include "tests/support/fake_wire.h"
 #include "transport/dice.h"
 
 #define RUNS 400

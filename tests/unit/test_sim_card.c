@@ -1,5 +1,5 @@
 /* test_sim_card.c - what the simulator's network card makes of pushes: how long each takes, and how links are shared. */
-#include "tests/unit/sim_lab.h"
+#include "tests/support/sim_lab.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PAGE WH_ROW_ALIGN
@@ -67,7 +67,7 @@ static uint64_t seen_after(struct lab *lab, uint32_t at, uint32_t of, uint64_t v
 
 START_TEST(a_write_alone_is_posted_then_has_its_latency)
 {
-	struct lab *lab = make(options_of(&paper, test_seed(1)));
+	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(1)));
 	uint64_t start = wh_sim_now(lab->sim);
 	const struct wh_push push = word_to(0, 1, 1);
 
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(posting_costs_each_batch_and_each_write)
 {
-	struct lab *lab = make(options_of(&paper, test_seed(2)));
+	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(2)));
 	uint64_t start = wh_sim_now(lab->sim);
 
 	post_page(lab, 0, 1); /* two pushes to two peers, posted together */
@@ -107,7 +107,7 @@ START_TEST(the_scheduler_is_told_of_posting)
 	uint64_t before;
 
 	options.posted = count_posted;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	before = lab->hooked;
 	post_page(lab, 1, 1);
 	ck_assert_uint_eq(lab->hooked, before + 1);
@@ -118,7 +118,7 @@ END_TEST
 /* One sender, two receivers: its own link is shared. */
 START_TEST(a_link_is_shared_by_what_goes_out)
 {
-	struct lab *lab = make(options_of(&slow_link, test_seed(4)));
+	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(4)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, took;
 	const struct wh_push pushes[] = {pages(0, 1, 2), pages(0, 2, 2), word_to(0, 1, 1), word_to(0, 2, 2)};
 
@@ -133,7 +133,7 @@ END_TEST
 /* Two senders, one receiver: its link is shared, though each of theirs is half idle. */
 START_TEST(a_link_is_shared_by_what_comes_in)
 {
-	struct lab *lab = make(options_of(&slow_link, test_seed(5)));
+	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(5)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, first, second;
 
 	for (uint32_t from = 0; from < 2; from++) {
@@ -153,7 +153,7 @@ END_TEST
 /* Both ways at once: neither is in the other's way. */
 START_TEST(a_link_carries_both_ways)
 {
-	struct lab *lab = make(options_of(&slow_link, test_seed(6)));
+	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(6)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
 
 	for (uint32_t from = 0; from < 2; from++) {
@@ -176,7 +176,7 @@ START_TEST(peers_take_turns)
 	uint64_t start;
 
 	card.turn_bytes = PAGE / 4;
-	lab = make(options_of(&card, test_seed(7)));
+	lab = sim_lab_make(options_of(&card, test_seed(7)));
 	start = wh_sim_now(lab->sim) + POST_NS + COUNT(pushes) * PUSH_NS;
 	post(lab, 0, pushes, COUNT(pushes));
 	ck_assert_uint_le(seen_after(lab, 2, 0, 2, start), PAGE_NS / 4 + 10);
@@ -188,7 +188,7 @@ END_TEST
 /* T2: a guard is short, and is never there before the page that it guards. */
 START_TEST(a_guard_does_not_overtake)
 {
-	struct lab *lab = make(options_of(&paper, test_seed(8)));
+	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(8)));
 
 	for (uint64_t value = 1; value <= 20; value++) {
 		uint64_t start = wh_sim_now(lab->sim);
@@ -210,7 +210,7 @@ END_TEST
 START_TEST(crashes_end_what_the_card_has)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		struct lab *lab = make(options_of(&slow_link, test_seed(100 + seed)));
+		struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(100 + seed)));
 
 		for (uint64_t value = 1; value <= 3; value++)
 			post_page(lab, 0, value);

@@ -6,7 +6,7 @@
 
 #include "sim/disk.h"
 #include "tests/harness.h"
-#include "tests/unit/disk_contract.h"
+#include "tests/support/disk_contract.h"
 
 static struct wh_sim_disk *disk;
 static struct wh_sim_disk_user *user;

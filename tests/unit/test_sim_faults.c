@@ -1,12 +1,12 @@
 /* test_sim_faults.c - what goes wrong in the simulator: cuts, broken connections, crashes of several kinds. */
-#include "tests/unit/sim_lab.h"
+#include "tests/support/sim_lab.h"
 #include "transport/dice.h"
 
 /* ---- cuts -------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_cut_holds_up_one_way)
 {
-	struct lab *lab = make(wild(test_seed(10) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(wild(test_seed(10) + (uint64_t)_i));
 	uint64_t sent = 0;
 
 	for (uint64_t k = 1; k <= 40; k++) {
@@ -41,7 +41,7 @@ END_TEST
 /* Cut and healed at any time, as often as it likes: all comes, in order. */
 START_TEST(cuts_that_come_and_go)
 {
-	struct lab *lab = make(wild(test_seed(30) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(wild(test_seed(30) + (uint64_t)_i));
 	struct wh_dice dice = wh_dice_split((uint64_t)_i, 7);
 	uint64_t sent = 0, seen = 0;
 
@@ -71,7 +71,7 @@ END_TEST
 
 START_TEST(news_of_a_death_are_held_up)
 {
-	struct lab *lab = make(wild(test_seed(5)));
+	struct lab *lab = sim_lab_make(wild(test_seed(5)));
 
 	wh_sim_cut_off(lab->sim, 0, 1);
 	wh_sim_crash(lab->sim, 0);
@@ -110,7 +110,7 @@ END_TEST
 
 START_TEST(a_broken_connection_ends_for_both)
 {
-	struct lab *lab = make(wild(test_seed(50) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(wild(test_seed(50) + (uint64_t)_i));
 	struct wh_image *next[NODES];
 	uint64_t seen;
 
@@ -155,7 +155,7 @@ START_TEST(pushes_over_a_broken_connection)
 	struct lab *lab;
 
 	options.notice_max_ns = WH_NS_PER_S;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	wh_sim_break(lab->sim, 0, 1);
 	post_word(lab, 0, 1);
 	ck_assert_uint_eq(wh_sim_traffic(lab->sim, 0, 1).pushes, 0);
@@ -173,7 +173,7 @@ START_TEST(nothing_comes_behind_the_news)
 	uint64_t missed = 0, seed = test_seed(14);
 
 	for (uint64_t n = 0; n < 30; n++) {
-		struct lab *lab = make(plain(30 * seed + n));
+		struct lab *lab = sim_lab_make(plain(30 * seed + n));
 
 		wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){WH_NS_PER_MS, WH_NS_PER_MS, 0});
 		post_word(lab, 0, 1);
@@ -198,7 +198,7 @@ START_TEST(leaving_over_a_broken_connection)
 	struct lab *lab;
 
 	options.notice_max_ns = WH_NS_PER_MS; /* there would be time for it */
-	lab = make(options);
+	lab = sim_lab_make(options);
 	wh_sim_break(lab->sim, 0, 1);
 	leave_in_order(lab, 0);
 	run(lab, LONG_NS);
@@ -243,7 +243,7 @@ START_TEST(a_silent_crash_is_told_to_nobody)
 	uint64_t none = 0, all = 0, some = 0, seed = test_seed((uint64_t)_i);
 
 	for (uint64_t k = 0; k < 200; k++) {
-		struct lab *lab = make(wild(200 * seed + k));
+		struct lab *lab = sim_lab_make(wild(200 * seed + k));
 
 		post_numbered(lab, 5);
 		run(lab, 100 * k);
@@ -279,7 +279,7 @@ START_TEST(each_notices_a_death_in_its_own_time)
 	uint64_t start;
 
 	options.notice_max_ns = WH_NS_PER_MS;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	start = wh_sim_now(lab->sim);
 	wh_sim_crash(lab->sim, 0);
 	run(lab, LONG_NS);
@@ -298,7 +298,7 @@ START_TEST(a_crash_in_the_middle_of_a_post)
 	uint64_t seed = test_seed((uint64_t)_i);
 
 	for (uint64_t n = 0; n < 20; n++) {
-		struct lab *lab = make(wild(20 * seed + n));
+		struct lab *lab = sim_lab_make(wild(20 * seed + n));
 		uint64_t k = 0;
 
 		lab->crash_push = (uint64_t)_i;
@@ -329,7 +329,7 @@ START_TEST(leaving_is_kept)
 	uint64_t seed = test_seed((uint64_t)_i);
 
 	for (uint64_t n = 0; n < 50; n++) {
-		struct lab *lab = make(wild(50 * seed + n));
+		struct lab *lab = sim_lab_make(wild(50 * seed + n));
 
 		for (uint64_t k = 1; k <= 20; k++)
 			post_page(lab, 0, k);
@@ -365,7 +365,7 @@ END_TEST
 /* A node that was killed in the middle of its pass goes on to its end, and no node notices. */
 START_TEST(the_dead_open_nothing)
 {
-	struct lab *lab = make(wild(test_seed(8)));
+	struct lab *lab = sim_lab_make(wild(test_seed(8)));
 	struct wh_image *next[NODES];
 
 	next[1] = open_image(lab, 1, 2);

@@ -1,6 +1,6 @@
 /* test_sim_lives.c - nodes of the simulator that end and come back: what their peers hear of it, and that nothing is carried
  * from one life to another. The lab checks the order of all news (check_order). */
-#include "tests/unit/sim_lab.h"
+#include "tests/support/sim_lab.h"
 #include "transport/dice.h"
 
 /* ---- coming back --------------------------------------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ START_TEST(a_node_that_comes_back_is_met_again)
 
 		options.notice_max_ns = n % 2 == 0 ? 0 : 20000;
 		options.ring_max_ns = n % 3 == 0 ? 0 : 20000;
-		lab = make(options);
+		lab = sim_lab_make(options);
 		end_life(lab, 0, manner);
 		if (n % 4 == 0) {
 			run(lab, LONG_NS);
@@ -49,7 +49,7 @@ START_TEST(an_end_is_waited_for_or_hastened)
 		struct lab *lab;
 
 		options.notice_max_ns = WH_NS_PER_S;
-		lab = make(options);
+		lab = sim_lab_make(options);
 		if (_i == 1)
 			wh_sim_break(lab->sim, 0, 1);
 		end_life(lab, 0, _i == 0 ? CRASHES : VANISHES);
@@ -70,7 +70,7 @@ END_TEST
 /* A node that leaves is never hastened, however late its last words. */
 START_TEST(leaving_is_kept_by_the_next_life)
 {
-	struct lab *lab = make(plain(test_seed(12) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(plain(test_seed(12) + (uint64_t)_i));
 
 	wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){SLOW_NS, SLOW_NS, 0});
 	for (uint64_t k = 1; k <= 20; k++)
@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(a_silent_end_is_told_by_the_next_life)
 {
-	struct lab *lab = make(plain(test_seed(13)));
+	struct lab *lab = sim_lab_make(plain(test_seed(13)));
 
 	end_life(lab, 0, VANISHES);
 	run(lab, LONG_NS);
@@ -115,7 +115,7 @@ END_TEST
 
 START_TEST(a_broken_connection_is_between_two_lives)
 {
-	struct lab *lab = make(wild(test_seed(14) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(wild(test_seed(14) + (uint64_t)_i));
 
 	wh_sim_break(lab->sim, 0, 1);
 	if (_i % 2 == 0)
@@ -182,7 +182,7 @@ END_TEST
 
 START_TEST(messages_end_with_the_life)
 {
-	struct lab *lab = make(plain(test_seed(20) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(plain(test_seed(20) + (uint64_t)_i));
 	enum manner manner = (enum manner)(_i % MANNERS);
 
 	slow(lab, 0, 1);
@@ -216,7 +216,7 @@ END_TEST
 START_TEST(a_life_that_is_not_known_is_sent_nothing)
 {
 	static struct wh_transport_event event;
-	struct lab *lab = make(plain(test_seed(30)));
+	struct lab *lab = sim_lab_make(plain(test_seed(30)));
 	struct wh_transport *node = lab->node[0];
 	struct wh_stream *stream;
 
@@ -264,7 +264,7 @@ END_TEST
 /* An image with a row of one incarnation is none of another's, though it has the same key. */
 START_TEST(images_are_of_incarnations)
 {
-	struct lab *lab = make(plain(test_seed(31)));
+	struct lab *lab = sim_lab_make(plain(test_seed(31)));
 	struct wh_image *before[NODES], *after[NODES];
 
 	before[0] = open_image(lab, 0, 2);
@@ -298,7 +298,7 @@ START_TEST(confirmations_end_with_the_life)
 	uint32_t cut_off = 0;
 
 	for (uint64_t n = 0; n < 20; n++) {
-		struct lab *lab = make(plain(20 * test_seed(32) + n));
+		struct lab *lab = sim_lab_make(plain(20 * test_seed(32) + n));
 		bool was_ready;
 
 		slow(lab, 1, 0);
@@ -324,7 +324,7 @@ END_TEST
 /* The one that crashed is destroyed when another is there already. */
 START_TEST(two_lives_at_once)
 {
-	struct lab *lab = make(wild(test_seed(33)));
+	struct lab *lab = sim_lab_make(wild(test_seed(33)));
 	struct wh_transport *old = lab->node[0];
 
 	wh_sim_crash(lab->sim, 0);
@@ -349,7 +349,7 @@ END_TEST
 
 static uint64_t digest_of(uint64_t seed, int lives)
 {
-	struct lab *lab = make(wild(seed));
+	struct lab *lab = sim_lab_make(wild(seed));
 	uint64_t digest;
 
 	for (int k = 0; k < lives; k++) {

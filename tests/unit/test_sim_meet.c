@@ -1,6 +1,6 @@
 /* test_sim_meet.c - which nodes meet in the simulator, and when: nodes that come late, that do not go together, that are looked
  * for; and visitors. The lab checks the order of all news (check_order). */
-#include "tests/unit/sim_lab.h"
+#include "tests/support/sim_lab.h"
 
 /* ---- coming late --------------------------------------------------------------------------------------------------------- */
 
@@ -190,7 +190,7 @@ END_TEST
 /* A node that comes when others are gone does not wait for them, until they come back. */
 START_TEST(the_dead_are_not_met)
 {
-	struct lab *lab = make(wild(test_seed(18)));
+	struct lab *lab = sim_lab_make(wild(test_seed(18)));
 
 	for (uint32_t id = 0; id < NODES; id++)
 		end_life(lab, id, (enum manner)id);
@@ -258,7 +258,7 @@ END_TEST
 
 START_TEST(ids_and_incarnations_are_had_once)
 {
-	struct lab *lab = make(plain(test_seed(8)));
+	struct lab *lab = sim_lab_make(plain(test_seed(8)));
 	struct wh_transport_config config = {
 		.env = wh_sim_env(lab->sim, 0), .group = "lab", .node = 0, .nodes = NODES, .incarnation = 7};
 	struct wh_transport *none;
@@ -369,7 +369,7 @@ START_TEST(a_crowd_keeps_no_node_out)
 	struct lab *lab;
 
 	options.latency_max_ns = 50 * WH_NS_PER_US;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	end_life(lab, 0, (enum manner)(_i % MANNERS));
 	begin_life(lab, 0);
 	back_ns = wh_sim_now(lab->sim);
@@ -397,7 +397,7 @@ static void hear(void *ctx, const void *bytes, size_t count)
 START_TEST(queries_are_answered_once)
 {
 	static struct wh_transport_event events[2];
-	struct lab *lab = make(plain(test_seed(50)));
+	struct lab *lab = sim_lab_make(plain(test_seed(50)));
 	struct wh_transport *node = lab->node[1];
 	uint64_t heard[2] = {0, 0}, answer = 5;
 

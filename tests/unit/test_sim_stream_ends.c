@@ -1,5 +1,5 @@
 /* test_sim_stream_ends.c - what becomes of the simulator's streams at the end of a node, of the world. */
-#include "tests/unit/sim_pair.h"
+#include "tests/support/sim_pair.h"
 
 /* ---- the end of a node --------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(what_is_written_before_leaving_is_read)
 {
-	struct pair pair = {.lab = make(plain(test_seed(23)))};
+	struct pair pair = {.lab = sim_lab_make(plain(test_seed(23)))};
 
 	slow(pair.lab, 0, 1);
 	pair.writer = open_stream(pair.lab, 0, 1);
@@ -178,7 +178,7 @@ END_TEST
 /* News of the stream are overtaken by nothing, and of a crash by everything: then there is none. */
 START_TEST(a_stream_and_the_end_of_its_writer)
 {
-	struct pair pair = {.lab = make(plain(test_seed(29)))};
+	struct pair pair = {.lab = sim_lab_make(plain(test_seed(29)))};
 
 	slow(pair.lab, 0, 1);
 	pair.writer = open_stream(pair.lab, 0, 1);
@@ -219,7 +219,7 @@ END_TEST
 /* It comes to a node that ends before it has taken it; the next life is not given it. */
 START_TEST(nobody_takes_it)
 {
-	struct lab *lab = make(plain(test_seed(25) + (uint64_t)_i));
+	struct lab *lab = sim_lab_make(plain(test_seed(25) + (uint64_t)_i));
 	struct pair pair = {.lab = lab, .writer = NULL};
 	struct wh_stream *other;
 

@@ -1,6 +1,6 @@
 /* test_sim_streams.c - streams of the simulator: what comes through, and when. What becomes of them at the end of a node is in
  * test_sim_stream_ends.c. */
-#include "tests/unit/sim_pair.h"
+#include "tests/support/sim_pair.h"
 #include "transport/dice.h"
 
 #define ENOUGH 100000
@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(there_are_so_many_streams)
 {
-	struct lab *lab = make(wild(test_seed(6)));
+	struct lab *lab = sim_lab_make(wild(test_seed(6)));
 	struct wh_stream *streams[1000], *one;
 	uint32_t count = 0;
 

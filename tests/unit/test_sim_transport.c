@@ -1,7 +1,7 @@
 /* test_sim_transport.c - what only the simulator's transport has: what things cost, late rings, the digest. Its faults are
  * in test_sim_faults.c, its lives in test_sim_lives.c, its streams in test_sim_streams.c, what it shares with other
  * transports in tests/conformance/. */
-#include "tests/unit/sim_lab.h"
+#include "tests/support/sim_lab.h"
 #include "transport/dice.h"
 
 /* An idle link takes up to so long before it shows what has come; and nothing else, where nothing costs anything. */
@@ -21,7 +21,7 @@ static void assert_arrives(struct lab *lab, uint32_t at, uint32_t of, uint64_t v
 
 START_TEST(a_link_has_a_latency)
 {
-	struct lab *lab = make(plain(test_seed(1)));
+	struct lab *lab = sim_lab_make(plain(test_seed(1)));
 	uint64_t start = wh_sim_now(lab->sim);
 
 	wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){1000, 1000, 0});
@@ -39,7 +39,7 @@ END_TEST
 
 START_TEST(a_link_has_a_bandwidth)
 {
-	struct lab *lab = make(plain(test_seed(2)));
+	struct lab *lab = sim_lab_make(plain(test_seed(2)));
 	uint64_t start = wh_sim_now(lab->sim);
 
 	wh_sim_link_set(lab->sim, 0, 1, &(struct wh_sim_link_cost){100, 100, WH_NS_PER_S});
@@ -60,7 +60,7 @@ END_TEST
 
 START_TEST(a_card_sends_to_all)
 {
-	struct lab *lab = make(plain(test_seed(3)));
+	struct lab *lab = sim_lab_make(plain(test_seed(3)));
 	uint64_t start = wh_sim_now(lab->sim);
 
 	wh_sim_node_set(lab->sim, 0, &(struct wh_sim_node_cost){.bytes_per_s = WH_NS_PER_S});
@@ -79,7 +79,7 @@ START_TEST(posting_takes_the_node_time)
 	uint64_t start;
 
 	options.node_cost = (struct wh_sim_node_cost){.post_ns = 100, .push_ns = 10};
-	lab = make(options);
+	lab = sim_lab_make(options);
 	start = wh_sim_now(lab->sim);
 	post_word(lab, 0, 1);
 	post_word(lab, 0, 2); /* in the same pass: the times add up */
@@ -112,7 +112,7 @@ static void assert_orders(bool joins, bool beside)
 
 	options.joins = joins;
 	options.pieces = 2;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	for (uint64_t k = 1; k <= 120; k += 2) {
 		struct wh_push pushes[] = {push_word(0, k), push_word(0, k + 1)};
 
@@ -154,7 +154,7 @@ START_TEST(rings_are_late)
 	struct lab *lab;
 
 	options.ring_max_ns = RING_NS;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	lab->node[1]->ops->wait(lab->node[1], 0); /* old rings are used up */
 	for (uint64_t k = 1; k <= 50; k++) {
 		uint64_t start = wh_sim_now(lab->sim);
@@ -186,7 +186,7 @@ START_TEST(rings_for_messages_are_late)
 	struct lab *lab;
 
 	options.ring_max_ns = RING_NS;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	lab->node[1]->ops->wait(lab->node[1], 0);
 	for (uint64_t k = 1; k <= 50; k++) {
 		uint64_t start = wh_sim_now(lab->sim);
@@ -217,7 +217,7 @@ START_TEST(late_rings_are_never_lost)
 	struct lab *lab;
 
 	options.ring_max_ns = RING_NS;
-	lab = make(options);
+	lab = sim_lab_make(options);
 	for (int round = 0; round < 300; round++) {
 		uint64_t until, seen = 0, inbox;
 
@@ -262,7 +262,7 @@ START_TEST(the_words_of_the_dead_ring)
 		struct lab *lab;
 
 		options.ring_max_ns = n % 2 == 0 ? RING_NS : 0;
-		lab = make(options);
+		lab = sim_lab_make(options);
 		lab->silently = true;
 		lab->crash_push = _i == 0 ? n % 10 : UINT64_MAX;
 		lab->node[1]->ops->wait(lab->node[1], 0); /* old rings are used up */
@@ -296,7 +296,7 @@ static uint64_t digest_of(uint64_t seed, unsigned what)
 	options.notice_max_ns = RING_NS;
 	if (what & COSTS)
 		options.node_cost = (struct wh_sim_node_cost){10, 10, WH_NS_PER_S};
-	lab = make(options);
+	lab = sim_lab_make(options);
 	for (uint64_t k = 1; k <= 100; k++) {
 		lab->node[1]->ops->arm(lab->node[1]);
 		post_page(lab, k % NODES, k);

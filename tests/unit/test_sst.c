@@ -1,6 +1,6 @@
 /* test_sst.c - layouts, what publishing pushes and in what order, observing, lists, guards, batches of
  * pushes. */
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 
 #include "sst/columns.h"
 #include "sst/sst.h"

@@ -3,7 +3,7 @@
  * Labels: random
  */
 #include "persistence/standing.h"
-#include "tests/unit/disk_lab.h"
+#include "tests/support/disk_lab.h"
 
 #define NAME "standing"
 

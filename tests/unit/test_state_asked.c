@@ -21,7 +21,7 @@ START_TEST(the_expected_giver_has_its_time_and_is_asked_first)
 	lab_steps(lab, 3);
 	check_asked(party, 3, 3);
 	ck_assert_int_eq(party->failed, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -48,7 +48,7 @@ START_TEST(a_giver_that_declines_early_is_not_waited_for)
 	wh_state_await(party->state, 1, VIEW + 2, SHARD);
 	lab_steps(lab, 2);
 	ck_assert_uint_eq(party->asked_count, _i < 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -66,7 +66,7 @@ START_TEST(a_giver_that_is_gone_is_not_waited_for)
 	wh_state_gone(party->state, 2);
 	lab_steps(lab, 2);
 	check_asked(party, 2, 3);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -75,7 +75,7 @@ START_TEST(a_removed_giver_gives_until_another_does)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party), *other;
+	struct pipe *pipe = state_lab_open(party, 1, party), *other;
 
 	pipe_put(pipe, 0, 30);
 	lab_steps(lab, 3);
@@ -86,7 +86,7 @@ START_TEST(a_removed_giver_gives_until_another_does)
 	lab_steps(lab, 4);
 	ck_assert(!pipe->in_closed);
 	check_asked(party, 1, 2);
-	other = lab_open(party, 2, party);
+	other = state_lab_open(party, 2, party);
 	lab_steps(lab, 4);
 	ck_assert(pipe->in_closed);
 	pipe_put(other, 0, 7);
@@ -96,7 +96,7 @@ START_TEST(a_removed_giver_gives_until_another_does)
 	ck_assert_uint_eq(party->program.restored_bytes, 7);
 	pipe_end(pipe);
 	pipe_end(other);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -105,7 +105,7 @@ START_TEST(what_a_giver_has_written_outlasts_it)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	party->giver_count = 0;
 	pipe_put(pipe, 0, 30);
@@ -119,7 +119,7 @@ START_TEST(what_a_giver_has_written_outlasts_it)
 	ck_assert_int_eq(party->restored, 1);
 	check_restored(&party->program, 35);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -128,7 +128,7 @@ START_TEST(a_removed_giver_that_is_silent_is_not_waited_for)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	party->giver_count = 0;
 	pipe_put(pipe, 0, 30);
@@ -139,7 +139,7 @@ START_TEST(a_removed_giver_that_is_silent_is_not_waited_for)
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -156,7 +156,7 @@ START_TEST(a_removed_giver_may_have_given_all)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	party->giver_count = 0;
 	party->program.on_restore = giver_is_removed;
@@ -167,7 +167,7 @@ START_TEST(a_removed_giver_may_have_given_all)
 	ck_assert_int_eq(party->failed, 0);
 	ck_assert_uint_eq(word_of(&party->program.begins), 1);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(a_node_that_may_have_been_given_all_does_not_decline)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab), *next = &lab->parties[2];
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	next->view = VIEW;
 	next->shard = SHARD;
@@ -203,7 +203,7 @@ START_TEST(a_node_that_may_have_been_given_all_does_not_decline)
 	ck_assert_int_eq(party->restored, 1);
 	ck_assert_uint_eq(party->declined_count, 0);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(a_giver_that_is_gone_may_have_written_all)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	lab_steps(lab, 2);
 	wh_state_gone(party->state, 1);
@@ -223,7 +223,7 @@ START_TEST(a_giver_that_is_gone_may_have_written_all)
 	ck_assert_int_eq(party->restored, 1);
 	ck_assert_uint_eq(party->asked_count, 0);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(a_question_that_cannot_be_sent_is_sent_later)
 	party->cannot_ask = false;
 	lab_steps(lab, 5);
 	check_asked(party, 1, 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -250,7 +250,7 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 
 	for (uint32_t i = 0; i < 3; i++) { /* 1 was expected, and is not asked in this round */
 		wh_state_declined(party->state, i + 1);
-		lab_step(lab);
+		state_lab_step(lab);
 	}
 	lab_steps(lab, 10);
 	check_asked(party, 2, 3); /* not at once again */
@@ -261,7 +261,7 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 		check_asked(party, 3 + i, i + 1);
 		ck_assert_int_eq(party->failed, 0);
 		wh_state_declined(party->state, i + 1);
-		lab_step(lab);
+		state_lab_step(lab);
 	}
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
@@ -271,7 +271,7 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 	ck_assert_uint_eq(party->asked_count, 4);
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_uint_eq(party->upcalled_count, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -286,7 +286,7 @@ START_TEST(when_there_is_nobody_the_shard_is_lost)
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SHARD_LOST);
 	ck_assert_uint_eq(party->asked_count, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(a_node_that_hears_no_quorum_does_not_take_a_state_for_lost)
 		ck_assert_uint_gt(party->asked_count, 0);
 		ck_assert_int_eq(party->failed, 0);
 	}
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -328,7 +328,7 @@ START_TEST(nobody_answers)
 		ck_assert_uint_eq(party->asked[i], 1 + i % 3);
 	wait_ns(lab, 4 * LAB_PATIENCE_NS);
 	ck_assert_int_eq(party->failed, 0); /* a member that is silent may have it */
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -342,13 +342,13 @@ START_TEST(late_is_better_than_never)
 	wh_state_declined(party->state, 1);
 	lab_steps(lab, 2);
 	check_asked(party, 1, 2);
-	pipe = lab_open(party, 1, party);
+	pipe = state_lab_open(party, 1, party);
 	pipe_put(pipe, 0, 7);
 	pipe_put(pipe, 0, 0);
 	lab_steps(lab, 4);
 	ck_assert_int_eq(party->restored, 1);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -361,7 +361,7 @@ START_TEST(a_giver_that_stalls_is_asked_again)
 
 	party->giver_count = 1;
 	for (size_t i = 0; i < 4; i++) {
-		pipe = lab_open(party, 1, party);
+		pipe = state_lab_open(party, 1, party);
 		pipe_put(pipe, 0, 1);
 		wait_ns(lab, LAB_STALL_NS + WH_NS_PER_S);
 		ck_assert(pipe->in_closed);
@@ -369,7 +369,7 @@ START_TEST(a_giver_that_stalls_is_asked_again)
 		check_asked(party, i + 1, 1);
 	}
 	ck_assert_int_eq(party->failed, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -383,13 +383,13 @@ START_TEST(slow_groups_are_patient)
 	party->hooks.timeout_ns = LAB_STALL_NS;
 	party_anew(party);
 	newcomer(lab);
-	pipe = lab_open(party, 1, party);
+	pipe = state_lab_open(party, 1, party);
 	wait_ns(lab, (WH_STATE_STALL - 1) * LAB_STALL_NS);
 	ck_assert(!pipe->in_closed);
 	wait_ns(lab, 2 * LAB_STALL_NS);
 	ck_assert(pipe->in_closed);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 

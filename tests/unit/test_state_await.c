@@ -14,8 +14,8 @@ START_TEST(a_state_goes_from_one_to_the_other)
 	giver->shard = SHARD;
 	giver->program.bytes = 30000;
 	wh_state_give(giver->state, 0);
-	lab_step(lab);
-	lab_step(lab);
+	state_lab_step(lab);
+	state_lab_step(lab);
 	if (_i < 2) {
 		ck_assert_uint_eq(word_of(&stats->takes), 1);
 		ck_assert_uint_eq(word_of(&stats->from), 1);
@@ -37,7 +37,7 @@ START_TEST(a_state_goes_from_one_to_the_other)
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	ck_assert_ptr_nonnull(strstr(party->log, "takes the state of orders from node 1\n"));
 	ck_assert_ptr_nonnull(strstr(party->log, "has taken the state of orders from node 1: 30.0 kB in "));
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -45,14 +45,14 @@ START_TEST(a_job_on_the_loop_does_not_wait)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 	uint64_t wakes;
 
 	pipe->blocks = true;
 	lab_steps(lab, 5);
 	wakes = word_of(&party->wakes);
 	ck_assert_uint_gt(wakes, 0);
-	ck_assert_uint_eq(lab_step(lab), 0);
+	ck_assert_uint_eq(state_lab_step(lab), 0);
 	lab_steps(lab, 3);
 	ck_assert_uint_eq(word_of(&party->wakes), wakes);
 	pipe_put(pipe, 0, 10);
@@ -60,7 +60,7 @@ START_TEST(a_job_on_the_loop_does_not_wait)
 	ck_assert_uint_eq(word_of(&party->wakes), wakes + 1);
 	ck_assert_uint_eq(word_of(&pipe->waits), 0);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -69,19 +69,19 @@ START_TEST(a_job_on_the_loop_does_a_little)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 	size_t before = 0;
 
 	for (size_t at = 0; at < 600000; at += 200000)
 		pipe_put(pipe, at, 200000);
 	pipe_put(pipe, 0, 0);
 	for (; party->restored == 0; before = party->program.restored_bytes) {
-		lab_step(lab);
+		state_lab_step(lab);
 		ck_assert_uint_le(party->program.restored_bytes - before, WH_STATE_PIECE);
 	}
 	check_restored(&party->program, 600000);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -97,7 +97,7 @@ START_TEST(an_empty_state)
 	ck_assert_uint_eq(word_of(&party->program.begins), 1);
 	ck_assert_uint_eq(word_of(&party->program.ends), 1);
 	ck_assert_uint_eq(party->program.restored_bytes, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -105,7 +105,7 @@ START_TEST(a_stream_that_is_cut_off_costs_its_giver)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	pipe_put(pipe, 0, 1000);
 	lab_steps(lab, 3);
@@ -119,7 +119,7 @@ START_TEST(a_stream_that_is_cut_off_costs_its_giver)
 	ck_assert(wh_state_keeps(party->state));
 	ck_assert_ptr_nonnull(
 		strstr(party->log, "does not take the state of orders from node 1 any more: it ended too early"));
-	pipe = lab_open(party, 2, party);
+	pipe = state_lab_open(party, 2, party);
 	pipe_put(pipe, 0, 500);
 	pipe_put(pipe, 0, 0);
 	lab_steps(lab, 4);
@@ -128,7 +128,7 @@ START_TEST(a_stream_that_is_cut_off_costs_its_giver)
 	ck_assert_int_eq(party->restored, 1);
 	ck_assert(pipe->in_closed);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -145,7 +145,7 @@ START_TEST(a_hostile_stream_costs_its_giver)
 		party_sends(&as, 256, 1);
 	else if (_i / 2 == 2)
 		as.position = (struct wh_position){.count = 2, .of = {{.id = 1, .next = 1}, {.id = 1, .next = 2}}};
-	pipe = lab_open(party, 1, &as);
+	pipe = state_lab_open(party, 1, &as);
 	if (_i / 2 == 3)
 		pipe_write(&pipe->out, "\377\377\377\177", 4); /* a piece of 2 GB */
 	lab_steps(lab, 4);
@@ -153,7 +153,7 @@ START_TEST(a_hostile_stream_costs_its_giver)
 	ck_assert_uint_eq(word_of(&party->program.begins), _i / 2 == 3);
 	check_asked(party, 1, 2);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(a_stream_of_a_view_that_is_over_costs_nobody)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab), as = {.view = VIEW - 1, .shard = SHARD};
-	struct pipe *pipe = lab_open(party, 1, &as);
+	struct pipe *pipe = state_lab_open(party, 1, &as);
 
 	pipe_put(pipe, 0, 0);
 	lab_steps(lab, 4);
@@ -171,12 +171,12 @@ START_TEST(a_stream_of_a_view_that_is_over_costs_nobody)
 	ck_assert_uint_eq(party->asked_count, 0); /* the right one may still come */
 	wait_ns(lab, LAB_PATIENCE_NS);
 	check_asked(party, 1, 1);
-	pipe = lab_open(party, 1, party);
+	pipe = state_lab_open(party, 1, party);
 	pipe_put(pipe, 0, 0);
 	lab_steps(lab, 4);
 	ck_assert_int_eq(party->restored, 1);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -184,7 +184,7 @@ START_TEST(a_stream_that_stalls_is_given_up)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	for (int i = 0; i < 4; i++) { /* slow is not dead */
 		wait_ns(lab, LAB_STALL_NS - WH_NS_PER_S);
@@ -198,7 +198,7 @@ START_TEST(a_stream_that_stalls_is_given_up)
 	check_asked(party, 1, 2);
 	ck_assert(pipe->in_closed);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -206,7 +206,7 @@ START_TEST(a_stream_may_be_early)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = &lab->parties[0], as = {.view = VIEW, .shard = SHARD}, stale = {.view = VIEW - 2};
-	struct pipe *older = lab_open(party, 2, &stale), *pipe = lab_open(party, 1, &as);
+	struct pipe *older = state_lab_open(party, 2, &stale), *pipe = state_lab_open(party, 1, &as);
 
 	ck_assert(older->in_closed); /* the later one is as good, or better */
 	pipe_end(older);
@@ -227,7 +227,7 @@ START_TEST(a_stream_may_be_early)
 	ck_assert(pipe->in_closed);
 	ck_assert_uint_eq(word_of(&party->program.begins), _i < 2);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -236,11 +236,11 @@ START_TEST(a_second_stream)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
-	struct pipe *first = lab_open(party, 1, party), *second;
+	struct pipe *first = state_lab_open(party, 1, party), *second;
 
 	pipe_put(first, 0, 10);
 	lab_steps(lab, 3);
-	second = lab_open(party, 2, party);
+	second = state_lab_open(party, 2, party);
 	pipe_put(second, 0, 20);
 	pipe_put(second, 0, 0);
 	lab_steps(lab, 3);
@@ -260,7 +260,7 @@ START_TEST(a_second_stream)
 	}
 	ck_assert_int_eq(party->restored, 1);
 	pipe_end(second);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -270,7 +270,7 @@ START_TEST(a_program_that_cannot_restore)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	party->program.refuses = _i / 2; /* each of the steps */
 	pipe_put(pipe, 0, 10);
@@ -289,7 +289,7 @@ START_TEST(a_program_that_cannot_restore)
 	ck_assert(wh_state_keeps(party->state));
 	ck_assert_int_eq(party->failed, 1);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -310,7 +310,7 @@ START_TEST(a_node_that_waits_in_vain_itself_declines)
 	ck_assert_uint_eq(party->declined_count, 1);
 	ck_assert_uint_eq(party->declined[0], 2);
 	ck_assert_uint_eq(word_of(&party->program.snapshots), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -325,7 +325,7 @@ START_TEST(a_node_that_is_about_to_have_the_state_gives_it_then)
 	party_sends(&as, 9, 50);
 	party_sends(party, 1, 60); /* what it has delivered itself is less, and it knows nothing of 9 */
 	party_sends(party, 4, 8);
-	pipe = lab_open(party, 1, &as);
+	pipe = state_lab_open(party, 1, &as);
 	lab_steps(lab, 3);
 	wh_state_give(party->state, 2);
 	lab_steps(lab, 3);
@@ -354,7 +354,7 @@ START_TEST(a_node_that_is_about_to_have_the_state_gives_it_then)
 	}
 	if (pipe != NULL)
 		pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -362,7 +362,7 @@ START_TEST(a_node_that_leaves_the_shard_is_not_restored)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	party_message(party, 1, 1);
 	ck_assert_uint_gt(word_of(&wh_state_statistics(party->state)->kept), 0);
@@ -381,14 +381,14 @@ START_TEST(a_node_that_leaves_the_shard_is_not_restored)
 	/* And comes again: */
 	party->view = VIEW + 2;
 	wh_state_await(party->state, 1, VIEW + 2, SHARD);
-	pipe = lab_open(party, 1, party);
+	pipe = state_lab_open(party, 1, party);
 	pipe_put(pipe, 0, 5);
 	pipe_put(pipe, 0, 0);
 	lab_steps(lab, 4);
 	ck_assert_int_eq(party->restored, 1);
 	check_restored(&party->program, 5);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -397,7 +397,7 @@ START_TEST(a_node_that_awaits_another_state_forgets_the_first)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *first = lab_open(party, 1, party), *second;
+	struct pipe *first = state_lab_open(party, 1, party), *second;
 
 	pipe_put(first, 0, 10);
 	party_message(party, 9, 1);
@@ -410,7 +410,7 @@ START_TEST(a_node_that_awaits_another_state_forgets_the_first)
 	lab_steps(lab, 4);
 	ck_assert(first->in_closed);
 	ck_assert_int_eq(party->restored, 0);
-	second = lab_open(party, 2, party);
+	second = state_lab_open(party, 2, party);
 	pipe_put(second, 0, 20);
 	pipe_put(second, 0, 0);
 	lab_steps(lab, 4);
@@ -420,7 +420,7 @@ START_TEST(a_node_that_awaits_another_state_forgets_the_first)
 	check_upcalled(party, 0, 9, 2);
 	pipe_end(first);
 	pipe_end(second);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -436,7 +436,7 @@ START_TEST(a_node_that_begins_in_its_first_shard_is_not_asked_to_forget)
 	lab_steps(lab, 4);
 	ck_assert_uint_eq(word_of(&party->program.begins), 0);
 	ck_assert_int_eq(party->restored, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -472,7 +472,7 @@ START_TEST(a_node_that_moves_into_a_fresh_shard_restores_the_empty_state)
 	ck_assert_uint_eq(party->declined_count, 0);
 	ck_assert_uint_eq(party->asked_count, 0);
 	ck_assert_int_eq(party->failed, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -481,7 +481,7 @@ START_TEST(what_is_restored_of_the_shard_before_ends_first)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *pipe = lab_open(party, 1, party);
+	struct pipe *pipe = state_lab_open(party, 1, party);
 
 	pipe_put(pipe, 0, 10);
 	lab_steps(lab, 3);
@@ -493,7 +493,7 @@ START_TEST(what_is_restored_of_the_shard_before_ends_first)
 	ck_assert_uint_eq(word_of(&party->program.ends), 1);
 	ck_assert_uint_eq(party->program.restored_bytes, 0);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -509,7 +509,7 @@ START_TEST(a_program_that_cannot_forget)
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->failed_code, WHORL_SYSTEM);
 	ck_assert_uint_eq(word_of(&party->program.ends), _i / 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -517,15 +517,15 @@ START_TEST(stop_closes_what_it_has)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
-	struct pipe *first = lab_open(party, 1, party), *second, *third;
+	struct pipe *first = state_lab_open(party, 1, party), *second, *third;
 
 	lab_steps(lab, 3);
-	second = lab_open(party, 2, party);
+	second = state_lab_open(party, 2, party);
 	wh_state_stop(party->state);
 	lab_run_jobs(lab);
 	ck_assert(first->in_closed);
 	ck_assert(second->in_closed);
-	third = lab_open(party, 3, party);
+	third = state_lab_open(party, 3, party);
 	ck_assert(third->in_closed);
 	party_message(party, 1, 1);
 	lab_steps(lab, 3);
@@ -536,7 +536,7 @@ START_TEST(stop_closes_what_it_has)
 	pipe_end(second);
 	pipe_end(third);
 	ck_assert_uint_eq(word_of(&wh_state_statistics(party->state)->kept), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -548,7 +548,7 @@ START_TEST(after_stop_there_is_nothing_more)
 	struct pipe *pipe;
 
 	wh_state_stop(party->state);
-	pipe = lab_open(party, 3, party);
+	pipe = state_lab_open(party, 3, party);
 	ck_assert(pipe->in_closed);
 	pipe_end(pipe);
 	wh_state_await(party->state, 2, VIEW, SHARD);
@@ -558,7 +558,7 @@ START_TEST(after_stop_there_is_nothing_more)
 	ck_assert_uint_eq(word_of(&wh_state_statistics(party->state)->kept), 0);
 	wait_ns(lab, 10 * WH_NS_PER_S);
 	ck_assert_uint_eq(party->asked_count, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /* test_state_give.c - the giver: snapshots, streams, which newcomers are declined; each snapshot is released once
  * (lab_free counts). */
-#include "tests/unit/state_lab.h"
+#include "tests/support/state_lab.h"
 
 static enum lab_jobs kinds[] = {LAB_AT_ONCE, LAB_LATER};
 
@@ -107,7 +107,7 @@ START_TEST(the_whole_state_is_given)
 	lab_advance(lab, 1);
 	close_in(lab, 0);
 	lab->pipe_count = 0;
-	lab_free(lab);
+	state_lab_free(lab);
 	free(reader);
 }
 END_TEST
@@ -138,7 +138,7 @@ START_TEST(a_job_on_the_loop_does_not_wait)
 	ck_assert_uint_eq(wh_load_relaxed(&party->wakes), wakes + 1);
 	ck_assert_uint_eq(wh_state_step(party->state), 1);
 	ck_assert_uint_eq(wh_load_relaxed(&pipe->waits), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -160,7 +160,7 @@ START_TEST(a_job_on_the_loop_does_a_little)
 		ck_assert_int_lt(passes, 1000);
 	}
 	ck_assert_uint_eq(before, 100000);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -186,7 +186,7 @@ START_TEST(the_state_is_that_of_the_moment)
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.snapshots), 1);
 	ck_assert_uint_eq(reader->parser.header.view, 7);
 	ck_assert_uint_eq(reader->parser.header.position.of[0].next, 10);
-	lab_free(lab);
+	state_lab_free(lab);
 	free(reader);
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(several_are_given_to_at_once)
 	}
 	for (int r = 0; r < 3; r++)
 		check_state(&readers[r], 100000);
-	lab_free(lab);
+	state_lab_free(lab);
 	free(readers);
 }
 END_TEST
@@ -240,7 +240,7 @@ START_TEST(a_node_that_has_no_snapshot_declines)
 	ck_assert_uint_eq(lab->pipe_count, 0);
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.snapshots), 0);
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -262,7 +262,7 @@ START_TEST(a_stream_that_cannot_be_opened)
 	ck_assert_uint_eq(wh_load_relaxed(&wh_state_statistics(party->state)->gives), 0);
 	ck_assert_uint_eq(party->gives, 0);
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -286,7 +286,7 @@ START_TEST(a_program_that_cannot_read)
 	ck_assert_int_eq(reader->ends, 0);
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.released), 1);
 	ck_assert_ptr_nonnull(strstr(party->log, "does not give the state of orders to node 2 any more: the program"));
-	lab_free(lab);
+	state_lab_free(lab);
 	free(reader);
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(a_newcomer_that_goes)
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.released), 1);
 	ck_assert_uint_eq(wh_load_relaxed(&wh_state_statistics(party->state)->gives), 0);
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -347,7 +347,7 @@ START_TEST(a_newcomer_that_asks_again_is_given_another_stream)
 	wh_state_gone(party->state, 2); /* and is there again before all that was for it has ended */
 	wh_state_give(party->state, 2);
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.snapshots), 7);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -369,7 +369,7 @@ START_TEST(stop_ends_what_is_under_way)
 	ck_assert_uint_eq(wh_load_relaxed(&party->jobs), 0);
 	for (size_t i = 0; i < lab->pipe_count; i++)
 		ck_assert(lab->pipes[i]->out_closed);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -382,7 +382,7 @@ START_TEST(a_fork_only_frees)
 
 	wh_state_give(party->state, 2);
 	wh_state_await(newcomer->state, 0, 0, 0);
-	pipe = lab_open(newcomer, 0, newcomer);
+	pipe = state_lab_open(newcomer, 0, newcomer);
 	wh_state_step(newcomer->state);
 	party_message(newcomer, 1, 0);
 	wh_state_free(party->state, true);
@@ -425,7 +425,7 @@ START_TEST(progress_is_logged_now_and_then)
 	for (const char *at = party->log; (at = strstr(at, "has given to node 2 so far: ")) != NULL; at++)
 		lines++;
 	ck_assert_int_eq(lines, 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* test_state_keep.c - what is delivered while a state is on its way: each message once, in its place, or in the state. */
-#include "tests/unit/state_lab.h"
+#include "tests/support/state_lab.h"
 
 #define VIEW 7
 
@@ -24,7 +24,7 @@ static void come(struct party *party, uint64_t view)
 	party_sends(&as, 2, 0);
 	party_sends(&as, 3, 5);
 	as.position.sequence = 33;
-	pipe = lab_open(party, 1, &as);
+	pipe = state_lab_open(party, 1, &as);
 	pipe_put(pipe, 0, 0);
 	pipe_end(pipe);
 }
@@ -70,7 +70,7 @@ static void restore_only(struct lab *lab, struct party *party)
 {
 	party->upcall_takes_ns = 2 * party->hooks.upcall_ns;
 	while (word_of(&party->program.ends) == 0)
-		lab_step(lab);
+		state_lab_step(lab);
 }
 
 START_TEST(what_is_in_the_state_is_dropped_and_the_rest_comes_in_order)
@@ -97,7 +97,7 @@ START_TEST(what_is_in_the_state_is_dropped_and_the_rest_comes_in_order)
 	ck_assert_uint_eq(word_of(&wh_state_statistics(party->state)->kept), 0);
 	party_message(party, 1, 20);
 	check_upcalled(party, at, 1, 20);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -137,7 +137,7 @@ START_TEST(the_position_may_be_ahead)
 		check_upcalled(party, 2, 5, 1);
 	check_upcalled(party, _i == 0 ? 2 : 3, 1, 13);
 	ck_assert_uint_eq(party->upcalled_count, _i == 0 ? 3 : 4);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(unordered_a_view_says_nothing)
 	ck_assert(wh_state_keeps(party->state));
 	party_message(party, 3, 4);
 	ck_assert(!wh_state_keeps(party->state));
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -185,7 +185,7 @@ START_TEST(a_state_of_a_later_view_is_given_on)
 		    &(struct wh_position){.count = 3,
 					  .of = {{.id = 1, .next = 10}, {.id = 2, .next = 0}, {.id = 3, .next = 5}},
 					  .sequence = 33});
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -221,7 +221,7 @@ START_TEST(unordered_a_sender_comes_back)
 		ck_assert_uint_eq(party->upcalled_count, 2);
 		ck_assert(!wh_state_keeps(party->state));
 	}
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -252,7 +252,7 @@ START_TEST(a_sender_comes_back)
 		ck_assert_uint_eq(party->upcalled_count, 0);
 		ck_assert(wh_state_keeps(party->state));
 	}
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -278,7 +278,7 @@ START_TEST(a_batch_is_upcalled_in_runs)
 	check_upcalled(party, 4, 3, 7);
 	ck_assert_uint_eq(party->upcalled_count, 5);
 	ck_assert_ptr_eq(party->upcalled[0].data, texts[1]);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -298,7 +298,7 @@ START_TEST(it_catches_up_a_little_in_each_pass)
 		next++;
 		ck_assert_uint_le(party->upcalled_count - before, 64); /* as long as it is kept, one adds no more */
 		before = party->upcalled_count;
-		lab_step(lab);
+		state_lab_step(lab);
 		ck_assert_uint_le(party->upcalled_count - before, 64);
 		ck_assert_uint_lt(next, 100);
 	}
@@ -308,7 +308,7 @@ START_TEST(it_catches_up_a_little_in_each_pass)
 	ck_assert_uint_eq(party->upcalled_before_restored, 1000 + next);
 	for (uint64_t i = 0; i < 1000 + next; i++)
 		check_upcalled(party, i, 4, i);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -326,12 +326,12 @@ START_TEST(a_node_that_catches_up_gives_later)
 	wh_state_give(party->state, 2);
 	while (party->restored == 0) {
 		ck_assert_uint_eq(word_of(&party->program.snapshots), 0);
-		lab_step(lab);
+		state_lab_step(lab);
 	}
 	lab_steps(lab, 2);
 	ck_assert_uint_eq(party->declined_count, 0);
 	ck_assert_uint_eq(word_of(&party->program.snapshots), 1);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -349,7 +349,7 @@ START_TEST(a_pass_upcalls_as_long_as_it_may)
 	began = party->upcalled_count;
 	wh_state_step(party->state);
 	ck_assert_uint_eq(party->upcalled_count - began, 4 * 64); /* the loop's clock went on with them */
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -374,11 +374,11 @@ START_TEST(it_catches_up_with_senders_that_do_not_wait)
 			wh_state_keep(party->state, batch, 64);
 		}
 		ck_assert_int_lt(passes, 10);
-		lab_step(lab);
+		state_lab_step(lab);
 	}
 	for (uint64_t i = 0; i < next; i++)
 		check_upcalled(party, i, 4, i);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -406,7 +406,7 @@ START_TEST(what_is_kept_back_is_bounded)
 	ck_assert_int_eq(party->failed, 1);
 	ck_assert_int_eq(party->restored, 0);
 	ck_assert_uint_eq(party->upcalled_count, 0);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -433,7 +433,7 @@ START_TEST(a_position_of_a_later_view)
 	party_message(party, 3, 6);
 	ck_assert(!wh_state_keeps(party->state));
 	ck_assert_uint_eq(party->upcalled_count, 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -445,7 +445,7 @@ START_TEST(a_position_at_the_beginning_of_a_later_view)
 	struct pipe *pipe;
 
 	party_sends(&as, 2, 0);
-	pipe = lab_open(party, 1, &as);
+	pipe = state_lab_open(party, 1, &as);
 	pipe_put(pipe, 0, 0);
 	pipe_end(pipe);
 	party_message(party, 1, 3);
@@ -457,7 +457,7 @@ START_TEST(a_position_at_the_beginning_of_a_later_view)
 	party_message(party, 2, 0);
 	ck_assert_uint_eq(party->upcalled_count, 1);
 	ck_assert(!wh_state_keeps(party->state));
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 

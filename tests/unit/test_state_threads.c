@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "state/state_int.h"
-#include "tests/unit/state_lab.h"
+#include "tests/support/state_lab.h"
 
 #define VIEW 7
 #define GIVER 1
@@ -44,7 +44,7 @@ START_TEST(a_state_goes_over_while_messages_are_delivered)
 			party_message(one, 9, index);
 			party_message(other, 9, index++);
 		}
-		lab_step(lab);
+		state_lab_step(lab);
 		sched_yield();
 	}
 	for (; index < 200; index++) {
@@ -63,7 +63,7 @@ START_TEST(a_state_goes_over_while_messages_are_delivered)
 	LAB_UNTIL(lab, word_of(&wh_state_statistics(giver->state)->gives) == 0);
 	ck_assert_uint_eq(word_of(&wh_state_statistics(giver->state)->given), 6 << 20);
 	ck_assert_uint_eq(word_of(&giver->program.released), 2);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -93,7 +93,7 @@ START_TEST(a_giver_pauses)
 	LAB_UNTIL(lab, newcomer->restored == 1);
 	ck_assert_uint_ge(wh_env_now(wh_env_system()) - began_ns, (pieces - small - 2) * pause_ns);
 	check_restored(&newcomer->program, pieces * 100);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -102,7 +102,7 @@ START_TEST(stop_ends_jobs_that_wait)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
-	struct pipe *pipe = lab_open(party, 2, party);
+	struct pipe *pipe = state_lab_open(party, 2, party);
 	uint64_t began;
 
 	giver->view = VIEW;
@@ -120,7 +120,7 @@ START_TEST(stop_ends_jobs_that_wait)
 	ck_assert_uint_lt(lab_now(lab) - began, WH_NS_PER_S); /* 20 ms, and what a busy machine adds */
 	ck_assert_uint_eq(word_of(&giver->program.released), 1);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -144,7 +144,7 @@ START_TEST(one_restore_at_a_time)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
-	struct pipe *first = lab_open(party, GIVER, party), *second;
+	struct pipe *first = state_lab_open(party, GIVER, party), *second;
 	struct barrier barrier = {0};
 
 	party->program.ctx = &barrier;
@@ -155,7 +155,7 @@ START_TEST(one_restore_at_a_time)
 	wh_state_leave(party->state);
 	party->view++;
 	wh_state_await(party->state, GIVER, VIEW + 1, 0);
-	second = lab_open(party, GIVER, party);
+	second = state_lab_open(party, GIVER, party);
 	pipe_put(second, 0, 20);
 	pipe_put(second, 0, 0);
 	lab_steps(lab, 100);
@@ -167,7 +167,7 @@ START_TEST(one_restore_at_a_time)
 	check_restored(&party->program, 20);
 	pipe_end(first);
 	pipe_end(second);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -176,7 +176,7 @@ START_TEST(a_restore_ends_before_another_shard_begins)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
-	struct pipe *pipe = lab_open(party, GIVER, party);
+	struct pipe *pipe = state_lab_open(party, GIVER, party);
 	struct barrier barrier = {0};
 
 	party->program.ctx = &barrier;
@@ -198,7 +198,7 @@ START_TEST(a_restore_ends_before_another_shard_begins)
 	ck_assert_uint_eq(party->upcalled_count, 1);
 	check_upcalled(party, 0, 9, 3);
 	pipe_end(pipe);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -244,7 +244,7 @@ START_TEST(jobs_stand_back)
 	ck_assert_int_eq(given.policy, _i == 0 ? SCHED_BATCH : sched_getscheduler(0));
 	ck_assert_int_eq(taken.policy, given.policy);
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
-	lab_free(lab);
+	state_lab_free(lab);
 }
 END_TEST
 
@@ -269,7 +269,7 @@ START_TEST(it_may_end_at_any_moment)
 		else
 			wh_state_gone(giver->state, 0);
 		lab_steps(lab, moment % 7);
-		lab_free(lab);
+		state_lab_free(lab);
 	}
 }
 END_TEST

@@ -6,7 +6,7 @@
 
 #include <whorl/status.h>
 
-#include "tests/unit/group.h"
+#include "tests/support/group.h"
 
 #define ASK_MS 10000
 

@@ -4,7 +4,7 @@
  */
 #include <whorl/status.h>
 
-#include "tests/unit/remote_lab.h"
+#include "tests/support/remote_lab.h"
 
 #define ASK_MS 10000
 #define CALLS 100
@@ -49,7 +49,7 @@ static void same_workers(whorl_work *work, const struct whorl_status *status, co
 {
 	for (uint32_t i = 0; i < status->worker_count; i++) {
 		const struct whorl_status_worker *seen = WHORL_AT(whorl_status_worker, status->workers, i);
-		const struct whorl_worker_stats after = stats_of(work, i);
+		const struct whorl_worker_stats after = worker_stats_of(work, i);
 
 		ck_assert_uint_eq(seen->size, sizeof(*seen));
 		ck_assert_uint_gt(seen->open_ns, 0);
@@ -77,7 +77,7 @@ START_TEST(workers_are_shown)
 	struct lab lab;
 	uint64_t n;
 
-	lab_make(&lab, 2, transports[_i]);
+	remote_lab_make(&lab, 2, transports[_i]);
 	has_none(&lab, 1);
 	for (uint32_t id = 0; id < 2; id++)
 		lab_open_work(&lab, id,
@@ -87,7 +87,7 @@ START_TEST(workers_are_shown)
 	for (int i = 0; i < CALLS; i++)
 		ck_ok(whorl_apply(&trust, counter_add, &(struct add){1}, &n, PATIENCE_MS));
 	for (uint32_t i = 0; i < 2; i++)
-		before[i] = stats_of(lab.works[1], i);
+		before[i] = worker_stats_of(lab.works[1], i);
 	status = ask(&lab, 1);
 	ck_assert_uint_eq(status->worker_count, 2);
 	ck_assert_uint_ge(status->workers[1].calls, CALLS);
@@ -98,7 +98,7 @@ START_TEST(workers_are_shown)
 	ck_ok(whorl_work_close(lab.works[1], PATIENCE_MS));
 	lab.works[1] = NULL;
 	has_none(&lab, 1); /* and the node goes on */
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ START_TEST(work_ends_while_it_is_shown)
 	pthread_t thread;
 	struct lab lab;
 
-	lab_make(&lab, 1, "shm");
+	remote_lab_make(&lab, 1, "shm");
 	visitor.lab = &lab;
 	ck_assert_int_eq(pthread_create(&thread, NULL, ask_often, &visitor), 0);
 	lab_open_work(&lab, 0,
@@ -135,7 +135,7 @@ START_TEST(work_ends_while_it_is_shown)
 	has_none(&lab, 0);
 	atomic_store(&visitor.stop, true);
 	pthread_join(thread, NULL);
-	lab_close(&lab);
+	remote_lab_close(&lab);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* test_suspicion.c - which members suspect which, when it is said, and when nothing is: one member, the others by hand. */
-#include "tests/unit/member.h"
+#include "tests/support/member.h"
 
 static bool is_steady(const struct member *m)
 {
@@ -158,7 +158,7 @@ START_TEST(a_late_loop_suspects_nobody)
 	struct member *m = member_make(0, 5, -1);
 
 	live(m, 8, "1234");
-	pass_ns(m, 50 * TIMEOUT_NS);
+	member_pass_ns(m, 50 * TIMEOUT_NS);
 	wh_change_step(&m->change);
 	live(m, 3, "");
 	expect_nothing(m);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/unit/fake.h"
+#include "tests/support/fake.h"
 #include "transport/tcp/tcp_int.h"
 
 #define CALLERS 4

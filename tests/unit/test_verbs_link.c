@@ -1,6 +1,6 @@
 /* The connections of the RDMA transport by librdmacm, which is one of this test's own and says what it is told to say: which requests
  * are answered, what comes of those that this node makes, and what becomes of a peer when its connection ends. */
-#include "tests/unit/verbs_lab.h"
+#include "tests/support/verbs_lab.h"
 
 static struct rdma {
 	struct ibv_context context;

@@ -1,5 +1,5 @@
 /* Regions of the RDMA transport, as far as they need no device: what a peer says of them, and how operations end. */
-#include "tests/unit/verbs_lab.h"
+#include "tests/support/verbs_lab.h"
 #include "transport/verbs/account.h"
 
 struct lab {

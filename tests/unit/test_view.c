@@ -5,7 +5,7 @@
 
 #include "membership/view.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
+#include "tests/support/newcomers.h"
 
 static struct wh_view *make(uint32_t nodes, const char *members, const char *senders)
 {

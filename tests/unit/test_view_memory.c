@@ -5,7 +5,7 @@
  */
 #include "membership/wire.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
+#include "tests/support/newcomers.h"
 #include "tests/unit/refuse.h"
 
 static const struct wh_subgroup_text texts[] = {{"g", "all", "half", 2, 1}, {"h", "0,2", "all", 1, 1}};

@@ -5,7 +5,7 @@
 
 #include "membership/wire.h"
 #include "tests/harness.h"
-#include "tests/unit/seeds.h"
+#include "tests/support/seeds.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

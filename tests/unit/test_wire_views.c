@@ -5,8 +5,8 @@
 
 #include "membership/wire.h"
 #include "tests/harness.h"
-#include "tests/unit/newcomers.h"
-#include "tests/unit/seeds.h"
+#include "tests/support/newcomers.h"
+#include "tests/support/seeds.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

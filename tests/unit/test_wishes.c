@@ -2,8 +2,8 @@
  * must find that the view succeeds its own, and the view is written and read.
  */
 #include "sst/columns.h"
-#include "tests/unit/seeds.h"
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/seeds.h"
+#include "tests/support/wishes_lab.h"
 
 /* ---- sets ---------------------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ START_TEST(parameters_hold)
 	struct lab lab;
 	size_t count;
 
-	lab_begin(&lab, 1);
+	wishes_lab_begin(&lab, 1);
 	lab_wish(&lab, 0, "a+");
 	lab_plain(&lab);
 	ck_assert(wh_parameters_hold(&parameters[_i].are) == parameters[_i].hold);
@@ -101,7 +101,7 @@ START_TEST(parameters_hold)
 			 parameters[_i].hold ? WHORL_OK : WHORL_INVALID);
 	wh_view_free(copy);
 	free(bytes);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 	free(read);
 	free(set);
 }
@@ -144,7 +144,7 @@ START_TEST(those_that_wish_the_same_are_together)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	lab_wish(&lab, 0, "b+");
 	lab_wish(&lab, 2, "a b+");
 	lab_plain(&lab);
@@ -159,7 +159,7 @@ START_TEST(those_that_wish_the_same_are_together)
 	lab_wish(&lab, 1, "a+");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "b#0@1[0s 2s] a#1@1[1s! 2]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -169,14 +169,14 @@ static void rests_at(struct lab *lab, uint32_t place, uint32_t rank)
 	uint64_t rests[16] = {0};
 
 	rests[place] = UINT64_C(1) << rank;
-	lab_step(lab, &(struct wh_next){.rests = rests});
+	wishes_lab_step(lab, &(struct wh_next){.rests = rests});
 }
 
 START_TEST(a_member_rests_before_it_leaves)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a+");
 	lab_wish(&lab, 1, "a+ b");
 	lab_plain(&lab);
@@ -189,7 +189,7 @@ START_TEST(a_member_rests_before_it_leaves)
 	rests_at(&lab, 3, 1); /* it says that it rests, and is served in the same view */
 	LAB_EXPECT(&lab, "a#0@1[0s] c#2@3[1!]");
 	ck_assert_uint_eq(lab.view->served[1], 2);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(a_member_that_rests_goes_on_resting)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a+");
 	lab_wish(&lab, 1, "a");
 	lab_plain(&lab);
@@ -207,7 +207,7 @@ START_TEST(a_member_that_rests_goes_on_resting)
 	LAB_EXPECT(&lab, "a#0@1[0r 1]");
 	rests_at(&lab, 3, 1); /* a node that listens has nothing to rest from; and 0 sends again */
 	LAB_EXPECT(&lab, "a#0@1[0s 1]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -216,7 +216,7 @@ START_TEST(a_name_without_members_is_another_subgroup)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a");
 	lab_plain(&lab);
 	lab_wish(&lab, 0, "");
@@ -227,7 +227,7 @@ START_TEST(a_name_without_members_is_another_subgroup)
 	lab_wish(&lab, 0, "b");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "b#0@3[0!] a#1@2[1s]"); /* 0 has not been used in the view before */
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -235,7 +235,7 @@ START_TEST(a_seat_is_not_used_again_at_once)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 1);
+	wishes_lab_begin(&lab, 1);
 	lab_wish(&lab, 0, "a b");
 	lab_plain(&lab);
 	lab_wish(&lab, 0, "b c d");
@@ -244,7 +244,7 @@ START_TEST(a_seat_is_not_used_again_at_once)
 	lab_wish(&lab, 0, "b c d e");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "e#0@3[0!] b#1@1[0] c#2@2[0] d#3@2[0]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -254,7 +254,7 @@ START_TEST(a_failure_keeps_those_that_stay)
 	struct lab lab;
 	struct wh_view *view;
 
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	lab_wish(&lab, 0, "a+");
 	lab_wish(&lab, 1, "a+ b+");
 	lab_wish(&lab, 2, "a");
@@ -268,7 +268,7 @@ START_TEST(a_failure_keeps_those_that_stay)
 	wh_view_free(lab_copy(view));
 	lab_plain(&lab); /* what 1 wished has gone with it */
 	LAB_EXPECT(&lab, "a#0@1[0s 1]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -277,13 +277,13 @@ START_TEST(a_newcomer_brings_its_wishes)
 	const struct wh_newcomer newcomers[] = {{5, 50}, {3, 30}};
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a+");
 	lab_plain(&lab);
 	lab_wish(&lab, 5, "a+ b");
-	lab_step(&lab, &(struct wh_next){.newcomers = newcomers, .newcomer_count = 2});
+	wishes_lab_step(&lab, &(struct wh_next){.newcomers = newcomers, .newcomer_count = 2});
 	LAB_EXPECT(&lab, "a#0@1[0s 3s!] b#1@2[3!]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -293,7 +293,7 @@ START_TEST(what_differs_is_refused)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 4);
+	wishes_lab_begin(&lab, 4);
 	lab_wish(&lab, 2, "a+");
 	lab_wish(&lab, 3, "a+w b");
 	lab_plain(&lab);
@@ -307,7 +307,7 @@ START_TEST(what_differs_is_refused)
 	ck_assert_uint_eq(lab.composed.refusals[0].node, 2);
 	lab_plain(&lab); /* it has been served, and is not refused again */
 	ck_assert_uint_eq(lab.composed.refusal_count, 0);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -329,7 +329,7 @@ START_TEST(each_parameter_counts)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a+*");
 	lab_wish(&lab, 1, "a");
 	lab.sets[1]->wishes[0].parameters = differing[_i].wished;
@@ -337,7 +337,7 @@ START_TEST(each_parameter_counts)
 	ck_assert_uint_eq(lab.composed.refusal_count, 1);
 	ck_assert_int_eq(lab.composed.refusals[0].parameter, differing[_i].parameter);
 	ck_assert_uint_eq(lab.composed.refusals[0].theirs, differing[_i].theirs);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -345,13 +345,13 @@ START_TEST(names_of_the_file_are_refused)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 1);
+	wishes_lab_begin(&lab, 1);
 	lab_wish(&lab, 0, "file other");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "other#0@1[0!]");
 	ck_assert_uint_eq(lab.composed.refusal_count, 1);
 	ck_assert_int_eq(lab.composed.refusals[0].why, WH_REFUSED_CONFIGURED);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -360,7 +360,7 @@ START_TEST(what_the_file_has_for_wishes_is_met)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	ck_assert_uint_eq(lab.view->subgroup_count, 3);
 	ck_assert_uint_eq(lab.view->subgroups[1].configured, 2);
 	lab_wish(&lab, 0, "c+ file");
@@ -377,7 +377,7 @@ START_TEST(what_the_file_has_for_wishes_is_met)
 	lab_wish(&lab, 0, "");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -399,7 +399,7 @@ START_TEST(so_many_and_no_more)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 5);
+	wishes_lab_begin(&lab, 5);
 	for (uint32_t id = 0; id < 4; id++)
 		wish_many(&lab, id, 0, WH_WISHES_MAX);
 	lab_wish(&lab, 4, "a n0.0007");
@@ -414,7 +414,7 @@ START_TEST(so_many_and_no_more)
 	lab_plain(&lab);
 	ck_assert_uint_eq(lab.view->dynamic_count, WH_DYNAMIC_MAX);
 	ck_assert_uint_eq(wh_birth_seat(wh_view_dynamic(lab.view)[0].birth), WH_DYNAMIC_MAX);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* test_wishes_dormant.c - durable dynamic subgroups without members: what brings them back, and what does not (docs/decisions/0058). */
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/wishes_lab.h"
 
 /* ---- the lab -------------------------------------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static const char *show_dormant(char text[1024], const struct wh_view *view)
 /* `a`, born in view 1, in which 0 and 1 are last in view 2, 2 having left; and all of them are there. In view 3 it is dormant. */
 static void put_to_sleep(struct lab *lab)
 {
-	lab_begin(lab, 4);
+	wishes_lab_begin(lab, 4);
 	for (uint32_t id = 0; id < 3; id++)
 		lab_wish(lab, id, "a%");
 	lab_plain(lab);
@@ -97,7 +97,7 @@ START_TEST(without_members_it_is_dormant)
 	LAB_EXPECT(&lab, "b#1@7[3!]"); /* its seat is taken */
 	lab_without_wishes(&lab, &(struct wh_next){.removed = (const bool[LAB_NODES]){true, true}});
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1)");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(it_is_known_who_had_entered)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	lab_wish(&lab, 0, "a%");
 	lab_plain(&lab);
 	lab_wish(&lab, 1, "a%");
@@ -114,7 +114,7 @@ START_TEST(it_is_known_who_had_entered)
 	LAB_EXPECT(&lab, "a#0@1[0 1!]");
 	lab_without_wishes(&lab, &(struct wh_next){.removed = (const bool[LAB_NODES]){true, true}});
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1-)");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -122,14 +122,14 @@ START_TEST(one_that_is_not_durable_is_gone)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a b%");
 	lab_plain(&lab);
 	lab_wish(&lab, 0, "");
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "");
 	EXPECT_DORMANT(&lab, "b#1@1(1 0: 0-)");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -139,7 +139,7 @@ START_TEST(members_are_put_out)
 	uint64_t out[] = {0, 0, 0, 0, 0, 2 + 4}; /* by subgroup of the view: five shards of the file, then it */
 	struct lab lab;
 
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	for (uint32_t id = 0; id < 3; id++)
 		lab_wish(&lab, id, "a%");
 	lab_plain(&lab);
@@ -150,7 +150,7 @@ START_TEST(members_are_put_out)
 	lab_without_wishes(&lab, &(struct wh_next){.removed = (const bool[LAB_NODES]){true}, .ended = out});
 	LAB_EXPECT(&lab, "");
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1 2)");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -171,7 +171,7 @@ START_TEST(a_log_brings_it_back)
 	lab_plain(&lab);
 	ck_assert_uint_eq(wh_view_dynamic(lab.view)[0].from, 0);
 	ck_assert_uint_eq(wh_view_dynamic(lab.view)[0].returned_count, 0);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -185,7 +185,7 @@ START_TEST(the_least_place_counts)
 	wish_holding(&lab, 1, holding_at(2, 7));
 	lab_plain(&lab);
 	expect_back(&lab, 2, 7, 2, 0);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(the_latest_view_counts)
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "a#0@1[0! 1!]");
 	expect_back(&lab, 2, 7, 1, 1);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(the_view_before_counts)
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "a#0@1[0!]");
 	expect_back(&lab, 1, 5, 1, 0);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -238,7 +238,7 @@ START_TEST(a_log_that_has_lost_its_end_does_not_count)
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "a#0@1[0! 1!]");
 	expect_back(&lab, 2, 8, 1, 1);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -253,7 +253,7 @@ START_TEST(it_comes_back_again)
 	lab_plain(&lab);
 	lab_without_wishes(&lab, &(struct wh_next){.removed = (const bool[LAB_NODES]){false, true, false, true}});
 	EXPECT_DORMANT(&lab, "a#0@1(4 2: 1 3-)");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -284,7 +284,7 @@ START_TEST(without_its_log_it_stays_dormant)
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1)");
 	ck_assert_uint_eq(lab.composed.refusal_count, 1);
 	expect_refused(&lab, 0, useless[_i].id, WH_REFUSED_DORMANT);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -293,7 +293,7 @@ START_TEST(one_that_had_entered_has_no_log_of_before)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a%");
 	lab_plain(&lab);
 	lab_wish(&lab, 1, "a%");
@@ -308,7 +308,7 @@ START_TEST(one_that_had_entered_has_no_log_of_before)
 	wish_holding(&lab, 1, holding_at(2, 5));
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "a#0@1[1!]");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -330,7 +330,7 @@ START_TEST(its_parameters_are_kept)
 	expect_refused(&lab, 1, 3, WH_REFUSED_PARAMETER);
 	ck_assert_int_eq(lab.composed.refusals[1].parameter, WH_PARAMETER_MODE);
 	ck_assert_uint_eq(lab.composed.refusals[1].theirs, 2);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -347,7 +347,7 @@ START_TEST(it_begins_anew_without_a_log)
 	EXPECT_DORMANT(&lab, "");
 	expect_refused(&lab, 0, 2, WH_REFUSED_DORMANT);
 	ck_assert_uint_eq(wh_view_dynamic(lab.view)[0].from, 0);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -362,7 +362,7 @@ START_TEST(it_does_not_begin_anew_beside_its_log)
 	lab_plain(&lab);
 	LAB_EXPECT(&lab, "a#0@1[0! 1!]");
 	expect_back(&lab, 2, 7, 1, 1);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -396,7 +396,7 @@ START_TEST(a_view_that_forgets_it_is_no_successor)
 	lab.view->dormant[0].members[1].had = true;
 	lab.view->dormant[0].birth++;
 	expect_no_successor(&lab, 3, "is forgotten, or another");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -404,7 +404,7 @@ START_TEST(what_falls_asleep_is_as_it_was)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	lab_wish(&lab, 0, "a%");
 	lab_wish(&lab, 1, "a%");
 	lab_plain(&lab);
@@ -420,7 +420,7 @@ START_TEST(what_falls_asleep_is_as_it_was)
 	lab.view->dormant[0].member_count = 2;
 	lab.view->dormant[0].last = 0;
 	expect_no_successor(&lab, 2, "that was not there");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -458,7 +458,7 @@ START_TEST(a_view_that_brings_it_back_by_other_logs_is_no_successor)
 	expect_no_successor(&lab, 0, "without its log");
 	is->returned_count = 1;
 	lab_all_follow(&lab);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -467,13 +467,13 @@ START_TEST(one_that_is_there_does_not_come_back)
 {
 	struct lab lab;
 
-	lab_begin(&lab, 2);
+	wishes_lab_begin(&lab, 2);
 	lab_wish(&lab, 0, "a%");
 	lab_plain(&lab);
 	lab_plain(&lab);
 	lab.view->subgroups[lab.view->subgroup_count - 1].from = 1;
 	expect_no_successor(&lab, 1, "comes back that was there");
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 

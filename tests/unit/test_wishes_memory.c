@@ -3,8 +3,8 @@
  *
  * Each time the call must say so, leave nothing behind, and what it was given as it was.
  */
+#include "tests/support/wishes_lab.h"
 #include "tests/unit/refuse.h"
-#include "tests/unit/wishes_lab.h"
 
 static struct lab lab;
 static struct wh_view *base, *made;
@@ -40,7 +40,7 @@ static const struct {
 
 static void begin(void)
 {
-	lab_begin(&lab, 3);
+	wishes_lab_begin(&lab, 3);
 	lab_wish(&lab, 0, "a+ b");
 	lab_wish(&lab, 1, "a b+");
 	lab_plain(&lab);
@@ -75,7 +75,7 @@ START_TEST(memory_is_out)
 	wh_view_free(was);
 	wh_view_free(base);
 	free(bytes);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
  * some of them without wishes, as after a failure. What must hold is said here once more, in terms of node ids and names.
  * Labels: random
  */
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/wishes_lab.h"
 #include "transport/dice.h"
 
 #define ROUNDS 300
@@ -164,7 +164,7 @@ static void step(struct story *story)
 	} else {
 		next.newcomers = newcomers;
 		next.newcomer_count = draw_newcomers(story, newcomers);
-		lab_step(lab, &next);
+		wishes_lab_step(lab, &next);
 		check_served(lab);
 	}
 	check_entered(lab);
@@ -178,7 +178,7 @@ static void settle(struct story *story)
 
 	for (uint32_t i = 0; i < PLACES; i++)
 		rests[i] = UINT64_MAX;
-	lab_step(&story->lab, &(struct wh_next){.rests = rests});
+	wishes_lab_step(&story->lab, &(struct wh_next){.rests = rests});
 	for (uint32_t rank = 0; rank < story->lab.view->members; rank++) {
 		const struct wh_wish_set *set = story->lab.sets[story->lab.view->ids[rank]];
 
@@ -193,12 +193,12 @@ START_TEST(wishes_at_random)
 		uint32_t views;
 
 		story->dice = (struct wh_dice){round + 1};
-		lab_begin(&story->lab, 1 + draw(story, 4));
+		wishes_lab_begin(&story->lab, 1 + draw(story, 4));
 		views = draw(story, VIEWS_MOST);
 		for (uint32_t i = 0; i < views; i++)
 			step(story);
 		settle(story);
-		lab_end(&story->lab);
+		wishes_lab_end(&story->lab);
 		free(story);
 	}
 }

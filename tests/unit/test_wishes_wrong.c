@@ -1,6 +1,6 @@
 /* test_wishes_wrong.c - views with wishes that no leader can have made by the rules, each wrong in one way: a member finds it.
  */
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/wishes_lab.h"
 
 /* Its members are nodes 0, 1 and 2; 2 has left a, and 1 has entered d. */
 #define AS_IT_IS "a#0@1[0s 1] b#1@1[0 1s] d#2@2[1s!]"
@@ -9,7 +9,7 @@ static void begin(struct lab *lab)
 {
 	uint64_t rests[8] = {0};
 
-	lab_begin(lab, 3);
+	wishes_lab_begin(lab, 3);
 	lab_wish(lab, 0, "a+ b");
 	lab_wish(lab, 1, "a b+");
 	lab_wish(lab, 2, "a+");
@@ -17,7 +17,7 @@ static void begin(struct lab *lab)
 	lab_wish(lab, 1, "a b+ d+");
 	lab_wish(lab, 2, "");
 	rests[3] = 4;
-	lab_step(lab, &(struct wh_next){.rests = rests});
+	wishes_lab_step(lab, &(struct wh_next){.rests = rests});
 	LAB_EXPECT(lab, AS_IT_IS);
 }
 
@@ -185,7 +185,7 @@ START_TEST(what_is_no_successor)
 	ck_assert_str_eq(why, wrong[_i].why);
 	ck_assert_int_eq(wh_wishes_succeed(lab.view, lab.base, lab.before, me, lab.sets[me], lab.refused[me], NULL),
 			 WH_NO_SUCCESSOR);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -198,7 +198,7 @@ START_TEST(a_refusal_that_comes_first)
 	lab.refused[1][2] = true;
 	ck_assert_int_eq(wh_wishes_succeed(lab.view, lab.base, lab.before, 1, lab.sets[1], lab.refused[1], NULL),
 			 WH_OUT_OF_DATE);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(a_replaced_set_is_out_of_date)
 	ck_assert_int_eq(wh_wishes_succeed(lab.view, lab.base, lab.before, 0, lab.sets[0], lab.refused[0], NULL),
 			 WH_SUCCEEDS);
 	ck_assert_int_eq(wh_wishes_place(lab.view, 1, lab.sets[1], lab.refused[1], NULL), WH_OUT_OF_DATE);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -231,7 +231,7 @@ START_TEST(a_newcomer_looks_at_its_place)
 	ck_assert_str_eq(why, "it places me where I do not wish to be");
 	lab.view->served[2] = 0;
 	ck_assert_int_eq(wh_wishes_place(lab.view, 2, lab.sets[2], lab.refused[2], NULL), WH_SUCCEEDS);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -269,7 +269,7 @@ START_TEST(views_with_wishes_are_written_in_one_way)
 	for (size_t cut = plain + 1; cut < count; cut++)
 		ck_assert_int_eq(wh_view_decode(&read, bytes, cut, &lab_layout, 8, NULL), WHORL_INVALID);
 	free(bytes);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ START_TEST(names_are_of_one)
 	ck_assert_int_eq(wh_view_decode(&read, bytes, count, &lab_layout, 8, NULL), _i >= 3 ? WHORL_OK : WHORL_INVALID);
 	wh_view_free(read);
 	free(bytes);
-	lab_end(&lab);
+	wishes_lab_end(&lab);
 }
 END_TEST
 

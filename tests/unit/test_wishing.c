@@ -3,8 +3,8 @@
  */
 #include "membership/collect.h"
 #include "membership/wishing.h"
-#include "tests/unit/fake.h"
-#include "tests/unit/wishes_lab.h"
+#include "tests/support/fake.h"
+#include "tests/support/wishes_lab.h"
 
 #define ME 3
 #define AGAIN WH_WISHING_AGAIN_NS
