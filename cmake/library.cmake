@@ -65,3 +65,21 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 configure_file(cmake/whorl.pc.in ${PROJECT_BINARY_DIR}/cmake/whorl.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/whorl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# whorl_embed(TARGET name=file...): the texts of these files are in the program, each as `const char wh_template_NAME[]` with a zero behind it
+# (bench/plot/template.h), so that it has no folder to find.
+function(whorl_embed target)
+	set(files "")
+	set(texts "")
+	foreach(template IN LISTS ARGN)
+		string(REGEX MATCH "^([^=]+)=(.*)$" template "${template}")
+		set(file ${CMAKE_CURRENT_SOURCE_DIR}/${CMAKE_MATCH_2})
+		list(APPEND files ${file})
+		list(APPEND texts wh_template_${CMAKE_MATCH_1}=${file})
+	endforeach()
+	set(out ${CMAKE_CURRENT_BINARY_DIR}/${target}_templates.c)
+	set(script ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
+	add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -D OUT=${out} -D "TEXTS=${texts}" -P ${script}
+			   DEPENDS ${files} ${script} COMMENT "Embedding templates of ${target}" VERBATIM)
+	target_sources(${target} PRIVATE ${out})
+endfunction()

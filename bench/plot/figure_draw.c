@@ -10,6 +10,7 @@
 
 #include "bench/plot/figure.h"
 #include "bench/plot/gnuplot.h"
+#include "bench/plot/template.h"
 #include "command/output.h"
 
 #define WIDTH 560
@@ -17,21 +18,32 @@
 #define KEY_ROW_HEIGHT 22 /* of the names of two series */
 #define TITLE_HEIGHT 40
 #define BESIDE 0.03 /* from one series to the next, in steps of x */
-#define STAGES 3
 #define BUCKETS 20
 #define QUANTILES 5
 #define VARIANTS_MAX 12 /* of which histograms are drawn: more would be a wallpaper */
-
-struct drawing {
-	const struct wh_figure *figure;
-	FILE *script;
-	double *values; /* [lines] */
-};
 
 /* The values of what `of` says of the lines at one place. */
 struct place {
 	size_t panel, series, x;
 };
+
+struct drawing {
+	const struct wh_figure *figure;
+	FILE *script;
+	double *values;          /* [lines] */
+	size_t *points, *limits; /* [series]: how many of a series are drawn, and of how many there is a limit */
+	struct place places[VARIANTS_MAX];
+	size_t variants, panels; /* places that have lines; pictures, one below the other */
+	/* of the picture that is drawn */
+	const struct wh_figure_measure *measure;
+	size_t panel;
+	const struct place *place;
+	bool height;        /* some value is above 0 */
+	size_t last_bucket; /* with a batch in it */
+};
+
+#define PRINT(drawing, text, marks)                                                                                    \
+	wh_template_print((drawing)->script, text, marks, sizeof(marks) / sizeof((marks)[0]), drawing)
 
 static bool is_at(const struct wh_figure *figure, size_t line, const struct place *place)
 {
@@ -68,27 +80,18 @@ static struct wh_figure_spread limit_at(const struct drawing *drawing, const str
 	return measure->limit != NULL ? spread_at(drawing, &limit, place) : (struct wh_figure_spread){.count = 0};
 }
 
-static void print_title(const struct drawing *drawing, const char *text)
-{
-	fputs("set title ", drawing->script);
-	wh_gnuplot_text(drawing->script, text);
-	fputc('\n', drawing->script);
-}
-
 /* ---- lines -------------------------------------------------------------------------------------------------------------------*/
 
-/* The data of one series. Returns the number of points; *limits is that of points with a limit; *height: there is one above 0. */
-static size_t print_series(const struct drawing *drawing, const struct wh_figure_measure *measure, struct place place,
-			   size_t *limits, bool *height)
+/* The data of one series. */
+static void print_series(struct drawing *drawing, struct place place)
 {
 	const struct wh_figure *figure = drawing->figure;
-	size_t points = 0;
 
-	*limits = 0;
+	drawing->points[place.series] = drawing->limits[place.series] = 0;
 	fprintf(drawing->script, "$s%zu << END\n", place.series);
 	for (place.x = 0; place.x < count_of(figure, figure->x); place.x++) {
-		struct wh_figure_spread spread = spread_at(drawing, measure, &place);
-		struct wh_figure_spread limit = limit_at(drawing, measure, &place);
+		struct wh_figure_spread spread = spread_at(drawing, drawing->measure, &place);
+		struct wh_figure_spread limit = limit_at(drawing, drawing->measure, &place);
 		double x = (double)place.x + BESIDE * ((double)place.series - (double)(figure->series_count - 1) / 2);
 
 		if (spread.count == 0)
@@ -98,64 +101,125 @@ static size_t print_series(const struct drawing *drawing, const struct wh_figure
 			fprintf(drawing->script, "%.9g\n", limit.median);
 		else
 			fprintf(drawing->script, "NaN\n");
-		points++;
-		*limits += limit.count > 0;
-		*height |= spread.greatest > 0 || (limit.count > 0 && limit.median > 0);
+		drawing->points[place.series]++;
+		drawing->limits[place.series] += limit.count > 0;
+		drawing->height |= spread.greatest > 0 || (limit.count > 0 && limit.median > 0);
 	}
 	fprintf(drawing->script, "END\n");
-	return points;
 }
 
-static void print_axes(const struct drawing *drawing, const struct wh_figure_measure *measure)
+static void print_panel_title(FILE *out, void *ctx)
 {
-	const struct wh_figure *figure = drawing->figure;
-	FILE *script = drawing->script;
-
-	fputs("set ylabel ", script);
-	wh_gnuplot_text(script, measure->label);
-	fputs("\nset xlabel ", script);
-	wh_gnuplot_text(script, figure->x < figure->axis_count ? figure->axes[figure->x].key : "");
-	fputs("\nset xtics (", script);
-	for (size_t v = 0; v < count_of(figure, figure->x); v++) {
-		if (v > 0)
-			fputs(", ", script);
-		wh_gnuplot_label(script, figure->x < figure->axis_count ? figure->axes[figure->x].values[v] : "");
-		fprintf(script, " %zu", v);
-	}
-	fprintf(script, ")\nset xrange [-0.4:%.1f]\n", (double)count_of(figure, figure->x) - 0.6);
-	fputs(measure->logarithmic ? "set logscale y\nset yrange [*:*]\n" : "unset logscale y\nset yrange [0:*]\n",
-	      script);
-}
-
-static void draw_lines(const struct drawing *drawing, const struct wh_figure_measure *measure, size_t panel)
-{
-	const struct wh_figure *figure = drawing->figure;
-	size_t plotted = 0;
-	size_t *points = calloc(2 * figure->series_count + 1, sizeof *points), *limits;
-	bool height = false;
+	const struct drawing *drawing = ctx;
 	char text[512];
 
-	if (points == NULL)
-		return;
-	limits = points + figure->series_count;
-	print_title(drawing, wh_figure_panel_text(figure, panel, text, sizeof text));
-	print_axes(drawing, measure);
-	for (size_t s = 0; s < figure->series_count; s++)
-		points[s] = print_series(drawing, measure, (struct place){panel, s, 0}, &limits[s], &height);
-	if (!height && !measure->logarithmic) /* as with nulls where there are none */
-		fputs("set yrange [0:1]\n", drawing->script);
-	for (size_t s = 0; s < figure->series_count; s++) {
-		if (points[s] == 0)
+	wh_gnuplot_text(out, wh_figure_panel_text(drawing->figure, drawing->panel, text, sizeof text));
+}
+
+static void print_measure(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+
+	wh_gnuplot_text(out, drawing->measure->label);
+}
+
+static void print_key(FILE *out, void *ctx)
+{
+	const struct wh_figure *figure = ((const struct drawing *)ctx)->figure;
+
+	wh_gnuplot_text(out, figure->x < figure->axis_count ? figure->axes[figure->x].key : "");
+}
+
+static void print_values(FILE *out, void *ctx)
+{
+	const struct wh_figure *figure = ((const struct drawing *)ctx)->figure;
+
+	for (size_t v = 0; v < count_of(figure, figure->x); v++) {
+		if (v > 0)
+			fputs(", ", out);
+		wh_gnuplot_label(out, figure->x < figure->axis_count ? figure->axes[figure->x].values[v] : "");
+		fprintf(out, " %zu", v);
+	}
+}
+
+static void print_right(FILE *out, void *ctx)
+{
+	const struct wh_figure *figure = ((const struct drawing *)ctx)->figure;
+
+	fprintf(out, "%.1f", (double)count_of(figure, figure->x) - 0.6);
+}
+
+static void print_all_series(FILE *out, void *ctx)
+{
+	struct drawing *drawing = ctx;
+
+	(void)out;
+	drawing->height = false;
+	for (size_t s = 0; s < drawing->figure->series_count; s++)
+		print_series(drawing, (struct place){drawing->panel, s, 0});
+}
+
+static void print_logarithmic(FILE *out, void *ctx)
+{
+	fputs(((const struct drawing *)ctx)->measure->logarithmic ? "set" : "unset", out);
+}
+
+static bool is_drawn(const struct drawing *drawing)
+{
+	for (size_t s = 0; s < drawing->figure->series_count; s++)
+		if (drawing->points[s] > 0)
+			return true;
+	return false;
+}
+
+static void print_least(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+
+	fputs(drawing->measure->logarithmic && is_drawn(drawing) ? "*" : "0", out);
+}
+
+/* Without a height it is 1: as with nulls where there are none. */
+static void print_greatest(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+
+	fputs(is_drawn(drawing) && (drawing->height || drawing->measure->logarithmic) ? "*" : "1", out);
+}
+
+static void print_lines(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+	size_t plotted = 0;
+	char text[512];
+
+	for (size_t s = 0; s < drawing->figure->series_count; s++) {
+		if (drawing->points[s] == 0)
 			continue;
-		fprintf(drawing->script, "%s $s%zu using 1:2:3:4 with yerrorlines lw 2 lc %zu pt %zu title ",
-			plotted++ == 0 ? "plot" : ",", s, s + 1, s + 4);
-		wh_gnuplot_text(drawing->script, wh_figure_series_text(figure, s, text, sizeof text));
-		if (limits[s] > 0)
-			fprintf(drawing->script, ", $s%zu using 1:5 with lines dt 2 lc %zu title %s", s, s + 1,
+		fprintf(out, "%s$s%zu using 1:2:3:4 with yerrorlines lw 2 lc %zu pt %zu title ",
+			plotted++ == 0 ? "" : ", ", s, s + 1, s + 4);
+		wh_gnuplot_text(out, wh_figure_series_text(drawing->figure, s, text, sizeof text));
+		if (drawing->limits[s] > 0)
+			fprintf(out, ", $s%zu using 1:5 with lines dt 2 lc %zu title %s", s, s + 1,
 				plotted == 1 ? "'dashed: the limit'" : "''");
 	}
-	fputs(plotted > 0 ? "\n" : "set yrange [0:1]\nplot NaN title 'nothing was measured'\n", drawing->script);
-	free(points);
+	if (plotted == 0)
+		fputs("NaN title 'nothing was measured'", out);
+}
+
+static void draw_lines(struct drawing *drawing, const struct wh_figure_measure *measure, size_t panel)
+{
+	static const struct wh_template_mark marks[] = {
+		{"@TITLE@", print_panel_title}, {"@MEASURE@", print_measure},
+		{"@KEY@", print_key},           {"@VALUES@", print_values},
+		{"@RIGHT@", print_right},       {"@SERIES@", print_all_series},
+		{"@LEAST@", print_least},       {"@LOGARITHMIC@", print_logarithmic},
+		{"@LINES@", print_lines},       {"@GREATEST@", print_greatest},
+	};
+
+	drawing->measure = measure;
+	drawing->panel = panel;
+	PRINT(drawing, wh_template_lines, marks);
 }
 
 /* ---- histograms ---------------------------------------------------------------------------------------------------------------
@@ -213,67 +277,87 @@ static struct wh_figure_spread share_at(const struct drawing *drawing, const str
 	return wh_figure_spread_of(drawing->values, count);
 }
 
-static void draw_batches(const struct drawing *drawing, const struct place *place)
+static void print_variant(FILE *out, void *ctx)
 {
-	static const char *const stages[STAGES] = {"send", "receive", "deliver"};
-	FILE *script = drawing->script;
-	size_t last = 0;
+	const struct drawing *drawing = ctx;
 
-	print_title(drawing, variant_text(drawing, place));
-	fputs("set xlabel 'messages in a batch'\nset ylabel 'batches of a stage, %'\nset xtics auto\nunset logscale y\n"
-	      "set style histogram errorbars gap 1 lw 1\nset style fill solid 0.6 border -1\nset yrange [0:*]\n$s0 << END\n",
-	      script);
-	for (size_t b = 0; b < BUCKETS; b++) {
-		if (b == 0)
-			fprintf(script, "1");
-		else
-			fprintf(script, "%zu-%zu", (size_t)1 << b, ((size_t)2 << b) - 1);
-		for (size_t stage = 0; stage < STAGES; stage++) {
-			struct wh_figure_spread spread = share_at(drawing, place, stages[stage], b);
-
-			if (spread.count > 0 && spread.greatest > 0)
-				last = b;
-			fprintf(script, " %.4f %.4f %.4f", spread.median, spread.least, spread.greatest);
-		}
-		fprintf(script, "\n");
-	}
-	fprintf(script, "END\nset xrange [-0.7:%.1f]\nplot", (double)last + 0.7);
-	for (size_t stage = 0; stage < STAGES; stage++)
-		fprintf(script, "%s $s0 using %zu:%zu:%zu:xtic(1) with histogram lc %zu title '%s'",
-			stage > 0 ? "," : "", 3 * stage + 2, 3 * stage + 3, 3 * stage + 4, stage + 1, stages[stage]);
-	fputc('\n', script);
+	wh_gnuplot_text(out, variant_text(drawing, drawing->place));
 }
 
-static void draw_quantiles(const struct drawing *drawing, const struct place *places, size_t count)
+static void print_shares(FILE *out, void *ctx)
+{
+	static const char *const stages[] = {"send", "receive", "deliver"}; /* as batches.gp has them */
+	struct drawing *drawing = ctx;
+
+	drawing->last_bucket = 0;
+	for (size_t b = 0; b < BUCKETS; b++) {
+		if (b == 0)
+			fprintf(out, "1");
+		else
+			fprintf(out, "%zu-%zu", (size_t)1 << b, ((size_t)2 << b) - 1);
+		for (size_t stage = 0; stage < sizeof(stages) / sizeof(stages[0]); stage++) {
+			struct wh_figure_spread spread = share_at(drawing, drawing->place, stages[stage], b);
+
+			if (spread.count > 0 && spread.greatest > 0)
+				drawing->last_bucket = b;
+			fprintf(out, " %.4f %.4f %.4f", spread.median, spread.least, spread.greatest);
+		}
+		fprintf(out, "\n");
+	}
+}
+
+static void print_last_bucket(FILE *out, void *ctx)
+{
+	fprintf(out, "%.1f", (double)((const struct drawing *)ctx)->last_bucket + 0.7);
+}
+
+static void draw_batches(struct drawing *drawing, const struct place *place)
+{
+	static const struct wh_template_mark marks[] = {
+		{"@TITLE@", print_variant}, {"@SHARES@", print_shares}, {"@RIGHT@", print_last_bucket}};
+
+	drawing->place = place;
+	PRINT(drawing, wh_template_batches, marks);
+}
+
+static void print_quantiles(FILE *out, void *ctx)
 {
 	static const char *const names[QUANTILES] = {"p50", "p90", "p99", "p999", "max"};
-	FILE *script = drawing->script;
+	const struct drawing *drawing = ctx;
 
-	print_title(drawing, "");
-	fputs("set xlabel 'part of the messages'\nset ylabel 'at most so many us'\nset logscale y\nset yrange [*:*]\n"
-	      "set xtics ('50 %%' 0, '90 %%' 1, '99 %%' 2, '99.9 %%' 3, 'all' 4)\nset xrange [-0.4:4.4]\n",
-	      script);
-	for (size_t p = 0; p < count; p++) {
-		fprintf(script, "$s%zu << END\n", p);
+	for (size_t p = 0; p < drawing->variants; p++) {
+		fprintf(out, "$s%zu << END\n", p);
 		for (size_t q = 0; q < QUANTILES; q++) {
 			char path[32];
 			struct wh_figure_measure measure = {.path = path, .scale = 1};
 			struct wh_figure_spread spread;
 
 			snprintf(path, sizeof path, "latency_us.%s", names[q]);
-			spread = spread_at(drawing, &measure, &places[p]);
+			spread = spread_at(drawing, &measure, &drawing->places[p]);
 			if (spread.count > 0)
-				fprintf(script, "%.4f %.6g %.6g %.6g\n",
-					(double)q + BESIDE * ((double)p - (double)(count - 1) / 2), spread.median,
-					spread.least, spread.greatest);
+				fprintf(out, "%.4f %.6g %.6g %.6g\n",
+					(double)q + BESIDE * ((double)p - (double)(drawing->variants - 1) / 2),
+					spread.median, spread.least, spread.greatest);
 		}
-		fprintf(script, "END\n");
+		fprintf(out, "END\n");
 	}
-	for (size_t p = 0; p < count; p++) {
-		fprintf(script, "%s $s%zu using 1:2:3:4 with yerrorlines lw 2 title ", p > 0 ? "," : "plot", p);
-		wh_gnuplot_text(script, variant_text(drawing, &places[p]));
+}
+
+static void print_variants(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+
+	for (size_t p = 0; p < drawing->variants; p++) {
+		fprintf(out, "%s$s%zu using 1:2:3:4 with yerrorlines lw 2 title ", p > 0 ? ", " : "", p);
+		wh_gnuplot_text(out, variant_text(drawing, &drawing->places[p]));
 	}
-	fputc('\n', script);
+}
+
+static void draw_quantiles(struct drawing *drawing)
+{
+	static const struct wh_template_mark marks[] = {{"@SERIES@", print_quantiles}, {"@LINES@", print_variants}};
+
+	PRINT(drawing, wh_template_quantiles, marks);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------------------------*/
@@ -304,55 +388,85 @@ static size_t count_panels(const struct wh_figure *figure, size_t variants)
 	return count > 0 ? count : 1;
 }
 
-static void draw_all(const struct drawing *drawing, const struct place *places, size_t variants)
+static void print_width(FILE *out, void *ctx)
 {
+	(void)ctx;
+	fprintf(out, "%d", WIDTH);
+}
+
+static void print_height(FILE *out, void *ctx)
+{
+	const struct drawing *drawing = ctx;
+	size_t key_rows = (drawing->figure->series_count + 2) / 2;
+
+	fprintf(out, "%zu", TITLE_HEIGHT + drawing->panels * (PANEL_HEIGHT + key_rows * KEY_ROW_HEIGHT));
+}
+
+static void print_panels(FILE *out, void *ctx)
+{
+	fprintf(out, "%zu", ((const struct drawing *)ctx)->panels);
+}
+
+static void print_title(FILE *out, void *ctx)
+{
+	wh_gnuplot_text(out, ((const struct drawing *)ctx)->figure->title);
+}
+
+static void draw_all(struct drawing *drawing)
+{
+	static const struct wh_template_mark marks[] = {{"@WIDTH@", print_width},
+							{"@HEIGHT@", print_height},
+							{"@PANELS@", print_panels},
+							{"@TITLE@", print_title}};
 	const struct wh_figure *figure = drawing->figure;
 	const char *at = words_of(figure);
 	wh_figure_text word;
 
+	PRINT(drawing, wh_template_picture, marks);
 	while (wh_figure_next_word(&at, word, sizeof word)) {
 		const struct wh_figure_measure *measure = wh_figure_measure_find(word);
 
 		if (strcmp(word, "batches") == 0)
-			for (size_t p = 0; p < variants; p++)
-				draw_batches(drawing, &places[p]);
+			for (size_t p = 0; p < drawing->variants; p++)
+				draw_batches(drawing, &drawing->places[p]);
 		else if (strcmp(word, "quantiles") == 0)
-			draw_quantiles(drawing, places, variants);
+			draw_quantiles(drawing);
 		for (size_t panel = 0; measure != NULL && panel < count_of(figure, figure->panels); panel++)
 			draw_lines(drawing, measure, panel);
 	}
 }
 
+static void free_drawing(struct drawing *drawing)
+{
+	free(drawing->values);
+	free(drawing->points);
+	free(drawing->limits);
+}
+
 char *wh_figure_draw(const struct wh_figure *figure, const char *name)
 {
+	struct drawing drawing = {.figure = figure};
 	struct wh_gnuplot gnuplot;
 	char *image;
-	struct drawing drawing = {.figure = figure};
-	struct place places[VARIANTS_MAX];
-	size_t variants, panels, key_rows = (figure->series_count + 2) / 2;
-	int height;
 
 	drawing.values = calloc(json_array_size(figure->lines) + 1, sizeof *drawing.values);
-	if (drawing.values == NULL) {
+	drawing.points = calloc(figure->series_count + 1, sizeof *drawing.points);
+	drawing.limits = calloc(figure->series_count + 1, sizeof *drawing.limits);
+	if (drawing.values == NULL || drawing.points == NULL || drawing.limits == NULL) {
 		wh_say("%s: no memory for a picture", name);
+		free_drawing(&drawing);
 		return NULL;
 	}
-	variants = find_places(&drawing, places);
-	panels = count_panels(figure, variants);
-	height = TITLE_HEIGHT + (int)panels * (PANEL_HEIGHT + (int)key_rows * KEY_ROW_HEIGHT);
-	if (!wh_gnuplot_open(&gnuplot, WIDTH, height)) {
+	drawing.variants = find_places(&drawing, drawing.places);
+	drawing.panels = count_panels(figure, drawing.variants);
+	if (!wh_gnuplot_open(&gnuplot)) {
 		wh_say("gnuplot: %s", strerror(errno));
-		free(drawing.values);
+		free_drawing(&drawing);
 		return NULL;
 	}
 	drawing.script = gnuplot.script;
-	fprintf(drawing.script,
-		"set key below maxcols 2 font ',12'\nset ylabel font ',13'\nset xlabel offset 0,0.6\nset multiplot layout %zu,1 title ",
-		panels);
-	wh_gnuplot_text(drawing.script, figure->title);
-	fputs(" font ',11'\n", drawing.script); /* a sentence has room */
-	draw_all(&drawing, places, variants);
-	free(drawing.values);
+	draw_all(&drawing);
+	free_drawing(&drawing);
 	image = wh_gnuplot_close(&gnuplot);
 	if (image == NULL)
 		wh_say("%s: gnuplot could not draw it", name);

@@ -63,7 +63,7 @@ static bool start_gnuplot(struct wh_gnuplot *gnuplot, const int ends[2])
 	return error == 0;
 }
 
-bool wh_gnuplot_open(struct wh_gnuplot *gnuplot, int width, int height)
+bool wh_gnuplot_open(struct wh_gnuplot *gnuplot)
 {
 	int ends[2] = {-1, -1};
 
@@ -83,9 +83,6 @@ bool wh_gnuplot_open(struct wh_gnuplot *gnuplot, int width, int height)
 		return false;
 	}
 	close(ends[0]);
-	fprintf(gnuplot->script,
-		"set encoding utf8\nset terminal svg noenhanced size %d,%d background rgb 'white' font 'sans,15'\nset grid\n",
-		width, height); /* the encoding comes before any text */
 	return true;
 }
 

@@ -18,8 +18,8 @@ struct wh_gnuplot {
 	int pid;
 };
 
-/* Starts it, for an SVG image of so many pixels. False: errno says why not. */
-bool wh_gnuplot_open(struct wh_gnuplot *gnuplot, int width, int height);
+/* Starts it; the script says what it is to draw. False: errno says why not. */
+bool wh_gnuplot_open(struct wh_gnuplot *gnuplot);
 
 /* A quoted string of gnuplot's, in which nothing has a meaning to it; control characters become blanks. */
 void wh_gnuplot_text(FILE *script, const char *text);

@@ -149,14 +149,11 @@ static char *make_page(const struct wh_report_part *parts, size_t count)
 	char *text = NULL;
 	size_t bytes;
 	FILE *page = open_memstream(&text, &bytes);
-	bool good = page != NULL;
+	bool good;
 
 	if (page == NULL)
 		return NULL;
-	wh_report_begin(page, parts, count);
-	for (size_t p = 0; good && p < count; p++)
-		good = wh_report_part(page, &parts[p], p + 1);
-	wh_report_end(page);
+	good = wh_report_write(page, parts, count);
 	if (fclose(page) == 0 && good)
 		return text;
 	free(text);

@@ -16,9 +16,7 @@ struct wh_report_part {
 /* `whorl report ...`; argv[0] is "whorl report". */
 int wh_report_main(int argc, char **argv);
 
-void wh_report_begin(FILE *out, const struct wh_report_part *parts, size_t count);
-/* False: memory is out. */
-bool wh_report_part(FILE *out, const struct wh_report_part *part, size_t number);
-void wh_report_end(FILE *out);
+/* The page. False: memory is out. */
+bool wh_report_write(FILE *out, const struct wh_report_part *parts, size_t count);
 
 #endif

@@ -9,20 +9,8 @@
 
 #include "bench/plot/figure.h"
 #include "bench/plot/report.h"
+#include "bench/plot/template.h"
 #include "command/output.h"
-
-static const char style[] =
-	"body{font:16px/1.5 system-ui,sans-serif;color:#111;background:#fff;max-width:52rem;margin:0 auto;padding:0 1rem 3rem}\n"
-	"h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #bbb;padding-top:1rem}\n"
-	"svg{display:block;width:100%;height:auto;max-width:640px}\n"
-	".wide{overflow-x:auto}\n"
-	"table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums}\n"
-	"th,td{text-align:right;padding:.15rem .6rem;border-bottom:1px solid #ddd;white-space:nowrap}\n"
-	"th:first-child,td:first-child{text-align:left;white-space:normal;min-width:9rem}\n"
-	"pre{background:#f3f3f3;padding:.5rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}\n"
-	"dt{font-weight:600}dd{margin:0 0 .4rem}\n"
-	"@media print{body{max-width:none;font-size:11px}h2{break-before:page;border:0}table{font-size:8px}"
-	"svg{max-height:22cm}tr{break-inside:avoid}.wide{overflow:visible}nav{display:none}}\n";
 
 /* Also in attributes: both quotes are escaped. What is no character of HTML becomes a blank. */
 static void print_text(FILE *out, const char *text)
@@ -59,28 +47,6 @@ static const char *title_of(const struct wh_report_part *part)
 	return title[0] != '\0' ? title : part->name;
 }
 
-void wh_report_begin(FILE *out, const struct wh_report_part *parts, size_t count)
-{
-	fprintf(out,
-		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>whorl: figures</title>\n"
-		"<style>\n%s</style>\n</head>\n<body>\n<h1>whorl: figures</h1>\n"
-		"<p>Points are medians over the runs of a variant, bars reach from the least to the greatest. The limit is the plainest "
-		"program that moves the same bytes on the same machine, measured before and after each run.</p>\n<nav>\n<ol>\n",
-		style);
-	for (size_t p = 0; p < count; p++) {
-		fprintf(out, "<li><a href=\"#figure-%zu\">", p + 1);
-		print_text(out, title_of(&parts[p]));
-		fputs("</a></li>\n", out);
-	}
-	fputs("</ol>\n</nav>\n", out);
-}
-
-void wh_report_end(FILE *out)
-{
-	fputs("</body>\n</html>\n", out);
-}
-
 /* ---- the picture ------------------------------------------------------------------------------------------------------------*/
 
 /* Names of gnuplot's get the figure's number before them, where they are given and where they are used. */
@@ -110,14 +76,15 @@ static void print_picture(FILE *out, const struct wh_report_part *part, size_t n
 
 /* ---- the table -----------------------------------------------------------------------------------------------------------------*/
 
+/* As the head of the table in figure.html has them. */
 static const struct column {
-	const char *head, *path;
+	const char *path;
 	double scale;
-} columns[] = {
-	{"messages/s", "messages_per_s", 1},       {"GB/s", "bytes_per_s", 1e-9},
-	{"latency, p50, us", "latency_us.p50", 1}, {"limit, GB/s", "limit.bytes_per_s", 1e-9},
-	{"of the limit", "fraction_of_limit", 1},
-};
+} columns[] = {{"messages_per_s", 1},
+	       {"bytes_per_s", 1e-9},
+	       {"latency_us.p50", 1},
+	       {"limit.bytes_per_s", 1e-9},
+	       {"fraction_of_limit", 1}};
 
 /* In four digits. */
 static void print_number(FILE *out, double value)
@@ -169,16 +136,12 @@ static void print_row(FILE *out, const json_t *lines, size_t first, double *valu
 	fprintf(out, "<td>%zu</td></tr>\n", runs);
 }
 
-static bool print_table(FILE *out, const json_t *lines)
+static bool print_rows(FILE *out, const json_t *lines)
 {
 	double *values = calloc(json_array_size(lines), sizeof *values);
 
 	if (values == NULL)
 		return false;
-	fputs("<div class=\"wide\">\n<table>\n<thead><tr><th>variant</th>", out);
-	for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
-		fprintf(out, "<th>%s</th>", columns[c].head);
-	fputs("<th>runs</th></tr></thead>\n<tbody>\n", out);
 	for (size_t l = 0; l < json_array_size(lines); l++) {
 		const char *variant = string_at(json_array_get(lines, l), "variant");
 		size_t before = 0;
@@ -188,7 +151,6 @@ static bool print_table(FILE *out, const json_t *lines)
 		if (before == l)
 			print_row(out, lines, l, values);
 	}
-	fputs("</tbody>\n</table>\n</div>\n", out);
 	free(values);
 	return true;
 }
@@ -220,27 +182,109 @@ static bool is_new(const json_t *lines, size_t l, const char *key)
 	return true;
 }
 
-bool wh_report_part(FILE *out, const struct wh_report_part *part, size_t number)
+/* ---- a figure, and all of them -------------------------------------------------------------------------------------------------*/
+
+struct page {
+	const struct wh_report_part *parts;
+	size_t count, at; /* the figure that is printed */
+	bool good;
+};
+
+static void print_figure_number(FILE *out, void *ctx)
 {
-	fprintf(out, "<section>\n<h2 id=\"figure-%zu\">%zu. ", number, number);
-	print_text(out, title_of(part));
-	fputs("</h2>\n", out);
-	print_picture(out, part, number);
-	fputs("<dl>\n", out);
-	for (size_t l = 0; l < json_array_size(part->lines); l++)
-		if (is_new(part->lines, l, "machine"))
-			print_machine(out, json_array_get(part->lines, l));
-	fputs("<dt>Results</dt><dd>", out);
-	print_text(out, part->name);
-	fputs("</dd>\n</dl>\n", out);
-	for (size_t l = 0; l < json_array_size(part->lines); l++)
-		if (is_new(part->lines, l, "command")) {
+	const struct page *page = ctx;
+
+	fprintf(out, "%zu", page->at + 1);
+}
+
+static void print_figure_title(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+
+	print_text(out, title_of(&page->parts[page->at]));
+}
+
+static void print_figure_picture(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+
+	print_picture(out, &page->parts[page->at], page->at + 1);
+}
+
+static void print_figure_machines(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+	const json_t *lines = page->parts[page->at].lines;
+
+	for (size_t l = 0; l < json_array_size(lines); l++)
+		if (is_new(lines, l, "machine"))
+			print_machine(out, json_array_get(lines, l));
+}
+
+static void print_figure_name(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+
+	print_text(out, page->parts[page->at].name);
+}
+
+static void print_figure_commands(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+	const json_t *lines = page->parts[page->at].lines;
+
+	for (size_t l = 0; l < json_array_size(lines); l++)
+		if (is_new(lines, l, "command")) {
 			fputs("<pre>", out);
-			print_text(out, string_at(json_array_get(part->lines, l), "command"));
+			print_text(out, string_at(json_array_get(lines, l), "command"));
 			fputs("</pre>\n", out);
 		}
-	if (!print_table(out, part->lines))
-		return false;
-	fputs("</section>\n", out);
-	return true;
+}
+
+static void print_figure_rows(FILE *out, void *ctx)
+{
+	struct page *page = ctx;
+
+	page->good = print_rows(out, page->parts[page->at].lines) && page->good;
+}
+
+static void print_style(FILE *out, void *ctx)
+{
+	(void)ctx;
+	fputs(wh_template_style, out);
+}
+
+static void print_list(FILE *out, void *ctx)
+{
+	const struct page *page = ctx;
+
+	for (size_t p = 0; p < page->count; p++) {
+		fprintf(out, "<li><a href=\"#figure-%zu\">", p + 1);
+		print_text(out, title_of(&page->parts[p]));
+		fputs("</a></li>\n", out);
+	}
+}
+
+static void print_figures(FILE *out, void *ctx)
+{
+	static const struct wh_template_mark marks[] = {
+		{"@NUMBER@", print_figure_number},   {"@TITLE@", print_figure_title},
+		{"@PICTURE@", print_figure_picture}, {"@MACHINES@", print_figure_machines},
+		{"@NAME@", print_figure_name},       {"@COMMANDS@", print_figure_commands},
+		{"@ROWS@", print_figure_rows},
+	};
+	struct page *page = ctx;
+
+	for (page->at = 0; page->at < page->count; page->at++)
+		wh_template_print(out, wh_template_figure, marks, sizeof marks / sizeof marks[0], page);
+}
+
+bool wh_report_write(FILE *out, const struct wh_report_part *parts, size_t count)
+{
+	static const struct wh_template_mark marks[] = {
+		{"@STYLE@", print_style}, {"@LIST@", print_list}, {"@FIGURES@", print_figures}};
+	struct page page = {.parts = parts, .count = count, .good = true};
+
+	wh_template_print(out, wh_template_page, marks, sizeof marks / sizeof marks[0], &page);
+	return page.good;
 }

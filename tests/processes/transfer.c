@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "bench/plot/gnuplot.h"
+#include "bench/plot/template.h"
 #include "tests/processes/cluster.h"
 #include "tests/processes/member.h"
 
@@ -263,9 +264,41 @@ static bool write_json(const char *path, const struct cluster_options *options, 
 	return fclose(out) == 0 && written;
 }
 
+struct picture {
+	const struct cluster_options *options;
+	const struct timeline *line;
+};
+
+static void print_members(FILE *out, void *ctx)
+{
+	fprintf(out, "%u", ((const struct picture *)ctx)->options->nodes);
+}
+
+static void print_state(FILE *out, void *ctx)
+{
+	fprintf(out, "%.0f", (double)((const struct picture *)ctx)->options->body_bytes / 1e6);
+}
+
+static void print_ready(FILE *out, void *ctx)
+{
+	fprintf(out, "%.4f", ((const struct picture *)ctx)->line->ready_s);
+}
+
+static void print_line(FILE *out, void *ctx)
+{
+	print_bins(((const struct picture *)ctx)->line, out, false);
+}
+
+extern const char wh_template_transfer[];
+
 /* The timeline of the last repetition. */
 static bool plot(const char *path, const struct cluster_options *options, const struct timeline *line)
 {
+	static const struct wh_template_mark marks[] = {{"@MEMBERS@", print_members},
+							{"@STATE@", print_state},
+							{"@READY@", print_ready},
+							{"@LINE@", print_line}};
+	struct picture picture = {options, line};
 	struct wh_gnuplot gnuplot;
 	char *image;
 	FILE *out;
@@ -275,21 +308,9 @@ static bool plot(const char *path, const struct cluster_options *options, const 
 		printf("no plot: gnuplot is not installed\n");
 		return true;
 	}
-	if (!wh_gnuplot_open(&gnuplot, 900, 420))
+	if (!wh_gnuplot_open(&gnuplot))
 		return false;
-	out = gnuplot.script;
-	fprintf(out,
-		"set title '%u members; a newcomer is given %.0f MB'\n"
-		"set xlabel 'seconds since the newcomer was started'\nset ylabel 'messages/s at each member'\n"
-		"set y2label 'MB restored, kept back'\nset y2tics\nset ytics nomirror\nset yrange [0:*]\nset y2range [0:*]\n"
-		"set key outside bottom center horizontal\n"
-		"set arrow from first 0, graph 0 to first 0, graph 1 nohead dt 2\n"
-		"set arrow from first %.4f, graph 0 to first %.4f, graph 1 nohead dt 2\n$line << END\n",
-		options->nodes, (double)options->body_bytes / 1e6, line->ready_s, line->ready_s);
-	print_bins(line, out, false);
-	fprintf(out, "END\nplot $line using 1:2 with lines title 'messages/s', "
-		     "$line using 1:3 axes x1y2 with lines title 'restored', "
-		     "$line using 1:4 axes x1y2 with lines title 'kept back, at most'\n");
+	wh_template_print(gnuplot.script, wh_template_transfer, marks, sizeof marks / sizeof marks[0], &picture);
 	image = wh_gnuplot_close(&gnuplot);
 	out = fopen(path, "we");
 	good = image != NULL && out != NULL && fputs(image, out) >= 0;
