@@ -108,8 +108,8 @@ static size_t begin_round(struct wh_join *join)
 	wh_round_end(join);
 	round->ballot = draw_ballot(join);
 	if (!wh_is_first_view(round->ballot)) {
-		join->on.refused(join->ctx,
-				 "so many rounds of a restart have come to nothing that there are no ballots for more");
+		wh_join_tell_refused(
+			join, "so many rounds of a restart have come to nothing that there are no ballots for more");
 		return 0;
 	}
 	round->phase = WH_ROUND_ASKS;

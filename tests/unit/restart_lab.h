@@ -573,16 +573,18 @@ static inline bool reaches(const struct lab_node *node, uint32_t id, uint64_t in
 	       (other->up && other->roster.incarnation == incarnation && node->world->linked[node->id][id]);
 }
 
-static inline bool lab_open_view(void *ctx, struct wh_view *view, uint64_t key)
+static inline const struct wh_view *lab_open_view(void *ctx, const struct wh_next *next, struct wh_view *view,
+						  uint64_t key)
 {
 	struct lab_node *node = ctx;
 
+	ck_assert_ptr_null(next);
 	ck_assert_ptr_null(node->opened);
 	node->opened = view;
 	node->opened_key = key;
 	node->rowed = false;
 	say(node->world, "%u opens %" PRIx64 " number %" PRIu64, node->id, key, view->number);
-	return true;
+	return view;
 }
 
 static inline bool keep_first(struct lab_node *node)
@@ -653,10 +655,11 @@ static inline bool lab_view_has_begun(void *ctx, bool late)
 	return all;
 }
 
-static inline void lab_discard_view(void *ctx)
+static inline void lab_discard_view(void *ctx, uint64_t key)
 {
 	struct lab_node *node = ctx;
 
+	ck_assert_uint_eq(key, 0);
 	wh_view_free(node->opened);
 	node->opened = NULL;
 	node->opened_key = 0;
@@ -669,17 +672,18 @@ static inline void lab_begin_view(void *ctx)
 	struct known_view *known = know_view(node->world, node->opened_key, node->opened, 0);
 
 	learn_start(node->world, &node->disk.standing);
-	lab_discard_view(node);
+	lab_discard_view(node, 0);
 	say(node->world, "%u begins %" PRIx64, node->id, known->key);
 	begin_view(node, known);
 	wh_join_requests_settle(&node->requests, known->view);
 }
 
-static inline void lab_refuse(void *ctx, const char *why)
+static inline void lab_told(void *ctx, const struct wh_fact *fact)
 {
 	struct lab_node *node = ctx;
 
-	REQUIRE(node->world, node->may_be_refused, "%u is refused: %s", node->id, why);
+	ck_assert_int_eq(fact->kind, WH_FACT_REFUSED);
+	REQUIRE(node->world, node->may_be_refused, "%u is refused: %s", node->id, fact->why);
 	node->is_refused = true;
 }
 
@@ -865,7 +869,7 @@ static inline void start_node(struct world *w, uint32_t id)
 					     .has_begun = lab_view_has_begun,
 					     .discard = lab_discard_view,
 					     .begin = lab_begin_view,
-					     .refused = lab_refuse},
+					     .told = lab_told},
 				      .ctx = node};
 	say(w, "%u starts", id);
 }

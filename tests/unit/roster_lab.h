@@ -6,7 +6,7 @@
  *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
  *     1:open-100 1:there-100
  *     1:wishes-1                                   the number of the set
- *     open-0,1,2-as-100 row discard begin refused  of the joiner; row: is_open has said yes for the first time
+ *     open-0,1,2-as-100 row discard begin refused  of the participant; row: is_open has said yes for the first time
  */
 #ifndef WH_TESTS_UNIT_ROSTER_LAB_H
 #define WH_TESTS_UNIT_ROSTER_LAB_H
@@ -158,12 +158,13 @@ static inline void lab_log(void *ctx, enum wh_log_level level, const char *line)
 		snprintf(lab->line, sizeof(lab->line), "%s", line);
 }
 
-/* ---- the joiner ------------------------------------------------------------------------------------------------- */
+/* ---- the participant ------------------------------------------------------------------------------------------------- */
 
-static inline bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
+static inline const struct wh_view *lab_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_ptr_null(next);
 	ck_assert_ptr_null(lab->opened); /* what was open has been discarded */
 	note(lab, "open-");
 	for (uint32_t rank = 0; rank < view->members; rank++)
@@ -174,7 +175,7 @@ static inline bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
 		lab->opened = view;
 	else
 		wh_view_free(view);
-	return lab->can_open;
+	return lab->opened;
 }
 
 static inline bool lab_is_open(void *ctx)
@@ -197,10 +198,11 @@ static inline bool lab_has_begun(void *ctx, bool late)
 	return lab->has_begun;
 }
 
-static inline void lab_discard(void *ctx)
+static inline void lab_discard(void *ctx, uint64_t key)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_uint_eq(key, 0);
 	note(lab, "discard ");
 	wh_view_free(lab->opened);
 	lab->opened = NULL;
@@ -211,12 +213,13 @@ static inline void lab_begin(void *ctx)
 	note(ctx, "begin ");
 }
 
-static inline void lab_refused(void *ctx, const char *why)
+static inline void lab_told(void *ctx, const struct wh_fact *fact)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_int_eq(fact->kind, WH_FACT_REFUSED);
 	note(lab, "refused ");
-	snprintf(lab->why, sizeof(lab->why), "%s", why);
+	snprintf(lab->why, sizeof(lab->why), "%s", fact->why);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -260,7 +263,7 @@ static inline struct lab *lab_make(uint32_t me, uint32_t configured)
 		       .has_begun = lab_has_begun,
 		       .discard = lab_discard,
 		       .begin = lab_begin,
-		       .refused = lab_refused},
+		       .told = lab_told},
 		.ctx = lab,
 	};
 	for (uint32_t node = 0; node < LAB_NODES; node++)
