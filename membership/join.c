@@ -1,5 +1,5 @@
 /* join.c - see join.h; form.c has first views. */
-#include "membership/join_int.h"
+#include "membership/restart_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ void wh_join_introduce(struct wh_join *join)
 	const struct wh_standing *standing;
 
 	if (join->restart != NULL) {
-		standing = join->restart->on.standing(join->restart->ctx, join->roster->id);
+		standing = wh_restart_standing(join->restart, join->roster->id);
 		intro.disk = wh_restart_disk(join->restart);
 		intro.base = intro.disk == WH_DISK_STANDS ? standing->number : 0;
 		intro.group = standing->group;
@@ -524,7 +524,7 @@ static size_t come_into_view(struct wh_join *join)
 	join->said_there = join->said_there || say_there(join, true);
 	late = join->roster->loop->now_ns >= join->there_ns + join->start_timeout_ns;
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + LOOK_AGAIN_NS);
-	if (!open || !join->on.has_begun(join->ctx, late))
+	if (!open || !wh_join_has_begun(join, late))
 		return 0;
 	join->state = WH_JOIN_IN;
 	join->view = NULL;
