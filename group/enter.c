@@ -94,7 +94,7 @@ void wh_node_introduce(whorl_node *node)
 	struct wh_wire intro = {.standing = WH_SEEKING};
 
 	if (epoch == NULL)
-		return; /* the joiner says it itself: membership/join.c */
+		return; /* a node that comes in says it itself: membership/join.c */
 	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,
@@ -105,7 +105,7 @@ void wh_node_introduce(whorl_node *node)
 	wh_roster_introduce(&node->roster, &intro, epoch->view);
 }
 
-/* As a joiner does: if it is lost, the leader looks with its next heartbeat. */
+/* As a node that comes in does: if it is lost, the leader looks with its next heartbeat. */
 void wh_node_ask_leader(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;

@@ -26,7 +26,7 @@ static const struct wh_view *open_view(void *ctx, const struct wh_next *next, st
 	enum whorl_result result = WHORL_OK;
 	struct wh_error err;
 
-	if (view == NULL)
+	if (next != NULL && view == NULL)
 		result = wh_view_next(&view, node->epoch->view, next, &node->layout_config, &err);
 	if (result == WHORL_OK)
 		result = wh_epoch_create(&node->proposed, node, view, key, &err);
