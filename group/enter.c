@@ -1,6 +1,6 @@
 /* enter.c - what nodes outside of my view have to do with me: my own way into a view, the newcomers to it, what they say.
  *
- * The participant of membership/join.h; the other half of that of membership/change.h is in install.c.
+ * What membership/join.h has done here is in participant.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,97 +21,6 @@ void wh_node_advance(whorl_node *node, int step)
 				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
 }
 
-static bool open_view(void *ctx, struct wh_view *view, uint64_t key)
-{
-	whorl_node *node = ctx;
-	struct wh_error err;
-	uint64_t number = view->number;
-	enum whorl_result result = wh_epoch_create(&node->proposed, node, view, key, &err);
-
-	if (result != WHORL_OK)
-		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be entered: %s", number, err.text);
-	else
-		wh_node_advance(node, WHORL_ENTRY_INVITED);
-	return result == WHORL_OK;
-}
-
-/* The record of a group that this node was counted in must be on disk before any node counts on it (0032). */
-static bool record_group(whorl_node *node, uint64_t group)
-{
-	if (!node->join.records || wh_record_has(&node->record, group)) {
-		node->join.record = node->join.records ? group : 0;
-		return true;
-	}
-	if (node->record.group != 0 && node->record.writing == 0 && !node->record.failed)
-		wh_log(&node->diag, node->proposed->view->number == 0 ? WH_LOG_WARNING : WH_LOG_ERROR,
-		       "this node was in group %016" PRIx64 ", and now comes into another of its name, %016" PRIx64,
-		       node->record.group, group);
-	if (!wh_record_write(&node->record, group))
-		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM, "%s", node->record.error.text);
-	wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
-	return false;
-}
-
-static bool is_open(void *ctx)
-{
-	whorl_node *node = ctx;
-	struct wh_epoch *proposed = node->proposed;
-
-	for (uint32_t rank = 0; rank < proposed->view->members; rank++)
-		if (wh_join_misses(&node->join, rank))
-			node->transport->ops->freeze(proposed->image, rank);
-	if (!proposed->image->ready)
-		node->transport->ops->service(node->transport);
-	if (!proposed->image->ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
-		return false;
-	wh_node_advance(node, WHORL_ENTRY_THERE);
-	wh_heartbeat_arrive(&proposed->heartbeat);
-	return true;
-}
-
-/* Some member has begun it: it beats more than once, or it is not new and beats at all. In a first view, also: all are there,
- * or lost, or late; and those that are there are a majority. Where all must form it, all have said that they are there. Behind a
- * restart, also: all have agreed, and are there or lost, and those that are there are enough. */
-static bool has_begun(void *ctx, bool late)
-{
-	const whorl_node *node = ctx;
-	const struct wh_epoch *proposed = node->proposed;
-	const struct wh_view *view = proposed->view;
-	uint32_t there = 1, said = 1, awaited = 0, lost = 0;
-
-	if (wh_epoch_is_beaten(proposed))
-		return true;
-	for (uint32_t rank = 0; rank < view->members; rank++) {
-		enum wh_beat beat = wh_heartbeat_of(&proposed->heartbeat, rank);
-
-		said += rank != proposed->rank && beat != WH_BEAT_NONE;
-		if (rank == proposed->rank)
-			continue;
-		if (wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], proposed->image->key)) {
-			lost++;
-			continue;
-		}
-		there += beat == WH_BEAT_THERE;
-		awaited += beat == WH_BEAT_NONE;
-	}
-	if (view->number != 0)
-		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
-		       wh_restart_is_enough(&node->join, view, proposed->image->key);
-	if (2 * there <= view->voters)
-		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
-}
-
-static void discard_view(void *ctx)
-{
-	whorl_node *node = ctx;
-	struct wh_epoch *proposed = node->proposed;
-
-	node->proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
-	wh_epoch_free(proposed, true);
-}
-
 static void begin_epoch(whorl_node *node)
 {
 	struct wh_epoch *next = node->proposed;
@@ -127,10 +36,8 @@ static void begin_epoch(whorl_node *node)
 	wh_epoch_begin(next);
 }
 
-static void begin_view(void *ctx)
+void wh_node_come_in(whorl_node *node)
 {
-	whorl_node *node = ctx;
-
 	node->replays = wh_durable_begins_replay(node);
 	if (!node->replays)
 		begin_epoch(node);
@@ -150,22 +57,6 @@ static size_t replay_logs(whorl_node *node)
 	begin_epoch(node);
 	return work + 1;
 }
-
-static void fail_as_refused(void *ctx, const char *why)
-{
-	whorl_node *node = ctx;
-
-	wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", why);
-}
-
-const struct wh_joiner wh_node_joiner = {
-	.open = open_view,
-	.is_open = is_open,
-	.has_begun = has_begun,
-	.discard = discard_view,
-	.begin = begin_view,
-	.refused = fail_as_refused,
-};
 
 /* With the lock. */
 static void note_ready(const whorl_node *node)
@@ -203,7 +94,7 @@ void wh_node_introduce(whorl_node *node)
 	struct wh_wire intro = {.standing = WH_SEEKING};
 
 	if (epoch == NULL)
-		return; /* the joiner says it itself: membership/join.c */
+		return; /* a node that comes in says it itself: membership/join.c */
 	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,
@@ -214,7 +105,7 @@ void wh_node_introduce(whorl_node *node)
 	wh_roster_introduce(&node->roster, &intro, epoch->view);
 }
 
-/* As a joiner does: if it is lost, the leader looks with its next heartbeat. */
+/* As a node that comes in does: if it is lost, the leader looks with its next heartbeat. */
 void wh_node_ask_leader(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epoch;

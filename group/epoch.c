@@ -26,7 +26,7 @@ static void member_broken(void *ctx, uint32_t rank, const char *what)
 {
 	struct wh_shard_member *member = ctx;
 
-	wh_epoch_participant.broken(member->subgroup->node->epoch, rank, what);
+	wh_epoch_suspect_broken(member->subgroup->node->epoch, rank, what);
 }
 
 static size_t deliver_messages(void *ctx, const struct whorl_message *messages, size_t count)
@@ -241,9 +241,10 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.give_up_ns = (uint64_t)node->config.group.cut_max_ms * WH_NS_PER_MS,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
+		.requests = &node->requests,
 		.serving = node->serving,
-		.on = wh_epoch_participant,
-		.ctx = epoch,
+		.on = wh_node_participant,
+		.ctx = node,
 	};
 	return wh_change_init(&epoch->change, err);
 }

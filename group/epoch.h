@@ -98,8 +98,9 @@ void wh_epoch_park(void *node);
 /* What is committed is sent in the current epoch, and nothing else is done: no upcalls. For a thread that has borrowed the loop. */
 void wh_epoch_send(whorl_node *node);
 
-/* The participant of its change of view (install.c). */
-extern const struct wh_participant wh_epoch_participant;
+/* What that member has written into its row, or into its rings, no member can have written: it is suspected, and if its messages are to be
+ * delivered here the node fails (participant.c). */
+void wh_epoch_suspect_broken(struct wh_epoch *epoch, uint32_t rank, const char *what);
 
 /* This node in its shard of that subgroup; NULL: it is in none in this view. */
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);

@@ -516,7 +516,7 @@ static enum whorl_result open_entry(whorl_node *node, struct wh_error *err)
 		.record = node->record.group,
 		.start_timeout_ns = (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS,
 		.patience_ns = patience_ns(config),
-		.on = wh_node_joiner,
+		.on = wh_node_participant,
 		.ctx = node,
 	};
 	node->join.wishing = &node->serving->wishing;

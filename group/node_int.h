@@ -342,8 +342,13 @@ void wh_node_begin_stays(const struct wh_epoch *epoch);
 /* One pass: what stays need is wished, and what is over is freed. */
 void wh_node_step_stays(whorl_node *node);
 
-/* enter.c: the participant of join, and what is heard from others. */
-extern const struct wh_joiner wh_node_joiner;
+/* participant.c: what membership/ has done here. */
+extern const struct wh_participant wh_node_participant;
+/* install.c: the view that is prepared begins, the current one is over. */
+void wh_epoch_install(whorl_node *node);
+
+/* enter.c: the first view that this node is in begins, if there are logs to be upcalled behind that. */
+void wh_node_come_in(whorl_node *node);
 /* A control message, a stream, a question. */
 void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */

@@ -65,6 +65,11 @@ void wh_change_close(struct wh_change *change)
 	change->cuts = NULL;
 }
 
+void wh_change_tell(const struct wh_change *change, enum wh_fact_kind kind, uint32_t rank, const char *why)
+{
+	change->on.told(change->ctx, &(struct wh_fact){.kind = kind, .rank = rank, .why = why});
+}
+
 /* ---- looking ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t member_count(const struct wh_change *change)
@@ -204,14 +209,8 @@ static bool take_decision(struct wh_change *change, uint32_t from)
 	bool mine = read_decision(change, from);
 
 	if (!mine)
-		change->on.broken(change->ctx, from, "decision is not the one that was made");
+		wh_change_tell(change, WH_FACT_BROKEN, from, "decision is not the one that was made");
 	return mine;
-}
-
-/* The view that is proposed; NULL: none is. */
-static const struct wh_view *proposed_view(const struct wh_change *change)
-{
-	return change->ticket != 0 ? change->on.next(change->ctx) : NULL;
 }
 
 /* Configured ones are where they were. NULL: it is not there any more. */
@@ -262,7 +261,7 @@ static bool has_whole_log(const struct wh_change *change, const struct wh_view *
 /* The subgroup of which none has; -1: there is none. */
 static int shard_without_log(const struct wh_change *change)
 {
-	const struct wh_view *next = proposed_view(change);
+	const struct wh_view *next = change->next;
 
 	for (uint32_t g = 0; g < change->columns.whole.count; g++)
 		if (change->cuts_from[g].durable && !has_whole_log(change, next, g))
@@ -273,7 +272,7 @@ static int shard_without_log(const struct wh_change *change)
 /* A function may put the members with whole logs elsewhere, and leave those that have none. */
 bool wh_change_finds_keeps(struct wh_change *change)
 {
-	const struct wh_view *next = proposed_view(change);
+	const struct wh_view *next = change->next;
 	uint64_t keeps = change->keeps;
 
 	for (uint32_t g = 0; next != NULL && g < change->columns.whole.count; g++)
@@ -288,7 +287,7 @@ bool wh_change_finds_keeps(struct wh_change *change)
 
 bool wh_change_finds_outs(struct wh_change *change)
 {
-	const struct wh_view *next = proposed_view(change);
+	const struct wh_view *next = change->next;
 	bool any = false;
 
 	for (uint32_t rank = 0; rank < member_count(change); rank++)
@@ -475,7 +474,7 @@ static bool all_say_the_same(const struct wh_change *change)
  * more, for what those members have said before they died can perhaps not be said here. */
 static bool others_are_there(const struct wh_change *change)
 {
-	return change->agreed != 0 && change->on.has_begun(change->ctx);
+	return change->agreed != 0 && change->on.has_begun(change->ctx, false);
 }
 
 /* Some member has gone ahead: what it installed is what all install, and it will say nothing more here. That is final, whatever
@@ -530,7 +529,7 @@ static size_t finish_change(struct wh_change *change)
 	wh_pushes_post(change->pushes);
 	wh_event(change->diag, "install", change->view->number + 1, 0, 0);
 	change->installed = true;
-	change->on.install(change->ctx);
+	change->on.begin(change->ctx);
 	return work + 1;
 }
 

@@ -10,7 +10,7 @@
  * others look at or do not, and roles follow from which members are suspected. Derecho: papers' "view change" (Derecho, TOCS 2019,
  * §4.3).
  *
- * What stops, delivers and begins anew is a participant's matter: this module knows the words in the rows, not the rings.
+ * What stops, delivers and begins anew is the participant's matter (participant.h): this module knows the words in the rows, not the rings.
  *
  * Threads: the loop's. Memory: wh_change_init allocates; nothing allocates afterwards but through open().
  */
@@ -18,53 +18,8 @@
 #define WH_MEMBERSHIP_CHANGE_H
 
 #include "membership/heartbeat.h"
+#include "membership/participant.h"
 #include "membership/serving.h"
-#include "membership/view.h"
-
-enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
-
-/* What a change asks of those that take part in it; group/ fills it in. */
-struct wh_participant {
-	/* Nothing is sent or received in this view any more; the last counters have been pushed. */
-	void (*wedge)(void *ctx);
-	/* Begins to open the memory of the next view. `view` is that view, if it serves wishes, and becomes the participant's, also on failure;
-	 * NULL: it follows from `next`. At most one is open; an earlier one has been discarded. False: that cannot be done, and, once it has
-	 * stopped, this node cannot go on. */
-	bool (*open)(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key);
-	/* Is it open, with all its members but those that are suspected? */
-	bool (*is_open)(void *ctx, const uint64_t *suspected);
-	/* The view that is open, or opening; NULL: none is. */
-	const struct wh_view *(*next)(void *ctx);
-	/* What is open is not needed, if something is; and nothing of a key below this will be asked for any more. */
-	void (*discard)(void *ctx, uint64_t key);
-	/* As leader. The newcomers that want to come in, at most `max`; returns how many. */
-	uint32_t (*newcomers)(void *ctx, struct wh_newcomer *out, uint32_t max);
-	/* As leader: the `count` newcomers of the view that is open are invited into it, by `key`. A node that was invited
-	 * and is not among them is told that it is not any more; 0: no node is invited. */
-	void (*invite)(void *ctx, uint64_t key, uint32_t count);
-	/* As leader: is that newcomer there, with the memory of `key`? */
-	enum wh_arrival (*arrival)(void *ctx, uint64_t key, const struct wh_newcomer *newcomer);
-	/* Is it on disk that this node agrees to the view that is open, of image `key`, and to these cuts, by subgroup, at that ballot (rank + 1 of
-	 * the decision's maker)? Begins to write it if it is not; asked again in each pass, of the same or, if that one came to nothing, another.
-	 * What it writes last counts. NULL: nothing is kept. */
-	bool (*keep)(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts);
-	/* Does some node beat in the next view, which is open here? Then it is final, and not only for that node. */
-	bool (*has_begun)(void *ctx);
-	/* Delivers up to the cuts, by subgroup, for some while. *done: all of it. Returns how much was delivered. */
-	size_t (*deliver)(void *ctx, const uint64_t *cuts, bool *done);
-	/* The view that is open begins; this one is over. */
-	void (*install)(void *ctx);
-	/* The others go on without this node: `by` says so. */
-	void (*removed)(void *ctx, uint32_t by);
-	/* No quorum of this view can ever be heard again: too many connections have ended. Or a log is missing, and does not come. */
-	void (*lost)(void *ctx);
-	/* Too few are heard to suspect those that are not; and later, they are heard again. */
-	void (*quorum)(void *ctx, bool heard);
-	/* That member is suspected from now on; `why` is for people. */
-	void (*suspected)(void *ctx, uint32_t rank, const char *why);
-	/* The row of `rank` holds what no member can have said. */
-	void (*broken)(void *ctx, uint32_t rank, const char *what);
-};
 
 struct wh_cut_source {           /* of one subgroup of the view: what its cut is made of */
 	const uint32_t *members; /* ranks */
@@ -91,6 +46,7 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	uint64_t give_up_ns;
 	uint32_t home; /* a quorum needs one member with an id below (0032); UINT32_MAX: there is no such rule */
 	const struct wh_cut_source *cuts_from; /* by subgroup of the view */
+	struct wh_join_requests *requests;     /* as leader: the nodes that want to come in */
 	struct wh_serving *serving;            /* NULL: no node of this group wishes anything */
 	struct wh_participant on;
 	void *ctx;
@@ -138,12 +94,13 @@ struct wh_change { /* the fields up to `ctx` are set by the caller */
 	bool *left_out; /* by rank: of the proposal that has its memory open or opening; so are the next three */
 	struct wh_newcomer coming[WH_NEWCOMERS_MAX];
 	uint32_t coming_count;
-	uint64_t *rests;       /* as in wh_next; then `ended`, likewise */
-	uint64_t *record;      /* of a proposal: scratch */
-	uint64_t ticket;       /* of that proposal, as in `acknowledged`; 0: none */
-	uint64_t acknowledged; /* as my row says it */
-	uint64_t agreed;       /* as my row says it */
-	bool settled;          /* the decision is final */
+	uint64_t *rests;            /* as in wh_next; then `ended`, likewise */
+	uint64_t *record;           /* of a proposal: scratch */
+	uint64_t ticket;            /* of that proposal, as in `acknowledged`; 0: none */
+	const struct wh_view *next; /* the participant's, of that proposal; NULL: none */
+	uint64_t acknowledged;      /* as my row says it */
+	uint64_t agreed;            /* as my row says it */
+	bool settled;               /* the decision is final */
 	uint64_t log_missed_ns; /* since when none that goes on has a whole log of some durable shard, and that was told; 0: one has */
 	uint64_t *cuts;       /* of the decision, by subgroup */
 	uint64_t standing_ns; /* when something moved last */

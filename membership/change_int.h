@@ -4,6 +4,9 @@
 
 #include "membership/change.h"
 
+/* The layer above is told; it asks nothing of this view meanwhile but to suspect. `rank` and `why` as in wh_fact. */
+void wh_change_tell(const struct wh_change *change, enum wh_fact_kind kind, uint32_t rank, const char *why);
+
 /* Takes in heartbeats and what rows say; states what is new if a quorum is heard. Returns how much was new. */
 size_t wh_suspicion_step(struct wh_change *change);
 

@@ -30,7 +30,7 @@ static bool has_confirmed(const struct wh_change *change, uint32_t rank)
 	uint64_t confirmed = wh_sst_observe_array(change->sst, rank, change->columns.confirmed, wh_change_me(change));
 
 	if (confirmed > change->confirming.asked)
-		change->on.broken(change->ctx, rank, "word confirms what was not asked");
+		wh_change_tell(change, WH_FACT_BROKEN, rank, "word confirms what was not asked");
 	return confirmed == change->confirming.asked;
 }
 

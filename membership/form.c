@@ -150,7 +150,7 @@ static bool fail_as_refused(struct wh_join *join, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	join->on.refused(join->ctx, why);
+	wh_join_tell_refused(join, why);
 	return true;
 }
 

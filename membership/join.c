@@ -1,5 +1,5 @@
 /* join.c - see join.h; form.c has first views. */
-#include "membership/join_int.h"
+#include "membership/restart_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ void wh_join_introduce(struct wh_join *join)
 	const struct wh_standing *standing;
 
 	if (join->restart != NULL) {
-		standing = join->restart->on.standing(join->restart->ctx, join->roster->id);
+		standing = wh_restart_standing(join->restart, join->roster->id);
 		intro.disk = wh_restart_disk(join->restart);
 		intro.base = intro.disk == WH_DISK_STANDS ? standing->number : 0;
 		intro.group = standing->group;
@@ -119,6 +119,11 @@ static void hold_wishes(const struct wh_join *join, bool hold)
 		join->wishing->held = hold;
 }
 
+void wh_join_tell_refused(struct wh_join *join, const char *why)
+{
+	join->on.told(join->ctx, &(struct wh_fact){.kind = WH_FACT_REFUSED, .why = why});
+}
+
 void wh_join_drop(struct wh_join *join, const char *why)
 {
 	if (join->state != WH_JOIN_INVITED && join->state != WH_JOIN_THERE)
@@ -131,7 +136,7 @@ void wh_join_drop(struct wh_join *join, const char *why)
 	}
 	join->state = WH_JOIN_SEEKING;
 	join->view = NULL;
-	join->on.discard(join->ctx);
+	join->on.discard(join->ctx, 0);
 	join->asked_ns = 0;
 }
 
@@ -166,7 +171,7 @@ void wh_join_follow(struct wh_join *join, struct wh_view *view, uint64_t key, ui
 		wh_restart_forget(join);
 	wh_event(join->roster->diag, "invited", view->number, key, by);
 	hold_wishes(join, true);
-	if (join->on.open(join->ctx, view, key))
+	if (join->on.open(join->ctx, NULL, view, key) != NULL)
 		join->state = WH_JOIN_INVITED;
 	else
 		join->view = NULL;
@@ -464,7 +469,7 @@ static bool is_refused(struct wh_join *join)
 
 	if (join->refusal[0] != '\0' && cannot_begin(join) && is_alone(roster) &&
 	    roster->loop->now_ns >= join->began_ns + join->start_timeout_ns) {
-		join->on.refused(join->ctx, join->refusal);
+		wh_join_tell_refused(join, join->refusal);
 		return true;
 	}
 	for (uint32_t node = 0; node < roster->nodes; node++) {
@@ -474,7 +479,7 @@ static bool is_refused(struct wh_join *join)
 			continue;
 		snprintf(why, sizeof(why), "node %u is a member of the group, and its %s from those here", node,
 			 known->differs);
-		join->on.refused(join->ctx, why);
+		wh_join_tell_refused(join, why);
 		return true;
 	}
 	return false;
@@ -489,25 +494,37 @@ static bool say_there(struct wh_join *join, bool ready)
 	return join->by == join->roster->id || wh_roster_send(join->roster, join->by, &there);
 }
 
-static size_t come_into_view(struct wh_join *join)
+/* Is its memory open? Once it is this node is there: it has said so in its row, which is a promise. */
+static bool is_open(struct wh_join *join)
 {
-	bool late;
-
+	if (join->state == WH_JOIN_INVITED && is_behind_restart(join->view, join->key) &&
+	    !wh_restart_has_agreed(join->restart, join->key))
+		return false;
+	if (!join->on.is_open(join->ctx))
+		return false;
 	if (join->state == WH_JOIN_INVITED) {
-		note_before(join);
-		join->said_open = join->said_open || say_there(join, false);
-		if (is_behind_restart(join->view, join->key) && !wh_restart_has_agreed(join->restart, join->key))
-			return 0;
-		if (!join->on.is_open(join->ctx)) /* then it has said so in its row: a promise */
-			return 0;
 		join->state = WH_JOIN_THERE;
 		join->there_ns = join->roster->loop->now_ns;
 		wh_event(join->roster->diag, "there", join->view->number, join->key, 0);
 	}
+	return true;
+}
+
+static size_t come_into_view(struct wh_join *join)
+{
+	bool open, late;
+
+	if (join->state == WH_JOIN_INVITED) {
+		note_before(join);
+		join->said_open = join->said_open || say_there(join, false);
+	}
+	open = is_open(join);
+	if (join->state == WH_JOIN_INVITED)
+		return 0;
 	join->said_there = join->said_there || say_there(join, true);
 	late = join->roster->loop->now_ns >= join->there_ns + join->start_timeout_ns;
 	wh_loop_at(join->roster->loop, join->roster->loop->now_ns + LOOK_AGAIN_NS);
-	if (!join->on.is_open(join->ctx) || !join->on.has_begun(join->ctx, late))
+	if (!open || !wh_join_has_begun(join, late))
 		return 0;
 	join->state = WH_JOIN_IN;
 	join->view = NULL;

@@ -4,13 +4,14 @@
  *        ^                      |                                |
  *        +------ the invitation is void -------------------------+
  *
- * What an invitation asks for (memory, a view's beginning) is a participant's matter: this module knows which node says what.
+ * What an invitation asks for (memory, a view's beginning) is the participant's matter (participant.h): this module knows which node says what.
  *
  * Threads: the loop's.
  */
 #ifndef WH_MEMBERSHIP_JOIN_H
 #define WH_MEMBERSHIP_JOIN_H
 
+#include "membership/participant.h"
 #include "membership/restart.h"
 #include "membership/wishing.h"
 
@@ -27,23 +28,6 @@ enum wh_form_rule {
 
 enum wh_join_state { WH_JOIN_SEEKING, WH_JOIN_INVITED, WH_JOIN_THERE, WH_JOIN_IN };
 
-struct wh_joiner { /* what join asks of the node; group/ fills it in */
-	/* Begins to open the memory of `view`, in which this node is new. `view` becomes the joiner's, which may not need
-	 * it: also on failure. False: this node cannot go on, and has said why. */
-	bool (*open)(void *ctx, struct wh_view *view, uint64_t key);
-	/* Is it open, but for members that no node waits for (wh_join_misses), and is it on disk that this node was counted in
-	 * its group, where a record is kept? Then it also says in it that it is there. */
-	bool (*is_open)(void *ctx);
-	/* Has it begun, as far as rows tell? `late`: a node that is not there now is not waited for any more. A view behind a restart has when some
-	 * member has begun it, or wh_restart_may_begin, all are there or lost, and wh_restart_is_enough. */
-	bool (*has_begun)(void *ctx, bool late);
-	void (*discard)(void *ctx);
-	/* The view that is open has begun: this node is a member. */
-	void (*begin)(void *ctx);
-	/* The group will not have this node, or it cannot form one: for good. */
-	void (*refused)(void *ctx, const char *why);
-};
-
 struct wh_join { /* the fields up to `ctx` are set by the caller */
 	struct wh_roster *roster;
 	struct wh_join_requests *requests; /* as coordinator of a first view */
@@ -55,14 +39,14 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 	bool one_host;   /* the transport knows which ids are held by a process: one that is silent may be a member */
 	bool forced;     /* an operator has told this node to form a group */
 	bool records;    /* each node keeps a record of the group that it was counted in last */
-	uint64_t record; /* that of this node; 0: it has none. The joiner sets it as well */
+	uint64_t record; /* that of this node; 0: it has none. The participant sets it as well */
 	uint64_t start_timeout_ns; /* so long all configured nodes are waited for */
 	uint64_t patience_ns; /* what is there and says nothing for so long is not waited for, unless all are on one host */
 	struct wh_wishing *wishing; /* NULL: no node of this group wishes anything */
 	/* NULL: no subgroup is durable. Else a first view is formed by all configured nodes, none of which has anything on disk but a first view
 	 * in which nothing is known to have been done (0058): of the fields above `rule` is WH_FORM_ALL, and founder -1. */
 	struct wh_restart *restart;
-	struct wh_joiner on;
+	struct wh_participant on;
 	void *ctx;
 
 	enum wh_join_state state;
@@ -79,7 +63,7 @@ struct wh_join { /* the fields up to `ctx` are set by the caller */
 	uint64_t could_ns;          /* since when a first view could have been formed; 0: it cannot */
 	uint64_t waits_ns;          /* a forced node: since when it knows all that are there; 0: not yet */
 	bool passes_over;           /* I coordinate though a node with a lower id is forming, and is silent */
-	const struct wh_view *view; /* the joiner's */
+	const struct wh_view *view; /* the participant's */
 	struct wh_view_parts parts;
 	char refusal[512]; /* what the transport said last of a node that does not go with us; "": nothing */
 };

@@ -30,6 +30,15 @@ bool wh_join_looks_around(const struct wh_join *join);
 /* Tells what I am, if that is new. */
 void wh_join_introduce(struct wh_join *join);
 
+/* Has the view begun that I am there in? `late` as in wh_participant. */
+static inline bool wh_join_has_begun(const struct wh_join *join, bool late)
+{
+	return join->on.has_begun(join->ctx, late);
+}
+
+/* This node gives up: its program is told why. */
+void wh_join_tell_refused(struct wh_join *join, const char *why);
+
 /* The invitation is void. */
 void wh_join_drop(struct wh_join *join, const char *why);
 

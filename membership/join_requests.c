@@ -69,6 +69,16 @@ uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh
 	return count;
 }
 
+enum wh_arrival wh_join_requests_arrival(const struct wh_join_requests *requests, uint64_t key,
+					 const struct wh_newcomer *newcomer)
+{
+	const struct wh_known_node *known = &requests->roster->known_nodes[newcomer->id];
+
+	if (known->incarnation != newcomer->incarnation || known->differs != NULL)
+		return WH_ARRIVAL_GONE;
+	return known->there == key ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING;
+}
+
 /* All wait for a newcomer that has not even opened its image; if all have, some of them cannot meet. These must not be
  * invited together for ever, and no node must wait again and again for one that is not there any more. */
 static bool is_late(const struct wh_known_node *known, bool all_opened)

@@ -327,6 +327,22 @@ static void publish_attempt(struct wh_change *change, const struct wh_newcomer *
 	wh_event(change->diag, "propose", change->view->number, change->attempt, count);
 }
 
+/* The newcomers of the view that is open are invited into it, by `key`. A node that was invited and is not among them is told that it is
+ * not any more; 0: no node is invited. */
+static void invite(struct wh_change *change, uint64_t key, uint32_t count)
+{
+	bool blames = change->suspicion.count == 0; /* else it was a member that held it up */
+
+	wh_event(change->diag, "invite", key, count, 0);
+	if (wh_join_requests_invite(change->requests, count > 0 ? change->next : NULL, key, blames) != WHORL_OK)
+		wh_log(change->diag, WH_LOG_WARNING, "no memory to invite %u nodes", count);
+}
+
+static enum wh_arrival arrival_of(const struct wh_change *change, uint32_t newcomer)
+{
+	return wh_join_requests_arrival(change->requests, wh_ticket_image(change), &change->coming[newcomer]);
+}
+
 static bool is_news(const struct wh_change *change)
 {
 	for (uint32_t rank = 0; rank < member_count(change); rank++)
@@ -343,7 +359,7 @@ size_t wh_propose_without(struct wh_change *change)
 		return 0;
 	keep_roles(change);
 	if (change->coming_count > 0)
-		change->on.invite(change->ctx, 0, 0);
+		invite(change, 0, 0);
 	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
 	return 1;
 }
@@ -416,7 +432,8 @@ static const char *open_proposal(struct wh_change *change, struct wh_view *view,
 		return wrong;
 	}
 	wh_change_advance(change, WH_STAGE_PROPOSED);
-	if (change->on.open(change->ctx, &next, view, key))
+	change->next = change->on.open(change->ctx, &next, view, key);
+	if (change->next != NULL)
 		change->ticket = change->heeded;
 	return NULL;
 }
@@ -440,6 +457,7 @@ static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t 
 	give_up_earlier(change, leader);
 	change->on.discard(change->ctx, key); /* also those attempts that I have never seen, and others have */
 	change->ticket = 0;
+	change->next = NULL;
 	change->heeded = wh_ticket(leader, attempt);
 	wrong = take_record(change, leader, attempt);
 	if (wrong == NULL && come == WHORL_INVALID)
@@ -449,7 +467,7 @@ static void follow_proposal(struct wh_change *change, uint32_t leader, uint64_t 
 	else if (come == WHORL_OK && changes_something(change)) /* else it is given up, or there is no memory for it */
 		wrong = open_proposal(change, view, key);
 	if (wrong != NULL)
-		change->on.broken(change->ctx, leader, wrong);
+		wh_change_tell(change, WH_FACT_BROKEN, leader, wrong);
 }
 
 size_t wh_acknowledge_proposal(struct wh_change *change)
@@ -464,8 +482,7 @@ size_t wh_acknowledge_proposal(struct wh_change *change)
 	if (ticket != change->ticket && ticket != change->heeded && wh_suspicion_heeds(change) &&
 	    is_memory_ready(change))
 		follow_proposal(change, lead, attempt);
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
-	    !wh_suspicion_heeds(change))
+	if (ticket != change->ticket || !change->on.is_open(change->ctx) || !wh_suspicion_heeds(change))
 		return 0;
 	change->acknowledged = ticket;
 	wh_sst_publish(change->sst, change->pushes, change->columns.acknowledged, ticket, change->heartbeat->peers);
@@ -491,7 +508,7 @@ bool wh_prepared(const struct wh_change *change)
 	if (change->ticket != wh_ticket(wh_change_me(change), change->attempt) || !all_have_opened(change))
 		return false; /* the last attempt, not one that it has replaced just now */
 	for (uint32_t i = 0; i < change->coming_count; i++)
-		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
+		if (arrival_of(change, i) != WH_ARRIVAL_THERE)
 			return false;
 	return wh_change_has_logs(change) && change->suspicion.quorum && wh_suspicion_heeds(change);
 }
@@ -514,7 +531,7 @@ static size_t begin_attempt(struct wh_change *change)
 	rows_alone = most == 0;
 	if (change->one_at_a_time && due && change->serves_next)
 		most = 0;
-	count = change->on.newcomers(change->ctx, newcomers, most);
+	count = wh_join_requests_newcomers(change->requests, newcomers, most);
 	change->may_serve = !change->one_at_a_time || (!rows_alone && count == 0);
 	if (change->may_serve && (due || wishes || renews || count > 0))
 		digest = serve_wishes(change, newcomers, count, renews, !wishes && !renews && count == 0);
@@ -551,7 +568,7 @@ static size_t look_after(struct wh_change *change)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < change->coming_count; i++) {
-		enum wh_arrival arrival = change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]);
+		enum wh_arrival arrival = arrival_of(change, i);
 
 		if (arrival == WH_ARRIVAL_THERE || (arrival == WH_ARRIVAL_COMING && waited <= patience))
 			still[count++] = change->coming[i];
@@ -579,10 +596,10 @@ static size_t tell_invited(struct wh_change *change)
 		return work + look_after(change);
 	change->told = ticket;
 	if (change->ticket != 0) {
-		change->on.invite(change->ctx, wh_ticket_image(change), change->coming_count);
+		invite(change, wh_ticket_image(change), change->coming_count);
 		return work + 1;
 	}
-	change->on.invite(change->ctx, 0, 0);
+	invite(change, 0, 0);
 	if (changes_something(change)) { /* it cannot be opened here: the others need not keep it open */
 		change->rests_until_ns = change->loop->now_ns + change->heartbeat->timeout_ns;
 		give_up_attempt(change);

@@ -71,7 +71,7 @@ void wh_restart_hush(struct wh_restart *restart, uint32_t disk)
 
 enum wh_disk_is wh_restart_disk(const struct wh_restart *restart)
 {
-	const struct wh_standing *standing = restart->on.standing(restart->ctx, restart->voices[0].disk);
+	const struct wh_standing *standing = wh_restart_standing(restart, restart->voices[0].disk);
 
 	if (wh_standing_is_blank(standing))
 		return WH_DISK_BLANK;
@@ -82,13 +82,12 @@ bool wh_restart_may_found(const struct wh_restart *restart)
 {
 	const bool heard[WH_NODES_MAX] = {false};
 
-	return wh_restart_disk(restart) != WH_DISK_STANDS &&
-	       (restart->on.heard_all == NULL || restart->on.heard_all(restart->ctx, heard));
+	return wh_restart_disk(restart) != WH_DISK_STANDS && wh_restart_has_heard_all(restart, heard);
 }
 
 uint64_t wh_restart_floor(const struct wh_restart *restart)
 {
-	return wh_restart_floor_of(restart->on.standing(restart->ctx, restart->voices[0].disk));
+	return wh_restart_floor_of(wh_restart_standing(restart, restart->voices[0].disk));
 }
 
 static uint64_t greater_first_key(uint64_t one, uint64_t other)
@@ -218,7 +217,7 @@ bool wh_restart_is_enough(const struct wh_join *join, const struct wh_view *view
 		home = home || id < restart->home;
 	}
 	for (uint32_t g = 0; g < view->subgroup_count; g++)
-		if (restart->on.is_durable(restart->ctx, &view->subgroups[g]) &&
+		if (wh_restart_is_durable(restart, &view->subgroups[g]) &&
 		    !has_whole_log(join, view, &view->subgroups[g], key))
 			return false;
 	return home && wh_quorum_holds(&quorum, count, tie);

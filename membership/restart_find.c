@@ -290,7 +290,7 @@ static void find_begins(struct search *search)
 
 		search->begins[g] =
 			(struct wh_shard_begin){.subgroup = wh_subgroup_number(shard), .shard = shard->shard};
-		search->durable[g] = search->seekers->restart->on.is_durable(search->seekers->restart->ctx, shard);
+		search->durable[g] = wh_restart_is_durable(search->seekers->restart, shard);
 		search->known[g] = search->durable[g] && find_begin(search, &search->begins[g]);
 		if (search->known[g])
 			agreement->begins[agreement->begin_count++] = search->begins[g];

@@ -90,6 +90,17 @@ static inline const struct wh_standing *wh_restart_standing(const struct wh_rest
 	return restart->on.standing(restart->ctx, disk);
 }
 
+static inline bool wh_restart_is_durable(const struct wh_restart *restart, const struct wh_view_subgroup *shard)
+{
+	return restart->on.is_durable(restart->ctx, shard);
+}
+
+/* By disk: has it been heard? Of all that must have been, where it is known which these are. */
+static inline bool wh_restart_has_heard_all(const struct wh_restart *restart, const bool *heard)
+{
+	return restart->on.heard_all == NULL || restart->on.heard_all(restart->ctx, heard);
+}
+
 static inline uint64_t wh_restart_group(const struct wh_restart *restart)
 {
 	return wh_restart_standing(restart, restart->voices[0].disk)->group;
@@ -111,7 +122,7 @@ static inline bool wh_restart_may_take_part(const struct wh_join *join)
 /* A view of a round that has begun already is begun, and not dropped. */
 static inline bool wh_restart_has_begun(const struct wh_join *join)
 {
-	return join->state == WH_JOIN_THERE && join->on.has_begun(join->ctx, false);
+	return join->state == WH_JOIN_THERE && wh_join_has_begun(join, false);
 }
 
 static inline bool wh_restart_send(const struct wh_join *join, uint32_t node, enum wh_wire_kind kind, uint64_t number,

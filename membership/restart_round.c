@@ -108,8 +108,8 @@ static size_t begin_round(struct wh_join *join)
 	wh_round_end(join);
 	round->ballot = draw_ballot(join);
 	if (!wh_is_first_view(round->ballot)) {
-		join->on.refused(join->ctx,
-				 "so many rounds of a restart have come to nothing that there are no ballots for more");
+		wh_join_tell_refused(
+			join, "so many rounds of a restart have come to nothing that there are no ballots for more");
 		return 0;
 	}
 	round->phase = WH_ROUND_ASKS;
@@ -240,7 +240,7 @@ static bool knows_host(struct wh_join *join)
 		return false;
 	for (uint32_t disk = 0; disk < restart->nodes; disk++)
 		heard[disk] = restart->round.heard[disk].is_heard;
-	return restart->on.heard_all == NULL || restart->on.heard_all(restart->ctx, heard);
+	return wh_restart_has_heard_all(restart, heard);
 }
 
 /* In what was decided that disk has a whole log of some shard. */
@@ -251,7 +251,7 @@ static bool lends(const struct wh_restart *restart, const struct wh_view *next, 
 	for (uint32_t g = 0; rank >= 0 && g < next->subgroup_count; g++) {
 		const struct wh_view_subgroup *shard = &next->subgroups[g];
 
-		if (restart->on.is_durable(restart->ctx, shard) &&
+		if (wh_restart_is_durable(restart, shard) &&
 		    wh_rank_is_in(shard->members, shard->member_count, (uint32_t)rank) &&
 		    !wh_rank_is_in(shard->entered, shard->entered_count, (uint32_t)rank))
 			return true;

@@ -289,7 +289,7 @@ static bool stand_in_shards(const struct wh_join *join, const struct wh_voice *v
 	for (uint32_t g = 0; g < base->subgroup_count; g++) {
 		const struct wh_view_subgroup *shard = &base->subgroups[g];
 
-		if (restart->on.is_durable(restart->ctx, shard) && is_in(base, shard, voice->disk))
+		if (wh_restart_is_durable(restart, shard) && is_in(base, shard, voice->disk))
 			out->shards[out->shard_count++] = stand_in_shard(join, voice, shard);
 	}
 	wh_standing_sort(out);

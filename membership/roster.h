@@ -157,6 +157,11 @@ struct wh_join_requests {
 bool wh_join_requests_on_message(struct wh_join_requests *requests, uint32_t node, const struct wh_wire *message,
 				 bool leads);
 
+/* Is that newcomer there, with the memory of `key`? */
+enum wh_arrival { WH_ARRIVAL_COMING, WH_ARRIVAL_THERE, WH_ARRIVAL_GONE };
+enum wh_arrival wh_join_requests_arrival(const struct wh_join_requests *requests, uint64_t key,
+					 const struct wh_newcomer *newcomer);
+
 /* The nodes that want to come in and may. Returns how many, at most `max`. */
 uint32_t wh_join_requests_newcomers(struct wh_join_requests *requests, struct wh_newcomer *out, uint32_t max);
 

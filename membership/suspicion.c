@@ -97,7 +97,7 @@ static void say_suspicion(struct wh_change *change, uint32_t rank, uint64_t kind
 	if (kind == WH_FAILED)
 		change->sst->image->ops->freeze(change->sst->image, rank);
 	wh_event(change->diag, "suspect", rank, kind, s->count);
-	change->on.suspected(change->ctx, rank, why);
+	wh_change_tell(change, WH_FACT_SUSPECTED, rank, why);
 }
 
 /* Without a quorum a proof is said all the same: it is no guess, and of members that lack different proofs each may need those of the
@@ -143,7 +143,7 @@ static void tell_quorum(struct wh_change *change, bool heard)
 	if (heard ? !s->unheard_told : s->unheard_told || awaits_proof(change))
 		return;
 	s->unheard_told = !heard;
-	change->on.quorum(change->ctx, heard);
+	wh_change_tell(change, heard ? WH_FACT_HEARD : WH_FACT_UNHEARD, 0, NULL);
 }
 
 /* A member that leaves while its row says that another has failed counts as failed itself: its row is complete, so all see the
@@ -246,7 +246,7 @@ static void be_removed(struct wh_change *change, uint32_t by)
 {
 	change->removed = true;
 	wh_event(change->diag, "removed", by, 0, 0);
-	change->on.removed(change->ctx, by);
+	wh_change_tell(change, WH_FACT_REMOVED, by, NULL);
 }
 
 /* The member that most others accuse; of several the one that accuses most itself; of several the youngest. Or, with `least`, the
@@ -278,7 +278,7 @@ static void hear_of_death(struct wh_change *change, uint32_t from, uint32_t of)
 	if (has_proofs(change))
 		wh_change_suspect(change, of, WH_DEAD, "another member has proof that it is dead");
 	else
-		change->on.broken(change->ctx, from, "row says what cannot be known");
+		wh_change_tell(change, WH_FACT_BROKEN, from, "row says what cannot be known");
 }
 
 /* That a member is dead is known from a proof of my own, or from the row of one that I trust: both look at the same memory, and not all
@@ -472,7 +472,7 @@ void wh_suspicion_give_up(struct wh_change *change)
 {
 	change->removed = true;
 	wh_event(change->diag, "lost", change->view->number, 0, 0);
-	change->on.lost(change->ctx);
+	wh_change_tell(change, WH_FACT_CUT_OFF, 0, NULL);
 }
 
 size_t wh_suspicion_step(struct wh_change *change)

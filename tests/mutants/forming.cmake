@@ -18,7 +18,7 @@ mutant(NAME homeless-quorum KIND test_timelines_forming FILE membership/suspicio
 	return wh_quorum_holds(&poll->quorum, poll->votes, poll->tie);
 ]])
 
-mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
+mutant(NAME all-begin-early KIND test_timelines_forming FILE group/participant.c
 	REMOVES "a first view of all begins when all have said that they are there: it does when those that are lost are left out"
 	TEXT [[
 	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
@@ -28,15 +28,15 @@ mutant(NAME all-begin-early KIND test_timelines_forming FILE group/enter.c
 	return awaited == 0 || late;
 ]])
 
-mutant(NAME record-unwritten KIND test_timelines_forming FILE group/enter.c
+mutant(NAME record-unwritten KIND test_timelines_forming FILE group/participant.c
 	REMOVES "the record is on disk before a node says that it is there"
 	TEXT [[
-	if (!proposed->image->ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
+	if (!ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
 		return false;
 ]]
 	REPLACEMENT [[
 	(void)record_group(node, proposed->view->group);
-	if (!proposed->image->ready || !wh_durable_has_entered(node))
+	if (!ready || !wh_durable_has_entered(node))
 		return false;
 ]])
 

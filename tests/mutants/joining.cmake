@@ -129,7 +129,7 @@ mutant(NAME enters-with-newcomers KIND views FILE group/epoch.c
 					 view->number > 0);
 ]])
 
-mutant(NAME enters-unasked KIND views FILE group/enter.c
+mutant(NAME enters-unasked KIND views FILE group/participant.c
 	REMOVES "a newcomer enters when the view has begun: it does when it is there"
 	TEXT [[
 	if (view->number != 0)
@@ -139,7 +139,7 @@ mutant(NAME enters-unasked KIND views FILE group/enter.c
 ]]
 	REPLACEMENT [[
 	if (view->number != 0)
-		return true;
+		return node->epoch == NULL;
 ]])
 
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
@@ -151,19 +151,17 @@ mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
 	return value == 0 ? WH_BEAT_NONE : value < FIRST ? WH_BEAT_THERE : WH_BEAT_BEGUN;
 ]])
 
-mutant(NAME beats-undecided KIND views FILE group/install.c
+mutant(NAME beats-undecided KIND views FILE group/participant.c
 	REMOVES "members beat in the next view's memory once the decision is final"
 	TEXT [[
-	if (proposed->image->ready)
-		return wh_durable_is_prepared(proposed);
-	for
+	if (node->epoch != NULL)
+		return wh_durable_is_prepared(proposed) && ready;
 ]]
 	REPLACEMENT [[
-	if (proposed->image->ready) {
-		wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
-		return wh_durable_is_prepared(proposed);
-	}
-	for
+	if (node->epoch != NULL && ready)
+		wh_heartbeat_beat(&proposed->heartbeat);
+	if (node->epoch != NULL)
+		return wh_durable_is_prepared(proposed) && ready;
 ]])
 
 # ---- the first view ----
@@ -360,7 +358,7 @@ mutant(NAME hasty-followers KIND test_first_view FILE membership/join.c
 	return join->invited_ns + join->start_timeout_ns;
 ]])
 
-mutant(NAME one-begins KIND views FILE group/enter.c
+mutant(NAME one-begins KIND views FILE group/participant.c
 	SEED 1230 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=20
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"
@@ -376,7 +374,7 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 	return (awaited == 0 || there > 1);
 ]])
 
-mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
+mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/participant.c
 	REMOVES "a first view waits for all that were invited: it begins with a majority"
 	TEXT [[
 	if (2 * there <= view->voters)
@@ -390,7 +388,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 	return 2 * there > view->voters;
 ]])
 
-mutant(NAME begins-in-minority KIND views FILE group/enter.c
+mutant(NAME begins-in-minority KIND views FILE group/participant.c
 	SEED 1230 WORDS --set sim.nodes_min=5 --set sim.nodes_max=5 --set sim.subgroups_max=1
 	      --set sim.messages_max=2 --set sim.deliveries_max=20 --set sim.latency_max_us=20
 	      --fault "stall 4 for 5.867 ms at 1.871 ms"

@@ -35,13 +35,12 @@ mutant(NAME newcomers-stay KIND views FILE membership/propose.c
 	REMOVES "once somebody has failed nobody is taken in: those of the last attempt are"
 	TEXT [[
 	if (change->coming_count > 0)
-		change->on.invite(change->ctx, 0, 0);
+		invite(change, 0, 0);
 	publish_attempt(change, NULL, 0, false, 0); /* what follows a failure follows from rows */
 ]]
 	REPLACEMENT [[
 	publish_attempt(change, change->coming, change->coming_count, false, 0);
-	change->on.invite(change->ctx, wh_image_key(change->view->number, wh_change_me(change), change->attempt),
-			  change->coming_count);
+	invite(change, wh_image_key(change->view->number, wh_change_me(change), change->attempt), change->coming_count);
 ]])
 
 mutant(NAME wishes-with-failures KIND test_prepare FILE membership/propose.c
@@ -151,7 +150,7 @@ mutant(NAME together-again KIND views FILE membership/propose.c
 mutant(NAME wedges-alone KIND test_prepare FILE membership/propose.c
 	REMOVES "no member stops before all newcomers are there"
 	TEXT [[
-		if (change->on.arrival(change->ctx, wh_ticket_image(change), &change->coming[i]) != WH_ARRIVAL_THERE)
+		if (arrival_of(change, i) != WH_ARRIVAL_THERE)
 			return false;
 ]]
 	REPLACEMENT [[
@@ -206,10 +205,19 @@ mutant(NAME prepares-for-ever KIND views FILE membership/propose.c
 	if (waited > 1000 * PREPARE_TIMEOUTS * patience) {
 ]])
 
+mutant(NAME gone-may-come KIND test_prepare FILE membership/join_requests.c
+	REMOVES "a newcomer that has ended is left out at once: it is waited for as one that is late"
+	TEXT [[
+		return WH_ARRIVAL_GONE;
+]]
+	REPLACEMENT [[
+		return WH_ARRIVAL_COMING;
+]])
+
 mutant(NAME withdrawn-untold KIND views FILE membership/propose.c SEED 320
 	REMOVES "newcomers are told when an attempt is given up"
 	TEXT [[
-	change->on.invite(change->ctx, 0, 0);
+	invite(change, 0, 0);
 	if (changes
 ]]
 	REPLACEMENT [[

@@ -270,10 +270,10 @@ mutant(NAME one-image-key KIND views FILE membership/change.h COMPILE membership
 mutant(NAME acknowledged-unopened KIND views FILE membership/propose.c
 	REMOVES "a proposal is acknowledged when the memory of its view is open"
 	TEXT [[
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
+	if (ticket != change->ticket || !change->on.is_open(change->ctx) || !wh_suspicion_heeds(change))
 ]]
 	REPLACEMENT [[
-	if (ticket != change->ticket ||
+	if (ticket != change->ticket || !wh_suspicion_heeds(change))
 ]])
 
 # ---- the decision ----
@@ -360,11 +360,10 @@ mutant(NAME heedless-open KIND test_change FILE membership/propose.c
 mutant(NAME heedless-acknowledge KIND test_change FILE membership/propose.c
 	REMOVES "a member that acknowledges heeds what others say"
 	TEXT [[
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said) ||
-	    !wh_suspicion_heeds(change))
+	if (ticket != change->ticket || !change->on.is_open(change->ctx) || !wh_suspicion_heeds(change))
 ]]
 	REPLACEMENT [[
-	if (ticket != change->ticket || !change->on.is_open(change->ctx, change->suspicion.said))
+	if (ticket != change->ticket || !change->on.is_open(change->ctx))
 ]])
 
 mutant(NAME heedless-decide KIND test_change FILE membership/change.c
@@ -480,7 +479,7 @@ mutant(NAME next-unseen KIND test_timelines_joins FILE membership/change.c
 	WORDS CK_RUN_CASE=following
 	REMOVES "a next view that others have begun was decided"
 	TEXT [[
-	return change->agreed != 0 && change->on.has_begun(change->ctx);
+	return change->agreed != 0 && change->on.has_begun(change->ctx, false);
 ]]
 	REPLACEMENT [[
 	(void)change;
@@ -491,19 +490,19 @@ mutant(NAME next-heeded KIND test_timelines_joins FILE membership/change.c
 	WORDS CK_RUN_CASE=following
 	REMOVES "a member that can say nothing goes along with a next view that others have begun"
 	TEXT [[
-	return change->agreed != 0 && change->on.has_begun(change->ctx);
+	return change->agreed != 0 && change->on.has_begun(change->ctx, false);
 ]]
 	REPLACEMENT [[
-	return change->agreed != 0 && change->on.has_begun(change->ctx) && wh_suspicion_heeds(change);
+	return change->agreed != 0 && change->on.has_begun(change->ctx, false) && wh_suspicion_heeds(change);
 ]])
 
 mutant(NAME next-not-agreed KIND test_change_leaders FILE membership/change.c
 	REMOVES "where its messages end is known of a view only by members that have agreed to it"
 	TEXT [[
-	return change->agreed != 0 && change->on.has_begun(change->ctx);
+	return change->agreed != 0 && change->on.has_begun(change->ctx, false);
 ]]
 	REPLACEMENT [[
-	return change->on.has_begun(change->ctx);
+	return change->on.has_begun(change->ctx, false);
 ]])
 
 mutant(NAME final-heeded KIND test_change_leaders FILE membership/change.c

@@ -1,6 +1,6 @@
 #include "tests/support/member.h"
 
-static void WH_PRINTF(2, 3) tell(struct member *m, const char *format, ...)
+static void WH_PRINTF(2, 3) append(struct member *m, const char *format, ...)
 {
 	size_t at = strlen(m->told);
 	va_list arguments;
@@ -57,6 +57,48 @@ bool is_frozen(const struct member *m, uint32_t rank)
 
 /* ---- the participant ------------------------------------------------------------------------------------------------------ */
 
+/* Which nodes are invited is no question to the participant: it is an event. */
+static void note_invitations(struct member *m)
+{
+	ck_assert_uint_le(m->env.diag.events - m->invitations, WH_EVENT_COUNT);
+	for (; m->invitations < m->env.diag.events; m->invitations++) {
+		const struct wh_event *event = &m->env.diag.ring[m->invitations & (WH_EVENT_COUNT - 1)];
+
+		if (strcmp(event->what, "invite") != 0)
+			continue;
+		if (event->a != 0)
+			append(m, "invite-%" PRIu64 "-as-%" PRIx64 " ", event->b, event->a - WH_FIRST_KEYS);
+		else
+			append(m, "recall ");
+	}
+}
+
+#define tell(m, ...) (note_invitations(m), append(m, __VA_ARGS__))
+
+void forget_told(struct member *m)
+{
+	note_invitations(m);
+	m->told[0] = '\0';
+}
+
+void play_newcomers(struct member *m, uint64_t key)
+{
+	for (uint32_t id = 0; id < NODES; id++) {
+		struct wh_known_node *known = &m->roster.known_nodes[id];
+
+		known->incarnation = m->arrivals[id] == WH_ARRIVAL_GONE ? 0 : 10 * (uint64_t)id;
+		known->introduced = true;
+		known->wanted_ns = m->wants[id] ? m->loop.now_ns : 0;
+		known->there = m->arrivals[id] == WH_ARRIVAL_THERE ? key : 0;
+	}
+}
+
+void arrive(struct member *m, uint32_t id, enum wh_arrival how)
+{
+	m->arrivals[id] = how;
+	play_newcomers(m, wh_ticket_image(&m->change));
+}
+
 static void on_wedge(void *ctx)
 {
 	struct member *m = ctx;
@@ -65,9 +107,10 @@ static void on_wedge(void *ctx)
 	tell(m, "wedge ");
 }
 
-bool on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
+const struct wh_view *on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct member *m = ctx;
+	const struct wh_view *opens = m->next != NULL ? m->next : &m->view;
 
 	ck_assert(!m->has_open);
 	ck_assert_uint_ge(key, m->past);
@@ -93,15 +136,15 @@ bool on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64
 	wh_view_free(m->opened);
 	m->opened = view;
 	tell(m, "-as-%" PRIx64 " ", key - WH_FIRST_KEYS);
-	return !m->cannot_open;
+	play_newcomers(m, key);
+	return m->cannot_open ? NULL : opens;
 }
 
-bool on_is_open(void *ctx, const uint64_t *suspected)
+bool on_is_open(void *ctx)
 {
 	struct member *m = ctx;
 	void (*meanwhile)(struct member *) = m->meanwhile;
 
-	ck_assert_ptr_eq(suspected, m->change.suspicion.said);
 	m->meanwhile = NULL;
 	if (meanwhile != NULL)
 		meanwhile(m);
@@ -132,37 +175,12 @@ void on_discard(void *ctx, uint64_t key)
 	m->has_open = false;
 }
 
-static bool on_has_begun(void *ctx)
+static bool on_has_begun(void *ctx, bool late)
 {
 	struct member *m = ctx;
 
+	ck_assert(!late); /* of first views */
 	return m->others_begin;
-}
-
-static uint32_t on_newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
-{
-	struct member *m = ctx;
-	uint32_t count = 0;
-
-	for (; count < m->newcomer_count && count < max; count++)
-		out[count] = m->newcomers[count];
-	return count;
-}
-
-static void on_invite(void *ctx, uint64_t key, uint32_t count)
-{
-	if (key != 0)
-		tell(ctx, "invite-%u-as-%" PRIx64 " ", count, key - WH_FIRST_KEYS);
-	else
-		tell(ctx, "recall ");
-}
-
-static enum wh_arrival on_arrival(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
-{
-	struct member *m = ctx;
-
-	(void)key;
-	return m->arrivals[newcomer->id];
 }
 
 static size_t on_deliver(void *ctx, const uint64_t *cuts, bool *done)
@@ -174,7 +192,7 @@ static size_t on_deliver(void *ctx, const uint64_t *cuts, bool *done)
 	return 1;
 }
 
-static void on_install(void *ctx)
+static void on_begin(void *ctx)
 {
 	struct member *m = ctx;
 
@@ -182,39 +200,39 @@ static void on_install(void *ctx)
 	tell(m, "install ");
 }
 
-static void on_removed(void *ctx, uint32_t by)
-{
-	tell(ctx, "removed-by-%u ", by);
-}
-
-static void on_lost(void *ctx)
-{
-	tell(ctx, "gives-up ");
-}
-
-static void on_quorum(void *ctx, bool heard)
-{
-	tell(ctx, heard ? "quorum " : "no-quorum ");
-}
-
-static void on_suspected(void *ctx, uint32_t rank, const char *why)
+static void on_told(void *ctx, const struct wh_fact *fact)
 {
 	struct member *m = ctx;
 
-	ck_assert_str_ne(why, "");
-	/* It is said, and only then nothing more is read of it. */
-	ck_assert_uint_ne(*(uint64_t *)(void *)(m->image.own + m->columns.suspicions.offset), 0);
-	tell(m, "suspect-%u ", rank);
-}
-
-static void on_broken(void *ctx, uint32_t rank, const char *what)
-{
-	ck_assert_str_ne(what, "");
-	tell(ctx, "broken-%u ", rank);
+	switch (fact->kind) {
+	case WH_FACT_SUSPECTED:
+		ck_assert_str_ne(fact->why, "");
+		/* It is said, and only then nothing more is read of it. */
+		ck_assert_uint_ne(*(uint64_t *)(void *)(m->image.own + m->columns.suspicions.offset), 0);
+		tell(m, "suspect-%u ", fact->rank);
+		break;
+	case WH_FACT_BROKEN:
+		ck_assert_str_ne(fact->why, "");
+		tell(m, "broken-%u ", fact->rank);
+		break;
+	case WH_FACT_HEARD:
+	case WH_FACT_UNHEARD:
+		tell(m, fact->kind == WH_FACT_HEARD ? "quorum " : "no-quorum ");
+		break;
+	case WH_FACT_REMOVED:
+		tell(m, "removed-by-%u ", fact->rank);
+		break;
+	case WH_FACT_CUT_OFF:
+		tell(m, "gives-up ");
+		break;
+	case WH_FACT_REFUSED:
+		ck_abort_msg("it is a member");
+	}
 }
 
 void expect_told(struct member *m, const char *expected)
 {
+	note_invitations(m);
 	ck_assert_str_eq(m->told, expected);
 	m->told[0] = '\0';
 }
@@ -262,6 +280,8 @@ void member_pass_ns(struct member *m, uint64_t ns)
 {
 	m->env.now_ns += ns;
 	m->loop.now_ns += ns;
+	for (uint32_t id = 0; id < NODES; id++)
+		m->roster.known_nodes[id].wanted_ns = m->wants[id] ? m->loop.now_ns : 0;
 }
 
 void beat(struct member *m, uint32_t rank)
@@ -376,13 +396,6 @@ void expect_my_decision(const struct member *m, uint64_t key, uint64_t cut, uint
 
 /* ---- making ----------------------------------------------------------------------------------------------------------------- */
 
-static const struct wh_view *on_next(void *ctx)
-{
-	const struct member *m = ctx;
-
-	return m->next;
-}
-
 static void lay(struct member *m)
 {
 	m->columns.heartbeat = wh_layout_counter(&m->layout);
@@ -420,14 +433,22 @@ struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
 	m->view = (struct wh_view){.number = 6,
 				   .members = members,
 				   .voters = members,
+				   .group = 7,
 				   .ids = m->everybody,
+				   .incarnations = m->incarnations,
+				   .served = m->served,
 				   .subgroup_count = GROUPS,
 				   .subgroups = m->subgroups};
 	for (uint32_t g = 0; g < GROUPS; g++)
-		m->subgroups[g] = (struct wh_view_subgroup){
-			.members = m->everybody, .member_count = members, .resting = m->resting, .ending = m->ending};
+		m->subgroups[g] = (struct wh_view_subgroup){.name = "main",
+							    .shards = 1,
+							    .members = m->everybody,
+							    .member_count = members,
+							    .resting = m->resting,
+							    .ending = m->ending};
 	for (uint32_t rank = 0; rank < members; rank++) {
 		m->everybody[rank] = rank;
+		m->incarnations[rank] = 10 * (uint64_t)rank + 1;
 		m->control[rank] = m->row[rank] = m->rows[rank];
 	}
 	lay(m);
@@ -450,6 +471,10 @@ struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
 					     .timeout_ns = TIMEOUT_NS,
 					     .pushed = &m->beats};
 	ck_assert_int_eq(wh_heartbeat_init(&m->heartbeat, &err), WHORL_OK);
+	m->roster = (struct wh_roster){.diag = &m->env.diag, .loop = &m->loop, .id = me, .nodes = NODES};
+	ck_assert_int_eq(wh_roster_init(&m->roster, &err), WHORL_OK);
+	m->roster.view = &m->view;
+	m->requests = (struct wh_join_requests){.roster = &m->roster, .patience_ns = TIMEOUT_NS};
 	m->change = (struct wh_change){
 		.diag = &m->env.diag,
 		.loop = &m->loop,
@@ -458,26 +483,19 @@ struct member *member_make(uint32_t me, uint32_t members, int tie_breaker)
 		.heartbeat = &m->heartbeat,
 		.view = &m->view,
 		.columns = m->columns,
-		.nodes = 32,
+		.nodes = NODES,
 		.home = UINT32_MAX,
 		.tie_breaker = tie_breaker,
 		.cuts_from = m->cuts_from,
-		.on = {.wedge = on_wedge,
-		       .open = on_open,
+		.requests = &m->requests,
+		.on = {.open = on_open,
 		       .is_open = on_is_open,
-		       .next = on_next,
-		       .discard = on_discard,
 		       .has_begun = on_has_begun,
-		       .newcomers = on_newcomers,
-		       .invite = on_invite,
-		       .arrival = on_arrival,
+		       .discard = on_discard,
+		       .begin = on_begin,
+		       .wedge = on_wedge,
 		       .deliver = on_deliver,
-		       .install = on_install,
-		       .removed = on_removed,
-		       .lost = on_lost,
-		       .quorum = on_quorum,
-		       .suspected = on_suspected,
-		       .broken = on_broken},
+		       .told = on_told},
 		.ctx = m,
 	};
 	ck_assert_int_eq(wh_change_init(&m->change, &err), WHORL_OK);
@@ -506,6 +524,8 @@ void member_free(struct member *m)
 	ck_assert_int_eq(m->env.fatal, 0);
 	ck_assert_uint_eq(m->pushes.count, 0); /* nothing was left unsaid */
 	wh_change_close(&m->change);
+	wh_join_requests_close(&m->requests);
+	wh_roster_close(&m->roster);
 	wh_heartbeat_close(&m->heartbeat);
 	wh_sst_close(&m->sst);
 	wh_view_free(m->opened);

@@ -10,6 +10,7 @@
 #include "tests/support/fake.h"
 
 #define MEMBERS_MAX 6
+#define NODES 32
 #define GROUPS 2 /* of the second no member is asked for a cut */
 #define TIMEOUT_NS WH_NS_PER_S
 
@@ -20,6 +21,7 @@ struct member {
 	struct wh_view view;
 	struct wh_view_subgroup subgroups[GROUPS];
 	uint32_t resting[16], ending[16];
+	uint64_t incarnations[MEMBERS_MAX], served[MEMBERS_MAX];
 	struct wh_layout layout;
 	struct wh_node_columns columns;
 	struct wh_counter_col received_num, delivered_num, persisted_num;
@@ -44,9 +46,11 @@ struct member {
 	bool quiet; /* the last push was */
 
 	bool others_begin;               /* some member beats in the next view */
-	struct wh_newcomer newcomers[4]; /* nodes that want to come in */
-	uint32_t newcomer_count;
-	enum wh_arrival arrivals[32];         /* by id */
+	struct wh_roster roster;         /* of all nodes: those that want to come in, */
+	bool wants[NODES];               /* which ask again and again, */
+	enum wh_arrival arrivals[NODES]; /* and how they follow an invitation */
+	struct wh_join_requests requests;
+	uint64_t invitations;                 /* events, of those of my invitations, that have been noted */
 	char told[2048];                      /* by the change, one word for each call, see below */
 	bool is_open;                         /* what it is answered */
 	unsigned rounds;                      /* of delivery until all is done */
@@ -76,10 +80,15 @@ bool is_frozen(const struct member *m, uint32_t rank);
 /* Members that are left out, nodes that come in, members that rest (subgroup and rank), whether it serves wishes, and the key in
  * hexadecimal, without its first bit, as everywhere here.
  */
-bool on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key);
-bool on_is_open(void *ctx, const uint64_t *suspected);
+const struct wh_view *on_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key);
+bool on_is_open(void *ctx);
 void on_discard(void *ctx, uint64_t key);
 
+void forget_told(struct member *m);
+/* The nodes that want to come in are as the test says: an image of that key is proposed. */
+void play_newcomers(struct member *m, uint64_t key);
+/* That node wants to come in, and follows an invitation so. */
+void arrive(struct member *m, uint32_t id, enum wh_arrival how);
 /* What was told since the last time. */
 void expect_told(struct member *m, const char *expected);
 

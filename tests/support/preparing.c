@@ -2,12 +2,10 @@
 
 void want(struct member *m, const char *nodes)
 {
-	m->newcomer_count = 0;
-	for (; *nodes != '\0'; nodes++) {
-		uint32_t id = (uint32_t)(*nodes - '0');
-
-		m->newcomers[m->newcomer_count++] = (struct wh_newcomer){id, 10 * id};
-	}
+	memset(m->wants, 0, sizeof(m->wants));
+	for (; *nodes != '\0'; nodes++)
+		m->wants[*nodes - '0'] = true;
+	play_newcomers(m, wh_ticket_image(&m->change));
 	m->change.wanted = true;
 }
 
@@ -64,6 +62,6 @@ struct member *member_that_invites(uint32_t members, const char *nodes)
 	want(m, nodes);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
-	m->told[0] = '\0';
+	forget_told(m);
 	return m;
 }

@@ -455,16 +455,17 @@ static bool reaches(const struct lab_node *node, uint32_t id, uint64_t incarnati
 	       (other->up && other->roster.incarnation == incarnation && node->world->linked[node->id][id]);
 }
 
-static bool lab_open_view(void *ctx, struct wh_view *view, uint64_t key)
+static const struct wh_view *lab_open_view(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct lab_node *node = ctx;
 
+	ck_assert_ptr_null(next);
 	ck_assert_ptr_null(node->opened);
 	node->opened = view;
 	node->opened_key = key;
 	node->rowed = false;
 	say_of(node->world, "%u opens %" PRIx64 " number %" PRIu64, node->id, key, view->number);
-	return true;
+	return view;
 }
 
 static bool keep_first(struct lab_node *node)
@@ -535,10 +536,11 @@ static bool lab_view_has_begun(void *ctx, bool late)
 	return all;
 }
 
-static void lab_discard_view(void *ctx)
+static void lab_discard_view(void *ctx, uint64_t key)
 {
 	struct lab_node *node = ctx;
 
+	ck_assert_uint_eq(key, 0);
 	wh_view_free(node->opened);
 	node->opened = NULL;
 	node->opened_key = 0;
@@ -551,17 +553,18 @@ static void lab_begin_view(void *ctx)
 	struct known_view *known = know_view(node->world, node->opened_key, node->opened, 0);
 
 	learn_start(node->world, &node->disk.standing);
-	lab_discard_view(node);
+	lab_discard_view(node, 0);
 	say_of(node->world, "%u begins %" PRIx64, node->id, known->key);
 	begin_view(node, known);
 	wh_join_requests_settle(&node->requests, known->view);
 }
 
-static void lab_refuse(void *ctx, const char *why)
+static void lab_told(void *ctx, const struct wh_fact *fact)
 {
 	struct lab_node *node = ctx;
 
-	REQUIRE(node->world, node->may_be_refused, "%u is refused: %s", node->id, why);
+	ck_assert_int_eq(fact->kind, WH_FACT_REFUSED);
+	REQUIRE(node->world, node->may_be_refused, "%u is refused: %s", node->id, fact->why);
 	node->is_refused = true;
 }
 
@@ -747,7 +750,7 @@ void start_node(struct world *w, uint32_t id)
 					     .has_begun = lab_view_has_begun,
 					     .discard = lab_discard_view,
 					     .begin = lab_begin_view,
-					     .refused = lab_refuse},
+					     .told = lab_told},
 				      .ctx = node};
 	say_of(w, "%u starts", id);
 }

@@ -104,12 +104,13 @@ static void lab_log(void *ctx, enum wh_log_level level, const char *line)
 		snprintf(lab->line, sizeof(lab->line), "%s", line);
 }
 
-/* ---- the joiner ------------------------------------------------------------------------------------------------- */
+/* ---- the participant ------------------------------------------------------------------------------------------------- */
 
-static bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
+static const struct wh_view *lab_open(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_ptr_null(next);
 	ck_assert_ptr_null(lab->opened); /* what was open has been discarded */
 	note(lab, "open-");
 	for (uint32_t rank = 0; rank < view->members; rank++)
@@ -120,7 +121,7 @@ static bool lab_open(void *ctx, struct wh_view *view, uint64_t key)
 		lab->opened = view;
 	else
 		wh_view_free(view);
-	return lab->can_open;
+	return lab->opened;
 }
 
 static bool lab_is_open(void *ctx)
@@ -143,10 +144,11 @@ static bool lab_has_begun(void *ctx, bool late)
 	return lab->has_begun;
 }
 
-static void lab_discard(void *ctx)
+static void lab_discard(void *ctx, uint64_t key)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_uint_eq(key, 0);
 	note(lab, "discard ");
 	wh_view_free(lab->opened);
 	lab->opened = NULL;
@@ -157,12 +159,13 @@ static void lab_begin(void *ctx)
 	note(ctx, "begin ");
 }
 
-static void lab_refused(void *ctx, const char *why)
+static void lab_told(void *ctx, const struct wh_fact *fact)
 {
 	struct lab *lab = ctx;
 
+	ck_assert_int_eq(fact->kind, WH_FACT_REFUSED);
 	note(lab, "refused ");
-	snprintf(lab->why, sizeof(lab->why), "%s", why);
+	snprintf(lab->why, sizeof(lab->why), "%s", fact->why);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -205,7 +208,7 @@ struct lab *roster_lab_make(uint32_t me, uint32_t configured)
 		       .has_begun = lab_has_begun,
 		       .discard = lab_discard,
 		       .begin = lab_begin,
-		       .refused = lab_refused},
+		       .told = lab_told},
 		.ctx = lab,
 	};
 	for (uint32_t node = 0; node < LAB_NODES; node++)

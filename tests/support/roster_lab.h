@@ -6,7 +6,7 @@
  *     1:join 1:view-100-at-0 1:withdrawn-100       keys in hexadecimal
  *     1:open-100 1:there-100
  *     1:wishes-1                                   the number of the set
- *     open-0,1,2-as-100 row discard begin refused  of the joiner; row: is_open has said yes for the first time
+ *     open-0,1,2-as-100 row discard begin refused  of the participant; row: is_open has said yes for the first time
  */
 #ifndef WH_TESTS_SUPPORT_ROSTER_LAB_H
 #define WH_TESTS_SUPPORT_ROSTER_LAB_H

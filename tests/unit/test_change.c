@@ -248,7 +248,7 @@ START_TEST(a_broken_leader)
 			expect_my_decision(m, 0x7000001, 9, 1);
 			die(m, 0);
 			settle(m);
-			m->told[0] = '\0';
+			forget_told(m);
 			decide(m, "1", 0x7000001, 10, 1);
 		}
 		settle(m);
@@ -370,7 +370,7 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 	propose(m, 0, 1, 4);
 	settle(m);
 	acknowledge(m, "13", 4, 100, TICKET(0, 1));
-	m->told[0] = '\0';
+	forget_told(m);
 	if (_i == 0) {
 		say_suspected(m, 0, 2, WH_FAILED);
 		decide(m, "013", 0x7000001, 60, 0);
@@ -405,7 +405,7 @@ START_TEST(a_leader_heeds_suspicions)
 		acknowledge(m, "123", 4, 100, TICKET(0, 1));
 		settle(m);
 	}
-	m->told[0] = '\0';
+	forget_told(m);
 	live(m, 5, "");
 	expect_told(m, "no-quorum ");
 	say_suspected(m, 1, 3, WH_FAILED);

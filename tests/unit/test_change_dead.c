@@ -163,7 +163,7 @@ static struct member *all_have_acknowledged(void)
 	settle(m);
 	acknowledge(m, "023", 4, 100, TICKET(0, 1));
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
-	m->told[0] = '\0';
+	forget_told(m);
 	return m;
 }
 

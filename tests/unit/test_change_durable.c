@@ -32,7 +32,7 @@ START_TEST(a_leader_decides_when_that_is_on_disk)
 	settle(m);
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
 	say_persisted(m, "123", 50);
-	m->told[0] = '\0';
+	forget_told(m);
 	for (int pass = 0; pass < 3; pass++) {
 		wh_change_step(&m->change);
 		expect_told(m, "keep-7000001-1-51 ");
@@ -65,7 +65,7 @@ START_TEST(another_attempt_is_kept_anew)
 	die(m, 1);
 	settle(m);
 	acknowledge(m, "23", 1, 100, TICKET(0, 2));
-	m->told[0] = '\0';
+	forget_told(m);
 	m->kept = true;
 	settle(m);
 	expect_told(m, "keep-7000002-1-52 ");
@@ -83,7 +83,7 @@ START_TEST(a_follower_agrees_when_that_is_on_disk)
 	propose(m, 0, 1, 4);
 	settle(m);
 	decide(m, "0", 0x7000001, 51, 0);
-	m->told[0] = '\0';
+	forget_told(m);
 	wh_change_step(&m->change);
 	wh_change_step(&m->change);
 	expect_told(m, "keep-7000001-1-51 keep-7000001-1-51 ");
@@ -108,7 +108,7 @@ START_TEST(a_successor_adopts_when_that_is_on_disk)
 	decide(m, "3", 0x7000001, 77, 0);
 	die(m, 0);
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	say_suspected(m, 2, 0, WH_FAILED);
 	say_suspected(m, 3, 0, WH_FAILED);
 	wh_change_step(&m->change);
@@ -131,7 +131,7 @@ START_TEST(a_member_catches_up_when_that_is_on_disk)
 	settle(m);
 	decide(m, "1", 0x7000001, 51, 0);
 	say(m, 1, m->columns.installed.offset, 1);
-	m->told[0] = '\0';
+	forget_told(m);
 	wh_change_step(&m->change);
 	expect_told(m, "keep-7000001-1-51 ");
 	ck_assert_uint_eq(agreed(m), 0);
@@ -159,7 +159,7 @@ START_TEST(an_echo_of_a_successor_is_kept_too)
 	die(m, 0);
 	m->kept = false;
 	decide(m, "1", 0x7000001, 51, 1);
-	m->told[0] = '\0';
+	forget_told(m);
 	wh_change_step(&m->change);
 	ck_assert_ptr_nonnull(strstr(m->told, "keep-7000001-2-51 "));
 	ck_assert_uint_eq(agreed(m), 1);
@@ -273,7 +273,7 @@ START_TEST(a_cut_beyond_my_disk)
 	persist(m, 60);
 	propose(m, 0, 1, 4);
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	decide(m, "0", 0x7000001, 60 + (uint64_t)_i, 0);
 	wh_change_step(&m->change);
 	ck_assert_int_eq(strstr(m->told, "broken-0 ") != NULL, _i == 1);
@@ -294,7 +294,7 @@ START_TEST(some_member_that_goes_on_has_a_whole_log)
 	die(m, 4);
 	settle(m);
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	ck_assert_uint_eq(agreed(m), 0);
 	expect_told(m, "");
@@ -366,7 +366,7 @@ START_TEST(those_without_a_whole_log_are_put_out)
 	move_out(m, 4);
 	((struct wh_view *)m->next)->dynamic_count = GROUPS;
 	die(m, 4);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	ck_assert_ptr_null(strstr(m->told, "7000002")); /* some may say yet that they have it */
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
@@ -394,14 +394,14 @@ START_TEST(the_one_with_the_whole_log_is_kept)
 	m->kept = true;
 	move_out(m, 3);
 	die(m, 4);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-as-7000001 "));
 	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-keeps-4-as-7000002 "));
 	acknowledge(m, "123", 4, 100, TICKET(0, 2));
 	settle(m);
 	ck_assert_uint_eq(agreed(m), 0); /* it would be without a log still */
-	m->next = NULL;
+	m->change.next = &m->view;
 	settle(m);
 	ck_assert_uint_eq(agreed(m), 1);
 	ck_assert_ptr_null(strstr(m->told, "7000003"));
@@ -418,7 +418,7 @@ START_TEST(nobody_is_kept_for_nothing)
 	m->kept = true;
 	move_out(m, 3);
 	die(m, 4);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	acknowledge(m, "123", 4, 100, TICKET(0, 1));
 	settle(m);
@@ -440,7 +440,7 @@ START_TEST(who_enters_has_no_log)
 	((struct wh_view *)m->next)->subgroups[0].entered = entered;
 	m->next->subgroups[0].entered_count = 1;
 	die(m, 4);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	ck_assert_ptr_nonnull(strstr(m->told, "-keeps-1-"));
 	member_free(m);
@@ -455,7 +455,7 @@ START_TEST(a_follower_keeps_what_the_leader_says)
 	make_durable(m, "3");
 	say(m, 0, record_word(m, 1, 2 * wh_newcomers_most(&m->view)), UINT64_C(5) << 1);
 	propose(m, 0, 1, 4);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-keeps-5-as-7000001 "));
 	member_free(m);
@@ -469,9 +469,8 @@ START_TEST(a_view_goes_on_until_a_log_is_whole)
 
 	make_durable(m, _i == 0 ? "" : "2");
 	m->kept = true;
-	m->newcomers[0] = (struct wh_newcomer){7, 99};
-	m->newcomer_count = 1;
-	m->arrivals[7] = WH_ARRIVAL_THERE;
+	m->wants[7] = true;
+	arrive(m, 7, WH_ARRIVAL_THERE);
 	if (_i == 1)
 		move_out(m, 2);
 	m->change.wanted = true;
@@ -480,8 +479,8 @@ START_TEST(a_view_goes_on_until_a_log_is_whole)
 		say(m, rank, m->columns.acknowledged.offset, TICKET(0, 1 + (uint64_t)_i));
 	settle(m);
 	ck_assert(!m->change.wedged);
-	ck_assert_int_eq(strstr(m->told, "-with-7.99-keeps-1-as-7000002 ") != NULL, _i == 1);
-	m->next = NULL;
+	ck_assert_int_eq(strstr(m->told, "-with-7.70-keeps-1-as-7000002 ") != NULL, _i == 1);
+	m->change.next = &m->view;
 	say(m, 1, m->whole.offset, 1);
 	settle(m);
 	ck_assert(m->change.wedged);
@@ -498,7 +497,7 @@ START_TEST(who_waits_for_a_log_suspects_nobody)
 	propose(m, 0, 1, 4);
 	acknowledge(m, "013", 4, 100, TICKET(0, 1));
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	live(m, 40, "013");
 	expect_told(m, "");
 	ck_assert_uint_eq(m->env.warnings, 1);
@@ -520,7 +519,7 @@ START_TEST(who_waits_for_a_log_gives_up)
 	propose(m, 0, 1, 4);
 	acknowledge(m, "013", 4, 100, TICKET(0, 1));
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	live(m, 36, "013");
 	expect_told(m, "");
 	if (_i == 1)

@@ -55,7 +55,7 @@ START_TEST(a_successor_adopts_what_was_decided)
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0); /* 2 may hear from 0 yet */
 	say_suspected(m, 2, 0, WH_FAILED);
-	m->told[0] = '\0';
+	forget_told(m);
 	settle(m);
 	if (_i == 2) {
 		expect_told(m, "discard open-without-0-3-4-as-7010001 ");
@@ -114,7 +114,7 @@ START_TEST(a_follower_echoes_each_leader_in_turn)
 	decide(m, "0", 0x7000001, 42, 0);
 	settle(m);
 	expect_my_decision(m, 0x7000001, 42, 1);
-	m->told[0] = '\0';
+	forget_told(m);
 	die(m, 0);
 	settle(m);
 	decide(m, "1", 0x7000001, 42, 0); /* an echo is no decision of its own */
@@ -161,7 +161,7 @@ START_TEST(a_member_that_is_behind_catches_up)
 	receive(m, 100);
 	propose(m, 0, 1, 4);
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	decide(m, "3", 0x7000001, 55, 0);
 	settle(m);
 	expect_told(m, "");
@@ -263,7 +263,7 @@ START_TEST(a_member_that_does_not_follow_is_suspected)
 	if (_i == 0)
 		acknowledge(m, "12", 4, 100, TICKET(0, 1));
 	live(m, 1, others); /* something has moved just now */
-	m->told[0] = '\0';
+	forget_told(m);
 	live(m, patience, others);
 	expect_told(m, "");
 	live(m, 2, others);

@@ -20,10 +20,10 @@ START_TEST(a_leader_from_a_newcomer_to_installation)
 	settle(m);
 	expect_told(m, "");
 	ck_assert(!has_wedged(m)); /* 8 is not there yet */
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	settle(m);
 	expect_told(m, "wedge ");
-	m->arrivals[8] = WH_ARRIVAL_GONE; /* after the wedge no member waits for it */
+	arrive(m, 8, WH_ARRIVAL_GONE); /* after the wedge no member waits for it */
 	say_wedged(m, "1", 100);
 	settle(m);
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
@@ -45,11 +45,12 @@ START_TEST(what_a_leader_waits_for)
 	struct member *m = member_that_invites(3, "89");
 
 	say_acknowledged(m, "12", TICKET(0, 1));
-	m->arrivals[8] = m->arrivals[9] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
+	arrive(m, 9, WH_ARRIVAL_THERE);
 	if (_i == 0)
 		say_acknowledged(m, "2", TICKET(0, 0));
 	else if (_i == 1)
-		m->arrivals[9] = WH_ARRIVAL_COMING;
+		arrive(m, 9, WH_ARRIVAL_COMING);
 	else if (_i == 2)
 		m->change.suspicion.quorum = false;
 	else if (_i == 3)
@@ -114,7 +115,7 @@ START_TEST(the_memory_of_the_leader_comes_too)
 	settle(m);
 	expect_told(m, "open-without-with-8.80-as-7000001 invite-1-as-7000001 "); /* they open it at the same time */
 	say_acknowledged(m, "12", TICKET(0, 1));
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	settle(m);
 	ck_assert(!has_wedged(m));
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), 0);
@@ -167,11 +168,11 @@ START_TEST(a_newcomer_that_has_gone_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
-	m->arrivals[8] = WH_ARRIVAL_GONE;
+	arrive(m, 8, WH_ARRIVAL_GONE);
 	say_acknowledged(m, "12", TICKET(0, 1));
 	settle(m);
 	expect_told(m, "discard open-without-with-9.90-as-7000002 invite-1-as-7000002 ");
-	m->arrivals[9] = WH_ARRIVAL_THERE;
+	arrive(m, 9, WH_ARRIVAL_THERE);
 	settle(m);
 	ck_assert(!has_wedged(m)); /* the others have acknowledged another attempt */
 	say_acknowledged(m, "12", TICKET(0, 2));
@@ -187,7 +188,7 @@ START_TEST(a_proposal_is_withdrawn)
 {
 	struct member *m = member_that_invites(3, "8");
 
-	m->arrivals[8] = WH_ARRIVAL_GONE;
+	arrive(m, 8, WH_ARRIVAL_GONE);
 	want(m, "");
 	settle(m);
 	expect_told(m, "discard recall ");
@@ -209,7 +210,7 @@ START_TEST(a_newcomer_that_is_late_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
-	m->arrivals[9] = WH_ARRIVAL_THERE;
+	arrive(m, 9, WH_ARRIVAL_THERE);
 	live(m, 4, "12");
 	settle(m);
 	expect_told(m, "");
@@ -229,7 +230,8 @@ START_TEST(what_does_not_come_to_pass_is_given_up)
 {
 	struct member *m = member_that_invites(3, "89");
 
-	m->arrivals[8] = m->arrivals[9] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
+	arrive(m, 9, WH_ARRIVAL_THERE);
 	say_acknowledged(m, "1", TICKET(0, 1));
 	live(m, 8, "12");
 	settle(m);
@@ -253,8 +255,8 @@ START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
 {
 	struct member *m = member_that_invites(3, "89");
 
-	m->arrivals[8] = WH_ARRIVAL_THERE;
-	m->arrivals[9] = _i == 0 ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING;
+	arrive(m, 8, WH_ARRIVAL_THERE);
+	arrive(m, 9, _i == 0 ? WH_ARRIVAL_THERE : WH_ARRIVAL_COMING);
 	live(m, _i == 0 ? 8 : 4, "12");
 	expect_told(m, "");
 	say_acknowledged(m, "12", TICKET(0, 1));
@@ -328,7 +330,7 @@ START_TEST(a_failure_drops_newcomers)
 
 	say(m, 1, m->columns.wish.offset, 1);
 	say_acknowledged(m, "12", TICKET(0, 1));
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	die(m, 2);
 	settle(m);
 	expect_told(m, "suspect-2 wedge recall discard open-without-2-as-7000002 ");
@@ -347,7 +349,7 @@ START_TEST(nobody_is_recalled_if_nobody_was_invited)
 
 	want(m, "");
 	settle(m);
-	m->newcomer_count = 1;
+	want(m, "8");
 	die(m, 2);
 	settle(m);
 	expect_told(m, "suspect-2 wedge open-without-2-as-7000001 ");
@@ -481,7 +483,7 @@ START_TEST(what_is_open_stays_while_a_record_is_awaited)
 
 	say_proposal(m, 0, 1, "8", "");
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	say(m, 0, m->columns.proposed.offset, 2);
 	settle(m);
 	expect_told(m, "");

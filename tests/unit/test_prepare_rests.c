@@ -108,7 +108,7 @@ START_TEST(wishes_in_the_next_attempt)
 	expect_told(m, _i == 0 ? "open-without-with-8.80-as-7000001 invite-1-as-7000001 "
 			       : "open-without-with-8.80-rests-0.1-as-7000001 invite-1-as-7000001 ");
 	say_wish(m, 1, 0, (uint64_t)_i + 1);
-	m->arrivals[8] = WH_ARRIVAL_GONE;
+	arrive(m, 8, WH_ARRIVAL_GONE);
 	settle(m);
 	expect_told(m, _i == 0 ? "discard open-without-rests-0.1-as-7000002 invite-0-as-7000002 "
 			       : "discard open-without-as-7000002 invite-0-as-7000002 ");
@@ -125,14 +125,14 @@ START_TEST(what_is_given_up_meets_no_wishes)
 	say_wish(m, 1, 0, 1);
 	m->cannot_open = _i == 1;
 	want(m, "8");
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	settle(m);
 	expect_told(m, _i == 1 ? "open-without-with-8.80-rests-0.1-rests-0.2-as-7000001 recall recall "
 			       : "open-without-with-8.80-rests-0.1-rests-0.2-as-7000001 invite-1-as-7000001 ");
 	if (_i == 0) {
 		live(m, 8, "12");
 		say_wish(m, 1, 0, 0); /* so that nothing follows */
-		m->newcomer_count = 0;
+		want(m, "");
 		live(m, 1, "12");
 		settle(m);
 		expect_told(m, "discard recall ");
@@ -150,9 +150,9 @@ START_TEST(wishes_are_met_alone_after_what_is_given_up)
 
 	say_wish(m, 1, 0, (uint64_t)_i);
 	want(m, "8");
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	settle(m);
-	m->told[0] = '\0';
+	forget_told(m);
 	live(m, 9, "12");
 	settle(m);
 	expect_told(m, _i == 1 ? "discard recall open-without-rests-0.1-as-7000003 invite-0-as-7000003 "

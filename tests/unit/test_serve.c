@@ -278,7 +278,7 @@ START_TEST(wishes_and_newcomers_take_turns)
 	want(m, "8");
 	settle(m);
 	expect_told(m, "open-without-with-8.80-serves-as-7000001 invite-1-as-7000001 ");
-	m->arrivals[8] = WH_ARRIVAL_THERE;
+	arrive(m, 8, WH_ARRIVAL_THERE);
 	wait_in_vain(lab, 1);
 	expect_told(m, "discard recall open-without-with-8.80-as-7000003 invite-1-as-7000003 ");
 	wait_in_vain(lab, 3);
@@ -301,9 +301,9 @@ START_TEST(roles_do_not_wait_for_bytes)
 	settle(m);
 	pass_time(lab);
 	wait_in_vain(lab, 1);
-	m->told[0] = '\0';
+	forget_told(m);
 	wait_in_vain(lab, 3);
-	m->told[0] = '\0';
+	forget_told(m);
 	say(m, 1, m->columns.wish.offset, 1);
 	m->change.wanted = true;
 	live(m, 9, "12");

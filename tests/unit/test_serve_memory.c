@@ -18,19 +18,19 @@ static void post_calmly(struct wh_image *image, const struct wh_push *pushes, si
 	CALMLY(member_post(image, pushes, count));
 }
 
-static bool open_calmly(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
+static const struct wh_view *open_calmly(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
-	bool opened;
+	const struct wh_view *opened;
 
 	CALMLY(opened = on_open(ctx, next, view, key));
 	return opened;
 }
 
-static bool is_open_calmly(void *ctx, const uint64_t *suspected)
+static bool is_open_calmly(void *ctx)
 {
 	bool open;
 
-	CALMLY(open = on_is_open(ctx, suspected));
+	CALMLY(open = on_is_open(ctx));
 	return open;
 }
 

@@ -76,7 +76,7 @@ static void pass(uint32_t rank)
 	(void)wh_change_step(&m->change);
 	ck_assert_msg(strstr(m->told, "broken") == NULL, "member %u: %s", rank, m->told);
 	world.begun[rank] = m->change.installed;
-	m->told[0] = '\0';
+	forget_told(m);
 	m->posted_count = 0;
 }
 

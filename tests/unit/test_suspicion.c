@@ -52,7 +52,7 @@ START_TEST(the_transport_says_which_member_is_gone)
 	m->posted_count = 0;
 	wh_change_suspect(&m->change, 0, WH_FAILED, "again");
 	wh_change_suspect(&m->change, 0, WH_LEFT, "and again");
-	m->told[0] = '\0';
+	forget_told(m);
 	wh_change_step(&m->change);
 	ck_assert_ptr_null(strstr(m->told, "suspect"));
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
