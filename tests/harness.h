@@ -18,6 +18,22 @@
 
 #define TEST_SKIPPED 77
 
+/* Check writes to a file each assertion that holds, to say behind which a test has crashed, and reads all of it again: where they are by the
+ * hundred thousand that was most of a test's time. The first ones of each test are noted. */
+#define TEST_MARKS_MAX 1000
+
+static inline void test_mark(const char *file, int line)
+{
+	static _Atomic unsigned marks; /* the test's own: each has a process */
+
+	if (marks < TEST_MARKS_MAX) {
+		marks++;
+		_mark_point(file, line);
+	}
+}
+
+#define _mark_point test_mark
+
 /* The seed from the environment, else `fallback`. Prints it: the output of a test that passes is not shown. */
 static inline uint64_t test_seed(uint64_t fallback)
 {
