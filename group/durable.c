@@ -561,7 +561,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	if (!found.has_base)
 		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
 	return wh_replay_create(&member->replay, node->logs, number, member->layout->shard, &until,
-				wh_durable_program_state(subgroup), subgroup, err) == WHORL_OK;
+				wh_durable_program_state(subgroup), subgroup, &subgroup->past_views, err) == WHORL_OK;
 }
 
 bool wh_durable_begins_replay(whorl_node *node)

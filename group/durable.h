@@ -7,7 +7,7 @@
 #define WH_GROUP_DURABLE_H
 
 #include "group/epoch.h"
-#include "group/logs.h"
+#include "group/logs/logs.h"
 #include "persistence/standing.h"
 
 /* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */

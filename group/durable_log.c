@@ -36,7 +36,7 @@ static void *take_log(const struct whorl_position *position, void *ctx)
 	if (given == NULL)
 		return NULL;
 	if (wh_replay_create(&given->replay, subgroup->node->logs, wh_node_number_of(subgroup), position->shard, &until,
-			     NULL, subgroup, &err) == WHORL_OK)
+			     NULL, subgroup, &subgroup->past_views, &err) == WHORL_OK)
 		return given;
 	free(given);
 	return NULL;
@@ -166,9 +166,9 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 		return true;
 	if (*history == NULL && !recovers && !wh_logs_has_checkpoint(node->logs, number, shard))
 		return false;
-	if (*history == NULL &&
-	    wh_replay_create(history, node->logs, number, shard, &until,
-			     recovers ? wh_durable_program_state(subgroup) : NULL, subgroup, &err) != WHORL_OK)
+	if (*history == NULL && wh_replay_create(history, node->logs, number, shard, &until,
+						 recovers ? wh_durable_program_state(subgroup) : NULL, subgroup,
+						 &subgroup->past_views, &err) != WHORL_OK)
 		return false; /* in a later pass */
 	if (!upcall_history(subgroup, *history, work))
 		return false;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/logs/state_place.h"
 #include "group/node_int.h"
-#include "group/state_place.h"
 
 struct wh_durable_state {
 	struct whorl_state program; /* [const] */

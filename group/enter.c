@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "group/answer.h"
 #include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
-#include "group/status.h"
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
 

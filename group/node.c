@@ -11,10 +11,10 @@
 
 #include "base/text.h"
 #include "base/thread.h"
-#include "group/any_id.h"
-#include "group/directories.h"
+#include "group/config/any_id.h"
+#include "group/config/secret.h"
 #include "group/durable.h"
-#include "group/secret.h"
+#include "group/logs/directories.h"
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
 #include "transport/verbs/verbs.h"

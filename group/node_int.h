@@ -11,11 +11,11 @@
 
 #include "base/backoff.h"
 #include "base/rcu.h"
-#include "group/aside.h"
 #include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
-#include "group/logs.h"
+#include "group/logs/aside.h"
+#include "group/logs/logs.h"
 #include "group/node.h"
 #include "membership/join.h"
 #include "membership/serving.h"
@@ -83,9 +83,8 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	whorl_view_fn *on_past_view; /* [const] NULL: views of its log are not told */
-	void *past_view_ctx;
-	wh_word log_whole; /* 1: its log is, on disk. [loop] */
+	struct wh_past_views past_views; /* [const] of its log */
+	wh_word log_whole;               /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
 		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */

@@ -544,8 +544,8 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	subgroup->upcall_ctx = options->upcall_ctx;
 	subgroup->offer.on_refused = options->on_refused;
 	subgroup->offer.on_refused_ctx = options->on_refused_ctx;
-	subgroup->on_past_view = options->on_past_view;
-	subgroup->past_view_ctx = options->upcall_ctx;
+	subgroup->past_views.told = options->on_past_view;
+	subgroup->past_views.ctx = options->upcall_ctx;
 	subgroup->stay.memory_bytes = estimate_stay(subgroup);
 	return subgroup;
 }

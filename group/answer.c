@@ -1,6 +1,6 @@
-/* status.c - a node looks at itself for a visitor; see status.h. Everything is read between two passes of the loop, so it is of one
+/* answer.c - a node looks at itself for a visitor; see status.h. Everything is read between two passes of the loop, so it is of one
  * moment. */
-#include "group/status.h"
+#include "group/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
