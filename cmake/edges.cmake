@@ -7,7 +7,7 @@
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
-set(rooms "group/refuse group/record group/logs group/config group/status")
+set(rooms "group/refuse group/record group/logs group/config group/status group/parts")
 set(WHORL_EDGES
 	"include/whorl/result  :"
 	"include/whorl/message :"
@@ -36,6 +36,7 @@ set(WHORL_EDGES
 	"group/logs            : ${public} base persistence membership predicates state"
 	"group/config          : ${public} base conf transport transport/secure transport/tcp sst membership predicates/loop group/refuse group/logs"
 	"group/status          : ${public} base membership transport transport/shm transport/tcp transport/verbs group/refuse group/config"
+	"group/parts           : ${public} base sst membership predicates predicates/loop transport group/record group/config group/status"
 	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs ${rooms}"
 	"sim                   : ${public} ${core} persistence sim/disk sim/net state group group/config"
 	"work                  : ${public} base transport predicates/loop"

@@ -1,5 +1,5 @@
 /* durable.h - what durable subgroups ask of a node: its standing follows its views, and its views' messages go to their logs
- * (docs/decisions/0058). Nothing of it does anything where no subgroup is durable: node->logs is NULL.
+ * (docs/decisions/0058). Nothing of it does anything where no subgroup is durable: node->disk.logs is NULL.
  *
  * Threads: the loop's.
  */

@@ -25,17 +25,17 @@ static void wedge_epoch(void *ctx)
 			wh_ring_wedge(epoch->shard_members[i].subgroup->ring);
 	}
 	wh_hot_share_all(&epoch->hot);
-	node->change_began_ns = epoch->change.began_ns;
+	node->epochs.change_began_ns = epoch->change.began_ns;
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
-		wh_store_relaxed(&node->change_ns[stage], 0);
-	node->awaits_delivery = false;
+		wh_store_relaxed(&node->epochs.change_ns[stage], 0);
+	node->epochs.awaits_delivery = false;
 }
 
 static bool has_begun(void *ctx)
 {
 	const struct wh_epoch *epoch = ctx;
 
-	return wh_epoch_is_beaten(epoch->node->proposed);
+	return wh_epoch_is_beaten(epoch->node->epochs.proposed);
 }
 
 static bool keep_decision(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts)
@@ -49,7 +49,7 @@ static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 	size_t work = 0;
 
 	/* Members that are done hear me in the next view already. */
-	wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
+	wh_heartbeat_beat(&epoch->node->epochs.proposed->heartbeat);
 	*done = true;
 	for (uint32_t i = 0; i < epoch->shard_member_count && *done; i++)
 		if (epoch->shard_members[i].mc != NULL)
@@ -69,9 +69,9 @@ static bool open_next_view(void *ctx, const struct wh_next *next, struct wh_view
 	enum whorl_result result = WHORL_OK;
 
 	if (view == NULL)
-		result = wh_view_next(&view, epoch->view, next, &node->layout_config, &err);
+		result = wh_view_next(&view, epoch->view, next, &node->fixed.layout_config, &err);
 	if (result == WHORL_OK)
-		result = wh_epoch_create(&node->proposed, node, view, key, &err);
+		result = wh_epoch_create(&node->epochs.proposed, node, view, key, &err);
 	if (result != WHORL_OK && epoch->change.wedged)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be installed: %s",
 			     epoch->view->number + 1, err.text);
@@ -85,8 +85,8 @@ static bool open_next_view(void *ctx, const struct wh_next *next, struct wh_view
 static bool is_open(void *ctx, const uint64_t *suspected)
 {
 	const struct wh_epoch *epoch = ctx;
-	struct wh_epoch *proposed = epoch->node->proposed;
-	const struct wh_transport_ops *ops = epoch->node->transport->ops;
+	struct wh_epoch *proposed = epoch->node->epochs.proposed;
+	const struct wh_transport_ops *ops = epoch->node->fixed.transport->ops;
 
 	if (proposed->image->ready)
 		return wh_durable_is_prepared(proposed);
@@ -96,7 +96,7 @@ static bool is_open(void *ctx, const uint64_t *suspected)
 		if (there >= 0)
 			ops->freeze(proposed->image, (uint32_t)there);
 	}
-	ops->service(epoch->node->transport);
+	ops->service(epoch->node->fixed.transport);
 	return wh_durable_is_prepared(proposed) && proposed->image->ready;
 }
 
@@ -104,7 +104,7 @@ static const struct wh_view *next_view(void *ctx)
 {
 	const struct wh_epoch *epoch = ctx;
 
-	return epoch->node->proposed != NULL ? epoch->node->proposed->view : NULL;
+	return epoch->node->epochs.proposed != NULL ? epoch->node->epochs.proposed->view : NULL;
 }
 
 static void discard_next_view(void *ctx, uint64_t key)
@@ -112,7 +112,7 @@ static void discard_next_view(void *ctx, uint64_t key)
 	struct wh_epoch *epoch = ctx;
 
 	wh_node_joiner.discard(epoch->node);
-	epoch->node->transport->ops->past(epoch->node->transport, key);
+	epoch->node->fixed.transport->ops->past(epoch->node->fixed.transport, key);
 }
 
 /* ---- newcomers -------------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static uint32_t find_newcomers(void *ctx, struct wh_newcomer *out, uint32_t max)
 {
 	struct wh_epoch *epoch = ctx;
 
-	return wh_join_requests_newcomers(&epoch->node->requests, out, max);
+	return wh_join_requests_newcomers(&epoch->node->entry.requests, out, max);
 }
 
 static void invite_newcomers(void *ctx, uint64_t key, uint32_t count)
@@ -131,14 +131,15 @@ static void invite_newcomers(void *ctx, uint64_t key, uint32_t count)
 
 	bool blames = epoch->change.suspicion.count == 0; /* else it was a member that held it up */
 
-	if (wh_join_requests_invite(&node->requests, count > 0 ? node->proposed->view : NULL, key, blames) != WHORL_OK)
+	if (wh_join_requests_invite(&node->entry.requests, count > 0 ? node->epochs.proposed->view : NULL, key,
+				    blames) != WHORL_OK)
 		wh_log(&node->diag, WH_LOG_WARNING, "no memory to invite %u nodes", count);
 }
 
 static enum wh_arrival arrival_of(void *ctx, uint64_t key, const struct wh_newcomer *newcomer)
 {
 	const struct wh_epoch *epoch = ctx;
-	const struct wh_known_node *known = &epoch->node->roster.known_nodes[newcomer->id];
+	const struct wh_known_node *known = &epoch->node->entry.roster.known_nodes[newcomer->id];
 
 	if (known->incarnation != newcomer->incarnation || known->differs != NULL)
 		return WH_ARRIVAL_GONE;
@@ -159,7 +160,7 @@ static void pass_grace(void *argument)
 	free(argument);
 	wh_rcu_synchronize();
 	wh_store_release(&job.over->grace, 1); /* partner: retire_epoch, in epoch.c */
-	wh_fetch_add(&job.node->jobs, UINT64_MAX);
+	wh_fetch_add(&job.node->uses.jobs, UINT64_MAX);
 }
 
 static void await_grace(whorl_node *node, struct wh_epoch *over)
@@ -172,8 +173,8 @@ static void await_grace(whorl_node *node, struct wh_epoch *over)
 		return;
 	}
 	*job = (struct job){node, over};
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, pass_grace, job);
+	wh_fetch_add(&node->uses.jobs, 1);
+	node->fixed.env.submit(node->fixed.env.ctx, pass_grace, job);
 }
 
 /* My ring in the new view, in which message `first` is the first that may have to be sent. */
@@ -197,7 +198,7 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_shard_member *member, 
  * a sender, and the empty one has nothing, and then the rest comes again. */
 static void forget_delivered(whorl_subgroup *subgroup)
 {
-	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->config); id++)
+	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->fixed.config); id++)
 		subgroup->had[id] = WH_UNKNOWN;
 }
 
@@ -260,7 +261,7 @@ static void inherit_from(struct wh_epoch *epoch, const struct wh_epoch *before)
 
 void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 {
-	const struct wh_roster *roster = &epoch->node->roster;
+	const struct wh_roster *roster = &epoch->node->entry.roster;
 	const struct wh_view *view = epoch->view;
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
@@ -274,7 +275,7 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 /* Those that the group goes on without may be there still, and reachable: not for those that have met on lanes. */
 static void part_lanes(const struct wh_epoch *epoch, const struct wh_epoch *before)
 {
-	struct wh_transport *transport = epoch->node->transport;
+	struct wh_transport *transport = epoch->node->fixed.transport;
 	const struct wh_view *view = before->view;
 
 	for (uint32_t rank = 0; rank < view->members && transport->ops->lanes_part != NULL; rank++)
@@ -295,7 +296,7 @@ static void log_view(whorl_node *node, const struct wh_view *view)
 void wh_epoch_begin(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
-	struct wh_epoch *before = node->epoch;
+	struct wh_epoch *before = node->epochs.current;
 	whorl_subgroup *subgroup;
 
 	if (before != NULL)
@@ -304,9 +305,9 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		wh_heartbeat_begin(&epoch->heartbeat, NULL);
 	wh_epoch_suspect_lost(epoch);
 	epoch->older = before;
-	wh_rcu_publish(node->epoch, epoch);
+	wh_rcu_publish(node->epochs.current, epoch);
 	wh_node_begin_stays(epoch);
-	wh_serving_begin(node->serving, epoch->view);
+	wh_serving_begin(node->entry.serving, epoch->view);
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->stay.stage != WH_STAGE_ENTERING)
 			move_subgroup(epoch, before, subgroup);
@@ -320,12 +321,12 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		if (before->change.suspicion.unheard_told) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);
 	}
-	node->transport->ops->past(node->transport, epoch->image->key);
-	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
-	wh_join_requests_settle(&node->requests, epoch->view);
+	node->fixed.transport->ops->past(node->fixed.transport, epoch->image->key);
+	node->entry.requests.patience_ns = epoch->heartbeat.timeout_ns;
+	wh_join_requests_settle(&node->entry.requests, epoch->view);
 	wh_node_introduce(node);
-	node->rests_open = wh_node_all_places(node);
-	wh_count(&node->views, 1);
+	node->rests.open = wh_node_all_places(node);
+	wh_count(&node->epochs.begun, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
 	log_view(node, epoch->view);
 	if (before == NULL)
@@ -338,16 +339,17 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 
 static void install_view(void *ctx)
 {
-	struct wh_epoch *epoch = ctx, *next = epoch->node->proposed;
+	struct wh_epoch *epoch = ctx, *next = epoch->node->epochs.proposed;
 	whorl_node *node = epoch->node;
 
 	_Static_assert((int)WH_STAGES == (int)WHORL_STAGE_INSTALLED, "the stages of a change, then what comes after");
 	for (int stage = 0; stage < WH_STAGES; stage++)
-		wh_store_relaxed(&node->change_ns[stage], epoch->change.stage_ns[stage]);
-	node->proposed = NULL;
+		wh_store_relaxed(&node->epochs.change_ns[stage], epoch->change.stage_ns[stage]);
+	node->epochs.proposed = NULL;
 	wh_epoch_begin(next);
-	wh_store_relaxed(&node->change_ns[WHORL_STAGE_INSTALLED], wh_env_now(&node->env) - node->change_began_ns);
-	node->awaits_delivery = true;
+	wh_store_relaxed(&node->epochs.change_ns[WHORL_STAGE_INSTALLED],
+			 wh_env_now(&node->fixed.env) - node->epochs.change_began_ns);
+	node->epochs.awaits_delivery = true;
 }
 
 /* ---- what a node is told -------------------------------------------------------------------------------------------- */

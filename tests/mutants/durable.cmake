@@ -22,7 +22,7 @@ mutant(NAME durable-delivers-received KIND test_group_durable FILE predicates/de
 mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durable.c
 	REMOVES "what follows a view is on disk before it is said"
 	TEXT [[
-		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+		return wh_logs_has_done(node->disk.logs, epoch->kept_ticket);
 ]]
 	REPLACEMENT [[
 		return true;
@@ -246,7 +246,8 @@ mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/stan
 mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/durable_others.c
 	REMOVES "a node that comes has its disk back from one that speaks for it"
 	TEXT [[
-			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+			if (others->logs[id] != NULL &&
+			    node->fixed.transport->ops->holder(node->fixed.transport, id) != 0)
 ]]
 	REPLACEMENT [[
 			if (0)
@@ -255,10 +256,10 @@ mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/dur
 mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable.c
 	REMOVES "a newcomer's base is where its inviter was when it was invited"
 	TEXT [[
-	out->base = node->join.before;
+	out->base = node->entry.join.before;
 ]]
 	REPLACEMENT [[
-	out->base = node->roster.known_nodes[node->join.by].key;
+	out->base = node->entry.roster.known_nodes[node->entry.join.by].key;
 ]])
 
 mutant(NAME durable-close-waits-for-disks KIND test_group_durable FILE group/logs/aside.c
@@ -305,10 +306,10 @@ mutant(NAME durable-rot-is-left-to KIND test_group_durable FILE group/durable.c
 mutant(NAME durable-rot-for-good KIND test_group_durable FILE group/durable.c
 	REMOVES "a log that is good again is left to"
 	TEXT [[
-	if (said != 0 && is_good(said) == wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) == wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
 ]]
 	REPLACEMENT [[
-	if (said != 0 && is_good(said) && wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) && wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
 ]])
 
 mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c

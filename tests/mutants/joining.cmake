@@ -134,8 +134,8 @@ mutant(NAME enters-unasked KIND views FILE group/enter.c
 	TEXT [[
 	if (view->number != 0)
 		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
-		       wh_restart_is_enough(&node->join, view, proposed->image->key);
+		       wh_restart_may_begin(&node->entry.restart, proposed->image->key) &&
+		       wh_restart_is_enough(&node->entry.join, view, proposed->image->key);
 ]]
 	REPLACEMENT [[
 	if (view->number != 0)
@@ -160,7 +160,7 @@ mutant(NAME beats-undecided KIND views FILE group/install.c
 ]]
 	REPLACEMENT [[
 	if (proposed->image->ready) {
-		wh_heartbeat_beat(&epoch->node->proposed->heartbeat);
+		wh_heartbeat_beat(&epoch->node->epochs.proposed->heartbeat);
 		return wh_durable_is_prepared(proposed);
 	}
 	for
@@ -368,7 +368,7 @@ mutant(NAME one-begins KIND views FILE group/enter.c
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)late;
@@ -381,7 +381,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/enter.c
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)awaited;
@@ -398,7 +398,7 @@ mutant(NAME begins-in-minority KIND views FILE group/enter.c
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;

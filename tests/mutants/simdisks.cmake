@@ -41,7 +41,7 @@ mutant(NAME disks-decision-unwritten KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "what follows a view is on disk before it is said"
 	TEXT [[
-		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+		return wh_logs_has_done(node->disk.logs, epoch->kept_ticket);
 ]]
 	REPLACEMENT [[
 		return true;
@@ -51,7 +51,7 @@ mutant(NAME disks-view-unwritten KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view is on disk before it is acknowledged"
 	TEXT [[
-	return wh_logs_has_done(node->logs, epoch->view_ticket);
+	return wh_logs_has_done(node->disk.logs, epoch->view_ticket);
 }
 
 /* The view of that epoch
@@ -77,7 +77,7 @@ mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_logs_mark(node->logs, &config, &at);
+	return wh_logs_mark(node->disk.logs, &config, &at);
 ]]
 	REPLACEMENT [[
 	return true;
@@ -127,9 +127,9 @@ mutant(NAME disks-blank-votes KIND views FILE group/durable_restart.c SEED 110
 	if (!wh_standing_is_blank(is))
 		return is;
 	none[disk] = (struct wh_standing){.base = 1};
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (node->roster.known_nodes[id].introduced && node->roster.known_nodes[id].disk == WH_DISK_STANDS)
-			none[disk].group = node->roster.known_nodes[id].group;
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+		if (node->entry.roster.known_nodes[id].introduced && node->entry.roster.known_nodes[id].disk == WH_DISK_STANDS)
+			none[disk].group = node->entry.roster.known_nodes[id].group;
 	return none[disk].group != 0 ? &none[disk] : is;
 ]])
 
@@ -279,7 +279,7 @@ mutant(NAME disks-host-uncopied KIND views FILE group/durable_others.c SEED 5263
 	WORDS ${disks_host_large}
 	REMOVES "a restart copies a whole log of a disk that is spoken for"
 	TEXT [[
-	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->join))
+	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->entry.join))
 ]]
 	REPLACEMENT [[
 	if (others->looks || others->may_not || standing->left || node != NULL)
@@ -289,7 +289,7 @@ mutant(NAME disks-host-copy-unsaid KIND test_group_durable_ids FILE group/durabl
 	REMOVES "when a log was copied its node says again what its disk has"
 	TEXT [[
 	others->copies = false;
-	wh_restart_report_again(&node->join);
+	wh_restart_report_again(&node->entry.join);
 ]]
 	REPLACEMENT [[
 	others->copies = false;
@@ -350,10 +350,10 @@ mutant(NAME durable-copy-short KIND test_group_durable FILE group/durable_others
 mutant(NAME durable-copied-disk-promises KIND test_group_durable FILE group/durable_others.c
 	REMOVES "a disk that a log is copied from promises nothing meanwhile"
 	TEXT [[
-	return wh_durable_copies(node) && (disk == node->id || disk == node->others->from);
+	return wh_durable_copies(node) && (disk == node->fixed.id || disk == node->disk.others->from);
 ]]
 	REPLACEMENT [[
-	return wh_durable_copies(node) && disk == node->id;
+	return wh_durable_copies(node) && disk == node->fixed.id;
 ]])
 
 mutant(NAME log-copy-one-sync KIND test_log FILE persistence/copy.c
@@ -388,7 +388,7 @@ mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
 	WORDS ${disks_host}
 	REMOVES "on one host a node speaks for the disks of those that have ended"
 	TEXT [[
-	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+	if (node->disk.logs == NULL || !node->fixed.one_host || wh_standing_is_blank(wh_logs_standing(node->disk.logs)))
 		return;
 ]]
 	REPLACEMENT [[
