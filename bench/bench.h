@@ -24,7 +24,7 @@
 #include "bench/limit/limit.h"
 #include "command/crew.h"
 #include "command/output.h"
-#include "group/config.h"
+#include "group/config/config.h"
 
 /* ---- the section [bench] -----------------------------------------------------------------------------------------*/
 

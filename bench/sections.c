@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 #include "bench/plot/figure.h"
 #include "dds/config/config.h"
-#include "group/config.h"
+#include "group/config/config.h"
 #include "sim/machine.h"
 #include "sim/trial.h"
 

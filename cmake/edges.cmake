@@ -7,6 +7,7 @@
 
 set(public "include/whorl/result include/whorl/message include/whorl")
 set(core "base conf transport sst smc predicates predicates/loop membership")
+set(rooms "group/refuse group/record group/logs group/config group/status group/parts")
 set(WHORL_EDGES
 	"include/whorl/result  :"
 	"include/whorl/message :"
@@ -30,13 +31,19 @@ set(WHORL_EDGES
 	"smc                   : include/whorl/result base transport sst"
 	"predicates            : include/whorl/result include/whorl/message base transport sst smc predicates/loop"
 	"state                 : include/whorl/result include/whorl/message include/whorl base transport"
-	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs"
-	"sim                   : ${public} ${core} persistence sim/disk sim/net state group"
+	"group/refuse          : include/whorl/result include/whorl"
+	"group/record          : include/whorl/result base"
+	"group/logs            : ${public} base persistence membership predicates state"
+	"group/config          : ${public} base conf transport transport/secure transport/tcp sst membership predicates/loop group/refuse group/logs"
+	"group/status          : ${public} base membership transport transport/shm transport/tcp transport/verbs group/refuse group/config"
+	"group/parts           : ${public} base sst membership predicates predicates/loop transport group/record group/config group/status"
+	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs ${rooms}"
+	"sim                   : ${public} ${core} persistence sim/disk sim/net state group group/config"
 	"work                  : ${public} base transport predicates/loop"
 	"delegation/traffic    : ${public} include/whorl/delegate base"
 	"delegation/steps      : ${public} include/whorl/delegate"
-	"delegation            : ${public} include/whorl/delegate base transport predicates/loop work group delegation/traffic delegation/steps"
-	"replica               : ${public} base persistence group"
+	"delegation            : ${public} include/whorl/delegate base transport predicates/loop work group group/refuse group/status delegation/traffic delegation/steps"
+	"replica               : ${public} base persistence group group/refuse"
 	"dds/config            : include/whorl/result base conf"
 	"dds/base              : ${public} include/whorl/dds base"
 	"dds/policy            : ${public} include/whorl/dds base dds/base"
@@ -49,8 +56,8 @@ set(WHORL_EDGES
 	"command               : include/whorl/result base"
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
-	"bench                 : ${public} base conf dds/config group sim command bench/limit bench/plot"
-	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group delegation/traffic delegation/steps sim command bench bench/plot"
+	"bench                 : ${public} base conf dds/config group group/config sim command bench/limit bench/plot"
+	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group group/config group/status delegation/traffic delegation/steps sim command bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/restart         : ${public}"
 	"bench/views           : ${public}"

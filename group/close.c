@@ -17,11 +17,11 @@ static bool may_leave(whorl_node *node, bool *drained, enum whorl_result *failed
 {
 	bool may;
 
-	pthread_mutex_lock(&node->lock);
-	may = node->may_leave;
-	*drained = node->drained;
-	*failed = node->failure.code != WHORL_OK ? node->failure.code : node->minority.code;
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
+	may = node->waiting.may_leave;
+	*drained = node->waiting.drained;
+	*failed = node->waiting.failure.code != WHORL_OK ? node->waiting.failure.code : node->waiting.minority.code;
+	pthread_mutex_unlock(&node->waiting.lock);
 	return may;
 }
 
@@ -30,22 +30,22 @@ static void wait_a_little(whorl_node *node)
 {
 	struct timespec deadline;
 
-	if (node->caller) {
+	if (node->fixed.caller) {
 		if (whorl_step(node) == 0)
 			wh_node_nap(node);
 		return;
 	}
 	deadline = wh_deadline(1);
-	pthread_mutex_lock(&node->lock);
-	if (!node->may_leave)
-		pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
+	if (!node->waiting.may_leave)
+		pthread_cond_timedwait(&node->waiting.changed, &node->waiting.lock, &deadline);
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 /* With thread = caller it is these passes that let time go by in the node's world, which may have a clock of its own. */
 static uint64_t now_ns(const whorl_node *node)
 {
-	return node->caller ? wh_env_now(&node->env) : wh_monotonic_ns();
+	return node->fixed.caller ? wh_env_now(&node->fixed.env) : wh_monotonic_ns();
 }
 
 static struct seen look_at_loop(const whorl_node *node)
@@ -70,8 +70,8 @@ static enum whorl_result drain_node(whorl_node *node, int timeout_ms)
 	enum whorl_result failed;
 	bool drained;
 
-	wh_store_release(&node->wants_drain, 1);
-	wh_gate_ring(node->gate);
+	wh_store_release(&node->passes.wants_drain, 1);
+	wh_gate_ring(node->fixed.gate);
 	while (!may_leave(node, &drained, &failed)) {
 		now = look_at_loop(node);
 		if (failed == WHORL_OK || failed == WHORL_NO_QUORUM || now.busy != then.busy)
@@ -81,7 +81,7 @@ static enum whorl_result drain_node(whorl_node *node, int timeout_ms)
 		if (now.when_ns >= deadline)
 			return drained ? WHORL_OK : failed == WHORL_NO_QUORUM ? failed : WHORL_TIMEOUT;
 		if (failed != WHORL_OK)
-			wh_gate_ring(node->gate); /* a loop that sleeps comes round */
+			wh_gate_ring(node->fixed.gate); /* a loop that sleeps comes round */
 		wait_a_little(node);
 	}
 	return WHORL_OK;
@@ -114,9 +114,9 @@ static bool all_finished(const whorl_node *node)
 /* Jobs wait for readers, and readers never wait for anything. In simulation they are events: they come while time passes. */
 static void await_jobs(whorl_node *node)
 {
-	while (wh_load_acquire(&node->jobs) > 0) {
-		node->transport->ops->service(node->transport);
-		node->transport->ops->wait(node->transport, WH_NS_PER_MS);
+	while (wh_load_acquire(&node->uses.jobs) > 0) {
+		node->fixed.transport->ops->service(node->fixed.transport);
+		node->fixed.transport->ops->wait(node->fixed.transport, WH_NS_PER_MS);
 	}
 }
 
@@ -125,12 +125,12 @@ static void close_rings(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
-	pthread_mutex_lock(&node->lock);
-	node->closes = true;
+	pthread_mutex_lock(&node->waiting.lock);
+	node->waiting.closes = true;
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->ring != NULL)
 			wh_ring_close(subgroup->ring);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
@@ -149,27 +149,28 @@ enum whorl_result whorl_close(whorl_node *node, int timeout_ms)
 	if (wh_node_in_upcall(node))
 		return WHORL_WOULD_DEADLOCK;
 	close_rings(node);
-	if (timeout_ms > 0 && wh_load_relaxed(&node->started) != 0 && (node->caller || node->loop.running))
+	if (timeout_ms > 0 && wh_load_relaxed(&node->passes.started) != 0 && (node->fixed.caller || node->loop.running))
 		result = drain_node(node, timeout_ms);
 	/* From here on a commit is refused; those under way are waited for, so the ones that were accepted are counted. */
-	wh_fetch_or(&node->gate->state, WH_GATE_CLOSED);
+	wh_fetch_or(&node->fixed.gate->state, WH_GATE_CLOSED);
 	wh_rcu_synchronize();
 	wh_node_await_waits(node);
 	wh_loop_stop(&node->loop);
 	wh_node_end_layers(node);
 	wh_node_stop_states(node); /* the program's snapshots are released before this returns */
-	wh_store_relaxed(&node->stepper, 0);
+	wh_store_relaxed(&node->passes.stepper, 0);
 	if (result == WHORL_OK && !all_finished(node))
 		result = WHORL_TIMEOUT;
-	wh_logs_stop(node->logs);
-	if (wh_durable_may_say_left(node))                    /* else it goes as one that has failed */
-		node->transport->ops->leave(node->transport); /* before the program's functions are waited for */
+	wh_logs_stop(node->disk.logs);
+	if (wh_durable_may_say_left(node)) /* else it goes as one that has failed */
+		node->fixed.transport->ops->leave(
+			node->fixed.transport); /* before the program's functions are waited for */
 	await_jobs(node);
 	wh_durable_hush(node);
-	wh_logs_end(node->logs); /* also where claims keep the memory */
+	wh_logs_end(node->disk.logs); /* also where claims keep the memory */
 	open = open_claims(node);
 	/* Claims that are still open keep the memory that their holders write to; the last one frees it (send.c). */
-	if (wh_fetch_add(&node->orphans, open) + open == 0)
+	if (wh_fetch_add(&node->uses.orphans, open) + open == 0)
 		wh_node_free(node, false, true);
 	return result;
 }

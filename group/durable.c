@@ -40,7 +40,7 @@ void wh_durable_wake(void *ctx)
 {
 	whorl_node *node = ctx;
 
-	wh_gate_ring(node->gate);
+	wh_gate_ring(node->fixed.gate);
 }
 
 void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
@@ -63,28 +63,28 @@ void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_con
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 {
-	const struct wh_node_config *config = &node->config;
+	const struct wh_node_config *config = &node->fixed.config;
 	struct wh_logs_config logs;
 
 	if (!wh_node_config_is_durable(config))
 		return WHORL_OK;
-	node->aside = wh_aside_new(node->world_env);
-	if (node->aside == NULL)
+	node->disk.aside = wh_aside_new(node->fixed.world_env);
+	if (node->disk.aside == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
-	wh_durable_logs_config(&logs, config, node->world_env, node->id);
-	if (node->one_host) {
+	wh_durable_logs_config(&logs, config, node->fixed.world_env, node->fixed.id);
+	if (node->fixed.one_host) {
 		logs.patience_ns = LOCK_TIMEOUTS * (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS;
 		logs.nodes = wh_node_config_nodes_max(config);
 	}
 	logs.wake = wh_durable_wake;
 	logs.ctx = node;
-	return wh_logs_open(&node->logs, &logs, err);
+	return wh_logs_open(&node->disk.logs, &logs, err);
 }
 
 /* What the standing says of that shard of this node's. NULL: nothing. */
 static const struct wh_shard_standing *standing_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	return wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_subgroup_number(member->layout),
+	return wh_standing_shard(wh_logs_standing(epoch->node->disk.logs), wh_subgroup_number(member->layout),
 				 member->layout->shard);
 }
 
@@ -128,7 +128,7 @@ static void tell_whole(struct wh_epoch *epoch)
 			wh_store_relaxed(&member->subgroup->log_whole, whole);
 		if (member->subgroup->durable && whole && said_of_log(epoch, member) == 0)
 			say_log(epoch, member,
-				wh_logs_has_rot(epoch->node->logs, shard->subgroup, shard->shard) ? 2 : 1);
+				wh_logs_has_rot(epoch->node->disk.logs, shard->subgroup, shard->shard) ? 2 : 1);
 	}
 	wh_pushes_post(&epoch->pushes);
 }
@@ -136,7 +136,7 @@ static void tell_whole(struct wh_epoch *epoch)
 /* If the state that this node was given is on its disk its log is whole: that goes to disk, and then it is said. */
 static void note_whole(struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	struct wh_logs *logs = epoch->node->logs;
+	struct wh_logs *logs = epoch->node->disk.logs;
 	uint64_t number = wh_subgroup_number(member->layout);
 	uint32_t shard = member->layout->shard;
 	const struct wh_shard_standing *is = standing_of(epoch, member);
@@ -159,11 +159,11 @@ static void note_rot(struct wh_epoch *epoch, const struct wh_shard_member *membe
 	bool mends = wh_durable_program_state(member->subgroup) != NULL;
 	char why[WH_LOG_ROT_BYTES];
 
-	if (said != 0 && is_good(said) == wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) == wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
 		say_log(epoch, member, said + 1);
 		wh_pushes_post(&epoch->pushes);
 	}
-	if (!wh_logs_take_rot(node->logs, number, member->layout->shard, why))
+	if (!wh_logs_take_rot(node->disk.logs, number, member->layout->shard, why))
 		return;
 	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
 	       member->subgroup->name, why,
@@ -186,7 +186,7 @@ static void look_at_shards(struct wh_epoch *epoch)
 		if (!epoch->change.wedged)
 			wh_durable_step_state(member->subgroup, member->subgroup->log_bytes);
 	}
-	if (epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->logs, epoch->whole_ticket)) {
+	if (epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->disk.logs, epoch->whole_ticket)) {
 		epoch->whole_ticket = 0;
 		tell_whole(epoch);
 	}
@@ -196,12 +196,12 @@ void wh_durable_look(whorl_node *node)
 {
 	struct wh_error err;
 
-	if (node->logs == NULL || wh_node_has_failed(node))
+	if (node->disk.logs == NULL || wh_node_has_failed(node))
 		return;
-	if (!wh_logs_look(node->logs, node->loop.now_ns, &err))
+	if (!wh_logs_look(node->disk.logs, node->loop.now_ns, &err))
 		wh_node_fail(node, WH_LOG_ERROR, err.code, "this node leaves: %s", err.text);
-	else if (node->epoch != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
-		look_at_shards(node->epoch);
+	else if (node->epochs.current != NULL) /* wedged, too: that a log is whole may be what a decision waits for */
+		look_at_shards(node->epochs.current);
 }
 
 /* ---- views -------------------------------------------------------------------------------------------------------------- */
@@ -213,7 +213,7 @@ static bool write_view(whorl_node *node, struct wh_epoch *epoch)
 
 	if (wh_view_encode(&bytes, &count, epoch->view) != WHORL_OK)
 		return false;
-	epoch->view_ticket = wh_logs_write_view(node->logs, epoch->image->key, bytes, count);
+	epoch->view_ticket = wh_logs_write_view(node->disk.logs, epoch->image->key, bytes, count);
 	free(bytes);
 	return epoch->view_ticket != 0;
 }
@@ -222,17 +222,17 @@ bool wh_durable_is_prepared(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
 
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return true;
 	if (epoch->view_ticket == 0 && !write_view(node, epoch))
 		return false; /* in the next pass */
-	return wh_logs_has_done(node->logs, epoch->view_ticket);
+	return wh_logs_has_done(node->disk.logs, epoch->view_ticket);
 }
 
 /* The view of that epoch follows the standing's base, by a round of a restart: this node has agreed to it. */
 static bool is_restart(const struct wh_epoch *epoch)
 {
-	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->disk.logs);
 
 	return standing->ballot >= WH_RESTART_BALLOTS && standing->next == epoch->image->key;
 }
@@ -244,7 +244,7 @@ static bool enters(const struct wh_epoch *epoch, const struct wh_shard_member *m
 
 static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->disk.logs);
 	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
 
 	return index < standing->cut_count ? standing->cuts[index] : 0;
@@ -257,7 +257,7 @@ static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_
 static bool find_begin(const struct wh_epoch *epoch, const struct wh_epoch *before,
 		       const struct wh_view_subgroup *layout, uint64_t *key, uint64_t *cut)
 {
-	const struct wh_standing *was = wh_logs_standing(epoch->node->logs);
+	const struct wh_standing *was = wh_logs_standing(epoch->node->disk.logs);
 	int index = (int)(layout - epoch->view->subgroups);
 
 	if (before != NULL && layout->birth != 0)
@@ -285,7 +285,8 @@ static struct wh_shard_standing stand_in(const struct wh_epoch *epoch, const str
 {
 	const struct wh_view_subgroup *layout = member->layout;
 	const struct wh_shard_standing *old = standing_of(epoch, member);
-	const struct wh_dormant_log *slept = wh_standing_dormant(wh_logs_standing(epoch->node->logs), layout->birth);
+	const struct wh_dormant_log *slept =
+		wh_standing_dormant(wh_logs_standing(epoch->node->disk.logs), layout->birth);
 	struct wh_shard_member *there = before != NULL ? wh_epoch_shard_member(before, member->subgroup) : NULL;
 	struct wh_shard_standing out = {.subgroup = wh_subgroup_number(layout), .shard = layout->shard};
 	bool stays = before != NULL ? there != NULL && there->layout->shard == layout->shard
@@ -326,7 +327,7 @@ static bool fill_others(struct wh_standing *out, const struct wh_epoch *epoch, c
 		const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 		struct wh_shard_begin begin = {.subgroup = wh_subgroup_number(layout), .shard = layout->shard};
 
-		if (!wh_node_config_parameters(&epoch->node->config, layout).durable ||
+		if (!wh_node_config_parameters(&epoch->node->fixed.config, layout).durable ||
 		    wh_standing_shard(out, begin.subgroup, begin.shard) != NULL)
 			continue;
 		if (!find_begin(epoch, before, layout, &begin.before, &begin.begins) && epoch->view->number > 0)
@@ -377,16 +378,16 @@ static bool note_dormant(whorl_node *node, const struct wh_standing *was, const 
 		if (wh_shard_is_of_file(shard))
 			continue;
 		if (sleeps == NULL && wh_standing_shard(now, shard->subgroup, 0) == NULL)
-			ok = wh_logs_drop_log(node->logs, shard);
+			ok = wh_logs_drop_log(node->disk.logs, shard);
 		else if (sleeps != NULL && sleeps->cut != UINT64_MAX)
-			ok = wh_logs_fall_asleep(node->logs, sleeps);
+			ok = wh_logs_fall_asleep(node->disk.logs, sleeps);
 	}
 	for (uint32_t i = 0; i < was->dormant_count && ok; i++) {
 		const struct wh_shard_standing *shard = &was->dormant[i].shard;
 
 		if (wh_standing_dormant(now, shard->subgroup) == NULL &&
 		    wh_standing_shard(now, shard->subgroup, 0) == NULL)
-			ok = wh_logs_drop_log(node->logs, shard);
+			ok = wh_logs_drop_log(node->disk.logs, shard);
 	}
 	return ok;
 }
@@ -396,7 +397,7 @@ static bool note_dormant(whorl_node *node, const struct wh_standing *was, const 
 static bool has_nothing_of(const whorl_node *node, const struct wh_standing *was, const struct wh_dormant *dormant)
 {
 	return dormant->last == wh_birth_view(dormant->birth) && was->number < dormant->last &&
-	       wh_last_member_find(dormant, node->id) != NULL;
+	       wh_last_member_find(dormant, node->fixed.id) != NULL;
 }
 
 /* This node comes into a view that has these dormant ones. There is room. */
@@ -422,7 +423,7 @@ static void add_unbegun(const whorl_node *node, struct wh_standing *out, const s
 
 void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding *out)
 {
-	const struct wh_standing *standing = node->logs != NULL ? wh_logs_standing(node->logs) : NULL;
+	const struct wh_standing *standing = node->disk.logs != NULL ? wh_logs_standing(node->disk.logs) : NULL;
 	struct wh_log_is found;
 
 	*out = (struct wh_holding){.birth = 0};
@@ -430,7 +431,7 @@ void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding
 		const struct wh_dormant_log *dormant = &standing->dormant[i];
 
 		if (strcmp(dormant->shard.name, name) != 0 ||
-		    !wh_logs_found_dormant(node->logs, dormant->shard.subgroup, &found))
+		    !wh_logs_found_dormant(node->disk.logs, dormant->shard.subgroup, &found))
 			continue;
 		*out = (struct wh_holding){.birth = dormant->shard.subgroup,
 					   .last = dormant->number,
@@ -443,7 +444,7 @@ void wh_durable_hold(const whorl_node *node, const char *name, struct wh_holding
 /* Hands it over, and frees it. */
 static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
 {
-	uint64_t ticket = wh_logs_write_standing(node->logs, standing);
+	uint64_t ticket = wh_logs_write_standing(node->disk.logs, standing);
 
 	wh_standing_free(standing);
 	return ticket;
@@ -453,15 +454,15 @@ static uint64_t write_standing(whorl_node *node, struct wh_standing *standing)
  * at all; so the former is what it says. Where its inviter was when it was invited: it may have ended since. */
 static void base_of_newcomer(const whorl_node *node, struct wh_standing *out)
 {
-	out->base = node->join.before;
-	out->number = node->proposed->view->number - 1;
+	out->base = node->entry.join.before;
+	out->number = node->epochs.proposed->view->number - 1;
 }
 
 /* A first view: base, whole, first. Else the view that takes it in, not whole. */
 static bool write_entry(whorl_node *node)
 {
-	struct wh_epoch *epoch = node->proposed;
-	const struct wh_standing *was = wh_logs_standing(node->logs);
+	struct wh_epoch *epoch = node->epochs.proposed;
+	const struct wh_standing *was = wh_logs_standing(node->disk.logs);
 	struct wh_standing standing = {
 		.group = epoch->view->group, .base = epoch->image->key, .first = true, .promised = was->promised};
 
@@ -470,7 +471,7 @@ static bool write_entry(whorl_node *node)
 		return true;
 	}
 	if (epoch->view->number > 0) {
-		if (node->join.before == 0) /* its inviter has not said so: in a later pass */
+		if (node->entry.join.before == 0) /* its inviter has not said so: in a later pass */
 			return false;
 		standing.first = false;
 		base_of_newcomer(node, &standing);
@@ -488,20 +489,20 @@ static bool write_entry(whorl_node *node)
 
 bool wh_durable_has_entered(whorl_node *node)
 {
-	struct wh_epoch *epoch = node->proposed;
+	struct wh_epoch *epoch = node->epochs.proposed;
 
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return true;
 	if (wh_durable_copies(node))
 		return false;
 	if (!wh_durable_is_prepared(epoch) || (epoch->entry_ticket == 0 && !write_entry(node)))
 		return false;
-	return wh_logs_has_done(node->logs, epoch->entry_ticket);
+	return wh_logs_has_done(node->disk.logs, epoch->entry_ticket);
 }
 
 static bool is_kept(const struct wh_epoch *epoch, uint64_t key, uint64_t ballot, const uint64_t *cuts)
 {
-	const struct wh_standing *standing = wh_logs_standing(epoch->node->logs);
+	const struct wh_standing *standing = wh_logs_standing(epoch->node->disk.logs);
 
 	return epoch->kept_ticket != 0 && standing->ballot == ballot && standing->next == key &&
 	       standing->cut_count == epoch->view->subgroup_count &&
@@ -514,13 +515,13 @@ bool wh_durable_keep(struct wh_epoch *epoch, uint64_t key, uint64_t ballot, cons
 	uint32_t count = epoch->view->subgroup_count;
 	struct wh_standing standing;
 
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return true;
-	if (node->left_ticket != 0) /* it leaves, and agrees to nothing any more */
+	if (node->disk.left_ticket != 0) /* it leaves, and agrees to nothing any more */
 		return false;
 	if (is_kept(epoch, key, ballot, cuts))
-		return wh_logs_has_done(node->logs, epoch->kept_ticket);
-	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
+		return wh_logs_has_done(node->disk.logs, epoch->kept_ticket);
+	if (wh_standing_copy(&standing, wh_logs_standing(node->disk.logs)) != WHORL_OK)
 		return false; /* in the next pass */
 	free(standing.cuts);
 	standing.cuts = malloc((count + 1) * sizeof(*cuts));
@@ -545,13 +546,13 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 {
 	whorl_node *node = epoch->node;
 	whorl_subgroup *subgroup = member->subgroup;
-	const struct wh_standing *standing = wh_logs_standing(node->logs);
+	const struct wh_standing *standing = wh_logs_standing(node->disk.logs);
 	uint64_t number = wh_subgroup_number(member->layout);
 	const struct wh_shard_standing *shard = standing_of(epoch, member);
 	struct wh_log_place until = {standing->base, standing->number, cut_of_base(epoch, member)};
 	struct wh_log_is found;
 
-	if (shard == NULL || !wh_logs_found(node->logs, number, member->layout->shard, &found) || !found.whole) {
+	if (shard == NULL || !wh_logs_found(node->disk.logs, number, member->layout->shard, &found) || !found.whole) {
 		wh_error_set(err, WHORL_SYSTEM, "the log of %s is not whole, and this node has not entered it",
 			     subgroup->name);
 		return false;
@@ -560,16 +561,16 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 		return true;
 	if (!found.has_base)
 		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
-	return wh_replay_create(&member->replay, node->logs, number, member->layout->shard, &until,
-				wh_durable_program_state(subgroup), subgroup, err) == WHORL_OK;
+	return wh_replay_create(&member->replay, node->disk.logs, number, member->layout->shard, &until,
+				wh_durable_program_state(subgroup), subgroup, &subgroup->past_views, err) == WHORL_OK;
 }
 
 bool wh_durable_begins_replay(whorl_node *node)
 {
-	struct wh_epoch *epoch = node->proposed;
+	struct wh_epoch *epoch = node->epochs.proposed;
 	struct wh_error err;
 
-	if (node->logs == NULL || !is_restart(epoch))
+	if (node->disk.logs == NULL || !is_restart(epoch))
 		return false;
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
@@ -597,7 +598,7 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 		taken = wh_durable_upcall(member->subgroup, member->replay, messages, count);
 		wh_replay_take(member->replay, taken < count ? taken : count);
 		work += taken;
-		node->loop.now_ns = wh_env_now(&node->env);
+		node->loop.now_ns = wh_env_now(&node->fixed.env);
 		if (taken < count || wh_node_has_failed(node))
 			return work;
 	}
@@ -613,7 +614,7 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 
 size_t wh_durable_replay(whorl_node *node, bool *done)
 {
-	struct wh_epoch *epoch = node->proposed;
+	struct wh_epoch *epoch = node->epochs.proposed;
 	uint64_t until_ns = node->loop.now_ns + REPLAY_NS;
 	size_t work = 0;
 
@@ -627,7 +628,7 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 			work += replay_log(node, member, until_ns);
 		*done = *done && member->replay == NULL;
 	}
-	if (!*done && node->refuser_count > 0)
+	if (!*done && node->refusing.count > 0)
 		work += wh_node_step_refusers(node);
 	*done = *done && !wh_node_has_failed(node);
 	return work;
@@ -659,7 +660,7 @@ static bool others_are_whole(const struct wh_epoch *epoch)
 
 bool wh_durable_may_leave_stay(const whorl_subgroup *subgroup)
 {
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 
 	return member == NULL || other_is_whole(epoch, member);
@@ -670,29 +671,30 @@ static bool mark_left(struct wh_epoch *epoch)
 	whorl_node *node = epoch->node;
 	struct wh_standing standing;
 
-	if (wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK)
+	if (wh_standing_copy(&standing, wh_logs_standing(node->disk.logs)) != WHORL_OK)
 		return false;
 	standing.left = true;
-	node->left_ticket = write_standing(node, &standing);
-	for (uint32_t i = 0; i < epoch->shard_member_count && node->left_ticket != 0; i++)
+	node->disk.left_ticket = write_standing(node, &standing);
+	for (uint32_t i = 0; i < epoch->shard_member_count && node->disk.left_ticket != 0; i++)
 		if (epoch->shard_members[i].source != NULL)
 			wh_log_source_persist(epoch->shard_members[i].source)->stops = true;
-	return node->left_ticket != 0;
+	return node->disk.left_ticket != 0;
 }
 
 bool wh_durable_may_say_left(const whorl_node *node)
 {
-	return node->logs == NULL || (node->left_ticket != 0 && wh_logs_has_done(node->logs, node->left_ticket));
+	return node->disk.logs == NULL ||
+	       (node->disk.left_ticket != 0 && wh_logs_has_done(node->disk.logs, node->disk.left_ticket));
 }
 
 bool wh_durable_leave(whorl_node *node)
 {
-	struct wh_epoch *epoch = node->epoch;
+	struct wh_epoch *epoch = node->epochs.current;
 
-	if (node->logs == NULL || epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) ||
+	if (node->disk.logs == NULL || epoch == NULL || epoch->view->members == 1 || wh_node_has_failed(node) ||
 	    !epoch->change.suspicion.quorum)
 		return true;
-	if (node->left_ticket == 0 && !epoch->change.wedged && others_are_whole(epoch))
+	if (node->disk.left_ticket == 0 && !epoch->change.wedged && others_are_whole(epoch))
 		(void)mark_left(epoch); /* or in the next pass */
 	return wh_durable_may_say_left(node);
 }
@@ -724,11 +726,11 @@ bool wh_durable_mark_base(whorl_node *node, struct wh_logs *logs, const struct w
 static bool mark_bases(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
-	const struct wh_standing *standing = wh_logs_standing(node->logs);
+	const struct wh_standing *standing = wh_logs_standing(node->disk.logs);
 
 	for (uint32_t i = 0; i < standing->shard_count; i++)
 		if (wh_shard_is_of_file(&standing->shards[i]) &&
-		    !wh_durable_mark_base(node, node->logs, standing, &standing->shards[i]))
+		    !wh_durable_mark_base(node, node->disk.logs, standing, &standing->shards[i]))
 			return false;
 	return true;
 }
@@ -757,7 +759,7 @@ static bool begin_in_log(struct wh_epoch *epoch, struct wh_shard_member *member)
 	if (member->source != NULL)
 		return wh_log_source_begin(member->source, &at);
 	describe_member(member, &config);
-	return wh_logs_mark(node->logs, &config, &at);
+	return wh_logs_mark(node->disk.logs, &config, &at);
 }
 
 static void begin_sources(struct wh_epoch *epoch)
@@ -772,7 +774,7 @@ static void begin_sources(struct wh_epoch *epoch)
 		if (enters(epoch, member)) /* what was said of it in a stay before is not so any more */
 			wh_store_relaxed(&subgroup->log_whole, 0);
 		if (enters(epoch, member) && !returns(epoch, member->layout) &&
-		    !wh_logs_forget_checkpoints(epoch->node->logs, wh_subgroup_number(member->layout),
+		    !wh_logs_forget_checkpoints(epoch->node->disk.logs, wh_subgroup_number(member->layout),
 						member->layout->shard))
 			fail_for_memory(epoch->node);
 		if (!begin_in_log(epoch, member))
@@ -783,7 +785,7 @@ static void begin_sources(struct wh_epoch *epoch)
 /* The view that the log of a subgroup ends in which comes back with it has begun there. False: no memory. */
 static bool mark_those_back(struct wh_epoch *epoch)
 {
-	struct wh_logs *logs = epoch->node->logs;
+	struct wh_logs *logs = epoch->node->disk.logs;
 
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_view_subgroup *layout = epoch->shard_members[i].layout;
@@ -804,9 +806,9 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	uint64_t ticket = 0;
 	bool ok;
 
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return;
-	if (wh_standing_copy(&was, wh_logs_standing(node->logs)) != WHORL_OK) {
+	if (wh_standing_copy(&was, wh_logs_standing(node->disk.logs)) != WHORL_OK) {
 		fail_for_memory(node);
 		return;
 	}
@@ -814,7 +816,7 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 	ok = (before != NULL || !is_restart(epoch) || mark_bases(epoch)) && mark_those_back(epoch) &&
 	     fill_shards(&standing, epoch, before) && fill_others(&standing, epoch, before) &&
 	     keep_dormant(&standing, &was, epoch->view, before, 0) &&
-	     (ticket = wh_logs_write_standing(node->logs, &standing)) != 0 && note_dormant(node, &was, &standing);
+	     (ticket = wh_logs_write_standing(node->disk.logs, &standing)) != 0 && note_dormant(node, &was, &standing);
 	wh_standing_free(&standing);
 	wh_standing_free(&was);
 	if (!ok) {
@@ -822,7 +824,7 @@ void wh_durable_begin(struct wh_epoch *epoch, const struct wh_epoch *before)
 		return;
 	}
 	begin_sources(epoch);
-	if (before != NULL && before->whole_ticket != 0 && !wh_logs_has_done(node->logs, before->whole_ticket))
+	if (before != NULL && before->whole_ticket != 0 && !wh_logs_has_done(node->disk.logs, before->whole_ticket))
 		epoch->whole_ticket = ticket; /* that a log has become whole is not on disk yet */
 	else
 		tell_whole(epoch);
@@ -846,5 +848,5 @@ enum whorl_result wh_durable_source(struct wh_epoch *epoch, struct wh_shard_memb
 					       .sender_count = layout->sender_count,
 					       .slots = epoch->rows->subgroups[index].slots};
 	describe_member(member, &config);
-	return wh_log_source_create(&member->source, epoch->node->logs, &config, err);
+	return wh_log_source_create(&member->source, epoch->node->disk.logs, &config, err);
 }

@@ -1,5 +1,5 @@
 /* durable.h - what durable subgroups ask of a node: its standing follows its views, and its views' messages go to their logs
- * (docs/decisions/0058). Nothing of it does anything where no subgroup is durable: node->logs is NULL.
+ * (docs/decisions/0058). Nothing of it does anything where no subgroup is durable: node->disk.logs is NULL.
  *
  * Threads: the loop's.
  */
@@ -7,7 +7,7 @@
 #define WH_GROUP_DURABLE_H
 
 #include "group/epoch.h"
-#include "group/logs.h"
+#include "group/logs/logs.h"
 #include "persistence/standing.h"
 
 /* At whorl_open: the directory is locked and read. The results of wh_logs_open; WHORL_OK if nothing is durable. */

@@ -28,15 +28,15 @@ static void *take_log(const struct whorl_position *position, void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
 	const struct wh_epoch *epoch =
-		subgroup->node->epoch; /* of the position: see take_snapshot in durable_state.c */
+		subgroup->node->epochs.current; /* of the position: see take_snapshot in durable_state.c */
 	const struct wh_log_place until = {epoch->image->key, position->view, position->sequence};
 	struct given *given = calloc(1, sizeof(*given));
 	struct wh_error err;
 
 	if (given == NULL)
 		return NULL;
-	if (wh_replay_create(&given->replay, subgroup->node->logs, wh_node_number_of(subgroup), position->shard, &until,
-			     NULL, subgroup, &err) == WHORL_OK)
+	if (wh_replay_create(&given->replay, subgroup->node->disk.logs, wh_node_number_of(subgroup), position->shard,
+			     &until, NULL, subgroup, &subgroup->past_views, &err) == WHORL_OK)
 		return given;
 	free(given);
 	return NULL;
@@ -142,7 +142,7 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 		taken = wh_durable_upcall(subgroup, history, messages, count);
 		wh_replay_take(history, taken < count ? taken : count);
 		*work += taken;
-		node->loop.now_ns = wh_env_now(&node->env);
+		node->loop.now_ns = wh_env_now(&node->fixed.env);
 		if (taken < count || wh_node_has_failed(node))
 			return false;
 	}
@@ -164,11 +164,11 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 
 	if (history == NULL || wh_node_has_failed(node))
 		return true;
-	if (*history == NULL && !recovers && !wh_logs_has_checkpoint(node->logs, number, shard))
+	if (*history == NULL && !recovers && !wh_logs_has_checkpoint(node->disk.logs, number, shard))
 		return false;
-	if (*history == NULL &&
-	    wh_replay_create(history, node->logs, number, shard, &until,
-			     recovers ? wh_durable_program_state(subgroup) : NULL, subgroup, &err) != WHORL_OK)
+	if (*history == NULL && wh_replay_create(history, node->disk.logs, number, shard, &until,
+						 recovers ? wh_durable_program_state(subgroup) : NULL, subgroup,
+						 &subgroup->past_views, &err) != WHORL_OK)
 		return false; /* in a later pass */
 	if (!upcall_history(subgroup, *history, work))
 		return false;
@@ -199,8 +199,8 @@ enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *
 {
 	enum whorl_result result = WHORL_OK;
 
-	for (uint32_t i = 0; i < node->config.subgroup_count && result == WHORL_OK; i++)
-		if (node->subgroups[i]->durable && node->subgroups[i]->state == NULL)
-			result = wh_durable_open_log_state(node->subgroups[i], err);
+	for (uint32_t i = 0; i < node->fixed.config.subgroup_count && result == WHORL_OK; i++)
+		if (node->list.subgroups[i]->durable && node->list.subgroups[i]->state == NULL)
+			result = wh_durable_open_log_state(node->list.subgroups[i], err);
 	return result;
 }

@@ -59,7 +59,7 @@ void wh_durable_close_aside(whorl_node *node, struct wh_logs *logs)
 	if (logs == NULL)
 		return;
 	wh_logs_hush(logs);
-	if (!wh_aside_do(node->aside, close_logs, logs))
+	if (!wh_aside_do(node->disk.aside, close_logs, logs))
 		wh_logs_close(logs, false);
 }
 
@@ -83,13 +83,14 @@ static void open_others(void *argument)
 /* A disk of a node that has ended here, as far as this one knows, for which it does not speak. */
 static bool is_missing(const whorl_node *node, uint32_t id)
 {
-	return id != node->id && wh_logs_has_disk(node->logs, id) && node->roster.known_nodes[id].incarnation == 0 &&
-	       (node->others == NULL || node->others->logs[id] == NULL);
+	return id != node->fixed.id && wh_logs_has_disk(node->disk.logs, id) &&
+	       node->entry.roster.known_nodes[id].incarnation == 0 &&
+	       (node->disk.others == NULL || node->disk.others->logs[id] == NULL);
 }
 
 static bool has_missing(const whorl_node *node)
 {
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
 		if (is_missing(node, id))
 			return true;
 	return false;
@@ -99,10 +100,11 @@ static void look_for(struct wh_durable_others *others)
 {
 	whorl_node *node = others->node;
 
-	for (uint32_t id = 0; id < node->roster.nodes; id++) /* a process that is there takes its own */
-		others->wanted[id] = is_missing(node, id) && node->transport->ops->holder(node->transport, id) == 0;
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++) /* a process that is there takes its own */
+		others->wanted[id] =
+			is_missing(node, id) && node->fixed.transport->ops->holder(node->fixed.transport, id) == 0;
 	wh_store_relaxed(&others->state, OTHERS_OPENING); /* what hands it over is submit */
-	others->looks = wh_aside_do(node->aside, open_others, others);
+	others->looks = wh_aside_do(node->disk.aside, open_others, others);
 	if (!others->looks) /* in a later pass */
 		wh_store_relaxed(&others->state, OTHERS_OPEN);
 }
@@ -112,13 +114,13 @@ static void begin_speaking(whorl_node *node)
 	struct wh_durable_others *others = calloc(1, sizeof(*others));
 	struct wh_error err;
 
-	if (others == NULL || wh_node_config_copy(&others->config, &node->config, &err) != WHORL_OK) {
+	if (others == NULL || wh_node_config_copy(&others->config, &node->fixed.config, &err) != WHORL_OK) {
 		free(others);
 		return; /* in a later pass */
 	}
-	others->env = node->world_env;
+	others->env = node->fixed.world_env;
 	others->node = node;
-	node->others = others;
+	node->disk.others = others;
 	look_for(others);
 }
 
@@ -126,26 +128,26 @@ static void begin_speaking(whorl_node *node)
  * they have. */
 static bool is_of_newest(whorl_node *node)
 {
-	const struct wh_standing *newest = wh_logs_standing(node->logs);
-	const struct wh_logs *where = node->logs;
+	const struct wh_standing *newest = wh_logs_standing(node->disk.logs);
+	const struct wh_logs *where = node->disk.logs;
 	const unsigned char *bytes;
 	struct wh_view *view;
 	struct wh_error err;
 	size_t count;
 	bool is_in;
 
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (node->others->logs[id] != NULL &&
-		    wh_logs_standing(node->others->logs[id])->number > newest->number) {
-			where = node->others->logs[id];
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+		if (node->disk.others->logs[id] != NULL &&
+		    wh_logs_standing(node->disk.others->logs[id])->number > newest->number) {
+			where = node->disk.others->logs[id];
 			newest = wh_logs_standing(where);
 		}
-	if (where == node->logs)
+	if (where == node->disk.logs)
 		return true;
 	if (!wh_logs_view(where, newest->base, &bytes, &count) ||
-	    wh_view_decode(&view, bytes, count, &node->layout_config, node->roster.nodes, &err) != WHORL_OK)
+	    wh_view_decode(&view, bytes, count, &node->fixed.layout_config, node->entry.roster.nodes, &err) != WHORL_OK)
 		return false;
-	is_in = wh_view_rank(view, node->id) >= 0;
+	is_in = wh_view_rank(view, node->fixed.id) >= 0;
 	wh_view_free(view);
 	return is_in;
 }
@@ -155,14 +157,14 @@ static void let_go_of(struct wh_durable_others *others, uint32_t id)
 	if (others->logs[id] == NULL)
 		return;
 	others->lost_source = others->lost_source || (others->copies && id == others->from);
-	wh_restart_hush(&others->node->restart, id);
+	wh_restart_hush(&others->node->entry.restart, id);
 	wh_durable_close_aside(others->node, others->logs[id]);
 	others->logs[id] = NULL;
 }
 
 static void let_go(struct wh_durable_others *others)
 {
-	for (uint32_t id = 0; id < others->node->roster.nodes; id++)
+	for (uint32_t id = 0; id < others->node->entry.roster.nodes; id++)
 		let_go_of(others, id);
 }
 
@@ -177,11 +179,12 @@ static void give_back(struct wh_durable_others *others)
 
 	if (node->loop.now_ns - others->looked_ns >= LOOK_NS) {
 		others->looked_ns = node->loop.now_ns;
-		for (uint32_t id = 0; id < node->roster.nodes; id++)
-			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+		for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+			if (others->logs[id] != NULL &&
+			    node->fixed.transport->ops->holder(node->fixed.transport, id) != 0)
 				let_go_of(others, id);
 	}
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
 		has_some = has_some || others->logs[id] != NULL;
 	if (has_some)
 		wh_loop_at(&node->loop, others->looked_ns + LOOK_NS);
@@ -193,8 +196,8 @@ static void take_found(struct wh_durable_others *others)
 	bool found[WH_NODES_MAX] = {false};
 
 	others->looks = false;
-	others->again_ns = node->loop.now_ns + node->join.start_timeout_ns;
-	for (uint32_t id = 0; id < node->roster.nodes; id++) {
+	others->again_ns = node->loop.now_ns + node->entry.join.start_timeout_ns;
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++) {
 		found[id] = others->found[id] != NULL;
 		if (found[id]) {
 			others->logs[id] = others->found[id];
@@ -207,8 +210,8 @@ static void take_found(struct wh_durable_others *others)
 		let_go(others);
 		return;
 	}
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (found[id] && wh_restart_speak(&node->restart, id) != WHORL_OK)
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+		if (found[id] && wh_restart_speak(&node->entry.restart, id) != WHORL_OK)
 			let_go_of(others, id);
 }
 
@@ -231,7 +234,7 @@ static void look_again(struct wh_durable_others *others)
 static bool has_found(const struct wh_durable_others *others, uint32_t id, const struct wh_shard_standing *shard,
 		      struct wh_log_is *out)
 {
-	const struct wh_standing *mine = wh_logs_standing(others->node->logs);
+	const struct wh_standing *mine = wh_logs_standing(others->node->disk.logs);
 	const struct wh_standing *other = others->logs[id] != NULL ? wh_logs_standing(others->logs[id]) : NULL;
 
 	return other != NULL && other->group == mine->group && other->base == mine->base &&
@@ -247,7 +250,7 @@ static int find_whole(const struct wh_durable_others *others, const struct wh_sh
 	struct wh_log_is is;
 	int best = -1;
 
-	for (uint32_t id = 0; id < others->node->roster.nodes; id++) {
+	for (uint32_t id = 0; id < others->node->entry.roster.nodes; id++) {
 		if (!has_found(others, id, shard, &is))
 			continue;
 		frontier = is.frontier > frontier ? is.frontier : frontier;
@@ -264,7 +267,7 @@ static int find_whole(const struct wh_durable_others *others, const struct wh_sh
 static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard_standing *shard, uint32_t from,
 			 uint64_t place)
 {
-	struct wh_logs *logs = others->node->logs;
+	struct wh_logs *logs = others->node->disk.logs;
 	const struct wh_shard_standing *of =
 		wh_standing_shard(wh_logs_standing(others->logs[from]), shard->subgroup, shard->shard);
 	struct wh_standing standing;
@@ -295,9 +298,9 @@ static size_t begin_copy(struct wh_durable_others *others, const struct wh_shard
 static size_t look_for_copy(struct wh_durable_others *others)
 {
 	whorl_node *node = others->node;
-	const struct wh_standing *standing = wh_logs_standing(node->logs);
+	const struct wh_standing *standing = wh_logs_standing(node->disk.logs);
 
-	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->join))
+	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->entry.join))
 		return 0;
 	for (uint32_t i = 0; i < standing->shard_count; i++) {
 		const struct wh_shard_standing *shard = &standing->shards[i];
@@ -305,8 +308,8 @@ static size_t look_for_copy(struct wh_durable_others *others)
 		uint64_t place;
 		int from;
 
-		if (!wh_shard_is_of_file(shard) || !wh_logs_found(node->logs, shard->subgroup, shard->shard, &mine) ||
-		    mine.whole)
+		if (!wh_shard_is_of_file(shard) ||
+		    !wh_logs_found(node->disk.logs, shard->subgroup, shard->shard, &mine) || mine.whole)
 			continue;
 		from = find_whole(others, shard, &mine, &place);
 		if (from >= 0 && wh_logs_has_standing(others->logs[from])) /* nor is a beginning on its way to it */
@@ -321,7 +324,7 @@ static bool has_copied(const struct wh_durable_others *others)
 {
 	struct wh_log_is is;
 
-	return !others->lost_source && wh_logs_found(others->node->logs, others->subgroup, others->shard, &is) &&
+	return !others->lost_source && wh_logs_found(others->node->disk.logs, others->subgroup, others->shard, &is) &&
 	       !is.rot && is.place >= others->place;
 }
 
@@ -332,28 +335,28 @@ static void end_copy(struct wh_durable_others *others)
 	struct wh_standing standing;
 
 	if (!others->copied) {
-		if (!has_copied(others) || wh_standing_copy(&standing, wh_logs_standing(node->logs)) != WHORL_OK) {
+		if (!has_copied(others) || wh_standing_copy(&standing, wh_logs_standing(node->disk.logs)) != WHORL_OK) {
 			others->unreadable[others->from] =
 				!others->lost_source; /* else that node reports it, or it is opened again */
 			others->copies = false;
 			return;
 		}
 		wh_standing_shard(&standing, others->subgroup, others->shard)->whole = true;
-		others->copied = wh_logs_write_standing(node->logs, &standing) != 0;
+		others->copied = wh_logs_write_standing(node->disk.logs, &standing) != 0;
 		wh_standing_free(&standing);
 		return;
 	}
-	if (!wh_logs_has_standing(node->logs))
+	if (!wh_logs_has_standing(node->disk.logs))
 		return;
 	others->copies = false;
-	wh_restart_report_again(&node->join);
+	wh_restart_report_again(&node->entry.join);
 }
 
 static void step_copy(struct wh_durable_others *others)
 {
 	if (!others->copies)
 		(void)look_for_copy(others);
-	else if (!wh_logs_copies(others->node->logs, others->subgroup, others->shard))
+	else if (!wh_logs_copies(others->node->disk.logs, others->subgroup, others->shard))
 		end_copy(others);
 	if (others->copies) /* what comes to disk wakes the loop */
 		wh_loop_at(&others->node->loop, others->node->loop.now_ns + LOOK_NS);
@@ -361,22 +364,23 @@ static void step_copy(struct wh_durable_others *others)
 
 bool wh_durable_copies(const whorl_node *node)
 {
-	return node->others != NULL && node->others->copies;
+	return node->disk.others != NULL && node->disk.others->copies;
 }
 
 bool wh_durable_copies_disk(const whorl_node *node, uint32_t disk)
 {
-	return wh_durable_copies(node) && (disk == node->id || disk == node->others->from);
+	return wh_durable_copies(node) && (disk == node->fixed.id || disk == node->disk.others->from);
 }
 
 void wh_durable_speak(whorl_node *node)
 {
-	struct wh_durable_others *others = node->others;
+	struct wh_durable_others *others = node->disk.others;
 
-	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+	if (node->disk.logs == NULL || !node->fixed.one_host || wh_standing_is_blank(wh_logs_standing(node->disk.logs)))
 		return;
 	if (others == NULL) {
-		if (node->loop.now_ns >= node->join.began_ns + node->join.start_timeout_ns && has_missing(node))
+		if (node->loop.now_ns >= node->entry.join.began_ns + node->entry.join.start_timeout_ns &&
+		    has_missing(node))
 			begin_speaking(node);
 		return;
 	}
@@ -389,23 +393,23 @@ void wh_durable_speak(whorl_node *node)
 
 struct wh_logs *wh_durable_logs_of(const whorl_node *node, uint32_t disk)
 {
-	if (disk == node->id || node->others == NULL || node->others->logs[disk] == NULL)
-		return node->logs;
-	return node->others->logs[disk];
+	if (disk == node->fixed.id || node->disk.others == NULL || node->disk.others->logs[disk] == NULL)
+		return node->disk.logs;
+	return node->disk.others->logs[disk];
 }
 
 void wh_durable_hush(whorl_node *node)
 {
-	struct wh_durable_others *others = node->others;
+	struct wh_durable_others *others = node->disk.others;
 
 	if (others == NULL)
 		return;
 	let_go(others);
-	node->others = NULL;
+	node->disk.others = NULL;
 	/* Release: it is not looked at any more. Acquire: what was opened. Partner: open_others. */
 	if (wh_exchange(&others->state, OTHERS_GIVEN_UP) != OTHERS_OPEN)
 		return;
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
 		wh_durable_close_aside(node, others->found[id]);
 	free_others(others);
 }

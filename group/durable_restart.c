@@ -72,7 +72,7 @@ static bool is_durable(void *ctx, const struct wh_view_subgroup *subgroup)
 {
 	const whorl_node *node = ctx;
 
-	return wh_node_config_parameters(&node->config, subgroup).durable;
+	return wh_node_config_parameters(&node->fixed.config, subgroup).durable;
 }
 
 /* On one host two of three dead processes are proved dead, so the third may have gone on alone: its directory has to be heard. */
@@ -80,26 +80,26 @@ static bool heard_all(void *ctx, const bool *heard)
 {
 	const whorl_node *node = ctx;
 
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (!heard[id] && wh_logs_has_disk(node->logs, id))
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+		if (!heard[id] && wh_logs_has_disk(node->disk.logs, id))
 			return false;
 	return true;
 }
 
 enum whorl_result wh_durable_open_restart(whorl_node *node, struct wh_error *err)
 {
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return WHORL_OK;
-	node->restart = (struct wh_restart){.on = {.standing = standing_of,
-						   .keep_standing = keep_standing,
-						   .keep_view = keep_view,
-						   .view = view_of,
-						   .log = log_of,
-						   .is_durable = is_durable,
-						   .heard_all = node->one_host ? heard_all : NULL},
-					    .ctx = node,
-					    .tie_breaker = wh_node_config_tie_breaker(&node->config),
-					    .home = node->home};
-	node->join.restart = &node->restart;
-	return wh_restart_init(&node->restart, node->id, node->roster.nodes, err);
+	node->entry.restart = (struct wh_restart){.on = {.standing = standing_of,
+							 .keep_standing = keep_standing,
+							 .keep_view = keep_view,
+							 .view = view_of,
+							 .log = log_of,
+							 .is_durable = is_durable,
+							 .heard_all = node->fixed.one_host ? heard_all : NULL},
+						  .ctx = node,
+						  .tie_breaker = wh_node_config_tie_breaker(&node->fixed.config),
+						  .home = node->fixed.home};
+	node->entry.join.restart = &node->entry.restart;
+	return wh_restart_init(&node->entry.restart, node->fixed.id, node->entry.roster.nodes, err);
 }

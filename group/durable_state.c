@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/logs/state_place.h"
 #include "group/node_int.h"
-#include "group/state_place.h"
 
 struct wh_durable_state {
 	struct whorl_state program; /* [const] */
@@ -49,7 +49,7 @@ struct snapshot {
 static void *take_snapshot(const struct whorl_position *position, void *ctx)
 {
 	struct wh_durable_state *state = ctx;
-	const struct wh_epoch *epoch = state->subgroup->node->epoch;
+	const struct wh_epoch *epoch = state->subgroup->node->epochs.current;
 	size_t bytes = wh_state_place_bytes(position->sender_count);
 	struct snapshot *snapshot;
 
@@ -97,14 +97,14 @@ static void release_snapshot(void *handle, void *ctx)
 static struct writing begin_writing(const struct wh_durable_state *state)
 {
 	return (struct writing){(uint32_t)wh_load_relaxed(&state->subgroup->log_shard),
-				wh_logs_new_checkpoint(state->subgroup->node->logs)};
+				wh_logs_new_checkpoint(state->subgroup->node->disk.logs)};
 }
 
 /* Returns a ticket; 0: it could not be handed over. */
 static uint64_t to_log(const struct wh_durable_state *state, const struct writing *writing,
 		       enum wh_checkpoint_step step, const void *bytes, size_t count)
 {
-	return wh_logs_checkpoint(state->subgroup->node->logs, wh_node_number_of(state->subgroup), writing->shard,
+	return wh_logs_checkpoint(state->subgroup->node->disk.logs, wh_node_number_of(state->subgroup), writing->shard,
 				  writing->checkpoint, step, bytes, count);
 }
 
@@ -114,7 +114,7 @@ static bool keep_part(const struct wh_durable_state *state, enum wh_checkpoint_s
 		      size_t count)
 {
 	return to_log(state, &state->writing, step, bytes, count) != 0 ||
-	       wh_logs_has_failed(state->subgroup->node->logs);
+	       wh_logs_has_failed(state->subgroup->node->disk.logs);
 }
 
 /* Of the bytes that came those that are of the place. False: there is none that can be, or the log cannot take it. */
@@ -215,7 +215,7 @@ static void run_checkpoint(void *argument)
 	free(own->piece);
 	free(own);
 	wh_store_release(&state->busy, 0); /* partners: is_done, wh_durable_stops */
-	wh_fetch_add(&node->jobs, UINT64_MAX);
+	wh_fetch_add(&node->uses.jobs, UINT64_MAX);
 }
 
 /* On the loop, between two messages. */
@@ -239,8 +239,8 @@ static void begin_checkpoint(struct wh_durable_state *state)
 	state->lies = false;
 	wh_store_relaxed(&state->asked, 0);
 	wh_store_relaxed(&state->busy, 1);
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, run_checkpoint, own);
+	wh_fetch_add(&node->uses.jobs, 1);
+	node->fixed.env.submit(node->fixed.env.ctx, run_checkpoint, own);
 }
 
 /* ---- what the node calls ------------------------------------------------------------------------------------------------ */
@@ -304,7 +304,7 @@ void wh_durable_recover(const struct wh_epoch *epoch, const struct wh_shard_memb
 {
 	struct wh_durable_state *state = member->subgroup->durable_state;
 	const struct wh_shard_standing *shard =
-		wh_standing_shard(wh_logs_standing(epoch->node->logs), wh_subgroup_number(member->layout), 0);
+		wh_standing_shard(wh_logs_standing(epoch->node->disk.logs), wh_subgroup_number(member->layout), 0);
 
 	state->recovers = true;
 	state->until =
@@ -349,7 +349,7 @@ void wh_durable_ask_checkpoint(whorl_subgroup *subgroup)
  * it is longer by log_bytes than that. */
 static bool is_done(struct wh_durable_state *state, uint64_t used)
 {
-	if (wh_load_acquire(&state->busy) != 0 || !wh_logs_has_done(state->subgroup->node->logs, state->ends))
+	if (wh_load_acquire(&state->busy) != 0 || !wh_logs_has_done(state->subgroup->node->disk.logs, state->ends))
 		return false;
 	if (!state->lies || used < state->left)
 		state->left = state->ends != 0 ? used : 0;
@@ -360,7 +360,7 @@ static bool is_done(struct wh_durable_state *state, uint64_t used)
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes)
 {
 	struct wh_durable_state *state = subgroup->durable_state;
-	uint64_t used = wh_logs_used(subgroup->node->logs, wh_node_number_of(subgroup),
+	uint64_t used = wh_logs_used(subgroup->node->disk.logs, wh_node_number_of(subgroup),
 				     (uint32_t)wh_load_relaxed(&subgroup->log_shard));
 
 	if (state == NULL || state->is_log || !is_done(state, used) ||

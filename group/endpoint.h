@@ -6,6 +6,7 @@
 #include <whorl/status.h>
 #include <whorl/whorl.h>
 
+#include "group/status/shown.h"
 #include "transport/transport.h"
 
 struct wh_endpoint { /* of the node: what lanes are opened on */
@@ -16,16 +17,6 @@ struct wh_endpoint { /* of the node: what lanes are opened on */
 };
 
 struct wh_endpoint wh_node_endpoint(const whorl_node *node);
-
-#define WH_SHOWN_MAX 256 /* workers of a node that a visitor is shown */
-
-struct wh_shown { /* workers, to a visitor that asks how the node is */
-	uint32_t count;
-	/* On the loop, under the node's lock: reads words that anyone may read, waits for nothing, and calls nothing of the node. `out` is all
-	 * zero but for its size. */
-	void (*show)(const void *ctx, uint32_t worker, struct whorl_status_worker *out);
-	const void *ctx;
-};
 
 /* From now on these are shown, unless others are already. */
 void wh_node_show_workers(whorl_node *node, const struct wh_shown *shown);

@@ -7,23 +7,23 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "group/answer.h"
 #include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
-#include "group/status.h"
 
 /* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
 
 void wh_node_advance(whorl_node *node, int step)
 {
-	if (wh_load_relaxed(&node->entry_ns[step]) == 0)
-		wh_store_relaxed(&node->entry_ns[step],
-				 wh_env_now(&node->env) - wh_load_relaxed(&node->started_ns) + 1);
+	if (wh_load_relaxed(&node->entry.took_ns[step]) == 0)
+		wh_store_relaxed(&node->entry.took_ns[step],
+				 wh_env_now(&node->fixed.env) - wh_load_relaxed(&node->passes.started_ns) + 1);
 }
 
 static void begin_epoch(whorl_node *node)
 {
-	struct wh_epoch *next = node->proposed;
+	struct wh_epoch *next = node->epochs.proposed;
 	struct wh_error err;
 	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
 
@@ -31,15 +31,15 @@ static void begin_epoch(whorl_node *node)
 		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
 		return;
 	}
-	node->proposed = NULL;
+	node->epochs.proposed = NULL;
 	wh_durable_hush(node);
 	wh_epoch_begin(next);
 }
 
 void wh_node_come_in(whorl_node *node)
 {
-	node->replays = wh_durable_begins_replay(node);
-	if (!node->replays)
+	node->entry.replays = wh_durable_begins_replay(node);
+	if (!node->entry.replays)
 		begin_epoch(node);
 }
 
@@ -53,7 +53,7 @@ static size_t replay_logs(whorl_node *node)
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 		return work;
 	}
-	node->replays = false;
+	node->entry.replays = false;
 	begin_epoch(node);
 	return work + 1;
 }
@@ -64,7 +64,7 @@ static void note_ready(const whorl_node *node)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		subgroup->is_member = wh_epoch_shard_member(node->epoch, subgroup) != NULL;
+		subgroup->is_member = wh_epoch_shard_member(node->epochs.current, subgroup) != NULL;
 		subgroup->ready =
 			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
 	}
@@ -74,49 +74,49 @@ void wh_node_state_restored(whorl_node *node)
 {
 	bool restores;
 
-	if (node->epoch == NULL)
+	if (node->epochs.current == NULL)
 		return;
 	restores = wh_node_restores(node);
 	if (!restores)
 		wh_node_advance(node, WHORL_ENTRY_RESTORED);
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	note_ready(node);
-	node->ready = node->ready || !restores;
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
+	node->waiting.ready = node->waiting.ready || !restores;
+	pthread_cond_broadcast(&node->waiting.changed);
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 /* ---- what I am --------------------------------------------------------------------------------------------------- */
 
 void wh_node_introduce(whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	struct wh_wire intro = {.standing = WH_SEEKING};
 
 	if (epoch == NULL)
 		return; /* a node that comes in says it itself: membership/join.c */
-	if ((wh_gate_state(node->gate) & WH_GATE_FAILED) == 0)
+	if ((wh_gate_state(node->fixed.gate) & WH_GATE_FAILED) == 0)
 		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
 					 .flag = epoch->change.suspicion.quorum,
 					 .view = epoch->view->number,
 					 .group = epoch->view->group,
 					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
 					 .key = epoch->image->key};
-	wh_roster_introduce(&node->roster, &intro, epoch->view);
+	wh_roster_introduce(&node->entry.roster, &intro, epoch->view);
 }
 
 /* As a node that comes in does: if it is lost, the leader looks with its next heartbeat. */
 void wh_node_ask_leader(whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	uint32_t leader = wh_change_leader_of(&epoch->change);
 	const struct wh_wire join = {.kind = WH_WIRE_JOIN,
-				     .incarnation = node->incarnation,
-				     .group_digest = node->roster.group_digest,
-				     .subgroups_digest = node->roster.subgroups_digest};
+				     .incarnation = node->fixed.incarnation,
+				     .group_digest = node->entry.roster.group_digest,
+				     .subgroups_digest = node->entry.roster.subgroups_digest};
 
 	if (leader != epoch->rank)
-		(void)wh_roster_send(&node->roster, epoch->view->ids[leader], &join);
+		(void)wh_roster_send(&node->entry.roster, epoch->view->ids[leader], &join);
 }
 
 /* ---- what others say --------------------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static void decline_unknown(whorl_node *node, uint32_t from, uint64_t number)
 {
 	const struct wh_wire message = {.kind = WH_WIRE_NO_STATE, .subgroup = number};
 
-	(void)wh_roster_send(&node->roster, from, &message);
+	(void)wh_roster_send(&node->entry.roster, from, &message);
 }
 
 static void on_state_message(whorl_node *node, uint32_t from, const struct wh_wire *message)
@@ -148,23 +148,23 @@ static void on_state_message(whorl_node *node, uint32_t from, const struct wh_wi
 /* False: no node says that. */
 static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *message)
 {
-	struct wh_epoch *epoch = node->epoch;
+	struct wh_epoch *epoch = node->epochs.current;
 
 	switch (message->kind) {
 	case WH_WIRE_INTRO:
-		wh_roster_on_intro(&node->roster, from, message);
+		wh_roster_on_intro(&node->entry.roster, from, message);
 		return true;
 	case WH_WIRE_JOIN:
 	case WH_WIRE_THERE:
-		if (wh_join_requests_on_message(&node->requests, from, message,
+		if (wh_join_requests_on_message(&node->entry.requests, from, message,
 						epoch != NULL && wh_change_leads(&epoch->change)))
 			epoch->change.wanted = true;
 		return true;
 	case WH_WIRE_VIEW:
 	case WH_WIRE_WITHDRAWN:
 		if (epoch == NULL)
-			return wh_join_on_message(&node->join, from, message);
-		wh_roster_dropped(&node->roster, from, message);
+			return wh_join_on_message(&node->entry.join, from, message);
+		wh_roster_dropped(&node->entry.roster, from, message);
 		wh_epoch_suspect_lost(epoch);
 		return true;
 	case WH_WIRE_STATE_WANTED:
@@ -175,14 +175,14 @@ static bool on_message(whorl_node *node, uint32_t from, const struct wh_wire *me
 	case WH_WIRE_WISHES:
 	case WH_WIRE_NEXT:
 	case WH_WIRE_REFUSED:
-		return wh_serving_on_message(node->serving, from, message);
+		return wh_serving_on_message(node->entry.serving, from, message);
 	case WH_WIRE_ASK:
 	case WH_WIRE_STANDING:
 	case WH_WIRE_HIGHER:
 	case WH_WIRE_AGREE:
 	case WH_WIRE_AGREED:
 	case WH_WIRE_BEGIN:
-		return epoch != NULL || wh_join_on_message(&node->join, from, message);
+		return epoch != NULL || wh_join_on_message(&node->entry.join, from, message);
 	case WH_WIRE_KINDS:
 		break;
 	}
@@ -193,10 +193,10 @@ static void on_control(whorl_node *node, const struct wh_transport_event *event)
 {
 	struct wh_wire message;
 
-	node->roster.known_nodes[event->node].heard_ns = node->loop.now_ns;
+	node->entry.roster.known_nodes[event->node].heard_ns = node->loop.now_ns;
 	if (wh_wire_decode(&message, event->text, event->bytes) && on_message(node, event->node, &message))
 		return;
-	if (node->bad_messages++ == 0)
+	if (node->entry.bad_messages++ == 0)
 		wh_log(&node->diag, WH_LOG_WARNING, "node %u says what no node can say, and is not heard", event->node);
 }
 
@@ -233,24 +233,24 @@ void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event)
 
 static void explain_join(whorl_node *node)
 {
-	char text[sizeof(node->progress)];
+	char text[sizeof(node->waiting.progress)];
 
-	wh_join_explain(&node->join, text, sizeof(text));
-	pthread_mutex_lock(&node->lock);
-	memcpy(node->progress, text, sizeof(text));
-	pthread_mutex_unlock(&node->lock);
+	wh_join_explain(&node->entry.join, text, sizeof(text));
+	pthread_mutex_lock(&node->waiting.lock);
+	memcpy(node->waiting.progress, text, sizeof(text));
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 static size_t seek_group(whorl_node *node)
 {
 	size_t work;
 
-	if (node->join.began_ns == 0)
-		wh_join_begin(&node->join);
+	if (node->entry.join.began_ns == 0)
+		wh_join_begin(&node->entry.join);
 	wh_durable_speak(node);
-	work = wh_join_step(&node->join);
-	if (node->loop.now_ns - node->explained_ns >= EXPLAIN_NS) {
-		node->explained_ns = node->loop.now_ns;
+	work = wh_join_step(&node->entry.join);
+	if (node->loop.now_ns - node->entry.explained_ns >= EXPLAIN_NS) {
+		node->entry.explained_ns = node->loop.now_ns;
 		explain_join(node);
 	}
 	return work;
@@ -260,19 +260,19 @@ size_t wh_node_enter(whorl_node *node)
 {
 	size_t work = 0;
 
-	if (__builtin_expect(node->epoch == NULL, 0)) {
-		if ((wh_gate_state(node->gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
-			wh_join_give_up(&node->join);
-		else if (node->replays)
+	if (__builtin_expect(node->epochs.current == NULL, 0)) {
+		if ((wh_gate_state(node->fixed.gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
+			wh_join_give_up(&node->entry.join);
+		else if (node->entry.replays)
 			work += replay_logs(node);
 		else
 			work += seek_group(node);
 	}
-	if (__builtin_expect((wh_gate_state(node->gate) & WH_GATE_FAILED) != 0, 0))
+	if (__builtin_expect((wh_gate_state(node->fixed.gate) & WH_GATE_FAILED) != 0, 0))
 		wh_node_stop_states(node); /* no node waits for what a failed node gives */
 	/* What rows show is looked at before any node is told what I am: docs/decisions/0016. */
-	work += wh_join_requests_step(&node->requests);
-	work += wh_roster_step(&node->roster);
+	work += wh_join_requests_step(&node->entry.requests);
+	work += wh_roster_step(&node->entry.roster);
 	wh_node_step_stays(node);
 	return work + wh_node_state_step(node);
 }
@@ -312,13 +312,14 @@ void whorl_progress(const whorl_node *node, char *text, size_t bytes)
 		snprintf(text, bytes, "%s", wh_result_text(WHORL_FORKED));
 		return;
 	}
-	pthread_mutex_lock(&locked->lock);
-	if (locked->failure.code == WHORL_OK && !locked->ready && wh_load_acquire(&node->views) > 0)
+	pthread_mutex_lock(&locked->waiting.lock);
+	if (locked->waiting.failure.code == WHORL_OK && !locked->waiting.ready &&
+	    wh_load_acquire(&node->epochs.begun) > 0)
 		explain_restore(node, text, bytes);
 	else
 		snprintf(text, bytes, "%s",
-			 locked->failure.code != WHORL_OK ? locked->failure.text
-			 : locked->ready                  ? "is a member"
-							  : locked->progress);
-	pthread_mutex_unlock(&locked->lock);
+			 locked->waiting.failure.code != WHORL_OK ? locked->waiting.failure.text
+			 : locked->waiting.ready                  ? "is a member"
+								  : locked->waiting.progress);
+	pthread_mutex_unlock(&locked->waiting.lock);
 }

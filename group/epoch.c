@@ -26,7 +26,7 @@ static void member_broken(void *ctx, uint32_t rank, const char *what)
 {
 	struct wh_shard_member *member = ctx;
 
-	wh_epoch_suspect_broken(member->subgroup->node->epoch, rank, what);
+	wh_epoch_suspect_broken(member->subgroup->node->epochs.current, rank, what);
 }
 
 static size_t deliver_messages(void *ctx, const struct whorl_message *messages, size_t count)
@@ -54,14 +54,14 @@ static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct
 		.rows = epoch->rows->specs,
 	};
 
-	return epoch->node->transport->ops->image_open(epoch->node->transport, &spec, &epoch->image, err);
+	return epoch->node->fixed.transport->ops->image_open(epoch->node->fixed.transport, &spec, &epoch->image, err);
 }
 
 /* Between passes a node hears others and is heard: were they unbounded, upcalls that are a little slow and a window that is
  * full would look like a death. All subgroups that a pass steps have this time together. */
 static uint64_t deliver_ns(const whorl_node *node)
 {
-	uint64_t timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS;
+	uint64_t timeout_ns = (uint64_t)node->fixed.config.group.failure_timeout_ms * WH_NS_PER_MS;
 
 	return timeout_ns / 8 < DELIVER_NS ? timeout_ns / 8 : DELIVER_NS;
 }
@@ -70,7 +70,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 					struct wh_error *err)
 {
 	const struct wh_view_subgroup *layout = member->layout;
-	const struct wh_engine_options *engine = &epoch->node->config.engine;
+	const struct wh_engine_options *engine = &epoch->node->fixed.config.engine;
 	struct wh_rows_subgroup *rows = &epoch->rows->subgroups[index];
 	whorl_subgroup *subgroup = member->subgroup;
 
@@ -161,18 +161,19 @@ static enum whorl_result open_hot(struct wh_epoch *epoch, struct wh_error *err)
 		result = wh_moves_init(&epoch->moves, &epoch->sst, &epoch->pushes, moved, err);
 	if (result != WHORL_OK)
 		return result;
-	return wh_hot_init(&epoch->hot,
-			   &(struct wh_hot_config){.loop = &node->loop,
-						   .sst = &epoch->sst,
-						   .moved = moved,
-						   .committed = node->committed,
-						   .committed_words = moved.count > 0 ? node->committed_words : 0,
-						   .subgroups = epoch->view->subgroup_count,
-						   .most = epoch->view->subgroup_count,
-						   .cools = node->config.cools > 0 ? node->config.cools : WH_HOT_COOLS,
-						   .deliver_ns = deliver_ns(node),
-						   .looks = &node->looks},
-			   err);
+	return wh_hot_init(
+		&epoch->hot,
+		&(struct wh_hot_config){.loop = &node->loop,
+					.sst = &epoch->sst,
+					.moved = moved,
+					.committed = node->list.committed,
+					.committed_words = moved.count > 0 ? node->list.committed_words : 0,
+					.subgroups = epoch->view->subgroup_count,
+					.most = epoch->view->subgroup_count,
+					.cools = node->fixed.config.cools > 0 ? node->fixed.config.cools : WH_HOT_COOLS,
+					.deliver_ns = deliver_ns(node),
+					.looks = &node->epochs.looks},
+		err);
 }
 
 static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_error *err)
@@ -181,12 +182,12 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 
 	epoch->shard_members = calloc(view->subgroup_count + 1, sizeof(*epoch->shard_members));
 	epoch->cuts_from = calloc(view->subgroup_count + 1, sizeof(*epoch->cuts_from));
-	epoch->shard_member_of = calloc(epoch->node->subgroup_room + 1, sizeof(*epoch->shard_member_of));
+	epoch->shard_member_of = calloc(epoch->node->list.room + 1, sizeof(*epoch->shard_member_of));
 	if (epoch->shard_members == NULL || epoch->cuts_from == NULL || epoch->shard_member_of == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for %u subgroups", view->subgroup_count);
 	for (uint32_t g = 0; g < view->subgroup_count; g++) {
 		const struct wh_view_subgroup *layout = &view->subgroups[g];
-		struct wh_parameters parameters = wh_node_config_parameters(&epoch->node->config, layout);
+		struct wh_parameters parameters = wh_node_config_parameters(&epoch->node->fixed.config, layout);
 		struct wh_shard_member *member = &epoch->shard_members[epoch->shard_member_count];
 		enum whorl_result result;
 
@@ -214,7 +215,7 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error *err)
 {
 	whorl_node *node = epoch->node;
-	int tie_breaker = wh_node_config_tie_breaker(&node->config);
+	int tie_breaker = wh_node_config_tie_breaker(&node->fixed.config);
 	enum whorl_result result;
 
 	epoch->heartbeat = (struct wh_heartbeat){
@@ -222,8 +223,8 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.sst = &epoch->sst,
 		.pushes = &epoch->pushes,
 		.column = epoch->rows->node.heartbeat,
-		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
-		.pushed = &node->heartbeats,
+		.timeout_ns = (uint64_t)node->fixed.config.group.failure_timeout_ms * WH_NS_PER_MS,
+		.pushed = &node->epochs.heartbeats,
 	};
 	result = wh_heartbeat_init(&epoch->heartbeat, err);
 	if (result != WHORL_OK)
@@ -236,13 +237,13 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.heartbeat = &epoch->heartbeat,
 		.view = epoch->view,
 		.columns = epoch->rows->node,
-		.nodes = node->roster.nodes,
-		.home = node->home,
-		.give_up_ns = (uint64_t)node->config.group.cut_max_ms * WH_NS_PER_MS,
+		.nodes = node->entry.roster.nodes,
+		.home = node->fixed.home,
+		.give_up_ns = (uint64_t)node->fixed.config.group.cut_max_ms * WH_NS_PER_MS,
 		.tie_breaker = tie_breaker < 0 ? -1 : wh_view_rank(epoch->view, (uint32_t)tie_breaker),
 		.cuts_from = epoch->cuts_from,
-		.requests = &node->requests,
-		.serving = node->serving,
+		.requests = &node->entry.requests,
+		.serving = node->entry.serving,
 		.on = wh_node_participant,
 		.ctx = node,
 	};
@@ -261,13 +262,14 @@ enum whorl_result wh_epoch_create(struct wh_epoch **out, whorl_node *node, struc
 	}
 	epoch->node = node;
 	epoch->view = view;
-	epoch->rank = (uint32_t)wh_view_rank(view, node->id);
-	result = wh_rows_create(&epoch->rows, view, &node->config, epoch->rank, node->headers_apart, err);
+	epoch->rank = (uint32_t)wh_view_rank(view, node->fixed.id);
+	result = wh_rows_create(&epoch->rows, view, &node->fixed.config, epoch->rank, node->fixed.headers_apart, err);
 	if (result == WHORL_OK)
 		result = open_image(epoch, key, err);
 	if (result == WHORL_OK)
 		result = wh_sst_init(&epoch->sst, &node->diag, epoch->image, &epoch->rows->layout, err);
-	wh_pushes_init(&epoch->pushes, &node->env, &node->push_stats, node->config.engine.deferred_push);
+	wh_pushes_init(&epoch->pushes, &node->fixed.env, &node->epochs.push_stats,
+		       node->fixed.config.engine.deferred_push);
 	epoch->pushes.image = epoch->image;
 	if (result == WHORL_OK)
 		result = open_hot(epoch, err);
@@ -294,7 +296,7 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 		epoch->shard_members[i].source = NULL;
 	}
 	if (close_image && epoch->image != NULL)
-		epoch->node->transport->ops->image_close(epoch->image);
+		epoch->node->fixed.transport->ops->image_close(epoch->image);
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		wh_multicast_free(epoch->shard_members[i].mc);
 		free(epoch->shard_members[i].sender_ids);
@@ -315,9 +317,10 @@ void wh_epoch_free(struct wh_epoch *epoch, bool close_image)
 enum whorl_result wh_epoch_estimate(const whorl_node *node, const struct wh_view *view, uint64_t *bytes,
 				    struct wh_error *err)
 {
-	uint32_t rank = (uint32_t)wh_view_rank(view, node->id);
+	uint32_t rank = (uint32_t)wh_view_rank(view, node->fixed.id);
 	struct wh_rows *rows;
-	enum whorl_result result = wh_rows_create(&rows, view, &node->config, rank, node->headers_apart, err);
+	enum whorl_result result =
+		wh_rows_create(&rows, view, &node->fixed.config, rank, node->fixed.headers_apart, err);
 
 	if (result != WHORL_OK)
 		return result;
@@ -536,22 +539,22 @@ static void count_dropped(whorl_node *node)
 /* It has failed, or leaves: its row says nothing more. */
 static bool is_silent(const whorl_node *node)
 {
-	return wh_node_has_failed(node) || node->may_leave;
+	return wh_node_has_failed(node) || node->waiting.may_leave;
 }
 
 void wh_epoch_send(whorl_node *node)
 {
-	if (node->epoch == NULL || is_silent(node))
+	if (node->epochs.current == NULL || is_silent(node))
 		return;
-	wh_hot_send(&node->epoch->hot);
+	wh_hot_send(&node->epochs.current->hot);
 }
 
 void wh_epoch_park(void *ctx)
 {
 	whorl_node *node = ctx;
 
-	if (node->epoch != NULL)
-		wh_hot_park(&node->epoch->hot);
+	if (node->epochs.current != NULL)
+		wh_hot_park(&node->epochs.current->hot);
 }
 
 /* Returns how much was done. A subgroup in which nothing moves is left out. */
@@ -572,14 +575,14 @@ static size_t step_subgroups(struct wh_epoch *epoch)
 size_t wh_epoch_step(void *ctx)
 {
 	whorl_node *node = ctx;
-	struct wh_epoch *epoch = node->epoch;
+	struct wh_epoch *epoch = node->epochs.current;
 	size_t work;
 
 	if (__builtin_expect(is_silent(node), 0))
 		return wh_node_step_layers(node);
 	work = wh_change_step(&epoch->change);
-	epoch = node->epoch; /* which may be the next */
-	if (__builtin_expect(node->refuser_count > 0, 0))
+	epoch = node->epochs.current; /* which may be the next */
+	if (__builtin_expect(node->refusing.count > 0, 0))
 		work += wh_node_step_refusers(node);
 	work += step_subgroups(epoch);
 	if (__builtin_expect(wh_node_layers_ask(node), 0))

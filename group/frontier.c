@@ -57,14 +57,15 @@ bool wh_node_begin_wait(whorl_node *node)
 	wh_rcu_read_lock(); /* whorl_close closes the gate, waits for readers, and then for those that are counted */
 	entered = wh_node_state(node) != WHORL_CLOSED;
 	if (entered)
-		wh_fetch_add(&node->waits, 1);
+		wh_fetch_add(&node->uses.waits, 1);
 	wh_rcu_read_unlock();
 	return entered;
 }
 
 void wh_node_end_wait(whorl_node *node)
 {
-	wh_fetch_add(&node->waits, UINT64_MAX); /* from here on the node may be freed. Partner: wh_node_await_waits */
+	wh_fetch_add(&node->uses.waits,
+		     UINT64_MAX); /* from here on the node may be freed. Partner: wh_node_await_waits */
 }
 
 void wh_node_wake_waits(whorl_node *node)
@@ -86,7 +87,7 @@ void wh_node_await_waits(whorl_node *node)
 	struct wh_backoff backoff = {0};
 
 	/* Each that sleeps is in a list, or looks at the gate before it does. */
-	while (wh_load_acquire(&node->waits) > 0) {
+	while (wh_load_acquire(&node->uses.waits) > 0) {
 		wh_node_wake_waits(node);
 		if (!wh_backoff_wait(&backoff, wh_env_system(), WH_NS_PER_MS))
 			sched_yield();
@@ -115,7 +116,7 @@ static bool wait_once(whorl_subgroup *subgroup, enum whorl_frontier which, uint6
 	uint64_t soon_ns;
 	size_t work;
 
-	if (node->caller && wh_node_try_step(node, &work)) {
+	if (node->fixed.caller && wh_node_try_step(node, &work)) {
 		if (work > 0)
 			wh_backoff_renew(backoff);
 		else if (look(subgroup, which, index) == WHORL_AGAIN && !wh_node_wait_a_little(subgroup, backoff))
@@ -125,7 +126,7 @@ static bool wait_once(whorl_subgroup *subgroup, enum whorl_frontier which, uint6
 	if (wh_node_wait_a_little(subgroup, backoff))
 		return false;
 	soon_ns = wh_monotonic_ns() + WH_TURN_NS;
-	sleep_until(subgroup, which, index, node->caller && soon_ns < deadline_ns ? soon_ns : deadline_ns);
+	sleep_until(subgroup, which, index, node->fixed.caller && soon_ns < deadline_ns ? soon_ns : deadline_ns);
 	return false;
 }
 

@@ -25,7 +25,7 @@ static void pass_grace(void *argument)
 	free(argument);
 	wh_rcu_synchronize();
 	wh_store_release(&job.over->grace, 1); /* partner: retire_epoch, in epoch.c */
-	wh_fetch_add(&job.node->jobs, UINT64_MAX);
+	wh_fetch_add(&job.node->uses.jobs, UINT64_MAX);
 }
 
 static void await_grace(whorl_node *node, struct wh_epoch *over)
@@ -38,8 +38,8 @@ static void await_grace(whorl_node *node, struct wh_epoch *over)
 		return;
 	}
 	*job = (struct job){node, over};
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, pass_grace, job);
+	wh_fetch_add(&node->uses.jobs, 1);
+	node->fixed.env.submit(node->fixed.env.ctx, pass_grace, job);
 }
 
 /* My ring in the new view, in which message `first` is the first that may have to be sent. */
@@ -63,7 +63,7 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_shard_member *member, 
  * a sender, and the empty one has nothing, and then the rest comes again. */
 static void forget_delivered(whorl_subgroup *subgroup)
 {
-	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->config); id++)
+	for (uint32_t id = 0; id < wh_node_config_nodes_max(&subgroup->node->fixed.config); id++)
 		subgroup->had[id] = WH_UNKNOWN;
 }
 
@@ -126,7 +126,7 @@ static void inherit_from(struct wh_epoch *epoch, const struct wh_epoch *before)
 
 void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 {
-	const struct wh_roster *roster = &epoch->node->roster;
+	const struct wh_roster *roster = &epoch->node->entry.roster;
 	const struct wh_view *view = epoch->view;
 
 	for (uint32_t rank = 0; rank < view->members; rank++)
@@ -140,7 +140,7 @@ void wh_epoch_suspect_lost(struct wh_epoch *epoch)
 /* Those that the group goes on without may be there still, and reachable: not for those that have met on lanes. */
 static void part_lanes(const struct wh_epoch *epoch, const struct wh_epoch *before)
 {
-	struct wh_transport *transport = epoch->node->transport;
+	struct wh_transport *transport = epoch->node->fixed.transport;
 	const struct wh_view *view = before->view;
 
 	for (uint32_t rank = 0; rank < view->members && transport->ops->lanes_part != NULL; rank++)
@@ -161,7 +161,7 @@ static void log_view(whorl_node *node, const struct wh_view *view)
 void wh_epoch_begin(struct wh_epoch *epoch)
 {
 	whorl_node *node = epoch->node;
-	struct wh_epoch *before = node->epoch;
+	struct wh_epoch *before = node->epochs.current;
 	whorl_subgroup *subgroup;
 
 	if (before != NULL)
@@ -170,9 +170,9 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		wh_heartbeat_begin(&epoch->heartbeat, NULL);
 	wh_epoch_suspect_lost(epoch);
 	epoch->older = before;
-	wh_rcu_publish(node->epoch, epoch);
+	wh_rcu_publish(node->epochs.current, epoch);
 	wh_node_begin_stays(epoch);
-	wh_serving_begin(node->serving, epoch->view);
+	wh_serving_begin(node->entry.serving, epoch->view);
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->stay.stage != WH_STAGE_ENTERING)
 			move_subgroup(epoch, before, subgroup);
@@ -186,12 +186,12 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 		if (before->change.suspicion.unheard_told) /* the new view begins as one that hears its members */
 			wh_node_regain_quorum(node);
 	}
-	node->transport->ops->past(node->transport, epoch->image->key);
-	node->requests.patience_ns = epoch->heartbeat.timeout_ns;
-	wh_join_requests_settle(&node->requests, epoch->view);
+	node->fixed.transport->ops->past(node->fixed.transport, epoch->image->key);
+	node->entry.requests.patience_ns = epoch->heartbeat.timeout_ns;
+	wh_join_requests_settle(&node->entry.requests, epoch->view);
 	wh_node_introduce(node);
-	node->rests_open = wh_node_all_places(node);
-	wh_count(&node->views, 1);
+	node->rests.open = wh_node_all_places(node);
+	wh_count(&node->epochs.begun, 1);
 	wh_event(&node->diag, "view", epoch->view->number, epoch->view->members, 0);
 	log_view(node, epoch->view);
 	if (before == NULL)
@@ -204,13 +204,14 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 
 void wh_epoch_install(whorl_node *node)
 {
-	struct wh_epoch *epoch = node->epoch, *next = node->proposed;
+	struct wh_epoch *epoch = node->epochs.current, *next = node->epochs.proposed;
 
 	_Static_assert((int)WH_STAGES == (int)WHORL_STAGE_INSTALLED, "the stages of a change, then what comes after");
 	for (int stage = 0; stage < WH_STAGES; stage++)
-		wh_store_relaxed(&node->change_ns[stage], epoch->change.stage_ns[stage]);
-	node->proposed = NULL;
+		wh_store_relaxed(&node->epochs.change_ns[stage], epoch->change.stage_ns[stage]);
+	node->epochs.proposed = NULL;
 	wh_epoch_begin(next);
-	wh_store_relaxed(&node->change_ns[WHORL_STAGE_INSTALLED], wh_env_now(&node->env) - node->change_began_ns);
-	node->awaits_delivery = true;
+	wh_store_relaxed(&node->epochs.change_ns[WHORL_STAGE_INSTALLED],
+			 wh_env_now(&node->fixed.env) - node->epochs.change_began_ns);
+	node->epochs.awaits_delivery = true;
 }

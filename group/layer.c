@@ -14,7 +14,7 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&node->started) != 0)
+	if (wh_load_relaxed(&node->passes.started) != 0)
 		return wh_refuse(function, "after whorl_start");
 	if (wh_node_is_dynamic(subgroup)) /* it comes and goes, with the upcalls that are among its options */
 		return wh_refuse(function, "a subgroup that is entered has no calls");
@@ -23,7 +23,7 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 		return wh_refuse(function, "another upcall is set for the messages of the subgroup");
 	subgroup->layer.ops = ops;
 	subgroup->layer.ctx = layer;
-	node->layered[node->layered_count++] = subgroup;
+	node->layers.subgroups[node->layers.count++] = subgroup;
 	return WHORL_OK;
 }
 
@@ -48,13 +48,13 @@ void wh_layer_ask(whorl_subgroup *subgroup)
 {
 	/* What this thread has stored, then the words, each by an exchange, which fences. Partner: step_layer. */
 	(void)wh_exchange(&subgroup->layer.asks, 1);
-	(void)wh_exchange(&subgroup->node->layers_asked, 1);
-	wh_gate_ring(subgroup->node->gate);
+	(void)wh_exchange(&subgroup->node->layers.asked, 1);
+	wh_gate_ring(subgroup->node->fixed.gate);
 }
 
 void wh_layer_fence(const whorl_subgroup *subgroup)
 {
-	wh_gate_fence(subgroup->node->gate); /* partner: wh_node_tell_gone */
+	wh_gate_fence(subgroup->node->fixed.gate); /* partner: wh_node_tell_gone */
 }
 
 struct wh_layer_wants *wh_layer_wants(whorl_subgroup *subgroup)
@@ -72,13 +72,13 @@ static size_t step_layer(struct wh_layer *layer)
 /* One question for all that want one. It is raised after all of them have been stepped: what they want it for came before. */
 static size_t raise_question(whorl_node *node)
 {
-	uint64_t question = wh_confirm_ask(&node->epoch->change);
+	uint64_t question = wh_confirm_ask(&node->epochs.current->change);
 
-	for (uint32_t i = 0; question > 0 && i < node->layered_count; i++) {
-		struct wh_layer *layer = &node->layered[i]->layer;
+	for (uint32_t i = 0; question > 0 && i < node->layers.count; i++) {
+		struct wh_layer *layer = &node->layers.subgroups[i]->layer;
 
 		if (layer->wants.a_question)
-			layer->ops->asked(layer->ctx, node->epoch->view->number, question);
+			layer->ops->asked(layer->ctx, node->epochs.current->view->number, question);
 	}
 	return question > 0;
 }
@@ -87,11 +87,11 @@ void wh_node_ask_for_layers(whorl_node *node)
 {
 	bool wants = false;
 
-	if (wh_load_relaxed(&node->layers_asked) == 0 || node->epoch == NULL || node->may_leave ||
+	if (wh_load_relaxed(&node->layers.asked) == 0 || node->epochs.current == NULL || node->waiting.may_leave ||
 	    wh_node_has_failed(node))
 		return;
-	for (uint32_t i = 0; i < node->layered_count; i++) {
-		struct wh_layer *layer = &node->layered[i]->layer;
+	for (uint32_t i = 0; i < node->layers.count; i++) {
+		struct wh_layer *layer = &node->layers.subgroups[i]->layer;
 
 		if (wh_load_relaxed(&layer->asks) != 0)
 			layer->ops->gather(layer->ctx);
@@ -103,8 +103,8 @@ void wh_node_ask_for_layers(whorl_node *node)
 
 static void tell_end(whorl_node *node, enum whorl_result why, const char *text)
 {
-	for (uint32_t i = 0; i < node->layered_count; i++)
-		node->layered[i]->layer.ops->end(node->layered[i]->layer.ctx, why, text);
+	for (uint32_t i = 0; i < node->layers.count; i++)
+		node->layers.subgroups[i]->layer.ops->end(node->layers.subgroups[i]->layer.ctx, why, text);
 }
 
 #define ENDS                                                                                                           \
@@ -112,13 +112,13 @@ static void tell_end(whorl_node *node, enum whorl_result why, const char *text)
 
 static size_t end_failed(whorl_node *node)
 {
-	if (node->layered_count == 0)
+	if (node->layers.count == 0)
 		return 0;
-	if (node->layer_ends < ENDS) {
+	if (node->layers.ends < ENDS) {
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
-		node->layer_ends++;
+		node->layers.ends++;
 	}
-	tell_end(node, node->failure.code, node->failure.text);
+	tell_end(node, node->waiting.failure.code, node->waiting.failure.text);
 	return 0;
 }
 
@@ -131,16 +131,16 @@ size_t wh_node_step_layers(whorl_node *node)
 		return end_failed(node);
 	if (!wh_node_layers_ask(node))
 		return 0;
-	(void)wh_exchange(&node->layers_asked, 0);
-	node->layers_awake = false;
-	for (uint32_t i = 0; i < node->layered_count && !wh_node_has_failed(node); i++) {
-		struct wh_layer *layer = &node->layered[i]->layer;
+	(void)wh_exchange(&node->layers.asked, 0);
+	node->layers.awake = false;
+	for (uint32_t i = 0; i < node->layers.count && !wh_node_has_failed(node); i++) {
+		struct wh_layer *layer = &node->layers.subgroups[i]->layer;
 
 		work += step_layer(layer);
 		wants = wants || layer->wants.a_question;
-		node->layers_awake = node->layers_awake || layer->wants.passes;
+		node->layers.awake = node->layers.awake || layer->wants.passes;
 	}
-	if (wants && node->epoch != NULL && !node->may_leave && !wh_node_has_failed(node))
+	if (wants && node->epochs.current != NULL && !node->waiting.may_leave && !wh_node_has_failed(node))
 		work += raise_question(node);
 	return work;
 }
@@ -148,7 +148,7 @@ size_t wh_node_step_layers(whorl_node *node)
 void wh_node_end_layers(whorl_node *node)
 {
 	if (wh_node_has_failed(node))
-		tell_end(node, node->failure.code, node->failure.text);
+		tell_end(node, node->waiting.failure.code, node->waiting.failure.text);
 	tell_end(node, WHORL_CLOSED, "the node was closed before it knew");
 }
 
@@ -165,7 +165,7 @@ enum whorl_result wh_layer_membership(const whorl_subgroup *subgroup)
 	enum whorl_result result = WHORL_AGAIN;
 
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	epoch = wh_rcu_dereference(subgroup->node->epochs.current);
 	if (epoch != NULL)
 		result = wh_epoch_shard_member(epoch, subgroup) != NULL ? WHORL_OK : WHORL_NOT_FOUND;
 	wh_rcu_read_unlock();
@@ -199,12 +199,12 @@ bool wh_layer_reads_log(const whorl_subgroup *subgroup)
 
 uint64_t wh_layer_incarnation(const whorl_subgroup *subgroup)
 {
-	return subgroup->node->incarnation;
+	return subgroup->node->fixed.incarnation;
 }
 
 static const struct wh_shard_member *member_of(const whorl_subgroup *subgroup)
 {
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 
 	return epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 }
@@ -216,7 +216,7 @@ bool wh_layer_received(const whorl_subgroup *subgroup, struct wh_layer_place *ou
 
 	if (member == NULL)
 		return false;
-	*out = (struct wh_layer_place){.view = subgroup->node->epoch->view->number,
+	*out = (struct wh_layer_place){.view = subgroup->node->epochs.current->view->number,
 				       .shard = member->layout->shard,
 				       .received = member->mc != NULL ? wh_multicast_received(member->mc) : 0};
 	return true;
@@ -231,7 +231,7 @@ bool wh_layer_is_in(const whorl_subgroup *subgroup, uint32_t shard)
 
 bool wh_layer_is_confirmed(const whorl_subgroup *subgroup, uint64_t view, uint64_t question)
 {
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 
 	return epoch->view->number == view && wh_confirm_held(&epoch->change) >= question;
 }
@@ -242,7 +242,7 @@ bool wh_layer_has_applied(const whorl_subgroup *subgroup, const struct wh_layer_
 
 	if (wh_layer_restores(subgroup) || subgroup->offer.backlog.messages > 0)
 		return false;
-	if (subgroup->node->epoch->view->number != place->view)
+	if (subgroup->node->epochs.current->view->number != place->view)
 		return true; /* all below the cut was delivered before this view began */
 	return member == NULL || member->mc == NULL || wh_multicast_sequence(member->mc) >= place->received;
 }
@@ -306,7 +306,7 @@ static bool wait_once(whorl_subgroup *subgroup, const wh_word *settled, pthread_
 	uint64_t turn_ns;
 	size_t work;
 
-	if (node->caller && wh_node_try_step(node, &work)) {
+	if (node->fixed.caller && wh_node_try_step(node, &work)) {
 		if (work > 0)
 			wh_backoff_renew(backoff);
 		else if (wh_load_acquire(settled) == 0 && !wh_node_wait_a_little(subgroup, backoff))
@@ -316,7 +316,8 @@ static bool wait_once(whorl_subgroup *subgroup, const wh_word *settled, pthread_
 	if (wh_node_wait_a_little(subgroup, backoff))
 		return false;
 	turn_ns = wh_monotonic_ns() + WH_TURN_NS;
-	sleep_until(node, settled, lock, condition, node->caller && turn_ns < deadline_ns ? turn_ns : deadline_ns);
+	sleep_until(node, settled, lock, condition,
+		    node->fixed.caller && turn_ns < deadline_ns ? turn_ns : deadline_ns);
 	return false;
 }
 

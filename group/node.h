@@ -6,7 +6,7 @@
 #ifndef WH_GROUP_NODE_H
 #define WH_GROUP_NODE_H
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "group/record.h"
 #include "predicates/hot.h"
 #include "transport/transport.h"

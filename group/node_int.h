@@ -1,24 +1,25 @@
 /* node_int.h - the state of a node, for the files of group/ (and for tests that look inside).
  *
  * Life: opened (meeting others) -> started (the loop may run) -> member (its first view has begun) -> ready (it has the state of
- * its subgroups) -> draining -> closed. What hangs off a view is in its epoch (epoch.h); here is what lasts. Failed is a
- * property, not a state: a failed node still has to be closed.
+ * its subgroups) -> draining -> closed. What hangs off a view is in its epoch (epoch.h); here is what lasts, in parts (group/parts/), each with the threads
+ * that may touch it. Failed is a property, not a state: a failed node still has to be closed.
  */
 #ifndef WH_GROUP_NODE_INT_H
 #define WH_GROUP_NODE_INT_H
 
-#include <pthread.h>
-
 #include "base/backoff.h"
 #include "base/rcu.h"
-#include "group/aside.h"
 #include "group/endpoint.h"
 #include "group/epoch.h"
 #include "group/layer.h"
-#include "group/logs.h"
+#include "group/logs/aside.h"
+#include "group/logs/logs.h"
 #include "group/node.h"
-#include "membership/join.h"
-#include "membership/serving.h"
+#include "group/parts/fixed.h"
+#include "group/parts/loop.h"
+#include "group/parts/passes.h"
+#include "group/parts/uses.h"
+#include "group/parts/waiting.h"
 #include "predicates/loop.h"
 #include "state/backlog.h"
 #include "state/state.h"
@@ -83,9 +84,8 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	enum wh_mode mode; /* [const] */
 	struct wh_durable_state
 		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	whorl_view_fn *on_past_view; /* [const] NULL: views of its log are not told */
-	void *past_view_ctx;
-	wh_word log_whole; /* 1: its log is, on disk. [loop] */
+	struct wh_past_views past_views; /* [const] of its log */
+	wh_word log_whole;               /* 1: its log is, on disk. [loop] */
 	wh_word disk_slowest,
 		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
 	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
@@ -124,107 +124,26 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	struct wh_layer layer;
 };
 
-struct wh_places { /* of the list of subgroups, from `from` to before `to` */
-	uint32_t from, to;
-};
-
 struct whorl_node {
-	uint32_t id;                    /* [const] */
-	uint64_t incarnation;           /* [const] */
-	bool caller;                    /* [const] thread = caller */
-	bool headers_apart;             /* [const] */
-	bool one_host;                  /* [const] */
-	bool forced;                    /* [const] an operator has told this start to form a group */
-	struct wh_node_config config;   /* [const] */
-	struct wh_subgroup_text *texts; /* [const] which node is in which subgroup */
-	whorl_layout_fn *layout;        /* [const] */
-	void *layout_ctx;
-	struct wh_layout_config layout_config; /* [const] */
-	struct wh_env env;                     /* [const] the world's, with our log */
-	const struct wh_env *world_env;        /* [const] */
-	uint64_t memory_bytes;                 /* [const] the estimate */
-	uint32_t home;                         /* [const] as in struct wh_change */
+	const struct wh_node_fixed fixed; /* any thread reads it */
+	struct wh_node_passes passes;     /* any thread, by atomics */
+	struct wh_node_uses uses;         /* any thread, by atomics */
 
-	struct wh_transport *transport;
-	struct wh_gate *gate;             /* its page is wiped in a fork */
-	struct wh_diag diag;              /* [loop] */
-	struct wh_loop loop;              /* [loop] */
-	struct wh_roster roster;          /* [loop] */
-	struct wh_join_requests requests; /* [loop] */
-	struct wh_join join;              /* [loop] */
-	struct wh_restart restart;        /* [loop] where there are logs */
-	uint64_t left_ticket; /* [loop; whorl_close when there is none] its disk says that it has left, when that is done. 0: not yet */
-	struct wh_durable_others *others; /* [loop] those that it speaks for, with their disks; NULL: none */
-	bool replays;                     /* [loop] its logs are upcalled, before its first view begins */
-	struct wh_logs *logs;             /* [const pointer] NULL: no subgroup is durable */
-	struct wh_aside *aside;           /* [const pointer] jobs that a disk may hold; NULL: as of logs */
-	struct wh_record record;          /* [loop] of the group that this node was counted in last */
-	struct wh_push_stats push_stats;
-	wh_word heartbeats;     /* [loop] statistics */
-	struct wh_epoch *epoch; /* [loop writes; RCU] the current one, and `older` ones behind it; NULL: no member yet */
-	struct wh_epoch *proposed; /* [loop] that of the view that may come; NULL: none */
-	/* [const pointer] A bit for each place of `subgroups`: its ring has been committed to (smc/ring.h). Those of a short file have none. */
-	wh_word *committed;
-	uint32_t committed_words;
-	struct wh_looks looks; /* [loop] */
-	/* Those that are configured, [const], and then those that this node has entered; NULL: the place is free. [lock, RCU; the loop reads without] */
-	whorl_subgroup **subgroups;
-	uint32_t subgroup_room;           /* [const] */
-	wh_word stays_bytes;              /* of those that were entered, as estimated. [lock; anyone reads] */
-	wh_word stays_asked;              /* 1: something is to be done for some stay. [any sets, loop clears] */
-	struct wh_places stays_moving;    /* [loop] likewise, and it was not done yet */
-	struct wh_serving *serving;       /* [loop] */
-	struct wh_state **busy_states;    /* [loop] something of them is under way */
-	uint32_t busy_state_count;        /* [loop] */
-	uint32_t gives;                   /* [loop] states on their way to others */
-	bool states_used;                 /* [loop] of others it may be: wh_node_use_state */
-	whorl_subgroup **refusers;        /* [loop] those that refuse, or have a backlog of what was refused */
-	uint32_t refuser_count;           /* [loop] */
-	whorl_subgroup **layered;         /* [const after start] those with a layer */
-	uint32_t layered_count;           /* [const after start] */
-	wh_word layers_asked;             /* 1: a layer is to be stepped. [any sets, loop clears] */
-	bool layers_awake;                /* [loop] one of them is to be stepped in each pass */
-	uint32_t layer_ends;              /* [loop] how often they were told that the node has failed */
-	struct wh_transport_event *event; /* [loop] scratch: large */
-	whorl_view_fn *on_view;           /* [const after start] */
-	void *on_view_ctx;
-	wh_word views;                   /* [loop] installed */
-	wh_word change_ns[WHORL_STAGES]; /* [loop] of the last change */
-	wh_word entry_ns[WHORL_ENTRIES]; /* [loop] */
-	wh_word started_ns;              /* whorl_start; 0: not yet */
-	wh_word rest_asked;          /* 1: this node is to rest, or a node is to be asked to. [any sets, loop clears] */
-	struct wh_places rests_open; /* [loop] where something of that is to be done in this view */
-	uint64_t explained_ns;       /* [loop] */
-	uint64_t bad_messages;       /* [loop] control messages that were none */
-	uint64_t change_began_ns;    /* [loop] */
-	bool awaits_delivery;        /* [loop] the first of this view */
-	wh_word jobs;                /* submitted, and not done. [any] */
+	/* The loop's: parts/loop.h. */
+	struct wh_diag diag;
+	struct wh_loop loop;
+	struct wh_node_events watch;
+	struct wh_node_entry entry;
+	struct wh_node_epochs epochs;
+	struct wh_node_disk disk;
+	struct wh_node_list list;
+	struct wh_node_stays stays;
+	struct wh_node_rests rests;
+	struct wh_node_states states;
+	struct wh_node_refusing refusing;
+	struct wh_node_layers layers;
 
-	wh_word stepper;      /* the thread that makes passes, 0: none. With thread = caller a try-lock for each pass */
-	wh_word away;         /* with thread = caller: 1 from whorl_arm to the next whorl_step. [any] */
-	uint64_t surveyed_ns; /* [loop] */
-	wh_word waits;        /* threads in whorl_frontier_wait. [any] */
-	wh_word orphans;      /* after close: claims still open; the last one to be finished frees the node */
-	int fd;            /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for. [lock] */
-	int timer_fd;      /* [lock] */
-	uint64_t timer_ns; /* [lock] when it goes off, or has; 0, UINT64_MAX: it is stopped */
-
-	/* Everything below is for threads that wait or ask. */
-	pthread_mutex_t lock;
-	pthread_cond_t changed; /* ready, failed, drained, may_leave; a stay has come to its next stage */
-	bool ready;             /* [lock] */
-	bool closes;            /* [lock] whorl_close has closed the rings: no stay begins any more */
-	bool drained,
-		may_leave;   /* [lock; the loop reads without] what whorl_close waits for: all its messages, then a view
-				   * that it can leave in order */
-	char progress[256];  /* [lock] on its way into the group */
-	wh_word started;     /* 1: upcalls and the like are final. [whorl_start; anyone reads] */
-	wh_word wants_drain; /* draining, for the loop */
-	struct wh_error failure;  /* [lock] WHORL_OK: none; for good */
-	struct wh_error minority; /* [lock] WHORL_NO_QUORUM, and the members that we do not hear; for now */
-	whorl_log_fn *log;        /* [lock] */
-	void *log_ctx;            /* [lock] */
-	struct wh_shown shown;    /* [lock] count 0: no workers */
+	struct wh_node_waiting waiting; /* any thread, under its lock */
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
@@ -277,29 +196,16 @@ void wh_node_regain_quorum(whorl_node *node);
 
 #define WH_STAYS_MAX WH_WISHES_MAX /* of a node, those that are over and not released among them */
 
-static inline bool wh_places_any(const struct wh_places *places)
-{
-	return places->from < places->to;
-}
-
-static inline void wh_places_add(struct wh_places *places, uint32_t at)
-{
-	bool any = wh_places_any(places);
-
-	*places = (struct wh_places){any && places->from < at ? places->from : at,
-				     any && places->to > at ? places->to : at + 1};
-}
-
 static inline struct wh_places wh_node_all_places(const whorl_node *node)
 {
-	return (struct wh_places){0, node->subgroup_room};
+	return (struct wh_places){0, node->list.room};
 }
 
 /* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
 static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
 {
-	while (*at < node->subgroup_room) {
-		whorl_subgroup *subgroup = wh_rcu_dereference(node->subgroups[(*at)++]);
+	while (*at < node->list.room) {
+		whorl_subgroup *subgroup = wh_rcu_dereference(node->list.subgroups[(*at)++]);
 
 		if (subgroup != NULL)
 			return subgroup;
@@ -309,7 +215,7 @@ static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint
 
 static inline bool wh_node_is_dynamic(const whorl_subgroup *subgroup)
 {
-	return subgroup->index >= subgroup->node->config.subgroup_count;
+	return subgroup->index >= subgroup->node->fixed.config.subgroup_count;
 }
 
 /* What nodes call it in messages and tags of streams: as configured, or its birth (0046). */
@@ -373,7 +279,7 @@ WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, con
 /* That of a subgroup that has one, for something that may have to be gone on with in later passes. */
 static inline struct wh_state *wh_node_use_state(whorl_subgroup *subgroup)
 {
-	subgroup->node->states_used = true;
+	subgroup->node->states.used = true;
 	return subgroup->state;
 }
 /* `member` is this node in the shard. Has the node of that rank entered the shard, with a state that it is given or an empty one? */
@@ -423,7 +329,7 @@ void wh_node_end_layers(whorl_node *node);
 
 static inline bool wh_node_layers_ask(const whorl_node *node)
 {
-	return node->layers_awake || wh_load_relaxed(&node->layers_asked) != 0;
+	return node->layers.awake || wh_load_relaxed(&node->layers.asked) != 0;
 }
 
 /* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
@@ -437,13 +343,13 @@ enum whorl_result wh_node_shut(const whorl_node *node);
 
 static inline bool wh_node_has_failed(const whorl_node *node)
 {
-	return (wh_gate_state(node->gate) & WH_GATE_FAILED) != 0;
+	return (wh_gate_state(node->fixed.gate) & WH_GATE_FAILED) != 0;
 }
 
 /* WHORL_OK, or why nothing can be sent. */
 static inline enum whorl_result wh_node_state(const whorl_node *node)
 {
-	return wh_gate_is_open(node->gate) ? WHORL_OK : wh_node_shut(node);
+	return wh_gate_is_open(node->fixed.gate) ? WHORL_OK : wh_node_shut(node);
 }
 
 /* Frees all of a node; its loop has stopped. `waits_for_disk`: files that a disk does not close at once are waited for, disk_timeout_ms at most;

@@ -24,7 +24,7 @@ static void enlist(whorl_subgroup *subgroup)
 	if (subgroup->offer.listed)
 		return;
 	subgroup->offer.listed = true;
-	subgroup->node->refusers[subgroup->node->refuser_count++] = subgroup;
+	subgroup->node->refusing.subgroups[subgroup->node->refusing.count++] = subgroup;
 }
 
 /* It takes `taken`, and not all. */
@@ -34,7 +34,7 @@ static void begin_refusal(whorl_subgroup *subgroup, size_t taken)
 
 	offer->refuses = true;
 	if (offer->since_ns == 0 || taken > 0) {
-		offer->since_ns = wh_env_now(&subgroup->node->env);
+		offer->since_ns = wh_env_now(&subgroup->node->fixed.env);
 		offer->told = false;
 	}
 	wh_count(&offer->refusals, 1);
@@ -136,7 +136,7 @@ static size_t offer_backlog(whorl_subgroup *subgroup)
 
 		wh_backlog_drop(&offer->backlog, taken < count ? taken : count);
 		work += taken;
-		node->loop.now_ns = wh_env_now(&node->env);
+		node->loop.now_ns = wh_env_now(&node->fixed.env);
 	}
 	note_kept(subgroup);
 	return work;
@@ -150,7 +150,7 @@ static bool is_to_retry(whorl_subgroup *subgroup)
 	whorl_node *node = subgroup->node;
 	struct wh_offering *offer = &subgroup->offer;
 
-	if (wh_load_relaxed(&node->wants_drain) == 0)
+	if (wh_load_relaxed(&node->passes.wants_drain) == 0)
 		return false;
 	if (node->loop.now_ns < offer->retry_ns) {
 		wh_loop_at(&node->loop, offer->retry_ns);
@@ -163,7 +163,7 @@ static bool is_to_retry(whorl_subgroup *subgroup)
 
 static void go_on_in_place(whorl_subgroup *subgroup)
 {
-	struct wh_epoch *epoch = subgroup->node->epoch;
+	struct wh_epoch *epoch = subgroup->node->epochs.current;
 	struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 
 	if (member == NULL || member->mc == NULL)
@@ -220,12 +220,12 @@ size_t wh_node_step_refusers(whorl_node *node)
 {
 	size_t work = 0;
 
-	for (uint32_t i = 0; i < node->refuser_count && !wh_node_has_failed(node);) {
-		work += step_refuser(node->refusers[i]);
-		if (node->refusers[i]->offer.listed)
+	for (uint32_t i = 0; i < node->refusing.count && !wh_node_has_failed(node);) {
+		work += step_refuser(node->refusing.subgroups[i]);
+		if (node->refusing.subgroups[i]->offer.listed)
 			i++;
 		else
-			node->refusers[i] = node->refusers[--node->refuser_count];
+			node->refusing.subgroups[i] = node->refusing.subgroups[--node->refusing.count];
 	}
 	return work;
 }
@@ -245,7 +245,7 @@ enum whorl_result whorl_offer_again(whorl_subgroup *subgroup)
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM) {
 		/* What this thread has done, then the word; a full fence, as the upcall may be looking. Partner: offer_run. */
 		(void)wh_exchange(&subgroup->offer.again, 1);
-		wh_gate_ring(subgroup->node->gate);
+		wh_gate_ring(subgroup->node->fixed.gate);
 		result = WHORL_OK;
 	}
 	wh_rcu_read_unlock();

@@ -11,9 +11,9 @@
 
 static void fail_to_open(whorl_node *node, uint64_t number, enum whorl_result result, const char *why)
 {
-	if (node->epoch == NULL)
+	if (node->epochs.current == NULL)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be entered: %s", number, why);
-	else if (node->epoch->change.wedged)
+	else if (node->epochs.current->change.wedged)
 		wh_node_fail(node, WH_LOG_ERROR, result, "view %" PRIu64 " cannot be installed: %s", number, why);
 	else /* no node has to come in */
 		wh_log(&node->diag, WH_LOG_WARNING, "view %" PRIu64 " cannot be prepared here: %s", number, why);
@@ -22,36 +22,36 @@ static void fail_to_open(whorl_node *node, uint64_t number, enum whorl_result re
 static const struct wh_view *open_view(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	whorl_node *node = ctx;
-	uint64_t number = next != NULL ? node->epoch->view->number + 1 : view->number;
+	uint64_t number = next != NULL ? node->epochs.current->view->number + 1 : view->number;
 	enum whorl_result result = WHORL_OK;
 	struct wh_error err;
 
 	if (next != NULL && view == NULL)
-		result = wh_view_next(&view, node->epoch->view, next, &node->layout_config, &err);
+		result = wh_view_next(&view, node->epochs.current->view, next, &node->fixed.layout_config, &err);
 	if (result == WHORL_OK)
-		result = wh_epoch_create(&node->proposed, node, view, key, &err);
+		result = wh_epoch_create(&node->epochs.proposed, node, view, key, &err);
 	if (result != WHORL_OK) {
 		fail_to_open(node, number, result, err.text);
 		return NULL;
 	}
-	if (node->epoch == NULL)
+	if (node->epochs.current == NULL)
 		wh_node_advance(node, WHORL_ENTRY_INVITED);
-	return node->proposed->view;
+	return node->epochs.proposed->view;
 }
 
 /* The record of a group that this node was counted in must be on disk before any node counts on it (0032). */
 static bool record_group(whorl_node *node, uint64_t group)
 {
-	if (!node->join.records || wh_record_has(&node->record, group)) {
-		node->join.record = node->join.records ? group : 0;
+	if (!node->entry.join.records || wh_record_has(&node->entry.record, group)) {
+		node->entry.join.record = node->entry.join.records ? group : 0;
 		return true;
 	}
-	if (node->record.group != 0 && node->record.writing == 0 && !node->record.failed)
-		wh_log(&node->diag, node->proposed->view->number == 0 ? WH_LOG_WARNING : WH_LOG_ERROR,
+	if (node->entry.record.group != 0 && node->entry.record.writing == 0 && !node->entry.record.failed)
+		wh_log(&node->diag, node->epochs.proposed->view->number == 0 ? WH_LOG_WARNING : WH_LOG_ERROR,
 		       "this node was in group %016" PRIx64 ", and now comes into another of its name, %016" PRIx64,
-		       node->record.group, group);
-	if (!wh_record_write(&node->record, group))
-		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM, "%s", node->record.error.text);
+		       node->entry.record.group, group);
+	if (!wh_record_write(&node->entry.record, group))
+		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM, "%s", node->entry.record.error.text);
 	wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 	return false;
 }
@@ -59,37 +59,37 @@ static bool record_group(whorl_node *node, uint64_t group)
 /* No node waits for a member that is suspected meanwhile, or that a node which comes in has missed. */
 static bool is_missed(const whorl_node *node, uint32_t rank)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	int before;
 
 	if (epoch == NULL)
-		return wh_join_misses(&node->join, rank);
-	before = wh_view_rank(epoch->view, node->proposed->view->ids[rank]);
+		return wh_join_misses(&node->entry.join, rank);
+	before = wh_view_rank(epoch->view, node->epochs.proposed->view->ids[rank]);
 	return before >= 0 && !wh_change_trusts(&epoch->change, (uint32_t)before);
 }
 
 static bool is_memory_ready(const whorl_node *node)
 {
-	const struct wh_transport_ops *ops = node->transport->ops;
-	const struct wh_epoch *proposed = node->proposed;
+	const struct wh_transport_ops *ops = node->fixed.transport->ops;
+	const struct wh_epoch *proposed = node->epochs.proposed;
 
-	if (proposed->image->ready && node->epoch != NULL)
+	if (proposed->image->ready && node->epochs.current != NULL)
 		return true;
 	for (uint32_t rank = 0; rank < proposed->view->members; rank++)
 		if (is_missed(node, rank))
 			ops->freeze(proposed->image, rank);
 	if (!proposed->image->ready)
-		ops->service(node->transport);
+		ops->service(node->fixed.transport);
 	return proposed->image->ready;
 }
 
 static bool is_open(void *ctx)
 {
 	whorl_node *node = ctx;
-	struct wh_epoch *proposed = node->proposed;
+	struct wh_epoch *proposed = node->epochs.proposed;
 	bool ready = is_memory_ready(node);
 
-	if (node->epoch != NULL)
+	if (node->epochs.current != NULL)
 		return wh_durable_is_prepared(proposed) && ready;
 	if (!ready || !record_group(node, proposed->view->group) || !wh_durable_has_entered(node))
 		return false;
@@ -104,7 +104,7 @@ static bool is_open(void *ctx)
 static bool has_begun(void *ctx, bool late)
 {
 	const whorl_node *node = ctx;
-	const struct wh_epoch *proposed = node->proposed;
+	const struct wh_epoch *proposed = node->epochs.proposed;
 	const struct wh_view *view = proposed->view;
 	uint32_t there = 1, said = 1, awaited = 0, lost = 0;
 
@@ -116,7 +116,8 @@ static bool has_begun(void *ctx, bool late)
 		said += rank != proposed->rank && beat != WH_BEAT_NONE;
 		if (rank == proposed->rank)
 			continue;
-		if (wh_roster_lost(&node->roster, view->ids[rank], view->incarnations[rank], proposed->image->key)) {
+		if (wh_roster_lost(&node->entry.roster, view->ids[rank], view->incarnations[rank],
+				   proposed->image->key)) {
 			lost++;
 			continue;
 		}
@@ -125,29 +126,29 @@ static bool has_begun(void *ctx, bool late)
 	}
 	if (view->number != 0)
 		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
-		       wh_restart_is_enough(&node->join, view, proposed->image->key);
+		       wh_restart_may_begin(&node->entry.restart, proposed->image->key) &&
+		       wh_restart_is_enough(&node->entry.join, view, proposed->image->key);
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 }
 
 static void discard_view(void *ctx, uint64_t key)
 {
 	whorl_node *node = ctx;
-	struct wh_epoch *proposed = node->proposed;
+	struct wh_epoch *proposed = node->epochs.proposed;
 
-	node->proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
+	node->epochs.proposed = NULL; /* first: a fork may come in between, and its child frees what it finds */
 	wh_epoch_free(proposed, true);
 	if (key != 0)
-		node->transport->ops->past(node->transport, key);
+		node->fixed.transport->ops->past(node->fixed.transport, key);
 }
 
 static void begin_view(void *ctx)
 {
 	whorl_node *node = ctx;
 
-	if (node->epoch == NULL)
+	if (node->epochs.current == NULL)
 		wh_node_come_in(node);
 	else
 		wh_epoch_install(node);
@@ -158,7 +159,7 @@ static void begin_view(void *ctx)
 static void wedge_epoch(void *ctx)
 {
 	whorl_node *node = ctx;
-	struct wh_epoch *epoch = node->epoch;
+	struct wh_epoch *epoch = node->epochs.current;
 
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		if (epoch->shard_members[i].mc != NULL)
@@ -167,27 +168,27 @@ static void wedge_epoch(void *ctx)
 			wh_ring_wedge(epoch->shard_members[i].subgroup->ring);
 	}
 	wh_hot_share_all(&epoch->hot);
-	node->change_began_ns = epoch->change.began_ns;
+	node->epochs.change_began_ns = epoch->change.began_ns;
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
-		wh_store_relaxed(&node->change_ns[stage], 0);
-	node->awaits_delivery = false;
+		wh_store_relaxed(&node->epochs.change_ns[stage], 0);
+	node->epochs.awaits_delivery = false;
 }
 
 static bool keep_decision(void *ctx, uint64_t key, uint64_t ballot, const uint64_t *cuts)
 {
 	const whorl_node *node = ctx;
 
-	return wh_durable_keep(node->epoch, key, ballot, cuts);
+	return wh_durable_keep(node->epochs.current, key, ballot, cuts);
 }
 
 static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 {
 	whorl_node *node = ctx;
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	size_t work = 0;
 
 	/* Members that are done hear me in the next view already. */
-	wh_heartbeat_beat(&node->proposed->heartbeat);
+	wh_heartbeat_beat(&node->epochs.proposed->heartbeat);
 	*done = true;
 	for (uint32_t i = 0; i < epoch->shard_member_count && *done; i++)
 		if (epoch->shard_members[i].mc != NULL)
@@ -265,10 +266,10 @@ static void be_told(void *ctx, const struct wh_fact *fact)
 
 	switch (fact->kind) {
 	case WH_FACT_SUSPECTED:
-		log_suspected(node->epoch, fact->rank, fact->why);
+		log_suspected(node->epochs.current, fact->rank, fact->why);
 		break;
 	case WH_FACT_BROKEN:
-		wh_epoch_suspect_broken(node->epoch, fact->rank, fact->why);
+		wh_epoch_suspect_broken(node->epochs.current, fact->rank, fact->why);
 		break;
 	case WH_FACT_HEARD:
 		wh_node_regain_quorum(node);
@@ -277,10 +278,10 @@ static void be_told(void *ctx, const struct wh_fact *fact)
 		wh_node_lose_quorum(node);
 		break;
 	case WH_FACT_REMOVED:
-		fail_as_removed(node->epoch, fact->rank);
+		fail_as_removed(node->epochs.current, fact->rank);
 		break;
 	case WH_FACT_CUT_OFF:
-		fail_as_cut_off(node->epoch);
+		fail_as_cut_off(node->epochs.current);
 		break;
 	case WH_FACT_REFUSED:
 		wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED, "%s", fact->why);

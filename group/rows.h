@@ -6,7 +6,7 @@
 #ifndef WH_GROUP_ROWS_H
 #define WH_GROUP_ROWS_H
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "membership/view.h"
 #include "smc/slots.h"
 #include "sst/columns.h"

@@ -19,26 +19,21 @@ uint64_t wh_monotonic_ns(void)
 	return wh_env_now(wh_env_system());
 }
 
-static uint64_t this_thread(void)
-{
-	return (uint64_t)pthread_self();
-}
-
 bool wh_node_in_upcall(const whorl_node *node)
 {
-	return wh_load_relaxed(&node->stepper) == this_thread();
+	return wh_passes_are_mine(&node->passes);
 }
 
 enum whorl_result wh_node_shut(const whorl_node *node)
 {
-	uint64_t state = wh_gate_state(node->gate);
+	uint64_t state = wh_gate_state(node->fixed.gate);
 
 	if ((state & WH_GATE_OPEN) == 0)
 		return WHORL_FORKED;
 	if (state & WH_GATE_CLOSED)
 		return WHORL_CLOSED;
 	/* The failure was there before the bit, and never changes. */
-	return state & WH_GATE_FAILED ? node->failure.code : WHORL_NO_QUORUM;
+	return state & WH_GATE_FAILED ? node->waiting.failure.code : WHORL_NO_QUORUM;
 }
 
 /* ---- the watch ------------------------------------------------------------------------------------------------------ */
@@ -49,16 +44,16 @@ static void lose_node(whorl_node *node, const struct wh_transport_event *event)
 	bool left = event->kind == WH_EVENT_PEER_LEFT;
 	int rank = -1;
 
-	if (event->incarnation == 0 || node->roster.known_nodes[event->node].incarnation != event->incarnation)
+	if (event->incarnation == 0 || node->entry.roster.known_nodes[event->node].incarnation != event->incarnation)
 		return; /* it had not been met */
-	wh_roster_gone(&node->roster, event->node);
-	wh_serving_gone(node->serving, event->node);
-	if (node->epoch != NULL)
-		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
+	wh_roster_gone(&node->entry.roster, event->node);
+	wh_serving_gone(node->entry.serving, event->node);
+	if (node->epochs.current != NULL)
+		rank = wh_view_rank_of(node->epochs.current->view, event->node, event->incarnation);
 	if (rank >= 0 && !left)
 		wh_log(&node->diag, WH_LOG_WARNING, "%s", event->text);
 	if (rank >= 0)
-		wh_change_suspect(&node->epoch->change, (uint32_t)rank, left ? WH_LEFT : WH_FAILED,
+		wh_change_suspect(&node->epochs.current->change, (uint32_t)rank, left ? WH_LEFT : WH_FAILED,
 				  left ? "it has left" : "its connection has ended");
 	wh_node_state_gone(node, event->node);
 }
@@ -69,19 +64,19 @@ static void note_death(whorl_node *node, const struct wh_transport_event *event)
 {
 	int rank = -1;
 
-	wh_roster_died(&node->roster, event->node, event->incarnation);
-	if (node->epoch != NULL)
-		rank = wh_view_rank_of(node->epoch->view, event->node, event->incarnation);
+	wh_roster_died(&node->entry.roster, event->node, event->incarnation);
+	if (node->epochs.current != NULL)
+		rank = wh_view_rank_of(node->epochs.current->view, event->node, event->incarnation);
 	if (rank >= 0)
-		wh_change_suspect(&node->epoch->change, (uint32_t)rank, WH_DEAD, "its process has ended");
+		wh_change_suspect(&node->epochs.current->change, (uint32_t)rank, WH_DEAD, "its process has ended");
 }
 
 /* A node, of which we are told that it does not go with us: it is not a member, or will not be for long. */
 static void part_from_node(whorl_node *node, const struct wh_transport_event *event)
 {
 	lose_node(node, event);
-	if (node->epoch == NULL)
-		wh_join_refused(&node->join, event->node, event->text);
+	if (node->epochs.current == NULL)
+		wh_join_refused(&node->entry.join, event->node, event->text);
 }
 
 static void handle_event(whorl_node *node, const struct wh_transport_event *event)
@@ -91,7 +86,7 @@ static void handle_event(whorl_node *node, const struct wh_transport_event *even
 		break; /* looked at where it is waited for */
 	case WH_EVENT_PEER_MET:
 		wh_node_advance(node, WHORL_ENTRY_MET);
-		wh_roster_met(&node->roster, event->node, event->incarnation);
+		wh_roster_met(&node->entry.roster, event->node, event->incarnation);
 		break;
 	case WH_EVENT_PEER_LEFT:
 	case WH_EVENT_PEER_DOWN:
@@ -116,8 +111,8 @@ static bool is_drained(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
-	for (uint32_t at = 0; node->epoch != NULL && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		struct wh_shard_member *member = wh_epoch_shard_member(node->epoch, subgroup);
+	for (uint32_t at = 0; node->epochs.current != NULL && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
+		struct wh_shard_member *member = wh_epoch_shard_member(node->epochs.current, subgroup);
 
 		if (subgroup->offer.backlog.messages > 0)
 			return false;
@@ -138,25 +133,25 @@ static bool may_leave_now(whorl_node *node)
 {
 	if (wh_node_has_failed(node))
 		return true;
-	if (node->epoch == NULL)
-		return node->join.state != WH_JOIN_THERE;
-	return wh_epoch_may_leave(node->epoch) && wh_durable_leave(node);
+	if (node->epochs.current == NULL)
+		return node->entry.join.state != WH_JOIN_THERE;
+	return wh_epoch_may_leave(node->epochs.current) && wh_durable_leave(node);
 }
 
 /* From the pass in which it may leave a node says nothing more: what its row says then is what the others read. */
 static void watch_drain(whorl_node *node)
 {
 	/* Once its disk says that it has left nothing more of others is delivered here. */
-	bool drained = node->left_ticket != 0 || is_drained(node), may_leave = drained && may_leave_now(node);
+	bool drained = node->disk.left_ticket != 0 || is_drained(node), may_leave = drained && may_leave_now(node);
 
-	if (drained == node->drained && !may_leave)
+	if (drained == node->waiting.drained && !may_leave)
 		return;
-	wh_store_relaxed(&node->wants_drain, !may_leave);
-	pthread_mutex_lock(&node->lock);
-	node->drained = drained;
-	node->may_leave = may_leave;
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
+	wh_store_relaxed(&node->passes.wants_drain, !may_leave);
+	pthread_mutex_lock(&node->waiting.lock);
+	node->waiting.drained = drained;
+	node->waiting.may_leave = may_leave;
+	pthread_cond_broadcast(&node->waiting.changed);
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 /* A member that wants to rest, or is to end, says so in its row when all that it has claimed is delivered; one that sends again, at
@@ -164,13 +159,13 @@ static void watch_drain(whorl_node *node)
 static void watch_roles(whorl_node *node)
 {
 	/* Acquire: what was asked. Partner: whorl_pause_sending and whorl_request_pause. */
-	bool asked = wh_load_acquire(&node->rest_asked) != 0 && wh_exchange(&node->rest_asked, 0) != 0;
-	struct wh_places open = asked ? wh_node_all_places(node) : node->rests_open;
+	bool asked = wh_load_acquire(&node->rests.asked) != 0 && wh_exchange(&node->rests.asked, 0) != 0;
+	struct wh_places open = asked ? wh_node_all_places(node) : node->rests.open;
 	whorl_subgroup *subgroup;
 
-	if (node->epoch == NULL || !wh_places_any(&open) || wh_node_has_failed(node))
+	if (node->epochs.current == NULL || !wh_places_any(&open) || wh_node_has_failed(node))
 		return;
-	node->rests_open = (struct wh_places){0, 0};
+	node->rests.open = (struct wh_places){0, 0};
 	for (uint32_t at = open.from; at < open.to && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		bool settled = true;
 		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
@@ -178,16 +173,16 @@ static void watch_roles(whorl_node *node)
 			.kind = WH_WIRE_REST, .subgroup = wh_node_number_of(subgroup), .flag = (asks & 2) != 0};
 
 		if (rests != WH_RESTS_UNASKED)
-			settled &= wh_epoch_rest(node->epoch, subgroup, rests == WH_RESTS);
-		settled &= wh_epoch_end(node->epoch, subgroup);
-		if (asks != 0 && wh_roster_send(&node->roster, (uint32_t)(asks >> 2), &rest))
+			settled &= wh_epoch_rest(node->epochs.current, subgroup, rests == WH_RESTS);
+		settled &= wh_epoch_end(node->epochs.current, subgroup);
+		if (asks != 0 && wh_roster_send(&node->entry.roster, (uint32_t)(asks >> 2), &rest))
 			wh_store_release(&subgroup->asks, 0);
 		else
 			settled &= asks == 0;
 		if (!settled)
-			wh_places_add(&node->rests_open, subgroup->index);
+			wh_places_add(&node->rests.open, subgroup->index);
 	}
-	if (wh_places_any(&node->rests_open))
+	if (wh_places_any(&node->rests.open))
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 }
 
@@ -212,16 +207,17 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 		survey_disks(member);
 	if (subgroup->ring != NULL) /* where a thread may have been missed (base/barrier.h) */
 		wh_frontiers_survey(&subgroup->ring->frontiers);
-	node->epoch->change.ids_exhausted = node->epoch->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);
+	node->epochs.current->change.ids_exhausted =
+		node->epochs.current->change.ids_exhausted || wh_multicast_ids_exhausted(member->mc);
 	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
 			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
-			     node->id, subgroup->name);
+			     node->fixed.id, subgroup->name);
 }
 
 struct wh_looks wh_node_looks(const whorl_node *node)
 {
-	return node->looks;
+	return node->epochs.looks;
 }
 
 size_t wh_node_watch(void *ctx)
@@ -230,27 +226,27 @@ size_t wh_node_watch(void *ctx)
 	uint64_t now = node->loop.now_ns;
 	size_t work = 0;
 
-	if (!node->caller && wh_load_relaxed(&node->stepper) == 0)
-		wh_store_relaxed(&node->stepper, this_thread());
-	if (node->may_leave)
+	if (!node->fixed.caller)
+		wh_passes_keep(&node->passes);
+	if (node->waiting.may_leave)
 		return 0;
-	while (node->transport->ops->next_event(node->transport, node->event)) {
-		handle_event(node, node->event);
+	while (node->fixed.transport->ops->next_event(node->fixed.transport, node->watch.event)) {
+		handle_event(node, node->watch.event);
 		work++;
 	}
-	node->roster.quiet = work == 0;
+	node->entry.roster.quiet = work == 0;
 	work += wh_node_enter(node);
 	watch_roles(node);
-	if (wh_load_relaxed(&node->wants_drain) != 0)
+	if (wh_load_relaxed(&node->passes.wants_drain) != 0)
 		watch_drain(node);
-	if (node->logs != NULL)
+	if (node->disk.logs != NULL)
 		wh_durable_look(node);
-	if (now - node->surveyed_ns < SURVEY_NS)
+	if (now - node->watch.surveyed_ns < SURVEY_NS)
 		return work;
-	node->surveyed_ns = now;
+	node->watch.surveyed_ns = now;
 	wh_node_introduce(node);
-	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++)
-		survey_shard(node, &node->epoch->shard_members[i]);
+	for (uint32_t i = 0; node->epochs.current != NULL && i < node->epochs.current->shard_member_count; i++)
+		survey_shard(node, &node->epochs.current->shard_members[i]);
 	return work;
 }
 
@@ -260,12 +256,12 @@ void wh_node_wake(void *ctx)
 {
 	whorl_node *node = ctx;
 
-	if (wh_gate_borrow(node->gate)) {
+	if (wh_gate_borrow(node->fixed.gate)) {
 		wh_epoch_send(node);
 		wh_node_ask_for_layers(node);
-		wh_gate_give_back(node->gate);
+		wh_gate_give_back(node->fixed.gate);
 	}
-	node->transport->ops->wake(node->transport);
+	node->fixed.transport->ops->wake(node->fixed.transport);
 }
 
 /* ---- start, ready ----------------------------------------------------------------------------------------------------- */
@@ -280,16 +276,16 @@ enum whorl_result whorl_start(whorl_node *node)
 		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&node->started) == 0 && wh_durable_open_log_states(node, &err) != WHORL_OK)
+	if (wh_load_relaxed(&node->passes.started) == 0 && wh_durable_open_log_states(node, &err) != WHORL_OK)
 		return WHORL_MEMORY;
-	if (wh_load_relaxed(&node->started_ns) == 0)
-		wh_store_relaxed(&node->started_ns, wh_env_now(&node->env));
+	if (wh_load_relaxed(&node->passes.started_ns) == 0)
+		wh_store_relaxed(&node->passes.started_ns, wh_env_now(&node->fixed.env));
 	/* Release: the upcalls that were set before, for the thread that makes passes. Partner: may_step. */
-	result = wh_exchange(&node->started, 1) != 0 ? WH_REFUSE("the node is started already") : WHORL_OK;
-	if (result != WHORL_OK || node->caller)
+	result = wh_exchange(&node->passes.started, 1) != 0 ? WH_REFUSE("the node is started already") : WHORL_OK;
+	if (result != WHORL_OK || node->fixed.caller)
 		return result;
-	snprintf(name, sizeof(name), "whorl-%u", node->id);
-	result = wh_loop_start(&node->loop, name, wh_node_config_cpu(&node->config, node->id), &err);
+	snprintf(name, sizeof(name), "whorl-%u", node->fixed.id);
+	result = wh_loop_start(&node->loop, name, wh_node_config_cpu(&node->fixed.config, node->fixed.id), &err);
 	if (result != WHORL_OK)
 		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text); /* all that is left is to close it */
 	return result;
@@ -298,16 +294,16 @@ enum whorl_result whorl_start(whorl_node *node)
 /* With the lock. A node that has failed will not get anywhere. */
 static enum whorl_result look_at(const whorl_node *node, wh_look_fn *look, const void *ctx)
 {
-	return node->failure.code != WHORL_OK ? node->failure.code : look(ctx);
+	return node->waiting.failure.code != WHORL_OK ? node->waiting.failure.code : look(ctx);
 }
 
 static enum whorl_result look_once(whorl_node *node, wh_look_fn *look, const void *ctx)
 {
 	enum whorl_result result;
 
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	result = look_at(node, look, ctx);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	return result;
 }
 
@@ -317,10 +313,10 @@ static enum whorl_result await_dedicated(whorl_node *node, int timeout_ms, wh_lo
 	enum whorl_result result;
 	int timed_out = 0;
 
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	while ((result = look_at(node, look, ctx)) == WHORL_TIMEOUT && timed_out == 0)
-		timed_out = pthread_cond_timedwait(&node->changed, &node->lock, &deadline);
-	pthread_mutex_unlock(&node->lock);
+		timed_out = pthread_cond_timedwait(&node->waiting.changed, &node->waiting.lock, &deadline);
+	pthread_mutex_unlock(&node->waiting.lock);
 	return result;
 }
 
@@ -347,14 +343,15 @@ static enum whorl_result await_caller(whorl_node *node, int timeout_ms, wh_look_
 
 enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
 {
-	return node->caller ? await_caller(node, timeout_ms, look, ctx) : await_dedicated(node, timeout_ms, look, ctx);
+	return node->fixed.caller ? await_caller(node, timeout_ms, look, ctx)
+				  : await_dedicated(node, timeout_ms, look, ctx);
 }
 
 static enum whorl_result is_ready(const void *ctx)
 {
 	const whorl_node *node = ctx;
 
-	return node->ready ? WHORL_OK : WHORL_TIMEOUT;
+	return node->waiting.ready ? WHORL_OK : WHORL_TIMEOUT;
 }
 
 enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
@@ -372,53 +369,36 @@ enum whorl_result whorl_ready(whorl_node *node, int timeout_ms)
 
 /* ---- passes by the caller ----------------------------------------------------------------------------------------------- */
 
-/* The token: one thread makes passes at a time. Partner: give_token. */
-static bool take_token(whorl_node *node)
-{
-	uint64_t holder = 0;
-
-	while (!wh_compare_swap(&node->stepper, &holder, this_thread()))
-		if (holder != 0)
-			return false;
-	return true;
-}
-
-static void give_token(whorl_node *node)
-{
-	/* Release: all protocol state of this pass, for the thread that makes the next. Partner: take_token. */
-	wh_store_release(&node->stepper, 0);
-}
-
 static bool may_step(const whorl_node *node)
 {
-	uint64_t state = wh_gate_state(node->gate);
+	uint64_t state = wh_gate_state(node->fixed.gate);
 
-	return node->caller && wh_load_acquire(&node->started) != 0 && (state & WH_GATE_OPEN) != 0 &&
+	return node->fixed.caller && wh_load_acquire(&node->passes.started) != 0 && (state & WH_GATE_OPEN) != 0 &&
 	       (state & WH_GATE_CLOSED) == 0;
 }
 
 bool wh_node_try_step(whorl_node *node, size_t *work)
 {
 	*work = 0;
-	if (!may_step(node) || !take_token(node))
+	if (!may_step(node) || !wh_passes_take(&node->passes))
 		return false;
 	if (node->loop.armed) /* by whorl_arm, and the program slept in its own epoll: now the bell is taken in */
 		wh_loop_sleep(&node->loop, 0);
 	*work = wh_loop_step(&node->loop);
-	give_token(node);
+	wh_passes_give(&node->passes);
 	return true;
 }
 
 bool wh_node_take_loop(whorl_node *node)
 {
-	return may_step(node) && take_token(node);
+	return may_step(node) && wh_passes_take(&node->passes);
 }
 
 void wh_node_give_loop(whorl_node *node)
 {
 	bool rings = node->loop.armed; /* then what is to be done wakes the thread that armed it, if it sleeps still */
 
-	give_token(node);
+	wh_passes_give(&node->passes);
 	if (!rings)
 		wh_node_hand_back(node);
 }
@@ -426,8 +406,8 @@ void wh_node_give_loop(whorl_node *node)
 void wh_node_hand_back(whorl_node *node)
 {
 	wh_fence_full(); /* the token, then `away`. Partner: whorl_arm */
-	if (wh_load_relaxed(&node->away) != 0)
-		node->transport->ops->wake(node->transport);
+	if (wh_load_relaxed(&node->passes.away) != 0)
+		node->fixed.transport->ops->wake(node->fixed.transport);
 }
 
 size_t whorl_step(whorl_node *node)
@@ -436,8 +416,8 @@ size_t whorl_step(whorl_node *node)
 
 	if (node == NULL)
 		return WH_REFUSE("no node"), 0;
-	if (wh_load_relaxed(&node->away) != 0)
-		wh_store_relaxed(&node->away, 0);
+	if (wh_load_relaxed(&node->passes.away) != 0)
+		wh_store_relaxed(&node->passes.away, 0);
 	return wh_node_try_step(node, &work) ? work : 0;
 }
 
@@ -451,16 +431,16 @@ bool whorl_yield(whorl_node *node)
 		return WH_REFUSE("no node"), false;
 	if (!may_step(node) || wh_node_in_upcall(node))
 		return false;
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return true;
 	backoff = node->loop.backoff;
-	give_token(node);
+	wh_passes_give(&node->passes);
 	again = wh_loop_idle(node->loop.idle, &backoff, node->diag.env);
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return true;
 	node->loop.backoff = backoff;
 	wh_store_relaxed(&node->loop.stats.yields, backoff.yields);
-	give_token(node);
+	wh_passes_give(&node->passes);
 	return again;
 }
 
@@ -475,11 +455,12 @@ static void set_timer(whorl_node *node)
 		when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
 		when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
 	}
-	pthread_mutex_lock(&node->lock);
-	if (node->timer_fd >= 0 && (node->timer_ns <= node->loop.now_ns || next < node->timer_ns) &&
-	    timerfd_settime(node->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		node->timer_ns = next;
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
+	if (node->waiting.timer_fd >= 0 &&
+	    (node->waiting.timer_ns <= node->loop.now_ns || next < node->waiting.timer_ns) &&
+	    timerfd_settime(node->waiting.timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
+		node->waiting.timer_ns = next;
+	pthread_mutex_unlock(&node->waiting.lock);
 }
 
 size_t whorl_arm(whorl_node *node)
@@ -490,16 +471,16 @@ size_t whorl_arm(whorl_node *node)
 		return WH_REFUSE("no node"), 0;
 	if (!may_step(node))
 		return 0;
-	wh_store_relaxed(&node->away, 1);
+	wh_store_relaxed(&node->passes.away, 1);
 	wh_fence_full(); /* `away`, then the token: the thread that has it sees that it must wake us. Partner: wh_node_hand_back */
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return 0;
 	work = wh_loop_arm(&node->loop);
 	if (work == 0)
 		set_timer(node);
 	else
-		wh_store_relaxed(&node->away, 0);
-	give_token(node);
+		wh_store_relaxed(&node->passes.away, 0);
+	wh_passes_give(&node->passes);
 	return work;
 }
 
@@ -516,10 +497,10 @@ static size_t sleep_once(whorl_node *node, uint64_t timeout_ns)
 
 void wh_node_nap(whorl_node *node)
 {
-	if (wh_node_in_upcall(node) || !may_step(node) || !take_token(node))
+	if (wh_node_in_upcall(node) || !may_step(node) || !wh_passes_take(&node->passes))
 		return;
 	(void)sleep_once(node, WH_NS_PER_MS);
-	give_token(node);
+	wh_passes_give(&node->passes);
 }
 
 enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
@@ -531,20 +512,20 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (!node->caller || timeout_ms < 0)
+	if (!node->fixed.caller || timeout_ms < 0)
 		return WH_REFUSE(timeout_ms < 0 ? "a time-out below 0" : "engine.thread is not caller");
 	if (wh_node_in_upcall(node))
 		return timeout_ms > 0 ? WHORL_WOULD_DEADLOCK : WHORL_TIMEOUT;
 	if (!may_step(node))
 		return WH_REFUSE("the node is not started");
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return WHORL_AGAIN;
 	deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
 	do { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
 		work = sleep_once(node, deadline - now);
 		now = wh_monotonic_ns();
 	} while (work == 0 && now < deadline);
-	give_token(node);
+	wh_passes_give(&node->passes);
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }
 
@@ -555,15 +536,15 @@ static int make_fd(whorl_node *node)
 	struct epoll_event readable = {.events = EPOLLIN};
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 
-	node->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0 && node->timer_fd >= 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->transport->ops->fd(node->transport), &readable) == 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->timer_fd, &readable) == 0 &&
-	    timerfd_settime(node->timer_fd, 0, &now, NULL) == 0)
+	node->waiting.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd >= 0 && node->waiting.timer_fd >= 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->fixed.transport->ops->fd(node->fixed.transport), &readable) == 0 &&
+	    epoll_ctl(fd, EPOLL_CTL_ADD, node->waiting.timer_fd, &readable) == 0 &&
+	    timerfd_settime(node->waiting.timer_fd, 0, &now, NULL) == 0)
 		return fd;
-	if (node->timer_fd >= 0)
-		close(node->timer_fd);
-	node->timer_fd = -1;
+	if (node->waiting.timer_fd >= 0)
+		close(node->waiting.timer_fd);
+	node->waiting.timer_fd = -1;
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -577,10 +558,10 @@ int whorl_fd(whorl_node *node)
 		return WH_REFUSE("no node"), -1;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return -1;
-	pthread_mutex_lock(&node->lock);
-	if (node->fd < 0)
-		node->fd = make_fd(node);
-	fd = node->fd;
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
+	if (node->waiting.fd < 0)
+		node->waiting.fd = make_fd(node);
+	fd = node->waiting.fd;
+	pthread_mutex_unlock(&node->waiting.lock);
 	return fd;
 }

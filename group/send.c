@@ -100,7 +100,7 @@ enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_
 /* Open claims of a closed node: the last of them frees it, and waits for nothing. */
 static enum whorl_result finish_orphans(whorl_node *node, uint64_t count)
 {
-	if (wh_fetch_add(&node->orphans, 0 - count) == count)
+	if (wh_fetch_add(&node->uses.orphans, 0 - count) == count)
 		wh_node_free(node, false, false);
 	return WHORL_CLOSED;
 }
@@ -306,7 +306,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint32_t wanted, uint64_t de
 	uint64_t now, left_ms;
 	size_t work;
 
-	if (subgroup->node->caller && wh_node_try_step(subgroup->node, &work)) {
+	if (subgroup->node->fixed.caller && wh_node_try_step(subgroup->node, &work)) {
 		if (work > 0)
 			wh_backoff_renew(backoff);
 		else if ((is_to_return(subgroup) || !wh_ring_has_room_for(subgroup->ring, wanted)) &&
@@ -321,7 +321,7 @@ static bool wait_for_room(whorl_subgroup *subgroup, uint32_t wanted, uint64_t de
 	room.fd = wh_ring_window_fd(subgroup->ring);
 	/* With thread = caller the thread that runs the loop now may stop, and then it is my turn. And where there is no descriptor
 	 * left, no signal comes. */
-	if ((subgroup->node->caller || room.fd < 0) && left_ms > 1)
+	if ((subgroup->node->fixed.caller || room.fd < 0) && left_ms > 1)
 		left_ms = 1;
 	poll(&room, 1, (int)left_ms);
 	return false;
@@ -491,7 +491,8 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 	whorl_node *node = subgroup->node;
 	bool is_taken;
 
-	pthread_mutex_lock(&node->lock); /* of two threads that disagree the later one, but for one that leaves */
+	pthread_mutex_lock(
+		&node->waiting.lock); /* of two threads that disagree the later one, but for one that leaves */
 	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
 	if (is_taken && (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS))
 		wh_store_relaxed(&subgroup->returns, !pauses);
@@ -501,12 +502,12 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 		wh_store_relaxed(&subgroup->stay.leaves, 1);
 	if (is_taken && subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
 		wh_ring_pause(subgroup->ring, true);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	if (!is_taken)
 		return false;
 	/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
-	wh_store_release(&node->rest_asked, 1);
-	wh_gate_ring(node->gate);
+	wh_store_release(&node->rests.asked, 1);
+	wh_gate_ring(node->fixed.gate);
 	return true;
 }
 
@@ -534,14 +535,14 @@ void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 	whorl_node *node = subgroup->node;
 	bool may_send, told;
 
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	may_send = !rests && wh_load_relaxed(&subgroup->rests) != WH_RESTS;
 	if (subgroup->ring != NULL && (rests || may_send))
 		wh_ring_pause(subgroup->ring, rests);
 	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
 	if (told) /* release: the ring is open, if this node is a sender, and then the word. Partner: may_return */
 		wh_store_release(&subgroup->returns, 0);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	if (!told)
 		return;
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
@@ -553,9 +554,9 @@ static bool is_in(const whorl_subgroup *subgroup)
 {
 	bool is;
 
-	pthread_mutex_lock(&subgroup->node->lock);
+	pthread_mutex_lock(&subgroup->node->waiting.lock);
 	is = subgroup->is_member;
-	pthread_mutex_unlock(&subgroup->node->lock);
+	pthread_mutex_unlock(&subgroup->node->waiting.lock);
 	return is;
 }
 
@@ -572,10 +573,10 @@ enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, boo
 	result = wh_node_state(node);
 	if (result != WHORL_OK)
 		return result;
-	if (id == node->id)
+	if (id == node->fixed.id)
 		return whorl_pause_sending(subgroup, pauses);
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(node->epoch);
+	epoch = wh_rcu_dereference(node->epochs.current);
 	result = epoch == NULL ? WHORL_AGAIN : wh_view_rank(epoch->view, id) >= 0 ? WHORL_OK : WHORL_NOT_FOUND;
 	wh_rcu_read_unlock();
 	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
@@ -584,8 +585,8 @@ enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, boo
 	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | pauses << 1 | 1))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK) {
-		wh_store_release(&node->rest_asked, 1);
-		wh_gate_ring(node->gate);
+		wh_store_release(&node->rests.asked, 1);
+		wh_gate_ring(node->fixed.gate);
 	}
 	return result;
 }

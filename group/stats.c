@@ -38,20 +38,20 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 		}
 		return WHORL_FORKED;
 	}
-	pthread_mutex_lock(&locked->lock);
-	error = node->failure.code != WHORL_OK ? &node->failure : &node->minority;
+	pthread_mutex_lock(&locked->waiting.lock);
+	error = node->waiting.failure.code != WHORL_OK ? &node->waiting.failure : &node->waiting.minority;
 	result = error->code;
 	if (text != NULL && bytes > 0) {
 		strncpy(text, error->text, bytes - 1);
 		text[bytes - 1] = '\0';
 	}
-	pthread_mutex_unlock(&locked->lock);
+	pthread_mutex_unlock(&locked->waiting.lock);
 	return result;
 }
 
 uint32_t whorl_node_id(const whorl_node *node)
 {
-	return node != NULL ? node->id : (WH_REFUSE("no node"), 0);
+	return node != NULL ? node->fixed.id : (WH_REFUSE("no node"), 0);
 }
 
 uint32_t whorl_node_count(const whorl_node *node)
@@ -64,7 +64,7 @@ uint32_t whorl_node_count(const whorl_node *node)
 	if (wh_node_state(node) == WHORL_FORKED)
 		return 0;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(node->epoch);
+	epoch = wh_rcu_dereference(node->epochs.current);
 	members = epoch != NULL ? epoch->view->members : 0;
 	wh_rcu_read_unlock();
 	return members;
@@ -74,9 +74,9 @@ whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 {
 	if (node == NULL || name == NULL)
 		return WH_REFUSE(node == NULL ? "no node" : "no name"), NULL;
-	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
-		if (strcmp(node->subgroups[i]->name, name) == 0)
-			return node->subgroups[i]->mine ? node->subgroups[i] : NULL;
+	for (uint32_t i = 0; i < node->fixed.config.subgroup_count; i++)
+		if (strcmp(node->list.subgroups[i]->name, name) == 0)
+			return node->list.subgroups[i]->mine ? node->list.subgroups[i] : NULL;
 	return NULL;
 }
 
@@ -84,9 +84,9 @@ whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 {
 	if (node == NULL)
 		return WH_REFUSE("no node"), NULL;
-	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
-		if (node->subgroups[i]->mine && index-- == 0)
-			return node->subgroups[i];
+	for (uint32_t i = 0; i < node->fixed.config.subgroup_count; i++)
+		if (node->list.subgroups[i]->mine && index-- == 0)
+			return node->list.subgroups[i];
 	return NULL;
 }
 
@@ -153,30 +153,30 @@ static void add_states(struct whorl_node_stats *out, const whorl_node *node)
 static struct whorl_node_stats stats_of_node(const whorl_node *node)
 {
 	const struct wh_loop_stats *loop = &node->loop.stats;
-	const struct wh_push_stats *push = &node->push_stats;
-	const struct wh_transport_ops *ops = node->transport->ops;
+	const struct wh_push_stats *push = &node->epochs.push_stats;
+	const struct wh_transport_ops *ops = node->fixed.transport->ops;
 	struct whorl_node_stats full = {
 		.steps = wh_load_relaxed(&loop->steps),
 		.idle_steps = wh_load_relaxed(&loop->idle_steps),
 		.yields = wh_load_relaxed(&loop->yields),
 		.sleeps = wh_load_relaxed(&loop->sleeps),
 		.pushes = wh_load_relaxed(&push->pushes),
-		.writes = ops->writes != NULL ? ops->writes(node->transport) : wh_load_relaxed(&push->writes),
+		.writes = ops->writes != NULL ? ops->writes(node->fixed.transport) : wh_load_relaxed(&push->writes),
 		.bytes_pushed = wh_load_relaxed(&push->bytes),
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),
-		.heartbeats = wh_load_relaxed(&node->heartbeats),
-		.memory_bytes = node->memory_bytes + wh_load_relaxed(&node->stays_bytes),
-		.views = wh_load_relaxed(&node->views),
+		.heartbeats = wh_load_relaxed(&node->epochs.heartbeats),
+		.memory_bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes),
+		.views = wh_load_relaxed(&node->epochs.begun),
 	};
 
 	for (int step = 0; step < WHORL_ENTRIES; step++)
-		full.entry_ns[step] = wh_load_relaxed(&node->entry_ns[step]);
+		full.entry_ns[step] = wh_load_relaxed(&node->entry.took_ns[step]);
 	add_states(&full, node);
 	if (ops->complaints != NULL)
-		ops->complaints(node->transport, full.complaints);
+		ops->complaints(node->fixed.transport, full.complaints);
 	for (int stage = 0; stage < WHORL_STAGES; stage++)
-		full.change_ns[stage] = wh_load_relaxed(&node->change_ns[stage]);
+		full.change_ns[stage] = wh_load_relaxed(&node->epochs.change_ns[stage]);
 	return full;
 }
 
@@ -241,7 +241,7 @@ enum whorl_result whorl_subgroup_statistics(const whorl_subgroup *subgroup, stru
 /* With the RCU lock. The loop keeps these words; of another thread they are a moment old. */
 static void look_at_persisted(const whorl_subgroup *subgroup, struct whorl_log_stats *out)
 {
-	const struct wh_epoch *epoch = wh_rcu_dereference(subgroup->node->epoch);
+	const struct wh_epoch *epoch = wh_rcu_dereference(subgroup->node->epochs.current);
 	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 	const struct wh_persist *persist;
 
@@ -261,7 +261,7 @@ enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct wh
 		return WHORL_INVALID;
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (!subgroup->durable || !wh_logs_figures(subgroup->node->logs, wh_node_number_of(subgroup),
+	if (!subgroup->durable || !wh_logs_figures(subgroup->node->disk.logs, wh_node_number_of(subgroup),
 						   (uint32_t)wh_load_relaxed(&subgroup->log_shard), &figures))
 		return WHORL_NOT_FOUND;
 	full.segments = figures.segments;
@@ -336,12 +336,12 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		.sender = -1,
 		.shards = wh_node_is_dynamic(subgroup)
 				  ? 1
-				  : (uint32_t)subgroup->node->config.subgroups[subgroup->index].options.shards,
+				  : (uint32_t)subgroup->node->fixed.config.subgroups[subgroup->index].options.shards,
 		.condition = WHORL_SHARD_GONE,
 		.large_bytes = subgroup->large_bytes,
 	};
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	epoch = wh_rcu_dereference(subgroup->node->epochs.current);
 	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 	if (member != NULL)
 		describe_shard_member(&full, epoch, member);
@@ -364,7 +364,7 @@ enum whorl_result whorl_shard_members(const whorl_node *node, const char *subgro
 	room = *count;
 	*count = 0;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(node->epoch);
+	epoch = wh_rcu_dereference(node->epochs.current);
 	view = epoch != NULL ? epoch->view : NULL;
 	if (view != NULL)
 		result = WHORL_NOT_FOUND;
@@ -394,11 +394,11 @@ enum whorl_result whorl_shard_state(const whorl_node *node, const char *subgroup
 		return WH_REFUSE(node == NULL ? "no node" : "no subgroup");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	for (uint32_t i = 0; i < node->layout_config.count; i++)
-		if (strcmp(node->texts[i].name, subgroup) == 0 && shard < node->texts[i].shards)
+	for (uint32_t i = 0; i < node->fixed.layout_config.count; i++)
+		if (strcmp(node->fixed.texts[i].name, subgroup) == 0 && shard < node->fixed.texts[i].shards)
 			result = WHORL_AGAIN; /* until there is a view that says more */
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(node->epoch);
+	epoch = wh_rcu_dereference(node->epochs.current);
 	view = epoch != NULL ? epoch->view : NULL;
 	for (uint32_t g = 0; view != NULL && g < view->subgroup_count; g++)
 		if (strcmp(view->subgroups[g].name, subgroup) == 0 && view->subgroups[g].shard == shard)

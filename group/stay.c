@@ -38,8 +38,8 @@ static bool is_live(enum wh_stage stage)
 /* The next of its stays from place *at on. */
 static whorl_subgroup *next_stay(const whorl_node *node, uint32_t *at)
 {
-	if (*at < node->config.subgroup_count)
-		*at = node->config.subgroup_count;
+	if (*at < node->fixed.config.subgroup_count)
+		*at = node->fixed.config.subgroup_count;
 	return wh_node_next_subgroup(node, at);
 }
 
@@ -59,7 +59,7 @@ whorl_subgroup *wh_node_subgroup_of(const whorl_node *node, const struct wh_view
 	whorl_subgroup *subgroup;
 
 	if (layout->configured != WH_NOT_CONFIGURED)
-		return node->subgroups[layout->configured];
+		return node->list.subgroups[layout->configured];
 	subgroup = find_live(node, layout->name);
 	return subgroup != NULL && !subgroup->stay.is_out ? subgroup : NULL;
 }
@@ -78,11 +78,11 @@ whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t numb
 {
 	const struct wh_view_subgroup *layout;
 
-	if (number < node->config.subgroup_count)
-		return node->subgroups[number];
-	layout = find_birth(node->epoch, number);
+	if (number < node->fixed.config.subgroup_count)
+		return node->list.subgroups[number];
+	layout = find_birth(node->epochs.current, number);
 	if (layout == NULL)
-		layout = find_birth(node->proposed, number);
+		layout = find_birth(node->epochs.proposed, number);
 	return layout != NULL ? wh_node_subgroup_of(node, layout) : NULL;
 }
 
@@ -101,11 +101,11 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 
 	if (subgroup->stay.stage == stage)
 		return;
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	subgroup->stay.stage = stage;
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
-	wh_places_add(&node->stays_moving, subgroup->index);
+	pthread_cond_broadcast(&node->waiting.changed);
+	pthread_mutex_unlock(&node->waiting.lock);
+	wh_places_add(&node->stays.moving, subgroup->index);
 	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
 }
 
@@ -115,17 +115,17 @@ static void is_put_out(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
 
-	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
 	subgroup->stay.wished = false;
 	wh_log(&node->diag, WH_LOG_WARNING,
 	       "this node is out of %s, which is dormant: those that had all of its log are gone", subgroup->name);
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	wh_error_set(
 		&subgroup->stay.failure, WHORL_SHARD_LOST,
 		"%s: all members that had all of its log have gone before they gave it; it is dormant until one comes back",
 		subgroup->name);
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
+	pthread_cond_broadcast(&node->waiting.changed);
+	pthread_mutex_unlock(&node->waiting.lock);
 	begin_to_leave(subgroup);
 }
 
@@ -142,7 +142,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 			continue;
 		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
 			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
-			wh_places_add(&node->stays_moving, subgroup->index);
+			wh_places_add(&node->stays.moving, subgroup->index);
 		}
 		stay->again_ns = 0;
 		if (member == NULL) {
@@ -151,7 +151,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 				is_put_out(subgroup);
 			/* What takes it out else has served a set without it, and that was the last that was said. */
 			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
-			wh_places_add(&node->stays_moving, subgroup->index);
+			wh_places_add(&node->stays.moving, subgroup->index);
 		} else if (stay->stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
@@ -199,20 +199,21 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 
 	if (stay == NULL || stay->stage != WH_STAGE_ENTERING)
 		return;
-	(void)wh_wishing_remove(&node->serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
 	stay->wished = false;
 	if (refusal->why == WH_REFUSED_DORMANT) { /* not for good; a view may have begun meanwhile in which it is not */
-		stay->sleeps = node->epoch == NULL || wh_view_dormant(node->epoch->view, subgroup->name) != NULL;
+		stay->sleeps = node->epochs.current == NULL ||
+			       wh_view_dormant(node->epochs.current->view, subgroup->name) != NULL;
 		stay->again_ns = stay->sleeps ? 0 : node->loop.now_ns + AGAIN_NS;
-		wh_places_add(&node->stays_moving, subgroup->index);
+		wh_places_add(&node->stays.moving, subgroup->index);
 		return;
 	}
 	/* Before a thread can read that it was refused. */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	come_to(subgroup, WH_STAGE_REFUSED);
 }
 
@@ -223,19 +224,19 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 	whorl_node *node = subgroup->node;
 
 	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	wh_error_set(&subgroup->stay.failure, code, "%s: its state: %s", subgroup->name, text);
-	pthread_cond_broadcast(&node->changed);
-	pthread_mutex_unlock(&node->lock);
+	pthread_cond_broadcast(&node->waiting.changed);
+	pthread_mutex_unlock(&node->waiting.lock);
 	begin_to_leave(subgroup);
-	wh_places_add(&node->stays_moving, subgroup->index);
+	wh_places_add(&node->stays.moving, subgroup->index);
 }
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
 
 static void wish_it(whorl_subgroup *subgroup)
 {
-	struct wh_wishing *wishing = &subgroup->node->serving->wishing;
+	struct wh_wishing *wishing = &subgroup->node->entry.serving->wishing;
 	struct wh_wish wish = {
 		.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters, .anew = subgroup->stay.anew};
 
@@ -253,13 +254,13 @@ void wh_node_stay_to_give(whorl_subgroup *subgroup)
 	if (subgroup->stay.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
 		return;
 	wish_it(subgroup);
-	wh_places_add(&subgroup->node->stays_moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
 }
 
 static void unwish_it(whorl_subgroup *subgroup)
 {
 	if (subgroup->stay.wished)
-		(void)wh_wishing_remove(&subgroup->node->serving->wishing, subgroup->name);
+		(void)wh_wishing_remove(&subgroup->node->entry.serving->wishing, subgroup->name);
 	subgroup->stay.wished = false;
 }
 
@@ -268,7 +269,7 @@ static bool may_wish(const whorl_subgroup *subgroup)
 {
 	const struct wh_stay *stay = &subgroup->stay;
 
-	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epoch != NULL) &&
+	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epochs.current != NULL) &&
 	       subgroup->node->loop.now_ns >= stay->again_ns;
 }
 
@@ -277,8 +278,8 @@ static bool is_taken_back(const whorl_subgroup *subgroup)
 {
 	const whorl_node *node = subgroup->node;
 
-	return wh_wish_find(&node->serving->wishing.said, subgroup->name) == NULL &&
-	       (node->proposed == NULL || wh_epoch_shard_member(node->proposed, subgroup) == NULL);
+	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->name) == NULL &&
+	       (node->epochs.proposed == NULL || wh_epoch_shard_member(node->epochs.proposed, subgroup) == NULL);
 }
 
 /* It has left when no function of its program is called any more. */
@@ -288,7 +289,7 @@ static void end_stay(whorl_subgroup *subgroup)
 		wh_state_stop(wh_node_use_state(subgroup));
 	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)) ||
 	    wh_durable_stops(subgroup))
-		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
 }
@@ -300,27 +301,27 @@ static void leave_it(whorl_subgroup *subgroup)
 	come_to(subgroup, WH_STAGE_LEAVING);
 	if (!subgroup->stay.wished)
 		return;
-	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
+	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
 	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)) &&
 	    (!subgroup->durable || wh_durable_may_leave_stay(subgroup)))
 		unwish_it(subgroup);
 	else
-		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
 }
 
 static void take_it_back(whorl_subgroup *subgroup)
 {
 	unwish_it(subgroup);
 	subgroup->stay.is_out = is_taken_back(subgroup);
-	wh_places_add(&subgroup->node->stays_moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
 }
 
 static bool is_referred_to(const whorl_node *node, const whorl_subgroup *subgroup)
 {
-	for (const struct wh_epoch *epoch = node->epoch; epoch != NULL; epoch = epoch->older)
+	for (const struct wh_epoch *epoch = node->epochs.current; epoch != NULL; epoch = epoch->older)
 		if (wh_epoch_shard_member(epoch, subgroup) != NULL)
 			return true;
-	return node->proposed != NULL && wh_epoch_shard_member(node->proposed, subgroup) != NULL;
+	return node->epochs.proposed != NULL && wh_epoch_shard_member(node->epochs.proposed, subgroup) != NULL;
 }
 
 struct job { /* off the loop */
@@ -335,7 +336,7 @@ static void free_in_peace(void *argument)
 	free(argument);
 	wh_rcu_synchronize();
 	wh_node_free_subgroup(job.subgroup, false);
-	wh_fetch_add(&job.node->jobs, UINT64_MAX);
+	wh_fetch_add(&job.node->uses.jobs, UINT64_MAX);
 }
 
 /* Nobody finds it any more; threads that have just finished a claim in it may still be there. */
@@ -346,23 +347,23 @@ static void free_it(whorl_subgroup *subgroup)
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
 	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_stops(subgroup)) {
-		wh_places_add(&node->stays_moving, subgroup->index);
+		wh_places_add(&node->stays.moving, subgroup->index);
 		return;
 	}
 	job = malloc(sizeof(*job));
-	pthread_mutex_lock(&node->lock);
-	wh_rcu_publish(node->subgroups[subgroup->index], NULL);
-	wh_fetch_add(&node->stays_bytes, 0 - subgroup->stay.memory_bytes);
-	pthread_mutex_unlock(&node->lock);
-	node->states_used = true; /* the list of those that are busy is made anew */
+	pthread_mutex_lock(&node->waiting.lock);
+	wh_rcu_publish(node->list.subgroups[subgroup->index], NULL);
+	wh_fetch_add(&node->stays.bytes, 0 - subgroup->stay.memory_bytes);
+	pthread_mutex_unlock(&node->waiting.lock);
+	node->states.used = true; /* the list of those that are busy is made anew */
 	if (job == NULL) {
 		wh_rcu_synchronize();
 		wh_node_free_subgroup(subgroup, false);
 		return;
 	}
 	*job = (struct job){node, subgroup};
-	wh_fetch_add(&node->jobs, 1);
-	node->env.submit(node->env.ctx, free_in_peace, job);
+	wh_fetch_add(&node->uses.jobs, 1);
+	node->fixed.env.submit(node->fixed.env.ctx, free_in_peace, job);
 }
 
 static void step_stay(whorl_subgroup *subgroup)
@@ -377,7 +378,7 @@ static void step_stay(whorl_subgroup *subgroup)
 	else if (stay->stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
 	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
-		wh_places_add(&subgroup->node->stays_moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
 	else if (is_live(stay->stage) && leaves)
 		leave_it(subgroup);
 	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
@@ -386,26 +387,26 @@ static void step_stay(whorl_subgroup *subgroup)
 
 void wh_node_step_stays(whorl_node *node)
 {
-	struct wh_places moving = node->stays_moving;
+	struct wh_places moving = node->stays.moving;
 	whorl_subgroup *subgroup;
 
 	/* Acquire: what was asked. Partner: ask_loop. */
-	if (wh_load_acquire(&node->stays_asked) != 0 && wh_exchange(&node->stays_asked, 0) != 0)
+	if (wh_load_acquire(&node->stays.asked) != 0 && wh_exchange(&node->stays.asked, 0) != 0)
 		moving = wh_node_all_places(node);
 	if (!wh_places_any(&moving) || wh_node_has_failed(node))
 		return;
-	node->stays_moving = (struct wh_places){0, 0};
+	node->stays.moving = (struct wh_places){0, 0};
 	for (uint32_t at = moving.from; at < moving.to && (subgroup = next_stay(node, &at)) != NULL;)
 		step_stay(subgroup);
-	if (wh_places_any(&node->stays_moving))
+	if (wh_places_any(&node->stays.moving))
 		wh_loop_at(&node->loop, node->loop.now_ns + STEP_NS);
 }
 
 static void ask_loop(whorl_node *node)
 {
 	/* Release: what the loop is to find. Partner: wh_node_step_stays. */
-	wh_store_release(&node->stays_asked, 1);
-	wh_gate_ring(node->gate);
+	wh_store_release(&node->stays.asked, 1);
+	wh_gate_ring(node->fixed.gate);
 }
 
 /* ---- entering: the parameters ----------------------------------------------------------------------------------------------- */
@@ -435,8 +436,8 @@ static enum whorl_result read_options(struct whorl_subgroup_options *out, const 
 /* Its index, -1: there is none of that name. */
 static int find_configured(const whorl_node *node, const char *name)
 {
-	for (uint32_t i = 0; i < node->config.subgroup_count; i++)
-		if (strcmp(node->config.subgroups[i].name, name) == 0)
+	for (uint32_t i = 0; i < node->fixed.config.subgroup_count; i++)
+		if (strcmp(node->fixed.config.subgroups[i].name, name) == 0)
 			return (int)i;
 	return -1;
 }
@@ -485,10 +486,10 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 
 	if (!wh_name_holds(name))
 		return wh_refuse(function, "the name is none: 1 to 63 of A-Z a-z 0-9 _ . -");
-	if (configured >= 0 && !wh_subgroup_is_wished(&node->texts[configured]))
+	if (configured >= 0 && !wh_subgroup_is_wished(&node->fixed.texts[configured]))
 		return wh_refuse(function, "the file has a subgroup of that name, and not with members = wish");
 	if (configured >= 0)
-		file = &node->config.subgroups[configured].options;
+		file = &node->fixed.config.subgroups[configured].options;
 	*out = choose_parameters(file, said);
 	if (!wh_parameters_hold(out))
 		return wh_refuse(function, "the window, message_bytes or large_bytes is out of its range");
@@ -496,7 +497,7 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 		return wh_refuse(function, "a parameter is not as the file says");
 	if (out->durable && wh_parameters_largest(out) > WH_LOG_MESSAGE_MAX)
 		return wh_refuse(function, "a message of a durable subgroup has 512 MB at most");
-	if (out->durable && node->logs == NULL) {
+	if (out->durable && node->disk.logs == NULL) {
 		(void)wh_refuse(function, "it is to be durable, and the group has no log_dir");
 		return WHORL_UNSUPPORTED;
 	}
@@ -513,9 +514,9 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 static uint64_t estimate_stay(const whorl_subgroup *subgroup)
 {
 	const struct wh_parameters *is = &subgroup->stay.parameters;
-	uint32_t nodes = wh_node_config_nodes_max(&subgroup->node->config);
+	uint32_t nodes = wh_node_config_nodes_max(&subgroup->node->fixed.config);
 	uint64_t ring_bytes = wh_slots_lay(&(struct wh_slots){.window = 0}, 0, is->window, is->message_bytes,
-					   subgroup->node->headers_apart);
+					   subgroup->node->fixed.headers_apart);
 
 	return sizeof(*subgroup) + wh_multicast_estimate(nodes, nodes) +
 	       (subgroup->stay.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
@@ -544,8 +545,8 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	subgroup->upcall_ctx = options->upcall_ctx;
 	subgroup->offer.on_refused = options->on_refused;
 	subgroup->offer.on_refused_ctx = options->on_refused_ctx;
-	subgroup->on_past_view = options->on_past_view;
-	subgroup->past_view_ctx = options->upcall_ctx;
+	subgroup->past_views.told = options->on_past_view;
+	subgroup->past_views.ctx = options->upcall_ctx;
 	subgroup->stay.memory_bytes = estimate_stay(subgroup);
 	return subgroup;
 }
@@ -553,8 +554,8 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 /* With the lock. UINT32_MAX: there is none. */
 static uint32_t free_place(const whorl_node *node)
 {
-	for (uint32_t at = node->config.subgroup_count; at < node->subgroup_room; at++)
-		if (node->subgroups[at] == NULL)
+	for (uint32_t at = node->fixed.config.subgroup_count; at < node->list.room; at++)
+		if (node->list.subgroups[at] == NULL)
 			return at;
 	return UINT32_MAX;
 }
@@ -577,23 +578,23 @@ static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct wh
 {
 	whorl_node *node = subgroup->node;
 	const whorl_subgroup *other = find_live(node, subgroup->name);
-	uint64_t bytes = node->memory_bytes + wh_load_relaxed(&node->stays_bytes) + subgroup->stay.memory_bytes;
+	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes) + subgroup->stay.memory_bytes;
 	enum whorl_result result;
 
-	if (node->closes)
+	if (node->waiting.closes)
 		return WHORL_CLOSED;
 	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
 		return WHORL_AGAIN;
 	if (other != NULL)
 		return wh_refuse("whorl_subgroup_enter", "this node is in it, or is entering it");
 	subgroup->index = free_place(node);
-	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->config.group.memory_max)
+	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
 		return WHORL_MEMORY;
 	result = fill_stay(subgroup, options);
 	if (result != WHORL_OK)
 		return result;
-	wh_fetch_add(&node->stays_bytes, subgroup->stay.memory_bytes);
-	wh_rcu_publish(node->subgroups[subgroup->index], subgroup);
+	wh_fetch_add(&node->stays.bytes, subgroup->stay.memory_bytes);
+	wh_rcu_publish(node->list.subgroups[subgroup->index], subgroup);
 	return WHORL_OK;
 }
 
@@ -675,9 +676,9 @@ static enum whorl_result add_stay(whorl_subgroup *subgroup, const struct whorl_s
 	for (;;) {
 		uint64_t now_ns = wh_monotonic_ns();
 
-		pthread_mutex_lock(&node->lock);
+		pthread_mutex_lock(&node->waiting.lock);
 		result = put_into_list(subgroup, options);
-		pthread_mutex_unlock(&node->lock);
+		pthread_mutex_unlock(&node->waiting.lock);
 		if (result != WHORL_AGAIN || now_ns >= deadline_ns)
 			return result;
 		result = wh_node_await(node, (int)((deadline_ns - now_ns) / WH_NS_PER_MS) + 1, is_free, &name);
@@ -696,10 +697,10 @@ static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline
 
 	if (result == WHORL_OK || result == WHORL_TIMEOUT)
 		return result;
-	pthread_mutex_lock(&subgroup->node->lock);
+	pthread_mutex_lock(&subgroup->node->waiting.lock);
 	if (subgroup->stay.stage == WH_STAGE_REFUSED)
 		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.failure.text);
-	pthread_mutex_unlock(&subgroup->node->lock);
+	pthread_mutex_unlock(&subgroup->node->waiting.lock);
 	(void)whorl_subgroup_release(subgroup);
 	return result;
 }
@@ -789,7 +790,7 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 /* In an RCU section. NULL: it is not dormant, as far as this node knows. */
 static const struct wh_dormant *dormant_now(const whorl_subgroup *subgroup)
 {
-	const struct wh_epoch *epoch = subgroup->durable ? wh_rcu_dereference(subgroup->node->epoch) : NULL;
+	const struct wh_epoch *epoch = subgroup->durable ? wh_rcu_dereference(subgroup->node->epochs.current) : NULL;
 
 	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
 }
@@ -824,7 +825,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	if (result != WHORL_OK)
 		return result;
 	say_why_not_yet(subgroup, why_not_yet, sizeof(why_not_yet));
-	pthread_mutex_lock(&node->lock);
+	pthread_mutex_lock(&node->waiting.lock);
 	if (wh_node_is_dynamic(subgroup))
 		result = is_in(subgroup);
 	else
@@ -837,7 +838,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 			 : result == WHORL_AGAIN  ? why_not_yet
 			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
 						  : subgroup->stay.failure.text);
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	return result;
 }
 
@@ -884,7 +885,7 @@ enum whorl_result whorl_subgroup_members(const whorl_subgroup *subgroup, uint32_
 	if (result != WHORL_OK)
 		return result;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(subgroup->node->epoch);
+	epoch = wh_rcu_dereference(subgroup->node->epochs.current);
 	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 	if (member != NULL)
 		*count = member->layout->member_count;

@@ -23,7 +23,7 @@ static void name_sender(struct wh_position *out, const struct wh_view *view, uin
  * of a node, nothing of it is here but what came with the state that I was given (wh_state_raise_position). */
 static void name_all(const whorl_subgroup *subgroup, const struct wh_shard_member *member, struct wh_position *out)
 {
-	const struct wh_view *view = subgroup->node->epoch->view;
+	const struct wh_view *view = subgroup->node->epochs.current->view;
 	bool named[WH_STATE_SENDERS_MAX] = {false};
 
 	for (uint32_t i = 0; i < out->count; i++)
@@ -41,7 +41,7 @@ static void name_all(const whorl_subgroup *subgroup, const struct wh_shard_membe
 static bool find_position(void *ctx, struct wh_position *out, uint64_t *view, uint32_t *shard)
 {
 	whorl_subgroup *subgroup = ctx;
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 	const struct wh_shard_member *member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
 
 	if (member == NULL)
@@ -82,7 +82,7 @@ static bool needs_state(const struct wh_view_subgroup *layout, uint32_t rank)
 static uint32_t find_givers(void *ctx, uint32_t *ids, uint32_t max)
 {
 	whorl_subgroup *subgroup = ctx;
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 	const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 	uint32_t count = 0;
 
@@ -100,7 +100,7 @@ static uint32_t find_givers(void *ctx, uint32_t *ids, uint32_t max)
 static bool hears_quorum(void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
-	const struct wh_epoch *epoch = subgroup->node->epoch;
+	const struct wh_epoch *epoch = subgroup->node->epochs.current;
 
 	return epoch != NULL && epoch->change.suspicion.quorum;
 }
@@ -109,13 +109,13 @@ static bool send_control(whorl_subgroup *subgroup, uint32_t node, enum wh_wire_k
 {
 	const struct wh_wire message = {.kind = kind, .subgroup = wh_node_number_of(subgroup)};
 
-	return wh_roster_send(&subgroup->node->roster, node, &message);
+	return wh_roster_send(&subgroup->node->entry.roster, node, &message);
 }
 
 static bool is_with_me(const whorl_node *node, uint32_t id)
 {
-	return node->epoch != NULL &&
-	       wh_view_rank_of(node->epoch->view, id, node->roster.known_nodes[id].incarnation) >= 0;
+	return node->epochs.current != NULL &&
+	       wh_view_rank_of(node->epochs.current->view, id, node->entry.roster.known_nodes[id].incarnation) >= 0;
 }
 
 static bool may_give(void *ctx, uint32_t to)
@@ -126,7 +126,7 @@ static bool may_give(void *ctx, uint32_t to)
 	/* What was refused of views before is in no state, and a log has to have it: it is taken first. */
 	if (subgroup->durable && subgroup->offer.backlog.messages > 0)
 		return false;
-	return is_with_me(node, to) && node->gives < GIVES_MAX;
+	return is_with_me(node, to) && node->states.gives < GIVES_MAX;
 }
 
 static bool ask_for_state(void *ctx, uint32_t node)
@@ -188,7 +188,7 @@ static void job_begins(void *ctx)
 	whorl_subgroup *subgroup = ctx;
 
 	wh_fetch_add(&subgroup->jobs, 1);
-	wh_fetch_add(&subgroup->node->jobs, 1);
+	wh_fetch_add(&subgroup->node->uses.jobs, 1);
 }
 
 static void job_ends(void *ctx)
@@ -196,8 +196,8 @@ static void job_ends(void *ctx)
 	whorl_subgroup *subgroup = ctx;
 	whorl_node *node = subgroup->node;
 
-	wh_fetch_add(&subgroup->jobs, UINT64_MAX); /* the last that it does with this. Partner: free_it, in stay.c */
-	wh_fetch_add(&node->jobs, UINT64_MAX);     /* and at all. Partner: await_jobs, in close.c */
+	wh_fetch_add(&subgroup->jobs, UINT64_MAX);  /* the last that it does with this. Partner: free_it, in stay.c */
+	wh_fetch_add(&node->uses.jobs, UINT64_MAX); /* and at all. Partner: await_jobs, in close.c */
 }
 
 static void log_text(void *ctx, enum wh_log_level level, const char *text)
@@ -219,17 +219,17 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 {
 	whorl_node *node = subgroup->node;
 	const struct wh_state_hooks hooks = {
-		.env = &node->env,
-		.transport = node->transport,
-		.backlog_max = (uint64_t)node->config.group.backlog_max,
-		.share = (uint32_t)node->config.group.state_share,
+		.env = &node->fixed.env,
+		.transport = node->fixed.transport,
+		.backlog_max = (uint64_t)node->fixed.config.group.backlog_max,
+		.share = (uint32_t)node->fixed.config.group.state_share,
 		.subgroup = wh_node_number_of(subgroup),
 		.ordered = subgroup->mode == WH_MODE_ORDERED,
 		.name = subgroup->name,
 		.message_of = subgroup,
-		.gives = &node->gives,
+		.gives = &node->states.gives,
 		.now_ns = &node->loop.now_ns,
-		.timeout_ns = (uint64_t)node->config.group.failure_timeout_ms * WH_NS_PER_MS,
+		.timeout_ns = (uint64_t)node->fixed.config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.upcall_ns = UPCALL_NS,
 		.ctx = subgroup,
 		.position = find_position,
@@ -389,11 +389,11 @@ static void list_busy_states(whorl_node *node)
 {
 	const whorl_subgroup *subgroup;
 
-	node->states_used = false;
-	node->busy_state_count = 0;
+	node->states.used = false;
+	node->states.busy_count = 0;
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->state != NULL && wh_state_is_busy(subgroup->state))
-			node->busy_states[node->busy_state_count++] = subgroup->state;
+			node->states.busy[node->states.busy_count++] = subgroup->state;
 }
 
 size_t wh_node_state_step(whorl_node *node)
@@ -401,16 +401,16 @@ size_t wh_node_state_step(whorl_node *node)
 	size_t work = 0;
 	uint32_t busy = 0;
 
-	if (node->states_used)
+	if (node->states.used)
 		list_busy_states(node);
-	for (uint32_t i = 0; i < node->busy_state_count; i++) {
-		struct wh_state *state = node->busy_states[i];
+	for (uint32_t i = 0; i < node->states.busy_count; i++) {
+		struct wh_state *state = node->states.busy[i];
 
 		work += wh_state_step(state);
 		if (wh_state_is_busy(state))
-			node->busy_states[busy++] = state;
+			node->states.busy[busy++] = state;
 	}
-	node->busy_state_count = busy;
+	node->states.busy_count = busy;
 	if (busy > 0)
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
 	return work;

@@ -11,10 +11,10 @@ size_t wh_node_deliver(void *ctx, const struct whorl_message *messages, size_t c
 	whorl_node *node = subgroup->node;
 	size_t taken;
 
-	if (__builtin_expect(node->awaits_delivery, 0)) {
-		node->awaits_delivery = false;
-		wh_store_relaxed(&node->change_ns[WHORL_STAGE_DELIVERED],
-				 wh_env_now(&node->env) - node->change_began_ns);
+	if (__builtin_expect(node->epochs.awaits_delivery, 0)) {
+		node->epochs.awaits_delivery = false;
+		wh_store_relaxed(&node->epochs.change_ns[WHORL_STAGE_DELIVERED],
+				 wh_env_now(&node->fixed.env) - node->epochs.change_began_ns);
 	}
 	if (__builtin_expect(subgroup->state != NULL && wh_state_keeps(subgroup->state), 0))
 		taken = wh_state_keep(subgroup->state, messages, count);
@@ -48,7 +48,7 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 		return wh_refuse(function, "no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&subgroup->node->started) != 0)
+	if (wh_load_relaxed(&subgroup->node->passes.started) != 0)
 		return wh_refuse(function, TOO_LATE);
 	if (!has_other && subgroup->layer.ops == NULL)
 		return WHORL_OK;
@@ -115,7 +115,7 @@ enum whorl_result whorl_on_state(whorl_subgroup *subgroup, const struct whorl_st
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no functions");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&subgroup->node->started) != 0)
+	if (wh_load_relaxed(&subgroup->node->passes.started) != 0)
 		return WH_REFUSE(TOO_LATE);
 	if (wh_node_is_dynamic(subgroup)) /* all its members agree whether it has one */
 		return WH_REFUSE("the functions for the state of a subgroup that is entered are among its options");
@@ -142,10 +142,10 @@ struct whorl_view wh_node_show_view(const struct wh_view *view, uint32_t rank)
 
 void wh_node_tell_view(whorl_node *node)
 {
-	struct whorl_view view = wh_node_show_view(node->epoch->view, node->epoch->rank);
+	struct whorl_view view = wh_node_show_view(node->epochs.current->view, node->epochs.current->rank);
 
-	if (node->on_view != NULL && !wh_node_has_failed(node))
-		node->on_view(&view, node->on_view_ctx);
+	if (node->epochs.on_view != NULL && !wh_node_has_failed(node))
+		node->epochs.on_view(&view, node->epochs.on_view_ctx);
 }
 
 void wh_node_tell_gone(whorl_node *node)
@@ -160,7 +160,7 @@ void wh_node_tell_gone(whorl_node *node)
 			continue;
 		if (subgroup->layer.ops != NULL) {
 			/* What was dropped, then what threads have left; it comes as good as never. Partner: wh_layer_fence. */
-			(void)wh_gate_barrier(node->gate);
+			(void)wh_gate_barrier(node->fixed.gate);
 			subgroup->layer.ops->gone(subgroup->layer.ctx, from, from + count);
 		}
 		if (subgroup->on_gone != NULL)
@@ -174,7 +174,7 @@ enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_fn *fn, voi
 		return WH_REFUSE("no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&subgroup->node->started) != 0)
+	if (wh_load_relaxed(&subgroup->node->passes.started) != 0)
 		return WH_REFUSE("after whorl_start");
 	subgroup->on_gone = fn;
 	subgroup->on_gone_ctx = ctx;
@@ -187,10 +187,10 @@ enum whorl_result whorl_on_view(whorl_node *node, whorl_view_fn *fn, void *ctx)
 		return WH_REFUSE("no node");
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (wh_load_relaxed(&node->started) != 0)
+	if (wh_load_relaxed(&node->passes.started) != 0)
 		return WH_REFUSE(TOO_LATE);
-	node->on_view = fn;
-	node->on_view_ctx = ctx;
+	node->epochs.on_view = fn;
+	node->epochs.on_view_ctx = ctx;
 	return WHORL_OK;
 }
 
@@ -204,7 +204,7 @@ enum whorl_result whorl_view_members(const whorl_node *node, uint64_t *number, u
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	wh_rcu_read_lock();
-	epoch = wh_rcu_dereference(node->epoch);
+	epoch = wh_rcu_dereference(node->epochs.current);
 	if (epoch == NULL) {
 		wh_rcu_read_unlock();
 		return WHORL_AGAIN;

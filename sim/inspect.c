@@ -6,17 +6,17 @@
 
 const struct wh_view *wh_inspect_view(const whorl_node *node)
 {
-	return wh_load_relaxed(&node->views) > 0 ? node->epoch->view : NULL;
+	return wh_load_relaxed(&node->epochs.begun) > 0 ? node->epochs.current->view : NULL;
 }
 
 uint64_t wh_inspect_key(const whorl_node *node)
 {
-	return node->epoch->image->key;
+	return node->epochs.current->image->key;
 }
 
 uint64_t wh_inspect_proposed_key(const whorl_node *node)
 {
-	return node->proposed != NULL ? node->proposed->image->key : 0;
+	return node->epochs.proposed != NULL ? node->epochs.proposed->image->key : 0;
 }
 
 struct wh_view *wh_inspect_decode(const whorl_node *node, const void *bytes, size_t count)
@@ -24,39 +24,39 @@ struct wh_view *wh_inspect_decode(const whorl_node *node, const void *bytes, siz
 	struct wh_view *view = NULL;
 	struct wh_error err;
 
-	if (wh_view_decode(&view, bytes, count, &node->layout_config, node->roster.nodes, &err) != WHORL_OK)
+	if (wh_view_decode(&view, bytes, count, &node->fixed.layout_config, node->entry.roster.nodes, &err) != WHORL_OK)
 		return NULL;
 	return view;
 }
 
 uint64_t wh_inspect_incarnation(const whorl_node *node)
 {
-	return node->incarnation;
+	return node->fixed.incarnation;
 }
 
 bool wh_inspect_dropped(const whorl_node *node, uint64_t key)
 {
-	return wh_is_first_view(key) && node->epoch == NULL && node->join.floor >= key;
+	return wh_is_first_view(key) && node->epochs.current == NULL && node->entry.join.floor >= key;
 }
 
 bool wh_inspect_comes_to(const whorl_node *node, uint32_t id, uint64_t incarnation)
 {
-	const struct wh_view *view = node->epoch == NULL ? node->join.view : NULL;
+	const struct wh_view *view = node->epochs.current == NULL ? node->entry.join.view : NULL;
 
 	return view != NULL && view->number > 0 && wh_view_rank_of(view, id, incarnation) >= 0;
 }
 
 bool wh_inspect_has_let_go(const whorl_node *node, uint64_t key)
 {
-	return !wh_is_first_view(key) && node->epoch == NULL && node->join.state == WH_JOIN_SEEKING &&
-	       node->join.key == key;
+	return !wh_is_first_view(key) && node->epochs.current == NULL && node->entry.join.state == WH_JOIN_SEEKING &&
+	       node->entry.join.key == key;
 }
 
 uint64_t wh_inspect_counted(const whorl_node *node)
 {
-	if (node->epoch != NULL)
-		return node->epoch->view->group;
-	return node->join.state == WH_JOIN_THERE ? node->join.view->group : 0;
+	if (node->epochs.current != NULL)
+		return node->epochs.current->view->group;
+	return node->entry.join.state == WH_JOIN_THERE ? node->entry.join.view->group : 0;
 }
 
 bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
@@ -68,7 +68,7 @@ bool wh_inspect_may_be_in(const whorl_node *node, uint64_t group)
 
 bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnation)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	int rank = epoch != NULL ? wh_view_rank_of(epoch->view, id, incarnation) : -1;
 
 	return rank >= 0 && epoch->image->ready && epoch->image->row[rank] != NULL;
@@ -76,7 +76,7 @@ bool wh_inspect_has_row(const whorl_node *node, uint32_t id, uint64_t incarnatio
 
 bool wh_inspect_has_promised(const whorl_node *node)
 {
-	return node->join.there_ns != 0;
+	return node->entry.join.there_ns != 0;
 }
 
 /* A stay that is over may be there still, beside the one that has come after it. */
@@ -85,7 +85,7 @@ static const whorl_subgroup *subgroup_of(const whorl_node *node, uint32_t g, uin
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (birth != 0 ? subgroup->stay.birth == birth && wh_epoch_shard_member(node->epoch, subgroup) != NULL
+		if (birth != 0 ? subgroup->stay.birth == birth && wh_epoch_shard_member(node->epochs.current, subgroup) != NULL
 			       : subgroup->index == g)
 			return subgroup;
 	return NULL;
@@ -100,9 +100,9 @@ bool wh_inspect_restores(const whorl_node *node, uint32_t g, uint64_t birth)
 
 bool wh_inspect_asks(const whorl_node *node, uint32_t id, uint64_t incarnation)
 {
-	const struct wh_known_node *known = &node->roster.known_nodes[id];
+	const struct wh_known_node *known = &node->entry.roster.known_nodes[id];
 
-	return node->epoch == NULL && known->incarnation == incarnation && known->introduced &&
+	return node->epochs.current == NULL && known->incarnation == incarnation && known->introduced &&
 	       known->standing == WH_MEMBER_OF;
 }
 
@@ -146,10 +146,10 @@ bool wh_inspect_was_refused(const whorl_subgroup *subgroup)
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 {
-	for (uint32_t i = 0; i < node->epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &node->epoch->shard_members[i];
+	for (uint32_t i = 0; i < node->epochs.current->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epochs.current->shard_members[i];
 
-		if (member->layout == &node->epoch->view->subgroups[shard])
+		if (member->layout == &node->epochs.current->view->subgroups[shard])
 			return member->ends &&
 			       wh_ring_settled(member->subgroup->ring) == wh_ring_claimed(member->subgroup->ring);
 	}
@@ -158,9 +158,9 @@ bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
 
 bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 {
-	const struct wh_epoch *epoch = node->proposed;
+	const struct wh_epoch *epoch = node->epochs.proposed;
 
-	for (uint32_t i = 0; node->epoch == NULL && epoch != NULL && node->replays && i < epoch->shard_member_count;
+	for (uint32_t i = 0; node->epochs.current == NULL && epoch != NULL && node->entry.replays && i < epoch->shard_member_count;
 	     i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
@@ -174,15 +174,15 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 
 bool wh_inspect_restarts(const whorl_node *node)
 {
-	return node->epoch->view->number > 0 && wh_is_first_view(node->epoch->image->key);
+	return node->epochs.current->view->number > 0 && wh_is_first_view(node->epochs.current->image->key);
 }
 
 bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
 {
-	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &node->epoch->shard_members[i];
+	for (uint32_t i = 0; node->epochs.current != NULL && i < node->epochs.current->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epochs.current->shard_members[i];
 
-		if (member->layout == &node->epoch->view->subgroups[shard])
+		if (member->layout == &node->epochs.current->view->subgroups[shard])
 			return wh_load_relaxed(&member->subgroup->log_whole) != 0;
 	}
 	return false;
@@ -190,12 +190,12 @@ bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
 
 bool wh_inspect_wedged(const whorl_node *node)
 {
-	return node->epoch != NULL && node->epoch->change.wedged;
+	return node->epochs.current != NULL && node->epochs.current->change.wedged;
 }
 
 uint64_t wh_inspect_suspects(const whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	uint64_t suspects = 0;
 
 	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
@@ -206,7 +206,7 @@ uint64_t wh_inspect_suspects(const whorl_node *node)
 
 uint64_t wh_inspect_left(const whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	uint64_t left = 0;
 
 	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
@@ -217,7 +217,7 @@ uint64_t wh_inspect_left(const whorl_node *node)
 
 uint64_t wh_inspect_says_left(const whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	uint64_t left = wh_inspect_left(node);
 
 	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
@@ -228,7 +228,7 @@ uint64_t wh_inspect_says_left(const whorl_node *node)
 
 bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnation)
 {
-	for (const struct wh_epoch *epoch = node->epoch; epoch != NULL; epoch = epoch->older) {
+	for (const struct wh_epoch *epoch = node->epochs.current; epoch != NULL; epoch = epoch->older) {
 		int rank = wh_view_rank_of(epoch->view, id, incarnation);
 
 		if (rank >= 0 && epoch->change.suspicion.known[rank] == WH_LEFT)
@@ -239,7 +239,7 @@ bool wh_inspect_saw_leave(const whorl_node *node, uint32_t id, uint64_t incarnat
 
 uint64_t wh_inspect_distrusts(const whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	uint64_t distrusts = wh_inspect_suspects(node);
 
 	for (uint32_t rank = 0; epoch != NULL && rank < epoch->view->members; rank++)
@@ -250,7 +250,7 @@ uint64_t wh_inspect_distrusts(const whorl_node *node)
 
 uint64_t wh_inspect_unfrozen(const whorl_node *node)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	const struct wh_image *image = epoch != NULL ? epoch->image : NULL;
 	uint64_t unfrozen = 0;
 
@@ -263,7 +263,7 @@ uint64_t wh_inspect_unfrozen(const whorl_node *node)
 
 static const struct wh_epoch *epoch_of(const whorl_node *node, uint64_t key)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 
 	while (epoch != NULL && epoch->image->key != key)
 		epoch = epoch->older;
@@ -277,7 +277,7 @@ bool wh_inspect_has_image(const whorl_node *node, uint64_t key)
 
 uint64_t wh_inspect_beat(const whorl_node *node, uint32_t id, bool *overdue)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	int rank = epoch != NULL ? wh_view_rank(epoch->view, id) : -1;
 
 	*overdue = false;
@@ -294,12 +294,12 @@ uint64_t wh_inspect_next_ns(const whorl_node *node)
 
 uint64_t wh_inspect_jobs(const whorl_node *node)
 {
-	return wh_load_relaxed(&node->jobs);
+	return wh_load_relaxed(&node->uses.jobs);
 }
 
 void wh_inspect_wake(whorl_node *node)
 {
-	node->transport->ops->wake(node->transport);
+	node->fixed.transport->ops->wake(node->fixed.transport);
 }
 
 void wh_inspect_dump(whorl_node *node)
@@ -334,7 +334,7 @@ enum wh_moment wh_inspect_step(const whorl_node *node, uint64_t key, const struc
 
 static const struct wh_multicast *multicast_of(const whorl_node *node, uint32_t shard)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++)
 		if (epoch->shard_members[i].layout == &epoch->view->subgroups[shard])
@@ -344,12 +344,12 @@ static const struct wh_multicast *multicast_of(const whorl_node *node, uint32_t 
 
 static uint64_t own_word(const whorl_node *node, uint32_t offset)
 {
-	return wh_load_relaxed((const wh_word *)(const void *)(node->epoch->image->own + offset));
+	return wh_load_relaxed((const wh_word *)(const void *)(node->epochs.current->image->own + offset));
 }
 
 bool wh_inspect_member(const whorl_node *node, uint32_t shard, struct wh_inspect_member *out)
 {
-	const struct wh_multicast *mc = wh_load_relaxed(&node->views) > 0 ? multicast_of(node, shard) : NULL;
+	const struct wh_multicast *mc = wh_load_relaxed(&node->epochs.begun) > 0 ? multicast_of(node, shard) : NULL;
 	const struct wh_subgroup_columns *columns;
 	const struct wh_ring *ring;
 
@@ -398,7 +398,7 @@ struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, ui
 {
 	const struct wh_multicast *mc = multicast_of(node, shard);
 	const struct wh_slots *slots = &mc->config.slots[s];
-	const unsigned char *row = node->epoch->image->row[mc->config.senders[s]];
+	const unsigned char *row = node->epochs.current->image->row[mc->config.senders[s]];
 	uint32_t slot = (uint32_t)(number % slots->window);
 
 	*payload = row + wh_slot_payload(slots, slot);

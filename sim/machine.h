@@ -15,7 +15,7 @@
 
 #include "base/env.h"
 #include "base/option.h"
-#include "group/config.h"
+#include "group/config/config.h"
 #include "sim/disk.h"
 
 struct wh_nic_options { /* [nic] */

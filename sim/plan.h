@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "sim/schedule.h"
 
 #define WH_PLAN_IDS_MAX 16 /* of nodes, together with those that join */

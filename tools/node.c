@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/sections.h"
-#include "group/config.h"
+#include "group/config/config.h"
 #include "tools/commands.h"
 #include "tools/node.h"
 

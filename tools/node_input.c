@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "tools/node.h"
 
 /* ---- commands ------------------------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
-#include "group/config.h"
+#include "group/config/config.h"
 #include "tools/node.h"
 
 #define LOOK_NS (100 * WH_NS_PER_MS)

@@ -8,7 +8,7 @@
 
 #include "bench/sections.h"
 #include "command/crew.h"
-#include "group/config.h"
+#include "group/config/config.h"
 #include "tools/commands.h"
 #include "tools/status.h"
 

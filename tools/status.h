@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "command/output.h"
-#include "group/config.h"
-#include "group/status.h"
+#include "group/config/config.h"
+#include "group/status/status.h"
 
 struct wh_report_whom { /* a group by its name, or by a file that says more, or whichever node is at an address */
 	char group[WH_NAME_BYTES];

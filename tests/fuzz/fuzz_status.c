@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/status.h"
+#include "group/status/status.h"
 
 #define REQUIRE(condition)                                                                                             \
 	do {                                                                                                           \

@@ -72,7 +72,7 @@ mutant(NAME anew-without-a-view KIND test_anew FILE persistence/anew.c
 		(void)check_view;
 ]])
 
-mutant(NAME anew-files-of-the-new-group KIND test_group_durable FILE group/log_job.c
+mutant(NAME anew-files-of-the-new-group KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a directory is of the group that it was made for, as its logs are"
 	TEXT [[
 	struct wh_identity identity = {.group = logs->identity.group != 0 ? logs->identity.group : group,
@@ -82,7 +82,7 @@ mutant(NAME anew-files-of-the-new-group KIND test_group_durable FILE group/log_j
 	struct wh_identity identity = {.group = group, .node = logs->config.node};
 ]])
 
-mutant(NAME anew-what-is-not-whole-stays KIND test_group_durable FILE group/logs.c
+mutant(NAME anew-what-is-not-whole-stays KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "what is not whole is removed where it was begun anew"
 	TEXT [[
 	if (logs->standing.alone && !shard->whole)
@@ -91,7 +91,7 @@ mutant(NAME anew-what-is-not-whole-stays KIND test_group_durable FILE group/logs
 	if (0)
 ]])
 
-mutant(NAME anew-old-directories-are-missed KIND test_group_durable FILE group/logs.c
+mutant(NAME anew-old-directories-are-missed KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "on one host directories of another group are not waited for"
 	TEXT [[
 	return wh_standing_is_blank(&logs->standing) || logs->standing.first ? 0 : logs->standing.group;

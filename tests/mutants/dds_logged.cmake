@@ -1,4 +1,4 @@
-# dds_logged.cmake - logged topics: what has to be on disk beside samples, and how it is read again (dds/, group/replay.c), taken out one rule at a time. See
+# dds_logged.cmake - logged topics: what has to be on disk beside samples, and how it is read again (dds/, group/logs/replay.c), taken out one rule at a time. See
 # mutants.cmake.
 
 mutant(NAME dds-logged-registry KIND test_dds_logged FILE dds/node.c
@@ -102,7 +102,7 @@ mutant(NAME dds-logged-no-group KIND test_dds_conf FILE dds/node.c
 		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : WHORL_DDS_RETCODE_OK;
 ]])
 
-mutant(NAME past-view-late KIND test_group_durable FILE group/replay.c
+mutant(NAME past-view-late KIND test_group_durable FILE group/logs/replay.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "a view of a log is told before what was delivered in it, and behind what was before"
 	TEXT [[
@@ -114,14 +114,14 @@ mutant(NAME past-view-late KIND test_group_durable FILE group/replay.c
 		return false;
 ]])
 
-mutant(NAME past-view-unasked KIND test_group_durable FILE group/replay.c
+mutant(NAME past-view-unasked KIND test_group_durable FILE group/logs/replay.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "views of a log are told to those that ask alone"
 	TEXT [[
-	replay->tells_views = functions != NULL && message_of != NULL && message_of->on_past_view != NULL;
+	replay->tells_views = functions != NULL && past_views->told != NULL;
 ]]
 	REPLACEMENT [[
-	replay->tells_views = functions != NULL && message_of != NULL;
+	replay->tells_views = functions != NULL;
 ]])
 
 mutant(NAME dds-logged-rests KIND test_dds_logged FILE dds/line.c
@@ -146,7 +146,7 @@ mutant(NAME dds-logged-unadopted KIND test_dds_logged FILE dds/node.c
 
 # ---- played: sim-logged ----
 
-mutant(NAME logged-forgotten KIND sim-logged RUNS 150 FILE group/replay.c
+mutant(NAME logged-forgotten KIND sim-logged RUNS 150 FILE group/logs/replay.c
 	REMOVES "a log is read again as a whole: some samples of it are passed over"
 	TEXT [[
 	} while (entry.kind == WH_LOG_VIEW);
@@ -156,7 +156,7 @@ mutant(NAME logged-forgotten KIND sim-logged RUNS 150 FILE group/replay.c
 		 (entry.kind == WH_LOG_MESSAGE && entry.message.bytes < 100 && entry.message.index % 16 == 7));
 ]])
 
-mutant(NAME logged-other-place KIND sim-logged RUNS 150 FILE group/replay.c
+mutant(NAME logged-other-place KIND sim-logged RUNS 150 FILE group/logs/replay.c
 	REMOVES "a message that is read again has the place that it had"
 	TEXT [[
 					      .sequence = message->place,

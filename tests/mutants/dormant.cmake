@@ -213,7 +213,7 @@ mutant(NAME dormant-newcomer-forgets KIND sim-dormant RUNS 300 FILE group/durabl
 mutant(NAME dormant-end-unknown KIND sim-dormant RUNS 300 FILE group/durable.c
 	REMOVES "where a log ends that falls asleep is known in the same life"
 	TEXT [[
-			ok = wh_logs_fall_asleep(node->logs, sleeps);
+			ok = wh_logs_fall_asleep(node->disk.logs, sleeps);
 ]]
 	REPLACEMENT [[
 			(void)sleeps;
@@ -243,7 +243,7 @@ mutant(NAME dormant-recovers-nothing KIND sim-dormant RUNS 300 FILE group/durabl
 mutant(NAME dormant-wished-too-early KIND sim-dormant RUNS 300 FILE group/stay.c
 	REMOVES "what a disk holds is said when its node's view has begun"
 	TEXT [[
- (!subgroup->durable || subgroup->node->epoch != NULL) &&
+ (!subgroup->durable || subgroup->node->epochs.current != NULL) &&
 ]]
 	REPLACEMENT [[
 ]])

@@ -1,6 +1,6 @@
 # durable.cmake - what makes a subgroup durable within views (docs/decisions/0058), taken out one rule at a time. See mutants.cmake.
 
-mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/log_job.c
+mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/logs/job.c
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
 	result = wh_log_write(batch->log->log, &err);
@@ -22,7 +22,7 @@ mutant(NAME durable-delivers-received KIND test_group_durable FILE predicates/de
 mutant(NAME durable-decision-unwritten KIND test_group_durable FILE group/durable.c
 	REMOVES "what follows a view is on disk before it is said"
 	TEXT [[
-		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+		return wh_logs_has_done(node->disk.logs, epoch->kept_ticket);
 ]]
 	REPLACEMENT [[
 		return true;
@@ -45,7 +45,7 @@ mutant(NAME durable-newcomer-never-counts KIND test_group_durable FILE group/dur
 	REPLACEMENT [[
 ]])
 
-mutant(NAME durable-disk-fails-unsaid KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-disk-fails-unsaid KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "a node whose disk has failed leaves"
 	TEXT [[
 	if (wh_load_acquire(&logs->failed) != 0) {
@@ -54,7 +54,7 @@ mutant(NAME durable-disk-fails-unsaid KIND test_group_durable FILE group/logs.c
 	if (0) {
 ]])
 
-mutant(NAME durable-disk-of-others-unshown KIND test_group_durable FILE group/status.c
+mutant(NAME durable-disk-of-others-unshown KIND test_group_durable FILE group/answer.c
 	REMOVES "a status says how far each member's disk is"
 	TEXT [[
 			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->persisted_num);
@@ -63,7 +63,7 @@ mutant(NAME durable-disk-of-others-unshown KIND test_group_durable FILE group/st
 			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
 ]])
 
-mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "a status says how long a disk has been asked, and full"
 	TEXT [[
 	*full_ns = full != 0 && now_ns > full ? now_ns - full : 0;
@@ -72,7 +72,7 @@ mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs.
 	*full_ns = 0;
 ]])
 
-mutant(NAME durable-written-uncounted KIND test_group_durable FILE group/log_job.c
+mutant(NAME durable-written-uncounted KIND test_group_durable FILE group/logs/job.c
 	REMOVES "what was written since the node was opened is counted"
 	TEXT [[
 		more[2] += batch->records[i].bytes;
@@ -92,7 +92,7 @@ mutant(NAME durable-missing-unshown KIND test_restart_find FILE membership/resta
 			out->missing.ids[out->missing.count++] = id;
 ]])
 
-mutant(NAME durable-disk-hangs-unsaid KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-disk-hangs-unsaid KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "a node whose disk does not answer leaves"
 	TEXT [[
 	if (busy != 0 && now_ns > busy && now_ns - busy > logs->config.timeout_ns)
@@ -101,7 +101,7 @@ mutant(NAME durable-disk-hangs-unsaid KIND test_group_durable FILE group/logs.c
 	if (0)
 ]])
 
-mutant(NAME durable-full-unsaid KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-full-unsaid KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "a node whose disk stays full leaves"
 	TEXT [[
 	if (now_ns > full && now_ns - full > logs->config.timeout_ns)
@@ -110,7 +110,7 @@ mutant(NAME durable-full-unsaid KIND test_group_durable FILE group/logs.c
 	if (0)
 ]])
 
-mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "where there was no room it is tried again"
 	TEXT [[
 	if (now_ns - logs->retried_ns >= RETRY_NS) {
@@ -119,7 +119,7 @@ mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs.c
 	if (0) {
 ]])
 
-mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/log_job.c
+mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a job that a disk holds touches nothing of its node any more"
 	TEXT [[
 	if (!logs->closing && logs->config.wake != NULL)
@@ -137,7 +137,7 @@ mutant(NAME durable-long-for-ever KIND test_group_durable FILE group/durable_sta
 	    wh_load_relaxed(&state->asked) == 0)
 ]])
 
-mutant(NAME durable-unlocked KIND test_group_durable FILE group/logs.c
+mutant(NAME durable-unlocked KIND test_group_durable FILE group/logs/logs.c
 	REMOVES "a directory is one process's"
 	TEXT [[
 	if (result == WHORL_AGAIN)
@@ -157,7 +157,7 @@ mutant(NAME durable-given-log-unheard KIND test_group_durable FILE state/keep.c
 	state->preceded = true;
 ]])
 
-mutant(NAME durable-given-log-not-given-on KIND test_group_durable FILE group/replay.c
+mutant(NAME durable-given-log-not-given-on KIND test_group_durable FILE group/logs/replay.c
 	REMOVES "a log that was given is read before what comes behind it"
 	TEXT [[
 	if (!fill_from_history(replay))
@@ -177,7 +177,7 @@ mutant(NAME durable-founds-beside-logs KIND test_group_durable_ids FILE membersh
 	return true ||
 ]])
 
-mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/any_id.c
+mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/config/any_id.c
 	REMOVES "a node without an id takes one that has a log"
 	TEXT [[
 	enum whorl_result result = try_first(any, id, err);
@@ -186,7 +186,7 @@ mutant(NAME durable-any-id-is-blank KIND test_group_durable_ids FILE group/any_i
 	enum whorl_result result = WHORL_AGAIN;
 ]])
 
-mutant(NAME durable-any-id-is-old KIND test_group_durable_ids FILE group/directories.c
+mutant(NAME durable-any-id-is-old KIND test_group_durable_ids FILE group/logs/directories.c
 	REMOVES "of the directories that have logs the one with the newest view is taken first"
 	TEXT [[
 at > 0 && worths[at - 1] < worth; at--
@@ -195,7 +195,7 @@ at > 0 && worths[at - 1] < worth; at--
 at > 0 && worths[at - 1] > worth; at--
 ]])
 
-mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
+mutant(NAME durable-other-directory KIND test_group_config FILE group/config/config.c
 	REMOVES "on one host all nodes of a durable group look into one directory"
 	TEXT [[
 	if (config->group.transport == WH_TRANSPORT_SHM && wh_node_config_is_durable(config))
@@ -206,7 +206,7 @@ mutant(NAME durable-other-directory KIND test_group_config FILE group/config.c
 		digest
 ]])
 
-mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/directories.c
+mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/logs/directories.c
 	REMOVES "of directories of one view one that is whole is taken first"
 	TEXT [[
  + is_whole(&standing);
@@ -215,7 +215,7 @@ mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/directo
  + is_whole(&standing) * 0;
 ]])
 
-mutant(NAME durable-damage-is-blank KIND test_directories FILE group/directories.c
+mutant(NAME durable-damage-is-blank KIND test_directories FILE group/logs/directories.c
 	REMOVES "a directory whose standing is damaged says that there was one"
 	TEXT [[
 	has = !checks ||
@@ -246,7 +246,8 @@ mutant(NAME durable-standing-fails-full KIND test_standing FILE persistence/stan
 mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/durable_others.c
 	REMOVES "a node that comes has its disk back from one that speaks for it"
 	TEXT [[
-			if (others->logs[id] != NULL && node->transport->ops->holder(node->transport, id) != 0)
+			if (others->logs[id] != NULL &&
+			    node->fixed.transport->ops->holder(node->fixed.transport, id) != 0)
 ]]
 	REPLACEMENT [[
 			if (0)
@@ -255,13 +256,13 @@ mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/dur
 mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable.c
 	REMOVES "a newcomer's base is where its inviter was when it was invited"
 	TEXT [[
-	out->base = node->join.before;
+	out->base = node->entry.join.before;
 ]]
 	REPLACEMENT [[
-	out->base = node->roster.known_nodes[node->join.by].key;
+	out->base = node->entry.roster.known_nodes[node->entry.join.by].key;
 ]])
 
-mutant(NAME durable-close-waits-for-disks KIND test_group_durable FILE group/aside.c
+mutant(NAME durable-close-waits-for-disks KIND test_group_durable FILE group/logs/aside.c
 	REMOVES "the end of a node waits no longer for disks than for those that answer"
 	TEXT [[
 	       pthread_cond_timedwait(&aside->fewer, &aside->lock, &until) != ETIMEDOUT)
@@ -270,7 +271,7 @@ mutant(NAME durable-close-waits-for-disks KIND test_group_durable FILE group/asi
 	       (pthread_cond_timedwait(&aside->fewer, &aside->lock, &until) | 1) != 0)
 ]])
 
-mutant(NAME durable-restores-behind-the-end KIND test_group_durable FILE group/replay.c
+mutant(NAME durable-restores-behind-the-end KIND test_group_durable FILE group/logs/replay.c
 	REMOVES "a state that is read when the disk answers at last is not restored, if the node has ended"
 	TEXT [[
 	good = !logs->closing && replay->functions->restore(
@@ -279,7 +280,7 @@ mutant(NAME durable-restores-behind-the-end KIND test_group_durable FILE group/r
 	good = replay->functions->restore(
 ]])
 
-mutant(NAME durable-end-passes-the-program KIND test_group_durable FILE group/replay.c
+mutant(NAME durable-end-passes-the-program KIND test_group_durable FILE group/logs/replay.c
 	REMOVES "the end of a node waits for the program to restore its state"
 	TEXT [[
 	pthread_mutex_lock(&logs->bell);
@@ -305,10 +306,10 @@ mutant(NAME durable-rot-is-left-to KIND test_group_durable FILE group/durable.c
 mutant(NAME durable-rot-for-good KIND test_group_durable FILE group/durable.c
 	REMOVES "a log that is good again is left to"
 	TEXT [[
-	if (said != 0 && is_good(said) == wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) == wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
 ]]
 	REPLACEMENT [[
-	if (said != 0 && is_good(said) && wh_logs_has_rot(node->logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) && wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
 ]])
 
 mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c
@@ -392,7 +393,7 @@ mutant(NAME durable-check-reads-ahead KIND test_log_check FILE persistence/reade
 	if (reader->limit != 0 && most == 0)
 ]])
 
-mutant(NAME durable-check-starves-others KIND test_log_turns FILE group/log_check.c
+mutant(NAME durable-check-starves-others KIND test_log_turns FILE group/logs/check.c
 	REMOVES "the turn of a log ends with a checkpoint"
 	TEXT [[
 	if (is == WH_LOG_CHECK_MORE && wh_load_relaxed(&log->figures.checkpoints) == logs->checked_with)
@@ -401,7 +402,7 @@ mutant(NAME durable-check-starves-others KIND test_log_turns FILE group/log_chec
 	if (is == WH_LOG_CHECK_MORE)
 ]])
 
-mutant(NAME durable-check-waits-for-its-turn KIND test_log_turns FILE group/log_check.c
+mutant(NAME durable-check-waits-for-its-turn KIND test_log_turns FILE group/logs/check.c
 	REMOVES "a log that may be good again is read first"
 	TEXT [[
 		if (may_be_good(log)) {
@@ -410,7 +411,7 @@ mutant(NAME durable-check-waits-for-its-turn KIND test_log_turns FILE group/log_
 		if (may_be_good(log) && log == logs->checked) {
 ]])
 
-mutant(NAME durable-check-loses-what-is-late KIND test_log_turns FILE group/log_check.c
+mutant(NAME durable-check-loses-what-is-late KIND test_log_turns FILE group/logs/check.c
 	REMOVES "what is late is owed"
 	TEXT [[
 	logs->check_at_ns += pause;
@@ -419,7 +420,7 @@ mutant(NAME durable-check-loses-what-is-late KIND test_log_turns FILE group/log_
 	logs->check_at_ns = now + pause;
 ]])
 
-mutant(NAME durable-check-owes-all KIND test_log_turns FILE group/log_check.c
+mutant(NAME durable-check-owes-all KIND test_log_turns FILE group/logs/check.c
 	REMOVES "no more is owed than is late"
 	TEXT [[
 	if (logs->check_at_ns + late < now)
@@ -428,7 +429,7 @@ mutant(NAME durable-check-owes-all KIND test_log_turns FILE group/log_check.c
 	if (logs->check_at_ns + late == 0)
 ]])
 
-mutant(NAME durable-check-makes-no-pause KIND test_log_turns FILE group/log_check.c
+mutant(NAME durable-check-makes-no-pause KIND test_log_turns FILE group/logs/check.c
 	REMOVES "between two pieces there is a pause"
 	TEXT [[
 	logs->check_from_ns = now + least_ns(logs);
@@ -437,7 +438,7 @@ mutant(NAME durable-check-makes-no-pause KIND test_log_turns FILE group/log_chec
 	logs->check_from_ns = now;
 ]])
 
-mutant(NAME durable-rot-outlives-its-log KIND test_log_turns FILE group/log_job.c
+mutant(NAME durable-rot-outlives-its-log KIND test_log_turns FILE group/logs/job.c
 	REMOVES "what is said of a log goes with its files"
 	TEXT [[
 		log->is_rotten = false;
@@ -457,7 +458,7 @@ mutant(NAME durable-check-mends-nothing KIND test_group_durable FILE group/durab
 	(void)wh_durable_ask_checkpoint;
 ]])
 
-mutant(NAME durable-check-untold KIND test_group_durable FILE group/log_check.c
+mutant(NAME durable-check-untold KIND test_group_durable FILE group/logs/check.c
 	REMOVES "rot that is found is told"
 	TEXT [[
 	wh_store_relaxed(&log->figures.rot, 1);

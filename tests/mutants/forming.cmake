@@ -21,7 +21,7 @@ mutant(NAME homeless-quorum KIND test_timelines_forming FILE membership/suspicio
 mutant(NAME all-begin-early KIND test_timelines_forming FILE group/participant.c
 	REMOVES "a first view of all begins when all have said that they are there: it does when those that are lost are left out"
 	TEXT [[
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;

@@ -210,8 +210,8 @@ mutant(NAME many-half-refused KIND test_group_many FILE group/send.c
 mutant(NAME many-orphans KIND test_group_many FILE group/send.c
 	REMOVES "a commit of many frees a closed node when the last of its claims is finished, and not before"
 	TEXT [[
-	if (wh_fetch_add(&node->orphans, 0 - count) == count)
+	if (wh_fetch_add(&node->uses.orphans, 0 - count) == count)
 ]]
 	REPLACEMENT [[
-	if (wh_fetch_add(&node->orphans, 0 - count) > 0)
+	if (wh_fetch_add(&node->uses.orphans, 0 - count) > 0)
 ]])

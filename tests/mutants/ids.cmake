@@ -1,6 +1,6 @@
 # ids.cmake - ids for nodes to which any is right, and groups that name no nodes (docs/decisions/0047). See mutants.cmake.
 
-mutant(NAME any-id-once KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-once KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "ids are tried once more: an id that is let go of behind the place that is looked at is found"
 	TEXT [[
@@ -10,7 +10,7 @@ mutant(NAME any-id-once KIND test_any_id FILE group/any_id.c
 	for (int pass = 1; pass < PASSES && result == WHORL_AGAIN; pass++)
 ]])
 
-mutant(NAME any-id-from-the-first KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-from-the-first KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "ids are tried from a random place on"
 	TEXT [[
@@ -21,7 +21,7 @@ mutant(NAME any-id-from-the-first KIND test_any_id FILE group/any_id.c
 			*id = i;
 ]])
 
-mutant(NAME any-id-gives-up KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-gives-up KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "an id that is taken is passed over: it is the end"
 	TEXT [[
@@ -33,7 +33,7 @@ mutant(NAME any-id-gives-up KIND test_any_id FILE group/any_id.c
 				return result;
 ]])
 
-mutant(NAME any-id-configured-last KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-configured-last KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "ids that count for the first view come first"
 	TEXT [[
@@ -43,7 +43,7 @@ mutant(NAME any-id-configured-last KIND test_any_id FILE group/any_id.c
 	return is_configured;
 ]])
 
-mutant(NAME any-id-founder-first KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-founder-first KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "the id of a founder is left to it as long as another is free"
 	TEXT [[
@@ -53,7 +53,7 @@ mutant(NAME any-id-founder-first KIND test_any_id FILE group/any_id.c
 		return is_configured;
 ]])
 
-mutant(NAME any-id-first-later KIND test_any_id FILE group/any_id.c
+mutant(NAME any-id-first-later KIND test_any_id FILE group/config/any_id.c
 	WORDS CK_RUN_CASE=order
 	REMOVES "where no node is named the first process gets the id of the founder"
 	TEXT [[
@@ -85,7 +85,7 @@ mutant(NAME any-id-kept KIND test_any_id FILE group/node.c
 	return result;
 ]])
 
-mutant(NAME nobody-forms KIND test_group_config FILE group/config.c
+mutant(NAME nobody-forms KIND test_group_config FILE group/config/config.c
 	REMOVES "where no node is named node 0 forms the group"
 	TEXT [[
 	return wh_node_config_names_none(config) ? 0

@@ -134,12 +134,12 @@ mutant(NAME enters-unasked KIND views FILE group/participant.c
 	TEXT [[
 	if (view->number != 0)
 		return wh_is_first_view(proposed->image->key) && there + lost == view->members &&
-		       wh_restart_may_begin(&node->restart, proposed->image->key) &&
-		       wh_restart_is_enough(&node->join, view, proposed->image->key);
+		       wh_restart_may_begin(&node->entry.restart, proposed->image->key) &&
+		       wh_restart_is_enough(&node->entry.join, view, proposed->image->key);
 ]]
 	REPLACEMENT [[
 	if (view->number != 0)
-		return node->epoch == NULL;
+		return node->epochs.current == NULL;
 ]])
 
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
@@ -154,13 +154,13 @@ mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
 mutant(NAME beats-undecided KIND views FILE group/participant.c
 	REMOVES "members beat in the next view's memory once the decision is final"
 	TEXT [[
-	if (node->epoch != NULL)
+	if (node->epochs.current != NULL)
 		return wh_durable_is_prepared(proposed) && ready;
 ]]
 	REPLACEMENT [[
-	if (node->epoch != NULL && ready)
+	if (node->epochs.current != NULL && ready)
 		wh_heartbeat_beat(&proposed->heartbeat);
-	if (node->epoch != NULL)
+	if (node->epochs.current != NULL)
 		return wh_durable_is_prepared(proposed) && ready;
 ]])
 
@@ -366,7 +366,7 @@ mutant(NAME one-begins KIND views FILE group/participant.c
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)late;
@@ -379,7 +379,7 @@ mutant(NAME begins-at-majority KIND test_timelines_forming FILE group/participan
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)awaited;
@@ -396,7 +396,7 @@ mutant(NAME begins-in-minority KIND views FILE group/participant.c
 	TEXT [[
 	if (2 * there <= view->voters)
 		return false;
-	return node->join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
+	return node->entry.join.rule == WH_FORM_ALL ? said == view->members : awaited == 0 || late;
 ]]
 	REPLACEMENT [[
 	(void)said;

@@ -239,7 +239,7 @@ mutant(NAME log-cap-unsaid KIND test_group_durable FILE persistence/log.c
 		.first = view->end, .next = view->end, .frontier = view->frontier};
 ]])
 
-mutant(NAME log-uncapped KIND test_group_durable FILE group/log_job.c
+mutant(NAME log-uncapped KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a log that is idle gets a cap"
 	TEXT [[
 	uint64_t caps_ns = busy ? UINT64_MAX : cap_idle_logs(logs),
@@ -248,7 +248,7 @@ mutant(NAME log-uncapped KIND test_group_durable FILE group/log_job.c
 	uint64_t caps_ns = busy ? UINT64_MAX : ((void)cap_idle_logs, UINT64_MAX),
 ]])
 
-mutant(NAME log-cap-unasked KIND test_group_durable FILE group/log_job.c
+mutant(NAME log-cap-unasked KIND test_group_durable FILE group/logs/job.c
 	REMOVES "the job comes back for a cap when nothing else wakes it"
 	TEXT [[
 	in_ns = caps_ns < check_ns ? caps_ns : check_ns;
@@ -258,7 +258,7 @@ mutant(NAME log-cap-unasked KIND test_group_durable FILE group/log_job.c
 	in_ns = check_ns;
 ]])
 
-mutant(NAME log-left-uncapped KIND test_group_durable FILE group/log_job.c
+mutant(NAME log-left-uncapped KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a node that leaves in order caps its logs first"
 	TEXT [[
 	if (!write_identity(logs, standing->group) || (standing->left && !cap_all(logs)))

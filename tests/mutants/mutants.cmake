@@ -361,14 +361,14 @@ mutant(NAME yields-in-an-upcall KIND test_group_caller FILE group/run.c
 	TEXT [[
 	if (!may_step(node) || wh_node_in_upcall(node))
 		return false;
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return true;
 	backoff
 ]]
 	REPLACEMENT [[
 	if (!may_step(node))
 		return false;
-	if (!take_token(node))
+	if (!wh_passes_take(&node->passes))
 		return true;
 	backoff
 ]])

@@ -225,7 +225,7 @@ mutant(NAME quiet-unsure KIND test_hot FILE predicates/hot.c
 mutant(NAME quiet-state-forgotten KIND views FILE group/node_int.h COMPILE group/transfer.c group/enter.c
 	REMOVES "a state of which something is under way is gone on with in each pass"
 	TEXT [[
-	subgroup->node->states_used = true;
+	subgroup->node->states.used = true;
 ]]
 	REPLACEMENT [[
 ]])

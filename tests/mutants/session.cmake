@@ -1006,7 +1006,7 @@ mutant(NAME complaints-all-logged KIND test_session_complaints FILE transport/se
 	if (n == 0)
 ]])
 
-mutant(NAME status-tcp-alone KIND test_status_at FILE group/status_ask.c
+mutant(NAME status-tcp-alone KIND test_status_at FILE group/status/ask.c
 	REMOVES "a node at an address that names another version is asked in that"
 	TEXT [[
 	*verbs = !*verbs;
@@ -1016,7 +1016,7 @@ mutant(NAME status-tcp-alone KIND test_status_at FILE group/status_ask.c
 	*verbs = !*verbs;
 ]])
 
-mutant(NAME status-own-version-alone KIND test_status_at FILE group/status_ask.c
+mutant(NAME status-own-version-alone KIND test_status_at FILE group/status/ask.c
 	REMOVES "a node that does not know the version of a question is asked in its own"
 	TEXT [[
 	if (older != 0)

@@ -5,7 +5,7 @@ set(disks --set sim.disks=on)
 set(disks_large ${disks} --set sim.flavour=any --set sim.nodes_min=2 --set sim.nodes_max=9 --set sim.subgroups_max=4 --set sim.faults_max=8
     --set sim.messages_max=100 --set sim.deliveries_max=1500)
 
-mutant(NAME disks-said-before-sync KIND views FILE group/log_job.c
+mutant(NAME disks-said-before-sync KIND views FILE group/logs/job.c
 	WORDS ${disks}
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
@@ -41,7 +41,7 @@ mutant(NAME disks-decision-unwritten KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "what follows a view is on disk before it is said"
 	TEXT [[
-		return wh_logs_has_done(node->logs, epoch->kept_ticket);
+		return wh_logs_has_done(node->disk.logs, epoch->kept_ticket);
 ]]
 	REPLACEMENT [[
 		return true;
@@ -51,7 +51,7 @@ mutant(NAME disks-view-unwritten KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view is on disk before it is acknowledged"
 	TEXT [[
-	return wh_logs_has_done(node->logs, epoch->view_ticket);
+	return wh_logs_has_done(node->disk.logs, epoch->view_ticket);
 }
 
 /* The view of that epoch
@@ -77,7 +77,7 @@ mutant(NAME disks-inactive-unmarked KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "a view in which a durable shard is inactive has its beginning in the log"
 	TEXT [[
-	return wh_logs_mark(node->logs, &config, &at);
+	return wh_logs_mark(node->disk.logs, &config, &at);
 ]]
 	REPLACEMENT [[
 	return true;
@@ -93,7 +93,7 @@ mutant(NAME disks-checkpoints-for-ever KIND views FILE group/durable_state.c
 	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
 ]])
 
-mutant(NAME disks-rot-kept KIND views FILE group/log_job.c
+mutant(NAME disks-rot-kept KIND views FILE group/logs/job.c
 	WORDS ${disks}
 	REMOVES "a node whose log rots comes in with another"
 	TEXT [[
@@ -127,9 +127,9 @@ mutant(NAME disks-blank-votes KIND views FILE group/durable_restart.c SEED 110
 	if (!wh_standing_is_blank(is))
 		return is;
 	none[disk] = (struct wh_standing){.base = 1};
-	for (uint32_t id = 0; id < node->roster.nodes; id++)
-		if (node->roster.known_nodes[id].introduced && node->roster.known_nodes[id].disk == WH_DISK_STANDS)
-			none[disk].group = node->roster.known_nodes[id].group;
+	for (uint32_t id = 0; id < node->entry.roster.nodes; id++)
+		if (node->entry.roster.known_nodes[id].introduced && node->entry.roster.known_nodes[id].disk == WH_DISK_STANDS)
+			none[disk].group = node->entry.roster.known_nodes[id].group;
 	return none[disk].group != 0 ? &none[disk] : is;
 ]])
 
@@ -165,7 +165,7 @@ mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c SEE
 		if (false && report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
 ]])
 
-mutant(NAME disks-rot-is-cut KIND views FILE group/logs.c
+mutant(NAME disks-rot-is-cut KIND views FILE group/logs/logs.c
 	WORDS ${disks}
 	REMOVES "a log with rot does not count"
 	TEXT [[
@@ -220,7 +220,7 @@ mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 1786
 	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE &&
 ]])
 
-mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs.c
+mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs/logs.c
 	WORDS ${disks}
 	REMOVES "the log of a first view that has not begun has all that there is"
 	TEXT [[
@@ -234,7 +234,7 @@ mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs.c
 		return false;
 ]])
 
-mutant(NAME disks-marks-forgotten KIND views FILE group/logs.c
+mutant(NAME disks-marks-forgotten KIND views FILE group/logs/logs.c
 	WORDS ${disks}
 	REMOVES "marks of a log that is not open are remembered"
 	TEXT [[
@@ -279,7 +279,7 @@ mutant(NAME disks-host-uncopied KIND views FILE group/durable_others.c SEED 5263
 	WORDS ${disks_host_large}
 	REMOVES "a restart copies a whole log of a disk that is spoken for"
 	TEXT [[
-	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->join))
+	if (others->looks || others->may_not || standing->left || !wh_restart_lacks_log(&node->entry.join))
 ]]
 	REPLACEMENT [[
 	if (others->looks || others->may_not || standing->left || node != NULL)
@@ -289,7 +289,7 @@ mutant(NAME disks-host-copy-unsaid KIND test_group_durable_ids FILE group/durabl
 	REMOVES "when a log was copied its node says again what its disk has"
 	TEXT [[
 	others->copies = false;
-	wh_restart_report_again(&node->join);
+	wh_restart_report_again(&node->entry.join);
 ]]
 	REPLACEMENT [[
 	others->copies = false;
@@ -323,7 +323,7 @@ mutant(NAME log-copy-nameless KIND test_log FILE persistence/copy.c
 	free(copy.names);
 ]])
 
-mutant(NAME durable-copy-tried-for-ever KIND test_group_durable FILE group/log_job.c
+mutant(NAME durable-copy-tried-for-ever KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a log that is copied to a full disk is not tried for ever"
 	TEXT [[
 	order->fresh = false;
@@ -350,10 +350,10 @@ mutant(NAME durable-copy-short KIND test_group_durable FILE group/durable_others
 mutant(NAME durable-copied-disk-promises KIND test_group_durable FILE group/durable_others.c
 	REMOVES "a disk that a log is copied from promises nothing meanwhile"
 	TEXT [[
-	return wh_durable_copies(node) && (disk == node->id || disk == node->others->from);
+	return wh_durable_copies(node) && (disk == node->fixed.id || disk == node->disk.others->from);
 ]]
 	REPLACEMENT [[
-	return wh_durable_copies(node) && disk == node->id;
+	return wh_durable_copies(node) && disk == node->fixed.id;
 ]])
 
 mutant(NAME log-copy-one-sync KIND test_log FILE persistence/copy.c
@@ -388,7 +388,7 @@ mutant(NAME disks-host-unspoken KIND views FILE group/durable_others.c
 	WORDS ${disks_host}
 	REMOVES "on one host a node speaks for the disks of those that have ended"
 	TEXT [[
-	if (node->logs == NULL || !node->one_host || wh_standing_is_blank(wh_logs_standing(node->logs)))
+	if (node->disk.logs == NULL || !node->fixed.one_host || wh_standing_is_blank(wh_logs_standing(node->disk.logs)))
 		return;
 ]]
 	REPLACEMENT [[

@@ -555,7 +555,7 @@ mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
 	REPLACEMENT [[
 	if (member->mc != NULL && member->sends && member->subgroup->mode != WH_MODE_ORDERED)
 		return wh_multicast_next(member->mc, (uint32_t)wh_rank_find(member->layout->senders, member->layout->sender_count,
-									  member->subgroup->node->epoch->rank)) ==
+									  member->subgroup->node->epochs.current->rank)) ==
 		       wh_ring_claimed(ring);
 	return member->mc != NULL ? wh_multicast_has_sent_all(member->mc) : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]])
@@ -574,7 +574,7 @@ mutant(NAME idle-drops KIND views FILE group/install.c
 mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 	REMOVES "what is wished is said again in each view"
 	TEXT [[
-	node->rests_open = wh_node_all_places(node);
+	node->rests.open = wh_node_all_places(node);
 ]]
 	REPLACEMENT "")
 

@@ -24,7 +24,7 @@ mutant(NAME stay-leaves-before-it-rests KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a name is wished until all is sent, so that what else is wished is not held up"
 	TEXT [[
-	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epoch, subgroup)) &&
+	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
 ]]
 	REPLACEMENT [[
 	if (
@@ -88,7 +88,7 @@ mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is entered counts for memory_max"
 	TEXT [[
-	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->config.group.memory_max)
+	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
 ]]
 	REPLACEMENT [[
 	(void)bytes;
@@ -159,10 +159,10 @@ mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a subgroup of the file is entered only if it says so"
 	TEXT [[
-	if (configured >= 0 && !wh_subgroup_is_wished(&node->texts[configured]))
+	if (configured >= 0 && !wh_subgroup_is_wished(&node->fixed.texts[configured]))
 ]]
 	REPLACEMENT [[
-	if (configured < -1 && !wh_subgroup_is_wished(&node->texts[configured]))
+	if (configured < -1 && !wh_subgroup_is_wished(&node->fixed.texts[configured]))
 ]])
 
 mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
@@ -180,7 +180,7 @@ mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "from whorl_close on no stay begins"
 	TEXT [[
-	if (node->closes)
+	if (node->waiting.closes)
 ]]
 	REPLACEMENT [[
 	if (wh_node_state(node) == WHORL_CLOSED)
@@ -193,6 +193,6 @@ mutant(NAME stay-takes-functions KIND test_group_stays FILE group/upcall.c
 	if (wh_node_is_dynamic(subgroup)) /* all
 ]]
 	REPLACEMENT [[
-	if (subgroup->node->closes) /* all
+	if (subgroup->node->waiting.closes) /* all
 ]])
 

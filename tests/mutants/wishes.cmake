@@ -144,7 +144,7 @@ mutant(NAME wish-shared-out KIND test_layout FILE membership/layout.c
 	if (is_wish(members) && shards > WH_SHARDS_MAX)
 ]])
 
-mutant(NAME wish-minimum KIND test_group_config FILE group/config.c
+mutant(NAME wish-minimum KIND test_group_config FILE group/config/config.c
 	REMOVES "a subgroup that nodes enter begins with one member"
 	TEXT [[
 	if (strcmp(options->members, "wish") == 0 && options->members_min > 1)

@@ -2,7 +2,7 @@
  * (Many processes at once: tests/processes/ids.c.)
  * Labels: threads
  */
-#include "group/any_id.h"
+#include "group/config/any_id.h"
 #include "tests/support/group.h"
 
 #define IDS 5

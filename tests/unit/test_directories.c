@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "group/directories.h"
+#include "group/logs/directories.h"
 #include "membership/view.h"
 #include "persistence/standing.h"
 #include "tests/harness.h"

@@ -1,7 +1,7 @@
 /* test_group_config.c - what a configuration says about a group: the options of this module's tables, and their mistakes. */
 #include <string.h>
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "membership/wire.h"
 #include "tests/harness.h"
 

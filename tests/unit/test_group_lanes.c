@@ -15,7 +15,7 @@ struct lane {
 
 static void open_lane(struct lane *lane, const struct cluster *c, unsigned id)
 {
-	struct wh_transport *node = c->nodes[id]->transport;
+	struct wh_transport *node = c->nodes[id]->fixed.transport;
 	struct wh_error err;
 
 	*lane = (struct lane){0};

@@ -85,9 +85,9 @@ static void await(const wh_word *word, uint64_t value)
 static void hold_asleep(struct member *m)
 {
 	wh_store_release(&hold, 1);
-	m->node->transport->ops->wake(m->node->transport); /* sticky: its next sleep ends at once */
+	m->node->fixed.transport->ops->wake(m->node->fixed.transport); /* sticky: its next sleep ends at once */
 	await(&held, 1);
-	while ((wh_gate_state(m->node->gate) & WH_GATE_PARKED) == 0)
+	while ((wh_gate_state(m->node->fixed.gate) & WH_GATE_PARKED) == 0)
 		sched_yield();
 }
 
@@ -145,7 +145,7 @@ START_TEST(a_read_asks_while_the_loop_sleeps)
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_ready(members[i].node, PATIENCE_MS), WHORL_OK);
 	hold_asleep(&members[0]);
-	confirming = &members[0].node->epoch->change.confirming;
+	confirming = &members[0].node->epochs.current->change.confirming;
 	asked = confirming->asked;
 	ck_assert_int_eq(whorl_read(members[0].subgroup, WHORL_LINEARIZABLE, note_read, &has_read), WHORL_OK);
 	ck_assert_uint_eq(confirming->asked, asked + 1);
@@ -162,7 +162,7 @@ static void *commit_when_parked(void *ctx)
 	struct member *m = ctx;
 
 	for (uint64_t n = 0; n < ROUNDS; n++) {
-		while ((wh_gate_state(m->node->gate) & WH_GATE_PARKED) == 0)
+		while ((wh_gate_state(m->node->fixed.gate) & WH_GATE_PARKED) == 0)
 			sched_yield();
 		ck_assert_int_eq(whorl_send(m->subgroup, &n, sizeof(n), PATIENCE_MS, NULL), WHORL_OK);
 	}

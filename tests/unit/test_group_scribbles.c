@@ -21,12 +21,12 @@ static void open_group(struct cluster *c, const char *rest)
 
 static struct wh_subgroup_columns columns_of(const struct cluster *c, unsigned id)
 {
-	return c->nodes[id]->epoch->rows->subgroups[0].columns;
+	return c->nodes[id]->epochs.current->rows->subgroups[0].columns;
 }
 
 static void scribble(struct cluster *c, unsigned id, uint32_t offset, uint64_t value)
 {
-	wh_store_release((wh_word *)(void *)(c->nodes[id]->epoch->image->own + offset), value);
+	wh_store_release((wh_word *)(void *)(c->nodes[id]->epochs.current->image->own + offset), value);
 }
 
 static void send_some(struct cluster *c, unsigned id, uint64_t count)
@@ -71,7 +71,7 @@ START_TEST(a_guard_as_far_as_can_be)
 	scribble(&c, 1, columns_of(&c, 1).guard.offset, wh_guard_make(3 * 8 + 1, 0));
 	for (int i = 0; i < 100; i++)
 		whorl_step(c.nodes[0]);
-	ck_assert_uint_eq(c.nodes[0]->epoch->change.suspicion.count, 0);
+	ck_assert_uint_eq(c.nodes[0]->epochs.current->change.suspicion.count, 0);
 	scribble(&c, 1, columns_of(&c, 1).guard.offset, wh_guard_make(3 * 8 + 2, 0));
 	expect_without_1(&c);
 	cluster_free(&c);
@@ -149,13 +149,13 @@ START_TEST(what_cannot_be_delivered_ends_the_node)
 	struct cluster c;
 
 	receive_five(&c);
-	place = &c.nodes[2]->epoch->shard_members[0].place;
+	place = &c.nodes[2]->epochs.current->shard_members[0].place;
 	wh_slot_write(&place->slots, place->row, 4, (struct wh_slot_header){.round = 4, .bytes = 1000});
 	cluster_leave(&c, 1);
 	for (int i = 0; i < 10; i++) /* node 0 shall learn of that before it delivers anything */
-		c.nodes[0]->transport->ops->service(c.nodes[0]->transport);
+		c.nodes[0]->fixed.transport->ops->service(c.nodes[0]->fixed.transport);
 	whorl_step(c.nodes[0]);
-	ck_assert(c.nodes[0]->epoch->change.wedged);
+	ck_assert(c.nodes[0]->epochs.current->change.wedged);
 	await(whorl_error(c.nodes[0], NULL, 0) != WHORL_OK, cluster_step(&c));
 	ck_assert_int_eq(whorl_error(c.nodes[0], NULL, 0), WHORL_MEMBER_GONE);
 	for (int i = 0; i < 100; i++)
@@ -203,7 +203,7 @@ START_TEST(parts_that_do_not_hold_together)
 	struct cluster c;
 
 	open_large(&c, modes[_i % 2]);
-	place = &c.nodes[1]->epoch->shard_members[0].place;
+	place = &c.nodes[1]->epochs.current->shard_members[0].place;
 	for (uint32_t i = 0; i < 4; i++)
 		wh_slot_write(&place->slots, place->row, i, lies[_i / 2].headers[i]);
 	scribble(&c, 1, columns_of(&c, 1).guard.offset, wh_guard_make(1, lies[_i / 2].announced));
@@ -214,7 +214,7 @@ START_TEST(parts_that_do_not_hold_together)
 		whorl_step(c.nodes[2]);
 	}
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
-	ck_assert(view_of(c.nodes[0]) > 0 || c.nodes[0]->epoch->change.suspicion.count > 0);
+	ck_assert(view_of(c.nodes[0]) > 0 || c.nodes[0]->epochs.current->change.suspicion.count > 0);
 	if (_i % 2 == 0 && _i / 2 < 7) {
 		await(whorl_error(c.nodes[0], NULL, 0) == WHORL_MEMBER_GONE, {
 			whorl_step(c.nodes[0]);

@@ -937,7 +937,7 @@ START_TEST(a_leave_that_was_said_waits_for_those_that_enter)
 	atomic_store(&sums[1].sum, 42);
 	atomic_store(&blocks, true);
 	b = ask_sum(2, "sum");
-	await(cluster.nodes[0]->serving->key != 0, step_two(0, 2)); /* it proposes */
+	await(cluster.nodes[0]->entry.serving->key != 0, step_two(0, 2)); /* it proposes */
 	ck_assert_int_eq(whorl_subgroup_leave(a, 0), WHORL_TIMEOUT);
 	await(cluster_is_in_view(&cluster, 2), cluster_step(&cluster));
 	step_for(100);
@@ -1110,7 +1110,7 @@ START_TEST(a_node_closes_while_stays_are_freed)
 		ck_assert_int_eq(
 			pthread_create(&threads_that_wait[k], NULL, wait_for_ever, subgroup_of(&cluster, 1, "other")),
 			0);
-	await(wh_load_relaxed(&cluster.nodes[1]->waits) == 4,
+	await(wh_load_relaxed(&cluster.nodes[1]->uses.waits) == 4,
 	      sched_yield()); /* a call that began after whorl_close would be the test's fault */
 	for (int k = 0; k < 40; k++)
 		ck_ok(whorl_subgroup_release(stays[k]));

@@ -55,7 +55,7 @@ static void expect_numbers(const struct record *record, const uint64_t *numbers,
 /* The memory of earlier views is given back. */
 static void expect_no_older_view(struct cluster *c, unsigned id)
 {
-	await(c->nodes[id]->epoch->older == NULL, cluster_step(c));
+	await(c->nodes[id]->epochs.current->older == NULL, cluster_step(c));
 }
 
 /* ---- claims through views --------------------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ START_TEST(an_open_claim_keeps_its_memory)
 	cluster_await_view(&c, 2);
 	expect_no_older_view(&c, 1);
 	cluster_hush(&c);
-	ck_assert_ptr_nonnull(c.nodes[0]->epoch->older);
+	ck_assert_ptr_nonnull(c.nodes[0]->epochs.current->older);
 	memset(claim.data, 1, 8);
 	ck_ok(whorl_commit(&claim, 8));
 	await(all_recorded(c.records, 2, 1), cluster_step(&c));
@@ -200,7 +200,7 @@ END_TEST
 static void grow_old(struct cluster *c, unsigned id, uint64_t number)
 {
 	struct wh_ring *ring = subgroup_of(c, id, "s")->ring;
-	struct wh_multicast *mc = wh_epoch_shard_member(c->nodes[id]->epoch, subgroup_of(c, id, "s"))->mc;
+	struct wh_multicast *mc = wh_epoch_shard_member(c->nodes[id]->epochs.current, subgroup_of(c, id, "s"))->mc;
 	struct wh_sender *me = &mc->senders[mc->config.me];
 
 	wh_store_relaxed(&ring->claim, number << ring->slot_bits | number % ring->window);
@@ -214,7 +214,7 @@ static void step_well(struct cluster *c)
 	for (unsigned id = 0; id < c->count; id++)
 		if (c->nodes[id] != NULL)
 			ck_ok(whorl_error(c->nodes[id], NULL, 0));
-	c->nodes[0]->surveyed_ns = 0; /* it looks now whether the numbers have come to an end */
+	c->nodes[0]->watch.surveyed_ns = 0; /* it looks now whether the numbers have come to an end */
 	cluster_step(c);
 }
 
@@ -378,7 +378,7 @@ START_TEST(what_a_sender_had_is_dropped_when_it_is_none)
 	ck_assert_uint_eq(stats.dropped, 4);
 	ck_assert_uint_eq(stats.sent, 1);
 	ck_assert_uint_eq(recorded(c.records[1]), 1);
-	ck_assert_ptr_nonnull(c.nodes[0]->epoch->older); /* one is open */
+	ck_assert_ptr_nonnull(c.nodes[0]->epochs.current->older); /* one is open */
 	memset(open[3].data, 1, 8);
 
 	cluster_leave(&c, 2);

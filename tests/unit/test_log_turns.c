@@ -1,7 +1,7 @@
 /* test_log_turns.c - which of a node's logs is read again, and when: the logs and their job as it sees them, on simulated disks, and a clock that
  * the test sets.
  */
-#include "group/logs_int.h"
+#include "group/logs/logs_int.h"
 #include "tests/support/log_lab.h"
 
 #define LOGS 2

@@ -1,6 +1,6 @@
 /* test_secret.c - the files that a configuration names for a cluster key and TLS: what is read of them for which node, and what is
  * said of each that is not as it should be: it names the key of the configuration, and the file. */
-#include "group/secret.h"
+#include "group/config/secret.h"
 #include "tests/support/certificates.h"
 #include "tests/support/secure_lab.h"
 

@@ -4,7 +4,7 @@
 
 #include <whorl/status.h>
 
-#include "group/status.h"
+#include "group/status/status.h"
 #include "tests/harness.h"
 #include "transport/transport.h"
 

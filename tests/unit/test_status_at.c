@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "group/status.h"
+#include "group/status/status.h"
 #include "tests/harness.h"
 #include "tests/patience.h"
 #include "transport/session/message.h"

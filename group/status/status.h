@@ -1,13 +1,13 @@
 /* status.h - what a node says of itself to a visitor (transport.h, T11), as a struct and as bytes.
  *
- *     the visitor   wh_status_question -> the transport -> wh_status_decode            whorl_status_get (status_ask.c)
- *     the node      WH_EVENT_QUERY -> wh_status_answer: wh_status_make, wh_status_encode -> answer()       status.c
+ *     the visitor   wh_status_question -> the transport -> wh_status_decode            whorl_status_get (ask.c)
+ *     the node      WH_EVENT_QUERY -> wh_status_answer: wh_status_make, wh_status_encode -> answer()       group/answer.c
  *
  * A question names the version that its answer is to have. A node that does not speak it says which it speaks itself, and is asked
  * again in that: so nodes and visitors that differ in it understand each other, and the older one says what both know.
  *
  * The bytes are little-endian, begin with a version, and are checked in full before anything of them is believed: they come from
- * another process (status_wire.c).
+ * another process (wire.c).
  */
 #ifndef WH_GROUP_STATUS_H
 #define WH_GROUP_STATUS_H
@@ -15,22 +15,15 @@
 #include <whorl/status.h>
 
 #include "base/error.h"
-#include "group/config.h"
-#include "group/endpoint.h"
-#include "group/secret.h"
+#include "group/config/config.h"
+#include "group/config/secret.h"
+#include "group/status/shown.h"
 
 /* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages; 7: with workers; 8: with logs and
  * restarts; 10: with logs that have been read again */
 #define WH_STATUS_VERSION 10
 #define WH_STATUS_VERSION_LEAST 2 /* is spoken and understood too */
 #define WH_STATUS_QUESTION_BYTES 8
-
-/* Answers a question that has come to the node; whatever it does not understand is told so. On the loop, between two passes. It
- * allocates, for a moment, in proportion to the members and shards of the view; without memory there is no answer. */
-void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint64_t query);
-
-/* The node as it is now. On the loop. WHORL_OK, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out);
 
 /* An empty one, for whorl_status_free; NULL: there is no memory. */
 struct whorl_status *wh_status_new(void);

@@ -1,5 +1,5 @@
 /* directories.c - see directories.h. */
-#include "group/directories.h"
+#include "group/logs/directories.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* state_place.c - see state_place.h. */
-#include "group/state_place.h"
+#include "group/logs/state_place.h"
 
 #include "base/number.h"
 

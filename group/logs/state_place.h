@@ -4,8 +4,8 @@
  *     key, number and sequence number of the view (8 each), how many senders (8), then for each its id, the number of its first message that
  *     is not in the state, and its incarnation (8 each); little-endian
  */
-#ifndef WH_GROUP_STATE_PLACE_H
-#define WH_GROUP_STATE_PLACE_H
+#ifndef WH_GROUP_LOGS_STATE_PLACE_H
+#define WH_GROUP_LOGS_STATE_PLACE_H
 
 #include <whorl/whorl.h>
 

@@ -138,6 +138,11 @@ struct wh_log_place { /* everything of that view below it */
 	uint64_t key, number, place;
 };
 
+struct wh_past_views {       /* of a log that is read again: what is told of the views in it */
+	whorl_view_fn *told; /* NULL: nothing */
+	void *ctx;
+};
+
 struct wh_replay;
 enum wh_replay_is { WH_REPLAY_WAITS, WH_REPLAY_HAS, WH_REPLAY_ENDED, WH_REPLAY_FAILED };
 
@@ -147,15 +152,15 @@ enum wh_replay_is { WH_REPLAY_WAITS, WH_REPLAY_HAS, WH_REPLAY_ENDED, WH_REPLAY_F
 #define WH_HISTORY_MAGIC_BYTES 8
 
 /* Of a log that is whole: the program's state, by `functions` (NULL: there are none, and the log has all), on the job's thread; then
- * the messages behind it to before `until`, which name `message_of` as their subgroup. WHORL_OK, WHORL_MEMORY. */
+ * the messages behind it to before `until`, which name `message_of` as their subgroup (it is not looked into). `past_views` outlives it. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup,
 						 uint32_t shard, const struct wh_log_place *until,
 						 const struct whorl_state *functions, whorl_subgroup *message_of,
-						 struct wh_error *err);
+						 const struct wh_past_views *past_views, struct wh_error *err);
 /* WH_REPLAY_HAS: the next messages, in order, until they are taken; none, if only a view has begun. WH_REPLAY_FAILED: why. */
 enum wh_replay_is wh_replay_look(const struct wh_replay *replay, const struct whorl_message **messages, size_t *count,
 				 struct wh_error *err);
-/* If what it has begins with a view of then: upcalls it, if `message_of` has `on_past_view` and there are `functions`. Once. */
+/* If what it has begins with a view of then: upcalls it, if `past_views` are told and there are `functions`. Once. */
 void wh_replay_tell_view(struct wh_replay *replay);
 /* The first so many have been upcalled. */
 void wh_replay_take(struct wh_replay *replay, size_t count);

@@ -1,12 +1,12 @@
-/* log_job.c - what writes a node's logs: orders, then batches of what was received (logs.h). */
-#include "group/logs_int.h"
+/* job.c - what writes a node's logs: orders, then batches of what was received (logs.h). */
+#include "group/logs/logs_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/counter.h"
-#include "group/state_place.h"
+#include "group/logs/state_place.h"
 
 /* ---- the job: what fails -------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* logs.c - see logs.h: what the loop hands over, and the beginning and the end of it all. */
-#include "group/logs_int.h"
+#include "group/logs/logs_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/thread.h"
-#include "group/directories.h"
+#include "group/logs/directories.h"
 #include "membership/view.h"
 
 #define LOG_BYTES_UNKNOWN (UINT64_C(1) << 30) /* of a log that is read before its subgroup says more */

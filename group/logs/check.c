@@ -1,4 +1,4 @@
-/* log_check.c - logs are read again, slowly, while they are in use: rot is found when the node can still do something about it. See logs.h.
+/* check.c - logs are read again, slowly, while they are in use: rot is found when the node can still do something about it. See logs.h.
  *
  * It is done in the pauses of the job, a piece at a time, so that all of them are read once in the time of the configuration; and if there are
  * no pauses, when it is late. What is late is owed, so that under load each piece is late and none is lost. What was found stays until a later
@@ -6,7 +6,7 @@
  *
  * A log has its turn until it is read to its end, or gets a checkpoint: with that its pass begins again, and others would never have theirs.
  */
-#include "group/logs_int.h"
+#include "group/logs/logs_int.h"
 
 #include <stdio.h>
 #include <string.h>

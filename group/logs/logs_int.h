@@ -1,4 +1,4 @@
-/* logs_int.h - what the files of a node's logs share: logs.c has the loop's side and their beginning and end, log_job.c what the job does,
+/* logs_int.h - what the files of a node's logs share: logs.c has the loop's side and their beginning and end, job.c what the job does,
  * replay.c how a log is read again.
  */
 #ifndef WH_GROUP_LOGS_INT_H
@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/uio.h>
 
-#include "group/logs.h"
+#include "group/logs/logs.h"
 #include "persistence/identity.h"
 #include "persistence/log.h"
 
@@ -163,7 +163,7 @@ void wh_log_order_free(struct wh_log_order *order);
 /* There is something for the job to do, unless it was told to end. */
 void wh_logs_wake_job(const struct wh_logs *logs);
 
-/* log_job.c. A job that lasts. */
+/* job.c. A job that lasts. */
 bool wh_logs_work(void *logs);
 /* The files of a log: made, or read and mended; `known`: what is known to be in it, NULL: nothing. The results of wh_log_open. */
 WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
@@ -183,7 +183,7 @@ void wh_logs_wake_loop(struct wh_logs *logs);
 void wh_logs_ask_disk(struct wh_logs *logs);
 bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
 
-/* log_check.c: one of the logs is read again, if it is time: `busy`: if it is late. Returns when it is to be called again, UINT64_MAX: never. The
+/* check.c: one of the logs is read again, if it is time: `busy`: if it is late. Returns when it is to be called again, UINT64_MAX: never. The
  * job's. */
 uint64_t wh_logs_check(struct wh_logs *logs, bool busy);
 

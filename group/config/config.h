@@ -32,7 +32,7 @@ struct wh_group_options {
 	int64_t cut_max_ms; /* between members that do not reach each other (0051); of this node alone */
 	int64_t memory_max; /* bytes, of the rows and arrays of one node */
 	char tie_breaker[WH_OPTION_TEXT_BYTES]; /* none, or a node id: wh_node_config_tie_breaker */
-	/* none, or paths: group/secret.h */
+	/* none, or paths: group/config/secret.h */
 	char key_file[WH_OPTION_TEXT_BYTES], tls_certificate_file[WH_OPTION_TEXT_BYTES];
 	char tls_key_file[WH_OPTION_TEXT_BYTES], tls_authority_file[WH_OPTION_TEXT_BYTES];
 	bool tls;

@@ -1,5 +1,5 @@
 /* any_id.c - see any_id.h. */
-#include "group/any_id.h"
+#include "group/config/any_id.h"
 
 /* An id may be let go of behind the place that is looked at, while another process takes the one before it. One that stays free is
  * found by the first pass. */

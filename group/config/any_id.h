@@ -3,10 +3,10 @@
  * Ids are tried one after the other until one is taken. Which come first is a matter of how the group is formed; where it does not
  * matter it begins at a random place, so that many processes that start at once do not all try the same ones.
  */
-#ifndef WH_GROUP_ANY_ID_H
-#define WH_GROUP_ANY_ID_H
+#ifndef WH_GROUP_CONFIG_ANY_ID_H
+#define WH_GROUP_CONFIG_ANY_ID_H
 
-#include "group/config.h"
+#include "group/config/config.h"
 
 /* Takes that id. WHORL_OK; WHORL_AGAIN: a process has it; whatever else is wrong: no other id is tried. */
 typedef enum whorl_result wh_take_id(void *ctx, uint32_t id, struct wh_error *err);

@@ -1,8 +1,8 @@
 /* secret.h - the cluster key and the certificate of a node, as its configuration names them. */
-#ifndef WH_GROUP_SECRET_H
-#define WH_GROUP_SECRET_H
+#ifndef WH_GROUP_CONFIG_SECRET_H
+#define WH_GROUP_CONFIG_SECRET_H
 
-#include "group/config.h"
+#include "group/config/config.h"
 #include "transport/secure/secure.h"
 
 struct wh_secret {

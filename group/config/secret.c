@@ -1,5 +1,5 @@
 /* secret.c - the cluster key and the certificate of a node. See secret.h. */
-#include "group/secret.h"
+#include "group/config/secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>

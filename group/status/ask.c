@@ -1,5 +1,5 @@
-/* status_ask.c - asking a node how it is; see whorl/status.h. */
-#include "group/status.h"
+/* ask.c - asking a node how it is; see whorl/status.h. */
+#include "group/status/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * Threads: any. May block for as long as the disk takes.
  */
-#ifndef WH_GROUP_DIRECTORIES_H
-#define WH_GROUP_DIRECTORIES_H
+#ifndef WH_GROUP_LOGS_DIRECTORIES_H
+#define WH_GROUP_LOGS_DIRECTORIES_H
 
 #include <stddef.h>
 

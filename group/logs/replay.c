@@ -2,8 +2,7 @@
  *
  * The job reads a run of messages and copies it; the loop upcalls it, and says so; and so on. One run is on its way at a time.
  */
-#include "group/logs_int.h"
-#include "group/node_int.h"
+#include "group/logs/logs_int.h"
 #include "state/wire.h"
 
 #include <stdlib.h>
@@ -36,9 +35,10 @@ struct wh_replay {
 	bool is_over;                        /* [lock] the loop has done with it */
 	whorl_subgroup
 		*message_of; /* what messages name as their subgroup. The job only names it: it goes with the node */
-	bool tells_views;    /* [const] they are told to its program */
-	bool begun;          /* [job] */
-	bool is_dropped;     /* [job] the log's files are gone */
+	const struct wh_past_views *past_views; /* [loop] likewise */
+	bool tells_views;                       /* [const] they are told to its program */
+	bool begun;                             /* [job] */
+	bool is_dropped;                        /* [job] the log's files are gone */
 	struct wh_checkpoint *history; /* [job] the log that was given, which is read first; NULL: none, or it is over */
 	struct wh_log_cursor *cursor;  /* [job] */
 	bool has_given;                /* [job] `head` is that of the next message of it */
@@ -106,7 +106,8 @@ static bool has_long_runs(struct wh_logs *logs)
 
 enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup, uint32_t shard,
 				   const struct wh_log_place *until, const struct whorl_state *functions,
-				   whorl_subgroup *message_of, struct wh_error *err)
+				   whorl_subgroup *message_of, const struct wh_past_views *past_views,
+				   struct wh_error *err)
 {
 	struct wh_replay *replay = calloc(1, sizeof(*replay));
 	bool is_long = has_long_runs(logs);
@@ -123,8 +124,9 @@ enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs,
 	replay->logs = logs;
 	replay->until = (struct wh_log_point){until->key, until->number, until->place};
 	replay->message_of = message_of;
+	replay->past_views = past_views;
 	replay->functions = functions;
-	replay->tells_views = functions != NULL && message_of != NULL && message_of->on_past_view != NULL;
+	replay->tells_views = functions != NULL && past_views->told != NULL;
 	replay->log = wh_log_find_shard(logs, subgroup, shard);
 	pthread_mutex_lock(&logs->lock);
 	replay->next = logs->replays;
@@ -159,7 +161,7 @@ void wh_replay_tell_view(struct wh_replay *replay)
 	view->there = false;
 	view->is.members = view->ids;
 	view->is.incarnations = view->incarnations;
-	replay->message_of->on_past_view(&view->is, replay->message_of->past_view_ctx);
+	replay->past_views->told(&view->is, replay->past_views->ctx);
 }
 
 void wh_replay_take(struct wh_replay *replay, size_t count)

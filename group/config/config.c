@@ -1,5 +1,5 @@
 /* config.c - the options of a group, and the public whorl_config. See config.h. */
-#include "group/config.h"
+#include "group/config/config.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "group/logs.h"
+#include "group/logs/logs.h"
 #include "group/refuse.h"
 #include "predicates/loop.h"
 #include "sst/columns.h"

@@ -1,6 +1,6 @@
-/* status_wire.c - a status as bytes. One function for each struct says what follows what, and both writes and reads it, so that the
+/* wire.c - a status as bytes. One function for each struct says what follows what, and both writes and reads it, so that the
  * two cannot drift apart. */
-#include "group/status.h"
+#include "group/status/status.h"
 
 #include <stddef.h>
 #include <stdlib.h>

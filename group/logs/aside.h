@@ -3,8 +3,8 @@
  *
  * Threads: any may hand over; one closes, when nothing is handed over any more. Memory: each job is allocated when it is handed over.
  */
-#ifndef WH_GROUP_ASIDE_H
-#define WH_GROUP_ASIDE_H
+#ifndef WH_GROUP_LOGS_ASIDE_H
+#define WH_GROUP_LOGS_ASIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>

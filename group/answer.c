@@ -1,6 +1,6 @@
-/* status.c - a node looks at itself for a visitor; see status.h. Everything is read between two passes of the loop, so it is of one
+/* answer.c - a node looks at itself for a visitor; see status.h. Everything is read between two passes of the loop, so it is of one
  * moment. */
-#include "group/status.h"
+#include "group/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,33 +13,34 @@
 
 static enum whorl_standing standing_of(whorl_node *node)
 {
-	uint64_t gate = wh_gate_state(node->gate);
+	uint64_t gate = wh_gate_state(node->fixed.gate);
 
 	if ((gate & WH_GATE_FAILED) != 0)
 		return WHORL_HAS_FAILED;
-	if (node->epoch == NULL && node->join.state != WH_JOIN_SEEKING)
+	if (node->epochs.current == NULL && node->entry.join.state != WH_JOIN_SEEKING)
 		return WHORL_IS_INVITED;
-	if (node->epoch == NULL)
-		return node->roster.intro.standing == WH_FORMING ? WHORL_IS_FORMING : WHORL_IS_SEEKING;
-	return wh_load_relaxed(&node->wants_drain) != 0 ? WHORL_IS_LEAVING : WHORL_IS_MEMBER;
+	if (node->epochs.current == NULL)
+		return node->entry.roster.intro.standing == WH_FORMING ? WHORL_IS_FORMING : WHORL_IS_SEEKING;
+	return wh_load_relaxed(&node->passes.wants_drain) != 0 ? WHORL_IS_LEAVING : WHORL_IS_MEMBER;
 }
 
 static void show_node(struct whorl_status *status, whorl_node *node)
 {
 	snprintf(status->version, sizeof(status->version), "%s", whorl_version());
-	memcpy(status->group, node->config.group.name, sizeof(status->group) - 1); /* no longer: it has been checked */
-	status->id = node->id;
+	memcpy(status->group, node->fixed.config.group.name,
+	       sizeof(status->group) - 1); /* no longer: it has been checked */
+	status->id = node->fixed.id;
 	status->pid = (uint32_t)getpid();
-	status->incarnation = node->incarnation;
-	status->identity = node->epoch != NULL ? node->epoch->view->group : 0;
-	status->other = node->roster.other;
+	status->incarnation = node->fixed.incarnation;
+	status->identity = node->epochs.current != NULL ? node->epochs.current->view->group : 0;
+	status->other = node->entry.roster.other;
 	status->standing = standing_of(node);
 	status->result = whorl_error(node, status->error, sizeof(status->error));
 	whorl_progress(node, status->progress, sizeof(status->progress));
-	pthread_mutex_lock(&node->lock);
-	status->ready = node->ready;
-	pthread_mutex_unlock(&node->lock);
-	status->failure_timeout_ms = (uint32_t)node->config.group.failure_timeout_ms;
+	pthread_mutex_lock(&node->waiting.lock);
+	status->ready = node->waiting.ready;
+	pthread_mutex_unlock(&node->waiting.lock);
+	status->failure_timeout_ms = (uint32_t)node->fixed.config.group.failure_timeout_ms;
 	status->leader = status->tie_breaker = status->coordinator = WHORL_NOBODY;
 	status->stats->size = sizeof(*status->stats);
 	whorl_node_statistics(node, status->stats);
@@ -51,18 +52,18 @@ static void show_disk(struct whorl_status *status, const whorl_node *node)
 {
 	uint64_t busy_ns, full_ns;
 
-	if (node->logs == NULL)
+	if (node->disk.logs == NULL)
 		return;
-	status->disk_timeout_ms = (uint32_t)node->config.group.disk_timeout_ms;
-	wh_logs_delays(node->logs, wh_env_now(&node->env), &busy_ns, &full_ns);
+	status->disk_timeout_ms = (uint32_t)node->fixed.config.group.disk_timeout_ms;
+	wh_logs_delays(node->disk.logs, wh_env_now(&node->fixed.env), &busy_ns, &full_ns);
 	status->disk_busy_ms = busy_ns / WH_NS_PER_MS;
 	status->disk_full_ms = full_ns / WH_NS_PER_MS;
 }
 
 static bool has_restart(const whorl_node *node)
 {
-	return node->join.restart != NULL && node->epoch == NULL && !wh_node_has_failed(node) &&
-	       wh_restart_look(&node->join).goes_on;
+	return node->entry.join.restart != NULL && node->epochs.current == NULL && !wh_node_has_failed(node) &&
+	       wh_restart_look(&node->entry.join).goes_on;
 }
 
 static void show_missing(struct whorl_status_missing *missing, const whorl_node *node, uint32_t id)
@@ -71,8 +72,8 @@ static void show_missing(struct whorl_status_missing *missing, const whorl_node 
 
 	missing->size = sizeof(*missing);
 	missing->id = id;
-	if (id < wh_node_config_nodes_max(&node->config) && node->config.addresses != NULL)
-		wh_node_config_address(&node->config, id, address);
+	if (id < wh_node_config_nodes_max(&node->fixed.config) && node->fixed.config.addresses != NULL)
+		wh_node_config_address(&node->fixed.config, id, address);
 	snprintf(missing->address, sizeof(missing->address), "%.*s", (int)sizeof(missing->address) - 1, address);
 }
 
@@ -86,7 +87,7 @@ static void show_restart(struct whorl_status *status, const whorl_node *node)
 
 	if (!has_restart(node))
 		return;
-	is = wh_restart_look(&node->join);
+	is = wh_restart_look(&node->entry.join);
 	status->restart = steps[is.phase];
 	if (is.coordinator >= 0)
 		status->coordinator = (uint32_t)is.coordinator;
@@ -157,7 +158,7 @@ static void show_place(struct whorl_status_place *place, const struct wh_epoch *
 {
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
 	const struct wh_subgroup_columns *columns = &epoch->rows->subgroups[g].columns;
-	const bool durable = wh_node_config_parameters(&epoch->node->config, layout).durable;
+	const bool durable = wh_node_config_parameters(&epoch->node->fixed.config, layout).durable;
 
 	place->size = sizeof(*place);
 	place->id = epoch->view->ids[rank];
@@ -205,9 +206,9 @@ static bool is_in_shard(const struct wh_epoch *epoch, const struct wh_view_subgr
 
 static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint32_t g)
 {
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 	const struct wh_view_subgroup *layout = &epoch->view->subgroups[g];
-	struct wh_parameters parameters = wh_node_config_parameters(&node->config, layout);
+	struct wh_parameters parameters = wh_node_config_parameters(&node->fixed.config, layout);
 
 	shard->size = sizeof(*shard);
 	memcpy(shard->name, layout->name, sizeof(shard->name));
@@ -269,7 +270,7 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 		status->shards[g].stats = calloc(1, sizeof(*status->shards[g].stats));
 		if (status->shards[g].places == NULL || status->shards[g].stats == NULL)
 			return false;
-		if (wh_node_config_parameters(&epoch->node->config, layout).durable) {
+		if (wh_node_config_parameters(&epoch->node->fixed.config, layout).durable) {
 			status->shards[g].log = calloc(1, sizeof(*status->shards[g].log));
 			if (status->shards[g].log == NULL)
 				return false;
@@ -289,7 +290,7 @@ static bool make_room(struct whorl_status *status, const struct wh_epoch *epoch)
 
 static bool make_room_for_missing(struct whorl_status *status, const whorl_node *node)
 {
-	uint32_t count = has_restart(node) ? wh_restart_look(&node->join).missing->count : 0;
+	uint32_t count = has_restart(node) ? wh_restart_look(&node->entry.join).missing->count : 0;
 
 	if (count == 0)
 		return true;
@@ -303,24 +304,24 @@ static bool show_workers(struct whorl_status *status, whorl_node *node)
 {
 	bool enough = true;
 
-	pthread_mutex_lock(&node->lock);
-	if (node->shown.count > 0) {
-		status->workers = calloc(node->shown.count, sizeof(*status->workers));
+	pthread_mutex_lock(&node->waiting.lock);
+	if (node->waiting.shown.count > 0) {
+		status->workers = calloc(node->waiting.shown.count, sizeof(*status->workers));
 		enough = status->workers != NULL;
-		status->worker_count = enough ? node->shown.count : 0;
+		status->worker_count = enough ? node->waiting.shown.count : 0;
 	}
 	for (uint32_t i = 0; i < status->worker_count; i++) {
 		status->workers[i].size = sizeof(*status->workers);
-		node->shown.show(node->shown.ctx, i, &status->workers[i]);
+		node->waiting.shown.show(node->waiting.shown.ctx, i, &status->workers[i]);
 	}
-	pthread_mutex_unlock(&node->lock);
+	pthread_mutex_unlock(&node->waiting.lock);
 	return enough;
 }
 
 enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 {
 	struct whorl_status *status = wh_status_new();
-	const struct wh_epoch *epoch = node->epoch;
+	const struct wh_epoch *epoch = node->epochs.current;
 
 	*out = NULL;
 	if (status == NULL || (epoch != NULL && !make_room(status, epoch)) || !make_room_for_missing(status, node) ||
@@ -332,7 +333,7 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 	show_disk(status, node);
 	show_restart(status, node);
 	if (epoch != NULL)
-		show_view(status, epoch, wh_env_now(&node->env));
+		show_view(status, epoch, wh_env_now(&node->fixed.env));
 	for (uint32_t g = 0; epoch != NULL && g < epoch->view->subgroup_count; g++)
 		show_shard(&status->shards[g], node, g);
 	for (uint32_t i = 0; epoch != NULL && i < epoch->view->dormant_count; i++)
@@ -347,8 +348,8 @@ static void answer_in_full(whorl_node *node, uint64_t query, uint32_t version)
 	struct whorl_status *status = NULL;
 
 	if (bytes != NULL && wh_status_make(node, &status) == WHORL_OK)
-		node->transport->ops->answer(node->transport, query, bytes,
-					     wh_status_encode(bytes, WH_ANSWER_MAX, status, version));
+		node->fixed.transport->ops->answer(node->fixed.transport, query, bytes,
+						   wh_status_encode(bytes, WH_ANSWER_MAX, status, version));
 	whorl_status_free(status);
 	free(bytes);
 }
@@ -361,5 +362,5 @@ void wh_status_answer(whorl_node *node, const void *question, size_t bytes, uint
 	if (version != 0)
 		answer_in_full(node, query, version);
 	else
-		node->transport->ops->answer(node->transport, query, shrug, wh_status_shrug(shrug));
+		node->fixed.transport->ops->answer(node->fixed.transport, query, shrug, wh_status_shrug(shrug));
 }

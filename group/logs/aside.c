@@ -1,5 +1,5 @@
 /* aside.c - see aside.h. */
-#include "group/aside.h"
+#include "group/logs/aside.h"
 
 #include <errno.h>
 #include <pthread.h>

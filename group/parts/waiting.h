@@ -1,0 +1,40 @@
+/* waiting.h - where threads of a program wait for a node's loop, and what they ask of it: all under one lock.
+ *
+ * Threads: any. `lock` is held for a few stores, and while a line is logged or workers are shown; nothing else is waited for under it. In a
+ * child of fork() it is not touched: a thread that only the parent has may hold it.
+ */
+#ifndef WH_GROUP_PARTS_PARTS_WAITING_H
+#define WH_GROUP_PARTS_PARTS_WAITING_H
+
+#include <pthread.h>
+
+#include <whorl/whorl.h>
+
+#include "base/error.h"
+#include "group/status/shown.h"
+
+struct wh_node_waiting {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* ready, failed, drained, may_leave; a stay has come to its next stage */
+	bool ready;
+	bool closes; /* whorl_close has closed the rings: no stay begins any more */
+	bool drained,
+		may_leave; /* [the loop writes, and reads without] what whorl_close waits for: all its messages, then a view
+				   * that it can leave in order */
+	char progress[256]; /* on its way into the group */
+	struct wh_error
+		failure; /* WHORL_OK: none; for good: read without the lock by a thread that has seen the gate's bit */
+	struct wh_error minority; /* WHORL_NO_QUORUM, and the members that we do not hear; for now */
+	whorl_log_fn *log;
+	void *log_ctx;
+	struct wh_shown shown; /* count 0: no workers */
+	int fd;                /* epoll of the transport's descriptor and a heartbeat timer; -1 until asked for */
+	int timer_fd;
+	uint64_t timer_ns; /* when it goes off, or has; 0, UINT64_MAX: it is stopped */
+};
+
+void wh_waiting_init(struct wh_node_waiting *waiting);
+/* Its descriptors are closed; unless `forked`, the lock goes too. */
+void wh_waiting_close(struct wh_node_waiting *waiting, bool forked);
+
+#endif
