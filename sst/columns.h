@@ -45,8 +45,8 @@ struct wh_node_columns {
 	struct wh_array_col cut;       /* of the decision, by subgroup: its messages below are delivered in this view */
 	/* By subgroup: what I wish there: 0 nothing new, odd: I rest, even: I send again. Grows. */
 	struct wh_array_col wish;
-	/* By subgroup: 1: my log of it has all of its shard, so what a view goes on with is there (docs/decisions/0058). None where no subgroup is
-	 * durable. */
+	/* By subgroup: not 0: my log of it has all of its shard, so what a view goes on with is there (docs/decisions/0058). Even: rot was found in it
+	 * since, so nobody leaves for its sake. Grows. None where no subgroup is durable. */
 	struct wh_array_col whole;
 	/* By subgroup: 1: the layout ends my sending there, and all that I have claimed is delivered. */
 	struct wh_array_col ended;
