@@ -22,11 +22,11 @@ static void fail_to_open(whorl_node *node, uint64_t number, enum whorl_result re
 static const struct wh_view *open_view(void *ctx, const struct wh_next *next, struct wh_view *view, uint64_t key)
 {
 	whorl_node *node = ctx;
-	uint64_t number = next != NULL ? node->epochs.current->view->number + 1 : view->number;
+	uint64_t number = view != NULL ? view->number : node->epochs.current->view->number + 1;
 	enum whorl_result result = WHORL_OK;
 	struct wh_error err;
 
-	if (next != NULL && view == NULL)
+	if (view == NULL)
 		result = wh_view_next(&view, node->epochs.current->view, next, &node->fixed.layout_config, &err);
 	if (result == WHORL_OK)
 		result = wh_epoch_create(&node->epochs.proposed, node, view, key, &err);
