@@ -14,16 +14,10 @@ struct wh_endpoint wh_node_endpoint(const whorl_node *node)
 
 void wh_node_show_workers(whorl_node *node, const struct wh_shown *shown)
 {
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.shown.count == 0)
-		node->waiting.shown = *shown;
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_show(&node->waiting, shown);
 }
 
 void wh_node_hide_workers(whorl_node *node, const void *ctx)
 {
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.shown.ctx == ctx)
-		node->waiting.shown = (struct wh_shown){0};
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_hide(&node->waiting, ctx);
 }

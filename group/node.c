@@ -25,12 +25,7 @@ static void log_line(void *ctx, enum wh_log_level level, const char *line)
 {
 	whorl_node *node = ctx;
 
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.log != NULL)
-		node->waiting.log((enum whorl_log_level)level, line, node->waiting.log_ctx);
-	else
-		node->fixed.world_env->log(node->fixed.world_env->ctx, level, line);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_log(&node->waiting, node->fixed.world_env, level, line);
 }
 
 static uint64_t env_now(void *ctx)
@@ -121,10 +116,7 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 	}
 	if (wh_node_state(node) == WHORL_FORKED)
 		return; /* the lock may be held by a thread that only the parent has */
-	pthread_mutex_lock(&node->waiting.lock);
-	node->waiting.log = fn;
-	node->waiting.log_ctx = ctx;
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_set_log(&node->waiting, fn, ctx);
 }
 
 /* ---- failure ---------------------------------------------------------------------------------------------------------- */
@@ -153,20 +145,12 @@ static void stop_frontiers(whorl_node *node)
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 {
 	char text[sizeof(node->waiting.failure.text)];
-	bool first;
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	pthread_mutex_lock(&node->waiting.lock);
-	first = node->waiting.failure.code == WHORL_OK;
-	if (first)
-		wh_error_set(&node->waiting.failure, code, "%s", text);
-	wh_fetch_or(&node->fixed.gate->state, WH_GATE_FAILED); /* before any thread can know of it otherwise */
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
-	if (!first)
+	if (!wh_waiting_fail(&node->waiting, node->fixed.gate, code, text))
 		return;
 	wh_log(&node->diag, level, "%s", text);
 	signal_rings(node);

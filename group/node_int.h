@@ -183,7 +183,6 @@ void wh_node_await_waits(whorl_node *node);
 
 /* Waits at most timeout_ms, 0 too, for what `look` says, with the lock: WHORL_TIMEOUT: not yet. With thread = caller it makes passes. Ends early,
  * with the reason, when the node fails. What changes it says so on `changed`. */
-typedef enum whorl_result wh_look_fn(const void *ctx);
 enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx);
 
 /* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */

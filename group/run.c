@@ -147,11 +147,7 @@ static void watch_drain(whorl_node *node)
 	if (drained == node->waiting.drained && !may_leave)
 		return;
 	wh_store_relaxed(&node->passes.wants_drain, !may_leave);
-	pthread_mutex_lock(&node->waiting.lock);
-	node->waiting.drained = drained;
-	node->waiting.may_leave = may_leave;
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_drain(&node->waiting, drained, may_leave);
 }
 
 /* A member that wants to rest, or is to end, says so in its row when all that it has claimed is delivered; one that sends again, at
@@ -291,35 +287,6 @@ enum whorl_result whorl_start(whorl_node *node)
 	return result;
 }
 
-/* With the lock. A node that has failed will not get anywhere. */
-static enum whorl_result look_at(const whorl_node *node, wh_look_fn *look, const void *ctx)
-{
-	return node->waiting.failure.code != WHORL_OK ? node->waiting.failure.code : look(ctx);
-}
-
-static enum whorl_result look_once(whorl_node *node, wh_look_fn *look, const void *ctx)
-{
-	enum whorl_result result;
-
-	pthread_mutex_lock(&node->waiting.lock);
-	result = look_at(node, look, ctx);
-	pthread_mutex_unlock(&node->waiting.lock);
-	return result;
-}
-
-static enum whorl_result await_dedicated(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
-{
-	struct timespec deadline = wh_deadline(timeout_ms);
-	enum whorl_result result;
-	int timed_out = 0;
-
-	pthread_mutex_lock(&node->waiting.lock);
-	while ((result = look_at(node, look, ctx)) == WHORL_TIMEOUT && timed_out == 0)
-		timed_out = pthread_cond_timedwait(&node->waiting.changed, &node->waiting.lock, &deadline);
-	pthread_mutex_unlock(&node->waiting.lock);
-	return result;
-}
-
 static enum whorl_result await_caller(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
 {
 	uint64_t deadline = wh_monotonic_ns() + (uint64_t)timeout_ms * WH_NS_PER_MS;
@@ -327,7 +294,7 @@ static enum whorl_result await_caller(whorl_node *node, int timeout_ms, wh_look_
 	bool drove = false;
 	size_t work;
 
-	while ((result = look_once(node, look, ctx)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline) {
+	while ((result = wh_waiting_look(&node->waiting, look, ctx)) == WHORL_TIMEOUT && wh_monotonic_ns() < deadline) {
 		if (!wh_node_try_step(node, &work)) {
 			sched_yield(); /* another thread runs the loop, or will start the node */
 			continue;
@@ -344,7 +311,7 @@ static enum whorl_result await_caller(whorl_node *node, int timeout_ms, wh_look_
 enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx)
 {
 	return node->fixed.caller ? await_caller(node, timeout_ms, look, ctx)
-				  : await_dedicated(node, timeout_ms, look, ctx);
+				  : wh_waiting_await(&node->waiting, timeout_ms, look, ctx);
 }
 
 static enum whorl_result is_ready(const void *ctx)

@@ -85,7 +85,8 @@ static const whorl_subgroup *subgroup_of(const whorl_node *node, uint32_t g, uin
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (birth != 0 ? subgroup->stay.birth == birth && wh_epoch_shard_member(node->epochs.current, subgroup) != NULL
+		if (birth != 0 ? subgroup->stay.birth == birth &&
+					 wh_epoch_shard_member(node->epochs.current, subgroup) != NULL
 			       : subgroup->index == g)
 			return subgroup;
 	return NULL;
@@ -160,7 +161,8 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 {
 	const struct wh_epoch *epoch = node->epochs.proposed;
 
-	for (uint32_t i = 0; node->epochs.current == NULL && epoch != NULL && node->entry.replays && i < epoch->shard_member_count;
+	for (uint32_t i = 0;
+	     node->epochs.current == NULL && epoch != NULL && node->entry.replays && i < epoch->shard_member_count;
 	     i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 

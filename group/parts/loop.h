@@ -41,7 +41,7 @@ struct wh_node_entry { /* the other nodes that are there, and the way into their
 struct wh_node_epochs {                  /* epoch.c, install.c, upcall.c */
 	struct wh_epoch *current;        /* [loop writes; RCU] and older ones behind it; NULL: no member yet */
 	struct wh_epoch *proposed;       /* that of the view that may come; NULL: none */
-	wh_word begun;                   /* views installed. Statistics, and whoever asks whether there was one */
+	wh_word begun;                   /* views installed. Any thread reads it */
 	wh_word change_ns[WHORL_STAGES]; /* of the last change */
 	uint64_t change_began_ns;
 	bool awaits_delivery; /* the first of this view */
