@@ -9,6 +9,9 @@
 #include "tests/sim/topics_play.h"
 
 #define PATIENCE_NS (20 * WH_NS_PER_S)
+#define FAULT_NS                                                                                                       \
+	(300 *                                                                                                         \
+	 WH_NS_PER_MS) /* the faults before are over by then, and have been seen: cuts, and processes that stand still */
 #define CHECK_NS WH_NS_PER_S /* in that time each log is read again, also one that is busy on a slow disk */
 
 static bool is_of(const struct wh_view *view, const uint32_t *ranks, uint32_t count, uint32_t id)
@@ -164,6 +167,8 @@ bool topics_harm(struct topics_play *play, void (*end)(struct topics_play *play,
 	uint32_t id = (uint32_t)wh_dice_below(&play->harm_dice, TOPICS_IDS);
 	uint64_t number;
 
+	if (!topics_goes_until(play, topics_now(play->world) + FAULT_NS))
+		return false;
 	if (!topics_can_spare(play, id))
 		return true;
 	if (wh_dice_one_in(&play->harm_dice, 3))
