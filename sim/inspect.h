@@ -62,6 +62,8 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard);
 bool wh_inspect_restarts(const whorl_node *node);
 /* Does this member of a durable shard (index in the view) say that its log has all of it? */
 bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard);
+/* Rot was found in a log of it, of a shard that it is in, and is not mended yet. */
+bool wh_inspect_has_rot(const whorl_node *node);
 /* Has it stopped in its view: it neither sends nor receives there any more? */
 bool wh_inspect_wedged(const whorl_node *node);
 /* The nodes that it suspects in its view: bit i is node i. */

@@ -12,6 +12,7 @@
 #include "persistence/format_int.h"
 #include "persistence/standing.h"
 #include "sim/play_int.h"
+#include "sim/rots.h"
 
 struct rot {
 	const struct wh_sim_disk *disk;
@@ -108,21 +109,26 @@ static void choose_file(void *ctx, const char *path, const char *name, uint64_t 
 	rot->most = most;
 }
 
+bool wh_rot_directory(struct wh_sim_disk *disk, const char *path, struct wh_dice *dice)
+{
+	struct rot rot = {.disk = disk, .path = path, .which = UINT64_MAX};
+
+	wh_sim_disk_each(disk, choose_file, &rot);
+	if (rot.count == 0)
+		return false;
+	rot.which = wh_dice_below(dice, rot.count);
+	rot.count = 0;
+	wh_sim_disk_each(disk, choose_file, &rot);
+	return wh_sim_disk_rot(disk, path, rot.name, wh_dice_below(dice, rot.most),
+			       (unsigned char)(1 << wh_dice_below(dice, 8)));
+}
+
 void wh_rot_disk(struct play *play, struct wh_sim_disk *disk, uint32_t node, uint64_t i)
 {
 	struct wh_dice dice = wh_dice_split(play->plan->seed, 9000 + i);
-	struct rot rot = {.disk = disk, .which = UINT64_MAX};
 	char path[32];
 
 	snprintf(path, sizeof(path), "%s/%u", WH_PLAN_LOG_DIR, node);
-	rot.path = path;
-	wh_sim_disk_each(disk, choose_file, &rot);
-	if (rot.count == 0)
-		return;
-	play->disks_rot |= UINT64_C(1) << node;
-	rot.which = wh_dice_below(&dice, rot.count);
-	rot.count = 0;
-	wh_sim_disk_each(disk, choose_file, &rot);
-	(void)wh_sim_disk_rot(disk, path, rot.name, wh_dice_below(&dice, rot.most),
-			      (unsigned char)(1 << wh_dice_below(&dice, 8)));
+	if (wh_rot_directory(disk, path, &dice))
+		play->disks_rot |= UINT64_C(1) << node;
 }

@@ -98,7 +98,8 @@ struct wh_node_config { /* one variant of a configuration, bound */
 	/* Likewise: so much of messages goes into a batch of a log, and the files of logs are as small as that and log_bytes allow. Nodes may
 	 * differ. */
 	uint32_t batch_bytes;
-	uint64_t check_ns; /* instead of log_check_days; 0: as those say, where there are threads */
+	uint64_t check_ns;  /* instead of log_check_days; 0: as those say, where there are threads */
+	uint64_t log_bytes; /* likewise: instead of what those say that enter a dynamic subgroup; 0: as they say */
 };
 
 /* Binds and checks one variant of `conf`, which has been checked against the tables. Everything that only the whole

@@ -8,6 +8,7 @@
 
 #include "base/fiber.h"
 #include "sim/inspect.h"
+#include "sim/rots.h"
 #include "tests/sim/host.h"
 
 #define LATER_NS UINT64_C(1000000000000000) /* how far ahead the clock of a process is that was killed */
@@ -326,6 +327,9 @@ static enum whorl_result dds_open(void *ctx, whorl_config *config, uint32_t id, 
 		return WHORL_SYSTEM;
 	if (result == WHORL_OK) {
 		process->closing = process->failed = false;
+		bound.batch_bytes = world->options.batch_bytes;
+		bound.log_bytes = world->options.log_bytes;
+		bound.check_ns = world->options.check_ns;
 		bound.group.start = process->joins && !world->options.disks ? WH_START_JOIN : WH_START_AUTO;
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
@@ -455,6 +459,26 @@ void topics_cut_power(struct topics_world *world, uint32_t id)
 				go_on_at(thread, wh_sim_now(world->host.sim));
 	}
 	wh_sim_power_loss(world->host.sim, id);
+}
+
+const whorl_node *topics_node(const struct topics_world *world, uint32_t id)
+{
+	const struct topics_process *process = world->at[id];
+
+	return process != NULL && !process->dead && !process->closing ? process->node : NULL;
+}
+
+void topics_lose_disk(struct topics_world *world, uint32_t id)
+{
+	wh_sim_disk_blank(wh_sim_disk_of(world->host.sim, id));
+}
+
+bool topics_rot(struct topics_world *world, uint32_t id, struct wh_dice *dice)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), LOG_DIR "/%u", id);
+	return wh_rot_directory(wh_sim_disk_of(world->host.sim, id), path, dice);
 }
 
 bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns)

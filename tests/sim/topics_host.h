@@ -26,6 +26,9 @@ struct topics_world_options {
 	const char *topics; /* sections of the file that all participants have */
 	bool disks;         /* the group has a directory; then a process that comes need not find a group */
 	struct wh_sim_disk_cost cost;
+	/* Of logs, as in struct wh_node_config; 0: as usual. */
+	uint32_t batch_bytes;
+	uint64_t log_bytes, check_ns;
 	bool verbose;
 };
 
@@ -46,6 +49,12 @@ bool topics_kill(struct topics_process *process);
 void topics_cut_power(struct topics_world *world, uint32_t id);
 /* For so long nothing comes through between the two nodes. False: not on one host. */
 bool topics_cut(struct topics_world *world, uint32_t one, uint32_t other, uint64_t ns);
+/* NULL: no process of that id has one, or lives. */
+const whorl_node *topics_node(const struct topics_world *world, uint32_t id);
+/* What that id has on its disk goes; its process has ended. Not on one host, where there is one disk. */
+void topics_lose_disk(struct topics_world *world, uint32_t id);
+/* A bit of it turns. False: of none that may. */
+bool topics_rot(struct topics_world *world, uint32_t id, struct wh_dice *dice);
 void topics_stall(struct topics_process *process, uint64_t ns);
 bool topics_is_dead(const struct topics_process *process);
 /* The number of the view in which that subgroup began that its node is in; 0: it is in none of that name. */

@@ -11,7 +11,6 @@
 #include "tests/sim/topics_play.h"
 
 #define OK WHORL_DDS_RETCODE_OK
-#define IDS 5
 #define LIVES_MAX 64
 #define LAST_NS (180 * WH_NS_PER_S) /* by then all are there */
 
@@ -217,7 +216,7 @@ static void kill_one(struct topics_play *play, struct topics_life *life)
 
 static void do_fault(struct topics_play *play)
 {
-	uint32_t id = (uint32_t)wh_dice_below(&play->dice, IDS), other;
+	uint32_t id = (uint32_t)wh_dice_below(&play->dice, TOPICS_IDS), other;
 	struct topics_life *life = topics_life_of(play, id);
 
 	switch (wh_dice_below(&play->dice, 6)) {
@@ -230,7 +229,7 @@ static void do_fault(struct topics_play *play)
 			topics_stall(life->process, wh_dice_below(&play->dice, 200 * WH_NS_PER_MS));
 		break;
 	case 2:
-		other = (uint32_t)wh_dice_below(&play->dice, IDS);
+		other = (uint32_t)wh_dice_below(&play->dice, TOPICS_IDS);
 		if (id != other)
 			(void)topics_cut(play->world, id, other, wh_dice_below(&play->dice, 100 * WH_NS_PER_MS));
 		break;
@@ -244,6 +243,15 @@ static void do_fault(struct topics_play *play)
 	}
 }
 
+/* On one host there is one power. */
+static void end_one(struct topics_play *play, uint32_t id)
+{
+	if (!play->one_host)
+		cut_power(play, id);
+	else if (topics_life_of(play, id) != NULL)
+		kill_one(play, topics_life_of(play, id));
+}
+
 /* ---- phases -------------------------------------------------------------------------------------------------------------------- */
 
 static bool goes_for(struct topics_play *play, uint64_t most_ns)
@@ -254,12 +262,15 @@ static bool goes_for(struct topics_play *play, uint64_t most_ns)
 /* As they were told, or not. */
 static void end_all(struct topics_play *play)
 {
-	uint32_t how = (uint32_t)wh_dice_below(&play->dice, 5), first = (uint32_t)wh_dice_below(&play->dice, IDS);
+	uint32_t how = (uint32_t)wh_dice_below(&play->dice, 5),
+		 first = (uint32_t)wh_dice_below(&play->dice, TOPICS_IDS);
 	uint64_t apart_ns = wh_dice_one_in(&play->dice, 2) ? 0 : 20 * WH_NS_PER_MS, end_ns;
+	uint32_t harmed = (uint32_t)wh_dice_below(&play->harm_dice, TOPICS_IDS);
+	bool harms = how < 3 && apart_ns == 0 && topics_can_spare(play, harmed);
 
 	play->leaving = how == 4;
-	for (uint32_t i = 0; i < IDS && how < 4; i++) {
-		uint32_t id = (first + i) % IDS;
+	for (uint32_t i = 0; i < TOPICS_IDS && how < 4; i++) {
+		uint32_t id = (first + i) % TOPICS_IDS;
 
 		if (how < 3)
 			cut_power(play, id);
@@ -268,6 +279,8 @@ static void end_all(struct topics_play *play)
 		if (apart_ns > 0 && !goes_for(play, apart_ns))
 			return;
 	}
+	if (harms)
+		topics_harm_disk(play, harmed);
 	play->leaving = true; /* what was not to be killed just then */
 	end_ns = topics_now(play->world) + 120 * WH_NS_PER_S;
 	while (!topics_all_ended(play) && topics_now(play->world) < end_ns &&
@@ -283,7 +296,7 @@ static void run_phase(struct topics_play *play, uint32_t founders)
 {
 	uint32_t faults = (uint32_t)wh_dice_below(&play->dice, 15);
 
-	for (uint32_t id = 0; id < IDS; id++) {
+	for (uint32_t id = 0; id < TOPICS_IDS; id++) {
 		if (play->phase == 0 ? id >= founders
 				     : topics_life_of(play, id) == NULL || wh_dice_one_in(&play->dice, 4))
 			continue;
@@ -297,6 +310,8 @@ static void run_phase(struct topics_play *play, uint32_t founders)
 		if (!goes_for(play, wh_dice_one_in(&play->dice, 4) ? 2 * WH_NS_PER_S : 200 * WH_NS_PER_MS))
 			return;
 		do_fault(play);
+		if (play->harms && wh_dice_one_in(&play->harm_dice, 2) && !topics_harm(play, end_one))
+			return;
 	}
 	if (goes_for(play, WH_NS_PER_S))
 		end_all(play);
@@ -316,7 +331,7 @@ static void run_last_phase(struct topics_play *play)
 	uint64_t end_ns = topics_now(play->world) + LAST_NS;
 
 	play->last = true;
-	for (uint32_t id = 0; id < IDS; id++)
+	for (uint32_t id = 0; id < TOPICS_IDS; id++)
 		if (topics_life_of(play, id) != NULL)
 			begin(play, id);
 	while (!all_done(play) && topics_now(play->world) < end_ns &&
@@ -363,6 +378,21 @@ static void draw_channels(struct topics_play *play, char *text, size_t bytes)
 		 (unsigned)(play->patience_ns / WH_NS_PER_MS), window, window);
 }
 
+/* Some logs are so short that checkpoints are made in between, and are read again; all by dice of their own, so the plays of other seeds are what they
+ * were before there was this. */
+static void draw_harms(struct topics_play *play, struct topics_world_options *options)
+{
+	struct wh_dice *dice = &play->harm_dice;
+
+	*dice = wh_dice_split(play->seed, 5);
+	play->harms = wh_dice_one_in(dice, 2);
+	if (!play->harms)
+		return;
+	options->batch_bytes = (uint32_t)wh_dice_between(dice, 256, 8192);
+	options->log_bytes = wh_dice_one_in(dice, 3) ? 0 : wh_dice_between(dice, 32, 256) * 1024;
+	options->check_ns = wh_dice_between(dice, 50, 200) * WH_NS_PER_MS;
+}
+
 bool topics_play_logged(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes)
 {
 	struct topics_play play = {.seed = seed,
@@ -371,17 +401,18 @@ bool topics_play_logged(uint64_t seed, bool verbose, char *verdict, size_t verdi
 				   .verdict_bytes = verdict_bytes,
 				   .logged = true,
 				   .transient = true};
-	struct topics_world_options options = {.seed = seed, .ids = IDS, .disks = true, .verbose = verbose};
+	struct topics_world_options options = {.seed = seed, .ids = TOPICS_IDS, .disks = true, .verbose = verbose};
 	uint32_t phases;
 	char topics[512];
 
 	verdict[0] = '\0';
 	play.dice = wh_dice_split(seed, 3);
 	play.lives = topics_must(calloc(LIVES_MAX, sizeof(struct topics_life *)));
-	options.founders = (uint32_t)wh_dice_between(&play.dice, 1, 4);
+	options.founders = play.founders = (uint32_t)wh_dice_between(&play.dice, 1, 4);
 	options.one_host = play.one_host = wh_dice_one_in(&play.dice, 3);
 	options.cost = draw_cost(&play.dice);
 	draw_channels(&play, topics, sizeof(topics));
+	draw_harms(&play, &options);
 	options.topics = topics;
 	phases = (uint32_t)wh_dice_between(&play.dice, 1, 3);
 	play.world = topics_must(topics_world_new(&options));

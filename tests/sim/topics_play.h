@@ -4,6 +4,7 @@
  *     topics_play.c        the programs and faults of a seed
  *     topics_more.c        what programs of some seeds do beside that
  *     topics_logged.c      the programs and faults of a seed of sim-logged
+ *     topics_harm.c        of some of these: disks that are lost, or rot
  *     topics_ends.c        their readers and writers, and what is noted of them
  *     topics_check.c       the judge, when all is over
  *     topics_check_time.c  what it says of lifespans, leases, deadlines, owners and readers that were elsewhere
@@ -54,6 +55,7 @@ enum topics_slot {
 };
 
 #define TOPICS_KEYS 4
+#define TOPICS_IDS 5 /* nodes that may be there */
 
 struct topics_sample { /* as it travels */
 	int32_t key;
@@ -170,8 +172,13 @@ struct topics_play {
 	bool logged; /* topics_logged.c */
 	uint32_t phase;
 	bool one_host, leaving, last; /* of it: all are to end; it is the last phase */
-	bool transient;               /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
-	uint64_t patience_ns;         /* for readers that are full */
+	uint32_t founders;            /* of it: ids below form the group */
+	/* Of it: disks are lost, or rot, by dice of their own; ids, as bits: of the disks that were harmed, and of those that were lost. */
+	bool harms;
+	struct wh_dice harm_dice;
+	uint32_t harmed, lost;
+	bool transient;       /* the stored topic; else it is TRANSIENT_LOCAL, and so are its writers */
+	uint64_t patience_ns; /* for readers that are full */
 	struct topics_life **lives;
 	uint32_t life_count;
 	struct topics_writer **writers;
@@ -209,6 +216,17 @@ void topics_free_play(struct topics_play *play);
 /* runner_fn */
 bool topics_play_logged(uint64_t seed, bool verbose, char *verdict, size_t verdict_bytes);
 __attribute__((format(printf, 2, 3))) void topics_tell(const struct topics_life *life, const char *format, ...);
+
+/* ---- topics_harm.c: of a play with harms ---- */
+
+/* Nothing is lost with that disk: others have all, and can go on. */
+bool topics_can_spare(const struct topics_play *play, uint32_t id);
+/* It is lost, or rots; its process has ended. */
+void topics_harm_disk(struct topics_play *play, uint32_t id);
+/* Time passes until all others are in a view behind that number. False: the play has failed. */
+bool topics_await_others(struct topics_play *play, uint64_t number, uint32_t id);
+/* Some disk, if that can be spared; `end` ends a process at once. Time passes until the others have all again. False: the play has failed. */
+bool topics_harm(struct topics_play *play, void (*end)(struct topics_play *play, uint32_t id));
 
 /* ---- topics_more.c ---- */
 
