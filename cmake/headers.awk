@@ -6,6 +6,7 @@
 #     on_part(title, text)               "---- title ----", and what else is in that comment
 #     on_comment()                       a comment, `comment`: it is of what comes next, up to an empty line
 #     on_function(name, prototype, own)  `own`: the comment behind it
+#     on_inline(name, prototype)         a function whose body is there
 #     on_type(text)                      an enum, a struct or a typedef, whole
 #     on_macro(name, text, own)          a #define
 #     on_break()                         what comes now does not stand together with what came
@@ -53,8 +54,8 @@ function whole_macro(   name, own) {
 		sub(/^[ \t]*/, "", own)
 		own = without_frame(own)
 	}
-	match(macro, /[A-Z][A-Z_0-9]*/)
-	name = substr(macro, RSTART, RLENGTH)
+	match(macro, /^#define [A-Za-z_0-9]+/)
+	name = substr(macro, 9, RLENGTH - 8)
 	on_macro(name, macro, own)
 }
 
@@ -114,6 +115,13 @@ collecting {
 	else
 		whole_declaration()
 	next
+}
+
+/^static inline .*\)$/ {
+	declaration = $0 ";"
+	sub(/^static inline /, "", declaration)
+	match(declaration, /whorl_[a-z_]+\(/)
+	on_inline(substr(declaration, RSTART, RLENGTH - 1), declaration)
 }
 
 /^#define/ {

@@ -114,6 +114,8 @@ function on_comment() { }
 
 function on_macro(name, text, own) { opens = 0 }
 
+function on_inline(name, prototype) { opens = 0 }
+
 function on_break() { end_of_group() }
 
 # A comment that stands alone behind that of the part belongs to it.

@@ -159,11 +159,6 @@ static void print_all_series(FILE *out, void *ctx)
 		print_series(drawing, (struct place){drawing->panel, s, 0});
 }
 
-static void print_logarithmic(FILE *out, void *ctx)
-{
-	fputs(((const struct drawing *)ctx)->measure->logarithmic ? "set" : "unset", out);
-}
-
 static bool is_drawn(const struct drawing *drawing)
 {
 	for (size_t s = 0; s < drawing->figure->series_count; s++)
@@ -172,11 +167,20 @@ static bool is_drawn(const struct drawing *drawing)
 	return false;
 }
 
+/* An axis without values cannot be logarithmic. */
+static bool is_logarithmic(const struct drawing *drawing)
+{
+	return drawing->measure->logarithmic && is_drawn(drawing);
+}
+
+static void print_logarithmic(FILE *out, void *ctx)
+{
+	fputs(is_logarithmic(ctx) ? "set" : "unset", out);
+}
+
 static void print_least(FILE *out, void *ctx)
 {
-	const struct drawing *drawing = ctx;
-
-	fputs(drawing->measure->logarithmic && is_drawn(drawing) ? "*" : "0", out);
+	fputs(is_logarithmic(ctx) ? "*" : "0", out);
 }
 
 /* Without a height it is 1: as with nulls where there are none. */

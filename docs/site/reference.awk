@@ -92,6 +92,8 @@ function on_function(name, prototype, own)
 	is_function[name] = 1
 }
 
+function on_inline(name, prototype) { on_function(name, prototype, "") }
+
 function on_macro(name, text, own)
 {
 	if (name in defined || name ~ /_H$/) # the second of #else, and what guards a header

@@ -280,6 +280,16 @@ START_TEST(a_page_of_two_files)
 }
 END_TEST
 
+/* Also where its axis would be logarithmic: of nothing gnuplot draws that once and not again. */
+START_TEST(what_was_not_measured_is_drawn_empty)
+{
+	cli_write(&dir, "a.json", "{\"variant\": \"\", \"figure\": {\"y\": \"latency latency\"}}\n");
+	CLI_RUN(&cli, &dir, "report", dir.path, "-o", "-");
+	assert_good();
+	ck_assert_uint_eq(count_of(cli.out, "nothing was measured"), 2);
+}
+END_TEST
+
 START_TEST(what_is_no_result_is_named)
 {
 	CLI_RUN(&cli, &dir, "report", cli_path(&dir, "nowhere"));
@@ -314,6 +324,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, the_same_seed_is_the_same_picture);
 	tcase_add_test(tcase, what_cannot_be_drawn_is_said_first);
 	tcase_add_test(tcase, a_page_of_two_files);
+	tcase_add_test(tcase, what_was_not_measured_is_drawn_empty);
 	tcase_add_test(tcase, what_is_no_result_is_named);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -90,7 +90,7 @@ while read -r name; do
 	grep -q "#$name\"" <<<"$list" || complain "the reference: the list of all names has no $name"
 done < <({
 	grep -ohE '\b(whorl|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b' "${headers[@]}" |
-		grep -vxE 'WHORL_([A-Z]*_H|RESULT_CONSTANT|DDS_RETCODE|DDS_STATUS_BIT|DDS|DDS_ID|0)'
+		grep -vxE 'WHORL_([A-Z]*_H|RESULT_CONSTANT|DDS_RETCODE|DDS_STATUS_BIT|DDS|DDS_ID|0)|whorl_(functions|types)' # the latter are sections
 	for header in "${headers[@]}"; do # those that lists make
 		"${CC:-cc}" -E -P -I"$include/.." "$header" | grep -oE '\bWHORL_[A-Z0-9_]*[A-Z0-9]\b'
 	done
@@ -101,6 +101,7 @@ while read -r text; do
 	complain "the reference: of a comment it does not have \"$text\""
 done < <(LC_ALL=C awk '
 	function bare(text) { gsub(/[^A-Za-z0-9]/, "", text); return tolower(text) }
+	/^#if/ { next }
 	FILENAME ~ /\.html$/ { gsub(/<[^>]*>|&[a-z]+;/, ""); read_text = read_text bare($0); next }
 	{ source = source $0 "\n" }
 	END {
