@@ -52,6 +52,9 @@ static inline int test_skip(const char *why)
 	return TEST_SKIPPED;
 }
 
+/* What a program of one suite defines; main() of unit tests (tests/support/main.c) runs it. */
+Suite *suite(void);
+
 /* Runs and frees the suite: `int main(void) { return test_main(suite()); }`. A suite that ran nothing has failed. */
 static inline int test_main(Suite *suite)
 {

@@ -170,7 +170,7 @@ START_TEST(it_is_refused)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_anew");
 	TCase *tcase = tcase_create("anew");

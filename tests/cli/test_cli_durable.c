@@ -296,7 +296,7 @@ START_TEST(the_limit_is_interrupted)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *durable = suite_create("cli-durable");
 	TCase *cases = tcase_create("cli-durable");

@@ -441,7 +441,7 @@ START_TEST(two_commands_at_a_time)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_failures");
 	TCase *tcase = tcase_create("failures");

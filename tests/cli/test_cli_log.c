@@ -305,7 +305,7 @@ START_TEST(nothing_there)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_log");
 	TCase *tcase = tcase_create("log");

@@ -476,7 +476,7 @@ START_TEST(usage)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_node");
 	TCase *tcase = tcase_create("node");

@@ -168,7 +168,7 @@ START_TEST(one_of_all_senders)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_order");
 	TCase *tcase = tcase_create("order");

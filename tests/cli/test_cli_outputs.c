@@ -213,7 +213,7 @@ START_TEST(too_few_descriptors)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_outputs");
 	TCase *tcase = tcase_create("outputs");

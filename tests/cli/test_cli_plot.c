@@ -306,7 +306,7 @@ START_TEST(what_is_no_result_is_named)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_plot");
 	TCase *tcase = tcase_create("plot");

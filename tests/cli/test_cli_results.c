@@ -361,7 +361,7 @@ START_TEST(full_disk)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_results");
 	TCase *tcase = tcase_create("results");

@@ -148,7 +148,7 @@ START_TEST(it_can_be_interrupted)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("cli sim");
 	TCase *cases = tcase_create("cli sim");

@@ -807,7 +807,7 @@ START_TEST(usage)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_status");
 	TCase *tcase = tcase_create("status");

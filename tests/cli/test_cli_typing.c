@@ -173,7 +173,7 @@ START_TEST(members_rest_and_send_again)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_typing");
 	TCase *tcase = tcase_create("typing");

@@ -380,7 +380,7 @@ START_TEST(our_files_have_no_mistakes)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("cli_usage");
 	TCase *tcase = tcase_create("usage");

@@ -283,7 +283,7 @@ START_TEST(limit_of_subgroups_that_overlap)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("figures");
 	TCase *tcase = tcase_create("figures");

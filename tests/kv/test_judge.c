@@ -167,7 +167,7 @@ START_TEST(answers_are_understood)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("judge");
 	TCase *cases = tcase_create("judge");

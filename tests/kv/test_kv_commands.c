@@ -293,7 +293,7 @@ START_TEST(slots)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("kv_commands");
 	TCase *c = tcase_create("commands");

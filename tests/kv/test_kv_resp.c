@@ -227,7 +227,7 @@ START_TEST(errors_are_one_line)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("kv_resp");
 	TCase *c = tcase_create("resp");

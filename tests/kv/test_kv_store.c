@@ -331,7 +331,7 @@ START_TEST(damage_is_seen)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("kv_store");
 	TCase *c = tcase_create("store");

@@ -347,7 +347,7 @@ START_TEST(a_long_history_is_checked)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("linear");
 	TCase *cases = tcase_create("linear");

@@ -402,7 +402,7 @@ START_TEST(apart_is_the_same)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("schedule");
 	TCase *cases = tcase_create("schedule");

@@ -281,7 +281,7 @@ START_TEST(an_idle_group_sleeps)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("sim");
 	TCase *cases = tcase_create("sim");

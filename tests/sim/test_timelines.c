@@ -351,7 +351,7 @@ START_TEST(one_after_the_other_leaves)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("timelines");
 	TCase *cases = tcase_create("timelines");

@@ -92,7 +92,7 @@ START_TEST(a_decision_with_memory_that_is_given_up_is_nothing)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("timelines, deaths that are proved");
 	TCase *cases = tcase_create("sim");

@@ -270,7 +270,7 @@ START_TEST(on_one_host_a_joined_node_is_waited_for_too)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("forming");
 	TCase *cases = tcase_create("forming");

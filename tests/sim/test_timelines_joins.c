@@ -465,7 +465,7 @@ START_TEST(a_sender_is_asked_to_rest)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("joins");
 	TCase *cases = tcase_create("joins"), *following = tcase_create("following");

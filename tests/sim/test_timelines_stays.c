@@ -310,7 +310,7 @@ START_TEST(a_member_that_is_late_below_the_cut_holds_the_frontiers)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("stays");
 	TCase *cases = tcase_create("stays");

@@ -402,7 +402,7 @@ START_TEST(arrays_are_stepped_through_by_size)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("abi");
 	TCase *t = tcase_create("abi");
@@ -413,9 +413,4 @@ static Suite *suite(void)
 	tcase_add_test(t, arrays_are_stepped_through_by_size);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -313,7 +313,7 @@ START_TEST(a_later_format_is_refused)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("anew");
 	TCase *tcase = tcase_create("anew");

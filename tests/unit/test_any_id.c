@@ -341,7 +341,7 @@ START_TEST(what_is_no_id)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("any_id");
 	TCase *order = tcase_create("order"), *nodes = tcase_create("nodes");
@@ -361,9 +361,4 @@ static Suite *suite(void)
 	suite_add_tcase(all, order);
 	suite_add_tcase(all, nodes);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

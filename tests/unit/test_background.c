@@ -336,7 +336,7 @@ START_TEST(a_child_has_none)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("background");
 	TCase *tc = tcase_create("background");
@@ -353,9 +353,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, a_child_has_none, 0, 2);
 	suite_add_tcase(s, tc);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -157,7 +157,7 @@ START_TEST(a_bound_below_a_block_keeps_nothing)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("backlog");
 	TCase *all = tcase_create("all");
@@ -170,9 +170,4 @@ static Suite *suite(void)
 	tcase_add_test(all, a_bound_below_a_block_keeps_nothing);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

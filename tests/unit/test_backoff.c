@@ -132,7 +132,7 @@ START_TEST(a_thread_that_never_sleeps_always_yields)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *backoff = suite_create("backoff");
 	TCase *all = tcase_create("backoff");
@@ -145,9 +145,4 @@ static Suite *suite(void)
 	tcase_add_test(all, a_thread_that_never_sleeps_always_yields);
 	suite_add_tcase(backoff, all);
 	return backoff;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

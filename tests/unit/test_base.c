@@ -456,7 +456,7 @@ START_TEST(batches_fall_into_buckets)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *base = suite_create("base");
 	TCase *error = tcase_create("error"), *check = tcase_create("check");
@@ -488,9 +488,4 @@ static Suite *suite(void)
 	suite_add_tcase(base, env);
 	suite_add_tcase(base, counter);
 	return base;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -81,7 +81,7 @@ START_TEST(pieces_make_the_whole)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *crc = suite_create("crc32c");
 	TCase *all = tcase_create("crc32c");
@@ -91,9 +91,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(all, pieces_make_the_whole, 0, 2);
 	suite_add_tcase(crc, all);
 	return crc;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -124,7 +124,7 @@ START_TEST(threads_need_no_registration)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *rcu = suite_create("rcu");
 	TCase *all = tcase_create("rcu");
@@ -134,9 +134,4 @@ static Suite *suite(void)
 	tcase_add_test(all, threads_need_no_registration);
 	suite_add_tcase(rcu, all);
 	return rcu;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -238,7 +238,7 @@ START_TEST(one_side_of_the_barrier_sees_the_other)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *threads = suite_create("thread");
 	TCase *create = tcase_create("create"), *barrier = tcase_create("barrier");
@@ -253,9 +253,4 @@ static Suite *suite(void)
 	suite_add_tcase(threads, create);
 	suite_add_tcase(threads, barrier);
 	return threads;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

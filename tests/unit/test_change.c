@@ -423,7 +423,7 @@ START_TEST(a_leader_heeds_suspicions)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("change");
 	TCase *cases = tcase_create("change");
@@ -446,9 +446,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_leader_heeds_suspicions, 0, 2);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

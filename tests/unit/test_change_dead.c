@@ -271,7 +271,7 @@ START_TEST(what_the_dead_accuse_is_not_heeded)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("change: the dead");
 	TCase *cases = tcase_create("dead");
@@ -289,9 +289,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_the_dead_accuse_is_not_heeded);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

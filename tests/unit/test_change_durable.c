@@ -530,7 +530,7 @@ START_TEST(who_waits_for_a_log_gives_up)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("change_durable");
 	TCase *cases = tcase_create("change_durable");
@@ -558,9 +558,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, who_waits_for_a_log_gives_up, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

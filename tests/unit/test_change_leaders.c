@@ -313,7 +313,7 @@ START_TEST(a_late_loop_is_patient)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("change: leaders");
 	TCase *cases = tcase_create("leaders");
@@ -332,9 +332,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_late_loop_is_patient);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -262,7 +262,7 @@ START_TEST(what_is_served_is_over)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("collect");
 	TCase *cases = tcase_create("collect");
@@ -279,9 +279,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_served_is_over);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

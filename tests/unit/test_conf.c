@@ -1047,7 +1047,7 @@ START_TEST(memory_runs_out_anywhere)
 END_TEST
 #endif
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *conf = suite_create("conf");
 	TCase *good = tcase_create("good"), *bad = tcase_create("mistakes"), *files = tcase_create("files");
@@ -1102,9 +1102,4 @@ static Suite *suite(void)
 	suite_add_tcase(conf, variants);
 	suite_add_tcase(conf, memory);
 	return conf;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -251,7 +251,7 @@ START_TEST(a_word_does_not_come_behind_the_wedge)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("confirm");
 	TCase *cases = tcase_create("confirm");
@@ -270,9 +270,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_word_does_not_come_behind_the_wedge);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -927,7 +927,7 @@ START_TEST(instances_are_purged)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_cache");
 	TCase *states = tcase_create("states"), *limits = tcase_create("limits"), *loans = tcase_create("loans");
@@ -974,9 +974,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, sets);
 	suite_add_tcase(suite, time);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -170,7 +170,7 @@ START_TEST(conditions_without_memory)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_cache_memory");
 	TCase *all = tcase_create("all");
@@ -179,9 +179,4 @@ static Suite *suite(void)
 	tcase_add_test(all, conditions_without_memory);
 	suite_add_tcase(suite, all);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

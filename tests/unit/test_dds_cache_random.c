@@ -601,7 +601,7 @@ START_TEST(both_give_the_same)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_cache_random");
 	TCase *both = tcase_create("both");
@@ -609,9 +609,4 @@ static Suite *suite(void)
 	tcase_add_test(both, both_give_the_same);
 	suite_add_tcase(suite, both);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -880,7 +880,7 @@ START_TEST(a_machine_tells_what_is_its_own)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("dds_channel");
 	TCase *cases = tcase_create("dds_channel");
@@ -915,9 +915,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_machine_tells_what_is_its_own);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -205,7 +205,7 @@ START_TEST(memory_is_out)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("dds_channel_memory");
 	TCase *cases = tcase_create("dds_channel_memory");
@@ -213,9 +213,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, memory_is_out, 0, (int)(sizeof(calls) / sizeof(calls[0])));
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

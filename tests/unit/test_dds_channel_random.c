@@ -679,7 +679,7 @@ START_TEST(channels_at_random)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("dds_channel_random");
 	TCase *cases = tcase_create("dds_channel_random");
@@ -688,9 +688,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, channels_at_random);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

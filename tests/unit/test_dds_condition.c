@@ -448,7 +448,7 @@ START_TEST(status_conditions_follow_the_statuses)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_condition");
 	TCase *alone = tcase_create("alone"), *threads = tcase_create("threads"), *of = tcase_create("of");
@@ -467,9 +467,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, threads);
 	suite_add_tcase(suite, of);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -235,7 +235,7 @@ START_TEST(timers_come_in_their_order)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_copy");
 	TCase *pool = tcase_create("pool"), *threads = tcase_create("threads"), *timers = tcase_create("timers");
@@ -251,9 +251,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, threads);
 	suite_add_tcase(suite, timers);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

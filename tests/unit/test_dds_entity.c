@@ -476,7 +476,7 @@ START_TEST(threads_do_all_at_once)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *entities = suite_create("dds_entity");
 	TCase *handles = tcase_create("handles"), *random = tcase_create("random"), *threads = tcase_create("threads");
@@ -498,9 +498,4 @@ static Suite *suite(void)
 		suite_add_tcase(entities, test_case);
 	}
 	return entities;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -666,7 +666,7 @@ START_TEST(in_any_order)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("dds_heard");
 	TCase *cases = tcase_create("by_hand"), *random = tcase_create("at_random");
@@ -687,9 +687,4 @@ static Suite *suite(void)
 	suite_add_tcase(all, cases);
 	suite_add_tcase(all, random);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -309,7 +309,7 @@ START_TEST(each_setter_is_for_its_status)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("dds_listener");
 	TCase *statuses = tcase_create("statuses"), *listeners = tcase_create("listeners");
@@ -326,9 +326,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, statuses);
 	suite_add_tcase(suite, listeners);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

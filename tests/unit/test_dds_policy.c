@@ -804,7 +804,7 @@ END_TEST
 
 #define add_each(test_case, test, array) tcase_add_loop_test(test_case, test, 0, sizeof(array) / sizeof(*(array)))
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *policies = suite_create("dds_policy");
 	TCase *sets_case = tcase_create("sets"), *match = tcase_create("match"), *bytes = tcase_create("bytes"),
@@ -842,9 +842,4 @@ static Suite *suite(void)
 		suite_add_tcase(policies, test_case);
 	}
 	return policies;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -138,7 +138,7 @@ START_TEST(merging_stops)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *memory = suite_create("dds_policy_memory");
 	TCase *all = tcase_create("all");
@@ -148,9 +148,4 @@ static Suite *suite(void)
 	tcase_add_test(all, merging_stops);
 	suite_add_tcase(memory, all);
 	return memory;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

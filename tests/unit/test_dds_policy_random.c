@@ -234,7 +234,7 @@ static void begin(void)
 	dice.state = test_seed(5);
 }
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *policies = suite_create("dds_policy_random");
 	TCase *all = tcase_create("all");
@@ -246,9 +246,4 @@ static Suite *suite(void)
 	tcase_add_test(all, patterns_are_those_of_the_system);
 	suite_add_tcase(policies, all);
 	return policies;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

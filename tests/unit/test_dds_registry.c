@@ -680,7 +680,7 @@ START_TEST(registries_at_random)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("dds_registry");
 	TCase *cases = tcase_create("dds_registry");
@@ -702,9 +702,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, registries_at_random);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

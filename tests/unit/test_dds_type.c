@@ -601,7 +601,7 @@ END_TEST
 
 #define add_each(test_case, test, array) tcase_add_loop_test(test_case, test, 0, sizeof(array) / sizeof(*(array)))
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *types = suite_create("dds_type");
 	TCase *made = tcase_create("made"), *keys = tcase_create("keys"), *bytes = tcase_create("bytes"),
@@ -631,9 +631,4 @@ static Suite *suite(void)
 		suite_add_tcase(types, test_case);
 	}
 	return types;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -262,7 +262,7 @@ START_TEST(bytes_wait_in_order)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_batch");
 	TCase *tcase = tcase_create("batch");
@@ -277,9 +277,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, bytes_wait_in_order);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

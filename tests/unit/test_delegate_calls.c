@@ -579,7 +579,7 @@ START_TEST(a_borrower_is_asked)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_calls");
 	TCase *tcase = tcase_create("calls");
@@ -600,9 +600,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_borrower_is_asked);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -276,7 +276,7 @@ START_TEST(the_old_place_had_the_last)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_killed");
 	TCase *tcase = tcase_create("killed");
@@ -291,9 +291,4 @@ static Suite *suite(void)
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

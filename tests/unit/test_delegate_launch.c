@@ -344,7 +344,7 @@ START_TEST(a_full_stack_faults)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_launch");
 	TCase *tcase = tcase_create("launch");
@@ -361,9 +361,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_full_stack_faults);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -880,7 +880,7 @@ START_TEST(it_dies)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_link");
 	TCase *tcase = tcase_create("link");
@@ -903,9 +903,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, it_dies, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

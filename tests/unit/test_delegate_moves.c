@@ -407,7 +407,7 @@ START_TEST(a_move_that_is_not_waited_for)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_moves");
 	TCase *tcase = tcase_create("moves");
@@ -422,9 +422,4 @@ static Suite *suite(void)
 	tcase_set_timeout(tcase, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -451,7 +451,7 @@ START_TEST(threads_that_come_and_go)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_random");
 	TCase *tcase = tcase_create("random");
@@ -464,9 +464,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, threads_that_come_and_go);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

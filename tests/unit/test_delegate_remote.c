@@ -349,7 +349,7 @@ START_TEST(time_runs_out)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_remote");
 	TCase *tcase = tcase_create("remote");
@@ -366,9 +366,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(tcase, time_runs_out, 0, TRANSPORTS);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

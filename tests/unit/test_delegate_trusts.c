@@ -538,7 +538,7 @@ START_TEST(shared_data_is_counted)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_trusts");
 	TCase *tcase = tcase_create("trusts");
@@ -555,9 +555,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, shared_data_is_counted);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

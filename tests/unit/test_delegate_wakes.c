@@ -153,7 +153,7 @@ START_TEST(the_rest_of_a_long_answer)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("delegate_wakes");
 	TCase *tcase = tcase_create("wakes");
@@ -163,9 +163,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, the_rest_of_a_long_answer);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

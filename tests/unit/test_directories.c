@@ -142,7 +142,7 @@ START_TEST(what_says_nothing_is_none)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("directories");
 	TCase *cases = tcase_create("all");
@@ -151,9 +151,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_says_nothing_is_none);
 	suite_add_tcase(s, cases);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -588,7 +588,7 @@ START_TEST(a_holder_that_is_not_known)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("disk");
 	TCase *files = tcase_create("files"), *names_case = tcase_create("names"), *lock = tcase_create("lock");
@@ -615,9 +615,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(lock, a_holder_that_is_not_known, 0, 7);
 	suite_add_tcase(s, lock);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -371,7 +371,7 @@ START_TEST(a_node_that_gives_up_drops_the_first_view)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("first_view");
 	TCase *cases = tcase_create("first_view");
@@ -395,9 +395,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_node_that_gives_up_drops_the_first_view, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -660,7 +660,7 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("form");
 	TCase *cases = tcase_create("form");
@@ -692,9 +692,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_missing_is_named);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

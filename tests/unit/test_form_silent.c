@@ -97,7 +97,7 @@ START_TEST(a_lower_one_follows)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("form: silent");
 	TCase *cases = tcase_create("form: silent");
@@ -107,9 +107,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_lower_one_follows);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

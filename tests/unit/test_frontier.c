@@ -253,7 +253,7 @@ START_TEST(no_thread_is_missed)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("smc: frontiers");
 	TCase *t = tcase_create("frontiers");
@@ -267,9 +267,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, no_thread_is_missed, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -222,7 +222,7 @@ START_TEST(one_that_is_to_follow_waits)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("give up");
 	TCase *cases = tcase_create("give up");
@@ -239,9 +239,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, one_that_is_to_follow_waits, 0, 2);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

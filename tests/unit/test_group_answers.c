@@ -164,7 +164,7 @@ START_TEST(the_loop_is_taken)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("group: answers");
 	TCase *cases = tcase_create("answers");
@@ -177,9 +177,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_loop_is_taken);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

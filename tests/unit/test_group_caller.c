@@ -376,7 +376,7 @@ START_TEST(waiting_senders_drive_the_loop)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: thread = caller");
 	TCase *t = tcase_create("caller");
@@ -396,9 +396,4 @@ static Suite *suite(void)
 	tcase_add_test(t, waiting_senders_drive_the_loop);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

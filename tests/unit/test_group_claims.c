@@ -520,7 +520,7 @@ START_TEST(many_threads_fill_slots_at_once)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: claims");
 	TCase *t = tcase_create("claims");
@@ -541,9 +541,4 @@ static Suite *suite(void)
 	tcase_add_test(t, many_threads_fill_slots_at_once);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -416,7 +416,7 @@ START_TEST(no_quorum_ends_the_wait_for_the_window)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: close");
 	TCase *t = tcase_create("close");
@@ -436,9 +436,4 @@ static Suite *suite(void)
 	tcase_add_test(t, no_quorum_ends_the_wait_for_the_window);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

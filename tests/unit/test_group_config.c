@@ -374,7 +374,7 @@ START_TEST(there_are_not_too_many_subgroups)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_config");
 	TCase *cases = tcase_create("group_config");
@@ -393,9 +393,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, there_are_not_too_many_subgroups);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -257,7 +257,7 @@ START_TEST(a_sender_waits_for_the_first_view)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: delivery");
 	TCase *t = tcase_create("delivery");
@@ -270,9 +270,4 @@ static Suite *suite(void)
 	tcase_add_test(t, a_sender_waits_for_the_first_view);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -620,7 +620,7 @@ START_TEST(it_needs_a_directory)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group_dormant");
 	TCase *tests = tcase_create("dormant");
@@ -639,9 +639,4 @@ static Suite *suite(void)
 	tcase_add_test(tests, it_needs_a_directory);
 	suite_add_tcase(s, tests);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -1516,7 +1516,7 @@ START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("durable");
 	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
@@ -1565,9 +1565,4 @@ static Suite *suite(void)
 	suite_add_tcase(s, directories);
 	suite_add_tcase(s, copies);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

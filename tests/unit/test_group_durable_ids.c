@@ -301,7 +301,7 @@ START_TEST(none_is_formed_beside_logs)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group_durable_ids");
 	TCase *cases = tcase_create("ids");
@@ -313,9 +313,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, none_is_formed_beside_logs);
 	suite_add_tcase(s, cases);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

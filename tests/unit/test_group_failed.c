@@ -242,7 +242,7 @@ START_TEST(what_is_refused_is_aborted)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("group: failed");
 	TCase *cases = tcase_create("failed");
@@ -256,9 +256,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_refused_is_aborted);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -164,7 +164,7 @@ START_TEST(a_child_may_only_close)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: fork");
 	TCase *t = tcase_create("fork");
@@ -173,9 +173,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_child_may_only_close, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -608,7 +608,7 @@ START_TEST(threads_wait_for_what_they_send)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: frontiers");
 	TCase *t = tcase_create("frontiers");
@@ -631,9 +631,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, threads_wait_for_what_they_send, 0, 2 * TRANSPORTS);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -447,7 +447,7 @@ START_TEST(a_sender_rests_and_comes_back)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: joins");
 	TCase *t = tcase_create("joins");
@@ -468,9 +468,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_sender_rests_and_comes_back, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

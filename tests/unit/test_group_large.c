@@ -538,7 +538,7 @@ START_TEST(a_killed_sender_leaves_no_halves)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: large messages");
 	TCase *t = tcase_create("large");
@@ -556,9 +556,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_killed_sender_leaves_no_halves, 0, 3);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

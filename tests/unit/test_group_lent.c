@@ -194,7 +194,7 @@ START_TEST(many_find_it_asleep)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_lent");
 	TCase *cases = tcase_create("lent");
@@ -206,9 +206,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -308,7 +308,7 @@ START_TEST(where_none_is_to_be_had)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: claims of many");
 	TCase *t = tcase_create("many");
@@ -325,9 +325,4 @@ static Suite *suite(void)
 	tcase_add_test(t, where_none_is_to_be_had);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

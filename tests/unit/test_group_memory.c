@@ -81,7 +81,7 @@ START_TEST(a_configuration_survives_every_refusal)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: memory");
 	TCase *t = tcase_create("memory");
@@ -91,9 +91,4 @@ static Suite *suite(void)
 	tcase_add_test(t, a_configuration_survives_every_refusal);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -515,7 +515,7 @@ START_TEST(nonsense_is_answered)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: offers");
 	TCase *t = tcase_create("offers");
@@ -534,9 +534,4 @@ static Suite *suite(void)
 	tcase_add_test(t, nonsense_is_answered);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -490,7 +490,7 @@ START_TEST(statistics_count)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: open");
 	TCase *t = tcase_create("open");
@@ -517,9 +517,4 @@ static Suite *suite(void)
 	tcase_add_test(t, statistics_count);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

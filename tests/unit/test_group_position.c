@@ -62,7 +62,7 @@ START_TEST(unordered_all_of_the_view_is_named)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("group: position");
 	TCase *cases = tcase_create("position");
@@ -71,9 +71,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, unordered_all_of_the_view_is_named, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

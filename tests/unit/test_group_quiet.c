@@ -274,7 +274,7 @@ START_TEST(a_burst_rings_once)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: quiet");
 	TCase *t = tcase_create("quiet");
@@ -284,9 +284,4 @@ static Suite *suite(void)
 	tcase_add_test(t, a_burst_rings_once);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -205,7 +205,7 @@ START_TEST(what_is_taken_back_at_once_is_told_to_wait)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("group: rests");
 	TCase *cases = tcase_create("rests");
@@ -219,9 +219,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_is_taken_back_at_once_is_told_to_wait);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

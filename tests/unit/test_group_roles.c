@@ -209,7 +209,7 @@ START_TEST(a_function_of_the_number_comes_to_rest)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("group: roles");
 	TCase *cases = tcase_create("roles");
@@ -222,9 +222,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_function_of_the_number_comes_to_rest);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

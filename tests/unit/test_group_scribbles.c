@@ -247,7 +247,7 @@ START_TEST(half_of_one_is_none)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: scribbles");
 	TCase *t = tcase_create("scribbles");
@@ -263,9 +263,4 @@ static Suite *suite(void)
 	tcase_add_test(t, half_of_one_is_none);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

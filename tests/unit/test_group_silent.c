@@ -272,7 +272,7 @@ START_TEST(rows_have_words_where_subgroups_are_many)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_silent");
 	TCase *cases = tcase_create("group_silent");
@@ -287,9 +287,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, rows_have_words_where_subgroups_are_many);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -49,7 +49,7 @@ START_TEST(a_late_loop_drains)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_starved");
 	TCase *cases = tcase_create("starved");
@@ -58,9 +58,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_late_loop_drains);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

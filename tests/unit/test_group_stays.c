@@ -1235,7 +1235,7 @@ START_TEST(a_member_that_is_gone_is_gone_from_all)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_stays");
 	TCase *cases = tcase_create("wishes"), *states = tcase_create("states"), *ends = tcase_create("ends");
@@ -1277,9 +1277,4 @@ static Suite *suite(void)
 	suite_add_tcase(all, states);
 	suite_add_tcase(all, ends);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -509,7 +509,7 @@ START_TEST(senders_notice_nothing)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: streams");
 	TCase *t = tcase_create("streams"), *threads = tcase_create("threads");
@@ -529,9 +529,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(threads, senders_notice_nothing, 0, 2);
 	suite_add_tcase(s, threads);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -323,7 +323,7 @@ START_TEST(threads_at_random)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("group_threads");
 	TCase *cases = tcase_create("threads");
@@ -332,9 +332,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, threads_at_random);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -317,7 +317,7 @@ START_TEST(slow_upcalls_are_no_death)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: upcalls");
 	TCase *t = tcase_create("upcalls");
@@ -333,9 +333,4 @@ static Suite *suite(void)
 	tcase_add_test(t, slow_upcalls_are_no_death);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

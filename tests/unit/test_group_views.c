@@ -453,7 +453,7 @@ START_TEST(a_shard_that_waits_from_the_beginning)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("group: views");
 	TCase *t = tcase_create("views");
@@ -472,9 +472,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_shard_that_waits_from_the_beginning, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -282,7 +282,7 @@ START_TEST(a_member_alone)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("heartbeat");
 	TCase *cases = tcase_create("heartbeat");
@@ -301,9 +301,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_member_alone);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -532,7 +532,7 @@ START_TEST(a_founder)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("history");
 	TCase *scripts = tcase_create("scripts");
@@ -545,9 +545,4 @@ static Suite *suite(void)
 	tcase_add_test(scripts, a_founder);
 	suite_add_tcase(s, scripts);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -123,7 +123,7 @@ START_TEST(a_node_has_two_lives)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("history_file");
 	TCase *logs = tcase_create("logs");
@@ -133,9 +133,4 @@ static Suite *suite(void)
 	tcase_add_test(logs, a_node_has_two_lives);
 	suite_add_tcase(s, logs);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

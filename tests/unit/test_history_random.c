@@ -499,7 +499,7 @@ START_TEST(logs_are_merged)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("history_random");
 	TCase *random = tcase_create("random");
@@ -509,9 +509,4 @@ static Suite *suite(void)
 	tcase_add_test(random, logs_are_merged);
 	suite_add_tcase(s, random);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

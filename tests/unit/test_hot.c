@@ -586,7 +586,7 @@ START_TEST(the_hot_share_the_time)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("hot");
 	TCase *cases = tcase_create("hot");
@@ -614,9 +614,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_comes_to_disk_is_said_and_heats);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -156,7 +156,7 @@ START_TEST(nothing_that_moves_is_missed)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("hot_threads");
 	TCase *cases = tcase_create("hot_threads");
@@ -165,9 +165,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, nothing_that_moves_is_missed);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -406,7 +406,7 @@ START_TEST(what_it_waits_for)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("join");
 	TCase *cases = tcase_create("join");
@@ -428,9 +428,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_it_waits_for);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

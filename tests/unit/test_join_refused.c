@@ -80,7 +80,7 @@ START_TEST(the_transport_refuses_all_that_are_there)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("join: refused");
 	TCase *cases = tcase_create("join: refused");
@@ -90,9 +90,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, the_transport_refuses_all_that_are_there, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

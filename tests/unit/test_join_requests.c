@@ -547,7 +547,7 @@ START_TEST(a_coordinator_that_drops_it_blames)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("requests");
 	TCase *cases = tcase_create("requests");
@@ -575,9 +575,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_coordinator_that_drops_it_blames);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

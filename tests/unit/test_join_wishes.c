@@ -168,7 +168,7 @@ START_TEST(what_an_invitation_held_back)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("join_wishes");
 	TCase *cases = tcase_create("newcomer");
@@ -181,9 +181,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, what_an_invitation_held_back);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -117,7 +117,7 @@ START_TEST(answers_of_etcd)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("kv_load");
 	TCase *tests = tcase_create("dialects");
@@ -129,9 +129,4 @@ static Suite *suite(void)
 	tcase_add_test(tests, answers_of_etcd);
 	suite_add_tcase(suite, tests);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

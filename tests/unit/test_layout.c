@@ -511,7 +511,7 @@ START_TEST(shards_are_checked_alone)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("layout");
 	TCase *cases = tcase_create("layout");
@@ -527,9 +527,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, shards_are_checked_alone);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

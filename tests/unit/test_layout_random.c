@@ -525,7 +525,7 @@ START_TEST(random_layouts)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("layout_random");
 	TCase *cases = tcase_create("layout_random");
@@ -533,9 +533,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, random_layouts);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

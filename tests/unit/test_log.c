@@ -607,7 +607,7 @@ START_TEST(long_calls_ask_in_pieces)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log");
 	TCase *content = tcase_create("content"), *refused = tcase_create("refused"),
@@ -631,9 +631,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, refused);
 	suite_add_tcase(suite, identities);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -362,7 +362,7 @@ START_TEST(what_says_nothing_is_no_rot)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log_check");
 	TCase *all = tcase_create("all");
@@ -375,9 +375,4 @@ static Suite *suite(void)
 	tcase_add_test(all, what_says_nothing_is_no_rot);
 	suite_add_tcase(suite, all);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -220,7 +220,7 @@ START_TEST(full_disk)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log_crash");
 	TCase *power = tcase_create("power"), *recovery = tcase_create("recovery"), *killed = tcase_create("killed"),
@@ -236,9 +236,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, killed);
 	suite_add_tcase(suite, faults);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -327,7 +327,7 @@ START_TEST(a_small_batch_brings_zeros)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log_full");
 	TCase *tcase = tcase_create("full");
@@ -339,9 +339,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_small_batch_brings_zeros);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

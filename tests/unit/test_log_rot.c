@@ -373,7 +373,7 @@ START_TEST(thrown_away)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log_rot");
 	TCase *flips = tcase_create("flips"), *files = tcase_create("files");
@@ -390,9 +390,4 @@ static Suite *suite(void)
 	suite_add_tcase(suite, flips);
 	suite_add_tcase(suite, files);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -215,7 +215,7 @@ START_TEST(rot_goes_with_the_log)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("log_turns");
 	TCase *all = tcase_create("all");
@@ -227,9 +227,4 @@ static Suite *suite(void)
 	tcase_add_test(all, rot_goes_with_the_log);
 	suite_add_tcase(suite, all);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -273,7 +273,7 @@ START_TEST(the_earliest_time_counts)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("loop");
 	TCase *cases = tcase_create("loop");
@@ -293,9 +293,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_earliest_time_counts);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

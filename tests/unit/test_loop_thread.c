@@ -132,7 +132,7 @@ START_TEST(a_processor_that_is_not_there)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("loop thread");
 	TCase *cases = tcase_create("loop thread");
@@ -144,9 +144,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_processor_that_is_not_there);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

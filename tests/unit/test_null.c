@@ -1024,7 +1024,7 @@ START_TEST(no_function_is_missing)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("null");
 	TCase *t = tcase_create("null");
@@ -1034,9 +1034,4 @@ static Suite *suite(void)
 	tcase_add_test(t, no_function_is_missing);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

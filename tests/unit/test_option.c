@@ -374,7 +374,7 @@ START_TEST(tables_are_checked)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *options = suite_create("option");
 	TCase *parse = tcase_create("parse"), *table = tcase_create("table");
@@ -394,9 +394,4 @@ static Suite *suite(void)
 	suite_add_tcase(options, parse);
 	suite_add_tcase(options, table);
 	return options;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

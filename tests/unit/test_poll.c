@@ -51,7 +51,7 @@ START_TEST(the_doorbell_ends_a_wait_until_it_is_hushed)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("poll");
 	TCase *cases = tcase_create("poll");
@@ -60,9 +60,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_doorbell_ends_a_wait_until_it_is_hushed);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -564,7 +564,7 @@ START_TEST(a_renewal_is_opened)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("prepare");
 	TCase *cases = tcase_create("prepare");
@@ -597,9 +597,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_renewal_is_opened);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

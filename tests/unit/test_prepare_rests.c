@@ -339,7 +339,7 @@ START_TEST(attempts_are_kept_for_failures)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("prepare: rests");
 	TCase *cases = tcase_create("prepare: rests");
@@ -361,9 +361,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, attempts_are_kept_for_failures, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

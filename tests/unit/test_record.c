@@ -245,7 +245,7 @@ START_TEST(it_cannot_be_written)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("record");
 	TCase *cases = tcase_create("record");
@@ -258,9 +258,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, it_cannot_be_written);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

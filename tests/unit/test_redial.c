@@ -118,7 +118,7 @@ START_TEST(a_node_that_was_away_searches_anew)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("redial");
 	TCase *cases = tcase_create("redial");
@@ -130,9 +130,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_node_that_was_away_searches_anew);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

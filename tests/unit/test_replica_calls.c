@@ -656,7 +656,7 @@ START_TEST(calls_from_apply)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("replica_calls");
 	TCase *answers = tcase_create("answers"), *later = tcase_create("later"), *made = tcase_create("made");
@@ -680,9 +680,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(made, calls_from_apply, 0, 2);
 	suite_add_tcase(all, made);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

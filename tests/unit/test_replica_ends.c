@@ -454,7 +454,7 @@ START_TEST(a_claim_that_was_dropped_is_finished_in_apply)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("replica_ends");
 	TCase *views = tcase_create("views"), *failed = tcase_create("failed"), *closed = tcase_create("closed");
@@ -474,9 +474,4 @@ static Suite *suite(void)
 	tcase_add_test(closed, an_upcall_in_whorl_close_gets_nothing_more);
 	suite_add_tcase(all, closed);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

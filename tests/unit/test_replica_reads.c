@@ -659,7 +659,7 @@ START_TEST(shards_of_keys)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("replica_reads");
 	TCase *local = tcase_create("local"), *quorum = tcase_create("quorum"), *views = tcase_create("views");
@@ -690,9 +690,4 @@ static Suite *suite(void)
 	tcase_add_test(shards, shards_of_keys);
 	suite_add_tcase(all, shards);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

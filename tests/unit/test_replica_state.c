@@ -312,7 +312,7 @@ START_TEST(a_newcomer_is_closed_while_it_restores)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("replica_state");
 	TCase *calls = tcase_create("calls"), *reads = tcase_create("reads");
@@ -328,9 +328,4 @@ static Suite *suite(void)
 	tcase_add_test(reads, a_newcomer_is_closed_while_it_restores);
 	suite_add_tcase(all, reads);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

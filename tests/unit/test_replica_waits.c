@@ -515,7 +515,7 @@ START_TEST(a_child_may_only_close)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("replica_waits");
 	TCase *get = tcase_create("get"), *many = tcase_create("many"), *end = tcase_create("end");
@@ -533,9 +533,4 @@ static Suite *suite(void)
 	tcase_add_test(end, a_child_may_only_close);
 	suite_add_tcase(all, end);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

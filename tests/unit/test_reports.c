@@ -248,7 +248,7 @@ START_TEST(agreements_that_do_not_hang_together)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("reports");
 	TCase *cases = tcase_create("reports");
@@ -259,9 +259,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, agreements_that_do_not_hang_together, 0, 10);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -549,7 +549,7 @@ START_TEST(what_no_node_can_say)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("restart");
 	TCase *cases = tcase_create("restart");
@@ -580,9 +580,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, what_no_node_can_say, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

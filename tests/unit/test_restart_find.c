@@ -710,7 +710,7 @@ START_TEST(of_what_it_has_not_nobody_has_all)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("restart: find");
 	TCase *cases = tcase_create("find");
@@ -747,9 +747,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, of_what_it_has_not_nobody_has_all);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -137,7 +137,7 @@ START_TEST(the_group_comes_back)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("restart: random");
 	TCase *cases = tcase_create("restart");

@@ -492,7 +492,7 @@ START_TEST(a_commit_sets_its_bit_and_no_other)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("ring");
 	TCase *cases = tcase_create("ring"), *threads = tcase_create("threads");
@@ -517,9 +517,4 @@ static Suite *suite(void)
 	tcase_add_test(threads, threads_claim_many_at_once);
 	suite_add_tcase(all, threads);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

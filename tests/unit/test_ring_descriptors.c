@@ -175,7 +175,7 @@ START_TEST(threads_that_ask_at_once_get_the_same)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("ring_descriptors");
 	TCase *cases = tcase_create("descriptors");
@@ -188,9 +188,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, threads_that_ask_at_once_get_the_same);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

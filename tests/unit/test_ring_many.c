@@ -169,7 +169,7 @@ START_TEST(dropped_messages_are_past_in_the_end)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("smc: many claims, and frontiers of a ring");
 	TCase *t = tcase_create("many");
@@ -182,9 +182,4 @@ static Suite *suite(void)
 	tcase_add_test(t, dropped_messages_are_past_in_the_end);
 	suite_add_tcase(s, t);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

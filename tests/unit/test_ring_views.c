@@ -574,7 +574,7 @@ START_TEST(threads_send_through_many_views)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("ring: views");
 	TCase *cases = tcase_create("views"), *threads = tcase_create("threads");
@@ -595,9 +595,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(threads, threads_send_through_many_views, 0, 2);
 	suite_add_tcase(all, threads);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -400,7 +400,7 @@ START_TEST(between_two_groups)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("roster");
 	TCase *cases = tcase_create("roster");
@@ -423,9 +423,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, between_two_groups, 0, 2);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -250,7 +250,7 @@ START_TEST(a_certificate_of_another_authority)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("secret");
 	TCase *cases = tcase_create("files");
@@ -268,9 +268,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_certificate_of_another_authority);
 	suite_add_tcase(suite, cases);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

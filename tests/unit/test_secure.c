@@ -432,7 +432,7 @@ START_TEST(without_random_numbers_there_is_no_channel)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("secure");
 	TCase *open = tcase_create("open"), *key = tcase_create("key"), *bytes = tcase_create("bytes");
@@ -467,9 +467,4 @@ static Suite *suite(void)
 	tcase_add_test(bytes, application_bytes_are_not_taken);
 	suite_add_tcase(suite, bytes);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -205,7 +205,7 @@ START_TEST(no_core_file_has_the_key)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("secure_key");
 	TCase *file = tcase_create("file");
@@ -219,9 +219,4 @@ static Suite *suite(void)
 	tcase_add_test(file, no_core_file_has_the_key);
 	suite_add_tcase(suite, file);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -525,7 +525,7 @@ START_TEST(nobody_in_the_middle)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("secure_tls");
 	TCase *good = tcase_create("good"), *refused = tcase_create("refused"), *both = tcase_create("both");
@@ -558,9 +558,4 @@ static Suite *suite(void)
 	tcase_add_test(both, nobody_in_the_middle);
 	suite_add_tcase(suite, both);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

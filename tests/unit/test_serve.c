@@ -313,7 +313,7 @@ START_TEST(roles_do_not_wait_for_bytes)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("serve");
 	TCase *cases = tcase_create("leader");
@@ -332,9 +332,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, roles_do_not_wait_for_bytes);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -254,7 +254,7 @@ START_TEST(bytes_that_come_early_stay)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("serve_follow");
 	TCase *cases = tcase_create("member");
@@ -272,9 +272,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, bytes_that_come_early_stay);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

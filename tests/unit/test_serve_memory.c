@@ -131,7 +131,7 @@ START_TEST(a_member_without_memory)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("serve_memory");
 	TCase *cases = tcase_create("memory");
@@ -140,9 +140,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_member_without_memory);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -228,7 +228,7 @@ START_TEST(changes_at_random)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("serve_random");
 	TCase *cases = tcase_create("random");
@@ -237,9 +237,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, changes_at_random);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -781,7 +781,7 @@ START_TEST(a_process_ends_in_an_operation)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("sim_disk");
 	TCase *tc = tcase_create("disk");
@@ -805,9 +805,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(tc, a_process_ends_in_an_operation, 0, 2);
 	suite_add_tcase(s, tc);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -619,7 +619,7 @@ START_TEST(the_same_seed_is_the_same_run)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("sim_process");
 	TCase *tc = tcase_create("process");
@@ -638,9 +638,4 @@ static Suite *suite(void)
 	tcase_add_test(tc, the_same_seed_is_the_same_run);
 	suite_add_tcase(s, tc);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

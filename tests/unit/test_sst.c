@@ -388,7 +388,7 @@ START_TEST(pushes_are_counted)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("sst");
 	TCase *cases = tcase_create("sst");
@@ -414,9 +414,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, pushes_are_counted);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

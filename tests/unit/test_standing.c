@@ -531,7 +531,7 @@ START_TEST(views_that_nothing_names_are_removed)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("standing");
 	TCase *cases = tcase_create("standing");

@@ -393,7 +393,7 @@ START_TEST(slow_groups_are_patient)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_asked");
 	TCase *all = tcase_create("all");
@@ -417,9 +417,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(all, slow_groups_are_patient, 0, 2);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

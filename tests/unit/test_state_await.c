@@ -562,7 +562,7 @@ START_TEST(after_stop_there_is_nothing_more)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_await");
 	TCase *streams = tcase_create("streams"), *others = tcase_create("others");
@@ -591,9 +591,4 @@ static Suite *suite(void)
 	tcase_add_test(others, after_stop_there_is_nothing_more);
 	suite_add_tcase(s, others);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

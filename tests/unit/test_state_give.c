@@ -429,7 +429,7 @@ START_TEST(progress_is_logged_now_and_then)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_give");
 	TCase *all = tcase_create("all");
@@ -449,9 +449,4 @@ static Suite *suite(void)
 	tcase_add_test(all, progress_is_logged_now_and_then);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

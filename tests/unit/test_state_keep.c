@@ -461,7 +461,7 @@ START_TEST(a_position_at_the_beginning_of_a_later_view)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_keep");
 	TCase *all = tcase_create("all");
@@ -482,9 +482,4 @@ static Suite *suite(void)
 	tcase_add_test(all, a_position_at_the_beginning_of_a_later_view);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

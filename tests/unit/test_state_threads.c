@@ -274,7 +274,7 @@ START_TEST(it_may_end_at_any_moment)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_threads");
 	TCase *all = tcase_create("all");
@@ -289,9 +289,4 @@ static Suite *suite(void)
 	tcase_add_test(all, it_may_end_at_any_moment);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

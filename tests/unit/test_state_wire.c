@@ -193,7 +193,7 @@ START_TEST(messages_behind_a_state_are_whole)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("state_wire");
 	TCase *all = tcase_create("all");
@@ -205,9 +205,4 @@ static Suite *suite(void)
 	tcase_add_test(all, messages_behind_a_state_are_whole);
 	suite_add_tcase(s, all);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -580,7 +580,7 @@ START_TEST(asking_for_what_cannot_be)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("status");
 	TCase *tcase = tcase_create("wire");
@@ -599,9 +599,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, asking_for_what_cannot_be);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -319,7 +319,7 @@ START_TEST(under_load)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("status_nodes");
 	TCase *tcase = tcase_create("nodes");
@@ -337,9 +337,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, under_load);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -139,7 +139,7 @@ START_TEST(work_ends_while_it_is_shown)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("status_workers");
 	TCase *tcase = tcase_create("workers");
@@ -148,9 +148,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, work_ends_while_it_is_shown);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

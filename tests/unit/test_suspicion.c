@@ -406,7 +406,7 @@ START_TEST(a_member_that_has_gone_ahead_and_left_has_left)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("suspicion");
 	TCase *cases = tcase_create("suspicion");
@@ -432,9 +432,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, a_member_that_has_gone_ahead_and_left_has_left, 0, 3);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -376,7 +376,7 @@ START_TEST(two_sides_never_both)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("view");
 	TCase *cases = tcase_create("view");
@@ -396,9 +396,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, two_sides_never_both);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -88,7 +88,7 @@ START_TEST(memory_is_out)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("view_memory");
 	TCase *cases = tcase_create("view_memory");
@@ -96,9 +96,4 @@ static Suite *suite(void)
 	tcase_add_loop_test(cases, memory_is_out, 0, sizeof(calls) / sizeof(calls[0]));
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

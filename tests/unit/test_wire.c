@@ -425,7 +425,7 @@ START_TEST(pieces_are_passed_over)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wire");
 	TCase *cases = tcase_create("wire");
@@ -442,9 +442,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, pieces_are_passed_over);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -497,7 +497,7 @@ START_TEST(lost_shards)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wire_views");
 	TCase *cases = tcase_create("wire_views");
@@ -515,9 +515,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, lost_shards);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -453,7 +453,7 @@ START_TEST(a_hundred_nodes_enter_fifty_each)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wishes");
 	TCase *cases = tcase_create("wishes");
@@ -477,9 +477,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, a_hundred_nodes_enter_fifty_each);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -477,7 +477,7 @@ START_TEST(one_that_is_there_does_not_come_back)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *s = suite_create("wishes_dormant");
 	TCase *tests = tcase_create("dormant");
@@ -503,9 +503,4 @@ static Suite *suite(void)
 	tcase_add_test(tests, one_that_is_there_does_not_come_back);
 	suite_add_tcase(s, tests);
 	return s;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

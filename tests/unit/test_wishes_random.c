@@ -204,7 +204,7 @@ START_TEST(wishes_at_random)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wishes_random");
 	TCase *cases = tcase_create("wishes_random");
@@ -213,9 +213,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, wishes_at_random);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -292,7 +292,7 @@ START_TEST(names_are_of_one)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wishes_wrong");
 	TCase *cases = tcase_create("wishes_wrong");
@@ -305,9 +305,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, views_with_wishes_are_written_in_one_way);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

@@ -263,7 +263,7 @@ START_TEST(the_caller_is_told_once_what_is_refused)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *all = suite_create("wishing");
 	TCase *cases = tcase_create("wishing");
@@ -276,9 +276,4 @@ static Suite *suite(void)
 	tcase_add_test(cases, the_caller_is_told_once_what_is_refused);
 	suite_add_tcase(all, cases);
 	return all;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }

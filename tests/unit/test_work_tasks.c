@@ -140,7 +140,7 @@ START_TEST(a_worker_sleeps_and_wakes)
 }
 END_TEST
 
-static Suite *suite(void)
+Suite *suite(void)
 {
 	Suite *suite = suite_create("work_tasks");
 	TCase *tcase = tcase_create("tasks");
@@ -151,9 +151,4 @@ static Suite *suite(void)
 	tcase_add_test(tcase, a_worker_sleeps_and_wakes);
 	suite_add_tcase(suite, tcase);
 	return suite;
-}
-
-int main(void)
-{
-	return test_main(suite());
 }
