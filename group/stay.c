@@ -536,7 +536,7 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	subgroup->stay.sends = !options->listens;
 	subgroup->stay.stage = WH_STAGE_ENTERING;
 	subgroup->stay.anew = options->begin_anew && parameters->durable;
-	subgroup->log_bytes = node->config.log_bytes > 0 ? node->config.log_bytes : options->log_bytes;
+	subgroup->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
 	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
 	subgroup->name = subgroup->stay.name;
 	subgroup->on_message = options->on_message;

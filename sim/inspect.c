@@ -192,11 +192,11 @@ bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
 
 bool wh_inspect_has_rot(const whorl_node *node)
 {
-	for (uint32_t i = 0; node->epoch != NULL && i < node->epoch->shard_member_count; i++) {
-		const struct wh_shard_member *member = &node->epoch->shard_members[i];
+	for (uint32_t i = 0; node->epochs.current != NULL && i < node->epochs.current->shard_member_count; i++) {
+		const struct wh_shard_member *member = &node->epochs.current->shard_members[i];
 
-		if (node->logs != NULL &&
-		    wh_logs_has_rot(node->logs, wh_subgroup_number(member->layout), member->layout->shard))
+		if (node->disk.logs != NULL &&
+		    wh_logs_has_rot(node->disk.logs, wh_subgroup_number(member->layout), member->layout->shard))
 			return true;
 	}
 	return false;

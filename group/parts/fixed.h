@@ -3,8 +3,8 @@
  * The node has it as const, so that nothing else is compiled; group/node.c fills it in before any other thread knows of the node. What
  * pointers here point to has rules of its own.
  */
-#ifndef WH_GROUP_PARTS_PARTS_FIXED_H
-#define WH_GROUP_PARTS_PARTS_FIXED_H
+#ifndef WH_GROUP_PARTS_FIXED_H
+#define WH_GROUP_PARTS_FIXED_H
 
 #include "base/gate.h"
 #include "group/config/config.h"

@@ -3,8 +3,8 @@
  * Threads: the one with the token (passes.h), but for words, and what says otherwise. Each struct is one thing that a pass does; what it
  * shares with other threads is in it too, as the same pass looks at it.
  */
-#ifndef WH_GROUP_PARTS_PARTS_LOOP_H
-#define WH_GROUP_PARTS_PARTS_LOOP_H
+#ifndef WH_GROUP_PARTS_LOOP_H
+#define WH_GROUP_PARTS_LOOP_H
 
 #include <whorl/whorl.h>
 

@@ -3,8 +3,8 @@
  * Threads: any, by atomics; nothing here waits. The token of passes is `stepper`: the thread that holds it runs the loop, and all that
  * parts/loop.h has is its own until it gives the token back.
  */
-#ifndef WH_GROUP_PARTS_PARTS_PASSES_H
-#define WH_GROUP_PARTS_PARTS_PASSES_H
+#ifndef WH_GROUP_PARTS_PASSES_H
+#define WH_GROUP_PARTS_PASSES_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * Threads: any, by atomics. whorl_close waits for the first two (group/close.c).
  */
-#ifndef WH_GROUP_PARTS_PARTS_USES_H
-#define WH_GROUP_PARTS_PARTS_USES_H
+#ifndef WH_GROUP_PARTS_USES_H
+#define WH_GROUP_PARTS_USES_H
 
 #include "base/atomics.h"
 

@@ -3,8 +3,8 @@
  * Threads: any. `lock` is held for a few stores, and while a line is logged or workers are shown; nothing else is waited for under it. In a
  * child of fork() it is not touched: a thread that only the parent has may hold it.
  */
-#ifndef WH_GROUP_PARTS_PARTS_WAITING_H
-#define WH_GROUP_PARTS_PARTS_WAITING_H
+#ifndef WH_GROUP_PARTS_WAITING_H
+#define WH_GROUP_PARTS_WAITING_H
 
 #include <pthread.h>
 

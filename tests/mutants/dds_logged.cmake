@@ -207,7 +207,7 @@ mutant(NAME logged-not-awaited KIND sim-logged RUNS 150 FILE dds/fetch.c
 	return i < count && count == 0;
 ]])
 
-mutant(NAME logged-checkpoint-unread KIND sim-logged RUNS 150 FILE group/replay.c
+mutant(NAME logged-checkpoint-unread KIND sim-logged RUNS 150 FILE group/logs/replay.c
 	REMOVES "a log is read again from the state that its checkpoint has"
 	TEXT [[
 		restored = restore_checkpoint(replay, checkpoint);
