@@ -34,6 +34,9 @@ void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard)
 
 	heartbeat->begun = true;
 	heartbeat->looked_ns = now;
+	if (heard ==
+	    NULL) /* what a node said while it read its log did not say that the view has begun, and others may wait for just that */
+		heartbeat->next_push_ns = 0;
 	for (uint32_t rank = 0; rank < heartbeat->sst->image->members; rank++)
 		heartbeat->heard[rank] = (struct wh_heard){.when_ns = now, .afresh = heard == NULL || heard[rank]};
 }

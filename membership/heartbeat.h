@@ -47,7 +47,7 @@ WH_MUST_CHECK enum whorl_result wh_heartbeat_init(struct wh_heartbeat *heartbeat
 void wh_heartbeat_close(struct wh_heartbeat *heartbeat);
 
 /* The view begins: deadlines start now, and a member that was heard until now in the view before (`heard`, of as many entries
- * as members; NULL: all) counts as heard. */
+ * as members; NULL: all, and this node has been in no view before: its next heartbeat is due at once) counts as heard. */
 void wh_heartbeat_begin(struct wh_heartbeat *heartbeat, const bool *heard);
 
 /* A member that is overdue has the whole time-out again. */

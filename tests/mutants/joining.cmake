@@ -142,6 +142,15 @@ mutant(NAME enters-unasked KIND views FILE group/participant.c
 		return node->epochs.current == NULL;
 ]])
 
+mutant(NAME begun-is-said-late KIND test_heartbeat FILE membership/heartbeat.c
+	REMOVES "a node that has read its log says at once that the view has begun"
+	TEXT [[
+		heartbeat->next_push_ns = 0;
+]]
+	REPLACEMENT [[
+		heartbeat->next_push_ns += 0;
+]])
+
 mutant(NAME arrived-is-begun KIND views FILE membership/heartbeat.c
 	REMOVES "the heartbeat of a newcomer that is there says nothing of the view's beginning"
 	TEXT [[

@@ -282,6 +282,23 @@ START_TEST(a_member_alone)
 }
 END_TEST
 
+/* A node that reads its log beats in the view meanwhile. When that begins it says so at once: others may know it from nothing else. */
+START_TEST(that_the_view_has_begun_is_said_at_once)
+{
+	struct member *m = member_make(0, 2, -1);
+
+	m->heartbeat.begun = false;
+	m->heartbeat.next_push_ns = 0;
+	ck_assert(wh_heartbeat_beat(&m->heartbeat));
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) & 2, 0);
+	ck_assert(!wh_heartbeat_beat(&m->heartbeat));
+	wh_heartbeat_begin(&m->heartbeat, NULL);
+	ck_assert(wh_heartbeat_beat(&m->heartbeat));
+	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) & 2, 2);
+	member_free(m);
+}
+END_TEST
+
 Suite *suite(void)
 {
 	Suite *all = suite_create("heartbeat");
@@ -299,6 +316,7 @@ Suite *suite(void)
 	tcase_add_test(cases, a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf);
 	tcase_add_test(cases, a_heartbeat_says_whether_the_view_has_begun);
 	tcase_add_test(cases, a_member_alone);
+	tcase_add_test(cases, that_the_view_has_begun_is_said_at_once);
 	suite_add_tcase(all, cases);
 	return all;
 }
