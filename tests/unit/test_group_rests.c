@@ -124,7 +124,7 @@ START_TEST(a_resting_member_goes_on_resting)
 }
 END_TEST
 
-#define TAKEN_BACK 20000
+#define TAKEN_BACK 100000
 #define RETURNS 150
 
 struct claimant {
