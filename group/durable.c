@@ -93,11 +93,6 @@ static void fail_for_memory(whorl_node *node)
 	wh_node_fail(node, WH_LOG_ERROR, WHORL_MEMORY, "no memory for what is to go to disk");
 }
 
-static uint32_t index_of(const struct wh_epoch *epoch, const struct wh_shard_member *member)
-{
-	return (uint32_t)(member->layout - epoch->view->subgroups);
-}
-
 /* A row's word of a log: 0: it is not whole. Odd: it is. Even: it is, but rot was found in it since, while the node runs. A view goes on with either,
  * as the program has all of it; nobody leaves for the sake of the last. It only grows. */
 static bool is_good(uint64_t word)
@@ -107,13 +102,13 @@ static bool is_good(uint64_t word)
 
 static void say_log(struct wh_epoch *epoch, const struct wh_shard_member *member, uint64_t word)
 {
-	wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole, index_of(epoch, member), word,
+	wh_sst_publish_array(&epoch->sst, &epoch->pushes, epoch->rows->node.whole, wh_epoch_index(epoch, member), word,
 			     epoch->heartbeat.peers);
 }
 
 static uint64_t said_of_log(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
-	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->rows->node.whole, index_of(epoch, member)));
+	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->rows->node.whole, wh_epoch_index(epoch, member)));
 }
 
 /* Says in my row of which shards my log has all. What it says is on disk: of the view before, or as it was agreed to or entered. */
@@ -156,14 +151,15 @@ static void note_rot(struct wh_epoch *epoch, const struct wh_shard_member *membe
 {
 	whorl_node *node = epoch->node;
 	uint64_t number = wh_subgroup_number(member->layout), said = said_of_log(epoch, member);
-	bool mends = wh_durable_program_state(member->subgroup) != NULL;
+	bool mends = wh_durable_program_state(member->subgroup) != NULL, rotten;
 	char why[WH_LOG_ROT_BYTES];
+	bool news = wh_logs_take_rot(node->disk.logs, number, member->layout->shard, &rotten, why);
 
-	if (said != 0 && is_good(said) == wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) == rotten) {
 		say_log(epoch, member, said + 1);
 		wh_pushes_post(&epoch->pushes);
 	}
-	if (!wh_logs_take_rot(node->disk.logs, number, member->layout->shard, why))
+	if (!news)
 		return;
 	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
 	       member->subgroup->name, why,
@@ -245,7 +241,7 @@ static bool enters(const struct wh_epoch *epoch, const struct wh_shard_member *m
 static uint64_t cut_of_base(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	const struct wh_standing *standing = wh_logs_standing(epoch->node->disk.logs);
-	uint32_t index = (uint32_t)(member->layout - epoch->view->subgroups);
+	uint32_t index = wh_epoch_index(epoch, member);
 
 	return index < standing->cut_count ? standing->cuts[index] : 0;
 }
@@ -645,7 +641,7 @@ static bool other_is_whole(const struct wh_epoch *epoch, const struct wh_shard_m
 	for (uint32_t m = 0; m < layout->member_count && !is_whole; m++)
 		is_whole = layout->members[m] != epoch->rank && wh_change_trusts(&epoch->change, layout->members[m]) &&
 			   is_good(wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
-							index_of(epoch, member)));
+							wh_epoch_index(epoch, member)));
 	return is_whole;
 }
 

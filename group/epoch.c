@@ -466,7 +466,7 @@ bool wh_epoch_end(struct wh_epoch *epoch, whorl_subgroup *subgroup)
 		return true; /* in the next view */
 	if (!has_sent_all(member))
 		return false;
-	if (wh_change_end(&epoch->change, (uint32_t)(member->layout - epoch->view->subgroups)))
+	if (wh_change_end(&epoch->change, wh_epoch_index(epoch, member)))
 		wh_node_ask_leader(epoch->node);
 	return true;
 }
@@ -482,7 +482,7 @@ bool wh_epoch_rest(struct wh_epoch *epoch, whorl_subgroup *subgroup, bool rests)
 		wh_node_settle_rest(subgroup, rests, false);
 	if (member == NULL || epoch->change.wedged)
 		return true; /* in the next view */
-	index = (uint32_t)(member->layout - epoch->view->subgroups);
+	index = wh_epoch_index(epoch, member);
 	said = wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
 	resting = wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0;
 	/* What was said in this view may be in a proposal already: a node that has taken it back waits for the next. */
@@ -503,7 +503,7 @@ bool wh_epoch_has_said_rest(const struct wh_epoch *epoch, const whorl_subgroup *
 
 	if (member == NULL || wh_rank_find(member->layout->resting, member->layout->resting_count, epoch->rank) >= 0)
 		return true;
-	index = (uint32_t)(member->layout - epoch->view->subgroups);
+	index = wh_epoch_index(epoch, member);
 	return wh_sst_mine(&epoch->sst, wh_array_at(epoch->change.columns.wish, index)) != 0;
 }
 

@@ -104,5 +104,10 @@ void wh_epoch_suspect_broken(struct wh_epoch *epoch, uint32_t rank, const char *
 
 /* This node in its shard of that subgroup; NULL: it is in none in this view. */
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
+/* Which subgroup of the view it is: rows have their words of subgroups in that order. */
+static inline uint32_t wh_epoch_index(const struct wh_epoch *epoch, const struct wh_shard_member *member)
+{
+	return (uint32_t)(member->layout - epoch->view->subgroups);
+}
 
 #endif

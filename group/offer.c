@@ -169,7 +169,7 @@ static void go_on_in_place(whorl_subgroup *subgroup)
 	if (member == NULL || member->mc == NULL)
 		return;
 	wh_multicast_resume(member->mc);
-	wh_hot_touch(&epoch->hot, (uint32_t)(member->layout - epoch->view->subgroups));
+	wh_hot_touch(&epoch->hot, wh_epoch_index(epoch, member));
 }
 
 /* It has refused for the stated time: the program decides, or has decided by setting no function. */

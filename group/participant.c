@@ -193,8 +193,7 @@ static size_t deliver_to_cuts(void *ctx, const uint64_t *cuts, bool *done)
 	for (uint32_t i = 0; i < epoch->shard_member_count && *done; i++)
 		if (epoch->shard_members[i].mc != NULL)
 			work += wh_multicast_deliver_to(epoch->shard_members[i].mc,
-							cuts[epoch->shard_members[i].layout - epoch->view->subgroups],
-							done);
+							cuts[wh_epoch_index(epoch, &epoch->shard_members[i])], done);
 	return work;
 }
 

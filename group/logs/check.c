@@ -178,18 +178,23 @@ uint64_t wh_logs_check(struct wh_logs *logs, bool busy)
 	return due > now ? due - now : least_ns(logs);
 }
 
-/* Relaxed: it is looked at in each pass, and says nothing of anything else. */
-bool wh_logs_has_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+/* Relaxed: it is looked at again and again, and says nothing of anything else. */
+static bool has_rot(const struct wh_shard_log *log)
 {
-	const struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
-
 	return log != NULL && wh_load_relaxed(&log->figures.rot) != 0;
 }
 
-bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES])
+bool wh_logs_has_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard)
+{
+	return has_rot(wh_log_find_shard(logs, subgroup, shard));
+}
+
+bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, bool *rotten,
+		      char why[WH_LOG_ROT_BYTES])
 {
 	struct wh_shard_log *log = wh_log_find_shard(logs, subgroup, shard);
 
+	*rotten = has_rot(log);
 	/* Acquire: the text. Partner: note_rot. */
 	if (log == NULL || wh_load_acquire(&log->figures.rots) == wh_load_relaxed(&log->told))
 		return false;

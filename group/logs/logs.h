@@ -233,8 +233,9 @@ void wh_logs_delays(const struct wh_logs *logs, uint64_t now_ns, uint64_t *busy_
 
 /* Rot was found in that log when it was read again, and no checkpoint has taken its place since. Any thread. */
 bool wh_logs_has_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
-/* Was some found since the last time? Why. The loop's. */
-bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, char why[WH_LOG_ROT_BYTES]);
+/* Was some found since the last time? Why. *rotten: as wh_logs_has_rot. The loop's, in each pass. */
+bool wh_logs_take_rot(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, bool *rotten,
+		      char why[WH_LOG_ROT_BYTES]);
 
 /* Any thread. False: there is no such log. */
 bool wh_logs_figures(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard, struct wh_log_figures *out);

@@ -296,20 +296,20 @@ mutant(NAME durable-rot-is-left-to KIND test_group_durable FILE group/durable.c
 	REMOVES "nobody leaves for the sake of a log in which rot was found"
 	TEXT [[
 			   is_good(wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
-							index_of(epoch, member)));
+							wh_epoch_index(epoch, member)));
 ]]
 	REPLACEMENT [[
 			   wh_sst_observe_array(&epoch->sst, layout->members[m], epoch->rows->node.whole,
-						index_of(epoch, member)) != 0;
+						wh_epoch_index(epoch, member)) != 0;
 ]])
 
 mutant(NAME durable-rot-for-good KIND test_group_durable FILE group/durable.c
 	REMOVES "a log that is good again is left to"
 	TEXT [[
-	if (said != 0 && is_good(said) == wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) == rotten) {
 ]]
 	REPLACEMENT [[
-	if (said != 0 && is_good(said) && wh_logs_has_rot(node->disk.logs, number, member->layout->shard)) {
+	if (said != 0 && is_good(said) && rotten) {
 ]])
 
 mutant(NAME durable-check-keeps-what-it-has-read KIND test_log_check FILE persistence/check.c

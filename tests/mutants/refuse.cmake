@@ -82,7 +82,7 @@ mutant(NAME refused-left-cold KIND views FILE group/offer.c
 	WORDS ${refusals} --set sim.words=on
 	REMOVES "a subgroup that is resumed is stepped"
 	TEXT [[
-	wh_hot_touch(&epoch->hot, (uint32_t)(member->layout - epoch->view->subgroups));
+	wh_hot_touch(&epoch->hot, wh_epoch_index(epoch, member));
 ]]
 	REPLACEMENT [[
 ]])
