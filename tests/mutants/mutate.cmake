@@ -3,6 +3,7 @@
 # EDIT holds the files `text` and `replacement`, and perhaps `text_2` and `replacement_2`. Fails if a text is not in the file
 # exactly once.
 
+include(${CMAKE_CURRENT_LIST_DIR}/fit.cmake)
 file(READ ${IN} source)
 foreach(edit "" _2)
 	file(READ ${EDIT}/text${edit} text)
@@ -12,13 +13,7 @@ foreach(edit "" _2)
 	if(text STREQUAL "")
 		continue() # there is only one
 	endif()
-	string(FIND "${source}" "${text}" first)
-	string(FIND "${source}" "${text}" last REVERSE)
-	if(first EQUAL -1)
-		message(FATAL_ERROR "a mutant in tests/mutants: ${IN} does not contain:\n${text}")
-	elseif(NOT first EQUAL last)
-		message(FATAL_ERROR "a mutant in tests/mutants: ${IN} contains more than once:\n${text}")
-	endif()
+	must_fit("${IN}" "${source}" "${text}")
 	string(REPLACE "${text}" "${replacement}" source "${source}")
 endforeach()
 file(WRITE ${OUT} "${source}")

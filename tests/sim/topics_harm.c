@@ -9,9 +9,8 @@
 #include "tests/sim/topics_play.h"
 
 #define PATIENCE_NS (20 * WH_NS_PER_S)
-#define FAULT_NS                                                                                                       \
-	(300 *                                                                                                         \
-	 WH_NS_PER_MS) /* the faults before are over by then, and have been seen: cuts, and processes that stand still */
+/* The faults before are over by then, and have been seen: cuts, and processes that stand still. */
+#define FAULT_NS (300 * WH_NS_PER_MS)
 #define CHECK_NS WH_NS_PER_S /* in that time each log is read again, also one that is busy on a slow disk */
 
 static bool is_of(const struct wh_view *view, const uint32_t *ranks, uint32_t count, uint32_t id)
