@@ -1,6 +1,11 @@
 # package.cmake - manual pages, examples and completion, and three Debian packages: `cpack -G DEB` in the build directory.
 
-# A page for each function, from the headers.
+# A page for each function, from the headers. What has a sanitizer in it is not for packages.
+set(pages_built ALL)
+if(WHORL_SANITIZE)
+	set(pages_built "")
+	set(pages_optional OPTIONAL)
+endif()
 file(STRINGS cmake/whorl.map names REGEX "^[ \t]whorl_[a-z_]+;$")
 list(TRANSFORM names REPLACE "^[ \t](whorl_[a-z_]+);$" "\\1")
 set(pages ${names})
@@ -16,8 +21,8 @@ add_custom_command(OUTPUT ${pages}
 		   COMMAND awk -v version=${PROJECT_VERSION} -v directory=${PROJECT_BINARY_DIR}/man/man3
 			   -f ${PROJECT_SOURCE_DIR}/cmake/headers.awk -f ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${headers}
 		   DEPENDS ${headers} cmake/headers.awk cmake/man-api.awk cmake/whorl.map COMMENT "Writing the manual pages of the interface" VERBATIM)
-add_custom_target(man_api ALL DEPENDS ${pages})
-install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+add_custom_target(man_api ${pages_built} DEPENDS ${pages})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 ${pages_optional})
 
 # The same of topics, which are another library's.
 if(WHORL_DDS)
@@ -30,8 +35,8 @@ if(WHORL_DDS)
 				   -f ${PROJECT_SOURCE_DIR}/cmake/headers.awk -f ${PROJECT_SOURCE_DIR}/cmake/man-api.awk ${header}
 			   DEPENDS ${header} cmake/headers.awk cmake/man-api.awk cmake/whorl_dds.map
 			   COMMENT "Writing the manual pages of topics" VERBATIM)
-	add_custom_target(man_dds ALL DEPENDS ${pages})
-	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+	add_custom_target(man_dds ${pages_built} DEPENDS ${pages})
+	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 ${pages_optional})
 endif()
 
 # A page for each command, from what the command says with --help. A command with a sanitizer in it does not run everywhere, and is

@@ -48,7 +48,18 @@ need_test() {
 	need strace has strace
 	need redis-tools has redis-benchmark
 	need libhiredis-dev library hiredis libhiredis-dev
-	[ "$1" != clang ] || need clang compiles clang
+	need_compiler "$1"
+}
+
+# Of a preset that has another than gcc.
+need_compiler() {
+	case $1 in
+	clang) need clang compiles clang ;;
+	asan | fuzz)
+		need clang compiles clang
+		need libclang-rt-14-dev installed libclang-rt-14-dev # what its sanitizers link
+		;;
+	esac
 }
 
 # A virtual machine with RDMA verbs: tests/softroce/softroce.sh.
