@@ -271,7 +271,7 @@ TEST(as_json)
 /* Files that may only be read can be read; and nothing is written where it could be. */
 TEST(changes_nothing)
 {
-	static const char *const names[] = {"1/identity", "1/standing", "1/" SEGMENT};
+	static const char *const names[] = {"1/identity", "1/standing", ("1/" SEGMENT)};
 	struct stat before[3], after;
 
 	make_node(1, false);
