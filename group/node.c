@@ -160,29 +160,22 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 void wh_node_lose_quorum(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epochs.current;
-	char ids[128] = "";
+	char ids[128] = "", text[sizeof(node->waiting.minority.text)];
 
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
 		if (rank != epoch->rank && epoch->change.suspicion.wanted[rank] != WH_DEAD &&
 		    (!wh_heartbeat_hears(&epoch->heartbeat, rank) || epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
 			wh_text_add_id(ids, sizeof(ids), ", ", epoch->view->ids[rank]);
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_set(&node->waiting.minority, WHORL_NO_QUORUM,
-		     "too few of the %u members of view %llu are heard to go on; missing: %s", epoch->view->members,
-		     (unsigned long long)epoch->view->number, ids);
-	wh_fetch_or(&node->fixed.gate->state, WH_GATE_MINORITY);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
-	wh_log(&node->diag, WH_LOG_WARNING, "%s", node->waiting.minority.text);
+	snprintf(text, sizeof(text), "too few of the %u members of view %llu are heard to go on; missing: %s",
+		 epoch->view->members, (unsigned long long)epoch->view->number, ids);
+	wh_waiting_lose_quorum(&node->waiting, node->fixed.gate, text);
+	wh_log(&node->diag, WH_LOG_WARNING, "%s", text);
 	signal_rings(node);
 }
 
 void wh_node_regain_quorum(whorl_node *node)
 {
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_clear(&node->waiting.minority);
-	wh_fetch_and(&node->fixed.gate->state, ~(uint64_t)WH_GATE_MINORITY);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_regain_quorum(&node->waiting, node->fixed.gate);
 	wh_log(&node->diag, WH_LOG_INFO, "a quorum is heard again");
 	signal_rings(node);
 }
@@ -374,7 +367,7 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 
 	if (subgroup == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-	node->list.subgroups[index] = subgroup;
+	wh_list_place(&node->list, index, subgroup);
 	subgroup->node = node;
 	subgroup->name = configured->name;
 	subgroup->index = index;
@@ -385,17 +378,14 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
+	uint32_t room = node->fixed.config.subgroup_count + WH_STAYS_MAX;
+	bool enough = wh_list_open(&node->list, room, (room + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS);
 	enum whorl_result result = WHORL_OK;
 
-	node->list.room = node->fixed.config.subgroup_count + WH_STAYS_MAX;
-	node->list.committed_words = (node->list.room + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS;
-	node->list.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	node->list.committed = calloc(node->list.committed_words, sizeof(*node->list.committed));
-	node->states.busy = calloc(node->list.room, sizeof(struct wh_state *));
-	node->refusing.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	node->layers.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	if (node->list.subgroups == NULL || node->list.committed == NULL || node->states.busy == NULL ||
-	    node->refusing.subgroups == NULL || node->layers.subgroups == NULL)
+	node->states.busy = calloc(room, sizeof(struct wh_state *));
+	node->refusing.subgroups = calloc(room, sizeof(whorl_subgroup *));
+	node->layers.subgroups = calloc(room, sizeof(whorl_subgroup *));
+	if (!enough || node->states.busy == NULL || node->refusing.subgroups == NULL || node->layers.subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	for (uint32_t i = 0; result == WHORL_OK && i < node->fixed.config.subgroup_count; i++)
 		result = open_configured(node, i, err);
@@ -538,17 +528,15 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	fixed->one_host = world->one_host;
 	fixed->world_env = world->env;
 	fixed->env = wrap_env(node);
-	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
-		node->waiting.log = options->log;
-		node->waiting.log_ctx = options->log_ctx;
-	}
+	wh_waiting_init(&node->waiting);
+	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout))
+		wh_waiting_set_log(&node->waiting, options->log, options->log_ctx);
 	if (options != NULL && options->size > offsetof(struct whorl_open_options, form))
 		fixed->forced = options->form;
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, form)) {
 		fixed->layout = options->layout;
 		fixed->layout_ctx = options->layout_ctx;
 	}
-	wh_waiting_init(&node->waiting);
 	wh_diag_init(&node->diag, &fixed->env, id);
 	fixed->incarnation = world->env->random_u64(world->env->ctx) | 1;
 	return node;
@@ -775,9 +763,8 @@ void wh_node_free(whorl_node *node, bool forked, bool waits_for_disk)
 	wh_epoch_free(node->epochs.proposed, false);
 	for (uint32_t i = 0; node->list.subgroups != NULL && i < node->list.room; i++)
 		wh_node_free_subgroup(node->list.subgroups[i], forked);
-	free(node->list.subgroups);
 	close_logs(node, forked, waits_for_disk); /* their states may still read logs */
-	free(node->list.committed);
+	wh_list_close(&node->list);
 	free(node->states.busy);
 	free(node->refusing.subgroups);
 	free(node->layers.subgroups);

@@ -16,8 +16,10 @@
 #include "group/logs/logs.h"
 #include "group/node.h"
 #include "group/parts/fixed.h"
+#include "group/parts/list.h"
 #include "group/parts/loop.h"
 #include "group/parts/passes.h"
+#include "group/parts/subgroup.h"
 #include "group/parts/uses.h"
 #include "group/parts/waiting.h"
 #include "predicates/loop.h"
@@ -44,30 +46,19 @@ struct wh_offering {                  /* delivery that the program may refuse (0
 	struct wh_backlog backlog;
 };
 
-enum wh_stage {
-	WH_STAGE_CONFIGURED, /* it is one of the file: it has no stay */
-	WH_STAGE_ENTERING,
-	WH_STAGE_IN,
-	WH_STAGE_LEAVING, /* it is in a view still */
-	WH_STAGE_LEFT,    /* for good, or it never came in */
-	WH_STAGE_REFUSED, /* likewise */
-};
-
 struct wh_stay {                         /* of this node in a dynamic subgroup: stay.c */
 	char name[WH_NAME_BYTES];        /* [const] */
 	struct wh_parameters parameters; /* [const] */
 	bool sends;                      /* [const] */
-	enum wh_stage stage;             /* [lock; the loop reads without] */
 	bool wished;                     /* [loop] it is in the set that this node wishes */
 	uint64_t birth;                  /* [loop] 0: it has been in no view */
-	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
-	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
-	uint64_t again_ns;       /* [loop] refused as dormant in a view that is prepared: not wished before that time */
-	bool anew;               /* [const] then it may begin with nothing */
-	uint64_t memory_bytes;   /* [const] as estimated */
-	wh_word leaves;          /* 1: it is to leave. [any] */
-	wh_word released;        /* 1: the program has done with it. [any] */
-	struct wh_error failure; /* [lock] why it was refused, or why it leaves though the program has not said so */
+	bool is_out;           /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
+	bool sleeps;           /* [loop] it is dormant, and waits until it is not */
+	uint64_t again_ns;     /* [loop] refused as dormant in a view that is prepared: not wished before that time */
+	bool anew;             /* [const] then it may begin with nothing */
+	uint64_t memory_bytes; /* [const] as estimated */
+	wh_word leaves;        /* 1: it is to leave. [any] */
+	wh_word released;      /* 1: the program has done with it. [any] */
 };
 
 struct wh_layer {                       /* what a layer above has hung on a subgroup: layer.h */
@@ -92,12 +83,12 @@ struct whorl_subgroup {    /* one that is configured, through all views; or a st
 	bool reads_log;      /* what is upcalled comes out of a log. [loop] */
 	bool durable;        /* [const] what is delivered is on disk (durable.h) */
 	uint64_t log_bytes;  /* [const] and so long its log may be before there is a checkpoint */
-	uint32_t message_bytes, window; /* [const] */
-	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
-	uint32_t parts_most;            /* [const] slots of a message, at most */
-	struct wh_slots slots;          /* [const] how a ring lies, wherever that is */
-	bool mine;                      /* [const] this node may be a member */
-	bool is_member, ready;          /* [lock] in this view; and its state is restored */
+	uint32_t message_bytes, window;     /* [const] */
+	uint64_t large_bytes;               /* [const] 0: no message is larger than a slot */
+	uint32_t parts_most;                /* [const] slots of a message, at most */
+	struct wh_slots slots;              /* [const] how a ring lies, wherever that is */
+	bool mine;                          /* [const] this node may be a member */
+	const struct wh_subgroup_told told; /* written with the lock */
 	struct wh_stay stay;
 	wh_word rests;   /* enum wh_rests: what was asked of it last. [any] */
 	wh_word returns; /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
@@ -136,14 +127,15 @@ struct whorl_node {
 	struct wh_node_entry entry;
 	struct wh_node_epochs epochs;
 	struct wh_node_disk disk;
-	struct wh_node_list list;
 	struct wh_node_stays stays;
 	struct wh_node_rests rests;
 	struct wh_node_states states;
 	struct wh_node_refusing refusing;
 	struct wh_node_layers layers;
 
-	struct wh_node_waiting waiting; /* any thread, under its lock */
+	/* Any thread, with the lock of `waiting`. */
+	const struct wh_node_waiting waiting;
+	const struct wh_node_list list;
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
@@ -203,13 +195,7 @@ static inline struct wh_places wh_node_all_places(const whorl_node *node)
 /* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
 static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
 {
-	while (*at < node->list.room) {
-		whorl_subgroup *subgroup = wh_rcu_dereference(node->list.subgroups[(*at)++]);
-
-		if (subgroup != NULL)
-			return subgroup;
-	}
-	return NULL;
+	return wh_list_next(&node->list, at);
 }
 
 static inline bool wh_node_is_dynamic(const whorl_subgroup *subgroup)

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -411,25 +410,6 @@ bool whorl_yield(whorl_node *node)
 	return again;
 }
 
-/* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped when it has gone off: it
- * would be readable for ever. A time that is put off leaves it as it is, for one pass too many instead of a system call at each arm. */
-static void set_timer(whorl_node *node)
-{
-	struct itimerspec when = {{0, 0}, {0, 0}};
-	uint64_t next = node->loop.next_ns;
-
-	if (next != UINT64_MAX) {
-		when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
-		when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
-	}
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.timer_fd >= 0 &&
-	    (node->waiting.timer_ns <= node->loop.now_ns || next < node->waiting.timer_ns) &&
-	    timerfd_settime(node->waiting.timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		node->waiting.timer_ns = next;
-	pthread_mutex_unlock(&node->waiting.lock);
-}
-
 size_t whorl_arm(whorl_node *node)
 {
 	size_t work;
@@ -443,8 +423,8 @@ size_t whorl_arm(whorl_node *node)
 	if (!wh_passes_take(&node->passes))
 		return 0;
 	work = wh_loop_arm(&node->loop);
-	if (work == 0)
-		set_timer(node);
+	if (work == 0) /* the timer of whorl_fd follows the next time that a predicate asked for */
+		wh_waiting_set_timer(&node->waiting, node->loop.now_ns, node->loop.next_ns);
 	else
 		wh_store_relaxed(&node->passes.away, 0);
 	wh_passes_give(&node->passes);
@@ -496,39 +476,11 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }
 
-/* The loop may be armed already, for a time that the timer was not told: so it goes off once. */
-static int make_fd(whorl_node *node)
-{
-	const struct itimerspec now = {.it_value = {.tv_nsec = 1}};
-	struct epoll_event readable = {.events = EPOLLIN};
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-
-	node->waiting.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0 && node->waiting.timer_fd >= 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->fixed.transport->ops->fd(node->fixed.transport), &readable) == 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->waiting.timer_fd, &readable) == 0 &&
-	    timerfd_settime(node->waiting.timer_fd, 0, &now, NULL) == 0)
-		return fd;
-	if (node->waiting.timer_fd >= 0)
-		close(node->waiting.timer_fd);
-	node->waiting.timer_fd = -1;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
 int whorl_fd(whorl_node *node)
 {
-	int fd;
-
 	if (node == NULL)
 		return WH_REFUSE("no node"), -1;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return -1;
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.fd < 0)
-		node->waiting.fd = make_fd(node);
-	fd = node->waiting.fd;
-	pthread_mutex_unlock(&node->waiting.lock);
-	return fd;
+	return wh_waiting_fd(&node->waiting, node->fixed.transport->ops->fd(node->fixed.transport));
 }

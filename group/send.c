@@ -489,10 +489,10 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held = wh_waiting_enter(&node->waiting);
 	bool is_taken;
 
-	pthread_mutex_lock(
-		&node->waiting.lock); /* of two threads that disagree the later one, but for one that leaves */
+	/* Of two threads that disagree the later one, but for one that leaves. */
 	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
 	if (is_taken && (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS))
 		wh_store_relaxed(&subgroup->returns, !pauses);
@@ -502,7 +502,7 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 		wh_store_relaxed(&subgroup->stay.leaves, 1);
 	if (is_taken && subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
 		wh_ring_pause(subgroup->ring, true);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_leave(held);
 	if (!is_taken)
 		return false;
 	/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
@@ -532,17 +532,16 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
  * lock, so that nothing is asked between the ring and the word. Partner: wh_node_pause. */
 void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 {
-	whorl_node *node = subgroup->node;
+	struct wh_held held = wh_waiting_enter(&subgroup->node->waiting);
 	bool may_send, told;
 
-	pthread_mutex_lock(&node->waiting.lock);
 	may_send = !rests && wh_load_relaxed(&subgroup->rests) != WH_RESTS;
 	if (subgroup->ring != NULL && (rests || may_send))
 		wh_ring_pause(subgroup->ring, rests);
 	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
 	if (told) /* release: the ring is open, if this node is a sender, and then the word. Partner: may_return */
 		wh_store_release(&subgroup->returns, 0);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_leave(held);
 	if (!told)
 		return;
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
@@ -552,11 +551,10 @@ void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 
 static bool is_in(const whorl_subgroup *subgroup)
 {
-	bool is;
+	struct wh_held held = wh_waiting_enter(&subgroup->node->waiting);
+	bool is = subgroup->told.is_member;
 
-	pthread_mutex_lock(&subgroup->node->waiting.lock);
-	is = subgroup->is_member;
-	pthread_mutex_unlock(&subgroup->node->waiting.lock);
+	wh_waiting_leave(held);
 	return is;
 }
 

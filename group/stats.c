@@ -22,10 +22,6 @@ const char *whorl_result_text(enum whorl_result result)
 
 enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 {
-	whorl_node *locked = (whorl_node *)node;
-	const struct wh_error *error;
-	enum whorl_result result;
-
 	if (node == NULL) {
 		if (text != NULL && bytes > 0)
 			snprintf(text, bytes, "no node");
@@ -38,15 +34,7 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 		}
 		return WHORL_FORKED;
 	}
-	pthread_mutex_lock(&locked->waiting.lock);
-	error = node->waiting.failure.code != WHORL_OK ? &node->waiting.failure : &node->waiting.minority;
-	result = error->code;
-	if (text != NULL && bytes > 0) {
-		strncpy(text, error->text, bytes - 1);
-		text[bytes - 1] = '\0';
-	}
-	pthread_mutex_unlock(&locked->waiting.lock);
-	return result;
+	return wh_waiting_error(&node->waiting, text, bytes);
 }
 
 uint32_t whorl_node_id(const whorl_node *node)
@@ -166,7 +154,7 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),
 		.heartbeats = wh_load_relaxed(&node->epochs.heartbeats),
-		.memory_bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes),
+		.memory_bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes),
 		.views = wh_load_relaxed(&node->epochs.begun),
 	};
 

@@ -49,7 +49,7 @@ static whorl_subgroup *find_live(const whorl_node *node, const char *name)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
-		if (is_live(subgroup->stay.stage) && strcmp(subgroup->name, name) == 0)
+		if (is_live(subgroup->told.stage) && strcmp(subgroup->name, name) == 0)
 			return subgroup;
 	return NULL;
 }
@@ -98,13 +98,14 @@ static void begin_to_leave(whorl_subgroup *subgroup)
 static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
-	if (subgroup->stay.stage == stage)
+	if (subgroup->told.stage == stage)
 		return;
-	pthread_mutex_lock(&node->waiting.lock);
-	subgroup->stay.stage = stage;
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	wh_told_write(held, &subgroup->told)->stage = stage;
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 	wh_places_add(&node->stays.moving, subgroup->index);
 	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
 }
@@ -114,18 +115,19 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 static void is_put_out(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
 	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
 	subgroup->stay.wished = false;
 	wh_log(&node->diag, WH_LOG_WARNING,
 	       "this node is out of %s, which is dormant: those that had all of its log are gone", subgroup->name);
-	pthread_mutex_lock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
 	wh_error_set(
-		&subgroup->stay.failure, WHORL_SHARD_LOST,
+		&wh_told_write(held, &subgroup->told)->failure, WHORL_SHARD_LOST,
 		"%s: all members that had all of its log have gone before they gave it; it is dormant until one comes back",
 		subgroup->name);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
 }
 
@@ -138,7 +140,7 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 		const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 		struct wh_stay *stay = &subgroup->stay;
 
-		if (!is_live(stay->stage) || stay->is_out)
+		if (!is_live(subgroup->told.stage) || stay->is_out)
 			continue;
 		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
 			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
@@ -146,13 +148,13 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 		}
 		stay->again_ns = 0;
 		if (member == NULL) {
-			stay->is_out = stay->stage != WH_STAGE_ENTERING;
+			stay->is_out = subgroup->told.stage != WH_STAGE_ENTERING;
 			if (stay->is_out && stay->wished && subgroup->durable)
 				is_put_out(subgroup);
 			/* What takes it out else has served a set without it, and that was the last that was said. */
 			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
 			wh_places_add(&node->stays.moving, subgroup->index);
-		} else if (stay->stage == WH_STAGE_ENTERING) {
+		} else if (subgroup->told.stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
 		}
@@ -196,8 +198,9 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 	whorl_node *node = ctx;
 	whorl_subgroup *subgroup = find_live(node, wish->name);
 	struct wh_stay *stay = subgroup != NULL ? &subgroup->stay : NULL;
+	struct wh_held held;
 
-	if (stay == NULL || stay->stage != WH_STAGE_ENTERING)
+	if (stay == NULL || subgroup->told.stage != WH_STAGE_ENTERING)
 		return;
 	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
 	stay->wished = false;
@@ -211,9 +214,9 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 	/* Before a thread can read that it was refused. */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
-	pthread_mutex_lock(&node->waiting.lock);
-	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	say_refused(&wh_told_write(held, &subgroup->told)->failure, subgroup->name, &stay->parameters, refusal);
+	wh_waiting_leave(held);
 	come_to(subgroup, WH_STAGE_REFUSED);
 }
 
@@ -222,12 +225,13 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
 	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_set(&subgroup->stay.failure, code, "%s: its state: %s", subgroup->name, text);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	wh_error_set(&wh_told_write(held, &subgroup->told)->failure, code, "%s: its state: %s", subgroup->name, text);
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
 	wh_places_add(&node->stays.moving, subgroup->index);
 }
@@ -251,7 +255,7 @@ static void wish_it(whorl_subgroup *subgroup)
  * that takes me out by the earlier set is acknowledged here. I leave when I have given. */
 void wh_node_stay_to_give(whorl_subgroup *subgroup)
 {
-	if (subgroup->stay.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
+	if (subgroup->told.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
 		return;
 	wish_it(subgroup);
 	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
@@ -343,6 +347,7 @@ static void free_in_peace(void *argument)
 static void free_it(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 	struct job *job;
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
@@ -351,10 +356,9 @@ static void free_it(whorl_subgroup *subgroup)
 		return;
 	}
 	job = malloc(sizeof(*job));
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_rcu_publish(node->list.subgroups[subgroup->index], NULL);
-	wh_fetch_add(&node->stays.bytes, 0 - subgroup->stay.memory_bytes);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	wh_list_leave(held, &node->list, subgroup->index, subgroup->stay.memory_bytes);
+	wh_waiting_leave(held);
 	node->states.used = true; /* the list of those that are busy is made anew */
 	if (job == NULL) {
 		wh_rcu_synchronize();
@@ -371,17 +375,18 @@ static void step_stay(whorl_subgroup *subgroup)
 	struct wh_stay *stay = &subgroup->stay;
 	bool leaves = wh_load_relaxed(&stay->leaves) != 0;
 
-	if (is_live(stay->stage) && stay->is_out)
+	if (is_live(subgroup->told.stage) && stay->is_out)
 		end_stay(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && leaves)
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && leaves)
 		take_it_back(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && may_wish(subgroup))
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
 		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
-	else if (is_live(stay->stage) && leaves)
+	else if (is_live(subgroup->told.stage) && leaves)
 		leave_it(subgroup);
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+	else if (!is_live(subgroup->told.stage) &&
+		 wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
 		free_it(subgroup);
 }
 
@@ -534,7 +539,7 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	subgroup->mine = true;
 	subgroup->stay.parameters = *parameters;
 	subgroup->stay.sends = !options->listens;
-	subgroup->stay.stage = WH_STAGE_ENTERING;
+	wh_told_begin(&subgroup->told)->stage = WH_STAGE_ENTERING;
 	subgroup->stay.anew = options->begin_anew && parameters->durable;
 	subgroup->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
 	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
@@ -573,12 +578,13 @@ static enum whorl_result fill_stay(whorl_subgroup *subgroup, const struct whorl_
 	return result;
 }
 
-/* With the lock. WHORL_AGAIN: one of that name leaves. */
-static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct whorl_subgroup_options *options)
+/* WHORL_AGAIN: one of that name leaves. */
+static enum whorl_result put_into_list(struct wh_held held, whorl_subgroup *subgroup,
+				       const struct whorl_subgroup_options *options)
 {
 	whorl_node *node = subgroup->node;
 	const whorl_subgroup *other = find_live(node, subgroup->name);
-	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes) + subgroup->stay.memory_bytes;
+	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes) + subgroup->stay.memory_bytes;
 	enum whorl_result result;
 
 	if (node->waiting.closes)
@@ -593,8 +599,7 @@ static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct wh
 	result = fill_stay(subgroup, options);
 	if (result != WHORL_OK)
 		return result;
-	wh_fetch_add(&node->stays.bytes, subgroup->stay.memory_bytes);
-	wh_rcu_publish(node->list.subgroups[subgroup->index], subgroup);
+	wh_list_enter(held, &node->list, subgroup->index, subgroup, subgroup->stay.memory_bytes);
 	return WHORL_OK;
 }
 
@@ -605,11 +610,11 @@ static enum whorl_result is_in(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->stay.failure.code != WHORL_OK)
-		return subgroup->stay.failure.code;
-	if (subgroup->stay.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
+	if (subgroup->told.failure.code != WHORL_OK)
+		return subgroup->told.failure.code;
+	if (subgroup->told.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
 		return WHORL_CLOSED;
-	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+	return subgroup->told.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 /* For the call that enters: a view has had it in, whatever has become of that since, or it was refused. */
@@ -617,9 +622,9 @@ static enum whorl_result has_entered(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		return subgroup->stay.failure.code;
-	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+	if (subgroup->told.stage == WH_STAGE_REFUSED)
+		return subgroup->told.failure.code;
+	return subgroup->told.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 static enum whorl_result is_ready(const void *ctx)
@@ -627,14 +632,14 @@ static enum whorl_result is_ready(const void *ctx)
 	const whorl_subgroup *subgroup = ctx;
 	enum whorl_result result = wh_node_is_dynamic(subgroup) ? is_in(subgroup) : WHORL_OK;
 
-	return result != WHORL_OK ? result : subgroup->ready ? WHORL_OK : WHORL_TIMEOUT;
+	return result != WHORL_OK ? result : subgroup->told.ready ? WHORL_OK : WHORL_TIMEOUT;
 }
 
 static enum whorl_result has_left(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	return is_live(subgroup->stay.stage) ? WHORL_TIMEOUT : WHORL_OK;
+	return is_live(subgroup->told.stage) ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 struct name_of { /* of a stay that is to come */
@@ -675,10 +680,10 @@ static enum whorl_result add_stay(whorl_subgroup *subgroup, const struct whorl_s
 
 	for (;;) {
 		uint64_t now_ns = wh_monotonic_ns();
+		struct wh_held held = wh_waiting_enter(&node->waiting);
 
-		pthread_mutex_lock(&node->waiting.lock);
-		result = put_into_list(subgroup, options);
-		pthread_mutex_unlock(&node->waiting.lock);
+		result = put_into_list(held, subgroup, options);
+		wh_waiting_leave(held);
 		if (result != WHORL_AGAIN || now_ns >= deadline_ns)
 			return result;
 		result = wh_node_await(node, (int)((deadline_ns - now_ns) / WH_NS_PER_MS) + 1, is_free, &name);
@@ -694,13 +699,14 @@ static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline
 	uint64_t left_ns = now_ns < deadline_ns ? deadline_ns - now_ns : 0;
 	enum whorl_result result = wh_node_await(subgroup->node, (int)((left_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS),
 						 has_entered, subgroup);
+	struct wh_held held;
 
 	if (result == WHORL_OK || result == WHORL_TIMEOUT)
 		return result;
-	pthread_mutex_lock(&subgroup->node->waiting.lock);
-	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.failure.text);
-	pthread_mutex_unlock(&subgroup->node->waiting.lock);
+	held = wh_waiting_enter(&subgroup->node->waiting);
+	if (subgroup->told.stage == WH_STAGE_REFUSED)
+		(void)wh_refuse("whorl_subgroup_enter", subgroup->told.failure.text);
+	wh_waiting_leave(held);
 	(void)whorl_subgroup_release(subgroup);
 	return result;
 }
@@ -816,6 +822,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 {
 	char why_not_yet[512];
 	enum whorl_result result;
+	struct wh_held held;
 	whorl_node *node;
 
 	if (subgroup == NULL)
@@ -825,11 +832,11 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	if (result != WHORL_OK)
 		return result;
 	say_why_not_yet(subgroup, why_not_yet, sizeof(why_not_yet));
-	pthread_mutex_lock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
 	if (wh_node_is_dynamic(subgroup))
 		result = is_in(subgroup);
 	else
-		result = subgroup->is_member ? WHORL_OK : WHORL_TIMEOUT;
+		result = subgroup->told.is_member ? WHORL_OK : WHORL_TIMEOUT;
 	if (result == WHORL_TIMEOUT)
 		result = WHORL_AGAIN;
 	if (text != NULL && bytes > 0)
@@ -837,8 +844,8 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 			 result == WHORL_OK       ? ""
 			 : result == WHORL_AGAIN  ? why_not_yet
 			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
-						  : subgroup->stay.failure.text);
-	pthread_mutex_unlock(&node->waiting.lock);
+						  : subgroup->told.failure.text);
+	wh_waiting_leave(held);
 	return result;
 }
 

@@ -137,12 +137,12 @@ uint64_t wh_inspect_claimed(const whorl_subgroup *subgroup)
 
 bool wh_inspect_has_left(const whorl_subgroup *subgroup)
 {
-	return subgroup->stay.stage == WH_STAGE_LEFT || subgroup->stay.stage == WH_STAGE_REFUSED;
+	return subgroup->told.stage == WH_STAGE_LEFT || subgroup->told.stage == WH_STAGE_REFUSED;
 }
 
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup)
 {
-	return subgroup->stay.stage == WH_STAGE_REFUSED;
+	return subgroup->told.stage == WH_STAGE_REFUSED;
 }
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)

@@ -56,10 +56,10 @@ mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "whorl_subgroup_ready waits for the state"
 	TEXT [[
-			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
+		told->ready = told->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
 ]]
 	REPLACEMENT [[
-			subgroup->is_member;
+		told->ready = told->is_member;
 ]])
 
 mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
@@ -109,10 +109,10 @@ mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "a stay that is over and released gives its place back"
 	TEXT [[
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+	else if (!is_live(subgroup->told.stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
 ]]
 	REPLACEMENT [[
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) > 1)
+	else if (!is_live(subgroup->told.stage) && wh_load_acquire(&stay->released) > 1)
 ]])
 
 mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c

@@ -26,10 +26,10 @@ mutant(NAME out-is-in KIND views FILE group/stay.c
 	WORDS ${wishes}
 	REMOVES "a stay is over when a view without it has begun"
 	TEXT [[
-			stay->is_out = stay->stage != WH_STAGE_ENTERING;
+			stay->is_out = subgroup->told.stage != WH_STAGE_ENTERING;
 ]]
 	REPLACEMENT [[
-			stay->is_out = stay->stage == WH_STAGE_IN;
+			stay->is_out = subgroup->told.stage == WH_STAGE_IN;
 ]])
 
 # Of wishes.cmake, those that the simulator must notice too, in whole groups.
