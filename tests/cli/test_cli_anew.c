@@ -111,7 +111,9 @@ static void await_status(const char *words)
 	cli_await_telling(NULL, is_seen, NULL, &expected, words);
 }
 
-START_TEST(one_of_three_goes_on_alone)
+TEST_CASE("anew", .timeout_s = 300, .setup = setup, .teardown = teardown);
+
+TEST(one_of_three_goes_on_alone)
 {
 	char sum[256], identity[32];
 	const char *says;
@@ -146,9 +148,8 @@ START_TEST(one_of_three_goes_on_alone)
 		nodes_await(&nodes, id, "ready after");
 	await_status(identity);
 }
-END_TEST
 
-START_TEST(it_is_refused)
+TEST(it_is_refused)
 {
 	start_three();
 	begin_anew(1, 1); /* it runs */
@@ -168,20 +169,8 @@ START_TEST(it_is_refused)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "may be lost: "), 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "\"begun_anew\":true", "\"made_for\":"), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_anew");
-	TCase *tcase = tcase_create("anew");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 300);
-	tcase_add_test(tcase, one_of_three_goes_on_alone);
-	tcase_add_test(tcase, it_is_refused);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_anew")
 
 int main(void)
 {

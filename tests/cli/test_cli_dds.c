@@ -132,8 +132,10 @@ static void check_same(const char *text, const char *expected)
 		      text + at, expected + at);
 }
 
+TEST_CASE("order", .timeout_s = 60);
+
 /* Readers from the beginning, one in the midst of it, and one at the end, of two writers of which one is killed as it writes. */
-START_TEST(all_print_the_same_lines_also_late_and_after_a_kill)
+TEST(all_print_the_same_lines_also_late_and_after_a_kill)
 {
 	const char *domain = domain_of(0);
 	struct part early, middle, late, killed, stays;
@@ -169,9 +171,8 @@ START_TEST(all_print_the_same_lines_also_late_and_after_a_kill)
 	forget(&killed);
 	forget(&stays);
 }
-END_TEST
 
-START_TEST(a_reader_that_waits_gets_what_a_writer_says_that_ends)
+TEST(a_reader_that_waits_gets_what_a_writer_says_that_ends)
 {
 	const char *domain = domain_of(1);
 	struct part reader, writer;
@@ -195,9 +196,8 @@ START_TEST(a_reader_that_waits_gets_what_a_writer_says_that_ends)
 	forget(&reader);
 	forget(&writer);
 }
-END_TEST
 
-START_TEST(an_echo_has_the_same_samples_in_the_same_order)
+TEST(an_echo_has_the_same_samples_in_the_same_order)
 {
 	const char *domain = domain_of(2);
 	struct part writer, echo, reader, other;
@@ -226,7 +226,6 @@ START_TEST(an_echo_has_the_same_samples_in_the_same_order)
 	forget(&reader);
 	forget(&other);
 }
-END_TEST
 
 /* ---- what there is -------------------------------------------------------------------------------------------------------------- */
 
@@ -293,7 +292,7 @@ static json_t *list_json(const char *domain)
 }
 
 /* Of two writers and a reader of two topics: all of it, with policies, for people and for programs; and what has gone is gone. */
-START_TEST(ls_tells_what_there_is)
+TEST(ls_tells_what_there_is)
 {
 	const char *domain = domain_of(5);
 	struct part poses, orders, reader;
@@ -356,10 +355,9 @@ START_TEST(ls_tells_what_there_is)
 	forget(&orders);
 	forget(&reader);
 }
-END_TEST
 
 /* Figures are for a machine that does nothing else; here they are there, and readers agree. */
-START_TEST(perf_measures_topics_beside_the_bare_subgroup)
+TEST_LOOP(perf_measures_topics_beside_the_bare_subgroup, 0, 3)
 {
 	static const char *const how[] = {"waitset", "listener", "in-place"};
 	struct cli_dir dir;
@@ -395,13 +393,14 @@ START_TEST(perf_measures_topics_beside_the_bare_subgroup)
 	cli_free(&cli);
 	cli_dir_remove(&dir);
 }
-END_TEST
 
 /* ---- what is wrong -------------------------------------------------------------------------------------------------------------- */
 
 #define WRONG 16
 
-START_TEST(what_is_wrong_is_said_with_its_place)
+TEST_CASE("wrong", .timeout_s = 60);
+
+TEST_LOOP(what_is_wrong_is_said_with_its_place, 0, WRONG)
 {
 	static const struct {
 		const char *arguments[8], *input, *words;
@@ -443,10 +442,9 @@ START_TEST(what_is_wrong_is_said_with_its_place)
 	ck_assert_str_eq(part.cli.out, "");
 	forget(&part);
 }
-END_TEST
 
 /* Another type under the name: both are told, and the first goes on. */
-START_TEST(a_type_that_differs_is_refused)
+TEST(a_type_that_differs_is_refused)
 {
 	const char *domain = domain_of(4);
 	struct part first, second, reader;
@@ -465,7 +463,6 @@ START_TEST(a_type_that_differs_is_refused)
 	forget(&second);
 	forget(&reader);
 }
-END_TEST
 
 /* A test that fails as its command writes. */
 static void fail_beside(const char *domain)
@@ -482,7 +479,7 @@ static void fail_beside(const char *domain)
 }
 
 /* Its commands end as it does: the last of them lets go of a pipe. */
-START_TEST(what_a_test_has_started_ends_with_it)
+TEST(what_a_test_has_started_ends_with_it)
 {
 	struct pollfd ended = {.events = POLLIN};
 	int ends[2];
@@ -501,24 +498,10 @@ START_TEST(what_a_test_has_started_ends_with_it)
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 	close(ends[0]);
 }
-END_TEST
+
+TEST_SUITE("cli dds")
 
 int main(void)
 {
-	Suite *suite = suite_create("cli dds");
-	TCase *order = tcase_create("order"), *wrong = tcase_create("wrong");
-
-	tcase_set_timeout(order, 60);
-	tcase_add_test(order, all_print_the_same_lines_also_late_and_after_a_kill);
-	tcase_add_test(order, a_reader_that_waits_gets_what_a_writer_says_that_ends);
-	tcase_add_test(order, an_echo_has_the_same_samples_in_the_same_order);
-	tcase_add_test(order, ls_tells_what_there_is);
-	tcase_add_loop_test(order, perf_measures_topics_beside_the_bare_subgroup, 0, 3);
-	suite_add_tcase(suite, order);
-	tcase_set_timeout(wrong, 60);
-	tcase_add_loop_test(wrong, what_is_wrong_is_said_with_its_place, 0, WRONG);
-	tcase_add_test(wrong, a_type_that_differs_is_refused);
-	tcase_add_test(wrong, what_a_test_has_started_ends_with_it);
-	suite_add_tcase(suite, wrong);
-	return test_main(suite);
+	return test_main(suite());
 }

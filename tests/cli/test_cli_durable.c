@@ -104,7 +104,9 @@ static void assert_on_disk(size_t line, double messages)
 	assert_text(line, "subgroups.0.mode", "durable");
 }
 
-START_TEST(what_is_told)
+TEST_CASE("cli-durable", .patience_s = 60, .setup = setup_logs, .teardown = teardown_logs);
+
+TEST(what_is_told)
 {
 	run_with("messages = 200\n", "bench.runs=2");
 	assert_good();
@@ -128,10 +130,9 @@ START_TEST(what_is_told)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "the same messages in the same order, in each of 2 runs"), 1);
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
 /* One message at a time: each is a sync of its own at each node, and its latency is told in units of a bare one. */
-START_TEST(one_at_a_time)
+TEST(one_at_a_time)
 {
 	run_with("messages = 20\nsenders = one\ndelayed_senders = all\nsender_delay_us = 50000\nsender_sleeps = on\n"
 		 "limit = on\nlatency_every = 1\n",
@@ -141,10 +142,9 @@ START_TEST(one_at_a_time)
 	assert_on_disk(0, 20);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "a bare sync of one message: ", "; p50 is ", " of the first"), 1);
 }
-END_TEST
 
 /* Threads of the command, on tcp, with records of what was delivered. */
-START_TEST(other_ways)
+TEST(other_ways)
 {
 	run_with("messages = 100\nlimit = off\nprocesses = off\n", "group.transport=tcp");
 	assert_good();
@@ -156,9 +156,8 @@ START_TEST(other_ways)
 	assert_good();
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
-START_TEST(nothing_is_told_of_other_modes)
+TEST(nothing_is_told_of_other_modes)
 {
 	run_with("messages = 100\nlimit = off\n", "subgroup all.mode=ordered");
 	assert_good();
@@ -167,7 +166,6 @@ START_TEST(nothing_is_told_of_other_modes)
 	assert_text(0, "mode", "ordered");
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "on disk"), 0);
 }
-END_TEST
 
 static const struct {
 	const char *set, *mistake;
@@ -182,17 +180,16 @@ static const struct {
 	 "subgroup all.mode: is durable, expected ordered or unordered with group.transport = sim", 2},
 };
 
-START_TEST(refused)
+TEST_LOOP(refused, 0, sizeof mistakes / sizeof mistakes[0])
 {
 	run_with("messages = 100\n", mistakes[_i].set);
 	ck_assert_msg(cli.status == mistakes[_i].status, "status %d: %s", cli.status, cli.err);
 	ck_assert_msg(CLI_LINES_WITH(cli.err, mistakes[_i].mistake) == 1, "%s", cli.err);
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
 /* The second variant alone needs a disk: it is said before the first runs. And a file can be checked where there is none. */
-START_TEST(refused_at_once)
+TEST(refused_at_once)
 {
 	run_with("messages = 100\nlimit = off\n", "subgroup all.mode=ordered,durable");
 	assert_good();
@@ -205,10 +202,9 @@ START_TEST(refused_at_once)
 	CLI_RUN(&cli, &dir, "config", "--check", cli_path(&dir, "durable.ini"));
 	assert_good();
 }
-END_TEST
 
 /* Where only some subgroups are, there is no limit. */
-START_TEST(durable_beside_others)
+TEST(durable_beside_others)
 {
 	run_with("messages = 100\n", "subgroup two.mode=ordered");
 	assert_good();
@@ -217,7 +213,6 @@ START_TEST(durable_beside_others)
 	assert_text(0, "subgroups.1.mode", "ordered");
 	ck_assert(json_is_null(results_at(json_array_get(lines, 0), "limit")));
 }
-END_TEST
 
 /* ---- however it ends ---------------------------------------------------------------------------------------------------- */
 
@@ -244,7 +239,7 @@ static void start_endless(void)
 	ck_assert_int_eq(strncmp(found, "whorl-bench-", strlen("whorl-bench-")), 0);
 }
 
-START_TEST(interrupted)
+TEST_LOOP(interrupted, 0, 2)
 {
 	start_endless();
 	ck_assert_int_eq(kill(cli.pid, _i == 0 ? SIGINT : SIGTERM), 0);
@@ -252,9 +247,8 @@ START_TEST(interrupted)
 	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
-START_TEST(a_node_is_killed)
+TEST(a_node_is_killed)
 {
 	pid_t pids[NODES];
 
@@ -266,7 +260,6 @@ START_TEST(a_node_is_killed)
 	ck_assert_msg(CLI_LINES_WITH(cli.err, "node 1 (pid", "was killed by signal 9") == 1, "%s", cli.err);
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
 /* The limit is being measured: its files lie there too. */
 static bool is_limit_measured(void *ctx)
@@ -281,7 +274,7 @@ static bool is_limit_measured(void *ctx)
 	return stat(cli_path(&dir, path), &status) == 0;
 }
 
-START_TEST(the_limit_is_interrupted)
+TEST(the_limit_is_interrupted)
 {
 	char text[1024];
 
@@ -294,28 +287,8 @@ START_TEST(the_limit_is_interrupted)
 	ck_assert_msg(cli.status == 130, "status %d: %s", cli.status, cli.err);
 	ck_assert_msg(count_left() == 0, "%s", found);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *durable = suite_create("cli-durable");
-	TCase *cases = tcase_create("cli-durable");
-
-	tcase_add_checked_fixture(cases, setup_logs, teardown_logs);
-	tcase_set_timeout(cases, test_patience(60));
-	tcase_add_test(cases, what_is_told);
-	tcase_add_test(cases, one_at_a_time);
-	tcase_add_test(cases, other_ways);
-	tcase_add_test(cases, nothing_is_told_of_other_modes);
-	tcase_add_loop_test(cases, refused, 0, sizeof mistakes / sizeof mistakes[0]);
-	tcase_add_test(cases, refused_at_once);
-	tcase_add_test(cases, durable_beside_others);
-	tcase_add_loop_test(cases, interrupted, 0, 2);
-	tcase_add_test(cases, a_node_is_killed);
-	tcase_add_test(cases, the_limit_is_interrupted);
-	suite_add_tcase(durable, cases);
-	return durable;
-}
+TEST_SUITE("cli-durable")
 
 int main(void)
 {

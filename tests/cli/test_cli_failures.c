@@ -108,20 +108,21 @@ static void kill_one(const char *const *more)
 	assert_failed_by("nodes 0, 1, 3", "view 1 is without node 2"); /* they would have gone on */
 }
 
-START_TEST(killed_node)
+TEST_CASE("failures", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST(killed_node)
 {
 	kill_one((const char *const[]){NULL});
 }
-END_TEST
 
-START_TEST(killed_node_of_callers)
+TEST(killed_node_of_callers)
 {
 	kill_one((const char *const[]){"--set", "engine.thread=caller", NULL});
 }
-END_TEST
 
 /* Half of two is no majority: where nothing proves the death no view follows. On one host the kernel does. */
-START_TEST(killed_node_of_two)
+TEST_LOOP(killed_node_of_two, 0, 2)
 {
 	const char *transport = _i == 0 ? "group.transport=shm" : "group.transport=tcp";
 	pid_t pids[NODES];
@@ -134,9 +135,8 @@ START_TEST(killed_node_of_two)
 	assert_failed_by("node 0", _i == 0 ? "view 1 is without node 1"
 					   : "too few of the 2 members of view 0 are heard to go on; missing: 1");
 }
-END_TEST
 
-START_TEST(several_killed_nodes)
+TEST(several_killed_nodes)
 {
 	pid_t pids[NODES];
 
@@ -153,7 +153,6 @@ START_TEST(several_killed_nodes)
 	ck_assert_msg(CLI_LINES_WITH(cli.err, "was killed by signal 9") == NODES, "%s", cli.err);
 	assert_nothing_left();
 }
-END_TEST
 
 /* A node that lives and does nothing is noticed by the others alone. */
 static void stop_one(const char *nodes, size_t count)
@@ -166,19 +165,17 @@ static void stop_one(const char *nodes, size_t count)
 	cli_wait(&cli);
 }
 
-START_TEST(stopped_node)
+TEST(stopped_node)
 {
 	stop_one("group.nodes=4", 4);
 	assert_failed_by("view 1 is without node 1: dead, gone, or not heard for 1500 ms", ""); /* all say it alike */
 }
-END_TEST
 
-START_TEST(stopped_node_of_two)
+TEST(stopped_node_of_two)
 {
 	stop_one("group.nodes=2", 2);
 	assert_failed_by("node 0", "too few of the 2 members of view 0 are heard to go on; missing: 1");
 }
-END_TEST
 
 static bool has_nodes(void *ctx)
 {
@@ -186,7 +183,7 @@ static bool has_nodes(void *ctx)
 }
 
 /* One that comes late is waited for, though a majority could begin without it long before. */
-START_TEST(late_node)
+TEST(late_node)
 {
 	pid_t pids[NODES];
 
@@ -203,7 +200,6 @@ START_TEST(late_node)
 	ck_assert_msg(CLI_LINES_WITH(cli.err, "node ") == 0, "%s", cli.err);
 	assert_nothing_left();
 }
-END_TEST
 
 static bool has_grown(void *ctx)
 {
@@ -213,7 +209,7 @@ static bool has_grown(void *ctx)
 }
 
 /* All of them stand still together, for longer than the time-out: nobody has failed. */
-START_TEST(stopped_threads)
+TEST(stopped_threads)
 {
 	struct stat status;
 
@@ -231,7 +227,6 @@ START_TEST(stopped_threads)
 	ck_assert_msg(CLI_LINES_WITH(cli.err, "node ") == 0, "%s", cli.err);
 	assert_nothing_left();
 }
-END_TEST
 
 /* At the end of a run views without the members that have left may begin at the others: that is no failure. In a run by total
  * messages are still under way then. */
@@ -248,23 +243,20 @@ static void leave_in_order(const char *set)
 	assert_nothing_left();
 }
 
-START_TEST(leaving)
+TEST(leaving)
 {
 	leave_in_order("engine.thread=dedicated");
 }
-END_TEST
 
-START_TEST(leaving_callers)
+TEST(leaving_callers)
 {
 	leave_in_order("engine.thread=caller");
 }
-END_TEST
 
-START_TEST(leaving_threads)
+TEST(leaving_threads)
 {
 	leave_in_order("bench.processes=off");
 }
-END_TEST
 
 static void interrupt(int signal_number, const char *const *more)
 {
@@ -279,26 +271,23 @@ static void interrupt(int signal_number, const char *const *more)
 	cli_free(&cli);
 }
 
-START_TEST(interrupted)
+TEST(interrupted)
 {
 	interrupt(SIGINT, (const char *const[]){NULL});
 }
-END_TEST
 
-START_TEST(terminated)
+TEST(terminated)
 {
 	interrupt(SIGTERM, (const char *const[]){"--set", "engine.thread=caller", NULL});
 }
-END_TEST
 
-START_TEST(interrupted_threads)
+TEST(interrupted_threads)
 {
 	interrupt(SIGINT, (const char *const[]){"--set", "bench.processes=off", NULL});
 }
-END_TEST
 
 /* A terminal sends Ctrl-C to all processes at once. */
-START_TEST(interrupted_by_the_terminal)
+TEST(interrupted_by_the_terminal)
 {
 	start_endless((const char *const[]){NULL});
 	await_middle(NULL, 0);
@@ -308,7 +297,6 @@ START_TEST(interrupted_by_the_terminal)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "killed"), 0);
 	assert_nothing_left();
 }
-END_TEST
 
 static bool has_a_line(void *path)
 {
@@ -320,7 +308,7 @@ static bool has_a_line(void *path)
 }
 
 /* What the finished runs have measured is there. */
-START_TEST(interrupted_between_runs)
+TEST(interrupted_between_runs)
 {
 	const char *json = cli_path(&dir, "out.json");
 	char *text, path[512];
@@ -347,7 +335,6 @@ START_TEST(interrupted_between_runs)
 	free(text);
 	assert_nothing_left();
 }
-END_TEST
 
 static bool has_children(void *ctx)
 {
@@ -355,7 +342,7 @@ static bool has_children(void *ctx)
 	return cli_children(&cli, NULL, 0) > 0;
 }
 
-START_TEST(interrupted_in_the_limit)
+TEST(interrupted_in_the_limit)
 {
 	cli_start(&cli, &dir,
 		  (const char *const[]){
@@ -367,10 +354,9 @@ START_TEST(interrupted_in_the_limit)
 	ck_assert_int_eq(cli.status, 130);
 	assert_nothing_left();
 }
-END_TEST
 
 /* Nobody can tell the nodes any more: the kernel does. */
-START_TEST(killed_command)
+TEST(killed_command)
 {
 	start_endless((const char *const[]){NULL});
 	await_middle(NULL, 0);
@@ -379,10 +365,9 @@ START_TEST(killed_command)
 	ck_assert_int_eq(cli.status, 128 + SIGKILL);
 	cli_await(NULL, is_nothing_left, NULL, "the end of all nodes");
 }
-END_TEST
 
 /* All are declared senders, one sends, and nobody sends nulls: the paper's stall, without end. */
-START_TEST(stuck)
+TEST(stuck)
 {
 	static char text[512];
 
@@ -413,10 +398,9 @@ START_TEST(stuck)
 	}
 	assert_nothing_left();
 }
-END_TEST
 
 /* The same name at the same time: each command's nodes meet only each other. */
-START_TEST(two_commands_at_a_time)
+TEST(two_commands_at_a_time)
 {
 	struct cli_dir other_dir;
 	struct cli other;
@@ -439,38 +423,8 @@ START_TEST(two_commands_at_a_time)
 	cli_dir_remove(&other_dir);
 	assert_nothing_left();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_failures");
-	TCase *tcase = tcase_create("failures");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, killed_node);
-	tcase_add_test(tcase, killed_node_of_callers);
-	tcase_add_loop_test(tcase, killed_node_of_two, 0, 2);
-	tcase_add_test(tcase, several_killed_nodes);
-	tcase_add_test(tcase, stopped_node);
-	tcase_add_test(tcase, stopped_node_of_two);
-	tcase_add_test(tcase, late_node);
-	tcase_add_test(tcase, stopped_threads);
-	tcase_add_test(tcase, leaving);
-	tcase_add_test(tcase, leaving_callers);
-	tcase_add_test(tcase, leaving_threads);
-	tcase_add_test(tcase, interrupted);
-	tcase_add_test(tcase, terminated);
-	tcase_add_test(tcase, interrupted_threads);
-	tcase_add_test(tcase, interrupted_by_the_terminal);
-	tcase_add_test(tcase, interrupted_between_runs);
-	tcase_add_test(tcase, interrupted_in_the_limit);
-	tcase_add_test(tcase, killed_command);
-	tcase_add_test(tcase, stuck);
-	tcase_add_test(tcase, two_commands_at_a_time);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_failures")
 
 int main(void)
 {

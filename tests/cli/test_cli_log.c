@@ -150,7 +150,9 @@ static size_t shows(const char *words)
 	return CLI_LINES_WITH(cli.out, words);
 }
 
-START_TEST(whole)
+TEST_CASE("log", .setup = setup, .teardown = teardown);
+
+TEST(whole)
 {
 	make_node(0, false);
 	make_node(2, true);
@@ -169,9 +171,8 @@ START_TEST(whole)
 	ck_assert_int_eq(cli.status, 0);
 	ck_assert_uint_eq(shows(": node "), 1);
 }
-END_TEST
 
-START_TEST(torn_and_rot)
+TEST(torn_and_rot)
 {
 	make_node(1, false);
 	flip("1/" SEGMENT, 3 * BLOCK + 100);
@@ -187,9 +188,8 @@ START_TEST(torn_and_rot)
 	ck_assert_uint_eq(shows(SEGMENT " at 12288: batch 2 was written when 1 was on the disk, which cannot be read"),
 			  1);
 }
-END_TEST
 
-START_TEST(behind_a_cap)
+TEST(behind_a_cap)
 {
 	make_node(1, false);
 	put_cap(1);
@@ -206,9 +206,8 @@ START_TEST(behind_a_cap)
 	ck_assert_uint_eq(shows("log of orders, shard 0: torn"), 1);
 	ck_assert_uint_eq(shows("batches: 0 to 3, without a cap"), 1);
 }
-END_TEST
 
-START_TEST(damage_elsewhere)
+TEST(damage_elsewhere)
 {
 	make_node(0, false);
 	flip("0/identity", 30);
@@ -224,9 +223,8 @@ START_TEST(damage_elsewhere)
 	run(NULL, 1);
 	ck_assert_uint_eq(shows("standing: unreadable: "), 1);
 }
-END_TEST
 
-START_TEST(of_another)
+TEST(of_another)
 {
 	struct wh_directory *directory;
 	struct wh_identity identity = {.group = 0xdef, .name = "shop", .node = 0};
@@ -238,9 +236,8 @@ START_TEST(of_another)
 	run(NULL, 1);
 	ck_assert_uint_eq(shows("unreadable: it is of another group or node than its directory"), 1);
 }
-END_TEST
 
-START_TEST(as_json)
+TEST(as_json)
 {
 	json_t *object, *log;
 
@@ -270,10 +267,9 @@ START_TEST(as_json)
 	ck_assert_int_eq(json_integer_value(json_object_get(log, "offset")), 12288);
 	json_decref(object);
 }
-END_TEST
 
 /* Files that may only be read can be read; and nothing is written where it could be. */
-START_TEST(changes_nothing)
+TEST(changes_nothing)
 {
 	static const char *const names[] = {"1/identity", "1/standing", "1/" SEGMENT};
 	struct stat before[3], after;
@@ -292,9 +288,8 @@ START_TEST(changes_nothing)
 	}
 	ck_assert_int_ne(access(cli_path(&dir, "1/lock"), F_OK), 0);
 }
-END_TEST
 
-START_TEST(nothing_there)
+TEST(nothing_there)
 {
 	run(NULL, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "there is no log of a node in it"), 1);
@@ -303,25 +298,8 @@ START_TEST(nothing_there)
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "none"), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_log");
-	TCase *tcase = tcase_create("log");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, whole);
-	tcase_add_test(tcase, torn_and_rot);
-	tcase_add_test(tcase, behind_a_cap);
-	tcase_add_test(tcase, damage_elsewhere);
-	tcase_add_test(tcase, of_another);
-	tcase_add_test(tcase, as_json);
-	tcase_add_test(tcase, changes_nothing);
-	tcase_add_test(tcase, nothing_there);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_log")
 
 int main(void)
 {

@@ -45,7 +45,9 @@ static size_t complained(int id, const char *words)
 
 /* ---- coming and going -------------------------------------------------------------------------------------------- */
 
-START_TEST(three_form_a_group_and_leave)
+TEST_CASE("node", .timeout_s = 25, .setup = setup, .teardown = teardown);
+
+TEST(three_form_a_group_and_leave)
 {
 	START_THREE("--run", "none");
 	for (int id = 0; id < 3; id++)
@@ -60,9 +62,8 @@ START_TEST(three_form_a_group_and_leave)
 	ck_assert_int_eq(nodes_end(&nodes, 1, SIGINT), 0);
 	ck_assert_uint_eq(cli_sockets(nodes.name), 0);
 }
-END_TEST
 
-START_TEST(one_is_killed_and_comes_back_and_others_join)
+TEST(one_is_killed_and_comes_back_and_others_join)
 {
 	START_THREE("--rate", "50");
 	ck_assert_int_eq(nodes_end(&nodes, 1, SIGKILL), 128 + SIGKILL);
@@ -78,7 +79,6 @@ START_TEST(one_is_killed_and_comes_back_and_others_join)
 		if (nodes.of[id].runs)
 			ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
 /* ---- the counter ------------------------------------------------------------------------------------------------- */
 
@@ -156,7 +156,7 @@ static void await_more(void)
 			cli_await(&nodes.of[id].cli, is_beyond, &(struct beyond){id, most + 200}, "a higher count");
 }
 
-START_TEST(counters_agree)
+TEST(counters_agree)
 {
 	const char *const counter[] = {"--rate", "200", "--every", "50", NULL};
 
@@ -178,9 +178,8 @@ START_TEST(counters_agree)
 	ck_assert_uint_gt(compare(1, 0), 1);
 	ck_assert_uint_gt(compare(0, 4), 1);
 }
-END_TEST
 
-START_TEST(a_large_state)
+TEST(a_large_state)
 {
 	START_THREE("--state", "20m");
 	NODES_START(&nodes, 3, "--state", "20m");
@@ -190,11 +189,10 @@ START_TEST(a_large_state)
 	for (int id = 0; id < 4; id++)
 		ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
 /* ---- load, JSON -------------------------------------------------------------------------------------------------- */
 
-START_TEST(load_as_json)
+TEST(load_as_json)
 {
 	json_t *lines, *object;
 	size_t views = 0, loads = 0, i;
@@ -222,11 +220,10 @@ START_TEST(load_as_json)
 	ck_assert_str_eq(json_string_value(results_at(object, "event")), "left");
 	json_decref(lines);
 }
-END_TEST
 
 /* ---- what goes wrong --------------------------------------------------------------------------------------------- */
 
-START_TEST(an_id_that_is_in_use)
+TEST(an_id_that_is_in_use)
 {
 	struct cli_dir dir;
 	struct cli second;
@@ -243,7 +240,6 @@ START_TEST(an_id_that_is_in_use)
 	for (int id = 0; id < 3; id++)
 		ck_assert_uint_eq(wrote(id, "view 1"), wrote(id, "view 1: "));
 }
-END_TEST
 
 /* The id that the node of that slot has got. */
 static int id_of(int slot)
@@ -259,7 +255,7 @@ static int id_of(int slot)
 }
 
 /* They form a group as if they had been given ids. It is told which it is, also when it leaves. */
-START_TEST(any_id_that_is_free)
+TEST(any_id_that_is_free)
 {
 	struct cli_dir dir;
 	struct cli one;
@@ -285,10 +281,9 @@ START_TEST(any_id_that_is_free)
 	for (int slot = 3; slot >= 0; slot--)
 		ck_assert_int_eq(nodes_end(&nodes, slot, SIGTERM), 0);
 }
-END_TEST
 
 /* The first is ready alone, and the others join it. */
-START_TEST(a_group_that_names_no_nodes)
+TEST(a_group_that_names_no_nodes)
 {
 	NODES_START(&nodes, 5, "--set", "group.nodes=0", "--id", "any");
 	nodes_await(&nodes, 5, "view 0: members 0 | joined 0");
@@ -299,10 +294,9 @@ START_TEST(a_group_that_names_no_nodes)
 	ck_assert_int_eq(nodes_end(&nodes, 5, SIGTERM), 0);
 	ck_assert_int_eq(nodes_end(&nodes, 2, SIGTERM), 0);
 }
-END_TEST
 
 /* A node that srun or mpirun starts has a number already; --id comes first. */
-START_TEST(the_number_of_a_launcher)
+TEST(the_number_of_a_launcher)
 {
 	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};
 	struct cli_dir dir;
@@ -329,10 +323,9 @@ START_TEST(the_number_of_a_launcher)
 	for (int id = 0; id < 3; id++)
 		ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
 /* Its file is another: it is not let in, and both sides say why, if it does not go before they have heard of it. */
-START_TEST(another_configuration)
+TEST(another_configuration)
 {
 	START_THREE("--run", "none");
 	NODES_START(&nodes, 3, "--run", "none", "--set", "subgroup orders.window=21");
@@ -345,10 +338,9 @@ START_TEST(another_configuration)
 		if (nodes.of[id].runs)
 			ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
 /* It stands still for longer than the failure time-out: the others go on, and it is told. */
-START_TEST(removed)
+TEST(removed)
 {
 	START_THREE("--rate", "50");
 	nodes_signal(&nodes, 2, SIGSTOP);
@@ -363,10 +355,9 @@ START_TEST(removed)
 	for (int id = 0; id < 3; id++)
 		ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
 /* For those that stand still; the dead are not waited for. */
-START_TEST(a_minority_waits)
+TEST(a_minority_waits)
 {
 	START_THREE("--rate", "50");
 	nodes_stop(&nodes, 1);
@@ -379,9 +370,8 @@ START_TEST(a_minority_waits)
 	ck_assert_int_eq(nodes_wait(&nodes, 2), 128 + SIGKILL);
 	ck_assert_int_eq(nodes_end(&nodes, 0, SIGTERM), 0);
 }
-END_TEST
 
-START_TEST(interrupted_before_it_is_a_member)
+TEST(interrupted_before_it_is_a_member)
 {
 	NODES_START(&nodes, 1, "--run", "none");
 	nodes_await(&nodes, 1, "missing: 0 2");
@@ -390,7 +380,6 @@ START_TEST(interrupted_before_it_is_a_member)
 	ck_assert_int_eq(nodes_wait(&nodes, 1), 1);
 	ck_assert_uint_ge(complained(1, "not come into the group"), 1);
 }
-END_TEST
 
 struct sent { /* by node 0 */
 	json_int_t sent, delivered;
@@ -418,7 +407,7 @@ static bool has_undelivered(void *ctx)
 }
 
 /* It waits for a member that stands still; the second signal ends that. */
-START_TEST(interrupted_twice)
+TEST(interrupted_twice)
 {
 	struct sent sent = {.known = false};
 
@@ -436,9 +425,8 @@ START_TEST(interrupted_twice)
 	ck_assert_int_eq(nodes_end(&nodes, 1, SIGTERM), 0);
 	ck_assert_int_eq(nodes_end(&nodes, 2, SIGTERM), 0);
 }
-END_TEST
 
-START_TEST(usage)
+TEST(usage)
 {
 	static const char *const wrong[][6] = {
 		{"node"},
@@ -474,33 +462,8 @@ START_TEST(usage)
 		cli_free(&cli);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_node");
-	TCase *tcase = tcase_create("node");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 25);
-	tcase_add_test(tcase, three_form_a_group_and_leave);
-	tcase_add_test(tcase, one_is_killed_and_comes_back_and_others_join);
-	tcase_add_test(tcase, counters_agree);
-	tcase_add_test(tcase, a_large_state);
-	tcase_add_test(tcase, load_as_json);
-	tcase_add_test(tcase, an_id_that_is_in_use);
-	tcase_add_test(tcase, any_id_that_is_free);
-	tcase_add_test(tcase, a_group_that_names_no_nodes);
-	tcase_add_test(tcase, the_number_of_a_launcher);
-	tcase_add_test(tcase, another_configuration);
-	tcase_add_test(tcase, removed);
-	tcase_add_test(tcase, a_minority_waits);
-	tcase_add_test(tcase, interrupted_before_it_is_a_member);
-	tcase_add_test(tcase, interrupted_twice);
-	tcase_add_test(tcase, usage);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_node")
 
 int main(void)
 {

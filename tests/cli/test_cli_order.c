@@ -73,7 +73,10 @@ static const struct {
 	{{"engine.receive_batching=off", "engine.delivery_batching=off", "engine.null_sends=off"}, 3, 100, false},
 };
 
-START_TEST(way)
+TEST_CASE("order", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST_LOOP(way, 0, COUNT(ways))
 {
 	const char *arguments[32] = {
 		"bench", cli_write(&dir, "plain.ini", plain), "--json", "-", "--deliveries", cli_path(&dir, "records")};
@@ -91,7 +94,6 @@ START_TEST(way)
 	subgroup.ordered = !ways[_i].unordered;
 	check_subgroup(cli_path(&dir, "records"), json_array_get(lines, 0), 0, &subgroup);
 }
-END_TEST
 
 static const char overlapping[] = "[group]\n"
 				  "nodes = 4\n"
@@ -115,7 +117,7 @@ static const char overlapping[] = "[group]\n"
 
 static const char *const threads[] = {"engine.thread=dedicated", "engine.thread=caller"};
 
-START_TEST(overlapping_subgroups)
+TEST_LOOP(overlapping_subgroups, 0, COUNT(threads))
 {
 	struct records_subgroup left = {"left", 0, {0, 1, 2}, 3, {0, 2}, 2, true, 0, 2000};
 	struct records_subgroup right = {"right", 1, {1, 2, 3}, 3, {1, 2, 3}, 3, true, 0, 3000};
@@ -136,10 +138,9 @@ START_TEST(overlapping_subgroups)
 		check_subgroup(directory, line, 2, &loose);
 	}
 }
-END_TEST
 
 /* Delayed senders: the run is over, and digested, with the first messages x senders, whichever nodes sent them. */
-START_TEST(by_total)
+TEST_LOOP(by_total, 0, COUNT(threads))
 {
 	struct records_subgroup subgroup = everybody(3, 100, 2000);
 
@@ -151,10 +152,9 @@ START_TEST(by_total)
 	check_subgroup(cli_path(&dir, "records"), json_array_get(lines, 0), 0, &subgroup);
 	ck_assert_int_eq(json_integer_value(results_at(json_array_get(lines, 0), "delivered")), 3 * 3 * 2000);
 }
-END_TEST
 
 /* Declared senders that send nothing hold nobody up. */
-START_TEST(one_of_all_senders)
+TEST_LOOP(one_of_all_senders, 0, COUNT(threads))
 {
 	struct records_subgroup subgroup = everybody(3, 100, 2000);
 
@@ -166,22 +166,8 @@ START_TEST(one_of_all_senders)
 	check_subgroup(cli_path(&dir, "records"), json_array_get(lines, 0), 0, &subgroup);
 	ck_assert_int_gt(json_integer_value(results_at(json_array_get(lines, 0), "nulls")), 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_order");
-	TCase *tcase = tcase_create("order");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, way, 0, COUNT(ways));
-	tcase_add_loop_test(tcase, overlapping_subgroups, 0, COUNT(threads));
-	tcase_add_loop_test(tcase, by_total, 0, COUNT(threads));
-	tcase_add_loop_test(tcase, one_of_all_senders, 0, COUNT(threads));
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_order")
 
 int main(void)
 {

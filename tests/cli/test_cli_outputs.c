@@ -88,7 +88,10 @@ static const char *const to_stdout[][ARGUMENTS] = {
 	{"sim", INI_, "--verbose"},
 };
 
-START_TEST(standard_output_is_full)
+TEST_CASE("outputs", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST_LOOP(standard_output_is_full, 0, COUNT(to_stdout))
 {
 	make_files();
 	run(to_stdout[_i], true);
@@ -98,7 +101,6 @@ START_TEST(standard_output_is_full)
 	run(to_stdout[_i], false); /* and that alone was wrong */
 	assert_good();
 }
-END_TEST
 
 static bool is_ready(void *ctx)
 {
@@ -110,7 +112,7 @@ static bool is_ready(void *ctx)
 	return ready;
 }
 
-START_TEST(status_of_a_group)
+TEST(status_of_a_group)
 {
 	static const char *const asked[][ARGUMENTS] = {
 		{"status", ONE_}, {"status", ONE_, "--json"}, {"status", ONE_, "--watch"}};
@@ -134,10 +136,9 @@ START_TEST(status_of_a_group)
 	cli_free(&node);
 	cli_dir_remove(&other);
 }
-END_TEST
 
 /* Nothing that is opened takes its place. */
-START_TEST(standard_output_is_closed)
+TEST(standard_output_is_closed)
 {
 	char command[1024], *text;
 	int status;
@@ -153,7 +154,6 @@ START_TEST(standard_output_is_closed)
 		      text);
 	free(text);
 }
-END_TEST
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
@@ -169,7 +169,7 @@ static const struct {
 	{{"report", RESULTS_, "-o", "/dev/full"}, "/dev/full"},
 };
 
-START_TEST(a_file_is_full)
+TEST_LOOP(a_file_is_full, 0, COUNT(to_file))
 {
 	make_files();
 	run(to_file[_i].words, false);
@@ -177,10 +177,9 @@ START_TEST(a_file_is_full)
 	ck_assert_msg(CLI_LINES_WITH(cli.err, to_file[_i].name, NO_SPACE) == 1, "%s: %s", to_file[_i].words[2],
 		      cli.err);
 }
-END_TEST
 
 /* More than its buffer holds: seen while it runs, and then the run ends. */
-START_TEST(deliveries_of_a_long_run)
+TEST(deliveries_of_a_long_run)
 {
 	make_files();
 	run((const char *const[]){"bench", INI_, "--deliveries", DELIVERIES_, "--set", "bench.messages=200k", NULL},
@@ -189,12 +188,11 @@ START_TEST(deliveries_of_a_long_run)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "deliveries/node-1.txt", NO_SPACE), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "verdict: none"), 1);
 }
-END_TEST
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------------------ */
 
 /* Four nodes need more than each may have: not that they have not met is said first, but why. */
-START_TEST(too_few_descriptors)
+TEST(too_few_descriptors)
 {
 	struct rlimit limit;
 
@@ -211,24 +209,8 @@ START_TEST(too_few_descriptors)
 		      "%s", cli.err);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "verdict: none"), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_outputs");
-	TCase *tcase = tcase_create("outputs");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, standard_output_is_full, 0, COUNT(to_stdout));
-	tcase_add_test(tcase, standard_output_is_closed);
-	tcase_add_test(tcase, status_of_a_group);
-	tcase_add_loop_test(tcase, a_file_is_full, 0, COUNT(to_file));
-	tcase_add_test(tcase, deliveries_of_a_long_run);
-	tcase_add_test(tcase, too_few_descriptors);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_outputs")
 
 int main(void)
 {

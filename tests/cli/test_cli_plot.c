@@ -43,8 +43,11 @@ static void run(const char *setting, const char *also, size_t variants)
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------*/
 
+TEST_CASE("plot", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
 /* Each has those before it. */
-START_TEST(optimisations_come_one_by_one)
+TEST(optimisations_come_one_by_one)
 {
 	static const char *const switches[] = {"delivery_batching", "receive_batching", "send_batching", "null_sends",
 					       "deferred_push"};
@@ -63,9 +66,8 @@ START_TEST(optimisations_come_one_by_one)
 	ck_assert(
 		json_is_true(results_at(line_at(6), "switches.deferred_push"))); /* as [engine] says, and its default */
 }
-END_TEST
 
-START_TEST(senders_are_some)
+TEST(senders_are_some)
 {
 	run("bench.senders=subgroup, one, half, all", "group.nodes=3", 4);
 	ck_assert_int_eq(integer_at(0, "senders"), 3);
@@ -74,10 +76,9 @@ START_TEST(senders_are_some)
 	ck_assert_int_eq(integer_at(3, "senders"), 3);
 	ck_assert_int_eq(integer_at(1, "delivered"), 3 * 300);
 }
-END_TEST
 
 /* Of four subgroups half carry messages; the others have the same members, and deliver nothing. */
-START_TEST(subgroups_are_copied)
+TEST(subgroups_are_copied)
 {
 	static const char *const names[] = {"all", "all-2", "all-3", "all-4"};
 
@@ -97,9 +98,8 @@ START_TEST(subgroups_are_copied)
 	}
 	ck_assert_int_eq(integer_at(0, "delivered"), 2 * 2 * 2 * 300); /* nodes, active subgroups, senders */
 }
-END_TEST
 
-START_TEST(a_total_is_shared_out)
+TEST(a_total_is_shared_out)
 {
 	run("bench.messages_total=1200", "bench.senders=one, all", 2);
 	ck_assert_int_eq(integer_at(0, "messages"), 1200);
@@ -107,10 +107,9 @@ START_TEST(a_total_is_shared_out)
 	ck_assert_int_eq(integer_at(0, "delivered"), 2 * 1200);
 	ck_assert_int_eq(integer_at(1, "delivered"), 2 * 1200);
 }
-END_TEST
 
 /* What is sent and read is the same, wherever it is copied: one sender's messages have one digest. */
-START_TEST(copies_change_nothing)
+TEST(copies_change_nothing)
 {
 	run("bench.copies=none, send, delivery, both", "bench.senders=one", 4);
 	for (size_t variant = 0; variant < 4; variant++)
@@ -118,7 +117,6 @@ START_TEST(copies_change_nothing)
 	ck_assert_str_eq(string_at(0, "copies"), "none");
 	ck_assert_str_eq(string_at(3, "copies"), "both");
 }
-END_TEST
 
 static const struct {
 	const char *text, *complaint;
@@ -133,13 +131,12 @@ static const struct {
 	{"[figure]\ny = latency speed\n[subgroup a]\n", "figure.y: has \"speed\""},
 };
 
-START_TEST(mistakes)
+TEST_LOOP(mistakes, 0, COUNT(bad))
 {
 	CLI_RUN(&cli, &dir, "config", "--check", cli_write(&dir, "bad.ini", bad[_i].text));
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_msg(CLI_LINES_WITH(cli.err, "bad.ini:", bad[_i].complaint) == 1, "%s", cli.err);
 }
-END_TEST
 
 /* ---- pictures --------------------------------------------------------------------------------------------------------*/
 
@@ -153,7 +150,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* What varies has its place: along x, as a series, as a panel. */
-START_TEST(a_picture_has_what_varies)
+TEST(a_picture_has_what_varies)
 {
 	const char *path = cli_path(&dir, "it's.svg");
 	char *svg;
@@ -174,9 +171,8 @@ START_TEST(a_picture_has_what_varies)
 	ck_assert_uint_eq(count_of(svg, ">writes posted per message<"), 2);
 	free(svg);
 }
-END_TEST
 
-START_TEST(histograms_and_limits)
+TEST(histograms_and_limits)
 {
 	const char *path = cli_path(&dir, "out.svg");
 	char *svg;
@@ -191,7 +187,6 @@ START_TEST(histograms_and_limits)
 	ck_assert_uint_eq(count_of(svg, ">dashed: the limit<"), 1);
 	free(svg);
 }
-END_TEST
 
 /* In virtual time nothing is drawn but what follows from the seed. */
 static char *picture_of(const char *name, const char *seed)
@@ -210,7 +205,7 @@ static char *picture_of(const char *name, const char *seed)
 	return svg;
 }
 
-START_TEST(the_same_seed_is_the_same_picture)
+TEST(the_same_seed_is_the_same_picture)
 {
 	char *one = picture_of("one.svg", "sim.seed=7"), *same = picture_of("same.svg", "sim.seed=7"),
 	     *other = picture_of("other.svg", "sim.seed=70");
@@ -222,10 +217,9 @@ START_TEST(the_same_seed_is_the_same_picture)
 	free(same);
 	free(other);
 }
-END_TEST
 
 /* Before anything is measured. */
-START_TEST(what_cannot_be_drawn_is_said_first)
+TEST(what_cannot_be_drawn_is_said_first)
 {
 	const char *file = cli_write(&dir, "small.ini", small);
 	char *path = strdup(getenv("PATH"));
@@ -243,12 +237,11 @@ START_TEST(what_cannot_be_drawn_is_said_first)
 	ck_assert_str_eq(cli.out, "");
 	free(path);
 }
-END_TEST
 
 /* ---- the page ----------------------------------------------------------------------------------------------------------*/
 
 /* All of it is there, once, and nothing of it is more than text. tests/cli/report.sh asks a validator. */
-START_TEST(a_page_of_two_files)
+TEST(a_page_of_two_files)
 {
 	static const char *const titles[] = {"figure.title=</h2><script>x</script>", "figure.title=the other"};
 	const char *folder = cli_path(&dir, "results");
@@ -278,19 +271,17 @@ START_TEST(a_page_of_two_files)
 	ck_assert_uint_eq(count_of(page, "--set &#39;bench.bytes=10, 20&#39;"), 2); /* as a shell takes it */
 	ck_assert_uint_eq(count_of(page, "http"), 2 * 2);                           /* the namespaces of the pictures */
 }
-END_TEST
 
 /* Also where its axis would be logarithmic: of nothing gnuplot draws that once and not again. */
-START_TEST(what_was_not_measured_is_drawn_empty)
+TEST(what_was_not_measured_is_drawn_empty)
 {
 	cli_write(&dir, "a.json", "{\"variant\": \"\", \"figure\": {\"y\": \"latency latency\"}}\n");
 	CLI_RUN(&cli, &dir, "report", dir.path, "-o", "-");
 	assert_good();
 	ck_assert_uint_eq(count_of(cli.out, "nothing was measured"), 2);
 }
-END_TEST
 
-START_TEST(what_is_no_result_is_named)
+TEST(what_is_no_result_is_named)
 {
 	CLI_RUN(&cli, &dir, "report", cli_path(&dir, "nowhere"));
 	ck_assert_int_eq(cli.status, 2);
@@ -304,31 +295,8 @@ START_TEST(what_is_no_result_is_named)
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "a.json:2:", "expected a result"), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_plot");
-	TCase *tcase = tcase_create("plot");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, optimisations_come_one_by_one);
-	tcase_add_test(tcase, senders_are_some);
-	tcase_add_test(tcase, subgroups_are_copied);
-	tcase_add_test(tcase, a_total_is_shared_out);
-	tcase_add_test(tcase, copies_change_nothing);
-	tcase_add_loop_test(tcase, mistakes, 0, COUNT(bad));
-	tcase_add_test(tcase, a_picture_has_what_varies);
-	tcase_add_test(tcase, histograms_and_limits);
-	tcase_add_test(tcase, the_same_seed_is_the_same_picture);
-	tcase_add_test(tcase, what_cannot_be_drawn_is_said_first);
-	tcase_add_test(tcase, a_page_of_two_files);
-	tcase_add_test(tcase, what_was_not_measured_is_drawn_empty);
-	tcase_add_test(tcase, what_is_no_result_is_named);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_plot")
 
 int main(void)
 {

@@ -73,7 +73,10 @@ static const struct {
 	{"machine.kernel", JSON_STRING},
 };
 
-START_TEST(json_has_its_keys)
+TEST_CASE("results", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST(json_has_its_keys)
 {
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.limit=on");
 	assert_good();
@@ -89,10 +92,9 @@ START_TEST(json_has_its_keys)
 		ck_assert_uint_eq(json_array_size(results_at(line, "order_digest")), 2);
 	}
 }
-END_TEST
 
 /* Figures that follow from each other, and from what was asked for. */
-START_TEST(figures_agree)
+TEST(figures_agree)
 {
 	json_t *line;
 	double seconds, messages_per_s;
@@ -126,10 +128,9 @@ START_TEST(figures_agree)
 	ck_assert_str_eq(json_string_value(results_at(line, "order_digest.0")),
 			 json_string_value(results_at(line, "subgroups.0.order_digest.0")));
 }
-END_TEST
 
 /* On tcp the limit has two figures, and the common keys are those of the first. */
-START_TEST(limits_of_tcp)
+TEST(limits_of_tcp)
 {
 	static const char *const figures[] = {"bytes_per_s", "messages_per_s", "before", "after"};
 	static const char *const limits[] = {"per_message", "best_write"};
@@ -164,10 +165,9 @@ START_TEST(limits_of_tcp)
 			    json_real_value(results_at(line, "fraction_of_limit")));
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "writes of 64 KB"), 1);
 }
-END_TEST
 
 /* Every combination, the last list in the file varies fastest; runs of one variant stand together. */
-START_TEST(sweep)
+TEST(sweep)
 {
 	static const struct {
 		int window, bytes;
@@ -187,7 +187,6 @@ START_TEST(sweep)
 	}
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "window = 5, bytes = 1000"), 1);
 }
-END_TEST
 
 static size_t count_cells(const char *line)
 {
@@ -201,7 +200,7 @@ static size_t count_cells(const char *line)
 	return count;
 }
 
-START_TEST(csv)
+TEST(csv)
 {
 	const char *path = cli_path(&dir, "out.csv");
 	char *text, *line;
@@ -220,9 +219,8 @@ START_TEST(csv)
 	ck_assert_uint_eq(rows, 1 + 2 * 2);
 	free(text);
 }
-END_TEST
 
-START_TEST(table_of_a_quiet_run)
+TEST(table_of_a_quiet_run)
 {
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--quiet", "--set", "bench.bytes=1,2");
 	assert_good();
@@ -232,11 +230,10 @@ START_TEST(table_of_a_quiet_run)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "bytes = 1 "), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "bytes = 2 "), 1);
 }
-END_TEST
 
 /* ---- what it is worth ------------------------------------------------------------------------------------------------ */
 
-START_TEST(verdict_and_warnings)
+TEST(verdict_and_warnings)
 {
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", cli_path(&dir, "out.json"), "--set",
 		"bench.messages=10", "--set", "bench.bytes=1,2");
@@ -253,7 +250,6 @@ START_TEST(verdict_and_warnings)
 	lines = results_parse(cli.out);
 	ck_assert_str_eq(json_string_value(results_at(json_array_get(lines, 0), "doubts.0")), "short");
 }
-END_TEST
 
 static const struct {
 	struct wh_bench_verdict verdict;
@@ -266,7 +262,7 @@ static const struct {
 	{{.runs = 3, .differ = true}, "verdict: NOT ALL MEMBERS HAVE DELIVERED THE SAME"},
 };
 
-START_TEST(verdict_in_words)
+TEST_LOOP(verdict_in_words, 0, sizeof verdicts / sizeof verdicts[0])
 {
 	char *text = NULL;
 	size_t bytes;
@@ -277,7 +273,6 @@ START_TEST(verdict_in_words)
 	ck_assert_msg(strstr(text, verdicts[_i].words) != NULL, "%s", text);
 	free(text);
 }
-END_TEST
 
 #define DOUBT(name) (1u << BENCH_DOUBT_##name)
 
@@ -295,7 +290,7 @@ static const struct {
 	{0.001, 251, 1e6, 1e9, DOUBT(SHORT) | DOUBT(LIMIT) | DOUBT(UNSTEADY)},
 };
 
-START_TEST(doubts)
+TEST_LOOP(doubts, 0, sizeof worth / sizeof worth[0])
 {
 	const struct wh_bench_plan plan = {.config.group.transport = WH_TRANSPORT_SHM};
 	bool limited = worth[_i].before > 0;
@@ -308,9 +303,8 @@ START_TEST(doubts)
 
 	ck_assert_uint_eq(wh_bench_doubts(&plan, &result), worth[_i].doubts);
 }
-END_TEST
 
-START_TEST(what_was_not_measured_is_null)
+TEST(what_was_not_measured_is_null)
 {
 	json_t *line;
 
@@ -328,9 +322,8 @@ START_TEST(what_was_not_measured_is_null)
 	ck_assert(json_is_null(results_at(line, "idle")));
 	ck_assert(json_is_string(results_at(line, "order_digest.0")));
 }
-END_TEST
 
-START_TEST(idle_group)
+TEST(idle_group)
 {
 	json_t *line;
 
@@ -349,9 +342,8 @@ START_TEST(idle_group)
 	}
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "idle for"), 2);
 }
-END_TEST
 
-START_TEST(full_disk)
+TEST(full_disk)
 {
 	if (access("/dev/full", W_OK) != 0)
 		return;
@@ -359,30 +351,8 @@ START_TEST(full_disk)
 	ck_assert_int_eq(cli.status, 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "/dev/full", "No space"), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_results");
-	TCase *tcase = tcase_create("results");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, json_has_its_keys);
-	tcase_add_test(tcase, figures_agree);
-	tcase_add_test(tcase, limits_of_tcp);
-	tcase_add_test(tcase, sweep);
-	tcase_add_test(tcase, csv);
-	tcase_add_test(tcase, table_of_a_quiet_run);
-	tcase_add_test(tcase, verdict_and_warnings);
-	tcase_add_loop_test(tcase, verdict_in_words, 0, sizeof verdicts / sizeof verdicts[0]);
-	tcase_add_loop_test(tcase, doubts, 0, sizeof worth / sizeof worth[0]);
-	tcase_add_test(tcase, what_was_not_measured_is_null);
-	tcase_add_test(tcase, idle_group);
-	tcase_add_test(tcase, full_disk);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_results")
 
 int main(void)
 {

@@ -47,7 +47,9 @@ static void take_digest(char digest[17])
 	cli_free(&cli);
 }
 
-START_TEST(the_same_seeds_have_the_same_digest)
+TEST_CASE("cli sim", .timeout_s = 60, .setup = setup, .teardown = teardown);
+
+TEST(the_same_seeds_have_the_same_digest)
 {
 	const char *file = cli_write(&dir, "small.ini", small);
 	char of_file[17], again[17], other[17], verbose[17];
@@ -66,10 +68,9 @@ START_TEST(the_same_seeds_have_the_same_digest)
 	take_digest(other);
 	ck_assert_str_ne(other, of_file);
 }
-END_TEST
 
 /* Faults of the file, and others instead of them. */
-START_TEST(faults_can_be_written)
+TEST(faults_can_be_written)
 {
 	const char *file = cli_write(&dir, "faults.ini",
 				     "[sim]\nruns = 3\n[fault first]\nis = crash 0 at 30 ms\n[fault then]\n"
@@ -87,9 +88,8 @@ START_TEST(faults_can_be_written)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "crash"), 0);
 	take_digest(digest);
 }
-END_TEST
 
-START_TEST(mistakes_are_told)
+TEST(mistakes_are_told)
 {
 	const char *file = cli_write(&dir, "wrong.ini",
 				     "[sim]\nnodes_min = 5\nnodes_max = 4\nfault_kinds = crash, flood\n[fault one]\n"
@@ -110,9 +110,8 @@ START_TEST(mistakes_are_told)
 	CLI_RUN(&cli, &dir, "config", "--check", WHORL_SOURCE "/conf/sim.ini");
 	ck_assert_int_eq(cli.status, 0);
 }
-END_TEST
 
-START_TEST(usage)
+TEST(usage)
 {
 	const char *file = cli_write(&dir, "small.ini", small);
 
@@ -129,10 +128,9 @@ START_TEST(usage)
 	CLI_RUN(&cli, &dir, "sim", cli_path(&dir, "nowhere.ini"));
 	ck_assert_int_eq(cli.status, 2);
 }
-END_TEST
 
 /* No process stays behind. */
-START_TEST(it_can_be_interrupted)
+TEST(it_can_be_interrupted)
 {
 	const char *const arguments[] = {"sim", cli_write(&dir, "small.ini", small), "--runs", "1000000", NULL};
 	pid_t worker;
@@ -146,23 +144,8 @@ START_TEST(it_can_be_interrupted)
 	ck_assert_uint_eq(cli_processes(&cli), 0);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "trace "), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("cli sim");
-	TCase *cases = tcase_create("cli sim");
-
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, the_same_seeds_have_the_same_digest);
-	tcase_add_test(cases, faults_can_be_written);
-	tcase_add_test(cases, mistakes_are_told);
-	tcase_add_test(cases, usage);
-	tcase_add_test(cases, it_can_be_interrupted);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("cli sim")
 
 int main(void)
 {

@@ -58,7 +58,10 @@ static double number_at(json_t *line, const char *path)
 	return json_number_value(results_at(line, path));
 }
 
-START_TEST(the_same_seed_is_the_same_byte_for_byte)
+TEST_CASE("bench in virtual time", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST(the_same_seed_is_the_same_byte_for_byte)
 {
 	char *one = json_of("bench.runs=2", "sim.seed=7"), *same = json_of("bench.runs=2", "sim.seed=7");
 	char *other = json_of("bench.runs=2", "sim.seed=70");
@@ -69,9 +72,8 @@ START_TEST(the_same_seed_is_the_same_byte_for_byte)
 	free(same);
 	free(other);
 }
-END_TEST
 
-START_TEST(results_are_marked_and_stand_beside_the_link)
+TEST(results_are_marked_and_stand_beside_the_link)
 {
 	json_t *line = line_of("nic.link_mb_per_s=5000", "sim.seed=1");
 	double share = 4.0 / 3; /* a node need not be sent what is its own */
@@ -88,10 +90,9 @@ START_TEST(results_are_marked_and_stand_beside_the_link)
 	ck_assert_double_lt(number_at(line, "sender_wait_fraction"), 1);
 	json_decref(line);
 }
-END_TEST
 
 /* What the paper is about: batches, and fewer writes. */
-START_TEST(batching_pays)
+TEST(batching_pays)
 {
 	json_t *with = line_of("engine.thread=dedicated", "bench.messages=200");
 	json_t *without = line_of("engine.send_batching=off", "engine.receive_batching=off");
@@ -101,9 +102,8 @@ START_TEST(batching_pays)
 	json_decref(with);
 	json_decref(without);
 }
-END_TEST
 
-START_TEST(costs_are_those_of_the_file)
+TEST(costs_are_those_of_the_file)
 {
 	json_t *cheap = line_of("nic.post_ns=0", "nic.write_ns=0"),
 	       *dear = line_of("nic.post_ns=100000", "nic.write_ns=0");
@@ -112,10 +112,9 @@ START_TEST(costs_are_those_of_the_file)
 	json_decref(cheap);
 	json_decref(dear);
 }
-END_TEST
 
 /* Small messages in large slots: a slot's header and message to each peer, and words, however large the slots are. */
-START_TEST(only_what_is_used_is_pushed)
+TEST(only_what_is_used_is_pushed)
 {
 	json_t *line = line_of("bench.bytes=128", "subgroup all.message_bytes=64k");
 	double slots = 4.0 * 100 * 3, pushed = number_at(line, "bytes_pushed");
@@ -124,10 +123,9 @@ START_TEST(only_what_is_used_is_pushed)
 	ck_assert_double_lt(pushed, slots * 1024);
 	json_decref(line);
 }
-END_TEST
 
 /* One processor for loop and sending; delays; a subgroup more: as with other transports. */
-START_TEST(other_ways_to_run)
+TEST(other_ways_to_run)
 {
 	json_t *caller = line_of("engine.thread=caller", "sim.seed=2");
 	json_t *delayed = line_of("bench.sender_delay_us=20", "bench.delayed_senders=one");
@@ -138,9 +136,8 @@ START_TEST(other_ways_to_run)
 	json_decref(caller);
 	json_decref(delayed);
 }
-END_TEST
 
-START_TEST(what_cannot_be_simulated_is_said)
+TEST(what_cannot_be_simulated_is_said)
 {
 	struct cli cli;
 
@@ -153,22 +150,10 @@ START_TEST(what_cannot_be_simulated_is_said)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "--node"), 1);
 	cli_free(&cli);
 }
-END_TEST
+
+TEST_SUITE("cli simulated")
 
 int main(void)
 {
-	Suite *suite = suite_create("cli simulated");
-	TCase *tcase = tcase_create("bench in virtual time");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_test(tcase, the_same_seed_is_the_same_byte_for_byte);
-	tcase_add_test(tcase, results_are_marked_and_stand_beside_the_link);
-	tcase_add_test(tcase, batching_pays);
-	tcase_add_test(tcase, costs_are_those_of_the_file);
-	tcase_add_test(tcase, only_what_is_used_is_pushed);
-	tcase_add_test(tcase, other_ways_to_run);
-	tcase_add_test(tcase, what_cannot_be_simulated_is_said);
-	suite_add_tcase(suite, tcase);
-	return test_main(suite);
+	return test_main(suite());
 }

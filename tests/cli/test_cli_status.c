@@ -88,7 +88,9 @@ static void await_status(int exit_status, const char *words)
 
 /* ---- what there is ----------------------------------------------------------------------------------------------- */
 
-START_TEST(nobody)
+TEST_CASE("status", .timeout_s = 25, .setup = setup, .teardown = teardown);
+
+TEST(nobody)
 {
 	ASK(NULL);
 	ck_assert_int_eq(status.status, 3);
@@ -101,9 +103,8 @@ START_TEST(nobody)
 	ck_assert_int_eq(status.status, 3);
 	ck_assert_str_eq(status.out, "");
 }
-END_TEST
 
-START_TEST(a_group_in_order)
+TEST(a_group_in_order)
 {
 	start_three();
 	await_status(0, "view 0, members 0 1 2, leader 0, a quorum is 2");
@@ -118,9 +119,8 @@ START_TEST(a_group_in_order)
 	ck_assert_int_eq(status.status, 0);
 	ck_assert_uint_eq(shows("members 0 1 2"), 1);
 }
-END_TEST
 
-START_TEST(one_node)
+TEST(one_node)
 {
 	start_three();
 	ASK("--node", "1");
@@ -133,7 +133,6 @@ START_TEST(one_node)
 	ASK("--node", "1", "--json");
 	ck_assert_uint_eq(shows(""), 1);
 }
-END_TEST
 
 /* ---- logs, disks and restarts -------------------------------------------------------------------------------------- */
 
@@ -160,7 +159,7 @@ static void remove_logs(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(logs_and_a_restart)
+TEST(logs_and_a_restart)
 {
 	make_durable();
 	start_three();
@@ -190,7 +189,6 @@ START_TEST(logs_and_a_restart)
 	ck_assert_uint_eq(shows("restart"), 0);
 	remove_logs();
 }
-END_TEST
 
 /* ---- the workers of delegation ----------------------------------------------------------------------------------- */
 
@@ -282,7 +280,7 @@ static void judge_status(struct whorl_status *of, char wrong[1024])
 	wh_report_judge(&report, collect_line, wrong);
 }
 
-START_TEST(a_restart_names_who_is_missing)
+TEST(a_restart_names_who_is_missing)
 {
 	struct whorl_status_missing missing[] = {{.id = 0, .address = "hosta:7000"}, {.id = 3, .address = ""}};
 	struct whorl_status of = {.id = 1,
@@ -302,10 +300,9 @@ START_TEST(a_restart_names_who_is_missing)
 	judge_status(&of, wrong);
 	SHOWS(wrong, "members of view 7 have not come back with their disks: node 0 (hosta:7000), 3");
 }
-END_TEST
 
 /* A disk that tries again is wrong, and so is one that does not answer for a quarter of its time-out. */
-START_TEST(disks_that_are_waited_for)
+TEST(disks_that_are_waited_for)
 {
 	struct whorl_status_place places[] = {{.id = 1, .received_num = 20, .delivered_num = 20, .persisted_num = 20},
 					      {.id = 2, .received_num = 30, .delivered_num = 20, .persisted_num = 30}};
@@ -362,9 +359,8 @@ START_TEST(disks_that_are_waited_for)
 	      "\"whole\":false", "\"persisted_num\":20");
 	free(text);
 }
-END_TEST
 
-START_TEST(workers)
+TEST(workers)
 {
 	PRINTS(false, false,
 	       "node  worker        calls         lent    batch  functions    looking properties   fibers");
@@ -383,9 +379,8 @@ START_TEST(workers)
 	       "\"looking_ns\":1000,\"properties\":0,\"fibers\":0,\"fibers_started\":0,\"passes\":0,\"sleeps\":0},"
 	       "{\"worker\":1,");
 }
-END_TEST
 
-START_TEST(no_workers)
+TEST(no_workers)
 {
 	start_three();
 	await_status(0, "members 0 1 2");
@@ -394,11 +389,10 @@ START_TEST(no_workers)
 	ASK("--json");
 	ck_assert_uint_eq(shows("\"workers\":[]"), 3);
 }
-END_TEST
 
 /* ---- what happens ------------------------------------------------------------------------------------------------ */
 
-START_TEST(one_is_killed_and_comes_back)
+TEST(one_is_killed_and_comes_back)
 {
 	start_three();
 	ck_assert_int_eq(nodes_end(&nodes, 0, SIGKILL), 128 + SIGKILL);
@@ -411,9 +405,8 @@ START_TEST(one_is_killed_and_comes_back)
 	ck_assert_int_eq(nodes_end(&nodes, 0, SIGTERM), 0);
 	await_status(0, "members 1 2, leader 1");
 }
-END_TEST
 
-START_TEST(one_stands_still)
+TEST(one_stands_still)
 {
 	start_three();
 	nodes_stop(&nodes, 2);
@@ -429,12 +422,11 @@ START_TEST(one_stands_still)
 	nodes_signal(&nodes, 2, SIGCONT);
 	await_status(0, "members 0 1 2");
 }
-END_TEST
 
 /* Both stand still before either ends: of two that are killed one after the other the second may live, on a busy machine, until
  * it has made a view with the survivor, and then the first is no member of it. On a network, where the survivor cannot know that
  * they are dead. */
-START_TEST(a_minority)
+TEST(a_minority)
 {
 	char ini[512];
 
@@ -453,9 +445,8 @@ START_TEST(a_minority)
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: node 0 is a member of view 0, and is not running"), 1);
 	ck_assert_uint_eq(shows("which is not heard"), 1);
 }
-END_TEST
 
-START_TEST(no_view)
+TEST(no_view)
 {
 	NODES_START(&nodes, 1, "--run", "none");
 	await_status(1, "   1  forming");
@@ -464,12 +455,11 @@ START_TEST(no_view)
 	ASK("--json");
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"standing\":\"forming\"", "\"view\":null"), 1);
 }
-END_TEST
 
 /* ---- nodes that cannot be asked ---------------------------------------------------------------------------------- */
 
 /* A listener with a full queue answers no call, as a host that is down: nothing says that a node is there. */
-START_TEST(a_host_that_is_not_reached)
+TEST(a_host_that_is_not_reached)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t bytes = sizeof here;
@@ -497,10 +487,9 @@ START_TEST(a_host_that_is_not_reached)
 		close(callers[i]);
 	close(listener);
 }
-END_TEST
 
 /* It is connected to, and says nothing: its kernel does that much. */
-START_TEST(a_group_on_a_network_is_asked_at_the_addresses_of_its_file)
+TEST_LOOP(a_group_on_a_network_is_asked_at_the_addresses_of_its_file, 0, 2)
 {
 	static const char *const transports[] = {"tcp", "verbs"};
 	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -520,9 +509,8 @@ START_TEST(a_group_on_a_network_is_asked_at_the_addresses_of_its_file)
 	ck_assert_msg(shows("   0  silent") == 1, "%s", status.out);
 	close(listener);
 }
-END_TEST
 
-START_TEST(a_group_with_a_key)
+TEST(a_group_with_a_key)
 {
 	char ini[768], key[512];
 
@@ -547,10 +535,9 @@ START_TEST(a_group_with_a_key)
 	ck_assert_uint_eq(shows("wrong:"), 0); /* it has turned away what it should */
 	ck_assert_uint_eq(shows("starved"), 0);
 }
-END_TEST
 
 /* Callers that say nothing are counted: in a line of its own, and in JSON. */
-START_TEST(a_crowd_at_the_door)
+TEST(a_crowd_at_the_door)
 {
 	struct sockaddr_in there = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t bytes = sizeof there;
@@ -591,12 +578,11 @@ START_TEST(a_crowd_at_the_door)
 	ck_assert_int_eq(json_integer_value(results_at(json_array_get(answers, 0), "stats.complaints.crowded")), 0);
 	json_decref(answers);
 }
-END_TEST
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* Every key that docs/operations.md lists, of one node. */
-START_TEST(json)
+TEST(json)
 {
 	static const char *const keys[] = {"time_ms",
 					   "group",
@@ -717,7 +703,6 @@ START_TEST(json)
 	}
 	json_decref(answers);
 }
-END_TEST
 
 /* ---- again and again --------------------------------------------------------------------------------------------- */
 
@@ -737,7 +722,7 @@ static bool have_come(void *ctx)
 	return enough;
 }
 
-START_TEST(watched)
+TEST(watched)
 {
 	struct rounds rounds = {&status, "members 0 1 2", 3};
 	unsigned long rate = 0;
@@ -757,9 +742,8 @@ START_TEST(watched)
 	ck_assert_uint_gt(rate, 30);
 	ck_assert_uint_lt(rate, 3000);
 }
-END_TEST
 
-START_TEST(watched_as_json)
+TEST(watched_as_json)
 {
 	struct rounds rounds = {&status, "\"node\":1", 3};
 	json_t *answers;
@@ -774,9 +758,8 @@ START_TEST(watched_as_json)
 	ck_assert_uint_eq(json_array_size(answers) % 3, 0);
 	json_decref(answers);
 }
-END_TEST
 
-START_TEST(usage)
+TEST(usage)
 {
 	static const char *const wrong[][5] = {
 		{"status"},
@@ -805,38 +788,8 @@ START_TEST(usage)
 		cli_free(&status);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_status");
-	TCase *tcase = tcase_create("status");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 25);
-	tcase_add_test(tcase, nobody);
-	tcase_add_test(tcase, a_group_in_order);
-	tcase_add_test(tcase, one_node);
-	tcase_add_test(tcase, logs_and_a_restart);
-	tcase_add_test(tcase, a_restart_names_who_is_missing);
-	tcase_add_test(tcase, disks_that_are_waited_for);
-	tcase_add_test(tcase, workers);
-	tcase_add_test(tcase, no_workers);
-	tcase_add_test(tcase, one_is_killed_and_comes_back);
-	tcase_add_test(tcase, one_stands_still);
-	tcase_add_test(tcase, a_minority);
-	tcase_add_test(tcase, no_view);
-	tcase_add_test(tcase, a_host_that_is_not_reached);
-	tcase_add_loop_test(tcase, a_group_on_a_network_is_asked_at_the_addresses_of_its_file, 0, 2);
-	tcase_add_test(tcase, a_group_with_a_key);
-	tcase_add_test(tcase, a_crowd_at_the_door);
-	tcase_add_test(tcase, json);
-	tcase_add_test(tcase, watched);
-	tcase_add_test(tcase, watched_as_json);
-	tcase_add_test(tcase, usage);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_status")
 
 int main(void)
 {

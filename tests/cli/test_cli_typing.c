@@ -61,7 +61,9 @@ static void type(FILE *input, const char *text)
 	fflush(input);
 }
 
-START_TEST(echo)
+TEST_CASE("typing", .timeout_s = 25, .setup = setup, .teardown = teardown);
+
+TEST(echo)
 {
 	FILE *inputs[4];
 	char *text;
@@ -97,7 +99,6 @@ START_TEST(echo)
 		fclose(inputs[id]);
 	}
 }
-END_TEST
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +145,7 @@ static bool tells_more(void *ctx)
 	return count_told() > *(size_t *)ctx + 1;
 }
 
-START_TEST(members_rest_and_send_again)
+TEST(members_rest_and_send_again)
 {
 	const char *const typing[] = {"--rate", "200", "--commands", NULL};
 	FILE *input;
@@ -171,20 +172,8 @@ START_TEST(members_rest_and_send_again)
 	for (int id = 0; id < 3; id++)
 		ck_assert_int_eq(nodes_end(&nodes, id, SIGTERM), 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_typing");
-	TCase *tcase = tcase_create("typing");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 25);
-	tcase_add_test(tcase, echo);
-	tcase_add_test(tcase, members_rest_and_send_again);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_typing")
 
 int main(void)
 {

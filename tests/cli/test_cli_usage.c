@@ -46,7 +46,10 @@ static void assert_usage(void)
 	cli_free(&cli);
 }
 
-START_TEST(version_and_help)
+TEST_CASE("usage", .timeout_s = TEST_UNTIMED, .setup = setup,
+	  .teardown = teardown); /* a command that hangs is killed by cli_wait */
+
+TEST(version_and_help)
 {
 	static const char *const helps[][3] = {{"--help"}, {"bench", "--help"}, {"config", "--help"},
 					       {"help"},   {"help", "status"},  {"log", "--help"}};
@@ -63,10 +66,9 @@ START_TEST(version_and_help)
 		cli_free(&cli);
 	}
 }
-END_TEST
 
 /* Without an argument, and with `help`; a command that is not in the list is not there. */
-START_TEST(commands_are_listed)
+TEST(commands_are_listed)
 {
 	static const char *const commands[] = {"  bench FILE ", "  calibrate ", "  config ",
 					       "  delegate ",   "  log DIR ",   "  node FILE ",
@@ -82,9 +84,8 @@ START_TEST(commands_are_listed)
 	CLI_RUN(&cli, &dir, "help", "dance");
 	assert_usage();
 }
-END_TEST
 
-START_TEST(usage_errors)
+TEST(usage_errors)
 {
 	static const char *const wrong[][5] = {
 		{NULL},
@@ -108,9 +109,8 @@ START_TEST(usage_errors)
 		assert_usage();
 	}
 }
-END_TEST
 
-START_TEST(five_mistakes)
+TEST(five_mistakes)
 {
 	const char *path = cli_write(&dir, "five.ini",
 				     "[group]\n"
@@ -143,10 +143,9 @@ START_TEST(five_mistakes)
 		cli_free(&cli);
 	}
 }
-END_TEST
 
 /* A mistaken count of nodes makes no list of nodes look wrong as well. */
-START_TEST(a_mistake_does_not_breed)
+TEST(a_mistake_does_not_breed)
 {
 	const char *path = cli_write(&dir, "one.ini", "[group]\nnodes = four\n[subgroup all]\nmembers = 0,1,2,3\n");
 
@@ -155,7 +154,6 @@ START_TEST(a_mistake_does_not_breed)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, ""), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "one.ini:2: group.nodes: ", "four"), 1);
 }
-END_TEST
 
 static const struct {
 	const char *assignment, *line; /* --set, and what the one line must have in it */
@@ -198,7 +196,7 @@ static const struct {
 	{"nonsense", "nonsense"},
 };
 
-START_TEST(one_mistake)
+TEST_LOOP(one_mistake, 0, COUNT(bad))
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -209,9 +207,8 @@ START_TEST(one_mistake)
 			      CLI_LINES_WITH(cli.err, "good.ini", bad[_i].line) == 1,
 		      "--set %s: %s", bad[_i].assignment, cli.err);
 }
-END_TEST
 
-START_TEST(several_sets_and_mistakes)
+TEST(several_sets_and_mistakes)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -221,9 +218,8 @@ START_TEST(several_sets_and_mistakes)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "group.nodes: "), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "engine.idle: "), 1);
 }
-END_TEST
 
-START_TEST(combinations_that_do_not_go)
+TEST(combinations_that_do_not_go)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -242,9 +238,8 @@ START_TEST(combinations_that_do_not_go)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "bench.bytes: ", "256"), 1);
 	ck_assert_str_eq(cli.out, "");
 }
-END_TEST
 
-START_TEST(files_that_are_not_there)
+TEST(files_that_are_not_there)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -265,18 +260,16 @@ START_TEST(files_that_are_not_there)
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "no/such/directory", "No such file"), 1);
 }
-END_TEST
 
-START_TEST(no_subgroup)
+TEST(no_subgroup)
 {
 	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "bare.ini", "[group]\nnodes = 2\n"));
 	ck_assert_int_eq(cli.status, 2);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "bare.ini", "subgroup"), 1);
 }
-END_TEST
 
 /* More than the file allows is the file's fault; more than there is, the machine's. */
-START_TEST(too_little_memory)
+TEST(too_little_memory)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -290,9 +283,8 @@ START_TEST(too_little_memory)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "GiB", "available"), 1);
 	ck_assert_str_eq(cli.out, "");
 }
-END_TEST
 
-START_TEST(what_a_transport_lacks_is_named)
+TEST(what_a_transport_lacks_is_named)
 {
 	const char *path = cli_write(&dir, "good.ini", good);
 
@@ -300,7 +292,6 @@ START_TEST(what_a_transport_lacks_is_named)
 	ck_assert_int_eq(cli.status, 3);
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "group.transport"), 1);
 }
-END_TEST
 
 /* Keys of the same name and default in all sections. */
 static size_t alike(const struct wh_option *option)
@@ -314,7 +305,7 @@ static size_t alike(const struct wh_option *option)
 	return count;
 }
 
-START_TEST(description_has_every_key)
+TEST(description_has_every_key)
 {
 	char *markdown;
 
@@ -337,9 +328,8 @@ START_TEST(description_has_every_key)
 		}
 	free(markdown);
 }
-END_TEST
 
-START_TEST(documentation_is_up_to_date)
+TEST(documentation_is_up_to_date)
 {
 	char *text = cli_read(WHORL_SOURCE "/docs/configuration.md");
 
@@ -349,9 +339,8 @@ START_TEST(documentation_is_up_to_date)
 	ck_assert_msg(strcmp(text, cli.out) == 0, "run: build/whorl config --markdown > docs/configuration.md");
 	free(text);
 }
-END_TEST
 
-START_TEST(sample_has_no_mistakes)
+TEST(sample_has_no_mistakes)
 {
 	const char *path;
 
@@ -362,9 +351,8 @@ START_TEST(sample_has_no_mistakes)
 	CLI_RUN(&cli, &dir, "config", "--check", path);
 	ck_assert_msg(cli.status == 0, "%s", cli.err);
 }
-END_TEST
 
-START_TEST(our_files_have_no_mistakes)
+TEST(our_files_have_no_mistakes)
 {
 	glob_t files;
 
@@ -378,34 +366,8 @@ START_TEST(our_files_have_no_mistakes)
 	}
 	globfree(&files);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("cli_usage");
-	TCase *tcase = tcase_create("usage");
-
-	tcase_set_timeout(tcase, 0); /* a command that hangs is killed by cli_wait */
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, version_and_help);
-	tcase_add_test(tcase, commands_are_listed);
-	tcase_add_test(tcase, usage_errors);
-	tcase_add_test(tcase, five_mistakes);
-	tcase_add_test(tcase, a_mistake_does_not_breed);
-	tcase_add_loop_test(tcase, one_mistake, 0, COUNT(bad));
-	tcase_add_test(tcase, several_sets_and_mistakes);
-	tcase_add_test(tcase, combinations_that_do_not_go);
-	tcase_add_test(tcase, files_that_are_not_there);
-	tcase_add_test(tcase, no_subgroup);
-	tcase_add_test(tcase, too_little_memory);
-	tcase_add_test(tcase, what_a_transport_lacks_is_named);
-	tcase_add_test(tcase, description_has_every_key);
-	tcase_add_test(tcase, documentation_is_up_to_date);
-	tcase_add_test(tcase, sample_has_no_mistakes);
-	tcase_add_test(tcase, our_files_have_no_mistakes);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("cli_usage")
 
 int main(void)
 {

@@ -18,8 +18,10 @@
 
 static _Alignas(16) unsigned char message[MOST + 16];
 
+TEST_CASE("figures", .timeout_s = TEST_UNTIMED);
+
 /* Exactly `bytes` bytes are written, whatever their number. */
-START_TEST(fill_writes_all_and_no_more)
+TEST(fill_writes_all_and_no_more)
 {
 	for (size_t bytes = 0; bytes <= MOST; bytes++) {
 		uint64_t word;
@@ -36,10 +38,9 @@ START_TEST(fill_writes_all_and_no_more)
 			ck_assert_uint_eq(message[i], 0xee);
 	}
 }
-END_TEST
 
 /* Every single bit, the length, and the places of words count; what lies behind the message does not. */
-START_TEST(digest_reads_all_and_no_more)
+TEST(digest_reads_all_and_no_more)
 {
 	for (size_t bytes = 1; bytes <= MOST; bytes += bytes < 20 ? 1 : 17) {
 		uint64_t digest;
@@ -56,9 +57,8 @@ START_TEST(digest_reads_all_and_no_more)
 		ck_assert_uint_ne(wh_payload_digest(message, bytes - 1), digest);
 	}
 }
-END_TEST
 
-START_TEST(digest_sees_words_change_places)
+TEST(digest_sees_words_change_places)
 {
 	uint64_t words[32], digest, kept;
 
@@ -75,20 +75,18 @@ START_TEST(digest_sees_words_change_places)
 		}
 	ck_assert_uint_eq(wh_payload_digest(words, sizeof words), digest);
 }
-END_TEST
 
-START_TEST(zeros_of_other_lengths_differ)
+TEST(zeros_of_other_lengths_differ)
 {
 	memset(message, 0, sizeof message);
 	for (size_t a = 0; a <= MOST; a++)
 		for (size_t b = 0; b < a; b++)
 			ck_assert_uint_ne(wh_payload_digest(message, a), wh_payload_digest(message, b));
 }
-END_TEST
 
 /* ---- histogram ---------------------------------------------------------------------------------------------------------*/
 
-START_TEST(histogram_error_is_bounded)
+TEST(histogram_error_is_bounded)
 {
 	for (uint64_t value = 0; value < UINT64_C(1) << (WH_HISTOGRAM_TOP - 1); value += 1 + value / 777) {
 		struct wh_histogram histogram = {0};
@@ -100,9 +98,8 @@ START_TEST(histogram_error_is_bounded)
 		ck_assert_double_le(fabs(found - (double)value), 0.016 * (double)value);
 	}
 }
-END_TEST
 
-START_TEST(histogram_quantiles)
+TEST(histogram_quantiles)
 {
 	struct wh_histogram a = {0}, b = {0};
 
@@ -115,7 +112,6 @@ START_TEST(histogram_quantiles)
 	ck_assert_double_eq_tol(wh_histogram_quantile(&a, 0.99), 990, 16);
 	ck_assert_double_eq(wh_histogram_quantile(&a, 1), 1000);
 }
-END_TEST
 
 /* ---- crew --------------------------------------------------------------------------------------------------------------*/
 
@@ -135,7 +131,7 @@ static int follow(void *ctx, uint32_t worker)
 }
 
 /* Processes and threads alike: they share memory, follow the phase, and each end is told once. */
-START_TEST(crew_follows_and_ends)
+TEST_LOOP(crew_follows_and_ends, 0, 2)
 {
 	struct crowd *crowd = wh_shared_alloc(sizeof *crowd, false);
 	bool seen[4] = {false};
@@ -164,7 +160,6 @@ START_TEST(crew_follows_and_ends)
 	wh_watch_close(&watch);
 	wh_shared_free(crowd, sizeof *crowd);
 }
-END_TEST
 
 /* ---- limit -------------------------------------------------------------------------------------------------------------*/
 
@@ -212,7 +207,7 @@ static void check_rate(int _i, const struct wh_limit_rate *rate)
 				rate->messages_per_s * limits[_i].bytes * 1e-3 + 1e-9);
 }
 
-START_TEST(limit_of_shm)
+TEST_LOOP(limit_of_shm, 0, COUNT(limits))
 {
 	struct wh_limit_result result;
 
@@ -220,9 +215,8 @@ START_TEST(limit_of_shm)
 	check_rate(_i, &result.rate);
 	ck_assert(result.publish_every == 1 || result.publish_every == 8 || result.publish_every == 64);
 }
-END_TEST
 
-START_TEST(limit_of_tcp)
+TEST_LOOP(limit_of_tcp, 0, COUNT(limits))
 {
 	struct wh_limit_result result;
 
@@ -231,10 +225,9 @@ START_TEST(limit_of_tcp)
 	check_rate(_i, &result.best_write);
 	ck_assert_double_eq(result.prefetched_bytes_per_s, 0);
 }
-END_TEST
 
 /* tests/softroce/ measures it where there is a device; without one it is said what is missing. */
-START_TEST(limit_of_verbs_needs_a_device)
+TEST(limit_of_verbs_needs_a_device)
 {
 	uint32_t members[] = {0, 1};
 	struct wh_limit_ring ring = {0, members, 2, 10, 1000};
@@ -257,10 +250,9 @@ START_TEST(limit_of_verbs_needs_a_device)
 	}
 	wh_watch_close(&watch);
 }
-END_TEST
 
 /* On tcp the rings of a node share its connections, and not all of them are for everybody. */
-START_TEST(limit_of_subgroups_that_overlap)
+TEST_LOOP(limit_of_subgroups_that_overlap, 0, 2)
 {
 	const uint32_t all[] = {0, 1, 2}, first[] = {0, 1}, last[] = {1, 2};
 	struct wh_limit_ring rings[] = {{0, first, 2, 10, 1000}, {0, all, 3, 20, 1000}, {0, first, 2, 10, 1000},
@@ -281,28 +273,8 @@ START_TEST(limit_of_subgroups_that_overlap)
 	ck_assert_double_gt(result.rate.messages_per_s, 0);
 	ck_assert_double_gt(result.best_write.messages_per_s, 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("figures");
-	TCase *tcase = tcase_create("figures");
-
-	tcase_set_timeout(tcase, 0);
-	tcase_add_test(tcase, fill_writes_all_and_no_more);
-	tcase_add_test(tcase, digest_reads_all_and_no_more);
-	tcase_add_test(tcase, digest_sees_words_change_places);
-	tcase_add_test(tcase, zeros_of_other_lengths_differ);
-	tcase_add_test(tcase, histogram_error_is_bounded);
-	tcase_add_test(tcase, histogram_quantiles);
-	tcase_add_loop_test(tcase, crew_follows_and_ends, 0, 2);
-	tcase_add_loop_test(tcase, limit_of_shm, 0, COUNT(limits));
-	tcase_add_loop_test(tcase, limit_of_tcp, 0, COUNT(limits));
-	tcase_add_test(tcase, limit_of_verbs_needs_a_device);
-	tcase_add_loop_test(tcase, limit_of_subgroups_that_overlap, 0, 2);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("figures")
 
 int main(void)
 {

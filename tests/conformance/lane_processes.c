@@ -117,7 +117,9 @@ static void meet_life(struct side *s, struct wh_region *region, uint64_t life)
 	SIDE_UNTIL(s, wh_load_acquire(&region->words[0]) == life);
 }
 
-START_TEST(a_node_that_is_killed_comes_back_on_its_lane)
+TEST_CASE("lives", .timeout_s = 60);
+
+TEST_LOOP(a_node_that_is_killed_comes_back_on_its_lane, 0, 2)
 {
 	int go[2], status, transport = _i;
 	struct wh_region *region;
@@ -153,15 +155,10 @@ START_TEST(a_node_that_is_killed_comes_back_on_its_lane)
 	close(go[0]);
 	close(go[1]);
 }
-END_TEST
+
+TEST_SUITE("lane-processes")
 
 int main(void)
 {
-	Suite *suite = suite_create("lane-processes");
-	TCase *cases = tcase_create("lives");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, a_node_that_is_killed_comes_back_on_its_lane, 0, 2);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

@@ -16,7 +16,9 @@ static const unsigned char *spare_base(struct node *n)
 	return ((struct wh_shm *)n->transport)->jobs->memory.base;
 }
 
-START_TEST(the_spare_is_the_next_row)
+TEST_CASE("jobs", .timeout_s = 60);
+
+TEST(the_spare_is_the_next_row)
 {
 	struct wh_image *image[2];
 	struct node n[2];
@@ -49,10 +51,9 @@ START_TEST(the_spare_is_the_next_row)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* The next view has more members, and so a little larger columns; or one has many fewer, and the spare is much too large. */
-START_TEST(a_large_spare_has_some_room)
+TEST(a_large_spare_has_some_room)
 {
 	const uint64_t more = 16 * WH_ROW_ALIGN;
 	struct wh_image *image[2];
@@ -77,10 +78,9 @@ START_TEST(a_large_spare_has_some_room)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* A caller that is not pressed waits for one that takes long to make, and for no other. */
-START_TEST(a_large_spare_is_worth_a_wait)
+TEST(a_large_spare_is_worth_a_wait)
 {
 	char group[40];
 	struct node n;
@@ -98,10 +98,9 @@ START_TEST(a_large_spare_is_worth_a_wait)
 	ck_assert_uint_ge(((struct wh_shm *)n.transport)->jobs->memory.bytes, 2 * LARGE_ROW);
 	node_free(&n);
 }
-END_TEST
 
 /* One that is closed before it is ready has taken the spare all the same. */
-START_TEST(another_spare_is_made_for_one_that_was_in_vain)
+TEST(another_spare_is_made_for_one_that_was_in_vain)
 {
 	struct node n[2];
 
@@ -116,7 +115,6 @@ START_TEST(another_spare_is_made_for_one_that_was_in_vain)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* Jobs that do not begin before the transport ends. */
 struct late {
@@ -155,7 +153,7 @@ static void submit_late(void *ctx, void (*run)(void *argument), void *argument)
 static struct late late; /* a job may end after the test */
 
 /* A transport that ends waits for its jobs, and leaves nothing. */
-START_TEST(jobs_end_with_the_transport)
+TEST_LOOP(jobs_end_with_the_transport, 0, 2)
 {
 	char group[40];
 	const struct wh_transport_config config = {.env = &late.env,
@@ -183,10 +181,9 @@ START_TEST(jobs_end_with_the_transport)
 	ck_assert_int_eq(rows_mapped(), 0);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
 /* As it comes. */
-START_TEST(jobs_end_at_any_time)
+TEST_LOOP(jobs_end_at_any_time, 0, 6)
 {
 	int before = count_fds();
 	struct node n[2];
@@ -204,9 +201,8 @@ START_TEST(jobs_end_at_any_time)
 	ck_assert_int_eq(rows_mapped(), 0);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
-START_TEST(large_images_go_off_the_loop)
+TEST(large_images_go_off_the_loop)
 {
 	struct node n;
 	int fds;
@@ -224,11 +220,10 @@ START_TEST(large_images_go_off_the_loop)
 	NODE_UNTIL(&n, spare_state(&n) == WH_SHM_SPARE_MADE && rows_mapped() == 2 && count_fds() == fds);
 	node_free(&n);
 }
-END_TEST
 
 /* A fork has none of the threads, and what they were at goes with it: all that they had written down. So it comes when
  * the spare has a page: its map was written down before that. (Between mmap and that it would keep the map until exit.) */
-START_TEST(a_fork_does_not_wait_for_jobs)
+TEST(a_fork_does_not_wait_for_jobs)
 {
 	struct node n;
 	pid_t child;
@@ -247,22 +242,10 @@ START_TEST(a_fork_does_not_wait_for_jobs)
 	ck_assert_int_eq(reap(child), 0);
 	node_free(&n);
 }
-END_TEST
+
+TEST_SUITE("shm and its jobs")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and its jobs");
-	TCase *cases = tcase_create("jobs");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, the_spare_is_the_next_row);
-	tcase_add_test(cases, a_large_spare_has_some_room);
-	tcase_add_test(cases, a_large_spare_is_worth_a_wait);
-	tcase_add_test(cases, another_spare_is_made_for_one_that_was_in_vain);
-	tcase_add_loop_test(cases, jobs_end_with_the_transport, 0, 2);
-	tcase_add_loop_test(cases, jobs_end_at_any_time, 0, 6);
-	tcase_add_test(cases, large_images_go_off_the_loop);
-	tcase_add_test(cases, a_fork_does_not_wait_for_jobs);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

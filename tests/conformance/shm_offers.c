@@ -26,8 +26,10 @@ static int begin_two(struct node n[2])
 	return count_fds();
 }
 
+TEST_CASE("offers", .timeout_s = 60);
+
 /* One opens and closes; the other never does, and in the end opens what the first has open. */
-START_TEST(offers_that_are_never_taken_up)
+TEST(offers_that_are_never_taken_up)
 {
 	struct wh_image *image[2];
 	struct node n[2];
@@ -55,11 +57,10 @@ START_TEST(offers_that_are_never_taken_up)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* One says that those are past: it need not open a later one to let go of them, and one that comes late is not kept. What is
  * offered from there on is. */
-START_TEST(offers_that_are_past)
+TEST_LOOP(offers_that_are_past, 0, 2)
 {
 	struct wh_image *image, *taken_up;
 	struct node n[2];
@@ -89,7 +90,6 @@ START_TEST(offers_that_are_past)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
 
@@ -122,7 +122,7 @@ static void raw_meet(struct raw *r, struct node *n)
 }
 
 /* What a peer says of images that are closed, or were never opened, is nothing to the one that is. */
-START_TEST(words_on_closed_images_are_ignored)
+TEST_LOOP(words_on_closed_images_are_ignored, 0, 2)
 {
 	struct wh_image *closed, *open;
 	struct node n;
@@ -161,10 +161,9 @@ START_TEST(words_on_closed_images_are_ignored)
 	NODE_UNTIL(&n, n.down == 1);
 	node_free(&n);
 }
-END_TEST
 
 /* Whether they come in that order or in the other. */
-START_TEST(offers_of_the_greatest_keys_are_kept)
+TEST_LOOP(offers_of_the_greatest_keys_are_kept, 0, 2)
 {
 	const uint64_t last = 9, first = last - WH_SESSION_OFFERS - 1;
 	struct wh_image *image;
@@ -185,10 +184,9 @@ START_TEST(offers_of_the_greatest_keys_are_kept)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* It can be read, but did not take in the word that it may read too; then it is frozen. What was posted is for it. */
-START_TEST(what_was_posted_before_the_freeze_goes_out)
+TEST_LOOP(what_was_posted_before_the_freeze_goes_out, 0, 2)
 {
 	enum wh_wire_result what;
 	char message[WH_CONTROL_MAX] = "";
@@ -223,7 +221,6 @@ START_TEST(what_was_posted_before_the_freeze_goes_out)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- events ------------------------------------------------------------------------------------------------------- */
 
@@ -259,7 +256,7 @@ static void only_service(const struct node *n)
 }
 
 /* More ends of peers, and messages before them, than there is room for; no event is taken meanwhile. */
-START_TEST(no_event_is_lost)
+TEST(no_event_is_lost)
 {
 	struct seen seen = {.ends = 0};
 	struct node n[MANY];
@@ -290,20 +287,10 @@ START_TEST(no_event_is_lost)
 	ck_assert_uint_eq(seen.ends, MANY - 1);
 	node_free(&n[0]);
 }
-END_TEST
+
+TEST_SUITE("shm and offers")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and offers");
-	TCase *cases = tcase_create("offers");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, offers_that_are_never_taken_up);
-	tcase_add_loop_test(cases, offers_that_are_past, 0, 2);
-	tcase_add_loop_test(cases, words_on_closed_images_are_ignored, 0, 2);
-	tcase_add_loop_test(cases, offers_of_the_greatest_keys_are_kept, 0, 2);
-	tcase_add_loop_test(cases, what_was_posted_before_the_freeze_goes_out, 0, 2);
-	tcase_add_test(cases, no_event_is_lost);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

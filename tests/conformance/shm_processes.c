@@ -68,7 +68,9 @@ static int stray_child(const char *group, const struct stray *stray)
 	return 3;
 }
 
-START_TEST(a_stray_access_faults)
+TEST_CASE("processes", .timeout_s = 60);
+
+TEST_LOOP(a_stray_access_faults, 0, sizeof(strays) / sizeof(strays[0]))
 {
 	char group[40];
 	struct node n;
@@ -87,7 +89,6 @@ START_TEST(a_stray_access_faults)
 	NODE_UNTIL(&n, n.down == 1);
 	node_free(&n);
 }
-END_TEST
 
 static void check_sealed(int fd, uint64_t bytes)
 {
@@ -105,7 +106,7 @@ static void check_sealed(int fd, uint64_t bytes)
 	munmap(map, bytes);
 }
 
-START_TEST(what_a_peer_gets_cannot_be_written)
+TEST(what_a_peer_gets_cannot_be_written)
 {
 	char group[40];
 	struct node n;
@@ -126,11 +127,10 @@ START_TEST(what_a_peer_gets_cannot_be_written)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- death, leaving, forks ---------------------------------------------------------------------------------------- */
 
-START_TEST(a_kill_is_noticed_at_once)
+TEST(a_kill_is_noticed_at_once)
 {
 	char group[40], died[40];
 	uint64_t killed;
@@ -156,7 +156,6 @@ START_TEST(a_kill_is_noticed_at_once)
 	reap(child);
 	node_free(&n);
 }
-END_TEST
 
 static int leave_when_told(const char *group)
 {
@@ -169,7 +168,7 @@ static int leave_when_told(const char *group)
 	return 0;
 }
 
-START_TEST(leaving_between_processes)
+TEST(leaving_between_processes)
 {
 	char group[40];
 	struct node n;
@@ -184,10 +183,9 @@ START_TEST(leaving_between_processes)
 	ck_assert_uint_eq(n.down + n.refused, 0);
 	node_free(&n);
 }
-END_TEST
 
 /* A node that has left hears no more of the others, which hang up because it left. */
-START_TEST(leaving_is_silent)
+TEST(leaving_is_silent)
 {
 	char group[40];
 	struct node n, peer;
@@ -205,11 +203,10 @@ START_TEST(leaving_is_silent)
 	node_free(&n);
 	node_free(&peer);
 }
-END_TEST
 
 /* A fork lets go; that is nothing to the node nor to its peers. And when the node closes while its fork lives on, with
  * copies of all descriptors, the peers see it all the same. */
-START_TEST(a_fork_only_lets_go)
+TEST(a_fork_only_lets_go)
 {
 	char group[40];
 	struct node n, peer;
@@ -248,7 +245,6 @@ START_TEST(a_fork_only_lets_go)
 	reap(child);
 	node_free(&peer);
 }
-END_TEST
 
 /* ---- nothing stays ------------------------------------------------------------------------------------------------ */
 
@@ -268,7 +264,7 @@ static void check_close_on_exec(void)
 	}
 }
 
-START_TEST(nothing_is_left_behind)
+TEST(nothing_is_left_behind)
 {
 	char group[40];
 	struct node n[3];
@@ -292,9 +288,8 @@ START_TEST(nothing_is_left_behind)
 	ck_assert_int_eq(memories_mapped(), 0);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
-START_TEST(nothing_is_left_of_the_killed)
+TEST(nothing_is_left_of_the_killed)
 {
 	char group[40];
 	struct node n;
@@ -310,10 +305,9 @@ START_TEST(nothing_is_left_of_the_killed)
 	ck_assert_int_eq(memories_mapped(), 0);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
 /* Creation and opening that fail leave nothing either. */
-START_TEST(nothing_is_left_of_a_failure)
+TEST(nothing_is_left_of_a_failure)
 {
 	char group[40];
 	struct wh_error err;
@@ -329,7 +323,6 @@ START_TEST(nothing_is_left_of_a_failure)
 			 WHORL_INVALID);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -343,7 +336,7 @@ static enum whorl_result open_row(struct node *n, uint64_t bytes, struct wh_erro
 	return n->transport->ops->image_open(n->transport, &spec, &n->image, err);
 }
 
-START_TEST(too_much_memory_is_an_error)
+TEST(too_much_memory_is_an_error)
 {
 	char group[40];
 	struct wh_error err;
@@ -362,10 +355,9 @@ START_TEST(too_much_memory_is_an_error)
 	ck_assert_int_eq(open_row(&n, ROW_BYTES, &err), WHORL_OK);
 	node_free(&n);
 }
-END_TEST
 
 /* With one descriptor more each time, until it works. */
-START_TEST(too_few_descriptors_is_an_error)
+TEST(too_few_descriptors_is_an_error)
 {
 	enum whorl_result result = WHORL_SYSTEM;
 	char group[40];
@@ -393,10 +385,9 @@ START_TEST(too_few_descriptors_is_an_error)
 	ck_assert_int_eq(result, WHORL_OK);
 	ck_assert_int_gt(more, 5);
 }
-END_TEST
 
 /* A node that is out of descriptors meets the others when it has some again; and does not spin meanwhile. */
-START_TEST(peers_wait_for_descriptors)
+TEST(peers_wait_for_descriptors)
 {
 	char group[40];
 	uint64_t waits = 0, start;
@@ -422,10 +413,9 @@ START_TEST(peers_wait_for_descriptors)
 	reap(child);
 	node_free(&n);
 }
-END_TEST
 
 /* What huge pages the machine has is not known here; an error must say so, and trying must never fail. */
-START_TEST(huge_pages)
+TEST(huge_pages)
 {
 	char group[40];
 	struct wh_error err;
@@ -452,11 +442,10 @@ START_TEST(huge_pages)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* ---- what it costs ------------------------------------------------------------------------------------------------ */
 
-START_TEST(one_ring_for_one_parking)
+TEST(one_ring_for_one_parking)
 {
 	char group[40];
 	struct node n[2];
@@ -486,10 +475,9 @@ START_TEST(one_ring_for_one_parking)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* Once all have met nothing wakes an idle node: no timer runs on. */
-START_TEST(idle_means_idle)
+TEST(idle_means_idle)
 {
 	const uint64_t nap = 2 * WH_NS_PER_S;
 	char group[40];
@@ -517,29 +505,10 @@ START_TEST(idle_means_idle)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
+
+TEST_SUITE("shm between processes")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm between processes");
-	TCase *cases = tcase_create("processes");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, a_stray_access_faults, 0, sizeof(strays) / sizeof(strays[0]));
-	tcase_add_test(cases, what_a_peer_gets_cannot_be_written);
-	tcase_add_test(cases, a_kill_is_noticed_at_once);
-	tcase_add_test(cases, leaving_between_processes);
-	tcase_add_test(cases, leaving_is_silent);
-	tcase_add_test(cases, a_fork_only_lets_go);
-	tcase_add_test(cases, nothing_is_left_behind);
-	tcase_add_test(cases, nothing_is_left_of_the_killed);
-	tcase_add_test(cases, nothing_is_left_of_a_failure);
-	tcase_add_test(cases, too_much_memory_is_an_error);
-	tcase_add_test(cases, too_few_descriptors_is_an_error);
-	tcase_add_test(cases, peers_wait_for_descriptors);
-	tcase_add_test(cases, huge_pages);
-	tcase_add_test(cases, one_ring_for_one_parking);
-	tcase_add_test(cases, idle_means_idle);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

@@ -67,7 +67,9 @@ static struct query a_query; /* large */
 /* More than there is room for, one after the other and at once; each comes back until it has its answer. */
 #define CROWD (WH_SESSION_STRANGERS + 40)
 
-START_TEST(a_crowd_is_answered)
+TEST_CASE("queries", .timeout_s = 60);
+
+TEST(a_crowd_is_answered)
 {
 	struct query *queries = calloc(CROWD, sizeof(*queries));
 	static pthread_t threads[CROWD];
@@ -96,10 +98,9 @@ START_TEST(a_crowd_is_answered)
 	free(queries);
 	node_free(&n);
 }
-END_TEST
 
 /* There is a node, which does not answer; or there is none. */
-START_TEST(a_query_waits_until_its_time_out)
+TEST_LOOP(a_query_waits_until_its_time_out, 0, 2)
 {
 	uint64_t start = test_now();
 	pthread_t thread;
@@ -128,9 +129,8 @@ START_TEST(a_query_waits_until_its_time_out)
 			 WHORL_INVALID);
 	node_free(&n);
 }
-END_TEST
 
-START_TEST(an_answer_that_is_too_large_is_none)
+TEST(an_answer_that_is_too_large_is_none)
 {
 	static unsigned char large[WH_ANSWER_MAX + 1];
 	pthread_t thread;
@@ -151,12 +151,11 @@ START_TEST(an_answer_that_is_too_large_is_none)
 	ck_assert_uint_eq(a_query.bytes, WH_ANSWER_MAX);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- bad ones ----------------------------------------------------------------------------------------------------- */
 
 /* What a visitor may do wrong: none is answered, or counted as a peer, and each loses its place. */
-START_TEST(a_query_that_misbehaves_loses_its_place)
+TEST_LOOP(a_query_that_misbehaves_loses_its_place, 0, 4)
 {
 	char group[40];
 	struct node n;
@@ -194,10 +193,9 @@ START_TEST(a_query_that_misbehaves_loses_its_place)
 	ck_assert_int_eq(count_fds(), before);
 	node_free(&n);
 }
-END_TEST
 
 /* A peer that has been met is no visitor. */
-START_TEST(a_node_does_not_ask)
+TEST(a_node_does_not_ask)
 {
 	char group[40];
 	struct node n;
@@ -211,9 +209,8 @@ START_TEST(a_node_does_not_ask)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
-START_TEST(a_question_of_another_version_is_refused)
+TEST(a_question_of_another_version_is_refused)
 {
 	char group[40];
 	struct node n;
@@ -230,10 +227,9 @@ START_TEST(a_question_of_another_version_is_refused)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* A process that has the name of a node and answers what it likes. */
-START_TEST(what_is_no_answer_is_an_error)
+TEST_LOOP(what_is_no_answer_is_an_error, 0, 7)
 {
 	static const struct {
 		enum whorl_result result;
@@ -283,21 +279,10 @@ START_TEST(what_is_no_answer_is_an_error)
 	close(s);
 	close(listener);
 }
-END_TEST
+
+TEST_SUITE("shm and queries")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and queries");
-	TCase *cases = tcase_create("queries");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_crowd_is_answered);
-	tcase_add_loop_test(cases, a_query_waits_until_its_time_out, 0, 2);
-	tcase_add_test(cases, an_answer_that_is_too_large_is_none);
-	tcase_add_loop_test(cases, a_query_that_misbehaves_loses_its_place, 0, 4);
-	tcase_add_test(cases, a_node_does_not_ask);
-	tcase_add_test(cases, a_question_of_another_version_is_refused);
-	tcase_add_loop_test(cases, what_is_no_answer_is_an_error, 0, 7);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

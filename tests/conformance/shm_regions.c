@@ -80,7 +80,9 @@ static int add_and_tell(const char *group)
 	return 2;
 }
 
-START_TEST(processes_share_a_region)
+TEST_CASE("regions", .timeout_s = 60);
+
+TEST(processes_share_a_region)
 {
 	char group[40];
 	pid_t child = spawn(add_and_tell, new_group(group));
@@ -103,7 +105,6 @@ START_TEST(processes_share_a_region)
 	ck_assert_uint_eq(region->words[1], 1);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- a hand-made peer --------------------------------------------------------------------------------------------- */
 
@@ -190,7 +191,7 @@ static bool say_bad_messages(const struct raw *r, int how)
 
 #define BAD_MESSAGES 13
 
-START_TEST(a_bad_message_of_regions_ends_its_sender_alone)
+TEST_LOOP(a_bad_message_of_regions_ends_its_sender_alone, 0, BAD_MESSAGES)
 {
 	char group[40];
 	struct node n;
@@ -216,7 +217,6 @@ START_TEST(a_bad_message_of_regions_ends_its_sender_alone)
 	ck_assert_int_eq(count_fds(), fds);
 	node_free(&n);
 }
-END_TEST
 
 static wh_word *map_words(int fd, uint64_t bytes)
 {
@@ -227,7 +227,7 @@ static wh_word *map_words(int fd, uint64_t bytes)
 }
 
 /* The peer is granted something, and counts more immediates than there can be, or takes some back. */
-START_TEST(counts_that_cannot_be_end_their_writer)
+TEST_LOOP(counts_that_cannot_be_end_their_writer, 0, 3)
 {
 	static const uint64_t counts[] = {WH_REMOTE_IMMEDIATES + 1, UINT64_MAX, UINT64_C(1) << 63};
 	struct wh_remote_event event;
@@ -258,10 +258,9 @@ START_TEST(counts_that_cannot_be_end_their_writer)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* A peer that says nonsense of what it has taken gets nothing more; all else goes on. */
-START_TEST(a_mailbox_that_is_scribbled_on_is_full)
+TEST(a_mailbox_that_is_scribbled_on_is_full)
 {
 	struct wh_region *own;
 	char group[40];
@@ -293,12 +292,11 @@ START_TEST(a_mailbox_that_is_scribbled_on_is_full)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- a full queue, and room ---------------------------------------------------------------------------------------- */
 
 /* Grants, and the end of one, wait for room in the queue of messages. */
-START_TEST(grants_wait_for_room)
+TEST(grants_wait_for_room)
 {
 	unsigned char message[WH_CONTROL_MAX] = {0};
 	struct wh_region *regions[2];
@@ -333,19 +331,10 @@ START_TEST(grants_wait_for_room)
 	for (int i = 0; i < 2; i++)
 		node_free(&n[i]);
 }
-END_TEST
+
+TEST_SUITE("shm regions")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm regions");
-	TCase *cases = tcase_create("regions");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, processes_share_a_region);
-	tcase_add_loop_test(cases, a_bad_message_of_regions_ends_its_sender_alone, 0, BAD_MESSAGES);
-	tcase_add_loop_test(cases, counts_that_cannot_be_end_their_writer, 0, 3);
-	tcase_add_test(cases, a_mailbox_that_is_scribbled_on_is_full);
-	tcase_add_test(cases, grants_wait_for_room);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

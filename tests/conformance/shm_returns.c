@@ -87,8 +87,10 @@ static void begin(struct node n[2], struct wh_image *first[2], struct wh_image *
 	wait_for_rows(&n[0]);
 }
 
+TEST_CASE("returns", .timeout_s = 60);
+
 /* Whichever closes it first. It is all zeros, though all of it was written; the peer takes it as any other. */
-START_TEST(a_row_comes_back_when_all_have_let_go)
+TEST_LOOP(a_row_comes_back_when_all_have_let_go, 0, 2)
 {
 	struct wh_image *image[4][2];
 	struct node n[2];
@@ -118,10 +120,9 @@ START_TEST(a_row_comes_back_when_all_have_let_go)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* The peer stands still, or has been removed and does not know, or has let go of another image alone: it reads what it read. */
-START_TEST(a_row_that_may_be_read_is_not_used_again)
+TEST_LOOP(a_row_that_may_be_read_is_not_used_again, 0, 3)
 {
 	struct wh_image *image[3][2];
 	struct node n[2];
@@ -148,10 +149,9 @@ START_TEST(a_row_that_may_be_read_is_not_used_again)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* The peer has ended without a word: a process that is not seen any more may read all the same. Before the owner closes, or after. */
-START_TEST(a_row_of_a_peer_that_has_ended_is_not_used_again)
+TEST_LOOP(a_row_of_a_peer_that_has_ended_is_not_used_again, 0, 2)
 {
 	struct wh_image *image[2][2];
 	struct node n[2];
@@ -170,10 +170,9 @@ START_TEST(a_row_of_a_peer_that_has_ended_is_not_used_again)
 	ck_assert_ptr_null(shm_of(&n[0])->returning.memory.base);
 	node_free(&n[0]);
 }
-END_TEST
 
 /* It is not made anew for a ring more: a member that pauses, and sends again, alternates between two sizes. */
-START_TEST(a_row_that_grows_back_has_a_spare)
+TEST(a_row_that_grows_back_has_a_spare)
 {
 	const uint64_t less = LARGE_ROW - LARGE_ROW / 8;
 	struct wh_image *image[4];
@@ -195,10 +194,9 @@ START_TEST(a_row_that_grows_back_has_a_spare)
 	ck_assert_uint_ne(file_of(&shm_of(&n)->jobs->memory), file);
 	node_free(&n);
 }
-END_TEST
 
 /* Of what is not open, of what was not offered; and what is no such message. */
-START_TEST(let_go_without_sense)
+TEST(let_go_without_sense)
 {
 	char group[40];
 	struct node n;
@@ -217,10 +215,9 @@ START_TEST(let_go_without_sense)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* A transport ends, in a fork too, while a row is awaited: nothing of it is left. */
-START_TEST(a_row_that_is_awaited_goes_with_its_transport)
+TEST(a_row_that_is_awaited_goes_with_its_transport)
 {
 	int before = count_fds(), status;
 	struct wh_image *image[2][2];
@@ -245,20 +242,10 @@ START_TEST(a_row_that_is_awaited_goes_with_its_transport)
 	ck_assert_int_eq(rows_mapped(), 0);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
+
+TEST_SUITE("shm and rows that come back")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and rows that come back");
-	TCase *cases = tcase_create("returns");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, a_row_comes_back_when_all_have_let_go, 0, 2);
-	tcase_add_loop_test(cases, a_row_that_may_be_read_is_not_used_again, 0, 3);
-	tcase_add_loop_test(cases, a_row_of_a_peer_that_has_ended_is_not_used_again, 0, 2);
-	tcase_add_test(cases, a_row_that_grows_back_has_a_spare);
-	tcase_add_test(cases, let_go_without_sense);
-	tcase_add_test(cases, a_row_that_is_awaited_goes_with_its_transport);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

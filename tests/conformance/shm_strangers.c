@@ -20,8 +20,10 @@ static void meet_each_other(struct node *a, struct node *b)
 
 #define SILENT (WH_SESSION_STRANGERS + 40)
 
+TEST_CASE("strangers", .timeout_s = 60);
+
 /* More than there are places for, before and after; and the group forms. */
-START_TEST(silence_disturbs_nobody)
+TEST(silence_disturbs_nobody)
 {
 	static struct raw silent[SILENT];
 	char group[40];
@@ -45,7 +47,6 @@ START_TEST(silence_disturbs_nobody)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* What is sent after connecting, in place of a good hello. */
 static void misbehave(struct raw *r, int how)
@@ -127,7 +128,7 @@ static void misbehave(struct raw *r, int how)
 
 #define MISBEHAVIOURS 15
 
-START_TEST(garbage_disturbs_nobody)
+TEST_LOOP(garbage_disturbs_nobody, 0, MISBEHAVIOURS)
 {
 	char group[40];
 	struct node n[2];
@@ -162,7 +163,6 @@ START_TEST(garbage_disturbs_nobody)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* ---- a peer that has been let in and breaks the protocol ---------------------------------------------------------- */
 
@@ -180,7 +180,7 @@ static void let_in(struct raw *r, struct node *n, char group[40])
 	raw_be_met(r, n, group, 1);
 }
 
-START_TEST(garbage_of_a_peer_ends_it)
+TEST_LOOP(garbage_of_a_peer_ends_it, 0, 2)
 {
 	char group[40];
 	struct node n;
@@ -197,10 +197,9 @@ START_TEST(garbage_of_a_peer_ends_it)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* Offers that are never taken up cost a bounded number of descriptors. */
-START_TEST(offers_are_bounded)
+TEST(offers_are_bounded)
 {
 	char group[40];
 	struct node n;
@@ -221,10 +220,9 @@ START_TEST(offers_are_bounded)
 	ck_assert_int_eq(count_fds(), before - 5); /* the three of r, and the socket and doorbell of the peer */
 	node_free(&n);
 }
-END_TEST
 
 /* A row that is not sealed, or not as large as it should be, is not mapped. */
-START_TEST(a_row_that_could_vanish_is_refused)
+TEST_LOOP(a_row_that_could_vanish_is_refused, 0, 3)
 {
 	char group[40];
 	struct node n;
@@ -244,10 +242,9 @@ START_TEST(a_row_that_could_vanish_is_refused)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* One thing is different each time, the file is as the offer says; or it is not. */
-START_TEST(an_offer_that_does_not_fit_is_refused)
+TEST_LOOP(an_offer_that_does_not_fit_is_refused, 0, 5)
 {
 	const struct wh_offer offer = {.key = 1,
 				       .layout_digest = ROW_BYTES + (_i == 0),
@@ -272,7 +269,6 @@ START_TEST(an_offer_that_does_not_fit_is_refused)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- refused on both sides ---------------------------------------------------------------------------------------- */
 
@@ -294,7 +290,7 @@ static void check_refusal(struct raw *r, struct node *n, const char *reason)
 	ck_assert_uint_eq(n->down + n->left, 0);
 }
 
-START_TEST(a_hello_that_does_not_fit_is_refused)
+TEST_LOOP(a_hello_that_does_not_fit_is_refused, 0, 6)
 {
 	static const char *const reasons[] = {
 		"version 7 of the protocol", "a group of 3 nodes",         "of group other",
@@ -336,10 +332,9 @@ START_TEST(a_hello_that_does_not_fit_is_refused)
 	close(other[1]);
 	node_free(&n);
 }
-END_TEST
 
 /* The first fields of a hello are the same in all versions, whatever follows. */
-START_TEST(a_longer_hello_of_another_version_is_told_so)
+TEST(a_longer_hello_of_another_version_is_told_so)
 {
 	unsigned char longer[WH_MESSAGE_MAX];
 	struct wh_message_head head;
@@ -360,10 +355,9 @@ START_TEST(a_longer_hello_of_another_version_is_told_so)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* A hello without what goes with it, its descriptors there. */
-START_TEST(a_hello_without_its_page_is_refused)
+TEST(a_hello_without_its_page_is_refused)
 {
 	unsigned char shorter[WH_MESSAGE_MAX];
 	char group[40];
@@ -378,7 +372,6 @@ START_TEST(a_hello_without_its_page_is_refused)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- versions that had other messages ----------------------------------------------------------------------------- */
 
@@ -407,7 +400,7 @@ struct older_refused {
 	}
 
 /* A node, or a visitor, of version 3: it is told so in its own words, and then there is the end. */
-START_TEST(those_of_version_3_are_told_so)
+TEST_LOOP(those_of_version_3_are_told_so, 0, 2)
 {
 	const struct older_hello hello = {.head = OLDER_HEAD(1), .node = 1, .nodes = 2, .incarnation = 42};
 	const struct older_head query = OLDER_HEAD(7);
@@ -440,10 +433,9 @@ START_TEST(those_of_version_3_are_told_so)
 	ck_assert_uint_eq(n.met + n.down + n.query, 0);
 	node_free(&n);
 }
-END_TEST
 
 /* Half of a hello of theirs, one of a version that never had such messages, and another message of theirs are garbage. */
-START_TEST(what_is_nothing_in_version_3_either)
+TEST_LOOP(what_is_nothing_in_version_3_either, 0, 3)
 {
 	struct older_hello hello = {.head = OLDER_HEAD(_i == 2 ? 3 : 1), .node = 1, .nodes = 2, .incarnation = 42};
 	char group[40];
@@ -460,12 +452,11 @@ START_TEST(what_is_nothing_in_version_3_either)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- others of this version --------------------------------------------------------------------------------------- */
 
 /* Nodes, this time, that disagree on how many they are. */
-START_TEST(nodes_of_different_counts_refuse_each_other)
+TEST(nodes_of_different_counts_refuse_each_other)
 {
 	char group[40];
 	struct node a, b;
@@ -479,10 +470,9 @@ START_TEST(nodes_of_different_counts_refuse_each_other)
 	node_free(&a);
 	node_free(&b);
 }
-END_TEST
 
 /* A node that the group does not need is told so; the group goes on. */
-START_TEST(a_node_too_many_is_refused_alone)
+TEST(a_node_too_many_is_refused_alone)
 {
 	char group[40];
 	struct node n[2], third;
@@ -505,7 +495,6 @@ START_TEST(a_node_too_many_is_refused_alone)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* In a process of its own: says hello as node 1, without its name, and must be turned away for that reason. */
 static int usurp(const char *group)
@@ -526,7 +515,7 @@ static int usurp(const char *group)
 }
 
 /* No process gets the place of a node that is here, nor does one that was come back as if nothing had been. */
-START_TEST(a_place_is_taken_once)
+TEST(a_place_is_taken_once)
 {
 	char group[40], pid[40];
 	struct wh_error err;
@@ -560,28 +549,10 @@ START_TEST(a_place_is_taken_once)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
+
+TEST_SUITE("shm and strangers")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and strangers");
-	TCase *cases = tcase_create("strangers");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, silence_disturbs_nobody);
-	tcase_add_loop_test(cases, garbage_disturbs_nobody, 0, MISBEHAVIOURS);
-	tcase_add_loop_test(cases, garbage_of_a_peer_ends_it, 0, 2);
-	tcase_add_test(cases, offers_are_bounded);
-	tcase_add_loop_test(cases, a_row_that_could_vanish_is_refused, 0, 3);
-	tcase_add_loop_test(cases, an_offer_that_does_not_fit_is_refused, 0, 5);
-	tcase_add_loop_test(cases, a_hello_that_does_not_fit_is_refused, 0, 6);
-	tcase_add_test(cases, a_longer_hello_of_another_version_is_told_so);
-	tcase_add_test(cases, a_hello_without_its_page_is_refused);
-	tcase_add_loop_test(cases, those_of_version_3_are_told_so, 0, 2);
-	tcase_add_loop_test(cases, what_is_nothing_in_version_3_either, 0, 3);
-	tcase_add_test(cases, nodes_of_different_counts_refuse_each_other);
-	tcase_add_test(cases, a_node_too_many_is_refused_alone);
-	tcase_add_test(cases, a_place_is_taken_once);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

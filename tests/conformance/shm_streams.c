@@ -72,7 +72,9 @@ static bool is_what_was_written(const unsigned char *bytes, ptrdiff_t count, uin
 	return true;
 }
 
-START_TEST(much_goes_through_a_stream)
+TEST_CASE("streams", .timeout_s = 60);
+
+TEST(much_goes_through_a_stream)
 {
 	static unsigned char bytes[CHUNK];
 	uint64_t at = 0, used;
@@ -95,7 +97,6 @@ START_TEST(much_goes_through_a_stream)
 	n.stream->ops->close(n.stream);
 	node_free(&n);
 }
-END_TEST
 
 static int read_for_ever(const char *group)
 {
@@ -123,7 +124,7 @@ static int write_for_ever(const char *group)
 }
 
 /* A kill ends the wait of the other side, and is no signal to it. */
-START_TEST(death_ends_a_stream)
+TEST_LOOP(death_ends_a_stream, 0, 2)
 {
 	static unsigned char bytes[CHUNK];
 	char group[40];
@@ -153,12 +154,11 @@ START_TEST(death_ends_a_stream)
 	stream->ops->close(stream);
 	node_free(&n);
 }
-END_TEST
 
 /* ---- forks, and what is left behind ------------------------------------------------------------------------------- */
 
 /* A fork has copies of both ends. What it does with them is nothing to the stream, and does not keep it alive. */
-START_TEST(a_fork_has_no_part_in_a_stream)
+TEST_LOOP(a_fork_has_no_part_in_a_stream, 0, 2)
 {
 	struct wh_stream *stream;
 	char bytes[10];
@@ -196,10 +196,9 @@ START_TEST(a_fork_has_no_part_in_a_stream)
 	node_free(&n[0]);
 	node_free(&n[1]);
 }
-END_TEST
 
 /* Open, taken or not, closed or not at the other side: what a program that it starts would inherit, and what stays. */
-START_TEST(streams_leave_no_descriptors)
+TEST_LOOP(streams_leave_no_descriptors, 0, 2)
 {
 	struct wh_stream *streams[4];
 	int before = count_fds();
@@ -222,7 +221,6 @@ START_TEST(streams_leave_no_descriptors)
 	node_free(&n[0]);
 	ck_assert_int_eq(count_fds(), before);
 }
-END_TEST
 
 /* ---- what is no stream -------------------------------------------------------------------------------------------- */
 
@@ -239,7 +237,7 @@ static void send_end(const struct raw *r, int fd)
 }
 
 /* A file, which always has something to say; a socket of another kind; none at all. */
-START_TEST(what_is_no_stream_ends_its_sender)
+TEST_LOOP(what_is_no_stream_ends_its_sender, 0, 3)
 {
 	char group[40];
 	struct node n;
@@ -263,10 +261,9 @@ START_TEST(what_is_no_stream_ends_its_sender)
 	raw_close(&r);
 	node_free(&n);
 }
-END_TEST
 
 /* The other end can do with the socket what it likes: reading does not block, and nothing is a signal. */
-START_TEST(a_stream_that_is_made_to_block)
+TEST(a_stream_that_is_made_to_block)
 {
 	char group[40], byte;
 	struct node n;
@@ -290,20 +287,10 @@ START_TEST(a_stream_that_is_made_to_block)
 	NODE_UNTIL(&n, n.down == 1);
 	node_free(&n);
 }
-END_TEST
+
+TEST_SUITE("shm and streams")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and streams");
-	TCase *cases = tcase_create("streams");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, much_goes_through_a_stream);
-	tcase_add_loop_test(cases, death_ends_a_stream, 0, 2);
-	tcase_add_loop_test(cases, a_fork_has_no_part_in_a_stream, 0, 2);
-	tcase_add_loop_test(cases, streams_leave_no_descriptors, 0, 2);
-	tcase_add_loop_test(cases, what_is_no_stream_ends_its_sender, 0, 3);
-	tcase_add_test(cases, a_stream_that_is_made_to_block);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

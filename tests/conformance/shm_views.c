@@ -39,7 +39,9 @@ static int be_second_of_three(const char *group)
 	return 0;
 }
 
-START_TEST(a_node_that_never_comes_is_not_waited_for)
+TEST_CASE("views", .timeout_s = 60);
+
+TEST(a_node_that_never_comes_is_not_waited_for)
 {
 	char group[40];
 	struct node n;
@@ -65,7 +67,6 @@ START_TEST(a_node_that_never_comes_is_not_waited_for)
 			 fds + 1); /* the spare's; my row is let go of, as it will not be asked for any more */
 	node_free(&n);
 }
-END_TEST
 
 /* Key 1 becomes ready, then node 1 stays until it is killed. */
 static int just_stay(const char *group)
@@ -80,7 +81,7 @@ static int just_stay(const char *group)
 	return 0;
 }
 
-START_TEST(the_dead_are_waited_for_until_frozen)
+TEST_LOOP(the_dead_are_waited_for_until_frozen, 0, 2)
 {
 	char group[40];
 	struct wh_image *next = NULL;
@@ -117,10 +118,9 @@ START_TEST(the_dead_are_waited_for_until_frozen)
 	ck_assert_uint_eq(n.down + n.left + n.refused, 1);
 	node_free(&n);
 }
-END_TEST
 
 /* It has given me its row, which says something; I have frozen it before it was ready. */
-START_TEST(what_was_mapped_and_frozen_reads_as_zeros)
+TEST(what_was_mapped_and_frozen_reads_as_zeros)
 {
 	struct wh_image *images[3];
 	struct node n[3];
@@ -142,11 +142,10 @@ START_TEST(what_was_mapped_and_frozen_reads_as_zeros)
 	for (uint32_t id = 0; id < 3; id++)
 		node_free(&n[id]);
 }
-END_TEST
 
 /* ---- stopped, and frozen while it writes -------------------------------------------------------------------------- */
 
-START_TEST(the_stopped_stay_and_the_frozen_are_not_heard)
+TEST(the_stopped_stay_and_the_frozen_are_not_heard)
 {
 	char group[40];
 	uint64_t seen;
@@ -178,9 +177,8 @@ START_TEST(the_stopped_stay_and_the_frozen_are_not_heard)
 	ck_assert_uint_eq(node_column(&n, 1, 64), seen);
 	node_free(&n);
 }
-END_TEST
 
-START_TEST(neither_the_frozen_nor_the_gone_are_rung)
+TEST_LOOP(neither_the_frozen_nor_the_gone_are_rung, 0, 2)
 {
 	struct node n[2];
 
@@ -200,7 +198,6 @@ START_TEST(neither_the_frozen_nor_the_gone_are_rung)
 	if (_i == 0)
 		node_free(&n[1]);
 }
-END_TEST
 
 /* ---- candidates in turn ------------------------------------------------------------------------------------------- */
 
@@ -300,7 +297,7 @@ static unsigned char *use_up_maps(void)
 
 /* Parts that touch, and those that do not, are where they should be, and nothing between them. Where maps have run out the error
  * says what to look at. */
-START_TEST(parts_are_mapped_or_the_want_of_maps_is_named)
+TEST(parts_are_mapped_or_the_want_of_maps_is_named)
 {
 	const struct wh_row_part of[] = {{0, WH_ROW_ALIGN}, {RING_READ, WH_ROW_ALIGN}};
 	struct wh_shm_parts parts = {.of = of, .count = 2, .soon = WH_ROW_ALIGN};
@@ -344,9 +341,8 @@ START_TEST(parts_are_mapped_or_the_want_of_maps_is_named)
 	}
 	wh_shm_memory_free(&memory);
 }
-END_TEST
 
-START_TEST(candidates_in_turn_leave_nothing)
+TEST(candidates_in_turn_leave_nothing)
 {
 	char group[40];
 	struct node n;
@@ -367,21 +363,10 @@ START_TEST(candidates_in_turn_leave_nothing)
 	ck_assert_int_eq(count_fds(), before);
 	ck_assert_int_eq(rows_mapped(), 0);
 }
-END_TEST
+
+TEST_SUITE("shm and views")
 
 int main(void)
 {
-	Suite *suite = suite_create("shm and views");
-	TCase *cases = tcase_create("views");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_node_that_never_comes_is_not_waited_for);
-	tcase_add_loop_test(cases, the_dead_are_waited_for_until_frozen, 0, 2);
-	tcase_add_test(cases, what_was_mapped_and_frozen_reads_as_zeros);
-	tcase_add_test(cases, the_stopped_stay_and_the_frozen_are_not_heard);
-	tcase_add_loop_test(cases, neither_the_frozen_nor_the_gone_are_rung, 0, 2);
-	tcase_add_test(cases, parts_are_mapped_or_the_want_of_maps_is_named);
-	tcase_add_test(cases, candidates_in_turn_leave_nothing);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

@@ -100,8 +100,10 @@ static int meet_on_lane(struct lane *lane)
 
 /* ---- the door --------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("lanes", .timeout_s = 60);
+
 /* With the key and without: it is led to its lane, which can use it. The node tells of its lanes on its own connection. */
-START_TEST(a_caller_gets_to_its_lane)
+TEST_LOOP(a_caller_gets_to_its_lane, 0, 2)
 {
 	struct lane lane = begin(_i == 0 ? raw_make() : raw_make_with_key());
 	int of_node = raw_meet(lane.raw, RAW_INCARNATION), s;
@@ -125,10 +127,9 @@ START_TEST(a_caller_gets_to_its_lane)
 	close(s);
 	end(&lane);
 }
-END_TEST
 
 /* Which has the key, and has proven to be another node, or another life of it. */
-START_TEST(a_caller_is_what_it_has_proven_to_be)
+TEST_LOOP(a_caller_is_what_it_has_proven_to_be, 0, 3)
 {
 	const struct wh_secure_peer proven[] = {{.node = 2, .incarnation = RAW_INCARNATION},
 						{.node = RAW_ME, .incarnation = RAW_INCARNATION + 1},
@@ -150,7 +151,6 @@ START_TEST(a_caller_is_what_it_has_proven_to_be)
 	close(of_node);
 	end(&lane);
 }
-END_TEST
 
 /* What it has to say of its greeting. */
 static void say_pending(int s, struct wh_secure *secure)
@@ -165,7 +165,7 @@ static void say_pending(int s, struct wh_secure *secure)
 }
 
 /* With another key, or none: it does not get so far as to say what it wants. */
-START_TEST(without_the_key_there_is_no_lane)
+TEST_LOOP(without_the_key_there_is_no_lane, 0, 2)
 {
 	struct lane lane = begin(raw_make_with_key());
 	int of_node = raw_meet(lane.raw, RAW_INCARNATION), s = raw_connect(lane.raw);
@@ -194,7 +194,6 @@ START_TEST(without_the_key_there_is_no_lane)
 	close(of_node);
 	end(&lane);
 }
-END_TEST
 
 /* ---- what a lane hears ------------------------------------------------------------------------------------------------- */
 
@@ -224,7 +223,7 @@ static size_t put_garbage(int which)
 	}
 }
 
-START_TEST(garbage_ends_the_lane_and_nothing_else)
+TEST_LOOP(garbage_ends_the_lane_and_nothing_else, 0, 7)
 {
 	struct lane lane = begin(raw_make());
 	int of_node = raw_meet(lane.raw, RAW_INCARNATION), s = meet_on_lane(&lane);
@@ -241,18 +240,10 @@ START_TEST(garbage_ends_the_lane_and_nothing_else)
 	close(of_node);
 	end(&lane);
 }
-END_TEST
+
+TEST_SUITE("tcp-lane")
 
 int main(void)
 {
-	Suite *suite = suite_create("tcp-lane");
-	TCase *cases = tcase_create("lanes");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, a_caller_gets_to_its_lane, 0, 2);
-	tcase_add_loop_test(cases, a_caller_is_what_it_has_proven_to_be, 0, 3);
-	tcase_add_loop_test(cases, without_the_key_there_is_no_lane, 0, 2);
-	tcase_add_loop_test(cases, garbage_ends_the_lane_and_nothing_else, 0, 7);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

@@ -79,7 +79,9 @@ static void must_end(struct met *m)
 
 /* ---- what it may ask ---------------------------------------------------------------------------------------------- */
 
-START_TEST(what_was_not_granted_is_not_found)
+TEST_CASE("regions", .timeout_s = 60);
+
+TEST(what_was_not_granted_is_not_found)
 {
 	const uint64_t one = 1;
 	struct wh_remote_event event;
@@ -99,10 +101,9 @@ START_TEST(what_was_not_granted_is_not_found)
 	ck_assert_uint_eq(m.raw->down, 0);
 	part(&m);
 }
-END_TEST
 
 /* Cut at each byte: it is done once, and when it is whole. */
-START_TEST(an_operation_in_two_pieces)
+TEST(an_operation_in_two_pieces)
 {
 	const uint64_t words[] = {5, 6, 7};
 	const struct wh_remote_op op = {
@@ -136,7 +137,6 @@ START_TEST(an_operation_in_two_pieces)
 	}
 	part(&m);
 }
-END_TEST
 
 /* ---- what ends it ------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +155,7 @@ static const struct wh_remote_op strays[] = {
 	{.kind = WH_REMOTE_WRITE_IMMEDIATE, .offset = 3, .bytes = 8},
 };
 
-START_TEST(an_operation_to_elsewhere)
+TEST_LOOP(an_operation_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]))
 {
 	static const uint64_t ones[] = {1, 1};
 	struct met m = meet_and_grant();
@@ -166,7 +166,6 @@ START_TEST(an_operation_to_elsewhere)
 	ask(&m, op);
 	must_end(&m);
 }
-END_TEST
 
 /* Frames that no operation is, or that were not asked for. */
 static size_t put_bad_message(int how)
@@ -208,17 +207,16 @@ static size_t put_bad_message(int how)
 	}
 }
 
-START_TEST(a_bad_message_ends_its_sender)
+TEST_LOOP(a_bad_message_ends_its_sender, 0, 11)
 {
 	struct met m = meet_and_grant();
 
 	raw_send(m.s, frame, put_bad_message(_i));
 	must_end(&m);
 }
-END_TEST
 
 /* More immediates than have been taken leave room for. */
-START_TEST(immediates_beyond_their_number)
+TEST(immediates_beyond_their_number)
 {
 	struct met m = meet_and_grant();
 	struct wh_remote_event event;
@@ -235,10 +233,9 @@ START_TEST(immediates_beyond_their_number)
 	ask(&m, op);
 	must_end(&m);
 }
-END_TEST
 
 /* A peer that asks and does not listen to the answers fills the way to it; then as many wait as there may be, and no more. */
-START_TEST(questions_without_end)
+TEST(questions_without_end)
 {
 	const struct wh_remote_op op = {.kind = WH_REMOTE_READ, .region = NAME, .bytes = WH_REMOTE_BYTES_MAX};
 	struct met m = meet_and_grant();
@@ -253,7 +250,6 @@ START_TEST(questions_without_end)
 	}
 	must_end(&m);
 }
-END_TEST
 
 /* ---- what it answers ---------------------------------------------------------------------------------------------- */
 
@@ -290,7 +286,7 @@ static void post_read(const struct met *m, uint64_t *into)
 	raw_expect(m->raw, m->s, WH_TCP_REMOTE, body);
 }
 
-START_TEST(an_answer_to_something_else)
+TEST_LOOP(an_answer_to_something_else, 0, 5)
 {
 	struct wh_remote_event event;
 	struct met m = meet_and_grant();
@@ -307,9 +303,8 @@ START_TEST(an_answer_to_something_else)
 	ck_assert(into[0] == 9 && into[1] == 9 && into[2] == 9);
 	must_end(&m);
 }
-END_TEST
 
-START_TEST(an_answer)
+TEST(an_answer)
 {
 	static const uint64_t words[] = {1, 2};
 	struct wh_remote_event event;
@@ -324,22 +319,10 @@ START_TEST(an_answer)
 	ck_assert(into[0] == 1 && into[1] == 2 && into[2] == 9);
 	part(&m);
 }
-END_TEST
+
+TEST_SUITE("tcp-regions")
 
 int main(void)
 {
-	Suite *suite = suite_create("tcp-regions");
-	TCase *cases = tcase_create("regions");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, what_was_not_granted_is_not_found);
-	tcase_add_test(cases, an_operation_in_two_pieces);
-	tcase_add_loop_test(cases, an_operation_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));
-	tcase_add_loop_test(cases, a_bad_message_ends_its_sender, 0, 11);
-	tcase_add_test(cases, immediates_beyond_their_number);
-	tcase_add_test(cases, questions_without_end);
-	tcase_add_loop_test(cases, an_answer_to_something_else, 0, 5);
-	tcase_add_test(cases, an_answer);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
+	return test_main(suite());
 }

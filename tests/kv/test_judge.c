@@ -47,7 +47,7 @@ static bool judge_ops(const struct linear_op *ops, size_t count, const char *end
 	return good;
 }
 
-START_TEST(a_ledger_has_each_once)
+TEST(a_ledger_has_each_once)
 {
 	struct linear_op ops[] = {append(1, 2, 0x10, 1), append(3, 4, 0x20, 2), append(5, LINEAR_UNKNOWN, 0x30, 0)};
 
@@ -63,9 +63,8 @@ START_TEST(a_ledger_has_each_once)
 	ck_assert(judge_ops(ops, 3, "0000000010000000002000000000300000000040"));
 	ck_assert(!judge_ops(ops, 3, "000000001000000000200000000030")); /* half of it */
 }
-END_TEST
 
-START_TEST(a_count_has_each_once)
+TEST(a_count_has_each_once)
 {
 	struct linear_op ops[] = {add(1, 2, 1), add(3, 4, 2), add(5, LINEAR_UNKNOWN, 0)};
 
@@ -74,10 +73,9 @@ START_TEST(a_count_has_each_once)
 	ck_assert(!judge_ops(ops, 3, "1"));
 	ck_assert(!judge_ops(ops, 3, "4"));
 }
-END_TEST
 
 /* Many that are unknown, and never were: the end has shown it, and the search is no harder. */
-START_TEST(what_never_was_is_no_burden)
+TEST(what_never_was_is_no_burden)
 {
 	struct linear_op ops[80];
 
@@ -85,9 +83,8 @@ START_TEST(what_never_was_is_no_burden)
 		ops[i] = append(i + 1, i < 79 ? LINEAR_UNKNOWN : 1000, 0x10 + i, i < 79 ? 0 : 1);
 	ck_assert(judge_ops(ops, 80, "000000005f"));
 }
-END_TEST
 
-START_TEST(a_stale_read_is_told_as_one)
+TEST(a_stale_read_is_told_as_one)
 {
 	struct linear_op ops[] = {
 		add(1, 2, 1),
@@ -103,7 +100,6 @@ START_TEST(a_stale_read_is_told_as_one)
 	ck_assert(stale);
 	judge_free(&judge);
 }
-END_TEST
 
 /* ---- answers ------------------------------------------------------------------------------------------------------------------ */
 
@@ -146,7 +142,7 @@ static const struct answer {
 	 false, 17},
 };
 
-START_TEST(answers_are_understood)
+TEST_LOOP(answers_are_understood, 0, (int)(sizeof(answers) / sizeof(answers[0])))
 {
 	const struct answer *is = &answers[_i];
 	uint64_t key = is->class == COMMAND_TEXT ? 2 : 0;
@@ -165,21 +161,8 @@ START_TEST(answers_are_understood)
 	ck_assert_uint_eq(op.answer, is->answer);
 	resp_free(&resp);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("judge");
-	TCase *cases = tcase_create("judge");
-
-	tcase_add_test(cases, a_ledger_has_each_once);
-	tcase_add_test(cases, a_count_has_each_once);
-	tcase_add_test(cases, what_never_was_is_no_burden);
-	tcase_add_test(cases, a_stale_read_is_told_as_one);
-	tcase_add_loop_test(cases, answers_are_understood, 0, (int)(sizeof(answers) / sizeof(answers[0])));
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("judge")
 
 int main(void)
 {

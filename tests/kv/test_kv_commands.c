@@ -143,7 +143,7 @@ static const char *const conversations[][2] = {
 	{"dbsize", ":0\r\n"},
 };
 
-START_TEST(answers_are_those_of_redis)
+TEST(answers_are_those_of_redis)
 {
 	struct replica r = {.store = kv_store_new()};
 
@@ -155,9 +155,8 @@ START_TEST(answers_are_those_of_redis)
 	}
 	end(&r);
 }
-END_TEST
 
-START_TEST(time_is_a_call)
+TEST(time_is_a_call)
 {
 	struct replica r = {.store = kv_store_new()};
 
@@ -179,10 +178,9 @@ START_TEST(time_is_a_call)
 	ck_assert_str_eq(run(&r, "pttl a"), ":-2\r\n");
 	end(&r);
 }
-END_TEST
 
 /* The limit that counts is that of the call. */
-START_TEST(memory_is_counted_in_the_state)
+TEST(memory_is_counted_in_the_state)
 {
 	struct replica r = {.store = kv_store_new(), .maxmemory = 2 * KV_ENTRY_BYTES};
 	const char *oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
@@ -199,9 +197,8 @@ START_TEST(memory_is_counted_in_the_state)
 	ck_assert_str_eq(run(&r, "set d 1"), "+OK\r\n");
 	end(&r);
 }
-END_TEST
 
-START_TEST(exec_is_one_reply)
+TEST(exec_is_one_reply)
 {
 	struct replica r = {.store = kv_store_new()};
 	struct kv_bytes call = {0};
@@ -217,10 +214,9 @@ START_TEST(exec_is_one_reply)
 	kv_bytes_clear(&call, 0);
 	end(&r);
 }
-END_TEST
 
 /* A reply that would be too large is an error, and what follows is answered. */
-START_TEST(replies_have_an_end)
+TEST(replies_have_an_end)
 {
 	struct replica r = {.store = kv_store_new()};
 	struct kv_bytes text = {0};
@@ -238,10 +234,9 @@ START_TEST(replies_have_an_end)
 	kv_bytes_clear(&text, 0);
 	end(&r);
 }
-END_TEST
 
 /* Bytes that are no call are refused, wherever they end. */
-START_TEST(calls_that_are_cut)
+TEST(calls_that_are_cut)
 {
 	struct replica r = {.store = kv_store_new()};
 	size_t whole = 0;
@@ -253,14 +248,13 @@ START_TEST(calls_that_are_cut)
 	ck_assert_uint_eq(r.reply.used, 0);
 	end(&r);
 }
-END_TEST
 
 static bool matches(const char *pattern, const char *text)
 {
 	return kv_matches((struct kv_slice){pattern, strlen(pattern)}, (struct kv_slice){text, strlen(text)}, false);
 }
 
-START_TEST(patterns)
+TEST(patterns)
 {
 	char stars[101], text[5001];
 
@@ -276,9 +270,8 @@ START_TEST(patterns)
 	text[sizeof(text) - 2] = 'b';
 	ck_assert(!matches(stars, text)); /* and not in exponential time */
 }
-END_TEST
 
-START_TEST(slots)
+TEST(slots)
 {
 	ck_assert_uint_eq(kv_slot((struct kv_slice){"123456789", 9}), 0x31c3);
 	ck_assert_uint_eq(kv_slot((struct kv_slice){"foo", 3}), 12182);
@@ -291,24 +284,8 @@ START_TEST(slots)
 			ck_assert_uint_eq(kv_part_of_slot(kv_first_slot(part + 1, count) - 1, count), part);
 		}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("kv_commands");
-	TCase *c = tcase_create("commands");
-
-	tcase_add_test(c, answers_are_those_of_redis);
-	tcase_add_test(c, time_is_a_call);
-	tcase_add_test(c, memory_is_counted_in_the_state);
-	tcase_add_test(c, exec_is_one_reply);
-	tcase_add_test(c, replies_have_an_end);
-	tcase_add_test(c, calls_that_are_cut);
-	tcase_add_test(c, patterns);
-	tcase_add_test(c, slots);
-	suite_add_tcase(s, c);
-	return s;
-}
+TEST_SUITE("kv_commands")
 
 int main(void)
 {

@@ -85,7 +85,7 @@ static const struct text texts[] = {
 	{"*1\r\n$11111111111111111111111111111111111111111\r\n", "error: Protocol error: too big bulk count string"},
 };
 
-START_TEST(splits_do_not_matter)
+TEST_LOOP(splits_do_not_matter, 0, sizeof(texts) / sizeof(texts[0]))
 {
 	const struct text *text = &texts[_i];
 	size_t bytes = strlen(text->in);
@@ -99,10 +99,9 @@ START_TEST(splits_do_not_matter)
 			kv_bytes_clear(&shown, 0);
 		}
 }
-END_TEST
 
 /* Lengths that are allowed, and of which nothing comes, take no memory. */
-START_TEST(memory_follows_what_comes)
+TEST(memory_follows_what_comes)
 {
 	static const char many[] = "*1048576\r\n$1048576\r\nabc";
 	struct kv_parser parser = {0};
@@ -115,9 +114,8 @@ START_TEST(memory_follows_what_comes)
 	kv_parser_free(&parser);
 	ck_assert(kv_parser_empty(&parser));
 }
-END_TEST
 
-START_TEST(inline_commands_have_an_end)
+TEST(inline_commands_have_an_end)
 {
 	struct kv_parser parser = {0};
 	char line[1024];
@@ -137,10 +135,9 @@ START_TEST(inline_commands_have_an_end)
 	ck_assert_uint_le(given, KV_INLINE_MAX + 2 * sizeof(line));
 	kv_parser_free(&parser);
 }
-END_TEST
 
 /* All arguments of a command together. */
-START_TEST(commands_have_an_end)
+TEST(commands_have_an_end)
 {
 	const struct kv_limits limits = {100, 150, 1000};
 	struct kv_parser parser = {0};
@@ -152,10 +149,9 @@ START_TEST(commands_have_an_end)
 	ck_assert_str_eq(parser.error, "Protocol error: too big command");
 	kv_parser_free(&parser);
 }
-END_TEST
 
 /* As many arguments as there may be; and then what was taken for them is given back. */
-START_TEST(many_arguments)
+TEST(many_arguments)
 {
 	struct kv_parser parser = {0};
 	struct kv_bytes text = {0};
@@ -176,9 +172,8 @@ START_TEST(many_arguments)
 	kv_parser_free(&parser);
 	kv_bytes_clear(&text, 0);
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
 	static const struct {
 		const char *text;
@@ -213,10 +208,9 @@ START_TEST(numbers)
 		kv_bytes_clear(&reply, 0);
 	}
 }
-END_TEST
 
 /* A client's words cannot make lines of an error. */
-START_TEST(errors_are_one_line)
+TEST(errors_are_one_line)
 {
 	struct kv_bytes reply = {0};
 
@@ -225,23 +219,8 @@ START_TEST(errors_are_one_line)
 	ck_assert_str_eq(reply.data, "-ERR 'a  +OK'\r\n");
 	kv_bytes_clear(&reply, 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("kv_resp");
-	TCase *c = tcase_create("resp");
-
-	tcase_add_loop_test(c, splits_do_not_matter, 0, sizeof(texts) / sizeof(texts[0]));
-	tcase_add_test(c, memory_follows_what_comes);
-	tcase_add_test(c, inline_commands_have_an_end);
-	tcase_add_test(c, commands_have_an_end);
-	tcase_add_test(c, many_arguments);
-	tcase_add_test(c, numbers);
-	tcase_add_test(c, errors_are_one_line);
-	suite_add_tcase(s, c);
-	return s;
-}
+TEST_SUITE("kv_resp")
 
 int main(void)
 {

@@ -48,7 +48,7 @@ static bool has(const struct kv_store *store, const char *key, const char *value
 	       memcmp(found.data, value, found.bytes) == 0;
 }
 
-START_TEST(values_come_and_go)
+TEST(values_come_and_go)
 {
 	struct kv_store *store = kv_store_new();
 	uint64_t empty = figures_of(store).digest;
@@ -68,10 +68,9 @@ START_TEST(values_come_and_go)
 	ck_assert_uint_eq(figures_of(store).digest, empty);
 	kv_store_free(store);
 }
-END_TEST
 
 /* Whatever the way to a state, its digest is the same; and every difference shows. */
-START_TEST(digest_is_of_the_state)
+TEST(digest_is_of_the_state)
 {
 	struct kv_store *one = kv_store_new(), *other = kv_store_new();
 
@@ -97,10 +96,9 @@ START_TEST(digest_is_of_the_state)
 	kv_store_free(one);
 	kv_store_free(other);
 }
-END_TEST
 
 /* What is appended to a value stands behind it, in whatever room. */
-START_TEST(values_grow)
+TEST(values_grow)
 {
 	struct kv_store *store = kv_store_new();
 	struct kv_value value;
@@ -118,9 +116,8 @@ START_TEST(values_grow)
 	ck_assert_uint_eq(figures_of(store).used, KV_ENTRY_BYTES + 2);
 	kv_store_free(store);
 }
-END_TEST
 
-START_TEST(keys_expire_in_their_order)
+TEST(keys_expire_in_their_order)
 {
 	struct kv_store *store = kv_store_new();
 	bool failed;
@@ -144,7 +141,6 @@ START_TEST(keys_expire_in_their_order)
 	ck_assert(has(store, "never", "v") && has(store, "kept", "v") && !has(store, "changed", "v"));
 	kv_store_free(store);
 }
-END_TEST
 
 /* ---- SCAN -----------------------------------------------------------------------------------------------------------------*/
 
@@ -161,7 +157,7 @@ static void see(struct kv_slice key, void *ctx)
 }
 
 /* What is there throughout is seen, once, though tables grow and shrink meanwhile. */
-START_TEST(all_parts_together_are_all_keys)
+TEST(all_parts_together_are_all_keys)
 {
 	struct kv_store *store = kv_store_new();
 	unsigned *seen = calloc(2 * MANY, sizeof(*seen));
@@ -179,7 +175,6 @@ START_TEST(all_parts_together_are_all_keys)
 	free(seen);
 	kv_store_free(store);
 }
-END_TEST
 
 /* ---- snapshots --------------------------------------------------------------------------------------------------------------*/
 
@@ -198,7 +193,7 @@ static struct kv_store *copy_of(struct kv_snapshot *snapshot, size_t piece)
 	return kv_restore_end(restore);
 }
 
-START_TEST(snapshot_is_as_it_was)
+TEST(snapshot_is_as_it_was)
 {
 	struct kv_store *store = kv_store_new(), *copy;
 	struct kv_snapshot *first, *second;
@@ -235,10 +230,9 @@ START_TEST(snapshot_is_as_it_was)
 	kv_store_free(copy);
 	kv_store_free(store);
 }
-END_TEST
 
 /* All keys go, and a snapshot that is out has them; and it outlives the store. */
-START_TEST(snapshot_outlives)
+TEST(snapshot_outlives)
 {
 	struct kv_store *store = kv_store_new(), *copy;
 	struct kv_snapshot *snapshot;
@@ -261,7 +255,6 @@ START_TEST(snapshot_outlives)
 		;
 	kv_store_free(copy);
 }
-END_TEST
 
 static void *read_copy(void *ctx)
 {
@@ -269,7 +262,7 @@ static void *read_copy(void *ctx)
 }
 
 /* The reader is another thread, and the store changes all the time. */
-START_TEST(snapshots_beside_writes)
+TEST(snapshots_beside_writes)
 {
 	struct kv_store *store = kv_store_new(), *copy;
 
@@ -295,10 +288,9 @@ START_TEST(snapshots_beside_writes)
 	}
 	kv_store_free(store);
 }
-END_TEST
 
 /* What is cut short, or changed on its way, is no state. */
-START_TEST(damage_is_seen)
+TEST(damage_is_seen)
 {
 	struct kv_store *store = kv_store_new(), *copy;
 	struct kv_snapshot *snapshot;
@@ -329,25 +321,8 @@ START_TEST(damage_is_seen)
 	}
 	kv_store_free(store);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("kv_store");
-	TCase *c = tcase_create("store");
-
-	tcase_add_test(c, values_come_and_go);
-	tcase_add_test(c, digest_is_of_the_state);
-	tcase_add_test(c, values_grow);
-	tcase_add_test(c, keys_expire_in_their_order);
-	tcase_add_test(c, all_parts_together_are_all_keys);
-	tcase_add_test(c, snapshot_is_as_it_was);
-	tcase_add_test(c, snapshot_outlives);
-	tcase_add_test(c, snapshots_beside_writes);
-	tcase_add_test(c, damage_is_seen);
-	suite_add_tcase(s, c);
-	return s;
-}
+TEST_SUITE("kv_store")
 
 int main(void)
 {

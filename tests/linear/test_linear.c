@@ -114,7 +114,9 @@ static size_t read_history(struct linear_op *out, const struct history *history,
 	return count;
 }
 
-START_TEST(what_is_known)
+TEST_CASE("linear", .timeout_s = 60);
+
+TEST_LOOP(what_is_known, 0, (int)(sizeof(histories) / sizeof(histories[0])))
 {
 	struct linear_op ops[6];
 	struct linear_fault fault = {.text = ""};
@@ -127,10 +129,9 @@ START_TEST(what_is_known)
 		ck_assert_uint_lt(fault.placed, count);
 	}
 }
-END_TEST
 
 /* Of many keys each is by itself, and the fault has the key. */
-START_TEST(keys_are_apart)
+TEST(keys_are_apart)
 {
 	enum { ALL = sizeof(histories) / sizeof(histories[0]) };
 	struct linear_op ops[6 * ALL];
@@ -156,9 +157,8 @@ START_TEST(keys_are_apart)
 				     "get: it was not there");
 	ck_assert_int_eq(linear_check(ops, count, 1, &fault), LINEAR_TOO_HARD);
 }
-END_TEST
 
-START_TEST(operations_are_told)
+TEST_LOOP(operations_are_told, 0, 7)
 {
 	static const struct {
 		const char *op, *told;
@@ -177,7 +177,6 @@ START_TEST(operations_are_told)
 	linear_tell(&op, text, sizeof(text));
 	ck_assert_str_eq(text, cases[_i].told);
 }
-END_TEST
 
 /* ---- all orders ------------------------------------------------------------------------------------------------------------- */
 
@@ -277,7 +276,7 @@ static struct linear_op random_op(struct dice *dice)
 	return op;
 }
 
-START_TEST(the_search_is_as_good_as_all_orders)
+TEST(the_search_is_as_good_as_all_orders)
 {
 	struct dice dice = {test_seed(1)};
 	unsigned good = 0, bad = 0;
@@ -300,7 +299,6 @@ START_TEST(the_search_is_as_good_as_all_orders)
 	ck_assert_uint_gt(good, 5000);
 	ck_assert_uint_gt(bad, 5000);
 }
-END_TEST
 
 /* ---- long ones -------------------------------------------------------------------------------------------------------------- */
 
@@ -331,7 +329,7 @@ static void make_long(struct linear_op *ops, struct dice *dice)
 	}
 }
 
-START_TEST(a_long_history_is_checked)
+TEST(a_long_history_is_checked)
 {
 	struct linear_op *ops = calloc(LONG, sizeof(*ops));
 	struct dice dice = {test_seed(2)};
@@ -345,22 +343,8 @@ START_TEST(a_long_history_is_checked)
 	ck_assert_int_eq(linear_check(ops, LONG, MOST, NULL), LINEAR_BAD);
 	free(ops);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("linear");
-	TCase *cases = tcase_create("linear");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, what_is_known, 0, (int)(sizeof(histories) / sizeof(histories[0])));
-	tcase_add_test(cases, keys_are_apart);
-	tcase_add_loop_test(cases, operations_are_told, 0, 7);
-	tcase_add_test(cases, the_search_is_as_good_as_all_orders);
-	tcase_add_test(cases, a_long_history_is_checked);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("linear")
 
 int main(void)
 {

@@ -43,7 +43,9 @@ static const struct history {
 	 {PUSH(1, 0, 1), PUSH(2, 3, 4), NOTHING(2, 8), POP(1, 5, 6), POP(2, 9, 10)}},
 };
 
-START_TEST(what_is_known)
+TEST_CASE("all", .timeout_s = 60);
+
+TEST_LOOP(what_is_known, 0, (int)(sizeof histories / sizeof histories[0]))
 {
 	const struct history *it = &histories[_i];
 	const char *wrong = queue_judge(it->ops, it->count, NULL);
@@ -53,7 +55,6 @@ START_TEST(what_is_known)
 	else
 		ck_assert_str_eq(wrong != NULL ? wrong : "nothing", it->wrong);
 }
-END_TEST
 
 /* ---- against all orders ------------------------------------------------------------------------------------------------------- */
 
@@ -120,7 +121,7 @@ static size_t make_history(uint64_t *dice, struct queue_op *ops)
 	return count;
 }
 
-START_TEST(it_agrees_with_all_orders)
+TEST(it_agrees_with_all_orders)
 {
 	uint64_t dice = test_seed(20);
 	unsigned good = 0, bad = 0;
@@ -139,16 +140,10 @@ START_TEST(it_agrees_with_all_orders)
 	ck_assert_uint_gt(good, 5000);
 	ck_assert_uint_gt(bad, 5000);
 }
-END_TEST
+
+TEST_SUITE("queue")
 
 int main(void)
 {
-	Suite *suite = suite_create("queue");
-	TCase *all = tcase_create("all");
-
-	tcase_add_loop_test(all, what_is_known, 0, (int)(sizeof histories / sizeof histories[0]));
-	tcase_add_test(all, it_agrees_with_all_orders);
-	tcase_set_timeout(all, 60);
-	suite_add_tcase(suite, all);
-	return test_main(suite);
+	return test_main(suite());
 }

@@ -7,7 +7,7 @@
 
 /* ---- sentences -------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(sentences_are_read_and_written)
+TEST(sentences_are_read_and_written)
 {
 	static const char *const sentences[] = {
 		"crash 2 at 30 ms",
@@ -51,9 +51,8 @@ START_TEST(sentences_are_read_and_written)
 		ck_assert_str_eq(wh_fault_print(&fault, line), sentences[i]);
 	}
 }
-END_TEST
 
-START_TEST(what_is_no_sentence_is_told)
+TEST(what_is_no_sentence_is_told)
 {
 	static const char *const cases[][2] = {
 		{"",
@@ -91,7 +90,6 @@ START_TEST(what_is_no_sentence_is_told)
 		ck_assert_msg(strstr(wrong, cases[i][1]) != NULL, "%s", wrong);
 	}
 }
-END_TEST
 
 /* ---- flavours ---------------------------------------------------------------------------------------------------- */
 
@@ -107,7 +105,7 @@ static bool has_opening(const struct wh_flavour *flavour, const struct wh_schedu
 	       second->kind == WH_FAULT_STALL && ((first->from | first->to) >> second->node & 1) == 0;
 }
 
-START_TEST(each_flavour_draws_what_it_says)
+TEST(each_flavour_draws_what_it_says)
 {
 	for (int which = WH_FLAVOUR_FIRST; which < WH_FLAVOUR_COUNT; which++) {
 		const struct wh_flavour *flavour = wh_flavour_of(which, 1);
@@ -142,10 +140,9 @@ START_TEST(each_flavour_draws_what_it_says)
 			      flavour->name, openings);
 	}
 }
-END_TEST
 
 /* Each as often as its weight says, about; and a flavour that has none of what is asked for gives way. */
-START_TEST(any_flavour_is_drawn)
+TEST(any_flavour_is_drawn)
 {
 	const struct wh_schedule_limits limits = {.flavour = wh_flavour_of(WH_FLAVOUR_SPLITS, 1),
 						  .nodes = 3,
@@ -173,12 +170,11 @@ START_TEST(any_flavour_is_drawn)
 	for (uint32_t i = 0; i < schedule.count; i++)
 		ck_assert_int_eq(schedule.faults[i].kind, WH_FAULT_LEAVE);
 }
-END_TEST
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */
 
 /* What is drawn is within the limits, reads back as what it is, and of everything there is something. */
-START_TEST(schedules_cover_the_ground)
+TEST(schedules_cover_the_ground)
 {
 	uint32_t kinds = 0, moments = 0, counts = 0, both = 0, silently = 0;
 	bool absent = false;
@@ -228,10 +224,9 @@ START_TEST(schedules_cover_the_ground)
 	ck_assert_uint_eq(both, 3);
 	ck_assert_uint_eq(silently, 3);
 }
-END_TEST
 
 /* Each kind of wish, of each name, early and late, at steps and in upcalls; together, and again and again. What else is drawn stays. */
-START_TEST(wishes_are_drawn_where_they_are_wanted)
+TEST(wishes_are_drawn_where_they_are_wanted)
 {
 	struct wh_schedule_limits limits = {.nodes = 5,
 					    .ids = 7,
@@ -276,9 +271,8 @@ START_TEST(wishes_are_drawn_where_they_are_wanted)
 	ck_assert(otherwise && early);
 	ck_assert((moments & 1u << WH_MOMENT_UPCALL) != 0 && (moments & 1u << WH_MOMENT_PROPOSE) != 0);
 }
-END_TEST
 
-START_TEST(only_what_is_asked_for_is_drawn)
+TEST(only_what_is_asked_for_is_drawn)
 {
 	for (uint64_t seed = 1; seed <= 500; seed++) {
 		struct wh_schedule_limits limits = {.nodes = 5,
@@ -299,7 +293,6 @@ START_TEST(only_what_is_asked_for_is_drawn)
 		ck_assert_uint_eq(schedule.count, 0);
 	}
 }
-END_TEST
 
 /* ---- shrinking --------------------------------------------------------------------------------------------------- */
 
@@ -349,7 +342,7 @@ static void make_failing(struct wh_trial *trial, struct wh_verdict *verdict)
 	ck_assert_str_eq(verdict->text, "sleep: node 1 is late");
 }
 
-START_TEST(the_least_that_fails_is_found)
+TEST(the_least_that_fails_is_found)
 {
 	uint32_t most = UINT32_MAX;
 	struct wh_verdict verdict;
@@ -366,9 +359,8 @@ START_TEST(the_least_that_fails_is_found)
 	ck_assert_int_eq(trial.options.subgroups_max, 1);
 	wh_trial_free(&trial);
 }
-END_TEST
 
-START_TEST(shrinking_can_be_ended)
+TEST(shrinking_can_be_ended)
 {
 	uint32_t most = 2;
 	struct wh_verdict verdict;
@@ -380,10 +372,9 @@ START_TEST(shrinking_can_be_ended)
 	ck_assert_str_eq(verdict.text, "sleep: node 1 is late");
 	wh_trial_free(&trial);
 }
-END_TEST
 
 /* A trial that is played apart is the same as one that is played here. */
-START_TEST(apart_is_the_same)
+TEST(apart_is_the_same)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct wh_trial_options options = wide;
@@ -400,26 +391,8 @@ START_TEST(apart_is_the_same)
 		wh_trial_free(&trial);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("schedule");
-	TCase *cases = tcase_create("schedule");
-
-	tcase_add_test(cases, sentences_are_read_and_written);
-	tcase_add_test(cases, what_is_no_sentence_is_told);
-	tcase_add_test(cases, schedules_cover_the_ground);
-	tcase_add_test(cases, wishes_are_drawn_where_they_are_wanted);
-	tcase_add_test(cases, only_what_is_asked_for_is_drawn);
-	tcase_add_test(cases, each_flavour_draws_what_it_says);
-	tcase_add_test(cases, any_flavour_is_drawn);
-	tcase_add_test(cases, the_least_that_fails_is_found);
-	tcase_add_test(cases, shrinking_can_be_ended);
-	tcase_add_test(cases, apart_is_the_same);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("schedule")
 
 int main(void)
 {

@@ -33,7 +33,9 @@ static void run_seed(uint64_t seed, struct wh_play_result *result)
 	wh_plan_free(&plan);
 }
 
-START_TEST(the_same_seed_is_the_same_run)
+TEST_CASE("sim", .timeout_s = 100);
+
+TEST(the_same_seed_is_the_same_run)
 {
 	uint64_t last = 0;
 
@@ -47,10 +49,9 @@ START_TEST(the_same_seed_is_the_same_run)
 		last = one.digest;
 	}
 }
-END_TEST
 
 /* What sim-random says it tries, it tries. */
-START_TEST(plans_cover_the_ground)
+TEST(plans_cover_the_ground)
 {
 	const struct wh_plan_limits limits = {
 		.nodes = 16, .rows_bytes = 48 << 20, .deliveries = 4000, .data_bytes = 8 << 20};
@@ -92,7 +93,6 @@ START_TEST(plans_cover_the_ground)
 	ck_assert_int_gt(window, 900);
 	ck_assert_int_gt(bytes, 60000);
 }
-END_TEST
 
 /* ---- failures ---------------------------------------------------------------------------------------------------------- */
 
@@ -126,7 +126,7 @@ static uint64_t view_of(const struct play *play, uint32_t node)
  * heartbeat is pushed, and looked for, every quarter of the time-out: in the worst case it is pushed just before the stall and
  * found a quarter later, and the look that finds it overdue is another quarter late. When it wakes it learns that it was
  * removed. */
-START_TEST(a_stalled_node_is_removed_in_time)
+TEST(a_stalled_node_is_removed_in_time)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct wh_plan plan;
@@ -152,10 +152,9 @@ START_TEST(a_stalled_node_is_removed_in_time)
 		end(play, &plan);
 	}
 }
-END_TEST
 
 /* The whole machine was suspended, and its nodes wake one after another. */
-START_TEST(nodes_that_were_all_late_accuse_nobody)
+TEST(nodes_that_were_all_late_accuse_nobody)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct wh_plan plan;
@@ -170,9 +169,8 @@ START_TEST(nodes_that_were_all_late_accuse_nobody)
 		end(play, &plan);
 	}
 }
-END_TEST
 
-START_TEST(a_short_stall_is_no_failure)
+TEST(a_short_stall_is_no_failure)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct wh_plan plan;
@@ -189,13 +187,12 @@ START_TEST(a_short_stall_is_no_failure)
 		end(play, &plan);
 	}
 }
-END_TEST
 
 /* ---- streams ----------------------------------------------------------------------------------------------------------- */
 
 /* The first claim of node 1 is never finished: all that the others send is delivered, and nothing of node 1.
  * Then it is, and everything is. */
-START_TEST(a_held_claim_holds_up_its_own_sender)
+TEST(a_held_claim_holds_up_its_own_sender)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct wh_plan plan;
@@ -219,10 +216,9 @@ START_TEST(a_held_claim_holds_up_its_own_sender)
 		end(play, &plan);
 	}
 }
-END_TEST
 
 /* More messages than the guard's 16 bits of announced slots can count, of both senders, in both modes. */
-START_TEST(long_streams)
+TEST(long_streams)
 {
 	for (uint32_t mode = 0; mode < 2; mode++) {
 		struct wh_plan plan;
@@ -244,12 +240,11 @@ START_TEST(long_streams)
 		end(play, &plan);
 	}
 }
-END_TEST
 
 /* ---- silence ------------------------------------------------------------------------------------------------------------ */
 
 /* Nobody sends: all sleep, and wake for nothing but their own heartbeats. The next message comes at once. */
-START_TEST(an_idle_group_sleeps)
+TEST(an_idle_group_sleeps)
 {
 	struct wh_plan plan;
 	struct play *play = idle_group(&plan, 7, 4);
@@ -279,25 +274,8 @@ START_TEST(an_idle_group_sleeps)
 	ck_assert_uint_lt(wh_sim_now(play->sim) - began_ns, TIMEOUT_NS / 10);
 	end(play, &plan);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("sim");
-	TCase *cases = tcase_create("sim");
-
-	tcase_set_timeout(cases, 100);
-	tcase_add_test(cases, the_same_seed_is_the_same_run);
-	tcase_add_test(cases, plans_cover_the_ground);
-	tcase_add_test(cases, a_stalled_node_is_removed_in_time);
-	tcase_add_test(cases, nodes_that_were_all_late_accuse_nobody);
-	tcase_add_test(cases, a_short_stall_is_no_failure);
-	tcase_add_test(cases, a_held_claim_holds_up_its_own_sender);
-	tcase_add_test(cases, long_streams);
-	tcase_add_test(cases, an_idle_group_sleeps);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("sim")
 
 int main(void)
 {

@@ -11,7 +11,9 @@
 
 /* ---- deaths ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_follower_dies)
+TEST_CASE("timelines", .timeout_s = 60);
+
+TEST(a_follower_dies)
 {
 	FOREACH_SEED(t)
 	{
@@ -20,9 +22,8 @@ START_TEST(a_follower_dies)
 		end(t);
 	}
 }
-END_TEST
 
-START_TEST(the_leader_dies)
+TEST(the_leader_dies)
 {
 	FOREACH_SEED(t)
 	{
@@ -31,9 +32,8 @@ START_TEST(the_leader_dies)
 		end(t);
 	}
 }
-END_TEST
 
-START_TEST(a_machine_loses_its_power)
+TEST(a_machine_loses_its_power)
 {
 	FOREACH_SEED(t)
 	{
@@ -44,10 +44,9 @@ START_TEST(a_machine_loses_its_power)
 		end(t);
 	}
 }
-END_TEST
 
 /* The first leader dies; the node that takes over dies just before it decides. */
-START_TEST(the_next_leader_dies_as_well)
+TEST(the_next_leader_dies_as_well)
 {
 	FOREACH_SEED(t)
 	{
@@ -56,11 +55,10 @@ START_TEST(the_next_leader_dies_as_well)
 		end(t);
 	}
 }
-END_TEST
 
 /* It has decided, and its words may have come to some and not to others: the next leader makes the same decision, and it
  * takes one view more to be rid of it. */
-START_TEST(the_leader_dies_with_its_decision_on_the_way)
+TEST(the_leader_dies_with_its_decision_on_the_way)
 {
 	FOREACH_SEED(t)
 	{
@@ -69,10 +67,9 @@ START_TEST(the_leader_dies_with_its_decision_on_the_way)
 		end(t);
 	}
 }
-END_TEST
 
 /* The same, seen closely: a member that is dead in a view from its beginning is out of the next at once, not after a time-out. */
-START_TEST(a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once)
+TEST(a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once)
 {
 	uint32_t times = 0;
 
@@ -94,9 +91,8 @@ START_TEST(a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once)
 	}
 	ck_assert_uint_gt(times, 0);
 }
-END_TEST
 
-START_TEST(two_die_at_once)
+TEST(two_die_at_once)
 {
 	FOREACH_SEED(t)
 	{
@@ -106,12 +102,11 @@ START_TEST(two_die_at_once)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- cuts ------------------------------------------------------------------------------------------------------------------ */
 
 /* The majority goes on; the minority waits, and when the cut is healed it learns that it was removed. */
-START_TEST(a_minority_is_cut_off)
+TEST(a_minority_is_cut_off)
 {
 	FOREACH_SEED(t)
 	{
@@ -122,11 +117,10 @@ START_TEST(a_minority_is_cut_off)
 		end(t);
 	}
 }
-END_TEST
 
 /* Nobody may go on without the others: there is no view while they are apart. Afterwards all go on, unless somebody, the first
  * to miss another and still hearing the rest, has said so. */
-START_TEST(two_halves)
+TEST(two_halves)
 {
 	FOREACH_SEED(t)
 	{
@@ -138,7 +132,6 @@ START_TEST(two_halves)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- cuts that are longer than connections hold -------------------------------------------------------------------------------- */
 
@@ -151,7 +144,7 @@ static void expect_given_up(struct timeline *t, uint64_t ms, const char *nodes)
 }
 
 /* Node 2 loses its connections, for good, while it is cut off: nobody can tell it that the others go on. */
-START_TEST(one_that_is_cut_off_for_good_gives_up)
+TEST(one_that_is_cut_off_for_good_gives_up)
 {
 	FOREACH_SEED(t)
 	{
@@ -163,10 +156,9 @@ START_TEST(one_that_is_cut_off_for_good_gives_up)
 		end(t);
 	}
 }
-END_TEST
 
 /* All from each other: nobody has removed another, and none ever can go on. */
-START_TEST(all_that_are_cut_from_each_other_give_up)
+TEST(all_that_are_cut_from_each_other_give_up)
 {
 	FOREACH_SEED(t)
 	{
@@ -179,10 +171,9 @@ START_TEST(all_that_are_cut_from_each_other_give_up)
 		end(t);
 	}
 }
-END_TEST
 
 /* One is dead, and one stands still for long: with that one it goes on when it wakes. */
-START_TEST(one_that_may_hear_a_quorum_again_waits)
+TEST(one_that_may_hear_a_quorum_again_waits)
 {
 	FOREACH_SEED(t)
 	{
@@ -194,10 +185,9 @@ START_TEST(one_that_may_hear_a_quorum_again_waits)
 		end(t);
 	}
 }
-END_TEST
 
 /* The survivor of three of which two have died. */
-START_TEST(the_last_that_is_no_quorum_gives_up)
+TEST(the_last_that_is_no_quorum_gives_up)
 {
 	FOREACH_SEED(t)
 	{
@@ -208,10 +198,9 @@ START_TEST(the_last_that_is_no_quorum_gives_up)
 		end(t);
 	}
 }
-END_TEST
 
 /* Nobody hears node 0, which hears all: it is told. */
-START_TEST(nobody_hears_the_leader)
+TEST(nobody_hears_the_leader)
 {
 	FOREACH_SEED(t)
 	{
@@ -221,10 +210,9 @@ START_TEST(nobody_hears_the_leader)
 		end(t);
 	}
 }
-END_TEST
 
 /* Node 2 hears nobody, and all hear it: it may not suspect all others. */
-START_TEST(a_member_is_deaf)
+TEST(a_member_is_deaf)
 {
 	FOREACH_SEED(t)
 	{
@@ -233,12 +221,11 @@ START_TEST(a_member_is_deaf)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- a node stands still ---------------------------------------------------------------------------------------------------- */
 
 /* It wakes in a world that has gone on without it, although nothing is wrong with it: it learns that, and is quiet. */
-START_TEST(a_member_that_was_stopped_returns)
+TEST(a_member_that_was_stopped_returns)
 {
 	FOREACH_SEED(t)
 	{
@@ -253,9 +240,8 @@ START_TEST(a_member_that_was_stopped_returns)
 		end(t);
 	}
 }
-END_TEST
 
-START_TEST(a_short_stall_changes_nothing)
+TEST(a_short_stall_changes_nothing)
 {
 	FOREACH_SEED(t)
 	{
@@ -265,11 +251,10 @@ START_TEST(a_short_stall_changes_nothing)
 		end(t);
 	}
 }
-END_TEST
 
 /* All stand still for longer than the time-out, as in a virtual machine that is saved: none accuses another, not even the one
  * that is the last to wake. */
-START_TEST(all_stand_still)
+TEST(all_stand_still)
 {
 	FOREACH_SEED(t)
 	{
@@ -281,11 +266,10 @@ START_TEST(all_stand_still)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- two nodes, and the last of many ---------------------------------------------------------------------------------------- */
 
-START_TEST(of_two_the_tie_breaker_goes_on)
+TEST(of_two_the_tie_breaker_goes_on)
 {
 	FOREACH_SEED(t)
 	{
@@ -294,9 +278,8 @@ START_TEST(of_two_the_tie_breaker_goes_on)
 		end(t);
 	}
 }
-END_TEST
 
-START_TEST(of_two_the_other_waits)
+TEST(of_two_the_other_waits)
 {
 	FOREACH_SEED(t)
 	{
@@ -307,10 +290,9 @@ START_TEST(of_two_the_other_waits)
 		end(t);
 	}
 }
-END_TEST
 
 /* One after the other, down to the last two: with each view the majority is counted anew. */
-START_TEST(down_to_two)
+TEST(down_to_two)
 {
 	FOREACH_SEED(t)
 	{
@@ -322,12 +304,11 @@ START_TEST(down_to_two)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- order ------------------------------------------------------------------------------------------------------------------- */
 
 /* It has said all, and all of it is delivered: a view without it, and nobody was frightened. */
-START_TEST(a_member_leaves)
+TEST(a_member_leaves)
 {
 	FOREACH_SEED(t)
 	{
@@ -337,9 +318,8 @@ START_TEST(a_member_leaves)
 		end(t);
 	}
 }
-END_TEST
 
-START_TEST(one_after_the_other_leaves)
+TEST(one_after_the_other_leaves)
 {
 	FOREACH_SEED(t)
 	{
@@ -349,40 +329,8 @@ START_TEST(one_after_the_other_leaves)
 		end(t);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("timelines");
-	TCase *cases = tcase_create("timelines");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_follower_dies);
-	tcase_add_test(cases, the_leader_dies);
-	tcase_add_test(cases, a_machine_loses_its_power);
-	tcase_add_test(cases, the_next_leader_dies_as_well);
-	tcase_add_test(cases, the_leader_dies_with_its_decision_on_the_way);
-	tcase_add_test(cases, a_member_that_is_dead_when_a_view_begins_is_out_of_the_next_at_once);
-	tcase_add_test(cases, two_die_at_once);
-	tcase_add_test(cases, a_minority_is_cut_off);
-	tcase_add_test(cases, two_halves);
-	tcase_add_test(cases, one_that_is_cut_off_for_good_gives_up);
-	tcase_add_test(cases, all_that_are_cut_from_each_other_give_up);
-	tcase_add_test(cases, one_that_may_hear_a_quorum_again_waits);
-	tcase_add_test(cases, the_last_that_is_no_quorum_gives_up);
-	tcase_add_test(cases, nobody_hears_the_leader);
-	tcase_add_test(cases, a_member_is_deaf);
-	tcase_add_test(cases, a_member_that_was_stopped_returns);
-	tcase_add_test(cases, a_short_stall_changes_nothing);
-	tcase_add_test(cases, all_stand_still);
-	tcase_add_test(cases, of_two_the_tie_breaker_goes_on);
-	tcase_add_test(cases, of_two_the_other_waits);
-	tcase_add_test(cases, down_to_two);
-	tcase_add_test(cases, a_member_leaves);
-	tcase_add_test(cases, one_after_the_other_leaves);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("timelines")
 
 int main(void)
 {

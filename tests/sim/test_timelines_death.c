@@ -18,8 +18,10 @@ static bool has_proof(const struct timeline *t, uint32_t node, uint32_t of)
 				t->play->actors[of].incarnation);
 }
 
+TEST_CASE("sim", .timeout_s = 120);
+
 /* Two nodes, no tie-breaker: the other one goes on, if it has the proof. */
-START_TEST(the_last_of_two_goes_on)
+TEST_LOOP(the_last_of_two_goes_on, 0, 2)
 {
 	uint32_t proved = 0;
 
@@ -38,11 +40,10 @@ START_TEST(the_last_of_two_goes_on)
 	}
 	ck_assert_uint_gt(proved, 0);
 }
-END_TEST
 
 /* 0 stands for the tie. It goes on without 1, which stands still, and is killed, before its row says that it has gone on, or behind
  * that: 1 has no part in what it has delivered. */
-START_TEST(one_that_the_dead_have_left_behind_is_removed)
+TEST_LOOP(one_that_the_dead_have_left_behind_is_removed, 0, 2)
 {
 	uint32_t proved = 0;
 
@@ -58,11 +59,10 @@ START_TEST(one_that_the_dead_have_left_behind_is_removed)
 	}
 	ck_assert_uint_gt(proved, 0);
 }
-END_TEST
 
 /* 1 and 2 believe that the other has failed, by 0, which is killed. 1 stands for the tie, goes on, and is killed too: what it said since
  * is behind what 2 has kept of its row. */
-START_TEST(the_row_of_one_that_had_failed_is_read_again)
+TEST(the_row_of_one_that_had_failed_is_read_again)
 {
 	uint32_t proved = 0;
 
@@ -75,11 +75,10 @@ START_TEST(the_row_of_one_that_had_failed_is_read_again)
 	}
 	ck_assert_uint_gt(proved, 0);
 }
-END_TEST
 
 /* 0 decides, and is killed; 1, which stands for the tie, has it as failed before it looks, proposes anew, and gives up the memory of what
  * was decided. Then comes the proof. */
-START_TEST(a_decision_with_memory_that_is_given_up_is_nothing)
+TEST(a_decision_with_memory_that_is_given_up_is_nothing)
 {
 	FOREACH_SEED(t)
 	{
@@ -90,21 +89,8 @@ START_TEST(a_decision_with_memory_that_is_given_up_is_nothing)
 		end(t);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("timelines, deaths that are proved");
-	TCase *cases = tcase_create("sim");
-
-	tcase_set_timeout(cases, 120);
-	tcase_add_loop_test(cases, the_last_of_two_goes_on, 0, 2);
-	tcase_add_loop_test(cases, one_that_the_dead_have_left_behind_is_removed, 0, 2);
-	tcase_add_test(cases, the_row_of_one_that_had_failed_is_read_again);
-	tcase_add_test(cases, a_decision_with_memory_that_is_given_up_is_nothing);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("timelines, deaths that are proved")
 
 int main(void)
 {

@@ -39,9 +39,11 @@ static void expect_another_group(struct timeline *t, uint64_t from_ms, uint64_t 
 
 /* ---- on a network, without a disk ------------------------------------------------------------------------------------------ */
 
+TEST_CASE("forming", .timeout_s = 120);
+
 /* Three of five fail in turn, the other two go on. A cut parts these from the three, which are started again: a majority of the
  * configured nodes. They wait, and join when the cut has healed. */
-START_TEST(a_majority_that_comes_back_behind_a_cut_waits)
+TEST_LOOP(a_majority_that_comes_back_behind_a_cut_waits, 0, 2)
 {
 	FOREACH_SEED(t)
 	{
@@ -59,11 +61,10 @@ START_TEST(a_majority_that_comes_back_behind_a_cut_waits)
 		end(t);
 	}
 }
-END_TEST
 
 /* It stands still, invited, for longer than the other keeps its promise. Then it begins the view alone, and says that it hears no
  * quorum; the other could form a group only with it. A shorter time harms none. */
-START_TEST(a_promise_is_kept_for_four_time_outs)
+TEST_LOOP(a_promise_is_kept_for_four_time_outs, 0, 2)
 {
 	FOREACH_SEED(t)
 	{
@@ -81,10 +82,9 @@ START_TEST(a_promise_is_kept_for_four_time_outs)
 		end(t);
 	}
 }
-END_TEST
 
 /* All configured nodes fail in turn: the two that have joined could go on, were it not that the three may form a group. */
-START_TEST(a_view_has_a_configured_node)
+TEST(a_view_has_a_configured_node)
 {
 	FOREACH_SEED(t)
 	{
@@ -99,10 +99,9 @@ START_TEST(a_view_has_a_configured_node)
 		end(t);
 	}
 }
-END_TEST
 
 /* With no time-out: the last may come long after the others. */
-START_TEST(all_configured_nodes_form_a_group)
+TEST(all_configured_nodes_form_a_group)
 {
 	FOREACH_SEED(t)
 	{
@@ -116,10 +115,9 @@ START_TEST(all_configured_nodes_form_a_group)
 		end(t);
 	}
 }
-END_TEST
 
 /* One of them ends while the others form the group: they wait for its next life. */
-START_TEST(one_that_ends_meanwhile_is_waited_for)
+TEST_LOOP(one_that_ends_meanwhile_is_waited_for, 0, 2)
 {
 	static const enum wh_moment moments[] = {WH_MOMENT_INVITED, WH_MOMENT_THERE};
 
@@ -141,10 +139,9 @@ START_TEST(one_that_ends_meanwhile_is_waited_for)
 		end(t);
 	}
 }
-END_TEST
 
 /* All end and are started again: there is nobody left that the new group could be a second one to. */
-START_TEST(after_the_end_of_all_there_is_another_group)
+TEST_LOOP(after_the_end_of_all_there_is_another_group, 0, 3)
 {
 	FOREACH_SEED(t)
 	{
@@ -161,12 +158,11 @@ START_TEST(after_the_end_of_all_there_is_another_group)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- with a record on each node's disk ------------------------------------------------------------------------------------- */
 
 /* They begin without one, and two of them fail and come back behind a cut with the one that has never been in: it knows of no group. */
-START_TEST(a_record_tells_which_nodes_have_been_in_a_group)
+TEST(a_record_tells_which_nodes_have_been_in_a_group)
 {
 	FOREACH_SEED(t)
 	{
@@ -182,11 +178,10 @@ START_TEST(a_record_tells_which_nodes_have_been_in_a_group)
 		end(t);
 	}
 }
-END_TEST
 
 /* A majority may form it, but those that were invited are waited for: one that stands still for longer than the failure time-out, and not
  * for the start time-out, is in the first view, and not suspected in it. */
-START_TEST(a_node_that_was_invited_is_waited_for)
+TEST(a_node_that_was_invited_is_waited_for)
 {
 	FOREACH_SEED(t)
 	{
@@ -202,10 +197,9 @@ START_TEST(a_node_that_was_invited_is_waited_for)
 		end(t);
 	}
 }
-END_TEST
 
 /* The founder founds once in its life. */
-START_TEST(a_founder_comes_back_behind_a_cut)
+TEST(a_founder_comes_back_behind_a_cut)
 {
 	FOREACH_SEED(t)
 	{
@@ -222,13 +216,12 @@ START_TEST(a_founder_comes_back_behind_a_cut)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- on one host ------------------------------------------------------------------------------------------------------------ */
 
 /* Three of five are killed in turn, the two that go on stand still, and the three are started again: a majority. They see that two
  * names are held, and wait for as long as it takes. */
-START_TEST(on_one_host_those_that_stand_still_are_waited_for)
+TEST(on_one_host_those_that_stand_still_are_waited_for)
 {
 	FOREACH_SEED(t)
 	{
@@ -246,10 +239,9 @@ START_TEST(on_one_host_those_that_stand_still_are_waited_for)
 		end(t);
 	}
 }
-END_TEST
 
 /* A name above the configured ones may be a member as well. */
-START_TEST(on_one_host_a_joined_node_is_waited_for_too)
+TEST(on_one_host_a_joined_node_is_waited_for_too)
 {
 	FOREACH_SEED(t)
 	{
@@ -268,28 +260,8 @@ START_TEST(on_one_host_a_joined_node_is_waited_for_too)
 		end(t);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("forming");
-	TCase *cases = tcase_create("forming");
-
-	tcase_set_timeout(cases, 120);
-	tcase_add_loop_test(cases, a_majority_that_comes_back_behind_a_cut_waits, 0, 2);
-	tcase_add_loop_test(cases, a_promise_is_kept_for_four_time_outs, 0, 2);
-	tcase_add_test(cases, a_view_has_a_configured_node);
-	tcase_add_test(cases, all_configured_nodes_form_a_group);
-	tcase_add_loop_test(cases, one_that_ends_meanwhile_is_waited_for, 0, 2);
-	tcase_add_loop_test(cases, after_the_end_of_all_there_is_another_group, 0, 3);
-	tcase_add_test(cases, a_record_tells_which_nodes_have_been_in_a_group);
-	tcase_add_test(cases, a_node_that_was_invited_is_waited_for);
-	tcase_add_test(cases, a_founder_comes_back_behind_a_cut);
-	tcase_add_test(cases, on_one_host_those_that_stand_still_are_waited_for);
-	tcase_add_test(cases, on_one_host_a_joined_node_is_waited_for_too);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("forming")
 
 int main(void)
 {

@@ -6,10 +6,12 @@
 #define JOIN_MS 200
 #define RESTORE_MS 200
 
+TEST_CASE("stays", .timeout_s = 60);
+
 /* The first view has five of six nodes; two of them die while it changes. Three of six are no quorum of it, so a member that has
  * not gone on to the next view before can say nothing. But others have gone on, and need it there, where three of five are one.
  * In a seed or two no member that is left has gone on, and then none may. */
-START_TEST(a_member_that_is_left_in_a_first_view_follows)
+TEST(a_member_that_is_left_in_a_first_view_follows)
 {
 	unsigned went_on = 0;
 
@@ -38,7 +40,6 @@ START_TEST(a_member_that_is_left_in_a_first_view_follows)
 	}
 	ck_assert_uint_ge(went_on, SEEDS - 3);
 }
-END_TEST
 
 /* Node 1 sends; node 2 is there, is not in views that others have, and is there again. */
 static enum whorl_role away_for_a_view(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
@@ -53,7 +54,7 @@ static enum whorl_role away_for_a_view(const struct whorl_view *view, const char
 }
 
 /* What it has delivered in its first stay the giver of the second may not have yet: it is not in the state, and comes again. */
-START_TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
+TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
 {
 	FOREACH_SEED(t)
 	{
@@ -66,7 +67,6 @@ START_TEST(a_node_comes_back_to_its_shard_and_begins_with_less)
 		end(t);
 	}
 }
-END_TEST
 
 /* Nodes 0 and 1 keep one shard; in the next view 2 leaves it for another, which 3 begins with it. */
 static enum whorl_role begins_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
@@ -83,7 +83,7 @@ static enum whorl_role begins_another(const struct whorl_view *view, const char 
 
 /* It forgets what it has of the first before it is upcalled for a message of the other: a node that comes there later has the same
  * from it as from 3. */
-START_TEST(a_node_that_moves_into_a_fresh_shard_begins_with_nothing)
+TEST(a_node_that_moves_into_a_fresh_shard_begins_with_nothing)
 {
 	FOREACH_SEED(t)
 	{
@@ -103,7 +103,6 @@ START_TEST(a_node_that_moves_into_a_fresh_shard_begins_with_nothing)
 		end(t);
 	}
 }
-END_TEST
 
 /* Node 1 sends; all go to another shard in the next view. */
 static enum whorl_role go_to_another(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
@@ -125,7 +124,7 @@ static bool has_the_state_of_0(const struct timeline *t, uint32_t node)
 }
 
 /* What 1 sends again there, because 0 had not heard it, 2 has delivered in the shard before, and forgotten. */
-START_TEST(a_node_that_forgets_a_shard_has_what_is_sent_again)
+TEST(a_node_that_forgets_a_shard_has_what_is_sent_again)
 {
 	FOREACH_SEED(t)
 	{
@@ -142,7 +141,6 @@ START_TEST(a_node_that_forgets_a_shard_has_what_is_sent_again)
 		end(t);
 	}
 }
-END_TEST
 
 /* Nodes 0 and 1 send, in all views. */
 static enum whorl_role two_send(const struct whorl_view *view, const char *subgroup, uint32_t shard, uint32_t id,
@@ -157,7 +155,7 @@ static enum whorl_role two_send(const struct whorl_view *view, const char *subgr
 
 /* Unordered, that it has delivered its own messages says nothing of others: while 2, which stood still, takes
  * them in it goes on being a sender. */
-START_TEST(a_sender_that_wants_to_rest_waits_for_a_slow_member)
+TEST(a_sender_that_wants_to_rest_waits_for_a_slow_member)
 {
 	FOREACH_SEED(t)
 	{
@@ -174,7 +172,6 @@ START_TEST(a_sender_that_wants_to_rest_waits_for_a_slow_member)
 		end(t);
 	}
 }
-END_TEST
 
 /* ---- a node leaves ------------------------------------------------------------------------------------------------------- */
 
@@ -203,7 +200,7 @@ static uint64_t owes(const struct timeline *t, uint32_t node)
 }
 
 /* The others deliver what it has said that it has; so does it, although it sends nothing itself and waits for a stopped one. */
-START_TEST(a_node_that_leaves_delivers_what_it_has_received)
+TEST(a_node_that_leaves_delivers_what_it_has_received)
 {
 	FOREACH_SEED(t)
 	{
@@ -228,11 +225,10 @@ START_TEST(a_node_that_leaves_delivers_what_it_has_received)
 		end(t);
 	}
 }
-END_TEST
 
 /* One of two has begun their first view and leaves it at once. The other was promised that view, and begins it; without that it would be
  * alone, and one of two forms no group. */
-START_TEST(a_node_that_leaves_waits_until_all_have_begun)
+TEST(a_node_that_leaves_waits_until_all_have_begun)
 {
 	FOREACH_SEED(t)
 	{
@@ -249,7 +245,6 @@ START_TEST(a_node_that_leaves_waits_until_all_have_begun)
 		end(t);
 	}
 }
-END_TEST
 
 static bool has_begun(const struct timeline *t, uint32_t node)
 {
@@ -259,7 +254,7 @@ static bool has_begun(const struct timeline *t, uint32_t node)
 /* Nodes 2 and 4 do not hear each other, and are not ready for their first view in time: the others, a majority, begin
  * it. They are not there, so they have promised nothing: they would drop it if its coordinator left, and of the four that
  * are left 1 and 3 are no quorum. So it leaves when 2 and 4 have begun it too. */
-START_TEST(a_node_that_leaves_waits_for_those_that_begin_late)
+TEST(a_node_that_leaves_waits_for_those_that_begin_late)
 {
 	FOREACH_SEED(t)
 	{
@@ -275,7 +270,6 @@ START_TEST(a_node_that_leaves_waits_for_those_that_begin_late)
 		end(t);
 	}
 }
-END_TEST
 
 /* Node 0 has begun the next view, and has delivered messages of its own of the view before that node 3 is still to deliver. */
 static bool is_held(const struct timeline *t)
@@ -289,7 +283,7 @@ static bool is_held(const struct timeline *t)
 
 /* A member stands still when it has agreed to the next view, with messages below the cut: the others go on, and know that it has not
  * delivered them, until it has. That nothing else is said the simulator checks after each pass. */
-START_TEST(a_member_that_is_late_below_the_cut_holds_the_frontiers)
+TEST(a_member_that_is_late_below_the_cut_holds_the_frontiers)
 {
 	unsigned held = 0;
 
@@ -308,26 +302,8 @@ START_TEST(a_member_that_is_late_below_the_cut_holds_the_frontiers)
 	}
 	ck_assert_uint_ge(held, 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("stays");
-	TCase *cases = tcase_create("stays");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_member_that_is_left_in_a_first_view_follows);
-	tcase_add_test(cases, a_node_comes_back_to_its_shard_and_begins_with_less);
-	tcase_add_test(cases, a_node_that_moves_into_a_fresh_shard_begins_with_nothing);
-	tcase_add_test(cases, a_node_that_forgets_a_shard_has_what_is_sent_again);
-	tcase_add_test(cases, a_sender_that_wants_to_rest_waits_for_a_slow_member);
-	tcase_add_test(cases, a_node_that_leaves_delivers_what_it_has_received);
-	tcase_add_test(cases, a_node_that_leaves_waits_until_all_have_begun);
-	tcase_add_test(cases, a_node_that_leaves_waits_for_those_that_begin_late);
-	tcase_add_test(cases, a_member_that_is_late_below_the_cut_holds_the_frontiers);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("stays")
 
 int main(void)
 {

@@ -356,26 +356,24 @@ static const struct {
 	FIELD(whorl_dds_builtin_endpoint, behind, 56, 8),
 };
 
-START_TEST(fields_stay_where_they_are)
+TEST(fields_stay_where_they_are)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		ck_assert_msg(fields[i].is_at == fields[i].was_at && fields[i].has == fields[i].had,
 			      "%s has %zu bytes at %zu, and had %zu at %zu", fields[i].name, fields[i].has,
 			      fields[i].is_at, fields[i].had, fields[i].was_at);
 }
-END_TEST
 
 /* Two never grow; a message is no more than it must be: the loop writes one for each that it delivers. */
-START_TEST(some_sizes_are_final)
+TEST(some_sizes_are_final)
 {
 	ck_assert_uint_eq(sizeof(struct whorl_claim), 64);
 	ck_assert_uint_eq(sizeof(struct whorl_batch_stats), 22 * 8);
 	ck_assert_uint_eq(sizeof(struct whorl_message), 80);
 }
-END_TEST
 
 /* A program that was compiled says these by their numbers. What is new comes behind. */
-START_TEST(modes_keep_their_numbers)
+TEST(modes_keep_their_numbers)
 {
 	ck_assert_int_eq(WHORL_MODE_DEFAULT, 0);
 	ck_assert_int_eq(WHORL_ORDERED, 1);
@@ -384,10 +382,9 @@ START_TEST(modes_keep_their_numbers)
 	ck_assert_int_eq(WHORL_LOCAL, 0);
 	ck_assert_int_eq(WHORL_LINEARIZABLE, 1);
 }
-END_TEST
 
 /* Elements lie as far apart as the first says, however large this header's are. */
-START_TEST(arrays_are_stepped_through_by_size)
+TEST(arrays_are_stepped_through_by_size)
 {
 	_Alignas(16) unsigned char bytes[3 * 96] = {0};
 	const struct whorl_message *messages = (const struct whorl_message *)(void *)bytes;
@@ -400,17 +397,5 @@ START_TEST(arrays_are_stepped_through_by_size)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(WHORL_AT(whorl_message, messages, i)->index, i);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("abi");
-	TCase *t = tcase_create("abi");
-
-	tcase_add_test(t, fields_stay_where_they_are);
-	tcase_add_test(t, some_sizes_are_final);
-	tcase_add_test(t, modes_keep_their_numbers);
-	tcase_add_test(t, arrays_are_stepped_through_by_size);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("abi")

@@ -152,7 +152,7 @@ static void expect_rest(struct disk_lab *lab)
 	wh_log_close(log);
 }
 
-START_TEST(it_counts_alone)
+TEST(it_counts_alone)
 {
 	struct disk_lab *lab = make_node(seed);
 
@@ -172,7 +172,6 @@ START_TEST(it_counts_alone)
 	ck_assert_int_eq(wh_begin_anew(&lab->directory, NEW + 1, &err), WHORL_OK);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* The power goes in the at-th operation. *ended: there are no more. Returns whether the old group was there, with all that it had; then it is done
  * again. */
@@ -197,7 +196,7 @@ static bool lose_power_at(long at, uint64_t with, bool *ended)
 	return was_old;
 }
 
-START_TEST(the_power_goes_at_any_operation)
+TEST(the_power_goes_at_any_operation)
 {
 	unsigned old = 0, new = 0;
 
@@ -214,7 +213,6 @@ START_TEST(the_power_goes_at_any_operation)
 	ck_assert_uint_gt(old, 0);
 	ck_assert_uint_gt(new, 100);
 }
-END_TEST
 
 /* ---- what is refused --------------------------------------------------------------------------------------------------- */
 
@@ -230,7 +228,7 @@ static void expect_refused(struct disk_lab *lab, enum whorl_result expected, con
 	disk_lab_free(lab);
 }
 
-START_TEST(rot_is_refused)
+TEST(rot_is_refused)
 {
 	struct disk_lab *lab = make_node(seed);
 
@@ -246,9 +244,8 @@ START_TEST(rot_is_refused)
 	lab_damage(lab, "standing", 0, 65536); /* in all its places */
 	expect_refused(lab, WHORL_DISK, "standing");
 }
-END_TEST
 
-START_TEST(what_is_missing_is_refused)
+TEST(what_is_missing_is_refused)
 {
 	struct disk_lab *lab = make_node(seed);
 
@@ -267,10 +264,9 @@ START_TEST(what_is_missing_is_refused)
 	shards[0].whole = true;
 	expect_refused(lab, WHORL_NOT_FOUND, "whole");
 }
-END_TEST
 
 /* Bytes that a later whorl has written, with their sum. */
-START_TEST(what_is_of_others_is_refused)
+TEST(what_is_of_others_is_refused)
 {
 	struct disk_lab *lab = disk_lab_make(seed);
 	const struct wh_identity other = {.group = OLD + 1, .name = "shop", .node = 3};
@@ -282,7 +278,6 @@ START_TEST(what_is_of_others_is_refused)
 	write_log(lab, OLD);
 	expect_refused(lab, WHORL_CONFIG, "of another group or node");
 }
-END_TEST
 
 static struct lab_bytes *file_of(struct disk_lab *lab, const char *name)
 {
@@ -292,7 +287,7 @@ static struct lab_bytes *file_of(struct disk_lab *lab, const char *name)
 	return &found->inode->now;
 }
 
-START_TEST(a_later_format_is_refused)
+TEST(a_later_format_is_refused)
 {
 	struct disk_lab *lab = make_node(seed);
 	struct lab_bytes *file = file_of(lab, "identity");
@@ -311,22 +306,8 @@ START_TEST(a_later_format_is_refused)
 		file->bytes[4092 + i] = (unsigned char)(sum >> 8 * i);
 	expect_refused(lab, WHORL_CONFIG, "format");
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("anew");
-	TCase *tcase = tcase_create("anew");
-
-	tcase_add_test(tcase, it_counts_alone);
-	tcase_add_test(tcase, the_power_goes_at_any_operation);
-	tcase_add_test(tcase, rot_is_refused);
-	tcase_add_test(tcase, what_is_missing_is_refused);
-	tcase_add_test(tcase, what_is_of_others_is_refused);
-	tcase_add_test(tcase, a_later_format_is_refused);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("anew")
 
 int main(void)
 {

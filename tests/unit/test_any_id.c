@@ -72,7 +72,9 @@ static void expect_order(int nodes, const char *founder, uint64_t random, const 
 			      (unsigned)random, i, desk.tried[i]);
 }
 
-START_TEST(all_ids_are_tried_from_a_random_place_on)
+TEST_CASE("order");
+
+TEST(all_ids_are_tried_from_a_random_place_on)
 {
 	/* Those that count for the first view come first; */
 	expect_order(2, "none", 0, "01234");
@@ -88,10 +90,9 @@ START_TEST(all_ids_are_tried_from_a_random_place_on)
 	expect_order(0, "none", 3, "03412");
 	expect_order(0, "2", 1, "13402");
 }
-END_TEST
 
 /* Directories that have logs: before all others, in their order; and no id is left out for them. */
-START_TEST(directories_come_first)
+TEST(directories_come_first)
 {
 	struct desk desk = desk_of(5, "none");
 	struct wh_error err;
@@ -113,9 +114,8 @@ START_TEST(directories_come_first)
 	ck_assert_int_eq(ask(&desk, 4, &id, &err), WHORL_SYSTEM);
 	ck_assert_uint_eq(desk.count, 1);
 }
-END_TEST
 
-START_TEST(what_is_free_is_found)
+TEST(what_is_free_is_found)
 {
 	struct desk desk = desk_of(2, "none");
 	struct wh_error err;
@@ -129,10 +129,9 @@ START_TEST(what_is_free_is_found)
 			ck_assert_uint_eq(id, free);
 		}
 }
-END_TEST
 
 /* At any moment one is free, and the first pass is always too late. */
-START_TEST(what_is_free_and_moves_is_found_too)
+TEST(what_is_free_and_moves_is_found_too)
 {
 	struct desk desk = desk_of(5, "none");
 	struct wh_error err;
@@ -147,9 +146,8 @@ START_TEST(what_is_free_and_moves_is_found_too)
 	ck_assert_uint_eq(id, 1);
 	ck_assert_uint_eq(desk.count, IDS + 2);
 }
-END_TEST
 
-START_TEST(what_else_is_wrong_is_told_at_once)
+TEST(what_else_is_wrong_is_told_at_once)
 {
 	struct desk desk = desk_of(5, "none");
 	struct wh_error err;
@@ -161,7 +159,6 @@ START_TEST(what_else_is_wrong_is_told_at_once)
 	ck_assert_str_eq(err.text, "no descriptors");
 	ck_assert_uint_eq(desk.count, 2);
 }
-END_TEST
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
 
@@ -198,8 +195,10 @@ static uint32_t count_of(const whorl_node *node)
 	return whorl_view_members(node, NULL, NULL, &count) == WHORL_OK ? count : 0;
 }
 
+TEST_CASE("nodes", .timeout_s = 60);
+
 /* Each that is open has an id of its own; one that is closed lets go of it. */
-START_TEST(ids_are_given_out_until_none_is_free)
+TEST(ids_are_given_out_until_none_is_free)
 {
 	whorl_config *config = config_of("nodes = 2\nnodes_max = 3", SUBGROUP);
 	whorl_node *nodes[3], *one_more;
@@ -227,10 +226,9 @@ START_TEST(ids_are_given_out_until_none_is_free)
 		ck_ok(whorl_close(nodes[i], 0));
 	whorl_config_free(config);
 }
-END_TEST
 
 /* A node that could not be opened keeps no id. */
-START_TEST(what_fails_lets_go_of_its_id)
+TEST(what_fails_lets_go_of_its_id)
 {
 	whorl_config *config = config_of("nodes = 0\nnodes_max = 1\nmemory_max = 1m",
 					 "[subgroup s]\nwindow = 100\nmessage_bytes = 1m\n");
@@ -244,10 +242,9 @@ START_TEST(what_fails_lets_go_of_its_id)
 	ck_ok(whorl_close(node, 0));
 	whorl_config_free(config);
 }
-END_TEST
 
 /* The file names no nodes: the first process forms the group, alone; others join it, also with ids that they have chosen. */
-START_TEST(the_first_forms_a_group_that_names_no_nodes)
+TEST(the_first_forms_a_group_that_names_no_nodes)
 {
 	whorl_config *config = config_of("nodes = 0\nnodes_max = 9", SUBGROUP);
 	whorl_node *first = open_any(config), *second, *third;
@@ -277,9 +274,8 @@ START_TEST(the_first_forms_a_group_that_names_no_nodes)
 	ck_ok(whorl_close(third, 0));
 	whorl_config_free(config);
 }
-END_TEST
 
-START_TEST(other_ids_wait_for_the_first)
+TEST(other_ids_wait_for_the_first)
 {
 	whorl_config *config = config_of("nodes = 0\nnodes_max = 2", SUBGROUP);
 	whorl_node *second, *first;
@@ -297,10 +293,9 @@ START_TEST(other_ids_wait_for_the_first)
 	ck_ok(whorl_close(second, 0));
 	whorl_config_free(config);
 }
-END_TEST
 
 /* On a network an id is an address, which others call. */
-START_TEST(an_id_of_a_network_is_chosen)
+TEST(an_id_of_a_network_is_chosen)
 {
 	static const char *const transports[] = {"tcp", "sim"};
 
@@ -319,9 +314,8 @@ START_TEST(an_id_of_a_network_is_chosen)
 		whorl_config_free(config);
 	}
 }
-END_TEST
 
-START_TEST(what_is_no_id)
+TEST(what_is_no_id)
 {
 	const struct whorl_open_options told = {.size = sizeof(told), .form = true}, none = {.size = 0};
 	whorl_config *config = config_of("nodes = 0\nnodes_max = 2", SUBGROUP);
@@ -339,26 +333,5 @@ START_TEST(what_is_no_id)
 	ck_assert_uint_gt(bytes, 0);
 	whorl_config_free(config);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("any_id");
-	TCase *order = tcase_create("order"), *nodes = tcase_create("nodes");
-
-	tcase_set_timeout(nodes, 60);
-	tcase_add_test(order, all_ids_are_tried_from_a_random_place_on);
-	tcase_add_test(order, directories_come_first);
-	tcase_add_test(order, what_is_free_is_found);
-	tcase_add_test(order, what_is_free_and_moves_is_found_too);
-	tcase_add_test(order, what_else_is_wrong_is_told_at_once);
-	tcase_add_test(nodes, ids_are_given_out_until_none_is_free);
-	tcase_add_test(nodes, what_fails_lets_go_of_its_id);
-	tcase_add_test(nodes, the_first_forms_a_group_that_names_no_nodes);
-	tcase_add_test(nodes, other_ids_wait_for_the_first);
-	tcase_add_test(nodes, an_id_of_a_network_is_chosen);
-	tcase_add_test(nodes, what_is_no_id);
-	suite_add_tcase(all, order);
-	suite_add_tcase(all, nodes);
-	return all;
-}
+TEST_SUITE("any_id")

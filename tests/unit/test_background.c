@@ -73,7 +73,7 @@ static void look_for_more(const struct counter *counter, uint64_t calls)
 	ck_assert_uint_eq(wh_load_acquire(&counter->calls), calls);
 }
 
-START_TEST(works_until_there_is_nothing_and_after_each_wake)
+TEST(works_until_there_is_nothing_and_after_each_wake)
 {
 	struct counter counter = {.more = 5};
 	struct wh_background *task = begin(&counter);
@@ -89,9 +89,8 @@ START_TEST(works_until_there_is_nothing_and_after_each_wake)
 	ck_assert_uint_eq(wh_load_acquire(&counter.calls), 99);
 	ck_assert_str_eq(counter.name, "whorl-disk"); /* of the last call: it may have begun before it had its name */
 }
-END_TEST
 
-START_TEST(a_wake_during_a_call_leads_to_another)
+TEST(a_wake_during_a_call_leads_to_another)
 {
 	struct counter counter = {.held = 1};
 	struct wh_background *task = begin(&counter);
@@ -104,7 +103,6 @@ START_TEST(a_wake_during_a_call_leads_to_another)
 	look_for_more(&counter, 2);
 	end(task);
 }
-END_TEST
 
 struct sleeper {
 	wh_word task; /* a pointer, once the test knows it */
@@ -129,7 +127,7 @@ static bool sleep_a_while(void *argument)
 	return false;
 }
 
-START_TEST(a_call_comes_again_after_a_while)
+TEST(a_call_comes_again_after_a_while)
 {
 	struct sleeper sleeper = {.calls = 0};
 	struct wh_background *task;
@@ -147,7 +145,6 @@ START_TEST(a_call_comes_again_after_a_while)
 	await(&sleeper.calls, 5);
 	end(task);
 }
-END_TEST
 
 /* A wake does not wait for that, nor does the end. */
 static bool sleep_long(void *argument)
@@ -162,7 +159,7 @@ static bool sleep_long(void *argument)
 	return false;
 }
 
-START_TEST(a_wake_comes_sooner)
+TEST(a_wake_comes_sooner)
 {
 	struct sleeper sleeper = {.calls = 0};
 	struct wh_background *task;
@@ -176,10 +173,9 @@ START_TEST(a_wake_comes_sooner)
 	}
 	end(task);
 }
-END_TEST
 
 /* The job is just going to sleep, or asleep, or in a call that has looked already, as it happens. */
-START_TEST(no_wake_is_lost)
+TEST(no_wake_is_lost)
 {
 	struct counter counter = {0};
 	struct wh_background *task = begin(&counter);
@@ -193,7 +189,6 @@ START_TEST(no_wake_is_lost)
 	await(&counter.seen, 20000);
 	end(task);
 }
-END_TEST
 
 struct hand {
 	struct wh_background *task;
@@ -224,7 +219,7 @@ static void *give(void *argument)
 	return NULL;
 }
 
-START_TEST(what_a_thread_gives_is_taken)
+TEST(what_a_thread_gives_is_taken)
 {
 	static struct hand hand;
 	pthread_t giver;
@@ -240,10 +235,9 @@ START_TEST(what_a_thread_gives_is_taken)
 		sum += i * i;
 	ck_assert_uint_eq(hand.sum, sum);
 }
-END_TEST
 
 /* At any time of the job's: before its first call, in one, asleep, woken. */
-START_TEST(ends_whenever_it_is)
+TEST(ends_whenever_it_is)
 {
 	for (int i = 0; i < 500; i++) {
 		struct counter counter = {.more = i % 2 ? UINT64_MAX : 0};
@@ -260,10 +254,9 @@ START_TEST(ends_whenever_it_is)
 		ck_assert_uint_eq(wh_load_relaxed(&counter.calls), calls);
 	}
 }
-END_TEST
 
 /* A call that does not return is left alone; when it does, none begins, and what the job had is freed (as the sanitizers see). */
-START_TEST(a_call_that_does_not_return)
+TEST(a_call_that_does_not_return)
 {
 	static struct counter counter = {.held = 1, .more = 10};
 	struct wh_background *task = begin(&counter);
@@ -285,7 +278,6 @@ START_TEST(a_call_that_does_not_return)
 	ck_assert(!env->background_end(env->ctx, task, 0)); /* at once */
 	wh_store_release(&counter.held, 0);
 }
-END_TEST
 
 /* One that returns within the time. */
 static void *let_go(void *argument)
@@ -297,7 +289,7 @@ static void *let_go(void *argument)
 	return NULL;
 }
 
-START_TEST(the_end_waits_for_the_call)
+TEST(the_end_waits_for_the_call)
 {
 	struct counter counter = {.held = 1};
 	struct wh_background *task = begin(&counter);
@@ -309,10 +301,9 @@ START_TEST(the_end_waits_for_the_call)
 	ck_assert_uint_eq(wh_load_acquire(&counter.calls), 1);
 	pthread_join(other, NULL);
 }
-END_TEST
 
 /* The thread is not in the child, whatever it did in the parent; waking does nothing, and ending waits for nothing. */
-START_TEST(a_child_has_none)
+TEST_LOOP(a_child_has_none, 0, 2)
 {
 	struct counter counter = {.held = (uint64_t)_i};
 	struct wh_background *task = begin(&counter);
@@ -334,23 +325,5 @@ START_TEST(a_child_has_none)
 	await(&counter.calls, 2);
 	end(task);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("background");
-	TCase *tc = tcase_create("background");
-
-	tcase_add_test(tc, works_until_there_is_nothing_and_after_each_wake);
-	tcase_add_test(tc, a_wake_during_a_call_leads_to_another);
-	tcase_add_test(tc, a_call_comes_again_after_a_while);
-	tcase_add_test(tc, a_wake_comes_sooner);
-	tcase_add_test(tc, no_wake_is_lost);
-	tcase_add_test(tc, what_a_thread_gives_is_taken);
-	tcase_add_test(tc, ends_whenever_it_is);
-	tcase_add_test(tc, a_call_that_does_not_return);
-	tcase_add_test(tc, the_end_waits_for_the_call);
-	tcase_add_loop_test(tc, a_child_has_none, 0, 2);
-	suite_add_tcase(s, tc);
-	return s;
-}
+TEST_SUITE("background")

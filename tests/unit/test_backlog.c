@@ -40,7 +40,7 @@ static void check_next(struct wh_backlog *backlog, uint64_t index, size_t count)
 	wh_backlog_drop(backlog, 1);
 }
 
-START_TEST(messages_come_out_as_they_went_in)
+TEST(messages_come_out_as_they_went_in)
 {
 	static const size_t sizes[] = {0, 1, 15, 16, 17, 1000, WH_BACKLOG_BLOCK - 200, 8, LARGE, 3, WH_BACKLOG_BLOCK};
 	struct wh_backlog backlog;
@@ -55,10 +55,9 @@ START_TEST(messages_come_out_as_they_went_in)
 	ck_assert_uint_eq(backlog.messages, 0);
 	ck_assert_uint_eq(backlog.allocated, 0);
 }
-END_TEST
 
 /* A large message lies in pieces, and is kept in one. */
-START_TEST(pieces_are_put_together)
+TEST(pieces_are_put_together)
 {
 	const struct wh_pieces pieces = wh_pieces_count((struct wh_pieces){
 		.begin = bytes + 500, .wrapped = bytes, .bytes = 95, .before_wrap = 64, .piece_bytes = 32, .stride = 48});
@@ -82,9 +81,8 @@ START_TEST(pieces_are_put_together)
 	ck_assert_mem_eq(kept.data, expected, 95);
 	wh_backlog_clear(&backlog);
 }
-END_TEST
 
-START_TEST(they_come_out_in_runs)
+TEST(they_come_out_in_runs)
 {
 	struct whorl_message run[64];
 	struct wh_backlog backlog;
@@ -112,9 +110,8 @@ START_TEST(they_come_out_in_runs)
 	ck_assert_uint_eq(backlog.allocated, 0);
 	ck_assert_uint_eq(wh_backlog_oldest(&backlog, run, 64), 0);
 }
-END_TEST
 
-START_TEST(what_is_allocated_is_bounded)
+TEST(what_is_allocated_is_bounded)
 {
 	struct wh_backlog backlog;
 	uint64_t kept = 0;
@@ -132,9 +129,8 @@ START_TEST(what_is_allocated_is_bounded)
 	ck_assert_int_eq(append(&backlog, kept, 1000), WHORL_OK);
 	wh_backlog_clear(&backlog);
 }
-END_TEST
 
-START_TEST(small_messages_take_no_more_than_they_need)
+TEST(small_messages_take_no_more_than_they_need)
 {
 	struct wh_backlog backlog;
 
@@ -144,9 +140,8 @@ START_TEST(small_messages_take_no_more_than_they_need)
 	ck_assert_uint_le(backlog.allocated, UINT64_C(20000) * 96 + WH_BACKLOG_BLOCK);
 	wh_backlog_clear(&backlog);
 }
-END_TEST
 
-START_TEST(a_bound_below_a_block_keeps_nothing)
+TEST(a_bound_below_a_block_keeps_nothing)
 {
 	struct wh_backlog backlog;
 
@@ -155,19 +150,5 @@ START_TEST(a_bound_below_a_block_keeps_nothing)
 	ck_assert_uint_eq(backlog.messages, 0);
 	ck_assert_uint_eq(backlog.allocated, 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("backlog");
-	TCase *all = tcase_create("all");
-
-	tcase_add_test(all, messages_come_out_as_they_went_in);
-	tcase_add_test(all, pieces_are_put_together);
-	tcase_add_test(all, they_come_out_in_runs);
-	tcase_add_test(all, what_is_allocated_is_bounded);
-	tcase_add_test(all, small_messages_take_no_more_than_they_need);
-	tcase_add_test(all, a_bound_below_a_block_keeps_nothing);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("backlog")

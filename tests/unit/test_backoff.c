@@ -38,7 +38,7 @@ static uint64_t wait_until_sleep(struct world *w, struct wh_backoff *backoff)
 	return backoff->yields - before;
 }
 
-START_TEST(beside_threads_that_yield_it_yields_for_its_time)
+TEST(beside_threads_that_yield_it_yields_for_its_time)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -47,7 +47,6 @@ START_TEST(beside_threads_that_yield_it_yields_for_its_time)
 	for (int round = 0; round < 20; round++)
 		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
-END_TEST
 
 #define DEAR_IN_A_ROW 8 /* as in backoff.c */
 
@@ -58,7 +57,7 @@ static void lose_turns(struct world *w, struct wh_backoff *backoff)
 }
 
 /* Some turns are lost, and then none for 64 times as long as one, and then one of that. */
-START_TEST(beside_a_thread_that_computes_it_sleeps_at_once)
+TEST(beside_a_thread_that_computes_it_sleeps_at_once)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -73,10 +72,9 @@ START_TEST(beside_a_thread_that_computes_it_sleeps_at_once)
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
 }
-END_TEST
 
 /* Such as one that has found much to do. */
-START_TEST(a_long_turn_now_and_then_is_no_rule)
+TEST(a_long_turn_now_and_then_is_no_rule)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -89,9 +87,8 @@ START_TEST(a_long_turn_now_and_then_is_no_rule)
 		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), is_long ? 1 : 10);
 	}
 }
-END_TEST
 
-START_TEST(it_yields_again_when_the_computing_thread_has_gone)
+TEST(it_yields_again_when_the_computing_thread_has_gone)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -103,10 +100,9 @@ START_TEST(it_yields_again_when_the_computing_thread_has_gone)
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
-END_TEST
 
 /* A process that is stopped in a yield and goes on has not learnt for ever. */
-START_TEST(a_stop_counts_for_a_second)
+TEST(a_stop_counts_for_a_second)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -118,9 +114,8 @@ START_TEST(a_stop_counts_for_a_second)
 	w.now_ns += 1;
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
 }
-END_TEST
 
-START_TEST(a_thread_that_never_sleeps_always_yields)
+TEST(a_thread_that_never_sleeps_always_yields)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
@@ -130,19 +125,5 @@ START_TEST(a_thread_that_never_sleeps_always_yields)
 		ck_assert(wh_backoff_wait(&backoff, &w.env, UINT64_MAX));
 	ck_assert_uint_eq(backoff.yields, 100);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *backoff = suite_create("backoff");
-	TCase *all = tcase_create("backoff");
-
-	tcase_add_test(all, beside_threads_that_yield_it_yields_for_its_time);
-	tcase_add_test(all, beside_a_thread_that_computes_it_sleeps_at_once);
-	tcase_add_test(all, a_long_turn_now_and_then_is_no_rule);
-	tcase_add_test(all, it_yields_again_when_the_computing_thread_has_gone);
-	tcase_add_test(all, a_stop_counts_for_a_second);
-	tcase_add_test(all, a_thread_that_never_sleeps_always_yields);
-	suite_add_tcase(backoff, all);
-	return backoff;
-}
+TEST_SUITE("backoff")

@@ -15,7 +15,9 @@
 
 /* ---- errors ---------------------------------------------------------------------------------------------------------*/
 
-START_TEST(error_set_keeps_code_and_text)
+TEST_CASE("error");
+
+TEST(error_set_keeps_code_and_text)
 {
 	struct wh_error err;
 
@@ -27,16 +29,14 @@ START_TEST(error_set_keeps_code_and_text)
 	ck_assert_int_eq(err.code, WHORL_OK);
 	ck_assert_str_eq(err.text, "");
 }
-END_TEST
 
-START_TEST(error_may_be_null)
+TEST(error_may_be_null)
 {
 	ck_assert_int_eq(wh_error_set(NULL, WHORL_MEMORY, "%s", "x"), WHORL_MEMORY);
 	ck_assert_int_eq(wh_error_system(NULL, ENOENT, "%s", "x"), WHORL_SYSTEM);
 }
-END_TEST
 
-START_TEST(error_system_names_the_errno)
+TEST(error_system_names_the_errno)
 {
 	struct wh_error err;
 
@@ -44,9 +44,8 @@ START_TEST(error_system_names_the_errno)
 	ck_assert_int_eq(err.code, WHORL_SYSTEM);
 	ck_assert_str_eq(err.text, "open a.ini: No such file or directory");
 }
-END_TEST
 
-START_TEST(error_prefix_stands_before)
+TEST(error_prefix_stands_before)
 {
 	struct wh_error err;
 
@@ -56,10 +55,9 @@ START_TEST(error_prefix_stands_before)
 	wh_error_prefix(&err, "a.ini:7");
 	ck_assert_str_eq(err.text, "a.ini:7: group.nodes: is \"x\"");
 }
-END_TEST
 
 /* The new text is made from the old one. */
-START_TEST(error_text_may_be_its_own_argument)
+TEST(error_text_may_be_its_own_argument)
 {
 	struct wh_error err;
 
@@ -71,9 +69,8 @@ START_TEST(error_text_may_be_its_own_argument)
 	wh_error_system(&err, ENOENT, "%.5s", err.text);
 	ck_assert_str_eq(err.text, "again: No such file or directory");
 }
-END_TEST
 
-START_TEST(error_text_too_long_is_cut)
+TEST(error_text_too_long_is_cut)
 {
 	char text[2000];
 	struct wh_error err;
@@ -99,9 +96,8 @@ START_TEST(error_text_too_long_is_cut)
 	ck_assert_mem_eq(err.text, "prefix: xx", 10);
 	ck_assert_str_eq(err.text + sizeof(err.text) - 5, "x...");
 }
-END_TEST
 
-START_TEST(texts_grow_until_they_are_full)
+TEST(texts_grow_until_they_are_full)
 {
 	char ids[12] = "", little[3] = "ab";
 
@@ -118,9 +114,8 @@ START_TEST(texts_grow_until_they_are_full)
 	wh_text_add(little, sizeof(little), "c");
 	ck_assert_str_eq(little, "ab");
 }
-END_TEST
 
-START_TEST(every_result_has_its_text)
+TEST(every_result_has_its_text)
 {
 #define CHECK_TEXT(name, value, text)                                                                                  \
 	ck_assert_int_eq(WHORL_##name, value);                                                                         \
@@ -130,7 +125,6 @@ START_TEST(every_result_has_its_text)
 	ck_assert_str_eq(wh_result_text((enum whorl_result)12345), "unknown result");
 	ck_assert_str_eq(wh_result_text((enum whorl_result) - 1), "unknown result");
 }
-END_TEST
 
 static void check_quote(const char *text, const char *expected)
 {
@@ -144,7 +138,7 @@ static void check_quote(const char *text, const char *expected)
 
 #define X58 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
-START_TEST(quote_cuts_between_characters)
+TEST(quote_cuts_between_characters)
 {
 	check_quote("", "");
 	check_quote("short", "short");
@@ -157,7 +151,6 @@ START_TEST(quote_cuts_between_characters)
 			"abc",
 		    X58 "..."); /* four bytes from 58 to 61 */
 }
-END_TEST
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------*/
 
@@ -195,7 +188,9 @@ static struct wh_env recording_env(struct recorder *recorder)
 	return (struct wh_env){.ctx = recorder, .log = record_line, .fatal = record_fatal};
 }
 
-START_TEST(log_names_the_node)
+TEST_CASE("check");
+
+TEST(log_names_the_node)
 {
 	static struct recorder recorder;
 	struct wh_env env = recording_env(&recorder);
@@ -207,9 +202,8 @@ START_TEST(log_names_the_node)
 	ck_assert_str_eq(recorder.first, "node 7: peer 3 is late");
 	ck_assert_int_eq(recorder.level, WH_LOG_WARNING);
 }
-END_TEST
 
-START_TEST(log_line_too_long_is_cut)
+TEST(log_line_too_long_is_cut)
 {
 	static struct recorder recorder;
 	struct wh_env env = recording_env(&recorder);
@@ -228,9 +222,8 @@ START_TEST(log_line_too_long_is_cut)
 	wh_log(&diag, WH_LOG_ERROR, "opening: %s", err.text);
 	ck_assert_uint_eq(strlen(recorder.last), strlen("node 0: opening: ") + sizeof(err.text) - 1);
 }
-END_TEST
 
-START_TEST(failed_check_says_where_dumps_and_is_fatal)
+TEST(failed_check_says_where_dumps_and_is_fatal)
 {
 	static struct recorder recorder;
 	struct wh_env env = recording_env(&recorder);
@@ -261,9 +254,8 @@ START_TEST(failed_check_says_where_dumps_and_is_fatal)
 	ck_assert_uint_eq(recorder.lines, 4);
 	ck_assert_int_eq(recorder.level, WH_LOG_ERROR);
 }
-END_TEST
 
-START_TEST(ring_keeps_the_last_events)
+TEST(ring_keeps_the_last_events)
 {
 	static struct recorder recorder;
 	struct wh_env env = recording_env(&recorder);
@@ -284,11 +276,12 @@ START_TEST(ring_keeps_the_last_events)
 	snprintf(expected, sizeof(expected), "node 0:   step 0 event %d 0 0", WH_EVENT_COUNT + 2);
 	ck_assert_str_eq(recorder.last, expected);
 }
-END_TEST
 
 /* ---- environment ----------------------------------------------------------------------------------------------------*/
 
-START_TEST(clock_never_goes_back)
+TEST_CASE("env");
+
+TEST(clock_never_goes_back)
 {
 	const struct wh_env *env = wh_env_system();
 	uint64_t before = wh_env_now(env), start = before;
@@ -300,9 +293,8 @@ START_TEST(clock_never_goes_back)
 		before = now;
 	}
 }
-END_TEST
 
-START_TEST(random_numbers_differ)
+TEST(random_numbers_differ)
 {
 	const struct wh_env *env = wh_env_system();
 	uint64_t seen[64];
@@ -313,7 +305,6 @@ START_TEST(random_numbers_differ)
 			ck_assert(seen[i] != seen[j]);
 	}
 }
-END_TEST
 
 /* Standard error is a pipe for the time of a test. */
 struct captured {
@@ -350,7 +341,7 @@ static void check_captured(struct captured captured, const char *expected)
 	close(captured.read_end);
 }
 
-START_TEST(errors_and_warnings_go_to_stderr)
+TEST(errors_and_warnings_go_to_stderr)
 {
 	const struct wh_env *env = wh_env_system();
 	struct captured captured = capture_stderr();
@@ -363,10 +354,9 @@ START_TEST(errors_and_warnings_go_to_stderr)
 	ck_assert_int_eq(errno, E2BIG);
 	check_captured(captured, "whorl: error: one\nwhorl: warning: two\n");
 }
-END_TEST
 
 /* There is no reader: no SIGPIPE, not even a pending one, and the mask is as it was. */
-START_TEST(closed_stderr_raises_no_signal)
+TEST(closed_stderr_raises_no_signal)
 {
 	const struct wh_env *env = wh_env_system();
 	struct captured captured = capture_stderr();
@@ -384,10 +374,9 @@ START_TEST(closed_stderr_raises_no_signal)
 	for (int number = 1; number < NSIG; number++)
 		ck_assert_int_eq(sigismember(&before, number), sigismember(&after, number));
 }
-END_TEST
 
 /* The reader stands still: the line is lost, the caller goes on. (A call that waits would end in the test's time-out.) */
-START_TEST(full_stderr_does_not_stop_the_caller)
+TEST(full_stderr_does_not_stop_the_caller)
 {
 	const struct wh_env *env = wh_env_system();
 	struct captured captured = capture_stderr();
@@ -401,9 +390,8 @@ START_TEST(full_stderr_does_not_stop_the_caller)
 	restore_stderr(captured);
 	close(captured.read_end);
 }
-END_TEST
 
-START_TEST(fatal_says_why_and_aborts)
+TEST(fatal_says_why_and_aborts)
 {
 	const struct wh_env *env = wh_env_system();
 	struct captured captured = capture_stderr();
@@ -420,11 +408,12 @@ START_TEST(fatal_says_why_and_aborts)
 	ck_assert_int_eq(WTERMSIG(status), SIGABRT);
 	check_captured(captured, "whorl: fatal: the end\n");
 }
-END_TEST
 
 /* ---- counters -------------------------------------------------------------------------------------------------------*/
 
-START_TEST(counters_add_and_keep_the_greatest)
+TEST_CASE("counter");
+
+TEST(counters_add_and_keep_the_greatest)
 {
 	wh_word counter = 0;
 
@@ -436,9 +425,8 @@ START_TEST(counters_add_and_keep_the_greatest)
 	wh_count_max(&counter, 9);
 	ck_assert_uint_eq(wh_load_relaxed(&counter), 9);
 }
-END_TEST
 
-START_TEST(batches_fall_into_buckets)
+TEST(batches_fall_into_buckets)
 {
 	struct wh_batch_counter counter = {0};
 	static const uint64_t sizes[] = {1, 2, 3, 4, 7, 8, 1 << 19, UINT64_C(1) << 40};
@@ -454,38 +442,5 @@ START_TEST(batches_fall_into_buckets)
 	for (size_t i = 0; i < WH_BATCH_BUCKETS; i++)
 		ck_assert_uint_eq(wh_load_relaxed(&counter.bucket[i]), expected[i]);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *base = suite_create("base");
-	TCase *error = tcase_create("error"), *check = tcase_create("check");
-	TCase *env = tcase_create("env"), *counter = tcase_create("counter");
-
-	tcase_add_test(error, error_set_keeps_code_and_text);
-	tcase_add_test(error, error_may_be_null);
-	tcase_add_test(error, error_system_names_the_errno);
-	tcase_add_test(error, error_prefix_stands_before);
-	tcase_add_test(error, error_text_may_be_its_own_argument);
-	tcase_add_test(error, error_text_too_long_is_cut);
-	tcase_add_test(error, texts_grow_until_they_are_full);
-	tcase_add_test(error, every_result_has_its_text);
-	tcase_add_test(error, quote_cuts_between_characters);
-	tcase_add_test(check, log_names_the_node);
-	tcase_add_test(check, log_line_too_long_is_cut);
-	tcase_add_test(check, failed_check_says_where_dumps_and_is_fatal);
-	tcase_add_test(check, ring_keeps_the_last_events);
-	tcase_add_test(env, clock_never_goes_back);
-	tcase_add_test(env, random_numbers_differ);
-	tcase_add_test(env, errors_and_warnings_go_to_stderr);
-	tcase_add_test(env, closed_stderr_raises_no_signal);
-	tcase_add_test(env, full_stderr_does_not_stop_the_caller);
-	tcase_add_test(env, fatal_says_why_and_aborts);
-	tcase_add_test(counter, counters_add_and_keep_the_greatest);
-	tcase_add_test(counter, batches_fall_into_buckets);
-	suite_add_tcase(base, error);
-	suite_add_tcase(base, check);
-	suite_add_tcase(base, env);
-	suite_add_tcase(base, counter);
-	return base;
-}
+TEST_SUITE("base")

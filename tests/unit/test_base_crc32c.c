@@ -9,7 +9,7 @@ typedef uint32_t sum_fn(uint32_t crc, const void *data, size_t bytes);
 static sum_fn *const sums[] = {wh_crc32c, wh_crc32c_by_tables};
 
 /* The examples of RFC 3720, B.4, and the customary one. */
-START_TEST(known_answers)
+TEST_LOOP(known_answers, 0, 2)
 {
 	unsigned char data[32];
 
@@ -26,7 +26,6 @@ START_TEST(known_answers)
 		data[i] = (unsigned char)(31 - i);
 	ck_assert_uint_eq(sums[_i](0, data, sizeof(data)), 0x113fdb5c);
 }
-END_TEST
 
 /* The definition: division by the polynomial, bit by bit. */
 static uint32_t bit_by_bit(const unsigned char *data, size_t bytes)
@@ -42,7 +41,7 @@ static uint32_t bit_by_bit(const unsigned char *data, size_t bytes)
 }
 
 /* Every byte at every place of a step of eight reaches every entry of every table. */
-START_TEST(every_entry_of_every_table)
+TEST_LOOP(every_entry_of_every_table, 0, 2)
 {
 	unsigned char data[8];
 
@@ -54,10 +53,9 @@ START_TEST(every_entry_of_every_table)
 		}
 	}
 }
-END_TEST
 
 /* All lengths, all alignments, in one go and in two. */
-START_TEST(pieces_make_the_whole)
+TEST_LOOP(pieces_make_the_whole, 0, 2)
 {
 	unsigned char data[80];
 	uint32_t state = 1;
@@ -79,16 +77,5 @@ START_TEST(pieces_make_the_whole)
 		}
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *crc = suite_create("crc32c");
-	TCase *all = tcase_create("crc32c");
-
-	tcase_add_loop_test(all, known_answers, 0, 2);
-	tcase_add_loop_test(all, every_entry_of_every_table, 0, 2);
-	tcase_add_loop_test(all, pieces_make_the_whole, 0, 2);
-	suite_add_tcase(crc, all);
-	return crc;
-}
+TEST_SUITE("crc32c")

@@ -65,7 +65,9 @@ static struct thing *new_thing(uint64_t version)
 	return thing;
 }
 
-START_TEST(readers_never_see_what_was_freed)
+TEST_CASE("rcu", .timeout_s = 50);
+
+TEST(readers_never_see_what_was_freed)
 {
 	struct shared shared = {.thing = new_thing(1)};
 	pthread_t readers[READERS];
@@ -90,7 +92,6 @@ START_TEST(readers_never_see_what_was_freed)
 	ck_assert_uint_ge(wh_load_relaxed(&shared.reads), READERS);
 	ck_assert_uint_eq(wh_load_relaxed(&shared.wrong), 0);
 }
-END_TEST
 
 static void *read_once(void *arg)
 {
@@ -104,7 +105,7 @@ static void *read_once(void *arg)
 }
 
 /* Threads come, read without any registration, and go; those that are gone hold up no thread. */
-START_TEST(threads_need_no_registration)
+TEST(threads_need_no_registration)
 {
 	struct shared shared = {.thing = new_thing(1)};
 
@@ -122,16 +123,5 @@ START_TEST(threads_need_no_registration)
 	free(shared.thing);
 	ck_assert_uint_eq(wh_load_relaxed(&shared.wrong), 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *rcu = suite_create("rcu");
-	TCase *all = tcase_create("rcu");
-
-	tcase_set_timeout(all, 50);
-	tcase_add_test(all, readers_never_see_what_was_freed);
-	tcase_add_test(all, threads_need_no_registration);
-	suite_add_tcase(rcu, all);
-	return rcu;
-}
+TEST_SUITE("rcu")

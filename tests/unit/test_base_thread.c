@@ -32,7 +32,9 @@ static bool is_own_fault(int number)
 	       number == SIGSYS;
 }
 
-START_TEST(thread_blocks_signals_and_the_creator_does_not)
+TEST_CASE("create");
+
+TEST(thread_blocks_signals_and_the_creator_does_not)
 {
 	struct seen seen;
 	struct wh_error err;
@@ -55,7 +57,6 @@ START_TEST(thread_blocks_signals_and_the_creator_does_not)
 	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
 		ck_assert_int_eq(sigismember(&seen.mask, number), 1);
 }
-END_TEST
 
 /* Waits until it is told to go, so that it can be looked at meanwhile. */
 static void *wait_for_go(void *arg)
@@ -67,7 +68,7 @@ static void *wait_for_go(void *arg)
 	return NULL;
 }
 
-START_TEST(thread_has_its_name)
+TEST(thread_has_its_name)
 {
 	static const char *const names[][2] = {
 		{"whorl-loop-3", "whorl-loop-3"},
@@ -88,9 +89,8 @@ START_TEST(thread_has_its_name)
 		ck_assert_str_eq(name, names[i][1]);
 	}
 }
-END_TEST
 
-START_TEST(thread_is_pinned)
+TEST(thread_is_pinned)
 {
 	cpu_set_t allowed;
 
@@ -108,7 +108,6 @@ START_TEST(thread_is_pinned)
 		ck_assert(CPU_ISSET((size_t)cpu, &seen.cpus));
 	}
 }
-END_TEST
 
 struct modest {
 	cpu_set_t cpus;
@@ -127,7 +126,7 @@ static void *stand_back(void *arg)
 }
 
 /* The thread alone: neither the one that made it, nor the process. */
-START_TEST(a_thread_that_stands_back_leaves_its_place_to_others)
+TEST(a_thread_that_stands_back_leaves_its_place_to_others)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), policy = sched_getscheduler(0);
 	struct modest modest;
@@ -147,9 +146,8 @@ START_TEST(a_thread_that_stands_back_leaves_its_place_to_others)
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
 	ck_assert_int_eq(sched_getscheduler(0), policy);
 }
-END_TEST
 
-START_TEST(no_such_cpu_is_said)
+TEST(no_such_cpu_is_said)
 {
 	struct wh_error err;
 	pthread_t thread;
@@ -159,7 +157,6 @@ START_TEST(no_such_cpu_is_said)
 	ck_assert_int_eq(wh_thread_create(&thread, "lost", 100000, look_around, NULL, &err), WHORL_SYSTEM);
 	ck_assert_str_eq(err.text, "thread \"lost\" on CPU 100000: Invalid argument");
 }
-END_TEST
 
 /* Two threads each store a word and load the other's. The light side holds back the compiler alone; the heavy side
  * makes the barrier. Without it, or with the compiler's fence there too, both see nothing within some thousand rounds. */
@@ -209,7 +206,9 @@ static void *light_side(void *arg)
 	return NULL;
 }
 
-START_TEST(one_side_of_the_barrier_sees_the_other)
+TEST_CASE("barrier", .timeout_s = 30);
+
+TEST(one_side_of_the_barrier_sees_the_other)
 {
 	static struct pair pair;
 	struct wh_error err;
@@ -236,21 +235,5 @@ START_TEST(one_side_of_the_barrier_sees_the_other)
 	}
 	pthread_join(thread, NULL);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *threads = suite_create("thread");
-	TCase *create = tcase_create("create"), *barrier = tcase_create("barrier");
-
-	tcase_add_test(create, thread_blocks_signals_and_the_creator_does_not);
-	tcase_add_test(create, thread_has_its_name);
-	tcase_add_test(create, thread_is_pinned);
-	tcase_add_test(create, a_thread_that_stands_back_leaves_its_place_to_others);
-	tcase_add_test(create, no_such_cpu_is_said);
-	tcase_set_timeout(barrier, 30);
-	tcase_add_test(barrier, one_side_of_the_barrier_sees_the_other);
-	suite_add_tcase(threads, create);
-	suite_add_tcase(threads, barrier);
-	return threads;
-}
+TEST_SUITE("thread")

@@ -5,7 +5,7 @@
 
 /* ---- as leader ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_leader_from_suspicion_to_installation)
+TEST(a_leader_from_suspicion_to_installation)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -41,10 +41,9 @@ START_TEST(a_leader_from_suspicion_to_installation)
 		ck_assert_uint_ge(m->change.stage_ns[stage], m->change.stage_ns[stage - 1]);
 	member_free(m);
 }
-END_TEST
 
 /* All that I trust have stopped, and acknowledged my last attempt: with anything missing there is no decision. */
-START_TEST(a_leader_waits_for_everybody)
+TEST(a_leader_waits_for_everybody)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -73,9 +72,8 @@ START_TEST(a_leader_waits_for_everybody)
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(the_memory_of_the_next_view_comes_first)
+TEST(the_memory_of_the_next_view_comes_first)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -92,10 +90,9 @@ START_TEST(the_memory_of_the_next_view_comes_first)
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 1);
 	member_free(m);
 }
-END_TEST
 
 /* Another member fails meanwhile: a new attempt, and the acknowledgements of the last one are worth nothing. */
-START_TEST(another_failure_makes_another_attempt)
+TEST(another_failure_makes_another_attempt)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -117,10 +114,9 @@ START_TEST(another_failure_makes_another_attempt)
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* After the decision it stays in the next view, and is suspected there; its echo is not waited for. */
-START_TEST(a_member_that_fails_after_the_decision_goes_along)
+TEST(a_member_that_fails_after_the_decision_goes_along)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -138,11 +134,10 @@ START_TEST(a_member_that_fails_after_the_decision_goes_along)
 	expect_my_decision(m, 0x7000001, 0, 1);
 	member_free(m);
 }
-END_TEST
 
 /* ---- as follower ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_follower_from_proposal_to_installation)
+TEST(a_follower_from_proposal_to_installation)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -167,9 +162,8 @@ START_TEST(a_follower_from_proposal_to_installation)
 	expect_told(m, "deliver-60-0 install ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_follower_goes_from_attempt_to_attempt)
+TEST(a_follower_goes_from_attempt_to_attempt)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -192,10 +186,9 @@ START_TEST(a_follower_goes_from_attempt_to_attempt)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 2));
 	member_free(m);
 }
-END_TEST
 
 /* Words of attempts may come in any order: what belongs to a later one is not taken for part of this. */
-START_TEST(words_of_the_next_attempt_come_early)
+TEST(words_of_the_next_attempt_come_early)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -205,9 +198,8 @@ START_TEST(words_of_the_next_attempt_come_early)
 	expect_told(m, "suspect-4 wedge open-without-4-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(only_the_leader_is_followed)
+TEST(only_the_leader_is_followed)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -228,10 +220,9 @@ START_TEST(only_the_leader_is_followed)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
 	member_free(m);
 }
-END_TEST
 
 /* A leader that proposes what cannot be, or decides what I have no part in. */
-START_TEST(a_broken_leader)
+TEST_LOOP(a_broken_leader, 0, 4)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -259,11 +250,10 @@ START_TEST(a_broken_leader)
 	ck_assert_ptr_null(strstr(m->told, "deliver"));
 	member_free(m);
 }
-END_TEST
 
 /* A decision is taken only about a view that has its memory open and acknowledged here, and about messages that are here.
  * A member that has installed it is believed as little as the leader. */
-START_TEST(a_decision_that_was_not_made)
+TEST_LOOP(a_decision_that_was_not_made, 0, 4)
 {
 	bool unopened = _i % 2 == 0, installed = _i >= 2;
 	struct member *m = member_make(2, 5, -1);
@@ -282,10 +272,9 @@ START_TEST(a_decision_that_was_not_made)
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	member_free(m);
 }
-END_TEST
 
 /* Nor about one by which I would have delivered too much. */
-START_TEST(a_decision_that_takes_back)
+TEST_LOOP(a_decision_that_takes_back, 0, 2)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -301,7 +290,6 @@ START_TEST(a_decision_that_takes_back)
 	ck_assert_int_eq(mine(m, m->columns.agreed.offset) != 0, _i == 0);
 	member_free(m);
 }
-END_TEST
 
 /* ---- heed ------------------------------------------------------------------------------------------------------------------- */
 
@@ -316,7 +304,7 @@ static void somebody_suspects_3(struct member *m)
 }
 
 /* What others have come to suspect is looked at once more before I acknowledge. */
-START_TEST(suspicions_are_heeded_before_an_acknowledgement)
+TEST_LOOP(suspicions_are_heeded_before_an_acknowledgement, 0, 2)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -336,11 +324,10 @@ START_TEST(suspicions_are_heeded_before_an_acknowledgement)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* What is open here may have been decided. The leader proposes anew, but some member has dropped it: nothing is closed for its sake
  * before that can be said here. */
-START_TEST(suspicions_are_heeded_before_memory_is_opened)
+TEST(suspicions_are_heeded_before_memory_is_opened)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -359,10 +346,9 @@ START_TEST(suspicions_are_heeded_before_memory_is_opened)
 	ck_assert_uint_eq(m->change.ticket, TICKET(0, 1));
 	member_free(m);
 }
-END_TEST
 
 /* The leader decides without me; or I cannot say what its suspicions are, for I do not hear a majority. */
-START_TEST(suspicions_are_heeded_before_an_echo)
+TEST_LOOP(suspicions_are_heeded_before_an_echo, 0, 2)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -391,11 +377,10 @@ START_TEST(suspicions_are_heeded_before_an_echo)
 	ck_assert_uint_eq(mine(m, m->columns.agreed.offset), _i);
 	member_free(m);
 }
-END_TEST
 
 /* The same, for a leader: suspicions of members that acknowledge are in its decision, and suspicions of members that echo
  * are said before it installs. */
-START_TEST(a_leader_heeds_suspicions)
+TEST_LOOP(a_leader_heeds_suspicions, 0, 2)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -421,29 +406,5 @@ START_TEST(a_leader_heeds_suspicions)
 			       : "quorum suspect-3 deliver-0-0 install ");
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("change");
-	TCase *cases = tcase_create("change");
-
-	tcase_add_test(cases, a_leader_from_suspicion_to_installation);
-	tcase_add_test(cases, a_leader_waits_for_everybody);
-	tcase_add_test(cases, the_memory_of_the_next_view_comes_first);
-	tcase_add_test(cases, another_failure_makes_another_attempt);
-	tcase_add_test(cases, a_member_that_fails_after_the_decision_goes_along);
-	tcase_add_test(cases, a_follower_from_proposal_to_installation);
-	tcase_add_test(cases, a_follower_goes_from_attempt_to_attempt);
-	tcase_add_test(cases, words_of_the_next_attempt_come_early);
-	tcase_add_test(cases, only_the_leader_is_followed);
-	tcase_add_loop_test(cases, a_broken_leader, 0, 4);
-	tcase_add_loop_test(cases, a_decision_that_takes_back, 0, 2);
-	tcase_add_loop_test(cases, a_decision_that_was_not_made, 0, 4);
-	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_acknowledgement, 0, 2);
-	tcase_add_test(cases, suspicions_are_heeded_before_memory_is_opened);
-	tcase_add_loop_test(cases, suspicions_are_heeded_before_an_echo, 0, 2);
-	tcase_add_loop_test(cases, a_leader_heeds_suspicions, 0, 2);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("change")

@@ -37,7 +37,7 @@ static void prove(struct member *m, uint32_t rank)
 
 /* Of two the other is one of one, whether it was heard of its end before or not. But if its row was never there it remains one that
  * has failed, and counts (_i = 2). */
-START_TEST(the_last_of_two_goes_on)
+TEST_LOOP(the_last_of_two_goes_on, 0, 3)
 {
 	struct member *m = on_host(0, 2, -1);
 
@@ -54,11 +54,10 @@ START_TEST(the_last_of_two_goes_on)
 	ck_assert_uint_eq(my_suspicion(m, 1), _i == 2 ? WH_TRUSTED : WH_DEAD);
 	member_free(m);
 }
-END_TEST
 
 /* Its connection has ended, and it runs: callers hear that there is no quorum when it would be late by its heartbeats. Where a proof
  * would be of no help (of four two more are silent), and on networks, at once. */
-START_TEST(a_proof_is_not_waited_for_without_end)
+TEST(a_proof_is_not_waited_for_without_end)
 {
 	struct member *m = on_host(0, 2, -1), *of_four = on_host(0, 4, -1), *far = member_make(0, 2, -1);
 
@@ -82,10 +81,9 @@ START_TEST(a_proof_is_not_waited_for_without_end)
 	expect_told(far, "no-quorum ");
 	member_free(far);
 }
-END_TEST
 
 /* Each of the two that are left lacks the proof that the other has: what can be said of itself is said. */
-START_TEST(a_proof_is_said_without_a_quorum)
+TEST(a_proof_is_said_without_a_quorum)
 {
 	struct member *m = on_host(0, 5, -1);
 
@@ -102,10 +100,9 @@ START_TEST(a_proof_is_said_without_a_quorum)
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_FAILED);
 	member_free(m);
 }
-END_TEST
 
 /* Where there are no proofs no row can say such a thing. */
-START_TEST(on_networks_no_member_is_dead)
+TEST(on_networks_no_member_is_dead)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -115,10 +112,9 @@ START_TEST(on_networks_no_member_is_dead)
 	ck_assert_ptr_nonnull(strstr(m->told, "broken-1 "));
 	member_free(m);
 }
-END_TEST
 
 /* One that leaves while its row says that another is dead has left; one that said to have failed becomes dead behind that. */
-START_TEST(leavers_and_the_dead)
+TEST(leavers_and_the_dead)
 {
 	struct member *m = on_host(0, 3, -1);
 
@@ -131,9 +127,8 @@ START_TEST(leavers_and_the_dead)
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_DEAD);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(one_that_had_failed_and_then_left_may_die)
+TEST(one_that_had_failed_and_then_left_may_die)
 {
 	struct member *m = on_host(0, 3, -1);
 
@@ -145,7 +140,6 @@ START_TEST(one_that_had_failed_and_then_left_may_die)
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_DEAD);
 	member_free(m);
 }
-END_TEST
 
 /* ---- what the dead have decided --------------------------------------------------------------------------------------------- */
 
@@ -168,7 +162,7 @@ static struct member *all_have_acknowledged(void)
 }
 
 /* Its row is read also if it had failed before it decided. */
-START_TEST(a_decision_of_the_dead_is_adopted)
+TEST_LOOP(a_decision_of_the_dead_is_adopted, 0, 2)
 {
 	struct member *m = all_have_acknowledged();
 
@@ -185,10 +179,9 @@ START_TEST(a_decision_of_the_dead_is_adopted)
 	expect_my_decision(m, 0x7000001, 77, 2);
 	member_free(m);
 }
-END_TEST
 
 /* It was read too late: another view has been acknowledged. If its row accuses me (_i = 1) it may have gone on without me. */
-START_TEST(a_decision_that_cannot_be_followed)
+TEST_LOOP(a_decision_that_cannot_be_followed, 0, 2)
 {
 	struct member *m = all_have_acknowledged();
 
@@ -212,11 +205,10 @@ START_TEST(a_decision_that_cannot_be_followed)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* Another that I trust follows a later proposal: it has given up the memory of what was decided, and is no part of that. If the row
  * that has the decision accuses it (_i = 1) that is its own matter. */
-START_TEST(a_decision_that_another_cannot_follow)
+TEST_LOOP(a_decision_that_another_cannot_follow, 0, 2)
 {
 	struct member *m = all_have_acknowledged();
 
@@ -234,10 +226,9 @@ START_TEST(a_decision_that_another_cannot_follow)
 		ck_assert_uint_eq(mine(m, m->columns.agreed.offset), 0);
 	member_free(m);
 }
-END_TEST
 
 /* My row says so before the memory is given up; on networks no member needs to know. */
-START_TEST(memory_that_is_given_up_is_said_to_be)
+TEST_LOOP(memory_that_is_given_up_is_said_to_be, 0, 2)
 {
 	struct member *m = all_have_acknowledged();
 
@@ -253,10 +244,9 @@ START_TEST(memory_that_is_given_up_is_said_to_be)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(1, 1));
 	member_free(m);
 }
-END_TEST
 
 /* What the dead say of others counts for nothing, else. */
-START_TEST(what_the_dead_accuse_is_not_heeded)
+TEST(what_the_dead_accuse_is_not_heeded)
 {
 	struct member *m = all_have_acknowledged();
 
@@ -269,24 +259,5 @@ START_TEST(what_the_dead_accuse_is_not_heeded)
 	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("change: the dead");
-	TCase *cases = tcase_create("dead");
-
-	tcase_add_loop_test(cases, the_last_of_two_goes_on, 0, 3);
-	tcase_add_test(cases, a_proof_is_not_waited_for_without_end);
-	tcase_add_test(cases, a_proof_is_said_without_a_quorum);
-	tcase_add_test(cases, on_networks_no_member_is_dead);
-	tcase_add_test(cases, leavers_and_the_dead);
-	tcase_add_test(cases, one_that_had_failed_and_then_left_may_die);
-	tcase_add_loop_test(cases, a_decision_of_the_dead_is_adopted, 0, 2);
-	tcase_add_loop_test(cases, a_decision_that_cannot_be_followed, 0, 2);
-	tcase_add_loop_test(cases, a_decision_that_another_cannot_follow, 0, 2);
-	tcase_add_loop_test(cases, memory_that_is_given_up_is_said_to_be, 0, 2);
-	tcase_add_test(cases, what_the_dead_accuse_is_not_heeded);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("change: the dead")

@@ -22,7 +22,7 @@ static uint64_t agreed(const struct member *m)
 
 /* ---- what is on disk --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_leader_decides_when_that_is_on_disk)
+TEST(a_leader_decides_when_that_is_on_disk)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -48,10 +48,9 @@ START_TEST(a_leader_decides_when_that_is_on_disk)
 	expect_told(m, "deliver-51-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* What was begun for an attempt that came to nothing gives way to the next. */
-START_TEST(another_attempt_is_kept_anew)
+TEST(another_attempt_is_kept_anew)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -72,9 +71,8 @@ START_TEST(another_attempt_is_kept_anew)
 	expect_my_decision(m, 0x7000002, 52, 1);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_follower_agrees_when_that_is_on_disk)
+TEST(a_follower_agrees_when_that_is_on_disk)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -93,10 +91,9 @@ START_TEST(a_follower_agrees_when_that_is_on_disk)
 	expect_my_decision(m, 0x7000001, 51, 1);
 	member_free(m);
 }
-END_TEST
 
 /* The ballot is the successor's. */
-START_TEST(a_successor_adopts_when_that_is_on_disk)
+TEST(a_successor_adopts_when_that_is_on_disk)
 {
 	struct member *m = member_make(1, 5, 1);
 
@@ -119,9 +116,8 @@ START_TEST(a_successor_adopts_when_that_is_on_disk)
 	expect_my_decision(m, 0x7000001, 77, 2);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_member_catches_up_when_that_is_on_disk)
+TEST(a_member_catches_up_when_that_is_on_disk)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -141,10 +137,9 @@ START_TEST(a_member_catches_up_when_that_is_on_disk)
 	expect_my_decision(m, 0x7000001, 51, 1);
 	member_free(m);
 }
-END_TEST
 
 /* A later decision of the same is another ballot. */
-START_TEST(an_echo_of_a_successor_is_kept_too)
+TEST(an_echo_of_a_successor_is_kept_too)
 {
 	struct member *m = member_make(2, 5, 1);
 
@@ -168,7 +163,6 @@ START_TEST(an_echo_of_a_successor_is_kept_too)
 	ck_assert_uint_eq(agreed(m), 2);
 	member_free(m);
 }
-END_TEST
 
 /* ---- heed, once more ---------------------------------------------------------------------------------------------------- */
 
@@ -182,7 +176,7 @@ static void another_suspects_3(struct member *m)
 	say_suspected(m, 2, 3, WH_FAILED);
 }
 
-START_TEST(a_leader_heeds_behind_the_disk)
+TEST(a_leader_heeds_behind_the_disk)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -197,9 +191,8 @@ START_TEST(a_leader_heeds_behind_the_disk)
 	ck_assert_uint_eq(agreed(m), 0);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_follower_heeds_behind_the_disk)
+TEST(a_follower_heeds_behind_the_disk)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -215,9 +208,8 @@ START_TEST(a_follower_heeds_behind_the_disk)
 	ck_assert_uint_eq(agreed(m), 0);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_successor_heeds_behind_the_disk)
+TEST(a_successor_heeds_behind_the_disk)
 {
 	struct member *m = member_make(1, 5, 1);
 
@@ -238,12 +230,11 @@ START_TEST(a_successor_heeds_behind_the_disk)
 	ck_assert_uint_eq(agreed(m), 0);
 	member_free(m);
 }
-END_TEST
 
 /* ---- the cut ------------------------------------------------------------------------------------------------------------ */
 
 /* What they have received is more, and counts for nothing; nor does what a member has persisted that is suspected. */
-START_TEST(the_cut_is_what_all_have_on_disk)
+TEST_LOOP(the_cut_is_what_all_have_on_disk, 0, 2)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -260,10 +251,9 @@ START_TEST(the_cut_is_what_all_have_on_disk)
 	expect_my_decision(m, 0x7000001, _i == 0 ? 41 : 60, 1);
 	member_free(m);
 }
-END_TEST
 
 /* I have received it, and do not have it on disk: no member has decided that. */
-START_TEST(a_cut_beyond_my_disk)
+TEST_LOOP(a_cut_beyond_my_disk, 0, 2)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -280,12 +270,11 @@ START_TEST(a_cut_beyond_my_disk)
 	ck_assert_uint_eq(agreed(m), _i == 0);
 	member_free(m);
 }
-END_TEST
 
 /* ---- whole logs --------------------------------------------------------------------------------------------------------- */
 
 /* Of those that go on none has all of it; as soon as one has, they do. */
-START_TEST(some_member_that_goes_on_has_a_whole_log)
+TEST(some_member_that_goes_on_has_a_whole_log)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -306,10 +295,9 @@ START_TEST(some_member_that_goes_on_has_a_whole_log)
 	ck_assert_uint_eq(agreed(m), 1);
 	member_free(m);
 }
-END_TEST
 
 /* Its members are gone, all of them. */
-START_TEST(a_shard_without_members_holds_nobody_up)
+TEST(a_shard_without_members_holds_nobody_up)
 {
 	struct member *m = member_make(0, 5, -1);
 	uint32_t gone[] = {3, 4};
@@ -330,7 +318,6 @@ START_TEST(a_shard_without_members_holds_nobody_up)
 	ck_assert_uint_eq(agreed(m), 1);
 	member_free(m);
 }
-END_TEST
 
 /* The next view, in which the member of that rank is none of the first subgroup any more. */
 static void move_out(struct member *m, uint32_t out)
@@ -352,7 +339,7 @@ static void move_out(struct member *m, uint32_t out)
 }
 
 /* Nobody waits for a log of a dynamic one: its members are put out of it, and deliver what some of them have delivered, which is on all disks. */
-START_TEST(those_without_a_whole_log_are_put_out)
+TEST(those_without_a_whole_log_are_put_out)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -382,10 +369,9 @@ START_TEST(those_without_a_whole_log_are_put_out)
 	expect_my_decision(m, 0x7000002, 43, 1);
 	member_free(m);
 }
-END_TEST
 
 /* A function takes the only one out that has it: in another attempt nobody leaves that subgroup. */
-START_TEST(the_one_with_the_whole_log_is_kept)
+TEST(the_one_with_the_whole_log_is_kept)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -407,10 +393,9 @@ START_TEST(the_one_with_the_whole_log_is_kept)
 	ck_assert_ptr_null(strstr(m->told, "7000003"));
 	member_free(m);
 }
-END_TEST
 
 /* Others have it, too, or none has: then a function has its way. */
-START_TEST(nobody_is_kept_for_nothing)
+TEST_LOOP(nobody_is_kept_for_nothing, 0, 2)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -426,10 +411,9 @@ START_TEST(nobody_is_kept_for_nothing)
 	ck_assert_uint_eq(agreed(m), _i == 0);
 	member_free(m);
 }
-END_TEST
 
 /* One that enters it there has nothing yet. */
-START_TEST(who_enters_has_no_log)
+TEST(who_enters_has_no_log)
 {
 	struct member *m = member_make(0, 5, -1);
 	uint32_t entered[] = {2};
@@ -445,10 +429,9 @@ START_TEST(who_enters_has_no_log)
 	ck_assert_ptr_nonnull(strstr(m->told, "-keeps-1-"));
 	member_free(m);
 }
-END_TEST
 
 /* A follower's view keeps what its leader says. */
-START_TEST(a_follower_keeps_what_the_leader_says)
+TEST(a_follower_keeps_what_the_leader_says)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -460,10 +443,9 @@ START_TEST(a_follower_keeps_what_the_leader_says)
 	ck_assert_ptr_nonnull(strstr(m->told, "open-without-4-keeps-5-as-7000001 "));
 	member_free(m);
 }
-END_TEST
 
 /* Nobody is suspected, and the view goes on until some log is whole; one that keeps is prepared likewise. */
-START_TEST(a_view_goes_on_until_a_log_is_whole)
+TEST_LOOP(a_view_goes_on_until_a_log_is_whole, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -486,10 +468,9 @@ START_TEST(a_view_goes_on_until_a_log_is_whole)
 	ck_assert(m->change.wedged);
 	member_free(m);
 }
-END_TEST
 
 /* A follower does not hold it against its leader; and it is told, once. */
-START_TEST(who_waits_for_a_log_suspects_nobody)
+TEST(who_waits_for_a_log_suspects_nobody)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -507,10 +488,9 @@ START_TEST(who_waits_for_a_log_suspects_nobody)
 	ck_assert_ptr_nonnull(strstr(m->told, "suspect-0 "));
 	member_free(m);
 }
-END_TEST
 
 /* As a member that hears no quorum does. */
-START_TEST(who_waits_for_a_log_gives_up)
+TEST_LOOP(who_waits_for_a_log_gives_up, 0, 2)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -528,34 +508,5 @@ START_TEST(who_waits_for_a_log_gives_up)
 	expect_told(m, _i == 0 ? "gives-up " : "");
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("change_durable");
-	TCase *cases = tcase_create("change_durable");
-
-	tcase_add_test(cases, a_leader_decides_when_that_is_on_disk);
-	tcase_add_test(cases, another_attempt_is_kept_anew);
-	tcase_add_test(cases, a_follower_agrees_when_that_is_on_disk);
-	tcase_add_test(cases, a_successor_adopts_when_that_is_on_disk);
-	tcase_add_test(cases, a_member_catches_up_when_that_is_on_disk);
-	tcase_add_test(cases, an_echo_of_a_successor_is_kept_too);
-	tcase_add_test(cases, a_leader_heeds_behind_the_disk);
-	tcase_add_test(cases, a_follower_heeds_behind_the_disk);
-	tcase_add_test(cases, a_successor_heeds_behind_the_disk);
-	tcase_add_loop_test(cases, the_cut_is_what_all_have_on_disk, 0, 2);
-	tcase_add_loop_test(cases, a_cut_beyond_my_disk, 0, 2);
-	tcase_add_test(cases, some_member_that_goes_on_has_a_whole_log);
-	tcase_add_test(cases, those_without_a_whole_log_are_put_out);
-	tcase_add_test(cases, a_shard_without_members_holds_nobody_up);
-	tcase_add_test(cases, the_one_with_the_whole_log_is_kept);
-	tcase_add_loop_test(cases, nobody_is_kept_for_nothing, 0, 2);
-	tcase_add_test(cases, who_enters_has_no_log);
-	tcase_add_test(cases, a_follower_keeps_what_the_leader_says);
-	tcase_add_loop_test(cases, a_view_goes_on_until_a_log_is_whole, 0, 2);
-	tcase_add_test(cases, who_waits_for_a_log_suspects_nobody);
-	tcase_add_loop_test(cases, who_waits_for_a_log_gives_up, 0, 2);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("change_durable")

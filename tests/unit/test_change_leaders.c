@@ -6,7 +6,7 @@
 /* ---- as successor ------------------------------------------------------------------------------------------------------------ */
 
 /* The leader has failed. Until all say so, what it has said may still be on its way to some member. */
-START_TEST(a_successor_waits_for_the_barrier)
+TEST(a_successor_waits_for_the_barrier)
 {
 	struct member *m = member_make(1, 5, -1);
 
@@ -28,11 +28,10 @@ START_TEST(a_successor_waits_for_the_barrier)
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* 4 left, 0 proposed a view without it, and may have decided it before it failed: 3 has its decision. What may be final is
  * decided again, as it was, also if 3 has left since (_i = 1). If 3 has failed it is not read: what it says was not final. */
-START_TEST(a_successor_adopts_what_was_decided)
+TEST_LOOP(a_successor_adopts_what_was_decided, 0, 3)
 {
 	struct member *m = member_make(1, 5, 1);
 
@@ -70,10 +69,9 @@ START_TEST(a_successor_adopts_what_was_decided)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* What others say of others is in its row before it makes a decision its own. */
-START_TEST(a_successor_heeds_suspicions)
+TEST(a_successor_heeds_suspicions)
 {
 	struct member *m = member_make(1, 5, 1);
 
@@ -101,10 +99,9 @@ START_TEST(a_successor_heeds_suspicions)
 	expect_my_decision(m, 0x7000001, 77, 2);
 	member_free(m);
 }
-END_TEST
 
 /* Two leaders have failed, one after the other: of two rows that of the later one counts; they say the same. */
-START_TEST(a_follower_echoes_each_leader_in_turn)
+TEST(a_follower_echoes_each_leader_in_turn)
 {
 	struct member *m = member_make(3, 5, 3);
 
@@ -132,10 +129,9 @@ START_TEST(a_follower_echoes_each_leader_in_turn)
 	expect_told(m, "deliver-42-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* That the new leader has echoed the old one is no decision of its own: it may have to look for another one yet. */
-START_TEST(an_echo_is_not_echoed)
+TEST(an_echo_is_not_echoed)
 {
 	struct member *m = member_make(3, 5, -1);
 
@@ -151,10 +147,9 @@ START_TEST(an_echo_is_not_echoed)
 	expect_my_decision(m, 0x7000001, 42, 2);
 	member_free(m);
 }
-END_TEST
 
 /* Another member has gone ahead: it has seen all echoes, and will say no more. */
-START_TEST(a_member_that_is_behind_catches_up)
+TEST_LOOP(a_member_that_is_behind_catches_up, 0, 3)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -176,7 +171,6 @@ START_TEST(a_member_that_is_behind_catches_up)
 	ck_assert_uint_eq(my_suspicion(m, 3), WH_TRUSTED);
 	member_free(m);
 }
-END_TEST
 
 /* 0 has decided and 2 has echoed it; no other member is heard any more, so nothing can be said. */
 static struct member *left_alone(void)
@@ -195,7 +189,7 @@ static struct member *left_alone(void)
 
 /* A member that has installed says in its row that others have failed. Its installation is final all the same, and there is nothing
  * to be said of the others here: it is the next view's matter. */
-START_TEST(a_member_that_hears_nobody_follows_and_says_nothing)
+TEST(a_member_that_hears_nobody_follows_and_says_nothing)
 {
 	struct member *m = left_alone();
 
@@ -210,11 +204,10 @@ START_TEST(a_member_that_hears_nobody_follows_and_says_nothing)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
 	member_free(m);
 }
-END_TEST
 
 /* No member says here that it has installed. But some member beats in the next view, which is the one that was agreed to: that view
  * has begun, whatever members have said of each other before that cannot be said here (_i = 1). */
-START_TEST(a_member_that_hears_nobody_follows_those_that_have_begun)
+TEST_LOOP(a_member_that_hears_nobody_follows_those_that_have_begun, 0, 2)
 {
 	struct member *m = left_alone();
 
@@ -228,10 +221,9 @@ START_TEST(a_member_that_hears_nobody_follows_those_that_have_begun)
 	ck_assert_uint_eq(my_suspicion(m, 1), WH_TRUSTED);
 	member_free(m);
 }
-END_TEST
 
 /* Where its messages end is not known before it has agreed. */
-START_TEST(a_view_that_has_begun_is_no_decision)
+TEST(a_view_that_has_begun_is_no_decision)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -247,12 +239,11 @@ START_TEST(a_view_that_has_begun_is_no_decision)
 	expect_told(m, "deliver-55-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* ---- members that hold up the others --------------------------------------------------------------------------------------- */
 
 /* Two time-outs for a member that does not follow, and four for a leader that does not lead: then it is suspected, though heard. */
-START_TEST(a_member_that_does_not_follow_is_suspected)
+TEST_LOOP(a_member_that_does_not_follow_is_suspected, 0, 2)
 {
 	struct member *m = member_make((uint32_t)_i, 5, -1);
 	const char *others = _i == 0 ? "123" : "023";
@@ -271,10 +262,9 @@ START_TEST(a_member_that_does_not_follow_is_suspected)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
 	member_free(m);
 }
-END_TEST
 
 /* Without the members that do not follow there would be no majority: they may be held up themselves, and it is forgotten. */
-START_TEST(nobody_is_suspected_if_all_lag)
+TEST(nobody_is_suspected_if_all_lag)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -291,10 +281,9 @@ START_TEST(nobody_is_suspected_if_all_lag)
 	expect_told(m, "deliver-0-0 install ");
 	member_free(m);
 }
-END_TEST
 
 /* Not by a member that was late itself. */
-START_TEST(a_late_loop_is_patient)
+TEST(a_late_loop_is_patient)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -311,25 +300,5 @@ START_TEST(a_late_loop_is_patient)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("change: leaders");
-	TCase *cases = tcase_create("leaders");
-
-	tcase_add_test(cases, a_successor_waits_for_the_barrier);
-	tcase_add_loop_test(cases, a_successor_adopts_what_was_decided, 0, 3);
-	tcase_add_test(cases, a_successor_heeds_suspicions);
-	tcase_add_test(cases, a_follower_echoes_each_leader_in_turn);
-	tcase_add_test(cases, an_echo_is_not_echoed);
-	tcase_add_loop_test(cases, a_member_that_is_behind_catches_up, 0, 3);
-	tcase_add_test(cases, a_member_that_hears_nobody_follows_and_says_nothing);
-	tcase_add_loop_test(cases, a_member_that_hears_nobody_follows_those_that_have_begun, 0, 2);
-	tcase_add_test(cases, a_view_that_has_begun_is_no_decision);
-	tcase_add_loop_test(cases, a_member_that_does_not_follow_is_suspected, 0, 2);
-	tcase_add_test(cases, nobody_is_suspected_if_all_lag);
-	tcase_add_test(cases, a_late_loop_is_patient);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("change: leaders")

@@ -58,7 +58,7 @@ static uint32_t count_sets(const struct wh_wish_set *sets[WH_NODES_MAX])
 	return wh_collect_sets(&collect, view, sets);
 }
 
-START_TEST(a_set_comes_in_pieces)
+TEST(a_set_comes_in_pieces)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 	struct wh_wish_set *set = lab_set(1, "a+ b c");
@@ -79,9 +79,8 @@ START_TEST(a_set_comes_in_pieces)
 	free(set);
 	end();
 }
-END_TEST
 
-START_TEST(what_is_no_set_is_broken)
+TEST(what_is_no_set_is_broken)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 	struct wh_wish_set *set = lab_set(1, "b a"); /* they do not ascend */
@@ -99,10 +98,9 @@ START_TEST(what_is_no_set_is_broken)
 	free(set);
 	end();
 }
-END_TEST
 
 /* What another life of that id has said is forgotten, and so is what a node that is gone has said. */
-START_TEST(sets_are_of_one_life)
+TEST(sets_are_of_one_life)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 	struct wh_wish_set *set = lab_set(1, "a");
@@ -119,9 +117,8 @@ START_TEST(sets_are_of_one_life)
 	free(set);
 	end();
 }
-END_TEST
 
-START_TEST(it_is_time_when_no_more_come)
+TEST(it_is_time_when_no_more_come)
 {
 	begin();
 	ck_assert(!is_due());
@@ -137,9 +134,8 @@ START_TEST(it_is_time_when_no_more_come)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
-START_TEST(it_is_time_when_they_have_waited)
+TEST(it_is_time_when_they_have_waited)
 {
 	uint64_t began;
 
@@ -154,10 +150,9 @@ START_TEST(it_is_time_when_they_have_waited)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
 /* A row says that there is a set: it is on its way. */
-START_TEST(what_is_on_its_way_is_waited_for)
+TEST(what_is_on_its_way_is_waited_for)
 {
 	begin();
 	wished[2] = 3;
@@ -175,9 +170,8 @@ START_TEST(what_is_on_its_way_is_waited_for)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
-START_TEST(what_is_on_its_way_is_not_waited_for_for_ever)
+TEST(what_is_on_its_way_is_not_waited_for_for_ever)
 {
 	begin();
 	wished[2] = 3;
@@ -189,11 +183,10 @@ START_TEST(what_is_on_its_way_is_not_waited_for_for_ever)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
 /* What changed nothing is not composed for again, but is in a view that there is anyway; and another view is another chance. */
 /* More are waited for, the longer the last change for wishes took: a part of that without any, all of it at most. */
-START_TEST(it_is_time_later_where_changes_take_long)
+TEST_LOOP(it_is_time_later_where_changes_take_long, 0, 2)
 {
 	const uint64_t cost = _i == 0 ? 400 * MS : WH_COLLECT_COST_NS;
 
@@ -221,9 +214,8 @@ START_TEST(it_is_time_later_where_changes_take_long)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
-START_TEST(what_was_considered_in_vain)
+TEST(what_was_considered_in_vain)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 
@@ -240,9 +232,8 @@ START_TEST(what_was_considered_in_vain)
 	ck_assert(is_due());
 	end();
 }
-END_TEST
 
-START_TEST(what_is_served_is_over)
+TEST(what_is_served_is_over)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 
@@ -260,23 +251,5 @@ START_TEST(what_is_served_is_over)
 	ck_assert_uint_eq(count_sets(sets), 0);
 	end();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("collect");
-	TCase *cases = tcase_create("collect");
-
-	tcase_add_test(cases, a_set_comes_in_pieces);
-	tcase_add_test(cases, what_is_no_set_is_broken);
-	tcase_add_test(cases, sets_are_of_one_life);
-	tcase_add_test(cases, it_is_time_when_no_more_come);
-	tcase_add_test(cases, it_is_time_when_they_have_waited);
-	tcase_add_test(cases, what_is_on_its_way_is_waited_for);
-	tcase_add_test(cases, what_is_on_its_way_is_not_waited_for_for_ever);
-	tcase_add_loop_test(cases, it_is_time_later_where_changes_take_long, 0, 2);
-	tcase_add_test(cases, what_was_considered_in_vain);
-	tcase_add_test(cases, what_is_served_is_over);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("collect")

@@ -28,7 +28,7 @@ static uint64_t held(struct member *m)
 
 /* ---- my questions -------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(more_than_half_confirm)
+TEST(more_than_half_confirm)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -47,10 +47,9 @@ START_TEST(more_than_half_confirm)
 	expect_told(m, "");
 	member_free(m);
 }
-END_TEST
 
 /* A word that was said to a question before is none to this one. */
-START_TEST(one_question_at_a_time)
+TEST(one_question_at_a_time)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -68,10 +67,9 @@ START_TEST(one_question_at_a_time)
 	ck_assert_uint_eq(wh_confirm_ask(&m->change), 3);
 	member_free(m);
 }
-END_TEST
 
 /* Of four: the member that asks, and one more. */
-START_TEST(exactly_half_needs_the_tie_breaker)
+TEST_LOOP(exactly_half_needs_the_tie_breaker, 0, 5)
 {
 	static const struct {
 		int tie_breaker;
@@ -88,9 +86,8 @@ START_TEST(exactly_half_needs_the_tie_breaker)
 	ck_assert_uint_eq(held(m), 1);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_lone_member_is_its_own_quorum)
+TEST_LOOP(a_lone_member_is_its_own_quorum, 0, 2)
 {
 	struct member *m = member_make(0, 1 + (uint32_t)_i, 0); /* or one of two, with the tie-breaker */
 
@@ -101,10 +98,9 @@ START_TEST(a_lone_member_is_its_own_quorum)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* A first view of a majority of the configured nodes: all of these have a vote. */
-START_TEST(voters_that_are_no_members_count)
+TEST(voters_that_are_no_members_count)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -116,7 +112,6 @@ START_TEST(voters_that_are_no_members_count)
 	ck_assert_uint_eq(held(m), 1);
 	member_free(m);
 }
-END_TEST
 
 static void lose(struct member *m, uint32_t rank, enum wh_suspected kind)
 {
@@ -124,7 +119,7 @@ static void lose(struct member *m, uint32_t rank, enum wh_suspected kind)
 }
 
 /* In a change of view they do not count, and two of three that are left are a quorum. They may have gone on before they went. */
-START_TEST(those_that_left_or_died_count)
+TEST_LOOP(those_that_left_or_died_count, 0, 2)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -138,10 +133,9 @@ START_TEST(those_that_left_or_died_count)
 	ck_assert_uint_eq(held(m), 1);
 	member_free(m);
 }
-END_TEST
 
 /* What it said before it went it had said before it went. */
-START_TEST(a_word_of_a_member_that_is_gone_counts)
+TEST(a_word_of_a_member_that_is_gone_counts)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -151,10 +145,9 @@ START_TEST(a_word_of_a_member_that_is_gone_counts)
 	ck_assert_uint_eq(held(m), 1);
 	member_free(m);
 }
-END_TEST
 
 /* I had not wedged when I asked; whether the others have is what they say. */
-START_TEST(a_wedged_member_does_not_ask_and_still_counts)
+TEST(a_wedged_member_does_not_ask_and_still_counts)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -169,10 +162,9 @@ START_TEST(a_wedged_member_does_not_ask_and_still_counts)
 	ck_assert_uint_eq(mine(m, m->columns.asked.offset), 1);
 	member_free(m);
 }
-END_TEST
 
 /* No member can have seen what was not asked. One that says so is broken, and its word is none. */
-START_TEST(a_word_that_confirms_what_was_not_asked)
+TEST_LOOP(a_word_that_confirms_what_was_not_asked, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -184,11 +176,10 @@ START_TEST(a_word_that_confirms_what_was_not_asked)
 	ck_assert_ptr_null(strstr(m->told, "broken-2 "));
 	member_free(m);
 }
-END_TEST
 
 /* ---- the others' questions ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(each_question_is_confirmed_to_its_member_alone)
+TEST(each_question_is_confirmed_to_its_member_alone)
 {
 	struct member *m = member_make(1, 4, -1);
 
@@ -212,9 +203,8 @@ START_TEST(each_question_is_confirmed_to_its_member_alone)
 	expect_told(m, "");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_wedged_member_confirms_nothing)
+TEST(a_wedged_member_confirms_nothing)
 {
 	struct member *m = member_make(1, 4, -1);
 
@@ -230,10 +220,9 @@ START_TEST(a_wedged_member_confirms_nothing)
 	ck_assert_uint_eq(mine(m, word_to(m, 2)), 0);
 	member_free(m);
 }
-END_TEST
 
 /* In the pass in which it stops: it had seen the question before, and says so before it says that it has wedged. */
-START_TEST(a_word_does_not_come_behind_the_wedge)
+TEST(a_word_does_not_come_behind_the_wedge)
 {
 	struct member *m = member_make(1, 3, -1);
 	size_t confirmed, wedged;
@@ -249,25 +238,5 @@ START_TEST(a_word_does_not_come_behind_the_wedge)
 	ck_assert_uint_lt(confirmed, wedged);
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("confirm");
-	TCase *cases = tcase_create("confirm");
-
-	tcase_add_test(cases, more_than_half_confirm);
-	tcase_add_test(cases, one_question_at_a_time);
-	tcase_add_loop_test(cases, exactly_half_needs_the_tie_breaker, 0, 5);
-	tcase_add_loop_test(cases, a_lone_member_is_its_own_quorum, 0, 2);
-	tcase_add_test(cases, voters_that_are_no_members_count);
-	tcase_add_loop_test(cases, those_that_left_or_died_count, 0, 2);
-	tcase_add_test(cases, a_word_of_a_member_that_is_gone_counts);
-	tcase_add_test(cases, a_wedged_member_does_not_ask_and_still_counts);
-	tcase_add_loop_test(cases, a_word_that_confirms_what_was_not_asked, 0, 2);
-	tcase_add_test(cases, each_question_is_confirmed_to_its_member_alone);
-	tcase_add_test(cases, a_wedged_member_confirms_nothing);
-	tcase_add_test(cases, a_word_does_not_come_behind_the_wedge);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("confirm")

@@ -3,7 +3,9 @@
 
 /* ---- states --------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_sample_is_new_once)
+TEST_CASE("states");
+
+TEST(a_sample_is_new_once)
 {
 	struct lab lab;
 
@@ -21,9 +23,8 @@ START_TEST(a_sample_is_new_once)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(masks_select)
+TEST(masks_select)
 {
 	struct lab lab;
 	uint32_t any_view = WHORL_DDS_ANY_VIEW_STATE, any_life = WHORL_DDS_ANY_INSTANCE_STATE;
@@ -48,9 +49,8 @@ START_TEST(masks_select)
 	ck_assert_str_eq(lab_take(&lab, 0), "3:1nNa "); /* no bits of a kind: any */
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(an_instance_is_born_again)
+TEST(an_instance_is_born_again)
 {
 	struct lab lab;
 
@@ -72,9 +72,8 @@ START_TEST(an_instance_is_born_again)
 	ck_assert_uint_eq(lab.infos[1].no_writers_generation_count, 1);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(what_changes_nothing_is_nothing)
+TEST(what_changes_nothing_is_nothing)
 {
 	struct lab lab;
 
@@ -91,9 +90,8 @@ START_TEST(what_changes_nothing_is_nothing)
 	ck_assert_uint_ne(wh_dds_cache_state(lab.cache, 1), 0); /* its writers are there */
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(data_and_its_end_in_one)
+TEST(data_and_its_end_in_one)
 {
 	struct lab lab;
 
@@ -114,9 +112,8 @@ START_TEST(data_and_its_end_in_one)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:6nNd 1:-nNd ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(ranks)
+TEST(ranks)
 {
 	struct lab lab;
 
@@ -142,9 +139,8 @@ START_TEST(ranks)
 	ck_assert_uint_eq(lab.infos[0].generation_rank, 2);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(the_order_of_the_topic)
+TEST(the_order_of_the_topic)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
 		struct lab lab;
@@ -166,11 +162,10 @@ START_TEST(the_order_of_the_topic)
 		cache_lab_close(&lab);
 	}
 }
-END_TEST
 
 /* ---- instances ------------------------------------------------------------------------------------------------------------ */
 
-START_TEST(one_instance_and_the_next)
+TEST(one_instance_and_the_next)
 {
 	struct lab lab;
 	struct wh_dds_select select = {.mask = LAB_ANY, .take = true, .next = true};
@@ -200,9 +195,8 @@ START_TEST(one_instance_and_the_next)
 	ck_assert_int_eq(lab.count, WHORL_DDS_RETCODE_BAD_PARAMETER);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(no_keys_are_one_instance)
+TEST(no_keys_are_one_instance)
 {
 	struct lab lab;
 
@@ -221,11 +215,12 @@ START_TEST(no_keys_are_one_instance)
 	lab_return(&lab);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* ---- history and limits --------------------------------------------------------------------------------------------------- */
 
-START_TEST(keep_last)
+TEST_CASE("limits");
+
+TEST(keep_last)
 {
 	struct lab lab;
 
@@ -247,9 +242,8 @@ START_TEST(keep_last)
 	ck_assert_str_eq(lab_peek(&lab), "1:-nNa 1:8nNa 1:9nNa 2:9nNa ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(keep_all_is_full)
+TEST(keep_all_is_full)
 {
 	struct lab lab;
 
@@ -279,10 +273,9 @@ START_TEST(keep_all_is_full)
 	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* The data of such a sample is lost; that its instance has ended is not. */
-START_TEST(an_end_is_told_though_its_data_is_lost)
+TEST(an_end_is_told_though_its_data_is_lost)
 {
 	const unsigned writes_and_ends = WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE;
 	struct lab lab;
@@ -301,10 +294,9 @@ START_TEST(an_end_is_told_though_its_data_is_lost)
 	ck_assert_int_eq(cache_lab_write(&lab, 1, 5), WH_DDS_PUT_KEPT);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* However often it lives again by samples that are lost: there is no more memory for it than for one. */
-START_TEST(ends_beyond_the_limits_are_told_in_one)
+TEST(ends_beyond_the_limits_are_told_in_one)
 {
 	const unsigned writes_and_ends = WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE;
 	struct lab lab;
@@ -331,10 +323,9 @@ START_TEST(ends_beyond_the_limits_are_told_in_one)
 	ck_assert_uint_eq(wh_dds_status_take(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 202);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* What is held back is before the end, and goes if there is no room for it. */
-START_TEST(an_end_beyond_the_limits_ends_what_is_held_back)
+TEST(an_end_beyond_the_limits_ends_what_is_held_back)
 {
 	struct lab lab;
 
@@ -355,9 +346,8 @@ START_TEST(an_end_beyond_the_limits_ends_what_is_held_back)
 	ck_assert_uint_eq(wh_dds_cache_state(lab.cache, 1), WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(what_is_lent_counts)
+TEST(what_is_lent_counts)
 {
 	struct lab lab;
 	struct wh_dds_select take = {.mask = LAB_ANY, .take = true};
@@ -375,9 +365,8 @@ START_TEST(what_is_lent_counts)
 	ck_assert_int_eq(cache_lab_write(&lab, 1, 3), WH_DDS_PUT_KEPT);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(limits_reject)
+TEST(limits_reject)
 {
 	struct lab lab;
 	union wh_dds_status status;
@@ -402,9 +391,8 @@ START_TEST(limits_reject)
 	ck_assert_str_eq(lab_peek(&lab), "1:4nNa 1:6nNa 2:2nNa ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(ten_thousand_instances_at_a_limit_of_a_hundred)
+TEST(ten_thousand_instances_at_a_limit_of_a_hundred)
 {
 	struct lab lab;
 	uint32_t kept = 0;
@@ -425,9 +413,8 @@ START_TEST(ten_thousand_instances_at_a_limit_of_a_hundred)
 	ck_assert_int_eq(cache_lab_write(&lab, 101, 1), WH_DDS_PUT_KEPT);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(best_effort_never_waits)
+TEST(best_effort_never_waits)
 {
 	struct lab lab;
 
@@ -449,11 +436,12 @@ START_TEST(best_effort_never_waits)
 	ck_assert_str_eq(lab_peek(&lab), "1:1nNd 1:-nNd ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* ---- loans ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(loans_are_counted)
+TEST_CASE("loans");
+
+TEST(loans_are_counted)
 {
 	struct lab lab;
 	void *first, *second;
@@ -481,9 +469,8 @@ START_TEST(loans_are_counted)
 	ck_assert_uint_eq(wh_dds_cache_lent(lab.cache), 0);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(copies_into_the_programs_memory)
+TEST(copies_into_the_programs_memory)
 {
 	struct lab lab;
 	int values[2] = {0, 0};
@@ -505,10 +492,9 @@ START_TEST(copies_into_the_programs_memory)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:9noa ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* Programs of another version have shorter infos, or longer ones. */
-START_TEST(infos_of_any_size)
+TEST(infos_of_any_size)
 {
 	static const size_t sizes[] = {offsetof(whorl_dds_sample_info, number), sizeof(whorl_dds_sample_info) + 16};
 	struct lab lab;
@@ -531,9 +517,8 @@ START_TEST(infos_of_any_size)
 	}
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(readers_share_a_copy)
+TEST(readers_share_a_copy)
 {
 	struct lab labs[2];
 	struct wh_dds_select take = {.mask = LAB_ANY, .take = true};
@@ -562,9 +547,8 @@ START_TEST(readers_share_a_copy)
 	for (int i = 0; i < 2; i++)
 		cache_lab_close(&labs[i]);
 }
-END_TEST
 
-START_TEST(a_cache_may_go_with_all_it_has)
+TEST(a_cache_may_go_with_all_it_has)
 {
 	struct lab lab;
 
@@ -577,9 +561,8 @@ START_TEST(a_cache_may_go_with_all_it_has)
 	lab_select(&lab, &(struct wh_dds_select){.mask = LAB_ANY, .take = true}, 5);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(no_allocation_once_it_is_warm)
+TEST(no_allocation_once_it_is_warm)
 {
 	struct lab lab;
 	uint64_t made;
@@ -598,11 +581,12 @@ START_TEST(no_allocation_once_it_is_warm)
 	ck_assert_uint_eq(wh_dds_pool_count(lab.pool).made, made);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* ---- coherent sets -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_set_comes_as_a_whole)
+TEST_CASE("sets");
+
+TEST(a_set_comes_as_a_whole)
 {
 	struct lab lab;
 
@@ -623,9 +607,8 @@ START_TEST(a_set_comes_as_a_whole)
 	ck_assert_uint_eq(wh_dds_cache_end_set(lab.cache, 7, true, lab.now), 0);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(a_set_that_is_not_whole_is_nothing)
+TEST(a_set_that_is_not_whole_is_nothing)
 {
 	struct lab lab;
 
@@ -650,7 +633,6 @@ START_TEST(a_set_that_is_not_whole_is_nothing)
 	ck_assert_uint_eq(wh_dds_status_look(&lab.statuses, WHORL_DDS_SAMPLE_LOST_STATUS).sample_lost.total_count, 2);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* ---- filters and queries -------------------------------------------------------------------------------------------------- */
 
@@ -664,7 +646,7 @@ static bool is_even(const void *data, size_t bytes, void *ctx)
 	return value % 2 == 0;
 }
 
-START_TEST(a_filter_keeps_out)
+TEST(a_filter_keeps_out)
 {
 	struct lab lab;
 	int asked = 0;
@@ -679,12 +661,11 @@ START_TEST(a_filter_keeps_out)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:2nNd 1:-nNd ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
 #define ENDS_BY_DATA (WH_DDS_DOES_DATA | WH_DDS_DOES_DISPOSE)
 
 /* It is told by its key alone (lab_write_text): what was filtered out, has expired, or had no room. */
-START_TEST(an_end_without_its_data_has_the_key)
+TEST(an_end_without_its_data_has_the_key)
 {
 	struct lab lab;
 	int asked = 0;
@@ -709,9 +690,8 @@ START_TEST(an_end_without_its_data_has_the_key)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:-nNd 2:-nNd 3:6nNd 3:-nNd 4:-nNd ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(queries_ask_once)
+TEST(queries_ask_once)
 {
 	struct lab lab;
 	int asked = 0;
@@ -747,7 +727,6 @@ START_TEST(queries_ask_once)
 	ck_assert(wh_dds_cache_is_sound(lab.cache));
 	cache_lab_close(&lab);
 }
-END_TEST
 
 /* ---- time ----------------------------------------------------------------------------------------------------------------- */
 
@@ -762,7 +741,9 @@ static bool pass(struct lab *lab, uint64_t ns)
 	return shows;
 }
 
-START_TEST(samples_expire)
+TEST_CASE("time");
+
+TEST(samples_expire)
 {
 	struct lab lab;
 
@@ -790,7 +771,6 @@ START_TEST(samples_expire)
 	ck_assert_uint_eq(wh_dds_cache_due(lab.cache), WH_DDS_NEVER);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 static uint32_t missed(struct lab *lab)
 {
@@ -799,7 +779,7 @@ static uint32_t missed(struct lab *lab)
 	return (uint32_t)status.deadline_missed.total_count_change;
 }
 
-START_TEST(deadlines_are_missed)
+TEST(deadlines_are_missed)
 {
 	struct lab lab;
 
@@ -834,9 +814,8 @@ START_TEST(deadlines_are_missed)
 	ck_assert_uint_eq(missed(&lab), 0);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(too_many_are_held_back)
+TEST(too_many_are_held_back)
 {
 	struct lab lab;
 
@@ -863,9 +842,8 @@ START_TEST(too_many_are_held_back)
 	ck_assert(!pass(&lab, 200));
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(best_effort_drops_what_is_too_early)
+TEST(best_effort_drops_what_is_too_early)
 {
 	struct lab lab;
 
@@ -878,9 +856,8 @@ START_TEST(best_effort_drops_what_is_too_early)
 	ck_assert(!pass(&lab, 100));
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(what_is_held_back_waits_for_room)
+TEST(what_is_held_back_waits_for_room)
 {
 	struct lab lab;
 
@@ -897,9 +874,8 @@ START_TEST(what_is_held_back_waits_for_room)
 	ck_assert_str_eq(lab_take(&lab, LAB_ANY), "1:2noa ");
 	cache_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(instances_are_purged)
+TEST(instances_are_purged)
 {
 	struct lab lab;
 
@@ -925,53 +901,5 @@ START_TEST(instances_are_purged)
 	ck_assert_uint_eq(lab.infos[2].disposed_generation_count, 2);
 	cache_lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_cache");
-	TCase *states = tcase_create("states"), *limits = tcase_create("limits"), *loans = tcase_create("loans");
-	TCase *sets = tcase_create("sets"), *time = tcase_create("time");
-
-	tcase_add_test(states, a_sample_is_new_once);
-	tcase_add_test(states, masks_select);
-	tcase_add_test(states, an_instance_is_born_again);
-	tcase_add_test(states, what_changes_nothing_is_nothing);
-	tcase_add_test(states, data_and_its_end_in_one);
-	tcase_add_test(states, ranks);
-	tcase_add_test(states, the_order_of_the_topic);
-	tcase_add_test(states, one_instance_and_the_next);
-	tcase_add_test(states, no_keys_are_one_instance);
-	tcase_add_test(limits, keep_last);
-	tcase_add_test(limits, keep_all_is_full);
-	tcase_add_test(limits, an_end_is_told_though_its_data_is_lost);
-	tcase_add_test(limits, ends_beyond_the_limits_are_told_in_one);
-	tcase_add_test(limits, an_end_beyond_the_limits_ends_what_is_held_back);
-	tcase_add_test(limits, what_is_lent_counts);
-	tcase_add_test(limits, limits_reject);
-	tcase_add_test(limits, ten_thousand_instances_at_a_limit_of_a_hundred);
-	tcase_add_test(limits, best_effort_never_waits);
-	tcase_add_test(loans, loans_are_counted);
-	tcase_add_test(loans, copies_into_the_programs_memory);
-	tcase_add_test(loans, infos_of_any_size);
-	tcase_add_test(loans, readers_share_a_copy);
-	tcase_add_test(loans, a_cache_may_go_with_all_it_has);
-	tcase_add_test(loans, no_allocation_once_it_is_warm);
-	tcase_add_test(sets, a_set_comes_as_a_whole);
-	tcase_add_test(sets, a_set_that_is_not_whole_is_nothing);
-	tcase_add_test(sets, a_filter_keeps_out);
-	tcase_add_test(sets, an_end_without_its_data_has_the_key);
-	tcase_add_test(sets, queries_ask_once);
-	tcase_add_test(time, samples_expire);
-	tcase_add_test(time, deadlines_are_missed);
-	tcase_add_test(time, too_many_are_held_back);
-	tcase_add_test(time, best_effort_drops_what_is_too_early);
-	tcase_add_test(time, what_is_held_back_waits_for_room);
-	tcase_add_test(time, instances_are_purged);
-	suite_add_tcase(suite, states);
-	suite_add_tcase(suite, limits);
-	suite_add_tcase(suite, loans);
-	suite_add_tcase(suite, sets);
-	suite_add_tcase(suite, time);
-	return suite;
-}
+TEST_SUITE("dds_cache")

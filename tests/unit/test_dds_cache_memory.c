@@ -130,7 +130,7 @@ static bool tell(long at)
 	return was_out;
 }
 
-START_TEST(a_reader_without_memory)
+TEST(a_reader_without_memory)
 {
 	long at = 0, lives, left = 0;
 
@@ -142,9 +142,8 @@ START_TEST(a_reader_without_memory)
 	}
 	ck_assert_int_gt(at, 15);
 }
-END_TEST
 
-START_TEST(conditions_without_memory)
+TEST(conditions_without_memory)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -168,15 +167,5 @@ START_TEST(conditions_without_memory)
 	ck_assert_int_eq(second, WHORL_DDS_RETCODE_OK);
 	ck_assert_ptr_null(listener);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_cache_memory");
-	TCase *all = tcase_create("all");
-
-	tcase_add_test(all, a_reader_without_memory);
-	tcase_add_test(all, conditions_without_memory);
-	suite_add_tcase(suite, all);
-	return suite;
-}
+TEST_SUITE("dds_cache_memory")

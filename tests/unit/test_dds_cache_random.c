@@ -586,7 +586,7 @@ static void begin(struct story *story)
 	story->query = wh_dds_query_create(lab->cache, is_even, NULL);
 }
 
-START_TEST(both_give_the_same)
+TEST(both_give_the_same)
 {
 	uint64_t seed = test_seed(1);
 
@@ -599,14 +599,5 @@ START_TEST(both_give_the_same)
 		cache_lab_close(&story.lab);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_cache_random");
-	TCase *both = tcase_create("both");
-
-	tcase_add_test(both, both_give_the_same);
-	suite_add_tcase(suite, both);
-	return suite;
-}
+TEST_SUITE("dds_cache_random")

@@ -163,7 +163,9 @@ static void hush(void)
 
 /* ---- bytes ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_sample_is_these_bytes)
+TEST_CASE("dds_channel", .timeout_s = 30, .setup = begin, .teardown = end);
+
+TEST(a_sample_is_these_bytes)
 {
 	static const unsigned char plain[] = {1, 1, 0, 0, 5, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 'x'};
 	static const unsigned char keyed[] = {1, 12, 0, 0, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -182,7 +184,6 @@ START_TEST(a_sample_is_these_bytes)
 	lab.message.bytes[1] |= WH_DDS_WRITE; /* both to write and to leave it */
 	ck_assert(!wh_dds_take_sample(&said, lab.message.bytes, sizeof(keyed)));
 }
-END_TEST
 
 static void some_message(struct lab_message *out, int kind)
 {
@@ -231,7 +232,7 @@ static bool write_again(struct lab_message *again, const struct lab_message *sai
 }
 
 /* Each byte is made another, each end is cut: it is no message, or one that is written so. */
-START_TEST(messages_are_written_in_one_way)
+TEST_LOOP(messages_are_written_in_one_way, WH_DDS_SAY_SAMPLE, WH_DDS_SAY_KINDS)
 {
 	static struct lab_message said, again;
 	size_t others = 0;
@@ -256,9 +257,8 @@ START_TEST(messages_are_written_in_one_way)
 	}
 	ck_assert_uint_gt(others, said.count);
 }
-END_TEST
 
-START_TEST(names_are_not_too_long)
+TEST(names_are_not_too_long)
 {
 	char name[10241];
 	size_t lengths[] = {255, 256, 10240};
@@ -277,11 +277,10 @@ START_TEST(names_are_not_too_long)
 	ck_assert_uint_eq(counts().garbage, 2);
 	ck_assert_uint_eq(counts().endpoints, 1);
 }
-END_TEST
 
 /* ---- verdicts ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_first_fixes_what_a_topic_is)
+TEST(the_first_fixes_what_a_topic_is)
 {
 	writer(11, "");
 	lab.topic = "durability=transient history=3";
@@ -298,9 +297,8 @@ START_TEST(the_first_fixes_what_a_topic_is)
 	expect("verdict 1.11\nverdict 1.12 =-4\nverdict 1.13 =-4\nverdict 1.14 =-4\nverdict 1.15 =-4\nverdict 1.16\n");
 	ck_assert_uint_eq(counts().endpoints, 2);
 }
-END_TEST
 
-START_TEST(policies_must_fit)
+TEST(policies_must_fit)
 {
 	lab.topic = "";
 	writer(11, "durability=transient_local");
@@ -317,9 +315,8 @@ START_TEST(policies_must_fit)
 	expect("verdict 1.14 =-7 ownership\n");
 	ck_assert_uint_eq(counts().voids, 3);
 }
-END_TEST
 
-START_TEST(a_number_is_not_used_again_while_something_of_it_is_kept)
+TEST(a_number_is_not_used_again_while_something_of_it_is_kept)
 {
 	writer(11, "durability=transient writer_data_lifecycle=off");
 	write_to(11, 1, "x");
@@ -328,9 +325,8 @@ START_TEST(a_number_is_not_used_again_while_something_of_it_is_kept)
 	ck_assert_uint_eq(counts().voids, 1);
 	ck_assert_uint_eq(counts().endpoints, 0);
 }
-END_TEST
 
-START_TEST(there_are_not_too_many_endpoints)
+TEST(there_are_not_too_many_endpoints)
 {
 	lab.topic = "";
 	lab.machine->config.tell = NULL;
@@ -355,10 +351,9 @@ START_TEST(there_are_not_too_many_endpoints)
 	say(2);
 	expect("verdict 2.1 =-5\n");
 }
-END_TEST
 
 /* The registry has given the name again. */
-START_TEST(what_was_kept_under_a_former_number_goes)
+TEST(what_was_kept_under_a_former_number_goes)
 {
 	writer(11, "durability=transient writer_data_lifecycle=off");
 	write_to(11, 1, "x");
@@ -371,7 +366,6 @@ START_TEST(what_was_kept_under_a_former_number_goes)
 	ck_assert_uint_eq(counts().entries, 0);
 	ck_assert_uint_eq(counts().topics, 1);
 }
-END_TEST
 
 /* ---- places --------------------------------------------------------------------------------------------------------------- */
 
@@ -382,7 +376,7 @@ static enum whorl_result say_at(uint64_t at_view, uint64_t sequence)
 	return wh_dds_channel_apply(lab.machine, &from, "", 0, 0);
 }
 
-START_TEST(messages_come_in_their_order)
+TEST(messages_come_in_their_order)
 {
 	struct wh_dds_channel *fresh = machine(1, true), *was = lab.machine;
 
@@ -400,9 +394,8 @@ START_TEST(messages_come_in_their_order)
 	ck_assert_int_eq(say_at(1, 9), WHORL_INVALID);
 	wh_dds_channel_free(fresh);
 }
-END_TEST
 
-START_TEST(a_view_that_is_known_changes_nothing)
+TEST(a_view_that_is_known_changes_nothing)
 {
 	uint64_t digest;
 
@@ -418,20 +411,18 @@ START_TEST(a_view_that_is_known_changes_nothing)
 	say(3);
 	ck_assert_uint_eq(counts().voids, 1);
 }
-END_TEST
 
-START_TEST(what_a_stranger_says_is_void)
+TEST(what_a_stranger_says_is_void)
 {
 	writer(41, ""); /* of node 4, which is no member */
 	ck_assert_uint_eq(counts().voids, 1);
 	ck_assert_uint_eq(counts().endpoints, 0);
 	expect("");
 }
-END_TEST
 
 /* ---- what is the same to the random test, in words ------------------------------------------------------------------------- */
 
-START_TEST(a_late_reader_gets_what_was_kept_with_its_places)
+TEST(a_late_reader_gets_what_was_kept_with_its_places)
 {
 	writer(11, "durability=transient writer_data_lifecycle=off");
 	write_to(11, 1, "a");
@@ -452,10 +443,9 @@ START_TEST(a_late_reader_gets_what_was_kept_with_its_places)
 	       "sample r2.22 w1.11 k1 #4 c1 @1.4 t0 'c' a1.0 h\nlast r2.22 w1.11 k1 @2.1 n1.0 h\n"
 	       "last r2.22 w1.11 k2 @2.1 n0.0 h\nend r2.22 (3)\n");
 }
-END_TEST
 
 /* All members are of lives that are over: what was written to a logged topic stays, with its places, but for what went with its writer. */
-START_TEST(what_is_logged_outlives_all_its_members)
+TEST(what_is_logged_outlives_all_its_members)
 {
 	const struct wh_dds_member newcomer = {.node = 1, .incarnation = 900};
 	struct wh_dds_from from = {1, 900, {0, 0}};
@@ -491,9 +481,8 @@ START_TEST(what_is_logged_outlives_all_its_members)
 	ck_assert_int_eq(wh_dds_channel_apply(lab.machine, &from, lab.message.bytes, lab.message.count, 0), WHORL_OK);
 	expect("verdict 1.2\nsample r1.2 w1.11 k1 #1 c1 @1.3 t0 'a' a0.0 h\nlast r1.2 w1.11 k1 @6.0 n0.0 h\nend r1.2 (1)\n");
 }
-END_TEST
 
-START_TEST(the_stronger_owns_until_it_is_late_or_gone)
+TEST(the_stronger_owns_until_it_is_late_or_gone)
 {
 	lab.topic = "";
 	reader(31, "ownership=exclusive");
@@ -508,7 +497,6 @@ START_TEST(the_stronger_owns_until_it_is_late_or_gone)
 	view(1);
 	expect("owner w1.11 k1\nunmatch r3.31 w2.21 =-9\nunmatch r3.31 w1.11 =-9\n");
 }
-END_TEST
 
 static void alter(uint32_t number, enum wh_dds_kind kind, const char *policies)
 {
@@ -517,7 +505,7 @@ static void alter(uint32_t number, enum wh_dds_kind kind, const char *policies)
 }
 
 /* What does not match is told when it becomes so, and not with each change. */
-START_TEST(policies_that_change_match_anew)
+TEST(policies_that_change_match_anew)
 {
 	lab.topic = "";
 	writer(11, "deadline=1s");
@@ -534,9 +522,8 @@ START_TEST(policies_that_change_match_anew)
 	alter(21, WH_DDS_READER, "deadline=3s");
 	expect("changed 2.21\nmatch r2.21 w1.11\n");
 }
-END_TEST
 
-START_TEST(a_set_is_whole_or_absent)
+TEST(a_set_is_whole_or_absent)
 {
 	lab.topic = "";
 	reader(31, "");
@@ -559,9 +546,8 @@ START_TEST(a_set_is_whole_or_absent)
 	ck_assert_uint_eq(counts().sets_dropped, 1);
 	ck_assert_uint_eq(counts().samples_dropped, 1);
 }
-END_TEST
 
-START_TEST(a_set_that_is_too_large_is_dropped)
+TEST_LOOP(a_set_that_is_too_large_is_dropped, 0, 2)
 {
 	lab.topic = "";
 	reader(31, "");
@@ -580,9 +566,8 @@ START_TEST(a_set_that_is_too_large_is_dropped)
 	expect(_i > 0 ? "set-lost 1.1 (65537)\n" : "");
 	ck_assert_uint_eq(counts().samples_dropped, _i > 0 ? WH_DDS_SET_SAMPLES_MAX + 1 : 0);
 }
-END_TEST
 
-START_TEST(a_set_of_too_many_bytes_is_dropped)
+TEST(a_set_of_too_many_bytes_is_dropped)
 {
 	struct wh_dds_from from = {1, 101, {lab.view, 100}};
 	size_t each = WH_DDS_SET_BYTES_MAX / 4;
@@ -604,7 +589,6 @@ START_TEST(a_set_of_too_many_bytes_is_dropped)
 	expect("set-lost 1.1 (5)\n");
 	free(large);
 }
-END_TEST
 
 /* ---- time ----------------------------------------------------------------------------------------------------------------- */
 
@@ -615,7 +599,7 @@ static size_t due(int64_t now_ns, int64_t *next_ns)
 	return lab.message.count;
 }
 
-START_TEST(a_lease_runs_out_at_its_time)
+TEST(a_lease_runs_out_at_its_time)
 {
 	int64_t next_ns;
 
@@ -650,9 +634,8 @@ START_TEST(a_lease_runs_out_at_its_time)
 	say(1);
 	expect("last r2.21 w1.12 k1 @1.10 n0.0\nliveliness r2.21 w1.12 dead\nlost w1.12\n");
 }
-END_TEST
 
-START_TEST(a_lease_begins_anew)
+TEST(a_lease_begins_anew)
 {
 	int64_t next_ns;
 
@@ -670,9 +653,8 @@ START_TEST(a_lease_begins_anew)
 	ck_assert_int_eq(next_ns, 5 * SECOND);
 	ck_assert_uint_gt(due(5 * SECOND, &next_ns), 0);
 }
-END_TEST
 
-START_TEST(a_word_that_was_crossed_is_void)
+TEST(a_word_that_was_crossed_is_void)
 {
 	struct lab_message word;
 	int64_t next_ns;
@@ -702,9 +684,8 @@ START_TEST(a_word_that_was_crossed_is_void)
 	write_to(11, 1, "c");
 	expect("owner w1.11 k1\n");
 }
-END_TEST
 
-START_TEST(what_is_disposed_is_cleaned_up)
+TEST(what_is_disposed_is_cleaned_up)
 {
 	struct lab_message crossed;
 	int64_t next_ns;
@@ -740,7 +721,6 @@ START_TEST(what_is_disposed_is_cleaned_up)
 	ck_assert_uint_eq(counts().entries, 0);
 	ck_assert_uint_eq(counts().topics, 0);
 }
-END_TEST
 
 /* ---- states --------------------------------------------------------------------------------------------------------------- */
 
@@ -787,7 +767,7 @@ static uint64_t digest_of(const unsigned char *bytes, size_t count)
 }
 
 /* Each byte is made another, each end is cut: it is no state, or one that is written so. */
-START_TEST(states_are_written_in_one_way)
+TEST(states_are_written_in_one_way)
 {
 	static const unsigned char others[] = {0, 255, 3};
 	uint64_t digest, good = 0;
@@ -817,10 +797,9 @@ START_TEST(states_are_written_in_one_way)
 	ck_assert_uint_gt(good, 100);
 	free(bytes);
 }
-END_TEST
 
 /* It is read beside the machine, which goes on. */
-START_TEST(a_state_is_that_of_its_place)
+TEST(a_state_is_that_of_its_place)
 {
 	struct wh_dds_out out = {.bytes = NULL};
 	struct wh_dds_cursor cursor = {0, 0, 0};
@@ -846,10 +825,9 @@ START_TEST(a_state_is_that_of_its_place)
 	ck_assert_uint_ne(digest, lab_digest(lab.machine));
 	free(bytes);
 }
-END_TEST
 
 /* What a reader holds of a sample is good when the history has let go of it. */
-START_TEST(a_sample_that_is_kept_can_be_held)
+TEST(a_sample_that_is_kept_can_be_held)
 {
 	lab.topic = "durability=transient history=1";
 	writer(11, "durability=transient");
@@ -862,10 +840,9 @@ START_TEST(a_sample_that_is_kept_can_be_held)
 	finish(11, WH_DDS_WRITER);
 	ck_assert_mem_eq(lab.held->bytes, "first", 5);
 }
-END_TEST
 
 /* A machine tells what concerns its own endpoints. */
-START_TEST(a_machine_tells_what_is_its_own)
+TEST(a_machine_tells_what_is_its_own)
 {
 	wh_dds_channel_free(lab.machine);
 	lab.machine = machine(2, false);
@@ -878,41 +855,5 @@ START_TEST(a_machine_tells_what_is_its_own)
 	write_to(11, 1, "a");
 	expect("verdict 2.21\nmatch r2.21 w1.11\nend r2.21\nsample r2.21 w1.11 k1 #1 c1 @1.3 t0 'a' a0.0\n");
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("dds_channel");
-	TCase *cases = tcase_create("dds_channel");
-
-	tcase_set_timeout(cases, 30);
-	tcase_add_checked_fixture(cases, begin, end);
-	tcase_add_test(cases, a_sample_is_these_bytes);
-	tcase_add_loop_test(cases, messages_are_written_in_one_way, WH_DDS_SAY_SAMPLE, WH_DDS_SAY_KINDS);
-	tcase_add_test(cases, names_are_not_too_long);
-	tcase_add_test(cases, the_first_fixes_what_a_topic_is);
-	tcase_add_test(cases, policies_must_fit);
-	tcase_add_test(cases, a_number_is_not_used_again_while_something_of_it_is_kept);
-	tcase_add_test(cases, there_are_not_too_many_endpoints);
-	tcase_add_test(cases, what_was_kept_under_a_former_number_goes);
-	tcase_add_test(cases, messages_come_in_their_order);
-	tcase_add_test(cases, a_view_that_is_known_changes_nothing);
-	tcase_add_test(cases, what_a_stranger_says_is_void);
-	tcase_add_test(cases, a_late_reader_gets_what_was_kept_with_its_places);
-	tcase_add_test(cases, what_is_logged_outlives_all_its_members);
-	tcase_add_test(cases, the_stronger_owns_until_it_is_late_or_gone);
-	tcase_add_test(cases, policies_that_change_match_anew);
-	tcase_add_test(cases, a_set_is_whole_or_absent);
-	tcase_add_loop_test(cases, a_set_that_is_too_large_is_dropped, 0, 2);
-	tcase_add_test(cases, a_set_of_too_many_bytes_is_dropped);
-	tcase_add_test(cases, a_lease_runs_out_at_its_time);
-	tcase_add_test(cases, a_lease_begins_anew);
-	tcase_add_test(cases, a_word_that_was_crossed_is_void);
-	tcase_add_test(cases, what_is_disposed_is_cleaned_up);
-	tcase_add_test(cases, states_are_written_in_one_way);
-	tcase_add_test(cases, a_state_is_that_of_its_place);
-	tcase_add_test(cases, a_sample_that_is_kept_can_be_held);
-	tcase_add_test(cases, a_machine_tells_what_is_its_own);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("dds_channel")

@@ -183,7 +183,7 @@ static const struct {
 	     {prepare_unordered, NULL, run_channel, 15}, {prepare_unordered, run_channel, restore_channel, 5},
 	     {prepare_registry, NULL, run_registry, 15}, {prepare_registry, run_registry, restore_registry, 10}};
 
-START_TEST(memory_is_out)
+TEST_LOOP(memory_is_out, 0, (int)(sizeof(calls) / sizeof(calls[0])))
 {
 	enum whorl_result result = WHORL_MEMORY;
 	long before, refused_at = 0;
@@ -203,14 +203,5 @@ START_TEST(memory_is_out)
 	refuse_at = -1;
 	ck_assert_int_ge(refused_at, calls[_i].least);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("dds_channel_memory");
-	TCase *cases = tcase_create("dds_channel_memory");
-
-	tcase_add_loop_test(cases, memory_is_out, 0, (int)(sizeof(calls) / sizeof(calls[0])));
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("dds_channel_memory")

@@ -659,7 +659,9 @@ static void run(struct story *story, uint64_t seed)
 	wh_dds_channel_free(story->watch.machine);
 }
 
-START_TEST(channels_at_random)
+TEST_CASE("dds_channel_random", .timeout_s = 60);
+
+TEST(channels_at_random)
 {
 	struct story *story = malloc(sizeof(*story));
 	uint64_t seed = test_seed(1);
@@ -677,15 +679,5 @@ START_TEST(channels_at_random)
 	ck_assert_uint_gt(all_words, 100);
 	ck_assert_uint_gt(all_questions, 100);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("dds_channel_random");
-	TCase *cases = tcase_create("dds_channel_random");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, channels_at_random);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("dds_channel_random")

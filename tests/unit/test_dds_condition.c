@@ -34,7 +34,9 @@ static bool is_readable(int descriptor)
 	return poll(&it, 1, 0) == 1;
 }
 
-START_TEST(those_that_hold_are_found)
+TEST_CASE("alone");
+
+TEST(those_that_hold_are_found)
 {
 	struct wh_dds_signals signals, others;
 	struct wh_dds_waitset waitset, foreign;
@@ -78,9 +80,8 @@ START_TEST(those_that_hold_are_found)
 	wh_dds_signals_free(&signals);
 	wh_dds_signals_free(&others);
 }
-END_TEST
 
-START_TEST(a_wait_ends_in_time)
+TEST(a_wait_ends_in_time)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -93,9 +94,8 @@ START_TEST(a_wait_ends_in_time)
 	wh_dds_waitset_close(&waitset);
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
-START_TEST(a_descriptor_is_readable_while_one_holds)
+TEST(a_descriptor_is_readable_while_one_holds)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -134,7 +134,6 @@ START_TEST(a_descriptor_is_readable_while_one_holds)
 	wh_dds_waitset_close(&waitset);
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
 /* ---- threads -------------------------------------------------------------------------------------------------------------- */
 
@@ -165,7 +164,9 @@ static void await_waiters(struct wh_dds_waitset *waitset, uint32_t count)
 	ck_assert_uint_eq(there, count);
 }
 
-START_TEST(threads_are_woken)
+TEST_CASE("threads");
+
+TEST(threads_are_woken)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -190,9 +191,8 @@ START_TEST(threads_are_woken)
 	wh_dds_waitset_close(&waitset);
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
-START_TEST(a_waitset_is_triggered_itself)
+TEST(a_waitset_is_triggered_itself)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -209,9 +209,8 @@ START_TEST(a_waitset_is_triggered_itself)
 	wh_dds_waitset_close(&waitset);
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
-START_TEST(threads_leave_a_waitset_that_is_closed)
+TEST(threads_leave_a_waitset_that_is_closed)
 {
 	struct wh_dds_signals signals;
 	struct wh_dds_waitset waitset;
@@ -227,7 +226,6 @@ START_TEST(threads_leave_a_waitset_that_is_closed)
 	ck_assert_int_eq(waiter.result, WHORL_DDS_RETCODE_ALREADY_DELETED);
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
 #define ROUNDS 2000
 
@@ -255,7 +253,7 @@ static void *hand_back(void *argument)
 	return NULL;
 }
 
-START_TEST(no_wake_is_missed)
+TEST(no_wake_is_missed)
 {
 	struct table table;
 	pthread_t thread;
@@ -276,7 +274,6 @@ START_TEST(no_wake_is_missed)
 	}
 	wh_dds_signals_free(&table.signals);
 }
-END_TEST
 
 /* ---- of readers and entities ---------------------------------------------------------------------------------------------- */
 
@@ -286,7 +283,9 @@ static bool is_seven(const void *data, size_t bytes, void *ctx)
 	return bytes == sizeof(int) && *(const int *)data == 7;
 }
 
-START_TEST(read_conditions_follow_the_cache)
+TEST_CASE("of");
+
+TEST(read_conditions_follow_the_cache)
 {
 	struct lab lab;
 	struct wh_dds_signals signals;
@@ -327,7 +326,6 @@ START_TEST(read_conditions_follow_the_cache)
 	wh_dds_signals_free(&signals);
 	cache_lab_close(&lab);
 }
-END_TEST
 
 #define SAMPLES 20000
 #define MOST 100 /* in the reader at once */
@@ -393,7 +391,7 @@ static int take_some(struct desk *desk, uint64_t expected)
 	return lab->count;
 }
 
-START_TEST(samples_reach_a_thread_that_waits)
+TEST(samples_reach_a_thread_that_waits)
 {
 	struct desk desk = {.any = {.mask = LAB_ANY}};
 	pthread_t thread;
@@ -422,9 +420,8 @@ START_TEST(samples_reach_a_thread_that_waits)
 	pthread_mutex_destroy(&desk.lock);
 	cache_lab_close(&desk.lab);
 }
-END_TEST
 
-START_TEST(status_conditions_follow_the_statuses)
+TEST(status_conditions_follow_the_statuses)
 {
 	struct wh_dds_statuses statuses = {.changed = 0};
 	struct wh_dds_status_condition condition = {.enabled = WHORL_DDS_SAMPLE_LOST_STATUS};
@@ -446,25 +443,5 @@ START_TEST(status_conditions_follow_the_statuses)
 	ck_assert(wh_dds_condition_holds(&condition.condition));
 	wh_dds_signals_free(&signals);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_condition");
-	TCase *alone = tcase_create("alone"), *threads = tcase_create("threads"), *of = tcase_create("of");
-
-	tcase_add_test(alone, those_that_hold_are_found);
-	tcase_add_test(alone, a_wait_ends_in_time);
-	tcase_add_test(alone, a_descriptor_is_readable_while_one_holds);
-	tcase_add_test(threads, threads_are_woken);
-	tcase_add_test(threads, a_waitset_is_triggered_itself);
-	tcase_add_test(threads, threads_leave_a_waitset_that_is_closed);
-	tcase_add_test(threads, no_wake_is_missed);
-	tcase_add_test(of, read_conditions_follow_the_cache);
-	tcase_add_test(of, samples_reach_a_thread_that_waits);
-	tcase_add_test(of, status_conditions_follow_the_statuses);
-	suite_add_tcase(suite, alone);
-	suite_add_tcase(suite, threads);
-	suite_add_tcase(suite, of);
-	return suite;
-}
+TEST_SUITE("dds_condition")

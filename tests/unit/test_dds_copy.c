@@ -22,7 +22,9 @@ static struct wh_dds_copy *take(struct wh_dds_pool *pool, size_t bytes)
 	return copy;
 }
 
-START_TEST(what_was_given_back_last_is_taken_first)
+TEST_CASE("pool");
+
+TEST(what_was_given_back_last_is_taken_first)
 {
 	struct wh_dds_pool *pool = wh_dds_pool_create(1 << 20);
 	struct wh_dds_copy *one = take(pool, 100), *other = take(pool, 100);
@@ -36,9 +38,8 @@ START_TEST(what_was_given_back_last_is_taken_first)
 	wh_dds_copy_drop(other);
 	wh_dds_pool_close(pool);
 }
-END_TEST
 
-START_TEST(a_copy_is_free_when_none_holds_it)
+TEST(a_copy_is_free_when_none_holds_it)
 {
 	struct wh_dds_pool *pool = wh_dds_pool_create(1 << 20);
 	struct wh_dds_copy *copy = take(pool, 8), *other;
@@ -55,9 +56,8 @@ START_TEST(a_copy_is_free_when_none_holds_it)
 	wh_dds_copy_drop(copy);
 	wh_dds_copy_drop(other);
 }
-END_TEST
 
-START_TEST(sizes_waste_a_fifth_at_most)
+TEST(sizes_waste_a_fifth_at_most)
 {
 	struct wh_dds_pool *pool = wh_dds_pool_create(0);
 	uint64_t bytes = 0;
@@ -74,11 +74,10 @@ START_TEST(sizes_waste_a_fifth_at_most)
 	}
 	wh_dds_pool_close(pool);
 }
-END_TEST
 
 #define MANY 100
 
-START_TEST(what_lies_idle_goes_back)
+TEST(what_lies_idle_goes_back)
 {
 	struct wh_dds_pool *pool = wh_dds_pool_create(10 << 10);
 	struct wh_dds_copy *copies[MANY];
@@ -95,9 +94,8 @@ START_TEST(what_lies_idle_goes_back)
 	ck_assert_uint_ge(wh_dds_pool_count(pool).blocks, 5);
 	wh_dds_pool_close(pool);
 }
-END_TEST
 
-START_TEST(drops_of_several_sizes)
+TEST(drops_of_several_sizes)
 {
 	struct wh_dds_pool *pool = wh_dds_pool_create(1 << 20), *other = wh_dds_pool_create(1 << 20);
 	struct wh_dds_drops drops = {.first = NULL};
@@ -120,7 +118,6 @@ START_TEST(drops_of_several_sizes)
 	wh_dds_pool_close(pool);
 	wh_dds_pool_close(other);
 }
-END_TEST
 
 /* ---- threads give back ---------------------------------------------------------------------------------------------------- */
 
@@ -172,7 +169,9 @@ static void lay_out(struct desk *desk, struct wh_dds_pool *pool, uint64_t number
 	}
 }
 
-START_TEST(threads_give_back)
+TEST_CASE("threads");
+
+TEST(threads_give_back)
 {
 	struct desk desk = {.over = 0};
 	struct wh_dds_pool *pool = wh_dds_pool_create(1 << 16);
@@ -188,7 +187,6 @@ START_TEST(threads_give_back)
 	for (int i = 0; i < GIVERS; i++)
 		pthread_join(threads[i], NULL);
 }
-END_TEST
 
 /* ---- timers --------------------------------------------------------------------------------------------------------------- */
 
@@ -210,7 +208,9 @@ static uint64_t least(const struct wh_dds_timer *timers)
 	return due;
 }
 
-START_TEST(timers_come_in_their_order)
+TEST_CASE("timers");
+
+TEST(timers_come_in_their_order)
 {
 	uint64_t dice = test_seed(1), now = 0;
 	struct wh_dds_timers heap = {.root = NULL};
@@ -233,22 +233,5 @@ START_TEST(timers_come_in_their_order)
 			ck_abort_msg("step %d", step);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_copy");
-	TCase *pool = tcase_create("pool"), *threads = tcase_create("threads"), *timers = tcase_create("timers");
-
-	tcase_add_test(pool, what_was_given_back_last_is_taken_first);
-	tcase_add_test(pool, a_copy_is_free_when_none_holds_it);
-	tcase_add_test(pool, sizes_waste_a_fifth_at_most);
-	tcase_add_test(pool, what_lies_idle_goes_back);
-	tcase_add_test(pool, drops_of_several_sizes);
-	tcase_add_test(threads, threads_give_back);
-	tcase_add_test(timers, timers_come_in_their_order);
-	suite_add_tcase(suite, pool);
-	suite_add_tcase(suite, threads);
-	suite_add_tcase(suite, timers);
-	return suite;
-}
+TEST_SUITE("dds_copy")

@@ -126,8 +126,10 @@ static struct wh_dds_channel_counts counts_of(void)
 	return counts;
 }
 
+TEST_CASE("by_hand");
+
 /* What comes before its writer is known waits, and is told in its order. */
-START_TEST(a_sample_before_its_writer)
+TEST(a_sample_before_its_writer)
 {
 	begin();
 	announce(1, WH_DDS_READER, 1, "");
@@ -146,10 +148,9 @@ START_TEST(a_sample_before_its_writer)
 	ck_assert_uint_eq(counts_of().unheard, 1);
 	end();
 }
-END_TEST
 
 /* They are bounded, and the oldest go first. */
-START_TEST(many_before_their_writer)
+TEST(many_before_their_writer)
 {
 	static const char big[WH_DDS_STRAY_BYTES_MAX] = {WH_DDS_SAY_SAMPLE};
 	const struct wh_dds_from from = {2, 12, {0, 0}};
@@ -184,10 +185,9 @@ START_TEST(many_before_their_writer)
 	ck_assert_ptr_eq(first, end_of);
 	end();
 }
-END_TEST
 
 /* It ends at all members where that is said, and for a reader here behind its last sample. */
-START_TEST(a_writer_that_lingers)
+TEST(a_writer_that_lingers)
 {
 	begin();
 	announce(1, WH_DDS_READER, 1, "");
@@ -209,10 +209,9 @@ START_TEST(a_writer_that_lingers)
 	ck_assert_uint_eq(counts_of().instances, 0);
 	end();
 }
-END_TEST
 
 /* The other way round. */
-START_TEST(an_end_that_is_heard_first)
+TEST(an_end_that_is_heard_first)
 {
 	begin();
 	announce(1, WH_DDS_READER, 1, "");
@@ -230,10 +229,9 @@ START_TEST(an_end_that_is_heard_first)
 	ck_assert_ptr_null(wh_dds_channel_lingering(machine, 0));
 	end();
 }
-END_TEST
 
 /* A writer of a member that has died lingers until it is said that nothing more comes: then nothing is disposed of. */
-START_TEST(a_dead_writer_lingers)
+TEST(a_dead_writer_lingers)
 {
 	begin();
 	announce(1, WH_DDS_READER, 1, "");
@@ -247,10 +245,9 @@ START_TEST(a_dead_writer_lingers)
 	tells("last r1.1 w2.3 k1 @0.0 n0.0\nunmatch r1.1 w2.3 =-9\n");
 	end();
 }
-END_TEST
 
 /* Nobody here waits for it. */
-START_TEST(one_without_a_reader_here_ends_at_once)
+TEST(one_without_a_reader_here_ends_at_once)
 {
 	begin();
 	announce(2, WH_DDS_READER, 2, "");
@@ -270,10 +267,9 @@ START_TEST(one_without_a_reader_here_ends_at_once)
 	ck_assert_uint_eq(counts_of().topics, 0);
 	end();
 }
-END_TEST
 
 /* This member has left the way of the samples. */
-START_TEST(a_reader_that_parts)
+TEST(a_reader_that_parts)
 {
 	const struct wh_dds_endpoint_id id = {11, 1, 1};
 
@@ -291,10 +287,9 @@ START_TEST(a_reader_that_parts)
 	tells("");
 	end();
 }
-END_TEST
 
 /* Of unordered topics nothing is sent that needs an order, and nothing of others is announced here. */
-START_TEST(what_means_nothing_here)
+TEST(what_means_nothing_here)
 {
 	struct lab_message message;
 	uint64_t digest, voids;
@@ -338,10 +333,9 @@ START_TEST(what_means_nothing_here)
 	ck_assert_uint_gt(counts_of().unheard, 10);
 	end();
 }
-END_TEST
 
 /* A lease goes by what is said in the order of endpoints; what is heard only says that it has not run out. */
-START_TEST(a_lease)
+TEST(a_lease)
 {
 	struct wh_dds_message message = {.kind = WH_DDS_SAY_LOST, .writer = {12, 2, 3}};
 	unsigned char word[WH_DDS_DUE_BYTES];
@@ -363,7 +357,6 @@ START_TEST(a_lease)
 	tells("last r1.1 w2.3 k1 @0.0 n0.0\nliveliness r1.1 w2.3 dead\n");
 	end();
 }
-END_TEST
 
 static void hear_at(const struct lab_message *message, int64_t now_ns)
 {
@@ -373,7 +366,7 @@ static void hear_at(const struct lab_message *message, int64_t now_ns)
 }
 
 /* All know that it is silent, and then something is heard that it had said before: it has that instance for a while, and no longer. */
-START_TEST(what_is_heard_of_a_silent_writer)
+TEST(what_is_heard_of_a_silent_writer)
 {
 	const struct wh_dds_message is_lost = {.kind = WH_DDS_SAY_LOST, .writer = {12, 2, 3}};
 	struct lab_message one, other, lost;
@@ -401,10 +394,9 @@ START_TEST(what_is_heard_of_a_silent_writer)
 	tells("last r1.1 w2.3 k1 @0.0 n0.0\n");
 	end();
 }
-END_TEST
 
 /* It says again that it is alive, and that comes later than its samples. */
-START_TEST(what_is_heard_of_a_writer_that_speaks_again)
+TEST(what_is_heard_of_a_writer_that_speaks_again)
 {
 	const struct wh_dds_message is_lost = {.kind = WH_DDS_SAY_LOST, .writer = {12, 2, 3}};
 	const struct wh_dds_message is_alive = {.kind = WH_DDS_SAY_ASSERT, .number = 3};
@@ -426,7 +418,6 @@ START_TEST(what_is_heard_of_a_writer_that_speaks_again)
 	tells("");
 	end();
 }
-END_TEST
 
 /* ---- at random ----------------------------------------------------------------------------------------------------------------- */
 
@@ -640,7 +631,9 @@ static void look_at_the_end(void)
 	compare_states();
 }
 
-START_TEST(in_any_order)
+TEST_CASE("at_random", .patience_s = 20);
+
+TEST_LOOP(in_any_order, 0, 60)
 {
 	struct wh_dice random;
 
@@ -664,27 +657,5 @@ START_TEST(in_any_order)
 	look_at_the_end();
 	end_parties();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("dds_heard");
-	TCase *cases = tcase_create("by_hand"), *random = tcase_create("at_random");
-
-	tcase_add_test(cases, a_sample_before_its_writer);
-	tcase_add_test(cases, many_before_their_writer);
-	tcase_add_test(cases, a_writer_that_lingers);
-	tcase_add_test(cases, an_end_that_is_heard_first);
-	tcase_add_test(cases, a_dead_writer_lingers);
-	tcase_add_test(cases, one_without_a_reader_here_ends_at_once);
-	tcase_add_test(cases, a_reader_that_parts);
-	tcase_add_test(cases, what_means_nothing_here);
-	tcase_add_test(cases, a_lease);
-	tcase_add_test(cases, what_is_heard_of_a_silent_writer);
-	tcase_add_test(cases, what_is_heard_of_a_writer_that_speaks_again);
-	tcase_set_timeout(random, (double)test_patience(20));
-	tcase_add_loop_test(random, in_any_order, 0, 60);
-	suite_add_tcase(all, cases);
-	suite_add_tcase(all, random);
-	return all;
-}
+TEST_SUITE("dds_heard")

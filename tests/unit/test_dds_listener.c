@@ -6,7 +6,9 @@
 
 /* ---- statuses ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_status_has_changed_until_it_is_looked_at)
+TEST_CASE("statuses");
+
+TEST(a_status_has_changed_until_it_is_looked_at)
 {
 	struct wh_dds_statuses statuses = {.changed = 0};
 	union wh_dds_status status;
@@ -27,9 +29,8 @@ START_TEST(a_status_has_changed_until_it_is_looked_at)
 	ck_assert_uint_eq(status.deadline_missed.total_count, 5);
 	ck_assert_int_eq(status.deadline_missed.total_count_change, 1);
 }
-END_TEST
 
-START_TEST(matches_come_and_go)
+TEST(matches_come_and_go)
 {
 	struct wh_dds_statuses statuses = {.changed = 0};
 	struct whorl_dds_matched_status matched;
@@ -50,9 +51,8 @@ START_TEST(matches_come_and_go)
 	ck_assert_uint_eq(matched.current_count, 0);
 	ck_assert_int_eq(matched.current_count_change, -1);
 }
-END_TEST
 
-START_TEST(writers_are_alive_or_not)
+TEST(writers_are_alive_or_not)
 {
 	struct wh_dds_statuses statuses = {.changed = 0};
 	struct whorl_dds_liveliness_changed_status it;
@@ -69,9 +69,8 @@ START_TEST(writers_are_alive_or_not)
 	ck_assert_uint_eq(it.not_alive_count, 0);
 	ck_assert_int_eq(it.not_alive_count_change, -1);
 }
-END_TEST
 
-START_TEST(each_status_has_a_name_and_a_size)
+TEST(each_status_has_a_name_and_a_size)
 {
 	uint32_t all = WHORL_DDS_DATA_AVAILABLE_STATUS | WHORL_DDS_DATA_ON_READERS_STATUS;
 	int named = 0;
@@ -92,7 +91,6 @@ START_TEST(each_status_has_a_name_and_a_size)
 	ck_assert_ptr_null(wh_dds_status_name(3));
 	ck_assert_uint_eq(wh_dds_status_take(&(struct wh_dds_statuses){.changed = 1}, 3).matched.total_count, 0);
 }
-END_TEST
 
 /* ---- listeners ------------------------------------------------------------------------------------------------------------ */
 
@@ -142,7 +140,9 @@ static const char *hear(const struct wh_dds_listeners *listeners, struct wh_dds_
 	return heard;
 }
 
-START_TEST(the_nearest_listener_hears)
+TEST_CASE("listeners");
+
+TEST(the_nearest_listener_hears)
 {
 	struct whorl_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners all = {.entity = 3, .own = &own, .group = &group, .participant = &participant};
@@ -165,9 +165,8 @@ START_TEST(the_nearest_listener_hears)
 	wh_dds_status_lost(&statuses, 1);
 	ck_assert_str_eq(hear(&all, &statuses), "participant:3:5 ");
 }
-END_TEST
 
-START_TEST(a_function_is_taken_away)
+TEST(a_function_is_taken_away)
 {
 	struct whorl_dds_listener own = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners all = {.entity = 3, .own = &own, .participant = &participant};
@@ -183,9 +182,8 @@ START_TEST(a_function_is_taken_away)
 	ck_assert_str_eq(hear(&all, &statuses), "participant:3:1 rejected:3:6 ");
 	ck_assert_uint_eq(statuses.changed, 0);
 }
-END_TEST
 
-START_TEST(new_data_goes_to_the_subscriber_first)
+TEST(new_data_goes_to_the_subscriber_first)
 {
 	struct whorl_dds_listener own = {.asks = 0}, group = {.asks = 0}, participant = {.asks = 0};
 	struct wh_dds_listeners reader = {.entity = 3, .own = &own, .group = &group, .participant = &participant};
@@ -206,7 +204,6 @@ START_TEST(new_data_goes_to_the_subscriber_first)
 	wh_dds_status_data(&of_subscriber, WHORL_DDS_DATA_ON_READERS_STATUS);
 	ck_assert_str_eq(hear(&subscriber, &of_subscriber), "group:2:0 ");
 }
-END_TEST
 
 static void in_place(whorl_dds_entity reader, const void *data, const struct whorl_dds_sample_info *info, void *arg)
 {
@@ -216,7 +213,7 @@ static void in_place(whorl_dds_entity reader, const void *data, const struct who
 	(void)arg;
 }
 
-START_TEST(listeners_are_merged)
+TEST(listeners_are_merged)
 {
 	char one_arg, other_arg;
 	whorl_dds_listener *one = whorl_dds_create_listener(&one_arg), *other = whorl_dds_create_listener(&other_arg);
@@ -247,7 +244,6 @@ START_TEST(listeners_are_merged)
 	whorl_dds_delete_listener(third);
 	whorl_dds_delete_listener(NULL);
 }
-END_TEST
 
 static uint32_t called;
 
@@ -291,7 +287,7 @@ static void count_data(whorl_dds_entity entity, void *arg)
 		whorl_dds_delete_listener(listener);                                                                   \
 	} while (0)
 
-START_TEST(each_setter_is_for_its_status)
+TEST(each_setter_is_for_its_status)
 {
 	TRY(inconsistent_topic, count_inconsistent_topic, INCONSISTENT_TOPIC);
 	TRY(offered_deadline_missed, count_deadline_missed, OFFERED_DEADLINE_MISSED);
@@ -307,23 +303,5 @@ START_TEST(each_setter_is_for_its_status)
 	TRY(publication_matched, count_matched, PUBLICATION_MATCHED);
 	TRY(subscription_matched, count_matched, SUBSCRIPTION_MATCHED);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("dds_listener");
-	TCase *statuses = tcase_create("statuses"), *listeners = tcase_create("listeners");
-
-	tcase_add_test(statuses, a_status_has_changed_until_it_is_looked_at);
-	tcase_add_test(statuses, matches_come_and_go);
-	tcase_add_test(statuses, writers_are_alive_or_not);
-	tcase_add_test(statuses, each_status_has_a_name_and_a_size);
-	tcase_add_test(listeners, the_nearest_listener_hears);
-	tcase_add_test(listeners, a_function_is_taken_away);
-	tcase_add_test(listeners, each_setter_is_for_its_status);
-	tcase_add_test(listeners, new_data_goes_to_the_subscriber_first);
-	tcase_add_test(listeners, listeners_are_merged);
-	suite_add_tcase(suite, statuses);
-	suite_add_tcase(suite, listeners);
-	return suite;
-}
+TEST_SUITE("dds_listener")

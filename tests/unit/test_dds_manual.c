@@ -18,7 +18,7 @@ static char *read_manual(void)
 	return text;
 }
 
-START_TEST(the_manual_has_the_table)
+TEST(the_manual_has_the_table)
 {
 	char *manual = read_manual(), *table = NULL, *line, *rest;
 	size_t bytes = 0;
@@ -32,14 +32,5 @@ START_TEST(the_manual_has_the_table)
 	free(table);
 	free(manual);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("dds manual");
-	TCase *tcase = tcase_create("manual");
-
-	tcase_add_test(tcase, the_manual_has_the_table);
-	suite_add_tcase(suite, tcase);
-	return test_main(suite);
-}
+TEST_SUITE("dds manual")

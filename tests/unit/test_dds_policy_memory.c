@@ -94,7 +94,9 @@ static void begin(void)
 	new_type = NULL;
 }
 
-START_TEST(memory_is_out)
+TEST_CASE("all", .setup = begin);
+
+TEST_LOOP(memory_is_out, 0, sizeof(calls) / sizeof(*calls))
 {
 	whorl_dds_return result = WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
 	long allocations = 0, was = live;
@@ -116,10 +118,9 @@ START_TEST(memory_is_out)
 	wh_dds_policies_free(&made);
 	wh_dds_type_free(new_type);
 }
-END_TEST
 
 /* Merging stops where it is: what was taken over is whole, and is set. */
-START_TEST(merging_stops)
+TEST(merging_stops)
 {
 	for (long allocations = 0; allocations < 4; allocations++) {
 		struct wh_dds_policies to;
@@ -136,16 +137,5 @@ START_TEST(merging_stops)
 		wh_dds_policies_free(&to);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *memory = suite_create("dds_policy_memory");
-	TCase *all = tcase_create("all");
-
-	tcase_add_checked_fixture(all, begin, NULL);
-	tcase_add_loop_test(all, memory_is_out, 0, sizeof(calls) / sizeof(*calls));
-	tcase_add_test(all, merging_stops);
-	suite_add_tcase(memory, all);
-	return memory;
-}
+TEST_SUITE("dds_policy_memory")

@@ -73,7 +73,14 @@ static void draw(struct wh_dds_policies *policies, enum wh_dds_kind kind)
 	}
 }
 
-START_TEST(through_bytes_and_texts)
+static void begin(void)
+{
+	dice.state = test_seed(5);
+}
+
+TEST_CASE("all", .setup = begin);
+
+TEST(through_bytes_and_texts)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		enum wh_dds_kind kind = below(2) > 0 ? WH_DDS_WRITER : WH_DDS_READER;
@@ -109,10 +116,9 @@ START_TEST(through_bytes_and_texts)
 		wh_dds_policies_free(&other);
 	}
 }
-END_TEST
 
 /* Of what was encoded some bytes are others: refused, or policies that are encoded to the same bytes. */
-START_TEST(any_bytes)
+TEST(any_bytes)
 {
 	size_t taken = 0;
 
@@ -144,7 +150,6 @@ START_TEST(any_bytes)
 	ck_assert_uint_gt(taken, ROUNDS / 20);
 	ck_assert_uint_lt(taken, ROUNDS - ROUNDS / 20);
 }
-END_TEST
 
 /* DCPS 1.4, 2.2.3, line by line. */
 static uint64_t failures(const struct wh_dds_policies *offered, const struct wh_dds_policies *requested)
@@ -173,7 +178,7 @@ static uint64_t failures(const struct wh_dds_policies *offered, const struct wh_
 	return mask;
 }
 
-START_TEST(matches)
+TEST(matches)
 {
 	size_t good = 0;
 
@@ -197,7 +202,6 @@ START_TEST(matches)
 	}
 	ck_assert_uint_gt(good, ROUNDS / 10);
 }
-END_TEST
 
 static void draw_text(char *text, size_t most, const char *letters)
 {
@@ -209,7 +213,7 @@ static void draw_text(char *text, size_t most, const char *letters)
 }
 
 /* The system's patterns mean the same in the C locale, but for what these tests do not draw: a `[` without an end, ranges that go down. */
-START_TEST(patterns_are_those_of_the_system)
+TEST(patterns_are_those_of_the_system)
 {
 	size_t fit = 0;
 
@@ -227,23 +231,5 @@ START_TEST(patterns_are_those_of_the_system)
 	}
 	ck_assert_uint_gt(fit, ROUNDS);
 }
-END_TEST
 
-static void begin(void)
-{
-	dice.state = test_seed(5);
-}
-
-Suite *suite(void)
-{
-	Suite *policies = suite_create("dds_policy_random");
-	TCase *all = tcase_create("all");
-
-	tcase_add_checked_fixture(all, begin, NULL);
-	tcase_add_test(all, through_bytes_and_texts);
-	tcase_add_test(all, any_bytes);
-	tcase_add_test(all, matches);
-	tcase_add_test(all, patterns_are_those_of_the_system);
-	suite_add_tcase(policies, all);
-	return policies;
-}
+TEST_SUITE("dds_policy_random")

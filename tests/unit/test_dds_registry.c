@@ -169,7 +169,9 @@ static uint64_t digest(const struct wh_dds_registry *registry)
 
 /* ---- rules ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_first_of_a_name_fixes_it)
+TEST_CASE("dds_registry", .timeout_s = 30, .setup = begin, .teardown = end);
+
+TEST(the_first_of_a_name_fixes_it)
 {
 	struct wh_dds_registration t = plain("t");
 
@@ -199,10 +201,9 @@ START_TEST(the_first_of_a_name_fixes_it)
 	ck_assert_uint_eq(counts().refused, 7);
 	ck_assert_uint_eq(uses_of(wh_dds_registry_find(lab.registry, "t"), 2, 102), 2);
 }
-END_TEST
 
 /* As a tool says them: the rest of the type counts. */
-START_TEST(types_without_a_name_go_with_any)
+TEST(types_without_a_name_go_with_any)
 {
 	struct wh_dds_registration t = plain("t"), u = plain("u");
 
@@ -218,9 +219,8 @@ START_TEST(types_without_a_name_go_with_any)
 	use(2, u, "");
 	expect("topic u 2 c\nregistered #5 =0 u 2 c\nregistered #5 =0 u 2 c\n");
 }
-END_TEST
 
-START_TEST(a_topic_that_is_not_good_is_refused)
+TEST(a_topic_that_is_not_good_is_refused)
 {
 	struct wh_dds_registration t = plain("t");
 
@@ -230,9 +230,8 @@ START_TEST(a_topic_that_is_not_good_is_refused)
 	expect("registered #5 =-8 history\nregistered #5 =-3\n");
 	ck_assert_ptr_null(wh_dds_registry_find(lab.registry, "t"));
 }
-END_TEST
 
-START_TEST(a_topic_goes_with_its_last_use)
+TEST(a_topic_goes_with_its_last_use)
 {
 	struct wh_dds_registration t = plain("t");
 
@@ -257,9 +256,8 @@ START_TEST(a_topic_goes_with_its_last_use)
 	drop(1, 2);
 	expect("topic-gone t 2 c\n");
 }
-END_TEST
 
-START_TEST(a_transient_topic_goes_with_the_last_use_of_its_channel)
+TEST(a_transient_topic_goes_with_the_last_use_of_its_channel)
 {
 	struct wh_dds_registration t = plain("t"), other = plain("other"), apart = plain("apart");
 
@@ -274,10 +272,9 @@ START_TEST(a_transient_topic_goes_with_the_last_use_of_its_channel)
 	expect("topic-gone t 1 c\ntopic-gone other 2 c\n");
 	ck_assert_ptr_nonnull(wh_dds_registry_find(lab.registry, "apart"));
 }
-END_TEST
 
 /* Neither the last use nor the end of all participants takes it along, nor what is said of it. */
-START_TEST(a_logged_topic_stays)
+TEST(a_logged_topic_stays)
 {
 	struct wh_dds_registration t = plain("t"), other = plain("other");
 	const struct wh_dds_member newcomer = {.node = 1, .incarnation = 900};
@@ -304,9 +301,8 @@ START_TEST(a_logged_topic_stays)
 	expect("registered #5 =0 t 1 c\n");
 	ck_assert_ptr_nonnull(wh_dds_registry_find(lab.registry, "other"));
 }
-END_TEST
 
-START_TEST(participants_come_and_go)
+TEST(participants_come_and_go)
 {
 	struct wh_dds_policies policies = policies_of(WH_DDS_PARTICIPANT, "user_data=x");
 	struct wh_dds_out out = {.bytes = NULL};
@@ -326,9 +322,8 @@ START_TEST(participants_come_and_go)
 	ck_assert_ptr_null(wh_dds_registry_participant(lab.registry, 0));
 	wh_dds_policies_free(&policies);
 }
-END_TEST
 
-START_TEST(what_may_change_of_a_topic_does)
+TEST(what_may_change_of_a_topic_does)
 {
 	struct wh_dds_policies policies = policies_of(WH_DDS_TOPIC, "topic_data=new"),
 			       fixed = policies_of(WH_DDS_TOPIC, "history=3");
@@ -349,9 +344,8 @@ START_TEST(what_may_change_of_a_topic_does)
 	wh_dds_policies_free(&policies);
 	wh_dds_policies_free(&fixed);
 }
-END_TEST
 
-START_TEST(garbage_is_counted_and_names_are_not_too_long)
+TEST(garbage_is_counted_and_names_are_not_too_long)
 {
 	char name[300] = "";
 	struct wh_dds_registration t = plain(name);
@@ -374,9 +368,8 @@ START_TEST(garbage_is_counted_and_names_are_not_too_long)
 	ck_assert_uint_eq(counts().refused, 0);
 	ck_assert_ptr_null(wh_dds_registry_topic(lab.registry, 1));
 }
-END_TEST
 
-START_TEST(messages_come_in_their_order)
+TEST(messages_come_in_their_order)
 {
 	struct wh_dds_from from = {1, 101, {1, 5}};
 
@@ -386,9 +379,8 @@ START_TEST(messages_come_in_their_order)
 	ck_assert_int_eq(wh_dds_registry_apply(lab.registry, &from, "", 0), WHORL_INVALID);
 	ck_assert_uint_eq(counts().garbage, 1);
 }
-END_TEST
 
-START_TEST(people_are_told_what_differs)
+TEST_LOOP(people_are_told_what_differs, 0, 5)
 {
 	static const struct {
 		const char *policies, *channel, *type, *expected;
@@ -414,7 +406,6 @@ START_TEST(people_are_told_what_differs)
 	ck_assert_str_eq(text, cases[_i].expected);
 	wh_dds_policies_free(&policies);
 }
-END_TEST
 
 /* ---- states --------------------------------------------------------------------------------------------------------------- */
 
@@ -453,7 +444,7 @@ static struct wh_dds_registry *copy(const struct wh_dds_registry *registry, size
 	return made;
 }
 
-START_TEST(states_are_written_in_one_way)
+TEST(states_are_written_in_one_way)
 {
 	struct wh_dds_registration t = plain("t");
 	struct wh_dds_policies policies = policies_of(WH_DDS_PARTICIPANT, "user_data=x");
@@ -483,7 +474,6 @@ START_TEST(states_are_written_in_one_way)
 	wh_dds_block_drop(t.description);
 	wh_dds_policies_free(&policies);
 }
-END_TEST
 
 /* ---- at random ------------------------------------------------------------------------------------------------------------ */
 
@@ -660,7 +650,7 @@ static void step(struct story *story)
 	check(story);
 }
 
-START_TEST(registries_at_random)
+TEST(registries_at_random)
 {
 	struct story *story = malloc(sizeof(*story));
 	uint64_t seed = test_seed(1);
@@ -678,28 +668,5 @@ START_TEST(registries_at_random)
 	}
 	free(story);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("dds_registry");
-	TCase *cases = tcase_create("dds_registry");
-
-	tcase_set_timeout(cases, 30);
-	tcase_add_checked_fixture(cases, begin, end);
-	tcase_add_test(cases, the_first_of_a_name_fixes_it);
-	tcase_add_test(cases, types_without_a_name_go_with_any);
-	tcase_add_test(cases, a_topic_that_is_not_good_is_refused);
-	tcase_add_test(cases, a_topic_goes_with_its_last_use);
-	tcase_add_test(cases, a_transient_topic_goes_with_the_last_use_of_its_channel);
-	tcase_add_test(cases, a_logged_topic_stays);
-	tcase_add_test(cases, participants_come_and_go);
-	tcase_add_test(cases, what_may_change_of_a_topic_does);
-	tcase_add_test(cases, garbage_is_counted_and_names_are_not_too_long);
-	tcase_add_test(cases, messages_come_in_their_order);
-	tcase_add_loop_test(cases, people_are_told_what_differs, 0, 5);
-	tcase_add_test(cases, states_are_written_in_one_way);
-	tcase_add_test(cases, registries_at_random);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("dds_registry")

@@ -24,7 +24,7 @@ static const char *const texts[] = {
 static const int32_t depths[] = {1, 7, 0, 5}; /* of what is kept; 0: all */
 
 /* A second handle for each name, with what the first one says. */
-START_TEST(policies_that_are_read_make_the_same_topic)
+TEST_LOOP(policies_that_are_read_make_the_same_topic, 0, 4)
 {
 	whorl_dds_entity participant = whorl_dds_create_participant((uint32_t)getpid() % 60000, NULL, NULL), topic;
 	enum whorl_dds_consistency_kind consistency;
@@ -47,14 +47,5 @@ START_TEST(policies_that_are_read_make_the_same_topic)
 	whorl_dds_delete_qos(qos);
 	ck_assert_int_eq(whorl_dds_delete(participant), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("dds same");
-	TCase *tcase = tcase_create("same");
-
-	tcase_add_loop_test(tcase, policies_that_are_read_make_the_same_topic, 0, 4);
-	suite_add_tcase(suite, tcase);
-	return test_main(suite);
-}
+TEST_SUITE("dds same")

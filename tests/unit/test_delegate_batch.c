@@ -8,7 +8,7 @@
 /* ---- the map -------------------------------------------------------------------------------------------------------------------- */
 
 /* Against an array. */
-START_TEST(the_map_keeps_what_is_put)
+TEST(the_map_keeps_what_is_put)
 {
 	enum { KEYS = 200, STEPS = 100000 };
 	bool good = true;
@@ -38,7 +38,6 @@ START_TEST(the_map_keeps_what_is_put)
 	ck_assert(good);
 	wh_map_free(&map);
 }
-END_TEST
 
 /* ---- the table ------------------------------------------------------------------------------------------------------------------ */
 
@@ -50,7 +49,7 @@ static enum whorl_result make(struct wh_table *table, const struct whorl_functio
 	return wh_table_make(table, functions, b == NULL ? 1 : 2, err);
 }
 
-START_TEST(numbers_follow_from_names)
+TEST(numbers_follow_from_names)
 {
 	struct wh_table one, other;
 	struct wh_error err;
@@ -70,9 +69,8 @@ START_TEST(numbers_follow_from_names)
 	wh_table_free(&one);
 	wh_table_free(&other);
 }
-END_TEST
 
-START_TEST(any_difference_makes_another_digest)
+TEST(any_difference_makes_another_digest)
 {
 	struct whorl_function changed[6];
 	struct wh_table one, other;
@@ -94,9 +92,8 @@ START_TEST(any_difference_makes_another_digest)
 	}
 	wh_table_free(&one);
 }
-END_TEST
 
-START_TEST(what_is_no_function_is_refused)
+TEST(what_is_no_function_is_refused)
 {
 	struct whorl_function wrong[8];
 	struct wh_table table;
@@ -126,7 +123,6 @@ START_TEST(what_is_no_function_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.text, "struct counter"));
 	ck_assert_int_eq(wh_table_make(&table, (const struct whorl_function *[]){NULL}, 1, &err), WHORL_INVALID);
 }
-END_TEST
 
 /* ---- batches -------------------------------------------------------------------------------------------------------------------- */
 
@@ -149,7 +145,7 @@ static struct wh_slot empty_slot(void)
 	return slot;
 }
 
-START_TEST(records_are_read_as_they_were_written)
+TEST(records_are_read_as_they_were_written)
 {
 	static const uint16_t sizes[] = {0, 1, 7, 8, 9, 63, 512};
 	struct wh_slot slot = empty_slot();
@@ -171,9 +167,8 @@ START_TEST(records_are_read_as_they_were_written)
 	}
 	ck_assert(!wh_read_record(&reader, &record, &args));
 }
-END_TEST
 
-START_TEST(a_batch_is_whole_or_nothing)
+TEST(a_batch_is_whole_or_nothing)
 {
 	struct wh_slot slot = empty_slot(), damaged;
 	bool good = true;
@@ -199,10 +194,9 @@ START_TEST(a_batch_is_whole_or_nothing)
 	((struct wh_record *)(void *)(damaged.room + damaged.begins))->bytes = 24 | WH_RECORD_ASSEMBLED;
 	ck_assert(!wh_batch_is_whole(&damaged));
 }
-END_TEST
 
 /* Any bytes are read within the slot (this is for the sanitizers), and none that are read are more than there are. */
-START_TEST(garbage_is_read_within_the_slot)
+TEST(garbage_is_read_within_the_slot)
 {
 	uint64_t random = test_seed(11);
 	struct wh_slot *slot = malloc(sizeof(*slot)); /* nothing behind it may be read */
@@ -236,9 +230,8 @@ START_TEST(garbage_is_read_within_the_slot)
 	ck_assert_uint_lt(whole, 100);
 	free(slot);
 }
-END_TEST
 
-START_TEST(bytes_wait_in_order)
+TEST(bytes_wait_in_order)
 {
 	struct wh_bytes bytes = {0};
 	uint64_t in = 0, out = 0, random = 3;
@@ -260,21 +253,5 @@ START_TEST(bytes_wait_in_order)
 	ck_assert_uint_le(bytes.capacity, (size_t)1 << 20);
 	wh_bytes_free(&bytes);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_batch");
-	TCase *tcase = tcase_create("batch");
-
-	tcase_add_test(tcase, the_map_keeps_what_is_put);
-	tcase_add_test(tcase, numbers_follow_from_names);
-	tcase_add_test(tcase, any_difference_makes_another_digest);
-	tcase_add_test(tcase, what_is_no_function_is_refused);
-	tcase_add_test(tcase, records_are_read_as_they_were_written);
-	tcase_add_test(tcase, a_batch_is_whole_or_nothing);
-	tcase_add_test(tcase, garbage_is_read_within_the_slot);
-	tcase_add_test(tcase, bytes_wait_in_order);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_batch")

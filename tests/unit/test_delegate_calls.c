@@ -50,7 +50,7 @@ WHORL_FUNCTION(counter_hold, struct counter, struct add, uint64_t, WHORL_BLOCKS)
 
 /* ---- results ---------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_call_has_its_result)
+TEST(a_call_has_its_result)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust = entrust_counter(work, 1, 37);
@@ -67,10 +67,9 @@ START_TEST(a_call_has_its_result)
 	close_work(work);
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
 }
-END_TEST
 
 /* A call that could not be run at once is not sent with no time for it; from a plain thread to a worker that sleeps it can. */
-START_TEST(what_is_refused)
+TEST(what_is_refused)
 {
 	struct whorl_function unknown = counter_add;
 	whorl_work *work = open_work(1);
@@ -101,9 +100,8 @@ START_TEST(what_is_refused)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
-START_TEST(entrusting_is_refused)
+TEST(entrusting_is_refused)
 {
 	static const struct whorl_type strange = {sizeof(strange), "struct strange", 8, NULL, 0};
 	static const struct whorl_type short_counter = {sizeof(strange), "struct counter", 4, NULL, 0};
@@ -127,9 +125,8 @@ START_TEST(entrusting_is_refused)
 	close_work(work); /* and drops it */
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
 }
-END_TEST
 
-START_TEST(nothing_waits_in_delegated_context)
+TEST(nothing_waits_in_delegated_context)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust = entrust_counter(work, 0, 1);
@@ -150,7 +147,6 @@ START_TEST(nothing_waits_in_delegated_context)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 /* ---- time ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -170,7 +166,7 @@ static void *hold_it(void *ctx)
 }
 
 /* The first is sent and runs for ever: in doubt. The second is not sent: it never runs. Another trustee is not disturbed. */
-START_TEST(a_function_that_does_not_end)
+TEST(a_function_that_does_not_end)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust = entrust_counter(work, 0, 0), other = entrust_counter(work, 1, 0);
@@ -198,9 +194,8 @@ START_TEST(a_function_that_does_not_end)
 	ck_assert_int_eq(whorl_apply(&trust, counter_get, NULL, &n, PATIENCE_MS), WHORL_CLOSED);
 	close_work(work);
 }
-END_TEST
 
-START_TEST(what_was_in_doubt_may_have_run)
+TEST(what_was_in_doubt_may_have_run)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -216,7 +211,6 @@ START_TEST(what_was_in_doubt_may_have_run)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 /* ---- calls that do not wait -------------------------------------------------------------------------------------------------------- */
 
@@ -241,7 +235,7 @@ static void in_order(enum whorl_result result, const void *answer, size_t bytes,
 }
 
 /* From a plain thread: `then` runs in whorl_poll, in the order of the calls, and may make others. */
-START_TEST(then_in_a_plain_thread)
+TEST(then_in_a_plain_thread)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -259,7 +253,6 @@ START_TEST(then_in_a_plain_thread)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 struct fiber_args {
 	struct whorl_trust trust;
@@ -279,7 +272,7 @@ WHORL_FUNCTION(then_in_fiber, struct whorl_none, struct fiber_args, uint64_t, 0)
 	*result = order.wrong;
 }
 
-START_TEST(then_on_a_worker)
+TEST(then_on_a_worker)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust;
@@ -296,7 +289,6 @@ START_TEST(then_on_a_worker)
 	}
 	close_work(work);
 }
-END_TEST
 
 /* What has not been answered when the work closes ends all the same, once. */
 static void count_end(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
@@ -307,7 +299,7 @@ static void count_end(enum whorl_result result, const void *answer, size_t bytes
 	ends[result]++;
 }
 
-START_TEST(every_call_ends_once)
+TEST(every_call_ends_once)
 {
 	uint64_t ends[64] = {0};
 	whorl_work *work = open_work(1);
@@ -323,7 +315,6 @@ START_TEST(every_call_ends_once)
 	ck_assert_uint_eq(ends[WHORL_OK] + ends[WHORL_IN_DOUBT] + ends[WHORL_CLOSED], 300);
 	ck_assert_uint_ge(ends[WHORL_CLOSED], 200);
 }
-END_TEST
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -397,7 +388,7 @@ WHORL_FUNCTION(try_lengths, struct whorl_none, struct lengths_args, struct whorl
 	try_length(&args->trust, WHORL_CALL_BYTES_MAX / (WH_TSAN || WH_ASAN ? 32 : 2));
 }
 
-START_TEST(any_length)
+TEST_LOOP(any_length, 0, 2)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust;
@@ -412,7 +403,6 @@ START_TEST(any_length)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 static void same_again(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
 {
@@ -422,7 +412,7 @@ static void same_again(enum whorl_result result, const void *answer, size_t byte
 }
 
 /* Behind others, in order, though it is cut up. */
-START_TEST(long_ones_among_short_ones)
+TEST(long_ones_among_short_ones)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust text, trust = entrust_counter(work, 0, 0);
@@ -444,7 +434,6 @@ START_TEST(long_ones_among_short_ones)
 		ck_assert(seen[i]);
 	close_work(work);
 }
-END_TEST
 
 /* ---- arguments --------------------------------------------------------------------------------------------------------------------- */
 
@@ -453,7 +442,7 @@ WHORL_FUNCTION(take_pointer, struct counter, struct trust_args, uint64_t, 0)
 	*result = args->n;
 }
 
-START_TEST(addresses_are_found_in_arguments)
+TEST(addresses_are_found_in_arguments)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -470,7 +459,6 @@ START_TEST(addresses_are_found_in_arguments)
 	ck_assert_uint_eq(n, args.n);
 	close_work(work);
 }
-END_TEST
 
 /* ---- lending ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -489,7 +477,7 @@ WHORL_FUNCTION(where_blocks, struct counter, struct whorl_none, uint64_t, WHORL_
 }
 
 /* The first that calls runs it itself; what blocks is run by the worker. */
-START_TEST(an_idle_trustee_is_lent)
+TEST(an_idle_trustee_is_lent)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -505,7 +493,6 @@ START_TEST(an_idle_trustee_is_lent)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 /* ---- asking ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -554,7 +541,7 @@ static bool ask_once(struct whorl_trust *trust)
 
 /* On one processor, which its clients have: they do not wake the trustee, but the thread that has borrowed it does what they have asked for. Now
  * and then the worker is there before; and a borrower looks at all slots in one of many turns, asked or not. */
-START_TEST(a_borrower_is_asked)
+TEST(a_borrower_is_asked)
 {
 	cpu_set_t all, one;
 	int asked = 0;
@@ -577,27 +564,5 @@ START_TEST(a_borrower_is_asked)
 	close_work(work);
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_calls");
-	TCase *tcase = tcase_create("calls");
-
-	tcase_add_test(tcase, a_call_has_its_result);
-	tcase_add_test(tcase, what_is_refused);
-	tcase_add_test(tcase, entrusting_is_refused);
-	tcase_add_test(tcase, nothing_waits_in_delegated_context);
-	tcase_add_test(tcase, a_function_that_does_not_end);
-	tcase_add_test(tcase, what_was_in_doubt_may_have_run);
-	tcase_add_test(tcase, then_in_a_plain_thread);
-	tcase_add_test(tcase, then_on_a_worker);
-	tcase_add_test(tcase, every_call_ends_once);
-	tcase_add_loop_test(tcase, any_length, 0, 2);
-	tcase_add_test(tcase, long_ones_among_short_ones);
-	tcase_add_test(tcase, addresses_are_found_in_arguments);
-	tcase_add_test(tcase, an_idle_trustee_is_lent);
-	tcase_add_test(tcase, a_borrower_is_asked);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_calls")

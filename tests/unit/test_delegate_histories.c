@@ -365,31 +365,21 @@ static struct verdict run_world(uint64_t seed, bool lies)
 	return verdict;
 }
 
-START_TEST(one_copy_of_each_could_have_said_all_this)
+TEST_CASE("all", .timeout_s = 60);
+
+TEST_LOOP(one_copy_of_each_could_have_said_all_this, 0, 5)
 {
 	struct verdict verdict = run_world(test_seed(1) + (uint64_t)_i, false);
 
 	ck_assert_msg(verdict.stores == LINEAR_GOOD, "%d: %s", verdict.stores, verdict.fault.text);
 	ck_assert_msg(verdict.queue == NULL, "%s: operation %zu of %zu", verdict.queue, verdict.at, verdict.in_queue);
 }
-END_TEST
 
-START_TEST(a_register_that_lies_is_found_out)
+TEST(a_register_that_lies_is_found_out)
 {
 	struct verdict verdict = run_world(test_seed(2), true);
 
 	ck_assert_int_eq(verdict.stores, LINEAR_BAD);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("delegate_histories");
-	TCase *all = tcase_create("all");
-
-	tcase_add_loop_test(all, one_copy_of_each_could_have_said_all_this, 0, 5);
-	tcase_add_test(all, a_register_that_lies_is_found_out);
-	tcase_set_timeout(all, 60);
-	suite_add_tcase(suite, all);
-	return test_main(suite);
-}
+TEST_SUITE("delegate_histories")

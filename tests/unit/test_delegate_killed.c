@@ -67,8 +67,10 @@ static void note_end(enum whorl_result result, const void *answer, size_t bytes,
 	*end = result;
 }
 
+TEST_CASE("killed", .timeout_s = 60);
+
 /* What was sent is in doubt, and what comes later finds nothing. */
-START_TEST(it_is_killed)
+TEST_LOOP(it_is_killed, 0, 2)
 {
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
@@ -89,10 +91,9 @@ START_TEST(it_is_killed)
 	ck_ok(whorl_trust_drop(&here));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* A process that stands still: time runs out, in doubt; when it goes on, all that was sent runs, once. */
-START_TEST(it_stands_still)
+TEST_LOOP(it_stands_still, 0, 2)
 {
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
@@ -116,7 +117,6 @@ START_TEST(it_stands_still)
 	end_child(child);
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- properties that have moved ------------------------------------------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ static void stop_child(pid_t child)
 }
 
 /* It has moved to a node that is killed: what was sent on is in doubt, and by the old place nothing is found any more. */
-START_TEST(the_new_place_is_killed)
+TEST_LOOP(the_new_place_is_killed, 0, 2)
 {
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
@@ -151,7 +151,6 @@ START_TEST(the_new_place_is_killed)
 	ck_ok(whorl_trust_drop(&old));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 static void note_value(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
 {
@@ -161,7 +160,7 @@ static void note_value(enum whorl_result result, const void *answer, size_t byte
 }
 
 /* Killed while it moves there: it stays. What was called meanwhile runs then, once, and so do later moves. */
-START_TEST(killed_while_it_comes)
+TEST_LOOP(killed_while_it_comes, 0, 2)
 {
 	struct lab lab;
 	pid_t children[3];
@@ -190,7 +189,6 @@ START_TEST(killed_while_it_comes)
 	remote_lab_close(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped);
 }
-END_TEST
 
 WHORL_FUNCTION(move_it, struct whorl_none, struct whorl_trust, uint64_t, 0)
 {
@@ -202,7 +200,7 @@ WHORL_FUNCTION(move_it, struct whorl_none, struct whorl_trust, uint64_t, 0)
 }
 
 /* And the mover is told that it stays. */
-START_TEST(a_mover_that_waits)
+TEST_LOOP(a_mover_that_waits, 0, 2)
 {
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
@@ -225,10 +223,9 @@ START_TEST(a_mover_that_waits)
 	ck_ok(whorl_trust_drop(&trust));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* The old place is killed: what goes through it ends, the handle that was made at the new place is good. */
-START_TEST(the_old_place_is_killed)
+TEST_LOOP(the_old_place_is_killed, 0, 2)
 {
 	struct lab lab;
 	pid_t children[3];
@@ -252,10 +249,9 @@ START_TEST(the_old_place_is_killed)
 	end_child(children[2]);
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* With the old place its handle at the new one goes; it was the last, so the property is dropped. */
-START_TEST(the_old_place_had_the_last)
+TEST_LOOP(the_old_place_had_the_last, 0, 2)
 {
 	struct lab lab;
 	pid_t child = open_two(&lab, transports[_i]);
@@ -274,21 +270,5 @@ START_TEST(the_old_place_had_the_last)
 	ck_ok(whorl_trust_drop(&old));
 	remote_lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_killed");
-	TCase *tcase = tcase_create("killed");
-
-	tcase_add_loop_test(tcase, it_is_killed, 0, 2);
-	tcase_add_loop_test(tcase, it_stands_still, 0, 2);
-	tcase_add_loop_test(tcase, the_new_place_is_killed, 0, 2);
-	tcase_add_loop_test(tcase, killed_while_it_comes, 0, 2);
-	tcase_add_loop_test(tcase, a_mover_that_waits, 0, 2);
-	tcase_add_loop_test(tcase, the_old_place_is_killed, 0, 2);
-	tcase_add_loop_test(tcase, the_old_place_had_the_last, 0, 2);
-	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_killed")

@@ -63,8 +63,10 @@ static void count_moves(enum whorl_result result, const void *answer, size_t byt
 		*moved += *(const uint64_t *)answer;
 }
 
+TEST_CASE("launch", .timeout_s = 20);
+
 /* The function waits for calls to other trustees, and to its own; meanwhile no other has the property. */
-START_TEST(a_launched_function_has_its_property_alone)
+TEST_LOOP(a_launched_function_has_its_property_alone, 0, 2)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust a = entrust_counter(work, 0, 1000), b = entrust_counter(work, 1, 1000), bank;
@@ -89,7 +91,6 @@ START_TEST(a_launched_function_has_its_property_alone)
 	ck_assert_uint_gt(worker_stats_of(work, (uint32_t)_i).deferred, 0);
 	close_work(work);
 }
-END_TEST
 
 static atomic_bool hold;
 static atomic_int waiting;
@@ -104,7 +105,7 @@ WHORL_FUNCTION(wait_in_fiber, struct counter, struct add, uint64_t, 0)
 }
 
 /* While it waits other properties of the same worker are served; what comes to its own waits, in order. */
-START_TEST(a_latch_holds_up_its_property_alone)
+TEST(a_latch_holds_up_its_property_alone)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0), other = entrust_counter(work, 0, 0);
@@ -124,10 +125,9 @@ START_TEST(a_latch_holds_up_its_property_alone)
 	close_work(work);
 	ck_assert_int_eq(atomic_load(&counters_dropped), 2);
 }
-END_TEST
 
 /* The last handle goes while a function has the property: it is dropped behind that. */
-START_TEST(dropped_while_it_is_latched)
+TEST(dropped_while_it_is_latched)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -147,7 +147,6 @@ START_TEST(dropped_while_it_is_latched)
 	ck_assert_uint_eq(n, 10);
 	close_work(work);
 }
-END_TEST
 
 /* ---- spawning ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -168,7 +167,7 @@ WHORL_FUNCTION(call_often, struct whorl_none, struct job, uint64_t, 0)
 /* As many as a test of the sanitizers can bear: each has a stack, and what they know of it. */
 #define FIBERS (WH_TSAN ? 200 : WH_ASAN ? 1000 : 10000)
 
-START_TEST(very_many_fibers)
+TEST(very_many_fibers)
 {
 	static struct whorl_join joins[FIBERS];
 	whorl_work *work = open_work(2);
@@ -187,10 +186,9 @@ START_TEST(very_many_fibers)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 /* All of them wait at once, on one worker. */
-START_TEST(very_many_that_wait)
+TEST(very_many_that_wait)
 {
 	static struct whorl_join joins[FIBERS];
 	whorl_work *work = open_work(1);
@@ -210,7 +208,6 @@ START_TEST(very_many_that_wait)
 	ck_assert_uint_eq(value_of(&trust), FIBERS);
 	close_work(work);
 }
-END_TEST
 
 WHORL_FUNCTION(spawn_others, struct whorl_none, struct job, uint64_t, 0)
 {
@@ -234,7 +231,7 @@ static void *join_of_another(void *ctx)
 	return NULL;
 }
 
-START_TEST(fibers_spawn_and_join)
+TEST(fibers_spawn_and_join)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust = entrust_counter(work, 1, 0);
@@ -257,10 +254,9 @@ START_TEST(fibers_spawn_and_join)
 	ck_ok(whorl_trust_drop(&trust));
 	close_work(work);
 }
-END_TEST
 
 /* Dedicated trustees have no fibers of their own, and the others no properties, unless a place names them. */
-START_TEST(dedicated_trustees)
+TEST(dedicated_trustees)
 {
 	const struct whorl_work_options options = {
 		.size = sizeof(options), .workers = 3, .dedicated = 1, WHORL_FUNCTIONS_LINKED};
@@ -282,10 +278,9 @@ START_TEST(dedicated_trustees)
 	ck_assert_uint_eq(worker_stats_of(work, 2).fibers_started, 3);
 	close_work(work);
 }
-END_TEST
 
 /* Fibers that have not ended when the work closes never go on; calls that they wait for are no one's any more. */
-START_TEST(closed_with_fibers_that_wait)
+TEST(closed_with_fibers_that_wait)
 {
 	whorl_work *work = open_work(2);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -298,7 +293,6 @@ START_TEST(closed_with_fibers_that_wait)
 		ck_ok(whorl_spawn(work, whorl_at_any(), call_often, &((struct job){trust, 1}), NULL));
 	ck_ok(whorl_work_close(work, 20));
 }
-END_TEST
 
 /* ---- a full stack ------------------------------------------------------------------------------------------------------------------ */
 
@@ -316,7 +310,7 @@ WHORL_FUNCTION(fill_stack, struct whorl_none, struct add, uint64_t, 0)
 }
 
 /* The page below the stack faults: the process ends as with any thread's stack, and nothing is overwritten before. */
-START_TEST(a_full_stack_faults)
+TEST(a_full_stack_faults)
 {
 	int status;
 	pid_t child = fork();
@@ -342,23 +336,5 @@ START_TEST(a_full_stack_faults)
 	ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "it ended otherwise: status %#x",
 		      (unsigned)status);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_launch");
-	TCase *tcase = tcase_create("launch");
-
-	tcase_set_timeout(tcase, 20);
-	tcase_add_loop_test(tcase, a_launched_function_has_its_property_alone, 0, 2);
-	tcase_add_test(tcase, a_latch_holds_up_its_property_alone);
-	tcase_add_test(tcase, dropped_while_it_is_latched);
-	tcase_add_test(tcase, very_many_fibers);
-	tcase_add_test(tcase, very_many_that_wait);
-	tcase_add_test(tcase, fibers_spawn_and_join);
-	tcase_add_test(tcase, dedicated_trustees);
-	tcase_add_test(tcase, closed_with_fibers_that_wait);
-	tcase_add_test(tcase, a_full_stack_faults);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_launch")

@@ -314,7 +314,7 @@ static bool is_up(const struct lab *lab)
 
 /* ---- what is written --------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(one_write_for_a_batch)
+TEST(one_write_for_a_batch)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	const struct whorl_trust trust = far_trust(&lab);
@@ -335,10 +335,9 @@ START_TEST(one_write_for_a_batch)
 	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 1), 1);
 	lab_close(&lab);
 }
-END_TEST
 
 /* Where the words of a write come in any order the guard is a write of its own, behind the others; also if it could not be posted at once. */
-START_TEST(the_guard_comes_last)
+TEST(the_guard_comes_last)
 {
 	struct lab lab = lab_make(0);
 
@@ -356,7 +355,6 @@ START_TEST(the_guard_comes_last)
 	ck_assert(!lab.p->torn);
 	lab_close(&lab);
 }
-END_TEST
 
 /* ---- several under way ------------------------------------------------------------------------------------------------------------ */
 
@@ -392,7 +390,7 @@ static void settle(struct lab *lab, uint64_t number, uint64_t settles, bool more
 }
 
 /* As many as there are slots; others when it has been said that these are free. */
-START_TEST(batches_go_while_there_are_slots)
+TEST_LOOP(batches_go_while_there_are_slots, 0, 2)
 {
 	struct lab lab = lab_make(_i == 0 ? WH_REMOTE_ASCENDING : 0);
 	const unsigned each = _i == 0 ? 1 : 2;
@@ -410,10 +408,9 @@ START_TEST(batches_go_while_there_are_slots)
 	ck_assert(is_up(&lab));
 	lab_close(&lab);
 }
-END_TEST
 
 /* A batch with room left waits for one that had room left, and for no others. */
-START_TEST(calls_come_together)
+TEST(calls_come_together)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	const struct whorl_trust trust = far_trust(&lab);
@@ -438,7 +435,6 @@ START_TEST(calls_come_together)
 	ck_assert_uint_eq(their_guard(&lab, WH_REGION_CALLS, 5), 5);
 	lab_close(&lab);
 }
-END_TEST
 
 /* ---- what is read ------------------------------------------------------------------------------------------------------------------ */
 
@@ -449,7 +445,7 @@ static struct wh_slot entrust_call(const struct lab *lab, uint64_t id)
 	return one_call(WH_ENTRUST, 0, &args, sizeof(args));
 }
 
-START_TEST(it_serves)
+TEST(it_serves)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	int dropped = atomic_load(&counters_dropped);
@@ -483,7 +479,6 @@ START_TEST(it_serves)
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
-END_TEST
 
 #define LONG 200000
 
@@ -536,7 +531,7 @@ static size_t collect(const struct lab *lab, uint64_t first, uint64_t last, unsi
 }
 
 /* They come by themselves, as far as there are slots; the next calls are not served before all of them have gone. */
-START_TEST(long_answers)
+TEST(long_answers)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	unsigned char *got = malloc((size_t)2 * WH_RING * 4096);
@@ -572,10 +567,9 @@ START_TEST(long_answers)
 	free(got);
 	lab_close(&lab);
 }
-END_TEST
 
 /* Arguments in parts: a batch that has no answer is answered if nothing else is to come, or once for half a ring. */
-START_TEST(parts_are_answered_together)
+TEST(parts_are_answered_together)
 {
 	const uint64_t last = WH_RING / 2 + 6;
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
@@ -603,10 +597,9 @@ START_TEST(parts_are_answered_together)
 	ck_assert_uint_eq(lab.p->writes, 1 + 4);
 	lab_close(&lab);
 }
-END_TEST
 
 /* That answers have been taken is told once for half a ring; also if it could not be posted at once. */
-START_TEST(answers_are_told_to_be_taken)
+TEST(answers_are_told_to_be_taken)
 {
 	struct wh_slot slot = {.begins = 0, .count = 1, .flags = WH_BATCH_STATUSES | WH_BATCH_MORE};
 	const struct wh_answer head = {WHORL_OK, 40 * WH_SLOT_ROOM - 8};
@@ -631,7 +624,6 @@ START_TEST(answers_are_told_to_be_taken)
 	ck_assert_uint_eq(lab.p->writes, 2 + 40 / (WH_RING / 2));
 	lab_close(&lab);
 }
-END_TEST
 
 /* A property comes from that node, whole or not. */
 static uint32_t adopt(struct lab *lab, size_t bytes, uint32_t *name)
@@ -654,7 +646,7 @@ static uint32_t adopt(struct lab *lab, size_t bytes, uint32_t *name)
 }
 
 /* It is a copy, which is not dropped, until its node has said that it is here: by the mover's handle. */
-START_TEST(it_comes_from_there)
+TEST_LOOP(it_comes_from_there, 0, 2)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	const struct wh_toggle_args toggle = {.id = 78, .node = THERE};
@@ -676,10 +668,9 @@ START_TEST(it_comes_from_there)
 	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	lab_close(&lab);
 }
-END_TEST
 
 /* None of its bytes, or too few: it is nothing that was moved. */
-START_TEST(less_than_all_of_it)
+TEST_LOOP(less_than_all_of_it, 0, 3)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	uint32_t name;
@@ -690,9 +681,8 @@ START_TEST(less_than_all_of_it)
 	ck_assert_uint_eq(worker_stats_of(lab.work, 0).properties, 0);
 	lab_close(&lab);
 }
-END_TEST
 
-START_TEST(other_functions_are_refused)
+TEST(other_functions_are_refused)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	const struct wh_far_place place = {.node = THERE, .worker = 0};
@@ -707,7 +697,6 @@ START_TEST(other_functions_are_refused)
 	ck_assert_uint_eq(lab.p->writes, 1);
 	lab_close(&lab);
 }
-END_TEST
 
 static void garbage_number(struct wh_slot *slot, uint64_t *guard)
 {
@@ -750,7 +739,7 @@ static void (*const garbage[])(struct wh_slot *slot, uint64_t *guard) = {
 #define GARBAGE ((int)(sizeof(garbage) / sizeof(garbage[0])))
 
 /* That link ends, and no other; what is here goes on. */
-START_TEST(garbage_ends_the_link)
+TEST_LOOP(garbage_ends_the_link, 0, GARBAGE)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	uint64_t guard = 1;
@@ -769,7 +758,6 @@ START_TEST(garbage_ends_the_link)
 	ck_assert_int_eq(ended, WHORL_IN_DOUBT);
 	lab_close(&lab);
 }
-END_TEST
 
 struct bad_answer {
 	struct wh_answer head;
@@ -795,7 +783,7 @@ static const struct bad_answer bad_answers[] = {
 #define BAD_ANSWERS ((int)(sizeof(bad_answers) / sizeof(bad_answers[0])))
 
 /* An answer that is none: the call is in doubt. */
-START_TEST(garbage_in_answers)
+TEST_LOOP(garbage_in_answers, 0, BAD_ANSWERS)
 {
 	const struct bad_answer *bad = &bad_answers[_i];
 	struct wh_slot slot = {
@@ -815,10 +803,9 @@ START_TEST(garbage_in_answers)
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
-END_TEST
 
 /* More answers taken than there are, and fewer than before. */
-START_TEST(garbage_for_what_is_taken)
+TEST_LOOP(garbage_for_what_is_taken, 0, 2)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	struct wh_slot slot;
@@ -836,9 +823,8 @@ START_TEST(garbage_for_what_is_taken)
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
-END_TEST
 
-START_TEST(garbage_for_a_greeting)
+TEST_LOOP(garbage_for_a_greeting, 0, 2)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 
@@ -852,10 +838,9 @@ START_TEST(garbage_for_a_greeting)
 	ck_assert(!lab.p->open);
 	lab_close(&lab);
 }
-END_TEST
 
 /* What had been sent is in doubt, what had not never runs. */
-START_TEST(it_dies)
+TEST_LOOP(it_dies, 0, 2)
 {
 	struct lab lab = lab_make(WH_REMOTE_ASCENDING);
 	const struct whorl_trust trust = far_trust(&lab);
@@ -878,29 +863,5 @@ START_TEST(it_dies)
 	ck_assert_int_eq(whorl_apply_then(&trust, counter_add, &(struct add){3}, note_end, NULL), WHORL_GONE);
 	lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_link");
-	TCase *tcase = tcase_create("link");
-
-	tcase_add_test(tcase, one_write_for_a_batch);
-	tcase_add_test(tcase, the_guard_comes_last);
-	tcase_add_loop_test(tcase, batches_go_while_there_are_slots, 0, 2);
-	tcase_add_test(tcase, calls_come_together);
-	tcase_add_test(tcase, it_serves);
-	tcase_add_test(tcase, long_answers);
-	tcase_add_test(tcase, parts_are_answered_together);
-	tcase_add_test(tcase, answers_are_told_to_be_taken);
-	tcase_add_loop_test(tcase, it_comes_from_there, 0, 2);
-	tcase_add_loop_test(tcase, less_than_all_of_it, 0, 3);
-	tcase_add_test(tcase, other_functions_are_refused);
-	tcase_add_loop_test(tcase, garbage_ends_the_link, 0, GARBAGE);
-	tcase_add_loop_test(tcase, garbage_in_answers, 0, BAD_ANSWERS);
-	tcase_add_loop_test(tcase, garbage_for_what_is_taken, 0, 2);
-	tcase_add_loop_test(tcase, garbage_for_a_greeting, 0, 2);
-	tcase_add_loop_test(tcase, it_dies, 0, 2);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_link")

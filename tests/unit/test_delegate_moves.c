@@ -26,9 +26,11 @@ static uint64_t add(const struct whorl_trust *trust, uint64_t by)
 
 /* ---- there and back -------------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("moves", .timeout_s = 60);
+
 /* The handle that was made at the old place goes through it, also to a worker of another number; the mover's knows the new one. With the last
  * handle the property is dropped, where it is then, and once. */
-START_TEST(there_and_back)
+TEST_LOOP(there_and_back, 0, TRANSPORTS)
 {
 	struct whorl_trust trust, old;
 	int dropped = atomic_load(&counters_dropped);
@@ -62,10 +64,9 @@ START_TEST(there_and_back)
 	remote_lab_close(&lab);
 	ck_assert_int_eq(atomic_load(&counters_dropped), dropped + 1);
 }
-END_TEST
 
 /* By a node at which it neither is nor comes, and by one to which it comes. */
-START_TEST(moved_by_another)
+TEST_LOOP(moved_by_another, 0, TRANSPORTS)
 {
 	struct whorl_trust trust, old;
 	int dropped = atomic_load(&counters_dropped);
@@ -93,7 +94,6 @@ START_TEST(moved_by_another)
 		ck_assert_uint_eq(properties_of(&lab, node, 2), 0);
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- what may not go ------------------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ static void try_to_move(struct lab *lab, const struct whorl_type *type, const st
 	ck_ok(whorl_trust_drop(&trust));
 }
 
-START_TEST(what_is_not_of_bytes_alone)
+TEST_LOOP(what_is_not_of_bytes_alone, 0, TRANSPORTS)
 {
 	int dropped = atomic_load(&held_dropped);
 	struct lab lab;
@@ -155,10 +155,9 @@ START_TEST(what_is_not_of_bytes_alone)
 	await(atomic_load(&held_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* A program lists what may come to it, a node has so many workers, and functions of its own. */
-START_TEST(where_it_may_not_come)
+TEST_LOOP(where_it_may_not_come, 0, TRANSPORTS)
 {
 	static const struct whorl_function *const few[] = {&counter_add, &counter_get};
 	const struct whorl_work_options all = {.size = sizeof(all), .workers = 2, WHORL_FUNCTIONS_LINKED};
@@ -187,7 +186,6 @@ START_TEST(where_it_may_not_come)
 	ck_ok(whorl_trust_drop(&trust));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- all kinds of calls through the old place -------------------------------------------------------------------------------------- */
 
@@ -212,7 +210,7 @@ WHORL_FUNCTION(large_check, struct large, struct add, uint64_t, 0)
 		*result += property->words[i] != args->by * i;
 }
 
-START_TEST(large_ones_and_long_answers)
+TEST_LOOP(large_ones_and_long_answers, 0, TRANSPORTS)
 {
 	unsigned char data[3000], answer[6000];
 	size_t bytes = sizeof(answer);
@@ -242,7 +240,6 @@ START_TEST(large_ones_and_long_answers)
 	ck_ok(whorl_trust_drop(&old_text));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- while it is in use ----------------------------------------------------------------------------------------------------------- */
 
@@ -318,7 +315,7 @@ WHORL_FUNCTION(use_ledger, struct whorl_none, struct user, uint64_t, 0)
 }
 
 /* Fibers on all nodes, each with a handle of its own, while it goes from node to node: each call runs once, in its caller's order. */
-START_TEST(while_it_is_in_use)
+TEST_LOOP(while_it_is_in_use, 0, TRANSPORTS)
 {
 	struct whorl_join joins[CALLERS];
 	struct whorl_trust trust;
@@ -358,7 +355,6 @@ START_TEST(while_it_is_in_use)
 	      (void)whorl_poll(lab.works[0], 1));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- time runs out ---------------------------------------------------------------------------------------------------------------- */
 
@@ -380,7 +376,7 @@ static void note_end(enum whorl_result result, const void *answer, size_t bytes,
 }
 
 /* It is latched, so the move waits; when it has moved after all the handle that was made there for the mover goes, and no other. */
-START_TEST(a_move_that_is_not_waited_for)
+TEST_LOOP(a_move_that_is_not_waited_for, 0, TRANSPORTS)
 {
 	struct whorl_trust trust;
 	int dropped = atomic_load(&counters_dropped), end = -1;
@@ -405,21 +401,5 @@ START_TEST(a_move_that_is_not_waited_for)
 	await(worker_stats_of(lab.works[2], 0).properties == 0, (void)whorl_poll(lab.works[0], 1));
 	remote_lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_moves");
-	TCase *tcase = tcase_create("moves");
-
-	tcase_add_loop_test(tcase, there_and_back, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, moved_by_another, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, what_is_not_of_bytes_alone, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, where_it_may_not_come, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, large_ones_and_long_answers, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, while_it_is_in_use, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, a_move_that_is_not_waited_for, 0, TRANSPORTS);
-	tcase_set_timeout(tcase, 60);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_moves")

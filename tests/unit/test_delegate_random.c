@@ -110,8 +110,10 @@ static void judge_adds(void)
 	ck_assert_uint_eq(wrong, 0);
 }
 
+TEST_CASE("random", .timeout_s = 20);
+
 /* Three plain threads, and three fibers on two workers. */
-START_TEST(counters)
+TEST_LOOP(counters, 0, 2)
 {
 	uint64_t seed = test_seed(21);
 	whorl_work *work = open_work(2);
@@ -145,7 +147,6 @@ START_TEST(counters)
 	await(atomic_load(&counters_dropped) == 1, whorl_poll(work, 1));
 	close_work(work);
 }
-END_TEST
 
 /* ---- registers and maps -------------------------------------------------------------------------------------------------------------- */
 
@@ -233,7 +234,7 @@ static void *map_in_thread(void *ctx)
 	return NULL;
 }
 
-START_TEST(maps)
+TEST(maps)
 {
 	uint64_t seed = test_seed(22);
 	whorl_work *work = open_work(2);
@@ -264,7 +265,6 @@ START_TEST(maps)
 	ck_assert_int_eq(linear_check(history, CALLERS * OPS, 5000000, &fault), LINEAR_GOOD);
 	close_work(work);
 }
-END_TEST
 
 /* ---- queues ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -341,7 +341,7 @@ static void *push_in_thread(void *ctx)
 }
 
 /* Two threads and two fibers push, two fibers pop. */
-START_TEST(queues)
+TEST(queues)
 {
 	whorl_work *work = open_work(2);
 	struct caller callers[CALLERS];
@@ -368,7 +368,6 @@ START_TEST(queues)
 	}
 	close_work(work);
 }
-END_TEST
 
 /* ---- floods ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -404,7 +403,7 @@ static void *flood(void *ctx)
 }
 
 /* Each client has a slot of its own, and as many turns as the others. */
-START_TEST(a_flood_does_not_disturb_others)
+TEST(a_flood_does_not_disturb_others)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0), mine = entrust_counter(work, 0, 0);
@@ -422,7 +421,6 @@ START_TEST(a_flood_does_not_disturb_others)
 		pthread_join(threads[i], NULL);
 	close_work(work);
 }
-END_TEST
 
 /* Threads that come and go: each takes over what one before has left. */
 static void *one_call(void *ctx)
@@ -434,7 +432,7 @@ static void *one_call(void *ctx)
 	return NULL;
 }
 
-START_TEST(threads_that_come_and_go)
+TEST(threads_that_come_and_go)
 {
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust = entrust_counter(work, 0, 0);
@@ -449,19 +447,5 @@ START_TEST(threads_that_come_and_go)
 	await(value_of(&trust) == 200, sched_yield());
 	close_work(work);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_random");
-	TCase *tcase = tcase_create("random");
-
-	tcase_set_timeout(tcase, 20);
-	tcase_add_loop_test(tcase, counters, 0, 2);
-	tcase_add_test(tcase, maps);
-	tcase_add_test(tcase, queues);
-	tcase_add_test(tcase, a_flood_does_not_disturb_others);
-	tcase_add_test(tcase, threads_that_come_and_go);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_random")

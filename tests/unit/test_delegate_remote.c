@@ -54,7 +54,7 @@ WHORL_FUNCTION(counter_hold, struct counter, struct whorl_none, uint64_t, WHORL_
 
 /* ---- each of the calls ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_call_to_another_node)
+TEST_LOOP(a_call_to_another_node, 0, TRANSPORTS)
 {
 	struct whorl_trust trust;
 	struct lab lab;
@@ -79,10 +79,9 @@ START_TEST(a_call_to_another_node)
 			 WHORL_NOT_FOUND);
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* With the last handle, wherever it is, the property goes. */
-START_TEST(handles_are_counted)
+TEST_LOOP(handles_are_counted, 0, TRANSPORTS)
 {
 	struct whorl_trust trust, other, sent;
 	int dropped = atomic_load(&counters_dropped);
@@ -105,10 +104,9 @@ START_TEST(handles_are_counted)
 	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* A handle goes to another node in arguments, and is used and dropped there; its property is here. */
-START_TEST(a_handle_is_sent_to_another_node)
+TEST_LOOP(a_handle_is_sent_to_another_node, 0, TRANSPORTS)
 {
 	struct lab lab;
 	struct whorl_trust here, there;
@@ -132,9 +130,8 @@ START_TEST(a_handle_is_sent_to_another_node)
 	await(atomic_load(&counters_dropped) == dropped + 2, (void)whorl_poll(lab.works[0], 1));
 	remote_lab_close(&lab);
 }
-END_TEST
 
-START_TEST(any_length)
+TEST_LOOP(any_length, 0, TRANSPORTS)
 {
 	static const size_t sizes[] = {0, 1, 1000, 1024, 1136, 5000, 1 << 20};
 	unsigned char *data = malloc(1 << 20), *answer = malloc(1 << 20);
@@ -158,9 +155,8 @@ START_TEST(any_length)
 	free(data);
 	free(answer);
 }
-END_TEST
 
-START_TEST(fibers_start_there)
+TEST_LOOP(fibers_start_there, 0, TRANSPORTS)
 {
 	struct whorl_join joins[20];
 	struct lab lab;
@@ -180,7 +176,6 @@ START_TEST(fibers_start_there)
 	}
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- many ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -197,7 +192,7 @@ static void count_end(enum whorl_result result, const void *answer, size_t bytes
 }
 
 /* Also where long ones are among them; all are answered, once, and together they take few writes. */
-START_TEST(calls_keep_their_order)
+TEST_LOOP(calls_keep_their_order, 0, TRANSPORTS)
 {
 	struct whorl_trust trust, text;
 	unsigned char *data = calloc(1, 3000);
@@ -227,7 +222,6 @@ START_TEST(calls_keep_their_order)
 	free(data);
 	remote_lab_close(&lab);
 }
-END_TEST
 
 struct caller {
 	struct whorl_trust trust;
@@ -248,7 +242,7 @@ WHORL_FUNCTION(call_often, struct whorl_none, struct caller, uint64_t, 0)
 }
 
 /* Of workers that are not that of the link, too; both nodes at once. */
-START_TEST(fibers_call_from_all_workers)
+TEST_LOOP(fibers_call_from_all_workers, 0, TRANSPORTS)
 {
 	struct caller callers[2] = {{.calls = 200}, {.calls = 200}};
 	struct whorl_join joins[2][8];
@@ -270,12 +264,11 @@ START_TEST(fibers_call_from_all_workers)
 	}
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------------------------------- */
 
 /* Two programs differ: nothing goes between them, and all else does. */
-START_TEST(other_functions)
+TEST_LOOP(other_functions, 0, TRANSPORTS)
 {
 	static const struct whorl_function *const few[] = {&counter_add, &counter_get};
 	const struct whorl_work_options all = {.size = sizeof(all), .workers = 1, WHORL_FUNCTIONS_LINKED};
@@ -303,10 +296,9 @@ START_TEST(other_functions)
 	ck_ok(whorl_trust_drop(&good));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* A node that ends takes its handles with it, and what it owns. */
-START_TEST(a_node_ends)
+TEST_LOOP(a_node_ends, 0, TRANSPORTS)
 {
 	struct whorl_trust theirs, mine, here;
 	int dropped = atomic_load(&counters_dropped);
@@ -326,10 +318,9 @@ START_TEST(a_node_ends)
 	ck_ok(whorl_trust_drop(&here));
 	remote_lab_close(&lab);
 }
-END_TEST
 
 /* A function that holds its worker up: what was sent is in doubt, and runs once. */
-START_TEST(time_runs_out)
+TEST_LOOP(time_runs_out, 0, TRANSPORTS)
 {
 	struct whorl_trust trust;
 	enum whorl_result result;
@@ -347,23 +338,5 @@ START_TEST(time_runs_out)
 	ck_ok(whorl_trust_drop(&trust));
 	remote_lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_remote");
-	TCase *tcase = tcase_create("remote");
-
-	tcase_add_loop_test(tcase, a_call_to_another_node, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, handles_are_counted, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, a_handle_is_sent_to_another_node, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, any_length, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, fibers_start_there, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, calls_keep_their_order, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, fibers_call_from_all_workers, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, other_functions, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, a_node_ends, 0, TRANSPORTS);
-	tcase_add_loop_test(tcase, time_runs_out, 0, TRANSPORTS);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_remote")

@@ -105,7 +105,7 @@ WHORL_FUNCTION(do_deeds, struct whorl_none, struct deeds, struct whorl_none, 0)
 
 /* The property is at worker 2. Worker 0 clones its handle, and sends the first to worker 1, which drops it; the trustee hears of worker 1
  * first. With the id of the handle that went it would think that the only one is gone (docs/decisions/0056). */
-START_TEST(a_handle_that_is_sent_has_a_fresh_id)
+TEST(a_handle_that_is_sent_has_a_fresh_id)
 {
 	uint64_t before;
 
@@ -150,9 +150,8 @@ START_TEST(a_handle_that_is_sent_has_a_fresh_id)
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
 	close_stepped();
 }
-END_TEST
 
-START_TEST(only_its_owner_clones_sends_and_drops)
+TEST(only_its_owner_clones_sends_and_drops)
 {
 	struct whorl_trust other;
 
@@ -175,10 +174,9 @@ START_TEST(only_its_owner_clones_sends_and_drops)
 	ck_assert_int_eq(whorl_trust_drop(&hands[0]), WHORL_INVALID); /* it is all zero */
 	close_stepped();
 }
-END_TEST
 
 /* Clones, sends and drops at random, each worker a little at a time: dropped with the last handle, and not before. */
-START_TEST(counted_right_at_random)
+TEST(counted_right_at_random)
 {
 	enum { ROUNDS = 300, HANDLES = 8 };
 	uint64_t random = test_seed(5);
@@ -227,11 +225,10 @@ START_TEST(counted_right_at_random)
 	}
 	close_stepped();
 }
-END_TEST
 
 /* ---- moving ------------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_property_moves)
+TEST(a_property_moves)
 {
 	open_stepped(3);
 	DO(0, 4, {{ENTRUST, 0, 0}, {ADD, 0, 0}, {CLONE, 0, 1}, {MOVE, 0, 2}});
@@ -265,10 +262,9 @@ START_TEST(a_property_moves)
 			  0);
 	close_stepped();
 }
-END_TEST
 
 /* What is sent while it moves runs once, in order. */
-START_TEST(moved_while_in_use)
+TEST(moved_while_in_use)
 {
 	open_stepped(3);
 	DO(0, 6, {{ENTRUST, 0, 0}, {CLONE, 0, 1}, {CLONE, 0, 2}, {CLONE, 0, 3}, {CLONE, 0, 4}, {SEND, 4, 1}});
@@ -293,7 +289,6 @@ START_TEST(moved_while_in_use)
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
 	close_stepped();
 }
-END_TEST
 
 static uint64_t deferred(void)
 {
@@ -305,7 +300,7 @@ static uint64_t deferred(void)
 }
 
 /* However often it moves, a call by the oldest handle is sent on once. */
-START_TEST(the_way_stays_short)
+TEST(the_way_stays_short)
 {
 	uint64_t before;
 
@@ -327,7 +322,6 @@ START_TEST(the_way_stays_short)
 	ck_assert_int_eq(atomic_load(&counters_dropped), 1);
 	close_stepped();
 }
-END_TEST
 
 struct sequence {
 	uint64_t next, broken;
@@ -383,7 +377,7 @@ WHORL_FUNCTION(begin_sequence, struct whorl_none, struct whorl_none, struct whor
 }
 
 /* Calls that are under way while it moves, and while the way becomes shorter, stay in order; in whichever order the workers run. */
-START_TEST(in_order_by_a_shorter_way)
+TEST_LOOP(in_order_by_a_shorter_way, 0, 50)
 {
 	uint64_t dice = (uint64_t)_i + 1, before;
 
@@ -416,7 +410,6 @@ START_TEST(in_order_by_a_shorter_way)
 			  0);
 	close_stepped();
 }
-END_TEST
 
 /* ---- slots -------------------------------------------------------------------------------------------------------------------------- */
 
@@ -459,7 +452,7 @@ static void corrupt(struct wh_slot *slot, int how)
 }
 
 /* Bytes that no client writes: each call ends as what it is, the function does not run with them, and the channel goes on. */
-START_TEST(garbage_in_a_slot)
+TEST_LOOP(garbage_in_a_slot, 0, 8)
 {
 	static const int32_t expected[] = {WHORL_REFUSED,   WHORL_REFUSED, WHORL_REFUSED, WHORL_REFUSED,
 					   WHORL_NOT_FOUND, WHORL_OK,      WHORL_GONE,    WHORL_INVALID};
@@ -484,10 +477,9 @@ START_TEST(garbage_in_a_slot)
 	ck_assert_uint_eq(values[0], 2); /* not 3 */
 	close_stepped();
 }
-END_TEST
 
 /* The guard is the last word: what is written without it is not there. */
-START_TEST(a_batch_without_its_guard_is_not_there)
+TEST(a_batch_without_its_guard_is_not_there)
 {
 	struct wh_channel *channel;
 	uint64_t guard;
@@ -510,11 +502,10 @@ START_TEST(a_batch_without_its_guard_is_not_there)
 	ck_assert_uint_eq(values[0], 2);
 	close_stepped();
 }
-END_TEST
 
 /* ---- shared data -------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(shared_data_is_counted)
+TEST(shared_data_is_counted)
 {
 	whorl_work *threads = open_work(1);
 	whorl_shared *shared;
@@ -536,23 +527,5 @@ START_TEST(shared_data_is_counted)
 	ck_assert_int_eq(whorl_share(threads, NULL, 1, &shared), WHORL_INVALID);
 	close_work(threads);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_trusts");
-	TCase *tcase = tcase_create("trusts");
-
-	tcase_add_test(tcase, a_handle_that_is_sent_has_a_fresh_id);
-	tcase_add_test(tcase, only_its_owner_clones_sends_and_drops);
-	tcase_add_test(tcase, counted_right_at_random);
-	tcase_add_test(tcase, a_property_moves);
-	tcase_add_test(tcase, moved_while_in_use);
-	tcase_add_test(tcase, the_way_stays_short);
-	tcase_add_loop_test(tcase, in_order_by_a_shorter_way, 0, 50);
-	tcase_add_loop_test(tcase, garbage_in_a_slot, 0, 8);
-	tcase_add_test(tcase, a_batch_without_its_guard_is_not_there);
-	tcase_add_test(tcase, shared_data_is_counted);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_trusts")

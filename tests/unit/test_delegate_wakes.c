@@ -92,7 +92,7 @@ static void close_stepped(void)
 }
 
 /* The thread that has borrowed worker 0 sends on what comes there; worker 0 sleeps, and does not ask again. */
-START_TEST(what_is_sent_on_by_a_borrower)
+TEST(what_is_sent_on_by_a_borrower)
 {
 	static const unsigned char data[600];
 
@@ -109,10 +109,9 @@ START_TEST(what_is_sent_on_by_a_borrower)
 	ck_assert_int_eq(ended, 1);
 	close_stepped();
 }
-END_TEST
 
 /* A thread that polls sends what waits, and may not come again. */
-START_TEST(what_a_poll_sends)
+TEST(what_a_poll_sends)
 {
 	open_stepped();
 	sleeps(0);
@@ -128,10 +127,9 @@ START_TEST(what_a_poll_sends)
 	ck_assert_int_eq(ended, 2);
 	close_stepped();
 }
-END_TEST
 
 /* The rest of a long answer is asked for by a thread that has looked for it on its way. */
-START_TEST(the_rest_of_a_long_answer)
+TEST(the_rest_of_a_long_answer)
 {
 	static const unsigned char data[1000];
 	struct whorl_trust other;
@@ -151,16 +149,5 @@ START_TEST(the_rest_of_a_long_answer)
 	ck_assert_int_eq(ended, 1);
 	close_stepped();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("delegate_wakes");
-	TCase *tcase = tcase_create("wakes");
-
-	tcase_add_test(tcase, what_is_sent_on_by_a_borrower);
-	tcase_add_test(tcase, what_a_poll_sends);
-	tcase_add_test(tcase, the_rest_of_a_long_answer);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("delegate_wakes")

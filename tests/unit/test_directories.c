@@ -109,7 +109,7 @@ static const char *found(uint32_t nodes)
 	return found_of(0, nodes);
 }
 
-START_TEST(the_newest_view_comes_first)
+TEST(the_newest_view_comes_first)
 {
 	make_root();
 	ck_assert_str_eq(found(NODES), "");
@@ -126,9 +126,8 @@ START_TEST(the_newest_view_comes_first)
 	ck_assert_str_eq(found_of(8, NODES), "5 ");
 	remove_root();
 }
-END_TEST
 
-START_TEST(what_says_nothing_is_none)
+TEST(what_says_nothing_is_none)
 {
 	make_root();
 	write_standing(1, &(struct wh_standing){.group = 0});
@@ -140,15 +139,5 @@ START_TEST(what_says_nothing_is_none)
 	ck_assert_str_eq(found(NODES), "3 5 "); /* there was one, whatever it said */
 	remove_root();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("directories");
-	TCase *cases = tcase_create("all");
-
-	tcase_add_test(cases, the_newest_view_comes_first);
-	tcase_add_test(cases, what_says_nothing_is_none);
-	suite_add_tcase(s, cases);
-	return s;
-}
+TEST_SUITE("directories")

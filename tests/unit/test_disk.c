@@ -159,7 +159,9 @@ static void expect_error(enum whorl_result code, int number, const char *of)
 
 static struct wh_directory *open_again(void);
 
-START_TEST(contract)
+TEST_CASE("files", .setup = set_up, .teardown = tear_down);
+
+TEST(contract)
 {
 	char name[TEST_PATH_BYTES + 32], below[sizeof(name) + 16];
 
@@ -172,12 +174,11 @@ START_TEST(contract)
 	contract_of_directories(wh_disk_system(), name);
 	ck_assert(rmdir(below) == 0 && rmdir(name) == 0);
 }
-END_TEST
 
 /* ---- files -------------------------------------------------------------------------------------------------------------------- */
 
 /* More parts than the system takes at once, some of them empty, and never more than so many bytes at a time. */
-START_TEST(many_parts_in_pieces)
+TEST_LOOP(many_parts_in_pieces, 0, 6)
 {
 	enum { PARTS = 3000 };
 	static struct iovec parts[PARTS];
@@ -201,10 +202,9 @@ START_TEST(many_parts_in_pieces)
 	ck_assert_int_eq(file->ops->write(file, 0, NULL, 0, &err), WHORL_OK);
 	file->ops->close(file);
 }
-END_TEST
 
 /* What follows each other in memory is one part to the system; what does not is not. */
-START_TEST(neighbours_are_written_as_one)
+TEST(neighbours_are_written_as_one)
 {
 	static char bytes[] = "one two three ";
 	struct iovec parts[] = {{bytes, 4}, {bytes + 4, 4}, {bytes + 8, 0}, {bytes + 8, 6}, {bytes, 4}, {bytes + 8, 5}};
@@ -216,10 +216,9 @@ START_TEST(neighbours_are_written_as_one)
 	ck_assert_int_eq(writes.parts, 3);
 	file->ops->close(file);
 }
-END_TEST
 
 /* Past the page cache where that goes, and what is read or written otherwise is the same file. */
-START_TEST(blocks)
+TEST(blocks)
 {
 	unsigned char *block = aligned_alloc(WH_DISK_BLOCK, 2 * WH_DISK_BLOCK);
 	struct wh_file *file = open_file("log");
@@ -247,10 +246,9 @@ START_TEST(blocks)
 	file->ops->close(file);
 	free(block);
 }
-END_TEST
 
 /* From then on all go by the cache. Other failures are told as those of any write. */
-START_TEST(a_device_that_takes_no_blocks)
+TEST(a_device_that_takes_no_blocks)
 {
 	unsigned char *block = aligned_alloc(WH_DISK_BLOCK, WH_DISK_BLOCK);
 	struct wh_file *file = open_file("log");
@@ -270,9 +268,8 @@ START_TEST(a_device_that_takes_no_blocks)
 	file->ops->close(file);
 	free(block);
 }
-END_TEST
 
-START_TEST(a_signal_fails_nothing)
+TEST(a_signal_fails_nothing)
 {
 	struct wh_file *file = open_file("log");
 	struct script twice = {.fail = EINTR, .times = 2};
@@ -287,9 +284,8 @@ START_TEST(a_signal_fails_nothing)
 		  name_syncs.times == 0);
 	file->ops->close(file);
 }
-END_TEST
 
-START_TEST(what_the_system_refuses_is_told)
+TEST(what_the_system_refuses_is_told)
 {
 	struct wh_file *file = open_file("log");
 	char byte;
@@ -319,9 +315,8 @@ START_TEST(what_the_system_refuses_is_told)
 	expect_error(WHORL_DISK, EIO, path);
 	file->ops->close(file);
 }
-END_TEST
 
-START_TEST(room_where_there_is_no_fallocate)
+TEST(room_where_there_is_no_fallocate)
 {
 	struct wh_file *file = open_file("log");
 
@@ -341,7 +336,6 @@ START_TEST(room_where_there_is_no_fallocate)
 	ck_assert_uint_eq(size_of(file), 200301);
 	file->ops->close(file);
 }
-END_TEST
 
 /* ---- a full disk -------------------------------------------------------------------------------------------------------------- */
 
@@ -384,7 +378,7 @@ static int fill_up(void)
 }
 
 /* In a file system that is full; where none can be mounted, against the limit of a file. The limit is tried always. */
-START_TEST(no_room)
+TEST(no_room)
 {
 	const struct rlimit limit = {65536, 65536};
 	int status;
@@ -403,11 +397,12 @@ START_TEST(no_room)
 		ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d: status %x", mounted, status);
 	}
 }
-END_TEST
 
 /* ---- directories -------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_directory_that_is_made_is_synced_in_the_one_above)
+TEST_CASE("names", .setup = set_up, .teardown = tear_down);
+
+TEST(a_directory_that_is_made_is_synced_in_the_one_above)
 {
 	const struct wh_disk *disk = wh_disk_system();
 	struct wh_directory *made;
@@ -435,9 +430,8 @@ START_TEST(a_directory_that_is_made_is_synced_in_the_one_above)
 	made->ops->close(made);
 	ck_assert_int_eq(rmdir(name), 0);
 }
-END_TEST
 
-START_TEST(names)
+TEST(names)
 {
 	struct wh_file *file;
 
@@ -455,7 +449,6 @@ START_TEST(names)
 	ck_assert_int_eq(directory->ops->open(directory, ".", true, &file, &err), WHORL_DISK);
 	expect_error(WHORL_DISK, EISDIR, "/.");
 }
-END_TEST
 
 /* ---- the lock ----------------------------------------------------------------------------------------------------------------- */
 
@@ -477,7 +470,9 @@ static enum whorl_result try_lock(int *holder)
 	return result;
 }
 
-START_TEST(a_lock_between_handles)
+TEST_CASE("lock", .setup = set_up, .teardown = tear_down);
+
+TEST(a_lock_between_handles)
 {
 	int holder = -1;
 
@@ -493,7 +488,6 @@ START_TEST(a_lock_between_handles)
 	ck_assert_int_eq(try_lock(&holder), WHORL_OK);
 	ck_assert_int_eq(try_lock(&holder), WHORL_OK);
 }
-END_TEST
 
 /* Locks, says so, and waits until it is told or killed. */
 static pid_t fork_locker(int *say)
@@ -523,7 +517,7 @@ static pid_t fork_locker(int *say)
 	return child;
 }
 
-START_TEST(a_lock_between_processes)
+TEST_LOOP(a_lock_between_processes, 0, 2)
 {
 	int holder, status, say;
 	pid_t child = fork_locker(&say);
@@ -538,10 +532,9 @@ START_TEST(a_lock_between_processes)
 	ck_assert_int_eq(try_lock(&holder), WHORL_AGAIN);
 	ck_assert_int_eq(holder, getpid());
 }
-END_TEST
 
 /* A child has all handles too. When it closes them its parent keeps the lock; when the parent does, the child does not hold it up. */
-START_TEST(a_lock_and_a_child_of_its_process)
+TEST(a_lock_and_a_child_of_its_process)
 {
 	int holder, status, told[2];
 	pid_t child;
@@ -568,10 +561,9 @@ START_TEST(a_lock_and_a_child_of_its_process)
 	close(told[1]);
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 }
-END_TEST
 
 /* What stands in the file is only for people, and anything may stand there. */
-START_TEST(a_holder_that_is_not_known)
+TEST_LOOP(a_holder_that_is_not_known, 0, 7)
 {
 	static const char *const texts[] = {"", "x", "0\n", "-3\n", "12", "99999999999999999999999\n", "12 \n"};
 	char name[TEST_PATH_BYTES + 32];
@@ -586,33 +578,5 @@ START_TEST(a_holder_that_is_not_known)
 	ck_assert_int_eq(holder, 0);
 	close(fd);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("disk");
-	TCase *files = tcase_create("files"), *names_case = tcase_create("names"), *lock = tcase_create("lock");
-
-	tcase_add_checked_fixture(files, set_up, tear_down);
-	tcase_add_test(files, contract);
-	tcase_add_loop_test(files, many_parts_in_pieces, 0, 6);
-	tcase_add_test(files, neighbours_are_written_as_one);
-	tcase_add_test(files, blocks);
-	tcase_add_test(files, a_device_that_takes_no_blocks);
-	tcase_add_test(files, a_signal_fails_nothing);
-	tcase_add_test(files, what_the_system_refuses_is_told);
-	tcase_add_test(files, room_where_there_is_no_fallocate);
-	tcase_add_test(files, no_room);
-	suite_add_tcase(s, files);
-	tcase_add_checked_fixture(names_case, set_up, tear_down);
-	tcase_add_test(names_case, a_directory_that_is_made_is_synced_in_the_one_above);
-	tcase_add_test(names_case, names);
-	suite_add_tcase(s, names_case);
-	tcase_add_checked_fixture(lock, set_up, tear_down);
-	tcase_add_test(lock, a_lock_between_handles);
-	tcase_add_loop_test(lock, a_lock_between_processes, 0, 2);
-	tcase_add_test(lock, a_lock_and_a_child_of_its_process);
-	tcase_add_loop_test(lock, a_holder_that_is_not_known, 0, 7);
-	suite_add_tcase(s, lock);
-	return s;
-}
+TEST_SUITE("disk")

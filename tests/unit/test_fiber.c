@@ -46,7 +46,7 @@ static void step(void *ctx)
 	}
 }
 
-START_TEST(many_in_turn)
+TEST(many_in_turn)
 {
 	enum { FIBERS = 50, STEPS = 200 };
 	struct count counts[FIBERS];
@@ -71,9 +71,8 @@ START_TEST(many_in_turn)
 		wh_fiber_free(counts[i].fiber);
 	}
 }
-END_TEST
 
-START_TEST(one_stack_many_times)
+TEST(one_stack_many_times)
 {
 	struct count count = {.most = 3};
 
@@ -88,7 +87,6 @@ START_TEST(one_stack_many_times)
 	wh_fiber_free(count.fiber); /* one that has not ended */
 	wh_fiber_free(NULL);
 }
-END_TEST
 
 /* ---- fibers of fibers --------------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +112,7 @@ static void nest(void *ctx)
 		*it->deepest = it->depth;
 }
 
-START_TEST(a_fiber_resumes_another)
+TEST(a_fiber_resumes_another)
 {
 	int deepest = 0;
 	struct nest outer = {.depth = 1, .deepest = &deepest};
@@ -125,7 +123,6 @@ START_TEST(a_fiber_resumes_another)
 	ck_assert_int_eq(deepest, 10);
 	wh_fiber_free(outer.fiber);
 }
-END_TEST
 
 /* ---- what else belongs to it --------------------------------------------------------------------------------------------------- */
 
@@ -154,7 +151,7 @@ static void round_up(void *ctx)
 	modes->after = fegetround();
 }
 
-START_TEST(each_has_its_modes_of_floating_point)
+TEST(each_has_its_modes_of_floating_point)
 {
 	struct modes modes = {0};
 
@@ -171,7 +168,6 @@ START_TEST(each_has_its_modes_of_floating_point)
 		ck_assert_int_eq(modes.after, FE_UPWARD);
 	wh_fiber_free(modes.fiber);
 }
-END_TEST
 
 static int fill_stack(int depth)
 {
@@ -187,7 +183,7 @@ static void fill(void *ctx)
 }
 
 /* A full stack is a fault at once, and not other memory that is overwritten. */
-START_TEST(a_full_stack_faults)
+TEST(a_full_stack_faults)
 {
 	pid_t pid = fork();
 	int status = 0;
@@ -204,26 +200,11 @@ START_TEST(a_full_stack_faults)
 	ck_assert(WIFSIGNALED(status));
 	ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
 }
-END_TEST
 
-START_TEST(no_memory_is_an_answer)
+TEST(no_memory_is_an_answer)
 {
 	ck_assert_ptr_null(wh_fiber_new(step, NULL, SIZE_MAX));
 	ck_assert_ptr_null(wh_fiber_new(step, NULL, SIZE_MAX / 2));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *s = suite_create("fiber");
-	TCase *c = tcase_create("fiber");
-
-	tcase_add_test(c, many_in_turn);
-	tcase_add_test(c, one_stack_many_times);
-	tcase_add_test(c, a_fiber_resumes_another);
-	tcase_add_test(c, each_has_its_modes_of_floating_point);
-	tcase_add_test(c, a_full_stack_faults);
-	tcase_add_test(c, no_memory_is_an_answer);
-	suite_add_tcase(s, c);
-	return test_main(s);
-}
+TEST_SUITE("fiber")

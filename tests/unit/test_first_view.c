@@ -34,7 +34,7 @@ static struct lab *lab_of_follower(bool there)
 	return lab;
 }
 
-START_TEST(a_follower_goes_along)
+TEST(a_follower_goes_along)
 {
 	struct lab *lab = lab_of_forming();
 
@@ -56,13 +56,12 @@ START_TEST(a_follower_goes_along)
 	expect(lab, "begin ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
 /* Only by a node that is forming. One that still looks around may meet a member; one that only joins forms nothing, nor does
  * one that has met a member. */
-START_TEST(only_a_forming_node_accepts)
+TEST_LOOP(only_a_forming_node_accepts, 0, 6)
 {
 	struct lab *lab = roster_lab_make(1, 3);
 
@@ -81,10 +80,9 @@ START_TEST(only_a_forming_node_accepts)
 	expect(lab, _i == 5 ? "open-0,1,2-as-100 " : "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Whichever node coordinates: the lowest may have been passed over, and follow. */
-START_TEST(the_lowest_follows)
+TEST(the_lowest_follows)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -100,11 +98,10 @@ START_TEST(the_lowest_follows)
 	expect(lab, "1:open-101 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Of the same coordinator the last, until this node is there. Of another none, as long as this one is followed. (A node that
  * invites has dropped all before: one member may, of three.) */
-START_TEST(one_coordinator_is_followed)
+TEST_LOOP(one_coordinator_is_followed, 0, 2)
 {
 	bool there = _i == 1;
 	struct lab *lab = lab_of_follower(there);
@@ -123,10 +120,9 @@ START_TEST(one_coordinator_is_followed)
 	expect(lab, there ? "" : "0:open-200 0:withdrawn-100 2:withdrawn-100 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* What this node has dropped it never accepts again, nor anything before it, whichever node sends it. */
-START_TEST(keys_only_grow)
+TEST(keys_only_grow)
 {
 	struct lab *lab = lab_of_follower(false);
 
@@ -139,10 +135,9 @@ START_TEST(keys_only_grow)
 	expect(lab, "open-0,1,2-as-102 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A member of a group that runs invites this node: that is what it came for, whatever it has promised to nodes that form. */
-START_TEST(a_later_view_replaces_a_first_one)
+TEST_LOOP(a_later_view_replaces_a_first_one, 0, 2)
 {
 	struct lab *lab = lab_of_follower(_i == 1);
 	struct wh_view *zero = first_view(lab, "3,4", 2), *one = next_view(lab, zero, "", "1");
@@ -157,10 +152,9 @@ START_TEST(a_later_view_replaces_a_first_one)
 	wh_view_free(zero);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Once I am there I have promised to go on in this view: what another group of the name wants, or is, is nothing to me. Before, it is. */
-START_TEST(another_group_is_met)
+TEST_LOOP(another_group_is_met, 0, 2)
 {
 	bool there = _i == 1;
 	struct lab *lab = lab_of_follower(there);
@@ -187,12 +181,11 @@ START_TEST(another_group_is_met)
 	ck_assert_int_eq(strstr(lab->told, "discard ") != NULL, !there);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- what is dropped --------------------------------------------------------------------------------------------- */
 
 /* By its coordinator, and only until I am there: others may count on me then. All are told that I have dropped it. */
-START_TEST(a_first_view_is_withdrawn)
+TEST_LOOP(a_first_view_is_withdrawn, 0, 2)
 {
 	bool there = _i == 1;
 	struct lab *lab = lab_of_follower(there);
@@ -211,10 +204,9 @@ START_TEST(a_first_view_is_withdrawn)
 	ck_assert_int_eq(lab->join.state, there ? WH_JOIN_THERE : WH_JOIN_SEEKING);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Gone, even if another life of it has come, or it has said that it has dropped it: is there a majority without them? */
-START_TEST(a_majority_is_lost)
+TEST_LOOP(a_majority_is_lost, 0, 6)
 {
 	struct lab *lab = lab_of_follower(_i % 2 == 1);
 
@@ -233,10 +225,9 @@ START_TEST(a_majority_is_lost)
 	ck_assert_uint_eq(lab->join.floor, 0x100);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* More than half of the configured nodes, and not of the view's members alone. */
-START_TEST(a_majority_is_of_all_configured_nodes)
+TEST_LOOP(a_majority_is_of_all_configured_nodes, 0, 2)
 {
 	uint32_t configured = _i == 0 ? 5 : 4;
 	struct lab *lab = roster_lab_make(1, configured);
@@ -253,10 +244,9 @@ START_TEST(a_majority_is_of_all_configured_nodes)
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* The greatest key of first views; keys of others are no business of theirs. */
-START_TEST(what_somebody_has_dropped)
+TEST(what_somebody_has_dropped)
 {
 	struct lab *lab = lab_of_forming();
 	uint64_t life = incarnation_of(2, 0);
@@ -268,11 +258,10 @@ START_TEST(what_somebody_has_dropped)
 	ck_assert(!wh_roster_lost(&lab->roster, 2, life, 0x300));
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* The coordinator says when it is over; one that is silent is not waited for for ever, one that is lost no longer than it would
  * wait. */
-START_TEST(not_all_come)
+TEST(not_all_come)
 {
 	struct lab *lab = lab_of_follower(false);
 
@@ -285,10 +274,9 @@ START_TEST(not_all_come)
 	expect(lab, "discard open-0,1,2-as-201 0:view-201-at-0 2:view-201-at-0 0:forming-100 2:forming-100 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that the coordinator has met, but not this one, may have ended before: it is waited for less long than the coordinator. */
-START_TEST(a_node_that_is_never_met_is_missed)
+TEST(a_node_that_is_never_met_is_missed)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -306,9 +294,8 @@ START_TEST(a_node_that_is_never_met_is_missed)
 	ck_assert(!wh_join_misses(&lab->join, 2));
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(not_all_come_and_the_coordinator_is_lost)
+TEST(not_all_come_and_the_coordinator_is_lost)
 {
 	struct lab *lab = lab_of_follower(false);
 
@@ -322,10 +309,9 @@ START_TEST(not_all_come_and_the_coordinator_is_lost)
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that is there waits for others much longer: one that has begun the view has seen a majority after one time-out. */
-START_TEST(nobody_comes)
+TEST(nobody_comes)
 {
 	struct lab *lab = lab_of_follower(true);
 
@@ -338,10 +324,9 @@ START_TEST(nobody_comes)
 	ck_assert_ptr_eq(strstr(lab->told, "discard "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A group runs: this view never was. But if rows say that it has begun, it has. */
-START_TEST(a_member_is_met)
+TEST_LOOP(a_member_is_met, 0, 3)
 {
 	struct lab *lab = lab_of_follower(_i >= 1);
 
@@ -357,9 +342,8 @@ START_TEST(a_member_is_met)
 	ck_assert_ptr_eq(strstr(lab->told, _i == 2 ? "begin " : "discard "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_gives_up_drops_the_first_view)
+TEST_LOOP(a_node_that_gives_up_drops_the_first_view, 0, 2)
 {
 	struct lab *lab = lab_of_follower(_i == 1);
 
@@ -369,30 +353,5 @@ START_TEST(a_node_that_gives_up_drops_the_first_view)
 	ck_assert_ptr_eq(strstr(lab->told, "discard 0:withdrawn-100 2:withdrawn-100 0:seeking-"), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("first_view");
-	TCase *cases = tcase_create("first_view");
-
-	tcase_add_test(cases, a_follower_goes_along);
-	tcase_add_loop_test(cases, only_a_forming_node_accepts, 0, 6);
-	tcase_add_test(cases, the_lowest_follows);
-	tcase_add_loop_test(cases, one_coordinator_is_followed, 0, 2);
-	tcase_add_test(cases, keys_only_grow);
-	tcase_add_loop_test(cases, a_later_view_replaces_a_first_one, 0, 2);
-	tcase_add_loop_test(cases, another_group_is_met, 0, 2);
-	tcase_add_loop_test(cases, a_first_view_is_withdrawn, 0, 2);
-	tcase_add_loop_test(cases, a_majority_is_lost, 0, 6);
-	tcase_add_loop_test(cases, a_majority_is_of_all_configured_nodes, 0, 2);
-	tcase_add_test(cases, what_somebody_has_dropped);
-	tcase_add_test(cases, not_all_come);
-	tcase_add_test(cases, not_all_come_and_the_coordinator_is_lost);
-	tcase_add_test(cases, a_node_that_is_never_met_is_missed);
-	tcase_add_test(cases, nobody_comes);
-	tcase_add_loop_test(cases, a_member_is_met, 0, 3);
-	tcase_add_loop_test(cases, a_node_that_gives_up_drops_the_first_view, 0, 2);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("first_view")

@@ -15,7 +15,7 @@ static void say_there(struct lab *lab, uint32_t node, uint64_t key)
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
 
 /* Not known yet: which nodes are there, or what a node that is there is, or what this node is. */
-START_TEST(nobody_forms_before_having_looked_around)
+TEST(nobody_forms_before_having_looked_around)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -35,11 +35,10 @@ START_TEST(nobody_forms_before_having_looked_around)
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-100 "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that says nothing is not waited for for ever. But as long as the transport knows of a node that is there and has
  * not been met, that one is. */
-START_TEST(a_silent_node_is_waited_for_for_a_while)
+TEST_LOOP(a_silent_node_is_waited_for_for_a_while, 0, 2)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -57,10 +56,9 @@ START_TEST(a_silent_node_is_waited_for_for_a_while)
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 0);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that meets a member forms nothing, nor does one that only joins, or has an id that is not configured. */
-START_TEST(nodes_that_may_not_form_a_group_form_none)
+TEST_LOOP(nodes_that_may_not_form_a_group_form_none, 0, 3)
 {
 	struct lab *lab = roster_lab_make(_i == 2 ? 3 : 1, 3);
 
@@ -80,11 +78,10 @@ START_TEST(nodes_that_may_not_form_a_group_form_none)
 	ck_assert_int_eq(strstr(lab->told, "0:join ") != NULL, _i == 0);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- a founder --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_founder_is_alone)
+TEST_LOOP(a_founder_is_alone, 0, 2)
 {
 	uint32_t me = _i == 0 ? 4 : 0; /* it need not be among the first */
 	struct lab *lab = roster_lab_make(me, 3);
@@ -109,9 +106,8 @@ START_TEST(a_founder_is_alone)
 	expect(lab, "row begin ");
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(others_wait_for_the_founder)
+TEST(others_wait_for_the_founder)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -128,10 +124,9 @@ START_TEST(others_wait_for_the_founder)
 	expect(lab, "2:join ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A founder that meets a member joins. */
-START_TEST(a_founder_that_comes_back)
+TEST(a_founder_that_comes_back)
 {
 	struct lab *lab = roster_lab_make(2, 3);
 
@@ -145,11 +140,10 @@ START_TEST(a_founder_that_comes_back)
 	expect(lab, "0:join 0:seeking-0 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- which nodes are invited, and when --------------------------------------------------------------------------- */
 
-START_TEST(all_at_once_without_waiting)
+TEST(all_at_once_without_waiting)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -167,9 +161,8 @@ START_TEST(all_at_once_without_waiting)
 	ck_assert_uint_eq(lab->opened->voters, 3);
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_majority_after_the_time_out)
+TEST_LOOP(a_majority_after_the_time_out, 0, 2)
 {
 	struct lab *lab = roster_lab_make(0, 4);
 
@@ -190,10 +183,9 @@ START_TEST(a_majority_after_the_time_out)
 		ck_assert_uint_eq(lab->opened->voters, 4);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that is configured otherwise is not counted; when half of them are, there can be no group. */
-START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
+TEST_LOOP(a_node_that_is_configured_otherwise_is_not_counted, 0, 3)
 {
 	struct lab *lab = roster_lab_make(0, _i == 2 ? 4 : 3);
 
@@ -221,10 +213,9 @@ START_TEST(a_node_that_is_configured_otherwise_is_not_counted)
 	}
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* They are there, and do not even meet me: they do not count either, and their reason is said. */
-START_TEST(the_transport_refuses_too_many)
+TEST(the_transport_refuses_too_many)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -239,9 +230,8 @@ START_TEST(the_transport_refuses_too_many)
 	ck_assert_ptr_nonnull(strstr(lab->why, "from those here: node 2 has another version"));
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_layout_that_cannot_be)
+TEST(a_layout_that_cannot_be)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -255,12 +245,11 @@ START_TEST(a_layout_that_cannot_be)
 	ck_assert_str_ne(lab->why, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- which node coordinates -------------------------------------------------------------------------------------- */
 
 /* The lowest of the nodes that are forming: not one that seeks. */
-START_TEST(the_lowest_coordinates)
+TEST_LOOP(the_lowest_coordinates, 0, 2)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -274,11 +263,10 @@ START_TEST(the_lowest_coordinates)
 	ck_assert_int_eq(strstr(lab->told, "open") != NULL, _i == 1);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* This node has invited, and a lower one comes: the invited nodes are told, and may follow the lower one. Not if this node
  * is there already. */
-START_TEST(a_lower_one_comes)
+TEST_LOOP(a_lower_one_comes, 0, 2)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -301,14 +289,13 @@ START_TEST(a_lower_one_comes)
 	ck_assert_int_eq(lab->join.state, _i == 1 ? WH_JOIN_THERE : WH_JOIN_SEEKING);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- again ------------------------------------------------------------------------------------------------------- */
 
 /* Not all come: the view is dropped after a start time-out. The next is without the node that did not open its image, as
  * long as the rest is a majority. That node comes in again after a while. The key is another, beyond all that the nodes
  * that come have accepted. */
-START_TEST(a_node_that_does_not_come_is_left_out)
+TEST(a_node_that_does_not_come_is_left_out)
 {
 	struct lab *lab = lab_of_three(0);
 
@@ -334,10 +321,9 @@ START_TEST(a_node_that_does_not_come_is_left_out)
 	ck_assert_ptr_eq(strstr(lab->told, "discard open-0,1,2-as-4300 "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* The floor of a node that is configured otherwise, or is no configured node, is nothing to us. */
-START_TEST(keys_of_others_do_not_count)
+TEST(keys_of_others_do_not_count)
 {
 	struct lab *lab = lab_of_three(0);
 	struct wh_wire intro;
@@ -354,10 +340,9 @@ START_TEST(keys_of_others_do_not_count)
 	ck_assert_ptr_eq(strstr(lab->told, "open-0,1,2-as-400 "), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* There are more keys of first views than attempts can be made, however many have come to nothing: none is made twice. */
-START_TEST(keys_do_not_come_to_an_end)
+TEST_LOOP(keys_do_not_come_to_an_end, 0, 4)
 {
 	static const uint64_t seen[] = {0xffff02, 0xffffffff02, WH_FIRST_KEYS - 0x101, WH_FIRST_KEYS - 0x100};
 	static const char *const told[] = {"open-0,1,2-as-1000000 ", "open-0,1,2-as-10000000000 ",
@@ -372,7 +357,6 @@ START_TEST(keys_do_not_come_to_an_end)
 	ck_assert_ptr_eq(strstr(lab->told, told[_i]), lab->told);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- when a view may be formed (0032) ----------------------------------------------------------------------------------- */
 
@@ -386,7 +370,7 @@ static void say_recorded(struct lab *lab, uint32_t node, enum wh_condition stand
 }
 
 /* Three of four are enough on one host and where there are records; else it takes all, however long that is. */
-START_TEST(it_takes_all_or_a_majority)
+TEST_LOOP(it_takes_all_or_a_majority, 0, 3)
 {
 	struct lab *lab = roster_lab_make(0, 4);
 
@@ -406,11 +390,10 @@ START_TEST(it_takes_all_or_a_majority)
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2,3-as-100 ") != NULL, _i == 0);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* One of those that are there has been in a group, be it a node that only joins: then it takes all; and no invitation of fewer is
  * followed. */
-START_TEST(what_has_been_in_a_group_forms_none_by_majority)
+TEST_LOOP(what_has_been_in_a_group_forms_none_by_majority, 0, 4)
 {
 	struct lab *lab = roster_lab_make(1, 4);
 
@@ -441,10 +424,9 @@ START_TEST(what_has_been_in_a_group_forms_none_by_majority)
 	ck_assert_int_eq(strstr(lab->told, "open-0,1,2-as-100 ") != NULL, _i == 3);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* On one host: a process holds an id, and has not said what it is; or it has said something that has not been looked at. */
-START_TEST(what_is_silent_on_one_host_may_be_a_member)
+TEST_LOOP(what_is_silent_on_one_host_may_be_a_member, 0, 4)
 {
 	struct lab *lab = roster_lab_make(_i == 2 ? 4 : 0, 3);
 	char text[256];
@@ -478,10 +460,9 @@ START_TEST(what_is_silent_on_one_host_may_be_a_member)
 	ck_assert_ptr_nonnull(strstr(lab->told, "open"));
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* It founds once in its life. */
-START_TEST(a_founder_founds_once)
+TEST_LOOP(a_founder_founds_once, 0, 3)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -496,7 +477,6 @@ START_TEST(a_founder_founds_once)
 	ck_assert_int_eq(strstr(lab->told, "open-0-as-100 ") != NULL, _i != 0);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- by an operator's word ------------------------------------------------------------------------------------------------ */
 
@@ -512,7 +492,7 @@ static struct lab *lab_of_forced(uint32_t me, uint32_t configured)
 }
 
 /* All others that are there seek. */
-START_TEST(a_forced_node_is_a_group_of_one)
+TEST(a_forced_node_is_a_group_of_one)
 {
 	struct lab *lab = lab_of_forced(1, 3);
 
@@ -528,10 +508,9 @@ START_TEST(a_forced_node_is_a_group_of_one)
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED); /* a lower one is no reason to wait */
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A member, one that is invited, one that was told so as well, one that says nothing. */
-START_TEST(a_forced_node_is_refused)
+TEST_LOOP(a_forced_node_is_refused, 0, 4)
 {
 	static const char *const words[] = {"node 2 is a member of group 0000000000000007, in view 4",
 					    "node 2 is invited into one", "node 2 is told so as well",
@@ -556,10 +535,9 @@ START_TEST(a_forced_node_is_refused)
 	ck_assert_msg(strstr(lab->why, words[_i]) != NULL, "%s", lab->why);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* With records others that have none may form a group as a majority: so it takes one here. */
-START_TEST(with_records_it_takes_a_majority)
+TEST_LOOP(with_records_it_takes_a_majority, 0, 2)
 {
 	struct lab *lab = lab_of_forced(1, 3);
 
@@ -585,7 +563,6 @@ START_TEST(with_records_it_takes_a_majority)
 		ck_assert_ptr_nonnull(strstr(lab->why, "of 3 configured nodes 1 are there"));
 	roster_lab_free(lab);
 }
-END_TEST
 
 static void expect_words(const struct lab *lab, const char *words)
 {
@@ -596,7 +573,7 @@ static void expect_words(const struct lab *lab, const char *words)
 }
 
 /* It is met: others form nothing, follow it though they have records, and it follows no node. */
-START_TEST(beside_a_forced_node_nobody_forms)
+TEST(beside_a_forced_node_nobody_forms)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire intro;
@@ -626,9 +603,8 @@ START_TEST(beside_a_forced_node_nobody_forms)
 	ck_assert_ptr_null(strstr(lab->told, "open"));
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(what_is_missing_is_named)
+TEST(what_is_missing_is_named)
 {
 	struct lab *lab = roster_lab_make(0, 5);
 	char text[40];
@@ -658,38 +634,5 @@ START_TEST(what_is_missing_is_named)
 	expect_words(lab, "waits for node 0, the founder of the group");
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("form");
-	TCase *cases = tcase_create("form");
-
-	tcase_add_test(cases, nobody_forms_before_having_looked_around);
-	tcase_add_loop_test(cases, a_silent_node_is_waited_for_for_a_while, 0, 2);
-	tcase_add_loop_test(cases, nodes_that_may_not_form_a_group_form_none, 0, 3);
-	tcase_add_loop_test(cases, a_founder_is_alone, 0, 2);
-	tcase_add_test(cases, others_wait_for_the_founder);
-	tcase_add_test(cases, a_founder_that_comes_back);
-	tcase_add_test(cases, all_at_once_without_waiting);
-	tcase_add_loop_test(cases, a_majority_after_the_time_out, 0, 2);
-	tcase_add_loop_test(cases, a_node_that_is_configured_otherwise_is_not_counted, 0, 3);
-	tcase_add_test(cases, the_transport_refuses_too_many);
-	tcase_add_test(cases, a_layout_that_cannot_be);
-	tcase_add_loop_test(cases, the_lowest_coordinates, 0, 2);
-	tcase_add_loop_test(cases, a_lower_one_comes, 0, 2);
-	tcase_add_test(cases, a_node_that_does_not_come_is_left_out);
-	tcase_add_test(cases, keys_of_others_do_not_count);
-	tcase_add_loop_test(cases, it_takes_all_or_a_majority, 0, 3);
-	tcase_add_loop_test(cases, what_has_been_in_a_group_forms_none_by_majority, 0, 4);
-	tcase_add_loop_test(cases, what_is_silent_on_one_host_may_be_a_member, 0, 4);
-	tcase_add_loop_test(cases, a_founder_founds_once, 0, 3);
-	tcase_add_test(cases, a_forced_node_is_a_group_of_one);
-	tcase_add_loop_test(cases, a_forced_node_is_refused, 0, 4);
-	tcase_add_loop_test(cases, with_records_it_takes_a_majority, 0, 2);
-	tcase_add_test(cases, beside_a_forced_node_nobody_forms);
-	tcase_add_loop_test(cases, keys_do_not_come_to_an_end, 0, 4);
-	tcase_add_test(cases, what_is_missing_is_named);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("form")

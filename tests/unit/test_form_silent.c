@@ -5,7 +5,7 @@
 
 /* A view could be formed, and the node that should form it says nothing: after three start time-outs it is passed over.
  * If it is heard then, it is its turn again. */
-START_TEST(a_silent_coordinator_is_passed_over)
+TEST(a_silent_coordinator_is_passed_over)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -36,11 +36,10 @@ START_TEST(a_silent_coordinator_is_passed_over)
 	expect(lab, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* The time that a coordinator is waited for counts from when a view could be formed, without a break; and anew when a view
  * of that coordinator has come to nothing. */
-START_TEST(a_coordinator_has_its_time_anew)
+TEST_LOOP(a_coordinator_has_its_time_anew, 0, 2)
 {
 	struct lab *lab = lab_of_three(1);
 
@@ -70,10 +69,9 @@ START_TEST(a_coordinator_has_its_time_anew)
 	ck_assert_ptr_nonnull(strstr(lab->told, "open-0,1,2-as-"));
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A lower node that was passed over as well follows this node: this node does not drop what that one follows. */
-START_TEST(a_lower_one_follows)
+TEST(a_lower_one_follows)
 {
 	struct lab *lab = lab_of_three(2);
 	struct wh_wire opened;
@@ -95,16 +93,5 @@ START_TEST(a_lower_one_follows)
 	expect(lab, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("form: silent");
-	TCase *cases = tcase_create("form: silent");
-
-	tcase_add_test(cases, a_silent_coordinator_is_passed_over);
-	tcase_add_loop_test(cases, a_coordinator_has_its_time_anew, 0, 2);
-	tcase_add_test(cases, a_lower_one_follows);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("form: silent")

@@ -66,7 +66,9 @@ static unsigned told(struct bench *b)
 	return count;
 }
 
-START_TEST(they_only_grow)
+TEST_CASE("frontiers", .timeout_s = 60);
+
+TEST(they_only_grow)
 {
 	struct bench *b = make();
 
@@ -81,9 +83,8 @@ START_TEST(they_only_grow)
 	ck_assert_uint_eq(wh_frontier_past(&b->frontiers, WH_RECEIVED_BY_ALL), 7);
 	discard(b);
 }
-END_TEST
 
-START_TEST(an_arm_is_told_once)
+TEST(an_arm_is_told_once)
 {
 	struct bench *b = make();
 
@@ -98,10 +99,9 @@ START_TEST(an_arm_is_told_once)
 	ck_assert(!wh_frontier_disarm(&b->frontiers, WH_DELIVERED_BY_ALL));
 	discard(b);
 }
-END_TEST
 
 /* All of one kind when the least of them is past; each once. */
-START_TEST(arms_share_the_descriptor)
+TEST(arms_share_the_descriptor)
 {
 	struct bench *b = make();
 
@@ -120,7 +120,6 @@ START_TEST(arms_share_the_descriptor)
 	ck_assert_uint_eq(told(b), 1);
 	discard(b);
 }
-END_TEST
 
 /* ---- threads --------------------------------------------------------------------------------------------------------- */
 
@@ -159,7 +158,7 @@ static void await_word(const wh_word *word)
 	}
 }
 
-START_TEST(each_is_woken_for_its_own)
+TEST(each_is_woken_for_its_own)
 {
 	struct bench *b = make();
 	struct waiter w[3];
@@ -184,9 +183,8 @@ START_TEST(each_is_woken_for_its_own)
 		pthread_join(w[i].thread, NULL);
 	discard(b);
 }
-END_TEST
 
-START_TEST(what_is_past_is_not_waited_for)
+TEST(what_is_past_is_not_waited_for)
 {
 	struct bench *b = make();
 	struct wh_frontier_wait wait;
@@ -202,7 +200,6 @@ START_TEST(what_is_past_is_not_waited_for)
 	ck_assert_uint_eq(wh_load_relaxed(&b->frontiers.wanted[WH_RECEIVED_BY_ALL]), UINT64_MAX);
 	discard(b);
 }
-END_TEST
 
 #define INDEXES 20000
 #define THREADS 3
@@ -228,7 +225,7 @@ static void *wait_for_many(void *ctx)
 }
 
 /* The loop moves just as threads begin to wait: none is missed. It goes on no further before they have come, as a loop that sleeps. */
-START_TEST(no_thread_is_missed)
+TEST_LOOP(no_thread_is_missed, 0, 2)
 {
 	struct bench *b = make();
 	struct waiter w[THREADS];
@@ -251,20 +248,5 @@ START_TEST(no_thread_is_missed)
 	ck_assert_ptr_null(b->frontiers.waits);
 	discard(b);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("smc: frontiers");
-	TCase *t = tcase_create("frontiers");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, they_only_grow);
-	tcase_add_test(t, an_arm_is_told_once);
-	tcase_add_test(t, arms_share_the_descriptor);
-	tcase_add_test(t, each_is_woken_for_its_own);
-	tcase_add_test(t, what_is_past_is_not_waited_for);
-	tcase_add_loop_test(t, no_thread_is_missed, 0, 2);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("smc: frontiers")

@@ -42,7 +42,7 @@ static const struct wh_transport_ops host_ops = {
 };
 
 /* The time is that since no quorum was heard, whenever the connections end. Then it says nothing, and does nothing, any more. */
-START_TEST(one_that_has_lost_all_others_gives_up)
+TEST(one_that_has_lost_all_others_gives_up)
 {
 	struct member *m = make(0, 3, -1);
 
@@ -61,10 +61,9 @@ START_TEST(one_that_has_lost_all_others_gives_up)
 	expect_told(m, "");
 	member_free(m);
 }
-END_TEST
 
 /* Those that are silent may be heard again, if they are enough: of three one, of five two. */
-START_TEST(one_that_may_hear_a_quorum_waits)
+TEST_LOOP(one_that_may_hear_a_quorum_waits, 0, 2)
 {
 	struct member *m = make(0, _i == 0 ? 3 : 5, -1);
 
@@ -78,10 +77,9 @@ START_TEST(one_that_may_hear_a_quorum_waits)
 	ck_assert_ptr_eq(strstr(m->told, "quorum suspect-1 "), m->told);
 	member_free(m);
 }
-END_TEST
 
 /* Of five the two that are heard are none with me once the others are lost. */
-START_TEST(one_that_hears_too_few_for_good_gives_up)
+TEST(one_that_hears_too_few_for_good_gives_up)
 {
 	struct member *m = make(0, 5, -1);
 
@@ -94,10 +92,9 @@ START_TEST(one_that_hears_too_few_for_good_gives_up)
 	ck_assert(gave_up(m));
 	member_free(m);
 }
-END_TEST
 
 /* With the tie-breaker half are enough; and a member that left in order is not counted, but one that is lost is. */
-START_TEST(one_that_is_a_quorum_goes_on)
+TEST_LOOP(one_that_is_a_quorum_goes_on, 0, 3)
 {
 	struct member *m = make(0, _i == 0 ? 2 : 3, _i == 0 ? 0 : -1);
 
@@ -111,10 +108,9 @@ START_TEST(one_that_is_a_quorum_goes_on)
 	ck_assert_int_eq(gave_up(m), _i == 1);
 	member_free(m);
 }
-END_TEST
 
 /* Four that stand in a ring: each has lost the one across. The two that are heard have said so of each other, and that stays. */
-START_TEST(what_the_others_have_said_is_final)
+TEST_LOOP(what_the_others_have_said_is_final, 0, 2)
 {
 	struct member *m = make(0, 4, -1);
 
@@ -129,11 +125,10 @@ START_TEST(what_the_others_have_said_is_final)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* Of six two sides accuse each other, 0 and 4 each of 1 and 5, and these two 4. If 1 and 5 go, and no others, four are left: whichever way
  * it is. */
-START_TEST(of_a_quarrel_one_side_may_go)
+TEST(of_a_quarrel_one_side_may_go)
 {
 	struct member *m = make(2, 6, -1);
 
@@ -150,10 +145,9 @@ START_TEST(of_a_quarrel_one_side_may_go)
 	ck_assert(gave_up(m));
 	member_free(m);
 }
-END_TEST
 
 /* Or one accuses three, and is silent: it may be that one that goes. */
-START_TEST(of_many_that_are_accused_the_accuser_may_go)
+TEST(of_many_that_are_accused_the_accuser_may_go)
 {
 	struct member *m = make(2, 6, -1);
 
@@ -164,10 +158,9 @@ START_TEST(of_many_that_are_accused_the_accuser_may_go)
 	expect_it_waits(m, "");
 	member_free(m);
 }
-END_TEST
 
 /* One that is silent has said that this one has failed, and may say that it is removed when it is heard. Once that is lost, too, none will. */
-START_TEST(one_that_may_be_told_that_it_is_removed_waits)
+TEST_LOOP(one_that_may_be_told_that_it_is_removed_waits, 0, 2)
 {
 	struct member *m = make(2, 3, -1);
 
@@ -186,10 +179,9 @@ START_TEST(one_that_may_be_told_that_it_is_removed_waits)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* On one host the kernel may still say that they are dead; and where no time is given it waits. */
-START_TEST(where_a_proof_may_come_none_gives_up)
+TEST_LOOP(where_a_proof_may_come_none_gives_up, 0, 2)
 {
 	struct member *m = make(0, 3, -1);
 
@@ -202,11 +194,10 @@ START_TEST(where_a_proof_may_come_none_gives_up)
 	expect_it_waits(m, "");
 	member_free(m);
 }
-END_TEST
 
 /* A member that has gone ahead has said all: what is decided is final, and is followed. That it is lost is the next view's matter; with it
  * and one that is silent three of five may be heard. */
-START_TEST(one_that_is_to_follow_waits)
+TEST_LOOP(one_that_is_to_follow_waits, 0, 2)
 {
 	struct member *m = make(2, 5, -1);
 
@@ -220,23 +211,5 @@ START_TEST(one_that_is_to_follow_waits)
 	ck_assert_int_eq(gave_up(m), _i == 1);
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("give up");
-	TCase *cases = tcase_create("give up");
-
-	tcase_add_test(cases, one_that_has_lost_all_others_gives_up);
-	tcase_add_loop_test(cases, one_that_may_hear_a_quorum_waits, 0, 2);
-	tcase_add_test(cases, one_that_hears_too_few_for_good_gives_up);
-	tcase_add_loop_test(cases, one_that_is_a_quorum_goes_on, 0, 3);
-	tcase_add_loop_test(cases, what_the_others_have_said_is_final, 0, 2);
-	tcase_add_test(cases, of_a_quarrel_one_side_may_go);
-	tcase_add_test(cases, of_many_that_are_accused_the_accuser_may_go);
-	tcase_add_loop_test(cases, one_that_may_be_told_that_it_is_removed_waits, 0, 2);
-	tcase_add_loop_test(cases, where_a_proof_may_come_none_gives_up, 0, 2);
-	tcase_add_loop_test(cases, one_that_is_to_follow_waits, 0, 2);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("give up")

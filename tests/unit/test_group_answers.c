@@ -33,8 +33,10 @@ static void *send_and_note(void *ctx)
 	return NULL;
 }
 
+TEST_CASE("answers", .timeout_s = 60);
+
 /* By its index a sender knows its own delivery, whichever other threads send. */
-START_TEST(a_send_tells_its_index)
+TEST(a_send_tells_its_index)
 {
 	pthread_t threads[2];
 	struct cluster c;
@@ -48,7 +50,6 @@ START_TEST(a_send_tells_its_index)
 		pthread_join(threads[i], NULL);
 	cluster_free(&c);
 }
-END_TEST
 
 static uint64_t sent_index;
 static atomic_bool seen;
@@ -61,7 +62,7 @@ static void compare_index(const struct whorl_message *message, void *ctx)
 }
 
 /* Also while whorl_send is on its way back, or has not been able to return. */
-START_TEST(the_index_is_there_before_the_upcall)
+TEST(the_index_is_there_before_the_upcall)
 {
 	struct cluster c;
 
@@ -75,12 +76,11 @@ START_TEST(the_index_is_there_before_the_upcall)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- without a quorum ------------------------------------------------------------------------------------------------------- */
 
 /* What was claimed before is accepted, and sent later; nothing new is. */
-START_TEST(accepted_and_refused_are_told_apart)
+TEST(accepted_and_refused_are_told_apart)
 {
 	uint64_t index = 77;
 	struct whorl_claim claims[2];
@@ -104,11 +104,10 @@ START_TEST(accepted_and_refused_are_told_apart)
 	ck_assert_uint_eq(c.records[1]->entries[0].word, 'y');
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- not now, or never ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(before_there_is_a_view)
+TEST(before_there_is_a_view)
 {
 	struct cluster c;
 
@@ -123,7 +122,6 @@ START_TEST(before_there_is_a_view)
 	ck_assert_int_eq(whorl_request_pause(subgroup_of(&c, 0, "s"), 5, true), WHORL_NOT_FOUND);
 	cluster_free(&c);
 }
-END_TEST
 
 static atomic_bool inside, may_return;
 
@@ -144,7 +142,7 @@ static void *make_passes(void *node)
 }
 
 /* Another thread makes a pass: that is no mistake of this one's. */
-START_TEST(the_loop_is_taken)
+TEST(the_loop_is_taken)
 {
 	pthread_t other;
 	struct cluster c;
@@ -162,19 +160,5 @@ START_TEST(the_loop_is_taken)
 	pthread_join(other, NULL);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("group: answers");
-	TCase *cases = tcase_create("answers");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_send_tells_its_index);
-	tcase_add_test(cases, the_index_is_there_before_the_upcall);
-	tcase_add_test(cases, accepted_and_refused_are_told_apart);
-	tcase_add_test(cases, before_there_is_a_view);
-	tcase_add_test(cases, the_loop_is_taken);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("group: answers")

@@ -9,7 +9,9 @@
 
 #define CALLER "[engine]\nthread = caller\n"
 
-START_TEST(nothing_happens_without_steps)
+TEST_CASE("caller", .timeout_s = 60);
+
+TEST(nothing_happens_without_steps)
 {
 	struct cluster c;
 
@@ -26,9 +28,8 @@ START_TEST(nothing_happens_without_steps)
 	await(recorded(c.records[0]) == 1, whorl_step(c.nodes[0]));
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_dedicated_node_takes_no_steps)
+TEST(a_dedicated_node_takes_no_steps)
 {
 	struct cluster c;
 
@@ -41,7 +42,6 @@ START_TEST(a_dedicated_node_takes_no_steps)
 	ck_assert_int_eq(whorl_wait(c.nodes[0], 0), WHORL_INVALID);
 	cluster_free(&c);
 }
-END_TEST
 
 static void drive(struct cluster *c, unsigned long messages)
 {
@@ -51,7 +51,7 @@ static void drive(struct cluster *c, unsigned long messages)
 }
 
 /* One thread, two nodes, and a window of one. */
-START_TEST(one_thread_drives_two_nodes)
+TEST(one_thread_drives_two_nodes)
 {
 	struct cluster c;
 
@@ -65,7 +65,6 @@ START_TEST(one_thread_drives_two_nodes)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- asleep in an epoll of one's own --------------------------------------------------------------------------------- */
 
@@ -110,7 +109,7 @@ static void program_stop(struct program *program, whorl_subgroup *subgroup)
 
 /* Messages of the other node, commits of other threads and waits for the window all end the sleep; nothing to do, and
  * no program turns. The failure time-out is so long that no heartbeat would wake a program by accident. */
-START_TEST(a_program_sleeps_in_its_own_epoll)
+TEST(a_program_sleeps_in_its_own_epoll)
 {
 	struct program programs[2];
 	unsigned long turns;
@@ -141,7 +140,6 @@ START_TEST(a_program_sleeps_in_its_own_epoll)
 		program_stop(&programs[id], subgroup_of(&c, id, "s"));
 	cluster_free(&c);
 }
-END_TEST
 
 static bool is_asleep(struct program *program)
 {
@@ -150,7 +148,7 @@ static bool is_asleep(struct program *program)
 
 /* A thread that waits for the window takes the loop from a program that sleeps with its doorbell armed. When it gives
  * the loop back, the program must not be left asleep with the doorbell disarmed. */
-START_TEST(a_thread_that_borrows_the_loop_gives_it_back)
+TEST(a_thread_that_borrows_the_loop_gives_it_back)
 {
 	uint64_t began = now_ms();
 	struct program program;
@@ -174,7 +172,6 @@ START_TEST(a_thread_that_borrows_the_loop_gives_it_back)
 	pthread_join(program.thread, NULL);
 	cluster_free(&c);
 }
-END_TEST
 
 static bool is_readable(int fd, int timeout_ms)
 {
@@ -184,7 +181,7 @@ static bool is_readable(int fd, int timeout_ms)
 }
 
 /* Its timer has gone off, and no thread will set it any more. */
-START_TEST(a_node_that_has_failed_sleeps)
+TEST(a_node_that_has_failed_sleeps)
 {
 	struct cluster c;
 	int fd;
@@ -202,10 +199,9 @@ START_TEST(a_node_that_has_failed_sleeps)
 	await(whorl_arm(c.nodes[1]) == 0 && !is_readable(fd, 0), whorl_step(c.nodes[1]));
 	cluster_free(&c);
 }
-END_TEST
 
 /* A program asks for the descriptor of a loop that is armed: heartbeats are due all the same. */
-START_TEST(a_descriptor_that_comes_late)
+TEST(a_descriptor_that_comes_late)
 {
 	uint64_t began = now_ms();
 	struct cluster c;
@@ -218,9 +214,8 @@ START_TEST(a_descriptor_that_comes_late)
 	ck_assert(is_readable(whorl_fd(c.nodes[0]), PATIENCE_MS));
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(wait_sleeps_until_there_is_something)
+TEST(wait_sleeps_until_there_is_something)
 {
 	struct cluster c;
 	uint64_t began;
@@ -237,7 +232,6 @@ START_TEST(wait_sleeps_until_there_is_something)
 	ck_assert_int_eq(whorl_wait(c.nodes[0], -1), WHORL_INVALID);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- waiting awake -------------------------------------------------------------------------------------------------------- */
 
@@ -263,7 +257,7 @@ static uint64_t yields_of(whorl_node *node)
 	return stats.yields;
 }
 
-START_TEST(a_program_yields_before_it_sleeps)
+TEST(a_program_yields_before_it_sleeps)
 {
 	struct yielding yielding = {0};
 	struct cluster c;
@@ -280,10 +274,9 @@ START_TEST(a_program_yields_before_it_sleeps)
 	ck_assert(!yielding.yielded);
 	cluster_free(&c);
 }
-END_TEST
 
 /* idle = yield, spin */
-START_TEST(a_program_that_is_not_to_sleep)
+TEST_LOOP(a_program_that_is_not_to_sleep, 0, 2)
 {
 	static const char *const idle[] = {"[subgroup s]\n" CALLER "idle = yield\n",
 					   "[subgroup s]\n" CALLER "idle = spin\n"};
@@ -299,7 +292,6 @@ START_TEST(a_program_that_is_not_to_sleep)
 	ck_assert(_i == 1 || yields_of(c.nodes[0]) > 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- slow upcalls ------------------------------------------------------------------------------------------------------- */
 
@@ -320,7 +312,7 @@ static void be_slow(const struct whorl_message *message, void *ctx)
 
 /* All subgroups, and in unordered mode (_i == 1) all senders, share the time that a pass has for delivery: here an eighth of
  * 40 ms, and a run of messages each. */
-START_TEST(a_pass_is_short)
+TEST_LOOP(a_pass_is_short, 0, 2)
 {
 	static const char *const rests[] = {
 		"[subgroup a]\nwindow = 1000\nmessage_bytes = 8\n[subgroup b]\nwindow = 1000\nmessage_bytes = 8\n" CALLER,
@@ -345,7 +337,6 @@ START_TEST(a_pass_is_short)
 	ck_assert_uint_le(most, 40000000 / 8 / SLOW_NS + 2 * 64);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- a loop that no thread drives is driven by threads that wait ------------------------------------------------------ */
 
@@ -356,7 +347,7 @@ static void *send_a_hundred(void *ctx)
 	return NULL;
 }
 
-START_TEST(waiting_senders_drive_the_loop)
+TEST(waiting_senders_drive_the_loop)
 {
 	pthread_t threads[3];
 	struct cluster c;
@@ -374,26 +365,5 @@ START_TEST(waiting_senders_drive_the_loop)
 	ck_assert_uint_eq(recorded(c.records[0]), 300);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: thread = caller");
-	TCase *t = tcase_create("caller");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, nothing_happens_without_steps);
-	tcase_add_test(t, a_dedicated_node_takes_no_steps);
-	tcase_add_test(t, one_thread_drives_two_nodes);
-	tcase_add_test(t, a_program_sleeps_in_its_own_epoll);
-	tcase_add_test(t, a_thread_that_borrows_the_loop_gives_it_back);
-	tcase_add_test(t, a_node_that_has_failed_sleeps);
-	tcase_add_test(t, a_descriptor_that_comes_late);
-	tcase_add_test(t, wait_sleeps_until_there_is_something);
-	tcase_add_test(t, a_program_yields_before_it_sleeps);
-	tcase_add_loop_test(t, a_program_that_is_not_to_sleep, 0, 2);
-	tcase_add_loop_test(t, a_pass_is_short, 0, 2);
-	tcase_add_test(t, waiting_senders_drive_the_loop);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: thread = caller")

@@ -12,7 +12,9 @@
 
 /* ---- the window ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(a_full_window_says_again)
+TEST_CASE("claims", .timeout_s = 60);
+
+TEST(a_full_window_says_again)
 {
 	struct whorl_claim claims[3], more;
 	struct cluster c;
@@ -49,9 +51,8 @@ START_TEST(a_full_window_says_again)
 	ck_assert_uint_ge(stats_of(s).window_wait_ns, 29000000);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(the_window_has_a_descriptor)
+TEST(the_window_has_a_descriptor)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -81,7 +82,6 @@ START_TEST(the_window_has_a_descriptor)
 	c.nodes[0] = NULL;
 	cluster_free(&c);
 }
-END_TEST
 
 static bool says_room(whorl_subgroup *s, int timeout_ms)
 {
@@ -91,7 +91,7 @@ static bool says_room(whorl_subgroup *s, int timeout_ms)
 }
 
 /* Arms are counted, of whichever thread: as many as are out are told, once. Then there is silence, whatever room there is. */
-START_TEST(each_arm_is_told_of_room_once)
+TEST(each_arm_is_told_of_room_once)
 {
 	struct whorl_claim claims[2];
 	struct cluster c;
@@ -124,11 +124,10 @@ START_TEST(each_arm_is_told_of_room_once)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* A program that waits for its window and for other things, and now and then has something to send. Messages come and go, there is
  * room nearly always; it wakes for its own arms and for nothing else. */
-START_TEST(a_program_that_has_nothing_to_send_sleeps)
+TEST(a_program_that_has_nothing_to_send_sleeps)
 {
 	unsigned long wakes = 0, arms = 0, sent = 0;
 	struct whorl_claim claim;
@@ -166,10 +165,9 @@ START_TEST(a_program_that_has_nothing_to_send_sleeps)
 	await(all_recorded(c.records, 2, sent), sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
 /* The second time is told, and nothing else happens. */
-START_TEST(a_claim_is_finished_once)
+TEST(a_claim_is_finished_once)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -200,7 +198,6 @@ START_TEST(a_claim_is_finished_once)
 	ck_assert_int_eq(whorl_commit(&claim, 1), WHORL_INVALID); /* the node is not asked: it is not there any more */
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------------ */
 
@@ -216,7 +213,7 @@ static bool change_view(struct cluster *c, bool pauses)
 }
 
 /* The descriptor is asked for before the arm, before the view changes, behind that, or when there is room already: it is told once. */
-START_TEST(a_descriptor_is_told_however_late_it_is_made)
+TEST_LOOP(a_descriptor_is_told_however_late_it_is_made, 0, 4)
 {
 	struct whorl_claim claim;
 	struct pollfd fd;
@@ -248,14 +245,13 @@ START_TEST(a_descriptor_is_told_however_late_it_is_made)
 	ck_assert(!took_room(s));
 	cluster_free(&c);
 }
-END_TEST
 
 #define SUBGROUPS 120
 #define FEW 60 /* descriptors, beside those that are open */
 
 /* Subgroups cost no descriptors. Where there are none left a program is told so when it asks for one, and threads that wait in a call
  * wait all the same. */
-START_TEST(subgroups_need_no_descriptors)
+TEST(subgroups_need_no_descriptors)
 {
 	static char subgroups[SUBGROUPS * 30];
 	struct rlimit limit, few;
@@ -287,7 +283,6 @@ START_TEST(subgroups_need_no_descriptors)
 	ck_assert_int_ge(whorl_window_fd(whorl_subgroup_at(c.nodes[0], SUBGROUPS - 1)), 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Several threads asleep for the same window: a signal for one is not lost to another. */
 static void *send_by_descriptor(void *ctx)
@@ -305,7 +300,7 @@ static void *send_by_descriptor(void *ctx)
 	return NULL;
 }
 
-START_TEST(many_threads_wait_for_one_window)
+TEST(many_threads_wait_for_one_window)
 {
 	pthread_t threads[4];
 	struct cluster c;
@@ -320,7 +315,6 @@ START_TEST(many_threads_wait_for_one_window)
 	await(recorded(c.records[0]) == 2000, sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
 static void check_sequence(const struct whorl_message *messages, size_t count, void *ctx)
 {
@@ -333,7 +327,7 @@ static void check_sequence(const struct whorl_message *messages, size_t count, v
 }
 
 /* A guard tells how many slots are announced modulo 2^16; half of that can come at once. */
-START_TEST(the_largest_window_goes_round)
+TEST(the_largest_window_goes_round)
 {
 	enum { WINDOW = 32768, ROUNDS = 5 };
 	atomic_ulong delivered[2] = {0};
@@ -355,12 +349,11 @@ START_TEST(the_largest_window_goes_round)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).send.batches, ROUNDS);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- claims in the open ------------------------------------------------------------------------------------------------ */
 
 /* A claim that is not finished holds back what this node claims later, and no other node; it can be seen; abort releases. */
-START_TEST(a_held_claim_stalls_only_its_sender)
+TEST_LOOP(a_held_claim_stalls_only_its_sender, 0, 2)
 {
 	struct whorl_claim held;
 	struct cluster c;
@@ -385,9 +378,8 @@ START_TEST(a_held_claim_stalls_only_its_sender)
 	records_agree(c.records[0], c.records[2]);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(aborted_claims_take_a_number_and_no_message)
+TEST_LOOP(aborted_claims_take_a_number_and_no_message, 0, 2)
 {
 	struct cluster c;
 
@@ -411,11 +403,10 @@ START_TEST(aborted_claims_take_a_number_and_no_message)
 		ck_assert_uint_eq(c.records[1]->entries[i].index, i / 2 * 3 + i % 2 * 2);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- what is refused ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(sizes_and_senders_are_checked)
+TEST(sizes_and_senders_are_checked)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -434,7 +425,6 @@ START_TEST(sizes_and_senders_are_checked)
 	ck_assert_int_eq(whorl_send(subgroup_of(&c, 1, "s"), "x", 1, 10, NULL), WHORL_NOT_SENDER);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- many threads ---------------------------------------------------------------------------------------------------------- */
 
@@ -486,7 +476,7 @@ static void check_words(const struct whorl_message *message, void *ctx)
 	record_message(message, ctx);
 }
 
-START_TEST(many_threads_fill_slots_at_once)
+TEST(many_threads_fill_slots_at_once)
 {
 	enum { THREADS = 4 };
 	struct filler fillers[2 * THREADS];
@@ -518,27 +508,5 @@ START_TEST(many_threads_fill_slots_at_once)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: claims");
-	TCase *t = tcase_create("claims");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, a_full_window_says_again);
-	tcase_add_test(t, the_window_has_a_descriptor);
-	tcase_add_test(t, each_arm_is_told_of_room_once);
-	tcase_add_loop_test(t, a_descriptor_is_told_however_late_it_is_made, 0, 4);
-	tcase_add_test(t, subgroups_need_no_descriptors);
-	tcase_add_test(t, a_program_that_has_nothing_to_send_sleeps);
-	tcase_add_test(t, a_claim_is_finished_once);
-	tcase_add_test(t, many_threads_wait_for_one_window);
-	tcase_add_test(t, the_largest_window_goes_round);
-	tcase_add_loop_test(t, a_held_claim_stalls_only_its_sender, 0, 2);
-	tcase_add_loop_test(t, aborted_claims_take_a_number_and_no_message, 0, 2);
-	tcase_add_test(t, sizes_and_senders_are_checked);
-	tcase_add_test(t, many_threads_fill_slots_at_once);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: claims")

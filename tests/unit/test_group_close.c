@@ -10,7 +10,9 @@
 
 /* ---- draining ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(close_drains_what_was_committed)
+TEST_CASE("close", .timeout_s = 60);
+
+TEST(close_drains_what_was_committed)
 {
 	struct cluster c;
 
@@ -25,7 +27,6 @@ START_TEST(close_drains_what_was_committed)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 struct slow {
 	struct record *record;
@@ -45,7 +46,7 @@ static void record_slowly(const struct whorl_message *message, void *ctx)
 
 /* Node 0 has delivered everything and leaves while node 1 is still at its first upcall. What node 1 holds is stable, and
  * it delivers all of that when it is closed, however long its upcalls take. */
-START_TEST(close_delivers_what_is_stable_after_a_member_left)
+TEST(close_delivers_what_is_stable_after_a_member_left)
 {
 	struct whorl_claim claims[100];
 	struct slow slow = {.go = false};
@@ -71,10 +72,9 @@ START_TEST(close_delivers_what_is_stable_after_a_member_left)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 /* The last one goes on alone: what the other has not delivered is sent again, in a view of its own, and delivered. */
-START_TEST(close_drains_through_a_change_of_view)
+TEST(close_drains_through_a_change_of_view)
 {
 	struct cluster c;
 
@@ -102,9 +102,8 @@ START_TEST(close_drains_through_a_change_of_view)
 	ck_assert_uint_eq(recorded(c.records[1]), 1);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(close_of_a_node_that_never_met_anybody)
+TEST(close_of_a_node_that_never_met_anybody)
 {
 	struct cluster c;
 
@@ -121,9 +120,8 @@ START_TEST(close_of_a_node_that_never_met_anybody)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(close_refuses_a_negative_time)
+TEST(close_refuses_a_negative_time)
 {
 	struct cluster c;
 
@@ -132,7 +130,6 @@ START_TEST(close_refuses_a_negative_time)
 	ck_ok(whorl_error(c.nodes[0], NULL, 0));
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- claims that are still open ------------------------------------------------------------------------------------ */
 
@@ -157,7 +154,7 @@ static void claims_outlive_the_node(int timeout_ms, const unsigned *finish, unsi
 	cluster_free(&c);
 }
 
-START_TEST(open_claims_stay_valid_when_the_node_closes)
+TEST(open_claims_stay_valid_when_the_node_closes)
 {
 	const unsigned forward[] = {0, 1, 2, 3}, backward[] = {3, 2, 1, 0};
 
@@ -165,7 +162,6 @@ START_TEST(open_claims_stay_valid_when_the_node_closes)
 	claims_outlive_the_node(0, forward, 4);
 	claims_outlive_the_node(20, backward, 4);
 }
-END_TEST
 
 struct holder {
 	struct whorl_claim claim;
@@ -187,7 +183,7 @@ static void *finish_at_the_same_time(void *ctx)
 }
 
 /* Commits that race with close: each is accepted or refused, and the last thread frees the node. */
-START_TEST(commits_race_with_close)
+TEST(commits_race_with_close)
 {
 	enum { THREADS = 3 };
 
@@ -217,12 +213,11 @@ START_TEST(commits_race_with_close)
 		cluster_free(&c);
 	}
 }
-END_TEST
 
 /* ---- members that go ----------------------------------------------------------------------------------------------- */
 
 /* Members that stay do not fail: they are a view, and go on. */
-START_TEST(a_member_that_leaves_is_left_out)
+TEST(a_member_that_leaves_is_left_out)
 {
 	uint32_t ids[3], count;
 	uint64_t number;
@@ -249,7 +244,6 @@ START_TEST(a_member_that_leaves_is_left_out)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 struct sender {
 	whorl_subgroup *subgroup;
@@ -333,7 +327,7 @@ static void lose_node_1(struct cluster *c, pid_t child, int signal)
 
 /* On a network: its death is noticed at once and not by heartbeats, but nothing proves it. What is committed then waits for a
  * majority; close waits for as long as it is allowed to. */
-START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
+TEST(one_of_two_that_is_killed_leaves_no_quorum)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -350,11 +344,10 @@ START_TEST(one_of_two_that_is_killed_leaves_no_quorum)
 	c.nodes[0] = NULL;
 	end(&c, child);
 }
-END_TEST
 
 /* On shared memory its end is proved, and no quorum is taken of the dead. The connection ends a moment before that: calls wait, and go
  * on. */
-START_TEST(one_of_two_that_is_killed_is_no_longer_waited_for)
+TEST(one_of_two_that_is_killed_is_no_longer_waited_for)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -371,10 +364,9 @@ START_TEST(one_of_two_that_is_killed_is_no_longer_waited_for)
 	c.nodes[0] = NULL;
 	end(&c, child);
 }
-END_TEST
 
 /* A member that was only stopped is heard again. No member is removed, nothing is lost. */
-START_TEST(one_of_two_that_is_stopped_may_go_on)
+TEST(one_of_two_that_is_stopped_may_go_on)
 {
 	struct cluster c;
 	pid_t child = start_with_child(&c, "failure_timeout_ms = 400\n", "[subgroup s]\nwindow = 4\n");
@@ -389,10 +381,9 @@ START_TEST(one_of_two_that_is_stopped_may_go_on)
 	c.nodes[0] = NULL;
 	end(&c, child);
 }
-END_TEST
 
 /* A caller that waits for the window by its descriptor learns that the group cannot go on, too, in either order. */
-START_TEST(no_quorum_ends_the_wait_for_the_window)
+TEST(no_quorum_ends_the_wait_for_the_window)
 {
 	struct whorl_claim claim;
 	whorl_subgroup *s;
@@ -414,26 +405,5 @@ START_TEST(no_quorum_ends_the_wait_for_the_window)
 	ck_ok(whorl_abort(&claim));
 	end(&c, child);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: close");
-	TCase *t = tcase_create("close");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, close_drains_what_was_committed);
-	tcase_add_test(t, close_delivers_what_is_stable_after_a_member_left);
-	tcase_add_test(t, close_drains_through_a_change_of_view);
-	tcase_add_test(t, close_of_a_node_that_never_met_anybody);
-	tcase_add_test(t, close_refuses_a_negative_time);
-	tcase_add_test(t, open_claims_stay_valid_when_the_node_closes);
-	tcase_add_test(t, commits_race_with_close);
-	tcase_add_test(t, a_member_that_leaves_is_left_out);
-	tcase_add_test(t, one_of_two_that_is_killed_leaves_no_quorum);
-	tcase_add_test(t, one_of_two_that_is_killed_is_no_longer_waited_for);
-	tcase_add_test(t, one_of_two_that_is_stopped_may_go_on);
-	tcase_add_test(t, no_quorum_ends_the_wait_for_the_window);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: close")

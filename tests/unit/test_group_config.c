@@ -25,16 +25,15 @@ static void bind(const char *text, struct wh_node_config *config)
 	wh_conf_free(conf);
 }
 
-START_TEST(tables_are_right)
+TEST(tables_are_right)
 {
 	struct wh_error err;
 
 	for (size_t i = 0; i < TABLES; i++)
 		ck_assert_msg(wh_option_table_check(tables[i], &err) == WHORL_OK, "%s", err.text);
 }
-END_TEST
 
-START_TEST(defaults)
+TEST(defaults)
 {
 	struct wh_node_config config;
 
@@ -54,10 +53,9 @@ START_TEST(defaults)
 	ck_assert_int_eq(config.engine.huge_pages, WH_HUGE_OFF);
 	wh_node_config_free(&config);
 }
-END_TEST
 
 /* The words of a choice stand in the order of its enum. */
-START_TEST(choices_have_names)
+TEST(choices_have_names)
 {
 	static const struct {
 		const char *mode, *thread, *huge_pages, *start;
@@ -85,9 +83,8 @@ START_TEST(choices_have_names)
 		wh_node_config_free(&config);
 	}
 }
-END_TEST
 
-START_TEST(some_are_named_by_their_ids)
+TEST(some_are_named_by_their_ids)
 {
 	static const struct {
 		const char *text;
@@ -112,10 +109,9 @@ START_TEST(some_are_named_by_their_ids)
 		wh_node_config_free(&config);
 	}
 }
-END_TEST
 
 /* As many as are configured, or more: lists and shards may be of nodes that are not there yet. */
-START_TEST(there_may_be_more_nodes_than_configured)
+TEST(there_may_be_more_nodes_than_configured)
 {
 	struct wh_node_config config;
 
@@ -128,9 +124,8 @@ START_TEST(there_may_be_more_nodes_than_configured)
 	ck_assert_uint_eq(wh_node_config_nodes_max(&config), 256);
 	wh_node_config_free(&config);
 }
-END_TEST
 
-START_TEST(a_layout_is_handed_on)
+TEST(a_layout_is_handed_on)
 {
 	struct wh_node_config config;
 	struct wh_subgroup_text texts[4];
@@ -153,7 +148,6 @@ START_TEST(a_layout_is_handed_on)
 	ck_assert_uint_eq(wh_subgroup_shards(&texts[3]), 0);
 	wh_node_config_free(&config);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -197,7 +191,7 @@ static const struct {
 	{"[group]\nnodes = 4\n[subgroup t]\n[subgroup s]\n", 0, 16},
 };
 
-START_TEST(digests_tell_what_must_agree)
+TEST(digests_tell_what_must_agree)
 {
 	enum { MANY = sizeof(agreed) / sizeof(agreed[0]) };
 	uint64_t group[MANY], subgroups[MANY];
@@ -217,7 +211,6 @@ START_TEST(digests_tell_what_must_agree)
 		}
 	}
 }
-END_TEST
 
 static const struct {
 	const char *group, *subgroup, *mistake;
@@ -259,7 +252,7 @@ static const struct {
 	 "x.ini:7: subgroup s.large_bytes: is 1073741824, expected at most 536870912 in a durable subgroup"},
 };
 
-START_TEST(mistakes_of_the_whole)
+TEST_LOOP(mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]))
 {
 	struct wh_node_config config;
 	struct wh_conf *conf;
@@ -271,10 +264,9 @@ START_TEST(mistakes_of_the_whole)
 	ck_assert_str_eq(wh_conf_mistakes(conf), bad[_i].mistake);
 	wh_conf_free(conf);
 }
-END_TEST
 
 /* Then the first process is the founder, as node 0, unless the file says which node is. */
-START_TEST(a_group_may_name_no_nodes)
+TEST(a_group_may_name_no_nodes)
 {
 	struct wh_node_config config;
 
@@ -291,10 +283,9 @@ START_TEST(a_group_may_name_no_nodes)
 	ck_assert(!wh_node_config_names_none(&config));
 	wh_node_config_free(&config);
 }
-END_TEST
 
 /* On shm alone, and then it has to say how many there may be. */
-START_TEST(what_may_form_has_to_be_named)
+TEST(what_may_form_has_to_be_named)
 {
 	static const struct {
 		const char *lines, *mistake;
@@ -321,9 +312,8 @@ START_TEST(what_may_form_has_to_be_named)
 		wh_conf_free(conf);
 	}
 }
-END_TEST
 
-START_TEST(ranges)
+TEST(ranges)
 {
 	static const struct {
 		const char *section, *key, *expected;
@@ -351,9 +341,8 @@ START_TEST(ranges)
 		wh_conf_free(conf);
 	}
 }
-END_TEST
 
-START_TEST(there_are_not_too_many_subgroups)
+TEST(there_are_not_too_many_subgroups)
 {
 	size_t bytes = 32 * (WH_SUBGROUPS_MAX + 1), length = 0;
 	char *text = malloc(bytes);
@@ -372,25 +361,5 @@ START_TEST(there_are_not_too_many_subgroups)
 	wh_conf_free(conf);
 	free(text);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("group_config");
-	TCase *cases = tcase_create("group_config");
-
-	tcase_add_test(cases, tables_are_right);
-	tcase_add_test(cases, defaults);
-	tcase_add_test(cases, choices_have_names);
-	tcase_add_test(cases, some_are_named_by_their_ids);
-	tcase_add_test(cases, there_may_be_more_nodes_than_configured);
-	tcase_add_test(cases, digests_tell_what_must_agree);
-	tcase_add_test(cases, a_layout_is_handed_on);
-	tcase_add_loop_test(cases, mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]));
-	tcase_add_test(cases, a_group_may_name_no_nodes);
-	tcase_add_test(cases, what_may_form_has_to_be_named);
-	tcase_add_test(cases, ranges);
-	tcase_add_test(cases, there_are_not_too_many_subgroups);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("group_config")

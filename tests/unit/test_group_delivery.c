@@ -116,16 +116,17 @@ static const struct shape shapes[] = {
 	{2, "[subgroup s]\nmessage_bytes = 8\n[engine]\nidle = spin\n", false, true, 300},
 };
 
-START_TEST(every_shape_delivers_the_same)
+TEST_CASE("delivery", .timeout_s = 60);
+
+TEST_LOOP(every_shape_delivers_the_same, 0, (int)(sizeof(shapes) / sizeof(shapes[0])))
 {
 	run_shape(&shapes[_i]);
 }
-END_TEST
 
 /* ---- what a shape of its own is needed for ---------------------------------------------------------------------------- */
 
 /* Declared senders that have nothing to say hold no member up (Spindle §III-B), and with nulls off they do. */
-START_TEST(silent_senders_hold_nobody_up)
+TEST_LOOP(silent_senders_hold_nobody_up, 0, 2)
 {
 	struct cluster c;
 
@@ -158,10 +159,9 @@ START_TEST(silent_senders_hold_nobody_up)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* Overlapping subgroups do not touch each other: each has its members, its senders and its order. */
-START_TEST(subgroups_overlap)
+TEST(subgroups_overlap)
 {
 	static const struct {
 		const char *name;
@@ -206,9 +206,8 @@ START_TEST(subgroups_overlap)
 	cluster_free(&c);
 	free(records);
 }
-END_TEST
 
-START_TEST(messages_may_be_empty)
+TEST(messages_may_be_empty)
 {
 	struct cluster c;
 
@@ -222,7 +221,6 @@ START_TEST(messages_may_be_empty)
 	ck_assert_uint_eq(c.records[1]->entries[1].bytes, 1);
 	cluster_free(&c);
 }
-END_TEST
 
 /* A thread that wants to send before there is a view waits for it. */
 static void *send_ten(void *argument)
@@ -234,7 +232,7 @@ static void *send_ten(void *argument)
 	return NULL;
 }
 
-START_TEST(a_sender_waits_for_the_first_view)
+TEST(a_sender_waits_for_the_first_view)
 {
 	struct cluster c;
 	pthread_t sender;
@@ -255,19 +253,5 @@ START_TEST(a_sender_waits_for_the_first_view)
 	pthread_join(sender, NULL);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: delivery");
-	TCase *t = tcase_create("delivery");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, every_shape_delivers_the_same, 0, (int)(sizeof(shapes) / sizeof(shapes[0])));
-	tcase_add_loop_test(t, silent_senders_hold_nobody_up, 0, 2);
-	tcase_add_test(t, subgroups_overlap);
-	tcase_add_test(t, messages_may_be_empty);
-	tcase_add_test(t, a_sender_waits_for_the_first_view);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: delivery")

@@ -291,8 +291,10 @@ static void free_lab(void)
 
 /* ---- tests -------------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("dormant", .timeout_s = 240);
+
 /* Of a node that goes on; again and again. */
-START_TEST(the_last_member_comes_back)
+TEST_LOOP(the_last_member_comes_back, 0, 2)
 {
 	struct history before;
 
@@ -310,10 +312,9 @@ START_TEST(the_last_member_comes_back)
 	}
 	free_lab();
 }
-END_TEST
 
 /* The group comes back, without a subgroup in its file; and with it what its members had, at the places where it was. */
-START_TEST(it_is_there_behind_a_restart_of_all)
+TEST_LOOP(it_is_there_behind_a_restart_of_all, 0, 2)
 {
 	struct history before;
 
@@ -344,10 +345,9 @@ START_TEST(it_is_there_behind_a_restart_of_all)
 	}
 	free_lab();
 }
-END_TEST
 
 /* Its first wish is said before any view has begun: then its log is that of a member yet, and of nothing dormant. */
-START_TEST(it_is_entered_before_the_start)
+TEST(it_is_entered_before_the_start)
 {
 	struct history before;
 
@@ -370,7 +370,6 @@ START_TEST(it_is_entered_before_the_start)
 	}
 	free_lab();
 }
-END_TEST
 
 /* The stay of that node waits for node 1, or (count 0) for none. */
 static void expect_awaited(unsigned id, uint32_t count)
@@ -387,7 +386,7 @@ static void expect_awaited(unsigned id, uint32_t count)
 }
 
 /* A node that was no member waits, and says for which it does; then it is given all. */
-START_TEST(it_waits_for_its_log)
+TEST_LOOP(it_waits_for_its_log, 0, 2)
 {
 	struct whorl_status *status;
 	struct history before;
@@ -430,10 +429,9 @@ START_TEST(it_waits_for_its_log)
 	expect_awaited(0, 0);
 	free_lab();
 }
-END_TEST
 
 /* The log of a node that has left before the others counts for nothing, though it is whole up to there. */
-START_TEST(a_log_that_was_left_early_does_not_count)
+TEST_LOOP(a_log_that_was_left_early_does_not_count, 0, 2)
 {
 	struct history before;
 
@@ -460,10 +458,9 @@ START_TEST(a_log_that_was_left_early_does_not_count)
 	expect(0, &before);
 	free_lab();
 }
-END_TEST
 
 /* A newcomer that has been given all keeps it when those that gave it are gone. */
-START_TEST(a_log_that_was_given_comes_back)
+TEST_LOOP(a_log_that_was_given_comes_back, 0, 2)
 {
 	struct history before;
 
@@ -490,10 +487,9 @@ START_TEST(a_log_that_was_given_comes_back)
 	expect(1, &before);
 	free_lab();
 }
-END_TEST
 
 /* The only member with all of it ends before it has given that: the group goes on, and what it had comes back with it. */
-START_TEST(a_group_does_not_wait_for_a_log)
+TEST(a_group_does_not_wait_for_a_log)
 {
 	struct history before;
 	enum whorl_result result;
@@ -527,10 +523,9 @@ START_TEST(a_group_does_not_wait_for_a_log)
 	expect(2, &before);
 	free_lab();
 }
-END_TEST
 
 /* Checkpoints are restored, and not upcalled. */
-START_TEST(it_comes_back_from_a_checkpoint)
+TEST(it_comes_back_from_a_checkpoint)
 {
 	struct whorl_log_stats stats = {.size = sizeof(stats)};
 	struct history before;
@@ -554,9 +549,8 @@ START_TEST(it_comes_back_from_a_checkpoint)
 	ck_assert_uint_eq(atomic_load(&lab.programs[0].restores), 1);
 	free_lab();
 }
-END_TEST
 
-START_TEST(it_begins_anew_where_that_is_said)
+TEST_LOOP(it_begins_anew_where_that_is_said, 0, 2)
 {
 	struct whorl_subgroup_options options;
 
@@ -585,9 +579,8 @@ START_TEST(it_begins_anew_where_that_is_said)
 	ck_assert_uint_eq(told(0), 5);
 	free_lab();
 }
-END_TEST
 
-START_TEST(others_agree_that_it_is_durable)
+TEST(others_agree_that_it_is_durable)
 {
 	struct whorl_subgroup_options options;
 	char text[512];
@@ -603,9 +596,8 @@ START_TEST(others_agree_that_it_is_durable)
 	ck_assert_msg(strstr(text, "its mode is ordered here, and durable at node 0") != NULL, "%s", text);
 	free_lab();
 }
-END_TEST
 
-START_TEST(it_needs_a_directory)
+TEST(it_needs_a_directory)
 {
 	struct cluster cluster;
 	struct whorl_subgroup_options options = {.size = sizeof(options), .mode = WHORL_DURABLE};
@@ -618,25 +610,5 @@ START_TEST(it_needs_a_directory)
 	ck_assert_msg(strstr(whorl_invalid_text(), "log_dir") != NULL, "%s", whorl_invalid_text());
 	cluster_free(&cluster);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group_dormant");
-	TCase *tests = tcase_create("dormant");
-
-	tcase_set_timeout(tests, 240);
-	tcase_add_loop_test(tests, the_last_member_comes_back, 0, 2);
-	tcase_add_loop_test(tests, it_is_there_behind_a_restart_of_all, 0, 2);
-	tcase_add_test(tests, it_is_entered_before_the_start);
-	tcase_add_loop_test(tests, it_waits_for_its_log, 0, 2);
-	tcase_add_loop_test(tests, a_log_that_was_left_early_does_not_count, 0, 2);
-	tcase_add_loop_test(tests, a_log_that_was_given_comes_back, 0, 2);
-	tcase_add_test(tests, a_group_does_not_wait_for_a_log);
-	tcase_add_test(tests, it_comes_back_from_a_checkpoint);
-	tcase_add_loop_test(tests, it_begins_anew_where_that_is_said, 0, 2);
-	tcase_add_test(tests, others_agree_that_it_is_durable);
-	tcase_add_test(tests, it_needs_a_directory);
-	suite_add_tcase(s, tests);
-	return s;
-}
+TEST_SUITE("group_dormant")

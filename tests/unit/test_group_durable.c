@@ -141,7 +141,9 @@ static struct wh_standing read_standing(unsigned id)
 
 /* ---- delivery --------------------------------------------------------------------------------------------------------- */
 
-START_TEST(delivered_in_one_order)
+TEST_CASE("delivery");
+
+TEST(delivered_in_one_order)
 {
 	make_lab("", ORDERS);
 	open_all();
@@ -153,7 +155,6 @@ START_TEST(delivered_in_one_order)
 		records_agree(lab.cluster.records[0], lab.cluster.records[id]);
 	free_lab();
 }
-END_TEST
 
 #define BESIDE "[subgroup beside]\nmode = ordered\nwindow = 8\nmessage_bytes = 64\n"
 
@@ -172,7 +173,7 @@ static void pass_by(unsigned id)
 }
 
 /* While the disk of one member does not answer no member delivers, though all have received. */
-START_TEST(delivered_when_it_is_on_all_disks)
+TEST(delivered_when_it_is_on_all_disks)
 {
 	struct whorl_subgroup_stats stats;
 
@@ -193,7 +194,6 @@ START_TEST(delivered_when_it_is_on_all_disks)
 	await(have_all(20), sched_yield());
 	free_lab();
 }
-END_TEST
 
 /* ---- caps ------------------------------------------------------------------------------------------------------------- */
 
@@ -227,7 +227,7 @@ static struct on_disk look_at_log(unsigned id)
 }
 
 /* When nothing comes any more each log gets a cap, and no more than one; and again behind what comes then. */
-START_TEST(logs_that_are_idle_get_caps)
+TEST(logs_that_are_idle_get_caps)
 {
 	struct on_disk is, was = {0};
 
@@ -249,10 +249,9 @@ START_TEST(logs_that_are_idle_get_caps)
 	}
 	free_lab();
 }
-END_TEST
 
 /* A node that leaves in order does not wait for that. */
-START_TEST(a_log_that_is_left_has_its_cap)
+TEST(a_log_that_is_left_has_its_cap)
 {
 	make_lab("", ORDERS);
 	open_all();
@@ -264,7 +263,6 @@ START_TEST(a_log_that_is_left_has_its_cap)
 	ck_assert(look_at_log(2).capped);
 	free_lab();
 }
-END_TEST
 
 /* ---- disks that fail -------------------------------------------------------------------------------------------------- */
 
@@ -289,8 +287,10 @@ static void expect_others_go_on(unsigned long had)
 	records_agree(lab.cluster.records[0], lab.cluster.records[1]);
 }
 
+TEST_CASE("faults");
+
 /* A sync that fails is not tried again: the next would succeed, and say nothing. */
-START_TEST(a_node_leaves_when_a_sync_fails)
+TEST(a_node_leaves_when_a_sync_fails)
 {
 	make_lab("", ORDERS);
 	open_all();
@@ -302,9 +302,8 @@ START_TEST(a_node_leaves_when_a_sync_fails)
 	expect_others_go_on(20);
 	free_lab();
 }
-END_TEST
 
-START_TEST(a_node_leaves_when_its_disk_hangs)
+TEST(a_node_leaves_when_its_disk_hangs)
 {
 	make_lab("", ORDERS);
 	lab.timeout_ms = 100;
@@ -317,7 +316,6 @@ START_TEST(a_node_leaves_when_its_disk_hangs)
 	expect_others_go_on(20);
 	free_lab();
 }
-END_TEST
 
 /* A segment is 4 MB: the third is where there is no room. */
 static void fill_segments(void)
@@ -340,7 +338,7 @@ static void fill_segments(void)
 	ck_abort_msg("the log has room for ever");
 }
 
-START_TEST(a_full_disk_is_waited_for)
+TEST(a_full_disk_is_waited_for)
 {
 	unsigned long had;
 
@@ -354,10 +352,9 @@ START_TEST(a_full_disk_is_waited_for)
 	ck_ok(whorl_error(lab.cluster.nodes[2], NULL, 0));
 	free_lab();
 }
-END_TEST
 
 /* The first thing that needs room is what the disk says of views. */
-START_TEST(a_disk_that_is_full_from_the_start_is_waited_for)
+TEST(a_disk_that_is_full_from_the_start_is_waited_for)
 {
 	make_lab("", ORDERS);
 	atomic_store(&lab.disks[2].is_full, true);
@@ -373,9 +370,8 @@ START_TEST(a_disk_that_is_full_from_the_start_is_waited_for)
 	await(have_all(10), sched_yield());
 	free_lab();
 }
-END_TEST
 
-START_TEST(a_node_leaves_when_its_disk_stays_full)
+TEST(a_node_leaves_when_its_disk_stays_full)
 {
 	make_lab("", ORDERS "log_bytes = 1m\n");
 	lab.timeout_ms = 1000;
@@ -388,7 +384,6 @@ START_TEST(a_node_leaves_when_its_disk_stays_full)
 	cluster_await_view(&lab.cluster, 1);
 	free_lab();
 }
-END_TEST
 
 /* ---- views ------------------------------------------------------------------------------------------------------------ */
 
@@ -415,19 +410,19 @@ static void expect_view_waits_for(const char *file)
 	free_lab();
 }
 
+TEST_CASE("views");
+
 /* The view, before it is acknowledged. */
-START_TEST(a_view_waits_until_it_is_on_disk)
+TEST(a_view_waits_until_it_is_on_disk)
 {
 	expect_view_waits_for("view-");
 }
-END_TEST
 
 /* What follows the present one, before it is said. */
-START_TEST(a_decision_waits_until_it_is_on_disk)
+TEST(a_decision_waits_until_it_is_on_disk)
 {
 	expect_view_waits_for("standing");
 }
-END_TEST
 
 /* ---- states ------------------------------------------------------------------------------------------------------------- */
 
@@ -542,8 +537,10 @@ static bool is_whole(unsigned id)
 	return whole;
 }
 
+TEST_CASE("states");
+
 /* A newcomer's log counts when the state that it was given is on its disk, and not before. */
-START_TEST(a_newcomers_log_becomes_whole)
+TEST(a_newcomers_log_becomes_whole)
 {
 	struct wh_error err;
 
@@ -572,7 +569,6 @@ START_TEST(a_newcomers_log_becomes_whole)
 	await(is_whole(2), sched_yield());
 	free_lab();
 }
-END_TEST
 
 static atomic_bool has_seen_end;
 
@@ -605,7 +601,7 @@ static bool checks(unsigned id)
 }
 
 /* The member that has invited it ends before the newcomer's disk says where it comes in. */
-START_TEST(a_newcomer_outlives_its_inviter)
+TEST(a_newcomer_outlives_its_inviter)
 {
 	struct wh_error err;
 	unsigned long held;
@@ -633,7 +629,6 @@ START_TEST(a_newcomer_outlives_its_inviter)
 	await(whorl_ready(lab.cluster.nodes[2], 0) == WHORL_OK, sched_yield());
 	free_lab();
 }
-END_TEST
 
 static unsigned count_files(unsigned id, const char *end)
 {
@@ -655,7 +650,7 @@ static unsigned count_files(unsigned id, const char *end)
 }
 
 /* A log that is longer than log_bytes gets a checkpoint, and what lies before it goes. */
-START_TEST(a_long_log_gets_a_checkpoint)
+TEST(a_long_log_gets_a_checkpoint)
 {
 	char bytes[1024] = "";
 	whorl_subgroup *subgroup;
@@ -677,7 +672,6 @@ START_TEST(a_long_log_gets_a_checkpoint)
 	}
 	free_lab();
 }
-END_TEST
 
 /* ---- rot that is found while a node runs -------------------------------------------------------------------------------- */
 
@@ -723,7 +717,7 @@ static void damage_log(void)
 }
 
 /* Node 2 finds it, tells it, and goes on. With functions for the state a checkpoint makes good for it; else it stays. */
-START_TEST(rot_is_found_in_time)
+TEST_LOOP(rot_is_found_in_time, 0, 2)
 {
 	bool has_functions = _i == 0;
 	struct wh_standing standing;
@@ -770,7 +764,6 @@ START_TEST(rot_is_found_in_time)
 	wh_standing_free(&standing);
 	free_lab();
 }
-END_TEST
 
 /* ---- a log is read again ------------------------------------------------------------------------------------------------ */
 
@@ -818,7 +811,7 @@ static void note_past_message(const struct whorl_message *message, void *ctx)
 }
 
 /* Views of then come between the messages, each before the first of its own, with their senders. */
-START_TEST(views_of_a_log_are_told)
+TEST_LOOP(views_of_a_log_are_told, 0, 2)
 {
 	whorl_subgroup *subgroup;
 	struct wh_error err;
@@ -855,7 +848,6 @@ START_TEST(views_of_a_log_are_told)
 					    : " and 301 messages; ");
 	free_lab();
 }
-END_TEST
 
 /* ---- without functions the log is the state ---------------------------------------------------------------------------- */
 
@@ -877,7 +869,7 @@ static void expect_same(unsigned long messages)
 }
 
 /* A newcomer is upcalled for all of it, and goes on with the others; what was given lies in its log, and it gives it on. */
-START_TEST(a_newcomer_is_given_the_log)
+TEST_LOOP(a_newcomer_is_given_the_log, 0, 2)
 {
 	char path[128];
 
@@ -911,7 +903,6 @@ START_TEST(a_newcomer_is_given_the_log)
 	expect_same(1210);
 	free_lab();
 }
-END_TEST
 
 /* ---- what it says to those that ask ---------------------------------------------------------------------------------- */
 
@@ -972,7 +963,9 @@ static bool is_seen_full(void)
 	return is;
 }
 
-START_TEST(logs_are_shown)
+TEST_CASE("shown");
+
+TEST(logs_are_shown)
 {
 	struct whorl_status *status;
 	const struct whorl_log_stats *log;
@@ -1007,7 +1000,6 @@ START_TEST(logs_are_shown)
 	await(have_all(20) && persisted_by(2) > next, sched_yield());
 	free_lab();
 }
-END_TEST
 
 /* As many as there is room for, so that its log is full soon. */
 static void fill_window(void)
@@ -1022,7 +1014,7 @@ static void fill_window(void)
 	sched_yield();
 }
 
-START_TEST(a_full_disk_is_shown)
+TEST(a_full_disk_is_shown)
 {
 	make_lab("", ORDERS "log_bytes = 1m\n[subgroup plain]\nwindow = 10\n");
 	open_all();
@@ -1036,7 +1028,6 @@ START_TEST(a_full_disk_is_shown)
 	await(!is_seen_full(), sched_yield());
 	free_lab();
 }
-END_TEST
 
 /* ---- begun anew -------------------------------------------------------------------------------------------------------- */
 
@@ -1060,9 +1051,11 @@ static void begin_anew(unsigned id, bool whole)
 	directory->ops->close(directory);
 }
 
+TEST_CASE("anew");
+
 /* With the directories of the others beside it, which are of another group now. A log that is not whole counts for nothing, and the shard begins
  * with nothing. */
-START_TEST(a_directory_that_was_begun_anew)
+TEST_LOOP(a_directory_that_was_begun_anew, 0, 2)
 {
 	const bool whole = _i == 0;
 	const unsigned long had = 15, has = (whole ? had : 0) + 5;
@@ -1104,11 +1097,12 @@ START_TEST(a_directory_that_was_begun_anew)
 	ck_assert_uint_eq(recorded(lab.cluster.records[1]), had + 2 * has);
 	free_lab();
 }
-END_TEST
 
 /* ---- directories -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_directory_is_one_nodes)
+TEST_CASE("directories");
+
+TEST(a_directory_is_one_nodes)
 {
 	struct wh_error err;
 	whorl_node *second;
@@ -1126,9 +1120,8 @@ START_TEST(a_directory_is_one_nodes)
 		      err.text);
 	free_lab();
 }
-END_TEST
 
-START_TEST(there_has_to_be_a_directory)
+TEST(there_has_to_be_a_directory)
 {
 	struct wh_error err;
 
@@ -1138,7 +1131,6 @@ START_TEST(there_has_to_be_a_directory)
 	ck_assert_msg(strstr(err.text, "log_dir") != NULL, "%s", err.text);
 	free_lab();
 }
-END_TEST
 
 /* ---- those of others ---------------------------------------------------------------------------------------------------- */
 
@@ -1185,7 +1177,7 @@ static bool is_free(unsigned id)
 
 /* Node 0 is to speak for the disk of node 1, and so is node 2, which is faster. When the group goes on the job of node 0 has not begun yet, or
  * is about to open that disk: what it opens then is let go, and node 1 can start. */
-START_TEST(disks_of_others_are_let_go)
+TEST_LOOP(disks_of_others_are_let_go, 0, 2)
 {
 	struct wh_error err;
 	unsigned long held;
@@ -1224,10 +1216,9 @@ START_TEST(disks_of_others_are_let_go)
 	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
 	free_lab();
 }
-END_TEST
 
 /* Node 0 speaks for the disks of the others, and its own does not answer. Another comes, and has its directory long before that. */
-START_TEST(a_node_that_comes_has_its_disk_back)
+TEST(a_node_that_comes_has_its_disk_back)
 {
 	struct wh_error err;
 
@@ -1249,7 +1240,6 @@ START_TEST(a_node_that_comes_has_its_disk_back)
 	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
 	free_lab();
 }
-END_TEST
 
 /* ---- a log is copied ---------------------------------------------------------------------------------------------------- */
 
@@ -1289,8 +1279,10 @@ static uint64_t read_promise(unsigned id)
 	return promised;
 }
 
+TEST_CASE("copies", .timeout_s = 60);
+
 /* There is no room for the copy: it is tried again, and when that takes too long the node fails. */
-START_TEST(a_copy_without_room_is_not_tried_for_ever)
+TEST(a_copy_without_room_is_not_tried_for_ever)
 {
 	lab.timeout_ms = 1000;
 	begin_to_copy();
@@ -1301,10 +1293,9 @@ START_TEST(a_copy_without_room_is_not_tried_for_ever)
 	atomic_store(&lab.disks[2].refuses, false);
 	free_lab();
 }
-END_TEST
 
 /* Node 0 comes while its log is copied. What was copied does not count: node 2 is given the state. */
-START_TEST(a_copy_of_what_was_let_go_of_does_not_count)
+TEST(a_copy_of_what_was_let_go_of_does_not_count)
 {
 	struct wh_error err;
 
@@ -1323,10 +1314,9 @@ START_TEST(a_copy_of_what_was_let_go_of_does_not_count)
 	ck_assert_uint_eq(atomic_load(&programs[2].restored), 1);
 	free_lab();
 }
-END_TEST
 
 /* Another node comes, and coordinates. The disk that is being read promises it nothing before the copy has come to its end. */
-START_TEST(a_disk_that_is_read_promises_nothing)
+TEST(a_disk_that_is_read_promises_nothing)
 {
 	struct wh_error err;
 	uint64_t promised, own;
@@ -1349,10 +1339,9 @@ START_TEST(a_disk_that_is_read_promises_nothing)
 	      sched_yield());
 	free_lab();
 }
-END_TEST
 
 /* What has come of the log of node 0 is less than what that had: the log of node 1 is copied. */
-START_TEST(a_copy_that_is_short_does_not_count)
+TEST(a_copy_that_is_short_does_not_count)
 {
 	static const char zeros[64 << 10];
 	char path[192];
@@ -1373,7 +1362,6 @@ START_TEST(a_copy_that_is_short_does_not_count)
 	await(atomic_load(&programs[2].messages) == 100, sched_yield());
 	free_lab();
 }
-END_TEST
 
 /* ---- a node ends, and its disk hangs -------------------------------------------------------------------------------------- */
 
@@ -1451,9 +1439,11 @@ static void expect_all_let_go(void)
 	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
 }
 
+TEST_CASE("ends");
+
 /* Node 2 starts alone, and is to speak for the disks of the others: which do not answer when it looks at them, when it locks and reads them; or when
  * they are to promise something, as does its own. */
-START_TEST(disks_that_hang_do_not_hold_a_node)
+TEST_LOOP(disks_that_hang_do_not_hold_a_node, 0, 4)
 {
 	struct gate_disk *gate = &lab.disks[2];
 	struct wh_error err;
@@ -1479,10 +1469,9 @@ START_TEST(disks_that_hang_do_not_hold_a_node)
 	expect_all_let_go();
 	free_lab();
 }
-END_TEST
 
 /* All start again with a state on disk: of node 2 the disk hangs when that is read; or its program takes longer than the disk may. */
-START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
+TEST_LOOP(a_state_that_is_read_again_does_not_outlive_its_node, 0, 2)
 {
 	struct wh_error err;
 
@@ -1514,55 +1503,5 @@ START_TEST(a_state_that_is_read_again_does_not_outlive_its_node)
 	ck_assert_uint_eq(atomic_load(&programs[2].late), 0);
 	free_lab();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("durable");
-	TCase *delivery = tcase_create("delivery"), *faults = tcase_create("faults"), *views = tcase_create("views"),
-	      *states = tcase_create("states"), *shown = tcase_create("shown"), *anew = tcase_create("anew"),
-	      *directories = tcase_create("directories"), *ends = tcase_create("ends"),
-	      *copies = tcase_create("copies");
-
-	tcase_add_test(delivery, delivered_in_one_order);
-	tcase_add_test(delivery, delivered_when_it_is_on_all_disks);
-	tcase_add_test(delivery, logs_that_are_idle_get_caps);
-	tcase_add_test(delivery, a_log_that_is_left_has_its_cap);
-	tcase_add_test(faults, a_node_leaves_when_a_sync_fails);
-	tcase_add_test(faults, a_node_leaves_when_its_disk_hangs);
-	tcase_add_test(faults, a_full_disk_is_waited_for);
-	tcase_add_test(faults, a_disk_that_is_full_from_the_start_is_waited_for);
-	tcase_add_test(faults, a_node_leaves_when_its_disk_stays_full);
-	tcase_add_test(views, a_view_waits_until_it_is_on_disk);
-	tcase_add_test(views, a_decision_waits_until_it_is_on_disk);
-	tcase_add_test(states, a_newcomers_log_becomes_whole);
-	tcase_add_test(states, a_newcomer_outlives_its_inviter);
-	tcase_add_test(states, a_long_log_gets_a_checkpoint);
-	tcase_add_loop_test(states, rot_is_found_in_time, 0, 2);
-	tcase_add_loop_test(states, views_of_a_log_are_told, 0, 2);
-	tcase_add_loop_test(states, a_newcomer_is_given_the_log, 0, 2);
-	tcase_add_test(shown, logs_are_shown);
-	tcase_add_test(shown, a_full_disk_is_shown);
-	tcase_add_loop_test(anew, a_directory_that_was_begun_anew, 0, 2);
-	tcase_add_test(directories, a_directory_is_one_nodes);
-	tcase_add_test(directories, there_has_to_be_a_directory);
-	tcase_add_loop_test(directories, disks_of_others_are_let_go, 0, 2);
-	tcase_add_test(directories, a_node_that_comes_has_its_disk_back);
-	tcase_set_timeout(copies, 60);
-	tcase_add_test(copies, a_copy_without_room_is_not_tried_for_ever);
-	tcase_add_test(copies, a_copy_of_what_was_let_go_of_does_not_count);
-	tcase_add_test(copies, a_disk_that_is_read_promises_nothing);
-	tcase_add_test(copies, a_copy_that_is_short_does_not_count);
-	tcase_add_loop_test(ends, disks_that_hang_do_not_hold_a_node, 0, 4);
-	tcase_add_loop_test(ends, a_state_that_is_read_again_does_not_outlive_its_node, 0, 2);
-	suite_add_tcase(s, delivery);
-	suite_add_tcase(s, ends);
-	suite_add_tcase(s, faults);
-	suite_add_tcase(s, views);
-	suite_add_tcase(s, states);
-	suite_add_tcase(s, shown);
-	suite_add_tcase(s, anew);
-	suite_add_tcase(s, directories);
-	suite_add_tcase(s, copies);
-	return s;
-}
+TEST_SUITE("durable")

@@ -147,8 +147,10 @@ static void free_lab(void)
 	whorl_config_free(lab.config);
 }
 
+TEST_CASE("ids", .timeout_s = 300);
+
 /* The first process forms it. Later one alone has what it had, under the same id, and goes on. */
-START_TEST(the_first_forms_it)
+TEST(the_first_forms_it)
 {
 	make_lab("nodes = 0\n");
 	begin(0, WHORL_ANY_ID);
@@ -165,7 +167,6 @@ START_TEST(the_first_forms_it)
 	await(atomic_load(&lab.messages[0]) == 25, sched_yield());
 	free_lab();
 }
-END_TEST
 
 static bool have_all(unsigned nodes, unsigned long messages)
 {
@@ -184,7 +185,7 @@ static bool are_ready(unsigned nodes)
 }
 
 /* It takes the directory of a member of the newest view, and speaks for the others. */
-START_TEST(one_restarts_what_three_had)
+TEST(one_restarts_what_three_had)
 {
 	uint32_t ids[NODES], id;
 
@@ -208,7 +209,6 @@ START_TEST(one_restarts_what_three_had)
 	ck_assert_uint_eq(atomic_load(&lab.messages[0]), 40);
 	free_lab();
 }
-END_TEST
 
 /* The first batches of its log have rotted. */
 static void damage_log(uint32_t id)
@@ -239,7 +239,7 @@ static void damage_log(uint32_t id)
 }
 
 /* All end at once, and the log of the one that is started again is damaged: it copies that of another, for which it speaks. */
-START_TEST(one_restarts_with_the_log_of_another)
+TEST(one_restarts_with_the_log_of_another)
 {
 	char saved[96];
 
@@ -270,10 +270,9 @@ START_TEST(one_restarts_with_the_log_of_another)
 	remove_directories(saved, NODES);
 	free_lab();
 }
-END_TEST
 
 /* A founder with nothing on its disk forms no group beside what lies on the others: it waits for a node that has some, and says so. */
-START_TEST(none_is_formed_beside_logs)
+TEST(none_is_formed_beside_logs)
 {
 	char path[128], text[256];
 
@@ -299,18 +298,5 @@ START_TEST(none_is_formed_beside_logs)
 	ck_assert_uint_eq(atomic_load(&lab.messages[1]), 11);
 	free_lab();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group_durable_ids");
-	TCase *cases = tcase_create("ids");
-
-	tcase_set_timeout(cases, 300);
-	tcase_add_test(cases, the_first_forms_it);
-	tcase_add_test(cases, one_restarts_what_three_had);
-	tcase_add_test(cases, one_restarts_with_the_log_of_another);
-	tcase_add_test(cases, none_is_formed_beside_logs);
-	suite_add_tcase(s, cases);
-	return s;
-}
+TEST_SUITE("group_durable_ids")

@@ -101,8 +101,10 @@ static bool has_failed(const struct cluster *c)
 	return whorl_error(c->nodes[NEWCOMER], NULL, 0) == WHORL_MEMORY;
 }
 
+TEST_CASE("failed", .timeout_s = 60);
+
 /* `b` is not upcalled any more, and `c` not sent: in the pass in which the node has failed. */
-START_TEST(the_pass_in_which_a_node_fails_is_over)
+TEST(the_pass_in_which_a_node_fails_is_over)
 {
 	struct answer answer = {.asked = false};
 	struct cluster c;
@@ -127,10 +129,9 @@ START_TEST(the_pass_in_which_a_node_fails_is_over)
 	goes_on = true;
 	cluster_free(&c);
 }
-END_TEST
 
 /* What is delivered in the pass in which it fails is not told of as delivered: of its sender no slot is free for that. */
-START_TEST(what_is_not_upcalled_is_not_acknowledged)
+TEST(what_is_not_upcalled_is_not_acknowledged)
 {
 	struct cluster c;
 	uint64_t freed;
@@ -148,10 +149,9 @@ START_TEST(what_is_not_upcalled_is_not_acknowledged)
 	goes_on = true;
 	cluster_free(&c);
 }
-END_TEST
 
 /* What is committed before that pass could go with it, as `c` comes behind `a`: the node says nothing more. */
-START_TEST(nothing_is_sent_in_that_pass)
+TEST(nothing_is_sent_in_that_pass)
 {
 	unsigned long committed = 0;
 	struct cluster c;
@@ -174,7 +174,6 @@ START_TEST(nothing_is_sent_in_that_pass)
 	goes_on = true;
 	cluster_free(&c);
 }
-END_TEST
 
 static bool is_removed(const struct cluster *c, unsigned id)
 {
@@ -182,7 +181,7 @@ static bool is_removed(const struct cluster *c, unsigned id)
 }
 
 /* A member that stood still and was removed learns that before it sends anything. */
-START_TEST(a_removed_member_sends_nothing)
+TEST(a_removed_member_sends_nothing)
 {
 	struct cluster c;
 
@@ -194,10 +193,9 @@ START_TEST(a_removed_member_sends_nothing)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 2, "s")).sent, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Whatever comes to be upcalled, as what was kept back of another subgroup. */
-START_TEST(nothing_is_upcalled_afterwards)
+TEST(nothing_is_upcalled_afterwards)
 {
 	const struct whorl_message message = {.data = "x", .bytes = 1};
 	struct cluster c;
@@ -214,10 +212,9 @@ START_TEST(nothing_is_upcalled_afterwards)
 	ck_assert_uint_eq(recorded(c.records[0]), 1);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Whenever that is: the answer is the fate. A refused commit is an aborted claim, whichever thread looks at it. */
-START_TEST(what_is_refused_is_aborted)
+TEST(what_is_refused_is_aborted)
 {
 	struct whorl_claim claims[2];
 	struct cluster c;
@@ -240,20 +237,5 @@ START_TEST(what_is_refused_is_aborted)
 	ck_assert(aborted);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("group: failed");
-	TCase *cases = tcase_create("failed");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, the_pass_in_which_a_node_fails_is_over);
-	tcase_add_test(cases, what_is_not_upcalled_is_not_acknowledged);
-	tcase_add_test(cases, nothing_is_sent_in_that_pass);
-	tcase_add_test(cases, a_removed_member_sends_nothing);
-	tcase_add_test(cases, nothing_is_upcalled_afterwards);
-	tcase_add_test(cases, what_is_refused_is_aborted);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("group: failed")

@@ -116,9 +116,11 @@ static void *send_all_the_time(void *ctx)
 	return NULL;
 }
 
+TEST_CASE("fork", .timeout_s = 60);
+
 /* Threads of the parent stand in the middle of everything when the children are made: whatever lock they hold is held
  * for ever in a child. */
-START_TEST(a_child_may_only_close)
+TEST_LOOP(a_child_may_only_close, 0, 2)
 {
 	bool caller = _i == 1;
 	struct cluster c, other;
@@ -162,15 +164,5 @@ START_TEST(a_child_may_only_close)
 	cluster_free(&other);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: fork");
-	TCase *t = tcase_create("fork");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, a_child_may_only_close, 0, 2);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: fork")

@@ -96,8 +96,10 @@ static void finish_cluster(struct cluster *c)
 
 /* ---- what they say ----------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("frontiers", .timeout_s = 60);
+
 /* Received by all, while one is still at work on it. (On tcp it would say so at the end of that pass.) */
-START_TEST(a_slow_upcall_holds_the_second)
+TEST(a_slow_upcall_holds_the_second)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
@@ -118,10 +120,9 @@ START_TEST(a_slow_upcall_holds_the_second)
 	ck_assert_uint_eq(delivered(&c, 1), 0); /* it has sent nothing */
 	finish_cluster(&c);
 }
-END_TEST
 
 /* Nobody's upcall has seen the aborted one, and an open one holds up what comes behind it. */
-START_TEST(aborted_claims_are_passed_over)
+TEST(aborted_claims_are_passed_over)
 {
 	struct whorl_claim claims[3];
 	struct cluster c;
@@ -142,9 +143,8 @@ START_TEST(aborted_claims_are_passed_over)
 	ck_assert_uint_eq(c.records[1]->entries[1].index, 2);
 	finish_cluster(&c);
 }
-END_TEST
 
-START_TEST(without_an_order_both_are_one)
+TEST_LOOP(without_an_order_both_are_one, 0, TRANSPORTS)
 {
 	struct cluster c;
 
@@ -160,7 +160,6 @@ START_TEST(without_an_order_both_are_one)
 	ck_assert_uint_eq(recorded(c.records[0]), 5);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* ---- across views ---------------------------------------------------------------------------------------------------------- */
 
@@ -201,7 +200,7 @@ static uint64_t received_num(struct cluster *c, unsigned id)
 
 /* Node 0 is in the next view, and has delivered its message of the view before; node 3 is in its upcall still, below the cut. A message
  * of the next view changes nothing about that. */
-START_TEST(a_member_that_is_late_below_the_cut_counts)
+TEST_LOOP(a_member_that_is_late_below_the_cut_counts, 0, TRANSPORTS)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
@@ -239,10 +238,9 @@ START_TEST(a_member_that_is_late_below_the_cut_counts)
 	pthread_join(slow.thread, NULL);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* Indexes go on through views, and so do the frontiers. */
-START_TEST(a_view_renumbers_nothing)
+TEST(a_view_renumbers_nothing)
 {
 	struct cluster c;
 
@@ -264,7 +262,6 @@ START_TEST(a_view_renumbers_nothing)
 	ck_assert_uint_eq(c.records[2]->entries[4].index, 4);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* ---- newcomers -------------------------------------------------------------------------------------------------------------- */
 
@@ -291,7 +288,7 @@ static void set_state(struct cluster *c, unsigned id, struct gate *gate)
 }
 
 /* It keeps back what is delivered: that counts, though its program has seen none of it. */
-START_TEST(a_newcomer_counts_at_once)
+TEST(a_newcomer_counts_at_once)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
@@ -317,7 +314,6 @@ START_TEST(a_newcomer_counts_at_once)
 	await(whorl_ready(c.nodes[2], 0) == WHORL_OK, cluster_step(&c));
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- ends ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -355,7 +351,7 @@ static enum whorl_result end_of_wait(struct waiter *w)
 }
 
 /* The others have gone on without it; what it knew then it knows, and no more. */
-START_TEST(a_removed_node_learns_nothing_more)
+TEST(a_removed_node_learns_nothing_more)
 {
 	struct cluster c;
 	uint64_t told, before;
@@ -382,7 +378,6 @@ START_TEST(a_removed_node_learns_nothing_more)
 	ck_assert_int_eq(read(whorl_frontier_fd(s), &told, sizeof(told)), -1);
 	cluster_free(&c);
 }
-END_TEST
 
 static void let_others_go_on(struct cluster *c, struct waiter *w)
 {
@@ -390,7 +385,7 @@ static void let_others_go_on(struct cluster *c, struct waiter *w)
 }
 
 /* A thread that waits when that comes is woken. */
-START_TEST(removal_ends_a_wait)
+TEST(removal_ends_a_wait)
 {
 	struct cluster c;
 	struct waiter w;
@@ -403,10 +398,9 @@ START_TEST(removal_ends_a_wait)
 	ck_assert_int_eq(end_of_wait(&w), WHORL_REMOVED);
 	cluster_free(&c);
 }
-END_TEST
 
 /* It waits as long as the node drains, and no longer. With thread = caller the threads that wait make the passes, too. */
-START_TEST(close_ends_a_wait)
+TEST_LOOP(close_ends_a_wait, 0, 2 * TRANSPORTS)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
@@ -425,7 +419,6 @@ START_TEST(close_ends_a_wait)
 	atomic_store(&gate.shut, false);
 	cluster_free(&c);
 }
-END_TEST
 
 static void *open_gate_soon(void *ctx)
 {
@@ -437,7 +430,7 @@ static void *open_gate_soon(void *ctx)
 	return NULL;
 }
 
-START_TEST(what_comes_while_it_drains_is_told)
+TEST(what_comes_while_it_drains_is_told)
 {
 	struct gate gate = {true, false};
 	struct cluster c;
@@ -456,7 +449,6 @@ START_TEST(what_comes_while_it_drains_is_told)
 	pthread_join(opener, NULL);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- taken out of the shard -------------------------------------------------------------------------------------------------- */
 
@@ -478,7 +470,7 @@ static void note_gone(whorl_subgroup *subgroup, uint64_t first, uint64_t end, vo
 }
 
 /* What is gone is past once the program knows of it. */
-START_TEST(what_is_gone_is_told_first)
+TEST(what_is_gone_is_told_first)
 {
 	struct whorl_open_options options = {.size = sizeof(options), .layout = role_of};
 	struct whorl_claim claims[2];
@@ -504,11 +496,10 @@ START_TEST(what_is_gone_is_told_first)
 	ck_assert_int_eq(whorl_commit_many(claims, 2, NULL), WHORL_NOT_SENDER);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* ---- waiting --------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(too_few_are_heard)
+TEST(too_few_are_heard)
 {
 	struct cluster c;
 	uint64_t began;
@@ -523,7 +514,6 @@ START_TEST(too_few_are_heard)
 	await(delivered(&c, 0) == 1, cluster_step(&c));
 	cluster_free(&c);
 }
-END_TEST
 
 static void wait_in_upcall(const struct whorl_message *message, void *ctx)
 {
@@ -534,7 +524,7 @@ static void wait_in_upcall(const struct whorl_message *message, void *ctx)
 	results[2] = whorl_frontier_arm(message->subgroup, WHORL_DELIVERED_BY_ALL, message->index);
 }
 
-START_TEST(upcalls_do_not_wait)
+TEST(upcalls_do_not_wait)
 {
 	enum whorl_result results[3] = {WHORL_OK, WHORL_OK, WHORL_OK};
 	struct pollfd told;
@@ -552,10 +542,9 @@ START_TEST(upcalls_do_not_wait)
 	ck_assert_int_eq(results[2], WHORL_AGAIN);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* With thread = caller the thread that waits makes the passes. */
-START_TEST(a_wait_drives_the_loop)
+TEST(a_wait_drives_the_loop)
 {
 	struct cluster c;
 
@@ -568,7 +557,6 @@ START_TEST(a_wait_drives_the_loop)
 	ck_assert_int_eq(whorl_frontier_wait(subgroup_of(&c, 0, "s"), WHORL_DELIVERED_BY_ALL, 50, 3), WHORL_TIMEOUT);
 	finish_cluster(&c);
 }
-END_TEST
 
 #define SENDERS 3
 #define EACH 400
@@ -591,7 +579,7 @@ static void *send_and_wait(void *ctx)
 }
 
 /* Many threads, each for its own messages. */
-START_TEST(threads_wait_for_what_they_send)
+TEST_LOOP(threads_wait_for_what_they_send, 0, 2 * TRANSPORTS)
 {
 	pthread_t threads[SENDERS];
 	struct cluster c;
@@ -606,29 +594,5 @@ START_TEST(threads_wait_for_what_they_send)
 	ck_assert_uint_eq(delivered(&c, 0), SENDERS * EACH);
 	finish_cluster(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: frontiers");
-	TCase *t = tcase_create("frontiers");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, a_slow_upcall_holds_the_second);
-	tcase_add_test(t, aborted_claims_are_passed_over);
-	tcase_add_loop_test(t, without_an_order_both_are_one, 0, TRANSPORTS);
-	tcase_add_loop_test(t, a_member_that_is_late_below_the_cut_counts, 0, TRANSPORTS);
-	tcase_add_test(t, a_view_renumbers_nothing);
-	tcase_add_test(t, a_newcomer_counts_at_once);
-	tcase_add_test(t, a_removed_node_learns_nothing_more);
-	tcase_add_test(t, removal_ends_a_wait);
-	tcase_add_loop_test(t, close_ends_a_wait, 0, 2 * TRANSPORTS);
-	tcase_add_test(t, what_comes_while_it_drains_is_told);
-	tcase_add_test(t, what_is_gone_is_told_first);
-	tcase_add_test(t, too_few_are_heard);
-	tcase_add_test(t, upcalls_do_not_wait);
-	tcase_add_test(t, a_wait_drives_the_loop);
-	tcase_add_loop_test(t, threads_wait_for_what_they_send, 0, 2 * TRANSPORTS);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: frontiers")

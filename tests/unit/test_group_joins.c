@@ -152,7 +152,9 @@ static bool sums_are(const struct cluster *c, const struct sum *sums, unsigned l
 
 /* ---- first views ----------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_majority_begins_without_the_rest)
+TEST_CASE("joins", .timeout_s = 60);
+
+TEST(a_majority_begins_without_the_rest)
 {
 	struct cluster c;
 
@@ -168,10 +170,9 @@ START_TEST(a_majority_begins_without_the_rest)
 	await(whorl_node_count(c.nodes[1]) == 5, sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
 /* Two of three would be no quorum of five: it stays until the quorum is the view's own. */
-START_TEST(a_node_that_leaves_a_bare_majority_lets_it_go_on)
+TEST(a_node_that_leaves_a_bare_majority_lets_it_go_on)
 {
 	struct cluster c;
 
@@ -188,9 +189,8 @@ START_TEST(a_node_that_leaves_a_bare_majority_lets_it_go_on)
 	send_some(&c, 1, 1);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(half_is_no_majority)
+TEST(half_is_no_majority)
 {
 	struct cluster c;
 	char text[256];
@@ -208,9 +208,8 @@ START_TEST(half_is_no_majority)
 	await(cluster_is_ready(&c), cluster_step(&c));
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_founder_begins_alone)
+TEST(a_founder_begins_alone)
 {
 	struct cluster c;
 	char text[256];
@@ -227,9 +226,8 @@ START_TEST(a_founder_begins_alone)
 	await(whorl_node_count(c.nodes[1]) == 3, sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_node_that_only_joins_forms_nothing)
+TEST(a_node_that_only_joins_forms_nothing)
 {
 	struct cluster c;
 	char text[256];
@@ -241,9 +239,8 @@ START_TEST(a_node_that_only_joins_forms_nothing)
 	ck_assert_int_eq(whorl_ready(c.nodes[0], 50), WHORL_TIMEOUT);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(eight_at_once_are_one_group)
+TEST(eight_at_once_are_one_group)
 {
 	struct cluster c;
 
@@ -259,11 +256,10 @@ START_TEST(eight_at_once_are_one_group)
 		cluster_free(&c);
 	}
 }
-END_TEST
 
 /* ---- newcomers ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_newcomer_has_the_state)
+TEST_LOOP(a_newcomer_has_the_state, 0, 2)
 {
 	struct sum sums[4] = {0};
 	struct cluster c;
@@ -290,10 +286,9 @@ START_TEST(a_newcomer_has_the_state)
 	for (unsigned id = 0; id < 4; id++)
 		ck_assert_int_eq(sums[id].out, 0);
 }
-END_TEST
 
 /* Also of a state that is small. */
-START_TEST(a_newcomer_says_how_much_it_has)
+TEST(a_newcomer_says_how_much_it_has)
 {
 	struct sum sums[3] = {{.padding = 400000}, {.padding = 400000}, {.waits = true}};
 	char text[256] = "";
@@ -311,10 +306,9 @@ START_TEST(a_newcomer_says_how_much_it_has)
 	await(cluster_is_ready(&c), sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
 /* The giver cannot: another gives. */
-START_TEST(another_gives)
+TEST(another_gives)
 {
 	struct sum sums[3] = {{.fails = true}};
 	struct cluster c;
@@ -331,10 +325,9 @@ START_TEST(another_gives)
 	ck_assert_uint_eq(sums[1].snapshots, 1);
 	cluster_free(&c);
 }
-END_TEST
 
 /* An id comes back with nothing of its former life. */
-START_TEST(a_node_comes_back)
+TEST(a_node_comes_back)
 {
 	struct sum sums[3] = {0};
 	struct cluster c;
@@ -357,9 +350,8 @@ START_TEST(a_node_comes_back)
 	ck_assert_uint_eq(view_of(c.nodes[0]), 10); /* out, and in */
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(many_join_at_once)
+TEST(many_join_at_once)
 {
 	struct sum sums[8] = {0};
 	struct cluster c;
@@ -378,9 +370,8 @@ START_TEST(many_join_at_once)
 	await(sums_are(&c, sums, 100), sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_newcomer_that_differs_is_refused)
+TEST(a_newcomer_that_differs_is_refused)
 {
 	struct cluster c;
 	char text[512];
@@ -404,7 +395,6 @@ START_TEST(a_newcomer_that_differs_is_refused)
 	await(view_of(c.nodes[0]) == 1, sched_yield()); /* the group did not notice */
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- resting --------------------------------------------------------------------------------------------------------------- */
 
@@ -416,7 +406,7 @@ static int sender_rank(struct cluster *c, unsigned id)
 	return info.sender;
 }
 
-START_TEST(a_sender_rests_and_comes_back)
+TEST_LOOP(a_sender_rests_and_comes_back, 0, 2)
 {
 	struct sum sums[3] = {0};
 	struct cluster c;
@@ -445,27 +435,5 @@ START_TEST(a_sender_rests_and_comes_back)
 	ck_assert_int_eq(whorl_request_pause(subgroup_of(&c, 2, "s"), 7, true), WHORL_NOT_FOUND);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: joins");
-	TCase *t = tcase_create("joins");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, a_majority_begins_without_the_rest);
-	tcase_add_test(t, a_node_that_leaves_a_bare_majority_lets_it_go_on);
-	tcase_add_test(t, half_is_no_majority);
-	tcase_add_test(t, a_founder_begins_alone);
-	tcase_add_test(t, a_node_that_only_joins_forms_nothing);
-	tcase_add_test(t, eight_at_once_are_one_group);
-	tcase_add_loop_test(t, a_newcomer_has_the_state, 0, 2);
-	tcase_add_test(t, a_newcomer_says_how_much_it_has);
-	tcase_add_test(t, another_gives);
-	tcase_add_test(t, a_node_comes_back);
-	tcase_add_test(t, many_join_at_once);
-	tcase_add_test(t, a_newcomer_that_differs_is_refused);
-	tcase_add_loop_test(t, a_sender_rests_and_comes_back, 0, 2);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: joins")

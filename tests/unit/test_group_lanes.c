@@ -46,7 +46,9 @@ static void step(struct cluster *c, struct lane *lanes, bool all)
 	}
 }
 
-START_TEST(a_node_that_stands_still_is_gone_for_lanes)
+TEST_CASE("lanes", .timeout_s = 60);
+
+TEST(a_node_that_stands_still_is_gone_for_lanes)
 {
 	struct lane lanes[NODES];
 	struct cluster c;
@@ -67,15 +69,5 @@ START_TEST(a_node_that_stands_still_is_gone_for_lanes)
 		lanes[id].transport->ops->destroy(lanes[id].transport, false);
 	cluster_free(&c);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("group lanes");
-	TCase *cases = tcase_create("lanes");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_node_that_stands_still_is_gone_for_lanes);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("group lanes")

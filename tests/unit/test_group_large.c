@@ -164,14 +164,15 @@ static void try_all(const char *group, const char *mode)
 	close_group(&g);
 }
 
-START_TEST(of_every_length)
+TEST_CASE("large", .timeout_s = 60);
+
+TEST_LOOP(of_every_length, 0, 4)
 {
 	try_all(transports[_i / 2], modes[_i % 2]);
 }
-END_TEST
 
 /* Small ones before and behind; an aborted one is nothing, and takes its indexes; fewer bytes than were claimed. */
-START_TEST(among_others)
+TEST_LOOP(among_others, 0, 2)
 {
 	unsigned char data[LARGE];
 	struct whorl_claim large, small;
@@ -224,9 +225,8 @@ START_TEST(among_others)
 	ck_assert_uint_eq(stats_of(s_of(&g, 0)).aborted, 5 * 3 + 10);
 	close_group(&g);
 }
-END_TEST
 
-START_TEST(nonsense_is_refused)
+TEST(nonsense_is_refused)
 {
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
 	struct whorl_message none = {.size = sizeof(none), .parts = 1};
@@ -264,9 +264,8 @@ START_TEST(nonsense_is_refused)
 	ck_assert_uint_eq(info.large_bytes, LARGE);
 	close_group(&g);
 }
-END_TEST
 
-START_TEST(the_configuration_must_allow_it)
+TEST(the_configuration_must_allow_it)
 {
 	static const struct {
 		const char *text, *mistake;
@@ -289,7 +288,6 @@ START_TEST(the_configuration_must_allow_it)
 		whorl_config_free(config);
 	}
 }
-END_TEST
 
 /* ---- threads ---------------------------------------------------------------------------------------------------------- */
 
@@ -327,7 +325,7 @@ static void ignore(const struct whorl_message *m, void *ctx)
 }
 
 /* Threads that send small ones as fast as they can do not keep those out that need the whole window. */
-START_TEST(small_ones_do_not_starve_it)
+TEST(small_ones_do_not_starve_it)
 {
 	struct sender small[3];
 	unsigned char data[LARGE];
@@ -363,10 +361,9 @@ START_TEST(small_ones_do_not_starve_it)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* What waits holds others up, as long as it waits. */
-START_TEST(it_gives_up_in_time)
+TEST(it_gives_up_in_time)
 {
 	struct whorl_claim open, large, small;
 	struct group g;
@@ -383,12 +380,11 @@ START_TEST(it_gives_up_in_time)
 	ck_ok(whorl_abort(&large));
 	close_group(&g);
 }
-END_TEST
 
 /* ---- views and the end -------------------------------------------------------------------------------------------------- */
 
 /* Committed in one view, and sent again in the next, whole; open in one and committed in the next. */
-START_TEST(it_goes_on_in_the_next_view)
+TEST_LOOP(it_goes_on_in_the_next_view, 0, 2)
 {
 	struct whorl_claim claim;
 	unsigned char data[LARGE];
@@ -413,9 +409,8 @@ START_TEST(it_goes_on_in_the_next_view)
 	ck_assert(g.got[1]->of[0].right && g.got[1]->of[1].right);
 	close_group(&g);
 }
-END_TEST
 
-START_TEST(open_ones_outlive_the_node)
+TEST_LOOP(open_ones_outlive_the_node, 0, 2)
 {
 	struct whorl_claim claims[2];
 	struct group g;
@@ -436,10 +431,9 @@ START_TEST(open_ones_outlive_the_node)
 	}
 	close_group(&g);
 }
-END_TEST
 
 /* Several at once, small ones among them; a commit of many finds all of them or none. */
-START_TEST(many_are_committed_together)
+TEST(many_are_committed_together)
 {
 	struct whorl_claim claims[3];
 	struct group g;
@@ -459,7 +453,6 @@ START_TEST(many_are_committed_together)
 	ck_assert_uint_eq(stats_of(s_of(&g, 0)).send.batches, 1);
 	close_group(&g);
 }
-END_TEST
 
 /* ---- a process that is killed ------------------------------------------------------------------------------------------- */
 
@@ -500,7 +493,7 @@ static void be_killed(const char *name)
 }
 
 /* What its last message was, both survivors have, whole, or none has. */
-START_TEST(a_killed_sender_leaves_no_halves)
+TEST_LOOP(a_killed_sender_leaves_no_halves, 0, 3)
 {
 	struct cluster c = {.count = 2};
 	struct got *got[2];
@@ -536,24 +529,5 @@ START_TEST(a_killed_sender_leaves_no_halves)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: large messages");
-	TCase *t = tcase_create("large");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, of_every_length, 0, 4);
-	tcase_add_loop_test(t, among_others, 0, 2);
-	tcase_add_test(t, nonsense_is_refused);
-	tcase_add_test(t, the_configuration_must_allow_it);
-	tcase_add_test(t, small_ones_do_not_starve_it);
-	tcase_add_test(t, it_gives_up_in_time);
-	tcase_add_loop_test(t, it_goes_on_in_the_next_view, 0, 2);
-	tcase_add_loop_test(t, open_ones_outlive_the_node, 0, 2);
-	tcase_add_test(t, many_are_committed_together);
-	tcase_add_loop_test(t, a_killed_sender_leaves_no_halves, 0, 3);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: large messages")

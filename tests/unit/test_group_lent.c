@@ -91,8 +91,10 @@ static void hold_asleep(struct member *m)
 		sched_yield();
 }
 
+TEST_CASE("lent", .timeout_s = 60);
+
 /* The committer's thread sends it and says that it has it; to upcall is for the loop, and its thread does not run. */
-START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
+TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1)
 {
 	struct member members[NODES];
 
@@ -113,7 +115,6 @@ START_TEST(what_is_committed_leaves_a_loop_that_sleeps)
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }
-END_TEST
 
 static bool apply(const struct whorl_call *calls, size_t count, void *ctx)
 {
@@ -130,7 +131,7 @@ static void note_read(enum whorl_result result, void *ctx)
 }
 
 /* The reader's thread asks the members; to count their answers, and to look, is for the loop. */
-START_TEST(a_read_asks_while_the_loop_sleeps)
+TEST(a_read_asks_while_the_loop_sleeps)
 {
 	struct member members[NODES];
 	const struct wh_confirming *confirming;
@@ -155,7 +156,6 @@ START_TEST(a_read_asks_while_the_loop_sleeps)
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }
-END_TEST
 
 static void *commit_when_parked(void *ctx)
 {
@@ -170,7 +170,7 @@ static void *commit_when_parked(void *ctx)
 }
 
 /* Several threads find each loop asleep at once, and acknowledgements of the others wake it at the same time. */
-START_TEST(many_find_it_asleep)
+TEST_LOOP(many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1)
 {
 	struct member members[NODES];
 	pthread_t threads[NODES][THREADS];
@@ -192,18 +192,5 @@ START_TEST(many_find_it_asleep)
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("group_lent");
-	TCase *cases = tcase_create("lent");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, what_is_committed_leaves_a_loop_that_sleeps, WH_SUBGROUP_UNORDERED,
-			    WH_SUBGROUP_ORDERED + 1);
-	tcase_add_test(cases, a_read_asks_while_the_loop_sleeps);
-	tcase_add_loop_test(cases, many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("group_lent")

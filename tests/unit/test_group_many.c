@@ -54,7 +54,9 @@ static void expect_all(struct cluster *c, uint64_t end, uint64_t aborted)
 	}
 }
 
-START_TEST(they_come_in_order)
+TEST_CASE("many", .timeout_s = 60);
+
+TEST(they_come_in_order)
 {
 	struct whorl_claim claims[WINDOW];
 	uint64_t index = 0;
@@ -83,9 +85,8 @@ START_TEST(they_come_in_order)
 	ck_assert_uint_eq(stats_of(s).claimed, index);
 	finish_cluster(&c);
 }
-END_TEST
 
-START_TEST(all_or_none)
+TEST(all_or_none)
 {
 	struct whorl_claim claims[WINDOW], one, other;
 	struct cluster c;
@@ -110,10 +111,9 @@ START_TEST(all_or_none)
 	ck_ok(whorl_commit_many(claims, WINDOW, NULL));
 	finish_cluster(&c);
 }
-END_TEST
 
 /* A commit that is refused does nothing at all. */
-START_TEST(a_commit_is_of_all)
+TEST(a_commit_is_of_all)
 {
 	struct whorl_claim claims[WINDOW + 1];
 	const size_t bytes[] = {8, 0, 8, 16, 8}, too_many[] = {8, 8, 8, 17, 8};
@@ -136,10 +136,9 @@ START_TEST(a_commit_is_of_all)
 		ck_assert_uint_eq(c.records[1]->entries[i].bytes, bytes[i]);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* Some are aborted, the others committed in two parts, the later one first. */
-START_TEST(some_are_aborted)
+TEST(some_are_aborted)
 {
 	struct whorl_claim claims[WINDOW];
 	struct cluster c;
@@ -158,10 +157,9 @@ START_TEST(some_are_aborted)
 	expect_all(&c, WINDOW, 1 << 1 | 1 << 2);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* What follows each other leaves in one batch, and not some of it before. */
-START_TEST(they_leave_together)
+TEST(they_leave_together)
 {
 	struct whorl_claim claims[WINDOW];
 	struct cluster c;
@@ -175,7 +173,6 @@ START_TEST(they_leave_together)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).send.events, WINDOW);
 	finish_cluster(&c);
 }
-END_TEST
 
 /* ---- threads -------------------------------------------------------------------------------------------------------------- */
 
@@ -221,7 +218,7 @@ static void *send_many(void *ctx)
 	return NULL;
 }
 
-START_TEST(several_threads_at_once)
+TEST(several_threads_at_once)
 {
 	struct sender senders[THREADS];
 	unsigned long aborted = 0;
@@ -249,11 +246,10 @@ START_TEST(several_threads_at_once)
 	}
 	finish_cluster(&c);
 }
-END_TEST
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(open_ones_outlive_the_node)
+TEST(open_ones_outlive_the_node)
 {
 	struct whorl_claim claims[WINDOW];
 	struct cluster c;
@@ -269,10 +265,9 @@ START_TEST(open_ones_outlive_the_node)
 	ck_assert_int_eq(whorl_commit_many(&claims[3], 2, NULL), WHORL_CLOSED); /* and with that it is freed */
 	cluster_free(&c);
 }
-END_TEST
 
 /* Without a quorum nothing is claimed; what is claimed is pending, all of it. */
-START_TEST(a_minority_keeps_all)
+TEST(a_minority_keeps_all)
 {
 	struct whorl_claim claims[2], more[2];
 	struct cluster c;
@@ -289,9 +284,8 @@ START_TEST(a_minority_keeps_all)
 	expect_all(&c, 2, 0);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(where_none_is_to_be_had)
+TEST(where_none_is_to_be_had)
 {
 	struct whorl_claim claims[2];
 	struct cluster c;
@@ -306,23 +300,5 @@ START_TEST(where_none_is_to_be_had)
 	ck_ok(whorl_commit_many(claims, 2, NULL));
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: claims of many");
-	TCase *t = tcase_create("many");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, they_come_in_order);
-	tcase_add_test(t, all_or_none);
-	tcase_add_test(t, a_commit_is_of_all);
-	tcase_add_test(t, some_are_aborted);
-	tcase_add_test(t, they_leave_together);
-	tcase_add_test(t, several_threads_at_once);
-	tcase_add_test(t, open_ones_outlive_the_node);
-	tcase_add_test(t, a_minority_keeps_all);
-	tcase_add_test(t, where_none_is_to_be_had);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: claims of many")

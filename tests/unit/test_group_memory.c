@@ -21,7 +21,9 @@ static int descriptors(void)
 	return count;
 }
 
-START_TEST(opening_survives_every_refusal)
+TEST_CASE("memory", .timeout_s = 60);
+
+TEST(opening_survives_every_refusal)
 {
 	long live_before, refusals = 0;
 	enum whorl_result result;
@@ -56,9 +58,8 @@ START_TEST(opening_survives_every_refusal)
 	ck_assert_int_eq(live, live_before);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_configuration_survives_every_refusal)
+TEST(a_configuration_survives_every_refusal)
 {
 	const char *text = "[group]\nnodes = 2\n[subgroup s]\nwindow = 7\n";
 	long live_before = live;
@@ -79,16 +80,5 @@ START_TEST(a_configuration_survives_every_refusal)
 		ck_assert_int_eq(live, live_before);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: memory");
-	TCase *t = tcase_create("memory");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, opening_survives_every_refusal);
-	tcase_add_test(t, a_configuration_survives_every_refusal);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: memory")

@@ -73,7 +73,9 @@ static void check_words(const struct record *record, uint64_t count)
 static const char *const modes[] = {"[subgroup s]\nwindow = 8\nsenders = 1\n" CALLER,
 				    "[subgroup s]\nwindow = 8\nsenders = 1\nmode = unordered\n" CALLER};
 
-START_TEST(the_rest_waits_and_holds_up_the_sender)
+TEST_CASE("offers", .timeout_s = 60);
+
+TEST_LOOP(the_rest_waits_and_holds_up_the_sender, 0, 2)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -110,10 +112,9 @@ START_TEST(the_rest_waits_and_holds_up_the_sender)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
 /* What is said while the offer is under way, and before it refuses, is said of what it refuses. */
-START_TEST(the_upcall_itself_may_ask)
+TEST_LOOP(the_upcall_itself_may_ask, 0, 2)
 {
 	struct cluster c;
 	struct reader *reader = open_readers(&c, 2, FAR, modes[_i]);
@@ -128,10 +129,9 @@ START_TEST(the_upcall_itself_may_ask)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
 /* Several senders, and aborted claims among their messages: what goes back goes back to each. */
-START_TEST(what_is_refused_goes_back_to_each_sender)
+TEST_LOOP(what_is_refused_goes_back_to_each_sender, 0, 2)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -164,10 +164,9 @@ START_TEST(what_is_refused_goes_back_to_each_sender)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
 /* A change of view does not wait. What is below the cut comes first, and until then the new view fills its windows and no more. */
-START_TEST(a_view_keeps_what_is_refused)
+TEST_LOOP(a_view_keeps_what_is_refused, 0, 2)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -201,9 +200,8 @@ START_TEST(a_view_keeps_what_is_refused)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
-START_TEST(more_than_backlog_max_is_not_kept)
+TEST(more_than_backlog_max_is_not_kept)
 {
 	struct cluster c;
 	struct reader *reader = open_readers(&c, 3, FAR "backlog_max = 1m\n",
@@ -222,7 +220,6 @@ START_TEST(more_than_backlog_max_is_not_kept)
 	free(large);
 	free(reader);
 }
-END_TEST
 
 static bool note_told(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
 {
@@ -235,7 +232,7 @@ static bool note_told(whorl_subgroup *subgroup, uint64_t refused_ms, void *ctx)
 }
 
 /* 0: it is told, and goes on; 1: told, and leaves; 2: it has said that it leaves by setting no function. */
-START_TEST(a_reader_that_refuses_for_long_is_told_or_leaves)
+TEST_LOOP(a_reader_that_refuses_for_long_is_told_or_leaves, 0, 3)
 {
 	struct cluster c;
 	struct reader *reader =
@@ -266,7 +263,6 @@ START_TEST(a_reader_that_refuses_for_long_is_told_or_leaves)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
 /* ---- a newcomer ------------------------------------------------------------------------------------------------------------- */
 
@@ -320,7 +316,7 @@ static void open_counter(struct cluster *c, unsigned id, struct counter *counter
 
 /* The giver has refused some; the view that takes the newcomer in keeps them. Its state lacks them, so they come with it. Then the
  * newcomer refuses them as well, and is not ready before it has taken all. */
-START_TEST(a_newcomer_gets_what_its_giver_has_refused)
+TEST_LOOP(a_newcomer_gets_what_its_giver_has_refused, 0, 2)
 {
 	static struct counter counters[3];
 	uint64_t more = _i == 0 ? 4 : 3; /* as above */
@@ -360,11 +356,10 @@ START_TEST(a_newcomer_gets_what_its_giver_has_refused)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* What a newcomer has kept back and refuses is offered in the pass behind the one that hears it ask. Between the two its loop does not
  * sleep: nothing would wake it. */
-START_TEST(a_newcomer_does_not_sleep_between_asking_and_its_offer)
+TEST_LOOP(a_newcomer_does_not_sleep_between_asking_and_its_offer, 0, 2)
 {
 	static struct counter counters[3];
 	struct reader *reader = &counters[2].reader;
@@ -396,7 +391,6 @@ START_TEST(a_newcomer_does_not_sleep_between_asking_and_its_offer)
 	check_words(&reader->record, WINDOW);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- threads ------------------------------------------------------------------------------------------------------------------ */
 
@@ -440,7 +434,7 @@ static void *get_all(void *argument)
 }
 
 /* A thread says that there is room while the loop is about to refuse, again and again: none of it is lost. */
-START_TEST(a_thread_that_makes_room_is_heard)
+TEST(a_thread_that_makes_room_is_heard)
 {
 	static struct queue queue;
 	struct cluster c;
@@ -462,12 +456,11 @@ START_TEST(a_thread_that_makes_room_is_heard)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- the end, and nonsense ------------------------------------------------------------------------------------------------------ */
 
 /* While it drains it is offered again; what it does not take in time is dropped. */
-START_TEST(close_offers_again_and_drops_the_rest)
+TEST_LOOP(close_offers_again_and_drops_the_rest, 0, 2)
 {
 	struct cluster c;
 	struct reader *reader = open_readers(&c, 2, FAR, "[subgroup s]\nwindow = 8\nsenders = 1\n");
@@ -486,9 +479,8 @@ START_TEST(close_offers_again_and_drops_the_rest)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
-START_TEST(nonsense_is_answered)
+TEST(nonsense_is_answered)
 {
 	struct cluster c;
 	struct reader *reader = open_readers(&c, 1, FAR, "[subgroup s]\n[subgroup t]\n" CALLER);
@@ -513,25 +505,5 @@ START_TEST(nonsense_is_answered)
 	cluster_free(&c);
 	free(reader);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: offers");
-	TCase *t = tcase_create("offers");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, the_rest_waits_and_holds_up_the_sender, 0, 2);
-	tcase_add_loop_test(t, the_upcall_itself_may_ask, 0, 2);
-	tcase_add_loop_test(t, what_is_refused_goes_back_to_each_sender, 0, 2);
-	tcase_add_loop_test(t, a_view_keeps_what_is_refused, 0, 2);
-	tcase_add_test(t, more_than_backlog_max_is_not_kept);
-	tcase_add_loop_test(t, a_reader_that_refuses_for_long_is_told_or_leaves, 0, 3);
-	tcase_add_loop_test(t, a_newcomer_gets_what_its_giver_has_refused, 0, 2);
-	tcase_add_loop_test(t, a_newcomer_does_not_sleep_between_asking_and_its_offer, 0, 2);
-	tcase_add_test(t, a_thread_that_makes_room_is_heard);
-	tcase_add_loop_test(t, close_offers_again_and_drops_the_rest, 0, 2);
-	tcase_add_test(t, nonsense_is_answered);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: offers")

@@ -25,7 +25,9 @@ static void expect_text(const char *text, const char *part)
 
 /* ---- versions and results ---------------------------------------------------------------------------------------------- */
 
-START_TEST(versions_and_results_have_texts)
+TEST_CASE("open", .timeout_s = 60);
+
+TEST(versions_and_results_have_texts)
 {
 	char version[32];
 
@@ -37,11 +39,10 @@ START_TEST(versions_and_results_have_texts)
 		ck_assert_str_ne(whorl_result_text((enum whorl_result)result), "unknown result");
 	ck_assert_str_eq(whorl_result_text((enum whorl_result)1000), "unknown result");
 }
-END_TEST
 
 /* ---- configurations ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(all_mistakes_are_told_with_their_lines)
+TEST(all_mistakes_are_told_with_their_lines)
 {
 	whorl_config *config = whorl_config_new();
 	const char *text = "[group]\nnodes = many\ncolour = red\n[subgroup s]\nwindow = 0\nmembers = 0,7\n[garage]\n";
@@ -58,9 +59,8 @@ START_TEST(all_mistakes_are_told_with_their_lines)
 	whorl_config_free(config);
 	whorl_config_free(NULL);
 }
-END_TEST
 
-START_TEST(what_only_the_whole_shows_is_told_once)
+TEST(what_only_the_whole_shows_is_told_once)
 {
 	whorl_config *config = config_of("[group]\nname = a b\nnodes = 2\n[subgroup s]\nmembers = 0,2\nsenders = 1\n"
 					 "[subgroup t]\nmembers = 0\nsenders = 1\n[engine]\ncpus = 1,x\n");
@@ -77,10 +77,9 @@ START_TEST(what_only_the_whole_shows_is_told_once)
 	ck_assert_str_eq(whorl_config_error(config), first);
 	whorl_config_free(config);
 }
-END_TEST
 
 /* Nodes may enter some while they run. Views change as ever. */
-START_TEST(a_group_may_have_no_subgroup)
+TEST(a_group_may_have_no_subgroup)
 {
 	struct whorl_status *status = NULL;
 	uint64_t bytes = 0;
@@ -104,10 +103,9 @@ START_TEST(a_group_may_have_no_subgroup)
 	c.nodes[1] = NULL;
 	cluster_free(&c);
 }
-END_TEST
 
 /* Such a subgroup has no place in a view before a node has entered it: nodes without others, or with one, are as ever. */
-START_TEST(what_nodes_enter_has_no_place_of_the_file)
+TEST_LOOP(what_nodes_enter_has_no_place_of_the_file, 0, 2)
 {
 	static const char *const rest[] = {"[subgroup w]\nmembers = wish\n",
 					   "[subgroup w]\nmembers = wish\nwindow = 32768\nmessage_bytes = 1g\n"
@@ -130,9 +128,8 @@ START_TEST(what_nodes_enter_has_no_place_of_the_file)
 	cluster_await_view(&c, 1);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(settings_win_over_the_file)
+TEST(settings_win_over_the_file)
 {
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
 	struct cluster c = {.config = whorl_config_new(), .count = 1};
@@ -159,9 +156,8 @@ START_TEST(settings_win_over_the_file)
 	ck_assert_int_eq(info.sender, 0);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_sweep_is_not_for_one_node)
+TEST(a_sweep_is_not_for_one_node)
 {
 	whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup s]\nwindow = 10, 20\n");
 	whorl_node *node;
@@ -170,9 +166,8 @@ START_TEST(a_sweep_is_not_for_one_node)
 	expect_text(whorl_config_error(config), "lists");
 	whorl_config_free(config);
 }
-END_TEST
 
-START_TEST(files_are_read)
+TEST(files_are_read)
 {
 	whorl_config *config = whorl_config_new();
 
@@ -180,11 +175,10 @@ START_TEST(files_are_read)
 	expect_text(whorl_config_error(config), "/nowhere/at-all.ini");
 	whorl_config_free(config);
 }
-END_TEST
 
 /* ---- opening --------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(an_id_is_one_of_the_group)
+TEST(an_id_is_one_of_the_group)
 {
 	struct whorl_open_options options = {.size = 0};
 	struct cluster c;
@@ -202,9 +196,8 @@ START_TEST(an_id_is_one_of_the_group)
 	ck_assert_uint_eq(whorl_node_count(c.nodes[1]), 0); /* there is no view yet */
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(an_id_is_there_once)
+TEST(an_id_is_there_once)
 {
 	struct cluster c;
 	whorl_node *twin;
@@ -217,10 +210,9 @@ START_TEST(an_id_is_there_once)
 	ck_ok(whorl_open(c.config, 0, NULL, &c.nodes[0])); /* and free again */
 	cluster_free(&c);
 }
-END_TEST
 
 /* An operator's word is for a configured node, and for no other than the founder. (What it does: test_form.c.) */
-START_TEST(a_configured_node_may_be_told_to_form_a_group)
+TEST(a_configured_node_may_be_told_to_form_a_group)
 {
 	const struct whorl_open_options told = {.size = sizeof(told), .form = true};
 	whorl_config *config = config_of("[group]\nname = told-to-form\nnodes = 2\nnodes_max = 3\n[subgroup s]\n");
@@ -239,10 +231,9 @@ START_TEST(a_configured_node_may_be_told_to_form_a_group)
 	expect_text(whorl_config_error(config), "node 1 cannot be told to form a group: node 0 is its founder");
 	whorl_config_free(config);
 }
-END_TEST
 
 /* A directory that is not there, or a record that is none, is no start without a record. */
-START_TEST(a_record_that_cannot_be_read)
+TEST(a_record_that_cannot_be_read)
 {
 	char directory[] = "/tmp/whorl-open-XXXXXX", path[80], text[300];
 	whorl_config *config;
@@ -271,9 +262,8 @@ START_TEST(a_record_that_cannot_be_read)
 	expect_text(whorl_config_error(config), "No such file or directory");
 	whorl_config_free(config);
 }
-END_TEST
 
-START_TEST(memory_is_estimated_and_limited)
+TEST(memory_is_estimated_and_limited)
 {
 	struct whorl_node_stats stats = {.size = sizeof(stats)};
 	struct cluster c;
@@ -295,9 +285,8 @@ START_TEST(memory_is_estimated_and_limited)
 	ck_assert_uint_gt(more, 300 * 10240);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(transports_that_cannot_be_had)
+TEST(transports_that_cannot_be_had)
 {
 	const char *transports[] = {"verbs", "sim"}, *texts[] = {"RDMA device", "sim is for the tests"};
 
@@ -319,9 +308,8 @@ START_TEST(transports_that_cannot_be_had)
 		whorl_config_free(config);
 	}
 }
-END_TEST
 
-START_TEST(a_processor_that_is_not_there)
+TEST(a_processor_that_is_not_there)
 {
 	struct cluster c;
 	char text[256];
@@ -342,10 +330,9 @@ START_TEST(a_processor_that_is_not_there)
 		whorl_config_free(config);
 	}
 }
-END_TEST
 
 /* Two nodes that do not mean the same group find out, both of them, and say it. */
-START_TEST(nodes_that_differ_refuse_each_other)
+TEST(nodes_that_differ_refuse_each_other)
 {
 	struct cluster c;
 	char text[512];
@@ -364,7 +351,6 @@ START_TEST(nodes_that_differ_refuse_each_other)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- the log ----------------------------------------------------------------------------------------------------- */
 
@@ -386,7 +372,7 @@ static void keep_line(enum whorl_log_level level, const char *line, void *ctx)
 	atomic_fetch_add(&lines->count, 1);
 }
 
-START_TEST(the_log_goes_where_it_is_sent)
+TEST(the_log_goes_where_it_is_sent)
 {
 	struct lines lines = {.count = 0}, later = {.count = 0};
 	struct whorl_open_options options = {.size = sizeof(options), .log = keep_line, .log_ctx = &lines};
@@ -418,12 +404,11 @@ START_TEST(the_log_goes_where_it_is_sent)
 	waitpid(child, NULL, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 /* A program compiled with a shorter struct gets what it knows, and nothing is written behind it. */
-START_TEST(statistics_have_the_size_that_is_asked_for)
+TEST(statistics_have_the_size_that_is_asked_for)
 {
 	struct whorl_subgroup_info info = {.size = offsetof(struct whorl_subgroup_info, window)};
 	struct whorl_node_stats stats, whole = {.size = sizeof(whole)};
@@ -453,9 +438,8 @@ START_TEST(statistics_have_the_size_that_is_asked_for)
 	ck_assert_uint_eq(whole.pushes, whole.heartbeats);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(statistics_count)
+TEST(statistics_count)
 {
 	struct whorl_subgroup_stats stats;
 	struct whorl_node_stats node_stats = {.size = sizeof(node_stats)};
@@ -488,33 +472,5 @@ START_TEST(statistics_count)
 	ck_assert_uint_eq(node_stats.writes, 5 + node_stats.heartbeats);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: open");
-	TCase *t = tcase_create("open");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, versions_and_results_have_texts);
-	tcase_add_test(t, all_mistakes_are_told_with_their_lines);
-	tcase_add_test(t, what_only_the_whole_shows_is_told_once);
-	tcase_add_test(t, a_group_may_have_no_subgroup);
-	tcase_add_loop_test(t, what_nodes_enter_has_no_place_of_the_file, 0, 2);
-	tcase_add_test(t, settings_win_over_the_file);
-	tcase_add_test(t, a_sweep_is_not_for_one_node);
-	tcase_add_test(t, files_are_read);
-	tcase_add_test(t, an_id_is_one_of_the_group);
-	tcase_add_test(t, an_id_is_there_once);
-	tcase_add_test(t, a_configured_node_may_be_told_to_form_a_group);
-	tcase_add_test(t, a_record_that_cannot_be_read);
-	tcase_add_test(t, memory_is_estimated_and_limited);
-	tcase_add_test(t, transports_that_cannot_be_had);
-	tcase_add_test(t, a_processor_that_is_not_there);
-	tcase_add_test(t, nodes_that_differ_refuse_each_other);
-	tcase_add_test(t, the_log_goes_where_it_is_sent);
-	tcase_add_test(t, statistics_have_the_size_that_is_asked_for);
-	tcase_add_test(t, statistics_count);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: open")

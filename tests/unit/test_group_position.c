@@ -24,9 +24,11 @@ static enum whorl_role two_send(const struct whorl_view *view, const char *name,
 	return id < 2 ? WHORL_SENDER : WHORL_NO_MEMBER;
 }
 
+TEST_CASE("position", .timeout_s = 60);
+
 /* Unordered, any member of the view may have sent there, or send there later, and may not have been heard: the whole view is named.
  * Ordered, the senders are enough. */
-START_TEST(unordered_all_of_the_view_is_named)
+TEST_LOOP(unordered_all_of_the_view_is_named, 0, 2)
 {
 	const struct whorl_open_options options = {.size = sizeof(options), .layout = two_send};
 	const struct wh_state *state;
@@ -60,15 +62,5 @@ START_TEST(unordered_all_of_the_view_is_named)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("group: position");
-	TCase *cases = tcase_create("position");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, unordered_all_of_the_view_is_named, 0, 2);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("group: position")

@@ -201,7 +201,9 @@ static bool next_views_are_prepared(void)
 	return spares == 2 && threads == 2 + 1 + 2 + 2; /* two dots, main, loops, senders */
 }
 
-START_TEST(full_load_allocates_nothing)
+TEST_CASE("quiet", .timeout_s = 60);
+
+TEST(full_load_allocates_nothing)
 {
 	unsigned long before[COUNTED], delivered, calls = 0;
 	struct load loads[2];
@@ -241,10 +243,9 @@ START_TEST(full_load_allocates_nothing)
 		calls += before[i];
 	ck_assert_uint_lt(calls, delivered / 2);
 }
-END_TEST
 
 /* A loop that sleeps is rung once, however much is committed before it runs; one that is awake not at all. */
-START_TEST(a_burst_rings_once)
+TEST(a_burst_rings_once)
 {
 	struct cluster c;
 	unsigned long before;
@@ -272,16 +273,5 @@ START_TEST(a_burst_rings_once)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: quiet");
-	TCase *t = tcase_create("quiet");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, full_load_allocates_nothing);
-	tcase_add_test(t, a_burst_rings_once);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: quiet")

@@ -30,8 +30,10 @@ static bool is_sender(struct cluster *c, unsigned id)
 	return info.sender >= 0;
 }
 
+TEST_CASE("rests", .timeout_s = 60);
+
 /* Nothing can be claimed any more; what has been is delivered first, however long that takes. Then it is a sender no more. */
-START_TEST(what_has_been_claimed_is_delivered_first)
+TEST_LOOP(what_has_been_claimed_is_delivered_first, 0, 4)
 {
 	unsigned id = _i % 2; /* the leader, or another */
 	struct whorl_claim claim;
@@ -55,10 +57,9 @@ START_TEST(what_has_been_claimed_is_delivered_first)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, id, "s")).dropped, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* No other member has heard of it yet: it is as if nothing had been. */
-START_TEST(a_rest_that_was_not_said)
+TEST(a_rest_that_was_not_said)
 {
 	struct cluster c;
 
@@ -71,10 +72,9 @@ START_TEST(a_rest_that_was_not_said)
 	ck_assert(!cluster_is_in_view(&c, 1));
 	cluster_free(&c);
 }
-END_TEST
 
 /* It has been said, and may be in a proposal: nothing can be claimed before the next view, which follows in any case. */
-START_TEST(a_rest_that_was_said)
+TEST_LOOP(a_rest_that_was_said, 0, 2)
 {
 	unsigned id = (unsigned)_i;
 	struct cluster c;
@@ -95,10 +95,9 @@ START_TEST(a_rest_that_was_said)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, id, "s")).dropped, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* It goes on resting in the views that follow, and comes back when it says so. */
-START_TEST(a_resting_member_goes_on_resting)
+TEST(a_resting_member_goes_on_resting)
 {
 	struct cluster c;
 
@@ -122,7 +121,6 @@ START_TEST(a_resting_member_goes_on_resting)
 	await(all_recorded(c.records, 2, 1), cluster_step(&c));
 	cluster_free(&c);
 }
-END_TEST
 
 #define TAKEN_BACK 100000
 #define RETURNS 150
@@ -152,7 +150,7 @@ static void *claim_on(void *argument)
 }
 
 /* A claim looks at the ring, and then whether its node is to send again; in between the loop may have settled that. */
-START_TEST(a_node_that_returns_is_told_to_wait)
+TEST(a_node_that_returns_is_told_to_wait)
 {
 	struct claimant claimant = {.word = 0};
 	pthread_t thread;
@@ -176,10 +174,9 @@ START_TEST(a_node_that_returns_is_told_to_wait)
 	ck_assert_uint_eq(claimant.wrong, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* It has taken back that it rests, before anything may have come of it: whatever the loop has read by then, a claim waits. */
-START_TEST(what_is_taken_back_at_once_is_told_to_wait)
+TEST(what_is_taken_back_at_once_is_told_to_wait)
 {
 	unsigned long wrong = 0;
 	whorl_subgroup *s;
@@ -203,20 +200,5 @@ START_TEST(what_is_taken_back_at_once_is_told_to_wait)
 	ck_assert_uint_eq(wrong, 0);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("group: rests");
-	TCase *cases = tcase_create("rests");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, what_has_been_claimed_is_delivered_first, 0, 4);
-	tcase_add_test(cases, a_rest_that_was_not_said);
-	tcase_add_loop_test(cases, a_rest_that_was_said, 0, 2);
-	tcase_add_test(cases, a_resting_member_goes_on_resting);
-	tcase_add_test(cases, a_node_that_returns_is_told_to_wait);
-	tcase_add_test(cases, what_is_taken_back_at_once_is_told_to_wait);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("group: rests")

@@ -84,9 +84,11 @@ static bool view_is(struct cluster *c, unsigned id, uint64_t number)
 	return view_of(c->nodes[id]) == number;
 }
 
+TEST_CASE("roles", .timeout_s = 60);
+
 /* What it has committed is behind an open claim, and cannot leave before its role is over. It goes on until that is finished; only then
  * the next view comes. */
-START_TEST(an_accepted_commit_is_delivered)
+TEST_LOOP(an_accepted_commit_is_delivered, 0, 2)
 {
 	struct rule rule = {.members = 3};
 	struct whorl_claim open, committed, more;
@@ -114,10 +116,9 @@ START_TEST(an_accepted_commit_is_delivered)
 	ck_assert(view_is(&c, 0, 2));
 	cluster_free(&c);
 }
-END_TEST
 
 /* A failure waits for no sender's open claim, nor does a sender that ends lose anything by it. */
-START_TEST(a_failure_does_not_wait_for_a_sender_that_ends)
+TEST(a_failure_does_not_wait_for_a_sender_that_ends)
 {
 	struct rule rule = {.members = 4};
 	struct whorl_claim open;
@@ -135,10 +136,9 @@ START_TEST(a_failure_does_not_wait_for_a_sender_that_ends)
 	ck_assert_uint_eq(told.calls, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* It is made a sender again before it has ended: as if nothing had been. */
-START_TEST(a_sender_that_ends_is_made_a_sender_again)
+TEST(a_sender_that_ends_is_made_a_sender_again)
 {
 	struct rule rule = {.members = 4};
 	struct whorl_claim open, more;
@@ -160,10 +160,9 @@ START_TEST(a_sender_that_ends_is_made_a_sender_again)
 	ck_assert(view_is(&c, 0, 2));
 	cluster_free(&c);
 }
-END_TEST
 
 /* The third case: no member is left that it could send to. Its program is told, after the view. */
-START_TEST(a_node_that_is_taken_out_is_told_what_is_gone)
+TEST_LOOP(a_node_that_is_taken_out_is_told_what_is_gone, 0, 2)
 {
 	struct rule rule = {.members = 3, .takes_out = true};
 	struct whorl_claim claims[4];
@@ -190,10 +189,9 @@ START_TEST(a_node_that_is_taken_out_is_told_what_is_gone)
 	ck_assert(view_is(&c, 0, 1));
 	cluster_free(&c);
 }
-END_TEST
 
 /* A function that says something else in each view is not asked in one that ends a sender: or there would be no end of views. */
-START_TEST(a_function_of_the_number_comes_to_rest)
+TEST(a_function_of_the_number_comes_to_rest)
 {
 	struct rule rule = {.rotates = true};
 	struct cluster c;
@@ -207,19 +205,5 @@ START_TEST(a_function_of_the_number_comes_to_rest)
 	ck_assert(view_is(&c, 0, 2) && view_is(&c, 1, 2));
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("group: roles");
-	TCase *cases = tcase_create("roles");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, an_accepted_commit_is_delivered, 0, 2);
-	tcase_add_test(cases, a_failure_does_not_wait_for_a_sender_that_ends);
-	tcase_add_test(cases, a_sender_that_ends_is_made_a_sender_again);
-	tcase_add_loop_test(cases, a_node_that_is_taken_out_is_told_what_is_gone, 0, 2);
-	tcase_add_test(cases, a_function_of_the_number_comes_to_rest);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("group: roles")

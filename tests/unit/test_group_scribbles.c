@@ -49,8 +49,10 @@ static void expect_without_1(struct cluster *c)
 
 static const char *const modes[] = {"mode = ordered\n", "mode = unordered\n"};
 
+TEST_CASE("scribbles", .timeout_s = 10);
+
 /* No node covers rounds in which no node says anything: to pass over them would take for ever. */
-START_TEST(a_guard_far_ahead)
+TEST_LOOP(a_guard_far_ahead, 0, 2)
 {
 	struct cluster c;
 
@@ -59,11 +61,10 @@ START_TEST(a_guard_far_ahead)
 	expect_without_1(&c);
 	cluster_free(&c);
 }
-END_TEST
 
 /* The greatest that a correct member can say is believed: two senders have filled their windows, and a third one owes as
  * many rounds, and one more. */
-START_TEST(a_guard_as_far_as_can_be)
+TEST(a_guard_as_far_as_can_be)
 {
 	struct cluster c;
 
@@ -76,9 +77,8 @@ START_TEST(a_guard_as_far_as_can_be)
 	expect_without_1(&c);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(a_stream_that_begins_at_its_end)
+TEST_LOOP(a_stream_that_begins_at_its_end, 0, 2)
 {
 	struct cluster c;
 
@@ -89,10 +89,9 @@ START_TEST(a_stream_that_begins_at_its_end)
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* What all have delivered is free, and stays so: in the view (0), and when the next one asks what is to be sent again. */
-START_TEST(a_count_that_falls_back)
+TEST_LOOP(a_count_that_falls_back, 0, 2)
 {
 	struct cluster c;
 
@@ -112,7 +111,6 @@ START_TEST(a_count_that_falls_back)
 	ck_assert_uint_eq(recorded(c.records[1]), 16);
 	cluster_free(&c);
 }
-END_TEST
 
 /* All have received five messages of node 2, and node 0 has delivered none of them. */
 static void receive_five(struct cluster *c)
@@ -128,7 +126,7 @@ static void receive_five(struct cluster *c)
 }
 
 /* What was received before a member broke is delivered, however many passes that takes. */
-START_TEST(what_came_before_is_delivered)
+TEST(what_came_before_is_delivered)
 {
 	struct cluster c;
 
@@ -140,10 +138,9 @@ START_TEST(what_came_before_is_delivered)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 0, "s")).received_num, 0); /* of this view */
 	cluster_free(&c);
 }
-END_TEST
 
 /* What is to be delivered before the next view cannot be: then there is none here. */
-START_TEST(what_cannot_be_delivered_ends_the_node)
+TEST(what_cannot_be_delivered_ends_the_node)
 {
 	const struct wh_place *place;
 	struct cluster c;
@@ -164,7 +161,6 @@ START_TEST(what_cannot_be_delivered_ends_the_node)
 	ck_assert_uint_eq(recorded(c.records[0]), 4);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- large messages ---- */
 
@@ -197,7 +193,7 @@ static const struct {
 	{{{.more = 3, .bytes = 16}, {.bytes = 16}, {.bytes = 16}, {.bytes = 16}}, 5}, /* more slots than a round has */
 };
 
-START_TEST(parts_that_do_not_hold_together)
+TEST_LOOP(parts_that_do_not_hold_together, 0, 2 * sizeof(lies) / sizeof(lies[0]))
 {
 	const struct wh_place *place;
 	struct cluster c;
@@ -226,10 +222,9 @@ START_TEST(parts_that_do_not_hold_together)
 	ck_assert_uint_eq(recorded(c.records[0]), 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Unordered: members say that they have half of a message. It is not free. */
-START_TEST(half_of_one_is_none)
+TEST(half_of_one_is_none)
 {
 	unsigned char data[64] = {0};
 	struct cluster c;
@@ -245,22 +240,5 @@ START_TEST(half_of_one_is_none)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: scribbles");
-	TCase *t = tcase_create("scribbles");
-
-	tcase_set_timeout(t, 10);
-	tcase_add_loop_test(t, a_guard_far_ahead, 0, 2);
-	tcase_add_test(t, a_guard_as_far_as_can_be);
-	tcase_add_loop_test(t, a_stream_that_begins_at_its_end, 0, 2);
-	tcase_add_loop_test(t, a_count_that_falls_back, 0, 2);
-	tcase_add_test(t, what_came_before_is_delivered);
-	tcase_add_test(t, what_cannot_be_delivered_ends_the_node);
-	tcase_add_loop_test(t, parts_that_do_not_hold_together, 0, 2 * sizeof(lies) / sizeof(lies[0]));
-	tcase_add_test(t, half_of_one_is_none);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: scribbles")

@@ -79,8 +79,10 @@ static void send_one(unsigned id, unsigned g)
 
 /* ---- with threads --------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("group_silent", .timeout_s = 60);
+
 /* One here, one there; sometimes the loops sleep between. */
-START_TEST(messages_here_and_there_arrive)
+TEST(messages_here_and_there_arrive)
 {
 	unsigned long sent[SUBGROUPS] = {0};
 	uint64_t random = test_seed(1);
@@ -99,7 +101,6 @@ START_TEST(messages_here_and_there_arrive)
 	}
 	close_all();
 }
-END_TEST
 
 struct flood {
 	atomic_bool over;
@@ -116,7 +117,7 @@ static void *send_all_the_time(void *ctx)
 }
 
 /* The loops never sleep, and nothing but a look finds the others. */
-START_TEST(messages_arrive_while_another_subgroup_is_busy)
+TEST(messages_arrive_while_another_subgroup_is_busy)
 {
 	struct flood flood = {.sent = 0};
 	pthread_t thread;
@@ -133,7 +134,6 @@ START_TEST(messages_arrive_while_another_subgroup_is_busy)
 	await(have_all(0, flood.sent), sched_yield());
 	close_all();
 }
-END_TEST
 
 /* ---- counted in passes ------------------------------------------------------------------------------------------------------ */
 
@@ -158,7 +158,7 @@ static unsigned rounds_until_delivered(unsigned g)
 	return rounds;
 }
 
-START_TEST(silent_subgroups_are_not_stepped)
+TEST(silent_subgroups_are_not_stepped)
 {
 	uint64_t before;
 
@@ -180,10 +180,9 @@ START_TEST(silent_subgroups_are_not_stepped)
 	ck_assert_uint_le(steps_of(0) - before, 1);
 	close_all();
 }
-END_TEST
 
 /* A look at its own bit, one at the sender's word, and one at the others': each within so many passes. */
-START_TEST(the_first_message_waits_for_a_few_looks)
+TEST(the_first_message_waits_for_a_few_looks)
 {
 	open_many(SUBGROUPS, BY_HAND);
 	for (unsigned g = 0; g < SUBGROUPS; g++) {
@@ -192,9 +191,8 @@ START_TEST(the_first_message_waits_for_a_few_looks)
 	}
 	close_all();
 }
-END_TEST
 
-START_TEST(few_subgroups_are_stepped_in_each_pass)
+TEST(few_subgroups_are_stepped_in_each_pass)
 {
 	uint64_t before;
 
@@ -207,7 +205,6 @@ START_TEST(few_subgroups_are_stepped_in_each_pass)
 	ck_assert_uint_eq(wh_node_looks(cluster.nodes[1]).words, 0);
 	close_all();
 }
-END_TEST
 
 /* ---- the bit of a ring ------------------------------------------------------------------------------------------------------ */
 
@@ -226,7 +223,7 @@ static void on_look(int signal)
 }
 
 /* A loop takes the bit away, and then looks for marks: a thread that looked at the bit first would leave a mark that no loop looks at. */
-START_TEST(the_mark_comes_before_the_look_at_the_bit)
+TEST(the_mark_comes_before_the_look_at_the_bit)
 {
 	const struct sigaction action = {.sa_handler = on_look};
 	struct sigaction before;
@@ -250,7 +247,6 @@ START_TEST(the_mark_comes_before_the_look_at_the_bit)
 	munmap(bits, 4096);
 	close_all();
 }
-END_TEST
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------------- */
 
@@ -261,7 +257,7 @@ static uint32_t words_of(uint32_t shards, uint32_t from)
 	return wh_rows_moved_words(&config, shards);
 }
 
-START_TEST(rows_have_words_where_subgroups_are_many)
+TEST(rows_have_words_where_subgroups_are_many)
 {
 	ck_assert_uint_eq(words_of(1, 0), 0);
 	ck_assert_uint_eq(words_of(8, 0), 0);
@@ -270,21 +266,5 @@ START_TEST(rows_have_words_where_subgroups_are_many)
 	ck_assert_uint_eq(words_of(WH_MOVED_NAMES + 1, 0), 2);
 	ck_assert_uint_eq(words_of(1, 1), 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("group_silent");
-	TCase *cases = tcase_create("group_silent");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, messages_here_and_there_arrive);
-	tcase_add_test(cases, messages_arrive_while_another_subgroup_is_busy);
-	tcase_add_test(cases, silent_subgroups_are_not_stepped);
-	tcase_add_test(cases, the_first_message_waits_for_a_few_looks);
-	tcase_add_test(cases, few_subgroups_are_stepped_in_each_pass);
-	tcase_add_test(cases, the_mark_comes_before_the_look_at_the_bit);
-	tcase_add_test(cases, rows_have_words_where_subgroups_are_many);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("group_silent")

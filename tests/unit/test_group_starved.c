@@ -35,9 +35,11 @@ static whorl_node *open_node(uint32_t id, int64_t window, wh_transport_create *c
 	return node;
 }
 
+TEST_CASE("starved", .timeout_s = 60);
+
 /* The group has failed, and node 0, which has a loop that sleeps, has nothing to drain. That its loop is slow to say so is
  * no reason to give up on it. */
-START_TEST(a_late_loop_drains)
+TEST(a_late_loop_drains)
 {
 	whorl_node *late = open_node(0, 4, create_own_wait), *other = open_node(1, 5, wh_shm_create);
 
@@ -47,15 +49,5 @@ START_TEST(a_late_loop_drains)
 		sched_yield();
 	ck_assert_int_eq(whorl_close(late, PATIENCE_MS), WHORL_OK);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("group_starved");
-	TCase *cases = tcase_create("starved");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_late_loop_drains);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("group_starved")

@@ -60,8 +60,10 @@ static void expect_no_older_view(struct cluster *c, unsigned id)
 
 /* ---- claims through views --------------------------------------------------------------------------------------------- */
 
+TEST_CASE("streams", .timeout_s = 60);
+
 /* Opened in one view and committed or aborted in any later one, each takes its place in the order of claims. */
-START_TEST(claims_take_their_place_in_any_view)
+TEST_LOOP(claims_take_their_place_in_any_view, 0, 2)
 {
 	static const uint64_t delivered[] = {0, 1, 2, 4, 6};
 	struct whorl_claim claims[7];
@@ -103,10 +105,9 @@ START_TEST(claims_take_their_place_in_any_view)
 	expect_no_older_view(&c, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* As long as a claim is open the memory that it points to stays. */
-START_TEST(an_open_claim_keeps_its_memory)
+TEST(an_open_claim_keeps_its_memory)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -127,12 +128,11 @@ START_TEST(an_open_claim_keeps_its_memory)
 	expect_no_older_view(&c, 1);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Node 1 has stopped for the next view when node 0 sends: only node 0 has the messages, and they are sent again.
  * (Passes are made by hand. Node 1 notices that node 2 has left at the end of one pass, and stops at the beginning of the
  * next; node 0 sends in between.) */
-START_TEST(what_was_not_received_is_sent_again)
+TEST_LOOP(what_was_not_received_is_sent_again, 0, 2)
 {
 	static const uint64_t delivered[] = {0, 2, 3};
 	struct whorl_subgroup_stats stats;
@@ -166,10 +166,9 @@ START_TEST(what_was_not_received_is_sent_again)
 	expect_no_older_view(&c, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* While a view changes, and when it has changed, a window that was full makes room again: no node waits for one that has left. */
-START_TEST(a_node_that_has_left_does_not_hold_the_window)
+TEST_LOOP(a_node_that_has_left_does_not_hold_the_window, 0, 2)
 {
 	struct cluster c;
 
@@ -192,7 +191,6 @@ START_TEST(a_node_that_has_left_does_not_hold_the_window)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- long lives -------------------------------------------------------------------------------------------------------- */
 
@@ -220,7 +218,7 @@ static void step_well(struct cluster *c)
 
 /* What a ring has numbers for the others take: in the next view it is told where the numbers go on. A node has
  * delivered the message that had the last one when it fails for want of more. */
-START_TEST(the_others_take_all_numbers_that_there_are)
+TEST_LOOP(the_others_take_all_numbers_that_there_are, 0, 4)
 {
 	const uint64_t numbers[] = {(UINT64_C(1) << 48) + 5, wh_ring_numbers(8) - 1};
 	struct cluster c;
@@ -241,7 +239,6 @@ START_TEST(the_others_take_all_numbers_that_there_are)
 		ck_ok(whorl_error(c.nodes[0], NULL, 0));
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- removed, closed, in a minority ------------------------------------------------------------------------------------ */
 
@@ -261,7 +258,7 @@ static void step_without(struct cluster *c, unsigned without)
 }
 
 /* Node 1 has sent one message, and committed another behind an open claim, when it stands still. */
-START_TEST(a_removed_sender_is_in_doubt)
+TEST_LOOP(a_removed_sender_is_in_doubt, 0, 2)
 {
 	struct whorl_claim open, behind, last;
 	struct whorl_subgroup_stats stats;
@@ -297,10 +294,9 @@ START_TEST(a_removed_sender_is_in_doubt)
 	c.nodes[1] = NULL;
 	cluster_free(&c);
 }
-END_TEST
 
 /* Two claims, in the memories of two views, outlive the node. */
-START_TEST(claims_of_several_views_outlive_the_node)
+TEST_LOOP(claims_of_several_views_outlive_the_node, 0, 2)
 {
 	struct whorl_claim claims[2];
 	struct cluster c;
@@ -319,7 +315,6 @@ START_TEST(claims_of_several_views_outlive_the_node)
 	}
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- no sender any more -------------------------------------------------------------------------------------------------- */
 
@@ -348,7 +343,7 @@ static void open_with(struct cluster *c, const char *const *roles, struct whorl_
 }
 
 /* In view 1 node 0 is nothing at all; in view 2 it sends again. (Made a member only it sends first what it has: test_group_roles.c.) */
-START_TEST(what_a_sender_had_is_dropped_when_it_is_none)
+TEST(what_a_sender_had_is_dropped_when_it_is_none)
 {
 	static const char *const roles[] = {"ssss", ".ss.", "ss.."};
 	static const uint64_t delivered[] = {0, 5};
@@ -396,10 +391,9 @@ START_TEST(what_a_sender_had_is_dropped_when_it_is_none)
 	expect_no_older_view(&c, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* That something will be delivered is not said of what was dropped, though there is no quorum now. */
-START_TEST(a_dropped_claim_in_a_minority)
+TEST(a_dropped_claim_in_a_minority)
 {
 	static const char *const roles[] = {"ssss", ".ss.", ".s.."};
 	struct whorl_open_options options;
@@ -416,7 +410,6 @@ START_TEST(a_dropped_claim_in_a_minority)
 	ck_assert_int_eq(whorl_commit(&open, 8), WHORL_NOT_SENDER);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- threads ------------------------------------------------------------------------------------------------------------ */
 
@@ -471,8 +464,10 @@ static bool has_all(const struct record *record, unsigned sender, uint64_t count
 	return false;
 }
 
+TEST_CASE("threads", .timeout_s = 60);
+
 /* Three senders, one with two threads; two nodes leave in the middle of it. Those that stay notice nothing. */
-START_TEST(senders_notice_nothing)
+TEST_LOOP(senders_notice_nothing, 0, 2)
 {
 	static const uint64_t least[] = {2 * EACH, EACH, 0, 0};
 	static const unsigned nodes[] = {0, 1, 2, 0};
@@ -507,26 +502,5 @@ START_TEST(senders_notice_nothing)
 		records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: streams");
-	TCase *t = tcase_create("streams"), *threads = tcase_create("threads");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, claims_take_their_place_in_any_view, 0, 2);
-	tcase_add_test(t, an_open_claim_keeps_its_memory);
-	tcase_add_loop_test(t, what_was_not_received_is_sent_again, 0, 2);
-	tcase_add_loop_test(t, a_node_that_has_left_does_not_hold_the_window, 0, 2);
-	tcase_add_loop_test(t, the_others_take_all_numbers_that_there_are, 0, 4);
-	tcase_add_loop_test(t, a_removed_sender_is_in_doubt, 0, 2);
-	tcase_add_loop_test(t, claims_of_several_views_outlive_the_node, 0, 2);
-	tcase_add_test(t, what_a_sender_had_is_dropped_when_it_is_none);
-	tcase_add_test(t, a_dropped_claim_in_a_minority);
-	suite_add_tcase(s, t);
-	tcase_set_timeout(threads, 60);
-	tcase_add_loop_test(threads, senders_notice_nothing, 0, 2);
-	suite_add_tcase(s, threads);
-	return s;
-}
+TEST_SUITE("group: streams")

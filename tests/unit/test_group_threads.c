@@ -307,7 +307,9 @@ static void play(uint64_t seed)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
-START_TEST(threads_at_random)
+TEST_CASE("threads", .timeout_s = 60);
+
+TEST(threads_at_random)
 {
 	struct wh_dice dice = {test_seed(1)};
 
@@ -321,15 +323,5 @@ START_TEST(threads_at_random)
 	}
 	ck_assert_uint_gt(wh_load_relaxed(&rings), 0);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("group_threads");
-	TCase *cases = tcase_create("threads");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, threads_at_random);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("group_threads")

@@ -40,7 +40,9 @@ static void try_everything(const struct whorl_message *message, void *ctx)
 	atomic_store(&probe->done, true);
 }
 
-START_TEST(calls_that_wait_are_refused)
+TEST_CASE("upcalls", .timeout_s = 60);
+
+TEST_LOOP(calls_that_wait_are_refused, 0, 2)
 {
 	bool caller = _i == 1;
 	struct probe probe = {.done = false};
@@ -70,7 +72,6 @@ START_TEST(calls_that_wait_are_refused)
 	ck_assert_uint_eq(c.records[0]->entries[1].word, 'y');
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- sending ------------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +100,7 @@ static void answer(const struct whorl_message *message, void *ctx)
 		atomic_fetch_add(&player->refused, 1);
 }
 
-START_TEST(upcalls_send)
+TEST_LOOP(upcalls_send, 0, 2)
 {
 	const char *text = _i == 1 ? "[subgroup s]\nmessage_bytes = 8\n[engine]\nthread = caller\n"
 				   : "[subgroup s]\nmessage_bytes = 8\n";
@@ -121,7 +122,6 @@ START_TEST(upcalls_send)
 	ck_assert_uint_eq(players[0].refused + players[1].refused, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Sends until the window is full, at each message: nothing waits, and nothing that was accepted is lost. Whatever an
  * upcall sends is claimed before its own message is recorded. */
@@ -143,7 +143,7 @@ static bool all_claims_recorded(struct player *players)
 	return recorded(players[0].record) == claims && recorded(players[1].record) == claims;
 }
 
-START_TEST(upcalls_fill_the_window)
+TEST(upcalls_fill_the_window)
 {
 	struct player players[2];
 	struct cluster c;
@@ -164,7 +164,6 @@ START_TEST(upcalls_fill_the_window)
 	ck_assert_uint_gt(players[0].refused, 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- in place, one or many at a time ------------------------------------------------------------------------------- */
 
@@ -186,7 +185,7 @@ static void check_batch(const struct whorl_message *messages, size_t count, void
 	}
 }
 
-START_TEST(messages_are_in_place)
+TEST(messages_are_in_place)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -209,9 +208,8 @@ START_TEST(messages_are_in_place)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
-START_TEST(upcalls_are_set_before_the_start)
+TEST(upcalls_are_set_before_the_start)
 {
 	struct cluster c;
 
@@ -232,10 +230,9 @@ START_TEST(upcalls_are_set_before_the_start)
 	await(recorded(c.records[0]) == 1, sched_yield());
 	cluster_free(&c);
 }
-END_TEST
 
 /* No program listens: messages are ordered, acknowledged and dropped. */
-START_TEST(upcalls_are_not_needed)
+TEST(upcalls_are_not_needed)
 {
 	struct cluster c;
 
@@ -248,7 +245,6 @@ START_TEST(upcalls_are_not_needed)
 	ck_assert_uint_eq(stats_of(subgroup_of(&c, 1, "s")).delivered, 100);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- the thread ---------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +266,7 @@ static void note_thread(const struct whorl_message *message, void *ctx)
 	atomic_store(&where->done, true);
 }
 
-START_TEST(a_dedicated_loop_has_a_named_thread_without_signals)
+TEST(a_dedicated_loop_has_a_named_thread_without_signals)
 {
 	const int signals[] = {SIGINT, SIGTERM, SIGALRM, SIGCHLD, SIGPIPE, SIGUSR1, SIGHUP, SIGPROF};
 	struct where where = {.done = false};
@@ -287,7 +283,6 @@ START_TEST(a_dedicated_loop_has_a_named_thread_without_signals)
 		ck_assert_int_eq(sigismember(&where.blocked, signals[i]), 1);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- slow upcalls -------------------------------------------------------------------------------------------------- */
 
@@ -301,7 +296,7 @@ static void take_time(const struct whorl_message *message, void *ctx)
 
 /* Each upcall, and 64 of them, are far shorter than the failure time-out; all that are due together are longer. The node
  * is slow, and not dead. */
-START_TEST(slow_upcalls_are_no_death)
+TEST(slow_upcalls_are_no_death)
 {
 	struct cluster c;
 
@@ -315,22 +310,5 @@ START_TEST(slow_upcalls_are_no_death)
 	ck_ok(whorl_error(c.nodes[0], NULL, 0));
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: upcalls");
-	TCase *t = tcase_create("upcalls");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, calls_that_wait_are_refused, 0, 2);
-	tcase_add_loop_test(t, upcalls_send, 0, 2);
-	tcase_add_test(t, upcalls_fill_the_window);
-	tcase_add_test(t, messages_are_in_place);
-	tcase_add_test(t, upcalls_are_set_before_the_start);
-	tcase_add_test(t, upcalls_are_not_needed);
-	tcase_add_test(t, a_dedicated_loop_has_a_named_thread_without_signals);
-	tcase_add_test(t, slow_upcalls_are_no_death);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: upcalls")

@@ -80,7 +80,9 @@ static void expect_seen(const struct seen *seen, uint64_t number, const char *me
 
 /* ---- views ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_first_view_is_told)
+TEST_CASE("views", .timeout_s = 60);
+
+TEST(the_first_view_is_told)
 {
 	struct told told[3];
 	uint32_t ids[2] = {77, 77}, count = 1;
@@ -107,10 +109,9 @@ START_TEST(the_first_view_is_told)
 	ck_assert_uint_eq(ids[1], 77); /* no more than there is room for */
 	cluster_free(&c);
 }
-END_TEST
 
 /* Whichever node leaves, the leader too (_i): the others are told, in between the messages of the two views. */
-START_TEST(a_node_that_leaves_is_left_out)
+TEST_LOOP(a_node_that_leaves_is_left_out, 0, 3)
 {
 	static const char *const members[] = {"1,2", "0,2", "0,1"}, *const left[] = {"0", "1", "2"};
 	const unsigned one = _i == 0, other = _i == 2 ? 1 : 2;
@@ -142,10 +143,9 @@ START_TEST(a_node_that_leaves_is_left_out)
 		ck_assert_uint_gt(stats.change_ns[stage], stage > 0 ? stats.change_ns[stage - 1] - 1 : 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* One after the other. The last one is a group of its own: a node that left in order does not count. */
-START_TEST(the_last_one_goes_on_alone)
+TEST_LOOP(the_last_one_goes_on_alone, 0, 2)
 {
 	struct told told[4];
 	struct cluster c;
@@ -171,7 +171,6 @@ START_TEST(the_last_one_goes_on_alone)
 	ck_assert_uint_eq(c.records[3]->entries[recorded(c.records[3]) - 1].sender, 3);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- nodes that stand still --------------------------------------------------------------------------------------------- */
 
@@ -191,7 +190,7 @@ static bool others_have_gone_on(struct cluster *c, unsigned stalled)
 }
 
 /* A node that makes no pass for too long learns that the others have gone on, and delivers nothing more. */
-START_TEST(a_node_that_stands_still_is_removed)
+TEST_LOOP(a_node_that_stands_still_is_removed, 0, 3)
 {
 	const unsigned stalled = (unsigned)_i, other = stalled == 0;
 	struct told told[3];
@@ -221,10 +220,9 @@ START_TEST(a_node_that_stands_still_is_removed)
 	c.nodes[stalled] = NULL;
 	cluster_free(&c);
 }
-END_TEST
 
 /* Of two neither goes on without the other; and the one that stood still goes on with it. */
-START_TEST(one_of_two_waits)
+TEST(one_of_two_waits)
 {
 	struct whorl_claim claim;
 	struct cluster c;
@@ -243,10 +241,9 @@ START_TEST(one_of_two_waits)
 	ck_assert_uint_eq(view_of(c.nodes[1]), 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* With a tie-breaker its side goes on, and only that (_i: which node stands still). */
-START_TEST(the_tie_breaker_goes_on_alone)
+TEST_LOOP(the_tie_breaker_goes_on_alone, 0, 2)
 {
 	struct cluster c;
 
@@ -266,7 +263,6 @@ START_TEST(the_tie_breaker_goes_on_alone)
 	ck_ok(whorl_error(c.nodes[1], NULL, 0));
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- shards -------------------------------------------------------------------------------------------------------------- */
 
@@ -278,7 +274,7 @@ static struct whorl_subgroup_info info_of(whorl_subgroup *subgroup)
 	return info;
 }
 
-START_TEST(shards_live_as_long_as_their_members)
+TEST(shards_live_as_long_as_their_members)
 {
 	struct whorl_subgroup_info info;
 	struct cluster c;
@@ -318,10 +314,9 @@ START_TEST(shards_live_as_long_as_their_members)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Below its minimum a shard waits: nothing is sent in it, and nothing is thrown away. */
-START_TEST(a_shard_that_is_too_small_waits)
+TEST(a_shard_that_is_too_small_waits)
 {
 	struct whorl_claim claim;
 	whorl_subgroup *s;
@@ -351,7 +346,6 @@ START_TEST(a_shard_that_is_too_small_waits)
 	c.nodes[0] = NULL;
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- the application's layout ---------------------------------------------------------------------------------------------- */
 
@@ -383,7 +377,7 @@ static void open_with(struct cluster *c, const char *const *roles, struct whorl_
 	cluster_start(c);
 }
 
-START_TEST(a_layout_that_the_program_does_not_give)
+TEST(a_layout_that_the_program_does_not_give)
 {
 	struct cluster c;
 
@@ -393,10 +387,9 @@ START_TEST(a_layout_that_the_program_does_not_give)
 	ck_assert_ptr_null(c.nodes[0]);
 	cluster_free(&c);
 }
-END_TEST
 
 /* Members come and go as it says; a newcomer begins with the messages of that view. */
-START_TEST(members_by_the_programs_layout)
+TEST(members_by_the_programs_layout)
 {
 	static const char *const roles[VIEWS_MAX] = {"ss..", "smm.", ".sm."};
 	struct whorl_open_options options;
@@ -431,10 +424,9 @@ START_TEST(members_by_the_programs_layout)
 	ck_assert_uint_eq(c.records[2]->entries[1].index, 3);
 	cluster_free(&c);
 }
-END_TEST
 
 /* A shard may be too small, or without a sender, from the first view on. */
-START_TEST(a_shard_that_waits_from_the_beginning)
+TEST_LOOP(a_shard_that_waits_from_the_beginning, 0, 2)
 {
 	static const char *const senders[VIEWS_MAX] = {"mm..", "sm.."}, *const small[VIEWS_MAX] = {"....", "ss.."};
 	struct whorl_open_options options;
@@ -451,25 +443,5 @@ START_TEST(a_shard_that_waits_from_the_beginning)
 	records_agree(c.records[0], c.records[1]);
 	cluster_free(&c);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("group: views");
-	TCase *t = tcase_create("views");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_test(t, the_first_view_is_told);
-	tcase_add_loop_test(t, a_node_that_leaves_is_left_out, 0, 3);
-	tcase_add_loop_test(t, the_last_one_goes_on_alone, 0, 2);
-	tcase_add_loop_test(t, a_node_that_stands_still_is_removed, 0, 3);
-	tcase_add_test(t, one_of_two_waits);
-	tcase_add_loop_test(t, the_tie_breaker_goes_on_alone, 0, 2);
-	tcase_add_test(t, shards_live_as_long_as_their_members);
-	tcase_add_test(t, a_shard_that_is_too_small_waits);
-	tcase_add_test(t, a_layout_that_the_program_does_not_give);
-	tcase_add_test(t, members_by_the_programs_layout);
-	tcase_add_loop_test(t, a_shard_that_waits_from_the_beginning, 0, 2);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("group: views")

@@ -35,7 +35,7 @@ static void expect_heard(const struct member *m, const char *heard, const char *
 	ck_assert_str_eq(late, overdue);
 }
 
-START_TEST(it_beats_every_quarter_of_the_time_out)
+TEST(it_beats_every_quarter_of_the_time_out)
 {
 	struct member *m = member_make(1, 3, -1);
 	uint64_t began;
@@ -57,9 +57,8 @@ START_TEST(it_beats_every_quarter_of_the_time_out)
 	}
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_silent_member_is_overdue_after_the_time_out)
+TEST(a_silent_member_is_overdue_after_the_time_out)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -72,9 +71,8 @@ START_TEST(a_silent_member_is_overdue_after_the_time_out)
 	expect_heard(m, "13", "2");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_member_that_is_heard_again_is_not_overdue)
+TEST(a_member_that_is_heard_again_is_not_overdue)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -88,10 +86,9 @@ START_TEST(a_member_that_is_heard_again_is_not_overdue)
 	expect_heard(m, "1", "2");
 	member_free(m);
 }
-END_TEST
 
 /* A loop that was stopped itself blames no member: all deadlines start again, and one that is not heard anew is not heard. */
-START_TEST(a_late_loop_starts_the_deadlines_again)
+TEST(a_late_loop_starts_the_deadlines_again)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -109,10 +106,9 @@ START_TEST(a_late_loop_starts_the_deadlines_again)
 	expect_heard(m, "13", "2");
 	member_free(m);
 }
-END_TEST
 
 /* Half of the time-out is late, and no less. */
-START_TEST(how_late_is_late)
+TEST(how_late_is_late)
 {
 	struct member *m = member_make(0, 2, -1);
 
@@ -126,11 +122,10 @@ START_TEST(how_late_is_late)
 	expect_heard(m, "", "");
 	member_free(m);
 }
-END_TEST
 
 /* Why half: when a member is silent for no longer than the other half, nothing that this loop misses looks like a death. Its beats
  * were sent, and come to be seen only after the first look of a loop that had stopped. */
-START_TEST(a_member_that_is_heard_in_time_is_not_overdue)
+TEST(a_member_that_is_heard_in_time_is_not_overdue)
 {
 	for (uint64_t stop_ns = 0; stop_ns <= 2 * TIMEOUT_NS; stop_ns += TIMEOUT_NS / 16) {
 		struct member *m = member_make(0, 3, -1);
@@ -146,9 +141,8 @@ START_TEST(a_member_that_is_heard_in_time_is_not_overdue)
 		member_free(m);
 	}
 }
-END_TEST
 
-START_TEST(a_view_begins_with_the_members_that_were_heard_before)
+TEST(a_view_begins_with_the_members_that_were_heard_before)
 {
 	const bool before[4] = {true, true, false, true};
 	struct member *m = member_make(0, 4, -1);
@@ -165,7 +159,6 @@ START_TEST(a_view_begins_with_the_members_that_were_heard_before)
 	expect_heard(m, "123", "");
 	member_free(m);
 }
-END_TEST
 
 /* Something of those rows comes each quarter, and no heartbeat. */
 static void pass_arrivals(struct member *m, uint64_t *arrived, unsigned quarters, const char *from)
@@ -178,7 +171,7 @@ static void pass_arrivals(struct member *m, uint64_t *arrived, unsigned quarters
 }
 
 /* Heartbeats that wait behind what is arriving. */
-START_TEST(a_member_is_heard_when_its_bytes_arrive)
+TEST(a_member_is_heard_when_its_bytes_arrive)
 {
 	struct member *m = member_make(0, 4, -1);
 	uint64_t arrived[MEMBERS_MAX] = {0};
@@ -195,10 +188,9 @@ START_TEST(a_member_is_heard_when_its_bytes_arrive)
 	expect_heard(m, "2", "13");
 	member_free(m);
 }
-END_TEST
 
 /* What came while this loop was stopped may be old, like a heartbeat. */
-START_TEST(bytes_that_a_late_loop_finds_say_nothing)
+TEST(bytes_that_a_late_loop_finds_say_nothing)
 {
 	struct member *m = member_make(0, 3, -1);
 	uint64_t arrived[MEMBERS_MAX] = {0};
@@ -224,10 +216,9 @@ START_TEST(bytes_that_a_late_loop_finds_say_nothing)
 	expect_heard(m, "1", "2");
 	member_free(m);
 }
-END_TEST
 
 /* It hears no quorum, said its last heartbeat; while the next waits behind its bytes that may have changed. */
-START_TEST(a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf)
+TEST(a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf)
 {
 	struct member *m = member_make(0, 2, -1);
 	uint64_t arrived[MEMBERS_MAX] = {0};
@@ -246,10 +237,9 @@ START_TEST(a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf)
 	ck_assert(wh_heartbeat_is_deaf(&m->heartbeat, 1));
 	member_free(m);
 }
-END_TEST
 
 /* A member of the view before beats while it still delivers there, however long that takes. */
-START_TEST(a_heartbeat_says_whether_the_view_has_begun)
+TEST(a_heartbeat_says_whether_the_view_has_begun)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -269,9 +259,8 @@ START_TEST(a_heartbeat_says_whether_the_view_has_begun)
 	ck_assert_int_eq(wh_heartbeat_of(&m->heartbeat, 0), WH_BEAT_BEGUN);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_member_alone)
+TEST(a_member_alone)
 {
 	struct member *m = member_make(0, 1, -1);
 
@@ -280,10 +269,9 @@ START_TEST(a_member_alone)
 	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) / 4, 10);
 	member_free(m);
 }
-END_TEST
 
 /* A node that reads its log beats in the view meanwhile. When that begins it says so at once: others may know it from nothing else. */
-START_TEST(that_the_view_has_begun_is_said_at_once)
+TEST(that_the_view_has_begun_is_said_at_once)
 {
 	struct member *m = member_make(0, 2, -1);
 
@@ -297,26 +285,5 @@ START_TEST(that_the_view_has_begun_is_said_at_once)
 	ck_assert_uint_eq(mine(m, m->columns.heartbeat.offset) & 2, 2);
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("heartbeat");
-	TCase *cases = tcase_create("heartbeat");
-
-	tcase_add_test(cases, it_beats_every_quarter_of_the_time_out);
-	tcase_add_test(cases, a_silent_member_is_overdue_after_the_time_out);
-	tcase_add_test(cases, a_member_that_is_heard_again_is_not_overdue);
-	tcase_add_test(cases, a_late_loop_starts_the_deadlines_again);
-	tcase_add_test(cases, how_late_is_late);
-	tcase_add_test(cases, a_member_that_is_heard_in_time_is_not_overdue);
-	tcase_add_test(cases, a_view_begins_with_the_members_that_were_heard_before);
-	tcase_add_test(cases, a_member_is_heard_when_its_bytes_arrive);
-	tcase_add_test(cases, bytes_that_a_late_loop_finds_say_nothing);
-	tcase_add_test(cases, a_member_that_is_late_to_say_that_it_hears_a_quorum_is_not_deaf);
-	tcase_add_test(cases, a_heartbeat_says_whether_the_view_has_begun);
-	tcase_add_test(cases, a_member_alone);
-	tcase_add_test(cases, that_the_view_has_begun_is_said_at_once);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("heartbeat")

@@ -305,11 +305,10 @@ static const struct {
 	 "progress: node 1 ends without message 0 of node 0, which survives (ticks, view 0)"},
 };
 
-START_TEST(what_breaks_a_history)
+TEST_LOOP(what_breaks_a_history, 0, COUNT(broken))
 {
 	play(broken[_i].script, broken[_i].words, -1, false);
 }
-END_TEST
 
 static const char *const whole[] = {
 	"",
@@ -349,14 +348,13 @@ static const char *const whole[] = {
 	ALL "0C0 0D0.0@0 1D0.0@0 2D0.0@0 3D0.0@0 4D0.0@0 4L 4E V1:0123 0C1 0D0.1@0 1D0.1@0 2D0.1@0 3D0.1@0 end:01234",
 };
 
-START_TEST(what_does_not)
+TEST_LOOP(what_does_not, 0, COUNT(whole))
 {
 	play(whole[_i], NULL, -1, false);
 }
-END_TEST
 
 /* A tie-breaker, and nodes that join. */
-START_TEST(other_configurations)
+TEST(other_configurations)
 {
 	play(ALL "V1:0123 0V2:01",
 	     "majority: view 2, which node 0 installs, has 2 of the 4 members of view 1 that have not left", 2, false);
@@ -372,10 +370,9 @@ START_TEST(other_configurations)
 	play("V0:0123 3X 4V1:01234", NULL, -1, true);
 	play("0V0:0123 3V1:0123", "same views: node 3 begins with view 1", -1, true);
 }
-END_TEST
 
 /* A rank is a place in the view, and the node's own. */
-START_TEST(a_wrong_rank)
+TEST(a_wrong_rank)
 {
 	static const uint32_t members[] = {0, 1, 2, 3};
 	static const struct wh_history_place places[3];
@@ -390,7 +387,6 @@ START_TEST(a_wrong_rank)
 	ck_assert_str_eq(wh_history_broken(h), "same views: node 3 installs view 0, in which it is not at its rank, 2");
 	wh_history_free(h);
 }
-END_TEST
 
 /* ---- lives and states ------------------------------------------------------------------------------------------------- */
 
@@ -463,7 +459,7 @@ static const struct {
 	{"V0:01 0V1:0134", "newcomers: view 1, which node 0 installs, takes in 2 at once, and view 0 has 2"},
 };
 
-START_TEST(lives_and_states)
+TEST_LOOP(lives_and_states, 0, COUNT(lives))
 {
 	play_with(make_of(&(struct wh_history_config){.nodes = NODES,
 						      .lives = LIVES,
@@ -475,10 +471,9 @@ START_TEST(lives_and_states)
 						      .joins = true}),
 		  lives[_i].script, lives[_i].words);
 }
-END_TEST
 
 /* The founder is alone in the first view; lives are born as they come; what a view says of its newcomers is looked at. */
-START_TEST(a_founder)
+TEST(a_founder)
 {
 	static const uint32_t members[] = {2, 0}, joined[] = {0};
 	static const struct wh_history_place places[3];
@@ -530,19 +525,5 @@ START_TEST(a_founder)
 	ck_assert_str_eq(wh_history_broken(h), "same views: view 1 of node 0 does not say that node 0 has joined");
 	wh_history_free(h);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("history");
-	TCase *scripts = tcase_create("scripts");
-
-	tcase_add_loop_test(scripts, what_breaks_a_history, 0, COUNT(broken));
-	tcase_add_loop_test(scripts, what_does_not, 0, COUNT(whole));
-	tcase_add_test(scripts, other_configurations);
-	tcase_add_test(scripts, a_wrong_rank);
-	tcase_add_loop_test(scripts, lives_and_states, 0, COUNT(lives));
-	tcase_add_test(scripts, a_founder);
-	suite_add_tcase(s, scripts);
-	return s;
-}
+TEST_SUITE("history")

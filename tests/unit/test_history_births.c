@@ -268,11 +268,10 @@ static const struct {
 	{THREE "V1:012:a=01* 1U0 end:012", "progress: node 1 ends, and has not left d0"},
 };
 
-START_TEST(what_breaks_a_history)
+TEST_LOOP(what_breaks_a_history, 0, COUNT(broken))
 {
 	play(broken[_i].script, broken[_i].words);
 }
-END_TEST
 
 static const char *const whole[] = {
 	THREE "V1:012:a=01* end:012",
@@ -293,24 +292,9 @@ static const char *const whole[] = {
 	"V0:012 0W0 1W0.5 V1:012:a=0* 0U0 V2:012 1R0 end:012",
 };
 
-START_TEST(what_is_whole)
+TEST_LOOP(what_is_whole, 0, COUNT(whole))
 {
 	play(whole[_i], NULL);
 }
-END_TEST
 
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("history of births");
-	TCase *cases = tcase_create("scripts");
-
-	tcase_add_loop_test(cases, what_breaks_a_history, 0, COUNT(broken));
-	tcase_add_loop_test(cases, what_is_whole, 0, COUNT(whole));
-	suite_add_tcase(suite, cases);
-	return suite;
-}
-
-int main(void)
-{
-	return test_main(make_suite());
-}
+TEST_SUITE("history of births")

@@ -62,7 +62,7 @@ static const struct {
 	{{"R now\n", ""}, "log: node 0, line 1 says \"R now\""},
 };
 
-START_TEST(logs_are_read)
+TEST_LOOP(logs_are_read, 0, COUNT(texts))
 {
 	struct wh_history *h = make(2, -1, false);
 	bool good = replay(h, texts[_i].logs, 2);
@@ -73,11 +73,10 @@ START_TEST(logs_are_read)
 		ck_assert_str_eq(good ? "nothing is found broken" : wh_history_broken(h), texts[_i].words);
 	wh_history_free(h);
 }
-END_TEST
 
 /* Node 3 is killed, node 0 joins. That it need not have message 0 of node 1 is known only when a node has told that it
  * delivered it in view 0, which takes until node 3's log is read. */
-START_TEST(views_come_in_their_order)
+TEST(views_come_in_their_order)
 {
 	static const char *const logs[] = {
 		"V 1 2 1,2,0 s0 - -\nD 0 1 1 1 0 b1\n",
@@ -93,11 +92,10 @@ START_TEST(views_come_in_their_order)
 	ck_assert(wh_history_end(h, (bool[]){true, true, true, false}));
 	wh_history_free(h);
 }
-END_TEST
 
 /* Node 1 is killed and comes back, with the state that node 2 gives in the view after, which is read later: it waits for that. Two
  * logs are of two lives of one node. */
-START_TEST(a_node_has_two_lives)
+TEST(a_node_has_two_lives)
 {
 	static const uint32_t ids[] = {0, 1, 2, 1};
 	static const char *const logs[] = {
@@ -121,16 +119,5 @@ START_TEST(a_node_has_two_lives)
 			 "progress: node 0 ends without message 0 of node 1 (life 2), which survives (orders, view 2)");
 	wh_history_free(h);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("history_file");
-	TCase *logs = tcase_create("logs");
-
-	tcase_add_loop_test(logs, logs_are_read, 0, COUNT(texts));
-	tcase_add_test(logs, views_come_in_their_order);
-	tcase_add_test(logs, a_node_has_two_lives);
-	suite_add_tcase(s, logs);
-	return s;
-}
+TEST_SUITE("history_file")

@@ -322,7 +322,7 @@ static bool judge(const struct world *w)
 	return good;
 }
 
-START_TEST(long_ones_pass)
+TEST(long_ones_pass)
 {
 	struct wh_dice dice = {test_seed(1)};
 
@@ -333,7 +333,6 @@ START_TEST(long_ones_pass)
 		free_world(w);
 	}
 }
-END_TEST
 
 /* ---- and broken ones of them fail ------------------------------------------------------------------------------------ */
 
@@ -414,7 +413,7 @@ static bool damage(struct world *w, struct event *event, int way)
 	}
 }
 
-START_TEST(damaged_ones_fail)
+TEST_LOOP(damaged_ones_fail, 0, 5)
 {
 	struct wh_dice dice = {test_seed(1) + (uint64_t)_i};
 
@@ -427,7 +426,6 @@ START_TEST(damaged_ones_fail)
 		free_world(w);
 	}
 }
-END_TEST
 
 /* ---- logs ------------------------------------------------------------------------------------------------------------ */
 
@@ -465,7 +463,7 @@ static void log_event(FILE *log, const struct world *w, const struct event *even
 }
 
 /* Each node's log by itself; merged they are the same history. */
-START_TEST(logs_are_merged)
+TEST(logs_are_merged)
 {
 	struct wh_dice dice = {test_seed(1)};
 	struct world *w = new_world(wh_dice_roll(&dice));
@@ -497,16 +495,5 @@ START_TEST(logs_are_merged)
 	wh_history_free(h);
 	free_world(w);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("history_random");
-	TCase *random = tcase_create("random");
-
-	tcase_add_test(random, long_ones_pass);
-	tcase_add_loop_test(random, damaged_ones_fail, 0, 5);
-	tcase_add_test(random, logs_are_merged);
-	suite_add_tcase(s, random);
-	return s;
-}
+TEST_SUITE("history_random")

@@ -154,7 +154,7 @@ static unsigned passes_until(struct lab *lab, uint32_t g, unsigned most)
 
 /* ---- hot and cold ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(few_are_stepped_in_each_pass)
+TEST(few_are_stepped_in_each_pass)
 {
 	struct lab *lab = make_with(8, false);
 
@@ -165,9 +165,8 @@ START_TEST(few_are_stepped_in_each_pass)
 	ck_assert_uint_eq(lab->looks.words, 0);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(all_begin_hot_and_cool)
+TEST(all_begin_hot_and_cool)
 {
 	struct lab *lab = make(SUBGROUPS);
 
@@ -175,9 +174,8 @@ START_TEST(all_begin_hot_and_cool)
 	settle(lab);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(one_that_works_stays_hot)
+TEST(one_that_works_stays_hot)
 {
 	struct lab *lab = make(12);
 
@@ -193,10 +191,9 @@ START_TEST(one_that_works_stays_hot)
 	ck_assert_uint_eq(pass(lab), 0);
 	discard(lab);
 }
-END_TEST
 
 /* Of several in one pass that cool, and others that do not. */
-START_TEST(cooling_leaves_out_no_other)
+TEST(cooling_leaves_out_no_other)
 {
 	struct lab *lab = make(12);
 
@@ -208,11 +205,10 @@ START_TEST(cooling_leaves_out_no_other)
 	ck_assert_uint_eq(pass(lab), 1 << 2 | 1 << 11);
 	discard(lab);
 }
-END_TEST
 
 /* ---- words of peers ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_look_comes_in_some_passes)
+TEST(a_look_comes_in_some_passes)
 {
 	struct lab *lab = make(12);
 	unsigned passes;
@@ -230,9 +226,8 @@ START_TEST(a_look_comes_in_some_passes)
 	ck_assert_uint_eq(passes, BUSY_LOOK);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(a_look_comes_before_and_behind_each_sleep)
+TEST(a_look_comes_before_and_behind_each_sleep)
 {
 	struct lab *lab = make(12);
 
@@ -245,9 +240,8 @@ START_TEST(a_look_comes_before_and_behind_each_sleep)
 	ck_assert_uint_eq(pass(lab), 1 << 3 | 1 << 4);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(each_word_has_its_own)
+TEST(each_word_has_its_own)
 {
 	struct lab *lab = make(SUBGROUPS);
 
@@ -259,9 +253,8 @@ START_TEST(each_word_has_its_own)
 	ck_assert_uint_eq(last_pass(lab), ((UINT64_C(1) << SUBGROUPS) - 1) & ~(uint64_t)WH_MOVED_ALL);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(what_was_missed_heats_all)
+TEST(what_was_missed_heats_all)
 {
 	struct lab *lab = make(12);
 
@@ -279,7 +272,6 @@ START_TEST(what_was_missed_heats_all)
 	ck_assert_uint_eq(last_pass(lab), 0xfff);
 	discard(lab);
 }
-END_TEST
 
 /* ---- what I say --------------------------------------------------------------------------------------------------------------- */
 
@@ -291,7 +283,7 @@ static uint64_t said(const struct lab *lab, uint32_t word)
 	return wh_sst_mine(&lab->sst, wh_array_at(lab->moved, word));
 }
 
-START_TEST(a_move_is_counted_and_named)
+TEST(a_move_is_counted_and_named)
 {
 	struct lab *lab = make(SUBGROUPS);
 
@@ -309,10 +301,9 @@ START_TEST(a_move_is_counted_and_named)
 	}
 	discard(lab);
 }
-END_TEST
 
 /* A reader that looks at any time, and knows only the word of the last time, misses none. */
-START_TEST(names_of_two_stretches_are_enough)
+TEST(names_of_two_stretches_are_enough)
 {
 	struct lab *lab = make(12);
 	uint64_t seen = 0, random = 1;
@@ -334,9 +325,8 @@ START_TEST(names_of_two_stretches_are_enough)
 	}
 	discard(lab);
 }
-END_TEST
 
-START_TEST(names_of_old_moves_are_forgotten)
+TEST(names_of_old_moves_are_forgotten)
 {
 	struct lab *lab = make(12);
 
@@ -349,9 +339,8 @@ START_TEST(names_of_old_moves_are_forgotten)
 	}
 	discard(lab);
 }
-END_TEST
 
-START_TEST(numbers_come_to_an_end)
+TEST(numbers_come_to_an_end)
 {
 	struct lab *lab = make(SUBGROUPS);
 
@@ -364,7 +353,6 @@ START_TEST(numbers_come_to_an_end)
 	ck_assert(wh_moves_exhausted(&lab->moves, WH_MOVED_NAMES));
 	discard(lab);
 }
-END_TEST
 
 /* ---- my rings ------------------------------------------------------------------------------------------------------------------ */
 
@@ -374,7 +362,7 @@ static void commit(struct lab *lab, uint32_t g)
 	ck_assert(wh_ring_has_committed(&lab->rings[g]));
 }
 
-START_TEST(a_commit_heats)
+TEST(a_commit_heats)
 {
 	struct lab *lab = make(12);
 
@@ -386,7 +374,6 @@ START_TEST(a_commit_heats)
 	ck_assert(wh_ring_has_committed(&lab->rings[6]));
 	discard(lab);
 }
-END_TEST
 
 static void wake_nothing(void *ctx)
 {
@@ -394,7 +381,7 @@ static void wake_nothing(void *ctx)
 }
 
 /* By the thread of the log, while the loop sleeps. What is on disk may be what delivery waited for: the loop has to step it. */
-START_TEST(what_comes_to_disk_is_said_and_heats)
+TEST(what_comes_to_disk_is_said_and_heats)
 {
 	struct lab *lab = make(12);
 	struct wh_persist persist;
@@ -432,9 +419,8 @@ START_TEST(what_comes_to_disk_is_said_and_heats)
 	free(mc);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(the_bit_goes_before_a_sleep)
+TEST(the_bit_goes_before_a_sleep)
 {
 	struct lab *lab = make(12);
 
@@ -447,9 +433,8 @@ START_TEST(the_bit_goes_before_a_sleep)
 	ck_assert_uint_eq(last_pass(lab), 1 << 6);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(the_bit_goes_while_it_is_busy)
+TEST(the_bit_goes_while_it_is_busy)
 {
 	struct lab *lab = make(12);
 
@@ -468,7 +453,6 @@ START_TEST(the_bit_goes_while_it_is_busy)
 	ck_assert_uint_eq(pass(lab), 1 << 2);
 	discard(lab);
 }
-END_TEST
 
 /* The kernel refuses barriers from now on. */
 static void forbid_barriers(void)
@@ -486,7 +470,7 @@ static void forbid_barriers(void)
 }
 
 /* A thread may have seen the bit before it went, and its mark is not to be seen yet. */
-START_TEST(without_a_barrier_the_bit_comes_back)
+TEST(without_a_barrier_the_bit_comes_back)
 {
 	struct lab *lab = make(12);
 
@@ -504,7 +488,6 @@ START_TEST(without_a_barrier_the_bit_comes_back)
 	ck_assert(wh_ring_has_committed(&lab->rings[6]));
 	discard(lab);
 }
-END_TEST
 
 /* ---- nearly all --------------------------------------------------------------------------------------------------------------- */
 
@@ -514,7 +497,7 @@ static void all_work(struct lab *lab, uint32_t count, uint32_t steps)
 		lab->works[g] = steps;
 }
 
-START_TEST(nearly_all_are_stepped_without_a_look)
+TEST(nearly_all_are_stepped_without_a_look)
 {
 	struct lab *lab = make(SUBGROUPS);
 	uint64_t all = (UINT64_C(1) << SUBGROUPS) - 1, words;
@@ -530,10 +513,9 @@ START_TEST(nearly_all_are_stepped_without_a_look)
 	ck_assert_uint_eq(lab->looks.words, words);
 	discard(lab);
 }
-END_TEST
 
 /* What moved while no word was looked at is found: all are stepped once more when it ends, and the word is seen before that. */
-START_TEST(when_that_ends_all_are_hot)
+TEST(when_that_ends_all_are_hot)
 {
 	struct lab *lab = make(SUBGROUPS);
 	uint64_t all = (UINT64_C(1) << SUBGROUPS) - 1;
@@ -552,9 +534,8 @@ START_TEST(when_that_ends_all_are_hot)
 	ck_assert_uint_eq(last_pass(lab), 1 << 9);
 	discard(lab);
 }
-END_TEST
 
-START_TEST(few_are_never_nearly_all)
+TEST(few_are_never_nearly_all)
 {
 	struct lab *lab = make(7);
 
@@ -564,11 +545,10 @@ START_TEST(few_are_never_nearly_all)
 	ck_assert(!lab->hot.all);
 	discard(lab);
 }
-END_TEST
 
 /* ---- the time for delivery ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(the_hot_share_the_time)
+TEST(the_hot_share_the_time)
 {
 	struct lab *lab = make(12);
 
@@ -584,34 +564,5 @@ START_TEST(the_hot_share_the_time)
 	ck_assert_uint_eq(lab->hot.share_ns, PASS_NS / 12);
 	discard(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("hot");
-	TCase *cases = tcase_create("hot");
-
-	tcase_add_test(cases, few_are_stepped_in_each_pass);
-	tcase_add_test(cases, all_begin_hot_and_cool);
-	tcase_add_test(cases, one_that_works_stays_hot);
-	tcase_add_test(cases, cooling_leaves_out_no_other);
-	tcase_add_test(cases, a_look_comes_in_some_passes);
-	tcase_add_test(cases, a_look_comes_before_and_behind_each_sleep);
-	tcase_add_test(cases, each_word_has_its_own);
-	tcase_add_test(cases, what_was_missed_heats_all);
-	tcase_add_test(cases, a_move_is_counted_and_named);
-	tcase_add_test(cases, names_of_two_stretches_are_enough);
-	tcase_add_test(cases, names_of_old_moves_are_forgotten);
-	tcase_add_test(cases, numbers_come_to_an_end);
-	tcase_add_test(cases, a_commit_heats);
-	tcase_add_test(cases, the_bit_goes_before_a_sleep);
-	tcase_add_test(cases, the_bit_goes_while_it_is_busy);
-	tcase_add_test(cases, without_a_barrier_the_bit_comes_back);
-	tcase_add_test(cases, nearly_all_are_stepped_without_a_look);
-	tcase_add_test(cases, when_that_ends_all_are_hot);
-	tcase_add_test(cases, few_are_never_nearly_all);
-	tcase_add_test(cases, the_hot_share_the_time);
-	tcase_add_test(cases, what_comes_to_disk_is_said_and_heats);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("hot")

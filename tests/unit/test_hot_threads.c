@@ -136,7 +136,9 @@ static void look_for_all(struct lab *lab, uint64_t round)
 			      "round %" PRIu64 ": what moved in %u is not seen", round, g);
 }
 
-START_TEST(nothing_that_moves_is_missed)
+TEST_CASE("hot_threads", .timeout_s = 60);
+
+TEST(nothing_that_moves_is_missed)
 {
 	static struct lab lab;
 	uint64_t seed = test_seed(1);
@@ -154,15 +156,5 @@ START_TEST(nothing_that_moves_is_missed)
 		wh_sst_close(&lab.sst);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("hot_threads");
-	TCase *cases = tcase_create("hot_threads");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, nothing_that_moves_is_missed);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("hot_threads")

@@ -45,7 +45,7 @@ static struct lab *lab_of_invited(bool there)
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(it_asks_the_leader_again_and_again)
+TEST(it_asks_the_leader_again_and_again)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -86,10 +86,9 @@ START_TEST(it_asks_the_leader_again_and_again)
 	expect(lab, ""); /* no node is a member */
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A leader that none of my kind can be: out of range, or not met. */
-START_TEST(a_leader_that_is_not_there)
+TEST_LOOP(a_leader_that_is_not_there, 0, 2)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -100,11 +99,10 @@ START_TEST(a_leader_that_is_not_there)
 	expect(lab, "1:join ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- an invitation ----------------------------------------------------------------------------------------------- */
 
-START_TEST(from_an_invitation_to_the_view)
+TEST(from_an_invitation_to_the_view)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -132,11 +130,10 @@ START_TEST(from_an_invitation_to_the_view)
 	expect(lab, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* The row says it first, and it is a promise from then on, whether the message goes or not: the view may begin
  * without it. */
-START_TEST(there_although_the_queue_is_full)
+TEST_LOOP(there_although_the_queue_is_full, 0, 2)
 {
 	struct lab *lab = lab_of_invited(false);
 
@@ -153,10 +150,9 @@ START_TEST(there_although_the_queue_is_full)
 	expect(lab, _i == 0 ? "0:there-2000001 " : "begin ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* No member is believed that a view begins here if the view's memory is not (or, for another that is lost, not any more) open. */
-START_TEST(a_view_does_not_begin_before_its_memory_is_open)
+TEST_LOOP(a_view_does_not_begin_before_its_memory_is_open, 0, 2)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
 
@@ -170,10 +166,9 @@ START_TEST(a_view_does_not_begin_before_its_memory_is_open)
 	ck_assert_ptr_nonnull(strstr(lab->told, "begin"));
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Of two invitations the one of the greater key counts, whichever node sends it, even if all is ready for the other. */
-START_TEST(lower_keys_are_out_of_date)
+TEST_LOOP(lower_keys_are_out_of_date, 0, 2)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
 
@@ -189,11 +184,10 @@ START_TEST(lower_keys_are_out_of_date)
 	ck_assert_int_eq(lab->join.state, WH_JOIN_INVITED);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* What is no view, or none that begins with this node in it, or of another number than its key says: the sender of
  * that is broken. */
-START_TEST(invitations_that_cannot_be)
+TEST(invitations_that_cannot_be)
 {
 	struct lab *lab = lab_of_seeker();
 	unsigned char junk[8] = "WHV";
@@ -231,9 +225,8 @@ START_TEST(invitations_that_cannot_be)
 	expect(lab, "open-0,1,5-as-2000001 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_cannot_open_does_not_follow)
+TEST(a_node_that_cannot_open_does_not_follow)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -245,13 +238,12 @@ START_TEST(a_node_that_cannot_open_does_not_follow)
 	ck_assert_ptr_null(lab->join.view);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- it is void -------------------------------------------------------------------------------------------------- */
 
 /* Until the newcomer is there, by the node that has invited it; then by any that leads: of that key, and the newcomer
  * asks again at once. */
-START_TEST(an_invitation_is_withdrawn)
+TEST_LOOP(an_invitation_is_withdrawn, 0, 2)
 {
 	bool there = _i == 1;
 	struct lab *lab = lab_of_invited(there);
@@ -269,10 +261,9 @@ START_TEST(an_invitation_is_withdrawn)
 	expect(lab, "open-0,1,5-as-2000002 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node is in a view of that number or a later one, under another key: this one never was. */
-START_TEST(an_invitation_is_overtaken)
+TEST_LOOP(an_invitation_is_overtaken, 0, 4)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
 
@@ -288,10 +279,9 @@ START_TEST(an_invitation_is_overtaken)
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* All nodes that could say that it has begun are lost, or say that they are no members. Other newcomers do not matter. */
-START_TEST(an_invitation_is_void_when_all_nodes_that_could_tell_are_lost)
+TEST_LOOP(an_invitation_is_void_when_all_nodes_that_could_tell_are_lost, 0, 6)
 {
 	struct lab *lab = lab_of_invited(_i % 2 == 1);
 
@@ -314,12 +304,11 @@ START_TEST(an_invitation_is_void_when_all_nodes_that_could_tell_are_lost)
 	ck_assert_int_eq(lab->join.state, WH_JOIN_SEEKING);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* This node waits for a while for a member that it has never met, or of which only another life is there (no node knows
  * which one is the later). What that other life says of itself is nothing to this view. One that has been met and has
  * not said yet what it is may be what it was. */
-START_TEST(a_member_that_was_never_met)
+TEST_LOOP(a_member_that_was_never_met, 0, 3)
 {
 	struct lab *lab = roster_lab_make(5, 3);
 
@@ -342,10 +331,9 @@ START_TEST(a_member_that_was_never_met)
 	ck_assert_int_eq(lab->join.state, _i == 2 ? WH_JOIN_INVITED : WH_JOIN_SEEKING);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Rows are looked at first: the node that has begun it may be gone by now. */
-START_TEST(what_has_begun_is_not_dropped)
+TEST(what_has_begun_is_not_dropped)
 {
 	struct lab *lab = lab_of_invited(true);
 
@@ -357,11 +345,10 @@ START_TEST(what_has_begun_is_not_dropped)
 	expect(lab, "begin ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- the end, and words ------------------------------------------------------------------------------------------ */
 
-START_TEST(a_node_that_gives_up_says_so)
+TEST_LOOP(a_node_that_gives_up_says_so, 0, 2)
 {
 	struct lab *lab = lab_of_invited(_i == 1);
 
@@ -372,7 +359,6 @@ START_TEST(a_node_that_gives_up_says_so)
 	expect(lab, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 static void expect_words(const struct lab *lab, const char *words)
 {
@@ -382,7 +368,7 @@ static void expect_words(const struct lab *lab, const char *words)
 	ck_assert_ptr_nonnull(strstr(text, words));
 }
 
-START_TEST(what_it_waits_for)
+TEST(what_it_waits_for)
 {
 	struct lab *lab = lab_of_seeker();
 
@@ -404,28 +390,5 @@ START_TEST(what_it_waits_for)
 	expect_words(lab, "is a member");
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("join");
-	TCase *cases = tcase_create("join");
-
-	tcase_add_test(cases, it_asks_the_leader_again_and_again);
-	tcase_add_loop_test(cases, a_leader_that_is_not_there, 0, 2);
-	tcase_add_test(cases, from_an_invitation_to_the_view);
-	tcase_add_loop_test(cases, there_although_the_queue_is_full, 0, 2);
-	tcase_add_loop_test(cases, a_view_does_not_begin_before_its_memory_is_open, 0, 2);
-	tcase_add_loop_test(cases, lower_keys_are_out_of_date, 0, 2);
-	tcase_add_test(cases, invitations_that_cannot_be);
-	tcase_add_test(cases, a_node_that_cannot_open_does_not_follow);
-	tcase_add_loop_test(cases, an_invitation_is_withdrawn, 0, 2);
-	tcase_add_loop_test(cases, an_invitation_is_overtaken, 0, 4);
-	tcase_add_loop_test(cases, an_invitation_is_void_when_all_nodes_that_could_tell_are_lost, 0, 6);
-	tcase_add_loop_test(cases, a_member_that_was_never_met, 0, 3);
-	tcase_add_test(cases, what_has_begun_is_not_dropped);
-	tcase_add_loop_test(cases, a_node_that_gives_up_says_so, 0, 2);
-	tcase_add_test(cases, what_it_waits_for);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("join")

@@ -5,7 +5,7 @@
 
 /* The group is right, whatever this node could form with others. A node that only seeks, or forms, may be as
  * wrong as this one. */
-START_TEST(a_member_is_configured_otherwise)
+TEST_LOOP(a_member_is_configured_otherwise, 0, 3)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire intro;
@@ -29,10 +29,9 @@ START_TEST(a_member_is_configured_otherwise)
 	}
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* With a member that the transport refuses there is nothing to be said; others may still let this node in. */
-START_TEST(the_transport_refuses_a_member)
+TEST(the_transport_refuses_a_member)
 {
 	struct lab *lab = roster_lab_make(5, 3);
 	char text[128];
@@ -51,11 +50,10 @@ START_TEST(the_transport_refuses_a_member)
 	ck_assert_str_eq(text, "waits for a group that it can join; node 1 has another layout");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* No other node is there, and this node cannot begin a group: because of its id, because it only joins, or because
  * another founds it. */
-START_TEST(the_transport_refuses_all_that_are_there)
+TEST_LOOP(the_transport_refuses_all_that_are_there, 0, 4)
 {
 	struct lab *lab = roster_lab_make(_i == 0 ? 3 : 2, 3);
 	bool cannot_begin = _i < 3;
@@ -78,16 +76,5 @@ START_TEST(the_transport_refuses_all_that_are_there)
 	ck_assert_str_eq(lab->why, cannot_begin ? "node 0 has another version" : "");
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("join: refused");
-	TCase *cases = tcase_create("join: refused");
-
-	tcase_add_loop_test(cases, a_member_is_configured_otherwise, 0, 3);
-	tcase_add_test(cases, the_transport_refuses_a_member);
-	tcase_add_loop_test(cases, the_transport_refuses_all_that_are_there, 0, 4);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("join: refused")

@@ -71,7 +71,7 @@ static void invite(struct lab *lab, const struct wh_view *view, uint64_t key, bo
 
 /* ---- nodes that ask ---------------------------------------------------------------------------------------------- */
 
-START_TEST(a_node_that_asks_may_come_in)
+TEST(a_node_that_asks_may_come_in)
 {
 	struct lab *lab = lab_of_member();
 
@@ -81,11 +81,10 @@ START_TEST(a_node_that_asks_may_come_in)
 	expect_newcomers(lab, 5, "34"); /* they are not forgotten by being looked for */
 	lab_end(lab);
 }
-END_TEST
 
 /* What asks says what it is: its intro may be on its way. But not if it is configured otherwise, nor for another
  * life. */
-START_TEST(a_node_may_ask_before_its_intro_has_come)
+TEST_LOOP(a_node_may_ask_before_its_intro_has_come, 0, 4)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_wire join;
@@ -101,11 +100,10 @@ START_TEST(a_node_may_ask_before_its_intro_has_come)
 	ck_assert_int_eq(lab->roster.known_nodes[3].differs != NULL, _i >= 2);
 	lab_end(lab);
 }
-END_TEST
 
 /* It says that it has wishes; when it is left out later, it has not asked for anything. Another life of its id may
  * ask then. */
-START_TEST(a_member_that_asks_is_no_newcomer)
+TEST(a_member_that_asks_is_no_newcomer)
 {
 	struct lab *lab = lab_of_member();
 	const struct wh_view *view = lab->roster.view;
@@ -126,9 +124,8 @@ START_TEST(a_member_that_asks_is_no_newcomer)
 	wh_view_free(without);
 	lab_end(lab);
 }
-END_TEST
 
-START_TEST(a_member_that_does_not_lead_says_which_does)
+TEST(a_member_that_does_not_lead_says_which_does)
 {
 	struct lab *lab = lab_of_member();
 
@@ -141,9 +138,8 @@ START_TEST(a_member_that_does_not_lead_says_which_does)
 	expect(lab, "3:member-0-of-1 ");
 	lab_end(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_asks_no_more_is_forgotten)
+TEST(a_node_that_asks_no_more_is_forgotten)
 {
 	struct lab *lab = lab_of_member();
 
@@ -158,9 +154,8 @@ START_TEST(a_node_that_asks_no_more_is_forgotten)
 	expect_newcomers(lab, 5, "3");
 	lab_end(lab);
 }
-END_TEST
 
-START_TEST(they_come_in_turn)
+TEST(they_come_in_turn)
 {
 	struct lab *lab = lab_of_member();
 
@@ -171,11 +166,10 @@ START_TEST(they_come_in_turn)
 	expect_newcomers(lab, 5, "4523");
 	lab_end(lab);
 }
-END_TEST
 
 /* ---- nodes that are invited -------------------------------------------------------------------------------------- */
 
-START_TEST(newcomers_are_sent_the_view)
+TEST(newcomers_are_sent_the_view)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "3,4"), *read;
@@ -193,10 +187,9 @@ START_TEST(newcomers_are_sent_the_view)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* Nor is another life of that id, or a node that has gone. */
-START_TEST(only_that_life_is_invited)
+TEST_LOOP(only_that_life_is_invited, 0, 2)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "3,4");
@@ -211,10 +204,9 @@ START_TEST(only_that_life_is_invited)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* A long view, of which the queue takes a piece now and then. */
-START_TEST(pieces_go_on_where_they_stopped)
+TEST(pieces_go_on_where_they_stopped)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view, *read;
@@ -247,10 +239,9 @@ START_TEST(pieces_go_on_where_they_stopped)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* Another invitation while pieces of the first are outstanding: it begins at its beginning. */
-START_TEST(the_next_invitation_begins_anew)
+TEST(the_next_invitation_begins_anew)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view;
@@ -271,11 +262,10 @@ START_TEST(the_next_invitation_begins_anew)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* ---- nodes that are not any more --------------------------------------------------------------------------------- */
 
-START_TEST(a_node_is_told_when_its_invitation_is_withdrawn)
+TEST(a_node_is_told_when_its_invitation_is_withdrawn)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *both = next_view(lab, lab->roster.view, "", "3,4"),
@@ -304,10 +294,9 @@ START_TEST(a_node_is_told_when_its_invitation_is_withdrawn)
 	wh_view_free(one);
 	lab_end(lab);
 }
-END_TEST
 
 /* Of two invitations the later one counts: the withdrawal of the first needs not be said any more. */
-START_TEST(a_node_that_is_invited_again_is_not_told)
+TEST(a_node_that_is_invited_again_is_not_told)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "3");
@@ -322,13 +311,12 @@ START_TEST(a_node_that_is_invited_again_is_not_told)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* ---- nodes that did not come ------------------------------------------------------------------------------------- */
 
 /* A node that has not opened its image held up all others; it must ask again, and wait. One that has, and was not
  * ready yet, was held up. */
-START_TEST(a_node_that_did_not_open_waits)
+TEST(a_node_that_did_not_open_waits)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3,4");
@@ -348,9 +336,8 @@ START_TEST(a_node_that_did_not_open_waits)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
-START_TEST(if_all_have_opened_a_node_that_is_not_there_waits)
+TEST(if_all_have_opened_a_node_that_is_not_there_waits)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
@@ -367,10 +354,9 @@ START_TEST(if_all_have_opened_a_node_that_is_not_there_waits)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 /* It is invited again, with the next attempt: it has its time anew. */
-START_TEST(a_node_that_is_still_invited_is_not_late)
+TEST(a_node_that_is_still_invited_is_not_late)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *both = next_view(lab, lab->roster.view, "", "2,3"),
@@ -385,10 +371,9 @@ START_TEST(a_node_that_is_still_invited_is_not_late)
 	wh_view_free(one);
 	lab_end(lab);
 }
-END_TEST
 
 /* A member failed meanwhile: the nodes that were to come are not to blame. */
-START_TEST(a_node_that_was_held_up_does_not_wait)
+TEST(a_node_that_was_held_up_does_not_wait)
 {
 	struct lab *lab = lab_of_member();
 	struct wh_view *view = next_view(lab, lab->roster.view, "", "2,3");
@@ -401,7 +386,6 @@ START_TEST(a_node_that_was_held_up_does_not_wait)
 	wh_view_free(view);
 	lab_end(lab);
 }
-END_TEST
 
 static void fail_to_come(struct lab *lab, const struct wh_view *view)
 {
@@ -412,7 +396,7 @@ static void fail_to_come(struct lab *lab, const struct wh_view *view)
 }
 
 /* Longer each time, up to a limit; even if it is another life each time, which does not wait so long. */
-START_TEST(a_node_that_does_not_come_waits_longer_each_time)
+TEST_LOOP(a_node_that_does_not_come_waits_longer_each_time, 0, 2)
 {
 	struct lab *lab = lab_of_member();
 
@@ -439,13 +423,12 @@ START_TEST(a_node_that_does_not_come_waits_longer_each_time)
 	}
 	lab_end(lab);
 }
-END_TEST
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* The view has begun with 3. It was late often enough, and is forgiven; 4 is told that it was left out, and may ask
  * at once. */
-START_TEST(a_view_that_has_begun_settles)
+TEST(a_view_that_has_begun_settles)
 {
 	struct lab *lab = lab_of_member();
 	const struct wh_view *before = lab->roster.view;
@@ -474,11 +457,10 @@ START_TEST(a_view_that_has_begun_settles)
 	wh_view_free(one);
 	lab_end(lab);
 }
-END_TEST
 
 /* All in a first view hear that this node has no part in it any more, also those that it did not invite; but no other
  * life of them. */
-START_TEST(a_node_that_drops_a_first_view_says_so)
+TEST(a_node_that_drops_a_first_view_says_so)
 {
 	struct lab *lab = roster_lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
@@ -501,10 +483,9 @@ START_TEST(a_node_that_drops_a_first_view_says_so)
 	wh_view_free(view);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that has just been met hears first what this node is, and is invited then. */
-START_TEST(an_intro_goes_before_an_invitation)
+TEST(an_intro_goes_before_an_invitation)
 {
 	struct lab *lab = roster_lab_make(0, 2);
 	struct wh_view *view = first_view(lab, "0,1", 2);
@@ -525,10 +506,9 @@ START_TEST(an_intro_goes_before_an_invitation)
 	wh_view_free(view);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* As its coordinator: a node that has not come to it waits. */
-START_TEST(a_coordinator_that_drops_it_blames)
+TEST(a_coordinator_that_drops_it_blames)
 {
 	struct lab *lab = roster_lab_make(0, 4);
 	struct wh_view *view = first_view(lab, "0,1,2,3", 4);
@@ -545,34 +525,5 @@ START_TEST(a_coordinator_that_drops_it_blames)
 	wh_view_free(view);
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("requests");
-	TCase *cases = tcase_create("requests");
-
-	tcase_add_test(cases, a_node_that_asks_may_come_in);
-	tcase_add_loop_test(cases, a_node_may_ask_before_its_intro_has_come, 0, 4);
-	tcase_add_test(cases, a_member_that_asks_is_no_newcomer);
-	tcase_add_test(cases, a_member_that_does_not_lead_says_which_does);
-	tcase_add_test(cases, a_node_that_asks_no_more_is_forgotten);
-	tcase_add_test(cases, they_come_in_turn);
-	tcase_add_test(cases, newcomers_are_sent_the_view);
-	tcase_add_loop_test(cases, only_that_life_is_invited, 0, 2);
-	tcase_add_test(cases, pieces_go_on_where_they_stopped);
-	tcase_add_test(cases, the_next_invitation_begins_anew);
-	tcase_add_test(cases, a_node_is_told_when_its_invitation_is_withdrawn);
-	tcase_add_test(cases, a_node_that_is_invited_again_is_not_told);
-	tcase_add_test(cases, a_node_that_did_not_open_waits);
-	tcase_add_test(cases, if_all_have_opened_a_node_that_is_not_there_waits);
-	tcase_add_test(cases, a_node_that_is_still_invited_is_not_late);
-	tcase_add_test(cases, a_node_that_was_held_up_does_not_wait);
-	tcase_add_loop_test(cases, a_node_that_does_not_come_waits_longer_each_time, 0, 2);
-	tcase_add_test(cases, a_view_that_has_begun_settles);
-	tcase_add_test(cases, a_node_that_drops_a_first_view_says_so);
-	tcase_add_test(cases, an_intro_goes_before_an_invitation);
-	tcase_add_test(cases, a_coordinator_that_drops_it_blames);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("requests")

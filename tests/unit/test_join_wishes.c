@@ -69,7 +69,7 @@ static bool invite(struct scene *scene, uint64_t key, uint64_t number, const cha
 }
 
 /* It says it again, as a member does, until it is invited. */
-START_TEST(a_newcomer_says_what_it_wishes)
+TEST(a_newcomer_says_what_it_wishes)
 {
 	struct scene *scene = begin();
 
@@ -83,10 +83,9 @@ START_TEST(a_newcomer_says_what_it_wishes)
 	ck_assert_uint_eq(scene->lab->opened->dynamic_count, 1);
 	end(scene);
 }
-END_TEST
 
 /* Nothing of what it wishes had come to the leader: it comes in, and says it as a member. */
-START_TEST(an_invitation_without_its_wishes)
+TEST(an_invitation_without_its_wishes)
 {
 	struct scene *scene = begin();
 
@@ -94,10 +93,9 @@ START_TEST(an_invitation_without_its_wishes)
 	expect(scene->lab, "open-0,1,5-as-1000001 ");
 	end(scene);
 }
-END_TEST
 
 /* Into what it has not wished; by a set that it has never said. */
-START_TEST(an_invitation_that_no_node_can_send)
+TEST_LOOP(an_invitation_that_no_node_can_send, 0, 2)
 {
 	struct scene *scene = begin();
 
@@ -105,10 +103,9 @@ START_TEST(an_invitation_that_no_node_can_send)
 	expect(scene->lab, "");
 	end(scene);
 }
-END_TEST
 
 /* No node of this group wishes anything: there is no such view. */
-START_TEST(an_invitation_where_no_node_wishes)
+TEST(an_invitation_where_no_node_wishes)
 {
 	struct scene *scene = begin();
 
@@ -117,10 +114,9 @@ START_TEST(an_invitation_where_no_node_wishes)
 	expect(scene->lab, "");
 	end(scene);
 }
-END_TEST
 
 /* What it has said since is on its way: it waits for the invitation that has it, and says nothing new until then. */
-START_TEST(an_invitation_by_a_set_that_was_replaced)
+TEST_LOOP(an_invitation_by_a_set_that_was_replaced, 0, 2)
 {
 	struct scene *scene = begin();
 	struct lab *lab = scene->lab;
@@ -148,10 +144,9 @@ START_TEST(an_invitation_by_a_set_that_was_replaced)
 	}
 	end(scene);
 }
-END_TEST
 
 /* What it held back it says when its invitation is void. */
-START_TEST(what_an_invitation_held_back)
+TEST(what_an_invitation_held_back)
 {
 	struct scene *scene = begin();
 	struct lab *lab = scene->lab;
@@ -166,19 +161,5 @@ START_TEST(what_an_invitation_held_back)
 	expect(lab, "discard 0:join 0:wishes-2 0:seeking-0 1:seeking-0 2:seeking-0 ");
 	end(scene);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("join_wishes");
-	TCase *cases = tcase_create("newcomer");
-
-	tcase_add_test(cases, a_newcomer_says_what_it_wishes);
-	tcase_add_test(cases, an_invitation_without_its_wishes);
-	tcase_add_loop_test(cases, an_invitation_that_no_node_can_send, 0, 2);
-	tcase_add_test(cases, an_invitation_where_no_node_wishes);
-	tcase_add_loop_test(cases, an_invitation_by_a_set_that_was_replaced, 0, 2);
-	tcase_add_test(cases, what_an_invitation_held_back);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("join_wishes")

@@ -37,7 +37,7 @@ static void check_text(const char *text, size_t bytes, const char *expected)
 		      text, expected);
 }
 
-START_TEST(values_are_known_again)
+TEST(values_are_known_again)
 {
 	char value[64] = "";
 
@@ -52,9 +52,8 @@ START_TEST(values_are_known_again)
 		value[i] ^= 0x40;
 	}
 }
-END_TEST
 
-START_TEST(requests_of_redis)
+TEST(requests_of_redis)
 {
 	char to[1024] = "";
 
@@ -63,9 +62,8 @@ START_TEST(requests_of_redis)
 	check_text(to, kv_resp.wait(&plan, to), "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$4\r\n1000\r\n");
 	check_text(to, kv_resp.greet(to), "*1\r\n$8\r\nREADONLY\r\n");
 }
-END_TEST
 
-START_TEST(answers_of_redis)
+TEST(answers_of_redis)
 {
 	static const char *const wrong[] = {"-ERR no\r\n", "$-1\r\n", "+OKAY\r\n",       ":\r\n",
 					    ":1x\r\n",     "*1\r\n",  "$1000000000\r\n", "nonsense\r\n"};
@@ -76,9 +74,8 @@ START_TEST(answers_of_redis)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ck_assert_msg(read_all(&kv_resp, wrong[i]).verdict == KV_REFUSED, "%s", wrong[i]);
 }
-END_TEST
 
-START_TEST(requests_of_etcd)
+TEST(requests_of_etcd)
 {
 	struct kv_plan late = plan;
 	char to[2048] = "";
@@ -94,9 +91,8 @@ START_TEST(requests_of_etcd)
 		   HEAD("range", "54") "{\"key\":\"" KEY_7_64 "\",\"serializable\":true}");
 #undef HEAD
 }
-END_TEST
 
-START_TEST(answers_of_etcd)
+TEST(answers_of_etcd)
 {
 #define ANSWER(status, length, body)                                                                                   \
 	"HTTP/1.1 " status "\r\nContent-Type: application/json\r\nContent-Length: " length "\r\n\r\n" body
@@ -115,18 +111,5 @@ START_TEST(answers_of_etcd)
 	ck_assert(read_all(&kv_etcd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").verdict == KV_REFUSED);
 #undef ANSWER
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("kv_load");
-	TCase *tests = tcase_create("dialects");
-
-	tcase_add_test(tests, values_are_known_again);
-	tcase_add_test(tests, requests_of_redis);
-	tcase_add_test(tests, answers_of_redis);
-	tcase_add_test(tests, requests_of_etcd);
-	tcase_add_test(tests, answers_of_etcd);
-	suite_add_tcase(suite, tests);
-	return suite;
-}
+TEST_SUITE("kv_load")

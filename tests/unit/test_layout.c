@@ -210,7 +210,7 @@ static const struct {
 	{4, {"g", "all", "all", 2, 1}, "0*,1* 2*,3*", {{"z1,3", "0*,1z 2*,3z"}, {"1", "0* 2*,3z"}}},
 };
 
-START_TEST(lists_through_the_views)
+TEST_LOOP(lists_through_the_views, 0, COUNT(stories))
 {
 	const struct wh_layout_config layout = {&stories[_i].text, 1, NULL, NULL};
 	struct wh_view *view = first_view(stories[_i].nodes, &layout);
@@ -222,10 +222,9 @@ START_TEST(lists_through_the_views)
 	}
 	wh_view_free(view);
 }
-END_TEST
 
 /* Shards stand in the view in the order of the configuration, in every view, and say to which subgroup they belong. */
-START_TEST(shards_say_what_they_are)
+TEST(shards_say_what_they_are)
 {
 	const struct wh_subgroup_text texts[] = {
 		{"a", "all", "all", 1, 1}, {"b", "all", "all", 3, 1}, {"c", "0", "all", 1, 1}};
@@ -246,7 +245,6 @@ START_TEST(shards_say_what_they_are)
 	}
 	wh_view_free(view);
 }
-END_TEST
 
 /* The first view need not be of all that are configured. */
 static const struct {
@@ -267,7 +265,7 @@ static const struct {
 	{"0,1,2,3,4,5,6", {"g", "all", "one", 3, 2}, "0*,1,2 3*,4 5*,6"},
 };
 
-START_TEST(the_first_view_of_some)
+TEST_LOOP(the_first_view_of_some, 0, COUNT(firsts))
 {
 	const struct wh_layout_config layout = {&firsts[_i].text, 1, NULL, NULL};
 	struct wh_newcomer newcomers[WH_NODES_MAX];
@@ -278,10 +276,9 @@ START_TEST(the_first_view_of_some)
 	assert_shards(view, firsts[_i].shards);
 	wh_view_free(view);
 }
-END_TEST
 
 /* More than 64 members: which of them rest is said in several words for each shard. */
-START_TEST(many_rest)
+TEST(many_rest)
 {
 	const struct wh_subgroup_text texts[] = {{"a", "all", "all", 2, 1}, {"b", "all", "all", 1, 1}};
 	const struct wh_layout_config layout = {texts, COUNT(texts), NULL, NULL};
@@ -306,7 +303,6 @@ START_TEST(many_rest)
 	wh_view_free(before);
 	wh_view_free(view);
 }
-END_TEST
 
 /* ---- the application's function ------------------------------------------------------------------------------------------ */
 
@@ -384,7 +380,7 @@ static const struct {
 	 {{"+5 z3", "0*,1* 2*,3z,5+* 4*"}, {"2", "0*,3z+ 1+*,5* 4*"}, {"0,3 +6", "! 1*,5* 4*"}}},
 };
 
-START_TEST(the_function_decides)
+TEST_LOOP(the_function_decides, 0, COUNT(functions))
 {
 	const struct wh_subgroup_text text = {"g", "function", "says nothing", SHARDS, 1};
 	struct wishes wishes = functions[_i].wishes;
@@ -398,10 +394,9 @@ START_TEST(the_function_decides)
 	}
 	wh_view_free(view);
 }
-END_TEST
 
 /* Behind a restart it is not asked: what is whole stays where its log is. The others enter. */
-START_TEST(behind_a_restart_no_function_is_asked)
+TEST(behind_a_restart_no_function_is_asked)
 {
 	const struct wh_subgroup_text text = {"g", "function", "says nothing", SHARDS, 1};
 	struct wishes wishes = {{{"sss..", "...ss", "....."}, {"..sss", "ss...", "....."}}};
@@ -421,7 +416,6 @@ START_TEST(behind_a_restart_no_function_is_asked)
 	wh_view_free(view);
 	wh_view_free(after);
 }
-END_TEST
 
 /* ---- mistakes --------------------------------------------------------------------------------------------------------------- */
 
@@ -442,7 +436,7 @@ static const struct {
 };
 
 /* What nodes enter and leave has no place in a view; what stands around it is as without. */
-START_TEST(a_wish_has_no_shard)
+TEST(a_wish_has_no_shard)
 {
 	static const struct wh_subgroup_text all[] = {{"a", "all", "one", 1, 1},
 						      {"w", "wish", "all", 1, 1},
@@ -478,9 +472,8 @@ START_TEST(a_wish_has_no_shard)
 	ck_assert_uint_eq(view->subgroup_count, 0);
 	wh_view_free(view);
 }
-END_TEST
 
-START_TEST(layouts_that_do_not_hold)
+TEST_LOOP(layouts_that_do_not_hold, 0, COUNT(mistakes))
 {
 	const struct wh_layout_config layout = {&mistakes[_i].text, 1, NULL, NULL};
 	struct wh_view *view = NULL;
@@ -491,9 +484,8 @@ START_TEST(layouts_that_do_not_hold)
 	ck_assert_int_eq(view_of_all(&view, 4, &layout, NULL), WHORL_CONFIG);
 	ck_assert_ptr_null(view);
 }
-END_TEST
 
-START_TEST(shards_are_checked_alone)
+TEST(shards_are_checked_alone)
 {
 	ck_assert_int_eq(wh_view_check_shards(4, "all", 4, NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_check_shards(4, "all", 5, NULL), WHORL_CONFIG);
@@ -509,22 +501,5 @@ START_TEST(shards_are_checked_alone)
 	ck_assert_int_eq(wh_view_check_list(4, NULL, "function", NULL), WHORL_OK);
 	ck_assert_int_eq(wh_view_check_list(4, "function", "anything", NULL), WHORL_OK);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("layout");
-	TCase *cases = tcase_create("layout");
-
-	tcase_add_loop_test(cases, lists_through_the_views, 0, COUNT(stories));
-	tcase_add_test(cases, shards_say_what_they_are);
-	tcase_add_loop_test(cases, the_first_view_of_some, 0, COUNT(firsts));
-	tcase_add_test(cases, many_rest);
-	tcase_add_loop_test(cases, the_function_decides, 0, COUNT(functions));
-	tcase_add_test(cases, behind_a_restart_no_function_is_asked);
-	tcase_add_test(cases, a_wish_has_no_shard);
-	tcase_add_loop_test(cases, layouts_that_do_not_hold, 0, COUNT(mistakes));
-	tcase_add_test(cases, shards_are_checked_alone);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("layout")

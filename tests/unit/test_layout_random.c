@@ -516,21 +516,12 @@ static void play(uint64_t seed)
 	wh_view_free(views[1]);
 }
 
-START_TEST(random_layouts)
+TEST(random_layouts)
 {
 	uint64_t seed = test_seed(3);
 
 	for (uint64_t i = 0; i < ROUNDS; i++)
 		play(wh_mix(seed + i));
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("layout_random");
-	TCase *cases = tcase_create("layout_random");
-
-	tcase_add_test(cases, random_layouts);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("layout_random")

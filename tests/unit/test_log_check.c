@@ -28,7 +28,7 @@ static enum wh_log_checked finish(struct lab *lab, struct wh_log_found *found)
 }
 
 /* Batches, views, checkpoints and segments come and go in the middle of passes. */
-START_TEST(nothing_is_taken_for_rot)
+TEST(nothing_is_taken_for_rot)
 {
 	uint64_t seed = test_seed(1), passes = 0;
 
@@ -50,7 +50,6 @@ START_TEST(nothing_is_taken_for_rot)
 	}
 	ck_assert_uint_gt(passes, 20);
 }
-END_TEST
 
 struct files {
 	char names[32][WH_FILE_NAME_BYTES];
@@ -83,7 +82,7 @@ static enum wh_log_verdict verdict_of(struct lab *lab)
 }
 
 /* A bit of any file turns while the log is open. What an opening calls rot a pass does; and it calls nothing rot that an opening takes for whole. */
-START_TEST(what_rots_is_found)
+TEST(what_rots_is_found)
 {
 	uint64_t seed = test_seed(1), rot = 0;
 
@@ -121,10 +120,9 @@ START_TEST(what_rots_is_found)
 	}
 	ck_assert_uint_gt(rot, 50);
 }
-END_TEST
 
 /* The log goes on, and behind a checkpoint that needs nothing of what is damaged it is good again. */
-START_TEST(a_checkpoint_makes_good)
+TEST(a_checkpoint_makes_good)
 {
 	struct lab *lab = lab_new(test_seed(3));
 	struct wh_log_found found;
@@ -148,7 +146,6 @@ START_TEST(a_checkpoint_makes_good)
 	}
 	log_lab_free(lab);
 }
-END_TEST
 
 /* ---- what the disk is asked for ----------------------------------------------------------------------------------------- */
 
@@ -280,7 +277,7 @@ static enum whorl_result watched_pass(struct lab *lab, enum wh_log_checked *is, 
 }
 
 /* A pass reads all from the disk, and once. */
-START_TEST(all_is_read_once_from_the_disk)
+TEST(all_is_read_once_from_the_disk)
 {
 	struct wh_log_statistics now;
 	struct lab *lab = watched_lab(&now);
@@ -296,10 +293,9 @@ START_TEST(all_is_read_once_from_the_disk)
 			  now.used + now.checkpoint_bytes + 5 * WH_DISK_BLOCK + now.segments * RUN_BYTES);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* Whatever read it is that has a wrong bit, the next one has not. */
-START_TEST(what_is_wrong_once_is_no_rot)
+TEST(what_is_wrong_once_is_no_rot)
 {
 	struct wh_log_statistics now;
 	struct lab *lab = watched_lab(&now);
@@ -319,11 +315,10 @@ START_TEST(what_is_wrong_once_is_no_rot)
 	}
 	log_lab_free(lab);
 }
-END_TEST
 
 /* No memory, or no descriptor: the pass ends, wherever it is, and the next one finds the log whole. A file that is gone is rot,
  * and one that the disk cannot read. */
-START_TEST(what_says_nothing_is_no_rot)
+TEST(what_says_nothing_is_no_rot)
 {
 	struct wh_log_statistics now;
 	struct lab *lab = watched_lab(&now);
@@ -360,19 +355,5 @@ START_TEST(what_says_nothing_is_no_rot)
 	ck_assert_int_eq(is, WH_LOG_CHECK_ROT);
 	log_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("log_check");
-	TCase *all = tcase_create("all");
-
-	tcase_add_test(all, nothing_is_taken_for_rot);
-	tcase_add_test(all, what_rots_is_found);
-	tcase_add_test(all, a_checkpoint_makes_good);
-	tcase_add_test(all, all_is_read_once_from_the_disk);
-	tcase_add_test(all, what_is_wrong_once_is_no_rot);
-	tcase_add_test(all, what_says_nothing_is_no_rot);
-	suite_add_tcase(suite, all);
-	return suite;
-}
+TEST_SUITE("log_check")

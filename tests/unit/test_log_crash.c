@@ -49,7 +49,9 @@ static bool lose_power_at(uint64_t seed, uint64_t operation)
 	return crashed;
 }
 
-START_TEST(power_lost_anywhere)
+TEST_CASE("power");
+
+TEST(power_lost_anywhere)
 {
 	uint64_t seed = test_seed(1);
 
@@ -61,7 +63,6 @@ START_TEST(power_lost_anywhere)
 		ck_assert_uint_gt(operation, 50);
 	}
 }
-END_TEST
 
 /* The same operation of the work, and each operation of the opening behind it. */
 static bool lose_power_twice(uint64_t seed, uint64_t operation, uint64_t again, bool *first)
@@ -90,7 +91,9 @@ static bool lose_power_twice(uint64_t seed, uint64_t operation, uint64_t again, 
 	return crashed;
 }
 
-START_TEST(power_lost_anywhere_in_recovery)
+TEST_CASE("recovery");
+
+TEST(power_lost_anywhere_in_recovery)
 {
 	uint64_t seed = test_seed(100);
 	bool first = true;
@@ -99,7 +102,6 @@ START_TEST(power_lost_anywhere_in_recovery)
 		for (uint64_t again = 1; lose_power_twice(seed, operation, again, &first); again++)
 			;
 }
-END_TEST
 
 static bool kill_at(uint64_t seed, uint64_t operation)
 {
@@ -119,7 +121,9 @@ static bool kill_at(uint64_t seed, uint64_t operation)
 	return result != WHORL_OK;
 }
 
-START_TEST(killed_anywhere)
+TEST_CASE("killed");
+
+TEST(killed_anywhere)
 {
 	uint64_t seed = test_seed(200);
 
@@ -127,7 +131,6 @@ START_TEST(killed_anywhere)
 		for (uint64_t operation = 1; kill_at(seed + i, operation); operation++)
 			;
 }
-END_TEST
 
 /* Nothing is written any more, and no sync is tried. */
 static void expect_failed(struct lab *lab)
@@ -170,7 +173,9 @@ static void fail_one(uint64_t seed, enum wh_sim_disk_op op, uint32_t steps)
 	log_lab_free(lab);
 }
 
-START_TEST(failing_disk)
+TEST_CASE("faults");
+
+TEST(failing_disk)
 {
 	uint64_t seed = test_seed(300);
 
@@ -182,7 +187,6 @@ START_TEST(failing_disk)
 			fail_one(seed + i, WH_SIM_DISK_SYNC_NAMES, steps);
 		}
 }
-END_TEST
 
 /* The disk fills up and has room again: what was refused is written then, or another batch; and the power goes. */
 static void fill_disk(uint64_t seed)
@@ -211,29 +215,12 @@ static void fill_disk(uint64_t seed)
 	log_lab_free(lab);
 }
 
-START_TEST(full_disk)
+TEST(full_disk)
 {
 	uint64_t seed = test_seed(400);
 
 	for (uint64_t i = 0; i < 100; i++)
 		fill_disk(seed + i);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("log_crash");
-	TCase *power = tcase_create("power"), *recovery = tcase_create("recovery"), *killed = tcase_create("killed"),
-	      *faults = tcase_create("faults");
-
-	tcase_add_test(power, power_lost_anywhere);
-	tcase_add_test(recovery, power_lost_anywhere_in_recovery);
-	tcase_add_test(killed, killed_anywhere);
-	tcase_add_test(faults, failing_disk);
-	tcase_add_test(faults, full_disk);
-	suite_add_tcase(suite, power);
-	suite_add_tcase(suite, recovery);
-	suite_add_tcase(suite, killed);
-	suite_add_tcase(suite, faults);
-	return suite;
-}
+TEST_SUITE("log_crash")

@@ -159,17 +159,16 @@ static void refuse_and_go_on(uint64_t seed)
 	log_lab_free(lab);
 }
 
-START_TEST(refused_when_it_was_written)
+TEST(refused_when_it_was_written)
 {
 	uint64_t seed = test_seed(1);
 
 	for (uint64_t i = 0; i < 60; i++)
 		refuse_and_go_on(seed + i);
 }
-END_TEST
 
 /* The process ends behind such a batch: then it may be there, whole or not at all. */
-START_TEST(refused_and_ended)
+TEST(refused_and_ended)
 {
 	uint64_t seed = test_seed(1000);
 
@@ -187,7 +186,6 @@ START_TEST(refused_and_ended)
 		log_lab_free(lab);
 	}
 }
-END_TEST
 
 /* ---- laid, then written ------------------------------------------------------------------------------------------------ */
 
@@ -250,7 +248,7 @@ static void expect_messages(struct lab *lab, const char *expected)
 	ck_assert_str_eq(got, expected);
 }
 
-START_TEST(what_is_laid_is_written_when_there_is_room)
+TEST(what_is_laid_is_written_when_there_is_room)
 {
 	struct lab *lab = lab_new(5);
 	struct front front;
@@ -272,10 +270,9 @@ START_TEST(what_is_laid_is_written_when_there_is_room)
 	expect_messages(lab, "ab");
 	log_lab_free(lab);
 }
-END_TEST
 
 /* By whatever else is written: a cap, a view, another batch. */
-START_TEST(what_is_laid_may_be_given_up)
+TEST(what_is_laid_may_be_given_up)
 {
 	struct lab *lab = lab_new(6);
 	struct front front;
@@ -293,10 +290,9 @@ START_TEST(what_is_laid_may_be_given_up)
 	ck_assert_int_eq(wh_log_write(lab->log, &lab->err), WHORL_INVALID);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* So small ones that follow lie where the disk has bytes already; but not where the segment ends. */
-START_TEST(a_small_batch_brings_zeros)
+TEST(a_small_batch_brings_zeros)
 {
 	struct lab *lab = lab_new(7);
 	struct front front;
@@ -325,18 +321,5 @@ START_TEST(a_small_batch_brings_zeros)
 	ck_assert_uint_eq(lab->found.end.place, 201);
 	log_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("log_full");
-	TCase *tcase = tcase_create("full");
-
-	tcase_add_test(tcase, refused_when_it_was_written);
-	tcase_add_test(tcase, refused_and_ended);
-	tcase_add_test(tcase, what_is_laid_is_written_when_there_is_room);
-	tcase_add_test(tcase, what_is_laid_may_be_given_up);
-	tcase_add_test(tcase, a_small_batch_brings_zeros);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("log_full")

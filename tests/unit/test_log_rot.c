@@ -68,7 +68,9 @@ static bool is_accepted(struct lab *lab, const char *name, uint64_t at)
 	return accepted;
 }
 
-START_TEST(bits_flip)
+TEST_CASE("flips");
+
+TEST(bits_flip)
 {
 	uint64_t seed = test_seed(1), accepted = 0, rot = 0;
 
@@ -96,7 +98,6 @@ START_TEST(bits_flip)
 	ck_assert_uint_gt(rot, 100);
 	ck_assert_uint_gt(accepted, 10);
 }
-END_TEST
 
 /* Each byte of batches before the last is rot, of the last one torn; of that too, if it is known to have been there. */
 static void flip_in_batches(struct lab *lab, const char *name, uint64_t from, uint64_t to, enum wh_log_verdict expected)
@@ -141,7 +142,7 @@ static struct lab *make_small(struct wh_log_point *end)
 	return make_log_of(4, end);
 }
 
-START_TEST(rot_is_no_torn_end)
+TEST(rot_is_no_torn_end)
 {
 	struct wh_log_point known, beyond;
 	struct lab *lab = make_small(&known);
@@ -165,7 +166,6 @@ START_TEST(rot_is_no_torn_end)
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* The log is opened, gets a cap, and the power goes. */
 static void put_cap(struct lab *lab, uint64_t frontier)
@@ -180,7 +180,7 @@ static void put_cap(struct lab *lab, uint64_t frontier)
 }
 
 /* Below a cap all is rot, also where nothing is known from elsewhere; of the cap itself nothing is missed. */
-START_TEST(below_a_cap_all_is_rot)
+TEST(below_a_cap_all_is_rot)
 {
 	struct wh_log_point end;
 	struct lab *lab = make_small(&end);
@@ -209,10 +209,9 @@ START_TEST(below_a_cap_all_is_rot)
 	ck_assert_uint_eq(wh_log_views(lab->log, &count)->frontier, 3);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* It lies in the next file, if the last batch has filled its own. */
-START_TEST(a_cap_in_the_next_file)
+TEST(a_cap_in_the_next_file)
 {
 	struct wh_log_point end;
 	struct lab *lab = make_log_of(7, &end);
@@ -225,10 +224,9 @@ START_TEST(a_cap_in_the_next_file)
 	flip_in_batches(lab, next, block, 2 * block, WH_LOG_TORN);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* What a checkpoint knows to have been there is no torn end. */
-START_TEST(a_checkpoint_knows)
+TEST(a_checkpoint_knows)
 {
 	struct wh_log_point end;
 	struct lab *lab = make_small(&end);
@@ -244,10 +242,9 @@ START_TEST(a_checkpoint_knows)
 	flip_in_batches(lab, "orders.0.0000000000000000.log", last, last + WH_LOG_BLOCK_BYTES, WH_LOG_ROT);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* A batch with right sums that does not follow on the one before. */
-START_TEST(the_chain_is_checked)
+TEST(the_chain_is_checked)
 {
 	struct wh_log_point end;
 	struct lab *lab = make_small(&end);
@@ -273,10 +270,9 @@ START_TEST(the_chain_is_checked)
 	ck_assert_int_eq(lab->found.verdict, WH_LOG_ROT);
 	log_lab_free(lab);
 }
-END_TEST
 
 /* Nothing of a log with rot is changed, and it is no log to write to; a new one can be made in its place. */
-START_TEST(rot_stays)
+TEST(rot_stays)
 {
 	struct wh_log_point known;
 	struct lab *lab = make_small(&known);
@@ -308,10 +304,11 @@ START_TEST(rot_stays)
 	lab_again(lab);
 	log_lab_free(lab);
 }
-END_TEST
+
+TEST_CASE("files");
 
 /* A file is gone, or is another's. */
-START_TEST(files_go)
+TEST(files_go)
 {
 	uint64_t seed = test_seed(50);
 
@@ -336,7 +333,6 @@ START_TEST(files_go)
 		log_lab_free(lab);
 	}
 }
-END_TEST
 
 /* While it is thrown away the power goes: it is what it was, or rot, or blank. */
 static bool discard_at(uint64_t seed, uint64_t operation)
@@ -363,7 +359,7 @@ static bool discard_at(uint64_t seed, uint64_t operation)
 	return crashed;
 }
 
-START_TEST(thrown_away)
+TEST(thrown_away)
 {
 	uint64_t seed = test_seed(90);
 
@@ -371,23 +367,5 @@ START_TEST(thrown_away)
 		for (uint64_t operation = 1; discard_at(seed + i, operation); operation++)
 			;
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("log_rot");
-	TCase *flips = tcase_create("flips"), *files = tcase_create("files");
-
-	tcase_add_test(flips, bits_flip);
-	tcase_add_test(flips, rot_is_no_torn_end);
-	tcase_add_test(flips, below_a_cap_all_is_rot);
-	tcase_add_test(flips, a_cap_in_the_next_file);
-	tcase_add_test(flips, a_checkpoint_knows);
-	tcase_add_test(flips, the_chain_is_checked);
-	tcase_add_test(flips, rot_stays);
-	tcase_add_test(files, files_go);
-	tcase_add_test(files, thrown_away);
-	suite_add_tcase(suite, flips);
-	suite_add_tcase(suite, files);
-	return suite;
-}
+TEST_SUITE("log_rot")

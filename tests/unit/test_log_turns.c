@@ -109,7 +109,7 @@ static void check_point(uint32_t i)
 }
 
 /* One gets a checkpoint before each piece, so it is never read to its end. The other one is. */
-START_TEST(one_with_checkpoints_starves_no_other)
+TEST_LOOP(one_with_checkpoints_starves_no_other, 0, LOGS)
 {
 	uint32_t one = (uint32_t)_i;
 
@@ -122,10 +122,9 @@ START_TEST(one_with_checkpoints_starves_no_other)
 	ck_assert_uint_eq(checks_of(one), 0);
 	end_job();
 }
-END_TEST
 
 /* Behind a checkpoint one that has rot is read at once, whichever's turn it is. */
-START_TEST(behind_a_checkpoint_it_is_read_at_once)
+TEST_LOOP(behind_a_checkpoint_it_is_read_at_once, 0, LOGS)
 {
 	uint32_t bad = (uint32_t)_i;
 	uint64_t begun;
@@ -146,10 +145,9 @@ START_TEST(behind_a_checkpoint_it_is_read_at_once)
 	ck_assert_uint_eq(checks_of(bad), 1);
 	end_job();
 }
-END_TEST
 
 /* Idle, or under a load that leaves no pause: all are read in the time of the configuration, and not all at once. */
-START_TEST(a_pass_takes_its_time)
+TEST_LOOP(a_pass_takes_its_time, 0, 2)
 {
 	bool busy = _i == 1;
 	uint64_t pieces = 0, last = 0;
@@ -170,10 +168,9 @@ START_TEST(a_pass_takes_its_time)
 	ck_assert_uint_lt(job.now, 5 * PASS_NS);
 	end_job();
 }
-END_TEST
 
 /* Of what it could not do for long it makes good some, a piece at a time. */
-START_TEST(little_is_owed)
+TEST_LOOP(little_is_owed, 0, 2)
 {
 	uint64_t begun, pieces = 0, last = 0;
 
@@ -195,10 +192,9 @@ START_TEST(little_is_owed)
 	ck_assert_uint_le(pieces, 12);
 	end_job();
 }
-END_TEST
 
 /* What is said of a log goes with its files. */
-START_TEST(rot_goes_with_the_log)
+TEST(rot_goes_with_the_log)
 {
 	struct wh_shard_standing shard = {.shard = 0};
 	struct wh_shard_log *log = &job.shards[0];
@@ -213,18 +209,5 @@ START_TEST(rot_goes_with_the_log)
 	ck_assert_uint_eq(wh_load_relaxed(&log->figures.rot), 0);
 	end_job();
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("log_turns");
-	TCase *all = tcase_create("all");
-
-	tcase_add_loop_test(all, one_with_checkpoints_starves_no_other, 0, LOGS);
-	tcase_add_loop_test(all, behind_a_checkpoint_it_is_read_at_once, 0, LOGS);
-	tcase_add_loop_test(all, a_pass_takes_its_time, 0, 2);
-	tcase_add_loop_test(all, little_is_owed, 0, 2);
-	tcase_add_test(all, rot_goes_with_the_log);
-	suite_add_tcase(suite, all);
-	return suite;
-}
+TEST_SUITE("log_turns")

@@ -37,7 +37,7 @@ static size_t adds_second(void *ctx)
 
 /* ---- passes ------------------------------------------------------------------------------------------------------------ */
 
-START_TEST(a_pass_calls_all_in_order)
+TEST(a_pass_calls_all_in_order)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -53,9 +53,8 @@ START_TEST(a_pass_calls_all_in_order)
 	ck_assert_uint_eq(f->env.diag.step, 3);
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_pass_with_work_begins_the_waiting_anew)
+TEST(a_pass_with_work_begins_the_waiting_anew)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -69,9 +68,8 @@ START_TEST(a_pass_with_work_begins_the_waiting_anew)
 	ck_assert_uint_eq(f->loop.backoff.since_ns, 0);
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(many_predicates)
+TEST(many_predicates)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -81,9 +79,8 @@ START_TEST(many_predicates)
 	ck_assert_uint_eq(strlen(f->order), 60);
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_predicate_may_add_another)
+TEST(a_predicate_may_add_another)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -92,10 +89,9 @@ START_TEST(a_predicate_may_add_another)
 	ck_assert_str_eq(f->order, "a2");
 	bell_discard(f);
 }
-END_TEST
 
 /* The clock is read when nothing was done, and now and then when much is. */
-START_TEST(the_clock_is_read_now_and_then)
+TEST(the_clock_is_read_now_and_then)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	uint64_t before = f->loop.now_ns;
@@ -115,9 +111,8 @@ START_TEST(the_clock_is_read_now_and_then)
 	ck_assert_uint_eq(f->loop.now_ns, before + 200);
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_busy_loop_serves_its_transport)
+TEST(a_busy_loop_serves_its_transport)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -133,11 +128,10 @@ START_TEST(a_busy_loop_serves_its_transport)
 	ck_assert_str_eq(f->bell.calls, "S");
 	bell_discard(f);
 }
-END_TEST
 
 /* ---- sleeping ----------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_last_look_comes_after_arming)
+TEST(the_last_look_comes_after_arming)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -153,7 +147,6 @@ START_TEST(the_last_look_comes_after_arming)
 	ck_assert_uint_eq(wh_gate_state(f->gate), WH_GATE_OPEN);
 	bell_discard(f);
 }
-END_TEST
 
 static void parks(void *ctx)
 {
@@ -172,7 +165,7 @@ static size_t looks(void *ctx)
 }
 
 /* What is done before parking is in order with the look behind it. */
-START_TEST(before_it_parks_it_says_so)
+TEST(before_it_parks_it_says_so)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -186,9 +179,8 @@ START_TEST(before_it_parks_it_says_so)
 	ck_assert_str_eq(f->order, "lpLl");
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_look_that_finds_something_disarms)
+TEST(a_look_that_finds_something_disarms)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -202,9 +194,8 @@ START_TEST(a_look_that_finds_something_disarms)
 	ck_assert_str_eq(f->bell.calls, "ASDASD");
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(sleep_ends_awake_and_served)
+TEST(sleep_ends_awake_and_served)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -219,9 +210,8 @@ START_TEST(sleep_ends_awake_and_served)
 	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.sleeps), 1);
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(sleep_ends_by_the_time_asked_for)
+TEST(sleep_ends_by_the_time_asked_for)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -243,9 +233,8 @@ START_TEST(sleep_ends_by_the_time_asked_for)
 	ck_assert_uint_le(f->bell.wait_ns, 10 * WH_NS_PER_S); /* no wait without a time-out */
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_loop_is_lent_while_it_sleeps)
+TEST(a_loop_is_lent_while_it_sleeps)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -259,9 +248,8 @@ START_TEST(a_loop_is_lent_while_it_sleeps)
 	ck_assert(!wh_gate_borrow(f->gate));
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(the_earliest_time_counts)
+TEST(the_earliest_time_counts)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 
@@ -271,26 +259,5 @@ START_TEST(the_earliest_time_counts)
 	ck_assert_uint_eq(f->loop.next_ns, 40);
 	bell_discard(f);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("loop");
-	TCase *cases = tcase_create("loop");
-
-	tcase_add_test(cases, a_pass_calls_all_in_order);
-	tcase_add_test(cases, a_pass_with_work_begins_the_waiting_anew);
-	tcase_add_test(cases, many_predicates);
-	tcase_add_test(cases, a_predicate_may_add_another);
-	tcase_add_test(cases, the_clock_is_read_now_and_then);
-	tcase_add_test(cases, a_busy_loop_serves_its_transport);
-	tcase_add_test(cases, the_last_look_comes_after_arming);
-	tcase_add_test(cases, before_it_parks_it_says_so);
-	tcase_add_test(cases, a_look_that_finds_something_disarms);
-	tcase_add_test(cases, sleep_ends_awake_and_served);
-	tcase_add_test(cases, sleep_ends_by_the_time_asked_for);
-	tcase_add_test(cases, a_loop_is_lent_while_it_sleeps);
-	tcase_add_test(cases, the_earliest_time_counts);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("loop")

@@ -39,7 +39,9 @@ static void await_sleep(struct bell *bell, uint64_t waits)
 	ck_assert_int_eq(result, 0);
 }
 
-START_TEST(a_thread_sleeps_wakes_and_ends)
+TEST_CASE("loop thread", .timeout_s = 60);
+
+TEST(a_thread_sleeps_wakes_and_ends)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct caller caller = {0};
@@ -64,7 +66,6 @@ START_TEST(a_thread_sleeps_wakes_and_ends)
 	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), calls);
 	bell_discard(f);
 }
-END_TEST
 
 static size_t while_borrowed(void *ctx)
 {
@@ -75,7 +76,7 @@ static size_t while_borrowed(void *ctx)
 }
 
 /* Rung while it is borrowed, it makes no pass before it has been given back. */
-START_TEST(a_loop_that_is_borrowed_stands_still)
+TEST(a_loop_that_is_borrowed_stands_still)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct caller caller = {0};
@@ -100,10 +101,9 @@ START_TEST(a_loop_that_is_borrowed_stands_still)
 	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), 0);
 	bell_discard(f);
 }
-END_TEST
 
 /* With idle = yield and spin it never sleeps, and can be stopped all the same. */
-START_TEST(a_thread_that_never_sleeps)
+TEST_LOOP(a_thread_that_never_sleeps, 0, 2)
 {
 	struct fixture *f = bell_make(_i == 0 ? WH_IDLE_YIELD : WH_IDLE_SPIN);
 	struct caller caller = {0};
@@ -119,9 +119,8 @@ START_TEST(a_thread_that_never_sleeps)
 	ck_assert_ptr_null(strchr(f->bell.calls, 'A'));
 	bell_discard(f);
 }
-END_TEST
 
-START_TEST(a_processor_that_is_not_there)
+TEST(a_processor_that_is_not_there)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
 	struct wh_error err;
@@ -130,18 +129,5 @@ START_TEST(a_processor_that_is_not_there)
 	wh_loop_stop(&f->loop);
 	bell_discard(f);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("loop thread");
-	TCase *cases = tcase_create("loop thread");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, a_thread_sleeps_wakes_and_ends);
-	tcase_add_test(cases, a_loop_that_is_borrowed_stands_still);
-	tcase_add_loop_test(cases, a_thread_that_never_sleeps, 0, 2);
-	tcase_add_test(cases, a_processor_that_is_not_there);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("loop thread")

@@ -24,7 +24,7 @@ static const unsigned char *body(void)
 }
 
 /* The bytes are what docs/wire.md says, on whatever host. */
-START_TEST(numbers_are_little_endian)
+TEST(numbers_are_little_endian)
 {
 	static const unsigned char expected[] = {4, 1, 2, 1, 4, 3, 0, 0, 0x84, 1, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
 	const struct wh_message_head head = {.kind = WH_MESSAGE_OFFER,
@@ -50,9 +50,8 @@ START_TEST(numbers_are_little_endian)
 		ck_assert_uint_eq(wh_message_take_number(message, count), value);
 	}
 }
-END_TEST
 
-START_TEST(what_is_put_is_taken)
+TEST_LOOP(what_is_put_is_taken, 0, 3)
 {
 	struct wh_hello hello = {VERSION, 3, 7, 0, UINT64_MAX - 1, 12, "a group"}, hello_again;
 	struct wh_opening opening = {VERSION, 3, 4, 5, UINT64_MAX}, opening_again;
@@ -76,9 +75,8 @@ START_TEST(what_is_put_is_taken)
 	ck_assert_uint_eq(refused_again.incarnation, 77);
 	ck_assert_str_eq(refused_again.reason, "be?ca?use?"); /* it goes into a log */
 }
-END_TEST
 
-START_TEST(what_has_no_struct_is_taken)
+TEST(what_has_no_struct_is_taken)
 {
 	struct wh_message_head head;
 	uint32_t version;
@@ -96,10 +94,9 @@ START_TEST(what_has_no_struct_is_taken)
 	head = head_of(wh_message_put_answer_head(message, 6), 6);
 	ck_assert_int_eq((int)head.kind, WH_MESSAGE_ANSWER);
 }
-END_TEST
 
 /* Of every kind, every length of body: those that cannot be are refused before any node waits for so many bytes. */
-START_TEST(bodies_have_the_size_of_their_kind)
+TEST(bodies_have_the_size_of_their_kind)
 {
 	for (int kind = 0; kind < 256; kind++)
 		for (uint32_t bytes = 0; bytes < 70000; bytes += bytes < 600 ? 1 : 997) {
@@ -116,9 +113,8 @@ START_TEST(bodies_have_the_size_of_their_kind)
 			ck_assert(kind != WH_MESSAGE_REFUSED || bytes >= WH_REFUSED_BYTES);
 		}
 }
-END_TEST
 
-START_TEST(a_rank_is_one_of_the_members)
+TEST(a_rank_is_one_of_the_members)
 {
 	struct wh_offer offer = {.key = 1, .members = 4, .rank = 4}, again;
 	struct wh_message_head head = head_of(wh_message_put_offer(message, &offer, 0), 0);
@@ -128,9 +124,8 @@ START_TEST(a_rank_is_one_of_the_members)
 	head = head_of(wh_message_put_offer(message, &offer, 0), 0);
 	ck_assert(wh_message_take_offer(&again, &head, body()));
 }
-END_TEST
 
-START_TEST(other_versions_show_which_node_they_are)
+TEST(other_versions_show_which_node_they_are)
 {
 	struct wh_hello hello = {VERSION + 1, 3, 7, 0, 5, 1, "g"}, again;
 	struct wh_message_head head;
@@ -153,9 +148,8 @@ START_TEST(other_versions_show_which_node_they_are)
 	head = head_of(wh_message_put_hello(message, &hello, 0), 0);
 	ck_assert(!wh_message_take_hello(&again, VERSION, &head, body()));
 }
-END_TEST
 
-START_TEST(openings_of_other_versions_say_so)
+TEST(openings_of_other_versions_say_so)
 {
 	struct wh_opening opening = {VERSION + 1, 3, 4, 5, 6}, again;
 	struct wh_message_head head = head_of(wh_message_put_opening(message, &opening), 0);
@@ -170,9 +164,8 @@ START_TEST(openings_of_other_versions_say_so)
 	message[WH_HEAD_BYTES] ^= 1;
 	ck_assert(!wh_message_take_opening(&again, VERSION, &head, body()));
 }
-END_TEST
 
-START_TEST(texts_from_outside_end_and_are_tame)
+TEST(texts_from_outside_end_and_are_tame)
 {
 	struct wh_hello hello = {VERSION, 1, 2, 0, 3, 4, ""}, again;
 	struct wh_refused refused = {.incarnation = 1}, refused_again;
@@ -189,21 +182,5 @@ START_TEST(texts_from_outside_end_and_are_tame)
 	ck_assert(wh_message_take_refused(&refused_again, &head, body()));
 	ck_assert_uint_eq(strlen(refused_again.reason), WH_MESSAGE_REASON_BYTES - 1);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("message");
-	TCase *cases = tcase_create("messages");
-
-	tcase_add_test(cases, numbers_are_little_endian);
-	tcase_add_loop_test(cases, what_is_put_is_taken, 0, 3);
-	tcase_add_test(cases, what_has_no_struct_is_taken);
-	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
-	tcase_add_test(cases, a_rank_is_one_of_the_members);
-	tcase_add_test(cases, other_versions_show_which_node_they_are);
-	tcase_add_test(cases, openings_of_other_versions_say_so);
-	tcase_add_test(cases, texts_from_outside_end_and_are_tame);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("message")

@@ -969,7 +969,7 @@ static const struct {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-START_TEST(what_is_not_there_is_refused)
+TEST_LOOP(what_is_not_there_is_refused, 0, (int)FUNCTIONS)
 {
 	cluster_open(&cluster, 1, "", "[subgroup s]\n");
 	cluster_start(&cluster);
@@ -983,10 +983,9 @@ START_TEST(what_is_not_there_is_refused)
 	ck_ok(whorl_error(node, NULL, 0)); /* the node does not mind */
 	cluster_free(&cluster);
 }
-END_TEST
 
 /* A typo in the name of a subgroup, in a program that looks at no result but the last. */
-START_TEST(a_wrong_name_is_no_crash)
+TEST(a_wrong_name_is_no_crash)
 {
 	whorl_subgroup *wrong;
 
@@ -999,10 +998,9 @@ START_TEST(a_wrong_name_is_no_crash)
 	ck_assert_str_eq(whorl_invalid_text(), "whorl_send: no subgroup");
 	cluster_free(&cluster);
 }
-END_TEST
 
 /* In the map each name that is exported has a line of its own. */
-START_TEST(no_function_is_missing)
+TEST(no_function_is_missing)
 {
 	FILE *map = fopen(WHORL_MAP, "r");
 	char line[256], name[64], end;
@@ -1022,16 +1020,5 @@ START_TEST(no_function_is_missing)
 	ck_assert_uint_eq(names, FUNCTIONS);
 	fclose(map);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("null");
-	TCase *t = tcase_create("null");
-
-	tcase_add_loop_test(t, what_is_not_there_is_refused, 0, (int)FUNCTIONS);
-	tcase_add_test(t, a_wrong_name_is_no_crash);
-	tcase_add_test(t, no_function_is_missing);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("null")

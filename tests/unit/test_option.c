@@ -128,7 +128,9 @@ static void check_refused(const char *key, const char *text, const char *expecte
 	ck_assert_int_eq(wh_option_parse(option(key), text, &out, NULL), WHORL_CONFIG);
 }
 
-START_TEST(integers)
+TEST_CASE("parse");
+
+TEST(integers)
 {
 	ck_assert_int_eq(parse_integer("window", "1"), 1);
 	ck_assert_int_eq(parse_integer("window", "32768"), 32768);
@@ -138,9 +140,8 @@ START_TEST(integers)
 	ck_assert_int_eq(parse_integer("any", "9223372036854775807"), INT64_MAX);
 	ck_assert_int_eq(parse_integer("any", "-9223372036854775808"), INT64_MIN);
 }
-END_TEST
 
-START_TEST(suffixes_count_in_1024_for_bytes_only)
+TEST(suffixes_count_in_1024_for_bytes_only)
 {
 	ck_assert_int_eq(parse_integer("bytes", "1k"), 1024);
 	ck_assert_int_eq(parse_integer("bytes", "3K"), 3072);
@@ -154,9 +155,8 @@ START_TEST(suffixes_count_in_1024_for_bytes_only)
 	ck_assert_int_eq(parse_integer("any", "9g"), INT64_C(9000000000));
 	ck_assert_int_eq(parse_integer("bytes", "8589934591g"), INT64_C(8589934591) << 30);
 }
-END_TEST
 
-START_TEST(integers_that_are_none)
+TEST(integers_that_are_none)
 {
 	static const char *const texts[] = {"",   "abc", "1.5", "0x10", "1e3", "+1",      "--1",
 					    "-",  "k",   "1kk", "1kb",  "1t",  "1 k",     " 1",
@@ -168,9 +168,8 @@ START_TEST(integers_that_are_none)
 		check_refused("window", texts[i], expected);
 	}
 }
-END_TEST
 
-START_TEST(integers_out_of_range)
+TEST(integers_out_of_range)
 {
 	static const char *const texts[] = {"0",
 					    "-5",
@@ -196,9 +195,8 @@ START_TEST(integers_out_of_range)
 		      "is \"17179869184g\", expected a number from 0 to 9223372036854775807");
 	check_refused("offset", "-11", "is \"-11\", expected a number from -10 to 10000");
 }
-END_TEST
 
-START_TEST(switches)
+TEST(switches)
 {
 	static const char *const refused[] = {"yes", "ON", "1", "true", "", "o", "onn", " on"};
 	struct wh_error err;
@@ -214,9 +212,8 @@ START_TEST(switches)
 		check_refused("nulls", refused[i], expected);
 	}
 }
-END_TEST
 
-START_TEST(choices)
+TEST(choices)
 {
 	struct wh_error err;
 	struct sample out;
@@ -230,9 +227,8 @@ START_TEST(choices)
 	check_refused("transport", "SHM", "is \"SHM\", expected one of shm, tcp, verbs, sim");
 	check_refused("transport", "", "is \"\", expected one of shm, tcp, verbs, sim");
 }
-END_TEST
 
-START_TEST(texts)
+TEST(texts)
 {
 	char longest[WH_OPTION_TEXT_BYTES + 1];
 	struct wh_error err;
@@ -254,9 +250,8 @@ START_TEST(texts)
 	longest[WH_OPTION_TEXT_BYTES] = '\0';
 	check_refused("members", longest, "is 192 bytes long, expected at most 191");
 }
-END_TEST
 
-START_TEST(long_mistakes_are_quoted_in_part)
+TEST(long_mistakes_are_quoted_in_part)
 {
 	char text[300], expected[200];
 
@@ -265,7 +260,6 @@ START_TEST(long_mistakes_are_quoted_in_part)
 	snprintf(expected, sizeof(expected), "is \"%.60s...\", expected a number from 1 to 32768", text);
 	check_refused("window", text, expected);
 }
-END_TEST
 
 static void check_expected(const char *key, const char *expected)
 {
@@ -275,7 +269,9 @@ static void check_expected(const char *key, const char *expected)
 	ck_assert_str_eq(buf, expected);
 }
 
-START_TEST(what_is_expected)
+TEST_CASE("table");
+
+TEST(what_is_expected)
 {
 	char small[8];
 
@@ -294,9 +290,8 @@ START_TEST(what_is_expected)
 	wh_option_expected(option("transport"), small, 0);
 	ck_assert_int_eq(small[0], 'y');
 }
-END_TEST
 
-START_TEST(defaults)
+TEST(defaults)
 {
 	struct sample out, again;
 
@@ -313,16 +308,14 @@ START_TEST(defaults)
 	ck_assert_int_eq(out.transport, 1);
 	ck_assert_str_eq(out.members, "all");
 }
-END_TEST
 
-START_TEST(finding)
+TEST(finding)
 {
 	ck_assert_ptr_eq(wh_option_find(&sample_table, "bytes"), &sample_options[1]);
 	ck_assert_ptr_null(wh_option_find(&sample_table, "byte"));
 	ck_assert_ptr_null(wh_option_find(&sample_table, ""));
 	ck_assert_ptr_null(wh_option_find(&sample_table, "Bytes"));
 }
-END_TEST
 
 /* ---- the check of tables --------------------------------------------------------------------------------------------*/
 
@@ -347,7 +340,7 @@ static void check_broken(const char *expected)
 	broken[1] = *option("transport");
 }
 
-START_TEST(tables_are_checked)
+TEST(tables_are_checked)
 {
 	struct wh_error err;
 
@@ -372,26 +365,5 @@ START_TEST(tables_are_checked)
 	broken[1].sweep = true;
 	check_broken("sample.members: a text cannot be a list: its commas are its own");
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *options = suite_create("option");
-	TCase *parse = tcase_create("parse"), *table = tcase_create("table");
-
-	tcase_add_test(parse, integers);
-	tcase_add_test(parse, suffixes_count_in_1024_for_bytes_only);
-	tcase_add_test(parse, integers_that_are_none);
-	tcase_add_test(parse, integers_out_of_range);
-	tcase_add_test(parse, switches);
-	tcase_add_test(parse, choices);
-	tcase_add_test(parse, texts);
-	tcase_add_test(parse, long_mistakes_are_quoted_in_part);
-	tcase_add_test(table, what_is_expected);
-	tcase_add_test(table, defaults);
-	tcase_add_test(table, finding);
-	tcase_add_test(table, tables_are_checked);
-	suite_add_tcase(options, parse);
-	suite_add_tcase(options, table);
-	return options;
-}
+TEST_SUITE("option")

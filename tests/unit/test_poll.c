@@ -5,7 +5,7 @@
 #include "tests/support/fake.h"
 #include "transport/session/poll.h"
 
-START_TEST(the_timer_runs_out_at_the_earliest_time)
+TEST(the_timer_runs_out_at_the_earliest_time)
 {
 	struct epoll_event events[WH_POLL_AT_ONCE];
 	struct fake_env fake;
@@ -27,9 +27,8 @@ START_TEST(the_timer_runs_out_at_the_earliest_time)
 	ck_assert_int_eq(wh_poll_look(&poll_, events), 0);
 	wh_poll_close(&poll_);
 }
-END_TEST
 
-START_TEST(the_doorbell_ends_a_wait_until_it_is_hushed)
+TEST(the_doorbell_ends_a_wait_until_it_is_hushed)
 {
 	struct epoll_event events[WH_POLL_AT_ONCE];
 	struct fake_env fake;
@@ -49,15 +48,5 @@ START_TEST(the_doorbell_ends_a_wait_until_it_is_hushed)
 	wh_poll_close(&poll_);
 	wh_poll_close(&poll_); /* of one that is not open */
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("poll");
-	TCase *cases = tcase_create("poll");
-
-	tcase_add_test(cases, the_timer_runs_out_at_the_earliest_time);
-	tcase_add_test(cases, the_doorbell_ends_a_wait_until_it_is_hushed);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("poll")

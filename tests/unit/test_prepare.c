@@ -5,7 +5,7 @@
 
 /* ---- as leader --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_leader_from_a_newcomer_to_installation)
+TEST(a_leader_from_a_newcomer_to_installation)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -37,10 +37,9 @@ START_TEST(a_leader_from_a_newcomer_to_installation)
 		ck_assert_uint_ge(m->change.stage_ns[stage], m->change.stage_ns[stage - 1]);
 	member_free(m);
 }
-END_TEST
 
 /* All have acknowledged, the last attempt; all newcomers are there; a quorum is heard. */
-START_TEST(what_a_leader_waits_for)
+TEST_LOOP(what_a_leader_waits_for, 0, 4)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -59,10 +58,9 @@ START_TEST(what_a_leader_waits_for)
 	ck_assert_int_eq(has_wedged(m), _i >= 3); /* what is open stays open */
 	member_free(m);
 }
-END_TEST
 
 /* Memory for a next view is being made: a node that wants in waits, and members that stand by a failure do not. */
-START_TEST(newcomers_wait_for_the_memory)
+TEST_LOOP(newcomers_wait_for_the_memory, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -82,10 +80,9 @@ START_TEST(newcomers_wait_for_the_memory)
 	}
 	member_free(m);
 }
-END_TEST
 
 /* Likewise a follower: it opens nothing until its own memory is ready, unless a member has failed meanwhile. */
-START_TEST(a_follower_waits_for_its_memory)
+TEST_LOOP(a_follower_waits_for_its_memory, 0, 2)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -104,9 +101,8 @@ START_TEST(a_follower_waits_for_its_memory)
 			       : "suspect-2 wedge open-without-with-8.80-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(the_memory_of_the_leader_comes_too)
+TEST(the_memory_of_the_leader_comes_too)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -124,10 +120,9 @@ START_TEST(the_memory_of_the_leader_comes_too)
 	ck_assert(has_wedged(m));
 	member_free(m);
 }
-END_TEST
 
 /* At most max(1, members - 1) at once. */
-START_TEST(newcomers_are_fewer_than_members)
+TEST_LOOP(newcomers_are_fewer_than_members, 0, 4)
 {
 	static const char *const told[] = {
 		"open-without-with-6.60-as-7000001 invite-1-as-7000001 ",
@@ -143,10 +138,9 @@ START_TEST(newcomers_are_fewer_than_members)
 	expect_told(m, told[_i]);
 	member_free(m);
 }
-END_TEST
 
 /* They are looked for when a node has asked, once; and only by a member that hears a quorum, and leads. */
-START_TEST(when_newcomers_are_looked_for)
+TEST_LOOP(when_newcomers_are_looked_for, 0, 3)
 {
 	struct member *m = member_make(_i == 2 ? 1 : 0, 3, -1);
 
@@ -160,11 +154,10 @@ START_TEST(when_newcomers_are_looked_for)
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
 	member_free(m);
 }
-END_TEST
 
 /* ---- nodes that do not come -------------------------------------------------------------------------------------- */
 
-START_TEST(a_newcomer_that_has_gone_is_left_out)
+TEST(a_newcomer_that_has_gone_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -180,11 +173,10 @@ START_TEST(a_newcomer_that_has_gone_is_left_out)
 	expect_told(m, "wedge ");
 	member_free(m);
 }
-END_TEST
 
 /* No newcomer is left: the memory is given up, and the view goes on as if nothing had been; also for one that comes
  * later. */
-START_TEST(a_proposal_is_withdrawn)
+TEST(a_proposal_is_withdrawn)
 {
 	struct member *m = member_that_invites(3, "8");
 
@@ -203,10 +195,9 @@ START_TEST(a_proposal_is_withdrawn)
 	expect_told(m, "open-without-with-9.90-as-7000003 invite-1-as-7000003 ");
 	member_free(m);
 }
-END_TEST
 
 /* A newcomer has the failure time-out, and not more. */
-START_TEST(a_newcomer_that_is_late_is_left_out)
+TEST(a_newcomer_that_is_late_is_left_out)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -222,11 +213,10 @@ START_TEST(a_newcomer_that_is_late_is_left_out)
 	expect_told(m, ""); /* its time has begun anew */
 	member_free(m);
 }
-END_TEST
 
 /* All newcomers are there, and a member does not get along with them: it is given up, and they come one by one, while
  * this view lasts. */
-START_TEST(what_does_not_come_to_pass_is_given_up)
+TEST(what_does_not_come_to_pass_is_given_up)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -247,11 +237,10 @@ START_TEST(what_does_not_come_to_pass_is_given_up)
 	expect_told(m, "open-without-with-8.80-as-7000003 invite-1-as-7000003 ");
 	member_free(m);
 }
-END_TEST
 
 /* What was missing comes in the very pass in which it is given up, or in which a newcomer is left out: the attempt that
  * all are ready for is not the last one any more. */
-START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
+TEST_LOOP(nobody_stops_for_an_attempt_that_is_replaced, 0, 2)
 {
 	struct member *m = member_that_invites(3, "89");
 
@@ -273,11 +262,10 @@ START_TEST(nobody_stops_for_an_attempt_that_is_replaced)
 	expect_told(m, _i == 0 ? "discard recall " : "discard open-without-with-8.80-as-7000002 invite-1-as-7000002 ");
 	member_free(m);
 }
-END_TEST
 
 /* There is no memory for it here. No member fails because a node wants in: it is given up, and tried again after a
  * while. */
-START_TEST(a_leader_that_has_no_memory)
+TEST(a_leader_that_has_no_memory)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -297,9 +285,8 @@ START_TEST(a_leader_that_has_no_memory)
 	expect_told(m, "open-without-with-8.80-as-7000003 invite-1-as-7000003 ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_follower_that_has_no_memory)
+TEST(a_follower_that_has_no_memory)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -319,12 +306,11 @@ START_TEST(a_follower_that_has_no_memory)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 3));
 	member_free(m);
 }
-END_TEST
 
 /* ---- failures first ---------------------------------------------------------------------------------------------- */
 
 /* A node that was to come in, and whatever was wished, waits for the view after. */
-START_TEST(a_failure_drops_newcomers)
+TEST(a_failure_drops_newcomers)
 {
 	struct member *m = member_that_invites(3, "8");
 
@@ -341,9 +327,8 @@ START_TEST(a_failure_drops_newcomers)
 	expect_my_decision(m, 0x7000002, 0, 1);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(nobody_is_recalled_if_nobody_was_invited)
+TEST(nobody_is_recalled_if_nobody_was_invited)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -355,12 +340,11 @@ START_TEST(nobody_is_recalled_if_nobody_was_invited)
 	expect_told(m, "suspect-2 wedge open-without-2-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
 /* ---- as follower ------------------------------------------------------------------------------------------------- */
 
 /* No member stops before the leader does; another member may have stopped for another reason, which is known soon. */
-START_TEST(a_follower_goes_on_until_the_leader_stops)
+TEST(a_follower_goes_on_until_the_leader_stops)
 {
 	struct member *m = member_make(2, 4, -1);
 
@@ -391,9 +375,8 @@ START_TEST(a_follower_goes_on_until_the_leader_stops)
 	expect_told(m, "deliver-90-0 install ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_follower_goes_from_proposal_to_proposal)
+TEST(a_follower_goes_from_proposal_to_proposal)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -420,11 +403,10 @@ START_TEST(a_follower_goes_from_proposal_to_proposal)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 4));
 	member_free(m);
 }
-END_TEST
 
 /* An attempt was withdrawn before this node saw it: what others have offered it for that is of no use, now and not
  * when the next view comes. */
-START_TEST(an_attempt_that_was_missed_is_past)
+TEST(an_attempt_that_was_missed_is_past)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -434,9 +416,8 @@ START_TEST(an_attempt_that_was_missed_is_past)
 	ck_assert_uint_eq(m->past, WH_FIRST_KEYS | 0x7000002);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(the_last_attempt)
+TEST(the_last_attempt)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -448,10 +429,9 @@ START_TEST(the_last_attempt)
 	expect_told(m, "open-without-with-8.80-as-700ffff ");
 	member_free(m);
 }
-END_TEST
 
 /* A transport may read a record when it leaves: the third attempt's, or some of it, comes before the number of the first. */
-START_TEST(a_record_that_was_written_over)
+TEST_LOOP(a_record_that_was_written_over, 0, 2)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -474,10 +454,9 @@ START_TEST(a_record_that_was_written_over)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 3));
 	member_free(m);
 }
-END_TEST
 
 /* What is open stays so until the next attempt can be read: it may have been decided upon. */
-START_TEST(what_is_open_stays_while_a_record_is_awaited)
+TEST(what_is_open_stays_while_a_record_is_awaited)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -493,10 +472,9 @@ START_TEST(what_is_open_stays_while_a_record_is_awaited)
 	expect_told(m, "discard open-without-with-9.90-as-7000002 ");
 	member_free(m);
 }
-END_TEST
 
 /* A node that cannot be, no life, one that is a member, or twice the same. The last that can be is one. */
-START_TEST(newcomers_that_cannot_be)
+TEST_LOOP(newcomers_that_cannot_be, 0, 5)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -514,10 +492,9 @@ START_TEST(newcomers_that_cannot_be)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), _i < 4 ? 0 : TICKET(0, 1));
 	member_free(m);
 }
-END_TEST
 
 /* What the next view is made of is what the leader's record says, whatever this node reads of wishes. */
-START_TEST(a_follower_lets_rest_the_members_that_the_leader_lets_rest)
+TEST(a_follower_lets_rest_the_members_that_the_leader_lets_rest)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -530,10 +507,9 @@ START_TEST(a_follower_lets_rest_the_members_that_the_leader_lets_rest)
 	expect_told(m, "discard "); /* it would change nothing */
 	member_free(m);
 }
-END_TEST
 
 /* The same members go on, with numbers from the beginning. */
-START_TEST(a_worn_view_is_renewed)
+TEST(a_worn_view_is_renewed)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -547,9 +523,8 @@ START_TEST(a_worn_view_is_renewed)
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 1);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(a_renewal_is_opened)
+TEST(a_renewal_is_opened)
 {
 	struct member *m = member_make(2, 3, -1);
 
@@ -562,39 +537,5 @@ START_TEST(a_renewal_is_opened)
 	ck_assert_uint_eq(mine(m, m->columns.acknowledged.offset), TICKET(0, 1));
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("prepare");
-	TCase *cases = tcase_create("prepare");
-
-	tcase_add_test(cases, a_leader_from_a_newcomer_to_installation);
-	tcase_add_loop_test(cases, what_a_leader_waits_for, 0, 4);
-	tcase_add_loop_test(cases, newcomers_wait_for_the_memory, 0, 2);
-	tcase_add_loop_test(cases, a_follower_waits_for_its_memory, 0, 2);
-	tcase_add_test(cases, the_memory_of_the_leader_comes_too);
-	tcase_add_loop_test(cases, newcomers_are_fewer_than_members, 0, 4);
-	tcase_add_loop_test(cases, when_newcomers_are_looked_for, 0, 3);
-	tcase_add_test(cases, a_newcomer_that_has_gone_is_left_out);
-	tcase_add_test(cases, a_proposal_is_withdrawn);
-	tcase_add_test(cases, a_newcomer_that_is_late_is_left_out);
-	tcase_add_test(cases, what_does_not_come_to_pass_is_given_up);
-	tcase_add_loop_test(cases, nobody_stops_for_an_attempt_that_is_replaced, 0, 2);
-	tcase_add_test(cases, a_leader_that_has_no_memory);
-	tcase_add_test(cases, a_follower_that_has_no_memory);
-	tcase_add_test(cases, a_failure_drops_newcomers);
-	tcase_add_test(cases, nobody_is_recalled_if_nobody_was_invited);
-	tcase_add_test(cases, a_follower_goes_on_until_the_leader_stops);
-	tcase_add_test(cases, a_follower_goes_from_proposal_to_proposal);
-	tcase_add_test(cases, an_attempt_that_was_missed_is_past);
-	tcase_add_test(cases, the_last_attempt);
-	tcase_add_loop_test(cases, a_record_that_was_written_over, 0, 2);
-	tcase_add_test(cases, what_is_open_stays_while_a_record_is_awaited);
-	tcase_add_loop_test(cases, newcomers_that_cannot_be, 0, 5);
-	tcase_add_test(cases, a_follower_lets_rest_the_members_that_the_leader_lets_rest);
-	tcase_add_test(cases, a_worn_view_is_renewed);
-	tcase_add_test(cases, a_renewal_is_opened);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("prepare")

@@ -22,7 +22,7 @@ static void let_rest(struct member *m, uint32_t rank)
 /* ---- wishes ------------------------------------------------------------------------------------------------------ */
 
 /* They are looked for with heartbeats: no node has said that there is one. */
-START_TEST(a_wish_to_rest_is_met)
+TEST(a_wish_to_rest_is_met)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -40,10 +40,9 @@ START_TEST(a_wish_to_rest_is_met)
 	expect_told(m, "wedge ");
 	member_free(m);
 }
-END_TEST
 
 /* Of all, in each subgroup; newcomers come with them. A member that rests goes on resting. */
-START_TEST(wishes_are_met_together)
+TEST(wishes_are_met_together)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -57,10 +56,9 @@ START_TEST(wishes_are_met_together)
 		    "open-without-with-8.80-rests-0.1-rests-0.2-rests-1.0-rests-1.1-as-7000001 invite-1-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
 /* A node that wishes what is so already, or is no member there, changes nothing. */
-START_TEST(wishes_that_change_nothing)
+TEST_LOOP(wishes_that_change_nothing, 0, 3)
 {
 	static const uint32_t others[] = {0, 2};
 	struct member *m = member_make(0, 3, -1);
@@ -78,11 +76,10 @@ START_TEST(wishes_that_change_nothing)
 	ck_assert_uint_eq(mine(m, m->columns.proposed.offset), 0);
 	member_free(m);
 }
-END_TEST
 
 /* A member rests and sends again from the next view on; or has taken back a wish that was not met: it may be in a
  * proposal, so a view follows in any case. */
-START_TEST(a_wish_that_is_taken_back)
+TEST_LOOP(a_wish_that_is_taken_back, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -95,10 +92,9 @@ START_TEST(a_wish_that_is_taken_back)
 	ck_assert(is_renewal(m, 1));
 	member_free(m);
 }
-END_TEST
 
 /* The attempt after one that left a node out meets the wishes that there are by then. */
-START_TEST(wishes_in_the_next_attempt)
+TEST_LOOP(wishes_in_the_next_attempt, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -114,10 +110,9 @@ START_TEST(wishes_in_the_next_attempt)
 			       : "discard open-without-as-7000002 invite-0-as-7000002 ");
 	member_free(m);
 }
-END_TEST
 
 /* One that is given up meets none, whatever the last did; and a member that rests goes on resting. */
-START_TEST(what_is_given_up_meets_no_wishes)
+TEST_LOOP(what_is_given_up_meets_no_wishes, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -141,10 +136,9 @@ START_TEST(what_is_given_up_meets_no_wishes)
 	ck_assert_uint_eq(mine(m, record_word(m, 2, 2 * wh_newcomers_most(&m->view) + 1)), 1 << 2);
 	member_free(m);
 }
-END_TEST
 
 /* A node wants in that can never come: it must not keep members from what they wish. Without a wish it is tried again. */
-START_TEST(wishes_are_met_alone_after_what_is_given_up)
+TEST_LOOP(wishes_are_met_alone_after_what_is_given_up, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -159,10 +153,9 @@ START_TEST(wishes_are_met_alone_after_what_is_given_up)
 			       : "discard recall open-without-with-8.80-as-7000003 invite-1-as-7000003 ");
 	member_free(m);
 }
-END_TEST
 
 /* A member that rests goes on resting when another fails; one that wishes to waits. */
-START_TEST(a_failure_meets_no_wishes)
+TEST(a_failure_meets_no_wishes)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -174,10 +167,9 @@ START_TEST(a_failure_meets_no_wishes)
 	expect_told(m, "suspect-3 wedge open-without-3-rests-0.2-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
 /* Odd: rests; even: sends. Nothing is said twice. */
-START_TEST(what_a_member_wishes)
+TEST(what_a_member_wishes)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -198,7 +190,6 @@ START_TEST(what_a_member_wishes)
 	ck_assert_uint_eq(my_wish(m, 0), 2);
 	member_free(m);
 }
-END_TEST
 
 /* ---- roles that end ------------------------------------------------------------------------------------------------ */
 
@@ -215,7 +206,7 @@ static void say_ended(struct member *m, uint32_t rank, uint32_t subgroup)
 }
 
 /* It is looked for with heartbeats; what others than those that are to end say is nothing. */
-START_TEST(a_sender_that_says_that_it_has_ended_ends)
+TEST(a_sender_that_says_that_it_has_ended_ends)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -234,10 +225,9 @@ START_TEST(a_sender_that_says_that_it_has_ended_ends)
 	expect_told(m, "wedge ");
 	member_free(m);
 }
-END_TEST
 
 /* Then it is a view like others, in which functions are asked. */
-START_TEST(a_sender_that_has_ended_ends_in_the_view_of_other_wishes)
+TEST_LOOP(a_sender_that_has_ended_ends_in_the_view_of_other_wishes, 0, 2)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -253,10 +243,9 @@ START_TEST(a_sender_that_has_ended_ends_in_the_view_of_other_wishes)
 			       : "open-without-with-8.80-ended-1.1-as-7000001 invite-1-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
 /* It waits for the view after that. */
-START_TEST(a_failure_ends_nobody)
+TEST(a_failure_ends_nobody)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -267,9 +256,8 @@ START_TEST(a_failure_ends_nobody)
 	expect_told(m, "suspect-3 wedge open-without-3-as-7000001 ");
 	member_free(m);
 }
-END_TEST
 
-START_TEST(that_it_has_ended_is_said_once)
+TEST(that_it_has_ended_is_said_once)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -281,12 +269,11 @@ START_TEST(that_it_has_ended_is_said_once)
 	ck_assert(!wh_change_end(&m->change, 1));
 	member_free(m);
 }
-END_TEST
 
 /* ---- renewals ---------------------------------------------------------------------------------------------------- */
 
 /* A first view with a quorum that is taken of more than its members is followed by one of its own. */
-START_TEST(a_first_view_of_few_is_renewed)
+TEST(a_first_view_of_few_is_renewed)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -299,7 +286,6 @@ START_TEST(a_first_view_of_few_is_renewed)
 	expect_told(m, "wedge ");
 	member_free(m);
 }
-END_TEST
 
 /* So many attempts have come to nothing. */
 static void use_up(struct member *m, uint64_t attempts)
@@ -314,7 +300,7 @@ static void use_up(struct member *m, uint64_t attempts)
 
 /* Before they run out a view follows that has all of them again. If even that does not come to pass, the last are
  * kept for failures. */
-START_TEST(attempts_are_kept_for_failures)
+TEST_LOOP(attempts_are_kept_for_failures, 0, 4)
 {
 	static const uint64_t used[] = {WH_ATTEMPTS_MAX - 1025, WH_ATTEMPTS_MAX - 1024, WH_ATTEMPTS_MAX - 512,
 					WH_ATTEMPTS_MAX};
@@ -337,28 +323,5 @@ START_TEST(attempts_are_kept_for_failures)
 	}
 	member_free(m);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("prepare: rests");
-	TCase *cases = tcase_create("prepare: rests");
-
-	tcase_add_test(cases, a_wish_to_rest_is_met);
-	tcase_add_test(cases, wishes_are_met_together);
-	tcase_add_loop_test(cases, wishes_that_change_nothing, 0, 3);
-	tcase_add_loop_test(cases, a_wish_that_is_taken_back, 0, 2);
-	tcase_add_loop_test(cases, wishes_in_the_next_attempt, 0, 2);
-	tcase_add_loop_test(cases, what_is_given_up_meets_no_wishes, 0, 2);
-	tcase_add_loop_test(cases, wishes_are_met_alone_after_what_is_given_up, 0, 2);
-	tcase_add_test(cases, a_failure_meets_no_wishes);
-	tcase_add_test(cases, what_a_member_wishes);
-	tcase_add_test(cases, a_sender_that_says_that_it_has_ended_ends);
-	tcase_add_loop_test(cases, a_sender_that_has_ended_ends_in_the_view_of_other_wishes, 0, 2);
-	tcase_add_test(cases, a_failure_ends_nobody);
-	tcase_add_test(cases, that_it_has_ended_is_said_once);
-	tcase_add_test(cases, a_first_view_of_few_is_renewed);
-	tcase_add_loop_test(cases, attempts_are_kept_for_failures, 0, 4);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("prepare: rests")

@@ -56,7 +56,7 @@ static void write_text(const struct place *place, const char *text)
 
 /* ---- files ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_is_saved_is_loaded)
+TEST(what_is_saved_is_loaded)
 {
 	struct place place = place_make();
 	struct wh_error err;
@@ -72,10 +72,9 @@ START_TEST(what_is_saved_is_loaded)
 	ck_assert_uint_eq(group, 1);
 	place_free(&place);
 }
-END_TEST
 
 /* Damaged, cut off, or another node's or group's: none of these is believed, nor taken for no record. */
-START_TEST(what_is_no_record_is_told)
+TEST(what_is_no_record_is_told)
 {
 	static const char *const texts[] = {
 		"",
@@ -104,10 +103,9 @@ START_TEST(what_is_no_record_is_told)
 	ck_assert_uint_eq(group, GROUP);
 	place_free(&place);
 }
-END_TEST
 
 /* A disk that is not mounted must not count as one without a record. */
-START_TEST(a_directory_that_is_not_there)
+TEST(a_directory_that_is_not_there)
 {
 	struct place place = place_make();
 	struct wh_error err;
@@ -119,10 +117,9 @@ START_TEST(a_directory_that_is_not_there)
 	ck_assert_ptr_nonnull(strstr(err.text, "No such file or directory"));
 	ck_assert_int_eq(wh_record_files.save(&place.file, GROUP, &err), WHORL_SYSTEM);
 }
-END_TEST
 
 /* The disk is full: that is told, and the record before is whole. */
-START_TEST(a_full_disk)
+TEST(a_full_disk)
 {
 	const struct rlimit none = {0, RLIM_INFINITY};
 	struct rlimit before;
@@ -144,7 +141,6 @@ START_TEST(a_full_disk)
 	ck_assert_int_eq(unlink(beside), 0);
 	place_free(&place);
 }
-END_TEST
 
 /* ---- a node's ------------------------------------------------------------------------------------------------------------- */
 
@@ -207,7 +203,7 @@ static struct wh_record record_of(struct disk *disk, wh_word *jobs)
 }
 
 /* It is not there before the job that writes it has ended; one job writes it, and one that is there is not written again. */
-START_TEST(it_is_written_off_the_loop)
+TEST(it_is_written_off_the_loop)
 {
 	struct disk disk = {.group = 3};
 	wh_word jobs = 0;
@@ -227,9 +223,8 @@ START_TEST(it_is_written_off_the_loop)
 	run(&disk);
 	ck_assert(wh_record_has(&record, 5));
 }
-END_TEST
 
-START_TEST(it_cannot_be_written)
+TEST(it_cannot_be_written)
 {
 	struct disk disk = {.group = 0};
 	wh_word jobs = 0;
@@ -243,19 +238,5 @@ START_TEST(it_cannot_be_written)
 	ck_assert_str_eq(record.error.text, "it is full");
 	ck_assert_uint_eq(disk.saves, 1);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("record");
-	TCase *cases = tcase_create("record");
-
-	tcase_add_test(cases, what_is_saved_is_loaded);
-	tcase_add_test(cases, what_is_no_record_is_told);
-	tcase_add_test(cases, a_directory_that_is_not_there);
-	tcase_add_test(cases, a_full_disk);
-	tcase_add_test(cases, it_is_written_off_the_loop);
-	tcase_add_test(cases, it_cannot_be_written);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("record")

@@ -37,7 +37,7 @@ static void search_after(struct lab *lab, uint64_t ns)
 	wh_redial_search(&lab->redial);
 }
 
-START_TEST(a_node_that_does_not_answer_is_called_later_each_time)
+TEST(a_node_that_does_not_answer_is_called_later_each_time)
 {
 	uint64_t before = 0, in_ns;
 	struct lab lab;
@@ -56,9 +56,8 @@ START_TEST(a_node_that_does_not_answer_is_called_later_each_time)
 	wh_redial_soon(&lab.redial, &lab.calls[0]);
 	ck_assert_uint_lt(lab.calls[0].at_ns - lab.fake.now_ns, SELDOM_NS / 100); /* it begins anew */
 }
-END_TEST
 
-START_TEST(all_new_ones_are_called_and_a_few_of_the_others)
+TEST(all_new_ones_are_called_and_a_few_of_the_others)
 {
 	struct wh_redial_peer unknown = {0}, absent = {.sought = true}, later = {.at_ns = 2 * WH_NS_PER_S};
 	uint32_t again = 0, called = 0;
@@ -70,9 +69,8 @@ START_TEST(all_new_ones_are_called_and_a_few_of_the_others)
 	}
 	ck_assert_uint_eq(called, 16);
 }
-END_TEST
 
-START_TEST(the_search_ends_when_all_are_sought)
+TEST(the_search_ends_when_all_are_sought)
 {
 	struct lab lab;
 
@@ -87,9 +85,8 @@ START_TEST(the_search_ends_when_all_are_sought)
 	search_after(&lab, WH_NS_PER_MS);
 	ck_assert(!lab.redial.searching);
 }
-END_TEST
 
-START_TEST(the_search_ends_with_the_patience)
+TEST(the_search_ends_with_the_patience)
 {
 	struct lab lab;
 
@@ -104,9 +101,8 @@ START_TEST(the_search_ends_with_the_patience)
 	search_after(&lab, WH_NS_PER_S / 4);
 	ck_assert(!lab.redial.searching);
 }
-END_TEST
 
-START_TEST(a_node_that_was_away_searches_anew)
+TEST(a_node_that_was_away_searches_anew)
 {
 	struct lab lab;
 
@@ -116,18 +112,5 @@ START_TEST(a_node_that_was_away_searches_anew)
 	search_after(&lab, 10 * PATIENCE_NS); /* the answers may all be waiting to be read */
 	ck_assert(lab.redial.searching);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("redial");
-	TCase *cases = tcase_create("redial");
-
-	tcase_add_test(cases, a_node_that_does_not_answer_is_called_later_each_time);
-	tcase_add_test(cases, all_new_ones_are_called_and_a_few_of_the_others);
-	tcase_add_test(cases, the_search_ends_when_all_are_sought);
-	tcase_add_test(cases, the_search_ends_with_the_patience);
-	tcase_add_test(cases, a_node_that_was_away_searches_anew);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("redial")

@@ -33,7 +33,9 @@ static bool is_empty(void)
 
 /* ---- grants ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_grant_is_told_once)
+TEST_CASE("remote", .setup = begin);
+
+TEST(a_grant_is_told_once)
 {
 	struct wh_remote_event event;
 
@@ -55,9 +57,8 @@ START_TEST(a_grant_is_told_once)
 	ck_assert(is_empty());
 	ck_assert_uint_eq(account.news, 0);
 }
-END_TEST
 
-START_TEST(a_grant_that_nobody_heard_of_goes_in_silence)
+TEST(a_grant_that_nobody_heard_of_goes_in_silence)
 {
 	wh_remote_grant_withdraw(&account, wh_remote_grant_add(&account, 5, 64, LIFE));
 	ck_assert(is_empty());
@@ -67,9 +68,8 @@ START_TEST(a_grant_that_nobody_heard_of_goes_in_silence)
 	ck_assert(is_empty());
 	ck_assert_ptr_null(wh_remote_grant_find(&account, 6));
 }
-END_TEST
 
-START_TEST(grants_are_bounded)
+TEST(grants_are_bounded)
 {
 	static const uint64_t sizes[] = {0, 1, 7, 12, WH_REMOTE_REGION_MAX + 1, WH_REMOTE_REGION_MAX + 8, UINT64_MAX};
 
@@ -84,10 +84,9 @@ START_TEST(grants_are_bounded)
 	ck_assert_int_eq(take().kind, WH_REMOTE_WITHDRAWN);
 	ck_assert_ptr_nonnull(wh_remote_grant_add(&account, WH_REMOTE_REGIONS, 8, LIFE));
 }
-END_TEST
 
 /* A node that takes some events and leaves others has room for all that an owner may grant; and hears of each end. */
-START_TEST(there_is_room_for_all_that_may_be_granted)
+TEST(there_is_room_for_all_that_may_be_granted)
 {
 	uint64_t granted = 0, withdrawn = 0, random = 1, name = 0, told = 0;
 	uint64_t open[WH_REMOTE_REGIONS], count = 0;
@@ -120,7 +119,6 @@ START_TEST(there_is_room_for_all_that_may_be_granted)
 	ck_assert_uint_eq(withdrawn, told);
 	ck_assert_uint_eq(account.news, 0);
 }
-END_TEST
 
 /* ---- the account -------------------------------------------------------------------------------------------------- */
 
@@ -135,7 +133,7 @@ static enum whorl_result post(uint64_t cookie)
 	return result;
 }
 
-START_TEST(so_many_are_outstanding)
+TEST(so_many_are_outstanding)
 {
 	uint64_t posted = 0, taken = 0;
 
@@ -164,9 +162,8 @@ START_TEST(so_many_are_outstanding)
 		ck_assert(is_empty());
 	}
 }
-END_TEST
 
-START_TEST(the_end_completes_all_once)
+TEST(the_end_completes_all_once)
 {
 	wh_remote_grant_add(&account, 5, 8, LIFE);
 	for (uint64_t k = 0; k < 10; k++)
@@ -186,7 +183,6 @@ START_TEST(the_end_completes_all_once)
 	}
 	ck_assert(is_empty());
 }
-END_TEST
 
 /* ---- soundness ---------------------------------------------------------------------------------------------------- */
 
@@ -201,7 +197,7 @@ static bool fits(uint64_t offset, uint64_t bytes)
 	return offset <= BYTES && offset % 8 == 0 && bytes % 8 == 0 && bytes <= WH_REMOTE_BYTES_MAX;
 }
 
-START_TEST(what_is_sound)
+TEST(what_is_sound)
 {
 	static const uint64_t offsets[] = {0,
 					   1,
@@ -236,11 +232,10 @@ START_TEST(what_is_sound)
 			ck_assert(!wh_remote_is_sound(&op, BYTES));
 		}
 }
-END_TEST
 
 /* ---- on memory ---------------------------------------------------------------------------------------------------- */
 
-START_TEST(words_are_carried)
+TEST(words_are_carried)
 {
 	wh_word words[8];
 	uint64_t from[4] = {1, 2, 3, UINT64_MAX}, into[4] = {0};
@@ -265,22 +260,5 @@ START_TEST(words_are_carried)
 	op = (struct wh_remote_op){.kind = WH_REMOTE_WRITE_IMMEDIATE, .offset = 64};
 	ck_assert_uint_eq(wh_remote_carry_out(words, &op), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("remote");
-	TCase *cases = tcase_create("remote");
-
-	tcase_add_checked_fixture(cases, begin, NULL);
-	tcase_add_test(cases, a_grant_is_told_once);
-	tcase_add_test(cases, a_grant_that_nobody_heard_of_goes_in_silence);
-	tcase_add_test(cases, grants_are_bounded);
-	tcase_add_test(cases, there_is_room_for_all_that_may_be_granted);
-	tcase_add_test(cases, so_many_are_outstanding);
-	tcase_add_test(cases, the_end_completes_all_once);
-	tcase_add_test(cases, what_is_sound);
-	tcase_add_test(cases, words_are_carried);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("remote")

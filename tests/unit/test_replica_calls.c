@@ -8,7 +8,9 @@
 
 /* ---- answers -------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_call_is_answered_at_its_caller_alone)
+TEST_CASE("answers");
+
+TEST(a_call_is_answered_at_its_caller_alone)
 {
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
 	struct told told = {0};
@@ -36,12 +38,11 @@ START_TEST(a_call_is_answered_at_its_caller_alone)
 	ck_assert(is_told(&told)); /* once */
 	replica_lab_free(l);
 }
-END_TEST
 
 #define MANY 200
 
 /* All of them call, as fast as their windows let them. Each answer tells where the order had come to. */
-START_TEST(outcomes_come_in_the_order_of_the_calls)
+TEST(outcomes_come_in_the_order_of_the_calls)
 {
 	static struct told told[2][MANY];
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\nwindow = 5\n" CALLER);
@@ -78,7 +79,6 @@ START_TEST(outcomes_come_in_the_order_of_the_calls)
 		}
 	replica_lab_free(l);
 }
-END_TEST
 
 static struct told *watched;
 
@@ -92,7 +92,7 @@ static bool see_that_none_is_told(struct machine *m, const struct whorl_call *ca
 }
 
 /* Several calls of one run: none is told before all of it is applied. */
-START_TEST(no_outcome_comes_while_apply_runs)
+TEST(no_outcome_comes_while_apply_runs)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct told told[3] = {0};
@@ -108,7 +108,6 @@ START_TEST(no_outcome_comes_while_apply_runs)
 	ck_assert_uint_lt(told[1].order, told[2].order);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* By the word: no answer; one of no bytes; megabytes, which differ. */
 enum { UNANSWERED, EMPTY, LARGE };
@@ -151,7 +150,7 @@ static void look_at_answer(const struct whorl_outcome *outcome, void *ctx)
 			ck_abort_msg("byte %zu of the answer is another", i);
 }
 
-START_TEST(answers_of_no_bytes_and_of_megabytes)
+TEST(answers_of_no_bytes_and_of_megabytes)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n" CALLER);
 	struct large calls[9] = {0};
@@ -167,7 +166,6 @@ START_TEST(answers_of_no_bytes_and_of_megabytes)
 		ck_assert(is_told(&calls[i].told));
 	replica_lab_free(l);
 }
-END_TEST
 
 static bool answer_twice(struct machine *m, const struct whorl_call *call)
 {
@@ -192,7 +190,7 @@ static bool answer_twice(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
-START_TEST(a_call_is_answered_once)
+TEST(a_call_is_answered_once)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n" CALLER);
 	struct told told[2] = {0};
@@ -211,7 +209,6 @@ START_TEST(a_call_is_answered_once)
 	ck_assert_mem_eq(&told[1].word, "later", 5);
 	replica_lab_free(l);
 }
-END_TEST
 
 static bool keep_call(struct machine *m, const struct whorl_call *call)
 {
@@ -228,7 +225,7 @@ static void answer_what_is_kept(const struct whorl_outcome *outcome, void *ctx)
 	ck_assert_uint_eq(whorl_defer(&kept), 0);
 }
 
-START_TEST(an_answer_outside_of_apply_is_refused)
+TEST(an_answer_outside_of_apply_is_refused)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct told told = {0};
@@ -243,7 +240,6 @@ START_TEST(an_answer_outside_of_apply_is_refused)
 	ck_assert_uint_eq(whorl_defer(&kept), 0);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- answers that come later ------------------------------------------------------------------------------------------------- */
 
@@ -264,8 +260,10 @@ static bool defer_each(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
+TEST_CASE("later");
+
 /* The order goes on meanwhile; tickets are answered in any order, each once. */
-START_TEST(answers_that_come_later)
+TEST(answers_that_come_later)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n" CALLER);
 	static struct tickets tickets;
@@ -305,7 +303,6 @@ START_TEST(answers_that_come_later)
 	cluster_hush(&l->c);
 	replica_lab_free(l);
 }
-END_TEST
 
 struct answerer {
 	struct lab *l;
@@ -324,7 +321,7 @@ static void *answer_all(void *ctx)
 }
 
 /* Loops of their own, which sleep when nothing is to be done: the answer wakes them. */
-START_TEST(an_answer_from_another_thread)
+TEST(an_answer_from_another_thread)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\nwindow = 1\n");
 	static struct tickets tickets;
@@ -348,7 +345,6 @@ START_TEST(an_answer_from_another_thread)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -375,8 +371,10 @@ static bool see_whole(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
+TEST_CASE("made");
+
 /* Slots of a kilobyte. Calls of no bytes, of a slot, of many, mixed with short ones; all applied whole. */
-START_TEST(calls_in_parts_are_applied_whole)
+TEST(calls_in_parts_are_applied_whole)
 {
 	static const size_t sizes[] = {1, 0, 1024, 1025, 5000, 16, 65536, 3, 2048, 40000};
 	static unsigned char data[100000];
@@ -402,7 +400,6 @@ START_TEST(calls_in_parts_are_applied_whole)
 	ck_assert(is_told(&told[0]));
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- what is refused ---------------------------------------------------------------------------------------------------------------- */
 
@@ -413,7 +410,7 @@ static void expect_never(struct lab *l, enum whorl_result refused, enum whorl_re
 	ck_assert_uint_eq(atomic_load(&told->times), 0);
 }
 
-START_TEST(what_is_refused_is_never_applied)
+TEST(what_is_refused_is_never_applied)
 {
 	struct lab *l = replica_lab_open(2, FAR,
 					 "[subgroup s]\nsenders = 0\nwindow = 2\nmessage_bytes = 8\n"
@@ -439,7 +436,6 @@ START_TEST(what_is_refused_is_never_applied)
 	ck_assert_uint_eq(atomic_load(&told.times), 0);
 	replica_lab_free(l);
 }
-END_TEST
 
 static void take_message(const struct whorl_message *message, void *ctx)
 {
@@ -468,7 +464,7 @@ static enum whorl_result set_upcall(whorl_subgroup *s, int kind)
 			   : whorl_on_offer(s, take_offer, NULL);
 }
 
-START_TEST(upcalls_of_other_kinds)
+TEST_LOOP(upcalls_of_other_kinds, 0, 3)
 {
 	struct cluster c;
 	struct machine m = {0};
@@ -497,10 +493,9 @@ START_TEST(upcalls_of_other_kinds)
 	ck_assert_uint_eq(atomic_load(&m.count), 0);
 	cluster_free(&c);
 }
-END_TEST
 
 /* It has upcalls among the options that it was entered with. */
-START_TEST(a_subgroup_that_is_entered_has_no_calls)
+TEST(a_subgroup_that_is_entered_has_no_calls)
 {
 	struct machine m = {0};
 	whorl_subgroup *entered;
@@ -514,7 +509,6 @@ START_TEST(a_subgroup_that_is_entered_has_no_calls)
 	cluster_hush(&c);
 	cluster_free(&c);
 }
-END_TEST
 
 /* ---- claims --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -523,7 +517,7 @@ static uint64_t *words_of(struct whorl_claim *claim)
 	return claim->data;
 }
 
-START_TEST(claims_become_calls)
+TEST(claims_become_calls)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n[subgroup plain]\n" CALLER);
 	whorl_subgroup *s = l->machines[0].subgroup;
@@ -557,7 +551,6 @@ START_TEST(claims_become_calls)
 	ck_ok(whorl_abort(&plain));
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- calls from upcalls ---------------------------------------------------------------------------------------------------------------- */
 
@@ -621,7 +614,7 @@ static bool call_in_apply(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
-START_TEST(calls_from_done_and_read)
+TEST_LOOP(calls_from_done_and_read, 0, 2)
 {
 	struct lab *l = lab_start(2, FAR, _i == 0 ? "[subgroup s]\nwindow = 2\n" CALLER : "[subgroup s]\nwindow = 2\n");
 	static struct chain chain;
@@ -637,9 +630,8 @@ START_TEST(calls_from_done_and_read)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(calls_from_apply)
+TEST_LOOP(calls_from_apply, 0, 2)
 {
 	struct lab *l = lab_start(2, FAR, _i == 0 ? "[subgroup s]\n" CALLER : "[subgroup s]\n");
 	struct told told = {0}, nested = {0};
@@ -654,30 +646,5 @@ START_TEST(calls_from_apply)
 	ck_assert_uint_eq(nested.word, 1000);
 	replica_lab_free(l);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("replica_calls");
-	TCase *answers = tcase_create("answers"), *later = tcase_create("later"), *made = tcase_create("made");
-
-	tcase_add_test(answers, a_call_is_answered_at_its_caller_alone);
-	tcase_add_test(answers, outcomes_come_in_the_order_of_the_calls);
-	tcase_add_test(answers, no_outcome_comes_while_apply_runs);
-	tcase_add_test(answers, answers_of_no_bytes_and_of_megabytes);
-	tcase_add_test(answers, a_call_is_answered_once);
-	tcase_add_test(answers, an_answer_outside_of_apply_is_refused);
-	suite_add_tcase(all, answers);
-	tcase_add_test(later, answers_that_come_later);
-	tcase_add_test(later, an_answer_from_another_thread);
-	suite_add_tcase(all, later);
-	tcase_add_test(made, calls_in_parts_are_applied_whole);
-	tcase_add_test(made, what_is_refused_is_never_applied);
-	tcase_add_loop_test(made, upcalls_of_other_kinds, 0, 3);
-	tcase_add_test(made, a_subgroup_that_is_entered_has_no_calls);
-	tcase_add_test(made, claims_become_calls);
-	tcase_add_loop_test(made, calls_from_done_and_read, 0, 2);
-	tcase_add_loop_test(made, calls_from_apply, 0, 2);
-	suite_add_tcase(all, made);
-	return all;
-}
+TEST_SUITE("replica_calls")

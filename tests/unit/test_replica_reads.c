@@ -42,7 +42,9 @@ static bool look_in_apply(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
-START_TEST(a_local_read_on_the_loop_is_made_at_once)
+TEST_CASE("local");
+
+TEST(a_local_read_on_the_loop_is_made_at_once)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct machine *m = l->machines;
@@ -59,9 +61,8 @@ START_TEST(a_local_read_on_the_loop_is_made_at_once)
 	ck_assert_uint_eq(atomic_load(&m->runs), 1);
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(a_local_read_by_another_thread)
+TEST(a_local_read_by_another_thread)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n");
 	struct machine *m = l->machines;
@@ -78,11 +79,12 @@ START_TEST(a_local_read_by_another_thread)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- a quorum ----------------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_read_waits_for_a_quorum)
+TEST_CASE("quorum");
+
+TEST(a_read_waits_for_a_quorum)
 {
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
 	struct machine *m = l->machines;
@@ -100,9 +102,8 @@ START_TEST(a_read_waits_for_a_quorum)
 	ck_assert(has_looked(&look));
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(a_lone_member_reads)
+TEST(a_lone_member_reads)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct look look[3] = {0};
@@ -117,11 +118,10 @@ START_TEST(a_lone_member_reads)
 	ck_assert_uint_lt(look[1].order, look[2].order);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* It has been received here, but not by node 2, so it is delivered nowhere. A client of node 1 may be told of it before node 0 applies it, so a read
  * that notes only what is delivered would go stale. */
-START_TEST(a_read_waits_for_what_was_received)
+TEST(a_read_waits_for_what_was_received)
 {
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
 	struct machine *m = l->machines;
@@ -142,10 +142,9 @@ START_TEST(a_read_waits_for_what_was_received)
 	expect_look(&look, 1);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* Node 1 has told its client. */
-START_TEST(a_read_has_what_was_answered_elsewhere)
+TEST(a_read_has_what_was_answered_elsewhere)
 {
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
 	struct machine *m = l->machines;
@@ -161,7 +160,6 @@ START_TEST(a_read_has_what_was_answered_elsewhere)
 	expect_look(&look, 1);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* What was pushed to others, heartbeats aside. */
 static uint64_t pushed(const struct lab *l, unsigned id)
@@ -182,7 +180,7 @@ static unsigned looks_made(const struct look *looks, unsigned count)
 }
 
 /* One word out, and one back from each of the others, for all reads of two subgroups. Those that come behind it wait for the next. */
-START_TEST(reads_share_a_question)
+TEST(reads_share_a_question)
 {
 	struct lab *l = replica_lab_open(3, FAR, "[subgroup s]\n[subgroup t]\n" CALLER);
 	static struct machine other;
@@ -220,10 +218,9 @@ START_TEST(reads_share_a_question)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
 /* More than the queue has room for at first, while a question is under way. */
-START_TEST(many_reads)
+TEST(many_reads)
 {
 	static struct look looks[1000];
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
@@ -239,7 +236,6 @@ START_TEST(many_reads)
 		ck_assert_uint_gt(looks[i].order, looks[i - 3].order);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- views ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -259,8 +255,10 @@ static bool let_others_wedge(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
+TEST_CASE("views");
+
 /* Those that have wedged confirm nothing, and that a view begins is no answer: it is taken up anew. */
-START_TEST(a_change_of_view_is_no_answer)
+TEST(a_change_of_view_is_no_answer)
 {
 	struct machine *m;
 
@@ -284,10 +282,9 @@ START_TEST(a_change_of_view_is_no_answer)
 	expect_look(&upcalled_look, 1);
 	replica_lab_free(upcalled);
 }
-END_TEST
 
 /* It has its quorum, and waits for what was received, in the old view: the new one delivers that first. */
-START_TEST(a_read_that_has_its_quorum_goes_through_a_view)
+TEST(a_read_that_has_its_quorum_goes_through_a_view)
 {
 	struct lab *l = lab_start(3, FAR, "[subgroup s]\n" CALLER);
 	struct machine *m = l->machines;
@@ -307,7 +304,6 @@ START_TEST(a_read_that_has_its_quorum_goes_through_a_view)
 	expect_look(&look, 1);
 	replica_lab_free(l);
 }
-END_TEST
 
 static uint32_t members_of(const whorl_node *node)
 {
@@ -318,7 +314,7 @@ static uint32_t members_of(const whorl_node *node)
 }
 
 /* Reads of all members, in every pass, while members leave: each is made, and has what was answered before it began. */
-START_TEST(reads_go_through_changes_of_view)
+TEST(reads_go_through_changes_of_view)
 {
 	static struct look looks[3][400];
 	struct lab *l = lab_start(5, FAR, "[subgroup s]\n" CALLER);
@@ -347,7 +343,6 @@ START_TEST(reads_go_through_changes_of_view)
 	await(members_of(l->c.nodes[0]) == 3, replica_lab_step(l)); /* in one view or two */
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- no answer --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -356,7 +351,9 @@ static bool has_no_quorum(const struct lab *l)
 	return whorl_error(l->c.nodes[0], NULL, 0) == WHORL_NO_QUORUM;
 }
 
-START_TEST(too_few_are_heard)
+TEST_CASE("none");
+
+TEST(too_few_are_heard)
 {
 	struct lab *l = lab_start(3, "failure_timeout_ms = 300\n", "[subgroup s]\n" CALLER);
 	struct look waits = {0}, refused = {0}, local = {0}, again = {0};
@@ -378,10 +375,9 @@ START_TEST(too_few_are_heard)
 	ck_assert_uint_eq(atomic_load(&refused.times), 0);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* The others have gone on without it, and have answered calls that it knows nothing of. */
-START_TEST(a_removed_node_reads_nothing)
+TEST(a_removed_node_reads_nothing)
 {
 	struct lab *l = lab_start(3, "failure_timeout_ms = 300\n", "[subgroup s]\n" CALLER);
 	struct look before = {0}, look = {0}, after = {0};
@@ -405,9 +401,8 @@ START_TEST(a_removed_node_reads_nothing)
 	ck_assert_uint_eq(atomic_load(&after.times), 0);
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(a_read_when_its_node_is_closed)
+TEST(a_read_when_its_node_is_closed)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n" CALLER);
 	struct look asked = {0}, waits = {0};
@@ -422,10 +417,9 @@ START_TEST(a_read_when_its_node_is_closed)
 	ck_assert_int_eq(waits.result, WHORL_CLOSED);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* Its time runs out: it is not made afterwards. */
-START_TEST(a_thread_does_not_wait_for_ever)
+TEST(a_thread_does_not_wait_for_ever)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\n" CALLER);
 	struct look look = {.machine = &l->machines[0]}, later = {.machine = &l->machines[0]};
@@ -446,7 +440,6 @@ START_TEST(a_thread_does_not_wait_for_ever)
 	await(has_looked(&later), replica_lab_step(l));
 	replica_lab_free(l);
 }
-END_TEST
 
 static void read_in_read(enum whorl_result result, void *ctx)
 {
@@ -459,7 +452,7 @@ static void read_in_read(enum whorl_result result, void *ctx)
 		ck_ok(whorl_read(look->machine->subgroup, WHORL_LINEARIZABLE, read_in_read, look));
 }
 
-START_TEST(a_read_that_asks_again)
+TEST_LOOP(a_read_that_asks_again, 0, 2)
 {
 	struct lab *l = lab_start(2, FAR, _i == 0 ? "[subgroup s]\n" CALLER : "[subgroup s]\n");
 	struct look look = {.machine = &l->machines[0]};
@@ -468,7 +461,6 @@ START_TEST(a_read_that_asks_again)
 	await(atomic_load(&look.times) == 5, replica_lab_step(l));
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- shards -------------------------------------------------------------------------------------------------------------------------- */
 
@@ -485,7 +477,9 @@ static enum whorl_role role_of(const struct whorl_view *view, const char *name, 
 	return shard == 0 ? WHORL_SENDER : WHORL_NO_MEMBER;
 }
 
-START_TEST(a_node_that_is_taken_out_of_its_shard)
+TEST_CASE("shards");
+
+TEST_LOOP(a_node_that_is_taken_out_of_its_shard, 0, 2)
 {
 	uint32_t shard = _i == 0 ? OUT : 1, ids[4] = {9, 9, 9, 9}, count = 4;
 	const struct whorl_open_options options = {.size = sizeof(options), .layout = role_of, .layout_ctx = &shard};
@@ -529,9 +523,8 @@ START_TEST(a_node_that_is_taken_out_of_its_shard)
 	ck_assert_uint_eq(ids[0], 0);
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(members_of_shards)
+TEST(members_of_shards)
 {
 	uint32_t ids[4], count;
 	struct cluster c;
@@ -568,10 +561,9 @@ START_TEST(members_of_shards)
 	ck_assert_int_eq(whorl_shard_members(c.nodes[0], "u", 0, ids, &count), WHORL_NOT_FOUND);
 	cluster_free(&c);
 }
-END_TEST
 
 /* The same in all versions and on all machines: computed by a program of another language. */
-START_TEST(shards_of_keys)
+TEST(shards_of_keys)
 {
 	static const struct {
 		const char *key;
@@ -657,37 +649,5 @@ START_TEST(shards_of_keys)
 		ck_assert_msg(counts[shard] > 850 && counts[shard] < 1150, "shard %u has %u of 16000 keys", shard,
 			      counts[shard]);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("replica_reads");
-	TCase *local = tcase_create("local"), *quorum = tcase_create("quorum"), *views = tcase_create("views");
-	TCase *none = tcase_create("none"), *shards = tcase_create("shards");
-
-	tcase_add_test(local, a_local_read_on_the_loop_is_made_at_once);
-	tcase_add_test(local, a_local_read_by_another_thread);
-	suite_add_tcase(all, local);
-	tcase_add_test(quorum, a_read_waits_for_a_quorum);
-	tcase_add_test(quorum, a_lone_member_reads);
-	tcase_add_test(quorum, a_read_waits_for_what_was_received);
-	tcase_add_test(quorum, a_read_has_what_was_answered_elsewhere);
-	tcase_add_test(quorum, reads_share_a_question);
-	tcase_add_test(quorum, many_reads);
-	suite_add_tcase(all, quorum);
-	tcase_add_test(views, a_change_of_view_is_no_answer);
-	tcase_add_test(views, a_read_that_has_its_quorum_goes_through_a_view);
-	tcase_add_test(views, reads_go_through_changes_of_view);
-	suite_add_tcase(all, views);
-	tcase_add_test(none, too_few_are_heard);
-	tcase_add_test(none, a_removed_node_reads_nothing);
-	tcase_add_test(none, a_read_when_its_node_is_closed);
-	tcase_add_test(none, a_thread_does_not_wait_for_ever);
-	tcase_add_loop_test(none, a_read_that_asks_again, 0, 2);
-	suite_add_tcase(all, none);
-	tcase_add_loop_test(shards, a_node_that_is_taken_out_of_its_shard, 0, 2);
-	tcase_add_test(shards, members_of_shards);
-	tcase_add_test(shards, shards_of_keys);
-	suite_add_tcase(all, shards);
-	return all;
-}
+TEST_SUITE("replica_reads")

@@ -35,9 +35,11 @@ static bool restores(const struct lab *l)
 	return whorl_ready(l->c.nodes[2], 0) == WHORL_TIMEOUT;
 }
 
+TEST_CASE("calls");
+
 /* A window of calls is accepted; they are kept back, and answered when the state is there. More are refused, also when the window has room again,
  * and a claim that is refused so is open still. */
-START_TEST(a_newcomer_calls_before_it_has_the_state)
+TEST(a_newcomer_calls_before_it_has_the_state)
 {
 	struct lab *l = start_and_enter("window = 4\n", false);
 	struct machine *m = l->machines;
@@ -70,11 +72,10 @@ START_TEST(a_newcomer_calls_before_it_has_the_state)
 	ck_assert_uint_eq(atomic_load(&told[5].times), 0);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* The first giver breaks off when the calls have been applied elsewhere, and the next one's state has them. What their answers were is not known
  * here; and what comes after them is answered as ever. */
-START_TEST(calls_that_are_in_the_state)
+TEST(calls_that_are_in_the_state)
 {
 	struct lab *l = start_and_enter("window = 4\n", true);
 	struct machine *m = l->machines;
@@ -108,10 +109,9 @@ START_TEST(calls_that_are_in_the_state)
 		ck_assert(is_told(&told[i])); /* once */
 	replica_lab_free(l);
 }
-END_TEST
 
 /* Some are in the state and some come behind it: in order. */
-START_TEST(calls_of_which_some_are_in_the_state)
+TEST(calls_of_which_some_are_in_the_state)
 {
 	struct lab *l = start_and_enter("window = 8\n", true);
 	struct machine *m = l->machines;
@@ -140,7 +140,6 @@ START_TEST(calls_of_which_some_are_in_the_state)
 	ck_assert_uint_eq(m[2].logged, 3);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* Node 2 is in the shard in views of three. */
 static enum whorl_role role_of(const struct whorl_view *view, const char *name, uint32_t shard, uint32_t id, void *ctx)
@@ -152,7 +151,7 @@ static enum whorl_role role_of(const struct whorl_view *view, const char *name, 
 }
 
 /* It is taken out of its shard before it has the state, and what it has kept back is dropped: others have applied it. */
-START_TEST(calls_of_a_newcomer_that_is_taken_out)
+TEST(calls_of_a_newcomer_that_is_taken_out)
 {
 	const struct whorl_open_options options = {.size = sizeof(options), .layout = role_of};
 	struct lab *l = calloc(1, sizeof(*l));
@@ -190,7 +189,6 @@ START_TEST(calls_of_a_newcomer_that_is_taken_out)
 	cluster_hush(&l->c);
 	replica_lab_free(l);
 }
-END_TEST
 
 struct waiter {
 	struct machine *machine;
@@ -208,7 +206,7 @@ static void *call_and_wait(void *ctx)
 }
 
 /* Its window of calls is kept back: a thread that has one more waits for the state; and no longer when its node is closed. */
-START_TEST(a_thread_that_calls_at_a_newcomer)
+TEST_LOOP(a_thread_that_calls_at_a_newcomer, 0, 2)
 {
 	struct lab *l = start_and_enter("window = 2\n", false);
 	struct machine *m = l->machines;
@@ -239,12 +237,13 @@ START_TEST(a_thread_that_calls_at_a_newcomer)
 		await(lab_agrees(l, 8), replica_lab_step(l));
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- reads ------------------------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("reads");
+
 /* What it kept back counts as delivered, and is not applied. Passes in between: a local one is refused at once, a linearizable one waits. */
-START_TEST(a_newcomer_reads_what_it_has_restored)
+TEST(a_newcomer_reads_what_it_has_restored)
 {
 	struct lab *l = start_and_enter("", false);
 	struct look early = {0}, local = {0}, later = {0};
@@ -269,9 +268,8 @@ START_TEST(a_newcomer_reads_what_it_has_restored)
 	ck_assert_uint_eq(later.count, 6);
 	replica_lab_free(l);
 }
-END_TEST
 
-START_TEST(a_thread_waits_for_a_local_read)
+TEST(a_thread_waits_for_a_local_read)
 {
 	struct lab *l = start_and_enter("", false);
 	struct machine *m = l->machines;
@@ -286,10 +284,9 @@ START_TEST(a_thread_waits_for_a_local_read)
 	ck_assert_uint_eq(look.count, 5);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* While another thread is in the program's `restore`, which whorl_close waits for. */
-START_TEST(a_newcomer_is_closed_while_it_restores)
+TEST(a_newcomer_is_closed_while_it_restores)
 {
 	struct lab *l = start_and_enter("", false);
 	struct machine *m = l->machines;
@@ -310,22 +307,5 @@ START_TEST(a_newcomer_is_closed_while_it_restores)
 	ck_assert_int_eq(look.result, WHORL_CLOSED);
 	replica_lab_free(l);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("replica_state");
-	TCase *calls = tcase_create("calls"), *reads = tcase_create("reads");
-
-	tcase_add_test(calls, a_newcomer_calls_before_it_has_the_state);
-	tcase_add_test(calls, calls_that_are_in_the_state);
-	tcase_add_test(calls, calls_of_which_some_are_in_the_state);
-	tcase_add_test(calls, calls_of_a_newcomer_that_is_taken_out);
-	tcase_add_loop_test(calls, a_thread_that_calls_at_a_newcomer, 0, 2);
-	suite_add_tcase(all, calls);
-	tcase_add_test(reads, a_newcomer_reads_what_it_has_restored);
-	tcase_add_test(reads, a_thread_waits_for_a_local_read);
-	tcase_add_test(reads, a_newcomer_is_closed_while_it_restores);
-	suite_add_tcase(all, reads);
-	return all;
-}
+TEST_SUITE("replica_state")

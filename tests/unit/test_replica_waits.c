@@ -56,8 +56,10 @@ static bool answer_with_much(struct machine *m, const struct whorl_call *call)
 	return true;
 }
 
+TEST_CASE("get");
+
 /* One node: with thread = caller the thread that waits runs the loop. */
-START_TEST(room_for_the_answer)
+TEST_LOOP(room_for_the_answer, 0, 2)
 {
 	struct lab *l = start_in_way(_i, 1, "");
 	whorl_subgroup *s = l->machines[0].subgroup;
@@ -86,10 +88,9 @@ START_TEST(room_for_the_answer)
 	ck_assert_uint_eq(atomic_load(&l->machines[0].count), 7);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* The window is full, and stays so: the other node makes no passes. What was never accepted never comes. */
-START_TEST(time_runs_out_before_it_is_accepted)
+TEST(time_runs_out_before_it_is_accepted)
 {
 	struct lab *l = lab_start(2, FAR, "[subgroup s]\nwindow = 2\n" CALLER);
 	struct machine *m = l->machines;
@@ -104,7 +105,6 @@ START_TEST(time_runs_out_before_it_is_accepted)
 	ck_assert(lab_agrees(l, 2));
 	replica_lab_free(l);
 }
-END_TEST
 
 static atomic_ulong the_ticket;
 
@@ -117,7 +117,7 @@ static bool defer_one(struct machine *m, const struct whorl_call *call)
 }
 
 /* It is accepted, and not answered in time. The buffer is the thread's again, whatever comes of it. */
-START_TEST(time_runs_out_before_it_is_answered)
+TEST_LOOP(time_runs_out_before_it_is_answered, 0, 2)
 {
 	struct lab *l = start_in_way(_i, 1, "");
 	struct machine *m = l->machines;
@@ -139,7 +139,6 @@ START_TEST(time_runs_out_before_it_is_answered)
 	await(atomic_load(&m->count) == 22, replica_lab_step(l));
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- many at once -------------------------------------------------------------------------------------------------------------------- */
 
@@ -173,9 +172,11 @@ static void *call_and_read(void *ctx)
 	return NULL;
 }
 
+TEST_CASE("many");
+
 /* Threads of two nodes, and a window that is full again and again. Each answer is that of its own call, and each read has what was answered
  * before. */
-START_TEST(threads_that_call_and_read)
+TEST_LOOP(threads_that_call_and_read, 0, WAYS)
 {
 	static struct caller callers[2 * THREADS];
 	static uint64_t totals[2 * THREADS * EACH + 1];
@@ -208,7 +209,6 @@ START_TEST(threads_that_call_and_read)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
 static uint64_t sleeps_of(const whorl_node *node)
 {
@@ -219,7 +219,7 @@ static uint64_t sleeps_of(const whorl_node *node)
 }
 
 /* Nothing else happens, so all loops sleep before each. One that is not woken sleeps for a second. */
-START_TEST(loops_that_sleep_are_woken)
+TEST_LOOP(loops_that_sleep_are_woken, 0, 2)
 {
 	struct lab *l = start_in_way(_i == 0 ? DEDICATED : ON_TCP, 3, "");
 	uint64_t began = now_ms(), sleeps[3] = {0};
@@ -237,7 +237,6 @@ START_TEST(loops_that_sleep_are_woken)
 	ck_assert_uint_lt(now_ms() - began, test_patience(10000));
 	replica_lab_free(l);
 }
-END_TEST
 
 struct reader {
 	struct lab *l;
@@ -265,7 +264,7 @@ static void *read_between_passes(void *ctx)
 
 /* A program sleeps in an epoll of its own on what whorl_fd gives. Another thread reads between two passes, and has the loop when the program wants to
  * arm it: then it tells the program, which would sleep with an unarmed loop. */
-START_TEST(a_program_that_sleeps_is_woken)
+TEST(a_program_that_sleeps_is_woken)
 {
 	struct lab *l = lab_start(1, FAR, "[subgroup s]\n" CALLER);
 	struct epoll_event event = {.events = EPOLLIN};
@@ -292,7 +291,6 @@ START_TEST(a_program_that_sleeps_is_woken)
 	close(fd);
 	replica_lab_free(l);
 }
-END_TEST
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -368,7 +366,9 @@ static struct lab *start_beside_idlers(bool dedicated, const char *lines)
 	return l;
 }
 
-START_TEST(closed_with_threads_inside)
+TEST_CASE("end");
+
+TEST_LOOP(closed_with_threads_inside, 0, 2 * KINDS)
 {
 	struct lab *l = start_beside_idlers(_i % 2 == 0, _i / 2 == WINDOW ? "window = 2\n" : "");
 	struct waiter waiters[8];
@@ -384,7 +384,6 @@ START_TEST(closed_with_threads_inside)
 	ck_assert_uint_lt(now_ms() - began, (uint64_t)PATIENCE_MS); /* and not as long as they would wait */
 	replica_lab_free(l);
 }
-END_TEST
 
 struct hasty {
 	struct machine *machine;
@@ -424,7 +423,7 @@ static void *read_until_closed(void *ctx)
 
 /* Threads that do not wait are somewhere in their calls when the node is closed: what was accepted is told, once. A claim that is open still
  * keeps the memory of the node for those that look at it once more. */
-START_TEST(closed_under_threads_that_read_and_call)
+TEST_LOOP(closed_under_threads_that_read_and_call, 0, 2)
 {
 	for (unsigned round = 0; round < 20; round++) {
 		struct lab *l = start_in_way(_i, 1, "window = 8\n");
@@ -445,7 +444,6 @@ START_TEST(closed_under_threads_that_read_and_call)
 		replica_lab_free(l);
 	}
 }
-END_TEST
 
 /* ---- children ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -481,7 +479,7 @@ static int use_what_was_inherited(struct lab *l)
 }
 
 /* Threads of the parent wait in calls and reads meanwhile: the child, which has none of them, does not wait for what they hold. */
-START_TEST(a_child_may_only_close)
+TEST(a_child_may_only_close)
 {
 	struct lab *l = start_beside_idlers(true, "");
 	struct waiter waiters[4];
@@ -513,24 +511,5 @@ START_TEST(a_child_may_only_close)
 	}
 	replica_lab_free(l);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("replica_waits");
-	TCase *get = tcase_create("get"), *many = tcase_create("many"), *end = tcase_create("end");
-
-	tcase_add_loop_test(get, room_for_the_answer, 0, 2);
-	tcase_add_test(get, time_runs_out_before_it_is_accepted);
-	tcase_add_loop_test(get, time_runs_out_before_it_is_answered, 0, 2);
-	suite_add_tcase(all, get);
-	tcase_add_loop_test(many, threads_that_call_and_read, 0, WAYS);
-	tcase_add_loop_test(many, loops_that_sleep_are_woken, 0, 2);
-	tcase_add_test(many, a_program_that_sleeps_is_woken);
-	suite_add_tcase(all, many);
-	tcase_add_loop_test(end, closed_with_threads_inside, 0, 2 * KINDS);
-	tcase_add_loop_test(end, closed_under_threads_that_read_and_call, 0, 2);
-	tcase_add_test(end, a_child_may_only_close);
-	suite_add_tcase(all, end);
-	return all;
-}
+TEST_SUITE("replica_waits")

@@ -81,7 +81,7 @@ static bool is_same_view(const struct wh_view *one, const struct wh_view *other)
 	return one == NULL || other == NULL ? one == other : wh_view_equals(one, other);
 }
 
-START_TEST(a_report_is_read_as_written)
+TEST_LOOP(a_report_is_read_as_written, 0, 3)
 {
 	struct wh_report report = report_of(_i > 0), read;
 	unsigned char *bytes;
@@ -108,9 +108,8 @@ START_TEST(a_report_is_read_as_written)
 	wh_report_free(&report);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(an_agreement_is_read_as_written)
+TEST_LOOP(an_agreement_is_read_as_written, 0, 2)
 {
 	struct wh_agreement agreement = agreement_of(_i), read;
 	unsigned char *bytes;
@@ -137,7 +136,6 @@ START_TEST(an_agreement_is_read_as_written)
 	wh_agreement_free(&agreement);
 	free(bytes);
 }
-END_TEST
 
 /* ---- what does not hang together ------------------------------------------------------------------------------------------- */
 
@@ -178,7 +176,7 @@ static void break_report(struct wh_report *report, int how)
 	}
 }
 
-START_TEST(reports_that_do_not_hang_together)
+TEST_LOOP(reports_that_do_not_hang_together, 0, 9)
 {
 	struct wh_report report = report_of(true), read;
 	unsigned char *bytes;
@@ -193,7 +191,6 @@ START_TEST(reports_that_do_not_hang_together)
 	free(bytes);
 	wh_report_free(&report);
 }
-END_TEST
 
 static void break_agreement(struct wh_agreement *agreement, int how)
 {
@@ -232,7 +229,7 @@ static void break_agreement(struct wh_agreement *agreement, int how)
 	}
 }
 
-START_TEST(agreements_that_do_not_hang_together)
+TEST_LOOP(agreements_that_do_not_hang_together, 0, 10)
 {
 	struct wh_agreement agreement = agreement_of(false), read;
 	unsigned char *bytes;
@@ -246,17 +243,5 @@ START_TEST(agreements_that_do_not_hang_together)
 	free(bytes);
 	wh_agreement_free(&agreement);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("reports");
-	TCase *cases = tcase_create("reports");
-
-	tcase_add_loop_test(cases, a_report_is_read_as_written, 0, 3);
-	tcase_add_loop_test(cases, an_agreement_is_read_as_written, 0, 2);
-	tcase_add_loop_test(cases, reports_that_do_not_hang_together, 0, 9);
-	tcase_add_loop_test(cases, agreements_that_do_not_hang_together, 0, 10);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("reports")

@@ -51,7 +51,7 @@ static const struct known_view *now_of(struct world *w)
 
 /* ---- which come back ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(all_come_back)
+TEST_LOOP(all_come_back, 0, SEEDS)
 {
 	struct world *w = world_of(3, 1 + (uint64_t)_i);
 	uint64_t first = w->now;
@@ -66,10 +66,9 @@ START_TEST(all_come_back)
 	ck_assert_uint_eq(w->node[0].join.restart->round.phase, WH_ROUND_NONE);
 	free_world(w);
 }
-END_TEST
 
 /* One comes a little later than the others, which could do without it: but for a start time-out they do not. */
-START_TEST(those_that_come_late_are_waited_for)
+TEST_LOOP(those_that_come_late_are_waited_for, 0, SEEDS)
 {
 	struct world *w = world_of(3, 100 + (uint64_t)_i);
 
@@ -82,9 +81,8 @@ START_TEST(those_that_come_late_are_waited_for)
 	ck_assert_uint_eq(w->restarts, 1);
 	free_world(w);
 }
-END_TEST
 
-START_TEST(a_majority_comes_back_after_a_while)
+TEST_LOOP(a_majority_comes_back_after_a_while, 0, SEEDS)
 {
 	struct world *w = world_of(3, 200 + (uint64_t)_i);
 	uint64_t from = w->now_ns;
@@ -98,9 +96,8 @@ START_TEST(a_majority_comes_back_after_a_while)
 	ck_assert_uint_eq(now_of(w)->start[0], 4);
 	free_world(w);
 }
-END_TEST
 
-START_TEST(a_minority_waits_and_says_for_which)
+TEST_LOOP(a_minority_waits_and_says_for_which, 0, SEEDS)
 {
 	struct world *w = world_of(3, 300 + (uint64_t)_i);
 	char text[512];
@@ -114,10 +111,9 @@ START_TEST(a_minority_waits_and_says_for_which)
 	run_until(w, 2);
 	free_world(w);
 }
-END_TEST
 
 /* All have left in order, so nobody has gone on; and then nobody has left any more. */
-START_TEST(all_have_left)
+TEST_LOOP(all_have_left, 0, SEEDS)
 {
 	struct world *w = world_of(3, 350 + (uint64_t)_i);
 
@@ -131,10 +127,9 @@ START_TEST(all_have_left)
 		ck_assert(!w->node[id].disk.standing.left);
 	free_world(w);
 }
-END_TEST
 
 /* It is given the state, whatever it thinks of its log by then. */
-START_TEST(who_enters_is_not_whole)
+TEST_LOOP(who_enters_is_not_whole, 0, SEEDS)
 {
 	struct world *w = world_of(3, 380 + (uint64_t)_i);
 
@@ -151,10 +146,9 @@ START_TEST(who_enters_is_not_whole)
 	ck_assert(!is_whole_log(&w->node[2].disk, 0));
 	free_world(w);
 }
-END_TEST
 
 /* The power goes whenever those without a whole log have agreed, and they are a quorum. Their views must not leave the only whole log behind. */
-START_TEST(whole_logs_agree_first)
+TEST_LOOP(whole_logs_agree_first, 0, SEEDS)
 {
 	struct world *w = world_of(3, 390 + (uint64_t)_i);
 	const struct wh_standing *disks[] = {&w->node[0].disk.standing, &w->node[1].disk.standing,
@@ -182,10 +176,9 @@ START_TEST(whole_logs_agree_first)
 	ck_assert(is_whole_log(&w->node[2].disk, 0));
 	free_world(w);
 }
-END_TEST
 
 /* A view was decided, of which one of its members has not heard when the power goes. Then it is asked again, when the coordinator knows of it. */
-START_TEST(those_that_say_nothing_of_the_newest_view_are_asked_again)
+TEST_LOOP(those_that_say_nothing_of_the_newest_view_are_asked_again, 0, SEEDS)
 {
 	struct world *w = make_world(395 + (uint64_t)_i, 3, 1, -1);
 	const bool all[NODES] = {true, true, true};
@@ -206,10 +199,9 @@ START_TEST(those_that_say_nothing_of_the_newest_view_are_asked_again)
 	ck_assert_uint_eq(w->node[0].restart.known, 0); /* it may be of another group when it seeks again */
 	free_world(w);
 }
-END_TEST
 
 /* A blank disk is none, whatever its node is called. */
-START_TEST(a_lost_disk_is_no_vote)
+TEST_LOOP(a_lost_disk_is_no_vote, 0, SEEDS)
 {
 	struct world *w = world_of(3, 400 + (uint64_t)_i);
 
@@ -224,11 +216,10 @@ START_TEST(a_lost_disk_is_no_vote)
 	ck_assert_int_eq(wh_view_rank(now_of(w)->view, 0), -1);
 	free_world(w);
 }
-END_TEST
 
 /* ---- which coordinates ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(the_lowest_coordinates)
+TEST_LOOP(the_lowest_coordinates, 0, SEEDS)
 {
 	struct world *w = world_of(4, 500 + (uint64_t)_i);
 	uint64_t promised;
@@ -241,10 +232,9 @@ START_TEST(the_lowest_coordinates)
 	ck_assert_uint_eq(promised, now_of(w)->key);
 	free_world(w);
 }
-END_TEST
 
 /* It asks, and ends when the others have promised, or agreed. The next one asks, and finds what they have. */
-START_TEST(the_coordinator_ends)
+TEST_LOOP(the_coordinator_ends, 0, SEEDS)
 {
 	struct world *w = world_of(4, 600 + (uint64_t)_i);
 	uint64_t from;
@@ -267,11 +257,10 @@ START_TEST(the_coordinator_ends)
 			  from + 4 * START_NS); /* no longer than a round or two take, and others that may have begun */
 	free_world(w);
 }
-END_TEST
 
 /* All have agreed, and maybe some have begun it. Then one ends, which is not its coordinator: the others are enough, and begin it without that
  * one. */
-START_TEST(a_member_ends_when_all_have_agreed)
+TEST_LOOP(a_member_ends_when_all_have_agreed, 0, 3 * SEEDS)
 {
 	struct world *w = world_of(4, 650 + (uint64_t)_i);
 
@@ -286,10 +275,9 @@ START_TEST(a_member_ends_when_all_have_agreed)
 	ck_assert_uint_eq(now_of(w)->view->members, 4);
 	free_world(w);
 }
-END_TEST
 
 /* Likewise, and one is not there yet; but it will be, and others may see it there before its coordinator does. */
-START_TEST(a_member_ends_before_another_is_there)
+TEST_LOOP(a_member_ends_before_another_is_there, 0, SEEDS)
 {
 	struct world *w = world_of(4, 670 + (uint64_t)_i);
 	uint64_t ballot;
@@ -309,10 +297,9 @@ START_TEST(a_member_ends_before_another_is_there)
 	ck_assert_uint_eq(w->now, ballot);
 	free_world(w);
 }
-END_TEST
 
 /* They are too few for that: what was decided is taken up in another round, when one more is back. */
-START_TEST(too_many_end_when_all_have_agreed)
+TEST_LOOP(too_many_end_when_all_have_agreed, 0, 3 * SEEDS)
 {
 	struct world *w = world_of(4, 680 + (uint64_t)_i);
 	uint64_t key = 0;
@@ -333,10 +320,9 @@ START_TEST(too_many_end_when_all_have_agreed)
 	}
 	free_world(w);
 }
-END_TEST
 
 /* A node that is there has no ear for another that asks: what it is there for may have begun. What its own coordinator asks it promises. */
-START_TEST(one_that_is_there_holds_on)
+TEST_LOOP(one_that_is_there_holds_on, 0, SEEDS)
 {
 	struct world *w = world_of(4, 710 + (uint64_t)_i);
 	const struct lab_node *node = &w->node[3];
@@ -355,10 +341,9 @@ START_TEST(one_that_is_there_holds_on)
 	ck_assert_uint_eq(node->restart.voices[0].asked, ask.key);
 	free_world(w);
 }
-END_TEST
 
 /* It is there, and does nothing: it is passed over. */
-START_TEST(the_coordinator_is_silent)
+TEST_LOOP(the_coordinator_is_silent, 0, SEEDS)
 {
 	struct world *w = world_of(4, 700 + (uint64_t)_i);
 	uint64_t from;
@@ -374,7 +359,6 @@ START_TEST(the_coordinator_is_silent)
 	ck_assert_uint_ge(w->now_ns, from + (WH_SILENT_TIMEOUTS - 1) * START_NS);
 	free_world(w);
 }
-END_TEST
 
 /* ---- first views ------------------------------------------------------------------------------------------------------------- */
 
@@ -403,7 +387,7 @@ static struct world *half_formed(uint32_t there, uint64_t seed)
 	}
 }
 
-START_TEST(a_first_view_that_was_never_begun_is_formed_anew)
+TEST_LOOP(a_first_view_that_was_never_begun_is_formed_anew, 0, SEEDS)
 {
 	struct world *w = half_formed(1 + (uint32_t)_i % 2, 800 + (uint64_t)_i);
 
@@ -414,10 +398,9 @@ START_TEST(a_first_view_that_was_never_begun_is_formed_anew)
 	ck_assert_uint_eq(w->restarts, 0);
 	free_world(w);
 }
-END_TEST
 
 /* Those that have it are a majority of it, and the third does not come. */
-START_TEST(a_majority_of_a_first_view_may_restart_it)
+TEST_LOOP(a_majority_of_a_first_view_may_restart_it, 0, SEEDS)
 {
 	struct world *w = half_formed(2, 900 + (uint64_t)_i);
 	uint64_t from = w->now_ns;
@@ -431,10 +414,9 @@ START_TEST(a_majority_of_a_first_view_may_restart_it)
 	ck_assert_uint_eq(w->restarts, 1);
 	free_world(w);
 }
-END_TEST
 
 /* One has it, and promises: that is no standing beside which nothing may be formed. */
-START_TEST(a_promise_does_not_make_it_more)
+TEST_LOOP(a_promise_does_not_make_it_more, 0, SEEDS)
 {
 	struct world *w = half_formed(1, 1000 + (uint64_t)_i);
 	uint32_t one = 0;
@@ -452,10 +434,9 @@ START_TEST(a_promise_does_not_make_it_more)
 	ck_assert_uint_eq(w->formed, 1);
 	free_world(w);
 }
-END_TEST
 
 /* All configured nodes are there, and one has a log: nothing is formed. */
-START_TEST(nothing_is_formed_beside_a_log)
+TEST_LOOP(nothing_is_formed_beside_a_log, 0, SEEDS)
 {
 	struct world *w = world_of(3, 1100 + (uint64_t)_i);
 
@@ -468,12 +449,11 @@ START_TEST(nothing_is_formed_beside_a_log)
 	ck_assert_uint_eq(w->restarts, 0);
 	free_world(w);
 }
-END_TEST
 
 /* ---- what stands in the way --------------------------------------------------------------------------------------------------- */
 
 /* A node that is told to form a group alone does not: of a durable one that would be a second. */
-START_TEST(an_operators_word_forms_nothing)
+TEST(an_operators_word_forms_nothing)
 {
 	struct world *w = make_world(1200, 3, 1, -1);
 	struct lab_node *node = &w->node[0];
@@ -488,10 +468,9 @@ START_TEST(an_operators_word_forms_nothing)
 	ck_assert_ptr_null(node->opened);
 	free_world(w);
 }
-END_TEST
 
 /* Nobody that comes into a group, or is in one, promises anything. */
-START_TEST(a_member_is_not_asked)
+TEST_LOOP(a_member_is_not_asked, 0, 2)
 {
 	struct world *w = world_of(3, 1300 + (uint64_t)_i);
 	const struct wh_wire ask = {.kind = WH_WIRE_ASK, .key = 0x12300};
@@ -504,10 +483,9 @@ START_TEST(a_member_is_not_asked)
 	ck_assert_uint_eq(w->node[1].restart.voices[0].asked, 0);
 	free_world(w);
 }
-END_TEST
 
 /* A disk promises no less than it has. */
-START_TEST(it_has_promised_more)
+TEST(it_has_promised_more)
 {
 	struct world *w = world_of(3, 1350);
 	struct lab_node *node = &w->node[1];
@@ -524,10 +502,9 @@ START_TEST(it_has_promised_more)
 	}
 	free_world(w);
 }
-END_TEST
 
 /* Bytes that are no report, or no agreement, in the place of one. */
-START_TEST(what_no_node_can_say)
+TEST_LOOP(what_no_node_can_say, 0, 2)
 {
 	struct world *w = world_of(3, 1400 + (uint64_t)_i);
 	unsigned char junk[40] = {0};
@@ -547,37 +524,5 @@ START_TEST(what_no_node_can_say)
 	ck_assert(wh_restart_on_message(&node->join, 0, &message)); /* it coordinates nothing */
 	free_world(w);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("restart");
-	TCase *cases = tcase_create("restart");
-
-	tcase_add_loop_test(cases, all_come_back, 0, SEEDS);
-	tcase_add_loop_test(cases, those_that_come_late_are_waited_for, 0, SEEDS);
-	tcase_add_loop_test(cases, a_majority_comes_back_after_a_while, 0, SEEDS);
-	tcase_add_loop_test(cases, a_minority_waits_and_says_for_which, 0, SEEDS);
-	tcase_add_loop_test(cases, all_have_left, 0, SEEDS);
-	tcase_add_loop_test(cases, who_enters_is_not_whole, 0, SEEDS);
-	tcase_add_loop_test(cases, whole_logs_agree_first, 0, SEEDS);
-	tcase_add_loop_test(cases, those_that_say_nothing_of_the_newest_view_are_asked_again, 0, SEEDS);
-	tcase_add_loop_test(cases, a_lost_disk_is_no_vote, 0, SEEDS);
-	tcase_add_loop_test(cases, the_lowest_coordinates, 0, SEEDS);
-	tcase_add_loop_test(cases, the_coordinator_ends, 0, SEEDS);
-	tcase_add_loop_test(cases, a_member_ends_when_all_have_agreed, 0, 3 * SEEDS);
-	tcase_add_loop_test(cases, a_member_ends_before_another_is_there, 0, SEEDS);
-	tcase_add_loop_test(cases, too_many_end_when_all_have_agreed, 0, 3 * SEEDS);
-	tcase_add_loop_test(cases, one_that_is_there_holds_on, 0, SEEDS);
-	tcase_add_loop_test(cases, the_coordinator_is_silent, 0, SEEDS);
-	tcase_add_loop_test(cases, a_first_view_that_was_never_begun_is_formed_anew, 0, SEEDS);
-	tcase_add_loop_test(cases, a_majority_of_a_first_view_may_restart_it, 0, SEEDS);
-	tcase_add_loop_test(cases, a_promise_does_not_make_it_more, 0, SEEDS);
-	tcase_add_loop_test(cases, nothing_is_formed_beside_a_log, 0, SEEDS);
-	tcase_add_test(cases, an_operators_word_forms_nothing);
-	tcase_add_loop_test(cases, a_member_is_not_asked, 0, 2);
-	tcase_add_test(cases, it_has_promised_more);
-	tcase_add_loop_test(cases, what_no_node_can_say, 0, 2);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("restart")

@@ -216,7 +216,7 @@ static void expect_voters(const struct lab *lab, const char *expected)
 
 /* ---- a view after the newest ---------------------------------------------------------------------------------------------- */
 
-START_TEST(the_least_of_the_whole_logs)
+TEST(the_least_of_the_whole_logs)
 {
 	struct lab *lab = lab_make();
 
@@ -228,9 +228,8 @@ START_TEST(the_least_of_the_whole_logs)
 	expect_voters(lab, "012");
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_majority_is_enough)
+TEST(a_majority_is_enough)
 {
 	struct lab *lab = lab_make();
 
@@ -244,9 +243,8 @@ START_TEST(a_majority_is_enough)
 	expect_voters(lab, "02");
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(half_with_the_tie_breaker)
+TEST(half_with_the_tie_breaker)
 {
 	struct lab *lab = lab_make();
 
@@ -259,9 +257,8 @@ START_TEST(half_with_the_tie_breaker)
 	expect_decides(lab, WITHOUT_2, "0", "", 5);
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(one_configured_node_is_needed)
+TEST(one_configured_node_is_needed)
 {
 	struct lab *lab = lab_make();
 
@@ -273,10 +270,9 @@ START_TEST(one_configured_node_is_needed)
 	expect_decides(lab, FIRST, "12", "", 5);
 	lab_free(lab);
 }
-END_TEST
 
 /* It has been passed over. */
-START_TEST(who_is_no_member_has_no_vote)
+TEST(who_is_no_member_has_no_vote)
 {
 	struct lab *lab = lab_make();
 
@@ -288,9 +284,8 @@ START_TEST(who_is_no_member_has_no_vote)
 	expect_voters(lab, "01");
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(another_group_counts_for_nothing)
+TEST(another_group_counts_for_nothing)
 {
 	struct lab *lab = lab_make();
 
@@ -299,10 +294,9 @@ START_TEST(another_group_counts_for_nothing)
 	expect_waits(lab, "missing: 1 2");
 	lab_free(lab);
 }
-END_TEST
 
 /* Its disk was reported by another node: it votes, and is no member. */
-START_TEST(a_disk_that_is_spoken_for)
+TEST(a_disk_that_is_spoken_for)
 {
 	struct lab *lab = lab_make();
 
@@ -317,11 +311,10 @@ START_TEST(a_disk_that_is_spoken_for)
 	ck_assert_uint_eq(lab->found.missing.ids[1], 1);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- whole logs ------------------------------------------------------------------------------------------------------------ */
 
-START_TEST(logs_that_do_not_count)
+TEST(logs_that_do_not_count)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *zero = hear(lab, 0, FIRST, 5), *one = hear(lab, 1, FIRST, 3);
@@ -338,10 +331,9 @@ START_TEST(logs_that_do_not_count)
 	expect_waits(lab, "all of the log of logged");
 	lab_free(lab);
 }
-END_TEST
 
 /* Below what any log says that all had on disk none may end: then its end has rotted, and looks as if it had never been there. */
-START_TEST(a_log_that_has_lost_its_end)
+TEST(a_log_that_has_lost_its_end)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *zero = hear(lab, 0, FIRST, 5), *one = hear(lab, 1, FIRST, 3), *two = hear(lab, 2, FIRST, 4);
@@ -363,10 +355,9 @@ START_TEST(a_log_that_has_lost_its_end)
 	expect_decides(lab, FIRST, "012", "02", 4);
 	lab_free(lab);
 }
-END_TEST
 
 /* Of another view it says nothing of this one. */
-START_TEST(a_frontier_of_a_view_before)
+TEST(a_frontier_of_a_view_before)
 {
 	struct lab *lab = lab_make();
 
@@ -376,10 +367,9 @@ START_TEST(a_frontier_of_a_view_before)
 	expect_decides(lab, WITHOUT_2, "01", "", 3);
 	lab_free(lab);
 }
-END_TEST
 
 /* What a log has of a view before is not of this one; and it has all that was before this one, or something is wrong with it. */
-START_TEST(a_log_of_the_view_before)
+TEST(a_log_of_the_view_before)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *one;
@@ -396,10 +386,9 @@ START_TEST(a_log_of_the_view_before)
 	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 10);
 	lab_free(lab);
 }
-END_TEST
 
 /* It may have come into that view since, and have ended: what it said is no promise there. It has to say it again. */
-START_TEST(what_was_said_before_base_was_known)
+TEST(what_was_said_before_base_was_known)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *one = hear(lab, 1, FIRST, 12);
@@ -425,10 +414,9 @@ START_TEST(what_was_said_before_base_was_known)
 	ck_assert_int_eq(lab->found.verdict, WH_VERDICT_DECIDES);
 	lab_free(lab);
 }
-END_TEST
 
 /* Where base begins is known only from what one has agreed to, or by one of another shard; or not at all: then such a log is none. */
-START_TEST(where_base_begins)
+TEST(where_base_begins)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *zero = hear(lab, 0, WITHOUT_2, 5), *one = hear(lab, 1, FIRST, 12);
@@ -445,10 +433,9 @@ START_TEST(where_base_begins)
 	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 11);
 	lab_free(lab);
 }
-END_TEST
 
 /* Two views behind: it has agreed to the one in between, and has nothing of that. */
-START_TEST(a_log_of_two_views_before)
+TEST(a_log_of_two_views_before)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *zero = hear(lab, 0, AFTER, 5), *one = hear(lab, 1, FIRST, 12);
@@ -461,11 +448,10 @@ START_TEST(a_log_of_two_views_before)
 	expect_decides(lab, AFTER, "01", "1", 5);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- what was agreed to ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(an_agreement_is_taken_up)
+TEST(an_agreement_is_taken_up)
 {
 	struct lab *lab = lab_make();
 
@@ -475,9 +461,8 @@ START_TEST(an_agreement_is_taken_up)
 	expect_voters(lab, "01");
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(that_of_the_highest_ballot)
+TEST_LOOP(that_of_the_highest_ballot, 0, 2)
 {
 	struct lab *lab = lab_make();
 
@@ -490,10 +475,9 @@ START_TEST(that_of_the_highest_ballot)
 		expect_takes_up(lab, FIRST, WITHOUT_2, 4);
 	lab_free(lab);
 }
-END_TEST
 
 /* A quorum has agreed to the same: it was decided, and what follows it is the matter. */
-START_TEST(what_a_quorum_has_agreed_to_is_the_newest_view)
+TEST(what_a_quorum_has_agreed_to_is_the_newest_view)
 {
 	struct lab *lab = lab_make();
 
@@ -504,10 +488,9 @@ START_TEST(what_a_quorum_has_agreed_to_is_the_newest_view)
 	ck_assert_uint_eq(lab->found.agreement.begins[0].begins, 12);
 	lab_free(lab);
 }
-END_TEST
 
 /* At two ballots, or to two views, or with two cuts: no quorum has agreed to one thing. */
-START_TEST(what_is_not_the_same)
+TEST_LOOP(what_is_not_the_same, 0, 3)
 {
 	struct lab *lab = lab_make();
 
@@ -518,10 +501,9 @@ START_TEST(what_is_not_the_same)
 	ck_assert_uint_eq(lab->found.agreement.base, lab->keys[FIRST]);
 	lab_free(lab);
 }
-END_TEST
 
 /* What one disk says that follows the view before is nothing beside a view that is known to have been decided. */
-START_TEST(an_agreement_in_an_older_view)
+TEST(an_agreement_in_an_older_view)
 {
 	struct lab *lab = lab_make();
 
@@ -531,9 +513,8 @@ START_TEST(an_agreement_in_an_older_view)
 	expect_decides(lab, WITHOUT_2, "01", "", 0);
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(its_view_is_on_no_disk)
+TEST(its_view_is_on_no_disk)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *zero = agree(lab, hear(lab, 0, FIRST, 5), WITHOUT_2, 1, 4);
@@ -544,10 +525,9 @@ START_TEST(its_view_is_on_no_disk)
 	expect_waits(lab, "which one has agreed to");
 	lab_free(lab);
 }
-END_TEST
 
 /* A newcomer knows what took it in, and has none of its bytes. */
-START_TEST(the_newest_view_is_on_no_disk)
+TEST(the_newest_view_is_on_no_disk)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *three = hear(lab, 3, WITH_3, 0);
@@ -562,11 +542,10 @@ START_TEST(the_newest_view_is_on_no_disk)
 	expect_decides(lab, WITH_3, "0123", "3", 0);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- those that have left ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(who_left_does_not_count)
+TEST(who_left_does_not_count)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *two = hear(lab, 2, FIRST, 4);
@@ -579,10 +558,9 @@ START_TEST(who_left_does_not_count)
 	expect_voters(lab, "0");
 	lab_free(lab);
 }
-END_TEST
 
 /* If all members were heard none has gone on without it: its mark is nothing, and its log may be the only one. */
-START_TEST(where_all_have_come_all_count)
+TEST(where_all_have_come_all_count)
 {
 	struct lab *lab = lab_make();
 
@@ -598,9 +576,8 @@ START_TEST(where_all_have_come_all_count)
 	expect_voters(lab, "012");
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(where_all_have_left_all_count)
+TEST(where_all_have_left_all_count)
 {
 	struct lab *lab = lab_make();
 
@@ -611,10 +588,9 @@ START_TEST(where_all_have_left_all_count)
 	expect_decides(lab, FIRST, "012", "", 4);
 	lab_free(lab);
 }
-END_TEST
 
 /* 0 alone is configured: without it the others could not go on, so nobody has, if all are heard. */
-START_TEST(where_the_configured_have_left_all_count)
+TEST(where_the_configured_have_left_all_count)
 {
 	struct lab *lab = lab_make();
 
@@ -627,10 +603,9 @@ START_TEST(where_the_configured_have_left_all_count)
 	expect_voters(lab, "012");
 	lab_free(lab);
 }
-END_TEST
 
 /* It left in the view before, and is in this one again. */
-START_TEST(that_it_left_in_another_view_is_nothing)
+TEST(that_it_left_in_another_view_is_nothing)
 {
 	struct lab *lab = lab_make();
 
@@ -641,10 +616,9 @@ START_TEST(that_it_left_in_another_view_is_nothing)
 	expect_voters(lab, "013");
 	lab_free(lab);
 }
-END_TEST
 
 /* Nor where that view is counted for what was agreed to. */
-START_TEST(who_left_does_not_count_in_what_was_decided)
+TEST(who_left_does_not_count_in_what_was_decided)
 {
 	struct lab *lab = lab_make();
 
@@ -657,12 +631,11 @@ START_TEST(who_left_does_not_count_in_what_was_decided)
 	expect_waits(lab, "view 0");
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- begun anew -------------------------------------------------------------------------------------------------------- */
 
 /* Of three it is one, and that is enough; also where others of its group had been heard. */
-START_TEST(a_disk_that_was_begun_anew_counts_alone)
+TEST(a_disk_that_was_begun_anew_counts_alone)
 {
 	struct lab *lab = lab_make();
 
@@ -675,10 +648,9 @@ START_TEST(a_disk_that_was_begun_anew_counts_alone)
 	ck_assert_uint_eq(lab->found.missing.count, 0);
 	lab_free(lab);
 }
-END_TEST
 
 /* What it has agreed to since is decided. */
-START_TEST(what_it_agrees_to_alone_is_decided)
+TEST(what_it_agrees_to_alone_is_decided)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *report = hear(lab, 0, WITHOUT_2, 5);
@@ -690,10 +662,9 @@ START_TEST(what_it_agrees_to_alone_is_decided)
 	expect_waits(lab, "missing: 1"); /* it has two members here */
 	lab_free(lab);
 }
-END_TEST
 
 /* A shard of which it has said that it has not all begins with nothing; one that it had all of, and has lost, is waited for. */
-START_TEST(of_what_it_has_not_nobody_has_all)
+TEST(of_what_it_has_not_nobody_has_all)
 {
 	struct lab *lab = lab_make();
 	struct wh_report *report = hear(lab, 1, FIRST, 5);
@@ -708,43 +679,5 @@ START_TEST(of_what_it_has_not_nobody_has_all)
 	expect_decides(lab, FIRST, "1", "1", 0);
 	lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("restart: find");
-	TCase *cases = tcase_create("find");
-
-	tcase_add_test(cases, the_least_of_the_whole_logs);
-	tcase_add_test(cases, a_majority_is_enough);
-	tcase_add_test(cases, half_with_the_tie_breaker);
-	tcase_add_test(cases, one_configured_node_is_needed);
-	tcase_add_test(cases, who_is_no_member_has_no_vote);
-	tcase_add_test(cases, another_group_counts_for_nothing);
-	tcase_add_test(cases, a_disk_that_is_spoken_for);
-	tcase_add_test(cases, logs_that_do_not_count);
-	tcase_add_test(cases, a_log_that_has_lost_its_end);
-	tcase_add_test(cases, a_frontier_of_a_view_before);
-	tcase_add_test(cases, a_log_of_the_view_before);
-	tcase_add_test(cases, what_was_said_before_base_was_known);
-	tcase_add_test(cases, where_base_begins);
-	tcase_add_test(cases, a_log_of_two_views_before);
-	tcase_add_test(cases, an_agreement_is_taken_up);
-	tcase_add_loop_test(cases, that_of_the_highest_ballot, 0, 2);
-	tcase_add_test(cases, what_a_quorum_has_agreed_to_is_the_newest_view);
-	tcase_add_loop_test(cases, what_is_not_the_same, 0, 3);
-	tcase_add_test(cases, an_agreement_in_an_older_view);
-	tcase_add_test(cases, its_view_is_on_no_disk);
-	tcase_add_test(cases, the_newest_view_is_on_no_disk);
-	tcase_add_test(cases, who_left_does_not_count);
-	tcase_add_test(cases, where_all_have_come_all_count);
-	tcase_add_test(cases, where_all_have_left_all_count);
-	tcase_add_test(cases, where_the_configured_have_left_all_count);
-	tcase_add_test(cases, that_it_left_in_another_view_is_nothing);
-	tcase_add_test(cases, who_left_does_not_count_in_what_was_decided);
-	tcase_add_test(cases, a_disk_that_was_begun_anew_counts_alone);
-	tcase_add_test(cases, what_it_agrees_to_alone_is_decided);
-	tcase_add_test(cases, of_what_it_has_not_nobody_has_all);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("restart: find")

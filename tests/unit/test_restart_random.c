@@ -128,25 +128,17 @@ static void try_plan(const struct plan *plan, uint64_t with)
 	free_world(w);
 }
 
-START_TEST(the_group_comes_back)
+TEST_CASE("restart", .timeout_s = 60);
+
+TEST_LOOP(the_group_comes_back, 0, PLANS)
 {
 	for (uint64_t i = 0; i < RUNS; i++)
 		try_plan(&plans[_i], seed + i);
 	printf("%s: %u restarts, %u formed, %u are back\n", plans[_i].what, restarts, formed, back);
 	ck_assert_uint_gt(restarts, RUNS);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("restart: random");
-	TCase *cases = tcase_create("restart");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_loop_test(cases, the_group_comes_back, 0, PLANS);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("restart: random")
 
 int main(void)
 {

@@ -32,7 +32,9 @@ static bool is_told(struct wh_ring *ring)
 	return read(wh_ring_room_fd(ring), &count, sizeof(count)) == sizeof(count) && count == 1;
 }
 
-START_TEST(nothing_is_made_unless_it_is_asked_for)
+TEST_CASE("descriptors", .timeout_s = 60);
+
+TEST(nothing_is_made_unless_it_is_asked_for)
 {
 	struct bench *b = make_full();
 
@@ -45,12 +47,11 @@ START_TEST(nothing_is_made_unless_it_is_asked_for)
 	ck_assert_uint_eq(wh_load_relaxed(&b->ring->room_fd), 0);
 	ring_discard(b);
 }
-END_TEST
 
 /* When the descriptor is asked for: before the arms, in this view, while it is wedged, in the next. */
 enum { AT_FIRST, ARMED, WEDGED, IN_THE_NEXT, TIMES };
 
-START_TEST(arms_are_told_however_late_the_descriptor_is)
+TEST_LOOP(arms_are_told_however_late_the_descriptor_is, 0, TIMES)
 {
 	struct bench *b = make_full();
 	struct wh_place next;
@@ -78,9 +79,8 @@ START_TEST(arms_are_told_however_late_the_descriptor_is)
 	ring_discard(b);
 	free(next.row);
 }
-END_TEST
 
-START_TEST(what_was_taken_back_is_not_told)
+TEST(what_was_taken_back_is_not_told)
 {
 	struct bench *b = make_full();
 
@@ -92,11 +92,10 @@ START_TEST(what_was_taken_back_is_not_told)
 	ck_assert(!is_told(b->ring));
 	ring_discard(b);
 }
-END_TEST
 
 /* ---- no descriptors are left ---------------------------------------------------------------------------------------- */
 
-START_TEST(without_descriptors_a_ring_waits_for_some)
+TEST(without_descriptors_a_ring_waits_for_some)
 {
 	struct bench *b = make_full();
 	struct rlimit limit, none;
@@ -117,7 +116,6 @@ START_TEST(without_descriptors_a_ring_waits_for_some)
 	ck_assert(is_told(b->ring));
 	ring_discard(b);
 }
-END_TEST
 
 /* ---- threads -------------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +140,7 @@ static void *ask(void *ctx)
 }
 
 /* Two threads ask at once, while there comes to be room: they get the same, and each is told once. */
-START_TEST(threads_that_ask_at_once_get_the_same)
+TEST(threads_that_ask_at_once_get_the_same)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		struct bench *b = make_full();
@@ -173,19 +171,5 @@ START_TEST(threads_that_ask_at_once_get_the_same)
 		ring_discard(b);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("ring_descriptors");
-	TCase *cases = tcase_create("descriptors");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, nothing_is_made_unless_it_is_asked_for);
-	tcase_add_loop_test(cases, arms_are_told_however_late_the_descriptor_is, 0, TIMES);
-	tcase_add_test(cases, what_was_taken_back_is_not_told);
-	tcase_add_test(cases, without_descriptors_a_ring_waits_for_some);
-	tcase_add_test(cases, threads_that_ask_at_once_get_the_same);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("ring_descriptors")

@@ -9,8 +9,10 @@ static enum whorl_result claim_many(struct bench *b, uint32_t count, struct wh_c
 	return wh_ring_claim_many(b->ring, count, out);
 }
 
+TEST_CASE("many", .timeout_s = 60);
+
 /* Wherever they begin they follow each other, around the end too; each lies where a claim of its own would. */
-START_TEST(they_follow_each_other)
+TEST_LOOP(they_follow_each_other, 0, 2)
 {
 	struct bench *b = ring_make(WINDOW, BYTES, _i);
 	struct wh_claims claims;
@@ -33,9 +35,8 @@ START_TEST(they_follow_each_other)
 	}
 	ring_discard(b);
 }
-END_TEST
 
-START_TEST(all_or_none)
+TEST(all_or_none)
 {
 	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct wh_claims claims;
@@ -56,10 +57,9 @@ START_TEST(all_or_none)
 	ck_assert_int_eq(claim_many(b, 1, &claims), WHORL_CLOSED);
 	ring_discard(b);
 }
-END_TEST
 
 /* As long as many are wanted others find no room, and do not keep the signal. */
-START_TEST(many_are_wanted)
+TEST(many_are_wanted)
 {
 	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct pollfd room = {.fd = wh_ring_window_fd(b->ring), .events = POLLIN};
@@ -98,7 +98,6 @@ START_TEST(many_are_wanted)
 	take(b->ring, true);
 	ring_discard(b);
 }
-END_TEST
 
 /* ---- from view to view ------------------------------------------------------------------------------------------------- */
 
@@ -124,7 +123,7 @@ static void free_up_to(struct bench *b, uint64_t number)
 }
 
 /* What this node had delivered, others may be at work on. */
-START_TEST(a_new_view_tells_nothing_before_all_have_begun_it)
+TEST(a_new_view_tells_nothing_before_all_have_begun_it)
 {
 	struct bench *b = ring_make(WINDOW, BYTES, false);
 	struct wh_place next;
@@ -147,10 +146,9 @@ START_TEST(a_new_view_tells_nothing_before_all_have_begun_it)
 	free(next.row);
 	ring_discard(b);
 }
-END_TEST
 
 /* What is dropped is past when the program has been told. */
-START_TEST(dropped_messages_are_past_in_the_end)
+TEST(dropped_messages_are_past_in_the_end)
 {
 	struct bench *b = ring_make(WINDOW, BYTES, false);
 
@@ -167,19 +165,5 @@ START_TEST(dropped_messages_are_past_in_the_end)
 	wh_ring_count_dropped(b->ring);
 	ring_discard(b);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("smc: many claims, and frontiers of a ring");
-	TCase *t = tcase_create("many");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, they_follow_each_other, 0, 2);
-	tcase_add_test(t, all_or_none);
-	tcase_add_test(t, many_are_wanted);
-	tcase_add_test(t, a_new_view_tells_nothing_before_all_have_begun_it);
-	tcase_add_test(t, dropped_messages_are_past_in_the_end);
-	suite_add_tcase(s, t);
-	return s;
-}
+TEST_SUITE("smc: many claims, and frontiers of a ring")

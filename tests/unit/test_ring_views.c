@@ -65,8 +65,10 @@ static void lies_in(const struct stream *s, uint64_t number, const struct wh_pla
 	ck_assert_uint_eq(word, 100 + number);
 }
 
+TEST_CASE("views");
+
 /* Before its first view claims wait; in those in which it is no sender's they do not. */
-START_TEST(a_ring_without_a_view_takes_no_claims)
+TEST(a_ring_without_a_view_takes_no_claims)
 {
 	struct bench *b = make_idle(WINDOW, BYTES, true);
 	struct wh_claim out;
@@ -82,9 +84,8 @@ START_TEST(a_ring_without_a_view_takes_no_claims)
 	ck_assert_uint_eq(claim(b).number, 0);
 	ring_discard(b);
 }
-END_TEST
 
-START_TEST(a_wedged_ring_says_again)
+TEST(a_wedged_ring_says_again)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -108,10 +109,9 @@ START_TEST(a_wedged_ring_says_again)
 	ck_assert_int_eq(wh_ring_claim(s.ring, &out), WHORL_CLOSED);
 	stream_discard(&s);
 }
-END_TEST
 
 /* Numbers and slots go on, what was sent is sent again, and each message is found where it was written. */
-START_TEST(a_new_view_goes_on_where_the_old_one_stopped)
+TEST(a_new_view_goes_on_where_the_old_one_stopped)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -141,9 +141,8 @@ START_TEST(a_new_view_goes_on_where_the_old_one_stopped)
 	ck_assert_uint_eq(claim(s.bench).number, 5);
 	stream_discard(&s);
 }
-END_TEST
 
-START_TEST(a_claim_may_be_finished_two_views_later)
+TEST(a_claim_may_be_finished_two_views_later)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -163,10 +162,9 @@ START_TEST(a_claim_may_be_finished_two_views_later)
 	ck_assert_uint_eq(take(s.ring, true), 2);
 	stream_discard(&s);
 }
-END_TEST
 
 /* A message that was brought home lies in the view that brought it, and the older memory may go. */
-START_TEST(a_message_that_was_brought_home_is_found_there)
+TEST(a_message_that_was_brought_home_is_found_there)
 {
 	struct stream s = stream_make();
 
@@ -188,10 +186,9 @@ START_TEST(a_message_that_was_brought_home_is_found_there)
 	ck_assert_uint_eq(take(s.ring, true), 2);
 	stream_discard(&s);
 }
-END_TEST
 
 /* An older place is needed as long as one of its claims is open or unsent; the current one always is. */
-START_TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
+TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -221,10 +218,9 @@ START_TEST(a_place_is_forgotten_when_nothing_of_it_is_left)
 	ck_assert_ptr_null(s.last.older);
 	stream_discard(&s);
 }
-END_TEST
 
 /* In a view in which no member sends everything waits where it is. */
-START_TEST(a_ring_at_rest_keeps_its_messages)
+TEST(a_ring_at_rest_keeps_its_messages)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -244,10 +240,9 @@ START_TEST(a_ring_at_rest_keeps_its_messages)
 	ck_assert_uint_eq(claim(s.bench).number, 4);
 	stream_discard(&s);
 }
-END_TEST
 
 /* In a view in which this node is no sender what was not delivered is dropped; a thread that finishes it later learns it. */
-START_TEST(a_dropped_ring_refuses_what_comes_late)
+TEST_LOOP(a_dropped_ring_refuses_what_comes_late, 0, 2)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -272,11 +267,10 @@ START_TEST(a_dropped_ring_refuses_what_comes_late)
 	ck_assert_ptr_null(s.ring->place);
 	stream_discard(&s);
 }
-END_TEST
 
 /* Dropped twice: a claim of the second time that is finished before any thread has counted is not taken for the one of the first
  * time: the memory of that one must stay. */
-START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
+TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -297,11 +291,10 @@ START_TEST(an_open_claim_of_an_earlier_drop_keeps_its_memory)
 	ck_assert(wh_ring_is_done_with(s.ring, &s.next));
 	stream_discard(&s);
 }
-END_TEST
 
 /* A sender again. What was dropped stays dropped, though it is finished only now, and though no thread has counted it before
  * (_i). */
-START_TEST(a_dropped_ring_sends_again)
+TEST_LOOP(a_dropped_ring_sends_again, 0, 2)
 {
 	struct stream s = stream_make();
 	struct wh_claim out;
@@ -329,10 +322,9 @@ START_TEST(a_dropped_ring_sends_again)
 	ck_assert_uint_eq(claim(s.bench).number, 8);
 	stream_discard(&s);
 }
-END_TEST
 
 /* Counting what was dropped has no part in a ring of which nothing was. */
-START_TEST(nothing_dropped_nothing_counted)
+TEST(nothing_dropped_nothing_counted)
 {
 	struct stream s = stream_make();
 
@@ -342,7 +334,6 @@ START_TEST(nothing_dropped_nothing_counted)
 	ck_assert_uint_eq(wh_ring_open_claims(s.ring), 1);
 	stream_discard(&s);
 }
-END_TEST
 
 /* ---- many threads, many views ------------------------------------------------------------------------------------------ */
 
@@ -518,10 +509,12 @@ static void forget_some(struct caravan *caravan)
 		caravan->oldest++;
 }
 
+TEST_CASE("threads", .timeout_s = 60);
+
 /* Threads claim, fill and finish without ever knowing in which view they are, while the ring goes from place to place.
  * Every message is found whole, in order, in whichever memory it was written to; and that memory goes when it may (the
  * sanitizers, and the allocator, would tell). */
-START_TEST(threads_send_through_many_views)
+TEST_LOOP(threads_send_through_many_views, 0, 2)
 {
 	struct caravan *caravan = calloc(1, sizeof(*caravan));
 	struct rider riders[THREADS];
@@ -572,27 +565,5 @@ START_TEST(threads_send_through_many_views)
 	ring_discard(caravan->bench);
 	free(caravan);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("ring: views");
-	TCase *cases = tcase_create("views"), *threads = tcase_create("threads");
-
-	tcase_add_test(cases, a_ring_without_a_view_takes_no_claims);
-	tcase_add_test(cases, a_wedged_ring_says_again);
-	tcase_add_test(cases, a_new_view_goes_on_where_the_old_one_stopped);
-	tcase_add_test(cases, a_claim_may_be_finished_two_views_later);
-	tcase_add_test(cases, a_message_that_was_brought_home_is_found_there);
-	tcase_add_test(cases, a_place_is_forgotten_when_nothing_of_it_is_left);
-	tcase_add_test(cases, a_ring_at_rest_keeps_its_messages);
-	tcase_add_loop_test(cases, a_dropped_ring_refuses_what_comes_late, 0, 2);
-	tcase_add_test(cases, an_open_claim_of_an_earlier_drop_keeps_its_memory);
-	tcase_add_loop_test(cases, a_dropped_ring_sends_again, 0, 2);
-	tcase_add_test(cases, nothing_dropped_nothing_counted);
-	suite_add_tcase(all, cases);
-	tcase_set_timeout(threads, 60);
-	tcase_add_loop_test(threads, threads_send_through_many_views, 0, 2);
-	suite_add_tcase(all, threads);
-	return all;
-}
+TEST_SUITE("ring: views")

@@ -5,7 +5,7 @@ static const struct wh_wire seeking = {.standing = WH_SEEKING};
 
 /* ---- intros ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(everybody_is_told_once)
+TEST(everybody_is_told_once)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire forming = {.standing = WH_FORMING, .key = 0x100};
@@ -28,10 +28,9 @@ START_TEST(everybody_is_told_once)
 	expect(lab, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Whatever of it changes is told. */
-START_TEST(each_change_is_told)
+TEST_LOOP(each_change_is_told, 0, 7)
 {
 	struct wh_wire intro = {.standing = WH_MEMBER_OF, .group = 7, .view = 3, .leader = 1, .key = 0x300};
 	struct lab *lab = roster_lab_make(0, 3);
@@ -52,10 +51,9 @@ START_TEST(each_change_is_told)
 	ck_assert_str_ne(lab->told, "");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* A node that is in a view with this one sees what this one is in this one's row. Another life of its id is not in that view. */
-START_TEST(members_of_my_view_are_not_told)
+TEST(members_of_my_view_are_not_told)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
@@ -82,10 +80,9 @@ START_TEST(members_of_my_view_are_not_told)
 	wh_view_free(next);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* Wherever they stand in it. */
-START_TEST(the_first_of_my_view_is_not_told)
+TEST(the_first_of_my_view_is_not_told)
 {
 	struct lab *lab = roster_lab_make(2, 3);
 	struct wh_view *view = first_view(lab, "0,1,2", 3);
@@ -98,9 +95,8 @@ START_TEST(the_first_of_my_view_is_not_told)
 	wh_view_free(view);
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_cannot_be_told_now_is_told_later)
+TEST(a_node_that_cannot_be_told_now_is_told_later)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_wire forming = {.standing = WH_FORMING};
@@ -123,9 +119,8 @@ START_TEST(a_node_that_cannot_be_told_now_is_told_later)
 	ck_assert_uint_eq(lab->loop.next_ns, UINT64_MAX);
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_is_gone_is_told_nothing)
+TEST(a_node_that_is_gone_is_told_nothing)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -141,11 +136,10 @@ START_TEST(a_node_that_is_gone_is_told_nothing)
 	expect(lab, "1:seeking-0 ");
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- what nodes are ---------------------------------------------------------------------------------------------- */
 
-START_TEST(what_they_say_is_noted)
+TEST(what_they_say_is_noted)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	const struct wh_known_node *known = &lab->roster.known_nodes[2];
@@ -165,9 +159,8 @@ START_TEST(what_they_say_is_noted)
 	ck_assert(!known->quorum);
 	roster_lab_free(lab);
 }
-END_TEST
 
-START_TEST(differences_are_named)
+TEST_LOOP(differences_are_named, 0, 4)
 {
 	static const char *const named[] = {NULL, "[group] section differs", "[subgroup] sections differ",
 					    "[group] and [subgroup] sections differ"};
@@ -186,7 +179,6 @@ START_TEST(differences_are_named)
 	ck_assert_ptr_null(lab->roster.known_nodes[1].differs);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- lives ------------------------------------------------------------------------------------------------------- */
 
@@ -200,7 +192,7 @@ static bool is_here(const struct lab *lab, uint32_t node, uint32_t life)
 	return wh_roster_has(&lab->roster, node, incarnation_of(node, life));
 }
 
-START_TEST(a_life_ends_once)
+TEST(a_life_ends_once)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -221,7 +213,6 @@ START_TEST(a_life_ends_once)
 	ck_assert(!is_here(lab, 0, 1));
 	roster_lab_free(lab);
 }
-END_TEST
 
 static bool is_dead(const struct lab *lab, uint32_t node, uint32_t life)
 {
@@ -230,7 +221,7 @@ static bool is_dead(const struct lab *lab, uint32_t node, uint32_t life)
 
 /* A member may be killed and come again more than once before the view that it was coming into begins: it is dead there, although
  * later lives of its id are too. */
-START_TEST(the_dead_are_remembered)
+TEST(the_dead_are_remembered)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 
@@ -246,7 +237,6 @@ START_TEST(the_dead_are_remembered)
 	}
 	roster_lab_free(lab);
 }
-END_TEST
 
 static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 {
@@ -255,7 +245,7 @@ static void drop(struct lab *lab, enum wh_wire_kind kind, uint64_t key)
 
 /* A node that has said that it has no part in a first view is lost to it, and to those before; not to later ones, and to no
  * other view. */
-START_TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
+TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	uint64_t life = incarnation_of(1, 0);
@@ -274,11 +264,10 @@ START_TEST(a_node_that_has_dropped_a_first_view_is_lost_to_it)
 	ck_assert(!wh_roster_lost(&lab->roster, 1, life, 0x400));
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* What it wanted, said and was told ends with a life; how often it was waited for in vain does not, but a new one
  * does not wait for long. */
-START_TEST(what_outlives_a_life)
+TEST_LOOP(what_outlives_a_life, 0, 2)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
@@ -301,10 +290,9 @@ START_TEST(what_outlives_a_life)
 	}
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* What was noted of it while it was not there (it was refused before it was met) is not said of the life that comes. */
-START_TEST(a_new_life_begins_anew)
+TEST(a_new_life_begins_anew)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
@@ -317,10 +305,9 @@ START_TEST(a_new_life_begins_anew)
 	ck_assert_ptr_null(known->differs);
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* It was waited for in vain, too: a little longer each time. */
-START_TEST(a_node_that_dies_when_invited_waits)
+TEST(a_node_that_dies_when_invited_waits)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	struct wh_known_node *known = &lab->roster.known_nodes[1];
@@ -337,7 +324,6 @@ START_TEST(a_node_that_dies_when_invited_waits)
 	}
 	roster_lab_free(lab);
 }
-END_TEST
 
 /* ---- two groups of one name (0032) ---------------------------------------------------------------------------------------- */
 
@@ -353,7 +339,7 @@ static void say_group(struct lab *lab, uint32_t node, uint64_t group, uint64_t m
 }
 
 /* A member that meets members of another group says so once, and again when they come again. */
-START_TEST(two_groups_are_told)
+TEST_LOOP(two_groups_are_told, 0, 2)
 {
 	const struct wh_wire member = {.standing = WH_MEMBER_OF, .group = 7, .leader = 0, .key = 0x100};
 	struct lab *lab = roster_lab_make(0, 3);
@@ -378,10 +364,9 @@ START_TEST(two_groups_are_told)
 	roster_lab_free(lab);
 	wh_view_free(view);
 }
-END_TEST
 
 /* A node that seeks, and has met two groups that both go on, joins neither; of one that has no quorum it takes no notice. */
-START_TEST(between_two_groups)
+TEST_LOOP(between_two_groups, 0, 2)
 {
 	struct lab *lab = roster_lab_make(0, 3);
 	char text[256];
@@ -398,29 +383,5 @@ START_TEST(between_two_groups)
 	ck_assert_int_eq(strstr(text, "two groups of this name") != NULL, _i == 0);
 	roster_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("roster");
-	TCase *cases = tcase_create("roster");
-
-	tcase_add_test(cases, everybody_is_told_once);
-	tcase_add_loop_test(cases, each_change_is_told, 0, 7);
-	tcase_add_test(cases, members_of_my_view_are_not_told);
-	tcase_add_test(cases, the_first_of_my_view_is_not_told);
-	tcase_add_test(cases, a_node_that_cannot_be_told_now_is_told_later);
-	tcase_add_test(cases, a_node_that_is_gone_is_told_nothing);
-	tcase_add_test(cases, what_they_say_is_noted);
-	tcase_add_loop_test(cases, differences_are_named, 0, 4);
-	tcase_add_test(cases, a_life_ends_once);
-	tcase_add_test(cases, the_dead_are_remembered);
-	tcase_add_test(cases, a_node_that_has_dropped_a_first_view_is_lost_to_it);
-	tcase_add_loop_test(cases, what_outlives_a_life, 0, 2);
-	tcase_add_test(cases, a_new_life_begins_anew);
-	tcase_add_test(cases, a_node_that_dies_when_invited_waits);
-	tcase_add_loop_test(cases, two_groups_are_told, 0, 2);
-	tcase_add_loop_test(cases, between_two_groups, 0, 2);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("roster")

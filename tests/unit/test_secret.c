@@ -80,7 +80,9 @@ static void expect(const char *key, const char *file, const char *why)
 
 /* ---- what is read ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(each_node_has_its_own)
+TEST_CASE("files", .setup = begin, .teardown = end);
+
+TEST(each_node_has_its_own)
 {
 	static const struct certificate_wish node_2 = {.names = "URI:whorl://play/2", .from_s = -60, .until_s = 3600};
 
@@ -90,9 +92,8 @@ START_TEST(each_node_has_its_own)
 	name(group.tls_certificate_file, "2.pem"); /* of another */
 	expect("tls_certificate_file", "2.pem", " has whorl://play/2, expected whorl://play/1");
 }
-END_TEST
 
-START_TEST(nothing_that_is_not_asked_for)
+TEST(nothing_that_is_not_asked_for)
 {
 	strcpy(group.key_file, "none");
 	group.tls = false;
@@ -105,10 +106,9 @@ START_TEST(nothing_that_is_not_asked_for)
 	ck_assert_int_eq(wh_secret_load(&group, 1, NODES, &secret, &err), WHORL_OK);
 	ck_assert(secret.key == NULL && secret.tls == NULL);
 }
-END_TEST
 
 /* Its own files, else those of the first node that has both certificate and key here. */
-START_TEST(queries_have_their_own_files_or_those_of_a_node)
+TEST(queries_have_their_own_files_or_those_of_a_node)
 {
 	static const struct certificate_wish query = {
 		.names = "URI:whorl://play/visitor", .from_s = -60, .until_s = 3600};
@@ -124,9 +124,8 @@ START_TEST(queries_have_their_own_files_or_those_of_a_node)
 	ck_assert_int_eq(wh_secret_load(&group, WH_SECURE_VISITOR, 0, &secret, &err), WHORL_OK);
 	wh_secret_free(&secret);
 }
-END_TEST
 
-START_TEST(long_paths)
+TEST(long_paths)
 {
 	size_t length;
 
@@ -138,11 +137,10 @@ START_TEST(long_paths)
 	ck_assert_int_eq(strncmp(err.text, "tls_key_file: ", 14), 0);
 	ck_assert(secret.key == NULL && secret.tls == NULL);
 }
-END_TEST
 
 /* ---- mistakes ----------------------------------------------------------------------------------------------------------- */
 
-START_TEST(the_cluster_key)
+TEST(the_cluster_key)
 {
 	char path[LAB_PATH_BYTES];
 
@@ -164,10 +162,9 @@ START_TEST(the_cluster_key)
 	secure_lab_write(&lab, "key", "sixteen bytes of a key", 22, 0640, path);
 	expect("key_file", "key", " may be used by others than its owner: chmod 600 it");
 }
-END_TEST
 
 /* The same for each of the three; what is said of a private key is what is said of a cluster key. */
-START_TEST(files_that_are_none)
+TEST_LOOP(files_that_are_none, 0, 3)
 {
 	static const char *const keys[] = {"tls_certificate_file", "tls_key_file", "tls_authority_file"};
 	char *const values[] = {group.tls_certificate_file, group.tls_key_file, group.tls_authority_file};
@@ -189,10 +186,9 @@ START_TEST(files_that_are_none)
 	secure_lab_write(&lab, "words", "words that are neither a key nor a certificate", 46, 0600, path);
 	expect(keys[_i], "words", ": ...");
 }
-END_TEST
 
 /* By another user than root, which may read all of them. */
-START_TEST(files_that_may_not_be_read)
+TEST_LOOP(files_that_may_not_be_read, 0, 4)
 {
 	static const char *const keys[] = {"key_file", "tls_certificate_file", "tls_key_file", "tls_authority_file"};
 	char *const values[] = {group.key_file, group.tls_certificate_file, group.tls_key_file,
@@ -209,17 +205,15 @@ START_TEST(files_that_may_not_be_read)
 	if (geteuid() == 65534)
 		ck_assert_int_eq(seteuid(0), 0);
 }
-END_TEST
 
-START_TEST(a_key_of_another_certificate)
+TEST(a_key_of_another_certificate)
 {
 	make(&authority, &node_1, "other.pem", "other.key");
 	name(group.tls_key_file, "other.key");
 	expect("tls_key_file", "other.key", " is not the key of the certificate: key values mismatch");
 }
-END_TEST
 
-START_TEST(a_certificate_that_is_not_good_now)
+TEST(a_certificate_that_is_not_good_now)
 {
 	static const struct certificate_wish past = {.names = "URI:whorl://play/1", .from_s = -3600, .until_s = -60};
 	static const struct certificate_wish future = {.names = "URI:whorl://play/1", .from_s = 600, .until_s = 3600};
@@ -234,9 +228,8 @@ START_TEST(a_certificate_that_is_not_good_now)
 	expect("tls_certificate_file", "1.pem", " is not accepted by ...");
 	ck_assert_ptr_nonnull(strstr(err.text, "certificate is not yet valid"));
 }
-END_TEST
 
-START_TEST(a_certificate_of_another_authority)
+TEST(a_certificate_of_another_authority)
 {
 	char why[256];
 
@@ -248,24 +241,5 @@ START_TEST(a_certificate_of_another_authority)
 	strcpy(group.name, "other");
 	expect("tls_certificate_file", "1.pem", " has whorl://play/1, expected whorl://other/1");
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("secret");
-	TCase *cases = tcase_create("files");
-
-	tcase_add_checked_fixture(cases, begin, end);
-	tcase_add_test(cases, each_node_has_its_own);
-	tcase_add_test(cases, nothing_that_is_not_asked_for);
-	tcase_add_test(cases, queries_have_their_own_files_or_those_of_a_node);
-	tcase_add_test(cases, long_paths);
-	tcase_add_test(cases, the_cluster_key);
-	tcase_add_loop_test(cases, files_that_are_none, 0, 3);
-	tcase_add_loop_test(cases, files_that_may_not_be_read, 0, 4);
-	tcase_add_test(cases, a_key_of_another_certificate);
-	tcase_add_test(cases, a_certificate_that_is_not_good_now);
-	tcase_add_test(cases, a_certificate_of_another_authority);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("secret")

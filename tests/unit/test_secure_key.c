@@ -39,7 +39,9 @@ static void expect(const char *path, const char *why)
 	ck_assert_ptr_null(key);
 }
 
-START_TEST(sizes)
+TEST_CASE("file", .setup = begin, .teardown = end);
+
+TEST(sizes)
 {
 	char path[LAB_PATH_BYTES];
 
@@ -54,9 +56,8 @@ START_TEST(sizes)
 	secure_lab_write(&lab, "k", bytes, 0, 0600, path);
 	expect(path, " has 0 bytes, expected 16 to 4096");
 }
-END_TEST
 
-START_TEST(permissions)
+TEST(permissions)
 {
 	static const mode_t bad[] = {0640, 0620, 0610, 0604, 0602, 0601, 0666, 0777};
 	char path[LAB_PATH_BYTES];
@@ -68,9 +69,8 @@ START_TEST(permissions)
 		expect(path, " may be used by others than its owner: chmod 600 it");
 	}
 }
-END_TEST
 
-START_TEST(owners)
+TEST(owners)
 {
 	char path[LAB_PATH_BYTES];
 
@@ -82,9 +82,8 @@ START_TEST(owners)
 	ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
 	expect(path, NULL);
 }
-END_TEST
 
-START_TEST(what_is_no_file)
+TEST(what_is_no_file)
 {
 	char path[LAB_PATH_BYTES], other[LAB_PATH_BYTES];
 
@@ -101,10 +100,9 @@ START_TEST(what_is_no_file)
 	expect("/dev/zero", " is not a regular file");
 	expect("", ": No such file or directory");
 }
-END_TEST
 
 /* All of its bytes count, zeros and line ends too. */
-START_TEST(each_byte_counts)
+TEST(each_byte_counts)
 {
 	static const char *const others[] = {"0123456789abcdef\n", "0123456789abcdeg", "1123456789abcdef"};
 
@@ -119,7 +117,6 @@ START_TEST(each_byte_counts)
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_PROVEN);
 }
-END_TEST
 
 /* ---- core files ----------------------------------------------------------------------------------------------------------- */
 
@@ -176,7 +173,7 @@ static unsigned look_for(const unsigned char *secret, unsigned char *chunk, unsi
 }
 
 /* Neither while the key is there, when something has been proven with it, nor when it has been freed. */
-START_TEST(no_core_file_has_the_key)
+TEST(no_core_file_has_the_key)
 {
 	unsigned char *secret = undumped(2 * CHUNK), *chunk = secret + CHUNK;
 	char path[LAB_PATH_BYTES];
@@ -203,20 +200,5 @@ START_TEST(no_core_file_has_the_key)
 	ck_assert_uint_eq(look_for(secret, chunk, &hidden), 0);
 	munmap(secret, 2 * CHUNK);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("secure_key");
-	TCase *file = tcase_create("file");
-
-	tcase_add_checked_fixture(file, begin, end);
-	tcase_add_test(file, sizes);
-	tcase_add_test(file, permissions);
-	tcase_add_test(file, owners);
-	tcase_add_test(file, what_is_no_file);
-	tcase_add_test(file, each_byte_counts);
-	tcase_add_test(file, no_core_file_has_the_key);
-	suite_add_tcase(suite, file);
-	return suite;
-}
+TEST_SUITE("secure_key")

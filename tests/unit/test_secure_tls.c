@@ -110,7 +110,9 @@ static void talk(int from, size_t count)
 	free(heard);
 }
 
-START_TEST(certificates_prove_which_node_it_is)
+TEST_CASE("good", .setup = begin, .teardown = end);
+
+TEST(certificates_prove_which_node_it_is)
 {
 	char reason[WH_SECURE_REASON_BYTES];
 
@@ -124,9 +126,8 @@ START_TEST(certificates_prove_which_node_it_is)
 	talk(ANSWERER, 300000);
 	talk(CALLER, 300000);
 }
-END_TEST
 
-START_TEST(application_bytes_cannot_be_read)
+TEST(application_bytes_cannot_be_read)
 {
 	static const char text[] = "a message that nobody else must read";
 	const unsigned char *bytes;
@@ -138,9 +139,8 @@ START_TEST(application_bytes_cannot_be_read)
 	ck_assert_ptr_null(memmem(bytes, count, "message", 7));
 	ck_assert_ptr_null(memmem(lab.said[CALLER].bytes, lab.said[CALLER].count, "g\0\0\0\0", 5)); /* nor the group */
 }
-END_TEST
 
-START_TEST(a_channel_outlives_what_it_was_made_of)
+TEST(a_channel_outlives_what_it_was_made_of)
 {
 	char group[] = "g";
 
@@ -157,9 +157,8 @@ START_TEST(a_channel_outlives_what_it_was_made_of)
 	expect_both(&lab, WH_SECURE_PROVEN);
 	talk(CALLER, 20000);
 }
-END_TEST
 
-START_TEST(what_waits_to_be_sent_is_bounded)
+TEST(what_waits_to_be_sent_is_bounded)
 {
 	static unsigned char bytes[WH_SECURE_PENDING_MAX];
 	size_t count;
@@ -174,9 +173,8 @@ START_TEST(what_waits_to_be_sent_is_bounded)
 	wh_secure_sent(lab.end[CALLER], count);
 	ck_assert_int_gt(wh_secure_seal(lab.end[CALLER], bytes, 10), 0);
 }
-END_TEST
 
-START_TEST(the_key_is_changed_in_time)
+TEST(the_key_is_changed_in_time)
 {
 	lab.ground[CALLER].rekey_bytes = 1000;
 	lab.ground[ANSWERER].rekey_bytes = 1000;
@@ -186,9 +184,8 @@ START_TEST(the_key_is_changed_in_time)
 		talk(ANSWERER, 999);
 	}
 }
-END_TEST
 
-START_TEST(a_byte_changed_on_its_way_ends_it)
+TEST(a_byte_changed_on_its_way_ends_it)
 {
 	for (size_t place = 0; place < 29; place += place < 6 ? 1 : 4) {
 		unsigned char bytes[256], out[64];
@@ -208,9 +205,8 @@ START_TEST(a_byte_changed_on_its_way_ends_it)
 		ck_assert(place == 3 || place == 4 || lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 	}
 }
-END_TEST
 
-START_TEST(queries_and_nodes_of_several_names)
+TEST(queries_and_nodes_of_several_names)
 {
 	static const struct certificate_wish query = {.names = "URI:whorl://g/visitor", .from_s = -60, .until_s = 3600};
 	static const struct certificate_wish several = {
@@ -229,11 +225,12 @@ START_TEST(queries_and_nodes_of_several_names)
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_PROVEN);
 }
-END_TEST
 
 /* ---- refused ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(one_with_tls_one_without)
+TEST_CASE("refused", .setup = begin, .teardown = end);
+
+TEST(one_with_tls_one_without)
 {
 	struct wh_secure_tls *tls = lab.ground[ANSWERER].tls;
 
@@ -247,9 +244,8 @@ START_TEST(one_with_tls_one_without)
 		       "the caller has tls = off, node 2 has tls = on");
 	lab.ground[CALLER].tls = tls;
 }
-END_TEST
 
-START_TEST(the_caller_is_of_another_authority)
+TEST(the_caller_is_of_another_authority)
 {
 	equip_wrongly(CALLER, &strangers, &node_1, 1);
 	lab_meet(&lab);
@@ -259,9 +255,8 @@ START_TEST(the_caller_is_of_another_authority)
 	ck_assert_ptr_nonnull(
 		strstr(wh_secure_reason(lab.end[ANSWERER]), "the certificate of the caller is not accepted: "));
 }
-END_TEST
 
-START_TEST(the_answerer_is_of_another_authority)
+TEST(the_answerer_is_of_another_authority)
 {
 	equip_wrongly(ANSWERER, &strangers, &node_2, 2);
 	lab_meet(&lab);
@@ -270,9 +265,8 @@ START_TEST(the_answerer_is_of_another_authority)
 	ck_assert_str_eq(wh_secure_reason(lab.end[ANSWERER]),
 			 "the caller does not accept this end, or its certificate: tlsv1 alert unknown ca");
 }
-END_TEST
 
-START_TEST(certificates_have_their_time)
+TEST(certificates_have_their_time)
 {
 	static const struct certificate_wish past = {.names = "URI:whorl://g/1", .from_s = -3600, .until_s = -60};
 	static const struct certificate_wish future = {.names = "URI:whorl://g/1", .from_s = 600, .until_s = 3600};
@@ -284,10 +278,9 @@ START_TEST(certificates_have_their_time)
 	expect_refusal(&lab, "node 2 does not accept this end, or its certificate: sslv3 alert bad certificate",
 		       "the certificate of the caller is not accepted: certificate is not yet valid");
 }
-END_TEST
 
 /* A test of the check that binds an identity to a certificate: taken out, this fails. */
-START_TEST(a_certificate_is_for_one_node)
+TEST(a_certificate_is_for_one_node)
 {
 	lab.ground[CALLER].node = 3; /* with the certificate of node 1 */
 	expect_refusal(&lab, "node 2 refuses: the certificate of node 3 has whorl://g/1, expected whorl://g/3",
@@ -297,9 +290,8 @@ START_TEST(a_certificate_is_for_one_node)
 	expect_refusal(&lab, "the certificate of node 2 has whorl://g/1, expected whorl://g/2",
 		       "the caller refuses: the certificate of node 2 has whorl://g/1, expected whorl://g/2");
 }
-END_TEST
 
-START_TEST(a_certificate_is_for_one_group)
+TEST(a_certificate_is_for_one_group)
 {
 	static const struct certificate_wish names[] = {
 		{.names = "URI:whorl://h/1", .from_s = -60, .until_s = 3600},
@@ -326,9 +318,8 @@ START_TEST(a_certificate_is_for_one_group)
 	ck_assert_str_eq(wh_secure_reason(lab.end[CALLER]),
 			 "the certificate of node 2 has whorl://g/2, expected whorl://h/2");
 }
-END_TEST
 
-START_TEST(files_that_do_not_fit)
+TEST(files_that_do_not_fit)
 {
 	static const struct certificate_wish with_phrase = {
 		.names = "URI:whorl://g/1", .from_s = -60, .until_s = 3600, .phrase = "secret"};
@@ -362,12 +353,11 @@ START_TEST(files_that_do_not_fit)
 	ck_assert_int_eq(wh_secure_tls_load(&paths.files, "g", 1, &tls, &err), WHORL_CONFIG);
 	ck_assert_int_eq(strncmp(err.text, "tls_certificate_file: /nowhere: ", 32), 0);
 }
-END_TEST
 
 /* ---- strangers ----------------------------------------------------------------------------------------------------------- */
 
 /* A hello that promises more and more: it is not read for ever, and what it takes is bounded. */
-START_TEST(a_hello_that_does_not_end_is_refused)
+TEST(a_hello_that_does_not_end_is_refused)
 {
 	unsigned char record[5 + 4096] = {22, 3, 1, 16, 0, 1, 1, 255, 0};
 	size_t count, taken = 0;
@@ -384,7 +374,6 @@ START_TEST(a_hello_that_does_not_end_is_refused)
 	wh_secure_pending(lab.end[ANSWERER], &count);
 	ck_assert_uint_lt(count, 100);
 }
-END_TEST
 
 /* A client of OpenSSL's own, with rules of its own, between the preambles and its end. True: TLS would have it. */
 static bool shake_hands(SSL_CTX *rules)
@@ -416,7 +405,7 @@ static bool shake_hands(SSL_CTX *rules)
 	return lab_is(&lab, ANSWERER, WH_SECURE_GOING_ON);
 }
 
-START_TEST(neither_old_versions_nor_nobody)
+TEST(neither_old_versions_nor_nobody)
 {
 	struct paths paths;
 	SSL_CTX *rules = SSL_CTX_new(TLS_method());
@@ -432,26 +421,25 @@ START_TEST(neither_old_versions_nor_nobody)
 	ck_assert_ptr_nonnull(strstr(wh_secure_reason(lab.end[ANSWERER]), "unsupported protocol"));
 	SSL_CTX_free(rules);
 }
-END_TEST
 
 /* ---- both ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(key_and_certificate)
+TEST_CASE("both", .setup = begin, .teardown = end);
+
+TEST(key_and_certificate)
 {
 	give_keys("sixteen bytes of a key", "sixteen bytes of a key");
 	lab_meet(&lab);
 	expect_both(&lab, WH_SECURE_PROVEN);
 	talk(CALLER, 5000);
 }
-END_TEST
 
-START_TEST(a_certificate_alone_is_not_enough)
+TEST(a_certificate_alone_is_not_enough)
 {
 	give_keys("sixteen bytes of a key", "sixteen bytes of a kez");
 	expect_refusal(&lab, "node 2 refuses: node 1 and node 2 have different cluster keys (key_file)",
 		       "node 1 and node 2 have different cluster keys (key_file)");
 }
-END_TEST
 
 /* One end of what somebody in the middle has to each of the two. */
 struct leg {
@@ -495,7 +483,7 @@ static size_t pass_on(struct leg *from, int from_end, struct leg *to, int to_end
 
 /* Somebody has stolen the certificates of both, but not the key, sits between them, and passes on what each says to the other. The
  * proof of the key is about the TLS connection that it goes through, so it is none on the other. */
-START_TEST(nobody_in_the_middle)
+TEST(nobody_in_the_middle)
 {
 	struct leg legs[2] = {0};
 
@@ -523,39 +511,5 @@ START_TEST(nobody_in_the_middle)
 		wh_secure_bytes_free(&legs[i].out);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("secure_tls");
-	TCase *good = tcase_create("good"), *refused = tcase_create("refused"), *both = tcase_create("both");
-
-	tcase_add_checked_fixture(good, begin, end);
-	tcase_add_test(good, certificates_prove_which_node_it_is);
-	tcase_add_test(good, application_bytes_cannot_be_read);
-	tcase_add_test(good, a_channel_outlives_what_it_was_made_of);
-	tcase_add_test(good, what_waits_to_be_sent_is_bounded);
-	tcase_add_test(good, the_key_is_changed_in_time);
-	tcase_add_test(good, a_byte_changed_on_its_way_ends_it);
-	tcase_add_test(good, queries_and_nodes_of_several_names);
-	suite_add_tcase(suite, good);
-
-	tcase_add_checked_fixture(refused, begin, end);
-	tcase_add_test(refused, one_with_tls_one_without);
-	tcase_add_test(refused, the_caller_is_of_another_authority);
-	tcase_add_test(refused, the_answerer_is_of_another_authority);
-	tcase_add_test(refused, certificates_have_their_time);
-	tcase_add_test(refused, a_certificate_is_for_one_node);
-	tcase_add_test(refused, a_certificate_is_for_one_group);
-	tcase_add_test(refused, files_that_do_not_fit);
-	tcase_add_test(refused, a_hello_that_does_not_end_is_refused);
-	tcase_add_test(refused, neither_old_versions_nor_nobody);
-	suite_add_tcase(suite, refused);
-
-	tcase_add_checked_fixture(both, begin, end);
-	tcase_add_test(both, key_and_certificate);
-	tcase_add_test(both, a_certificate_alone_is_not_enough);
-	tcase_add_test(both, nobody_in_the_middle);
-	suite_add_tcase(suite, both);
-	return suite;
-}
+TEST_SUITE("secure_tls")

@@ -10,7 +10,7 @@ static void all_acknowledge(struct serving_lab *lab, uint64_t attempt)
 	settle(lab->m);
 }
 
-START_TEST(a_leader_from_a_wish_to_installation)
+TEST(a_leader_from_a_wish_to_installation)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -37,10 +37,9 @@ START_TEST(a_leader_from_a_wish_to_installation)
 	expect_told(m, "deliver-0-0 install ");
 	serving_free(lab);
 }
-END_TEST
 
 /* The row of a member says that its set is on its way. */
-START_TEST(a_set_on_its_way_is_waited_for)
+TEST_LOOP(a_set_on_its_way_is_waited_for, 0, 2)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -67,10 +66,9 @@ START_TEST(a_set_on_its_way_is_waited_for)
 	expect_opened(lab, _i == 0 ? "a#0@7[1s! 2!]" : "a#0@7[1s!]");
 	serving_free(lab);
 }
-END_TEST
 
 /* What a leader wishes itself is served with the rest, and until that is over it says nothing new. */
-START_TEST(a_leader_wishes_too)
+TEST(a_leader_wishes_too)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -91,12 +89,11 @@ START_TEST(a_leader_wishes_too)
 	ck_assert_uint_eq(lab->serving.wishing.said.number, 2);
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- refusing --------------------------------------------------------------------------------------------------------------- */
 
 /* A member hears what is refused before it sees a view that does not have it. */
-START_TEST(what_is_refused_goes_first)
+TEST_LOOP(what_is_refused_goes_first, 0, 2)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 
@@ -110,10 +107,9 @@ START_TEST(what_is_refused_goes_first)
 				 : "1:next-7000001 2:refused-5.0 2:next-7000001 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* Nothing is left: there is no view for it, and it is not looked at again. */
-START_TEST(what_is_refused_makes_no_view)
+TEST(what_is_refused_makes_no_view)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 
@@ -131,10 +127,9 @@ START_TEST(what_is_refused_makes_no_view)
 	ck_assert_uint_eq(lab->m->opened->served[1], 1);
 	serving_free(lab);
 }
-END_TEST
 
 /* What it wishes itself it refuses as it does what others wish. */
-START_TEST(a_leader_refuses_itself)
+TEST(a_leader_refuses_itself)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 
@@ -148,10 +143,9 @@ START_TEST(a_leader_refuses_itself)
 	expect_sent(lab, "1:next-7000001 2:next-7000001 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* A newcomer has heard what is refused before it is invited; if its queue is full for so long, it is left out. */
-START_TEST(a_newcomer_hears_first_what_is_refused)
+TEST_LOOP(a_newcomer_hears_first_what_is_refused, 0, 2)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -176,13 +170,12 @@ START_TEST(a_newcomer_hears_first_what_is_refused)
 	}
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- what comes ---------------------------------------------------------------------------------------------------------------- */
 
 /* Pieces that do not fit, and a set that is none: their senders are broken, and nothing of theirs is kept. A node that is gone has said
  * nothing. */
-START_TEST(messages_that_no_node_can_send)
+TEST(messages_that_no_node_can_send)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	unsigned char bytes[10] = {0};
@@ -206,12 +199,11 @@ START_TEST(messages_that_no_node_can_send)
 	expect_told(lab->m, "");
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- failures first ------------------------------------------------------------------------------------------------------------ */
 
 /* What leaves a member out serves nothing, whatever has come; it has no bytes to wait for. */
-START_TEST(a_failure_drops_wishes)
+TEST_LOOP(a_failure_drops_wishes, 0, 2)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -231,11 +223,10 @@ START_TEST(a_failure_drops_wishes)
 	ck_assert_uint_eq(digest_of(m, 0, _i == 0 ? 2 : 1), 0);
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- sets that are replaced --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_set_that_is_replaced_is_proposed_anew)
+TEST(a_set_that_is_replaced_is_proposed_anew)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -256,7 +247,6 @@ START_TEST(a_set_that_is_replaced_is_proposed_anew)
 	expect_sent(lab, "1:next-7000001 2:next-7000001 1:next-7000002 2:next-7000002 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- what takes too long ------------------------------------------------------------------------------------------------------- */
 
@@ -269,7 +259,7 @@ static void wait_in_vain(struct serving_lab *lab, uint64_t attempt)
 }
 
 /* A member does not get the bytes. After that newcomers come in without wishes, and wishes are tried without newcomers, in turn. */
-START_TEST(wishes_and_newcomers_take_turns)
+TEST(wishes_and_newcomers_take_turns)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -289,10 +279,9 @@ START_TEST(wishes_and_newcomers_take_turns)
 	expect_told(m, "discard recall open-without-with-8.80-as-7000007 invite-1-as-7000007 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* Roles follow from rows: they wait neither for newcomers nor for bytes. */
-START_TEST(roles_do_not_wait_for_bytes)
+TEST(roles_do_not_wait_for_bytes)
 {
 	struct serving_lab *lab = serving_make(0, 3);
 	struct member *m = lab->m;
@@ -311,25 +300,5 @@ START_TEST(roles_do_not_wait_for_bytes)
 	ck_assert_ptr_nonnull(strstr(m->told, "open-without-rests-0.1-as-"));
 	serving_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("serve");
-	TCase *cases = tcase_create("leader");
-
-	tcase_add_test(cases, a_leader_from_a_wish_to_installation);
-	tcase_add_loop_test(cases, a_set_on_its_way_is_waited_for, 0, 2);
-	tcase_add_test(cases, a_leader_wishes_too);
-	tcase_add_loop_test(cases, what_is_refused_goes_first, 0, 2);
-	tcase_add_test(cases, what_is_refused_makes_no_view);
-	tcase_add_test(cases, a_leader_refuses_itself);
-	tcase_add_loop_test(cases, a_newcomer_hears_first_what_is_refused, 0, 2);
-	tcase_add_test(cases, messages_that_no_node_can_send);
-	tcase_add_loop_test(cases, a_failure_drops_wishes, 0, 2);
-	tcase_add_test(cases, a_set_that_is_replaced_is_proposed_anew);
-	tcase_add_test(cases, wishes_and_newcomers_take_turns);
-	tcase_add_test(cases, roles_do_not_wait_for_bytes);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("serve")

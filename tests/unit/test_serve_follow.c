@@ -23,7 +23,7 @@ static uint64_t acknowledged(const struct serving_lab *lab)
 /* ---- saying ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The row says it when all of it has been sent. */
-START_TEST(a_member_says_what_it_wishes)
+TEST(a_member_says_what_it_wishes)
 {
 	struct serving_lab *lab = serving_make(2, 3);
 	struct member *m = lab->m;
@@ -47,9 +47,8 @@ START_TEST(a_member_says_what_it_wishes)
 	expect_sent(lab, "");
 	serving_free(lab);
 }
-END_TEST
 
-START_TEST(the_next_leader_is_told)
+TEST(the_next_leader_is_told)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 
@@ -58,12 +57,11 @@ START_TEST(the_next_leader_is_told)
 	expect_sent(lab, "1:wishes-1 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- going along ------------------------------------------------------------------------------------------------------------------ */
 
 /* The row, or the bytes first; and bytes of which the last are missing. */
-START_TEST(a_member_waits_for_the_bytes)
+TEST_LOOP(a_member_waits_for_the_bytes, 0, 2)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 
@@ -85,10 +83,9 @@ START_TEST(a_member_waits_for_the_bytes)
 	ck_assert_uint_eq(acknowledged(lab), TICKET(0, 1));
 	serving_free(lab);
 }
-END_TEST
 
 /* Of another attempt, of another member, of which some are missing. */
-START_TEST(bytes_that_are_not_those)
+TEST_LOOP(bytes_that_are_not_those, 0, 3)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 	struct wh_view_parts *come = &lab->serving.come[0];
@@ -103,10 +100,9 @@ START_TEST(bytes_that_are_not_those)
 	ck_assert_uint_eq(acknowledged(lab), 0);
 	serving_free(lab);
 }
-END_TEST
 
 /* What was acknowledged stays open until the next can be read. */
-START_TEST(what_is_open_stays_while_bytes_are_awaited)
+TEST(what_is_open_stays_while_bytes_are_awaited)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 	struct member *m = lab->m;
@@ -124,7 +120,6 @@ START_TEST(what_is_open_stays_while_bytes_are_awaited)
 	expect_told(m, "discard open-without-settles-serves-as-7000002 ");
 	serving_free(lab);
 }
-END_TEST
 
 static uint64_t digest_of_come(const struct serving_lab *lab)
 {
@@ -134,7 +129,7 @@ static uint64_t digest_of_come(const struct serving_lab *lab)
 }
 
 /* It places me where I do not wish to be; it has another digest; it is no view. */
-START_TEST(a_leader_that_is_broken)
+TEST_LOOP(a_leader_that_is_broken, 0, 3)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 
@@ -151,10 +146,9 @@ START_TEST(a_leader_that_is_broken)
 	expect_told(lab->m, ""); /* once */
 	serving_free(lab);
 }
-END_TEST
 
 /* What follows a failure follows from rows. */
-START_TEST(a_proposal_that_leaves_a_member_out_serves_nothing)
+TEST(a_proposal_that_leaves_a_member_out_serves_nothing)
 {
 	static const bool without[4] = {[3] = true};
 	struct serving_lab *lab = serving_make(1, 4);
@@ -168,9 +162,8 @@ START_TEST(a_proposal_that_leaves_a_member_out_serves_nothing)
 	expect_told(m, "broken-0 ");
 	serving_free(lab);
 }
-END_TEST
 
-START_TEST(where_no_node_wishes_nothing_is_served)
+TEST(where_no_node_wishes_nothing_is_served)
 {
 	struct serving_lab *lab = serving_make(2, 3);
 
@@ -182,12 +175,11 @@ START_TEST(where_no_node_wishes_nothing_is_served)
 	expect_told(lab->m, "broken-0 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* ---- sets that are replaced ---------------------------------------------------------------------------------------------------------- */
 
 /* A new set crosses a proposal: another is coming, which serves it. Until that is over nothing new is said. */
-START_TEST(a_set_that_crosses_a_proposal)
+TEST(a_set_that_crosses_a_proposal)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 	struct member *m = lab->m;
@@ -214,10 +206,9 @@ START_TEST(a_set_that_crosses_a_proposal)
 	expect_sent(lab, "");
 	serving_free(lab);
 }
-END_TEST
 
 /* It is given up: what was held back is said. */
-START_TEST(what_was_held_back_is_said)
+TEST(what_was_held_back_is_said)
 {
 	struct serving_lab *lab = member_that_wishes("a+");
 	struct member *m = lab->m;
@@ -234,10 +225,9 @@ START_TEST(what_was_held_back_is_said)
 	expect_sent(lab, "0:wishes-2 ");
 	serving_free(lab);
 }
-END_TEST
 
 /* A view has begun: what was sent for earlier ones goes, what has come for the next one stays. */
-START_TEST(bytes_that_come_early_stay)
+TEST(bytes_that_come_early_stay)
 {
 	struct serving_lab *lab = serving_make(2, 3);
 	struct wh_view now = lab->m->view;
@@ -252,24 +242,5 @@ START_TEST(bytes_that_come_early_stay)
 	ck_assert_ptr_null(lab->serving.come[0].bytes);
 	serving_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("serve_follow");
-	TCase *cases = tcase_create("member");
-
-	tcase_add_test(cases, a_member_says_what_it_wishes);
-	tcase_add_test(cases, the_next_leader_is_told);
-	tcase_add_loop_test(cases, a_member_waits_for_the_bytes, 0, 2);
-	tcase_add_loop_test(cases, bytes_that_are_not_those, 0, 3);
-	tcase_add_test(cases, what_is_open_stays_while_bytes_are_awaited);
-	tcase_add_loop_test(cases, a_leader_that_is_broken, 0, 3);
-	tcase_add_test(cases, a_proposal_that_leaves_a_member_out_serves_nothing);
-	tcase_add_test(cases, where_no_node_wishes_nothing_is_served);
-	tcase_add_test(cases, a_set_that_crosses_a_proposal);
-	tcase_add_test(cases, what_was_held_back_is_said);
-	tcase_add_test(cases, bytes_that_come_early_stay);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("serve_follow")

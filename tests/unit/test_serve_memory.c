@@ -79,7 +79,7 @@ static bool settle_without(struct member *m, long at)
 }
 
 /* What is said, by me and another member, is served sooner or later. */
-START_TEST(a_leader_without_memory)
+TEST(a_leader_without_memory)
 {
 	bool out = true;
 
@@ -102,10 +102,9 @@ START_TEST(a_leader_without_memory)
 		serving_free(lab);
 	}
 }
-END_TEST
 
 /* It does not acknowledge what it could not look at, and goes along with the next. */
-START_TEST(a_member_without_memory)
+TEST(a_member_without_memory)
 {
 	bool out = true;
 
@@ -129,15 +128,5 @@ START_TEST(a_member_without_memory)
 		serving_free(lab);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("serve_memory");
-	TCase *cases = tcase_create("memory");
-
-	tcase_add_test(cases, a_leader_without_memory);
-	tcase_add_test(cases, a_member_without_memory);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("serve_memory")

@@ -211,7 +211,9 @@ static void end_world(void)
 	}
 }
 
-START_TEST(changes_at_random)
+TEST_CASE("random", .timeout_s = 60);
+
+TEST(changes_at_random)
 {
 	uint64_t first = test_seed(6200);
 
@@ -226,15 +228,5 @@ START_TEST(changes_at_random)
 		end_world();
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("serve_random");
-	TCase *cases = tcase_create("random");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, changes_at_random);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("serve_random")

@@ -71,8 +71,10 @@ static bool admits_no_node(const struct wh_conn *c, uint32_t node, uint64_t inca
 
 /* ---- at the door ----------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("complaints", .setup = setup, .teardown = teardown);
+
 /* Where what it has proven is another node, as a node and as a stream's opener. */
-START_TEST(callers_that_have_not_proven_what_they_say)
+TEST(callers_that_have_not_proven_what_they_say)
 {
 	const struct wh_opening opening = {FAKE_VERSION, 1, LIFE, fake_life(0), 66};
 	const struct wh_hello hello = fake_hello(1, LIFE, 1);
@@ -90,10 +92,9 @@ START_TEST(callers_that_have_not_proven_what_they_say)
 	hang_up(end);
 	expect(WH_COMPLAINT_UNPROVEN, 2);
 }
-END_TEST
 
 /* Before its first message: the wire says what was wrong. */
-START_TEST(callers_that_the_wire_refuses)
+TEST_LOOP(callers_that_the_wire_refuses, 0, WH_COMPLAINTS)
 {
 	struct fake_end *end;
 
@@ -107,10 +108,9 @@ START_TEST(callers_that_the_wire_refuses)
 	hang_up(end);
 	expect((enum wh_complaint)_i, 1);
 }
-END_TEST
 
 /* 0: it speaks another version; 1: it is of another group; 2: it has the id of this node; 3: it had ended; 4: a question. */
-START_TEST(callers_that_are_foreign)
+TEST_LOOP(callers_that_are_foreign, 0, 5)
 {
 	struct wh_hello hello = fake_hello(_i == 2 ? 0 : 1, LIFE, 2);
 	unsigned char message[WH_MESSAGE_MAX];
@@ -132,10 +132,9 @@ START_TEST(callers_that_are_foreign)
 	}
 	expect(WH_COMPLAINT_FOREIGN, 1);
 }
-END_TEST
 
 /* 0: no first message; 1: no message, of a stranger; 2: of a peer; 3: a peer's message that has no place. */
-START_TEST(what_makes_no_sense)
+TEST_LOOP(what_makes_no_sense, 0, 4)
 {
 	struct fake_end *end;
 
@@ -154,9 +153,8 @@ START_TEST(what_makes_no_sense)
 	}
 	expect(WH_COMPLAINT_GARBLED, 1);
 }
-END_TEST
 
-START_TEST(callers_that_say_nothing)
+TEST(callers_that_say_nothing)
 {
 	struct fake_end *ends[3];
 
@@ -172,10 +170,9 @@ START_TEST(callers_that_say_nothing)
 	hang_up(ends[1]);
 	hang_up(ends[2]);
 }
-END_TEST
 
 /* Those that make room, and those that find none where all the others have proven what they are. */
-START_TEST(a_crowd)
+TEST(a_crowd)
 {
 	static struct fake_end *ends[PLACES + 2];
 
@@ -194,11 +191,10 @@ START_TEST(a_crowd)
 		fake_close_end(ends[i]);
 	fake_pump(&net);
 }
-END_TEST
 
 /* ---- of its own calls ------------------------------------------------------------------------------------------------ */
 
-START_TEST(a_peer_that_refuses)
+TEST(a_peer_that_refuses)
 {
 	const struct wh_refused refused = {LIFE, "not with me"};
 	unsigned char message[WH_REFUSED_MAX];
@@ -209,10 +205,9 @@ START_TEST(a_peer_that_refuses)
 	expect(WH_COMPLAINT_REFUSED, 1);
 	hang_up(called);
 }
-END_TEST
 
 /* 0: before its first message, as the wire says; 1: what it says is of another group; 2: it has not proven what it says. */
-START_TEST(a_peer_that_answers_is_unfit)
+TEST_LOOP(a_peer_that_answers_is_unfit, 0, 3)
 {
 	static const enum wh_complaint kinds[] = {WH_COMPLAINT_REFUSED, WH_COMPLAINT_FOREIGN, WH_COMPLAINT_UNPROVEN};
 	struct wh_hello hello = fake_hello(1, LIFE, 0);
@@ -234,9 +229,8 @@ START_TEST(a_peer_that_answers_is_unfit)
 	expect(kinds[_i], 1);
 	hang_up(called);
 }
-END_TEST
 
-START_TEST(a_peer_that_does_not_answer)
+TEST(a_peer_that_does_not_answer)
 {
 	struct fake_end *called = begin_calling();
 
@@ -249,20 +243,18 @@ START_TEST(a_peer_that_does_not_answer)
 	fake_advance(&net, 10 * WH_NS_PER_S);
 	expect(WH_COMPLAINT_UNREACHED, 1);
 }
-END_TEST
 
-START_TEST(a_peer_that_cannot_be_reached)
+TEST(a_peer_that_cannot_be_reached)
 {
 	net.node[0].wire.greets = WH_WIRE_BROKEN;
 	net.node[0].wire.reason = "no route to host";
 	hang_up(begin_calling());
 	expect(WH_COMPLAINT_UNREACHED, 1);
 }
-END_TEST
 
 /* ---- of its host ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(an_answer_that_has_no_room)
+TEST(an_answer_that_has_no_room)
 {
 	unsigned char message[WH_MESSAGE_MAX];
 	struct fake_end *end;
@@ -276,12 +268,11 @@ START_TEST(an_answer_that_has_no_room)
 	expect(WH_COMPLAINT_STARVED, 1);
 	hang_up(end);
 }
-END_TEST
 
 /* ---- the log ---------------------------------------------------------------------------------------------------------- */
 
 /* The 1st, 2nd, 4th, 8th of each kind; what is noise of one kind hides none of another. */
-START_TEST(each_kind_is_logged_by_itself)
+TEST(each_kind_is_logged_by_itself)
 {
 	struct wh_event_queue *queue;
 	unsigned before;
@@ -302,26 +293,5 @@ START_TEST(each_kind_is_logged_by_itself)
 	for (uint32_t kind = 0; kind < WH_COMPLAINTS; kind++)
 		ck_assert_uint_eq(counts[kind], 20);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("session_complaints");
-	TCase *tcase = tcase_create("complaints");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, callers_that_have_not_proven_what_they_say);
-	tcase_add_loop_test(tcase, callers_that_the_wire_refuses, 0, WH_COMPLAINTS);
-	tcase_add_loop_test(tcase, callers_that_are_foreign, 0, 5);
-	tcase_add_loop_test(tcase, what_makes_no_sense, 0, 4);
-	tcase_add_test(tcase, callers_that_say_nothing);
-	tcase_add_test(tcase, a_crowd);
-	tcase_add_test(tcase, a_peer_that_refuses);
-	tcase_add_loop_test(tcase, a_peer_that_answers_is_unfit, 0, 3);
-	tcase_add_test(tcase, a_peer_that_does_not_answer);
-	tcase_add_test(tcase, a_peer_that_cannot_be_reached);
-	tcase_add_test(tcase, an_answer_that_has_no_room);
-	tcase_add_test(tcase, each_kind_is_logged_by_itself);
-	suite_add_tcase(suite, tcase);
-	return test_main(suite);
-}
+TEST_SUITE("session_complaints")

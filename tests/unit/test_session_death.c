@@ -54,8 +54,10 @@ static void expect_no_event(struct wh_session *s)
 	ck_assert(!wh_session_next_event(s, &event));
 }
 
+TEST_CASE("death", .setup = setup, .teardown = teardown);
+
 /* As most often: the connection has ended, and the proof comes behind it. */
-START_TEST(behind_the_end_of_the_connection)
+TEST(behind_the_end_of_the_connection)
 {
 	struct fake_node *n = begin();
 
@@ -68,10 +70,9 @@ START_TEST(behind_the_end_of_the_connection)
 	ck_assert_uint_eq(n->events[WH_EVENT_PEER_DEAD], 1);
 	ck_assert_uint_eq(n->events[WH_EVENT_PEER_DOWN], 1);
 }
-END_TEST
 
 /* What it has said, that it has ended, that it is dead: though its connection has not ended (0), or that has not been looked at (1). */
-START_TEST(its_words_come_first)
+TEST_LOOP(its_words_come_first, 0, 2)
 {
 	struct wh_session *s = begin()->session;
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0);
@@ -88,9 +89,8 @@ START_TEST(its_words_come_first)
 		hang_up(end);
 	expect_no_event(s);
 }
-END_TEST
 
-START_TEST(one_that_has_left_may_be_proven_dead)
+TEST_LOOP(one_that_has_left_may_be_proven_dead, 0, 2)
 {
 	struct wh_session *s = begin()->session;
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0);
@@ -104,10 +104,9 @@ START_TEST(one_that_has_left_may_be_proven_dead)
 	expect_event(s, WH_EVENT_PEER_DEAD, LIFE);
 	expect_no_event(s);
 }
-END_TEST
 
 /* It waits for room, and for all that has come. */
-START_TEST(it_waits_for_room)
+TEST(it_waits_for_room)
 {
 	static struct wh_transport_event event;
 	struct wh_session *s = begin()->session;
@@ -134,10 +133,9 @@ START_TEST(it_waits_for_room)
 	expect_no_event(s);
 	hang_up(end);
 }
-END_TEST
 
 /* Others have had their turn: there is more of it. */
-START_TEST(it_waits_for_the_rest)
+TEST(it_waits_for_the_rest)
 {
 	struct wh_session *s = begin()->session;
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0), *at = end->other;
@@ -152,10 +150,9 @@ START_TEST(it_waits_for_the_rest)
 	expect_event(s, WH_EVENT_PEER_DEAD, LIFE);
 	hang_up(end);
 }
-END_TEST
 
 /* Another is in its place: that one stays, and can be spoken to. */
-START_TEST(the_next_life_stays)
+TEST(the_next_life_stays)
 {
 	struct fake_node *n = begin();
 	struct fake_end *next;
@@ -170,10 +167,9 @@ START_TEST(the_next_life_stays)
 	ck_assert_int_eq(wh_session_control_send(n->session, 1, "", 0), WHORL_OK);
 	hang_up(next);
 }
-END_TEST
 
 /* It had refused this node, which was its end. */
-START_TEST(behind_a_refusal)
+TEST(behind_a_refusal)
 {
 	const struct wh_refused refused = {LIFE, "not with me"};
 	unsigned char message[WH_REFUSED_MAX];
@@ -187,9 +183,8 @@ START_TEST(behind_a_refusal)
 	expect_no_event(s);
 	hang_up(end);
 }
-END_TEST
 
-START_TEST(a_node_that_has_left_is_told_nothing)
+TEST(a_node_that_has_left_is_told_nothing)
 {
 	struct wh_session *s = begin()->session;
 	struct fake_end *end = fake_meet(&net, 1, LIFE, 1, 0);
@@ -199,22 +194,5 @@ START_TEST(a_node_that_has_left_is_told_nothing)
 	expect_no_event(s);
 	hang_up(end);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("session and death");
-	TCase *cases = tcase_create("death");
-
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, behind_the_end_of_the_connection);
-	tcase_add_loop_test(cases, its_words_come_first, 0, 2);
-	tcase_add_loop_test(cases, one_that_has_left_may_be_proven_dead, 0, 2);
-	tcase_add_test(cases, it_waits_for_room);
-	tcase_add_test(cases, it_waits_for_the_rest);
-	tcase_add_test(cases, the_next_life_stays);
-	tcase_add_test(cases, behind_a_refusal);
-	tcase_add_test(cases, a_node_that_has_left_is_told_nothing);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("session and death")

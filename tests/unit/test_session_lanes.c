@@ -163,7 +163,9 @@ static struct fake_end *meet_on_lane(struct fake_end **of_node)
 
 /* ---- calling ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(it_calls_those_that_are_here_and_have_it)
+TEST_CASE("lanes", .setup = setup, .teardown = teardown);
+
+TEST(it_calls_those_that_are_here_and_have_it)
 {
 	struct fake_end *of_node, *called;
 	struct wh_hello hello;
@@ -199,10 +201,9 @@ START_TEST(it_calls_those_that_are_here_and_have_it)
 	fake_close_end(called);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* It is called once more, then; and what is no life that is here is not met. */
-START_TEST(an_answer_of_another_life_or_lane_is_none)
+TEST_LOOP(an_answer_of_another_life_or_lane_is_none, 0, 2)
 {
 	struct wh_hello hello = fake_hello(1, _i == 0 ? LIFE + 1 : LIFE, 0);
 	struct fake_end *of_node, *called;
@@ -223,11 +224,10 @@ START_TEST(an_answer_of_another_life_or_lane_is_none)
 	fake_close_end(called);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* ---- the door --------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_caller_is_led_to_its_lane_with_all_it_has_said)
+TEST(a_caller_is_led_to_its_lane_with_all_it_has_said)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct fake_end *of_node = meet(1, LIFE, 1), *end, *theirs;
@@ -250,10 +250,9 @@ START_TEST(a_caller_is_led_to_its_lane_with_all_it_has_said)
 	fake_close_end(end);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* It may be met, or open, soon. */
-START_TEST(a_caller_that_is_not_here_yet_is_hung_up)
+TEST_LOOP(a_caller_that_is_not_here_yet_is_hung_up, 0, 3)
 {
 	struct wh_hello hello = fake_hello(1, LIFE + (_i == 1), 2);
 	struct fake_end *of_node = _i == 0 ? NULL : meet(1, LIFE, 1), *end;
@@ -271,9 +270,8 @@ START_TEST(a_caller_that_is_not_here_yet_is_hung_up)
 	if (of_node != NULL)
 		fake_close_end(of_node);
 }
-END_TEST
 
-START_TEST(a_caller_whose_life_ends_on_the_way_is_hung_up)
+TEST(a_caller_whose_life_ends_on_the_way_is_hung_up)
 {
 	struct fake_end *of_node = meet(1, LIFE, 1), *end = fake_call(&net, 1, 0);
 	struct wh_hello hello = fake_hello(1, LIFE, 2);
@@ -290,7 +288,6 @@ START_TEST(a_caller_whose_life_ends_on_the_way_is_hung_up)
 	fake_expect(end, 0);
 	fake_close_end(end);
 }
-END_TEST
 
 static bool admits_none(const struct wh_conn *c, uint32_t node, uint64_t incarnation,
 			char reason[WH_MESSAGE_REASON_BYTES])
@@ -300,7 +297,7 @@ static bool admits_none(const struct wh_conn *c, uint32_t node, uint64_t incarna
 	return false;
 }
 
-START_TEST(a_caller_that_is_foreign_or_unproven_is_told)
+TEST_LOOP(a_caller_that_is_foreign_or_unproven_is_told, 0, 2)
 {
 	struct fake_end *of_node = meet(1, LIFE, 1), *end;
 	struct wh_hello hello = fake_hello(1, LIFE, 2);
@@ -320,10 +317,9 @@ START_TEST(a_caller_that_is_foreign_or_unproven_is_told)
 	fake_close_end(end);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* A node that calls anew has given up; so there is one for each node at most, however long the lane does not look. */
-START_TEST(of_two_callers_of_a_node_the_later_waits)
+TEST_LOOP(of_two_callers_of_a_node_the_later_waits, 0, 2)
 {
 	struct fake_end *of_node = meet(1, LIFE, 1), *ends[3];
 	struct wh_hello hello = fake_hello(1, LIFE, 2);
@@ -348,11 +344,10 @@ START_TEST(of_two_callers_of_a_node_the_later_waits)
 		fake_close_end(ends[k]);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* ---- ends ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_ends_for_the_node_ends_for_its_lane)
+TEST_LOOP(what_ends_for_the_node_ends_for_its_lane, 0, 4)
 {
 	struct fake_end *of_node, *end = meet_on_lane(&of_node);
 
@@ -378,10 +373,9 @@ START_TEST(what_ends_for_the_node_ends_for_its_lane)
 		fake_close_end(end);
 	}
 }
-END_TEST
 
 /* A part that is meant for a life that has ended does nothing to the next. */
-START_TEST(another_life_is_met_anew)
+TEST(another_life_is_met_anew)
 {
 	struct fake_end *of_node, *end = meet_on_lane(&of_node);
 
@@ -400,10 +394,9 @@ START_TEST(another_life_is_met_anew)
 	fake_close_end(end);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* Its own connection has ended: that life is not met again on it, nor called, though its node has it. */
-START_TEST(a_lane_ends_alone)
+TEST(a_lane_ends_alone)
 {
 	struct fake_end *of_node, *end = meet_on_lane(&of_node);
 	uint32_t connects;
@@ -419,9 +412,8 @@ START_TEST(a_lane_ends_alone)
 	ck_assert_uint_eq(lane.wire.connects, connects);
 	fake_close_end(of_node);
 }
-END_TEST
 
-START_TEST(what_is_of_a_group_has_no_place_on_a_lane)
+TEST_LOOP(what_is_of_a_group_has_no_place_on_a_lane, 0, 8)
 {
 	static const uint8_t kinds[] = {WH_MESSAGE_MAPPED, WH_MESSAGE_LANES,  WH_MESSAGE_TAKEN, WH_MESSAGE_CONTROL,
 					WH_MESSAGE_OFFER,  WH_MESSAGE_STREAM, WH_MESSAGE_OWN,   FAKE_OWN_KIND};
@@ -443,11 +435,10 @@ START_TEST(what_is_of_a_group_has_no_place_on_a_lane)
 	fake_close_end(end);
 	fake_close_end(of_node);
 }
-END_TEST
 
 /* ---- telling ---------------------------------------------------------------------------------------------------------- */
 
-START_TEST(peers_are_told_of_lanes_as_they_open_and_close)
+TEST(peers_are_told_of_lanes_as_they_open_and_close)
 {
 	struct fake_end *end;
 	struct wh_message m;
@@ -480,9 +471,8 @@ START_TEST(peers_are_told_of_lanes_as_they_open_and_close)
 	ck_assert_uint_eq(m.head.number, 0);
 	fake_close_end(end);
 }
-END_TEST
 
-START_TEST(a_lane_is_opened_once_in_a_life)
+TEST(a_lane_is_opened_once_in_a_life)
 {
 	struct wh_lanes *lanes = net.node[0].lanes;
 	struct wh_error err;
@@ -500,10 +490,9 @@ START_TEST(a_lane_is_opened_once_in_a_life)
 	fake_kill(&net, 0);
 	ck_assert_int_eq(wh_lanes_open(lanes, 5, &lane.transport, &err), WHORL_MEMBER_GONE);
 }
-END_TEST
 
 /* From the first view of the node on: also those that were met before. */
-START_TEST(connections_hold_as_those_of_the_node_do)
+TEST(connections_hold_as_those_of_the_node_do)
 {
 	struct fake_end *of_node, *end = meet_on_lane(&of_node);
 
@@ -514,28 +503,5 @@ START_TEST(connections_hold_as_those_of_the_node_do)
 	fake_close_end(end);
 	fake_close_end(of_node);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("session lanes");
-	TCase *cases = tcase_create("lanes");
-
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, it_calls_those_that_are_here_and_have_it);
-	tcase_add_loop_test(cases, an_answer_of_another_life_or_lane_is_none, 0, 2);
-	tcase_add_test(cases, a_caller_is_led_to_its_lane_with_all_it_has_said);
-	tcase_add_loop_test(cases, a_caller_that_is_not_here_yet_is_hung_up, 0, 3);
-	tcase_add_test(cases, a_caller_whose_life_ends_on_the_way_is_hung_up);
-	tcase_add_loop_test(cases, a_caller_that_is_foreign_or_unproven_is_told, 0, 2);
-	tcase_add_loop_test(cases, of_two_callers_of_a_node_the_later_waits, 0, 2);
-	tcase_add_loop_test(cases, what_ends_for_the_node_ends_for_its_lane, 0, 4);
-	tcase_add_test(cases, another_life_is_met_anew);
-	tcase_add_test(cases, a_lane_ends_alone);
-	tcase_add_loop_test(cases, what_is_of_a_group_has_no_place_on_a_lane, 0, 8);
-	tcase_add_test(cases, peers_are_told_of_lanes_as_they_open_and_close);
-	tcase_add_test(cases, a_lane_is_opened_once_in_a_life);
-	tcase_add_test(cases, connections_hold_as_those_of_the_node_do);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("session lanes")

@@ -227,7 +227,9 @@ static void count_connections(void)
 	}
 }
 
-START_TEST(all_meet_in_the_end)
+TEST_CASE("random", .timeout_s = 30);
+
+TEST(all_meet_in_the_end)
 {
 	uint64_t first = test_seed(1);
 
@@ -258,15 +260,5 @@ START_TEST(all_meet_in_the_end)
 		fake_net_free(&net);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("session_random");
-	TCase *cases = tcase_create("random");
-
-	tcase_set_timeout(cases, 30);
-	tcase_add_test(cases, all_meet_in_the_end);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("session_random")

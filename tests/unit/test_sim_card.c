@@ -27,7 +27,7 @@ static struct wh_sim_options options_of(const struct wh_sim_card *card, uint64_t
 static const struct wh_sim_card slow_link = {.bytes_per_s = PAGE * UINT64_C(1000000), .turn_bytes = PAGE};
 #define PAGE_NS 1000
 
-START_TEST(latency_follows_the_size)
+TEST(latency_follows_the_size)
 {
 	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 1), 1730);
 	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 64), 1730);
@@ -37,7 +37,6 @@ START_TEST(latency_follows_the_size)
 	/* Beyond that only the link counts: 0.08 ns for each byte. */
 	ck_assert_uint_eq(wh_sim_card_latency_ns(&paper, 4096 + 125000), 2460 + 10000);
 }
-END_TEST
 
 static struct wh_push pages(uint32_t from, uint32_t to, uint64_t count)
 {
@@ -65,7 +64,7 @@ static uint64_t seen_after(struct lab *lab, uint32_t at, uint32_t of, uint64_t v
 	return wh_sim_now(lab->sim) - start_ns;
 }
 
-START_TEST(a_write_alone_is_posted_then_has_its_latency)
+TEST(a_write_alone_is_posted_then_has_its_latency)
 {
 	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(1)));
 	uint64_t start = wh_sim_now(lab->sim);
@@ -76,9 +75,8 @@ START_TEST(a_write_alone_is_posted_then_has_its_latency)
 	ck_assert_uint_eq(seen_after(lab, 1, 0, 1, start), POST_NS + PUSH_NS + 1730);
 	end(lab);
 }
-END_TEST
 
-START_TEST(posting_costs_each_batch_and_each_write)
+TEST(posting_costs_each_batch_and_each_write)
 {
 	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(2)));
 	uint64_t start = wh_sim_now(lab->sim);
@@ -90,7 +88,6 @@ START_TEST(posting_costs_each_batch_and_each_write)
 	ck_assert_uint_eq(wh_sim_busy_until(lab->sim, 1), 0);
 	end(lab);
 }
-END_TEST
 
 static void count_posted(void *ctx, uint32_t node)
 {
@@ -100,7 +97,7 @@ static void count_posted(void *ctx, uint32_t node)
 	lab->hooked++;
 }
 
-START_TEST(the_scheduler_is_told_of_posting)
+TEST(the_scheduler_is_told_of_posting)
 {
 	struct wh_sim_options options = options_of(&paper, test_seed(3));
 	struct lab *lab;
@@ -113,10 +110,9 @@ START_TEST(the_scheduler_is_told_of_posting)
 	ck_assert_uint_eq(lab->hooked, before + 1);
 	end(lab);
 }
-END_TEST
 
 /* One sender, two receivers: its own link is shared. */
-START_TEST(a_link_is_shared_by_what_goes_out)
+TEST(a_link_is_shared_by_what_goes_out)
 {
 	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(4)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, took;
@@ -128,10 +124,9 @@ START_TEST(a_link_is_shared_by_what_goes_out)
 	ck_assert_uint_le(took, 4 * PAGE_NS + 10);
 	end(lab);
 }
-END_TEST
 
 /* Two senders, one receiver: its link is shared, though each of theirs is half idle. */
-START_TEST(a_link_is_shared_by_what_comes_in)
+TEST(a_link_is_shared_by_what_comes_in)
 {
 	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(5)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS, first, second;
@@ -148,10 +143,9 @@ START_TEST(a_link_is_shared_by_what_comes_in)
 	ck_assert_uint_le(second, 4 * PAGE_NS + 10);
 	end(lab);
 }
-END_TEST
 
 /* Both ways at once: neither is in the other's way. */
-START_TEST(a_link_carries_both_ways)
+TEST(a_link_carries_both_ways)
 {
 	struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(6)));
 	uint64_t start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
@@ -165,10 +159,9 @@ START_TEST(a_link_carries_both_ways)
 	ck_assert_uint_le(seen_after(lab, 0, 1, 1, start), 3 * PAGE_NS + 10);
 	end(lab);
 }
-END_TEST
 
 /* A short write to one peer does not wait for all of a long one to another. */
-START_TEST(peers_take_turns)
+TEST(peers_take_turns)
 {
 	struct wh_sim_card card = slow_link;
 	const struct wh_push pushes[] = {pages(0, 1, 3), word_to(0, 1, 1), word_to(0, 2, 2)};
@@ -183,10 +176,9 @@ START_TEST(peers_take_turns)
 	ck_assert_uint_ge(seen_after(lab, 1, 0, 1, start), 3 * PAGE_NS - COUNT(pushes) * PUSH_NS);
 	end(lab);
 }
-END_TEST
 
 /* T2: a guard is short, and is never there before the page that it guards. */
-START_TEST(a_guard_does_not_overtake)
+TEST(a_guard_does_not_overtake)
 {
 	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(8)));
 
@@ -204,10 +196,9 @@ START_TEST(a_guard_does_not_overtake)
 	}
 	end(lab);
 }
-END_TEST
 
 /* What a crash leaves of what is under way does not wait for the card for ever. */
-START_TEST(crashes_end_what_the_card_has)
+TEST(crashes_end_what_the_card_has)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct lab *lab = sim_lab_make(options_of(&slow_link, test_seed(100 + seed)));
@@ -223,23 +214,5 @@ START_TEST(crashes_end_what_the_card_has)
 		end(lab);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("the simulator's network card");
-	TCase *cases = tcase_create("sim card");
-
-	tcase_add_test(cases, latency_follows_the_size);
-	tcase_add_test(cases, a_write_alone_is_posted_then_has_its_latency);
-	tcase_add_test(cases, posting_costs_each_batch_and_each_write);
-	tcase_add_test(cases, the_scheduler_is_told_of_posting);
-	tcase_add_test(cases, a_link_is_shared_by_what_goes_out);
-	tcase_add_test(cases, a_link_is_shared_by_what_comes_in);
-	tcase_add_test(cases, a_link_carries_both_ways);
-	tcase_add_test(cases, peers_take_turns);
-	tcase_add_test(cases, a_guard_does_not_overtake);
-	tcase_add_test(cases, crashes_end_what_the_card_has);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("the simulator's network card")

@@ -92,7 +92,9 @@ static void lose_power(uint64_t seed)
 
 /* ---- what any table promises ------------------------------------------------------------------------------------------------------- */
 
-START_TEST(contract)
+TEST_CASE("disk", .setup = set_up, .teardown = tear_down);
+
+TEST(contract)
 {
 	struct wh_sim_disk_user *other = wh_sim_disk_begin(disk, 8, NULL);
 
@@ -103,9 +105,8 @@ START_TEST(contract)
 	contract_of_directories(wh_sim_disk_table(user), "logs/8");
 	lose_power(1);
 }
-END_TEST
 
-START_TEST(a_lock_goes_with_its_process)
+TEST(a_lock_goes_with_its_process)
 {
 	struct wh_sim_disk_user *other = wh_sim_disk_begin(disk, 8, NULL);
 	struct wh_directory *others = open_directory(other);
@@ -123,10 +124,9 @@ START_TEST(a_lock_goes_with_its_process)
 	others->ops->close(others);
 	ck_assert_int_eq(directory->ops->lock(directory, &holder, &err), WHORL_OK);
 }
-END_TEST
 
 /* All that was written is there, synced or not; what the process still does is not seen. */
-START_TEST(a_process_that_is_killed)
+TEST(a_process_that_is_killed)
 {
 	struct wh_directory *old = directory;
 	struct wh_file *file = open_file("log"), *found;
@@ -157,7 +157,6 @@ START_TEST(a_process_that_is_killed)
 	old->ops->close(old);
 	found->ops->close(found);
 }
-END_TEST
 
 /* ---- a loss of power ----------------------------------------------------------------------------------------------------------------- */
 
@@ -246,7 +245,7 @@ static bool check_truth(struct truth *truth, struct wh_file *file, bool after_lo
 }
 
 /* Random things are done to a file, between losses of power. */
-START_TEST(nothing_but_what_was_written)
+TEST_LOOP(nothing_but_what_was_written, 0, 5)
 {
 	static struct truth truth;
 	struct wh_dice dice = wh_dice_split(test_seed(3), (uint64_t)_i);
@@ -279,10 +278,9 @@ START_TEST(nothing_but_what_was_written)
 	ck_assert_int_gt(other, 20);
 	file->ops->close(file);
 }
-END_TEST
 
 /* Of a sector that was written twice there are all outcomes: what it was, what it became first, last, and torn ones. */
-START_TEST(a_sector_is_new_old_or_torn)
+TEST(a_sector_is_new_old_or_torn)
 {
 	int old = 0, first = 0, last = 0, torn = 0, longer = 0;
 	char found[2 * SECTOR];
@@ -315,7 +313,6 @@ START_TEST(a_sector_is_new_old_or_torn)
 	ck_assert_msg(old > 40 && first > 20 && last > 40 && torn > 40 && longer > 40 && longer < 360, "%d %d %d %d %d",
 		      old, first, last, torn, longer);
 }
-END_TEST
 
 /* Names: what is called so since the last sync, and no file has two. A file says in its first byte which it is. */
 enum { NAMES = 4, FILES = 60 };
@@ -402,7 +399,7 @@ static bool check_names(struct names_truth *truth, bool after_loss)
 	return same;
 }
 
-START_TEST(no_names_but_what_were_given)
+TEST_LOOP(no_names_but_what_were_given, 0, 20)
 {
 	struct names_truth truth = {0};
 	struct wh_dice dice = wh_dice_split(test_seed(4), (uint64_t)_i);
@@ -422,7 +419,6 @@ START_TEST(no_names_but_what_were_given)
 	ck_assert_int_gt(same, 10);
 	ck_assert_int_gt(other, 10);
 }
-END_TEST
 
 /* ---- a loss of power in each operation --------------------------------------------------------------------------------------------------- */
 
@@ -485,7 +481,7 @@ static int count_wrong(enum care care, uint64_t seed)
 	}
 }
 
-START_TEST(the_power_goes_in_each_operation)
+TEST(the_power_goes_in_each_operation)
 {
 	int wrong[CARES] = {0};
 
@@ -496,10 +492,9 @@ START_TEST(the_power_goes_in_each_operation)
 	for (int care = CAREFUL + 1; care < CARES; care++)
 		ck_assert_msg(wrong[care] > 3, "%d: %d", care, wrong[care]);
 }
-END_TEST
 
 /* A directory that is being made is there or is not, and when it was made it is. */
-START_TEST(the_power_goes_while_a_directory_is_made)
+TEST(the_power_goes_while_a_directory_is_made)
 {
 	const struct wh_disk *table;
 	struct wh_directory *made;
@@ -527,12 +522,11 @@ START_TEST(the_power_goes_while_a_directory_is_made)
 	}
 	ck_assert(there > 5 && there < 35);
 }
-END_TEST
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------------------------------------------ */
 
 /* The one that fails is told; the next succeed; what was to be kept is read, and is lost. */
-START_TEST(a_sync_that_fails_fails_once)
+TEST(a_sync_that_fails_fails_once)
 {
 	int lost = 0;
 	char found[SECTOR];
@@ -558,9 +552,8 @@ START_TEST(a_sync_that_fails_fails_once)
 	}
 	ck_assert(lost > 15 && lost < 60);
 }
-END_TEST
 
-START_TEST(a_sync_of_names_that_fails)
+TEST(a_sync_of_names_that_fails)
 {
 	int lost = 0;
 
@@ -583,9 +576,8 @@ START_TEST(a_sync_of_names_that_fails)
 	}
 	ck_assert(lost > 15 && lost < 60);
 }
-END_TEST
 
-START_TEST(other_operations_that_fail)
+TEST(other_operations_that_fail)
 {
 	struct wh_file *file = open_file("log"), *more;
 	char byte;
@@ -605,10 +597,9 @@ START_TEST(other_operations_that_fail)
 	ck_assert_int_eq(directory->ops->open(directory, "more", false, &more, &err), WHORL_NOT_FOUND);
 	file->ops->close(file);
 }
-END_TEST
 
 /* Where no time can pass what would hang fails; the power makes it well. */
-START_TEST(a_disk_that_hangs)
+TEST(a_disk_that_hangs)
 {
 	struct wh_file *file = open_file("log");
 
@@ -624,9 +615,8 @@ START_TEST(a_disk_that_hangs)
 	ck_assert_int_eq(write_bytes(file, 0, "x", 1), WHORL_OK);
 	file->ops->close(file);
 }
-END_TEST
 
-START_TEST(a_disk_that_is_full)
+TEST(a_disk_that_is_full)
 {
 	struct wh_file *file, *other = open_file("other");
 	char found[8192];
@@ -652,7 +642,6 @@ START_TEST(a_disk_that_is_full)
 	ck_assert_int_eq(write_bytes(file, SECTOR, "x", 1), WHORL_OK); /* its room is free */
 	file->ops->close(file);
 }
-END_TEST
 
 static void sum_up(void *ctx, const char *path, const char *name, uint64_t bytes)
 {
@@ -661,7 +650,7 @@ static void sum_up(void *ctx, const char *path, const char *name, uint64_t bytes
 	sprintf(all + strlen(all), "%s/%s %d ", path, name, (int)bytes);
 }
 
-START_TEST(rot_and_another_disk)
+TEST(rot_and_another_disk)
 {
 	struct wh_file *file = open_file("log");
 	char all[256] = "", found[16];
@@ -686,7 +675,6 @@ START_TEST(rot_and_another_disk)
 	begin(); /* "logs" is there */
 	contract_expect_names(directory, NULL, NULL);
 }
-END_TEST
 
 /* ---- time ----------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -716,7 +704,7 @@ static void operates(void *ctx, enum wh_sim_disk_op op, uint64_t number)
 		wh_sim_disk_end(clock->ends);
 }
 
-START_TEST(operations_take_their_time)
+TEST(operations_take_their_time)
 {
 	const struct wh_sim_disk_cost cost = {.read_min_ns = 1,
 					      .read_max_ns = 1,
@@ -753,10 +741,9 @@ START_TEST(operations_take_their_time)
 	ck_assert_int_eq(clock.begun[WH_SIM_DISK_SYNC], 2);
 	file->ops->close(file);
 }
-END_TEST
 
 /* Before it begins: then it is not done; while it takes its time: then it may be. */
-START_TEST(a_process_ends_in_an_operation)
+TEST_LOOP(a_process_ends_in_an_operation, 0, 2)
 {
 	const struct wh_sim_disk_cost cost = {.write_min_ns = 100, .write_max_ns = 100};
 	struct clock clock = {.last = wh_sim_disk_operations(disk)};
@@ -779,30 +766,5 @@ START_TEST(a_process_ends_in_an_operation)
 	file->ops->close(file);
 	owns->ops->close(owns);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("sim_disk");
-	TCase *tc = tcase_create("disk");
-
-	tcase_add_checked_fixture(tc, set_up, tear_down);
-	tcase_add_test(tc, contract);
-	tcase_add_test(tc, a_lock_goes_with_its_process);
-	tcase_add_test(tc, a_process_that_is_killed);
-	tcase_add_loop_test(tc, nothing_but_what_was_written, 0, 5);
-	tcase_add_test(tc, a_sector_is_new_old_or_torn);
-	tcase_add_loop_test(tc, no_names_but_what_were_given, 0, 20);
-	tcase_add_test(tc, the_power_goes_in_each_operation);
-	tcase_add_test(tc, the_power_goes_while_a_directory_is_made);
-	tcase_add_test(tc, a_sync_that_fails_fails_once);
-	tcase_add_test(tc, a_sync_of_names_that_fails);
-	tcase_add_test(tc, other_operations_that_fail);
-	tcase_add_test(tc, a_disk_that_hangs);
-	tcase_add_test(tc, a_disk_that_is_full);
-	tcase_add_test(tc, rot_and_another_disk);
-	tcase_add_test(tc, operations_take_their_time);
-	tcase_add_loop_test(tc, a_process_ends_in_an_operation, 0, 2);
-	suite_add_tcase(s, tc);
-	return s;
-}
+TEST_SUITE("sim_disk")

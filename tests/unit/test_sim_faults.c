@@ -4,7 +4,7 @@
 
 /* ---- cuts -------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_cut_holds_up_one_way)
+TEST_LOOP(a_cut_holds_up_one_way, 0, 10)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(10) + (uint64_t)_i));
 	uint64_t sent = 0;
@@ -36,10 +36,9 @@ START_TEST(a_cut_holds_up_one_way)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* Cut and healed at any time, as often as it likes: all comes, in order. */
-START_TEST(cuts_that_come_and_go)
+TEST_LOOP(cuts_that_come_and_go, 0, 10)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(30) + (uint64_t)_i));
 	struct wh_dice dice = wh_dice_split((uint64_t)_i, 7);
@@ -67,9 +66,8 @@ START_TEST(cuts_that_come_and_go)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(news_of_a_death_are_held_up)
+TEST(news_of_a_death_are_held_up)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(5)));
 
@@ -84,9 +82,8 @@ START_TEST(news_of_a_death_are_held_up)
 	ck_assert_uint_eq(lab->down[2][0], 1);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_is_cut_off_meets_later)
+TEST(a_node_that_is_cut_off_meets_later)
 {
 	struct lab *lab = make_strangers(wild(test_seed(6)));
 
@@ -106,9 +103,8 @@ START_TEST(a_node_that_is_cut_off_meets_later)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_broken_connection_ends_for_both)
+TEST_LOOP(a_broken_connection_ends_for_both, 0, 10)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(50) + (uint64_t)_i));
 	struct wh_image *next[NODES];
@@ -146,10 +142,9 @@ START_TEST(a_broken_connection_ends_for_both)
 	ck_assert_uint_eq(lab->down[2][0], 1);
 	end(lab);
 }
-END_TEST
 
 /* What is pushed before any node has noticed does not come either. */
-START_TEST(pushes_over_a_broken_connection)
+TEST(pushes_over_a_broken_connection)
 {
 	struct wh_sim_options options = plain(test_seed(13));
 	struct lab *lab;
@@ -165,10 +160,9 @@ START_TEST(pushes_over_a_broken_connection)
 	ck_assert_uint_eq(word(lab, 2, 0), 1);
 	end(lab);
 }
-END_TEST
 
 /* Of the words that are under way none is seen behind the news; to a node that is known to be gone none are sent. */
-START_TEST(nothing_comes_behind_the_news)
+TEST(nothing_comes_behind_the_news)
 {
 	uint64_t missed = 0, seed = test_seed(14);
 
@@ -189,10 +183,9 @@ START_TEST(nothing_comes_behind_the_news)
 	}
 	ck_assert_uint_gt(missed, 5);
 }
-END_TEST
 
 /* That it leaves does not come through either. */
-START_TEST(leaving_over_a_broken_connection)
+TEST_LOOP(leaving_over_a_broken_connection, 0, 5)
 {
 	struct wh_sim_options options = wild(test_seed(12) + (uint64_t)_i);
 	struct lab *lab;
@@ -208,7 +201,6 @@ START_TEST(leaving_over_a_broken_connection)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* ---- crashes ----------------------------------------------------------------------------------------------------------- */
 
@@ -238,7 +230,7 @@ static void post_numbered(struct lab *lab, uint64_t count)
 	}
 }
 
-START_TEST(a_silent_crash_is_told_to_nobody)
+TEST_LOOP(a_silent_crash_is_told_to_nobody, 0, 2)
 {
 	uint64_t none = 0, all = 0, some = 0, seed = test_seed((uint64_t)_i);
 
@@ -270,9 +262,8 @@ START_TEST(a_silent_crash_is_told_to_nobody)
 	ck_assert_uint_gt(some, 0);
 	ck_assert_uint_gt(all, 0);
 }
-END_TEST
 
-START_TEST(each_notices_a_death_in_its_own_time)
+TEST(each_notices_a_death_in_its_own_time)
 {
 	struct wh_sim_options options = plain(test_seed(7));
 	struct lab *lab;
@@ -290,10 +281,9 @@ START_TEST(each_notices_a_death_in_its_own_time)
 	ck_assert_uint_ne(lab->heard_ns[1], lab->heard_ns[2]);
 	end(lab);
 }
-END_TEST
 
 /* The hook lets it crash before push number _i, of two posts with six pushes each. */
-START_TEST(a_crash_in_the_middle_of_a_post)
+TEST_LOOP(a_crash_in_the_middle_of_a_post, 0, 14)
 {
 	uint64_t seed = test_seed((uint64_t)_i);
 
@@ -321,10 +311,9 @@ START_TEST(a_crash_in_the_middle_of_a_post)
 		end(lab);
 	}
 }
-END_TEST
 
 /* Its last words come first, whatever happens to it then, and however late. */
-START_TEST(leaving_is_kept)
+TEST_LOOP(leaving_is_kept, 0, 2)
 {
 	uint64_t seed = test_seed((uint64_t)_i);
 
@@ -360,10 +349,9 @@ START_TEST(leaving_is_kept)
 		end(lab);
 	}
 }
-END_TEST
 
 /* A node that was killed in the middle of its pass goes on to its end, and no node notices. */
-START_TEST(the_dead_open_nothing)
+TEST(the_dead_open_nothing)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(8)));
 	struct wh_image *next[NODES];
@@ -385,26 +373,5 @@ START_TEST(the_dead_open_nothing)
 	ck_assert_ptr_null(next[1]->row[0]);
 	end(lab);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("faults of the simulator's transport");
-	TCase *cases = tcase_create("sim faults");
-
-	tcase_add_loop_test(cases, a_cut_holds_up_one_way, 0, 10);
-	tcase_add_loop_test(cases, cuts_that_come_and_go, 0, 10);
-	tcase_add_test(cases, news_of_a_death_are_held_up);
-	tcase_add_test(cases, a_node_that_is_cut_off_meets_later);
-	tcase_add_loop_test(cases, a_broken_connection_ends_for_both, 0, 10);
-	tcase_add_test(cases, pushes_over_a_broken_connection);
-	tcase_add_test(cases, nothing_comes_behind_the_news);
-	tcase_add_loop_test(cases, leaving_over_a_broken_connection, 0, 5);
-	tcase_add_loop_test(cases, a_silent_crash_is_told_to_nobody, 0, 2);
-	tcase_add_test(cases, each_notices_a_death_in_its_own_time);
-	tcase_add_loop_test(cases, a_crash_in_the_middle_of_a_post, 0, 14);
-	tcase_add_loop_test(cases, leaving_is_kept, 0, 2);
-	tcase_add_test(cases, the_dead_open_nothing);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("faults of the simulator's transport")

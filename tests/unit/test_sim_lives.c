@@ -6,7 +6,7 @@
 /* ---- coming back --------------------------------------------------------------------------------------------------------- */
 
 /* Once it has come back at once, once when all know of its end. */
-START_TEST(a_node_that_comes_back_is_met_again)
+TEST_LOOP(a_node_that_comes_back_is_met_again, 0, MANNERS)
 {
 	enum manner manner = (enum manner)(_i % MANNERS);
 	uint64_t seed = test_seed(10);
@@ -36,11 +36,10 @@ START_TEST(a_node_that_comes_back_is_met_again)
 		end(lab);
 	}
 }
-END_TEST
 
 /* The end that is under way comes late. Where the new life calls, the peer asks the old connection, of which the host knows no more:
  * so the end is hastened; over a connection that is broken nothing can be asked, and the end is waited for. */
-START_TEST(an_end_is_waited_for_or_hastened)
+TEST_LOOP(an_end_is_waited_for_or_hastened, 0, 2)
 {
 	uint64_t late = 0, seed = test_seed(11);
 
@@ -65,10 +64,9 @@ START_TEST(an_end_is_waited_for_or_hastened)
 	}
 	ck_assert(_i == 0 ? late == 0 : late > 10);
 }
-END_TEST
 
 /* A node that leaves is never hastened, however late its last words. */
-START_TEST(leaving_is_kept_by_the_next_life)
+TEST_LOOP(leaving_is_kept_by_the_next_life, 0, 10)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(12) + (uint64_t)_i));
 
@@ -88,9 +86,8 @@ START_TEST(leaving_is_kept_by_the_next_life)
 	assert_ends(lab, 1, 0, 0, 1);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_silent_end_is_told_by_the_next_life)
+TEST(a_silent_end_is_told_by_the_next_life)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(13)));
 
@@ -111,9 +108,8 @@ START_TEST(a_silent_end_is_told_by_the_next_life)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_broken_connection_is_between_two_lives)
+TEST_LOOP(a_broken_connection_is_between_two_lives, 0, 6)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(14) + (uint64_t)_i));
 
@@ -132,10 +128,9 @@ START_TEST(a_broken_connection_is_between_two_lives)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* Nodes come and go as they like, with all that may be under way. What is met in the end is what is there. */
-START_TEST(lives_that_come_and_go)
+TEST_LOOP(lives_that_come_and_go, 0, 20)
 {
 	struct wh_sim_options options = wild(test_seed(100) + (uint64_t)_i);
 	struct wh_dice dice = wh_dice_split(options.seed, 9);
@@ -176,11 +171,10 @@ START_TEST(lives_that_come_and_go)
 	lab->in_order = true; /* the messages hold no numbers */
 	end(lab);
 }
-END_TEST
 
 /* ---- nothing of one life is another's ------------------------------------------------------------------------------------ */
 
-START_TEST(messages_end_with_the_life)
+TEST_LOOP(messages_end_with_the_life, 0, 6)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(20) + (uint64_t)_i));
 	enum manner manner = (enum manner)(_i % MANNERS);
@@ -210,10 +204,9 @@ START_TEST(messages_end_with_the_life)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* What is sent before the news of another life have been taken is not for that one. */
-START_TEST(a_life_that_is_not_known_is_sent_nothing)
+TEST(a_life_that_is_not_known_is_sent_nothing)
 {
 	static struct wh_transport_event event;
 	struct lab *lab = sim_lab_make(plain(test_seed(30)));
@@ -238,10 +231,9 @@ START_TEST(a_life_that_is_not_known_is_sent_nothing)
 	ck_assert_uint_eq(lab->messages[1], 1);
 	end(lab);
 }
-END_TEST
 
 /* That the first has been met is taken when the second is there already. */
-START_TEST(a_meeting_that_is_taken_late_is_with_the_life_that_was_met)
+TEST(a_meeting_that_is_taken_late_is_with_the_life_that_was_met)
 {
 	static struct wh_transport_event event;
 	struct lab *lab = make_strangers(plain(test_seed(34)));
@@ -259,10 +251,9 @@ START_TEST(a_meeting_that_is_taken_late_is_with_the_life_that_was_met)
 	assert_all_met(lab);
 	end(lab);
 }
-END_TEST
 
 /* An image with a row of one incarnation is none of another's, though it has the same key. */
-START_TEST(images_are_of_incarnations)
+TEST(images_are_of_incarnations)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(31)));
 	struct wh_image *before[NODES], *after[NODES];
@@ -289,10 +280,9 @@ START_TEST(images_are_of_incarnations)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* The row of the old life, and that it has seen mine, are on their way when another takes its place. They may be cut off with it. */
-START_TEST(confirmations_end_with_the_life)
+TEST(confirmations_end_with_the_life)
 {
 	struct wh_image *image[NODES];
 	uint32_t cut_off = 0;
@@ -319,10 +309,9 @@ START_TEST(confirmations_end_with_the_life)
 	}
 	ck_assert_uint_gt(cut_off, 2);
 }
-END_TEST
 
 /* The one that crashed is destroyed when another is there already. */
-START_TEST(two_lives_at_once)
+TEST(two_lives_at_once)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(33)));
 	struct wh_transport *old = lab->node[0];
@@ -343,7 +332,6 @@ START_TEST(two_lives_at_once)
 	ck_assert_uint_eq(lab->messages[1], 1);
 	end(lab);
 }
-END_TEST
 
 /* ---- the digest ---------------------------------------------------------------------------------------------------------- */
 
@@ -363,7 +351,7 @@ static uint64_t digest_of(uint64_t seed, int lives)
 	return digest;
 }
 
-START_TEST(the_same_seed_is_the_same_lives)
+TEST(the_same_seed_is_the_same_lives)
 {
 	uint64_t seed = test_seed(60), digest = digest_of(seed, 20);
 
@@ -371,26 +359,5 @@ START_TEST(the_same_seed_is_the_same_lives)
 	ck_assert_uint_ne(digest, digest_of(seed + 1, 20));
 	ck_assert_uint_ne(digest, digest_of(seed, 19));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("lives in the simulator");
-	TCase *cases = tcase_create("sim lives");
-
-	tcase_add_loop_test(cases, a_node_that_comes_back_is_met_again, 0, MANNERS);
-	tcase_add_loop_test(cases, an_end_is_waited_for_or_hastened, 0, 2);
-	tcase_add_loop_test(cases, leaving_is_kept_by_the_next_life, 0, 10);
-	tcase_add_test(cases, a_silent_end_is_told_by_the_next_life);
-	tcase_add_loop_test(cases, a_broken_connection_is_between_two_lives, 0, 6);
-	tcase_add_loop_test(cases, lives_that_come_and_go, 0, 20);
-	tcase_add_loop_test(cases, messages_end_with_the_life, 0, 6);
-	tcase_add_test(cases, a_life_that_is_not_known_is_sent_nothing);
-	tcase_add_test(cases, a_meeting_that_is_taken_late_is_with_the_life_that_was_met);
-	tcase_add_test(cases, images_are_of_incarnations);
-	tcase_add_test(cases, confirmations_end_with_the_life);
-	tcase_add_test(cases, two_lives_at_once);
-	tcase_add_test(cases, the_same_seed_is_the_same_lives);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("lives in the simulator")

@@ -4,7 +4,7 @@
 
 /* ---- coming late --------------------------------------------------------------------------------------------------------- */
 
-START_TEST(any_may_come_at_any_time)
+TEST_LOOP(any_may_come_at_any_time, 0, 6)
 {
 	struct lab *lab = make_empty(wild(test_seed(1) + (uint64_t)_i));
 	uint32_t first = (uint32_t)_i % NODES;
@@ -31,9 +31,8 @@ START_TEST(any_may_come_at_any_time)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(each_meets_in_its_own_time)
+TEST(each_meets_in_its_own_time)
 {
 	struct wh_sim_options options = plain(test_seed(2));
 	uint64_t before = 0, after = 0;
@@ -54,7 +53,6 @@ START_TEST(each_meets_in_its_own_time)
 	ck_assert_uint_gt(before, 5);
 	ck_assert_uint_gt(after, 5);
 }
-END_TEST
 
 /* Node 1, which has called, has met node 0, which waits for its last word. */
 static struct lab *make_half_met(uint64_t seed)
@@ -73,7 +71,7 @@ static struct lab *make_half_met(uint64_t seed)
 	return lab;
 }
 
-START_TEST(what_comes_before_the_meeting_waits)
+TEST(what_comes_before_the_meeting_waits)
 {
 	struct lab *lab = make_half_met(test_seed(3));
 
@@ -83,9 +81,8 @@ START_TEST(what_comes_before_the_meeting_waits)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_leaves_before_the_meeting_is_met)
+TEST(a_node_that_leaves_before_the_meeting_is_met)
 {
 	struct lab *lab = make_half_met(test_seed(4));
 
@@ -97,10 +94,9 @@ START_TEST(a_node_that_leaves_before_the_meeting_is_met)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* The other way round: it has been met, and has met no node. */
-START_TEST(a_node_that_leaves_before_it_has_met_is_heard)
+TEST(a_node_that_leaves_before_it_has_met_is_heard)
 {
 	struct lab *lab = make_half_met(test_seed(16));
 
@@ -110,9 +106,8 @@ START_TEST(a_node_that_leaves_before_it_has_met_is_heard)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_dies_before_the_meeting_is_not_met)
+TEST_LOOP(a_node_that_dies_before_the_meeting_is_not_met, 0, 4)
 {
 	struct lab *lab;
 	uint64_t unmet = 0;
@@ -137,10 +132,9 @@ START_TEST(a_node_that_dies_before_the_meeting_is_not_met)
 	}
 	ck_assert_uint_gt(unmet, 2);
 }
-END_TEST
 
 /* A node that does not look is not met, and is sought for no longer than any other. */
-START_TEST(a_node_that_does_not_look_is_not_met)
+TEST_LOOP(a_node_that_does_not_look_is_not_met, 0, 2)
 {
 	struct lab *lab = make_strangers(wild(test_seed(9)));
 	struct wh_transport *silent = lab->node[1];
@@ -164,10 +158,9 @@ START_TEST(a_node_that_does_not_look_is_not_met)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* They know of each other already. It takes both ways. */
-START_TEST(a_cut_comes_before_the_meeting)
+TEST_LOOP(a_cut_comes_before_the_meeting, 0, 2)
 {
 	struct lab *lab = make_empty(plain(test_seed(17)));
 	uint32_t from = (uint32_t)_i, to = 1 - from;
@@ -185,10 +178,9 @@ START_TEST(a_cut_comes_before_the_meeting)
 	ck_assert(have_met(lab, 0, 1) && have_met(lab, 1, 0));
 	end(lab);
 }
-END_TEST
 
 /* A node that comes when others are gone does not wait for them, until they come back. */
-START_TEST(the_dead_are_not_met)
+TEST(the_dead_are_not_met)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(18)));
 
@@ -203,7 +195,6 @@ START_TEST(the_dead_are_not_met)
 	assert_all_met(lab);
 	end(lab);
 }
-END_TEST
 
 /* ---- nodes that do not go together --------------------------------------------------------------------------------------- */
 
@@ -236,7 +227,7 @@ static struct lab *make_odd(uint64_t seed, const char *group, uint32_t nodes)
 	return lab;
 }
 
-START_TEST(another_count_of_nodes_is_refused)
+TEST(another_count_of_nodes_is_refused)
 {
 	struct lab *lab = make_odd(test_seed(6), "lab", NODES + 1);
 
@@ -248,15 +239,13 @@ START_TEST(another_count_of_nodes_is_refused)
 	assert_all_met(lab);
 	end(lab);
 }
-END_TEST
 
-START_TEST(another_group_is_refused)
+TEST(another_group_is_refused)
 {
 	end(make_odd(test_seed(7), "elsewhere", NODES));
 }
-END_TEST
 
-START_TEST(ids_and_incarnations_are_had_once)
+TEST(ids_and_incarnations_are_had_once)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(8)));
 	struct wh_transport_config config = {
@@ -280,7 +269,6 @@ START_TEST(ids_and_incarnations_are_had_once)
 	begin_life(lab, 0);
 	end(lab);
 }
-END_TEST
 
 /* ---- searching ----------------------------------------------------------------------------------------------------------- */
 
@@ -301,7 +289,7 @@ static uint64_t search(struct lab *lab, uint32_t id)
 	return wh_sim_now(lab->sim) - start;
 }
 
-START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
+TEST(a_node_that_has_searched_has_met_all_that_are_there)
 {
 	uint64_t seed = test_seed(40), alone = 0;
 
@@ -328,9 +316,8 @@ START_TEST(a_node_that_has_searched_has_met_all_that_are_there)
 	}
 	ck_assert_uint_eq(alone, 0);
 }
-END_TEST
 
-START_TEST(searching_ends_within_a_second)
+TEST(searching_ends_within_a_second)
 {
 	struct wh_sim_options options = plain(test_seed(42));
 	struct lab *lab;
@@ -340,9 +327,8 @@ START_TEST(searching_ends_within_a_second)
 	ck_assert_uint_gt(search(lab, 2), WH_NS_PER_S / 2);
 	end(lab);
 }
-END_TEST
 
-START_TEST(the_dead_are_not_searched_for)
+TEST(the_dead_are_not_searched_for)
 {
 	struct lab *lab = make_empty(plain(test_seed(43)));
 
@@ -356,12 +342,11 @@ START_TEST(the_dead_are_not_searched_for)
 	ck_assert_uint_lt(search(lab, 2), 3 * SLOW_NS);
 	end(lab);
 }
-END_TEST
 
 /* ---- the door ------------------------------------------------------------------------------------------------------------ */
 
 /* Two thousand stand there when a node comes back, and as many again each millisecond; they say nothing, or half of something. */
-START_TEST(a_crowd_keeps_no_node_out)
+TEST_LOOP(a_crowd_keeps_no_node_out, 0, 6)
 {
 	struct wh_sim_options options = wild(test_seed(60) + (uint64_t)_i);
 	const unsigned char nonsense[30] = {1, 2, 3};
@@ -382,7 +367,6 @@ START_TEST(a_crowd_keeps_no_node_out)
 	}
 	end(lab);
 }
-END_TEST
 
 /* ---- visitors ------------------------------------------------------------------------------------------------------------ */
 
@@ -394,7 +378,7 @@ static void hear(void *ctx, const void *bytes, size_t count)
 	memcpy(heard, bytes, count);
 }
 
-START_TEST(queries_are_answered_once)
+TEST(queries_are_answered_once)
 {
 	static struct wh_transport_event events[2];
 	struct lab *lab = sim_lab_make(plain(test_seed(50)));
@@ -425,30 +409,5 @@ START_TEST(queries_are_answered_once)
 	ck_assert(!wh_sim_query(lab->sim, 1, "fourth", 6, hear, &heard[0]));
 	end(lab);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("meetings in the simulator");
-	TCase *cases = tcase_create("sim meet");
-
-	tcase_add_loop_test(cases, any_may_come_at_any_time, 0, 6);
-	tcase_add_test(cases, each_meets_in_its_own_time);
-	tcase_add_test(cases, what_comes_before_the_meeting_waits);
-	tcase_add_test(cases, a_node_that_leaves_before_the_meeting_is_met);
-	tcase_add_test(cases, a_node_that_leaves_before_it_has_met_is_heard);
-	tcase_add_loop_test(cases, a_cut_comes_before_the_meeting, 0, 2);
-	tcase_add_test(cases, the_dead_are_not_met);
-	tcase_add_loop_test(cases, a_node_that_dies_before_the_meeting_is_not_met, 0, 4);
-	tcase_add_loop_test(cases, a_node_that_does_not_look_is_not_met, 0, 2);
-	tcase_add_test(cases, another_count_of_nodes_is_refused);
-	tcase_add_test(cases, another_group_is_refused);
-	tcase_add_test(cases, ids_and_incarnations_are_had_once);
-	tcase_add_test(cases, a_node_that_has_searched_has_met_all_that_are_there);
-	tcase_add_test(cases, searching_ends_within_a_second);
-	tcase_add_test(cases, the_dead_are_not_searched_for);
-	tcase_add_loop_test(cases, a_crowd_keeps_no_node_out, 0, 6);
-	tcase_add_test(cases, queries_are_answered_once);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("meetings in the simulator")

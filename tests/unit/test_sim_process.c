@@ -154,7 +154,7 @@ static uint64_t kept(uint32_t node)
 	return good;
 }
 
-START_TEST(a_job_works_when_it_is_woken)
+TEST_LOOP(a_job_works_when_it_is_woken, 0, 5)
 {
 	struct log log;
 	uint64_t calls;
@@ -190,7 +190,6 @@ START_TEST(a_job_works_when_it_is_woken)
 	ck_assert_ptr_null(wh_sim_verdict(sim));
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* A wake while a call is under way that had looked already; the call says that there is nothing. */
 struct wakes {
@@ -207,7 +206,7 @@ static bool nap_a_little(void *argument)
 	return false;
 }
 
-START_TEST(a_wake_during_a_call_leads_to_another)
+TEST(a_wake_during_a_call_leads_to_another)
 {
 	struct wakes wakes;
 	struct wh_background *task;
@@ -229,7 +228,6 @@ START_TEST(a_wake_during_a_call_leads_to_another)
 	ck_assert(wakes.env->background_end(wakes.env->ctx, task, 0));
 	wh_sim_free(sim);
 }
-END_TEST
 
 struct sleeper {
 	const struct wh_env *env;
@@ -250,7 +248,7 @@ static bool sleep_a_while(void *argument)
 	return false;
 }
 
-START_TEST(a_call_comes_again_after_a_while)
+TEST(a_call_comes_again_after_a_while)
 {
 	struct sleeper sleeper;
 	uint64_t began;
@@ -272,7 +270,6 @@ START_TEST(a_call_comes_again_after_a_while)
 	ck_assert(sleeper.env->background_end(sleeper.env->ctx, sleeper.task, 0));
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* ---- the end of a job --------------------------------------------------------------------------------------------------------------------- */
 
@@ -285,7 +282,7 @@ static void run_into_sync(struct log *log)
 }
 
 /* Time passes until the operation has ended, or the time-out; what goes on after that touches its own things only. */
-START_TEST(the_end_waits_for_the_disk)
+TEST(the_end_waits_for_the_disk)
 {
 	struct log log;
 	uint64_t began;
@@ -315,9 +312,8 @@ START_TEST(the_end_waits_for_the_disk)
 	close_log(&log);
 	wh_sim_free(sim);
 }
-END_TEST
 
-START_TEST(a_disk_that_hangs)
+TEST_LOOP(a_disk_that_hangs, 0, 2)
 {
 	struct log log, other;
 
@@ -353,12 +349,11 @@ START_TEST(a_disk_that_hangs)
 	ck_assert_uint_eq(log.synced, 10);
 	ck_assert_int_eq(log.result, WHORL_DISK);
 }
-END_TEST
 
 /* ---- crashes ---------------------------------------------------------------------------------------------------------------------------------- */
 
 /* A node is killed in the sync: the call stands still for ever; what ends it lets it fail. What it wrote is there. */
-START_TEST(a_process_is_killed_in_a_sync)
+TEST_LOOP(a_process_is_killed_in_a_sync, 0, 5)
 {
 	struct log log, next;
 	char byte;
@@ -388,10 +383,9 @@ START_TEST(a_process_is_killed_in_a_sync)
 	close_log(&next);
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* With the lock: it is free when the process is gone, though nothing was closed. */
-START_TEST(a_lock_and_a_crash)
+TEST_LOOP(a_lock_and_a_crash, 0, 3)
 {
 	struct log log, next, other;
 	int holder;
@@ -418,10 +412,9 @@ START_TEST(a_lock_and_a_crash)
 	close_log(&next);
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* The power goes at some time: what was said to be synced is there, and sometimes more, and sometimes no more. */
-START_TEST(what_was_synced_survives_the_power)
+TEST_LOOP(what_was_synced_survives_the_power, 0, 2)
 {
 	int more = 0, no_more = 0, in_call = 0;
 
@@ -451,10 +444,9 @@ START_TEST(what_was_synced_survives_the_power)
 	}
 	ck_assert_msg(more > 20 && no_more > 20 && in_call > 100, "%d %d %d", more, no_more, in_call);
 }
-END_TEST
 
 /* A crash before an operation: it is not done. */
-START_TEST(a_crash_at_an_operation)
+TEST(a_crash_at_an_operation)
 {
 	struct log log;
 
@@ -475,7 +467,6 @@ START_TEST(a_crash_at_an_operation)
 	close_log(&log);
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* ---- jobs that are submitted ------------------------------------------------------------------------------------------------------------------- */
 
@@ -517,7 +508,7 @@ static void close_files(const struct job *jobs, int count)
 			jobs[i].file->ops->close(jobs[i].file);
 }
 
-START_TEST(jobs_wait_beside_each_other)
+TEST(jobs_wait_beside_each_other)
 {
 	struct log log;
 	struct job jobs[8];
@@ -540,10 +531,9 @@ START_TEST(jobs_wait_beside_each_other)
 	close_log(&log);
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* A dead process's come to their ends, at once, and do nothing more to the disk. */
-START_TEST(jobs_of_a_dead_process_end)
+TEST_LOOP(jobs_of_a_dead_process_end, 0, 6)
 {
 	struct log log;
 	struct job jobs[8];
@@ -571,7 +561,6 @@ START_TEST(jobs_of_a_dead_process_end)
 	close_log(&log);
 	wh_sim_free(sim);
 }
-END_TEST
 
 /* ---- determinism --------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -610,32 +599,12 @@ static uint64_t digest_of(uint64_t seed)
 	return digest;
 }
 
-START_TEST(the_same_seed_is_the_same_run)
+TEST(the_same_seed_is_the_same_run)
 {
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		ck_assert_uint_eq(digest_of(seed), digest_of(seed));
 		ck_assert_uint_ne(digest_of(seed), digest_of(seed + 1));
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("sim_process");
-	TCase *tc = tcase_create("process");
-
-	tcase_add_loop_test(tc, a_job_works_when_it_is_woken, 0, 5);
-	tcase_add_test(tc, a_wake_during_a_call_leads_to_another);
-	tcase_add_test(tc, a_call_comes_again_after_a_while);
-	tcase_add_test(tc, the_end_waits_for_the_disk);
-	tcase_add_loop_test(tc, a_disk_that_hangs, 0, 2);
-	tcase_add_loop_test(tc, a_process_is_killed_in_a_sync, 0, 5);
-	tcase_add_loop_test(tc, a_lock_and_a_crash, 0, 3);
-	tcase_add_loop_test(tc, what_was_synced_survives_the_power, 0, 2);
-	tcase_add_test(tc, a_crash_at_an_operation);
-	tcase_add_test(tc, jobs_wait_beside_each_other);
-	tcase_add_loop_test(tc, jobs_of_a_dead_process_end, 0, 6);
-	tcase_add_test(tc, the_same_seed_is_the_same_run);
-	suite_add_tcase(s, tc);
-	return s;
-}
+TEST_SUITE("sim_process")

@@ -4,7 +4,7 @@
 /* ---- the end of a node --------------------------------------------------------------------------------------------------- */
 
 /* What its writer's node had written when it crashed: nothing of it comes, or some, or all; then, in time, the end. */
-START_TEST(the_writer_crashes)
+TEST(the_writer_crashes)
 {
 	uint64_t none = 0, some = 0, all = 0, ended = 0, lost = 0, seed = test_seed(20);
 
@@ -45,9 +45,8 @@ START_TEST(the_writer_crashes)
 	ck_assert_uint_gt(lost, 20);
 	ck_assert_uint_lt(lost, 90);
 }
-END_TEST
 
-START_TEST(the_writer_vanishes)
+TEST_LOOP(the_writer_vanishes, 0, 5)
 {
 	struct pair pair = make_pair(wild(test_seed(21) + (uint64_t)_i));
 
@@ -65,10 +64,9 @@ START_TEST(the_writer_vanishes)
 	ck_assert(pair.closed);
 	end_pair(&pair);
 }
-END_TEST
 
 /* All that was written is read, and the news of its leaving come behind that. */
-START_TEST(the_writer_leaves)
+TEST_LOOP(the_writer_leaves, 0, 10)
 {
 	struct pair pair = make_pair(wild(test_seed(22) + (uint64_t)_i));
 	bool closes = _i % 2 == 0;
@@ -86,9 +84,8 @@ START_TEST(the_writer_leaves)
 	ck_assert_uint_eq(pair.read, pair.written);
 	end_pair(&pair);
 }
-END_TEST
 
-START_TEST(what_is_written_before_leaving_is_read)
+TEST(what_is_written_before_leaving_is_read)
 {
 	struct pair pair = {.lab = sim_lab_make(plain(test_seed(23)))};
 
@@ -106,9 +103,8 @@ START_TEST(what_is_written_before_leaving_is_read)
 	ck_assert_uint_eq(pair.read, pair.written);
 	end_pair(&pair);
 }
-END_TEST
 
-START_TEST(the_reader_ends)
+TEST_LOOP(the_reader_ends, 0, 9)
 {
 	struct wh_sim_options options = wild(test_seed(24) + (uint64_t)_i);
 	struct pair pair;
@@ -139,10 +135,9 @@ START_TEST(the_reader_ends)
 	ck_assert_uint_eq(wh_sim_under_way(pair.lab->sim), 0); /* no node waits for what the dead have not closed */
 	end_pair(&pair);
 }
-END_TEST
 
 /* The writer has met another reader since. */
-START_TEST(the_writer_of_an_old_stream_ends)
+TEST(the_writer_of_an_old_stream_ends)
 {
 	struct pair pair = make_pair(wild(test_seed(27)));
 
@@ -156,10 +151,9 @@ START_TEST(the_writer_of_an_old_stream_ends)
 	ck_assert_uint_eq(wh_sim_under_way(pair.lab->sim), 0);
 	end_pair(&pair);
 }
-END_TEST
 
 /* What no node reads holds no news up. */
-START_TEST(the_writer_leaves_behind_its_reader)
+TEST_LOOP(the_writer_leaves_behind_its_reader, 0, 2)
 {
 	struct pair pair = make_pair(wild(test_seed(28)));
 
@@ -173,10 +167,9 @@ START_TEST(the_writer_leaves_behind_its_reader)
 	ck_assert_uint_eq(pair.lab->left[1][0], 1);
 	end_pair(&pair);
 }
-END_TEST
 
 /* News of the stream are overtaken by nothing, and of a crash by everything: then there is none. */
-START_TEST(a_stream_and_the_end_of_its_writer)
+TEST_LOOP(a_stream_and_the_end_of_its_writer, 0, 2)
 {
 	struct pair pair = {.lab = sim_lab_make(plain(test_seed(29)))};
 
@@ -193,10 +186,9 @@ START_TEST(a_stream_and_the_end_of_its_writer)
 	ck_assert(!write_some(&pair, 1) && pair.refused);
 	end_pair(&pair);
 }
-END_TEST
 
 /* The end that was found stays, though bytes were under way. */
-START_TEST(no_bytes_come_behind_the_end)
+TEST(no_bytes_come_behind_the_end)
 {
 	uint64_t seed = test_seed(31);
 
@@ -214,10 +206,9 @@ START_TEST(no_bytes_come_behind_the_end)
 		end_pair(&pair);
 	}
 }
-END_TEST
 
 /* It comes to a node that ends before it has taken it; the next life is not given it. */
-START_TEST(nobody_takes_it)
+TEST_LOOP(nobody_takes_it, 0, 6)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(25) + (uint64_t)_i));
 	struct pair pair = {.lab = lab, .writer = NULL};
@@ -246,9 +237,8 @@ START_TEST(nobody_takes_it)
 	other->ops->close(other);
 	end(lab); /* with one under way */
 }
-END_TEST
 
-START_TEST(streams_outlive_transports_and_worlds)
+TEST_LOOP(streams_outlive_transports_and_worlds, 0, 60)
 {
 	struct pair pair = make_pair(wild(test_seed(26) + (uint64_t)_i));
 
@@ -271,24 +261,5 @@ START_TEST(streams_outlive_transports_and_worlds)
 		close_reader(&pair);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("ends of streams in the simulator");
-	TCase *cases = tcase_create("sim stream ends");
-
-	tcase_add_test(cases, the_writer_crashes);
-	tcase_add_loop_test(cases, the_writer_vanishes, 0, 5);
-	tcase_add_loop_test(cases, the_writer_leaves, 0, 10);
-	tcase_add_test(cases, what_is_written_before_leaving_is_read);
-	tcase_add_loop_test(cases, the_reader_ends, 0, 9);
-	tcase_add_test(cases, the_writer_of_an_old_stream_ends);
-	tcase_add_loop_test(cases, the_writer_leaves_behind_its_reader, 0, 2);
-	tcase_add_loop_test(cases, a_stream_and_the_end_of_its_writer, 0, 2);
-	tcase_add_test(cases, no_bytes_come_behind_the_end);
-	tcase_add_loop_test(cases, nobody_takes_it, 0, 6);
-	tcase_add_loop_test(cases, streams_outlive_transports_and_worlds, 0, 60);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("ends of streams in the simulator")

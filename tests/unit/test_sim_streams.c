@@ -7,7 +7,7 @@
 
 /* ---- what comes through -------------------------------------------------------------------------------------------------- */
 
-START_TEST(all_bytes_come_in_order)
+TEST_LOOP(all_bytes_come_in_order, 0, 20)
 {
 	struct pair pair = make_pair(wild(test_seed(1) + (uint64_t)_i));
 	struct wh_dice dice = wh_dice_split((uint64_t)_i, 5);
@@ -36,10 +36,9 @@ START_TEST(all_bytes_come_in_order)
 	ck_assert_uint_eq(wh_sim_traffic(pair.lab->sim, 0, 1).streams, 0);
 	end_pair(&pair);
 }
-END_TEST
 
 /* Half of a call's bytes may be taken, and half of those that are there be given; another number fits each time. */
-START_TEST(it_holds_a_few_bytes)
+TEST(it_holds_a_few_bytes)
 {
 	uint64_t seed = test_seed(2), least = MOST, most = 0, parts = 0, halves = 0;
 
@@ -68,9 +67,8 @@ START_TEST(it_holds_a_few_bytes)
 	ck_assert_uint_gt(parts, 10);
 	ck_assert_uint_gt(halves, 10);
 }
-END_TEST
 
-START_TEST(bytes_take_their_time_and_come_in_pieces)
+TEST(bytes_take_their_time_and_come_in_pieces)
 {
 	uint64_t seed = test_seed(3), pieces = 0;
 
@@ -100,9 +98,8 @@ START_TEST(bytes_take_their_time_and_come_in_pieces)
 	}
 	ck_assert_uint_gt(pieces, 3);
 }
-END_TEST
 
-START_TEST(ends_are_one_way)
+TEST(ends_are_one_way)
 {
 	struct pair pair = make_pair(plain(test_seed(4)));
 	char byte = 0;
@@ -111,10 +108,9 @@ START_TEST(ends_are_one_way)
 	ck_assert_int_eq(pair.reader->ops->write(pair.reader, &byte, 1), -1);
 	end_pair(&pair);
 }
-END_TEST
 
 /* The writer hears that there is no reader any more. */
-START_TEST(the_reader_closes_it)
+TEST(the_reader_closes_it)
 {
 	struct pair pair = make_pair(plain(test_seed(5)));
 
@@ -130,9 +126,8 @@ START_TEST(the_reader_closes_it)
 	ck_assert(!write_some(&pair, 1) && pair.refused);
 	end_pair(&pair);
 }
-END_TEST
 
-START_TEST(there_are_so_many_streams)
+TEST(there_are_so_many_streams)
 {
 	struct lab *lab = sim_lab_make(wild(test_seed(6)));
 	struct wh_stream *streams[1000], *one;
@@ -160,11 +155,10 @@ START_TEST(there_are_so_many_streams)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
 /* ---- cuts ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_cut_holds_bytes_up)
+TEST_LOOP(a_cut_holds_bytes_up, 0, 10)
 {
 	struct pair pair = make_pair(wild(test_seed(10) + (uint64_t)_i));
 
@@ -183,10 +177,9 @@ START_TEST(a_cut_holds_bytes_up)
 	ck_assert(pair.closed);
 	end_pair(&pair);
 }
-END_TEST
 
 /* That there is room again has to come back. */
-START_TEST(a_cut_the_other_way_holds_the_writer_up)
+TEST(a_cut_the_other_way_holds_the_writer_up)
 {
 	struct pair pair = make_pair(wild(test_seed(11)));
 	uint64_t written;
@@ -202,9 +195,8 @@ START_TEST(a_cut_the_other_way_holds_the_writer_up)
 	ck_assert(write_some(&pair, 1));
 	end_pair(&pair);
 }
-END_TEST
 
-START_TEST(a_stream_over_a_broken_connection)
+TEST(a_stream_over_a_broken_connection)
 {
 	uint64_t seed = test_seed(12), some = 0;
 
@@ -227,7 +219,6 @@ START_TEST(a_stream_over_a_broken_connection)
 	}
 	ck_assert_uint_gt(some, 5);
 }
-END_TEST
 
 /* ---- jobs ---------------------------------------------------------------------------------------------------------------- */
 
@@ -247,7 +238,7 @@ static void work(void *argument)
 		job->env->submit(job->env->ctx, work, job);
 }
 
-START_TEST(jobs_move_it)
+TEST(jobs_move_it)
 {
 	struct pair pair = make_pair(wild(test_seed(30)));
 	struct job writes = {&pair, write_some, wh_sim_env(pair.lab->sim, 0), &pair.written};
@@ -263,7 +254,6 @@ START_TEST(jobs_move_it)
 	writes.env->submit(writes.env->ctx, work, &writes); /* it never comes to that */
 	end(pair.lab);
 }
-END_TEST
 
 /* ---- the digest ---------------------------------------------------------------------------------------------------------- */
 
@@ -283,7 +273,7 @@ static uint64_t digest_of(uint64_t seed, uint64_t bytes)
 	return digest;
 }
 
-START_TEST(the_same_seed_is_the_same_stream)
+TEST(the_same_seed_is_the_same_stream)
 {
 	uint64_t seed = test_seed(40), digest = digest_of(seed, 10000);
 
@@ -291,24 +281,5 @@ START_TEST(the_same_seed_is_the_same_stream)
 	ck_assert_uint_ne(digest, digest_of(seed + 1, 10000));
 	ck_assert_uint_ne(digest, digest_of(seed, 9999));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("streams in the simulator");
-	TCase *cases = tcase_create("sim streams");
-
-	tcase_add_loop_test(cases, all_bytes_come_in_order, 0, 20);
-	tcase_add_test(cases, it_holds_a_few_bytes);
-	tcase_add_test(cases, bytes_take_their_time_and_come_in_pieces);
-	tcase_add_test(cases, ends_are_one_way);
-	tcase_add_test(cases, the_reader_closes_it);
-	tcase_add_test(cases, there_are_so_many_streams);
-	tcase_add_loop_test(cases, a_cut_holds_bytes_up, 0, 10);
-	tcase_add_test(cases, a_cut_the_other_way_holds_the_writer_up);
-	tcase_add_test(cases, a_stream_over_a_broken_connection);
-	tcase_add_test(cases, jobs_move_it);
-	tcase_add_test(cases, the_same_seed_is_the_same_stream);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("streams in the simulator")

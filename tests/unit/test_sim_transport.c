@@ -19,7 +19,7 @@ static void assert_arrives(struct lab *lab, uint32_t at, uint32_t of, uint64_t v
 	ck_assert_uint_eq(word(lab, at, of), value);
 }
 
-START_TEST(a_link_has_a_latency)
+TEST(a_link_has_a_latency)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(1)));
 	uint64_t start = wh_sim_now(lab->sim);
@@ -35,9 +35,8 @@ START_TEST(a_link_has_a_latency)
 	ck_assert_uint_eq(word(lab, 0, 1), 2); /* the way back is another link */
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_link_has_a_bandwidth)
+TEST(a_link_has_a_bandwidth)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(2)));
 	uint64_t start = wh_sim_now(lab->sim);
@@ -56,9 +55,8 @@ START_TEST(a_link_has_a_bandwidth)
 	assert_arrives(lab, 1, 0, 3, start, 8 + 100); /* an idle link has saved nothing up, and owes nothing */
 	end(lab);
 }
-END_TEST
 
-START_TEST(a_card_sends_to_all)
+TEST(a_card_sends_to_all)
 {
 	struct lab *lab = sim_lab_make(plain(test_seed(3)));
 	uint64_t start = wh_sim_now(lab->sim);
@@ -70,9 +68,8 @@ START_TEST(a_card_sends_to_all)
 	ck_assert_uint_le(wh_sim_busy_until(lab->sim, 0), start); /* that is not the node's time */
 	end(lab);
 }
-END_TEST
 
-START_TEST(posting_takes_the_node_time)
+TEST(posting_takes_the_node_time)
 {
 	struct wh_sim_options options = plain(test_seed(4));
 	struct lab *lab;
@@ -94,7 +91,6 @@ START_TEST(posting_takes_the_node_time)
 	ck_assert_uint_le(wh_sim_busy_until(lab->sim, 0), wh_sim_now(lab->sim));
 	end(lab);
 }
-END_TEST
 
 /* ---- words beside each other ---------------------------------------------------------------------------------------------- */
 
@@ -135,19 +131,18 @@ static void assert_orders(bool joins, bool beside)
 	end(lab);
 }
 
-START_TEST(words_beside_come_in_any_order)
+TEST(words_beside_come_in_any_order)
 {
 	assert_orders(true, true);
 	assert_orders(true, false);
 	assert_orders(false, true);
 }
-END_TEST
 
 /* ---- rings ------------------------------------------------------------------------------------------------------------- */
 
 #define RING_NS (100 * WH_NS_PER_US)
 
-START_TEST(rings_are_late)
+TEST(rings_are_late)
 {
 	struct wh_sim_options options = plain(test_seed(9));
 	uint64_t late = 0;
@@ -177,9 +172,8 @@ START_TEST(rings_are_late)
 	ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
 	end(lab);
 }
-END_TEST
 
-START_TEST(rings_for_messages_are_late)
+TEST(rings_for_messages_are_late)
 {
 	struct wh_sim_options options = plain(test_seed(13));
 	uint64_t late = 0;
@@ -205,11 +199,10 @@ START_TEST(rings_for_messages_are_late)
 	ck_assert_uint_gt(late, 40);
 	end(lab);
 }
-END_TEST
 
 /* It arms, looks, and sleeps as a loop does, between pushes, messages and rings that come when they like. If it has seen
  * less than there is it does not sleep for long. */
-START_TEST(late_rings_are_never_lost)
+TEST_LOOP(late_rings_are_never_lost, 0, 20)
 {
 	struct wh_sim_options options = wild(test_seed(70) + (uint64_t)_i);
 	struct wh_dice dice = wh_dice_split(options.seed, 8);
@@ -249,10 +242,9 @@ START_TEST(late_rings_are_never_lost)
 	ck_assert_uint_eq(lab->messages[1], sent);
 	end(lab);
 }
-END_TEST
 
 /* Whatever it has posted that can be seen has rung, though it crashed in the middle of a batch. */
-START_TEST(the_words_of_the_dead_ring)
+TEST_LOOP(the_words_of_the_dead_ring, 0, 2)
 {
 	uint64_t seen = 0, seed = test_seed((uint64_t)_i);
 
@@ -280,7 +272,6 @@ START_TEST(the_words_of_the_dead_ring)
 	}
 	ck_assert_uint_gt(seen, 20);
 }
-END_TEST
 
 /* ---- the digest -------------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +305,7 @@ static uint64_t digest_of(uint64_t seed, unsigned what)
 	return digest;
 }
 
-START_TEST(the_same_seed_is_the_same_run)
+TEST(the_same_seed_is_the_same_run)
 {
 	uint64_t seed = test_seed(11), digest = digest_of(seed, ALL);
 
@@ -323,23 +314,5 @@ START_TEST(the_same_seed_is_the_same_run)
 	for (unsigned what = 1; what < ALL; what <<= 1)
 		ck_assert_uint_ne(digest, digest_of(seed, ALL - what));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("the simulator's transport");
-	TCase *cases = tcase_create("sim transport");
-
-	tcase_add_test(cases, a_link_has_a_latency);
-	tcase_add_test(cases, a_link_has_a_bandwidth);
-	tcase_add_test(cases, a_card_sends_to_all);
-	tcase_add_test(cases, posting_takes_the_node_time);
-	tcase_add_test(cases, words_beside_come_in_any_order);
-	tcase_add_test(cases, rings_are_late);
-	tcase_add_test(cases, rings_for_messages_are_late);
-	tcase_add_loop_test(cases, late_rings_are_never_lost, 0, 20);
-	tcase_add_loop_test(cases, the_words_of_the_dead_ring, 0, 2);
-	tcase_add_test(cases, the_same_seed_is_the_same_run);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("the simulator's transport")

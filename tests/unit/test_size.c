@@ -21,20 +21,11 @@ static const struct {
 	{UINT64_MAX, "18.4 EB"},
 };
 
-START_TEST(in_words)
+TEST_LOOP(in_words, 0, sizeof(sizes) / sizeof(sizes[0]))
 {
 	char buf[WH_SIZE_BYTES];
 
 	ck_assert_str_eq(wh_size_text(sizes[_i].bytes, buf, sizeof(buf)), sizes[_i].text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("size");
-	TCase *cases = tcase_create("size");
-
-	tcase_add_loop_test(cases, in_words, 0, sizeof(sizes) / sizeof(sizes[0]));
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("size")

@@ -22,16 +22,15 @@ static uint64_t of_script(void)
 	return strtoull(line, NULL, 10);
 }
 
-START_TEST(given)
+TEST_LOOP(given, 0, sizeof(factors) / sizeof(factors[0]))
 {
 	setenv("WHORL_PATIENCE", factors[_i].given, 1);
 	ck_assert_uint_eq(test_patience(1000), factors[_i].of_1000);
 	ck_assert_uint_eq(of_script(), factors[_i].of_1000);
 }
-END_TEST
 
 /* What is measured: never less than on a quiet machine, and an end. */
-START_TEST(measured)
+TEST(measured)
 {
 	unsetenv("WHORL_PATIENCE");
 	ck_assert_uint_ge(test_patience(1000), 1000);
@@ -39,15 +38,5 @@ START_TEST(measured)
 	ck_assert_uint_ge(of_script(), 1000);
 	ck_assert_uint_le(of_script(), 1000 * WH_PATIENCE_MOST);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("slowness");
-	TCase *cases = tcase_create("slowness");
-
-	tcase_add_loop_test(cases, given, 0, sizeof(factors) / sizeof(factors[0]));
-	tcase_add_test(cases, measured);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("slowness")

@@ -54,7 +54,7 @@ static void free_table(struct table *t)
 
 /* ---- layout ------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(columns_lie_one_after_another)
+TEST(columns_lie_one_after_another)
 {
 	struct table *t = make_table(true);
 
@@ -70,9 +70,8 @@ START_TEST(columns_lie_one_after_another)
 	ck_assert_uint_eq(t->layout.bytes, t->last.offset + 8);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(a_line_that_has_begun_is_not_skipped)
+TEST(a_line_that_has_begun_is_not_skipped)
 {
 	struct wh_layout layout = {0};
 
@@ -83,9 +82,8 @@ START_TEST(a_line_that_has_begun_is_not_skipped)
 	wh_layout_line(&layout);
 	ck_assert_uint_eq(layout.bytes, 64);
 }
-END_TEST
 
-START_TEST(a_table_without_columns)
+TEST(a_table_without_columns)
 {
 	struct table *t = make_table(true);
 	struct wh_layout empty = {0};
@@ -96,11 +94,10 @@ START_TEST(a_table_without_columns)
 	wh_sst_close(&sst);
 	free_table(t);
 }
-END_TEST
 
 /* ---- counters, flags, arrays -------------------------------------------------------------------------------------------- */
 
-START_TEST(a_word_appears_when_it_is_posted)
+TEST(a_word_appears_when_it_is_posted)
 {
 	struct table *t = make_table(true);
 
@@ -121,10 +118,9 @@ START_TEST(a_word_appears_when_it_is_posted)
 	ck_assert_uint_eq(t->image.posts, 1); /* nothing, no post */
 	free_table(t);
 }
-END_TEST
 
 /* T4: what is posted late carries the value of its time. */
-START_TEST(words_are_copied)
+TEST(words_are_copied)
 {
 	struct table *t = make_table(true);
 
@@ -138,9 +134,8 @@ START_TEST(words_are_copied)
 	ck_assert_uint_eq(t->image.pushes[2].value, 2);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(without_deferral_each_push_is_posted_at_once)
+TEST(without_deferral_each_push_is_posted_at_once)
 {
 	struct table *t = make_table(false);
 
@@ -151,9 +146,8 @@ START_TEST(without_deferral_each_push_is_posted_at_once)
 	ck_assert_uint_eq(t->image.last_batch, 1);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(heartbeats_are_quiet)
+TEST(heartbeats_are_quiet)
 {
 	struct table *t = make_table(false);
 
@@ -161,9 +155,8 @@ START_TEST(heartbeats_are_quiet)
 	ck_assert(t->image.pushes[0].no_wake);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(flags_and_arrays)
+TEST(flags_and_arrays)
 {
 	struct table *t = make_table(false);
 
@@ -180,10 +173,9 @@ START_TEST(flags_and_arrays)
 	ck_assert_int_eq(t->env.fatal, 1);
 	free_table(t);
 }
-END_TEST
 
 /* A row never takes anything back. */
-START_TEST(a_word_that_falls_is_a_broken_invariant)
+TEST(a_word_that_falls_is_a_broken_invariant)
 {
 	struct table *t = make_table(false);
 
@@ -195,9 +187,8 @@ START_TEST(a_word_that_falls_is_a_broken_invariant)
 	ck_assert_ptr_nonnull(strstr(t->env.last_fatal, "value >= "));
 	free_table(t);
 }
-END_TEST
 
-START_TEST(a_peer_is_observed_in_its_row)
+TEST(a_peer_is_observed_in_its_row)
 {
 	struct table *t = make_table(false);
 	uint64_t value = 42;
@@ -207,11 +198,10 @@ START_TEST(a_peer_is_observed_in_its_row)
 	ck_assert_uint_eq(wh_sst_observe(&t->sst, 0, t->second), 0);
 	free_table(t);
 }
-END_TEST
 
 /* ---- lists -------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(entries_go_before_their_guard)
+TEST(entries_go_before_their_guard)
 {
 	struct table *t = make_table(true);
 	const uint64_t entries[] = {11, 12, 13};
@@ -227,9 +217,8 @@ START_TEST(entries_go_before_their_guard)
 	ck_assert_uint_eq(t->image.pushes[1].value, 3);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(a_list_that_wraps_is_two_ranges)
+TEST(a_list_that_wraps_is_two_ranges)
 {
 	struct table *t = make_table(true);
 	const uint64_t entries[] = {1, 2, 3, 4};
@@ -247,9 +236,8 @@ START_TEST(a_list_that_wraps_is_two_ranges)
 	ck_assert_uint_eq(t->image.pushes[2].value, 7);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(a_full_list_says_again)
+TEST(a_full_list_says_again)
 {
 	struct table *t = make_table(false);
 	const uint64_t entries[LIST_CAPACITY + 1] = {1, 2, 3, 4, 5, 6};
@@ -267,9 +255,8 @@ START_TEST(a_full_list_says_again)
 	ck_assert_int_eq(t->env.fatal, 0);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(consuming_what_was_never_appended_is_a_broken_invariant)
+TEST(consuming_what_was_never_appended_is_a_broken_invariant)
 {
 	struct table *t = make_table(false);
 	const uint64_t entry = 1;
@@ -279,10 +266,9 @@ START_TEST(consuming_what_was_never_appended_is_a_broken_invariant)
 	ck_assert_int_eq(t->env.fatal, 1);
 	free_table(t);
 }
-END_TEST
 
 /* A reader at the other end takes entries by the guard, in batches of all sizes, many times around. */
-START_TEST(a_reader_gets_every_entry_once)
+TEST(a_reader_gets_every_entry_once)
 {
 	struct table *t = make_table(true);
 	struct wh_image there = t->image.base;
@@ -317,11 +303,10 @@ START_TEST(a_reader_gets_every_entry_once)
 	free(copy);
 	free_table(t);
 }
-END_TEST
 
 /* ---- guards of senders --------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_guard_counts_beyond_its_bits)
+TEST(a_guard_counts_beyond_its_bits)
 {
 	const uint64_t covered_most = (UINT64_C(1) << 48) - 1;
 	uint64_t taken = 0, announced = 0;
@@ -336,11 +321,10 @@ START_TEST(a_guard_counts_beyond_its_bits)
 	}
 	ck_assert_uint_eq(wh_guard_news(wh_guard_make(9, taken + WH_WINDOW_MAX), taken), WH_WINDOW_MAX);
 }
-END_TEST
 
 /* ---- batches ------------------------------------------------------------------------------------------------------------ */
 
-START_TEST(a_batch_that_is_full_is_posted)
+TEST(a_batch_that_is_full_is_posted)
 {
 	struct table *t = make_table(true);
 
@@ -354,10 +338,9 @@ START_TEST(a_batch_that_is_full_is_posted)
 		ck_assert_uint_eq(t->image.pushes[k].value, k + 1);
 	free_table(t);
 }
-END_TEST
 
 /* Alone in a view: this node still sees its own words; bytes need no push, for its row has them. */
-START_TEST(pushes_to_nobody)
+TEST(pushes_to_nobody)
 {
 	struct table *t = make_table(false);
 
@@ -369,9 +352,8 @@ START_TEST(pushes_to_nobody)
 	ck_assert_uint_eq(wh_load_relaxed(&t->stats.writes), 0);
 	free_table(t);
 }
-END_TEST
 
-START_TEST(pushes_are_counted)
+TEST(pushes_are_counted)
 {
 	struct table *t = make_table(true);
 	static const uint32_t three[] = {1, 1, 1};
@@ -386,32 +368,5 @@ START_TEST(pushes_are_counted)
 	ck_assert_uint_eq(wh_load_relaxed(&t->stats.posts), 1);
 	free_table(t);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("sst");
-	TCase *cases = tcase_create("sst");
-
-	tcase_add_test(cases, columns_lie_one_after_another);
-	tcase_add_test(cases, a_line_that_has_begun_is_not_skipped);
-	tcase_add_test(cases, a_table_without_columns);
-	tcase_add_test(cases, a_word_appears_when_it_is_posted);
-	tcase_add_test(cases, words_are_copied);
-	tcase_add_test(cases, without_deferral_each_push_is_posted_at_once);
-	tcase_add_test(cases, heartbeats_are_quiet);
-	tcase_add_test(cases, flags_and_arrays);
-	tcase_add_test(cases, a_word_that_falls_is_a_broken_invariant);
-	tcase_add_test(cases, a_peer_is_observed_in_its_row);
-	tcase_add_test(cases, entries_go_before_their_guard);
-	tcase_add_test(cases, a_list_that_wraps_is_two_ranges);
-	tcase_add_test(cases, a_full_list_says_again);
-	tcase_add_test(cases, consuming_what_was_never_appended_is_a_broken_invariant);
-	tcase_add_test(cases, a_reader_gets_every_entry_once);
-	tcase_add_test(cases, a_guard_counts_beyond_its_bits);
-	tcase_add_test(cases, a_batch_that_is_full_is_posted);
-	tcase_add_test(cases, pushes_to_nobody);
-	tcase_add_test(cases, pushes_are_counted);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("sst")

@@ -62,7 +62,7 @@ static bool is_nth(const struct wh_standing *standing, uint64_t k)
 	return same;
 }
 
-START_TEST(a_standing_is_what_its_bytes_say)
+TEST(a_standing_is_what_its_bytes_say)
 {
 	for (uint64_t k = 1; k < 30; k++) {
 		struct wh_standing standing = nth(k), again, copy;
@@ -92,10 +92,9 @@ START_TEST(a_standing_is_what_its_bytes_say)
 		wh_standing_free(&standing);
 	}
 }
-END_TEST
 
 /* Either they are refused, or they are the bytes of what is read. */
-START_TEST(bytes_that_are_changed)
+TEST(bytes_that_are_changed)
 {
 	for (uint64_t k = 1; k < 6; k++) {
 		struct wh_standing standing = nth(k);
@@ -125,7 +124,6 @@ START_TEST(bytes_that_are_changed)
 		wh_standing_free(&standing);
 	}
 }
-END_TEST
 
 /* ---- the file --------------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +150,7 @@ static void expect_nth(struct disk_lab *lab, uint64_t k, bool expected_passed_ov
 	wh_standing_free(&standing);
 }
 
-START_TEST(the_last_that_was_written_is_read)
+TEST(the_last_that_was_written_is_read)
 {
 	struct disk_lab *lab = disk_lab_make(seed);
 	struct wh_standing_file file;
@@ -175,7 +173,6 @@ START_TEST(the_last_that_was_written_is_read)
 			 WHORL_INVALID);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* So many have been written, all of one length. */
 static struct disk_lab *lab_of(uint64_t count)
@@ -198,7 +195,7 @@ static struct disk_lab *lab_of(uint64_t count)
 static const size_t places[] = {0, 8, 12, 16, 40, 76}; /* in a copy */
 
 /* Of what was written last one copy is enough, whichever it is; it is mended from that. */
-START_TEST(one_copy_is_enough)
+TEST_LOOP(one_copy_is_enough, 0, 12)
 {
 	struct disk_lab *lab = lab_of(2); /* 1 in slot 0, 2 in slot 1 */
 	int copy = _i % 2;
@@ -220,7 +217,6 @@ START_TEST(one_copy_is_enough)
 	expect_nth(lab, 2, true);
 	disk_lab_free(lab);
 }
-END_TEST
 
 static void damage_slot(struct disk_lab *lab, int slot, size_t place)
 {
@@ -228,7 +224,7 @@ static void damage_slot(struct disk_lab *lab, int slot, size_t place)
 	lab_damage(lab, NAME, COPY_AT(slot, 1) + place, 1);
 }
 
-START_TEST(a_slot_that_does_not_check_is_passed_over)
+TEST_LOOP(a_slot_that_does_not_check_is_passed_over, 0, 6)
 {
 	struct disk_lab *lab = lab_of(2); /* 1 in slot 0, 2 in slot 1 */
 	struct wh_standing standing;
@@ -247,11 +243,10 @@ START_TEST(a_slot_that_does_not_check_is_passed_over)
 	ck_assert(wh_standing_is_blank(&standing));
 	disk_lab_free(lab);
 }
-END_TEST
 
 #define HEAD_AGAIN 2048
 
-START_TEST(a_file_that_is_none)
+TEST_LOOP(a_file_that_is_none, 0, 3)
 {
 	struct disk_lab *lab = lab_of(2);
 	struct wh_standing standing;
@@ -265,11 +260,10 @@ START_TEST(a_file_that_is_none)
 	ck_assert_ptr_nonnull(strstr(err.text, "standing: "));
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* After each operation that a series of writes consists of. What was written last, and returned, is there, or the one that was under way;
  * after that more can be written. */
-START_TEST(the_power_goes_at_any_operation)
+TEST_LOOP(the_power_goes_at_any_operation, 0, 20)
 {
 	bool ended = false;
 
@@ -312,11 +306,10 @@ START_TEST(the_power_goes_at_any_operation)
 		disk_lab_free(lab);
 	}
 }
-END_TEST
 
 /* A process was killed in a write, and has left some of it in memory alone. What is read then is on disk when it was mended, also if the power
  * goes in that before. */
-START_TEST(what_is_read_is_on_disk)
+TEST_LOOP(what_is_read_is_on_disk, 0, 20)
 {
 	struct disk_lab *lab = disk_lab_make(seed + (uint64_t)_i);
 	struct wh_standing_file file;
@@ -345,10 +338,9 @@ START_TEST(what_is_read_is_on_disk)
 	wh_standing_free(&before);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* What lies there is not known then, so nothing may be built on it in this life. */
-START_TEST(no_write_follows_one_that_failed)
+TEST(no_write_follows_one_that_failed)
 {
 	struct disk_lab *lab = lab_of(2);
 	struct wh_standing standing, next = nth(3);
@@ -366,11 +358,10 @@ START_TEST(no_write_follows_one_that_failed)
 	wh_standing_free(&next);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* Without room it is tried again, be it the first one, one that needs a larger file, or one in a slot: until then the one before counts, also
  * if the power goes. */
-START_TEST(without_room_it_is_tried_again)
+TEST_LOOP(without_room_it_is_tried_again, 0, 4)
 {
 	struct disk_lab *lab = _i == 0 ? disk_lab_make(seed) : lab_of(2);
 	struct wh_standing standing, next = nth(_i == 1 ? 30 : 3);
@@ -394,7 +385,6 @@ START_TEST(without_room_it_is_tried_again)
 	wh_standing_free(&next);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* ---- views ------------------------------------------------------------------------------------------------------------ */
 
@@ -421,7 +411,7 @@ static void expect_view(struct disk_lab *lab, uint64_t key, const char *text)
 	free(bytes);
 }
 
-START_TEST(views_are_read_by_their_keys)
+TEST(views_are_read_by_their_keys)
 {
 	struct disk_lab *lab = disk_lab_make(seed);
 
@@ -437,9 +427,8 @@ START_TEST(views_are_read_by_their_keys)
 	expect_view(lab, 0x100, "two");
 	disk_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_view_that_is_damaged)
+TEST_LOOP(a_view_that_is_damaged, 0, 19)
 {
 	struct disk_lab *lab = disk_lab_make(seed);
 	unsigned char *bytes;
@@ -452,10 +441,9 @@ START_TEST(a_view_that_is_damaged)
 	ck_assert_ptr_null(bytes);
 	disk_lab_free(lab);
 }
-END_TEST
 
 /* One that is called as another. */
-START_TEST(a_view_of_another_key)
+TEST(a_view_of_another_key)
 {
 	struct disk_lab *lab = disk_lab_make(seed);
 	unsigned char *bytes;
@@ -467,9 +455,8 @@ START_TEST(a_view_of_another_key)
 	ck_assert_int_eq(wh_standing_read_view(&lab->directory, 0x101, &bytes, &count, &err), WHORL_DISK);
 	disk_lab_free(lab);
 }
-END_TEST
 
-START_TEST(the_power_goes_while_a_view_is_written)
+TEST_LOOP(the_power_goes_while_a_view_is_written, 0, 20)
 {
 	bool ended = false;
 
@@ -493,9 +480,8 @@ START_TEST(the_power_goes_while_a_view_is_written)
 		disk_lab_free(lab);
 	}
 }
-END_TEST
 
-START_TEST(views_that_nothing_names_are_removed)
+TEST(views_that_nothing_names_are_removed)
 {
 	struct wh_standing standing = {.group = 1, .base = 0x100, .number = 2, .ballot = 1, .next = 0x200};
 	struct disk_lab *lab = disk_lab_make(seed);
@@ -529,31 +515,8 @@ START_TEST(views_that_nothing_names_are_removed)
 	expect_view(lab, 0x300, NULL);
 	disk_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("standing");
-	TCase *cases = tcase_create("standing");
-
-	tcase_add_test(cases, a_standing_is_what_its_bytes_say);
-	tcase_add_test(cases, bytes_that_are_changed);
-	tcase_add_test(cases, the_last_that_was_written_is_read);
-	tcase_add_loop_test(cases, one_copy_is_enough, 0, 12);
-	tcase_add_loop_test(cases, what_is_read_is_on_disk, 0, 20);
-	tcase_add_loop_test(cases, a_slot_that_does_not_check_is_passed_over, 0, 6);
-	tcase_add_loop_test(cases, a_file_that_is_none, 0, 3);
-	tcase_add_loop_test(cases, the_power_goes_at_any_operation, 0, 20);
-	tcase_add_test(cases, no_write_follows_one_that_failed);
-	tcase_add_loop_test(cases, without_room_it_is_tried_again, 0, 4);
-	tcase_add_test(cases, views_are_read_by_their_keys);
-	tcase_add_loop_test(cases, a_view_that_is_damaged, 0, 19);
-	tcase_add_test(cases, a_view_of_another_key);
-	tcase_add_loop_test(cases, the_power_goes_while_a_view_is_written, 0, 20);
-	tcase_add_test(cases, views_that_nothing_names_are_removed);
-	suite_add_tcase(suite, cases);
-	return suite;
-}
+TEST_SUITE("standing")
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* test_state_asked.c - the newcomer: which members it asks for a state, and when it gives up. */
 #include "tests/unit/state_newcomer.h"
 
-START_TEST(the_expected_giver_has_its_time_and_is_asked_first)
+TEST(the_expected_giver_has_its_time_and_is_asked_first)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -23,10 +23,9 @@ START_TEST(the_expected_giver_has_its_time_and_is_asked_first)
 	ck_assert_int_eq(party->failed, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Its view begins before that of the newcomer; so does its end. */
-START_TEST(a_giver_that_declines_early_is_not_waited_for)
+TEST_LOOP(a_giver_that_declines_early_is_not_waited_for, 0, 3)
 {
 	static const uint32_t back[] = {1};
 	struct lab *lab = lab_create(LAB_AT_ONCE);
@@ -50,9 +49,8 @@ START_TEST(a_giver_that_declines_early_is_not_waited_for)
 	ck_assert_uint_eq(party->asked_count, _i < 2);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_giver_that_is_gone_is_not_waited_for)
+TEST(a_giver_that_is_gone_is_not_waited_for)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -68,10 +66,9 @@ START_TEST(a_giver_that_is_gone_is_not_waited_for)
 	check_asked(party, 2, 3);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A giver that is removed may be there, and not be able to go on: others are asked, and what they give is taken instead. */
-START_TEST(a_removed_giver_gives_until_another_does)
+TEST_LOOP(a_removed_giver_gives_until_another_does, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -98,10 +95,9 @@ START_TEST(a_removed_giver_gives_until_another_does)
 	pipe_end(other);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* It has left in peace, when it had written all of it, and no other has it. */
-START_TEST(what_a_giver_has_written_outlasts_it)
+TEST_LOOP(what_a_giver_has_written_outlasts_it, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -121,10 +117,9 @@ START_TEST(what_a_giver_has_written_outlasts_it)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* But of one that says nothing more nothing is hoped for long. */
-START_TEST(a_removed_giver_that_is_silent_is_not_waited_for)
+TEST_LOOP(a_removed_giver_that_is_silent_is_not_waited_for, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -141,7 +136,6 @@ START_TEST(a_removed_giver_that_is_silent_is_not_waited_for)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 static void giver_is_removed(struct program *program, enum whorl_restore_step step)
 {
@@ -152,7 +146,7 @@ static void giver_is_removed(struct program *program, enum whorl_restore_step st
 }
 
 /* The program is just being given the end of it: then it has all, and there may be no other node that has. */
-START_TEST(a_removed_giver_may_have_given_all)
+TEST_LOOP(a_removed_giver_may_have_given_all, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -169,7 +163,6 @@ START_TEST(a_removed_giver_may_have_given_all)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 static void giver_is_removed_and_another_asks(struct program *program, enum whorl_restore_step step)
 {
@@ -184,7 +177,7 @@ static void giver_is_removed_and_another_asks(struct program *program, enum whor
 }
 
 /* And a newcomer that asks just then, perhaps for the last time, waits for the answer. */
-START_TEST(a_node_that_may_have_been_given_all_does_not_decline)
+TEST(a_node_that_may_have_been_given_all_does_not_decline)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab), *next = &lab->parties[2];
@@ -205,10 +198,9 @@ START_TEST(a_node_that_may_have_been_given_all_does_not_decline)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* What it has written may still come. */
-START_TEST(a_giver_that_is_gone_may_have_written_all)
+TEST_LOOP(a_giver_that_is_gone_may_have_written_all, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -225,9 +217,8 @@ START_TEST(a_giver_that_is_gone_may_have_written_all)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_question_that_cannot_be_sent_is_sent_later)
+TEST(a_question_that_cannot_be_sent_is_sent_later)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -241,9 +232,8 @@ START_TEST(a_question_that_cannot_be_sent_is_sent_later)
 	check_asked(party, 1, 2);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(when_nobody_has_it_the_shard_is_lost)
+TEST(when_nobody_has_it_the_shard_is_lost)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -273,9 +263,8 @@ START_TEST(when_nobody_has_it_the_shard_is_lost)
 	ck_assert_uint_eq(party->upcalled_count, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(when_there_is_nobody_the_shard_is_lost)
+TEST(when_there_is_nobody_the_shard_is_lost)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -288,11 +277,10 @@ START_TEST(when_there_is_nobody_the_shard_is_lost)
 	ck_assert_uint_eq(party->asked_count, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Those that are cut off are asked until they answer, or leave the view. */
 /* Cut off, it has no giver left, and may have been removed. */
-START_TEST(a_node_that_hears_no_quorum_does_not_take_a_state_for_lost)
+TEST_LOOP(a_node_that_hears_no_quorum_does_not_take_a_state_for_lost, 0, 2)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -315,9 +303,8 @@ START_TEST(a_node_that_hears_no_quorum_does_not_take_a_state_for_lost)
 	}
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(nobody_answers)
+TEST(nobody_answers)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = newcomer(lab);
@@ -330,10 +317,9 @@ START_TEST(nobody_answers)
 	ck_assert_int_eq(party->failed, 0); /* a member that is silent may have it */
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A stream of one that was given up on is as good as any. */
-START_TEST(late_is_better_than_never)
+TEST_LOOP(late_is_better_than_never, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -350,10 +336,9 @@ START_TEST(late_is_better_than_never)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* However often a program that has it is too slow, it is not lost. */
-START_TEST(a_giver_that_stalls_is_asked_again)
+TEST_LOOP(a_giver_that_stalls_is_asked_again, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -371,10 +356,9 @@ START_TEST(a_giver_that_stalls_is_asked_again)
 	ck_assert_int_eq(party->failed, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A long failure time-out is a long patience. */
-START_TEST(slow_groups_are_patient)
+TEST_LOOP(slow_groups_are_patient, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = &lab->parties[0];
@@ -391,30 +375,5 @@ START_TEST(slow_groups_are_patient)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_asked");
-	TCase *all = tcase_create("all");
-
-	tcase_add_test(all, the_expected_giver_has_its_time_and_is_asked_first);
-	tcase_add_loop_test(all, a_giver_that_declines_early_is_not_waited_for, 0, 3);
-	tcase_add_test(all, a_giver_that_is_gone_is_not_waited_for);
-	tcase_add_loop_test(all, a_removed_giver_gives_until_another_does, 0, 2);
-	tcase_add_loop_test(all, what_a_giver_has_written_outlasts_it, 0, 2);
-	tcase_add_loop_test(all, a_removed_giver_that_is_silent_is_not_waited_for, 0, 2);
-	tcase_add_loop_test(all, a_removed_giver_may_have_given_all, 0, 2);
-	tcase_add_test(all, a_node_that_may_have_been_given_all_does_not_decline);
-	tcase_add_loop_test(all, a_giver_that_is_gone_may_have_written_all, 0, 2);
-	tcase_add_test(all, a_question_that_cannot_be_sent_is_sent_later);
-	tcase_add_test(all, when_nobody_has_it_the_shard_is_lost);
-	tcase_add_test(all, when_there_is_nobody_the_shard_is_lost);
-	tcase_add_loop_test(all, a_node_that_hears_no_quorum_does_not_take_a_state_for_lost, 0, 2);
-	tcase_add_test(all, nobody_answers);
-	tcase_add_loop_test(all, late_is_better_than_never, 0, 2);
-	tcase_add_loop_test(all, a_giver_that_stalls_is_asked_again, 0, 2);
-	tcase_add_loop_test(all, slow_groups_are_patient, 0, 2);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("state_asked")

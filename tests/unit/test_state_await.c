@@ -3,7 +3,9 @@
 
 /* ---- streams -------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_state_goes_from_one_to_the_other)
+TEST_CASE("streams");
+
+TEST_LOOP(a_state_goes_from_one_to_the_other, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab), *giver = &lab->parties[1];
@@ -39,9 +41,8 @@ START_TEST(a_state_goes_from_one_to_the_other)
 	ck_assert_ptr_nonnull(strstr(party->log, "has taken the state of orders from node 1: 30.0 kB in "));
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_job_on_the_loop_does_not_wait)
+TEST_LOOP(a_job_on_the_loop_does_not_wait, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -62,10 +63,9 @@ START_TEST(a_job_on_the_loop_does_not_wait)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* As much as is in a buffer: others have their turn. */
-START_TEST(a_job_on_the_loop_does_a_little)
+TEST(a_job_on_the_loop_does_a_little)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -83,9 +83,8 @@ START_TEST(a_job_on_the_loop_does_a_little)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(an_empty_state)
+TEST_LOOP(an_empty_state, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab), *giver = &lab->parties[1];
@@ -99,9 +98,8 @@ START_TEST(an_empty_state)
 	ck_assert_uint_eq(party->program.restored_bytes, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_stream_that_is_cut_off_costs_its_giver)
+TEST_LOOP(a_stream_that_is_cut_off_costs_its_giver, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
@@ -130,10 +128,9 @@ START_TEST(a_stream_that_is_cut_off_costs_its_giver)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Nothing of a stream that makes no sense reaches the program. */
-START_TEST(a_hostile_stream_costs_its_giver)
+TEST_LOOP(a_hostile_stream_costs_its_giver, 0, 8)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab), as = {.view = VIEW, .shard = SHARD};
@@ -155,9 +152,8 @@ START_TEST(a_hostile_stream_costs_its_giver)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_stream_of_a_view_that_is_over_costs_nobody)
+TEST_LOOP(a_stream_of_a_view_that_is_over_costs_nobody, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab), as = {.view = VIEW - 1, .shard = SHARD};
@@ -178,9 +174,8 @@ START_TEST(a_stream_of_a_view_that_is_over_costs_nobody)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_stream_that_stalls_is_given_up)
+TEST_LOOP(a_stream_that_stalls_is_given_up, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -200,9 +195,8 @@ START_TEST(a_stream_that_stalls_is_given_up)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_stream_may_be_early)
+TEST_LOOP(a_stream_may_be_early, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = &lab->parties[0], as = {.view = VIEW, .shard = SHARD}, stale = {.view = VIEW - 2};
@@ -229,10 +223,9 @@ START_TEST(a_stream_may_be_early)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* While one is read another has a while to be needed. */
-START_TEST(a_second_stream)
+TEST_LOOP(a_second_stream, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
@@ -262,11 +255,12 @@ START_TEST(a_second_stream)
 	pipe_end(second);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* ---- the program, and others ---------------------------------------------------------------------------------------- */
 
-START_TEST(a_program_that_cannot_restore)
+TEST_CASE("others");
+
+TEST_LOOP(a_program_that_cannot_restore, 0, 6)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
@@ -291,10 +285,9 @@ START_TEST(a_program_that_cannot_restore)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* As long as the one that is to give to it may, it is about to have it, though no stream is there yet. */
-START_TEST(a_node_that_waits_in_vain_itself_declines)
+TEST_LOOP(a_node_that_waits_in_vain_itself_declines, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab);
@@ -312,10 +305,9 @@ START_TEST(a_node_that_waits_in_vain_itself_declines)
 	ck_assert_uint_eq(word_of(&party->program.snapshots), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A newcomer that asks one to which a state is just coming waits for it; and gets what was restored, as much as was. */
-START_TEST(a_node_that_is_about_to_have_the_state_gives_it_then)
+TEST_LOOP(a_node_that_is_about_to_have_the_state_gives_it_then, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = newcomer(lab), *next = &lab->parties[2], as = {.view = VIEW, .shard = SHARD};
@@ -356,9 +348,8 @@ START_TEST(a_node_that_is_about_to_have_the_state_gives_it_then)
 		pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_node_that_leaves_the_shard_is_not_restored)
+TEST_LOOP(a_node_that_leaves_the_shard_is_not_restored, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -390,10 +381,9 @@ START_TEST(a_node_that_leaves_the_shard_is_not_restored)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* From one shard to another of the same subgroup. */
-START_TEST(a_node_that_awaits_another_state_forgets_the_first)
+TEST_LOOP(a_node_that_awaits_another_state_forgets_the_first, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -422,10 +412,9 @@ START_TEST(a_node_that_awaits_another_state_forgets_the_first)
 	pipe_end(second);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* No node has been in the shard, and this node in none: there is nothing to forget. */
-START_TEST(a_node_that_begins_in_its_first_shard_is_not_asked_to_forget)
+TEST_LOOP(a_node_that_begins_in_its_first_shard_is_not_asked_to_forget, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = &lab->parties[0];
@@ -438,10 +427,9 @@ START_TEST(a_node_that_begins_in_its_first_shard_is_not_asked_to_forget)
 	ck_assert_int_eq(party->restored, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* It has a state of another shard, or awaits one, or is in none meanwhile. */
-START_TEST(a_node_that_moves_into_a_fresh_shard_restores_the_empty_state)
+TEST_LOOP(a_node_that_moves_into_a_fresh_shard_restores_the_empty_state, 0, 6)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = &lab->parties[0];
@@ -474,10 +462,9 @@ START_TEST(a_node_that_moves_into_a_fresh_shard_restores_the_empty_state)
 	ck_assert_int_eq(party->failed, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* The stream of the first shard has no part in it any more. */
-START_TEST(what_is_restored_of_the_shard_before_ends_first)
+TEST_LOOP(what_is_restored_of_the_shard_before_ends_first, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -495,9 +482,8 @@ START_TEST(what_is_restored_of_the_shard_before_ends_first)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_program_that_cannot_forget)
+TEST_LOOP(a_program_that_cannot_forget, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = &lab->parties[0];
@@ -511,9 +497,8 @@ START_TEST(a_program_that_cannot_forget)
 	ck_assert_uint_eq(word_of(&party->program.ends), _i / 2);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(stop_closes_what_it_has)
+TEST_LOOP(stop_closes_what_it_has, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = newcomer(lab);
@@ -538,10 +523,9 @@ START_TEST(stop_closes_what_it_has)
 	ck_assert_uint_eq(word_of(&wh_state_statistics(party->state)->kept), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* One with nothing under way. Nothing is upcalled without a state. */
-START_TEST(after_stop_there_is_nothing_more)
+TEST(after_stop_there_is_nothing_more)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = &lab->parties[1];
@@ -560,35 +544,5 @@ START_TEST(after_stop_there_is_nothing_more)
 	ck_assert_uint_eq(party->asked_count, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_await");
-	TCase *streams = tcase_create("streams"), *others = tcase_create("others");
-
-	tcase_add_loop_test(streams, a_state_goes_from_one_to_the_other, 0, 4);
-	tcase_add_loop_test(streams, a_job_on_the_loop_does_not_wait, 0, 2);
-	tcase_add_test(streams, a_job_on_the_loop_does_a_little);
-	tcase_add_loop_test(streams, an_empty_state, 0, 2);
-	tcase_add_loop_test(streams, a_stream_that_is_cut_off_costs_its_giver, 0, 4);
-	tcase_add_loop_test(streams, a_hostile_stream_costs_its_giver, 0, 8);
-	tcase_add_loop_test(streams, a_stream_of_a_view_that_is_over_costs_nobody, 0, 2);
-	tcase_add_loop_test(streams, a_stream_that_stalls_is_given_up, 0, 2);
-	tcase_add_loop_test(streams, a_stream_may_be_early, 0, 4);
-	tcase_add_loop_test(streams, a_second_stream, 0, 4);
-	suite_add_tcase(s, streams);
-	tcase_add_loop_test(others, a_program_that_cannot_restore, 0, 6);
-	tcase_add_loop_test(others, a_node_that_waits_in_vain_itself_declines, 0, 4);
-	tcase_add_loop_test(others, a_node_that_is_about_to_have_the_state_gives_it_then, 0, 4);
-	tcase_add_loop_test(others, a_node_that_leaves_the_shard_is_not_restored, 0, 2);
-	tcase_add_loop_test(others, a_node_that_awaits_another_state_forgets_the_first, 0, 2);
-	tcase_add_loop_test(others, a_node_that_begins_in_its_first_shard_is_not_asked_to_forget, 0, 2);
-	tcase_add_loop_test(others, a_node_that_moves_into_a_fresh_shard_restores_the_empty_state, 0, 6);
-	tcase_add_loop_test(others, what_is_restored_of_the_shard_before_ends_first, 0, 2);
-	tcase_add_loop_test(others, a_program_that_cannot_forget, 0, 4);
-	tcase_add_loop_test(others, stop_closes_what_it_has, 0, 2);
-	tcase_add_test(others, after_stop_there_is_nothing_more);
-	suite_add_tcase(s, others);
-	return s;
-}
+TEST_SUITE("state_await")

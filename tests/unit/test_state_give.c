@@ -76,7 +76,7 @@ static void pass(struct lab *lab, struct party *party, int count)
 	}
 }
 
-START_TEST(the_whole_state_is_given)
+TEST_LOOP(the_whole_state_is_given, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = giver(lab);
@@ -110,10 +110,9 @@ START_TEST(the_whole_state_is_given)
 	state_lab_free(lab);
 	free(reader);
 }
-END_TEST
 
 /* The loop's thread, where a job has no other. When it got further the loop is woken, and comes again at once. */
-START_TEST(a_job_on_the_loop_does_not_wait)
+TEST_LOOP(a_job_on_the_loop_does_not_wait, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = giver(lab);
@@ -140,10 +139,9 @@ START_TEST(a_job_on_the_loop_does_not_wait)
 	ck_assert_uint_eq(wh_load_relaxed(&pipe->waits), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A piece: others have their turn. */
-START_TEST(a_job_on_the_loop_does_a_little)
+TEST(a_job_on_the_loop_does_a_little)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab);
@@ -162,9 +160,8 @@ START_TEST(a_job_on_the_loop_does_a_little)
 	ck_assert_uint_eq(before, 100000);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(the_state_is_that_of_the_moment)
+TEST(the_state_is_that_of_the_moment)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab);
@@ -189,9 +186,8 @@ START_TEST(the_state_is_that_of_the_moment)
 	state_lab_free(lab);
 	free(reader);
 }
-END_TEST
 
-START_TEST(several_are_given_to_at_once)
+TEST_LOOP(several_are_given_to_at_once, 0, 2)
 {
 	struct lab *lab = lab_create(kinds[_i]);
 	struct party *party = giver(lab);
@@ -214,9 +210,8 @@ START_TEST(several_are_given_to_at_once)
 	state_lab_free(lab);
 	free(readers);
 }
-END_TEST
 
-START_TEST(a_node_that_has_no_snapshot_declines)
+TEST(a_node_that_has_no_snapshot_declines)
 {
 	struct lab *lab = lab_create(LAB_AT_ONCE);
 	struct party *party = giver(lab);
@@ -242,9 +237,8 @@ START_TEST(a_node_that_has_no_snapshot_declines)
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_stream_that_cannot_be_opened)
+TEST_LOOP(a_stream_that_cannot_be_opened, 0, 6)
 {
 	static const struct {
 		enum whorl_result result;
@@ -264,10 +258,9 @@ START_TEST(a_stream_that_cannot_be_opened)
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Its stream ends without an end. */
-START_TEST(a_program_that_cannot_read)
+TEST_LOOP(a_program_that_cannot_read, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = giver(lab);
@@ -289,9 +282,8 @@ START_TEST(a_program_that_cannot_read)
 	state_lab_free(lab);
 	free(reader);
 }
-END_TEST
 
-START_TEST(a_newcomer_that_goes)
+TEST_LOOP(a_newcomer_that_goes, 0, 6)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = giver(lab);
@@ -317,9 +309,8 @@ START_TEST(a_newcomer_that_goes)
 	ck_assert_uint_eq(wh_state_step(party->state), 0);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_newcomer_that_asks_again_is_given_another_stream)
+TEST(a_newcomer_that_asks_again_is_given_another_stream)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab);
@@ -349,9 +340,8 @@ START_TEST(a_newcomer_that_asks_again_is_given_another_stream)
 	ck_assert_uint_eq(wh_load_relaxed(&party->program.snapshots), 7);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(stop_ends_what_is_under_way)
+TEST_LOOP(stop_ends_what_is_under_way, 0, 4)
 {
 	struct lab *lab = lab_create(kinds[_i % 2]);
 	struct party *party = giver(lab);
@@ -371,10 +361,9 @@ START_TEST(stop_ends_what_is_under_way)
 		ck_assert(lab->pipes[i]->out_closed);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* In a child of fork() neither the program nor the other end is told; memory is freed (the leak checker says so). */
-START_TEST(a_fork_only_frees)
+TEST(a_fork_only_frees)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab), *newcomer = &lab->parties[1];
@@ -402,9 +391,8 @@ START_TEST(a_fork_only_frees)
 	wh_state_free(NULL, false);
 	free(lab);
 }
-END_TEST
 
-START_TEST(progress_is_logged_now_and_then)
+TEST(progress_is_logged_now_and_then)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = giver(lab);
@@ -427,26 +415,5 @@ START_TEST(progress_is_logged_now_and_then)
 	ck_assert_int_eq(lines, 2);
 	state_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_give");
-	TCase *all = tcase_create("all");
-
-	tcase_add_loop_test(all, the_whole_state_is_given, 0, 4);
-	tcase_add_loop_test(all, a_job_on_the_loop_does_not_wait, 0, 2);
-	tcase_add_test(all, a_job_on_the_loop_does_a_little);
-	tcase_add_test(all, the_state_is_that_of_the_moment);
-	tcase_add_loop_test(all, several_are_given_to_at_once, 0, 2);
-	tcase_add_test(all, a_node_that_has_no_snapshot_declines);
-	tcase_add_loop_test(all, a_stream_that_cannot_be_opened, 0, 6);
-	tcase_add_loop_test(all, a_program_that_cannot_read, 0, 4);
-	tcase_add_loop_test(all, a_newcomer_that_goes, 0, 6);
-	tcase_add_test(all, a_newcomer_that_asks_again_is_given_another_stream);
-	tcase_add_loop_test(all, stop_ends_what_is_under_way, 0, 4);
-	tcase_add_test(all, a_fork_only_frees);
-	tcase_add_test(all, progress_is_logged_now_and_then);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("state_give")

@@ -73,7 +73,7 @@ static void restore_only(struct lab *lab, struct party *party)
 		state_lab_step(lab);
 }
 
-START_TEST(what_is_in_the_state_is_dropped_and_the_rest_comes_in_order)
+TEST_LOOP(what_is_in_the_state_is_dropped_and_the_rest_comes_in_order, 0, 2)
 {
 	struct lab *lab = lab_create(_i == 0 ? LAB_AT_ONCE : LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -99,10 +99,9 @@ START_TEST(what_is_in_the_state_is_dropped_and_the_rest_comes_in_order)
 	check_upcalled(party, at, 1, 20);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* What the position says, and has not come yet, is dropped when it comes, although nothing is kept any more. */
-START_TEST(the_position_may_be_ahead)
+TEST_LOOP(the_position_may_be_ahead, 0, 3)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -139,10 +138,9 @@ START_TEST(the_position_may_be_ahead)
 	ck_assert_uint_eq(party->upcalled_count, _i == 0 ? 3 : 4);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Unordered, what the newcomer has not delivered may come again in a later view; and it says so to the node to which it gives. */
-START_TEST(unordered_a_view_says_nothing)
+TEST(unordered_a_view_says_nothing)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = unordered(lab);
@@ -168,10 +166,9 @@ START_TEST(unordered_a_view_says_nothing)
 	ck_assert(!wh_state_keeps(party->state));
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A node that has a state of a later view than its own gives one of that view. */
-START_TEST(a_state_of_a_later_view_is_given_on)
+TEST_LOOP(a_state_of_a_later_view_is_given_on, 0, 2)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = _i == 0 ? newcomer(lab) : unordered(lab);
@@ -187,10 +184,9 @@ START_TEST(a_state_of_a_later_view_is_given_on)
 					  .sequence = 33});
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A sender that has been away begins anew: its numbers are compared with those of the same life alone. */
-START_TEST(unordered_a_sender_comes_back)
+TEST_LOOP(unordered_a_sender_comes_back, 0, 2)
 {
 	static const uint32_t back[] = {1, 3};
 	struct lab *lab = lab_create(LAB_LATER);
@@ -223,10 +219,9 @@ START_TEST(unordered_a_sender_comes_back)
 	}
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Ordered, the view tells, whichever sender has come back since. */
-START_TEST(a_sender_comes_back)
+TEST_LOOP(a_sender_comes_back, 0, 2)
 {
 	static const uint32_t back[] = {1};
 	struct lab *lab = lab_create(LAB_LATER);
@@ -254,10 +249,9 @@ START_TEST(a_sender_comes_back)
 	}
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A batch, of which some are in the state: the others are upcalled in runs, where they lie. */
-START_TEST(a_batch_is_upcalled_in_runs)
+TEST(a_batch_is_upcalled_in_runs)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -280,9 +274,8 @@ START_TEST(a_batch_is_upcalled_in_runs)
 	ck_assert_ptr_eq(party->upcalled[0].data, texts[1]);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(it_catches_up_a_little_in_each_pass)
+TEST(it_catches_up_a_little_in_each_pass)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -310,10 +303,9 @@ START_TEST(it_catches_up_a_little_in_each_pass)
 		check_upcalled(party, i, 4, i);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* A node that asks meanwhile gets it as soon as this one has all. */
-START_TEST(a_node_that_catches_up_gives_later)
+TEST(a_node_that_catches_up_gives_later)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -333,9 +325,8 @@ START_TEST(a_node_that_catches_up_gives_later)
 	ck_assert_uint_eq(word_of(&party->program.snapshots), 1);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_pass_upcalls_as_long_as_it_may)
+TEST(a_pass_upcalls_as_long_as_it_may)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -351,10 +342,9 @@ START_TEST(a_pass_upcalls_as_long_as_it_may)
 	ck_assert_uint_eq(party->upcalled_count - began, 4 * 64); /* the loop's clock went on with them */
 	state_lab_free(lab);
 }
-END_TEST
 
 /* However fast it comes: a delivery upcalls as much as it adds, if passes come rarely. */
-START_TEST(it_catches_up_with_senders_that_do_not_wait)
+TEST(it_catches_up_with_senders_that_do_not_wait)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -380,9 +370,8 @@ START_TEST(it_catches_up_with_senders_that_do_not_wait)
 		check_upcalled(party, i, 4, i);
 	state_lab_free(lab);
 }
-END_TEST
 
-START_TEST(what_is_kept_back_is_bounded)
+TEST(what_is_kept_back_is_bounded)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = &lab->parties[0];
@@ -408,10 +397,9 @@ START_TEST(what_is_kept_back_is_bounded)
 	ck_assert_uint_eq(party->upcalled_count, 0);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Also of a later view, of one that was given to in a later view than its own. */
-START_TEST(a_position_of_a_later_view)
+TEST(a_position_of_a_later_view)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab);
@@ -435,10 +423,9 @@ START_TEST(a_position_of_a_later_view)
 	ck_assert_uint_eq(party->upcalled_count, 2);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* All of the views before it is in the state, although none of its senders has sent anything in it. */
-START_TEST(a_position_at_the_beginning_of_a_later_view)
+TEST(a_position_at_the_beginning_of_a_later_view)
 {
 	struct lab *lab = lab_create(LAB_LATER);
 	struct party *party = newcomer(lab), as = {.view = VIEW + 1};
@@ -459,27 +446,5 @@ START_TEST(a_position_at_the_beginning_of_a_later_view)
 	ck_assert(!wh_state_keeps(party->state));
 	state_lab_free(lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_keep");
-	TCase *all = tcase_create("all");
-
-	tcase_add_loop_test(all, what_is_in_the_state_is_dropped_and_the_rest_comes_in_order, 0, 2);
-	tcase_add_loop_test(all, the_position_may_be_ahead, 0, 3);
-	tcase_add_test(all, unordered_a_view_says_nothing);
-	tcase_add_loop_test(all, a_state_of_a_later_view_is_given_on, 0, 2);
-	tcase_add_loop_test(all, unordered_a_sender_comes_back, 0, 2);
-	tcase_add_loop_test(all, a_sender_comes_back, 0, 2);
-	tcase_add_test(all, a_batch_is_upcalled_in_runs);
-	tcase_add_test(all, it_catches_up_a_little_in_each_pass);
-	tcase_add_test(all, a_node_that_catches_up_gives_later);
-	tcase_add_test(all, a_pass_upcalls_as_long_as_it_may);
-	tcase_add_test(all, it_catches_up_with_senders_that_do_not_wait);
-	tcase_add_test(all, what_is_kept_back_is_bounded);
-	tcase_add_test(all, a_position_of_a_later_view);
-	tcase_add_test(all, a_position_at_the_beginning_of_a_later_view);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("state_keep")

@@ -22,9 +22,11 @@ static struct party *awaits(struct lab *lab, uint32_t id)
 	return party;
 }
 
+TEST_CASE("all", .timeout_s = 20);
+
 /* Messages of sender 9 are delivered at all parties, in turn with passes, while the state is given, once at `from` and once
  * more later. */
-START_TEST(a_state_goes_over_while_messages_are_delivered)
+TEST(a_state_goes_over_while_messages_are_delivered)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *giver = &lab->parties[GIVER], *one = awaits(lab, 0), *other = awaits(lab, 2);
@@ -65,7 +67,6 @@ START_TEST(a_state_goes_over_while_messages_are_delivered)
 	ck_assert_uint_eq(word_of(&giver->program.released), 2);
 	state_lab_free(lab);
 }
-END_TEST
 
 static void take_a_millisecond(struct program *program)
 {
@@ -77,7 +78,7 @@ static void take_a_millisecond(struct program *program)
 }
 
 /* So much of a giver's time goes into it, and no more; what it takes longer on a busy machine does not matter. */
-START_TEST(a_giver_pauses)
+TEST(a_giver_pauses)
 {
 	const uint64_t pieces = 30, small = WH_STATE_SMALL_NS / WH_NS_PER_MS, pause_ns = 9 * WH_NS_PER_MS;
 	struct lab *lab = lab_create(LAB_THREADS);
@@ -95,10 +96,9 @@ START_TEST(a_giver_pauses)
 	check_restored(&newcomer->program, pieces * 100);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Neither end can go on: both stop at once. */
-START_TEST(stop_ends_jobs_that_wait)
+TEST(stop_ends_jobs_that_wait)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
@@ -122,7 +122,6 @@ START_TEST(stop_ends_jobs_that_wait)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 struct barrier {
 	wh_word waits, go;
@@ -140,7 +139,7 @@ static void wait_for_go(struct program *program, enum whorl_restore_step step)
 }
 
 /* A restore that cannot be interrupted: the next one begins when it is over. Meanwhile this node has left and come again. */
-START_TEST(one_restore_at_a_time)
+TEST(one_restore_at_a_time)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
@@ -169,10 +168,9 @@ START_TEST(one_restore_at_a_time)
 	pipe_end(second);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* And a shard that begins with nothing has to wait for it: its messages are not upcalled beside it, and no more of it comes. */
-START_TEST(a_restore_ends_before_another_shard_begins)
+TEST(a_restore_ends_before_another_shard_begins)
 {
 	struct lab *lab = lab_create(LAB_THREADS);
 	struct party *party = awaits(lab, 0);
@@ -200,7 +198,6 @@ START_TEST(a_restore_ends_before_another_shard_begins)
 	pipe_end(pipe);
 	state_lab_free(lab);
 }
-END_TEST
 
 struct seen {
 	int nice, policy;
@@ -222,7 +219,7 @@ static void look_around_too(struct program *program, enum whorl_restore_step ste
 
 /* Jobs take little of what loops need, if they have a thread of their own; and else leave the loop's alone. But what is small is done at once: where
  * loops have all the processors a thread that stands back hardly runs. */
-START_TEST(jobs_stand_back)
+TEST_LOOP(jobs_stand_back, 0, 3)
 {
 	const size_t bytes[] = {3 * WH_STATE_PIECE, 3 * WH_STATE_PIECE, 1};
 	struct lab *lab = lab_create(_i == 1 ? LAB_AT_ONCE : LAB_THREADS);
@@ -246,10 +243,9 @@ START_TEST(jobs_stand_back)
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
 	state_lab_free(lab);
 }
-END_TEST
 
 /* Newcomers that go, and givers that stop, at any moment of a transfer. */
-START_TEST(it_may_end_at_any_moment)
+TEST(it_may_end_at_any_moment)
 {
 	for (int moment = 0; moment < 60; moment++) {
 		struct lab *lab = lab_create(LAB_THREADS);
@@ -272,21 +268,5 @@ START_TEST(it_may_end_at_any_moment)
 		state_lab_free(lab);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_threads");
-	TCase *all = tcase_create("all");
-
-	tcase_set_timeout(all, 20);
-	tcase_add_test(all, a_state_goes_over_while_messages_are_delivered);
-	tcase_add_test(all, a_giver_pauses);
-	tcase_add_test(all, stop_ends_jobs_that_wait);
-	tcase_add_test(all, one_restore_at_a_time);
-	tcase_add_test(all, a_restore_ends_before_another_shard_begins);
-	tcase_add_loop_test(all, jobs_stand_back, 0, 3);
-	tcase_add_test(all, it_may_end_at_any_moment);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("state_threads")

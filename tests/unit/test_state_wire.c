@@ -68,7 +68,7 @@ static void check_portions(const unsigned char *bytes, size_t count, size_t port
 	}
 }
 
-START_TEST(what_is_written_is_read_however_it_is_cut)
+TEST(what_is_written_is_read_however_it_is_cut)
 {
 	struct wh_state_header header = full_header();
 	unsigned char bytes[WH_STATE_HEADER_BYTES + 64];
@@ -78,9 +78,8 @@ START_TEST(what_is_written_is_read_however_it_is_cut)
 		check_portions(bytes, count, portion);
 	check_portions(bytes, count, count);
 }
-END_TEST
 
-START_TEST(the_bytes_are_little_endian)
+TEST(the_bytes_are_little_endian)
 {
 	static const unsigned char expected[] = {
 		5,    0,    0,    0,    2, 0, 0, 0, 9,    0, 0, 0, 0,    0,    0,    0,    0x88, 0x77, 0x66, 0x55,
@@ -93,7 +92,6 @@ START_TEST(the_bytes_are_little_endian)
 	ck_assert_uint_eq(wh_state_put_header(bytes, &header), sizeof(expected));
 	ck_assert_mem_eq(bytes, expected, sizeof(expected));
 }
-END_TEST
 
 /* What becomes of a stream with one word of it changed. */
 static enum wh_state_part parse_with(size_t offset, uint32_t value, const char **wrong)
@@ -116,7 +114,7 @@ static enum wh_state_part parse_with(size_t offset, uint32_t value, const char *
 	return last;
 }
 
-START_TEST(nothing_is_believed)
+TEST(nothing_is_believed)
 {
 	static const struct {
 		size_t offset;
@@ -143,9 +141,8 @@ START_TEST(nothing_is_believed)
 	ck_assert_int_eq(parse_with(8, VIEW + 1, &wrong), WH_PART_END);
 	ck_assert_int_eq(parse_with(24, 256, &wrong), WH_PART_END);
 }
-END_TEST
 
-START_TEST(a_position_may_be_empty)
+TEST(a_position_may_be_empty)
 {
 	struct wh_state_header header = {SUBGROUP, SHARD, VIEW, {.count = 0}, false};
 	unsigned char bytes[WH_STATE_HEADER_BYTES + 64];
@@ -158,10 +155,9 @@ START_TEST(a_position_may_be_empty)
 	ck_assert_int_eq(wh_state_parse(&parser, &from, end), WH_PART_END);
 	ck_assert_int_eq(wh_state_parse(&parser, &from, end), WH_PART_NONE);
 }
-END_TEST
 
 /* What the giver's program has refused travels behind the state: a large message with all its indexes (docs/decisions/0045). */
-START_TEST(messages_behind_a_state_are_whole)
+TEST(messages_behind_a_state_are_whole)
 {
 	const struct whorl_message was = {.sender = 7,
 					  .bytes = (size_t)5 << 32,
@@ -191,18 +187,5 @@ START_TEST(messages_behind_a_state_are_whole)
 	wh_state_put_message(bytes, &none);
 	ck_assert(!wh_state_get_message(bytes, &read));
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("state_wire");
-	TCase *all = tcase_create("all");
-
-	tcase_add_test(all, what_is_written_is_read_however_it_is_cut);
-	tcase_add_test(all, the_bytes_are_little_endian);
-	tcase_add_test(all, nothing_is_believed);
-	tcase_add_test(all, a_position_may_be_empty);
-	tcase_add_test(all, messages_behind_a_state_are_whole);
-	suite_add_tcase(s, all);
-	return s;
-}
+TEST_SUITE("state_wire")

@@ -204,7 +204,7 @@ static void fill(void *stats, size_t size)
 		memcpy((char *)stats + i, &(uint64_t){0x0101010101010101 * (i / 8)}, 8);
 }
 
-START_TEST(what_is_written_is_read)
+TEST(what_is_written_is_read)
 {
 	struct whorl_status before = example(), *after;
 	size_t count;
@@ -255,10 +255,9 @@ START_TEST(what_is_written_is_read)
 	}
 	whorl_status_free(after);
 }
-END_TEST
 
 /* A node answers in the version that it is asked in, and what has come since then is not known. */
-START_TEST(the_version_before)
+TEST(the_version_before)
 {
 	struct whorl_status before = example(), *after;
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
@@ -292,10 +291,9 @@ START_TEST(the_version_before)
 	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
 	whorl_status_free(after);
 }
-END_TEST
 
 /* Its last members need not be in the view. One that is too old to know of any is told of none. */
-START_TEST(a_shard_may_be_dormant)
+TEST(a_shard_may_be_dormant)
 {
 	static struct whorl_status_place last[] = {{.id = 77}, {.id = 3}};
 	static struct whorl_status_shard some[2];
@@ -328,9 +326,8 @@ START_TEST(a_shard_may_be_dormant)
 			 WHORL_REFUSED);
 	ck_assert_ptr_nonnull(strstr(err.text, "dormant"));
 }
-END_TEST
 
-START_TEST(a_node_without_a_view)
+TEST(a_node_without_a_view)
 {
 	struct whorl_status before = {.group = "demo",
 				      .standing = WHORL_IS_SEEKING,
@@ -346,7 +343,6 @@ START_TEST(a_node_without_a_view)
 	ck_assert_ptr_null(after->workers);
 	whorl_status_free(after);
 }
-END_TEST
 
 static size_t write_with(uint32_t worker_count)
 {
@@ -357,7 +353,7 @@ static size_t write_with(uint32_t worker_count)
 }
 
 /* No more than a node can have, and no more than are there. */
-START_TEST(workers_that_are_not_there)
+TEST(workers_that_are_not_there)
 {
 	static unsigned char none[WH_ANSWER_MAX];
 	struct whorl_status *out;
@@ -380,9 +376,8 @@ START_TEST(workers_that_are_not_there)
 	ck_assert_ptr_nonnull(strstr(err.text, "out of its range"));
 	ck_assert_ptr_null(out);
 }
-END_TEST
 
-START_TEST(what_has_no_room_is_left_off)
+TEST(what_has_no_room_is_left_off)
 {
 	static struct whorl_status_member many[256];
 	static struct whorl_status_place all[256];
@@ -417,9 +412,8 @@ START_TEST(what_has_no_room_is_left_off)
 	whorl_status_free(after);
 	ck_assert_uint_eq(wh_status_encode(bytes, 100, &before, WH_STATUS_VERSION), 0); /* not even its head */
 }
-END_TEST
 
-START_TEST(questions)
+TEST(questions)
 {
 	unsigned char question[WH_STATUS_QUESTION_BYTES + 1] = {0};
 	struct whorl_status *out;
@@ -452,10 +446,9 @@ START_TEST(questions)
 	ck_assert_int_eq(wh_status_decode(&out, question, WH_STATUS_QUESTION_BYTES, &err), WHORL_REFUSED);
 	ck_assert_ptr_nonnull(strstr(err.text, "version"));
 }
-END_TEST
 
 /* Nothing but the whole is a status. */
-START_TEST(cut_short)
+TEST(cut_short)
 {
 	struct whorl_status before = example(), *out;
 	size_t count = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION);
@@ -471,10 +464,9 @@ START_TEST(cut_short)
 	}
 	ck_assert_int_eq(wh_status_decode(&out, bytes, count + 1, NULL), WHORL_REFUSED);
 }
-END_TEST
 
 /* What does not fit together. */
-START_TEST(a_status_that_does_not_fit_together_is_refused)
+TEST(a_status_that_does_not_fit_together_is_refused)
 {
 	struct whorl_status before = example(), *out;
 	struct whorl_status_member twice[] = {members[0], members[0], members[1]};
@@ -517,9 +509,8 @@ START_TEST(a_status_that_does_not_fit_together_is_refused)
 	before.restart = WHORL_RESTART_NONE;
 	REFUSED("nothing is restarted");
 }
-END_TEST
 
-START_TEST(texts_do_not_control_the_terminal)
+TEST(texts_do_not_control_the_terminal)
 {
 	struct whorl_status before = example(), *after;
 
@@ -528,10 +519,9 @@ START_TEST(texts_do_not_control_the_terminal)
 	ck_assert_str_eq(after->error, "a?[2Jb?c? ü");
 	whorl_status_free(after);
 }
-END_TEST
 
 /* Whatever comes: an answer, or none, and no byte read that is not there. */
-START_TEST(scribbles)
+TEST(scribbles)
 {
 	uint64_t random = test_seed(20);
 	struct whorl_status before = example(), *out;
@@ -559,9 +549,8 @@ START_TEST(scribbles)
 	ck_assert_uint_gt(accepted, 0); /* most of it is counters */
 	ck_assert_uint_lt(accepted, 100000);
 }
-END_TEST
 
-START_TEST(asking_for_what_cannot_be)
+TEST(asking_for_what_cannot_be)
 {
 	struct whorl_status *out;
 	char text[128], name[80];
@@ -578,25 +567,5 @@ START_TEST(asking_for_what_cannot_be)
 	ck_assert_str_ne(text, "");
 	whorl_status_free(NULL);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("status");
-	TCase *tcase = tcase_create("wire");
-
-	tcase_add_test(tcase, what_is_written_is_read);
-	tcase_add_test(tcase, the_version_before);
-	tcase_add_test(tcase, a_shard_may_be_dormant);
-	tcase_add_test(tcase, a_node_without_a_view);
-	tcase_add_test(tcase, workers_that_are_not_there);
-	tcase_add_test(tcase, what_has_no_room_is_left_off);
-	tcase_add_test(tcase, questions);
-	tcase_add_test(tcase, cut_short);
-	tcase_add_test(tcase, a_status_that_does_not_fit_together_is_refused);
-	tcase_add_test(tcase, texts_do_not_control_the_terminal);
-	tcase_add_test(tcase, scribbles);
-	tcase_add_test(tcase, asking_for_what_cannot_be);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("status")

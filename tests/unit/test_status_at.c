@@ -114,7 +114,7 @@ static void expect_status(struct whorl_status *status, bool complaints)
 }
 
 /* It names its version when it refuses the first question. */
-START_TEST(a_node_on_verbs)
+TEST(a_node_on_verbs)
 {
 	struct whorl_status *status;
 	char text[256];
@@ -127,10 +127,9 @@ START_TEST(a_node_on_verbs)
 	ck_assert_uint_eq(played.calls, 2);
 	end();
 }
-END_TEST
 
 /* What has been found out once is good for the next time, until another node is there. */
-START_TEST(it_is_found_out_once)
+TEST(it_is_found_out_once)
 {
 	struct whorl_status *status;
 	struct wh_error err = {0};
@@ -150,9 +149,8 @@ START_TEST(it_is_found_out_once)
 	ck_assert(!verbs && played.calls == 2);
 	end();
 }
-END_TEST
 
-START_TEST(a_version_that_is_not_known)
+TEST(a_version_that_is_not_known)
 {
 	struct whorl_status *status = (void *)&played;
 	char text[256];
@@ -165,10 +163,9 @@ START_TEST(a_version_that_is_not_known)
 	ck_assert_uint_eq(played.calls, 1);
 	end();
 }
-END_TEST
 
 /* 0: on tcp, 1: on verbs; it does not know the version of the question, says so, and is asked in its own. */
-START_TEST(an_older_node)
+TEST_LOOP(an_older_node, 0, 2)
 {
 	struct whorl_status *status;
 	char text[256];
@@ -180,10 +177,9 @@ START_TEST(an_older_node)
 	ck_assert_uint_eq(played.calls, 2 + (unsigned)_i);
 	end();
 }
-END_TEST
 
 /* Older than is understood here: that is said. */
-START_TEST(a_node_that_is_too_old)
+TEST(a_node_that_is_too_old)
 {
 	struct whorl_status *status;
 	char text[256];
@@ -195,18 +191,5 @@ START_TEST(a_node_that_is_too_old)
 	ck_assert_uint_eq(played.calls, 1);
 	end();
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("status_at");
-	TCase *cases = tcase_create("at");
-
-	tcase_add_test(cases, a_node_on_verbs);
-	tcase_add_test(cases, it_is_found_out_once);
-	tcase_add_test(cases, a_version_that_is_not_known);
-	tcase_add_loop_test(cases, an_older_node, 0, 2);
-	tcase_add_test(cases, a_node_that_is_too_old);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("status_at")

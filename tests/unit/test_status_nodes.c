@@ -61,7 +61,9 @@ static struct whorl_status *ask(uint32_t id)
 static const char subgroups[] = "[subgroup a]\nwindow = 10\nmessage_bytes = 64\nlarge_bytes = 640\n"
 				"[subgroup b]\nmembers = 1,2\nsenders = one\nmode = unordered\n";
 
-START_TEST(members)
+TEST_CASE("nodes", .setup = setup, .teardown = teardown);
+
+TEST(members)
 {
 	struct whorl_status *of[3];
 
@@ -91,9 +93,8 @@ START_TEST(members)
 	for (uint32_t id = 0; id < 3; id++)
 		whorl_status_free(of[id]);
 }
-END_TEST
 
-START_TEST(shards)
+TEST(shards)
 {
 	struct whorl_status *status;
 	struct whorl_status_shard *shard;
@@ -141,9 +142,8 @@ START_TEST(shards)
 	ck_assert_uint_eq(shard->places[1].delivered_num, 1);
 	whorl_status_free(status);
 }
-END_TEST
 
-START_TEST(a_node_that_is_not_there_is_not_found)
+TEST(a_node_that_is_not_there_is_not_found)
 {
 	struct whorl_status *status = (void *)&cluster;
 	char text[256];
@@ -157,10 +157,9 @@ START_TEST(a_node_that_is_not_there_is_not_found)
 	ck_assert_int_eq(whorl_status_get(name, 1, ASK_MS, &status, NULL, 0), WHORL_NOT_FOUND);
 	ck_assert_int_eq(whorl_status_get("another", 0, ASK_MS, &status, NULL, 0), WHORL_NOT_FOUND);
 }
-END_TEST
 
 /* It is open, and no thread makes its passes. */
-START_TEST(a_question_to_a_node_that_does_not_answer_times_out)
+TEST(a_question_to_a_node_that_does_not_answer_times_out)
 {
 	struct whorl_status *status;
 	char text[256];
@@ -173,9 +172,8 @@ START_TEST(a_question_to_a_node_that_does_not_answer_times_out)
 	ck_ok(whorl_start(cluster.nodes[0]));
 	whorl_status_free(ask(0));
 }
-END_TEST
 
-START_TEST(a_seeking_node_answers)
+TEST(a_seeking_node_answers)
 {
 	struct whorl_status *status;
 
@@ -194,10 +192,9 @@ START_TEST(a_seeking_node_answers)
 	}
 	whorl_status_free(status);
 }
-END_TEST
 
 /* Its configuration is another: it has failed, and says so until it is closed. */
-START_TEST(a_failed_node_says_so_until_it_is_closed)
+TEST(a_failed_node_says_so_until_it_is_closed)
 {
 	struct whorl_status *status;
 
@@ -213,7 +210,6 @@ START_TEST(a_failed_node_says_so_until_it_is_closed)
 	ck_assert_str_ne(status->error, "");
 	whorl_status_free(status);
 }
-END_TEST
 
 static uint64_t refusals(const struct whorl_node_stats *stats)
 {
@@ -221,7 +217,7 @@ static uint64_t refusals(const struct whorl_node_stats *stats)
 }
 
 /* A node that counts another number of ids: each has refused the other, or was refused. The program itself can read that, too. */
-START_TEST(complaints)
+TEST(complaints)
 {
 	struct whorl_node_stats stats = {.size = sizeof stats};
 	struct whorl_status *status;
@@ -242,9 +238,8 @@ START_TEST(complaints)
 		whorl_status_free(status);
 	}
 }
-END_TEST
 
-START_TEST(a_later_view)
+TEST(a_later_view)
 {
 	struct whorl_status *status;
 
@@ -261,7 +256,6 @@ START_TEST(a_later_view)
 	ck_assert_uint_eq(status->stats->views, 2);
 	whorl_status_free(status);
 }
-END_TEST
 
 static void *step(void *ctx)
 {
@@ -272,7 +266,7 @@ static void *step(void *ctx)
 	return NULL;
 }
 
-START_TEST(a_program_that_runs_the_loop_itself_answers)
+TEST(a_program_that_runs_the_loop_itself_answers)
 {
 	atomic_bool stop = false;
 	pthread_t thread;
@@ -284,7 +278,6 @@ START_TEST(a_program_that_runs_the_loop_itself_answers)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 }
-END_TEST
 
 static void *ask_often(void *ctx)
 {
@@ -300,7 +293,7 @@ static void *ask_often(void *ctx)
 }
 
 /* Several ask all the time, while messages are sent: all of them come. */
-START_TEST(under_load)
+TEST(under_load)
 {
 	atomic_bool stop = false;
 	pthread_t threads[3];
@@ -317,24 +310,5 @@ START_TEST(under_load)
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("status_nodes");
-	TCase *tcase = tcase_create("nodes");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, members);
-	tcase_add_test(tcase, shards);
-	tcase_add_test(tcase, a_node_that_is_not_there_is_not_found);
-	tcase_add_test(tcase, a_question_to_a_node_that_does_not_answer_times_out);
-	tcase_add_test(tcase, a_seeking_node_answers);
-	tcase_add_test(tcase, a_failed_node_says_so_until_it_is_closed);
-	tcase_add_test(tcase, complaints);
-	tcase_add_test(tcase, a_later_view);
-	tcase_add_test(tcase, a_program_that_runs_the_loop_itself_answers);
-	tcase_add_test(tcase, under_load);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("status_nodes")

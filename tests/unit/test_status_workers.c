@@ -69,7 +69,7 @@ static void same_workers(whorl_work *work, const struct whorl_status *status, co
 	}
 }
 
-START_TEST(workers_are_shown)
+TEST_LOOP(workers_are_shown, 0, TRANSPORTS)
 {
 	struct whorl_worker_stats before[2];
 	struct whorl_status *status;
@@ -100,7 +100,6 @@ START_TEST(workers_are_shown)
 	has_none(&lab, 1); /* and the node goes on */
 	remote_lab_close(&lab);
 }
-END_TEST
 
 struct visitor {
 	struct lab *lab;
@@ -117,7 +116,7 @@ static void *ask_often(void *ctx)
 }
 
 /* It is asked all the time, also while work is opened and closed. */
-START_TEST(work_ends_while_it_is_shown)
+TEST(work_ends_while_it_is_shown)
 {
 	struct visitor visitor = {.stop = false};
 	pthread_t thread;
@@ -137,15 +136,5 @@ START_TEST(work_ends_while_it_is_shown)
 	pthread_join(thread, NULL);
 	remote_lab_close(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("status_workers");
-	TCase *tcase = tcase_create("workers");
-
-	tcase_add_loop_test(tcase, workers_are_shown, 0, TRANSPORTS);
-	tcase_add_test(tcase, work_ends_while_it_is_shown);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("status_workers")

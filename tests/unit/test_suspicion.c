@@ -15,7 +15,7 @@ static void expect_nothing(struct member *m)
 	ck_assert(is_steady(m));
 }
 
-START_TEST(silence_is_suspected_after_the_time_out)
+TEST(silence_is_suspected_after_the_time_out)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -34,9 +34,8 @@ START_TEST(silence_is_suspected_after_the_time_out)
 	ck_assert(!wh_change_trusts(&m->change, 2));
 	member_free(m);
 }
-END_TEST
 
-START_TEST(the_transport_says_which_member_is_gone)
+TEST(the_transport_says_which_member_is_gone)
 {
 	struct member *m = member_make(1, 3, -1);
 
@@ -58,12 +57,11 @@ START_TEST(the_transport_says_which_member_is_gone)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
 	member_free(m);
 }
-END_TEST
 
 /* ---- quorum ----------------------------------------------------------------------------------------------------------------- */
 
 /* Of five only one is heard: this node may be the one that is cut off. Nothing is said before a majority is there. */
-START_TEST(a_minority_suspects_nobody)
+TEST(a_minority_suspects_nobody)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -83,10 +81,9 @@ START_TEST(a_minority_suspects_nobody)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
 	member_free(m);
 }
-END_TEST
 
 /* It is heard, and says that it hears no member: nothing will come of it, and all would wait for it. Unless it is needed. */
-START_TEST(a_deaf_member_is_suspected)
+TEST_LOOP(a_deaf_member_is_suspected, 0, 2)
 {
 	struct member *m = member_make(0, _i == 0 ? 3 : 2, -1);
 
@@ -100,10 +97,9 @@ START_TEST(a_deaf_member_is_suspected)
 	ck_assert_ptr_null(strstr(m->told, "no-quorum"));
 	member_free(m);
 }
-END_TEST
 
 /* It told so while it could not hear us, and then it can. */
-START_TEST(a_member_that_hears_again_is_not_deaf)
+TEST(a_member_that_hears_again_is_not_deaf)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -117,10 +113,9 @@ START_TEST(a_member_that_hears_again_is_not_deaf)
 	expect_nothing(m);
 	member_free(m);
 }
-END_TEST
 
 /* All were only slow, or cut off for a while: a member that is heard again is not overdue, and none has said anything. */
-START_TEST(a_member_that_is_heard_again_is_not_suspected)
+TEST(a_member_that_is_heard_again_is_not_suspected)
 {
 	struct member *m = member_make(2, 5, -1);
 
@@ -132,10 +127,9 @@ START_TEST(a_member_that_is_heard_again_is_not_suspected)
 	expect_nothing(m);
 	member_free(m);
 }
-END_TEST
 
 /* What the transport has said is not forgotten. */
-START_TEST(what_is_known_is_said_later)
+TEST(what_is_known_is_said_later)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -150,10 +144,9 @@ START_TEST(what_is_known_is_said_later)
 	ck_assert_ptr_eq(strstr(m->told, "quorum suspect-2 "), m->told);
 	member_free(m);
 }
-END_TEST
 
 /* This node was stopped for long. The others may be as well as ever: none is blamed, and none counts as heard before it is. */
-START_TEST(a_late_loop_suspects_nobody)
+TEST(a_late_loop_suspects_nobody)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -171,9 +164,8 @@ START_TEST(a_late_loop_suspects_nobody)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
 	member_free(m);
 }
-END_TEST
 
-START_TEST(exactly_half_needs_the_tie_breaker)
+TEST(exactly_half_needs_the_tie_breaker)
 {
 	static const struct {
 		uint32_t me, members;
@@ -193,11 +185,10 @@ START_TEST(exactly_half_needs_the_tie_breaker)
 		member_free(m);
 	}
 }
-END_TEST
 
 /* ---- what others say --------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_others_say_is_said_too)
+TEST(what_others_say_is_said_too)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -213,10 +204,9 @@ START_TEST(what_others_say_is_said_too)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 2);
 	member_free(m);
 }
-END_TEST
 
 /* A suspect may say what it likes, of this node too, later or at the same time. */
-START_TEST(rows_of_suspects_are_not_read)
+TEST(rows_of_suspects_are_not_read)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -233,10 +223,9 @@ START_TEST(rows_of_suspects_are_not_read)
 	ck_assert(!m->change.removed);
 	member_free(m);
 }
-END_TEST
 
 /* Of two that accuse each other one stays: the one that fewer accuse (_i: which other says something), else the older one. */
-START_TEST(accusations_against_each_other)
+TEST_LOOP(accusations_against_each_other, 0, 2)
 {
 	struct member *m = member_make(0, 5, -1);
 
@@ -252,10 +241,9 @@ START_TEST(accusations_against_each_other)
 	ck_assert_uint_eq(mine(m, m->columns.suspicions.offset), 1);
 	member_free(m);
 }
-END_TEST
 
 /* Others suspect this node: nothing more is said, done or asked for, ever. */
-START_TEST(a_removed_member_is_silent)
+TEST_LOOP(a_removed_member_is_silent, 0, 2)
 {
 	struct member *m = member_make(2, 3, -1);
 	size_t posts;
@@ -275,12 +263,11 @@ START_TEST(a_removed_member_is_silent)
 	expect_told(m, "");
 	member_free(m);
 }
-END_TEST
 
 /* ---- leaving in order ---------------------------------------------------------------------------------------------------- */
 
 /* Its row stays readable, and it is not counted: the last one goes on alone. */
-START_TEST(a_member_that_left_is_not_counted)
+TEST(a_member_that_left_is_not_counted)
 {
 	struct member *m = member_make(3, 4, -1);
 
@@ -294,10 +281,9 @@ START_TEST(a_member_that_left_is_not_counted)
 	ck_assert_ptr_null(strstr(m->told, "no-quorum"));
 	member_free(m);
 }
-END_TEST
 
 /* Every member hears that from its transport, behind the last words; not from others. */
-START_TEST(that_somebody_left_is_not_taken_from_others)
+TEST(that_somebody_left_is_not_taken_from_others)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -310,10 +296,9 @@ START_TEST(that_somebody_left_is_not_taken_from_others)
 	ck_assert_uint_eq(my_suspicion(m, 2), WH_LEFT);
 	member_free(m);
 }
-END_TEST
 
 /* A member has left, and another may think that it failed: the transport here knows better, and its row is final here. */
-START_TEST(a_member_that_left_has_not_failed_for_others)
+TEST(a_member_that_left_has_not_failed_for_others)
 {
 	struct member *m = member_make(0, 3, -1);
 
@@ -325,10 +310,9 @@ START_TEST(a_member_that_left_has_not_failed_for_others)
 	ck_assert(!is_frozen(m, 2));
 	member_free(m);
 }
-END_TEST
 
 /* A member that suspects others and leaves cannot be asked about it: it has failed. */
-START_TEST(a_member_that_leaves_with_suspicions_has_failed)
+TEST_LOOP(a_member_that_leaves_with_suspicions_has_failed, 0, 2)
 {
 	struct member *m = member_make(0, 4, -1);
 
@@ -339,11 +323,10 @@ START_TEST(a_member_that_leaves_with_suspicions_has_failed)
 	ck_assert_int_eq(is_frozen(m, 2), _i == 0);
 	member_free(m);
 }
-END_TEST
 
 /* ---- from view to view ------------------------------------------------------------------------------------------------------ */
 
-START_TEST(what_was_known_is_known_in_the_next_view)
+TEST(what_was_known_is_known_in_the_next_view)
 {
 	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);
 
@@ -372,11 +355,10 @@ START_TEST(what_was_known_is_known_in_the_next_view)
 	member_free(m);
 	member_free(before);
 }
-END_TEST
 
 /* Two have gone ahead and leave in the next view; here they are heard of in this one, in which they have suspected a member. That
  * is over: in the next view two of two are a quorum. Unless they suspect a member there, or were suspected here. */
-START_TEST(a_member_that_has_gone_ahead_and_left_has_left)
+TEST_LOOP(a_member_that_has_gone_ahead_and_left_has_left, 0, 3)
 {
 	struct member *before = member_make(0, 5, -1), *m = member_make(0, 4, -1);
 
@@ -404,32 +386,5 @@ START_TEST(a_member_that_has_gone_ahead_and_left_has_left)
 	member_free(m);
 	member_free(before);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("suspicion");
-	TCase *cases = tcase_create("suspicion");
-
-	tcase_add_test(cases, silence_is_suspected_after_the_time_out);
-	tcase_add_test(cases, the_transport_says_which_member_is_gone);
-	tcase_add_test(cases, a_minority_suspects_nobody);
-	tcase_add_loop_test(cases, a_deaf_member_is_suspected, 0, 2);
-	tcase_add_test(cases, a_member_that_hears_again_is_not_deaf);
-	tcase_add_test(cases, a_member_that_is_heard_again_is_not_suspected);
-	tcase_add_test(cases, what_is_known_is_said_later);
-	tcase_add_test(cases, a_late_loop_suspects_nobody);
-	tcase_add_test(cases, exactly_half_needs_the_tie_breaker);
-	tcase_add_test(cases, what_others_say_is_said_too);
-	tcase_add_test(cases, rows_of_suspects_are_not_read);
-	tcase_add_loop_test(cases, accusations_against_each_other, 0, 2);
-	tcase_add_loop_test(cases, a_removed_member_is_silent, 0, 2);
-	tcase_add_test(cases, a_member_that_left_is_not_counted);
-	tcase_add_test(cases, that_somebody_left_is_not_taken_from_others);
-	tcase_add_test(cases, a_member_that_left_has_not_failed_for_others);
-	tcase_add_loop_test(cases, a_member_that_leaves_with_suspicions_has_failed, 0, 2);
-	tcase_add_test(cases, what_was_known_is_known_in_the_next_view);
-	tcase_add_loop_test(cases, a_member_that_has_gone_ahead_and_left_has_left, 0, 3);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("suspicion")

@@ -8,7 +8,7 @@
 static unsigned char frame[WH_HEAD_BYTES + WH_BODY_MAX];
 
 /* The bytes on the wire are what docs/wire.md says, on whatever host. */
-START_TEST(numbers_are_little_endian)
+TEST(numbers_are_little_endian)
 {
 	static const unsigned char expected[] = {6, 1, 2, 1, 4, 3, 0, 0, 0x84, 0x41, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
 	const struct wh_message_head head = {.kind = WH_MESSAGE_PUSH,
@@ -26,10 +26,9 @@ START_TEST(numbers_are_little_endian)
 	wh_tcp_span_put(bytes, &(struct wh_tcp_span){0x10, 0x0203});
 	ck_assert_mem_eq(bytes, "\x10\0\0\0\0\0\0\0\x03\x02\0", WH_TCP_RANGE_BYTES);
 }
-END_TEST
 
 /* Of every kind, every length of body: those that cannot be are refused before any node waits for so many bytes. */
-START_TEST(bodies_have_the_size_of_their_kind)
+TEST(bodies_have_the_size_of_their_kind)
 {
 	for (int kind = 0; kind < 256; kind++)
 		for (uint32_t bytes = 0; bytes < 70000; bytes += bytes < 600 ? 1 : 997) {
@@ -42,7 +41,6 @@ START_TEST(bodies_have_the_size_of_their_kind)
 			ck_assert(kind == WH_MESSAGE_PUSH || kind == WH_MESSAGE_ANSWER || bytes <= WH_BODY_MAX);
 		}
 }
-END_TEST
 
 static struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
 static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
@@ -59,7 +57,7 @@ static bool takes(struct wh_tcp_span span, struct wh_tcp_word word, uint32_t mor
 }
 
 /* Its ranges have all the bytes that follow, and no more; nothing in it wraps around. */
-START_TEST(tables_are_believed_nothing)
+TEST(tables_are_believed_nothing)
 {
 	const struct wh_tcp_word word = {.offset = 16, .value = 3};
 
@@ -74,16 +72,5 @@ START_TEST(tables_are_believed_nothing)
 	ck_assert(!takes((struct wh_tcp_span){100, 50}, (struct wh_tcp_word){.offset = UINT64_MAX - 7}, 50));
 	ck_assert(takes((struct wh_tcp_span){100, 50}, (struct wh_tcp_word){.offset = UINT64_MAX - 15}, 50));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tcp_frame");
-	TCase *cases = tcase_create("frames");
-
-	tcase_add_test(cases, numbers_are_little_endian);
-	tcase_add_test(cases, bodies_have_the_size_of_their_kind);
-	tcase_add_test(cases, tables_are_believed_nothing);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("tcp_frame")

@@ -37,7 +37,7 @@ static enum whorl_result ask(const char *address, uint64_t timeout_ns, struct wh
 	return result;
 }
 
-START_TEST(nobody_is_there)
+TEST(nobody_is_there)
 {
 	struct wh_error err;
 	char address[32];
@@ -47,10 +47,9 @@ START_TEST(nobody_is_there)
 	ck_assert_ptr_nonnull(strstr(err.text, "no node is running at"));
 	close(port);
 }
-END_TEST
 
 /* Calls to a listener with a full queue are not answered, as those to a host that is down. */
-START_TEST(no_call_is_answered)
+TEST(no_call_is_answered)
 {
 	struct sockaddr_in there;
 	socklen_t bytes = sizeof(there);
@@ -71,10 +70,9 @@ START_TEST(no_call_is_answered)
 		close(callers[i]);
 	close(port);
 }
-END_TEST
 
 /* The system takes the call; the owner of the port says nothing. */
-START_TEST(nothing_is_said)
+TEST(nothing_is_said)
 {
 	struct wh_error err;
 	char address[32];
@@ -85,16 +83,5 @@ START_TEST(nothing_is_said)
 	ck_assert_ptr_nonnull(strstr(err.text, "does not answer"));
 	close(port);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tcp_visit");
-	TCase *cases = tcase_create("queries");
-
-	tcase_add_test(cases, nobody_is_there);
-	tcase_add_test(cases, no_call_is_answered);
-	tcase_add_test(cases, nothing_is_said);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("tcp_visit")

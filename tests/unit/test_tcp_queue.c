@@ -39,7 +39,9 @@ static void expect_next(uint32_t ranges, uint32_t words)
 	wh_tcp_queue_left(&q, r, w);
 }
 
-START_TEST(ranges_that_touch_are_one)
+TEST_CASE("queue", .setup = setup, .teardown = teardown);
+
+TEST(ranges_that_touch_are_one)
 {
 	range(&one, 1000, 100);
 	range(&one, 5000, 50); /* another ring */
@@ -55,10 +57,9 @@ START_TEST(ranges_that_touch_are_one)
 	range(&one, 1300, 10);
 	ck_assert_uint_eq(q.range_count, 4);
 }
-END_TEST
 
 /* What is on its way does not grow: its length has been said. */
-START_TEST(a_range_that_leaves_does_not_grow)
+TEST(a_range_that_leaves_does_not_grow)
 {
 	range(&one, 1000, 100);
 	q.fixed = 1;
@@ -66,19 +67,17 @@ START_TEST(a_range_that_leaves_does_not_grow)
 	ck_assert_uint_eq(q.range_count, 2);
 	ck_assert_uint_eq(q.ranges[0].span.bytes, 100);
 }
-END_TEST
 
-START_TEST(long_ranges_are_cut)
+TEST(long_ranges_are_cut)
 {
 	range(&one, 0, 3 * (uint64_t)WH_TCP_RANGE_MAX + 5);
 	ck_assert_uint_eq(q.range_count, 4);
 	ck_assert_uint_eq(q.ranges[3].span.bytes, 5);
 	ck_assert_uint_eq(q.ranges[3].span.offset, 3 * (uint64_t)WH_TCP_RANGE_MAX);
 }
-END_TEST
 
 /* An older value is left out only if no other word lies between it and the newer one. */
-START_TEST(words_keep_their_order)
+TEST(words_keep_their_order)
 {
 	word(&one, 8, 1);
 	word(&one, 8, 2);
@@ -93,10 +92,9 @@ START_TEST(words_keep_their_order)
 	expect_next(0, 1);
 	ck_assert(wh_tcp_queue_empty(&q));
 }
-END_TEST
 
 /* A word never leaves before the ranges that were posted before it. */
-START_TEST(words_come_with_the_last_ranges)
+TEST(words_come_with_the_last_ranges)
 {
 	for (uint64_t i = 0; i < WH_TCP_RANGES_MAX + 10; i++)
 		range(&one, 100 * i, 50);
@@ -111,9 +109,8 @@ START_TEST(words_come_with_the_last_ranges)
 	expect_next(0, 1);
 	expect_next(0, 0);
 }
-END_TEST
 
-START_TEST(frames_are_bounded)
+TEST(frames_are_bounded)
 {
 	for (uint64_t i = 0; i < 6; i++)
 		range(&one, 2 * i * WH_TCP_RANGE_MAX, WH_TCP_RANGE_MAX);
@@ -123,10 +120,9 @@ START_TEST(frames_are_bounded)
 	expect_next(2, WH_TCP_WORDS_MAX);
 	expect_next(0, 1);
 }
-END_TEST
 
 /* The bound is one for what waits, and not for what has ever been posted. */
-START_TEST(the_queue_is_bounded)
+TEST(the_queue_is_bounded)
 {
 	uint64_t n = 0;
 
@@ -144,10 +140,9 @@ START_TEST(the_queue_is_bounded)
 		ck_assert_uint_lt(n, WH_TCP_QUEUE_MAX);
 	ck_assert_uint_eq(n, WH_TCP_QUEUE_MAX);
 }
-END_TEST
 
 /* Half of it has left, over and over: the rest moves up, in order. */
-START_TEST(the_rest_moves_up)
+TEST(the_rest_moves_up)
 {
 	uint64_t in = 0, out = 0;
 
@@ -160,22 +155,5 @@ START_TEST(the_rest_moves_up)
 		}
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tcp_queue");
-	TCase *cases = tcase_create("queue");
-
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, ranges_that_touch_are_one);
-	tcase_add_test(cases, a_range_that_leaves_does_not_grow);
-	tcase_add_test(cases, long_ranges_are_cut);
-	tcase_add_test(cases, words_keep_their_order);
-	tcase_add_test(cases, words_come_with_the_last_ranges);
-	tcase_add_test(cases, frames_are_bounded);
-	tcase_add_test(cases, the_queue_is_bounded);
-	tcase_add_test(cases, the_rest_moves_up);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("tcp_queue")

@@ -28,7 +28,7 @@ static struct wh_remote_op again(const struct wh_remote_op *op)
 	return taken;
 }
 
-START_TEST(operations_are_put_and_taken)
+TEST(operations_are_put_and_taken)
 {
 	static const uint64_t sizes[] = {0, 8, 4088, 4096};
 	struct wh_remote_op op = {.region = UINT64_MAX - 1, .offset = UINT64_C(1) << 40, .bytes = 4096}, taken;
@@ -55,10 +55,9 @@ START_TEST(operations_are_put_and_taken)
 	taken = again(&op);
 	ck_assert(taken.expected == 3 && taken.desired == UINT64_MAX);
 }
-END_TEST
 
 /* Of every kind, every length of body: what is taken has the one that its kind says, in whole words. */
-START_TEST(other_lengths_are_no_operations)
+TEST(other_lengths_are_no_operations)
 {
 	for (int kind = 0; kind < 256; kind++)
 		for (uint32_t bytes = 0; bytes <= WH_TCP_REMOTE_MAX + 1; bytes += bytes < 64 || bytes > 4096 ? 1 : 61) {
@@ -78,9 +77,8 @@ START_TEST(other_lengths_are_no_operations)
 			ck_assert_int_eq(taken, fits);
 		}
 }
-END_TEST
 
-START_TEST(the_rest_is_put_and_taken)
+TEST(the_rest_is_put_and_taken)
 {
 	struct wh_message_head head;
 
@@ -98,16 +96,5 @@ START_TEST(the_rest_is_put_and_taken)
 	ck_assert_mem_eq(words, data, 4096);
 	ck_assert_mem_eq(frame + WH_HEAD_BYTES, "\x08\x07\x06\x05\x04\x03\x02\x01\x09", 9); /* on whatever host */
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tcp_remote_frame");
-	TCase *cases = tcase_create("operations");
-
-	tcase_add_test(cases, operations_are_put_and_taken);
-	tcase_add_test(cases, other_lengths_are_no_operations);
-	tcase_add_test(cases, the_rest_is_put_and_taken);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("tcp_remote_frame")

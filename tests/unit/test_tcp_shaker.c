@@ -149,8 +149,10 @@ static uint32_t next_done(void)
 
 /* ---- cases ----------------------------------------------------------------------------------------------------------- */
 
+TEST_CASE("steps", .setup = setup, .teardown = teardown);
+
 /* Until then the poll tells nothing of its socket, whatever comes there. */
-START_TEST(a_step_is_done_by_a_job)
+TEST(a_step_is_done_by_a_job)
 {
 	struct caller *caller = &callers[0];
 
@@ -170,10 +172,9 @@ START_TEST(a_step_is_done_by_a_job)
 	ck_assert_uint_eq(told(WH_TCP_SHAKEN, 0), 0);
 	ck_assert_uint_eq(told(WH_TCP_FROM_CONN, INDEX), 1);
 }
-END_TEST
 
 /* What has been said so far is not lost sight of while a step is under way: words are counted by it. */
-START_TEST(a_step_may_be_less_than_a_word)
+TEST(a_step_may_be_less_than_a_word)
 {
 	struct caller *caller = &callers[0];
 
@@ -192,9 +193,8 @@ START_TEST(a_step_may_be_less_than_a_word)
 	ck_assert_int_eq(shake(caller), WH_TCP_DONE);
 	ck_assert_uint_eq(caller->channel.turns, 1);
 }
-END_TEST
 
-START_TEST(where_no_thread_can_be_had_it_is_done_at_once)
+TEST(where_no_thread_can_be_had_it_is_done_at_once)
 {
 	fake.env.submit = fake_submit;
 	for (uint32_t i = 0; i < CALLERS; i++) {
@@ -204,10 +204,9 @@ START_TEST(where_no_thread_can_be_had_it_is_done_at_once)
 	}
 	ck_assert_uint_eq(next_done(), CALLERS);
 }
-END_TEST
 
 /* Those that say nothing, or hang up, cost no job. */
-START_TEST(the_silent_are_not_worked_for)
+TEST(the_silent_are_not_worked_for)
 {
 	ck_assert_int_eq(shake(&callers[0]), WH_TCP_LATER);
 	ck_assert_ptr_null(callers[0].channel.step);
@@ -215,10 +214,9 @@ START_TEST(the_silent_are_not_worked_for)
 	ck_assert_int_eq(shake(&callers[1]), WH_TCP_ENDED);
 	ck_assert_uint_eq(job.count, 0);
 }
-END_TEST
 
 /* One does all that waits; when nothing does it ends, and the next step has another. */
-START_TEST(there_is_one_job)
+TEST(there_is_one_job)
 {
 	for (uint32_t i = 0; i < 3; i++)
 		hand_over(&callers[i]);
@@ -231,9 +229,8 @@ START_TEST(there_is_one_job)
 	run_job();
 	ck_assert_uint_eq(next_done(), 3);
 }
-END_TEST
 
-START_TEST(some_go_first)
+TEST(some_go_first)
 {
 	callers[2].is.first = callers[3].is.first = true;
 	for (uint32_t i = 0; i < CALLERS; i++)
@@ -244,10 +241,9 @@ START_TEST(some_go_first)
 	ck_assert_uint_eq(next_done(), 0);
 	ck_assert_uint_eq(next_done(), 1);
 }
-END_TEST
 
 /* While it waits, or is done and not taken back: the others are as they were. */
-START_TEST(one_is_closed)
+TEST_LOOP(one_is_closed, 0, 2)
 {
 	for (uint32_t i = 0; i < 3; i++)
 		hand_over(&callers[i]);
@@ -263,10 +259,9 @@ START_TEST(one_is_closed)
 	ck_assert_uint_eq(next_done(), 2);
 	ck_assert_uint_eq(next_done(), CALLERS);
 }
-END_TEST
 
 /* A job that is late finds nothing to do. */
-START_TEST(all_are_closed)
+TEST(all_are_closed)
 {
 	for (uint32_t i = 0; i < CALLERS; i++)
 		hand_over(&callers[i]);
@@ -278,22 +273,5 @@ START_TEST(all_are_closed)
 	ck_assert_uint_eq(next_done(), CALLERS);
 	ck_assert_uint_eq(told(WH_TCP_SHAKEN, 0), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tcp_shaker");
-	TCase *cases = tcase_create("steps");
-
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, a_step_is_done_by_a_job);
-	tcase_add_test(cases, a_step_may_be_less_than_a_word);
-	tcase_add_test(cases, where_no_thread_can_be_had_it_is_done_at_once);
-	tcase_add_test(cases, the_silent_are_not_worked_for);
-	tcase_add_test(cases, there_is_one_job);
-	tcase_add_test(cases, some_go_first);
-	tcase_add_loop_test(cases, one_is_closed, 0, 2);
-	tcase_add_test(cases, all_are_closed);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("tcp_shaker")

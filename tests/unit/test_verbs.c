@@ -37,7 +37,7 @@ static void finish(struct device *device, struct wh_verbs_count *count)
 	ck_assert(wh_verbs_count_done(count, device->marks[device->marks_out++ % 512]));
 }
 
-START_TEST(the_depth_is_kept_and_reached)
+TEST_LOOP(the_depth_is_kept_and_reached, 0, 8)
 {
 	const uint32_t depths[] = {1, 2, 3, 4, 7, 16, 128, 256};
 	uint32_t depth = depths[_i], most = 0;
@@ -60,9 +60,8 @@ START_TEST(the_depth_is_kept_and_reached)
 	ck_assert_uint_eq(most, depth);
 	ck_assert_uint_ge(device.marks_in, device.given / (depth >= 4 ? depth / 4 : 1) - 1);
 }
-END_TEST
 
-START_TEST(few_are_signalled)
+TEST(few_are_signalled)
 {
 	struct wh_verbs_count count = wh_verbs_count(256);
 	uint32_t signalled = 0;
@@ -73,9 +72,8 @@ START_TEST(few_are_signalled)
 	ck_assert_uint_eq(wh_verbs_count_room(&count), 0);
 	ck_assert_uint_eq(count.signalled, 256); /* the last one is, or a full queue would say nothing any more */
 }
-END_TEST
 
-START_TEST(the_last_can_be_asked_for)
+TEST(the_last_can_be_asked_for)
 {
 	struct wh_verbs_count count = wh_verbs_count(256);
 
@@ -89,9 +87,8 @@ START_TEST(the_last_can_be_asked_for)
 		ck_assert(!wh_verbs_count_post(&count));
 	ck_assert(wh_verbs_count_post(&count));
 }
-END_TEST
 
-START_TEST(what_was_not_posted_is_not_done)
+TEST(what_was_not_posted_is_not_done)
 {
 	struct wh_verbs_count count = wh_verbs_count(8);
 
@@ -106,11 +103,10 @@ START_TEST(what_was_not_posted_is_not_done)
 	ck_assert(wh_verbs_count_done(&count, 4));
 	ck_assert_uint_eq(wh_verbs_count_room(&count), 8);
 }
-END_TEST
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(messages_come_as_they_went)
+TEST(messages_come_as_they_went)
 {
 	const struct wh_verbs_message all[] = {
 		{.kind = WH_VERBS_TOKEN, .token = "0123456789abcde"},
@@ -137,10 +133,9 @@ START_TEST(messages_come_as_they_went)
 		ck_assert_uint_eq(again.rkey, all[i].rkey);
 	}
 }
-END_TEST
 
 /* Each kind has one size, and there are no others. */
-START_TEST(sizes_are_those_of_kinds)
+TEST(sizes_are_those_of_kinds)
 {
 	static const uint32_t sizes[WH_MESSAGE_KINDS] = {
 		[WH_VERBS_TOKEN] = 16, [WH_VERBS_ACCOUNT] = 8, [WH_VERBS_GRANT] = 20};
@@ -155,9 +150,8 @@ START_TEST(sizes_are_those_of_kinds)
 			ck_assert_int_eq(wh_verbs_take_message(&message, &head, body), good);
 		}
 }
-END_TEST
 
-START_TEST(numbers_that_no_device_has_are_refused)
+TEST(numbers_that_no_device_has_are_refused)
 {
 	unsigned char bytes[WH_VERBS_MESSAGE_MAX];
 	struct wh_verbs_message message = {.kind = WH_VERBS_ACCOUNT, .psn = 1 << 24};
@@ -171,9 +165,8 @@ START_TEST(numbers_that_no_device_has_are_refused)
 	ck_assert(wh_message_head_take(&head, bytes));
 	ck_assert(!wh_verbs_take_message(&message, &head, bytes + WH_HEAD_BYTES));
 }
-END_TEST
 
-START_TEST(a_hello_is_of_this_byte_order)
+TEST(a_hello_is_of_this_byte_order)
 {
 	const uint64_t other = __builtin_bswap64(WH_VERBS_MAGIC);
 	unsigned char own[WH_VERBS_HELLO_BYTES];
@@ -185,7 +178,6 @@ START_TEST(a_hello_is_of_this_byte_order)
 	memcpy(own, &other, sizeof(other));
 	ck_assert(!wh_verbs_take_hello(own, sizeof(own)));
 }
-END_TEST
 
 /* Does an offer with those parts hold, of a row of so many bytes? */
 static bool holds(uint64_t base, const struct wh_row_part *parts, size_t count, uint64_t row_bytes)
@@ -205,7 +197,7 @@ static bool holds(uint64_t base, const struct wh_row_part *parts, size_t count, 
 	return true;
 }
 
-START_TEST(parts_of_an_offer)
+TEST(parts_of_an_offer)
 {
 	struct wh_row_part parts[] = {{0, 4096}, {8192, 4096}, {16384, 100}};
 	static struct wh_row_part most[WH_VERBS_PARTS_MAX];
@@ -225,9 +217,8 @@ START_TEST(parts_of_an_offer)
 		most[i] = (struct wh_row_part){i * 8192, 4096};
 	ck_assert(holds(1 << 20, most, WH_VERBS_PARTS_MAX, UINT64_C(1) << 30));
 }
-END_TEST
 
-START_TEST(sizes_of_an_offer)
+TEST(sizes_of_an_offer)
 {
 	static unsigned char own[WH_OWN_OFFER_MAX + 16];
 	struct wh_row_part parts[WH_VERBS_PARTS_MAX];
@@ -240,11 +231,10 @@ START_TEST(sizes_of_an_offer)
 	own[23] = 1;                                                    /* a number that no queue pair begins with */
 	ck_assert(!wh_verbs_take_offer(&offer, parts, &count, own, WH_VERBS_OFFER_BYTES, 1 << 20));
 }
-END_TEST
 
 /* ---- without a device --------------------------------------------------------------------------------------------- */
 
-START_TEST(a_node_without_a_device_is_told_so)
+TEST(a_node_without_a_device_is_told_so)
 {
 	const char *addresses[] = {"127.0.0.1:9", "127.0.0.1:10"};
 	struct wh_transport_config config = {.env = wh_env_system(),
@@ -273,24 +263,5 @@ START_TEST(a_node_without_a_device_is_told_so)
 	ck_assert_msg(strstr(err.text, "RDMA device") != NULL && strstr(err.text, "./run softroce") != NULL, "%s",
 		      err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verbs");
-	TCase *cases = tcase_create("pure");
-
-	tcase_add_loop_test(cases, the_depth_is_kept_and_reached, 0, 8);
-	tcase_add_test(cases, few_are_signalled);
-	tcase_add_test(cases, the_last_can_be_asked_for);
-	tcase_add_test(cases, what_was_not_posted_is_not_done);
-	tcase_add_test(cases, messages_come_as_they_went);
-	tcase_add_test(cases, sizes_are_those_of_kinds);
-	tcase_add_test(cases, numbers_that_no_device_has_are_refused);
-	tcase_add_test(cases, a_hello_is_of_this_byte_order);
-	tcase_add_test(cases, parts_of_an_offer);
-	tcase_add_test(cases, sizes_of_an_offer);
-	tcase_add_test(cases, a_node_without_a_device_is_told_so);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("verbs")

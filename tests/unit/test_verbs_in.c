@@ -147,7 +147,7 @@ static void open_row(struct lab *lab, uint32_t rank)
 }
 
 /* However many queue pairs have come and gone with rings that no thread had seen, as many rings as ever can come. */
-START_TEST(no_request_is_lost_with_a_queue_pair)
+TEST(no_request_is_lost_with_a_queue_pair)
 {
 	struct lab *lab = lab_make();
 
@@ -166,10 +166,9 @@ START_TEST(no_request_is_lost_with_a_queue_pair)
 	ck_assert_uint_eq(lab->room, 0);
 	lab_free(lab);
 }
-END_TEST
 
 /* Those of the others are not put back twice. */
-START_TEST(there_are_never_more_than_there_is_room_for)
+TEST(there_are_never_more_than_there_is_room_for)
 {
 	struct lab *lab = lab_make();
 
@@ -184,15 +183,5 @@ START_TEST(there_are_never_more_than_there_is_room_for)
 	ck_assert_uint_eq(lab->held, WH_VERBS_RINGS);
 	lab_free(lab);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verbs_in");
-	TCase *cases = tcase_create("in");
-
-	tcase_add_test(cases, no_request_is_lost_with_a_queue_pair);
-	tcase_add_test(cases, there_are_never_more_than_there_is_room_for);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("verbs_in")

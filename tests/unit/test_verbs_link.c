@@ -171,7 +171,7 @@ static void sleep_ns(struct verbs_lab *lab, uint64_t ns)
 
 /* ---- the node of the lower id ------------------------------------------------------------------------------------- */
 
-START_TEST(a_token_lets_its_node_in)
+TEST(a_token_lets_its_node_in)
 {
 	struct verbs_lab *lab = lab_make(0);
 	struct wh_verbs_message message;
@@ -194,10 +194,9 @@ START_TEST(a_token_lets_its_node_in)
 	ck_assert(wh_verbs_link_is_open(lab->t, 2));
 	lab_free(lab);
 }
-END_TEST
 
 /* Of no node, of one that has not been met, of one that is expected but not as that, of one that is not to call. */
-START_TEST(a_request_without_the_token_gets_nothing)
+TEST(a_request_without_the_token_gets_nothing)
 {
 	struct verbs_lab *lab = lab_make(1);
 	unsigned char token[WH_VERBS_TOKEN_BYTES], other[WH_VERBS_TOKEN_BYTES] = {0}, bytes[56] = {0};
@@ -234,10 +233,9 @@ START_TEST(a_request_without_the_token_gets_nothing)
 	ck_assert_uint_eq(rdma.accepted, 1);
 	lab_free(lab);
 }
-END_TEST
 
 /* When its session has ended a peer is not expected any more, and another incarnation has another token. */
-START_TEST(a_token_ends_with_the_session)
+TEST(a_token_ends_with_the_session)
 {
 	struct verbs_lab *lab = lab_make(0);
 	unsigned char token[WH_VERBS_TOKEN_BYTES];
@@ -254,10 +252,9 @@ START_TEST(a_token_ends_with_the_session)
 	ck_assert_uint_eq(rdma.rejected, 2);
 	lab_free(lab);
 }
-END_TEST
 
 /* The peer gives up a try that this node has answered, and tries again. */
-START_TEST(another_try_takes_the_place_of_one_that_was_answered)
+TEST(another_try_takes_the_place_of_one_that_was_answered)
 {
 	struct verbs_lab *lab = lab_make(0);
 	unsigned char token[WH_VERBS_TOKEN_BYTES];
@@ -276,10 +273,9 @@ START_TEST(another_try_takes_the_place_of_one_that_was_answered)
 	ck_assert(wh_verbs_link_is_open(lab->t, 1));
 	lab_free(lab);
 }
-END_TEST
 
 /* What the peer says goes another way, and may be here before librdmacm says that the peer has heard the answer. */
-START_TEST(a_peer_that_speaks_is_connected)
+TEST(a_peer_that_speaks_is_connected)
 {
 	const struct wh_verbs_message shut = {.kind = WH_VERBS_SHUT, .number = 1};
 	struct verbs_lab *lab = lab_make(0);
@@ -293,9 +289,8 @@ START_TEST(a_peer_that_speaks_is_connected)
 	ck_assert(wh_verbs_link_is_open(lab->t, 1));
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_token_that_finds_no_room_is_told_later)
+TEST(a_token_that_finds_no_room_is_told_later)
 {
 	struct verbs_lab *lab = lab_make(0);
 
@@ -309,13 +304,12 @@ START_TEST(a_token_that_finds_no_room_is_told_later)
 	ck_assert_uint_eq(lab->sent_count, 1);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- the node of the higher id ------------------------------------------------------------------------------------ */
 
 static const struct wh_verbs_message a_token = {.kind = WH_VERBS_TOKEN, .token = "good as random"};
 
-START_TEST(the_higher_id_connects_with_the_token)
+TEST(the_higher_id_connects_with_the_token)
 {
 	struct verbs_lab *lab = lab_make(2);
 	struct wh_verbs_request request;
@@ -336,10 +330,9 @@ START_TEST(the_higher_id_connects_with_the_token)
 	ck_assert(wh_verbs_link_is_open(lab->t, 1));
 	lab_free(lab);
 }
-END_TEST
 
 /* Where a node is its address says; a lane is at a port that comes with the token. */
-START_TEST(a_token_has_a_port_if_it_is_of_a_lane)
+TEST(a_token_has_a_port_if_it_is_of_a_lane)
 {
 	struct verbs_lab *lab = lab_make(2);
 	struct wh_verbs_message token = a_token;
@@ -356,9 +349,8 @@ START_TEST(a_token_has_a_port_if_it_is_of_a_lane)
 	ck_assert_uint_eq(lab->t->peers[1].link.port, UINT16_MAX);
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_token_of_a_higher_id_is_none)
+TEST(a_token_of_a_higher_id_is_none)
 {
 	struct verbs_lab *lab = lab_make(0);
 
@@ -366,10 +358,9 @@ START_TEST(a_token_of_a_higher_id_is_none)
 	ck_assert(!verbs_lab_hear(lab, 1, &a_token));
 	lab_free(lab);
 }
-END_TEST
 
 /* Rejected, or without any answer: it is tried some more times, with pauses; then the peer is lost. */
-START_TEST(a_peer_that_cannot_be_connected_to_is_lost)
+TEST_LOOP(a_peer_that_cannot_be_connected_to_is_lost, 0, 2)
 {
 	bool silent = _i == 1;
 	struct verbs_lab *lab = lab_make(2);
@@ -391,10 +382,9 @@ START_TEST(a_peer_that_cannot_be_connected_to_is_lost)
 	verbs_lab_expect(lab, WH_EVENT_PEER_DOWN, 1);
 	lab_free(lab);
 }
-END_TEST
 
 /* An answer that has come in time is not too late because this node was long away. */
-START_TEST(what_has_come_is_heard_before_a_try_is_given_up)
+TEST_LOOP(what_has_come_is_heard_before_a_try_is_given_up, 0, 2)
 {
 	bool answered = _i == 0;
 	struct verbs_lab *lab = lab_make(2);
@@ -409,7 +399,6 @@ START_TEST(what_has_come_is_heard_before_a_try_is_given_up)
 	ck_assert_int_eq(link_of(lab, 1)->state, answered ? WH_VERBS_OPEN : WH_VERBS_RESTS);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- the end ------------------------------------------------------------------------------------------------------ */
 
@@ -424,7 +413,7 @@ static struct verbs_lab *connected(void)
 }
 
 /* Its last words may be still on their way. */
-START_TEST(a_peer_that_hangs_up_is_lost_after_its_last_words)
+TEST_LOOP(a_peer_that_hangs_up_is_lost_after_its_last_words, 0, 2)
 {
 	bool says = _i == 0;
 	struct verbs_lab *lab = connected();
@@ -446,10 +435,9 @@ START_TEST(a_peer_that_hangs_up_is_lost_after_its_last_words)
 	ck_assert_uint_eq(rdma.ids, 0);
 	lab_free(lab);
 }
-END_TEST
 
 /* There may be nothing left by which its queue pairs could be connected. */
-START_TEST(what_a_lost_peer_says_is_not_heard)
+TEST(what_a_lost_peer_says_is_not_heard)
 {
 	const struct wh_verbs_message account = {.kind = WH_VERBS_ACCOUNT, .qp = 1}, grant = {.kind = WH_VERBS_GRANT};
 	struct verbs_lab *lab = lab_make(2);
@@ -468,9 +456,8 @@ START_TEST(what_a_lost_peer_says_is_not_heard)
 	ck_assert_ptr_null(lab->t->peers[1].account);
 	lab_free(lab);
 }
-END_TEST
 
-START_TEST(a_forked_child_says_nothing_to_the_device)
+TEST(a_forked_child_says_nothing_to_the_device)
 {
 	struct verbs_lab *lab = connected();
 
@@ -480,7 +467,6 @@ START_TEST(a_forked_child_says_nothing_to_the_device)
 	ck_assert_uint_eq(rdma.pairs, 1);
 	free(rdma.id);
 }
-END_TEST
 
 /* ---- leaving ------------------------------------------------------------------------------------------------------ */
 
@@ -523,7 +509,7 @@ static void on_leave(struct verbs_lab *lab)
 }
 
 /* Pushes go another way than the word that this node goes: what it has pushed is there when peers hear it. */
-START_TEST(writes_are_done_before_peers_hear_that_this_node_goes)
+TEST(writes_are_done_before_peers_hear_that_this_node_goes)
 {
 	static unsigned char own[4096];
 	static const uint32_t to[] = {0};
@@ -561,28 +547,5 @@ START_TEST(writes_are_done_before_peers_hear_that_this_node_goes)
 	free(leaving.row.out.queue);
 	lab_free(lab);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verbs_link");
-	TCase *cases = tcase_create("link");
-
-	tcase_add_test(cases, a_token_lets_its_node_in);
-	tcase_add_test(cases, a_request_without_the_token_gets_nothing);
-	tcase_add_test(cases, a_token_ends_with_the_session);
-	tcase_add_test(cases, another_try_takes_the_place_of_one_that_was_answered);
-	tcase_add_test(cases, a_peer_that_speaks_is_connected);
-	tcase_add_test(cases, a_token_that_finds_no_room_is_told_later);
-	tcase_add_test(cases, the_higher_id_connects_with_the_token);
-	tcase_add_test(cases, a_token_has_a_port_if_it_is_of_a_lane);
-	tcase_add_test(cases, a_token_of_a_higher_id_is_none);
-	tcase_add_loop_test(cases, a_peer_that_cannot_be_connected_to_is_lost, 0, 2);
-	tcase_add_loop_test(cases, what_has_come_is_heard_before_a_try_is_given_up, 0, 2);
-	tcase_add_loop_test(cases, a_peer_that_hangs_up_is_lost_after_its_last_words, 0, 2);
-	tcase_add_test(cases, what_a_lost_peer_says_is_not_heard);
-	tcase_add_test(cases, a_forked_child_says_nothing_to_the_device);
-	tcase_add_test(cases, writes_are_done_before_peers_hear_that_this_node_goes);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("verbs_link")

@@ -180,7 +180,7 @@ static uint64_t seen(const struct lab *lab)
 
 /* Whatever is pushed, and however late the device is, it has no more than its queue holds; and everything arrives in
  * order. */
-START_TEST(the_queue_is_never_overrun)
+TEST(the_queue_is_never_overrun)
 {
 	struct lab *lab = lab_make();
 	uint64_t pushed = 0, last = 0;
@@ -209,10 +209,9 @@ START_TEST(the_queue_is_never_overrun)
 	ck_assert_uint_eq(lab->most, WH_VERBS_DEPTH);
 	lab_free(lab);
 }
-END_TEST
 
 /* What a pass pushes leaves at its end, as one chain that rings once; without a pass it leaves at once. */
-START_TEST(a_pass_is_one_chain)
+TEST(a_pass_is_one_chain)
 {
 	struct lab *lab = lab_make();
 	struct wh_push other = word(512, 7);
@@ -233,10 +232,9 @@ START_TEST(a_pass_is_one_chain)
 	ck_assert_uint_eq(lab->doorbells, 2);
 	lab_free(lab);
 }
-END_TEST
 
 /* A word is what it was when it was pushed (T4); the same word twice in a row is one write. */
-START_TEST(words_are_copied_when_pushed)
+TEST(words_are_copied_when_pushed)
 {
 	struct lab *lab = lab_make();
 	struct wh_push first = word(0, 1), second = word(8, 2), third = word(8, 3);
@@ -257,7 +255,6 @@ START_TEST(words_are_copied_when_pushed)
 	ck_assert_uint_eq(value, 3);
 	lab_free(lab);
 }
-END_TEST
 
 static void finish_all(struct lab *lab)
 {
@@ -282,7 +279,7 @@ static struct wh_push beside(uint64_t offset, uint64_t value)
 }
 
 /* Neighbours, each beside the one before, are one write, with their last values; what is not beside comes behind them. */
-START_TEST(words_that_stand_beside_are_one_write)
+TEST(words_that_stand_beside_are_one_write)
 {
 	struct lab *lab = lab_make();
 	const struct wh_push pushes[] = {word(8, 1),   beside(16, 2), beside(24, 3), beside(16, 4),
@@ -305,7 +302,6 @@ START_TEST(words_that_stand_beside_are_one_write)
 	ck_assert_uint_eq(word_at_peer(lab, 16), 8);
 	lab_free(lab);
 }
-END_TEST
 
 #define MANY 20000
 #define FEW_WORDS 7
@@ -343,7 +339,7 @@ static void check_order(const struct lab *lab, const struct history *history, ui
 	*seen_before = most;
 }
 
-START_TEST(only_what_stands_beside_may_come_before)
+TEST(only_what_stands_beside_may_come_before)
 {
 	struct history *history = calloc(1, sizeof(*history));
 	struct lab *lab = lab_make();
@@ -371,10 +367,9 @@ START_TEST(only_what_stands_beside_may_come_before)
 	lab_free(lab);
 	free(history);
 }
-END_TEST
 
 /* What is patient goes with what is not, or when its time is up. */
-START_TEST(patient_words_wait_for_company)
+TEST(patient_words_wait_for_company)
 {
 	struct lab *lab = lab_make();
 	struct wh_push alone = word(0, 1), other = word(512, 2);
@@ -398,12 +393,11 @@ START_TEST(patient_words_wait_for_company)
 	ck_assert_uint_eq(word_at_peer(lab, 0), 3);
 	lab_free(lab);
 }
-END_TEST
 
 /* ---- the time-out --------------------------------------------------------------------------------------------------- */
 
 /* Within a failure time-out a lost packet can be sent again, and the device gives no peer up before the heartbeat does. */
-START_TEST(the_heartbeat_decides)
+TEST(the_heartbeat_decides)
 {
 	for (uint64_t ms = 1; ms <= 600000; ms += ms / 7 + 1) {
 		uint64_t failure_ns = ms * WH_NS_PER_MS;
@@ -420,20 +414,5 @@ START_TEST(the_heartbeat_decides)
 	ck_assert_uint_eq(wh_verbs_timeout(WH_NS_PER_S), 16);
 	ck_assert_uint_eq(wh_verbs_timeout(10 * WH_NS_PER_S), 17);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verbs_out");
-	TCase *cases = tcase_create("out");
-
-	tcase_add_test(cases, the_queue_is_never_overrun);
-	tcase_add_test(cases, a_pass_is_one_chain);
-	tcase_add_test(cases, words_are_copied_when_pushed);
-	tcase_add_test(cases, words_that_stand_beside_are_one_write);
-	tcase_add_test(cases, only_what_stands_beside_may_come_before);
-	tcase_add_test(cases, patient_words_wait_for_company);
-	tcase_add_test(cases, the_heartbeat_decides);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("verbs_out")

@@ -49,7 +49,7 @@ static bool hear(struct lab *lab, enum wh_verbs_kind kind, uint64_t name)
 
 /* An owner may open a region in place of one that it has closed before this node has taken the event of its end: of what is kept
  * for this node there is twice as much then as it has open. */
-START_TEST(grants_have_places_until_their_end_is_taken)
+TEST(grants_have_places_until_their_end_is_taken)
 {
 	struct lab lab = lab_make();
 	struct wh_remote_event event;
@@ -76,7 +76,6 @@ START_TEST(grants_have_places_until_their_end_is_taken)
 	ck_assert_ptr_null(lab.account->memory.base);
 	lab_free(&lab);
 }
-END_TEST
 
 /* ---- what is mine ------------------------------------------------------------------------------------------------- */
 
@@ -88,7 +87,7 @@ static void complete(struct lab *lab, const struct wh_verbs_account *account, en
 }
 
 /* What is posted is completed once, whatever becomes of the queue pair to this node itself: no peer's end tells its end. */
-START_TEST(a_broken_account_to_myself_completes_all)
+TEST(a_broken_account_to_myself_completes_all)
 {
 	const enum ibv_wc_status how[] = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR,
 					  IBV_WC_WR_FLUSH_ERR};
@@ -109,10 +108,9 @@ START_TEST(a_broken_account_to_myself_completes_all)
 	ck_assert(!wh_remote_account_next(&own->base, &event));
 	lab_free(&lab);
 }
-END_TEST
 
 /* The way to this node itself is found by what it listens with, which is gone by then. */
-START_TEST(a_node_that_has_left_opens_no_region)
+TEST(a_node_that_has_left_opens_no_region)
 {
 	struct lab lab = lab_make();
 	struct wh_region *region = NULL;
@@ -123,10 +121,9 @@ START_TEST(a_node_that_has_left_opens_no_region)
 	ck_assert_ptr_null(region);
 	lab_free(&lab);
 }
-END_TEST
 
 /* What a peer says of an account before it has one breaks the protocol. */
-START_TEST(a_grant_needs_an_account)
+TEST(a_grant_needs_an_account)
 {
 	struct lab lab = lab_make();
 
@@ -138,17 +135,5 @@ START_TEST(a_grant_needs_an_account)
 	ck_assert(hear(&lab, WH_VERBS_IMMEDIATES, 0));
 	lab_free(&lab);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verbs_remote");
-	TCase *cases = tcase_create("remote");
-
-	tcase_add_test(cases, grants_have_places_until_their_end_is_taken);
-	tcase_add_test(cases, a_broken_account_to_myself_completes_all);
-	tcase_add_test(cases, a_node_that_has_left_opens_no_region);
-	tcase_add_test(cases, a_grant_needs_an_account);
-	suite_add_tcase(suite, cases);
-	return test_main(suite);
-}
+TEST_SUITE("verbs_remote")

@@ -44,7 +44,7 @@ static const struct {
 	{256, "255", "255", "255", "255"},
 };
 
-START_TEST(lists_that_hold)
+TEST_LOOP(lists_that_hold, 0, sizeof(good) / sizeof(good[0]))
 {
 	struct wh_view *view = make(good[_i].nodes, good[_i].members, good[_i].senders);
 	const struct wh_view_subgroup *subgroup = &view->subgroups[0];
@@ -60,7 +60,6 @@ START_TEST(lists_that_hold)
 	ck_assert_int_eq(wh_view_check_list(good[_i].nodes, good[_i].members, good[_i].senders, NULL), WHORL_OK);
 	wh_view_free(view);
 }
-END_TEST
 
 static const struct {
 	const char *members, *senders, *text;
@@ -82,7 +81,7 @@ static const struct {
 	{"all", "300", "subgroup g: names node 300, expected ids from 0 to 255"},
 };
 
-START_TEST(lists_that_do_not)
+TEST_LOOP(lists_that_do_not, 0, sizeof(bad) / sizeof(bad[0]))
 {
 	const struct wh_subgroup_text text = {"g", bad[_i].members, bad[_i].senders, 1, 1};
 	struct wh_view *view = NULL;
@@ -92,10 +91,9 @@ START_TEST(lists_that_do_not)
 	ck_assert_ptr_null(view);
 	ck_assert_msg(strncmp(err.text, bad[_i].text, strlen(bad[_i].text)) == 0, "%s", err.text);
 }
-END_TEST
 
 /* The message that names the key is about its own list alone. */
-START_TEST(one_list_is_checked_alone)
+TEST(one_list_is_checked_alone)
 {
 	struct wh_error err;
 
@@ -106,9 +104,8 @@ START_TEST(one_list_is_checked_alone)
 	ck_assert_int_eq(wh_view_check_list(4, "0,1", "3", &err), WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "names node 3, which is not a member");
 }
-END_TEST
 
-START_TEST(many_subgroups)
+TEST(many_subgroups)
 {
 	struct wh_subgroup_text texts[50];
 	char names[50][16];
@@ -134,9 +131,8 @@ START_TEST(many_subgroups)
 	wh_view_free(view);
 	wh_view_free(NULL);
 }
-END_TEST
 
-START_TEST(a_mistake_in_the_last_subgroup)
+TEST(a_mistake_in_the_last_subgroup)
 {
 	const struct wh_subgroup_text texts[] = {{"fine", "all", "all", 1, 1}, {"wrong", "0,1", "2", 1, 1}};
 	struct wh_view *view = NULL;
@@ -145,9 +141,8 @@ START_TEST(a_mistake_in_the_last_subgroup)
 	ck_assert_int_eq(view_of_all(&view, 3, &(struct wh_layout_config){texts, 2, NULL, NULL}, &err), WHORL_CONFIG);
 	ck_assert_str_eq(err.text, "subgroup wrong: names node 2, which is not a member");
 }
-END_TEST
 
-START_TEST(ranks_are_found)
+TEST(ranks_are_found)
 {
 	const uint32_t ranks[] = {1, 4, 6};
 
@@ -156,11 +151,10 @@ START_TEST(ranks_are_found)
 	ck_assert_int_eq(wh_rank_find(ranks, 3, 5), -1);
 	ck_assert_int_eq(wh_rank_find(ranks, 0, 1), -1);
 }
-END_TEST
 
 /* ---- views that follow one another ---------------------------------------------------------------------------------- */
 
-START_TEST(the_first_view_has_all_join)
+TEST(the_first_view_has_all_join)
 {
 	struct wh_view *view = make(3, "all", "all");
 
@@ -169,10 +163,9 @@ START_TEST(the_first_view_has_all_join)
 	ck_assert_uint_eq(view->left_count, 0);
 	wh_view_free(view);
 }
-END_TEST
 
 /* Of any configured nodes, in whatever order they were met. */
-START_TEST(the_first_view_may_be_of_some)
+TEST(the_first_view_may_be_of_some)
 {
 	const struct wh_subgroup_text text = {"g", "0,3,5,200", "all", 1, 1};
 	const struct wh_layout_config layout = {&text, 1, NULL, NULL};
@@ -191,9 +184,8 @@ START_TEST(the_first_view_may_be_of_some)
 	ck_assert_uint_eq(view->subgroups[0].resting_count, 0);
 	wh_view_free(view);
 }
-END_TEST
 
-START_TEST(survivors_keep_their_order)
+TEST(survivors_keep_their_order)
 {
 	static const struct {
 		bool removed[7]; /* by rank of the view before */
@@ -238,10 +230,9 @@ START_TEST(survivors_keep_their_order)
 	}
 	wh_view_free(before);
 }
-END_TEST
 
 /* No node is removed, none follows: NULL says so. */
-START_TEST(what_is_not_given_is_nothing)
+TEST(what_is_not_given_is_nothing)
 {
 	const struct wh_layout_config layout = {NULL, 0, NULL, NULL};
 	struct wh_view *view, *before;
@@ -253,7 +244,6 @@ START_TEST(what_is_not_given_is_nothing)
 	wh_view_free(before);
 	wh_view_free(view);
 }
-END_TEST
 
 /* ---- the same views ----------------------------------------------------------------------------------------------------- */
 
@@ -276,7 +266,7 @@ static struct wh_view *make_rich(void)
 	return view;
 }
 
-START_TEST(every_difference_counts)
+TEST(every_difference_counts)
 {
 	struct wh_view *one = make_rich(), *other = make_rich();
 	struct wh_view_subgroup *shard = &other->subgroups[0];
@@ -324,7 +314,6 @@ START_TEST(every_difference_counts)
 	wh_view_free(one);
 	wh_view_free(other);
 }
-END_TEST
 
 /* ---- quorums ------------------------------------------------------------------------------------------------------------ */
 
@@ -347,15 +336,14 @@ static const struct {
 	{{256, 200}, 128, true, true},
 };
 
-START_TEST(a_quorum_holds_or_not)
+TEST_LOOP(a_quorum_holds_or_not, 0, sizeof(quorums) / sizeof(quorums[0]))
 {
 	ck_assert(wh_quorum_holds(&quorums[_i].quorum, quorums[_i].votes, quorums[_i].tie_breaker_votes) ==
 		  quorums[_i].holds);
 }
-END_TEST
 
 /* The members of a view split in two in every way: both sides at once never have a quorum. */
-START_TEST(two_sides_never_both)
+TEST(two_sides_never_both)
 {
 	for (uint32_t members = 1; members <= 8; members++) {
 		for (int tie_breaker = -1; tie_breaker < (int)members; tie_breaker++) {
@@ -374,26 +362,5 @@ START_TEST(two_sides_never_both)
 		}
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("view");
-	TCase *cases = tcase_create("view");
-
-	tcase_add_loop_test(cases, lists_that_hold, 0, sizeof(good) / sizeof(good[0]));
-	tcase_add_loop_test(cases, lists_that_do_not, 0, sizeof(bad) / sizeof(bad[0]));
-	tcase_add_test(cases, one_list_is_checked_alone);
-	tcase_add_test(cases, many_subgroups);
-	tcase_add_test(cases, a_mistake_in_the_last_subgroup);
-	tcase_add_test(cases, ranks_are_found);
-	tcase_add_test(cases, the_first_view_has_all_join);
-	tcase_add_test(cases, the_first_view_may_be_of_some);
-	tcase_add_test(cases, survivors_keep_their_order);
-	tcase_add_test(cases, what_is_not_given_is_nothing);
-	tcase_add_test(cases, every_difference_counts);
-	tcase_add_loop_test(cases, a_quorum_holds_or_not, 0, sizeof(quorums) / sizeof(quorums[0]));
-	tcase_add_test(cases, two_sides_never_both);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("view")

@@ -60,7 +60,7 @@ static const struct {
 	long least; /* so many allocations at least */
 } calls[] = {{create, 9}, {follow, 9}, {encode, 1}, {decode, 9}, {take, 1}};
 
-START_TEST(memory_is_out)
+TEST_LOOP(memory_is_out, 0, sizeof(calls) / sizeof(calls[0]))
 {
 	enum whorl_result result = WHORL_MEMORY;
 	struct wh_error err;
@@ -86,14 +86,5 @@ START_TEST(memory_is_out)
 	wh_view_free(before);
 	free(bytes);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("view_memory");
-	TCase *cases = tcase_create("view_memory");
-
-	tcase_add_loop_test(cases, memory_is_out, 0, sizeof(calls) / sizeof(calls[0]));
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("view_memory")

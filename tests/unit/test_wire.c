@@ -134,7 +134,7 @@ static bool decode(struct wh_wire *out, const unsigned char *bytes, size_t count
 	return decoded;
 }
 
-START_TEST(messages_are_read_as_written)
+TEST_LOOP(messages_are_read_as_written, 0, COUNT(messages))
 {
 	unsigned char bytes[WH_WIRE_BYTES];
 	size_t count = wh_wire_encode(bytes, &messages[_i]);
@@ -145,10 +145,9 @@ START_TEST(messages_are_read_as_written)
 	assert_same(&messages[_i], &read);
 	keep_seed('m', _i, bytes, count);
 }
-END_TEST
 
 /* Nodes of other makes read them too. */
-START_TEST(messages_are_these_bytes)
+TEST(messages_are_these_bytes)
 {
 	static const unsigned char intro[] = {
 		'W', 'H', 7, 1, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
@@ -176,10 +175,9 @@ START_TEST(messages_are_these_bytes)
 		sizeof(rest));
 	ck_assert_mem_eq(bytes, rest, sizeof(rest));
 }
-END_TEST
 
 /* What the kind does not have is neither written nor read. */
-START_TEST(other_fields_are_not_looked_at)
+TEST(other_fields_are_not_looked_at)
 {
 	const struct wh_wire there = {.kind = WH_WIRE_THERE, .key = 4, .flag = true},
 			     seeking = {.kind = WH_WIRE_INTRO, .incarnation = 1, .key = 6};
@@ -205,7 +203,6 @@ START_TEST(other_fields_are_not_looked_at)
 	ck_assert(decode(&read, bytes, count));
 	assert_same(&seeking, &read);
 }
-END_TEST
 
 static bool ends_anywhere(enum wh_wire_kind kind)
 {
@@ -213,7 +210,7 @@ static bool ends_anywhere(enum wh_wire_kind kind)
 	       kind == WH_WIRE_AGREE;
 }
 
-START_TEST(messages_end_where_they_should)
+TEST_LOOP(messages_end_where_they_should, 0, COUNT(messages))
 {
 	const struct wh_wire *message = &messages[_i];
 	unsigned char bytes[WH_WIRE_BYTES + 1] = {0};
@@ -227,10 +224,9 @@ START_TEST(messages_end_where_they_should)
 	    message->bytes == WH_WIRE_PIECE_BYTES)
 		ck_assert(!decode(&read, bytes, count + 1));
 }
-END_TEST
 
 /* Any byte of it is any other: then it is no message, or another one, and that one is written like this. */
-START_TEST(messages_are_written_in_one_way)
+TEST_LOOP(messages_are_written_in_one_way, 0, COUNT(messages))
 {
 	unsigned char bytes[WH_WIRE_BYTES], again[WH_WIRE_BYTES];
 	size_t count = wh_wire_encode(bytes, &messages[_i]), most = count < 80 ? count : 80;
@@ -250,7 +246,6 @@ START_TEST(messages_are_written_in_one_way)
 		bytes[at] = was;
 	}
 }
-END_TEST
 
 static const struct {
 	const char *what;
@@ -310,7 +305,7 @@ static const struct {
 	{"a ballot of no round", 25, 4, 8, 256},
 };
 
-START_TEST(wrong_messages_are_none)
+TEST_LOOP(wrong_messages_are_none, 0, COUNT(wrong_messages))
 {
 	unsigned char bytes[WH_WIRE_BYTES];
 	size_t count = wh_wire_encode(bytes, &messages[wrong_messages[_i].message]);
@@ -321,9 +316,8 @@ START_TEST(wrong_messages_are_none)
 		bytes[wrong_messages[_i].at + i] = (unsigned char)(wrong_messages[_i].value >> 8 * i);
 	ck_assert_msg(!decode(&read, bytes, count), "%s", wrong_messages[_i].what);
 }
-END_TEST
 
-START_TEST(a_message_may_be_too_long)
+TEST(a_message_may_be_too_long)
 {
 	unsigned char bytes[WH_WIRE_BYTES + 1] = {0};
 	struct wh_wire message = {.kind = WH_WIRE_VIEW, .total = 9999, .bytes = WH_WIRE_PIECE_BYTES, .piece = piece},
@@ -333,7 +327,6 @@ START_TEST(a_message_may_be_too_long)
 	for (; count <= sizeof(bytes); count++)
 		ck_assert(decode(&read, bytes, count) == (count == 20 + WH_WIRE_PIECE_BYTES));
 }
-END_TEST
 
 /* ---- pieces of a view ------------------------------------------------------------------------------------------------- */
 
@@ -361,7 +354,7 @@ static void assert_whole(const struct wh_view_parts *parts, uint64_t key, uint32
 		ck_assert_uint_eq(parts->bytes[i], i);
 }
 
-START_TEST(pieces_make_a_whole)
+TEST(pieces_make_a_whole)
 {
 	struct wh_view_parts parts = {0};
 
@@ -380,9 +373,8 @@ START_TEST(pieces_make_a_whole)
 	ck_assert_uint_eq(parts.have, 0);
 	wh_view_parts_free(&parts);
 }
-END_TEST
 
-START_TEST(pieces_that_do_not_fit)
+TEST(pieces_that_do_not_fit)
 {
 	static const struct {
 		uint64_t key;
@@ -403,10 +395,9 @@ START_TEST(pieces_that_do_not_fit)
 	ck_assert_int_eq(give(&parts, 5, 50, 49, 1), WHORL_INVALID);
 	wh_view_parts_free(&parts);
 }
-END_TEST
 
 /* A view of another node may come in between, and what was not begun is no node's fault. */
-START_TEST(pieces_are_passed_over)
+TEST(pieces_are_passed_over)
 {
 	struct wh_view_parts parts = {0};
 
@@ -423,23 +414,5 @@ START_TEST(pieces_are_passed_over)
 	assert_whole(&parts, 6, 70);
 	wh_view_parts_free(&parts);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wire");
-	TCase *cases = tcase_create("wire");
-
-	tcase_add_loop_test(cases, messages_are_read_as_written, 0, COUNT(messages));
-	tcase_add_test(cases, messages_are_these_bytes);
-	tcase_add_test(cases, other_fields_are_not_looked_at);
-	tcase_add_loop_test(cases, messages_end_where_they_should, 0, COUNT(messages));
-	tcase_add_loop_test(cases, messages_are_written_in_one_way, 0, COUNT(messages));
-	tcase_add_loop_test(cases, wrong_messages_are_none, 0, COUNT(wrong_messages));
-	tcase_add_test(cases, a_message_may_be_too_long);
-	tcase_add_test(cases, pieces_make_a_whole);
-	tcase_add_test(cases, pieces_that_do_not_fit);
-	tcase_add_test(cases, pieces_are_passed_over);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wire")

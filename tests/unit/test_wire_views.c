@@ -67,7 +67,7 @@ static enum whorl_result decode_view(struct wh_view **out, const unsigned char *
 	return result;
 }
 
-START_TEST(views_are_read_as_written)
+TEST_LOOP(views_are_read_as_written, 0, VIEWS)
 {
 	struct wh_view *view = make_view(_i), *read;
 	unsigned char *bytes;
@@ -82,7 +82,6 @@ START_TEST(views_are_read_as_written)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 /* Behind all else of make_view(3): two that nodes have wished for, and one that is dormant. */
 static const unsigned char dynamic_bytes[] = {
@@ -115,7 +114,7 @@ static unsigned char *with_dynamic(struct wh_view *view, size_t *count)
 	return longer;
 }
 
-START_TEST(a_view_has_dynamic_subgroups)
+TEST(a_view_has_dynamic_subgroups)
 {
 	struct wh_view *view = make_view(3), *read, *next;
 	size_t count;
@@ -147,7 +146,6 @@ START_TEST(a_view_has_dynamic_subgroups)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 /* One byte of what is dormant is another; where it lies in dynamic_bytes. */
 static const struct {
@@ -181,7 +179,7 @@ static const struct {
 	{161, 2},
 };
 
-START_TEST(what_is_dormant_is_in_order)
+TEST_LOOP(what_is_dormant_is_in_order, 0, COUNT(wrong_dormant))
 {
 	struct wh_view *view = make_view(3), *read;
 	size_t count, before = 0;
@@ -196,9 +194,8 @@ START_TEST(what_is_dormant_is_in_order)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
-START_TEST(a_view_is_these_bytes)
+TEST(a_view_is_these_bytes)
 {
 	static const struct wh_subgroup_text two[] = {{"a", "all", "all", 1, 1}, {"b", "3,4", "3", 2, 1}};
 	static const unsigned char expected[] = {
@@ -228,7 +225,6 @@ START_TEST(a_view_is_these_bytes)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 static enum wh_role sends_at_first(const struct wh_view *view, const char *subgroup, uint32_t shard, uint32_t id,
 				   void *ctx)
@@ -241,7 +237,7 @@ static enum wh_role sends_at_first(const struct wh_view *view, const char *subgr
 }
 
 /* No node can end that does not send, or was not in the shard before. */
-START_TEST(a_view_says_which_senders_end)
+TEST(a_view_says_which_senders_end)
 {
 	static const struct wh_subgroup_text text = {"f", "function", "", 1, 1};
 	const struct wh_layout_config config = {&text, 1, sends_at_first, NULL};
@@ -272,10 +268,9 @@ START_TEST(a_view_says_which_senders_end)
 	wh_view_free(before);
 	wh_view_free(view);
 }
-END_TEST
 
 /* The most that there can be, and the least. */
-START_TEST(views_of_all_sizes)
+TEST(views_of_all_sizes)
 {
 	static const struct wh_subgroup_text many = {"many", "all", "half", WH_SHARDS_MAX, 3};
 	const struct wh_layout_config large = {&many, 1, NULL, NULL}, none = {NULL, 0, NULL, NULL};
@@ -301,9 +296,8 @@ START_TEST(views_of_all_sizes)
 		free(bytes);
 	}
 }
-END_TEST
 
-START_TEST(views_end_where_they_should)
+TEST_LOOP(views_end_where_they_should, 0, VIEWS)
 {
 	struct wh_view *view = make_view(_i), *read;
 	unsigned char *bytes, *longer;
@@ -319,7 +313,6 @@ START_TEST(views_end_where_they_should)
 	wh_view_free(view);
 	free(longer);
 }
-END_TEST
 
 /* It decodes or not, and if it does it encodes to the same bytes. (Check takes its time for each assertion that holds.) */
 static bool is_view(const unsigned char *bytes, size_t count, const struct wh_view *expected, bool same)
@@ -340,7 +333,7 @@ static bool is_view(const unsigned char *bytes, size_t count, const struct wh_vi
 }
 
 /* As with messages; of each byte the small values and those that differ in one bit. */
-START_TEST(views_are_written_in_one_way)
+TEST_LOOP(views_are_written_in_one_way, 0, VIEWS)
 {
 	struct wh_view *view = make_view(_i);
 	unsigned char *bytes;
@@ -360,7 +353,6 @@ START_TEST(views_are_written_in_one_way)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 /* A view is made with care and then made wrong. */
 enum { HEAD = 32, MEMBER = 12 };
@@ -396,7 +388,7 @@ static const struct {
 	{"the members of a view are out of order", 1, HEAD + 9 * MEMBER, 4, 24},
 };
 
-START_TEST(wrong_views_are_none)
+TEST_LOOP(wrong_views_are_none, 0, COUNT(wrong_views))
 {
 	struct wh_view *view = make_view(wrong_views[_i].view), *read;
 	unsigned char *bytes;
@@ -411,7 +403,6 @@ START_TEST(wrong_views_are_none)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 /* What stands in it of a subgroup, made wrong in each way. Of the view with newcomers: shards g0 g1 g2, h, i0 i1. */
 static const struct {
@@ -443,7 +434,7 @@ static size_t subgroup_at(const struct wh_view *view, const char *name)
 	return at;
 }
 
-START_TEST(wrong_subgroups_are_none)
+TEST_LOOP(wrong_subgroups_are_none, 0, COUNT(wrong_subgroups))
 {
 	struct wh_view *view = make_view(1), *read;
 	const char *subgroup = wrong_subgroups[_i].subgroup;
@@ -466,10 +457,9 @@ START_TEST(wrong_subgroups_are_none)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
 /* A shard that is lost has no member, and there is none in the first view; one that no node was in yet may say either, later. */
-START_TEST(lost_shards)
+TEST(lost_shards)
 {
 	static const struct wh_subgroup_text one = {"g", "9", "all", 1, 1};
 	const struct wh_layout_config config = {&one, 1, NULL, NULL};
@@ -495,24 +485,5 @@ START_TEST(lost_shards)
 	wh_view_free(view);
 	free(bytes);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wire_views");
-	TCase *cases = tcase_create("wire_views");
-
-	tcase_add_loop_test(cases, views_are_read_as_written, 0, VIEWS);
-	tcase_add_test(cases, a_view_is_these_bytes);
-	tcase_add_test(cases, a_view_has_dynamic_subgroups);
-	tcase_add_loop_test(cases, what_is_dormant_is_in_order, 0, COUNT(wrong_dormant));
-	tcase_add_test(cases, a_view_says_which_senders_end);
-	tcase_add_test(cases, views_of_all_sizes);
-	tcase_add_loop_test(cases, views_end_where_they_should, 0, VIEWS);
-	tcase_add_loop_test(cases, views_are_written_in_one_way, 0, VIEWS);
-	tcase_add_loop_test(cases, wrong_views_are_none, 0, COUNT(wrong_views));
-	tcase_add_loop_test(cases, wrong_subgroups_are_none, 0, COUNT(wrong_subgroups));
-	tcase_add_test(cases, lost_shards);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wire_views")

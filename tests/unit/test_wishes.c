@@ -7,7 +7,7 @@
 
 /* ---- sets ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_set_is_these_bytes)
+TEST(a_set_is_these_bytes)
 {
 	static const unsigned char expected[] = {
 		'W', 'H', 'S', 7, 5, 0, 0, 0, 0,   0, 0, 0, 2,    0, 1, 'a', 5, 8, 0, 0,
@@ -28,10 +28,9 @@ START_TEST(a_set_is_these_bytes)
 	keep_seed('s', 0, bytes, sizeof(expected));
 	free(set);
 }
-END_TEST
 
 /* Each byte is made another: it is no set, or one that is written so. */
-START_TEST(sets_are_written_in_one_way)
+TEST(sets_are_written_in_one_way)
 {
 	struct wh_wish_set *set = lab_set(UINT64_MAX, "a+ b c.d_E-9w* z+"), *read = calloc(1, sizeof(*read));
 	unsigned char bytes[WH_SET_BYTES_MAX], again[WH_SET_BYTES_MAX];
@@ -58,7 +57,6 @@ START_TEST(sets_are_written_in_one_way)
 	free(read);
 	free(set);
 }
-END_TEST
 
 static const struct {
 	struct wh_parameters are;
@@ -80,7 +78,7 @@ static const struct {
 };
 
 /* The same rules in a set and in a view. */
-START_TEST(parameters_hold)
+TEST_LOOP(parameters_hold, 0, sizeof(parameters) / sizeof(parameters[0]))
 {
 	struct wh_wish_set *set = lab_set(1, "a+"), *read = calloc(1, sizeof(*read));
 	unsigned char wished[WH_SET_BYTES_MAX], *bytes;
@@ -105,9 +103,8 @@ START_TEST(parameters_hold)
 	free(read);
 	free(set);
 }
-END_TEST
 
-START_TEST(the_largest_set)
+TEST(the_largest_set)
 {
 	struct wh_wish_set *set = calloc(1, sizeof(*set)), *read = calloc(1, sizeof(*read));
 	unsigned char *bytes = malloc(WH_SET_BYTES_MAX);
@@ -136,11 +133,10 @@ START_TEST(the_largest_set)
 	free(read);
 	free(set);
 }
-END_TEST
 
 /* ---- entering and leaving ------------------------------------------------------------------------------------------------ */
 
-START_TEST(those_that_wish_the_same_are_together)
+TEST(those_that_wish_the_same_are_together)
 {
 	struct lab lab;
 
@@ -161,7 +157,6 @@ START_TEST(those_that_wish_the_same_are_together)
 	LAB_EXPECT(&lab, "b#0@1[0s 2s] a#1@1[1s! 2]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* By place in the view before (three configured shards, then these): the member of that rank rests. */
 static void rests_at(struct lab *lab, uint32_t place, uint32_t rank)
@@ -172,7 +167,7 @@ static void rests_at(struct lab *lab, uint32_t place, uint32_t rank)
 	wishes_lab_step(lab, &(struct wh_next){.rests = rests});
 }
 
-START_TEST(a_member_rests_before_it_leaves)
+TEST(a_member_rests_before_it_leaves)
 {
 	struct lab lab;
 
@@ -191,9 +186,8 @@ START_TEST(a_member_rests_before_it_leaves)
 	ck_assert_uint_eq(lab.view->served[1], 2);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(a_member_that_rests_goes_on_resting)
+TEST(a_member_that_rests_goes_on_resting)
 {
 	struct lab lab;
 
@@ -209,10 +203,9 @@ START_TEST(a_member_that_rests_goes_on_resting)
 	LAB_EXPECT(&lab, "a#0@1[0s 1]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* The name is wished by another in the view in which its last member leaves: that is another subgroup. */
-START_TEST(a_name_without_members_is_another_subgroup)
+TEST(a_name_without_members_is_another_subgroup)
 {
 	struct lab lab;
 
@@ -229,9 +222,8 @@ START_TEST(a_name_without_members_is_another_subgroup)
 	LAB_EXPECT(&lab, "b#0@3[0!] a#1@2[1s]"); /* 0 has not been used in the view before */
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(a_seat_is_not_used_again_at_once)
+TEST(a_seat_is_not_used_again_at_once)
 {
 	struct lab lab;
 
@@ -246,9 +238,8 @@ START_TEST(a_seat_is_not_used_again_at_once)
 	LAB_EXPECT(&lab, "e#0@3[0!] b#1@1[0] c#2@2[0] d#3@2[0]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(a_failure_keeps_those_that_stay)
+TEST(a_failure_keeps_those_that_stay)
 {
 	const bool removed[LAB_NODES] = {false, true};
 	struct lab lab;
@@ -270,9 +261,8 @@ START_TEST(a_failure_keeps_those_that_stay)
 	LAB_EXPECT(&lab, "a#0@1[0s 1]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(a_newcomer_brings_its_wishes)
+TEST(a_newcomer_brings_its_wishes)
 {
 	const struct wh_newcomer newcomers[] = {{5, 50}, {3, 30}};
 	struct lab lab;
@@ -285,11 +275,10 @@ START_TEST(a_newcomer_brings_its_wishes)
 	LAB_EXPECT(&lab, "a#0@1[0s 3s!] b#1@2[3!]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* ---- refused ---------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(what_differs_is_refused)
+TEST(what_differs_is_refused)
 {
 	struct lab lab;
 
@@ -309,7 +298,6 @@ START_TEST(what_differs_is_refused)
 	ck_assert_uint_eq(lab.composed.refusal_count, 0);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 static const struct {
 	struct wh_parameters wished;
@@ -325,7 +313,7 @@ static const struct {
 	{{false, false, true, 7, 96, 0}, WH_PARAMETER_MODE, 1}, /* the first of them */
 };
 
-START_TEST(each_parameter_counts)
+TEST_LOOP(each_parameter_counts, 0, sizeof(differing) / sizeof(differing[0]))
 {
 	struct lab lab;
 
@@ -339,9 +327,8 @@ START_TEST(each_parameter_counts)
 	ck_assert_uint_eq(lab.composed.refusals[0].theirs, differing[_i].theirs);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(names_of_the_file_are_refused)
+TEST(names_of_the_file_are_refused)
 {
 	struct lab lab;
 
@@ -353,10 +340,9 @@ START_TEST(names_of_the_file_are_refused)
 	ck_assert_int_eq(lab.composed.refusals[0].why, WH_REFUSED_CONFIGURED);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* It is in no view before a node has entered it, and is as any dynamic subgroup then: here it says what the first wishes. */
-START_TEST(what_the_file_has_for_wishes_is_met)
+TEST(what_the_file_has_for_wishes_is_met)
 {
 	struct lab lab;
 
@@ -379,7 +365,6 @@ START_TEST(what_the_file_has_for_wishes_is_met)
 	LAB_EXPECT(&lab, "");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* Names of that node, from that number on. */
 static void wish_many(struct lab *lab, uint32_t id, uint32_t from, uint32_t count)
@@ -395,7 +380,7 @@ static void wish_many(struct lab *lab, uint32_t id, uint32_t from, uint32_t coun
 }
 
 /* All that there can be, then all others, in one view: there are seats for both. */
-START_TEST(so_many_and_no_more)
+TEST(so_many_and_no_more)
 {
 	struct lab lab;
 
@@ -416,10 +401,9 @@ START_TEST(so_many_and_no_more)
 	ck_assert_uint_eq(wh_birth_seat(wh_view_dynamic(lab.view)[0].birth), WH_DYNAMIC_MAX);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* One view, and its bytes are not many. */
-START_TEST(a_hundred_nodes_enter_fifty_each)
+TEST(a_hundred_nodes_enter_fifty_each)
 {
 	const struct wh_wish_set *sets[WH_NODES_MAX];
 	struct wh_wish_set *set = calloc(1, sizeof(*set));
@@ -451,30 +435,5 @@ START_TEST(a_hundred_nodes_enter_fifty_each)
 	wh_view_free(before);
 	free(set);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wishes");
-	TCase *cases = tcase_create("wishes");
-
-	tcase_add_test(cases, a_set_is_these_bytes);
-	tcase_add_test(cases, sets_are_written_in_one_way);
-	tcase_add_loop_test(cases, parameters_hold, 0, sizeof(parameters) / sizeof(parameters[0]));
-	tcase_add_test(cases, the_largest_set);
-	tcase_add_test(cases, those_that_wish_the_same_are_together);
-	tcase_add_test(cases, a_member_rests_before_it_leaves);
-	tcase_add_test(cases, a_member_that_rests_goes_on_resting);
-	tcase_add_test(cases, a_name_without_members_is_another_subgroup);
-	tcase_add_test(cases, a_seat_is_not_used_again_at_once);
-	tcase_add_test(cases, a_failure_keeps_those_that_stay);
-	tcase_add_test(cases, a_newcomer_brings_its_wishes);
-	tcase_add_test(cases, what_differs_is_refused);
-	tcase_add_loop_test(cases, each_parameter_counts, 0, sizeof(differing) / sizeof(differing[0]));
-	tcase_add_test(cases, names_of_the_file_are_refused);
-	tcase_add_test(cases, what_the_file_has_for_wishes_is_met);
-	tcase_add_test(cases, so_many_and_no_more);
-	tcase_add_test(cases, a_hundred_nodes_enter_fifty_each);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wishes")

@@ -84,7 +84,7 @@ static void expect_back(const struct lab *lab, uint64_t from, uint64_t cut, uint
 
 /* ---- asleep --------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(without_members_it_is_dormant)
+TEST(without_members_it_is_dormant)
 {
 	struct lab lab;
 
@@ -99,10 +99,9 @@ START_TEST(without_members_it_is_dormant)
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1)");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* Those that have entered in the last view have what a life before had, at most. */
-START_TEST(it_is_known_who_had_entered)
+TEST(it_is_known_who_had_entered)
 {
 	struct lab lab;
 
@@ -116,9 +115,8 @@ START_TEST(it_is_known_who_had_entered)
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1-)");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(one_that_is_not_durable_is_gone)
+TEST(one_that_is_not_durable_is_gone)
 {
 	struct lab lab;
 
@@ -131,10 +129,9 @@ START_TEST(one_that_is_not_durable_is_gone)
 	EXPECT_DORMANT(&lab, "b#1@1(1 0: 0-)");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* All that were in it are put out: none that is left has a whole log. */
-START_TEST(members_are_put_out)
+TEST(members_are_put_out)
 {
 	uint64_t out[] = {0, 0, 0, 0, 0, 2 + 4}; /* by subgroup of the view: five shards of the file, then it */
 	struct lab lab;
@@ -152,11 +149,10 @@ START_TEST(members_are_put_out)
 	EXPECT_DORMANT(&lab, "a#0@1(2 1: 0 1 2)");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* ---- back ----------------------------------------------------------------------------------------------------------------- */
 
-START_TEST(a_log_brings_it_back)
+TEST(a_log_brings_it_back)
 {
 	struct lab lab;
 
@@ -173,10 +169,9 @@ START_TEST(a_log_brings_it_back)
 	ck_assert_uint_eq(wh_view_dynamic(lab.view)[0].returned_count, 0);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* What lies behind the least of them was delivered by none. */
-START_TEST(the_least_place_counts)
+TEST(the_least_place_counts)
 {
 	struct lab lab;
 
@@ -187,10 +182,9 @@ START_TEST(the_least_place_counts)
 	expect_back(&lab, 2, 7, 2, 0);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* One that has not begun the last view may lack what another has. */
-START_TEST(the_latest_view_counts)
+TEST(the_latest_view_counts)
 {
 	struct lab lab;
 
@@ -202,10 +196,9 @@ START_TEST(the_latest_view_counts)
 	expect_back(&lab, 2, 7, 1, 1);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* Where none has begun the last view nothing was delivered in it. */
-START_TEST(the_view_before_counts)
+TEST(the_view_before_counts)
 {
 	struct lab lab;
 
@@ -216,10 +209,9 @@ START_TEST(the_view_before_counts)
 	expect_back(&lab, 1, 5, 1, 0);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* So far all had it. */
-START_TEST(a_log_that_has_lost_its_end_does_not_count)
+TEST(a_log_that_has_lost_its_end_does_not_count)
 {
 	struct wh_holding other = holding_at(2, 9);
 	struct lab lab;
@@ -240,10 +232,9 @@ START_TEST(a_log_that_has_lost_its_end_does_not_count)
 	expect_back(&lab, 2, 8, 1, 1);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* What it had in its last view, in which it had come back, it had in the one that it came back from, too. */
-START_TEST(it_comes_back_again)
+TEST(it_comes_back_again)
 {
 	struct lab lab;
 
@@ -255,7 +246,6 @@ START_TEST(it_comes_back_again)
 	EXPECT_DORMANT(&lab, "a#0@1(4 2: 1 3-)");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* ---- refused -------------------------------------------------------------------------------------------------------------- */
 
@@ -273,7 +263,7 @@ static const struct { /* of the node of that id, alone; it does not count */
 	{3, {.birth = 0x10000, .last = 2, .place = 7, .whole = true}}, /* it never was */
 };
 
-START_TEST(without_its_log_it_stays_dormant)
+TEST_LOOP(without_its_log_it_stays_dormant, 0, sizeof(useless) / sizeof(useless[0]))
 {
 	struct lab lab;
 
@@ -286,10 +276,9 @@ START_TEST(without_its_log_it_stays_dormant)
 	expect_refused(&lab, 0, useless[_i].id, WH_REFUSED_DORMANT);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* One that had entered in the last view has of the one before what another life had. */
-START_TEST(one_that_had_entered_has_no_log_of_before)
+TEST(one_that_had_entered_has_no_log_of_before)
 {
 	struct lab lab;
 
@@ -310,9 +299,8 @@ START_TEST(one_that_had_entered_has_no_log_of_before)
 	LAB_EXPECT(&lab, "a#0@1[1!]");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(its_parameters_are_kept)
+TEST(its_parameters_are_kept)
 {
 	struct lab lab;
 
@@ -332,9 +320,8 @@ START_TEST(its_parameters_are_kept)
 	ck_assert_uint_eq(lab.composed.refusals[1].theirs, 2);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(it_begins_anew_without_a_log)
+TEST(it_begins_anew_without_a_log)
 {
 	struct lab lab;
 
@@ -349,9 +336,8 @@ START_TEST(it_begins_anew_without_a_log)
 	ck_assert_uint_eq(wh_view_dynamic(lab.view)[0].from, 0);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(it_does_not_begin_anew_beside_its_log)
+TEST(it_does_not_begin_anew_beside_its_log)
 {
 	struct lab lab;
 
@@ -364,7 +350,6 @@ START_TEST(it_does_not_begin_anew_beside_its_log)
 	expect_back(&lab, 2, 7, 1, 1);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* ---- no successors ------------------------------------------------------------------------------------------------------- */
 
@@ -379,7 +364,7 @@ static void expect_no_successor(const struct lab *lab, uint32_t id, const char *
 	ck_assert_msg(strstr(why, text) != NULL, "%s", why);
 }
 
-START_TEST(a_view_that_forgets_it_is_no_successor)
+TEST(a_view_that_forgets_it_is_no_successor)
 {
 	struct lab lab;
 
@@ -398,9 +383,8 @@ START_TEST(a_view_that_forgets_it_is_no_successor)
 	expect_no_successor(&lab, 3, "is forgotten, or another");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(what_falls_asleep_is_as_it_was)
+TEST(what_falls_asleep_is_as_it_was)
 {
 	struct lab lab;
 
@@ -422,9 +406,8 @@ START_TEST(what_falls_asleep_is_as_it_was)
 	expect_no_successor(&lab, 2, "that was not there");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-START_TEST(a_view_that_brings_it_back_by_other_logs_is_no_successor)
+TEST(a_view_that_brings_it_back_by_other_logs_is_no_successor)
 {
 	struct wh_view_subgroup *is;
 	struct lab lab;
@@ -460,10 +443,9 @@ START_TEST(a_view_that_brings_it_back_by_other_logs_is_no_successor)
 	lab_all_follow(&lab);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* It is there already. */
-START_TEST(one_that_is_there_does_not_come_back)
+TEST(one_that_is_there_does_not_come_back)
 {
 	struct lab lab;
 
@@ -475,32 +457,5 @@ START_TEST(one_that_is_there_does_not_come_back)
 	expect_no_successor(&lab, 1, "comes back that was there");
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *s = suite_create("wishes_dormant");
-	TCase *tests = tcase_create("dormant");
-
-	tcase_add_test(tests, without_members_it_is_dormant);
-	tcase_add_test(tests, it_is_known_who_had_entered);
-	tcase_add_test(tests, one_that_is_not_durable_is_gone);
-	tcase_add_test(tests, members_are_put_out);
-	tcase_add_test(tests, a_log_brings_it_back);
-	tcase_add_test(tests, the_least_place_counts);
-	tcase_add_test(tests, the_latest_view_counts);
-	tcase_add_test(tests, the_view_before_counts);
-	tcase_add_test(tests, a_log_that_has_lost_its_end_does_not_count);
-	tcase_add_test(tests, it_comes_back_again);
-	tcase_add_loop_test(tests, without_its_log_it_stays_dormant, 0, sizeof(useless) / sizeof(useless[0]));
-	tcase_add_test(tests, one_that_had_entered_has_no_log_of_before);
-	tcase_add_test(tests, its_parameters_are_kept);
-	tcase_add_test(tests, it_begins_anew_without_a_log);
-	tcase_add_test(tests, it_does_not_begin_anew_beside_its_log);
-	tcase_add_test(tests, a_view_that_forgets_it_is_no_successor);
-	tcase_add_test(tests, what_falls_asleep_is_as_it_was);
-	tcase_add_test(tests, a_view_that_brings_it_back_by_other_logs_is_no_successor);
-	tcase_add_test(tests, one_that_is_there_does_not_come_back);
-	suite_add_tcase(s, tests);
-	return s;
-}
+TEST_SUITE("wishes_dormant")

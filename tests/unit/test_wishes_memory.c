@@ -54,7 +54,7 @@ static void begin(void)
 	made = NULL;
 }
 
-START_TEST(memory_is_out)
+TEST_LOOP(memory_is_out, 0, sizeof(calls) / sizeof(calls[0]))
 {
 	enum whorl_result result = WHORL_MEMORY;
 	struct wh_view *was;
@@ -77,14 +77,5 @@ START_TEST(memory_is_out)
 	free(bytes);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wishes_memory");
-	TCase *cases = tcase_create("wishes_memory");
-
-	tcase_add_loop_test(cases, memory_is_out, 0, sizeof(calls) / sizeof(calls[0]));
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wishes_memory")

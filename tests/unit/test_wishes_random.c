@@ -186,7 +186,9 @@ static void settle(struct story *story)
 	}
 }
 
-START_TEST(wishes_at_random)
+TEST_CASE("wishes_random", .timeout_s = 60);
+
+TEST(wishes_at_random)
 {
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		struct story *story = calloc(1, sizeof(*story));
@@ -202,15 +204,5 @@ START_TEST(wishes_at_random)
 		free(story);
 	}
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wishes_random");
-	TCase *cases = tcase_create("wishes_random");
-
-	tcase_set_timeout(cases, 60);
-	tcase_add_test(cases, wishes_at_random);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wishes_random")

@@ -172,7 +172,7 @@ static const struct {
 	{moved_in, 0, "it moves me, and serves no new set of mine"},
 };
 
-START_TEST(what_is_no_successor)
+TEST_LOOP(what_is_no_successor, 0, sizeof(wrong) / sizeof(wrong[0]))
 {
 	uint32_t me = wrong[_i].me;
 	const char *why = "nothing";
@@ -187,10 +187,9 @@ START_TEST(what_is_no_successor)
 			 WH_NO_SUCCESSOR);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* A refusal has outrun the view before, which met that wish: the member waits for the view that does not. */
-START_TEST(a_refusal_that_comes_first)
+TEST(a_refusal_that_comes_first)
 {
 	struct lab lab;
 
@@ -200,10 +199,9 @@ START_TEST(a_refusal_that_comes_first)
 			 WH_OUT_OF_DATE);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* A member that has replaced its set waits for a view that serves the new one; the others go along with what comes. */
-START_TEST(a_replaced_set_is_out_of_date)
+TEST(a_replaced_set_is_out_of_date)
 {
 	struct lab lab;
 
@@ -216,10 +214,9 @@ START_TEST(a_replaced_set_is_out_of_date)
 	ck_assert_int_eq(wh_wishes_place(lab.view, 1, lab.sets[1], lab.refused[1], NULL), WH_OUT_OF_DATE);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* A newcomer is where it wishes, or, if its set has not come, nowhere. */
-START_TEST(a_newcomer_looks_at_its_place)
+TEST(a_newcomer_looks_at_its_place)
 {
 	struct lab lab;
 	const char *why = "nothing";
@@ -233,12 +230,11 @@ START_TEST(a_newcomer_looks_at_its_place)
 	ck_assert_int_eq(wh_wishes_place(lab.view, 2, lab.sets[2], lab.refused[2], NULL), WH_SUCCEEDS);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* ---- as bytes --------------------------------------------------------------------------------------------------------------- */
 
 /* Any byte behind the configured subgroups is made another: it is no view, or one that is written so. */
-START_TEST(views_with_wishes_are_written_in_one_way)
+TEST(views_with_wishes_are_written_in_one_way)
 {
 	struct lab lab;
 	struct wh_view *read;
@@ -271,10 +267,9 @@ START_TEST(views_with_wishes_are_written_in_one_way)
 	free(bytes);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
 /* No name twice, and none of the file, but what nodes enter and leave. */
-START_TEST(names_are_of_one)
+TEST_LOOP(names_are_of_one, 0, 5)
 {
 	static const char *const names[] = {"a", "file", "some", "x", "c"};
 	struct lab lab;
@@ -290,19 +285,5 @@ START_TEST(names_are_of_one)
 	free(bytes);
 	wishes_lab_end(&lab);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wishes_wrong");
-	TCase *cases = tcase_create("wishes_wrong");
-
-	tcase_add_loop_test(cases, what_is_no_successor, 0, sizeof(wrong) / sizeof(wrong[0]));
-	tcase_add_test(cases, a_refusal_that_comes_first);
-	tcase_add_test(cases, a_replaced_set_is_out_of_date);
-	tcase_add_test(cases, a_newcomer_looks_at_its_place);
-	tcase_add_loop_test(cases, names_are_of_one, 0, 5);
-	tcase_add_test(cases, views_with_wishes_are_written_in_one_way);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wishes_wrong")

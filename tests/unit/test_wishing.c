@@ -93,7 +93,7 @@ static void expect(const struct scene *scene, uint32_t leader, const char *expec
 	ck_assert_str_eq(text, expected);
 }
 
-START_TEST(wishes_are_said_once_and_again)
+TEST(wishes_are_said_once_and_again)
 {
 	struct scene *scene = begin();
 
@@ -115,9 +115,8 @@ START_TEST(wishes_are_said_once_and_again)
 	expect(scene, 0, "2:a");
 	end(scene);
 }
-END_TEST
 
-START_TEST(another_leader_is_told)
+TEST(another_leader_is_told)
 {
 	struct scene *scene = begin();
 
@@ -135,10 +134,9 @@ START_TEST(another_leader_is_told)
 	ck_assert_uint_eq(scene->wishing.said.number, 1);
 	end(scene);
 }
-END_TEST
 
 /* What changes meanwhile is said behind it, at once. */
-START_TEST(nothing_new_is_said_while_held)
+TEST(nothing_new_is_said_while_held)
 {
 	struct scene *scene = begin();
 
@@ -155,10 +153,9 @@ START_TEST(nothing_new_is_said_while_held)
 	expect(scene, 1, "2:b");
 	end(scene);
 }
-END_TEST
 
 /* The queue is full half-way: it goes on later; if the set is another one by then, from its beginning. */
-START_TEST(a_large_set_goes_in_pieces)
+TEST(a_large_set_goes_in_pieces)
 {
 	struct scene *scene = begin();
 	char name[WH_NAME_BYTES];
@@ -182,9 +179,8 @@ START_TEST(a_large_set_goes_in_pieces)
 	ck_assert_uint_eq(set->count, WH_WISHES_MAX - 1);
 	end(scene);
 }
-END_TEST
 
-START_TEST(a_wish_is_refused)
+TEST(a_wish_is_refused)
 {
 	struct scene *scene = begin();
 	struct wh_wire refused = {.kind = WH_WIRE_REFUSED, .key = 1, .refusal = {.wish = 1}};
@@ -209,7 +205,6 @@ START_TEST(a_wish_is_refused)
 	ck_assert(!scene->wishing.refused[1]); /* another one may not */
 	end(scene);
 }
-END_TEST
 
 struct told {
 	struct wh_wishing *wishing;
@@ -229,7 +224,7 @@ static void on_refused(void *ctx, const struct wh_wish *wish, const struct wh_re
 	ck_assert(wh_wishing_remove(told->wishing, wish->name));
 }
 
-START_TEST(the_caller_is_told_once_what_is_refused)
+TEST(the_caller_is_told_once_what_is_refused)
 {
 	struct scene *scene = begin();
 	struct told told = {.wishing = &scene->wishing};
@@ -261,19 +256,5 @@ START_TEST(the_caller_is_told_once_what_is_refused)
 	ck_assert_uint_eq(told.calls, 2);
 	end(scene);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *all = suite_create("wishing");
-	TCase *cases = tcase_create("wishing");
-
-	tcase_add_test(cases, wishes_are_said_once_and_again);
-	tcase_add_test(cases, another_leader_is_told);
-	tcase_add_test(cases, nothing_new_is_said_while_held);
-	tcase_add_test(cases, a_large_set_goes_in_pieces);
-	tcase_add_test(cases, a_wish_is_refused);
-	tcase_add_test(cases, the_caller_is_told_once_what_is_refused);
-	suite_add_tcase(all, cases);
-	return all;
-}
+TEST_SUITE("wishing")

@@ -33,7 +33,7 @@ static void parks(void *ctx)
 	note(ctx);
 }
 
-START_TEST(each_has_its_turn)
+TEST(each_has_its_turn)
 {
 	wh_tasks_init(&tasks, WH_FIBER_STACK_BYTES);
 	ck_assert_int_eq(wh_tasks_add(&tasks, yields, "a"), WHORL_OK);
@@ -54,10 +54,9 @@ START_TEST(each_has_its_turn)
 	ck_assert_uint_eq(wh_load_relaxed(&tasks.started), 4);
 	wh_tasks_close(&tasks);
 }
-END_TEST
 
 /* Those that have ended leave their stacks; those that never end are dropped with the rest. */
-START_TEST(stacks_are_used_again)
+TEST(stacks_are_used_again)
 {
 	wh_tasks_init(&tasks, WH_FIBER_STACK_BYTES);
 	for (int i = 0; i < 100; i++) {
@@ -71,9 +70,8 @@ START_TEST(stacks_are_used_again)
 	ck_assert_uint_eq(tasks.pooled, 1);
 	wh_tasks_close(&tasks);
 }
-END_TEST
 
-START_TEST(a_ring_is_sticky)
+TEST(a_ring_is_sticky)
 {
 	struct wh_bell bell;
 
@@ -83,7 +81,6 @@ START_TEST(a_ring_is_sticky)
 	wh_bell_wait(&bell, UINT64_C(3600) * WH_NS_PER_S); /* not at all */
 	wh_bell_wait(&bell, WH_NS_PER_MS);                 /* both were taken by the one */
 }
-END_TEST
 
 static wh_word looks, wanted;
 
@@ -112,7 +109,7 @@ static void await_asleep(struct wh_worker *worker)
 }
 
 /* It sleeps, is lent meanwhile, and a ring wakes it. */
-START_TEST(a_worker_sleeps_and_wakes)
+TEST(a_worker_sleeps_and_wakes)
 {
 	static struct wh_worker worker;
 	const struct wh_worker_plan plan = {
@@ -138,17 +135,5 @@ START_TEST(a_worker_sleeps_and_wakes)
 	ck_assert(wh_worker_stop(&worker, patience));
 	wh_worker_close(&worker);
 }
-END_TEST
 
-Suite *suite(void)
-{
-	Suite *suite = suite_create("work_tasks");
-	TCase *tcase = tcase_create("tasks");
-
-	tcase_add_test(tcase, each_has_its_turn);
-	tcase_add_test(tcase, stacks_are_used_again);
-	tcase_add_test(tcase, a_ring_is_sticky);
-	tcase_add_test(tcase, a_worker_sleeps_and_wakes);
-	suite_add_tcase(suite, tcase);
-	return suite;
-}
+TEST_SUITE("work_tasks")
