@@ -289,7 +289,7 @@ static void explain_restore(const whorl_node *node, char *text, size_t bytes)
 		if (stats == NULL || wh_load_relaxed(&stats->takes) == 0)
 			continue;
 		wh_size_text(wh_load_relaxed(&stats->taken), taken, sizeof(taken));
-		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->name, taken,
+		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->fixed.name, taken,
 			 wh_load_relaxed(&stats->from));
 		return;
 	}

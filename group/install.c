@@ -50,7 +50,7 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_shard_member *member, 
 
 		subgroup->gone_from = first;
 		subgroup->gone_count = dropped;
-		wh_store_relaxed(&subgroup->dropped, wh_load_relaxed(&subgroup->dropped) + dropped);
+		wh_store_relaxed(&subgroup->figures.dropped, wh_load_relaxed(&subgroup->figures.dropped) + dropped);
 	} else if (member->mc == NULL) {
 		wh_ring_rest(subgroup->ring, first, member->ends);
 	} else {

@@ -323,39 +323,49 @@ static bool has_bit(const whorl_subgroup *subgroup)
 	return wh_node_is_dynamic(subgroup) || wh_rows_moved_words(config, shards) > 0;
 }
 
+whorl_subgroup *wh_node_new_subgroup(whorl_node *node)
+{
+	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+
+	if (subgroup != NULL)
+		*(whorl_node **)&subgroup->node = node; /* const from here on */
+	return subgroup;
+}
+
 static enum whorl_result open_ring(whorl_subgroup *subgroup, struct wh_error *err)
 {
 	whorl_node *node = subgroup->node;
-	enum whorl_result result = wh_ring_create(&subgroup->ring, node->fixed.gate, &node->diag, subgroup->window,
-						  subgroup->message_bytes, err);
+	struct wh_ring **ring = (struct wh_ring **)&subgroup->ring; /* const from here on */
+	enum whorl_result result = wh_ring_create(ring, node->fixed.gate, &node->diag, subgroup->fixed.window,
+						  subgroup->fixed.message_bytes, err);
 
 	if (result == WHORL_OK && has_bit(subgroup))
-		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->index);
+		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->fixed.index);
 	return result;
 }
 
 enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
 					uint64_t refuse_max_ms, struct wh_error *err)
 {
-	whorl_node *node = subgroup->node;
+	struct wh_subgroup_fixed *fixed = wh_fixed_write(&subgroup->fixed);
+	const whorl_node *node = subgroup->node;
 	uint32_t nodes = wh_node_config_nodes_max(&node->fixed.config);
 
-	subgroup->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
-	subgroup->durable = parameters->durable;
-	subgroup->message_bytes = parameters->message_bytes;
-	subgroup->window = parameters->window;
-	subgroup->large_bytes = parameters->large_bytes;
-	subgroup->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
-	(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->fixed.headers_apart);
-	subgroup->offer.max_ns = refuse_max_ms * WH_NS_PER_MS;
+	fixed->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
+	fixed->durable = parameters->durable;
+	fixed->message_bytes = parameters->message_bytes;
+	fixed->window = parameters->window;
+	fixed->large_bytes = parameters->large_bytes;
+	fixed->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
+	(void)wh_slots_lay(&fixed->slots, 0, fixed->window, fixed->message_bytes, node->fixed.headers_apart);
+	fixed->refuse_max_ns = refuse_max_ms * WH_NS_PER_MS;
 	wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->fixed.config.group.backlog_max);
 	subgroup->had = malloc(nodes * sizeof(*subgroup->had));
 	if (subgroup->had == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a subgroup");
 	for (uint32_t id = 0; id < nodes; id++)
 		subgroup->had[id] = WH_UNKNOWN;
-	return subgroup->mine && (!wh_node_is_dynamic(subgroup) || subgroup->stay.sends) ? open_ring(subgroup, err)
-											 : WHORL_OK;
+	return fixed->mine && (!wh_node_is_dynamic(subgroup) || fixed->sends) ? open_ring(subgroup, err) : WHORL_OK;
 }
 
 static enum whorl_result open_configured(whorl_node *node, uint32_t index, struct wh_error *err)
@@ -363,16 +373,17 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 	const struct wh_node_subgroup *configured = &node->fixed.config.subgroups[index];
 	const struct wh_view_subgroup in_view = {.configured = index};
 	struct wh_parameters parameters = wh_node_config_parameters(&node->fixed.config, &in_view);
-	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+	whorl_subgroup *subgroup = wh_node_new_subgroup(node);
+	struct wh_subgroup_fixed *fixed;
 
 	if (subgroup == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	wh_list_place(&node->list, index, subgroup);
-	subgroup->node = node;
-	subgroup->name = configured->name;
-	subgroup->index = index;
-	subgroup->mine = may_be_in(&node->fixed.texts[index], node->fixed.id);
-	subgroup->log_bytes = (uint64_t)configured->options.log_bytes;
+	fixed = wh_fixed_write(&subgroup->fixed);
+	fixed->name = configured->name;
+	fixed->index = index;
+	fixed->mine = may_be_in(&node->fixed.texts[index], node->fixed.id);
+	fixed->log_bytes = (uint64_t)configured->options.log_bytes;
 	return wh_node_fill_subgroup(subgroup, &parameters, (uint64_t)configured->options.refuse_max_ms, err);
 }
 

@@ -163,7 +163,7 @@ static void watch_roles(whorl_node *node)
 	node->rests.open = (struct wh_places){0, 0};
 	for (uint32_t at = open.from; at < open.to && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		bool settled = true;
-		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
+		uint64_t rests = wh_load_relaxed(&subgroup->words.rests), asks = wh_load_relaxed(&subgroup->words.asks);
 		const struct wh_wire rest = {
 			.kind = WH_WIRE_REST, .subgroup = wh_node_number_of(subgroup), .flag = (asks & 2) != 0};
 
@@ -171,11 +171,11 @@ static void watch_roles(whorl_node *node)
 			settled &= wh_epoch_rest(node->epochs.current, subgroup, rests == WH_RESTS);
 		settled &= wh_epoch_end(node->epochs.current, subgroup);
 		if (asks != 0 && wh_roster_send(&node->entry.roster, (uint32_t)(asks >> 2), &rest))
-			wh_store_release(&subgroup->asks, 0);
+			wh_store_release(&subgroup->words.asks, 0);
 		else
 			settled &= asks == 0;
 		if (!settled)
-			wh_places_add(&node->rests.open, subgroup->index);
+			wh_places_add(&node->rests.open, subgroup->fixed.index);
 	}
 	if (wh_places_any(&node->rests.open))
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
@@ -186,8 +186,8 @@ static void survey_disks(const struct wh_shard_member *member)
 	uint32_t id;
 	uint64_t behind = wh_multicast_slowest_disk(member->mc, &id);
 
-	wh_store_relaxed(&member->subgroup->disk_slowest, id);
-	wh_store_relaxed(&member->subgroup->disk_behind, behind);
+	wh_store_relaxed(&member->subgroup->figures.disk_slowest, id);
+	wh_store_relaxed(&member->subgroup->figures.disk_behind, behind);
 }
 
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
@@ -207,7 +207,7 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
 			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
-			     node->fixed.id, subgroup->name);
+			     node->fixed.id, subgroup->fixed.name);
 }
 
 struct wh_looks wh_node_looks(const whorl_node *node)

@@ -49,7 +49,7 @@ static whorl_subgroup *find_live(const whorl_node *node, const char *name)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
-		if (is_live(subgroup->told.stage) && strcmp(subgroup->name, name) == 0)
+		if (is_live(subgroup->told.stage) && strcmp(subgroup->fixed.name, name) == 0)
 			return subgroup;
 	return NULL;
 }
@@ -106,8 +106,8 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 	wh_told_write(held, &subgroup->told)->stage = stage;
 	wh_waiting_tell(held);
 	wh_waiting_leave(held);
-	wh_places_add(&node->stays.moving, subgroup->index);
-	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
+	wh_places_add(&node->stays.moving, subgroup->fixed.index);
+	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->fixed.index);
 }
 
 /* The members that had all of its log have gone before another had: it is dormant, and these come back. What this node has sent in it since is
@@ -117,15 +117,16 @@ static void is_put_out(whorl_subgroup *subgroup)
 	whorl_node *node = subgroup->node;
 	struct wh_held held;
 
-	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->fixed.name);
 	subgroup->stay.wished = false;
 	wh_log(&node->diag, WH_LOG_WARNING,
-	       "this node is out of %s, which is dormant: those that had all of its log are gone", subgroup->name);
+	       "this node is out of %s, which is dormant: those that had all of its log are gone",
+	       subgroup->fixed.name);
 	held = wh_waiting_enter(&node->waiting);
 	wh_error_set(
 		&wh_told_write(held, &subgroup->told)->failure, WHORL_SHARD_LOST,
 		"%s: all members that had all of its log have gone before they gave it; it is dormant until one comes back",
-		subgroup->name);
+		subgroup->fixed.name);
 	wh_waiting_tell(held);
 	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
@@ -142,18 +143,18 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 
 		if (!is_live(subgroup->told.stage) || stay->is_out)
 			continue;
-		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
+		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->fixed.name) == NULL) {
 			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
-			wh_places_add(&node->stays.moving, subgroup->index);
+			wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		}
 		stay->again_ns = 0;
 		if (member == NULL) {
 			stay->is_out = subgroup->told.stage != WH_STAGE_ENTERING;
-			if (stay->is_out && stay->wished && subgroup->durable)
+			if (stay->is_out && stay->wished && subgroup->fixed.durable)
 				is_put_out(subgroup);
 			/* What takes it out else has served a set without it, and that was the last that was said. */
 			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
-			wh_places_add(&node->stays.moving, subgroup->index);
+			wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		} else if (subgroup->told.stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
@@ -202,20 +203,21 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 
 	if (stay == NULL || subgroup->told.stage != WH_STAGE_ENTERING)
 		return;
-	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->fixed.name);
 	stay->wished = false;
 	if (refusal->why == WH_REFUSED_DORMANT) { /* not for good; a view may have begun meanwhile in which it is not */
 		stay->sleeps = node->epochs.current == NULL ||
-			       wh_view_dormant(node->epochs.current->view, subgroup->name) != NULL;
+			       wh_view_dormant(node->epochs.current->view, subgroup->fixed.name) != NULL;
 		stay->again_ns = stay->sleeps ? 0 : node->loop.now_ns + AGAIN_NS;
-		wh_places_add(&node->stays.moving, subgroup->index);
+		wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		return;
 	}
 	/* Before a thread can read that it was refused. */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
 	held = wh_waiting_enter(&node->waiting);
-	say_refused(&wh_told_write(held, &subgroup->told)->failure, subgroup->name, &stay->parameters, refusal);
+	say_refused(&wh_told_write(held, &subgroup->told)->failure, subgroup->fixed.name, &subgroup->fixed.parameters,
+		    refusal);
 	wh_waiting_leave(held);
 	come_to(subgroup, WH_STAGE_REFUSED);
 }
@@ -227,13 +229,14 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 	whorl_node *node = subgroup->node;
 	struct wh_held held;
 
-	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
+	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->fixed.name, text);
 	held = wh_waiting_enter(&node->waiting);
-	wh_error_set(&wh_told_write(held, &subgroup->told)->failure, code, "%s: its state: %s", subgroup->name, text);
+	wh_error_set(&wh_told_write(held, &subgroup->told)->failure, code, "%s: its state: %s", subgroup->fixed.name,
+		     text);
 	wh_waiting_tell(held);
 	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
-	wh_places_add(&node->stays.moving, subgroup->index);
+	wh_places_add(&node->stays.moving, subgroup->fixed.index);
 }
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
@@ -242,10 +245,10 @@ static void wish_it(whorl_subgroup *subgroup)
 {
 	struct wh_wishing *wishing = &subgroup->node->entry.serving->wishing;
 	struct wh_wish wish = {
-		.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters, .anew = subgroup->stay.anew};
+		.sends = subgroup->fixed.sends, .parameters = subgroup->fixed.parameters, .anew = subgroup->fixed.anew};
 
-	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
-	if (subgroup->durable)
+	memcpy(wish.name, subgroup->fixed.own_name, sizeof(wish.name));
+	if (subgroup->fixed.durable)
 		wh_durable_hold(subgroup->node, wish.name, &wish.holding);
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
 }
@@ -258,13 +261,13 @@ void wh_node_stay_to_give(whorl_subgroup *subgroup)
 	if (subgroup->told.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
 		return;
 	wish_it(subgroup);
-	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static void unwish_it(whorl_subgroup *subgroup)
 {
 	if (subgroup->stay.wished)
-		(void)wh_wishing_remove(&subgroup->node->entry.serving->wishing, subgroup->name);
+		(void)wh_wishing_remove(&subgroup->node->entry.serving->wishing, subgroup->fixed.name);
 	subgroup->stay.wished = false;
 }
 
@@ -273,7 +276,7 @@ static bool may_wish(const whorl_subgroup *subgroup)
 {
 	const struct wh_stay *stay = &subgroup->stay;
 
-	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epochs.current != NULL) &&
+	return !stay->wished && !stay->sleeps && (!subgroup->fixed.durable || subgroup->node->epochs.current != NULL) &&
 	       subgroup->node->loop.now_ns >= stay->again_ns;
 }
 
@@ -282,7 +285,7 @@ static bool is_taken_back(const whorl_subgroup *subgroup)
 {
 	const whorl_node *node = subgroup->node;
 
-	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->name) == NULL &&
+	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->fixed.name) == NULL &&
 	       (node->epochs.proposed == NULL || wh_epoch_shard_member(node->epochs.proposed, subgroup) == NULL);
 }
 
@@ -293,7 +296,7 @@ static void end_stay(whorl_subgroup *subgroup)
 		wh_state_stop(wh_node_use_state(subgroup));
 	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)) ||
 	    wh_durable_stops(subgroup))
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
 }
@@ -305,19 +308,19 @@ static void leave_it(whorl_subgroup *subgroup)
 	come_to(subgroup, WH_STAGE_LEAVING);
 	if (!subgroup->stay.wished)
 		return;
-	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
+	if ((!subgroup->fixed.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
 	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)) &&
-	    (!subgroup->durable || wh_durable_may_leave_stay(subgroup)))
+	    (!subgroup->fixed.durable || wh_durable_may_leave_stay(subgroup)))
 		unwish_it(subgroup);
 	else
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static void take_it_back(whorl_subgroup *subgroup)
 {
 	unwish_it(subgroup);
 	subgroup->stay.is_out = is_taken_back(subgroup);
-	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static bool is_referred_to(const whorl_node *node, const whorl_subgroup *subgroup)
@@ -351,13 +354,14 @@ static void free_it(whorl_subgroup *subgroup)
 	struct job *job;
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
-	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_stops(subgroup)) {
-		wh_places_add(&node->stays.moving, subgroup->index);
+	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->words.jobs) > 0 ||
+	    wh_durable_stops(subgroup)) {
+		wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		return;
 	}
 	job = malloc(sizeof(*job));
 	held = wh_waiting_enter(&node->waiting);
-	wh_list_leave(held, &node->list, subgroup->index, subgroup->stay.memory_bytes);
+	wh_list_leave(held, &node->list, subgroup->fixed.index, subgroup->fixed.memory_bytes);
 	wh_waiting_leave(held);
 	node->states.used = true; /* the list of those that are busy is made anew */
 	if (job == NULL) {
@@ -373,7 +377,7 @@ static void free_it(whorl_subgroup *subgroup)
 static void step_stay(whorl_subgroup *subgroup)
 {
 	struct wh_stay *stay = &subgroup->stay;
-	bool leaves = wh_load_relaxed(&stay->leaves) != 0;
+	bool leaves = wh_load_relaxed(&subgroup->words.leaves) != 0;
 
 	if (is_live(subgroup->told.stage) && stay->is_out)
 		end_stay(subgroup);
@@ -382,11 +386,11 @@ static void step_stay(whorl_subgroup *subgroup)
 	else if (subgroup->told.stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
 	else if (subgroup->told.stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 	else if (is_live(subgroup->told.stage) && leaves)
 		leave_it(subgroup);
 	else if (!is_live(subgroup->told.stage) &&
-		 wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+		 wh_load_acquire(&subgroup->words.released) != 0) /* partner: whorl_subgroup_release */
 		free_it(subgroup);
 }
 
@@ -518,41 +522,47 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 /* Its ring in the rows of two views, and what it has by itself (whorl_estimate). */
 static uint64_t estimate_stay(const whorl_subgroup *subgroup)
 {
-	const struct wh_parameters *is = &subgroup->stay.parameters;
+	const struct wh_parameters *is = &subgroup->fixed.parameters;
 	uint32_t nodes = wh_node_config_nodes_max(&subgroup->node->fixed.config);
 	uint64_t ring_bytes = wh_slots_lay(&(struct wh_slots){.window = 0}, 0, is->window, is->message_bytes,
 					   subgroup->node->fixed.headers_apart);
 
 	return sizeof(*subgroup) + wh_multicast_estimate(nodes, nodes) +
-	       (subgroup->stay.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
+	       (subgroup->fixed.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
+}
+
+static void note_program(struct wh_subgroup_program *program, const struct whorl_subgroup_options *options)
+{
+	program->on_message = options->on_message;
+	program->on_batch = options->on_batch;
+	program->on_offer = options->on_offer;
+	program->upcall_ctx = options->upcall_ctx;
+	program->on_refused = options->on_refused;
+	program->on_refused_ctx = options->on_refused_ctx;
+	program->past_views.told = options->on_past_view;
+	program->past_views.ctx = options->upcall_ctx;
 }
 
 static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct wh_parameters *parameters,
 				const struct whorl_subgroup_options *options)
 {
-	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+	whorl_subgroup *subgroup = wh_node_new_subgroup(node);
+	struct wh_subgroup_fixed *fixed;
 
 	if (subgroup == NULL)
 		return NULL;
-	subgroup->node = node;
-	subgroup->index = UINT32_MAX; /* no place yet */
-	subgroup->mine = true;
-	subgroup->stay.parameters = *parameters;
-	subgroup->stay.sends = !options->listens;
+	fixed = wh_fixed_write(&subgroup->fixed);
+	fixed->index = UINT32_MAX; /* no place yet */
+	fixed->mine = true;
+	fixed->parameters = *parameters;
+	fixed->sends = !options->listens;
+	fixed->anew = options->begin_anew && parameters->durable;
+	fixed->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
+	snprintf(fixed->own_name, sizeof(fixed->own_name), "%s", name);
+	fixed->name = fixed->own_name;
+	fixed->memory_bytes = estimate_stay(subgroup);
+	note_program(wh_program_write(&subgroup->program), options);
 	wh_told_begin(&subgroup->told)->stage = WH_STAGE_ENTERING;
-	subgroup->stay.anew = options->begin_anew && parameters->durable;
-	subgroup->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
-	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
-	subgroup->name = subgroup->stay.name;
-	subgroup->on_message = options->on_message;
-	subgroup->on_batch = options->on_batch;
-	subgroup->offer.fn = options->on_offer;
-	subgroup->upcall_ctx = options->upcall_ctx;
-	subgroup->offer.on_refused = options->on_refused;
-	subgroup->offer.on_refused_ctx = options->on_refused_ctx;
-	subgroup->past_views.told = options->on_past_view;
-	subgroup->past_views.ctx = options->upcall_ctx;
-	subgroup->stay.memory_bytes = estimate_stay(subgroup);
 	return subgroup;
 }
 
@@ -569,11 +579,11 @@ static enum whorl_result fill_stay(whorl_subgroup *subgroup, const struct whorl_
 {
 	struct wh_error err;
 	enum whorl_result result =
-		wh_node_fill_subgroup(subgroup, &subgroup->stay.parameters, options->refuse_max_ms, &err);
+		wh_node_fill_subgroup(subgroup, &subgroup->fixed.parameters, options->refuse_max_ms, &err);
 
 	if (result == WHORL_OK && options->state != NULL)
 		result = wh_node_open_state(subgroup, options->state, &err);
-	else if (result == WHORL_OK && subgroup->durable)
+	else if (result == WHORL_OK && subgroup->fixed.durable)
 		result = wh_durable_open_log_state(subgroup, &err);
 	return result;
 }
@@ -583,23 +593,23 @@ static enum whorl_result put_into_list(struct wh_held held, whorl_subgroup *subg
 				       const struct whorl_subgroup_options *options)
 {
 	whorl_node *node = subgroup->node;
-	const whorl_subgroup *other = find_live(node, subgroup->name);
-	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes) + subgroup->stay.memory_bytes;
+	const whorl_subgroup *other = find_live(node, subgroup->fixed.name);
+	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes) + subgroup->fixed.memory_bytes;
 	enum whorl_result result;
 
 	if (node->waiting.closes)
 		return WHORL_CLOSED;
-	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+	if (other != NULL && wh_load_relaxed(&other->words.leaves) != 0)
 		return WHORL_AGAIN;
 	if (other != NULL)
 		return wh_refuse("whorl_subgroup_enter", "this node is in it, or is entering it");
-	subgroup->index = free_place(node);
-	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
+	wh_fixed_write(&subgroup->fixed)->index = free_place(node);
+	if (subgroup->fixed.index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
 		return WHORL_MEMORY;
 	result = fill_stay(subgroup, options);
 	if (result != WHORL_OK)
 		return result;
-	wh_list_enter(held, &node->list, subgroup->index, subgroup, subgroup->stay.memory_bytes);
+	wh_list_enter(held, &node->list, subgroup->fixed.index, subgroup, subgroup->fixed.memory_bytes);
 	return WHORL_OK;
 }
 
@@ -612,7 +622,7 @@ static enum whorl_result is_in(const void *ctx)
 
 	if (subgroup->told.failure.code != WHORL_OK)
 		return subgroup->told.failure.code;
-	if (subgroup->told.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
+	if (subgroup->told.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->words.leaves) != 0)
 		return WHORL_CLOSED;
 	return subgroup->told.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
@@ -675,7 +685,7 @@ static enum whorl_result add_stay(whorl_subgroup *subgroup, const struct whorl_s
 				  uint64_t deadline_ns)
 {
 	whorl_node *node = subgroup->node;
-	const struct name_of name = {node, subgroup->name};
+	const struct name_of name = {node, subgroup->fixed.name};
 	enum whorl_result result;
 
 	for (;;) {
@@ -788,7 +798,7 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 		return WHORL_FORKED;
 	begin_to_leave(subgroup);
 	/* Release: the last that the program has done with it. Partner: step_stay. */
-	wh_store_release(&subgroup->stay.released, 1);
+	wh_store_release(&subgroup->words.released, 1);
 	ask_loop(node);
 	return WHORL_OK;
 }
@@ -796,9 +806,10 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 /* In an RCU section. NULL: it is not dormant, as far as this node knows. */
 static const struct wh_dormant *dormant_now(const whorl_subgroup *subgroup)
 {
-	const struct wh_epoch *epoch = subgroup->durable ? wh_rcu_dereference(subgroup->node->epochs.current) : NULL;
+	const struct wh_epoch *epoch =
+		subgroup->fixed.durable ? wh_rcu_dereference(subgroup->node->epochs.current) : NULL;
 
-	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
+	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->fixed.name) : NULL;
 }
 
 static void say_why_not_yet(const whorl_subgroup *subgroup, char *text, size_t bytes)

@@ -16,7 +16,7 @@ mutant(NAME taken-back-unsaid KIND views FILE group/stay.c SEED 500
 	WORDS ${wishes}
 	REMOVES "a wish is taken back when the set that was said last is without it"
 	TEXT [[
-	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->name) == NULL &&
+	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->fixed.name) == NULL &&
 ]]
 	REPLACEMENT [[
 	return node != NULL &&
