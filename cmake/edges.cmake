@@ -36,7 +36,7 @@ set(WHORL_EDGES
 	"group/logs            : ${public} base persistence membership predicates state"
 	"group/config          : ${public} base conf transport transport/secure transport/tcp sst membership predicates/loop group/refuse group/logs"
 	"group/status          : ${public} base membership transport transport/shm transport/tcp transport/verbs group/refuse group/config"
-	"group/parts           : ${public} base sst membership predicates predicates/loop transport group/record group/config group/status"
+	"group/parts           : ${public} base sst membership smc predicates predicates/loop transport group/record group/logs group/config group/status"
 	"group                 : ${public} ${core} state persistence transport/secure transport/shm transport/tcp transport/verbs ${rooms}"
 	"sim                   : ${public} ${core} persistence sim/disk sim/net state group group/config"
 	"work                  : ${public} base transport predicates/loop"

@@ -37,9 +37,7 @@ static void show_node(struct whorl_status *status, whorl_node *node)
 	status->standing = standing_of(node);
 	status->result = whorl_error(node, status->error, sizeof(status->error));
 	whorl_progress(node, status->progress, sizeof(status->progress));
-	pthread_mutex_lock(&node->waiting.lock);
-	status->ready = node->waiting.ready;
-	pthread_mutex_unlock(&node->waiting.lock);
+	status->ready = wh_waiting_is_ready(&node->waiting);
 	status->failure_timeout_ms = (uint32_t)node->fixed.config.group.failure_timeout_ms;
 	status->leader = status->tie_breaker = status->coordinator = WHORL_NOBODY;
 	status->stats->size = sizeof(*status->stats);
@@ -299,25 +297,6 @@ static bool make_room_for_missing(struct whorl_status *status, const whorl_node 
 	return status->missing != NULL;
 }
 
-/* What stands on the node has them, and takes them away under this lock. */
-static bool show_workers(struct whorl_status *status, whorl_node *node)
-{
-	bool enough = true;
-
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.shown.count > 0) {
-		status->workers = calloc(node->waiting.shown.count, sizeof(*status->workers));
-		enough = status->workers != NULL;
-		status->worker_count = enough ? node->waiting.shown.count : 0;
-	}
-	for (uint32_t i = 0; i < status->worker_count; i++) {
-		status->workers[i].size = sizeof(*status->workers);
-		node->waiting.shown.show(node->waiting.shown.ctx, i, &status->workers[i]);
-	}
-	pthread_mutex_unlock(&node->waiting.lock);
-	return enough;
-}
-
 enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 {
 	struct whorl_status *status = wh_status_new();
@@ -325,7 +304,7 @@ enum whorl_result wh_status_make(whorl_node *node, struct whorl_status **out)
 
 	*out = NULL;
 	if (status == NULL || (epoch != NULL && !make_room(status, epoch)) || !make_room_for_missing(status, node) ||
-	    !show_workers(status, node)) {
+	    !wh_waiting_workers(&node->waiting, &status->workers, &status->worker_count)) {
 		whorl_status_free(status);
 		return WHORL_MEMORY;
 	}

@@ -1,6 +1,5 @@
 /* close.c - draining and leaving. See whorl_close in whorl.h. */
 #include "base/rcu.h"
-#include "base/thread.h"
 #include "group/durable.h"
 #include "group/node_int.h"
 #include "group/refuse.h"
@@ -13,33 +12,13 @@ struct seen { /* of the loop, at some time */
 	uint64_t when_ns, steps, busy;
 };
 
-static bool may_leave(whorl_node *node, bool *drained, enum whorl_result *failed)
-{
-	bool may;
-
-	pthread_mutex_lock(&node->waiting.lock);
-	may = node->waiting.may_leave;
-	*drained = node->waiting.drained;
-	*failed = node->waiting.failure.code != WHORL_OK ? node->waiting.failure.code : node->waiting.minority.code;
-	pthread_mutex_unlock(&node->waiting.lock);
-	return may;
-}
-
 /* Waits a millisecond or until the loop says something; with thread = caller, by making passes. */
 static void wait_a_little(whorl_node *node)
 {
-	struct timespec deadline;
-
-	if (node->fixed.caller) {
-		if (whorl_step(node) == 0)
-			wh_node_nap(node);
-		return;
-	}
-	deadline = wh_deadline(1);
-	pthread_mutex_lock(&node->waiting.lock);
-	if (!node->waiting.may_leave)
-		pthread_cond_timedwait(&node->waiting.changed, &node->waiting.lock, &deadline);
-	pthread_mutex_unlock(&node->waiting.lock);
+	if (!node->fixed.caller)
+		wh_waiting_nap(&node->waiting, 1);
+	else if (whorl_step(node) == 0)
+		wh_node_nap(node);
 }
 
 /* With thread = caller it is these passes that let time go by in the node's world, which may have a clock of its own. */
@@ -72,7 +51,7 @@ static enum whorl_result drain_node(whorl_node *node, int timeout_ms)
 
 	wh_store_release(&node->passes.wants_drain, 1);
 	wh_gate_ring(node->fixed.gate);
-	while (!may_leave(node, &drained, &failed)) {
+	while (!wh_waiting_may_leave(&node->waiting, &drained, &failed)) {
 		now = look_at_loop(node);
 		if (failed == WHORL_OK || failed == WHORL_NO_QUORUM || now.busy != then.busy)
 			then = now;
@@ -123,14 +102,14 @@ static void await_jobs(whorl_node *node)
 /* Claims get WHORL_CLOSED from here on, and no stay begins any more. */
 static void close_rings(whorl_node *node)
 {
+	struct wh_held held = wh_waiting_enter(&node->waiting);
 	const whorl_subgroup *subgroup;
 
-	pthread_mutex_lock(&node->waiting.lock);
-	node->waiting.closes = true;
+	wh_waiting_note_closes(held);
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->ring != NULL)
 			wh_ring_close(subgroup->ring);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_leave(held);
 }
 
 enum whorl_result whorl_close(whorl_node *node, int timeout_ms)

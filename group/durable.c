@@ -31,9 +31,9 @@ static void describe_member(const struct wh_shard_member *member, struct wh_log_
 	const whorl_subgroup *subgroup = member->subgroup;
 
 	out->name = member->layout->name;
-	out->parts_most = subgroup->parts_most;
-	out->message_bytes = subgroup->message_bytes;
-	out->log_bytes = subgroup->log_bytes;
+	out->parts_most = subgroup->fixed.parts_most;
+	out->message_bytes = subgroup->fixed.message_bytes;
+	out->log_bytes = subgroup->fixed.log_bytes;
 }
 
 void wh_durable_wake(void *ctx)
@@ -119,9 +119,9 @@ static void tell_whole(struct wh_epoch *epoch)
 		const struct wh_shard_standing *shard = standing_of(epoch, member);
 		bool whole = shard != NULL && shard->whole;
 
-		if (member->subgroup->durable)
-			wh_store_relaxed(&member->subgroup->log_whole, whole);
-		if (member->subgroup->durable && whole && said_of_log(epoch, member) == 0)
+		if (member->subgroup->fixed.durable)
+			wh_store_relaxed(&member->subgroup->figures.log_whole, whole);
+		if (member->subgroup->fixed.durable && whole && said_of_log(epoch, member) == 0)
 			say_log(epoch, member,
 				wh_logs_has_rot(epoch->node->disk.logs, shard->subgroup, shard->shard) ? 2 : 1);
 	}
@@ -162,7 +162,7 @@ static void note_rot(struct wh_epoch *epoch, const struct wh_shard_member *membe
 	if (!news)
 		return;
 	wh_log(&node->diag, WH_LOG_ERROR, "the log of %s has rot, and is no longer whole: %s; %s",
-	       member->subgroup->name, why,
+	       member->subgroup->fixed.name, why,
 	       mends ? "a checkpoint is made, which takes its place"
 		     : "this node is to be started again with an empty directory, and is given all of another's");
 	if (mends)
@@ -175,12 +175,12 @@ static void look_at_shards(struct wh_epoch *epoch)
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
-		if (!member->subgroup->durable)
+		if (!member->subgroup->fixed.durable)
 			continue;
 		note_whole(epoch, member);
 		note_rot(epoch, member);
 		if (!epoch->change.wedged)
-			wh_durable_step_state(member->subgroup, member->subgroup->log_bytes);
+			wh_durable_step_state(member->subgroup, member->subgroup->fixed.log_bytes);
 	}
 	if (epoch->whole_ticket != 0 && wh_logs_has_done(epoch->node->disk.logs, epoch->whole_ticket)) {
 		epoch->whole_ticket = 0;
@@ -309,7 +309,7 @@ static bool fill_shards(struct wh_standing *out, const struct wh_epoch *epoch, c
 {
 	out->shards = calloc(epoch->shard_member_count + 1, sizeof(*out->shards));
 	for (uint32_t i = 0; out->shards != NULL && i < epoch->shard_member_count; i++)
-		if (epoch->shard_members[i].subgroup->durable)
+		if (epoch->shard_members[i].subgroup->fixed.durable)
 			out->shards[out->shard_count++] = stand_in(epoch, before, &epoch->shard_members[i]);
 	wh_standing_sort(out);
 	return out->shards != NULL;
@@ -550,7 +550,7 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 
 	if (shard == NULL || !wh_logs_found(node->disk.logs, number, member->layout->shard, &found) || !found.whole) {
 		wh_error_set(err, WHORL_SYSTEM, "the log of %s is not whole, and this node has not entered it",
-			     subgroup->name);
+			     subgroup->fixed.name);
 		return false;
 	}
 	if (!found.has_base && shard->before == 0)
@@ -558,7 +558,8 @@ static bool begin_replay(struct wh_epoch *epoch, struct wh_shard_member *member,
 	if (!found.has_base)
 		until = (struct wh_log_place){shard->before, standing->number - 1, shard->begins};
 	return wh_replay_create(&member->replay, node->disk.logs, number, member->layout->shard, &until,
-				wh_durable_program_state(subgroup), subgroup, &subgroup->past_views, err) == WHORL_OK;
+				wh_durable_program_state(subgroup), subgroup, &subgroup->program.past_views,
+				err) == WHORL_OK;
 }
 
 bool wh_durable_begins_replay(whorl_node *node)
@@ -571,10 +572,10 @@ bool wh_durable_begins_replay(whorl_node *node)
 	for (uint32_t i = 0; i < epoch->shard_member_count; i++) {
 		struct wh_shard_member *member = &epoch->shard_members[i];
 
-		if (!member->subgroup->durable || enters(epoch, member) || begin_replay(epoch, member, &err))
+		if (!member->subgroup->fixed.durable || enters(epoch, member) || begin_replay(epoch, member, &err))
 			continue;
-		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s", member->subgroup->name,
-			     err.text);
+		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s",
+			     member->subgroup->fixed.name, err.text);
 	}
 	return true;
 }
@@ -599,8 +600,8 @@ static size_t replay_log(whorl_node *node, struct wh_shard_member *member, uint6
 			return work;
 	}
 	if (is == WH_REPLAY_FAILED)
-		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s", member->subgroup->name,
-			     err.text);
+		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s cannot be read: %s",
+			     member->subgroup->fixed.name, err.text);
 	if (is == WH_REPLAY_ENDED) {
 		wh_replay_free(member->replay);
 		member->replay = NULL;
@@ -636,7 +637,7 @@ size_t wh_durable_replay(whorl_node *node, bool *done)
 static bool other_is_whole(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {
 	const struct wh_view_subgroup *layout = member->layout;
-	bool is_whole = !member->subgroup->durable || (layout->birth != 0 && layout->member_count == 1);
+	bool is_whole = !member->subgroup->fixed.durable || (layout->birth != 0 && layout->member_count == 1);
 
 	for (uint32_t m = 0; m < layout->member_count && !is_whole; m++)
 		is_whole = layout->members[m] != epoch->rank && wh_change_trusts(&epoch->change, layout->members[m]) &&
@@ -764,11 +765,11 @@ static void begin_sources(struct wh_epoch *epoch)
 		struct wh_shard_member *member = &epoch->shard_members[i];
 		whorl_subgroup *subgroup = member->subgroup;
 
-		if (!subgroup->durable)
+		if (!subgroup->fixed.durable)
 			continue;
-		wh_store_relaxed(&subgroup->log_shard, member->layout->shard);
+		wh_store_relaxed(&subgroup->figures.log_shard, member->layout->shard);
 		if (enters(epoch, member)) /* what was said of it in a stay before is not so any more */
-			wh_store_relaxed(&subgroup->log_whole, 0);
+			wh_store_relaxed(&subgroup->figures.log_whole, 0);
 		if (enters(epoch, member) && !returns(epoch, member->layout) &&
 		    !wh_logs_forget_checkpoints(epoch->node->disk.logs, wh_subgroup_number(member->layout),
 						member->layout->shard))

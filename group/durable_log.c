@@ -36,7 +36,7 @@ static void *take_log(const struct whorl_position *position, void *ctx)
 	if (given == NULL)
 		return NULL;
 	if (wh_replay_create(&given->replay, subgroup->node->disk.logs, wh_node_number_of(subgroup), position->shard,
-			     &until, NULL, subgroup, &subgroup->past_views, &err) == WHORL_OK)
+			     &until, NULL, subgroup, &subgroup->program.past_views, &err) == WHORL_OK)
 		return given;
 	free(given);
 	return NULL;
@@ -148,7 +148,7 @@ static bool upcall_history(whorl_subgroup *subgroup, struct wh_replay *history, 
 	}
 	if (is == WH_REPLAY_FAILED)
 		wh_node_fail(node, WH_LOG_ERROR, err.code, "the log of %s that was given cannot be read: %s",
-			     subgroup->name, err.text);
+			     subgroup->fixed.name, err.text);
 	return is == WH_REPLAY_ENDED;
 }
 
@@ -156,7 +156,7 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 {
 	whorl_node *node = subgroup->node;
 	uint64_t number = wh_node_number_of(subgroup);
-	uint32_t shard = (uint32_t)wh_load_relaxed(&subgroup->log_shard);
+	uint32_t shard = (uint32_t)wh_load_relaxed(&subgroup->figures.log_shard);
 	struct wh_log_place until;
 	struct wh_replay **history = wh_durable_history(subgroup, &until);
 	bool recovers = wh_durable_recovers(subgroup, &until);
@@ -168,7 +168,7 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 		return false;
 	if (*history == NULL && wh_replay_create(history, node->disk.logs, number, shard, &until,
 						 recovers ? wh_durable_program_state(subgroup) : NULL, subgroup,
-						 &subgroup->past_views, &err) != WHORL_OK)
+						 &subgroup->program.past_views, &err) != WHORL_OK)
 		return false; /* in a later pass */
 	if (!upcall_history(subgroup, *history, work))
 		return false;
@@ -200,7 +200,7 @@ enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *
 	enum whorl_result result = WHORL_OK;
 
 	for (uint32_t i = 0; i < node->fixed.config.subgroup_count && result == WHORL_OK; i++)
-		if (node->list.subgroups[i]->durable && node->list.subgroups[i]->state == NULL)
+		if (node->list.subgroups[i]->fixed.durable && node->list.subgroups[i]->state == NULL)
 			result = wh_durable_open_log_state(node->list.subgroups[i], err);
 	return result;
 }

@@ -96,7 +96,7 @@ static void release_snapshot(void *handle, void *ctx)
 /* In which shard this node is may change meanwhile. */
 static struct writing begin_writing(const struct wh_durable_state *state)
 {
-	return (struct writing){(uint32_t)wh_load_relaxed(&state->subgroup->log_shard),
+	return (struct writing){(uint32_t)wh_load_relaxed(&state->subgroup->figures.log_shard),
 				wh_logs_new_checkpoint(state->subgroup->node->disk.logs)};
 }
 
@@ -361,7 +361,7 @@ void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes)
 {
 	struct wh_durable_state *state = subgroup->durable_state;
 	uint64_t used = wh_logs_used(subgroup->node->disk.logs, wh_node_number_of(subgroup),
-				     (uint32_t)wh_load_relaxed(&subgroup->log_shard));
+				     (uint32_t)wh_load_relaxed(&subgroup->figures.log_shard));
 
 	if (state == NULL || state->is_log || !is_done(state, used) ||
 	    (used <= state->left + log_bytes && wh_load_relaxed(&state->asked) == 0))

@@ -58,20 +58,21 @@ static size_t replay_logs(whorl_node *node)
 	return work + 1;
 }
 
-/* With the lock. */
-static void note_ready(const whorl_node *node)
+static void note_ready(struct wh_held held, const whorl_node *node)
 {
-	whorl_subgroup *subgroup;
+	const whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		subgroup->is_member = wh_epoch_shard_member(node->epochs.current, subgroup) != NULL;
-		subgroup->ready =
-			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
+		struct wh_subgroup_told *told = wh_told_write(held, &subgroup->told);
+
+		told->is_member = wh_epoch_shard_member(node->epochs.current, subgroup) != NULL;
+		told->ready = told->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
 	}
 }
 
 void wh_node_state_restored(whorl_node *node)
 {
+	struct wh_held held;
 	bool restores;
 
 	if (node->epochs.current == NULL)
@@ -79,11 +80,12 @@ void wh_node_state_restored(whorl_node *node)
 	restores = wh_node_restores(node);
 	if (!restores)
 		wh_node_advance(node, WHORL_ENTRY_RESTORED);
-	pthread_mutex_lock(&node->waiting.lock);
-	note_ready(node);
-	node->waiting.ready = node->waiting.ready || !restores;
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	note_ready(held, node);
+	if (!restores)
+		wh_waiting_note_ready(held);
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 }
 
 /* ---- what I am --------------------------------------------------------------------------------------------------- */
@@ -236,9 +238,7 @@ static void explain_join(whorl_node *node)
 	char text[sizeof(node->waiting.progress)];
 
 	wh_join_explain(&node->entry.join, text, sizeof(text));
-	pthread_mutex_lock(&node->waiting.lock);
-	memcpy(node->waiting.progress, text, sizeof(text));
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_note_progress(&node->waiting, text);
 }
 
 static size_t seek_group(whorl_node *node)
@@ -289,7 +289,7 @@ static void explain_restore(const whorl_node *node, char *text, size_t bytes)
 		if (stats == NULL || wh_load_relaxed(&stats->takes) == 0)
 			continue;
 		wh_size_text(wh_load_relaxed(&stats->taken), taken, sizeof(taken));
-		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->name, taken,
+		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->fixed.name, taken,
 			 wh_load_relaxed(&stats->from));
 		return;
 	}
@@ -298,7 +298,7 @@ static void explain_restore(const whorl_node *node, char *text, size_t bytes)
 
 void whorl_progress(const whorl_node *node, char *text, size_t bytes)
 {
-	whorl_node *locked = (whorl_node *)node;
+	struct wh_held held;
 
 	if (bytes == 0)
 		return;
@@ -312,14 +312,10 @@ void whorl_progress(const whorl_node *node, char *text, size_t bytes)
 		snprintf(text, bytes, "%s", wh_result_text(WHORL_FORKED));
 		return;
 	}
-	pthread_mutex_lock(&locked->waiting.lock);
-	if (locked->waiting.failure.code == WHORL_OK && !locked->waiting.ready &&
-	    wh_load_acquire(&node->epochs.begun) > 0)
+	held = wh_waiting_enter(&node->waiting);
+	if (node->waiting.failure.code == WHORL_OK && !node->waiting.ready && wh_load_acquire(&node->epochs.begun) > 0)
 		explain_restore(node, text, bytes);
 	else
-		snprintf(text, bytes, "%s",
-			 locked->waiting.failure.code != WHORL_OK ? locked->waiting.failure.text
-			 : locked->waiting.ready                  ? "is a member"
-								  : locked->waiting.progress);
-	pthread_mutex_unlock(&locked->waiting.lock);
+		snprintf(text, bytes, "%s", wh_waiting_says(held));
+	wh_waiting_leave(held);
 }

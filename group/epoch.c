@@ -9,7 +9,7 @@
 
 struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
 {
-	uint32_t place = epoch->shard_member_of[subgroup->index];
+	uint32_t place = epoch->shard_member_of[subgroup->fixed.index];
 
 	return place > 0 ? &epoch->shard_members[place - 1] : NULL;
 }
@@ -82,12 +82,12 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.pushes = &epoch->pushes,
 			.columns = rows->columns,
 			.subgroup = index,
-			.mode = subgroup->mode,
+			.mode = subgroup->fixed.mode,
 			.switches = {engine->send_batching, engine->receive_batching, engine->delivery_batching,
 				     engine->null_sends, engine->deferred_push},
-			.window = subgroup->window,
-			.message_bytes = subgroup->message_bytes,
-			.parts_most = subgroup->parts_most,
+			.window = subgroup->fixed.window,
+			.message_bytes = subgroup->fixed.message_bytes,
+			.parts_most = subgroup->fixed.parts_most,
 			.view = epoch->view->number,
 			.ids = epoch->view->ids,
 			.incarnations = epoch->view->incarnations,
@@ -101,7 +101,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.ring = member->sends ? subgroup->ring : NULL,
 			.place = &member->place,
 			.had = subgroup->had,
-			.stats = &subgroup->stats,
+			.stats = &subgroup->figures.stats,
 			.persist = member->source != NULL ? wh_log_source_persist(member->source) : NULL,
 			.moves = epoch->moves.column.count > 0 ? &epoch->moves : NULL,
 			.deliver_ns = &epoch->hot.share_ns,
@@ -139,13 +139,13 @@ static enum whorl_result open_shard_member(struct wh_epoch *epoch, struct wh_sha
 						  .slots = epoch->rows->subgroups[index].slots[me],
 						  .home = (uint32_t)epoch->view->number,
 						  .end = UINT64_MAX};
-	if (member->subgroup->durable && layout->state == WH_SHARD_ACTIVE)
+	if (member->subgroup->fixed.durable && layout->state == WH_SHARD_ACTIVE)
 		result = wh_durable_source(epoch, member, index, err);
 	if (result == WHORL_OK && layout->state == WH_SHARD_ACTIVE)
 		result = open_multicast(epoch, member, index, err);
 	if (result == WHORL_OK && member->mc != NULL)
 		wh_hot_add(&epoch->hot, member->mc, index, member->sends ? member->subgroup->ring : NULL,
-			   member->subgroup->index);
+			   member->subgroup->fixed.index);
 	if (result == WHORL_OK && member->source != NULL && member->mc != NULL)
 		wh_hot_watch_disk(&epoch->hot, index);
 	return result;
@@ -207,7 +207,7 @@ static enum whorl_result open_shard_members(struct wh_epoch *epoch, struct wh_er
 		result = open_shard_member(epoch, member, g, err);
 		if (result != WHORL_OK)
 			return result;
-		epoch->shard_member_of[member->subgroup->index] = epoch->shard_member_count;
+		epoch->shard_member_of[member->subgroup->fixed.index] = epoch->shard_member_count;
 	}
 	return WHORL_OK;
 }

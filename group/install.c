@@ -50,7 +50,7 @@ static void move_ring(whorl_subgroup *subgroup, struct wh_shard_member *member, 
 
 		subgroup->gone_from = first;
 		subgroup->gone_count = dropped;
-		wh_store_relaxed(&subgroup->dropped, wh_load_relaxed(&subgroup->dropped) + dropped);
+		wh_store_relaxed(&subgroup->figures.dropped, wh_load_relaxed(&subgroup->figures.dropped) + dropped);
 	} else if (member->mc == NULL) {
 		wh_ring_rest(subgroup->ring, first, member->ends);
 	} else {
@@ -174,7 +174,7 @@ void wh_epoch_begin(struct wh_epoch *epoch)
 	wh_node_begin_stays(epoch);
 	wh_serving_begin(node->entry.serving, epoch->view);
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (subgroup->stay.stage != WH_STAGE_ENTERING)
+		if (subgroup->told.stage != WH_STAGE_ENTERING)
 			move_subgroup(epoch, before, subgroup);
 	wh_durable_begin(epoch, before);
 	epoch->holds = before != NULL;

@@ -14,7 +14,7 @@ enum whorl_result whorl_claim_part(const struct whorl_claim *claim, uint32_t par
 	if (data == NULL || bytes == NULL)
 		return WH_REFUSE("no place for the part");
 	subgroup = claim->stream;
-	pieces = wh_slot_pieces(&subgroup->slots, claim->slot, claim->data, claim->bytes);
+	pieces = wh_slot_pieces(&subgroup->fixed.slots, claim->slot, claim->data, claim->bytes);
 	if (part >= pieces.count)
 		return WHORL_NOT_FOUND;
 	begin = wh_pieces_at(&pieces, part, &at, bytes);

@@ -18,8 +18,8 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 		return wh_refuse(function, "after whorl_start");
 	if (wh_node_is_dynamic(subgroup)) /* it comes and goes, with the upcalls that are among its options */
 		return wh_refuse(function, "a subgroup that is entered has no calls");
-	if (subgroup->layer.ops != NULL || subgroup->on_batch != NULL || subgroup->on_message != NULL ||
-	    subgroup->offer.fn != NULL)
+	if (subgroup->layer.ops != NULL || subgroup->program.on_batch != NULL || subgroup->program.on_message != NULL ||
+	    subgroup->program.on_offer != NULL)
 		return wh_refuse(function, "another upcall is set for the messages of the subgroup");
 	subgroup->layer.ops = ops;
 	subgroup->layer.ctx = layer;
@@ -174,22 +174,22 @@ enum whorl_result wh_layer_membership(const whorl_subgroup *subgroup)
 
 void wh_layer_fail(whorl_subgroup *subgroup, enum whorl_result code, const char *why)
 {
-	wh_node_fail(subgroup->node, WH_LOG_ERROR, code, "%s: %s", subgroup->name, why);
+	wh_node_fail(subgroup->node, WH_LOG_ERROR, code, "%s: %s", subgroup->fixed.name, why);
 }
 
 bool wh_layer_is_ordered(const whorl_subgroup *subgroup)
 {
-	return subgroup->mode == WH_MODE_ORDERED;
+	return subgroup->fixed.mode == WH_MODE_ORDERED;
 }
 
 uint32_t wh_layer_window(const whorl_subgroup *subgroup)
 {
-	return subgroup->window;
+	return subgroup->fixed.window;
 }
 
 uint64_t wh_layer_large_bytes(const whorl_subgroup *subgroup)
 {
-	return subgroup->large_bytes;
+	return subgroup->fixed.large_bytes;
 }
 
 bool wh_layer_reads_log(const whorl_subgroup *subgroup)

@@ -160,29 +160,22 @@ void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result c
 void wh_node_lose_quorum(whorl_node *node)
 {
 	const struct wh_epoch *epoch = node->epochs.current;
-	char ids[128] = "";
+	char ids[128] = "", text[sizeof(node->waiting.minority.text)];
 
 	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
 		if (rank != epoch->rank && epoch->change.suspicion.wanted[rank] != WH_DEAD &&
 		    (!wh_heartbeat_hears(&epoch->heartbeat, rank) || epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
 			wh_text_add_id(ids, sizeof(ids), ", ", epoch->view->ids[rank]);
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_set(&node->waiting.minority, WHORL_NO_QUORUM,
-		     "too few of the %u members of view %llu are heard to go on; missing: %s", epoch->view->members,
-		     (unsigned long long)epoch->view->number, ids);
-	wh_fetch_or(&node->fixed.gate->state, WH_GATE_MINORITY);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
-	wh_log(&node->diag, WH_LOG_WARNING, "%s", node->waiting.minority.text);
+	snprintf(text, sizeof(text), "too few of the %u members of view %llu are heard to go on; missing: %s",
+		 epoch->view->members, (unsigned long long)epoch->view->number, ids);
+	wh_waiting_lose_quorum(&node->waiting, node->fixed.gate, text);
+	wh_log(&node->diag, WH_LOG_WARNING, "%s", text);
 	signal_rings(node);
 }
 
 void wh_node_regain_quorum(whorl_node *node)
 {
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_clear(&node->waiting.minority);
-	wh_fetch_and(&node->fixed.gate->state, ~(uint64_t)WH_GATE_MINORITY);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_regain_quorum(&node->waiting, node->fixed.gate);
 	wh_log(&node->diag, WH_LOG_INFO, "a quorum is heard again");
 	signal_rings(node);
 }
@@ -330,39 +323,49 @@ static bool has_bit(const whorl_subgroup *subgroup)
 	return wh_node_is_dynamic(subgroup) || wh_rows_moved_words(config, shards) > 0;
 }
 
+whorl_subgroup *wh_node_new_subgroup(whorl_node *node)
+{
+	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+
+	if (subgroup != NULL)
+		*(whorl_node **)&subgroup->node = node; /* const from here on */
+	return subgroup;
+}
+
 static enum whorl_result open_ring(whorl_subgroup *subgroup, struct wh_error *err)
 {
 	whorl_node *node = subgroup->node;
-	enum whorl_result result = wh_ring_create(&subgroup->ring, node->fixed.gate, &node->diag, subgroup->window,
-						  subgroup->message_bytes, err);
+	struct wh_ring **ring = (struct wh_ring **)&subgroup->ring; /* const from here on */
+	enum whorl_result result = wh_ring_create(ring, node->fixed.gate, &node->diag, subgroup->fixed.window,
+						  subgroup->fixed.message_bytes, err);
 
 	if (result == WHORL_OK && has_bit(subgroup))
-		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->index);
+		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->fixed.index);
 	return result;
 }
 
 enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
 					uint64_t refuse_max_ms, struct wh_error *err)
 {
-	whorl_node *node = subgroup->node;
+	struct wh_subgroup_fixed *fixed = wh_fixed_write(&subgroup->fixed);
+	const whorl_node *node = subgroup->node;
 	uint32_t nodes = wh_node_config_nodes_max(&node->fixed.config);
 
-	subgroup->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
-	subgroup->durable = parameters->durable;
-	subgroup->message_bytes = parameters->message_bytes;
-	subgroup->window = parameters->window;
-	subgroup->large_bytes = parameters->large_bytes;
-	subgroup->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
-	(void)wh_slots_lay(&subgroup->slots, 0, subgroup->window, subgroup->message_bytes, node->fixed.headers_apart);
-	subgroup->offer.max_ns = refuse_max_ms * WH_NS_PER_MS;
+	fixed->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
+	fixed->durable = parameters->durable;
+	fixed->message_bytes = parameters->message_bytes;
+	fixed->window = parameters->window;
+	fixed->large_bytes = parameters->large_bytes;
+	fixed->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
+	(void)wh_slots_lay(&fixed->slots, 0, fixed->window, fixed->message_bytes, node->fixed.headers_apart);
+	fixed->refuse_max_ns = refuse_max_ms * WH_NS_PER_MS;
 	wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->fixed.config.group.backlog_max);
 	subgroup->had = malloc(nodes * sizeof(*subgroup->had));
 	if (subgroup->had == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for a subgroup");
 	for (uint32_t id = 0; id < nodes; id++)
 		subgroup->had[id] = WH_UNKNOWN;
-	return subgroup->mine && (!wh_node_is_dynamic(subgroup) || subgroup->stay.sends) ? open_ring(subgroup, err)
-											 : WHORL_OK;
+	return fixed->mine && (!wh_node_is_dynamic(subgroup) || fixed->sends) ? open_ring(subgroup, err) : WHORL_OK;
 }
 
 static enum whorl_result open_configured(whorl_node *node, uint32_t index, struct wh_error *err)
@@ -370,32 +373,30 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 	const struct wh_node_subgroup *configured = &node->fixed.config.subgroups[index];
 	const struct wh_view_subgroup in_view = {.configured = index};
 	struct wh_parameters parameters = wh_node_config_parameters(&node->fixed.config, &in_view);
-	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+	whorl_subgroup *subgroup = wh_node_new_subgroup(node);
+	struct wh_subgroup_fixed *fixed;
 
 	if (subgroup == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
-	node->list.subgroups[index] = subgroup;
-	subgroup->node = node;
-	subgroup->name = configured->name;
-	subgroup->index = index;
-	subgroup->mine = may_be_in(&node->fixed.texts[index], node->fixed.id);
-	subgroup->log_bytes = (uint64_t)configured->options.log_bytes;
+	wh_list_place(&node->list, index, subgroup);
+	fixed = wh_fixed_write(&subgroup->fixed);
+	fixed->name = configured->name;
+	fixed->index = index;
+	fixed->mine = may_be_in(&node->fixed.texts[index], node->fixed.id);
+	fixed->log_bytes = (uint64_t)configured->options.log_bytes;
 	return wh_node_fill_subgroup(subgroup, &parameters, (uint64_t)configured->options.refuse_max_ms, err);
 }
 
 static enum whorl_result open_subgroups(whorl_node *node, struct wh_error *err)
 {
+	uint32_t room = node->fixed.config.subgroup_count + WH_STAYS_MAX;
+	bool enough = wh_list_open(&node->list, room, (room + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS);
 	enum whorl_result result = WHORL_OK;
 
-	node->list.room = node->fixed.config.subgroup_count + WH_STAYS_MAX;
-	node->list.committed_words = (node->list.room + WH_COMMITTED_BITS - 1) / WH_COMMITTED_BITS;
-	node->list.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	node->list.committed = calloc(node->list.committed_words, sizeof(*node->list.committed));
-	node->states.busy = calloc(node->list.room, sizeof(struct wh_state *));
-	node->refusing.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	node->layers.subgroups = calloc(node->list.room, sizeof(whorl_subgroup *));
-	if (node->list.subgroups == NULL || node->list.committed == NULL || node->states.busy == NULL ||
-	    node->refusing.subgroups == NULL || node->layers.subgroups == NULL)
+	node->states.busy = calloc(room, sizeof(struct wh_state *));
+	node->refusing.subgroups = calloc(room, sizeof(whorl_subgroup *));
+	node->layers.subgroups = calloc(room, sizeof(whorl_subgroup *));
+	if (!enough || node->states.busy == NULL || node->refusing.subgroups == NULL || node->layers.subgroups == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for subgroups");
 	for (uint32_t i = 0; result == WHORL_OK && i < node->fixed.config.subgroup_count; i++)
 		result = open_configured(node, i, err);
@@ -538,17 +539,15 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	fixed->one_host = world->one_host;
 	fixed->world_env = world->env;
 	fixed->env = wrap_env(node);
-	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout)) {
-		node->waiting.log = options->log;
-		node->waiting.log_ctx = options->log_ctx;
-	}
+	wh_waiting_init(&node->waiting);
+	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout))
+		wh_waiting_set_log(&node->waiting, options->log, options->log_ctx);
 	if (options != NULL && options->size > offsetof(struct whorl_open_options, form))
 		fixed->forced = options->form;
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, form)) {
 		fixed->layout = options->layout;
 		fixed->layout_ctx = options->layout_ctx;
 	}
-	wh_waiting_init(&node->waiting);
 	wh_diag_init(&node->diag, &fixed->env, id);
 	fixed->incarnation = world->env->random_u64(world->env->ctx) | 1;
 	return node;
@@ -775,9 +774,8 @@ void wh_node_free(whorl_node *node, bool forked, bool waits_for_disk)
 	wh_epoch_free(node->epochs.proposed, false);
 	for (uint32_t i = 0; node->list.subgroups != NULL && i < node->list.room; i++)
 		wh_node_free_subgroup(node->list.subgroups[i], forked);
-	free(node->list.subgroups);
 	close_logs(node, forked, waits_for_disk); /* their states may still read logs */
-	free(node->list.committed);
+	wh_list_close(&node->list);
 	free(node->states.busy);
 	free(node->refusing.subgroups);
 	free(node->layers.subgroups);

@@ -16,58 +16,34 @@
 #include "group/logs/logs.h"
 #include "group/node.h"
 #include "group/parts/fixed.h"
+#include "group/parts/list.h"
 #include "group/parts/loop.h"
 #include "group/parts/passes.h"
+#include "group/parts/subgroup.h"
 #include "group/parts/uses.h"
 #include "group/parts/waiting.h"
 #include "predicates/loop.h"
 #include "state/backlog.h"
 #include "state/state.h"
 
-enum wh_rests { WH_RESTS_UNASKED, WH_RESTS, WH_SENDS_AGAIN };
-
-struct wh_offering {                  /* delivery that the program may refuse (0044) */
-	whorl_offer_fn *fn;           /* [const after start] NULL: it takes all */
-	whorl_refused_fn *on_refused; /* [const after start] */
-	void *on_refused_ctx;
-	uint64_t max_ns;   /* [const] after so long of refusing the program is told; 0: never */
+struct wh_offering {       /* delivery that the program may refuse (0044): offer.c */
 	wh_word again;     /* 1: it is to be offered again. [any sets, loop clears] */
-	wh_word refusals;  /* [loop] statistics */
-	wh_word kept;      /* [loop] statistics: bytes of the backlog */
-	bool refuses;      /* [loop] nothing is offered until `again` */
-	bool listed;       /* [loop] among the node's refusers */
-	bool told;         /* [loop] on_refused was upcalled */
-	uint64_t since_ns; /* [loop] it refuses, and takes nothing; 0: it does not */
-	uint64_t retry_ns; /* [loop] while the node drains: when it is offered again */
-	/* [loop] Of views before: what they have delivered and the program has not taken yet. As long as there is any nothing is
-	 * delivered in place. */
+	bool refuses;      /* nothing is offered until `again` */
+	bool listed;       /* among the node's refusers */
+	bool told;         /* on_refused was upcalled */
+	uint64_t since_ns; /* it refuses, and takes nothing; 0: it does not */
+	uint64_t retry_ns; /* while the node drains: when it is offered again */
+	/* Of views before: what they have delivered and the program has not taken yet. As long as there is any nothing is delivered in
+	 * place. */
 	struct wh_backlog backlog;
 };
 
-enum wh_stage {
-	WH_STAGE_CONFIGURED, /* it is one of the file: it has no stay */
-	WH_STAGE_ENTERING,
-	WH_STAGE_IN,
-	WH_STAGE_LEAVING, /* it is in a view still */
-	WH_STAGE_LEFT,    /* for good, or it never came in */
-	WH_STAGE_REFUSED, /* likewise */
-};
-
-struct wh_stay {                         /* of this node in a dynamic subgroup: stay.c */
-	char name[WH_NAME_BYTES];        /* [const] */
-	struct wh_parameters parameters; /* [const] */
-	bool sends;                      /* [const] */
-	enum wh_stage stage;             /* [lock; the loop reads without] */
-	bool wished;                     /* [loop] it is in the set that this node wishes */
-	uint64_t birth;                  /* [loop] 0: it has been in no view */
-	bool is_out;             /* [loop] it is in no view any more, or never will be: LEFT when its state rests */
-	bool sleeps;             /* [loop] it is dormant, and waits until it is not */
-	uint64_t again_ns;       /* [loop] refused as dormant in a view that is prepared: not wished before that time */
-	bool anew;               /* [const] then it may begin with nothing */
-	uint64_t memory_bytes;   /* [const] as estimated */
-	wh_word leaves;          /* 1: it is to leave. [any] */
-	wh_word released;        /* 1: the program has done with it. [any] */
-	struct wh_error failure; /* [lock] why it was refused, or why it leaves though the program has not said so */
+struct wh_stay {           /* of this node in a dynamic subgroup: stay.c */
+	bool wished;       /* it is in the set that this node wishes */
+	bool is_out;       /* it is in no view any more, or never will be: LEFT when its state rests */
+	bool sleeps;       /* it is dormant, and waits until it is not */
+	uint64_t birth;    /* 0: it has been in no view */
+	uint64_t again_ns; /* refused as dormant in a view that is prepared: not wished before that time */
 };
 
 struct wh_layer {                       /* what a layer above has hung on a subgroup: layer.h */
@@ -77,51 +53,27 @@ struct wh_layer {                       /* what a layer above has hung on a subg
 	struct wh_layer_wants wants;    /* [loop] */
 };
 
-struct whorl_subgroup {    /* one that is configured, through all views; or a stay in a dynamic one */
-	whorl_node *node;  /* [const] */
-	const char *name;  /* [const] */
-	uint32_t index;    /* [const] in the node's list; of one that is configured, as in the configuration */
-	enum wh_mode mode; /* [const] */
-	struct wh_durable_state
-		*durable_state; /* [const after start] NULL: it is not durable, or has no functions for its state */
-	struct wh_past_views past_views; /* [const] of its log */
-	wh_word log_whole;               /* 1: its log is, on disk. [loop] */
-	wh_word disk_slowest,
-		disk_behind; /* the member with the disk that all wait for, and how far it trails; 0: none. [loop] */
-	wh_word log_shard;   /* of a durable one: in which shard this node is. [loop] */
-	bool reads_log;      /* what is upcalled comes out of a log. [loop] */
-	bool durable;        /* [const] what is delivered is on disk (durable.h) */
-	uint64_t log_bytes;  /* [const] and so long its log may be before there is a checkpoint */
-	uint32_t message_bytes, window; /* [const] */
-	uint64_t large_bytes;           /* [const] 0: no message is larger than a slot */
-	uint32_t parts_most;            /* [const] slots of a message, at most */
-	struct wh_slots slots;          /* [const] how a ring lies, wherever that is */
-	bool mine;                      /* [const] this node may be a member */
-	bool is_member, ready;          /* [lock] in this view; and its state is restored */
-	struct wh_stay stay;
-	wh_word rests;   /* enum wh_rests: what was asked of it last. [any] */
-	wh_word returns; /* 1: it is to send again, and may not yet: claims get WHORL_AGAIN. [any] */
-	wh_word asks;    /* node id << 2 | rests << 1 | 1: to be asked to rest; 0: no node. [any sets, loop clears] */
-	/* What threads that waited for the window have learnt (base/backoff.h). [any] */
-	wh_word dear_yields, crowded_until_ns;
-	wh_word jobs;           /* of its state, submitted and not done: until then it is not freed. [any] */
-	struct wh_state *state; /* [const after start] NULL: the program has given no functions */
-	bool asked_early[WH_STATE_SENDERS_MAX]; /* [loop] by node id: wants the state, and is in no view of mine yet */
-	struct wh_ring *ring;                   /* [const] NULL: it is not `mine` */
-	/* [loop] By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: it has not been heard
-	 * since this node entered the shard, so what is here of it is what came with the state. */
-	uint64_t *had;
-	struct wh_multicast_stats stats; /* [loop] */
-	wh_word dropped, in_doubt;       /* [loop] statistics */
-	uint64_t gone_from,
-		gone_count; /* [loop] of my messages, those that a view has dropped, until the program is told */
-	whorl_message_fn *on_message; /* [const after start] */
-	whorl_batch_fn *on_batch;     /* [const after start] */
-	void *upcall_ctx;             /* [const after start] */
-	struct wh_offering offer;
-	whorl_gone_fn *on_gone; /* [const after start] */
-	void *on_gone_ctx;
+struct whorl_subgroup { /* one that is configured, through all views; or a stay in a dynamic one */
+	whorl_node *const node;
+	struct wh_ring *const ring; /* NULL: it is not `mine`, or a stay that only listens. Its own rules: smc/ring.h */
+	const struct wh_subgroup_fixed fixed;     /* any thread reads it */
+	const struct wh_subgroup_program program; /* likewise, after whorl_start */
+	struct wh_subgroup_words words;           /* any thread, by atomics */
+	struct wh_subgroup_figures figures;       /* any thread reads, by atomics */
+	const struct wh_subgroup_told told;       /* any thread, with the lock */
+	/* The loop's, but for the words in them that say otherwise. */
+	struct wh_state *state; /* [const pointer after start] NULL: the program has given no functions */
+	struct wh_durable_state *
+		durable_state; /* [const pointer after start] NULL: it is not durable, or has no functions for its state */
 	struct wh_layer layer;
+	struct wh_offering offer;
+	struct wh_stay stay;
+	bool reads_log; /* what is upcalled comes out of a log */
+	/* By node id: of the messages of its present life those delivered in views before. WH_UNKNOWN: it has not been heard since this
+	 * node entered the shard, so what is here of it is what came with the state. */
+	uint64_t *had;
+	bool asked_early[WH_STATE_SENDERS_MAX]; /* by node id: wants the state, and is in no view of mine yet */
+	uint64_t gone_from, gone_count; /* of my messages, those that a view has dropped, until the program is told */
 };
 
 struct whorl_node {
@@ -136,14 +88,15 @@ struct whorl_node {
 	struct wh_node_entry entry;
 	struct wh_node_epochs epochs;
 	struct wh_node_disk disk;
-	struct wh_node_list list;
 	struct wh_node_stays stays;
 	struct wh_node_rests rests;
 	struct wh_node_states states;
 	struct wh_node_refusing refusing;
 	struct wh_node_layers layers;
 
-	struct wh_node_waiting waiting; /* any thread, under its lock */
+	/* Any thread, with the lock of `waiting`. */
+	const struct wh_node_waiting waiting;
+	const struct wh_node_list list;
 };
 
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
@@ -203,26 +156,22 @@ static inline struct wh_places wh_node_all_places(const whorl_node *node)
 /* The next of its subgroups from place *at on, which moves behind it; NULL: there is none. The loop, or in the RCU lock. */
 static inline whorl_subgroup *wh_node_next_subgroup(const whorl_node *node, uint32_t *at)
 {
-	while (*at < node->list.room) {
-		whorl_subgroup *subgroup = wh_rcu_dereference(node->list.subgroups[(*at)++]);
-
-		if (subgroup != NULL)
-			return subgroup;
-	}
-	return NULL;
+	return wh_list_next(&node->list, at);
 }
 
 static inline bool wh_node_is_dynamic(const whorl_subgroup *subgroup)
 {
-	return subgroup->index >= subgroup->node->fixed.config.subgroup_count;
+	return subgroup->fixed.index >= subgroup->node->fixed.config.subgroup_count;
 }
 
 /* What nodes call it in messages and tags of streams: as configured, or its birth (0046). */
 static inline uint64_t wh_node_number_of(const whorl_subgroup *subgroup)
 {
-	return wh_node_is_dynamic(subgroup) ? subgroup->stay.birth : subgroup->index;
+	return wh_node_is_dynamic(subgroup) ? subgroup->stay.birth : subgroup->fixed.index;
 }
 
+/* node.c: one of this node, which is in no list yet. NULL: no memory. */
+whorl_subgroup *wh_node_new_subgroup(whorl_node *node);
 /* node.c: makes what a subgroup has through all views, from its parameters and the rest of `options`. It is at its place of the list when
  * this has been done. */
 WH_MUST_CHECK enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,

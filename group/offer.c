@@ -37,7 +37,7 @@ static void begin_refusal(whorl_subgroup *subgroup, size_t taken)
 		offer->since_ns = wh_env_now(&subgroup->node->fixed.env);
 		offer->told = false;
 	}
-	wh_count(&offer->refusals, 1);
+	wh_count(&subgroup->figures.refusals, 1);
 	enlist(subgroup);
 }
 
@@ -50,7 +50,7 @@ static size_t offer_run(whorl_subgroup *subgroup, const struct whorl_message *me
 	 * in the upcall what its thread had done before it said so, or the word comes behind this. Partner: whorl_offer_again. */
 	if (wh_load_relaxed(&offer->again) != 0)
 		(void)wh_exchange(&offer->again, 0);
-	taken = offer->fn(messages, count, subgroup->upcall_ctx);
+	taken = subgroup->program.on_offer(messages, count, subgroup->program.upcall_ctx);
 	if (taken < count) {
 		begin_refusal(subgroup, taken);
 		return taken;
@@ -70,7 +70,7 @@ size_t wh_node_offer(whorl_subgroup *subgroup, const struct whorl_message *messa
 
 static void note_kept(whorl_subgroup *subgroup)
 {
-	wh_store_relaxed(&subgroup->offer.kept, subgroup->offer.backlog.allocated);
+	wh_store_relaxed(&subgroup->figures.kept, subgroup->offer.backlog.allocated);
 }
 
 static void fail_to_keep(const whorl_subgroup *subgroup, enum whorl_result result)
@@ -78,11 +78,11 @@ static void fail_to_keep(const whorl_subgroup *subgroup, enum whorl_result resul
 	if (result == WHORL_MEMORY)
 		wh_node_fail(subgroup->node, WH_LOG_WARNING, WHORL_MEMORY,
 			     "what was refused of %s and is kept through views outgrew backlog_max (%" PRIu64 " bytes)",
-			     subgroup->name, subgroup->offer.backlog.max);
+			     subgroup->fixed.name, subgroup->offer.backlog.max);
 	else
 		wh_node_fail(subgroup->node, WH_LOG_WARNING, WHORL_MEMORY,
 			     "no memory to keep more than %" PRIu64 " bytes of %s, which were refused",
-			     subgroup->offer.backlog.allocated, subgroup->name);
+			     subgroup->offer.backlog.allocated, subgroup->fixed.name);
 }
 
 bool wh_node_keep(void *ctx, const struct whorl_message *messages, size_t count)
@@ -179,17 +179,18 @@ static void watch_time(whorl_subgroup *subgroup)
 	struct wh_offering *offer = &subgroup->offer;
 	uint64_t now = node->loop.now_ns, refused_ns = now > offer->since_ns ? now - offer->since_ns : 0;
 
-	if (offer->max_ns == 0 || offer->told)
+	if (subgroup->fixed.refuse_max_ns == 0 || offer->told)
 		return;
-	if (refused_ns < offer->max_ns) {
-		wh_loop_at(&node->loop, offer->since_ns + offer->max_ns);
+	if (refused_ns < subgroup->fixed.refuse_max_ns) {
+		wh_loop_at(&node->loop, offer->since_ns + subgroup->fixed.refuse_max_ns);
 		return;
 	}
 	offer->told = true;
-	if (offer->on_refused == NULL || !offer->on_refused(subgroup, refused_ns / WH_NS_PER_MS, offer->on_refused_ctx))
+	if (subgroup->program.on_refused == NULL ||
+	    !subgroup->program.on_refused(subgroup, refused_ns / WH_NS_PER_MS, subgroup->program.on_refused_ctx))
 		wh_node_fail(node, WH_LOG_WARNING, WHORL_REFUSED,
 			     "this node has taken nothing of what it is offered in %s for %" PRIu64 " ms, and leaves",
-			     subgroup->name, refused_ns / WH_NS_PER_MS);
+			     subgroup->fixed.name, refused_ns / WH_NS_PER_MS);
 }
 
 /* Returns how much was done. It stays in the list if it refuses, or has more to offer. */
@@ -238,7 +239,7 @@ enum whorl_result whorl_offer_again(whorl_subgroup *subgroup)
 		return WH_REFUSE("no subgroup");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (subgroup->offer.fn == NULL)
+	if (subgroup->program.on_offer == NULL)
 		return WH_REFUSE("the subgroup has no whorl_on_offer");
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);

@@ -206,7 +206,7 @@ static void count_doubts(struct wh_epoch *epoch)
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
 		if (member->mc != NULL && member->placed)
-			wh_store_relaxed(&member->subgroup->in_doubt, wh_multicast_undelivered(member->mc));
+			wh_store_relaxed(&member->subgroup->figures.in_doubt, wh_multicast_undelivered(member->mc));
 	}
 }
 

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -164,7 +163,7 @@ static void watch_roles(whorl_node *node)
 	node->rests.open = (struct wh_places){0, 0};
 	for (uint32_t at = open.from; at < open.to && (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
 		bool settled = true;
-		uint64_t rests = wh_load_relaxed(&subgroup->rests), asks = wh_load_relaxed(&subgroup->asks);
+		uint64_t rests = wh_load_relaxed(&subgroup->words.rests), asks = wh_load_relaxed(&subgroup->words.asks);
 		const struct wh_wire rest = {
 			.kind = WH_WIRE_REST, .subgroup = wh_node_number_of(subgroup), .flag = (asks & 2) != 0};
 
@@ -172,11 +171,11 @@ static void watch_roles(whorl_node *node)
 			settled &= wh_epoch_rest(node->epochs.current, subgroup, rests == WH_RESTS);
 		settled &= wh_epoch_end(node->epochs.current, subgroup);
 		if (asks != 0 && wh_roster_send(&node->entry.roster, (uint32_t)(asks >> 2), &rest))
-			wh_store_release(&subgroup->asks, 0);
+			wh_store_release(&subgroup->words.asks, 0);
 		else
 			settled &= asks == 0;
 		if (!settled)
-			wh_places_add(&node->rests.open, subgroup->index);
+			wh_places_add(&node->rests.open, subgroup->fixed.index);
 	}
 	if (wh_places_any(&node->rests.open))
 		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
@@ -187,8 +186,8 @@ static void survey_disks(const struct wh_shard_member *member)
 	uint32_t id;
 	uint64_t behind = wh_multicast_slowest_disk(member->mc, &id);
 
-	wh_store_relaxed(&member->subgroup->disk_slowest, id);
-	wh_store_relaxed(&member->subgroup->disk_behind, behind);
+	wh_store_relaxed(&member->subgroup->figures.disk_slowest, id);
+	wh_store_relaxed(&member->subgroup->figures.disk_behind, behind);
 }
 
 /* Numbers last for months at the least (docs/protocol.md). Those of rounds begin anew in each view; those of claims do not. */
@@ -208,7 +207,7 @@ static void survey_shard(whorl_node *node, const struct wh_shard_member *member)
 	if (subgroup->ring != NULL && wh_ring_ids_exhausted(subgroup->ring))
 		wh_node_fail(node, WH_LOG_ERROR, WHORL_SYSTEM,
 			     "node %u has sent as many messages in %s as one life has numbers for: start it again",
-			     node->fixed.id, subgroup->name);
+			     node->fixed.id, subgroup->fixed.name);
 }
 
 struct wh_looks wh_node_looks(const whorl_node *node)
@@ -411,25 +410,6 @@ bool whorl_yield(whorl_node *node)
 	return again;
 }
 
-/* The timer of whorl_fd follows the next time that a predicate asked for. If none has, it is stopped when it has gone off: it
- * would be readable for ever. A time that is put off leaves it as it is, for one pass too many instead of a system call at each arm. */
-static void set_timer(whorl_node *node)
-{
-	struct itimerspec when = {{0, 0}, {0, 0}};
-	uint64_t next = node->loop.next_ns;
-
-	if (next != UINT64_MAX) {
-		when.it_value.tv_sec = (time_t)(next / WH_NS_PER_S);
-		when.it_value.tv_nsec = (long)(next % WH_NS_PER_S) + (next == 0);
-	}
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.timer_fd >= 0 &&
-	    (node->waiting.timer_ns <= node->loop.now_ns || next < node->waiting.timer_ns) &&
-	    timerfd_settime(node->waiting.timer_fd, TFD_TIMER_ABSTIME, &when, NULL) == 0)
-		node->waiting.timer_ns = next;
-	pthread_mutex_unlock(&node->waiting.lock);
-}
-
 size_t whorl_arm(whorl_node *node)
 {
 	size_t work;
@@ -443,8 +423,8 @@ size_t whorl_arm(whorl_node *node)
 	if (!wh_passes_take(&node->passes))
 		return 0;
 	work = wh_loop_arm(&node->loop);
-	if (work == 0)
-		set_timer(node);
+	if (work == 0) /* the timer of whorl_fd follows the next time that a predicate asked for */
+		wh_waiting_set_timer(&node->waiting, node->loop.now_ns, node->loop.next_ns);
 	else
 		wh_store_relaxed(&node->passes.away, 0);
 	wh_passes_give(&node->passes);
@@ -496,39 +476,11 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }
 
-/* The loop may be armed already, for a time that the timer was not told: so it goes off once. */
-static int make_fd(whorl_node *node)
-{
-	const struct itimerspec now = {.it_value = {.tv_nsec = 1}};
-	struct epoll_event readable = {.events = EPOLLIN};
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-
-	node->waiting.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd >= 0 && node->waiting.timer_fd >= 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->fixed.transport->ops->fd(node->fixed.transport), &readable) == 0 &&
-	    epoll_ctl(fd, EPOLL_CTL_ADD, node->waiting.timer_fd, &readable) == 0 &&
-	    timerfd_settime(node->waiting.timer_fd, 0, &now, NULL) == 0)
-		return fd;
-	if (node->waiting.timer_fd >= 0)
-		close(node->waiting.timer_fd);
-	node->waiting.timer_fd = -1;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
 int whorl_fd(whorl_node *node)
 {
-	int fd;
-
 	if (node == NULL)
 		return WH_REFUSE("no node"), -1;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return -1;
-	pthread_mutex_lock(&node->waiting.lock);
-	if (node->waiting.fd < 0)
-		node->waiting.fd = make_fd(node);
-	fd = node->waiting.fd;
-	pthread_mutex_unlock(&node->waiting.lock);
-	return fd;
+	return wh_waiting_fd(&node->waiting, node->fixed.transport->ops->fd(node->fixed.transport));
 }

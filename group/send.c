@@ -24,7 +24,7 @@ static enum whorl_result may_claim(const char *function, const whorl_subgroup *s
 		return result;
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
-	if (__builtin_expect(bytes > subgroup->message_bytes, 0))
+	if (__builtin_expect(bytes > subgroup->fixed.message_bytes, 0))
 		return wh_refuse(function, "more than the subgroup's message_bytes");
 	return WHORL_OK;
 }
@@ -45,7 +45,7 @@ static inline void show_claim(whorl_subgroup *subgroup, const struct wh_claim *c
 static bool may_return(const whorl_subgroup *subgroup)
 {
 	/* Acquire: the word, then the ring as the loop had left it. Partner: wh_node_settle_rest. */
-	return wh_load_acquire(&subgroup->returns) != 0 || wh_ring_is_open(subgroup->ring);
+	return wh_load_acquire(&subgroup->words.returns) != 0 || wh_ring_is_open(subgroup->ring);
 }
 
 static enum whorl_result claimed(const whorl_subgroup *subgroup, enum whorl_result result)
@@ -80,7 +80,7 @@ enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_
 
 	if (subgroup == NULL || out == NULL)
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claims");
-	if (count == 0 || count > subgroup->window)
+	if (count == 0 || count > subgroup->fixed.window)
 		return WH_REFUSE(count == 0 ? "no claims" : "more claims than the subgroup's window");
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
@@ -126,9 +126,9 @@ static enum whorl_result finished(enum whorl_result result, bool taken, bool abo
 /* How many slots a claim of so many bytes has. */
 static inline uint32_t slots_of(const whorl_subgroup *subgroup, size_t bytes)
 {
-	if (__builtin_expect(bytes <= subgroup->message_bytes, 1))
+	if (__builtin_expect(bytes <= subgroup->fixed.message_bytes, 1))
 		return 1;
-	return wh_pieces_in(bytes, subgroup->message_bytes);
+	return wh_pieces_in(bytes, subgroup->fixed.message_bytes);
 }
 
 static struct wh_claim claim_of(const struct whorl_claim *claim)
@@ -150,7 +150,7 @@ static inline bool mark_one(whorl_subgroup *subgroup, uint64_t dropped, const st
 {
 	const struct wh_claim own = claim_of(claim);
 
-	if (__builtin_expect(claim->bytes > subgroup->message_bytes, 0))
+	if (__builtin_expect(claim->bytes > subgroup->fixed.message_bytes, 0))
 		return mark_parts(subgroup, dropped, claim, bytes, aborted);
 	return wh_ring_mark(subgroup->ring, dropped, &own, (uint32_t)bytes, aborted);
 }
@@ -261,11 +261,11 @@ enum whorl_result whorl_abort(struct whorl_claim *claim)
 /* It rests, and is to send again: the window says nothing. False: it may not rest any more, or the descriptor will tell. */
 static bool is_to_return(whorl_subgroup *subgroup)
 {
-	if (wh_load_relaxed(&subgroup->returns) == 0)
+	if (wh_load_relaxed(&subgroup->words.returns) == 0)
 		return false;
 	wh_ring_drain_window(subgroup->ring);
 	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_settle_rest */
-	if (wh_load_relaxed(&subgroup->returns) != 0)
+	if (wh_load_relaxed(&subgroup->words.returns) != 0)
 		return true;
 	wh_ring_signal(subgroup->ring); /* I may have drained what another thread waits for */
 	return false;
@@ -278,12 +278,12 @@ bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 	uint64_t yields = backoff->yields;
 	bool more;
 
-	backoff->dear_yields = wh_load_relaxed(&subgroup->dear_yields);
-	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->crowded_until_ns);
+	backoff->dear_yields = wh_load_relaxed(&subgroup->words.dear_yields);
+	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->words.crowded_until_ns);
 	more = wh_backoff_wait(backoff, wh_env_system(), YIELD_NS);
 	if (backoff->yields != yields) {
-		wh_store_relaxed(&subgroup->dear_yields, backoff->dear_yields);
-		wh_store_relaxed(&subgroup->crowded_until_ns, backoff->crowded_until_ns);
+		wh_store_relaxed(&subgroup->words.dear_yields, backoff->dear_yields);
+		wh_store_relaxed(&subgroup->words.crowded_until_ns, backoff->crowded_until_ns);
 	}
 	return more;
 }
@@ -377,9 +377,9 @@ enum whorl_result whorl_claim_large(whorl_subgroup *subgroup, size_t bytes, int 
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no place for the claim");
 	if (timeout_ms < 0)
 		return WH_REFUSE("a time-out below 0");
-	if (bytes <= subgroup->message_bytes)
+	if (bytes <= subgroup->fixed.message_bytes)
 		return whorl_claim_wait(subgroup, bytes, timeout_ms, out);
-	if (bytes > subgroup->large_bytes)
+	if (bytes > subgroup->fixed.large_bytes)
 		return WH_REFUSE("more than the subgroup's large_bytes");
 	if (timeout_ms > 0 && wh_node_in_upcall(subgroup->node))
 		return WHORL_WOULD_DEADLOCK;
@@ -438,7 +438,7 @@ enum whorl_result whorl_send(whorl_subgroup *subgroup, const void *data, size_t 
 		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no data");
 	if (__builtin_expect(subgroup->layer.ops != NULL, 0))
 		return WH_REFUSE("every message of the subgroup is a call (whorl_on_calls): whorl_call makes one");
-	large = bytes > subgroup->message_bytes && subgroup->large_bytes > subgroup->message_bytes;
+	large = bytes > subgroup->fixed.message_bytes && subgroup->fixed.large_bytes > subgroup->fixed.message_bytes;
 	result = __builtin_expect(large, 0) ? whorl_claim_large(subgroup, bytes, timeout_ms, &claim)
 					    : whorl_claim_wait(subgroup, bytes, timeout_ms, &claim);
 	if (result != WHORL_OK)
@@ -459,7 +459,8 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return -1;
 	/* Only a look: what is_to_return takes in may be what another thread waits for. */
-	if (subgroup->ring == NULL || (wh_load_acquire(&subgroup->returns) == 0 && wh_ring_is_away(subgroup->ring)))
+	if (subgroup->ring == NULL ||
+	    (wh_load_acquire(&subgroup->words.returns) == 0 && wh_ring_is_away(subgroup->ring)))
 		return -1; /* acquire: as in may_return */
 	return wh_ring_room_fd(subgroup->ring);
 }
@@ -475,7 +476,7 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
 	wh_ring_arm(subgroup->ring);
-	if (wh_load_acquire(&subgroup->returns) != 0) /* it will be told. Partner: wh_node_settle_rest */
+	if (wh_load_acquire(&subgroup->words.returns) != 0) /* it will be told. Partner: wh_node_settle_rest */
 		return WHORL_AGAIN;
 	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
 		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
@@ -489,20 +490,20 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held = wh_waiting_enter(&node->waiting);
 	bool is_taken;
 
-	pthread_mutex_lock(
-		&node->waiting.lock); /* of two threads that disagree the later one, but for one that leaves */
-	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
-	if (is_taken && (pauses || wh_load_relaxed(&subgroup->rests) == WH_RESTS))
-		wh_store_relaxed(&subgroup->returns, !pauses);
+	/* Of two threads that disagree the later one, but for one that leaves. */
+	is_taken = leaves || wh_load_relaxed(&subgroup->words.leaves) == 0;
+	if (is_taken && (pauses || wh_load_relaxed(&subgroup->words.rests) == WH_RESTS))
+		wh_store_relaxed(&subgroup->words.returns, !pauses);
 	if (is_taken)
-		wh_store_relaxed(&subgroup->rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
+		wh_store_relaxed(&subgroup->words.rests, pauses ? WH_RESTS : WH_SENDS_AGAIN);
 	if (leaves)
-		wh_store_relaxed(&subgroup->stay.leaves, 1);
+		wh_store_relaxed(&subgroup->words.leaves, 1);
 	if (is_taken && subgroup->ring != NULL && pauses) /* the loop takes it back when it may */
 		wh_ring_pause(subgroup->ring, true);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_waiting_leave(held);
 	if (!is_taken)
 		return false;
 	/* Release: what is asked, and that the ring is paused. Partner: watch_roles, in run.c. */
@@ -532,17 +533,16 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
  * lock, so that nothing is asked between the ring and the word. Partner: wh_node_pause. */
 void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 {
-	whorl_node *node = subgroup->node;
+	struct wh_held held = wh_waiting_enter(&subgroup->node->waiting);
 	bool may_send, told;
 
-	pthread_mutex_lock(&node->waiting.lock);
-	may_send = !rests && wh_load_relaxed(&subgroup->rests) != WH_RESTS;
+	may_send = !rests && wh_load_relaxed(&subgroup->words.rests) != WH_RESTS;
 	if (subgroup->ring != NULL && (rests || may_send))
 		wh_ring_pause(subgroup->ring, rests);
-	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
+	told = may_send && !resting && wh_load_relaxed(&subgroup->words.returns) != 0;
 	if (told) /* release: the ring is open, if this node is a sender, and then the word. Partner: may_return */
-		wh_store_release(&subgroup->returns, 0);
-	pthread_mutex_unlock(&node->waiting.lock);
+		wh_store_release(&subgroup->words.returns, 0);
+	wh_waiting_leave(held);
 	if (!told)
 		return;
 	wh_fence_full(); /* the word, then the descriptors. Partners: is_to_return, whorl_window_arm */
@@ -552,11 +552,10 @@ void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 
 static bool is_in(const whorl_subgroup *subgroup)
 {
-	bool is;
+	struct wh_held held = wh_waiting_enter(&subgroup->node->waiting);
+	bool is = subgroup->told.is_member;
 
-	pthread_mutex_lock(&subgroup->node->waiting.lock);
-	is = subgroup->is_member;
-	pthread_mutex_unlock(&subgroup->node->waiting.lock);
+	wh_waiting_leave(held);
 	return is;
 }
 
@@ -582,7 +581,7 @@ enum whorl_result whorl_request_pause(whorl_subgroup *subgroup, uint32_t id, boo
 	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
 		result = WHORL_AGAIN;
 	/* One at a time: the loop says it. */
-	if (result == WHORL_OK && !wh_compare_swap(&subgroup->asks, &none, (uint64_t)id << 2 | pauses << 1 | 1))
+	if (result == WHORL_OK && !wh_compare_swap(&subgroup->words.asks, &none, (uint64_t)id << 2 | pauses << 1 | 1))
 		result = WHORL_AGAIN;
 	if (result == WHORL_OK) {
 		wh_store_release(&node->rests.asked, 1);

@@ -22,10 +22,6 @@ const char *whorl_result_text(enum whorl_result result)
 
 enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 {
-	whorl_node *locked = (whorl_node *)node;
-	const struct wh_error *error;
-	enum whorl_result result;
-
 	if (node == NULL) {
 		if (text != NULL && bytes > 0)
 			snprintf(text, bytes, "no node");
@@ -38,15 +34,7 @@ enum whorl_result whorl_error(const whorl_node *node, char *text, size_t bytes)
 		}
 		return WHORL_FORKED;
 	}
-	pthread_mutex_lock(&locked->waiting.lock);
-	error = node->waiting.failure.code != WHORL_OK ? &node->waiting.failure : &node->waiting.minority;
-	result = error->code;
-	if (text != NULL && bytes > 0) {
-		strncpy(text, error->text, bytes - 1);
-		text[bytes - 1] = '\0';
-	}
-	pthread_mutex_unlock(&locked->waiting.lock);
-	return result;
+	return wh_waiting_error(&node->waiting, text, bytes);
 }
 
 uint32_t whorl_node_id(const whorl_node *node)
@@ -75,8 +63,8 @@ whorl_subgroup *whorl_subgroup_find(whorl_node *node, const char *name)
 	if (node == NULL || name == NULL)
 		return WH_REFUSE(node == NULL ? "no node" : "no name"), NULL;
 	for (uint32_t i = 0; i < node->fixed.config.subgroup_count; i++)
-		if (strcmp(node->list.subgroups[i]->name, name) == 0)
-			return node->list.subgroups[i]->mine ? node->list.subgroups[i] : NULL;
+		if (strcmp(node->list.subgroups[i]->fixed.name, name) == 0)
+			return node->list.subgroups[i]->fixed.mine ? node->list.subgroups[i] : NULL;
 	return NULL;
 }
 
@@ -85,7 +73,7 @@ whorl_subgroup *whorl_subgroup_at(whorl_node *node, size_t index)
 	if (node == NULL)
 		return WH_REFUSE("no node"), NULL;
 	for (uint32_t i = 0; i < node->fixed.config.subgroup_count; i++)
-		if (node->list.subgroups[i]->mine && index-- == 0)
+		if (node->list.subgroups[i]->fixed.mine && index-- == 0)
 			return node->list.subgroups[i];
 	return NULL;
 }
@@ -166,7 +154,7 @@ static struct whorl_node_stats stats_of_node(const whorl_node *node)
 		.posts = wh_load_relaxed(&push->posts),
 		.post_ns = wh_load_relaxed(&push->post_ns),
 		.heartbeats = wh_load_relaxed(&node->epochs.heartbeats),
-		.memory_bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes),
+		.memory_bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes),
 		.views = wh_load_relaxed(&node->epochs.begun),
 	};
 
@@ -194,15 +182,15 @@ enum whorl_result whorl_node_statistics(const whorl_node *node, struct whorl_nod
 
 static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgroup)
 {
-	const struct wh_multicast_stats *stats = &subgroup->stats;
+	const struct wh_multicast_stats *stats = &subgroup->figures.stats;
 	const struct wh_ring *ring = subgroup->ring;
 	struct whorl_subgroup_stats full = {
 		.claimed = ring != NULL ? wh_ring_claimed(ring) : 0,
 		.sent = wh_load_relaxed(&stats->sent),
 		.aborted = wh_load_relaxed(&stats->aborted),
 		.resent = wh_load_relaxed(&stats->resent),
-		.dropped = wh_load_relaxed(&subgroup->dropped),
-		.in_doubt = wh_load_relaxed(&subgroup->in_doubt),
+		.dropped = wh_load_relaxed(&subgroup->figures.dropped),
+		.in_doubt = wh_load_relaxed(&subgroup->figures.in_doubt),
 		.open_claim = wh_load_relaxed(&stats->open_claim),
 		.delivered = wh_load_relaxed(&stats->delivered),
 		.delivered_bytes = wh_load_relaxed(&stats->delivered_bytes),
@@ -214,8 +202,8 @@ static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgr
 		.upcall_longest_ns = wh_load_relaxed(&stats->upcall_longest_ns),
 		.slowest_member = (uint32_t)wh_load_relaxed(&stats->slowest_id),
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
-		.refusals = wh_load_relaxed(&subgroup->offer.refusals),
-		.refused_kept = wh_load_relaxed(&subgroup->offer.kept),
+		.refusals = wh_load_relaxed(&subgroup->figures.refusals),
+		.refused_kept = wh_load_relaxed(&subgroup->figures.kept),
 	};
 
 	copy_batch(&full.send, &stats->send);
@@ -261,8 +249,9 @@ enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct wh
 		return WHORL_INVALID;
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	if (!subgroup->durable || !wh_logs_figures(subgroup->node->disk.logs, wh_node_number_of(subgroup),
-						   (uint32_t)wh_load_relaxed(&subgroup->log_shard), &figures))
+	if (!subgroup->fixed.durable ||
+	    !wh_logs_figures(subgroup->node->disk.logs, wh_node_number_of(subgroup),
+			     (uint32_t)wh_load_relaxed(&subgroup->figures.log_shard), &figures))
 		return WHORL_NOT_FOUND;
 	full.segments = figures.segments;
 	full.bytes = figures.bytes;
@@ -274,12 +263,12 @@ enum whorl_result whorl_log_statistics(const whorl_subgroup *subgroup, struct wh
 	full.written_batches = figures.written_batches;
 	full.written_messages = figures.written_messages;
 	full.written_bytes = figures.written_bytes;
-	full.whole = wh_load_relaxed(&subgroup->log_whole) != 0 && !figures.rot;
+	full.whole = wh_load_relaxed(&subgroup->figures.log_whole) != 0 && !figures.rot;
 	full.rot = figures.rot;
 	full.checks = figures.checks;
-	if (wh_load_relaxed(&subgroup->disk_behind) > 0) {
-		full.slowest_member = (uint32_t)wh_load_relaxed(&subgroup->disk_slowest);
-		full.slowest_behind = wh_load_relaxed(&subgroup->disk_behind);
+	if (wh_load_relaxed(&subgroup->figures.disk_behind) > 0) {
+		full.slowest_member = (uint32_t)wh_load_relaxed(&subgroup->figures.disk_slowest);
+		full.slowest_behind = wh_load_relaxed(&subgroup->figures.disk_behind);
 	}
 	wh_rcu_read_lock();
 	look_at_persisted(subgroup, &full);
@@ -296,7 +285,7 @@ enum whorl_result whorl_checkpoint(whorl_subgroup *subgroup)
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_FORKED)
 		return result;
-	if (!subgroup->durable)
+	if (!subgroup->fixed.durable)
 		return WHORL_NOT_FOUND;
 	if (wh_durable_program_state(subgroup) == NULL)
 		return WHORL_UNSUPPORTED;
@@ -330,15 +319,16 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 	if (wh_node_state(subgroup->node) == WHORL_FORKED)
 		return WHORL_FORKED;
 	full = (struct whorl_subgroup_info){
-		.name = subgroup->name,
-		.window = subgroup->window,
-		.message_bytes = subgroup->message_bytes,
+		.name = subgroup->fixed.name,
+		.window = subgroup->fixed.window,
+		.message_bytes = subgroup->fixed.message_bytes,
 		.sender = -1,
-		.shards = wh_node_is_dynamic(subgroup)
-				  ? 1
-				  : (uint32_t)subgroup->node->fixed.config.subgroups[subgroup->index].options.shards,
+		.shards =
+			wh_node_is_dynamic(subgroup)
+				? 1
+				: (uint32_t)subgroup->node->fixed.config.subgroups[subgroup->fixed.index].options.shards,
 		.condition = WHORL_SHARD_GONE,
-		.large_bytes = subgroup->large_bytes,
+		.large_bytes = subgroup->fixed.large_bytes,
 	};
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epochs.current);

@@ -49,7 +49,7 @@ static whorl_subgroup *find_live(const whorl_node *node, const char *name)
 	whorl_subgroup *subgroup;
 
 	for (uint32_t at = 0; (subgroup = next_stay(node, &at)) != NULL;)
-		if (is_live(subgroup->stay.stage) && strcmp(subgroup->name, name) == 0)
+		if (is_live(subgroup->told.stage) && strcmp(subgroup->fixed.name, name) == 0)
 			return subgroup;
 	return NULL;
 }
@@ -98,15 +98,16 @@ static void begin_to_leave(whorl_subgroup *subgroup)
 static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
-	if (subgroup->stay.stage == stage)
+	if (subgroup->told.stage == stage)
 		return;
-	pthread_mutex_lock(&node->waiting.lock);
-	subgroup->stay.stage = stage;
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
-	wh_places_add(&node->stays.moving, subgroup->index);
-	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->index);
+	held = wh_waiting_enter(&node->waiting);
+	wh_told_write(held, &subgroup->told)->stage = stage;
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
+	wh_places_add(&node->stays.moving, subgroup->fixed.index);
+	wh_event(&node->diag, "stay", subgroup->stay.birth, (uint64_t)stage, subgroup->fixed.index);
 }
 
 /* The members that had all of its log have gone before another had: it is dormant, and these come back. What this node has sent in it since is
@@ -114,18 +115,20 @@ static void come_to(whorl_subgroup *subgroup, enum wh_stage stage)
 static void is_put_out(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
-	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->fixed.name);
 	subgroup->stay.wished = false;
 	wh_log(&node->diag, WH_LOG_WARNING,
-	       "this node is out of %s, which is dormant: those that had all of its log are gone", subgroup->name);
-	pthread_mutex_lock(&node->waiting.lock);
+	       "this node is out of %s, which is dormant: those that had all of its log are gone",
+	       subgroup->fixed.name);
+	held = wh_waiting_enter(&node->waiting);
 	wh_error_set(
-		&subgroup->stay.failure, WHORL_SHARD_LOST,
+		&wh_told_write(held, &subgroup->told)->failure, WHORL_SHARD_LOST,
 		"%s: all members that had all of its log have gone before they gave it; it is dormant until one comes back",
-		subgroup->name);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+		subgroup->fixed.name);
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
 }
 
@@ -138,21 +141,21 @@ void wh_node_begin_stays(const struct wh_epoch *epoch)
 		const struct wh_shard_member *member = wh_epoch_shard_member(epoch, subgroup);
 		struct wh_stay *stay = &subgroup->stay;
 
-		if (!is_live(stay->stage) || stay->is_out)
+		if (!is_live(subgroup->told.stage) || stay->is_out)
 			continue;
-		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
+		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->fixed.name) == NULL) {
 			stay->sleeps = false; /* it has come back, or begun anew: it is wished again */
-			wh_places_add(&node->stays.moving, subgroup->index);
+			wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		}
 		stay->again_ns = 0;
 		if (member == NULL) {
-			stay->is_out = stay->stage != WH_STAGE_ENTERING;
-			if (stay->is_out && stay->wished && subgroup->durable)
+			stay->is_out = subgroup->told.stage != WH_STAGE_ENTERING;
+			if (stay->is_out && stay->wished && subgroup->fixed.durable)
 				is_put_out(subgroup);
 			/* What takes it out else has served a set without it, and that was the last that was said. */
 			WH_CHECK(&node->diag, !stay->is_out || !stay->wished);
-			wh_places_add(&node->stays.moving, subgroup->index);
-		} else if (stay->stage == WH_STAGE_ENTERING) {
+			wh_places_add(&node->stays.moving, subgroup->fixed.index);
+		} else if (subgroup->told.stage == WH_STAGE_ENTERING) {
 			stay->birth = member->layout->birth;
 			come_to(subgroup, WH_STAGE_IN);
 		}
@@ -196,24 +199,26 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 	whorl_node *node = ctx;
 	whorl_subgroup *subgroup = find_live(node, wish->name);
 	struct wh_stay *stay = subgroup != NULL ? &subgroup->stay : NULL;
+	struct wh_held held;
 
-	if (stay == NULL || stay->stage != WH_STAGE_ENTERING)
+	if (stay == NULL || subgroup->told.stage != WH_STAGE_ENTERING)
 		return;
-	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->name);
+	(void)wh_wishing_remove(&node->entry.serving->wishing, subgroup->fixed.name);
 	stay->wished = false;
 	if (refusal->why == WH_REFUSED_DORMANT) { /* not for good; a view may have begun meanwhile in which it is not */
 		stay->sleeps = node->epochs.current == NULL ||
-			       wh_view_dormant(node->epochs.current->view, subgroup->name) != NULL;
+			       wh_view_dormant(node->epochs.current->view, subgroup->fixed.name) != NULL;
 		stay->again_ns = stay->sleeps ? 0 : node->loop.now_ns + AGAIN_NS;
-		wh_places_add(&node->stays.moving, subgroup->index);
+		wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		return;
 	}
 	/* Before a thread can read that it was refused. */
 	if (subgroup->ring != NULL)
 		(void)wh_ring_drop(subgroup->ring, 0); /* no claim has been made: they get WHORL_NOT_SENDER now */
-	pthread_mutex_lock(&node->waiting.lock);
-	say_refused(&stay->failure, subgroup->name, &stay->parameters, refusal);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	say_refused(&wh_told_write(held, &subgroup->told)->failure, subgroup->fixed.name, &subgroup->fixed.parameters,
+		    refusal);
+	wh_waiting_leave(held);
 	come_to(subgroup, WH_STAGE_REFUSED);
 }
 
@@ -222,14 +227,16 @@ void wh_node_wish_refused(void *ctx, const struct wh_wish *wish, const struct wh
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 
-	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->name, text);
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_error_set(&subgroup->stay.failure, code, "%s: its state: %s", subgroup->name, text);
-	pthread_cond_broadcast(&node->waiting.changed);
-	pthread_mutex_unlock(&node->waiting.lock);
+	wh_log(&node->diag, WH_LOG_WARNING, "this node leaves %s: its state: %s", subgroup->fixed.name, text);
+	held = wh_waiting_enter(&node->waiting);
+	wh_error_set(&wh_told_write(held, &subgroup->told)->failure, code, "%s: its state: %s", subgroup->fixed.name,
+		     text);
+	wh_waiting_tell(held);
+	wh_waiting_leave(held);
 	begin_to_leave(subgroup);
-	wh_places_add(&node->stays.moving, subgroup->index);
+	wh_places_add(&node->stays.moving, subgroup->fixed.index);
 }
 
 /* ---- one pass -------------------------------------------------------------------------------------------------------------- */
@@ -238,10 +245,10 @@ static void wish_it(whorl_subgroup *subgroup)
 {
 	struct wh_wishing *wishing = &subgroup->node->entry.serving->wishing;
 	struct wh_wish wish = {
-		.sends = subgroup->stay.sends, .parameters = subgroup->stay.parameters, .anew = subgroup->stay.anew};
+		.sends = subgroup->fixed.sends, .parameters = subgroup->fixed.parameters, .anew = subgroup->fixed.anew};
 
-	memcpy(wish.name, subgroup->stay.name, sizeof(wish.name));
-	if (subgroup->durable)
+	memcpy(wish.name, subgroup->fixed.own_name, sizeof(wish.name));
+	if (subgroup->fixed.durable)
 		wh_durable_hold(subgroup->node, wish.name, &wish.holding);
 	subgroup->stay.wished = wh_wishing_add(wishing, &wish) == WHORL_OK; /* there is room: WH_STAYS_MAX */
 }
@@ -251,16 +258,16 @@ static void wish_it(whorl_subgroup *subgroup)
  * that takes me out by the earlier set is acknowledged here. I leave when I have given. */
 void wh_node_stay_to_give(whorl_subgroup *subgroup)
 {
-	if (subgroup->stay.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
+	if (subgroup->told.stage != WH_STAGE_LEAVING || subgroup->stay.wished || !wh_state_gives(subgroup->state))
 		return;
 	wish_it(subgroup);
-	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static void unwish_it(whorl_subgroup *subgroup)
 {
 	if (subgroup->stay.wished)
-		(void)wh_wishing_remove(&subgroup->node->entry.serving->wishing, subgroup->name);
+		(void)wh_wishing_remove(&subgroup->node->entry.serving->wishing, subgroup->fixed.name);
 	subgroup->stay.wished = false;
 }
 
@@ -269,7 +276,7 @@ static bool may_wish(const whorl_subgroup *subgroup)
 {
 	const struct wh_stay *stay = &subgroup->stay;
 
-	return !stay->wished && !stay->sleeps && (!subgroup->durable || subgroup->node->epochs.current != NULL) &&
+	return !stay->wished && !stay->sleeps && (!subgroup->fixed.durable || subgroup->node->epochs.current != NULL) &&
 	       subgroup->node->loop.now_ns >= stay->again_ns;
 }
 
@@ -278,7 +285,7 @@ static bool is_taken_back(const whorl_subgroup *subgroup)
 {
 	const whorl_node *node = subgroup->node;
 
-	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->name) == NULL &&
+	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->fixed.name) == NULL &&
 	       (node->epochs.proposed == NULL || wh_epoch_shard_member(node->epochs.proposed, subgroup) == NULL);
 }
 
@@ -289,7 +296,7 @@ static void end_stay(whorl_subgroup *subgroup)
 		wh_state_stop(wh_node_use_state(subgroup));
 	if (subgroup->offer.listed || (subgroup->state != NULL && wh_state_is_busy(subgroup->state)) ||
 	    wh_durable_stops(subgroup))
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 	else
 		come_to(subgroup, WH_STAGE_LEFT);
 }
@@ -301,19 +308,19 @@ static void leave_it(whorl_subgroup *subgroup)
 	come_to(subgroup, WH_STAGE_LEAVING);
 	if (!subgroup->stay.wished)
 		return;
-	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
+	if ((!subgroup->fixed.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
 	    (subgroup->state == NULL || !wh_state_gives(subgroup->state)) &&
-	    (!subgroup->durable || wh_durable_may_leave_stay(subgroup)))
+	    (!subgroup->fixed.durable || wh_durable_may_leave_stay(subgroup)))
 		unwish_it(subgroup);
 	else
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static void take_it_back(whorl_subgroup *subgroup)
 {
 	unwish_it(subgroup);
 	subgroup->stay.is_out = is_taken_back(subgroup);
-	wh_places_add(&subgroup->node->stays.moving, subgroup->index);
+	wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
 }
 
 static bool is_referred_to(const whorl_node *node, const whorl_subgroup *subgroup)
@@ -343,18 +350,19 @@ static void free_in_peace(void *argument)
 static void free_it(whorl_subgroup *subgroup)
 {
 	whorl_node *node = subgroup->node;
+	struct wh_held held;
 	struct job *job;
 
 	/* Acquire: a job of its state has done with it. Partner: job_ends, in transfer.c. */
-	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->jobs) > 0 || wh_durable_stops(subgroup)) {
-		wh_places_add(&node->stays.moving, subgroup->index);
+	if (is_referred_to(node, subgroup) || wh_load_acquire(&subgroup->words.jobs) > 0 ||
+	    wh_durable_stops(subgroup)) {
+		wh_places_add(&node->stays.moving, subgroup->fixed.index);
 		return;
 	}
 	job = malloc(sizeof(*job));
-	pthread_mutex_lock(&node->waiting.lock);
-	wh_rcu_publish(node->list.subgroups[subgroup->index], NULL);
-	wh_fetch_add(&node->stays.bytes, 0 - subgroup->stay.memory_bytes);
-	pthread_mutex_unlock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
+	wh_list_leave(held, &node->list, subgroup->fixed.index, subgroup->fixed.memory_bytes);
+	wh_waiting_leave(held);
 	node->states.used = true; /* the list of those that are busy is made anew */
 	if (job == NULL) {
 		wh_rcu_synchronize();
@@ -369,19 +377,20 @@ static void free_it(whorl_subgroup *subgroup)
 static void step_stay(whorl_subgroup *subgroup)
 {
 	struct wh_stay *stay = &subgroup->stay;
-	bool leaves = wh_load_relaxed(&stay->leaves) != 0;
+	bool leaves = wh_load_relaxed(&subgroup->words.leaves) != 0;
 
-	if (is_live(stay->stage) && stay->is_out)
+	if (is_live(subgroup->told.stage) && stay->is_out)
 		end_stay(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && leaves)
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && leaves)
 		take_it_back(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && may_wish(subgroup))
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && may_wish(subgroup))
 		wish_it(subgroup);
-	else if (stay->stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
-		wh_places_add(&subgroup->node->stays.moving, subgroup->index);
-	else if (is_live(stay->stage) && leaves)
+	else if (subgroup->told.stage == WH_STAGE_ENTERING && !stay->wished && stay->again_ns != 0)
+		wh_places_add(&subgroup->node->stays.moving, subgroup->fixed.index);
+	else if (is_live(subgroup->told.stage) && leaves)
 		leave_it(subgroup);
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+	else if (!is_live(subgroup->told.stage) &&
+		 wh_load_acquire(&subgroup->words.released) != 0) /* partner: whorl_subgroup_release */
 		free_it(subgroup);
 }
 
@@ -513,41 +522,47 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 /* Its ring in the rows of two views, and what it has by itself (whorl_estimate). */
 static uint64_t estimate_stay(const whorl_subgroup *subgroup)
 {
-	const struct wh_parameters *is = &subgroup->stay.parameters;
+	const struct wh_parameters *is = &subgroup->fixed.parameters;
 	uint32_t nodes = wh_node_config_nodes_max(&subgroup->node->fixed.config);
 	uint64_t ring_bytes = wh_slots_lay(&(struct wh_slots){.window = 0}, 0, is->window, is->message_bytes,
 					   subgroup->node->fixed.headers_apart);
 
 	return sizeof(*subgroup) + wh_multicast_estimate(nodes, nodes) +
-	       (subgroup->stay.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
+	       (subgroup->fixed.sends ? 2 * ring_bytes + wh_ring_estimate(is->window) : 0);
+}
+
+static void note_program(struct wh_subgroup_program *program, const struct whorl_subgroup_options *options)
+{
+	program->on_message = options->on_message;
+	program->on_batch = options->on_batch;
+	program->on_offer = options->on_offer;
+	program->upcall_ctx = options->upcall_ctx;
+	program->on_refused = options->on_refused;
+	program->on_refused_ctx = options->on_refused_ctx;
+	program->past_views.told = options->on_past_view;
+	program->past_views.ctx = options->upcall_ctx;
 }
 
 static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct wh_parameters *parameters,
 				const struct whorl_subgroup_options *options)
 {
-	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
+	whorl_subgroup *subgroup = wh_node_new_subgroup(node);
+	struct wh_subgroup_fixed *fixed;
 
 	if (subgroup == NULL)
 		return NULL;
-	subgroup->node = node;
-	subgroup->index = UINT32_MAX; /* no place yet */
-	subgroup->mine = true;
-	subgroup->stay.parameters = *parameters;
-	subgroup->stay.sends = !options->listens;
-	subgroup->stay.stage = WH_STAGE_ENTERING;
-	subgroup->stay.anew = options->begin_anew && parameters->durable;
-	subgroup->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
-	snprintf(subgroup->stay.name, sizeof(subgroup->stay.name), "%s", name);
-	subgroup->name = subgroup->stay.name;
-	subgroup->on_message = options->on_message;
-	subgroup->on_batch = options->on_batch;
-	subgroup->offer.fn = options->on_offer;
-	subgroup->upcall_ctx = options->upcall_ctx;
-	subgroup->offer.on_refused = options->on_refused;
-	subgroup->offer.on_refused_ctx = options->on_refused_ctx;
-	subgroup->past_views.told = options->on_past_view;
-	subgroup->past_views.ctx = options->upcall_ctx;
-	subgroup->stay.memory_bytes = estimate_stay(subgroup);
+	fixed = wh_fixed_write(&subgroup->fixed);
+	fixed->index = UINT32_MAX; /* no place yet */
+	fixed->mine = true;
+	fixed->parameters = *parameters;
+	fixed->sends = !options->listens;
+	fixed->anew = options->begin_anew && parameters->durable;
+	fixed->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
+	snprintf(fixed->own_name, sizeof(fixed->own_name), "%s", name);
+	fixed->name = fixed->own_name;
+	fixed->memory_bytes = estimate_stay(subgroup);
+	note_program(wh_program_write(&subgroup->program), options);
+	wh_told_begin(&subgroup->told)->stage = WH_STAGE_ENTERING;
 	return subgroup;
 }
 
@@ -564,37 +579,37 @@ static enum whorl_result fill_stay(whorl_subgroup *subgroup, const struct whorl_
 {
 	struct wh_error err;
 	enum whorl_result result =
-		wh_node_fill_subgroup(subgroup, &subgroup->stay.parameters, options->refuse_max_ms, &err);
+		wh_node_fill_subgroup(subgroup, &subgroup->fixed.parameters, options->refuse_max_ms, &err);
 
 	if (result == WHORL_OK && options->state != NULL)
 		result = wh_node_open_state(subgroup, options->state, &err);
-	else if (result == WHORL_OK && subgroup->durable)
+	else if (result == WHORL_OK && subgroup->fixed.durable)
 		result = wh_durable_open_log_state(subgroup, &err);
 	return result;
 }
 
-/* With the lock. WHORL_AGAIN: one of that name leaves. */
-static enum whorl_result put_into_list(whorl_subgroup *subgroup, const struct whorl_subgroup_options *options)
+/* WHORL_AGAIN: one of that name leaves. */
+static enum whorl_result put_into_list(struct wh_held held, whorl_subgroup *subgroup,
+				       const struct whorl_subgroup_options *options)
 {
 	whorl_node *node = subgroup->node;
-	const whorl_subgroup *other = find_live(node, subgroup->name);
-	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->stays.bytes) + subgroup->stay.memory_bytes;
+	const whorl_subgroup *other = find_live(node, subgroup->fixed.name);
+	uint64_t bytes = node->fixed.memory_bytes + wh_load_relaxed(&node->list.bytes) + subgroup->fixed.memory_bytes;
 	enum whorl_result result;
 
 	if (node->waiting.closes)
 		return WHORL_CLOSED;
-	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+	if (other != NULL && wh_load_relaxed(&other->words.leaves) != 0)
 		return WHORL_AGAIN;
 	if (other != NULL)
 		return wh_refuse("whorl_subgroup_enter", "this node is in it, or is entering it");
-	subgroup->index = free_place(node);
-	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
+	wh_fixed_write(&subgroup->fixed)->index = free_place(node);
+	if (subgroup->fixed.index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
 		return WHORL_MEMORY;
 	result = fill_stay(subgroup, options);
 	if (result != WHORL_OK)
 		return result;
-	wh_fetch_add(&node->stays.bytes, subgroup->stay.memory_bytes);
-	wh_rcu_publish(node->list.subgroups[subgroup->index], subgroup);
+	wh_list_enter(held, &node->list, subgroup->fixed.index, subgroup, subgroup->fixed.memory_bytes);
 	return WHORL_OK;
 }
 
@@ -605,11 +620,11 @@ static enum whorl_result is_in(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->stay.failure.code != WHORL_OK)
-		return subgroup->stay.failure.code;
-	if (subgroup->stay.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->stay.leaves) != 0)
+	if (subgroup->told.failure.code != WHORL_OK)
+		return subgroup->told.failure.code;
+	if (subgroup->told.stage == WH_STAGE_LEFT || wh_load_relaxed(&subgroup->words.leaves) != 0)
 		return WHORL_CLOSED;
-	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+	return subgroup->told.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 /* For the call that enters: a view has had it in, whatever has become of that since, or it was refused. */
@@ -617,9 +632,9 @@ static enum whorl_result has_entered(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		return subgroup->stay.failure.code;
-	return subgroup->stay.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
+	if (subgroup->told.stage == WH_STAGE_REFUSED)
+		return subgroup->told.failure.code;
+	return subgroup->told.stage == WH_STAGE_ENTERING ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 static enum whorl_result is_ready(const void *ctx)
@@ -627,14 +642,14 @@ static enum whorl_result is_ready(const void *ctx)
 	const whorl_subgroup *subgroup = ctx;
 	enum whorl_result result = wh_node_is_dynamic(subgroup) ? is_in(subgroup) : WHORL_OK;
 
-	return result != WHORL_OK ? result : subgroup->ready ? WHORL_OK : WHORL_TIMEOUT;
+	return result != WHORL_OK ? result : subgroup->told.ready ? WHORL_OK : WHORL_TIMEOUT;
 }
 
 static enum whorl_result has_left(const void *ctx)
 {
 	const whorl_subgroup *subgroup = ctx;
 
-	return is_live(subgroup->stay.stage) ? WHORL_TIMEOUT : WHORL_OK;
+	return is_live(subgroup->told.stage) ? WHORL_TIMEOUT : WHORL_OK;
 }
 
 struct name_of { /* of a stay that is to come */
@@ -670,15 +685,15 @@ static enum whorl_result add_stay(whorl_subgroup *subgroup, const struct whorl_s
 				  uint64_t deadline_ns)
 {
 	whorl_node *node = subgroup->node;
-	const struct name_of name = {node, subgroup->name};
+	const struct name_of name = {node, subgroup->fixed.name};
 	enum whorl_result result;
 
 	for (;;) {
 		uint64_t now_ns = wh_monotonic_ns();
+		struct wh_held held = wh_waiting_enter(&node->waiting);
 
-		pthread_mutex_lock(&node->waiting.lock);
-		result = put_into_list(subgroup, options);
-		pthread_mutex_unlock(&node->waiting.lock);
+		result = put_into_list(held, subgroup, options);
+		wh_waiting_leave(held);
 		if (result != WHORL_AGAIN || now_ns >= deadline_ns)
 			return result;
 		result = wh_node_await(node, (int)((deadline_ns - now_ns) / WH_NS_PER_MS) + 1, is_free, &name);
@@ -694,13 +709,14 @@ static enum whorl_result await_entry(whorl_subgroup *subgroup, uint64_t deadline
 	uint64_t left_ns = now_ns < deadline_ns ? deadline_ns - now_ns : 0;
 	enum whorl_result result = wh_node_await(subgroup->node, (int)((left_ns + WH_NS_PER_MS - 1) / WH_NS_PER_MS),
 						 has_entered, subgroup);
+	struct wh_held held;
 
 	if (result == WHORL_OK || result == WHORL_TIMEOUT)
 		return result;
-	pthread_mutex_lock(&subgroup->node->waiting.lock);
-	if (subgroup->stay.stage == WH_STAGE_REFUSED)
-		(void)wh_refuse("whorl_subgroup_enter", subgroup->stay.failure.text);
-	pthread_mutex_unlock(&subgroup->node->waiting.lock);
+	held = wh_waiting_enter(&subgroup->node->waiting);
+	if (subgroup->told.stage == WH_STAGE_REFUSED)
+		(void)wh_refuse("whorl_subgroup_enter", subgroup->told.failure.text);
+	wh_waiting_leave(held);
 	(void)whorl_subgroup_release(subgroup);
 	return result;
 }
@@ -782,7 +798,7 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 		return WHORL_FORKED;
 	begin_to_leave(subgroup);
 	/* Release: the last that the program has done with it. Partner: step_stay. */
-	wh_store_release(&subgroup->stay.released, 1);
+	wh_store_release(&subgroup->words.released, 1);
 	ask_loop(node);
 	return WHORL_OK;
 }
@@ -790,9 +806,10 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 /* In an RCU section. NULL: it is not dormant, as far as this node knows. */
 static const struct wh_dormant *dormant_now(const whorl_subgroup *subgroup)
 {
-	const struct wh_epoch *epoch = subgroup->durable ? wh_rcu_dereference(subgroup->node->epochs.current) : NULL;
+	const struct wh_epoch *epoch =
+		subgroup->fixed.durable ? wh_rcu_dereference(subgroup->node->epochs.current) : NULL;
 
-	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->name) : NULL;
+	return epoch != NULL ? wh_view_dormant(epoch->view, subgroup->fixed.name) : NULL;
 }
 
 static void say_why_not_yet(const whorl_subgroup *subgroup, char *text, size_t bytes)
@@ -816,6 +833,7 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 {
 	char why_not_yet[512];
 	enum whorl_result result;
+	struct wh_held held;
 	whorl_node *node;
 
 	if (subgroup == NULL)
@@ -825,11 +843,11 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 	if (result != WHORL_OK)
 		return result;
 	say_why_not_yet(subgroup, why_not_yet, sizeof(why_not_yet));
-	pthread_mutex_lock(&node->waiting.lock);
+	held = wh_waiting_enter(&node->waiting);
 	if (wh_node_is_dynamic(subgroup))
 		result = is_in(subgroup);
 	else
-		result = subgroup->is_member ? WHORL_OK : WHORL_TIMEOUT;
+		result = subgroup->told.is_member ? WHORL_OK : WHORL_TIMEOUT;
 	if (result == WHORL_TIMEOUT)
 		result = WHORL_AGAIN;
 	if (text != NULL && bytes > 0)
@@ -837,8 +855,8 @@ enum whorl_result whorl_subgroup_error(const whorl_subgroup *subgroup, char *tex
 			 result == WHORL_OK       ? ""
 			 : result == WHORL_AGAIN  ? why_not_yet
 			 : result == WHORL_CLOSED ? "this node has left it, or is leaving it"
-						  : subgroup->stay.failure.text);
-	pthread_mutex_unlock(&node->waiting.lock);
+						  : subgroup->told.failure.text);
+	wh_waiting_leave(held);
 	return result;
 }
 

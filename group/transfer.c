@@ -49,7 +49,8 @@ static bool find_position(void *ctx, struct wh_position *out, uint64_t *view, ui
 	*view = epoch->view->number;
 	*shard = member->layout->shard;
 	out->count = 0;
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
+	out->sequence =
+		subgroup->fixed.mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
 	for (uint32_t s = 0; s < member->layout->sender_count; s++) {
 		uint32_t id = member->sender_ids[s];
 		uint64_t next = member->mc != NULL ? wh_multicast_next(member->mc, s) : subgroup->had[id];
@@ -57,7 +58,7 @@ static bool find_position(void *ctx, struct wh_position *out, uint64_t *view, ui
 		if (next != WH_UNKNOWN)
 			name_sender(out, epoch->view, member->layout->senders[s], next);
 	}
-	if (subgroup->mode != WH_MODE_ORDERED)
+	if (subgroup->fixed.mode != WH_MODE_ORDERED)
 		name_all(subgroup, member, out);
 	return true;
 }
@@ -124,7 +125,7 @@ static bool may_give(void *ctx, uint32_t to)
 	const whorl_node *node = subgroup->node;
 
 	/* What was refused of views before is in no state, and a log has to have it: it is taken first. */
-	if (subgroup->durable && subgroup->offer.backlog.messages > 0)
+	if (subgroup->fixed.durable && subgroup->offer.backlog.messages > 0)
 		return false;
 	return is_with_me(node, to) && node->states.gives < GIVES_MAX;
 }
@@ -180,14 +181,14 @@ static void fail_restoring(void *ctx, enum whorl_result code, const char *why)
 	if (wh_node_is_dynamic(subgroup))
 		wh_node_fail_stay(subgroup, code, why);
 	else
-		wh_node_fail(subgroup->node, WH_LOG_WARNING, code, "the state of %s: %s", subgroup->name, why);
+		wh_node_fail(subgroup->node, WH_LOG_WARNING, code, "the state of %s: %s", subgroup->fixed.name, why);
 }
 
 static void job_begins(void *ctx)
 {
 	whorl_subgroup *subgroup = ctx;
 
-	wh_fetch_add(&subgroup->jobs, 1);
+	wh_fetch_add(&subgroup->words.jobs, 1);
 	wh_fetch_add(&subgroup->node->uses.jobs, 1);
 }
 
@@ -196,7 +197,8 @@ static void job_ends(void *ctx)
 	whorl_subgroup *subgroup = ctx;
 	whorl_node *node = subgroup->node;
 
-	wh_fetch_add(&subgroup->jobs, UINT64_MAX);  /* the last that it does with this. Partner: free_it, in stay.c */
+	wh_fetch_add(&subgroup->words.jobs,
+		     UINT64_MAX);                   /* the last that it does with this. Partner: free_it, in stay.c */
 	wh_fetch_add(&node->uses.jobs, UINT64_MAX); /* and at all. Partner: await_jobs, in close.c */
 }
 
@@ -224,8 +226,8 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.backlog_max = (uint64_t)node->fixed.config.group.backlog_max,
 		.share = (uint32_t)node->fixed.config.group.state_share,
 		.subgroup = wh_node_number_of(subgroup),
-		.ordered = subgroup->mode == WH_MODE_ORDERED,
-		.name = subgroup->name,
+		.ordered = subgroup->fixed.mode == WH_MODE_ORDERED,
+		.name = subgroup->fixed.name,
 		.message_of = subgroup,
 		.gives = &node->states.gives,
 		.now_ns = &node->loop.now_ns,
@@ -252,7 +254,7 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 	struct whorl_state used = *functions;
 	enum whorl_result result = WHORL_OK;
 
-	if (subgroup->durable)
+	if (subgroup->fixed.durable)
 		result = wh_durable_wrap_state(subgroup, &used, err);
 	if (result == WHORL_OK)
 		result = wh_state_create(&subgroup->state, &used, &hooks, err);
@@ -379,7 +381,7 @@ bool wh_node_restores(const whorl_node *node)
 
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
-		    wh_load_relaxed(&subgroup->stay.leaves) == 0)
+		    wh_load_relaxed(&subgroup->words.leaves) == 0)
 			return true;
 	return false;
 }

@@ -27,12 +27,12 @@ size_t wh_node_upcall(whorl_subgroup *subgroup, const struct whorl_message *mess
 {
 	if (__builtin_expect(wh_node_has_failed(subgroup->node), 0)) /* one of its subgroups, in this pass */
 		return count;
-	if (subgroup->on_batch != NULL)
-		subgroup->on_batch(messages, count, subgroup->upcall_ctx);
-	else if (subgroup->on_message != NULL)
+	if (subgroup->program.on_batch != NULL)
+		subgroup->program.on_batch(messages, count, subgroup->program.upcall_ctx);
+	else if (subgroup->program.on_message != NULL)
 		for (size_t i = 0; i < count; i++)
-			subgroup->on_message(&messages[i], subgroup->upcall_ctx);
-	else if (subgroup->offer.fn != NULL)
+			subgroup->program.on_message(&messages[i], subgroup->program.upcall_ctx);
+	else if (subgroup->program.on_offer != NULL)
 		return wh_node_offer(subgroup, messages, count);
 	else if (subgroup->layer.ops != NULL)
 		return subgroup->layer.ops->deliver(subgroup->layer.ctx, messages, count);
@@ -55,44 +55,47 @@ static enum whorl_result may_set(const char *function, const whorl_subgroup *sub
 	/* A program that does not look at the result would wait for upcalls that never come. */
 	wh_log(&subgroup->node->diag, WH_LOG_WARNING,
 	       "%s is refused: %s has another upcall, for messages, batches, offers or calls", function,
-	       subgroup->name);
+	       subgroup->fixed.name);
 	return wh_refuse(function, "another upcall is set: a subgroup has whorl_on_message, whorl_on_batch, "
 				   "whorl_on_offer or whorl_on_calls");
 }
 
 enum whorl_result whorl_on_message(whorl_subgroup *subgroup, whorl_message_fn *fn, void *ctx)
 {
-	enum whorl_result result = may_set(
-		__func__, subgroup, subgroup != NULL && (subgroup->on_batch != NULL || subgroup->offer.fn != NULL));
+	enum whorl_result result =
+		may_set(__func__, subgroup,
+			subgroup != NULL && (subgroup->program.on_batch != NULL || subgroup->program.on_offer != NULL));
 
 	if (result != WHORL_OK)
 		return result;
-	subgroup->on_message = fn;
-	subgroup->upcall_ctx = ctx;
+	wh_program_write(&subgroup->program)->on_message = fn;
+	wh_program_write(&subgroup->program)->upcall_ctx = ctx;
 	return WHORL_OK;
 }
 
 enum whorl_result whorl_on_batch(whorl_subgroup *subgroup, whorl_batch_fn *fn, void *ctx)
 {
 	enum whorl_result result = may_set(
-		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->offer.fn != NULL));
+		__func__, subgroup,
+		subgroup != NULL && (subgroup->program.on_message != NULL || subgroup->program.on_offer != NULL));
 
 	if (result != WHORL_OK)
 		return result;
-	subgroup->on_batch = fn;
-	subgroup->upcall_ctx = ctx;
+	wh_program_write(&subgroup->program)->on_batch = fn;
+	wh_program_write(&subgroup->program)->upcall_ctx = ctx;
 	return WHORL_OK;
 }
 
 enum whorl_result whorl_on_offer(whorl_subgroup *subgroup, whorl_offer_fn *fn, void *ctx)
 {
 	enum whorl_result result = may_set(
-		__func__, subgroup, subgroup != NULL && (subgroup->on_message != NULL || subgroup->on_batch != NULL));
+		__func__, subgroup,
+		subgroup != NULL && (subgroup->program.on_message != NULL || subgroup->program.on_batch != NULL));
 
 	if (result != WHORL_OK)
 		return result;
-	subgroup->offer.fn = fn;
-	subgroup->upcall_ctx = ctx;
+	wh_program_write(&subgroup->program)->on_offer = fn;
+	wh_program_write(&subgroup->program)->upcall_ctx = ctx;
 	return WHORL_OK;
 }
 
@@ -102,8 +105,8 @@ enum whorl_result whorl_on_refused(whorl_subgroup *subgroup, whorl_refused_fn *f
 
 	if (result != WHORL_OK)
 		return result;
-	subgroup->offer.on_refused = fn;
-	subgroup->offer.on_refused_ctx = ctx;
+	wh_program_write(&subgroup->program)->on_refused = fn;
+	wh_program_write(&subgroup->program)->on_refused_ctx = ctx;
 	return WHORL_OK;
 }
 
@@ -163,8 +166,8 @@ void wh_node_tell_gone(whorl_node *node)
 			(void)wh_gate_barrier(node->fixed.gate);
 			subgroup->layer.ops->gone(subgroup->layer.ctx, from, from + count);
 		}
-		if (subgroup->on_gone != NULL)
-			subgroup->on_gone(subgroup, from, from + count, subgroup->on_gone_ctx);
+		if (subgroup->program.on_gone != NULL)
+			subgroup->program.on_gone(subgroup, from, from + count, subgroup->program.on_gone_ctx);
 	}
 }
 
@@ -176,8 +179,8 @@ enum whorl_result whorl_on_gone(whorl_subgroup *subgroup, whorl_gone_fn *fn, voi
 		return WHORL_FORKED;
 	if (wh_load_relaxed(&subgroup->node->passes.started) != 0)
 		return WH_REFUSE("after whorl_start");
-	subgroup->on_gone = fn;
-	subgroup->on_gone_ctx = ctx;
+	wh_program_write(&subgroup->program)->on_gone = fn;
+	wh_program_write(&subgroup->program)->on_gone_ctx = ctx;
 	return WHORL_OK;
 }
 

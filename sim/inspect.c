@@ -87,7 +87,7 @@ static const whorl_subgroup *subgroup_of(const whorl_node *node, uint32_t g, uin
 	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
 		if (birth != 0 ? subgroup->stay.birth == birth &&
 					 wh_epoch_shard_member(node->epochs.current, subgroup) != NULL
-			       : subgroup->index == g)
+			       : subgroup->fixed.index == g)
 			return subgroup;
 	return NULL;
 }
@@ -137,12 +137,12 @@ uint64_t wh_inspect_claimed(const whorl_subgroup *subgroup)
 
 bool wh_inspect_has_left(const whorl_subgroup *subgroup)
 {
-	return subgroup->stay.stage == WH_STAGE_LEFT || subgroup->stay.stage == WH_STAGE_REFUSED;
+	return subgroup->told.stage == WH_STAGE_LEFT || subgroup->told.stage == WH_STAGE_REFUSED;
 }
 
 bool wh_inspect_was_refused(const whorl_subgroup *subgroup)
 {
-	return subgroup->stay.stage == WH_STAGE_REFUSED;
+	return subgroup->told.stage == WH_STAGE_REFUSED;
 }
 
 bool wh_inspect_has_ended(const whorl_node *node, uint32_t shard)
@@ -167,7 +167,7 @@ bool wh_inspect_replays(const whorl_node *node, uint32_t g, uint32_t *shard)
 		const struct wh_shard_member *member = &epoch->shard_members[i];
 
 		*shard = member->layout->shard;
-		if (member->subgroup->index == g && member->subgroup->durable &&
+		if (member->subgroup->fixed.index == g && member->subgroup->fixed.durable &&
 		    wh_rank_find(member->layout->entered, member->layout->entered_count, epoch->rank) < 0)
 			return true;
 	}
@@ -185,7 +185,7 @@ bool wh_inspect_is_whole(const whorl_node *node, uint32_t shard)
 		const struct wh_shard_member *member = &node->epochs.current->shard_members[i];
 
 		if (member->layout == &node->epochs.current->view->subgroups[shard])
-			return wh_load_relaxed(&member->subgroup->log_whole) != 0;
+			return wh_load_relaxed(&member->subgroup->figures.log_whole) != 0;
 	}
 	return false;
 }

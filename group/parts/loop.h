@@ -8,6 +8,7 @@
 
 #include <whorl/whorl.h>
 
+#include "group/parts/list.h"
 #include "group/record.h"
 #include "membership/join.h"
 #include "membership/restart.h"
@@ -59,34 +60,7 @@ struct wh_node_disk {                     /* of a node with durable subgroups: d
 	uint64_t left_ticket; /* [loop; whorl_close when there is none] its disk says that it has left, when that is done. 0: not yet */
 };
 
-struct wh_places { /* of the list of subgroups, from `from` to before `to` */
-	uint32_t from, to;
-};
-
-static inline bool wh_places_any(const struct wh_places *places)
-{
-	return places->from < places->to;
-}
-
-static inline void wh_places_add(struct wh_places *places, uint32_t at)
-{
-	bool any = wh_places_any(places);
-
-	*places = (struct wh_places){any && places->from < at ? places->from : at,
-				     any && places->to > at ? places->to : at + 1};
-}
-
-struct wh_node_list {
-	/* Those that are configured, [const], and then those that this node has entered; NULL: the place is free. [lock, RCU; the loop reads without] */
-	whorl_subgroup **subgroups;
-	uint32_t room; /* [const] */
-	/* [const pointer] A bit for each place of `subgroups`: its ring has been committed to (smc/ring.h). Those of a short file have none. */
-	wh_word *committed;
-	uint32_t committed_words; /* [const] */
-};
-
 struct wh_node_stays {           /* stay.c */
-	wh_word bytes;           /* of those that were entered, as estimated. [lock; anyone reads] */
 	wh_word asked;           /* 1: something is to be done for some stay. [any sets, loop clears] */
 	struct wh_places moving; /* likewise, and it was not done yet */
 };

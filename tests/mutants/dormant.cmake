@@ -243,7 +243,7 @@ mutant(NAME dormant-recovers-nothing KIND sim-dormant RUNS 300 FILE group/durabl
 mutant(NAME dormant-wished-too-early KIND sim-dormant RUNS 300 FILE group/stay.c
 	REMOVES "what a disk holds is said when its node's view has begun"
 	TEXT [[
- (!subgroup->durable || subgroup->node->epochs.current != NULL) &&
+ (!subgroup->fixed.durable || subgroup->node->epochs.current != NULL) &&
 ]]
 	REPLACEMENT [[
 ]])
@@ -251,7 +251,7 @@ mutant(NAME dormant-wished-too-early KIND sim-dormant RUNS 300 FILE group/stay.c
 mutant(NAME dormant-sleeps-on KIND sim-dormant RUNS 300 FILE group/stay.c
 	REMOVES "what was refused as dormant is wished again when it is so no more"
 	TEXT [[
-		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->name) == NULL) {
+		if (stay->sleeps && wh_view_dormant(epoch->view, subgroup->fixed.name) == NULL) {
 ]]
 	REPLACEMENT [[
 		if (0) {

@@ -71,10 +71,10 @@ mutant(NAME refused-one-goes-back KIND test_group_offers FILE predicates/deliver
 mutant(NAME refused-again-forgotten KIND test_group_offers FILE group/offer.c
 	REMOVES "the word that there is room is taken away before the upcall: it is taken away behind it"
 	TEXT [[
-	taken = offer->fn(messages, count, subgroup->upcall_ctx);
+	taken = subgroup->program.on_offer(messages, count, subgroup->program.upcall_ctx);
 ]]
 	REPLACEMENT [[
-	taken = offer->fn(messages, count, subgroup->upcall_ctx);
+	taken = subgroup->program.on_offer(messages, count, subgroup->program.upcall_ctx);
 	(void)wh_exchange(&offer->again, 0);
 ]])
 

@@ -107,7 +107,7 @@ mutant(NAME disks-inactive-unread KIND views FILE group/durable.c
 	WORDS ${disks}
 	REMOVES "behind a restart the log of a shard that is inactive is upcalled too"
 	TEXT [[
-		if (!member->subgroup->durable || enters(epoch, member) || begin_replay(epoch, member, &err))
+		if (!member->subgroup->fixed.durable || enters(epoch, member) || begin_replay(epoch, member, &err))
 ]]
 	REPLACEMENT [[
 		if (member->source == NULL || enters(epoch, member) || begin_replay(epoch, member, &err))

@@ -522,10 +522,10 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 mutant(NAME rest-read-before-tells-claims KIND test_group_rests FILE group/send.c
 	REMOVES "claims of a node that has taken back that it rests wait until the loop has read that"
 	TEXT [[
-	told = may_send && !resting && wh_load_relaxed(&subgroup->returns) != 0;
+	told = may_send && !resting && wh_load_relaxed(&subgroup->words.returns) != 0;
 ]]
 	REPLACEMENT [[
-	told = wh_load_relaxed(&subgroup->rests) != WH_RESTS && !resting && wh_load_relaxed(&subgroup->returns) != 0;
+	told = wh_load_relaxed(&subgroup->words.rests) != WH_RESTS && !resting && wh_load_relaxed(&subgroup->words.returns) != 0;
 ]])
 
 mutant(NAME rests-for-good KIND test_prepare_rests FILE membership/propose.c
@@ -553,7 +553,7 @@ mutant(NAME rests-unheard KIND test_timelines_stays FILE group/epoch.c
 				  : wh_ring_settled(ring) == wh_ring_claimed(ring);
 ]]
 	REPLACEMENT [[
-	if (member->mc != NULL && member->sends && member->subgroup->mode != WH_MODE_ORDERED)
+	if (member->mc != NULL && member->sends && member->subgroup->fixed.mode != WH_MODE_ORDERED)
 		return wh_multicast_next(member->mc, (uint32_t)wh_rank_find(member->layout->senders, member->layout->sender_count,
 									  member->subgroup->node->epochs.current->rank)) ==
 		       wh_ring_claimed(ring);
@@ -581,10 +581,10 @@ mutant(NAME wishes-in-old-view KIND views FILE group/install.c
 mutant(NAME position-too-far KIND test_group_joins FILE group/transfer.c
 	REMOVES "the position of a snapshot has nothing that was not upcalled"
 	TEXT [[
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
+		subgroup->fixed.mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) : 0;
 ]]
 	REPLACEMENT [[
-	out->sequence = subgroup->mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) + 9 : 0;
+		subgroup->fixed.mode == WH_MODE_ORDERED && member->mc != NULL ? wh_multicast_sequence(member->mc) + 9 : 0;
 ]])
 
 mutant(NAME position-forgets-the-restored KIND test_state_keep FILE state/keep.c
@@ -611,12 +611,12 @@ mutant(NAME returns-between-looks KIND test_group_rests FILE group/send.c
 	WORDS CK_RUN_CASE=rests
 	REMOVES "a claim that finds the ring away, and then that its node is not to return any more, looks at the ring again"
 	TEXT [[
-	return wh_load_acquire(&subgroup->returns) != 0 || wh_ring_is_open(subgroup->ring);
+	return wh_load_acquire(&subgroup->words.returns) != 0 || wh_ring_is_open(subgroup->ring);
 ]]
 	REPLACEMENT [[
 	for (volatile int i = 0; i < 3000; i++)
 		;
-	return wh_load_acquire(&subgroup->returns) != 0;
+	return wh_load_acquire(&subgroup->words.returns) != 0;
 ]])
 
 mutant(NAME small-stands-back KIND test_state_threads FILE state/state.c

@@ -24,7 +24,7 @@ mutant(NAME stay-leaves-before-it-rests KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a name is wished until all is sent, so that what else is wished is not held up"
 	TEXT [[
-	if ((!subgroup->stay.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
+	if ((!subgroup->fixed.sends || wh_epoch_has_said_rest(subgroup->node->epochs.current, subgroup)) &&
 ]]
 	REPLACEMENT [[
 	if (
@@ -56,21 +56,21 @@ mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "whorl_subgroup_ready waits for the state"
 	TEXT [[
-			subgroup->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
+		told->ready = told->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
 ]]
 	REPLACEMENT [[
-			subgroup->is_member;
+		told->ready = told->is_member;
 ]])
 
 mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is being left is entered when it has been left"
 	TEXT [[
-	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+	if (other != NULL && wh_load_relaxed(&other->words.leaves) != 0)
 		return WHORL_AGAIN;
 ]]
 	REPLACEMENT [[
-	if (other != NULL && wh_load_relaxed(&other->stay.leaves) != 0)
+	if (other != NULL && wh_load_relaxed(&other->words.leaves) != 0)
 		other = NULL;
 ]])
 
@@ -88,11 +88,11 @@ mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is entered counts for memory_max"
 	TEXT [[
-	if (subgroup->index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
+	if (subgroup->fixed.index == UINT32_MAX || bytes > (uint64_t)node->fixed.config.group.memory_max)
 ]]
 	REPLACEMENT [[
 	(void)bytes;
-	if (subgroup->index == UINT32_MAX)
+	if (subgroup->fixed.index == UINT32_MAX)
 ]])
 
 mutant(NAME stay-refused-claims-wait KIND test_group_stays FILE group/stay.c
@@ -109,17 +109,17 @@ mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "a stay that is over and released gives its place back"
 	TEXT [[
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) != 0) /* partner: whorl_subgroup_release */
+		 wh_load_acquire(&subgroup->words.released) != 0) /* partner: whorl_subgroup_release */
 ]]
 	REPLACEMENT [[
-	else if (!is_live(stay->stage) && wh_load_acquire(&stay->released) > 1)
+		 wh_load_acquire(&subgroup->words.released) > 1)
 ]])
 
 mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node that leaves does not send again"
 	TEXT [[
-	is_taken = leaves || wh_load_relaxed(&subgroup->stay.leaves) == 0;
+	is_taken = leaves || wh_load_relaxed(&subgroup->words.leaves) == 0;
 ]]
 	REPLACEMENT [[
 	is_taken = true;
@@ -132,7 +132,7 @@ mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/send.c
 	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && !is_in(subgroup)) /* no node knows its number */
 ]]
 	REPLACEMENT [[
-	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && subgroup->index == 0 && !is_in(subgroup))
+	if (result == WHORL_OK && wh_node_is_dynamic(subgroup) && subgroup->fixed.index == 0 && !is_in(subgroup))
 ]])
 
 mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c
@@ -170,7 +170,7 @@ mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
 	REMOVES "a state of a stay that ends is not waited for: a newcomer is ready without it"
 	TEXT [[
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
-		    wh_load_relaxed(&subgroup->stay.leaves) == 0)
+		    wh_load_relaxed(&subgroup->words.leaves) == 0)
 ]]
 	REPLACEMENT [[
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state))

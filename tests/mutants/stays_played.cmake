@@ -16,7 +16,7 @@ mutant(NAME taken-back-unsaid KIND views FILE group/stay.c SEED 500
 	WORDS ${wishes}
 	REMOVES "a wish is taken back when the set that was said last is without it"
 	TEXT [[
-	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->name) == NULL &&
+	return wh_wish_find(&node->entry.serving->wishing.said, subgroup->fixed.name) == NULL &&
 ]]
 	REPLACEMENT [[
 	return node != NULL &&
@@ -26,10 +26,10 @@ mutant(NAME out-is-in KIND views FILE group/stay.c
 	WORDS ${wishes}
 	REMOVES "a stay is over when a view without it has begun"
 	TEXT [[
-			stay->is_out = stay->stage != WH_STAGE_ENTERING;
+			stay->is_out = subgroup->told.stage != WH_STAGE_ENTERING;
 ]]
 	REPLACEMENT [[
-			stay->is_out = stay->stage == WH_STAGE_IN;
+			stay->is_out = subgroup->told.stage == WH_STAGE_IN;
 ]])
 
 # Of wishes.cmake, those that the simulator must notice too, in whole groups.

@@ -837,8 +837,8 @@ TEST_LOOP(views_of_a_log_are_told, 0, 2)
 	subgroup = subgroup_of(&lab.cluster, 2, "orders");
 	ck_ok(whorl_on_message(subgroup, NULL, NULL));
 	ck_ok(whorl_on_message(subgroup, note_past_message, NULL));
-	subgroup->past_views.told = _i == 0 ? note_past_view : NULL;
-	subgroup->past_views.ctx = &past;
+	wh_program_write(&subgroup->program)->past_views.told = _i == 0 ? note_past_view : NULL;
+	wh_program_write(&subgroup->program)->past_views.ctx = &past;
 	for (unsigned id = 1; id < NODES; id++)
 		ck_ok(whorl_start(lab.cluster.nodes[id]));
 	await(cluster_is_ready(&lab.cluster), sched_yield());
@@ -1489,8 +1489,8 @@ TEST_LOOP(a_state_that_is_read_again_does_not_outlive_its_node, 0, 2)
 		ck_assert_msg(open_node(id, &err) == WHORL_OK, "%s", err.text);
 		set_program(id);
 	}
-	subgroup_of(&lab.cluster, 2, "orders")->past_views.told = note_past_view;
-	subgroup_of(&lab.cluster, 2, "orders")->past_views.ctx = &past;
+	wh_program_write(&subgroup_of(&lab.cluster, 2, "orders")->program)->past_views.told = note_past_view;
+	wh_program_write(&subgroup_of(&lab.cluster, 2, "orders")->program)->past_views.ctx = &past;
 	atomic_store(&lab.disks[2].only, "2/orders");
 	atomic_store(&lab.disks[2].holds_reads, _i == 0);
 	atomic_store(&programs[2].is_slow, _i == 1);
