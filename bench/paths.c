@@ -7,7 +7,6 @@
 
 #define WIDTH 4 /* children of a place in the queue */
 #define NOT_QUEUED UINT32_MAX
-#define TOLD_MOST (UINT32_C(1) << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 #define AHEAD 8 /* arcs whose distances are on their way into the cache */
 
@@ -20,14 +19,15 @@ struct wh_paths {
 	struct wh_paths_options options;
 	struct wh_graph_plan plan;
 	uint32_t begin, end;
-	uint32_t *distance; /* of vertex begin + i */
+	/* Of each vertex of the graph: its distance, if it is mine; else the least that I have told its part. One look for both: which of them it is nobody can
+	 * foresee, a processor neither. */
+	uint32_t *known;
+	uint32_t *distance; /* of vertex begin + i: known + begin */
 	/* The queue: a heap of places, each an i; nearest[0] has the least distance. */
 	uint32_t *nearest, *place, queued;
 	/* The vertex whose arcs are being looked at, from `arc` to `last`. */
 	uint64_t arc, last;
-	uint32_t reach;             /* its distance */
-	struct wh_relaxation *told; /* the least that was sent of a vertex of another part, at its number by the mask */
-	uint32_t told_mask;
+	uint32_t reach; /* its distance */
 	struct out *outs;
 	uint32_t waiting; /* relaxations in all of them */
 	struct wh_paths_counts counts;
@@ -92,13 +92,19 @@ static uint32_t take_nearest(struct wh_paths *paths)
 	return i;
 }
 
+/* One of my vertices has got nearer. */
+static void queue_vertex(struct wh_paths *paths, uint32_t i)
+{
+	rise(paths, paths->place[i] == NOT_QUEUED ? paths->queued++ : paths->place[i], i);
+}
+
 /* One of my vertices can be reached by so much. */
 static void lower(struct wh_paths *paths, uint32_t i, uint32_t distance)
 {
 	if (distance >= paths->distance[i])
 		return;
 	paths->distance[i] = distance;
-	rise(paths, paths->place[i] == NOT_QUEUED ? paths->queued++ : paths->place[i], i);
+	queue_vertex(paths, i);
 }
 
 /* ---- what goes to others --------------------------------------------------------------------------------------------------- */
@@ -131,18 +137,13 @@ static bool send_all(struct wh_paths *paths)
 /* False: it has no room, and was not told. */
 static bool tell(struct wh_paths *paths, uint32_t vertex, uint32_t distance)
 {
-	struct wh_relaxation *told = &paths->told[vertex & paths->told_mask];
-	uint32_t part;
-	struct out *out;
+	uint32_t part = wh_paths_part_of(&paths->plan, vertex, paths->options.parts);
+	struct out *out = &paths->outs[part];
 
-	if (told->vertex == vertex && told->distance <= distance)
-		return true;
-	part = wh_paths_part_of(&paths->plan, vertex, paths->options.parts);
-	out = &paths->outs[part];
 	if (out->count == paths->options.batch && !send_out(paths, part))
 		return false;
-	*told = (struct wh_relaxation){vertex, distance};
-	out->list[out->count++] = *told;
+	paths->known[vertex] = distance;
+	out->list[out->count++] = (struct wh_relaxation){vertex, distance};
 	paths->waiting++;
 	return true;
 }
@@ -159,27 +160,18 @@ static void look_at_nearest(struct wh_paths *paths)
 	paths->result.looked++;
 }
 
-static void fetch(const struct wh_paths *paths, uint32_t vertex)
-{
-	uint32_t i = vertex - paths->begin;
-
-	if (i < paths->end - paths->begin)
-		__builtin_prefetch(&paths->distance[i]);
-	else
-		__builtin_prefetch(&paths->told[vertex & paths->told_mask]);
-}
-
 /* One arc. False: what came of it has no room now. */
-static bool relax(struct wh_paths *paths, const struct wh_graph_arc *arc)
+static inline bool relax(struct wh_paths *paths, const struct wh_graph_arc *arc)
 {
 	uint64_t sum = (uint64_t)paths->reach + arc->weight;
 	uint32_t i = arc->to - paths->begin;
 
-	if (sum >= WH_GRAPH_NEVER)
+	if (__builtin_expect(sum >= paths->known[arc->to], 1)) /* so also what is WH_GRAPH_NEVER or more */
 		return true;
 	if (i >= paths->end - paths->begin)
 		return tell(paths, arc->to, (uint32_t)sum);
-	lower(paths, i, (uint32_t)sum);
+	paths->distance[i] = (uint32_t)sum;
+	queue_vertex(paths, i);
 	return true;
 }
 
@@ -192,7 +184,7 @@ static bool scan(struct wh_paths *paths, uint64_t most)
 
 	for (; paths->arc < last && good; paths->arc += good) {
 		if (paths->arc + AHEAD < paths->last)
-			fetch(paths, arcs[paths->arc + AHEAD].to);
+			__builtin_prefetch(&paths->known[arcs[paths->arc + AHEAD].to]);
 		good = relax(paths, &arcs[paths->arc]);
 	}
 	paths->result.scanned += paths->arc - begin;
@@ -252,17 +244,11 @@ bool wh_paths_has_ended(struct wh_paths_waves *waves, const struct wh_paths_coun
 
 /* ---- a part ---------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t told_count(const struct wh_graph_plan *plan)
-{
-	uint32_t vertices = wh_graph_vertices(plan);
-
-	return vertices < TOLD_MOST ? vertices : TOLD_MOST;
-}
-
 uint64_t wh_paths_bytes(const struct wh_graph_plan *plan, uint32_t parts)
 {
-	return (uint64_t)wh_graph_vertices(plan) / parts * 3 * sizeof(uint32_t) +
-	       told_count(plan) * sizeof(struct wh_relaxation);
+	uint64_t vertices = wh_graph_vertices(plan);
+
+	return (vertices + 2 * (vertices / parts + 1)) * sizeof(uint32_t);
 }
 
 static void *take_memory(uint64_t bytes)
@@ -302,14 +288,12 @@ struct wh_paths *wh_paths_new(const struct wh_paths_options *options)
 	paths->plan = options->graph->plan;
 	paths->begin = wh_paths_begin(&paths->plan, options->part, options->parts);
 	paths->end = wh_paths_begin(&paths->plan, options->part + 1, options->parts);
-	paths->told_mask = told_count(&paths->plan) - 1;
 	bytes = (uint64_t)(paths->end - paths->begin) * sizeof(uint32_t);
-	paths->distance = take_memory(bytes);
+	paths->known = take_memory(wh_graph_vertices(&paths->plan) * sizeof(uint32_t));
+	paths->distance = paths->known + paths->begin;
 	paths->nearest = take_memory(bytes);
 	paths->place = take_memory(bytes);
-	paths->told = take_memory((paths->told_mask + UINT64_C(1)) * sizeof(*paths->told));
-	if (!make_outs(paths) || paths->distance == NULL || paths->nearest == NULL || paths->place == NULL ||
-	    paths->told == NULL) {
+	if (!make_outs(paths) || paths->known == NULL || paths->nearest == NULL || paths->place == NULL) {
 		wh_paths_free(paths);
 		return NULL;
 	}
@@ -324,10 +308,9 @@ void wh_paths_free(struct wh_paths *paths)
 	for (uint32_t part = 0; paths->outs != NULL && part < paths->options.parts; part++)
 		free(paths->outs[part].list);
 	free(paths->outs);
-	free(paths->distance);
+	free(paths->known);
 	free(paths->nearest);
 	free(paths->place);
-	free(paths->told);
 	free(paths);
 }
 
@@ -335,9 +318,8 @@ void wh_paths_reset(struct wh_paths *paths)
 {
 	size_t bytes = (size_t)(paths->end - paths->begin) * sizeof(uint32_t);
 
-	memset(paths->distance, 0xff, bytes);
+	memset(paths->known, 0xff, wh_graph_vertices(&paths->plan) * sizeof(uint32_t));
 	memset(paths->place, 0xff, bytes);
-	memset(paths->told, 0xff, (paths->told_mask + UINT64_C(1)) * sizeof(*paths->told)); /* of no vertex */
 	for (uint32_t part = 0; part < paths->options.parts; part++)
 		paths->outs[part].count = 0;
 	paths->queued = paths->waiting = 0;

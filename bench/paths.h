@@ -13,7 +13,7 @@
  * wave and t, so none has become active. Sums of one wave alone may be equal while a batch that was counted at neither end has been
  * sent and received behind and before the wave (tests/models/waves.c).
  *
- * What a part knows of others' vertices, it remembers for some: the least that it has sent, so that the same is not said again.
+ * Of others' vertices a part remembers the least that it has sent, so that the same is not said again.
  *
  * One thread at a time for a part. No function blocks.
  */

@@ -4,7 +4,7 @@
  *
  * A rank makes a step, takes in what has come, and goes on. What it sends is copied, and sent without waiting (MPI_Isend). When it has nothing to
  * do it takes part in a wave (MPI_Iallreduce), and goes on receiving until that is over. Prints {"teps": [...], "seconds": [...], "reached": [...],
- * "distance_sum": [...]}, a value for each run.
+ * "scanned": [...], "distance_sum": [...]}, a value for each run; scanned: how often an arc was looked at.
  */
 #include <inttypes.h>
 #include <mpi.h>
@@ -161,12 +161,12 @@ static void print_list(const char *name, const double *values, uint32_t count, c
 
 static void run_all(struct rank *r, uint32_t runs)
 {
-	static double teps[RUNS_MOST], seconds[RUNS_MOST], reached[RUNS_MOST], sums[RUNS_MOST];
+	static double teps[RUNS_MOST], seconds[RUNS_MOST], reached[RUNS_MOST], sums[RUNS_MOST], scanned[RUNS_MOST];
 
 	for (uint32_t run = 0; run < runs; run++) {
 		uint32_t root = r->rank == 0 ? root_of(r, run) : 0;
 		struct wh_paths_result mine;
-		uint64_t of_mine[3], all[3] = {0}, begun;
+		uint64_t of_mine[4], all[4] = {0}, begun;
 
 		MPI_Bcast(&root, 1, MPI_UINT32_T, 0, MPI_COMM_WORLD);
 		wh_paths_reset(r->paths);
@@ -178,9 +178,11 @@ static void run_all(struct rank *r, uint32_t runs)
 		of_mine[0] = mine.reached;
 		of_mine[1] = mine.reached_arcs;
 		of_mine[2] = mine.distance_sum;
-		MPI_Allreduce(of_mine, all, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+		of_mine[3] = mine.scanned;
+		MPI_Allreduce(of_mine, all, 4, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 		reached[run] = (double)all[0];
 		sums[run] = (double)all[2];
+		scanned[run] = (double)all[3] / (double)all[1];
 		teps[run] = (double)all[1] / 2 / seconds[run];
 	}
 	if (r->rank != 0)
@@ -189,6 +191,7 @@ static void run_all(struct rank *r, uint32_t runs)
 	print_list("teps", teps, runs, "%.0f", ", ");
 	print_list("seconds", seconds, runs, "%.6f", ", ");
 	print_list("reached", reached, runs, "%.0f", ", ");
+	print_list("scanned", scanned, runs, "%.3f", ", ");
 	print_list("distance_sum", sums, runs, "%.0f", "}\n");
 }
 

@@ -94,28 +94,27 @@ mutant(NAME paths-corrected-unqueued KIND test_paths FILE bench/paths.c
 mutant(NAME paths-said-once KIND test_paths FILE bench/paths.c
 	REMOVES "of another part's vertex what is less than what was said is said"
 	TEXT [[
-	if (told->vertex == vertex && told->distance <= distance)
+	paths->known[vertex] = distance;
 ]]
 	REPLACEMENT [[
-	if (told->vertex == vertex)
+	paths->known[vertex] = 0;
 ]])
 
 mutant(NAME paths-said-again KIND test_paths FILE bench/paths.c
 	REMOVES "what was said is not said again"
 	TEXT [[
-	if (told->vertex == vertex && told->distance <= distance)
+	paths->known[vertex] = distance;
 ]]
 	REPLACEMENT [[
-	if (told->vertex == vertex && told->distance < distance && paths == NULL)
 ]])
 
 mutant(NAME paths-sum-wraps KIND test_paths FILE bench/paths.c
 	REMOVES "a sum that is too large is none"
 	TEXT [[
-	if (sum >= WH_GRAPH_NEVER)
-		return true;
+	uint64_t sum = (uint64_t)paths->reach + arc->weight;
 ]]
 	REPLACEMENT [[
+	uint32_t sum = paths->reach + arc->weight;
 ]])
 
 # ---- ranges ----
