@@ -8,7 +8,7 @@
 #define WIDTH 4 /* children of a place in the queue */
 #define NOT_QUEUED UINT32_MAX
 #define HUGE_PAGE ((size_t)2 << 20)
-#define AHEAD 8 /* arcs whose distances are on their way into the cache */
+#define AHEAD 8 /* so many arcs before it is looked at, what is known of a vertex is called into the cache */
 
 struct out { /* to another part */
 	uint32_t count;
@@ -19,15 +19,15 @@ struct wh_paths {
 	struct wh_paths_options options;
 	struct wh_graph_plan plan;
 	uint32_t begin, end;
-	/* Of each vertex of the graph: its distance, if it is mine; else the least that I have told its part. One look for both: which of them it is nobody can
-	 * foresee, a processor neither. */
+	/* Of each vertex of the graph: its distance, if it is mine; else the least that I have told its part. One look for both: to which of them an arc
+	 * leads is as good as random, and a branch on that costs more than the look. */
 	uint32_t *known;
 	uint32_t *distance; /* of vertex begin + i: known + begin */
 	/* The queue: a heap of places, each an i; nearest[0] has the least distance. */
 	uint32_t *nearest, *place, queued;
-	/* The vertex whose arcs are being looked at, from `arc` to `last`. */
+	/* Arcs of a vertex that are to be looked at next: from `arc` to `last`. */
 	uint64_t arc, last;
-	uint32_t reach; /* its distance */
+	uint32_t reach; /* the distance of that vertex */
 	struct out *outs;
 	uint32_t waiting; /* relaxations in all of them */
 	struct wh_paths_counts counts;
@@ -143,7 +143,7 @@ static bool tell(struct wh_paths *paths, uint32_t vertex, uint32_t distance)
 	if (out->count == paths->options.batch && !send_out(paths, part))
 		return false;
 	paths->known[vertex] = distance;
-	out->list[out->count++] = (struct wh_relaxation){vertex, distance};
+	out->list[out->count++] = wh_relaxation_of(vertex, distance);
 	paths->waiting++;
 	return true;
 }
@@ -220,10 +220,10 @@ bool wh_paths_start(struct wh_paths *paths, uint32_t root)
 bool wh_paths_receive(struct wh_paths *paths, const struct wh_relaxation *list, size_t count)
 {
 	for (size_t n = 0; n < count; n++)
-		if (list[n].vertex - paths->begin >= paths->end - paths->begin)
+		if (wh_relaxation_vertex(list[n]) - paths->begin >= paths->end - paths->begin)
 			return false;
 	for (size_t n = 0; n < count; n++)
-		lower(paths, list[n].vertex - paths->begin, list[n].distance);
+		lower(paths, wh_relaxation_vertex(list[n]) - paths->begin, list[n].distance);
 	paths->counts.received++;
 	if (paths->queued > 0)
 		paths->counts.active = 1;

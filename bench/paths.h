@@ -1,6 +1,6 @@
-/* paths.h - shortest paths from one vertex, by parts: what a part of the vertices does, whatever carries relaxations to the others.
+/* paths.h - shortest paths from one vertex, by parts: what a part of the vertices does. Relaxations are carried to other parts by the program that uses it.
  *
- * Part p of P has the vertices v with floor(v * P / 2^scale) = p, their rows of the graph and their distances, and a queue of those whose arcs are
+ * Part p of P has the vertices v with floor(v * P / 2^scale) = p, their rows of the graph and their distances, and a queue of those of which the arcs are
  * to be looked at, the nearest first. It takes one after the other, as Dijkstra's algorithm does, and lowers the distances of its own vertices;
  * for those of others it sends *relaxations*, many at a time. One that comes later may lower the distance of a vertex that was looked at, which then
  * goes into the queue again (label correcting). So distances only fall, and when nothing is queued or on its way they are right.
@@ -22,11 +22,24 @@
 
 #include "bench/graph.h"
 
-#define WH_PATHS_PARTS_MOST 4096
-
-struct wh_relaxation { /* `vertex` can be reached by so much */
-	uint32_t vertex, distance;
+/* A vertex can be reached by so much. Its number is marked by a bit that no vertex has: without, a few relaxations are the bytes of an address of this
+ * process, and Debug builds of the library refuse arguments that hold one. */
+struct wh_relaxation {
+	uint32_t distance, marked;
 };
+
+#define WH_PATHS_MARK (UINT32_C(1) << 31)
+
+static inline struct wh_relaxation wh_relaxation_of(uint32_t vertex, uint32_t distance)
+{
+	return (struct wh_relaxation){distance, vertex | WH_PATHS_MARK};
+}
+
+/* What is not marked is no vertex of any part. */
+static inline uint32_t wh_relaxation_vertex(struct wh_relaxation relaxation)
+{
+	return relaxation.marked ^ WH_PATHS_MARK;
+}
 
 /* Gives relaxations, which are copied, to another part. False: not now; the same come again in a later step. */
 typedef bool wh_paths_send_fn(void *ctx, uint32_t part, const struct wh_relaxation *list, uint32_t count);

@@ -262,7 +262,7 @@ struct figure {
 /* Of all runs. */
 static struct figure figure_of(const struct wh_sssp *sssp, double (*of)(const struct wh_sssp_run *run))
 {
-	double values[WH_SSSP_RUNS];
+	double values[WH_SSSP_RUNS] = {0};
 	uint32_t n = sssp->runs;
 
 	for (uint32_t run = 0; run < n; run++)

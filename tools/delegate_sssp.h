@@ -1,7 +1,7 @@
 /* delegate_sssp.h - `whorl delegate sssp`: shortest paths over trusts.
  *
  *     delegate_sssp.c        the command line, the parent, and what came of it
- *     delegate_sssp_part.c   a node: the properties, their functions, and who looks whether it has ended
+ *     delegate_sssp_part.c   a node: the properties, their functions, and the fiber that looks whether it has ended
  *     delegate_sssp_sim.c    all nodes in virtual time
  *
  * Each worker of each node has a property: a part of the vertices (bench/paths.h). Relaxations go there as a function of bytes. While a part has

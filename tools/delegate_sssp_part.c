@@ -1,4 +1,4 @@
-/* delegate_sssp_part.c - a node of `whorl delegate sssp`: its parts, which are properties, and, at node 0, who begins runs and sees that they
+/* delegate_sssp_part.c - a node of `whorl delegate sssp`: its parts, which are properties, and, at node 0, the fiber that begins runs and sees that they
  * have ended. See delegate_sssp.h.
  */
 #include <inttypes.h>

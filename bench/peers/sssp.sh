@@ -58,8 +58,13 @@ whorl_of() { # TRANSPORT NODES SCALE
 			sequential_teps: [.runs[].sequential_teps]}' "$work/whorl"
 }
 
+# A processor for each rank, if there are enough, as whorl's nodes have them.
 mpi_of() { # TRANSPORT NODES SCALE
-	limited mpirun --allow-run-as-root --oversubscribe -n "$2" --mca pml ob1 --mca btl "$1,self" --mca mpi_yield_when_idle 1 \
+	local where='--bind-to core'
+
+	[ "$2" -le "$(nproc)" ] || where='--oversubscribe --bind-to none'
+	# shellcheck disable=SC2086 # words
+	limited mpirun --allow-run-as-root $where -n "$2" --mca pml ob1 --mca btl "$1,self" --mca mpi_yield_when_idle 1 \
 		"$program" "$3" "$degree" "$seed" "$runs" </dev/null
 }
 

@@ -132,11 +132,11 @@ mutant(NAME paths-rounded-down KIND test_paths FILE bench/paths.h
 mutant(NAME paths-any-vertex KIND test_paths FILE bench/paths.c
 	REMOVES "relaxations of vertices of others are refused"
 	TEXT [[
-		if (list[n].vertex - paths->begin >= paths->end - paths->begin)
+		if (wh_relaxation_vertex(list[n]) - paths->begin >= paths->end - paths->begin)
 			return false;
 ]]
 	REPLACEMENT [[
-		if (list[n].vertex == UINT32_MAX)
+		if (wh_relaxation_vertex(list[n]) == UINT32_MAX)
 			return false;
 ]])
 

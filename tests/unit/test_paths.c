@@ -410,10 +410,10 @@ START_TEST(what_is_not_its_own_is_refused)
 {
 	struct lab *lab = open_lab(6, 2, 1, 3);
 	uint32_t begin = wh_paths_begin(&lab->graph.plan, 1, 3), end = wh_paths_begin(&lab->graph.plan, 2, 3);
-	const uint32_t wrong[] = {begin - 1, end, 64, UINT32_MAX};
+	const uint32_t wrong[] = {begin - 1, end, 64, UINT32_MAX, begin | WH_PATHS_MARK};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		const struct wh_relaxation list[] = {{begin, 5}, {wrong[i], 5}};
+		const struct wh_relaxation list[] = {wh_relaxation_of(begin, 5), {5, wrong[i] ^ WH_PATHS_MARK}};
 
 		ck_assert(!wh_paths_receive(lab->list[1], list, 2));
 	}
@@ -429,12 +429,14 @@ START_TEST(a_sum_that_is_too_large_is_none)
 {
 	struct lab *lab = open_lab(6, 8, 1, 1);
 	uint32_t root = wh_graph_root(&lab->graph, 0);
+	struct wh_relaxation far;
 
 	start(lab, root);
 	while (wh_paths_step(lab->list[0], 100))
 		continue;
 	wh_paths_reset(lab->list[0]);
-	ck_assert(wh_paths_receive(lab->list[0], &(struct wh_relaxation){root, WH_GRAPH_NEVER - 1}, 1));
+	far = wh_relaxation_of(root, WH_GRAPH_NEVER - 1);
+	ck_assert(wh_paths_receive(lab->list[0], &far, 1));
 	while (wh_paths_step(lab->list[0], 100))
 		continue;
 	ck_assert_uint_eq(wh_paths_result(lab->list[0]).reached, 1);
@@ -467,11 +469,13 @@ START_TEST(what_was_said_is_not_said_again)
 	ck_assert_uint_gt(first.relaxations, 0);
 	ck_assert_uint_le(first.relaxations, first.scanned / 2);
 	lab->flying = 0;
-	for (uint32_t v = 0; v < 128; v++) /* all of its vertices are looked at again, not much nearer */
-		if (wh_paths_distances(lab->list[part])[v] > 1)
-			ck_assert(wh_paths_receive(
-				lab->list[part],
-				&(struct wh_relaxation){v + 128 * part, wh_paths_distances(lab->list[part])[v] - 1}, 1));
+	for (uint32_t v = 0; v < 128; v++) { /* all of its vertices are looked at again, not much nearer */
+		uint32_t distance = wh_paths_distances(lab->list[part])[v];
+		struct wh_relaxation nearer = wh_relaxation_of(v + 128 * part, distance - 1);
+
+		if (distance > 1)
+			ck_assert(wh_paths_receive(lab->list[part], &nearer, 1));
+	}
 	while (wh_paths_step(lab->list[part], 1000))
 		continue;
 	again = wh_paths_result(lab->list[part]);
