@@ -91,6 +91,13 @@ static void tell(struct node *node, char byte)
 	}
 }
 
+/* With what it has started itself; it may not have come to its setsid yet. */
+static void kill_keeper(const struct node *node)
+{
+	kill(-node->pid, SIGKILL);
+	kill(node->pid, SIGKILL);
+}
+
 /* One that has not started its program is not waited for. */
 static void ask_all(struct job *job, char byte)
 {
@@ -100,7 +107,7 @@ static void ask_all(struct job *job, char byte)
 		if (node->pid != 0 && node->started)
 			tell(node, byte);
 		else if (node->pid != 0)
-			kill(-node->pid, SIGKILL);
+			kill_keeper(node);
 	}
 }
 
@@ -133,7 +140,7 @@ static void next_phase(struct job *job)
 	if (job->phase == KILLED)
 		for (uint32_t i = 0; i < job->count; i++)
 			if (job->nodes[i].pid != 0)
-				kill(-job->nodes[i].pid, SIGKILL);
+				kill_keeper(&job->nodes[i]);
 	job->phase = job->phase == KILLED ? GIVEN_UP : job->phase;
 }
 

@@ -194,13 +194,16 @@ static int keep(struct keeper *keeper, int control)
 	return status;
 }
 
-/* What a terminal, or a service that is stopped, says to all goes to the launcher too, and it decides. */
+/* What a terminal, or a service that is stopped, says to all goes to the launcher too, and it decides. Blocked, not ignored: what is sent to
+ * the program before it is one waits for it. */
 static bool prepare(struct keeper *keeper)
 {
-	sigset_t children;
+	sigset_t children, blocked;
 
+	sigemptyset(&blocked);
 	for (const struct wh_keep_signal *one = wh_keep_signals; one->signal != 0; one++)
-		signal(one->signal, SIG_IGN);
+		sigaddset(&blocked, one->signal);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, 0); /* of what has become this process: the end of the pipe is told in order */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
