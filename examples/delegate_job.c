@@ -3,7 +3,7 @@
  *     delegate_job                                      this process alone
  *     whorl launch group.ini -- delegate_job            one process for each node of the file
  *
- * The oldest member leads. It spawns fibers at all workers of all nodes, in turn; each has a handle of one trust, whose counter lies at the
+ * The oldest member leads. It spawns fibers at all workers of all nodes, in turn; each has a handle of one trust, that of a counter at the
  * leader, and counts there. The leader joins the fibers and prints the sum. The others run what comes to them until they are told that
  * the job is done. (If one dies meanwhile, `whorl launch` ends them all.)
  */
