@@ -141,8 +141,9 @@ static long ms_now(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-#define LIVE                                                                                                           \
-	"20000" /* times 20 ms, longer than a test waits at all: what a failing test leaves behind ends by itself */
+/* Times 20 ms, longer than a test waits at all: what a failing test leaves behind ends by itself. Signals go to all processes of a program,
+ * which needs none of its children. */
+#define LIVE "20000"
 
 /* A program that runs until it is told: it notes that it was, and ends well. What it would say is not heard any more. */
 #define WAITS WAITS_THEN(":")
@@ -152,13 +153,13 @@ static long ms_now(void)
 	"trap 'echo USR1' USR1\n"                                                                                      \
 	"echo up\n"                                                                                                    \
 	"exec 2>/dev/null\n" command "\n"                                                                              \
-	"for i in $(seq " LIVE "); do sleep 0.02; done"
+	"n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done"
 /* And one that hears nothing, and has a child with a session of its own. */
 #define DEAF                                                                                                           \
 	"trap '' TERM INT\n"                                                                                           \
-	"setsid sh -c 'for i in $(seq " LIVE "); do sleep 0.02; done' \"$0\" &\n"                                      \
+	"setsid sh -c 'n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done' \"$0\" &\n"                         \
 	"echo up\n"                                                                                                    \
-	"for i in $(seq " LIVE "); do sleep 0.02; done"
+	"n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done"
 /* In place of ssh: HOST COMMAND, as its server runs it, and what a login may say before. */
 #define NEAR "shift\nprintf 'welcome\\nto '\nexec sh -c \"$*\""
 
@@ -359,8 +360,8 @@ END_TEST
 START_TEST(nothing_is_left_behind)
 {
 	LAUNCH(ini, "--",
-	       script("program",
-		      "setsid sh -c 'for i in $(seq " LIVE "); do sleep 0.02; done' \"$0\" &\nsleep 0.2\necho done"));
+	       script("program", "setsid sh -c 'n=0; while [ $((n+=1)) -lt " LIVE
+				 " ]; do sleep 0.02; done' \"$0\" &\nsleep 0.2\necho done"));
 	ck_assert_int_eq(cli.status, 0);
 	ck_assert_uint_eq(lines(cli.out, "0: done") + lines(cli.out, "1: done") + lines(cli.out, "2: done"), 3);
 	ck_assert_uint_eq(left(), 0);
@@ -484,13 +485,13 @@ START_TEST(a_host_is_not_reached)
 {
 	static const struct {
 		const char *ssh, *said;
-	} hosts[] = {
-		{"echo 'no route' >&2; exit 255",
-		 "host far.away was not reached: what was to start node 1 there has ended with status 255"},
-		{"exit 0", "host far.away was not reached: what was to start node 1 there has ended with status 0"},
-		{"for i in $(seq " LIVE "); do sleep 0.02; done", "host far.away has not started node 1 in 1000 ms"},
-		{"sh -c 'trap \"\" TERM; for i in $(seq " LIVE "); do sleep 0.02; done' \"$0\"",
-		 "host far.away has not started node 1 in 1000 ms"}};
+	} hosts[] = {{"echo 'no route' >&2; exit 255",
+		      "host far.away was not reached: what was to start node 1 there has ended with status 255"},
+		     {"exit 0", "host far.away was not reached: what was to start node 1 there has ended with status 0"},
+		     {"n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done",
+		      "host far.away has not started node 1 in 1000 ms"},
+		     {"sh -c 'trap \"\" TERM; n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done' \"$0\"",
+		      "host far.away has not started node 1 in 1000 ms"}};
 	long began = ms_now();
 
 	for (size_t i = 0; i < COUNT(hosts); i++) {
