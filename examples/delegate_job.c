@@ -42,7 +42,7 @@ struct task {
 	struct whorl_trust trust;
 };
 
-WHORL_FUNCTION(count_some, struct whorl_none, struct task, uint32_t, 0)
+WHORL_FUNCTION(count_some, struct whorl_none, struct task, uint64_t, 0)
 {
 	struct whorl_trust trust = args->trust;
 	struct whorl_place here;
@@ -117,9 +117,9 @@ static void lead(whorl_work *work, const whorl_node *node)
 {
 	struct whorl_join joins[FIBERS];
 	struct whorl_trust trust;
-	uint32_t at, nodes = 0;
+	uint32_t nodes = 0;
 	bool seen[MEMBERS] = {false};
-	uint64_t n;
+	uint64_t n, at;
 
 	if (whorl_entrust(work, whorl_at_any(), &counter_type, NULL, 0, &trust, PATIENCE_MS) != WHORL_OK)
 		errx(1, "entrust: %s", whorl_invalid_text());
@@ -135,8 +135,10 @@ static void lead(whorl_work *work, const whorl_node *node)
 			errx(1, "no fiber");
 	}
 	for (int i = 0; i < FIBERS; i++) {
-		if (whorl_join(&joins[i], &at, sizeof(at), PATIENCE_MS) != WHORL_OK)
-			errx(1, "a fiber does not end");
+		enum whorl_result result = whorl_join(&joins[i], &at, sizeof(at), PATIENCE_MS);
+
+		if (result != WHORL_OK)
+			errx(1, "a fiber has not ended: %s (%s)", whorl_result_text(result), whorl_invalid_text());
 		at = at < MEMBERS ? at : 0; /* alone there are no ids */
 		nodes += !seen[at];
 		seen[at] = true;
