@@ -42,7 +42,7 @@ struct task {
 	struct whorl_trust trust;
 };
 
-WHORL_FUNCTION(count_some, struct whorl_none, struct task, uint64_t, 0)
+WHORL_FUNCTION(count_some, struct whorl_none, struct task, uint32_t, 0)
 {
 	struct whorl_trust trust = args->trust;
 	struct whorl_place here;
@@ -117,9 +117,9 @@ static void lead(whorl_work *work, const whorl_node *node)
 {
 	struct whorl_join joins[FIBERS];
 	struct whorl_trust trust;
-	uint32_t nodes = 0;
+	uint32_t at, nodes = 0;
 	bool seen[MEMBERS] = {false};
-	uint64_t n, at;
+	uint64_t n;
 
 	if (whorl_entrust(work, whorl_at_any(), &counter_type, NULL, 0, &trust, PATIENCE_MS) != WHORL_OK)
 		errx(1, "entrust: %s", whorl_invalid_text());

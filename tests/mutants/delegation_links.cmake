@@ -18,6 +18,15 @@ mutant(NAME delegate-mail-stays KIND test_delegate_remote FILE delegation/party.
 	if (0) {
 ]])
 
+mutant(NAME delegate-mailed-padding KIND test_delegate_remote FILE delegation/party.c
+	REMOVES "the result of a fiber that went by mail and ended at once has the size of its function's"
+	TEXT [[
+status == WHORL_OK ? bytes : 0);
+]]
+	REPLACEMENT [[
+bytes == 0 ? 0 : wh_bytes_left(&out));
+]])
+
 mutant(NAME delegate-any-node-unmet KIND test_delegate_remote FILE delegation/far.c
 	REMOVES "of other nodes only workers that can be called now are chosen, those that fibers go to"
 	TEXT [[

@@ -238,6 +238,33 @@ START_TEST(any_worker_of_any_node)
 }
 END_TEST
 
+/* Results of any size, of fibers that end at once: of many in a row, here and there, some go by mail. */
+WHORL_FUNCTION(say_worker, struct whorl_none, struct add, uint32_t, 0)
+{
+	*result = (uint32_t)args->by;
+}
+
+START_TEST(small_results)
+{
+	struct whorl_join joins[64];
+	struct lab lab;
+	uint32_t n;
+
+	remote_lab_open(&lab, 2, 2, transports[_i]);
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	for (unsigned round = 0; round < 20; round++) {
+		for (uint64_t i = 0; i < 64; i++)
+			ck_ok(whorl_spawn(lab.works[0], round % 2 == 0 ? whorl_at_any() : whorl_at_any_node(),
+					  say_worker, &(struct add){i}, &joins[i]));
+		for (uint32_t i = 0; i < 64; i++) {
+			ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
+			ck_assert_uint_eq(n, i);
+		}
+	}
+	remote_lab_close(&lab);
+}
+END_TEST
+
 /* A trust in the arguments of a fiber that goes anywhere. */
 WHORL_FUNCTION(add_by_trust, struct whorl_none, struct lent, uint64_t, 0)
 {
@@ -489,6 +516,7 @@ Suite *suite(void)
 	tcase_add_loop_test(tcase, any_length, 0, TRANSPORTS);
 	tcase_add_loop_test(tcase, fibers_start_there, 0, TRANSPORTS);
 	tcase_add_loop_test(tcase, any_worker_of_any_node, 0, TRANSPORTS);
+	tcase_add_loop_test(tcase, small_results, 0, TRANSPORTS);
 	tcase_add_loop_test(tcase, trusts_go_with_fibers, 0, TRANSPORTS);
 	tcase_add_loop_test(tcase, all_are_met, 0, TRANSPORTS);
 	tcase_add_loop_test(tcase, calls_keep_their_order, 0, TRANSPORTS);
