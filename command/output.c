@@ -74,7 +74,7 @@ bool wh_close_file(FILE *file, const char *name)
 
 int wh_command_rank(uint32_t below)
 {
-	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};
+	static const char *const names[] = {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		const char *text = getenv(names[i]);

@@ -40,7 +40,7 @@ void wh_end_output(int status, void *unused);
 /* Ends a file (not standard output, which is left to wh_end_output). False: something could not be written, which has been said. */
 WH_MUST_CHECK bool wh_close_file(FILE *file, const char *name);
 
-/* The number that srun (SLURM_PROCID) or mpirun (PMI_RANK, PMIX_RANK) has given this process among those that it has
+/* The number that srun (SLURM_PROCID) or mpirun (OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK) has given this process among those that it has
  * started; -1: none, or none below `below`. */
 int wh_command_rank(uint32_t below);
 

@@ -5,6 +5,7 @@
 
 #include "delegation/traffic.h"
 
+#define MEMBERS_MAX 256       /* of a group: [group] nodes_max */
 #define AWAIT_NS WH_NS_PER_MS /* so often a thread looks whether a node has been met */
 
 /* ---- lives --------------------------------------------------------------------------------------------------------------------- */
@@ -167,19 +168,74 @@ static enum whorl_result standing_of(const struct wh_link *link)
 	}
 }
 
-static uint32_t choose(const whorl_work *work, const struct wh_far *far, const struct wh_far_place *place)
+/* The workers, of `count`, that fibers or properties go to. */
+struct range {
+	uint32_t first, behind;
+};
+
+static struct range range_of(uint32_t count, uint32_t dedicated, bool for_fiber)
+{
+	struct range range = {0, count};
+
+	if (for_fiber && dedicated < count)
+		range.first = dedicated;
+	else if (!for_fiber && dedicated > 0 && dedicated < count)
+		range.behind = dedicated;
+	return range;
+}
+
+static struct range range_there(const whorl_work *work, const struct wh_far *far, bool for_fiber)
 {
 	uint32_t there = (uint32_t)wh_load_acquire(&far->workers); /* partner: judge */
-	uint32_t dedicated = (uint32_t)wh_load_relaxed(&far->dedicated);
-	uint32_t count = there < work->workers ? there : work->workers, first = 0;
 
-	if (place->worker != WHORL_WORKER_ANY || count == 0)
+	return range_of(there < work->workers ? there : work->workers, (uint32_t)wh_load_relaxed(&far->dedicated),
+			for_fiber);
+}
+
+static uint32_t choose(const whorl_work *work, const struct wh_far *far, const struct wh_far_place *place)
+{
+	struct range range = range_there(work, far, place->for_fiber);
+
+	if (place->worker != WHORL_WORKER_ANY || range.behind == 0)
 		return place->worker == WHORL_WORKER_ANY ? 0 : place->worker;
-	if (place->for_fiber && dedicated < count)
-		first = dedicated;
-	else if (!place->for_fiber && dedicated > 0 && dedicated < count)
-		count = dedicated;
-	return first + (uint32_t)(wh_fetch_add(place->turn, 1) % (count - first));
+	return range.first + (uint32_t)(wh_fetch_add(place->turn, 1) % (range.behind - range.first));
+}
+
+/* How many workers of that life can be called; if they are more than `turn`, *worker is the one of that number. */
+static uint64_t count_up(const whorl_work *work, const struct wh_far *far, bool for_fiber, uint64_t turn,
+			 uint32_t *worker)
+{
+	struct range range = range_there(work, far, for_fiber);
+	uint64_t count = 0;
+
+	if (wh_load_acquire(&far->ended) != 0) /* partner: tell_others */
+		return 0;
+	for (uint32_t k = range.first; k < range.behind; k++)
+		if (standing_of(&far->links[k]) == WHORL_OK && count++ == turn)
+			*worker = k;
+	return count;
+}
+
+/* A life may end, or another come, between the two looks: then it is a worker here. */
+struct whorl_place wh_far_any(const whorl_work *work, bool for_fiber, wh_word *turn)
+{
+	struct range here = range_of(work->workers, work->dedicated, for_fiber);
+	const struct wh_net *net = work->net;
+	uint64_t lives = net == NULL ? 0 : wh_load_acquire(&net->far_count); /* partner: add */
+	uint64_t count = here.behind - here.first, at;
+	uint32_t worker = 0;
+
+	for (uint64_t i = 0; i < lives; i++)
+		count += count_up(work, net->far[i], for_fiber, UINT64_MAX, &worker);
+	at = wh_fetch_add(turn, 1) % count;
+	for (uint64_t i = 0; i < lives; i++) {
+		uint64_t up = count_up(work, net->far[i], for_fiber, at, &worker);
+
+		if (at < up)
+			return whorl_at_worker(net->far[i]->node, worker);
+		at -= up;
+	}
+	return whorl_at_worker(WHORL_NODE_HERE, here.first + (uint32_t)(at % (here.behind - here.first)));
 }
 
 enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *place, struct wh_party **out)
@@ -224,6 +280,58 @@ enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *p
 		if (wh_is_delegated(me))
 			return WHORL_WOULD_DEADLOCK;
 		if (wh_env_now(env) >= deadline)
+			return WHORL_TIMEOUT;
+		wh_far_pause(me);
+	}
+	return result;
+}
+
+/* Whether all that go between this node and that member are up. */
+static enum whorl_result is_met(const whorl_work *work, uint32_t node)
+{
+	const struct wh_far *far = find(work->net, node, 0);
+	enum whorl_result result = WHORL_AGAIN;
+	uint64_t workers = 0;
+
+	if (far != NULL && wh_load_acquire(&far->ended) == 0) /* partner: tell_others */
+		workers = wh_load_acquire(&far->workers);     /* partner: judge */
+	for (uint32_t k = 0; k < workers && k < work->workers; k++) {
+		result = standing_of(&far->links[k]);
+		if (result != WHORL_OK)
+			break;
+	}
+	return result == WHORL_GONE ? WHORL_AGAIN : result; /* another life of it may come */
+}
+
+static enum whorl_result are_met(const whorl_work *work)
+{
+	uint32_t ids[MEMBERS_MAX], count = MEMBERS_MAX;
+	enum whorl_result result = whorl_view_members(work->host, NULL, ids, &count);
+
+	for (uint32_t i = 0; i < count && result == WHORL_OK; i++)
+		if (ids[i] != work->node)
+			result = is_met(work, ids[i]);
+	return result;
+}
+
+enum whorl_result whorl_work_ready(whorl_work *work, int timeout_ms)
+{
+	enum whorl_result result;
+	uint64_t deadline;
+	struct wh_party *me;
+
+	if (work == NULL || timeout_ms < 0)
+		return WH_REFUSE(work == NULL ? "no work" : "the time-out is negative");
+	if (work->net == NULL || work->host == NULL)
+		return WHORL_OK;
+	me = wh_party_here(work);
+	if (me == NULL)
+		return WHORL_MEMORY;
+	deadline = wh_env_now(work->env) + (uint64_t)timeout_ms * WH_NS_PER_MS;
+	while ((result = are_met(work)) == WHORL_AGAIN) {
+		if (wh_is_delegated(me) && timeout_ms > 0)
+			return WHORL_WOULD_DEADLOCK;
+		if (wh_env_now(work->env) >= deadline)
 			return WHORL_TIMEOUT;
 		wh_far_pause(me);
 	}

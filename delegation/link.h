@@ -123,7 +123,9 @@ struct wh_far_place {
 };
 WH_MUST_CHECK enum whorl_result wh_far_at(const whorl_work *work, const struct wh_far_place *place,
 					  struct wh_party **out);
-/* The same until that time for one that is to come. */
+/* A worker of this node or of any that can be called now, the next by *turn, as a place that names both. */
+struct whorl_place wh_far_any(const whorl_work *work, bool for_fiber, wh_word *turn);
+/* As wh_far_at, until that time for one that is to come. */
 WH_MUST_CHECK enum whorl_result wh_far_await(struct wh_party *me, const struct wh_far_place *place, int timeout_ms,
 					     struct wh_party **out);
 /* A fiber or a plain thread, before it asks again. */

@@ -372,12 +372,20 @@ enum whorl_result wh_mail(struct wh_channel *channel, const struct wh_request *r
 static void start(struct wh_party *me, struct wh_later *later)
 {
 	struct wh_origin origin = later->origin;
+	/* What is spawned is no function of bytes; in `out` its result is padded. */
+	uint32_t bytes = me->work->table.known[later->record.function].result_bytes;
 	struct wh_bytes out = {0};
-	uint32_t status = wh_launch(me, later, &out);
+	uint32_t status;
 
-	wh_count(&me->stats.calls, 1);
+	if (origin.channel->relay != NULL) { /* it is started at another node, to which this worker speaks */
+		status = wh_relay(me, origin, &later->record, later->args, later->bytes);
+		wh_later_free(later);
+	} else {
+		status = wh_launch(me, later, &out);
+		wh_count(&me->stats.calls, 1);
+	}
 	if (status != WH_DEFERRED)
-		wh_complete(me, origin, (enum whorl_result)status, out.data, wh_bytes_left(&out));
+		wh_complete(me, origin, (enum whorl_result)status, out.data, status == WHORL_OK ? bytes : 0);
 	wh_bytes_free(&out);
 }
 

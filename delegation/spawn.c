@@ -6,11 +6,17 @@
 static enum whorl_result place_of(whorl_work *work, struct whorl_place place, struct wh_party **out)
 {
 	uint32_t first = work->dedicated < work->workers ? work->dedicated : 0;
-	const struct wh_far_place far = {
-		.node = place.node, .worker = place.worker, .for_fiber = true, .turn = &work->next_fiber};
+	struct wh_far_place far = {.for_fiber = true, .turn = &work->next_fiber};
 
 	if (place.shard != NULL)
 		return WHORL_UNSUPPORTED;
+	if (place.node == WHORL_NODE_ANY) {
+		if (place.worker != WHORL_WORKER_ANY)
+			return WHORL_NOT_FOUND;
+		place = wh_far_any(work, true, &work->next_fiber);
+	}
+	far.node = place.node;
+	far.worker = place.worker;
 	if (wh_is_far(work, place.node))
 		return wh_far_at(work, &far, out);
 	if (place.worker == WHORL_WORKER_ANY)
@@ -98,6 +104,22 @@ enum whorl_result whorl_spawn_function(whorl_work *work, struct whorl_place plac
 	if (result == WHORL_OK)
 		result = wh_check_arguments(work, function, args, function->argument_bytes);
 	return result == WHORL_OK ? spawn(me, at, function, args, join) : result;
+}
+
+enum whorl_result whorl_place_choose(whorl_work *work, struct whorl_place *place)
+{
+	enum whorl_result result;
+	struct wh_party *at;
+	struct wh_place there;
+
+	if (work == NULL || place == NULL)
+		return WH_REFUSE(work == NULL ? "no work" : "no place");
+	result = place_of(work, *place, &at);
+	if (result != WHORL_OK)
+		return result;
+	there = wh_place_at(at, 0, 0);
+	*place = whorl_at_worker(there.node, there.worker);
+	return WHORL_OK;
 }
 
 static enum whorl_result finish(struct whorl_join *join, struct wh_joined *joined, void *result)

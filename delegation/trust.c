@@ -163,12 +163,20 @@ static enum whorl_result trustee_for(struct wh_party *me, struct whorl_place pla
 				     int *timeout_ms)
 {
 	whorl_work *work = me->work;
-	const struct wh_far_place far = {.node = place.node, .worker = place.worker, .turn = &work->next_property};
+	struct wh_far_place far = {.turn = &work->next_property};
 	uint64_t began = wh_env_now(work->env), passed_ms;
-	enum whorl_result result = place_of(work, place, out);
+	enum whorl_result result;
 
+	if (place.node == WHORL_NODE_ANY && place.shard == NULL) {
+		if (place.worker != WHORL_WORKER_ANY)
+			return WHORL_NOT_FOUND;
+		place = wh_far_any(work, false, &work->next_property);
+	}
+	result = place_of(work, place, out);
 	if (result != WHORL_AGAIN)
 		return result;
+	far.node = place.node;
+	far.worker = place.worker;
 	result = wh_far_await(me, &far, *timeout_ms, out);
 	passed_ms = (wh_env_now(work->env) - began) / WH_NS_PER_MS;
 	*timeout_ms = passed_ms < (uint64_t)*timeout_ms ? *timeout_ms - (int)passed_ms : *timeout_ms > 0;

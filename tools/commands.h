@@ -7,6 +7,7 @@
 
 int wh_config_main(int argc, char **argv);
 int wh_delegate_main(int argc, char **argv);
+int wh_launch_main(int argc, char **argv);
 int wh_log_main(int argc, char **argv);
 int wh_node_main(int argc, char **argv);
 int wh_sim_main(int argc, char **argv);

@@ -16,10 +16,10 @@ static const struct command {
 	const char *name;
 	int (*main)(int argc, char **argv);
 } commands[] = {
-	{"bench", wh_bench_main},   {"calibrate", wh_calibrate_main}, {"config", wh_config_main},
-	{"dds", wh_topics_main},    {"delegate", wh_delegate_main},   {"log", wh_log_main},
-	{"node", wh_node_main},     {"report", wh_report_main},       {"sim", wh_sim_main},
-	{"status", wh_status_main},
+	{"bench", wh_bench_main}, {"calibrate", wh_calibrate_main}, {"config", wh_config_main},
+	{"dds", wh_topics_main},  {"delegate", wh_delegate_main},   {"launch", wh_launch_main},
+	{"log", wh_log_main},     {"node", wh_node_main},           {"report", wh_report_main},
+	{"sim", wh_sim_main},     {"status", wh_status_main},
 };
 
 /* The list is of all commands, in the order of the array above. */
@@ -30,6 +30,7 @@ static const struct command {
 	"  config         describe the keys of an ini file, or check one\n"                                            \
 	"  dds COMMAND    publish and subscribe: write topics, print them, list them\n"                                \
 	"  delegate       measure delegation, beside locks and atomic instructions\n"                                  \
+	"  launch FILE    start a program once for each node of a group, here and on other hosts\n"                    \
 	"  log DIR        read and check what the nodes of a group have on disk\n"                                     \
 	"  node FILE      run one member of a group: a counter, a chat, a load\n"                                      \
 	"  report DIR     make one page of the results of benchmarks\n"                                                \

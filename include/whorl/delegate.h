@@ -238,6 +238,12 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_open(whorl_node *node, c
  * called again; WHORL_WOULD_DEADLOCK: from a fiber, a function or a `then`. */
 WHORL_API enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms);
 
+/* Waits until the workers here can call those of all other members of the current view: all links between them are up. Before, a place of a
+ * node may be WHORL_AGAIN, and WHORL_NODE_ANY leaves it out. Without a node, or where its transport has no links, it is so at once. Any thread; a fiber lets others run meanwhile.
+ * WHORL_OK; WHORL_TIMEOUT: a member is not there yet, or has opened no work; WHORL_REFUSED: one knows other functions;
+ * WHORL_WOULD_DEADLOCK: in delegated context, with a time-out other than 0; WHORL_INVALID. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_ready(whorl_work *work, int timeout_ms);
+
 /* A digest of the functions: their names, types, sizes and flags. Two programs with the same digest name all functions alike. */
 WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
@@ -245,9 +251,12 @@ WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
 #define WHORL_WORKER_ANY UINT32_MAX
 #define WHORL_NODE_HERE UINT32_MAX
+#define WHORL_NODE_ANY (UINT32_MAX - 1)
 
 struct whorl_place {
-	uint32_t node;   /* id; WHORL_NODE_HERE: this process, whatever its id */
+	/* id; WHORL_NODE_HERE: this process, whatever its id; WHORL_NODE_ANY, with WHORL_WORKER_ANY alone: this one or any that can be called now,
+	 * in turn, by workers: for whorl_entrust, whorl_trust_move, whorl_spawn and whorl_place_choose */
+	uint32_t node;
 	uint32_t worker; /* WHORL_WORKER_ANY: the library chooses, in turn */
 	whorl_subgroup *shard;
 };
@@ -261,6 +270,12 @@ static inline struct whorl_place whorl_at_worker(uint32_t node, uint32_t worker)
 static inline struct whorl_place whorl_at_any(void)
 {
 	return whorl_at_worker(WHORL_NODE_HERE, WHORL_WORKER_ANY);
+}
+
+/* At any worker of any node. */
+static inline struct whorl_place whorl_at_any_node(void)
+{
+	return whorl_at_worker(WHORL_NODE_ANY, WHORL_WORKER_ANY);
 }
 
 /* At all members of a shard. Not yet: WHORL_UNSUPPORTED. */
@@ -401,16 +416,25 @@ struct whorl_join { /* of a fiber: what it gives back */
 
 /* Starts `function`, one without a property (struct whorl_none), in a fiber at `place`; at WHORL_WORKER_ANY in turn. Any thread, delegated context
  * too. Never waits. `join` NULL: its result is dropped; else it must be joined, by the thread that has spawned.
- * WHORL_OK; WHORL_NOT_FOUND, WHORL_INVALID, WHORL_UNSUPPORTED, WHORL_AGAIN, WHORL_MEMORY, WHORL_CLOSED: nothing is started. */
+ * WHORL_OK; nothing is started: WHORL_AGAIN: the node has not been met, or has ended (whorl_work_ready), or much waits to be sent there;
+ * WHORL_NOT_FOUND: it has no such worker, or the function is not registered; WHORL_REFUSED: it knows other functions; WHORL_INVALID,
+ * WHORL_UNSUPPORTED, WHORL_MEMORY, WHORL_CLOSED. */
 #define whorl_spawn(work, place, function, args, join)                                                                 \
 	whorl_spawn_function((work), (place), &(function), WHORL_ARGUMENTS(function, args), (join))
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_spawn_function(whorl_work *work, struct whorl_place place,
 								  const struct whorl_function *function,
 								  const void *args, struct whorl_join *join);
 
+/* Chooses as whorl_spawn would: `place` names a node and a worker then. So handles that the fiber is to have can be sent there before it
+ * (whorl_trust_send), wherever it goes. Any thread, never waits. WHORL_OK; as of whorl_spawn, and `place` is as it was: WHORL_AGAIN,
+ * WHORL_NOT_FOUND, WHORL_REFUSED, WHORL_UNSUPPORTED, WHORL_INVALID. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_place_choose(whorl_work *work, struct whorl_place *place);
+
 /* Waits until the fiber has ended. `result` has room for `bytes`, those of its result, or is NULL.
- * WHORL_OK: it has, and `join` is all zero; WHORL_TIMEOUT: not yet: join again; WHORL_MEMORY: it was never started, for want of a stack;
- * WHORL_CLOSED; WHORL_WOULD_DEADLOCK; WHORL_INVALID: another thread has spawned it, or another size. */
+ * WHORL_OK: it has; WHORL_TIMEOUT: not yet: join again; WHORL_MEMORY: it was never started, for want of a stack; WHORL_IN_DOUBT: its node has
+ * ended, or the work was closed, and nobody here knows how far it came; WHORL_GONE: its node has ended before it was sent there; WHORL_REFUSED,
+ * WHORL_CLOSED: it was not started. But for WHORL_TIMEOUT `join` is all zero then. It is as it was: WHORL_WOULD_DEADLOCK; WHORL_INVALID: another
+ * thread has spawned it, or another size. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_join(struct whorl_join *join, void *result, size_t bytes,
 							int timeout_ms);
 

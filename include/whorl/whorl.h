@@ -138,6 +138,13 @@ WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_config_set(whorl_config *conf
  * before loading. `section` is copied. */
 WHORL_API enum whorl_result whorl_config_ignore(whorl_config *config, const char *section);
 
+/* For a program that `whorl launch` starts, once for each node of an ini file (docs/delegation.md, "Jobs"), or that is started by itself: the
+ * environment says which. WHORL_CONFIG is the path of the file, which is added to `config`, and WHORL_ID the id for whorl_open, or any
+ * (WHORL_ANY_ID). Sections of the file that are the program's own are named before, by whorl_config_ignore.
+ * WHORL_OK; WHORL_NOT_FOUND: neither is there: nothing has launched this process, and nothing is done; WHORL_CONFIG: whorl_config_error says
+ * what is wrong with the file, or with these words. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_launched(whorl_config *config, uint32_t *id);
+
 /* What is wrong, one line each; "" if nothing is. Also the reason why whorl_open failed. Valid until the next call with
  * this config. */
 WHORL_API const char *whorl_config_error(const whorl_config *config);

@@ -86,11 +86,13 @@ char *cli_read(const char *path)
 	return text;
 }
 
+const char *cli_command = WHORL_COMMAND;
+
 /* ---- the command --------------------------------------------------------------------------------------------------------*/
 
 static void become(const char *const *arguments, const struct cli *cli, pid_t test)
 {
-	const char *argv[64] = {WHORL_COMMAND};
+	const char *argv[64] = {cli_command};
 	int out = open(cli->out_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	int err = open(cli->err_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
@@ -102,7 +104,7 @@ static void become(const char *const *arguments, const struct cli *cli, pid_t te
 		_exit(126);
 	if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
 		_exit(126);
-	execv(WHORL_COMMAND, (char *const *)argv);
+	execv(cli_command, (char *const *)argv);
 	_exit(127);
 }
 

@@ -26,6 +26,9 @@ const char *cli_write(const struct cli_dir *dir, const char *name, const char *t
 /* The whole text of a file, to be freed; NULL if there is no such file. */
 char *cli_read(const char *path);
 
+/* The path of what is run: the command that was built, until a test says otherwise. */
+extern const char *cli_command;
+
 /* A command that runs or has run. `arguments` without the command's name, NULL at the end. */
 struct cli {
 	pid_t pid;

@@ -298,7 +298,7 @@ TEST(a_group_that_names_no_nodes)
 /* A node that srun or mpirun starts has a number already; --id comes first. */
 TEST(the_number_of_a_launcher)
 {
-	static const char *const names[] = {"SLURM_PROCID", "PMI_RANK", "PMIX_RANK"};
+	static const char *const names[] = {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
 	struct cli_dir dir;
 	struct cli second;
 

@@ -9,6 +9,42 @@ mutant(NAME delegate-any-digest KIND test_delegate_link FILE delegation/link.c
 	if (0) {
 ]])
 
+mutant(NAME delegate-mail-stays KIND test_delegate_remote FILE delegation/party.c
+	REMOVES "a fiber for another node that goes by mail is started there"
+	TEXT [[
+	if (origin.channel->relay != NULL) { /* it is started at another node, to which this worker speaks */
+]]
+	REPLACEMENT [[
+	if (0) {
+]])
+
+mutant(NAME delegate-mailed-padding KIND test_delegate_remote FILE delegation/party.c
+	REMOVES "the result of a fiber that went by mail and ended at once has the size of its function's"
+	TEXT [[
+status == WHORL_OK ? bytes : 0);
+]]
+	REPLACEMENT [[
+bytes == 0 ? 0 : wh_bytes_left(&out));
+]])
+
+mutant(NAME delegate-any-node-unmet KIND test_delegate_remote FILE delegation/far.c
+	REMOVES "of other nodes only workers that can be called now are chosen, those that fibers go to"
+	TEXT [[
+		if (standing_of(&far->links[k]) == WHORL_OK && count++ == turn)
+]]
+	REPLACEMENT [[
+		if (k == range.first && count++ == turn)
+]])
+
+mutant(NAME delegate-ready-without-links KIND test_delegate_remote FILE delegation/far.c
+	REMOVES "a work is ready when all members have been met"
+	TEXT [[
+		if (ids[i] != work->node)
+]]
+	REPLACEMENT [[
+		if (i > 0 && ids[i] < work->node)
+]])
+
 mutant(NAME delegate-guard-with-data KIND test_delegate_link FILE delegation/link.c
 	REMOVES "where the words of a write come in any order the guard is a write of its own"
 	TEXT [[

@@ -92,6 +92,44 @@ TEST_LOOP(it_is_killed, 0, 2)
 	remote_lab_close(&lab);
 }
 
+WHORL_FUNCTION(never_ends, struct whorl_none, struct whorl_none, uint64_t, 0)
+{
+	for (;;)
+		whorl_fiber_yield();
+}
+
+WHORL_FUNCTION(spawn_never, struct whorl_none, struct whorl_none, uint64_t, 0)
+{
+	struct whorl_join join;
+	uint64_t n;
+
+	*result = UINT64_MAX;
+	if (whorl_spawn(whorl_work_here(NULL), whorl_at_worker(1, 0), never_ends, NULL, &join) == WHORL_OK)
+		*result = (uint64_t)whorl_join(&join, &n, sizeof(n), PATIENCE_MS);
+}
+
+/* Fibers there are joined: by a plain thread, and by a fiber of the worker that speaks with it. */
+TEST_LOOP(fibers_are_killed, 0, 2)
+{
+	struct lab lab;
+	pid_t child = open_two(&lab, transports[_i]);
+	struct whorl_join join, other;
+	uint64_t n = 0;
+
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	ck_ok(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), never_ends, NULL, &join));
+	ck_ok(whorl_spawn(lab.works[0], at(0), spawn_never, NULL, &other));
+	ck_assert_int_eq(whorl_join(&join, &n, sizeof(n), 20), WHORL_TIMEOUT);
+	end_child(child);
+	ck_assert_int_eq(whorl_join(&join, &n, sizeof(n), PATIENCE_MS), WHORL_IN_DOUBT);
+	ck_assert_ptr_null(join.call);
+	ck_ok(whorl_join(&other, &n, sizeof(n), PATIENCE_MS));
+	ck_assert(n == WHORL_IN_DOUBT || n == WHORL_GONE);
+	await(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), never_ends, NULL, &join) == WHORL_AGAIN,
+	      (void)!whorl_join(&join, NULL, 0, PATIENCE_MS));
+	remote_lab_close(&lab);
+}
+
 /* A process that stands still: time runs out, in doubt; when it goes on, all that was sent runs, once. */
 TEST_LOOP(it_stands_still, 0, 2)
 {

@@ -177,6 +177,157 @@ TEST_LOOP(fibers_start_there, 0, TRANSPORTS)
 	remote_lab_close(&lab);
 }
 
+/* Says which node it is. */
+WHORL_FUNCTION(say_node, struct whorl_none, struct whorl_none, uint64_t, 0)
+{
+	struct whorl_place place = {0};
+
+	(void)whorl_work_here(&place);
+	*result = (uint64_t)place.node * 100 + place.worker;
+}
+
+/* In turn at all workers of all nodes, but at those that are trustees alone; properties go to these. */
+TEST_LOOP(any_worker_of_any_node, 0, TRANSPORTS)
+{
+	struct whorl_work_options options = {.size = sizeof(options), .workers = 2, WHORL_FUNCTIONS_LINKED};
+	struct whorl_place place;
+	struct whorl_join joins[10];
+	struct whorl_trust trust;
+	unsigned seen[LAB_NODES][3] = {{0}}, kept[LAB_NODES][3] = {{0}};
+	struct lab lab;
+	uint64_t n;
+
+	remote_lab_make(&lab, 3, transports[_i]);
+	lab_open_work(&lab, 0, &options);
+	lab_open_work(&lab, 1, &options);
+	options.workers = 3; /* of which node 0 cannot reach the last */
+	options.dedicated = 1;
+	lab_open_work(&lab, 2, &options);
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	for (int i = 0; i < 10; i++)
+		ck_ok(whorl_spawn(lab.works[0], whorl_at_any_node(), say_node, NULL, &joins[i]));
+	for (int i = 0; i < 10; i++) {
+		ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
+		seen[n / 100][n % 100]++;
+	}
+	for (int i = 0; i < 10; i++) {
+		ck_ok(whorl_entrust(lab.works[0], whorl_at_any_node(), &counter_type, NULL, 0, &trust, PATIENCE_MS));
+		kept[trust.node][trust.worker]++;
+		ck_ok(whorl_trust_drop(&trust));
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		ck_assert_uint_eq(seen[i / 2][i % 2 + i / 4], 2);
+		ck_assert_uint_eq(kept[i / 2][i % 2], 2);
+	}
+	for (unsigned i = 0; i < 5; i++) { /* the next five, each once */
+		place = whorl_at_any_node();
+		ck_ok(whorl_place_choose(lab.works[0], &place));
+		seen[place.node][place.worker]++;
+	}
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_uint_eq(seen[i / 2][i % 2 + i / 4], 3);
+	place = whorl_at_worker(WHORL_NODE_ANY, 0);
+	ck_assert_int_eq(whorl_place_choose(lab.works[0], &place), WHORL_NOT_FOUND);
+	ck_assert_uint_eq(place.node, WHORL_NODE_ANY);
+	remote_lab_close(&lab);
+}
+
+/* Results of any size, of fibers that end at once: of many in a row, here and there, some go by mail. */
+WHORL_FUNCTION(say_worker, struct whorl_none, struct add, uint32_t, 0)
+{
+	*result = (uint32_t)args->by;
+}
+
+TEST_LOOP(small_results, 0, TRANSPORTS)
+{
+	struct whorl_join joins[64];
+	struct lab lab;
+	uint32_t n;
+
+	remote_lab_open(&lab, 2, 2, transports[_i]);
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	for (unsigned round = 0; round < 20; round++) {
+		for (uint64_t i = 0; i < 64; i++)
+			ck_ok(whorl_spawn(lab.works[0], round % 2 == 0 ? whorl_at_any() : whorl_at_any_node(),
+					  say_worker, &(struct add){i}, &joins[i]));
+		for (uint32_t i = 0; i < 64; i++) {
+			ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
+			ck_assert_uint_eq(n, i);
+		}
+	}
+	remote_lab_close(&lab);
+}
+
+/* A trust in the arguments of a fiber that goes anywhere. */
+WHORL_FUNCTION(add_by_trust, struct whorl_none, struct lent, uint64_t, 0)
+{
+	struct whorl_trust trust = args->trust;
+
+	if (whorl_apply(&trust, counter_add, &(struct add){args->by}, result, PATIENCE_MS) != WHORL_OK ||
+	    whorl_trust_drop(&trust) != WHORL_OK)
+		*result = UINT64_MAX;
+}
+
+TEST_LOOP(trusts_go_with_fibers, 0, TRANSPORTS)
+{
+	struct whorl_join joins[8];
+	struct whorl_trust trust;
+	int dropped = atomic_load(&counters_dropped);
+	struct lab lab;
+	uint64_t n;
+
+	remote_lab_open(&lab, 2, 2, transports[_i]);
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	trust = entrust_counter(lab.works[0], 0, 0);
+	for (uint64_t i = 0; i < 8; i++) {
+		struct whorl_place place = whorl_at_any_node();
+		struct lent lent = {.by = 1 + i};
+
+		ck_ok(whorl_place_choose(lab.works[0], &place));
+		ck_ok(whorl_trust_clone(&trust, &lent.trust));
+		ck_ok(whorl_trust_send(&lent.trust, place));
+		lent.trust.work = NULL; /* an address is no argument */
+		ck_ok(whorl_spawn(lab.works[0], place, add_by_trust, &lent, &joins[i]));
+	}
+	for (uint64_t i = 0; i < 8; i++) {
+		ck_ok(whorl_join(&joins[i], &n, sizeof(n), PATIENCE_MS));
+		ck_assert_uint_le(n, 36);
+	}
+	ck_assert_uint_eq(value_of(&trust), 36);
+	ck_ok(whorl_trust_drop(&trust));
+	await(atomic_load(&counters_dropped) == dropped + 1, (void)whorl_poll(lab.works[0], 1));
+	remote_lab_close(&lab);
+}
+
+/* One node after the other has a work; one that has left is not waited for, and nothing goes there. */
+TEST_LOOP(all_are_met, 0, TRANSPORTS)
+{
+	const struct whorl_work_options options = {.size = sizeof(options), .workers = 2, WHORL_FUNCTIONS_LINKED};
+	struct whorl_join join;
+	struct lab lab;
+	uint64_t n;
+
+	remote_lab_make(&lab, 3, transports[_i]);
+	lab_open_work(&lab, 0, &options);
+	ck_assert_int_eq(whorl_work_ready(lab.works[0], 0), WHORL_TIMEOUT);
+	lab_open_work(&lab, 1, &options);
+	for (int i = 0; i < 3; i++)
+		ck_ok(whorl_ready(lab.nodes[i], PATIENCE_MS));
+	ck_assert_int_eq(whorl_work_ready(lab.works[0], 50), WHORL_TIMEOUT);
+	lab_open_work(&lab, 2, &options);
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	ck_ok(whorl_work_ready(lab.works[2], PATIENCE_MS));
+	lab_close_node(&lab, 1);
+	await(whorl_node_count(lab.nodes[0]) == 2, sched_yield());
+	ck_ok(whorl_work_ready(lab.works[0], PATIENCE_MS));
+	for (int i = 0; i < 8; i++) {
+		await(whorl_spawn(lab.works[0], whorl_at_any_node(), say_node, NULL, &join) == WHORL_OK, sched_yield());
+		if (whorl_join(&join, &n, sizeof(n), PATIENCE_MS) == WHORL_OK)
+			ck_assert_uint_ne(n / 100, 1);
+	}
+	remote_lab_close(&lab);
+}
+
 /* ---- many ----------------------------------------------------------------------------------------------------------------------- */
 
 #define SAID 5000
@@ -291,6 +442,7 @@ TEST_LOOP(other_functions, 0, TRANSPORTS)
 	}
 	ck_assert_int_eq(whorl_spawn(lab.works[0], whorl_at_worker(1, 0), square, &(struct add){2}, NULL),
 			 WHORL_REFUSED);
+	ck_assert_int_eq(whorl_work_ready(lab.works[0], PATIENCE_MS), WHORL_REFUSED);
 	good = lab_counter(&lab, 0, 2, 0, 8);
 	ck_assert_uint_eq(value_of(&good), 8);
 	ck_ok(whorl_trust_drop(&good));

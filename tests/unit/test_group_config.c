@@ -1,9 +1,12 @@
 /* test_group_config.c - what a configuration says about a group: the options of this module's tables, and their mistakes. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "group/config/config.h"
 #include "membership/wire.h"
 #include "tests/harness.h"
+#include "tests/temporary.h"
 
 static const struct wh_option_table *const tables[] = {&wh_group_table, &wh_subgroup_table, &wh_engine_table};
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
@@ -360,6 +363,56 @@ TEST(there_are_not_too_many_subgroups)
 		      "%s", wh_conf_mistakes(conf));
 	wh_conf_free(conf);
 	free(text);
+}
+
+/* ---- what a launcher says --------------------------------------------------------------------------------------------*/
+
+/* NULL: not there. The text of the mistake, "" if it is none. */
+static const char *launched(const char *file, const char *number, enum whorl_result expected, uint32_t *id)
+{
+	static char text[512];
+	whorl_config *config = whorl_config_new();
+
+	ck_assert_int_eq(file == NULL ? unsetenv("WHORL_CONFIG") : setenv("WHORL_CONFIG", file, 1), 0);
+	ck_assert_int_eq(number == NULL ? unsetenv("WHORL_ID") : setenv("WHORL_ID", number, 1), 0);
+	ck_assert_int_eq(whorl_config_ignore(config, "mine"), WHORL_OK);
+	*id = 4711;
+	ck_assert_int_eq(whorl_launched(config, id), expected);
+	snprintf(text, sizeof(text), "%s", whorl_config_error(config));
+	whorl_config_free(config);
+	return text;
+}
+
+TEST(a_program_is_launched)
+{
+	static const char *const odd[] = {NULL, "", "x", "-1", " 1", "1 ", "1x", "256", "99999999999999999999", "Any"};
+	char path[TEST_PATH_BYTES];
+	int fd = mkstemp(test_temporary(path, "launched"));
+	const char text[] = "[group]\nname = launched\n[mine]\nkey = 1\n[subgroup s]\n", *mistake;
+	uint32_t id;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_str_eq(launched(NULL, NULL, WHORL_NOT_FOUND, &id), "");
+	ck_assert_uint_eq(id, 4711);
+	ck_assert_str_eq(launched(path, "0", WHORL_OK, &id), "");
+	ck_assert_uint_eq(id, 0);
+	ck_assert_str_eq(launched(path, "255", WHORL_OK, &id), "");
+	ck_assert_uint_eq(id, 255);
+	ck_assert_str_eq(launched(path, "any", WHORL_OK, &id), "");
+	ck_assert_uint_eq(id, WHORL_ANY_ID);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		mistake = launched(path, odd[i], WHORL_CONFIG, &id);
+		ck_assert_msg(strstr(mistake, "expected the id of a node, or any") != NULL, "%s", mistake);
+		ck_assert_uint_eq(id, 4711);
+	}
+	ck_assert_str_eq(launched(NULL, "1", WHORL_CONFIG, &id), "WHORL_ID is there, and no WHORL_CONFIG");
+	ck_assert_str_eq(launched("", "1", WHORL_CONFIG, &id), "WHORL_ID is there, and no WHORL_CONFIG");
+	ck_assert_int_eq(unlink(path), 0);
+	mistake = launched(path, "1", WHORL_CONFIG, &id);
+	ck_assert_msg(strstr(mistake, path) != NULL, "%s", mistake);
+	ck_assert_uint_eq(id, 4711);
 }
 
 TEST_SUITE("group_config")

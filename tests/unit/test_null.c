@@ -822,6 +822,32 @@ static void join_(void)
 	REFUSES(whorl_join(&none, NULL, 0, 0));
 }
 
+static void place_choose(void)
+{
+	struct whorl_place place = whorl_at_any();
+
+	open_work();
+	REFUSES(whorl_place_choose(NULL, &place));
+	REFUSES(whorl_place_choose(work, NULL));
+	close_work();
+}
+
+static void work_ready(void)
+{
+	open_work();
+	REFUSES(whorl_work_ready(NULL, 0));
+	REFUSES(whorl_work_ready(work, -1));
+	close_work();
+}
+
+static void launched(void)
+{
+	uint32_t id;
+
+	REFUSES(whorl_launched(NULL, &id));
+	REFUSES(whorl_launched(config, NULL));
+}
+
 static void share_(void)
 {
 	whorl_shared *shared;
@@ -879,6 +905,9 @@ static const struct {
 	{"whorl_poll", poll_},
 	{"whorl_spawn_function", spawn_},
 	{"whorl_join", join_},
+	{"whorl_place_choose", place_choose},
+	{"whorl_work_ready", work_ready},
+	{"whorl_launched", launched},
 	{"whorl_share", share_},
 	{"whorl_shared_data", shared_data},
 	{"whorl_shared_hold", shared_hold},
