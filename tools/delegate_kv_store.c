@@ -101,12 +101,13 @@ static bool read_request(struct wh_kv_request *r, const unsigned char *data, siz
 
 static void add_answer(whorl_reply *reply, const struct wh_kv_answer *answer)
 {
-	unsigned char small[SMALL] = {(unsigned char)answer->kind};
+	unsigned char small[SMALL]; /* not all of it is written */
 	const void *data = answer->kind == WH_KV_NUMBER ? &answer->number : answer->value.data;
 	size_t bytes = answer->kind == WH_KV_NUMBER  ? sizeof(answer->number)
 		       : answer->kind == WH_KV_VALUE ? answer->value.bytes
 						     : 0;
 
+	small[0] = (unsigned char)answer->kind;
 	if (bytes < SMALL) {
 		if (bytes > 0)
 			memcpy(small + 1, data, bytes);
@@ -143,7 +144,7 @@ struct kv_attach_args {
 	whorl_shared *shard; /* of a struct wh_kv_shard * */
 };
 
-WHORL_FUNCTION(kv_attach, struct kv_gate, struct kv_attach_args, struct whorl_none, 0)
+WHORL_FUNCTION(kv_gate_attach, struct kv_gate, struct kv_attach_args, struct whorl_none, 0)
 {
 	const void *shard = whorl_shared_data(args->shard, NULL);
 
@@ -165,12 +166,12 @@ static void run_in_gate(struct kv_gate *gate, const void *data, size_t bytes, wh
 	leave_lock(gate->shard);
 }
 
-WHORL_FUNCTION_OF_BYTES(kv_read, struct kv_gate, WHORL_READ)
+WHORL_FUNCTION_OF_BYTES(kv_gate_read, struct kv_gate, WHORL_READ)
 {
 	run_in_gate(property, data, bytes, reply, true);
 }
 
-WHORL_FUNCTION_OF_BYTES(kv_write, struct kv_gate, 0)
+WHORL_FUNCTION_OF_BYTES(kv_gate_write, struct kv_gate, 0)
 {
 	run_in_gate(property, data, bytes, reply, false);
 }
@@ -200,7 +201,7 @@ static enum whorl_result make_gate(struct wh_kv_store *store, uint32_t i)
 		result = whorl_entrust(store->work, whorl_at_worker(WHORL_NODE_HERE, worker), &kv_gate_type, NULL, 0,
 				       trust, OPEN_MS);
 	if (result == WHORL_OK)
-		result = whorl_apply(trust, kv_attach, &args, NULL, OPEN_MS);
+		result = whorl_apply(trust, kv_gate_attach, &args, NULL, OPEN_MS);
 	whorl_shared_drop(args.shard);
 	return result;
 }
@@ -253,7 +254,8 @@ static enum whorl_result meet(const struct whorl_trust *trust)
 	enum whorl_result result;
 
 	write_request(data, &request);
-	while ((result = whorl_apply_bytes(trust, kv_read, data, sizeof(data), NULL, NULL, OPEN_MS)) == WHORL_AGAIN &&
+	while ((result = whorl_apply_bytes(trust, kv_gate_read, data, sizeof(data), NULL, NULL, OPEN_MS)) ==
+		       WHORL_AGAIN &&
 	       wh_kv_now_ms() < until)
 		nanosleep(&nap, NULL);
 	return result;
@@ -357,9 +359,11 @@ static enum whorl_result send_request(const struct wh_kv_store *store, uint32_t 
 	call->open = &room->open;
 	room->open++;
 	if (wh_kv_reads(request->op))
-		result = whorl_apply_bytes_then(&store->trusts[shard], kv_read, room->data, bytes, take_answer, call);
+		result = whorl_apply_bytes_then(&store->trusts[shard], kv_gate_read, room->data, bytes, take_answer,
+						call);
 	else
-		result = whorl_apply_bytes_then(&store->trusts[shard], kv_write, room->data, bytes, take_answer, call);
+		result = whorl_apply_bytes_then(&store->trusts[shard], kv_gate_write, room->data, bytes, take_answer,
+						call);
 	room->open -= result != WHORL_OK;
 	return result;
 }
