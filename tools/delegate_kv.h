@@ -158,7 +158,7 @@ bool wh_kv_store_ask(struct wh_kv_store *store, uint32_t shard, const struct wh_
 
 /* ---- delegate_kv_client.c: clients ------------------------------------------------------------------------------------------ */
 
-#define WH_KV_SLOTS 128 /* commands of a client that are under way */
+#define WH_KV_SLOTS 64 /* commands of a client that are under way */
 #define WH_KV_MEMORY_MAX                                                                                               \
 	(UINT64_C(256) << 20) /* of all clients of a node: beyond it those are closed that hold more than 64 KiB */
 #define WH_KV_BUFFER 65536
@@ -190,6 +190,7 @@ struct wh_kv_client {
 	struct kv_bytes input; /* read and not parsed */
 	struct kv_bytes out;   /* from out_at on */
 	size_t out_at, memory;
+	size_t kept;              /* bytes of replies that wait in slots */
 	size_t largest;           /* replies of late, about */
 	uint64_t first, behind;   /* commands under way: numbers in [first, behind), in slots by their number */
 	uint64_t moved_ms;        /* when it last came further: a reply was ready, or was taken */

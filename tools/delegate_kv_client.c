@@ -103,7 +103,7 @@ static void take_clients(struct wh_kv_thread *thread)
 
 static void count_memory(struct wh_kv_client *c)
 {
-	size_t memory = kv_parser_memory(&c->parser) + c->input.room + c->out.room;
+	size_t memory = kv_parser_memory(&c->parser) + c->input.room + c->out.room + c->kept;
 
 	if (memory > c->memory)
 		wh_fetch_add(c->thread->memory, memory - c->memory);

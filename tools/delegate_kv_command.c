@@ -59,6 +59,7 @@ static void finish(struct wh_kv_slot *slot)
 	struct wh_kv_client *client = slot->client;
 
 	slot->done = true;
+	client->kept += slot->reply.used;
 	if (slot != slot_at(client, client->first))
 		return;
 	while (client->first != client->behind && slot_at(client, client->first)->done) {
@@ -66,6 +67,7 @@ static void finish(struct wh_kv_slot *slot)
 
 		if (next->reply.failed)
 			client->out.failed = true;
+		client->kept -= next->reply.used;
 		kv_bytes_add(&client->out, next->reply.data, next->reply.used);
 		kv_bytes_clear(&next->reply, REPLY_KEPT);
 		next->done = false;
