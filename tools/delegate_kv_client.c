@@ -122,6 +122,7 @@ static void free_client(struct wh_kv_client *c)
 	if (c->next != NULL)
 		c->next->previous = c->previous;
 	kv_bytes_clear(&c->out, 0);
+	c->kept = 0;
 	count_memory(c);
 	for (uint32_t i = 0; i < WH_KV_SLOTS; i++)
 		wh_kv_slot_free(&c->slots[i]);
