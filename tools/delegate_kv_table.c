@@ -1,7 +1,7 @@
-/* delegate_kv_table.c - the keys of a shard: a table of lists, which doubles as it fills. See delegate_kv.h.
+/* delegate_kv_table.c - the keys of a shard: a table of lists. It doubles as it fills. See delegate_kv.h.
  *
  * A key and its value lie in one piece of memory; a value that is not longer than the room there is written over. Nothing here is shared:
- * whoever runs a request has the table alone, or among others that only read.
+ * a thread that runs a request has the table alone, or among others that only read.
  */
 #include <stdlib.h>
 #include <string.h>
