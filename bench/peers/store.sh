@@ -42,7 +42,10 @@ read_options 'rounds seconds requests systems port server out calm' "$@"
 work=$(mktemp -d "${TMPDIR:-/tmp}/whorl-store.XXXXXX")
 pid=
 stop() {
-	[ -z "$pid" ] || { kill "$pid" && wait "$pid" || true; } 2>/dev/null
+	if [ -n "$pid" ]; then
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	fi
 	pid=
 }
 trap 'stop; rm -rf "$work"' EXIT

@@ -99,7 +99,8 @@ static void set_one(struct wh_kv_table *table, struct model *model, int key, siz
 	r.value = (struct wh_kv_slice){value, bytes};
 	ck_assert_int_eq(wh_kv_table_run(table, &r).kind, WH_KV_DONE);
 	free(model->value);
-	*model = (struct model){value, bytes};
+	model->value = value;
+	model->bytes = bytes;
 }
 
 static void get_one(struct wh_kv_table *table, const struct model *model, int key)

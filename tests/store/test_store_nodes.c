@@ -189,7 +189,6 @@ START_TEST(large_values_cross_nodes)
 		size_t head = (size_t)sprintf(value, "*3\r\n$3\r\nSET\r\n$2\r\nk%d\r\n$%zu\r\n", k, bytes);
 
 		meet(&client, (uint32_t)k % 2);
-		value = realloc(value, head + bytes + 2);
 		memset(value + head, 'a' + k, bytes);
 		memcpy(value + head + bytes, "\r\n", 2);
 		free(client.out);
