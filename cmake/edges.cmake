@@ -54,17 +54,18 @@ set(WHORL_EDGES
 	"dds/entity            : ${public} include/whorl/dds base dds/base dds/policy dds/cache"
 	"dds                   : ${public} include/whorl/dds base dds/config dds/base dds/policy dds/type dds/status dds/channel dds/cache dds/entity"
 	"command               : include/whorl/result base"
+	"resp                  :"
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
 	"bench                 : ${public} base conf dds/config group group/config sim command bench/limit bench/plot"
-	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group group/config group/status delegation/traffic delegation/steps sim command bench bench/plot"
+	"tools                 : ${public} include/whorl/dds include/whorl/delegate base conf transport persistence group group/config group/status delegation/traffic delegation/steps sim command resp bench bench/plot"
 	"bench/peers           : ${public} bench bench/limit"
 	"bench/restart         : ${public}"
 	"bench/views           : ${public}"
 	"bench/calls           : ${public}"
 	"bench/remote          : include/whorl/result base transport transport/shm transport/tcp"
 	"bench/topics          : ${public} include/whorl/dds"
-	"examples              : ${public} include/whorl/dds include/whorl/delegate"
+	"examples              : ${public} include/whorl/dds include/whorl/delegate resp"
 )
 
 # Parts that may include private headers of those behind the colon.

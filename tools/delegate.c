@@ -48,6 +48,7 @@ static const char doc[] =
 	"the median latency\n"
 	"  echo       fibers call a property of another node: whorl delegate echo --help\n"
 	"  sssp       shortest paths on a graph that all nodes have a part of: whorl delegate sssp --help\n"
+	"  kv         a store of keys and values, or the same under locks: whorl delegate kv --help\n"
 	"\n"
 	"The ways:\n"
 	"  mutex      pthread_mutex\n"
@@ -127,7 +128,7 @@ static void take_word(struct wh_delegate *delegate, const char *word, struct arg
 	if (delegate->command != NULL)
 		argp_error(state, "\"%s\" is one word too many", word);
 	if (strcmp(word, "fetch-add") != 0)
-		argp_error(state, "there is no command \"%s\", expected fetch-add, echo or sssp", word);
+		argp_error(state, "there is no command \"%s\", expected fetch-add, echo, sssp or kv", word);
 	delegate->command = word;
 }
 
@@ -168,7 +169,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (delegate->command == NULL)
-			argp_error(state, "which COMMAND? fetch-add, echo or sssp");
+			argp_error(state, "which COMMAND? fetch-add, echo, sssp or kv");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -207,6 +208,10 @@ int wh_delegate_main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "sssp") == 0) {
 		argv[1] = (char[]){"whorl delegate sssp"};
 		return wh_delegate_sssp_main(argc - 1, argv + 1);
+	}
+	if (argc > 1 && strcmp(argv[1], "kv") == 0) {
+		argv[1] = (char[]){"whorl delegate kv"};
+		return wh_delegate_kv_main(argc - 1, argv + 1);
 	}
 	argp_parse(&argp, argc, argv, 0, NULL, &delegate);
 	if (!choose_ways(&delegate))

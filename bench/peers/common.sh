@@ -55,9 +55,9 @@ tell_failure() {
 	sed 's/^/   /' "$2" >&2
 }
 
-# end_of_runs MARK "FILES": the table is made; 1 if a run has failed
+# end_of_runs MARK "FILES" [PAGE]: the table is made; 1 if a run has failed
 end_of_runs() {
-	[ $publish = no ] || publish_table "$1" "$out/table.md"
+	[ $publish = no ] || publish_table "$1" "$out/table.md" "${3:-peers}"
 	say "figures: $2"
 	[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; return 1; }
 }
@@ -97,9 +97,9 @@ turned() {
 	echo "${words[@]:by}" "${words[@]:0:by}"
 }
 
-# publish_table MARK FILE: puts the file between the lines of docs/peers.md that begin with "<!-- MARK:" and "<!-- end".
+# publish_table MARK FILE PAGE: puts the file between the lines of docs/PAGE.md that begin with "<!-- MARK:" and "<!-- end".
 publish_table() {
-	local page=$here/../../docs/peers.md
+	local page=$here/../../docs/$3.md
 
 	awk -v mark="^<!-- $1:" -v table="$2" '
 		$0 ~ mark { print; print ""; while ((getline line < table) > 0) print line; print ""; skip = 1; next }

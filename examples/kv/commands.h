@@ -9,7 +9,7 @@
 #ifndef KV_COMMANDS_H
 #define KV_COMMANDS_H
 
-#include "examples/kv/resp.h"
+#include "resp/resp.h"
 #include "examples/kv/store.h"
 
 enum {

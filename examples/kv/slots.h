@@ -2,7 +2,7 @@
 #ifndef KV_SLOTS_H
 #define KV_SLOTS_H
 
-#include "examples/kv/resp.h"
+#include "resp/resp.h"
 
 #define KV_SLOTS 16384
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "examples/kv/resp.h"
+#include "resp/resp.h"
 
 #define KV_PARTS 4096
 #define KV_ENTRY_BYTES 128 /* what a key counts for, beside its own bytes and its value's */

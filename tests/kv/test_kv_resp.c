@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/kv/resp.h"
+#include "resp/resp.h"
 #include "tests/harness.h"
 
 static const struct kv_limits usual = {1 << 20, 16 << 20, KV_ARGUMENTS_MAX};

@@ -1,4 +1,4 @@
-/* examples/kv/resp.h - RESP2, the protocol of redis: commands are read, replies are written.
+/* resp/resp.h - RESP2, the protocol of redis: commands are read, replies are written.
  *
  * The parser takes bytes as they come, cut anywhere, and gives one command after the other: arrays of bulk strings, and *inline*
  * commands, which are lines of words as people type them. It is meant for clients that nothing is known of: a length is
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "examples/kv/bytes.h"
+#include "resp/bytes.h"
 
 #define KV_ARGUMENTS_MAX (1024 * 1024)
 #define KV_INLINE_MAX (64 * 1024) /* a line, without its end */

@@ -1,4 +1,4 @@
-/* examples/kv/resp.c - RESP2: resp.h. */
+/* resp/resp.c - RESP2: resp.h. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/kv/resp.h"
+#include "resp/resp.h"
 
 #define NUMBER_LINE_MAX 32 /* "*1048576": what is longer is no number */
 #define KEPT 1024          /* bytes that stay from one command to the next */

@@ -1,11 +1,11 @@
-/* examples/kv/bytes.c - bytes that grow at their end: bytes.h. */
+/* resp/bytes.c - bytes that grow at their end: bytes.h. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/kv/bytes.h"
+#include "resp/bytes.h"
 
 #define FIRST_ROOM 64
 

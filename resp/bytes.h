@@ -1,4 +1,4 @@
-/* examples/kv/bytes.h - bytes that grow at their end: commands as they come in, replies as they go out.
+/* resp/bytes.h - bytes that grow at their end: commands as they come in, replies as they go out.
  *
  * When memory is out `failed` is set, and what is added from then on is dropped: whatever writes a reply looks once, at its end.
  */
