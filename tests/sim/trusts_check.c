@@ -43,9 +43,17 @@ static const char *fault_of(const struct trusts_call *call)
 	}
 }
 
+#define TOLD_NS (600 * WH_NS_PER_MS) /* a worker may stand still for some of it */
+
 static void judge_call(struct trusts_play *play, const struct trusts_call *call)
 {
+	const struct trusts_life *life = call->life;
 	const char *fault;
+
+	if (life->failed_ns != 0 && life->killed_ns == 0 && call->began_ns < life->failed_ns &&
+	    (call->ends == 0 || call->ended_ns > life->failed_ns + TOLD_NS))
+		trusts_fail(play, "end: node %u has failed, and call %u does not end", (unsigned)life->id,
+			    call->number);
 
 	if (call->ends != 1 && !(call->ends == 0 && (call->life->killed_ns != 0 || call->life->leaving_ns != 0))) {
 		trusts_fail(play, "end: call %u has %u ends", call->number, (unsigned)call->ends);
@@ -70,6 +78,24 @@ static void judge_call(struct trusts_play *play, const struct trusts_call *call)
 			    (unsigned)call->told.count, (unsigned)call->place);
 	if (call->result == WHORL_OK && call->thing->ended_ns != 0 && call->began_ns > call->thing->ended_ns)
 		trusts_fail(play, "result: act %u on a thing that has ended", call->number);
+}
+
+/* The acts of one thread on one thing run in the order in which they were made. */
+static void judge_order(struct trusts_play *play)
+{
+	for (uint32_t i = 0; i < play->thing_count; i++) {
+		uint32_t newest[TRUSTS_LIVES][TRUSTS_SEATS] = {{0}};
+
+		for (uint32_t at = 0; at < play->things[i]->length; at++) {
+			uint32_t number = play->things[i]->order[at];
+			const struct trusts_call *call = play->calls[number];
+			uint32_t *before = &newest[call->life->number][call->seat->worker];
+
+			if (number < *before)
+				trusts_fail(play, "order: act %u of one thread runs behind %u", number, *before);
+			*before = number;
+		}
+	}
 }
 
 /* Local reads may be late; all else is one copy. Of an act that was not answered nothing is known but that it ran. */
@@ -112,6 +138,8 @@ void trusts_judge(struct trusts_play *play)
 {
 	for (uint32_t i = 0; i < play->call_count && !trusts_failed(play); i++)
 		judge_call(play, play->calls[i]);
+	if (!trusts_failed(play))
+		judge_order(play);
 	if (!trusts_failed(play))
 		judge_histories(play);
 }

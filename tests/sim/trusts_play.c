@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "delegation/shard.h"
+#include "group/layer.h"
 
 #define CALM_NS (2 * WH_NS_PER_S) /* behind the last fault */
 
@@ -102,7 +103,7 @@ static void begin_life(struct trusts_play *play, uint32_t id, bool joins)
 	life->process = trusts_must(delegates_process_new(play->world, id, &program));
 }
 
-static bool is_alive(const struct trusts_life *life)
+bool trusts_is_alive(const struct trusts_life *life)
 {
 	return !delegates_is_dead(life->process) && !delegates_leaves(life->process) &&
 	       !delegates_has_ended(life->process);
@@ -111,7 +112,7 @@ static bool is_alive(const struct trusts_life *life)
 /* It has nothing more to do. */
 static bool is_done(const struct trusts_life *life)
 {
-	if (!is_alive(life) || !life->begun)
+	if (!trusts_is_alive(life) || !life->begun)
 		return true;
 	for (uint32_t i = 0; i < TRUSTS_SEATS; i++)
 		if (life->seats[i].fibers > 0 || life->seats[i].outstanding > 0)
@@ -121,7 +122,7 @@ static bool is_done(const struct trusts_life *life)
 
 static bool is_judged(const struct trusts_life *life)
 {
-	return !is_alive(life) || !life->begun || life->judged || life->odd;
+	return !trusts_is_alive(life) || !life->begun || life->judged || life->odd;
 }
 
 static bool has_ended(const struct trusts_life *life)
@@ -153,7 +154,7 @@ static uint32_t having(const struct trusts_play *play)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < play->life_count; i++)
-		count += is_alive(play->lives[i]) && play->lives[i]->begun &&
+		count += trusts_is_alive(play->lives[i]) && play->lives[i]->begun &&
 			 !delegates_has_failed(play->lives[i]->process);
 	return count;
 }
@@ -163,7 +164,7 @@ static uint32_t living(const struct trusts_play *play)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < play->life_count; i++)
-		count += is_alive(play->lives[i]);
+		count += trusts_is_alive(play->lives[i]);
 	return count;
 }
 
@@ -214,7 +215,7 @@ static void do_fault(struct trusts_play *play)
 {
 	uint32_t id = (uint32_t)wh_dice_below(&play->dice, TRUSTS_IDS);
 	struct trusts_life *life = life_of(play, id);
-	bool alive = life != NULL && is_alive(life);
+	bool alive = life != NULL && trusts_is_alive(life);
 	bool may_end = alive && living(play) > 2 && (!life->begun || having(play) > 2);
 
 	switch (wh_dice_below(&play->dice, 7)) {
@@ -243,20 +244,39 @@ static void do_fault(struct trusts_play *play)
 
 /* ---- the run --------------------------------------------------------------------------------------------------------------------- */
 
-static void close_removed(struct trusts_play *play)
+#define STEP_NS (20 * WH_NS_PER_MS)
+#define ENDS_NS WH_NS_PER_S /* what has failed is closed so much later: by then all of its calls have ended */
+
+static void look_after(struct trusts_life *life)
 {
-	for (uint32_t i = 0; i < play->life_count; i++)
-		if (is_alive(play->lives[i]) && delegates_has_failed(play->lives[i]->process))
-			leave(play->lives[i]);
+	uint64_t now = delegates_now(life->play->world);
+	enum whorl_result state = !trusts_is_alive(life) ? WHORL_OK : wh_layer_state(life->shard);
+
+	if (state == WHORL_OK)
+		life->bad_ns = 0;
+	else if (life->bad_ns == 0)
+		life->bad_ns = now;
+	if (state != WHORL_OK && state != WHORL_NO_QUORUM && life->failed_ns == 0) {
+		life->failed_ns = now;
+		trusts_tell(life, "has failed: %s", whorl_result_text(state));
+	}
+	if (state != WHORL_OK && now - life->bad_ns > ENDS_NS)
+		leave(life);
 }
 
 static bool goes_until(struct trusts_play *play, uint64_t until_ns)
 {
-	close_removed(play);
-	while (!trusts_failed(play) && delegates_step(play->world, until_ns))
-		continue;
-	if (delegates_broken(play->world) != NULL)
-		trusts_fail(play, "%s", delegates_broken(play->world));
+	uint64_t now = delegates_now(play->world);
+
+	while (!trusts_failed(play) && now < until_ns) {
+		now = until_ns - now < STEP_NS ? until_ns : now + STEP_NS;
+		for (uint32_t i = 0; i < play->life_count; i++)
+			look_after(play->lives[i]);
+		while (!trusts_failed(play) && delegates_step(play->world, now))
+			continue;
+		if (delegates_broken(play->world) != NULL)
+			trusts_fail(play, "%s", delegates_broken(play->world));
+	}
 	return !trusts_failed(play);
 }
 
@@ -265,7 +285,7 @@ static void tell_open_calls(const struct trusts_play *play)
 	for (uint32_t i = 0; i < play->call_count; i++) {
 		const struct trusts_call *call = play->calls[i];
 
-		if (call->ends == 0 && is_alive(call->life))
+		if (call->ends == 0 && trusts_is_alive(call->life))
 			trusts_tell(call->life, "call %u (deed %d), since %.6f: not ended, place %u", call->number,
 				    (int)call->deed, (double)call->began_ns / 1e9, (unsigned)call->place);
 	}
@@ -276,7 +296,7 @@ static bool await(struct trusts_play *play, bool (*are)(const struct trusts_life
 	uint64_t end_ns = delegates_now(play->world) + 600 * WH_NS_PER_S;
 
 	while (!all_are(play, are) && delegates_now(play->world) < end_ns &&
-	       goes_until(play, delegates_now(play->world) + 20 * WH_NS_PER_MS))
+	       goes_until(play, delegates_now(play->world) + STEP_NS))
 		continue;
 	for (uint32_t i = 0; i < play->life_count; i++)
 		if (!are(play->lives[i]) && !trusts_failed(play)) {
@@ -312,7 +332,7 @@ static bool end_all(struct trusts_play *play)
 	uint64_t end_ns = delegates_now(play->world) + 120 * WH_NS_PER_S;
 
 	for (uint32_t i = 0; i < play->life_count; i++)
-		if (is_alive(play->lives[i]))
+		if (trusts_is_alive(play->lives[i]))
 			leave(play->lives[i]);
 	while (!all_are(play, has_ended) && delegates_now(play->world) < end_ns &&
 	       delegates_step(play->world, delegates_now(play->world) + 20 * WH_NS_PER_MS))

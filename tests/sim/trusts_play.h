@@ -75,6 +75,8 @@ struct trusts_life { /* of a process */
 	bool begun, odd; /* odd: its program knows a function more */
 	bool troubled;   /* it was cut off, or stood still, or it ended: nothing it was told need be in time */
 	uint64_t killed_ns, leaving_ns;
+	uint64_t bad_ns;    /* since when its node is not well; 0: it is */
+	uint64_t failed_ns; /* and since when it never will be again */
 	uint32_t acts_left;
 	bool judged;     /* its plain thread has looked at the end */
 	uint64_t *seen;  /* by the number of a thing: acts that have run here */
@@ -106,6 +108,7 @@ bool trusts_play(uint64_t seed, bool verbose, char *verdict, size_t verdict_byte
 __attribute__((format(printf, 2, 3))) void trusts_fail(struct trusts_play *play, const char *format, ...);
 bool trusts_failed(const struct trusts_play *play);
 void *trusts_must(void *memory);
+bool trusts_is_alive(const struct trusts_life *life);
 __attribute__((format(printf, 2, 3))) void trusts_tell(const struct trusts_life *life, const char *format, ...);
 
 /* ---- trusts_things.c ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/layer.h"
 #include "tests/linear/linear.h"
 #include "tests/sim/trusts_play.h"
 
@@ -269,6 +270,23 @@ static bool entrust(struct trusts_seat *seat, uint32_t name, int timeout_ms)
 	return true;
 }
 
+/* One that a thread of another process has: as if it had been sent. False: there is none. */
+static bool adopt(struct trusts_seat *seat, uint32_t name)
+{
+	const struct trusts_life *life = play->lives[wh_dice_below(&seat->life->dice, play->life_count)];
+	const struct trusts_seat *from = &life->seats[wh_dice_below(&seat->life->dice, TRUSTS_SEATS)];
+	struct whorl_trust trust = from->handles[name].trust;
+
+	if (from->handles[name].thing == NULL || life->odd || seat->life->odd)
+		return false;
+	trust.work = delegates_work(seat->life->process);
+	if (whorl_trust_send(&trust, whorl_at_worker(seat->life->id, WHORL_WORKER_ANY)) != WHORL_OK)
+		trusts_fail(play, "send: %s", whorl_invalid_text());
+	seat->handles[name].trust = trust;
+	seat->handles[name].thing = from->handles[name].thing;
+	return true;
+}
+
 static void note_then(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
 {
 	struct trusts_call *call = ctx;
@@ -356,7 +374,9 @@ void trusts_act(struct trusts_seat *seat)
 	struct trusts_life *life = seat->life;
 	uint32_t name = (uint32_t)wh_dice_below(&life->dice, TRUSTS_NAMES);
 
-	if (seat->handles[name].thing == NULL || wh_dice_one_in(&life->dice, 20))
+	if (seat->handles[name].thing == NULL && wh_dice_one_in(&life->dice, 2) && adopt(seat, name))
+		read(seat, name);
+	else if (seat->handles[name].thing == NULL || wh_dice_one_in(&life->dice, 20))
 		(void)entrust(seat, name, draw_timeout(life));
 	else if (wh_dice_one_in(&life->dice, 40))
 		end(seat, name);
@@ -383,14 +403,14 @@ void trusts_look_at_the_end(struct trusts_seat *seat)
 		if (!entrust(seat, name, LONG_MS)) {
 			/* Of two that were left one has gone: the other closes, too. */
 			if (play->calls[play->call_count - 1]->result != WHORL_NO_QUORUM &&
-			    !delegates_has_failed(life->process))
+			    wh_layer_state(life->shard) == WHORL_OK)
 				trusts_fail(play, "end: node %u does not get at a thing", (unsigned)life->id);
 			return;
 		}
 		(void)!whorl_trust_reads(&seat->handles[name].trust, WHORL_READS_LINEARIZABLE);
 		result = whorl_apply_function(&seat->handles[name].trust, name == 0 ? &ledger_read : &book_read, &look,
 					      &outcome, LONG_MS);
-		if (result == WHORL_NO_QUORUM || delegates_has_failed(life->process))
+		if (result == WHORL_NO_QUORUM || wh_layer_state(life->shard) != WHORL_OK)
 			return;
 		if (result != WHORL_OK)
 			trusts_fail(play, "end: a read at node %u gives %s", (unsigned)life->id,

@@ -16,6 +16,12 @@ WHORL_FUNCTION(sum_add, struct sum, struct add, uint64_t, WHORL_DETERMINISTIC)
 	*result = property->n;
 }
 
+WHORL_FUNCTION(sum_next, struct sum, struct add, uint64_t, WHORL_DETERMINISTIC)
+{
+	property->n += args->by != property->adds++;
+	*result = property->n;
+}
+
 WHORL_FUNCTION(sum_read, struct sum, struct whorl_none, struct sum, WHORL_DETERMINISTIC | WHORL_READ)
 {
 	*result = *property;

@@ -14,6 +14,7 @@ struct sum {
 
 extern const struct whorl_type sum_type;
 WHORL_FUNCTION_DECLARED(sum_add, struct sum, struct add, uint64_t);
+WHORL_FUNCTION_DECLARED(sum_next, struct sum, struct add, uint64_t); /* n: how many did not come in their turn */
 WHORL_FUNCTION_DECLARED(sum_read, struct sum, struct whorl_none, struct sum);
 WHORL_FUNCTION_DECLARED(sum_dice, struct sum, struct add, uint64_t); /* that is not deterministic */
 

@@ -214,6 +214,24 @@ START_TEST(many_calls_from_all_threads)
 }
 END_TEST
 
+/* While the window opens and is full again. */
+START_TEST(calls_of_one_thread_keep_their_order)
+{
+	struct whorl_trust trust;
+
+	open_all(2, "window = 2\n");
+	trust = named(0, "sum", &sum_type, NULL);
+	for (uint64_t i = 0; i < 5000; i++) {
+		ck_ok(whorl_apply_then(&trust, sum_next, &(struct add){i}, note, NULL));
+		if (i % 7 == 0)
+			(void)whorl_poll(members[0].work, 0);
+	}
+	await(atomic_load(&answered) == 5000, (void)whorl_poll(members[0].work, 1));
+	ck_assert_uint_eq(sum_of(&trust, WHORL_READS_ORDERED).n, 0);
+	close_all();
+}
+END_TEST
+
 START_TEST(bytes_of_any_length)
 {
 	static unsigned char data[100000], back[100000];
@@ -503,6 +521,7 @@ Suite *suite(void)
 	tcase_add_test(tc, local_reads_have_what_was_answered_here);
 	tcase_add_test(tc, linearizable_reads_have_what_was_answered_anywhere);
 	tcase_add_test(tc, many_calls_from_all_threads);
+	tcase_add_test(tc, calls_of_one_thread_keep_their_order);
 	tcase_add_test(tc, bytes_of_any_length);
 	tcase_add_test(tc, it_ends_for_all);
 	tcase_add_test(tc, handles_are_not_counted);
