@@ -185,6 +185,7 @@ WHORL_FUNCTION(add_many, struct whorl_none, struct many, uint64_t, 0)
 {
 	uint64_t n = 0;
 
+	*result = 0;
 	for (uint64_t i = 0; i < args->count; i++)
 		if (whorl_apply(&args->trust, sum_add, &(struct add){1}, &n, PATIENCE_MS) == WHORL_OK)
 			++*result;
