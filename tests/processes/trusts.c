@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 	if (board == MAP_FAILED)
 		return 2;
 	snprintf(board->config, sizeof(board->config),
-		 "[group]\nname = trusts-%d\nnodes = %u\nnodes_max = %u\ntransport = %s\nfailure_timeout_ms = 2000\n"
+		 "[group]\nname = trusts-%d\nnodes = %d\nnodes_max = %d\ntransport = %s\nfailure_timeout_ms = 2000\n"
 		 "start = %%s\n[engine]\nidle = adaptive\n[subgroup s]\nwindow = 64\n",
 		 (int)getpid(), FOUNDERS, IDS, argv[1]);
 	if (strcmp(argv[1], "tcp") == 0)

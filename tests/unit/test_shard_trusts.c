@@ -26,7 +26,7 @@ static whorl_config *configure(const char *start)
 	char text[640];
 
 	snprintf(text, sizeof(text),
-		 "[group]\nname = %s\nnodes = %u\nnodes_max = %u\ntransport = shm\nfailure_timeout_ms = 3000\nstart = %s\n"
+		 "[group]\nname = %s\nnodes = %u\nnodes_max = %d\ntransport = shm\nfailure_timeout_ms = 3000\nstart = %s\n"
 		 "[engine]\nidle = adaptive\n[subgroup other]\n[subgroup s]\n%s",
 		 group, founders, MEMBERS, start, subgroup_lines);
 	ck_assert_msg(whorl_config_load_text(config, "test", text) == WHORL_OK, "%s", whorl_config_error(config));
