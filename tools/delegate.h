@@ -3,6 +3,7 @@
  *     delegate.c          the command line
  *     delegate_fetch.c    fetch-add: threads that add to counters, one way after the other; what came of it
  *     delegate_echo.c     echo: fibers that call a property of another node; delegate_bare.c: what bare writes do in its place
+ *     delegate_count.c    count: a member of a shard that adds to a replicated counter
  *     delegate_locks.c    the ways without delegation: locks, a combining queue, an atomic instruction
  *     delegate_trusts.c   the ways with it
  */
@@ -33,6 +34,7 @@ struct wh_delegate { /* the command line */
 
 enum wh_exit wh_delegate_fetch(struct wh_delegate *delegate);
 int wh_delegate_echo_main(int argc, char **argv); /* argv[0] is "echo" */
+int wh_delegate_count_main(int argc, char **argv);
 
 /* ---- fetch-add ----------------------------------------------------------------------------------------------------------- */
 
