@@ -203,3 +203,31 @@ mutant(NAME shard-launches KIND test_shard_trusts FILE delegation/shard_trust.c
 	REPLACEMENT [[
 	if (0)
 ]])
+
+mutant(NAME shard-dropped-untold KIND test_shard_trusts FILE group/offer.c
+	REMOVES "of calls that were refused, and are dropped with the place in the shard, it is told that they are in doubt"
+	TEXT [[
+	tell_missed(subgroup);
+	wh_backlog_clear(&subgroup->offer.backlog);
+]]
+	REPLACEMENT [[
+	wh_backlog_clear(&subgroup->offer.backlog);
+]])
+
+mutant(NAME shard-read-outside KIND test_shard_trusts FILE delegation/shard_worker.c
+	REMOVES "a node that is no member of the shard any more reads nothing there"
+	TEXT [[
+	if (result == WHORL_OK || result == WHORL_NO_QUORUM)
+		result = wh_layer_membership(shard->subgroup);
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME shard-checkpoint-early KIND test_shard_trusts FILE group/durable_state.c
+	REMOVES "a checkpoint waits for a state that is not fixed yet"
+	TEXT [[
+	       state->subgroup->node->fixed.world_env->nap == NULL)
+]]
+	REPLACEMENT [[
+	       state == NULL)
+]])

@@ -1,8 +1,11 @@
 /* test_shard_trusts.c - replicated trusts: properties that all members of a shard have. Nodes in one process, each with its workers.
  * Labels: threads
  */
+#include "delegation/shard.h"
 #include "tests/support/shard_lab.h"
+#include "tests/temporary.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <whorl/replica.h>
@@ -19,6 +22,9 @@ static struct member members[MEMBERS];
 static unsigned founders;
 static char group[32];
 static const char *subgroup_lines;
+static const struct whorl_open_options *open_options;
+static char group_lines[160];
+static uint64_t room; /* for calls that a worker has not come to; 0: as it is */
 
 static whorl_config *configure(const char *start)
 {
@@ -26,9 +32,9 @@ static whorl_config *configure(const char *start)
 	char text[640];
 
 	snprintf(text, sizeof(text),
-		 "[group]\nname = %s\nnodes = %u\nnodes_max = %d\ntransport = shm\nfailure_timeout_ms = 3000\nstart = %s\n"
+		 "[group]\nname = %s\nnodes = %u\nnodes_max = %d\ntransport = shm\nfailure_timeout_ms = 3000\nstart = %s\n%s"
 		 "[engine]\nidle = adaptive\n[subgroup other]\n[subgroup s]\n%s",
-		 group, founders, MEMBERS, start, subgroup_lines);
+		 group, founders, MEMBERS, start, group_lines, subgroup_lines);
 	ck_assert_msg(whorl_config_load_text(config, "test", text) == WHORL_OK, "%s", whorl_config_error(config));
 	return config;
 }
@@ -38,12 +44,14 @@ static void open_with(unsigned id, const struct whorl_work_options *options)
 	whorl_config *config = configure(id < founders ? "auto" : "join");
 	struct member *m = &members[id];
 
-	ck_assert_msg(whorl_open(config, id, NULL, &m->node) == WHORL_OK, "%s", whorl_config_error(config));
+	ck_assert_msg(whorl_open(config, id, open_options, &m->node) == WHORL_OK, "%s", whorl_config_error(config));
 	whorl_config_free(config);
 	ck_assert_msg(whorl_work_open(m->node, options, &m->work) == WHORL_OK, "%s", whorl_invalid_text());
 	m->subgroup = whorl_subgroup_find(m->node, "s");
 	ck_assert_msg(whorl_work_serve(m->work, m->subgroup, options->workers - 1) == WHORL_OK, "%s",
 		      whorl_invalid_text());
+	if (room != 0)
+		m->work->shards[0]->queue.calls_most = room;
 	ck_ok(whorl_start(m->node));
 }
 
@@ -490,6 +498,117 @@ START_TEST(workers_that_lag)
 }
 END_TEST
 
+static atomic_int in_doubt, never_sent, ended;
+
+static void note_any(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
+{
+	(void)answer, (void)bytes, (void)ctx;
+	atomic_fetch_add(&ended, 1);
+	if (result == WHORL_IN_DOUBT)
+		atomic_fetch_add(&in_doubt, 1);
+	else if (result == WHORL_NOT_SENDER || result == WHORL_NOT_FOUND)
+		atomic_fetch_add(&never_sent, 1);
+	else if (result != WHORL_OK)
+		atomic_fetch_add(&wrong, 1);
+}
+
+/* Node 0 is in the shard in views of two. */
+static enum whorl_role role_of(const struct whorl_view *view, const char *name, uint32_t shard, uint32_t id, void *ctx)
+{
+	(void)name, (void)shard, (void)ctx;
+	return id == 0 && view->member_count > 2 ? WHORL_NO_MEMBER : WHORL_SENDER;
+}
+
+/* It is taken out while its worker lags, so that what its loop has refused is dropped: of these calls it is told that they are in doubt, and of those
+ * that had not been delivered that they never run. When it comes back it is given what the others have. */
+START_TEST(a_member_is_taken_out_of_the_shard)
+{
+	static const struct whorl_open_options options = {.size = sizeof(options), .layout = role_of};
+	enum { CALLS = 2000 };
+	struct whorl_trust trust, other;
+	struct sum is;
+
+	open_options = &options;
+	room = 1;
+	open_all(2, "members = function\nwindow = 256\n");
+	trust = named(0, "sum", &sum_type, NULL);
+	other = named(1, "sum", &sum_type, NULL);
+	atomic_store(&sums_are_held, true);
+	for (int i = 0; i < CALLS; i++)
+		ck_ok(whorl_apply_then(&trust, sum_add, &(struct add){1}, note_any, NULL));
+	for (int i = 0; i < 60; i++)
+		(void)whorl_poll(members[0].work, 5);
+	open_member(2); /* it is given the state when the worker of node 1 comes to it */
+	await(whorl_subgroup_members(members[0].subgroup, NULL, &(uint32_t){0}) == WHORL_AGAIN,
+	      (void)whorl_poll(members[0].work, 1));
+	atomic_store(&sums_are_held, false);
+	await(atomic_load(&ended) == CALLS, (void)whorl_poll(members[0].work, 1));
+	ck_assert_int_eq(atomic_load(&wrong), 0);
+	ck_assert_int_gt(atomic_load(&in_doubt), 0);
+	ck_assert_int_gt(atomic_load(&never_sent), 0);
+	ck_assert_int_eq(whorl_apply(&trust, sum_add, &(struct add){1}, NULL, PATIENCE_MS), WHORL_NOT_FOUND);
+	ck_ok(whorl_trust_reads(&trust, WHORL_READS_LOCAL));
+	ck_assert_int_eq(whorl_apply(&trust, sum_read, NULL, &is, PATIENCE_MS), WHORL_NOT_FOUND);
+	ck_ok(whorl_ready(members[2].node, PATIENCE_MS));
+	is = sum_of(&other, WHORL_READS_ORDERED);
+	ck_assert_uint_le(is.n, (uint64_t)(CALLS - atomic_load(&never_sent)));
+	ck_assert_uint_ge(is.n, (uint64_t)(CALLS - atomic_load(&never_sent) - atomic_load(&in_doubt)));
+	close_member(2);
+	await(whorl_subgroup_members(members[0].subgroup, NULL, &(uint32_t){0}) == WHORL_OK, (void)0);
+	ck_ok(whorl_ready(members[0].node, PATIENCE_MS));
+	ck_assert_uint_eq(add(&trust, 1), is.n + 1);
+	ck_assert_uint_eq(sum_of(&trust, WHORL_READS_LOCAL).n, is.n + 1);
+	close_all();
+}
+END_TEST
+
+/* In a durable subgroup: a checkpoint waits for a worker that lags, and what lies before it and behind comes back when all have ended. */
+START_TEST(all_end_and_come_back)
+{
+	struct whorl_log_stats log = {.size = sizeof(log)};
+	char directory[TEST_PATH_BYTES], command[TEST_PATH_BYTES + 16], text[8];
+	struct whorl_trust sum, words;
+	size_t bytes = sizeof(text);
+
+	ck_assert_ptr_nonnull(mkdtemp(test_temporary(directory, "shards")));
+	snprintf(group_lines, sizeof(group_lines), "log_dir = %s\n", directory);
+	open_all(2, "mode = durable\n");
+	sum = named(0, "sum", &sum_type, NULL);
+	words = named(1, "words", &words_type, NULL);
+	ck_ok(whorl_apply_bytes(&words, words_say, "abc", 3, NULL, NULL, PATIENCE_MS));
+	atomic_store(&sums_are_held, true);
+	for (int i = 0; i < 40; i++)
+		ck_ok(whorl_apply_then(&sum, sum_add, &(struct add){1}, note, NULL));
+	for (int i = 0; i < 20; i++)
+		(void)whorl_poll(members[0].work, 5);
+	ck_ok(whorl_checkpoint(members[0].subgroup));
+	for (int i = 0; i < 20; i++) { /* the loop begins it in a pass */
+		ck_ok(whorl_send(whorl_subgroup_find(members[0].node, "other"), "x", 1, PATIENCE_MS, NULL));
+		(void)whorl_poll(members[0].work, 5);
+	}
+	ck_ok(whorl_log_statistics(members[0].subgroup, &log));
+	ck_assert_uint_eq(log.checkpoints, 0);
+	atomic_store(&sums_are_held, false);
+	await(atomic_load(&answered) == 40, (void)whorl_poll(members[0].work, 1));
+	await(whorl_log_statistics(members[0].subgroup, &log) == WHORL_OK && log.checkpoints == 1, (void)0);
+	ck_assert_uint_eq(add(&sum, 2), 42);
+	close_member(0);
+	close_member(1);
+	open_member(0);
+	open_member(1);
+	for (unsigned id = 0; id < 2; id++)
+		ck_ok(whorl_ready(members[id].node, PATIENCE_MS));
+	sum = named(1, "sum", &sum_type, NULL);
+	words = named(0, "words", &words_type, NULL);
+	ck_assert_uint_eq(sum_of(&sum, WHORL_READS_ORDERED).n, 42);
+	ck_ok(whorl_apply_bytes(&words, words_all, NULL, 0, text, &bytes, PATIENCE_MS));
+	ck_assert_uint_eq(bytes, 3);
+	close_all();
+	snprintf(command, sizeof(command), "rm -r '%s'", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 /* Of calls that are under way when the work is closed each ends once; and then the node is a member without a state. */
 START_TEST(a_work_is_closed)
 {
@@ -531,6 +650,8 @@ Suite *suite(void)
 	tcase_add_test(tc, an_odd_member_fails);
 	tcase_add_test(tc, a_newcomer_has_it);
 	tcase_add_test(tc, workers_that_lag);
+	tcase_add_test(tc, a_member_is_taken_out_of_the_shard);
+	tcase_add_test(tc, all_end_and_come_back);
 	tcase_add_test(tc, a_work_is_closed);
 	suite_add_tcase(s, tc);
 	return s;
