@@ -322,6 +322,7 @@ static struct wh_shard *new_shard(const whorl_work *work, whorl_subgroup *subgro
 	shard->party = work->parties[worker];
 	shard->env = work->env;
 	shard->key = key_of(wh_layer_name(subgroup));
+	shard->deadline_ns = UINT64_MAX;
 	wh_store_relaxed(&shard->uses, 1);
 	wh_shard_queue_init(&shard->queue, WH_SHARD_CALLS_WAIT, WH_SHARD_BYTES_WAIT);
 	if (list_functions(shard, work) == WHORL_OK) {

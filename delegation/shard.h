@@ -39,6 +39,7 @@ struct wh_shard_pending {    /* a call that was made here */
 struct wh_shard_unsent { /* [worker] a call that waits for the window */
 	struct wh_shard_unsent *next;
 	struct wh_origin origin;
+	uint64_t deadline_ns; /* then it is not sent any more; UINT64_MAX: never */
 	size_t bytes;
 	_Alignas(16) unsigned char message[];
 };
@@ -101,6 +102,7 @@ struct wh_shard {
 	struct wh_shard_pending *pending;     /* the newest */
 	struct wh_shard_unsent *first, *last; /* in the order in which they are to be sent */
 	size_t unsent_bytes;
+	uint64_t deadline_ns; /* the earliest of them, or earlier */
 	struct wh_bytes answer;
 };
 
@@ -108,8 +110,9 @@ enum wh_shard_failure { WH_SHARD_GOOD, WH_SHARD_IS_ODD, WH_SHARD_NO_MEMORY };
 
 /* What a thread wants of a shard: WH_SHARD_CALL of that, and a message (shard_wire.h) behind it. */
 struct wh_shard_args {
-	uint64_t shard; /* address */
-	uint64_t reads; /* enum whorl_trust_reads: of a function that reads */
+	uint64_t shard;       /* address */
+	uint64_t reads;       /* enum whorl_trust_reads: of a function that reads */
+	uint64_t deadline_ns; /* as in struct wh_shard_unsent */
 };
 
 /* ---- shard.c */

@@ -29,11 +29,19 @@ static struct wh_shard *shard_of(const whorl_work *work, const whorl_subgroup *s
 
 /* ---- sending -------------------------------------------------------------------------------------------------------------------- */
 
+struct wanted {
+	const char *name;
+	struct wh_party *me;
+	struct wh_shard *shard;
+	uint64_t reads;
+	struct wh_shard_call call;
+};
+
 /* To be freed. NULL: no memory. */
-static unsigned char *encode(const struct wh_shard *shard, uint64_t reads, const struct wh_shard_call *call,
-			     size_t *bytes)
+static unsigned char *encode(const struct wanted *wanted, uint64_t deadline_ns, size_t *bytes)
 {
-	const struct wh_shard_args args = {(uint64_t)(uintptr_t)shard, reads};
+	const struct wh_shard_args args = {(uint64_t)(uintptr_t)wanted->shard, wanted->reads, deadline_ns};
+	const struct wh_shard_call *call = &wanted->call;
 	unsigned char *data;
 	size_t at;
 
@@ -55,13 +63,13 @@ static enum whorl_result check_length(const char *name, const struct wh_shard *s
 	return WHORL_OK;
 }
 
-struct wanted {
-	const char *name;
-	struct wh_party *me;
-	struct wh_shard *shard;
-	uint64_t reads;
-	struct wh_shard_call call;
-};
+/* A little earlier than the caller's own: so it is told that the call was not sent, rather than that it may have been. */
+static uint64_t deadline_of(const struct wh_shard *shard, int timeout_ms)
+{
+	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
+
+	return wh_env_now(shard->env) + timeout_ns - (timeout_ms > 1 ? WH_NS_PER_MS : timeout_ns / 2);
+}
 
 static enum whorl_result call_shard(const struct wanted *wanted, struct wh_wait *wait, int timeout_ms)
 {
@@ -75,7 +83,7 @@ static enum whorl_result call_shard(const struct wanted *wanted, struct wh_wait 
 		return WHORL_WOULD_DEADLOCK;
 	if (timeout_ms == 0)
 		return WHORL_TIMEOUT;
-	data = encode(wanted->shard, wanted->reads, &wanted->call, &request.bytes);
+	data = encode(wanted, deadline_of(wanted->shard, timeout_ms), &request.bytes);
 	if (data == NULL)
 		return WHORL_MEMORY;
 	request.data = wait->owned = data;
@@ -94,7 +102,7 @@ static enum whorl_result call_shard_then(const struct wanted *wanted, whorl_then
 
 	if (result != WHORL_OK)
 		return result;
-	data = channel == NULL ? NULL : encode(wanted->shard, wanted->reads, &wanted->call, &request.bytes);
+	data = channel == NULL ? NULL : encode(wanted, UINT64_MAX, &request.bytes);
 	if (data == NULL)
 		return WHORL_MEMORY;
 	request.data = data;

@@ -69,6 +69,7 @@ static void refuse_unsent(struct wh_shard *shard, enum whorl_result result)
 	}
 	shard->last = NULL;
 	shard->unsent_bytes = 0;
+	shard->deadline_ns = UINT64_MAX;
 }
 
 /* From here on nothing is applied, and nothing is answered that was. Of a program that knows other functions no call runs anywhere. */
@@ -221,35 +222,85 @@ static enum whorl_result send(struct wh_shard *shard, struct wh_origin origin, c
 	return result;
 }
 
-static bool wait_for_window(struct wh_shard *shard, struct wh_origin origin, const void *message, size_t bytes)
-{
-	struct wh_shard_unsent *unsent = malloc(sizeof(*unsent) + bytes);
+struct wish { /* what is to be ordered, and for whom */
+	struct wh_origin origin;
+	uint64_t deadline_ns;
+	const void *message;
+	size_t bytes;
+};
 
-	if (unsent == NULL)
-		return false;
-	*unsent = (struct wh_shard_unsent){.origin = origin, .bytes = bytes};
-	memcpy(unsent->message, message, bytes);
+static void append(struct wh_shard *shard, struct wh_shard_unsent *unsent)
+{
+	unsent->next = NULL;
 	if (shard->first == NULL)
 		shard->first = unsent;
 	else
 		shard->last->next = unsent;
 	shard->last = unsent;
-	shard->unsent_bytes += bytes;
+	shard->unsent_bytes += unsent->bytes;
+	if (unsent->deadline_ns < shard->deadline_ns)
+		shard->deadline_ns = unsent->deadline_ns;
+}
+
+static bool wait_for_window(struct wh_shard *shard, const struct wish *wish)
+{
+	struct wh_shard_unsent *unsent = malloc(sizeof(*unsent) + wish->bytes);
+
+	if (unsent == NULL)
+		return false;
+	*unsent = (struct wh_shard_unsent){
+		.origin = wish->origin, .deadline_ns = wish->deadline_ns, .bytes = wish->bytes};
+	memcpy(unsent->message, wish->message, wish->bytes);
+	append(shard, unsent);
 	return true;
 }
 
 /* Behind those that wait already. As wh_perform. */
-static uint32_t order(struct wh_shard *shard, struct wh_origin origin, const void *message, size_t bytes)
+static uint32_t order(struct wh_shard *shard, const struct wish *wish)
 {
-	enum whorl_result result = shard->first != NULL ? WHORL_AGAIN : send(shard, origin, message, bytes);
+	enum whorl_result result =
+		shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
 
 	if (result == WHORL_OK)
 		return WH_DEFERRED;
 	if (result != WHORL_AGAIN)
 		return result;
-	if (shard->unsent_bytes + bytes > WH_SHARD_UNSENT && shard->first != NULL)
+	if (shard->unsent_bytes + wish->bytes > WH_SHARD_UNSENT && shard->first != NULL)
 		return WHORL_AGAIN;
-	return wait_for_window(shard, origin, message, bytes) ? WH_DEFERRED : WHORL_MEMORY;
+	return wait_for_window(shard, wish) ? WH_DEFERRED : WHORL_MEMORY;
+}
+
+static struct wh_shard_unsent *take_first(struct wh_shard *shard)
+{
+	struct wh_shard_unsent *unsent = shard->first;
+
+	shard->first = unsent->next;
+	if (shard->first == NULL)
+		shard->last = NULL;
+	shard->unsent_bytes -= unsent->bytes;
+	return unsent;
+}
+
+/* Those whose callers wait no longer never run. */
+static void drop_late(struct wh_shard *shard)
+{
+	uint64_t now = wh_env_now(shard->env);
+	struct wh_shard_unsent *unsent = shard->first, *next;
+
+	if (now < shard->deadline_ns)
+		return;
+	shard->first = shard->last = NULL;
+	shard->unsent_bytes = 0;
+	shard->deadline_ns = UINT64_MAX;
+	for (; unsent != NULL; unsent = next) {
+		next = unsent->next;
+		if (unsent->deadline_ns > now) {
+			append(shard, unsent);
+			continue;
+		}
+		wh_complete(shard->party, unsent->origin, WHORL_TIMEOUT, NULL, 0);
+		free(unsent);
+	}
 }
 
 static size_t send_rest(struct wh_shard *shard)
@@ -258,14 +309,13 @@ static size_t send_rest(struct wh_shard *shard)
 	enum whorl_result result;
 	size_t sent = 0;
 
+	if (shard->first != NULL)
+		drop_late(shard);
 	for (; (unsent = shard->first) != NULL; sent++) {
 		result = send(shard, unsent->origin, unsent->message, unsent->bytes);
 		if (result == WHORL_AGAIN)
 			break;
-		shard->first = unsent->next;
-		if (shard->first == NULL)
-			shard->last = NULL;
-		shard->unsent_bytes -= unsent->bytes;
+		(void)take_first(shard);
 		if (result != WHORL_OK)
 			wh_complete(shard->party, unsent->origin, result, NULL, 0);
 		free(unsent);
@@ -284,15 +334,16 @@ static void read_here(enum whorl_result result, void *ctx)
 	wh_shard_put(read->shard, &read->note);
 }
 
-static uint32_t read_newest(struct wh_shard *shard, struct wh_origin origin, const void *message, size_t bytes)
+static uint32_t read_newest(struct wh_shard *shard, const struct wish *wish)
 {
-	struct wh_shard_read *read = malloc(sizeof(*read) + bytes);
+	struct wh_shard_read *read = malloc(sizeof(*read) + wish->bytes);
 	enum whorl_result result;
 
 	if (read == NULL)
 		return WHORL_MEMORY;
-	*read = (struct wh_shard_read){.note = {.kind = WH_NOTE_READ}, .shard = shard, .origin = origin, .bytes = bytes};
-	memcpy(read->message, message, bytes);
+	*read = (struct wh_shard_read){
+		.note = {.kind = WH_NOTE_READ}, .shard = shard, .origin = wish->origin, .bytes = wish->bytes};
+	memcpy(read->message, wish->message, wish->bytes);
 	result = whorl_read(shard->subgroup, WHORL_LINEARIZABLE, read_here, read);
 	if (result == WHORL_OK)
 		return WH_DEFERRED;
@@ -302,8 +353,7 @@ static uint32_t read_newest(struct wh_shard *shard, struct wh_origin origin, con
 
 /* The state of a member that is none any more does not go on. One that has not come to the making of the property does not know it: then the
  * order tells. */
-static uint32_t read_as_it_is(struct wh_shard *shard, struct wh_origin origin, const void *message, size_t bytes,
-			      struct wh_bytes *out)
+static uint32_t read_as_it_is(struct wh_shard *shard, const struct wish *wish, struct wh_bytes *out)
 {
 	enum whorl_result result = wh_layer_state(shard->subgroup);
 	size_t begins = out->end;
@@ -313,11 +363,11 @@ static uint32_t read_as_it_is(struct wh_shard *shard, struct wh_origin origin, c
 		result = wh_layer_membership(shard->subgroup);
 	if (result != WHORL_OK)
 		return result;
-	status = read_now(shard, message, bytes, out);
+	status = read_now(shard, wish->message, wish->bytes, out);
 	if (status != WHORL_GONE)
 		return status;
 	out->end = begins;
-	return order(shard, origin, message, bytes);
+	return order(shard, wish);
 }
 
 /* ---- what the worker calls --------------------------------------------------------------------------------------------------------- */
@@ -328,21 +378,22 @@ uint32_t wh_shard_request(struct wh_party *me, struct wh_origin origin, const vo
 {
 	struct wh_shard_args args;
 	struct wh_shard *shard;
-	const unsigned char *message = data;
+	struct wish wish = {.origin = origin};
 
 	if (origin.channel->carrier != NULL || me->worker == NULL || bytes < sizeof(args))
 		return WHORL_NOT_FOUND;
 	memcpy(&args, data, sizeof(args));
-	message += sizeof(args);
-	bytes -= sizeof(args);
+	wish.message = (const unsigned char *)data + sizeof(args);
+	wish.bytes = bytes - sizeof(args);
+	wish.deadline_ns = args.deadline_ns;
 	shard = (struct wh_shard *)(uintptr_t)args.shard;
 	if (has_failed(shard))
 		return refusal_of(shard);
 	if (args.reads == WHORL_READS_LOCAL)
-		return read_as_it_is(shard, origin, message, bytes, out);
+		return read_as_it_is(shard, &wish, out);
 	if (args.reads == WHORL_READS_LINEARIZABLE)
-		return read_newest(shard, origin, message, bytes);
-	return order(shard, origin, message, bytes);
+		return read_newest(shard, &wish);
+	return order(shard, &wish);
 }
 
 static size_t look_at(struct wh_shard *shard)

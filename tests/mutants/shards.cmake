@@ -73,10 +73,10 @@ mutant(NAME shard-taken-refused KIND sim-trusts RUNS 100 FILE delegation/shard.c
 mutant(NAME shard-overtakes KIND test_shard_trusts FILE delegation/shard_worker.c
 	REMOVES "a call does not overtake those that wait for the window"
 	TEXT [[
-	enum whorl_result result = shard->first != NULL ? WHORL_AGAIN : send(shard, origin, message, bytes);
+		shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
 ]]
 	REPLACEMENT [[
-	enum whorl_result result = send(shard, origin, message, bytes);
+		send(shard, wish->origin, wish->message, wish->bytes);
 ]])
 
 mutant(NAME shard-local-unknown KIND sim-trusts RUNS 1000 FILE delegation/shard_worker.c
@@ -85,7 +85,7 @@ mutant(NAME shard-local-unknown KIND sim-trusts RUNS 1000 FILE delegation/shard_
 	if (status != WHORL_GONE)
 		return status;
 	out->end = begins;
-	return order(shard, origin, message, bytes);
+	return order(shard, wish);
 ]]
 	REPLACEMENT [[
 	(void)begins;
@@ -230,4 +230,14 @@ mutant(NAME shard-checkpoint-early KIND test_shard_trusts FILE group/durable_sta
 ]]
 	REPLACEMENT [[
 	       state == NULL)
+]])
+
+mutant(NAME shard-sent-late KIND test_shard_trusts FILE delegation/shard_worker.c
+	REMOVES "a call whose caller waits no longer is not sent any more"
+	TEXT [[
+	if (now < shard->deadline_ns)
+		return;
+]]
+	REPLACEMENT [[
+	return;
 ]])

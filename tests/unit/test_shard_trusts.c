@@ -228,14 +228,14 @@ START_TEST(calls_of_one_thread_keep_their_order)
 {
 	struct whorl_trust trust;
 
-	open_all(2, "window = 2\n");
+	open_all(1, "window = 2\n"); /* alone it has the window again at any moment */
 	trust = named(0, "sum", &sum_type, NULL);
-	for (uint64_t i = 0; i < 5000; i++) {
+	for (uint64_t i = 0; i < 20000; i++) {
 		ck_ok(whorl_apply_then(&trust, sum_next, &(struct add){i}, note, NULL));
 		if (i % 7 == 0)
 			(void)whorl_poll(members[0].work, 0);
 	}
-	await(atomic_load(&answered) == 5000, (void)whorl_poll(members[0].work, 1));
+	await(atomic_load(&answered) == 20000, (void)whorl_poll(members[0].work, 1));
 	ck_assert_uint_eq(sum_of(&trust, WHORL_READS_ORDERED).n, 0);
 	close_all();
 }
@@ -562,6 +562,25 @@ START_TEST(a_member_is_taken_out_of_the_shard)
 }
 END_TEST
 
+/* There is no view before both are there. What was not sent in time never runs: the name is free. */
+START_TEST(what_is_not_sent_in_time)
+{
+	struct whorl_trust trust;
+
+	open_all(0, "");
+	founders = 2;
+	open_member(0);
+	ck_assert_int_eq(whorl_entrust_named(members[0].work, whorl_at_shard(members[0].subgroup), "x", &sum_type, NULL,
+					     0, &trust, 200),
+			 WHORL_TIMEOUT);
+	open_member(1);
+	ck_ok(whorl_ready(members[1].node, PATIENCE_MS));
+	(void)named(0, "y", &sum_type, NULL);
+	(void)named(1, "x", &words_type, NULL);
+	close_all();
+}
+END_TEST
+
 /* In a durable subgroup: a checkpoint waits for a worker that lags, and what lies before it and behind comes back when all have ended. */
 START_TEST(all_end_and_come_back)
 {
@@ -651,6 +670,7 @@ Suite *suite(void)
 	tcase_add_test(tc, a_newcomer_has_it);
 	tcase_add_test(tc, workers_that_lag);
 	tcase_add_test(tc, a_member_is_taken_out_of_the_shard);
+	tcase_add_test(tc, what_is_not_sent_in_time);
 	tcase_add_test(tc, all_end_and_come_back);
 	tcase_add_test(tc, a_work_is_closed);
 	suite_add_tcase(s, tc);
