@@ -223,20 +223,51 @@ START_TEST(many_calls_from_all_threads)
 }
 END_TEST
 
-/* While the window opens and is full again. */
+struct orderly { /* a thread, which has a property of its own */
+	pthread_t thread;
+	char name[8];
+	int answers;
+	uint64_t disordered;
+};
+
+#define ORDERLY 6
+#define IN_ORDER 12000
+
+static void count_answer(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
+{
+	struct orderly *orderly = ctx;
+
+	(void)bytes;
+	if (result == WHORL_OK)
+		memcpy(&orderly->disordered, answer, sizeof(orderly->disordered));
+	orderly->answers += result == WHORL_OK;
+}
+
+static void *send_in_order(void *ctx)
+{
+	struct orderly *orderly = ctx;
+	struct whorl_trust trust = named(0, orderly->name, &sum_type, NULL);
+
+	for (uint64_t i = 0; i < IN_ORDER; i++)
+		ck_ok(whorl_apply_then(&trust, sum_next, &(struct add){i}, count_answer, orderly));
+	await(orderly->answers == IN_ORDER, (void)whorl_poll(members[0].work, 1));
+	return NULL;
+}
+
+/* While the window opens and is full again, at any moment. */
 START_TEST(calls_of_one_thread_keep_their_order)
 {
-	struct whorl_trust trust;
+	struct orderly all[ORDERLY] = {0};
 
-	open_all(1, "window = 2\n"); /* alone it has the window again at any moment */
-	trust = named(0, "sum", &sum_type, NULL);
-	for (uint64_t i = 0; i < 20000; i++) {
-		ck_ok(whorl_apply_then(&trust, sum_next, &(struct add){i}, note, NULL));
-		if (i % 7 == 0)
-			(void)whorl_poll(members[0].work, 0);
+	open_all(1, "window = 2\n");
+	for (int i = 0; i < ORDERLY; i++) {
+		snprintf(all[i].name, sizeof(all[i].name), "sum %d", i);
+		ck_assert_int_eq(pthread_create(&all[i].thread, NULL, send_in_order, &all[i]), 0);
 	}
-	await(atomic_load(&answered) == 20000, (void)whorl_poll(members[0].work, 1));
-	ck_assert_uint_eq(sum_of(&trust, WHORL_READS_ORDERED).n, 0);
+	for (int i = 0; i < ORDERLY; i++) {
+		pthread_join(all[i].thread, NULL);
+		ck_assert_uint_eq(all[i].disordered, 0);
+	}
 	close_all();
 }
 END_TEST
