@@ -63,12 +63,14 @@ static enum whorl_result check_length(const char *name, const struct wh_shard *s
 	return WHORL_OK;
 }
 
-/* A little earlier than the caller's own: so it is told that the call was not sent, rather than that it may have been. */
+#define EARLIER_NS (5 * WH_NS_PER_MS) /* but not by more than a quarter */
+
+/* Earlier than the caller's own: so it is told that the call was not sent, rather than that it may have been. */
 static uint64_t deadline_of(const struct wh_shard *shard, int timeout_ms)
 {
 	uint64_t timeout_ns = (uint64_t)timeout_ms * WH_NS_PER_MS;
 
-	return wh_env_now(shard->env) + timeout_ns - (timeout_ms > 1 ? WH_NS_PER_MS : timeout_ns / 2);
+	return wh_env_now(shard->env) + timeout_ns - (timeout_ns / 4 < EARLIER_NS ? timeout_ns / 4 : EARLIER_NS);
 }
 
 static enum whorl_result call_shard(const struct wanted *wanted, struct wh_wait *wait, int timeout_ms)

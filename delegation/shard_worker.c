@@ -258,9 +258,11 @@ static bool wait_for_window(struct wh_shard *shard, const struct wish *wish)
 /* Behind those that wait already. As wh_perform. */
 static uint32_t order(struct wh_shard *shard, const struct wish *wish)
 {
-	enum whorl_result result =
-		shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
+	enum whorl_result result;
 
+	if (wish->deadline_ns <= shard->party->worker->loop.now_ns) /* its caller waits no longer */
+		return WHORL_TIMEOUT;
+	result = shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
 	if (result == WHORL_OK)
 		return WH_DEFERRED;
 	if (result != WHORL_AGAIN)

@@ -64,7 +64,7 @@
  *       of whorl_reply_add, and they make no calls: each member would. Others are WHORL_INVALID, and so is whorl_launch. They run on the worker, not on
  *       the node's loop; while the worker lags the loop takes no more of the subgroup, and the senders wait (whorl_on_offer).
  *     - A call is an ordered call (replica.h), of at most the subgroup's message_bytes, or large_bytes: longer is WHORL_INVALID. It runs exactly once, through
- *       all changes of view, or never. WHORL_TIMEOUT: it was not sent: the window was full, or there was no view. Besides the results of whorl_apply: WHORL_IN_DOUBT also if this node was removed, fails or is closed before it
+ *       all changes of view, or never. WHORL_TIMEOUT: it was not sent: the window was full, or there was no view (WHORL_IN_DOUBT where the worker was too slow to say so; it is not sent any more all the same). Besides the results of whorl_apply: WHORL_IN_DOUBT also if this node was removed, fails or is closed before it
  *       knows, or was given a state that has the call; WHORL_NOT_SENDER: never run: this node only listens, or was taken out of the shard;
  *       WHORL_NOT_FOUND: likewise: it is no member of the subgroup; WHORL_NO_QUORUM: likewise: too few members are heard; WHORL_AGAIN: likewise: more than 32 MiB wait here to be sent;
  *       WHORL_REFUSED: likewise: this program knows other functions or types than the shard's (see below); WHORL_GONE: likewise: there is no such property in the shard that this node is in;

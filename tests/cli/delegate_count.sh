@@ -17,7 +17,7 @@ count() {
 	local id=$1
 	shift
 	"$whorl" delegate count group.ini --id "$id" "$@" > "out.$id" 2> "err.$id" &
-	pids[$id]=$!
+	pids[id]=$!
 }
 
 printf '[group]\nname = count-%s\nnodes = 4\n[subgroup first]\n[subgroup second]\n' $$ > group.ini
@@ -26,12 +26,12 @@ count 1 --seconds 3
 count 2 --seconds 60
 count 3 --serve
 sleep 2
-kill -KILL ${pids[2]}
+kill -KILL "${pids[2]}"
 for id in 0 1; do
-	wait ${pids[$id]} || fail "member $id ends with status $?"
+	wait "${pids[$id]}" || fail "member $id ends with status $?"
 done
-kill -TERM ${pids[3]}
-wait ${pids[3]} || fail "the one that serves ends with status $?"
+kill -TERM "${pids[3]}"
+wait "${pids[3]}" || fail "the one that serves ends with status $?"
 
 sum=0
 for id in 0 1 3; do
@@ -40,7 +40,7 @@ for id in 0 1 3; do
 	sum=$((sum + BASH_REMATCH[1]))
 	[[ $id == 3 && ${BASH_REMATCH[1]} != 0 ]] && fail "the one that serves has added"
 	[[ $id != 3 && ${BASH_REMATCH[1]} == 0 ]] && fail "member $id has added nothing"
-	values[$id]=${BASH_REMATCH[3]}
+	values[id]=${BASH_REMATCH[3]}
 done
 [[ ${values[0]} == "${values[1]}" && ${values[0]} == "${values[3]}" ]] || fail "members have other values: ${values[*]}"
 ((values[0] >= sum)) || fail "acknowledged $sum, and the value is ${values[0]}"

@@ -73,10 +73,10 @@ mutant(NAME shard-taken-refused KIND sim-trusts RUNS 100 FILE delegation/shard.c
 mutant(NAME shard-overtakes KIND test_shard_trusts FILE delegation/shard_worker.c
 	REMOVES "a call does not overtake those that wait for the window"
 	TEXT [[
-		shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
+	result = shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
 ]]
 	REPLACEMENT [[
-		send(shard, wish->origin, wish->message, wish->bytes);
+	result = send(shard, wish->origin, wish->message, wish->bytes);
 ]])
 
 mutant(NAME shard-local-unknown KIND sim-trusts RUNS 1000 FILE delegation/shard_worker.c

@@ -543,6 +543,15 @@ static void note_any(enum whorl_result result, const void *answer, size_t bytes,
 		atomic_fetch_add(&wrong, 1);
 }
 
+#define AT_ONCE 60 /* a fiber makes so many calls before others have their turn */
+
+/* On the worker of the shard: all of them are sent in one pass, before it comes to the first. */
+WHORL_FUNCTION(send_at_once, struct whorl_none, struct many, struct whorl_none, 0)
+{
+	for (uint64_t i = 0; i < args->count; i++)
+		ck_ok(whorl_apply_then(&args->trust, sum_add, &(struct add){1}, note_any, NULL));
+}
+
 /* Node 0 is in the shard in views of two. */
 static enum whorl_role role_of(const struct whorl_view *view, const char *name, uint32_t shard, uint32_t id, void *ctx)
 {
@@ -565,7 +574,8 @@ START_TEST(a_member_is_taken_out_of_the_shard)
 	trust = named(0, "sum", &sum_type, NULL);
 	other = named(1, "sum", &sum_type, NULL);
 	atomic_store(&sums_are_held, true);
-	for (int i = 0; i < CALLS; i++)
+	ck_ok(whorl_spawn(members[0].work, at(1), send_at_once, &((struct many){trust, AT_ONCE}), NULL));
+	for (int i = 0; i < CALLS - AT_ONCE; i++)
 		ck_ok(whorl_apply_then(&trust, sum_add, &(struct add){1}, note_any, NULL));
 	for (int i = 0; i < 60; i++)
 		(void)whorl_poll(members[0].work, 5);
@@ -597,13 +607,14 @@ END_TEST
 START_TEST(what_is_not_sent_in_time)
 {
 	struct whorl_trust trust;
+	enum whorl_result result;
 
 	open_all(0, "");
 	founders = 2;
 	open_member(0);
-	ck_assert_int_eq(whorl_entrust_named(members[0].work, whorl_at_shard(members[0].subgroup), "x", &sum_type, NULL,
-					     0, &trust, 200),
-			 WHORL_TIMEOUT);
+	result = whorl_entrust_named(members[0].work, whorl_at_shard(members[0].subgroup), "x", &sum_type, NULL, 0,
+				     &trust, 200);
+	ck_assert(result == WHORL_TIMEOUT || result == WHORL_IN_DOUBT); /* a worker that has no processor cannot say */
 	open_member(1);
 	ck_ok(whorl_ready(members[1].node, PATIENCE_MS));
 	(void)named(0, "y", &sum_type, NULL);
