@@ -8,7 +8,7 @@
 #include "replica/serve.h"
 #include "state/state.h"
 
-/* ---- who uses what --------------------------------------------------------------------------------------------------------------- */
+/* ---- users of a shard --------------------------------------------------------------------------------------------------------------- */
 
 void wh_shard_drop(struct wh_shard *shard)
 {
@@ -72,7 +72,7 @@ void wh_shard_put(struct wh_shard *shard, struct wh_note *note)
 
 /* ---- calls ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A call is named for good by who made it, in which life, and which of its messages it is. */
+/* A call is named for good by its caller, the life of that, and which of its messages it is. */
 static uint64_t id_of(const struct whorl_call *call)
 {
 	uint64_t sum = WH_DIGEST_BEGIN;

@@ -9,7 +9,7 @@
  *
  * A call that was made here is answered when the worker of this node applies it: what the loop tells is only that it never will be.
  *
- * Who frees: a shard is used by its work and by its subgroup, and goes with the second of them. What waits for a call (struct wh_shard_pending) is
+ * What is freed when: a shard is used by its work and by its subgroup, and goes with the second of them. What waits for a call (struct wh_shard_pending) is
  * used by the worker and by the loop, likewise.
  */
 #ifndef WH_DELEGATION_SHARD_H

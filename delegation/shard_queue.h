@@ -50,7 +50,7 @@ struct wh_note *wh_shard_queue_take(struct wh_shard_queue *queue);
 /* [any] From now on none is taken. Those that were not are returned. */
 struct wh_note *wh_shard_queue_close(struct wh_shard_queue *queue);
 
-/* [loop] Of so many calls, whose lengths are `bytes`, as many as there is room for: they count as handed over. Fewer: when there is room for more
+/* [loop] Of so many calls, with the lengths `bytes`, as many as there is room for: they count as handed over. Fewer: when there is room for more
  * wh_shard_queue_applied says so. */
 size_t wh_shard_queue_room(struct wh_shard_queue *queue, const size_t *bytes, size_t count);
 /* [worker] So many more are applied. True: the loop has refused some: it is to offer them again. */

@@ -37,7 +37,7 @@ struct wh_shard_property {
 	uint32_t type_number;
 	void *object;
 	size_t at;                      /* in the table's list */
-	struct wh_shard_property *next; /* of those whose names have one hash */
+	struct wh_shard_property *next; /* of those with names of one hash */
 	char name[];
 };
 

@@ -222,7 +222,7 @@ static enum whorl_result send(struct wh_shard *shard, struct wh_origin origin, c
 	return result;
 }
 
-struct wish { /* what is to be ordered, and for whom */
+struct wish { /* what is to be ordered, and for which call */
 	struct wh_origin origin;
 	uint64_t deadline_ns;
 	const void *message;
@@ -283,7 +283,7 @@ static struct wh_shard_unsent *take_first(struct wh_shard *shard)
 	return unsent;
 }
 
-/* Those whose callers wait no longer never run. */
+/* Those for which no caller waits any longer never run. */
 static void drop_late(struct wh_shard *shard)
 {
 	uint64_t now = wh_env_now(shard->env);

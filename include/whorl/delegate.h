@@ -73,9 +73,9 @@
  *       before; but one that follows a call of this thread that is not answered yet may come before it. If this member has not come to the making of the property it becomes an
  *       ordered read. LINEARIZABLE reads have every call that was answered, at any member, before they began.
  *     - Members agree on the functions and types: all deterministic functions and all types in `types` that may be replicated, by their names, sizes and flags. The first
- *       call of all decides; a member whose program knows others fails, with WHORL_REFUSED (it cannot restore the state, if it comes later: WHORL_SYSTEM, and the
+ *       call of all decides; a member with a program that knows others fails, with WHORL_REFUSED (it cannot restore the state, if it comes later: WHORL_SYSTEM, and the
  *       log says why), and no call of it runs.
- *     - Types: those whose bytes are all that there is (no `drop`, or WHORL_TYPE_TRAVELS; not WHORL_TYPE_STAYS), and those with `save` and `load`. `drop` runs at each member.
+ *     - Types: those of bytes alone (no `drop`, or WHORL_TYPE_TRAVELS; not WHORL_TYPE_STAYS), and those with `save` and `load`. `drop` runs at each member.
  *     - Handles are not counted. The property lives until whorl_trust_end or the end of the shard. whorl_trust_drop frees the handle alone, clone and
  *       send give the same name, also to other members, and move is WHORL_UNSUPPORTED.
  *

@@ -70,15 +70,6 @@ mutant(NAME shard-taken-refused KIND sim-trusts RUNS 100 FILE delegation/shard.c
 	return taken > 1 ? taken - 1 : taken;
 ]])
 
-mutant(NAME shard-overtakes KIND test_shard_trusts FILE delegation/shard_worker.c
-	REMOVES "a call does not overtake those that wait for the window"
-	TEXT [[
-	result = shard->first != NULL ? WHORL_AGAIN : send(shard, wish->origin, wish->message, wish->bytes);
-]]
-	REPLACEMENT [[
-	result = send(shard, wish->origin, wish->message, wish->bytes);
-]])
-
 mutant(NAME shard-local-unknown KIND sim-trusts RUNS 1000 FILE delegation/shard_worker.c
 	REMOVES "a local read of what this member does not have yet goes by the order"
 	TEXT [[
