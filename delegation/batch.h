@@ -58,6 +58,7 @@ enum wh_builtin {
 	WH_MOVE,                       /* struct wh_move_args */
 	WH_ADOPT,                      /* struct wh_adopt_args */
 	WH_NOTHING,                    /* a call that was taken back */
+	WH_SHARD_CALL,                 /* within a process: struct wh_shard_args */
 	/* These have no answer. */
 	WH_ONE_WAY,
 	WH_PART = WH_ONE_WAY, /* of arguments; `property`: how many bytes they are in all */

@@ -1,5 +1,6 @@
 /* call.c - calls, as the program makes them. */
 #include "delegation/link.h"
+#include "delegation/shard.h"
 
 #include <stdlib.h>
 
@@ -27,8 +28,8 @@ enum whorl_result wh_trustee_of(const whorl_work *work, const struct whorl_trust
 	return wh_is_far(work, trust->node) ? wh_far_of(work, trust, out) : WHORL_UNSUPPORTED;
 }
 
-struct call { /* what is known of one before it is made */
-	struct wh_party *me, *trustee;
+struct call {                          /* what is known of one before it is made */
+	struct wh_party *me, *trustee; /* no trustee: a property of a shard */
 	const struct wh_known *known;
 	uint32_t number;
 };
@@ -59,7 +60,8 @@ static enum whorl_result prepare(struct call *call, const struct whorl_trust *tr
 	if (__builtin_expect(call->number == UINT32_MAX, 0))
 		return WHORL_NOT_FOUND;
 	call->known = &work->table.known[call->number];
-	return wh_trustee_of(work, trust, &call->trustee);
+	call->trustee = NULL;
+	return __builtin_expect(wh_is_of_shard(trust), 0) ? WHORL_OK : wh_trustee_of(work, trust, &call->trustee);
 }
 
 void wh_take_turns(struct wh_party *me)
@@ -208,6 +210,26 @@ static enum whorl_result apply(const struct call *call, const struct wh_request 
 	return send_and_wait(call->me, call->trustee, request, ticket, 0, timeout_ms);
 }
 
+static struct wh_shard_wish wish_of(const char *name, const struct whorl_trust *trust, const struct call *call,
+				    const struct wh_request *request)
+{
+	return (struct wh_shard_wish){.name = name,
+				      .trust = trust,
+				      .me = call->me,
+				      .function = call->number,
+				      .launched = (request->flags & WH_RECORD_LAUNCH) != 0,
+				      .data = request->data,
+				      .bytes = request->bytes};
+}
+
+static enum whorl_result apply_at_shard(const char *name, const struct whorl_trust *trust, const struct call *call,
+					const struct wh_request *request, struct wh_wait *wait, int timeout_ms)
+{
+	const struct wh_shard_wish wish = wish_of(name, trust, call, request);
+
+	return wh_shard_apply(&wish, wait, timeout_ms);
+}
+
 static enum whorl_result apply_fixed(const char *name, const struct whorl_trust *trust,
 				     const struct whorl_function *function, uint16_t flags, const void *args,
 				     void *result, int timeout_ms)
@@ -228,6 +250,8 @@ static enum whorl_result apply_fixed(const char *name, const struct whorl_trust 
 	if (__builtin_expect(checked != WHORL_OK, 0))
 		return checked;
 	wait.room = call.known->result_bytes;
+	if (__builtin_expect(call.trustee == NULL, 0))
+		return apply_at_shard(name, trust, &call, &request, &wait, timeout_ms);
 	request.function = (uint16_t)call.number;
 	request.property = trust->property;
 	return apply(&call, &request, &wait, timeout_ms);
@@ -266,7 +290,9 @@ enum whorl_result whorl_apply_bytes_function(const struct whorl_trust *trust, co
 		return result;
 	request.function = (uint16_t)call.number;
 	request.property = trust->property;
-	result = apply(&call, &request, &wait, timeout_ms);
+	result = call.trustee == NULL
+			 ? apply_at_shard("whorl_apply_bytes_function", trust, &call, &request, &wait, timeout_ms)
+			 : apply(&call, &request, &wait, timeout_ms);
 	if (result == WHORL_OK && answer_bytes != NULL)
 		*answer_bytes = wait.bytes;
 	return result == WHORL_OK && answer != NULL && wait.bytes > wait.room ? WHORL_TOO_SMALL : result;
@@ -314,6 +340,11 @@ static enum whorl_result apply_then(const char *name, const struct whorl_trust *
 		result = wh_check_arguments(call.me->work, function, data, bytes);
 	if (__builtin_expect(result != WHORL_OK, 0))
 		return result;
+	if (__builtin_expect(call.trustee == NULL, 0)) {
+		const struct wh_shard_wish wish = wish_of(name, trust, &call, &request);
+
+		return wh_shard_apply_then(&wish, then.fn, then.ctx);
+	}
 	request.function = (uint16_t)call.number;
 	request.property = trust->property;
 	return send_then(&call, &request, then.fn, then.ctx);

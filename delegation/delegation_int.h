@@ -258,9 +258,10 @@ struct wh_party_stats { /* [trustee writes; anyone reads] */
 		properties;
 };
 
-struct whorl_reply { /* the result of a function of bytes, while it runs */
+struct whorl_reply { /* the result of a function of bytes, while it runs; or what a property is saved into */
 	struct wh_bytes *out;
-	size_t bytes;
+	size_t bytes, most; /* most: 0: WHORL_CALL_BYTES_MAX */
+	bool failed;        /* something could not be added */
 };
 
 #define WH_RECENT 8
@@ -308,6 +309,7 @@ struct wh_party {
 	uint64_t learnt_ns; /* since when they are noted */
 	struct wh_properties properties;
 	struct wh_later *launched; /* those that run in fibers, the newest */
+	wh_word shards;            /* [whorl_work_serve writes] the first struct wh_shard that it has; 0: none */
 	/* [any] */
 	_Alignas(128) wh_word newcomers; /* channels that are to be taken into `in`; the list is under the work's lock */
 	struct wh_channel *newcomer;     /* [the work's lock] */
@@ -341,9 +343,13 @@ struct whorl_work {
 	pthread_mutex_t lock;
 	struct wh_party *parties[WH_PARTIES_MOST]; /* [lock writes; those of workers are const] */
 	uint32_t party_count;
-	struct wh_net *net;    /* [const] other nodes (link.h); NULL: this process alone */
-	uint64_t id_key;       /* [const] of handles' ids, which differ from those of other nodes; 0: there are none */
-	struct wh_party *idle; /* [lock] */
+	struct wh_net *net; /* [const] other nodes (link.h); NULL: this process alone */
+	uint64_t id_key;    /* [const] of handles' ids, which differ from those of other nodes; 0: there are none */
+	const struct whorl_type **types; /* [const] of the options */
+	size_t type_count;
+	struct wh_shard *shards[64]; /* that it serves (shard.h): WH_SHARDS_MOST */
+	wh_word shard_count;
+	struct wh_party *idle;       /* [lock] */
 	struct whorl_shared *shared; /* [lock] */
 };
 
@@ -598,6 +604,7 @@ void wh_followed(struct wh_later *later, enum whorl_result status, const void *d
 
 /* Programs that know no flags of types have smaller ones. */
 #define WH_TYPE_LEAST offsetof(struct whorl_type, flags)
+#define WH_TYPE_FLAGS (WH_TYPE_LEAST + sizeof(uint32_t)) /* with them */
 
 /* The name of a new one, with that handle; 0: no memory. `object` becomes its. */
 uint32_t wh_property_new(struct wh_party *me, void *object, const struct whorl_type *type, uint32_t type_number,

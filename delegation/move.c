@@ -16,7 +16,7 @@
 
 bool wh_type_travels(const struct whorl_type *type)
 {
-	uint32_t flags = type->size >= sizeof(*type) ? type->flags : 0;
+	uint32_t flags = type->size >= WH_TYPE_FLAGS ? type->flags : 0;
 
 	return (flags & WHORL_TYPE_STAYS) == 0 && (type->drop == NULL || (flags & WHORL_TYPE_TRAVELS) != 0);
 }

@@ -1,5 +1,6 @@
 /* party.c - which party a thread is, and how parties and channels come to be. */
 #include "delegation/link.h"
+#include "delegation/shard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,8 @@ static size_t look(void *ctx)
 
 	wh_enter(me);
 	work = me->work->net == NULL ? 0 : wh_net_look(me);
+	if (wh_load_acquire(&me->shards) != 0) /* partner: whorl_work_serve */
+		work += wh_shards_look(me);
 	work += wh_serve(me, false) + wh_collect(me) + wh_serve_own(me) + wh_expire(me);
 	return work > 0 ? work : wh_help(me);
 }

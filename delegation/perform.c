@@ -1,5 +1,6 @@
 /* perform.c - what one call does at its trustee. */
 #include "delegation/link.h"
+#include "delegation/shard.h"
 
 #include <stdlib.h>
 
@@ -11,11 +12,15 @@ enum whorl_result whorl_reply_add(whorl_reply *reply, const void *data, size_t b
 
 	if (reply == NULL || (data == NULL && bytes > 0))
 		return WH_REFUSE(reply == NULL ? "no reply" : "no data");
-	if (bytes > WHORL_CALL_BYTES_MAX - reply->bytes)
+	if (bytes > (reply->most == 0 ? WHORL_CALL_BYTES_MAX : reply->most) - reply->bytes) {
+		reply->failed = true;
 		return WHORL_TOO_SMALL;
+	}
 	room = wh_bytes_add(reply->out, bytes);
-	if (room == NULL)
+	if (room == NULL) {
+		reply->failed = true;
 		return WHORL_MEMORY;
+	}
 	if (bytes > 0)
 		memcpy(room, data, bytes);
 	reply->bytes += bytes;
@@ -287,6 +292,8 @@ uint32_t wh_perform(struct wh_party *me, struct wh_origin origin, const struct w
 						       : wh_adopt(me, origin, args, bytes, out);
 	case WH_NOTHING:
 		return WHORL_OK;
+	case WH_SHARD_CALL:
+		return wh_shard_request(me, origin, args, bytes, out);
 	default:
 		if (record->function >= me->work->table.count)
 			return WHORL_NOT_FOUND;

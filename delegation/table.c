@@ -149,7 +149,7 @@ static bool make_places(struct wh_table *table)
 /* ---- the digest -------------------------------------------------------------------------------------------------------------- */
 
 /* Fowler, Noll and Vo's, 64 bits. */
-static void digest(uint64_t *sum, const void *data, size_t bytes)
+void wh_digest(uint64_t *sum, const void *data, size_t bytes)
 {
 	const unsigned char *at = data;
 
@@ -157,29 +157,31 @@ static void digest(uint64_t *sum, const void *data, size_t bytes)
 		*sum = (*sum ^ at[i]) * UINT64_C(0x100000001b3);
 }
 
-static void digest_number(uint64_t *sum, uint64_t number)
+void wh_digest_number(uint64_t *sum, uint64_t number)
 {
 	unsigned char bytes[8];
 
 	for (int i = 0; i < 8; i++)
 		bytes[i] = (unsigned char)(number >> 8 * i);
-	digest(sum, bytes, sizeof(bytes));
+	wh_digest(sum, bytes, sizeof(bytes));
+}
+
+void wh_digest_function(uint64_t *sum, const struct whorl_function *f)
+{
+	wh_digest(sum, f->name, strlen(f->name) + 1);
+	wh_digest(sum, f->property, strlen(f->property) + 1);
+	wh_digest_number(sum, f->property_bytes);
+	wh_digest_number(sum, f->argument_bytes);
+	wh_digest_number(sum, f->result_bytes);
+	wh_digest_number(sum, f->flags);
 }
 
 static uint64_t digest_of(const struct wh_table *table)
 {
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	uint64_t sum = WH_DIGEST_BEGIN;
 
-	for (uint32_t i = 0; i < table->count; i++) {
-		const struct whorl_function *f = table->known[i].function;
-
-		digest(&sum, f->name, strlen(f->name) + 1);
-		digest(&sum, f->property, strlen(f->property) + 1);
-		digest_number(&sum, f->property_bytes);
-		digest_number(&sum, f->argument_bytes);
-		digest_number(&sum, f->result_bytes);
-		digest_number(&sum, f->flags);
-	}
+	for (uint32_t i = 0; i < table->count; i++)
+		wh_digest_function(&sum, table->known[i].function);
 	return sum;
 }
 

@@ -40,4 +40,11 @@ uint32_t wh_table_find(const struct wh_table *table, const struct whorl_function
 /* The number of a type of properties, which functions are for; WH_TYPE_NONE: none is. */
 uint32_t wh_table_type(const struct wh_table *table, const struct whorl_type *type);
 
+/* ---- digests: a sum that is WH_DIGEST_BEGIN at first */
+
+#define WH_DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
+void wh_digest(uint64_t *sum, const void *data, size_t bytes);
+void wh_digest_number(uint64_t *sum, uint64_t number);
+void wh_digest_function(uint64_t *sum, const struct whorl_function *function);
+
 #endif

@@ -6,6 +6,7 @@
  * its own, one behind the other, so at no time is there only the toggle of another thread, which may come first (tests/models).
  */
 #include "delegation/link.h"
+#include "delegation/shard.h"
 
 #include <stdlib.h>
 
@@ -219,6 +220,11 @@ enum whorl_result whorl_entrust(whorl_work *work, struct whorl_place place, cons
 	me = wh_party_here(work);
 	if (me == NULL)
 		return WHORL_MEMORY;
+	if (place.shard != NULL) {
+		const struct wh_shard_named named = {__func__, me, place.shard, type->name, type, init, bytes};
+
+		return wh_shard_entrust(&named, trust, timeout_ms);
+	}
 	result = trustee_for(me, place, &trustee, &timeout_ms);
 	if (result != WHORL_OK)
 		return result;
@@ -245,8 +251,8 @@ enum whorl_result whorl_trust_clone(struct whorl_trust *trust, struct whorl_trus
 	result = check_owned(__func__, trust, &me);
 	if (result != WHORL_OK)
 		return result;
-	id = wh_fresh_id(me);
-	result = toggle_of(me, trust, id);
+	id = wh_is_of_shard(trust) ? trust->id : wh_fresh_id(me); /* those of a shard are not counted */
+	result = wh_is_of_shard(trust) ? WHORL_OK : toggle_of(me, trust, id);
 	if (result != WHORL_OK)
 		return result;
 	*other = *trust;
@@ -270,6 +276,12 @@ static enum whorl_result check_receiver(const whorl_work *work, struct whorl_pla
 	return place.worker == WHORL_WORKER_ANY ? WHORL_OK : wh_trustee_at(work, place.node, place.worker, &receiver);
 }
 
+static void give_away(const struct wh_party *me, struct whorl_trust *trust, struct whorl_place place, bool far)
+{
+	trust->work = far ? NULL : me->work;
+	trust->owner = place.worker == WHORL_WORKER_ANY ? 0 : place.worker + 1;
+}
+
 enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place place)
 {
 	struct wh_party *me = NULL;
@@ -282,6 +294,10 @@ enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place
 	if (result != WHORL_OK)
 		return result;
 	far = wh_is_far(me->work, place.node);
+	if (wh_is_of_shard(trust)) {
+		give_away(me, trust, place, far);
+		return WHORL_OK;
+	}
 	id = wh_fresh_id(me);
 	result = far ? toggle_for(me, trust, id, place.node) : toggle_of(me, trust, id);
 	if (result != WHORL_OK)
@@ -292,8 +308,7 @@ enum whorl_result whorl_trust_send(struct whorl_trust *trust, struct whorl_place
 		return result;
 	}
 	trust->id = id;
-	trust->work = far ? NULL : me->work;
-	trust->owner = place.worker == WHORL_WORKER_ANY ? 0 : place.worker + 1;
+	give_away(me, trust, place, far);
 	return WHORL_OK;
 }
 
@@ -302,7 +317,7 @@ enum whorl_result whorl_trust_drop(struct whorl_trust *trust)
 	struct wh_party *me = NULL;
 	enum whorl_result result = check_owned(__func__, trust, &me);
 
-	if (result == WHORL_OK)
+	if (result == WHORL_OK && !wh_is_of_shard(trust))
 		result = toggle_of(me, trust, trust->id);
 	if (result == WHORL_GONE) /* with its node, and so has the handle */
 		result = WHORL_OK;
@@ -385,5 +400,7 @@ enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place
 		return result;
 	if (timeout_ms < 0)
 		return WH_REFUSE("the time-out is negative");
+	if (wh_is_of_shard(trust))
+		return WHORL_UNSUPPORTED;
 	return wh_is_delegated(me) ? WHORL_WOULD_DEADLOCK : move(me, trust, place, timeout_ms);
 }

@@ -1,5 +1,6 @@
 /* work.c - opening and closing; figures. */
 #include "delegation/link.h"
+#include "delegation/shard.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static void free_work(whorl_work *work)
 	if (work->has_key)
 		pthread_key_delete(work->key);
 	wh_net_free(work);
+	free(work->types);
 	pthread_mutex_destroy(&work->lock);
 	wh_table_free(&work->table);
 	free(work);
@@ -54,6 +56,17 @@ static enum whorl_result start_workers(whorl_work *work, struct wh_error *err)
 	return result;
 }
 
+static enum whorl_result copy_types(whorl_work *work, const struct whorl_work_options *options)
+{
+	work->types = calloc(options->type_count + 1, sizeof(struct whorl_type *));
+	if (work->types == NULL)
+		return WHORL_MEMORY;
+	for (size_t i = 0; i < options->type_count; i++)
+		work->types[i] = options->types[i];
+	work->type_count = options->type_count;
+	return WHORL_OK;
+}
+
 static enum whorl_result fill(whorl_work *work, const struct whorl_work_options *options,
 			      const struct wh_endpoint *endpoint, struct wh_error *err)
 {
@@ -62,6 +75,9 @@ static enum whorl_result fill(whorl_work *work, const struct whorl_work_options 
 
 	if (result != WHORL_OK)
 		return result;
+	result = copy_types(work, options);
+	if (result != WHORL_OK)
+		return wh_error_set(err, result, "no memory for types");
 	if (pthread_key_create(&work->key, wh_parties_end) != 0)
 		return wh_error_set(err, WHORL_SYSTEM, "no key for the program's threads: too many are in use");
 	work->has_key = true;
@@ -267,6 +283,18 @@ static bool stop_workers(whorl_work *work, uint64_t deadline)
 	return stopped;
 }
 
+/* As its worker, in delegated context: it drops properties. */
+static void leave_shard(struct wh_shard *shard)
+{
+	struct wh_party *party = shard->party;
+	struct wh_here before = wh_enter(party);
+
+	party->in_function = true;
+	wh_shard_leave(shard);
+	party->in_function = false;
+	wh_leave(before);
+}
+
 /* No other thread runs any more. What has been answered is taken, so of a property that moves it is known where it is; what is left ends, with
  * each party as itself; then the properties go. */
 static void end_all(whorl_work *work)
@@ -289,6 +317,8 @@ static void end_all(whorl_work *work)
 		wh_properties_close(work->parties[i]);
 		wh_leave(before);
 	}
+	for (uint64_t i = 0; i < wh_load_relaxed(&work->shard_count); i++)
+		leave_shard(work->shards[i]);
 }
 
 enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "group/logs/state_place.h"
 #include "group/node_int.h"
@@ -189,6 +190,19 @@ struct own {
 	unsigned char *piece;
 };
 
+/* A state that a thread of its own has may not be there yet. In simulation nothing can wait: then it is made another time. */
+static ptrdiff_t read_own(const struct own *own)
+{
+	const struct timespec moment = {.tv_nsec = (long)WH_NS_PER_MS};
+	struct wh_durable_state *state = own->state;
+	ptrdiff_t got;
+
+	while ((got = read_snapshot(own->snapshot, own->piece, PIECE_BYTES, state)) == WH_STATE_READ_AGAIN &&
+	       state->subgroup->node->fixed.world_env->nap == NULL)
+		nanosleep(&moment, NULL);
+	return got;
+}
+
 static void write_checkpoint(struct own *own)
 {
 	struct wh_durable_state *state = own->state;
@@ -197,7 +211,7 @@ static void write_checkpoint(struct own *own)
 	bool goes_on = to_log(state, &own->writing, WH_CHECKPOINT_BEGIN, snapshot->place, snapshot->bytes) != 0;
 
 	snapshot->read = snapshot->bytes;
-	while (goes_on && (got = read_snapshot(snapshot, own->piece, PIECE_BYTES, state)) > 0)
+	while (goes_on && (got = read_own(own)) > 0)
 		goes_on = (size_t)got <= PIECE_BYTES &&
 			  to_log(state, &own->writing, WH_CHECKPOINT_BYTES, own->piece, (size_t)got) != 0;
 	state->ends =

@@ -27,6 +27,19 @@ enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup
 	return WHORL_OK;
 }
 
+static size_t offer(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	const whorl_subgroup *subgroup = ctx;
+
+	return subgroup->layer.ops->deliver(subgroup->layer.ctx, messages, count);
+}
+
+void wh_layer_may_refuse(whorl_subgroup *subgroup)
+{
+	subgroup->offer.fn = offer;
+	subgroup->upcall_ctx = subgroup;
+}
+
 void *wh_layer_of(const whorl_subgroup *subgroup, const struct wh_layer_ops *ops)
 {
 	return subgroup->layer.ops == ops ? subgroup->layer.ctx : NULL;
@@ -190,6 +203,21 @@ uint32_t wh_layer_window(const whorl_subgroup *subgroup)
 uint64_t wh_layer_large_bytes(const whorl_subgroup *subgroup)
 {
 	return subgroup->fixed.large_bytes;
+}
+
+uint64_t wh_layer_most_bytes(const whorl_subgroup *subgroup)
+{
+	return subgroup->large_bytes > subgroup->message_bytes ? subgroup->large_bytes : subgroup->message_bytes;
+}
+
+const whorl_node *wh_layer_node(const whorl_subgroup *subgroup)
+{
+	return subgroup->node;
+}
+
+const char *wh_layer_name(const whorl_subgroup *subgroup)
+{
+	return subgroup->name;
 }
 
 bool wh_layer_reads_log(const whorl_subgroup *subgroup)

@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 struct wh_layer_ops {
-	/* [loop] In place of an upcall. Returns how many it takes: all. The node may have failed by then. */
+	/* [loop] In place of an upcall. Returns how many it takes: all, or after wh_layer_may_refuse some. The node may have failed by then. */
 	size_t (*deliver)(void *layer, const struct whorl_message *messages, size_t count);
 	/* [loop] It was delivered, and will never come to `deliver`: the state that was restored has it, or this node has left the
 	 * shard before that. No upcall may be made here. */
@@ -44,6 +44,9 @@ struct wh_layer_wants {
  * WHORL_FORKED, WHORL_INVALID in the name of `function`. */
 WH_MUST_CHECK enum whorl_result wh_layer_attach(const char *function, whorl_subgroup *subgroup,
 						const struct wh_layer_ops *ops, void *layer);
+/* Before whorl_start: from now on `deliver` may take fewer than it is offered: then nothing more of the subgroup comes until whorl_offer_again, as for
+ * a program with whorl_on_offer. */
+void wh_layer_may_refuse(whorl_subgroup *subgroup);
 /* [any] The layer with these functions; NULL: the subgroup has none, or another. */
 void *wh_layer_of(const whorl_subgroup *subgroup, const struct wh_layer_ops *ops);
 /* [any] Of an open claim. */
@@ -69,7 +72,10 @@ void wh_layer_fail(whorl_subgroup *subgroup, enum whorl_result code, const char 
 bool wh_layer_is_ordered(const whorl_subgroup *subgroup);
 uint32_t wh_layer_window(const whorl_subgroup *subgroup);
 uint64_t wh_layer_large_bytes(const whorl_subgroup *subgroup); /* of a message, at most; 0: none is larger than a slot */
+uint64_t wh_layer_most_bytes(const whorl_subgroup *subgroup);  /* of a message of any kind, at most */
 uint64_t wh_layer_incarnation(const whorl_subgroup *subgroup);
+const whorl_node *wh_layer_node(const whorl_subgroup *subgroup); /* [any] */
+const char *wh_layer_name(const whorl_subgroup *subgroup);       /* [any] as long as the subgroup */
 
 /* ---- reads */
 

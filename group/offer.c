@@ -110,11 +110,24 @@ void wh_node_hold(const whorl_subgroup *subgroup, const struct wh_shard_member *
 		wh_multicast_hold(member->mc);
 }
 
+/* A layer has told some thread that it will hear of these. */
+static void tell_missed(const whorl_subgroup *subgroup)
+{
+	struct wh_backlog_place place = {.walks = false};
+	const struct whorl_message *message;
+
+	if (subgroup->layer.ops == NULL)
+		return;
+	while ((message = wh_backlog_walk(&subgroup->offer.backlog, &place)) != NULL)
+		subgroup->layer.ops->missed(subgroup->layer.ctx, message);
+}
+
 /* It is in the list still, and the next pass goes on with it. */
 void wh_node_forget_refused(whorl_subgroup *subgroup)
 {
 	if (!subgroup->offer.listed)
 		return;
+	tell_missed(subgroup);
 	wh_backlog_clear(&subgroup->offer.backlog);
 	note_kept(subgroup);
 	subgroup->offer.refuses = false;

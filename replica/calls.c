@@ -224,23 +224,36 @@ static void fail_run(struct wh_replica *replica, size_t count)
 	wh_layer_fail(replica->subgroup, WHORL_SYSTEM, "the program could not apply a call");
 }
 
-static bool apply_run(struct wh_replica *replica, size_t count)
+/* How many the program takes: all, or WH_CALLS_FAILED; a layer above may take fewer. */
+static size_t take_run(struct wh_replica *replica, size_t count)
 {
 	struct wh_calls *calls = &replica->calls;
-	bool applied;
+	size_t taken;
 
 	calls->applies = true;
-	applied = replica->apply(calls->run, count, replica->apply_ctx);
+	if (replica->apply != NULL)
+		taken = replica->apply(calls->run, count, replica->apply_ctx) ? count : WH_CALLS_FAILED;
+	else
+		taken = replica->plan.take(calls->run, count, replica->plan.ctx);
 	calls->applies = false;
-	if (!applied) {
+	return taken;
+}
+
+/* What is not taken is shown again, and its callers wait on. */
+static size_t apply_run(struct wh_replica *replica, size_t count)
+{
+	struct wh_calls *calls = &replica->calls;
+	size_t taken = take_run(replica, count);
+
+	if (taken == WH_CALLS_FAILED) {
 		fail_run(replica, count);
-		return false;
+		return taken;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < taken; i++)
 		if (calls->answers[i].pending != NULL)
 			tell_answer(calls, &calls->answers[i]);
 	clear_arena(calls);
-	return true;
+	return taken;
 }
 
 void wh_calls_missed(void *layer, const struct whorl_message *message)
@@ -267,10 +280,13 @@ size_t wh_calls_deliver(void *layer, const struct whorl_message *messages, size_
 	tell_missed(&replica->calls);
 	for (size_t done = 0; done < count;) {
 		size_t run = show_run(replica, messages + done, count - done);
+		size_t taken = apply_run(replica, run);
 
-		if (!apply_run(replica, run))
+		if (taken == WH_CALLS_FAILED)
 			break;
-		done += run;
+		done += taken;
+		if (taken < run)
+			return done;
 	}
 	return count;
 }
@@ -348,6 +364,13 @@ uint64_t whorl_defer(const struct whorl_call *call)
 	answer->state = WH_ANSWER_DEFERRED;
 	answer->ticket = ticket;
 	return ticket;
+}
+
+void *wh_replica_left(const struct whorl_call *call, whorl_done_fn *done)
+{
+	const struct wh_answer *answer = call->place;
+
+	return answer != NULL && answer->pending->done == done ? answer->pending->ctx : NULL;
 }
 
 /* ---- making calls --------------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,13 @@
 static size_t step(void *layer)
 {
 	struct wh_replica *replica = layer;
+	const char *why = replica->plan.broken != NULL ? replica->plan.broken(replica->plan.ctx) : NULL;
 	size_t work;
 
+	if (why != NULL) {
+		wh_layer_fail(replica->subgroup, WHORL_REFUSED, why);
+		return 1;
+	}
 	wh_calls_step(replica);
 	work = wh_later_step(&replica->later);
 	return work + wh_reads_step(replica);
@@ -49,6 +54,8 @@ static void free_replica(void *layer)
 	wh_later_close(&replica->later);
 	wh_reads_close(&replica->reads);
 	wh_waiters_close(&replica->waiters);
+	if (replica->plan.free != NULL)
+		replica->plan.free(replica->plan.ctx);
 	free(replica);
 }
 
@@ -67,27 +74,46 @@ struct wh_replica *wh_replica_of(const whorl_subgroup *subgroup)
 	return wh_layer_of(subgroup, &ops);
 }
 
-enum whorl_result whorl_on_calls(whorl_subgroup *subgroup, whorl_apply_fn *apply, void *ctx)
+/* Freed if it cannot be attached, but what it is to serve stays the caller's. */
+static enum whorl_result attach(const char *function, whorl_subgroup *subgroup, const struct wh_replica *like)
 {
 	struct wh_replica *replica;
 	enum whorl_result result;
 
-	if (subgroup == NULL || apply == NULL)
-		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no function");
 	if (wh_layer_state(subgroup) == WHORL_FORKED)
 		return WHORL_FORKED;
 	if (!wh_layer_is_ordered(subgroup))
-		return WH_REFUSE("the subgroup is unordered: its members would apply calls in different orders");
+		return wh_refuse(function,
+				 "the subgroup is unordered: its members would apply calls in different orders");
 	replica = calloc(1, sizeof(*replica));
 	if (replica == NULL)
 		return WHORL_MEMORY;
-	*replica = (struct wh_replica){.subgroup = subgroup, .apply = apply, .apply_ctx = ctx};
+	*replica = *like;
 	wh_later_init(&replica->later);
 	wh_reads_init(&replica->reads);
 	wh_waiters_init(&replica->waiters);
-	result = wh_calls_init(replica) ? wh_layer_attach(__func__, subgroup, &ops, replica) : WHORL_MEMORY;
-	if (result != WHORL_OK)
+	result = wh_calls_init(replica) ? wh_layer_attach(function, subgroup, &ops, replica) : WHORL_MEMORY;
+	if (result != WHORL_OK) {
+		replica->plan.free = NULL;
 		free_replica(replica);
+	}
+	return result;
+}
+
+enum whorl_result whorl_on_calls(whorl_subgroup *subgroup, whorl_apply_fn *apply, void *ctx)
+{
+	if (subgroup == NULL || apply == NULL)
+		return WH_REFUSE(subgroup == NULL ? "no subgroup" : "no function");
+	return attach(__func__, subgroup, &(struct wh_replica){.subgroup = subgroup, .apply = apply, .apply_ctx = ctx});
+}
+
+enum whorl_result wh_replica_serve(const char *function, whorl_subgroup *subgroup, const struct wh_replica_plan *plan)
+{
+	enum whorl_result result =
+		attach(function, subgroup, &(struct wh_replica){.subgroup = subgroup, .plan = *plan});
+
+	if (result == WHORL_OK)
+		wh_layer_may_refuse(subgroup);
 	return result;
 }
 

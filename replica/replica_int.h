@@ -20,6 +20,7 @@
 #include <whorl/replica.h>
 
 #include "group/layer.h"
+#include "replica/serve.h"
 
 #define WH_CALL_RUN 64 /* calls of one `apply`, at most */
 
@@ -122,8 +123,9 @@ struct wh_waiters {
 
 struct wh_replica {
 	whorl_subgroup *subgroup;
-	whorl_apply_fn *apply;
+	whorl_apply_fn *apply; /* NULL: the plan's `take` */
 	void *apply_ctx;
+	struct wh_replica_plan plan; /* of a layer above; all NULL: none */
 	struct wh_calls calls;
 	struct wh_later later;
 	struct wh_reads reads;

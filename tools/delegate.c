@@ -49,6 +49,7 @@ static const char doc[] =
 	"  echo       fibers call a property of another node: whorl delegate echo --help\n"
 	"  sssp       shortest paths on a graph that all nodes have a part of: whorl delegate sssp --help\n"
 	"  kv         a store of keys and values, or the same under locks: whorl delegate kv --help\n"
+	"  count      a member adds to a counter that all members of a shard have: whorl delegate count --help\n"
 	"\n"
 	"The ways:\n"
 	"  mutex      pthread_mutex\n"
@@ -128,7 +129,7 @@ static void take_word(struct wh_delegate *delegate, const char *word, struct arg
 	if (delegate->command != NULL)
 		argp_error(state, "\"%s\" is one word too many", word);
 	if (strcmp(word, "fetch-add") != 0)
-		argp_error(state, "there is no command \"%s\", expected fetch-add, echo, sssp or kv", word);
+		argp_error(state, "there is no command \"%s\", expected fetch-add, echo, sssp, kv or count", word);
 	delegate->command = word;
 }
 
@@ -169,7 +170,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (delegate->command == NULL)
-			argp_error(state, "which COMMAND? fetch-add, echo, sssp or kv");
+			argp_error(state, "which COMMAND? fetch-add, echo, sssp, kv or count");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -201,6 +202,10 @@ int wh_delegate_main(int argc, char **argv)
 	enum wh_exit status;
 	struct wh_error err;
 
+	if (argc > 1 && strcmp(argv[1], "count") == 0) {
+		argv[1] = (char[]){"whorl delegate count"};
+		return wh_delegate_count_main(argc - 1, argv + 1);
+	}
 	if (argc > 1 && strcmp(argv[1], "echo") == 0) {
 		argv[1] = (char[]){"whorl delegate echo"};
 		return wh_delegate_echo_main(argc - 1, argv + 1);

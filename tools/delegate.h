@@ -5,6 +5,7 @@
  *     delegate_echo.c     echo: fibers that call a property of another node; delegate_bare.c: what bare writes do in its place
  *     delegate_sssp.c     sssp: shortest paths over trusts; delegate_sssp.h says of what it consists
  *     delegate_kv.c       kv: a store of keys and values; its parts: delegate_kv.h
+ *     delegate_count.c    count: a member of a shard that adds to a replicated counter
  *     delegate_locks.c    the ways without delegation: locks, a combining queue, an atomic instruction
  *     delegate_trusts.c   the ways with it
  */
@@ -37,6 +38,7 @@ enum wh_exit wh_delegate_fetch(struct wh_delegate *delegate);
 int wh_delegate_echo_main(int argc, char **argv); /* argv[0] is "echo" */
 int wh_delegate_sssp_main(int argc, char **argv);
 int wh_delegate_kv_main(int argc, char **argv);   /* argv[0] is "kv" */
+int wh_delegate_count_main(int argc, char **argv);
 
 /* ---- fetch-add ----------------------------------------------------------------------------------------------------------- */
 

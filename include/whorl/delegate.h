@@ -57,6 +57,28 @@
  * `work` in it is NULL, and the workers' threads use it as it is; a plain thread puts its own work in. Handles that come before the
  * node of their property has been met give WHORL_AGAIN.
  *
+ * REPLICATED TRUSTS. A property may be entrusted to a *shard* (whorl_at_shard, whorl_entrust_named): all members of it have the property, and
+ * run the functions that are sent to it, in one order. What was answered outlives any minority of the members, and a member that comes is given
+ * it. Each member names a worker for it before whorl_start (whorl_work_serve), and calls it by a handle of its own; only members can.
+ *     - Its functions are WHORL_DETERMINISTIC: what they do follows from property and arguments alone: no time, no dice, no addresses, no result
+ *       of whorl_reply_add, and they make no calls: each member would. Others are WHORL_INVALID, and so is whorl_launch. They run on the worker, not on
+ *       the node's loop; while the worker lags the loop takes no more of the subgroup, and the senders wait (whorl_on_offer).
+ *     - A call is an ordered call (replica.h), of at most the subgroup's message_bytes, or large_bytes: longer is WHORL_INVALID. It runs exactly once, through
+ *       all changes of view, or never. WHORL_TIMEOUT: it was not sent: the window was full, or there was no view (WHORL_IN_DOUBT where the worker was too slow to say so; it is not sent any more all the same). Besides the results of whorl_apply: WHORL_IN_DOUBT also if this node was removed, fails or is closed before it
+ *       knows, or was given a state that has the call; WHORL_NOT_SENDER: never run: this node only listens, or was taken out of the shard;
+ *       WHORL_NOT_FOUND: likewise: it is no member of the subgroup; WHORL_NO_QUORUM: likewise: too few members are heard; WHORL_AGAIN: likewise: more than 32 MiB wait here to be sent;
+ *       WHORL_REFUSED: likewise: this program knows other functions or types than the shard's (see below); WHORL_GONE: likewise: there is no such property in the shard that this node is in;
+ *       and what whorl_error says of the node.
+ *     - A function with WHORL_READ runs as whorl_trust_reads says. LOCAL reads of one node never go back, and have what was answered to it
+ *       before; but one that follows a call of this thread that is not answered yet may come before it. If this member has not come to the making of the property it becomes an
+ *       ordered read. LINEARIZABLE reads have every call that was answered, at any member, before they began.
+ *     - Members agree on the functions and types: all deterministic functions and all types in `types` that may be replicated, by their names, sizes and flags. The first
+ *       call of all decides; a member with a program that knows others fails, with WHORL_REFUSED (it cannot restore the state, if it comes later: WHORL_SYSTEM, and the
+ *       log says why), and no call of it runs.
+ *     - Types: those of bytes alone (no `drop`, or WHORL_TYPE_TRAVELS; not WHORL_TYPE_STAYS), and those with `save` and `load`. `drop` runs at each member.
+ *     - Handles are not counted. The property lives until whorl_trust_end or the end of the shard. whorl_trust_drop frees the handle alone, clone and
+ *       send give the same name, also to other members, and move is WHORL_UNSUPPORTED.
+ *
  * STRUCTS, NULL, ERRORS, FORK: as in whorl.h. Those without `size` never grow; whorl_trust has room inside. A child of fork() may not use work that its parent has opened.
  */
 #ifndef WHORL_DELEGATE_H
@@ -78,6 +100,9 @@ enum whorl_type_flag {
 	WHORL_TYPE_TRAVELS = 2, /* yes, though it has a `drop`: its bytes are all that there is of it */
 };
 
+typedef struct whorl_reply
+	whorl_reply; /* the result of a function of bytes, while it runs; or what a property is saved into */
+
 struct whorl_type { /* of properties; see WHORL_TYPE */
 	size_t size;
 	const char *name; /* functions name the type that they are for by it: "struct counter" */
@@ -85,6 +110,11 @@ struct whorl_type { /* of properties; see WHORL_TYPE */
 	/* Before its memory is freed, in delegated context; NULL: nothing. Not where it has moved away from. */
 	void (*drop)(void *property);
 	uint32_t flags; /* of enum whorl_type_flag */
+	/* Of properties of a shard that hold more than their bytes (whorl_at_shard), else both NULL. `save` adds all that there is of the property to
+	 * `into`, by whorl_reply_add: at its worker, in delegated context. `load` fills one that is all zero from what was saved, on any thread; it
+	 * believes none of it, as it comes from another node or from a disk. False: it cannot; what it has made of it is dropped, by `drop`. */
+	bool (*save)(const void *property, struct whorl_reply *into);
+	bool (*load)(void *property, const void *saved, size_t bytes);
 };
 
 /* Defines a type of properties: `static WHORL_TYPE(counter_type, struct counter, counter_drop);`, or without static. */
@@ -95,7 +125,15 @@ struct whorl_type { /* of properties; see WHORL_TYPE */
 	WHORL_TYPE_NAMED(name, #property_type, property_type, drop, flags)
 
 #define WHORL_TYPE_NAMED(name, text, property_type, drop, flags)                                                       \
-	const struct whorl_type name = {sizeof(struct whorl_type), (text), sizeof(property_type), (drop), (flags)};    \
+	WHORL_TYPE_SAVED_NAMED(name, text, property_type, drop, flags, NULL, NULL)
+
+/* The same with functions that save and load it, for properties of shards. */
+#define WHORL_TYPE_SAVED(name, property_type, drop, save, load)                                                        \
+	WHORL_TYPE_SAVED_NAMED(name, #property_type, property_type, drop, 0, save, load)
+
+#define WHORL_TYPE_SAVED_NAMED(name, text, property_type, drop, flags, save, load)                                     \
+	const struct whorl_type name = {                                                                               \
+		sizeof(struct whorl_type), (text), sizeof(property_type), (drop), (flags), (save), (load)};            \
 	static const struct whorl_type *const name##_whorl_listed __attribute__((used, section("whorl_types"))) =      \
 		&(name)
 
@@ -105,8 +143,6 @@ enum whorl_function_flag {
 	WHORL_BLOCKS = 4,        /* it may take long: only its worker's own thread runs it */
 	WHORL_TAKES_BYTES = 8,   /* private: WHORL_FUNCTION_OF_BYTES */
 };
-
-typedef struct whorl_reply whorl_reply; /* the result of a function of bytes, while it runs */
 
 struct whorl_function { /* see WHORL_FUNCTION */
 	size_t size;
@@ -176,8 +212,8 @@ struct whorl_none {
 				      const void *data __attribute__((unused)), size_t bytes __attribute__((unused)),  \
 				      whorl_reply *reply __attribute__((unused)))
 
-/* Adds to the result. WHORL_OK; WHORL_TOO_SMALL: it would be longer than WHORL_CALL_BYTES_MAX; WHORL_MEMORY: in both cases nothing is
- * added. */
+/* Adds to the result. WHORL_OK; WHORL_TOO_SMALL: it would be longer than WHORL_CALL_BYTES_MAX (what is saved has no limit); WHORL_MEMORY: in
+ * both cases nothing is added. */
 WHORL_API enum whorl_result whorl_reply_add(whorl_reply *reply, const void *data, size_t bytes);
 
 /* The types of what a call is given must be those of its function: a compiler that says "not compatible with any association" says that
@@ -244,6 +280,15 @@ WHORL_API enum whorl_result whorl_work_close(whorl_work *work, int timeout_ms);
  * WHORL_WOULD_DEADLOCK: in delegated context, with a time-out other than 0; WHORL_INVALID. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_ready(whorl_work *work, int timeout_ms);
 
+/* The worker that has what is entrusted to the shard of `subgroup` in which this node is (see REPLICATED TRUSTS). It sets whorl_on_calls and
+ * whorl_on_state of the subgroup, of which the program sets nothing. On all members, or none: before whorl_start, on a work that was opened
+ * with the node. Several subgroups may have one worker. When the work is closed this node is a member without a state: it takes what comes and
+ * gives nothing, so close the node next. The work must be closed before the node, as ever.
+ * WHORL_OK; WHORL_INVALID: after whorl_start, the subgroup is of another node, unordered, entered (whorl_subgroup_enter), or has an upcall or
+ * functions for its state already; the work has no node, no such worker, or too many subgroups (64); WHORL_MEMORY, WHORL_FORKED. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_work_serve(whorl_work *work, whorl_subgroup *subgroup,
+							      uint32_t worker);
+
 /* A digest of the functions: their names, types, sizes and flags. Two programs with the same digest name all functions alike. */
 WHORL_API uint64_t whorl_work_digest(const whorl_work *work);
 
@@ -278,7 +323,7 @@ static inline struct whorl_place whorl_at_any_node(void)
 	return whorl_at_worker(WHORL_NODE_ANY, WHORL_WORKER_ANY);
 }
 
-/* At all members of a shard. Not yet: WHORL_UNSUPPORTED. */
+/* At all members of a shard: whorl_entrust_named. */
 static inline struct whorl_place whorl_at_shard(whorl_subgroup *subgroup)
 {
 	struct whorl_place place = {WHORL_NODE_HERE, WHORL_WORKER_ANY, subgroup};
@@ -336,6 +381,34 @@ WHORL_API enum whorl_result whorl_trust_drop(struct whorl_trust *trust);
  * was; WHORL_GONE: there is no such property, or its node has ended. */
 WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_trust_move(struct whorl_trust *trust, struct whorl_place place,
 							      int timeout_ms);
+
+/* ---- replicated trusts ----------------------------------------------------------------------------------------------------*/
+
+#define WHORL_TRUST_NAME_MAX 255 /* bytes of a name, without its end */
+
+/* A property of the shard of `place` (whorl_at_shard) by its name: finds it, or makes it with `init` (NULL: all zero; with a type
+ * that has `load` it is NULL), by an ordered call: the first makes it, and of the others `init` is not looked at. `type` is in the `types` of the work.
+ * WHORL_OK; WHORL_IN_DOUBT: it may be there: call again, which is harmless; WHORL_INVALID (whorl_invalid_text): there is one of that name and another
+ * type, its type may not be replicated...; WHORL_UNSUPPORTED: `place` is no shard that this work serves (whorl_work_serve); and the results
+ * of whorl_apply at a shard. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_entrust_named(whorl_work *work, struct whorl_place place,
+								 const char *name, const struct whorl_type *type,
+								 const void *init, size_t bytes,
+								 struct whorl_trust *trust, int timeout_ms);
+
+/* Ends a property of a shard, by an ordered call, at all members: calls that come behind it give WHORL_GONE, and its name can be used for
+ * another. The handle stays, to be dropped. WHORL_OK; WHORL_GONE: it has ended already; WHORL_INVALID: the property is of no shard; and the results of whorl_apply
+ * at a shard. */
+WHORL_API WHORL_MUST_CHECK enum whorl_result whorl_trust_end(const struct whorl_trust *trust, int timeout_ms);
+
+enum whorl_trust_reads { /* how functions with WHORL_READ run that are sent by a handle; see REPLICATED TRUSTS */
+			 WHORL_READS_ORDERED, /* as all others: in the order, at the caller's member */
+			 WHORL_READS_LOCAL,   /* at the caller's member as it is: no message, and it may be late */
+			 WHORL_READS_LINEARIZABLE /* at the caller's member when it has all that was answered anywhere before: no message in the order */
+};
+
+/* Of this handle and its clones from now on; at first WHORL_READS_ORDERED. WHORL_OK; WHORL_INVALID: the property is of no shard. */
+WHORL_API enum whorl_result whorl_trust_reads(struct whorl_trust *trust, enum whorl_trust_reads reads);
 
 /* ---- calls --------------------------------------------------------------------------------------------------------------*/
 

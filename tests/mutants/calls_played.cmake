@@ -66,8 +66,7 @@ mutant(NAME played-answer-early KIND views FILE replica/calls.c
 	REMOVES "an outcome is told when its run has been applied: it is told as soon as the call has a place"
 	TEXT [[
 	calls->applies = true;
-	applied = replica->apply(calls->run, count, replica->apply_ctx);
-	calls->applies = false;
+	if (replica->apply != NULL)
 ]]
 	REPLACEMENT [[
 	for (size_t i = 0; i < count; i++)
@@ -76,8 +75,7 @@ mutant(NAME played-answer-early KIND views FILE replica/calls.c
 			calls->answers[i].pending = NULL;
 		}
 	calls->applies = true;
-	applied = replica->apply(calls->run, count, replica->apply_ctx);
-	calls->applies = false;
+	if (replica->apply != NULL)
 ]])
 
 mutant(NAME played-answer-in-apply KIND views FILE replica/calls.c

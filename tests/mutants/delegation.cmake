@@ -110,9 +110,9 @@ mutant(NAME delegate-any-type KIND test_delegate_trusts FILE delegation/perform.
 mutant(NAME delegate-flat-digest KIND test_delegate_batch FILE delegation/table.c
 	REMOVES "the digest of the functions is of their sizes and flags, too"
 	TEXT [[
-		digest_number(&sum, f->argument_bytes);
-		digest_number(&sum, f->result_bytes);
-		digest_number(&sum, f->flags);
+	wh_digest_number(sum, f->argument_bytes);
+	wh_digest_number(sum, f->result_bytes);
+	wh_digest_number(sum, f->flags);
 ]]
 	REPLACEMENT [[
 ]])

@@ -29,7 +29,7 @@ struct delegates_process {
 	whorl_work *work; /* NULL: not yet, or no more */
 	struct runner *runners;
 	uint64_t stalled_until_ns;
-	bool dead, leaves, failed, ended;
+	bool dead, leaves, failed, ended, ready;
 	bool closing;            /* its node's passes are made by whorl_close */
 	struct wh_fiber *thread; /* the plain one; NULL: not yet */
 	uint64_t thread_turn;
@@ -93,8 +93,8 @@ static size_t make_pass(void *ctx, bool last_look)
 	if (runner->thread.lane > 0)
 		return work;
 	process->failed = process->failed || whorl_error(process->node, NULL, 0) != WHORL_OK;
-	if (process->runners[1].process == NULL && !process->failed && !process->leaves &&
-	    whorl_node_count(process->node) > 0 && whorl_ready(process->node, 0) == WHORL_OK)
+	if (!process->ready && !process->failed && !process->leaves && whorl_node_count(process->node) > 0 &&
+	    whorl_ready(process->node, 0) == WHORL_OK)
 		begin_work(process);
 	return work;
 }
@@ -192,16 +192,24 @@ static bool has_thread(const struct delegates_process *process)
 	return process->thread != NULL && !process->dead && !wh_fiber_has_ended(process->thread);
 }
 
+static bool open_work(struct delegates_process *process)
+{
+	if (whorl_work_open(process->node, &process->program.work, &process->work) != WHORL_OK) {
+		host_fail(&process->world->host, whorl_invalid_text());
+		return false;
+	}
+	for (uint32_t lane = 1; lane <= process->program.work.workers; lane++)
+		add_runner(process, lane);
+	return true;
+}
+
 static void begin_work(struct delegates_process *process)
 {
 	struct delegates_world *world = process->world;
 
-	if (whorl_work_open(process->node, &process->program.work, &process->work) != WHORL_OK) {
-		host_fail(&world->host, whorl_invalid_text());
+	process->ready = true;
+	if (process->work == NULL && !open_work(process))
 		return;
-	}
-	for (uint32_t lane = 1; lane <= process->program.work.workers; lane++)
-		add_runner(process, lane);
 	process->thread = wh_fiber_new(run_thread, process, WH_FIBER_STACK_BYTES);
 	if (process->thread == NULL)
 		host_fail(&world->host, "no memory for a thread");
@@ -213,16 +221,28 @@ static bool open_node(struct delegates_process *process)
 {
 	struct delegates_world *world = process->world;
 	struct wh_error err;
+	const char *lines = world->options.subgroup != NULL ? world->options.subgroup : "";
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "[group]\nname = delegates\ntransport = sim\nnodes = %u\nnodes_max = %u\nfailure_timeout_ms = 50\n"
-		 "start_timeout_ms = 100\n[engine]\nthread = caller\n[subgroup all]\n",
-		 (unsigned)world->options.founders, (unsigned)world->options.ids);
+		 "start_timeout_ms = 100\n[engine]\nthread = caller\n[subgroup all]\n%s",
+		 (unsigned)world->options.founders, (unsigned)world->options.ids, lines);
 	if (host_open_node(&world->host, process->id, text, process->program.joins, 0, &process->node, &err) !=
 	    WHORL_OK) {
 		host_fail(&world->host, err.text);
 		return false;
+	}
+	return true;
+}
+
+/* Its node is in the world. */
+static bool start(struct delegates_process *process)
+{
+	if (process->program.serve != NULL) {
+		if (!open_work(process))
+			return false;
+		process->program.serve(process->program.ctx, process->work, process->node);
 	}
 	return whorl_start(process->node) == WHORL_OK;
 }
@@ -245,7 +265,7 @@ struct delegates_process *delegates_process_new(struct delegates_world *world, u
 		return NULL;
 	world->at[id] = process;
 	add_runner(process, 0);
-	return process;
+	return start(process) ? process : NULL;
 }
 
 /* ---- ending --------------------------------------------------------------------------------------------------------------------- */

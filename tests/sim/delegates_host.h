@@ -21,6 +21,7 @@ struct delegates_world_options {
 	uint32_t ids;
 	bool one_host; /* and deaths are proved */
 	bool verbose;
+	const char *subgroup; /* lines of the configuration for the subgroup, which is called `all`; NULL: none */
 };
 
 /* NULL: memory is out. */
@@ -31,6 +32,8 @@ void delegates_world_free(struct delegates_world *world);
 struct delegates_program { /* what a process does: all of it outside of its workers */
 	struct whorl_work_options work;
 	bool joins; /* a group that is there; else it is one of those that form it */
+	/* NULL, or the work is opened before the node is started, and this is called between the two. */
+	void (*serve)(void *ctx, whorl_work *work, whorl_node *node);
 	/* Its node is a member, and its workers are there. */
 	void (*begin)(void *ctx, whorl_work *work);
 	/* Now and then: it may call, and wait. */

@@ -121,6 +121,8 @@ static const struct {
 	FIELD(whorl_type, bytes, 16, 8),
 	FIELD(whorl_type, drop, 24, 8),
 	FIELD(whorl_type, flags, 32, 4),
+	FIELD(whorl_type, save, 40, 8),
+	FIELD(whorl_type, load, 48, 8),
 	FIELD(whorl_function, size, 0, 8),
 	FIELD(whorl_function, name, 8, 8),
 	FIELD(whorl_function, property, 16, 8),

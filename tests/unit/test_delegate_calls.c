@@ -103,8 +103,8 @@ TEST(what_is_refused)
 
 TEST(entrusting_is_refused)
 {
-	static const struct whorl_type strange = {sizeof(strange), "struct strange", 8, NULL, 0};
-	static const struct whorl_type short_counter = {sizeof(strange), "struct counter", 4, NULL, 0};
+	static const struct whorl_type strange = {sizeof(strange), "struct strange", 8, NULL, 0, NULL, NULL};
+	static const struct whorl_type short_counter = {sizeof(strange), "struct counter", 4, NULL, 0, NULL, NULL};
 	whorl_work *work = open_work(1);
 	struct whorl_trust trust;
 	uint64_t n = 0;

@@ -696,6 +696,27 @@ static void entrust(void)
 	close_work();
 }
 
+static void entrust_named(void)
+{
+	struct whorl_trust out;
+
+	open_work();
+	REFUSES(whorl_entrust_named(NULL, whorl_at_any(), text, &thing_type, NULL, 0, &out, 0));
+	REFUSES(whorl_entrust_named(work, whorl_at_any(), NULL, &thing_type, NULL, 0, &out, 0));
+	REFUSES(whorl_entrust_named(work, whorl_at_any(), text, NULL, NULL, 0, &out, 0));
+	REFUSES(whorl_entrust_named(work, whorl_at_any(), text, &thing_type, NULL, 0, NULL, 0));
+	REFUSES(whorl_entrust_named(work, whorl_at_any(), text, &thing_type, NULL, 0, &out, -1));
+	close_work();
+}
+
+static void work_serve(void)
+{
+	open_work();
+	REFUSES(whorl_work_serve(NULL, NULL, 0));
+	REFUSES(whorl_work_serve(work, NULL, 0));
+	close_work();
+}
+
 static void trusts(void)
 {
 	struct whorl_trust none = {0}, out;
@@ -708,6 +729,15 @@ static void trusts(void)
 	} else if (strcmp(name_of, "whorl_trust_send") == 0) {
 		REFUSES(whorl_trust_send(NULL, whorl_at_any()));
 		REFUSES(whorl_trust_send(&none, whorl_at_any()));
+	} else if (strcmp(name_of, "whorl_trust_end") == 0) {
+		REFUSES(whorl_trust_end(NULL, 0));
+		REFUSES(whorl_trust_end(&none, 0));
+		REFUSES(whorl_trust_end(&trust, -1));
+		REFUSES(whorl_trust_end(&trust, 0));
+	} else if (strcmp(name_of, "whorl_trust_reads") == 0) {
+		REFUSES(whorl_trust_reads(NULL, WHORL_READS_LOCAL));
+		REFUSES(whorl_trust_reads(&none, WHORL_READS_LOCAL));
+		REFUSES(whorl_trust_reads(&trust, WHORL_READS_LOCAL));
 	} else if (strcmp(name_of, "whorl_trust_move") == 0) {
 		REFUSES(whorl_trust_move(NULL, whorl_at_any(), 0));
 		REFUSES(whorl_trust_move(&none, whorl_at_any(), 0));
@@ -891,7 +921,11 @@ static const struct {
 	{"whorl_work_here", work_here},
 	{"whorl_worker_statistics", worker_statistics},
 	{"whorl_entrust", entrust},
+	{"whorl_entrust_named", entrust_named},
+	{"whorl_work_serve", work_serve},
 	{"whorl_trust_clone", trusts},
+	{"whorl_trust_end", trusts},
+	{"whorl_trust_reads", trusts},
 	{"whorl_trust_drop", trusts},
 	{"whorl_trust_move", trusts},
 	{"whorl_trust_send", trusts},
