@@ -138,7 +138,7 @@ static int join_parts(struct iovec *parts, int count)
 	int last = 0;
 
 	for (int next = 1; next < count; next++) {
-		if ((char *)parts[last].iov_base + parts[last].iov_len == parts[next].iov_base)
+		if ((uintptr_t)parts[last].iov_base + parts[last].iov_len == (uintptr_t)parts[next].iov_base)
 			parts[last].iov_len += parts[next].iov_len;
 		else
 			parts[++last] = parts[next];

@@ -36,8 +36,8 @@ static size_t offer(const struct whorl_message *messages, size_t count, void *ct
 
 void wh_layer_may_refuse(whorl_subgroup *subgroup)
 {
-	subgroup->offer.fn = offer;
-	subgroup->upcall_ctx = subgroup;
+	wh_program_write(&subgroup->program)->on_offer = offer;
+	wh_program_write(&subgroup->program)->upcall_ctx = subgroup;
 }
 
 void *wh_layer_of(const whorl_subgroup *subgroup, const struct wh_layer_ops *ops)
@@ -207,7 +207,9 @@ uint64_t wh_layer_large_bytes(const whorl_subgroup *subgroup)
 
 uint64_t wh_layer_most_bytes(const whorl_subgroup *subgroup)
 {
-	return subgroup->large_bytes > subgroup->message_bytes ? subgroup->large_bytes : subgroup->message_bytes;
+	const struct wh_subgroup_fixed *fixed = &subgroup->fixed;
+
+	return fixed->large_bytes > fixed->message_bytes ? fixed->large_bytes : fixed->message_bytes;
 }
 
 const whorl_node *wh_layer_node(const whorl_subgroup *subgroup)
@@ -217,7 +219,7 @@ const whorl_node *wh_layer_node(const whorl_subgroup *subgroup)
 
 const char *wh_layer_name(const whorl_subgroup *subgroup)
 {
-	return subgroup->name;
+	return subgroup->fixed.name;
 }
 
 bool wh_layer_reads_log(const whorl_subgroup *subgroup)

@@ -126,7 +126,7 @@ static bool unquote(struct kv_parser *p, const char **at, const char *end, char 
 
 static enum kv_parsed parse_inline(struct kv_parser *p, const struct kv_limits *limits)
 {
-	const char *at = p->line.data, *end = at + p->line.used;
+	const char *at = p->line.data, *end = p->line.used > 0 ? at + p->line.used : at;
 
 	for (;;) {
 		size_t begins = p->data.used;

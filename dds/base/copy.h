@@ -27,17 +27,17 @@ struct wh_dds_facts {
 	uint32_t writer;         /* node id */
 };
 
-/* All lines of it. Behind a long queue what was used last is cold. */
+/* All lines of it. Behind a long queue what was used last is cold. It is a hint: what is not there, NULL too, is not touched. */
 WH_HINT_INLINE void wh_dds_prefetch(const void *bytes, size_t count)
 {
 	for (size_t at = 0; at < count; at += WH_CACHE_LINE)
-		wh_prefetch_read((const unsigned char *)bytes + at);
+		wh_prefetch_read((const void *)((uintptr_t)bytes + at));
 }
 
 WH_HINT_INLINE void wh_dds_prefetch_to_write(const void *bytes, size_t count)
 {
 	for (size_t at = 0; at < count; at += WH_CACHE_LINE)
-		wh_prefetch_write((const unsigned char *)bytes + at);
+		wh_prefetch_write((const void *)((uintptr_t)bytes + at));
 }
 
 struct wh_dds_copy {

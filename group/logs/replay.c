@@ -250,6 +250,12 @@ static bool restore_checkpoint(struct wh_replay *replay, struct wh_checkpoint *c
 	return restore_part(replay, WHORL_RESTORE_END, NULL, 0);
 }
 
+/* Where the next message of the run goes; NULL: it has no bytes, nor has any before it. */
+static unsigned char *end_of_run(const struct wh_replay *replay)
+{
+	return replay->used > 0 ? replay->bytes + replay->used : replay->bytes;
+}
+
 /* ---- a log that was given --------------------------------------------------------------------------------------------- */
 
 /* All of these bytes. *none (NULL: that is wrong): there are none any more. False: it has failed. */
@@ -312,9 +318,9 @@ static bool read_given(struct wh_replay *replay)
 			     &err);
 	if (replay->used + message->bytes > replay->room && (replay->count > 0 || !make_room(replay, message->bytes)))
 		return false;
-	if (!read_history(replay, replay->bytes + replay->used, message->bytes, NULL))
+	if (!read_history(replay, end_of_run(replay), message->bytes, NULL))
 		return false;
-	message->data = replay->bytes + replay->used;
+	message->data = end_of_run(replay);
 	message->subgroup = replay->message_of;
 	replay->used += (message->bytes + 15) / 16 * 16;
 	replay->count++;
@@ -434,7 +440,7 @@ static bool read_left(struct wh_replay *replay)
 static void copy_left(struct wh_replay *replay)
 {
 	struct whorl_message *message = &replay->messages[replay->count++];
-	unsigned char *to = replay->bytes + replay->used;
+	unsigned char *to = end_of_run(replay);
 
 	*message = replay->left;
 	if (message->bytes > 0)

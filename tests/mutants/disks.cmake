@@ -389,7 +389,7 @@ mutant(NAME disk-sum-of-whole-words KIND test_base_crc32c FILE base/crc32c.c
 mutant(NAME disk-parts-joined-blindly KIND test_disk FILE base/disk.c
 	REMOVES "only parts that follow each other in memory become one"
 	TEXT [[
-		if ((char *)parts[last].iov_base + parts[last].iov_len == parts[next].iov_base)
+		if ((uintptr_t)parts[last].iov_base + parts[last].iov_len == (uintptr_t)parts[next].iov_base)
 ]]
 	REPLACEMENT [[
 		if (1)

@@ -1,6 +1,7 @@
 /* test_sim.c - runs in the simulator that are written by hand: repeatable, failures noticed and not invented,
  * claims kept open, long streams, silence.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/play_int.h"
@@ -44,7 +45,8 @@ TEST(the_same_seed_is_the_same_run)
 
 		run_seed(seed, &one);
 		run_seed(seed, &other);
-		ck_assert_mem_eq(&one, &other, sizeof(one));
+		ck_assert_mem_eq(&one, &other, offsetof(struct wh_play_result, progressed));
+		ck_assert_int_eq(one.progressed, other.progressed);
 		ck_assert_uint_ne(one.digest, last);
 		last = one.digest;
 	}
