@@ -28,7 +28,7 @@ touch "$folder/a.ini" "$folder/b.txt"
 mkdir "$folder/results"
 
 expect "bench" be
-expect "--help --version bench calibrate config dds delegate help log node report sim status" ''
+expect "--help --version bench calibrate config dds delegate help launch log node report sim status" ''
 expect "calibrate config" help c
 expect "--plot" bench --pl
 expect "--output" report --o
