@@ -27,7 +27,7 @@ BEGIN { part = "usage" }
 
 part == "usage" && /^Usage: / {
 	sub(/^Usage: [^ ]+/, "")
-	sub(/^ (bench|config|dds|node|report|sim|status)( |$)/, " ")
+	sub("^ " substr(call, index(call, " ") + 1) "( |$)", " ") # the command, which `call` has
 	sub(/^ +/, "")
 	usage = $0
 	next

@@ -185,6 +185,12 @@ static inline size_t wh_bytes_left(const struct wh_bytes *bytes)
 	return bytes->end - bytes->begin;
 }
 
+/* The first of them; NULL: there have never been any. */
+static inline unsigned char *wh_bytes_first(const struct wh_bytes *bytes)
+{
+	return bytes->data == NULL ? NULL : bytes->data + bytes->begin;
+}
+
 /* Room for so many more behind those that wait. NULL: no memory. */
 unsigned char *wh_bytes_add(struct wh_bytes *bytes, size_t count);
 bool wh_bytes_append(struct wh_bytes *bytes, const void *data, size_t count); /* padded to 8 with zeros */

@@ -269,12 +269,13 @@ size_t wh_flush(struct wh_party *me)
 
 bool wh_take_back(struct wh_channel *channel, uint64_t number)
 {
-	unsigned char *at = channel->pending.data + channel->pending.begin;
 	uint64_t calls = channel->sent;
 	struct wh_record record;
+	unsigned char *at;
 
-	if (number < channel->sent)
+	if (number < channel->sent || channel->pending_records == 0)
 		return false;
+	at = channel->pending.data + channel->pending.begin;
 	for (uint32_t i = 0; i < channel->pending_records; i++, at += wh_record_bytes(&record)) {
 		memcpy(&record, at, sizeof(record));
 		if (wh_is_one_way(record.function) || calls++ != number)

@@ -106,8 +106,7 @@ static bool wants_owner(const struct wh_party *me, const struct wh_slot *slot)
 		return false;
 	while (wh_read_record(&reader, &record, &args)) {
 		if (record.function == WH_COMPLETE || record.function == WH_MOVE || record.function == WH_ADOPT ||
-		    record.function == WH_SHARD_CALL ||
-		    (record.bytes & WH_RECORD_LAUNCH) != 0)
+		    record.function == WH_SHARD_CALL || (record.bytes & WH_RECORD_LAUNCH) != 0)
 			return true;
 		if (record.function < table->count &&
 		    (table->known[record.function].function->flags & WHORL_BLOCKS) != 0)

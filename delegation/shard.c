@@ -213,7 +213,8 @@ static ptrdiff_t read_snapshot(void *handle, void *bytes, size_t count, void *ct
 		return -1;
 	left = wh_bytes_left(&image->bytes) - snapshot->read;
 	count = left < count ? left : count;
-	memcpy(bytes, image->bytes.data + image->bytes.begin + snapshot->read, count);
+	if (count > 0)
+		memcpy(bytes, wh_bytes_first(&image->bytes) + snapshot->read, count);
 	snapshot->read += count;
 	return (ptrdiff_t)count;
 }
@@ -248,7 +249,7 @@ static bool end_restore(struct wh_shard *shard)
 	restored->note.kind = WH_NOTE_RESTORED;
 	restored->table.kinds = &shard->kinds;
 	if (wh_bytes_left(&shard->given) > 0)
-		loaded = wh_shard_table_load(&restored->table, shard->given.data + shard->given.begin,
+		loaded = wh_shard_table_load(&restored->table, wh_bytes_first(&shard->given),
 					     wh_bytes_left(&shard->given));
 	wh_bytes_free(&shard->given);
 	if (loaded == WH_LOADED) {

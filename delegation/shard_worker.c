@@ -173,7 +173,7 @@ static void make_read(struct wh_shard *shard, const struct wh_shard_read *read)
 		status = refusal_of(shard);
 	else if (status == WHORL_OK)
 		status = read_now(shard, read->message, read->bytes, &shard->answer);
-	wh_complete(shard->party, read->origin, (enum whorl_result)status, shard->answer.data + shard->answer.begin,
+	wh_complete(shard->party, read->origin, (enum whorl_result)status, wh_bytes_first(&shard->answer),
 		    status == WHORL_OK ? wh_bytes_left(&shard->answer) : 0);
 }
 

@@ -79,10 +79,10 @@ struct member { /* of one node in one subgroup */
 	uint64_t oldest; /* it may be upcalled messages since this one: the giver of its state may have refused some */
 	bool had;        /* it has been in a shard before */
 	bool astray; /* it has been taken out of one, and has sent in none since: what it had claimed has nowhere to go */
-	bool awaits;       /* a state: it delivers nothing */
-	bool empties;      /* that is the empty one: no node has been in its shard before, and it in another */
-	bool behind;       /* it has one, and `at` may be a view before its own */
-	bool restored;     /* it has begun with one: what was delivered before it joined is in there, or comes */
+	bool awaits;   /* a state: it delivers nothing */
+	bool empties;  /* that is the empty one: no node has been in its shard before, and it in another */
+	bool behind;   /* it has one, and `at` may be a view before its own */
+	bool restored; /* it has begun with one: what was delivered before it joined is in there, or comes */
 	/* The view with the order that it is in; a later one than its own if its state is of that. NULL: it is restarting what no life has begun. */
 	struct view *at;
 	uint64_t position; /* there */

@@ -37,7 +37,7 @@ struct wh_delegate { /* the command line */
 enum wh_exit wh_delegate_fetch(struct wh_delegate *delegate);
 int wh_delegate_echo_main(int argc, char **argv); /* argv[0] is "echo" */
 int wh_delegate_sssp_main(int argc, char **argv);
-int wh_delegate_kv_main(int argc, char **argv);   /* argv[0] is "kv" */
+int wh_delegate_kv_main(int argc, char **argv); /* argv[0] is "kv" */
 int wh_delegate_count_main(int argc, char **argv);
 
 /* ---- fetch-add ----------------------------------------------------------------------------------------------------------- */

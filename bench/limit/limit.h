@@ -97,7 +97,7 @@ struct wh_limit_result {
 	struct wh_limit_rate best_write;
 	/* disk: `rate` is of steps of what can be in flight over this, 1 to 8, */
 	uint32_t sync_share;
-	bool sync_direct; /* it was best past the page cache */
+	bool sync_direct;           /* it was best past the page cache */
 	double written_bytes_per_s; /* and this of such in a file that was written before */
 	double sync_us[2]; /* a step of one message, the median: appended, and to a file that was written before */
 	/* verbs: of publishing every message */

@@ -9,8 +9,8 @@
 #ifndef KV_COMMANDS_H
 #define KV_COMMANDS_H
 
-#include "resp/resp.h"
 #include "examples/kv/store.h"
+#include "resp/resp.h"
 
 enum {
 	KV_LOCAL = 1,         /* answered by the connection */

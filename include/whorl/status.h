@@ -84,10 +84,10 @@ struct whorl_status_shard {
 	uint32_t members, senders, resting;
 	uint32_t window, message_bytes;
 	struct whorl_subgroup_stats *stats; /* of the node; NULL where it is not in it */
-	uint32_t place_count;               /* 0 where the node is not in it and it is not dormant, otherwise `members` */
-	struct whorl_status_place *places;  /* WHORL_AT(whorl_status_place, shard->places, i) */
-	uint64_t large_bytes;               /* the largest message; 0: message_bytes, or that library does not say */
-	bool durable;                       /* then it is ordered, too */
+	uint32_t place_count; /* 0 where the node is not in it and it is not dormant, otherwise `members` */
+	struct whorl_status_place *places; /* WHORL_AT(whorl_status_place, shard->places, i) */
+	uint64_t large_bytes;              /* the largest message; 0: message_bytes, or that library does not say */
+	bool durable;                      /* then it is ordered, too */
 	struct whorl_log_stats
 		*log; /* of the node's log; NULL: it is not durable, or has none yet, or the node is not in it */
 	/* A durable one in which no member is left (whorl.h, "subgroups at run time"): `members` it had last, in view `last_view`; `places` has their

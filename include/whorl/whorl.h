@@ -909,7 +909,7 @@ struct whorl_log_stats {
 	/* Since the node was opened: how many batches it has synced, and what was in them. The quotients are what one batch has. */
 	uint64_t written_batches, written_messages, written_bytes;
 	uint64_t checks; /* times that all of it was read again, and was good, since the node was opened ([group] log_check_days) */
-	bool rot;        /* the last time it was not: it is not whole. With functions for the state a checkpoint makes good for it */
+	bool rot; /* the last time it was not: it is not whole. With functions for the state a checkpoint makes good for it */
 };
 
 /* Of the log of this node's shard. WHORL_OK; WHORL_NOT_FOUND: the subgroup is not durable, or this node is in no shard of it yet;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "tests/conformance/real.h"
-#include "tests/temporary.h"
 #include "tests/support/certificates.h"
+#include "tests/temporary.h"
 #include "transport/secure/secure.h"
 
 #ifndef WITH_KEY

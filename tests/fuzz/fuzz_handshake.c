@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/temporary.h"
 #include "tests/support/certificates.h"
+#include "tests/temporary.h"
 #include "transport/secure/secure.h"
 
 #define REQUIRE(condition)                                                                                             \

@@ -133,7 +133,7 @@ struct state {
 	_Atomic uint32_t slot[SLOTS];                  /* messages delivered in each tenth of a second */
 	_Atomic uint64_t last_ns;                      /* the last delivery */
 	_Atomic uint64_t gap_ns, gap_from;   /* the longest time between two, of those after board->gaps_from; which */
-	_Atomic uint32_t whole; /* a bit for each group: its log has all of it */
+	_Atomic uint32_t whole;              /* a bit for each group: its log has all of it */
 	_Atomic uint64_t given, taken, kept; /* bytes of state; kept: the most at a time */
 	_Atomic bool complaining, complained;
 	char complaint[256]; /* the first thing that this member found wrong; final once `complained` */

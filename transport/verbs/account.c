@@ -244,16 +244,15 @@ bool wh_verbs_account_on_message(struct wh_verbs *t, const struct wh_peer *peer,
 static void complete_operation(struct wh_verbs_account *account)
 {
 	const struct wh_remote_posted *oldest = wh_remote_oldest(&account->base);
-	const unsigned char *slot;
+	const uint64_t number = account->base.completed;
 	uint64_t value = 0;
 
 	if (oldest == NULL)
 		return;
-	slot = wh_verbs_account_slot(account, account->base.completed);
 	if (oldest->op.kind == WH_REMOTE_READ)
-		memcpy(oldest->op.into, slot, oldest->op.bytes);
+		memcpy(oldest->op.into, wh_verbs_account_slot(account, number), oldest->op.bytes);
 	else if (oldest->op.kind == WH_REMOTE_FETCH_ADD || oldest->op.kind == WH_REMOTE_COMPARE_SWAP)
-		memcpy(&value, slot, sizeof(value));
+		memcpy(&value, wh_verbs_account_slot(account, number), sizeof(value));
 	wh_remote_complete(&account->base, WHORL_OK, value);
 }
 
