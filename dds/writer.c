@@ -216,6 +216,7 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	unsigned char head[WH_DDS_HEAD_BYTES + WH_DDS_KEY_BYTES];
 	size_t head_bytes = wh_dds_put_sample(head, end->base.number, writing->change, writing->time,
 					      writing->has_key ? writing->hash : NULL);
+	/* cppcheck-suppress uninitvar ; its address alone is taken */
 	struct whorl_claim own, *place = writing->loan != NULL ? &writing->loan->claim : &own;
 	enum whorl_result result = WHORL_OK;
 	size_t at = 0;
