@@ -79,6 +79,11 @@ void wh_conf_ignore(struct wh_conf *conf, const char *section)
 	append_string(conf, &conf->ignored, &conf->ignored_count, section);
 }
 
+void wh_conf_ignore_others(struct wh_conf *conf)
+{
+	conf->ignores_others = true;
+}
+
 static bool has_string(char *const *list, size_t count, const char *text)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -88,9 +93,18 @@ static bool has_string(char *const *list, size_t count, const char *text)
 	return false;
 }
 
+static bool has_table(const struct wh_conf *conf, const char *word)
+{
+	for (size_t i = 0; i < conf->table_count; i++) {
+		if (strcmp(conf->tables[i]->section, word) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_ignored(const struct wh_conf *conf, const char *word)
 {
-	return has_string(conf->ignored, conf->ignored_count, word);
+	return has_string(conf->ignored, conf->ignored_count, word) || (conf->ignores_others && !has_table(conf, word));
 }
 
 bool wh_conf_passed_over(const struct wh_conf *conf, const char *section)

@@ -24,6 +24,8 @@ void wh_conf_free(struct wh_conf *conf);
 
 /* The sections of a table that another reader of the same file claims: not looked into. To be called before loading. */
 void wh_conf_ignore(struct wh_conf *conf, const char *section);
+/* The same of all sections that no table is for. */
+void wh_conf_ignore_others(struct wh_conf *conf);
 /* Was there one of these sections in what was loaded? */
 bool wh_conf_passed_over(const struct wh_conf *conf, const char *section);
 

@@ -129,7 +129,8 @@ struct wh_conf {
 	size_t table_count;
 	char **ignored;
 	size_t ignored_count;
-	char **passed; /* of these, once for each section that was there */
+	bool ignores_others; /* sections that no table is for, too */
+	char **passed;       /* of these, once for each section that was there */
 	size_t passed_count;
 	char **sources; /* names of what was loaded; places point to them */
 	size_t source_count;

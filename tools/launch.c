@@ -127,27 +127,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {options, parse_option, "FILE -- PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL};
 
-static bool is_known(const char *section)
-{
-	for (size_t i = 0; i < wh_section_count; i++)
-		if (strcmp(wh_sections[i]->section, section) == 0)
-			return true;
-	return false;
-}
-
-/* The file may have sections of the program (whorl_config_ignore), which is there to read them. */
-static void pass_over_others(struct wh_conf *conf, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char line[256], section[64];
-
-	while (file != NULL && fgets(line, sizeof line, file) != NULL)
-		if (sscanf(line, " [ %63[A-Za-z0-9_.-]", section) == 1 && !is_known(section))
-			wh_conf_ignore(conf, section);
-	if (file != NULL)
-		fclose(file);
-}
-
 static enum wh_exit read_file(const char *file, struct wh_node_config *config)
 {
 	struct wh_conf *conf = wh_sections_conf();
@@ -157,7 +136,7 @@ static enum wh_exit read_file(const char *file, struct wh_node_config *config)
 		wh_say("%s", whorl_result_text(WHORL_MEMORY));
 		return WH_EXIT_MACHINE;
 	}
-	pass_over_others(conf, file);
+	wh_conf_ignore_others(conf); /* those of the program (whorl_config_ignore), which is there to read them */
 	wh_conf_load_file(conf, file);
 	if (wh_conf_check(conf) == WHORL_OK && wh_conf_variants(conf) > 1)
 		wh_conf_mistake(conf, "group", NULL, NULL, "a value is a list, expected one for each key");

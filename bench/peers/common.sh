@@ -9,6 +9,7 @@ failures=0
 publish=no
 add=no
 out=   # the directory of results
+systems= # what is compared
 table= # names of the numbers of rounds, which --table makes 0
 
 # read_options "NAME NAME..." ARGUMENT...: sets the variables of these options, which have a value, and those above. usage says them all.
@@ -60,6 +61,21 @@ end_of_runs() {
 	[ $publish = no ] || publish_table "$1" "$out/table.md" "${3:-peers}"
 	say "figures: $2"
 	[ $failures -eq 0 ] || { say "$failures runs failed, twice each"; return 1; }
+}
+
+# find_systems PREFIX: of $systems, each of which is a function PREFIX_SYSTEM, $there has those that are there (`has`)
+find_systems() {
+	local system
+
+	there=
+	for system in $systems; do
+		[ "$(type -t "$1_$system")" = function ] || { say "there is no system $system"; exit 2; }
+		if has "$system"; then
+			there+=${there:+ }$system
+		else
+			say "$system is not there: it is left out"
+		fi
+	done
 }
 
 # twice COMMAND...: once more if it fails, which counts if it fails again.

@@ -113,15 +113,7 @@ rounds_of_all() {
 	done
 }
 
-there=
-for system in $systems; do
-	[ "$(type -t "call_$system")" = function ] || { say "there is no system $system"; exit 2; }
-	if has "$system"; then
-		there+=${there:+ }$system
-	else
-		say "$system is not there: it is left out"
-	fi
-done
+find_systems call
 begin_results results
 rounds_of_all
 jq -r -s -f "$here/delegate.jq" "$out/results.json" | tee "$out/table.md"

@@ -114,15 +114,7 @@ rounds_of_all() {
 	done
 }
 
-there=
-for system in $systems; do
-	[ "$(type -t "sssp_$system")" = function ] || { say "there is no system $system"; exit 2; }
-	if has "$system"; then
-		there+=${there:+ }$system
-	else
-		say "$system is not there: it is left out"
-	fi
-done
+find_systems sssp
 begin_results results
 rounds_of_all
 jq -r -s -f "$here/sssp.jq" "$out/results.json" | tee "$out/table.md"

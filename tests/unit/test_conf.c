@@ -333,6 +333,21 @@ START_TEST(ignored_sections_are_not_looked_into)
 }
 END_TEST
 
+START_TEST(others_are_not_looked_into)
+{
+	struct wh_conf *conf = new_conf();
+
+	wh_conf_ignore_others(conf);
+	ck_assert_int_eq(wh_conf_load_text(conf, "a.ini", "[mine x]\nwhat\n[group]\nnodes = 3\n"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_set(conf, "mine.what = ever"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_check(conf), WHORL_OK);
+	ck_assert_int_eq(bound_group(conf, 0).nodes, 3);
+	ck_assert(wh_conf_passed_over(conf, "mine"));
+	ck_assert_int_eq(wh_conf_load_text(conf, "b.ini", "[group]\nwhat = ever\n"), WHORL_CONFIG); /* a table's are */
+	wh_conf_free(conf);
+}
+END_TEST
+
 START_TEST(two_files_add_up)
 {
 	struct wh_conf *conf = new_conf();
@@ -1065,6 +1080,7 @@ Suite *suite(void)
 	tcase_add_test(good, lines_as_long_as_inih_takes);
 	tcase_add_test(good, lines_of_300_bytes);
 	tcase_add_test(good, ignored_sections_are_not_looked_into);
+	tcase_add_test(good, others_are_not_looked_into);
 	tcase_add_test(good, two_files_add_up);
 	tcase_add_test(bad, five_mistakes_give_five_messages);
 	tcase_add_test(bad, unknown_sections);
