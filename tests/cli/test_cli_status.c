@@ -722,25 +722,39 @@ static bool have_come(void *ctx)
 	return enough;
 }
 
+/* Of three senders' messages node 0 delivers about 300 a second; on a busy machine not in each round. The greatest rate of all rounds. */
+static unsigned long best_rate(const char *text)
+{
+	unsigned long rate, best = 0;
+
+	for (const char *at = text; (at = strstr(at, "   0  yes")) != NULL; at++)
+		if (sscanf(at, "%*u yes %*u %*u %lu", &rate) == 1 && rate > best)
+			best = rate;
+	return best;
+}
+
+static bool have_delivered(void *ctx)
+{
+	const struct rounds *rounds = ctx;
+	char *text = cli_read(rounds->cli->out_path);
+	bool enough = text != NULL && best_rate(text) > 30;
+
+	free(text);
+	return enough && have_come(ctx);
+}
+
 TEST(watched)
 {
 	struct rounds rounds = {&status, "members 0 1 2", 3};
-	unsigned long rate = 0;
-	const char *line = NULL;
 
 	start_three();
 	cli_start(&status, &nodes.dir, (const char *const[]){"status", nodes.name, "--watch=0.2", NULL});
-	cli_await(&status, have_come, &rounds, "three rounds");
+	cli_await(&status, have_delivered, &rounds, "three rounds, and in one of them more than 30 messages a second");
 	kill(status.pid, SIGINT);
 	cli_wait(&status);
 	ck_assert_int_eq(status.status, 130);
-	/* Of the last whole round: of three senders' messages node 0 delivers about 300 a second. */
-	for (const char *at = status.out; (at = strstr(at, "   0  yes")) != NULL; at++)
-		line = at;
-	ck_assert_ptr_nonnull(line);
-	ck_assert_int_eq(sscanf(line, "%*u yes %*u %*u %lu", &rate), 1);
-	ck_assert_uint_gt(rate, 30);
-	ck_assert_uint_lt(rate, 3000);
+	ck_assert_uint_gt(best_rate(status.out), 30);
+	ck_assert_uint_lt(best_rate(status.out), 3000);
 }
 
 TEST(watched_as_json)
