@@ -49,6 +49,14 @@ static struct wh_log_order *new_order(enum wh_log_order_kind kind, const void *b
 	return order;
 }
 
+/* Its name may lie in the node's configuration, in a view, or in a standing. */
+static void set_shard(struct wh_log_order *order, const struct wh_log_source_config *config)
+{
+	order->config = *config;
+	snprintf(order->name, sizeof(order->name), "%s", config->name);
+	order->config.name = order->name;
+}
+
 static uint64_t hand_over(struct wh_logs *logs, struct wh_log_order *order)
 {
 	uint64_t ticket;
@@ -424,7 +432,7 @@ bool wh_logs_copy(struct wh_logs *logs, const struct wh_shard_standing *shard, u
 	order = log != NULL ? new_order(ORDER_COPY, path, strlen(path) + 1) : NULL;
 	if (order == NULL)
 		return false;
-	order->config = config;
+	set_shard(order, &config);
 	order->fresh = true;
 	log->copying = hand_over(logs, order);
 	return true;
@@ -513,20 +521,17 @@ static bool hand_over_begin(struct wh_logs *logs, struct wh_log_source *source,
 {
 	struct wh_log_order *order = new_order(ORDER_SOURCE, NULL, 0);
 
-	if (order != NULL) {
-		order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
-		order->bytes = (unsigned char *)strdup(config->name);
-	}
-	if (order == NULL || order->senders == NULL || order->bytes == NULL) {
-		if (order != NULL)
-			wh_log_order_free(order);
+	if (order == NULL)
+		return false;
+	order->senders = calloc(begin->sender_count + 1, sizeof(*senders));
+	if (order->senders == NULL) {
+		wh_log_order_free(order);
 		return false;
 	}
 	for (uint32_t s = 0; s < begin->sender_count; s++)
 		order->senders[s] = senders[s];
 	order->source = source;
-	order->config = *config;
-	order->config.name = (const char *)order->bytes; /* that of a dynamic one lies in a view, or a standing */
+	set_shard(order, config);
 	order->begin = *begin;
 	order->begin.senders = order->senders;
 	order->fresh = fresh;

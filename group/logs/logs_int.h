@@ -84,7 +84,8 @@ struct wh_log_order {
 	struct wh_log_source *source;       /* NULL: it was freed meanwhile. [lock] */
 	enum wh_checkpoint_step step;       /* of a checkpoint of the shard in `config` */
 	uint64_t checkpoint;                /* its number; of ORDER_FORGET: the oldest that counts */
-	struct wh_log_source_config config; /* of the source, but for its arrays */
+	struct wh_log_source_config config; /* of the source, but for its arrays; its name is the one below */
+	char name[64];                      /* that of `config`: the job may come to it when the node is gone */
 	struct wh_log_begin begin;          /* likewise */
 	bool fresh;                         /* what lies there goes first */
 	struct wh_log_sender *senders;      /* of `begin` */
