@@ -615,25 +615,42 @@ static enum whorl_result create_at(const char *address, struct wh_error *err)
 	return result;
 }
 
+/* "HOST:PORT", of a port of 127.0.0.1 that is free now. */
+static const char *free_address(char *out, const char *host)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof(any);
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ge(s, 0);
+	ck_assert_int_eq(bind(s, (const struct sockaddr *)&any, sizeof(any)), 0);
+	ck_assert_int_eq(getsockname(s, (struct sockaddr *)&any, &bytes), 0);
+	close(s);
+	snprintf(out, WH_TCP_ADDRESS_BYTES, "%s:%u", host, ntohs(any.sin_port));
+	return out;
+}
+
 /* Without a key no node listens where others than this host's own could call. */
 START_TEST(only_loopback_without_a_key)
 {
 	static const char *const open[] = {"0.0.0.0:21999", "[::]:21999", "192.0.2.1:21999"};
+	char address[WH_TCP_ADDRESS_BYTES];
 	struct wh_error err;
 
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
 		ck_assert_int_eq(create_at(open[i], &err), WHORL_CONFIG);
 		ck_assert_ptr_nonnull(strstr(err.text, "cluster key"));
 	}
-	ck_assert_int_eq(create_at("127.0.0.1:21998", &err), WHORL_OK);
-	ck_assert_int_eq(create_at("localhost:21998", &err), WHORL_OK);
+	ck_assert_msg(create_at(free_address(address, "127.0.0.1"), &err) == WHORL_OK, "%s", err.text);
+	ck_assert_msg(create_at(free_address(address, "localhost"), &err) == WHORL_OK, "%s", err.text);
 }
 END_TEST
 
 /* What was not known, or has come to mean something else, is looked up again. */
 START_TEST(names_are_looked_up_again)
 {
-	const char *addresses[] = {"localhost:21997", "localhost:21996"};
+	char texts[2][WH_TCP_ADDRESS_BYTES];
+	const char *addresses[] = {free_address(texts[0], "localhost"), free_address(texts[1], "localhost")};
 	const struct wh_transport_config config = {.env = wh_env_system(),
 						   .group = "names",
 						   .nodes = 2,
@@ -645,7 +662,7 @@ START_TEST(names_are_looked_up_again)
 	struct wh_error err;
 	struct wh_tcp *t;
 
-	ck_assert_int_eq(wh_tcp_create(&config, NULL, &raw.node, &err), WHORL_OK);
+	ck_assert_msg(wh_tcp_create(&config, NULL, &raw.node, &err) == WHORL_OK, "%s", err.text);
 	t = wh_tcp_of(raw.node);
 	right = t->wire->hosts[1].address;
 	ck_assert(right.is_name);
