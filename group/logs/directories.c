@@ -16,6 +16,17 @@ static bool is_whole(const struct wh_standing *standing)
 	return true;
 }
 
+/* The newest view first. Of disks that stand on one view a disk that has agreed to the next comes first, as that may have begun, and a disk that
+ * has left in order is not in it. Of what is the same in this a disk of which all logs count is first. */
+static uint64_t worth_of(const struct wh_standing *standing)
+{
+	bool has_agreed = standing->ballot > 0;
+
+	if (standing->alone)
+		return UINT64_MAX;
+	return 8 * standing->number + 4 * has_agreed + 2 * !standing->left + is_whole(standing) + 1;
+}
+
 /* Has it a standing? *worth: how much it is worth to begin with. */
 static bool read_directory(const struct wh_disk *disk, const char *path, uint64_t group, uint32_t node, uint64_t *worth)
 {
@@ -34,7 +45,7 @@ static bool read_directory(const struct wh_disk *disk, const char *path, uint64_
 	has = !checks ||
 	      (!wh_standing_is_blank(&standing) && !standing.first && (group == 0 || standing.group == group));
 	if (checks)
-		*worth = standing.alone ? UINT64_MAX : 2 * standing.number + 1 + is_whole(&standing);
+		*worth = worth_of(&standing);
 	wh_standing_free(&standing);
 	wh_standing_close(&file);
 	directory->ops->close(directory);

@@ -394,3 +394,19 @@ mutant(NAME disk-parts-joined-blindly KIND test_disk FILE base/disk.c
 	REPLACEMENT [[
 		if (1)
 ]])
+mutant(NAME disks-agreed-is-not-newer KIND test_directories FILE group/logs/directories.c
+	REMOVES "of disks that stand on one view the one that has agreed to the next is begun with"
+	TEXT [[
+	bool has_agreed = standing->ballot > 0;
+]]
+	REPLACEMENT [[
+	bool has_agreed = false;
+]])
+mutant(NAME disks-left-come-first KIND test_directories FILE group/logs/directories.c
+	REMOVES "of disks that stand on one view one that has left is begun with last"
+	TEXT [[
+2 * !standing->left
+]]
+	REPLACEMENT [[
+0 * standing->left
+]])

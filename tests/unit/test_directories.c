@@ -127,6 +127,31 @@ TEST(the_newest_view_comes_first)
 	remove_root();
 }
 
+/* What was the last view may not be a base on any disk yet: a node of it has agreed to it, and nodes that have left are not in it. */
+TEST(the_last_that_went_on_comes_first)
+{
+	uint64_t cuts[] = {5};
+	struct wh_shard_standing whole = {.whole = true}, lacking = {.whole = false};
+	struct wh_standing standing = {.group = 7, .base = 104, .number = 4, .shard_count = 1, .shards = &whole};
+
+	make_root();
+	standing.left = true;
+	write_standing(0, &standing);
+	standing.left = false;
+	write_standing(1, &standing);
+	standing.shards = &lacking;
+	write_standing(2, &standing);
+	standing.ballot = 2;
+	standing.next = 105;
+	standing.cuts = cuts;
+	standing.cut_count = 1;
+	write_standing(3, &standing);
+	ck_assert_str_eq(found(NODES), "3 1 2 0 ");
+	write_view(4, 5, false);
+	ck_assert_str_eq(found(NODES), "4 3 1 2 0 ");
+	remove_root();
+}
+
 TEST(what_says_nothing_is_none)
 {
 	make_root();
