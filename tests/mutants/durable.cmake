@@ -209,10 +209,10 @@ mutant(NAME durable-other-directory KIND test_group_config FILE group/config/con
 mutant(NAME durable-any-id-is-not-whole KIND test_directories FILE group/logs/directories.c
 	REMOVES "of directories of one view one that is whole is taken first"
 	TEXT [[
- + is_whole(&standing);
+ + is_whole(standing)
 ]]
 	REPLACEMENT [[
- + is_whole(&standing) * 0;
+ + is_whole(standing) * 0
 ]])
 
 mutant(NAME durable-damage-is-blank KIND test_directories FILE group/logs/directories.c
