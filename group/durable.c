@@ -1,7 +1,6 @@
 /* durable.c - see durable.h. */
 #include "group/durable.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,23 +8,7 @@
 
 #define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
 
-/* A subgroup of the file, as its logs need it. */
-static bool describe(const void *ctx, uint64_t number, struct wh_log_source_config *out)
-{
-	const struct wh_node_config *config = ctx;
-	const struct wh_node_subgroup *subgroup;
-
-	if (number >= config->subgroup_count || config->subgroups[number].options.mode != WH_SUBGROUP_DURABLE)
-		return false;
-	subgroup = &config->subgroups[number];
-	out->name = subgroup->name;
-	out->parts_most = wh_subgroup_parts_most(&subgroup->options);
-	out->message_bytes = (uint32_t)subgroup->options.message_bytes;
-	out->log_bytes = (uint64_t)subgroup->options.log_bytes;
-	return true;
-}
-
-/* The same of one of a view, also a dynamic one. */
+/* A subgroup of a view, also a dynamic one, as its log needs it. */
 static void describe_member(const struct wh_shard_member *member, struct wh_log_source_config *out)
 {
 	const whorl_subgroup *subgroup = member->subgroup;
@@ -34,31 +17,6 @@ static void describe_member(const struct wh_shard_member *member, struct wh_log_
 	out->parts_most = subgroup->fixed.parts_most;
 	out->message_bytes = subgroup->fixed.message_bytes;
 	out->log_bytes = subgroup->fixed.log_bytes;
-}
-
-void wh_durable_wake(void *ctx)
-{
-	whorl_node *node = ctx;
-
-	wh_gate_ring(node->fixed.gate);
-}
-
-void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
-			    uint32_t id)
-{
-	const uint64_t day_ns = 86400 * WH_NS_PER_S;
-
-	*out = (struct wh_logs_config){.env = env,
-				       .path = config->group.log_dir,
-				       .group = config->group.name,
-				       .node = id,
-				       .timeout_ns = (uint64_t)config->group.disk_timeout_ms * WH_NS_PER_MS,
-				       .batch_bytes = config->batch_bytes,
-				       .check_ns = config->check_ns,
-				       .describe = describe,
-				       .describe_ctx = config};
-	if (config->check_ns == 0 && env->nap == NULL)
-		out->check_ns = (uint64_t)config->group.log_check_days * day_ns;
 }
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)

@@ -68,17 +68,15 @@ void wh_durable_ask_checkpoint(whorl_subgroup *subgroup);
 /* One pass: makes one, if it is time. */
 void wh_durable_step_state(whorl_subgroup *subgroup, uint64_t log_bytes);
 
-/* durable_log.c. At whorl_start: subgroups without functions have their logs as states. WHORL_OK, WHORL_MEMORY. */
-WH_MUST_CHECK enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *err);
-/* The same of one that is entered. */
-WH_MUST_CHECK enum whorl_result wh_durable_open_log_state(whorl_subgroup *subgroup, struct wh_error *err);
+/* durable_log.c. What a subgroup without functions has for a state: its log. */
+struct whorl_state wh_durable_log_functions(whorl_subgroup *subgroup);
 /* Upcalls what a log that is read again has: a view, if one begins, and these messages. Returns how many of them the program takes. */
 size_t wh_durable_upcall(whorl_subgroup *subgroup, struct wh_replay *replay, const struct whorl_message *messages,
 			 size_t count);
 /* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 
-/* How the logs in the directory of node `id` are opened, that of this node or of another on its host; without `wake`. `config` outlives them. */
+/* durable_disk.c. How the logs in the directory of node `id` are opened, that of this node or of another on its host; without `wake`. `config` outlives them. */
 void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
 			    uint32_t id);
 /* Wakes the loop of the node ctx. Any thread. */

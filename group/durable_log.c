@@ -178,29 +178,12 @@ bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work)
 	return true;
 }
 
-/* ---- what the node calls ------------------------------------------------------------------------------------------------ */
-
-enum whorl_result wh_durable_open_log_state(whorl_subgroup *subgroup, struct wh_error *err)
+struct whorl_state wh_durable_log_functions(whorl_subgroup *subgroup)
 {
-	const struct whorl_state functions = {.size = sizeof(functions),
-					      .snapshot = take_log,
-					      .read = read_log,
-					      .release = release_log,
-					      .restore = restore_log,
-					      .ctx = subgroup};
-	enum whorl_result result = wh_node_open_state(subgroup, &functions, err);
-
-	if (result == WHORL_OK)
-		wh_durable_note_log(subgroup);
-	return result;
-}
-
-enum whorl_result wh_durable_open_log_states(whorl_node *node, struct wh_error *err)
-{
-	enum whorl_result result = WHORL_OK;
-
-	for (uint32_t i = 0; i < node->fixed.config.subgroup_count && result == WHORL_OK; i++)
-		if (node->list.subgroups[i]->fixed.durable && node->list.subgroups[i]->state == NULL)
-			result = wh_durable_open_log_state(node->list.subgroups[i], err);
-	return result;
+	return (struct whorl_state){.size = sizeof(struct whorl_state),
+				    .snapshot = take_log,
+				    .read = read_log,
+				    .release = release_log,
+				    .restore = restore_log,
+				    .ctx = subgroup};
 }

@@ -6,7 +6,6 @@
  */
 #include "group/durable.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

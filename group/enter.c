@@ -1,125 +1,10 @@
-/* enter.c - what nodes outside of my view have to do with me: my own way into a view, the newcomers to it, what they say.
+/* enter.c - one pass over the way into a view, over newcomers, stays and states; and what other nodes say, in my view or not.
  *
  * What membership/join.h has done here is in participant.c.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/size.h"
 #include "group/answer.h"
 #include "group/durable.h"
 #include "group/node_int.h"
-#include "group/refuse.h"
-
-/* ---- a first view, or an invitation ------------------------------------------------------------------------------ */
-
-void wh_node_advance(whorl_node *node, int step)
-{
-	if (wh_load_relaxed(&node->entry.took_ns[step]) == 0)
-		wh_store_relaxed(&node->entry.took_ns[step],
-				 wh_env_now(&node->fixed.env) - wh_load_relaxed(&node->passes.started_ns) + 1);
-}
-
-static void begin_epoch(whorl_node *node)
-{
-	struct wh_epoch *next = node->epochs.proposed;
-	struct wh_error err;
-	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
-
-	if (result != WHORL_OK) {
-		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
-		return;
-	}
-	node->epochs.proposed = NULL;
-	wh_durable_hush(node);
-	wh_epoch_begin(next);
-}
-
-void wh_node_come_in(whorl_node *node)
-{
-	node->entry.replays = wh_durable_begins_replay(node);
-	if (!node->entry.replays)
-		begin_epoch(node);
-}
-
-/* Behind a restart the view begins when the logs have been upcalled. */
-static size_t replay_logs(whorl_node *node)
-{
-	bool done;
-	size_t work = wh_durable_replay(node, &done);
-
-	if (!done) {
-		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
-		return work;
-	}
-	node->entry.replays = false;
-	begin_epoch(node);
-	return work + 1;
-}
-
-static void note_ready(struct wh_held held, const whorl_node *node)
-{
-	const whorl_subgroup *subgroup;
-
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		struct wh_subgroup_told *told = wh_told_write(held, &subgroup->told);
-
-		told->is_member = wh_epoch_shard_member(node->epochs.current, subgroup) != NULL;
-		told->ready = told->is_member && (subgroup->state == NULL || !wh_state_restores(subgroup->state));
-	}
-}
-
-void wh_node_state_restored(whorl_node *node)
-{
-	struct wh_held held;
-	bool restores;
-
-	if (node->epochs.current == NULL)
-		return;
-	restores = wh_node_restores(node);
-	if (!restores)
-		wh_node_advance(node, WHORL_ENTRY_RESTORED);
-	held = wh_waiting_enter(&node->waiting);
-	note_ready(held, node);
-	if (!restores)
-		wh_waiting_note_ready(held);
-	wh_waiting_tell(held);
-	wh_waiting_leave(held);
-}
-
-/* ---- what I am --------------------------------------------------------------------------------------------------- */
-
-void wh_node_introduce(whorl_node *node)
-{
-	const struct wh_epoch *epoch = node->epochs.current;
-	struct wh_wire intro = {.standing = WH_SEEKING};
-
-	if (epoch == NULL)
-		return; /* a node that comes in says it itself: membership/join.c */
-	if ((wh_gate_state(node->fixed.gate) & WH_GATE_FAILED) == 0)
-		intro = (struct wh_wire){.standing = WH_MEMBER_OF,
-					 .flag = epoch->change.suspicion.quorum,
-					 .view = epoch->view->number,
-					 .group = epoch->view->group,
-					 .leader = epoch->view->ids[wh_change_leader_of(&epoch->change)],
-					 .key = epoch->image->key};
-	wh_roster_introduce(&node->entry.roster, &intro, epoch->view);
-}
-
-/* As a node that comes in does: if it is lost, the leader looks with its next heartbeat. */
-void wh_node_ask_leader(whorl_node *node)
-{
-	const struct wh_epoch *epoch = node->epochs.current;
-	uint32_t leader = wh_change_leader_of(&epoch->change);
-	const struct wh_wire join = {.kind = WH_WIRE_JOIN,
-				     .incarnation = node->fixed.incarnation,
-				     .group_digest = node->entry.roster.group_digest,
-				     .subgroups_digest = node->entry.roster.subgroups_digest};
-
-	if (leader != epoch->rank)
-		(void)wh_roster_send(&node->entry.roster, epoch->view->ids[leader], &join);
-}
 
 /* ---- what others say --------------------------------------------------------------------------------------------- */
 
@@ -264,7 +149,7 @@ size_t wh_node_enter(whorl_node *node)
 		if ((wh_gate_state(node->fixed.gate) & (WH_GATE_FAILED | WH_GATE_CLOSED)) != 0)
 			wh_join_give_up(&node->entry.join);
 		else if (node->entry.replays)
-			work += replay_logs(node);
+			work += wh_node_replay_logs(node);
 		else
 			work += seek_group(node);
 	}
@@ -275,47 +160,4 @@ size_t wh_node_enter(whorl_node *node)
 	work += wh_roster_step(&node->entry.roster);
 	wh_node_step_stays(node);
 	return work + wh_node_state_step(node);
-}
-
-static void explain_restore(const whorl_node *node, char *text, size_t bytes)
-{
-	const whorl_subgroup *subgroup;
-
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;) {
-		const struct wh_state_stats *stats =
-			subgroup->state != NULL ? wh_state_statistics(subgroup->state) : NULL;
-		char taken[WH_SIZE_BYTES];
-
-		if (stats == NULL || wh_load_relaxed(&stats->takes) == 0)
-			continue;
-		wh_size_text(wh_load_relaxed(&stats->taken), taken, sizeof(taken));
-		snprintf(text, bytes, "restores %s: %s from node %" PRIu64, subgroup->fixed.name, taken,
-			 wh_load_relaxed(&stats->from));
-		return;
-	}
-	snprintf(text, bytes, "waits for somebody to give it the state of its subgroups");
-}
-
-void whorl_progress(const whorl_node *node, char *text, size_t bytes)
-{
-	struct wh_held held;
-
-	if (bytes == 0)
-		return;
-	if (node == NULL || text == NULL) {
-		WH_REFUSE(node == NULL ? "no node" : "no place for the text");
-		if (text != NULL)
-			text[0] = '\0';
-		return;
-	}
-	if (wh_node_state(node) == WHORL_FORKED) {
-		snprintf(text, bytes, "%s", wh_result_text(WHORL_FORKED));
-		return;
-	}
-	held = wh_waiting_enter(&node->waiting);
-	if (node->waiting.failure.code == WHORL_OK && !node->waiting.ready && wh_load_acquire(&node->epochs.begun) > 0)
-		explain_restore(node, text, bytes);
-	else
-		snprintf(text, bytes, "%s", wh_waiting_says(held));
-	wh_waiting_leave(held);
 }

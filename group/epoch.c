@@ -3,16 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/rcu.h"
 #include "group/durable.h"
 #include "group/node_int.h"
-
-struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup)
-{
-	uint32_t place = epoch->shard_member_of[subgroup->fixed.index];
-
-	return place > 0 ? &epoch->shard_members[place - 1] : NULL;
-}
 
 /* My row of this view, and that of the next, which is prepared in advance (transport/shm/shm.h). For a while after a change there
  * is that of the view before, too. */
@@ -244,7 +236,7 @@ static enum whorl_result open_membership(struct wh_epoch *epoch, struct wh_error
 		.cuts_from = epoch->cuts_from,
 		.requests = &node->entry.requests,
 		.serving = node->entry.serving,
-		.on = wh_node_participant,
+		.on = node->entry.join.on,
 		.ctx = node,
 	};
 	return wh_change_init(&epoch->change, err);

@@ -99,11 +99,8 @@ void wh_epoch_park(void *node);
 void wh_epoch_send(whorl_node *node);
 
 /* What that member has written into its row, or into its rings, no member can have written: it is suspected, and if its messages are to be
- * delivered here the node fails (participant.c). */
+ * delivered here the node fails (fail.c). */
 void wh_epoch_suspect_broken(struct wh_epoch *epoch, uint32_t rank, const char *what);
-
-/* This node in its shard of that subgroup; NULL: it is in none in this view. */
-struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch, const whorl_subgroup *subgroup);
 /* Which subgroup of the view it is: rows have their words of subgroups in that order. */
 static inline uint32_t wh_epoch_index(const struct wh_epoch *epoch, const struct wh_shard_member *member)
 {

@@ -215,3 +215,42 @@ void wh_epoch_install(whorl_node *node)
 			 wh_env_now(&node->fixed.env) - node->epochs.change_began_ns);
 	node->epochs.awaits_delivery = true;
 }
+
+/* ---- a first view --------------------------------------------------------------------------------------------------- */
+
+static void begin_epoch(whorl_node *node)
+{
+	struct wh_epoch *next = node->epochs.proposed;
+	struct wh_error err;
+	enum whorl_result result = wh_loop_add(&node->loop, wh_epoch_step, node, &err);
+
+	if (result != WHORL_OK) {
+		wh_node_fail(node, WH_LOG_ERROR, result, "%s", err.text);
+		return;
+	}
+	node->epochs.proposed = NULL;
+	wh_durable_hush(node);
+	wh_epoch_begin(next);
+}
+
+void wh_node_come_in(whorl_node *node)
+{
+	node->entry.replays = wh_durable_begins_replay(node);
+	if (!node->entry.replays)
+		begin_epoch(node);
+}
+
+/* Behind a restart the view begins when the logs have been upcalled. */
+size_t wh_node_replay_logs(whorl_node *node)
+{
+	bool done;
+	size_t work = wh_durable_replay(node, &done);
+
+	if (!done) {
+		wh_loop_at(&node->loop, node->loop.now_ns + WH_NS_PER_MS);
+		return work;
+	}
+	node->entry.replays = false;
+	begin_epoch(node);
+	return work + 1;
+}

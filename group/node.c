@@ -3,14 +3,11 @@
 #include "group/refuse.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "base/thread.h"
 #include "group/config/any_id.h"
 #include "group/config/secret.h"
 #include "group/durable.h"
@@ -117,67 +114,6 @@ void whorl_set_log(whorl_node *node, whorl_log_fn *fn, void *ctx)
 	if (wh_node_state(node) == WHORL_FORKED)
 		return; /* the lock may be held by a thread that only the parent has */
 	wh_waiting_set_log(&node->waiting, fn, ctx);
-}
-
-/* ---- failure ---------------------------------------------------------------------------------------------------------- */
-
-/* Threads that wait for the window look again. */
-static void signal_rings(whorl_node *node)
-{
-	const whorl_subgroup *subgroup;
-
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (subgroup->ring != NULL)
-			wh_ring_signal(subgroup->ring);
-}
-
-/* What has become of the messages is not known here any more. */
-static void stop_frontiers(whorl_node *node)
-{
-	const whorl_subgroup *subgroup;
-
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (subgroup->ring != NULL)
-			wh_frontiers_stop(&subgroup->ring->frontiers);
-	wh_node_wake_waits(node);
-}
-
-void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
-{
-	char text[sizeof(node->waiting.failure.text)];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	if (!wh_waiting_fail(&node->waiting, node->fixed.gate, code, text))
-		return;
-	wh_log(&node->diag, level, "%s", text);
-	signal_rings(node);
-	stop_frontiers(node);
-}
-
-void wh_node_lose_quorum(whorl_node *node)
-{
-	const struct wh_epoch *epoch = node->epochs.current;
-	char ids[128] = "", text[sizeof(node->waiting.minority.text)];
-
-	for (uint32_t rank = 0; rank < epoch->view->members; rank++)
-		if (rank != epoch->rank && epoch->change.suspicion.wanted[rank] != WH_DEAD &&
-		    (!wh_heartbeat_hears(&epoch->heartbeat, rank) || epoch->change.suspicion.wanted[rank] != WH_TRUSTED))
-			wh_text_add_id(ids, sizeof(ids), ", ", epoch->view->ids[rank]);
-	snprintf(text, sizeof(text), "too few of the %u members of view %llu are heard to go on; missing: %s",
-		 epoch->view->members, (unsigned long long)epoch->view->number, ids);
-	wh_waiting_lose_quorum(&node->waiting, node->fixed.gate, text);
-	wh_log(&node->diag, WH_LOG_WARNING, "%s", text);
-	signal_rings(node);
-}
-
-void wh_node_regain_quorum(whorl_node *node)
-{
-	wh_waiting_regain_quorum(&node->waiting, node->fixed.gate);
-	wh_log(&node->diag, WH_LOG_INFO, "a quorum is heard again");
-	signal_rings(node);
 }
 
 /* ---- layouts ------------------------------------------------------------------------------------------------------- */
@@ -309,63 +245,6 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	if (result != WHORL_OK)
 		return result;
 	return wh_gate_create(&while_opening(node)->gate, wh_node_wake, node, err);
-}
-
-/* Where passes leave subgroups out, a bit says that one has been committed to. Those of a short file have none, and are stepped in each
- * pass. */
-static bool has_bit(const whorl_subgroup *subgroup)
-{
-	const struct wh_node_config *config = &subgroup->node->fixed.config;
-	uint32_t shards = 0;
-
-	for (uint32_t i = 0; i < config->subgroup_count; i++)
-		shards += (uint32_t)config->subgroups[i].options.shards;
-	return wh_node_is_dynamic(subgroup) || wh_rows_moved_words(config, shards) > 0;
-}
-
-whorl_subgroup *wh_node_new_subgroup(whorl_node *node)
-{
-	whorl_subgroup *subgroup = calloc(1, sizeof(*subgroup));
-
-	if (subgroup != NULL)
-		*(whorl_node **)&subgroup->node = node; /* const from here on */
-	return subgroup;
-}
-
-static enum whorl_result open_ring(whorl_subgroup *subgroup, struct wh_error *err)
-{
-	whorl_node *node = subgroup->node;
-	struct wh_ring **ring = (struct wh_ring **)&subgroup->ring; /* const from here on */
-	enum whorl_result result = wh_ring_create(ring, node->fixed.gate, &node->diag, subgroup->fixed.window,
-						  subgroup->fixed.message_bytes, err);
-
-	if (result == WHORL_OK && has_bit(subgroup))
-		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->fixed.index);
-	return result;
-}
-
-enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
-					uint64_t refuse_max_ms, struct wh_error *err)
-{
-	struct wh_subgroup_fixed *fixed = wh_fixed_write(&subgroup->fixed);
-	const whorl_node *node = subgroup->node;
-	uint32_t nodes = wh_node_config_nodes_max(&node->fixed.config);
-
-	fixed->mode = parameters->ordered ? WH_MODE_ORDERED : WH_MODE_UNORDERED;
-	fixed->durable = parameters->durable;
-	fixed->message_bytes = parameters->message_bytes;
-	fixed->window = parameters->window;
-	fixed->large_bytes = parameters->large_bytes;
-	fixed->parts_most = wh_parts_most(parameters->large_bytes, parameters->message_bytes);
-	(void)wh_slots_lay(&fixed->slots, 0, fixed->window, fixed->message_bytes, node->fixed.headers_apart);
-	fixed->refuse_max_ns = refuse_max_ms * WH_NS_PER_MS;
-	wh_backlog_init(&subgroup->offer.backlog, (uint64_t)node->fixed.config.group.backlog_max);
-	subgroup->had = malloc(nodes * sizeof(*subgroup->had));
-	if (subgroup->had == NULL)
-		return wh_error_set(err, WHORL_MEMORY, "no memory for a subgroup");
-	for (uint32_t id = 0; id < nodes; id++)
-		subgroup->had[id] = WH_UNKNOWN;
-	return fixed->mine && (!wh_node_is_dynamic(subgroup) || fixed->sends) ? open_ring(subgroup, err) : WHORL_OK;
 }
 
 static enum whorl_result open_configured(whorl_node *node, uint32_t index, struct wh_error *err)
@@ -539,6 +418,7 @@ static whorl_node *new_node(uint32_t id, const struct wh_world *world, const str
 	fixed->one_host = world->one_host;
 	fixed->world_env = world->env;
 	fixed->env = wrap_env(node);
+	fixed->free = wh_node_free;
 	wh_waiting_init(&node->waiting);
 	if (options != NULL && options->size >= offsetof(struct whorl_open_options, layout))
 		wh_waiting_set_log(&node->waiting, options->log, options->log_ctx);
@@ -729,20 +609,6 @@ enum whorl_result whorl_estimate(whorl_config *config, uint32_t id, uint64_t *by
 	}
 	wh_node_config_free(&bound);
 	return result;
-}
-
-void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked)
-{
-	if (subgroup == NULL)
-		return;
-	wh_ring_free(subgroup->ring);
-	wh_state_free(subgroup->state, forked);
-	free(subgroup->had);
-	wh_backlog_clear(&subgroup->offer.backlog);
-	wh_durable_free_state(subgroup, forked);
-	if (subgroup->layer.ops != NULL)
-		subgroup->layer.ops->free(subgroup->layer.ctx);
-	free(subgroup);
 }
 
 /* To close files may take as long as a disk does. Where all is one thread it takes no time, and nothing else is done meanwhile. */

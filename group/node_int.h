@@ -99,6 +99,9 @@ struct whorl_node {
 	const struct wh_node_list list;
 };
 
+/* caller.c: threads of the program. */
+/* The time in which they wait, whatever clock the node's world has. */
+uint64_t wh_monotonic_ns(void);
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
 bool wh_node_in_upcall(const whorl_node *node);
 
@@ -116,8 +119,11 @@ void wh_node_nap(whorl_node *node);
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */
 void wh_node_hand_back(whorl_node *node);
 
-/* This node is to rest in that subgroup, or to send again; with `leaves` it rests for good. False: it leaves already. Any thread. */
+/* rest.c: this node is to rest in that subgroup, or to send again; with `leaves` it rests for good. False: it leaves already. Any thread. */
 bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves);
+/* The loop has read that this node rests there, or not, and nothing that it has said of that in this view stands against it: what claims are
+ * told. `resting`: the view says that it rests. */
+void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting);
 
 /* Looks again, and yields, for some while (base/backoff.h). False: it is time to sleep. For threads that wait for the window, or for
  * what has become of messages. */
@@ -138,7 +144,7 @@ void wh_node_await_waits(whorl_node *node);
  * with the reason, when the node fails. What changes it says so on `changed`. */
 enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx);
 
-/* The group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
+/* fail.c: the group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
 	WH_PRINTF(4, 5);
 
@@ -170,21 +176,35 @@ static inline uint64_t wh_node_number_of(const whorl_subgroup *subgroup)
 	return wh_node_is_dynamic(subgroup) ? subgroup->stay.birth : subgroup->fixed.index;
 }
 
-/* node.c: one of this node, which is in no list yet. NULL: no memory. */
+/* This node in its shard of that subgroup; NULL: it is in none in this view. */
+static inline struct wh_shard_member *wh_epoch_shard_member(const struct wh_epoch *epoch,
+							    const whorl_subgroup *subgroup)
+{
+	uint32_t place = epoch->shard_member_of[subgroup->fixed.index];
+
+	return place > 0 ? &epoch->shard_members[place - 1] : NULL;
+}
+
+/* subgroup.c: one of this node, which is in no list yet. NULL: no memory. */
 whorl_subgroup *wh_node_new_subgroup(whorl_node *node);
-/* node.c: makes what a subgroup has through all views, from its parameters and the rest of `options`. It is at its place of the list when
+/* Makes what a subgroup has through all views, from its parameters and the rest of `options`. It is at its place of the list when
  * this has been done. */
 WH_MUST_CHECK enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, const struct wh_parameters *parameters,
 						      uint64_t refuse_max_ms, struct wh_error *err);
 /* No thread looks at it any more. NULL is fine. */
 void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked);
 
-/* stay.c: dynamic subgroups that this node enters and leaves (0046). */
+/* Finding them. Is it in use: entering, in, or leaving? */
+bool wh_stage_is_live(enum wh_stage stage);
+/* The next of this node's stays from place *at on; and the live one of that name. NULL: there is none. The loop, or in the RCU lock. */
+whorl_subgroup *wh_node_next_stay(const whorl_node *node, uint32_t *at);
+whorl_subgroup *wh_node_find_stay(const whorl_node *node, const char *name);
 /* The subgroup of this node for a place in a view, NULL: it has none, which no view can be meant. */
 whorl_subgroup *wh_node_subgroup_of(const whorl_node *node, const struct wh_view_subgroup *layout);
 /* That of a number in a message: of this view, or of the one that is prepared. NULL: none of this node. */
 whorl_subgroup *wh_node_subgroup_by_number(const whorl_node *node, uint64_t number);
-/* A wish of the last set was refused. A hook of wh_wishing. */
+
+/* stay.c: dynamic subgroups that this node enters and leaves (0046). A wish of the last set was refused. A hook of wh_wishing. */
 void wh_node_wish_refused(void *node, const struct wh_wish *wish, const struct wh_refusal *refusal);
 /* It cannot be restored: this node leaves it, for that reason. Loop thread. */
 void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const char *text);
@@ -201,21 +221,26 @@ extern const struct wh_participant wh_node_participant;
 /* install.c: the view that is prepared begins, the current one is over. */
 void wh_epoch_install(whorl_node *node);
 
-/* enter.c: the first view that this node is in begins, if there are logs to be upcalled behind that. */
+/* The first view that this node is in begins, unless there are logs to be upcalled before that. */
 void wh_node_come_in(whorl_node *node);
+/* One pass over such logs; behind them the view begins. Returns how much was done. */
+size_t wh_node_replay_logs(whorl_node *node);
+
+/* enter.c. */
 /* A control message, a stream, a question. */
 void wh_node_on_event(whorl_node *node, const struct wh_transport_event *event);
 /* What comes into the group, and goes: one pass. */
 size_t wh_node_enter(whorl_node *node);
-/* Tells nodes that are not in my view what I am. */
+
+/* introduce.c: tells nodes that are not in my view what I am. */
 void wh_node_introduce(whorl_node *node);
-/* The loop has read that this node rests there, or not, and nothing that it has said of that in this view stands against it: what claims are
- * told. `resting`: the view says that it rests. */
-void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting);
 /* Asks the leader of my view to look which node wants what. */
 void wh_node_ask_leader(whorl_node *node);
-/* This node has reached that stage of its way in. */
+
+/* ready.c: this node has reached that stage of its way in. */
 void wh_node_advance(whorl_node *node, int step);
+/* Is some state not restored yet? */
+bool wh_node_restores(const whorl_node *node);
 /* All that it was to restore is restored: it is ready, unless it was. */
 void wh_node_state_restored(whorl_node *node);
 
@@ -224,6 +249,9 @@ void wh_node_state_restored(whorl_node *node);
 bool wh_node_state_holds(const struct whorl_state *functions);
 WH_MUST_CHECK enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whorl_state *functions,
 						   struct wh_error *err);
+/* The same of a durable one without functions: its log is its state. And at whorl_start, of all that are configured. WHORL_OK, WHORL_MEMORY. */
+WH_MUST_CHECK enum whorl_result wh_node_open_log_state(whorl_subgroup *subgroup, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_node_open_log_states(whorl_node *node, struct wh_error *err);
 /* That of a subgroup that has one, for something that may have to be gone on with in later passes. */
 static inline struct wh_state *wh_node_use_state(whorl_subgroup *subgroup)
 {
@@ -238,8 +266,6 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch);
 void wh_node_give(const struct wh_epoch *epoch);
 /* Another node wants it. If that node has begun a view that this one has not, it is given when this one has. */
 void wh_node_state_wanted(whorl_subgroup *subgroup, uint32_t from);
-/* Is some of it not restored yet? */
-bool wh_node_restores(const whorl_node *node);
 size_t wh_node_state_step(whorl_node *node);
 void wh_node_state_gone(whorl_node *node, uint32_t id);
 /* Nothing is given or taken any more. */
@@ -303,7 +329,5 @@ static inline enum whorl_result wh_node_state(const whorl_node *node)
 /* Frees all of a node; its loop has stopped. `waits_for_disk`: files that a disk does not close at once are waited for, disk_timeout_ms at most;
  * else they are closed later. */
 void wh_node_free(whorl_node *node, bool forked, bool waits_for_disk);
-
-uint64_t wh_monotonic_ns(void);
 
 #endif

@@ -247,18 +247,6 @@ static void log_suspected(const struct wh_epoch *epoch, uint32_t rank, const cha
 	       epoch->view->number, why);
 }
 
-void wh_epoch_suspect_broken(struct wh_epoch *epoch, uint32_t rank, const char *what)
-{
-	if (epoch->change.suspicion.known[rank] < WH_FAILED) /* once, also if that cannot be said now */
-		wh_log(&epoch->node->diag, WH_LOG_WARNING, "node %u is broken: its %s", epoch->view->ids[rank], what);
-	if (epoch->change.settled) /* and its messages are to be delivered here */
-		wh_node_fail(epoch->node, WH_LOG_WARNING, WHORL_MEMBER_GONE,
-			     "node %u is broken, and its messages cannot be delivered: its %s", epoch->view->ids[rank],
-			     what);
-	else if (rank != epoch->rank)
-		wh_change_suspect(&epoch->change, rank, WH_FAILED, what);
-}
-
 static void be_told(void *ctx, const struct wh_fact *fact)
 {
 	whorl_node *node = ctx;

@@ -2,7 +2,6 @@
  *
  * state.h does the rest.
  */
-#include <inttypes.h>
 
 #include "group/durable.h"
 #include "group/node_int.h"
@@ -263,6 +262,27 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 	return result;
 }
 
+/* Its state is its log (durable_log.c). */
+enum whorl_result wh_node_open_log_state(whorl_subgroup *subgroup, struct wh_error *err)
+{
+	const struct whorl_state functions = wh_durable_log_functions(subgroup);
+	enum whorl_result result = wh_node_open_state(subgroup, &functions, err);
+
+	if (result == WHORL_OK)
+		wh_durable_note_log(subgroup);
+	return result;
+}
+
+enum whorl_result wh_node_open_log_states(whorl_node *node, struct wh_error *err)
+{
+	enum whorl_result result = WHORL_OK;
+
+	for (uint32_t i = 0; i < node->fixed.config.subgroup_count && result == WHORL_OK; i++)
+		if (node->list.subgroups[i]->fixed.durable && node->list.subgroups[i]->state == NULL)
+			result = wh_node_open_log_state(node->list.subgroups[i], err);
+	return result;
+}
+
 /* ---- views ---------------------------------------------------------------------------------------------------------------- */
 
 /* The lowest rank that was in the shard before, or comes back with its log; -1: none was, and it begins with nothing. */
@@ -373,17 +393,6 @@ void wh_node_transfer(whorl_node *node, const struct wh_epoch *epoch)
 		else
 			begin_transfer(subgroup, epoch, member);
 	}
-}
-
-bool wh_node_restores(const whorl_node *node)
-{
-	const whorl_subgroup *subgroup;
-
-	for (uint32_t at = 0; (subgroup = wh_node_next_subgroup(node, &at)) != NULL;)
-		if (subgroup->state != NULL && wh_state_restores(subgroup->state) &&
-		    wh_load_relaxed(&subgroup->words.leaves) == 0)
-			return true;
-	return false;
 }
 
 /* Those of which something is under way: mostly none, and then no pass looks at any. */

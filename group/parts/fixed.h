@@ -27,6 +27,8 @@ struct wh_node_fixed {
 	void *layout_ctx;
 	struct wh_layout_config layout_config;
 	uint64_t memory_bytes; /* the estimate */
+	void (*free)(whorl_node *node, bool forked,
+		     bool waits_for_disk); /* what the last claim calls that outlives it (send.c) */
 };
 
 #endif

@@ -149,7 +149,7 @@ mutant(NAME frontier-one-woken KIND test_frontier FILE smc/frontier.c
 		wh_store_relaxed(&frontiers->wanted[which], UINT64_MAX);
 ]])
 
-mutant(NAME frontier-failure-untold KIND test_group_frontiers FILE group/node.c
+mutant(NAME frontier-failure-untold KIND test_group_frontiers FILE group/fail.c
 	REMOVES "the end of the node is told to those that wait for frontiers"
 	TEXT [[
 	wh_node_wake_waits(node);

@@ -356,7 +356,7 @@ mutant(NAME work-does-not-renew-the-wait KIND test_loop FILE predicates/loop.c
 		(void)0;
 ]])
 
-mutant(NAME yields-in-an-upcall KIND test_group_caller FILE group/run.c
+mutant(NAME yields-in-an-upcall KIND test_group_caller FILE group/caller.c
 	REMOVES "an upcall that would yield is advised not to"
 	TEXT [[
 	if (!may_step(node) || wh_node_in_upcall(node))

@@ -190,7 +190,7 @@ mutant(NAME read-left-behind KIND test_replica_waits FILE replica/reads.c
 	pthread_mutex_lock(&replica->reads.lock);
 ]])
 
-mutant(NAME read-loop-kept KIND test_replica_waits FILE group/run.c
+mutant(NAME read-loop-kept KIND test_replica_waits FILE group/caller.c
 	REMOVES "a thread that has taken the loop for a read wakes the program that wanted to arm it meanwhile"
 	TEXT [[
 	if (!rings)

@@ -519,7 +519,7 @@ mutant(NAME claims-in-between KIND views FILE group/epoch.c
 		wh_node_settle_rest(subgroup, rests, resting);
 ]])
 
-mutant(NAME rest-read-before-tells-claims KIND test_group_rests FILE group/send.c
+mutant(NAME rest-read-before-tells-claims KIND test_group_rests FILE group/rest.c
 	REMOVES "claims of a node that has taken back that it rests wait until the loop has read that"
 	TEXT [[
 	told = may_send && !resting && wh_load_relaxed(&subgroup->words.returns) != 0;

@@ -52,7 +52,7 @@ mutant(NAME stay-fails-the-node KIND test_group_stays FILE group/transfer.c
 		return;
 ]])
 
-mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
+mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/ready.c
 	WORDS CK_RUN_CASE=states
 	REMOVES "whorl_subgroup_ready waits for the state"
 	TEXT [[
@@ -62,7 +62,7 @@ mutant(NAME stay-is-ready-at-once KIND test_group_stays FILE group/enter.c
 		told->ready = told->is_member;
 ]])
 
-mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
+mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is being left is entered when it has been left"
 	TEXT [[
@@ -74,7 +74,7 @@ mutant(NAME stay-enters-what-it-leaves KIND test_group_stays FILE group/stay.c
 		other = NULL;
 ]])
 
-mutant(NAME stay-twice KIND test_group_stays FILE group/stay.c
+mutant(NAME stay-twice KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node enters a name once"
 	TEXT [[
@@ -84,7 +84,7 @@ mutant(NAME stay-twice KIND test_group_stays FILE group/stay.c
 	REPLACEMENT [[
 ]])
 
-mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay.c
+mutant(NAME stay-beyond-memory KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is entered counts for memory_max"
 	TEXT [[
@@ -115,7 +115,7 @@ mutant(NAME stay-never-freed KIND test_group_stays FILE group/stay.c
 		 wh_load_acquire(&subgroup->words.released) > 1)
 ]])
 
-mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
+mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/rest.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a node that leaves does not send again"
 	TEXT [[
@@ -125,7 +125,7 @@ mutant(NAME rests-taken-back-by-a-stay KIND test_group_stays FILE group/send.c
 	is_taken = true;
 ]])
 
-mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/send.c
+mutant(NAME stay-asked-without-a-number KIND test_group_stays FILE group/rest.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "no node is asked to rest in what this node has not entered yet"
 	TEXT [[
@@ -145,7 +145,7 @@ mutant(NAME no-bit-and-cold KIND test_group_stays FILE predicates/hot.c
 	if (rests && !hot->all && !marked) {
 ]])
 
-mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay.c
+mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "what is wished of a subgroup of the file is as the file says"
 	TEXT [[
@@ -155,7 +155,7 @@ mutant(NAME file-is-not-asked KIND test_group_stays FILE group/stay.c
 	if (configured < -1 && !are_the_files(out, file))
 ]])
 
-mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
+mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=wishes
 	REMOVES "a subgroup of the file is entered only if it says so"
 	TEXT [[
@@ -165,7 +165,7 @@ mutant(NAME file-name-is-entered KIND test_group_stays FILE group/stay.c
 	if (configured < -1 && !wh_subgroup_is_wished(&node->fixed.texts[configured]))
 ]])
 
-mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
+mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/ready.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "a state of a stay that ends is not waited for: a newcomer is ready without it"
 	TEXT [[
@@ -176,7 +176,7 @@ mutant(NAME stay-given-up-awaited KIND test_group_stays FILE group/transfer.c
 		if (subgroup->state != NULL && wh_state_restores(subgroup->state))
 ]])
 
-mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
+mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay_enter.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "from whorl_close on no stay begins"
 	TEXT [[
@@ -186,7 +186,7 @@ mutant(NAME stay-begins-while-closing KIND test_group_stays FILE group/stay.c
 	if (wh_node_state(node) == WHORL_CLOSED)
 ]])
 
-mutant(NAME stay-takes-functions KIND test_group_stays FILE group/upcall.c
+mutant(NAME stay-takes-functions KIND test_group_stays FILE group/program.c
 	WORDS CK_RUN_CASE=ends
 	REMOVES "whether a dynamic subgroup has a state is agreed on: functions come as well afterwards"
 	TEXT [[

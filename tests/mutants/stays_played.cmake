@@ -88,7 +88,7 @@ mutant(NAME stay-leaves-those-let-in-played KIND views FILE group/transfer.c SEE
 			continue;
 ]])
 
-mutant(NAME stay-not-as-the-file KIND views FILE group/stay.c SEED 60
+mutant(NAME stay-not-as-the-file KIND views FILE group/stay_enter.c SEED 60
 	WORDS ${wishes}
 	REMOVES "a wish for a subgroup of the file that differs from it is refused by the node's own"
 	TEXT [[
