@@ -307,6 +307,8 @@ static void expect_others_go_on(unsigned long had)
 	records_agree(lab.cluster.records[0], lab.cluster.records[1]);
 }
 
+#define HUNG_MS 3000 /* disk_timeout_ms of a node with a disk that hangs: one that others use as well answers sooner */
+
 TEST_CASE("faults");
 
 /* A sync that fails is not tried again: the next would succeed, and say nothing. */
@@ -326,7 +328,7 @@ TEST(a_node_leaves_when_a_sync_fails)
 TEST(a_node_leaves_when_its_disk_hangs)
 {
 	make_lab("", ORDERS);
-	lab.timeout_ms = 100;
+	lab.timeout_ms = HUNG_MS;
 	open_all();
 	cluster_start(&lab.cluster);
 	send_some(0, 10);
@@ -391,7 +393,7 @@ TEST(a_disk_that_is_full_from_the_start_is_waited_for)
 TEST(a_node_leaves_when_its_disk_stays_full)
 {
 	make_lab("", ORDERS "log_bytes = 1m\n");
-	lab.timeout_ms = 1000;
+	lab.timeout_ms = HUNG_MS;
 	open_all();
 	cluster_start(&lab.cluster);
 	fill_segments();
@@ -442,8 +444,6 @@ TEST(a_decision_waits_until_it_is_on_disk)
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------------- */
-
-#define HUNG_MS 1000 /* disk_timeout_ms of a node with a disk that hangs: a busy one answers sooner */
 
 /* The state is how many messages there were; its snapshot is that number, and 64 KB. */
 struct program {
@@ -1301,7 +1301,7 @@ TEST_CASE("copies", .timeout_s = 60);
 /* There is no room for the copy: it is tried again, and when that takes too long the node fails. */
 TEST(a_copy_without_room_is_not_tried_for_ever)
 {
-	lab.timeout_ms = 1000;
+	lab.timeout_ms = HUNG_MS;
 	begin_to_copy();
 	atomic_store(&lab.disks[2].refuses, true);
 	ck_ok(whorl_start(lab.cluster.nodes[2]));
@@ -1465,7 +1465,7 @@ TEST(a_copy_does_not_outlive_its_node)
 	struct gate_disk *gate = &lab.disks[2];
 	unsigned long held, locked;
 
-	lab.timeout_ms = 4 * HUNG_MS; /* of this the standing takes a part */
+	lab.timeout_ms = 2 * HUNG_MS; /* of this the standing takes a part */
 	begin_to_copy();
 	locked = atomic_load(&gate->locked);
 	atomic_store(&gate->only, "2/standing");
