@@ -6,7 +6,6 @@
 
 #include <sched.h>
 
-/* Application threads wait in the machine's time, whatever clock the node's world has. */
 uint64_t wh_monotonic_ns(void)
 {
 	return wh_env_now(wh_env_system());

@@ -76,7 +76,8 @@ size_t wh_durable_upcall(whorl_subgroup *subgroup, struct wh_replay *replay, con
 /* A state was restored: if it is a log all of it is upcalled. False: there is more, in a later pass. *work: how much was. */
 bool wh_durable_precede(whorl_subgroup *subgroup, size_t *work);
 
-/* durable_disk.c. How the logs in the directory of node `id` are opened, that of this node or of another on its host; without `wake`. `config` outlives them. */
+/* durable_disk.c. How the logs in the directory of node `id` are opened, that of this node or of another on its host; without `wake`. `config`
+ * outlives them. */
 void wh_durable_logs_config(struct wh_logs_config *out, const struct wh_node_config *config, const struct wh_env *env,
 			    uint32_t id);
 /* Wakes the loop of the node ctx. Any thread. */

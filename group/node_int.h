@@ -99,8 +99,7 @@ struct whorl_node {
 	const struct wh_node_list list;
 };
 
-/* caller.c: threads of the program. */
-/* The time in which they wait, whatever clock the node's world has. */
+/* caller.c: the time in which threads of the program wait, whatever clock the node's world has. */
 uint64_t wh_monotonic_ns(void);
 /* Is this thread the one that runs the loop now, that is, are we inside an upcall? */
 bool wh_node_in_upcall(const whorl_node *node);
@@ -119,18 +118,16 @@ void wh_node_nap(whorl_node *node);
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */
 void wh_node_hand_back(whorl_node *node);
 
-/* rest.c: this node is to rest in that subgroup, or to send again; with `leaves` it rests for good. False: it leaves already. Any thread. */
-bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves);
-/* The loop has read that this node rests there, or not, and nothing that it has said of that in this view stands against it: what claims are
- * told. `resting`: the view says that it rests. */
-void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting);
-
 /* Looks again, and yields, for some while (base/backoff.h). False: it is time to sleep. For threads that wait for the window, or for
  * what has become of messages. */
 bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff);
 
 /* With thread = caller a thread that does not run the loop sleeps no longer: the thread that runs it may stop, and then it is its turn. */
 #define WH_TURN_NS WH_NS_PER_MS
+
+/* Waits at most timeout_ms, 0 too, for what `look` says, with the lock: WHORL_TIMEOUT: not yet. With thread = caller it makes passes. Ends early,
+ * with the reason, when the node fails. What changes it says so on `changed`. */
+enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx);
 
 /* frontier.c: threads that wait for what has become of messages, or of calls, look again, and those with a descriptor. */
 void wh_node_wake_waits(whorl_node *node);
@@ -140,9 +137,12 @@ void wh_node_end_wait(whorl_node *node);
 /* The gate is closed, and readers have passed: until none waits there any more. */
 void wh_node_await_waits(whorl_node *node);
 
-/* Waits at most timeout_ms, 0 too, for what `look` says, with the lock: WHORL_TIMEOUT: not yet. With thread = caller it makes passes. Ends early,
- * with the reason, when the node fails. What changes it says so on `changed`. */
-enum whorl_result wh_node_await(whorl_node *node, int timeout_ms, wh_look_fn *look, const void *ctx);
+/* rest.c: this node rests in that subgroup for good. Claims of the program find no sender from here on; that it rests is said when all is delivered
+ * (wh_epoch_rest). Any thread. */
+void wh_node_begin_to_leave(whorl_subgroup *subgroup);
+/* The loop has read that this node rests there, or not, and nothing that it has said of that in this view stands against it: what claims are
+ * told. `resting`: the view says that it rests. */
+void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting);
 
 /* fail.c: the group cannot go on. The first reason stays, and is logged at `level`. Loop thread, or before there is one. */
 void wh_node_fail(whorl_node *node, enum wh_log_level level, enum whorl_result code, const char *format, ...)
@@ -194,7 +194,7 @@ WH_MUST_CHECK enum whorl_result wh_node_fill_subgroup(whorl_subgroup *subgroup, 
 /* No thread looks at it any more. NULL is fine. */
 void wh_node_free_subgroup(whorl_subgroup *subgroup, bool forked);
 
-/* Finding them. Is it in use: entering, in, or leaving? */
+/* Of a stay in that stage: it is entering, in, or leaving. */
 bool wh_stage_is_live(enum wh_stage stage);
 /* The next of this node's stays from place *at on; and the live one of that name. NULL: there is none. The loop, or in the RCU lock. */
 whorl_subgroup *wh_node_next_stay(const whorl_node *node, uint32_t *at);

@@ -3,7 +3,8 @@
 #include "group/node_int.h"
 #include "group/refuse.h"
 
-bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
+/* With `leaves` for good. False: it leaves already. */
+static bool ask_to_rest(whorl_subgroup *subgroup, bool pauses, bool leaves)
 {
 	whorl_node *node = subgroup->node;
 	struct wh_held held = wh_waiting_enter(&node->waiting);
@@ -28,6 +29,11 @@ bool wh_node_pause(whorl_subgroup *subgroup, bool pauses, bool leaves)
 	return true;
 }
 
+void wh_node_begin_to_leave(whorl_subgroup *subgroup)
+{
+	(void)ask_to_rest(subgroup, true, true);
+}
+
 enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 {
 	enum whorl_result result;
@@ -39,14 +45,14 @@ enum whorl_result whorl_pause_sending(whorl_subgroup *subgroup, bool pauses)
 	wh_rcu_read_lock();
 	result = wh_node_state(subgroup->node);
 	if (result == WHORL_OK || result == WHORL_NO_QUORUM)
-		result = wh_node_pause(subgroup, pauses, false) ? WHORL_OK : WHORL_CLOSED;
+		result = ask_to_rest(subgroup, pauses, false) ? WHORL_OK : WHORL_CLOSED;
 	wh_rcu_read_unlock();
 	return result;
 }
 
 /* What was asked last may be another thing than the loop has read before. To rest, or to leave: then the ring stays paused. Or to send
  * again, when the loop still says that this node rests: then claims go on waiting, as the ring is paused, and its next pass opens it. In the
- * lock, so that nothing is asked between the ring and the word. Partner: wh_node_pause. */
+ * lock, so that nothing is asked between the ring and the word. Partner: ask_to_rest. */
 void wh_node_settle_rest(whorl_subgroup *subgroup, bool rests, bool resting)
 {
 	struct wh_held held = wh_waiting_enter(&subgroup->node->waiting);

@@ -60,7 +60,7 @@ static void is_put_out(whorl_subgroup *subgroup)
 		subgroup->fixed.name);
 	wh_waiting_tell(held);
 	wh_waiting_leave(held);
-	(void)wh_node_pause(subgroup, true, true);
+	wh_node_begin_to_leave(subgroup);
 }
 
 void wh_node_begin_stays(const struct wh_epoch *epoch)
@@ -166,7 +166,7 @@ void wh_node_fail_stay(whorl_subgroup *subgroup, enum whorl_result code, const c
 		     text);
 	wh_waiting_tell(held);
 	wh_waiting_leave(held);
-	(void)wh_node_pause(subgroup, true, true);
+	wh_node_begin_to_leave(subgroup);
 	wh_places_add(&node->stays.moving, subgroup->fixed.index);
 }
 

@@ -13,12 +13,6 @@
 
 #define LOG_BYTES (1 << 30) /* of a durable one, if nothing else is said */
 
-/* Claims of the program find no sender from here on; that it rests is said when all is delivered (wh_epoch_rest). */
-static void begin_to_leave(whorl_subgroup *subgroup)
-{
-	(void)wh_node_pause(subgroup, true, true);
-}
-
 static void ask_loop(whorl_node *node)
 {
 	/* Release: what the loop is to find. Partner: wh_node_step_stays. */
@@ -388,7 +382,7 @@ enum whorl_result whorl_subgroup_leave(whorl_subgroup *subgroup, int timeout_ms)
 	result = may_ask(__func__, subgroup->node, timeout_ms);
 	if (result != WHORL_OK)
 		return result;
-	begin_to_leave(subgroup);
+	wh_node_begin_to_leave(subgroup);
 	ask_loop(subgroup->node);
 	return wh_node_await(subgroup->node, timeout_ms, has_left, subgroup);
 }
@@ -404,7 +398,7 @@ enum whorl_result whorl_subgroup_release(whorl_subgroup *subgroup)
 	node = subgroup->node;
 	if (wh_node_state(node) == WHORL_FORKED)
 		return WHORL_FORKED;
-	begin_to_leave(subgroup);
+	wh_node_begin_to_leave(subgroup);
 	/* Release: the last that the program has done with it. Partner: step_stay. */
 	wh_store_release(&subgroup->words.released, 1);
 	ask_loop(node);

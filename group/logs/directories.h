@@ -11,8 +11,9 @@
 #include "base/disk.h"
 
 /* The ids below `nodes` of those directories that have a standing of that group (0: of any), into `ids`, which has room for all: first what was
- * begun anew, then by their views, the newest first, and of one view those that have agreed to the next, those that have not left, and those of which all
- * logs are whole. One that is damaged counts, as the last: it says that there was one. Of a first view that was never begun it does not. Returns how many. */
+ * begun anew, then by their views, the newest first; of one view those that have agreed to the next, then those that have not left, then those of
+ * which all logs are whole. One that is damaged counts, as the last: it says that there was one. Of a first view that was never begun it does
+ * not. Returns how many. */
 size_t wh_directories_find(const struct wh_disk *disk, const char *path, uint64_t group, uint32_t nodes, uint32_t *ids);
 
 #endif

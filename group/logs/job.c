@@ -559,7 +559,7 @@ static bool do_order(struct wh_logs *logs, struct wh_log_order *order)
 		forget_checkpoints(logs, order);
 		return true;
 	case ORDER_DROP:
-		return drop_files(logs, (const char *)order->bytes, order->config.shard);
+		return drop_files(logs, order->config.name, order->config.shard);
 	case ORDER_COPY:
 		return copy_log(logs, order);
 	}

@@ -410,12 +410,13 @@ bool wh_logs_mark_dormant(struct wh_logs *logs, const struct wh_dormant_log *dor
 
 bool wh_logs_drop_log(struct wh_logs *logs, const struct wh_shard_standing *shard)
 {
-	struct wh_log_order *order = new_order(ORDER_DROP, shard->name, strlen(shard->name) + 1);
+	const struct wh_log_source_config config = {
+		.name = shard->name, .subgroup = shard->subgroup, .shard = shard->shard};
+	struct wh_log_order *order = new_order(ORDER_DROP, NULL, 0);
 
 	if (order == NULL)
 		return false;
-	order->config.subgroup = shard->subgroup;
-	order->config.shard = shard->shard;
+	set_shard(order, &config);
 	(void)hand_over(logs, order);
 	return true;
 }

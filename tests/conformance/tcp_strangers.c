@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/tcp_raw.h"
+#include "tests/ports.h"
 #include "transport/tcp/tcp_int.h"
 
 #define MANY (2 * WH_SESSION_STRANGERS)
@@ -615,42 +616,31 @@ static enum whorl_result create_at(const char *address, struct wh_error *err)
 	return result;
 }
 
-/* "HOST:PORT", of a port of 127.0.0.1 that is free now. */
-static const char *free_address(char *out, const char *host)
-{
-	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t bytes = sizeof(any);
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	ck_assert_int_ge(s, 0);
-	ck_assert_int_eq(bind(s, (const struct sockaddr *)&any, sizeof(any)), 0);
-	ck_assert_int_eq(getsockname(s, (struct sockaddr *)&any, &bytes), 0);
-	close(s);
-	snprintf(out, WH_TCP_ADDRESS_BYTES, "%s:%u", host, ntohs(any.sin_port));
-	return out;
-}
-
 /* Without a key no node listens where others than this host's own could call. */
 START_TEST(only_loopback_without_a_key)
 {
 	static const char *const open[] = {"0.0.0.0:21999", "[::]:21999", "192.0.2.1:21999"};
-	char address[WH_TCP_ADDRESS_BYTES];
+	char address[32];
 	struct wh_error err;
+	unsigned port;
 
 	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
 		ck_assert_int_eq(create_at(open[i], &err), WHORL_CONFIG);
 		ck_assert_ptr_nonnull(strstr(err.text, "cluster key"));
 	}
-	ck_assert_msg(create_at(free_address(address, "127.0.0.1"), &err) == WHORL_OK, "%s", err.text);
-	ck_assert_msg(create_at(free_address(address, "localhost"), &err) == WHORL_OK, "%s", err.text);
+	ck_assert(test_find_ports(&port, 1));
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	ck_assert_msg(create_at(address, &err) == WHORL_OK, "%s", err.text);
+	snprintf(address, sizeof(address), "localhost:%u", port);
+	ck_assert_msg(create_at(address, &err) == WHORL_OK, "%s", err.text);
 }
 END_TEST
 
 /* What was not known, or has come to mean something else, is looked up again. */
 START_TEST(names_are_looked_up_again)
 {
-	char texts[2][WH_TCP_ADDRESS_BYTES];
-	const char *addresses[] = {free_address(texts[0], "localhost"), free_address(texts[1], "localhost")};
+	char texts[2][32];
+	const char *addresses[] = {texts[0], texts[1]};
 	const struct wh_transport_config config = {.env = wh_env_system(),
 						   .group = "names",
 						   .nodes = 2,
@@ -660,8 +650,12 @@ START_TEST(names_are_looked_up_again)
 	struct raw raw = {.group = "names"};
 	struct wh_tcp_address right;
 	struct wh_error err;
+	unsigned ports[2];
 	struct wh_tcp *t;
 
+	ck_assert(test_find_ports(ports, 2));
+	for (unsigned i = 0; i < 2; i++)
+		snprintf(texts[i], sizeof(texts[i]), "localhost:%u", ports[i]);
 	ck_assert_msg(wh_tcp_create(&config, NULL, &raw.node, &err) == WHORL_OK, "%s", err.text);
 	t = wh_tcp_of(raw.node);
 	right = t->wire->hosts[1].address;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 
 #include "tests/kv/replicas.h"
 #include "tests/patience.h"
+#include "tests/ports.h"
 #include "tests/temporary.h"
 
 #define MS UINT64_C(1000000)
@@ -187,15 +187,11 @@ static void write_group(struct replicas *replicas)
 /* One that is free now, on loopback. */
 static uint16_t free_port(struct replicas *replicas)
 {
-	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t bytes = sizeof(any);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unsigned port = 0;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 ||
-	    getsockname(fd, (struct sockaddr *)&any, &bytes) != 0)
+	if (!test_find_ports(&port, 1))
 		replicas_fail(replicas, "there is no port: %s", strerror(errno));
-	close(fd);
-	return ntohs(any.sin_port);
+	return (uint16_t)port;
 }
 
 static void place(struct replicas *replicas, uint32_t id)

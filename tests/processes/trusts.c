@@ -7,7 +7,6 @@
  * come are given a state that its giver's worker has not come to yet. In the end what was answered to any of them, the dead too, is in what those
  * that are left have, and nothing was done twice.
  */
-#include <arpa/inet.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include <whorl/delegate.h>
 
 #include "tests/patience.h"
+#include "tests/ports.h"
 
 #define IDS 5
 #define FOUNDERS 3
@@ -321,22 +320,16 @@ static void judge(void)
 
 static void add_ports(void)
 {
-	int sockets[IDS];
+	unsigned ports[IDS];
 
+	if (!test_find_ports(ports, IDS))
+		fail("no port");
 	for (unsigned i = 0; i < IDS; i++) {
-		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-		socklen_t length = sizeof(at);
 		size_t used = strlen(board->config);
 
-		sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-		if (sockets[i] < 0 || bind(sockets[i], (struct sockaddr *)&at, sizeof(at)) != 0 ||
-		    getsockname(sockets[i], (struct sockaddr *)&at, &length) != 0)
-			fail("no port");
 		snprintf(board->config + used, sizeof(board->config) - used, "[node %u]\naddress = 127.0.0.1:%u\n", i,
-			 (unsigned)ntohs(at.sin_port));
+			 ports[i]);
 	}
-	for (unsigned i = 0; i < IDS; i++)
-		close(sockets[i]);
 }
 
 int main(int argc, char **argv)

@@ -1,28 +1,11 @@
 #include "tests/support/remote_lab.h"
 
+#include "tests/ports.h"
+
 void lab_open_work(struct lab *lab, unsigned id, const struct whorl_work_options *options)
 {
 	ck_assert_msg(whorl_work_open(lab->nodes[id], options, &lab->works[id]) == WHORL_OK, "%s",
 		      whorl_invalid_text());
-}
-
-/* Of this host, which no other program has now. */
-static void lab_find_ports(unsigned *ports, unsigned count)
-{
-	int sockets[LAB_NODES];
-
-	for (unsigned i = 0; i < count; i++) {
-		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-		socklen_t length = sizeof(at);
-
-		sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-		ck_assert_int_ge(sockets[i], 0);
-		ck_assert_int_eq(bind(sockets[i], (struct sockaddr *)&at, sizeof(at)), 0);
-		ck_assert_int_eq(getsockname(sockets[i], (struct sockaddr *)&at, &length), 0);
-		ports[i] = ntohs(at.sin_port);
-	}
-	for (unsigned i = 0; i < count; i++)
-		close(sockets[i]);
 }
 
 void lab_configure(struct lab *lab, unsigned count, const char *transport)
@@ -36,7 +19,7 @@ void lab_configure(struct lab *lab, unsigned count, const char *transport)
 		 "[group]\nname = remote-%d-%u-%u\nnodes = %u\ntransport = %s\nfailure_timeout_ms = 60000\n"
 		 "[engine]\nidle = adaptive\n[subgroup all]\nmembers = all\n",
 		 (int)getpid(), groups++, (unsigned)now_ms(), count, transport);
-	lab_find_ports(ports, count);
+	ck_assert(test_find_ports(ports, count));
 	for (unsigned id = 0; id < count && strcmp(transport, "tcp") == 0; id++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "[node %u]\naddress = 127.0.0.1:%u\n", id,
 			 ports[id]);

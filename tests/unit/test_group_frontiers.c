@@ -2,12 +2,11 @@
  * waiting, by a descriptor; across views, and when its node ends.
  * Labels: threads
  */
-#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
+#include "tests/ports.h"
 #include "tests/support/empty_state.h"
 #include "tests/support/group.h"
 
@@ -18,34 +17,16 @@ enum { ON_SHM, ON_TCP, TRANSPORTS };
 
 /* ---- groups --------------------------------------------------------------------------------------------------------------- */
 
-/* Ports that nothing uses now. */
-static void find_ports(int *ports, unsigned count)
-{
-	int sockets[NODES_MAX];
-
-	for (unsigned i = 0; i < count; i++) {
-		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-		socklen_t bytes = sizeof(at);
-
-		sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-		ck_assert_int_eq(bind(sockets[i], (struct sockaddr *)&at, bytes), 0);
-		ck_assert_int_eq(getsockname(sockets[i], (struct sockaddr *)&at, &bytes), 0);
-		ports[i] = ntohs(at.sin_port);
-	}
-	for (unsigned i = 0; i < count; i++)
-		close(sockets[i]);
-}
-
 /* Nodes that are opened, and not started. */
 static void open_on(struct cluster *c, int transport, unsigned nodes, const char *group, const char *rest)
 {
 	char lines[256], sections[1024] = "";
-	int ports[NODES_MAX];
+	unsigned ports[NODES_MAX];
 
-	find_ports(ports, nodes);
+	ck_assert(test_find_ports(ports, nodes));
 	for (unsigned id = 0; transport == ON_TCP && id < nodes; id++)
 		snprintf(sections + strlen(sections), sizeof(sections) - strlen(sections),
-			 "[node %u]\naddress = 127.0.0.1:%d\n", id, ports[id]);
+			 "[node %u]\naddress = 127.0.0.1:%u\n", id, ports[id]);
 	snprintf(lines, sizeof(lines), "%s%s", group, transport == ON_TCP ? "transport = tcp\n" : "");
 	strncat(sections, rest, sizeof(sections) - strlen(sections) - 1);
 	cluster_open(c, nodes, lines, sections);

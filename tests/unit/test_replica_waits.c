@@ -2,43 +2,24 @@
  * fails, or is inherited by a child. Loops of their own, and loops that those threads run.
  * Labels: threads
  */
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "tests/ports.h"
 #include "tests/support/replica_lab.h"
 
 enum { DEDICATED, CALLERS, ON_TCP, WAYS };
 
-/* Ports that nothing uses now. */
-static void find_ports(int *ports, unsigned count)
-{
-	int sockets[NODES_MAX];
-
-	for (unsigned i = 0; i < count; i++) {
-		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-		socklen_t bytes = sizeof(at);
-
-		sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
-		ck_assert_int_eq(bind(sockets[i], (struct sockaddr *)&at, bytes), 0);
-		ck_assert_int_eq(getsockname(sockets[i], (struct sockaddr *)&at, &bytes), 0);
-		ports[i] = ntohs(at.sin_port);
-	}
-	for (unsigned i = 0; i < count; i++)
-		close(sockets[i]);
-}
-
 static struct lab *start_in_way(int way, unsigned nodes, const char *lines)
 {
 	char rest[1024];
-	int ports[NODES_MAX];
+	unsigned ports[NODES_MAX];
 
-	find_ports(ports, nodes);
+	ck_assert(test_find_ports(ports, nodes));
 	snprintf(rest, sizeof(rest), "[subgroup s]\n%s%s", lines, way == CALLERS ? CALLER : "");
 	for (unsigned id = 0; way == ON_TCP && id < nodes; id++)
-		snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "[node %u]\naddress = 127.0.0.1:%d\n", id,
+		snprintf(rest + strlen(rest), sizeof(rest) - strlen(rest), "[node %u]\naddress = 127.0.0.1:%u\n", id,
 			 ports[id]);
 	return lab_start(nodes, way == ON_TCP ? FAR "transport = tcp\n" : FAR, rest);
 }
