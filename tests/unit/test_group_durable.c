@@ -339,22 +339,29 @@ TEST(a_node_leaves_when_its_disk_hangs)
 	free_lab();
 }
 
-/* A segment is 4 MB: the third is where there is no room. Then its window stays full: passes are counted, as a busy machine may stand still for
- * any time. */
-static void fill_segments(void)
+/* As many as there is room for, so that its log is full soon. */
+static void fill_window(void)
 {
-	char bytes[1024] = "";
+	static const char bytes[1024];
 	whorl_subgroup *subgroup = subgroup_of(&lab.cluster, 0, "orders");
 	enum whorl_result result = WHORL_OK;
 
+	for (int i = 0; i < 64 && result == WHORL_OK; i++)
+		result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL);
+	ck_assert(result == WHORL_OK || result == WHORL_AGAIN);
+	sched_yield();
+}
+
+/* A segment is 4 MB: the third is where there is no room. One that is made before it is needed is refused for a moment; then its window stays
+ * full. */
+static void fill_segments(void)
+{
+	uint64_t busy_ns, full_ns = 0;
+
 	atomic_store(&lab.disks[2].is_full, true);
-	for (unsigned i = 0; i < 12000 && result == WHORL_OK; i++)
-		for (unsigned passes = 0;
-		     (result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL)) == WHORL_AGAIN && passes < 300;
-		     passes++)
-			usleep(1000);
-	ck_assert_int_eq(result, WHORL_AGAIN); /* else the log has room for ever */
-	ck_assert_uint_gt(atomic_load(&lab.disks[2].refused), 0);
+	await((wh_logs_delays(lab.cluster.nodes[2]->disk.logs, wh_env_now(&lab.envs[2]), &busy_ns, &full_ns),
+	       full_ns > WH_NS_PER_S),
+	      fill_window());
 }
 
 TEST(a_full_disk_is_waited_for)
@@ -1016,19 +1023,6 @@ TEST(logs_are_shown)
 	atomic_store(&lab.disks[2].holds, false);
 	await(have_all(20) && persisted_by(2) > next, sched_yield());
 	free_lab();
-}
-
-/* As many as there is room for, so that its log is full soon. */
-static void fill_window(void)
-{
-	static const char bytes[1024];
-	whorl_subgroup *subgroup = subgroup_of(&lab.cluster, 0, "orders");
-	enum whorl_result result = WHORL_OK;
-
-	for (int i = 0; i < 64 && result == WHORL_OK; i++)
-		result = whorl_send(subgroup, bytes, sizeof(bytes), 0, NULL);
-	ck_assert(result == WHORL_OK || result == WHORL_AGAIN);
-	sched_yield();
 }
 
 TEST(a_full_disk_is_shown)
