@@ -287,14 +287,16 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of the trips from number `first` on, in microseconds; 0: there were none, or no memory. */
+/* Of the trips from number `first` on, or of all if there were none, in microseconds; 0: there were none at all, or no memory. */
 static double median_us(const struct log *log, uint64_t first)
 {
 	uint64_t count = wh_load_acquire(&log->count), kept; /* partner: time_trips */
 	uint64_t *sorted = calloc(SAMPLES, sizeof *sorted);
 	double us = 0;
 
-	if (sorted == NULL || count <= first)
+	if (count <= first)
+		first = 0; /* the other was warm earlier, and has left */
+	if (sorted == NULL || count == 0)
 		goto out_free;
 	kept = count - first < SAMPLES ? count - first : SAMPLES;
 	for (uint64_t i = 0; i < kept; i++)
@@ -342,9 +344,10 @@ static enum whorl_result measure_median(struct trips *trips, struct wh_watch *wa
 	if (result != WHORL_OK)
 		return result;
 	first = wh_load_acquire(&log->count);
+	/* Not one trip alone: by its second one the other, which may be apart and measures by its own clock, has one too. */
 	for (uint32_t past = 0; result == WHORL_OK && past < MOST_MS; past += ms) {
 		result = wh_limit_pass(&trips->run, ms, err);
-		if (wh_load_acquire(&log->count) > first)
+		if (wh_load_acquire(&log->count) > first + 1)
 			break;
 	}
 	*us = median_us(log, first);

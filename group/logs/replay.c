@@ -30,6 +30,7 @@ struct wh_replay {
 	struct wh_logs *logs;
 	struct wh_shard_log *log;
 	struct wh_log_point until;
+	uint64_t after;                      /* [const] ticket: what begins the view of `until` is on disk then */
 	const struct whorl_state *functions; /* NULL: the log has all of the state */
 	wh_word turn;                        /* enum turn: to which side the rest belongs */
 	bool is_over;                        /* [lock] the loop has done with it */
@@ -129,6 +130,7 @@ enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs,
 	replay->tells_views = functions != NULL && past_views->told != NULL;
 	replay->log = wh_log_find_shard(logs, subgroup, shard);
 	pthread_mutex_lock(&logs->lock);
+	replay->after = logs->tickets;
 	replay->next = logs->replays;
 	logs->replays = replay;
 	pthread_mutex_unlock(&logs->lock);
@@ -511,13 +513,20 @@ void wh_replays_drop(struct wh_logs *logs, const struct wh_shard_log *log)
 	pthread_mutex_unlock(&logs->lock);
 }
 
+/* An order may have come since the job looked for one, and one that finds no room stays undone for a while: then this waits. */
+static bool is_due(const struct wh_logs *logs, const struct wh_replay *replay)
+{
+	/* Acquire: the run before was upcalled. Partner: wh_replay_take. */
+	return wh_load_acquire(&replay->turn) == TURN_JOB &&
+	       (replay->is_over || wh_logs_has_done(logs, replay->after));
+}
+
 static struct wh_replay *next_turn(struct wh_logs *logs)
 {
 	struct wh_replay *replay;
 
 	pthread_mutex_lock(&logs->lock);
-	/* Acquire: the run before was upcalled. Partner: wh_replay_take. */
-	for (replay = logs->replays; replay != NULL && wh_load_acquire(&replay->turn) != TURN_JOB;)
+	for (replay = logs->replays; replay != NULL && !is_due(logs, replay);)
 		replay = replay->next;
 	pthread_mutex_unlock(&logs->lock);
 	return replay;

@@ -23,11 +23,19 @@ systems='whorl-tcp whorl-shm bare tirpc tirpc-polling'
 lines=7
 ! [ -x "$build/bench/peers/peer-grpc" ] || systems+=' grpc grpc-polling' lines=11
 
-"$command" "$build" --rounds 1 --seconds 0.1 --systems "$systems" --outstanding '1 3' --bytes 40 --out "$dir/out" >"$dir/table" 2>"$dir/said" ||
-	fail "it has failed"
-[ "$(wc -l <"$dir/out/results.json")" -eq $lines ] || fail "expected $lines lines"
-jq -e -s 'all(.round == 1 and .bytes == 40 and (.calls_per_s > 0) == (.system != "bare") and .latency_us.p50 > 0 and .busy_before >= 0)' "$dir/out/results.json" >/dev/null ||
-	fail "a figure is missing"
+# A turn is some milliseconds long: where others have the processors, a system may not get to make one call in it. Then all is run again.
+complete() {
+	jq -e -s 'all(.round == 1 and .bytes == 40 and (.calls_per_s > 0) == (.system != "bare") and .latency_us.p50 > 0 and .busy_before >= 0)' \
+		"$dir/out/results.json" >/dev/null
+}
+for try in 1 2 3 4; do
+	rm -rf "$dir/out"
+	"$command" "$build" --rounds 1 --seconds 0.1 --systems "$systems" --outstanding '1 3' --bytes 40 --out "$dir/out" >"$dir/table" 2>"$dir/said" ||
+		fail "it has failed"
+	[ "$(wc -l <"$dir/out/results.json")" -eq $lines ] || fail "expected $lines lines"
+	! complete || break
+	[ $try -lt 4 ] || fail "a figure is missing"
+done
 jq -e -s 'all(.[] | select(.system | test("rpc")); .latency_us.p99 >= .latency_us.p50 and .calls > 0)' "$dir/out/results.json" >/dev/null ||
 	fail "a figure of the others is missing"
 jq -e -s 'map(select(.system == "tirpc")) | length == 1 and .[0].outstanding == 1' "$dir/out/results.json" >/dev/null || fail "ONC RPC has one call"

@@ -410,3 +410,12 @@ mutant(NAME disks-left-come-first KIND test_directories FILE group/logs/director
 	REPLACEMENT [[
 0 * standing->left
 ]])
+
+mutant(NAME disks-read-before-begun KIND test_log_replay FILE group/logs/replay.c
+	REMOVES "a log is read again when the view up to which it is has begun in it"
+	TEXT [[
+(replay->is_over || wh_logs_has_done(logs, replay->after))
+]]
+	REPLACEMENT [[
+(replay->is_over || wh_logs_has_done(logs, 0))
+]])

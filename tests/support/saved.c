@@ -1,18 +1,19 @@
 #include "tests/support/saved.h"
 
+#include <errno.h>
+#include <ftw.h>
+
+static int remove_entry(const char *path, const struct stat *is, int type, struct FTW *walk)
+{
+	(void)is;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
 void remove_directory(const char *path)
 {
-	DIR *directory = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		unlink(name);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	rmdir(path);
+	ck_assert(nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -50,15 +51,4 @@ void copy_directories(const char *from, const char *to, unsigned nodes)
 		}
 		closedir(directory);
 	}
-}
-
-void remove_directories(const char *all, unsigned nodes)
-{
-	char path[128];
-
-	for (unsigned id = 0; id < nodes; id++) {
-		snprintf(path, sizeof(path), "%s/%u", all, id);
-		remove_directory(path);
-	}
-	ck_assert_int_eq(rmdir(all), 0);
 }

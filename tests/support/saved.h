@@ -11,13 +11,10 @@
 
 #include "tests/harness.h"
 
-/* Of one node, and all that is in it: files alone. */
+/* With all that is in it; it may be missing. */
 void remove_directory(const char *path);
 
 /* All that lies in the directories of the nodes, there and back: as it is at one moment, when nothing is written. */
 void copy_directories(const char *from, const char *to, unsigned nodes);
-
-/* With the one that they are in. */
-void remove_directories(const char *all, unsigned nodes);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "dds/node.h"
 #include "tests/support/dds_world.h"
+#include "tests/support/saved.h"
 
 #define LOGGED "durability=persistent history=all"
 #define ALL "reliability=reliable history=all durability=transient_local"
@@ -47,27 +48,9 @@ static struct place come(uint32_t number, const char *name, const char *policies
 	return place;
 }
 
-static void remove_all(const char *path)
-{
-	DIR *open = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (open != NULL && (entry = readdir(open)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (unlink(name) != 0)
-			remove_all(name);
-	}
-	if (open != NULL)
-		closedir(open);
-	ck_assert_int_eq(rmdir(path), 0);
-}
-
 static void remove_domain(void)
 {
-	remove_all(directory);
+	remove_directory(directory);
 	remove_file();
 }
 

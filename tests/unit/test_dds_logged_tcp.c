@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "tests/support/dds_world.h"
+#include "tests/support/saved.h"
 
 #define LOGGED "durability=persistent history=all"
 #define WRITES "durability=persistent writer_data_lifecycle=off reliability.max_blocking=5s"
@@ -79,24 +80,6 @@ static void make_files(void)
 	}
 }
 
-static void remove_all(const char *path)
-{
-	DIR *open = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (open != NULL && (entry = readdir(open)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		if (unlink(name) != 0)
-			remove_all(name);
-	}
-	if (open != NULL)
-		closedir(open);
-	ck_assert_int_eq(rmdir(path), 0);
-}
-
 /* The disk of a host is lost, and another is there. */
 static void lose_disk(int node)
 {
@@ -104,7 +87,7 @@ static void lose_disk(int node)
 
 	ck_assert_int_eq(hosts[node].pid, 0);
 	path_of(path, node, "");
-	remove_all(path);
+	remove_directory(path);
 	ck_assert_int_eq(mkdir(path, 0700), 0);
 }
 
@@ -377,7 +360,7 @@ static void end_all(void)
 		hosts[i].pid = 0;
 		munmap(hosts[i].told, sizeof(struct told));
 		path_of(path, i, "");
-		remove_all(path);
+		remove_directory(path);
 		path_of(path, i, ".ini");
 		ck_assert_int_eq(unlink(path), 0);
 	}

@@ -2,15 +2,14 @@
  *
  * Labels: threads
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <whorl/status.h>
 
 #include "tests/support/group.h"
+#include "tests/support/saved.h"
 
 #define NODES 3
 #define MOST 256
@@ -258,35 +257,15 @@ static void expect(unsigned id, const struct history *history)
 	ck_assert_mem_eq(lab.programs[id].told, history->told, history->count * sizeof(history->told[0]));
 }
 
-static void remove_directory(const char *path)
-{
-	DIR *directory = opendir(path);
-	const struct dirent *entry;
-	char name[512];
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		unlink(name);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	rmdir(path);
-}
-
 static void free_lab(void)
 {
-	char path[128];
-
 	for (unsigned id = 0; id < NODES; id++)
 		if (lab.nodes[id] != NULL)
 			whorl_close(lab.nodes[id], 0);
 	whorl_config_free(lab.config);
-	for (unsigned id = 0; id < NODES; id++) {
-		snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
-		remove_directory(path);
+	for (unsigned id = 0; id < NODES; id++)
 		pthread_mutex_destroy(&lab.programs[id].lock);
-	}
-	ck_assert_int_eq(rmdir(lab.directory), 0);
+	remove_directory(lab.directory);
 }
 
 /* ---- tests -------------------------------------------------------------------------------------------------------------- */

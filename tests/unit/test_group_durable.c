@@ -79,19 +79,13 @@ static void open_all(void)
 
 static void free_lab(void)
 {
-	char path[128];
-
 	for (unsigned id = 0; id < NODES; id++) {
 		atomic_store(&lab.disks[id].holds, false);
 		atomic_store(&lab.disks[id].is_full, false);
 	}
 	cluster_free(&lab.cluster);
 	wh_node_config_free(&lab.bound);
-	for (unsigned id = 0; id < NODES; id++) {
-		snprintf(path, sizeof(path), "%s/%u", lab.directory, id);
-		remove_directory(path);
-	}
-	ck_assert_int_eq(rmdir(lab.directory), 0);
+	remove_directory(lab.directory);
 }
 
 static void send_some_in(unsigned id, const char *name, unsigned count)
@@ -1274,7 +1268,7 @@ static void begin_to_copy(void)
 	for (unsigned id = 0; id < NODES; id++)
 		close_node(id);
 	copy_directories(saved, lab.directory, NODES);
-	remove_directories(saved, NODES);
+	remove_directory(saved);
 	damage_log(2);
 	atomic_store(&lab.disks[2].only, "2/orders");
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
