@@ -2,18 +2,18 @@
 #ifndef WHORL_COMPAT_DDS_H
 #define WHORL_COMPAT_DDS_H
 
-#include "ddsc/dds_basic_types.h"
-#include "ddsc/dds_public_alloc.h"
-#include "ddsc/dds_public_error.h"
-#include "ddsc/dds_public_impl.h"
-#include "ddsc/dds_public_listener.h"
-#include "ddsc/dds_public_qos.h"
-#include "ddsc/dds_public_status.h"
-#include "ddsrt/log.h"
-#include "ddsrt/retcode.h"
-#include "ddsrt/time.h"
-#include "export.h"
-#include "features.h"
+#include <dds/ddsc/dds_basic_types.h>
+#include <dds/ddsc/dds_public_alloc.h>
+#include <dds/ddsc/dds_public_error.h>
+#include <dds/ddsc/dds_public_impl.h>
+#include <dds/ddsc/dds_public_listener.h>
+#include <dds/ddsc/dds_public_qos.h>
+#include <dds/ddsc/dds_public_status.h>
+#include <dds/ddsrt/log.h>
+#include <dds/ddsrt/retcode.h>
+#include <dds/ddsrt/time.h>
+#include <dds/export.h>
+#include <dds/features.h>
 
 #ifdef __cplusplus
 extern "C" {

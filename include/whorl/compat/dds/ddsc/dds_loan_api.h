@@ -2,8 +2,8 @@
 #ifndef WHORL_COMPAT_DDSC_DDS_LOAN_API_H
 #define WHORL_COMPAT_DDSC_DDS_LOAN_API_H
 
-#include "../ddsrt/retcode.h"
-#include "dds_basic_types.h"
+#include <dds/ddsc/dds_basic_types.h>
+#include <dds/ddsrt/retcode.h>
 
 #ifdef __cplusplus
 extern "C" {

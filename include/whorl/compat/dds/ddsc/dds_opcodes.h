@@ -2,8 +2,8 @@
 #ifndef WHORL_COMPAT_DDSC_DDS_OPCODES_H
 #define WHORL_COMPAT_DDSC_DDS_OPCODES_H
 
-#include "../ddsrt/align.h"
-#include "../ddsrt/static_assert.h"
+#include <dds/ddsrt/align.h>
+#include <dds/ddsrt/static_assert.h>
 
 #define DDS_OP_MASK 0xff000000
 #define DDS_OP_TYPE_FLAGS_MASK 0x00800000

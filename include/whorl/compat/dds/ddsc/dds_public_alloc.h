@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../export.h"
+#include <dds/export.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 #ifndef WHORL_COMPAT_DDSC_DDS_PUBLIC_ERROR_H
 #define WHORL_COMPAT_DDSC_DDS_PUBLIC_ERROR_H
 
-#include "../ddsrt/log.h"
-#include "../ddsrt/retcode.h"
-#include "../export.h"
+#include <dds/ddsrt/log.h>
+#include <dds/ddsrt/retcode.h>
+#include <dds/export.h>
 
 #endif

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../ddsrt/align.h"
-#include "../export.h"
-#include "../features.h"
-#include "dds_opcodes.h"
-#include "dds_public_alloc.h"
+#include <dds/ddsc/dds_opcodes.h>
+#include <dds/ddsc/dds_public_alloc.h>
+#include <dds/ddsrt/align.h>
+#include <dds/export.h>
+#include <dds/features.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,9 +2,9 @@
 #ifndef WHORL_COMPAT_DDSC_DDS_PUBLIC_LISTENER_H
 #define WHORL_COMPAT_DDSC_DDS_PUBLIC_LISTENER_H
 
-#include "../ddsrt/retcode.h"
-#include "dds_public_impl.h"
-#include "dds_public_status.h"
+#include <dds/ddsc/dds_public_impl.h>
+#include <dds/ddsc/dds_public_status.h>
+#include <dds/ddsrt/retcode.h>
 
 #ifdef __cplusplus
 extern "C" {

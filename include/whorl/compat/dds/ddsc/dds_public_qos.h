@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../ddsrt/retcode.h"
-#include "../ddsrt/time.h"
-#include "dds_public_qosdefs.h"
+#include <dds/ddsc/dds_public_qosdefs.h>
+#include <dds/ddsrt/retcode.h>
+#include <dds/ddsrt/time.h>
 
 #define DDS_HAS_PROPERTY_LIST_QOS 1
 

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#include "../ddsrt/retcode.h"
-#include "dds_basic_types.h"
-#include "dds_public_impl.h"
+#include <dds/ddsc/dds_basic_types.h>
+#include <dds/ddsc/dds_public_impl.h>
+#include <dds/ddsrt/retcode.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 #ifndef WHORL_COMPAT_DDSC_DDS_STATISTICS_H
 #define WHORL_COMPAT_DDSC_DDS_STATISTICS_H
 
-#include "../dds.h"
+#include <dds/dds.h>
 
 #ifdef __cplusplus
 extern "C" {

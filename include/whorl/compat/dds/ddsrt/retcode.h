@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../export.h"
+#include <dds/export.h>
 
 #ifdef __cplusplus
 extern "C" {

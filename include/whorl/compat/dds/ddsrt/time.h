@@ -2,10 +2,11 @@
 #ifndef WHORL_COMPAT_DDSRT_TIME_H
 #define WHORL_COMPAT_DDSRT_TIME_H
 
+#include <assert.h>
 #include <stdint.h>
 
-#include "../export.h"
-#include "types.h"
+#include <dds/ddsrt/types.h>
+#include <dds/export.h>
 
 #ifdef __cplusplus
 extern "C" {
