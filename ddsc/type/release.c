@@ -35,7 +35,8 @@ static void release_string(char *at)
 
 	memcpy(&string, at, sizeof(string));
 	free(string);
-	memset(at, 0, sizeof(string));
+	string = NULL;
+	memcpy(at, &string, sizeof(string));
 }
 
 static void release_body(const struct wh_ddsc_program *program, const struct wh_ddsc_body *body, char *base)

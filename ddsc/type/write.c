@@ -103,10 +103,12 @@ static bool write_array(struct writing *writing, const struct wh_ddsc_step *step
 
 static bool write_narrow(struct writing *writing, const struct wh_ddsc_step *step, const char *at)
 {
+	unsigned char bytes[8] = {0};
 	uint32_t value;
 
 	memcpy(&value, at, sizeof(value));
-	return wh_ddsc_check_enum(value, step->most) == NULL && put(writing, step->align, &value, step->width);
+	memcpy(bytes, at, sizeof(value));
+	return wh_ddsc_check_enum(value, step->most) == NULL && put(writing, step->align, bytes, step->width);
 }
 
 static bool write_step(struct writing *writing, const struct wh_ddsc_step *step, const char *base)
