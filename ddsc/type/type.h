@@ -75,9 +75,9 @@ struct wh_ddsc_shape {
 	const char *name;
 	uint32_t bytes, align; /* of the struct */
 	bool is_plain;
-	bool is_final; /* not @appendable: classic CDR can say it */
-	uint32_t key_members;
-	const struct wh_ddsc_key *keys; /* NULL: the key is not plain: a string is part of it */
+	bool is_final;     /* not @appendable: classic CDR can say it */
+	bool key_is_plain; /* no string is part of it: keys are bytes of the struct */
+	const struct wh_ddsc_key *keys;
 	uint32_t key_count;
 	size_t key_bytes_max; /* of the key in XCDR2; SIZE_MAX: no bound */
 	size_t bytes_max;     /* of a sample in XCDR2; SIZE_MAX: no bound */
