@@ -78,7 +78,7 @@ static bool set_bytes(struct wh_ddsc_kind *kind, const struct wh_ddsc_shape *sha
 {
 	size_t most = whorl_dds_bytes_type()->bytes_max;
 
-	if (shape->key_members > 0)
+	if (shape->key_bytes_max > 0)
 		kind->head_bytes = shape->key_bytes_max <= WH_DDSC_HEAD_BYTES_MAX ? (shape->key_bytes_max + 3) / 4 * 4
 										  : WH_DDSC_HEAD_BYTES_MAX;
 	kind->whorl.flags = WHORL_DDS_TYPE_BYTES;
@@ -122,7 +122,7 @@ whorl_dds_return wh_ddsc_kind_new(struct wh_ddsc_kind **out, const struct wh_dds
 		return result;
 	}
 	shape = wh_ddsc_type_shape(kind->type);
-	kind->is_plain = shape->is_plain && (shape->key_members == 0 || shape->keys != NULL);
+	kind->is_plain = shape->is_plain;
 	kind->sample_bytes = shape->bytes;
 	kind->whorl.size = sizeof(kind->whorl);
 	kind->whorl.name = shape->name;
