@@ -888,7 +888,8 @@ WHORL_API whorl_dds_return whorl_dds_triggered(whorl_dds_entity entity);
 
 /* The parent is a participant. */
 WHORL_API whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant);
-/* An entity is attached once, with any number that the wait gives back. It may be attached to several waitsets. Deleting it detaches it.
+/* An entity is attached once, with any number that the wait gives back. It may be attached to several waitsets. Deleting it detaches it. A waitset
+ * may be attached, too, also to itself: it is triggered there by whorl_dds_waitset_set_trigger.
  * OK; PRECONDITION_NOT_MET: it is attached already, or is not; OUT_OF_RESOURCES. */
 WHORL_API whorl_dds_return whorl_dds_waitset_attach(whorl_dds_entity waitset, whorl_dds_entity entity, intptr_t cookie);
 WHORL_API whorl_dds_return whorl_dds_waitset_detach(whorl_dds_entity waitset, whorl_dds_entity entity);
