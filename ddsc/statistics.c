@@ -11,8 +11,8 @@
 static const struct dds_stat_keyvalue of_writer[] = {
 	{.name = "rexmit_bytes", .kind = DDS_STAT_KIND_UINT64},
 	{.name = "throttle_count", .kind = DDS_STAT_KIND_UINT32},
-	{.name = "time_throttle", .kind = DDS_STAT_KIND_LENGTHTIME},
-	{.name = "time_rexmit", .kind = DDS_STAT_KIND_LENGTHTIME},
+	{.name = "time_throttle", .kind = DDS_STAT_KIND_UINT64},
+	{.name = "time_rexmit", .kind = DDS_STAT_KIND_UINT64},
 };
 static const struct dds_stat_keyvalue of_reader[] = {{.name = "discarded_bytes", .kind = DDS_STAT_KIND_UINT64}};
 
