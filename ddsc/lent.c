@@ -125,6 +125,49 @@ void wh_ddsc_scratch_put(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, struc
 	free_scratch(&other);
 }
 
+/* ---- whorl's loans ---------------------------------------------------------------------------------------------------------- */
+
+static bool loan_room(struct wh_ddsc_lent *lent)
+{
+	size_t room = lent->loan_room > 0 ? 2 * lent->loan_room : 8;
+	struct wh_ddsc_loan *loans;
+
+	if (lent->loan_count < lent->loan_room)
+		return true;
+	loans = realloc(lent->loans, room * sizeof(*loans));
+	if (loans == NULL)
+		return false;
+	lent->loans = loans;
+	lent->loan_room = room;
+	return true;
+}
+
+bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, int32_t count)
+{
+	bool is_room;
+
+	pthread_mutex_lock(lock);
+	is_room = loan_room(lent);
+	if (is_room)
+		lent->loans[lent->loan_count++] = (struct wh_ddsc_loan){first, count};
+	pthread_mutex_unlock(lock);
+	return is_room;
+}
+
+int32_t wh_ddsc_loan_forget(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first)
+{
+	int32_t count = 0;
+
+	pthread_mutex_lock(lock);
+	for (size_t i = lent->loan_count; i-- > 0 && count == 0;) /* mostly the last one */
+		if (lent->loans[i].first == first) {
+			count = lent->loans[i].count;
+			lent->loans[i] = lent->loans[--lent->loan_count];
+		}
+	pthread_mutex_unlock(lock);
+	return count;
+}
+
 void wh_ddsc_lent_end(struct wh_ddsc_lent *lent)
 {
 	for (struct wh_ddsc_block *next; lent->out != NULL; lent->out = next) {
@@ -134,4 +177,5 @@ void wh_ddsc_lent_end(struct wh_ddsc_lent *lent)
 	end(lent->kept);
 	lent->kept = NULL;
 	free_scratch(&lent->scratch);
+	free(lent->loans);
 }

@@ -23,10 +23,17 @@ struct wh_ddsc_scratch { /* for one call */
 	void **data;
 };
 
+struct wh_ddsc_loan { /* of whorl's, that the program has: samples of a plain type */
+	const void *first;
+	int32_t count;
+};
+
 struct wh_ddsc_lent {
 	struct wh_ddsc_block *out;      /* lent, newest first */
 	struct wh_ddsc_block *kept;     /* one that came back; NULL: none */
 	struct wh_ddsc_scratch scratch; /* room 0: none, or a call uses it */
+	struct wh_ddsc_loan *loans;     /* of whorl's */
+	size_t loan_count, loan_room;
 };
 
 /* A block for so many samples. NULL when memory is out. `lock` is that of *lent. */
@@ -46,6 +53,10 @@ static inline void *wh_ddsc_block_at(struct wh_ddsc_block *block, size_t i)
 /* False when memory is out. */
 bool wh_ddsc_scratch_get(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, size_t count, struct wh_ddsc_scratch *out);
 void wh_ddsc_scratch_put(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, struct wh_ddsc_scratch *scratch);
+
+/* Notes what was lent; false when memory is out. And forgets it: how many samples it has; 0: there is no such loan. */
+bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, int32_t count);
+int32_t wh_ddsc_loan_forget(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first);
 
 /* Frees all that there is, lent or not. */
 void wh_ddsc_lent_end(struct wh_ddsc_lent *lent);

@@ -72,7 +72,7 @@ static int32_t give_all(const struct wanted *wanted, const struct wh_ddsc_kind *
 	for (int32_t i = 0; i < count; i++) {
 		void *to = block != NULL ? wh_ddsc_block_at(block, (size_t)given) : wanted->data[given];
 
-		if (to == NULL || !give(kind, scratch->data[i], &scratch->infos[i], to))
+		if (!give(kind, scratch->data[i], &scratch->infos[i], to))
 			continue;
 		wanted->data[given] = to;
 		tell(&wanted->infos[given++], &scratch->infos[i]);
@@ -101,34 +101,72 @@ static dds_return_t lend(const struct wanted *wanted, struct wh_ddsc_entry *home
 	return given;
 }
 
-/* `home` is the reader's entry, `entry` what was asked: the reader or a condition of it. */
-static dds_return_t look(const struct wanted *wanted, const struct wh_ddsc_entry *entry, struct wh_ddsc_entry *home)
+/* The samples as they lie in whorl. */
+static dds_return_t lend_whorls(const struct wanted *wanted, struct wh_ddsc_entry *home,
+				const struct wh_ddsc_scratch *scratch, int32_t count)
 {
-	const struct wh_ddsc_kind *kind = home->kind;
-	bool lends = wanted->data[0] == NULL, is_whorls = lends && kind->is_plain && kind->builtin == 0;
-	struct wh_ddsc_scratch scratch;
-	dds_return_t count;
+	if (!wh_ddsc_loan_note(&home->lent, &home->lock, scratch->data[0], count)) {
+		(void)whorl_dds_return_loan(home->handle, scratch->data, count);
+		return whorl_dds_refuse(wanted->function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	}
+	for (int32_t i = 0; i < count; i++) {
+		wanted->data[i] = scratch->data[i];
+		tell(&wanted->infos[i], &scratch->infos[i]);
+	}
+	return count;
+}
 
+static bool is_whorls(const struct wh_ddsc_kind *kind)
+{
+	return kind->is_plain && kind->builtin == 0;
+}
+
+/* Gives back what begins with `data[0]`, if it is lent. */
+static bool give_back(struct wh_ddsc_entry *home, void **data)
+{
+	struct wh_ddsc_block *block;
+	int32_t count;
+
+	if (is_whorls(home->kind)) {
+		count = wh_ddsc_loan_forget(&home->lent, &home->lock, data[0]);
+		if (count > 0)
+			(void)whorl_dds_return_loan(home->handle, data, count);
+		return count > 0;
+	}
+	block = wh_ddsc_block_back(&home->lent, &home->lock, data[0]);
+	if (block != NULL)
+		wh_ddsc_block_keep(&home->lent, &home->lock, block);
+	return block != NULL;
+}
+
+/* `home` is the reader's entry, `entry` what was asked: the reader or a condition of it. Programs read again into what they were lent, without giving it
+ * back: that is lent anew. */
+static dds_return_t look(struct wanted *wanted, const struct wh_ddsc_entry *entry, struct wh_ddsc_entry *home)
+{
+	bool lends = wanted->data[0] == NULL || give_back(home, wanted->data);
+	struct wh_ddsc_scratch scratch;
+	dds_return_t count, lent;
+
+	if (lends)
+		wanted->data[0] = NULL;
+	for (uint32_t i = 0; !lends && i < wanted->most; i++)
+		if (wanted->data[i] == NULL) /* there is no memory for more */
+			wanted->most = i;
 	if (!wh_ddsc_scratch_get(&home->lent, &home->lock, wanted->most, &scratch))
 		return whorl_dds_refuse(wanted->function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	scratch.data[0] = NULL;
-	count = fetch(wanted, entry, scratch.data, scratch.infos);
-	if (count > 0 && is_whorls) {
-		for (int32_t i = 0; i < count; i++) {
-			wanted->data[i] = scratch.data[i];
-			tell(&wanted->infos[i], &scratch.infos[i]);
-		}
+	count = lent = fetch(wanted, entry, scratch.data, scratch.infos);
+	if (count > 0 && lends && is_whorls(home->kind)) {
+		count = lend_whorls(wanted, home, &scratch, lent);
 	} else if (count > 0) {
-		int32_t lent = count;
-
-		count = lends ? lend(wanted, home, &scratch, lent) : give_all(wanted, kind, &scratch, lent, NULL);
+		count = lends ? lend(wanted, home, &scratch, lent) : give_all(wanted, home->kind, &scratch, lent, NULL);
 		(void)whorl_dds_return_loan(home->handle, scratch.data, lent);
 	}
 	wh_ddsc_scratch_put(&home->lent, &home->lock, &scratch);
 	return count;
 }
 
-static dds_return_t get(const struct wanted *wanted, dds_entity_t from)
+static dds_return_t get(struct wanted *wanted, dds_entity_t from)
 {
 	struct wh_ddsc_entry *entry, *home = NULL;
 	dds_return_t result;
@@ -309,19 +347,16 @@ dds_return_t dds_take_next_wl(dds_entity_t reader, void **buffer, dds_sample_inf
 
 /* ---- giving back ------------------------------------------------------------------------------------------------------------ */
 
-/* What is not of ours is whorl's: a reader's samples as they lie, or a writer's loans. */
-static dds_return_t give_back(const char *function, struct wh_ddsc_entry *home, void **buffers, int32_t count)
+/* What a reader has not lent may be a writer's loan. */
+static dds_return_t return_loan(const char *function, struct wh_ddsc_entry *home, void **buffers, int32_t count)
 {
-	struct wh_ddsc_block *block;
-
-	if (home->kind->is_plain && home->kind->builtin == 0)
+	if (give_back(home, buffers)) {
+		buffers[0] = NULL;
+		return DDS_RETCODE_OK;
+	}
+	if (is_whorls(home->kind))
 		return whorl_dds_return_loan(home->handle, buffers, count);
-	block = wh_ddsc_block_back(&home->lent, &home->lock, buffers[0]);
-	if (block == NULL)
-		return whorl_dds_refuse(function, DDS_RETCODE_PRECONDITION_NOT_MET, "it is not lent, or not any more");
-	wh_ddsc_block_keep(&home->lent, &home->lock, block);
-	buffers[0] = NULL;
-	return DDS_RETCODE_OK;
+	return whorl_dds_refuse(function, DDS_RETCODE_PRECONDITION_NOT_MET, "it is not lent, or not any more");
 }
 
 /* After a call that gave no samples there is nothing to give back. */
@@ -338,7 +373,7 @@ dds_return_t dds_return_loan(dds_entity_t entity, void **buffers, int32_t count)
 	if (entry->reader != 0)
 		result = wh_ddsc_entry_typed(__func__, entry->reader, &home);
 	if (result == DDS_RETCODE_OK && count > 0)
-		result = give_back(__func__, home != NULL ? home : entry, buffers, count);
+		result = return_loan(__func__, home != NULL ? home : entry, buffers, count);
 	wh_ddsc_entry_put(home);
 	wh_ddsc_entry_put(entry);
 	return result;
