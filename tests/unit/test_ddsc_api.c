@@ -373,8 +373,8 @@ START_TEST(listeners_are_called_with_their_arguments)
 {
 	struct heard heard = {.samples = 0}, other = {.samples = 0};
 	dds_listener_t *listener = dds_create_listener(&other), *found = dds_create_listener(NULL);
+	dds_publication_matched_status_t status;
 	dds_on_data_available_fn function;
-	dds_instance_handle_t handle;
 	void *arg;
 	bool reset;
 
@@ -382,6 +382,7 @@ START_TEST(listeners_are_called_with_their_arguments)
 	well(dds_lset_data_available_arg(listener, on_data, &heard, true));
 	dds_lset_publication_matched(listener, on_matched);
 	refused(UNSUPPORTED, dds_lset_data_available_arg(found, on_data, &heard, false));
+	until(dds_get_publication_matched_status(writer, &status) == OK && status.current_count == 1);
 	well(dds_set_listener(writer, listener));
 	well(dds_delete(reader));
 	until(other.matched == 1);
@@ -396,7 +397,6 @@ START_TEST(listeners_are_called_with_their_arguments)
 	until(heard.samples == 42);
 	ck_assert_int_eq(other.matched, 1); /* it took itself away */
 	ck_assert_uint_eq(other.status.current_count, 0);
-	well(dds_get_instance_handle(reader, &handle));
 	well(dds_set_listener(reader, NULL));
 	end();
 }
