@@ -55,8 +55,8 @@ run RoundtripPing quit || die "quit fails"
 wait "$pong" || die "pong fails"
 
 for kind in Throughput ShmThroughput; do
-	timeout -k 1 "$seconds" "./${kind}Subscriber" 0 0 >"$kind.sub.out" 2>&1 & first=$!
-	"./${kind}Subscriber" >"$kind.killed.out" 2>&1 & killed=$!
+	timeout -k 1 "$seconds" "./${kind}Subscriber" 0 0 "Throughput example" 1024 >"$kind.sub.out" 2>&1 & first=$!
+	"./${kind}Subscriber" 0 -1 "Throughput example" 1024 >"$kind.killed.out" 2>&1 & killed=$!
 	sleep 0.5
 	run "${kind}Publisher" 1024 0 1 3 & publisher=$!
 	sleep 1
