@@ -81,7 +81,9 @@ static bool peer_write(struct peer *peer, enum wh_ddsc_form form, bool big, bool
 	dds_ostream_t stream;
 	bool ok = true;
 
-	dds_ostream_init(&stream, 0, (uint32_t)form);
+	dds_ostream_init(
+		&stream, ROOM,
+		(uint32_t)form); /* it must not grow: when it refuses, Cyclone DDS loses where it has moved to */
 	if (key && big)
 		dds_stream_write_keyBE((dds_ostreamBE_t *)&stream, sample, &peer->type);
 	else if (key)
@@ -264,6 +266,67 @@ TEST_LOOP(what_is_taken_means_the_same, 0, TYPES)
 	}
 	ck_assert_int_gt(taken, 0);
 	ck_assert_int_gt(refused, 0);
+	sample_lab_free(&lab);
+}
+
+/* What is wrong with a sample is refused on both sides, and a string that is NULL is an empty one on both. */
+static void both_refuse(const void *sample)
+{
+	static struct bytes theirs;
+
+	ck_assert_uint_eq(wh_ddsc_encoded_bytes(lab.type, WH_DDSC_XCDR2, sample, NULL), SIZE_MAX);
+	ck_assert(!peer_write(&peer, WH_DDSC_XCDR2, false, false, sample, &theirs));
+}
+
+static int index_of(const dds_topic_descriptor_t *descriptor)
+{
+	int i = 0;
+
+	while (descriptors[i] != descriptor)
+		i++;
+	return i;
+}
+
+TEST(values_out_of_their_range_are_refused)
+{
+	cdr_enums sample;
+
+	begin(index_of(&cdr_enums_desc), 4);
+	memset(&sample, 0, sizeof(sample));
+	sample.c = 3;
+	both_refuse(&sample);
+	sample.c = 0;
+	sample.t = 4;
+	both_refuse(&sample);
+	sample.t = 0;
+	sample.b12 = 4;
+	both_refuse(&sample);
+	sample_lab_free(&lab);
+}
+
+TEST(sequences_over_their_bound_are_refused)
+{
+	cdr_sequences sample;
+	double numbers[10] = {0};
+
+	begin(index_of(&cdr_sequences_desc), 5);
+	memset(&sample, 0, sizeof(sample));
+	sample.sd = (dds_sequence_double){10, 10, numbers, false};
+	both_refuse(&sample);
+	sample_lab_free(&lab);
+}
+
+TEST(a_string_that_is_null_is_empty)
+{
+	static struct bytes ours, theirs;
+	cdr_named sample = {.name = NULL}, empty = {.name = (char[]){""}};
+
+	begin(index_of(&cdr_named_desc), 6);
+	ck_assert(peer_write(&peer, WH_DDSC_XCDR2, false, false, &sample, &theirs));
+	ck_assert_uint_ne(encode(WH_DDSC_XCDR2, false, &sample, &ours), SIZE_MAX);
+	must_be_same(&ours, &theirs, "NULL");
+	ck_assert_uint_ne(encode(WH_DDSC_XCDR2, false, &empty, &ours), SIZE_MAX);
+	must_be_same(&ours, &theirs, "an empty string");
 	sample_lab_free(&lab);
 }
 
