@@ -81,9 +81,7 @@ static bool peer_write(struct peer *peer, enum wh_ddsc_form form, bool big, bool
 	dds_ostream_t stream;
 	bool ok = true;
 
-	dds_ostream_init(
-		&stream, ROOM,
-		(uint32_t)form); /* it must not grow: when it refuses, Cyclone DDS loses where it has moved to */
+	dds_ostream_init(&stream, 0, (uint32_t)form);
 	if (key && big)
 		dds_stream_write_keyBE((dds_ostreamBE_t *)&stream, sample, &peer->type);
 	else if (key)
@@ -304,6 +302,7 @@ TEST(values_out_of_their_range_are_refused)
 	sample_lab_free(&lab);
 }
 
+/* Cyclone DDS refuses it too, but frees its buffer then, which its caller does again. */
 TEST(sequences_over_their_bound_are_refused)
 {
 	cdr_sequences sample;
@@ -312,7 +311,9 @@ TEST(sequences_over_their_bound_are_refused)
 	begin(index_of(&cdr_sequences_desc), 5);
 	memset(&sample, 0, sizeof(sample));
 	sample.sd = (dds_sequence_double){10, 10, numbers, false};
-	both_refuse(&sample);
+	ck_assert_uint_eq(wh_ddsc_encoded_bytes(lab.type, WH_DDSC_XCDR2, &sample, NULL), SIZE_MAX);
+	sample.sd._length = 9;
+	ck_assert_uint_ne(wh_ddsc_encoded_bytes(lab.type, WH_DDSC_XCDR2, &sample, NULL), SIZE_MAX);
 	sample_lab_free(&lab);
 }
 
