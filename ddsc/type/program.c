@@ -95,7 +95,9 @@ static uint32_t finish(struct making *making)
 	if (*making->result == WHORL_DDS_RETCODE_OK) {
 		making->body.first = program->step_count;
 		making->body.count = making->count;
-		memcpy(program->steps + program->step_count, making->steps, making->count * sizeof(*making->steps));
+		if (making->count > 0) /* the key of a type without one has no steps */
+			memcpy(program->steps + program->step_count, making->steps,
+			       making->count * sizeof(*making->steps));
 		program->step_count += making->count;
 		program->bodies[program->body_count++] = making->body;
 	}

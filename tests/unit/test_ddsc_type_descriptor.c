@@ -52,6 +52,7 @@ TEST(a_descriptor_without_its_parts_is_refused)
 	WITH(bytes, 16, "does not end in its struct");
 	WITH(bytes, 8, "lies outside");
 	WITH(bytes, UINT32_MAX, "size");
+	WITH(bytes, 64, "behind its last member");
 	WITH(align, 0, "alignment");
 	WITH(align, 24, "alignment");
 	WITH(align, 128, "alignment");
@@ -149,12 +150,19 @@ TEST(members_of_an_element_end_in_it)
 		4, JUMPS(4, 5), RETURNS, MEMBER(WH_DDSC_OF_8, 0), 0, RETURNS);
 }
 
+TEST(what_is_behind_the_last_member_is_padding)
+{
+	REFUSED(BAD_PARAMETER, "60 bytes behind its last member", 2, MEMBER(WH_DDSC_OF_4, 0), 0, RETURNS);
+	REFUSED(BAD_PARAMETER, "16 bytes behind its last member", 4, MEMBER_OF(WH_DDSC_OF_ARRAY, WH_DDSC_OF_STRUCT, 0),
+		0, 2, JUMPS(5, 6), 24, RETURNS, MEMBER(WH_DDSC_OF_8, 0), 0, RETURNS);
+}
+
 TEST(nesting_is_bounded)
 {
 	/* 40 structs, each with the next one in it. */
 	uint32_t words[40 * 4 + 3];
 	struct wh_ddsc_descriptor descriptor = {
-		.bytes = 64, .align = 8, .name = "t", .op_count = 40 * 2 + 2, .ops = words};
+		.bytes = 4, .align = 4, .name = "t", .op_count = 40 * 2 + 2, .ops = words};
 
 	for (uint32_t i = 0; i < 40; i++) {
 		words[4 * i] = MEMBER(WH_DDSC_OF_EXTERN, 0);
@@ -177,7 +185,7 @@ TEST(a_type_that_grows_without_bound_is_refused)
 {
 	uint32_t words[20 * 7 + 3];
 	struct wh_ddsc_descriptor descriptor = {
-		.bytes = 1U << 30, .align = 8, .name = "t", .op_count = 20 * 3 + 2, .ops = words};
+		.bytes = 4U << 20, .align = 4, .name = "t", .op_count = 20 * 3 + 2, .ops = words};
 
 	for (uint32_t i = 0; i < 20; i++) {
 		uint32_t *word = words + 7 * i;
