@@ -331,4 +331,21 @@ TEST(a_string_that_is_null_is_empty)
 	sample_lab_free(&lab);
 }
 
+#define REFUSED(name, what) {&cdr_##name##_desc, what},
+static const struct {
+	const dds_topic_descriptor_t *descriptor;
+	const char *what;
+} refused[] = {CDR_REFUSED(REFUSED)};
+
+TEST_LOOP(what_is_not_supported_is_said, 0, sizeof(refused) / sizeof(refused[0]))
+{
+	struct wh_error err = {.text = ""};
+	struct wh_ddsc_type *type;
+
+	ck_assert_int_eq(wh_ddsc_type_create(&type, (const struct wh_ddsc_descriptor *)refused[_i].descriptor, &err),
+			 WHORL_DDS_RETCODE_UNSUPPORTED);
+	ck_assert_ptr_null(type);
+	ck_assert_msg(strstr(err.text, refused[_i].what) != NULL, "%s", err.text);
+}
+
 TEST_SUITE("cdr_cyclone")
