@@ -91,7 +91,7 @@ static bool peer_write(struct peer *peer, enum wh_ddsc_form form, bool big, bool
 	else
 		ok = dds_stream_write_sample(&stream, sample, &peer->type);
 	ck_assert_uint_le(stream.m_index, ROOM);
-	if (ok)
+	if (ok && stream.m_index > 0)
 		memcpy(out->at, stream.m_buffer, stream.m_index);
 	out->count = ok ? stream.m_index : 0;
 	dds_ostream_fini(&stream);

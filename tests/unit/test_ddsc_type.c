@@ -142,6 +142,7 @@ TEST(padding_is_zero)
 	size_t count;
 
 	make(&all_descriptor);
+	memset(bytes, 0xff, sizeof(bytes));
 	memset(&sample, 0xff, sizeof(sample)); /* between its members, too */
 	sample.flag = true;
 	sample.bits = 1;
@@ -303,6 +304,7 @@ TEST(bytes_that_are_wrong_are_refused)
 	WRONG(19, 0xff, "is cut off");
 	WRONG(36, 7, "is longer than its bound"); /* part.name */
 	WRONG(48, 1, "is cut off");               /* the length of parts */
+	WRONG(92, 4, "at byte 96 of its struct is longer than its bound"); /* bools */
 #undef WRONG
 }
 
