@@ -1,6 +1,6 @@
 /* fuzz_ddsc.c - any bytes as samples of types that idlc could describe, and any words as descriptors. The first byte says which:
  *
- *     0 to 4   a sample of a type of tests/support/descriptors.h; the second byte says its form, and its byte order. What is accepted is written in
+ *     0 to 5   a sample of a type of tests/support/descriptors.h; the second byte says its form, and its byte order. What is accepted is written in
  *              one way only, and that is read as the same.
  *     d        a descriptor: the sizes of struct and key, its words, and behind them bytes that are a sample of it, if it is one
  *
@@ -20,8 +20,8 @@
 			abort();                                                                                       \
 	} while (0)
 
-static const struct wh_ddsc_descriptor *const descriptors[] = {&keyed_descriptor, &all_descriptor, &older_descriptor,
-							       &newer_descriptor, &many_descriptor};
+static const struct wh_ddsc_descriptor *const descriptors[] = {&keyed_descriptor, &all_descriptor,  &older_descriptor,
+							       &newer_descriptor, &many_descriptor, &mixed_descriptor};
 
 /* A sample that was read is written, and read again, and written: the same. */
 static void write_again(const struct wh_ddsc_type *type, enum wh_ddsc_form form, const void *sample)

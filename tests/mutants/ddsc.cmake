@@ -126,7 +126,7 @@ mutant(NAME ddsc-room KIND test_ddsc_type FILE ddsc/type/write.c
 bytes > writing->room - writing->at - pad)
 ]]
 	REPLACEMENT [[
-bytes > writing->room - writing->at)
+false)
 ]])
 
 mutant(NAME ddsc-own-buffer KIND test_ddsc_type FILE ddsc/type/release.c
@@ -147,7 +147,7 @@ mutant(NAME ddsc-unkept KIND test_ddsc_type_random FILE ddsc/type/read.c
 		memset(buffer + (size_t)kept * step->bytes, 1,
 ]])
 
-mutant(NAME ddsc-position KIND test_ddsc_type_random FILE ddsc/type/program.c
+mutant(NAME ddsc-position KIND test_ddsc_type FILE ddsc/type/program.c
 	REMOVES "behind what has any length nothing is known of the position"
 	TEXT [[
 	making->modulus = 1;
@@ -157,7 +157,7 @@ mutant(NAME ddsc-position KIND test_ddsc_type_random FILE ddsc/type/program.c
 	;
 ]])
 
-mutant(NAME ddsc-run KIND test_ddsc_type_random FILE ddsc/type/program.c
+mutant(NAME ddsc-run KIND test_ddsc_type FILE ddsc/type/program.c
 	REMOVES "elements are copied as one only if they lie so in CDR"
 	TEXT [[
     run->bytes == element->bytes && element->bytes % run->align == 0)

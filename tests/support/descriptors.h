@@ -53,7 +53,19 @@ struct newer { /* the same type, later */
 	struct older two[2];
 };
 
+struct tailed {
+	uint32_t a;
+	uint8_t b;
+};
+
+struct mixed { /* what lies side by side in memory, and not in CDR */
+	char *text;
+	uint8_t a, b, c, d;
+	uint32_t e;
+	struct wh_ddsc_sequence list; /* of tailed */
+};
+
 extern const struct wh_ddsc_descriptor keyed_descriptor, all_descriptor, older_descriptor, newer_descriptor,
-	many_descriptor; /* a sequence of newer */
+	many_descriptor /* a sequence of newer */, mixed_descriptor;
 
 #endif

@@ -89,6 +89,24 @@ TEST(a_sample_is_these_bytes)
 	ck_assert_uint_eq(read.seq, 0);
 }
 
+/* What lies side by side in memory has padding between it in CDR, or not, by where it is there. */
+TEST(padding_is_by_the_position)
+{
+	static const unsigned char wanted[] = {2, 0, 0, 0, 'x', 0, 1, 2, 3, 4, 0, 0, 5, 0, 0, 0, 17, 0, 0,
+					       0, 2, 0, 0, 0,   6, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0,  9},
+				   classic[] = {2, 0, 0, 0, 'x', 0, 1, 2, 3, 4, 0, 0, 5, 0, 0, 0, 2,
+						0, 0, 0, 6, 0,   0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9};
+	struct tailed list[2] = {{6, 7}, {8, 9}};
+	struct mixed sample = {(char[]){"x"}, 1, 2, 3, 4, 5, {2, 2, list, false}};
+	unsigned char bytes[64];
+
+	make(&mixed_descriptor);
+	ck_assert_uint_eq(wh_ddsc_encode(type, WH_DDSC_XCDR2, &sample, bytes, sizeof(bytes)), sizeof(wanted));
+	ck_assert_mem_eq(bytes, wanted, sizeof(wanted));
+	ck_assert_uint_eq(wh_ddsc_encode(type, WH_DDSC_XCDR1, &sample, bytes, sizeof(bytes)), sizeof(classic));
+	ck_assert_mem_eq(bytes, classic, sizeof(classic));
+}
+
 TEST(a_big_endian_sample_is_read)
 {
 	static const unsigned char bytes[] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 7, 8, 9};
@@ -302,8 +320,8 @@ TEST(bytes_that_are_wrong_are_refused)
 	WRONG(16, 0, "at byte 16 of its struct is a string without an end");
 	WRONG(24, 'x', "is a string without an end"); /* instead of its zero */
 	WRONG(19, 0xff, "is cut off");
-	WRONG(36, 7, "is longer than its bound"); /* part.name */
-	WRONG(48, 1, "is cut off");               /* the length of parts */
+	WRONG(36, 7, "is longer than its bound");                          /* part.name */
+	WRONG(48, 1, "is cut off");                                        /* the length of parts */
 	WRONG(92, 4, "at byte 96 of its struct is longer than its bound"); /* bools */
 #undef WRONG
 }

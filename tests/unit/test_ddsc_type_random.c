@@ -9,8 +9,8 @@
 #define SAMPLES 400
 #define ROOM 8192
 
-static const struct wh_ddsc_descriptor *const descriptors[] = {&keyed_descriptor, &all_descriptor, &older_descriptor,
-							       &newer_descriptor, &many_descriptor};
+static const struct wh_ddsc_descriptor *const descriptors[] = {&keyed_descriptor, &all_descriptor,  &older_descriptor,
+							       &newer_descriptor, &many_descriptor, &mixed_descriptor};
 #define TYPES ((int)(sizeof(descriptors) / sizeof(*descriptors)))
 
 static struct sample_lab lab;
