@@ -50,7 +50,7 @@ check_names "$libdir/libwhorl_dds.so" "$libdir/libwhorl_dds.a" symbols_dds.txt "
 # Names of Cyclone DDS: those that the headers for its programs declare.
 cat $(find "$prefix/include/whorl/compat" -name '*.h') | tr '\n' ' ' | grep -oE 'DDS_(DEPRECATED_)?EXPORT [^;()]*[ *][a-z0-9_]+\(' | sed 's/($//; s/.*[ *]//' | grep -v '^__' | sort -u >"$work/declared"
 nm -D --defined-only --with-symbol-versions "$libdir/libwhorl_ddsc.so" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
-sed 's/@.*//' "$work/exported" | diff -u "$work/declared" - >&2 || die "libwhorl_ddsc exports other names than the headers declare"
+sed 's/@.*//' "$work/exported" | sort | diff -u "$work/declared" - >&2 || die "libwhorl_ddsc exports other names than the headers declare"
 diff -u "$here/symbols_ddsc.txt" "$work/exported" >&2 || die "names or versions are others than symbols_ddsc.txt holds"
 expect "headers" "$(cd "$prefix/include/whorl" && echo *)" "compat dds.h delegate.h message.h replica.h result.h status.h whorl.h"
 expect "what libwhorl_dds needs" "$(readelf -d "$libdir/libwhorl_dds.so" | sed -n 's/.*NEEDED.*\[\(libwhorl.*\)\]/\1/p')" "libwhorl.so.${version%%.*}"
