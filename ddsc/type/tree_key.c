@@ -10,7 +10,7 @@ static whorl_dds_return broken(const struct wh_ddsc_key_name *key, struct wh_err
 	return WHORL_DDS_RETCODE_BAD_PARAMETER;
 }
 
-/* Of a struct, the member whose operation is so many words behind the beginning of all; 0: none. */
+/* Of a struct, the member whose operation lies so many words behind the beginning of all; 0: none. */
 static uint32_t member_at(const struct wh_ddsc_tree *tree, uint32_t self, size_t word)
 {
 	size_t first = tree->nodes[self].at;
