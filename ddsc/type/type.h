@@ -107,7 +107,10 @@ size_t wh_ddsc_encode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, c
 bool wh_ddsc_decode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, bool big_endian, const unsigned char *from,
 		    size_t bytes, void *sample, struct wh_error *err);
 
-/* Frees what it points to, and makes it all zero. */
+/* Frees what it points to: strings are NULL then, and sequences have no buffer, but for one that is not to be freed, which stays with all that is in
+ * it. Numbers stay as they are. */
+void wh_ddsc_sample_release(const struct wh_ddsc_type *type, void *sample);
+/* The same, and it is all zero then. */
 void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample);
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------- */
