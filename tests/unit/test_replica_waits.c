@@ -118,7 +118,8 @@ TEST_LOOP(time_runs_out_before_it_is_answered, 0, 2)
 	}
 	ck_assert_str_eq(answer, "old");
 	result = whorl_call_wait(m->subgroup, "x", 1, NULL, NULL, 0);
-	ck_assert(result == WHORL_IN_DOUBT || result == WHORL_OK); /* a loop of its own may be faster than this thread */
+	ck_assert(result == WHORL_IN_DOUBT ||
+		  result == WHORL_OK); /* a loop of its own may be faster than this thread */
 	await(atomic_load(&m->count) == 22, replica_lab_step(l));
 	replica_lab_free(l);
 }
