@@ -53,6 +53,7 @@ set(WHORL_EDGES
 	"dds/cache             : ${public} include/whorl/dds base dds/base dds/policy dds/status"
 	"dds/entity            : ${public} include/whorl/dds base dds/base dds/policy dds/cache"
 	"dds                   : ${public} include/whorl/dds base dds/config dds/base dds/policy dds/type dds/status dds/channel dds/cache dds/entity"
+	"ddsc/type             : ${public} include/whorl/dds base"
 	"command               : include/whorl/result base"
 	"resp                  :"
 	"bench/limit           : include/whorl/result base command"
