@@ -14,6 +14,7 @@ set(WHORL_EDGES
 	"include/whorl         : include/whorl/result include/whorl/message"
 	"include/whorl/delegate: include/whorl/result include/whorl/message include/whorl"
 	"include/whorl/dds     : include/whorl/result include/whorl/message include/whorl"
+	"include/whorl/compat  :"
 	"base                  : include/whorl/result"
 	"conf                  : include/whorl/result base"
 	"persistence           : include/whorl/result base"
@@ -54,6 +55,7 @@ set(WHORL_EDGES
 	"dds/entity            : ${public} include/whorl/dds base dds/base dds/policy dds/cache"
 	"dds                   : ${public} include/whorl/dds base dds/config dds/base dds/policy dds/type dds/status dds/channel dds/cache dds/entity"
 	"ddsc/type             : ${public} include/whorl/dds base"
+	"ddsc                  : ${public} include/whorl/dds include/whorl/compat base ddsc/type"
 	"command               : include/whorl/result base"
 	"resp                  :"
 	"bench/limit           : include/whorl/result base command"
@@ -75,7 +77,11 @@ set(WHORL_INSPECTORS sim)
 # Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf examples"
-	"dds/dds.h  : bench/peers"
+	"dds/dds.h  : bench/peers include/whorl/compat ddsc"
+	"dds/ddsc   : include/whorl/compat ddsc"
+	"dds/ddsrt  : include/whorl/compat"
+	"dds/export.h : include/whorl/compat"
+	"dds/features.h : include/whorl/compat"
 	"rpc/       : bench/peers"
 	"grpcpp/    : bench/peers"
 	"jansson.h  : tools bench bench/plot"

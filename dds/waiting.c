@@ -186,7 +186,10 @@ static struct wh_dds_condition *condition_of(struct wh_dds_base *base)
 
 static void close_waitset(struct wh_dds_entity *entity)
 {
-	wh_dds_waitset_close(&((struct waitset *)(void *)entity)->set);
+	struct waitset *waitset = (struct waitset *)(void *)entity;
+
+	wh_dds_condition_close(&waitset->base.condition.condition);
+	wh_dds_waitset_close(&waitset->set);
 }
 
 static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = wh_dds_base_free_all};
@@ -224,9 +227,11 @@ static whorl_dds_return hold_both(const char *function, whorl_dds_entity waitset
 
 	*other = NULL;
 	if (result == WHORL_DDS_RETCODE_OK)
-		result = wh_dds_hold(
-			function, entity,
-			WH_DDS_READ_CONDITIONS | (WH_DDS_WITH_POLICIES | WH_DDS_KIND(WH_DDS_GUARD_CONDITION)), other);
+		result = wh_dds_hold(function, entity,
+				     WH_DDS_READ_CONDITIONS |
+					     (WH_DDS_WITH_POLICIES | WH_DDS_KIND(WH_DDS_GUARD_CONDITION) |
+					      WH_DDS_KIND(WH_DDS_WAITSET)),
+				     other);
 	if (result != WHORL_DDS_RETCODE_OK)
 		wh_dds_let_go(*set);
 	return result;
@@ -283,8 +288,10 @@ whorl_dds_return whorl_dds_waitset_set_trigger(whorl_dds_entity waitset, bool tr
 	struct wh_dds_base *set;
 	whorl_dds_return result = WH_DDS_HOLD(waitset, WH_DDS_KIND(WH_DDS_WAITSET), &set);
 
-	if (result == WHORL_DDS_RETCODE_OK)
+	if (result == WHORL_DDS_RETCODE_OK) {
 		wh_dds_waitset_trigger(&((struct waitset *)set)->set, triggered);
+		wh_dds_condition_say(&set->condition.condition, triggered); /* where it is attached */
+	}
 	wh_dds_let_go(set);
 	return result;
 }

@@ -19,6 +19,11 @@ whorl_dds_return wh_dds_say(const char *function, whorl_dds_return result, const
 	return result;
 }
 
+whorl_dds_return whorl_dds_refuse(const char *function, whorl_dds_return result, const char *why)
+{
+	return wh_dds_say(function != NULL ? function : "", result, "%s", why != NULL ? why : "");
+}
+
 const char *whorl_dds_text(void)
 {
 	return words;

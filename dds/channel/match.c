@@ -101,9 +101,19 @@ static void sort(struct wh_dds_endpoint *one, struct wh_dds_endpoint *other, str
 	event->reader = one->kind == WH_DDS_WRITER ? other : one;
 }
 
+/* Have they anything to do with each other? The same for all members: of one process is what one node has announced. */
+static bool meet(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader)
+{
+	bool ignores = writer->policies.ignore_local != WHORL_DDS_IGNORE_LOCAL_NONE ||
+		       reader->policies.ignore_local != WHORL_DDS_IGNORE_LOCAL_NONE;
+
+	return !(ignores && wh_dds_is_member(&writer->id, reader->id.node, reader->id.incarnation)) &&
+	       wh_dds_partitions_meet(&writer->policies, &reader->policies);
+}
+
 bool wh_dds_fits(const struct wh_dds_endpoint *writer, const struct wh_dds_endpoint *reader)
 {
-	return wh_dds_partitions_meet(&writer->policies, &reader->policies) &&
+	return meet(writer, reader) &&
 	       wh_dds_policies_match(&writer->policies, &reader->policies) == WHORL_DDS_POLICY_INVALID;
 }
 
@@ -116,13 +126,13 @@ bool wh_dds_link_match(struct wh_dds_endpoint *one, struct wh_dds_endpoint *othe
 	       (!reader->local || wh_dds_endpoints_add(&writer->locals, reader));
 }
 
-/* A failure of partitions is none: the two have nothing to do with each other. */
+/* A failure to meet is none: the two have nothing to do with each other. */
 static bool try_match(struct wh_dds_channel *channel, struct wh_dds_endpoint *one, struct wh_dds_endpoint *other)
 {
 	struct wh_dds_event event = {.what = WH_DDS_MATCH};
 
 	sort(one, other, &event);
-	if (!wh_dds_partitions_meet(&event.writer->policies, &event.reader->policies))
+	if (!meet(event.writer, event.reader))
 		return true;
 	event.policy = wh_dds_policies_match(&event.writer->policies, &event.reader->policies);
 	if (event.policy != WHORL_DDS_POLICY_INVALID)

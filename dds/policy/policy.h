@@ -1,4 +1,4 @@
-/* policy.h - the policies of an entity (quality of service): 22 of DCPS and CONSISTENCY.
+/* policy.h - the policies of an entity (quality of service): 22 of DCPS, CONSISTENCY and IGNORE_LOCAL.
  *
  * One table (policy/table.c) says of each what it is called, which entities have it, whether a reader's request is
  * checked against a writer's offer, whether it may change later, its fields, their defaults and their words. All that is done with
@@ -96,6 +96,7 @@ struct wh_dds_policies {
 	int32_t priority; /* TRANSPORT_PRIORITY */
 	bool autoenable;  /* ENTITY_FACTORY */
 	enum whorl_dds_consistency_kind consistency;
+	enum whorl_dds_ignore_local_kind ignore_local;
 };
 
 static inline bool wh_dds_policies_has(const struct wh_dds_policies *policies, enum whorl_dds_policy_id id)

@@ -44,8 +44,8 @@ struct wh_dds_field {
 	int64_t writers;          /* the default of a writer, if it is another */
 };
 
-#define WH_DDS_POLICY_COUNT 23
-#define WH_DDS_FIELD_COUNT 34
+#define WH_DDS_POLICY_COUNT 24
+#define WH_DDS_FIELD_COUNT 35
 
 extern const struct wh_dds_policy_row wh_dds_policy_rows[WH_DDS_POLICY_COUNT];
 extern const struct wh_dds_field wh_dds_fields[WH_DDS_FIELD_COUNT];

@@ -288,6 +288,11 @@ whorl_dds_return whorl_dds_qset_consistency(whorl_dds_qos *qos, enum whorl_dds_c
 	return SET(CONSISTENCY, kind);
 }
 
+whorl_dds_return whorl_dds_qset_ignore_local(whorl_dds_qos *qos, enum whorl_dds_ignore_local_kind kind)
+{
+	return SET(IGNORE_LOCAL, kind);
+}
+
 /* One name that is empty is written as none. */
 whorl_dds_return whorl_dds_qset_partition(whorl_dds_qos *qos, uint32_t count, const char *const *names)
 {
@@ -366,6 +371,8 @@ GET(durability_service, DURABILITY_SERVICE,
 GET(entity_factory, ENTITY_FACTORY, (const whorl_dds_qos *qos, bool *autoenable), GIVE(autoenable, autoenable))
 GET(consistency, CONSISTENCY, (const whorl_dds_qos *qos, enum whorl_dds_consistency_kind *kind),
     GIVE(kind, consistency))
+GET(ignore_local, IGNORE_LOCAL, (const whorl_dds_qos *qos, enum whorl_dds_ignore_local_kind *kind),
+    GIVE(kind, ignore_local))
 GET(userdata, USER_DATA, (const whorl_dds_qos *qos, const void **value, size_t *bytes),
     GIVE(value, user_data.bytes) GIVE(bytes, user_data.count))
 GET(topicdata, TOPIC_DATA, (const whorl_dds_qos *qos, const void **value, size_t *bytes),

@@ -68,6 +68,8 @@ const struct wh_dds_policy_row wh_dds_policy_rows[WH_DDS_POLICY_COUNT] = {
 	{WHORL_DDS_POLICY_CONSISTENCY, "consistency", TOPIC, false, false,
 	 "What all readers of a topic have in common: nothing; one order, all or nothing; the same and its history; the same on disk. If it "
 	 "is not set: what durability needs."},
+	{WHORL_DDS_POLICY_IGNORE_LOCAL, "ignore_local", ENDPOINTS, false, false,
+	 "Whether a writer and a reader of one process match; either may refuse. Participants of one process and domain are one."},
 };
 
 static const char *const durabilities[] = {"volatile", "transient_local", "transient", "persistent", NULL};
@@ -76,6 +78,7 @@ static const char *const ownerships[] = {"shared", "exclusive", NULL};
 static const char *const livelinesses[] = {"automatic", "manual_by_participant", "manual_by_topic", NULL};
 static const char *const reliabilities[] = {"best_effort", "reliable", NULL};
 static const char *const orders[] = {"reception", "source", NULL};
+static const char *const locals[] = {"none", "participant", "process", NULL};
 static const char *const consistencies[] = {"unordered", "atomic", "stored", "logged", NULL};
 
 /* A field with one default, a writer's as well. */
@@ -125,6 +128,7 @@ const struct wh_dds_field wh_dds_fields[WH_DDS_FIELD_COUNT] = {
 	      0, WHORL_DDS_UNLIMITED),
 	FIELD(DURABILITY_SERVICE, DURATION, FREE, "cleanup", false, NULL, service.cleanup_ns, 0, 0),
 	FIELD(CONSISTENCY, WORD, FREE, "kind", true, consistencies, consistency, 0, WHORL_DDS_CONSISTENCY_ATOMIC),
+	FIELD(IGNORE_LOCAL, WORD, FREE, "kind", true, locals, ignore_local, 0, WHORL_DDS_IGNORE_LOCAL_NONE),
 };
 
 const struct wh_dds_policy_row *wh_dds_policy_row(enum whorl_dds_policy_id id)

@@ -155,6 +155,8 @@ WHORL_API const char *whorl_dds_strretcode(whorl_dds_return result);
 /* Why this thread was last answered something < 0, with names and numbers: "whorl_dds_create_reader: history: keeps 6 of an instance, but
  * samples_per_instance is 5". "" if it never was. It is the thread's: valid until a call of this thread is refused again. */
 WHORL_API const char *whorl_dds_text(void);
+/* For libraries that stand on this one, and refuse what a program asked of them: the thread's text is "function: why" then. Returns `result`. */
+WHORL_API whorl_dds_return whorl_dds_refuse(const char *function, whorl_dds_return result, const char *why);
 
 /* The time now, by the clock that stamps samples. */
 WHORL_API whorl_dds_time whorl_dds_now(void);
@@ -284,7 +286,7 @@ struct whorl_dds_type {
 WHORL_API const struct whorl_dds_type *whorl_dds_bytes_type(void);
 
 /* ---- policies ------------------------------------------------------------------------------------------------------------
- * The *policies* of an entity (quality of service) are 22 of DCPS and one of whorl's own. What each means, which entities have it,
+ * The *policies* of an entity (quality of service) are 22 of DCPS and two of whorl's own. What each means, which entities have it,
  * whether a reader's request is held against a writer's offer, whether it may change later and what its default is stands in one
  * table (docs/dds.md), and the text of each field, too.
  *
@@ -292,7 +294,7 @@ WHORL_API const struct whorl_dds_type *whorl_dds_bytes_type(void);
  * does not set a writer or reader has from its publisher or subscriber, then from its topic, and else by default. A policy is set as a whole, and the
  * parts that a text does not name are as usual; but `reliability.max_blocking` alone says nothing of the kind, which is taken from elsewhere. */
 
-/* The numbers are OMG's; CONSISTENCY is whorl's own. */
+/* The numbers are OMG's; CONSISTENCY and IGNORE_LOCAL are whorl's own. */
 enum whorl_dds_policy_id {
 	WHORL_DDS_POLICY_INVALID = 0,
 	WHORL_DDS_POLICY_USER_DATA = 1,
@@ -318,6 +320,7 @@ enum whorl_dds_policy_id {
 	WHORL_DDS_POLICY_LIFESPAN = 21,
 	WHORL_DDS_POLICY_DURABILITY_SERVICE = 22,
 	WHORL_DDS_POLICY_CONSISTENCY = 32,
+	WHORL_DDS_POLICY_IGNORE_LOCAL = 33,
 };
 
 /* Where one offers and another requests, more is a larger number. */
@@ -350,6 +353,13 @@ enum whorl_dds_consistency_kind {
 	WHORL_DDS_CONSISTENCY_ATOMIC,    /* one order, and all or none */
 	WHORL_DDS_CONSISTENCY_STORED,    /* the same, and the members keep the history for those that come later */
 	WHORL_DDS_CONSISTENCY_LOGGED,    /* the same on the disks of the members */
+};
+
+/* Whether a writer and a reader match that are in one process; either may say that they do not. Participants of one process and domain are one. */
+enum whorl_dds_ignore_local_kind {
+	WHORL_DDS_IGNORE_LOCAL_NONE,
+	WHORL_DDS_IGNORE_LOCAL_PARTICIPANT,
+	WHORL_DDS_IGNORE_LOCAL_PROCESS,
 };
 
 typedef struct whorl_dds_qos whorl_dds_qos;
@@ -411,6 +421,7 @@ WHORL_API whorl_dds_return whorl_dds_qset_durability_service(whorl_dds_qos *qos,
 							     int32_t max_samples_per_instance);
 WHORL_API whorl_dds_return whorl_dds_qset_entity_factory(whorl_dds_qos *qos, bool autoenable); /* only true is there */
 WHORL_API whorl_dds_return whorl_dds_qset_consistency(whorl_dds_qos *qos, enum whorl_dds_consistency_kind kind);
+WHORL_API whorl_dds_return whorl_dds_qset_ignore_local(whorl_dds_qos *qos, enum whorl_dds_ignore_local_kind kind);
 
 /* Each says whether the policy is set, and gives its value, or if it is not set the default of a reader. What is not wanted may be NULL. */
 WHORL_API bool whorl_dds_qget_durability(const whorl_dds_qos *qos, enum whorl_dds_durability_kind *kind);
@@ -440,6 +451,7 @@ WHORL_API bool whorl_dds_qget_durability_service(const whorl_dds_qos *qos, whorl
 						 int32_t *max_samples_per_instance);
 WHORL_API bool whorl_dds_qget_entity_factory(const whorl_dds_qos *qos, bool *autoenable);
 WHORL_API bool whorl_dds_qget_consistency(const whorl_dds_qos *qos, enum whorl_dds_consistency_kind *kind);
+WHORL_API bool whorl_dds_qget_ignore_local(const whorl_dds_qos *qos, enum whorl_dds_ignore_local_kind *kind);
 /* Of these the bytes belong to the object: valid until it is changed or deleted. */
 WHORL_API bool whorl_dds_qget_userdata(const whorl_dds_qos *qos, const void **value, size_t *bytes);
 WHORL_API bool whorl_dds_qget_topicdata(const whorl_dds_qos *qos, const void **value, size_t *bytes);
@@ -876,7 +888,8 @@ WHORL_API whorl_dds_return whorl_dds_triggered(whorl_dds_entity entity);
 
 /* The parent is a participant. */
 WHORL_API whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant);
-/* An entity is attached once, with any number that the wait gives back. It may be attached to several waitsets. Deleting it detaches it.
+/* An entity is attached once, with any number that the wait gives back. It may be attached to several waitsets. Deleting it detaches it. A waitset
+ * may be attached, too, also to itself: it is triggered there by whorl_dds_waitset_set_trigger.
  * OK; PRECONDITION_NOT_MET: it is attached already, or is not; OUT_OF_RESOURCES. */
 WHORL_API whorl_dds_return whorl_dds_waitset_attach(whorl_dds_entity waitset, whorl_dds_entity entity, intptr_t cookie);
 WHORL_API whorl_dds_return whorl_dds_waitset_detach(whorl_dds_entity waitset, whorl_dds_entity entity);
