@@ -151,7 +151,7 @@ mutant(NAME dds-former-topic-kept KIND test_dds_channel FILE dds/channel/match.c
 mutant(NAME dds-partitions-ignored KIND test_dds_channel_random FILE dds/channel/match.c
 	REMOVES "endpoints match that have a partition in common"
 	TEXT [[
-	if (!wh_dds_partitions_meet(&event.writer->policies, &event.reader->policies))
+	if (!meet(event.writer, event.reader))
 		return true;
 ]]
 	REPLACEMENT [[
