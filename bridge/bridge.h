@@ -58,8 +58,8 @@ bool wh_bridge_wants(const struct wh_bridge *bridge, const char *topic);
 struct wh_bridge_topic *wh_bridge_topic_find(struct wh_bridge *bridge, const char *name);
 /* Finds it, or makes it of what an endpoint says. NULL: its type is not known here yet: ask again. */
 struct wh_bridge_topic *wh_bridge_topic_learn(struct wh_bridge *bridge, const dds_builtintopic_endpoint_t *endpoint);
-/* The topic on both sides. `policies`: those of a lane. False: a side has refused it, which has been said: it is refused from now on. */
-bool wh_bridge_topic_open(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const whorl_dds_qos *policies);
+/* The topic on both sides. `offer`: of the lane that is the first. False: a side has refused it, which has been said: it is refused from now on. */
+bool wh_bridge_topic_open(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const whorl_dds_qos *offer);
 void wh_bridge_topics_free(struct wh_bridge *bridge);
 /* A sample could not be passed: it is counted, and said if it is the first of its topic. */
 void wh_bridge_topic_rejects(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const char *why);

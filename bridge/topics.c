@@ -117,23 +117,40 @@ struct wh_bridge_topic *wh_bridge_topic_learn(struct wh_bridge *bridge, const dd
 	return topic;
 }
 
-/* What the topic has, which all its writers have: how much is kept for readers that come. */
-static whorl_dds_qos *topic_policies(const whorl_dds_qos *policies)
+/* What a topic is registered with that whorl's side does not have yet: how much is kept for readers that come. */
+static whorl_dds_qos *topic_policies(const whorl_dds_qos *offer)
 {
 	whorl_dds_qos *qos = whorl_dds_create_qos();
-	enum whorl_dds_durability_kind durability;
+	enum whorl_dds_history_kind kind;
+	whorl_dds_duration cleanup;
+	int32_t depth, samples, instances, each;
 
-	if (qos == NULL || whorl_dds_merge_qos(qos, policies) != WHORL_DDS_RETCODE_OK)
+	if (qos == NULL || !wh_bridge_is_durable(offer))
 		return qos;
-	if (whorl_dds_qget_durability(policies, &durability) && durability > WHORL_DDS_DURABILITY_VOLATILE)
-		(void)whorl_dds_qset_durability(qos, WHORL_DDS_DURABILITY_TRANSIENT);
+	(void)whorl_dds_qset_durability(qos, WHORL_DDS_DURABILITY_TRANSIENT);
+	if (whorl_dds_qget_durability_service(offer, &cleanup, &kind, &depth, &samples, &instances, &each))
+		(void)whorl_dds_qset_durability_service(qos, cleanup, kind, depth, samples, instances, each);
 	return qos;
 }
 
-bool wh_bridge_topic_open(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const whorl_dds_qos *policies)
+/* With the policies that it has, if others have registered it: whether the type is the same is seen then. */
+static whorl_dds_entity register_topic(struct wh_bridge *bridge, const struct wh_bridge_topic *topic,
+				       const whorl_dds_qos *offer)
 {
-	whorl_dds_qos *qos = topic_policies(policies);
+	whorl_dds_entity there = whorl_dds_find_topic(bridge->whorl, topic->name, 0), registered;
+	whorl_dds_qos *qos = topic_policies(offer);
 
+	if (there > 0)
+		(void)whorl_dds_get_qos(there, qos);
+	registered = whorl_dds_create_topic(bridge->whorl, &topic->kind->whorl, topic->name, qos, NULL);
+	if (there > 0)
+		(void)whorl_dds_delete(there);
+	whorl_dds_delete_qos(qos);
+	return registered;
+}
+
+bool wh_bridge_topic_open(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const whorl_dds_qos *offer)
+{
 	pthread_mutex_lock(&bridge->lock);
 	if (topic->kind != NULL && topic->rtps == 0) {
 		topic->rtps = dds_create_topic(bridge->rtps, topic->descriptor, topic->name, NULL, NULL);
@@ -143,14 +160,13 @@ bool wh_bridge_topic_open(struct wh_bridge *bridge, struct wh_bridge_topic *topi
 		}
 	}
 	if (topic->kind != NULL && topic->whorl == 0) {
-		topic->whorl = whorl_dds_create_topic(bridge->whorl, &topic->kind->whorl, topic->name, qos, NULL);
+		topic->whorl = register_topic(bridge, topic, offer);
 		if (topic->whorl < 0) {
 			refuse(bridge, topic, whorl_dds_text());
 			topic->whorl = 0;
 		}
 	}
 	pthread_mutex_unlock(&bridge->lock);
-	whorl_dds_delete_qos(qos);
 	return topic->kind != NULL;
 }
 
