@@ -18,6 +18,7 @@
 #include "ddsc/kind.h"
 
 #define WH_BRIDGE_PATTERNS_MAX 64
+#define WH_BRIDGE_PEERS_MAX 256
 #define WH_BRIDGE_TICK (INT64_C(100) * 1000000) /* a wait, between looks at what has changed */
 #define WH_BRIDGE_DEPTH 64 /* of an instance, that a lane of a BEST_EFFORT writer keeps */
 
@@ -49,6 +50,9 @@ struct wh_bridge {
 	struct wh_bridge_topic *topics;
 	wh_word topic_count;        /* grows when there is a topic more */
 	pthread_mutex_t says;       /* a line at a time */
+	pthread_mutex_t meets;      /* of what follows */
+	whorl_dds_instance_handle peers[WH_BRIDGE_PEERS_MAX]; /* participants that are, or were, bridges: the last ones */
+	size_t peer_count;
 };
 
 /* ---- topics.c --------------------------------------------------------------------------------------------------------------- */

@@ -28,29 +28,48 @@ static void end_lane(struct in *in, struct wh_bridge_lane *lane)
 	wh_bridge_lane_free(lane);
 }
 
-/* The far side first: what the near side has is to find its writer. */
-static const char *open_lane(struct in *in, struct wh_bridge_lane *lane, const whorl_dds_qos *offer)
+/* A topic that others have registered may keep nothing for late readers: then the lane does not, either. */
+static bool keeps_history(const struct wh_bridge_topic *topic)
 {
-	whorl_dds_qos *writer = wh_bridge_whorl_writer(offer);
-	dds_qos_t *reader = wh_bridge_rtps_reader(offer, lane->room);
-	dds_entity_t condition;
-	const char *why = NULL;
+	whorl_dds_qos *qos = whorl_dds_create_qos();
+	enum whorl_dds_consistency_kind consistency = WHORL_DDS_CONSISTENCY_STORED;
+	bool keeps = qos == NULL || whorl_dds_get_qos(topic->whorl, qos) != WHORL_DDS_RETCODE_OK ||
+		     !whorl_dds_qget_consistency(qos, &consistency) || consistency >= WHORL_DDS_CONSISTENCY_STORED;
 
-	if (wh_bridge_is_durable(offer) && !wh_bridge_lane_read_marks(in->bridge, lane))
-		why = whorl_dds_text();
-	if (why == NULL) {
-		lane->target = whorl_dds_create_writer(in->bridge->whorl, lane->topic->whorl, writer, NULL);
-		why = lane->target < 0 ? whorl_dds_text() : NULL;
-	}
-	if (why == NULL) {
-		lane->source = dds_create_reader(in->bridge->rtps, lane->topic->rtps, reader, NULL);
-		condition = lane->source > 0 ? dds_create_readcondition(lane->source, DDS_ANY_STATE) : lane->source;
-		if (condition < 0 || dds_waitset_attach(in->waitset, condition, 0) != DDS_RETCODE_OK)
-			why = dds_strretcode(condition);
-	}
-	whorl_dds_delete_qos(writer);
-	dds_delete_qos(reader);
-	return why;
+	whorl_dds_delete_qos(qos);
+	return keeps;
+}
+
+/* NULL, or why there is none. */
+static const char *open_target(struct in *in, struct wh_bridge_lane *lane, const whorl_dds_qos *offer)
+{
+	bool durable = wh_bridge_is_durable(offer), keeps = durable && keeps_history(lane->topic);
+	whorl_dds_qos *qos = wh_bridge_whorl_writer(offer);
+
+	if (qos == NULL)
+		return "memory is out";
+	if (durable && !keeps)
+		(void)whorl_dds_qset_durability(qos, WHORL_DDS_DURABILITY_VOLATILE);
+	if (!keeps || wh_bridge_lane_read_marks(in->bridge, lane))
+		lane->target = whorl_dds_create_writer(in->bridge->whorl, lane->topic->whorl, qos, NULL);
+	whorl_dds_delete_qos(qos);
+	return lane->target > 0 ? NULL : whorl_dds_text();
+}
+
+static const char *open_source(struct in *in, struct wh_bridge_lane *lane, const whorl_dds_qos *offer)
+{
+	dds_qos_t *qos = wh_bridge_rtps_reader(offer, lane->room);
+	dds_entity_t condition;
+
+	lane->source = dds_create_reader(in->bridge->rtps, lane->topic->rtps, qos, NULL);
+	dds_delete_qos(qos);
+	if (lane->source < 0)
+		return dds_strretcode(lane->source);
+	condition = dds_create_readcondition(lane->source, DDS_ANY_STATE);
+	if (condition < 0)
+		return dds_strretcode(condition);
+	(void)dds_waitset_attach(in->waitset, condition, 0);
+	return NULL;
 }
 
 static void begin_lane(struct in *in, struct wh_bridge_topic *topic, char *text, const whorl_dds_qos *offer)
@@ -62,7 +81,9 @@ static void begin_lane(struct in *in, struct wh_bridge_topic *topic, char *text,
 		return;
 	lane->next = in->lanes;
 	in->lanes = lane;
-	why = open_lane(in, lane, offer);
+	why = open_target(in, lane, offer); /* first: what the near side has is to find its writer */
+	if (why == NULL)
+		why = open_source(in, lane, offer);
 	wh_bridge_says(in->bridge, why == NULL ? "begins" : "refused", "in", topic->name, 0, why);
 	if (why == NULL)
 		return;

@@ -180,7 +180,9 @@ static enum wh_exit enter_and_run(struct wh_bridge *bridge, struct wh_watch *wat
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
-	struct wh_bridge bridge = {.lock = PTHREAD_MUTEX_INITIALIZER, .says = PTHREAD_MUTEX_INITIALIZER};
+	struct wh_bridge bridge = {.lock = PTHREAD_MUTEX_INITIALIZER,
+				   .says = PTHREAD_MUTEX_INITIALIZER,
+				   .meets = PTHREAD_MUTEX_INITIALIZER};
 	struct asked asked = {.bridge = &bridge};
 	struct wh_watch watch;
 	struct wh_error err;

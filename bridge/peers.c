@@ -88,17 +88,41 @@ static bool is_marked(const struct wh_bridge *bridge, const whorl_dds_qos *qos, 
 	return *works || (bytes == strlen(waits) && memcmp(value, waits, bytes) == 0);
 }
 
-static void count_peer(const struct wh_bridge *bridge, const struct whorl_dds_builtin_participant *participant,
+/* One that has died is known for longer on the side of RTPS. */
+static bool has_met(struct wh_bridge *bridge, whorl_dds_instance_handle participant)
+{
+	bool met = false;
+
+	pthread_mutex_lock(&bridge->meets);
+	for (size_t i = 0; i < bridge->peer_count && i < WH_BRIDGE_PEERS_MAX; i++)
+		met = met || bridge->peers[i] == participant;
+	pthread_mutex_unlock(&bridge->meets);
+	return met;
+}
+
+static void meet(struct wh_bridge *bridge, whorl_dds_instance_handle participant)
+{
+	if (has_met(bridge, participant))
+		return;
+	pthread_mutex_lock(&bridge->meets);
+	bridge->peers[bridge->peer_count++ % WH_BRIDGE_PEERS_MAX] = participant;
+	pthread_mutex_unlock(&bridge->meets);
+}
+
+static void count_peer(struct wh_bridge *bridge, const struct whorl_dds_builtin_participant *participant,
 		       struct peers *peers)
 {
 	bool works;
 
-	if (participant->handle == bridge->whorl_handle)
+	if (participant->handle == bridge->whorl_handle) {
 		peers->own = participant->node;
-	else if (is_marked(bridge, participant->qos, &works) && works && participant->node < peers->lowest_works)
-		peers->lowest_works = participant->node;
-	else if (is_marked(bridge, participant->qos, &works) && participant->node < peers->lowest_waits)
-		peers->lowest_waits = participant->node;
+	} else if (is_marked(bridge, participant->qos, &works)) {
+		uint32_t *lowest = works ? &peers->lowest_works : &peers->lowest_waits;
+
+		meet(bridge, participant->handle);
+		if (participant->node < *lowest)
+			*lowest = participant->node;
+	}
 }
 
 static bool look(struct wh_bridge *bridge, whorl_dds_entity participants, struct peers *peers)
@@ -150,28 +174,21 @@ bool wh_bridge_has_turn(struct wh_bridge *bridge, whorl_dds_entity participants,
 
 /* ---- what they write -------------------------------------------------------------------------------------------------------- */
 
-/* Is there a participant of whorl's with this handle that is a bridge? */
 bool wh_bridge_is_peer_of_whorl(struct wh_bridge *bridge, whorl_dds_instance_handle participant)
 {
-	whorl_dds_entity reader = whorl_dds_create_reader(
-		bridge->whorl, (whorl_dds_entity)WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
-	struct whorl_dds_sample_info infos[AT_ONCE];
-	void *data[AT_ONCE] = {NULL};
-	bool is_peer = false, works;
-	whorl_dds_return got;
+	whorl_dds_entity reader;
+	struct peers peers;
 
+	if (has_met(bridge, participant))
+		return true;
+	/* The main thread looks from time to time: this is what has come meanwhile. */
+	reader = whorl_dds_create_reader(bridge->whorl, (whorl_dds_entity)WHORL_DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL,
+					 NULL);
 	if (reader < 0)
 		return false;
-	infos[0].size = sizeof(infos[0]);
-	got = whorl_dds_read(reader, data, infos, AT_ONCE);
-	for (whorl_dds_return i = 0; i < got; i++) {
-		const struct whorl_dds_builtin_participant *found = data[i];
-
-		if (infos[i].valid_data && found->handle == participant)
-			is_peer = is_peer || is_marked(bridge, found->qos, &works);
-	}
+	(void)look(bridge, reader, &peers);
 	(void)whorl_dds_delete(reader);
-	return is_peer;
+	return has_met(bridge, participant);
 }
 
 bool wh_bridge_is_peer_of_rtps(struct wh_bridge *bridge, dds_entity_t participants, dds_instance_handle_t participant)
