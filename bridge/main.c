@@ -188,6 +188,7 @@ int main(int argc, char **argv)
 	struct wh_error err;
 	enum wh_exit status;
 
+	argp_err_exit_status = WH_EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &asked);
 	if (bridge.pattern_count == 0)
 		bridge.patterns[bridge.pattern_count++] = "*";
