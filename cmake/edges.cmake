@@ -70,6 +70,7 @@ set(WHORL_EDGES
 	"bench/calls           : ${public}"
 	"bench/remote          : include/whorl/result base transport transport/shm transport/tcp"
 	"bench/topics          : ${public} include/whorl/dds"
+	"bench/bridge          :"
 	"examples              : ${public} include/whorl/dds include/whorl/delegate resp"
 )
 
@@ -79,7 +80,7 @@ set(WHORL_INSPECTORS sim)
 # Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf examples"
-	"dds/dds.h  : bench/peers include/whorl/compat ddsc bridge"
+	"dds/dds.h  : bench/peers bench/bridge include/whorl/compat ddsc bridge"
 	"dds/ddsc   : include/whorl/compat ddsc"
 	"dds/ddsrt  : include/whorl/compat bridge"
 	"dds/version.h : bridge"

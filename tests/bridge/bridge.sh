@@ -48,7 +48,7 @@ begin_bridge() { # NAME ARGUMENT...
 	local name=$1
 	shift
 	begin "$name" "$bridge" --domain "$DOMAIN" "$@"
-	until_it_is grep -q '^waits' "$dir/$name.txt"
+	until_it_is grep -q waits "$dir/$name.txt"
 }
 
 has() { # NAME PATTERN COUNT: so many lines
