@@ -10,7 +10,7 @@
 
 #include <dds/dds.h>
 
-#include "rate_types.h"
+#include <rate_types.h>
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
