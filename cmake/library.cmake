@@ -47,7 +47,8 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(TARGETS whorl EXPORT whorlTargets LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 install(TARGETS whorl_static EXPORT whorlStaticTargets)
 install(DIRECTORY include/whorl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h
-	PATTERN dds.h EXCLUDE) # dds/CMakeLists.txt installs it, with its library
+	PATTERN dds.h EXCLUDE # dds/CMakeLists.txt installs it, with its library
+	PATTERN compat EXCLUDE) # and ddsc/CMakeLists.txt this
 file(GLOB scenarios CONFIGURE_DEPENDS conf/*.ini)
 install(FILES ${scenarios} DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
 install(DIRECTORY conf/figures DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)

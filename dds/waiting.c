@@ -186,7 +186,10 @@ static struct wh_dds_condition *condition_of(struct wh_dds_base *base)
 
 static void close_waitset(struct wh_dds_entity *entity)
 {
-	wh_dds_waitset_close(&((struct waitset *)(void *)entity)->set);
+	struct waitset *waitset = (struct waitset *)(void *)entity;
+
+	wh_dds_condition_close(&waitset->base.condition.condition);
+	wh_dds_waitset_close(&waitset->set);
 }
 
 static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = wh_dds_base_free_all};

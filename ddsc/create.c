@@ -1,6 +1,7 @@
 /* create.c - entities: creating and deleting, their policies and listeners. */
 #include <stdlib.h>
 
+#include "ddsc/domain.h"
 #include "ddsc/entry.h"
 #include "ddsc/filter.h"
 
@@ -64,14 +65,14 @@ static dds_entity_t end(struct with *with, dds_entity_t entity, struct wh_ddsc_k
 		return result == DDS_RETCODE_OK ? end(&with, call, NULL) : result;                                     \
 	} while (0)
 
-static uint32_t number_of(dds_domainid_t domain)
-{
-	return domain == DDS_DOMAIN_DEFAULT ? 0 : domain;
-}
-
 dds_entity_t dds_create_participant(const dds_domainid_t domain, const dds_qos_t *qos, const dds_listener_t *listener)
 {
-	CREATE(qos, listener, whorl_dds_create_participant(number_of(domain), with.qos, with.listener));
+	uint32_t number;
+
+	if (!wh_ddsc_domain(domain, &number))
+		return whorl_dds_refuse(__func__, DDS_RETCODE_BAD_PARAMETER,
+					"WHORL_DDS_DOMAIN is no number of a domain");
+	CREATE(qos, listener, whorl_dds_create_participant(number, with.qos, with.listener));
 }
 
 dds_entity_t dds_create_publisher(dds_entity_t participant, const dds_qos_t *qos, const dds_listener_t *listener)

@@ -1,7 +1,24 @@
 /* entities.c - what entities are called, and what belongs to what. Handles are whorl's. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ddsc/builtin.h"
+#include "ddsc/domain.h"
+
+/* What a program calls the default is said from outside. */
+bool wh_ddsc_domain(dds_domainid_t domain, uint32_t *number)
+{
+	const char *text = getenv("WHORL_DDS_DOMAIN");
+	char *rest = NULL;
+	unsigned long long value;
+
+	*number = domain == DDS_DOMAIN_DEFAULT ? 0 : domain;
+	if (domain != DDS_DOMAIN_DEFAULT || text == NULL || *text == '\0')
+		return true;
+	value = strtoull(text, &rest, 10);
+	*number = (uint32_t)value;
+	return *rest == '\0' && value <= 65535;
+}
 
 dds_entity_t dds_get_parent(dds_entity_t entity)
 {
@@ -60,7 +77,12 @@ dds_return_t dds_get_children(dds_entity_t entity, dds_entity_t *children, size_
 
 dds_return_t dds_lookup_participant(dds_domainid_t domain, dds_entity_t *participants, size_t count)
 {
-	return whorl_dds_lookup_participant(domain == DDS_DOMAIN_DEFAULT ? 0 : domain, participants, count);
+	uint32_t number;
+
+	if (!wh_ddsc_domain(domain, &number))
+		return whorl_dds_refuse(__func__, DDS_RETCODE_BAD_PARAMETER,
+					"WHORL_DDS_DOMAIN is no number of a domain");
+	return whorl_dds_lookup_participant(number, participants, count);
 }
 
 dds_return_t dds_get_domainid(dds_entity_t entity, dds_domainid_t *domain)

@@ -90,15 +90,22 @@ static void learn(struct wh_ddsc_entry *entry)
 	wh_ddsc_entry_put(of);
 }
 
-static void learn_reliability(struct wh_ddsc_entry *entry)
+static void learn_policies(struct wh_ddsc_entry *entry)
 {
-	enum whorl_dds_reliability_kind kind = WHORL_DDS_RELIABILITY_RELIABLE;
+	enum whorl_dds_reliability_kind reliability = WHORL_DDS_RELIABILITY_RELIABLE;
+	enum whorl_dds_history_kind history = WHORL_DDS_HISTORY_KEEP_LAST;
+	int32_t samples = WHORL_DDS_UNLIMITED, each = WHORL_DDS_UNLIMITED;
 	whorl_dds_qos *qos = whorl_dds_create_qos();
 
-	if (qos != NULL && whorl_dds_get_qos(entry->handle, qos) == WHORL_DDS_RETCODE_OK)
-		(void)whorl_dds_qget_reliability(qos, &kind, NULL);
+	if (qos != NULL && whorl_dds_get_qos(entry->handle, qos) == WHORL_DDS_RETCODE_OK) {
+		(void)whorl_dds_qget_reliability(qos, &reliability, NULL);
+		(void)whorl_dds_qget_history(qos, &history, NULL);
+		(void)whorl_dds_qget_resource_limits(qos, &samples, NULL, &each);
+	}
 	whorl_dds_delete_qos(qos);
-	entry->drops = kind == WHORL_DDS_RELIABILITY_BEST_EFFORT;
+	entry->drops = reliability == WHORL_DDS_RELIABILITY_BEST_EFFORT;
+	entry->copies = !entry->drops && history == WHORL_DDS_HISTORY_KEEP_ALL &&
+			(samples != WHORL_DDS_UNLIMITED || each != WHORL_DDS_UNLIMITED);
 }
 
 /* Puts it into the table, unless another thread has been faster: then that one. A deleted entity's is not kept. */
@@ -163,7 +170,7 @@ whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle,
 	else
 		learn(entry);
 	if (entry->kind != NULL && entry->kind->builtin == 0)
-		learn_reliability(entry);
+		learn_policies(entry);
 	*out = insert(entry);
 	if (is_dead(handle)) /* its end may have come before there was an entry to drop */
 		drop(handle);

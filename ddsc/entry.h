@@ -20,8 +20,9 @@ struct wh_ddsc_entry {
 	wh_word refs;
 	struct wh_ddsc_entry *next; /* of its place in the table */
 	whorl_dds_entity handle;
-	struct wh_ddsc_kind *kind;     /* of a topic, writer, reader or condition of one; else NULL */
-	whorl_dds_entity reader;       /* of a condition */
+	struct wh_ddsc_kind *kind; /* of a topic, writer, reader or condition of one; else NULL */
+	whorl_dds_entity reader;   /* of a condition */
+	bool copies; /* a reader that holds up its writers when it is full: what it lends of whorl's would count as what it has */
 	bool drops;                    /* a writer that is BEST_EFFORT */
 	pthread_mutex_t lock;          /* of what follows */
 	dds_listener_t *listener;      /* its own; NULL: none */

@@ -260,7 +260,7 @@ static bool give(const void *from, size_t count, void **value, size_t *bytes)
 	char *copy = NULL;
 
 	if (value != NULL && count > 0) {
-		copy = malloc(count + 1); /* a zero behind it, for those who take it for a text */
+		copy = malloc(count + 1); /* a zero behind it, for programs that take it for a text */
 		if (copy == NULL)
 			return false;
 		memcpy(copy, from, count);

@@ -116,9 +116,9 @@ static dds_return_t lend_whorls(const struct wanted *wanted, struct wh_ddsc_entr
 	return count;
 }
 
-static bool is_whorls(const struct wh_ddsc_kind *kind)
+static bool is_whorls(const struct wh_ddsc_entry *home)
 {
-	return kind->is_plain && kind->builtin == 0;
+	return home->kind->is_plain && home->kind->builtin == 0 && !home->copies;
 }
 
 /* Gives back what begins with `data[0]`, if it is lent. */
@@ -127,7 +127,7 @@ static bool give_back(struct wh_ddsc_entry *home, void **data)
 	struct wh_ddsc_block *block;
 	int32_t count;
 
-	if (is_whorls(home->kind)) {
+	if (is_whorls(home)) {
 		count = wh_ddsc_loan_forget(&home->lent, &home->lock, data[0]);
 		if (count > 0)
 			(void)whorl_dds_return_loan(home->handle, data, count);
@@ -156,7 +156,7 @@ static dds_return_t look(struct wanted *wanted, const struct wh_ddsc_entry *entr
 		return whorl_dds_refuse(wanted->function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	scratch.data[0] = NULL;
 	count = lent = fetch(wanted, entry, scratch.data, scratch.infos);
-	if (count > 0 && lends && is_whorls(home->kind)) {
+	if (count > 0 && lends && is_whorls(home)) {
 		count = lend_whorls(wanted, home, &scratch, lent);
 	} else if (count > 0) {
 		count = lends ? lend(wanted, home, &scratch, lent) : give_all(wanted, home->kind, &scratch, lent, NULL);
@@ -354,7 +354,7 @@ static dds_return_t return_loan(const char *function, struct wh_ddsc_entry *home
 		buffers[0] = NULL;
 		return DDS_RETCODE_OK;
 	}
-	if (is_whorls(home->kind))
+	if (home->kind->is_plain && home->kind->builtin == 0)
 		return whorl_dds_return_loan(home->handle, buffers, count);
 	return whorl_dds_refuse(function, DDS_RETCODE_PRECONDITION_NOT_MET, "it is not lent, or not any more");
 }

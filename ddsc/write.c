@@ -1,4 +1,4 @@
-/* write.c - writing: a sample is encoded where it is sent from, in a loan of whorl's. One of a plain type is whorl's sample as it is. */
+/* write.c - writing: a small sample is encoded on the stack, a larger one where it is sent from, in a loan of whorl's. One of a plain type is whorl's sample as it is.
 #include <string.h>
 
 #include "ddsc/entry.h"
@@ -14,6 +14,24 @@ static bool is_for_data(enum whorl_dds_write_kind kind)
 	return kind == WHORL_DDS_WRITE || kind == WHORL_DDS_WRITE_DISPOSE;
 }
 
+#define SMALL_BYTES 4096 /* for so few a copy more is cheaper than a loan */
+
+static dds_return_t cannot(const struct put *put)
+{
+	return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER,
+				"the key is too long, or the sample was changed while it was written");
+}
+
+static dds_return_t put_small(struct put *put, struct wh_ddsc_entry *writer, const void *data, size_t bytes)
+{
+	_Alignas(8) unsigned char small[SMALL_BYTES];
+
+	if (!wh_ddsc_kind_pack(writer->kind, data, small, bytes))
+		return cannot(put);
+	put->how.bytes = bytes;
+	return whorl_dds_write_with(writer->handle, small, &put->how);
+}
+
 /* Encodes it in a loan. A writer that is BEST_EFFORT drops a sample for which there is no room. */
 static dds_return_t put_encoded(struct put *put, struct wh_ddsc_entry *writer, const void *data)
 {
@@ -27,6 +45,8 @@ static dds_return_t put_encoded(struct put *put, struct wh_ddsc_entry *writer, c
 	if (bytes > writer->kind->whorl.bytes_max)
 		return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER,
 					"the sample has more bytes than a topic carries");
+	if (bytes <= SMALL_BYTES)
+		return put_small(put, writer, data, bytes);
 	result = whorl_dds_request_loan(writer->handle, bytes, &memory);
 	if (result == DDS_RETCODE_TIMEOUT && writer->drops)
 		return DDS_RETCODE_OK;
@@ -34,8 +54,7 @@ static dds_return_t put_encoded(struct put *put, struct wh_ddsc_entry *writer, c
 		return result;
 	if (!wh_ddsc_kind_pack(writer->kind, data, memory, bytes)) {
 		(void)whorl_dds_return_loan(writer->handle, &memory, 1);
-		return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER,
-					"the key is too long, or the sample was changed while it was written");
+		return cannot(put);
 	}
 	put->how.bytes = bytes;
 	return whorl_dds_write_with(writer->handle, memory, &put->how);

@@ -59,10 +59,12 @@ static struct wh_ddsc_step *add(struct making *making, struct wh_ddsc_step step)
 
 	if (making->count + making->program->step_count >= WH_DDSC_STEPS_MAX)
 		fail(making, WHORL_DDS_RETCODE_UNSUPPORTED);
-	else if (!grow(&steps, making->count, 1, &making->room, sizeof(step)))
-		fail(making, WHORL_DDS_RETCODE_OUT_OF_RESOURCES);
 	if (*making->result != WHORL_DDS_RETCODE_OK)
 		return NULL;
+	if (!grow(&steps, making->count, 1, &making->room, sizeof(step))) {
+		fail(making, WHORL_DDS_RETCODE_OUT_OF_RESOURCES);
+		return NULL;
+	}
 	making->steps = steps;
 	step.may_be_missing = making->may_be_missing;
 	making->may_be_missing = false;
@@ -95,7 +97,9 @@ static uint32_t finish(struct making *making)
 	if (*making->result == WHORL_DDS_RETCODE_OK) {
 		making->body.first = program->step_count;
 		making->body.count = making->count;
-		memcpy(program->steps + program->step_count, making->steps, making->count * sizeof(*making->steps));
+		if (making->count > 0) /* the key of a type without one has no steps */
+			memcpy(program->steps + program->step_count, making->steps,
+			       making->count * sizeof(*making->steps));
 		program->step_count += making->count;
 		program->bodies[program->body_count++] = making->body;
 	}

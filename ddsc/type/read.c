@@ -151,34 +151,32 @@ static bool read_elements(struct reading *reading, const struct wh_ddsc_step *st
 	return true;
 }
 
-/* Room for `count` elements; those that were there stay, and new ones are zero, unless all will be written. False: there is no memory. */
+/* Room for `count` elements; those that were there stay, and new ones are zero, unless all will be written. False: there is no memory, and nothing has
+ * changed. */
 static bool sequence_room(struct wh_ddsc_sequence *sequence, const struct wh_ddsc_step *step, uint32_t count,
 			  bool zeroed)
 {
-	uint32_t there = sequence->buffer == NULL ? 0 : sequence->maximum;
-	char *buffer = sequence->buffer;
+	uint32_t there = sequence->maximum > sequence->length ? sequence->maximum : sequence->length, kept;
+	char *buffer;
 
-	if (there < sequence->length && sequence->buffer != NULL)
-		there = sequence->length;
-	if (count > there) {
-		if (!sequence->release) { /* the program's own buffer, which stays as it is */
-			buffer = NULL;
-			there = 0;
-		}
-		if (!zeroed) {
-			free(buffer);
-			buffer = malloc((size_t)count * step->bytes);
-		} else {
-			buffer = realloc(buffer, (size_t)count * step->bytes);
-		}
-		if (buffer == NULL)
-			return false;
-		if (zeroed)
-			memset(buffer + (size_t)there * step->bytes, 0, (size_t)(count - there) * step->bytes);
-		there = count;
-		sequence->release = true;
+	if (sequence->buffer == NULL)
+		there = 0;
+	if (count <= there) {
+		sequence->maximum = there;
+		sequence->length = count;
+		return true;
 	}
-	*sequence = (struct wh_ddsc_sequence){there, count, buffer, sequence->release};
+	/* A buffer that is not to be freed is the program's own, and stays as it is. */
+	kept = zeroed && sequence->release ? there : 0;
+	buffer =
+		kept > 0 ? realloc(sequence->buffer, (size_t)count * step->bytes) : malloc((size_t)count * step->bytes);
+	if (buffer == NULL)
+		return false;
+	if (kept == 0 && sequence->release)
+		free(sequence->buffer);
+	if (zeroed)
+		memset(buffer + (size_t)kept * step->bytes, 0, (size_t)(count - kept) * step->bytes);
+	*sequence = (struct wh_ddsc_sequence){count, count, buffer, true};
 	return true;
 }
 
@@ -204,11 +202,8 @@ static bool read_sequence(struct reading *reading, const struct wh_ddsc_step *st
 	if (!can_have(reading, step, count))
 		return false;
 	memcpy(&sequence, at, sizeof(sequence));
-	if (!sequence_room(&sequence, step, count, !numbers && wh_ddsc_body_of(reading->program, step)->run == 0)) {
-		if (numbers || wh_ddsc_body_of(reading->program, step)->run > 0)
-			memset(at, 0, sizeof(sequence)); /* the old buffer is gone */
+	if (!sequence_room(&sequence, step, count, !numbers && wh_ddsc_body_of(reading->program, step)->run == 0))
 		return refuse(reading, step, no_memory);
-	}
 	memcpy(at, &sequence, sizeof(sequence));
 	if (!numbers)
 		return read_elements(reading, step, sequence.buffer, count);

@@ -5,6 +5,8 @@
 
 #include "ddsc/type/tree.h"
 
+#define PADDING_MAX 16 /* behind the last member of a struct: idlc aligns none to more than 8 bytes */
+
 struct reading {
 	const struct wh_ddsc_words *words;
 	struct wh_ddsc_tree *tree;
@@ -235,6 +237,12 @@ static whorl_dds_return read_struct(struct reading *reading, uint32_t self, uint
 	reading->depth--;
 	if (reading->tree->nodes[self].bytes == 0)
 		reading->tree->nodes[self].bytes = used;
+	if (result == WHORL_DDS_RETCODE_OK && reading->tree->nodes[self].bytes - used >= PADDING_MAX) {
+		wh_error_set(reading->err, WHORL_INVALID,
+			     "type %s: a struct has %" PRIu32 " bytes behind its last member", reading->name,
+			     reading->tree->nodes[self].bytes - used);
+		return WHORL_DDS_RETCODE_BAD_PARAMETER;
+	}
 	return result;
 }
 

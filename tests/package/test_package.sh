@@ -47,7 +47,12 @@ check_names() {
 
 check_names "$library" "$archive" symbols.txt "$prefix"/include/whorl/{delegate,message,replica,result,status,whorl}.h
 check_names "$libdir/libwhorl_dds.so" "$libdir/libwhorl_dds.a" symbols_dds.txt "$prefix/include/whorl/dds.h"
-expect "headers" "$(cd "$prefix/include/whorl" && echo *)" "dds.h delegate.h message.h replica.h result.h status.h whorl.h"
+# Names of Cyclone DDS: those that the headers for its programs declare.
+cat $(find "$prefix/include/whorl/compat" -name '*.h') | tr '\n' ' ' | grep -oE 'DDS_(DEPRECATED_)?EXPORT [^;()]*[ *][a-z0-9_]+\(' | sed 's/($//; s/.*[ *]//' | grep -v '^__' | sort -u >"$work/declared"
+nm -D --defined-only --with-symbol-versions "$libdir/libwhorl_ddsc.so" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
+sed 's/@.*//' "$work/exported" | sort | diff -u "$work/declared" - >&2 || die "libwhorl_ddsc exports other names than the headers declare"
+diff -u "$here/symbols_ddsc.txt" "$work/exported" >&2 || die "names or versions are others than symbols_ddsc.txt holds"
+expect "headers" "$(cd "$prefix/include/whorl" && echo *)" "compat dds.h delegate.h message.h replica.h result.h status.h whorl.h"
 expect "what libwhorl_dds needs" "$(readelf -d "$libdir/libwhorl_dds.so" | sed -n 's/.*NEEDED.*\[\(libwhorl.*\)\]/\1/p')" "libwhorl.so.${version%%.*}"
 
 # ---- the command --------------------------------------------------------------------------------------------------------
@@ -62,6 +67,9 @@ cmake -S "$here/stranger" -B "$work/stranger" -DCMAKE_PREFIX_PATH="$prefix" -DCM
 cmake --build "$work/stranger" >"$work/build.log" 2>&1 || { cat "$work/build.log"; die "a build with find_package"; }
 for program in c_shared c_static cxx_shared dds_shared dds_static dds_cxx; do
 	expect "$program" "$("$work/stranger/$program")" "$version"
+done
+for program in ddsc ddsc_cxx; do
+	expect "$program" "$("$work/stranger/$program")" "there is nothing"
 done
 for program in c_static dds_static; do
 	! ldd "$work/stranger/$program" | grep -q libwhorl || die "$program is shared"
@@ -85,6 +93,10 @@ read -ra flags < <(pkg-config --static --cflags --libs whorl_dds)
 "$cc" -std=c11 "${strict[@]}" -static "$here/stranger/topics.c" -o "$work/dds_static" "${flags[@]}" 2>"$work/static.log" ||
 	{ cat "$work/static.log"; die "a static link of topics"; }
 expect "pkg-config, topics, static" "$("$work/dds_static")" "$version"
+
+read -ra flags < <(pkg-config --cflags --libs whorl_ddsc)
+"$cc" -std=c11 "${strict[@]}" "$here/stranger/cyclone.c" -o "$work/ddsc" "${flags[@]}" -Wl,-rpath-link,"$libdir"
+expect "pkg-config, Cyclone DDS's" "$(LD_LIBRARY_PATH=$libdir "$work/ddsc")" "there is nothing"
 
 # ---- examples, manual pages, completion ----------------------------------------------------------------------------------
 
@@ -135,7 +147,7 @@ for component in library development command; do
 	(cd "$work/$component" && find . ! -type d) >"$work/$component.files"
 done
 expect "the library's files" "$(sed 's/.*libwhorl/libwhorl/' "$work/library.files" | sort | paste -sd' ')" \
-	"libwhorl.so.${version%%.*} libwhorl.so.$version libwhorl_dds.so.${version%%.*} libwhorl_dds.so.$version"
+	"libwhorl.so.${version%%.*} libwhorl.so.$version libwhorl_dds.so.${version%%.*} libwhorl_dds.so.$version libwhorl_ddsc.so.${version%%.*} libwhorl_ddsc.so.$version"
 grep -q 'libwhorl\.so$' "$work/development.files" || die "the link that compilers look for is not among the development files"
 grep -q 'bin/whorl$' "$work/command.files" || die "the command is not among its files"
 cat "$work"/{library,development,command}.files | sort >"$work/packaged"

@@ -119,7 +119,7 @@ typedef struct dds_builtintopic_endpoint {
 
 /* ---- entities ---- */
 
-/* DDS_DOMAIN_DEFAULT is domain 0. */
+/* DDS_DOMAIN_DEFAULT is what WHORL_DDS_DOMAIN of the environment says, and else 0. */
 DDS_EXPORT dds_entity_t dds_create_participant(const dds_domainid_t domain, const dds_qos_t *qos,
 					       const dds_listener_t *listener);
 DDS_EXPORT dds_entity_t dds_create_topic(dds_entity_t participant, const dds_topic_descriptor_t *descriptor,

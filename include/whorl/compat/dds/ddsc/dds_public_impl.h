@@ -20,7 +20,7 @@ typedef struct dds_sequence {
 	uint32_t _maximum; /* elements that the buffer has room for */
 	uint32_t _length;
 	uint8_t *_buffer;
-	bool _release; /* who frees a sample frees the buffer, too */
+	bool _release; /* freeing a sample frees the buffer, too */
 } dds_sequence_t;
 
 typedef struct dds_key_descriptor {

@@ -1,0 +1,24 @@
+/* types.h - the types of cdr.idl, by name. Behind an include of what idlc has made of it. */
+#ifndef WH_TESTS_CDR_TYPES_H
+#define WH_TESTS_CDR_TYPES_H
+
+#define CDR_TYPES(X)                                                                                                   \
+	X(point)                                                                                                       \
+	X(pair)                                                                                                        \
+	X(named) X(numbers) X(keyed_seq) X(texts) X(enums) X(arrays) X(sequences) X(typedefs) X(nested) X(base)        \
+		X(derived) X(ap) X(ap_plain) X(ap_base) X(ap_derived) X(appendables) X(holds) X(key_in) X(key_ap)      \
+			X(keys) X(keys_ap) X(keys_id)
+
+/* X(name, what is said of it) for those that are not supported. */
+#define CDR_REFUSED(X)                                                                                                 \
+	X(either, "is a union")                                                                                        \
+	X(has_union, "is a union")                                                                                     \
+	X(has_unions, "has unions")                                                                                    \
+	X(changing, "is @mutable")                                                                                     \
+	X(has_changing, "is @mutable")                                                                                 \
+	X(has_optional, "is @optional")                                                                                \
+	X(has_optional_string, "is @optional")                                                                         \
+	X(has_external, "is @external")                                                                                \
+	X(has_external_struct, "is @external")
+
+#endif

@@ -1,0 +1,2 @@
+// cyclone.cc - the same as C++.
+#include "cyclone.c"
