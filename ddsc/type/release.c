@@ -25,8 +25,8 @@ static void release_sequence(const struct wh_ddsc_program *program, const struct
 			release_elements(program, step, sequence.buffer,
 					 sequence.maximum > sequence.length ? sequence.maximum : sequence.length);
 		free(sequence.buffer);
+		memset(at, 0, sizeof(sequence));
 	}
-	memset(at, 0, sizeof(sequence));
 }
 
 static void release_string(char *at)

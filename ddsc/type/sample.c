@@ -107,8 +107,13 @@ bool wh_ddsc_key_decode(const struct wh_ddsc_type *type, enum wh_ddsc_form form,
 	return decode(type, WH_DDSC_OF_KEY, form, big_endian, from, bytes, sample, err);
 }
 
-void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample)
+void wh_ddsc_sample_release(const struct wh_ddsc_type *type, void *sample)
 {
 	wh_ddsc_release(&type->programs[WH_DDSC_OF_SAMPLE][WH_DDSC_XCDR2 - 1][WH_DDSC_JOINED], sample);
+}
+
+void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample)
+{
+	wh_ddsc_sample_release(type, sample);
 	memset(sample, 0, type->shape.bytes);
 }

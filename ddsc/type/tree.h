@@ -50,7 +50,7 @@ WH_MUST_CHECK whorl_dds_return wh_ddsc_tree_make(struct wh_ddsc_tree *tree, cons
 						 const struct wh_ddsc_descriptor *descriptor, struct wh_error *err);
 void wh_ddsc_tree_free(struct wh_ddsc_tree *tree);
 
-/* The key member whose path is at that word: *node, and where it lies in the struct of all. */
+/* The key member to which that path leads: *node, and where it lies in the struct of all. */
 WH_MUST_CHECK whorl_dds_return wh_ddsc_tree_key(const struct wh_ddsc_tree *tree, const struct wh_ddsc_words *words,
 						const struct wh_ddsc_key_name *key, uint32_t *node, uint32_t *offset,
 						struct wh_error *err);

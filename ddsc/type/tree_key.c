@@ -10,7 +10,7 @@ static whorl_dds_return broken(const struct wh_ddsc_key_name *key, struct wh_err
 	return WHORL_DDS_RETCODE_BAD_PARAMETER;
 }
 
-/* Of a struct, the member whose operation is so many words behind the beginning of all; 0: none. */
+/* Of a struct, the member that is said so many words behind the first one; 0: none. */
 static uint32_t member_at(const struct wh_ddsc_tree *tree, uint32_t self, size_t word)
 {
 	size_t first = tree->nodes[self].at;
@@ -37,21 +37,24 @@ whorl_dds_return wh_ddsc_tree_key(const struct wh_ddsc_tree *tree, const struct 
 				  const struct wh_ddsc_key_name *key, uint32_t *node, uint32_t *offset,
 				  struct wh_error *err)
 {
-	const uint32_t *path = words->word + key->at, *steps = path + 1;
-	uint32_t count = 1, direct = key->at;
+	const uint32_t *path = words->word + key->at;
+	uint32_t count = 1;
+	bool direct = false; /* it is not a path, but the member itself */
 
 	if (wh_ddsc_words_of(words, key->at) == 0)
 		return broken(key, err);
 	if (wh_ddsc_code(*path) == WH_DDSC_KEY_PATH)
 		count = *path & 0xffff;
 	else if (wh_ddsc_code(*path) == WH_DDSC_MEMBER)
-		steps = &direct;
+		direct = true;
 	else
 		return broken(key, err);
 	*node = 0;
 	*offset = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		*node = tree->nodes[*node].kind == WH_DDSC_STRUCT ? member_at(tree, *node, steps[i]) : 0;
+		*node = tree->nodes[*node].kind == WH_DDSC_STRUCT
+				? member_at(tree, *node, direct ? key->at : path[1 + i])
+				: 0;
 		if (*node == 0)
 			return broken(key, err);
 		*offset += tree->nodes[*node].offset;

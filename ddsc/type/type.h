@@ -57,8 +57,9 @@ struct wh_ddsc_descriptor { /* the layout is Debian's dds_topic_descriptor_t, an
 
 struct wh_ddsc_type;
 
-/* The descriptor is not needed afterwards. OK; BAD_PARAMETER: it is broken: err (may be NULL) says how; UNSUPPORTED: err names the member, or says at
- * which byte of its struct it lies, and what it is; OUT_OF_RESOURCES. */
+/* The descriptor is not needed afterwards. Of `ops` as many words are read as its operations have, and the paths of its keys: that so many are there
+ * cannot be checked. OK; BAD_PARAMETER: the descriptor is broken: err (may be NULL) says how; UNSUPPORTED: err names the key, or says at which byte of
+ * its struct the member lies, and what it is; OUT_OF_RESOURCES. */
 WH_MUST_CHECK whorl_dds_return wh_ddsc_type_create(struct wh_ddsc_type **out,
 						   const struct wh_ddsc_descriptor *descriptor, struct wh_error *err);
 void wh_ddsc_type_free(struct wh_ddsc_type *type); /* NULL is nothing */
@@ -106,7 +107,10 @@ size_t wh_ddsc_encode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, c
 bool wh_ddsc_decode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, bool big_endian, const unsigned char *from,
 		    size_t bytes, void *sample, struct wh_error *err);
 
-/* Frees what it points to, and makes it all zero. */
+/* Frees what it points to: strings are NULL then, and sequences have no buffer, but for one that is not to be freed, which stays with all that is in
+ * it. Numbers stay as they are. */
+void wh_ddsc_sample_release(const struct wh_ddsc_type *type, void *sample);
+/* The same, and it is all zero then. */
 void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample);
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------- */

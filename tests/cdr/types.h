@@ -2,6 +2,7 @@
 #ifndef WH_TESTS_CDR_TYPES_H
 #define WH_TESTS_CDR_TYPES_H
 
+/* clang-format off */
 #define CDR_TYPES(X)                                                                                                   \
 	X(point)                                                                                                       \
 	X(pair)                                                                                                        \
@@ -20,5 +21,6 @@
 	X(has_optional_string, "is @optional")                                                                         \
 	X(has_external, "is @external")                                                                                \
 	X(has_external_struct, "is @external")
+/* clang-format on */
 
 #endif

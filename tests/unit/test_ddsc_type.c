@@ -377,6 +377,30 @@ TEST(a_buffer_of_the_programs_own_is_not_freed)
 	wh_ddsc_sample_clear(type, &read);
 }
 
+TEST(what_a_sample_points_to_is_released)
+{
+	unsigned char bytes[512], own[1] = {5};
+	struct all sample = {.text = NULL};
+	size_t count;
+
+	make(&all_descriptor);
+	count = encode_all(bytes);
+	ck_assert(wh_ddsc_decode(type, WH_DDSC_XCDR2, false, bytes, count, &sample, &err));
+	free(sample.bytes.buffer);
+	sample.bytes = (struct wh_ddsc_sequence){1, 1, own, false};
+	wh_ddsc_sample_release(type, &sample);
+	ck_assert_ptr_null(sample.text);
+	ck_assert_ptr_null(sample.texts.buffer);
+	ck_assert_uint_eq(sample.texts.length, 0);
+	ck_assert_ptr_null(sample.lists.buffer);
+	ck_assert_ptr_eq(sample.bytes.buffer, own);
+	ck_assert_uint_eq(sample.bytes.length, 1);
+	ck_assert(sample.id == 7 && sample.flag && sample.stamps[0] == -1);
+	wh_ddsc_sample_clear(type, &sample);
+	ck_assert(sample.id == 0 && sample.bytes.buffer == NULL);
+	ck_assert_uint_eq(own[0], 5);
+}
+
 /* ---- types that grow ------------------------------------------------------------------------------------------------------------- */
 
 TEST_CASE("types that grow", .teardown = end);

@@ -1,4 +1,4 @@
-/* test_ddsc_type_random.c - samples at random come back as they were; samples whose bytes are changed are refused, or are the bytes that they are
+/* test_ddsc_type_random.c - samples at random come back as they were; bytes of samples that are changed are refused, or are those that they are
  * read from; and a sample that was read before does not change what is read into it.
  * Labels: random
  */
