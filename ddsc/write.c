@@ -1,4 +1,6 @@
-/* write.c - writing: a small sample is encoded on the stack, a larger one where it is sent from, in a loan of whorl's. One of a plain type is whorl's sample as it is.
+/* write.c - writing: a small sample is encoded on the stack, a larger one where it is sent from, in a loan of whorl's. One of a plain type is whorl's
+ * sample as it is.
+ */
 #include <string.h>
 
 #include "ddsc/entry.h"
@@ -22,6 +24,14 @@ static dds_return_t cannot(const struct put *put)
 				"the key is too long, or the sample was changed while it was written");
 }
 
+static dds_return_t has_no_form(const struct put *put, const struct wh_ddsc_entry *writer, const void *data)
+{
+	struct wh_error err = {.text = ""};
+
+	(void)wh_ddsc_kind_bytes(writer->kind, data, &err);
+	return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER, err.text);
+}
+
 static dds_return_t put_small(struct put *put, struct wh_ddsc_entry *writer, const void *data, size_t bytes)
 {
 	_Alignas(8) unsigned char small[SMALL_BYTES];
@@ -35,13 +45,12 @@ static dds_return_t put_small(struct put *put, struct wh_ddsc_entry *writer, con
 /* Encodes it in a loan. A writer that is BEST_EFFORT drops a sample for which there is no room. */
 static dds_return_t put_encoded(struct put *put, struct wh_ddsc_entry *writer, const void *data)
 {
-	struct wh_error err = {.text = ""};
-	size_t bytes = wh_ddsc_kind_bytes(writer->kind, data, &err);
+	size_t bytes = wh_ddsc_kind_bytes(writer->kind, data, NULL);
 	dds_return_t result;
 	void *memory;
 
 	if (bytes == SIZE_MAX)
-		return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER, err.text);
+		return has_no_form(put, writer, data);
 	if (bytes > writer->kind->whorl.bytes_max)
 		return whorl_dds_refuse(put->function, DDS_RETCODE_BAD_PARAMETER,
 					"the sample has more bytes than a topic carries");

@@ -270,6 +270,33 @@ START_TEST(keys_that_are_texts)
 }
 END_TEST
 
+/* Those that are not small are encoded in a loan; more than a topic carries is refused. */
+START_TEST(samples_of_all_sizes)
+{
+	static uint8_t bytes[600000];
+	struct named sample = {"all", {._buffer = bytes}};
+	void *data[] = {NULL};
+	dds_sample_info_t info;
+
+	begin(&named_type);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7);
+	for (uint32_t length = 0; length < 400000; length = 2 * length + 1) {
+		sample.bytes._length = length;
+		well(dds_write(writer, &sample));
+		take_one(data, &info);
+		ck_assert_uint_eq(((struct named *)data[0])->bytes._length, length);
+		ck_assert(length == 0 || memcmp(((struct named *)data[0])->bytes._buffer, bytes, length) == 0);
+	}
+	sample.bytes._length = 500000;
+	refused(BAD_PARAMETER, dds_write(writer, &sample));
+	sample.bytes._buffer = NULL; /* a length, and nothing there */
+	refused(BAD_PARAMETER, dds_write(writer, &sample));
+	ck_assert_str_ne(whorl_dds_text(), "");
+	end();
+}
+END_TEST
+
 START_TEST(samples_are_selected)
 {
 	void *data[8] = {NULL};
@@ -860,6 +887,7 @@ int main(void)
 				      plain_samples_lie_in_the_loan,
 				      an_end_of_an_instance_has_its_key,
 				      keys_that_are_texts,
+				      samples_of_all_sizes,
 				      samples_are_selected,
 				      filters_are_given_structs,
 				      listeners_are_called_with_their_arguments,
