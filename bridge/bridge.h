@@ -20,7 +20,7 @@
 #define WH_BRIDGE_PATTERNS_MAX 64
 #define WH_BRIDGE_PEERS_MAX 256
 #define WH_BRIDGE_TICK (INT64_C(100) * 1000000) /* a wait, between looks at what has changed */
-#define WH_BRIDGE_DEPTH 64 /* of an instance, that a lane of a BEST_EFFORT writer keeps */
+#define WH_BRIDGE_DEPTH 64                      /* of an instance, that a lane of a BEST_EFFORT writer keeps */
 
 struct wh_bridge_topic { /* lives as long as the bridge */
 	struct wh_bridge_topic *next;
@@ -45,12 +45,12 @@ struct wh_bridge {
 	whorl_dds_entity whorl;
 	whorl_dds_instance_handle whorl_handle;
 	/* what the threads share */
-	wh_word stops;              /* 1: the threads end */
-	pthread_mutex_t lock;       /* of the list of topics, and of making one */
+	wh_word stops;        /* 1: the threads end */
+	pthread_mutex_t lock; /* of the list of topics, and of making one */
 	struct wh_bridge_topic *topics;
-	wh_word topic_count;        /* grows when there is a topic more */
-	pthread_mutex_t says;       /* a line at a time */
-	pthread_mutex_t meets;      /* of what follows */
+	wh_word topic_count;                                  /* grows when there is a topic more */
+	pthread_mutex_t says;                                 /* a line at a time */
+	pthread_mutex_t meets;                                /* of what follows */
 	whorl_dds_instance_handle peers[WH_BRIDGE_PEERS_MAX]; /* participants that are, or were, bridges: the last ones */
 	size_t peer_count;
 };

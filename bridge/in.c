@@ -195,8 +195,7 @@ static bool is_ours(struct in *in, struct wh_bridge_lane *lane, dds_instance_han
 		offer = wh_bridge_offer_of_rtps(endpoint->qos);
 		text = offer != NULL ? wh_bridge_offer_text(offer) : NULL;
 		ours = text != NULL && strcmp(text, lane->text) == 0 &&
-		       !wh_bridge_is_peer_of_rtps(in->bridge, in->participants,
-						  endpoint->participant_instance_handle);
+		       !wh_bridge_is_peer_of_rtps(in->bridge, in->participants, endpoint->participant_instance_handle);
 		free(text);
 		whorl_dds_delete_qos(offer);
 		dds_builtintopic_free_endpoint(endpoint);

@@ -128,8 +128,7 @@ const struct wh_bridge_verdict *wh_bridge_lane_verdict(const struct wh_bridge_la
 /* When memory is out it is asked again. */
 void wh_bridge_lane_decide(struct wh_bridge_lane *lane, uint64_t handle, bool is_ours)
 {
-	struct wh_bridge_verdict *more =
-		realloc(lane->verdicts, (lane->verdict_count + 1) * sizeof(*lane->verdicts));
+	struct wh_bridge_verdict *more = realloc(lane->verdicts, (lane->verdict_count + 1) * sizeof(*lane->verdicts));
 
 	if (more == NULL)
 		return;
@@ -163,8 +162,7 @@ bool wh_bridge_lane_has_mark(const struct wh_bridge_lane *lane, uint64_t instanc
 {
 	const struct wh_bridge_mark mark = {instance, time};
 
-	return lane->mark_count > 0 &&
-	       bsearch(&mark, lane->marks, lane->mark_count, sizeof(mark), by_mark) != NULL;
+	return lane->mark_count > 0 && bsearch(&mark, lane->marks, lane->mark_count, sizeof(mark), by_mark) != NULL;
 }
 
 static bool add_marks(struct wh_bridge_lane *lane, void **data, const struct whorl_dds_sample_info *infos,
@@ -178,9 +176,8 @@ static bool add_marks(struct wh_bridge_lane *lane, void **data, const struct who
 	lane->marks = more;
 	for (whorl_dds_return i = 0; i < count; i++)
 		if (infos[i].valid_data)
-			lane->marks[lane->mark_count++] =
-				(struct wh_bridge_mark){wh_bridge_instance_of(lane->topic->kind, data[i]),
-							infos[i].source_timestamp};
+			lane->marks[lane->mark_count++] = (struct wh_bridge_mark){
+				wh_bridge_instance_of(lane->topic->kind, data[i]), infos[i].source_timestamp};
 	return true;
 }
 

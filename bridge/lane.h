@@ -21,7 +21,7 @@ struct wh_bridge_mark { /* a sample that whorl's side has: what instance, and wh
 struct wh_bridge_lane {
 	struct wh_bridge_lane *next;
 	struct wh_bridge_topic *topic;
-	char *text;           /* what tells it from others of its topic: the offer */
+	char *text;             /* what tells it from others of its topic: the offer */
 	int32_t source, target; /* handles of the two libraries; target 0: it is refused, and nothing is passed */
 	int32_t room;
 	uint64_t passed;

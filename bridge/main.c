@@ -15,7 +15,8 @@ enum { KEY_DOMAIN = 'd', KEY_TOPICS = 't', KEY_RTPS = 'r', KEY_SECONDS = 's', KE
 #define SLICE_MS 100
 
 static const struct argp_option options[] = {
-	{"topics", KEY_TOPICS, "PATTERN", 0, "Topics whose names match, as a shell does it; several times for more (*)", 0},
+	{"topics", KEY_TOPICS, "PATTERN", 0, "Topics whose names match, as a shell does it; several times for more (*)",
+	 0},
 	{"domain", KEY_DOMAIN, "N", 0, "whorl's domain, 0 to 65535 (0)", 0},
 	{"rtps-domain", KEY_RTPS, "N", 0, "The domain of RTPS, 0 to 230 (that of --domain)", 0},
 	{"seconds", KEY_SECONDS, "N", 0, "End after so many seconds; 0: at a signal (0)", 0},

@@ -12,8 +12,8 @@ struct out {
 	whorl_dds_entity writers; /* of the built-in topic */
 	struct wh_bridge_lane *lanes;
 	struct wh_bridge_batch batch;
-	uint64_t topics;   /* that were known at the last look */
-	bool looks_again;  /* a topic is not known, whose type comes from RTPS */
+	uint64_t topics;  /* that were known at the last look */
+	bool looks_again; /* the type of a topic is not known: it comes from RTPS */
 };
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------------------ */
@@ -80,8 +80,7 @@ static void see_writer(struct out *out, const struct whorl_dds_builtin_endpoint 
 	whorl_dds_qos *offer;
 	char *text;
 
-	if (endpoint->participant == out->bridge->whorl_handle ||
-	    !wh_bridge_wants(out->bridge, endpoint->topic_name) ||
+	if (endpoint->participant == out->bridge->whorl_handle || !wh_bridge_wants(out->bridge, endpoint->topic_name) ||
 	    wh_bridge_is_peer_of_whorl(out->bridge, endpoint->participant))
 		return;
 	topic = wh_bridge_topic_find(out->bridge, endpoint->topic_name);
@@ -119,7 +118,7 @@ static void discover(struct out *out)
 	}
 }
 
-/* A new reader sees all that there is once more: when there are more topics whose type is known. */
+/* A new reader sees all that there is once more: when there are more topics of a known type. */
 static void look(struct out *out)
 {
 	uint64_t topics = wh_load_acquire(&out->bridge->topic_count);
@@ -198,7 +197,8 @@ static void put(struct out *out, struct wh_bridge_lane *lane, const void *sample
 static void pass(struct out *out, struct wh_bridge_lane *lane, const void *data,
 		 const struct whorl_dds_sample_info *info, uint32_t state)
 {
-	bool is_disposed = state == WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE, ours = is_ours(out, lane, info->publication_handle);
+	bool is_disposed = state == WHORL_DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE,
+	     ours = is_ours(out, lane, info->publication_handle);
 	const void *sample = data;
 
 	if (!ours && state != WHORL_DDS_NOT_ALIVE_NO_WRITERS_INSTANCE_STATE)

@@ -65,7 +65,7 @@ void wh_bridge_leave(struct wh_bridge *bridge)
 		(void)whorl_dds_delete(bridge->whorl);
 }
 
-/* ---- whose turn it is ------------------------------------------------------------------------------------------------------- */
+/* ---- which one works ------------------------------------------------------------------------------------------------------- */
 
 struct peers {
 	uint32_t own;          /* node ids */

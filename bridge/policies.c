@@ -22,7 +22,7 @@ static void offer_durability(whorl_dds_qos *offer, const dds_qos_t *qos)
 
 	(void)dds_qget_durability(qos, &durability);
 	(void)whorl_dds_qset_durability(offer, durability > DDS_DURABILITY_VOLATILE ? WHORL_DDS_DURABILITY_TRANSIENT
-										     : WHORL_DDS_DURABILITY_VOLATILE);
+										    : WHORL_DDS_DURABILITY_VOLATILE);
 	if (durability > DDS_DURABILITY_VOLATILE &&
 	    dds_qget_durability_service(qos, &cleanup, &kind, &depth, &samples, &instances, &each))
 		(void)whorl_dds_qset_durability_service(offer, cleanup, (enum whorl_dds_history_kind)kind, depth,
@@ -217,7 +217,8 @@ static dds_qos_t *rtps_both(const whorl_dds_qos *offer)
 	dds_qset_reliability(qos, (dds_reliability_kind_t)reliability, BLOCKING);
 	dds_qset_ownership(qos, (dds_ownership_kind_t)ownership);
 	dds_qset_destination_order(qos, (dds_destination_order_kind_t)order);
-	dds_qset_durability(qos, wh_bridge_is_durable(offer) ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_durability(qos,
+			    wh_bridge_is_durable(offer) ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
 	set_rtps_partition(qos, offer);
 	return qos;
 }

@@ -69,8 +69,8 @@ static int subscribe(dds_entity_t participant, dds_entity_t reader, int64_t seco
 			data[0] = NULL;
 		}
 	}
-	printf("%.0f samples/s, %" PRIu64 " missing\n", last > first ? (double)count * 1e9 / (double)(last - first) : 0.0,
-	       missing);
+	printf("%.0f samples/s, %" PRIu64 " missing\n",
+	       last > first ? (double)count * 1e9 / (double)(last - first) : 0.0, missing);
 	return 0;
 }
 

@@ -37,11 +37,16 @@ static void *make(char type, int64_t n, void *sample)
 	if (type == 'p') {
 		bridged_plain *plain = sample;
 
-		*plain = (bridged_plain){.id = (int32_t)(n % 3), .number = (uint64_t)n, .values = {1, 2, 3, 4}, .text = "plain"};
+		*plain = (bridged_plain){
+			.id = (int32_t)(n % 3), .number = (uint64_t)n, .values = {1, 2, 3, 4}, .text = "plain"};
 	} else if (type == 'd') {
 		bridged_deep *deep = sample;
 
-		*deep = (bridged_deep){.name = (char *)names[n % 3], .id = (int32_t)(n % 3), .number = (uint64_t)n, .hue = bridged_BLUE, .flag = true};
+		*deep = (bridged_deep){.name = (char *)names[n % 3],
+				       .id = (int32_t)(n % 3),
+				       .number = (uint64_t)n,
+				       .hue = bridged_BLUE,
+				       .flag = true};
 		inners[0] = (bridged_inner){.a = 1, .b = 0.5, .text = "first"};
 		inners[1] = (bridged_inner){.a = 2, .b = 1.5, .text = "second"};
 		deep->inners._buffer = inners;
@@ -74,18 +79,20 @@ static void print(char type, const void *sample, const dds_sample_info_t *info)
 {
 	const bridged_plain *plain = sample;
 	const bridged_deep *deep = sample;
-	const char *state = info->instance_state == DDS_ALIVE_INSTANCE_STATE		      ? "alive"
+	const char *state = info->instance_state == DDS_ALIVE_INSTANCE_STATE                ? "alive"
 			    : info->instance_state == DDS_NOT_ALIVE_DISPOSED_INSTANCE_STATE ? "disposed"
-											      : "no-writers";
+											    : "no-writers";
 
 	if (type == 'p')
 		printf("%s %" PRIu64 " %s %s\n", names[plain->id % 3], info->valid_data ? plain->number : 0, state,
-		       !info->valid_data                                                  ? "none"
+		       !info->valid_data                                                          ? "none"
 		       : plain->values[3] == 4 && strcmp((const char *)plain->text, "plain") == 0 ? "whole"
-											  : "broken");
+												  : "broken");
 	else
 		printf("%s %" PRIu64 " %s %s\n", deep->name, info->valid_data ? deep->number : 0, state,
-		       !info->valid_data ? "none" : is_whole(deep) ? "whole" : "broken");
+		       !info->valid_data ? "none"
+		       : is_whole(deep)  ? "whole"
+					 : "broken");
 	fflush(stdout);
 }
 

@@ -24,13 +24,14 @@ TEST(the_topic_of_garbage_is_found)
 {
 	char name[32];
 
-	ck_assert(wh_bridge_garbage_topic("data(application, vendor 1.16): 1:2:3:4 #5: deserialization rt/a/m::T failed (x)",
-					  name, sizeof(name)));
+	ck_assert(wh_bridge_garbage_topic(
+		"data(application, vendor 1.16): 1:2:3:4 #5: deserialization rt/a/m::T failed (x)", name, sizeof(name)));
 	ck_assert_str_eq(name, "rt/a");
-	ck_assert(!wh_bridge_garbage_topic("data(builtin, vendor 1.16): 1:2:3:4 #5: deserialization failed", name, sizeof(name)));
-	ck_assert(!wh_bridge_garbage_topic("something else", name, sizeof(name)));
-	ck_assert(!wh_bridge_garbage_topic("1: deserialization a-name-that-is-too-long-for-what-there-is/T failed", name,
+	ck_assert(!wh_bridge_garbage_topic("data(builtin, vendor 1.16): 1:2:3:4 #5: deserialization failed", name,
 					   sizeof(name)));
+	ck_assert(!wh_bridge_garbage_topic("something else", name, sizeof(name)));
+	ck_assert(!wh_bridge_garbage_topic("1: deserialization a-name-that-is-too-long-for-what-there-is/T failed",
+					   name, sizeof(name)));
 	ck_assert(!wh_bridge_garbage_topic("1: deserialization a/T", name, sizeof(name)));
 }
 
@@ -64,8 +65,9 @@ static dds_qos_t *some_policies(void)
 TEST(an_offer_keeps_what_readers_look_at)
 {
 	char *text = text_of_rtps(some_policies());
-	static const char *const parts[] = {"reliability=reliable", "durability=transient", "deadline=2s",  "ownership=exclusive",
-					    "ownership_strength=4", "partition=one,two",    "user_data=hello"};
+	static const char *const parts[] = {"reliability=reliable", "durability=transient", "deadline=2s",
+					    "ownership=exclusive",  "ownership_strength=4", "partition=one,two",
+					    "user_data=hello"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "%s is not in %s", parts[i], text);
