@@ -122,6 +122,18 @@ static void end_turn(struct wh_bridge *bridge, struct turn *turn)
 	turn->runs = false;
 }
 
+/* False: the group has ended for this process. */
+static bool is_there(whorl_dds_entity participants)
+{
+	struct whorl_dds_sample_info info = {.size = sizeof(info)};
+	void *data = NULL;
+	whorl_dds_return got = whorl_dds_read(participants, &data, &info, 1);
+
+	if (got > 0)
+		(void)whorl_dds_return_loan(participants, &data, got);
+	return got >= 0;
+}
+
 static enum wh_exit run(struct wh_bridge *bridge, struct wh_watch *watch)
 {
 	whorl_dds_entity participants = whorl_dds_create_reader(
@@ -133,15 +145,11 @@ static enum wh_exit run(struct wh_bridge *bridge, struct wh_watch *watch)
 
 	wh_bridge_says(bridge, "waits", NULL, NULL, 0, NULL);
 	while (watch->interrupted == 0 && (bridge->seconds == 0 || whorl_dds_now() < end)) {
-		struct whorl_dds_sample_info info = {.size = sizeof(info)};
-		void *data = NULL;
-
-		if (whorl_dds_read(participants, &data, &info, 1) < 0) {
+		if (!is_there(participants)) {
 			wh_say("%s", whorl_dds_text());
 			status = WH_EXIT_FAILED;
 			break;
 		}
-		(void)whorl_dds_return_loan(participants, &data, 1);
 		has_turn = wh_bridge_has_turn(bridge, participants, has_turn);
 		if (has_turn && !turn.runs)
 			begin_turn(bridge, &turn);
