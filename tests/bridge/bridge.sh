@@ -173,6 +173,18 @@ two) # one works, the other waits; neither brings back what the other has passed
 	expect reader alpha "0 3 6 9 12 15 "
 	expect near alpha "0 3 6 9 12 15 "
 	;;
+offers) # writers of one topic that offer different things have a lane each: what the readers of both get is passed once
+	begin_bridge bridge
+	begin reader "$whorl" sub offers plain "$ms"
+	until_it_is has reader ready 1
+	begin one "$rtps" pub offers plain 9 stay "$ms"
+	until_it_is has reader ' whole$' 9
+	begin two "$rtps" pub offers plain 9 first 9 pause 200 durable stay "$ms"
+	until_it_is grep -q '^gamma 17 ' "$dir/reader.txt"
+	until_it_is has bridge '^begins offers .in.' 2
+	sleep 1
+	[ -z "$(awk '$4 == "whole" { print $1, $2 }' "$dir/reader.txt" | sort | uniq -d)" ] || fail "a sample came twice"
+	;;
 hosts) # two domains of whorl's, each with a bridge to one of RTPS, as on two hosts: samples pass both, and come back over neither
 	begin one "$bridge" --domain $((DOMAIN + 1000)) --rtps-domain "$DOMAIN"
 	begin two "$bridge" --domain $((DOMAIN + 2000)) --rtps-domain "$DOMAIN"
