@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dds/version.h>
+
 #include "bridge/garbage.h"
 #include "bridge/version.h"
 #include "command/crew.h"
@@ -13,6 +15,12 @@
 enum { KEY_DOMAIN = 'd', KEY_TOPICS = 't', KEY_RTPS = 'r', KEY_SECONDS = 's', KEY_JSON = 256 };
 
 #define SLICE_MS 100
+
+static void print_version(FILE *out, struct argp_state *state)
+{
+	(void)state;
+	fprintf(out, "whorl-dds-bridge %s, with libddsc %s\n", whorl_version(), DDS_VERSION);
+}
 
 static const struct argp_option options[] = {
 	{"topics", KEY_TOPICS, "PATTERN", 0, "Topics whose names match, as a shell does it; several times for more (*)",
@@ -197,6 +205,7 @@ int main(int argc, char **argv)
 	struct wh_error err;
 	enum wh_exit status;
 
+	argp_program_version_hook = print_version;
 	argp_err_exit_status = WH_EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &asked);
 	if (bridge.pattern_count == 0)
