@@ -102,7 +102,7 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 {
 	if (topics->command == NULL) {
 		if (find_command(word) == NULL)
-			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls, perf or, as the first word, bridge", word);
+			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls, perf or bridge (as the first word)", word);
 		topics->command = word;
 	} else if (state->arg_num == 1 && find_command(topics->command)->of_topic) {
 		topics->name = word;
