@@ -52,7 +52,7 @@ bool wh_ddsc_kind_pack(const struct wh_ddsc_kind *kind, const void *sample, unsi
 /* What came, into a sample that is all zero or was read before. `valid`: else it is the key alone. False: it is no sample. */
 bool wh_ddsc_kind_unpack(const struct wh_ddsc_kind *kind, const void *data, size_t bytes, bool valid, void *sample);
 
-/* Frees what a sample points to, and makes it all zero. */
+/* Frees what a sample points to. */
 void wh_ddsc_kind_clear(const struct wh_ddsc_kind *kind, void *sample);
 
 #endif

@@ -363,21 +363,28 @@ static void tell_end(uint32_t node, int status)
 		wh_say("kv: node %" PRIu32 " has ended with %d: its keys are gone", node, WEXITSTATUS(status));
 }
 
-/* Until it is to end. False: a node has ended before. */
+/* Returns how many have ended. */
+static uint32_t reap_all(struct wh_crew *crew)
+{
+	uint32_t count = 0, node;
+	int status;
+
+	for (; wh_crew_reap(crew, &node, &status); count++)
+		tell_end(node, status);
+	return count;
+}
+
+/* Until it is to end. False: a node has ended before, which is looked for last: the word to end may have come first. */
 static bool look_after(struct wh_kv_run *run, struct wh_crew *crew)
 {
 	uint64_t until =
 		run->options.seconds == 0 ? UINT64_MAX : wh_kv_now_ms() + (uint64_t)(run->options.seconds * 1000);
-	uint32_t left = run->options.nodes, node;
+	uint32_t left = run->options.nodes;
 	uint64_t now;
-	int status;
 
 	while (left > 0 && run->watch.interrupted == 0 && (now = wh_kv_now_ms()) < until) {
-		while (wh_crew_reap(crew, &node, &status)) {
-			tell_end(node, status);
-			left--;
-		}
 		wh_watch_wait(&run->watch, until - now < 1000 ? (int)(until - now) : 1000);
+		left -= reap_all(crew);
 	}
 	return left == run->options.nodes;
 }

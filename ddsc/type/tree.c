@@ -187,7 +187,7 @@ static whorl_dds_return read_members(struct reading *reading, size_t at, uint32_
 	uint32_t last = 0;
 
 	while (at < reading->words->count && wh_ddsc_code(reading->words->word[at]) == WH_DDSC_MEMBER) {
-		uint32_t member;
+		uint32_t member = 0;
 		whorl_dds_return result = read_member(reading, &at, &member, *used, room);
 
 		if (result != WHORL_DDS_RETCODE_OK)

@@ -517,8 +517,7 @@ void wh_replays_drop(struct wh_logs *logs, const struct wh_shard_log *log)
 static bool is_due(const struct wh_logs *logs, const struct wh_replay *replay)
 {
 	/* Acquire: the run before was upcalled. Partner: wh_replay_take. */
-	return wh_load_acquire(&replay->turn) == TURN_JOB &&
-	       (replay->is_over || wh_logs_has_done(logs, replay->after));
+	return wh_load_acquire(&replay->turn) == TURN_JOB && (replay->is_over || wh_logs_has_done(logs, replay->after));
 }
 
 static struct wh_replay *next_turn(struct wh_logs *logs)

@@ -228,20 +228,27 @@ TEST_LOOP(keys_are_the_same_bytes, 0, TYPES)
 	sample_lab_free(&lab);
 }
 
+/* Cyclone DDS 0.10 calls abort() for some bytes of @appendable types that have a base, or structs in them: as older samples, these end early. */
+static bool would_abort(const dds_topic_descriptor_t *descriptor)
+{
+	return descriptor == &cdr_ap_derived_desc || descriptor == &cdr_appendables_desc ||
+	       descriptor == &cdr_keys_ap_desc;
+}
+
 /* Bytes that are changed somewhere: what is taken here means the same there. (Not the other way round: Cyclone DDS 0.10 looks for only four of
- * the last eight bytes. Nor with @appendable types: it calls abort() for some bytes.) */
+ * the last eight bytes.) */
 TEST_LOOP(what_is_taken_means_the_same, 0, TYPES)
 {
 	static struct bytes bytes, theirs;
 	int refused = 0, taken = 0;
 
 	begin(_i, 3);
-	if (!lab.shape->is_final) {
+	if (would_abort(descriptors[_i])) {
 		sample_lab_free(&lab);
 		return;
 	}
 	for (int i = 0; i < 20 * SAMPLES; i++) {
-		enum wh_ddsc_form form = i % 2 == 0 ? WH_DDSC_XCDR1 : WH_DDSC_XCDR2;
+		enum wh_ddsc_form form = lab.shape->is_final && i % 2 == 0 ? WH_DDSC_XCDR1 : WH_DDSC_XCDR2;
 		void *sample = sample_lab_new(&lab), *ours_read = sample_lab_zero(&lab),
 		     *theirs_read = sample_lab_zero(&lab);
 		bool ours_ok, theirs_ok;

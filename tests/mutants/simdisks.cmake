@@ -209,7 +209,7 @@ mutant(NAME disks-checkpoint-unsynced KIND views FILE persistence/checkpoint.c
 		result = WHORL_OK;
 ]])
 
-mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 1786
+mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 10875
 	WORDS ${disks_large}
 	REMOVES "a view behind a restart has begun when its voters have agreed, not when a member is there"
 	TEXT [[

@@ -48,7 +48,7 @@ check_names() {
 check_names "$library" "$archive" symbols.txt "$prefix"/include/whorl/{delegate,message,replica,result,status,whorl}.h
 check_names "$libdir/libwhorl_dds.so" "$libdir/libwhorl_dds.a" symbols_dds.txt "$prefix/include/whorl/dds.h"
 # Names of Cyclone DDS: those that the headers for its programs declare.
-cat $(find "$prefix/include/whorl/compat" -name '*.h') | tr '\n' ' ' | grep -oE 'DDS_(DEPRECATED_)?EXPORT [^;()]*[ *][a-z0-9_]+\(' | sed 's/($//; s/.*[ *]//' | grep -v '^__' | sort -u >"$work/declared"
+find "$prefix/include/whorl/compat" -name '*.h' -exec cat {} + | tr '\n' ' ' | grep -oE 'DDS_(DEPRECATED_)?EXPORT [^;()]*[ *][a-z0-9_]+\(' | sed 's/($//; s/.*[ *]//' | grep -v '^__' | sort -u >"$work/declared"
 nm -D --defined-only --with-symbol-versions "$libdir/libwhorl_ddsc.so" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
 sed 's/@.*//' "$work/exported" | sort | diff -u "$work/declared" - >&2 || die "libwhorl_ddsc exports other names than the headers declare"
 diff -u "$here/symbols_ddsc.txt" "$work/exported" >&2 || die "names or versions are others than symbols_ddsc.txt holds"

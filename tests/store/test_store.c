@@ -553,7 +553,7 @@ START_TEST(a_client_that_never_reads_is_closed)
 	struct resp deaf, other;
 	uint64_t most = 0;
 
-	open_lab((enum wh_kv_backend)_i, 700);
+	open_lab((enum wh_kv_backend)_i, 2000);
 	join_lab(&deaf);
 	set_large(&deaf, "a");
 	for (int i = 0; i < 400; i++)
@@ -573,6 +573,7 @@ START_TEST(a_client_that_never_reads_is_closed)
 	resp_free(&other);
 	close_lab();
 	ck_assert_uint_eq(lab.threads[0].counts.refused + lab.threads[1].counts.refused, 1);
+	ck_assert_uint_le(lab.threads[0].counts.gets + lab.threads[1].counts.gets, WH_KV_SLOTS + 1);
 }
 END_TEST
 

@@ -488,9 +488,10 @@ TEST(too_few_are_heard)
 	open_on(&c, ON_TCP, 2, "failure_timeout_ms = 50\n", "[subgroup s]\n" CALLER);
 	cluster_start(&c);
 	send_one(&c, 0);
-	await(whorl_error(c.nodes[0], NULL, 0) == WHORL_NO_QUORUM, whorl_step(c.nodes[0]));
-	began = now_ms();
-	ck_assert_int_eq(whorl_frontier_wait(subgroup_of(&c, 0, "s"), WHORL_RECEIVED_BY_ALL, 0, 30), WHORL_NO_QUORUM);
+	/* A node that was stopped itself for so long hears all for a while, and then the time runs out. */
+	await((began = now_ms(), whorl_frontier_wait(subgroup_of(&c, 0, "s"), WHORL_RECEIVED_BY_ALL, 0, 30)) ==
+		      WHORL_NO_QUORUM,
+	      whorl_step(c.nodes[0]));
 	ck_assert_uint_ge(now_ms() - began, 30);
 	await(delivered(&c, 0) == 1, cluster_step(&c));
 	cluster_free(&c);

@@ -79,8 +79,8 @@ static void read_to(uint64_t view)
 	const struct wh_log_place until = {KEY(view), view, 0};
 	struct wh_error err;
 
-	ck_assert_int_eq(
-		wh_replay_create(&lab.replay, lab.logs, SUBGROUP, 0, &until, NULL, NULL, &none, &err), WHORL_OK);
+	ck_assert_int_eq(wh_replay_create(&lab.replay, lab.logs, SUBGROUP, 0, &until, NULL, NULL, &none, &err),
+			 WHORL_OK);
 }
 
 static void do_what_the_loop_does(void *ctx)

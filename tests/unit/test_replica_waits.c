@@ -102,6 +102,7 @@ TEST_LOOP(time_runs_out_before_it_is_answered, 0, 2)
 {
 	struct lab *l = start_in_way(_i, 1, "");
 	struct machine *m = l->machines;
+	enum whorl_result result;
 	char answer[4] = "old";
 	size_t bytes = sizeof(answer);
 
@@ -116,7 +117,9 @@ TEST_LOOP(time_runs_out_before_it_is_answered, 0, 2)
 		ck_ok(whorl_call_wait(m->subgroup, "x", 1, NULL, &bytes, PATIENCE_MS));
 	}
 	ck_assert_str_eq(answer, "old");
-	ck_assert_int_eq(whorl_call_wait(m->subgroup, "x", 1, NULL, NULL, 0), WHORL_IN_DOUBT);
+	result = whorl_call_wait(m->subgroup, "x", 1, NULL, NULL, 0);
+	ck_assert(result == WHORL_IN_DOUBT ||
+		  result == WHORL_OK); /* a loop of its own may be faster than this thread */
 	await(atomic_load(&m->count) == 22, replica_lab_step(l));
 	replica_lab_free(l);
 }
