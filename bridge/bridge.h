@@ -26,7 +26,8 @@ struct wh_bridge_topic { /* lives as long as the bridge */
 	struct wh_bridge_topic *next;
 	char *name;
 	dds_topic_descriptor_t *descriptor;
-	struct wh_ddsc_kind *kind; /* NULL: it is refused, which has been said */
+	struct wh_ddsc_kind *kind; /* NULL: it is refused, which has been said, or asked for */
+	unsigned asks;             /* how often its type was asked for in vain; 0: not any more */
 	dds_entity_t rtps;         /* 0: not yet, or refused */
 	whorl_dds_entity whorl;
 	wh_word in, out;            /* samples that were passed */

@@ -5,7 +5,8 @@
 
 #include "bridge/bridge.h"
 
-#define LOOKUP (INT64_C(1000) * 1000000) /* for a type of another process */
+#define LOOKUP (INT64_C(20) * 1000000) /* for a type of another process: what is passed waits meanwhile */
+#define ASKS_MAX 250                   /* times, one in a look at what there is */
 
 /* The one type that both have. */
 _Static_assert(sizeof(struct wh_ddsc_descriptor) == sizeof(dds_topic_descriptor_t), "a layout differs");
@@ -36,6 +37,8 @@ struct wh_bridge_topic *wh_bridge_topic_find(struct wh_bridge *bridge, const cha
 
 	pthread_mutex_lock(&bridge->lock);
 	topic = find(bridge, name);
+	if (topic != NULL && topic->asks > 0)
+		topic = NULL;
 	pthread_mutex_unlock(&bridge->lock);
 	return topic;
 }
@@ -73,46 +76,52 @@ static dds_typeinfo_t *information_of(const dds_builtintopic_endpoint_t *endpoin
 	return (dds_typeinfo_t *)(uintptr_t)information;
 }
 
-static struct wh_bridge_topic *learn(struct wh_bridge *bridge, const dds_builtintopic_endpoint_t *endpoint)
+/* Asks once. False: the answer is still on its way. Else *out is what is known, or NULL. */
+static bool ask(struct wh_bridge *bridge, const dds_builtintopic_endpoint_t *endpoint, dds_topic_descriptor_t **out)
 {
 	const dds_typeinfo_t *information = information_of(endpoint);
-	dds_topic_descriptor_t *descriptor = NULL;
-	struct wh_error err = {.text = ""};
-	struct wh_bridge_topic *topic;
 	dds_return_t result;
 
-	if (information != NULL) {
-		result = dds_create_topic_descriptor(DDS_FIND_SCOPE_GLOBAL, bridge->rtps, information, LOOKUP,
-						     &descriptor);
-		if (result == DDS_RETCODE_TIMEOUT)
-			return NULL;
-		if (result != DDS_RETCODE_OK)
-			descriptor = NULL;
+	*out = NULL;
+	if (information == NULL)
+		return true;
+	result = dds_create_topic_descriptor(DDS_FIND_SCOPE_GLOBAL, bridge->rtps, information, LOOKUP, out);
+	if (result != DDS_RETCODE_OK)
+		*out = NULL;
+	return result != DDS_RETCODE_TIMEOUT;
+}
+
+static void learn(struct wh_bridge *bridge, struct wh_bridge_topic *topic, const dds_builtintopic_endpoint_t *endpoint)
+{
+	struct wh_error err = {.text = ""};
+
+	if (!ask(bridge, endpoint, &topic->descriptor) && topic->asks < ASKS_MAX) {
+		topic->asks++;
+		return;
 	}
-	topic = add(bridge, endpoint->topic_name);
-	if (topic == NULL) {
-		if (descriptor != NULL)
-			dds_delete_topic_descriptor(descriptor);
-		return NULL;
-	}
-	topic->descriptor = descriptor;
-	if (descriptor == NULL)
+	topic->asks = 0;
+	if (topic->descriptor == NULL)
 		refuse(bridge, topic, "no endpoint on RTPS says what its type is (XTypes)");
-	else if (wh_ddsc_kind_new(&topic->kind, (const struct wh_ddsc_descriptor *)(const void *)descriptor, &err) !=
-		 WHORL_DDS_RETCODE_OK)
+	else if (wh_ddsc_kind_new(&topic->kind, (const struct wh_ddsc_descriptor *)(const void *)topic->descriptor,
+				  &err) != WHORL_DDS_RETCODE_OK)
 		refuse(bridge, topic, err.text[0] != '\0' ? err.text : "memory is out");
 	(void)wh_fetch_add(&bridge->topic_count, 1);
-	return topic;
 }
 
 struct wh_bridge_topic *wh_bridge_topic_learn(struct wh_bridge *bridge, const dds_builtintopic_endpoint_t *endpoint)
 {
 	struct wh_bridge_topic *topic;
+	bool is_new;
 
 	pthread_mutex_lock(&bridge->lock);
 	topic = find(bridge, endpoint->topic_name);
-	if (topic == NULL)
-		topic = learn(bridge, endpoint);
+	is_new = topic == NULL;
+	if (is_new)
+		topic = add(bridge, endpoint->topic_name);
+	if (topic != NULL && (is_new || topic->asks > 0))
+		learn(bridge, topic, endpoint);
+	if (topic != NULL && topic->asks > 0)
+		topic = NULL;
 	pthread_mutex_unlock(&bridge->lock);
 	return topic;
 }

@@ -117,6 +117,8 @@ late) # what is kept for readers that come late
 	done
 	;;
 restart) # kill -9, and a new bridge: nothing comes twice on whorl's side, nor where nothing is kept
+	# A writer that is RELIABLE waits for what a killed reader has not acknowledged until Cyclone DDS takes that for dead: 10 s.
+	ms=$(patience 40000)
 	begin_bridge bridge
 	killed=$id
 	begin kept "$whorl" sub kept deep "$((2 * ms))" durable
