@@ -55,8 +55,10 @@ set(WHORL_EDGES
 	"dds/entity            : ${public} include/whorl/dds base dds/base dds/policy dds/cache"
 	"dds                   : ${public} include/whorl/dds base dds/config dds/base dds/policy dds/type dds/status dds/channel dds/cache dds/entity"
 	"ddsc/type             : ${public} include/whorl/dds base"
-	"ddsc                  : ${public} include/whorl/dds include/whorl/compat base ddsc/type"
+	"ddsc/kind             : ${public} include/whorl/dds base ddsc/type"
+	"ddsc                  : ${public} include/whorl/dds include/whorl/compat base ddsc/type ddsc/kind"
 	"command               : include/whorl/result base"
+	"bridge                : ${public} include/whorl/dds base ddsc/type ddsc/kind command"
 	"resp                  :"
 	"bench/limit           : include/whorl/result base command"
 	"bench/plot            : ${public} base conf command"
@@ -68,6 +70,7 @@ set(WHORL_EDGES
 	"bench/calls           : ${public}"
 	"bench/remote          : include/whorl/result base transport transport/shm transport/tcp"
 	"bench/topics          : ${public} include/whorl/dds"
+	"bench/bridge          :"
 	"examples              : ${public} include/whorl/dds include/whorl/delegate resp"
 )
 
@@ -77,14 +80,15 @@ set(WHORL_INSPECTORS sim)
 # Headers from outside that only the parts behind the colon may include.
 set(WHORL_FOREIGN
 	"ini.h      : conf examples"
-	"dds/dds.h  : bench/peers include/whorl/compat ddsc"
+	"dds/dds.h  : bench/peers bench/bridge include/whorl/compat ddsc bridge"
 	"dds/ddsc   : include/whorl/compat ddsc"
-	"dds/ddsrt  : include/whorl/compat"
+	"dds/ddsrt  : include/whorl/compat bridge"
+	"dds/version.h : bridge"
 	"dds/export.h : include/whorl/compat"
 	"dds/features.h : include/whorl/compat"
 	"rpc/       : bench/peers"
 	"grpcpp/    : bench/peers"
-	"jansson.h  : tools bench bench/plot"
+	"jansson.h  : tools bench bench/plot bridge"
 	"ck_spinlock.h : tools"
 	"urcu       : base"
 	"infiniband : transport/verbs bench/limit"

@@ -1,4 +1,4 @@
-# package.cmake - manual pages, examples and completion, and three Debian packages: `cpack -G DEB` in the build directory.
+# package.cmake - manual pages, examples and completion, and Debian packages, three and one of the bridge: `cpack -G DEB` in the build directory.
 
 # A page for each function, from the headers. What has a sanitizer in it is not for packages.
 set(pages_built ALL)
@@ -61,7 +61,16 @@ if(NOT WHORL_SANITIZE)
 				  COMMAND awk -v version=${PROJECT_VERSION} -f ${PROJECT_SOURCE_DIR}/cmake/man-ini.awk ini.described > whorl.ini.5)
 	add_custom_command(OUTPUT ${pages} ${ini_page} ${page_commands} DEPENDS whorl_command cmake/man.awk cmake/man-ini.awk WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/man
 			   COMMENT "Writing the manual pages" VERBATIM)
-	add_custom_target(man ALL DEPENDS ${pages} ${ini_page})
+	if(TARGET whorl_dds_bridge)
+		set(bridge_page ${PROJECT_BINARY_DIR}/man/whorl-dds-bridge.1)
+		add_custom_command(OUTPUT ${bridge_page}
+				   COMMAND ${CMAKE_COMMAND} -E env ARGP_HELP_FMT=rmargin=200 LC_ALL=C $<TARGET_FILE:whorl_dds_bridge> --help > whorl-dds-bridge.help
+				   COMMAND awk -v name=whorl-dds-bridge -v version=${PROJECT_VERSION} -v "call=whorl-dds-bridge" -f
+					   ${PROJECT_SOURCE_DIR}/cmake/man.awk whorl-dds-bridge.help > whorl-dds-bridge.1
+				   DEPENDS whorl_dds_bridge cmake/man.awk WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/man COMMENT "Writing the manual page of the bridge" VERBATIM)
+		install(FILES ${bridge_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT bridge)
+	endif()
+	add_custom_target(man ALL DEPENDS ${pages} ${ini_page} ${bridge_page})
 	install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
 	install(FILES ${ini_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT command)
 endif()
@@ -106,5 +115,13 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME whorl)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "gnuplot-nox")
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION "The command, its manual pages and its files of examples.")
+
+# The bridge to RTPS: of its own, as it needs libddsc, and no other part does.
+if(TARGET whorl_dds_bridge)
+	list(APPEND CPACK_COMPONENTS_ALL bridge)
+	set(CPACK_DEBIAN_BRIDGE_PACKAGE_NAME whorl-dds-bridge)
+	set(CPACK_DEBIAN_BRIDGE_PACKAGE_SHLIBDEPS ON)
+	set(CPACK_COMPONENT_BRIDGE_DESCRIPTION "Passes samples between topics and programs that speak RTPS.")
+endif()
 
 include(CPack)

@@ -27,7 +27,7 @@ endif()
 file(GLOB_RECURSE headers_and_sources CONFIGURE_DEPENDS
      LIST_DIRECTORIES false
      base/*.[ch] conf/*.[ch] transport/*.[ch] sst/*.[ch] smc/*.[ch] predicates/*.[ch] membership/*.[ch] persistence/*.[ch] state/*.[ch] group/*.[ch]
-     replica/*.[ch] work/*.[ch] delegation/*.[ch] dds/*.[ch] ddsc/*.[ch] sim/*.[ch] command/*.[ch] resp/*.[ch] tools/*.[ch] bench/*.[ch] examples/*.[ch] include/*.h)
+     replica/*.[ch] work/*.[ch] delegation/*.[ch] dds/*.[ch] ddsc/*.[ch] bridge/*.[ch] sim/*.[ch] command/*.[ch] resp/*.[ch] tools/*.[ch] bench/*.[ch] examples/*.[ch] include/*.h)
 set(stamp ${PROJECT_BINARY_DIR}/includes.stamp)
 add_custom_command(
 	OUTPUT ${stamp}

@@ -69,6 +69,7 @@ static const char doc[] =
 	"  echo TOPIC  write each sample of the topic to another one, too, in the same order\n"
 	"  ls          print topics, writers and readers, their policies, and who lags\n"
 	"  perf        measure a topic, and in turns with it the bare subgroup, between processes of this host\n"
+	"  bridge      pass samples to and from programs that speak RTPS; `whorl dds bridge --help` tells more\n"
 	"\n"
 	"A domain is a group of this user on this host: programs come and go in any order, and what is kept goes with the "
 	"last of them, unless it is persistent. With WHORL_DDS=FILE.ini in the environment it is the group of that file, which also says where persistent "
@@ -101,7 +102,7 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 {
 	if (topics->command == NULL) {
 		if (find_command(word) == NULL)
-			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls or perf", word);
+			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls, perf or bridge (as the first word)", word);
 		topics->command = word;
 	} else if (state->arg_num == 1 && find_command(topics->command)->of_topic) {
 		topics->name = word;
@@ -115,7 +116,7 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 static void check_words(const struct wh_topics *topics, struct argp_state *state)
 {
 	if (topics->command == NULL)
-		argp_error(state, "which COMMAND? pub, sub, echo, ls or perf");
+		argp_error(state, "which COMMAND? pub, sub, echo, ls, perf or bridge");
 	if (find_command(topics->command)->of_topic && topics->name == NULL)
 		argp_error(state, "%s: which TOPIC?", topics->command);
 }
@@ -340,6 +341,8 @@ int wh_topics_main(int argc, char **argv)
 	enum wh_exit status;
 	struct wh_error err;
 
+	if (argc > 1 && strcmp(argv[1], "bridge") == 0)
+		return wh_topics_bridge(argc - 1, argv + 1);
 	argp_parse(&argp, argc, argv, 0, NULL, &topics);
 	if (wh_watch_open(&topics.watch, &err) != WHORL_OK) { /* before there is a thread */
 		wh_say("%s", err.text);

@@ -5,6 +5,7 @@
  *     topics_sub.c      sub and echo: samples become lines, or samples of another topic
  *     topics_ls.c       ls: what there is in the domain
  *     topics_perf.c     perf: how fast topics are, beside the bare subgroup
+ *     topics_bridge.c   bridge: another program is started in place of this one
  *     topics_none.c     in place of these, where whorl was built without topics
  */
 #ifndef WH_TOOLS_TOPICS_H
@@ -37,6 +38,9 @@ enum wh_exit wh_topics_sub(struct wh_topics *topics);
 enum wh_exit wh_topics_echo(struct wh_topics *topics);
 enum wh_exit wh_topics_ls(struct wh_topics *topics);
 enum wh_exit wh_topics_perf(struct wh_topics *topics); /* without a participant */
+
+/* argv[0] is `bridge`. Returns if the program cannot be started, which has been said. */
+enum wh_exit wh_topics_bridge(int argc, char **argv);
 
 /* Says what the library has refused last, and what that means for the command. */
 enum wh_exit wh_topics_refused(whorl_dds_return result);

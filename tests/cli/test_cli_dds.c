@@ -406,7 +406,7 @@ TEST_LOOP(what_is_wrong_is_said_with_its_place, 0, WRONG)
 		const char *arguments[8], *input, *words;
 	} cases[WRONG] = {
 		{{"dds"}, "", "which COMMAND?"},
-		{{"dds", "put"}, "", "there is no command \"put\", expected pub, sub, echo, ls or perf"},
+		{{"dds", "put"}, "", "there is no command \"put\", expected pub, sub, echo, ls, perf or bridge"},
 		{{"dds", "pub"}, "", "pub: which TOPIC?"},
 		{{"dds", "ls", "a"}, "", "\"a\" is one word too many"},
 		{{"dds", "sub", "a", "--count", "many"}, "", "--count is \"many\", expected a number from 0"},

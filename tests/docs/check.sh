@@ -61,7 +61,7 @@ done < <(sed -n 's/^\t"\([a-z/]*\) *:.*/\1/p' cmake/edges.cmake | grep -v '^incl
 
 # ---- names of the code: `files`, `functions()`, whorl's own prefixes, `names_of_tests` -----------------------------------
 
-sources=(base conf transport sst smc predicates membership persistence state group replica work delegation dds ddsc sim command tools bench examples include tests cmake)
+sources=(base conf transport sst smc predicates membership persistence state group replica work delegation dds ddsc bridge sim command tools bench examples include tests cmake)
 words=$(grep -rhoE '[A-Za-z_][A-Za-z_0-9]*' "${sources[@]}" run CMakeLists.txt | sort -u)
 for page in "${pages[@]}"; do
 	while read -r path; do

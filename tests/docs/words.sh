@@ -10,7 +10,7 @@ words='who|whom|whose|whoever|whomever|lest|he|him|his|himself'
 # FILE:LINE of each comment with one of the words, then the number of all comments.
 comments() {
 	# shellcheck disable=SC2016 # it is awk's
-	find base bench cmake command conf delegation examples group include membership persistence predicates dds ddsc sim smc sst state tests tools transport work \
+	find base bench bridge cmake command conf delegation examples group include membership persistence predicates dds ddsc sim smc sst state tests tools transport work \
 		-name '*.[ch]' -print0 | sort -z | xargs -0 awk -v words="(^|[^a-z])($words)([^a-z]|\$)" '
 		function look() {
 			count++

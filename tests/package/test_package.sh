@@ -140,9 +140,10 @@ done
 "$here/completion.sh" "$prefix/bin/whorl" "$prefix/share/bash-completion/completions/whorl"
 
 # ---- Debian packages ------------------------------------------------------------------------------------------------------
-# Each file is in one of three, where it is looked for.
+# Each file is in one of them, where it is looked for. That of the bridge has nothing where Cyclone DDS is not.
 
-for component in library development command; do
+for component in library development command bridge; do
+	mkdir -p "$work/$component"
 	cmake --install "$build" --prefix "$work/$component" --component $component >>"$work/install.log"
 	(cd "$work/$component" && find . ! -type d) >"$work/$component.files"
 done
@@ -150,5 +151,6 @@ expect "the library's files" "$(sed 's/.*libwhorl/libwhorl/' "$work/library.file
 	"libwhorl.so.${version%%.*} libwhorl.so.$version libwhorl_dds.so.${version%%.*} libwhorl_dds.so.$version libwhorl_ddsc.so.${version%%.*} libwhorl_ddsc.so.$version"
 grep -q 'libwhorl\.so$' "$work/development.files" || die "the link that compilers look for is not among the development files"
 grep -q 'bin/whorl$' "$work/command.files" || die "the command is not among its files"
-cat "$work"/{library,development,command}.files | sort >"$work/packaged"
+! grep -v 'whorl-dds-bridge' "$work/bridge.files" || die "the bridge's package has what is not its own"
+cat "$work"/{library,development,command,bridge}.files | sort >"$work/packaged"
 (cd "$prefix" && find . ! -type d) | sort | diff -u - "$work/packaged" >&2 || die "a file is in no package, or in two"
