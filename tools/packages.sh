@@ -48,6 +48,9 @@ need_test() {
 	need strace has strace
 	need redis-tools has redis-benchmark
 	need libhiredis-dev library hiredis libhiredis-dev
+	need cyclonedds-dev installed cyclonedds-dev
+	need cyclonedds-tools has idlc
+	need libfastcdr-dev installed libfastcdr-dev
 	need_compiler "$1"
 }
 
