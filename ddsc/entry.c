@@ -270,6 +270,9 @@ whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle)
 	whorl_dds_return result;
 
 	gather(&family, handle);
+	/* A listener that runs may use what belongs to others of them: all have returned before anything is deleted, as in Cyclone DDS. */
+	for (size_t i = 0; i < family.count; i++)
+		(void)whorl_dds_set_listener(family.all[i], NULL);
 	result = whorl_dds_delete(handle);
 	for (size_t i = 0; i < family.count; i++)
 		if (is_dead(family.all[i]))

@@ -229,3 +229,12 @@ mutant(NAME ddsc-words KIND test_ddsc_type_descriptor FILE ddsc/type/words.c
 	REPLACEMENT [[
 	return count;
 ]])
+
+mutant(NAME ddsc-deleted-amid KIND test_ddsc_api FILE ddsc/entry.c
+	REMOVES "what a listener uses is deleted when it has returned"
+	TEXT [[
+		(void)whorl_dds_set_listener(family.all[i], NULL);
+]]
+	REPLACEMENT [[
+		(void)family.all[i];
+]])

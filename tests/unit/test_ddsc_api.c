@@ -1,7 +1,9 @@
 /* test_ddsc_api.c - Cyclone DDS's C API on topics: what a program sees of it.
  * Labels: threads
  */
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_data_allocator.h>
@@ -426,6 +428,44 @@ START_TEST(listeners_are_called_with_their_arguments)
 	ck_assert_uint_eq(other.status.current_count, 0);
 	well(dds_set_listener(reader, NULL));
 	end();
+}
+END_TEST
+
+static struct {
+	atomic_bool runs, ends;
+	dds_entity_t other; /* a reader that was made before the one with the listener */
+	dds_return_t took;
+} late;
+
+/* Takes from another reader when all are about to be deleted. */
+static void take_of_other(dds_entity_t from, void *arg)
+{
+	dds_sample_info_t info;
+	void *data[1] = {NULL};
+
+	(void)from;
+	(void)arg;
+	atomic_store(&late.runs, true);
+	while (!atomic_load(&late.ends))
+		usleep(1000);
+	usleep(50000);
+	late.took = dds_take(late.other, data, &info, 1, 1);
+}
+
+START_TEST(what_a_listener_uses_is_there_until_it_has_returned)
+{
+	dds_listener_t *listener = dds_create_listener(NULL);
+
+	begin(&point_type);
+	late.other = reader;
+	dds_lset_data_available(listener, take_of_other);
+	(void)made(dds_create_reader(participant, topic, NULL, listener));
+	dds_delete_listener(listener);
+	well(dds_write(writer, &(struct point){1, 1}));
+	until(atomic_load(&late.runs));
+	atomic_store(&late.ends, true);
+	end();
+	ck_assert_int_ge(late.took, 0);
 }
 END_TEST
 
@@ -891,6 +931,7 @@ int main(void)
 				      samples_are_selected,
 				      filters_are_given_structs,
 				      listeners_are_called_with_their_arguments,
+				      what_a_listener_uses_is_there_until_it_has_returned,
 				      statuses_have_other_bits,
 				      policies_are_given_back,
 				      a_value_out_of_its_range_is_refused,
