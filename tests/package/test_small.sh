@@ -16,7 +16,7 @@ expect() { [ "$2" = "$3" ] || die "$1: expected \"$3\", found \"$2\""; }
 
 rm -rf "$work"
 mkdir -p "$work/source"
-for part in CMakeLists.txt base bench cmake command conf dds ddsc delegation examples group include membership persistence predicates replica resp sim smc sst state tools transport work; do
+for part in CMakeLists.txt base bench bridge cmake command conf dds ddsc delegation examples group include membership persistence predicates replica resp sim smc sst state tools transport work; do
 	cp -r "$root/$part" "$work/source"
 done
 
