@@ -1,9 +1,9 @@
 /* peer.c - a program of the bridge's tests, in the API of Cyclone DDS: built against Debian's headers, and against whorl's.
  *
- *     peer pub TOPIC TYPE N [durable] [dispose] [stay MS] [pause MS] [first N] [bad]   writes N samples of three instances, from number `first` on
+ *     peer pub TOPIC TYPE N [durable] [dispose] [stay MS] [pause MS] [first N] [readers N] [bad]   writes N samples of three instances, from number `first` on
  *     peer sub TOPIC TYPE MS [durable] [until N]            prints what it reads, a line each: instance, number, state, whether there is data
  *
- * DOMAIN in the environment is the domain's number. A writer waits for its first reader.
+ * DOMAIN in the environment is the domain's number. A writer waits for its first reader, or for so many.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 struct asked {
 	bool durable, dispose, bad;
-	long stay, pause, first, until;
+	long stay, pause, first, until, readers;
 };
 
 static const char *const names[] = {"alpha", "beta", "gamma"};
@@ -144,7 +144,7 @@ static int publish(dds_entity_t participant, dds_entity_t topic, char type, long
 	dds_publication_matched_status_t matched = {.current_count = 0};
 	int bad = 0;
 
-	for (int i = 0; i < 3000 && matched.current_count == 0; i++) {
+	for (int i = 0; i < 3000 && (long)matched.current_count < asked->readers; i++) {
 		(void)dds_get_publication_matched_status(writer, &matched);
 		dds_sleepfor(10 * MS);
 	}
@@ -212,12 +212,14 @@ static void parse(struct asked *asked, int argc, char **argv)
 			asked->first = value;
 		else if (strcmp(argv[i], "until") == 0)
 			asked->until = value;
+		else if (strcmp(argv[i], "readers") == 0)
+			asked->readers = value;
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct asked asked = {.stay = 300};
+	struct asked asked = {.stay = 300, .readers = 1};
 	dds_entity_t participant, topic;
 	dds_qos_t *qos;
 	const dds_topic_descriptor_t *type;
