@@ -149,7 +149,9 @@ START_TEST(an_echo_comes_back)
 	CLI_RUN(&cli, &dir, "delegate", "echo", "--transport", transports[_i], "--nodes", "3", "--fibers", "4",
 		"--outstanding", "4", "--bytes", "40", "--seconds", seconds[_i], "--json", json);
 	ck_assert_msg(cli.status == 0, "%d: %s", cli.status, cli.err);
-	ck_assert_msg(WITH_SANITIZER || cli.err[0] == '\0', "%s", cli.err); /* which speaks of contexts */
+	/* A sanitizer speaks of contexts; and a node that gets no processor for so long says that it hears too few. */
+	ck_assert_msg(WITH_SANITIZER || cli.err[0] == '\0' || CLI_LINES_WITH(cli.err, "are heard to go on") > 0, "%s",
+		      cli.err);
 	ck_assert_int_eq(sscanf(cli.out,
 				"bytes 40 calls_per_s %lf latency_us %lf calls_per_batch %lf writes_per_call %lf "
 				"bytes_per_call %lf gathered %lf per_call %lf",
