@@ -1,7 +1,5 @@
 /* main.c - `whorl-dds-bridge`: the command line, and the turns of bridges. `whorl dds bridge` starts it. See bridge.h. */
 #include <argp.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +8,7 @@
 #include "bridge/garbage.h"
 #include "bridge/version.h"
 #include "command/crew.h"
+#include "command/option.h"
 #include "command/output.h"
 
 enum { KEY_DOMAIN = 'd', KEY_TOPICS = 't', KEY_RTPS = 'r', KEY_SECONDS = 's', KEY_JSON = 256 };
@@ -44,18 +43,6 @@ static const char doc[] =
 	"Exit status: 0 good, also behind a signal; 1 the group failed, 2 the command line, 3 a domain cannot be entered, or libddsc is "
 	"another version.";
 
-static uint32_t parse_number(struct argp_state *state, const char *option, const char *text, uint32_t most)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
-		argp_error(state, "%s is \"%s\", expected a number from 0 to %" PRIu32, option, text, most);
-	return (uint32_t)value;
-}
-
 struct asked {
 	struct wh_bridge *bridge;
 	bool has_rtps;
@@ -73,14 +60,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		bridge->patterns[bridge->pattern_count++] = argument;
 		return 0;
 	case KEY_DOMAIN:
-		bridge->whorl_domain = parse_number(state, "--domain", argument, 65535);
+		bridge->whorl_domain = (uint32_t)wh_option_number(state, "--domain", argument, 0, 65535);
 		return 0;
 	case KEY_RTPS:
-		bridge->rtps_domain = parse_number(state, "--rtps-domain", argument, 230);
+		bridge->rtps_domain = (uint32_t)wh_option_number(state, "--rtps-domain", argument, 0, 230);
 		asked->has_rtps = true;
 		return 0;
 	case KEY_SECONDS:
-		bridge->seconds = parse_number(state, "--seconds", argument, 100000000);
+		bridge->seconds = (uint32_t)wh_option_number(state, "--seconds", argument, 0, 100000000);
 		return 0;
 	case KEY_JSON:
 		bridge->json = true;

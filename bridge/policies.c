@@ -226,13 +226,9 @@ static dds_qos_t *rtps_both(const whorl_dds_qos *offer)
 dds_qos_t *wh_bridge_rtps_reader(const whorl_dds_qos *offer, int32_t room)
 {
 	dds_qos_t *qos = rtps_both(offer);
-	enum whorl_dds_reliability_kind reliability;
 
 	if (qos == NULL)
 		return NULL;
-	(void)whorl_dds_qget_reliability(offer, &reliability, NULL);
-	if (reliability == WHORL_DDS_RELIABILITY_RELIABLE)
-		dds_qset_resource_limits(qos, room, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
 	dds_qset_resource_limits(qos, room, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
 	dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);

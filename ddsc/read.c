@@ -187,6 +187,33 @@ static dds_return_t get(struct wanted *wanted, dds_entity_t from)
 	return result;
 }
 
+/* Of an instance, which has to be said. */
+static dds_return_t get_of(struct wanted *wanted, dds_entity_t from)
+{
+	if (wanted->instance == DDS_HANDLE_NIL)
+		return whorl_dds_refuse(wanted->function, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
+	return get(wanted, from);
+}
+
+/* Whatever `data` has: they are lent. */
+static void forget_memory(const struct wanted *wanted)
+{
+	if (wanted->data != NULL)
+		wanted->data[0] = NULL;
+}
+
+static dds_return_t get_lent(struct wanted *wanted, dds_entity_t from)
+{
+	forget_memory(wanted);
+	return get(wanted, from);
+}
+
+static dds_return_t get_of_lent(struct wanted *wanted, dds_entity_t from)
+{
+	forget_memory(wanted);
+	return get_of(wanted, from);
+}
+
 dds_return_t dds_read(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count, uint32_t max_samples)
 {
 	return get(&(struct wanted){__func__, false, buffers, infos, count, max_samples, DDS_HANDLE_NIL, NO_MASK},
@@ -195,10 +222,9 @@ dds_return_t dds_read(dds_entity_t from, void **buffers, dds_sample_info_t *info
 
 dds_return_t dds_read_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	return get(&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, NO_MASK},
-		   from);
+	return get_lent(
+		&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, NO_MASK},
+		from);
 }
 
 dds_return_t dds_read_mask(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
@@ -210,47 +236,35 @@ dds_return_t dds_read_mask(dds_entity_t from, void **buffers, dds_sample_info_t 
 dds_return_t dds_read_mask_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples,
 			      uint32_t mask)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	return get(&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, mask},
-		   from);
+	return get_lent(
+		&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, mask},
+		from);
 }
 
 dds_return_t dds_read_instance(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
 			       uint32_t max_samples, dds_instance_handle_t instance)
 {
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, false, buffers, infos, count, max_samples, instance, NO_MASK}, from);
+	return get_of(&(struct wanted){__func__, false, buffers, infos, count, max_samples, instance, NO_MASK}, from);
 }
 
 dds_return_t dds_read_instance_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples,
 				  dds_instance_handle_t instance)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, instance, NO_MASK},
-		   from);
+	return get_of_lent(
+		&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, instance, NO_MASK}, from);
 }
 
 dds_return_t dds_read_instance_mask(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
 				    uint32_t max_samples, dds_instance_handle_t instance, uint32_t mask)
 {
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, false, buffers, infos, count, max_samples, instance, mask}, from);
+	return get_of(&(struct wanted){__func__, false, buffers, infos, count, max_samples, instance, mask}, from);
 }
 
 dds_return_t dds_read_instance_mask_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos,
 				       uint32_t max_samples, dds_instance_handle_t instance, uint32_t mask)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, instance, mask}, from);
+	return get_of_lent(&(struct wanted){__func__, false, buffers, infos, max_samples, max_samples, instance, mask},
+			   from);
 }
 
 dds_return_t dds_read_next(dds_entity_t reader, void **buffer, dds_sample_info_t *info)
@@ -261,10 +275,8 @@ dds_return_t dds_read_next(dds_entity_t reader, void **buffer, dds_sample_info_t
 
 dds_return_t dds_read_next_wl(dds_entity_t reader, void **buffer, dds_sample_info_t *info)
 {
-	if (buffer != NULL)
-		buffer[0] = NULL;
-	return get(&(struct wanted){__func__, false, buffer, info, 1, 1, DDS_HANDLE_NIL, DDS_NOT_READ_SAMPLE_STATE},
-		   reader);
+	return get_lent(&(struct wanted){__func__, false, buffer, info, 1, 1, DDS_HANDLE_NIL, DDS_NOT_READ_SAMPLE_STATE},
+			reader);
 }
 
 dds_return_t dds_take(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count, uint32_t max_samples)
@@ -274,10 +286,9 @@ dds_return_t dds_take(dds_entity_t from, void **buffers, dds_sample_info_t *info
 
 dds_return_t dds_take_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	return get(&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, NO_MASK},
-		   from);
+	return get_lent(
+		&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, NO_MASK},
+		from);
 }
 
 dds_return_t dds_take_mask(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
@@ -289,46 +300,34 @@ dds_return_t dds_take_mask(dds_entity_t from, void **buffers, dds_sample_info_t 
 dds_return_t dds_take_mask_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples,
 			      uint32_t mask)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	return get(&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, mask},
-		   from);
+	return get_lent(
+		&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, DDS_HANDLE_NIL, mask}, from);
 }
 
 dds_return_t dds_take_instance(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
 			       uint32_t max_samples, dds_instance_handle_t instance)
 {
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, true, buffers, infos, count, max_samples, instance, NO_MASK}, from);
+	return get_of(&(struct wanted){__func__, true, buffers, infos, count, max_samples, instance, NO_MASK}, from);
 }
 
 dds_return_t dds_take_instance_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos, uint32_t max_samples,
 				  dds_instance_handle_t instance)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, instance, NO_MASK}, from);
+	return get_of_lent(
+		&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, instance, NO_MASK}, from);
 }
 
 dds_return_t dds_take_instance_mask(dds_entity_t from, void **buffers, dds_sample_info_t *infos, size_t count,
 				    uint32_t max_samples, dds_instance_handle_t instance, uint32_t mask)
 {
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, true, buffers, infos, count, max_samples, instance, mask}, from);
+	return get_of(&(struct wanted){__func__, true, buffers, infos, count, max_samples, instance, mask}, from);
 }
 
 dds_return_t dds_take_instance_mask_wl(dds_entity_t from, void **buffers, dds_sample_info_t *infos,
 				       uint32_t max_samples, dds_instance_handle_t instance, uint32_t mask)
 {
-	if (buffers != NULL)
-		buffers[0] = NULL;
-	if (instance == DDS_HANDLE_NIL)
-		return whorl_dds_refuse(__func__, DDS_RETCODE_PRECONDITION_NOT_MET, "no instance");
-	return get(&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, instance, mask}, from);
+	return get_of_lent(&(struct wanted){__func__, true, buffers, infos, max_samples, max_samples, instance, mask},
+			   from);
 }
 
 dds_return_t dds_take_next(dds_entity_t reader, void **buffer, dds_sample_info_t *info)
@@ -339,10 +338,8 @@ dds_return_t dds_take_next(dds_entity_t reader, void **buffer, dds_sample_info_t
 
 dds_return_t dds_take_next_wl(dds_entity_t reader, void **buffer, dds_sample_info_t *info)
 {
-	if (buffer != NULL)
-		buffer[0] = NULL;
-	return get(&(struct wanted){__func__, true, buffer, info, 1, 1, DDS_HANDLE_NIL, DDS_NOT_READ_SAMPLE_STATE},
-		   reader);
+	return get_lent(&(struct wanted){__func__, true, buffer, info, 1, 1, DDS_HANDLE_NIL, DDS_NOT_READ_SAMPLE_STATE},
+			reader);
 }
 
 /* ---- giving back ------------------------------------------------------------------------------------------------------------ */

@@ -1,10 +1,10 @@
 /* delegate.c - `whorl delegate`: the command line. See delegate.h. */
 #include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/option.h"
 #include "tools/commands.h"
 #include "tools/delegate.h"
 
@@ -64,18 +64,6 @@ static const char doc[] =
 	"\n"
 	"Exit status: 0 good, 1 the counters are wrong, or a file failed, 2 the command line, 3 the machine, or this whorl, lacks "
 	"something, 130 interrupted.";
-
-static uint32_t parse_count(struct argp_state *state, const char *option, const char *text, uint32_t most)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 || value > most)
-		argp_error(state, "%s is \"%s\", expected a number from 1 to %u", option, text, most);
-	return (uint32_t)value;
-}
 
 static double parse_number(struct argp_state *state, const char *option, const char *text, double most)
 {
@@ -139,13 +127,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_THREADS:
-		delegate->threads = parse_count(state, "--threads", argument, THREADS_MOST);
+		delegate->threads = (uint32_t)wh_option_number(state, "--threads", argument, 1, THREADS_MOST);
 		return 0;
 	case KEY_OBJECTS:
-		delegate->objects = parse_count(state, "--objects", argument, OBJECTS_MOST);
+		delegate->objects = (uint32_t)wh_option_number(state, "--objects", argument, 1, OBJECTS_MOST);
 		return 0;
 	case KEY_RUNS:
-		delegate->runs = parse_count(state, "--runs", argument, RUNS_MOST);
+		delegate->runs = (uint32_t)wh_option_number(state, "--runs", argument, 1, RUNS_MOST);
 		return 0;
 	case KEY_ZIPF:
 		delegate->zipf = parse_number(state, "--zipf", argument, 10);

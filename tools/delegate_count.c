@@ -4,7 +4,6 @@
  * gone.
  */
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <whorl/delegate.h>
 
 #include "command/crew.h"
+#include "command/option.h"
 #include "command/output.h"
 #include "tools/commands.h"
 #include "tools/delegate.h"
@@ -87,19 +87,6 @@ struct count {
 	struct wh_watch watch;
 };
 
-static uint32_t number_of(struct argp_state *state, const char *option, const char *text, unsigned long least,
-			  unsigned long most)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most)
-		argp_error(state, "%s is \"%s\", expected a number from %lu to %lu", option, text, least, most);
-	return (uint32_t)value;
-}
-
 static void check(struct argp_state *state, struct count *count)
 {
 	int rank = wh_command_rank(IDS);
@@ -121,11 +108,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_ID:
-		count->id = number_of(state, "--id", argument, 0, IDS - 1);
+		count->id = (uint32_t)wh_option_number(state, "--id", argument, 0, IDS - 1);
 		count->has_id = true;
 		return 0;
 	case KEY_SECONDS:
-		count->seconds = number_of(state, "--seconds", argument, 1, 86400);
+		count->seconds = (uint32_t)wh_option_number(state, "--seconds", argument, 1, 86400);
 		count->has_seconds = true;
 		return 0;
 	case KEY_SERVE:

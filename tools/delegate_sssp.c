@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "command/option.h"
 #include "tools/delegate.h"
 #include "tools/delegate_sssp.h"
 
@@ -539,19 +540,6 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
-static uint64_t number_of(struct argp_state *state, const char *option, const char *text, uint64_t least, uint64_t most)
-{
-	char *end;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most)
-		argp_error(state, "%s is \"%s\", expected a number from %" PRIu64 " to %" PRIu64, option, text, least,
-			   most);
-	return value;
-}
-
 static void take_transport(struct wh_sssp *sssp, const char *name, struct argp_state *state)
 {
 	if (strcmp(name, "shm") != 0 && strcmp(name, "tcp") != 0 && strcmp(name, "verbs") != 0 &&
@@ -579,7 +567,7 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
 		take_transport(sssp, argument, state);
 		return 0;
 	case KEY_ARC:
-		sssp->arc_ns = (double)number_of(state, "--arc-ns", argument, 0, 1000000);
+		sssp->arc_ns = (double)wh_option_number(state, "--arc-ns", argument, 0, 1000000);
 		return 0;
 	case KEY_CHECK:
 		sssp->check = true;
@@ -604,25 +592,25 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_NODES:
-		sssp->nodes = (uint32_t)number_of(state, "--nodes", argument, 1, WH_SSSP_NODES);
+		sssp->nodes = (uint32_t)wh_option_number(state, "--nodes", argument, 1, WH_SSSP_NODES);
 		return 0;
 	case KEY_WORKERS:
-		sssp->workers = (uint32_t)number_of(state, "--workers", argument, 1, WH_SSSP_WORKERS);
+		sssp->workers = (uint32_t)wh_option_number(state, "--workers", argument, 1, WH_SSSP_WORKERS);
 		return 0;
 	case KEY_SCALE:
-		sssp->plan.scale = (uint32_t)number_of(state, "--scale", argument, 1, WH_GRAPH_SCALE_MOST);
+		sssp->plan.scale = (uint32_t)wh_option_number(state, "--scale", argument, 1, WH_GRAPH_SCALE_MOST);
 		return 0;
 	case KEY_DEGREE:
-		sssp->plan.degree = (uint32_t)number_of(state, "--degree", argument, 1, WH_GRAPH_DEGREE_MOST);
+		sssp->plan.degree = (uint32_t)wh_option_number(state, "--degree", argument, 1, WH_GRAPH_DEGREE_MOST);
 		return 0;
 	case KEY_SEED:
-		sssp->plan.seed = number_of(state, "--seed", argument, 0, INT64_MAX);
+		sssp->plan.seed = wh_option_number(state, "--seed", argument, 0, INT64_MAX);
 		return 0;
 	case KEY_ROOT:
-		sssp->root = number_of(state, "--root", argument, 0, UINT32_MAX);
+		sssp->root = wh_option_number(state, "--root", argument, 0, UINT32_MAX);
 		return 0;
 	case KEY_RUNS:
-		sssp->runs = (uint32_t)number_of(state, "--runs", argument, 1, WH_SSSP_RUNS);
+		sssp->runs = (uint32_t)wh_option_number(state, "--runs", argument, 1, WH_SSSP_RUNS);
 		return 0;
 	default:
 		return parse_more(key, argument, state);

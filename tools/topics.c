@@ -1,10 +1,9 @@
 /* topics.c - `whorl dds`: the command line, and what its commands have in common. See topics.h. */
 #include <argp.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/option.h"
 #include "tools/commands.h"
 #include "tools/topics.h"
 
@@ -78,18 +77,6 @@ static const char doc[] =
 	"Exit status: 0 good, 1 the group or a file failed, 2 the command line, a policy, a type or a line, 3 the domain cannot "
 	"be entered, 130 interrupted.";
 
-static uint64_t parse_count(struct argp_state *state, const char *option, const char *text, uint64_t most)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
-		argp_error(state, "%s is \"%s\", expected a number from 0 to %" PRIu64, option, text, most);
-	return value;
-}
-
 static const struct topics_command *find_command(const char *name)
 {
 	for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
@@ -102,7 +89,10 @@ static void take_word(struct wh_topics *topics, char *word, struct argp_state *s
 {
 	if (topics->command == NULL) {
 		if (find_command(word) == NULL)
-			argp_error(state, "there is no command \"%s\", expected pub, sub, echo, ls, perf or bridge (as the first word)", word);
+			argp_error(
+				state,
+				"there is no command \"%s\", expected pub, sub, echo, ls, perf or bridge (as the first word)",
+				word);
 		topics->command = word;
 	} else if (state->arg_num == 1 && find_command(topics->command)->of_topic) {
 		topics->name = word;
@@ -143,7 +133,7 @@ static const char *parse_choice(struct argp_state *state, const char *option, co
 static uint32_t parse_size(struct argp_state *state, const char *option, const char *text, uint32_t least,
 			   uint32_t most)
 {
-	uint32_t value = (uint32_t)parse_count(state, option, text, most);
+	uint32_t value = (uint32_t)wh_option_number(state, option, text, 0, most);
 
 	if (value < least)
 		argp_error(state, "%s is \"%s\", expected a number from %u to %u", option, text, least, most);
@@ -194,7 +184,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case KEY_DOMAIN:
-		topics->domain = (uint32_t)parse_count(state, "--domain", argument, 65535);
+		topics->domain = (uint32_t)wh_option_number(state, "--domain", argument, 0, 65535);
 		return 0;
 	case KEY_TYPE:
 		topics->type = argument;
@@ -206,7 +196,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		topics->stay = true;
 		return 0;
 	case KEY_COUNT:
-		topics->count = parse_count(state, "--count", argument, INT64_MAX);
+		topics->count = wh_option_number(state, "--count", argument, 0, INT64_MAX);
 		return 0;
 	case KEY_TO:
 		topics->to = argument;

@@ -151,8 +151,8 @@ enum wh_replay_is { WH_REPLAY_WAITS, WH_REPLAY_HAS, WH_REPLAY_ENDED, WH_REPLAY_F
 #define WH_HISTORY_MAGIC "WHLH\1\0\0\0"
 #define WH_HISTORY_MAGIC_BYTES 8
 
-/* Of a log that is whole, when what was handed over before is on disk: the program's state, by `functions` (NULL: there are none, and the log has all), on the job's thread; then
- * the messages behind it to before `until`, which name `message_of` as their subgroup (it is not looked into). `past_views` outlives it. WHORL_OK, WHORL_MEMORY. */
+/* Of a log that is whole, when what was handed over before is on disk: the program's state, by `functions` (NULL: there are none, and the log
+ * has all), on the job's thread; then the messages behind it to before `until`, which name `message_of` as their subgroup (it is not looked into). `past_views` outlives it. WHORL_OK, WHORL_MEMORY. */
 WH_MUST_CHECK enum whorl_result wh_replay_create(struct wh_replay **out, struct wh_logs *logs, uint64_t subgroup,
 						 uint32_t shard, const struct wh_log_place *until,
 						 const struct whorl_state *functions, whorl_subgroup *message_of,
