@@ -248,6 +248,8 @@ static enum whorl_result check_segments(struct wh_log *log, size_t bytes, enum w
 		return result;
 	*is = WH_LOG_CHECK_ROT;
 	say_rot(log, WH_LOG_FILE_SEGMENT, segment->number, pass->at, found);
+	if (segment == &log->segments[log->segment_count - 1])
+		wh_log_leave_segment(log);
 	return WHORL_OK;
 }
 

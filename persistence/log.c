@@ -271,7 +271,7 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
 	enum whorl_result result;
 
-	if (present->used + bytes <= present->bytes)
+	if (!log->leaves && present->used + bytes <= present->bytes)
 		return WHORL_OK;
 	result = make_next(log, err);
 	if (result != WHORL_OK)
@@ -280,6 +280,7 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 	result = judge(log, wipe_end(log, present, err), err);
 	if (result != WHORL_OK)
 		return result;
+	log->leaves = false;
 	log->remains = false;
 	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
 	log->segment_count++;
@@ -289,6 +290,19 @@ static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh
 	log->next = NULL;
 	log->next_bytes = 0;
 	return WHORL_OK;
+}
+
+/* Of two segments at the end one has batches, always: an empty one stays. What is written and not synced lies in this one; and if there is no room
+ * for another, the next batch asks again. */
+void wh_log_leave_segment(struct wh_log *log)
+{
+	struct wh_error err;
+
+	if (why_not_written(log, &err) != WHORL_OK || log->segments[log->segment_count - 1].used == WH_LOG_BLOCK_BYTES)
+		return;
+	log->leaves = true;
+	if (!log->pending)
+		(void)make_room(log, 0, &err);
 }
 
 /* ---- batches ---------------------------------------------------------------------------------------------------------- */

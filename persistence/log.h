@@ -276,7 +276,8 @@ enum wh_log_checked { WH_LOG_CHECK_MORE, WH_LOG_CHECK_DONE, WH_LOG_CHECK_ROT };
 
 /* Reads more of what is on the disk, about so many bytes and a batch at least; from the disk, as far as the system can forget what it has of it: the
  * checkpoint, then each segment. DONE: that was the last, and nothing is damaged. ROT: *found says where and why. Behind both the next call
- * begins again; so it does behind a new checkpoint. Nothing is changed, and the log goes on. WHORL_INVALID: it had rot when it was opened.
+ * begins again; so it does behind a new checkpoint. What was written stays as it is, and the log goes on: in another segment if the present one is
+ * damaged, so that a checkpoint can take its place. WHORL_INVALID: it had rot when it was opened.
  * WHORL_MEMORY, or WHORL_DISK: a file that is there could not be opened, as for want of descriptors: nothing is known, and the next call begins
  * again. */
 WH_MUST_CHECK enum whorl_result wh_log_check(struct wh_log *log, size_t bytes, enum wh_log_checked *is,

@@ -53,6 +53,7 @@ struct wh_log {
 	struct wh_file *next; /* of the one that is prepared; NULL: none */
 	uint64_t next_bytes;  /* of it */
 	uint64_t zeroed_to;   /* of the present one: behind what is used, the disk has zeros up to there */
+	bool leaves;          /* the present one is damaged: the next batch goes to another */
 	bool remains;         /* behind the end lies what was written in vain: it may look like a batch */
 	uint64_t last_at,
 		wipe_to; /* when it was opened: where the last batch begins in its segment, and where remains end */
@@ -142,6 +143,11 @@ enum whorl_result wh_log_scan(struct wh_log *log, const struct wh_log_config *co
 			      struct wh_error *err);
 /* Cuts off what is torn, writes the end again, and removes what is of no use. Not of a log with rot. */
 enum whorl_result wh_log_mend(struct wh_log *log, struct wh_error *err);
+
+/* ---- log.c */
+
+/* The present segment is damaged: another becomes the present one, now or with the next batch, so that a checkpoint can take its place. */
+void wh_log_leave_segment(struct wh_log *log);
 
 /* ---- segment.c */
 

@@ -339,6 +339,15 @@ mutant(NAME durable-check-skips-states KIND test_log_check FILE persistence/chec
 	pass->has_state = true;
 ]])
 
+mutant(NAME durable-check-stays-in-the-segment KIND test_log_check FILE persistence/check.c
+	REMOVES "a damaged segment is not written to"
+	TEXT [[
+		wh_log_leave_segment(log);
+]]
+	REPLACEMENT [[
+		(void)log;
+]])
+
 mutant(NAME durable-check-takes-no-descriptor-for-rot KIND test_log_check FILE persistence/check.c
 	REMOVES "a file that cannot be opened is no rot"
 	TEXT [[

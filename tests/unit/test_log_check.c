@@ -147,6 +147,45 @@ TEST(a_checkpoint_makes_good)
 	log_lab_free(lab);
 }
 
+/* Of all that lies in the log. */
+static void check_point_at_end(struct lab *lab)
+{
+	struct wh_log_position position = {.point = wh_log_end(lab->log)};
+	struct wh_checkpoint *checkpoint;
+
+	ck_assert_int_eq(wh_checkpoint_begin(&checkpoint, lab->log, &position, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_write(checkpoint, "state", 5, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_sync(checkpoint, &lab->err), WHORL_OK);
+	ck_assert_int_eq(wh_checkpoint_finish(checkpoint, &lab->err), WHORL_OK);
+}
+
+/* What is written to is damaged: a checkpoint makes good for that at once, and nothing more has to be written. */
+TEST(the_present_segment_is_left)
+{
+	struct lab *lab = lab_new(test_seed(5));
+	struct wh_log_found found;
+	struct wh_log_statistics now;
+
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
+	while (lab->synced < 3)
+		ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
+	wh_log_statistics(lab->log, &now);
+	ck_assert_uint_eq(now.segments, 1);
+	ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, "orders.0.0000000000000000.log", WH_LOG_BLOCK_BYTES + 20, 1));
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_ROT);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_ROT);
+	wh_log_statistics(lab->log, &now);
+	ck_assert_uint_eq(now.segments, 2); /* another pass makes no third */
+	check_point_at_end(lab);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
+	log_lab_end(lab);
+	ck_assert_int_eq(verdict_of(lab), WH_LOG_WHOLE);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
+	log_lab_free(lab);
+}
+
 /* ---- what the disk is asked for ----------------------------------------------------------------------------------------- */
 
 #define RUN_BYTES 65536
