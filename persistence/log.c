@@ -19,8 +19,6 @@
 #define ZEROS_BEHIND_BYTES 16384 /* that */
 #define BEGIN_BYTES (WH_LOG_BEGIN_BYTES + (size_t)WH_LOG_SENDERS_MAX * WH_LOG_SENDER_BYTES)
 
-static const unsigned char zeros[WH_LOG_BLOCK_BYTES];
-
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
 static bool is_name(const char name[WH_LOG_NAME_BYTES])
@@ -209,102 +207,6 @@ void wh_log_statistics(const struct wh_log *log, struct wh_log_statistics *out)
 	}
 }
 
-/* ---- segments --------------------------------------------------------------------------------------------------------- */
-
-/* What the disk said of what was written: a failure is for good. */
-static enum whorl_result judge(struct wh_log *log, enum whorl_result result, const struct wh_error *err)
-{
-	if (result == WHORL_OK || result == WHORL_AGAIN || result == WHORL_MEMORY)
-		return result;
-	wh_log_fail(log, err);
-	return WHORL_DISK;
-}
-
-static enum whorl_result why_not_written(const struct wh_log *log, struct wh_error *err)
-{
-	if (log->failed)
-		return wh_error_set(err, WHORL_DISK, "the log has failed: %s", log->failure);
-	if (log->read_only || log->verdict == WH_LOG_ROT)
-		return wh_error_set(err, WHORL_INVALID, "the log is not open for writing");
-	return WHORL_OK;
-}
-
-static enum whorl_result make_next(struct wh_log *log, struct wh_error *err)
-{
-	enum whorl_result result = wh_log_segments_reserve(log, err);
-	const struct wh_log_segment *present;
-
-	if (result != WHORL_OK || log->next != NULL)
-		return result;
-	present = &log->segments[log->segment_count - 1];
-	return judge(log, wh_log_segment_make(log, present->number + 1, &log->next, &log->next_bytes, err), err);
-}
-
-enum whorl_result wh_log_prepare(struct wh_log *log, struct wh_error *err)
-{
-	const struct wh_log_segment *present;
-	enum whorl_result result = why_not_written(log, err);
-
-	if (result != WHORL_OK)
-		return result;
-	present = &log->segments[log->segment_count - 1];
-	if (log->next != NULL || present->used < present->bytes / 2)
-		return WHORL_OK;
-	return make_next(log, err);
-}
-
-/* What was written there in vain must not be read as the batch that is written elsewhere now. */
-static enum whorl_result wipe_end(struct wh_log *log, const struct wh_log_segment *present, struct wh_error *err)
-{
-	struct iovec part = {(void *)zeros, sizeof(zeros)};
-	enum whorl_result result;
-
-	if (!log->remains || present->used + sizeof(zeros) > present->bytes)
-		return WHORL_OK;
-	result = log->file->ops->write(log->file, present->used, &part, 1, err);
-	return result == WHORL_OK ? log->file->ops->sync(log->file, err) : result;
-}
-
-/* The present segment has room for so many bytes more, or it is another one now. */
-static enum whorl_result make_room(struct wh_log *log, uint64_t bytes, struct wh_error *err)
-{
-	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
-	enum whorl_result result;
-
-	if (!log->leaves && present->used + bytes <= present->bytes)
-		return WHORL_OK;
-	result = make_next(log, err);
-	if (result != WHORL_OK)
-		return result;
-	present = &log->segments[log->segment_count - 1];
-	result = judge(log, wipe_end(log, present, err), err);
-	if (result != WHORL_OK)
-		return result;
-	log->leaves = false;
-	log->remains = false;
-	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
-	log->segment_count++;
-	log->zeroed_to = 0;
-	log->file->ops->close(log->file);
-	log->file = log->next;
-	log->next = NULL;
-	log->next_bytes = 0;
-	return WHORL_OK;
-}
-
-/* Of two segments at the end one has batches, always: an empty one stays. What is written and not synced lies in this one; and if there is no room
- * for another, the next batch asks again. */
-void wh_log_leave_segment(struct wh_log *log)
-{
-	struct wh_error err;
-
-	if (why_not_written(log, &err) != WHORL_OK || log->segments[log->segment_count - 1].used == WH_LOG_BLOCK_BYTES)
-		return;
-	log->leaves = true;
-	if (!log->pending)
-		(void)make_room(log, 0, &err);
-}
-
 /* ---- batches ---------------------------------------------------------------------------------------------------------- */
 
 enum whorl_result wh_log_image_reserve(struct wh_log_image *image, uint32_t messages, size_t bytes,
@@ -386,7 +288,7 @@ static size_t add_zeros(const struct wh_log *log, size_t batch_bytes)
 static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 {
 	uint64_t bytes = wh_log_batch_bytes(&log->pending_head), at;
-	enum whorl_result result = make_room(log, bytes, err);
+	enum whorl_result result = wh_log_make_room(log, bytes, err);
 	size_t zeros_behind;
 
 	if (result != WHORL_OK)
@@ -398,7 +300,7 @@ static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 		log->remains = true;
 	else if (zeros_behind > 0)
 		log->zeroed_to = at + bytes + zeros_behind;
-	result = judge(log, result, err);
+	result = wh_log_judge(log, result, err);
 	log->pending = result == WHORL_OK;
 	log->laid = result == WHORL_AGAIN;
 	return result;
@@ -406,7 +308,7 @@ static enum whorl_result write_batch(struct wh_log *log, struct wh_error *err)
 
 static enum whorl_result why_not_put(const struct wh_log *log, struct wh_error *err)
 {
-	enum whorl_result result = why_not_written(log, err);
+	enum whorl_result result = wh_log_why_not_written(log, err);
 
 	if (result == WHORL_OK && log->pending)
 		return wh_error_set(err, WHORL_INVALID, "the batch before is not synced");
@@ -537,7 +439,7 @@ enum whorl_result wh_log_append(struct wh_log *log, const struct wh_log_batch *b
 
 enum whorl_result wh_log_sync(struct wh_log *log, struct wh_error *err)
 {
-	enum whorl_result result = why_not_written(log, err);
+	enum whorl_result result = wh_log_why_not_written(log, err);
 
 	if (result != WHORL_OK || !log->pending)
 		return result;

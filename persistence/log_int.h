@@ -144,14 +144,12 @@ enum whorl_result wh_log_scan(struct wh_log *log, const struct wh_log_config *co
 /* Cuts off what is torn, writes the end again, and removes what is of no use. Not of a log with rot. */
 enum whorl_result wh_log_mend(struct wh_log *log, struct wh_error *err);
 
-/* ---- log.c */
-
-/* The present segment is damaged: another becomes the present one, now or with the next batch, so that a checkpoint can take its place. */
-void wh_log_leave_segment(struct wh_log *log);
-
 /* ---- segment.c */
 
 void wh_log_fail(struct wh_log *log, const struct wh_error *err);
+/* What the disk said of what was written: a failure is for good. */
+enum whorl_result wh_log_judge(struct wh_log *log, enum whorl_result result, const struct wh_error *err);
+enum whorl_result wh_log_why_not_written(const struct wh_log *log, struct wh_error *err);
 enum whorl_result wh_log_segments_reserve(struct wh_log *log, struct wh_error *err);
 /* Writes the header of a segment. */
 enum whorl_result wh_log_segment_head(struct wh_log *log, struct wh_file *file, uint64_t number, uint64_t bytes,
@@ -159,6 +157,11 @@ enum whorl_result wh_log_segment_head(struct wh_log *log, struct wh_file *file, 
 /* Makes the file of segment `number`, with its header, on the disk with its name. WHORL_AGAIN: no room, nothing is left of it. */
 enum whorl_result wh_log_segment_make(struct wh_log *log, uint64_t number, struct wh_file **out, uint64_t *bytes,
 				      struct wh_error *err);
+
+/* The present segment has room for so many bytes more, or it is another one now. */
+enum whorl_result wh_log_make_room(struct wh_log *log, uint64_t bytes, struct wh_error *err);
+/* The present segment is damaged: another becomes the present one, now or with the next batch, so that a checkpoint can take its place. */
+void wh_log_leave_segment(struct wh_log *log);
 
 /* ---- checkpoint.c */
 

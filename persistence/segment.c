@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "persistence/log_int.h"
 
+static const unsigned char zeros[WH_LOG_BLOCK_BYTES];
+
 void wh_log_fail(struct wh_log *log, const struct wh_error *err)
 {
 	log->failed = true;
@@ -81,4 +83,97 @@ enum whorl_result wh_log_segment_make(struct wh_log *log, uint64_t number, struc
 	if (result == WHORL_AGAIN && ops->remove(log->directory, name, err) != WHORL_OK) /* its room is for others */
 		return WHORL_DISK;
 	return result;
+}
+
+enum whorl_result wh_log_judge(struct wh_log *log, enum whorl_result result, const struct wh_error *err)
+{
+	if (result == WHORL_OK || result == WHORL_AGAIN || result == WHORL_MEMORY)
+		return result;
+	wh_log_fail(log, err);
+	return WHORL_DISK;
+}
+
+enum whorl_result wh_log_why_not_written(const struct wh_log *log, struct wh_error *err)
+{
+	if (log->failed)
+		return wh_error_set(err, WHORL_DISK, "the log has failed: %s", log->failure);
+	if (log->read_only || log->verdict == WH_LOG_ROT)
+		return wh_error_set(err, WHORL_INVALID, "the log is not open for writing");
+	return WHORL_OK;
+}
+
+static enum whorl_result make_next(struct wh_log *log, struct wh_error *err)
+{
+	enum whorl_result result = wh_log_segments_reserve(log, err);
+	const struct wh_log_segment *present;
+
+	if (result != WHORL_OK || log->next != NULL)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	return wh_log_judge(log, wh_log_segment_make(log, present->number + 1, &log->next, &log->next_bytes, err), err);
+}
+
+enum whorl_result wh_log_prepare(struct wh_log *log, struct wh_error *err)
+{
+	const struct wh_log_segment *present;
+	enum whorl_result result = wh_log_why_not_written(log, err);
+
+	if (result != WHORL_OK)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	if (log->next != NULL || present->used < present->bytes / 2)
+		return WHORL_OK;
+	return make_next(log, err);
+}
+
+/* What was written there in vain must not be read as the batch that is written elsewhere now. */
+static enum whorl_result wipe_end(struct wh_log *log, const struct wh_log_segment *present, struct wh_error *err)
+{
+	struct iovec part = {(void *)zeros, sizeof(zeros)};
+	enum whorl_result result;
+
+	if (!log->remains || present->used + sizeof(zeros) > present->bytes)
+		return WHORL_OK;
+	result = log->file->ops->write(log->file, present->used, &part, 1, err);
+	return result == WHORL_OK ? log->file->ops->sync(log->file, err) : result;
+}
+
+enum whorl_result wh_log_make_room(struct wh_log *log, uint64_t bytes, struct wh_error *err)
+{
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
+	enum whorl_result result;
+
+	if (!log->leaves && present->used + bytes <= present->bytes)
+		return WHORL_OK;
+	result = make_next(log, err);
+	if (result != WHORL_OK)
+		return result;
+	present = &log->segments[log->segment_count - 1];
+	result = wh_log_judge(log, wipe_end(log, present, err), err);
+	if (result != WHORL_OK)
+		return result;
+	log->leaves = false;
+	log->remains = false;
+	log->segments[log->segment_count] = wh_log_segment_here(log, present->number + 1, log->next_bytes);
+	log->segment_count++;
+	log->zeroed_to = 0;
+	log->file->ops->close(log->file);
+	log->file = log->next;
+	log->next = NULL;
+	log->next_bytes = 0;
+	return WHORL_OK;
+}
+
+/* Of two segments at the end one has batches, always: an empty one stays. What is written and not synced lies in this one; and if there is no room
+ * for another, the next batch asks again. */
+void wh_log_leave_segment(struct wh_log *log)
+{
+	struct wh_error err;
+
+	if (wh_log_why_not_written(log, &err) != WHORL_OK ||
+	    log->segments[log->segment_count - 1].used == WH_LOG_BLOCK_BYTES)
+		return;
+	log->leaves = true;
+	if (!log->pending)
+		(void)wh_log_make_room(log, 0, &err);
 }

@@ -19,7 +19,7 @@ mutant(NAME log-unsynced KIND test_log_crash FILE persistence/log.c
 	if (result != WHORL_OK) {
 ]])
 
-mutant(NAME log-syncs-again KIND test_log_crash FILE persistence/log.c
+mutant(NAME log-syncs-again KIND test_log_crash FILE persistence/segment.c
 	REMOVES "a log of which a sync has failed is never synced again"
 	TEXT [[
 	if (log->failed)
@@ -100,7 +100,7 @@ mutant(NAME log-remains-stay KIND test_log_crash FILE persistence/recover.c
 		result = WHORL_OK;
 ]])
 
-mutant(NAME log-refused-stays KIND test_log_full FILE persistence/log.c
+mutant(NAME log-refused-stays KIND test_log_full FILE persistence/segment.c
 	REMOVES "a batch that was refused is not read when another is written elsewhere"
 	TEXT [[
 	if (!log->remains || present->used + sizeof(zeros) > present->bytes)
