@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/background.h"
+#include "base/clock.h"
 #include "base/disk.h"
 #include "base/thread.h"
 
@@ -20,11 +21,8 @@
 
 static uint64_t now_ns(void *ctx)
 {
-	struct timespec now;
-
 	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * WH_NS_PER_S + (uint64_t)now.tv_nsec;
+	return wh_clock_ns();
 }
 
 /* For names and seeds, not for secrets: where getrandom is forbidden, a hash of the time has to do (the mixing function

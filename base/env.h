@@ -11,6 +11,8 @@
 
 #include <whorl/result.h>
 
+#include "base/clock.h"
+
 struct wh_disk;
 struct wh_error;
 struct wh_background;
@@ -53,9 +55,5 @@ static inline uint64_t wh_env_now(const struct wh_env *env)
 {
 	return env->now_ns(env->ctx);
 }
-
-#define WH_NS_PER_US UINT64_C(1000)
-#define WH_NS_PER_MS UINT64_C(1000000)
-#define WH_NS_PER_S UINT64_C(1000000000)
 
 #endif

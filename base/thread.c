@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/env.h"
+#include "base/clock.h"
 
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
@@ -87,7 +87,7 @@ void wh_thread_condition_init(pthread_cond_t *condition)
 
 struct timespec wh_deadline_after(uint64_t timeout_ns)
 {
-	uint64_t now = wh_env_now(wh_env_system());
+	uint64_t now = wh_clock_ns();
 	uint64_t at = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
 
 	return (struct timespec){.tv_sec = (time_t)(at / WH_NS_PER_S), .tv_nsec = (long)(at % WH_NS_PER_S)};

@@ -13,6 +13,7 @@
 
 #include <whorl/delegate.h>
 
+#include "base/clock.h"
 #include "command/crew.h"
 #include "command/option.h"
 #include "command/output.h"
@@ -133,18 +134,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 /* ---- the member ------------------------------------------------------------------------------------------------------------------ */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* Looked at now and then, as it costs more than a call. */
 static bool is_interrupted(struct count *count)
 {
-	uint64_t now = now_ns();
+	uint64_t now = wh_clock_ns();
 
 	if (now - count->looked_ns >= LOOK_NS) {
 		count->looked_ns = now;
@@ -250,9 +243,9 @@ static bool set_mark(struct count *count, bool adds)
 
 static bool add_all(struct count *count)
 {
-	uint64_t end_ns = now_ns() + count->seconds * UINT64_C(1000000000), n;
+	uint64_t end_ns = wh_clock_ns() + count->seconds * UINT64_C(1000000000), n;
 
-	while (now_ns() < end_ns && !is_interrupted(count)) {
+	while (wh_clock_ns() < end_ns && !is_interrupted(count)) {
 		enum whorl_result result = whorl_apply(&count->trust, tally_add, &(struct amount){1}, &n, CALL_MS);
 
 		count->answered += result == WHORL_OK;

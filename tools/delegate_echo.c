@@ -17,6 +17,7 @@
 
 #include <whorl/delegate.h>
 
+#include "base/clock.h"
 #include "tools/commands.h"
 #include "tools/delegate.h"
 #include "tools/delegate_echo.h"
@@ -67,17 +68,9 @@ struct calls { /* of a fiber */
 	struct call list[];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 uint64_t wh_echo_now(const struct wh_echo_player *player)
 {
-	return player->clock != NULL ? wh_env_now(player->clock) : now_ns();
+	return player->clock != NULL ? wh_env_now(player->clock) : wh_clock_ns();
 }
 
 static void count_echo(enum whorl_result result, const void *answer, size_t bytes, void *ctx)
@@ -231,13 +224,13 @@ static bool call_for(struct wh_echo_player *player, int round, uint32_t phase)
 	struct wh_echo *echo = player->echo;
 	struct whorl_join *joins = calloc(echo->fibers, sizeof(*joins));
 	whorl_shared *shared = NULL;
-	uint64_t begun = now_ns(), before = atomic_load(&player->done), wrong = 0, n;
+	uint64_t begun = wh_clock_ns(), before = atomic_load(&player->done), wrong = 0, n;
 	enum whorl_result result = joins == NULL ? WHORL_MEMORY : wh_echo_spawn(player, joins, &shared);
 
 	while (result == WHORL_OK && wh_phase_wait(&echo->phase, phase, 1000) == phase)
 		continue;
 	player->part->rate[TRUST][round] =
-		(double)(atomic_load(&player->done) - before) * SECOND / (double)(now_ns() - begun);
+		(double)(atomic_load(&player->done) - before) * SECOND / (double)(wh_clock_ns() - begun);
 	atomic_store(&player->stop, true);
 	for (uint32_t i = 0; i < echo->fibers && result == WHORL_OK; i++) {
 		result = whorl_join(&joins[i], &n, sizeof(n), OPEN_MS);
@@ -313,14 +306,14 @@ static void write_for(struct wh_echo_player *player, int turn, int round, uint32
 {
 	struct wh_echo *echo = player->echo;
 	struct wh_bare *bare = &player->bare;
-	uint64_t bytes = wh_echo_bare_bytes(echo, turn), begun = now_ns(), before = bare->answered, asked = before;
+	uint64_t bytes = wh_echo_bare_bytes(echo, turn), begun = wh_clock_ns(), before = bare->answered, asked = before;
 
 	while (wh_phase_get(&echo->phase) == phase) {
 		wh_echo_bare_ask(player, bytes, turn, &asked);
 		wh_bare_step(bare, bytes);
 	}
-	player->part->rate[turn][round] = (double)(bare->answered - before) * SECOND / (double)(now_ns() - begun);
-	for (uint64_t until = now_ns() + SECOND / 10; now_ns() < until;) /* what is under way */
+	player->part->rate[turn][round] = (double)(bare->answered - before) * SECOND / (double)(wh_clock_ns() - begun);
+	for (uint64_t until = wh_clock_ns() + SECOND / 10; wh_clock_ns() < until;) /* what is under way */
 		wh_bare_step(bare, bytes);
 	bare->due[0] = 0;
 }
@@ -372,7 +365,7 @@ static int be_player(void *ctx, uint32_t number)
 
 static bool all_reach(struct wh_echo *echo, struct wh_crew *crew, uint32_t phase)
 {
-	uint64_t until = now_ns() + (uint64_t)OPEN_MS * 1000000;
+	uint64_t until = wh_clock_ns() + (uint64_t)OPEN_MS * 1000000;
 	uint32_t worker;
 	int status;
 
@@ -386,7 +379,7 @@ static bool all_reach(struct wh_echo *echo, struct wh_crew *crew, uint32_t phase
 			return true;
 		if (echo->watch.interrupted != 0)
 			return false;
-		if (wh_crew_reap(crew, &worker, &status) || now_ns() > until) {
+		if (wh_crew_reap(crew, &worker, &status) || wh_clock_ns() > until) {
 			wh_say("echo: not all processes go on: node %" PRIu32, there);
 			return false;
 		}
@@ -402,10 +395,10 @@ static bool run_turns(struct wh_echo *echo, struct wh_crew *crew)
 		return false;
 	for (int i = 0; i < ROUNDS * TURNS; i++) {
 		uint32_t phase = PHASE_OF(i / TURNS, i % TURNS);
-		uint64_t until = now_ns() + turn_ns;
+		uint64_t until = wh_clock_ns() + turn_ns;
 
 		wh_phase_set(&echo->phase, phase);
-		while (now_ns() < until && echo->watch.interrupted == 0)
+		while (wh_clock_ns() < until && echo->watch.interrupted == 0)
 			wh_watch_wait(&echo->watch, 10);
 		wh_phase_set(&echo->phase, phase + 1);
 		if (!all_reach(echo, crew, phase + 1))
@@ -532,7 +525,7 @@ static bool configure(struct wh_echo *echo)
 		return false;
 	at = (size_t)snprintf(echo->config, sizeof(echo->config),
 			      "[group]\nname = echo-%d-%u\nnodes = %" PRIu32 "\ntransport = %s\n[subgroup all]\n",
-			      (int)getpid(), (unsigned)(now_ns() / 1000000), echo->nodes, echo->transport);
+			      (int)getpid(), (unsigned)(wh_clock_ns() / 1000000), echo->nodes, echo->transport);
 	for (uint32_t id = 0; id < echo->nodes && strcmp(echo->transport, "shm") != 0; id++)
 		at += (size_t)snprintf(echo->config + at, sizeof(echo->config) - at,
 				       "[node %" PRIu32 "]\naddress = 127.0.0.1:%u\n", id, ports[id]);

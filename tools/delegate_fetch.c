@@ -32,7 +32,7 @@ struct measurement {
 
 uint64_t wh_fetch_now(void)
 {
-	return wh_env_now(wh_env_system());
+	return wh_clock_ns();
 }
 
 /* ---- which object, and when ----------------------------------------------------------------------------------------------------- */

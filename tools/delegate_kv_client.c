@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tools/delegate_kv.h"
 
 #define EVENTS 64
@@ -33,10 +34,7 @@ static const struct kv_limits limits = {WH_KV_WORD_MAX, WH_KV_COMMAND_MAX, 2 * W
 
 uint64_t wh_kv_now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return wh_clock_ns() / WH_NS_PER_MS;
 }
 
 void wh_kv_client_touch(struct wh_kv_client *client)

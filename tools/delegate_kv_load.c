@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/histogram.h"
 #include "tools/delegate_kv.h"
 
@@ -50,14 +51,6 @@ struct loader {
 	const char *wrong; /* NULL: nothing */
 	struct wh_histogram latency;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t draw(uint64_t *dice) /* splitmix64 */
 {
@@ -176,7 +169,7 @@ static bool begin(struct connection *c)
 	c->out_bytes = (size_t)(to - c->out);
 	c->out_at = 0;
 	c->left = (uint32_t)count;
-	c->since = now_ns();
+	c->since = wh_clock_ns();
 	c->waits = true;
 	l->busy++;
 	return write_out(c);
@@ -245,7 +238,7 @@ static bool receive(struct connection *c)
 	if (!c->waits || c->left > 0 || c->skip > 0)
 		return true;
 	c->waits = false;
-	wh_histogram_add(&l->latency, now_ns() - c->since);
+	wh_histogram_add(&l->latency, wh_clock_ns() - c->since);
 	l->busy--;
 	return begin(c);
 }
@@ -291,14 +284,14 @@ static bool read_address(const char *text, struct sockaddr_in *at)
 static void run_for(struct loader *l, struct wh_watch *watch, uint64_t until)
 {
 	struct epoll_event events[EVENTS];
-	uint64_t heard = now_ns();
+	uint64_t heard = wh_clock_ns();
 
 	for (uint32_t i = 0; i < l->load->connections && l->wrong == NULL; i++)
 		if (!begin(&l->connections[i]))
 			l->wrong = "a connection has ended";
 	while (l->busy > 0 && l->wrong == NULL) {
 		int count = epoll_wait(l->epoll, events, EVENTS, LOOK_MS);
-		uint64_t now = now_ns();
+		uint64_t now = wh_clock_ns();
 
 		heard = count > 0 ? now : heard;
 		for (int i = 0; i < count && l->wrong == NULL; i++) {
@@ -347,7 +340,7 @@ static enum wh_exit measure(struct loader *l, struct wh_watch *watch)
 	l->fills = false;
 	l->latency = (struct wh_histogram){0};
 	l->done = 0;
-	begun = now_ns();
+	begun = wh_clock_ns();
 	if (l->wrong == NULL && watch->interrupted == 0)
 		run_for(l, watch, begun + (uint64_t)(l->load->seconds * 1e9));
 	if (watch->interrupted != 0)
@@ -356,7 +349,7 @@ static enum wh_exit measure(struct loader *l, struct wh_watch *watch)
 		wh_say("kv: %s: %s", l->load->to, l->wrong);
 		return WH_EXIT_FAILED;
 	}
-	seconds = (double)(now_ns() - begun) / 1e9;
+	seconds = (double)(wh_clock_ns() - begun) / 1e9;
 	ops = (double)l->done / seconds;
 	us[0] = wh_histogram_quantile(&l->latency, 0.5) / 1000;
 	us[1] = wh_histogram_quantile(&l->latency, 0.99) / 1000;

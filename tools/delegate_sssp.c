@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command/option.h"
 #include "tools/delegate.h"
 #include "tools/delegate_sssp.h"
@@ -24,14 +25,6 @@
 #define OPENED UINT32_C(1) /* phases: all parts are there; */
 #define MET UINT32_C(2)    /* all nodes have met; */
 #define RUN UINT32_C(4)    /* a run goes on, and then two for each: it is over */
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- a process ------------------------------------------------------------------------------------------------------------------ */
 
@@ -90,10 +83,10 @@ static bool run_once(struct wh_sssp_player *player, uint32_t run)
 
 static bool meet(struct wh_sssp_player *player)
 {
-	uint64_t end = now_ns() + WH_SSSP_OPEN_MS * WH_NS_PER_MS;
+	uint64_t end = wh_clock_ns() + WH_SSSP_OPEN_MS * WH_NS_PER_MS;
 	enum whorl_result result;
 
-	while ((result = wh_sssp_meet(player)) == WHORL_AGAIN && now_ns() < end)
+	while ((result = wh_sssp_meet(player)) == WHORL_AGAIN && wh_clock_ns() < end)
 		(void)wh_phase_wait(&player->sssp->phase, MET, 1);
 	if (result == WHORL_AGAIN)
 		wh_say("sssp: node %" PRIu32 " does not meet all others", player->number);
@@ -176,14 +169,14 @@ static void show(const struct wh_sssp *sssp, uint32_t phase, uint64_t since)
 
 	if (phase >= RUN)
 		snprintf(text, sizeof(text), "sssp: run %" PRIu32 " of %" PRIu32 ": %.0f s", (phase - RUN) / 2 + 1,
-			 sssp->runs, (double)(now_ns() - since) / 1e9);
+			 sssp->runs, (double)(wh_clock_ns() - since) / 1e9);
 	wh_progress(text);
 }
 
 /* The first nodes, so many, are through with the phase. False: one has ended, which was said, or the command is to. A run may take any time. */
 static bool await(struct wh_sssp *sssp, struct wh_crew *crew, uint32_t nodes, uint32_t phase)
 {
-	uint64_t begun = now_ns();
+	uint64_t begun = wh_clock_ns();
 	uint32_t there, worker;
 	int status;
 
@@ -199,12 +192,12 @@ static bool await(struct wh_sssp *sssp, struct wh_crew *crew, uint32_t nodes, ui
 			tell_end(worker, status);
 			return false;
 		}
-		if (phase < RUN && now_ns() - begun > 2 * WH_SSSP_OPEN_MS * WH_NS_PER_MS) {
+		if (phase < RUN && wh_clock_ns() - begun > 2 * WH_SSSP_OPEN_MS * WH_NS_PER_MS) {
 			wh_say("sssp: node %" PRIu32 " does not go on", there);
 			return false;
 		}
 		wh_watch_wait(&sssp->watch, 100);
-		if (now_ns() - begun > SECOND)
+		if (wh_clock_ns() - begun > SECOND)
 			show(sssp, phase, begun);
 	}
 }
@@ -213,14 +206,14 @@ bool wh_sssp_check(struct wh_sssp *sssp, uint32_t run)
 {
 	uint32_t vertices = wh_graph_vertices(&sssp->plan), wrong = 0, first = 0;
 	uint32_t *distance = malloc(vertices * sizeof(*distance));
-	uint64_t begun = now_ns();
+	uint64_t begun = wh_clock_ns();
 
 	if (distance == NULL || !wh_graph_distances(&sssp->graph, sssp->list[run].root, distance)) {
 		wh_say("sssp: no memory");
 		free(distance);
 		return false;
 	}
-	sssp->list[run].sequential_s = (double)(now_ns() - begun) / 1e9;
+	sssp->list[run].sequential_s = (double)(wh_clock_ns() - begun) / 1e9;
 	for (uint32_t vertex = 0; vertex < vertices; vertex++)
 		if (distance[vertex] != sssp->distances[vertex] && wrong++ == 0)
 			first = vertex;
@@ -425,7 +418,7 @@ static bool show_making(void *ctx, double done)
 
 	wh_watch_wait(&making->sssp->watch, 0);
 	snprintf(text, sizeof(text), "sssp: the graph: %.0f %%", 100 * done);
-	if (now_ns() - making->begun > SECOND)
+	if (wh_clock_ns() - making->begun > SECOND)
 		wh_progress(text);
 	return making->sssp->watch.interrupted == 0;
 }
@@ -439,7 +432,7 @@ static void choose_roots(struct wh_sssp *sssp)
 
 static enum wh_exit make_graph(struct wh_sssp *sssp)
 {
-	struct making making = {sssp, now_ns()};
+	struct making making = {sssp, wh_clock_ns()};
 	size_t vertices = wh_graph_vertices(&sssp->plan);
 
 	if (!fits(sssp))
@@ -502,7 +495,7 @@ static bool configure(struct wh_sssp *sssp)
 		return false;
 	at = (size_t)snprintf(sssp->config, sizeof(sssp->config),
 			      "[group]\nname = sssp-%d-%u\nnodes = %" PRIu32 "\ntransport = %s\n[subgroup all]\n",
-			      (int)getpid(), (unsigned)(now_ns() / 1000000), sssp->nodes, sssp->transport);
+			      (int)getpid(), (unsigned)(wh_clock_ns() / 1000000), sssp->nodes, sssp->transport);
 	for (uint32_t id = 0; id < sssp->nodes && strcmp(sssp->transport, "shm") != 0; id++)
 		at += (size_t)snprintf(sssp->config + at, sizeof(sssp->config) - at,
 				       "[node %" PRIu32 "]\naddress = 127.0.0.1:%u\n", id, ports[id]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "tools/delegate_sssp.h"
 
 /* Arcs that a part looks at before what others have sent has its turn. With fewer it makes more passes; with more it goes on for longer with
@@ -169,12 +170,7 @@ WHORL_FUNCTION(sssp_report, struct part, struct whorl_none, struct wh_paths_resu
 
 uint64_t wh_sssp_now(const struct wh_sssp_player *player)
 {
-	struct timespec now;
-
-	if (player->clock != NULL)
-		return wh_env_now(player->clock);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return player->clock != NULL ? wh_env_now(player->clock) : wh_clock_ns();
 }
 
 static bool fail(const struct wh_sssp_player *player, const char *what, enum whorl_result result)

@@ -54,7 +54,7 @@ struct job {
 
 static uint64_t now_ns(void)
 {
-	return wh_env_now(wh_env_system());
+	return wh_clock_ns();
 }
 
 /* Behind the lines that wait, so that it is not within one of them. */

@@ -136,7 +136,7 @@ static bool reap(const struct keeper *keeper, int *status)
 static void ask_to_end(struct keeper *keeper)
 {
 	kill(-keeper->pid, SIGTERM);
-	keeper->kill_at_ns = wh_env_now(wh_env_system()) + (uint64_t)keeper->grace_ms * WH_NS_PER_MS;
+	keeper->kill_at_ns = wh_clock_ns() + (uint64_t)keeper->grace_ms * WH_NS_PER_MS;
 	keeper->orphaned = true;
 }
 
@@ -163,7 +163,7 @@ static void hear(struct keeper *keeper, int control)
 /* Until the next thing that is to be done by itself; -1: there is none. */
 static int idle_ms(const struct keeper *keeper)
 {
-	uint64_t now = wh_env_now(wh_env_system());
+	uint64_t now = wh_clock_ns();
 
 	if (keeper->kill_at_ns == 0)
 		return -1;
@@ -185,7 +185,7 @@ static int keep(struct keeper *keeper, int control)
 			if (fds[1].revents != 0)
 				hear(keeper, control);
 		}
-		if (keeper->kill_at_ns != 0 && wh_env_now(wh_env_system()) >= keeper->kill_at_ns) {
+		if (keeper->kill_at_ns != 0 && wh_clock_ns() >= keeper->kill_at_ns) {
 			kill(-keeper->pid, SIGKILL);
 			keeper->kill_at_ns = 0;
 		}

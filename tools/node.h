@@ -145,7 +145,7 @@ const char *wh_member_advice(enum whorl_result result);
 
 static inline uint64_t wh_member_now(void)
 {
-	return wh_env_now(wh_env_system());
+	return wh_clock_ns();
 }
 
 #endif

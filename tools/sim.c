@@ -252,7 +252,7 @@ static void run_seeds(const struct campaign *campaign)
 
 static double seconds_since(uint64_t began_ns)
 {
-	return (double)(wh_env_now(wh_env_system()) - began_ns) / 1e9;
+	return (double)(wh_clock_ns() - began_ns) / 1e9;
 }
 
 static void show_progress(const struct campaign *campaign)
@@ -405,7 +405,7 @@ static enum wh_exit run_campaign(struct campaign *campaign)
 		wh_say("%s", err.text);
 		return WH_EXIT_MACHINE;
 	}
-	campaign->began_ns = wh_env_now(wh_env_system());
+	campaign->began_ns = wh_clock_ns();
 	if (!run_all(campaign)) {
 		status = campaign->watch.interrupted != 0 ? WH_EXIT_INTERRUPTED : WH_EXIT_FAILED;
 		if (status == WH_EXIT_FAILED && !campaign->unwritten && !is_told(campaign))

@@ -91,7 +91,7 @@ void wh_report_make(struct wh_report *report, struct wh_report_whom *whom, int o
 	pthread_t threads[ASKERS];
 	uint32_t count = 0;
 
-	*report = (struct wh_report){.only = only, .by_file = whom->by_file, .at_ns = wh_env_now(wh_env_system())};
+	*report = (struct wh_report){.only = only, .by_file = whom->by_file, .at_ns = wh_clock_ns()};
 	snprintf(report->group, sizeof report->group, "%s", whom->group);
 	for (uint32_t id = 0; id < WH_NODES_MAX; id++)
 		report->nodes[id].result = WHORL_NOT_FOUND;

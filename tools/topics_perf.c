@@ -74,7 +74,7 @@ struct head { /* what a sample begins with */
 
 static uint64_t now_ns(void)
 {
-	return wh_env_now(wh_env_system());
+	return wh_clock_ns();
 }
 
 /* ---- what is heard ------------------------------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "tests/linear/linear.h"
 #include "tests/linear/queue.h"
 #include "tests/support/delegate_lab.h"
@@ -111,14 +112,6 @@ struct client {
 	struct call calls[OPS];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t draw(struct client *client, uint64_t below)
 {
 	client->dice = client->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -157,7 +150,7 @@ static bool check_step(struct client *client, const char *step, enum whorl_resul
 
 static void end_call(struct call *call, const char *step, enum whorl_result result, const struct outcome *outcome)
 {
-	call->ended_ns = now_ns();
+	call->ended_ns = wh_clock_ns();
 	(void)check_step(call->client, step, result);
 	if (result == WHORL_OK)
 		call->outcome = *outcome;
@@ -187,7 +180,7 @@ static void make_call(struct client *client, uint32_t i)
 	enum whorl_result result;
 
 	if (draw(client, 2) == 0) {
-		call->began_ns = now_ns();
+		call->began_ns = wh_clock_ns();
 		result = whorl_apply_function(trust, function_of(call), &call->act, &outcome, PATIENCE_MS);
 		end_call(call, "apply", result, &outcome);
 		return;
@@ -195,7 +188,7 @@ static void make_call(struct client *client, uint32_t i)
 	while (client->outstanding == OUTSTANDING && !client->failed)
 		(void)check_step(client, "poll", whorl_poll(client->work, PATIENCE_MS));
 	client->outstanding++;
-	call->began_ns = now_ns();
+	call->began_ns = wh_clock_ns();
 	result = whorl_apply_then_function(trust, function_of(call), &call->act, have_answer, call);
 	if (!check_step(client, "apply_then", result))
 		client->outstanding--;

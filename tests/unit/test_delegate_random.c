@@ -8,17 +8,10 @@
 #include "tests/support/delegate_lab.h"
 
 #include "base/atomics.h"
+#include "base/clock.h"
 #include "tests/linear/linear.h"
 
 #define SCALE (WH_TSAN || WH_ASAN ? 4 : 1)
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -57,12 +50,12 @@ static uint64_t add_often(const struct caller_args *args)
 			bad += whorl_trust_move(&mine, at((uint32_t)next_random(&random) % 2), PATIENCE_MS) != WHORL_OK;
 		}
 		n = 0;
-		adds[args->caller][i].began = now_ns();
+		adds[args->caller][i].began = wh_clock_ns();
 		if (what == 2)
 			bad += whorl_launch(&mine, counter_add, &(struct add){1}, &n, PATIENCE_MS) != WHORL_OK;
 		else
 			bad += whorl_apply(&mine, counter_add, &(struct add){1}, &n, PATIENCE_MS) != WHORL_OK;
-		adds[args->caller][i].ended = now_ns();
+		adds[args->caller][i].ended = wh_clock_ns();
 		adds[args->caller][i].value = n;
 	}
 	return bad + (whorl_trust_drop(&mine) != WHORL_OK);
@@ -204,11 +197,11 @@ static uint64_t use_map(const struct caller_args *args)
 					 .client = (uint32_t)args->caller,
 					 .kind = (enum linear_kind)map_args.kind,
 					 .argument = map_args.value,
-					 .began_ns = now_ns()};
+					 .began_ns = wh_clock_ns()};
 		bad += whorl_apply(&args->trust, map_do, &map_args, &answer, PATIENCE_MS) != WHORL_OK;
 		op->found = answer.found;
 		op->answer = answer.value;
-		op->ended_ns = now_ns();
+		op->ended_ns = wh_clock_ns();
 		if (args->moves && next_random(&random) % 50 == 0) {
 			struct whorl_trust mine;
 
