@@ -1,5 +1,5 @@
-/* logs_int.h - what the files of a node's logs share: logs.c has the loop's side and their beginning and end, job.c what the job does,
- * replay.c how a log is read again.
+/* logs_int.h - what the files of a node's logs share. From below: disk.c and shards.c, what both sides need; hand_over.c, source.c and found.c,
+ * the loop's side; orders.c, batches.c, caps.c, check.c and replay.c, the parts of what the job does; job.c; logs.c, their beginning and end.
  */
 #ifndef WH_GROUP_LOGS_INT_H
 #define WH_GROUP_LOGS_INT_H
@@ -154,45 +154,93 @@ struct wh_logs {
 	} batch;
 };
 
-/* The last views of what was found. */
-void wh_log_note_ends(struct wh_shard_log *log);
+/* ---- disk.c: the job's */
 
-/* The job has ended, or never began. */
-void wh_logs_free(struct wh_logs *logs);
-void wh_log_order_free(struct wh_log_order *order);
+/* The loop looks. */
+void wh_logs_wake_loop(struct wh_logs *logs);
+/* The disk is asked for something. */
+void wh_logs_ask_disk(struct wh_logs *logs);
+/* The same again, of a long call (struct wh_log_asking). A log that is opened before there is a job has nobody that waits so. */
+void wh_logs_ask_again(void *logs);
+/* It has answered. True: it is done. False: there is no room, and it is to be tried again; or it has failed, and nothing more is written. */
+bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
+/* For good: what was not synced then may never be. */
+void wh_logs_fail(struct wh_logs *logs, const struct wh_error *err);
 
-/* There is something for the job to do, unless it was told to end. */
-void wh_logs_wake_job(const struct wh_logs *logs);
+/* ---- shards.c */
 
-/* job.c. A job that lasts. */
-bool wh_logs_work(void *logs);
+/* All of them, by `next`: one that is there stays, and others come before it; and one of them. Any thread, and no lock. NULL: there is none. */
+struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs);
+struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* That one; it is made if there is none. The loop's, and the job's. NULL: no memory. */
+struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
+/* There is room for a batch of this source. The job's. */
+bool wh_logs_make_room(struct wh_logs *logs, const struct wh_log_source_config *config);
 /* The files of a log: made, or read and mended; `known`: what is known to be in it, NULL: nothing. The results of wh_log_open. */
 WH_MUST_CHECK enum whorl_result wh_log_open_shard(struct wh_logs *logs, struct wh_shard_log *log, uint64_t group,
 						  const struct wh_log_source_config *of,
 						  const struct wh_log_point *known, struct wh_log_found *found,
 						  struct wh_error *err);
-/* That one; it is made if there is none. The loop's, and the job's. NULL: no memory. */
-struct wh_shard_log *wh_log_add_shard(struct wh_logs *logs, const struct wh_log_source_config *of);
-/* All of them, by `next`: one that is there stays, and others come before it; and one of them. Any thread, and no lock. NULL: there is none. */
-struct wh_shard_log *wh_log_first_shard(const struct wh_logs *logs);
-struct wh_shard_log *wh_log_find_shard(const struct wh_logs *logs, uint64_t subgroup, uint32_t shard);
+/* Its figures are those of its files. The job's. */
+void wh_log_count(struct wh_shard_log *log);
 
-/* The loop looks. The job's. */
-void wh_logs_wake_loop(struct wh_logs *logs);
-/* The disk is asked for something; and has answered: true: it is done. False: there is no room, and it is to be tried again; or the disk has
- * failed, and nothing more is written. The job's. */
-void wh_logs_ask_disk(struct wh_logs *logs);
-bool wh_logs_settle(struct wh_logs *logs, enum whorl_result result, const struct wh_error *err);
+/* ---- hand_over.c: the loop's, unless said */
 
-/* check.c: one of the logs is read again, if it is time: `busy`: if it is late. Returns when it is to be called again, UINT64_MAX: never. The
- * job's. */
+/* With a copy of these bytes. NULL: no memory. */
+struct wh_log_order *wh_log_order_new(enum wh_log_order_kind kind, const void *bytes, size_t count);
+/* It is of that shard. The name is copied: it may lie in the node's configuration, in a view, or in a standing. */
+void wh_log_order_of(struct wh_log_order *order, const struct wh_log_source_config *config);
+/* Any thread. */
+void wh_log_order_free(struct wh_log_order *order);
+/* The job has it from now on. Its ticket. */
+uint64_t wh_logs_hand_over(struct wh_logs *logs, struct wh_log_order *order);
+/* There is something for the job to do, unless it was told to end. */
+void wh_logs_wake_job(const struct wh_logs *logs);
+/* wh_logs_view has it. False: no memory. */
+WH_MUST_CHECK bool wh_logs_keep_view(struct wh_logs *logs, uint64_t key, const void *bytes, size_t count);
+
+/* ---- found.c */
+
+/* The last views of what was found. */
+void wh_log_note_ends(struct wh_shard_log *log);
+/* Where that view ends in it. NULL: it has not begun there, or long ago. */
+const struct wh_log_place *wh_log_find_end(const struct wh_shard_log *log, uint64_t key);
+
+/* ---- caps.c: the job's */
+
+/* False: the disk has failed. */
+bool wh_logs_cap_all(struct wh_logs *logs);
+/* Of those to which nothing was written for a while. Returns when they are to be looked at again; UINT64_MAX: all have theirs. */
+uint64_t wh_logs_cap_idle(struct wh_logs *logs);
+
+/* ---- check.c: the job's */
+
+/* One of the logs is read again, if it is time: `busy`: if it is late. Returns when it is to be called again, UINT64_MAX: never. */
 uint64_t wh_logs_check(struct wh_logs *logs, bool busy);
 
-/* replay.c: what can be done now for those that read. Returns how much. The job's. */
+/* ---- replay.c */
+
+/* What can be done now for those that read. Returns how much. The job's. */
 size_t wh_logs_replay(struct wh_logs *logs);
 /* Those that read that log find nothing more: its files go. The job's. */
 void wh_replays_drop(struct wh_logs *logs, const struct wh_shard_log *log);
 /* Those that are left; there is no job any more. */
 void wh_replays_free(struct wh_logs *logs);
+
+/* ---- orders.c, batches.c, job.c: the job's */
+
+/* All that were handed over, or as many as one turn has. Returns how many. */
+size_t wh_logs_do_orders(struct wh_logs *logs);
+/* What the log's source has received since becomes a batch, and goes to disk. Returns how many. */
+size_t wh_log_fill(struct wh_logs *logs, struct wh_shard_log *log);
+/* The batch that was filled goes to disk. False: not yet. What is of a view that is over is dropped: beyond the cut all is void. */
+bool wh_logs_write_batch(struct wh_logs *logs);
+/* A job that lasts. */
+bool wh_logs_work(void *logs);
+
+/* ---- free.c */
+
+/* The job has ended, or never began. */
+void wh_logs_free(struct wh_logs *logs);
 
 #endif

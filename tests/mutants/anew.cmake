@@ -72,7 +72,7 @@ mutant(NAME anew-without-a-view KIND test_anew FILE persistence/anew.c
 		(void)check_view;
 ]])
 
-mutant(NAME anew-files-of-the-new-group KIND test_group_durable FILE group/logs/job.c
+mutant(NAME anew-files-of-the-new-group KIND test_group_durable FILE group/logs/orders.c
 	REMOVES "a directory is of the group that it was made for, as its logs are"
 	TEXT [[
 	struct wh_identity identity = {.group = logs->identity.group != 0 ? logs->identity.group : group,

@@ -1,6 +1,6 @@
 # durable.cmake - what makes a subgroup durable within views (docs/decisions/0058), taken out one rule at a time. See mutants.cmake.
 
-mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/logs/job.c
+mutant(NAME durable-said-before-sync KIND test_group_durable FILE group/logs/batches.c
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
 	result = wh_log_write(batch->log->log, &err);
@@ -63,7 +63,7 @@ mutant(NAME durable-disk-of-others-unshown KIND test_group_durable FILE group/an
 			place->persisted_num = wh_sst_observe(&epoch->sst, rank, columns->received_num);
 ]])
 
-mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs/logs.c
+mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs/figures.c
 	REMOVES "a status says how long a disk has been asked, and full"
 	TEXT [[
 	*full_ns = full != 0 && now_ns > full ? now_ns - full : 0;
@@ -72,7 +72,7 @@ mutant(NAME durable-disk-delays-unshown KIND test_group_durable FILE group/logs/
 	*full_ns = 0;
 ]])
 
-mutant(NAME durable-written-uncounted KIND test_group_durable FILE group/logs/job.c
+mutant(NAME durable-written-uncounted KIND test_group_durable FILE group/logs/batches.c
 	REMOVES "what was written since the node was opened is counted"
 	TEXT [[
 		more[2] += batch->records[i].bytes;
@@ -119,7 +119,7 @@ mutant(NAME durable-full-for-ever KIND test_group_durable FILE group/logs/logs.c
 	if (0) {
 ]])
 
-mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/logs/job.c
+mutant(NAME durable-hung-job-touches-node KIND test_group_durable FILE group/logs/disk.c
 	REMOVES "a job that a disk holds touches nothing of its node any more"
 	TEXT [[
 	if (!logs->closing && logs->config.wake != NULL)
@@ -447,7 +447,7 @@ mutant(NAME durable-check-makes-no-pause KIND test_log_turns FILE group/logs/che
 	logs->check_from_ns = now;
 ]])
 
-mutant(NAME durable-rot-outlives-its-log KIND test_log_turns FILE group/logs/job.c
+mutant(NAME durable-rot-outlives-its-log KIND test_log_turns FILE group/logs/orders.c
 	REMOVES "what is said of a log goes with its files"
 	TEXT [[
 		log->is_rotten = false;

@@ -242,10 +242,10 @@ mutant(NAME log-cap-unsaid KIND test_group_durable FILE persistence/log.c
 mutant(NAME log-uncapped KIND test_group_durable FILE group/logs/job.c
 	REMOVES "a log that is idle gets a cap"
 	TEXT [[
-	uint64_t caps_ns = busy ? UINT64_MAX : cap_idle_logs(logs),
+	uint64_t caps_ns = busy ? UINT64_MAX : wh_logs_cap_idle(logs),
 ]]
 	REPLACEMENT [[
-	uint64_t caps_ns = busy ? UINT64_MAX : ((void)cap_idle_logs, UINT64_MAX),
+	uint64_t caps_ns = busy ? UINT64_MAX : ((void)wh_logs_cap_idle, UINT64_MAX),
 ]])
 
 mutant(NAME log-cap-unasked KIND test_group_durable FILE group/logs/job.c
@@ -258,11 +258,11 @@ mutant(NAME log-cap-unasked KIND test_group_durable FILE group/logs/job.c
 	in_ns = check_ns;
 ]])
 
-mutant(NAME log-left-uncapped KIND test_group_durable FILE group/logs/job.c
+mutant(NAME log-left-uncapped KIND test_group_durable FILE group/logs/orders.c
 	REMOVES "a node that leaves in order caps its logs first"
 	TEXT [[
-	if (!write_identity(logs, standing->group) || (standing->left && !cap_all(logs)))
+	if (!write_identity(logs, standing->group) || (standing->left && !wh_logs_cap_all(logs)))
 ]]
 	REPLACEMENT [[
-	if (!write_identity(logs, standing->group) || (standing->left && 0 && !cap_all(logs)))
+	if (!write_identity(logs, standing->group) || (standing->left && 0 && !wh_logs_cap_all(logs)))
 ]])

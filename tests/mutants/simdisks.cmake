@@ -5,7 +5,7 @@ set(disks --set sim.disks=on)
 set(disks_large ${disks} --set sim.flavour=any --set sim.nodes_min=2 --set sim.nodes_max=9 --set sim.subgroups_max=4 --set sim.faults_max=8
     --set sim.messages_max=100 --set sim.deliveries_max=1500)
 
-mutant(NAME disks-said-before-sync KIND views FILE group/logs/job.c
+mutant(NAME disks-said-before-sync KIND views FILE group/logs/batches.c
 	WORDS ${disks}
 	REMOVES "what was received counts as persisted when it has been synced"
 	TEXT [[
@@ -93,7 +93,7 @@ mutant(NAME disks-checkpoints-for-ever KIND views FILE group/durable_state.c
 	    (used <= log_bytes && wh_load_relaxed(&state->asked) == 0))
 ]])
 
-mutant(NAME disks-rot-kept KIND views FILE group/logs/job.c
+mutant(NAME disks-rot-kept KIND views FILE group/logs/orders.c
 	WORDS ${disks}
 	REMOVES "a node whose log rots comes in with another"
 	TEXT [[
@@ -165,7 +165,7 @@ mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c SEE
 		if (false && report != NULL && report->standing.base == search->base && report->standing.ballot > 0 &&
 ]])
 
-mutant(NAME disks-rot-is-cut KIND views FILE group/logs/logs.c
+mutant(NAME disks-rot-is-cut KIND views FILE group/logs/found.c
 	WORDS ${disks}
 	REMOVES "a log with rot does not count"
 	TEXT [[
@@ -220,7 +220,7 @@ mutant(NAME disks-there-is-begun KIND views FILE group/epoch.c SEED 10875
 	return beat == WH_BEAT_BEGUN || (beat == WH_BEAT_THERE &&
 ]])
 
-mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs/logs.c
+mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs/found.c
 	WORDS ${disks}
 	REMOVES "the log of a first view that has not begun has all that there is"
 	TEXT [[
@@ -234,7 +234,7 @@ mutant(NAME disks-unbegun-is-rot KIND views FILE group/logs/logs.c
 		return false;
 ]])
 
-mutant(NAME disks-marks-forgotten KIND views FILE group/logs/logs.c
+mutant(NAME disks-marks-forgotten KIND views FILE group/logs/source.c
 	WORDS ${disks}
 	REMOVES "marks of a log that is not open are remembered"
 	TEXT [[
@@ -323,7 +323,7 @@ mutant(NAME log-copy-nameless KIND test_log FILE persistence/copy.c
 	free(copy.names);
 ]])
 
-mutant(NAME durable-copy-tried-for-ever KIND test_group_durable FILE group/logs/job.c
+mutant(NAME durable-copy-tried-for-ever KIND test_group_durable FILE group/logs/orders.c
 	REMOVES "a log that is copied to a full disk is not tried for ever"
 	TEXT [[
 	order->fresh = false;
