@@ -156,6 +156,12 @@ ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count)
 	return got;
 }
 
+void wh_secure_fetch_by(struct wh_secure *s, wh_secure_fetch *fetch, void *from)
+{
+	s->tunnel.fetch = fetch;
+	s->tunnel.from = from;
+}
+
 /* ---- without either ------------------------------------------------------------------------------------------------------ */
 
 bool wh_secure_is_loopback(const struct sockaddr *address)

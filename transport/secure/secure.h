@@ -165,6 +165,11 @@ ptrdiff_t wh_secure_seal(struct wh_secure *s, const void *bytes, size_t count);
  * open until it gives 0: bytes that wait inside are not seen by poll. It may make bytes pending. */
 ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count);
 
+/* In the place of feed, once it is proven: open asks for what has come, which is put where it is opened, not copied to there. It
+ * returns how many bytes, at most `count`; 0: none for now. Until the next call of this; NULL: feed is all there is. */
+typedef size_t wh_secure_fetch(void *from, void *bytes, size_t count);
+void wh_secure_fetch_by(struct wh_secure *s, wh_secure_fetch *fetch, void *from);
+
 /* ---- without either --------------------------------------------------------------------------------------------------- */
 
 /* True if only this host can be at that address: 127.0.0.0/8, ::1, and the former as an IPv6 address. */

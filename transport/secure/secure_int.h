@@ -82,6 +82,8 @@ void wh_secure_cert_name(struct x509_st *certificate, char *out, size_t bytes);
 struct wh_secure_tunnel {                 /* TLS over bytes */
 	struct ssl_st *ssl;               /* SSL */
 	struct wh_secure_bytes *in, *out; /* of the channel */
+	wh_secure_fetch *fetch;           /* NULL, or behind `in` there is more to be had */
+	void *from;
 	uint64_t sealed;                  /* since the key was last changed */
 };
 

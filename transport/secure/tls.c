@@ -25,6 +25,8 @@ static int pipe_read(BIO *bio, char *bytes, int count)
 	struct wh_secure_tunnel *t = BIO_get_data(bio);
 	int got = count > 0 ? (int)wh_secure_bytes_take(t->in, bytes, (size_t)count) : 0;
 
+	if (got == 0 && count > 0 && t->fetch != NULL)
+		got = (int)t->fetch(t->from, bytes, (size_t)count);
 	BIO_clear_retry_flags(bio);
 	if (got > 0)
 		return got;
@@ -70,6 +72,7 @@ bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_t
 	BIO_set_data(bio, t);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(t->ssl, bio, bio);
+	SSL_set_read_ahead(t->ssl, 1); /* a record is asked for in one piece, not its head and then the rest */
 	if (connects)
 		SSL_set_connect_state(t->ssl);
 	else

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +10,6 @@
 #include "transport/tcp/tcp_int.h"
 
 #define FED_AT_ONCE (32u << 10)    /* bytes received at once where they are to be opened: on the stack */
-#define SEALED_AT_ONCE (64u << 10) /* then they are sent */
-#define CAREFULLY_AT_ONCE (8u << 10)
 #define CAREFUL_BUFFER (256 << 10) /* the kernel grants what it allows, and counts more than the bytes against it */
 #define SILENT_MS 5000 /* a host that has vanished: what was sent is not acknowledged, or nothing was sent */
 /* What is not acknowledged is sent again so often at least: a cut is over soon after it is healed. */
@@ -132,8 +129,8 @@ static enum wh_tcp_io send_parts(struct wh_tcp_channel *channel, const struct io
 	return result_of(n, done);
 }
 
-static enum wh_tcp_io receive_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
-				    size_t *done)
+enum wh_tcp_io wh_tcp_channel_receive(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				      size_t *done)
 {
 	struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
 	ssize_t n;
@@ -152,7 +149,7 @@ static enum wh_tcp_io feed(struct wh_tcp_channel *channel)
 	unsigned char bytes[FED_AT_ONCE];
 	size_t wants = wh_secure_wants(channel->secure), done = 0;
 	const struct iovec part = {bytes, wants < sizeof(bytes) ? wants : sizeof(bytes)};
-	enum wh_tcp_io io = wants > 0 ? receive_parts(channel, &part, 1, &done) : WH_TCP_LATER;
+	enum wh_tcp_io io = wants > 0 ? wh_tcp_channel_receive(channel, &part, 1, &done) : WH_TCP_LATER;
 
 	if (io == WH_TCP_DONE)
 		(void)wh_secure_feed(channel->secure, bytes, done); /* all of it: that is what it wants */
@@ -263,74 +260,16 @@ void wh_tcp_channel_take_care(struct wh_tcp_channel *channel)
 	channel->careful = true;
 }
 
-/* A socket is writable while a third of its buffer is free, which is more than a careful one seals at once. */
-static bool has_room(const struct wh_tcp_channel *channel)
-{
-	struct pollfd room = {.fd = channel->fd, .events = POLLOUT};
-
-	return !channel->careful || poll(&room, 1, 0) > 0; /* or broken: the next call says so */
-}
-
-/* Some of it, and sends that. WH_TCP_LATER: the socket is full; what is sealed already waits. */
-static enum wh_tcp_io seal_some(struct wh_tcp_channel *channel, const void *bytes, size_t count, size_t *done)
-{
-	size_t most = channel->careful ? CAREFULLY_AT_ONCE : SEALED_AT_ONCE;
-	ptrdiff_t sealed;
-
-	if (!has_room(channel))
-		return WH_TCP_LATER;
-	sealed = wh_secure_seal(channel->secure, bytes, count < most ? count : most);
-	if (sealed < 0)
-		return WH_TCP_BROKEN;
-	*done += (size_t)sealed;
-	return wh_tcp_channel_flush(channel);
-}
-
-static enum wh_tcp_io seal_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
-{
-	enum wh_tcp_io io = wh_tcp_channel_flush(channel);
-
-	*done = 0;
-	for (size_t i = 0; i < count && io == WH_TCP_DONE; i++)
-		for (size_t at = 0, before = *done; at < parts[i].iov_len && io == WH_TCP_DONE; at = *done - before)
-			io = seal_some(channel, (const char *)parts[i].iov_base + at, parts[i].iov_len - at, done);
-	return *done > 0 && io == WH_TCP_LATER ? WH_TCP_DONE : io;
-}
-
-static enum wh_tcp_io open_parts(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t *done)
-{
-	size_t at = 0;
-
-	*done = 0;
-	channel->drained = false;
-	for (size_t i = 0; i < count; at = 0, i++)
-		while (at < parts[i].iov_len) {
-			ptrdiff_t opened =
-				wh_secure_open(channel->secure, (char *)parts[i].iov_base + at, parts[i].iov_len - at);
-			enum wh_tcp_io io = opened < 0 ? WH_TCP_BROKEN : WH_TCP_DONE;
-
-			if (opened == 0)
-				io = channel->looks ? WH_TCP_LATER : feed(channel);
-			if (io != WH_TCP_DONE) { /* what has been opened counts; the next time it is the same */
-				channel->drained = true;
-				return *done > 0 ? WH_TCP_DONE : io;
-			}
-			at += (size_t)opened;
-			*done += (size_t)opened;
-		}
-	return WH_TCP_DONE;
-}
-
 enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				    size_t *done)
 {
-	return channel->wraps ? seal_parts(channel, parts, count, done) : send_parts(channel, parts, count, done);
+	return channel->wraps ? wh_tcp_sealed_write(channel, parts, count, done) : send_parts(channel, parts, count, done);
 }
 
 enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				   size_t *done)
 {
-	return channel->wraps ? open_parts(channel, parts, count, done) : receive_parts(channel, parts, count, done);
+	return channel->wraps ? wh_tcp_sealed_read(channel, parts, count, done) : wh_tcp_channel_receive(channel, parts, count, done);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------------- */

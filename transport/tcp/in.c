@@ -13,6 +13,7 @@
 
 #define READS_AT_ONCE 16          /* from one peer, then others have their turn */
 #define PARTS_AT_ONCE 64          /* ranges in one read */
+#define SMALL_RANGE (2u << 10)
 #define LARGE_PUSH (16u << 10)    /* bytes of ranges: what follows such a one is likely such a one, ... */
 #define AHEAD_OF_LARGE (2u << 10) /* ... and is not worth being copied: only its head and its table are read ahead */
 
@@ -188,21 +189,36 @@ static enum parsed digest(struct wh_tcp_conn *conn, struct wh_message *m)
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Places for what comes next: of the ranges, then in the buffer. */
-static size_t places(struct wh_tcp_in *in, struct iovec parts[PARTS_AT_ONCE + 1])
-{
-	uint64_t left = in->row != NULL ? in->left : 0; /* what goes nowhere is read into the buffer */
-	uint32_t at = in->span_at, done = in->span_done, room;
-	size_t count = 0;
+/* Where what comes next goes: first places in the row, which have `direct` bytes, then the buffer. */
+struct places {
+	struct iovec parts[PARTS_AT_ONCE + 1];
+	size_t count;
+	uint64_t direct;
+};
 
-	for (; left > 0 && count < PARTS_AT_ONCE; at++, done = 0) {
+/* Of the ranges. What goes nowhere is read into the buffer; of TLS small ones are too, as each that is asked for costs more than to
+ * copy it. Returns how many bytes of them have no place in it. */
+static uint64_t add_ranges(const struct wh_tcp_in *in, bool wraps, struct places *places)
+{
+	uint64_t left = in->row != NULL ? in->left : 0;
+	uint32_t at = in->span_at, done = in->span_done;
+
+	for (; left > 0 && places->count < PARTS_AT_ONCE; at++, done = 0) {
 		uint32_t rest = in->spans[at].bytes - done;
 
-		parts[count++] = (struct iovec){in->row + in->spans[at].offset + done, rest};
+		if (wraps && rest < SMALL_RANGE)
+			break;
+		places->parts[places->count++] = (struct iovec){in->row + in->spans[at].offset + done, rest};
+		places->direct += rest;
 		left -= rest;
 	}
-	if (left > 0)
-		return count;
+	return left;
+}
+
+static void add_buffer(struct wh_tcp_in *in, struct places *places)
+{
+	uint32_t room;
+
 	if (in->at > 0) {
 		memmove(in->bytes, in->bytes + in->at, in->count - in->at);
 		in->count -= in->at;
@@ -211,18 +227,16 @@ static size_t places(struct wh_tcp_in *in, struct iovec parts[PARTS_AT_ONCE + 1]
 	room = WH_TCP_IN_BYTES - in->count;
 	if (in->large && in->count < AHEAD_OF_LARGE)
 		room = AHEAD_OF_LARGE - in->count;
-	parts[count++] = (struct iovec){in->bytes + in->count, room};
-	return count;
+	places->parts[places->count++] = (struct iovec){in->bytes + in->count, room};
 }
 
 /* Returns whether all that was asked for has come, so that there may be more. */
-static bool account(struct wh_tcp_in *in, const struct iovec *parts, size_t count, size_t done)
+static bool account(struct wh_tcp_in *in, const struct places *places, size_t done)
 {
-	uint64_t asked = 0, direct = in->row != NULL ? in->left : 0;
+	uint64_t asked = 0, direct = done < places->direct ? done : places->direct;
 
-	for (size_t i = 0; i < count; i++)
-		asked += parts[i].iov_len;
-	direct = done < direct ? done : direct;
+	for (size_t i = 0; i < places->count; i++)
+		asked += places->parts[i].iov_len;
 	pass_over(in, direct);
 	in->count += (uint32_t)(done - direct);
 	return done == asked;
@@ -232,11 +246,14 @@ static bool account(struct wh_tcp_in *in, const struct iovec *parts, size_t coun
 static enum wh_tcp_io read_some(struct wh_tcp_conn *conn)
 {
 	struct wh_tcp_in *in = &conn->link->in;
-	struct iovec parts[PARTS_AT_ONCE + 1];
-	size_t count = places(in, parts), done;
-	enum wh_tcp_io io = wh_tcp_channel_read(&conn->channel, parts, count, &done);
+	struct places places = {.count = 0};
+	enum wh_tcp_io io;
+	size_t done;
 
-	return io != WH_TCP_DONE || account(in, parts, count, done) ? io : WH_TCP_LATER;
+	if (add_ranges(in, conn->channel.wraps, &places) == 0 || places.count == 0)
+		add_buffer(in, &places);
+	io = wh_tcp_channel_read(&conn->channel, places.parts, places.count, &done);
+	return io != WH_TCP_DONE || account(in, &places, done) ? io : WH_TCP_LATER;
 }
 
 /* Is more to be read for now? After some reads others have their turn. With TLS what has been taken off the socket, and waits to be

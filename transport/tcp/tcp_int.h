@@ -3,6 +3,7 @@
  *     tcp.c          the table: doorbell, service, create and destroy
  *     tcp/wire.c     connections of the session: connecting, accepting, messages; and when they are flushed
  *     tcp/channel.c  a connection: the one place that reads and writes sockets, and where keys and TLS have their place
+ *     tcp/sealed.c   with TLS: parts into records, and back
  *     tcp/shaker.c   handshakes of TLS, off the loop
  *     tcp/frame.c    frames as bytes (tcp/frame.h; docs/wire.md)
  *     tcp/in.c       what comes: received into its place in the image
@@ -79,6 +80,7 @@ struct wh_tcp_channel {
 	bool drained;   /* with TLS: nothing that has been received can be opened: the socket tells of more */
 	bool careful;   /* with TLS: seals only what the socket has room for */
 	bool looks;     /* with TLS: what has been received is opened, and no more received */
+	int received;   /* with TLS: an enum wh_tcp_io: how the socket was left by the read that is under way */
 	unsigned turns; /* what it has said, before the first frame, that I have answered: each earns it time anew */
 	struct wh_secure *secure; /* what the other end has proven to be */
 	struct wh_tcp_step *step; /* NULL, or where all of it is but for `turns`: tcp/shaker.c */
@@ -108,6 +110,9 @@ enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct
 				    size_t *done);
 enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				   size_t *done);
+/* What is on the socket, as it is. */
+enum wh_tcp_io wh_tcp_channel_receive(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				      size_t *done);
 /* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
 enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
 /* From now on it lasts while nothing comes through for so long; 0: for a few seconds. */
@@ -128,6 +133,14 @@ const char *wh_tcp_channel_whence(const struct wh_tcp_channel *channel, char *te
 /* Whether the other end may be believed when it says that it is that node; if not, why. */
 bool wh_tcp_channel_may_be(const struct wh_tcp_channel *channel, uint32_t node, uint64_t incarnation,
 			   char reason[WH_SECURE_REASON_BYTES]);
+
+/* ---- with TLS: tcp/sealed.c --------------------------------------------------------------------------------------- */
+
+/* As wh_tcp_channel_write and wh_tcp_channel_read. */
+enum wh_tcp_io wh_tcp_sealed_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				   size_t *done);
+enum wh_tcp_io wh_tcp_sealed_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+				  size_t *done);
 
 /* ---- handshakes off the loop: tcp/shaker.c ------------------------------------------------------------------------ */
 
