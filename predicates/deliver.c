@@ -72,14 +72,17 @@ static void count_delivered(struct wh_multicast *mc, size_t messages)
  * what is announced: a line that is being written must be left to its writer. */
 WH_HINT_INLINE void prefetch(const struct wh_sender *sender)
 {
-	const unsigned char *row = sender->row;
+	const unsigned char *row = sender->row, *payload;
 	uint32_t slot = wh_slot_ahead(&sender->slots, sender->next_slot);
 
 	if (sender->announced - sender->next <= WH_SLOTS_AHEAD || sender->slots.payload_stride > WH_SLOT_SMALL)
 		return;
 	wh_prefetch_read(row + sender->slots.headers + (uint64_t)slot * sender->slots.header_stride);
-	wh_prefetch_read(row + wh_slot_payload(&sender->slots, slot));
-	wh_prefetch_read(row + wh_slot_payload(&sender->slots, slot) + WH_CACHE_LINE);
+	payload = row + wh_slot_payload(&sender->slots, slot);
+	wh_prefetch_read(payload);
+	wh_prefetch_read(payload + WH_CACHE_LINE);
+	for (uint32_t at = 2 * WH_CACHE_LINE; at < sender->slots.payload_stride; at += WH_CACHE_LINE)
+		wh_prefetch_read(payload + at);
 }
 
 /* Reads the header of the next slot of `sender`, once, if it is announced. */

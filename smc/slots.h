@@ -66,7 +66,7 @@ static inline uint64_t wh_slot_payload(const struct wh_slots *slots, uint32_t sl
 
 /* Small slots are prefetched so many slots before they are read or written (docs/decisions/0013). */
 #define WH_SLOTS_AHEAD 8
-#define WH_SLOT_SMALL 256 /* bytes of payload */
+#define WH_SLOT_SMALL 512 /* bytes of payload; all lines of it */
 
 static inline uint32_t wh_slot_ahead(const struct wh_slots *slots, uint32_t slot)
 {

@@ -1,8 +1,8 @@
 /* payload.h - what a benchmark writes into its messages, and how it reads them.
  *
  * The sender fills every byte and each receiver reads every byte, with these two functions; the limit (limit.h) uses
- * the same two, so that a run and its limit differ by the protocol alone. Both are plain loops over 64-bit words, which
- * compilers turn into vector instructions.
+ * the same two, so that a run and its limit differ by the protocol alone. Both are loops over whole lines of the cache, each
+ * one vector, as wide as the processor has them.
  */
 #ifndef WH_BENCH_LIMIT_PAYLOAD_H
 #define WH_BENCH_LIMIT_PAYLOAD_H
@@ -19,6 +19,11 @@ void wh_payload_fill(void *data, size_t bytes, uint64_t seed);
 /* A digest of all bytes and of their number: any change of a single word changes it. `data` is aligned to 8. It guards
  * against mistakes, not against people. */
 uint64_t wh_payload_digest(const void *data, size_t bytes);
+
+/* The same two by one of the ways that this processor has, of which the last is the fastest; all do the same. */
+unsigned wh_payload_ways(void);
+void wh_payload_fill_by(unsigned way, void *data, size_t bytes, uint64_t seed);
+uint64_t wh_payload_digest_by(unsigned way, const void *data, size_t bytes);
 
 /* The seed of message `index` of `sender` in the subgroup of number `subgroup`: each message has content of its own. */
 static inline uint64_t wh_payload_seed(uint32_t subgroup, uint32_t sender, uint64_t index)

@@ -74,7 +74,7 @@ static inline void advance_ring(struct ring_end *ring)
 /* As the library does (docs/decisions/0013): small messages are asked for some ahead, but only those that are mine to
  * read, or to write, already: of which there are `count`. */
 #define PREFETCH_AHEAD 8
-#define PREFETCH_SLOT_MOST 256
+#define PREFETCH_SLOT_MOST 512
 
 static inline const char *slot_ahead(const struct ring_end *ring, uint64_t count)
 {
@@ -91,8 +91,8 @@ WH_HINT_INLINE void prefetch_to_read(const struct ring_end *ring, uint64_t count
 
 	if (slot == NULL)
 		return;
-	wh_prefetch_read(slot);
-	wh_prefetch_read(slot + WH_CACHE_LINE);
+	for (uint32_t at = 0; at < ring->slot; at += WH_CACHE_LINE)
+		wh_prefetch_read(slot + at);
 }
 
 WH_HINT_INLINE void prefetch_to_write(const struct ring_end *ring, uint64_t count)
@@ -101,8 +101,8 @@ WH_HINT_INLINE void prefetch_to_write(const struct ring_end *ring, uint64_t coun
 
 	if (slot == NULL)
 		return;
-	wh_prefetch_write(slot);
-	wh_prefetch_write(slot + WH_CACHE_LINE);
+	for (uint32_t at = 0; at < ring->slot; at += WH_CACHE_LINE)
+		wh_prefetch_write(slot + at);
 }
 
 /* Fills what there is room for, at most `most` messages. Returns how many. */

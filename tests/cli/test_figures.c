@@ -39,6 +39,25 @@ TEST(fill_writes_all_and_no_more)
 	}
 }
 
+/* Whatever the width of a processor's vectors, nodes of several machines fill and find the same. */
+TEST(all_ways_do_the_same)
+{
+	static _Alignas(64) unsigned char first[2048], other[2048];
+
+	ck_assert_uint_ge(wh_payload_ways(), 1);
+	for (unsigned way = 0; way < wh_payload_ways(); way++)
+		for (size_t bytes = 0; bytes + 16 <= sizeof first; bytes += bytes < 200 ? 1 : 61)
+			for (size_t at = 0; at <= 8; at += 8) {
+				memset(first, 0xee, sizeof first);
+				memset(other, 0xee, sizeof other);
+				wh_payload_fill_by(0, first + at, bytes, UINT64_MAX - 3);
+				wh_payload_fill_by(way, other + at, bytes, UINT64_MAX - 3);
+				ck_assert_mem_eq(first, other, sizeof first);
+				ck_assert_uint_eq(wh_payload_digest_by(0, first + at, bytes),
+						  wh_payload_digest_by(way, other + at, bytes));
+			}
+}
+
 /* Every single bit, the length, and the places of words count; what lies behind the message does not. */
 TEST(digest_reads_all_and_no_more)
 {
