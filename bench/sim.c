@@ -128,7 +128,7 @@ static enum whorl_result open_machine(struct simulation *simulation)
 	struct wh_error err;
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_nic_table, NULL, &config.nic);
-	wh_conf_bind(plan->conf, plan->variant, &wh_cpu_table, NULL, &config.cpu);
+	wh_cpu_bind(plan->conf, plan->variant, &config.cpu);
 	wh_conf_bind(plan->conf, plan->variant, &wh_trial_table, NULL, &trial);
 	config.seed = (uint64_t)trial.seed + simulation->run->number - 1;
 	result = wh_machine_new(&simulation->machine, &config, &err);

@@ -22,8 +22,9 @@
 #include "predicates/loop.h"
 #include "predicates/multicast.h"
 
-struct wh_looks { /* over all passes: steps of subgroups, words of peers that were looked at. For those that count what a pass costs */
-	uint64_t steps, words;
+struct wh_looks { /* over all passes: steps of subgroups, those that found something, words of peers that were looked at. For those that count what
+		   * a pass costs */
+	uint64_t steps, found, words;
 };
 
 struct wh_hot_config {
@@ -126,6 +127,7 @@ static inline size_t wh_hot_note(struct wh_hot *hot, size_t work)
 	if (work > 0) {
 		hot->members[hot->list[hot->next]].idle = 0;
 		hot->found = true;
+		hot->config.looks->found++;
 	}
 	hot->next++;
 	return work;

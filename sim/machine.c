@@ -20,6 +20,12 @@ struct processor {
 	wh_machine_fn *fn;
 	void *ctx;
 	bool awaits_pass, sleeps;
+	struct processor *next_waiter; /* for the same lock */
+};
+
+struct lock {                     /* of a node, with [cpu] lock: who comes first has it first */
+	struct processor *holder; /* NULL: it is free */
+	struct processor *waiters, **tail;
 };
 
 struct machine_node {
@@ -27,6 +33,8 @@ struct machine_node {
 	struct wh_looks looks; /* until now */
 	uint64_t worked_ns;
 	uint64_t delivered; /* in the pass that is under way */
+	bool deferred;      /* [const] engine.deferred_push */
+	struct lock lock;
 };
 
 struct wh_machine {
@@ -102,6 +110,50 @@ void wh_machine_sleep_until(struct wh_machine *machine, uint64_t when_ns)
 	processor->sleeps = false;
 }
 
+/* ---- the lock of a node ---------------------------------------------------------------------------------------------------- */
+
+static void take_lock(struct wh_machine *machine)
+{
+	struct processor *processor = machine->current;
+	struct lock *lock;
+
+	if (processor == NULL || !machine->config.cpu.lock)
+		return;
+	lock = &machine->nodes[processor->id].lock;
+	if (lock->holder == NULL) {
+		lock->holder = processor;
+		return;
+	}
+	processor->next_waiter = NULL;
+	*lock->tail = processor;
+	lock->tail = &processor->next_waiter;
+	wh_fiber_pause(processor->fiber); /* until it is handed over */
+}
+
+/* The first that waits has it from now on. Returns whether this processor had it. */
+static bool release_lock(struct wh_machine *machine)
+{
+	struct processor *processor = machine->current, *heir;
+	struct lock *lock;
+
+	if (processor == NULL || machine->nodes[processor->id].lock.holder != processor)
+		return false;
+	lock = &machine->nodes[processor->id].lock;
+	lock->holder = heir = lock->waiters;
+	if (heir == NULL)
+		return true;
+	lock->waiters = heir->next_waiter;
+	if (lock->waiters == NULL)
+		lock->tail = &lock->waiters;
+	wh_sim_at(machine->sim, wh_sim_now(machine->sim), go_on, heir, 0);
+	return true;
+}
+
+static bool holds_lock(const struct wh_machine *machine)
+{
+	return machine->current != NULL && machine->nodes[machine->current->id].lock.holder == machine->current;
+}
+
 /* ---- what takes time ----------------------------------------------------------------------------------------------------- */
 
 /* Processors that wait for the loop of that node look now. */
@@ -123,37 +175,56 @@ void wh_machine_await_pass(struct wh_machine *machine)
 	wh_fiber_pause(machine->current->fiber);
 }
 
-/* post() returns when the node is not busy with it any more. */
+/* post() returns when the node is not busy with it any more. A trigger that posts in its middle keeps the lock meanwhile, and a thread that
+ * waits has it when it is over; one that posts at its end has let it go. */
 static void note_posted(void *ctx, uint32_t id)
 {
 	struct wh_machine *machine = ctx;
 	uint64_t now_ns = wh_sim_now(machine->sim), until_ns = wh_sim_busy_until(machine->sim, id);
+	bool early = machine->nodes[id].deferred, had;
 
 	if (machine->current == NULL || machine->current->id != id || until_ns <= now_ns)
 		return;
 	machine->nodes[id].worked_ns += until_ns - now_ns;
+	had = early && release_lock(machine);
 	wake_processors(machine, id);
 	pause_until(machine, until_ns);
+	if ((!early && release_lock(machine)) || had)
+		take_lock(machine);
 }
 
-static uint64_t copying_ns(const struct wh_cpu_options *cpu, size_t bytes)
+/* Read and written: it goes through the memory twice. */
+static uint64_t copying_ns(struct wh_machine *machine, size_t bytes)
 {
-	return (uint64_t)bytes * WH_NS_PER_S / ((uint64_t)cpu->copy_mb_per_s * MB);
+	uint64_t now_ns = wh_sim_now(machine->sim), moved_ns = now_ns;
+	uint64_t ns = (uint64_t)bytes * WH_NS_PER_S / ((uint64_t)machine->config.cpu.copy_mb_per_s * MB);
+
+	if (machine->current != NULL && bytes > 0)
+		moved_ns = wh_sim_memory_move(machine->sim, machine->current->id, 2 * (uint64_t)bytes);
+	return moved_ns > now_ns + ns ? moved_ns - now_ns : ns;
 }
 
 void wh_machine_send(struct wh_machine *machine, size_t copied)
 {
-	const struct wh_cpu_options *cpu = &machine->config.cpu;
+	uint64_t send_ns = (uint64_t)machine->config.cpu.send_ns, copy_ns = copying_ns(machine, copied);
 
-	spend_time(machine, (uint64_t)cpu->send_ns + copying_ns(cpu, copied), true);
+	if (!machine->config.cpu.lock || holds_lock(machine)) { /* one processor does both */
+		spend_time(machine, send_ns + copy_ns, true);
+		return;
+	}
+	spend_time(machine, copy_ns, true);
+	take_lock(machine);
+	spend_time(machine, send_ns, true);
+	release_lock(machine);
 }
 
 void wh_machine_upcall(struct wh_machine *machine, size_t messages, size_t copied)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
+	uint64_t each_ns =
+		(uint64_t)(cpu->deliver_ns + cpu->miss_ns); /* a slot begins with a line that another wrote */
 
-	spend_time(machine, (uint64_t)cpu->upcall_ns + messages * (uint64_t)cpu->deliver_ns + copying_ns(cpu, copied),
-		   true);
+	spend_time(machine, (uint64_t)cpu->upcall_ns + messages * each_ns + copying_ns(machine, copied), true);
 	if (machine->current != NULL)
 		machine->nodes[machine->current->id].delivered += messages;
 }
@@ -198,9 +269,9 @@ struct loop {
 	void *ctx;
 };
 
-/* Of the pass that is over: the predicates of each subgroup that it stepped look once at the row of each member; and then there are the
- * words that say in which subgroups something moves. */
-static uint64_t look_ns(const struct wh_machine *machine, struct machine_node *node)
+/* Of the pass that is over: the predicates of each subgroup that it stepped look once at the row of each member, and where they found something
+ * triggers ran; then there are the words that say in which subgroups something moves, and lines that cards have written. */
+static uint64_t look_ns(const struct wh_machine *machine, uint32_t id, struct machine_node *node)
 {
 	const struct wh_cpu_options *cpu = &machine->config.cpu;
 	struct wh_looks before = node->looks;
@@ -208,7 +279,9 @@ static uint64_t look_ns(const struct wh_machine *machine, struct machine_node *n
 
 	node->looks = wh_node_looks(node->node);
 	return (uint64_t)cpu->pass_ns + (node->looks.steps - before.steps) * subgroup_ns +
-	       (node->looks.words - before.words) * (uint64_t)cpu->member_ns;
+	       (node->looks.found - before.found) * (uint64_t)cpu->trigger_ns +
+	       (node->looks.words - before.words) * (uint64_t)cpu->member_ns +
+	       wh_sim_lines_read(machine->sim, id) * (uint64_t)cpu->miss_ns;
 }
 
 /* Time for what was looked at and found is taken when the pass is over; for posting and upcalls, where they are. */
@@ -224,11 +297,13 @@ static void make_passes(void *ctx)
 
 		if (loop.before != NULL)
 			loop.before(loop.ctx);
+		take_lock(machine);
 		node->delivered = 0;
 		work = whorl_step(node->node);
 		others = work > node->delivered ? work - node->delivered : 0;
-		spend_time(machine, look_ns(machine, node) + others * (uint64_t)machine->config.cpu.message_ns,
+		spend_time(machine, look_ns(machine, loop.id, node) + others * (uint64_t)machine->config.cpu.message_ns,
 			   work > 0);
+		release_lock(machine);
 		wake_processors(machine, loop.id);
 	}
 }
@@ -291,6 +366,7 @@ enum whorl_result wh_machine_open(struct wh_machine *machine, const struct wh_no
 	if (result != WHORL_OK)
 		return result;
 	machine->nodes[id].node = *node;
+	machine->nodes[id].deferred = config->engine.deferred_push;
 	return WHORL_OK;
 }
 
@@ -319,7 +395,11 @@ static struct wh_sim_options sim_options(struct wh_machine *machine)
 			 .latency_4k_ns = (uint64_t)nic->latency_4k_ns,
 			 .inline_bytes = (uint64_t)nic->inline_bytes,
 			 .write_ns = (uint64_t)nic->card_ns,
-			 .turn_bytes = (uint64_t)nic->turn_bytes},
+			 .turn_bytes = (uint64_t)nic->turn_bytes,
+			 .memory_bytes_per_s = (uint64_t)nic->memory_mb_per_s * MB,
+			 .queue_pairs = (uint64_t)nic->queue_pairs,
+			 .queue_pair_ns = (uint64_t)nic->queue_pair_ns,
+			 .port_bytes = (uint64_t)nic->port_bytes},
 		.pieces = 1,
 		.gap_bytes = GAP_BYTES,
 		.disks = machine->config.disks,
@@ -351,6 +431,8 @@ enum whorl_result wh_machine_new(struct wh_machine **out, const struct wh_machin
 	machine->config = *config;
 	machine->dice = wh_dice_split(config->seed, 1000);
 	machine->clock = (struct wh_env){.ctx = machine, .now_ns = clock_now};
+	for (uint32_t id = 0; id < config->nodes; id++)
+		machine->nodes[id].lock.tail = &machine->nodes[id].lock.waiters;
 	options = sim_options(machine);
 	result = wh_sim_new(&machine->sim, &options, err);
 	if (result == WHORL_OK && !mount_disks(machine))

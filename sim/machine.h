@@ -15,22 +15,31 @@
 
 #include "base/env.h"
 #include "base/option.h"
+#include "conf/conf.h"
 #include "group/config/config.h"
 #include "sim/disk.h"
 
 struct wh_nic_options { /* [nic] */
 	int64_t link_mb_per_s, latency_ns, latency_4k_ns, inline_bytes;
 	int64_t post_ns, write_ns, card_ns, turn_bytes;
+	int64_t memory_mb_per_s, queue_pairs, queue_pair_ns, port_bytes;
 };
 
+enum wh_cpu_preset { WH_CPU_LIBRARY, WH_CPU_PAPER };
+
 struct wh_cpu_options { /* [cpu] */
-	int64_t pass_ns, subgroup_ns, member_ns;
+	int preset;     /* enum wh_cpu_preset */
+	bool lock;
+	int64_t pass_ns, trigger_ns, subgroup_ns, member_ns, miss_ns;
 	int64_t message_ns, deliver_ns, upcall_ns, send_ns;
 	int64_t copy_mb_per_s;
 	int64_t jitter;
 };
 
 extern const struct wh_option_table wh_nic_table, wh_cpu_table;
+
+/* [cpu] of that variant: what the file does not say is what its preset does. */
+void wh_cpu_bind(const struct wh_conf *conf, size_t variant, struct wh_cpu_options *out);
 
 struct wh_machine_config {
 	uint32_t nodes;

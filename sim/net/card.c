@@ -8,7 +8,9 @@
  * What is left of the latency of a lone write is the same for all, and does not take the link: a constant part, and a part that
  * grows up to 4096 bytes for what the card fetches from memory before it sends. What is beyond that is fetched while it sends.
  *
- * Not in it: headers of packets, congestion that spreads through a full switch, lost packets, completions.
+ * What memory, a cache of connections and a switch that is full cost beside that is in card_room.c; nothing, unless it is asked for.
+ *
+ * Not in it: headers of packets, lost packets, completions.
  */
 #include "sim/net/sim_int.h"
 
@@ -83,24 +85,43 @@ static void finish_sending(struct sim_link *link, uint64_t end_ns)
 	wh_sim_resume(link);
 }
 
-/* Sends as much as one turn allows. Returns when the card is free again. */
+/* The receiver's link, card and memory take so many bytes that begin to come at `start_ns`. */
+static void come_in(struct sim_link *link, uint64_t start_ns, uint64_t bytes)
+{
+	struct sim_host *receiver = link->to->host;
+	uint64_t takes_ns = wire_ns(&link->sim->options.card, bytes) + wh_sim_pair_ns(receiver, link->from->id);
+
+	receiver->port_free_ns = wh_sim_later(wh_sim_later(receiver->port_free_ns, start_ns) + takes_ns,
+					      wh_sim_memory_move(link->sim, receiver->id, bytes));
+}
+
+/* When these bytes of the sender's, which go from `start_ns` on, have left its card. What a write takes along is not fetched. */
+static uint64_t leave_ns(struct sim_link *link, uint64_t start_ns, uint64_t bytes)
+{
+	const struct wh_sim_card *card = &link->sim->options.card;
+	uint64_t left_ns = start_ns + (link->sent_bytes == 0 ? card_ns(card, bytes) : wire_ns(card, bytes));
+
+	if (link->unsent->bytes <= card->inline_bytes)
+		return left_ns;
+	return wh_sim_later(left_ns, wh_sim_memory_move(link->sim, link->from->id, bytes));
+}
+
+/* Sends as much as one turn allows, when the switch has room for it. Returns when the card is free again: until then all waits that it has for
+ * others. */
 static uint64_t send_some(struct sim_link *link)
 {
 	struct wh_sim *sim = link->sim;
-	const struct wh_sim_card *card = &sim->options.card;
-	struct sim_host *receiver = link->to->host;
-	uint64_t left = link->unsent->bytes - link->sent_bytes,
-		 bytes = left < card->turn_bytes ? left : card->turn_bytes;
-	uint64_t takes_ns = wire_ns(card, bytes), end_ns;
+	uint64_t left = link->unsent->bytes - link->sent_bytes, turn = sim->options.card.turn_bytes;
+	uint64_t bytes = left < turn ? left : turn;
+	uint64_t start_ns = wh_sim_later(sim->now_ns, wh_sim_port_opens_ns(link->to->host)), left_ns;
 
-	receiver->port_free_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns) + takes_ns;
-	if (link->sent_bytes == 0)
-		takes_ns = card_ns(card, bytes);
-	end_ns = wh_sim_later(receiver->port_free_ns, sim->now_ns + takes_ns);
+	start_ns += wh_sim_pair_ns(link->from->host, link->to->id);
+	come_in(link, start_ns, bytes);
+	left_ns = leave_ns(link, start_ns, bytes);
 	link->sent_bytes += bytes;
 	if (bytes == left)
-		finish_sending(link, end_ns);
-	return sim->now_ns + takes_ns;
+		finish_sending(link, wh_sim_later(link->to->host->port_free_ns, left_ns));
+	return left_ns;
 }
 
 static void send_in_turn(void *ctx, uint64_t argument)

@@ -79,6 +79,8 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 	}
 	from = flight->live != NULL ? flight->live + offset : flight->copy + (offset - flight->offset);
 	memcpy(place, from, bytes);
+	if (flight->words && wh_sim_has_card(link))
+		wh_sim_line_written(link, flight);
 	wh_sim_note(link->sim, (uint64_t)link->from->id << 32 | link->to->id);
 	wh_sim_note(link->sim, offset);
 	wh_sim_note(link->sim, from[0]);

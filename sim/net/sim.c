@@ -231,6 +231,8 @@ static enum whorl_result add_hosts(struct wh_sim *sim, struct wh_error *err)
 		init_host(&sim->hosts[i], sim, i);
 	for (uint32_t i = 0; result == WHORL_OK && i < sim->options.nodes; i++) {
 		result = add_disk(&sim->hosts[i], err);
+		if (result == WHORL_OK && !wh_sim_pairs_begin(&sim->hosts[i]))
+			result = wh_error_set(err, WHORL_MEMORY, "no memory for a simulated card");
 		if (result == WHORL_OK && !wh_sim_process_begin(&sim->hosts[i]))
 			result = wh_error_set(err, WHORL_MEMORY, "no memory for a simulated process");
 	}
@@ -288,6 +290,7 @@ static void free_host(struct sim_host *host)
 {
 	if (host->id == 0 || !host->sim->options.one_host)
 		wh_sim_disk_free(host->disk);
+	free(host->pair_used);
 	while (host->life != NULL) {
 		struct sim_node *node = host->life;
 

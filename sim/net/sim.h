@@ -73,10 +73,21 @@ struct wh_sim_card {
 	uint64_t inline_bytes; /* a write of so many bytes takes them along; a longer one is fetched from memory first */
 	uint64_t write_ns;     /* the card works so long on a write at least */
 	uint64_t turn_bytes;   /* so much to one peer, then the next has its turn */
+	/* What else it meets (sim/net/card_room.c). Where the first of them is 0 there is no such limit. */
+	uint64_t memory_bytes_per_s; /* of each host's memory: what cards fetch and write there, and what its processors copy */
+	uint64_t queue_pairs;   /* of so many peers the card knows the connection... */
+	uint64_t queue_pair_ns; /* ...and that of another takes so long to fetch */
+	uint64_t port_bytes;    /* the switch keeps so much for one receiver: then cards that send to it wait */
 };
 
 /* The latency of a write of so many bytes with nothing else under way. */
 uint64_t wh_sim_card_latency_ns(const struct wh_sim_card *card, uint64_t bytes);
+
+/* That host's memory moves so many bytes beside all else that it moves. Returns when it has, from now on; now, if nothing limits it. */
+uint64_t wh_sim_memory_move(struct wh_sim *sim, uint32_t node, uint64_t bytes);
+
+/* Lines that cards have written since the last call into what is pushed word by word: no processor of that node has read them yet. With a card. */
+uint64_t wh_sim_lines_read(struct wh_sim *sim, uint32_t node);
 
 struct wh_sim_options {
 	uint32_t nodes; /* ids are 0 .. nodes-1; any of them may be there, or come, or not */

@@ -7,6 +7,7 @@
  *     sim/net/image.c  images: rows and copies of rows, freeze
  *     sim/net/wire.c   pushes on their way
  *     sim/net/card.c   what a network card makes of them
+ *     sim/net/card_room.c   what the card, its memory and the switch have no room for
  *     sim/net/stream.c streams
  *     sim/net/remote.c regions
  *     sim/net/account.c   operations on them, on their way
@@ -50,6 +51,14 @@ struct sim_flight { /* a push to one peer */
 
 #define SIM_NOT_SENT UINT64_MAX
 
+#define SIM_LINES 8 /* at most that many are told apart */
+
+struct sim_lines {      /* written since the receiver's processor looked last */
+	uint64_t looks; /* when: as the host counts them */
+	uint32_t count;
+	uint64_t line[SIM_LINES];
+};
+
 struct sim_queue {
 	struct sim_message *head, **tail;
 };
@@ -80,6 +89,7 @@ struct sim_link { /* from one life to another */
 	struct sim_flight *unsent;   /* the first that the card has not sent whole; NULL: none */
 	uint64_t handed, sent_bytes; /* unsent pushes that the card has; bytes of the first that it has sent */
 	bool has_turn;               /* is in that list, or it is its turn */
+	struct sim_lines lines;      /* that have come by it: sim/net/card_room.c */
 
 	struct sim_link *next_proof;
 	bool over;    /* `from` had met `to`, and has not any more */
@@ -364,6 +374,10 @@ struct sim_host { /* what a node has in all its lives */
 	struct sim_link **turns_tail;
 	struct sim_link *sending; /* the one that has its turn; an event is its end. NULL: the card has nothing */
 	uint64_t port_free_ns;    /* from then on nothing comes in by its link */
+	uint64_t memory_free_ns;  /* from then on its memory moves nothing */
+	uint64_t *pair_used; /* by peer: when its queue pair was used last, as pair_uses counts; NULL: all are known */
+	uint64_t pair_uses;
+	uint64_t looks, lines; /* at what cards have written; lines that they have since the last */
 	struct wh_sim_counts counts;
 	struct sim_node *life; /* the newest; NULL: none yet */
 	bool held;             /* its id is, by a process that has no endpoint yet */
@@ -393,6 +407,16 @@ static inline bool wh_sim_has_card(const struct sim_link *link)
 {
 	return link->sim->options.card.bytes_per_s > 0;
 }
+
+/* ---- what the card has no room for: sim/net/card_room.c --------------------------------------------------------------- */
+
+bool wh_sim_pairs_begin(struct sim_host *host); /* false: no memory */
+/* How long the host's card fetches what it needs to know of its queue pair with `peer`. */
+uint64_t wh_sim_pair_ns(struct sim_host *host, uint32_t peer);
+/* When the switch has room for more that goes to this host. */
+uint64_t wh_sim_port_opens_ns(const struct sim_host *host);
+/* A word has come by that link. */
+void wh_sim_line_written(struct sim_link *link, const struct sim_flight *flight);
 
 static inline uint64_t wh_sim_later(uint64_t a, uint64_t b)
 {

@@ -113,6 +113,49 @@ TEST(costs_are_those_of_the_file)
 	json_decref(dear);
 }
 
+/* How long a run takes with these settings. */
+static double seconds_with(const char *set, const char *other)
+{
+	json_t *line = line_of(set, other);
+	double seconds = number_at(line, "seconds");
+
+	json_decref(line);
+	return seconds;
+}
+
+TEST(the_papers_processor_is_slower)
+{
+	double library = seconds_with("cpu.preset=library", "sim.seed=1"),
+	       paper = seconds_with("cpu.preset=paper", "sim.seed=1");
+
+	ck_assert_double_gt(paper, 1.5 * library);
+	/* What is given stays as it is given. */
+	ck_assert_double_lt(seconds_with("cpu.preset=paper", "cpu.trigger_ns=0"), 0.8 * paper);
+	ck_assert_double_lt(seconds_with("cpu.preset=paper", "cpu.send_ns=25"), paper);
+	ck_assert_double_lt(seconds_with("cpu.preset=paper", "cpu.lock=off"), 0.8 * paper);
+}
+
+TEST(each_cost_of_card_and_processor_counts)
+{
+	double before = seconds_with("sim.seed=1", "bench.messages=100");
+
+	ck_assert_double_gt(seconds_with("cpu.trigger_ns=20000", "bench.messages=100"), 1.5 * before);
+	ck_assert_double_gt(seconds_with("cpu.miss_ns=5000", "bench.messages=100"), 1.5 * before);
+	ck_assert_double_gt(seconds_with("nic.memory_mb_per_s=5000", "bench.messages=100"), 3 * before);
+	ck_assert_double_gt(seconds_with("nic.queue_pairs=1", "nic.queue_pair_ns=2000"), 1.5 * before);
+	ck_assert_double_ge(seconds_with("nic.port_bytes=2k", "bench.messages=100"), before);
+}
+
+/* A copy goes through the memory twice. */
+TEST(copies_move_memory)
+{
+	double fast = seconds_with("bench.copies=both", "cpu.copy_mb_per_s=100000"),
+	       slow = seconds_with("bench.copies=both", "nic.memory_mb_per_s=10000");
+
+	ck_assert_double_gt(slow, 2 * fast);
+	ck_assert_double_gt(slow, 1.2 * seconds_with("bench.copies=none", "nic.memory_mb_per_s=10000"));
+}
+
 /* Small messages in large slots: a slot's header and message to each peer, and words, however large the slots are. */
 TEST(only_what_is_used_is_pushed)
 {

@@ -215,4 +215,166 @@ TEST(crashes_end_what_the_card_has)
 	}
 }
 
+/* ---- what there is only so much of ---------------------------------------------------------------------------------------- */
+
+/* The link would take 1 us for a page, the memory takes 2: once to fetch, once to write. */
+TEST(memory_is_slower_than_the_link)
+{
+	struct wh_sim_card card = slow_link;
+	const struct wh_push pushes[] = {pages(0, 1, 3), word_to(0, 1, 1)};
+	struct lab *lab;
+	uint64_t start, took;
+
+	card.memory_bytes_per_s = card.bytes_per_s / 2;
+	lab = sim_lab_make(options_of(&card, test_seed(9)));
+	start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
+	post(lab, 0, pushes, COUNT(pushes));
+	took = seen_after(lab, 1, 0, 1, start);
+	ck_assert_uint_ge(took, 3 * 2 * PAGE_NS);
+	ck_assert_uint_le(took, 4 * 2 * PAGE_NS);
+	end(lab);
+}
+
+/* What comes in and what goes out share it: with as much memory as link each way has, both ways at once take twice as long. */
+TEST(memory_is_shared_by_both_ways)
+{
+	struct wh_sim_card card = slow_link;
+	struct lab *lab;
+	uint64_t start;
+
+	card.memory_bytes_per_s = card.bytes_per_s;
+	lab = sim_lab_make(options_of(&card, test_seed(10)));
+	start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
+	for (uint32_t from = 0; from < 2; from++) {
+		const struct wh_push pushes[] = {pages(from, 1 - from, 3), word_to(from, 1 - from, 1)};
+
+		post(lab, from, pushes, COUNT(pushes));
+	}
+	ck_assert_uint_ge(seen_after(lab, 1, 0, 1, start), 5 * PAGE_NS);
+	end(lab);
+}
+
+TEST(processors_move_memory_too)
+{
+	struct wh_sim_card card = slow_link;
+	struct lab *lab = sim_lab_make(options_of(&card, test_seed(11)));
+
+	ck_assert_uint_eq(wh_sim_memory_move(lab->sim, 0, PAGE), wh_sim_now(lab->sim)); /* there is no limit */
+	end(lab);
+	card.memory_bytes_per_s = card.bytes_per_s;
+	lab = sim_lab_make(options_of(&card, test_seed(11)));
+	run(lab, LONG_NS);
+	ck_assert_uint_eq(wh_sim_memory_move(lab->sim, 0, PAGE), wh_sim_now(lab->sim) + PAGE_NS);
+	ck_assert_uint_eq(wh_sim_memory_move(lab->sim, 0, PAGE), wh_sim_now(lab->sim) + 2 * PAGE_NS);
+	ck_assert_uint_eq(wh_sim_memory_move(lab->sim, 1, PAGE), wh_sim_now(lab->sim) + PAGE_NS); /* its own */
+	end(lab);
+}
+
+/* A word to one peer, then to the other, each alone: with room for one connection each is fetched, here and there; with room for two, none. */
+static uint64_t there_and_elsewhere(uint64_t pairs)
+{
+	struct wh_sim_card card = paper;
+	uint64_t sum = 0;
+	struct lab *lab;
+
+	card.queue_pairs = pairs;
+	card.queue_pair_ns = 100000;
+	lab = sim_lab_make(options_of(&card, test_seed(12)));
+	for (uint64_t value = 1; value <= 6; value++) {
+		uint32_t to = value % 2 == 0 ? 1 : 2;
+		const struct wh_push push = word_to(0, to, value);
+		uint64_t start = wh_sim_now(lab->sim);
+
+		post(lab, 0, &push, 1);
+		if (value <= 2) /* for the first time */
+			(void)seen_after(lab, to, 0, value, start);
+		else
+			sum += seen_after(lab, to, 0, value, start);
+	}
+	end(lab);
+	return sum;
+}
+
+TEST(connections_that_the_card_does_not_know_are_fetched)
+{
+	uint64_t alone = POST_NS + PUSH_NS + 1730;
+
+	ck_assert_uint_eq(there_and_elsewhere(0), 4 * alone);
+	ck_assert_uint_eq(there_and_elsewhere(2), 4 * alone);
+	ck_assert_uint_ge(there_and_elsewhere(1), 4 * (alone + 100000)); /* the sender's */
+}
+
+/* Two nodes fill the link of a third, page by page. A word that one of them has for the other waits for a page of its card, and
+ * that for the switch, if it keeps little. */
+static uint64_t beside_a_crowd(uint64_t port_bytes)
+{
+	struct wh_sim_card card = slow_link;
+	struct lab *lab;
+	uint64_t start, took;
+
+	card.port_bytes = port_bytes;
+	lab = sim_lab_make(options_of(&card, test_seed(13)));
+	start = wh_sim_now(lab->sim) + POST_NS + PUSH_NS;
+	for (uint32_t from = 0; from < 2; from++) {
+		const struct wh_push pushes[] = {pages(from, 2, 3), word_to(from, 2, 1), word_to(from, 1 - from, 2)};
+
+		post(lab, from, pushes, COUNT(pushes));
+	}
+	took = seen_after(lab, 0, 1, 2, start);
+	ck_assert_uint_le(seen_after(lab, 2, 0, 1, start), 6 * PAGE_NS + POST_NS); /* nothing is lost by it */
+	end(lab);
+	return took;
+}
+
+TEST(a_full_switch_stops_what_goes_elsewhere)
+{
+	uint64_t free = beside_a_crowd(0);
+
+	ck_assert_uint_le(free, PAGE_NS + 10);
+	ck_assert_uint_ge(beside_a_crowd(64), 2 * PAGE_NS - 64); /* until a page of the other's has gone, too */
+	ck_assert_uint_eq(beside_a_crowd(100 * PAGE), free);
+}
+
+/* A link that ends while its card waits for the switch: the card goes on with others. */
+TEST(crashes_end_what_a_full_switch_keeps)
+{
+	struct wh_sim_card card = slow_link;
+
+	card.turn_bytes = PAGE / 4;
+	card.port_bytes = 64;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct lab *lab = sim_lab_make(options_of(&card, test_seed(200 + seed)));
+
+		for (uint64_t value = 1; value <= 3; value++)
+			for (uint32_t from = 0; from < NODES; from++)
+				post_page(lab, from, value);
+		run(lab, 100 + 300 * seed);
+		wh_sim_crash(lab->sim, 2);
+		destroy(lab, 2);
+		run(lab, LONG_NS);
+		ck_assert_uint_eq(word(lab, 0, 1), 3);
+		ck_assert_uint_eq(word(lab, 1, 0), 3);
+		ck_assert_uint_eq(wh_sim_under_way(lab->sim), 0);
+		end(lab);
+	}
+}
+
+/* A counter that changes twice before it is read is one line to read; of two nodes they are two. */
+TEST(lines_that_cards_have_written_are_counted)
+{
+	struct lab *lab = sim_lab_make(options_of(&paper, test_seed(14)));
+
+	(void)wh_sim_lines_read(lab->sim, 1);
+	post_word(lab, 0, 1);
+	post_word(lab, 0, 2);
+	post_word(lab, 2, 1);
+	run(lab, LONG_NS);
+	ck_assert_uint_eq(wh_sim_lines_read(lab->sim, 1), 2);
+	ck_assert_uint_eq(wh_sim_lines_read(lab->sim, 1), 0);
+	post_word(lab, 0, 3);
+	run(lab, LONG_NS);
+	ck_assert_uint_eq(wh_sim_lines_read(lab->sim, 1), 1);
+	end(lab);
+}
+
 TEST_SUITE("the simulator's network card")
