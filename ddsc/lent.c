@@ -142,30 +142,67 @@ static bool loan_room(struct wh_ddsc_lent *lent)
 	return true;
 }
 
-bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, int32_t count)
+/* Room for so many pointers: that of a loan that came back, mostly. With the lock. */
+static void **list_of(struct wh_ddsc_lent *lent, size_t count)
 {
+	void **list = lent->list;
+
+	if (lent->list_room < count)
+		return malloc(count * sizeof(*list));
+	lent->list = NULL;
+	lent->list_room = 0;
+	return list;
+}
+
+bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, void *const *samples, int32_t count)
+{
+	struct wh_ddsc_loan loan = {.first = samples[0], .count = count};
 	bool is_room;
 
 	pthread_mutex_lock(lock);
 	is_room = loan_room(lent);
-	if (is_room)
-		lent->loans[lent->loan_count++] = (struct wh_ddsc_loan){first, count};
+	if (is_room && count > 1) {
+		loan.samples = list_of(lent, (size_t)count);
+		is_room = loan.samples != NULL;
+	}
+	if (is_room) {
+		if (count > 1)
+			memcpy((void *)loan.samples, (const void *)samples, (size_t)count * sizeof(*samples));
+		lent->loans[lent->loan_count++] = loan;
+	}
 	pthread_mutex_unlock(lock);
 	return is_room;
 }
 
-int32_t wh_ddsc_loan_forget(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first)
+bool wh_ddsc_loan_back(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, struct wh_ddsc_loan *out)
 {
-	int32_t count = 0;
+	bool found = false;
 
 	pthread_mutex_lock(lock);
-	for (size_t i = lent->loan_count; i-- > 0 && count == 0;) /* mostly the last one */
+	for (size_t i = lent->loan_count; i-- > 0 && !found;) /* mostly the last one */
 		if (lent->loans[i].first == first) {
-			count = lent->loans[i].count;
+			*out = lent->loans[i];
 			lent->loans[i] = lent->loans[--lent->loan_count];
+			found = true;
 		}
 	pthread_mutex_unlock(lock);
-	return count;
+	return found;
+}
+
+void wh_ddsc_loan_let_go(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, struct wh_ddsc_loan *loan)
+{
+	void **list = loan->samples;
+
+	if (list != NULL && loan->count <= KEPT_ROOM_MAX) {
+		pthread_mutex_lock(lock);
+		if (lent->list_room < (size_t)loan->count) {
+			list = lent->list;
+			lent->list = loan->samples;
+			lent->list_room = (size_t)loan->count;
+		}
+		pthread_mutex_unlock(lock);
+	}
+	free((void *)list);
 }
 
 void wh_ddsc_lent_end(struct wh_ddsc_lent *lent)
@@ -177,5 +214,8 @@ void wh_ddsc_lent_end(struct wh_ddsc_lent *lent)
 	end(lent->kept);
 	lent->kept = NULL;
 	free_scratch(&lent->scratch);
+	for (size_t i = 0; i < lent->loan_count; i++)
+		free((void *)lent->loans[i].samples);
 	free(lent->loans);
+	free((void *)lent->list);
 }

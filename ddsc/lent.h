@@ -24,7 +24,8 @@ struct wh_ddsc_scratch { /* for one call */
 };
 
 struct wh_ddsc_loan { /* of whorl's, that the program has: samples of a plain type */
-	const void *first;
+	void *first;
+	void **samples; /* of more than one; else NULL. A program may come with fewer than it was given */
 	int32_t count;
 };
 
@@ -34,6 +35,8 @@ struct wh_ddsc_lent {
 	struct wh_ddsc_scratch scratch; /* room 0: none, or a call uses it */
 	struct wh_ddsc_loan *loans;     /* of whorl's */
 	size_t loan_count, loan_room;
+	void **list; /* of one that came back; NULL: none */
+	size_t list_room;
 };
 
 /* A block for so many samples. NULL when memory is out. `lock` is that of *lent. */
@@ -54,9 +57,10 @@ static inline void *wh_ddsc_block_at(struct wh_ddsc_block *block, size_t i)
 bool wh_ddsc_scratch_get(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, size_t count, struct wh_ddsc_scratch *out);
 void wh_ddsc_scratch_put(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, struct wh_ddsc_scratch *scratch);
 
-/* Notes what was lent; false when memory is out. And forgets it: how many samples it has; 0: there is no such loan. */
-bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, int32_t count);
-int32_t wh_ddsc_loan_forget(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first);
+/* Notes what was lent; false when memory is out. And takes it back: what is lent no more, to be let go; false: there is no such loan. */
+bool wh_ddsc_loan_note(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, void *const *samples, int32_t count);
+bool wh_ddsc_loan_back(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, const void *first, struct wh_ddsc_loan *out);
+void wh_ddsc_loan_let_go(struct wh_ddsc_lent *lent, pthread_mutex_t *lock, struct wh_ddsc_loan *loan);
 
 /* Frees all that there is, lent or not. */
 void wh_ddsc_lent_end(struct wh_ddsc_lent *lent);

@@ -46,19 +46,27 @@ void dds_string_free(char *text)
 	free(text);
 }
 
-/* A descriptor that is no type's leaves the sample as it is. */
-void dds_sample_free(void *sample, const dds_topic_descriptor_t *descriptor, dds_free_op_t what)
+/* What is said not to be freed (`_release`) stays, and so do numbers. A descriptor that is no type's leaves the sample as it is. */
+static void free_contents(void *sample, const dds_topic_descriptor_t *descriptor, bool all)
 {
 	struct wh_ddsc_type *type;
 
+	if (wh_ddsc_type_create(&type, (const struct wh_ddsc_descriptor *)(const void *)descriptor, NULL) !=
+	    DDS_RETCODE_OK)
+		return;
+	if (all)
+		wh_ddsc_sample_release(type, sample);
+	else
+		wh_ddsc_key_release(type, sample);
+	wh_ddsc_type_free(type);
+}
+
+void dds_sample_free(void *sample, const dds_topic_descriptor_t *descriptor, dds_free_op_t what)
+{
 	if (sample == NULL || descriptor == NULL)
 		return;
-	if ((what & DDS_FREE_CONTENTS) != 0 &&
-	    wh_ddsc_type_create(&type, (const struct wh_ddsc_descriptor *)(const void *)descriptor, NULL) ==
-		    DDS_RETCODE_OK) {
-		wh_ddsc_sample_clear(type, sample);
-		wh_ddsc_type_free(type);
-	}
+	if ((what & (DDS_FREE_CONTENTS_BIT | DDS_FREE_KEY_BIT)) != 0)
+		free_contents(sample, descriptor, (what & DDS_FREE_CONTENTS_BIT) != 0);
 	if ((what & DDS_FREE_ALL_BIT) != 0)
 		free(sample);
 }

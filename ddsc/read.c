@@ -105,7 +105,7 @@ static dds_return_t lend(const struct wanted *wanted, struct wh_ddsc_entry *home
 static dds_return_t lend_whorls(const struct wanted *wanted, struct wh_ddsc_entry *home,
 				const struct wh_ddsc_scratch *scratch, int32_t count)
 {
-	if (!wh_ddsc_loan_note(&home->lent, &home->lock, scratch->data[0], count)) {
+	if (!wh_ddsc_loan_note(&home->lent, &home->lock, scratch->data, count)) {
 		(void)whorl_dds_return_loan(home->handle, scratch->data, count);
 		return whorl_dds_refuse(wanted->function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	}
@@ -121,19 +121,27 @@ static bool is_whorls(const struct wh_ddsc_entry *home)
 	return home->kind->is_plain && home->kind->builtin == 0 && !home->copies;
 }
 
-/* Gives back what begins with `data[0]`, if it is lent. */
-static bool give_back(struct wh_ddsc_entry *home, void **data)
+static bool give_back_whorls(struct wh_ddsc_entry *home, const void *first)
+{
+	struct wh_ddsc_loan loan;
+	void *only;
+
+	if (!wh_ddsc_loan_back(&home->lent, &home->lock, first, &loan))
+		return false;
+	only = loan.first;
+	(void)whorl_dds_return_loan(home->handle, loan.samples != NULL ? loan.samples : &only, loan.count);
+	wh_ddsc_loan_let_go(&home->lent, &home->lock, &loan);
+	return true;
+}
+
+/* Gives back what begins with this sample, if it is lent: all of it, whatever the program has made of its list of them since. */
+static bool give_back(struct wh_ddsc_entry *home, const void *first)
 {
 	struct wh_ddsc_block *block;
-	int32_t count;
 
-	if (is_whorls(home)) {
-		count = wh_ddsc_loan_forget(&home->lent, &home->lock, data[0]);
-		if (count > 0)
-			(void)whorl_dds_return_loan(home->handle, data, count);
-		return count > 0;
-	}
-	block = wh_ddsc_block_back(&home->lent, &home->lock, data[0]);
+	if (is_whorls(home))
+		return give_back_whorls(home, first);
+	block = wh_ddsc_block_back(&home->lent, &home->lock, first);
 	if (block != NULL)
 		wh_ddsc_block_keep(&home->lent, &home->lock, block);
 	return block != NULL;
@@ -143,7 +151,7 @@ static bool give_back(struct wh_ddsc_entry *home, void **data)
  * back: that is lent anew. */
 static dds_return_t look(struct wanted *wanted, const struct wh_ddsc_entry *entry, struct wh_ddsc_entry *home)
 {
-	bool lends = wanted->data[0] == NULL || give_back(home, wanted->data);
+	bool lends = wanted->data[0] == NULL || give_back(home, wanted->data[0]);
 	struct wh_ddsc_scratch scratch;
 	dds_return_t count, lent;
 
@@ -347,7 +355,7 @@ dds_return_t dds_take_next_wl(dds_entity_t reader, void **buffer, dds_sample_inf
 /* What a reader has not lent may be a writer's loan. */
 static dds_return_t return_loan(const char *function, struct wh_ddsc_entry *home, void **buffers, int32_t count)
 {
-	if (give_back(home, buffers)) {
+	if (give_back(home, buffers[0])) {
 		buffers[0] = NULL;
 		return DDS_RETCODE_OK;
 	}

@@ -124,9 +124,10 @@ static inline void wh_dds_drops_add(struct wh_dds_drops *drops, struct wh_dds_co
 		drops->last = copy;
 }
 
-static inline struct wh_dds_copy *wh_dds_copy_of(void *data)
+/* Whatever address a program gives back, NULL too: it is compared first, so it is calculated as a number. */
+static inline struct wh_dds_copy *wh_dds_copy_of(const void *data)
 {
-	return (struct wh_dds_copy *)(void *)((unsigned char *)data - offsetof(struct wh_dds_copy, data));
+	return (struct wh_dds_copy *)((uintptr_t)data - offsetof(struct wh_dds_copy, data));
 }
 
 struct wh_dds_pool_counts {

@@ -112,6 +112,11 @@ void wh_ddsc_sample_release(const struct wh_ddsc_type *type, void *sample)
 	wh_ddsc_release(&type->programs[WH_DDSC_OF_SAMPLE][WH_DDSC_XCDR2 - 1][WH_DDSC_JOINED], sample);
 }
 
+void wh_ddsc_key_release(const struct wh_ddsc_type *type, void *sample)
+{
+	wh_ddsc_release(&type->programs[WH_DDSC_OF_KEY][WH_DDSC_XCDR2 - 1][WH_DDSC_JOINED], sample);
+}
+
 void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample)
 {
 	wh_ddsc_sample_release(type, sample);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ddsc/type/names.h"
 #include "ddsc/type/tree.h"
 
 #define PADDING_MAX 16 /* behind the last member of a struct: idlc aligns none to more than 8 bytes */
@@ -10,24 +11,47 @@
 struct reading {
 	const struct wh_ddsc_words *words;
 	struct wh_ddsc_tree *tree;
+	const struct wh_ddsc_descriptor *descriptor;
 	const char *name; /* of the type */
 	struct wh_error *err;
 	uint32_t depth;
-	size_t inside[WH_DDSC_DEPTH_MAX]; /* where the operations begin of all that is being read */
+	size_t inside[WH_DDSC_DEPTH_MAX];               /* where the operations begin of all that is being read */
+	struct wh_ddsc_place places[WH_DDSC_DEPTH_MAX]; /* the member of each that is being read */
+	uint32_t offsets[WH_DDSC_DEPTH_MAX];
+	bool is_union; /* and it is all of its struct */
 };
 
-static whorl_dds_return broken(struct reading *reading, const struct wh_ddsc_member *member, const char *what)
+/* Of the member that is being read: its name, if the descriptor says it, or where it lies. The operations of a union are those of a struct that has
+ * nothing else: what a program knows as such is the member that is one. */
+static void say(struct reading *reading, enum whorl_result result, const char *what, const char *rest)
 {
-	wh_error_set(reading->err, WHORL_INVALID, "type %s: the member at byte %" PRIu32 " of its struct %s",
-		     reading->name, member->offset, what);
+	uint32_t depth = reading->depth;
+	char name[128];
+
+	if (depth > 1 && result == WHORL_UNSUPPORTED && reading->is_union)
+		depth--;
+	if (depth > 0 && wh_ddsc_name_of(reading->descriptor, reading->places, depth, name, sizeof(name)))
+		wh_error_set(reading->err, result, "type %s: the member %s %s%s", reading->name, name, what, rest);
+	else
+		wh_error_set(reading->err, result, "type %s: the member at byte %" PRIu32 " of its struct %s%s",
+			     reading->name, depth > 0 ? reading->offsets[depth - 1] : 0, what, rest);
+}
+
+static whorl_dds_return broken(struct reading *reading, const char *what)
+{
+	say(reading, WHORL_INVALID, what, "");
 	return WHORL_DDS_RETCODE_BAD_PARAMETER;
 }
 
-static whorl_dds_return unsupported(struct reading *reading, const struct wh_ddsc_member *member, const char *what)
+static whorl_dds_return unsupported(struct reading *reading, const char *what)
 {
-	wh_error_set(reading->err, WHORL_UNSUPPORTED,
-		     "type %s: the member at byte %" PRIu32 " of its struct %s, which is not supported", reading->name,
-		     member->offset, what);
+	say(reading, WHORL_UNSUPPORTED, what, ", which is not supported");
+	return WHORL_DDS_RETCODE_UNSUPPORTED;
+}
+
+static whorl_dds_return refuse_whole(struct reading *reading, const char *what)
+{
+	wh_error_set(reading->err, WHORL_UNSUPPORTED, "type %s %s, which is not supported", reading->name, what);
 	return WHORL_DDS_RETCODE_UNSUPPORTED;
 }
 
@@ -109,15 +133,15 @@ static whorl_dds_return read_element(struct reading *reading, const struct wh_dd
 	uint32_t element;
 
 	if (member->element == WH_DDSC_OF_UNION)
-		return unsupported(reading, member, "has unions");
+		return unsupported(reading, "has unions");
 	if (!is_simple(member, member->element, &node)) {
 		node.kind = WH_DDSC_STRUCT;
 		node.bytes = member->each;
 	}
 	if (node.bytes == 0)
-		return broken(reading, member, "has elements of no size");
+		return broken(reading, "has elements of no size");
 	if (is_array && node.bytes > UINT32_MAX / member->count)
-		return broken(reading, member, "is larger than 4 GB");
+		return broken(reading, "is larger than 4 GB");
 	element = add(reading, node);
 	if (element == 0)
 		return no_room(reading);
@@ -135,7 +159,10 @@ static whorl_dds_return read_type(struct reading *reading, const struct wh_ddsc_
 
 	switch (member->type) {
 	case WH_DDSC_OF_UNION:
-		return unsupported(reading, member, "is a union");
+		reading->is_union = member->offset == 0;
+		if (reading->is_union && reading->depth == 1)
+			return refuse_whole(reading, "is a union");
+		return unsupported(reading, "is a union");
 	case WH_DDSC_OF_EXTERN:
 		node->kind = WH_DDSC_STRUCT;
 		node->at = member->body;
@@ -149,34 +176,35 @@ static whorl_dds_return read_type(struct reading *reading, const struct wh_ddsc_
 		return read_element(reading, member, self);
 	default:
 		(void)is_simple(member, member->type, node);
-		return node->bytes > 0 ? WHORL_DDS_RETCODE_OK : broken(reading, member, "has no size");
+		return node->bytes > 0 ? WHORL_DDS_RETCODE_OK : broken(reading, "has no size");
 	}
 }
 
 /* A member behind the first `used` bytes of a struct that has `room`. */
 static whorl_dds_return read_member(struct reading *reading, size_t *at, uint32_t *self, uint32_t used, uint32_t room)
 {
-	struct wh_ddsc_member member;
+	struct wh_ddsc_member member = {.offset = 0};
 	const char *wrong = wh_ddsc_words_member(reading->words, *at, &member);
 	whorl_dds_return result;
 
+	reading->offsets[reading->depth - 1] = member.offset;
+	reading->places[reading->depth - 1].is_base = (member.flags & WH_DDSC_IS_BASE) != 0;
 	if ((reading->words->word[*at] & WH_DDSC_IS_EXTERNAL) != 0)
-		return unsupported(reading, &member,
-				   member.flags & WH_DDSC_IS_OPTIONAL ? "is @optional" : "is @external");
+		return unsupported(reading, member.flags & WH_DDSC_IS_OPTIONAL ? "is @optional" : "is @external");
 	if (wrong != NULL)
-		return broken(reading, &member, wrong);
+		return broken(reading, wrong);
 	if ((member.flags & WH_DDSC_IS_OPTIONAL) != 0)
-		return unsupported(reading, &member, "is @optional");
+		return unsupported(reading, "is @optional");
 	if (member.next <= *at)
-		return broken(reading, &member, "is followed by itself");
+		return broken(reading, "is followed by itself");
 	if (member.offset < used || member.offset >= room)
-		return broken(reading, &member, "lies outside, or in another member");
+		return broken(reading, "lies outside, or in another member");
 	*self = add(reading, (struct wh_ddsc_node){.operation = *at, .offset = member.offset});
 	if (*self == 0)
 		return no_room(reading);
 	result = read_type(reading, &member, *self, room - member.offset);
 	if (result == WHORL_DDS_RETCODE_OK && reading->tree->nodes[*self].bytes > room - member.offset)
-		return broken(reading, &member, "does not end in its struct");
+		return broken(reading, "does not end in its struct");
 	*at = member.next;
 	return result;
 }
@@ -194,6 +222,8 @@ static whorl_dds_return read_members(struct reading *reading, size_t at, uint32_
 			return result;
 		*(last == 0 ? &reading->tree->nodes[self].child : &reading->tree->nodes[last].next) = member;
 		last = member;
+		if (!reading->places[reading->depth - 1].is_base)
+			reading->places[reading->depth - 1].index++;
 		*used = reading->tree->nodes[member].offset + reading->tree->nodes[member].bytes;
 	}
 	if (at >= reading->words->count || wh_ddsc_code(reading->words->word[at]) != WH_DDSC_RETURN || last == 0) {
@@ -206,8 +236,7 @@ static whorl_dds_return read_members(struct reading *reading, size_t at, uint32_
 
 static whorl_dds_return refuse_struct(struct reading *reading, const char *what)
 {
-	wh_error_set(reading->err, WHORL_UNSUPPORTED, "type %s %s, which is not supported", reading->name, what);
-	return WHORL_DDS_RETCODE_UNSUPPORTED;
+	return reading->depth > 0 ? unsupported(reading, what) : refuse_whole(reading, what);
 }
 
 /* The struct `self`, of which `at` is known, in `room` bytes; its size, if that is not known. */
@@ -230,6 +259,7 @@ static whorl_dds_return read_struct(struct reading *reading, uint32_t self, uint
 		return refuse_struct(reading, reading->depth == 0 ? "is @mutable" : "has a struct that is @mutable");
 	if (code == WH_DDSC_CALL)
 		return refuse_struct(reading, "calls its operations");
+	reading->places[reading->depth] = (struct wh_ddsc_place){0};
 	reading->inside[reading->depth++] = at;
 	/* Of a base, the length is that of the whole. */
 	reading->tree->nodes[self].is_delimited = code == WH_DDSC_DELIMITED && !is_base;
@@ -249,7 +279,8 @@ static whorl_dds_return read_struct(struct reading *reading, uint32_t self, uint
 whorl_dds_return wh_ddsc_tree_make(struct wh_ddsc_tree *tree, const struct wh_ddsc_words *words,
 				   const struct wh_ddsc_descriptor *descriptor, struct wh_error *err)
 {
-	struct reading reading = {.words = words, .tree = tree, .name = descriptor->name, .err = err};
+	struct reading reading = {
+		.words = words, .tree = tree, .descriptor = descriptor, .name = descriptor->name, .err = err};
 	whorl_dds_return result;
 
 	*tree = (struct wh_ddsc_tree){.nodes = NULL};

@@ -58,8 +58,8 @@ struct wh_ddsc_descriptor { /* the layout is Debian's dds_topic_descriptor_t, an
 struct wh_ddsc_type;
 
 /* The descriptor is not needed afterwards. Of `ops` as many words are read as its operations have, and the paths of its keys: that so many are there
- * cannot be checked. OK; BAD_PARAMETER: the descriptor is broken: err (may be NULL) says how; UNSUPPORTED: err names the key, or says at which byte of
- * its struct the member lies, and what it is; OUT_OF_RESOURCES. */
+ * cannot be checked. OK; BAD_PARAMETER: the descriptor is broken: err (may be NULL) says how; UNSUPPORTED: err names the key, or
+ * the member, and what it is; if `mapping` does not say what the member is called, then at which byte of its struct it lies; OUT_OF_RESOURCES. */
 WH_MUST_CHECK whorl_dds_return wh_ddsc_type_create(struct wh_ddsc_type **out,
 						   const struct wh_ddsc_descriptor *descriptor, struct wh_error *err);
 void wh_ddsc_type_free(struct wh_ddsc_type *type); /* NULL is nothing */
@@ -110,7 +110,9 @@ bool wh_ddsc_decode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, boo
 /* Frees what it points to: strings are NULL then, and sequences have no buffer, but for one that is not to be freed, which stays with all that is in
  * it. Numbers stay as they are. */
 void wh_ddsc_sample_release(const struct wh_ddsc_type *type, void *sample);
-/* The same, and it is all zero then. */
+/* The same of its key members alone. */
+void wh_ddsc_key_release(const struct wh_ddsc_type *type, void *sample);
+/* All of it is freed, and it is all zero then. */
 void wh_ddsc_sample_clear(const struct wh_ddsc_type *type, void *sample);
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------- */

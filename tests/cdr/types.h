@@ -12,15 +12,18 @@
 
 /* X(name, what is said of it) for those that are not supported. */
 #define CDR_REFUSED(X)                                                                                                 \
-	X(either, "is a union")                                                                                        \
-	X(has_union, "is a union")                                                                                     \
-	X(has_unions, "has unions")                                                                                    \
+	X(either, "type cdr::either is a union")                                                                       \
+	X(has_union, "the member e is a union")                                                                        \
+	X(has_unions, "the member list has unions")                                                                    \
 	X(changing, "is @mutable")                                                                                     \
-	X(has_changing, "is @mutable")                                                                                 \
-	X(has_optional, "is @optional")                                                                                \
-	X(has_optional_string, "is @optional")                                                                         \
-	X(has_external, "is @external")                                                                                \
-	X(has_external_struct, "is @external")
+	X(has_changing, "the member c has a struct that is @mutable")                                                  \
+	X(has_optional, "the member o is @optional")                                                                   \
+	X(has_optional_string, "the member s is @optional")                                                            \
+	X(has_external, "the member e is @external")                                                                   \
+	X(has_external_struct, "the member p is @external")                                                            \
+	X(has_deep, "the member inner.e is a union")                                                                   \
+	X(has_inherited, "the member inner.e is a union")                                                              \
+	X(has_base, "the member another.inner.e is a union")
 /* clang-format on */
 
 #endif

@@ -4,11 +4,14 @@
  *              one way only, and that is read as the same.
  *     d        a descriptor: the sizes of struct and key, its words, and behind them bytes that are a sample of it, if it is one
  *
+ *     n        what is said of members' names, of a member in a member: they are found or not
+ *
  *     cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DWHORL_FUZZ=ON && cmake --build build/fuzz --target fuzz_ddsc
  *     build/fuzz/tests/fuzz/fuzz_ddsc -max_total_time=600 -max_len=1000 CORPUS_DIRECTORY
  */
 #include <stdlib.h>
 
+#include "ddsc/type/names.h"
 #include "ddsc/type/type_int.h"
 #include "tests/support/descriptors.h"
 
@@ -116,6 +119,20 @@ static void try_descriptor(const uint8_t *data, size_t size)
 	free(words);
 }
 
+static void try_names(const uint8_t *data, size_t size)
+{
+	struct wh_ddsc_descriptor descriptor = {.name = "m::opt"};
+	const struct wh_ddsc_place places[] = {{data[0] % 8, data[0] >= 240}, {data[1] % 8, data[1] >= 240}};
+	char name[64];
+
+	descriptor.mapping = (struct wh_ddsc_blob){malloc(size - 1), (uint32_t)(size - 2)};
+	memcpy(descriptor.mapping.bytes, data + 2, size - 2);
+	for (uint32_t count = 1; count <= 2; count++)
+		if (wh_ddsc_name_of(&descriptor, places, count, name, sizeof(name)))
+			REQUIRE(strlen(name) > 0 && strlen(name) < sizeof(name));
+	free(descriptor.mapping.bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -125,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (data[0] == 'd') {
 		try_descriptor(data + 1, size - 1);
+	} else if (data[0] == 'n' && size > 3) {
+		try_names(data + 1, size - 1);
 	} else if (data[0] < sizeof(descriptors) / sizeof(*descriptors)) {
 		REQUIRE(wh_ddsc_type_create(&type, descriptors[data[0]], NULL) == WHORL_DDS_RETCODE_OK);
 		try_sample(type, data[1], data + 2, size - 2);

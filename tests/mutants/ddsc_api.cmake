@@ -14,7 +14,7 @@ mutant(NAME ddsc-children-stay KIND test_ddsc_api FILE ddsc/entry.c
 mutant(NAME ddsc-lent-is-not-given-back KIND test_ddsc_api FILE ddsc/read.c
 	REMOVES "what was lent and is read into again is given back"
 	TEXT [[
-	bool lends = wanted->data[0] == NULL || give_back(home, wanted->data);
+	bool lends = wanted->data[0] == NULL || give_back(home, wanted->data[0]);
 ]]
 	REPLACEMENT [[
 	bool lends = wanted->data[0] == NULL;

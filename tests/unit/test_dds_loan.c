@@ -92,6 +92,15 @@ START_TEST(a_loan_is_given_back)
 	data[0] = &none;
 	data[1] = borrow(writer);
 	refused(PRECONDITION_NOT_MET, whorl_dds_return_loan(writer, data, 2)); /* but that one is given back */
+	data[0] = NULL;
+	data[1] = borrow(writer);
+	refused(PRECONDITION_NOT_MET, whorl_dds_return_loan(writer, data, 2));
+	data[0] = data[1] = NULL;
+	refused(PRECONDITION_NOT_MET, whorl_dds_return_loan(reader, data, 2)); /* nothing is at no address */
+	data[0] = (void *)(uintptr_t)1;
+	refused(PRECONDITION_NOT_MET, whorl_dds_return_loan(reader, data, 1));
+	refused(BAD_PARAMETER, whorl_dds_return_loan(reader, data, -1));
+	refused(BAD_PARAMETER, whorl_dds_return_loan(reader, NULL, 1));
 	well(whorl_dds_write(writer, &none));
 	expect(reader, 5, 0);
 	well(whorl_dds_delete(place.participant));

@@ -2,6 +2,7 @@
  * Labels: threads
  */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,55 +12,8 @@
 #include <dds/ddsc/dds_statistics.h>
 
 #include "ddsc/entry.h"
+#include "tests/support/compat_types.h"
 #include "tests/support/dds_domain.h"
-
-/* ---- types, as idlc describes them ------------------------------------------------------------------------------------------ */
-
-struct note {
-	int32_t id; /* the key */
-	char *text;
-};
-struct named {
-	char *name; /* the key */
-	dds_sequence_t bytes;
-};
-struct point {      /* plain */
-	int32_t id; /* the key */
-	double x;
-};
-
-static const uint32_t note_ops[] = {DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN | DDS_OP_FLAG_KEY,
-				    offsetof(struct note, id),
-				    DDS_OP_ADR | DDS_OP_TYPE_STR,
-				    offsetof(struct note, text),
-				    DDS_OP_RTS,
-				    DDS_OP_KOF | 1,
-				    0};
-static const uint32_t named_ops[] = {DDS_OP_ADR | DDS_OP_TYPE_STR | DDS_OP_FLAG_KEY,
-				     offsetof(struct named, name),
-				     DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY,
-				     offsetof(struct named, bytes),
-				     DDS_OP_RTS,
-				     DDS_OP_KOF | 1,
-				     0};
-static const uint32_t point_ops[] = {DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN | DDS_OP_FLAG_KEY,
-				     offsetof(struct point, id),
-				     DDS_OP_ADR | DDS_OP_TYPE_8BY | DDS_OP_FLAG_FP,
-				     offsetof(struct point, x),
-				     DDS_OP_RTS,
-				     DDS_OP_KOF | 1,
-				     0};
-static const dds_key_descriptor_t id_key[] = {{"id", 5, 0}}, name_key[] = {{"name", 5, 0}};
-
-#define DESCRIPTOR(type, name, keys, ops)                                                                              \
-	{                                                                                                              \
-		.m_size = sizeof(type), .m_align = _Alignof(type), .m_nkeys = 1, .m_typename = (name),                 \
-		.m_keys = (keys), .m_nops = 3, .m_ops = (ops), .m_meta = ""                                            \
-	}
-
-static const dds_topic_descriptor_t note_type = DESCRIPTOR(struct note, "test::note", id_key, note_ops);
-static const dds_topic_descriptor_t named_type = DESCRIPTOR(struct named, "test::named", name_key, named_ops);
-static const dds_topic_descriptor_t point_type = DESCRIPTOR(struct point, "test::point", id_key, point_ops);
 
 /* ---- what tests share ------------------------------------------------------------------------------------------------------- */
 
@@ -103,18 +57,18 @@ static void take_one(void **data, dds_sample_info_t *info)
 
 static void write_note(int32_t id, const char *text)
 {
-	well(dds_write(writer, &(struct note){id, (char *)(uintptr_t)text}));
+	well(dds_write(writer, &(struct compat_note){id, (char *)(uintptr_t)text}));
 }
 
 /* ---- writing and reading ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_sample_is_lent)
 {
-	struct note *note;
+	struct compat_note *note;
 	void *data[4] = {NULL};
 	dds_sample_info_t info[4];
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	ck_assert_int_eq(dds_take(reader, data, info, 4, 4), 0);
 	ck_assert_ptr_null(data[0]);
 	for (int32_t i = 0; i < 100; i++) {
@@ -136,11 +90,11 @@ END_TEST
 
 START_TEST(a_sample_is_read_into_memory_of_the_program)
 {
-	struct note *note = dds_alloc(sizeof(*note));
+	struct compat_note *note = dds_alloc(sizeof(*note));
 	void *data[] = {note};
 	dds_sample_info_t info;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	for (int32_t i = 0; i < 10; i++) {
 		write_note(7, i % 2 == 0 ? "first" : "second, and longer");
 		until(dds_read(reader, data, &info, 1, 1) == 1);
@@ -149,7 +103,7 @@ START_TEST(a_sample_is_read_into_memory_of_the_program)
 		take_one(data, &info);
 		ck_assert_int_eq(info.sample_state, DDS_SST_READ);
 	}
-	dds_sample_free(note, &note_type, DDS_FREE_ALL);
+	dds_sample_free(note, &compat_note_type, DDS_FREE_ALL);
 	end();
 }
 END_TEST
@@ -162,7 +116,7 @@ START_TEST(what_was_lent_is_lent_anew)
 	dds_return_t count;
 	int32_t next = 0;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	for (int32_t round = 1; round < 8; round++) {
 		for (int32_t i = 0; i < round; i++)
 			write_note(next + i, "text");
@@ -170,7 +124,7 @@ START_TEST(what_was_lent_is_lent_anew)
 		until((count = dds_read_mask(reader, data, info, 8, 8, DDS_ANY_STATE)) == round); /* more each time */
 		ck_assert_int_eq(dds_take(reader, data, info, 8, 8), round);
 		for (int32_t i = 0; i < round; i++)
-			ck_assert_int_eq(((struct note *)data[i])->id, next++);
+			ck_assert_int_eq(((struct compat_note *)data[i])->id, next++);
 	}
 	end(); /* the last one goes with its reader */
 }
@@ -181,15 +135,15 @@ START_TEST(plain_samples_lie_in_the_loan)
 	void *data[2] = {NULL}, *loan;
 	dds_sample_info_t info[2];
 
-	begin(&point_type);
+	begin(&compat_point_type);
 	ck_assert(dds_is_loan_available(writer));
 	ck_assert(dds_is_shared_memory_available(reader));
 	for (int32_t i = 0; i < 10; i++) {
 		well(dds_loan_sample(writer, &loan));
-		*(struct point *)loan = (struct point){i, 0.5 * i};
+		*(struct compat_point *)loan = (struct compat_point){i, 0.5 * i};
 		well(dds_write(writer, loan));
 		take_one(data, info);
-		ck_assert_double_eq(((struct point *)data[0])->x, 0.5 * i);
+		ck_assert_double_eq(((struct compat_point *)data[0])->x, 0.5 * i);
 		if (i % 2 == 0)
 			well(dds_return_loan(reader, data, 1)); /* else it is read into again */
 	}
@@ -201,21 +155,48 @@ START_TEST(plain_samples_lie_in_the_loan)
 }
 END_TEST
 
+/* A program keeps of what it was lent what it wants: the first sample stands for all. */
+START_TEST(a_loan_is_given_back_by_its_first)
+{
+	void *data[4] = {NULL}, **kept = malloc(sizeof(*kept));
+	dds_sample_info_t info[4];
+
+	begin(&compat_point_type);
+	for (int32_t round = 0; round < 100; round++) {
+		for (int32_t i = 0; i < 3; i++)
+			well(dds_write(writer, &(struct compat_point){.id = i}));
+		well(dds_wait_for_acks(writer, patience()));
+		until(dds_read(reader, data, info, 4, 4) == 3); /* one that found fewer is given back by the next */
+		kept[0] = data[0];
+		well(dds_return_loan(reader, kept, 1));
+		refused(PRECONDITION_NOT_MET, dds_return_loan(reader, data, 3));
+		data[0] = NULL;
+		ck_assert_int_eq(dds_take(reader, data, info, 4, 4), 3);
+		kept[0] = data[0];
+		ck_assert_int_eq(dds_read(reader, kept, info, 1, 1), 0); /* into it: it is lent no more */
+		refused(PRECONDITION_NOT_MET, dds_return_loan(reader, data, 3));
+		data[0] = NULL;
+	}
+	free((void *)kept);
+	end();
+}
+END_TEST
+
 START_TEST(an_end_of_an_instance_has_its_key)
 {
 	void *data[] = {NULL};
 	dds_sample_info_t info;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	write_note(5, "text");
 	take_one(data, &info);
-	well(dds_dispose(writer, &(struct note){.id = 5}));
+	well(dds_dispose(writer, &(struct compat_note){.id = 5}));
 	take_one(data, &info);
 	ck_assert(!info.valid_data);
 	ck_assert_int_eq(info.instance_state, DDS_IST_NOT_ALIVE_DISPOSED);
-	ck_assert_int_eq(((struct note *)data[0])->id, 5);
-	ck_assert_ptr_null(((struct note *)data[0])->text);
-	well(dds_writedispose(writer, &(struct note){6, "last"}));
+	ck_assert_int_eq(((struct compat_note *)data[0])->id, 5);
+	ck_assert_ptr_null(((struct compat_note *)data[0])->text);
+	well(dds_writedispose(writer, &(struct compat_note){6, "last"}));
 	take_one(data, &info);
 	ck_assert(info.valid_data);
 	ck_assert_int_eq(info.instance_state, DDS_IST_NOT_ALIVE_DISPOSED);
@@ -224,38 +205,38 @@ START_TEST(an_end_of_an_instance_has_its_key)
 }
 END_TEST
 
-static struct named named_of(char *name)
+static struct compat_named named_of(char *name)
 {
-	return (struct named){name, {._length = 3, ._maximum = 3, ._buffer = (uint8_t *)"abc"}};
+	return (struct compat_named){name, {._length = 3, ._maximum = 3, ._buffer = (uint8_t *)"abc"}};
 }
 
 START_TEST(keys_that_are_texts)
 {
 	char longest[400];
-	struct named one = named_of("one"), same = named_of("one"), two = named_of("two"), found, far;
+	struct compat_named one = named_of("one"), same = named_of("one"), two = named_of("two"), found, far;
 	dds_instance_handle_t handle, other;
 	void *data[] = {NULL};
 	dds_sample_info_t info;
 
-	begin(&named_type);
+	begin(&compat_named_type);
 	well(dds_register_instance(writer, &handle, &one));
 	ck_assert_uint_eq(dds_lookup_instance(writer, &one), handle);
 	ck_assert_uint_eq(dds_lookup_instance(writer, &same), handle);
 	ck_assert_uint_eq(dds_lookup_instance(writer, &two), DDS_HANDLE_NIL);
 	well(dds_write_ts(writer, &two, 17));
 	take_one(data, &info);
-	ck_assert_str_eq(((struct named *)data[0])->name, "two");
-	ck_assert_mem_eq(((struct named *)data[0])->bytes._buffer, "abc", 3);
+	ck_assert_str_eq(((struct compat_named *)data[0])->name, "two");
+	ck_assert_mem_eq(((struct compat_named *)data[0])->bytes._buffer, "abc", 3);
 	ck_assert_int_eq(info.source_timestamp, 17);
 	other = info.instance_handle;
 	ck_assert_uint_ne(other, handle);
 	well(dds_instance_get_key(writer, handle, &found));
 	ck_assert_str_eq(found.name, "one");
 	ck_assert_ptr_null(found.bytes._buffer);
-	dds_sample_free(&found, &named_type, DDS_FREE_CONTENTS);
+	dds_sample_free(&found, &compat_named_type, DDS_FREE_CONTENTS);
 	well(dds_dispose_ih(writer, other));
 	take_one(data, &info);
-	ck_assert_str_eq(((struct named *)data[0])->name, "two");
+	ck_assert_str_eq(((struct compat_named *)data[0])->name, "two");
 	well(dds_unregister_instance_ih(writer, handle));
 	refused(PRECONDITION_NOT_MET, dds_unregister_instance(writer, &one));
 	refused(PRECONDITION_NOT_MET, dds_dispose_ih(writer, DDS_HANDLE_NIL));
@@ -276,19 +257,19 @@ END_TEST
 START_TEST(samples_of_all_sizes)
 {
 	static uint8_t bytes[600000];
-	struct named sample = {"all", {._buffer = bytes}};
+	struct compat_named sample = {"all", {._buffer = bytes}};
 	void *data[] = {NULL};
 	dds_sample_info_t info;
 
-	begin(&named_type);
+	begin(&compat_named_type);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 7);
 	for (uint32_t length = 0; length < 400000; length = 2 * length + 1) {
 		sample.bytes._length = length;
 		well(dds_write(writer, &sample));
 		take_one(data, &info);
-		ck_assert_uint_eq(((struct named *)data[0])->bytes._length, length);
-		ck_assert(length == 0 || memcmp(((struct named *)data[0])->bytes._buffer, bytes, length) == 0);
+		ck_assert_uint_eq(((struct compat_named *)data[0])->bytes._length, length);
+		ck_assert(length == 0 || memcmp(((struct compat_named *)data[0])->bytes._buffer, bytes, length) == 0);
 	}
 	sample.bytes._length = 500000;
 	refused(BAD_PARAMETER, dds_write(writer, &sample));
@@ -307,7 +288,7 @@ START_TEST(samples_are_selected)
 	dds_entity_t condition;
 	uint32_t mask;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	condition = made(dds_create_readcondition(reader, DDS_NOT_READ_SAMPLE_STATE));
 	for (int32_t i = 0; i < 4; i++)
 		write_note(i, "text");
@@ -317,7 +298,7 @@ START_TEST(samples_are_selected)
 	ck_assert_int_eq(dds_triggered(condition), 0);
 	ck_assert_int_eq(dds_read_mask(condition, data, info, 8, 8, DDS_READ_SAMPLE_STATE), 4);
 	ck_assert_int_eq(dds_read_instance(reader, data, info, 8, 8, three), 1);
-	ck_assert_int_eq(((struct note *)data[0])->id, 3);
+	ck_assert_int_eq(((struct compat_note *)data[0])->id, 3);
 	ck_assert_int_eq(dds_take_instance_mask(reader, data, info, 8, 8, three, DDS_NOT_READ_SAMPLE_STATE), 0);
 	ck_assert_int_eq(dds_take_instance_wl(reader, data, info, 8, three), 1);
 	well(dds_return_loan(reader, data, 1));
@@ -337,12 +318,12 @@ END_TEST
 static bool is_even(const void *sample, void *arg)
 {
 	(*(int *)arg)++;
-	return ((const struct note *)sample)->id % 2 == 0;
+	return ((const struct compat_note *)sample)->id % 2 == 0;
 }
 
 static bool is_large(const void *sample)
 {
-	return ((const struct note *)sample)->id >= 10;
+	return ((const struct compat_note *)sample)->id >= 10;
 }
 
 START_TEST(filters_are_given_structs)
@@ -353,7 +334,7 @@ START_TEST(filters_are_given_structs)
 	dds_topic_filter_arg_fn filter;
 	dds_entity_t query;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	well(dds_delete(reader));
 	well(dds_set_topic_filter_and_arg(topic, is_even, &asked));
 	well(dds_get_topic_filter_and_arg(topic, &filter, &arg));
@@ -366,8 +347,8 @@ START_TEST(filters_are_given_structs)
 	until(dds_read(reader, data, info, 4, 4) == 3);
 	ck_assert_int_eq(asked, 5);
 	ck_assert_int_eq(dds_take(query, data, info, 4, 4), 2);
-	ck_assert_int_eq(((struct note *)data[0])->id, 10);
-	ck_assert_int_eq(((struct note *)data[1])->id, 12);
+	ck_assert_int_eq(((struct compat_note *)data[0])->id, 10);
+	ck_assert_int_eq(((struct compat_note *)data[1])->id, 12);
 	well(dds_return_loan(query, data, 2));
 	end();
 }
@@ -386,7 +367,7 @@ static void on_data(dds_entity_t from, void *arg)
 	dds_sample_info_t info;
 
 	while (dds_take(from, data, &info, 1, 1) == 1) {
-		((struct heard *)arg)->samples += ((struct note *)data[0])->id;
+		((struct heard *)arg)->samples += ((struct compat_note *)data[0])->id;
 		(void)dds_return_loan(from, data, 1);
 	}
 }
@@ -407,7 +388,7 @@ START_TEST(listeners_are_called_with_their_arguments)
 	void *arg;
 	bool reset;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	well(dds_lset_data_available_arg(listener, on_data, &heard, true));
 	dds_lset_publication_matched(listener, on_matched);
 	refused(UNSUPPORTED, dds_lset_data_available_arg(found, on_data, &heard, false));
@@ -456,12 +437,12 @@ START_TEST(what_a_listener_uses_is_there_until_it_has_returned)
 {
 	dds_listener_t *listener = dds_create_listener(NULL);
 
-	begin(&point_type);
+	begin(&compat_point_type);
 	late.other = reader;
 	dds_lset_data_available(listener, take_of_other);
 	(void)made(dds_create_reader(participant, topic, NULL, listener));
 	dds_delete_listener(listener);
-	well(dds_write(writer, &(struct point){1, 1}));
+	well(dds_write(writer, &(struct compat_point){1, 1}));
 	until(atomic_load(&late.runs));
 	atomic_store(&late.ends, true);
 	end();
@@ -475,7 +456,7 @@ START_TEST(statuses_have_other_bits)
 	uint32_t status = 0, mask = 0;
 	dds_instance_handle_t handle;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	well(dds_get_status_mask(writer, &mask));
 	ck_assert_uint_eq(mask & DDS_PUBLICATION_MATCHED_STATUS, DDS_PUBLICATION_MATCHED_STATUS);
 	well(dds_set_status_mask(writer, DDS_PUBLICATION_MATCHED_STATUS));
@@ -555,7 +536,7 @@ START_TEST(policies_are_given_back)
 	dds_reset_qos(one);
 	ck_assert(!dds_qget_entity_name(one, &text));
 	dds_delete_qos(one);
-	begin(&note_type);
+	begin(&compat_note_type);
 	well(dds_delete(writer));
 	writer = made(dds_create_writer(participant, topic, other, NULL));
 	dds_reset_qos(other);
@@ -572,7 +553,7 @@ START_TEST(a_value_out_of_its_range_is_refused)
 {
 	dds_qos_t *wrong = dds_create_qos();
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	dds_qset_history(wrong, DDS_HISTORY_KEEP_LAST, 0);
 	refused(BAD_PARAMETER, dds_create_reader(participant, topic, wrong, NULL));
 	refused(BAD_PARAMETER, dds_set_qos(reader, wrong));
@@ -590,7 +571,7 @@ START_TEST(local_samples_are_ignored)
 	void *data[] = {NULL};
 	dds_sample_info_t info;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	dds_qset_ignorelocal(local, DDS_IGNORELOCAL_PARTICIPANT);
 	deaf = made(dds_create_reader(participant, topic, local, NULL));
 	write_note(1, "text");
@@ -618,7 +599,7 @@ START_TEST(built_in_topics_are_read)
 	void *data[4] = {NULL};
 	dds_sample_info_t info[4];
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	topics = made(dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSTOPIC, NULL, NULL));
 	publications = made(dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL));
 	until(dds_take(topics, data, info, 1, 1) == 1);
@@ -649,14 +630,14 @@ START_TEST(topics_are_found)
 	char name[32];
 	dds_entity_t found;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	found = made(dds_find_topic(DDS_FIND_SCOPE_GLOBAL, participant, "things", NULL, DDS_SECS(10)));
 	ck_assert_int_eq(dds_get_type_name(found, name, sizeof(name)), 10);
 	ck_assert_str_eq(name, "test::note");
 	well(dds_delete(made(dds_create_writer(participant, found, NULL, NULL))));
 	refused(TIMEOUT, dds_find_topic(DDS_FIND_SCOPE_GLOBAL, participant, "others", NULL, 0));
 	refused(BAD_PARAMETER, dds_find_topic((dds_find_scope_t)9, participant, "things", NULL, 0));
-	refused(PRECONDITION_NOT_MET, dds_create_topic(participant, &named_type, "things", NULL, NULL));
+	refused(PRECONDITION_NOT_MET, dds_create_topic(participant, &compat_named_type, "things", NULL, NULL));
 	end();
 }
 END_TEST
@@ -666,7 +647,7 @@ START_TEST(waitsets_wait)
 	dds_entity_t waitset, guard;
 	dds_attach_t cookies[4];
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	waitset = made(dds_create_waitset(participant));
 	guard = made(dds_create_guardcondition(participant));
 	well(dds_waitset_attach(waitset, guard, 7));
@@ -690,7 +671,7 @@ START_TEST(statistics_have_the_names_that_programs_look_for)
 {
 	struct dds_statistics *statistics;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	statistics = dds_create_statistics(writer);
 	ck_assert_ptr_nonnull(dds_lookup_statistic(statistics, "rexmit_bytes"));
 	ck_assert_ptr_null(dds_lookup_statistic(statistics, "no such"));
@@ -712,7 +693,7 @@ START_TEST(each_kind_of_entity_leaves_nothing)
 	dds_listener_t *listener = dds_create_listener(NULL);
 	size_t before;
 
-	begin(&named_type);
+	begin(&compat_named_type);
 	before = wh_ddsc_entries();
 	publisher = made(dds_create_publisher(participant, NULL, listener));
 	subscriber = made(dds_create_subscriber(participant, NULL, listener));
@@ -754,7 +735,7 @@ static const dds_entity_t no_entities[] = {0, -1, 12345, INT32_MAX, INT32_MIN};
 
 START_TEST(no_entity)
 {
-	struct note note = {1, "text"};
+	struct compat_note note = {1, "text"};
 	dds_sample_info_t info;
 	dds_instance_handle_t handle;
 	dds_entity_t gone;
@@ -765,7 +746,7 @@ START_TEST(no_entity)
 	dds_guid_t guid;
 	bool flag;
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	gone = reader;
 	well(dds_delete(reader));
 	NOTHING(dds_delete(it));
@@ -790,7 +771,7 @@ START_TEST(no_entity)
 	NOTHING(dds_get_status_mask(it, &number));
 	NOTHING(dds_set_status_mask(it, 0));
 	NOTHING(dds_get_subscription_matched_status(it, NULL));
-	NOTHING(dds_create_topic(it, &note_type, "x", NULL, NULL));
+	NOTHING(dds_create_topic(it, &compat_note_type, "x", NULL, NULL));
 	NOTHING(dds_create_publisher(it, NULL, NULL));
 	NOTHING(dds_create_subscriber(it, NULL, listener));
 	NOTHING(dds_create_writer(it, topic, NULL, listener));
@@ -838,11 +819,11 @@ START_TEST(null_is_refused)
 	dds_sample_info_t info;
 	void *data[] = {NULL};
 
-	begin(&note_type);
+	begin(&compat_note_type);
 	refused(BAD_PARAMETER, dds_create_topic(participant, NULL, "x", NULL, NULL));
-	refused(BAD_PARAMETER, dds_create_topic(participant, &note_type, NULL, NULL, NULL));
+	refused(BAD_PARAMETER, dds_create_topic(participant, &compat_note_type, NULL, NULL, NULL));
 	refused(BAD_PARAMETER, dds_write(writer, NULL));
-	refused(BAD_PARAMETER, dds_write_ts(writer, &(struct note){1, NULL}, -1));
+	refused(BAD_PARAMETER, dds_write_ts(writer, &(struct compat_note){1, NULL}, -1));
 	refused(BAD_PARAMETER, dds_dispose(writer, NULL));
 	refused(BAD_PARAMETER, dds_register_instance(writer, NULL, &info));
 	refused(BAD_PARAMETER, dds_take(reader, NULL, &info, 1, 1));
@@ -881,11 +862,40 @@ START_TEST(null_is_refused)
 	refused(BAD_PARAMETER, dds_lset_data_available_arg(NULL, on_data, NULL, true));
 	dds_delete_statistics(NULL);
 	refused(BAD_PARAMETER, dds_refresh_statistics(NULL));
-	dds_sample_free(NULL, &note_type, DDS_FREE_ALL);
+	dds_sample_free(NULL, &compat_note_type, DDS_FREE_ALL);
 	dds_builtintopic_free_endpoint(NULL);
 	dds_builtintopic_free_topic(NULL);
 	dds_builtintopic_free_participant(NULL);
 	end();
+}
+END_TEST
+
+/* Numbers stay, and so does memory of the program's that it says is not to be freed. */
+START_TEST(a_sample_is_freed_in_part)
+{
+	uint8_t own[3] = {1, 2, 3};
+	struct compat_named named = {dds_string_dup("name"), {3, 3, own, false}};
+	struct compat_note note = {7, dds_string_dup("text")};
+	const dds_topic_descriptor_t none = {.m_size = 0};
+
+	dds_sample_free(&note, &none, DDS_FREE_CONTENTS);
+	ck_assert_str_eq(note.text, "text");
+	dds_sample_free(&note, &compat_note_type, DDS_FREE_KEY);
+	ck_assert_str_eq(note.text, "text");
+	dds_sample_free(&note, &compat_note_type, DDS_FREE_CONTENTS);
+	ck_assert_ptr_null(note.text);
+	ck_assert_int_eq(note.id, 7);
+	named.bytes._buffer = dds_alloc(3);
+	named.bytes._release = true;
+	dds_sample_free(&named, &compat_named_type, DDS_FREE_KEY);
+	ck_assert_ptr_null(named.name);
+	ck_assert_ptr_nonnull(named.bytes._buffer);
+	dds_sample_free(&named, &compat_named_type, DDS_FREE_CONTENTS);
+	ck_assert_ptr_null(named.bytes._buffer);
+	named.bytes = (dds_sequence_t){3, 3, own, false};
+	dds_sample_free(&named, &compat_named_type, DDS_FREE_CONTENTS);
+	ck_assert_ptr_eq(named.bytes._buffer, own);
+	ck_assert_uint_eq(named.bytes._length, 3);
 }
 END_TEST
 
@@ -925,6 +935,7 @@ int main(void)
 				      a_sample_is_read_into_memory_of_the_program,
 				      what_was_lent_is_lent_anew,
 				      plain_samples_lie_in_the_loan,
+				      a_loan_is_given_back_by_its_first,
 				      an_end_of_an_instance_has_its_key,
 				      keys_that_are_texts,
 				      samples_of_all_sizes,
@@ -943,6 +954,7 @@ int main(void)
 				      each_kind_of_entity_leaves_nothing,
 				      no_entity,
 				      null_is_refused,
+				      a_sample_is_freed_in_part,
 				      memory_results_and_time};
 
 	return run_tests("ddsc_api", tests, sizeof(tests) / sizeof(tests[0]));
