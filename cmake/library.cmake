@@ -51,7 +51,7 @@ install(DIRECTORY include/whorl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MA
 	PATTERN compat EXCLUDE) # and ddsc/CMakeLists.txt this
 file(GLOB scenarios CONFIGURE_DEPENDS conf/*.ini)
 install(FILES ${scenarios} DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
-install(DIRECTORY conf/figures DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
+install(DIRECTORY conf/figures conf/planning DESTINATION ${CMAKE_INSTALL_DATADIR}/whorl COMPONENT command)
 
 install(EXPORT whorlTargets NAMESPACE whorl:: DESTINATION ${package_dir})
 install(EXPORT whorlStaticTargets NAMESPACE whorl:: DESTINATION ${package_dir})

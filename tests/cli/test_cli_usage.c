@@ -358,6 +358,7 @@ TEST(our_files_have_no_mistakes)
 
 	ck_assert_int_eq(glob(WHORL_SOURCE "/conf/*.ini", 0, NULL, &files), 0);
 	ck_assert_int_eq(glob(WHORL_SOURCE "/conf/figures/*.ini", GLOB_APPEND, NULL, &files), 0);
+	ck_assert_int_eq(glob(WHORL_SOURCE "/conf/planning/*.ini", GLOB_APPEND, NULL, &files), 0);
 	ck_assert_uint_ge(files.gl_pathc, 2);
 	for (size_t i = 0; i < files.gl_pathc; i++) {
 		CLI_RUN(&cli, &dir, "config", "--check", files.gl_pathv[i]);
