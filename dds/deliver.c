@@ -205,7 +205,7 @@ static void open_reader(struct wh_dds_line *line, struct wh_dds_reader_entity *r
 {
 	if (reader->open)
 		return;
-	pthread_mutex_lock(&reader->end.base.lock);
+	wh_dds_lock_soon(&reader->end.base.lock);
 	reader->open = true;
 	reader->next_open = line->open;
 	line->open = reader;
@@ -426,7 +426,7 @@ static uint32_t room_of(struct wh_dds_reader_entity *reader)
 	uint32_t room = UINT32_MAX;
 
 	if (!reader->open)
-		pthread_mutex_lock(&reader->end.base.lock);
+		wh_dds_lock_soon(&reader->end.base.lock);
 	if (reader->cache != NULL)
 		room = wh_dds_cache_room(reader->cache);
 	if (!reader->open)

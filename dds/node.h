@@ -29,6 +29,7 @@
 #include <whorl/whorl.h>
 
 #include "base/atomics.h"
+#include "base/backoff.h"
 #include "dds/base/host.h"
 #include "dds/base/text.h"
 #include "dds/cache/cache.h"
@@ -288,6 +289,9 @@ struct wh_dds_node {
 	wh_word sleeps_ns;  /* [work_lock writes] until when the thread sleeps; WH_DDS_NEVER: it looks */
 	uint64_t soon_ns;   /* [work_lock] what came due since it looked */
 	uint64_t looked_ns; /* [work_lock] */
+	uint64_t next_ns;   /* [work_lock] what it found then: when to look again */
+	wh_word called;     /* [work_lock writes] there is something in the queue */
+	struct wh_backoff backoff;              /* [the thread] before it sleeps */
 	struct wh_dds_base *queue, **queue_end; /* [work_lock] */
 	pthread_mutex_t listening;              /* listeners, and which one runs */
 	pthread_cond_t listened;
@@ -469,6 +473,9 @@ struct wh_dds_writer_entity {
 	wh_word deadline_ns;                      /* the same */
 	wh_word thread;                           /* the same: the first that wrote; 0: none has */
 	wh_word last_of_thread;                   /* `last` of that, which alone writes it */
+	wh_word noted[WH_DDS_HASH_BYTES / 8];     /* the instance that this thread has found to be there last, and */
+	wh_word noted_turn;                       /* 1 + `removals` then; 0: none yet */
+	wh_word removals;                         /* [lock] of instances, and to be looked at without it */
 	/* [lock] */
 	struct wh_dds_write_loan *loans;
 	bool lends_no_more; /* it was deleted */

@@ -223,7 +223,7 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 		select->copy_bytes = reader->end.topic->type->bytes;
 	if (data[0] == NULL)
 		select->copy_bytes = 0;
-	pthread_mutex_lock(&reader->end.base.lock);
+	wh_dds_lock_soon(&reader->end.base.lock);
 	if (reader->cache == NULL) {
 		result = no_cache(function, reader);
 	} else {
@@ -316,7 +316,7 @@ static whorl_dds_return give_back(struct wh_dds_reader_entity *reader, void **da
 	whorl_dds_return result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
 	bool refused = false;
 
-	pthread_mutex_lock(&reader->end.base.lock);
+	wh_dds_lock_soon(&reader->end.base.lock);
 	if (reader->cache != NULL) {
 		result = wh_dds_cache_return(reader->cache, data, count);
 		refused = reader->refused;

@@ -1,4 +1,5 @@
 /* work.c - the thread of a node: listeners, and what time does. See node.h. */
+#include "base/backoff.h"
 #include "base/env.h"
 #include "base/thread.h"
 #include "dds/line_int.h"
@@ -6,6 +7,8 @@
 #define TICK_NS                                                                                                        \
 	(20 * WH_NS_PER_MS) /* between two looks at what waits without being told: a view, the end of a writer */
 #define LOOK_NS WH_NS_PER_S /* no sleep is longer */
+#define SPIN_NS                                                                                                        \
+	(30 * WH_NS_PER_US) /* behind a call, before it sleeps: what comes fast is there again, and nobody has to wake it */
 #define TURN_NS                                                                                                        \
 	WH_NS_PER_MS /* one that changes again and again is told for so long, then others, and times, have their turn */
 
@@ -22,6 +25,7 @@ static void queue(struct wh_dds_base *base)
 	base->queue_next = NULL;
 	*node->queue_end = base;
 	node->queue_end = &base->queue_next;
+	wh_store_relaxed(&node->called, 1);
 	pthread_cond_signal(&node->work);
 	pthread_mutex_unlock(&node->work_lock);
 }
@@ -49,8 +53,10 @@ static struct wh_dds_base *pop(struct wh_dds_node *node)
 	if (base == NULL)
 		return NULL;
 	node->queue = base->queue_next;
-	if (node->queue == NULL)
+	if (node->queue == NULL) {
 		node->queue_end = &node->queue;
+		wh_store_relaxed(&node->called, 0);
+	}
 	(void)wh_exchange(&base->queued, 0); /* partner: queue */
 	return base;
 }
@@ -71,7 +77,7 @@ static bool next_call(struct wh_dds_base *base, struct wh_dds_call *call)
 							   base != participant ? listener_of(participant) : NULL};
 	bool some;
 
-	pthread_mutex_lock(&base->lock);
+	wh_dds_lock_soon(&base->lock);
 	some = wh_dds_listeners_next(&listeners, &base->statuses, call);
 	if (some)
 		wh_dds_status_condition_look(&base->condition, &base->statuses);
@@ -282,20 +288,55 @@ static void begin_to_look(struct wh_dds_node *node)
 	pthread_mutex_unlock(&node->work_lock);
 }
 
-bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns)
+/* What is queued while no time is due: each look takes the locks of all lines, which a thread that delivers holds for long. */
+static struct wh_dds_base *pop_before_times(struct wh_dds_node *node)
+{
+	struct wh_dds_base *base = NULL;
+
+	pthread_mutex_lock(&node->work_lock);
+	if (node->queue != NULL && wh_dds_clock() < sleep_until(node, node->next_ns, WH_DDS_NEVER))
+		base = pop(node);
+	pthread_mutex_unlock(&node->work_lock);
+	return base;
+}
+
+/* For a moment, in which others have the processor. It is a hint: what is queued is looked at with the lock. */
+static void look_for_calls(struct wh_dds_node *node)
+{
+	struct wh_backoff backoff = node->backoff;
+	bool goes_on = !wh_dds_host()->simulated;
+
+	while (goes_on && wh_load_relaxed(&node->called) == 0)
+		goes_on = wh_backoff_wait(&backoff, wh_env_system(), SPIN_NS);
+	wh_backoff_renew(&backoff);
+	node->backoff = backoff;
+}
+
+/* Looks at what time does, and sleeps until something is queued or the time is over: NULL. */
+static struct wh_dds_base *await_call(struct wh_dds_node *node, uint64_t until_ns)
 {
 	struct wh_dds_base *base;
 	uint64_t next;
-	bool some;
 
 	begin_to_look(node);
 	wh_dds_builtin_work(node);
 	next = look_at_times(node);
 	pthread_mutex_lock(&node->work_lock);
+	node->next_ns = next;
 	while ((base = pop(node)) == NULL && !node->stops &&
 	       wh_dds_wait(&node->work, &node->work_lock, sleep_until(node, next, until_ns)))
 		;
 	pthread_mutex_unlock(&node->work_lock);
+	return base;
+}
+
+bool wh_dds_work_pass(struct wh_dds_node *node, uint64_t until_ns)
+{
+	struct wh_dds_base *base = pop_before_times(node);
+	bool some;
+
+	if (base == NULL)
+		base = await_call(node, until_ns);
 	some = base != NULL && call_all(base);
 	wh_dds_let_go(base);
 	return some;
@@ -311,7 +352,8 @@ static void *work(void *ctx)
 	node->begun = true;
 	pthread_mutex_unlock(&node->work_lock);
 	while (!stops) {
-		(void)wh_dds_work_pass(node, WH_DDS_NEVER);
+		if (wh_dds_work_pass(node, WH_DDS_NEVER))
+			look_for_calls(node);
 		pthread_mutex_lock(&node->work_lock);
 		stops = node->stops;
 		pthread_mutex_unlock(&node->work_lock);

@@ -252,6 +252,42 @@ static whorl_dds_return send(const struct writing *writing, const void *payload,
 	return wh_dds_line_says(writing->function, end->stream, result);
 }
 
+/* The thread that wrote first may say so without the lock: it is the instance that it noted last, and none was removed since. */
+static bool is_noted(const struct writing *writing)
+{
+	const struct wh_dds_writer_entity *writer = writing->writer;
+	uint64_t halves[2];
+
+	memcpy(halves, writing->hash, sizeof(halves));
+	return wh_load_relaxed(&writer->thread) == wh_dds_this_thread() &&
+	       wh_load_relaxed(&writer->noted_turn) == 1 + wh_load_acquire(&writer->removals) && /* partner: remove_instance */
+	       wh_load_relaxed(&writer->noted[0]) == halves[0] && wh_load_relaxed(&writer->noted[1]) == halves[1];
+}
+
+/* It is there. With the lock. */
+static void note(struct writing *writing)
+{
+	struct wh_dds_writer_entity *writer = writing->writer;
+	uint64_t halves[2];
+
+	if (wh_load_relaxed(&writer->thread) != wh_dds_this_thread())
+		return;
+	memcpy(halves, writing->hash, sizeof(halves));
+	wh_store_relaxed(&writer->noted[0], halves[0]);
+	wh_store_relaxed(&writer->noted[1], halves[1]);
+	wh_store_relaxed(&writer->noted_turn, 1 + wh_load_relaxed(&writer->removals));
+}
+
+static void remove_instance(struct writing *writing)
+{
+	struct wh_dds_writer_entity *writer = writing->writer;
+
+	pthread_mutex_lock(&writer->end.base.lock);
+	wh_dds_known_remove(&writer->instances, writing->hash);
+	wh_store_release(&writer->removals, 1 + wh_load_relaxed(&writer->removals)); /* partner: is_noted */
+	pthread_mutex_unlock(&writer->end.base.lock);
+}
+
 /* What a writer knows of its instances, before and behind the message. */
 static whorl_dds_return note_instance(struct writing *writing)
 {
@@ -259,7 +295,7 @@ static whorl_dds_return note_instance(struct writing *writing)
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
 	bool known;
 
-	if (!writing->has_key)
+	if (!writing->has_key || is_noted(writing))
 		return result;
 	pthread_mutex_lock(&writer->end.base.lock);
 	known = wh_dds_known_find(&writer->instances, writing->hash) != NULL;
@@ -268,6 +304,8 @@ static whorl_dds_return note_instance(struct writing *writing)
 				    "the writer does not have this instance");
 	else if (!known)
 		result = add_instance(writing->function, writer, writing->data, writing->hash);
+	if (result == WHORL_DDS_RETCODE_OK)
+		note(writing);
 	pthread_mutex_unlock(&writer->end.base.lock);
 	return result;
 }
@@ -288,11 +326,8 @@ static whorl_dds_return perform(struct writing *writing)
 		wh_dds_type_key(type, writing->data, key); /* of a type without keys: nothing */
 		result = send(writing, key, wh_dds_type_key_bytes(type));
 	}
-	if (result == WHORL_DDS_RETCODE_OK && (writing->change & WH_DDS_UNREGISTER) != 0 && writing->has_key) {
-		pthread_mutex_lock(&writing->writer->end.base.lock);
-		wh_dds_known_remove(&writing->writer->instances, writing->hash);
-		pthread_mutex_unlock(&writing->writer->end.base.lock);
-	}
+	if (result == WHORL_DDS_RETCODE_OK && (writing->change & WH_DDS_UNREGISTER) != 0 && writing->has_key)
+		remove_instance(writing);
 	return result;
 }
 

@@ -2,16 +2,19 @@
 #include "ddsc/entry.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/rcu.h"
 #include "ddsc/filter.h"
 
 #define PLACES 1024 /* a power of two */
 
-/* A handle is all that a program has. */
+/* A handle is all that a program has. The lock is of those that change it: calls find their entry without. */
 static struct {
-	pthread_rwlock_t lock;
+	pthread_mutex_t lock;
+	pid_t process; /* that has put something in; in a child of it threads that looked at the fork are never seen to leave */
 	struct wh_ddsc_entry *places[PLACES];
-} table = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct wh_ddsc_entry **place_of(whorl_dds_entity handle)
 {
@@ -27,15 +30,25 @@ static struct wh_ddsc_entry **find(whorl_dds_entity handle)
 	return at;
 }
 
+const struct wh_ddsc_entry *wh_ddsc_entry_peek(whorl_dds_entity handle)
+{
+	const struct wh_ddsc_entry *entry = wh_rcu_dereference(*place_of(handle));
+
+	while (entry != NULL && entry->handle != handle)
+		entry = wh_rcu_dereference(entry->next);
+	return entry;
+}
+
+/* The table's hold is given back only when all that look here have left (end_dropped): it is there to be held. */
 static struct wh_ddsc_entry *hold(whorl_dds_entity handle)
 {
 	struct wh_ddsc_entry *entry;
 
-	pthread_rwlock_rdlock(&table.lock);
-	entry = *find(handle);
+	wh_rcu_read_lock();
+	entry = (struct wh_ddsc_entry *)(uintptr_t)wh_ddsc_entry_peek(handle);
 	if (entry != NULL)
 		(void)wh_fetch_add(&entry->refs, 1);
-	pthread_rwlock_unlock(&table.lock);
+	wh_rcu_read_unlock();
 	return entry;
 }
 
@@ -113,30 +126,51 @@ static struct wh_ddsc_entry *insert(struct wh_ddsc_entry *entry)
 {
 	struct wh_ddsc_entry **at, *there;
 
-	pthread_rwlock_wrlock(&table.lock);
+	pthread_mutex_lock(&table.lock);
+	table.process = getpid();
 	at = find(entry->handle);
 	there = *at;
+	(void)wh_fetch_add(there == NULL ? &entry->refs : &there->refs, 1); /* the table's, or the caller's */
 	if (there == NULL)
-		*at = entry;
-	(void)wh_fetch_add(there == NULL ? &entry->refs : &there->refs, 1);
-	pthread_rwlock_unlock(&table.lock);
+		wh_rcu_publish(*at, entry);
+	pthread_mutex_unlock(&table.lock);
 	if (there == NULL)
 		return entry;
 	wh_ddsc_entry_put(entry);
 	return there;
 }
 
-static void drop(whorl_dds_entity handle)
+/* Takes it out of the table. Threads that look at it go on from there, so its link stays as it is. */
+static void drop(whorl_dds_entity handle, struct wh_ddsc_entry **dropped)
 {
 	struct wh_ddsc_entry **at, *entry;
 
-	pthread_rwlock_wrlock(&table.lock);
+	pthread_mutex_lock(&table.lock);
 	at = find(handle);
 	entry = *at;
-	if (entry != NULL)
-		*at = entry->next;
-	pthread_rwlock_unlock(&table.lock);
-	wh_ddsc_entry_put(entry);
+	if (entry != NULL) {
+		wh_rcu_publish(*at, entry->next);
+		entry->dropped = *dropped;
+		*dropped = entry;
+	}
+	pthread_mutex_unlock(&table.lock);
+}
+
+static void end_dropped(struct wh_ddsc_entry *dropped)
+{
+	bool looks;
+
+	if (dropped == NULL)
+		return;
+	pthread_mutex_lock(&table.lock);
+	looks = table.process == getpid();
+	pthread_mutex_unlock(&table.lock);
+	if (looks)
+		wh_rcu_synchronize();
+	for (struct wh_ddsc_entry *next; dropped != NULL; dropped = next) {
+		next = dropped->dropped;
+		wh_ddsc_entry_put(dropped);
+	}
 }
 
 static bool is_dead(whorl_dds_entity handle)
@@ -147,7 +181,7 @@ static bool is_dead(whorl_dds_entity handle)
 whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle, struct wh_ddsc_kind *kind,
 				  struct wh_ddsc_entry **out)
 {
-	struct wh_ddsc_entry *entry = hold(handle);
+	struct wh_ddsc_entry *entry = hold(handle), *dropped = NULL;
 	whorl_dds_return parent;
 
 	*out = entry;
@@ -172,7 +206,8 @@ whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle,
 		learn_policies(entry);
 	*out = insert(entry);
 	if (is_dead(handle)) /* its end may have come before there was an entry to drop */
-		drop(handle);
+		drop(handle, &dropped);
+	end_dropped(dropped);
 	return WHORL_DDS_RETCODE_OK;
 }
 
@@ -196,12 +231,12 @@ struct wh_ddsc_kind *wh_ddsc_entry_kind(uint64_t hash)
 {
 	struct wh_ddsc_kind *kind = NULL;
 
-	pthread_rwlock_rdlock(&table.lock);
+	pthread_mutex_lock(&table.lock);
 	for (size_t i = 0; i < PLACES && kind == NULL; i++)
 		for (struct wh_ddsc_entry *it = table.places[i]; it != NULL && kind == NULL; it = it->next)
 			if (it->kind != NULL && it->kind->type != NULL && it->kind->whorl.hash == hash)
 				kind = wh_ddsc_kind_hold(it->kind);
-	pthread_rwlock_unlock(&table.lock);
+	pthread_mutex_unlock(&table.lock);
 	return kind;
 }
 
@@ -209,11 +244,11 @@ size_t wh_ddsc_entries(void)
 {
 	size_t count = 0;
 
-	pthread_rwlock_rdlock(&table.lock);
+	pthread_mutex_lock(&table.lock);
 	for (size_t i = 0; i < PLACES; i++)
 		for (const struct wh_ddsc_entry *it = table.places[i]; it != NULL; it = it->next)
 			count++;
-	pthread_rwlock_unlock(&table.lock);
+	pthread_mutex_unlock(&table.lock);
 	return count;
 }
 
@@ -266,6 +301,7 @@ whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle)
 {
 	struct family family = {.all = NULL};
 	whorl_dds_entity parent = whorl_dds_get_parent(handle); /* one that was made for the entity goes with it */
+	struct wh_ddsc_entry *dropped = NULL;
 	whorl_dds_return result;
 
 	gather(&family, handle);
@@ -275,9 +311,10 @@ whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle)
 	result = whorl_dds_delete(handle);
 	for (size_t i = 0; i < family.count; i++)
 		if (is_dead(family.all[i]))
-			drop(family.all[i]);
+			drop(family.all[i], &dropped);
 	if (parent > 0 && is_dead(parent))
-		drop(parent);
+		drop(parent, &dropped);
+	end_dropped(dropped);
 	free(family.all);
 	return result;
 }

@@ -19,6 +19,7 @@ struct wh_ddsc_filter;
 struct wh_ddsc_entry {
 	wh_word refs;
 	struct wh_ddsc_entry *next; /* of its place in the table */
+	struct wh_ddsc_entry *dropped; /* of those that one call has taken out of it */
 	whorl_dds_entity handle;
 	struct wh_ddsc_kind *kind; /* of a topic, writer, reader or condition of one; else NULL */
 	whorl_dds_entity reader;   /* of a condition */
@@ -39,6 +40,8 @@ whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle,
 /* The same, of an entity that has samples: ILLEGAL_OPERATION otherwise. */
 whorl_dds_return wh_ddsc_entry_typed(const char *function, whorl_dds_entity handle, struct wh_ddsc_entry **out);
 void wh_ddsc_entry_put(struct wh_ddsc_entry *entry); /* NULL is nothing */
+/* One that is there, to be looked at between wh_rcu_read_lock and unlock: what does not change, and what follows from it. NULL: none was made. */
+const struct wh_ddsc_entry *wh_ddsc_entry_peek(whorl_dds_entity handle);
 
 /* Those of an entity that was deleted, and of its children. */
 whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle);

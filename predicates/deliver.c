@@ -40,6 +40,16 @@ static void end_run(struct wh_multicast *mc, size_t taken)
 	mc->halts = mc->failed || !mc->cuts;
 }
 
+/* The places of large messages are for small ones again, of which only some is written anew. */
+static void forget_parts(struct wh_multicast *mc)
+{
+	for (uint32_t i = 0; i < mc->run; i++) {
+		mc->batch[i].parts = mc->batch[i].indexes = 1;
+		mc->batch[i].pieces = NULL;
+	}
+	mc->run_has_parts = false;
+}
+
 /* Upcalls the messages collected, timed as one. */
 static void flush_run(struct wh_multicast *mc)
 {
@@ -54,6 +64,8 @@ static void flush_run(struct wh_multicast *mc)
 	now = wh_env_now(mc->config.diag->env);
 	wh_count_max(&mc->config.stats->upcall_longest_ns, now - mc->run_start_ns);
 	mc->run_start_ns = *mc->config.now_ns = now;
+	if (__builtin_expect(mc->run_has_parts, 0))
+		forget_parts(mc);
 	mc->run = 0;
 }
 
@@ -120,7 +132,8 @@ static bool parts_hold(const struct wh_multicast *mc, const struct wh_sender *se
 	return true;
 }
 
-/* Takes all slots of a large message, as take_slot takes one. It is upcalled at once: there is one place for where its pieces lie. */
+/* Takes all slots of a large message, as take_slot takes one. It is upcalled at once if it lies in pieces, as there is one place for where these
+ * lie, or if it is so large that a run of such would take long. */
 static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct wh_sender *sender, uint64_t sequence)
 {
 	uint32_t parts = (uint32_t)sender->ahead.more + 1;
@@ -155,11 +168,9 @@ static __attribute__((noinline)) int take_parts(struct wh_multicast *mc, struct 
 	sender->next += parts;
 	sender->next_slot = wh_slot_behind(sender->next_slot, parts, sender->slots.window);
 	look_ahead(sender);
-	if (last != NULL) {
+	mc->run_has_parts = mc->run_has_parts || last != NULL;
+	if (last != NULL && (last->pieces != NULL || bytes > WH_UPCALL_BYTES || mc->run == WH_UPCALL_RUN))
 		flush_run(mc);
-		last->parts = last->indexes = 1;
-		last->pieces = NULL;
-	}
 	return message;
 }
 

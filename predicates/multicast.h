@@ -30,6 +30,8 @@ struct wh_switches { /* Spindle's optimisations; all off is the paper's baseline
 
 /* Messages upcalled at a time, at most; also how many message upcalls are timed together. */
 #define WH_UPCALL_RUN 64
+/* A message that takes several slots and has more bytes ends its run, which else might take long. */
+#define WH_UPCALL_BYTES 16384
 
 /* Upcalls a run of messages, in order. Returns how many of them the program has taken. If that is not all the rest stays in the rings, and
  * nothing more is handed over before wh_multicast_resume (0044). WH_DELIVERY_FAILED: this node has failed, and upcalls and says nothing

@@ -67,6 +67,7 @@ struct wh_multicast {
 
 	uint32_t run;                /* messages collected in `batch` */
 	bool prepared;               /* what is the same in all messages stands in `batch` */
+	bool run_has_parts;          /* some of these take several slots */
 	uint32_t rest_from, rest_to; /* of `batch`: those that were not taken, and go back */
 	uint64_t run_start_ns;
 	uint64_t run_bytes;      /* delivered since the statistics were last told */

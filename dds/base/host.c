@@ -3,8 +3,11 @@
 
 #include <time.h>
 
+#include "base/backoff.h"
 #include "base/env.h"
 #include "base/thread.h"
+
+#define LOCK_NS (30 * WH_NS_PER_US) /* before a thread sleeps */
 
 /* ---- the system ---------------------------------------------------------------------------------------------------------------- */
 
@@ -133,6 +136,20 @@ bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t unti
 		until_ns = now + WH_NS_PER_S;
 	host->wait(host->ctx, condition, lock, until_ns);
 	return true;
+}
+
+void wh_dds_lock_soon(pthread_mutex_t *lock)
+{
+	struct wh_backoff backoff = {.dear = false};
+	bool goes_on = !wh_dds_host()->simulated;
+
+	while (pthread_mutex_trylock(lock) != 0) {
+		if (!goes_on) {
+			pthread_mutex_lock(lock);
+			return;
+		}
+		goes_on = wh_backoff_wait(&backoff, wh_env_system(), LOCK_NS);
+	}
 }
 
 int wh_dds_given_ms(int timeout_ms)

@@ -49,6 +49,10 @@ uint64_t wh_dds_this_thread(void);
 /* Waits on a condition that wh_thread_condition_init has made, a second at most. False: the time is over. */
 bool wh_dds_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 
+/* Locks what other threads have for moments only: looks for it again, and yields, for some of these, since a thread that sleeps has to be woken by the
+ * one that unlocks. */
+void wh_dds_lock_soon(pthread_mutex_t *lock);
+
 /* There was no room, or no time, for now. */
 static inline bool wh_dds_is_for_now(enum whorl_result result)
 {

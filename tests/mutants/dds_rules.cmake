@@ -135,3 +135,39 @@ mutant(NAME dds-listener-not-again KIND test_dds_status FILE dds/work.c
 	REPLACEMENT [[
 		;
 ]])
+
+mutant(NAME dds-instance-noted-for-ever KIND test_dds_node FILE dds/writer.c
+	REMOVES "an instance that was removed is not taken for one that is there"
+	TEXT [[
+	wh_store_release(&writer->removals, 1 +
+]]
+	REPLACEMENT [[
+	wh_store_release(&writer->removals, 0 *
+]])
+
+mutant(NAME dds-any-instance-noted KIND test_dds_node FILE dds/writer.c
+	REMOVES "another instance is not taken for the one that was noted"
+	TEXT [[
+	       wh_load_relaxed(&writer->noted[0]) == halves[0] && wh_load_relaxed(&writer->noted[1]) == halves[1];
+]]
+	REPLACEMENT [[
+	       (halves[0] != 0 || halves[1] != 1);
+]])
+
+mutant(NAME dds-bytes-with-a-small-window KIND test_dds_conf FILE dds/shape.c
+	REMOVES "bytes of any number have a window of small slots"
+	TEXT [[
+	 {2048, 1024, 524288, false, false}},
+]]
+	REPLACEMENT [[
+	 {2048, 1024, 131072, false, false}},
+]])
+
+mutant(NAME dds-times-without-a-turn KIND test_dds_status FILE dds/work.c
+	REMOVES "times are looked at while a listener is called again and again"
+	TEXT [[
+	if (node->queue != NULL && wh_dds_clock() <
+]]
+	REPLACEMENT [[
+	if (node->queue != NULL && 0 * wh_dds_clock() <
+]])

@@ -4,11 +4,11 @@ mutant(NAME ddsc-children-stay KIND test_ddsc_api FILE ddsc/entry.c
 	REMOVES "what is known of children goes with their parent"
 	TEXT [[
 		if (is_dead(family.all[i]))
-			drop(family.all[i]);
+			drop(family.all[i], &dropped);
 ]]
 	REPLACEMENT [[
 		if (is_dead(family.all[i]) && i == 0)
-			drop(family.all[i]);
+			drop(family.all[i], &dropped);
 ]])
 
 mutant(NAME ddsc-lent-is-not-given-back KIND test_ddsc_api FILE ddsc/read.c

@@ -97,6 +97,35 @@ mutant(NAME large-parts-differ KIND test_group_scribbles FILE predicates/deliver
 		if (
 ]])
 
+mutant(NAME large-one-by-one KIND test_group_large FILE predicates/deliver.c
+	REMOVES "large messages that lie in one piece are upcalled together"
+	TEXT [[
+	if (last != NULL && (last->pieces != NULL ||
+]]
+	REPLACEMENT [[
+	if (last != NULL && (last->pieces == NULL || last->pieces != NULL ||
+]])
+
+mutant(NAME large-place-stays-large KIND test_group_large FILE predicates/deliver.c
+	REMOVES "in the place of a large message the next small one has one slot"
+	TEXT [[
+		forget_parts(mc);
+	mc->run = 0;
+]]
+	REPLACEMENT [[
+		mc->run_has_parts = false;
+	mc->run = 0;
+]])
+
+mutant(NAME large-pieces-shared KIND test_group_large FILE predicates/deliver.c
+	REMOVES "a message in pieces ends its run"
+	TEXT [[
+	if (last != NULL && (last->pieces != NULL ||
+]]
+	REPLACEMENT [[
+	if (last != NULL && (
+]])
+
 mutant(NAME large-kept-in-part KIND test_backlog FILE state/backlog.c
 	REMOVES "what is kept back is kept in one piece, all of it"
 	TEXT [[

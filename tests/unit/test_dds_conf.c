@@ -119,6 +119,35 @@ static void lies_on(const struct wh_dds_settings *settings, const char *topic, c
 	ck_assert_uint_eq(shape.window, strncmp(channel, "orders", 6) == 0 ? 10 : 2048);
 }
 
+/* Bytes of any number: as large as they may be, or, if that is more than a slot, with a slot for small ones, and a window of these. */
+START_TEST(bytes_lie_by_the_most_of_them)
+{
+	static const struct {
+		uint32_t most;
+		const char *channel;
+		uint32_t message_bytes, window;
+	} of[] = {{100, "dds.s.atomic", 256, 2048},     {2000, "dds.m.atomic", 2048, 256},
+		  {16000, "dds.l.atomic", 16384, 64},   {500000, "dds.b.atomic", 2048, 1024},
+		  {524000, "dds.b.atomic", 2048, 1024}, {8000000, "dds.x.atomic", 524288, 16}};
+	struct wh_dds_settings settings = {.channel_count = 0};
+	struct whorl_dds_type type = *whorl_dds_bytes_type();
+	char name[WH_DDS_CHANNEL_NAME_BYTES + 1] = "";
+	struct wh_dds_shape shape;
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		type.bytes_max = of[i].most;
+		ck_assert_int_eq(wh_dds_channel_of(__func__, &settings, "a", &type, WHORL_DDS_CONSISTENCY_ATOMIC, name),
+				 OK);
+		ck_assert_str_eq(name, of[i].channel);
+		ck_assert(wh_dds_shape_of(&settings, name, &shape));
+		ck_assert_uint_eq(shape.message_bytes, of[i].message_bytes);
+		ck_assert_uint_eq(shape.window, of[i].window);
+		ck_assert_uint_ge(shape.large_bytes, of[i].most);
+		ck_assert_uint_le(shape.large_bytes, (uint64_t)shape.message_bytes * shape.window);
+	}
+}
+END_TEST
+
 /* None lies on the same as another that is not. */
 START_TEST(logged_topics_have_channels_of_their_own)
 {
@@ -229,6 +258,7 @@ int main(void)
 	const struct named_test tests[] = {
 		{"topics", topics_lie_where_the_file_says},
 		{"names", a_name_that_no_channel_can_have},
+		{"bytes", bytes_lie_by_the_most_of_them},
 		{"logged", logged_topics_have_channels_of_their_own},
 		{"domain", a_file_without_a_group_has_the_domains},
 		{"large", a_sample_that_its_channel_does_not_take},

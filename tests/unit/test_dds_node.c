@@ -278,6 +278,30 @@ START_TEST(instances_live_and_end)
 }
 END_TEST
 
+/* What is written again and again is looked for once: not when it was removed, and no other. */
+START_TEST(an_instance_that_was_removed_is_added_again)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity writer = new_writer(&place, "resource_limits.instances=1");
+	struct pose pose = {.id = 9}, other = {.id = 10}, key;
+	whorl_dds_instance_handle handle;
+
+	for (int i = 0; i < 3; i++)
+		well(whorl_dds_write(writer, &pose));
+	handle = whorl_dds_lookup_instance(writer, &pose);
+	ck_assert_uint_ne(handle, 0);
+	ck_assert_int_eq(whorl_dds_write(writer, &other), WHORL_DDS_RETCODE_OUT_OF_RESOURCES);
+	well(whorl_dds_unregister_instance(writer, &pose));
+	ck_assert_int_eq(whorl_dds_unregister_instance(writer, &pose), WHORL_DDS_RETCODE_PRECONDITION_NOT_MET);
+	ck_assert_uint_eq(whorl_dds_lookup_instance(writer, &pose), 0);
+	well(whorl_dds_write(writer, &pose));
+	ck_assert_uint_eq(whorl_dds_lookup_instance(writer, &pose), handle);
+	well(whorl_dds_instance_get_key(writer, handle, &key));
+	ck_assert_int_eq(key.id, 9);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 /* ---- listeners ----------------------------------------------------------------------------------------------------------------- */
 
 static struct heard {
@@ -594,6 +618,7 @@ int main(void)
 		{"differs", what_differs_is_refused},
 		{"matches", matches_and_changes},
 		{"instances", instances_live_and_end},
+		{"removed", an_instance_that_was_removed_is_added_again},
 		{"listeners", listeners_hear},
 		{"deletes", a_listener_deletes_its_participant},
 		{"full", a_full_reader_holds_up_its_writers},

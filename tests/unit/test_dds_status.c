@@ -447,6 +447,41 @@ START_TEST(others_have_their_turn)
 }
 END_TEST
 
+static void on_other_missed(whorl_dds_entity writer, const struct whorl_dds_deadline_missed_status *status, void *arg)
+{
+	(void)status;
+	on_other_data(writer, arg);
+}
+
+/* Nor from what time does: it is called for a deadline that runs out meanwhile. */
+START_TEST(times_have_their_turn)
+{
+	struct place place = place_of(&pose_type, "poses", "");
+	struct place other = {place.participant, topic_of(place.participant, &pose_type, "others", "")};
+	whorl_dds_listener *again = whorl_dds_create_listener(NULL), *once = whorl_dds_create_listener(NULL);
+	whorl_dds_qos *all = qos(RELIABLE_ALL), *due = qos("deadline=10ms");
+	const struct pose pose = {1, 1};
+	whorl_dds_entity writer;
+
+	well(whorl_dds_lset_data_available(again, on_data_again));
+	well(whorl_dds_lset_offered_deadline_missed(once, on_other_missed));
+	turns.writer = new_writer(&place, RELIABLE_ALL);
+	turns.end = whorl_dds_now() + (whorl_dds_duration)test_patience(2 * SECOND);
+	made(whorl_dds_create_reader(place.participant, place.topic, all, again));
+	writer = made(whorl_dds_create_writer(other.participant, other.topic, due, once));
+	well(whorl_dds_write(turns.writer, &pose));
+	until(atomic_load(&turns.began));
+	well(whorl_dds_write(writer, &pose));
+	until(atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up));
+	ck_assert(atomic_load(&turns.other_heard));
+	whorl_dds_delete_qos(all);
+	whorl_dds_delete_qos(due);
+	whorl_dds_delete_listener(again);
+	whorl_dds_delete_listener(once);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 static struct {
 	atomic_bool began, goes_on;
 	atomic_uint matches, lives;
@@ -514,6 +549,7 @@ int main(void)
 				      data,
 				      sample_lost,
 				      others_have_their_turn,
+				      times_have_their_turn,
 				      what_a_turn_has_no_time_for_is_told};
 
 	return run_tests("dds_status", tests, sizeof(tests) / sizeof(tests[0]));

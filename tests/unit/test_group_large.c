@@ -226,6 +226,73 @@ TEST_LOOP(among_others, 0, 2)
 	close_group(&g);
 }
 
+/* Each call's messages: how many slots they have. */
+struct calls {
+	unsigned count;
+	struct {
+		size_t messages;
+		uint32_t indexes[WINDOW];
+		uint32_t parts[WINDOW];
+	} of[8];
+};
+
+static size_t note_call(const struct whorl_message *messages, size_t count, void *ctx)
+{
+	struct calls *calls = ctx;
+	unsigned at = calls->count++;
+
+	ck_assert_uint_lt(at, 8);
+	ck_assert_uint_le(count, WINDOW);
+	calls->of[at].messages = count;
+	for (size_t i = 0; i < count; i++) {
+		calls->of[at].indexes[i] = WHORL_AT(whorl_message, messages, i)->indexes;
+		calls->of[at].parts[i] = WHORL_AT(whorl_message, messages, i)->parts;
+	}
+	return count;
+}
+
+static void send_sizes(struct group *g, const size_t *sizes, unsigned count)
+{
+	static const unsigned char data[LARGE];
+	uint64_t index = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		ck_ok(whorl_send(s_of(g, 0), data, sizes[i], 0, &index));
+	await_delivered(g, index);
+}
+
+/* In one upcall, large and small; one around the end of the ring, which lies in two pieces, ends its run. */
+TEST_LOOP(those_in_one_piece_come_together, 0, 2)
+{
+	static const size_t first[] = {2 * SLOT, 1, 2 * SLOT}, second[] = {2 * SLOT, 1}, small[] = {1, 1, 1, 1};
+	static const uint32_t slots[] = {2, 1, 2};
+	struct calls calls = {.count = 0};
+	struct group g;
+
+	open_group(&g, 2, transports[0], modes[_i], "senders = 0\n" CALLER);
+	ck_ok(whorl_on_message(s_of(&g, 1), NULL, NULL));
+	ck_ok(whorl_on_offer(s_of(&g, 1), note_call, &calls));
+	cluster_start(&g.c);
+	send_sizes(&g, first, 3); /* slots 0 to 4 */
+	ck_assert_uint_eq(calls.count, 1);
+	ck_assert_uint_eq(calls.of[0].messages, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_uint_eq(calls.of[0].indexes[i], slots[i]);
+		ck_assert_uint_eq(calls.of[0].parts[i], 1);
+	}
+	send_sizes(&g, small, 4); /* where large ones were told of */
+	ck_assert_uint_eq(calls.count, 2);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_eq(calls.of[1].indexes[i], 1);
+	send_sizes(&g, small, 2); /* the next is slot 5 */
+	send_sizes(&g, second, 2);
+	ck_assert_uint_eq(calls.count, 5);
+	ck_assert_uint_eq(calls.of[3].messages, 1);
+	ck_assert_uint_eq(calls.of[3].parts[0], 2);
+	ck_assert_uint_eq(calls.of[4].messages, 1);
+	close_group(&g);
+}
+
 TEST(nonsense_is_refused)
 {
 	struct whorl_subgroup_info info = {.size = sizeof(info)};
