@@ -300,6 +300,8 @@ struct wh_bench_result {
 	double fraction_of_limit;
 	double best_write_bytes_per_s, best_write_messages_per_s; /* tcp: likewise */
 	double fraction_of_best_write;
+	double sealed_write_bytes_per_s, sealed_write_messages_per_s; /* tcp with TLS: likewise */
+	double fraction_of_sealed_write;
 	double per_message_bytes_per_s, per_message_messages_per_s; /* verbs: likewise */
 	double fraction_of_per_message;
 	double written_bytes_per_s;             /* disk: the mean, */

@@ -142,6 +142,19 @@ static void set_writes(json_t *object, bool tcp, const struct wh_bench_result *r
 	set_value(object, "best_write", tcp ? other : common);
 }
 
+/* Nothing without TLS. */
+static void set_sealed_write(json_t *object, const struct wh_bench_result *result)
+{
+	json_t *rate;
+
+	if (result->sealed_write_messages_per_s <= 0)
+		return;
+	rate = rate_json(result->sealed_write_bytes_per_s, result->sealed_write_messages_per_s,
+			 rate_before_json(result, &result->before.sealed_write), &result->after.sealed_write);
+	set_value(rate, "fraction", json_real(result->fraction_of_sealed_write));
+	set_value(object, "sealed_write", rate);
+}
+
 /* null: there are none. */
 static json_t *trips_json(const double us[2])
 {
@@ -197,6 +210,7 @@ static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_benc
 	}
 	if (kind != WH_LIMIT_SHM)
 		set_writes(object, kind == WH_LIMIT_TCP, result);
+	set_sealed_write(object, result);
 	if (kind != WH_LIMIT_TCP) {
 		set_value(object, "publish_every",
 			  json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));

@@ -184,6 +184,7 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	double best = SPREAD(best_write_bytes_per_s).mean, share = SPREAD(fraction_of_best_write).mean;
 	double polling = SPREAD(round_trip_us[WH_LIMIT_POLLING]).mean, p50 = SPREAD(latency_us[0]).mean;
 	double sleeping = SPREAD(round_trip_us[WH_LIMIT_SLEEPING]).mean;
+	double sealed = SPREAD(sealed_write_bytes_per_s).mean;
 	double each = SPREAD(per_message_messages_per_s).mean;
 
 	if (each > 0)
@@ -192,6 +193,9 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	if (best > 0)
 		fprintf(out, "%-*s the limit with writes of 64 KB: %.3f GB/s, of which this is %.2f\n", VARIANT_WIDTH,
 			"", best / 1e9, share);
+	if (sealed > 0)
+		fprintf(out, "%-*s the limit with writes of 64 KB through OpenSSL: %.3f GB/s, of which this is %.2f\n",
+			VARIANT_WIDTH, "", sealed / 1e9, SPREAD(fraction_of_sealed_write).mean);
 	if (polling <= 0 || sleeping <= 0)
 		return;
 	fprintf(out, "%-*s a bare round trip%s: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "",

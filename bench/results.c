@@ -216,6 +216,11 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 	result->best_write_messages_per_s = (before->best_write.messages_per_s + after->best_write.messages_per_s) / 2;
 	result->fraction_of_best_write =
 		limit_fraction(result, result->best_write_bytes_per_s, result->best_write_messages_per_s);
+	result->sealed_write_bytes_per_s = (before->sealed_write.bytes_per_s + after->sealed_write.bytes_per_s) / 2;
+	result->sealed_write_messages_per_s =
+		(before->sealed_write.messages_per_s + after->sealed_write.messages_per_s) / 2;
+	result->fraction_of_sealed_write =
+		limit_fraction(result, result->sealed_write_bytes_per_s, result->sealed_write_messages_per_s);
 	result->per_message_bytes_per_s = (before->per_message.bytes_per_s + after->per_message.bytes_per_s) / 2;
 	result->per_message_messages_per_s =
 		(before->per_message.messages_per_s + after->per_message.messages_per_s) / 2;

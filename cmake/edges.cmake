@@ -93,5 +93,5 @@ set(WHORL_FOREIGN
 	"urcu       : base"
 	"infiniband : transport/verbs bench/limit"
 	"rdma       : transport/verbs"
-	"openssl    : transport/secure"
+	"openssl    : transport/secure bench/limit"
 )

@@ -9,7 +9,7 @@
  *
  * On tcp: one connection for each pair of nodes on loopback, with the options of the transport. A writer fills a message
  * in its row and sends it to each reader, with one write for each message (per_message); or it fills and sends 64 KB at
- * a time (best_write). A reader reads all that is there into a row of the same size. When nothing can be done, a thread
+ * a time (best_write); or it does that through OpenSSL (sealed_write), where the group has TLS. A reader reads all that is there into a row of the same size. When nothing can be done, a thread
  * sleeps until a socket is ready (with `spin` it does not).
  *
  * On verbs: each node has memory of its own, and one thread. A writer fills a ring of the same window and writes, every 1, 8
@@ -63,6 +63,7 @@ struct wh_limit_plan {
 	const struct wh_limit_ring *rings;
 	size_t ring_count;
 	bool processes;  /* each node a process, else all are threads of this one */
+	bool tls;        /* tcp: the group has it */
 	bool caller;     /* one thread per node fills and reads in turn; else one fills and one reads */
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
@@ -95,6 +96,7 @@ struct wh_limit_result {
 	double prefetched_bytes_per_s;
 	/* tcp */
 	struct wh_limit_rate best_write;
+	struct wh_limit_rate sealed_write; /* 0 without TLS */
 	/* disk: `rate` is of steps of what can be in flight over this, 1 to 8, */
 	uint32_t sync_share;
 	bool sync_direct;           /* it was best past the page cache */

@@ -3,6 +3,7 @@
  *     limit.c      the measurement: which program, how long, and what it says
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
+ *     seal.c       tcp: such a connection through OpenSSL
  *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
  *     disk.c       durable subgroups: files that are written and synced in step
  *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes

@@ -16,6 +16,7 @@
 #include "bench/limit/limit_int.h"
 #include "bench/limit/meet.h"
 #include "bench/limit/payload.h"
+#include "bench/limit/seal.h"
 
 #define WRITE_BYTES 65536
 #define SLEEP_MS 20 /* then it looks whether it goes on */
@@ -23,6 +24,7 @@
 struct measurement {
 	const struct wh_limit_plan *plan;
 	bool per_message; /* one write for each, or the largest writes */
+	bool sealed;      /* through OpenSSL */
 	struct wh_limit_run run;
 	struct wh_limit_meeting meeting;
 };
@@ -38,6 +40,7 @@ struct row {
 /* One direction of a connection. */
 struct stream {
 	int socket;
+	struct wh_limit_seal *seal; /* NULL: none */
 	uint64_t position; /* sent, or received */
 	uint64_t read;     /* reader: so much of it */
 	struct row *row;
@@ -49,7 +52,8 @@ struct stream {
 struct worker {
 	struct measurement *m;
 	uint32_t node;
-	int *sockets;          /* [nodes] */
+	int *sockets;                 /* [nodes] */
+	struct wh_limit_seal **seals; /* [nodes], as the sockets; NULL: none */
 	struct row *rows;      /* [nodes] empty: that node writes nothing */
 	struct stream *writes; /* [write_count] */
 	struct stream *reads;
@@ -123,6 +127,18 @@ static char *place_in_row(const struct stream *stream)
 	return stream->row->slots + stream->position % stream->row->bytes;
 }
 
+static ssize_t send_bytes(const struct stream *stream, const void *bytes, size_t count)
+{
+	return stream->seal != NULL ? wh_limit_seal_send(stream->seal, bytes, count)
+				    : send(stream->socket, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static ssize_t receive_bytes(const struct stream *stream, void *bytes, size_t count)
+{
+	return stream->seal != NULL ? wh_limit_seal_receive(stream->seal, bytes, count)
+				    : recv(stream->socket, bytes, count, MSG_DONTWAIT);
+}
+
 /* Sends what the reader has not got yet. Returns how many bytes went; sets *number on failure. */
 static uint64_t flush_stream(const struct worker *w, struct stream *stream, int *number)
 {
@@ -132,8 +148,7 @@ static uint64_t flush_stream(const struct worker *w, struct stream *stream, int 
 	while ((bytes = piece_bytes(stream, w->filled)) > 0) {
 		uint64_t most =
 			w->m->per_message ? stream->row->slot - stream->position % stream->row->slot : WRITE_BYTES;
-		ssize_t went = send(stream->socket, place_in_row(stream), bytes < most ? bytes : most,
-				    MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t went = send_bytes(stream, place_in_row(stream), bytes < most ? bytes : most);
 
 		if (went < 0) {
 			stream->full = errno == EAGAIN;
@@ -192,7 +207,7 @@ static bool read_one(struct worker *w, struct stream *stream, int *number)
 	const struct row *row = stream->row;
 	uint64_t bytes = piece_bytes(stream, UINT64_MAX), messages = 0, digest = 0;
 	uint32_t message_bytes = row->rings[0]->bytes;
-	ssize_t came = recv(stream->socket, place_in_row(stream), bytes, MSG_DONTWAIT);
+	ssize_t came = receive_bytes(stream, place_in_row(stream), bytes);
 
 	if (came <= 0) {
 		if (came == 0 || errno != EAGAIN)
@@ -277,7 +292,8 @@ static bool row_open(struct row *row, const struct measurement *m, uint32_t node
 }
 
 /* Does `reader` read anything of this row? Then the stream is made; false without *made: no memory. */
-static bool stream_open(struct stream *stream, struct row *row, uint32_t reader, int socket, bool *made)
+static bool stream_open(const struct worker *w, uint32_t peer, struct stream *stream, struct row *row, uint32_t reader,
+			bool *made)
 {
 	uint32_t count = 0;
 
@@ -286,7 +302,8 @@ static bool stream_open(struct stream *stream, struct row *row, uint32_t reader,
 		count += takes_part(row->rings[r], reader);
 	if (count == 0)
 		return true;
-	*stream = (struct stream){.socket = socket,
+	*stream = (struct stream){.socket = w->sockets[peer],
+				  .seal = w->m->sealed ? w->seals[peer] : NULL,
 				  .row = row,
 				  .takes = calloc(row->ring_count, sizeof *stream->takes),
 				  .takes_all = count == row->ring_count};
@@ -309,9 +326,9 @@ static bool worker_open(struct worker *w)
 		if (peer == w->node)
 			continue;
 		good = row_open(&w->rows[peer], w->m, peer) &&
-		       stream_open(&w->writes[w->write_count], &w->rows[w->node], peer, w->sockets[peer], &made);
+		       stream_open(w, peer, &w->writes[w->write_count], &w->rows[w->node], peer, &made);
 		w->write_count += good && made;
-		good = good && stream_open(&w->reads[w->read_count], &w->rows[peer], w->node, w->sockets[peer], &made);
+		good = good && stream_open(w, peer, &w->reads[w->read_count], &w->rows[peer], w->node, &made);
 		w->read_count += good && made;
 	}
 	return good;
@@ -327,9 +344,29 @@ static void worker_close(struct worker *w)
 		free((void *)w->rows[node].rings);
 		free(w->rows[node].slots);
 	}
+	for (uint32_t node = 0; w->seals != NULL && node < w->m->plan->nodes; node++)
+		wh_limit_seal_close(w->seals[node]);
+	free((void *)w->seals);
 	free(w->writes);
 	free(w->reads);
 	free(w->rows);
+}
+
+/* In the order of the peers: of all handshakes that have not been the first, in that of their lower and then their higher node, finds both
+ * its nodes ready for it. */
+static int seal_sockets(struct worker *w)
+{
+	uint32_t nodes = w->m->plan->nodes;
+	int number = 0;
+
+	w->seals = calloc(nodes, sizeof *w->seals);
+	if (w->seals == NULL)
+		return ENOMEM;
+	for (uint32_t peer = 0; peer < nodes && number == 0; peer++)
+		if (w->sockets[peer] >= 0)
+			number = wh_limit_seal_open(&w->seals[peer], w->sockets[peer], peer < w->node,
+						    w->m->meeting.word);
+	return number;
 }
 
 static void *fill_thread(void *worker)
@@ -364,10 +401,12 @@ static int run_node(void *ctx, uint32_t number_here)
 	if (w.sockets == NULL)
 		return ENOMEM;
 	number = wh_limit_meet(&w.m->meeting, w.node, WH_LIMIT_EVERYBODY, w.sockets);
-	if (number == 0 && !worker_open(&w))
-		number = ENOMEM;
 	if (number == 0)
 		number = wh_limit_together(&w.m->meeting, w.sockets);
+	if (number == 0 && w.m->sealed)
+		number = seal_sockets(&w);
+	if (number == 0 && !worker_open(&w))
+		number = ENOMEM;
 	if (number == 0)
 		number = run_worker(&w);
 	worker_close(&w);
@@ -378,13 +417,15 @@ static int run_node(void *ctx, uint32_t number_here)
 
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
 
-static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh_watch *watch, bool per_message,
+enum way { BEST_WRITE, PER_MESSAGE, SEALED }; /* numbers of meetings too */
+
+static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh_watch *watch, enum way way,
 				     struct wh_limit_rate *rate, struct wh_error *err)
 {
-	struct measurement m = {.plan = plan, .per_message = per_message};
+	struct measurement m = {.plan = plan, .per_message = way == PER_MESSAGE, .sealed = way == SEALED};
 	enum whorl_result result;
 
-	result = wh_limit_meeting_open(&m.meeting, plan, plan->nodes, per_message, err);
+	result = wh_limit_meeting_open(&m.meeting, plan, plan->nodes, way, err);
 	if (result != WHORL_OK)
 		return result;
 	/* One thread counts what it fills, another what it receives. */
@@ -401,7 +442,13 @@ static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh
 enum whorl_result wh_limit_sockets(const struct wh_limit_plan *plan, struct wh_watch *watch,
 				   struct wh_limit_result *result, struct wh_error *err)
 {
-	enum whorl_result outcome = measure_way(plan, watch, true, &result->rate, err);
+	struct wh_limit_plan one_thread = *plan; /* for each node: of a connection through OpenSSL */
+	enum whorl_result outcome = measure_way(plan, watch, PER_MESSAGE, &result->rate, err);
 
-	return outcome == WHORL_OK ? measure_way(plan, watch, false, &result->best_write, err) : outcome;
+	one_thread.caller = true;
+	if (outcome == WHORL_OK)
+		outcome = measure_way(plan, watch, BEST_WRITE, &result->best_write, err);
+	if (outcome == WHORL_OK && plan->tls)
+		outcome = measure_way(&one_thread, watch, SEALED, &result->sealed_write, err);
+	return outcome;
 }

@@ -20,6 +20,7 @@
 
 static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
 static const char *const starts[] = {"auto", "join", NULL};
+static const char *const protects[] = {"meeting", "all", NULL};
 static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
 static const char *const threads[] = {"dedicated", "caller", NULL};
 static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
@@ -87,6 +88,10 @@ static const struct wh_option group_options[] = {
 	 "tcp, verbs: none, or the file of the cluster key, the same bytes for all nodes (16 to 4096; chmod 600): a program "
 	 "without them is not let in. Without a key or TLS only loopback addresses are allowed on tcp, and any on verbs.",
 	 GROUP(key_file), false},
+	{"protect", WH_OPTION_CHOICE, "", "meeting", 0, 0, protects,
+	 "tcp, verbs: what the cluster key protects. meeting: who comes in; what follows goes plain, and can be read and changed on "
+	 "its way. all: everything is encrypted too, on verbs but for what devices write. The same for all nodes.",
+	 GROUP(protect), true},
 	{"tls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "tcp, verbs: nodes show certificates, and everything is encrypted, on verbs but for what devices write (docs/security.md).",
 	 GROUP(tls), true},
@@ -488,6 +493,8 @@ static void find_tls_mistakes(const struct wh_group_options *group, struct wh_co
 	for (size_t i = 0; i < COUNT(files); i++)
 		if (group->tls && strcmp(files[i].value, "none") == 0)
 			wh_conf_mistake(conf, "group", NULL, files[i].key, "is none, expected a file, as tls is on");
+	if (group->protect == WH_PROTECT_ALL && strcmp(group->key_file, "none") == 0)
+		wh_conf_mistake(conf, "group", NULL, "key_file", "is none, expected a file, as protect is all");
 }
 
 /* On a network a founder that is started again behind a cut would found a second group (docs/decisions/0032). */

@@ -36,7 +36,10 @@ struct wh_group_options {
 	char key_file[WH_OPTION_TEXT_BYTES], tls_certificate_file[WH_OPTION_TEXT_BYTES];
 	char tls_key_file[WH_OPTION_TEXT_BYTES], tls_authority_file[WH_OPTION_TEXT_BYTES];
 	bool tls;
+	int protect; /* enum wh_protect */
 };
+
+enum wh_protect { WH_PROTECT_MEETING, WH_PROTECT_ALL };
 
 enum wh_start { WH_START_AUTO, WH_START_JOIN }; /* join: never forms a first view */
 

@@ -73,6 +73,8 @@ enum whorl_result wh_secret_load(const struct wh_group_options *group, uint32_t 
 		return WHORL_OK;
 	if (strcmp(group->key_file, "none") != 0)
 		result = wh_secure_key_load(group->key_file, &out->key, err);
+	if (result == WHORL_OK && group->protect == WH_PROTECT_ALL && !group->tls && out->key != NULL)
+		result = wh_secure_tls_of_key(out->key, &out->tls, err);
 	if (result == WHORL_OK && group->tls) {
 		choose_name(group, id, nodes, name);
 		result = load_tls(group, id, name, out, err);

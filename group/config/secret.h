@@ -7,7 +7,7 @@
 
 struct wh_secret {
 	struct wh_secure_key *key; /* NULL: none */
-	struct wh_secure_tls *tls; /* NULL: off */
+	struct wh_secure_tls *tls; /* NULL: off; of the key with protect = all */
 };
 
 /* Reads what [group] key_file, tls and tls_... name, for node `id`; `{node}` in a path is that id. For a visitor (WH_SECURE_VISITOR)

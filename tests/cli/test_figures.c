@@ -201,6 +201,7 @@ static void move_bytes(int _i, enum wh_limit_kind kind, struct wh_limit_result *
 				     .ring_count = limits[_i].nodes,
 				     .processes = limits[_i].processes,
 				     .caller = limits[_i].caller,
+				     .tls = _i % 2 == 0,
 				     .huge = _i % 2 == 1,
 				     .measure_ms = 20};
 	struct wh_watch watch;
@@ -242,6 +243,10 @@ TEST_LOOP(limit_of_tcp, 0, COUNT(limits))
 	move_bytes(_i, WH_LIMIT_TCP, &result);
 	check_rate(_i, &result.rate);
 	check_rate(_i, &result.best_write);
+	if (_i % 2 == 0 && limits[_i].nodes > 1)
+		check_rate(_i, &result.sealed_write);
+	else if (_i % 2 == 1)
+		ck_assert_double_eq(result.sealed_write.messages_per_s, 0);
 	ck_assert_double_eq(result.prefetched_bytes_per_s, 0);
 }
 

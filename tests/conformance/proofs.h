@@ -1,5 +1,5 @@
 /* proofs.h - the cluster key and the certificates of the worlds of tcp and verbs: WITH_KEY and WITH_TLS say which there are, by the
- * variant of the program (conformance-tcp-key, -tls, -both, conformance-verbs-both); else there are neither.
+ * variant of the program (conformance-tcp-key, -tls, -both, -all, conformance-verbs-both); else there are neither.
  */
 #ifndef WH_CONFORMANCE_PROOFS_H
 #define WH_CONFORMANCE_PROOFS_H
@@ -16,6 +16,9 @@
 #ifndef WITH_KEY
 #define WITH_KEY false
 #define WITH_TLS false
+#endif
+#ifndef WITH_ALL /* protect = all */
+#define WITH_ALL false
 #endif
 
 struct proofs {
@@ -42,6 +45,8 @@ static inline struct proofs *proofs_make(const struct wh_world *world)
 				 fclose(file) == 0);
 		CERTIFICATE_MUST(wh_secure_key_load(paths[3], &proofs->key, NULL) == WHORL_OK);
 	}
+	for (uint32_t id = 0; WITH_ALL && id < world->nodes; id++)
+		CERTIFICATE_MUST(wh_secure_tls_of_key(proofs->key, &proofs->tls[id], NULL) == WHORL_OK);
 	if (WITH_TLS)
 		authority_make(&authority, "authority", paths[0]);
 	for (uint32_t id = 0; WITH_TLS && id < world->nodes; id++) {

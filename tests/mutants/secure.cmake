@@ -61,3 +61,30 @@ mutant(NAME key-in-core-files KIND test_secure_key FILE transport/secure/key.c
 	(void)madvise(pages, count, MADV_DONTDUMP);
 ]]
 	REPLACEMENT "")
+
+mutant(NAME protect-unsaid KIND test_secure_psk FILE transport/secure/greet.c
+	REMOVES "a node that protects all and one that protects the meeting refuse each other, by name"
+	TEXT [[
+	       (all ? MODE_ALL : 0U);
+]]
+	REPLACEMENT [[
+	       (all ? 0U : 0U);
+]])
+
+mutant(NAME protect-of-one-key KIND test_secure_psk FILE transport/secure/key.c
+	REMOVES "TLS begins from the cluster key, and from no other"
+	TEXT [[
+	return HMAC(EVP_sha384(), key->bytes, (int)key->count, label, sizeof(label), out, &length) != NULL &&
+]]
+	REPLACEMENT [[
+	return HMAC(EVP_sha384(), key->bytes, 1, label, sizeof(label), out, &length) != NULL &&
+]])
+
+mutant(NAME changed-is-silent KIND conformance-tcp-protect FILE transport/tcp/in.c
+	REMOVES "that bytes were changed on their way is said"
+	TEXT [[
+	return changed ? WH_WIRE_CHANGED : WH_WIRE_ENDED;
+]]
+	REPLACEMENT [[
+	return changed ? WH_WIRE_ENDED : WH_WIRE_ENDED;
+]])

@@ -360,3 +360,41 @@ mutant(NAME tcp-held-for-good KIND conformance-tcp-strangers FILE transport/tcp/
 	REPLACEMENT [[
 	wh_tcp_channel_hold(&conn->channel, on || conn->wire->cut_ns != 0 ? conn->wire->cut_ns : 0);
 ]])
+
+# ---- records of TLS -------------------------------------------------------------------------------------------------
+
+mutant(NAME tcp-a-record-for-each-part KIND test_tcp_sealed FILE transport/tcp/sealed.c
+	REMOVES "small parts share a record"
+	TEXT [[
+	count = copy_from(from, record, most < sizeof(record) ? most : sizeof(record));
+]]
+	REPLACEMENT [[
+	count = copy_from(from, record, rest);
+]])
+
+mutant(NAME tcp-records-half-full KIND test_tcp_sealed FILE transport/tcp/sealed.c
+	REMOVES "a large part is sealed in whole records, and its end goes with what follows"
+	TEXT [[
+				      count > sizeof(record) ? count - count % sizeof(record) : count);
+]]
+	REPLACEMENT [[
+				      count);
+]])
+
+mutant(NAME tcp-a-look-receives KIND test_tcp_sealed FILE transport/tcp/sealed.c
+	REMOVES "others have their turn: a look opens what is there, and receives no more"
+	TEXT [[
+	if (channel->looks || channel->received != WH_TCP_DONE)
+]]
+	REPLACEMENT [[
+	if (channel->received != WH_TCP_DONE)
+]])
+
+mutant(NAME tcp-sealed-without-end KIND test_tcp_sealed FILE transport/tcp/sealed.c
+	REMOVES "the end of a connection with TLS is told"
+	TEXT [[
+	return channel->looks || channel->received == WH_TCP_DONE ? WH_TCP_LATER : channel->received;
+]]
+	REPLACEMENT [[
+	return channel->received == WH_TCP_BROKEN ? WH_TCP_BROKEN : WH_TCP_LATER;
+]])

@@ -267,5 +267,6 @@ void wh_secure_tls_free(struct wh_secure_tls *tls)
 		return;
 	SSL_CTX_free(tls->ctx);
 	BIO_meth_free(tls->pipe);
+	wh_secure_cleanse(tls->psk, sizeof(tls->psk));
 	free(tls);
 }

@@ -3,7 +3,7 @@
  *     caller                                 answerer
  *     preamble (magic, mode, version)   ->
  *                                       <-   preamble                 open mode: this is all
- *     [the TLS 1.3 handshake; what follows goes through it]
+ *     [the TLS 1.3 handshake, from certificates or the key; what follows goes through it]
  *     CALL   from, to, group, nonce     ->
  *                                       <-   ANSWER   the same of the other
  *     PROOF  HMAC of all of that        ->
@@ -29,6 +29,7 @@
 #define MAGIC_BYTES 5
 #define MODE_KEY 1
 #define MODE_TLS 2
+#define MODE_ALL 4 /* TLS that begins from the key */
 
 enum kind { KIND_CALL = 1, KIND_ANSWER, KIND_PROOF, KIND_DONE, KIND_REFUSED };
 
@@ -106,6 +107,14 @@ static void refuse_peer(struct wh_secure *s, enum wh_secure_fault fault, bool te
 		(void)emit_message(s, KIND_REFUSED, s->reason, strnlen(s->reason, WH_SECURE_REASON_MOST));
 }
 
+static void refuse_key(struct wh_secure *s, bool tell)
+{
+	char name[WH_SECURE_NAME_BYTES], my_name[WH_SECURE_NAME_BYTES];
+
+	refuse_peer(s, WH_SECURE_UNPROVEN, tell, "%s and %s have different cluster keys (key_file)",
+		    wh_secure_other(s, name), wh_secure_name(s->ground.node, my_name));
+}
+
 static void refuse_without(struct wh_secure *s, const char *what)
 {
 	char name[WH_SECURE_NAME_BYTES];
@@ -117,7 +126,10 @@ static void refuse_without(struct wh_secure *s, const char *what)
 
 unsigned wh_secure_mode(const struct wh_secure_ground *ground)
 {
-	return (ground->key != NULL ? MODE_KEY : 0U) | (ground->tls != NULL ? MODE_TLS : 0U);
+	bool all = wh_secure_tls_is_of_key(ground->tls);
+
+	return (ground->key != NULL ? MODE_KEY : 0U) | (ground->tls != NULL && !all ? MODE_TLS : 0U) |
+	       (all ? MODE_ALL : 0U);
 }
 
 void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out[WH_SECURE_PREAMBLE_BYTES])
@@ -133,7 +145,12 @@ static void shake_hands(struct wh_secure *s)
 {
 	char name[WH_SECURE_NAME_BYTES], reason[WH_SECURE_REASON_BYTES];
 	int done = wh_secure_tunnel_shake(&s->tunnel, wh_secure_other(s, name), s->reason);
+	bool all = wh_secure_tls_is_of_key(s->ground.tls);
 
+	if (all && (done < 0 || (done > 0 && !wh_secure_tunnel_of_key(&s->tunnel)))) {
+		refuse_key(s, false);
+		return;
+	}
 	if (done < 0) {
 		wh_text_tame(s->reason, sizeof(s->reason));
 		s->state = WH_SECURE_REFUSED;
@@ -147,7 +164,7 @@ static void shake_hands(struct wh_secure *s)
 	}
 	s->wraps = true;
 	s->phase = WH_SECURE_GREETING;
-	if (s->connects && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
+	if (s->connects && !all && !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, s->to, reason))
 		refuse_peer(s, WH_SECURE_UNPROVEN, true, "%s", reason);
 	else if (s->connects)
 		send_call(s);
@@ -196,6 +213,9 @@ static void judge_preamble(struct wh_secure *s)
 	else if (((mode ^ mine) & MODE_TLS) != 0)
 		refuse_peer(s, WH_SECURE_UNPROVEN, false, "%s has tls = %s, %s has tls = %s", it,
 			    (mode & MODE_TLS) != 0 ? "on" : "off", i, (mine & MODE_TLS) != 0 ? "on" : "off");
+	else if (((mode ^ mine) & MODE_ALL) != 0)
+		refuse_peer(s, WH_SECURE_UNPROVEN, false, "%s has protect = %s, %s has protect = %s", it,
+			    (mode & MODE_ALL) != 0 ? "all" : "meeting", i, (mine & MODE_ALL) != 0 ? "all" : "meeting");
 	else if (mode != mine)
 		refuse_peer(s, WH_SECURE_GARBLED, false, "%s asks for a mode %u that is not known", it, mode);
 	else
@@ -269,7 +289,7 @@ static bool judge_greeting(struct wh_secure *s, const struct greeting *greeting)
 			    wh_secure_name(greeting->to, third), i);
 	else if (greeting->node == s->ground.node)
 		refuse_peer(s, WH_SECURE_FOREIGN, true, "there are two nodes with the id %" PRIu32, greeting->node);
-	else if (!s->connects && s->wraps &&
+	else if (!s->connects && s->wraps && !wh_secure_tls_is_of_key(s->ground.tls) &&
 		 !wh_secure_tunnel_is_for(&s->tunnel, s->ground.group, greeting->node, reason))
 		refuse_peer(s, WH_SECURE_UNPROVEN, true, "%s", reason);
 	return s->state == WH_SECURE_GOING_ON;
@@ -313,7 +333,6 @@ static void take_greeting(struct wh_secure *s, const unsigned char *body)
 static void take_proof(struct wh_secure *s, const unsigned char *body)
 {
 	unsigned char proof[WH_SECURE_PROOF_BYTES];
-	char name[WH_SECURE_NAME_BYTES], my_name[WH_SECURE_NAME_BYTES];
 
 	if (!wh_secure_prove(s->ground.key, !s->connects, &s->talk, proof)) {
 		refuse_without(s, "OpenSSL has no HMAC-SHA-256");
@@ -321,8 +340,7 @@ static void take_proof(struct wh_secure *s, const unsigned char *body)
 	}
 	if (!wh_secure_same(proof, body, sizeof(proof))) {
 		/* Of an answerer that has accepted my proof, and has not sent this, the next bytes are the application's. */
-		refuse_peer(s, WH_SECURE_UNPROVEN, !s->connects, "%s and %s have different cluster keys (key_file)",
-			    wh_secure_other(s, name), wh_secure_name(s->ground.node, my_name));
+		refuse_key(s, !s->connects);
 		return;
 	}
 	if (!s->connects) {

@@ -164,6 +164,15 @@ void wh_secure_key_free(struct wh_secure_key *key)
 	free(key);
 }
 
+bool wh_secure_key_derive(const struct wh_secure_key *key, unsigned char out[WH_SECURE_PSK_BYTES])
+{
+	static const unsigned char label[] = "whorl: protect"; /* no proof of a greeting is of such a text */
+	unsigned length = 0;
+
+	return HMAC(EVP_sha384(), key->bytes, (int)key->count, label, sizeof(label), out, &length) != NULL &&
+	       length == WH_SECURE_PSK_BYTES;
+}
+
 #define LABEL_BYTES 16
 
 bool wh_secure_prove(const struct wh_secure_key *key, bool connects, const struct wh_secure_talk *talk,

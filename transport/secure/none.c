@@ -57,6 +57,14 @@ enum whorl_result wh_secure_tls_load(const struct wh_secure_files *files, const 
 	return wh_error_set(err, WHORL_UNSUPPORTED, "tls: " WITHOUT);
 }
 
+enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key, struct wh_secure_tls **out,
+				       struct wh_error *err)
+{
+	(void)key;
+	*out = NULL;
+	return wh_error_set(err, WHORL_UNSUPPORTED, "protect: " WITHOUT);
+}
+
 struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls)
 {
 	return tls;
@@ -104,6 +112,12 @@ bool wh_secure_tunnel_rekey(struct wh_secure_tunnel *t)
 bool wh_secure_tunnel_secret(struct wh_secure_tunnel *t, unsigned char out[32])
 {
 	(void)t, (void)out;
+	return false;
+}
+
+bool wh_secure_tunnel_of_key(const struct wh_secure_tunnel *t)
+{
+	(void)t;
 	return false;
 }
 

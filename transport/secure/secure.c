@@ -156,6 +156,11 @@ ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count)
 	return got;
 }
 
+bool wh_secure_tls_is_of_key(const struct wh_secure_tls *tls)
+{
+	return tls != NULL && tls->of_key;
+}
+
 void wh_secure_fetch_by(struct wh_secure *s, wh_secure_fetch *fetch, void *from)
 {
 	s->tunnel.fetch = fetch;

@@ -7,7 +7,8 @@
  *     open   no key, no TLS    both ends show eight bytes (version, mode) and are through; nothing is proven. For loopback alone
  *     key    key_file          ... then prove to each other that they have the cluster key, and are the nodes they say
  *     tls    tls = on          ... then TLS 1.3 with certificates on both sides, and inside it which nodes they are
- *     both                     ... the key is proven inside TLS, bound to that TLS connection
+ *     all    protect = all     ... then TLS 1.3 that begins from the cluster key, and inside it the key is proven, bound to that connection
+ *     both                     ... the key is proven inside TLS with certificates, bound to that TLS connection
  *
  * WITHOUT TLS A CONNECTION IS AUTHENTICATED AT ITS START ONLY. An attacker that can read the network reads everything. One that can
  * change packets on their way can wait for the proof and then put in bytes of its own. docs/security.md says it to users.
@@ -65,6 +66,11 @@ WH_MUST_CHECK enum whorl_result wh_secure_tls_load(const struct wh_secure_files 
 						   uint32_t node, struct wh_secure_tls **out, struct wh_error *err);
 struct wh_secure_tls *wh_secure_tls_hold(struct wh_secure_tls *tls);
 void wh_secure_tls_free(struct wh_secure_tls *tls); /* its channels go on; NULL is fine */
+
+/* TLS that begins from the cluster key, without certificates: a ground has it with that key. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM,
+ * WHORL_UNSUPPORTED. */
+WH_MUST_CHECK enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key,
+						     struct wh_secure_tls **out, struct wh_error *err);
 
 /* ---- channels -------------------------------------------------------------------------------------------------------- */
 

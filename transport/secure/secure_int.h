@@ -5,8 +5,9 @@
  *     secure/bytes.c  buffers
  *     secure/key.c    the cluster key: its file, and what is proven with it
  *     secure/tls.c    OpenSSL over bytes
+ *     secure/psk.c    TLS from the cluster key
  *     secure/cert.c   certificates: their files, and which nodes they are for
- *     secure/none.c   in the place of the last three where whorl is built without OpenSSL (WHORL_TLS): open mode alone
+ *     secure/none.c   in the place of the last four where whorl is built without OpenSSL (WHORL_TLS): open mode alone
  */
 #ifndef WH_TRANSPORT_SECURE_SECURE_INT_H
 #define WH_TRANSPORT_SECURE_SECURE_INT_H
@@ -44,6 +45,11 @@ WH_MUST_CHECK enum whorl_result wh_secure_file_read(const char *what, const char
 						    unsigned char **out, size_t *count, struct wh_error *err);
 void wh_secure_wipe(void *bytes, size_t count); /* overwrites and frees */
 
+#define WH_SECURE_PSK_BYTES 48
+
+/* Another key, which tells nothing of the first. False: OpenSSL cannot. */
+bool wh_secure_key_derive(const struct wh_secure_key *key, unsigned char out[WH_SECURE_PSK_BYTES]);
+
 #define WH_SECURE_NONCE_BYTES 32
 #define WH_SECURE_PROOF_BYTES 32
 #define WH_SECURE_GREETING_BYTES (4 + 4 + 8 + WH_SECURE_NONCE_BYTES + WH_SECURE_GROUP_BYTES)
@@ -68,7 +74,11 @@ struct wh_secure_tls {
 	wh_word holders;            /* channels, and the one that has loaded it; the last frees it [any thread] */
 	struct ssl_ctx_st *ctx;     /* OpenSSL's names: SSL_CTX */
 	struct bio_method_st *pipe; /* BIO_METHOD: from and to the buffers of a channel */
+	bool of_key;                /* there are no certificates, but */
+	unsigned char psk[WH_SECURE_PSK_BYTES];
 };
+
+bool wh_secure_tls_is_of_key(const struct wh_secure_tls *tls); /* false of NULL */
 
 struct bio_method_st *wh_secure_pipe_new(void); /* NULL: no memory; BIO_meth_free */
 
@@ -95,6 +105,8 @@ int wh_secure_tunnel_shake(struct wh_secure_tunnel *t, const char *who, char rea
 ptrdiff_t wh_secure_tunnel_write(struct wh_secure_tunnel *t, const void *bytes, size_t count);
 ptrdiff_t wh_secure_tunnel_read(struct wh_secure_tunnel *t, void *bytes, size_t count, const char *who,
 				char reason[WH_SECURE_REASON_BYTES]);
+/* Both ends began from the cluster key. */
+bool wh_secure_tunnel_of_key(const struct wh_secure_tunnel *t);
 bool wh_secure_tunnel_rekey(struct wh_secure_tunnel *t);
 /* The secret of this connection that both ends have. */
 bool wh_secure_tunnel_secret(struct wh_secure_tunnel *t, unsigned char out[32]);

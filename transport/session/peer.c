@@ -220,6 +220,8 @@ static bool hear(struct wh_session *s, struct wh_peer *peer, size_t *done, bool 
 	*dry = true;
 	if (result == WH_WIRE_BROKEN)
 		lose_garbled(s, peer, "has broken the protocol: what it sends makes no sense");
+	else if (result == WH_WIRE_CHANGED)
+		lose_garbled(s, peer, "is not heard any more: what it sent was changed on its way, as TLS says");
 	else
 		wh_session_lose(s, peer, "has died, or closed its connection");
 	return false;

@@ -49,6 +49,7 @@ enum wh_wire_result {
 	WH_WIRE_LEFT,   /* the other end has left in order */
 	WH_WIRE_ENDED,  /* the other end is closed, or its process is no more */
 	WH_WIRE_BROKEN, /* what has come is no message */
+	WH_WIRE_CHANGED, /* what has come is not what was sent: TLS says so */
 };
 
 /* How much of what may wait for one peer a message may fill. Beyond WH_WIRE_USER there is room for the session's and the transport's

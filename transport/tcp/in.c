@@ -270,6 +270,13 @@ static bool may_read(struct wh_tcp_conn *conn)
 	return conn->channel.wraps;
 }
 
+static enum wh_wire_result how_ended(const struct wh_tcp_conn *conn, enum wh_tcp_io io)
+{
+	bool changed = io == WH_TCP_BROKEN && wh_tcp_channel_reason(&conn->channel)[0] != '\0';
+
+	return changed ? WH_WIRE_CHANGED : WH_WIRE_ENDED;
+}
+
 enum wh_wire_result wh_tcp_in_receive(struct wh_tcp_conn *conn, struct wh_message *m)
 {
 	struct wh_tcp_in *in = &conn->link->in;
@@ -289,6 +296,6 @@ enum wh_wire_result wh_tcp_in_receive(struct wh_tcp_conn *conn, struct wh_messag
 		io = read_some(conn);
 		in->dry = io == WH_TCP_LATER;
 		if (io == WH_TCP_ENDED || io == WH_TCP_BROKEN)
-			return m == NULL ? WH_WIRE_LATER : WH_WIRE_ENDED;
+			return m == NULL ? WH_WIRE_LATER : how_ended(conn, io);
 	}
 }

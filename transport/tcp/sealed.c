@@ -1,7 +1,7 @@
 /* sealed.c - what a connection with TLS writes and reads.
  *
- * A record of TLS costs about as much as 3 KB in it do, and a write more than that. So small parts are copied together until a
- * record is full, and what has been sealed leaves by one write. Large parts are sealed where they lie. What comes is received
+ * A record of TLS costs more than a small part in it does, and a write more than that. So small parts are copied together until
+ * a record is full, and what has been sealed leaves by one write. Large parts are sealed where they lie. What comes is received
  * where it is opened (wh_secure_fetch_by), and copied once, to its place.
  */
 #include <poll.h>
