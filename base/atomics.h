@@ -60,6 +60,12 @@ static inline uint64_t wh_load_acquire(const wh_word *w)
 	return atomic_load_explicit(w, memory_order_acquire);
 }
 
+/* The same of a word that the kernel writes too, which has half as many bytes (a futex), and an aligned place. */
+static inline uint32_t wh_load_acquire_32(const void *w)
+{
+	return atomic_load_explicit((const _Atomic uint32_t *)w, memory_order_acquire);
+}
+
 static inline void wh_store_release(wh_word *w, uint64_t value)
 {
 	atomic_store_explicit(w, value, memory_order_release);

@@ -168,8 +168,11 @@ bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh
 static void *run_loop(void *ctx)
 {
 	struct wh_loop *loop = ctx;
+	const struct wh_transport_ops *ops = loop->transport->ops;
 	bool sleeps;
 
+	if (ops->vouch != NULL)
+		ops->vouch(loop->transport, true);
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0)
 			continue;
@@ -181,6 +184,8 @@ static void *run_loop(void *ctx)
 		if (sleeps && wh_loop_arm(loop) == 0)
 			wh_loop_sleep(loop, SLEEP_MAX_NS);
 	}
+	if (ops->vouch != NULL)
+		ops->vouch(loop->transport, false);
 	return NULL;
 }
 

@@ -270,10 +270,14 @@ struct wh_transport_ops {
 	bool (*thaw)(struct wh_image *image, uint32_t rank);
 
 	/* Around each pass of a loop: takes in pushes that have come, and returns how much of that is loud; and what is posted
-	 * from then on may wait until flush, which sends it together. Without a pass it leaves when it is posted. NULL, both: pushes
-	 * land by themselves. */
+	 * from then on may wait until flush, which sends it together. Without a pass it leaves when it is posted. flush NULL: pushes
+	 * land by themselves; take NULL: there is nothing to be looked at. */
 	size_t (*take)(struct wh_transport *t);
 	void (*flush)(struct wh_transport *t);
+
+	/* The calling thread makes passes from now on, or makes no more: while it does its end is the node's, and peers may be told so
+	 * before this process has ended. Not `on`: the thread that was told so last. NULL: nothing comes of it. */
+	void (*vouch)(struct wh_transport *t, bool on);
 
 	/* Set-up, control messages, deaths of peers: whatever is not the fast path. Never blocks. The loop calls it every
 	 * few milliseconds, and after each wait. Returns how much it did. */

@@ -205,3 +205,92 @@ mutant(NAME thaw-until-ready KIND conformance-shm FILE transport/session/image.c
 	REPLACEMENT [[
 		else
 ]])
+
+
+# ---- who vouches for a process ------------------------------------------------------------------------------------------
+
+mutant(NAME vouch-not-robust KIND conformance-shm-vouches FILE transport/shm/vouch.c
+	WORDS CK_RUN_CASE=marks
+	REMOVES "the kernel marks the mutex of a thread that ends"
+	TEXT [[
+		       pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME vouch-inconsistent KIND conformance-shm-vouches FILE transport/shm/vouch.c
+	WORDS CK_RUN_CASE=marks
+	REMOVES "another thread vouches in the place of one that has ended"
+	TEXT [[
+		(void)pthread_mutex_consistent(&t->status->voucher);
+]]
+	REPLACEMENT [[
+		(void)0;
+]])
+
+mutant(NAME vouch-beyond-the-page KIND conformance-shm-vouches FILE transport/shm/vouch.c
+	WORDS CK_RUN_CASE=pages
+	REMOVES "the word lies within the page"
+	TEXT [[
+	if (at == 0 || at > WH_SHM_STATUS_BYTES - sizeof(uint32_t) || at % sizeof(uint32_t) != 0)
+]]
+	REPLACEMENT [[
+	if (at == 0 || at > WH_SHM_STATUS_BYTES || at % sizeof(uint32_t) != 0)
+]])
+
+mutant(NAME vouch-between-words KIND conformance-shm-vouches FILE transport/shm/vouch.c
+	WORDS CK_RUN_CASE=pages
+	REMOVES "the word is aligned"
+	TEXT [[
+	if (at == 0 || at > WH_SHM_STATUS_BYTES - sizeof(uint32_t) || at % sizeof(uint32_t) != 0)
+]]
+	REPLACEMENT [[
+	if (at == 0 || at > WH_SHM_STATUS_BYTES - sizeof(uint32_t))
+]])
+
+mutant(NAME vouch-of-one-peer KIND conformance-shm-vouches FILE transport/shm/vouch.c
+	WORDS CK_RUN_CASE=marks
+	REMOVES "the peers are looked at in turn"
+	TEXT [[
+	t->next_looked = node + 1 < t->nodes ? node + 1 : 0;
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME vouch-before-words KIND conformance-shm-vouches FILE transport/shm/wire.c
+	WORDS CK_RUN_CASE=marks
+	REMOVES "what was sent before the mark is read before the end"
+	TEXT [[
+	if (result == WH_WIRE_LATER && forsaken)
+]]
+	REPLACEMENT [[
+	if (forsaken)
+]])
+
+mutant(NAME vouch-unheeded KIND conformance-shm-vouches FILE transport/shm/wire.c
+	WORDS CK_RUN_CASE=marks
+	REMOVES "the mark ends a connection"
+	TEXT [[
+	if (result == WH_WIRE_LATER && forsaken)
+]]
+	REPLACEMENT [[
+	if (result == WH_WIRE_LATER && forsaken && conn->older)
+]])
+
+mutant(NAME loop-vouches-not KIND test_loop_thread FILE predicates/loop.c
+	REMOVES "the thread of a loop vouches for its process"
+	TEXT [[
+		ops->vouch(loop->transport, true);
+]]
+	REPLACEMENT [[
+		(void)0;
+]])
+
+mutant(NAME loop-vouches-for-ever KIND test_loop_thread FILE predicates/loop.c
+	REMOVES "a loop that ends in order takes that back"
+	TEXT [[
+		ops->vouch(loop->transport, false);
+]]
+	REPLACEMENT [[
+		(void)0;
+]])

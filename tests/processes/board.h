@@ -146,6 +146,7 @@ struct state {
 };
 
 struct board {
+	uint64_t ballast_bytes; /* that each member maps and touches, and has no other use for */
 	uint64_t seed;     /* of payloads */
 	uint64_t start_ns; /* of slot 0 */
 	pid_t parent;

@@ -225,6 +225,7 @@ void cluster_make(struct cluster *c, const struct cluster_options *options)
 	c->board->seed = options->seed;
 	c->board->durable = options->durable;
 	c->board->parent = getpid();
+	c->board->ballast_bytes = c->options.ballast_bytes;
 	c->board->start_ns = now_ns();
 }
 

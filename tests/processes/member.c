@@ -375,6 +375,20 @@ bool member_wanted(int argc, char **argv)
 	return argc == 4 && strcmp(argv[1], "member") == 0;
 }
 
+/* In pages of the usual size, as a large row has. */
+static bool take_ballast(uint64_t bytes)
+{
+	unsigned char *memory;
+
+	if (bytes == 0)
+		return true;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	memset(memory, 1, bytes);
+	return true;
+}
+
 int member_main(char **argv)
 {
 	struct member me = {.life = (uint32_t)atoi(argv[2])};
@@ -386,7 +400,7 @@ int member_main(char **argv)
 		return 2;
 	me.state = &me.board->state[me.life];
 	me.id = me.state->id;
-	if (open_node(&me)) {
+	if (take_ballast(me.board->ballast_bytes) && open_node(&me)) {
 		upcalls_set(&me);
 		run_node(&me);
 		states_end(&me);

@@ -1,9 +1,10 @@
 /* recovery.c - how long a group stands still when one of its processes is killed, stage by stage.
  *
- *     whorl-recovery [-n NODES] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller]
+ *     whorl-recovery [-n NODES] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller] [-m MB]
  *
  * Each repetition starts a group of its own on shared memory, in which all send as fast as they can, and kills a member:
- * node 0, which leads the change of view when it lives, or the one that -v names. All survivors of all repetitions count. The
+ * node 0, which leads the change of view when it lives, or the one that -v names. With -m each member has so much memory more, which
+ * the kernel takes apart before it closes connections. All survivors of all repetitions count. The
  * logs of each group are compared as well.
  */
 #include <stdio.h>
@@ -58,7 +59,8 @@ static bool repeat(const struct cluster_options *options, uint32_t victim)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: whorl-recovery [-n NODES (3 to %d)] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller]\n",
+		"usage: whorl-recovery [-n NODES (3 to %d)] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller] "
+		"[-m MB]\n",
 		(int)MEMBERS_MAX);
 	return 2;
 }
@@ -72,13 +74,15 @@ int main(int argc, char **argv)
 
 	if (member_wanted(argc, argv))
 		return member_main(argv);
-	while ((option = getopt(argc, argv, "n:r:v:t:")) != -1) {
+	while ((option = getopt(argc, argv, "n:r:v:t:m:")) != -1) {
 		if (option == 'n')
 			options.nodes = (uint32_t)atoi(optarg);
 		else if (option == 'r')
 			repetitions = (unsigned)atoi(optarg);
 		else if (option == 'v')
 			victim = (unsigned)atoi(optarg);
+		else if (option == 'm')
+			options.ballast_bytes = strtoull(optarg, NULL, 10) << 20;
 		else if (option == 't' && (strcmp(optarg, "dedicated") == 0 || strcmp(optarg, "caller") == 0))
 			options.thread = optarg;
 		else

@@ -67,6 +67,49 @@ TEST(a_thread_sleeps_wakes_and_ends)
 	bell_discard(f);
 }
 
+/* Which thread vouches now, and whether another took that back. */
+struct vouching {
+	wh_word thread, at_call, times;
+};
+
+static struct vouching vouching;
+
+static void note_vouch(struct wh_transport *transport, bool on)
+{
+	(void)transport;
+	wh_fetch_add(&vouching.times, 1);
+	wh_store_release(&vouching.thread, on ? (uint64_t)pthread_self() : 0);
+}
+
+static size_t look_who_vouches(void *ctx)
+{
+	(void)ctx;
+	wh_store_release(&vouching.at_call, wh_load_relaxed(&vouching.thread) == (uint64_t)pthread_self());
+	return 0;
+}
+
+TEST(the_thread_vouches_as_long_as_it_makes_passes)
+{
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
+	struct wh_transport_ops ops = *f->bell.base.ops;
+	struct wh_error err;
+
+	ops.vouch = note_vouch;
+	f->bell.base.ops = &ops;
+	f->bell.blocks = true;
+	f->env.advance_ns = WH_NS_PER_US;
+	ck_assert_int_eq(wh_loop_add(&f->loop, look_who_vouches, NULL, &err), WHORL_OK);
+	ck_assert_uint_eq(wh_loop_step(&f->loop), 0); /* a pass by itself is nobody's */
+	ck_assert_uint_eq(wh_load_relaxed(&vouching.times), 0);
+	ck_assert_int_eq(wh_loop_start(&f->loop, "test-loop", -1, &err), WHORL_OK);
+	await_sleep(&f->bell, 1);
+	ck_assert_uint_eq(wh_load_acquire(&vouching.at_call), 1);
+	wh_loop_stop(&f->loop);
+	ck_assert_uint_eq(wh_load_acquire(&vouching.thread), 0);
+	ck_assert_uint_eq(wh_load_relaxed(&vouching.times), 2);
+	bell_discard(f);
+}
+
 static size_t while_borrowed(void *ctx)
 {
 	struct caller *caller = ctx;

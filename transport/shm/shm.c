@@ -187,6 +187,8 @@ static const struct wh_transport_ops shm_ops = {
 	.post = wh_shm_post,
 	.freeze = wh_shm_freeze,
 	.thaw = wh_shm_thaw,
+	.take = wh_shm_vouch_look,
+	.vouch = wh_shm_vouch,
 	.service = service,
 	.next_event = wh_session_table_next_event,
 	.arm = arm,
@@ -296,6 +298,7 @@ static enum whorl_result open_base(struct wh_shm *t, const struct wh_transport_c
 		return result;
 	t->wire.session = t->base.session;
 	t->status = (struct wh_shm_status *)(void *)t->memory.base;
+	wh_shm_vouch_init(t);
 	return WHORL_OK;
 }
 

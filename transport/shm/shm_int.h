@@ -5,6 +5,7 @@
  *     shm/datagram.c  datagrams on a socket, with descriptors
  *     shm/name.c      the names of sockets, and which process has one
  *     shm/proof.c     the processes of nodes that have been met, and their end
+ *     shm/vouch.c     the mark that a process leaves when it is killed, long before its end
  *     shm/older.c     what is said to nodes of versions before these messages
  *     shm/status.c    the doorbell and the status page, which go with a hello
  *     shm/image.c     images: my row, maps of those of the others, post and freeze
@@ -21,6 +22,7 @@
 #ifndef WH_TRANSPORT_SHM_SHM_INT_H
 #define WH_TRANSPORT_SHM_SHM_INT_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -197,6 +199,8 @@ struct wh_shm_status {
 	wh_word parked; /* odd: the loop sleeps, or is about to; each parking has a number of its own */
 	unsigned char pad[WH_CACHE_LINE - sizeof(wh_word)];
 	wh_word left; /* 1: leave() was called, so the end of my connections is no death */
+	wh_word word_at; /* the byte of this page from which the kernel's word of `voucher` lies; 0: it is not known, or none vouches */
+	_Alignas(WH_CACHE_LINE) pthread_mutex_t voucher; /* shm/vouch.c; for others memory that is no mutex */
 };
 
 #define WH_SHM_STATUS_BYTES 4096
@@ -258,6 +262,14 @@ struct wh_shm_life {
 void wh_shm_proof_met(struct wh_transport *transport, uint32_t node); /* as in struct wh_plane_ops */
 size_t wh_shm_proof_on_ready(struct wh_shm *t, uint32_t index);       /* a process seems to have ended */
 void wh_shm_proof_forget_all(struct wh_shm *t, bool forked);
+
+/* ---- who vouches for a process: shm/vouch.c ------------------------------------------------------------------------ */
+
+void wh_shm_vouch_init(struct wh_shm *t); /* before others see the page */
+void wh_shm_vouch(struct wh_transport *transport, bool on); /* as in struct wh_transport_ops */
+/* Its process is at its end, or calls exec, or the thread that vouched for it has ended: no proof. */
+bool wh_shm_is_forsaken(const struct wh_shm_status *status);
+size_t wh_shm_vouch_look(struct wh_transport *transport); /* at one peer, in turn */
 
 /* ---- versions before this one: shm/older.c -------------------------------------------------------------------------- */
 
@@ -376,7 +388,9 @@ struct wh_shm {
 	struct wh_shm_wire wire;
 	struct wh_shm_memory memory; /* my status page */
 	struct wh_shm_status *status;
-	uint64_t parked; /* what status->parked holds */
+	bool may_vouch;       /* the mutex of the page is one */
+	uint32_t next_looked; /* the node of which the mark is looked for in the next pass */
+	uint64_t parked;      /* what status->parked holds */
 	wh_word rings;   /* [loop writes, any thread reads] */
 
 	struct wh_shm_jobs *jobs;

@@ -274,13 +274,17 @@ static enum wh_wire_result receive(struct wh_conn *c, struct wh_message *m)
 	struct wh_shm_conn *conn = wh_shm_conn_of(c);
 	struct wh_shm_datagram *d = &conn->last;
 	enum wh_wire_result result;
+	bool forsaken;
 
 	c->more = m == NULL || c->reads == READS_AT_ONCE;
 	if (c->more)
 		return WH_WIRE_LATER;
 	c->reads++;
+	forsaken = conn->status != NULL && wh_shm_is_forsaken(conn->status); /* then what it had sent is there */
 	result = conn->again ? WH_WIRE_DONE : wh_shm_datagram_receive(conn->socket, d);
 	conn->again = false;
+	if (result == WH_WIRE_LATER && forsaken)
+		result = WH_WIRE_ENDED;
 	if (result == WH_WIRE_ENDED && conn->status != NULL && wh_load_acquire(&conn->status->left) == 1)
 		return WH_WIRE_LEFT; /* partner: leave(). No message, which a full queue would not take */
 	if (result != WH_WIRE_DONE)
