@@ -175,7 +175,7 @@ static uint8_t whole(const struct world *w, const struct state *s, uint8_t membe
 	return m;
 }
 
-/* ---- who may do what -------------------------------------------------------------------------------------------------- */
+/* ---- what a member may do -------------------------------------------------------------------------------------------------- */
 
 static bool is_suspect(const struct state *s, uint8_t member)
 {
