@@ -80,6 +80,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.window = subgroup->fixed.window,
 			.message_bytes = subgroup->fixed.message_bytes,
 			.parts_most = subgroup->fixed.parts_most,
+			.relay_bytes = (uint32_t)wh_node_config_relay_bytes(&epoch->node->fixed.config, layout),
 			.view = epoch->view->number,
 			.ids = epoch->view->ids,
 			.incarnations = epoch->view->incarnations,

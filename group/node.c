@@ -214,6 +214,18 @@ static uint64_t patience_ns(const struct wh_node_config *config)
 	return (uint64_t)(start > failure ? start : failure) * WH_NS_PER_MS;
 }
 
+static enum whorl_result check_relays(const whorl_node *node, struct wh_error *err)
+{
+	const struct wh_node_config *config = &node->fixed.config;
+
+	for (uint32_t i = 0; i < config->subgroup_count && !node->fixed.transport->ops->relays; i++)
+		if (config->subgroups[i].options.relay_bytes > 0)
+			return wh_error_set(err, WHORL_UNSUPPORTED,
+					    "subgroup %s.relay_bytes is not 0, and no member relays on transport %s",
+					    config->subgroups[i].name, node->fixed.transport->ops->name);
+	return WHORL_OK;
+}
+
 static enum whorl_result open_transport(whorl_node *node, const struct wh_world *world, int *held, struct wh_error *err)
 {
 	const char *addresses[WH_NODES_MAX] = {NULL};
@@ -244,7 +256,8 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 	wh_secret_free(&secret); /* the transport holds what it needs */
 	if (result != WHORL_OK)
 		return result;
-	return wh_gate_create(&while_opening(node)->gate, wh_node_wake, node, err);
+	result = check_relays(node, err);
+	return result == WHORL_OK ? wh_gate_create(&while_opening(node)->gate, wh_node_wake, node, err) : result;
 }
 
 static enum whorl_result open_configured(whorl_node *node, uint32_t index, struct wh_error *err)

@@ -81,6 +81,9 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 		if (parameters.durable)
 			columns->persisted_num = wh_layout_counter(&rows->layout);
 		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
+		columns->relayed = wh_layout_array(
+			&rows->layout,
+			wh_node_config_relay_bytes(config, subgroup) > 0 ? subgroup->sender_count : 0);
 	}
 	rows->control_bytes = align_bytes(rows->layout.bytes);
 }
@@ -140,6 +143,8 @@ static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *
 		digest = digest_number(digest, parameters.message_bytes);
 		if (parameters.large_bytes > 0)
 			digest = digest_number(digest, parameters.large_bytes);
+		if (wh_node_config_relay_bytes(config, subgroup) > 0)
+			digest = digest_number(digest, wh_node_config_relay_bytes(config, subgroup));
 		digest = digest_bytes(digest, subgroup->members, subgroup->member_count * sizeof(uint32_t));
 		digest = digest_number(digest, subgroup->member_count);
 		digest = digest_bytes(digest, subgroup->senders, subgroup->sender_count * sizeof(uint32_t));

@@ -204,6 +204,7 @@ static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgr
 		.slowest_behind = wh_load_relaxed(&stats->slowest_behind),
 		.refusals = wh_load_relaxed(&subgroup->figures.refusals),
 		.refused_kept = wh_load_relaxed(&subgroup->figures.kept),
+		.relayed = wh_load_relaxed(&stats->relayed),
 	};
 
 	copy_batch(&full.send, &stats->send);
@@ -329,6 +330,9 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 				: (uint32_t)subgroup->node->fixed.config.subgroups[subgroup->fixed.index].options.shards,
 		.condition = WHORL_SHARD_GONE,
 		.large_bytes = subgroup->fixed.large_bytes,
+		.relay_bytes = wh_node_is_dynamic(subgroup)
+				       ? 0
+				       : (uint64_t)subgroup->node->fixed.config.subgroups[subgroup->fixed.index].options.relay_bytes,
 	};
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epochs.current);

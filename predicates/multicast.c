@@ -9,7 +9,7 @@
 uint64_t wh_multicast_estimate(uint32_t member_count, uint32_t sender_count)
 {
 	return sizeof(struct wh_multicast) + (uint64_t)member_count * sizeof(uint32_t) +
-	       (uint64_t)sender_count * sizeof(struct wh_sender);
+	       (uint64_t)sender_count * (sizeof(struct wh_sender) + sizeof(struct wh_relay));
 }
 
 enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh_multicast_config *config,
@@ -40,6 +40,10 @@ enum whorl_result wh_multicast_create(struct wh_multicast **out, const struct wh
 		mc->senders[s].slots = config->slots[s];
 		mc->senders[s].first = WH_UNKNOWN;
 	}
+	if (wh_relays_create(mc, err) != WHORL_OK) {
+		wh_multicast_free(mc);
+		return WHORL_MEMORY;
+	}
 	*out = mc;
 	return WHORL_OK;
 }
@@ -60,6 +64,7 @@ void wh_multicast_begin(struct wh_multicast *mc, uint64_t first)
 	mc->guard = wh_guard_make(0, first);
 	mc->senders[me].first = mc->senders[me].announced = mc->senders[me].next = mc->senders[me].told = first;
 	mc->senders[me].next_slot = (uint32_t)(first % mc->config.window);
+	wh_relay_begin(mc, (uint32_t)me, first);
 	mc->least_delivered = mc->config.mode == WH_MODE_ORDERED ? 0 : first;
 	if (first == 0)
 		return;
@@ -134,6 +139,7 @@ void wh_multicast_free(struct wh_multicast *mc)
 		return;
 	free(mc->peer_ranks);
 	free(mc->senders);
+	free(mc->relays);
 	free(mc);
 }
 
@@ -195,6 +201,8 @@ static size_t step_ordered(struct wh_multicast *mc)
 		wh_persist_judge(mc);
 		work += wh_persist_tell(mc, mc->peers);
 	}
+	if (mc->relays != NULL)
+		work += wh_relay_slots(mc);
 	wh_multicast_post(mc);
 	wh_persist_wake(mc);
 	return work + taken + wh_deliver(mc);
@@ -237,6 +245,8 @@ void wh_multicast_send(struct wh_multicast *mc)
 	}
 	if (mc->config.persist != NULL)
 		work += wh_persist_tell(mc, mc->peers);
+	if (mc->relays != NULL)
+		work += wh_relay_slots(mc);
 	if (work == 0)
 		return;
 	mc->held = 0; /* no step follows here */

@@ -46,6 +46,7 @@ typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
 
 struct wh_multicast_stats { /* of a subgroup, through all views. [loop writes, anyone reads] */
 	wh_word sent, resent, aborted, nulls;
+	wh_word relayed; /* slots: their payloads this node has pushed to the next in a chain */
 	wh_word delivered, delivered_bytes;
 	wh_word received_num, delivered_num; /* copies of the columns, for readers */
 	wh_word open_claim;                  /* 1 + the claim that send waits for, 0: none */
@@ -66,6 +67,7 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	struct wh_switches switches;
 	uint32_t window, message_bytes;
 	uint32_t parts_most;          /* slots of a message, at most: 1, unless there are large ones */
+	uint32_t relay_bytes;         /* a slot with so many goes from member to member (0074), ordered; 0: none does */
 	uint64_t view;                /* its number, for messages */
 	const uint32_t *ids;          /* node ids by view rank */
 	const uint64_t *incarnations; /* by view rank */

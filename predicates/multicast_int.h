@@ -15,6 +15,13 @@
 
 #define WH_NO_ROUND UINT64_MAX
 
+struct wh_relay {              /* of one sender's slots, where members relay (0074) */
+	uint32_t before, next; /* [const] the ranks from which payloads come here, and to which they go on */
+	bool ends;             /* [const] they do not: its chain ends here */
+	uint64_t here;         /* its slots below are here whole; >= its taken.announced. Not of mine */
+	uint64_t passed;       /* and of those below the next in the chain has been told, where they are relayed */
+};
+
 struct wh_sender {                   /* what this member has taken in from one sender */
 	uint64_t covered;            /* rounds */
 	uint64_t announced;          /* slots, as numbers of its messages */
@@ -59,6 +66,7 @@ struct wh_multicast {
 	uint64_t persisted_num;    /* durable: as last published */
 	bool log_waits;            /* durable: its log is to be woken */
 	struct wh_sender *senders; /* by sender rank, me included */
+	struct wh_relay *relays;   /* likewise; NULL: nothing is relayed */
 
 	/* deliver: the next sequence number is round x senders + rank */
 	uint64_t delivered_num;
@@ -93,6 +101,20 @@ void wh_persist_wake(struct wh_multicast *mc);
 
 /* Unordered: of so many of my slots those that are whole messages, from ring->freed on. */
 uint64_t wh_whole_below(const struct wh_multicast *mc, uint64_t number);
+
+/* Passes payloads on: behind the guard and the acknowledgement, which do not wait for them. */
+size_t wh_relay_slots(struct wh_multicast *mc);
+enum whorl_result wh_relays_create(struct wh_multicast *mc, struct wh_error *err);
+/* The first message of that sender in this view. */
+void wh_relay_begin(struct wh_multicast *mc, uint32_t sender, uint64_t first);
+/* Of what a guard says: the whole messages that are here. False: that makes no sense, and some member is broken. */
+bool wh_relay_limit(struct wh_multicast *mc, struct wh_sender *sender, uint64_t *covered, uint64_t *announced);
+/* Its payload goes from member to member. Sender and receivers see the same header, so none has to say it. */
+static inline bool wh_is_relayed(const struct wh_multicast_config *config, struct wh_slot_header header)
+{
+	return config->relay_bytes > 0 && !header.aborted && header.bytes >= config->relay_bytes &&
+	       header.bytes <= config->message_bytes;
+}
 
 /* The slots of messages that all have delivered may be claimed again. */
 void wh_free_slots(struct wh_multicast *mc);

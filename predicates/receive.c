@@ -27,6 +27,7 @@ static bool begin_sender(struct wh_multicast *mc, struct wh_sender *sender)
 		return false;
 	sender->first = sender->announced = sender->next = sender->told = first;
 	sender->next_slot = (uint32_t)(first % mc->config.window);
+	wh_relay_begin(mc, (uint32_t)(sender - mc->senders), first);
 	return true;
 }
 
@@ -85,6 +86,9 @@ static uint64_t take_in(struct wh_multicast *mc, struct wh_sender *sender, uint6
 		wh_multicast_break(mc, sender->rank, "guard is out of its rules");
 		return 0;
 	}
+	if (mc->relays != NULL && !mine &&
+	    (!wh_relay_limit(mc, sender, &covered, &announced) || covered == sender->covered))
+		return 0;
 	if (covered - sender->covered > most) {
 		covered = sender->covered + 1;
 		announced = announced_of_one(mc, sender, announced);

@@ -82,8 +82,9 @@ static uint64_t used_from(const struct wh_slots *slots, uint32_t slot)
 static uint64_t used_to(const struct wh_multicast *mc, uint32_t slot)
 {
 	const struct wh_place *place = mc->config.place;
+	struct wh_slot_header header = wh_slot_read(&place->slots, place->row, slot);
 
-	return wh_slot_payload(&place->slots, slot) + wh_slot_read(&place->slots, place->row, slot).bytes;
+	return wh_slot_payload(&place->slots, slot) + (wh_is_relayed(&mc->config, header) ? 0 : header.bytes);
 }
 
 /* Where bytes cost something: what is used of each slot, as one range as far as that is cheaper. */
@@ -106,14 +107,33 @@ static void push_used(struct wh_multicast *mc, uint32_t first, uint32_t count)
 		wh_push_bytes(pushes, begin, end - begin, mc->peers.ranks, mc->peers.count);
 }
 
-/* Header and payload of `count` slots from `first` on, which do not wrap. */
+/* Headers, and behind them the payloads that are not relayed. */
+static void push_apart(struct wh_multicast *mc, uint32_t first, uint32_t count)
+{
+	const struct wh_slots *slots = &mc->config.place->slots;
+
+	wh_push_bytes(mc->config.pushes, used_from(slots, first), (uint64_t)count * slots->header_stride,
+		      mc->peers.ranks, mc->peers.count);
+	for (uint32_t slot = first; slot < first + count; slot++) {
+		uint64_t begin = wh_slot_payload(slots, slot), end = used_to(mc, slot);
+
+		if (end > begin)
+			wh_push_bytes(mc->config.pushes, begin, end - begin, mc->peers.ranks, mc->peers.count);
+	}
+}
+
+/* Header and payload of `count` slots from `first` on, which do not wrap; of what is relayed the header. */
 static void push_range(struct wh_multicast *mc, uint32_t first, uint32_t count)
 {
 	const struct wh_slots *slots = &mc->config.place->slots;
 	struct wh_pushes *pushes = mc->config.pushes;
 
-	if (pushes->image->ops->gap_bytes > 0 && !slots->apart) {
+	if ((pushes->image->ops->gap_bytes > 0 || mc->relays != NULL) && !slots->apart) {
 		push_used(mc, first, count);
+		return;
+	}
+	if (mc->relays != NULL) {
+		push_apart(mc, first, count);
 		return;
 	}
 	wh_push_bytes(pushes, slots->headers + (uint64_t)first * slots->header_stride,

@@ -274,6 +274,17 @@ static void draw_large(struct wh_plan *plan, uint32_t g, struct wh_subgroup_opti
 								  (uint64_t)(options->window * options->message_bytes));
 }
 
+/* In most ordered subgroups all slots, or those that are not small; with dice of their own. On one host there is one memory. */
+static void draw_relays(struct wh_plan *plan, uint32_t g, struct wh_subgroup_options *options)
+{
+	struct wh_dice of_this = wh_dice_split(plan->seed, 8000 + g), *dice = &of_this;
+
+	if (plan->proofs || !plan->subgroups[g].ordered || wh_dice_one_in(dice, 8))
+		return;
+	options->relay_bytes =
+		wh_dice_one_in(dice, 3) ? 1 : (int64_t)wh_dice_between(dice, 1, (uint64_t)options->message_bytes);
+}
+
 /* With dice of their own. */
 static void draw_calls(struct wh_plan *plan, uint32_t g)
 {
@@ -327,6 +338,8 @@ static void draw_subgroup(const struct wh_plan_limits *limits, struct wh_plan *p
 	draw_sizes(dice, limits, plan->config.subgroup_count, subgroup, &out->options);
 	if (limits->large)
 		draw_large(plan, g, &out->options);
+	if (limits->relays)
+		draw_relays(plan, g, &out->options);
 	if (limits->calls)
 		draw_calls(plan, g);
 	if (limits->disks)
@@ -598,6 +611,8 @@ void wh_plan_print(const struct wh_plan *plan, FILE *out)
 			plan->subgroups[g].messages, plan->subgroups[g].even ? " from each" : " at most");
 		if (plan->subgroups[g].durable)
 			fprintf(out, ", log_bytes %" PRId64, options->log_bytes);
+		if (options->relay_bytes > 0)
+			fprintf(out, ", relays from %" PRId64 " bytes on", options->relay_bytes);
 		fputc('\n', out);
 	}
 	print_names(plan, out);

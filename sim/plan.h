@@ -46,6 +46,7 @@ struct wh_plan_limits {
 	uint32_t ids; /* there are at least so many */
 	bool words; /* say in which subgroups something moves, though there are few; and a silent one cools soon (0041) */
 	bool large;    /* messages larger than a slot (0045) */
+	bool relays;   /* slots go from member to member (0074) */
 	bool refusals; /* of what applications are offered (0044) */
 	bool wishes;   /* nodes enter and leave subgroups that the file does not have (0046) */
 	bool calls;    /* most ordered subgroups of the file have calls, and their states are read (0048) */

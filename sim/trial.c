@@ -52,6 +52,9 @@ static const struct wh_option trial_options[] = {
 	{"large", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "In most subgroups some messages are larger than a slot, and come in parts (docs/decisions/0045).",
 	 TRIAL(large), false},
+	{"relays", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
+	 "In most ordered subgroups of the file members relay slots that hold enough (docs/decisions/0074); not with proofs.",
+	 TRIAL(relays), false},
 	{"refusals", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "Half of the applications refuse messages at random, and take them later (docs/decisions/0044).",
 	 TRIAL(refusals), false},
@@ -162,6 +165,7 @@ void wh_trial_make(struct wh_trial *trial, const struct wh_trial_options *option
 	limits.proofs = options->proofs;
 	limits.words = options->words;
 	limits.large = options->large;
+	limits.relays = options->relays;
 	limits.refusals = options->refusals;
 	limits.wishes = options->wishes;
 	limits.calls = options->calls;

@@ -16,7 +16,7 @@ struct wh_trial_options {
 	int64_t faults_max;
 	char fault_kinds[WH_OPTION_TEXT_BYTES]; /* words of schedule.h */
 	int forming;                            /* enum wh_plan_forming */
-	bool proofs, words, large, refusals, wishes, calls, disks;
+	bool proofs, words, large, relays, refusals, wishes, calls, disks;
 	int64_t failure_timeout_ms, cut_max_ms, latency_max_us;
 };
 

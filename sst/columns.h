@@ -83,6 +83,9 @@ struct wh_subgroup_columns {
 	/* Durable: all sequence numbers below are on this member's disk, in its log; at the wedge it stops (docs/decisions/0058). delivered_num
 	 * <= persisted_num <= what was received here. */
 	struct wh_counter_col persisted_num;
+	/* Where members relay, by sender rank: how many of its slots, counted from its first message ever, are at the next member of its
+	 * chain, as far as they are relayed. Pushed to that one alone, behind their payloads (docs/decisions/0074). */
+	struct wh_array_col relayed;
 	/* Unordered: by sender rank, how many of its messages have been delivered here. */
 	struct wh_array_col delivered_of;
 };

@@ -46,6 +46,19 @@ void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, co
 		 bytes);
 }
 
+void wh_push_relayed(struct wh_pushes *pushes, uint32_t owner, uint64_t offset, uint64_t bytes, const uint32_t *to,
+		     uint32_t to_count)
+{
+	add_push(pushes,
+		 (struct wh_push){.kind = WH_PUSH_BYTES,
+				  .relayed = owner + 1,
+				  .to = to,
+				  .to_count = to_count,
+				  .offset = offset,
+				  .bytes = bytes},
+		 bytes);
+}
+
 static void add_word(struct wh_pushes *pushes, struct wh_push push)
 {
 	push.kind = WH_PUSH_WORD;

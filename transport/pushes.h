@@ -32,6 +32,9 @@ struct wh_pushes {
 void wh_pushes_init(struct wh_pushes *pushes, const struct wh_env *env, struct wh_push_stats *stats, bool deferred);
 
 void wh_push_bytes(struct wh_pushes *pushes, uint64_t offset, uint64_t bytes, const uint32_t *to, uint32_t to_count);
+/* Of the row of another member, of which my copy is pushed (T14). */
+void wh_push_relayed(struct wh_pushes *pushes, uint32_t owner, uint64_t offset, uint64_t bytes, const uint32_t *to,
+		     uint32_t to_count);
 void wh_push_word(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to, uint32_t to_count);
 void wh_push_word_no_wake(struct wh_pushes *pushes, uint64_t offset, uint64_t value, const uint32_t *to,
 			  uint32_t to_count);

@@ -38,11 +38,14 @@
  *                 under the address, the key and the incarnation of the node, for T7 and its doorbell and nothing else. A lane
  *                 meets no life of a node that its own node has not met. What ends for that ends for the lane (PEER_LEFT, PEER_DOWN); and
  *                 a lane's connection may end by itself (PEER_DOWN): then these two lanes do not meet again.
+ * T14 relays     where the table says so, a push of bytes may be of a range of another member's row, behind its columns: what
+ *                 this node has there appears at its place in the images of peers that do not own that row. T2 and T4 hold among the pushes
+ *                 of the node that makes it.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake() and lane_open(),
  * which any thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever. A lane
  * has a loop of its own.
- * The conformance suite in tests/conformance/ states T1-T13 once and runs on every transport.
+ * The conformance suite in tests/conformance/ states T1-T14 once and runs on every transport.
  */
 #ifndef WH_TRANSPORT_TRANSPORT_H
 #define WH_TRANSPORT_TRANSPORT_H
@@ -75,8 +78,9 @@ struct wh_push {
 	 * neighbours in the row, each beside the one before, may then go as one range. */
 	bool may_reorder;
 	uint32_t to_count;
+	uint32_t relayed;   /* T14, of bytes: 1 + the rank of the owner of the row, to which it does not go; 0: mine */
 	const uint32_t *to; /* ranks, me not among them; must live as long as the image */
-	uint64_t offset;    /* in my row; of a word: a multiple of 8 */
+	uint64_t offset;    /* in the row; of a word: a multiple of 8 */
 	union {
 		uint64_t bytes;
 		uint64_t value;
@@ -240,6 +244,7 @@ struct wh_transport_ops {
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
 	bool helper_may_post; /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
+	bool relays; /* T14 */
 	bool poll_costs_syscall; /* a pass that finds nothing has made a system call (base/backoff.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when

@@ -133,6 +133,10 @@ static const struct wh_option subgroup_options[] = {
 	 "The largest message: one that is larger than message_bytes takes several slots. At most window times message_bytes, which is "
 	 "a multiple of 16 then; 0: message_bytes.",
 	 SUBGROUP(large_bytes), true},
+	{"relay_bytes", WH_OPTION_INTEGER, "bytes", "0", 0, WH_MESSAGE_BYTES_MAX, NULL,
+	 "Slots that hold so many bytes or more go from member to member, and not from the sender to each: for a few senders of large "
+	 "messages, which then fill their links (docs/decisions/0074). Ordered and durable, on transports that can: in simulation. 0: none.",
+	 SUBGROUP(relay_bytes), true},
 	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, WH_REFUSE_MAX_MS, NULL,
 	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
 	 "ever. Nodes may differ.",
@@ -336,6 +340,8 @@ uint64_t wh_node_config_subgroups_digest(const struct wh_node_config *config, bo
 		digest = digest_number(digest, options->message_bytes);
 		if (options->large_bytes > 0) /* where it is not given nodes without it are alike */
 			digest = digest_number(digest, options->large_bytes);
+		if (options->relay_bytes > 0) /* likewise, behind a mark: it is no large_bytes */
+			digest = digest_number(digest_text(digest, "relay_bytes"), options->relay_bytes);
 	}
 	return digest;
 }
@@ -370,6 +376,13 @@ struct wh_parameters wh_node_config_parameters(const struct wh_node_config *conf
 				      .large_bytes = (uint64_t)options->large_bytes};
 }
 
+uint64_t wh_node_config_relay_bytes(const struct wh_node_config *config, const struct wh_view_subgroup *subgroup)
+{
+	if (subgroup->configured == WH_NOT_CONFIGURED)
+		return 0;
+	return (uint64_t)config->subgroups[subgroup->configured].options.relay_bytes;
+}
+
 bool wh_node_config_is_durable(const struct wh_node_config *config)
 {
 	return config->group.log_dir[0] != '\0' && strcmp(config->group.log_dir, "none") != 0;
@@ -388,6 +401,24 @@ static uint64_t largest_message(const struct wh_subgroup_options *options)
 {
 	return (uint64_t)(options->large_bytes > options->message_bytes ? options->large_bytes
 									: options->message_bytes);
+}
+
+static void find_relay_mistakes(const struct wh_node_subgroup *subgroup, struct wh_conf *conf)
+{
+	const struct wh_subgroup_options *options = &subgroup->options;
+
+	if (options->relay_bytes == 0)
+		return;
+	if (options->mode == WH_SUBGROUP_UNORDERED)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "relay_bytes",
+				"is %" PRId64 ", expected 0 in an unordered subgroup", options->relay_bytes);
+	else if (strcmp(options->members, "wish") == 0)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "relay_bytes",
+				"is %" PRId64 ", expected 0 with members = wish", options->relay_bytes);
+	else if (options->relay_bytes > options->message_bytes)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "relay_bytes",
+				"is %" PRId64 ", expected at most %" PRId64 " (message_bytes): that much is in a slot",
+				options->relay_bytes, options->message_bytes);
 }
 
 /* What only the whole configuration can show. */
@@ -419,6 +450,7 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "message_bytes",
 				"is %" PRId64 ", expected a multiple of 16, as large_bytes is more",
 				options->message_bytes);
+	find_relay_mistakes(subgroup, conf);
 }
 
 /* By id. False: no memory. */

@@ -53,6 +53,7 @@ struct wh_subgroup_options {
 	int mode; /* enum wh_subgroup_mode */
 	int64_t window;
 	int64_t message_bytes, large_bytes;
+	int64_t relay_bytes;   /* slots with so many go from member to member (0074); 0: none does */
 	int64_t refuse_max_ms; /* of this node's program alone (0044); 0: no limit */
 	int64_t log_bytes;     /* of the log of a shard, until a checkpoint is made. Of this node alone */
 };
@@ -115,6 +116,8 @@ void wh_node_config_free(struct wh_node_config *config);
 /* Of a shard of a view: as the file says, or as nodes have wished. */
 struct wh_parameters wh_node_config_parameters(const struct wh_node_config *config,
 					       const struct wh_view_subgroup *subgroup);
+/* Of a view's subgroup: 0 where nothing is relayed, as in all that are entered at run time. */
+uint64_t wh_node_config_relay_bytes(const struct wh_node_config *config, const struct wh_view_subgroup *subgroup);
 
 /* The node id of the tie-breaker, -1: none. */
 int wh_node_config_tie_breaker(const struct wh_node_config *config);

@@ -874,6 +874,7 @@ struct whorl_subgroup_stats {
 	struct whorl_batch_stats send, receive, deliver;
 	uint64_t refusals;     /* offers of which not all was taken (whorl_on_offer) */
 	uint64_t refused_kept; /* bytes: what changes of view have kept, and the program has not taken yet */
+	uint64_t relayed;      /* slots that I have passed on to the next member, my own too ([subgroup] relay_bytes) */
 };
 
 /* WHORL_OK, WHORL_INVALID (size 0). Fields beyond `size` are not written. */
@@ -939,6 +940,7 @@ struct whorl_subgroup_info {
 	uint32_t shard, shards; /* mine, of how many */
 	enum whorl_shard_condition condition;
 	uint64_t large_bytes; /* largest message in several slots; 0: there are none */
+	uint64_t relay_bytes; /* slots with so many bytes go from member to member; 0: none does */
 };
 /* WHORL_OK, WHORL_INVALID (size 0), WHORL_FORKED. Any thread. */
 WHORL_API enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct whorl_subgroup_info *out);

@@ -186,11 +186,8 @@ struct sim_link *wh_sim_image_link(struct sim_image *image, uint32_t rank)
 
 /* ---- what arrivals and freeze need ---------------------------------------------------------------------------------------- */
 
-unsigned char *wh_sim_image_place(const struct sim_image *image, const struct sim_node *from, uint64_t offset,
-				  uint64_t bytes)
+unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t rank, uint64_t offset, uint64_t bytes)
 {
-	uint32_t rank = rank_of(image, from);
-
 	for (size_t i = 0; rank < image->base.base.members && i < image->base.rows[rank].part_count; i++) {
 		const struct wh_row_part *part = &image->base.rows[rank].parts[i];
 

@@ -361,6 +361,7 @@ static void choose_table(struct sim_node *node)
 	if (node->lane != 0)
 		return;
 	node->ops.gap_bytes = options->gap_bytes;
+	node->ops.relays = !options->proofs; /* of one host there is one memory */
 	node->ops.holder = options->one_host ? sim_holder : NULL;
 	if (options->proofs) {
 		node->ops.thaw = wh_sim_thaw;

@@ -70,7 +70,7 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 	if (image == NULL || (link->back->over && !link->sim->options.proofs))
 		return;
 	bounds_of(flight, i, &offset, &bytes);
-	place = wh_sim_image_place(image, link->from, offset, bytes);
+	place = wh_sim_image_place(image, flight->rank, offset, bytes);
 	if (place == NULL) {
 		wh_sim_condemn(link->sim, link->from->id,
 			       "pushes %llu bytes at %llu, which are in no part of node %u's image",
@@ -203,6 +203,11 @@ static uint64_t due_of(struct sim_link *link, uint64_t bytes)
 
 /* ---- posting ------------------------------------------------------------------------------------------------------------ */
 
+static uint32_t row_of(const struct sim_image *image, const struct wh_push *push)
+{
+	return push->relayed > 0 ? push->relayed - 1 : image->base.base.my_rank;
+}
+
 static struct sim_flight *new_flight(const struct sim_image *image, const struct wh_push *push)
 {
 	bool word = push->kind == WH_PUSH_WORD;
@@ -213,6 +218,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		return NULL;
 	}
 	flight->key = image->base.base.key;
+	flight->rank = row_of(image, push);
 	flight->offset = push->offset;
 	flight->last = UINT32_MAX;
 	flight->loud = !push->no_wake;
@@ -222,7 +228,7 @@ static struct sim_flight *new_flight(const struct sim_image *image, const struct
 		memcpy(flight->copy, &push->value, sizeof(push->value));
 	} else {
 		flight->bytes = push->bytes;
-		flight->live = image->base.base.own;
+		flight->live = image->rows[flight->rank].copy;
 	}
 	return flight;
 }
@@ -301,13 +307,28 @@ static void send_to(struct sim_image *image, const struct wh_push *push, uint32_
 	wh_sim_resume(link);
 }
 
+/* T14: bytes of a ring of another member, not to that one. */
+static bool relay_holds(const struct sim_image *image, const struct wh_push *push)
+{
+	if (!image->node->ops.relays || push->kind != WH_PUSH_BYTES || push->relayed > image->base.base.members ||
+	    push->offset < image->base.control_bytes)
+		return false;
+	for (uint32_t i = 0; i < push->to_count; i++)
+		if (push->to[i] + 1 == push->relayed)
+			return false;
+	return wh_sim_image_place(image, push->relayed - 1, push->offset, push->bytes) != NULL;
+}
+
 static bool push_holds(const struct sim_image *image, const struct wh_push *push)
 {
-	uint64_t row = image->base.rows[image->base.base.my_rank].bytes;
+	uint64_t row;
 	uint64_t bytes = push->kind == WH_PUSH_WORD ? sizeof(push->value) : push->bytes;
 
 	if (push->kind == WH_PUSH_WORD && push->offset % 8 != 0)
 		return false;
+	if (push->relayed > 0 && !relay_holds(image, push))
+		return false;
+	row = image->base.rows[row_of(image, push)].bytes;
 	for (uint32_t i = 0; i < push->to_count; i++)
 		if (push->to[i] >= image->base.base.members || push->to[i] == image->base.base.my_rank)
 			return false;
@@ -372,12 +393,21 @@ void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t cou
 
 /* ---- the end of a row -------------------------------------------------------------------------------------------------- */
 
-static void detach_link(struct sim_link *link, const unsigned char *own)
+static bool is_row_of(const struct sim_image *image, const unsigned char *live)
+{
+	uint32_t rank = 0;
+
+	while (rank < image->base.base.members && image->rows[rank].copy != live)
+		rank++;
+	return live != NULL && rank < image->base.base.members;
+}
+
+static void detach_link(struct sim_link *link, const struct sim_image *image)
 {
 	for (struct sim_flight **at = &link->head; *at != NULL; at = &(*at)->next) {
 		struct sim_flight *flight = *at, *grown;
 
-		if (flight->live != own)
+		if (!is_row_of(image, flight->live))
 			continue;
 		grown = realloc(flight, sizeof(*flight) + flight->bytes);
 		if (grown == NULL) { /* arrives as what it was never meant to be: better not at all */
@@ -386,7 +416,7 @@ static void detach_link(struct sim_link *link, const unsigned char *own)
 			flight->live = NULL;
 			continue;
 		}
-		memcpy(grown->copy, own + grown->offset, grown->bytes);
+		memcpy(grown->copy, grown->live + grown->offset, grown->bytes);
 		grown->live = NULL;
 		if (grown->next == NULL)
 			link->tail = &grown->next;
@@ -402,7 +432,7 @@ void wh_sim_detach(struct sim_image *image)
 
 	for (uint32_t to = 0; to < node->sim->options.nodes; to++)
 		for (struct sim_link *link = node->links[to]; link != NULL; link = wh_sim_former(link))
-			detach_link(link, image->base.base.own);
+			detach_link(link, image);
 }
 
 void wh_sim_truncate(struct sim_link *link)

@@ -39,7 +39,8 @@ struct sim_flight { /* a push to one peer */
 	struct sim_flight *next;
 	uint64_t key;
 	uint64_t offset, bytes;    /* in the row */
-	const unsigned char *live; /* the sender's row; NULL: `bytes` bytes are in `copy` */
+	uint32_t rank;             /* of the owner of the row in that image */
+	const unsigned char *live; /* the row at the sender; NULL: `bytes` bytes are in `copy` */
 	uint64_t due_ns;           /* not before; SIM_NOT_SENT: the card has not sent all of it */
 	bool loud, rings;          /* rings: the last loud one of its batch */
 	bool words;                /* has room for more of them */
@@ -112,7 +113,7 @@ struct sim_node;
 struct sim_stream;
 
 void wh_sim_post(struct wh_image *base, const struct wh_push *pushes, size_t count);
-/* This node's row will not be there any more: what is under way from it takes its bytes along. */
+/* This image's rows will not be there any more: what is under way from them takes its bytes along. */
 void wh_sim_detach(struct sim_image *image);
 /* The batches that are being posted end here: their last loud pushes ring. */
 void wh_sim_end_batch(struct sim_node *node);
@@ -157,9 +158,8 @@ bool wh_sim_thaw(struct wh_image *base, uint32_t rank);
 bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from);
 /* NULL if that node has no such image open. */
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
-/* Where bytes of `from`'s row go in this image; NULL if they belong to no part of it. */
-unsigned char *wh_sim_image_place(const struct sim_image *image, const struct sim_node *from, uint64_t offset,
-				  uint64_t bytes);
+/* Where bytes of that row go in this image; NULL if they belong to no part of it. */
+unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t rank, uint64_t offset, uint64_t bytes);
 /* The link to the owner of that row. */
 struct sim_link *wh_sim_image_link(struct sim_image *image, uint32_t rank);
 

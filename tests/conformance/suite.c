@@ -289,6 +289,8 @@ int main(void)
 		suite_add_tcase(suite, cases_stream());
 		suite_add_tcase(suite, cases_query());
 		suite_add_tcase(suite, cases_death());
+		if (wh_world.relays)
+			suite_add_tcase(suite, cases_relay());
 	}
 	if (wh_world.regions) {
 		suite_add_tcase(suite, cases_remote());

@@ -130,6 +130,7 @@ TCase *cases_return(void);
 TCase *cases_stream(void);
 TCase *cases_query(void);
 TCase *cases_death(void);
+TCase *cases_relay(void); /* where members may relay */
 TCase *cases_remote(void);
 TCase *cases_remote_ends(void);
 TCase *cases_lane(void); /* where endpoints are lanes */

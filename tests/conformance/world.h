@@ -1,6 +1,6 @@
 /* world.h - what a transport shows of itself to be put through the conformance cases.
  *
- * cases*.c state T1-T13 once, against transport.h alone. For each transport there is a world_NAME.c that
+ * cases*.c state T1-T14 once, against transport.h alone. For each transport there is a world_NAME.c that
  * defines `wh_world`; it is linked with the cases to the program conformance-NAME. A world makes n endpoints of one
  * group, lets time pass, kills endpoints, and knows how to sleep: that is all in which transports differ here.
  *
@@ -29,6 +29,7 @@ struct wh_world_ops {
 	uint64_t share;
 
 	bool regions; /* it has T7 */
+	bool relays;  /* it has T14 */
 	bool proofs; /* it has T12. Of a node that shares a process with others there is no proof of death all the same */
 	bool apart; /* each node is a process of its own */
 

@@ -243,6 +243,7 @@ const struct wh_world_ops wh_world = {
 	.name = "sim",
 	.threads = false,
 	.regions = true,
+	.relays = !WITH_PROOFS,
 	.proofs = WITH_PROOFS,
 	.apart = WITH_PROOFS,
 	.node = ON_LANE > 0 ? node_of : NULL,

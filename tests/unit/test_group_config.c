@@ -191,6 +191,10 @@ static const struct {
 	{"[group]\nnodes = 4\n[subgroup s]\nwindow = 99\n", 0, 13},
 	{"[group]\nnodes = 4\n[subgroup s]\nmessage_bytes = 1\n", 0, 14},
 	{"[group]\nnodes = 4\n[subgroup s]\n[subgroup t]\n", 0, 15},
+	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 0\n", 0, 0},
+	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 4096\n", 0, 25},
+	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 4097\n", 0, 26},
+	{"[group]\nnodes = 4\n[subgroup s]\nlarge_bytes = 4096\n", 0, 27},
 	{"[group]\nnodes = 4\n[subgroup t]\n[subgroup s]\n", 0, 16},
 };
 
@@ -253,6 +257,11 @@ static const struct {
 	 "x.ini:6: group.founder: is 1, expected none: on a network a group with a log_dir is formed by all of its nodes"},
 	{"log_dir = /var", "mode = durable\nwindow = 4096\nlarge_bytes = 1073741824\nmessage_bytes = 1048576",
 	 "x.ini:7: subgroup s.large_bytes: is 1073741824, expected at most 536870912 in a durable subgroup"},
+	{"", "mode = unordered\nrelay_bytes = 1",
+	 "x.ini:6: subgroup s.relay_bytes: is 1, expected 0 in an unordered subgroup"},
+	{"", "members = wish\nrelay_bytes = 1", "x.ini:6: subgroup s.relay_bytes: is 1, expected 0 with members = wish"},
+	{"", "message_bytes = 16\nrelay_bytes = 17",
+	 "x.ini:6: subgroup s.relay_bytes: is 17, expected at most 16 (message_bytes): that much is in a slot"},
 };
 
 TEST_LOOP(mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]))
