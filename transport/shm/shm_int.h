@@ -265,7 +265,7 @@ void wh_shm_proof_forget_all(struct wh_shm *t, bool forked);
 
 /* ---- what vouches for a process: shm/vouch.c ----------------------------------------------------------------------- */
 
-void wh_shm_vouch_init(struct wh_shm *t); /* before others see the page */
+void wh_shm_vouch_init(struct wh_shm *t);                   /* before others see the page */
 void wh_shm_vouch(struct wh_transport *transport, bool on); /* as in struct wh_transport_ops */
 /* Its process is at its end, or calls exec, or the thread that vouched for it has ended: no proof. */
 bool wh_shm_is_forsaken(const struct wh_shm_status *status);
@@ -391,7 +391,7 @@ struct wh_shm {
 	bool may_vouch;       /* the mutex of the page is one */
 	uint32_t next_looked; /* the node of which the mark is looked for in the next pass */
 	uint64_t parked;      /* what status->parked holds */
-	wh_word rings;   /* [loop writes, any thread reads] */
+	wh_word rings;        /* [loop writes, any thread reads] */
 
 	struct wh_shm_jobs *jobs;
 	uint64_t spare_due_ns;  /* 0: no spare is wanted yet */
