@@ -34,6 +34,8 @@ struct machine_node {
 	uint64_t worked_ns;
 	uint64_t delivered; /* in the pass that is under way */
 	bool deferred;      /* [const] engine.deferred_push */
+	bool ends_trigger;  /* what is being posted is the last of it: a counter */
+	bool let_go;        /* of the lock, in the pass that is under way */
 	struct lock lock;
 };
 
@@ -175,21 +177,40 @@ void wh_machine_await_pass(struct wh_machine *machine)
 	wh_fiber_pause(machine->current->fiber);
 }
 
+/* Of what a trigger posts a counter is the last: that of what was sent, received or delivered. */
+static void note_posting(void *ctx, uint32_t id, uint64_t key, const struct wh_push *push)
+{
+	struct wh_machine *machine = ctx;
+
+	(void)key;
+	machine->nodes[id].ends_trigger = push->kind == WH_PUSH_WORD;
+}
+
+/* The trigger is over. */
+static bool let_go(struct wh_machine *machine, struct machine_node *node)
+{
+	if (!node->ends_trigger || !release_lock(machine))
+		return false;
+	node->let_go = true;
+	return true;
+}
+
 /* post() returns when the node is not busy with it any more. A trigger that posts in its middle keeps the lock meanwhile, and a thread that
- * waits has it when it is over; one that posts at its end has let it go. */
+ * waits has it when the trigger is over; one that posts at its end has let it go before. */
 static void note_posted(void *ctx, uint32_t id)
 {
 	struct wh_machine *machine = ctx;
+	struct machine_node *node = &machine->nodes[id];
 	uint64_t now_ns = wh_sim_now(machine->sim), until_ns = wh_sim_busy_until(machine->sim, id);
-	bool early = machine->nodes[id].deferred, had;
+	bool gone;
 
 	if (machine->current == NULL || machine->current->id != id || until_ns <= now_ns)
 		return;
-	machine->nodes[id].worked_ns += until_ns - now_ns;
-	had = early && release_lock(machine);
+	node->worked_ns += until_ns - now_ns;
+	gone = node->deferred && let_go(machine, node);
 	wake_processors(machine, id);
 	pause_until(machine, until_ns);
-	if ((!early && release_lock(machine)) || had)
+	if (gone || let_go(machine, node))
 		take_lock(machine);
 }
 
@@ -297,13 +318,16 @@ static void make_passes(void *ctx)
 
 		if (loop.before != NULL)
 			loop.before(loop.ctx);
-		take_lock(machine);
+		if (!holds_lock(machine))
+			take_lock(machine);
+		node->let_go = false;
 		node->delivered = 0;
 		work = whorl_step(node->node);
 		others = work > node->delivered ? work - node->delivered : 0;
 		spend_time(machine, look_ns(machine, loop.id, node) + others * (uint64_t)machine->config.cpu.message_ns,
 			   work > 0);
-		release_lock(machine);
+		if (!node->let_go || machine->stopping) /* what a pass ends with is of the trigger that comes next */
+			release_lock(machine);
 		wake_processors(machine, loop.id);
 	}
 }
@@ -406,6 +430,7 @@ static struct wh_sim_options sim_options(struct wh_machine *machine)
 		.disk = {.cost = machine->config.disk},
 		.wake_ns = WAKE_NS,
 		.log = log_line,
+		.posting = note_posting,
 		.posted = note_posted,
 		.ctx = machine,
 	};
