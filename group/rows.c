@@ -82,8 +82,7 @@ static void lay_columns(struct wh_rows *rows, const struct wh_view *view, const 
 			columns->persisted_num = wh_layout_counter(&rows->layout);
 		columns->delivered_of = wh_layout_array(&rows->layout, unordered ? subgroup->sender_count : 0);
 		columns->relayed = wh_layout_array(
-			&rows->layout,
-			wh_node_config_relay_bytes(config, subgroup) > 0 ? subgroup->sender_count : 0);
+			&rows->layout, wh_node_config_relay_bytes(config, subgroup) > 0 ? subgroup->sender_count : 0);
 	}
 	rows->control_bytes = align_bytes(rows->layout.bytes);
 }

@@ -332,7 +332,8 @@ enum whorl_result whorl_subgroup_describe(const whorl_subgroup *subgroup, struct
 		.large_bytes = subgroup->fixed.large_bytes,
 		.relay_bytes = wh_node_is_dynamic(subgroup)
 				       ? 0
-				       : (uint64_t)subgroup->node->fixed.config.subgroups[subgroup->fixed.index].options.relay_bytes,
+				       : (uint64_t)subgroup->node->fixed.config.subgroups[subgroup->fixed.index]
+						 .options.relay_bytes,
 	};
 	wh_rcu_read_lock();
 	epoch = wh_rcu_dereference(subgroup->node->epochs.current);

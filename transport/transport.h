@@ -244,7 +244,7 @@ struct wh_transport_ops {
 	const struct wh_remote_ops *remote; /* T7: NULL: none of it */
 	uint32_t gap_bytes; /* so many bytes cost as much as one range more in a push; 0: bytes cost nothing */
 	bool helper_may_post; /* while the loop's thread is in wait, one that has borrowed the loop may post (base/gate.h) */
-	bool relays; /* T14 */
+	bool relays;          /* T14 */
 	bool poll_costs_syscall; /* a pass that finds nothing has made a system call (base/backoff.h) */
 
 	/* Makes my row and starts to exchange rows with the other members; never waits for them. The image is ready when

@@ -41,22 +41,22 @@ enum rule {
 	COUNTS_BLOCKS,  /* the word counts what was relayed, and not the slots between */
 };
 
-struct copy { /* what a member has of the ring, and what it has done */
+struct copy {                                  /* what a member has of the ring, and what it has done */
 	uint8_t header[WINDOW], bytes[WINDOW]; /* the number of a slot + 1; 0: nothing */
-	uint8_t seen;               /* of what the sender pushes to all */
-	uint8_t pushed;             /* to the next in the chain: slots, relayed or not, that it has passed on */
-	uint8_t half;               /* of the next: of bytes and word the first has been pushed */
-	uint8_t came, came_half;    /* of what the member before it pushes: likewise, what is visible */
+	uint8_t seen;                          /* of what the sender pushes to all */
+	uint8_t pushed;              /* to the next in the chain: slots, relayed or not, that it has passed on */
+	uint8_t half;                /* of the next: of bytes and word the first has been pushed */
+	uint8_t came, came_half;     /* of what the member before it pushes: likewise, what is visible */
 	uint8_t received, delivered; /* messages */
 	uint8_t wedged;
 };
 
 struct state {
-	uint8_t written;         /* messages */
-	uint8_t pushes;          /* to all; the sender makes those of a message in one step */
-	uint8_t suspect;         /* + 1; 0: none */
-	uint8_t dead;            /* it has ended */
-	uint8_t decided, cut;    /* when all that stay have wedged */
+	uint8_t written;      /* messages */
+	uint8_t pushes;       /* to all; the sender makes those of a message in one step */
+	uint8_t suspect;      /* + 1; 0: none */
+	uint8_t dead;         /* it has ended */
+	uint8_t decided, cut; /* when all that stay have wedged */
 	struct copy of[MEMBERS];
 };
 
@@ -214,8 +214,7 @@ static uint8_t freed(const struct world *w, const struct state *s)
 
 static bool may_write(const struct world *w, const struct state *s)
 {
-	return runs(s, 0) && s->written < MESSAGES &&
-	       first_of[s->written + 1] <= first_of[freed(w, s)] + WINDOW;
+	return runs(s, 0) && s->written < MESSAGES && first_of[s->written + 1] <= first_of[freed(w, s)] + WINDOW;
 }
 
 static bool may_forward(const struct world *w, const struct state *s, uint8_t member)
@@ -454,8 +453,9 @@ static const struct trial trials[] = {
 
 int main(int argc, char **argv)
 {
-	static const char *const names[STEP_KINDS] = {"writes message", "sees a push: slot",  "pushes on slot", "gets slot", "takes in",
-						      "delivers",       "dies, suspect of all", "is suspected, and runs", "wedges",    "the cut"};
+	static const char *const names[STEP_KINDS] = {
+		"writes message", "sees a push: slot",    "pushes on slot",         "gets slot", "takes in",
+		"delivers",       "dies, suspect of all", "is suspected, and runs", "wedges",    "the cut"};
 	static const char *const notes[] = {"with all delivered", "at the cut", NULL};
 	static const struct model model = {
 		.what = "relay: messages that members relay",

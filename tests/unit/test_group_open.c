@@ -315,7 +315,8 @@ TEST(no_relays_on_real_transports)
 	const char *transports[] = {"shm", "tcp"};
 
 	for (int i = 0; i < 2; i++) {
-		whorl_config *config = config_of("[group]\nnodes = 1\n[subgroup a]\n[subgroup s]\nrelay_bytes = 4096\n");
+		whorl_config *config =
+			config_of("[group]\nnodes = 1\n[subgroup a]\n[subgroup s]\nrelay_bytes = 4096\n");
 		char set[64];
 		whorl_node *node;
 

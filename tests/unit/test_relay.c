@@ -272,7 +272,8 @@ TEST_LOOP(what_is_announced_is_not_here_yet, 0, 2)
 	ck_assert_uint_eq(received(lab), 1);
 	at = find_push(lab, WH_PUSH_WORD, lab->columns.received_num.offset);
 	ck_assert_uint_eq(lab->pushes[at].to_count, 2);
-	ck_assert_uint_eq(assert_passed(lab, at + 1, 0, RELAYED, 2), lab->count); /* the acknowledgement does not wait for it */
+	ck_assert_uint_eq(assert_passed(lab, at + 1, 0, RELAYED, 2),
+			  lab->count); /* the acknowledgement does not wait for it */
 	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed), 1);
 	ck_assert_uint_eq(step(lab), 0); /* once */
 	discard(lab);
@@ -459,8 +460,8 @@ TEST_LOOP(a_sender_pushes_headers_then_its_guard_then_payloads, 0, 2)
 		uint64_t header = lab->slots[0].headers + (uint64_t)slot * lab->slots[0].header_stride;
 		size_t i = 0;
 
-		while (i < guard && (lab->pushes[i].offset > header ||
-				     lab->pushes[i].offset + lab->pushes[i].bytes < header + 16))
+		while (i < guard &&
+		       (lab->pushes[i].offset > header || lab->pushes[i].offset + lab->pushes[i].bytes < header + 16))
 			i++;
 		ck_assert_uint_lt(i, guard);
 		ck_assert_uint_eq(lab->pushes[i].to_count, 2);
@@ -504,10 +505,15 @@ TEST(a_relay_that_counts_too_many_is_broken)
 	discard(lab);
 }
 
-/* Rounds that were taken in, that the guard does not cover, and that leave out slots before them. */
+/* A round that was taken in; one that the guard does not cover; one before which there are more slots than rounds. */
 TEST_LOOP(a_header_of_another_round_breaks_its_sender, 0, 3)
 {
-	static const uint64_t rounds[3][3] = {{0, 0, 2}, {0, 3, 2}, {0, 1, 1}};
+	static const struct {
+		uint64_t round[3];
+		uint32_t bytes[3];
+	} slots[3] = {{{0, 2, 3}, {RELAYED, RELAYED, RELAYED}},
+		      {{4, 2, 3}, {RELAYED, RELAYED, RELAYED}},
+		      {{1, 1, 2}, {SMALL, SMALL, RELAYED}}};
 	struct lab *lab = make(1, 0, false, 1);
 
 	set_header(lab, 0, 0, RELAYED);
@@ -515,10 +521,9 @@ TEST_LOOP(a_header_of_another_round_breaks_its_sender, 0, 3)
 	set_relayed(lab, 1);
 	ck_assert_uint_gt(step(lab), 0);
 	ck_assert_uint_eq(received(lab), 1);
-	set_header(lab, 1, rounds[_i][1], _i == 2 ? SMALL : RELAYED);
-	set_header(lab, 2, rounds[_i][2], RELAYED);
-	set_header(lab, 3, 2, RELAYED);
-	set_guard(lab, 3, _i == 2 ? 4 : 3);
+	for (uint32_t k = 0; k < 3; k++)
+		set_header(lab, k + 1, slots[_i].round[k], slots[_i].bytes[k]);
+	set_guard(lab, 4, 4);
 	(void)step(lab);
 	ck_assert_int_eq(lab->broken, 0);
 	ck_assert_uint_eq(received(lab), 1);
@@ -532,6 +537,7 @@ TEST(a_length_beyond_the_slot_is_not_passed_on)
 
 	set_header(lab, 0, 0, SLOT + 1);
 	set_guard(lab, 1, 1);
+	set_relayed(lab, 1);
 	(void)step(lab);
 	ck_assert_uint_eq(find_push(lab, WH_PUSH_WORD, lab->columns.relayed.offset), lab->count);
 	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed), 0);
