@@ -137,7 +137,7 @@ TEST(small_and_large_parts_fill_records)
 
 TEST(records_are_full)
 {
-	const size_t sizes[] = {100, 30000, 200, 20000, 0};
+	const size_t sizes[] = {100, 40000, 200, 20000, 0};
 	struct iovec parts[4];
 	size_t sum, done, there, count = cut(said, sizes, parts, &sum);
 
