@@ -61,18 +61,36 @@ enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu,
 	return WHORL_OK;
 }
 
+static void run_anywhere(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(getpid(), sizeof(set), &set) == 0)
+		(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
 /* Linux keeps a nice value for each thread, and PRIO_PROCESS with the number of a thread means that one alone. Ten steps are a
  * share of a tenth: each is a factor of 1.25. */
 void wh_thread_stand_back(void)
 {
 	const struct sched_param none = {0};
 	id_t me = (id_t)gettid();
-	cpu_set_t set;
 
-	if (sched_getaffinity(getpid(), sizeof(set), &set) == 0)
-		(void)sched_setaffinity(0, sizeof(set), &set);
+	run_anywhere();
 	(void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
 	(void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + 10); /* beyond 19 it is 19 */
+}
+
+bool wh_thread_stand_back_or_take_turns(void)
+{
+	int policy = sched_getscheduler(0);
+
+	if (policy != SCHED_RR && policy != SCHED_FIFO) {
+		wh_thread_stand_back();
+		return false;
+	}
+	run_anywhere();
+	return true;
 }
 
 void wh_thread_condition_init(pthread_cond_t *condition)

@@ -3,6 +3,7 @@
 #define WH_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -24,6 +25,11 @@ WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *
  * It may run wherever the process's first thread may: the thread that made it may be bound to one CPU, and a real-time thread,
  * and it would inherit both. Where that is refused it goes on as it is. */
 void wh_thread_stand_back(void);
+
+/* The same for work that has to come to an end and is made of short pieces. Real-time loops need not ever sleep, and leave a thread that stands back a
+ * twentieth of a processor: so one that is a real-time thread stays one, wherever it may run. True: it is, and has to call
+ * sched_yield between two pieces. */
+bool wh_thread_stand_back_or_take_turns(void);
 
 /* A condition with deadlines of CLOCK_MONOTONIC. */
 void wh_thread_condition_init(pthread_cond_t *condition);

@@ -142,7 +142,7 @@ static bool write_some(struct wh_give *give, bool may_wait)
 		return true;
 	wh_count(&give->transfer.bytes, give->payload);
 	wh_fetch_add(&give->transfer.state->stats.given, give->payload); /* several jobs do */
-	if (may_wait && wh_transfer_is_large(&give->transfer))
+	if (may_wait && wh_transfer_gives_way(&give->transfer))
 		pause_for_others(give);
 	return may_wait;
 }

@@ -2,6 +2,7 @@
 #include "state/state.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +60,23 @@ static uint64_t thread_ns(void)
 }
 
 /* A large transfer would else take as much of a processor as each loop of the group that runs there. */
-bool wh_transfer_is_large(struct wh_transfer *transfer)
+static bool is_large(struct wh_transfer *transfer)
 {
 	if (transfer->stands_back)
 		return true;
 	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
 		return false;
-	wh_thread_stand_back();
+	transfer->takes_turns = wh_thread_stand_back_or_take_turns();
 	return transfer->stands_back = true;
+}
+
+bool wh_transfer_gives_way(struct wh_transfer *transfer)
+{
+	if (!is_large(transfer))
+		return false;
+	if (transfer->takes_turns)
+		(void)sched_yield();
+	return true;
 }
 
 /* On a thread of its own it may wait. On the loop's thread (in simulation, or where no thread can be had) it does a little each time. */
@@ -76,7 +86,7 @@ static void run_transfer(void *argument)
 	const struct wh_state_hooks *hooks = &transfer->state->hooks;
 	bool apart = !pthread_equal(transfer->loop, pthread_self()), moved;
 
-	transfer->moved = transfer->stands_back = false;
+	transfer->moved = transfer->stands_back = transfer->takes_turns = false;
 	transfer->cpu_ns = apart ? thread_ns() : 0;
 	transfer->work(transfer, apart);
 	moved = transfer->moved || transfer->end != WH_TRANSFER_GOES_ON;

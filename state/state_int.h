@@ -47,7 +47,7 @@ struct wh_transfer {
 	struct wh_stream *stream;
 	enum wh_transfer_end end;
 	bool moved;       /* it got further, the last time */
-	bool stands_back; /* its thread does */
+	bool stands_back, takes_turns; /* its thread does */
 	uint64_t cpu_ns;  /* what that thread had taken of a processor before */
 	const char *why;
 	unsigned char *buffer;
@@ -155,8 +155,9 @@ static inline bool wh_transfer_rests(const struct wh_transfer *transfer)
 {
 	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_transfer, state.c */
 }
-/* A piece is done, on a thread of its own: of a large state what is left stands back. Returns whether it is of a large one. The job's. */
-bool wh_transfer_is_large(struct wh_transfer *transfer);
+/* A piece is done, on a thread of its own: of a large state what is left stands back, or, among real-time threads, takes turns with them. Returns
+ * whether it is of a large one. The job's. */
+bool wh_transfer_gives_way(struct wh_transfer *transfer);
 /* Asks it to end. */
 static inline void wh_transfer_stop(struct wh_transfer *transfer)
 {

@@ -180,7 +180,7 @@ static bool read_some(struct wh_take *take, bool may_wait)
 	take->silent_ns = 0;
 	hand_on_bytes(take, (size_t)got);
 	if (may_wait)
-		(void)wh_transfer_is_large(&take->transfer);
+		(void)wh_transfer_gives_way(&take->transfer);
 	return may_wait;
 }
 

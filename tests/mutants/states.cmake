@@ -636,3 +636,12 @@ mutant(NAME large-goes-on KIND test_state_threads FILE state/state.c
 	REPLACEMENT [[
 	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL)
 ]])
+
+mutant(NAME real-time-stands-back KIND test_state_threads FILE base/thread.c
+	REMOVES "work that real-time loops wait for stays a real-time thread's"
+	TEXT [[
+	if (policy != SCHED_RR && policy != SCHED_FIFO) {
+]]
+	REPLACEMENT [[
+	if (policy >= 0) {
+]])

@@ -112,6 +112,7 @@ TEST(thread_is_pinned)
 struct modest {
 	cpu_set_t cpus;
 	int nice, policy;
+	bool real_time, turns; /* of take_turns alone */
 };
 
 static void *stand_back(void *arg)
@@ -145,6 +146,40 @@ TEST(a_thread_that_stands_back_leaves_its_place_to_others)
 	ck_assert_int_eq(modest.policy, SCHED_BATCH);
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)gettid()), nice);
 	ck_assert_int_eq(sched_getscheduler(0), policy);
+}
+
+static void *take_turns(void *arg)
+{
+	struct modest *modest = arg;
+	const struct sched_param first = {.sched_priority = 1};
+
+	modest->real_time = pthread_setschedparam(pthread_self(), SCHED_FIFO, &first) == 0;
+	modest->turns = wh_thread_stand_back_or_take_turns();
+	sched_getaffinity(0, sizeof(modest->cpus), &modest->cpus);
+	modest->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	modest->policy = sched_getscheduler(0);
+	return NULL;
+}
+
+/* A real-time thread stays one, where this process may have any: else it stands back, as others do. */
+TEST(a_real_time_thread_takes_turns)
+{
+	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), stood_back = nice + 10 < 19 ? nice + 10 : 19;
+	struct modest modest;
+	struct wh_error err;
+	pthread_t thread;
+	cpu_set_t allowed;
+	int cpu = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	while (!CPU_ISSET((size_t)cpu, &allowed))
+		cpu++;
+	ck_assert_int_eq(wh_thread_create(&thread, "turns", cpu, take_turns, &modest, &err), WHORL_OK);
+	pthread_join(thread, NULL);
+	ck_assert(modest.turns == modest.real_time);
+	ck_assert(CPU_EQUAL(&modest.cpus, &allowed));
+	ck_assert_int_eq(modest.policy, modest.real_time ? SCHED_FIFO : SCHED_BATCH);
+	ck_assert_int_eq(modest.nice, modest.real_time ? nice : stood_back);
 }
 
 TEST(no_such_cpu_is_said)

@@ -244,6 +244,30 @@ TEST_LOOP(jobs_stand_back, 0, 3)
 	state_lab_free(lab);
 }
 
+/* Beside real-time loops they stay what these are. Without the right to be one there is nothing to be seen. */
+TEST(jobs_of_real_time_loops_take_turns)
+{
+	const struct sched_param first = {.sched_priority = 1}, none = {0};
+	struct lab *lab = lab_create(LAB_THREADS);
+	struct party *giver = &lab->parties[GIVER], *party = awaits(lab, 0);
+	struct seen given, taken;
+	bool real_time = pthread_setschedparam(pthread_self(), SCHED_RR, &first) == 0;
+
+	giver->view = VIEW;
+	giver->program.bytes = 3 * WH_STATE_PIECE;
+	giver->program.on_read = look_around;
+	giver->program.ctx = &given;
+	party->program.on_restore = look_around_too;
+	party->program.ctx = &taken;
+	wh_state_give(giver->state, 0);
+	LAB_UNTIL(lab, party->restored == 1);
+	ck_assert_int_eq(given.policy, real_time ? SCHED_RR : SCHED_BATCH);
+	ck_assert_int_eq(taken.policy, given.policy);
+	if (real_time)
+		ck_assert_int_eq(pthread_setschedparam(pthread_self(), SCHED_OTHER, &none), 0);
+	state_lab_free(lab);
+}
+
 /* Newcomers that go, and givers that stop, at any moment of a transfer. */
 TEST(it_may_end_at_any_moment)
 {
