@@ -276,6 +276,7 @@ static enum whorl_result open_configured(whorl_node *node, uint32_t index, struc
 	fixed->index = index;
 	fixed->mine = may_be_in(&node->fixed.texts[index], node->fixed.id);
 	fixed->log_bytes = (uint64_t)configured->options.log_bytes;
+	fixed->one_thread = configured->options.sending_threads == WH_SENDING_THREADS_ONE;
 	return wh_node_fill_subgroup(subgroup, &parameters, (uint64_t)configured->options.refuse_max_ms, err);
 }
 

@@ -47,8 +47,11 @@ static bool may_return(const whorl_subgroup *subgroup)
 	return wh_load_acquire(&subgroup->words.returns) != 0 || wh_ring_is_open(subgroup->ring);
 }
 
-static enum whorl_result claimed(const whorl_subgroup *subgroup, enum whorl_result result)
+static enum whorl_result claimed(const char *function, const whorl_subgroup *subgroup, enum whorl_result result)
 {
+	if (__builtin_expect(result == WHORL_INVALID, 0))
+		return wh_refuse(function,
+				 "another thread sends in the subgroup, and one was promised (sending_threads)");
 	return __builtin_expect(result == WHORL_NOT_SENDER, 0) && may_return(subgroup) ? WHORL_AGAIN : result;
 }
 
@@ -64,7 +67,7 @@ enum whorl_result whorl_claim(whorl_subgroup *subgroup, size_t bytes, struct who
 	wh_rcu_read_lock();
 	result = may_claim(__func__, subgroup, bytes);
 	if (__builtin_expect(result == WHORL_OK, 1)) {
-		result = claimed(subgroup, wh_ring_claim(subgroup->ring, &claim));
+		result = claimed(__func__, subgroup, wh_ring_claim(subgroup->ring, &claim));
 		if (result == WHORL_OK)
 			show_claim(subgroup, &claim, bytes, out);
 	}
@@ -86,7 +89,7 @@ enum whorl_result whorl_claim_many(whorl_subgroup *subgroup, size_t bytes, size_
 	wh_rcu_read_lock();
 	result = may_claim(__func__, subgroup, bytes);
 	if (result == WHORL_OK)
-		result = claimed(subgroup, wh_ring_claim_many(subgroup->ring, (uint32_t)count, &claims));
+		result = claimed(__func__, subgroup, wh_ring_claim_many(subgroup->ring, (uint32_t)count, &claims));
 	for (uint32_t i = 0; result == WHORL_OK && i < count; i++) {
 		struct wh_claim claim = wh_ring_claim_of(&claims, i);
 
@@ -320,7 +323,7 @@ static enum whorl_result claim_parts(whorl_subgroup *subgroup, size_t bytes, boo
 	wh_rcu_read_lock();
 	result = may_claim(__func__, subgroup, 0); /* its length has been looked at */
 	if (result == WHORL_OK)
-		result = claimed(subgroup,
+		result = claimed("whorl_claim_large", subgroup,
 				 wh_ring_claim_parts(subgroup->ring, slots_of(subgroup, bytes), wanted, &claim));
 	if (result == WHORL_OK)
 		show_claim(subgroup, &claim, bytes, out);

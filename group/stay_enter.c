@@ -114,6 +114,7 @@ static enum whorl_result find_parameters(struct wh_parameters *out, const whorl_
 	}
 	if (said->refuse_max_ms == 0)
 		said->refuse_max_ms = (uint64_t)file->refuse_max_ms;
+	said->one_thread |= file->sending_threads == WH_SENDING_THREADS_ONE;
 	if (said->log_bytes == 0)
 		said->log_bytes = (uint64_t)file->log_bytes;
 	return WHORL_OK;
@@ -159,6 +160,7 @@ static whorl_subgroup *new_stay(whorl_node *node, const char *name, const struct
 	fixed->parameters = *parameters;
 	fixed->sends = !options->listens;
 	fixed->anew = options->begin_anew && parameters->durable;
+	fixed->one_thread = options->one_thread;
 	fixed->log_bytes = node->fixed.config.log_bytes > 0 ? node->fixed.config.log_bytes : options->log_bytes;
 	snprintf(fixed->own_name, sizeof(fixed->own_name), "%s", name);
 	fixed->name = fixed->own_name;

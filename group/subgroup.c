@@ -33,6 +33,8 @@ static enum whorl_result open_ring(whorl_subgroup *subgroup, struct wh_error *er
 	enum whorl_result result = wh_ring_create(ring, node->fixed.gate, &node->diag, subgroup->fixed.window,
 						  subgroup->fixed.message_bytes, err);
 
+	if (result == WHORL_OK && subgroup->fixed.one_thread)
+		wh_ring_promise_single(subgroup->ring);
 	if (result == WHORL_OK && has_bit(subgroup))
 		wh_ring_use_bit(subgroup->ring, node->list.committed, subgroup->fixed.index);
 	return result;

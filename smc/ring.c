@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "base/rcu.h"
+#include "smc/single.h"
 
 #define CLAIM_CLOSED (UINT64_C(1) << 63) /* for good */
 #define CLAIM_WEDGED (UINT64_C(1) << 62) /* until the next view */
 #define CLAIM_AWAY (UINT64_C(1) << 61)   /* I am no sender, until a view in which I am one again */
 #define CLAIM_PAUSED (UINT64_C(1) << 60) /* I do not want to send */
-#define CLAIM_BITS (CLAIM_CLOSED | CLAIM_WEDGED | CLAIM_AWAY | CLAIM_PAUSED)
+#define CLAIM_BITS WH_CLAIM_BITS         /* these four */
 #define CLAIM_NUMBER_BITS 60
 
 static uint64_t claim_number(const struct wh_ring *ring, uint64_t word)
@@ -140,15 +141,26 @@ void wh_ring_free(struct wh_ring *ring)
 	free(ring);
 }
 
+void wh_ring_promise_single(struct wh_ring *ring)
+{
+	ring->single = true;
+}
+
+/* While a single sender's ring is wedged a claim that came too late may stand in its own word for a moment. */
 uint64_t wh_ring_claimed(const struct wh_ring *ring)
 {
-	return claim_number(ring, wh_load_relaxed(&ring->claim));
+	uint64_t word = wh_load_relaxed(&ring->claim);
+
+	if (!ring->single)
+		return claim_number(ring, word);
+	return (word & CLAIM_WEDGED) != 0 ? wh_load_relaxed(&ring->at_wedge)
+					  : claim_number(ring, wh_load_relaxed(&ring->own));
 }
 
 /* So many can be claimed, if no other thread wants many. */
 static bool has_slots(const struct wh_ring *ring, uint64_t word, uint64_t count)
 {
-	return (word & CLAIM_WEDGED) == 0 && claim_number(ring, word) + count <= wh_load_relaxed(&ring->limit);
+	return (word & CLAIM_WEDGED) == 0 && wh_ring_claimed(ring) + count <= wh_load_relaxed(&ring->limit);
 }
 
 bool wh_ring_has_room_for(const struct wh_ring *ring, uint32_t wanted)
@@ -279,6 +291,35 @@ static enum whorl_result claim_refusal(uint64_t word)
 	return word & CLAIM_CLOSED ? WHORL_CLOSED : word & (CLAIM_AWAY | CLAIM_PAUSED) ? WHORL_NOT_SENDER : WHORL_AGAIN;
 }
 
+/* The same as take_numbers for the one thread that sends. */
+static inline __attribute__((always_inline)) enum whorl_result take_single(struct wh_ring *ring, uint32_t count,
+									   bool wanted, struct wh_claims *out,
+									   uint64_t *room)
+{
+	uint64_t bits = wh_load_relaxed(&ring->claim) & CLAIM_BITS, own, number, after, limit;
+	uint32_t slot;
+
+	if (__builtin_expect(bits != 0, 0))
+		return claim_refusal(bits);
+	if (__builtin_expect(!wh_single_is_sender(ring), 0))
+		return WHORL_INVALID;
+	own = wh_load_relaxed(&ring->own) & ~WH_OWN_FROZEN; /* nobody else moves it */
+	number = claim_number(ring, own);
+	slot = (uint32_t)(own & ((UINT64_C(1) << ring->slot_bits) - 1));
+	limit = wh_load_acquire(&ring->limit); /* as in take_numbers; so is `wanted` */
+	if (number + count > limit || (!wanted && wh_load_relaxed(&ring->wanted) != 0)) {
+		atomic_fetch_add_explicit(&ring->window_full, 1, memory_order_relaxed);
+		return WHORL_AGAIN;
+	}
+	after = (number + count) << ring->slot_bits | wh_slot_behind(slot, count, ring->window);
+	bits = wh_single_move(ring, own, after);
+	if (__builtin_expect(bits != 0, 0))
+		return claim_refusal(bits);
+	*out = (struct wh_claims){wh_rcu_dereference(ring->place), number, slot};
+	*room = limit - number;
+	return WHORL_OK;
+}
+
 /* Takes so many numbers, and the slots that belong to them, all or none. *room: how many there were. `wanted`: they are wanted for this
  * thread. */
 static inline __attribute__((always_inline)) enum whorl_result take_numbers(struct wh_ring *ring, uint32_t count,
@@ -287,6 +328,8 @@ static inline __attribute__((always_inline)) enum whorl_result take_numbers(stru
 {
 	uint64_t word = wh_load_relaxed(&ring->claim);
 
+	if (ring->single)
+		return take_single(ring, count, wanted, out, room);
 	for (;;) {
 		uint64_t number = claim_number(ring, word), limit;
 		uint32_t slot = (uint32_t)(word & ((UINT64_C(1) << ring->slot_bits) - 1));
@@ -428,9 +471,23 @@ void wh_ring_pause(struct wh_ring *ring, bool paused)
 
 /* ---- from view to view ---------------------------------------------------------------------------------------------- */
 
+/* The number of a single sender, which is wedged: claims that are made later are taken back. */
+static void freeze(struct wh_ring *ring)
+{
+	/* The bit, then the number: partner wh_single_move. Where barriers have been forbidden meanwhile all claims that are under way are
+	 * waited for: they are in their RCU lock, and wait for nothing. */
+	if (!wh_gate_barrier(ring->gate))
+		wh_rcu_synchronize();
+	wh_store_relaxed(&ring->at_wedge, claim_number(ring, wh_fetch_or(&ring->own, WH_OWN_FROZEN)));
+}
+
 void wh_ring_wedge(struct wh_ring *ring)
 {
-	wh_fetch_or(&ring->claim, CLAIM_WEDGED);
+	uint64_t before = wh_fetch_or(&ring->claim, CLAIM_WEDGED);
+
+	/* Once for each view: a second look might count what the first has not. */
+	if (ring->single && (before & CLAIM_WEDGED) == 0)
+		freeze(ring);
 }
 
 static void begin_at(struct wh_ring *ring, uint64_t first)
@@ -491,10 +548,12 @@ static bool sends_nothing(const struct wh_ring *ring)
 
 uint64_t wh_ring_drop(struct wh_ring *ring, uint64_t first)
 {
-	uint64_t claimed = wh_ring_claimed(ring);
+	uint64_t claimed;
 
 	if (sends_nothing(ring))
 		return 0;
+	wh_ring_wedge(ring); /* if it is not */
+	claimed = wh_ring_claimed(ring);
 	ring->ends = false;
 	begin_at(ring, first);
 	wh_store_release(&ring->dropped, claimed); /* partner: wh_ring_mark */

@@ -5,6 +5,7 @@
  *
  *   claim     compare-and-swap of the claim word from m to m+n, if m+n <= limit; mostly of one. Several are those of as many messages,
  *             or hold the parts of one (docs/decisions/0045)
+ *             Where the program promises one sending thread the number is in a word of that thread's, and is moved by a store: see below
  *   finish    a release store of m+1 in the private ready array; nothing that is pushed is touched. Where a loop does not look at all
  *             rings in each pass (docs/decisions/0041) a bit says that it must look at this one
  *   send      (loop) takes the ready prefix, writes headers, pushes; see predicates/send.c
@@ -78,6 +79,13 @@ struct wh_ring {
 	 * threads; the bits are set by the loop and whorl_close, taken away by the loop] */
 	alignas(WH_CACHE_LINE) wh_word claim;
 
+	/* Where `single` (docs/decisions/0071): frozen << 63 | number << slot_bits | slot of the next claim; of the claim word only the bits
+	 * count. [the sending thread; the loop freezes it, when it has wedged the ring] */
+	wh_word own;
+	wh_word sender;  /* that thread; 0: none has claimed yet. [the first thread that claims, once] */
+	wh_word at_wedge; /* [loop] its number when the ring was wedged last: as long as it is, this is how many are claimed */
+	bool single;      /* [const] one thread sends */
+
 	/* [loop writes, application threads read] claims below it may be made */
 	alignas(WH_CACHE_LINE) wh_word limit;
 	wh_word wanted; /* so many slots at once are wanted by a thread that waits; 0: none does. Claims of others find no room. [threads] */
@@ -105,13 +113,16 @@ WH_MUST_CHECK enum whorl_result wh_ring_create(struct wh_ring **out, struct wh_g
 					       uint32_t window, uint32_t message_bytes, struct wh_error *err);
 void wh_ring_free(struct wh_ring *ring);
 
+/* Before the first claim: one thread sends, the first that claims; it makes no locked instruction. Claims of others get WHORL_INVALID. */
+void wh_ring_promise_single(struct wh_ring *ring);
+
 /* What wh_ring_create allocates, in bytes. */
 uint64_t wh_ring_estimate(uint32_t window);
 
 /* ---- application threads; the caller holds an RCU read lock so that the ring stays ------------------------------- */
 
-/* WHORL_OK, WHORL_AGAIN (the window is full, or the view changes), WHORL_NOT_SENDER (in this view), WHORL_CLOSED. No
- * system call. */
+/* WHORL_OK, WHORL_AGAIN (the window is full, or the view changes), WHORL_NOT_SENDER (in this view), WHORL_CLOSED, WHORL_INVALID (not the one
+ * thread that sends). No system call. */
 WH_MUST_CHECK enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out);
 
 /* The same for `count` at once, all or none. 1 <= count <= window. The claims are valid inside of the RCU lock. */

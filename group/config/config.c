@@ -22,6 +22,7 @@ static const char *const transports[] = {"shm", "tcp", "verbs", "sim", NULL};
 static const char *const starts[] = {"auto", "join", NULL};
 static const char *const protects[] = {"meeting", "all", NULL};
 static const char *const modes[] = {"unordered", "ordered", "durable", NULL};
+static const char *const sending_threads[] = {"any", "one", NULL};
 static const char *const threads[] = {"dedicated", "caller", NULL};
 static const char *const idles[] = {"adaptive", "yield", "spin", NULL};
 static const char *const huge_pages[] = {"off", "try", "require", NULL};
@@ -141,6 +142,10 @@ static const struct wh_option subgroup_options[] = {
 	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "
 	 "ever. Nodes may differ.",
 	 SUBGROUP(refuse_max_ms), false},
+	{"sending_threads", WH_OPTION_CHOICE, "", "any", 0, 0, sending_threads,
+	 "one: this node's program promises that one thread sends there, the first that claims: its claims are cheaper, and those of others are "
+	 "refused. Nodes may differ.",
+	 SUBGROUP(sending_threads), true},
 	{"log_bytes", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 45, NULL,
 	 "durable: a log that is longer gets a checkpoint, if the program has functions for its state, and what lies before that goes. Nodes "
 	 "may differ.",

@@ -47,6 +47,8 @@ enum wh_transport_kind { WH_TRANSPORT_SHM, WH_TRANSPORT_TCP, WH_TRANSPORT_VERBS,
 
 enum wh_subgroup_mode { WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED, WH_SUBGROUP_DURABLE };
 
+enum wh_sending_threads { WH_SENDING_THREADS_ANY, WH_SENDING_THREADS_ONE };
+
 struct wh_subgroup_options {
 	char members[WH_OPTION_TEXT_BYTES], senders[WH_OPTION_TEXT_BYTES];
 	int64_t shards, members_min;
@@ -55,6 +57,7 @@ struct wh_subgroup_options {
 	int64_t message_bytes, large_bytes;
 	int64_t relay_bytes;   /* slots with so many go from member to member (0074); 0: none does */
 	int64_t refuse_max_ms; /* of this node's program alone (0044); 0: no limit */
+	int sending_threads;   /* enum wh_sending_threads: of this node's program alone (0071) */
 	int64_t log_bytes;     /* of the log of a shard, until a checkpoint is made. Of this node alone */
 };
 

@@ -22,6 +22,7 @@ struct wh_subgroup_fixed { /* any thread reads it: const once the subgroup is in
 	uint64_t large_bytes;   /* 0: no message is larger than a slot */
 	uint32_t parts_most;    /* slots of a message, at most */
 	struct wh_slots slots;  /* how a ring lies, wherever that is */
+	bool one_thread;        /* sends: its ring is that of a single sender */
 	uint64_t log_bytes;     /* so long its log may be before there is a checkpoint */
 	uint64_t refuse_max_ns; /* after so long of refusing the program is told; 0: never */
 	/* Of a stay. */

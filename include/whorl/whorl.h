@@ -542,6 +542,7 @@ struct whorl_subgroup_options {
 	 * UINT32_MAX. A view of which nothing came to this node's disk may be missing; one that the state has already may come again. On the loop, with
 	 * upcall_ctx. For states that depend on which members there are: all members have to be senders then. */
 	whorl_view_fn *on_past_view;
+	bool one_thread; /* as `sending_threads = one`, below; false: as the file says */
 };
 
 /* Enters the subgroup of that name, and waits at most timeout_ms until a view has begun with this node in it. Its state may still come
@@ -623,6 +624,9 @@ struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `
 };
 
 /* Takes the next slot. bytes: 0 .. message_bytes of the subgroup. Never blocks. Any thread, upcalls too.
+ * With `[subgroup NAME] sending_threads = one` the program promises that one thread sends there: the first that claims (or sends, or calls) in it, as
+ * long as the node lives. Its claims need no locked instruction, which small messages notice; those of all other threads, upcalls on
+ * the loop's thread too, are refused (WHORL_INVALID), and nothing else happens. Commits and aborts may be made by any thread.
  * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, there is none yet, or the shard has too few members: wait
  * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes
  * (whorl_claim_large takes it, if it is not larger than large_bytes);

@@ -225,10 +225,10 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 mutant(NAME claims-open KIND views FILE smc/ring.c
 	REMOVES "no claims between the wedge and the next view"
 	TEXT [[
-	wh_fetch_or(&ring->claim, CLAIM_WEDGED);
+	uint64_t before = wh_fetch_or(&ring->claim, CLAIM_WEDGED);
 ]]
 	REPLACEMENT [[
-	(void)ring;
+	uint64_t before = 0;
 ]])
 
 # ---- proposals ----

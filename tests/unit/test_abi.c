@@ -120,6 +120,7 @@ static const struct {
 	FIELD(whorl_subgroup_options, on_refused_ctx, 80, 8),
 	FIELD(whorl_subgroup_options, refuse_max_ms, 88, 8),
 	FIELD(whorl_subgroup_options, state, 96, 8),
+	FIELD(whorl_subgroup_options, one_thread, 128, 1),
 	FIELD(whorl_type, size, 0, 8),
 	FIELD(whorl_type, name, 8, 8),
 	FIELD(whorl_type, bytes, 16, 8),
