@@ -64,7 +64,7 @@ static const struct wh_option channel_options[] = {
 const struct wh_option_table wh_dds_channel_table = {
 	"channel",
 	WH_OPTION_NAMED,
-	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.l.atomic, dds.x.atomic and the same with stored and unordered are there without; they "
+	"A subgroup that topics can lie on. dds.s.atomic, dds.m.atomic, dds.b.atomic, dds.l.atomic, dds.x.atomic and the same with stored and unordered are there without; they "
 	"can be given other sizes here, and so can dds.s.logged and so on. Unordered topics on a channel NAME have a subgroup NAME.unordered of its sizes, "
 	"logged ones NAME.logged; a channel that is called so is theirs alone. All processes say the same.",
 	channel_options,

@@ -157,10 +157,10 @@ mutant(NAME dds-any-instance-noted KIND test_dds_node FILE dds/writer.c
 mutant(NAME dds-bytes-with-a-small-window KIND test_dds_conf FILE dds/shape.c
 	REMOVES "bytes of any number have a window of small slots"
 	TEXT [[
-	 {2048, 1024, 524288, false, false}},
+	 {1088, 2048, 524288, false, false}},
 ]]
 	REPLACEMENT [[
-	 {2048, 1024, 131072, false, false}},
+	 {1088, 2048, 131072, false, false}},
 ]])
 
 mutant(NAME dds-times-without-a-turn KIND test_dds_status FILE dds/work.c

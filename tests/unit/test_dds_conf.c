@@ -127,8 +127,8 @@ START_TEST(bytes_lie_by_the_most_of_them)
 		const char *channel;
 		uint32_t message_bytes, window;
 	} of[] = {{100, "dds.s.atomic", 256, 2048},     {2000, "dds.m.atomic", 2048, 256},
-		  {16000, "dds.l.atomic", 16384, 64},   {500000, "dds.b.atomic", 2048, 1024},
-		  {524000, "dds.b.atomic", 2048, 1024}, {8000000, "dds.x.atomic", 524288, 16}};
+		  {16000, "dds.l.atomic", 16384, 64},   {500000, "dds.b.atomic", 1088, 2048},
+		  {524000, "dds.b.atomic", 1088, 2048}, {8000000, "dds.x.atomic", 524288, 16}};
 	struct wh_dds_settings settings = {.channel_count = 0};
 	struct whorl_dds_type type = *whorl_dds_bytes_type();
 	char name[WH_DDS_CHANNEL_NAME_BYTES + 1] = "";
