@@ -118,10 +118,12 @@ static struct wh_ddsc_entry *insert(struct wh_ddsc_entry *entry)
 	there = *at;
 	if (there == NULL)
 		*at = entry;
-	(void)wh_fetch_add(there == NULL ? &entry->refs : &there->refs, 1);
+	else
+		(void)wh_fetch_add(&there->refs, 1);
 	pthread_rwlock_unlock(&table.lock);
 	if (there == NULL)
 		return entry;
+	wh_ddsc_entry_put(entry); /* as often as it is held: it is in no table */
 	wh_ddsc_entry_put(entry);
 	return there;
 }
@@ -161,7 +163,7 @@ whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle,
 	entry = calloc(1, sizeof(*entry));
 	if (entry == NULL)
 		return whorl_dds_refuse(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	wh_store_relaxed(&entry->refs, 1); /* the caller's */
+	wh_store_relaxed(&entry->refs, 2); /* the table's, and the caller's */
 	entry->handle = handle;
 	pthread_mutex_init(&entry->lock, NULL);
 	if (kind != NULL)
