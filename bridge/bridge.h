@@ -30,9 +30,10 @@ struct wh_bridge_topic { /* lives as long as the bridge */
 	unsigned asks;             /* how often its type was asked for in vain; 0: not any more */
 	dds_entity_t rtps;         /* 0: not yet, or refused */
 	whorl_dds_entity whorl;
-	wh_word in, out;            /* samples that were passed */
-	wh_word rejected;           /* that have no such form */
-	wh_word has_said_rejection; /* once for each topic */
+	wh_word in, out;               /* samples that were passed */
+	wh_word rejected;              /* that have no such form */
+	wh_word has_said_rejection;    /* once for each topic */
+	wh_word has_said_kept_back[2]; /* and way: in, out */
 };
 
 struct wh_bridge {
@@ -74,6 +75,8 @@ void wh_bridge_topic_rejects(struct wh_bridge *bridge, struct wh_bridge_topic *t
 /* A line on standard output: of a lane, or of the bridge with `topic` NULL. `why` may be NULL. */
 void wh_bridge_says(struct wh_bridge *bridge, const char *event, const char *way, const char *topic, uint64_t samples,
 		    const char *why);
+/* Once for each topic and way, if there is something. */
+void wh_bridge_says_kept_back(struct wh_bridge *bridge, struct wh_bridge_topic *topic, bool out, const char *what);
 /* What there was in all. */
 void wh_bridge_says_totals(struct wh_bridge *bridge);
 
@@ -90,6 +93,9 @@ dds_qos_t *wh_bridge_rtps_writer(const whorl_dds_qos *offer);
 whorl_dds_qos *wh_bridge_whorl_reader(const whorl_dds_qos *offer, int32_t room);
 whorl_dds_qos *wh_bridge_whorl_writer(const whorl_dds_qos *offer);
 bool wh_bridge_is_durable(const whorl_dds_qos *offer);
+/* What a writer offers that does not go over the bridge: readers of the far side that ask for it do not match. NULL: nothing. */
+const char *wh_bridge_kept_back_of_rtps(const dds_qos_t *qos);
+const char *wh_bridge_kept_back_of_whorl(const whorl_dds_qos *qos);
 
 /* ---- peers.c: other bridges ------------------------------------------------------------------------------------------------- */
 

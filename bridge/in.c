@@ -110,6 +110,7 @@ static void see_writer(struct in *in, const dds_builtintopic_endpoint_t *endpoin
 	if (topic->kind == NULL ||
 	    wh_bridge_is_peer_of_rtps(in->bridge, in->participants, endpoint->participant_instance_handle))
 		return;
+	wh_bridge_says_kept_back(in->bridge, topic, false, wh_bridge_kept_back_of_rtps(endpoint->qos));
 	offer = wh_bridge_offer_of_rtps(endpoint->qos);
 	text = offer != NULL ? wh_bridge_offer_text(offer) : NULL;
 	lane = text != NULL ? wh_bridge_lane_find(in->lanes, topic, text) : NULL;
@@ -339,16 +340,24 @@ static void run_lane(struct in *in, struct wh_bridge_lane *lane)
 	(void)dds_return_loan(lane->source, in->batch.data, got);
 }
 
+/* Its reader matches those of other lanes, too: they do not keep it. */
+static bool has_writers(struct in *in, struct wh_bridge_lane *lane)
+{
+	dds_instance_handle_t writers[LOOKS];
+	dds_return_t count = lane->source > 0 ? dds_get_matched_publications(lane->source, writers, LOOKS) : LOOKS + 1;
+
+	for (dds_return_t i = 0; i < count && i < LOOKS; i++)
+		if (lane->source > 0 && is_ours(in, lane, writers[i]))
+			return true;
+	return count > LOOKS;
+}
+
 static void end_idle(struct in *in)
 {
 	struct wh_bridge_lane **at = &in->lanes, *lane;
 
 	while ((lane = *at) != NULL) {
-		dds_subscription_matched_status_t status = {.current_count = 0};
-
-		if (lane->source > 0)
-			(void)dds_get_subscription_matched_status(lane->source, &status);
-		if (!wh_bridge_lane_is_over(lane, lane->source > 0 ? status.current_count : 1)) {
+		if (!wh_bridge_lane_is_over(lane, has_writers(in, lane))) {
 			at = &lane->next;
 			continue;
 		}

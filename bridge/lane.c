@@ -95,11 +95,11 @@ void wh_bridge_lane_free(struct wh_bridge_lane *lane)
 	free(lane);
 }
 
-bool wh_bridge_lane_is_over(struct wh_bridge_lane *lane, uint32_t writers)
+bool wh_bridge_lane_is_over(struct wh_bridge_lane *lane, bool has_writers)
 {
 	whorl_dds_time now = whorl_dds_now();
 
-	if (writers > 0) {
+	if (has_writers) {
 		lane->idle_since = 0;
 		return false;
 	}

@@ -67,7 +67,7 @@ bool wh_bridge_lane_has_mark(const struct wh_bridge_lane *lane, uint64_t instanc
 /* Reads what whorl's side has of the topic. False: memory is out, or the group. */
 bool wh_bridge_lane_read_marks(struct wh_bridge *bridge, struct wh_bridge_lane *lane);
 
-/* Has it been without writers for long enough to end? `writers`: how many it matches now. */
-bool wh_bridge_lane_is_over(struct wh_bridge_lane *lane, uint32_t writers);
+/* Has it been without writers of its own for long enough to end? */
+bool wh_bridge_lane_is_over(struct wh_bridge_lane *lane, bool has_writers);
 
 #endif

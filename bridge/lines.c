@@ -44,6 +44,12 @@ void wh_bridge_says(struct wh_bridge *bridge, const char *event, const char *way
 	pthread_mutex_unlock(&bridge->says);
 }
 
+void wh_bridge_says_kept_back(struct wh_bridge *bridge, struct wh_bridge_topic *topic, bool out, const char *what)
+{
+	if (what != NULL && wh_fetch_add(&topic->has_said_kept_back[out], 1) == 0)
+		wh_bridge_says(bridge, "keeps back", out ? "out" : "in", topic->name, 0, what);
+}
+
 void wh_bridge_says_totals(struct wh_bridge *bridge)
 {
 	for (struct wh_bridge_topic *topic = bridge->topics; topic != NULL; topic = topic->next) {

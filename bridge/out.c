@@ -88,6 +88,7 @@ static void see_writer(struct out *out, const struct whorl_dds_builtin_endpoint 
 		out->looks_again = true;
 	if (topic == NULL || topic->kind == NULL)
 		return;
+	wh_bridge_says_kept_back(out->bridge, topic, true, wh_bridge_kept_back_of_whorl(endpoint->qos));
 	offer = wh_bridge_offer_of_whorl(endpoint->qos);
 	text = offer != NULL ? wh_bridge_offer_text(offer) : NULL;
 	lane = text != NULL ? wh_bridge_lane_find(out->lanes, topic, text) : NULL;
@@ -263,17 +264,25 @@ static void run_lane(struct out *out, struct wh_bridge_lane *lane)
 	(void)whorl_dds_return_loan(lane->source, out->batch.data, got);
 }
 
+/* Its reader matches those of other lanes, too: they do not keep it. */
+static bool has_writers(struct out *out, struct wh_bridge_lane *lane)
+{
+	whorl_dds_instance_handle writers[LOOKS];
+	whorl_dds_return count =
+		lane->source > 0 ? whorl_dds_get_matched_publications(lane->source, writers, LOOKS) : LOOKS + 1;
+
+	for (whorl_dds_return i = 0; i < count && i < LOOKS; i++)
+		if (lane->source > 0 && is_ours(out, lane, writers[i]))
+			return true;
+	return count > LOOKS;
+}
+
 static void end_idle(struct out *out)
 {
 	struct wh_bridge_lane **at = &out->lanes, *lane;
 
 	while ((lane = *at) != NULL) {
-		struct whorl_dds_matched_status status = {.current_count = 0};
-
-		if (lane->source > 0)
-			(void)whorl_dds_read_status(lane->source, WHORL_DDS_SUBSCRIPTION_MATCHED_STATUS, &status,
-						    sizeof(status));
-		if (!wh_bridge_lane_is_over(lane, lane->source > 0 ? status.current_count : 1)) {
+		if (!wh_bridge_lane_is_over(lane, has_writers(out, lane))) {
 			at = &lane->next;
 			continue;
 		}

@@ -74,7 +74,7 @@ whorl_dds_qos *wh_bridge_offer_of_rtps(const dds_qos_t *qos)
 {
 	whorl_dds_qos *offer = whorl_dds_create_qos();
 	dds_reliability_kind_t reliability = DDS_RELIABILITY_BEST_EFFORT;
-	dds_ownership_kind_t ownership;
+	dds_ownership_kind_t ownership = DDS_OWNERSHIP_SHARED;
 	dds_destination_order_kind_t order;
 	dds_history_kind_t history;
 	dds_duration_t blocking;
@@ -172,6 +172,35 @@ whorl_dds_qos *wh_bridge_offer_of_whorl(const whorl_dds_qos *qos)
 	return offer;
 }
 
+/* ---- what does not go over the bridge --------------------------------------------------------------------------------------- */
+
+static const char *const kept_back[] = {NULL, "coherent sets and presentation", "manual liveliness",
+					"coherent sets and presentation, manual liveliness"};
+
+const char *wh_bridge_kept_back_of_rtps(const dds_qos_t *qos)
+{
+	dds_presentation_access_scope_kind_t scope = DDS_PRESENTATION_INSTANCE;
+	dds_liveliness_kind_t liveliness = DDS_LIVELINESS_AUTOMATIC;
+	bool coherent = false, ordered = false;
+
+	(void)dds_qget_presentation(qos, &scope, &coherent, &ordered);
+	(void)dds_qget_liveliness(qos, &liveliness, NULL);
+	return kept_back[(coherent || (ordered && scope != DDS_PRESENTATION_INSTANCE)) +
+			 2 * (liveliness != DDS_LIVELINESS_AUTOMATIC)];
+}
+
+const char *wh_bridge_kept_back_of_whorl(const whorl_dds_qos *qos)
+{
+	enum whorl_dds_presentation_scope scope = WHORL_DDS_PRESENTATION_INSTANCE;
+	enum whorl_dds_liveliness_kind liveliness = WHORL_DDS_LIVELINESS_AUTOMATIC;
+	bool coherent = false, ordered = false;
+
+	(void)whorl_dds_qget_presentation(qos, &scope, &coherent, &ordered);
+	(void)whorl_dds_qget_liveliness(qos, &liveliness, NULL);
+	return kept_back[(coherent || (ordered && scope != WHORL_DDS_PRESENTATION_INSTANCE)) +
+			 2 * (liveliness != WHORL_DDS_LIVELINESS_AUTOMATIC)];
+}
+
 bool wh_bridge_is_durable(const whorl_dds_qos *offer)
 {
 	enum whorl_dds_durability_kind durability;
@@ -189,6 +218,23 @@ char *wh_bridge_offer_text(const whorl_dds_qos *offer)
 	return text;
 }
 
+/* What both ends of a lane have alike, on both sides. */
+struct alike {
+	enum whorl_dds_reliability_kind reliability;
+	enum whorl_dds_ownership_kind ownership;
+	enum whorl_dds_destination_order_kind order;
+};
+
+static struct alike alike_of(const whorl_dds_qos *offer)
+{
+	struct alike alike = {.reliability = WHORL_DDS_RELIABILITY_BEST_EFFORT};
+
+	(void)whorl_dds_qget_reliability(offer, &alike.reliability, NULL);
+	(void)whorl_dds_qget_ownership(offer, &alike.ownership);
+	(void)whorl_dds_qget_destination_order(offer, &alike.order);
+	return alike;
+}
+
 /* ---- RTPS's side ------------------------------------------------------------------------------------------------------------ */
 
 static void set_rtps_partition(dds_qos_t *qos, const whorl_dds_qos *offer)
@@ -204,19 +250,14 @@ static void set_rtps_partition(dds_qos_t *qos, const whorl_dds_qos *offer)
 
 static dds_qos_t *rtps_both(const whorl_dds_qos *offer)
 {
+	struct alike alike = alike_of(offer);
 	dds_qos_t *qos = dds_create_qos();
-	enum whorl_dds_reliability_kind reliability;
-	enum whorl_dds_ownership_kind ownership;
-	enum whorl_dds_destination_order_kind order;
 
 	if (qos == NULL)
 		return NULL;
-	(void)whorl_dds_qget_reliability(offer, &reliability, NULL);
-	(void)whorl_dds_qget_ownership(offer, &ownership);
-	(void)whorl_dds_qget_destination_order(offer, &order);
-	dds_qset_reliability(qos, (dds_reliability_kind_t)reliability, BLOCKING);
-	dds_qset_ownership(qos, (dds_ownership_kind_t)ownership);
-	dds_qset_destination_order(qos, (dds_destination_order_kind_t)order);
+	dds_qset_reliability(qos, (dds_reliability_kind_t)alike.reliability, BLOCKING);
+	dds_qset_ownership(qos, (dds_ownership_kind_t)alike.ownership);
+	dds_qset_destination_order(qos, (dds_destination_order_kind_t)alike.order);
 	dds_qset_durability(qos,
 			    wh_bridge_is_durable(offer) ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
 	set_rtps_partition(qos, offer);
@@ -280,24 +321,19 @@ dds_qos_t *wh_bridge_rtps_writer(const whorl_dds_qos *offer)
 
 whorl_dds_qos *wh_bridge_whorl_reader(const whorl_dds_qos *offer, int32_t room)
 {
+	struct alike alike = alike_of(offer);
 	whorl_dds_qos *qos = whorl_dds_create_qos();
-	enum whorl_dds_reliability_kind reliability;
-	enum whorl_dds_ownership_kind ownership;
-	enum whorl_dds_destination_order_kind order;
 
 	if (qos == NULL)
 		return NULL;
-	(void)whorl_dds_qget_reliability(offer, &reliability, NULL);
-	(void)whorl_dds_qget_ownership(offer, &ownership);
-	(void)whorl_dds_qget_destination_order(offer, &order);
-	(void)whorl_dds_qset_reliability(qos, reliability, BLOCKING);
-	(void)whorl_dds_qset_ownership(qos, ownership);
-	(void)whorl_dds_qset_destination_order(qos, order);
+	(void)whorl_dds_qset_reliability(qos, alike.reliability, BLOCKING);
+	(void)whorl_dds_qset_ownership(qos, alike.ownership);
+	(void)whorl_dds_qset_destination_order(qos, alike.order);
 	(void)whorl_dds_qset_durability(qos, wh_bridge_is_durable(offer) ? WHORL_DDS_DURABILITY_TRANSIENT_LOCAL
 									 : WHORL_DDS_DURABILITY_VOLATILE);
 	copy_names(qos, offer);
 	(void)whorl_dds_qset_userdata(qos, "", 0);
-	if (reliability == WHORL_DDS_RELIABILITY_RELIABLE)
+	if (alike.reliability == WHORL_DDS_RELIABILITY_RELIABLE)
 		(void)whorl_dds_qset_history(qos, WHORL_DDS_HISTORY_KEEP_ALL, 1);
 	else
 		(void)whorl_dds_qset_history(qos, WHORL_DDS_HISTORY_KEEP_LAST, WH_BRIDGE_DEPTH);

@@ -126,7 +126,7 @@ struct wh_bridge_topic *wh_bridge_topic_learn(struct wh_bridge *bridge, const dd
 	return topic;
 }
 
-/* What a topic is registered with that whorl's side does not have yet: how much is kept for readers that come. */
+/* What a topic is registered with that whorl's side does not have yet: as libwhorl_ddsc does it, and how much is kept for readers that come. */
 static whorl_dds_qos *topic_policies(const whorl_dds_qos *offer)
 {
 	whorl_dds_qos *qos = whorl_dds_create_qos();
@@ -134,7 +134,10 @@ static whorl_dds_qos *topic_policies(const whorl_dds_qos *offer)
 	whorl_dds_duration cleanup;
 	int32_t depth, samples, instances, each;
 
-	if (qos == NULL || !wh_bridge_is_durable(offer))
+	if (qos == NULL)
+		return qos;
+	(void)whorl_dds_qset_consistency(qos, WHORL_DDS_CONSISTENCY_STORED);
+	if (!wh_bridge_is_durable(offer))
 		return qos;
 	(void)whorl_dds_qset_durability(qos, WHORL_DDS_DURABILITY_TRANSIENT);
 	if (whorl_dds_qget_durability_service(offer, &cleanup, &kind, &depth, &samples, &instances, &each))

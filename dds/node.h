@@ -563,6 +563,9 @@ whorl_dds_return wh_dds_loans_return(struct wh_dds_writer_entity *writer, void *
 void wh_dds_loans_end(struct wh_dds_writer_entity *writer);
 /* Others say something else of a topic that has entities here. With the control line's lock. */
 void wh_dds_topic_differs(struct wh_dds_node *node, uint64_t topic);
+/* Others have registered a topic of this name. What this process does not say is as they have it: the fields of the same struct, if the program has given
+ * no hash; and that it is stored, if the program asks for neither a consistency nor a durability. Has anything changed? `channel`: room for a name. */
+bool wh_dds_topic_agree(struct wh_dds_node *node, struct wh_dds_topic_entity *topic, bool has_hash, char *channel);
 /* The caches have something new, or something was taken. With its lock. */
 void wh_dds_reader_look(struct wh_dds_reader_entity *reader);
 /* What it has refused is offered again. */

@@ -175,6 +175,21 @@ static whorl_dds_return begin_topic(const char *function, struct wh_dds_topic_en
 	return result;
 }
 
+/* As others have it, if there are others, or if they were faster. */
+static whorl_dds_return begin_agreed(const char *function, struct wh_dds_topic_entity *topic, bool has_hash,
+				     char *channel, struct wh_dds_base *participant, const whorl_dds_listener *listener)
+{
+	struct wh_dds_node *node = participant->node;
+	whorl_dds_return result;
+
+	(void)wh_dds_topic_agree(node, topic, has_hash, channel);
+	result = begin_topic(function, topic, channel, participant, listener);
+	if (result == WHORL_DDS_RETCODE_PRECONDITION_NOT_MET && !topic->registered &&
+	    wh_dds_topic_agree(node, topic, has_hash, channel))
+		result = begin_topic(function, topic, channel, participant, listener);
+	return result;
+}
+
 /* Nothing of it is known to others, or what is goes. */
 static void undo_topic(struct wh_dds_topic_entity *topic, struct wh_dds_node *node)
 {
@@ -280,7 +295,8 @@ static whorl_dds_entity make_topic(const char *function, whorl_dds_entity entity
 		result = type != NULL ? fill_topic(function, topic, node, type, name, qos, channel)
 				      : await_named(function, node, topic, name, until);
 		if (result == WHORL_DDS_RETCODE_OK)
-			result = begin_topic(function, topic, channel, participant, listener);
+			result = begin_agreed(function, topic, type == NULL || type->hash != 0, channel, participant,
+					      listener);
 		wh_dds_node_called(node);
 	}
 	if (result == WHORL_DDS_RETCODE_OK)

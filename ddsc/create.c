@@ -4,6 +4,7 @@
 #include "ddsc/domain.h"
 #include "ddsc/entry.h"
 #include "ddsc/filter.h"
+#include "ddsc/kept.h"
 
 /* ---- creating --------------------------------------------------------------------------------------------------------------- */
 
@@ -97,6 +98,22 @@ dds_entity_t dds_create_reader(dds_entity_t parent, dds_entity_t topic, const dd
 	CREATE(qos, listener, whorl_dds_create_reader(parent, topic, with.qos, with.listener));
 }
 
+/* Others may have registered it between the look and the call. */
+static dds_entity_t register_topic(const struct with *with, dds_entity_t participant, const struct wh_ddsc_kind *kind,
+				   const char *name)
+{
+	dds_entity_t topic = DDS_RETCODE_PRECONDITION_NOT_MET;
+
+	for (int i = 0; i < 2 && topic == DDS_RETCODE_PRECONDITION_NOT_MET; i++) {
+		whorl_dds_qos *qos = wh_ddsc_kept(participant, name, with->qos);
+
+		topic = qos != NULL ? whorl_dds_create_topic(participant, &kind->whorl, name, qos, with->listener)
+				    : whorl_dds_refuse(with->function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+		whorl_dds_delete_qos(qos);
+	}
+	return topic;
+}
+
 dds_entity_t dds_create_topic(dds_entity_t participant, const dds_topic_descriptor_t *descriptor, const char *name,
 			      const dds_qos_t *qos, const dds_listener_t *listener)
 {
@@ -112,10 +129,7 @@ dds_entity_t dds_create_topic(dds_entity_t participant, const dds_topic_descript
 	if (result != DDS_RETCODE_OK)
 		return whorl_dds_refuse(__func__, result, err.text);
 	result = begin(&with, __func__, qos, listener);
-	topic = result != DDS_RETCODE_OK
-			? result
-			: end(&with, whorl_dds_create_topic(participant, &kind->whorl, name, with.qos, with.listener),
-			      kind);
+	topic = result != DDS_RETCODE_OK ? result : end(&with, register_topic(&with, participant, kind, name), kind);
 	wh_ddsc_kind_let_go(kind);
 	return topic;
 }

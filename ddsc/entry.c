@@ -195,7 +195,7 @@ whorl_dds_return wh_ddsc_entry_of(const char *function, whorl_dds_entity handle,
 	entry = calloc(1, sizeof(*entry));
 	if (entry == NULL)
 		return whorl_dds_refuse(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	wh_store_relaxed(&entry->refs, 1); /* the caller's */
+	wh_store_relaxed(&entry->refs, 2); /* the table's, and the caller's */
 	entry->handle = handle;
 	pthread_mutex_init(&entry->lock, NULL);
 	if (kind != NULL)

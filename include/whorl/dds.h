@@ -648,7 +648,9 @@ WHORL_API whorl_dds_entity whorl_dds_create_participant_with(uint32_t domain,
 							     const whorl_dds_listener *listener);
 
 /* Registers a topic in the domain, or finds that others have: name, type, consistency and channel hold from the first of them on, for as
- * long as one is there. Waits until that is known. The type is copied. Names are 1 to 255 bytes of printable ASCII without blanks, quotes or
+ * long as one is there. What this one does not say is as they have it: a topic with neither CONSISTENCY nor DURABILITY is stored where
+ * others have it so, and keeps what theirs does; and a type that is the same struct, with the same name and key, may have its fields described by
+ * one and not by the other. Waits until that is known. The type is copied. Names are 1 to 255 bytes of printable ASCII without blanks, quotes or
  * * ? [ ].
  * A handle; PRECONDITION_NOT_MET: others have it with another type or consistency, and whorl_dds_text says what differs
  * (INCONSISTENT_TOPIC); BAD_PARAMETER: so is the name, or the type; OUT_OF_RESOURCES: there are as many topics or channels as a group can

@@ -175,6 +175,37 @@ two) # one works, the other waits; neither brings back what the other has passed
 	expect reader alpha "0 3 6 9 12 15 "
 	expect near alpha "0 3 6 9 12 15 "
 	;;
+turns) # kill -9 of the one that works, again and again: one that comes back waits, whatever its rank, and nothing comes twice
+	ms=$(patience 40000)
+	begin_bridge one
+	one=$id
+	until_it_is grep -q '^works' "$dir/one.txt"
+	begin_bridge two
+	two=$id
+	begin passed "$whorl" sub passed plain "$((4 * ms))"
+	begin back "$rtps" sub back plain "$((4 * ms))"
+	for name in passed back; do until_it_is has $name ready 1; done
+	begin passed-writer "$rtps" pub passed plain 100000 pause 20
+	begin back-writer "$whorl" pub back plain 100000 pause 20
+	for name in passed back; do until_it_is grep -q '^alpha .* whole' "$dir/$name.txt"; done
+	kill -KILL "$one"
+	until_it_is grep -q '^works' "$dir/two.txt"
+	for name in passed back; do until_it_is grep -q "^begins $name" "$dir/two.txt"; done
+	begin_bridge again
+	for name in passed back; do
+		seen=$(grep -c whole "$dir/$name.txt")
+		until_it_is awk -v "seen=$seen" '/whole/ { n++ } END { exit n < seen + 50 }' "$dir/$name.txt"
+	done
+	! grep -q '^works' "$dir/again.txt" || fail "the one that came back takes the turn"
+	kill -KILL "$two"
+	until_it_is grep -q '^works' "$dir/again.txt"
+	for name in passed back; do
+		until_it_is grep -q "^begins $name" "$dir/again.txt"
+		seen=$(grep -c whole "$dir/$name.txt")
+		until_it_is awk -v "seen=$seen" '/whole/ { n++ } END { exit n < seen + 50 }' "$dir/$name.txt"
+		awk '$4 == "whole" { if ($1 in last && $2 <= last[$1]) exit 1; last[$1] = $2 }' "$dir/$name.txt" || fail "$name: a sample came twice, or too late"
+	done
+	;;
 offers) # writers of one topic that offer different things have a lane each: what the readers of both get is passed once
 	begin_bridge bridge
 	begin reader "$whorl" sub offers plain "$ms"
@@ -186,6 +217,76 @@ offers) # writers of one topic that offer different things have a lane each: wha
 	until_it_is has bridge '^begins offers .in.' 2
 	sleep 1
 	[ -z "$(awk '$4 == "whole" { print $1, $2 }' "$dir/reader.txt" | sort | uniq -d)" ] || fail "a sample came twice"
+	;;
+owners) # of the writers of an instance the strongest counts on the far side, too; when it has gone, the next
+	begin_bridge bridge
+	for way in "$rtps $whorl" "$whorl $rtps"; do
+		read -r from to <<<"$way"
+		name=owners_$(basename "$to")
+		begin "$name" "$to" sub "$name" plain "$((3 * ms))" strength 1
+		until_it_is has "$name" ready 1
+		begin "$name-strong" "$from" pub "$name" plain 100000 strength 9 first 1000000 pause 10
+		strong=$id
+		until_it_is grep -qE '^alpha 10000[0-9]+ .*whole$' "$dir/$name.txt"
+		begin "$name-weak" "$from" pub "$name" plain 100000 strength 3 pause 10
+		until_it_is grep -qE '^begins '"$name"' .*' "$dir/bridge.txt"
+		sleep 2
+		[ -z "$(awk '$2 < 1000000 && $4 == "whole"' "$dir/$name.txt")" ] || fail "$name: a weak writer counts beside a strong one"
+		kill -KILL "$strong"
+		# its participant is dead to RTPS after 10 s
+		ms=$((3 * ms)) until_it_is grep -qE '^(alpha|beta|gamma) [0-9]{1,6} alive whole$' "$dir/$name.txt"
+		kill -KILL "$id"
+	done
+	;;
+partitions) # a reader has what is written into its partition, and no other
+	begin_bridge bridge
+	for way in "$rtps $whorl" "$whorl $rtps"; do
+		read -r from to <<<"$way"
+		name=parts_$(basename "$to")
+		begin "$name" "$to" sub "$name" plain "$((2 * ms))" partition here
+		begin "$name-any" "$to" sub "$name" plain "$((2 * ms))" partition '*e*'
+		begin "$name-none" "$to" sub "$name" plain "$((2 * ms))"
+		for reader in "$name" "$name-any" "$name-none"; do until_it_is has "$reader" ready 1; done
+		begin "$name-here" "$from" pub "$name" plain 9 partition here stay "$ms"
+		begin "$name-there" "$from" pub "$name" plain 9 first 9 partition there stay "$ms"
+		until_it_is has "$name" ' whole$' 9
+		until_it_is has "$name-any" ' whole$' 18
+		begin "$name-plain" "$from" pub "$name" plain 9 first 18 stay "$ms"
+		until_it_is has "$name-none" ' whole$' 9
+		sleep 1
+		expect_all "$name"
+		expect "$name-none" alpha "18 21 24 "
+	done
+	;;
+deadlines) # one that is missed on one side is missed on the other; a reader that asks for more than is offered does not match
+	begin_bridge bridge
+	for way in "$rtps $whorl" "$whorl $rtps"; do
+		read -r from to <<<"$way"
+		name=deadlines_$(basename "$to")
+		begin "$name" "$to" sub "$name" plain "$((2 * ms))" deadline 2000
+		begin "$name-sharp" "$to" sub "$name" plain "$((2 * ms))" deadline 100
+		for reader in "$name" "$name-sharp"; do until_it_is has "$reader" ready 1; done
+		begin "$name-writer" "$from" pub "$name" plain 9 deadline 1500 stay "$((2 * ms))"
+		until_it_is has "$name" ' whole$' 9
+		until_it_is grep -q '^missed a deadline' "$dir/$name.txt"
+		has "$name-sharp" ' whole$' 0 || fail "$name: a reader matches that asks for more"
+		kill -KILL "$id"
+	done
+	;;
+kept_back) # what does not go over the bridge is said once for each topic and way; samples do
+	begin_bridge bridge
+	for way in "$rtps $whorl in" "$whorl $rtps out"; do
+		read -r from to direction <<<"$way"
+		name=kept_$(basename "$to")
+		begin "$name" "$to" sub "$name" plain "$((2 * ms))"
+		until_it_is has "$name" ready 1
+		begin "$name-one" "$from" pub "$name" plain 9 manual coherent stay "$ms"
+		until_it_is has "$name" ' whole$' 9
+		begin "$name-two" "$from" pub "$name" plain 9 first 9 manual coherent stay 1000
+		until_it_is has "$name" ' whole$' 18
+		has bridge "^keeps back $name \\($direction\\): coherent sets and presentation, manual liveliness$" 1 ||
+			fail "$name: it is not said once what is kept back"
+	done
 	;;
 hosts) # two domains of whorl's, each with a bridge to one of RTPS, as on two hosts: samples pass both, and come back over neither
 	begin one "$bridge" --domain $((DOMAIN + 1000)) --rtps-domain "$DOMAIN"

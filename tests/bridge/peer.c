@@ -3,6 +3,9 @@
  *     peer pub TOPIC TYPE N [durable] [dispose] [stay MS] [pause MS] [first N] [readers N] [bad]   writes N samples of three instances, from number `first` on
  *     peer sub TOPIC TYPE MS [durable] [until N]            prints what it reads, a line each: instance, number, state, whether there is data
  *
+ * Both: [strength N] EXCLUSIVE ownership, of a writer with this strength; [partition NAME]; [deadline MS], which a reader says when it is missed, and a
+ * writer, too; [manual] liveliness by hand, [coherent].
+ *
  * DOMAIN in the environment is the domain's number. A writer waits for its first reader, or for so many.
  */
 #include <inttypes.h>
@@ -23,7 +26,9 @@
 
 struct asked {
 	bool durable, dispose, bad;
-	long stay, pause, first, until, readers;
+	bool manual, coherent;
+	long stay, pause, first, until, readers, strength, deadline; /* 0: not said */
+	const char *partition;
 };
 
 static const char *const names[] = {"alpha", "beta", "gamma"};
@@ -103,6 +108,18 @@ static dds_qos_t *policies(const struct asked *asked)
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 10000 * MS);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
 	dds_qset_writer_data_lifecycle(qos, false);
+	if (asked->strength > 0) {
+		dds_qset_ownership(qos, DDS_OWNERSHIP_EXCLUSIVE);
+		dds_qset_ownership_strength(qos, (int32_t)asked->strength);
+	}
+	if (asked->partition != NULL)
+		dds_qset_partition1(qos, asked->partition);
+	if (asked->deadline > 0)
+		dds_qset_deadline(qos, asked->deadline * MS);
+	if (asked->manual)
+		dds_qset_liveliness(qos, DDS_LIVELINESS_MANUAL_BY_TOPIC, 60000 * MS);
+	if (asked->coherent)
+		dds_qset_presentation(qos, DDS_PRESENTATION_TOPIC, true, true);
 	if (asked->durable) {
 		dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
 		dds_qset_durability(qos, DDS_DURABILITY_TRANSIENT_LOCAL);
@@ -140,7 +157,8 @@ static int publish(dds_entity_t participant, dds_entity_t topic, char type, long
 		bridged_chosen chosen;
 	} sample;
 	dds_qos_t *qos = policies(asked);
-	dds_entity_t writer = dds_create_writer(participant, topic, qos, NULL);
+	dds_entity_t publisher = dds_create_publisher(participant, qos, NULL);
+	dds_entity_t writer = dds_create_writer(publisher, topic, qos, NULL);
 	dds_publication_matched_status_t matched = {.current_count = 0};
 	int bad = 0;
 
@@ -167,6 +185,17 @@ static int publish(dds_entity_t participant, dds_entity_t topic, char type, long
 	return bad != 0;
 }
 
+static void say_deadline(dds_entity_t reader)
+{
+	dds_requested_deadline_missed_status_t missed;
+
+	if (dds_get_requested_deadline_missed_status(reader, &missed) == DDS_RETCODE_OK &&
+	    missed.total_count_change > 0) {
+		printf("missed a deadline\n");
+		fflush(stdout);
+	}
+}
+
 static int subscribe(dds_entity_t participant, dds_entity_t topic, char type, long ms, const struct asked *asked)
 {
 	dds_qos_t *qos = policies(asked);
@@ -175,7 +204,7 @@ static int subscribe(dds_entity_t participant, dds_entity_t topic, char type, lo
 	long seen = 0;
 
 	dds_qset_history(qos, DDS_HISTORY_KEEP_ALL, 0);
-	reader = dds_create_reader(participant, topic, qos, NULL);
+	reader = dds_create_reader(dds_create_subscriber(participant, qos, NULL), topic, qos, NULL);
 	printf("ready\n");
 	fflush(stdout);
 	while (reader > 0 && dds_time() < end && (asked->until == 0 || seen < asked->until)) {
@@ -183,6 +212,7 @@ static int subscribe(dds_entity_t participant, dds_entity_t topic, char type, lo
 		void *data[64] = {NULL};
 		dds_return_t got = dds_take(reader, data, infos, 64, 64);
 
+		say_deadline(reader);
 		for (dds_return_t i = 0; i < got; i++)
 			print(type, data[i], &infos[i]);
 		if (got > 0) {
@@ -204,6 +234,8 @@ static void parse(struct asked *asked, int argc, char **argv)
 		asked->durable = asked->durable || strcmp(argv[i], "durable") == 0;
 		asked->dispose = asked->dispose || strcmp(argv[i], "dispose") == 0;
 		asked->bad = asked->bad || strcmp(argv[i], "bad") == 0;
+		asked->manual = asked->manual || strcmp(argv[i], "manual") == 0;
+		asked->coherent = asked->coherent || strcmp(argv[i], "coherent") == 0;
 		if (strcmp(argv[i], "stay") == 0)
 			asked->stay = value;
 		else if (strcmp(argv[i], "pause") == 0)
@@ -214,6 +246,12 @@ static void parse(struct asked *asked, int argc, char **argv)
 			asked->until = value;
 		else if (strcmp(argv[i], "readers") == 0)
 			asked->readers = value;
+		else if (strcmp(argv[i], "strength") == 0)
+			asked->strength = value;
+		else if (strcmp(argv[i], "deadline") == 0)
+			asked->deadline = value;
+		else if (strcmp(argv[i], "partition") == 0)
+			asked->partition = argv[i + 1];
 	}
 }
 

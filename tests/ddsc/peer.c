@@ -1,4 +1,5 @@
-/* peer.c - a program for Cyclone DDS, as its examples are: `peer pub N`, `peer sub N`, `peer ping N`, `peer pong`, `peer quit`, `peer topics`.
+/* peer.c - a program for Cyclone DDS, as its examples are: `peer pub N`, `peer sub N`, `peer ping N`, `peer pong`, `peer quit`, `peer topics`,
+ * `peer keep N`, `peer late N`, `peer hold`.
  *
  * It sees the headers of Cyclone DDS alone, and is linked with libwhorl_ddsc alone. What it has done it says in one line; 1 if it did not.
  */
@@ -214,6 +215,67 @@ static int quit(void)
 	return 0;
 }
 
+/* What is kept for late readers is said of the writer and the reader alone. */
+static dds_qos_t *local(void)
+{
+	dds_qos_t *qos = policies();
+
+	dds_qset_durability(qos, DDS_DURABILITY_TRANSIENT_LOCAL);
+	return qos;
+}
+
+static void say_and_stay(const char *what)
+{
+	printf("%s\n", what);
+	fflush(stdout);
+	while (1)
+		dds_sleepfor(DDS_SECS(1));
+}
+
+static int keep(int32_t count)
+{
+	dds_qos_t *qos = local();
+	dds_entity_t topic = must(dds_create_topic(participant, &letter_desc, "kept", NULL, NULL));
+	dds_entity_t writer = must(dds_create_writer(participant, topic, qos, NULL));
+
+	dds_delete_qos(qos);
+	for (int32_t i = 0; i < count; i++)
+		write_letter(writer, i);
+	say_and_stay("kept");
+	return 1;
+}
+
+static int late(int32_t count)
+{
+	dds_qos_t *qos = local();
+	dds_entity_t topic = must(dds_create_topic(participant, &letter_desc, "kept", NULL, NULL));
+	dds_entity_t reader = must(dds_create_reader(participant, topic, qos, NULL)), waitset = waitset_of(reader);
+	dds_sample_info_t infos[MANY];
+	void *data[MANY] = {NULL};
+	int32_t next = 0;
+
+	dds_delete_qos(qos);
+	while (next < count) {
+		int32_t taken = await_letters(waitset, reader, data, infos);
+
+		for (int32_t i = 0; i < taken; i++)
+			if (((struct letter *)data[i])->to != next++ || !is_letter(data[i]))
+				DDS_FATAL("letter %d where %d was due\n", (int)((struct letter *)data[i])->to,
+					  (int)next - 1);
+		must(dds_return_loan(reader, data, taken));
+	}
+	printf("found %d\n", next);
+	return 0;
+}
+
+/* One that asks for nothing has the topic first. */
+static int hold(void)
+{
+	(void)new_reader("kept");
+	say_and_stay("holds");
+	return 1;
+}
+
 /* Until it has seen one. */
 static int topics(void)
 {
@@ -254,6 +316,12 @@ int main(int argc, char **argv)
 		result = quit();
 	else if (strcmp(what, "topics") == 0)
 		result = topics();
+	else if (strcmp(what, "keep") == 0)
+		result = keep(count);
+	else if (strcmp(what, "late") == 0)
+		result = late(count);
+	else if (strcmp(what, "hold") == 0)
+		result = hold();
 	must(dds_delete(participant));
 	return result;
 }

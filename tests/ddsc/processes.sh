@@ -56,3 +56,19 @@ expect topics "topic [a-z]* peer::letter"
 peer quit || die "quit fails"
 wait "$pong" || die "pong fails"
 expect pong "answered some"
+
+# TRANSIENT_LOCAL of a writer and a reader, and not of their topic: what was written before is there; also if others had the topic before them, which
+# ask for nothing.
+for first in nobody somebody; do
+	holds=
+	if [ "$first" = somebody ]; then
+		"$peer" hold >"$out/hold" & holds=$!
+		begun hold holds
+	fi
+	"$peer" keep 20 >"$out/keep-$first" & keeps=$!
+	begun "keep-$first" kept
+	peer late 20 >"$out/late-$first" || die "a late reader fails, $first before it"
+	expect "late-$first" "found 20"
+	kill -9 $keeps $holds
+	wait $keeps $holds 2>/dev/null || true
+done

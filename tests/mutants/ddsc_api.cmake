@@ -37,3 +37,57 @@ mutant(NAME ddsc-wrong-value-is-forgotten KIND test_ddsc_api FILE ddsc/qos.c
 	REPLACEMENT [[
 	if (qos->is_wrong && result == NULL)
 ]])
+
+mutant(NAME ddsc-topics-are-atomic KIND test_ddsc_api FILE ddsc/kept.c
+	REMOVES "a topic may keep what its writers ask for, whatever it was created with"
+	TEXT [[
+		(void)whorl_dds_qset_consistency(qos, WHORL_DDS_CONSISTENCY_STORED);
+]]
+	REPLACEMENT [[
+		(void)whorl_dds_qset_consistency(qos, WHORL_DDS_CONSISTENCY_ATOMIC);
+]])
+
+mutant(NAME ddsc-kept-is-not-theirs KIND test_ddsc_api FILE ddsc/kept.c
+	REMOVES "a topic that a native program has registered is joined as it is"
+	TEXT [[
+		take_over(qos, theirs);
+]]
+	REPLACEMENT [[
+		(void)whorl_dds_qset_consistency(qos, WHORL_DDS_CONSISTENCY_STORED);
+]])
+
+mutant(NAME dds-fields-must-agree KIND test_ddsc_api FILE dds/agree.c
+	REMOVES "one of two programs may describe the fields of the same struct"
+	TEXT [[
+		type->hash = named->type_hash;
+]]
+	REPLACEMENT [[
+		type->hash = named->type_hash + 1;
+]])
+
+mutant(NAME dds-any-size-agrees KIND test_ddsc_api FILE dds/agree.c
+	REMOVES "a struct of another size is another type"
+	TEXT [[
+	if (one->bytes != other->bytes || one->align != other->align || one->flags != other->flags ||
+]]
+	REPLACEMENT [[
+	if (one->align != other->align || one->flags != other->flags ||
+]])
+
+mutant(NAME dds-unsaid-is-atomic KIND test_ddsc_api FILE dds/agree.c
+	REMOVES "a topic of which nothing is said is stored where others have it so"
+	TEXT [[
+		changed = agree_consistency(&topic->base.policies, &named->policies);
+]]
+	REPLACEMENT [[
+		changed = false;
+]])
+
+mutant(NAME ddsc-key-is-not-freed KIND test_ddsc_api FILE ddsc/memory.c
+	REMOVES "what a key points to is freed alone"
+	TEXT [[
+		wh_ddsc_key_release(type, sample);
+]]
+	REPLACEMENT [[
+		wh_ddsc_sample_release(type, sample);
+]])

@@ -642,6 +642,99 @@ START_TEST(topics_are_found)
 }
 END_TEST
 
+/* ---- what is kept, and native topics ---------------------------------------------------------------------------------------- */
+
+static dds_return_t count_of(dds_entity_t from)
+{
+	void *data[8] = {NULL};
+	dds_sample_info_t info[8];
+
+	return dds_read(from, data, info, 8, 8);
+}
+
+/* The topic says nothing of it, and a reader that asks for nothing has it first. */
+START_TEST(endpoints_alone_are_transient_local)
+{
+	dds_qos_t *of = reliable();
+	dds_entity_t writes, with, without;
+
+	begin(&compat_note_type);
+	dds_qset_durability(of, DDS_DURABILITY_TRANSIENT_LOCAL);
+	writes = made(dds_create_writer(participant, topic, of, NULL));
+	write_note(1, "of one that is volatile");
+	for (int32_t i = 2; i < 5; i++)
+		well(dds_write(writes, &(struct compat_note){i, (char *)(uintptr_t) "kept"}));
+	well(dds_wait_for_acks(writes, patience()));
+	with = made(dds_create_reader(participant, topic, of, NULL));
+	well(dds_reader_wait_for_historical_data(with, patience()));
+	until(count_of(with) == 3);
+	dds_qset_durability(of, DDS_DURABILITY_VOLATILE);
+	without = made(dds_create_reader(participant, topic, of, NULL));
+	ck_assert_int_eq(count_of(without), 0);
+	dds_delete_qos(of);
+	end();
+}
+END_TEST
+
+WHORL_DDS_TYPE(described, struct compat_point, WHORL_DDS_KEY(struct compat_point, id),
+	       WHORL_DDS_FIELD(struct compat_point, x));
+
+/* A native type of so many fields, and topics of it: with another name of the type, or another size, it is refused. */
+static dds_entity_t native(const char *name, uint32_t fields, uint32_t bytes, const char *policies)
+{
+	const struct whorl_dds_key key = {0, 4};
+	struct whorl_dds_type type = described;
+	whorl_dds_qos *of = qos(policies);
+	dds_entity_t made_topic;
+
+	type.name = "test::point";
+	type.field_count = fields;
+	type.bytes += bytes;
+	type.key_count = fields == 0;
+	type.keys = fields == 0 ? &key : NULL;
+	type.fields = fields == 0 ? NULL : type.fields;
+	made_topic = whorl_dds_create_topic(participant, &type, name, of, NULL);
+	whorl_dds_delete_qos(of);
+	return made_topic;
+}
+
+static void hears(dds_entity_t of, dds_entity_t other)
+{
+	dds_qos_t *policies = reliable();
+	void *data[] = {NULL};
+	dds_sample_info_t info;
+
+	writer = made(dds_create_writer(participant, of, policies, NULL));
+	reader = made(dds_create_reader(participant, other, policies, NULL));
+	well(dds_write(writer, &(struct compat_point){5, 0.5}));
+	take_one(data, &info);
+	ck_assert_double_eq(((struct compat_point *)data[0])->x, 0.5);
+	well(dds_return_loan(reader, data, 1));
+	dds_delete_qos(policies);
+}
+
+START_TEST(plain_topics_are_shared_with_native_ones)
+{
+	static const char *const names[] = {"bare", "partly", "described"};
+	dds_entity_t ours, theirs;
+
+	participant = made(dds_create_participant(domain(), NULL, NULL));
+	for (uint32_t fields = 0; fields < 3; fields++) { /* one of them is the key alone */
+		ours = made(dds_create_topic(participant, &compat_point_type, names[fields], NULL, NULL));
+		theirs = made(native(names[fields], fields, 0, ""));
+		hears(ours, theirs);
+		hears(theirs, ours);
+		theirs = made(native(names[fields] + 1, fields, 0, ""));
+		ours = made(dds_create_topic(participant, &compat_point_type, names[fields] + 1, NULL, NULL));
+		hears(ours, theirs);
+		hears(theirs, ours);
+		refused(PRECONDITION_NOT_MET, native(names[fields], fields, 8, ""));
+	}
+	refused(PRECONDITION_NOT_MET, native("bare", 0, 0, "consistency=atomic"));
+	end();
+}
+END_TEST
+
 START_TEST(waitsets_wait)
 {
 	dds_entity_t waitset, guard;
@@ -949,6 +1042,8 @@ int main(void)
 				      local_samples_are_ignored,
 				      built_in_topics_are_read,
 				      topics_are_found,
+				      endpoints_alone_are_transient_local,
+				      plain_topics_are_shared_with_native_ones,
 				      waitsets_wait,
 				      statistics_have_the_names_that_programs_look_for,
 				      each_kind_of_entity_leaves_nothing,
