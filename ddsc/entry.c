@@ -130,12 +130,14 @@ static struct wh_ddsc_entry *insert(struct wh_ddsc_entry *entry)
 	table.process = getpid();
 	at = find(entry->handle);
 	there = *at;
-	(void)wh_fetch_add(there == NULL ? &entry->refs : &there->refs, 1); /* the table's, or the caller's */
 	if (there == NULL)
 		wh_rcu_publish(*at, entry);
+	else
+		(void)wh_fetch_add(&there->refs, 1);
 	pthread_mutex_unlock(&table.lock);
 	if (there == NULL)
 		return entry;
+	wh_ddsc_entry_put(entry); /* as often as it is held: it is in no table */
 	wh_ddsc_entry_put(entry);
 	return there;
 }

@@ -140,10 +140,10 @@ mutant(NAME large-kept-in-part KIND test_backlog FILE state/backlog.c
 mutant(NAME large-starved KIND test_ring_many FILE smc/ring.c
 	REMOVES "while many slots are wanted others are not claimed"
 	TEXT [[
- || (!wanted && wh_load_relaxed(&ring->wanted) != 0)) {
+		if (number + count > limit || (!wanted && wh_load_relaxed(&ring->wanted) != 0)) {
 ]]
 	REPLACEMENT [[
- || (wanted && number == UINT64_MAX)) {
+		if (number + count > limit || (wanted && number == UINT64_MAX)) {
 ]])
 
 mutant(NAME large-signal-taken KIND test_ring_many FILE smc/ring.c
