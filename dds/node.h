@@ -286,12 +286,12 @@ struct wh_dds_node {
 	pthread_mutex_t work_lock; /* of the queue */
 	pthread_cond_t work;
 	bool stops;
-	wh_word sleeps_ns;  /* [work_lock writes] until when the thread sleeps; WH_DDS_NEVER: it looks */
-	uint64_t soon_ns;   /* [work_lock] what came due since it looked */
-	uint64_t looked_ns; /* [work_lock] */
-	uint64_t next_ns;   /* [work_lock] what it found then: when to look again */
-	wh_word called;     /* [work_lock writes] there is something in the queue */
-	struct wh_backoff backoff;              /* [the thread] before it sleeps */
+	wh_word sleeps_ns;         /* [work_lock writes] until when the thread sleeps; WH_DDS_NEVER: it looks */
+	uint64_t soon_ns;          /* [work_lock] what came due since it looked */
+	uint64_t looked_ns;        /* [work_lock] */
+	uint64_t next_ns;          /* [work_lock] what it found then: when to look again */
+	wh_word called;            /* [work_lock writes] there is something in the queue */
+	struct wh_backoff backoff; /* [the thread] before it sleeps */
 	struct wh_dds_base *queue, **queue_end; /* [work_lock] */
 	pthread_mutex_t listening;              /* listeners, and which one runs */
 	pthread_cond_t listened;

@@ -7,8 +7,7 @@
 #define TICK_NS                                                                                                        \
 	(20 * WH_NS_PER_MS) /* between two looks at what waits without being told: a view, the end of a writer */
 #define LOOK_NS WH_NS_PER_S /* no sleep is longer */
-#define SPIN_NS                                                                                                        \
-	(30 * WH_NS_PER_US) /* behind a call, before it sleeps: what comes fast is there again, and nobody has to wake it */
+#define SPIN_NS (30 * WH_NS_PER_US) /* behind a call, before it sleeps: what comes fast is there again */
 #define TURN_NS                                                                                                        \
 	WH_NS_PER_MS /* one that changes again and again is told for so long, then others, and times, have their turn */
 

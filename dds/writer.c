@@ -260,8 +260,10 @@ static bool is_noted(const struct writing *writing)
 
 	memcpy(halves, writing->hash, sizeof(halves));
 	return wh_load_relaxed(&writer->thread) == wh_dds_this_thread() &&
-	       wh_load_relaxed(&writer->noted_turn) == 1 + wh_load_acquire(&writer->removals) && /* partner: remove_instance */
-	       wh_load_relaxed(&writer->noted[0]) == halves[0] && wh_load_relaxed(&writer->noted[1]) == halves[1];
+	       wh_load_relaxed(&writer->noted_turn) ==
+		       1 + wh_load_acquire(&writer->removals) && /* partner: remove_instance */
+	       wh_load_relaxed(&writer->noted[0]) == halves[0] &&
+	       wh_load_relaxed(&writer->noted[1]) == halves[1];
 }
 
 /* It is there. With the lock. */

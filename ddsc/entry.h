@@ -18,7 +18,7 @@ struct wh_ddsc_filter;
 
 struct wh_ddsc_entry {
 	wh_word refs;
-	struct wh_ddsc_entry *next; /* of its place in the table */
+	struct wh_ddsc_entry *next;    /* of its place in the table */
 	struct wh_ddsc_entry *dropped; /* of those that one call has taken out of it */
 	whorl_dds_entity handle;
 	struct wh_ddsc_kind *kind; /* of a topic, writer, reader or condition of one; else NULL */

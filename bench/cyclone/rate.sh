@@ -60,7 +60,7 @@ cell() {
 }
 ratio() { awk -v a="$(median <"$dir/$1.$3")" -v b="$(median <"$dir/$2.$3")" 'BEGIN { printf "%.2f", a / b }'; }
 
-for round in $(seq "$rounds"); do
+for _ in $(seq "$rounds"); do
 	for size in $sizes; do
 		for count in $readers; do
 			for name in $(which) perf; do

@@ -148,7 +148,8 @@ mutant(NAME dds-instance-noted-for-ever KIND test_dds_node FILE dds/writer.c
 mutant(NAME dds-any-instance-noted KIND test_dds_node FILE dds/writer.c
 	REMOVES "another instance is not taken for the one that was noted"
 	TEXT [[
-	       wh_load_relaxed(&writer->noted[0]) == halves[0] && wh_load_relaxed(&writer->noted[1]) == halves[1];
+	       wh_load_relaxed(&writer->noted[0]) == halves[0] &&
+	       wh_load_relaxed(&writer->noted[1]) == halves[1];
 ]]
 	REPLACEMENT [[
 	       (halves[0] != 0 || halves[1] != 1);
