@@ -41,8 +41,8 @@ struct row {
 struct stream {
 	int socket;
 	struct wh_limit_seal *seal; /* NULL: none */
-	uint64_t position; /* sent, or received */
-	uint64_t read;     /* reader: so much of it */
+	uint64_t position;          /* sent, or received */
+	uint64_t read;              /* reader: so much of it */
 	struct row *row;
 	bool *takes; /* [ring_count] does the reader take part? */
 	bool takes_all;
@@ -54,8 +54,8 @@ struct worker {
 	uint32_t node;
 	int *sockets;                 /* [nodes] */
 	struct wh_limit_seal **seals; /* [nodes], as the sockets; NULL: none */
-	struct row *rows;      /* [nodes] empty: that node writes nothing */
-	struct stream *writes; /* [write_count] */
+	struct row *rows;             /* [nodes] empty: that node writes nothing */
+	struct stream *writes;        /* [write_count] */
 	struct stream *reads;
 	uint32_t write_count, read_count;
 	uint64_t filled; /* [filler] of my row */

@@ -90,7 +90,7 @@ static const struct wh_option group_options[] = {
 	 "without them is not let in. Without a key or TLS only loopback addresses are allowed on tcp, and any on verbs.",
 	 GROUP(key_file), false},
 	{"protect", WH_OPTION_CHOICE, "", "meeting", 0, 0, protects,
-	 "tcp, verbs: what the cluster key protects. meeting: who comes in; what follows goes plain, and can be read and changed on "
+	 "tcp, verbs: what the cluster key protects. meeting: which programs come in; what follows goes plain, and can be read and changed on "
 	 "its way. all: everything is encrypted too, on verbs but for what devices write. The same for all nodes.",
 	 GROUP(protect), true},
 	{"tls", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,

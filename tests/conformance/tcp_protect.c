@@ -201,7 +201,8 @@ START_TEST(a_byte_changed_on_its_way)
 	ck_assert(!changes);
 	if (all) {
 		ck_assert_uint_eq(ends[1].heard, 1);
-		ck_assert_msg(strstr(ends[1].text, "node 0") != NULL && strstr(ends[1].text, "changed on its way") != NULL,
+		ck_assert_msg(strstr(ends[1].text, "node 0") != NULL &&
+				      strstr(ends[1].text, "changed on its way") != NULL,
 			      "%s", ends[1].text);
 	} else { /* docs/security.md says so */
 		ck_assert_uint_eq(ends[1].down, 0);

@@ -16,7 +16,8 @@ static void protect(int end, const char *text)
 		return;
 	wh_secure_key_free(lab.ground[end].key);
 	lab.ground[end].key = secure_lab_key(&lab, text);
-	ck_assert_msg(wh_secure_tls_of_key(lab.ground[end].key, &lab.ground[end].tls, &err) == WHORL_OK, "%s", err.text);
+	ck_assert_msg(wh_secure_tls_of_key(lab.ground[end].key, &lab.ground[end].tls, &err) == WHORL_OK, "%s",
+		      err.text);
 }
 
 static void begin(void)

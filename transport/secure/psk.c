@@ -59,9 +59,8 @@ static bool set_rules(SSL_CTX *ctx, struct wh_secure_tls *tls)
 	SSL_CTX_set_psk_find_session_callback(ctx, find_key);
 	/* Where certificates are asked for OpenSSL wants sessions to have a name, also of one that begins from a key. */
 	return SSL_CTX_set_session_id_context(ctx, (const unsigned char *)IDENTITY, sizeof(IDENTITY) - 1) == 1 &&
-	       SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1 &&
-	       SSL_CTX_set_ciphersuites(ctx, SUITE) == 1 && SSL_CTX_set_num_tickets(ctx, 0) == 1 &&
-	       SSL_CTX_set_app_data(ctx, tls) == 1;
+	       SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1 && SSL_CTX_set_ciphersuites(ctx, SUITE) == 1 &&
+	       SSL_CTX_set_num_tickets(ctx, 0) == 1 && SSL_CTX_set_app_data(ctx, tls) == 1;
 }
 
 enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key, struct wh_secure_tls **out,
@@ -77,8 +76,7 @@ enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key, struct w
 	tls->of_key = true;
 	tls->ctx = SSL_CTX_new(TLS_method());
 	tls->pipe = wh_secure_pipe_new();
-	if (tls->ctx != NULL && tls->pipe != NULL && wh_secure_key_derive(key, tls->psk) &&
-	    set_rules(tls->ctx, tls)) {
+	if (tls->ctx != NULL && tls->pipe != NULL && wh_secure_key_derive(key, tls->psk) && set_rules(tls->ctx, tls)) {
 		*out = tls;
 		return WHORL_OK;
 	}

@@ -69,8 +69,8 @@ void wh_secure_tls_free(struct wh_secure_tls *tls); /* its channels go on; NULL 
 
 /* TLS that begins from the cluster key, without certificates: a ground has it with that key. WHORL_OK, WHORL_MEMORY, WHORL_SYSTEM,
  * WHORL_UNSUPPORTED. */
-WH_MUST_CHECK enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key,
-						     struct wh_secure_tls **out, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_secure_tls_of_key(const struct wh_secure_key *key, struct wh_secure_tls **out,
+						     struct wh_error *err);
 
 /* ---- channels -------------------------------------------------------------------------------------------------------- */
 

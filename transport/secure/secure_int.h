@@ -94,7 +94,7 @@ struct wh_secure_tunnel {                 /* TLS over bytes */
 	struct wh_secure_bytes *in, *out; /* of the channel */
 	wh_secure_fetch *fetch;           /* NULL, or behind `in` there is more to be had */
 	void *from;
-	uint64_t sealed;                  /* since the key was last changed */
+	uint64_t sealed; /* since the key was last changed */
 };
 
 bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool connects,

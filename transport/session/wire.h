@@ -46,9 +46,9 @@ enum wh_wire_result {
 	WH_WIRE_LATER,
 	WH_WIRE_NOBODY, /* no process is there */
 	WH_WIRE_REFUSED, /* one of the two has refused the other before anything was proven, or could not accept: `reason` */
-	WH_WIRE_LEFT,   /* the other end has left in order */
-	WH_WIRE_ENDED,  /* the other end is closed, or its process is no more */
-	WH_WIRE_BROKEN, /* what has come is no message */
+	WH_WIRE_LEFT,    /* the other end has left in order */
+	WH_WIRE_ENDED,   /* the other end is closed, or its process is no more */
+	WH_WIRE_BROKEN,  /* what has come is no message */
 	WH_WIRE_CHANGED, /* what has come is not what was sent: TLS says so */
 };
 

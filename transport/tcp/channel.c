@@ -263,13 +263,15 @@ void wh_tcp_channel_take_care(struct wh_tcp_channel *channel)
 enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				    size_t *done)
 {
-	return channel->wraps ? wh_tcp_sealed_write(channel, parts, count, done) : send_parts(channel, parts, count, done);
+	return channel->wraps ? wh_tcp_sealed_write(channel, parts, count, done)
+			      : send_parts(channel, parts, count, done);
 }
 
 enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				   size_t *done)
 {
-	return channel->wraps ? wh_tcp_sealed_read(channel, parts, count, done) : wh_tcp_channel_receive(channel, parts, count, done);
+	return channel->wraps ? wh_tcp_sealed_read(channel, parts, count, done)
+			      : wh_tcp_channel_receive(channel, parts, count, done);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------------- */
