@@ -161,5 +161,7 @@ enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_w
 	outcome = programs[plan->kind](plan, watch, result, err);
 	if (outcome == WHORL_OK && plan->nodes > 1 && plan->kind != WH_LIMIT_DISK)
 		outcome = wh_limit_trips(plan, watch, result, err);
+	if (outcome == WHORL_OK && plan->nodes > 1)
+		outcome = wh_limit_pattern(plan, watch, result, err);
 	return outcome;
 }

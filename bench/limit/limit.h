@@ -24,6 +24,8 @@
  * Else also what a message takes from one node to another and back, alone: where both look all the time, and where
  * both sleep until it is there.
  *
+ * And, among all nodes, what one message at a time takes that all acknowledge to all, once in a millisecond: pattern.c.
+ *
  * On tcp the nodes may be apart: each command runs one of them, at the addresses of the file, and has the figures of that one.
  * They meet for each part of the measurement, and begin it together; then each has its own clock.
  *
@@ -107,6 +109,8 @@ struct wh_limit_result {
 	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
 	 * this node to the farthest of the others. */
 	double round_trip_us[2];
+	/* shm, tcp: one message to all, and the acknowledgements of all to all, likewise. 0: there is but one node, or more than 16, or they are apart. */
+	double pattern_us[2];
 	struct wh_limit_trips_to {
 		double us[2];
 	} peers[WH_LIMIT_PEERS]; /* apart: to each node; 0 to itself */

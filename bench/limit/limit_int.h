@@ -7,7 +7,8 @@
  *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
  *     disk.c       durable subgroups: files that are written and synced in step
  *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes
- *     meet.c       how the nodes of sockets.c and trips.c connect
+ *     pattern.c    one message to all, acknowledged by all to all
+ *     meet.c       how the nodes of sockets.c, trips.c and pattern.c connect
  *
  * A measurement is a crew of workers, one for each node, and memory that they share with the parent: the parent sets
  * the phase and samples what the workers have read so far.
@@ -113,6 +114,8 @@ WH_MUST_CHECK enum whorl_result wh_limit_disk(const struct wh_limit_plan *plan, 
 					      struct wh_limit_result *result, struct wh_error *err);
 WH_MUST_CHECK enum whorl_result wh_limit_trips(const struct wh_limit_plan *plan, struct wh_watch *watch,
 					       struct wh_limit_result *result, struct wh_error *err);
+WH_MUST_CHECK enum whorl_result wh_limit_pattern(const struct wh_limit_plan *plan, struct wh_watch *watch,
+						 struct wh_limit_result *result, struct wh_error *err);
 
 uint64_t wh_limit_rings_memory(const struct wh_limit_plan *plan);
 uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan);

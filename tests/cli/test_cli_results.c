@@ -58,6 +58,8 @@ static const struct {
 	{"limit.after", JSON_REAL},
 	{"limit.round_trip_us.polling", JSON_REAL},
 	{"limit.round_trip_us.sleeping", JSON_REAL},
+	{"limit.pattern_us.polling", JSON_REAL},
+	{"limit.pattern_us.sleeping", JSON_REAL},
 	{"fraction_of_limit", JSON_REAL},
 	{"subgroups.0.name", JSON_STRING},
 	{"subgroups.0.messages_per_s", JSON_REAL},

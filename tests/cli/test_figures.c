@@ -218,6 +218,9 @@ static void move_bytes(int _i, enum wh_limit_kind kind, struct wh_limit_result *
 	wh_watch_close(&watch);
 	for (size_t trip = 0; trip < 2; trip++) /* no message goes there and back in no time, nor alone */
 		ck_assert_int_eq(result->round_trip_us[trip] > 0, plan.nodes > 1);
+	for (size_t trip = 0; trip < 2; trip++)
+		ck_assert_int_eq(result->pattern_us[trip] > 0,
+				 plan.nodes > 1 && (plan.kind == WH_LIMIT_TCP || plan.kind == WH_LIMIT_SHM));
 }
 
 static void check_rate(int _i, const struct wh_limit_rate *rate)
