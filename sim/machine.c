@@ -23,7 +23,7 @@ struct processor {
 	struct processor *next_waiter; /* for the same lock */
 };
 
-struct lock {                     /* of a node, with [cpu] lock: who comes first has it first */
+struct lock {                     /* of a node, with [cpu] lock: the first that comes has it first */
 	struct processor *holder; /* NULL: it is free */
 	struct processor *waiters, **tail;
 };
