@@ -180,6 +180,25 @@ TEST(other_ways_to_run)
 	json_decref(delayed);
 }
 
+/* docs/planning.md: a window in three delays, and a message after two. */
+TEST(sites_far_apart_are_as_the_page_says)
+{
+	struct cli cli;
+	json_t *lines, *line;
+
+	CLI_RUN(&cli, &dir, "bench", WHORL_SOURCE "/conf/planning/03-distance.ini", "--quiet", "--json", "-", "--set",
+		"nic.latency_ns=5m", "--set", "subgroup all.window=100", "--set", "bench.messages_total=3k");
+	ck_assert_msg(cli.status == 0, "status %d: %s", cli.status, cli.err);
+	lines = results_parse(cli.out);
+	line = json_array_get(lines, 0);
+	ck_assert_double_ge(number_at(line, "latency_us.p50"), 10000);
+	ck_assert_double_le(number_at(line, "latency_us.p50"), 12000);
+	ck_assert_double_le(number_at(line, "messages_per_s"), 1.2 * 3 * 100 / 0.015);
+	ck_assert_double_ge(number_at(line, "messages_per_s"), 0.8 * 3 * 100 / 0.015);
+	json_decref(lines);
+	cli_free(&cli);
+}
+
 TEST(what_cannot_be_simulated_is_said)
 {
 	struct cli cli;
