@@ -107,6 +107,18 @@ TEST(nothing_that_is_not_asked_for)
 	ck_assert(secret.key == NULL && secret.tls == NULL);
 }
 
+TEST(all_is_protected_by_the_key)
+{
+	group.tls = false;
+	strcpy(group.tls_certificate_file, "/nowhere"); /* nor looked at */
+	group.protect = WH_PROTECT_ALL;
+	expect_good(1);
+	group.protect = WH_PROTECT_MEETING;
+	ck_assert_int_eq(wh_secret_load(&group, 1, NODES, &secret, &err), WHORL_OK);
+	ck_assert(secret.key != NULL && secret.tls == NULL);
+	wh_secret_free(&secret);
+}
+
 /* Its own files, else those of the first node that has both certificate and key here. */
 TEST(queries_have_their_own_files_or_those_of_a_node)
 {

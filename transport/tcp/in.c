@@ -11,9 +11,9 @@
 
 #include "transport/tcp/tcp_int.h"
 
-#define READS_AT_ONCE 16 /* from one peer, then others have their turn */
-#define PARTS_AT_ONCE 64 /* ranges in one read */
-#define SMALL_RANGE (2u << 10)
+#define READS_AT_ONCE 16          /* from one peer, then others have their turn */
+#define PARTS_AT_ONCE 64          /* ranges in one read */
+#define SMALL_RANGE (2u << 10)    /* bytes, of TLS */
 #define LARGE_PUSH (16u << 10)    /* bytes of ranges: what follows such a one is likely such a one, ... */
 #define AHEAD_OF_LARGE (2u << 10) /* ... and is not worth being copied: only its head and its table are read ahead */
 
