@@ -158,7 +158,8 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 	const bool refusals = walk->version >= 5;
 
 	if (!walk->writes)
-		stats->size = refusals ? sizeof *stats : offsetof(struct whorl_subgroup_stats, refusals);
+		stats->size = refusals ? offsetof(struct whorl_subgroup_stats, relayed)
+				       : offsetof(struct whorl_subgroup_stats, refusals);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		walk_u64(walk, words[i]);
 	walk_u32(walk, &stats->slowest_member);
