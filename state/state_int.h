@@ -46,9 +46,9 @@ struct wh_transfer {
 	pthread_t loop; /* the thread that submitted it */
 	struct wh_stream *stream;
 	enum wh_transfer_end end;
-	bool moved;       /* it got further, the last time */
+	bool moved;                    /* it got further, the last time */
 	bool stands_back, takes_turns; /* its thread does */
-	uint64_t cpu_ns;  /* what that thread had taken of a processor before */
+	uint64_t cpu_ns;               /* what that thread had taken of a processor before */
 	const char *why;
 	unsigned char *buffer;
 	/* Moves bytes until it ends, or as far as it can without waiting; the stream, and what is the program's, is then closed. */

@@ -26,13 +26,13 @@
 #define NODES_MAX 16
 #define SAMPLES 4096
 #define PACE_NS WH_NS_PER_MS
-#define SLEEP_MS 20 /* then it looks whether it goes on */
-#define LEAST_MS 50 /* that a measurement takes, */
+#define SLEEP_MS 20  /* then it looks whether it goes on */
+#define LEAST_MS 50  /* that a measurement takes, */
 #define MOST_MS 2000 /* and where no node gets to run */
-#define WORD 8u     /* bytes of an acknowledgement */
-#define NUMBER 100  /* of the meetings: others are those of trips */
+#define WORD 8u      /* bytes of an acknowledgement */
+#define NUMBER 100   /* of the meetings: others are those of trips */
 
-struct log { /* [its node writes] */
+struct log {                                  /* [its node writes] */
 	_Alignas(WH_CACHE_LINE) wh_word head; /* shm: the last message that it has sent, or acknowledged */
 	_Alignas(WH_CACHE_LINE) wh_word count;
 	wh_word samples[SAMPLES];
@@ -167,8 +167,7 @@ static void begin_round(struct end *end, uint64_t round, uint64_t *at_ns)
 	now = wh_env_now(wh_env_system());
 	*at_ns = now > *at_ns + PACE_NS ? now : *at_ns;
 	wh_store_relaxed(&pattern->area->start_ns, now); /* what is said next is behind it */
-	wh_payload_fill(pattern->tcp ? end->buffer : pattern->area->slot, pattern->bytes,
-			wh_payload_seed(0, 0, round));
+	wh_payload_fill(pattern->tcp ? end->buffer : pattern->area->slot, pattern->bytes, wh_payload_seed(0, 0, round));
 	say(end, round, pattern->wire);
 }
 
@@ -188,7 +187,8 @@ static void run_rounds(struct end *end)
 				return;
 			say(end, round, WORD);
 		}
-		start = wh_load_relaxed(&pattern->area->start_ns); /* no other round begins before I have acknowledged this */
+		start = wh_load_relaxed(
+			&pattern->area->start_ns); /* no other round begins before I have acknowledged this */
 		if (!await(end, 0, pattern->nodes, round))
 			return;
 		wh_store_relaxed(&log->samples[count % SAMPLES], wh_env_now(wh_env_system()) - start);
@@ -332,8 +332,8 @@ static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh
 	return result;
 }
 
-enum whorl_result wh_limit_pattern(const struct wh_limit_plan *plan, struct wh_watch *watch, struct wh_limit_result *out,
-				   struct wh_error *err)
+enum whorl_result wh_limit_pattern(const struct wh_limit_plan *plan, struct wh_watch *watch,
+				   struct wh_limit_result *out, struct wh_error *err)
 {
 	enum whorl_result result = WHORL_OK;
 

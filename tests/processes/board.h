@@ -147,8 +147,8 @@ struct state {
 
 struct board {
 	uint64_t ballast_bytes; /* that each member maps and touches, and has no other use for */
-	uint64_t seed;     /* of payloads */
-	uint64_t start_ns; /* of slot 0 */
+	uint64_t seed;          /* of payloads */
+	uint64_t start_ns;      /* of slot 0 */
 	pid_t parent;
 	char config[2000];
 	uint64_t body_bytes; /* of this file: the states of the subgroups that have a bit here have it behind the imprint */
