@@ -1,5 +1,6 @@
 /* seal_none.c - seal.h of a command that is built without OpenSSL (WHORL_TLS off): its groups have no TLS to be compared. */
 #include <errno.h>
+#include <stddef.h>
 
 #include "bench/limit/seal.h"
 

@@ -1,4 +1,4 @@
-/* shm_vouches.c - the mark that a process leaves when it is killed (transport/shm/vouch.c): which processes leave it, which do not, and what a peer makes
+/* shm_vouches.c - the mark that a process leaves when it is killed (transport/shm/vouch.c): which threads leave it, which do not, and what a peer makes
  * of it. It is no proof: nodes here have none, but where it says so. */
 #include <pthread.h>
 #include <signal.h>

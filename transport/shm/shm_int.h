@@ -263,7 +263,7 @@ void wh_shm_proof_met(struct wh_transport *transport, uint32_t node); /* as in s
 size_t wh_shm_proof_on_ready(struct wh_shm *t, uint32_t index);       /* a process seems to have ended */
 void wh_shm_proof_forget_all(struct wh_shm *t, bool forked);
 
-/* ---- what vouches for a process: shm/vouch.c ----------------------------------------------------------------------- */
+/* ---- vouching for a process: shm/vouch.c ------------------------------------------------------------------------ */
 
 void wh_shm_vouch_init(struct wh_shm *t);                   /* before others see the page */
 void wh_shm_vouch(struct wh_transport *transport, bool on); /* as in struct wh_transport_ops */

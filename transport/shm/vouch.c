@@ -21,7 +21,7 @@
 #define OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 
 /* The kernel knows which word of a mutex it is, as the C library has told it; here it is found by what it holds once the mutex is
- * locked: this thread's number. 0: it was not found. Its place is told to peers, which may have another library. */
+ * locked: this thread's number. 0: it was not found. Peers are told of it: their libraries may be others. */
 static uint64_t find_word(const struct wh_shm_status *status)
 {
 	const uint32_t me = (uint32_t)syscall(SYS_gettid);
