@@ -355,8 +355,8 @@ static inline __attribute__((always_inline)) enum whorl_result take_numbers(stru
 
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 {
-	struct wh_claims claims;
-	uint64_t room;
+	struct wh_claims claims = {.number = 0}; /* set where the result is WHORL_OK, which compilers do not always see */
+	uint64_t room = 0;
 	enum whorl_result result = take_numbers(ring, 1, false, &claims, &room);
 
 	if (result == WHORL_OK) {
@@ -368,7 +368,7 @@ enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 
 enum whorl_result wh_ring_claim_many(struct wh_ring *ring, uint32_t count, struct wh_claims *out)
 {
-	uint64_t room;
+	uint64_t room = 0;
 	enum whorl_result result = take_numbers(ring, count, false, out, &room);
 
 	for (uint32_t i = 0; result == WHORL_OK && i < count; i++)
@@ -378,8 +378,8 @@ enum whorl_result wh_ring_claim_many(struct wh_ring *ring, uint32_t count, struc
 
 enum whorl_result wh_ring_claim_parts(struct wh_ring *ring, uint32_t count, bool wanted, struct wh_claim *out)
 {
-	struct wh_claims claims;
-	uint64_t room;
+	struct wh_claims claims = {.number = 0};
+	uint64_t room = 0;
 	enum whorl_result result = take_numbers(ring, count, wanted, &claims, &room);
 
 	if (result == WHORL_OK)
