@@ -388,7 +388,9 @@ struct wh_shm {
 	struct wh_shm_wire wire;
 	struct wh_shm_memory memory; /* my status page */
 	struct wh_shm_status *status;
-	bool may_vouch;       /* the mutex of the page is one */
+	bool may_vouch; /* the mutex of the page is one */
+	bool vouches;   /* a thread has it: */
+	pthread_t vouching;
 	uint32_t next_looked; /* the node of which the mark is looked for in the next pass */
 	uint64_t parked;      /* what status->parked holds */
 	wh_word rings;        /* [loop writes, any thread reads] */

@@ -58,7 +58,10 @@ void wh_shm_vouch(struct wh_transport *transport, bool on)
 	if (!t->may_vouch)
 		return;
 	if (!on) {
-		(void)pthread_mutex_unlock(&t->status->voucher); /* refused, if this thread has it not */
+		if (!t->vouches || !pthread_equal(t->vouching, pthread_self()))
+			return; /* it is not this thread's to take back */
+		t->vouches = false;
+		(void)pthread_mutex_unlock(&t->status->voucher); /* refused in a forked child: the parent has it */
 		return;
 	}
 	error = pthread_mutex_trylock(&t->status->voucher);
@@ -67,6 +70,10 @@ void wh_shm_vouch(struct wh_transport *transport, bool on)
 	else if (error == 0 && wh_load_relaxed(&t->status->word_at) == 0)
 		/* Release: the mutex as it was made. Partner: wh_shm_is_forsaken. */
 		wh_store_release(&t->status->word_at, find_word(t->status));
+	if (error == 0 || error == EOWNERDEAD) {
+		t->vouches = true;
+		t->vouching = pthread_self();
+	}
 }
 
 /* The page is another process's: what it says of itself is looked at within the page. */
