@@ -151,7 +151,7 @@ static struct wh_dds_use *find_use(const struct wh_dds_named_topic *topic, uint3
 
 const struct wh_dds_named_topic *wh_dds_registry_find(const struct wh_dds_registry *registry, const char *name)
 {
-	return find_topic(registry, name);
+	return registry != NULL ? find_topic(registry, name) : NULL;
 }
 
 const struct wh_dds_named_topic *wh_dds_registry_topic(const struct wh_dds_registry *registry, uint32_t at)

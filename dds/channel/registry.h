@@ -117,7 +117,7 @@ WH_MUST_CHECK enum whorl_result wh_dds_registry_restore(struct wh_dds_registry *
 							size_t count);
 uint64_t wh_dds_registry_digest(const struct wh_dds_registry *registry, bool *failed);
 
-/* NULL if there is none. */
+/* NULL if there is none; so it is where there is no registry yet, before the first view. */
 const struct wh_dds_named_topic *wh_dds_registry_find(const struct wh_dds_registry *registry, const char *name);
 /* By number; NULL at the end. */
 const struct wh_dds_named_topic *wh_dds_registry_topic(const struct wh_dds_registry *registry, uint32_t at);

@@ -342,7 +342,7 @@ mutant(NAME topics-source-late KIND sim-topics RUNS 250 FILE dds/channel/history
 	if ((!has_sample(entry)
 ]])
 
-mutant(NAME topics-source-forgotten KIND sim-topics RUNS 250 FILE dds/channel/state.c
+mutant(NAME topics-source-forgotten KIND sim-topics SEED 1001 RUNS 250 FILE dds/channel/state.c
 	REMOVES "a newcomer is told the newest source time of each instance"
 	TEXT [[
 	instance->newest_ns = (int64_t)wh_dds_take(in, 8);

@@ -10,6 +10,7 @@ mutant(NAME single-not-frozen KIND test_ring_single FILE smc/ring.c
 ]])
 
 mutant(NAME single-never-back KIND test_ring_single FILE smc/single.h
+	COMPILE smc/ring.c tests/unit/test_ring_single.c
 	REMOVES "a claim that came behind the count is taken back"
 	TEXT [[
 	return __builtin_expect(bits != 0, 0) && wh_single_takes_back(ring, before, after) ? bits : 0;

@@ -229,6 +229,7 @@ TEST(a_topic_that_is_not_good_is_refused)
 	use(1, t, "");
 	expect("registered #5 =-8 history\nregistered #5 =-3\n");
 	ck_assert_ptr_null(wh_dds_registry_find(lab.registry, "t"));
+	ck_assert_ptr_null(wh_dds_registry_find(NULL, "t"));
 }
 
 TEST(a_topic_goes_with_its_last_use)
