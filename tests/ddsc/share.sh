@@ -13,6 +13,10 @@ trap 'kill $(jobs -p) 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$ou
 
 die() { printf 'share: %s\n' "$*" >&2; tail -n 5 "$out"/* >&2; exit 1; }
 run() { timeout -k 1 "$seconds" "$@"; }
+begin() { # NAME COMMAND...: `first` is the process of timeout, which hands on what it is sent
+	timeout -k 1 "$seconds" "${@:2}" >"$out/$1" &
+	first=$!
+}
 begun() { # NAME: waits until it has its topic
 	for _ in $(seq $((seconds * 20))); do
 		! grep -q "is there" "$out/$1" || return 0
@@ -22,19 +26,19 @@ begun() { # NAME: waits until it has its topic
 }
 
 for how in described bare; do
-	run "$native" 1 $how >"$out/native" & first=$!
+	begin native "$native" 1 $how
 	begun native
 	run "$compat" 2 >"$out/compat" || die "a native type that is $how is there first: the other one fails"
 	wait $first || die "a native type that is $how is there first: it fails"
-	run "$compat" 2 >"$out/compat" & first=$!
+	begin compat "$compat" 2
 	begun compat
 	run "$native" 1 $how >"$out/native" || die "a native type that is $how comes later: it fails"
 	wait $first || die "a native type that is $how comes later: the other one fails"
 done
 
 # Another type is refused, with the reason.
-run "$native" 1 other >"$out/native" & first=$!
+begin native "$native" 1 other
 begun native
 ! run "$compat" 2 >"$out/compat" || die "two types are taken for one"
 grep -q "refused: .*topic points: its type is share::point" "$out/compat" || die "it is not said what differs"
-kill "$first" # timeout hands it on
+kill "$first"
