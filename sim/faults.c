@@ -395,8 +395,8 @@ void wh_faults_posting(void *ctx, uint32_t node, uint64_t key, const struct wh_p
 	if (!play->met || push->no_wake || actor == NULL || actor->node == NULL || !wh_play_has_faults(play))
 		return;
 	step = wh_inspect_step(actor->node, key, push);
-	if (step == WH_MOMENT_WEDGE &&
-	    actor->leaving) /* its passes go unseen, and behind the next view this one cannot be looked at */
+	/* The passes of one that leaves go unseen, and behind the next view this one cannot be looked at. */
+	if (step == WH_MOMENT_WEDGE && actor->leaving)
 		wh_check_settle(actor);
 	play->suspected = play->suspected || step == WH_MOMENT_SUSPECT || step == WH_MOMENT_PROPOSE;
 	if (step != WH_MOMENT_TIME && play->plan->logs && !play->extinct)
