@@ -273,13 +273,6 @@ static int run_node(void *ctx, uint32_t node)
 
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
 
-static int compare_times(const void *one, const void *other)
-{
-	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-	return (a > b) - (a < b);
-}
-
 /* 0: there was no step. */
 static double median_us(const struct steps *steps, uint64_t way)
 {
@@ -287,10 +280,9 @@ static double median_us(const struct steps *steps, uint64_t way)
 	uint64_t *sorted = malloc((count + 1) * sizeof *sorted);
 	double us = 0;
 
-	if (sorted != NULL && count > 0) {
+	if (sorted != NULL) {
 		memcpy(sorted, steps->times[way].ns, count * sizeof *sorted);
-		qsort(sorted, count, sizeof *sorted, compare_times);
-		us = (double)sorted[count / 2] / 1e3;
+		us = wh_limit_median_us(sorted, count);
 	}
 	free(sorted);
 	return us;

@@ -1,4 +1,5 @@
 /* limit.c - see limit.h: what all measurements do alike. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -143,6 +144,21 @@ uint64_t wh_limit_memory(const struct wh_limit_plan *plan)
 	};
 
 	return memory[plan->kind](plan);
+}
+
+static int by_value(const void *one, const void *other)
+{
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return (a > b) - (a < b);
+}
+
+double wh_limit_median_us(uint64_t *ns, size_t count)
+{
+	if (count == 0)
+		return 0;
+	qsort(ns, count, sizeof(*ns), by_value);
+	return (double)ns[count / 2] / 1e3;
 }
 
 enum whorl_result wh_limit_measure(const struct wh_limit_plan *plan, struct wh_watch *watch,

@@ -70,6 +70,9 @@ static inline void wh_limit_add(struct wh_limit_count *count, uint64_t messages,
 	wh_store_relaxed(&count->bytes, wh_load_relaxed(&count->bytes) + bytes);
 }
 
+/* Of so many times in nanoseconds, which it sorts, in microseconds; 0: there are none. */
+double wh_limit_median_us(uint64_t *ns, size_t count);
+
 /* The nodes that this command runs. */
 static inline uint32_t wh_limit_here(const struct wh_limit_plan *plan)
 {

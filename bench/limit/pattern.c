@@ -223,13 +223,6 @@ static int run_node(void *ctx, uint32_t node)
 
 /* ---- the parent -------------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of what all nodes have noted from `first` on, in microseconds; 0: nothing, or no memory. */
 static double median_us(const struct pattern *pattern, const uint64_t *first)
 {
@@ -244,9 +237,7 @@ static double median_us(const struct pattern *pattern, const uint64_t *first)
 			if (i >= first[node])
 				sorted[kept++] = wh_load_relaxed(&log->samples[i % SAMPLES]);
 	}
-	if (kept > 0)
-		qsort(sorted, kept, sizeof(*sorted), by_value);
-	us = kept > 0 ? (double)sorted[kept / 2] / 1e3 : 0;
+	us = wh_limit_median_us(sorted, kept);
 	free(sorted);
 	return us;
 }

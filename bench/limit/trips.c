@@ -280,13 +280,6 @@ static int run_node(void *ctx, uint32_t worker)
 
 /* ---- the parent --------------------------------------------------------------------------------------------------*/
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of the trips from number `first` on, or of all if there were none, in microseconds; 0: there were none at all, or no memory. */
 static double median_us(const struct log *log, uint64_t first)
 {
@@ -301,8 +294,7 @@ static double median_us(const struct log *log, uint64_t first)
 	kept = count - first < SAMPLES ? count - first : SAMPLES;
 	for (uint64_t i = 0; i < kept; i++)
 		sorted[i] = wh_load_relaxed(&log->samples[(count - 1 - i) % SAMPLES]);
-	qsort(sorted, kept, sizeof *sorted, by_value);
-	us = (double)sorted[kept / 2] / 1e3;
+	us = wh_limit_median_us(sorted, kept);
 out_free:
 	free(sorted);
 	return us;
