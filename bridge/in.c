@@ -340,14 +340,17 @@ static void run_lane(struct in *in, struct wh_bridge_lane *lane)
 	(void)dds_return_loan(lane->source, in->batch.data, got);
 }
 
-/* Its reader matches those of other lanes, too: they do not keep it. */
+/* Its reader matches those of other lanes, too: they do not keep it. One without a reader yet, or with more than are looked at, goes on. */
 static bool has_writers(struct in *in, struct wh_bridge_lane *lane)
 {
 	dds_instance_handle_t writers[LOOKS];
-	dds_return_t count = lane->source > 0 ? dds_get_matched_publications(lane->source, writers, LOOKS) : LOOKS + 1;
+	dds_return_t count;
 
+	if (lane->source <= 0)
+		return true;
+	count = dds_get_matched_publications(lane->source, writers, LOOKS);
 	for (dds_return_t i = 0; i < count && i < LOOKS; i++)
-		if (lane->source > 0 && is_ours(in, lane, writers[i]))
+		if (is_ours(in, lane, writers[i]))
 			return true;
 	return count > LOOKS;
 }

@@ -264,15 +264,17 @@ static void run_lane(struct out *out, struct wh_bridge_lane *lane)
 	(void)whorl_dds_return_loan(lane->source, out->batch.data, got);
 }
 
-/* Its reader matches those of other lanes, too: they do not keep it. */
+/* Its reader matches those of other lanes, too: they do not keep it. One without a reader yet, or with more than are looked at, goes on. */
 static bool has_writers(struct out *out, struct wh_bridge_lane *lane)
 {
 	whorl_dds_instance_handle writers[LOOKS];
-	whorl_dds_return count =
-		lane->source > 0 ? whorl_dds_get_matched_publications(lane->source, writers, LOOKS) : LOOKS + 1;
+	whorl_dds_return count;
 
+	if (lane->source <= 0)
+		return true;
+	count = whorl_dds_get_matched_publications(lane->source, writers, LOOKS);
 	for (whorl_dds_return i = 0; i < count && i < LOOKS; i++)
-		if (lane->source > 0 && is_ours(out, lane, writers[i]))
+		if (is_ours(out, lane, writers[i]))
 			return true;
 	return count > LOOKS;
 }
