@@ -353,10 +353,10 @@ static inline __attribute__((always_inline)) enum whorl_result take_numbers(stru
 	}
 }
 
+/* What take_numbers gives is set where its result is WHORL_OK; not all compilers see that, so it begins as 0. */
 enum whorl_result wh_ring_claim(struct wh_ring *ring, struct wh_claim *out)
 {
-	struct wh_claims claims = {.number =
-					   0}; /* set where the result is WHORL_OK, which compilers do not always see */
+	struct wh_claims claims = {.number = 0};
 	uint64_t room = 0;
 	enum whorl_result result = take_numbers(ring, 1, false, &claims, &room);
 
