@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,27 +40,6 @@ static void pass_a_while(struct node *n)
 {
 	for (int k = 0; k < A_WHILE; k++)
 		node_pass(n);
-}
-
-/* Runs on, with nodes or without. */
-static int stay(void)
-{
-	for (;;)
-		pause();
-	return 0;
-}
-
-/* A child that goes with the test. */
-static pid_t spawn_here(int (*body)(const char *group), const char *group)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	ck_assert_int_ge(pid, 0);
-	if (pid != 0)
-		return pid;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-		_exit(1);
-	_exit(body(group));
 }
 
 /* Node 1 of 2, with the image of both, that has said so by a word. */

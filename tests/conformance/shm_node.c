@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -295,6 +297,25 @@ pid_t spawn(int (*body)(const char *group), const char *group)
 	if (pid == 0)
 		_exit(body(group));
 	return pid;
+}
+
+int stay(void)
+{
+	for (;;)
+		pause();
+	return 0;
+}
+
+pid_t spawn_here(int (*body)(const char *group), const char *group)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid != 0)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(1);
+	_exit(body(group));
 }
 
 int reap(pid_t pid)

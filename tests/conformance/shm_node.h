@@ -86,6 +86,10 @@ int memories_mapped(void); /* how many maps of memory of the library this proces
 
 /* Runs `body` in a child process, which ends with its return value. */
 pid_t spawn(int (*body)(const char *group), const char *group);
+/* The same of one that goes with the test. */
+pid_t spawn_here(int (*body)(const char *group), const char *group);
+/* Runs on, with nodes or without. */
+int stay(void);
 /* The child's status. */
 int reap(pid_t pid);
 

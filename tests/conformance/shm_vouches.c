@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,26 +150,6 @@ START_TEST(a_page_that_lies)
 END_TEST
 
 /* ---- between processes ---------------------------------------------------------------------------------------------- */
-
-static int stay(void)
-{
-	for (;;)
-		pause();
-	return 0;
-}
-
-/* A child that goes with the test. */
-static pid_t spawn_here(int (*body)(const char *group), const char *group)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	ck_assert_int_ge(pid, 0);
-	if (pid != 0)
-		return pid;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-		_exit(1);
-	_exit(body(group));
-}
 
 static void meet_1(struct node *n, const char *group, uint32_t lacks)
 {

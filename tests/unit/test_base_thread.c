@@ -115,15 +115,36 @@ struct modest {
 	bool real_time, turns; /* of take_turns alone */
 };
 
+static void look_at_place(struct modest *modest)
+{
+	sched_getaffinity(0, sizeof(modest->cpus), &modest->cpus);
+	modest->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	modest->policy = sched_getscheduler(0);
+}
+
 static void *stand_back(void *arg)
 {
 	struct modest *modest = arg;
 
 	wh_thread_stand_back();
-	sched_getaffinity(0, sizeof(modest->cpus), &modest->cpus);
-	modest->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
-	modest->policy = sched_getscheduler(0);
+	look_at_place(modest);
 	return NULL;
+}
+
+/* What `fn` has seen in a thread that was bound to the first of those that this one may run on. */
+static struct modest on_one_cpu(void *(*fn)(void *), cpu_set_t *allowed)
+{
+	struct modest modest;
+	struct wh_error err;
+	pthread_t thread;
+	int cpu = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(*allowed), allowed), 0);
+	while (!CPU_ISSET((size_t)cpu, allowed))
+		cpu++;
+	ck_assert_int_eq(wh_thread_create(&thread, "modest", cpu, fn, &modest, &err), WHORL_OK);
+	pthread_join(thread, NULL);
+	return modest;
 }
 
 /* The thread alone: neither the one that made it, nor the process. */
@@ -131,16 +152,9 @@ TEST(a_thread_that_stands_back_leaves_its_place_to_others)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), policy = sched_getscheduler(0);
 	struct modest modest;
-	struct wh_error err;
-	pthread_t thread;
 	cpu_set_t allowed;
-	int cpu = 0;
 
-	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-	while (!CPU_ISSET((size_t)cpu, &allowed))
-		cpu++;
-	ck_assert_int_eq(wh_thread_create(&thread, "modest", cpu, stand_back, &modest, &err), WHORL_OK);
-	pthread_join(thread, NULL);
+	modest = on_one_cpu(stand_back, &allowed);
 	ck_assert(CPU_EQUAL(&modest.cpus, &allowed));
 	ck_assert_int_eq(modest.nice, nice + 10 < 19 ? nice + 10 : 19);
 	ck_assert_int_eq(modest.policy, SCHED_BATCH);
@@ -155,9 +169,7 @@ static void *take_turns(void *arg)
 
 	modest->real_time = pthread_setschedparam(pthread_self(), SCHED_FIFO, &first) == 0;
 	modest->turns = wh_thread_stand_back_or_take_turns();
-	sched_getaffinity(0, sizeof(modest->cpus), &modest->cpus);
-	modest->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
-	modest->policy = sched_getscheduler(0);
+	look_at_place(modest);
 	return NULL;
 }
 
@@ -166,16 +178,9 @@ TEST(a_real_time_thread_takes_turns)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)gettid()), stood_back = nice + 10 < 19 ? nice + 10 : 19;
 	struct modest modest;
-	struct wh_error err;
-	pthread_t thread;
 	cpu_set_t allowed;
-	int cpu = 0;
 
-	ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-	while (!CPU_ISSET((size_t)cpu, &allowed))
-		cpu++;
-	ck_assert_int_eq(wh_thread_create(&thread, "turns", cpu, take_turns, &modest, &err), WHORL_OK);
-	pthread_join(thread, NULL);
+	modest = on_one_cpu(take_turns, &allowed);
 	ck_assert(modest.turns == modest.real_time);
 	ck_assert(CPU_EQUAL(&modest.cpus, &allowed));
 	ck_assert_int_eq(modest.policy, modest.real_time ? SCHED_FIFO : SCHED_BATCH);

@@ -418,6 +418,19 @@ static void on_other_data(whorl_dds_entity reader, void *arg)
 	atomic_store(&turns.other_heard, !atomic_load(&turns.gave_up));
 }
 
+/* While the listener of `turns.writer`'s reader has always more, what this writer does is told, too. */
+static void other_hears(whorl_dds_entity writer)
+{
+	const struct pose pose = {1, 1};
+
+	turns.end = whorl_dds_now() + (whorl_dds_duration)test_patience(2 * SECOND);
+	well(whorl_dds_write(turns.writer, &pose));
+	until(atomic_load(&turns.began));
+	well(whorl_dds_write(writer, &pose));
+	until(atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up));
+	ck_assert(atomic_load(&turns.other_heard));
+}
+
 /* A listener for which there is always more does not keep the thread from the others. */
 START_TEST(others_have_their_turn)
 {
@@ -425,21 +438,15 @@ START_TEST(others_have_their_turn)
 	struct place other = {place.participant, topic_of(place.participant, &pose_type, "others", "")};
 	whorl_dds_listener *again = whorl_dds_create_listener(NULL), *once = whorl_dds_create_listener(NULL);
 	whorl_dds_qos *all = qos(RELIABLE_ALL);
-	const struct pose pose = {1, 1};
 	whorl_dds_entity writer;
 
 	well(whorl_dds_lset_data_available(again, on_data_again));
 	well(whorl_dds_lset_data_available(once, on_other_data));
 	turns.writer = new_writer(&place, RELIABLE_ALL);
-	turns.end = whorl_dds_now() + (whorl_dds_duration)test_patience(2 * SECOND);
 	writer = new_writer(&other, RELIABLE_ALL);
 	made(whorl_dds_create_reader(place.participant, place.topic, all, again));
 	made(whorl_dds_create_reader(other.participant, other.topic, all, once));
-	well(whorl_dds_write(turns.writer, &pose));
-	until(atomic_load(&turns.began));
-	well(whorl_dds_write(writer, &pose));
-	until(atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up));
-	ck_assert(atomic_load(&turns.other_heard));
+	other_hears(writer);
 	whorl_dds_delete_qos(all);
 	whorl_dds_delete_listener(again);
 	whorl_dds_delete_listener(once);
@@ -460,20 +467,14 @@ START_TEST(times_have_their_turn)
 	struct place other = {place.participant, topic_of(place.participant, &pose_type, "others", "")};
 	whorl_dds_listener *again = whorl_dds_create_listener(NULL), *once = whorl_dds_create_listener(NULL);
 	whorl_dds_qos *all = qos(RELIABLE_ALL), *due = qos("deadline=10ms");
-	const struct pose pose = {1, 1};
 	whorl_dds_entity writer;
 
 	well(whorl_dds_lset_data_available(again, on_data_again));
 	well(whorl_dds_lset_offered_deadline_missed(once, on_other_missed));
 	turns.writer = new_writer(&place, RELIABLE_ALL);
-	turns.end = whorl_dds_now() + (whorl_dds_duration)test_patience(2 * SECOND);
 	made(whorl_dds_create_reader(place.participant, place.topic, all, again));
 	writer = made(whorl_dds_create_writer(other.participant, other.topic, due, once));
-	well(whorl_dds_write(turns.writer, &pose));
-	until(atomic_load(&turns.began));
-	well(whorl_dds_write(writer, &pose));
-	until(atomic_load(&turns.other_heard) || atomic_load(&turns.gave_up));
-	ck_assert(atomic_load(&turns.other_heard));
+	other_hears(writer);
 	whorl_dds_delete_qos(all);
 	whorl_dds_delete_qos(due);
 	whorl_dds_delete_listener(again);
