@@ -218,7 +218,9 @@ static enum whorl_result check_relays(const whorl_node *node, struct wh_error *e
 {
 	const struct wh_node_config *config = &node->fixed.config;
 
-	for (uint32_t i = 0; i < config->subgroup_count && !node->fixed.transport->ops->relays; i++)
+	if (node->fixed.transport->ops->relays)
+		return WHORL_OK;
+	for (uint32_t i = 0; i < config->subgroup_count; i++)
 		if (config->subgroups[i].options.relay_bytes > 0)
 			return wh_error_set(err, WHORL_UNSUPPORTED,
 					    "subgroup %s.relay_bytes is not 0, and no member relays on transport %s",
