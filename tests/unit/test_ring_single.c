@@ -181,6 +181,7 @@ struct voyage {
 	struct bench *bench;
 	uint64_t *first; /* [the sender] 1 + the first claim in the place of each view; 0: none */
 	uint32_t home;   /* [the sender] of the last claim */
+	bool at_once;    /* the next view does not wait for a claim that is under way */
 	uint64_t wrong;  /* [the sender] claims that do not follow the one before, or lie in an older place */
 	uint64_t count;  /* [the sender] claims */
 	wh_word over;
@@ -229,14 +230,18 @@ static uint64_t move_on(struct voyage *voyage, struct wh_place *place, uint32_t 
 	} while (wh_ring_claimed(ring) < before + 1 + view % 50);
 	wh_ring_wedge(ring);
 	counted = wh_ring_claimed(ring);
+	if (!voyage->at_once)
+		wh_rcu_synchronize();
 	wh_ring_enter(ring, place, ring->freed, false);
 	return counted;
 }
 
-/* Each wedge counts what stands: claims below lie in a place of before, and the next one in that of the next view or of a later one. */
-TEST(what_a_wedge_counts_stands)
+/* Each wedge counts what stands: claims below lie in a place of before, and the next one in that of the next view or of a later one. Of
+ * those that are counted the last may be under way, and lie in the next view's place too, where that does not wait for it. */
+TEST_LOOP(what_a_wedge_counts_stands, 0, 2)
 {
-	struct voyage voyage = {.bench = single_make(ROOM), .first = calloc(MOVES + 1, sizeof(uint64_t))};
+	struct voyage voyage = {
+		.bench = single_make(ROOM), .first = calloc(MOVES + 1, sizeof(uint64_t)), .at_once = _i == 1};
 	struct wh_place *places = calloc(MOVES + 1, sizeof(*places));
 	uint64_t *counted = calloc(MOVES + 1, sizeof(*counted)), next;
 	pthread_t sender;
@@ -252,7 +257,8 @@ TEST(what_a_wedge_counts_stands)
 	next = voyage.count; /* the first claim of this view or of a later one */
 	for (uint32_t view = MOVES; view > 0; view--) {
 		next = voyage.first[view] != 0 ? voyage.first[view] - 1 : next;
-		ck_assert_uint_eq(counted[view], next);
+		ck_assert_uint_ge(counted[view], next);
+		ck_assert_uint_le(counted[view] - next, voyage.at_once ? 1 : 0);
 	}
 	ring_discard(voyage.bench);
 	free(voyage.first);
