@@ -87,7 +87,7 @@ static void explain_failure(const struct wh_secure_tunnel *t, const char *who, c
 	unsigned long number = ERR_peek_error();
 	const char *text = ERR_reason_error_string(number);
 
-	if (verdict != X509_V_OK)
+	if (verdict != X509_V_OK && !wh_secure_tunnel_of_key(t)) /* of a key there is none, and the verdict is about nothing */
 		snprintf(reason, WH_SECURE_REASON_BYTES, "the certificate of %s is not accepted: %s", who,
 			 X509_verify_cert_error_string(verdict));
 	else if (ERR_GET_REASON(number) >= SSL_AD_REASON_OFFSET)
