@@ -71,13 +71,15 @@ static bool agree_type(struct whorl_dds_type *type, const struct wh_dds_named_to
 static bool agree_consistency(struct wh_dds_policies *policies, const struct wh_dds_policies *theirs)
 {
 	if (wh_dds_policies_has(policies, WHORL_DDS_POLICY_CONSISTENCY) ||
-	    policies->durability != WHORL_DDS_DURABILITY_VOLATILE ||
+	    wh_dds_policies_has(policies, WHORL_DDS_POLICY_DURABILITY) ||
 	    wh_dds_consistency(theirs) != WHORL_DDS_CONSISTENCY_STORED)
 		return false;
 	policies->consistency = WHORL_DDS_CONSISTENCY_STORED;
+	policies->set |= UINT64_C(1) << WHORL_DDS_POLICY_CONSISTENCY;
+	if (wh_dds_policies_has(policies, WHORL_DDS_POLICY_DURABILITY_SERVICE))
+		return true;
 	wh_dds_policies_kept(theirs, &policies->service.history, &policies->service.limits);
 	policies->service.cleanup_ns = theirs->service.cleanup_ns;
-	policies->set |= UINT64_C(1) << WHORL_DDS_POLICY_CONSISTENCY;
 	policies->set |= UINT64_C(1) << WHORL_DDS_POLICY_DURABILITY_SERVICE;
 	return true;
 }
