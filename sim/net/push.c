@@ -91,6 +91,7 @@ static void finish_push(struct sim_link *link)
 	struct sim_node *node = link->to;
 	bool rings = link->head->rings;
 
+	link->path->late_ns = wh_sim_later(link->path->late_ns, wh_sim_late(link));
 	wh_sim_drop_flight(link);
 	if (rings && node->armed && !node->rung && !node->ringing) {
 		link->from->host->counts.rings++;

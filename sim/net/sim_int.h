@@ -67,6 +67,7 @@ struct sim_queue {
 struct sim_path { /* from one host to another */
 	struct wh_sim_link_cost cost;
 	uint64_t free_ns;       /* from then on nothing occupies it */
+	uint64_t late_ns;       /* that pushes have been when they had come, at most */
 	bool cut_off;           /* nothing comes through */
 	struct sim_queue held;  /* messages that a cut holds up */
 	struct sim_link *links; /* the newest first */
@@ -430,6 +431,7 @@ static inline struct sim_path *wh_sim_path(const struct wh_sim *sim, uint32_t fr
 
 /* A delay on that link, from the dice. */
 uint64_t wh_sim_delay(struct sim_link *link);
+uint64_t wh_sim_late(const struct sim_link *link); /* so long the first push on it has been due */
 void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...) WH_PRINTF(3, 4);
 
 #endif
