@@ -161,6 +161,9 @@ bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
 /* Where bytes of that row go in this image; NULL if they belong to no part of it. */
 unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t rank, uint64_t offset, uint64_t bytes);
+/* They are of the row of `from`, or of one that it relays to that node (T14). */
+bool wh_sim_may_push(const struct sim_image *image, const struct sim_node *from, uint32_t rank, uint64_t offset,
+		     uint64_t bytes);
 /* The link to the owner of that row. */
 struct sim_link *wh_sim_image_link(struct sim_image *image, uint32_t rank);
 
