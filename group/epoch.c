@@ -44,6 +44,8 @@ static enum whorl_result open_image(struct wh_epoch *epoch, uint64_t key, struct
 		.my_rank = epoch->rank,
 		.control_bytes = epoch->rows->control_bytes,
 		.rows = epoch->rows->specs,
+		.relays = epoch->rows->relays,
+		.relay_count = epoch->rows->relay_count,
 	};
 
 	return epoch->node->fixed.transport->ops->image_open(epoch->node->fixed.transport, &spec, &epoch->image, err);

@@ -117,6 +117,37 @@ static size_t lay_row(struct wh_rows *rows, const struct wh_view *view, const st
 	return count;
 }
 
+/* Payloads alone, each in its slot: what lies between them is its sender's to say. */
+static struct wh_relay_spec relay_of(const struct wh_slots *slots, uint32_t owner, uint32_t before)
+{
+	struct wh_relay_spec relay = {.owner = owner, .before = before, .offset = slots->payloads};
+	uint64_t bytes = wh_slot_part_bytes(slots);
+
+	relay.bytes = slots->apart ? bytes * slots->window : bytes;
+	relay.stride = slots->apart ? relay.bytes : slots->payload_stride;
+	relay.count = slots->apart ? 1 : slots->window;
+	return relay;
+}
+
+/* Of each sender but me, and but the one before me, which pushes what is its own. */
+static void lay_relays(struct wh_rows *rows, const struct wh_view *view, const struct wh_node_config *config,
+		       uint32_t my_rank)
+{
+	for (uint32_t g = 0; g < view->subgroup_count; g++) {
+		const struct wh_view_subgroup *subgroup = &view->subgroups[g];
+		int me = wh_rank_find(subgroup->members, subgroup->member_count, my_rank);
+		uint32_t before;
+
+		if (me < 0 || wh_node_config_relay_bytes(config, subgroup) == 0)
+			continue;
+		before = subgroup->members[((uint32_t)me + subgroup->member_count - 1) % subgroup->member_count];
+		for (uint32_t s = 0; s < subgroup->sender_count; s++)
+			if (subgroup->senders[s] != my_rank && subgroup->senders[s] != before)
+				rows->relays[rows->relay_count++] =
+					relay_of(&rows->subgroups[g].slots[s], subgroup->senders[s], before);
+	}
+}
+
 static uint64_t digest_layout(const struct wh_rows *rows, const struct wh_view *view,
 			      const struct wh_node_config *config, bool apart)
 {
@@ -173,7 +204,9 @@ enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *vie
 	rows->parts = calloc((size_t)view->members * (view->subgroup_count + 1), sizeof(*rows->parts));
 	rows->subgroups = calloc(view->subgroup_count ? view->subgroup_count : 1, sizeof(*rows->subgroups));
 	rows->slots = calloc(count_senders(view) + 1, sizeof(*rows->slots));
-	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL || rows->slots == NULL) {
+	rows->relays = calloc(count_senders(view) + 1, sizeof(*rows->relays));
+	if (rows->specs == NULL || rows->parts == NULL || rows->subgroups == NULL || rows->slots == NULL ||
+	    rows->relays == NULL) {
 		wh_rows_free(rows);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for the rows of %u members", view->members);
 	}
@@ -184,6 +217,7 @@ enum whorl_result wh_rows_create(struct wh_rows **out, const struct wh_view *vie
 	lay_columns(rows, view, config);
 	for (uint32_t rank = 0; rank < view->members; rank++)
 		part += lay_row(rows, view, config, rank, my_rank, apart, rows->parts + part);
+	lay_relays(rows, view, config, my_rank);
 	rows->digest = digest_layout(rows, view, config, apart);
 	*out = rows;
 	return WHORL_OK;
@@ -193,6 +227,7 @@ void wh_rows_free(struct wh_rows *rows)
 {
 	if (rows == NULL)
 		return;
+	free(rows->relays);
 	free(rows->slots);
 	free(rows->subgroups);
 	free(rows->parts);

@@ -120,6 +120,20 @@ static bool may_be_kept_apart(const struct actor *actor)
 	       WH_THERE_TIMEOUTS * wh_play_start_ns(play) < HALF_OPEN_NS;
 }
 
+/* A link of it had more to carry than it could: heartbeats came late behind all else, though no fault has touched it. Only where links are
+ * slow beside the time-out, `latency_max_us` of some hundreds: a piece in eight takes as long as a push (sim/net/push.c). */
+static bool was_jammed(const struct actor *actor)
+{
+	const struct play *play = actor->play;
+	uint64_t least_ns = wh_play_timeout_ns(play) / 2;
+
+	for (uint32_t id = 0; id < play->nodes; id++)
+		if (id != actor->id && (wh_sim_traffic(play->sim, actor->id, id).late_ns > least_ns ||
+					wh_sim_traffic(play->sim, id, actor->id).late_ns > least_ns))
+			return true;
+	return false;
+}
+
 /* May it have failed for good like that? */
 static bool may_fail(const struct actor *actor, enum whorl_result error)
 {
@@ -128,7 +142,7 @@ static bool may_fail(const struct actor *actor, enum whorl_result error)
 	switch (error) {
 	case WHORL_REMOVED: /* it was touched by a fault, or by a node that was */
 		return (play->touched >> actor->life & 1) != 0 || has_taken_a_side(actor) || is_outnumbered(actor) ||
-		       may_be_kept_apart(actor);
+		       may_be_kept_apart(actor) || was_jammed(actor);
 	case WHORL_CUT_OFF:
 		return actor->view != NULL && !wh_liveness_may_go_on(play, actor);
 	case WHORL_REFUSED:
@@ -156,7 +170,7 @@ static void check_error(struct actor *actor)
 	enum whorl_result error = whorl_error(actor->node, text, sizeof(text));
 
 	if (error == WHORL_OK || actor->removed ||
-	    (error == WHORL_NO_QUORUM && (play->touched != 0 || is_homeless(actor))))
+	    (error == WHORL_NO_QUORUM && (play->touched != 0 || is_homeless(actor) || was_jammed(actor))))
 		return;
 	if (!may_fail(actor, error)) {
 		wh_play_fail(play, "failure: %s: %s (%s)", actor->name, text, whorl_result_text(error));

@@ -181,6 +181,8 @@ static void slow_link(struct play *play, uint32_t from, uint32_t to, const struc
 
 	cost.latency_min_ns *= ends ? 1 : fault->factor;
 	cost.latency_max_ns *= ends ? 1 : fault->factor;
+	if (cost.latency_max_ns > play->slowest_ns)
+		play->slowest_ns = cost.latency_max_ns;
 	wh_sim_link_set(play->sim, from, to, &cost);
 }
 

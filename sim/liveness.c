@@ -592,10 +592,11 @@ static bool somebody_is_outside(const struct play *play, const struct state *sta
 	return false;
 }
 
-/* So long nothing may change. */
+/* So long nothing may change. What a slow link has taken arrives when it would have, and all that follows on that link behind it, also if
+ * the link is as fast as ever again. */
 static uint64_t patience_ns(const struct play *play, const struct state *state)
 {
-	uint64_t timeout_ns = wh_play_timeout_ns(play), ns = PATIENCE_TIMEOUTS * timeout_ns;
+	uint64_t timeout_ns = wh_play_timeout_ns(play), ns = PATIENCE_TIMEOUTS * timeout_ns + play->slowest_ns;
 
 	if (state->last == NULL)
 		ns += FORM_TIMEOUTS * wh_play_start_ns(play);

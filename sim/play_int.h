@@ -382,6 +382,7 @@ struct play {
 	uint32_t *links_harmed;            /* by node id: by how many faults any link of it is cut or slow */
 	uint32_t *disks_ill;  /* by node id: by how many faults its disk is slow, full or does not answer for a while */
 	uint64_t restless_ns; /* when a fault came or ended last */
+	uint64_t slowest_ns;  /* so long anything took on the slowest link that there was */
 	uint64_t vanished_ns; /* when a node ended last that no other is told of */
 	struct wh_sim_link_cost link;      /* of all links that no fault has slowed down */
 	struct wh_sim_disk_cost disk_cost; /* of all disks that no fault has slowed down */

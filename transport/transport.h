@@ -40,7 +40,8 @@
  *                 a lane's connection may end by itself (PEER_DOWN): then these two lanes do not meet again.
  * T14 relays     where the table says so, a push of bytes may be of a range of another member's row, behind its columns: what
  *                 this node has there appears at its place in the images of peers that do not own that row. T2 and T4 hold among the pushes
- *                 of the node that makes it.
+ *                 of the node that makes it. An image says which ranges of which rows which member may push so (struct wh_relay_spec): all
+ *                 else of that kind is of a node that has broken the protocol.
  *
  * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake() and lane_open(),
  * which any thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever. A lane
@@ -103,12 +104,20 @@ struct wh_row_spec {
 	size_t part_count;
 };
 
+struct wh_relay_spec { /* T14: of the row of `owner`, member `before` may push here what lies in one of `count` ranges of `bytes` bytes */
+	uint32_t owner, before;  /* ranks: neither is mine, and they are two */
+	uint64_t offset, stride; /* of the first; from each to the next */
+	uint64_t bytes, count;
+};
+
 struct wh_image_spec {          /* copied by image_open */
 	uint64_t key;           /* T8 */
 	uint64_t layout_digest; /* of all that the arithmetic of rows depends on; peers must agree, or are refused */
 	uint32_t members, my_rank;
 	uint64_t control_bytes;         /* a multiple of WH_ROW_ALIGN; the columns lie at the start of each row */
 	const struct wh_row_spec *rows; /* by rank */
+	const struct wh_relay_spec *relays;
+	size_t relay_count;
 };
 
 /* The part of an image that the protocol reads directly. A transport embeds it as the first field of its own struct. */

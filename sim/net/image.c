@@ -198,6 +198,14 @@ unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t rank, 
 	return NULL;
 }
 
+bool wh_sim_may_push(const struct sim_image *image, const struct sim_node *from, uint32_t rank, uint64_t offset,
+		     uint64_t bytes)
+{
+	uint32_t before = rank_of(image, from);
+
+	return rank == before || wh_session_image_relays(&image->base, before, rank, offset, bytes);
+}
+
 bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from)
 {
 	uint32_t rank = rank_of(image, from);

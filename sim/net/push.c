@@ -71,9 +71,9 @@ static void show_piece(struct sim_link *link, const struct sim_flight *flight, u
 		return;
 	bounds_of(flight, i, &offset, &bytes);
 	place = wh_sim_image_place(image, flight->rank, offset, bytes);
-	if (place == NULL) {
+	if (place == NULL || !wh_sim_may_push(image, link->from, flight->rank, offset, bytes)) {
 		wh_sim_condemn(link->sim, link->from->id,
-			       "pushes %llu bytes at %llu, which are in no part of node %u's image",
+			       "pushes %llu bytes at %llu, which are in no part of node %u's image that it may push",
 			       (unsigned long long)bytes, (unsigned long long)offset, link->to->id);
 		return;
 	}
@@ -91,6 +91,7 @@ static void finish_push(struct sim_link *link)
 	struct sim_node *node = link->to;
 	bool rings = link->head->rings;
 
+	link->path->late_ns = wh_sim_later(link->path->late_ns, wh_sim_late(link));
 	wh_sim_drop_flight(link);
 	if (rings && node->armed && !node->rung && !node->ringing) {
 		link->from->host->counts.rings++;

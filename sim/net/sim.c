@@ -101,6 +101,13 @@ uint64_t wh_sim_delay(struct sim_link *link)
 	return wh_dice_between(&link->sim->dice, link->path->cost.latency_min_ns, link->path->cost.latency_max_ns);
 }
 
+uint64_t wh_sim_late(const struct sim_link *link)
+{
+	const struct sim_flight *head = link->head;
+
+	return head != NULL && head->due_ns < link->sim->now_ns ? link->sim->now_ns - head->due_ns : 0;
+}
+
 /* ---- the world -------------------------------------------------------------------------------------------------------- */
 
 void wh_sim_note(struct wh_sim *sim, uint64_t value)
@@ -144,11 +151,12 @@ static bool is_between_the_living(const struct sim_link *link)
 struct wh_sim_traffic wh_sim_traffic(const struct wh_sim *sim, uint32_t from, uint32_t to)
 {
 	const struct sim_path *path = wh_sim_path(sim, from, to);
-	struct wh_sim_traffic traffic = {.cut_off = path->cut_off};
+	struct wh_sim_traffic traffic = {.cut_off = path->cut_off, .late_ns = path->late_ns};
 
 	for (const struct sim_link *link = path->links; link != NULL; link = link->older) {
 		for (const struct sim_flight *flight = link->head; flight != NULL; flight = flight->next)
 			traffic.pushes++;
+		traffic.late_ns = wh_sim_later(traffic.late_ns, wh_sim_late(link));
 		traffic.streams += wh_sim_streams_count(link);
 		if (!is_between_the_living(link))
 			continue;

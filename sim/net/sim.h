@@ -226,6 +226,7 @@ uint64_t wh_sim_under_way(const struct wh_sim *sim);
 struct wh_sim_traffic {            /* from one node to another */
 	uint64_t pushes, messages; /* that have not arrived; `messages` counts control messages */
 	uint64_t streams;          /* that the sender has opened, and that are not closed at both ends */
+	uint64_t late_ns; /* so much later than it was due a push has arrived, or has not: behind others, or cut off. The worst so far */
 	bool cut_off;
 	/* Of the lives that are there now. */
 	bool met, broken;

@@ -67,6 +67,7 @@ struct sim_queue {
 struct sim_path { /* from one host to another */
 	struct wh_sim_link_cost cost;
 	uint64_t free_ns;       /* from then on nothing occupies it */
+	uint64_t late_ns;       /* that pushes have been when they had come, at most */
 	bool cut_off;           /* nothing comes through */
 	struct sim_queue held;  /* messages that a cut holds up */
 	struct sim_link *links; /* the newest first */
@@ -160,6 +161,9 @@ bool wh_sim_image_has(const struct sim_image *image, const struct sim_node *from
 struct sim_image *wh_sim_image_find(const struct sim_node *node, uint64_t key);
 /* Where bytes of that row go in this image; NULL if they belong to no part of it. */
 unsigned char *wh_sim_image_place(const struct sim_image *image, uint32_t rank, uint64_t offset, uint64_t bytes);
+/* They are of the row of `from`, or of one that it relays to that node (T14). */
+bool wh_sim_may_push(const struct sim_image *image, const struct sim_node *from, uint32_t rank, uint64_t offset,
+		     uint64_t bytes);
 /* The link to the owner of that row. */
 struct sim_link *wh_sim_image_link(struct sim_image *image, uint32_t rank);
 
@@ -430,6 +434,7 @@ static inline struct sim_path *wh_sim_path(const struct wh_sim *sim, uint32_t fr
 
 /* A delay on that link, from the dice. */
 uint64_t wh_sim_delay(struct sim_link *link);
+uint64_t wh_sim_late(const struct sim_link *link); /* so long the first push on it has been due */
 void wh_sim_condemn(struct wh_sim *sim, uint32_t node, const char *format, ...) WH_PRINTF(3, 4);
 
 #endif

@@ -68,12 +68,15 @@ enum whorl_result group_open_members(struct group *g, uint32_t id, uint64_t view
 {
 	struct wh_row_part parts[NODES_MAX][3];
 	struct wh_row_spec rows[NODES_MAX];
+	const struct wh_relay_spec relay = RELAY;
 	struct wh_image_spec spec = {
 		.key = members->key,
 		.layout_digest = layout_digest,
 		.members = members->count,
 		.control_bytes = CONTROL_BYTES,
 		.rows = rows,
+		.relays = &relay,
+		.relay_count = members->count > 2 && id == members->ids[2],
 	};
 	struct wh_error err;
 

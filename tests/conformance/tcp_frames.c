@@ -5,12 +5,13 @@
 
 #include "base/atomics.h"
 #include "tests/conformance/tcp_raw.h"
+#include "transport/tcp/tcp_int.h"
 
 #define KEY 9
 #define RING CONTROL_BYTES
 
 struct pushed { /* a push of two ranges and two words, as bytes */
-	unsigned char bytes[WH_HEAD_BYTES + 2 * WH_TCP_RANGE_BYTES + 2 * WH_TCP_WORD_BYTES + 300];
+	unsigned char bytes[WH_HEAD_BYTES + WH_TCP_OWNER_BYTES + 2 * WH_TCP_RANGE_BYTES + 2 * WH_TCP_WORD_BYTES + 600];
 	size_t count;
 };
 
@@ -21,10 +22,11 @@ static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_s
 				       .flags = WH_TCP_LOUD,
 				       .ranges = span_count,
 				       .words = word_count,
-				       .bytes = (uint32_t)wh_tcp_table_bytes(span_count, word_count),
 				       .number = key};
+	const size_t table_bytes = wh_tcp_table_bytes(&head);
 	unsigned char *at = bytes + WH_HEAD_BYTES;
 
+	head.bytes = (uint32_t)table_bytes;
 	for (uint16_t i = 0; i < span_count; i++, at += WH_TCP_RANGE_BYTES) {
 		wh_tcp_span_put(at, &spans[i]);
 		head.bytes += spans[i].bytes;
@@ -32,7 +34,7 @@ static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_s
 	for (uint16_t i = 0; i < word_count; i++, at += WH_TCP_WORD_BYTES)
 		wh_tcp_word_put(at, &words[i]);
 	wh_message_head_put(bytes, &head);
-	memset(at, fill, head.bytes - wh_tcp_table_bytes(span_count, word_count));
+	memset(at, fill, head.bytes - table_bytes);
 	return WH_HEAD_BYTES + head.bytes;
 }
 
@@ -121,6 +123,13 @@ static void settle(struct raw *raw, int s)
 
 	raw_send(s, frame, wh_message_put_control(frame, "x", 1));
 	RAW_UNTIL(raw, raw->controls == controls + 1);
+}
+
+/* A piece of a frame has been taken in, in all likelihood: nothing tells. */
+static void settle_half(struct raw *raw)
+{
+	for (int i = 0; i < 3; i++)
+		raw_pass(raw);
 }
 
 /* As it is while there is no room to tell the peer that its row is mapped: it cannot have meant this image. */
@@ -284,6 +293,151 @@ START_TEST(a_push_to_elsewhere)
 }
 END_TEST
 
+/* ---- what is relayed ------------------------------------------------------------------------------------------------------ */
+
+static struct pushed make_relayed(uint32_t owner, const struct wh_tcp_span *spans, uint16_t span_count, uint64_t word)
+{
+	const struct wh_tcp_word words[] = {{64, word}};
+	unsigned char *body;
+	struct wh_message_head head;
+	struct pushed push;
+
+	push.count = put_push(push.bytes, KEY, spans, span_count, words, 1, (unsigned char)word) + WH_TCP_OWNER_BYTES;
+	body = push.bytes + WH_HEAD_BYTES;
+	ck_assert(wh_tcp_head_take(&head, push.bytes));
+	memmove(body + WH_TCP_OWNER_BYTES, body, head.bytes);
+	wh_tcp_owner_put(body, owner);
+	head.flags |= WH_TCP_RELAYED;
+	head.bytes += WH_TCP_OWNER_BYTES;
+	wh_message_head_put(push.bytes, &head);
+	return push;
+}
+
+static const unsigned char *place_of(const struct raw *raw, uint32_t rank)
+{
+	return ((const struct wh_tcp_image *)raw->image)->places[rank];
+}
+
+static uint64_t word_of(const struct raw *raw, uint32_t rank)
+{
+	return wh_load_acquire((const wh_word *)(const void *)(place_of(raw, rank) + 64));
+}
+
+/* The first and the last slot, as long as they are. The owner has not said that it has this image; the image is not ready. Words are of the row of
+ * the one that pushes. Cut anywhere. */
+START_TEST(relayed_bytes_have_their_place)
+{
+	static const struct wh_tcp_span spans[] = {{RING + 16, 240}, {RING + 16 + 2 * 256, 50}};
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	uint64_t number = 0;
+
+	raw_open_relay(raw, s, KEY);
+	for (size_t cut = 1; cut < make_relayed(2, spans, 2, 1).count; cut += 7) {
+		struct pushed push = make_relayed(2, spans, 2, ++number);
+
+		raw_send(s, push.bytes, cut);
+		settle_half(raw);
+		ck_assert_uint_eq(word_of(raw, 1), number - 1);
+		raw_send(s, push.bytes + cut, push.count - cut);
+		RAW_UNTIL(raw, word_of(raw, 1) == number);
+		for (size_t k = 0; k < 3 * 256; k++) {
+			bool is_in = (k >= 16 && k < 256) || (k >= 528 && k < 578);
+
+			ck_assert_int_eq(place_of(raw, 2)[RING + k], is_in ? (unsigned char)number : 0);
+		}
+		ck_assert_uint_eq(word_of(raw, 2), 0);
+		ck_assert_int_eq(place_of(raw, 1)[RING + 16], 0);
+	}
+	ck_assert_uint_eq(raw->down + raw->ready, 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* It comes from the member before, and goes into a slot of that row; or the member has broken the protocol. */
+static const struct {
+	uint32_t owner;
+	struct wh_tcp_span span;
+} spoilt[] = {
+	{0, {RING + 16, 100}},	    /* mine */
+	{1, {RING + 16, 100}},	    /* its own, which it need not name */
+	{3, {RING + 16, 100}},	    /* no member's */
+	{UINT32_MAX, {RING + 16, 100}},
+	{2, {RING, 16}},	    /* a header, ... */
+	{2, {RING + 8, 100}},
+	{2, {RING + 16, 241}},	    /* ... and the one behind */
+	{2, {RING + 256, 16}},
+	{2, {RING + 16, 600}},	    /* two slots, with what is between */
+	{2, {RING + 16 + 3 * 256, 1}}, /* no slot is there */
+	{2, {64, 8}},		    /* columns */
+	{2, {ROW_BYTES, 8}},
+	{2, {UINT64_MAX - 99, 100}},
+};
+
+START_TEST(relayed_bytes_go_nowhere_else)
+{
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_relayed(spoilt[_i].owner, &spoilt[_i].span, 1, 1);
+
+	raw_open_relay(raw, s, KEY);
+	raw_send(s, push.bytes, push.count);
+	RAW_UNTIL(raw, raw->down == 1);
+	ck_assert_ptr_nonnull(strstr(raw->text, "broken the protocol"));
+	ck_assert_uint_eq(word_of(raw, 1), 0);
+	for (size_t k = 0; k < ROW_BYTES; k++)
+		ck_assert_int_eq(place_of(raw, 2)[k], 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Where nothing is relayed nothing may be. */
+START_TEST(no_member_relays_unasked)
+{
+	static const struct wh_tcp_span span = {RING + 16, 100};
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_relayed(2 * (uint32_t)_i, &span, 1, 1);
+
+	raw_open(raw, s, KEY);
+	raw_send(s, push.bytes, push.count);
+	RAW_UNTIL(raw, raw->down == 1);
+	ck_assert_uint_eq(word_at(raw, 64), 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Of one that is frozen, or in an image that has been closed: it is read and forgotten, wherever it is cut. */
+START_TEST(relayed_bytes_that_are_not_wanted_any_more)
+{
+	static const struct wh_tcp_span span = {RING + 16, 240};
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_relayed(2, &span, 1, 9);
+
+	raw_open_relay(raw, s, KEY);
+	raw_send(s, push.bytes, push.count - 100);
+	settle_half(raw);
+	if (_i == 0)
+		raw->image->ops->freeze(raw->image, 1);
+	else
+		raw->image->ops->image_close(raw->image);
+	raw_send(s, push.bytes + push.count - 100, 100);
+	settle(raw, s);
+	ck_assert_uint_eq(raw->down, 0);
+	if (_i == 0) {
+		ck_assert_int_eq(place_of(raw, 2)[RING + 255], 0);
+		ck_assert_uint_eq(word_of(raw, 1), 0);
+		raw->image->ops->image_close(raw->image);
+	}
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
 /* What the head says of its body is not so. */
 START_TEST(a_head_that_lies)
 {
@@ -385,6 +539,10 @@ int main(void)
 	tcase_add_test(cases, a_push_to_another_image);
 	tcase_add_test(cases, a_push_of_the_next_life);
 	tcase_add_loop_test(cases, a_push_that_is_not_wanted_any_more, 0, 3);
+	tcase_add_test(cases, relayed_bytes_have_their_place);
+	tcase_add_loop_test(cases, relayed_bytes_go_nowhere_else, 0, sizeof(spoilt) / sizeof(spoilt[0]));
+	tcase_add_loop_test(cases, no_member_relays_unasked, 0, 2);
+	tcase_add_loop_test(cases, relayed_bytes_that_are_not_wanted_any_more, 0, 2);
 	tcase_add_loop_test(cases, a_push_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		tcase_add_loop_test(cases, a_head_that_lies, lies[i], lies[i] + 1);

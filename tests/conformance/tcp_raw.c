@@ -293,16 +293,23 @@ int raw_meet(struct raw *raw, uint64_t incarnation)
 	return s;
 }
 
-void raw_open(struct raw *raw, int s, uint64_t key)
+static void take_part(struct raw *raw, int s, uint64_t key, uint32_t members)
 {
 	const struct wh_row_part parts[] = {{0, CONTROL_BYTES}, {CONTROL_BYTES, WH_ROW_ALIGN}};
 	const struct wh_row_spec rows[] = {{0, 1000, ROW_BYTES, parts, 2},
-					   {RAW_ME, RAW_INCARNATION, ROW_BYTES, parts, 2}};
-	const struct wh_image_spec spec = {
-		.key = key, .layout_digest = 5, .members = 2, .control_bytes = CONTROL_BYTES, .rows = rows};
-	const struct wh_offer offer = {.key = key, .layout_digest = 5, .members = 2, .rank = 1, .row_bytes = ROW_BYTES};
+					   {RAW_ME, RAW_INCARNATION, ROW_BYTES, parts, 2},
+					   {2, 2000, ROW_BYTES, parts, 2}};
+	const struct wh_relay_spec relay = RAW_RELAY;
+	const struct wh_image_spec spec = {.key = key,
+					   .layout_digest = 5,
+					   .members = members,
+					   .control_bytes = CONTROL_BYTES,
+					   .rows = rows,
+					   .relays = &relay,
+					   .relay_count = members > 2};
+	const struct wh_offer offer = {
+		.key = key, .layout_digest = 5, .members = members, .rank = 1, .row_bytes = ROW_BYTES};
 	unsigned char frame[WH_HEAD_BYTES + WH_OFFER_BYTES], body[WH_BODY_MAX];
-	uint32_t ready = raw->ready;
 	struct wh_message_head head;
 	struct wh_error err;
 
@@ -313,5 +320,17 @@ void raw_open(struct raw *raw, int s, uint64_t key)
 		ck_assert(head.kind == WH_MESSAGE_OFFER || head.kind == WH_MESSAGE_MAPPED);
 	} while (head.kind != WH_MESSAGE_MAPPED || head.number != key);
 	raw_send(s, frame, wh_message_put_plain(frame, WH_MESSAGE_MAPPED, key));
+}
+
+void raw_open(struct raw *raw, int s, uint64_t key)
+{
+	uint32_t ready = raw->ready;
+
+	take_part(raw, s, key, 2);
 	RAW_UNTIL(raw, raw->ready == ready + 1);
+}
+
+void raw_open_relay(struct raw *raw, int s, uint64_t key)
+{
+	take_part(raw, s, key, 3);
 }

@@ -44,4 +44,5 @@ const struct wh_real wh_real = {.prepare = arm_nodes,
 				.ask = ask};
 
 const struct wh_world_ops wh_world = {REAL_WORLD, .name = "tcp",
-				      .share = WITH_TLS || WITH_ALL || WITH_SANITIZER ? 20 : 8, .regions = true};
+				      .share = WITH_TLS || WITH_ALL || WITH_SANITIZER ? 20 : 8, .regions = true,
+				      .relays = true};

@@ -21,10 +21,15 @@ static void check_push(const struct wh_message_head *head, const unsigned char *
 {
 	static struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
 	static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
-	uint64_t sum = wh_tcp_table_bytes(head->ranges, head->words);
+	uint64_t sum = wh_tcp_table_bytes(head);
 
 	if (!wh_tcp_table_take(head, table, spans, words))
 		return;
+	if (wh_tcp_is_relayed(head)) {
+		wh_tcp_owner_put(out, wh_tcp_owner_take(table));
+		REQUIRE(head->ranges > 0 && memcmp(out, table, WH_TCP_OWNER_BYTES) == 0);
+		table += WH_TCP_OWNER_BYTES;
+	}
 	for (uint32_t i = 0; i < head->ranges; i++) {
 		wh_tcp_span_put(out, &spans[i]);
 		REQUIRE(memcmp(out, table + i * WH_TCP_RANGE_BYTES, WH_TCP_RANGE_BYTES) == 0);
@@ -58,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wh_message_head head;
 
 	while (size >= WH_HEAD_BYTES && wh_tcp_head_take(&head, data)) { /* one after another, as they come */
-		size_t wanted = head.kind == WH_MESSAGE_PUSH ? wh_tcp_table_bytes(head.ranges, head.words) : head.bytes;
+		size_t wanted = head.kind == WH_MESSAGE_PUSH ? wh_tcp_table_bytes(&head) : head.bytes;
 		const uint8_t *body = data + WH_HEAD_BYTES;
 
 		if (size - WH_HEAD_BYTES < wanted)

@@ -10,8 +10,8 @@ mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp/in.c
 ]]
 	REPLACEMENT [[
 	in->large = in->left >= LARGE_PUSH;
-	for (uint32_t i = 0; in->row != NULL && i < in->word_count; i++)
-		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
+	for (uint32_t i = 0; in->columns != NULL && i < in->word_count; i++)
+		wh_store_release((wh_word *)(void *)(in->columns + in->words[i].offset), in->words[i].value);
 ]])
 
 mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp/queue.c

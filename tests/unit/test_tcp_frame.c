@@ -48,12 +48,37 @@ static struct wh_tcp_word words[WH_TCP_WORDS_MAX];
 /* The table of a push of one range and one word, and `more` bytes behind it. */
 static bool takes(struct wh_tcp_span span, struct wh_tcp_word word, uint32_t more)
 {
-	const struct wh_message_head head = {
-		.kind = WH_MESSAGE_PUSH, .ranges = 1, .words = 1, .bytes = (uint32_t)wh_tcp_table_bytes(1, 1) + more};
+	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH, .ranges = 1, .words = 1};
 
+	head.bytes = (uint32_t)wh_tcp_table_bytes(&head) + more;
 	wh_tcp_span_put(frame, &span);
 	wh_tcp_word_put(frame + WH_TCP_RANGE_BYTES, &word);
 	return wh_tcp_table_take(&head, frame, spans, words);
+}
+
+/* The rank of the row that is relayed stands before the table, and there is something of it. */
+TEST(what_is_relayed_names_its_row)
+{
+	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH, .flags = WH_TCP_RELAYED, .ranges = 1, .words = 1}, again;
+	unsigned char bytes[WH_HEAD_BYTES];
+
+	wh_tcp_owner_put(frame, 0x01020304);
+	ck_assert_mem_eq(frame, "\4\3\2\1", WH_TCP_OWNER_BYTES);
+	wh_tcp_span_put(frame + WH_TCP_OWNER_BYTES, &(struct wh_tcp_span){100, 50});
+	wh_tcp_word_put(frame + WH_TCP_OWNER_BYTES + WH_TCP_RANGE_BYTES, &(struct wh_tcp_word){16, 3});
+	head.bytes = WH_TCP_OWNER_BYTES + WH_TCP_RANGE_BYTES + WH_TCP_WORD_BYTES + 50;
+	ck_assert(wh_tcp_table_take(&head, frame, spans, words));
+	ck_assert_uint_eq(wh_tcp_owner_take(frame), 0x01020304);
+	ck_assert(spans[0].offset == 100 && spans[0].bytes == 50 && words[0].offset == 16 && words[0].value == 3);
+	wh_message_head_put(bytes, &head);
+	ck_assert(wh_tcp_head_take(&again, bytes));
+	head.ranges = 0;
+	wh_message_head_put(bytes, &head);
+	ck_assert(!wh_tcp_head_take(&again, bytes));
+	head.ranges = 1;
+	head.bytes = WH_TCP_RANGE_BYTES + WH_TCP_WORD_BYTES; /* too short for its rank */
+	wh_message_head_put(bytes, &head);
+	ck_assert(!wh_tcp_head_take(&again, bytes));
 }
 
 /* Its ranges have all the bytes that follow, and no more; nothing in it wraps around. */

@@ -21,7 +21,7 @@ static void teardown(void)
 
 static void range(struct wh_tcp_image *image, uint64_t offset, uint64_t bytes)
 {
-	ck_assert(wh_tcp_queue_range(&q, image, offset, bytes));
+	ck_assert(wh_tcp_queue_range(&q, image, 0, offset, bytes));
 }
 
 static void word(struct wh_tcp_image *image, uint64_t offset, uint64_t value)
@@ -40,6 +40,22 @@ static void expect_next(uint32_t ranges, uint32_t words)
 }
 
 TEST_CASE("queue", .setup = setup, .teardown = teardown);
+
+/* Offsets say nothing of which row they are in. */
+TEST(rows_of_others_go_in_frames_of_their_own)
+{
+	range(&one, 1000, 100);
+	ck_assert(wh_tcp_queue_range(&q, &one, 2, 1100, 100));
+	ck_assert(wh_tcp_queue_range(&q, &one, 2, 1200, 100));
+	word(&one, 0, 1);
+	range(&one, 1100, 50);
+	ck_assert_uint_eq(q.range_count, 2);
+	ck_assert_uint_eq(q.ranges[0].span.bytes, 150);
+	ck_assert_uint_eq(q.ranges[1].owner, 2);
+	ck_assert_uint_eq(q.ranges[1].span.bytes, 200);
+	expect_next(1, 0);
+	expect_next(1, 1);
+}
 
 TEST(ranges_that_touch_are_one)
 {
@@ -136,7 +152,7 @@ TEST(the_queue_is_bounded)
 	for (n = 0; wh_tcp_queue_word(&q, &one, 8 * (n % 2), n); n++)
 		ck_assert_uint_lt(n, WH_TCP_QUEUE_MAX);
 	ck_assert_uint_eq(n, WH_TCP_QUEUE_MAX);
-	for (n = 0; wh_tcp_queue_range(&q, &one, 100 * n, 50); n++)
+	for (n = 0; wh_tcp_queue_range(&q, &one, 0, 100 * n, 50); n++)
 		ck_assert_uint_lt(n, WH_TCP_QUEUE_MAX);
 	ck_assert_uint_eq(n, WH_TCP_QUEUE_MAX);
 }

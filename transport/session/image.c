@@ -347,7 +347,9 @@ static bool allocate(struct wh_session_image *image, const struct wh_image_spec 
 	image->parts = calloc(parts + 1, sizeof(*image->parts));
 	image->control = calloc(spec->members, sizeof(*image->control));
 	image->row = calloc(spec->members, sizeof(*image->row));
-	return image->rows != NULL && image->parts != NULL && image->control != NULL && image->row != NULL;
+	image->relays = calloc(spec->relay_count + 1, sizeof(*image->relays));
+	return image->rows != NULL && image->parts != NULL && image->control != NULL && image->row != NULL &&
+	       image->relays != NULL;
 }
 
 bool wh_session_image_init(struct wh_session_image *image, struct wh_session *s, struct wh_transport *transport,
@@ -378,11 +380,36 @@ bool wh_session_image_init(struct wh_session_image *image, struct wh_session *s,
 		};
 		parts += from->part_count;
 	}
+	image->relay_count = spec->relay_count;
+	for (size_t i = 0; i < spec->relay_count; i++)
+		image->relays[i] = spec->relays[i];
 	return true;
+}
+
+/* All of it lies in one of the ranges. */
+static bool relay_holds(const struct wh_relay_spec *relay, uint64_t offset, uint64_t bytes)
+{
+	uint64_t at = offset - relay->offset;
+
+	return offset >= relay->offset && at / relay->stride < relay->count && at % relay->stride < relay->bytes &&
+	       bytes <= relay->bytes - at % relay->stride;
+}
+
+bool wh_session_image_relays(const struct wh_session_image *image, uint32_t before, uint32_t owner, uint64_t offset,
+			     uint64_t bytes)
+{
+	for (size_t i = 0; i < image->relay_count; i++) {
+		const struct wh_relay_spec *relay = &image->relays[i];
+
+		if (relay->owner == owner && relay->before == before && relay_holds(relay, offset, bytes))
+			return true;
+	}
+	return false;
 }
 
 void wh_session_image_free(struct wh_session_image *image)
 {
+	free(image->relays);
 	free(image->row);
 	free(image->control);
 	free(image->parts);

@@ -100,6 +100,8 @@ struct wh_session_image { /* the first field of each transport's own */
 	uint64_t layout_digest, control_bytes;
 	struct wh_session_row *rows; /* by rank */
 	struct wh_row_part *parts;   /* of all rows */
+	struct wh_relay_spec *relays;
+	size_t relay_count;
 	const unsigned char **control,
 		**row;  /* by rank: those of `base`, once it is ready. The transport sets control of those that it
 					       * freezes before */
@@ -117,6 +119,9 @@ static inline bool wh_session_row_is_here(const struct wh_session_row *row)
 WH_MUST_CHECK bool wh_session_image_init(struct wh_session_image *image, struct wh_session *s,
 					 struct wh_transport *transport, const struct wh_image_spec *spec);
 void wh_session_image_free(struct wh_session_image *image);
+/* May the member of rank `before` push these bytes of the row of `owner` here (T14)? Any numbers. */
+bool wh_session_image_relays(const struct wh_session_image *image, uint32_t before, uint32_t owner, uint64_t offset,
+			     uint64_t bytes);
 /* From now on rows are exchanged; base.own is set. */
 void wh_session_image_open(struct wh_session_image *image);
 /* It is not open any more, nor will one of a lower key ever be. */

@@ -14,7 +14,7 @@ static bool body_fits(const struct wh_message_head *head)
 	switch (head->kind) {
 	case WH_MESSAGE_PUSH:
 		return head->ranges <= WH_TCP_RANGES_MAX && head->words <= WH_TCP_WORDS_MAX &&
-		       head->bytes >= wh_tcp_table_bytes(head->ranges, head->words);
+		       (head->ranges > 0 || !wh_tcp_is_relayed(head)) && head->bytes >= wh_tcp_table_bytes(head);
 	case WH_TCP_GRANT:
 		return head->bytes == WH_TCP_GRANT_BYTES;
 	case WH_TCP_WITHDRAWN:
@@ -48,11 +48,22 @@ void wh_tcp_word_put(unsigned char bytes[WH_TCP_WORD_BYTES], const struct wh_tcp
 	put(bytes + 8, word->value, 8);
 }
 
+void wh_tcp_owner_put(unsigned char bytes[WH_TCP_OWNER_BYTES], uint32_t rank)
+{
+	put(bytes, rank, WH_TCP_OWNER_BYTES);
+}
+
+uint32_t wh_tcp_owner_take(const unsigned char *table)
+{
+	return (uint32_t)take(table, WH_TCP_OWNER_BYTES);
+}
+
 bool wh_tcp_table_take(const struct wh_message_head *head, const unsigned char *table,
 		       struct wh_tcp_span spans[WH_TCP_RANGES_MAX], struct wh_tcp_word words[WH_TCP_WORDS_MAX])
 {
-	uint64_t left = head->bytes - wh_tcp_table_bytes(head->ranges, head->words);
+	uint64_t left = head->bytes - wh_tcp_table_bytes(head);
 
+	table += wh_tcp_is_relayed(head) ? WH_TCP_OWNER_BYTES : 0;
 	for (uint32_t i = 0; i < head->ranges; i++, table += WH_TCP_RANGE_BYTES) {
 		spans[i] = (struct wh_tcp_span){.offset = take(table, 8), .bytes = (uint32_t)take(table + 8, 4)};
 		if (spans[i].bytes == 0 || spans[i].bytes > left || spans[i].offset > UINT64_MAX - spans[i].bytes)

@@ -30,13 +30,17 @@ bool wh_tcp_head_take(struct wh_message_head *head, const unsigned char bytes[WH
 
 /* ---- pushes: a table of ranges and one of words, then the bytes of the ranges, in their order ---------------------------- */
 
-#define WH_TCP_LOUD 1 /* a flag of a push: it ends a sleep (T6) */
+enum wh_tcp_push_flag {
+	WH_TCP_LOUD = 1,    /* it ends a sleep (T6) */
+	WH_TCP_RELAYED = 2, /* its ranges are of another member's row: its rank stands before the table (T14). Its words are as ever */
+};
 
 #define WH_TCP_RANGES_MAX 256 /* in one frame */
 #define WH_TCP_WORDS_MAX 1024
 #define WH_TCP_RANGE_BYTES 12 /* of an entry in the table of a push */
 #define WH_TCP_WORD_BYTES 16
-#define WH_TCP_TABLE_MAX (WH_TCP_RANGES_MAX * WH_TCP_RANGE_BYTES + WH_TCP_WORDS_MAX * WH_TCP_WORD_BYTES)
+#define WH_TCP_OWNER_BYTES 4
+#define WH_TCP_TABLE_MAX                                                                                               	(WH_TCP_OWNER_BYTES + WH_TCP_RANGES_MAX * WH_TCP_RANGE_BYTES + WH_TCP_WORDS_MAX * WH_TCP_WORD_BYTES)
 
 struct wh_tcp_span { /* of a row; at least one byte, and offset + bytes does not overflow */
 	uint64_t offset;
@@ -47,13 +51,23 @@ struct wh_tcp_word { /* `offset` is a multiple of 8 */
 	uint64_t offset, value;
 };
 
-static inline size_t wh_tcp_table_bytes(uint32_t ranges, uint32_t words)
+static inline bool wh_tcp_is_relayed(const struct wh_message_head *head)
 {
-	return (size_t)ranges * WH_TCP_RANGE_BYTES + (size_t)words * WH_TCP_WORD_BYTES;
+	return (head->flags & WH_TCP_RELAYED) != 0;
+}
+
+/* Of a push with that head: its table, with what stands before it. */
+static inline size_t wh_tcp_table_bytes(const struct wh_message_head *head)
+{
+	return (wh_tcp_is_relayed(head) ? WH_TCP_OWNER_BYTES : 0) + (size_t)head->ranges * WH_TCP_RANGE_BYTES +
+	       (size_t)head->words * WH_TCP_WORD_BYTES;
 }
 
 void wh_tcp_span_put(unsigned char bytes[WH_TCP_RANGE_BYTES], const struct wh_tcp_span *span);
 void wh_tcp_word_put(unsigned char bytes[WH_TCP_WORD_BYTES], const struct wh_tcp_word *word);
+void wh_tcp_owner_put(unsigned char bytes[WH_TCP_OWNER_BYTES], uint32_t rank);
+/* Of a push that is relayed. */
+uint32_t wh_tcp_owner_take(const unsigned char *table);
 /* Takes the table of a push that has the head `head`. False: an entry is not what it should be, or the ranges together are not
  * as long as the rest of the frame. */
 bool wh_tcp_table_take(const struct wh_message_head *head, const unsigned char *table,

@@ -34,13 +34,16 @@ static bool queue_columns(struct wh_tcp_queue *q, struct wh_tcp_image *image, ui
 static bool queue_push(struct wh_tcp_queue *q, struct wh_tcp_image *image, const struct wh_push *push)
 {
 	uint64_t end = push->offset + push->bytes, control = image->base.control_bytes;
+	uint32_t me = image->base.base.my_rank;
 
+	if (push->relayed > 0)
+		return wh_tcp_queue_range(q, image, push->relayed - 1, push->offset, push->bytes);
 	if (push->kind == WH_PUSH_WORD)
 		return wh_tcp_queue_word(q, image, push->offset, push->value);
 	if (push->offset >= control)
-		return wh_tcp_queue_range(q, image, push->offset, push->bytes);
+		return wh_tcp_queue_range(q, image, me, push->offset, push->bytes);
 	return queue_columns(q, image, push->offset, end < control ? end : control) &&
-	       (end <= control || wh_tcp_queue_range(q, image, control, end - control));
+	       (end <= control || wh_tcp_queue_range(q, image, me, control, end - control));
 }
 
 static void push_to(struct wh_tcp *t, struct wh_tcp_image *image, uint32_t rank, const struct wh_push *push)
@@ -196,6 +199,20 @@ static bool allocate(struct wh_tcp_image *image, const struct wh_image_spec *spe
 	return image->places != NULL && image->zeros != NULL && image->arrived != NULL && image->base.base.own != NULL;
 }
 
+/* What is relayed to me may come before its owner has said that it has this image open: the member before me has heard it. */
+static bool place_relays(struct wh_tcp_image *image)
+{
+	for (size_t i = 0; i < image->base.relay_count; i++) {
+		uint32_t owner = image->base.relays[i].owner;
+
+		if (image->places[owner] == NULL)
+			image->places[owner] = zero_memory(image->huge_pages, image->base.rows[owner].bytes);
+		if (image->places[owner] == NULL)
+			return false;
+	}
+	return true;
+}
+
 enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct wh_image_spec *spec,
 				    struct wh_image **out, struct wh_error *err)
 {
@@ -207,7 +224,8 @@ enum whorl_result wh_tcp_image_open(struct wh_transport *transport, const struct
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image");
 	image->huge_pages = t->huge_pages;
 	image->own_bytes = spec->rows[spec->my_rank].bytes;
-	if (!wh_session_image_init(&image->base, t->base.session, transport, spec) || !allocate(image, spec)) {
+	if (!wh_session_image_init(&image->base, t->base.session, transport, spec) || !allocate(image, spec) ||
+	    !place_relays(image)) {
 		free_image(image);
 		return wh_error_set(err, WHORL_MEMORY, "no memory for an image of %" PRIu32 " members%s", spec->members,
 				    t->huge_pages == WH_HUGE_REQUIRE ? " in huge pages" : "");

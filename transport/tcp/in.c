@@ -21,37 +21,59 @@ void wh_tcp_in_forget(struct wh_tcp_in *in, const struct wh_tcp_image *image)
 {
 	if (image == NULL || in->image == image) {
 		in->image = NULL;
-		in->row = NULL;
+		in->row = in->columns = NULL;
 	}
 }
 
 /* ---- a push ------------------------------------------------------------------------------------------------------- */
 
+/* May the member of that rank push this, of the row of `owner`? */
+static bool may_push_span(const struct wh_session_image *image, uint32_t rank, uint32_t owner,
+			  const struct wh_tcp_span *span)
+{
+	if (owner == rank)
+		return wh_tcp_row_holds(&image->rows[rank], span->offset, span->bytes);
+	return wh_session_image_relays(image, rank, owner, span->offset, span->bytes);
+}
+
+/* Where it goes, by the member of that rank. False: it is none that this peer could send. */
+static bool aim_push(struct wh_tcp_in *in, const struct wh_message_head *head, uint32_t rank, uint32_t owner)
+{
+	const struct wh_session_image *image = &in->image->base;
+
+	if (owner >= image->base.members || (owner == rank && wh_tcp_is_relayed(head)))
+		return false;
+	for (uint32_t i = 0; i < head->ranges; i++)
+		if (!may_push_span(image, rank, owner, &in->spans[i]))
+			return false;
+	for (uint32_t i = 0; i < head->words; i++)
+		if (!wh_tcp_row_holds(&image->rows[rank], in->words[i].offset, sizeof(uint64_t)))
+			return false;
+	in->row = in->image->places[owner];
+	in->columns = in->image->places[rank];
+	in->arrived = &in->image->arrived[rank];
+	return true;
+}
+
 /* Its head and its table are in the buffer. False: it is none that this peer could send. */
 static bool begin_push(struct wh_tcp_conn *conn, const struct wh_message_head *head, const unsigned char *table)
 {
 	struct wh_tcp_in *in = &conn->link->in;
-	const struct wh_session_row *row;
 	uint32_t rank;
 
 	if (!wh_tcp_table_take(head, table, in->spans, in->words))
 		return false;
 	in->image = wh_tcp_image_for(conn->wire, conn->base.node, head->number, &rank);
-	row = in->image != NULL ? &in->image->base.rows[rank] : NULL;
-	in->row = row != NULL ? in->image->places[rank] : NULL;
-	in->arrived = row != NULL ? &in->image->arrived[rank] : NULL;
-	for (uint32_t i = 0; row != NULL && i < head->ranges; i++)
-		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
-			return false;
-	for (uint32_t i = 0; row != NULL && i < head->words; i++)
-		if (!wh_tcp_row_holds(row, in->words[i].offset, sizeof(uint64_t)))
-			return false;
+	in->row = in->columns = NULL;
+	if (in->image != NULL &&
+	    !aim_push(in, head, rank, wh_tcp_is_relayed(head) ? wh_tcp_owner_take(table) : rank))
+		return false;
 	in->pushing = true;
 	in->loud = (head->flags & WH_TCP_LOUD) != 0;
 	in->span_count = head->ranges;
 	in->word_count = head->words;
 	in->span_at = in->span_done = 0;
-	in->left = head->bytes - wh_tcp_table_bytes(head->ranges, head->words);
+	in->left = head->bytes - wh_tcp_table_bytes(head);
 	in->large = in->left >= LARGE_PUSH;
 	return true;
 }
@@ -92,16 +114,16 @@ static void copy_ranges(struct wh_tcp_in *in)
 
 static size_t end_push(struct wh_tcp_in *in)
 {
-	size_t work = in->loud && in->row != NULL;
+	size_t work = in->loud && in->columns != NULL;
 
 	/* The ranges, then the word; a word, then the next. Partner: the acquire load with which the protocol reads it. */
-	for (uint32_t i = 0; in->row != NULL && i < in->word_count; i++)
-		wh_store_release((wh_word *)(void *)(in->row + in->words[i].offset), in->words[i].value);
-	if (in->row != NULL)
+	for (uint32_t i = 0; in->columns != NULL && i < in->word_count; i++)
+		wh_store_release((wh_word *)(void *)(in->columns + in->words[i].offset), in->words[i].value);
+	if (in->columns != NULL)
 		*in->arrived += in->word_count * sizeof(uint64_t);
 	in->pushing = false;
 	in->image = NULL;
-	in->row = NULL;
+	in->row = in->columns = NULL;
 	return work;
 }
 
@@ -119,7 +141,7 @@ static enum parsed parse_push(struct wh_tcp_conn *conn, const struct wh_message_
 			      uint32_t have)
 {
 	struct wh_tcp_in *in = &conn->link->in;
-	size_t bytes = wh_tcp_table_bytes(head->ranges, head->words);
+	size_t bytes = wh_tcp_table_bytes(head);
 
 	if (!may_push(conn))
 		return BAD_MESSAGE;

@@ -31,7 +31,24 @@ bool wh_tcp_out_empty(const struct wh_tcp_out *out)
 	       !out->leaving;
 }
 
-/* Head and table of the next push, then its ranges as they lie in my row. */
+static unsigned char *row_of(const struct wh_tcp_range *range)
+{
+	const struct wh_tcp_image *image = range->image;
+
+	return range->owner == image->base.base.my_rank ? image->base.base.own : image->places[range->owner];
+}
+
+/* Whose row the ranges are of, if it is not mine. Returns where the table begins. */
+static unsigned char *put_owner(struct wh_message_head *head, unsigned char *at, const struct wh_tcp_range *range)
+{
+	if (range->owner == range->image->base.base.my_rank)
+		return at;
+	head->flags |= WH_TCP_RELAYED;
+	wh_tcp_owner_put(at, range->owner);
+	return at + WH_TCP_OWNER_BYTES;
+}
+
+/* Head and table of the next push, then its ranges as they lie in my row, or in that of which I relay. */
 static void put_push(struct wh_tcp_out *out, uint32_t ranges, uint32_t words)
 {
 	const struct wh_tcp_queue *q = &out->queue;
@@ -41,14 +58,17 @@ static void put_push(struct wh_tcp_out *out, uint32_t ranges, uint32_t words)
 
 	head.number = image->base.base.key;
 	head.flags = q->loud ? WH_TCP_LOUD : 0;
-	head.bytes = (uint32_t)wh_tcp_table_bytes(ranges, words);
+	if (ranges > 0)
+		at = put_owner(&head, at, &q->ranges[q->range_at]);
+	head.bytes = (uint32_t)wh_tcp_table_bytes(&head);
 	out->parts[out->part_count++] = (struct iovec){out->table, WH_HEAD_BYTES + head.bytes};
 	for (uint32_t i = 0; i < ranges; i++) {
-		const struct wh_tcp_span *span = &q->ranges[q->range_at + i].span;
+		const struct wh_tcp_range *range = &q->ranges[q->range_at + i];
+		const struct wh_tcp_span *span = &range->span;
 
 		wh_tcp_span_put(at, span);
 		at += WH_TCP_RANGE_BYTES;
-		out->parts[out->part_count++] = (struct iovec){image->base.base.own + span->offset, span->bytes};
+		out->parts[out->part_count++] = (struct iovec){row_of(range) + span->offset, span->bytes};
 		head.bytes += span->bytes;
 	}
 	for (uint32_t i = 0; i < words; i++, at += WH_TCP_WORD_BYTES)

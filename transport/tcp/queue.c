@@ -34,11 +34,12 @@ static bool make_room(void **items, size_t size, uint32_t *count, uint32_t *room
 }
 
 /* The range continues, or repeats, one that waits. */
-static bool joins(struct wh_tcp_range *old, const struct wh_tcp_image *image, uint64_t offset, uint64_t bytes)
+static bool joins(struct wh_tcp_range *old, const struct wh_tcp_image *image, uint32_t owner, uint64_t offset,
+		  uint64_t bytes)
 {
 	uint64_t end = old->span.offset + old->span.bytes;
 
-	if (old->image != image || offset < old->span.offset || offset > end)
+	if (old->image != image || old->owner != owner || offset < old->span.offset || offset > end)
 		return false;
 	if (offset + bytes <= end)
 		return true;
@@ -48,29 +49,31 @@ static bool joins(struct wh_tcp_range *old, const struct wh_tcp_image *image, ui
 	return true;
 }
 
-static bool add_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint64_t offset, uint32_t bytes)
+static bool add_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint32_t owner, uint64_t offset,
+		      uint32_t bytes)
 {
 	uint32_t first = q->range_count > LOOK_BACK ? q->range_count - LOOK_BACK : 0;
 
 	first = first < q->fixed ? q->fixed : first;
 	first = first < q->range_at ? q->range_at : first;
 	for (uint32_t i = q->range_count; i-- > first;)
-		if (joins(&q->ranges[i], image, offset, bytes))
+		if (joins(&q->ranges[i], image, owner, offset, bytes))
 			return true;
 	if (!make_room((void **)&q->ranges, sizeof(*q->ranges), &q->range_count, &q->range_room, &q->range_at,
 		       &q->fixed))
 		return false;
-	q->ranges[q->range_count++] = (struct wh_tcp_range){image, {offset, bytes}};
+	q->ranges[q->range_count++] = (struct wh_tcp_range){image, owner, {offset, bytes}};
 	wh_tcp_image_hold(image);
 	return true;
 }
 
-bool wh_tcp_queue_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint64_t offset, uint64_t bytes)
+bool wh_tcp_queue_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint32_t owner, uint64_t offset,
+			uint64_t bytes)
 {
 	while (bytes > 0) {
 		uint32_t some = bytes < WH_TCP_RANGE_MAX ? (uint32_t)bytes : WH_TCP_RANGE_MAX;
 
-		if (!add_range(q, image, offset, some))
+		if (!add_range(q, image, owner, offset, some))
 			return false;
 		offset += some;
 		bytes -= some;
@@ -109,7 +112,9 @@ void wh_tcp_queue_next(const struct wh_tcp_queue *q, uint64_t bytes, uint32_t *r
 	if (wh_tcp_queue_empty(q))
 		return;
 	image = n < q->range_count ? q->ranges[n].image : q->words[q->word_at].image;
-	for (; n < q->range_count && n - q->range_at < WH_TCP_RANGES_MAX && q->ranges[n].image == image; n++) {
+	for (; n < q->range_count && n - q->range_at < WH_TCP_RANGES_MAX && q->ranges[n].image == image &&
+	       q->ranges[n].owner == q->ranges[q->range_at].owner;
+	     n++) {
 		if (sum > 0 && sum + q->ranges[n].span.bytes > bytes)
 			break;
 		sum += q->ranges[n].span.bytes;

@@ -171,6 +171,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.name = "tcp",
 	.capabilities = WH_REMOTE_ASCENDING | WH_REMOTE_CPU_ATOMICS,
 	.remote = &wh_tcp_remote_ops,
+	.relays = true,
 	.poll_costs_syscall = true,
 	.gap_bytes = 512, /* an entry of the table, and one of two vectors; to be copied twice */
 	.image_open = wh_tcp_image_open,

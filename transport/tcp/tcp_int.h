@@ -174,6 +174,7 @@ void wh_tcp_step_drop(struct wh_tcp_step *step, bool forked);
 
 struct wh_tcp_range {
 	struct wh_tcp_image *image;
+	uint32_t owner; /* rank: of the row that it is of */
 	struct wh_tcp_span span;
 };
 
@@ -195,12 +196,12 @@ struct wh_tcp_queue {
 };
 
 /* False: the queue is full, or there is no memory: the peer is given up. */
-WH_MUST_CHECK bool wh_tcp_queue_range(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint64_t offset,
-				      uint64_t bytes);
+WH_MUST_CHECK bool wh_tcp_queue_range(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint32_t owner,
+				      uint64_t offset, uint64_t bytes);
 WH_MUST_CHECK bool wh_tcp_queue_word(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint64_t offset,
 				     uint64_t value);
 bool wh_tcp_queue_empty(const struct wh_tcp_queue *queue);
-/* The next frame: how many ranges and words it has, all of one image, at most `ranges`, WH_TCP_WORDS_MAX, and about `bytes`
+/* The next frame: how many ranges and words it has, all of one image, the ranges of one row, at most `ranges`, WH_TCP_WORDS_MAX, and about `bytes`
  * bytes. Words come only with the last of the ranges. */
 void wh_tcp_queue_next(const struct wh_tcp_queue *queue, uint64_t bytes, uint32_t *ranges, uint32_t *words);
 /* So many have left. */
@@ -245,8 +246,9 @@ struct wh_tcp_in {
 	/* The push that is under way. */
 	bool pushing, loud;
 	struct wh_tcp_image *image; /* NULL: it goes nowhere */
-	unsigned char *row;         /* the peer's, in it */
-	uint64_t *arrived;          /* of that row */
+	unsigned char *row;         /* that its ranges are of, in it */
+	unsigned char *columns;     /* the peer's row, in it */
+	uint64_t *arrived;          /* of that one */
 	struct wh_tcp_span spans[WH_TCP_RANGES_MAX];
 	struct wh_tcp_word words[WH_TCP_WORDS_MAX];
 	uint32_t span_count, span_at, word_count;
