@@ -101,11 +101,13 @@ bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 	uint64_t yields = backoff->yields;
 	bool more;
 
-	backoff->dear_yields = wh_load_relaxed(&subgroup->words.dear_yields);
+	backoff->lost_ns = wh_load_relaxed(&subgroup->words.lost_ns);
+	backoff->lost_at_ns = wh_load_relaxed(&subgroup->words.lost_at_ns);
 	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->words.crowded_until_ns);
 	more = wh_backoff_wait(backoff, wh_env_system(), YIELD_NS);
 	if (backoff->yields != yields) {
-		wh_store_relaxed(&subgroup->words.dear_yields, backoff->dear_yields);
+		wh_store_relaxed(&subgroup->words.lost_ns, backoff->lost_ns);
+		wh_store_relaxed(&subgroup->words.lost_at_ns, backoff->lost_at_ns);
 		wh_store_relaxed(&subgroup->words.crowded_until_ns, backoff->crowded_until_ns);
 	}
 	return more;
@@ -213,10 +215,15 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	if (!wh_passes_take(&node->passes))
 		return WHORL_AGAIN;
 	deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
-	do { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
-		work = sleep_once(node, deadline - now);
+	if (node->loop.armed) /* as in wh_node_try_step */
+		wh_loop_sleep(&node->loop, 0);
+	work = wh_loop_linger(&node->loop, deadline);
+	while (work == 0) { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
 		now = wh_monotonic_ns();
-	} while (work == 0 && now < deadline);
+		work = sleep_once(node, now < deadline ? deadline - now : 0);
+		if (wh_monotonic_ns() >= deadline)
+			break;
+	}
 	wh_passes_give(&node->passes);
 	return work > 0 ? WHORL_OK : WHORL_TIMEOUT;
 }

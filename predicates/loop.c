@@ -165,6 +165,19 @@ bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh
 	return true;
 }
 
+size_t wh_loop_linger(struct wh_loop *loop, uint64_t deadline_ns)
+{
+	bool lingers = !loop->backoff.spent;
+	size_t work = wh_loop_step(loop);
+
+	while (work == 0 && lingers && loop->now_ns < deadline_ns) {
+		lingers = wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
+		work = wh_loop_step(loop); /* also behind the last yield, which may have been long */
+	}
+	wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+	return work;
+}
+
 static void *run_loop(void *ctx)
 {
 	struct wh_loop *loop = ctx;

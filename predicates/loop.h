@@ -98,6 +98,11 @@ void wh_loop_disarm(struct wh_loop *loop);
  * it has had nothing for so long that it is time to arm and to sleep. */
 bool wh_loop_idle(enum wh_idle idle, struct wh_backoff *backoff, const struct wh_env *env);
 
+/* What a loop's thread does before it arms: passes, and wh_loop_idle between them, until one has found work, or it is time to sleep, or
+ * `deadline_ns` has come. Once for each time that there was work: where wh_loop_idle has said no since then, also to others, it is one pass. Returns
+ * what was done. */
+size_t wh_loop_linger(struct wh_loop *loop, uint64_t deadline_ns);
+
 /* A thread of its own, named and pinned (cpu, or -1), with all signals blocked. WHORL_OK, WHORL_SYSTEM. */
 WH_MUST_CHECK enum whorl_result wh_loop_start(struct wh_loop *loop, const char *name, int cpu, struct wh_error *err);
 /* Ends it and waits for it; a pass that is under way is finished. Nothing if there is none. */

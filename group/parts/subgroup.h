@@ -69,7 +69,7 @@ struct wh_subgroup_words { /* any thread, by atomics */
 	wh_word released; /* 1: the program has done with the stay */
 	wh_word jobs;     /* of its state, submitted and not done: until then it is not freed */
 	/* What threads that waited for the window have learnt (base/backoff.h). */
-	wh_word dear_yields, crowded_until_ns;
+	wh_word lost_ns, lost_at_ns, crowded_until_ns;
 };
 
 struct wh_subgroup_figures { /* the loop counts; any thread reads */

@@ -316,7 +316,8 @@ WHORL_API size_t whorl_step(whorl_node *node);
  * have the processor; that takes microseconds, beside threads that compute their turn, so milliseconds now and then. Look at your own
  * descriptors, and call whorl_step again. False: nothing has come for 100 us, or yielding costs much on this machine now: whorl_arm, and
  * sleep; with `idle = spin` or `yield` it is never false. A program that sleeps at once, without it, takes less of the processor, and a
- * message takes as much longer as its nodes take to wake: each member must, several times. False also where whorl_step would do nothing. */
+ * message takes as much longer as its nodes take to wake: each member must, several times, and a sender with a small window waits for that
+ * again and again. False also where whorl_step would do nothing. */
 WHORL_API bool whorl_yield(whorl_node *node);
 
 /* Arms the doorbell and takes a last look. 0: nothing to do, and whorl_fd becomes readable when there is; otherwise
@@ -327,8 +328,10 @@ WHORL_API size_t whorl_arm(whorl_node *node);
  * whorl_step. Add it to epoll (level-triggered); do not read or close it. */
 WHORL_API int whorl_fd(whorl_node *node);
 
-/* Arms, looks, and sleeps until there is something to do or the time-out; then makes a pass. WHORL_OK: something was done;
- * WHORL_TIMEOUT; WHORL_AGAIN (another thread makes a pass); WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, or not
+/* Makes passes, and between them does as whorl_yield; when that says no, arms, looks, and sleeps until there is something to do or the
+ * time-out; then makes a pass. With `idle = spin` or `yield` it does not sleep; where whorl_yield has said no since there was work it
+ * sleeps at once. It does not tell of room in a window: whorl_claim_wait waits for that, and makes passes too. WHORL_OK: something was
+ * done; WHORL_TIMEOUT; WHORL_AGAIN (another thread makes a pass); WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, or not
  * started), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
 

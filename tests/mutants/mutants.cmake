@@ -356,6 +356,68 @@ mutant(NAME work-does-not-renew-the-wait KIND test_loop FILE predicates/loop.c
 		(void)0;
 ]])
 
+mutant(NAME lingers-after-its-time KIND test_loop FILE predicates/loop.c
+	REMOVES "a loop that was advised to sleep does not yield anew before there was work"
+	TEXT [[
+	bool lingers = !loop->backoff.spent;
+]]
+	REPLACEMENT [[
+	bool lingers = true;
+]])
+
+mutant(NAME lingers-never KIND test_loop FILE predicates/loop.c
+	REMOVES "a program that waits looks again for a while before it sleeps"
+	TEXT [[
+	bool lingers = !loop->backoff.spent;
+]]
+	REPLACEMENT [[
+	bool lingers = false;
+]])
+
+mutant(NAME wait-sleeps-at-once KIND test_group_caller FILE group/caller.c
+	REMOVES "whorl_wait yields for a while before it sleeps"
+	TEXT [[
+	work = wh_loop_linger(&node->loop, deadline);
+]]
+	REPLACEMENT [[
+	work = 0;
+]])
+
+mutant(NAME lingers-beyond-the-deadline KIND test_loop FILE predicates/loop.c
+	REMOVES "it looks again no longer than it was told to wait"
+	TEXT [[
+	while (work == 0 && lingers && loop->now_ns < deadline_ns) {
+]]
+	REPLACEMENT [[
+	while (work == 0 && lingers && loop->now_ns < deadline_ns + WH_NS_PER_MS) {
+]])
+
+mutant(NAME short-yields-forgive KIND test_backoff FILE base/backoff.c
+	REMOVES "long yields count also where short ones lie between them"
+	TEXT [[
+		doubt_the_crowd(backoff);
+]]
+	REPLACEMENT [[
+		backoff->lost_ns = 0;
+]])
+
+mutant(NAME one-short-yield-proves KIND test_backoff FILE base/backoff.c
+	REMOVES "one short yield behind a crowded time does not end it"
+	TEXT [[
+	backoff->lost_ns /= 2;
+]]
+	REPLACEMENT [[
+	backoff->lost_ns = 0;
+]])
+
+mutant(NAME lost-time-is-kept KIND test_backoff FILE base/backoff.c
+	REMOVES "what was lost to long yields is forgotten with time"
+	TEXT [[
+	backoff->lost_ns = backoff->lost_ns > forgotten ? backoff->lost_ns - forgotten : 0;
+]]
+	REPLACEMENT [[
+]])
+
 mutant(NAME yields-in-an-upcall KIND test_group_caller FILE group/caller.c
 	REMOVES "an upcall that would yield is advised not to"
 	TEXT [[

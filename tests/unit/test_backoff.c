@@ -48,11 +48,13 @@ TEST(beside_threads_that_yield_it_yields_for_its_time)
 		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
 
-#define DEAR_IN_A_ROW 8 /* as in backoff.c */
+/* As in backoff.c: of a long yield so much counts, and so much is much. */
+#define LOST_BY_ONE_NS (2 * WH_NS_PER_MS)
+#define TURNS 4
 
 static void lose_turns(struct world *w, struct wh_backoff *backoff)
 {
-	for (int turn = 0; turn < DEAR_IN_A_ROW; turn++)
+	for (int turn = 0; turn < TURNS; turn++)
 		ck_assert_uint_eq(wait_until_sleep(w, backoff), 1);
 }
 
@@ -62,8 +64,9 @@ TEST(beside_a_thread_that_computes_it_sleeps_at_once)
 	struct wh_backoff backoff = {0};
 	struct world w;
 
-	begin(&w, 2 * WH_NS_PER_MS);
+	begin(&w, LOST_BY_ONE_NS);
 	lose_turns(&w, &backoff);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1); /* meanwhile a part was forgotten */
 	for (int round = 0; round < 127; round++) {
 		w.now_ns += WH_NS_PER_MS;
 		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
@@ -73,6 +76,21 @@ TEST(beside_a_thread_that_computes_it_sleeps_at_once)
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
 }
 
+/* It is owed time, and its yields come back at once, between those that lose a turn. */
+TEST(long_yields_need_not_come_in_a_row)
+{
+	struct wh_backoff backoff = {0};
+	unsigned waits = 0;
+	struct world w;
+
+	begin(&w, 10 * WH_NS_PER_US);
+	do {
+		ck_assert_uint_lt(waits, 2 * TURNS + 4);
+		w.yield_takes_ns = waits % 2 == 0 ? LOST_BY_ONE_NS : 10 * WH_NS_PER_US;
+	} while (wait_until_sleep(&w, &backoff) > 0 && ++waits > 0);
+	ck_assert_uint_gt(waits, TURNS);
+}
+
 /* Such as one that has found much to do. */
 TEST(a_long_turn_now_and_then_is_no_rule)
 {
@@ -80,10 +98,11 @@ TEST(a_long_turn_now_and_then_is_no_rule)
 	struct world w;
 
 	begin(&w, 0);
-	for (int round = 0; round < 100; round++) {
-		bool is_long = round % DEAR_IN_A_ROW < DEAR_IN_A_ROW - 1;
+	for (int round = 0; round < 400; round++) {
+		bool is_long = round % 4 == 0;
 
-		w.yield_takes_ns = (is_long ? 2000 : 10) * WH_NS_PER_US;
+		w.now_ns += 6 * WH_NS_PER_MS; /* it has work */
+		w.yield_takes_ns = is_long ? LOST_BY_ONE_NS : 10 * WH_NS_PER_US;
 		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), is_long ? 1 : 10);
 	}
 }
@@ -93,26 +112,51 @@ TEST(it_yields_again_when_the_computing_thread_has_gone)
 	struct wh_backoff backoff = {0};
 	struct world w;
 
-	begin(&w, 2 * WH_NS_PER_MS);
-	lose_turns(&w, &backoff);
+	begin(&w, LOST_BY_ONE_NS);
+	while (wait_until_sleep(&w, &backoff) > 0)
+		;
 	w.now_ns += 128 * WH_NS_PER_MS;
 	w.yield_takes_ns = 10 * WH_NS_PER_US;
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
 }
 
-/* A process that is stopped in a yield and goes on has not learnt for ever. */
+/* The first yield behind the time in which it slept was short. That it is owed time is no proof that the other thread has gone. */
+TEST(one_short_yield_is_no_proof)
+{
+	struct wh_backoff backoff = {0};
+	struct world w;
+
+	begin(&w, LOST_BY_ONE_NS);
+	while (wait_until_sleep(&w, &backoff) > 0)
+		;
+	w.now_ns += 128 * WH_NS_PER_MS;
+	w.yield_takes_ns = 10 * WH_NS_PER_US;
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 10);
+	w.yield_takes_ns = LOST_BY_ONE_NS;
+	for (int turn = 0; turn < TURNS - 1; turn++)
+		ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
+}
+
+/* A process that is stopped in a yield and goes on has not learnt of it, and of several such not for ever. */
 TEST(a_stop_counts_for_a_second)
 {
 	struct wh_backoff backoff = {0};
 	struct world w;
 
 	begin(&w, 3600 * WH_NS_PER_S);
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
+	ck_assert_uint_eq(backoff.crowded_until_ns, 0);
+	begin(&w, LOST_BY_ONE_NS);
+	backoff = (struct wh_backoff){0};
 	lose_turns(&w, &backoff);
+	w.yield_takes_ns = 3600 * WH_NS_PER_S;
+	backoff.lost_at_ns += w.yield_takes_ns; /* as if no time had gone by */
+	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
+	ck_assert_uint_eq(backoff.crowded_until_ns, w.now_ns + WH_NS_PER_S);
 	w.now_ns += WH_NS_PER_S - 1;
 	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 0);
-	w.now_ns += 1;
-	ck_assert_uint_eq(wait_until_sleep(&w, &backoff), 1);
 }
 
 TEST(a_thread_that_never_sleeps_always_yields)

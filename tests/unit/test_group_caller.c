@@ -275,6 +275,24 @@ TEST(a_program_yields_before_it_sleeps)
 	cluster_free(&c);
 }
 
+/* Behind each message, so until the other threads of this machine have let it yield once. */
+TEST(a_wait_yields_before_it_sleeps)
+{
+	struct cluster c;
+	uint64_t before;
+
+	cluster_open(&c, 1, "failure_timeout_ms = 600000\n", "[subgroup s]\n" CALLER);
+	cluster_record(&c, "s");
+	cluster_start(&c);
+	before = yields_of(c.nodes[0]);
+	await(yields_of(c.nodes[0]) > before, {
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), "x", 1, 0, NULL));
+		ck_ok(whorl_wait(c.nodes[0], PATIENCE_MS));
+		(void)whorl_wait(c.nodes[0], 20);
+	});
+	cluster_free(&c);
+}
+
 /* idle = yield, spin */
 TEST_LOOP(a_program_that_is_not_to_sleep, 0, 2)
 {

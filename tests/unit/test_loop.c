@@ -69,6 +69,61 @@ TEST(a_pass_with_work_begins_the_waiting_anew)
 	bell_discard(f);
 }
 
+/* Yields that take 10 us of the 100 that it has; some looks before the first, as none has told yet what it costs. */
+TEST(it_lingers_for_its_time)
+{
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
+	uint64_t steps;
+
+	f->env.advance_ns = 5 * WH_NS_PER_US; /* each look at the clock: two of a yield, one of a pass */
+	add(f, first);
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, UINT64_MAX), 0);
+	steps = wh_load_relaxed(&f->loop.stats.steps);
+	ck_assert_uint_gt(steps, 8);
+	ck_assert_uint_le(steps, 40);
+	ck_assert_uint_ge(wh_load_relaxed(&f->loop.stats.yields), 1);
+	ck_assert(f->loop.backoff.spent);
+	ck_assert_str_eq(f->bell.calls, ""); /* it neither arms nor sleeps */
+	bell_discard(f);
+}
+
+TEST(it_lingers_once_for_each_time_that_there_was_work)
+{
+	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
+	uint64_t steps;
+
+	f->env.advance_ns = 5 * WH_NS_PER_US;
+	add(f, first);
+	while (wh_loop_idle(f->loop.idle, &f->loop.backoff, f->loop.diag->env)) /* whorl_yield, as long as it says so */
+		;
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, UINT64_MAX), 0);
+	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.steps), 1);
+	f->work = 3;
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, UINT64_MAX), 3);
+	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.steps), 2);
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, UINT64_MAX), 0);
+	steps = wh_load_relaxed(&f->loop.stats.steps);
+	ck_assert_uint_gt(steps, 8);
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, UINT64_MAX), 0);
+	ck_assert_uint_eq(wh_load_relaxed(&f->loop.stats.steps), steps + 1);
+	bell_discard(f);
+}
+
+/* idle = adaptive until then; yield, spin: they have no other end. */
+TEST_LOOP(it_lingers_until_a_deadline, 0, 3)
+{
+	static const enum wh_idle idle[] = {WH_IDLE_ADAPTIVE, WH_IDLE_YIELD, WH_IDLE_SPIN};
+	struct fixture *f = bell_make(idle[_i]);
+	uint64_t before = f->loop.now_ns, deadline = before + (_i == 0 ? 30 : 3000) * WH_NS_PER_US;
+
+	f->env.advance_ns = WH_NS_PER_US;
+	ck_assert_uint_eq(wh_loop_linger(&f->loop, deadline), 0);
+	ck_assert_uint_ge(f->loop.now_ns, deadline);
+	ck_assert_uint_lt(f->loop.now_ns, deadline + 10 * WH_NS_PER_US);
+	ck_assert(!f->loop.backoff.spent);
+	bell_discard(f);
+}
+
 TEST(many_predicates)
 {
 	struct fixture *f = bell_make(WH_IDLE_ADAPTIVE);
