@@ -63,7 +63,11 @@ struct wh_bench_options {
 	int64_t give_up_s;
 };
 
-extern const struct wh_option_table wh_bench_table;
+struct wh_bench_subgroup_options { /* of [bench NAME] */
+	int64_t bytes;             /* -1: as [bench] says */
+};
+
+extern const struct wh_option_table wh_bench_table, wh_bench_subgroup_table;
 
 /* ---- the plan of one variant -------------------------------------------------------------------------------------*/
 
@@ -74,8 +78,8 @@ struct wh_bench_subgroup {
 	uint32_t active_first; /* the senders of rank active_first and above send, */
 	uint32_t active_count;
 	uint32_t delayed_count; /* the lowest so many of them with a delay */
-	uint32_t window;
-	bool ordered, durable; /* durable ones are ordered */
+	uint32_t window, bytes; /* bytes: of each message */
+	bool ordered, durable;  /* durable ones are ordered */
 	bool by_total;     /* senders go on until `expected` messages are delivered, no matter which node sent them */
 	uint64_t expected; /* messages that each member delivers */
 	unsigned latency_shift; /* every 2^latency_shift-th message of a sender is timed */
@@ -115,6 +119,8 @@ static inline bool wh_bench_is_simulated(const struct wh_bench_plan *plan)
 WH_MUST_CHECK enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf *conf, size_t variant,
 						   struct wh_error *err);
 void wh_bench_plan_free(struct wh_bench_plan *plan);
+/* Has something been said about this key already, as in "bench.bytes"? Then nothing is built on it. */
+bool wh_bench_has_mistake(const struct wh_conf *conf, const char *path);
 
 /* What [bench] changes in the group that the file describes: bench/vary.c. First the mistakes are noted in the conf; then the bound
  * configuration is changed, before there is a view of it; then the messages are shared out, when there is one.

@@ -31,6 +31,16 @@ static void fail_order(struct wh_bench_delivery *d, const struct whorl_message *
 		d->subgroup->name, m->index, m->sender, m->sequence, d->sources[m->sender].next, d->next_sequence);
 }
 
+/* Nodes that are apart have files of their own. */
+static void fail_size(struct wh_bench_delivery *d, const struct whorl_message *m)
+{
+	wh_bench_node_fail(
+		d->node,
+		"subgroup %s: a message of node %u has %zu bytes, and %u were expected: do the files of all nodes say "
+		"the same of [bench] bytes?",
+		d->subgroup->name, m->sender, m->bytes, d->subgroup->bytes);
+}
+
 static void fail_record(struct wh_bench_node *node, int error)
 {
 	wh_bench_node_fail(node, "%s/node-%u.txt: it could not be written: %s", node->plan->deliveries, node->id,
@@ -60,6 +70,8 @@ static inline void take_message(struct wh_bench_delivery *d, const struct whorl_
 
 	if (__builtin_expect(!in_order(d, m), 0))
 		fail_order(d, m);
+	if (__builtin_expect(m->bytes != d->subgroup->bytes, 0))
+		fail_size(d, m);
 	d->next_sequence = m->sequence + 1;
 	source->next = m->index + 1;
 	if (d->counted == d->subgroup->expected) {

@@ -254,9 +254,10 @@ static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double 
 		json_array_append_new(digests, is_here ? digest_json(wh_load_relaxed(&part->digest)) : json_null());
 	}
 	here += here == 0; /* no member here has delivered anything */
-	object = json_pack("{s:s,s:s,s:o,s:i,s:i,s:o}", "name", subgroup->name, "mode", mode_of(subgroup), "members",
-			   ids_json(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
-			   "window", (int)subgroup->window, "order_digest", digests);
+	object =
+		json_pack("{s:s,s:s,s:o,s:i,s:i,s:i,s:o}", "name", subgroup->name, "mode", mode_of(subgroup), "members",
+			  ids_json(subgroup->members, subgroup->member_count), "senders", (int)subgroup->sender_count,
+			  "window", (int)subgroup->window, "bytes", (int)subgroup->bytes, "order_digest", digests);
 	set_value(object, "messages_per_s", figure_json(run->plan, (double)messages / here / seconds));
 	set_value(object, "bytes_per_s", figure_json(run->plan, (double)bytes / here / seconds));
 	set_value(object, "nulls", integer_json(nulls));
@@ -346,7 +347,7 @@ static void set_switches(json_t *object, const struct wh_engine_options *engine)
 			    engine->null_sends, "deferred_push", engine->deferred_push));
 }
 
-/* What was run. Senders, window and mode are those of the first subgroup; `subgroups` has all. */
+/* What was run. Senders, window, bytes and mode are those of the first subgroup; `subgroups` has all. */
 static void set_question(json_t *object, const char *file, const struct wh_bench_run *run)
 {
 	const struct wh_bench_plan *plan = run->plan;
@@ -366,7 +367,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set_value(object, "sender_delay_us", integer_json((uint64_t)plan->options.sender_delay_us));
 	set_value(object, "senders_per_node", integer_json((uint64_t)plan->options.senders_per_node));
 	set_value(object, "window", integer_json(first->window));
-	set_value(object, "bytes", integer_json((uint64_t)plan->options.bytes));
+	set_value(object, "bytes", integer_json(first->bytes));
 	set_value(object, "messages", integer_json((uint64_t)plan->options.messages));
 	set_value(object, "mode", json_string(mode_of(first)));
 	set_value(object, "thread", choice_json(&wh_engine_table, "thread", plan->config.engine.thread));

@@ -49,7 +49,7 @@ static inline bool wh_bench_is_over(const struct wh_bench_node *node)
 	return wh_phase_get(&node->shared->phase) >= BENCH_CLOSE;
 }
 
-/* Memory for one message outside the library, to be freed, if there are copies at `side` (enum wh_bench_copies, not both); else NULL.
+/* Memory for one message of any subgroup outside the library, to be freed, if there are copies at `side` (enum wh_bench_copies, not both); else NULL.
  * False: memory is out. */
 WH_MUST_CHECK bool wh_bench_outside(const struct wh_bench_plan *plan, int side, void **out);
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
+#include "bench/sizes.h"
 #include "command/scratch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -29,7 +29,7 @@ static const struct wh_option bench_options[] = {
 	 BENCH(messages_total), true},
 	{"bytes", WH_OPTION_INTEGER, "bytes", "10240", 0, 1 << 30, NULL,
 	 "Size of each message, and of the slots of a subgroup that does not set message_bytes. Where the file does not say it, no more than the "
-	 "least message_bytes.",
+	 "least message_bytes. A section [bench NAME] has another for one subgroup.",
 	 BENCH(bytes), true},
 	{"runs", WH_OPTION_INTEGER, "", "5", 1, 1000, NULL, "Runs of each variant.", BENCH(runs), false},
 	{"optimisations", WH_OPTION_CHOICE, "", "engine", 0, 0, stages,
@@ -105,6 +105,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 	const struct wh_view_subgroup *view = &plan->view->subgroups[g];
 	const struct wh_subgroup_options *config = &plan->config.subgroups[view->configured].options;
 	uint32_t active = wh_bench_vary_active(plan, g);
+	bool copied = options->subgroups > 1; /* the first is what the file has */
 	uint64_t stamps = 2;
 	struct wh_bench_subgroup *out = &plan->subgroups[g];
 
@@ -118,6 +119,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 		.active_count = active,
 		.delayed_count = options->sender_delay_us > 0 ? wh_bench_some_of(options->delayed_senders, active) : 0,
 		.window = (uint32_t)config->window,
+		.bytes = (uint32_t)wh_bench_bytes_of(plan, plan->config.subgroups[copied ? 0 : view->configured].name),
 		.ordered = config->mode != WH_SUBGROUP_UNORDERED,
 		.durable = config->mode == WH_SUBGROUP_DURABLE,
 		.expected = (uint64_t)options->messages * active,
@@ -152,49 +154,12 @@ static enum whorl_result make_view(struct wh_bench_plan *plan)
 
 /* ---- mistakes that only [bench] together with the group can show ------------------------------------------------------*/
 
-/* Has something been said about this key already? Then nothing is built on it. */
-static bool has_mistake(const struct wh_conf *conf, const char *path)
+bool wh_bench_has_mistake(const struct wh_conf *conf, const char *path)
 {
 	char needle[WH_OPTION_TEXT_BYTES + 8];
 
 	snprintf(needle, sizeof needle, ": %s: ", path);
 	return strstr(wh_conf_mistakes(conf), needle) != NULL;
-}
-
-/* Where the file does not say how large messages are they fit into all slots. */
-static void fit_bytes(struct wh_bench_plan *plan)
-{
-	const char *name;
-
-	if (wh_conf_given(plan->conf, "bench", NULL, "bytes"))
-		return;
-	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++) {
-		struct wh_subgroup_options subgroup;
-
-		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
-		if (wh_conf_given(plan->conf, "subgroup", name, "message_bytes") &&
-		    subgroup.message_bytes < plan->options.bytes)
-			plan->options.bytes = subgroup.message_bytes;
-	}
-}
-
-static void find_size_mistakes(const struct wh_bench_plan *plan)
-{
-	const char *name;
-
-	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++) {
-		struct wh_subgroup_options subgroup;
-		char path[WH_OPTION_TEXT_BYTES];
-
-		wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
-		snprintf(path, sizeof path, "subgroup %s.message_bytes", name);
-		if (!wh_conf_given(plan->conf, "subgroup", name, "message_bytes") || has_mistake(plan->conf, path) ||
-		    has_mistake(plan->conf, "bench.bytes") || plan->options.bytes <= subgroup.message_bytes)
-			continue;
-		wh_conf_mistake(plan->conf, "bench", NULL, "bytes",
-				"is %" PRId64 ", expected at most %" PRId64 ", the message_bytes of subgroup %s",
-				plan->options.bytes, subgroup.message_bytes, name);
-	}
 }
 
 /* The nodes of a run are the command's own, and all of a subgroup's senders talk to all of its members. */
@@ -240,17 +205,6 @@ static enum whorl_result find_inactive(const struct wh_bench_plan *plan)
 	return result;
 }
 
-/* Where a subgroup does not say how large its messages are, its slots fit those that are sent. */
-static void fit_slots(struct wh_bench_plan *plan)
-{
-	for (uint32_t g = 0; g < plan->config.subgroup_count; g++) {
-		struct wh_node_subgroup *subgroup = &plan->config.subgroups[g];
-
-		if (!wh_conf_given(plan->conf, "subgroup", subgroup->name, "message_bytes"))
-			subgroup->options.message_bytes = plan->options.bytes > 0 ? plan->options.bytes : 1;
-	}
-}
-
 /* Simulated nodes have no disks here. */
 static void find_log_mistakes(const struct wh_bench_plan *plan)
 {
@@ -277,7 +231,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 	struct wh_engine_options engine;
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_engine_table, NULL, &engine);
-	find_size_mistakes(plan);
+	wh_bench_size_mistakes(plan);
 	find_layout_mistakes(plan);
 	wh_bench_vary_mistakes(plan);
 	wh_bench_sim_mistakes(plan);
@@ -366,11 +320,11 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 
 	*plan = (struct wh_bench_plan){.conf = conf, .variant = variant};
 	wh_error_set(err, WHORL_MEMORY, "no memory for a plan");
-	if (has_mistake(conf, "group.nodes")) /* every list of nodes would look wrong */
+	if (wh_bench_has_mistake(conf, "group.nodes")) /* every list of nodes would look wrong */
 		return WHORL_CONFIG;
 	wh_conf_variant_text(conf, variant, plan->text, sizeof plan->text);
 	wh_conf_bind(conf, variant, &wh_bench_table, NULL, &plan->options);
-	fit_bytes(plan);
+	wh_bench_fit_bytes(plan);
 	find_mistakes(plan);
 	result = wh_node_config_bind(&plan->config, conf, variant);
 	if (result == WHORL_OK && plan->config.group.nodes == 0) {
@@ -380,7 +334,7 @@ enum whorl_result wh_bench_plan_make(struct wh_bench_plan *plan, struct wh_conf 
 	}
 	if (result != WHORL_OK)
 		goto out_free;
-	fit_slots(plan);
+	wh_bench_fit_slots(plan);
 	find_log_mistakes(plan);
 	fit_limit(plan);
 	plan->durable = wh_node_config_has_durable(&plan->config);
@@ -488,7 +442,7 @@ struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size
 								   .readers = subgroup->members,
 								   .reader_count = subgroup->member_count,
 								   .window = subgroup->window,
-								   .bytes = (uint32_t)plan->options.bytes};
+								   .bytes = subgroup->bytes};
 	}
 	return rings;
 }

@@ -7,7 +7,7 @@
 
 #include "base/env.h"
 #include "base/size.h"
-#include "bench/bench.h"
+#include "bench/sizes.h"
 
 #define VARIANT_WIDTH 26
 
@@ -177,6 +177,28 @@ static void print_prefetched(FILE *out, const struct wh_bench_result *results, s
 			bytes_per_s / (double)count / 1e9);
 }
 
+/* Where their messages are of several sizes: each subgroup's, which all have the time of the run in common. */
+static void print_mix(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results, size_t count)
+{
+	double each_s = 0; /* of which this is the mean, over the runs */
+	char rate[32];
+
+	for (size_t i = 0; i < count; i++)
+		each_s += 1 / results[i].seconds / (double)count;
+	for (uint32_t g = 0; g < plan->subgroup_count; g++) {
+		const struct wh_bench_subgroup *subgroup = &plan->subgroups[g];
+		double messages_per_s = (double)subgroup->expected * each_s;
+
+		if (subgroup->active_count > 0)
+			fprintf(out, "%-*s %s: %u B, %s messages/s, %.3f GB/s at each of %u members\n", VARIANT_WIDTH,
+				"", subgroup->name, subgroup->bytes, wh_figure_text(messages_per_s, rate, sizeof rate),
+				messages_per_s * subgroup->bytes / 1e9, subgroup->member_count);
+	}
+	if (results[0].limited && !wh_bench_is_simulated(plan))
+		fprintf(out, "%-*s the limit is of the same mix: each sender's as many in each subgroup\n",
+			VARIANT_WIDTH, "");
+}
+
 /* What tcp can do with large writes; and how the latency stands to a message alone, there and back. */
 static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			      size_t count)
@@ -198,8 +220,11 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 			VARIANT_WIDTH, "", sealed / 1e9, SPREAD(fraction_of_sealed_write).mean);
 	if (polling <= 0 || sleeping <= 0)
 		return;
-	fprintf(out, "%-*s a bare round trip%s: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "",
-		wh_bench_is_whole(plan) ? "" : ", to the farthest node", polling, sleeping);
+	fprintf(out, "%-*s a bare round trip%s", VARIANT_WIDTH, "",
+		wh_bench_is_whole(plan) ? "" : ", to the farthest node");
+	if (wh_bench_is_mixed(plan))
+		fprintf(out, ", of %u B", plan->subgroups[0].bytes);
+	fprintf(out, ": %.1f us polling, %.1f us sleeping", polling, sleeping);
 	/* Where messages queue, latency says little of the transport. */
 	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
 		fprintf(out, "; p50 is %.1f and %.1f of them", p50 / polling, p50 / sleeping);
@@ -313,6 +338,8 @@ void wh_bench_print_row(FILE *out, const struct wh_bench_plan *plan, const struc
 	else
 		fprintf(out, " %8s %6s", "-", "-");
 	fprintf(out, " %8.3f %9.4f\n", nulls / delivered, writes / delivered);
+	if (wh_bench_is_mixed(plan))
+		print_mix(out, plan, results, count);
 	if (plan->durable)
 		print_disk(out, plan, results, count);
 	if (limited) {

@@ -9,9 +9,9 @@
 #include "sim/trial.h"
 
 const struct wh_option_table *const wh_sections[] = {
-	&wh_group_table, &wh_subgroup_table,    &wh_engine_table,   &wh_address_table,     &wh_bench_table,
-	&wh_nic_table,   &wh_cpu_table,         &wh_trial_table,    &wh_trial_fault_table, &wh_figure_table,
-	&wh_dds_table,   &wh_dds_channel_table, &wh_dds_topic_table};
+	&wh_group_table,          &wh_subgroup_table, &wh_engine_table,      &wh_address_table,  &wh_bench_table,
+	&wh_bench_subgroup_table, &wh_nic_table,      &wh_cpu_table,         &wh_trial_table,    &wh_trial_fault_table,
+	&wh_figure_table,         &wh_dds_table,      &wh_dds_channel_table, &wh_dds_topic_table};
 const size_t wh_section_count = sizeof wh_sections / sizeof wh_sections[0];
 
 struct wh_conf *wh_sections_conf(void)

@@ -107,7 +107,7 @@ static inline enum outcome send_one(struct wh_bench_sender *sender, struct wh_be
 
 	if (stream->due_ns != 0 && wh_bench_time(sender->node) < stream->due_ns)
 		return NOTHING;
-	result = whorl_claim(stream->handle, (size_t)sender->node->plan->options.bytes, &claim);
+	result = whorl_claim(stream->handle, stream->subgroup->bytes, &claim);
 	if (result == WHORL_AGAIN)
 		return FULL;
 	if (result != WHORL_OK) {
@@ -133,7 +133,7 @@ static bool send_waiting(struct wh_bench_sender *sender, struct wh_bench_stream 
 	struct whorl_claim claim;
 	enum whorl_result result;
 
-	result = whorl_claim_wait(stream->handle, (size_t)sender->node->plan->options.bytes, timeout_ms, &claim);
+	result = whorl_claim_wait(stream->handle, stream->subgroup->bytes, timeout_ms, &claim);
 	if (result == WHORL_TIMEOUT)
 		return true;
 	if (result != WHORL_OK) {
@@ -264,7 +264,7 @@ static void *sender_thread(void *argument)
 
 static size_t send_burst(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
 {
-	size_t most = wh_limit_burst(stream->subgroup->window, (uint32_t)sender->node->plan->options.bytes), sent = 0;
+	size_t most = wh_limit_burst(stream->subgroup->window, stream->subgroup->bytes), sent = 0;
 
 	while (sent < most && is_live(stream)) {
 		enum outcome outcome = send_one(sender, stream);
@@ -316,7 +316,7 @@ void wh_bench_send_last(struct wh_bench_node *node)
 	/* It was an active sender, and its first stream is that of the first subgroup. */
 	stream->left = 1;
 	wh_store_relaxed(&node->shared->last_ns, wh_bench_now());
-	result = whorl_claim(stream->handle, (size_t)node->plan->options.bytes, &claim);
+	result = whorl_claim(stream->handle, subgroup->bytes, &claim);
 	if (result != WHORL_OK) {
 		fail_claim(&node->senders[0], stream, result);
 		return;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/node.h"
+#include "bench/sizes.h"
 #include "sim/machine.h"
 #include "sim/trial.h"
 
@@ -337,6 +338,6 @@ void wh_bench_sim_limit(const struct wh_bench_plan *plan, struct wh_limit_result
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_nic_table, NULL, &nic);
 	*out = (struct wh_limit_result){.rate.bytes_per_s = (double)nic.link_mb_per_s * 1e6};
-	if (plan->options.bytes > 0)
-		out->rate.messages_per_s = out->rate.bytes_per_s / (double)plan->options.bytes;
+	if (wh_bench_mean_bytes(plan) > 0)
+		out->rate.messages_per_s = out->rate.bytes_per_s / wh_bench_mean_bytes(plan);
 }

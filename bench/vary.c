@@ -108,11 +108,13 @@ void wh_bench_vary_messages(struct wh_bench_plan *plan)
 
 bool wh_bench_outside(const struct wh_bench_plan *plan, int side, void **out)
 {
-	size_t bytes = (size_t)plan->options.bytes;
+	size_t bytes = 1;
 
+	for (uint32_t g = 0; g < plan->subgroup_count; g++)
+		bytes = plan->subgroups[g].bytes > bytes ? plan->subgroups[g].bytes : bytes;
 	*out = NULL;
 	if (plan->options.copies != side && plan->options.copies != BENCH_COPIES_BOTH)
 		return true;
-	*out = calloc(1, bytes > 0 ? bytes : 1);
+	*out = calloc(1, bytes);
 	return *out != NULL;
 }

@@ -63,7 +63,7 @@ bool wh_conf_has(const struct wh_conf *conf, const char *section, const char *na
 /* Does the file, or a wh_conf_set, say something about this key? If not, the default counts. name: as above, or NULL. */
 bool wh_conf_given(const struct wh_conf *conf, const char *section, const char *name, const char *key);
 
-/* Does some table have a key of that name which may be a list? */
+/* Does some table have a key of that name which may be a list? "window", or with its section: "subgroup all.window". */
 bool wh_conf_may_vary(const struct wh_conf *conf, const char *key);
 
 /* Fills `out` (table->bytes) for one variant, defaults first. Only after a wh_conf_check that was WHORL_OK. */

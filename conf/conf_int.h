@@ -149,7 +149,8 @@ struct wh_conf {
 /* "section", "section name", "section name.key"; name may be "" and key NULL. Returns buf. */
 const char *wh_conf_path(const char *section, const char *name, const char *key, char buf[WH_CONF_PATH_BYTES]);
 
-/* The table of a section that is named so; NULL, with the reason noted, if there is none. */
+/* The table of a section that is named so; NULL, with the reason noted, if there is none. Of two tables for [word] and [word NAME] the
+ * one that fits. */
 const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh_place place, const char *path,
 						 const char *word, const char *name);
 

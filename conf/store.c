@@ -58,6 +58,11 @@ bool wh_conf_takes_name(const struct wh_conf *conf, const char *word, const char
 	return false;
 }
 
+static bool takes_names(const struct wh_option_table *table)
+{
+	return table->naming != WH_OPTION_UNNAMED;
+}
+
 const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh_place place, const char *path,
 						 const char *word, const char *name)
 {
@@ -65,19 +70,21 @@ const struct wh_option_table *wh_conf_find_table(struct wh_conf *conf, struct wh
 	char header[WH_CONF_NAME_BYTES];
 
 	for (size_t i = 0; i < conf->table_count; i++) {
-		if (strcmp(conf->tables[i]->section, word) == 0)
-			table = conf->tables[i];
+		const struct wh_option_table *other = conf->tables[i];
+
+		if (strcmp(other->section, word) == 0 && (table == NULL || takes_names(other) == (name[0] != '\0')))
+			table = other;
 	}
 	if (table == NULL) {
 		mistake_unknown_section(conf, place, path, word);
 		return NULL;
 	}
-	if (table->naming != WH_OPTION_UNNAMED && name[0] == '\0') {
+	if (takes_names(table) && name[0] == '\0') {
 		wh_mistakes_add(&conf->mistakes, place, path, "needs a name, expected [%s]",
 				wh_option_header(table, header, sizeof(header)));
 		return NULL;
 	}
-	if (table->naming == WH_OPTION_UNNAMED && name[0] != '\0') {
+	if (!takes_names(table) && name[0] != '\0') {
 		wh_mistakes_add(&conf->mistakes, place, path, "takes no name, expected [%s]", word);
 		return NULL;
 	}

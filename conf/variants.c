@@ -141,9 +141,18 @@ const char *wh_conf_variant_text(const struct wh_conf *conf, size_t variant, cha
 
 bool wh_conf_may_vary(const struct wh_conf *conf, const char *key)
 {
-	for (size_t t = 0; t < conf->table_count; t++) {
-		const struct wh_option *option = wh_option_find(conf->tables[t], key);
+	const char *dot = strrchr(key, '.');
+	char word[WH_CONF_NAME_BYTES], name[WH_CONF_NAME_BYTES];
 
+	if (dot != NULL && !wh_lines_split_section(key, (size_t)(dot - key), word, name))
+		return false;
+	for (size_t t = 0; t < conf->table_count; t++) {
+		const struct wh_option_table *table = conf->tables[t];
+		const struct wh_option *option = wh_option_find(table, dot != NULL ? dot + 1 : key);
+
+		if (dot != NULL &&
+		    (strcmp(table->section, word) != 0 || (table->naming != WH_OPTION_UNNAMED) != (name[0] != '\0')))
+			continue;
 		if (option != NULL && option->sweep)
 			return true;
 	}

@@ -88,19 +88,20 @@ static struct steps *steps_of(const struct measurement *m)
 	return (struct steps *)((char *)m->run.shared + steps_offset(m->plan));
 }
 
-/* What can be in flight to a node: the windows of all that it hears. */
+/* What can be in flight to a node: the windows of all that it hears, with as many messages of each ring as of another. */
 static uint64_t bytes_to(const struct wh_limit_plan *plan, uint32_t node, uint64_t *messages)
 {
-	uint64_t bytes = 0;
+	uint64_t one_of_each = 0, rings = 0;
 
 	*messages = 0;
 	for (size_t r = 0; r < plan->ring_count; r++)
 		for (uint32_t i = 0; i < plan->rings[r].reader_count; i++)
 			if (plan->rings[r].readers[i] == node) {
 				*messages += plan->rings[r].window;
-				bytes += (uint64_t)plan->rings[r].window * plan->rings[r].bytes;
+				one_of_each += plan->rings[r].bytes;
+				rings++;
 			}
-	return bytes;
+	return rings > 0 ? *messages * one_of_each / rings : 0;
 }
 
 static uint64_t batch_room(uint64_t bytes)
@@ -241,7 +242,7 @@ static int work_until_stop(struct worker *w)
 		uint64_t way = wh_load_relaxed(&w->steps->way), began;
 		uint32_t share = shares[way % SHARES];
 		uint64_t messages = share == 0 ? w->messages > 0 : w->messages / share;
-		uint64_t bytes = w->messages > 0 ? messages * (w->bytes / w->messages) : 0;
+		uint64_t bytes = w->messages > 0 ? messages * w->bytes / w->messages : 0;
 
 		if (share == 0)
 			nanosleep(&(struct timespec){.tv_nsec = NAP_MS * (long)WH_NS_PER_MS}, NULL);

@@ -28,6 +28,14 @@ uint32_t wh_limit_threads(const struct wh_limit_plan *plan)
 	return count;
 }
 
+bool wh_limit_is_mixed(const struct wh_limit_plan *plan)
+{
+	for (size_t r = 1; r < plan->ring_count; r++)
+		if (plan->rings[r].bytes != plan->rings[0].bytes)
+			return true;
+	return false;
+}
+
 void wh_limit_ready(struct wh_limit_shared *shared)
 {
 	wh_fetch_add(&shared->ready, 1);

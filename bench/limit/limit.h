@@ -21,7 +21,10 @@
  * again. Or a half of that, a quarter, an eighth at a time; then one may be ahead of the others by what the windows leave. Beside that: the same
  * to a file that was written before, so that the file system has nothing to note of its own; and how long it takes with one message.
  *
- * Else also what a message takes from one node to another and back, alone: where both look all the time, and where
+ * Where messages of rings differ in size, a writer sends as many in each of its rings as in the others: but for a window on shm and
+ * verbs. (Of durable subgroups a step has as many of each.)
+ *
+ * Else also what a message takes from one node to another and back, alone, one of the first ring: where both look all the time, and where
  * both sleep until it is there.
  *
  * And, among all nodes, what one message at a time takes that all acknowledge to all, once in a millisecond: pattern.c.
@@ -54,7 +57,7 @@ struct wh_limit_ring {
 	const uint32_t *readers; /* the members of the subgroup, the writer included; not owned */
 	uint32_t reader_count;
 	uint32_t window; /* slots */
-	uint32_t bytes;  /* of each message; on tcp the same in all rings */
+	uint32_t bytes;  /* of each message */
 };
 
 enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS, WH_LIMIT_DISK };

@@ -73,6 +73,18 @@ static inline void wh_limit_add(struct wh_limit_count *count, uint64_t messages,
 /* Of so many times in nanoseconds, which it sorts, in microseconds; 0: there are none. */
 double wh_limit_median_us(uint64_t *ns, size_t count);
 
+/* Are there messages of several sizes? */
+bool wh_limit_is_mixed(const struct wh_limit_plan *plan);
+
+/* Then a writer fills no ring much further than its others. `least`: what the one has that it has filled least. How many of `most`
+ * messages may follow `count` in a ring of that window. */
+static inline uint64_t wh_limit_in_step(uint64_t most, uint64_t count, uint64_t least, uint32_t window)
+{
+	uint64_t ahead = count - least;
+
+	return ahead >= window ? 0 : most < window - ahead ? most : window - ahead;
+}
+
 /* The nodes that this command runs. */
 static inline uint32_t wh_limit_here(const struct wh_limit_plan *plan)
 {

@@ -43,6 +43,7 @@ struct worker {
 	uint32_t node;
 	struct ring_end *writes, *reads;
 	size_t write_count, read_count;
+	bool mixed; /* messages are of several sizes */
 };
 
 static size_t ring_bytes(const struct wh_limit_ring *ring)
@@ -151,6 +152,16 @@ static uint64_t drain_ring(struct ring_end *ring, uint64_t *digest, bool prefetc
 	return count;
 }
 
+/* Of the ring that it has filled least. */
+static uint64_t least_filled(const struct worker *w)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t r = 0; r < w->write_count; r++)
+		least = w->writes[r].count < least ? w->writes[r].count : least;
+	return least;
+}
+
 static uint64_t fill_all(struct worker *w)
 {
 	uint64_t publish_every = wh_load_relaxed(&w->m->run.shared->publish_every);
@@ -161,6 +172,8 @@ static uint64_t fill_all(struct worker *w)
 		uint32_t window = w->writes[r].window;
 		uint32_t most = w->m->plan->caller ? wh_limit_burst(window, w->writes[r].bytes) : window;
 
+		if (w->mixed)
+			most = (uint32_t)wh_limit_in_step(most, w->writes[r].count, least_filled(w), window);
 		count += fill_ring(&w->writes[r], most, publish_every, prefetches);
 	}
 	return count;
@@ -266,7 +279,8 @@ static void *fill_thread(void *worker)
 
 static int run_node(void *ctx, uint32_t node)
 {
-	struct worker w = {.m = ctx, .node = node};
+	const struct measurement *m = ctx;
+	struct worker w = {.m = m, .node = node, .mixed = wh_limit_is_mixed(m->plan)};
 	pthread_t filler;
 	int number = 0;
 

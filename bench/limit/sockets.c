@@ -1,7 +1,7 @@
 /* sockets.c - the limit of tcp, see limit.h.
  *
  * A node's messages form one sequence: its rings take turns, a turn being one message where each is written by itself,
- * and as many as 64 KB have where they are not. The writer and each reader keep the last of that sequence in a row, a
+ * and as many as 64 KB have where they are not, of the largest that the node sends. So there are as many of each ring. The writer and each reader keep the last of that sequence in a row, a
  * turn beside the next, so that what is sent and received is one piece of memory until the row ends. Positions count
  * the bytes of the sequence from the beginning; readers know it as well, and leave out the turns of rings that are not
  * theirs, so nothing but messages is sent.
@@ -29,20 +29,33 @@ struct measurement {
 	struct wh_limit_meeting meeting;
 };
 
+/* A ring's in the sequence of its node. */
+struct turn {
+	const struct wh_limit_ring *ring;
+	uint32_t slot;
+	uint64_t bytes;
+};
+
 /* What one node writes, as the writer or a reader holds it. */
 struct row {
 	char *slots;
-	uint64_t bytes, turn;
-	uint32_t ring_count, slot;
-	const struct wh_limit_ring **rings; /* [ring_count] */
+	uint64_t bytes, cycle;         /* of all of it; of a turn of each ring */
+	uint32_t ring_count, messages; /* messages of a turn, in each the same */
+	struct turn *turns;            /* [ring_count] */
+};
+
+/* In the sequence. */
+struct place {
+	uint64_t position, turn_end;
+	uint32_t turn; /* of this ring it is */
 };
 
 /* One direction of a connection. */
 struct stream {
 	int socket;
 	struct wh_limit_seal *seal; /* NULL: none */
-	uint64_t position;          /* sent, or received */
-	uint64_t read;              /* reader: so much of it */
+	struct place at;            /* sent, or received so far */
+	struct place read;          /* reader: so much of it */
 	struct row *row;
 	bool *takes; /* [ring_count] does the reader take part? */
 	bool takes_all;
@@ -58,8 +71,8 @@ struct worker {
 	struct stream *writes;        /* [write_count] */
 	struct stream *reads;
 	uint32_t write_count, read_count;
-	uint64_t filled; /* [filler] of my row */
-	wh_word failure; /* [its threads] the first errno value */
+	struct place filled; /* [filler] of my row */
+	wh_word failure;     /* [its threads] the first errno value */
 	pthread_t filler;
 };
 
@@ -71,26 +84,52 @@ static bool takes_part(const struct wh_limit_ring *ring, uint32_t node)
 	return false;
 }
 
-/* The row of one node, without memory for rings and slots. */
+/* The row of one node, without memory for turns and slots. */
 static struct row measure_row(const struct wh_limit_plan *plan, uint32_t node, bool per_message)
 {
-	struct row row = {.slot = (uint32_t)wh_limit_slot(plan->rings[0].bytes)};
-	uint64_t window = 1, messages, turns;
+	struct row row = {.messages = 1};
+	uint64_t window = 1, slots = 0, largest = 1, turns;
 
 	for (size_t r = 0; r < plan->ring_count; r++) {
+		uint64_t slot = wh_limit_slot(plan->rings[r].bytes);
+
 		if (plan->rings[r].writer != node)
 			continue;
 		row.ring_count++;
+		slots += slot;
+		largest = slot > largest ? slot : largest;
 		if (plan->rings[r].window > window)
 			window = plan->rings[r].window;
 	}
-	messages = per_message || row.slot > WRITE_BYTES ? 1 : WRITE_BYTES / row.slot;
-	turns = (window + messages - 1) / messages;
+	if (!per_message && largest <= WRITE_BYTES)
+		row.messages = (uint32_t)(WRITE_BYTES / largest);
+	turns = (window + row.messages - 1) / row.messages;
 	if (!per_message && turns < 2) /* one is filled while the other is sent */
 		turns = 2;
-	row.turn = messages * row.slot;
-	row.bytes = row.ring_count * turns * row.turn;
+	row.cycle = row.messages * slots;
+	row.bytes = turns * row.cycle;
 	return row;
+}
+
+static struct place place_of_row(const struct row *row)
+{
+	return (struct place){.turn_end = row->ring_count > 0 ? row->turns[0].bytes : 0};
+}
+
+static inline void advance(struct place *place, const struct row *row, uint64_t bytes)
+{
+	place->position += bytes;
+	while (place->position >= place->turn_end) {
+		place->turn = place->turn + 1 == row->ring_count ? 0 : place->turn + 1;
+		place->turn_end += row->turns[place->turn].bytes;
+	}
+}
+
+/* Past turns that are not for this reader. It stands at the beginning of one then. */
+static void skip_turns(struct place *place, const struct stream *stream, uint64_t end)
+{
+	while (place->position < end && !stream->takes[place->turn])
+		advance(place, stream->row, place->turn_end - place->position);
 }
 
 uint64_t wh_limit_sockets_memory(const struct wh_limit_plan *plan)
@@ -113,18 +152,16 @@ static uint64_t piece_bytes(struct stream *stream, uint64_t end)
 	const struct row *row = stream->row;
 	uint64_t border;
 
-	while (stream->position < end && !stream->takes[stream->position / row->turn % row->ring_count])
-		stream->position += row->turn; /* it stands at the beginning of one */
-	if (stream->position >= end)
+	skip_turns(&stream->at, stream, end);
+	if (stream->at.position >= end)
 		return 0;
-	border = stream->takes_all ? row->bytes : row->turn;
-	border = (stream->position / border + 1) * border;
-	return (border < end ? border : end) - stream->position;
+	border = stream->takes_all ? (stream->at.position / row->bytes + 1) * row->bytes : stream->at.turn_end;
+	return (border < end ? border : end) - stream->at.position;
 }
 
 static char *place_in_row(const struct stream *stream)
 {
-	return stream->row->slots + stream->position % stream->row->bytes;
+	return stream->row->slots + stream->at.position % stream->row->bytes;
 }
 
 static ssize_t send_bytes(const struct stream *stream, const void *bytes, size_t count)
@@ -145,9 +182,8 @@ static uint64_t flush_stream(const struct worker *w, struct stream *stream, int 
 	uint64_t sent = 0, bytes;
 
 	stream->full = false;
-	while ((bytes = piece_bytes(stream, w->filled)) > 0) {
-		uint64_t most =
-			w->m->per_message ? stream->row->slot - stream->position % stream->row->slot : WRITE_BYTES;
+	while ((bytes = piece_bytes(stream, w->filled.position)) > 0) {
+		uint64_t most = w->m->per_message ? stream->at.turn_end - stream->at.position : WRITE_BYTES;
 		ssize_t went = send_bytes(stream, place_in_row(stream), bytes < most ? bytes : most);
 
 		if (went < 0) {
@@ -156,7 +192,7 @@ static uint64_t flush_stream(const struct worker *w, struct stream *stream, int 
 				*number = errno;
 			break;
 		}
-		stream->position += (uint64_t)went;
+		advance(&stream->at, stream->row, (uint64_t)went);
 		sent += (uint64_t)went;
 	}
 	return sent;
@@ -165,31 +201,46 @@ static uint64_t flush_stream(const struct worker *w, struct stream *stream, int 
 /* Fills a turn if all readers have left room for it. */
 static bool fill_turn(struct worker *w)
 {
-	struct row *row = &w->rows[w->node];
-	const struct wh_limit_ring *ring = row->rings[w->filled / row->turn % row->ring_count];
-	uint64_t digest = 0;
+	const struct row *row = &w->rows[w->node];
+	const struct turn *turn = &row->turns[w->filled.turn];
+	uint64_t digest = 0, from = w->filled.position;
 
 	for (uint32_t s = 0; s < w->write_count; s++)
-		if (w->writes[s].position + row->bytes < w->filled + row->turn)
+		if (w->writes[s].at.position + row->bytes < from + turn->bytes)
 			return false;
-	for (uint64_t end = w->filled + row->turn; w->filled < end; w->filled += row->slot) {
-		char *slot = row->slots + w->filled % row->bytes;
+	for (uint64_t at = from; at < from + turn->bytes; at += turn->slot) {
+		char *slot = row->slots + at % row->bytes;
 
-		wh_payload_fill(slot, ring->bytes, wh_payload_seed(0, w->node, w->filled));
-		digest += wh_payload_digest(slot, ring->bytes); /* the writer is a reader too */
+		wh_payload_fill(slot, turn->ring->bytes, wh_payload_seed(0, w->node, at));
+		digest += wh_payload_digest(slot, turn->ring->bytes); /* the writer is a reader too */
 	}
-	wh_limit_add(&w->m->run.shared->counts[2 * w->node], row->turn / row->slot, row->turn / row->slot * ring->bytes,
+	advance(&w->filled, row, turn->bytes);
+	wh_limit_add(&w->m->run.shared->counts[2 * w->node], row->messages, (uint64_t)row->messages * turn->ring->bytes,
 		     digest);
 	return true;
 }
 
-/* Fills, at most `most` turns, and sends. Returns whether there was anything to do. */
+/* Fills one turn, or as many as one write takes: those of rings with smaller messages are small. */
+static bool fill_turns(struct worker *w)
+{
+	const struct row *row = &w->rows[w->node];
+	uint64_t from = w->filled.position;
+	bool filled;
+
+	do {
+		filled = fill_turn(w);
+	} while (filled && !w->m->per_message &&
+		 w->filled.position - from + row->turns[w->filled.turn].bytes <= WRITE_BYTES);
+	return w->filled.position > from;
+}
+
+/* Fills, at most `most` turns where each message is written by itself, and sends. Returns whether there was anything to do. */
 static bool write_some(struct worker *w, uint32_t most, int *number)
 {
 	bool done = false;
 
 	for (uint32_t turns = 0; turns < most && *number == 0; turns++) {
-		bool filled = fill_turn(w);
+		bool filled = fill_turns(w);
 		uint64_t sent = 0;
 
 		for (uint32_t s = 0; s < w->write_count; s++)
@@ -205,8 +256,7 @@ static bool write_some(struct worker *w, uint32_t most, int *number)
 static bool read_one(struct worker *w, struct stream *stream, int *number)
 {
 	const struct row *row = stream->row;
-	uint64_t bytes = piece_bytes(stream, UINT64_MAX), messages = 0, digest = 0;
-	uint32_t message_bytes = row->rings[0]->bytes;
+	uint64_t bytes = piece_bytes(stream, UINT64_MAX), messages = 0, read = 0, digest = 0;
 	ssize_t came = receive_bytes(stream, place_in_row(stream), bytes);
 
 	if (came <= 0) {
@@ -214,12 +264,19 @@ static bool read_one(struct worker *w, struct stream *stream, int *number)
 			*number = came == 0 ? ECONNRESET : errno;
 		return false;
 	}
-	if (stream->read < stream->position / row->slot * row->slot) /* turns were left out */
-		stream->read = stream->position / row->slot * row->slot;
-	stream->position += (uint64_t)came;
-	for (; stream->read + row->slot <= stream->position; stream->read += row->slot, messages++)
-		digest += wh_payload_digest(row->slots + stream->read % row->bytes, message_bytes);
-	wh_limit_add(&w->m->run.shared->counts[2 * w->node + 1], messages, messages * message_bytes, digest);
+	advance(&stream->at, row, (uint64_t)came);
+	for (;; messages++) {
+		const struct turn *turn;
+
+		skip_turns(&stream->read, stream, stream->at.position);
+		turn = &row->turns[stream->read.turn];
+		if (stream->read.position + turn->slot > stream->at.position)
+			break;
+		digest += wh_payload_digest(row->slots + stream->read.position % row->bytes, turn->ring->bytes);
+		read += turn->ring->bytes;
+		advance(&stream->read, row, turn->slot);
+	}
+	wh_limit_add(&w->m->run.shared->counts[2 * w->node + 1], messages, read, digest);
 	return true;
 }
 
@@ -256,7 +313,8 @@ static void work_until_stop(struct worker *w, bool fills, bool reads)
 	int number = fds == NULL ? ENOMEM : 0;
 
 	if (fills && reads && w->m->per_message)
-		most = wh_limit_burst((uint32_t)(row->bytes / row->turn), row->slot);
+		most = wh_limit_burst((uint32_t)(row->bytes / row->cycle * row->ring_count),
+				      (uint32_t)(row->cycle / row->ring_count));
 	wh_limit_ready(shared);
 	while (number == 0 && wh_load_relaxed(&w->failure) == 0 && wh_phase_get(&shared->phase) == WH_LIMIT_RUN) {
 		bool done = fills && write_some(w, most, &number);
@@ -280,14 +338,18 @@ static bool row_open(struct row *row, const struct measurement *m, uint32_t node
 	*row = measure_row(m->plan, node, m->per_message);
 	if (row->ring_count == 0)
 		return true;
-	row->rings = calloc(row->ring_count, sizeof *row->rings);
+	row->turns = calloc(row->ring_count, sizeof *row->turns);
 	row->slots = aligned_alloc(WH_CACHE_LINE, wh_limit_round_up(row->bytes, WH_CACHE_LINE));
-	if (row->rings == NULL || row->slots == NULL)
+	if (row->turns == NULL || row->slots == NULL)
 		return false;
 	memset(row->slots, 0, row->bytes); /* mapped now, not under the clock */
-	for (size_t r = 0; r < m->plan->ring_count; r++)
-		if (m->plan->rings[r].writer == node)
-			row->rings[count++] = &m->plan->rings[r];
+	for (size_t r = 0; r < m->plan->ring_count; r++) {
+		const struct wh_limit_ring *ring = &m->plan->rings[r];
+		uint32_t slot = (uint32_t)wh_limit_slot(ring->bytes);
+
+		if (ring->writer == node)
+			row->turns[count++] = (struct turn){ring, slot, (uint64_t)row->messages * slot};
+	}
 	return true;
 }
 
@@ -299,16 +361,18 @@ static bool stream_open(const struct worker *w, uint32_t peer, struct stream *st
 
 	*made = false;
 	for (uint32_t r = 0; r < row->ring_count; r++)
-		count += takes_part(row->rings[r], reader);
+		count += takes_part(row->turns[r].ring, reader);
 	if (count == 0)
 		return true;
 	*stream = (struct stream){.socket = w->sockets[peer],
 				  .seal = w->m->sealed ? w->seals[peer] : NULL,
 				  .row = row,
+				  .at = place_of_row(row),
+				  .read = place_of_row(row),
 				  .takes = calloc(row->ring_count, sizeof *stream->takes),
 				  .takes_all = count == row->ring_count};
 	for (uint32_t r = 0; stream->takes != NULL && r < row->ring_count; r++)
-		stream->takes[r] = takes_part(row->rings[r], reader);
+		stream->takes[r] = takes_part(row->turns[r].ring, reader);
 	*made = stream->takes != NULL;
 	return *made;
 }
@@ -322,6 +386,8 @@ static bool worker_open(struct worker *w)
 	w->writes = calloc(nodes, sizeof *w->writes);
 	w->reads = calloc(nodes, sizeof *w->reads);
 	good = w->rows != NULL && w->writes != NULL && w->reads != NULL && row_open(&w->rows[w->node], w->m, w->node);
+	if (good)
+		w->filled = place_of_row(&w->rows[w->node]);
 	for (uint32_t peer = 0; peer < nodes && good; peer++) {
 		if (peer == w->node)
 			continue;
@@ -341,7 +407,7 @@ static void worker_close(struct worker *w)
 	for (uint32_t s = 0; s < w->read_count; s++)
 		free(w->reads[s].takes);
 	for (uint32_t node = 0; w->rows != NULL && node < w->m->plan->nodes; node++) {
-		free((void *)w->rows[node].rings);
+		free(w->rows[node].turns);
 		free(w->rows[node].slots);
 	}
 	for (uint32_t node = 0; w->seals != NULL && node < w->m->plan->nodes; node++)

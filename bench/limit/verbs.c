@@ -63,6 +63,7 @@ struct worker {
 	struct wh_limit_link *links; /* [nodes] mine is empty */
 	struct ring_end *writes, *reads;
 	size_t write_count, read_count;
+	bool mixed; /* messages are of several sizes */
 	const char *failure;
 };
 
@@ -188,12 +189,25 @@ static uint64_t most_of(const struct wh_limit_ring *ring, uint64_t every)
 	return every <= burst ? burst : every < quarter ? every : quarter;
 }
 
+/* Of the ring that it has filled least. */
+static uint64_t least_filled(const struct worker *w)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t r = 0; r < w->write_count; r++)
+		least = w->writes[r].count < least ? w->writes[r].count : least;
+	return least;
+}
+
 /* Fills what there is room for, that many at most. Returns how many. */
 static uint64_t fill_ring(struct worker *w, struct ring_end *end)
 {
 	uint64_t every = wh_load_relaxed(&w->m->run.shared->publish_every), room = room_of(end);
-	uint64_t most = most_of(end->ring, every), count = room < most ? room : most;
+	uint64_t most = most_of(end->ring, every), count;
 
+	if (w->mixed)
+		most = wh_limit_in_step(most, end->count, least_filled(w), end->ring->window);
+	count = room < most ? room : most;
 	for (uint64_t n = 1; n <= count && w->failure == NULL; n++) {
 		char *slot = end->slots + end->count % end->ring->window * end->slot;
 
@@ -373,6 +387,7 @@ static int run_node(void *ctx, uint32_t node)
 	struct worker w = {.m = ctx, .node = node};
 	int number = 0;
 
+	w.mixed = wh_limit_is_mixed(w.m->plan);
 	if (!worker_open(&w)) {
 		w.failure = "no memory";
 		errno = ENOMEM;

@@ -14,7 +14,8 @@ static const struct wh_option figure_options[] = {
 	{"title", WH_OPTION_TEXT, "", "", 0, 0, NULL, "What the picture is called; nothing: the name of the file.",
 	 FIGURE(title), false},
 	{"x", WH_OPTION_TEXT, "", "", 0, 0, NULL,
-	 "The key that is along x, one of those with a list; nothing: the first of them.", FIGURE(x), false},
+	 "The key that is along x, one of those with a list, as in bytes or bench large.bytes; nothing: the first of them.",
+	 FIGURE(x), false},
 	{"panels", WH_OPTION_TEXT, "", "", 0, 0, NULL,
 	 "The key, with a list, each value of which has a panel of its own; nothing: all are in one. Keys that are left make series.",
 	 FIGURE(panels), false},
@@ -213,13 +214,24 @@ static bool find_axes(struct wh_figure *figure)
 	return true;
 }
 
-/* The axis of that key; the key of one may be "subgroup all.window", and just "window" is meant. */
+/* "window", of "subgroup all.window". */
+static const char *bare_key(const char *key)
+{
+	const char *dot = strrchr(key, '.');
+
+	return dot != NULL ? dot + 1 : key;
+}
+
+/* The axis of that key. The key of an axis has its section where it alone does not say which is meant; so may the one that is looked for. */
 static size_t find_axis(const struct wh_figure *figure, const char *key)
 {
+	for (size_t a = 0; key[0] != '\0' && a < figure->axis_count; a++)
+		if (strcmp(figure->axes[a].key, key) == 0)
+			return a;
 	for (size_t a = 0; key[0] != '\0' && a < figure->axis_count; a++) {
-		const char *dot = strrchr(figure->axes[a].key, '.');
+		const char *of_axis = figure->axes[a].key;
 
-		if (strcmp(figure->axes[a].key, key) == 0 || (dot != NULL && strcmp(dot + 1, key) == 0))
+		if (strcmp(bare_key(of_axis), key) == 0 || strcmp(of_axis, bare_key(key)) == 0)
 			return a;
 	}
 	return figure->axis_count;

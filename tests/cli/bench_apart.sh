@@ -15,9 +15,14 @@ transport = tcp
 nodes = 3
 [subgroup s]
 window = 20
+[subgroup t]
+message_bytes = 100
+window = 20
 [bench]
-messages = 500
+messages = 250
 bytes = 1000
+[bench t]
+bytes = 64
 END
 
 run() {
@@ -33,9 +38,9 @@ for pid in "${pids[@]}"; do
 	wait "$pid" || { cat "$dir"/*.txt; exit 1; }
 done
 
-# Twice in each file: of the node, and of the subgroup, which is the only one.
+# In each file: of the node once, and of both subgroups for each node.
 digests=$(grep -ho '"order_digest":\[[^]]*\]' "$dir"/*.json | grep -oE '[0-9a-f]{16}' | sort | uniq -c | awk '{ print $1 }')
-[ "$digests" = 6 ] || { echo "the nodes have delivered different things:"; cat "$dir"/*.json; exit 1; }
+[ "$digests" = $'3\n3\n3' ] || { echo "the nodes have delivered different things:"; cat "$dir"/*.json; exit 1; }
 
 # Timed are a node's own messages only, and each has a round trip to both of the others.
 for id in 0 1 2; do
@@ -50,9 +55,26 @@ for id in 0 1 2; do
 	[ "${peers//$'\n'/ }" = "${expected[*]}" ] || { echo "node $id: $peers"; exit 1; }
 done
 
+# Each has the rates of both subgroups, of sizes of their own, and the limit has their mix.
+for id in 0 1 2; do
+	grep -qE '"name":"s",.*"bytes":1000,.*"name":"t",.*"bytes":64,' "$dir/$id.json" || { cat "$dir/$id.json"; exit 1; }
+	grep -q 'the limit is of the same mix' "$dir/$id.txt" || { cat "$dir/$id.txt"; exit 1; }
+done
+
+# A node with a file that says another size is found out by those that hear it.
+pids=()
+for id in 0 1 2; do
+	run "other-$id" --node $id --set bench.give_up_s=2 --set bench.limit=off --set "bench t.bytes=$((id == 2 ? 65 : 64))" &
+	pids+=($!)
+done
+good=0
+for pid in "${pids[@]}"; do wait "$pid" && good=$((good + 1)); done
+[ "$good" = 0 ] && grep -q 'subgroup t: a message of node 2 has 65 bytes, and 64 were expected' "$dir"/other-[01].txt ||
+	{ cat "$dir"/other-*.txt; exit 1; }
+
 # A rank among another number of commands is none of the group's nodes: then all are run here.
 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 run all --set bench.runs=1 --set bench.limit=off
-[ "$(grep -o '"order_digest":\[[^]]*\]' "$dir/all.json" | grep -oE '[0-9a-f]{16}' | wc -l)" = 6 ]
+[ "$(grep -o '"order_digest":\[[^]]*\]' "$dir/all.json" | grep -oE '[0-9a-f]{16}' | wc -l)" = 9 ]
 if run wrong --node 3; then
 	echo "there is no node 3"
 	exit 1

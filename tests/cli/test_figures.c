@@ -296,16 +296,19 @@ TEST(limit_of_verbs_needs_a_device)
 }
 
 /* On tcp the rings of a node share its connections, and not all of them are for everybody. */
-TEST_LOOP(limit_of_subgroups_that_overlap, 0, 2)
+TEST_LOOP(limit_of_subgroups_that_overlap, 0, 4)
 {
 	const uint32_t all[] = {0, 1, 2}, first[] = {0, 1}, last[] = {1, 2};
 	struct wh_limit_ring rings[] = {{0, first, 2, 10, 1000}, {0, all, 3, 20, 1000}, {0, first, 2, 10, 1000},
 					{1, last, 2, 10, 1000},  {1, all, 3, 20, 1000}, {2, last, 2, 10, 1000}};
+
+	for (size_t r = 0; r < COUNT(rings); r++) /* of several sizes, also across readers */
+		rings[r].bytes = _i / 2 == 0 ? 1000 : (uint32_t)(1000 * r * r);
 	struct wh_limit_plan plan = {.kind = WH_LIMIT_TCP,
 				     .nodes = 3,
 				     .rings = rings,
 				     .ring_count = COUNT(rings),
-				     .caller = _i == 1,
+				     .caller = _i % 2 == 1,
 				     .measure_ms = 20};
 	struct wh_limit_result result;
 	struct wh_watch watch;
@@ -316,6 +319,30 @@ TEST_LOOP(limit_of_subgroups_that_overlap, 0, 2)
 	wh_watch_close(&watch);
 	ck_assert_double_gt(result.rate.messages_per_s, 0);
 	ck_assert_double_gt(result.best_write.messages_per_s, 0);
+}
+
+/* As many of each are read, however much faster the small ones are; and there is a small one for each large one. */
+TEST_LOOP(limit_of_several_sizes, 0, 6)
+{
+	static const enum wh_limit_kind kinds[] = {WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_TCP};
+	const uint32_t both[] = {0, 1};
+	struct wh_limit_ring rings[] = {{0, both, 2, 20, 16}, {0, both, 2, 10, 20000}};
+	struct wh_limit_plan plan = {.kind = kinds[_i / 2],
+				     .nodes = 2,
+				     .rings = rings,
+				     .ring_count = COUNT(rings),
+				     .processes = true,
+				     .tls = _i / 2 == 2,
+				     .caller = _i % 2 == 1,
+				     .measure_ms = 20};
+	const double mean = (16 + 20000) / 2.0;
+	struct wh_limit_result result;
+
+	measure(&plan, &result);
+	ck_assert_double_eq_tol(result.rate.bytes_per_s / result.rate.messages_per_s, mean, 0.2 * mean);
+	if (plan.kind == WH_LIMIT_TCP)
+		ck_assert_double_eq_tol(result.best_write.bytes_per_s / result.best_write.messages_per_s, mean,
+					0.2 * mean);
 }
 
 TEST_SUITE("figures")

@@ -442,6 +442,40 @@ START_TEST(malformed_headers)
 }
 END_TEST
 
+/* [group] and [group NAME] are two sections, whichever table comes first. */
+START_TEST(a_word_with_and_without_names)
+{
+	static const struct wh_option_table named = {
+		"group", WH_OPTION_NAMED, "Of one.", subgroup_options, COUNT(subgroup_options), sizeof(struct subgroup),
+	};
+	const struct wh_option_table *const both[] = {_i == 0 ? &group_table : &named, _i == 0 ? &named : &group_table};
+	struct wh_conf *conf = wh_conf_new(both, COUNT(both));
+	struct subgroup bound;
+
+	ck_assert_int_eq(wh_conf_load_text(conf, "a.ini", "[group]\nnodes = 2\n[group x]\nwindow = 3, 4\n"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_set(conf, "group y.window=5"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_set(conf, "group.timeout_ms=7"), WHORL_OK);
+	ck_assert_int_eq(wh_conf_check(conf), WHORL_OK);
+	ck_assert_int_eq(bound_group(conf, 0).nodes, 2);
+	ck_assert_int_eq(bound_group(conf, 0).timeout_ms, 7);
+	wh_conf_bind(conf, 1, &named, "x", &bound);
+	ck_assert_int_eq(bound.window, 4);
+	wh_conf_bind(conf, 1, &named, "z", &bound); /* there is none: defaults */
+	ck_assert_int_eq(bound.window, 100);
+	ck_assert_str_eq(wh_conf_instance(conf, "group", 0), "x");
+	ck_assert_str_eq(wh_conf_instance(conf, "group", 1), "y");
+	ck_assert_ptr_null(wh_conf_instance(conf, "group", 2));
+	ck_assert(wh_conf_may_vary(conf, "nodes") && wh_conf_may_vary(conf, "window"));
+	ck_assert(wh_conf_may_vary(conf, "group.nodes") && wh_conf_may_vary(conf, "group x.window"));
+	ck_assert(!wh_conf_may_vary(conf, "group.window") && !wh_conf_may_vary(conf, "group x.nodes"));
+	ck_assert(!wh_conf_may_vary(conf, "group.timeout_ms") && !wh_conf_may_vary(conf, "other.nodes"));
+	ck_assert(!wh_conf_may_vary(conf, ".nodes") && !wh_conf_may_vary(conf, "group x y.nodes"));
+	ck_assert_int_eq(wh_conf_set(conf, "group x.nodes=2"), WHORL_CONFIG);
+	ck_assert_str_eq(wh_conf_mistakes(conf), "--set: group x.nodes: unknown key here, expected in [group]");
+	wh_conf_free(conf);
+}
+END_TEST
+
 START_TEST(malformed_lines)
 {
 	static const char *const lines[] = {
@@ -1087,6 +1121,7 @@ Suite *suite(void)
 	tcase_add_test(bad, unknown_keys);
 	tcase_add_test(bad, given_twice);
 	tcase_add_test(bad, malformed_headers);
+	tcase_add_loop_test(good, a_word_with_and_without_names, 0, 2);
 	tcase_add_test(bad, malformed_lines);
 	tcase_add_test(bad, bytes_that_are_no_text);
 	tcase_add_test(bad, bad_values_in_lists);
