@@ -88,3 +88,12 @@ mutant(NAME changed-is-silent KIND conformance-tcp-protect FILE transport/tcp/in
 	REPLACEMENT [[
 	return changed ? WH_WIRE_ENDED : WH_WIRE_ENDED;
 ]])
+
+mutant(NAME secure-key-blames-certificate KIND test_secure_psk FILE transport/secure/tls.c
+	REMOVES "where TLS begins from the key no certificate is blamed"
+	TEXT [[
+	if (verdict != X509_V_OK && !wh_secure_tunnel_of_key(t)) /* of a key there is none, and the verdict is about nothing */
+]]
+	REPLACEMENT [[
+	if (verdict != X509_V_OK)
+]])
