@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/atomics.h"
 #include "base/clock.h"
 
 static const int own_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -59,6 +60,14 @@ enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu,
 	snprintf(short_name, sizeof(short_name), "%s", name);
 	(void)pthread_setname_np(*thread, short_name); /* for people only, and the thread may have ended by now */
 	return WHORL_OK;
+}
+
+static wh_word numbers; /* that threads of this process have taken */
+_Thread_local uint64_t wh_thread_own_number;
+
+uint64_t wh_thread_take_number(void)
+{
+	return wh_thread_own_number = wh_fetch_add(&numbers, 1) + 1;
 }
 
 static void run_anywhere(void)

@@ -31,6 +31,14 @@ void wh_thread_stand_back(void);
  * sched_yield between two pieces. */
 bool wh_thread_stand_back_or_take_turns(void);
 
+/* The number of the calling thread, which no other of this process has or has had: pthread_self() may be that of one that has ended. Not 0. */
+extern _Thread_local uint64_t wh_thread_own_number __attribute__((tls_model("initial-exec"))); /* 0: it has none yet */
+uint64_t wh_thread_take_number(void);
+static inline uint64_t wh_thread_number(void)
+{
+	return __builtin_expect(wh_thread_own_number != 0, 1) ? wh_thread_own_number : wh_thread_take_number();
+}
+
 /* A condition with deadlines of CLOCK_MONOTONIC. */
 void wh_thread_condition_init(pthread_cond_t *condition);
 /* So long from now, in ms or in ns, as one of them. */

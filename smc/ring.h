@@ -82,7 +82,7 @@ struct wh_ring {
 	/* Where `single` (docs/decisions/0071): frozen << 63 | number << slot_bits | slot of the next claim; of the claim word only the bits
 	 * count. [the sending thread; the loop freezes it, when it has wedged the ring] */
 	wh_word own;
-	wh_word sender; /* that thread; 0: none has claimed yet. [the first thread that claims, once] */
+	wh_word sender; /* that thread's number; 0: none has claimed yet. [the first thread that claims, once] */
 	wh_word at_wedge; /* [loop] its number when the ring was wedged last: as long as it is, this is how many are claimed */
 	bool single; /* [const] one thread sends */
 

@@ -8,8 +8,7 @@
 #ifndef WH_SMC_SINGLE_H
 #define WH_SMC_SINGLE_H
 
-#include <pthread.h>
-
+#include "base/thread.h"
 #include "smc/ring.h"
 
 #define WH_CLAIM_BITS (UINT64_C(15) << 60) /* of the claim word: why none can be made */
@@ -18,7 +17,7 @@
 /* This thread is the one that sends: no other is, or was. */
 static inline bool wh_single_is_sender(struct wh_ring *ring)
 {
-	uint64_t me = (uintptr_t)pthread_self(), sender = wh_load_relaxed(&ring->sender);
+	uint64_t me = wh_thread_number(), sender = wh_load_relaxed(&ring->sender);
 
 	if (__builtin_expect(sender == me, 1))
 		return true;

@@ -83,6 +83,23 @@ mutant(NAME dds-unsaid-is-atomic KIND test_ddsc_api FILE dds/agree.c
 		changed = false;
 ]])
 
+mutant(NAME dds-volatile-is-unsaid KIND test_dds_agree FILE dds/agree.c
+	REMOVES "a topic that says how durable it is says it"
+	TEXT [[
+	    wh_dds_policies_has(policies, WHORL_DDS_POLICY_DURABILITY) ||
+]]
+	REPLACEMENT [[
+]])
+
+mutant(NAME dds-keeps-as-others KIND test_dds_agree FILE dds/agree.c
+	REMOVES "a topic that says how much is kept says it"
+	TEXT [[
+	if (wh_dds_policies_has(policies, WHORL_DDS_POLICY_DURABILITY_SERVICE))
+		return true;
+]]
+	REPLACEMENT [[
+]])
+
 mutant(NAME ddsc-key-is-not-freed KIND test_ddsc_api FILE ddsc/memory.c
 	REMOVES "what a key points to is freed alone"
 	TEXT [[

@@ -88,3 +88,30 @@ mutant(NAME changed-is-silent KIND conformance-tcp-protect FILE transport/tcp/in
 	REPLACEMENT [[
 	return changed ? WH_WIRE_ENDED : WH_WIRE_ENDED;
 ]])
+
+mutant(NAME secure-key-blames-certificate KIND test_secure_psk FILE transport/secure/tls.c
+	REMOVES "where TLS begins from the key no certificate is blamed"
+	TEXT [[
+	long verdict = has_certificates(t) ? SSL_get_verify_result(t->ssl) : X509_V_OK;
+]]
+	REPLACEMENT [[
+	long verdict = SSL_get_verify_result(t->ssl);
+]])
+
+mutant(NAME secure-each-failure-is-a-key KIND test_secure_memory FILE transport/secure/greet.c
+	REMOVES "an end that lacks memory does not say that the other has another key"
+	TEXT [[
+	if ((done < 0 && s->tunnel.failure == WH_SECURE_OF_KEY) ||
+]]
+	REPLACEMENT [[
+	if ((done < 0 && all) ||
+]])
+
+mutant(NAME secure-starved-is-unproven KIND test_secure_memory FILE transport/secure/greet.c
+	REMOVES "where memory is out that is what did not fit"
+	TEXT [[
+	s->fault = s->tunnel.failure == WH_SECURE_OF_SYSTEM ? WH_SECURE_STARVED : WH_SECURE_UNPROVEN;
+]]
+	REPLACEMENT [[
+	s->fault = WH_SECURE_UNPROVEN;
+]])

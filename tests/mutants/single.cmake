@@ -39,3 +39,13 @@ mutant(NAME single-any-thread KIND test_ring_single FILE smc/ring.c
 	REPLACEMENT [[
 	(void)wh_single_is_sender(ring);
 ]])
+
+mutant(NAME single-by-handle KIND test_ring_single FILE smc/single.h
+	COMPILE smc/ring.c tests/unit/test_ring_single.c
+	REMOVES "a thread that has the handle of one that has ended is another"
+	TEXT [[
+	uint64_t me = wh_thread_number(), sender = wh_load_relaxed(&ring->sender);
+]]
+	REPLACEMENT [[
+	uint64_t me = (uintptr_t)pthread_self(), sender = wh_load_relaxed(&ring->sender);
+]])

@@ -398,3 +398,12 @@ mutant(NAME tcp-sealed-without-end KIND test_tcp_sealed FILE transport/tcp/seale
 	REPLACEMENT [[
 	return channel->received == WH_TCP_BROKEN ? WH_TCP_BROKEN : WH_TCP_LATER;
 ]])
+
+mutant(NAME tcp-careless KIND test_tcp_sealed FILE transport/tcp/sealed.c
+	REMOVES "a careful connection seals only what its socket has room for"
+	TEXT [[
+	return !channel->careful || poll(&room, 1, 0) > 0; /* or broken: the next call says so */
+]]
+	REPLACEMENT [[
+	return !channel->careful || poll(&room, 1, 0) >= 0;
+]])

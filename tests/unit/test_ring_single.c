@@ -116,6 +116,18 @@ TEST(claims_of_other_threads_are_refused)
 	ring_discard(b);
 }
 
+/* As long as the ring lives: another thread that begins when it has ended, and has its handle and its stack, is another. */
+TEST(it_is_the_sender_when_it_has_ended)
+{
+	struct bench *b = single_make(WINDOW);
+
+	ck_assert_int_eq(result_elsewhere(b), WHORL_OK);
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(result_elsewhere(b), WHORL_INVALID);
+	ck_assert_uint_eq(wh_ring_claimed(b->ring), 1);
+	ring_discard(b);
+}
+
 /* ---- a wedge in the middle of a claim ------------------------------------------------------------------------------------ */
 
 static struct wh_ring *wedged_between; /* NULL: nothing happens */

@@ -7,6 +7,7 @@
 
 #define WIRE_BYTES (1u << 20)
 #define RECORD_HEAD 5
+#define REKEY_BYTES 200000 /* more than most of these say, and less than a full socket is filled with */
 
 static struct lab lab;
 static struct authority authority;
@@ -37,6 +38,7 @@ static void setup(void)
 	authority_make(&authority, "authority", path);
 	equip(CALLER, "URI:whorl://g/1", 1);
 	equip(ANSWERER, "URI:whorl://g/2", 2);
+	lab.ground[CALLER].rekey_bytes = REKEY_BYTES;
 	lab_meet(&lab);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	for (int i = 0; i < 2; i++) {
@@ -168,6 +170,29 @@ TEST(a_full_socket_loses_nothing)
 		had = hear(had);
 	ck_assert_uint_eq(hear(had), at);
 	ck_assert_int_eq(memcmp(said, heard, at), 0);
+}
+
+/* Nothing that was taken waits for a later call. */
+TEST(a_careful_one_keeps_nothing)
+{
+	const struct iovec out = {said, WIRE_BYTES};
+	size_t done, at = 0, had = 0;
+	enum wh_tcp_io io;
+
+	wh_tcp_channel_take_care(&ends[CALLER]);
+	for (int i = 0; i < 20; i++) {
+		const struct iovec rest = {said + at, out.iov_len - at};
+
+		io = at < out.iov_len ? wh_tcp_channel_write(&ends[CALLER], &rest, 1, &done) : WH_TCP_LATER;
+		ck_assert(io == WH_TCP_DONE || io == WH_TCP_LATER);
+		ck_assert(!wh_tcp_channel_unsent(&ends[CALLER]));
+		at += io == WH_TCP_DONE ? done : 0;
+		ck_assert(i > 0 || (at > 0 && at < out.iov_len));
+		had = io == WH_TCP_LATER ? hear(had) : had;
+		ck_assert(io == WH_TCP_DONE || had == at);
+	}
+	ck_assert_uint_eq(had, out.iov_len);
+	ck_assert_int_eq(memcmp(said, heard, had), 0);
 }
 
 TEST(a_look_receives_nothing)

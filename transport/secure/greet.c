@@ -122,6 +122,14 @@ static void refuse_without(struct wh_secure *s, const char *what)
 	refuse_peer(s, WH_SECURE_STARVED, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
 }
 
+/* TLS has failed, and has said why. */
+static void refuse_as_said(struct wh_secure *s)
+{
+	wh_text_tame(s->reason, sizeof(s->reason));
+	s->state = WH_SECURE_REFUSED;
+	s->fault = s->tunnel.failure == WH_SECURE_OF_SYSTEM ? WH_SECURE_STARVED : WH_SECURE_UNPROVEN;
+}
+
 /* ---- the preamble ------------------------------------------------------------------------------------------------------ */
 
 unsigned wh_secure_mode(const struct wh_secure_ground *ground)
@@ -147,13 +155,13 @@ static void shake_hands(struct wh_secure *s)
 	int done = wh_secure_tunnel_shake(&s->tunnel, wh_secure_other(s, name), s->reason);
 	bool all = wh_secure_tls_is_of_key(s->ground.tls);
 
-	if (all && (done < 0 || (done > 0 && !wh_secure_tunnel_of_key(&s->tunnel)))) {
+	if ((done < 0 && s->tunnel.failure == WH_SECURE_OF_KEY) ||
+	    (done > 0 && all && !wh_secure_tunnel_of_key(&s->tunnel))) {
 		refuse_key(s, false);
 		return;
 	}
 	if (done < 0) {
-		wh_text_tame(s->reason, sizeof(s->reason));
-		s->state = WH_SECURE_REFUSED;
+		refuse_as_said(s);
 		return;
 	}
 	if (done == 0)
@@ -424,10 +432,8 @@ static void pump_tunnel(struct wh_secure *s)
 		ptrdiff_t got = wh_secure_tunnel_read(&s->tunnel, s->message + s->have, bytes_missing(s),
 						      wh_secure_other(s, name), s->reason);
 
-		if (got < 0) {
-			wh_text_tame(s->reason, sizeof(s->reason));
-			s->state = WH_SECURE_REFUSED;
-		}
+		if (got < 0)
+			refuse_as_said(s);
 		if (got <= 0)
 			return;
 		s->have += (size_t)got;

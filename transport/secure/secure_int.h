@@ -89,12 +89,19 @@ void wh_secure_cert_name(struct x509_st *certificate, char *out, size_t bytes);
 
 /* ---- secure/tls.c ------------------------------------------------------------------------------------------------------ */
 
+enum wh_secure_failure { /* of a handshake */
+			 WH_SECURE_OF_TLS,
+			 WH_SECURE_OF_KEY,    /* as it fails where the other end has another key */
+			 WH_SECURE_OF_SYSTEM, /* memory is out, or OpenSSL cannot */
+};
+
 struct wh_secure_tunnel {                 /* TLS over bytes */
 	struct ssl_st *ssl;               /* SSL */
 	struct wh_secure_bytes *in, *out; /* of the channel */
 	wh_secure_fetch *fetch;           /* NULL, or behind `in` there is more to be had */
 	void *from;
-	uint64_t sealed; /* since the key was last changed */
+	uint64_t sealed;                /* since the key was last changed */
+	enum wh_secure_failure failure; /* when a call has given -1 */
 };
 
 bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_tls *tls, bool connects,

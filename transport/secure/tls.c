@@ -80,19 +80,63 @@ bool wh_secure_tunnel_begin(struct wh_secure_tunnel *t, const struct wh_secure_t
 	return true;
 }
 
-/* Why a call has failed for good. */
-static void explain_failure(const struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES])
+/* Not so where TLS begins from the key: what is said of a certificate there is about none. */
+static bool has_certificates(const struct wh_secure_tunnel *t)
 {
-	long verdict = SSL_get_verify_result(t->ssl);
+	return SSL_CTX_get_app_data(SSL_get_SSL_CTX(t->ssl)) == NULL;
+}
+
+static bool is_alert(unsigned long number)
+{
+	int reason = ERR_GET_REASON(number);
+
+	return ERR_GET_LIB(number) == ERR_LIB_SSL && reason >= SSL_AD_REASON_OFFSET &&
+	       reason < SSL_AD_REASON_OFFSET + 256; /* those of all libraries, as that memory is out, lie above */
+}
+
+/* What a handshake comes to with an end that has another key, or a certificate in its place: it does not verify, or the other end says so. */
+static bool is_of_key(unsigned long number)
+{
+	if (ERR_GET_LIB(number) != ERR_LIB_SSL)
+		return false;
+	switch (ERR_GET_REASON(number)) {
+	case SSL_R_BINDER_DOES_NOT_VERIFY:
+	case SSL_R_CERTIFICATE_VERIFY_FAILED:
+	case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+	case SSL_R_NO_SHARED_CIPHER:
+	case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:
+	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+	case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum wh_secure_failure failure_of(const struct wh_secure_tunnel *t, unsigned long number)
+{
+	int reason = ERR_GET_REASON(number);
+
+	if (reason == ERR_R_MALLOC_FAILURE || reason == ERR_R_INTERNAL_ERROR || reason == ERR_R_INIT_FAIL)
+		return WH_SECURE_OF_SYSTEM;
+	return !has_certificates(t) && is_of_key(number) ? WH_SECURE_OF_KEY : WH_SECURE_OF_TLS;
+}
+
+/* Why a call has failed for good. */
+static void explain_failure(struct wh_secure_tunnel *t, const char *who, char reason[WH_SECURE_REASON_BYTES])
+{
+	long verdict = has_certificates(t) ? SSL_get_verify_result(t->ssl) : X509_V_OK;
 	unsigned long number = ERR_peek_error();
 	const char *text = ERR_reason_error_string(number);
 
-	if (verdict != X509_V_OK && !wh_secure_tunnel_of_key(t)) /* of a key there is none, and the verdict is about nothing */
+	t->failure = failure_of(t, number);
+	if (verdict != X509_V_OK)
 		snprintf(reason, WH_SECURE_REASON_BYTES, "the certificate of %s is not accepted: %s", who,
 			 X509_verify_cert_error_string(verdict));
-	else if (ERR_GET_REASON(number) >= SSL_AD_REASON_OFFSET)
-		snprintf(reason, WH_SECURE_REASON_BYTES, "%s does not accept this end, or its certificate: %s", who,
-			 text != NULL ? text : "an unknown alert");
+	else if (is_alert(number))
+		snprintf(reason, WH_SECURE_REASON_BYTES, "%s does not accept this end%s: %s", who,
+			 has_certificates(t) ? ", or its certificate" : "", text != NULL ? text : "an unknown alert");
 	else
 		snprintf(reason, WH_SECURE_REASON_BYTES, "TLS with %s has failed: %s", who,
 			 text != NULL ? text : "it ended early");
