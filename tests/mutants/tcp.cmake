@@ -132,10 +132,10 @@ mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp
 mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "a range lies in the parts of the row that have a place here"
 	TEXT [[
-		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
+		return wh_tcp_row_holds(&image->rows[rank], span->offset, span->bytes);
 ]]
 	REPLACEMENT [[
-		if (in->spans[i].offset + in->spans[i].bytes > row->bytes)
+		return span->offset + span->bytes <= image->rows[rank].bytes;
 ]])
 
 mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp/frame.c
