@@ -222,6 +222,7 @@ static void show_shard(struct whorl_status_shard *shard, whorl_node *node, uint3
 	shard->window = parameters.window;
 	shard->message_bytes = parameters.message_bytes;
 	shard->large_bytes = parameters.large_bytes;
+	shard->relay_bytes = wh_node_config_relay_bytes(&node->fixed.config, layout);
 	if (is_in_shard(epoch, layout))
 		show_shard_member(shard, epoch, g, wh_node_subgroup_of(node, layout));
 }

@@ -205,6 +205,7 @@ static struct whorl_subgroup_stats stats_of_subgroup(const whorl_subgroup *subgr
 		.refusals = wh_load_relaxed(&subgroup->figures.refusals),
 		.refused_kept = wh_load_relaxed(&subgroup->figures.kept),
 		.relayed = wh_load_relaxed(&stats->relayed),
+		.relayed_bytes = wh_load_relaxed(&stats->relayed_bytes),
 	};
 
 	copy_batch(&full.send, &stats->send);

@@ -104,7 +104,7 @@ static void pass_on(struct wh_multicast *mc, uint32_t s, uint64_t number, uint32
 static size_t relay_sender(struct wh_multicast *mc, uint32_t s)
 {
 	struct wh_relay *relay = &mc->relays[s];
-	uint64_t here = (int)s == mc->config.me ? mc->announced : relay->here;
+	uint64_t here = (int)s == mc->config.me ? mc->announced : relay->here, bytes = 0;
 	size_t slots = 0;
 
 	for (; relay->passed < here; relay->passed++) {
@@ -113,8 +113,11 @@ static size_t relay_sender(struct wh_multicast *mc, uint32_t s)
 		if (!wh_is_relayed(&mc->config, header))
 			continue;
 		pass_on(mc, s, relay->passed, header.bytes);
+		bytes += header.bytes;
 		slots++;
 	}
+	if (slots > 0)
+		wh_count(&mc->config.stats->relayed_bytes, bytes);
 	return slots;
 }
 

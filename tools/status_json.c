@@ -111,7 +111,7 @@ static json_t *subgroup_stats(const struct whorl_subgroup_stats *s)
 	       COUNT(s, in_doubt), COUNT(s, delivered), COUNT(s, delivered_bytes), COUNT(s, nulls),
 	       COUNT(s, received_num), COUNT(s, delivered_num), COUNT(s, window_full), COUNT(s, window_wait_ns),
 	       COUNT(s, upcall_longest_ns), COUNT(s, slowest_member), COUNT(s, slowest_behind), COUNT(s, refusals),
-	       COUNT(s, refused_kept));
+	       COUNT(s, refused_kept), COUNT(s, relayed), COUNT(s, relayed_bytes));
 	set_value(object, "open_claim", s->open_claim != 0 ? json_integer((json_int_t)s->open_claim - 1) : json_null());
 	set_value(object, "send", batch_of(&s->send));
 	set_value(object, "receive", batch_of(&s->receive));
@@ -210,7 +210,7 @@ static json_t *shards_of(const struct whorl_status *status)
 		set_value(object, "dormant", json_boolean(s->dormant));
 		set_value(object, "last_view", s->dormant ? json_integer((json_int_t)s->last_view) : json_null());
 		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
-		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes));
+		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes), COUNT(s, relay_bytes));
 		set_value(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
 		set_value(object, "places", places_of(s));
 		set_value(object, "log", log_of(s->log));

@@ -282,6 +282,48 @@ static void print_logs(FILE *out, const struct wh_report *report, const struct w
 	}
 }
 
+/* Bytes per second passed on since the report before; "-": as for deliveries. Returns buf. */
+static const char *relay_rate(const struct wh_report *report, const struct wh_report *before,
+			      const struct whorl_status *status, const struct whorl_status_shard *own, char *buf,
+			      size_t room)
+{
+	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
+	const struct whorl_status_shard *shard;
+
+	snprintf(buf, room, "-");
+	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
+		return buf;
+	shard = wh_report_shard(earlier, own->name, own->shard);
+	if (shard == NULL || own->stats->relayed_bytes < shard->stats->relayed_bytes)
+		return buf;
+	return wh_size_text((uint64_t)((double)(own->stats->relayed_bytes - shard->stats->relayed_bytes) * 1e9 /
+				       (double)(report->at_ns - before->at_ns)),
+			    buf, room);
+}
+
+/* What members have passed on, of those that say so. */
+static void print_relays(FILE *out, const struct wh_report *report, const struct wh_report *before,
+			 const struct whorl_status_shard *seen)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; seen->relay_bytes > 0 && i < seen->place_count; i++) {
+		const struct whorl_status *status = report->nodes[seen->places[i].id].status;
+		const struct whorl_status_shard *own =
+			status != NULL ? wh_report_shard(status, seen->name, seen->shard) : NULL;
+		char bytes[32], rate[32];
+
+		if (own == NULL)
+			continue;
+		if (!any)
+			fprintf(out, "relay  %12s %10s %10s\n", "slots", "of bytes", "per s");
+		any = true;
+		fprintf(out, "%5u  %12" PRIu64 " %10s %10s\n", status->id, own->stats->relayed,
+			wh_size_text(own->stats->relayed_bytes, bytes, sizeof bytes),
+			relay_rate(report, before, status, own, rate, sizeof rate));
+	}
+}
+
 static void print_dormant(FILE *out, const struct whorl_status_shard *shard)
 {
 	fprintf(out, "; dormant since view %" PRIu64 ", until one of these enters it that has all of its log:",
@@ -305,6 +347,8 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 		shard->large_bytes > 0 ? shard->large_bytes : shard->message_bytes);
 	if (shard->large_bytes > 0)
 		fprintf(out, ", %u in a slot", shard->message_bytes);
+	if (shard->relay_bytes > 0)
+		fprintf(out, ", relayed from %" PRIu64 " on", shard->relay_bytes);
 	if (shard->dormant) {
 		print_dormant(out, shard);
 		return;
@@ -320,6 +364,7 @@ static void print_shard(FILE *out, const struct wh_report *report, const struct 
 	for (uint32_t i = 0; i < seen->place_count; i++)
 		print_place(out, report, before, seen, &seen->places[i], &frontier);
 	print_logs(out, report, seen);
+	print_relays(out, report, before, seen);
 	if (observer != report->speaker->id)
 		fprintf(out, "      as node %u sees it\n", observer);
 }

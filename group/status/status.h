@@ -20,8 +20,8 @@
 #include "group/status/shown.h"
 
 /* 3: with complaints; 4: members may be dead; 5: with refusals; 6: with large messages; 7: with workers; 8: with logs and
- * restarts; 10: with logs that have been read again */
-#define WH_STATUS_VERSION 10
+ * restarts; 10: with logs that have been read again; 11: with what is relayed */
+#define WH_STATUS_VERSION 11
 #define WH_STATUS_VERSION_LEAST 2 /* is spoken and understood too */
 #define WH_STATUS_QUESTION_BYTES 8
 

@@ -155,11 +155,12 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 		&stats->delivered_bytes, &stats->nulls,          &stats->received_num,      &stats->delivered_num,
 		&stats->window_full,     &stats->window_wait_ns, &stats->upcall_longest_ns, &stats->slowest_behind,
 	};
-	const bool refusals = walk->version >= 5;
+	const bool refusals = walk->version >= 5, relays = walk->version >= 11;
 
 	if (!walk->writes)
-		stats->size = refusals ? offsetof(struct whorl_subgroup_stats, relayed)
-				       : offsetof(struct whorl_subgroup_stats, refusals);
+		stats->size = relays     ? sizeof *stats
+			      : refusals ? offsetof(struct whorl_subgroup_stats, relayed)
+					 : offsetof(struct whorl_subgroup_stats, refusals);
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		walk_u64(walk, words[i]);
 	walk_u32(walk, &stats->slowest_member);
@@ -169,6 +170,10 @@ static void walk_subgroup_stats(struct walk *walk, struct whorl_subgroup_stats *
 	if (refusals) {
 		walk_u64(walk, &stats->refusals);
 		walk_u64(walk, &stats->refused_kept);
+	}
+	if (relays) {
+		walk_u64(walk, &stats->relayed);
+		walk_u64(walk, &stats->relayed_bytes);
 	}
 }
 
@@ -250,6 +255,8 @@ static void walk_shard(struct walk *walk, struct whorl_status_shard *shard, bool
 	walk_u64(walk, &shard->last_view);
 	if (!walk->writes && shard->dormant && (!shard->durable || shard->condition != WHORL_SHARD_GONE))
 		go_wrong(walk, "a shard is dormant that cannot be");
+	if (walk->version >= 11)
+		walk_u64(walk, &shard->relay_bytes);
 }
 
 static void walk_worker(struct walk *walk, struct whorl_status_worker *worker)

@@ -280,6 +280,34 @@ static void judge_status(struct whorl_status *of, char wrong[1024])
 	wh_report_judge(&report, collect_line, wrong);
 }
 
+static bool all_have_relayed(void *ctx)
+{
+	(void)ctx;
+	ASK("--json");
+	return CLI_LINES_WITH(status.out, "\"relay_bytes\":8", "\"relayed\":", "\"relayed_bytes\":") == 3 &&
+	       shows("\"relayed\":0,") == 0;
+}
+
+/* The same three, and members relay: each but the last in a chain has passed something on, and of three senders each has a chain. */
+TEST(relays)
+{
+	char ini[1024];
+
+	snprintf(ini, sizeof ini,
+		 "[group]\nname = %s\nnodes = 3\ntransport = tcp\nfailure_timeout_ms = %d\n"
+		 "[subgroup orders]\nwindow = 20\nmessage_bytes = 1k\nrelay_bytes = 8\n",
+		 nodes.name, (int)test_patience(5000));
+	cli_write(&nodes.dir, "group.ini", ini);
+	asked = nodes.ini;
+	start_three();
+	await_status(0, "orders: ordered, window 20, messages up to 1024 bytes, relayed from 8 on");
+	ck_assert_msg(CLI_LINES_WITH(status.out, "relay  ", "slots", "of bytes") == 1, "%s", status.out);
+	ck_assert_msg(shows("B          -") == 3, "%s", status.out);
+	cli_await_telling(NULL, all_have_relayed, tell_seen, NULL, "all have relayed something");
+	for (int id = 0; id < 3; id++)
+		nodes_end(&nodes, id, SIGKILL);
+}
+
 TEST(a_restart_names_who_is_missing)
 {
 	struct whorl_status_missing missing[] = {{.id = 0, .address = "hosta:7000"}, {.id = 3, .address = ""}};

@@ -332,7 +332,7 @@ START_TEST(relayed_bytes_have_their_place)
 	int s = raw_meet(raw, RAW_INCARNATION);
 	uint64_t number = 0;
 
-	raw_open_relay(raw, s, KEY);
+	raw_open_relay(raw, s, KEY, 1);
 	for (size_t cut = 1; cut < make_relayed(2, spans, 2, 1).count; cut += 7) {
 		struct pushed push = make_relayed(2, spans, 2, ++number);
 
@@ -381,13 +381,30 @@ START_TEST(relayed_bytes_go_nowhere_else)
 	int s = raw_meet(raw, RAW_INCARNATION);
 	struct pushed push = make_relayed(spoilt[_i].owner, &spoilt[_i].span, 1, 1);
 
-	raw_open_relay(raw, s, KEY);
+	raw_open_relay(raw, s, KEY, 1);
 	raw_send(s, push.bytes, push.count);
 	RAW_UNTIL(raw, raw->down == 1);
 	ck_assert_ptr_nonnull(strstr(raw->text, "broken the protocol"));
 	ck_assert_uint_eq(word_of(raw, 1), 0);
 	for (size_t k = 0; k < ROW_BYTES; k++)
 		ck_assert_int_eq(place_of(raw, 2)[k], 0);
+	close(s);
+	raw_free(raw);
+}
+END_TEST
+
+/* Another than the member before is in the chain, whatever it says. */
+START_TEST(relayed_bytes_of_the_wrong_member)
+{
+	static const struct wh_tcp_span span = {RING + 16, 100};
+	struct raw *raw = raw_make();
+	int s = raw_meet(raw, RAW_INCARNATION);
+	struct pushed push = make_relayed(2, &span, 1, 1);
+
+	raw_open_relay(raw, s, KEY, 0);
+	raw_send(s, push.bytes, push.count);
+	RAW_UNTIL(raw, raw->down == 1);
+	ck_assert_int_eq(place_of(raw, 2)[RING + 16], 0);
 	close(s);
 	raw_free(raw);
 }
@@ -418,7 +435,7 @@ START_TEST(relayed_bytes_that_are_not_wanted_any_more)
 	int s = raw_meet(raw, RAW_INCARNATION);
 	struct pushed push = make_relayed(2, &span, 1, 9);
 
-	raw_open_relay(raw, s, KEY);
+	raw_open_relay(raw, s, KEY, 1);
 	raw_send(s, push.bytes, push.count - 100);
 	settle_half(raw);
 	if (_i == 0)
@@ -541,6 +558,7 @@ int main(void)
 	tcase_add_loop_test(cases, a_push_that_is_not_wanted_any_more, 0, 3);
 	tcase_add_test(cases, relayed_bytes_have_their_place);
 	tcase_add_loop_test(cases, relayed_bytes_go_nowhere_else, 0, sizeof(spoilt) / sizeof(spoilt[0]));
+	tcase_add_test(cases, relayed_bytes_of_the_wrong_member);
 	tcase_add_loop_test(cases, no_member_relays_unasked, 0, 2);
 	tcase_add_loop_test(cases, relayed_bytes_that_are_not_wanted_any_more, 0, 2);
 	tcase_add_loop_test(cases, a_push_to_elsewhere, 0, sizeof(strays) / sizeof(strays[0]));

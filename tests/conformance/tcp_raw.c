@@ -293,13 +293,14 @@ int raw_meet(struct raw *raw, uint64_t incarnation)
 	return s;
 }
 
-static void take_part(struct raw *raw, int s, uint64_t key, uint32_t members)
+static void take_part(struct raw *raw, int s, uint64_t key, uint32_t members, uint32_t before)
 {
 	const struct wh_row_part parts[] = {{0, CONTROL_BYTES}, {CONTROL_BYTES, WH_ROW_ALIGN}};
 	const struct wh_row_spec rows[] = {{0, 1000, ROW_BYTES, parts, 2},
 					   {RAW_ME, RAW_INCARNATION, ROW_BYTES, parts, 2},
 					   {2, 2000, ROW_BYTES, parts, 2}};
-	const struct wh_relay_spec relay = RAW_RELAY;
+	const struct wh_relay_spec relay = {
+		.owner = 2, .before = before, .offset = CONTROL_BYTES + 16, .stride = 256, .bytes = 240, .count = 3};
 	const struct wh_image_spec spec = {.key = key,
 					   .layout_digest = 5,
 					   .members = members,
@@ -326,11 +327,11 @@ void raw_open(struct raw *raw, int s, uint64_t key)
 {
 	uint32_t ready = raw->ready;
 
-	take_part(raw, s, key, 2);
+	take_part(raw, s, key, 2, 0);
 	RAW_UNTIL(raw, raw->ready == ready + 1);
 }
 
-void raw_open_relay(struct raw *raw, int s, uint64_t key)
+void raw_open_relay(struct raw *raw, int s, uint64_t key, uint32_t before)
 {
-	take_part(raw, s, key, 3);
+	take_part(raw, s, key, 3, before);
 }

@@ -65,9 +65,7 @@ void raw_say_hello(int s, const struct wh_hello *hello);
 int raw_meet(struct raw *raw, uint64_t incarnation);
 /* Opens the image of that key at the node, as rank 0 of two, and takes part in it as rank 1 until it is ready. */
 void raw_open(struct raw *raw, int s, uint64_t key);
-/* As rank 0 of three: the third is not there, rank 1 relays its row, and the image is not ready. */
-#define RAW_RELAY                                                                                                      \
-	{.owner = 2, .before = 1, .offset = CONTROL_BYTES + 16, .stride = 256, .bytes = 240, .count = 3}
-void raw_open_relay(struct raw *raw, int s, uint64_t key);
+/* As rank 0 of three: the third is not there, and the image is not ready. Three slots of its row are relayed, by `before`. */
+void raw_open_relay(struct raw *raw, int s, uint64_t key, uint32_t before);
 
 #endif

@@ -223,3 +223,93 @@ mutant(NAME relays-anywhere KIND test_group_open FILE group/node.c
 	REPLACEMENT [[
 		if (config->subgroups[i].options.relay_bytes < 0)
 ]])
+
+# ---- on tcp: bytes from a network ----
+
+mutant(NAME relays-from-anywhere KIND conformance-tcp-frames FILE transport/session/image.c
+	REMOVES "bytes of another member's row are taken from the member before in the chain"
+	TEXT [[
+relay->owner == owner && relay->before == before && relay_holds
+]]
+	REPLACEMENT [[
+relay->owner == owner && before < image->base.members && relay_holds
+]])
+
+mutant(NAME relays-of-any-row KIND conformance-tcp-frames FILE transport/session/image.c
+	REMOVES "and of the row of a sender whose chain it is in"
+	TEXT [[
+relay->owner == owner && relay->before == before && relay_holds
+]]
+	REPLACEMENT [[
+owner < image->base.members && relay->before == before && relay_holds
+]])
+
+mutant(NAME relays-headers KIND conformance-tcp-frames FILE transport/session/image.c
+	REMOVES "and lie in one slot: headers are their sender's own"
+	TEXT [[
+at % relay->stride < relay->bytes &&
+	       bytes <= relay->bytes - at % relay->stride;
+]]
+	REPLACEMENT [[
+bytes <= relay->count * relay->stride - at;
+]])
+
+mutant(NAME relays-behind-the-ring KIND conformance-tcp-frames FILE transport/session/image.c
+	REMOVES "and in one that is there"
+	TEXT [[
+at / relay->stride < relay->count && at
+]]
+	REPLACEMENT [[
+at
+]])
+
+mutant(NAME relays-words-of-others KIND conformance-tcp-frames FILE transport/tcp/in.c
+	REMOVES "the words of a push are of the row of the one that pushes, whatever its bytes are of"
+	TEXT [[
+	in->columns = in->image->places[rank];
+]]
+	REPLACEMENT [[
+	in->columns = in->image->places[owner];
+]])
+
+mutant(NAME relays-no-place KIND conformance-tcp-frames FILE transport/tcp/image.c
+	REMOVES "what is relayed has a place before its owner has offered its row"
+	TEXT [[
+	for (size_t i = 0; i < image->base.relay_count; i++) {
+		uint32_t owner
+]]
+	REPLACEMENT [[
+	for (size_t i = 0; i < 0 * image->base.relay_count; i++) {
+		uint32_t owner
+]])
+
+mutant(NAME relays-own-row KIND conformance-tcp FILE transport/tcp/out.c
+	REMOVES "a relay pushes its copy of the sender's row, not its own row"
+	TEXT [[
+	return range->owner == image->base.base.my_rank ? image->base.base.own : image->places[range->owner];
+]]
+	REPLACEMENT [[
+	return image->base.base.own;
+]])
+
+mutant(NAME relays-unnamed KIND conformance-tcp FILE transport/tcp/out.c
+	REMOVES "the frame says which row it is of"
+	TEXT [[
+	head->flags |= WH_TCP_RELAYED;
+	wh_tcp_owner_put(at, range->owner);
+	return at + WH_TCP_OWNER_BYTES;
+]]
+	REPLACEMENT [[
+	(void)head;
+	return at;
+]])
+
+mutant(NAME relays-wrong-neighbour KIND views FILE group/rows.c
+	WORDS ${relays}
+	REMOVES "the member before in a chain is the one before in the list of members"
+	TEXT [[
+((uint32_t)me + subgroup->member_count - 1) % subgroup->member_count
+]]
+	REPLACEMENT [[
+((uint32_t)me + 1) % subgroup->member_count
+]])

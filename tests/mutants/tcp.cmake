@@ -17,12 +17,39 @@ mutant(NAME tcp-words-early KIND conformance-tcp-frames FILE transport/tcp/in.c
 mutant(NAME tcp-words-ahead KIND test_tcp_queue FILE transport/tcp/queue.c
 	REMOVES "words leave with the last of the ranges that were posted before them"
 	TEXT [[
-	*ranges = n - q->range_at;
-	if (n < q->range_count)
-		return;
+ &&
+	       q->words[n].behind <= q->left + *ranges;
 ]]
 	REPLACEMENT [[
-	*ranges = n - q->range_at;
+;
+]])
+
+mutant(NAME tcp-words-wait KIND test_tcp_queue FILE transport/tcp/queue.c
+	REMOVES "a word that much lies before ends a frame: it does not wait for all that was posted behind it"
+	TEXT [[
+	bool ends = q->since >= ENDS_BYTES;
+]]
+	REPLACEMENT [[
+	bool ends = false;
+]])
+
+mutant(NAME tcp-rows-mixed KIND test_tcp_queue FILE transport/tcp/queue.c
+	REMOVES "the ranges of a frame are of one row"
+	TEXT [[
+ && first[n].owner == first->owner; n++) {
+]]
+	REPLACEMENT [[
+; n++) {
+]])
+
+mutant(NAME tcp-rows-joined KIND test_tcp_queue FILE transport/tcp/queue.c
+	REMOVES "a range continues one of its own row alone"
+	TEXT [[
+	if (old->image != image || old->owner != owner || offset
+]]
+	REPLACEMENT [[
+	(void)owner;
+	if (old->image != image || offset
 ]])
 
 mutant(NAME tcp-words-overtake KIND test_tcp_queue FILE transport/tcp/queue.c
@@ -105,10 +132,10 @@ mutant(NAME tcp-bytes-not-counted KIND conformance-tcp-frames FILE transport/tcp
 mutant(NAME tcp-range-anywhere KIND conformance-tcp-frames FILE transport/tcp/in.c
 	REMOVES "a range lies in the parts of the row that have a place here"
 	TEXT [[
-		if (!wh_tcp_row_holds(row, in->spans[i].offset, in->spans[i].bytes))
+		return wh_tcp_row_holds(&image->rows[rank], span->offset, span->bytes);
 ]]
 	REPLACEMENT [[
-		if (in->spans[i].offset + in->spans[i].bytes > row->bytes)
+		return span->offset + span->bytes <= image->rows[rank].bytes;
 ]])
 
 mutant(NAME tcp-table-believed KIND test_tcp_frame FILE transport/tcp/frame.c

@@ -3,7 +3,7 @@
 #include "tests/processes/scenarios.h"
 
 /* Of 5: nodes 0 to 3 send. */
-enum { LEADER = 0, SENDER = 2, RECEIVER = 4 };
+enum { LEADER = 0, SENDER = 2, RELAY = 3, RECEIVER = 4 };
 
 /* ---- nothing befalls it ----------------------------------------------------------------------------------------------- */
 
@@ -36,6 +36,12 @@ static void kill_sender(struct cluster *c)
 static void kill_receiver(struct cluster *c)
 {
 	kill_and_go_on(c, RECEIVER);
+}
+
+/* With relays, in the middle of the chains of all others but one: bytes of theirs have come to it, and have not gone on. */
+static void kill_relay(struct cluster *c)
+{
+	kill_and_go_on(c, RELAY);
 }
 
 static void kill_two(struct cluster *c)
@@ -285,6 +291,7 @@ static const struct scenario scenarios[] = {
 	{.name = "kill-leader", .run = kill_leader, .options = {.nodes = 5, .timeout_ms = LONG}},
 	{.name = "kill-sender", .run = kill_sender, .options = {.nodes = 5, .timeout_ms = LONG}},
 	{.name = "kill-receiver", .run = kill_receiver, .options = {.nodes = 5, .timeout_ms = LONG}},
+	{.name = "kill-relay", .run = kill_relay, .options = {.nodes = 5, .timeout_ms = LONG}},
 	{.name = "kill-two", .run = kill_two, .options = {.nodes = 5, .timeout_ms = LONG}},
 	{.name = "kill-next-leader", .run = kill_next_leader, .options = {.nodes = 5, .timeout_ms = LONG}},
 	{.name = "kill-one-by-one", .run = kill_one_by_one, .options = {.nodes = 5, .timeout_ms = LONG}},

@@ -1,5 +1,6 @@
 /* groups.c - the subgroups that a group of processes has, and what its configuration says of them. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/processes/cluster.h"
 
@@ -40,12 +41,25 @@ static size_t write_list(const struct cluster *c, char *at, size_t room, const c
 	return length + (size_t)snprintf(at + length, room - length, "\n");
 }
 
+/* The transport, and members that relay on it (docs/decisions/0074). */
+static bool relays(const struct cluster *c)
+{
+	return c->options.transport != NULL && strcmp(c->options.transport, "tcp-relays") == 0;
+}
+
+static const char *transport_of(const struct cluster *c)
+{
+	if (relays(c))
+		return "tcp";
+	return c->options.transport != NULL ? c->options.transport : "shm";
+}
+
 static size_t write_group(const struct cluster *c, char *at, size_t room)
 {
 	const struct cluster_options *o = &c->options;
 	size_t length =
 		(size_t)snprintf(at, room, "[group]\nname = %s\ntransport = %s\nnodes = %u\nfailure_timeout_ms = %u\n",
-				 c->name, o->transport != NULL ? o->transport : "shm", o->nodes, o->timeout_ms);
+				 c->name, transport_of(c), o->nodes, o->timeout_ms);
 
 	if (o->tie_breaker)
 		length += (size_t)snprintf(at + length, room - length, "tie_breaker = 0\n");
@@ -83,6 +97,8 @@ void cluster_write_config(const struct cluster *c)
 		if (group->ordered && c->options.log_bytes > 0)
 			at += snprintf(at, (size_t)(end - at), "log_bytes = %llu\n",
 				       (unsigned long long)c->options.log_bytes);
+		if (group->ordered && relays(c))
+			at += snprintf(at, (size_t)(end - at), "relay_bytes = 100\n");
 		if (group == groups && c->options.shards > 1)
 			at += snprintf(at, (size_t)(end - at), "shards = %u\n", c->options.shards);
 		at += write_list(c, at, (size_t)(end - at), "members", group->members);

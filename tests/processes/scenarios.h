@@ -3,6 +3,8 @@
  *     PROGRAM --list                         their names
  *     PROGRAM [--transport NAME] SCENARIO|all [REPETITIONS]
  *
+ * A transport is that of [group], or tcp-relays: on tcp, and members relay in ordered subgroups.
+ *
  * WHORL_SEED=n makes other moments, payloads and threads of it; each repetition has the next one. If logs do not agree they are
  * written to the file that WHORL_LOGS names.
  */

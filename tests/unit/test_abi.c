@@ -94,6 +94,7 @@ static const struct {
 	FIELD(whorl_subgroup_stats, refusals, 672, 8),
 	FIELD(whorl_subgroup_stats, refused_kept, 680, 8),
 	FIELD(whorl_subgroup_stats, relayed, 688, 8),
+	FIELD(whorl_subgroup_stats, relayed_bytes, 696, 8),
 	FIELD(whorl_subgroup_info, size, 0, 8),
 	FIELD(whorl_subgroup_info, name, 8, 8),
 	FIELD(whorl_subgroup_info, members, 16, 4),

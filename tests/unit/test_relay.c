@@ -275,6 +275,7 @@ TEST_LOOP(what_is_announced_is_not_here_yet, 0, 2)
 	ck_assert_uint_eq(assert_passed(lab, at + 1, 0, RELAYED, 2),
 			  lab->count); /* the acknowledgement does not wait for it */
 	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed), 1);
+	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed_bytes), RELAYED);
 	ck_assert_uint_eq(step(lab), 0); /* once */
 	discard(lab);
 }
@@ -540,7 +541,7 @@ TEST(a_length_beyond_the_slot_is_not_passed_on)
 	set_relayed(lab, 1);
 	(void)step(lab);
 	ck_assert_uint_eq(find_push(lab, WH_PUSH_WORD, lab->columns.relayed.offset), lab->count);
-	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed), 0);
+	ck_assert_uint_eq(wh_load_relaxed(&lab->stats.relayed) + wh_load_relaxed(&lab->stats.relayed_bytes), 0);
 	discard(lab);
 }
 

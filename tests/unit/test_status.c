@@ -37,6 +37,8 @@ static struct whorl_subgroup_stats shard_stats = {.claimed = 1,
 						  .sent = 2,
 						  .slowest_member = 255,
 						  .slowest_behind = 17,
+						  .relayed = 18,
+						  .relayed_bytes = UINT64_C(1) << 40,
 						  .deliver = {.batches = 3, .events = 9, .histogram = {1, 2, 3}}};
 
 static struct whorl_status_shard shards[] = {
@@ -50,6 +52,7 @@ static struct whorl_status_shard shards[] = {
 	 .window = 32768,
 	 .message_bytes = 10240,
 	 .large_bytes = UINT64_C(1) << 33,
+	 .relay_bytes = 4096,
 	 .stats = &shard_stats,
 	 .place_count = 2,
 	 .places = places,
@@ -147,6 +150,7 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 	ck_assert_int_eq(one->durable, other->durable);
 	ck_assert_int_eq(one->dormant, other->dormant);
 	ck_assert_uint_eq(one->last_view, other->last_view);
+	ck_assert_uint_eq(one->relay_bytes, other->relay_bytes);
 	ck_assert_uint_eq(one->place_count, other->place_count);
 	for (uint32_t i = 0; i < one->place_count; i++) {
 		ck_assert_uint_eq(one->places[i].id, other->places[i].id);
@@ -158,15 +162,14 @@ static void same_shard(const struct whorl_status_shard *one, const struct whorl_
 	}
 }
 
-/* These structs are words alone, but for a hole behind slowest_member. What is relayed is not told. */
+/* These structs are words alone, but for a hole behind slowest_member. */
 static void same_stats(const struct whorl_subgroup_stats *one, const struct whorl_subgroup_stats *other)
 {
 	const size_t hole = offsetof(struct whorl_subgroup_stats, slowest_member), behind = hole + 8;
 
 	ck_assert_mem_eq((const char *)one + 8, (const char *)other + 8, hole - 8);
 	ck_assert_uint_eq(one->slowest_member, other->slowest_member);
-	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind,
-			 offsetof(struct whorl_subgroup_stats, relayed) - behind);
+	ck_assert_mem_eq((const char *)one + behind, (const char *)other + behind, sizeof *one - behind);
 }
 
 /* Likewise, but for a flag and an id between the words. */
@@ -265,10 +268,11 @@ TEST(the_version_before)
 	size_t less = wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION_LEAST);
 
 	/* Of the shards one is this node's; of a worker its size is not written, and how many there are takes two bytes. Then of the disk, the
-	 * restart, and those that are missing; of each shard two flags, whether it is dormant, and since when; of its members a place; and its log. */
+	 * restart, and those that are missing; of each shard two flags, whether it is dormant, and since when; of its members a place; and its log. Of each from where on slots are relayed, and how
+	 * much was. */
 	ck_assert_uint_eq(count - less, 8 * (WHORL_COMPLAINTS_MAX + 2 + 2) + 2 + sizeof workers -
 						2 * sizeof workers[0].size + 36 + 2 * 4 + strlen(missing[0].address) +
-						2 * 4 + 2 * 8 + 14 * 8 + 8 + 2 * 10);
+						2 * 4 + 2 * 8 + 14 * 8 + 8 + 2 * 10 + 4 * 8);
 	after = decode(less);
 	ck_assert(!after->shards[0].durable);
 	ck_assert_ptr_null(after->shards[0].log);
@@ -288,8 +292,15 @@ TEST(the_version_before)
 	whorl_status_free(after);
 	after = decode(wh_status_encode(bytes, sizeof bytes, &before, WH_STATUS_VERSION));
 	ck_assert_uint_eq(after->stats->size, sizeof *after->stats);
+	ck_assert_uint_eq(after->shards[0].stats->size, sizeof *after->shards[0].stats);
+	ck_assert_uint_eq(after->shards[0].stats->relayed, 18);
+	ck_assert_uint_eq(after->shards[0].stats->relayed_bytes, UINT64_C(1) << 40);
+	ck_assert_uint_eq(after->shards[0].relay_bytes, 4096);
+	whorl_status_free(after);
+	after = decode(wh_status_encode(bytes, sizeof bytes, &before, 10));
 	ck_assert_uint_eq(after->shards[0].stats->size, offsetof(struct whorl_subgroup_stats, relayed));
 	ck_assert_uint_eq(after->shards[0].stats->relayed, 0);
+	ck_assert_uint_eq(after->shards[0].relay_bytes, 0);
 	ck_assert_uint_eq(after->stats->complaints[WHORL_COMPLAINT_STARVED], 11);
 	whorl_status_free(after);
 }

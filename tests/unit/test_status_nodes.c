@@ -94,6 +94,28 @@ TEST(members)
 		whorl_status_free(of[id]);
 }
 
+/* Each but the last in the chain has passed on what holds enough, its own too. */
+TEST(relays)
+{
+	const char *large = "[subgroup a]\nsenders = one\nwindow = 10\nmessage_bytes = 4096\nrelay_bytes = 1000\n";
+	unsigned char bytes[2000] = {0};
+
+	open_and_start(3, "transport = tcp\n", large);
+	for (int i = 0; i < 5; i++)
+		ck_ok(whorl_send(subgroup_of(&cluster, 0, "a"), bytes, sizeof bytes - (size_t)i, 1000, NULL));
+	ck_ok(whorl_send(subgroup_of(&cluster, 0, "a"), bytes, 999, 1000, NULL));
+	for (uint32_t id = 0; id < 3; id++)
+		await(stats_of(subgroup_of(&cluster, id, "a")).delivered == 6, sched_yield());
+	for (uint32_t id = 0; id < 3; id++) {
+		struct whorl_status *status = ask(id);
+
+		ck_assert_uint_eq(status->shards[0].relay_bytes, 1000);
+		ck_assert_uint_eq(status->shards[0].stats->relayed, id < 2 ? 5 : 0);
+		ck_assert_uint_eq(status->shards[0].stats->relayed_bytes, id < 2 ? 5 * 2000 - 10 : 0);
+		whorl_status_free(status);
+	}
+}
+
 TEST(shards)
 {
 	struct whorl_status *status;

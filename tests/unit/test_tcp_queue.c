@@ -126,6 +126,27 @@ TEST(words_come_with_the_last_ranges)
 	expect_next(0, 0);
 }
 
+/* Large pushes with a word behind each: the first word leaves when its bytes have, whatever waits behind it; small ones share a word. */
+TEST(a_word_does_not_wait_for_what_is_behind_it)
+{
+	for (uint64_t i = 0; i < 3; i++) {
+		range(&one, i << 20, 64 << 10);
+		word(&one, 8, i);
+	}
+	for (uint64_t i = 3; i < 6; i++) {
+		range(&one, i << 20, 1 << 10);
+		word(&one, 8, i);
+	}
+	ck_assert_uint_eq(q.word_count, 3);
+	ck_assert_uint_eq(q.words[2].word.value, 5);
+	expect_next(1, 1);
+	expect_next(1, 1);
+	range(&one, UINT64_C(6) << 20, 1 << 10);
+	expect_next(4, 1);
+	expect_next(1, 0);
+	ck_assert(wh_tcp_queue_empty(&q));
+}
+
 TEST(frames_are_bounded)
 {
 	for (uint64_t i = 0; i < 6; i++)

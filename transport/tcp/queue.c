@@ -6,6 +6,7 @@
 
 #define ROOM_AT_FIRST 64
 #define LOOK_BACK 4 /* ranges that a new one may continue: rings of several subgroups take turns */
+#define ENDS_BYTES (64u << 10) /* of ranges before a word that ends a frame: as much as costs far more than to begin another */
 
 /* Room for one more. What has left makes room first. */
 static bool make_room(void **items, size_t size, uint32_t *count, uint32_t *room, uint32_t *at, uint32_t *fixed)
@@ -75,6 +76,7 @@ bool wh_tcp_queue_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint
 
 		if (!add_range(q, image, owner, offset, some))
 			return false;
+		q->since += some;
 		offset += some;
 		bytes -= some;
 	}
@@ -84,15 +86,19 @@ bool wh_tcp_queue_range(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint
 bool wh_tcp_queue_word(struct wh_tcp_queue *q, struct wh_tcp_image *image, uint64_t offset, uint64_t value)
 {
 	struct wh_tcp_value *last = q->word_count > q->word_at ? &q->words[q->word_count - 1] : NULL;
+	uint64_t behind = q->left + (q->range_count - q->range_at);
+	bool ends = q->since >= ENDS_BYTES;
 
 	/* Nothing lies between the two values but ranges, which go first: no reader can tell that the older one was left out. */
-	if (last != NULL && last->image == image && last->word.offset == offset) {
+	if (last != NULL && !ends && last->image == image && last->word.offset == offset) {
 		last->word.value = value;
+		last->behind = behind;
 		return true;
 	}
 	if (!make_room((void **)&q->words, sizeof(*q->words), &q->word_count, &q->word_room, &q->word_at, NULL))
 		return false;
-	q->words[q->word_count++] = (struct wh_tcp_value){image, {offset, value}};
+	q->words[q->word_count++] = (struct wh_tcp_value){image, {offset, value}, behind, ends};
+	q->since = ends ? 0 : q->since;
 	wh_tcp_image_hold(image);
 	return true;
 }
@@ -102,33 +108,56 @@ bool wh_tcp_queue_empty(const struct wh_tcp_queue *q)
 	return q->range_at == q->range_count && q->word_at == q->word_count;
 }
 
+/* How many ranges there are before the first word that ends a frame. */
+static uint32_t ranges_to_end(const struct wh_tcp_queue *q)
+{
+	uint32_t left = q->range_count - q->range_at, words = q->word_count - q->word_at;
+
+	for (uint32_t n = 0; n < words && n < WH_TCP_WORDS_MAX; n++) {
+		const struct wh_tcp_value *value = &q->words[q->word_at + n];
+
+		if (value->ends && value->behind > q->left)
+			return value->behind - q->left < left ? (uint32_t)(value->behind - q->left) : left;
+	}
+	return left;
+}
+
+/* Of one row, and about `bytes`. */
+static uint32_t next_ranges(const struct wh_tcp_queue *q, uint64_t bytes)
+{
+	const struct wh_tcp_range *first = &q->ranges[q->range_at];
+	uint32_t most = ranges_to_end(q), n = 0;
+	uint64_t sum = 0;
+
+	most = most < WH_TCP_RANGES_MAX ? most : WH_TCP_RANGES_MAX;
+	for (; n < most && first[n].image == first->image && first[n].owner == first->owner; n++) {
+		if (sum > 0 && sum + first[n].span.bytes > bytes)
+			break;
+		sum += first[n].span.bytes;
+	}
+	return n;
+}
+
 void wh_tcp_queue_next(const struct wh_tcp_queue *q, uint64_t bytes, uint32_t *ranges, uint32_t *words)
 {
 	const struct wh_tcp_image *image;
-	uint64_t sum = 0;
-	uint32_t n = q->range_at;
+	uint32_t n = q->word_at;
 
 	*ranges = *words = 0;
 	if (wh_tcp_queue_empty(q))
 		return;
-	image = n < q->range_count ? q->ranges[n].image : q->words[q->word_at].image;
-	for (; n < q->range_count && n - q->range_at < WH_TCP_RANGES_MAX && q->ranges[n].image == image &&
-	       q->ranges[n].owner == q->ranges[q->range_at].owner;
-	     n++) {
-		if (sum > 0 && sum + q->ranges[n].span.bytes > bytes)
-			break;
-		sum += q->ranges[n].span.bytes;
-	}
-	*ranges = n - q->range_at;
-	if (n < q->range_count)
-		return;
-	for (n = q->word_at; n < q->word_count && n - q->word_at < WH_TCP_WORDS_MAX && q->words[n].image == image; n++)
+	*ranges = q->range_at < q->range_count ? next_ranges(q, bytes) : 0;
+	image = *ranges > 0 ? q->ranges[q->range_at].image : q->words[n].image;
+	for (; n < q->word_count && n - q->word_at < WH_TCP_WORDS_MAX && q->words[n].image == image &&
+	       q->words[n].behind <= q->left + *ranges;
+	     n++)
 		;
 	*words = n - q->word_at;
 }
 
 void wh_tcp_queue_left(struct wh_tcp_queue *q, uint32_t ranges, uint32_t words)
 {
+	q->left += ranges;
 	for (uint32_t i = 0; i < ranges; i++)
 		wh_tcp_image_let_go(q->ranges[q->range_at++].image);
 	for (uint32_t i = 0; i < words; i++)

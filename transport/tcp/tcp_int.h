@@ -181,6 +181,8 @@ struct wh_tcp_range {
 struct wh_tcp_value {
 	struct wh_tcp_image *image;
 	struct wh_tcp_word word;
+	uint64_t behind; /* so many ranges were posted before it, ever */
+	bool ends;       /* much lies before it: a frame goes no further, so that it need not wait for what follows */
 };
 
 /* First ranges, then words, in the order in which they were posted. That a range is ahead of words that were posted before
@@ -191,6 +193,8 @@ struct wh_tcp_queue {
 	struct wh_tcp_value *words;
 	uint32_t range_count, range_room, range_at; /* those before `at` have left */
 	uint32_t word_count, word_room, word_at;
+	uint64_t left;  /* ranges, ever */
+	uint64_t since; /* bytes of ranges since the last word that ends a frame */
 	uint32_t fixed; /* ranges before this one are on their way, and do not grow any more */
 	bool loud;      /* one of them ends a sleep */
 };
@@ -201,8 +205,8 @@ WH_MUST_CHECK bool wh_tcp_queue_range(struct wh_tcp_queue *queue, struct wh_tcp_
 WH_MUST_CHECK bool wh_tcp_queue_word(struct wh_tcp_queue *queue, struct wh_tcp_image *image, uint64_t offset,
 				     uint64_t value);
 bool wh_tcp_queue_empty(const struct wh_tcp_queue *queue);
-/* The next frame: how many ranges and words it has, all of one image, the ranges of one row, at most `ranges`, WH_TCP_WORDS_MAX, and about `bytes`
- * bytes. Words come only with the last of the ranges. */
+/* The next frame: how many ranges and words it has, all of one image, the ranges of one row, at most WH_TCP_RANGES_MAX and
+ * WH_TCP_WORDS_MAX, and about `bytes` bytes. Words come only with the last of the ranges that were posted before them. */
 void wh_tcp_queue_next(const struct wh_tcp_queue *queue, uint64_t bytes, uint32_t *ranges, uint32_t *words);
 /* So many have left. */
 void wh_tcp_queue_left(struct wh_tcp_queue *queue, uint32_t ranges, uint32_t words);
