@@ -53,9 +53,11 @@ static size_t serve_transport(struct wh_loop *loop)
 size_t wh_loop_step(struct wh_loop *loop)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
+	bool looks = ops->take != NULL && !loop->gathers;
 	size_t work = 0;
 
-	if (ops->take != NULL)
+	loop->gathers = false;
+	if (looks)
 		work += ops->take(loop->transport);
 	loop->diag->step++;
 	if (loop->diag->step % WH_CLOCK_PASSES == 0)
