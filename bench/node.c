@@ -21,15 +21,13 @@
 #define LOOK_IDLE_MS 500 /* while idleness is measured, */
 #define LOOK_LAST_MS 1   /* and while one message is under way */
 
-/* With thread = caller, as the library's own loop does: for how long it yields before it sleeps. */
-#define YIELD_NS (100 * WH_NS_PER_US)
 #define LOOK_PASSES 64 /* empty passes between two looks for errors */
 
 enum idle { IDLE_ADAPTIVE, IDLE_YIELD, IDLE_SPIN }; /* as `[engine] idle` lists them */
 
 struct idleness {
-	unsigned passes; /* without work */
-	struct wh_backoff backoff;
+	unsigned passes;           /* without work */
+	struct wh_backoff backoff; /* where it may not sleep; else it waits as the library's own loop does */
 };
 
 void wh_bench_node_fail(struct wh_bench_node *node, const char *format, ...)
@@ -133,15 +131,15 @@ static void pass_of_caller(struct wh_bench_node *node, enum wh_bench_phase phase
 	}
 	if (++idleness->passes % LOOK_PASSES == 0 && look_for_errors(node))
 		return;
-	if (idle == IDLE_SPIN) {
-		wh_cpu_relax();
-		return;
-	}
 	if (idle == IDLE_ADAPTIVE && phase != BENCH_OPEN) {
 		sleep_ms = phase == BENCH_IDLE ? LOOK_IDLE_MS : phase == BENCH_LAST ? LOOK_LAST_MS : LOOK_MS;
 		sleep_ms = wh_bench_send_may_sleep(node, sleep_ms);
 	}
-	if (wh_backoff_wait(&idleness->backoff, wh_env_system(), sleep_ms > 0 ? YIELD_NS : UINT64_MAX))
+	if (idle == IDLE_ADAPTIVE && sleep_ms == 0) {
+		wh_backoff_wait(&idleness->backoff, wh_env_system(), UINT64_MAX);
+		return;
+	}
+	if (whorl_yield(node->node))
 		return;
 	whorl_wait(node->node, sleep_ms);
 	look_for_errors(node);

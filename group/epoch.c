@@ -67,6 +67,9 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 	const struct wh_engine_options *engine = &epoch->node->fixed.config.engine;
 	struct wh_rows_subgroup *rows = &epoch->rows->subgroups[index];
 	whorl_subgroup *subgroup = member->subgroup;
+	/* A thread of its own gathers without: messages are committed during a pass, and not between two. */
+	bool gathers = epoch->node->fixed.caller && engine->send_batching &&
+		       epoch->node->fixed.transport->ops->poll_costs_syscall;
 
 	return wh_multicast_create(
 		&member->mc,
@@ -101,6 +104,7 @@ static enum whorl_result open_multicast(struct wh_epoch *epoch, struct wh_shard_
 			.moves = epoch->moves.column.count > 0 ? &epoch->moves : NULL,
 			.deliver_ns = &epoch->hot.share_ns,
 			.now_ns = &epoch->node->loop.now_ns,
+			.gathers = gathers ? &epoch->node->loop.gathers : NULL,
 			.message_of = subgroup,
 			.handle = member,
 			.deliver = deliver_messages,

@@ -53,9 +53,11 @@ static size_t serve_transport(struct wh_loop *loop)
 size_t wh_loop_step(struct wh_loop *loop)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
+	bool looks = ops->take != NULL && !loop->gathers;
 	size_t work = 0;
 
-	if (ops->take != NULL)
+	loop->gathers = false;
+	if (looks)
 		work += ops->take(loop->transport);
 	loop->diag->step++;
 	if (loop->diag->step % WH_CLOCK_PASSES == 0)
@@ -129,13 +131,26 @@ void wh_loop_disarm(struct wh_loop *loop)
 	loop->transport->ops->disarm(loop->transport);
 }
 
-/* Lent meanwhile, where another thread may post. */
+static void lend_it(void *loop)
+{
+	wh_gate_lend(((struct wh_loop *)loop)->gate);
+}
+
+static void take_it_back(void *loop)
+{
+	take_back(loop);
+}
+
+/* Lent meanwhile, where another thread may post: all the time, or while the thread sleeps. */
 static void wait_on_transport(struct wh_loop *loop, uint64_t timeout_ns)
 {
 	const struct wh_transport_ops *ops = loop->transport->ops;
-
 	bool lent = ops->helper_may_post || loop->lends;
 
+	if (!lent && ops->wait_lending != NULL) {
+		ops->wait_lending(loop->transport, timeout_ns, &(struct wh_lending){lend_it, take_it_back, loop});
+		return;
+	}
 	if (lent)
 		wh_gate_lend(loop->gate);
 	ops->wait(loop->transport, timeout_ns);

@@ -225,6 +225,8 @@ size_t wh_multicast_step(void *ctx)
 
 	if (!mc->runs)
 		return 0;
+	if (wh_gather(mc))
+		return 1; /* a step comes soon */
 	work = mc->config.mode == WH_MODE_ORDERED ? step_ordered(mc) : step_unordered(mc);
 	if (work == 0 && mc->held > 0)
 		end_moves(mc);
@@ -237,6 +239,7 @@ void wh_multicast_send(struct wh_multicast *mc)
 
 	if (!mc->runs)
 		return;
+	mc->gathered = 0;
 	work = wh_send(mc);
 	if (work > 0) {
 		wh_announce(mc);

@@ -60,6 +60,10 @@ struct wh_multicast {
 	uint64_t guard;           /* as last published */
 	uint64_t least_delivered; /* the window: the least delivered_num that was last seen */
 
+	/* Committed messages that passes have left to a later one, since then (gather.c). */
+	uint32_t gathered;
+	uint64_t gather_since_ns;
+
 	/* receive */
 	uint32_t turn; /* without receive batching: the sender to look at next */
 	uint64_t received_num;
@@ -86,6 +90,8 @@ struct wh_multicast {
 /* The predicates. Each returns how many events it handled. Delivery has posted its pushes; those of the others, and of announce and
  * acknowledge, are posted together by the step. */
 size_t wh_send(struct wh_multicast *mc);
+/* Before them. True: this pass does nothing here, as more is being committed. */
+bool wh_gather(struct wh_multicast *mc);
 size_t wh_receive(struct wh_multicast *mc);
 size_t wh_null(struct wh_multicast *mc);
 size_t wh_deliver(struct wh_multicast *mc);

@@ -43,7 +43,7 @@
  *                 of the node that makes it. An image says which ranges of which rows which member may push so (struct wh_relay_spec): all
  *                 else of that kind is of a node that has broken the protocol.
  *
- * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`), except wake() and lane_open(),
+ * Threads: all functions are the loop's (one thread at a time; of post() during wait() see `helper_may_post`, wait_lending), except wake() and lane_open(),
  * which any thread of the process may call, and the functions of a stream, which belongs to one thread at a time, whichever. A lane
  * has a loop of its own.
  * The conformance suite in tests/conformance/ states T1-T14 once and runs on every transport.
@@ -247,6 +247,13 @@ struct wh_transport_config {
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
 };
 
+/* How a wait lends the loop of its thread, and takes it back (base/gate.h): before and behind each sleep. */
+struct wh_lending {
+	void (*lend)(void *loop);
+	void (*take_back)(void *loop); /* may wait, shortly */
+	void *loop;
+};
+
 struct wh_transport_ops {
 	const char *name;
 	uint32_t capabilities;              /* T7: of enum wh_remote_capability */
@@ -304,6 +311,8 @@ struct wh_transport_ops {
 	void (*arm)(struct wh_transport *t);
 	void (*disarm)(struct wh_transport *t);
 	void (*wait)(struct wh_transport *t, uint64_t timeout_ns);
+	/* As wait, where a helper may post while the thread sleeps, and not in the rest of it. NULL: see helper_may_post. */
+	void (*wait_lending)(struct wh_transport *t, uint64_t timeout_ns, const struct wh_lending *lending);
 	void (*wake)(struct wh_transport *t); /* any thread: rings my own doorbell, armed or not */
 	int (*fd)(struct wh_transport *t);    /* readable when wait would return; -1 where there is no such thing */
 

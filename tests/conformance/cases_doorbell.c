@@ -305,6 +305,70 @@ START_TEST(t6_a_loop_that_waits_may_be_posted_for)
 }
 END_TEST
 
+struct lock { /* in place of a gate; for it to be seen whether a wait touches what it has lent */
+	struct group *g;
+	pthread_mutex_t mutex;
+	wh_word waits; /* it has been lent */
+};
+
+static void lend_lock(void *ctx)
+{
+	struct lock *lock = ctx;
+
+	wh_store_release(&lock->waits, 1); /* partner: the test below */
+	pthread_mutex_unlock(&lock->mutex);
+}
+
+static void take_lock_back(void *ctx)
+{
+	pthread_mutex_lock(&((struct lock *)ctx)->mutex);
+}
+
+static void *wait_lending_thread(void *ctx)
+{
+	struct lock *lock = ctx;
+	struct wh_transport *transport = lock->g->at[1].transport;
+
+	pthread_mutex_lock(&lock->mutex);
+	arm(lock->g, 1);
+	transport->ops->wait_lending(transport, LONG_NS, &(struct wh_lending){lend_lock, take_lock_back, lock});
+	pthread_mutex_unlock(&lock->mutex);
+	return NULL;
+}
+
+/* The same where it may only while the thread sleeps. What comes from the other meanwhile is taken in between two sleeps. */
+START_TEST(t6_a_loop_that_sleeps_may_be_posted_for)
+{
+	struct group *g = settled_group(2, test_seed(11));
+	struct wh_transport *lender = g->at[1].transport, *other = g->at[0].transport;
+	struct wh_push quiet = push_word(g, 0, 64, 1);
+	uint64_t posted = 0;
+
+	quiet.no_wake = true;
+	for (int k = 0; k < 50 && lender->ops->wait_lending != NULL; k++) {
+		struct lock lock = {.g = g, .mutex = PTHREAD_MUTEX_INITIALIZER};
+		pthread_t loop;
+
+		ck_assert_int_eq(pthread_create(&loop, NULL, wait_lending_thread, &lock), 0);
+		while (wh_load_acquire(&lock.waits) == 0)
+			sched_yield();
+		for (int i = 0; i < 50; i++) {
+			pthread_mutex_lock(&lock.mutex);
+			post_word(g, 1, 1, 64, ++posted);
+			pthread_mutex_unlock(&lock.mutex);
+			if (i % 8 == 0)
+				post(g, 0, 1, &quiet, 1);
+		}
+		while (column(g, 0, 1, 1, 64) < posted)
+			other->ops->service(other);
+		lender->ops->wake(lender);
+		pthread_join(loop, NULL);
+	}
+	ck_assert_uint_eq(column(g, 0, 1, 1, 64), posted);
+	group_free(g);
+}
+END_TEST
+
 /* ---- no push is slept through ------------------------------------------------------------------------------------- */
 
 /* Pushes fall before arming, between arming and the look, and after the look. */
@@ -489,6 +553,7 @@ TCase *cases_doorbell(void)
 	if (wh_world.threads) {
 		tcase_add_test(cases, t6_wake_from_another_thread);
 		tcase_add_test(cases, t6_a_loop_that_waits_may_be_posted_for);
+		tcase_add_test(cases, t6_a_loop_that_sleeps_may_be_posted_for);
 		tcase_add_loop_test(cases, t6_hammer, 0, 2);
 	}
 	return cases;

@@ -461,6 +461,15 @@ mutant(NAME lent-send-unacknowledged KIND test_group_lent FILE predicates/multic
 		(void)mc;
 ]])
 
+mutant(NAME tcp-sleeps-unlent KIND test_group_lent FILE transport/tcp/tcp.c
+	REMOVES "on tcp a loop is lent while its thread sleeps"
+	TEXT [[
+	bool lends = lending != NULL && ns > 0;
+]]
+	REPLACEMENT [[
+	bool lends = false;
+]])
+
 mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
 	REMOVES "a loop that wakes waits for the thread that has borrowed it"
 	TEXT [[

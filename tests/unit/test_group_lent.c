@@ -11,6 +11,7 @@
 #include "tests/harness.h"
 #include "tests/patience.h"
 #include "tests/unit/own_wait.h"
+#include "transport/tcp/tcp.h"
 
 #define PATIENCE_MS ((int)test_patience(20000))
 #define FAR_MS 100000 /* the same at all nodes, as a patience that is measured anew is not */
@@ -31,6 +32,46 @@ static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	}
 	wh_store_release(&held, 0);
 }
+
+/* The same on tcp, whose loop is lent while its thread sleeps, and not in the rest of a wait. */
+static struct wh_transport_ops own_tcp_ops;
+static void (*real_wait_lending)(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending);
+
+static void own_wait_lending(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending)
+{
+	real_wait_lending(transport, timeout_ns, lending);
+	lending->lend(lending->loop);
+	while (wh_load_acquire(&hold) != 0) {
+		wh_store_release(&held, 1);
+		poll(NULL, 0, 1);
+	}
+	wh_store_release(&held, 0);
+	lending->take_back(lending->loop);
+}
+
+static enum whorl_result create_own_wait_tcp(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
+					     struct wh_error *err)
+{
+	enum whorl_result result = wh_tcp_create(config, ctx, out, err);
+
+	if (result != WHORL_OK)
+		return result;
+	own_tcp_ops = *(*out)->ops;
+	real_wait_lending = own_tcp_ops.wait_lending;
+	own_tcp_ops.wait_lending = own_wait_lending;
+	(*out)->ops = &own_tcp_ops;
+	return WHORL_OK;
+}
+
+static const struct {
+	int mode;
+	wh_transport_create *held, *plain;
+} kinds[] = {{WH_SUBGROUP_UNORDERED, create_own_wait, wh_shm_create},
+	     {WH_SUBGROUP_ORDERED, create_own_wait, wh_shm_create},
+	     {WH_SUBGROUP_UNORDERED, create_own_wait_tcp, wh_tcp_create},
+	     {WH_SUBGROUP_ORDERED, create_own_wait_tcp, wh_tcp_create}};
+
+#define KINDS 4
 
 struct member {
 	whorl_node *node;
@@ -94,12 +135,12 @@ static void hold_asleep(struct member *m)
 TEST_CASE("lent", .timeout_s = 60);
 
 /* The committer's thread sends it and says that it has it; to upcall is for the loop, and its thread does not run. */
-TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1)
+TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, 0, KINDS)
 {
 	struct member members[NODES];
 
-	open_member(&members[0], 0, _i, create_own_wait);
-	open_member(&members[1], 1, _i, wh_shm_create);
+	open_member(&members[0], 0, kinds[_i].mode, kinds[_i].held);
+	open_member(&members[1], 1, kinds[_i].mode, kinds[_i].plain);
 	ck_assert_int_eq(whorl_ready(members[0].node, PATIENCE_MS), WHORL_OK);
 	ck_assert_int_eq(whorl_ready(members[1].node, PATIENCE_MS), WHORL_OK);
 	hold_asleep(&members[0]);
@@ -170,13 +211,13 @@ static void *commit_when_parked(void *ctx)
 }
 
 /* Several threads find each loop asleep at once, and acknowledgements of the others wake it at the same time. */
-TEST_LOOP(many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1)
+TEST_LOOP(many_find_it_asleep, 0, KINDS)
 {
 	struct member members[NODES];
 	pthread_t threads[NODES][THREADS];
 
 	for (uint32_t i = 0; i < NODES; i++)
-		open_member(&members[i], i, _i, wh_shm_create);
+		open_member(&members[i], i, kinds[_i].mode, kinds[_i].plain);
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_ready(members[i].node, PATIENCE_MS), WHORL_OK);
 	for (int i = 0; i < NODES; i++)
@@ -187,7 +228,7 @@ TEST_LOOP(many_find_it_asleep, WH_SUBGROUP_UNORDERED, WH_SUBGROUP_ORDERED + 1)
 			pthread_join(threads[i][t], NULL);
 	for (int i = 0; i < NODES; i++)
 		await(&members[i].delivered, (uint64_t)NODES * THREADS * ROUNDS);
-	if (_i == WH_SUBGROUP_ORDERED)
+	if (kinds[_i].mode == WH_SUBGROUP_ORDERED)
 		ck_assert_uint_eq(members[0].digest, members[1].digest);
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);

@@ -89,7 +89,22 @@ static void disarm(struct wh_transport *transport)
 	(void)transport;
 }
 
-static void wait(struct wh_transport *transport, uint64_t timeout_ns)
+/* What is said to peers has left. While the thread sleeps it touches nothing but the poll's descriptors, so another that has borrowed
+ * the loop may post: it writes to the sockets itself, and what does not fit is watched for by this thread's poll. */
+static int sleep_on_poll(struct wh_tcp *t, struct epoll_event *events, uint64_t ns, const struct wh_lending *lending)
+{
+	bool lends = lending != NULL && ns > 0;
+	int n;
+
+	if (lends)
+		lending->lend(lending->loop);
+	n = wh_poll_wait(&t->poll, events, ns);
+	if (lends)
+		lending->take_back(lending->loop);
+	return n;
+}
+
+static void wait_lending(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending)
 {
 	struct wh_tcp *t = wh_tcp_of(transport);
 	struct epoll_event events[WH_POLL_AT_ONCE];
@@ -101,7 +116,7 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 
 	wh_tcp_wire_flush(t->wire);
 	do {
-		n = wh_poll_wait(&t->poll, events, work > 0 || now >= deadline ? 0 : deadline - now);
+		n = sleep_on_poll(t, events, work > 0 || now >= deadline ? 0 : deadline - now, lending);
 		gathers = begin_gathering(t);
 		for (int i = 0; i < n; i++) {
 			if (wh_poll_source(&events[i]) == WH_POLL_DOORBELL)
@@ -112,6 +127,11 @@ static void wait(struct wh_transport *transport, uint64_t timeout_ns)
 		end_gathering(t, gathers);
 		now = wh_env_now(t->env);
 	} while (work == 0 && n >= 0 && now < deadline && !wh_session_is_full(t->base.session));
+}
+
+static void wait(struct wh_transport *transport, uint64_t timeout_ns)
+{
+	wait_lending(transport, timeout_ns, NULL);
 }
 
 static void wake(struct wh_transport *transport)
@@ -186,6 +206,7 @@ static const struct wh_transport_ops tcp_ops = {
 	.arm = arm,
 	.disarm = disarm,
 	.wait = wait,
+	.wait_lending = wait_lending,
 	.wake = wake,
 	.fd = fd,
 	.control_send = wh_session_table_control_send,
