@@ -56,9 +56,19 @@ static bool advise_sleep(struct wh_backoff *backoff)
 	return false;
 }
 
+static uint32_t fewest_looks(const struct wh_backoff *backoff)
+{
+	return backoff->dear ? DEAR_LOOKS_FEWEST : LOOKS_FEWEST;
+}
+
+bool wh_backoff_is_to_yield(const struct wh_backoff *backoff)
+{
+	return backoff->looks + 1 >= (backoff->enough > 0 ? backoff->enough : fewest_looks(backoff));
+}
+
 bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint64_t yield_ns)
 {
-	uint32_t fewest = backoff->dear ? DEAR_LOOKS_FEWEST : LOOKS_FEWEST;
+	uint32_t fewest = fewest_looks(backoff);
 	uint32_t most = backoff->dear ? DEAR_LOOKS_MOST : LOOKS_MOST;
 	uint64_t before, after;
 

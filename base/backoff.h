@@ -36,6 +36,9 @@ struct wh_backoff {        /* all zero at first, but `dear` */
  * anew after it. A caller that does not sleep says UINT64_MAX, and is never advised to. */
 bool wh_backoff_wait(struct wh_backoff *backoff, const struct wh_env *env, uint64_t yield_ns);
 
+/* The next wait yields, unless yields are dear. */
+bool wh_backoff_is_to_yield(const struct wh_backoff *backoff);
+
 /* A look found something. */
 static inline void wh_backoff_renew(struct wh_backoff *backoff)
 {

@@ -10,8 +10,9 @@
  * rings, so a parking costs one ring, however many commits come before the loop runs. tests/models/doorbell.c has all
  * interleavings.
  *
- * While the loop's thread sleeps, its loop is *lent*: a thread that is about to ring may borrow it and do what will not wait
- * until that thread runs (docs/decisions/0028). One word says how the loan stands; only `lent` can be borrowed, by one:
+ * While the loop's thread sleeps, or has yielded its processor, its loop is *lent*: a thread that is about to ring, or waits for room, may
+ * borrow it and do what will not wait until that thread runs (docs/decisions/0028, 0075). One word says how the loan stands; only `lent` can
+ * be borrowed, by one:
  *
  *     kept  <--- lend, take back --->  lent  <--- borrow, give back --->  borrowed
  */
@@ -86,6 +87,12 @@ void wh_gate_unpark(struct wh_gate *gate);
 /* Loop: its thread touches nothing of it from here on, until wh_gate_take_back says true. False: it is borrowed; ask again. */
 void wh_gate_lend(struct wh_gate *gate);
 WH_MUST_CHECK bool wh_gate_take_back(struct wh_gate *gate);
+
+/* A hint: it may be worth to borrow. A look, so that the loop's next loan does not have to fetch the line anew. */
+static inline bool wh_gate_is_lent(const struct wh_gate *gate)
+{
+	return wh_load_relaxed(&gate->loan) == WH_GATE_LENT;
+}
 
 /* Any thread. True: all that is the loop's is this thread's, until it gives it back, soon: the loop may be waiting. False: the
  * loop runs, another thread has borrowed it, or the processor would rather not say: never wait for this. */

@@ -548,6 +548,16 @@ void wh_epoch_send(whorl_node *node)
 	wh_hot_send(&node->epochs.current->hot);
 }
 
+void wh_epoch_exchange(whorl_node *node, const whorl_subgroup *subgroup)
+{
+	struct wh_epoch *epoch = node->epochs.current;
+	const struct wh_shard_member *member =
+		epoch != NULL && !is_silent(node) ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+
+	if (member != NULL)
+		wh_hot_exchange(&epoch->hot, wh_epoch_index(epoch, member));
+}
+
 void wh_epoch_park(void *ctx)
 {
 	whorl_node *node = ctx;

@@ -217,6 +217,41 @@ static inline int take_slot(struct wh_multicast *mc, struct wh_sender *sender, u
 	return message;
 }
 
+/* Push now only if some sender may be blocked: half of its window is used up since the last push that left at once. Otherwise the
+ * word may go with the acknowledgement of the next message. */
+static bool is_awaited(const struct wh_multicast *mc)
+{
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		if (mc->senders[s].announced - mc->senders[s].told >= mc->config.window / 2)
+			return true;
+	return false;
+}
+
+/* Beside received_num: no node holds one of them against the other in another node's row. */
+static void tell_delivered(struct wh_multicast *mc, bool awaited)
+{
+	const struct wh_multicast_config *c = &mc->config;
+
+	if (awaited)
+		for (uint32_t s = 0; s < c->sender_count; s++)
+			mc->senders[s].told = mc->senders[s].next;
+	wh_sst_publish_advised(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num,
+			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY), mc->peers);
+	wh_note_move(mc, awaited ? 0 : WH_PUSH_MAY_DELAY);
+	wh_multicast_post(mc);
+}
+
+/* Between two runs of upcalls, where a push is a store: a sender that is behind by much of its window need not wait for the end of the
+ * delivery (docs/decisions/0075). All below `sequence` has been upcalled. */
+static inline void tell_between(struct wh_multicast *mc, const struct wh_sender *sender, uint64_t sequence)
+{
+	if (mc->run > 0 || mc->halts || mc->cuts || sender->next - sender->told < mc->config.window / 4 ||
+	    mc->config.sst->image->ops->gap_bytes > 0)
+		return;
+	mc->delivered_num = sequence;
+	tell_delivered(mc, true);
+}
+
 /* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than a
  * pass may, which leaves the rest to the next pass. Returns how many messages. */
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
@@ -238,6 +273,7 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 				break;
 			}
 			messages += (size_t)taken;
+			tell_between(mc, sender, sequence + 1);
 		}
 		sequence++;
 		if (++rank == mc->config.sender_count) {
@@ -288,31 +324,6 @@ static void look_at_senders(struct wh_multicast *mc)
 	}
 }
 
-/* Push now only if some sender may be blocked: half of its window is used up since the last push that left at once. Otherwise the
- * word may go with the acknowledgement of the next message. */
-static bool is_awaited(const struct wh_multicast *mc)
-{
-	for (uint32_t s = 0; s < mc->config.sender_count; s++)
-		if (mc->senders[s].announced - mc->senders[s].told >= mc->config.window / 2)
-			return true;
-	return false;
-}
-
-/* Beside received_num: no node holds one of them against the other in another node's row. */
-static void tell_delivered(struct wh_multicast *mc)
-{
-	const struct wh_multicast_config *c = &mc->config;
-	bool awaited = is_awaited(mc);
-
-	if (awaited)
-		for (uint32_t s = 0; s < c->sender_count; s++)
-			mc->senders[s].told = mc->senders[s].next;
-	wh_sst_publish_advised(c->sst, c->pushes, c->columns.delivered_num, mc->delivered_num,
-			       WH_PUSH_MAY_REORDER | (awaited ? 0 : WH_PUSH_MAY_DELAY), mc->peers);
-	wh_note_move(mc, awaited ? 0 : WH_PUSH_MAY_DELAY);
-	wh_multicast_post(mc);
-}
-
 /* Ordered: of my own messages all have received those that I have delivered. */
 static void tell_received(const struct wh_multicast *mc)
 {
@@ -343,7 +354,7 @@ size_t wh_deliver(struct wh_multicast *mc)
 	}
 	WH_CHECK(mc->config.diag, mc->delivered_num <= mc->received_num);
 	wh_store_relaxed(&mc->config.stats->delivered_num, mc->delivered_num);
-	tell_delivered(mc);
+	tell_delivered(mc, is_awaited(mc));
 	tell_received(mc);
 	wh_event(mc->config.diag, "deliver", mc->config.subgroup, mc->delivered_num, messages);
 	count_delivered(mc, messages);

@@ -240,6 +240,14 @@ void wh_hot_send(struct wh_hot *hot)
 	}
 }
 
+void wh_hot_exchange(const struct wh_hot *hot, uint32_t subgroup)
+{
+	uint32_t m = hot->of_subgroup[subgroup];
+
+	if (m != WH_HOT_COLD && hot->members[m].at != WH_HOT_COLD)
+		wh_multicast_exchange(hot->members[m].mc);
+}
+
 /* ---- words of peers --------------------------------------------------------------------------------------------------------- */
 
 static void heat_named(struct wh_hot *hot, uint32_t word, uint32_t names)

@@ -97,6 +97,10 @@ void wh_hot_park(struct wh_hot *hot);
 /* Sends what has been committed, says what has come to disk, and nothing else (wh_multicast_send): for a thread that has borrowed the loop. */
 void wh_hot_send(struct wh_hot *hot);
 
+/* All of a step but its upcalls, of that subgroup's member if it is hot: for a thread that has borrowed the loop. What is cold stays so, for the
+ * loop to find. */
+void wh_hot_exchange(const struct wh_hot *hot, uint32_t subgroup);
+
 /* ---- a pass: begin, then next, step it, note how much that was, until there is none --------------------------------------- */
 
 void wh_hot_look(struct wh_hot *hot);

@@ -193,6 +193,22 @@ size_t wh_loop_linger(struct wh_loop *loop, uint64_t deadline_ns)
 	return work;
 }
 
+/* A pass found nothing. While the processor is another thread's that thread may do what does not wait for this one. */
+static bool idle_lending(struct wh_loop *loop)
+{
+	bool lent = loop->transport->ops->helper_may_post && loop->idle != WH_IDLE_SPIN &&
+		    wh_backoff_is_to_yield(&loop->backoff);
+	bool again;
+
+	if (lent)
+		wh_gate_lend(loop->gate);
+	again = wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
+	if (lent)
+		take_back(loop);
+	wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+	return again;
+}
+
 static void *run_loop(void *ctx)
 {
 	struct wh_loop *loop = ctx;
@@ -204,8 +220,7 @@ static void *run_loop(void *ctx)
 	while (wh_load_acquire(&loop->stop) == 0) {
 		if (wh_loop_step(loop) > 0)
 			continue;
-		sleeps = loop->rests || !wh_loop_idle(loop->idle, &loop->backoff, loop->diag->env);
-		wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+		sleeps = loop->rests || !idle_lending(loop);
 		/* The last yield may have been long: a pass costs less than the barrier. */
 		if (sleeps && !loop->rests && wh_loop_step(loop) > 0)
 			continue;

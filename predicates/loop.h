@@ -4,7 +4,7 @@
  * they did. A dedicated thread makes passes, or the caller does, or the simulator. A loop without work spins briefly,
  * yields early, and then sleeps until its doorbell rings or the next time that a predicate has asked for.
  *
- * Threads: a pass is made by one thread at a time; stop and wake may be called by any. While it sleeps the loop is lent
+ * Threads: a pass is made by one thread at a time; stop and wake may be called by any. While it sleeps or yields the loop is lent
  * (base/gate.h), where the transport allows it: what is marked [loop] may then be touched by a thread that has borrowed it.
  */
 #ifndef WH_PREDICATES_LOOP_H

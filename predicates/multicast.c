@@ -187,7 +187,7 @@ static void end_moves(struct wh_multicast *mc)
 
 /* What send, null and receive have to say goes to the same peers, in this order, and nothing that takes long lies between:
  * slots, guard and acknowledgement are posted together. Delivery takes long; it comes after that. */
-static size_t step_ordered(struct wh_multicast *mc)
+static size_t exchange(struct wh_multicast *mc)
 {
 	size_t work = wh_send(mc);
 	size_t taken = wh_receive(mc);
@@ -203,9 +203,16 @@ static size_t step_ordered(struct wh_multicast *mc)
 	}
 	if (mc->relays != NULL)
 		work += wh_relay_slots(mc);
+	return work + taken;
+}
+
+static size_t step_ordered(struct wh_multicast *mc)
+{
+	size_t work = exchange(mc);
+
 	wh_multicast_post(mc);
 	wh_persist_wake(mc);
-	return work + taken + wh_deliver(mc);
+	return work + wh_deliver(mc);
 }
 
 static size_t step_unordered(struct wh_multicast *mc)
@@ -253,6 +260,19 @@ void wh_multicast_send(struct wh_multicast *mc)
 	if (work == 0)
 		return;
 	mc->held = 0; /* no step follows here */
+	wh_multicast_post(mc);
+	wh_persist_wake(mc);
+}
+
+void wh_multicast_exchange(struct wh_multicast *mc)
+{
+	if (mc->config.mode != WH_MODE_ORDERED) {
+		wh_multicast_send(mc);
+		return;
+	}
+	if (!mc->runs || exchange(mc) == 0)
+		return;
+	mc->held = 0; /* as in wh_multicast_send */
 	wh_multicast_post(mc);
 	wh_persist_wake(mc);
 }

@@ -113,6 +113,8 @@ void wh_multicast_resume(struct wh_multicast *mc);
 size_t wh_multicast_step(void *mc);
 /* Of a pass only what tells others what I have committed, and what has come to my disk: nothing is taken in, and nothing upcalled. */
 void wh_multicast_send(struct wh_multicast *mc);
+/* All of a pass but the upcalls: what the others have sent is taken in and acknowledged as well. */
+void wh_multicast_exchange(struct wh_multicast *mc);
 
 /* ---- the end of a view (docs/decisions/0014) ---- */
 
