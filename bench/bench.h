@@ -310,6 +310,8 @@ struct wh_bench_result {
 	double fraction_of_sealed_write;
 	double per_message_bytes_per_s, per_message_messages_per_s; /* verbs: likewise */
 	double fraction_of_per_message;
+	double stable_write_bytes_per_s, stable_write_messages_per_s; /* verbs: likewise */
+	double fraction_of_stable_write;
 	double written_bytes_per_s;             /* disk: the mean, */
 	double sync_us[2];                      /* and the lesser of before and after */
 	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */

@@ -142,17 +142,26 @@ static void set_writes(json_t *object, bool tcp, const struct wh_bench_result *r
 	set_value(object, "best_write", tcp ? other : common);
 }
 
-/* Nothing without TLS. */
-static void set_sealed_write(json_t *object, const struct wh_bench_result *result)
+/* Nothing where it was not measured. */
+static void set_more(json_t *object, const char *name, json_t *rate, double messages_per_s, double fraction)
 {
-	json_t *rate;
+	set_value(rate, "fraction", json_real(fraction));
+	if (messages_per_s > 0)
+		set_value(object, name, json_incref(rate));
+	json_decref(rate);
+}
 
-	if (result->sealed_write_messages_per_s <= 0)
-		return;
-	rate = rate_json(result->sealed_write_bytes_per_s, result->sealed_write_messages_per_s,
-			 rate_before_json(result, &result->before.sealed_write), &result->after.sealed_write);
-	set_value(rate, "fraction", json_real(result->fraction_of_sealed_write));
-	set_value(object, "sealed_write", rate);
+/* Of tcp with TLS, and of verbs. */
+static void set_more_writes(json_t *object, const struct wh_bench_result *result)
+{
+	set_more(object, "sealed_write",
+		 rate_json(result->sealed_write_bytes_per_s, result->sealed_write_messages_per_s,
+			   rate_before_json(result, &result->before.sealed_write), &result->after.sealed_write),
+		 result->sealed_write_messages_per_s, result->fraction_of_sealed_write);
+	set_more(object, "stable_write",
+		 rate_json(result->stable_write_bytes_per_s, result->stable_write_messages_per_s,
+			   rate_before_json(result, &result->before.stable_write), &result->after.stable_write),
+		 result->stable_write_messages_per_s, result->fraction_of_stable_write);
 }
 
 /* null: there are none. */
@@ -211,7 +220,7 @@ static json_t *limit_json(const struct wh_bench_plan *plan, const struct wh_benc
 	}
 	if (kind != WH_LIMIT_SHM)
 		set_writes(object, kind == WH_LIMIT_TCP, result);
-	set_sealed_write(object, result);
+	set_more_writes(object, result);
 	if (kind != WH_LIMIT_TCP) {
 		set_value(object, "publish_every",
 			  json_pack("[ii]", (int)result->before.publish_every, (int)result->after.publish_every));

@@ -208,10 +208,15 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 	double sleeping = SPREAD(round_trip_us[WH_LIMIT_SLEEPING]).mean;
 	double sealed = SPREAD(sealed_write_bytes_per_s).mean;
 	double each = SPREAD(per_message_messages_per_s).mean;
+	double stable = SPREAD(stable_write_messages_per_s).mean;
 
 	if (each > 0)
 		fprintf(out, "%-*s the limit with a write for each message: %.1f k messages/s, of which this is %.2f\n",
 			VARIANT_WIDTH, "", each / 1e3, SPREAD(fraction_of_per_message).mean);
+	if (stable > 0)
+		fprintf(out,
+			"%-*s the limit with both trips of a stable message: %.1f k messages/s, of which this is %.2f\n",
+			VARIANT_WIDTH, "", stable / 1e3, SPREAD(fraction_of_stable_write).mean);
 	if (best > 0)
 		fprintf(out, "%-*s the limit with writes of 64 KB: %.3f GB/s, of which this is %.2f\n", VARIANT_WIDTH,
 			"", best / 1e9, share);

@@ -226,6 +226,11 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 		(before->per_message.messages_per_s + after->per_message.messages_per_s) / 2;
 	result->fraction_of_per_message =
 		limit_fraction(result, result->per_message_bytes_per_s, result->per_message_messages_per_s);
+	result->stable_write_bytes_per_s = (before->stable_write.bytes_per_s + after->stable_write.bytes_per_s) / 2;
+	result->stable_write_messages_per_s =
+		(before->stable_write.messages_per_s + after->stable_write.messages_per_s) / 2;
+	result->fraction_of_stable_write =
+		limit_fraction(result, result->stable_write_bytes_per_s, result->stable_write_messages_per_s);
 	result->written_bytes_per_s = (before->written_bytes_per_s + after->written_bytes_per_s) / 2;
 	/* Other programs can only make these longer. */
 	for (size_t i = 0; i < 2; i++) {

@@ -14,7 +14,9 @@
  *
  * On verbs: each node has memory of its own, and one thread. A writer fills a ring of the same window and writes, every 1, 8
  * or 64 messages, what is new to each reader, and behind it how far it has filled: one chain of one-sided writes with one
- * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read.
+ * doorbell, few of which report themselves. A reader reads what is there, and writes to the writer how far it has read. Stable (stable_write), each
+ * node also writes to all how far it has received, and reads what all readers have received: the second trip of a message that is delivered when
+ * all have it.
  *
  * Of durable subgroups, on whichever transport: as many programs as nodes, which send each other nothing. Each appends what can be in
  * flight to it, the windows of all senders, to a file of its own that was given its room before, and syncs it; when all have, they do it
@@ -107,8 +109,8 @@ struct wh_limit_result {
 	bool sync_direct;           /* it was best past the page cache */
 	double written_bytes_per_s; /* and this of such in a file that was written before */
 	double sync_us[2]; /* a step of one message, the median: appended, and to a file that was written before */
-	/* verbs: of publishing every message */
-	struct wh_limit_rate per_message;
+	/* verbs: of publishing every message; and of the best way where a message is read when all readers have it */
+	struct wh_limit_rate per_message, stable_write;
 	/* From node 0 to node 1 and back, of each enum wh_limit_trip: the median. 0: there is but one node. Apart: from
 	 * this node to the farthest of the others. */
 	double round_trip_us[2];

@@ -4,7 +4,7 @@
  *     rings.c      shm: single-writer rings
  *     sockets.c    tcp: one connection for each pair of nodes
  *     seal.c       tcp: such a connection through OpenSSL
- *     verbs.c      verbs: one-sided writes; verbs_link.c: the queue pairs for them
+ *     verbs.c      verbs: one-sided writes; verbs_read.c: their readers; verbs_link.c: the queue pairs for them
  *     disk.c       durable subgroups: files that are written and synced in step
  *     trips.c      there and back between two nodes; verbs_trip.c: by one-sided writes
  *     pattern.c    one message to all, acknowledged by all to all

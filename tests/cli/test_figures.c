@@ -289,6 +289,7 @@ TEST(limit_of_verbs_needs_a_device)
 	if (wh_limit_measure(&plan, &watch, &result, &err) == WHORL_OK) {
 		ck_assert_double_gt(result.per_message.bytes_per_s, 0);
 		ck_assert_double_ge(result.rate.bytes_per_s, result.per_message.bytes_per_s);
+		ck_assert_double_gt(result.stable_write.bytes_per_s, 0);
 	} else {
 		ck_assert_ptr_nonnull(strstr(err.text, "no RDMA device"));
 	}

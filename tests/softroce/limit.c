@@ -37,8 +37,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	wh_watch_close(&watch);
-	printf("%u nodes, %s bytes: %.0f messages/s, %.2f MB/s, best with %u messages per write; with one %.0f\n",
+	printf("%u nodes, %s bytes: %.0f messages/s, %.2f MB/s, best with %u messages per write; with one %.0f; stable %.0f\n",
 	       nodes, argv[2], result.rate.messages_per_s, result.rate.bytes_per_s / 1e6, result.publish_every,
-	       result.per_message.messages_per_s);
-	return result.rate.messages_per_s > 0 ? 0 : 1;
+	       result.per_message.messages_per_s, result.stable_write.messages_per_s);
+	return result.rate.messages_per_s > 0 && result.stable_write.messages_per_s > 0 ? 0 : 1;
 }
