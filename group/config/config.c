@@ -136,7 +136,7 @@ static const struct wh_option subgroup_options[] = {
 	 SUBGROUP(large_bytes), true},
 	{"relay_bytes", WH_OPTION_INTEGER, "bytes", "0", 0, WH_MESSAGE_BYTES_MAX, NULL,
 	 "Slots that hold so many bytes or more go from member to member, and not from the sender to each: for a few senders of large "
-	 "messages, which then fill their links (docs/decisions/0074). Ordered and durable, on transports that can: in simulation. 0: none.",
+	 "messages, which then fill their links (docs/decisions/0074). Ordered and durable, on transports that can: tcp, and in simulation. 0: none.",
 	 SUBGROUP(relay_bytes), true},
 	{"refuse_max_ms", WH_OPTION_INTEGER, "ms", "0", 0, WH_REFUSE_MAX_MS, NULL,
 	 "So long may this node's program refuse what it is offered and take nothing; then it is told, or the node leaves. 0: for "

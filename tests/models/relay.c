@@ -8,6 +8,9 @@
  * what all have taken in. The sender writes a slot again when all have delivered what was in it. What a member says of itself others see at
  * once: to see it late only holds them up.
  *
+ * The image of one member may not be ready yet when the others begin: it does nothing until then. The sender, which has heard that it has a place for the
+ * sender's row, pushes to it; and so does the member before it in the chain, though that knows nothing of that place. What comes lands.
+ *
  * At any moment one member may be suspected, the sender too: dead, or alive, and then it goes on as if nothing were. What it has pushed comes
  * through in part. Each other member stops at a moment of its own (it wedges); when all have, the cut is what all of them have taken in, and
  * all deliver that.
@@ -39,6 +42,7 @@ enum rule {
 	GUARD_FIRST,    /* the guard leaves before its headers */
 	PART,           /* a message is taken in when its first part is there */
 	COUNTS_BLOCKS,  /* the word counts what was relayed, and not the slots between */
+	DROPS_EARLY,    /* what is relayed to a member before its image is ready has no place there */
 };
 
 struct copy {                                  /* what a member has of the ring, and what it has done */
@@ -57,6 +61,7 @@ struct state {
 	uint8_t suspect;      /* + 1; 0: none */
 	uint8_t dead;         /* it has ended */
 	uint8_t decided, cut; /* when all that stay have wedged */
+	uint8_t late;         /* + 1: the image of this member is not ready; 0: all are */
 	struct copy of[MEMBERS];
 };
 
@@ -64,9 +69,10 @@ struct world {
 	enum rule rule;
 	uint8_t members;
 	bool calm; /* no member is suspected */
+	uint8_t late; /* + 1: whose image is not ready at first; 0: all are */
 };
 
-enum step_kind { WRITE, SEE, FORWARD, COME, RECEIVE, DELIVER, DIE, REMOVE, WEDGE, CUT, STEP_KINDS };
+enum step_kind { WRITE, SEE, FORWARD, COME, RECEIVE, DELIVER, DIE, REMOVE, WEDGE, CUT, READY, STEP_KINDS };
 
 #define UNHELD "a member counts as received what it has not"
 #define MIXED "what is delivered is not what was sent"
@@ -287,8 +293,9 @@ static void come(const struct world *w, struct state *s, uint8_t member)
 {
 	struct copy *copy = &s->of[member];
 	bool bytes = relayed_slot(copy->came) && copy->came_half == (w->rule == WORD_FIRST);
+	bool lands = w->rule != DROPS_EARLY || s->late != member + 1;
 
-	if (bytes)
+	if (bytes && lands)
 		copy->bytes[copy->came % WINDOW] = s->of[member - 1].bytes[copy->came % WINDOW];
 	if (relayed_slot(copy->came) && !copy->came_half) {
 		copy->came_half = 1;
@@ -352,6 +359,10 @@ static int moves_of(const struct world *w, const struct state *s, uint8_t i, str
 		out[count++] = (struct step){SEE, i, slot_of_push(w, copy->seen)};
 	if (i > 0 && may_come(w, s, i) && !s->decided)
 		out[count++] = (struct step){COME, i, copy->came};
+	if (s->late == i + 1) { /* it sees nothing of it yet */
+		out[count++] = (struct step){READY, i};
+		return count;
+	}
 	if (may_forward(w, s, i) && !s->decided)
 		out[count++] = (struct step){FORWARD, i, copy->pushed};
 	if (hears(w, s, i) && whole(w, s, i) > copy->received)
@@ -404,6 +415,9 @@ static const char *take(const struct world *w, struct state *s, struct step step
 		return NULL;
 	case CUT:
 		return cut(w, s);
+	case READY:
+		s->late = 0;
+		return NULL;
 	default: /* DIE, REMOVE */
 		s->suspect = (uint8_t)(step.node + 1);
 		s->dead = step.kind == DIE;
@@ -435,10 +449,17 @@ static const char *judge(struct search *x, const struct state *s)
 	return steps_from(x->world, s, true, steps) == 0 ? judge_end(x, s) : NULL;
 }
 
+static void begin(const struct world *w, struct state *s)
+{
+	s->late = w->late;
+}
+
 static const struct trial trials[] = {
 	{"all rules, three members", EVERY, NULL, WORLD(RIGHT, 3)},
 	{"all rules, four members, none goes", EVERY, NULL, WORLD(RIGHT, 4, true)},
 	{"all rules, four members", LARGE, NULL, WORLD(RIGHT, 4)},
+	{"all rules, three members, the last is ready later", EVERY, NULL, WORLD(RIGHT, 3, .late = 3)},
+	{"all rules, three members, the relay is ready later", EVERY, NULL, WORLD(RIGHT, 3, .late = 2)},
 	{"what the guard announces is taken in", EVERY, UNHELD, WORLD(BY_GUARD, 3)},
 	{"the word leaves before the bytes", EVERY, UNHELD, WORLD(WORD_FIRST, 3)},
 	{"a relay pushes on what it does not hold", EVERY, UNHELD, WORLD(FORWARD_UNSEEN, 3)},
@@ -449,13 +470,15 @@ static const struct trial trials[] = {
 	{"the guard leaves before the headers", EVERY, UNHELD, WORLD(GUARD_FIRST, 3)},
 	{"a message is taken in with its first part", EVERY, UNHELD, WORLD(PART, 3)},
 	{"the word counts what was relayed alone", EVERY, STILL, WORLD(COUNTS_BLOCKS, 3)},
+	{"what is relayed before an image is ready is dropped", EVERY, UNHELD, WORLD(DROPS_EARLY, 3, .late = 3)},
 };
 
 int main(int argc, char **argv)
 {
 	static const char *const names[STEP_KINDS] = {
 		"writes message", "sees a push: slot",    "pushes on slot",         "gets slot", "takes in",
-		"delivers",       "dies, suspect of all", "is suspected, and runs", "wedges",    "the cut"};
+		"delivers",       "dies, suspect of all", "is suspected, and runs", "wedges",    "the cut",
+		"is ready"};
 	static const char *const notes[] = {"with all delivered", "at the cut", NULL};
 	static const struct model model = {
 		.what = "relay: messages that members relay",
@@ -463,6 +486,7 @@ int main(int argc, char **argv)
 		.notes = notes,
 		.not_in_vain = true,
 		.most = UINT32_MAX,
+		.begin = begin,
 		.steps = steps_from,
 		.take = take,
 		.judge = judge,
