@@ -479,6 +479,54 @@ mutant(NAME loop-runs-borrowed KIND test_loop_thread FILE predicates/loop.c
 	if (!wh_gate_take_back(loop->gate))
 ]])
 
+mutant(NAME yield-is-not-lent KIND test_loop_thread FILE predicates/loop.c
+	REMOVES "a loop that yields is lent"
+	TEXT [[
+	bool lent = loop->transport->ops->helper_may_post && loop->idle != WH_IDLE_SPIN &&
+]]
+	REPLACEMENT [[
+	bool lent = loop->transport->ops->helper_may_post && loop->idle == WH_IDLE_SPIN &&
+]])
+
+mutant(NAME yield-takes-nothing-back KIND test_loop_thread FILE predicates/loop.c
+	REMOVES "a loop that has yielded takes back what it lent before it makes a pass"
+	TEXT [[
+	if (lent)
+		take_back(loop);
+	wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+]]
+	REPLACEMENT [[
+	wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
+]])
+
+mutant(NAME waiter-only-sends KIND test_group_lent FILE predicates/hot.c
+	REMOVES "a thread that waits for room takes in and acknowledges for a loop that does not run"
+	TEXT [[
+		wh_multicast_exchange(hot->members[m].mc);
+]]
+	REPLACEMENT [[
+		wh_multicast_send(hot->members[m].mc);
+]])
+
+mutant(NAME delivery-tells-at-its-end KIND test_group_delivery FILE predicates/deliver.c
+	REMOVES "between two runs of upcalls senders that are behind are told"
+	TEXT [[
+	mc->delivered_num = sequence;
+	tell_delivered(mc, true);
+]]
+	REPLACEMENT [[
+	(void)sequence;
+]])
+
+mutant(NAME delivery-tells-too-much KIND test_group_delivery FILE predicates/deliver.c
+	REMOVES "what is told between two runs has been upcalled"
+	TEXT [[
+	if (mc->run > 0 || mc->halts ||
+]]
+	REPLACEMENT [[
+	if (mc->halts ||
+]])
+
 mutant(NAME heartbeat-bytes-unheard KIND test_heartbeat FILE membership/heartbeat.c
 	REMOVES "a member is heard when its bytes arrive, though its heartbeats wait behind them"
 	TEXT [[

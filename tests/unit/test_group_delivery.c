@@ -254,4 +254,49 @@ TEST(a_sender_waits_for_the_first_view)
 	cluster_free(&c);
 }
 
+/* ---- room within a delivery ------------------------------------------------------------------------------------------- */
+
+#define LONG_WINDOW 400 /* a quarter is no multiple of a run of upcalls */
+
+struct long_delivery {
+	struct cluster *cluster;
+	unsigned long delivered, room_at; /* messages; the first upcall in which the sender had room, 0: none yet */
+};
+
+static void look_for_room(const struct whorl_message *message, void *ctx)
+{
+	struct long_delivery *delivery = ctx;
+	struct whorl_claim claim;
+
+	(void)message;
+	delivery->delivered++;
+	if (delivery->room_at != 0)
+		return;
+	whorl_step(delivery->cluster->nodes[0]);
+	if (whorl_claim(subgroup_of(delivery->cluster, 0, "s"), sizeof(uint64_t), &claim) != WHORL_OK)
+		return;
+	delivery->room_at = delivery->delivered;
+	ck_ok(whorl_abort(&claim));
+}
+
+/* A whole window becomes deliverable at once at the last member that has it: its sender may go on before all of it is upcalled, but
+ * not with a slot of a message that is still to be. */
+TEST(a_sender_has_room_before_a_long_delivery_ends)
+{
+	struct cluster c;
+	struct long_delivery delivery = {.cluster = &c};
+	uint64_t word = 0;
+
+	cluster_open(&c, 2, "",
+		     "[subgroup s]\nsenders = 0\nwindow = 400\nmessage_bytes = 8\n[engine]\nthread = caller\n");
+	ck_ok(whorl_on_message(subgroup_of(&c, 1, "s"), look_for_room, &delivery));
+	cluster_start(&c);
+	for (; word < LONG_WINDOW; word++)
+		ck_ok(whorl_send(subgroup_of(&c, 0, "s"), &word, sizeof(word), 0, NULL));
+	await(delivery.delivered == LONG_WINDOW, cluster_step(&c));
+	ck_assert_uint_gt(delivery.room_at, LONG_WINDOW / 4);
+	ck_assert_uint_lt(delivery.room_at, LONG_WINDOW);
+	cluster_free(&c);
+}
+
 TEST_SUITE("group: delivery")

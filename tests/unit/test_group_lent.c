@@ -1,5 +1,7 @@
 /* test_group_lent.c - a commit that finds the loop asleep sends by itself, a read asks, and they do nothing else of the loop's.
  *
+ * A thread that waits for room takes in and acknowledges as well.
+ *
  * Labels: threads
  */
 #include <poll.h>
@@ -153,6 +155,38 @@ TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, 0, KINDS)
 		await(&members[i].delivered, 3);
 		ck_assert(!pthread_equal(members[i].upcalled_by, pthread_self()));
 	}
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
+}
+
+/* There is no room, and the loop's thread does not run: the thread that waits takes in what the others send, covers its rounds, and
+ * acknowledges. So they deliver; here nothing is upcalled. */
+TEST(a_thread_that_waits_for_room_acknowledges)
+{
+	uint64_t word = 0, deadline = wh_monotonic_ns() + PATIENCE_MS / 2 * WH_NS_PER_MS;
+	struct member members[NODES];
+	struct whorl_claim claim;
+
+	open_member(&members[0], 0, WH_SUBGROUP_ORDERED, create_own_wait);
+	open_member(&members[1], 1, WH_SUBGROUP_ORDERED, wh_shm_create);
+	for (int i = 0; i < NODES; i++)
+		ck_assert_int_eq(whorl_ready(members[i].node, PATIENCE_MS), WHORL_OK);
+	hold_asleep(&members[0]);
+	ck_assert_int_eq(whorl_send(members[0].subgroup, &word, sizeof(word), 0, NULL), WHORL_OK);
+	await(&members[1].delivered, 1);
+	while (whorl_claim(members[0].subgroup, sizeof(word), &claim) == WHORL_OK)
+		ck_assert_int_eq(whorl_commit(&claim, sizeof(word)), WHORL_OK); /* it finds the loop rung: these wait */
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(whorl_send(members[1].subgroup, &word, sizeof(word), 0, NULL), WHORL_OK);
+	while (wh_load_acquire(&members[1].delivered) < WINDOW + 3) {
+		ck_assert_int_eq(whorl_claim_wait(members[0].subgroup, sizeof(word), 1, &claim), WHORL_TIMEOUT);
+		ck_assert_uint_lt(wh_monotonic_ns(), deadline);
+	}
+	ck_assert_uint_eq(wh_load_acquire(&members[0].delivered), 0);
+	wh_store_release(&hold, 0);
+	await(&members[0].delivered, WINDOW + 3);
+	ck_assert_uint_eq(members[0].digest, members[1].digest);
+	ck_assert(!pthread_equal(members[0].upcalled_by, pthread_self()));
 	for (int i = 0; i < NODES; i++)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }

@@ -145,6 +145,37 @@ TEST(a_loop_that_is_borrowed_stands_still)
 	bell_discard(f);
 }
 
+/* A processor that it yields may be given to a thread that waits for it: that thread has the loop meanwhile, and no pass is made. */
+TEST_LOOP(a_loop_that_yields_is_lent, 0, 2)
+{
+	struct fixture *f = bell_make(_i == 0 ? WH_IDLE_YIELD : WH_IDLE_SPIN);
+	struct caller caller = {0};
+	struct wh_error err;
+
+	f->env.advance_ns = WH_NS_PER_US;
+	ck_assert_int_eq(wh_loop_add(&f->loop, while_borrowed, &caller, &err), WHORL_OK);
+	ck_assert_int_eq(wh_loop_start(&f->loop, "test-loop", -1, &err), WHORL_OK);
+	for (int times = 0; times < 100; times++) {
+		if (_i == 1) { /* that one keeps its processor */
+			ck_assert(!wh_gate_is_lent(f->gate));
+			ck_assert(!wh_gate_borrow(f->gate));
+			sched_yield();
+			continue;
+		}
+		while (!wh_gate_borrow(f->gate))
+			sched_yield();
+		wh_store_release(&caller.work, 1);
+		for (int i = 0; i < 10; i++)
+			sched_yield();
+		wh_store_release(&caller.work, 0);
+		wh_gate_give_back(f->gate);
+	}
+	wh_loop_stop(&f->loop);
+	ck_assert(!wh_gate_is_lent(f->gate));
+	ck_assert_uint_eq(wh_load_relaxed(&caller.calls), 0);
+	bell_discard(f);
+}
+
 /* With idle = yield and spin it never sleeps, and can be stopped all the same. */
 TEST_LOOP(a_thread_that_never_sleeps, 0, 2)
 {
