@@ -224,6 +224,8 @@ enum whorl_result wh_node_open_state(whorl_subgroup *subgroup, const struct whor
 		.transport = node->fixed.transport,
 		.backlog_max = (uint64_t)node->fixed.config.group.backlog_max,
 		.share = (uint32_t)node->fixed.config.group.state_share,
+		.steps = &node->loop.stats.steps,
+		.idle_steps = &node->loop.stats.idle_steps,
 		.subgroup = wh_node_number_of(subgroup),
 		.ordered = subgroup->fixed.mode == WH_MODE_ORDERED,
 		.name = subgroup->fixed.name,

@@ -110,11 +110,29 @@ static bool read_or_wait(struct wh_give *give, bool may_wait)
 	return !give->reads_later || may_wait;
 }
 
+/* Relaxed: of a pass that ends just now one of the words may be seen and the other not, which is a pause too many or too few. */
+static uint64_t busy_passes(const struct wh_state_hooks *hooks)
+{
+	uint64_t idle = wh_load_relaxed(hooks->idle_steps);
+
+	return wh_load_relaxed(hooks->steps) - idle;
+}
+
+/* Has the loop had anything to do since the last piece? Where nothing is said nobody needs the time. */
+static bool is_group_busy(struct wh_give *give)
+{
+	uint64_t before = give->busy;
+
+	give->busy = busy_passes(&give->transfer.state->hooks);
+	return give->busy != before;
+}
+
 /* The group needs the processors. In proportion to what the last piece took, whatever that was spent on. */
 static void pause_for_others(struct wh_give *give)
 {
 	const struct wh_state_hooks *hooks = &give->transfer.state->hooks;
-	uint64_t took_ns = give->since_ns == 0 ? 0 : wh_env_now(hooks->env) - give->since_ns;
+	bool busy = is_group_busy(give);
+	uint64_t took_ns = give->since_ns == 0 || !busy ? 0 : wh_env_now(hooks->env) - give->since_ns;
 	uint64_t pause_ns = took_ns * (100 - hooks->share) / hooks->share;
 	struct timespec pause = {.tv_nsec = (long)(pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS)};
 

@@ -67,7 +67,23 @@ static bool is_large(struct wh_transfer *transfer)
 	if (wh_load_relaxed(&transfer->bytes) <= WH_STATE_SMALL && thread_ns() - transfer->cpu_ns <= WH_STATE_SMALL_NS)
 		return false;
 	transfer->takes_turns = wh_thread_stand_back_or_take_turns();
+	transfer->cpu_ns = thread_ns();
 	return transfer->stands_back = true;
+}
+
+/* Loops of the same priority have waited for the last piece, all of it. */
+static void take_turn(struct wh_transfer *transfer)
+{
+	uint64_t now_ns = thread_ns();
+
+	transfer->slow_pieces = now_ns - transfer->cpu_ns < WH_STATE_SLOW_NS ? 0 : transfer->slow_pieces + 1;
+	transfer->cpu_ns = now_ns;
+	if (transfer->slow_pieces < WH_STATE_SLOW_PIECES) {
+		(void)sched_yield();
+		return;
+	}
+	wh_thread_stand_back();
+	transfer->takes_turns = false;
 }
 
 bool wh_transfer_gives_way(struct wh_transfer *transfer)
@@ -75,7 +91,7 @@ bool wh_transfer_gives_way(struct wh_transfer *transfer)
 	if (!is_large(transfer))
 		return false;
 	if (transfer->takes_turns)
-		(void)sched_yield();
+		take_turn(transfer);
 	return true;
 }
 
@@ -87,6 +103,7 @@ static void run_transfer(void *argument)
 	bool apart = !pthread_equal(transfer->loop, pthread_self()), moved;
 
 	transfer->moved = transfer->stands_back = transfer->takes_turns = false;
+	transfer->slow_pieces = 0;
 	transfer->cpu_ns = apart ? thread_ns() : 0;
 	transfer->work(transfer, apart);
 	moved = transfer->moved || transfer->end != WH_TRANSFER_GOES_ON;

@@ -50,7 +50,9 @@ struct wh_state_hooks {
 	const struct wh_env *env;
 	struct wh_transport *transport;
 	uint64_t backlog_max; /* bytes that may be kept back, of this subgroup */
-	uint32_t share; /* percent, 1 to 100: so much of its time a job gives; the rest it pauses, where it may wait */
+	uint32_t share; /* percent, 1 to 100: so much of its time a job gives; the rest it pauses, where it may wait, and the loop is at work */
+	/* Passes of the loop, and those of them in which it had nothing to do. Only ever grow. [the loop writes; jobs read] */
+	const wh_word *steps, *idle_steps;
 	uint64_t subgroup;   /* as configured; of a dynamic one its birth, when that is known (wh_state_is_born) */
 	bool ordered;        /* its mode */
 	const char *name;    /* of the subgroup, for people */

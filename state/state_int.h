@@ -22,6 +22,10 @@
  * have all the processors what stands back waits, and a newcomer with it, and those that wait for their turn. */
 #define WH_STATE_SMALL WH_STATE_PIECE
 #define WH_STATE_SMALL_NS (5 * WH_NS_PER_MS)
+/* A piece that takes so much of a processor holds up the loops that its thread takes turns with: after so many in a row it does that no more. One
+ * may be the machine's fault. */
+#define WH_STATE_SLOW_NS (10 * WH_NS_PER_MS)
+#define WH_STATE_SLOW_PIECES 3
 #define WH_STATE_RUN 64 /* messages upcalled at a time */
 
 enum wh_transfer_end {
@@ -48,7 +52,8 @@ struct wh_transfer {
 	enum wh_transfer_end end;
 	bool moved;                    /* it got further, the last time */
 	bool stands_back, takes_turns; /* its thread does */
-	uint64_t cpu_ns;               /* what that thread had taken of a processor before */
+	uint32_t slow_pieces;          /* the last so many took long */
+	uint64_t cpu_ns; /* what that thread had taken of a processor before; takes_turns: before the last piece */
 	const char *why;
 	unsigned char *buffer;
 	/* Moves bytes until it ends, or as far as it can without waiting; the stream, and what is the program's, is then closed. */
@@ -67,7 +72,8 @@ struct wh_give {
 	bool reads_later;    /* there was nothing yet */
 	unsigned char *rest; /* the messages that follow, as bytes; NULL: none do */
 	size_t rest_at, rest_bytes;
-	uint64_t since_ns; /* the last pause; 0: none yet */
+	uint64_t since_ns; /* the last pause, or what might have been one; 0: none yet */
+	uint64_t busy;     /* passes of the loop with something to do, by then */
 };
 
 struct wh_take {
@@ -155,8 +161,8 @@ static inline bool wh_transfer_rests(const struct wh_transfer *transfer)
 {
 	return wh_load_acquire(&transfer->busy) == 0; /* partner: the release in run_transfer, state.c */
 }
-/* A piece is done, on a thread of its own: of a large state what is left stands back, or, among real-time threads, takes turns with them. Returns
- * whether it is of a large one. The job's. */
+/* A piece is done, on a thread of its own: of a large state what is left stands back, or, among real-time threads, takes turns with them; unless the
+ * program is slow at it, which they would have to wait for: then that stands back as well. Returns whether it is of a large one. The job's. */
 bool wh_transfer_gives_way(struct wh_transfer *transfer);
 /* Asks it to end. */
 static inline void wh_transfer_stop(struct wh_transfer *transfer)

@@ -68,8 +68,8 @@ static const struct wh_option group_options[] = {
 	 "refused when a view ends; beyond that it leaves.",
 	 GROUP(backlog_max), false},
 	{"state_share", WH_OPTION_INTEGER, "%", "50", 1, 100, NULL,
-	 "How much of its time a member works when it gives its state to a newcomer; it pauses in between, so that the group "
-	 "keeps its processors.",
+	 "How much of its time a member works when it gives its state to a newcomer; while its loop has something to do it pauses in between, so "
+	 "that the group keeps its processors.",
 	 GROUP(state_share), false},
 	{"failure_timeout_ms", WH_OPTION_INTEGER, "ms", "1000", 10, 600000, NULL,
 	 "A member that is not heard for so long counts as failed; it must be longer than any upcall.",

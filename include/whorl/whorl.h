@@ -484,7 +484,12 @@ struct whorl_state {
 	 * cannot be restored; the node fails, with WHORL_SYSTEM. It may block. No bytes: the state is empty, as it is for a node
 	 * that moves from a shard into one that no node was in before, and has to forget what it has. As it runs beside the loop,
 	 * its last call may come after the upcall of a view in which the node is in no shard, or another: what was restored is then
-	 * of no use. */
+	 * of no use.
+	 *
+	 * `read` and `restore` are called by threads that let others go first. Only where the loop's thread is a real-time one (SCHED_FIFO,
+	 * SCHED_RR) are they real-time threads of the same priority, as they would get next to nothing beside it, and give up the
+	 * processor after each piece of up to 256 KB: a call that computes for long holds up loops of that priority meanwhile. After three in a row
+	 * that took 10 ms of a processor or more, the rest of that state goes at the normal priority. */
 	bool (*restore)(enum whorl_restore_step step, const void *bytes, size_t count, void *ctx);
 	void *ctx;
 };

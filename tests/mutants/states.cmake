@@ -645,3 +645,57 @@ mutant(NAME real-time-stands-back KIND test_state_threads FILE base/thread.c
 	REPLACEMENT [[
 	if (policy >= 0) {
 ]])
+
+# ---- what moves a large state, beside loops ----
+
+mutant(NAME state-silence-pauses KIND test_state_turns FILE state/give.c
+	REMOVES "a giver does not pause where the loop has nothing to do"
+	TEXT [[
+	return give->busy != before;
+]]
+	REPLACEMENT [[
+	return give->busy != before || before == 0;
+]])
+
+mutant(NAME state-never-pauses KIND test_state_turns FILE state/give.c
+	REMOVES "a giver pauses where the loop is at work"
+	TEXT [[
+	if (pause_ns > 0)
+		nanosleep(&pause, NULL);
+]]
+	REPLACEMENT [[
+	if (pause_ns > UINT64_MAX / 2)
+		nanosleep(&pause, NULL);
+]])
+
+mutant(NAME state-turns-kept KIND test_state_turns FILE state/state.c
+	REMOVES "real-time threads that move a state yield after each piece"
+	TEXT [[
+	if (transfer->slow_pieces < WH_STATE_SLOW_PIECES) {
+		(void)sched_yield();
+		return;
+	}
+]]
+	REPLACEMENT [[
+	if (transfer->slow_pieces < WH_STATE_SLOW_PIECES)
+		return;
+]])
+
+mutant(NAME state-slow-keeps-its-turns KIND test_state_turns FILE state/state.c
+	REMOVES "a program that is slow at reading or restoring stands back among real-time threads, too"
+	TEXT [[
+	wh_thread_stand_back();
+	transfer->takes_turns = false;
+]]
+	REPLACEMENT [[
+	(void)sched_yield();
+]])
+
+mutant(NAME state-slow-once KIND test_state_turns FILE state/state.c
+	REMOVES "one slow piece, or another later, is not enough to stand back"
+	TEXT [[
+	transfer->slow_pieces = now_ns - transfer->cpu_ns < WH_STATE_SLOW_NS ? 0 : transfer->slow_pieces + 1;
+]]
+	REPLACEMENT [[
+	transfer->slow_pieces += now_ns - transfer->cpu_ns < WH_STATE_SLOW_NS ? 0 : 1;
+]])

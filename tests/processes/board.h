@@ -135,6 +135,8 @@ struct state {
 	_Atomic uint64_t gap_ns, gap_from;   /* the longest time between two, of those after board->gaps_from; which */
 	_Atomic uint32_t whole;              /* a bit for each group: its log has all of it */
 	_Atomic uint64_t given, taken, kept; /* bytes of state; kept: the most at a time */
+	_Atomic uint64_t takes_ns,
+		took_ns; /* when the first byte of a state came here, and when the last was restored */
 	_Atomic bool complaining, complained;
 	char complaint[256]; /* the first thing that this member found wrong; final once `complained` */
 	char text[512];      /* of the last error; stored before `error` */
@@ -158,6 +160,7 @@ struct board {
 	_Atomic uint32_t pause_us; /* a giver waits so long between two pieces */
 	_Atomic uint32_t nap_us;   /* a sender, between two bursts */
 	_Atomic uint64_t gaps_from;
+	_Atomic bool silent;  /* nobody sends */
 	_Atomic bool ending;  /* no new claims */
 	_Atomic bool closing; /* close, and leave */
 	_Atomic uint32_t lives;

@@ -262,7 +262,7 @@ static bool send_in_all(struct member *me)
 	uint32_t nap_us = me->board->nap_us;
 	bool worked = false;
 
-	if (nap_us > 0 && now_ns() < me->sends_ns)
+	if (me->board->silent || (nap_us > 0 && now_ns() < me->sends_ns))
 		return false;
 	for (uint32_t g = 0; g < GROUPS; g++)
 		if (me->streams[g].sender)

@@ -168,12 +168,16 @@ static bool restore(enum whorl_restore_step step, const void *bytes, size_t coun
 		memset(stream->coming, 0, sizeof(*stream->coming));
 		stream->came = 0;
 	} else if (step == WHORL_RESTORE_BYTES) {
+		if (stream->body > 0 && me->state->takes_ns == 0)
+			me->state->takes_ns = now_ns();
 		if (!take_bytes(stream, bytes, count)) {
 			member_complain(me->state, "%s: the state is not what was given, near byte %zu",
 					groups[stream->group].name, stream->came);
 			return false;
 		}
 		me->state->taken += count;
+		if (stream->body > 0 && stream->came == head_of(stream) + stream->body)
+			me->state->took_ns = now_ns();
 	} else if (stream->came != head_of(stream) + stream->body) {
 		member_complain(me->state, "%s: the state has %zu bytes, not %zu", groups[stream->group].name,
 				stream->came, head_of(stream) + stream->body);

@@ -1,13 +1,16 @@
 /* transfer.c - what a newcomer costs a busy group when it must be given a large state.
  *
- *     whorl-transfer [-n NODES] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS] [--share PERCENT] [--json FILE]
- *                    [--plot FILE.svg]
+ *     whorl-transfer [-n NODES] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS] [--idle] [--share PERCENT]
+ *                    [--transport shm|tcp] [--json FILE] [--plot FILE.svg]
  *
- * Each repetition starts a group of its own on shared memory, in which all send as fast as they can, or 16 messages in each
- * subgroup and then nothing for so long (--nap), lets it run for two seconds, starts the newcomer, waits until that has
+ * Each repetition starts a group of its own, in which all send as fast as they can, or 16 messages in each
+ * subgroup and then nothing for so long (--nap), or nothing at all (--idle), lets it run for two seconds, starts the newcomer, waits until that has
  * restored the state, and lets all run for two seconds more. How many messages the members have delivered is looked at
  * every two milliseconds; the longest time between two deliveries is measured by each member itself. The newcomer verifies
  * every byte, and the logs are compared.
+ *
+ * Before each repetition and after it, and with nothing else at work, a plain program copies as many bytes over a connection of the same kind
+ * (copy.h). The faster of the two counts: the scheduler may put both ends on one processor.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -17,12 +20,14 @@
 #include "bench/plot/gnuplot.h"
 #include "bench/plot/template.h"
 #include "tests/processes/cluster.h"
+#include "tests/processes/copy.h"
 #include "tests/processes/member.h"
 
 #define MS UINT64_C(1000000)
 #define SAMPLE_NS (2 * MS)
 #define PHASE_NS (2000 * MS)
-#define BIN_S 0.02 /* of the timeline */
+#define PHASE_IDLE_NS (200 * MS) /* where there are no rates */
+#define BIN_S 0.02               /* of the timeline */
 #define REPETITIONS_MAX 1000
 
 enum { BEFORE, DURING, AFTER, PHASES };
@@ -32,6 +37,12 @@ struct sample {
 	double s;           /* since the newcomer was started */
 	double messages;    /* that each member has delivered, in the mean */
 	double taken, kept; /* bytes: restored; kept back at most */
+};
+
+/* What members do. */
+struct manner {
+	uint32_t nap_us; /* between two bursts */
+	bool idle;       /* nothing */
 };
 
 struct timeline {
@@ -52,6 +63,8 @@ enum {
 	ENTRY,    /* s from the fork until it is ready */
 	TRANSFER, /* s from the first byte to the last */
 	SPEED,    /* MB/s */
+	COPY,     /* MB/s, of a plain copy of as many bytes */
+	OF_COPY,  /* SPEED over it */
 	BACKLOG,  /* MB */
 	FIGURES
 };
@@ -67,6 +80,8 @@ static const char *const names[FIGURES] = {
 	[ENTRY] = "entry_s",
 	[TRANSFER] = "transfer_s",
 	[SPEED] = "transfer_mb_per_s",
+	[COPY] = "copy_mb_per_s",
+	[OF_COPY] = "of_copy",
 	[BACKLOG] = "backlog_mb",
 };
 
@@ -127,51 +142,65 @@ static double rate(const struct timeline *line, double from, double to)
 		       : 0;
 }
 
-/* From when the first byte is restored until the last is. */
-static double transfer(const struct timeline *line, double bytes)
+static void note_transfer(const struct state *newcomer, const struct cluster_options *options, unsigned n)
 {
-	double begin = -1;
+	double seconds = (double)(newcomer->took_ns - newcomer->takes_ns) / 1e9;
 
-	for (size_t i = 0; i < line->count; i++) {
-		if (begin < 0 && line->samples[i].taken > 0)
-			begin = line->samples[i].s;
-		if (line->samples[i].taken >= bytes)
-			return line->samples[i].s - begin;
-	}
-	return line->ready_s - begin;
+	figures[TRANSFER][n] = seconds;
+	figures[SPEED][n] = seconds > 0 ? (double)options->body_bytes / seconds / 1e6 : 0;
 }
 
-static void repeat(const struct cluster_options *options, uint32_t nap_us, unsigned n, struct timeline *line)
+static double plain_copy(const struct cluster_options *options)
+{
+	return copy_seconds(strcmp(options->transport, "tcp") == 0, options->body_bytes, options->seed);
+}
+
+static void note_copy(const struct cluster_options *options, double seconds, unsigned n)
+{
+	figures[COPY][n] = seconds > 0 ? (double)options->body_bytes / seconds / 1e6 : 0;
+	figures[OF_COPY][n] = figures[COPY][n] > 0 ? figures[SPEED][n] / figures[COPY][n] : 0;
+}
+
+static double per_cent_lost(double before, double during)
+{
+	return before > 0 ? 1 - during / before : 0;
+}
+
+static void repeat(const struct cluster_options *options, const struct manner *manner, unsigned n,
+		   struct timeline *line)
 {
 	static struct cluster c; /* large */
+	double copy_s = plain_copy(options), again_s;
+	uint64_t phase_ns = manner->idle ? PHASE_IDLE_NS : PHASE_NS, begin;
 	const struct state *newcomer;
-	double bytes = (double)options->body_bytes, seconds;
-	uint64_t begin;
 
 	line->count = 0;
 	cluster_make(&c, options);
-	c.board->nap_us = nap_us;
+	c.board->nap_us = manner->nap_us;
+	c.board->silent = manner->idle;
 	for (uint32_t id = 0; id < options->nodes; id++)
 		cluster_add(&c, id, NULL);
 	UNTIL(&c, cluster_all(&c, cluster_is_ready));
 	c.first_slot = board_slot(c.board, now_ns()) + 1;
-	cluster_warm_up(&c);
-	begin = now_ns() + PHASE_NS;
-	figures[GAP_BEFORE][n] = watch(&c, options->nodes, begin, PHASE_NS, line);
+	if (!manner->idle)
+		cluster_warm_up(&c);
+	begin = now_ns() + phase_ns;
+	figures[GAP_BEFORE][n] = watch(&c, options->nodes, begin, phase_ns, line);
 	begin = now_ns();
 	newcomer = &c.board->state[cluster_add(&c, options->nodes, NULL)];
 	figures[GAP_DURING][n] = watch(&c, options->nodes, begin, 0, line);
 	line->ready_s = ((double)newcomer->ready_ns - (double)begin) / 1e9;
-	figures[GAP_AFTER][n] = watch(&c, options->nodes, begin, PHASE_NS, line);
+	figures[GAP_AFTER][n] = watch(&c, options->nodes, begin, phase_ns, line);
 	figures[RATE_BEFORE][n] = rate(line, -1e9, 0);
 	figures[RATE_DURING][n] = rate(line, 0, line->ready_s);
 	figures[RATE_AFTER][n] = rate(line, line->ready_s, 1e9);
-	figures[LOSS][n] = 1 - figures[RATE_DURING][n] / figures[RATE_BEFORE][n];
+	figures[LOSS][n] = per_cent_lost(figures[RATE_BEFORE][n], figures[RATE_DURING][n]);
 	figures[ENTRY][n] = line->ready_s;
-	figures[TRANSFER][n] = seconds = transfer(line, bytes);
-	figures[SPEED][n] = seconds > 0 ? bytes / seconds / 1e6 : 0;
+	note_transfer(newcomer, options, n);
 	figures[BACKLOG][n] = (double)newcomer->kept / 1e6;
 	cluster_end(&c, true);
+	again_s = plain_copy(options);
+	note_copy(options, copy_s < again_s ? copy_s : again_s, n);
 }
 
 /* ---- what comes of it ----------------------------------------------------------------------------------------------- */
@@ -201,17 +230,24 @@ static double most(const double *values, unsigned count)
 	return greatest;
 }
 
-static void print(unsigned repetitions)
+static void print_transfer(unsigned repetitions)
+{
+	printf("in %.2f s; transfer %.2f s, %.0f MB/s; a plain copy %.0f MB/s, of which this is %.2f; backlog %.1f MB\n",
+	       median(figures[ENTRY], repetitions), median(figures[TRANSFER], repetitions),
+	       median(figures[SPEED], repetitions), median(figures[COPY], repetitions),
+	       median(figures[SPEED], repetitions) / median(figures[COPY], repetitions),
+	       median(figures[BACKLOG], repetitions));
+}
+
+static void print_rates(unsigned repetitions)
 {
 	printf("%-10s %16s %16s %16s\n", "", "messages/s", "longest gap, ms", "worst gap, ms");
 	for (int phase = 0; phase < PHASES; phase++)
 		printf("%-10s %16.0f %16.1f %16.1f\n", phases[phase], median(figures[RATE_BEFORE + phase], repetitions),
 		       median(figures[GAP_BEFORE + phase], repetitions),
 		       most(figures[GAP_BEFORE + phase], repetitions));
-	printf("\nloss while it lasts %.1f %% (at worst %.1f %%); in %.2f s; transfer %.2f s, %.0f MB/s; backlog %.1f MB\n",
-	       100 * median(figures[LOSS], repetitions), 100 * most(figures[LOSS], repetitions),
-	       median(figures[ENTRY], repetitions), median(figures[TRANSFER], repetitions),
-	       median(figures[SPEED], repetitions), median(figures[BACKLOG], repetitions));
+	printf("\nloss while it lasts %.1f %% (at worst %.1f %%)\n", 100 * median(figures[LOSS], repetitions),
+	       100 * most(figures[LOSS], repetitions));
 }
 
 /* A line for each bin of the timeline: when it begins, messages/s in it, MB restored and kept back by its end. */
@@ -233,8 +269,8 @@ static void print_bins(const struct timeline *line, FILE *out, bool json)
 	}
 }
 
-static bool write_json(const char *path, const struct cluster_options *options, uint32_t nap_us, unsigned repetitions,
-		       const struct timeline *line)
+static bool write_json(const char *path, const struct cluster_options *options, const struct manner *manner,
+		       unsigned repetitions, const struct timeline *line)
 {
 	FILE *out = fopen(path, "w");
 	bool written;
@@ -244,10 +280,10 @@ static bool write_json(const char *path, const struct cluster_options *options, 
 		return false;
 	}
 	fprintf(out,
-		"{\"version\": \"%s\", \"nodes\": %u, \"bytes\": %llu, \"nap_us\": %u, \"share\": %u, "
-		"\"repetitions\": %u,\n\"median\": {",
-		whorl_version(), options->nodes, (unsigned long long)options->body_bytes, nap_us, options->state_share,
-		repetitions);
+		"{\"version\": \"%s\", \"nodes\": %u, \"transport\": \"%s\", \"bytes\": %llu, \"nap_us\": %u, \"idle\": %s, "
+		"\"share\": %u, \"repetitions\": %u,\n\"median\": {",
+		whorl_version(), options->nodes, options->transport, (unsigned long long)options->body_bytes,
+		manner->nap_us, manner->idle ? "true" : "false", options->state_share, repetitions);
 	for (int f = 0; f < FIGURES; f++)
 		fprintf(out, "%s\"%s\": %.4f", f > 0 ? ", " : "", names[f], median(figures[f], repetitions));
 	fprintf(out, "},\n\"each\": {");
@@ -323,8 +359,8 @@ static bool plot(const char *path, const struct cluster_options *options, const 
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: whorl-transfer [-n NODES (2 to %d)] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS]\n"
-		"                      [--share PERCENT] [--json FILE] [--plot FILE.svg]\n",
+		"usage: whorl-transfer [-n NODES (2 to %d)] [-r REPETITIONS] [--bytes SIZE] [--nap MICROSECONDS] [--idle]\n"
+		"                      [--share PERCENT] [--transport shm|tcp] [--json FILE] [--plot FILE.svg]\n",
 		MEMBERS_MAX - 1);
 	return 2;
 }
@@ -349,18 +385,20 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{"bytes", required_argument, NULL, 'b'}, {"nap", required_argument, NULL, 'N'},
 		{"share", required_argument, NULL, 's'}, {"json", required_argument, NULL, 'j'},
-		{"plot", required_argument, NULL, 'p'},  {NULL, 0, NULL, 0},
+		{"plot", required_argument, NULL, 'p'},  {"transport", required_argument, NULL, 't'},
+		{"idle", no_argument, NULL, 'i'},        {NULL, 0, NULL, 0},
 	};
 	struct cluster_options options = {.nodes = 4,
 					  .timeout_ms = 20000,
 					  .thread = "dedicated",
+					  .transport = "shm",
 					  .body_bytes = UINT64_C(1) << 30,
 					  .body_groups = 1,
 					  .backlog_bytes = UINT64_C(8) << 30};
 	struct timeline line = {.count = 0};
 	const char *json = NULL, *svg = NULL;
 	unsigned repetitions = 3;
-	uint32_t nap_us = 0;
+	struct manner manner = {.nap_us = 0};
 	bool good = true;
 	int option;
 
@@ -374,9 +412,13 @@ int main(int argc, char **argv)
 		else if (option == 'b')
 			options.body_bytes = parse_size(optarg);
 		else if (option == 'N')
-			nap_us = (uint32_t)atoi(optarg);
+			manner.nap_us = (uint32_t)atoi(optarg);
 		else if (option == 's')
 			options.state_share = (unsigned)atoi(optarg);
+		else if (option == 't' && (strcmp(optarg, "shm") == 0 || strcmp(optarg, "tcp") == 0))
+			options.transport = optarg;
+		else if (option == 'i')
+			manner.idle = true;
 		else if (option == 'j')
 			json = optarg;
 		else if (option == 'p')
@@ -390,12 +432,15 @@ int main(int argc, char **argv)
 	options.nodes_max = options.nodes + 1;
 	for (unsigned n = 0; n < repetitions; n++) {
 		options.seed = n + 1;
-		repeat(&options, nap_us, n, &line);
+		repeat(&options, &manner, n, &line);
 	}
-	printf("%u members, a newcomer is given %.0f MB, %u times; medians\n\n", options.nodes,
-	       (double)options.body_bytes / 1e6, repetitions);
-	print(repetitions);
-	good = (json == NULL || write_json(json, &options, nap_us, repetitions, &line)) &&
+	printf("%u members on %s%s, a newcomer is given %.0f MB, %u times; medians\n\n", options.nodes,
+	       options.transport, manner.idle ? " that say nothing" : "", (double)options.body_bytes / 1e6,
+	       repetitions);
+	if (!manner.idle)
+		print_rates(repetitions);
+	print_transfer(repetitions);
+	good = (json == NULL || write_json(json, &options, &manner, repetitions, &line)) &&
 	       (svg == NULL || plot(svg, &options, &line));
 	free(line.samples);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;

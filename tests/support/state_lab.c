@@ -266,6 +266,8 @@ static void party_init(struct party *party, struct lab *lab, uint32_t id)
 		.transport = &party->transport,
 		.backlog_max = 1 << 24,
 		.share = 100,
+		.steps = &lab->steps,
+		.idle_steps = &lab->idle_steps,
 		.subgroup = 5,
 		.ordered = true,
 		.timeout_ns = LAB_TIMEOUT_NS,

@@ -106,6 +106,7 @@ struct lab {
 	size_t queued;
 	struct pipe *pipes[LAB_QUEUE]; /* opened, and not delivered */
 	size_t pipe_count;
+	wh_word steps, idle_steps; /* of the loops of all parties, as they are told */
 	struct party parties[LAB_PARTIES];
 };
 

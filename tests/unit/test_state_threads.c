@@ -68,11 +68,13 @@ TEST(a_state_goes_over_while_messages_are_delivered)
 	state_lab_free(lab);
 }
 
+/* And the loop has something to do meanwhile. */
 static void take_a_millisecond(struct program *program)
 {
 	uint64_t until_ns = wh_env_now(wh_env_system()) + WH_NS_PER_MS;
+	struct lab *lab = program->ctx;
 
-	(void)program;
+	wh_fetch_add(&lab->steps, 1);
 	while (wh_env_now(wh_env_system()) < until_ns)
 		;
 }
@@ -90,6 +92,7 @@ TEST(a_giver_pauses)
 	giver->program.bytes = pieces * 100;
 	giver->program.chunk = 100;
 	giver->program.on_read = take_a_millisecond;
+	giver->program.ctx = lab;
 	wh_state_give(giver->state, 0);
 	LAB_UNTIL(lab, newcomer->restored == 1);
 	ck_assert_uint_ge(wh_env_now(wh_env_system()) - began_ns, (pieces - small - 2) * pause_ns);
