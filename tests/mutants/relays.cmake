@@ -96,10 +96,10 @@ bool wh_relay_limit(
 mutant(NAME relays-none-of-mine KIND test_relay FILE predicates/relay.c
 	REMOVES "the sender's own payloads go to the next in its chain"
 	TEXT [[
-	uint64_t here = (int)s == mc->config.me ? mc->announced : relay->here;
+	uint64_t here = (int)s == mc->config.me ? mc->announced : relay->here, bytes = 0;
 ]]
 	REPLACEMENT [[
-	uint64_t here = relay->here;
+	uint64_t here = relay->here, bytes = 0;
 ]])
 
 mutant(NAME relays-of-my-row KIND views FILE predicates/relay.c

@@ -207,7 +207,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	TEXT [[
 	if (!mc->runs)
 		return 0;
-	work = mc->config.mode
+	if (wh_gather(mc))
 ]]
 	REPLACEMENT [[
 	if (!mc->runs && mc->config.mode == WH_MODE_ORDERED) {
@@ -219,7 +219,7 @@ mutant(NAME wedged-not-deaf KIND views FILE predicates/multicast.c
 	}
 	if (!mc->runs)
 		return 0;
-	work = mc->config.mode
+	if (wh_gather(mc))
 ]])
 
 mutant(NAME claims-open KIND views FILE smc/ring.c
