@@ -161,9 +161,27 @@ static void note_copy(const struct cluster_options *options, double seconds, uns
 	figures[OF_COPY][n] = figures[COPY][n] > 0 ? figures[SPEED][n] / figures[COPY][n] : 0;
 }
 
-static double per_cent_lost(double before, double during)
+static void note_rates(const struct timeline *line, unsigned n)
 {
-	return before > 0 ? 1 - during / before : 0;
+	double before = rate(line, -1e9, 0), during = rate(line, 0, line->ready_s);
+
+	figures[RATE_BEFORE][n] = before;
+	figures[RATE_DURING][n] = during;
+	figures[RATE_AFTER][n] = rate(line, line->ready_s, 1e9);
+	figures[LOSS][n] = before > 0 ? 1 - during / before : 0;
+}
+
+static void start_members(struct cluster *c, const struct cluster_options *options, const struct manner *manner)
+{
+	cluster_make(c, options);
+	c->board->nap_us = manner->nap_us;
+	c->board->silent = manner->idle;
+	for (uint32_t id = 0; id < options->nodes; id++)
+		cluster_add(c, id, NULL);
+	UNTIL(c, cluster_all(c, cluster_is_ready));
+	c->first_slot = board_slot(c->board, now_ns()) + 1;
+	if (!manner->idle)
+		cluster_warm_up(c);
 }
 
 static void repeat(const struct cluster_options *options, const struct manner *manner, unsigned n,
@@ -175,15 +193,7 @@ static void repeat(const struct cluster_options *options, const struct manner *m
 	const struct state *newcomer;
 
 	line->count = 0;
-	cluster_make(&c, options);
-	c.board->nap_us = manner->nap_us;
-	c.board->silent = manner->idle;
-	for (uint32_t id = 0; id < options->nodes; id++)
-		cluster_add(&c, id, NULL);
-	UNTIL(&c, cluster_all(&c, cluster_is_ready));
-	c.first_slot = board_slot(c.board, now_ns()) + 1;
-	if (!manner->idle)
-		cluster_warm_up(&c);
+	start_members(&c, options, manner);
 	begin = now_ns() + phase_ns;
 	figures[GAP_BEFORE][n] = watch(&c, options->nodes, begin, phase_ns, line);
 	begin = now_ns();
@@ -191,10 +201,7 @@ static void repeat(const struct cluster_options *options, const struct manner *m
 	figures[GAP_DURING][n] = watch(&c, options->nodes, begin, 0, line);
 	line->ready_s = ((double)newcomer->ready_ns - (double)begin) / 1e9;
 	figures[GAP_AFTER][n] = watch(&c, options->nodes, begin, phase_ns, line);
-	figures[RATE_BEFORE][n] = rate(line, -1e9, 0);
-	figures[RATE_DURING][n] = rate(line, 0, line->ready_s);
-	figures[RATE_AFTER][n] = rate(line, line->ready_s, 1e9);
-	figures[LOSS][n] = per_cent_lost(figures[RATE_BEFORE][n], figures[RATE_DURING][n]);
+	note_rates(line, n);
 	figures[ENTRY][n] = line->ready_s;
 	note_transfer(newcomer, options, n);
 	figures[BACKLOG][n] = (double)newcomer->kept / 1e6;
@@ -228,6 +235,15 @@ static double most(const double *values, unsigned count)
 	for (unsigned n = 1; n < count; n++)
 		greatest = values[n] > greatest ? values[n] : greatest;
 	return greatest;
+}
+
+static double least_of(const double *values, unsigned count)
+{
+	double least = values[0];
+
+	for (unsigned n = 1; n < count; n++)
+		least = values[n] < least ? values[n] : least;
+	return least;
 }
 
 static void print_transfer(unsigned repetitions)
@@ -440,7 +456,8 @@ int main(int argc, char **argv)
 	if (!manner.idle)
 		print_rates(repetitions);
 	print_transfer(repetitions);
-	good = (json == NULL || write_json(json, &options, &manner, repetitions, &line)) &&
+	good = least_of(figures[COPY], repetitions) > 0 &&
+	       (json == NULL || write_json(json, &options, &manner, repetitions, &line)) &&
 	       (svg == NULL || plot(svg, &options, &line));
 	free(line.samples);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
