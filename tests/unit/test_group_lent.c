@@ -33,7 +33,7 @@ static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	wh_store_release(&held, 0);
 }
 
-/* The same on tcp, whose loop is lent while its thread sleeps, and not in the rest of a wait. */
+/* The same on tcp: there the loop is lent while its thread sleeps, and not in the rest of a wait. */
 static struct wh_transport_ops own_tcp_ops;
 static void (*real_wait_lending)(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending);
 
