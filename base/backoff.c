@@ -46,7 +46,8 @@ static void learn_from_yield(struct wh_backoff *backoff, uint64_t took_ns, uint6
 	if (backoff->lost_ns < LOST_MUCH_NS)
 		return;
 	backoff->lost_ns = LOST_MUCH_NS;
-	backoff->lost_at_ns = backoff->crowded_until_ns = now + crowded_ns; /* until then no time is lost, and none forgotten */
+	backoff->lost_at_ns = backoff->crowded_until_ns =
+		now + crowded_ns; /* until then no time is lost, and none forgotten */
 }
 
 static bool advise_sleep(struct wh_backoff *backoff)

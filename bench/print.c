@@ -199,6 +199,29 @@ static void print_mix(FILE *out, const struct wh_bench_plan *plan, const struct 
 			VARIANT_WIDTH, "");
 }
 
+/* Where messages queue, latency says little of the transport. */
+static bool tells_latency(const struct wh_bench_plan *plan)
+{
+	return plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count;
+}
+
+/* One message to all, acknowledged by all to all, without any protocol. */
+static void print_pattern(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
+			  size_t count)
+{
+	double polling = SPREAD(pattern_us[WH_LIMIT_POLLING]).mean, p50 = SPREAD(latency_us[0]).mean;
+	double sleeping = SPREAD(pattern_us[WH_LIMIT_SLEEPING]).mean;
+
+	if (polling <= 0 || sleeping <= 0)
+		return;
+	fprintf(out,
+		"%-*s the bare pattern of a message, to all and acknowledged by all: %.1f us polling, %.1f us sleeping",
+		VARIANT_WIDTH, "", polling, sleeping);
+	if (tells_latency(plan))
+		fprintf(out, "; p50 is %.2f and %.2f of them", p50 / polling, p50 / sleeping);
+	fprintf(out, "\n");
+}
+
 /* What tcp can do with large writes; and how the latency stands to a message alone, there and back. */
 static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
 			      size_t count)
@@ -225,13 +248,13 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 			VARIANT_WIDTH, "", sealed / 1e9, SPREAD(fraction_of_sealed_write).mean);
 	if (polling <= 0 || sleeping <= 0)
 		return;
+	print_pattern(out, plan, results, count);
 	fprintf(out, "%-*s a bare round trip%s", VARIANT_WIDTH, "",
 		wh_bench_is_whole(plan) ? "" : ", to the farthest node");
 	if (wh_bench_is_mixed(plan))
 		fprintf(out, ", of %u B", plan->subgroups[0].bytes);
 	fprintf(out, ": %.1f us polling, %.1f us sleeping", polling, sleeping);
-	/* Where messages queue, latency says little of the transport. */
-	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
+	if (tells_latency(plan))
 		fprintf(out, "; p50 is %.1f and %.1f of them", p50 / polling, p50 / sleeping);
 	fprintf(out, "\n");
 }
@@ -260,7 +283,7 @@ static void print_disk(FILE *out, const struct wh_bench_plan *plan, const struct
 		SPREAD(written_bytes_per_s).mean / 1e9);
 	fprintf(out, "%-*s a bare sync of one message: %.2f ms, %.2f ms in such a file", VARIANT_WIDTH, "",
 		appended_us / 1e3, SPREAD(sync_us[1]).mean / 1e3);
-	if (plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count)
+	if (tells_latency(plan))
 		fprintf(out, "; p50 is %.2f of the first", p50 / appended_us);
 	fprintf(out, "\n");
 }

@@ -56,8 +56,8 @@ struct wh_loop {
 	bool sure;       /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
 	bool rests; /* [loop] a predicate says: nothing is gained by waiting awake, so a pass without work is enough to sleep */
 	bool gathers; /* [loop] a predicate of the last pass says: more is being made ready for the next, which need not look at the transport */
-	bool armed;       /* [loop] from an arm that found nothing to the next disarm */
-	wh_word stop;     /* [any] */
+	bool armed;   /* [loop] from an arm that found nothing to the next disarm */
+	wh_word stop; /* [any] */
 	pthread_t thread; /* of a dedicated loop */
 	bool running;     /* there is one */
 };

@@ -87,7 +87,7 @@ struct wh_multicast_config { /* copied; what it points to outlives the multicast
 	const uint64_t
 		*deliver_ns; /* so long may a pass deliver here, by the clock that is read after each run of upcalls */
 	uint64_t *now_ns;    /* the loop's clock: moved on after upcalls, which take what time they like */
-	bool *gathers; /* is set by a step that leaves my messages to a later one (gather.c); NULL: none does */
+	bool *gathers;       /* is set by a step that leaves my messages to a later one (gather.c); NULL: none does */
 	whorl_subgroup *message_of; /* what messages name as their subgroup */
 	void *handle;               /* ctx of the functions */
 	wh_deliver_fn *deliver;

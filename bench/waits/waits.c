@@ -86,9 +86,8 @@ static size_t send_some(struct node *node, int timeout_ms)
 	size_t sent = 0;
 
 	for (; sent < 64; sent++) {
-		result = sent == 0 && timeout_ms > 0
-				 ? whorl_claim_wait(node->subgroup, node->bytes, timeout_ms, &claim)
-				 : whorl_claim(node->subgroup, node->bytes, &claim);
+		result = sent == 0 && timeout_ms > 0 ? whorl_claim_wait(node->subgroup, node->bytes, timeout_ms, &claim)
+						     : whorl_claim(node->subgroup, node->bytes, &claim);
 		if (result == WHORL_AGAIN || result == WHORL_TIMEOUT)
 			break;
 		exit_unless_ok(result, "claim");
@@ -122,8 +121,7 @@ static void take_turn(struct node *node)
 
 	if (waits && work == 0)
 		(void)whorl_wait(node->whorl, SLEEP_MS);
-	else if (whorl_step(node->whorl) + work == 0 &&
-		 (strcmp(node->way, "yield") != 0 || !whorl_yield(node->whorl)))
+	else if (whorl_step(node->whorl) + work == 0 && (strcmp(node->way, "yield") != 0 || !whorl_yield(node->whorl)))
 		sleep_in_poll(node);
 }
 
@@ -216,8 +214,7 @@ static void measure(const struct plan *plan, struct board *board, const char *wa
 
 static void run_way(const struct plan *plan, const char *way, unsigned long round)
 {
-	struct board *board =
-		mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t busy[BUSY_MOST];
 	static int runs;
 
@@ -248,28 +245,55 @@ static void run_round(const struct plan *plan, unsigned long round)
 		run_way(plan, way, round);
 }
 
+/* False: there is no such option. */
+static bool take_option(struct plan *plan, int option, const char *value)
+{
+	switch (option) {
+	case 't':
+		plan->transport = value;
+		return true;
+	case 'v':
+		plan->ways = value;
+		return true;
+	case 's':
+		plan->seconds = strtod(value, NULL);
+		return true;
+	case 'n':
+		plan->nodes = strtoul(value, NULL, 10);
+		return true;
+	case 'b':
+		plan->bytes = strtoul(value, NULL, 10);
+		return true;
+	case 'w':
+		plan->window = strtoul(value, NULL, 10);
+		return true;
+	case 'y':
+		plan->busy = strtoul(value, NULL, 10);
+		return true;
+	case 'r':
+		plan->rounds = strtoul(value, NULL, 10);
+		return true;
+	default:
+		return false;
+	}
+}
+
 int main(int argc, char *argv[])
 {
-	static const struct option options[] = {
-		{"transport", required_argument, NULL, 't'}, {"nodes", required_argument, NULL, 'n'},
-		{"bytes", required_argument, NULL, 'b'},     {"window", required_argument, NULL, 'w'},
-		{"seconds", required_argument, NULL, 's'},   {"busy", required_argument, NULL, 'y'},
-		{"ways", required_argument, NULL, 'v'},      {"rounds", required_argument, NULL, 'r'},
-		{NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"transport", required_argument, NULL, 't'},
+						{"nodes", required_argument, NULL, 'n'},
+						{"bytes", required_argument, NULL, 'b'},
+						{"window", required_argument, NULL, 'w'},
+						{"seconds", required_argument, NULL, 's'},
+						{"busy", required_argument, NULL, 'y'},
+						{"ways", required_argument, NULL, 'v'},
+						{"rounds", required_argument, NULL, 'r'},
+						{NULL, 0, NULL, 0}};
 	struct plan plan = {"shm", "send,yield,arm", 2, 10240, 3, 0, 1, 1};
 
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
-		switch (c) {
-		case 't': plan.transport = optarg; break;
-		case 'n': plan.nodes = strtoul(optarg, NULL, 10); break;
-		case 'b': plan.bytes = strtoul(optarg, NULL, 10); break;
-		case 'w': plan.window = strtoul(optarg, NULL, 10); break;
-		case 's': plan.seconds = strtod(optarg, NULL); break;
-		case 'y': plan.busy = strtoul(optarg, NULL, 10); break;
-		case 'v': plan.ways = optarg; break;
-		case 'r': plan.rounds = strtoul(optarg, NULL, 10); break;
-		default: return 2;
-		}
+		if (!take_option(&plan, c, optarg))
+			return 2;
 	if (plan.nodes < 2 || plan.nodes > 64 || plan.busy > BUSY_MOST || plan.rounds == 0 || plan.seconds <= 0)
 		errx(2, "2 to 64 nodes, up to %d busy processes, a round, and some time", BUSY_MOST);
 	for (unsigned long round = 1; round <= plan.rounds; round++)

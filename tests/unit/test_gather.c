@@ -132,7 +132,8 @@ static size_t gather_in_pass(void *ctx)
 {
 	struct fixture *f = ctx;
 
-	f->loop.gathers = f->work > 0;
+	if (f->work > 0)
+		f->loop.gathers = true;
 	return f->work;
 }
 

@@ -35,13 +35,25 @@ static void own_wait(struct wh_transport *transport, uint64_t timeout_ns)
 	wh_store_release(&held, 0);
 }
 
-/* The same on tcp, whose loop is lent while its thread sleeps, and not in the rest of a wait. */
+/* The same on tcp: there the loop is lent while its thread sleeps, and not in the rest of a wait. */
 static struct wh_transport_ops own_tcp_ops;
 static void (*real_wait_lending)(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending);
 
+static void (*real_lend)(void *loop);
+static wh_word lends; /* that the transport has made */
+
+static void note_lend(void *loop)
+{
+	wh_fetch_add(&lends, 1);
+	real_lend(loop);
+}
+
 static void own_wait_lending(struct wh_transport *transport, uint64_t timeout_ns, const struct wh_lending *lending)
 {
-	real_wait_lending(transport, timeout_ns, lending);
+	struct wh_lending noting = {note_lend, lending->take_back, lending->loop};
+
+	real_lend = lending->lend;
+	real_wait_lending(transport, timeout_ns, &noting);
 	lending->lend(lending->loop);
 	while (wh_load_acquire(&hold) != 0) {
 		wh_store_release(&held, 1);
@@ -51,8 +63,8 @@ static void own_wait_lending(struct wh_transport *transport, uint64_t timeout_ns
 	lending->take_back(lending->loop);
 }
 
-static enum whorl_result create_own_wait_tcp(const struct wh_transport_config *config, void *ctx, struct wh_transport **out,
-					     struct wh_error *err)
+static enum whorl_result create_own_wait_tcp(const struct wh_transport_config *config, void *ctx,
+					     struct wh_transport **out, struct wh_error *err)
 {
 	enum whorl_result result = wh_tcp_create(config, ctx, out, err);
 
@@ -151,6 +163,7 @@ TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, 0, KINDS)
 	await(&members[1].delivered, 1); /* the others' commits found it rung */
 	ck_assert_uint_eq(wh_load_acquire(&members[0].delivered), 0);
 	wh_store_release(&hold, 0);
+	ck_assert(kinds[_i].held != create_own_wait_tcp || wh_load_relaxed(&lends) > 0);
 	for (int i = 0; i < NODES; i++) {
 		await(&members[i].delivered, 3);
 		ck_assert(!pthread_equal(members[i].upcalled_by, pthread_self()));
