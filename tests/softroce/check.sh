@@ -73,7 +73,9 @@ all_processes() {
 benchmark() {
 	step 20 "the limit" tests/softroce/softroce-limit 2 1024 100
 	step 60 "a benchmark" ./whorl bench "$source/conf/quickstart.ini" --quiet --set group.transport=verbs --set group.nodes=3 \
-		--set bench.messages=1000 --set bench.bytes=1024 --set bench.runs=1
+		--set bench.messages=1000 --set bench.bytes=1024 --set bench.runs=1 --json="$work/line.json"
+	# shellcheck disable=SC2016 # $1 is that shell's
+	step 5 "its three limits" bash -c '[ "$(grep -oE "\"(per_message|best_write|stable_write)\":\{\"bytes_per_s\":[1-9]" "$1" | wc -l)" -eq 3 ]' - "$work/line.json"
 }
 
 step 30 probe tests/softroce/softroce-probe 10.9.0.1 10.9.0.2 || {
