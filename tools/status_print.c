@@ -190,22 +190,34 @@ static struct frontier find_frontier(const struct whorl_status_shard *seen)
 	return frontier;
 }
 
-/* Deliveries per second since the report before: "-" if there was none, or it was another incarnation. Returns buf. */
+/* The same in the report before; NULL: there was none, or it was another incarnation. */
+static const struct whorl_status_shard *shard_before(const struct wh_report *report, const struct wh_report *before,
+						     const struct whorl_status *status,
+						     const struct whorl_status_shard *own)
+{
+	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
+
+	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
+		return NULL;
+	return wh_report_shard(earlier, own->name, own->shard);
+}
+
+static double per_second(const struct wh_report *report, const struct wh_report *before, uint64_t more)
+{
+	return (double)more * 1e9 / (double)(report->at_ns - before->at_ns);
+}
+
+/* Deliveries per second since the report before: "-" if that says nothing. Returns buf. */
 static const char *rate_text(const struct wh_report *report, const struct wh_report *before,
 			     const struct whorl_status *status, const struct whorl_status_shard *own, char *buf,
 			     size_t room)
 {
-	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
-	const struct whorl_status_shard *shard;
+	const struct whorl_status_shard *shard = shard_before(report, before, status, own);
 
 	snprintf(buf, room, "-");
-	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
-		return buf;
-	shard = wh_report_shard(earlier, own->name, own->shard);
 	if (shard != NULL && own->stats->delivered >= shard->stats->delivered)
 		snprintf(buf, room, "%.0f",
-			 (double)(own->stats->delivered - shard->stats->delivered) * 1e9 /
-				 (double)(report->at_ns - before->at_ns));
+			 per_second(report, before, own->stats->delivered - shard->stats->delivered));
 	return buf;
 }
 
@@ -287,18 +299,14 @@ static const char *relay_rate(const struct wh_report *report, const struct wh_re
 			      const struct whorl_status *status, const struct whorl_status_shard *own, char *buf,
 			      size_t room)
 {
-	const struct whorl_status *earlier = before != NULL ? before->nodes[status->id].status : NULL;
-	const struct whorl_status_shard *shard;
+	const struct whorl_status_shard *shard = shard_before(report, before, status, own);
 
 	snprintf(buf, room, "-");
-	if (earlier == NULL || earlier->incarnation != status->incarnation || report->at_ns == before->at_ns)
-		return buf;
-	shard = wh_report_shard(earlier, own->name, own->shard);
-	if (shard == NULL || own->stats->relayed_bytes < shard->stats->relayed_bytes)
-		return buf;
-	return wh_size_text((uint64_t)((double)(own->stats->relayed_bytes - shard->stats->relayed_bytes) * 1e9 /
-				       (double)(report->at_ns - before->at_ns)),
-			    buf, room);
+	if (shard != NULL && own->stats->relayed_bytes >= shard->stats->relayed_bytes)
+		wh_size_text((uint64_t)per_second(report, before,
+						  own->stats->relayed_bytes - shard->stats->relayed_bytes),
+			     buf, room);
+	return buf;
 }
 
 /* What members have passed on, of those that say so. */

@@ -69,7 +69,7 @@ struct world {
 	enum rule rule;
 	uint8_t members;
 	bool calm; /* no member is suspected */
-	uint8_t late; /* + 1: whose image is not ready at first; 0: all are */
+	uint8_t late; /* + 1: the member with an image that is not ready at first; 0: all are */
 };
 
 enum step_kind { WRITE, SEE, FORWARD, COME, RECEIVE, DELIVER, DIE, REMOVE, WEDGE, CUT, READY, STEP_KINDS };

@@ -313,3 +313,23 @@ mutant(NAME relays-wrong-neighbour KIND views FILE group/rows.c
 	REPLACEMENT [[
 ((uint32_t)me + 1) % subgroup->member_count
 ]])
+
+# ---- what is shown of it ----
+
+mutant(NAME relays-bytes-uncounted KIND test_relay FILE predicates/relay.c
+	REMOVES "the bytes that are passed on are counted"
+	TEXT [[
+		bytes += header.bytes;
+]]
+	REPLACEMENT [[
+		bytes += 1;
+]])
+
+mutant(NAME relays-untold KIND test_status FILE group/status/wire.c
+	REMOVES "a status says what a member has relayed, to those that know of it"
+	TEXT [[
+	const bool refusals = walk->version >= 5, relays = walk->version >= 11;
+]]
+	REPLACEMENT [[
+	const bool refusals = walk->version >= 5, relays = walk->version >= 12;
+]])

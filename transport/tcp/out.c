@@ -38,7 +38,7 @@ static unsigned char *row_of(const struct wh_tcp_range *range)
 	return range->owner == image->base.base.my_rank ? image->base.base.own : image->places[range->owner];
 }
 
-/* Whose row the ranges are of, if it is not mine. Returns where the table begins. */
+/* Which row the ranges are of, if it is not mine. Returns where the table begins. */
 static unsigned char *put_owner(struct wh_message_head *head, unsigned char *at, const struct wh_tcp_range *range)
 {
 	if (range->owner == range->image->base.base.my_rank)
