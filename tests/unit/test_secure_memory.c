@@ -91,4 +91,34 @@ TEST(a_meeting_ends_or_is_there)
 	ck_assert_msg(blamed * 100 < ended, "of %ld ends %ld say that there is another key", ended, blamed);
 }
 
+/* Nor is what comes later said to be changed. */
+TEST(what_cannot_be_opened_was_not_changed)
+{
+	unsigned char bytes[256], out[64];
+	const void *pending;
+	size_t count;
+	ptrdiff_t got;
+
+	for (long at = 0;; at++) {
+		lab_meet(&lab);
+		ck_assert_int_eq(wh_secure_seal(lab.end[CALLER], "counter", 7), 7);
+		pending = wh_secure_pending(lab.end[CALLER], &count);
+		ck_assert_uint_le(count, sizeof(bytes));
+		memcpy(bytes, pending, count);
+		ck_assert_uint_eq(wh_secure_feed(lab.end[ANSWERER], bytes, count), count);
+		refuse_at = at;
+		got = wh_secure_open(lab.end[ANSWERER], out, sizeof(out));
+		left = refuse_at;
+		refuse_at = -1;
+		if (left >= 0)
+			break;
+		ck_assert(got == -1 || got == 7);
+		if (got == -1)
+			ck_assert_msg(wh_secure_fault(lab.end[ANSWERER]) == WH_SECURE_STARVED, "%s",
+				      wh_secure_reason(lab.end[ANSWERER]));
+		ck_assert_int_lt(at, 1000);
+	}
+	ck_assert_int_eq(got, 7);
+}
+
 TEST_SUITE("secure: memory is out")

@@ -122,8 +122,7 @@ static void refuse_without(struct wh_secure *s, const char *what)
 	refuse_peer(s, WH_SECURE_STARVED, false, "%s cannot be met: %s", wh_secure_other(s, name), what);
 }
 
-/* TLS has failed, and has said why. */
-static void refuse_as_said(struct wh_secure *s)
+void wh_secure_refuse_as_said(struct wh_secure *s)
 {
 	wh_text_tame(s->reason, sizeof(s->reason));
 	s->state = WH_SECURE_REFUSED;
@@ -161,7 +160,7 @@ static void shake_hands(struct wh_secure *s)
 		return;
 	}
 	if (done < 0) {
-		refuse_as_said(s);
+		wh_secure_refuse_as_said(s);
 		return;
 	}
 	if (done == 0)
@@ -433,7 +432,7 @@ static void pump_tunnel(struct wh_secure *s)
 						      wh_secure_other(s, name), s->reason);
 
 		if (got < 0)
-			refuse_as_said(s);
+			wh_secure_refuse_as_said(s);
 		if (got <= 0)
 			return;
 		s->have += (size_t)got;

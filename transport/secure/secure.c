@@ -1,5 +1,4 @@
 /* secure.c - channels: what a caller of secure.h sees of them. How two ends greet each other is in secure/greet.c. */
-#include "base/text.h"
 #include "transport/secure/secure_int.h"
 
 #include <arpa/inet.h>
@@ -149,10 +148,8 @@ ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count)
 	if (s->state != WH_SECURE_PROVEN || !s->wraps)
 		return -1;
 	got = wh_secure_tunnel_read(&s->tunnel, bytes, count, wh_secure_other(s, name), s->reason);
-	if (got < 0) {
-		wh_text_tame(s->reason, sizeof(s->reason));
-		s->state = WH_SECURE_REFUSED;
-	}
+	if (got < 0)
+		wh_secure_refuse_as_said(s);
 	return got;
 }
 

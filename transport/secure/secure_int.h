@@ -157,6 +157,9 @@ struct wh_secure {
 unsigned wh_secure_mode(const struct wh_secure_ground *ground);
 void wh_secure_preamble(const struct wh_secure_ground *ground, unsigned char out[WH_SECURE_PREAMBLE_BYTES]);
 
+/* TLS has failed, and has said why: in `reason`. */
+void wh_secure_refuse_as_said(struct wh_secure *s);
+
 #define WH_SECURE_NAME_BYTES 24
 const char *wh_secure_name(uint32_t node, char out[WH_SECURE_NAME_BYTES]);
 const char *wh_secure_other(const struct wh_secure *s,

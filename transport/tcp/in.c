@@ -294,7 +294,8 @@ static bool may_read(struct wh_tcp_conn *conn)
 
 static enum wh_wire_result how_ended(const struct wh_tcp_conn *conn, enum wh_tcp_io io)
 {
-	bool changed = io == WH_TCP_BROKEN && wh_tcp_channel_reason(&conn->channel)[0] != '\0';
+	bool changed = io == WH_TCP_BROKEN && wh_tcp_channel_reason(&conn->channel)[0] != '\0' &&
+		       wh_tcp_channel_fault(&conn->channel) != WH_SECURE_STARVED; /* memory is out: nothing was */
 
 	return changed ? WH_WIRE_CHANGED : WH_WIRE_ENDED;
 }
