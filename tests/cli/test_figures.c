@@ -327,7 +327,7 @@ TEST_LOOP(limit_of_several_sizes, 0, 6)
 {
 	static const enum wh_limit_kind kinds[] = {WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_TCP};
 	const uint32_t both[] = {0, 1};
-	struct wh_limit_ring rings[] = {{0, both, 2, 4, 16}, {0, both, 2, 4, 20000}};
+	struct wh_limit_ring rings[] = {{0, both, 2, 20, 16}, {0, both, 2, 10, 20000}};
 	struct wh_limit_plan plan = {.kind = kinds[_i / 2],
 				     .nodes = 2,
 				     .rings = rings,
