@@ -15,11 +15,11 @@
 struct wh_rows {
 	struct wh_layout layout;
 	struct wh_node_columns node;
-	struct wh_row_spec *specs; /* by rank, as seen by my_rank */
-	struct wh_row_part *parts; /* what the specs point into */
+	struct wh_row_spec *specs;    /* by rank, as seen by my_rank */
+	struct wh_row_part *parts;    /* what the specs point into */
 	struct wh_relay_spec *relays; /* what the members before my_rank in chains push to it (docs/decisions/0074) */
 	size_t relay_count;
-	struct wh_slots *slots;    /* and the subgroups */
+	struct wh_slots *slots; /* and the subgroups */
 	uint64_t control_bytes;
 	uint64_t digest; /* of everything that the places depend on */
 	struct wh_rows_subgroup {

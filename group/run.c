@@ -238,8 +238,7 @@ void wh_node_help(whorl_subgroup *subgroup)
 	whorl_node *node = subgroup->node;
 
 	wh_rcu_read_lock(); /* or the node may be closed meanwhile */
-	if (wh_gate_is_open(node->fixed.gate) && wh_gate_is_lent(node->fixed.gate) &&
-	    wh_gate_borrow(node->fixed.gate)) {
+	if (wh_gate_is_open(node->fixed.gate) && wh_gate_is_lent(node->fixed.gate) && wh_gate_borrow(node->fixed.gate)) {
 		wh_epoch_exchange(node, subgroup);
 		wh_gate_give_back(node->fixed.gate);
 	}

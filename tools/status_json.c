@@ -210,7 +210,8 @@ static json_t *shards_of(const struct whorl_status *status)
 		set_value(object, "dormant", json_boolean(s->dormant));
 		set_value(object, "last_view", s->dormant ? json_integer((json_int_t)s->last_view) : json_null());
 		COUNTS(object, COUNT(s, shard), COUNT(s, shards), COUNT(s, members), COUNT(s, senders),
-		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes), COUNT(s, relay_bytes));
+		       COUNT(s, resting), COUNT(s, window), COUNT(s, message_bytes), COUNT(s, large_bytes),
+		       COUNT(s, relay_bytes));
 		set_value(object, "stats", mine ? subgroup_stats(s->stats) : json_null());
 		set_value(object, "places", places_of(s));
 		set_value(object, "log", log_of(s->log));

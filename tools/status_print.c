@@ -303,9 +303,9 @@ static const char *relay_rate(const struct wh_report *report, const struct wh_re
 
 	snprintf(buf, room, "-");
 	if (shard != NULL && own->stats->relayed_bytes >= shard->stats->relayed_bytes)
-		wh_size_text((uint64_t)per_second(report, before,
-						  own->stats->relayed_bytes - shard->stats->relayed_bytes),
-			     buf, room);
+		wh_size_text(
+			(uint64_t)per_second(report, before, own->stats->relayed_bytes - shard->stats->relayed_bytes),
+			buf, room);
 	return buf;
 }
 

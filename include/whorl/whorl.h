@@ -886,7 +886,7 @@ struct whorl_subgroup_stats {
 	struct whorl_batch_stats send, receive, deliver;
 	uint64_t refusals;     /* offers of which not all was taken (whorl_on_offer) */
 	uint64_t refused_kept; /* bytes: what changes of view have kept, and the program has not taken yet */
-	uint64_t relayed; /* slots that I have passed on to the next member, my own too ([subgroup] relay_bytes) */
+	uint64_t relayed;      /* slots that I have passed on to the next member, my own too ([subgroup] relay_bytes) */
 	uint64_t relayed_bytes; /* of their payloads */
 };
 

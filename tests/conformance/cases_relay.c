@@ -33,7 +33,7 @@ static void push_to_1(struct group *g, unsigned char value, uint64_t word)
 /* 1 pushes most of them on, between bytes of its own row, and a word of that behind them. */
 static void pass_on(struct group *g, uint64_t word)
 {
-	struct wh_push pushes[] = {push_bytes(g, 1, RELAY_AT, 100), push_relayed(0),	   push_relayed(1),
+	struct wh_push pushes[] = {push_bytes(g, 1, RELAY_AT, 100),       push_relayed(0), push_relayed(1),
 				   push_bytes(g, 1, RELAY_AT + 100, 100), push_relayed(2), push_word(g, 1, 128, word)};
 
 	memset(g->at[1].image[1]->own + RELAY_AT, (int)word + 100, 200);

@@ -24,7 +24,10 @@
 /* What the member of rank 1 may push of the row of rank 0 to that of rank 2 (T14): four ranges. */
 #define RELAY_AT (RING_0 + 64)
 #define RELAY_BYTES (WH_ROW_ALIGN - 128)
-#define RELAY                                                                                                          	{.owner = 0, .before = 1, .offset = RELAY_AT, .stride = WH_ROW_ALIGN, .bytes = RELAY_BYTES, .count = 4}
+#define RELAY                                                                                                          \
+	{                                                                                                              \
+		.owner = 0, .before = 1, .offset = RELAY_AT, .stride = WH_ROW_ALIGN, .bytes = RELAY_BYTES, .count = 4  \
+	}
 
 /* Passes after which something that should happen will not happen any more. */
 #define PATIENCE ((int)test_patience(20000))

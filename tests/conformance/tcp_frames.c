@@ -18,11 +18,8 @@ struct pushed { /* a push of two ranges and two words, as bytes */
 static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_span *spans, uint16_t span_count,
 		       const struct wh_tcp_word *words, uint16_t word_count, unsigned char fill)
 {
-	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH,
-				       .flags = WH_TCP_LOUD,
-				       .ranges = span_count,
-				       .words = word_count,
-				       .number = key};
+	struct wh_message_head head = {
+		.kind = WH_MESSAGE_PUSH, .flags = WH_TCP_LOUD, .ranges = span_count, .words = word_count, .number = key};
 	const size_t table_bytes = wh_tcp_table_bytes(&head);
 	unsigned char *at = bytes + WH_HEAD_BYTES;
 
@@ -360,17 +357,17 @@ static const struct {
 	uint32_t owner;
 	struct wh_tcp_span span;
 } spoilt[] = {
-	{0, {RING + 16, 100}},	    /* mine */
-	{1, {RING + 16, 100}},	    /* its own, which it need not name */
-	{3, {RING + 16, 100}},	    /* no member's */
+	{0, {RING + 16, 100}}, /* mine */
+	{1, {RING + 16, 100}}, /* its own, which it need not name */
+	{3, {RING + 16, 100}}, /* no member's */
 	{UINT32_MAX, {RING + 16, 100}},
-	{2, {RING, 16}},	    /* a header, ... */
+	{2, {RING, 16}}, /* a header, ... */
 	{2, {RING + 8, 100}},
-	{2, {RING + 16, 241}},	    /* ... and the one behind */
+	{2, {RING + 16, 241}}, /* ... and the one behind */
 	{2, {RING + 256, 16}},
-	{2, {RING + 16, 600}},	    /* two slots, with what is between */
+	{2, {RING + 16, 600}},         /* two slots, with what is between */
 	{2, {RING + 16 + 3 * 256, 1}}, /* no slot is there */
-	{2, {64, 8}},		    /* columns */
+	{2, {64, 8}},                  /* columns */
 	{2, {ROW_BYTES, 8}},
 	{2, {UINT64_MAX - 99, 100}},
 };

@@ -68,7 +68,7 @@ struct state {
 struct world {
 	enum rule rule;
 	uint8_t members;
-	bool calm; /* no member is suspected */
+	bool calm;    /* no member is suspected */
 	uint8_t late; /* + 1: the member with an image that is not ready at first; 0: all are */
 };
 
@@ -476,9 +476,8 @@ static const struct trial trials[] = {
 int main(int argc, char **argv)
 {
 	static const char *const names[STEP_KINDS] = {
-		"writes message", "sees a push: slot",    "pushes on slot",         "gets slot", "takes in",
-		"delivers",       "dies, suspect of all", "is suspected, and runs", "wedges",    "the cut",
-		"is ready"};
+		"writes message",       "sees a push: slot",      "pushes on slot", "gets slot", "takes in", "delivers",
+		"dies, suspect of all", "is suspected, and runs", "wedges",         "the cut",   "is ready"};
 	static const char *const notes[] = {"with all delivered", "at the cut", NULL};
 	static const struct model model = {
 		.what = "relay: messages that members relay",

@@ -126,8 +126,8 @@ TEST(a_byte_changed_on_its_way_ends_it)
 		wh_secure_feed(lab.end[ANSWERER], bytes, count);
 		ck_assert_int_eq(wh_secure_open(lab.end[ANSWERER], out, sizeof(out)), -1);
 		ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
-		ck_assert_msg(strncmp(wh_secure_reason(lab.end[ANSWERER]), "TLS with node 1 has failed: ", 28) == 0, "%s",
-			      wh_secure_reason(lab.end[ANSWERER]));
+		ck_assert_msg(strncmp(wh_secure_reason(lab.end[ANSWERER]), "TLS with node 1 has failed: ", 28) == 0,
+			      "%s", wh_secure_reason(lab.end[ANSWERER]));
 	}
 }
 

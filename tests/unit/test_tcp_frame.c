@@ -59,7 +59,8 @@ static bool takes(struct wh_tcp_span span, struct wh_tcp_word word, uint32_t mor
 /* The rank of the row that is relayed stands before the table, and there is something of it. */
 TEST(what_is_relayed_names_its_row)
 {
-	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH, .flags = WH_TCP_RELAYED, .ranges = 1, .words = 1}, again;
+	struct wh_message_head head = {.kind = WH_MESSAGE_PUSH, .flags = WH_TCP_RELAYED, .ranges = 1, .words = 1},
+			       again;
 	unsigned char bytes[WH_HEAD_BYTES];
 
 	wh_tcp_owner_put(frame, 0x01020304);

@@ -31,8 +31,9 @@ bool wh_tcp_head_take(struct wh_message_head *head, const unsigned char bytes[WH
 /* ---- pushes: a table of ranges and one of words, then the bytes of the ranges, in their order ---------------------------- */
 
 enum wh_tcp_push_flag {
-	WH_TCP_LOUD = 1,    /* it ends a sleep (T6) */
-	WH_TCP_RELAYED = 2, /* its ranges are of another member's row: its rank stands before the table (T14). Its words are as ever */
+	WH_TCP_LOUD = 1, /* it ends a sleep (T6) */
+	WH_TCP_RELAYED =
+		2, /* its ranges are of another member's row: its rank stands before the table (T14). Its words are as ever */
 };
 
 #define WH_TCP_RANGES_MAX 256 /* in one frame */
@@ -40,7 +41,8 @@ enum wh_tcp_push_flag {
 #define WH_TCP_RANGE_BYTES 12 /* of an entry in the table of a push */
 #define WH_TCP_WORD_BYTES 16
 #define WH_TCP_OWNER_BYTES 4
-#define WH_TCP_TABLE_MAX                                                                                               	(WH_TCP_OWNER_BYTES + WH_TCP_RANGES_MAX * WH_TCP_RANGE_BYTES + WH_TCP_WORDS_MAX * WH_TCP_WORD_BYTES)
+#define WH_TCP_TABLE_MAX                                                                                               \
+	(WH_TCP_OWNER_BYTES + WH_TCP_RANGES_MAX * WH_TCP_RANGE_BYTES + WH_TCP_WORDS_MAX * WH_TCP_WORD_BYTES)
 
 struct wh_tcp_span { /* of a row; at least one byte, and offset + bytes does not overflow */
 	uint64_t offset;

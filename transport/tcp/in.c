@@ -65,8 +65,7 @@ static bool begin_push(struct wh_tcp_conn *conn, const struct wh_message_head *h
 		return false;
 	in->image = wh_tcp_image_for(conn->wire, conn->base.node, head->number, &rank);
 	in->row = in->columns = NULL;
-	if (in->image != NULL &&
-	    !aim_push(in, head, rank, wh_tcp_is_relayed(head) ? wh_tcp_owner_take(table) : rank))
+	if (in->image != NULL && !aim_push(in, head, rank, wh_tcp_is_relayed(head) ? wh_tcp_owner_take(table) : rank))
 		return false;
 	in->pushing = true;
 	in->loud = (head->flags & WH_TCP_LOUD) != 0;
