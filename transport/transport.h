@@ -236,6 +236,7 @@ struct wh_transport_config {
 	 * (session/session.h). */
 	uint64_t cut_ns;
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
+	bool death_waits; /* of processes of one host, which may have it or not (docs/decisions/0076) */
 };
 
 struct wh_transport_ops {
