@@ -243,6 +243,7 @@ static enum whorl_result open_transport(whorl_node *node, const struct wh_world 
 		.failure_ns = (uint64_t)node->fixed.config.group.failure_timeout_ms * WH_NS_PER_MS,
 		.cut_ns = (uint64_t)node->fixed.config.group.cut_max_ms * WH_NS_PER_MS,
 		.huge_pages = node->fixed.config.engine.huge_pages,
+		.death_waits = node->fixed.config.engine.death_waits,
 	};
 	struct wh_secret secret;
 	enum whorl_result result =

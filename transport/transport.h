@@ -245,6 +245,7 @@ struct wh_transport_config {
 	 * (session/session.h). */
 	uint64_t cut_ns;
 	enum { WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE } huge_pages;
+	bool death_waits; /* of processes of one host, which may have it or not (docs/decisions/0076) */
 };
 
 /* How a wait lends the loop of its thread, and takes it back (base/gate.h): before and behind each sleep. */

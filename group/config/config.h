@@ -82,6 +82,7 @@ struct wh_engine_options {
 	bool send_batching, receive_batching, delivery_batching, null_sends, deferred_push;
 	char cpus[WH_OPTION_TEXT_BYTES]; /* none | auto | 0,1,... : node i's loop on the i-th, modulo their number */
 	int huge_pages;                  /* WH_HUGE_OFF, WH_HUGE_TRY, WH_HUGE_REQUIRE: of the transport */
+	bool death_waits;
 };
 
 struct wh_address_options { /* of [node N] */

@@ -253,6 +253,7 @@ static void init(struct wh_shm *t, const struct wh_transport_config *config, uin
 	t->nodes = config->nodes;
 	t->incarnation = config->incarnation;
 	t->huge_pages = (int)config->huge_pages;
+	t->death_waits = config->death_waits && config->nodes > 2; /* of two the other waits for the proof */
 	t->poll = WH_POLL_NONE;
 	t->wire = (struct wh_shm_wire){
 		.poll = &t->poll, .user = geteuid(), .listener = -1, .unused = -1, .is_lane = lane != 0};

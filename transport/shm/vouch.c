@@ -49,6 +49,21 @@ void wh_shm_vouch_init(struct wh_shm *t)
 	pthread_mutexattr_destroy(&attributes);
 }
 
+/* The kernel ends such contexts of a process that is killed after it has marked the word and before it takes the memory apart, and waits
+ * for a grace period: meanwhile no survivor stands behind that in line for a processor. Where there is none, nothing waits. */
+static void hold_death(struct wh_shm *t)
+{
+	if (t->death_waits && t->hold == 0 && syscall(SYS_io_setup, 1, &t->hold) != 0)
+		t->hold = 0;
+}
+
+static void release_death(struct wh_shm *t)
+{
+	if (t->hold != 0)
+		(void)syscall(SYS_io_destroy, t->hold);
+	t->hold = 0;
+}
+
 /* Where it fails none vouches, and the end of the connection is noticed. */
 void wh_shm_vouch(struct wh_transport *transport, bool on)
 {
@@ -60,6 +75,7 @@ void wh_shm_vouch(struct wh_transport *transport, bool on)
 	if (!on) {
 		if (!t->vouches || !pthread_equal(t->vouching, pthread_self()))
 			return; /* it is not this thread's to take back */
+		release_death(t);
 		t->vouches = false;
 		(void)pthread_mutex_unlock(&t->status->voucher); /* refused in a forked child: the parent has it */
 		return;
@@ -73,6 +89,7 @@ void wh_shm_vouch(struct wh_transport *transport, bool on)
 	if (error == 0 || error == EOWNERDEAD) {
 		t->vouches = true;
 		t->vouching = pthread_self();
+		hold_death(t);
 	}
 }
 
