@@ -58,9 +58,10 @@ struct wh_inspect_sender wh_check_sender(const struct shard_member *member, uint
 		sender.announced += base;
 		sender.next += base;
 		sender.said_next += base;
+		sender.told += base;
 	}
 	if (part->begun && sender.covered == 0)
-		sender.announced = sender.next = sender.said_next = part->first;
+		sender.announced = sender.next = sender.told = sender.said_next = part->first;
 	return sender;
 }
 
@@ -478,9 +479,19 @@ void wh_check_pass(struct actor *actor)
 		}
 }
 
-/* The rest of its pass may be far away, and others see by then what has left this node already. What the member in the
- * upcall is at work on is not settled: neither the count of the sender of that message, nor, in ordered mode,
- * any other. */
+/* Up to which the member, in an upcall or not, is done with that sender's slots, as others may know by now. What it is at work on is not settled:
+ * neither the count of the sender of that message, nor, in ordered mode, any other, but for what it has told within that delivery. */
+static uint64_t settled(const struct shard_member *member, uint32_t s)
+{
+	struct wh_inspect_sender sender = wh_check_sender(member, s);
+	uint64_t done = member->taken[s].done;
+
+	if (!member->in_upcall || (!member->shard->ordered && s != member->upcall_sender))
+		return sender.next;
+	return member->shard->ordered && sender.told > done ? sender.told : done;
+}
+
+/* The rest of its pass may be far away, and others see by then what has left this node already. */
 void wh_check_settle(struct actor *actor)
 {
 	struct play *play = actor->play;
@@ -493,8 +504,7 @@ void wh_check_settle(struct actor *actor)
 			continue;
 		wh_check_catch_up(member);
 		for (uint32_t s = 0; s < member->shard->part_count; s++)
-			if (!member->in_upcall || (!member->shard->ordered && s != member->upcall_sender))
-				member->taken[s].done = wh_check_sender(member, s).next;
+			member->taken[s].done = settled(member, s);
 	}
 }
 

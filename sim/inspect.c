@@ -403,8 +403,11 @@ struct wh_inspect_sender wh_inspect_sender(const whorl_node *node, uint32_t shar
 		if (said == 0 && sender->first != WH_UNKNOWN) /* before the first delivery in a view 0 means the first */
 			said = sender->first;
 	}
-	return (struct wh_inspect_sender){
-		.covered = sender->covered, .announced = sender->announced, .next = sender->next, .said_next = said};
+	return (struct wh_inspect_sender){.covered = sender->covered,
+					  .announced = sender->announced,
+					  .next = sender->next,
+					  .told = sender->told,
+					  .said_next = said};
 }
 
 struct wh_slot_header wh_inspect_slot(const whorl_node *node, uint32_t shard, uint32_t s, uint64_t number,

@@ -113,6 +113,7 @@ struct wh_inspect_member {
 struct wh_inspect_sender { /* what a member has taken in of a sender */
 	uint64_t covered;  /* rounds */
 	uint64_t announced, next;
+	uint64_t told; /* ordered: up to which it has told that it has delivered, when that mattered last; also within a delivery */
 	uint64_t said_next; /* unordered: what its row says of `next` */
 };
 

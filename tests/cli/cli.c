@@ -114,6 +114,7 @@ void cli_start(struct cli *cli, const struct cli_dir *dir, const char *const *ar
 
 	*cli = (struct cli){.status = -1};
 	snprintf(cli->out_path, sizeof cli->out_path, "%s/stdout", dir->path);
+	(void)truncate(cli->out_path, 0); /* what one before has written is not to be taken for this one's */
 	snprintf(cli->err_path, sizeof cli->err_path, "%s/stderr", dir->path);
 	fflush(NULL);
 	test = getpid();

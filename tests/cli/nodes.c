@@ -90,7 +90,6 @@ int nodes_end(struct nodes *nodes, int id, int signal)
 
 /* ---- what they write -------------------------------------------------------------------------------------------------------- */
 
-/* What another process of the same id wrote before is there until the new one has begun: it opens with O_TRUNC. */
 struct line {
 	const char *path, *words;
 };

@@ -209,6 +209,29 @@ mutant(NAME thaw-until-ready KIND conformance-shm FILE transport/session/image.c
 
 # ---- who vouches for a process ------------------------------------------------------------------------------------------
 
+mutant(NAME vouch-death-goes-at-once KIND test_death_waits FILE transport/shm/vouch.c
+	REMOVES "a process whose death waits has a context that the kernel waits for"
+	TEXT [[
+	if (t->death_waits && t->hold == 0
+]]
+	REPLACEMENT [[
+	if (t->death_waits && t->hold != 0
+]])
+
+mutant(NAME vouch-death-waits-for-ever KIND test_death_waits FILE transport/shm/vouch.c
+	REMOVES "a node that is closed has no such context any more"
+	TEXT [[
+		(void)syscall(SYS_io_destroy, t->hold);
+]]
+	REPLACEMENT [[
+		(void)0;
+]])
+
+mutant(NAME vouch-death-of-two-waits KIND test_death_waits FILE transport/shm/shm.c
+	REMOVES "of two nodes the other waits for the proof, so its death is not to wait"
+	TEXT [[config->death_waits && config->nodes > 2;]]
+	REPLACEMENT [[config->death_waits;]])
+
 mutant(NAME vouch-not-robust KIND conformance-shm-vouches FILE transport/shm/vouch.c
 	WORDS CK_RUN_CASE=marks
 	REMOVES "the kernel marks the mutex of a thread that ends"

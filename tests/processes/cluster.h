@@ -44,6 +44,7 @@ struct cluster_options {
 	uint32_t body_groups;               /* the groups with a body in their states, a bit for each */
 	const char *transport;              /* NULL: shm */
 	const char *thread;                 /* dedicated | caller; NULL: every second member is a caller, by `seed` */
+	bool death_waits;                   /* engine.death_waits */
 	uint64_t ballast_bytes;             /* of each member, which takes so much longer to end */
 	uint64_t seed;
 };

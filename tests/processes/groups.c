@@ -87,6 +87,8 @@ void cluster_write_config(const struct cluster *c)
 	char *at = c->board->config, *end = at + sizeof(c->board->config);
 
 	at += write_group(c, at, (size_t)(end - at));
+	if (c->options.death_waits)
+		at += snprintf(at, (size_t)(end - at), "[engine]\ndeath_waits = on\n");
 	for (const struct group *group = groups; group < groups + GROUPS; group++) {
 		at += snprintf(at, (size_t)(end - at), "[subgroup %s]\nmode = %s\nwindow = %u\nmessage_bytes = %u\n",
 			       group->name,

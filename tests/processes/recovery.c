@@ -60,7 +60,7 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"usage: whorl-recovery [-n NODES (3 to %d)] [-r REPETITIONS] [-v VICTIM] [-t dedicated|caller] "
-		"[-m MB]\n",
+		"[-m MB] [-w: engine.death_waits]\n",
 		(int)MEMBERS_MAX);
 	return 2;
 }
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 
 	if (member_wanted(argc, argv))
 		return member_main(argv);
-	while ((option = getopt(argc, argv, "n:r:v:t:m:")) != -1) {
+	while ((option = getopt(argc, argv, "n:r:v:t:m:w")) != -1) {
 		if (option == 'n')
 			options.nodes = (uint32_t)atoi(optarg);
 		else if (option == 'r')
@@ -83,6 +83,8 @@ int main(int argc, char **argv)
 			victim = (unsigned)atoi(optarg);
 		else if (option == 'm')
 			options.ballast_bytes = strtoull(optarg, NULL, 10) << 20;
+		else if (option == 'w')
+			options.death_waits = true;
 		else if (option == 't' && (strcmp(optarg, "dedicated") == 0 || strcmp(optarg, "caller") == 0))
 			options.thread = optarg;
 		else

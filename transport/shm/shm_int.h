@@ -391,7 +391,7 @@ struct wh_shm {
 	bool may_vouch; /* the mutex of the page is one */
 	bool vouches;   /* a thread has it: */
 	pthread_t vouching;
-	bool death_waits; /* [const] while a thread vouches: */
+	bool death_waits;     /* [const] while a thread vouches: */
 	unsigned long hold;   /* a context of asynchronous I/O; 0: there is none */
 	uint32_t next_looked; /* the node of which the mark is looked for in the next pass */
 	uint64_t parked;      /* what status->parked holds */
