@@ -14,10 +14,11 @@
 #include "bench/bench.h"
 #include "command/scratch.h"
 
-#define LOOK_MS 100         /* between two looks at the nodes when no bell rings */
-#define OPEN_S 60           /* to open; the nodes give up earlier */
-#define CALM_MS 200         /* between the last message and the idle time */
-#define LEAVE_MS 3000       /* to leave by themselves */
+#define LOOK_MS 100   /* between two looks at the nodes when no bell rings */
+#define OPEN_S 60     /* to open; the nodes give up earlier */
+#define CALM_MS 200   /* between the last message and the idle time */
+#define LEAVE_MS 3000 /* to leave by themselves */
+#define BLAME_MS 5000 /* for a process to be gone that others have noticed to be dying, however busy the machine is */
 #define NOTICE_EXTRA_MS 500 /* beyond the failure time-out, for the others to notice that a node has died */
 
 static uint64_t now_ns(void)
@@ -179,8 +180,8 @@ static void say_noticed(struct wh_bench_run *run)
 	say_failures(run, since);
 }
 
-/* A node has failed, and may have noticed sooner than we that another has ended. Else the others say what they have to say
- * until nothing new has come for a while. */
+/* A node has failed, and may have noticed sooner than we that another has ended: a killed process leaves its mark before the kernel takes it apart.
+ * Else the others say what they have to say until nothing new has come for a while. */
 static void say_failed(struct wh_bench_run *run)
 {
 	uint32_t failed = 0;
@@ -191,9 +192,10 @@ static void say_failed(struct wh_bench_run *run)
 			say_noticed(run);
 			return;
 		}
-		if (count_failed(run) > failed)
-			until = now_ns() + LOOK_MS * WH_NS_PER_MS;
-		failed = count_failed(run);
+		if (count_failed(run) > failed) {
+			failed = count_failed(run);
+			until = now_ns() + (failed < run->crew.running ? BLAME_MS : LOOK_MS) * WH_NS_PER_MS;
+		}
 		wh_watch_wait(run->watch, 10);
 	} while (now_ns() < until);
 	say_failures(run, 0);

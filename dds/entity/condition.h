@@ -106,13 +106,13 @@ whorl_dds_return wh_dds_waitset_wait(struct wh_dds_waitset *waitset, intptr_t *c
 
 /* Triggers the waitset itself, or ends that. */
 void wh_dds_waitset_trigger(struct wh_dds_waitset *waitset, bool triggered);
-/* Does a condition hold, or is it triggered itself? */
+/* By wh_dds_waitset_trigger. Conditions that hold do not count. */
 bool wh_dds_waitset_is_triggered(struct wh_dds_waitset *waitset);
 
 /* Writes at most `room` of the entities that are attached; returns how many are. */
 size_t wh_dds_waitset_list(struct wh_dds_waitset *waitset, whorl_dds_entity *entities, size_t room);
 
-/* A descriptor that can be read, by poll() and the like, as long as wh_dds_waitset_is_triggered; never to be read from. It is the waitset's.
+/* A descriptor that can be read, by poll() and the like, as long as a condition holds, or the waitset is triggered itself; never to be read from. It is the waitset's.
  * WHORL_DDS_RETCODE_OUT_OF_RESOURCES: the system has none. */
 int wh_dds_waitset_descriptor(struct wh_dds_waitset *waitset);
 

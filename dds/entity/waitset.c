@@ -244,12 +244,12 @@ void wh_dds_waitset_trigger(struct wh_dds_waitset *waitset, bool triggered)
 
 bool wh_dds_waitset_is_triggered(struct wh_dds_waitset *waitset)
 {
-	bool up;
+	bool triggered;
 
 	pthread_mutex_lock(&waitset->signals->lock);
-	up = is_up(waitset);
+	triggered = waitset->triggered;
 	pthread_mutex_unlock(&waitset->signals->lock);
-	return up;
+	return triggered;
 }
 
 size_t wh_dds_waitset_list(struct wh_dds_waitset *waitset, whorl_dds_entity *entities, size_t room)

@@ -885,7 +885,8 @@ WHORL_API whorl_dds_return whorl_dds_set_guardcondition(whorl_dds_entity conditi
 WHORL_API whorl_dds_return whorl_dds_read_guardcondition(whorl_dds_entity condition, bool *was);
 WHORL_API whorl_dds_return whorl_dds_take_guardcondition(whorl_dds_entity condition, bool *was);
 
-/* 1: the condition, entity or waitset is triggered; 0: it is not. Never blocks. */
+/* 1: the condition or entity is triggered, or the waitset by whorl_dds_waitset_set_trigger: what is attached to it does not count, as with Cyclone DDS.
+ * 0: it is not. Never blocks. */
 WHORL_API whorl_dds_return whorl_dds_triggered(whorl_dds_entity entity);
 
 /* The parent is a participant. */

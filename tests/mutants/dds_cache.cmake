@@ -703,6 +703,15 @@ mutant(NAME dds-waitset-quiet-when-attached KIND test_dds_condition FILE dds/ent
 	wh_dds_attachment_say(attachment, false);
 ]])
 
+mutant(NAME dds-waitset-triggered-by-conditions KIND test_dds_condition FILE dds/entity/waitset.c
+	REMOVES "a waitset is triggered by its program alone, not by what is attached"
+	TEXT [[
+	triggered = waitset->triggered;
+]]
+	REPLACEMENT [[
+	triggered = is_up(waitset);
+]])
+
 mutant(NAME dds-waitset-attached-twice KIND test_dds_condition FILE dds/entity/waitset.c
 	REMOVES "a condition is attached to a waitset once"
 	TEXT [[

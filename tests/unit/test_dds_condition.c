@@ -122,6 +122,7 @@ TEST(a_descriptor_is_readable_while_one_holds)
 	ck_assert(!is_readable(descriptor));
 	wh_dds_condition_say(&guards[1], true);
 	ck_assert(is_readable(descriptor));
+	ck_assert(!wh_dds_waitset_is_triggered(&waitset)); /* what is attached does not trigger the waitset itself */
 	wh_dds_waitset_trigger(&waitset, true);
 	wh_dds_condition_close(&guards[1]);
 	ck_assert(is_readable(descriptor));

@@ -746,6 +746,9 @@ START_TEST(waitsets_wait)
 	well(dds_waitset_attach(waitset, guard, 7));
 	well(dds_waitset_attach(waitset, waitset, 8)); /* itself */
 	ck_assert_int_eq(dds_waitset_wait(waitset, cookies, 4, 0), 0);
+	well(dds_set_guardcondition(guard, true));
+	ck_assert_int_eq(dds_triggered(waitset), 0); /* a program that loops until its waitset is triggered goes on */
+	well(dds_set_guardcondition(guard, false));
 	well(dds_waitset_set_trigger(waitset, true));
 	ck_assert_int_eq(dds_waitset_wait(waitset, cookies, 4, DDS_INFINITY), 1);
 	ck_assert_int_eq(cookies[0], 8);
