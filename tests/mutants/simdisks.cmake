@@ -155,7 +155,7 @@ mutant(NAME disks-stale-view KIND views FILE membership/restart_find.c
 		if (!any) {
 ]])
 
-mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c SEED 1688
+mutant(NAME disks-agreed-forgotten KIND views FILE membership/restart_find.c SEED 3833
 	WORDS ${disks_large}
 	REMOVES "what a voter has agreed to is taken up"
 	TEXT [[
