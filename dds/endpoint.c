@@ -146,6 +146,18 @@ static whorl_dds_return ask(const char *function, struct wh_dds_endpoint_entity 
 									   : whorl_dds_strretcode(result));
 }
 
+/* Another thread may delete what this one still makes: of announcing it and of its end the first is done, and known to the other. */
+static bool is_first(struct wh_dds_endpoint_entity *end, bool *mine, const bool *other)
+{
+	bool first;
+
+	pthread_mutex_lock(&end->base.lock);
+	first = !*other;
+	*mine = *mine || first;
+	pthread_mutex_unlock(&end->base.lock);
+	return first;
+}
+
 /* And waits for the verdict. */
 static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_entity *end)
 {
@@ -153,7 +165,11 @@ static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_en
 
 	if (!wh_dds_node_call(end->base.node))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
-	end->announced = true; /* it may come, whatever is answered in time */
+	if (!is_first(end, &end->announced,
+		      &end->unannounced)) { /* if it is, it may come, whatever is answered in time */
+		wh_dds_node_called(end->base.node);
+		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "it was deleted while it was made");
+	}
 	result = ask(function, end, WH_DDS_SAY_NEW, &end->base.policies);
 	wh_dds_node_called(end->base.node);
 	return result;
@@ -402,7 +418,7 @@ static void say_end(struct wh_dds_endpoint_entity *end)
 	struct wh_dds_message message;
 	uint64_t index = 0;
 
-	if (!end->announced || !wh_dds_node_call(end->base.node))
+	if (is_first(end, &end->unannounced, &end->announced) || !wh_dds_node_call(end->base.node))
 		return;
 	if (end->stream != end->line && end->base.entity.kind == WH_DDS_WRITER)
 		wh_dds_stream_end(__func__, end->stream, end->base.number);

@@ -435,9 +435,10 @@ struct wh_dds_endpoint_entity {
 	struct wh_dds_topic_entity *topic; /* held */
 	struct wh_dds_line *line;          /* of its machine */
 	struct wh_dds_line *stream;        /* that its samples travel on: the same, but of unordered topics */
-	bool announced;                    /* an end is to be said */
-	bool grouped;                      /* its publisher or subscriber counts it */
-	bool parted;                       /* [line's lock] its end was said, since the stream was left */
+	bool announced,
+		unannounced; /* [base.lock] an end is to be said; it has ended before, and is announced no more */
+	bool grouped;        /* its publisher or subscriber counts it */
+	bool parted;         /* [line's lock] its end was said, since the stream was left */
 };
 
 struct wh_dds_known { /* an instance that a writer has, or that a reader has seen */
