@@ -585,6 +585,7 @@ static void waiting(void)
 	dds_entity_t of = entity(), with = entity(), found[2];
 	dds_attach_t cookies[2];
 	bool triggered;
+	uint32_t mask;
 
 	switch (next() % 8) {
 	case 0:
@@ -612,7 +613,7 @@ static void waiting(void)
 		break;
 	default:
 		(void)dds_triggered(of);
-		(void)dds_get_mask(of, flag() ? &(uint32_t){0} : NULL);
+		(void)dds_get_mask(of, flag() ? &mask : NULL);
 		break;
 	}
 }
