@@ -15,6 +15,14 @@ struct pushed { /* a push of two ranges and two words, as bytes */
 	size_t count;
 };
 
+/* The connection is ended by the other side. */
+static void push_what_ends_it(struct raw *raw, int s, const struct pushed *push)
+{
+	raw_send(s, push->bytes, push->count);
+	RAW_UNTIL(raw, raw->down == 1);
+	close(s);
+}
+
 static size_t put_push(unsigned char *bytes, uint64_t key, const struct wh_tcp_span *spans, uint16_t span_count,
 		       const struct wh_tcp_word *words, uint16_t word_count, unsigned char fill)
 {
@@ -281,11 +289,9 @@ START_TEST(a_push_to_elsewhere)
 
 	raw_open(raw, s, KEY);
 	push.count = put_push(push.bytes, KEY, &strays[_i].span, 1, &strays[_i].word, 1, 1);
-	raw_send(s, push.bytes, push.count);
-	RAW_UNTIL(raw, raw->down == 1);
+	push_what_ends_it(raw, s, &push);
 	ck_assert_ptr_nonnull(strstr(raw->text, "broken the protocol"));
 	ck_assert_uint_eq(word_at(raw, 64), 0);
-	close(s);
 	raw_free(raw);
 }
 END_TEST
@@ -379,13 +385,11 @@ START_TEST(relayed_bytes_go_nowhere_else)
 	struct pushed push = make_relayed(spoilt[_i].owner, &spoilt[_i].span, 1, 1);
 
 	raw_open_relay(raw, s, KEY, 1);
-	raw_send(s, push.bytes, push.count);
-	RAW_UNTIL(raw, raw->down == 1);
+	push_what_ends_it(raw, s, &push);
 	ck_assert_ptr_nonnull(strstr(raw->text, "broken the protocol"));
 	ck_assert_uint_eq(word_of(raw, 1), 0);
 	for (size_t k = 0; k < ROW_BYTES; k++)
 		ck_assert_int_eq(place_of(raw, 2)[k], 0);
-	close(s);
 	raw_free(raw);
 }
 END_TEST
@@ -399,10 +403,8 @@ START_TEST(relayed_bytes_of_the_wrong_member)
 	struct pushed push = make_relayed(2, &span, 1, 1);
 
 	raw_open_relay(raw, s, KEY, 0);
-	raw_send(s, push.bytes, push.count);
-	RAW_UNTIL(raw, raw->down == 1);
+	push_what_ends_it(raw, s, &push);
 	ck_assert_int_eq(place_of(raw, 2)[RING + 16], 0);
-	close(s);
 	raw_free(raw);
 }
 END_TEST
@@ -416,10 +418,8 @@ START_TEST(no_member_relays_unasked)
 	struct pushed push = make_relayed(2 * (uint32_t)_i, &span, 1, 1);
 
 	raw_open(raw, s, KEY);
-	raw_send(s, push.bytes, push.count);
-	RAW_UNTIL(raw, raw->down == 1);
+	push_what_ends_it(raw, s, &push);
 	ck_assert_uint_eq(word_at(raw, 64), 0);
-	close(s);
 	raw_free(raw);
 }
 END_TEST
@@ -461,10 +461,8 @@ START_TEST(a_head_that_lies)
 
 	raw_open(raw, s, KEY);
 	push.bytes[_i] ^= _i == 8 ? 1 : 0x40; /* the kind, how many ranges, how many words, how long */
-	raw_send(s, push.bytes, push.count);
-	RAW_UNTIL(raw, raw->down == 1);
+	push_what_ends_it(raw, s, &push);
 	ck_assert_uint_eq(word_at(raw, 64), 0);
-	close(s);
 	raw_free(raw);
 }
 END_TEST
