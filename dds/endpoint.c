@@ -146,16 +146,17 @@ static whorl_dds_return ask(const char *function, struct wh_dds_endpoint_entity 
 									   : whorl_dds_strretcode(result));
 }
 
-/* Another thread may delete what this one still makes: of announcing it and of its end the first is done, and known to the other. */
-static bool is_first(struct wh_dds_endpoint_entity *end, bool *mine, const bool *other)
+/* Another thread may delete what this one still makes. Whichever comes first says whether it is announced; what holds is returned. */
+static enum wh_dds_announced settle(struct wh_dds_endpoint_entity *end, enum wh_dds_announced wanted)
 {
-	bool first;
+	enum wh_dds_announced settled;
 
 	pthread_mutex_lock(&end->base.lock);
-	first = !*other;
-	*mine = *mine || first;
+	if (end->announced == WH_DDS_UNSETTLED)
+		end->announced = wanted;
+	settled = end->announced;
 	pthread_mutex_unlock(&end->base.lock);
-	return first;
+	return settled;
 }
 
 /* And waits for the verdict. */
@@ -165,8 +166,8 @@ static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_en
 
 	if (!wh_dds_node_call(end->base.node))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
-	if (!is_first(end, &end->announced,
-		      &end->unannounced)) { /* if it is, it may come, whatever is answered in time */
+	/* If it is, it may come, whatever is answered in time. */
+	if (settle(end, WH_DDS_ANNOUNCED) != WH_DDS_ANNOUNCED) {
 		wh_dds_node_called(end->base.node);
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "it was deleted while it was made");
 	}
@@ -418,7 +419,7 @@ static void say_end(struct wh_dds_endpoint_entity *end)
 	struct wh_dds_message message;
 	uint64_t index = 0;
 
-	if (is_first(end, &end->unannounced, &end->announced) || !wh_dds_node_call(end->base.node))
+	if (settle(end, WH_DDS_NEVER_ANNOUNCED) != WH_DDS_ANNOUNCED || !wh_dds_node_call(end->base.node))
 		return;
 	if (end->stream != end->line && end->base.entity.kind == WH_DDS_WRITER)
 		wh_dds_stream_end(__func__, end->stream, end->base.number);

@@ -430,15 +430,21 @@ struct wh_dds_topic_entity {
 	void *filter_ctx;
 };
 
+/* Of an endpoint, to the other members. */
+enum wh_dds_announced {
+	WH_DDS_UNSETTLED,
+	WH_DDS_ANNOUNCED,       /* its end is to be said */
+	WH_DDS_NEVER_ANNOUNCED, /* it was deleted before */
+};
+
 struct wh_dds_endpoint_entity {
 	struct wh_dds_base base;
 	struct wh_dds_topic_entity *topic; /* held */
 	struct wh_dds_line *line;          /* of its machine */
 	struct wh_dds_line *stream;        /* that its samples travel on: the same, but of unordered topics */
-	bool announced,
-		unannounced; /* [base.lock] an end is to be said; it has ended before, and is announced no more */
-	bool grouped;        /* its publisher or subscriber counts it */
-	bool parted;         /* [line's lock] its end was said, since the stream was left */
+	enum wh_dds_announced announced;   /* [base.lock] */
+	bool grouped;                      /* its publisher or subscriber counts it */
+	bool parted;                       /* [line's lock] its end was said, since the stream was left */
 };
 
 struct wh_dds_known { /* an instance that a writer has, or that a reader has seen */

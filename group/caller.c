@@ -38,13 +38,19 @@ static bool may_step(const whorl_node *node)
 	       (state & WH_GATE_CLOSED) == 0;
 }
 
+/* The program may have armed the loop (whorl_arm) and slept in its own epoll. With the token. */
+static void take_bell_in(whorl_node *node)
+{
+	if (node->loop.armed)
+		wh_loop_sleep(&node->loop, 0);
+}
+
 bool wh_node_try_step(whorl_node *node, size_t *work)
 {
 	*work = 0;
 	if (!may_step(node) || !wh_passes_take(&node->passes))
 		return false;
-	if (node->loop.armed) /* by whorl_arm, and the program slept in its own epoll: now the bell is taken in */
-		wh_loop_sleep(&node->loop, 0);
+	take_bell_in(node);
 	*work = wh_loop_step(&node->loop);
 	wh_passes_give(&node->passes);
 	return true;
@@ -215,8 +221,7 @@ enum whorl_result whorl_wait(whorl_node *node, int timeout_ms)
 	if (!wh_passes_take(&node->passes))
 		return WHORL_AGAIN;
 	deadline = now + (uint64_t)timeout_ms * WH_NS_PER_MS;
-	if (node->loop.armed) /* as in wh_node_try_step */
-		wh_loop_sleep(&node->loop, 0);
+	take_bell_in(node);
 	work = wh_loop_linger(&node->loop, deadline);
 	while (work == 0) { /* a sleep also ends for the loop's own sake: a timer, a heartbeat */
 		now = wh_monotonic_ns();

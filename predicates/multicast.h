@@ -46,8 +46,8 @@ typedef void wh_broken_fn(void *ctx, uint32_t rank, const char *what);
 
 struct wh_multicast_stats { /* of a subgroup, through all views. [loop writes, anyone reads] */
 	wh_word sent, resent, aborted, nulls;
-	wh_word relayed,
-		relayed_bytes; /* slots, and their payloads, that this node has pushed to the next in a chain */
+	/* Slots, and bytes of their payloads, that this node has pushed to the next in a chain. */
+	wh_word relayed, relayed_bytes;
 	wh_word delivered, delivered_bytes;
 	wh_word received_num, delivered_num; /* copies of the columns, for readers */
 	wh_word open_claim;                  /* 1 + the claim that send waits for, 0: none */

@@ -89,10 +89,11 @@ void wh_secure_cert_name(struct x509_st *certificate, char *out, size_t bytes);
 
 /* ---- secure/tls.c ------------------------------------------------------------------------------------------------------ */
 
-enum wh_secure_failure { /* of a handshake */
-			 WH_SECURE_OF_TLS,
-			 WH_SECURE_OF_KEY,    /* as it fails where the other end has another key */
-			 WH_SECURE_OF_SYSTEM, /* memory is out, or OpenSSL cannot */
+/* Of a handshake. */
+enum wh_secure_failure {
+	WH_SECURE_OF_TLS,
+	WH_SECURE_OF_KEY,    /* as it fails where the other end has another key */
+	WH_SECURE_OF_SYSTEM, /* memory is out, or OpenSSL cannot */
 };
 
 struct wh_secure_tunnel {                 /* TLS over bytes */

@@ -6,8 +6,8 @@
 
 #define ROOM_AT_FIRST 64
 #define LOOK_BACK 4 /* ranges that a new one may continue: rings of several subgroups take turns */
-#define ENDS_BYTES                                                                                                     \
-	(64u << 10) /* of ranges before a word that ends a frame: as much as costs far more than to begin another */
+/* Of ranges before a word that ends a frame: they cost far more than to begin another. */
+#define ENDS_BYTES (64u << 10)
 
 /* Room for one more. What has left makes room first. */
 static bool make_room(void **items, size_t size, uint32_t *count, uint32_t *room, uint32_t *at, uint32_t *fixed)
