@@ -41,6 +41,8 @@ whorl_dds_return wh_dds_endpoint_parent(const char *function, whorl_dds_entity h
 	if (participant != *out)
 		return result;
 	result = wh_dds_group_make(function, group, participant, qos, NULL, true, out);
+	if (result == WHORL_DDS_RETCODE_OK)
+		wh_dds_entity_made(&(*out)->entity);
 	wh_dds_let_go(participant);
 	return result;
 }
@@ -146,19 +148,6 @@ static whorl_dds_return ask(const char *function, struct wh_dds_endpoint_entity 
 									   : whorl_dds_strretcode(result));
 }
 
-/* Another thread may delete what this one still makes. Whichever comes first says whether it is announced; what holds is returned. */
-static enum wh_dds_announced settle(struct wh_dds_endpoint_entity *end, enum wh_dds_announced wanted)
-{
-	enum wh_dds_announced settled;
-
-	pthread_mutex_lock(&end->base.lock);
-	if (end->announced == WH_DDS_UNSETTLED)
-		end->announced = wanted;
-	settled = end->announced;
-	pthread_mutex_unlock(&end->base.lock);
-	return settled;
-}
-
 /* And waits for the verdict. */
 static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_entity *end)
 {
@@ -166,11 +155,7 @@ static whorl_dds_return announce(const char *function, struct wh_dds_endpoint_en
 
 	if (!wh_dds_node_call(end->base.node))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the participant has been deleted");
-	/* If it is, it may come, whatever is answered in time. */
-	if (settle(end, WH_DDS_ANNOUNCED) != WH_DDS_ANNOUNCED) {
-		wh_dds_node_called(end->base.node);
-		return wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "it was deleted while it was made");
-	}
+	end->announced = true; /* it may come, whatever is answered in time */
 	result = ask(function, end, WH_DDS_SAY_NEW, &end->base.policies);
 	wh_dds_node_called(end->base.node);
 	return result;
@@ -419,7 +404,7 @@ static void say_end(struct wh_dds_endpoint_entity *end)
 	struct wh_dds_message message;
 	uint64_t index = 0;
 
-	if (settle(end, WH_DDS_NEVER_ANNOUNCED) != WH_DDS_ANNOUNCED || !wh_dds_node_call(end->base.node))
+	if (!end->announced || !wh_dds_node_call(end->base.node))
 		return;
 	if (end->stream != end->line && end->base.entity.kind == WH_DDS_WRITER)
 		wh_dds_stream_end(__func__, end->stream, end->base.number);

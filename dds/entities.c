@@ -46,6 +46,7 @@ whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *bas
 
 whorl_dds_return wh_dds_base_made(struct wh_dds_base *base, whorl_dds_return result)
 {
+	wh_dds_entity_made(&base->entity);
 	if (result == WHORL_DDS_RETCODE_OK)
 		result = base->entity.handle;
 	else

@@ -392,8 +392,8 @@ struct wh_dds_base {
 	struct wh_dds_base *queue_next; /* [work_lock] */
 };
 
-/* Fills in what all have, and names it. The caller holds it then: other threads may delete it, by its parent, from here on. If it fails the
- * caller frees it. */
+/* Fills in what all have, and names it. The caller holds it then: other threads may delete it, by its parent, from here on, but it is not
+ * closed before wh_dds_base_made. If it fails the caller frees it. */
 whorl_dds_return wh_dds_base_begin(const char *function, struct wh_dds_base *base, enum wh_dds_kind kind,
 				   struct wh_dds_node *node, struct wh_dds_base *parent,
 				   const struct wh_dds_entity_ops *ops, const struct whorl_dds_listener *listener);
@@ -430,19 +430,12 @@ struct wh_dds_topic_entity {
 	void *filter_ctx;
 };
 
-/* Of an endpoint, to the other members. */
-enum wh_dds_announced {
-	WH_DDS_UNSETTLED,
-	WH_DDS_ANNOUNCED,       /* its end is to be said */
-	WH_DDS_NEVER_ANNOUNCED, /* it was deleted before */
-};
-
 struct wh_dds_endpoint_entity {
 	struct wh_dds_base base;
 	struct wh_dds_topic_entity *topic; /* held */
 	struct wh_dds_line *line;          /* of its machine */
 	struct wh_dds_line *stream;        /* that its samples travel on: the same, but of unordered topics */
-	enum wh_dds_announced announced;   /* [base.lock] */
+	bool announced;                    /* an end is to be said */
 	bool grouped;                      /* its publisher or subscriber counts it */
 	bool parted;                       /* [line's lock] its end was said, since the stream was left */
 };

@@ -203,6 +203,36 @@ static whorl_dds_return no_cache(const char *function, const struct wh_dds_reade
 		       : wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the reader has been deleted");
 }
 
+/* What a condition selects, unless it was deleted meanwhile: its query went with it. With the lock. */
+static bool take_selection(const struct wh_dds_base *base, struct wh_dds_select *select)
+{
+	const struct wh_dds_condition_entity *condition = (const struct wh_dds_condition_entity *)base;
+
+	if (base->entity.kind == WH_DDS_READER)
+		return true;
+	select->mask = condition->read.mask;
+	select->query = condition->read.query;
+	return !condition->read.ended;
+}
+
+/* With the lock. Whether what was refused is to be offered again goes to *refused. */
+static whorl_dds_return read_cache(struct wh_dds_reader_entity *reader, const struct wh_dds_select *select, void **data,
+				   struct whorl_dds_sample_info *infos, size_t count, bool *refused)
+{
+	whorl_dds_return result;
+
+	/* What is over is not read, also while the participant's thread, which has the timers, is in a listener. */
+	if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
+		*refused = pass_time(reader, wh_dds_clock());
+	result = wh_dds_cache_read(reader->cache, select, data, infos, count);
+	if (!select->peek)
+		was_looked_at(reader);
+	*refused = *refused || (reader->refused && result > 0 && select->take);
+	reader->refused = reader->refused && !*refused;
+	reader->hurried = reader->hurried && !(result > 0 && select->take);
+	return result;
+}
+
 static whorl_dds_return read_held(const char *function, struct wh_dds_base *base, struct wh_dds_select *select,
 				  void **data, struct whorl_dds_sample_info *infos, size_t count)
 {
@@ -210,12 +240,6 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 	bool refused = false;
 	whorl_dds_return result;
 
-	if (base->entity.kind != WH_DDS_READER) {
-		const struct wh_dds_condition_entity *condition = (struct wh_dds_condition_entity *)base;
-
-		select->mask = condition->read.mask;
-		select->query = condition->read.query;
-	}
 	if (data[0] != NULL && reader->end.topic->builtin)
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
 				  "samples of built-in topics are lent, and not copied");
@@ -224,19 +248,12 @@ static whorl_dds_return read_held(const char *function, struct wh_dds_base *base
 	if (data[0] == NULL)
 		select->copy_bytes = 0;
 	wh_dds_lock_soon(&reader->end.base.lock);
-	if (reader->cache == NULL) {
+	if (reader->cache == NULL)
 		result = no_cache(function, reader);
-	} else {
-		/* What is over is not read, also while the participant's thread, which has the timers, is in a listener. */
-		if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
-			refused = pass_time(reader, wh_dds_clock());
-		result = wh_dds_cache_read(reader->cache, select, data, infos, count);
-		if (!select->peek)
-			was_looked_at(reader);
-		refused = refused || (reader->refused && result > 0 && select->take);
-		reader->refused = reader->refused && !refused;
-		reader->hurried = reader->hurried && !(result > 0 && select->take);
-	}
+	else if (!take_selection(base, select))
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_ALREADY_DELETED, "the condition has been deleted");
+	else
+		result = read_cache(reader, select, data, infos, count, &refused);
 	pthread_mutex_unlock(&reader->end.base.lock);
 	if (refused)
 		wh_dds_reader_has_room(reader);

@@ -24,6 +24,7 @@ static void close_read(struct wh_dds_entity *entity)
 	if (condition->read.query != NULL && reader->cache != NULL)
 		wh_dds_query_free(condition->read.query);
 	condition->read.query = NULL;
+	condition->read.ended = true;
 	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_condition_close(&condition->read.condition);
 }

@@ -56,6 +56,7 @@ struct wh_dds_read_condition {
 	struct wh_dds_condition condition;
 	uint32_t mask;
 	struct wh_dds_query *query; /* NULL */
+	bool ended;                 /* it was deleted, and selects nothing */
 	struct wh_dds_read_condition *next;
 };
 

@@ -161,7 +161,8 @@ whorl_dds_entity wh_dds_table_add(struct wh_dds_table *table, struct wh_dds_enti
 	place = place_at(table, index);
 	turn = (wh_load_relaxed(&place->word) >> TURN_SHIFT) + 1;
 	result = (whorl_dds_entity)(turn << 16 | index);
-	*entity = (struct wh_dds_entity){.table = table, .ops = ops, .parent = parent, .handle = result, .kind = kind};
+	*entity = (struct wh_dds_entity){
+		.table = table, .ops = ops, .parent = parent, .handle = result, .kind = kind, .making = true};
 	if (parent != NULL)
 		wh_dds_entity_hold(parent);
 	link_entity(entity);
@@ -282,14 +283,17 @@ static struct wh_dds_entity *next_below(const struct wh_dds_entity *root, struct
 	return entity != root ? entity->behind : NULL;
 }
 
-/* With the lock, which is given back meanwhile: then the walk goes on from where it was, if that is still there. */
+/* What is still made is left to its maker. With the lock, which is given back meanwhile: then the walk goes on from where it was, if that is
+ * still there. */
 static void leave_all(struct wh_dds_table *table, struct wh_dds_entity *root)
 {
 	struct wh_dds_entity *at = root, *last = NULL;
 
 	while (at != NULL) {
-		if (at->ops->leave != NULL && !at->left) {
-			at->left = true;
+		bool leaves = !at->making && !at->left && at->ops->leave != NULL;
+
+		at->left = !at->making;
+		if (leaves) {
 			wh_dds_entity_hold(at);
 			pthread_mutex_unlock(&table->lock);
 			at->ops->leave(at);
@@ -310,12 +314,12 @@ static void leave_all(struct wh_dds_table *table, struct wh_dds_entity *root)
 static struct wh_dds_entity *find_leaf(struct wh_dds_entity *root)
 {
 	for (struct wh_dds_entity *at = root; at != NULL; at = next_below(root, at))
-		if (at->first == NULL && !at->closing)
+		if (at->first == NULL && at->left && !at->closing)
 			return at;
 	return NULL;
 }
 
-/* Closes it, if it was deleted, has no children, and no thread is at it; and then its parents, where that holds for them. The caller
+/* Closes it, if it was left, has no children, and no thread is at it; and then its parents, where that holds for them. The caller
  * holds it; that hold is given back. */
 static void close_upwards(struct wh_dds_entity *entity)
 {
@@ -325,7 +329,7 @@ static void close_upwards(struct wh_dds_entity *entity)
 		bool mine;
 
 		pthread_mutex_lock(&table->lock);
-		mine = entity->deleted && entity->first == NULL && !entity->closing;
+		mine = entity->left && entity->first == NULL && !entity->closing;
 		entity->closing = entity->closing || mine;
 		pthread_mutex_unlock(&table->lock);
 		if (mine) {
@@ -343,19 +347,12 @@ static void close_upwards(struct wh_dds_entity *entity)
 	}
 }
 
-whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity)
+/* Closes it and all below it, which are marked, and its parents, as far as that may be now. */
+static void close_below(struct wh_dds_entity *entity)
 {
 	struct wh_dds_table *table = entity->table;
 	struct wh_dds_entity *leaf;
 
-	pthread_mutex_lock(&table->lock);
-	if (entity->deleted) {
-		pthread_mutex_unlock(&table->lock);
-		return WHORL_DDS_RETCODE_ALREADY_DELETED;
-	}
-	for (struct wh_dds_entity *at = entity; at != NULL; at = next_below(entity, at))
-		mark(at);
-	pthread_mutex_unlock(&table->lock);
 	wh_dds_table_await_peeks(table);
 	pthread_mutex_lock(&table->lock);
 	leave_all(table, entity);
@@ -368,5 +365,33 @@ whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity)
 		pthread_mutex_lock(&table->lock);
 	} while (leaf != NULL);
 	pthread_mutex_unlock(&table->lock);
+}
+
+whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity)
+{
+	struct wh_dds_table *table = entity->table;
+
+	pthread_mutex_lock(&table->lock);
+	if (entity->deleted) {
+		pthread_mutex_unlock(&table->lock);
+		return WHORL_DDS_RETCODE_ALREADY_DELETED;
+	}
+	for (struct wh_dds_entity *at = entity; at != NULL; at = next_below(entity, at))
+		mark(at);
+	pthread_mutex_unlock(&table->lock);
+	close_below(entity);
 	return WHORL_DDS_RETCODE_OK;
+}
+
+void wh_dds_entity_made(struct wh_dds_entity *entity)
+{
+	struct wh_dds_table *table = entity->table;
+	bool deleted;
+
+	pthread_mutex_lock(&table->lock);
+	entity->making = false;
+	deleted = entity->deleted;
+	pthread_mutex_unlock(&table->lock);
+	if (deleted)
+		close_below(entity);
 }

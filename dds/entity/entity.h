@@ -12,8 +12,8 @@
  * Nothing that was deleted is closed before those that peeked have gone.
  *
  * Deleting: the entity and all below it are marked, so that nothing is created below them; then each is closed when its children have been.
- * Where another thread is at a child already, that thread goes on with the parent. So no thread waits for another, and a listener may delete
- * whatever it wants, even the participant that runs it.
+ * Where another thread is at a child already, that thread goes on with the parent; and it is at what it still makes. So no thread waits for
+ * another, and a listener may delete whatever it wants, even the participant that runs it.
  *
  * Threads: any.
  */
@@ -33,8 +33,8 @@ struct wh_dds_entity;
 struct wh_dds_table;
 
 struct wh_dds_entity_ops {
-	/* It was deleted, and is closed when its turn comes: until then it holds up nothing. It does not block. Once, before any of the tree is closed
-	 * by that thread, without a lock of the table. May be NULL. */
+	/* It was deleted, and is closed when its turn comes: until then it holds up nothing. It does not block. Once, when it is made, and before any of
+	 * the tree is closed by that thread, without a lock of the table. May be NULL. */
 	void (*leave)(struct wh_dds_entity *entity);
 	/* It was deleted: ends what it does, and wakes what waits for it; it may block. Its children have been closed. Once, by one of
 	 * the threads that delete, without a lock of the table. */
@@ -50,7 +50,9 @@ struct wh_dds_entity {                       /* the beginning of what an entity 
 	whorl_dds_entity handle;             /* [const] */
 	enum wh_dds_kind kind;               /* [const] */
 	/* [lock] */
-	bool deleted, left, closing;
+	bool making, deleted;
+	bool left; /* deleted, and those that peeked have gone: it may be closed */
+	bool closing;
 	struct wh_dds_entity *first, *last; /* its children that are not closed yet, the oldest first */
 	struct wh_dds_entity *before, *behind;
 };
@@ -60,10 +62,13 @@ struct wh_dds_table *wh_dds_table_new(void); /* NULL: memory is out */
 void wh_dds_table_free(struct wh_dds_table *table);
 
 /* Names an entity, below `parent`, which the caller holds (NULL: it has none); the entity's memory is the caller's before, and
- * with a handle the table's. The caller holds it then. Returns the handle; OUT_OF_RESOURCES; ALREADY_DELETED: the parent has been. */
+ * with a handle the table's. The caller holds it then, and makes it: until it calls wh_dds_entity_made others may use it and delete it, and it
+ * is not closed. Returns the handle; OUT_OF_RESOURCES; ALREADY_DELETED: the parent has been. */
 WH_MUST_CHECK whorl_dds_entity wh_dds_table_add(struct wh_dds_table *table, struct wh_dds_entity *entity,
 						enum wh_dds_kind kind, struct wh_dds_entity *parent,
 						const struct wh_dds_entity_ops *ops);
+/* It is made. Closes it, if it was deleted meanwhile, and then its parents as far as they were. Once, by the caller of wh_dds_table_add. */
+void wh_dds_entity_made(struct wh_dds_entity *entity);
 
 #define WH_DDS_KIND(kind) (1U << (kind))
 #define WH_DDS_ANY_KIND ((1U << WH_DDS_KINDS) - 1)
@@ -82,7 +87,7 @@ void wh_dds_entity_hold(struct wh_dds_entity *entity);
 void wh_dds_entity_put(struct wh_dds_entity *entity);
 
 /* Deletes it and all below it. The caller holds it, and gives it back later. WHORL_DDS_RETCODE_OK: it is closed, or another thread will,
- * which is at a child of it; ALREADY_DELETED: somebody else has. */
+ * which is at it or a child of it; ALREADY_DELETED: another has. */
 whorl_dds_return wh_dds_entity_delete(struct wh_dds_entity *entity);
 
 /* Writes the handles of at most `room` children that are not deleted, oldest first; NULL: of entities without a parent. Returns how many

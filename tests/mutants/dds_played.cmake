@@ -251,11 +251,10 @@ mutant(NAME topics-deadline-uncounted KIND sim-topics RUNS 250 FILE dds/cache/ti
 mutant(NAME dds-entity-not-left KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "what is deleted lets go of what it holds up, before any of its tree is closed"
 	TEXT [[
-	leave_all(table, entity);
+		bool leaves = !at->making && !at->left && at->ops->leave != NULL;
 ]]
 	REPLACEMENT [[
-	if (entity->parent == NULL && entity->first == NULL)
-		leave_all(table, entity);
+		bool leaves = !at->making && !at->left && at->ops->leave != NULL && root->parent == NULL && root->first == NULL;
 ]])
 
 mutant(NAME topics-loans-end-in-listener KIND sim-topics RUNS 2 SEED 110 FILE dds/reader.c

@@ -308,13 +308,44 @@ mutant(NAME dds-peek-deleted KIND test_dds_entity FILE dds/entity/entity.c
 mutant(NAME dds-peek-not-awaited KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "nothing is closed while a thread sees it without holding it"
 	TEXT [[
-	pthread_mutex_unlock(&table->lock);
 	wh_dds_table_await_peeks(table);
 	pthread_mutex_lock(&table->lock);
-	leave_all(table, entity);
 ]]
 	REPLACEMENT [[
-	leave_all(table, entity);
+	pthread_mutex_lock(&table->lock);
+]])
+
+mutant(NAME dds-peek-behind-child KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "nor is a parent, by the thread that has closed its last child"
+	TEXT [[
+		mine = entity->left && entity->first == NULL && !entity->closing;
+]]
+	REPLACEMENT [[
+		mine = entity->deleted && entity->first == NULL && !entity->closing;
+]])
+
+mutant(NAME dds-closed-while-made KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "what another thread still makes is not closed"
+	TEXT [[
+		bool leaves = !at->making && !at->left && at->ops->leave != NULL;
+
+		at->left = !at->making;
+]]
+	REPLACEMENT [[
+		bool leaves = !at->left && at->ops->leave != NULL;
+
+		at->left = true;
+]])
+
+mutant(NAME dds-made-and-not-closed KIND test_dds_entity FILE dds/entity/entity.c
+	REMOVES "it is closed when it is made"
+	TEXT [[
+	entity->making = false;
+	deleted = entity->deleted;
+]]
+	REPLACEMENT [[
+	entity->making = false;
+	deleted = false;
 ]])
 
 mutant(NAME dds-handle-turn KIND test_dds_entity FILE dds/entity/entity.c
@@ -340,16 +371,16 @@ mutant(NAME dds-handle-again KIND test_dds_entity FILE dds/entity/entity.c
 mutant(NAME dds-parent-first KIND test_dds_entity FILE dds/entity/entity.c
 	REMOVES "children are closed before their parents"
 	TEXT [[
-		mine = entity->deleted && entity->first == NULL && !entity->closing;
+		mine = entity->left && entity->first == NULL && !entity->closing;
 ]]
 	REPLACEMENT [[
-		mine = entity->deleted && !entity->closing;
+		mine = entity->left && !entity->closing;
 ]]
 	TEXT_2 [[
-		if (at->first == NULL && !at->closing)
+		if (at->first == NULL && at->left && !at->closing)
 ]]
 	REPLACEMENT_2 [[
-		if (!at->closing)
+		if (at->left && !at->closing)
 ]])
 
 mutant(NAME dds-closed-twice KIND test_dds_entity FILE dds/entity/entity.c

@@ -33,6 +33,7 @@ struct thing {
 static struct wh_dds_table *table;
 static int closes, frees, leaves;
 static int order[8];
+static whorl_dds_entity shared[8]; /* by several threads */
 
 static void leave_thing(struct wh_dds_entity *entity)
 {
@@ -79,11 +80,10 @@ static struct thing *new_thing(void)
 	return thing;
 }
 
-/* < 0: the result. */
-static whorl_dds_entity add(enum wh_dds_kind kind, whorl_dds_entity parent)
+/* It is not made yet, and held. < 0: the result. */
+static whorl_dds_entity begin_thing(struct thing **out, enum wh_dds_kind kind, whorl_dds_entity parent)
 {
 	struct wh_dds_entity *above = NULL;
-	struct thing *thing;
 	whorl_dds_entity handle;
 
 	if (parent != 0) {
@@ -92,13 +92,30 @@ static whorl_dds_entity add(enum wh_dds_kind kind, whorl_dds_entity parent)
 		if (result != OK)
 			return result;
 	}
-	thing = new_thing();
-	handle = wh_dds_table_add(table, &thing->entity, kind, above, &ops);
+	*out = new_thing();
+	handle = wh_dds_table_add(table, &(*out)->entity, kind, above, &ops);
 	if (handle < 0)
-		free(thing);
-	else
-		wh_dds_entity_put(&thing->entity); /* it was held by this */
+		free(*out);
 	wh_dds_entity_put(above);
+	return handle;
+}
+
+/* < 0: the result. */
+static whorl_dds_entity add(enum wh_dds_kind kind, whorl_dds_entity parent)
+{
+	struct thing *thing;
+	whorl_dds_entity handle = begin_thing(&thing, kind, parent);
+
+	if (handle < 0)
+		return handle;
+	for (int i = 0; i < 2; i++) {
+		must(__atomic_load_n(&thing->closed_as, __ATOMIC_SEQ_CST) == 0); /* others may have deleted it */
+		must(__atomic_load_n(&thing->left, __ATOMIC_SEQ_CST) == 0);
+		if (i == 0 && handle % 16 == 0)
+			sched_yield();
+	}
+	wh_dds_entity_made(&thing->entity);
+	wh_dds_entity_put(&thing->entity); /* it was held by this */
 	return handle;
 }
 
@@ -315,11 +332,74 @@ START_TEST(nothing_is_created_below_what_is_deleted)
 
 	thing->in_close = try_child;
 	ck_assert_int_gt(wh_dds_table_add(table, &thing->entity, WH_DDS_PARTICIPANT, NULL, &ops), 0);
+	wh_dds_entity_made(&thing->entity);
 	ck_assert_int_eq(wh_dds_entity_delete(&thing->entity), OK);
 	try_child(thing);
 	ck_assert_int_eq(frees, 0);
 	wh_dds_entity_put(&thing->entity);
 	ck_assert_int_eq(frees, 1);
+}
+END_TEST
+
+START_TEST(what_is_still_made_is_closed_by_its_maker)
+{
+	whorl_dds_entity participant = add(WH_DDS_PARTICIPANT, 0), handle;
+	struct thing *thing;
+
+	handle = begin_thing(&thing, WH_DDS_READER, participant);
+	ck_assert_int_gt(handle, 0);
+	ck_assert_int_eq(look(handle, WH_DDS_ANY_KIND), OK); /* a listener may be at it already */
+	ck_assert_int_eq(destroy(participant), OK);
+	ck_assert_int_eq(look(handle, WH_DDS_ANY_KIND), GONE);
+	ck_assert_int_eq(closes, 0);
+	ck_assert_int_eq(thing->left, 0);
+	wh_dds_entity_made(&thing->entity);
+	ck_assert_int_eq(thing->left, 1);
+	ck_assert_int_eq(closes, 2);
+	ck_assert_int_eq(order[0], handle);
+	ck_assert_int_eq(order[1], participant);
+	ck_assert_int_eq(frees, 0);
+	wh_dds_entity_put(&thing->entity);
+	ck_assert_int_eq(frees, 2);
+}
+END_TEST
+
+static void *destroy_shared(void *unused)
+{
+	(void)unused;
+	must(destroy(shared[0]) == OK);
+	return NULL;
+}
+
+static pthread_t deleter;
+
+/* The parent is seen without being held, while another thread deletes it; its child, which is closed here, was its last. */
+static void see_parent(struct thing *thing)
+{
+	wh_rcu_read_lock();
+	must(wh_dds_entity_peek(table, shared[0], WH_DDS_ANY_KIND) == thing->entity.parent);
+	must(pthread_create(&deleter, NULL, destroy_shared, NULL) == 0);
+	while (wh_dds_entity_peek(table, shared[0], WH_DDS_ANY_KIND) != NULL)
+		sched_yield();
+}
+
+START_TEST(what_is_seen_is_not_closed_behind_its_child)
+{
+	struct wh_dds_entity *writer, *guard;
+
+	shared[0] = add(WH_DDS_WRITER, 0);
+	ck_assert_int_eq(wh_dds_entity_get(table, shared[0], WH_DDS_ANY_KIND, &writer), OK);
+	ck_assert_int_eq(
+		wh_dds_entity_get(table, add(WH_DDS_GUARD_CONDITION, shared[0]), WH_DDS_ANY_KIND, &guard), OK);
+	((struct thing *)guard)->in_close = see_parent;
+	ck_assert_int_eq(wh_dds_entity_delete(guard), OK);
+	ck_assert_int_eq(((struct thing *)guard)->closed_as, 1);
+	ck_assert_int_eq(((struct thing *)writer)->closed_as, 0); /* it was marked, and is seen still */
+	wh_rcu_read_unlock();
+	pthread_join(deleter, NULL);
+	ck_assert_int_eq(((struct thing *)writer)->closed_as, 2);
+	wh_dds_entity_put(guard);
+	wh_dds_entity_put(writer);
 }
 END_TEST
 
@@ -408,8 +488,6 @@ END_TEST
 #define THREADS 4
 #define ROUNDS 4000
 
-static whorl_dds_entity shared[8];
-
 /* Nothing that it sees is closed while it looks. What deletes waits for it meanwhile, some milliseconds: so it is not done often. */
 static void peek(whorl_dds_entity handle)
 {
@@ -488,6 +566,8 @@ Suite *suite(void)
 	tcase_add_test(handles, what_is_deleted_is_not_seen);
 	tcase_add_test(handles, a_listener_deletes_its_parent);
 	tcase_add_test(handles, nothing_is_created_below_what_is_deleted);
+	tcase_add_test(handles, what_is_still_made_is_closed_by_its_maker);
+	tcase_add_test(handles, what_is_seen_is_not_closed_behind_its_child);
 	tcase_add_test(handles, there_are_so_many_places);
 	tcase_add_test(random, random_trees);
 	tcase_add_test(threads, threads_do_all_at_once);

@@ -38,11 +38,16 @@ static void put(unsigned *state, dds_entity_t made)
 		(void)dds_delete(atomic_exchange(&shared[draw(state) % SHARED], made));
 }
 
+static bool odd(const void *sample)
+{
+	return ((uintptr_t)sample >> 4) % 2 == 1; /* some */
+}
+
 static void create(unsigned *state)
 {
 	dds_entity_t topic = topics[draw(state) % COMPAT_TYPES];
 
-	switch (draw(state) % 6) {
+	switch (draw(state) % 7) {
 	case 0:
 		put(state, dds_create_reader(participant, topic, NULL, NULL));
 		break;
@@ -57,6 +62,9 @@ static void create(unsigned *state)
 		break;
 	case 4:
 		put(state, dds_create_reader(some(state), topic, NULL, NULL));
+		break;
+	case 5:
+		put(state, dds_create_querycondition(some(state), DDS_ANY_STATE, odd));
 		break;
 	default:
 		put(state, dds_create_subscriber(participant, NULL, NULL));
