@@ -318,6 +318,13 @@ static void call_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 	wh_dds_enter_loop(-1);
 }
 
+static bool wants(const struct wh_dds_reader_entity *reader, const void *data, size_t bytes)
+{
+	const struct wh_dds_filter *filter = reader->filter;
+
+	return filter == NULL || filter->fn == NULL || filter->fn(data, bytes, filter->arg);
+}
+
 /* Data that is not wanted may end its instance all the same: then the key is told. Without memory for that it is lost. */
 static void tell_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity *reader,
 			  const struct wh_dds_event *event, const void *data, size_t bytes)
@@ -325,8 +332,7 @@ static void tell_in_place(struct wh_dds_line *line, struct wh_dds_reader_entity 
 	bool is_data = (does(event) & WH_DDS_DOES_DATA) != 0;
 	struct wh_dds_copy *key;
 
-	if (!is_data || (expiry(event, line) > line->now_ns &&
-			 (reader->filter == NULL || reader->filter(data, bytes, reader->filter_ctx)))) {
+	if (!is_data || (expiry(event, line) > line->now_ns && wants(reader, data, bytes))) {
 		call_in_place(line, reader, event, data, bytes, is_data);
 		return;
 	}

@@ -33,6 +33,7 @@
 #include "dds/base/host.h"
 #include "dds/base/text.h"
 #include "dds/cache/cache.h"
+#include "dds/cache/filter.h"
 #include "dds/channel/channel.h"
 #include "dds/channel/registry.h"
 #include "dds/config/config.h"
@@ -426,8 +427,7 @@ struct wh_dds_topic_entity {
 	uint64_t id; /* in the registry */
 	char channel[WH_DDS_CHANNEL_NAME_BYTES + 1];
 	struct wh_dds_terms terms;
-	whorl_dds_filter_fn *filter; /* [lock] */
-	void *filter_ctx;
+	struct wh_dds_filter *filter; /* [lock] held; NULL: none was set */
 };
 
 struct wh_dds_endpoint_entity {
@@ -492,6 +492,7 @@ struct wh_dds_reader_entity {
 	struct wh_dds_reader_entity *next_open;   /* [line's lock] */
 	bool open;                                /* [line's lock] the loop has the lock */
 	bool patient;                             /* [const] it may have no room, and is waited for */
+	struct wh_dds_filter *filter;             /* [const] held; NULL: none was set */
 	/* [lock] */
 	struct wh_dds_cache *cache; /* NULL: it is in place, or it is closed */
 	struct wh_dds_read_condition *conditions;
@@ -503,13 +504,12 @@ struct wh_dds_reader_entity {
 	whorl_dds_in_place_fn *in_place;
 	void *in_place_arg;
 	uint32_t state; /* [line's lock] without keys, as that of an instance */
-	whorl_dds_filter_fn *filter;
-	void *filter_ctx;
 };
 
 struct wh_dds_condition_entity { /* a read or query condition */
 	struct wh_dds_base base;
 	struct wh_dds_read_condition read;
+	struct wh_dds_filter *filter; /* [const] of a query: held */
 };
 
 struct wh_dds_known *wh_dds_known_find(const struct wh_dds_known_list *instances, const unsigned char *hash);

@@ -47,6 +47,7 @@ void wh_dds_reader_free(struct wh_dds_entity *entity)
 
 	wh_dds_known_free(&reader->seen);
 	wh_dds_cache_free(reader->cache);
+	wh_dds_filter_put(reader->filter);
 	wh_dds_endpoint_put(&reader->end);
 	free(reader);
 }
@@ -66,14 +67,15 @@ static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_
 					       .key_ctx = reader};
 
 	pthread_mutex_lock(&topic->base.lock);
-	options.filter = topic->filter;
-	options.filter_ctx = topic->filter_ctx;
+	reader->filter = wh_dds_filter_hold(topic->filter);
 	pthread_mutex_unlock(&topic->base.lock);
+	if (reader->filter != NULL) {
+		options.filter = reader->filter->fn;
+		options.filter_ctx = reader->filter->arg;
+	}
 	if (listener != NULL && listener->in_place != NULL) {
 		reader->in_place = listener->in_place;
 		reader->in_place_arg = listener->in_place_arg;
-		reader->filter = options.filter;
-		reader->filter_ctx = options.filter_ctx;
 		return true;
 	}
 	reader->patient = policies->history.kind == WHORL_DDS_HISTORY_KEEP_ALL &&
@@ -81,6 +83,8 @@ static bool make_cache(struct wh_dds_reader_entity *reader, struct wh_dds_topic_
 			  (policies->limits.samples != WHORL_DDS_UNLIMITED ||
 			   policies->limits.samples_per_instance != WHORL_DDS_UNLIMITED);
 	reader->cache = wh_dds_cache_create(&options);
+	if (reader->cache == NULL)
+		wh_dds_filter_put(reader->filter);
 	return reader->cache != NULL;
 }
 

@@ -37,6 +37,7 @@ static void free_topic(struct wh_dds_entity *entity)
 	say_drop(topic->base.node, topic);
 	wh_dds_type_free(topic->type);
 	free(topic->name);
+	wh_dds_filter_put(topic->filter);
 	wh_dds_base_free(&topic->base);
 	free(topic);
 }
@@ -378,17 +379,25 @@ const struct whorl_dds_type *whorl_dds_get_type(whorl_dds_entity entity)
 	return type;
 }
 
-whorl_dds_return whorl_dds_set_topic_filter(whorl_dds_entity entity, whorl_dds_filter_fn *filter, void *arg)
+whorl_dds_return whorl_dds_set_topic_filter(whorl_dds_entity entity, whorl_dds_filter_fn *filter, void *arg,
+					    whorl_dds_release_fn *release)
 {
+	struct wh_dds_filter *made = wh_dds_filter_new(filter, arg, release), *old = made;
 	struct wh_dds_base *base;
-	whorl_dds_return result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_TOPIC), &base);
+	whorl_dds_return result;
 
+	if (made == NULL)
+		return WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
+	result = WH_DDS_HOLD(entity, WH_DDS_KIND(WH_DDS_TOPIC), &base);
 	if (result == WHORL_DDS_RETCODE_OK) {
+		struct wh_dds_topic_entity *topic = (struct wh_dds_topic_entity *)base;
+
 		pthread_mutex_lock(&base->lock);
-		((struct wh_dds_topic_entity *)base)->filter = filter;
-		((struct wh_dds_topic_entity *)base)->filter_ctx = arg;
+		old = topic->filter;
+		topic->filter = made;
 		pthread_mutex_unlock(&base->lock);
 	}
 	wh_dds_let_go(base);
+	wh_dds_filter_put(old);
 	return result;
 }

@@ -29,18 +29,26 @@ static void close_read(struct wh_dds_entity *entity)
 	wh_dds_condition_close(&condition->read.condition);
 }
 
-static const struct wh_dds_entity_ops read_ops = {.close = close_read, .free = wh_dds_base_free_all};
+static void free_read(struct wh_dds_entity *entity)
+{
+	wh_dds_filter_put(((struct wh_dds_condition_entity *)(void *)entity)->filter);
+	wh_dds_base_free_all(entity);
+}
+
+static const struct wh_dds_entity_ops read_ops = {.close = close_read, .free = free_read};
 
 static whorl_dds_return hang_condition(const char *function, struct wh_dds_condition_entity *condition,
-				       struct wh_dds_reader_entity *reader, whorl_dds_filter_fn *filter, void *arg)
+				       struct wh_dds_reader_entity *reader)
 {
+	const struct wh_dds_filter *filter = condition->filter;
 	whorl_dds_return result = WHORL_DDS_RETCODE_OK;
 
 	pthread_mutex_lock(&reader->end.base.lock);
 	if (reader->cache == NULL)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_ILLEGAL_OPERATION,
 				    "the reader is in place, and keeps nothing");
-	else if (filter != NULL && (condition->read.query = wh_dds_query_create(reader->cache, filter, arg)) == NULL)
+	else if (filter != NULL &&
+		 (condition->read.query = wh_dds_query_create(reader->cache, filter->fn, filter->arg)) == NULL)
 		result = wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "the reader has 32 queries already");
 	if (result == WHORL_DDS_RETCODE_OK) {
 		condition->read.next = reader->conditions;
@@ -51,48 +59,64 @@ static whorl_dds_return hang_condition(const char *function, struct wh_dds_condi
 	return result;
 }
 
-static whorl_dds_entity create_read(const char *function, enum wh_dds_kind kind, whorl_dds_entity parent, uint32_t mask,
-				    whorl_dds_filter_fn *filter, void *arg)
+/* The filter is the condition's, or given back. */
+static whorl_dds_entity make_read(const char *function, enum wh_dds_kind kind, struct wh_dds_reader_entity *reader,
+				  uint32_t mask, struct wh_dds_filter *filter)
 {
-	struct wh_dds_condition_entity *condition;
-	struct wh_dds_base *reader;
+	struct wh_dds_condition_entity *condition = calloc(1, sizeof(*condition));
+	struct wh_dds_base *above = &reader->end.base;
+	whorl_dds_return result;
+
+	if (condition == NULL) {
+		wh_dds_filter_put(filter);
+		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
+	}
+	condition->filter = filter;
+	result = wh_dds_base_begin(function, &condition->base, kind, above->node, above, &read_ops, NULL);
+	if (result != WHORL_DDS_RETCODE_OK) {
+		free_read(&condition->base.entity);
+		return result;
+	}
+	condition->read.mask = mask != 0 ? mask : WHORL_DDS_ANY_STATE;
+	wh_dds_condition_init(&condition->read.condition, &wh_dds_root()->signals, condition->base.entity.handle);
+	return wh_dds_base_made(&condition->base, hang_condition(function, condition, reader));
+}
+
+static whorl_dds_entity create_read(const char *function, enum wh_dds_kind kind, whorl_dds_entity parent, uint32_t mask,
+				    struct wh_dds_filter *filter)
+{
+	struct wh_dds_base *reader = NULL;
 	whorl_dds_return result;
 
 	if (mask > WHORL_DDS_ANY_STATE)
-		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "the mask has bits of no state");
-	result = wh_dds_hold(function, parent, WH_DDS_KIND(WH_DDS_READER), &reader);
-	if (result != WHORL_DDS_RETCODE_OK)
-		return result;
-	condition = calloc(1, sizeof(*condition));
-	if (condition == NULL) {
-		wh_dds_let_go(reader);
-		return wh_dds_say(function, WHORL_DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	}
-	result = wh_dds_base_begin(function, &condition->base, kind, reader->node, reader, &read_ops, NULL);
-	if (result != WHORL_DDS_RETCODE_OK) {
-		wh_dds_base_free_all(&condition->base.entity);
-	} else {
-		condition->read.mask = mask != 0 ? mask : WHORL_DDS_ANY_STATE;
-		wh_dds_condition_init(&condition->read.condition, &wh_dds_root()->signals,
-				      condition->base.entity.handle);
-		result = hang_condition(function, condition, (struct wh_dds_reader_entity *)reader, filter, arg);
-		result = wh_dds_base_made(&condition->base, result);
-	}
+		result = wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "the mask has bits of no state");
+	else
+		result = wh_dds_hold(function, parent, WH_DDS_KIND(WH_DDS_READER), &reader);
+	if (result == WHORL_DDS_RETCODE_OK)
+		result = make_read(function, kind, (struct wh_dds_reader_entity *)reader, mask, filter);
+	else
+		wh_dds_filter_put(filter);
 	wh_dds_let_go(reader);
 	return result;
 }
 
 whorl_dds_entity whorl_dds_create_readcondition(whorl_dds_entity reader, uint32_t mask)
 {
-	return create_read(__func__, WH_DDS_READ_CONDITION, reader, mask, NULL, NULL);
+	return create_read(__func__, WH_DDS_READ_CONDITION, reader, mask, NULL);
 }
 
 whorl_dds_entity whorl_dds_create_querycondition(whorl_dds_entity reader, uint32_t mask, whorl_dds_filter_fn *filter,
-						 void *arg)
+						 void *arg, whorl_dds_release_fn *release)
 {
-	if (filter == NULL)
+	struct wh_dds_filter *made = wh_dds_filter_new(filter, arg, release);
+
+	if (made == NULL)
+		return WH_DDS_SAY(OUT_OF_RESOURCES, "memory is out");
+	if (filter == NULL) {
+		wh_dds_filter_put(made);
 		return WH_DDS_SAY(BAD_PARAMETER, "no filter");
-	return create_read(__func__, WH_DDS_QUERY_CONDITION, reader, mask, filter, arg);
+	}
+	return create_read(__func__, WH_DDS_QUERY_CONDITION, reader, mask, made);
 }
 
 whorl_dds_return whorl_dds_get_mask(whorl_dds_entity condition, uint32_t *mask)
@@ -193,7 +217,13 @@ static void close_waitset(struct wh_dds_entity *entity)
 	wh_dds_waitset_close(&waitset->set);
 }
 
-static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = wh_dds_base_free_all};
+static void free_waitset(struct wh_dds_entity *entity)
+{
+	wh_dds_waitset_free(&((struct waitset *)(void *)entity)->set);
+	wh_dds_base_free_all(entity);
+}
+
+static const struct wh_dds_entity_ops waitset_ops = {.close = close_waitset, .free = free_waitset};
 
 whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant)
 {
@@ -210,12 +240,10 @@ whorl_dds_entity whorl_dds_create_waitset(whorl_dds_entity participant)
 		wh_dds_waitset_init(&waitset->set, &wh_dds_root()->signals);
 		result = wh_dds_base_begin(__func__, &waitset->base, WH_DDS_WAITSET, above->node, above, &waitset_ops,
 					   NULL);
-		if (result == WHORL_DDS_RETCODE_OK) {
+		if (result == WHORL_DDS_RETCODE_OK)
 			result = wh_dds_base_made(&waitset->base, WHORL_DDS_RETCODE_OK);
-		} else {
-			wh_dds_waitset_close(&waitset->set);
-			wh_dds_base_free_all(&waitset->base.entity);
-		}
+		else
+			free_waitset(&waitset->base.entity);
 	}
 	wh_dds_let_go(above);
 	return result;
@@ -248,6 +276,8 @@ whorl_dds_return whorl_dds_waitset_attach(whorl_dds_entity waitset, whorl_dds_en
 	result = wh_dds_waitset_attach(&((struct waitset *)set)->set, condition_of(other), cookie);
 	if (result == WHORL_DDS_RETCODE_PRECONDITION_NOT_MET)
 		result = WH_DDS_SAY(PRECONDITION_NOT_MET, "entity %d is attached already", (int)entity);
+	else if (result == WHORL_DDS_RETCODE_ALREADY_DELETED)
+		result = WH_DDS_SAY(ALREADY_DELETED, "one of the two was deleted meanwhile");
 	else if (result != WHORL_DDS_RETCODE_OK)
 		result = wh_dds_say(__func__, result, "memory is out");
 	wh_dds_let_go(other);

@@ -61,6 +61,11 @@ static bool ask(const struct dds_topic_filter *what, const void *sample)
 	return what->mode == DDS_TOPIC_FILTER_SAMPLE ? what->f.sample(sample) : what->f.sample_arg(sample, what->arg);
 }
 
+void wh_ddsc_filter_release(void *arg)
+{
+	wh_ddsc_filter_let_go(arg);
+}
+
 /* What is no sample is wanted by nobody. */
 bool wh_ddsc_filter_wants(const void *data, size_t bytes, void *arg)
 {
@@ -92,7 +97,8 @@ static dds_return_t set(const char *function, dds_entity_t topic, const struct d
 		wh_ddsc_entry_put(entry);
 		return whorl_dds_refuse(function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
 	}
-	result = whorl_dds_set_topic_filter(topic, filter != NULL ? wh_ddsc_filter_wants : NULL, filter);
+	result = whorl_dds_set_topic_filter(topic, filter != NULL ? wh_ddsc_filter_wants : NULL,
+					    wh_ddsc_filter_hold(filter), wh_ddsc_filter_release);
 	if (result == DDS_RETCODE_OK) {
 		pthread_mutex_lock(&entry->lock);
 		old = entry->filter;

@@ -1,5 +1,5 @@
 /* filter.h - a program's function that says which samples it wants: of a topic, or of a query condition. It is given whorl's sample as the struct
- * that the program knows. Counted, as a reader that was created with a topic's filter has it for as long as it lives.
+ * that the program knows. Counted, as whorl has it until the last reader that was created with a topic's filter, or the condition, has gone.
  */
 #ifndef WH_DDSC_FILTER_H
 #define WH_DDSC_FILTER_H
@@ -17,7 +17,8 @@ void wh_ddsc_filter_let_go(struct wh_ddsc_filter *filter);
 
 const struct dds_topic_filter *wh_ddsc_filter_what(const struct wh_ddsc_filter *filter);
 
-/* whorl's function, with a filter as its argument. */
+/* whorl's functions, with a filter as their argument, which is held for it. */
 bool wh_ddsc_filter_wants(const void *data, size_t bytes, void *arg);
+void wh_ddsc_filter_release(void *arg);
 
 #endif

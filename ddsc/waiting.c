@@ -7,7 +7,7 @@ dds_entity_t dds_create_readcondition(dds_entity_t reader, uint32_t mask)
 	return whorl_dds_create_readcondition(reader, mask);
 }
 
-/* The condition's entry has the filter, and goes when the condition does. */
+/* The condition's entry has the filter, too: by that it is known to be a query. */
 static dds_entity_t create_query(const char *function, struct wh_ddsc_entry *reader, uint32_t mask,
 				 dds_querycondition_filter_fn function_of_program)
 {
@@ -19,7 +19,8 @@ static dds_entity_t create_query(const char *function, struct wh_ddsc_entry *rea
 
 	if (filter == NULL)
 		return whorl_dds_refuse(function, DDS_RETCODE_OUT_OF_RESOURCES, "memory is out");
-	condition = whorl_dds_create_querycondition(reader->handle, mask, wh_ddsc_filter_wants, filter);
+	condition = whorl_dds_create_querycondition(reader->handle, mask, wh_ddsc_filter_wants,
+						    wh_ddsc_filter_hold(filter), wh_ddsc_filter_release);
 	result = condition > 0 ? wh_ddsc_entry_get(function, condition, &entry) : condition;
 	if (result < 0) {
 		if (condition > 0)

@@ -19,6 +19,7 @@ void wh_dds_condition_init(struct wh_dds_condition *condition, struct wh_dds_sig
 void wh_dds_condition_close(struct wh_dds_condition *condition)
 {
 	pthread_mutex_lock(&condition->signals->lock);
+	condition->closed = true;
 	while (condition->attachments != NULL)
 		wh_dds_attachment_free(condition->attachments);
 	pthread_mutex_unlock(&condition->signals->lock);

@@ -32,6 +32,7 @@ struct wh_dds_condition {
 	struct wh_dds_signals *signals;        /* [const] */
 	wh_word holds;                         /* [lock writes] */
 	struct wh_dds_attachment *attachments; /* [lock] */
+	bool closed;                           /* [lock] nothing is attached any more */
 	whorl_dds_entity entity;               /* [const] its handle; of a status condition that of its entity */
 };
 
@@ -90,10 +91,12 @@ struct wh_dds_waitset {
 };
 
 void wh_dds_waitset_init(struct wh_dds_waitset *waitset, struct wh_dds_signals *signals);
-/* Threads that wait leave; then it is gone. */
+/* Threads that wait leave, and nothing is attached any more; those that call it later get ALREADY_DELETED. */
 void wh_dds_waitset_close(struct wh_dds_waitset *waitset);
+/* No thread calls it any more: it was closed, or never used. */
+void wh_dds_waitset_free(struct wh_dds_waitset *waitset);
 
-/* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is attached already; BAD_PARAMETER: the two can never meet; OUT_OF_RESOURCES. */
+/* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is attached already; ALREADY_DELETED: one of the two was closed; BAD_PARAMETER: the two can never meet; OUT_OF_RESOURCES. */
 WH_MUST_CHECK whorl_dds_return wh_dds_waitset_attach(struct wh_dds_waitset *waitset, struct wh_dds_condition *condition,
 						     intptr_t cookie);
 /* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is not attached. */

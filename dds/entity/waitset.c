@@ -139,10 +139,15 @@ void wh_dds_waitset_close(struct wh_dds_waitset *waitset)
 		wh_dds_attachment_free(waitset->ready.first);
 	while (waitset->quiet.first != NULL)
 		wh_dds_attachment_free(waitset->quiet.first);
-	pthread_mutex_unlock(&waitset->signals->lock);
-	pthread_cond_destroy(&waitset->changed);
 	if (waitset->descriptor >= 0)
 		close(waitset->descriptor);
+	waitset->descriptor = -1;
+	pthread_mutex_unlock(&waitset->signals->lock);
+}
+
+void wh_dds_waitset_free(struct wh_dds_waitset *waitset)
+{
+	pthread_cond_destroy(&waitset->changed);
 }
 
 static void attach(struct wh_dds_attachment *attachment)
@@ -166,7 +171,9 @@ whorl_dds_return wh_dds_waitset_attach(struct wh_dds_waitset *waitset, struct wh
 		return WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
 	*attachment = (struct wh_dds_attachment){.waitset = waitset, .condition = condition, .cookie = cookie};
 	pthread_mutex_lock(&waitset->signals->lock);
-	if (find(waitset, condition) == NULL)
+	if (waitset->closed || condition->closed)
+		result = WHORL_DDS_RETCODE_ALREADY_DELETED;
+	else if (find(waitset, condition) == NULL)
 		attach(attachment);
 	else
 		result = WHORL_DDS_RETCODE_PRECONDITION_NOT_MET;
@@ -271,9 +278,11 @@ int wh_dds_waitset_descriptor(struct wh_dds_waitset *waitset)
 	int descriptor;
 
 	pthread_mutex_lock(&waitset->signals->lock);
-	if (waitset->descriptor < 0)
+	if (waitset->descriptor < 0 && !waitset->closed)
 		waitset->descriptor = eventfd(is_up(waitset), EFD_CLOEXEC | EFD_NONBLOCK);
 	descriptor = waitset->descriptor;
+	if (descriptor < 0)
+		descriptor = waitset->closed ? WHORL_DDS_RETCODE_ALREADY_DELETED : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
 	pthread_mutex_unlock(&waitset->signals->lock);
-	return descriptor >= 0 ? descriptor : WHORL_DDS_RETCODE_OUT_OF_RESOURCES;
+	return descriptor;
 }

@@ -684,9 +684,16 @@ WHORL_API whorl_dds_entity whorl_dds_create_reader(whorl_dds_entity parent, whor
 /* Does the program want this sample? On the participant's thread, or the loop; it must not call anything here. `data` is in one piece. */
 typedef bool whorl_dds_filter_fn(const void *data, size_t bytes, void *arg);
 
+/* No thread uses `arg` any more. On any thread of the library or the program, also within the call that was given it; it must not call
+ * anything here. */
+typedef void whorl_dds_release_fn(void *arg);
+
 /* Readers that are created with this topic from now on get only what it wants, and what has no data. Others with a handle of their own
- * for the same name do not. NULL: all. `arg` must last as long as they do. OK. */
-WHORL_API whorl_dds_return whorl_dds_set_topic_filter(whorl_dds_entity topic, whorl_dds_filter_fn *filter, void *arg);
+ * for the same name do not. NULL: all. `arg` lasts until `release`, which is called once, whatever is answered: when the topic has another
+ * filter, or is gone, and its readers are. (NULL: it must last as long as they do. Deleted by several threads at once they may
+ * outlast the call of any one of them.) OK; OUT_OF_RESOURCES. */
+WHORL_API whorl_dds_return whorl_dds_set_topic_filter(whorl_dds_entity topic, whorl_dds_filter_fn *filter, void *arg,
+						      whorl_dds_release_fn *release);
 
 /* Deletes an entity and its children. A writer's samples are delivered before its end, and with autodispose its instances are disposed of; a
  * reader's loans end. Topics go on while a reader or writer is there that was made with them. Waits for listeners (THREADS) and, at most 1 s,
@@ -873,10 +880,12 @@ WHORL_API whorl_dds_return whorl_dds_wait_for_historical_data(whorl_dds_entity r
  * those that are attached to it. */
 
 /* Of a reader, which is its parent: triggered while there are samples of these states; a query, of those that the filter wants, which is
- * asked once for each sample when it comes. `arg` must last as long as the condition. A handle; OUT_OF_RESOURCES: also of a 33rd query. */
+ * asked once for each sample when it comes. `arg` lasts until `release`, which is called once, whatever is answered: when the condition is
+ * gone. (NULL: as with whorl_dds_set_topic_filter.) A handle; OUT_OF_RESOURCES: also of a 33rd query. */
 WHORL_API whorl_dds_entity whorl_dds_create_readcondition(whorl_dds_entity reader, uint32_t mask);
 WHORL_API whorl_dds_entity whorl_dds_create_querycondition(whorl_dds_entity reader, uint32_t mask,
-							   whorl_dds_filter_fn *filter, void *arg);
+							   whorl_dds_filter_fn *filter, void *arg,
+							   whorl_dds_release_fn *release);
 WHORL_API whorl_dds_return whorl_dds_get_mask(whorl_dds_entity condition, uint32_t *mask);
 
 /* One that the program triggers. Its parent is any entity. Setting it never blocks; *was: whether it was triggered; taking it ends that. */

@@ -158,6 +158,7 @@ TEST(conditions_without_memory)
 	first = wh_dds_waitset_attach(&waitset, &guard, 1);
 	second = wh_dds_waitset_attach(&waitset, &guard, 1);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_condition_close(&guard);
 	wh_dds_signals_free(&signals);
 	refuse_at = 0;

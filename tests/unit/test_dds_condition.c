@@ -75,10 +75,35 @@ TEST(those_that_hold_are_found)
 	wh_dds_condition_close(&guards[2]); /* it goes from the waitset as well */
 	ck_assert_int_eq(look(&waitset, cookies, 3), 0);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_waitset_close(&foreign);
+	wh_dds_waitset_free(&foreign);
 	wh_dds_condition_say(&guards[1], true); /* a waitset that is gone is not touched */
 	wh_dds_signals_free(&signals);
 	wh_dds_signals_free(&others);
+}
+
+/* By a thread that has held one of the two since before. */
+TEST(what_was_closed_takes_part_no_more)
+{
+	struct wh_dds_condition guard, other;
+	struct wh_dds_waitset waitset;
+	struct wh_dds_signals signals;
+
+	wh_dds_signals_init(&signals);
+	wh_dds_waitset_init(&waitset, &signals);
+	wh_dds_condition_init(&guard, &signals, 1);
+	wh_dds_condition_init(&other, &signals, 2);
+	wh_dds_condition_close(&guard);
+	ck_assert_int_eq(wh_dds_waitset_attach(&waitset, &guard, 1), WHORL_DDS_RETCODE_ALREADY_DELETED);
+	wh_dds_waitset_close(&waitset);
+	ck_assert_int_eq(wh_dds_waitset_attach(&waitset, &other, 1), WHORL_DDS_RETCODE_ALREADY_DELETED);
+	ck_assert_int_eq(wh_dds_waitset_wait(&waitset, NULL, 0, in_ms(60000)), WHORL_DDS_RETCODE_ALREADY_DELETED);
+	ck_assert_int_eq(wh_dds_waitset_descriptor(&waitset), WHORL_DDS_RETCODE_ALREADY_DELETED);
+	wh_dds_condition_say(&other, true);
+	wh_dds_condition_close(&other);
+	wh_dds_waitset_free(&waitset);
+	wh_dds_signals_free(&signals);
 }
 
 TEST(a_wait_ends_in_time)
@@ -92,6 +117,7 @@ TEST(a_wait_ends_in_time)
 	ck_assert_int_eq(wh_dds_waitset_wait(&waitset, NULL, 0, until), 0);
 	ck_assert_uint_ge(in_ms(0), until);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_signals_free(&signals);
 }
 
@@ -133,6 +159,7 @@ TEST(a_descriptor_is_readable_while_one_holds)
 	ck_assert(!is_readable(descriptor));
 	wh_dds_condition_close(&guards[0]);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_signals_free(&signals);
 }
 
@@ -190,6 +217,7 @@ TEST(threads_are_woken)
 	}
 	wh_dds_condition_close(&guard);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_signals_free(&signals);
 }
 
@@ -208,6 +236,7 @@ TEST(a_waitset_is_triggered_itself)
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(waiter.result, 0);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	wh_dds_signals_free(&signals);
 }
 
@@ -223,6 +252,7 @@ TEST(threads_leave_a_waitset_that_is_closed)
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, &waiter), 0);
 	await_waiters(&waitset, 1);
 	wh_dds_waitset_close(&waitset);
+	wh_dds_waitset_free(&waitset);
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(waiter.result, WHORL_DDS_RETCODE_ALREADY_DELETED);
 	wh_dds_signals_free(&signals);
@@ -272,6 +302,7 @@ TEST(no_wake_is_missed)
 	for (int i = 0; i < 2; i++) {
 		wh_dds_condition_close(&table.guards[i]);
 		wh_dds_waitset_close(&table.waitsets[i]);
+		wh_dds_waitset_free(&table.waitsets[i]);
 	}
 	wh_dds_signals_free(&table.signals);
 }
@@ -416,6 +447,7 @@ TEST(samples_reach_a_thread_that_waits)
 	pthread_join(thread, NULL);
 	ck_assert_uint_le(wh_dds_pool_count(desk.lab.pool).made, MOST + 1);
 	wh_dds_waitset_close(&desk.waitset);
+	wh_dds_waitset_free(&desk.waitset);
 	wh_dds_condition_close(&desk.any.condition);
 	wh_dds_signals_free(&desk.signals);
 	pthread_mutex_destroy(&desk.lock);

@@ -389,8 +389,7 @@ START_TEST(what_is_seen_is_not_closed_behind_its_child)
 
 	shared[0] = add(WH_DDS_WRITER, 0);
 	ck_assert_int_eq(wh_dds_entity_get(table, shared[0], WH_DDS_ANY_KIND, &writer), OK);
-	ck_assert_int_eq(
-		wh_dds_entity_get(table, add(WH_DDS_GUARD_CONDITION, shared[0]), WH_DDS_ANY_KIND, &guard), OK);
+	ck_assert_int_eq(wh_dds_entity_get(table, add(WH_DDS_GUARD_CONDITION, shared[0]), WH_DDS_ANY_KIND, &guard), OK);
 	((struct thing *)guard)->in_close = see_parent;
 	ck_assert_int_eq(wh_dds_entity_delete(guard), OK);
 	ck_assert_int_eq(((struct thing *)guard)->closed_as, 1);

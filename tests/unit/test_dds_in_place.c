@@ -114,6 +114,48 @@ START_TEST(what_needs_a_cache_is_unsupported)
 }
 END_TEST
 
+static void count_release(void *arg)
+{
+	(void)__atomic_add_fetch((int *)arg, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Its argument is released once: when the last that asks the filter has gone, or at once, where none comes to be. */
+START_TEST(an_argument_is_released_once)
+{
+	whorl_dds_listener *listener = whorl_dds_create_listener(&world);
+	whorl_dds_entity query, kept;
+	int released[4] = {0};
+
+	ck_assert_ptr_nonnull(listener);
+	world.place = place_of(&pose_type, "poses", "");
+	well(whorl_dds_set_topic_filter(world.place.topic, is_even, &released[0], count_release));
+	kept = made(whorl_dds_create_reader(world.place.participant, world.place.topic, NULL, NULL));
+	well(whorl_dds_lset_in_place(listener, add_up));
+	world.reader = made(whorl_dds_create_reader(world.place.participant, world.place.topic, NULL, listener));
+	well(whorl_dds_set_topic_filter(world.place.topic, is_even, &released[1], count_release));
+	well(whorl_dds_delete(kept));
+	ck_assert_int_eq(released[0], 0); /* one of its readers is there */
+	ck_assert_int_eq(whorl_dds_create_querycondition(world.reader, 0, is_even, &released[2], count_release),
+			 WHORL_DDS_RETCODE_ILLEGAL_OPERATION); /* it is in place */
+	ck_assert_int_eq(released[2], 1);
+	well(whorl_dds_delete(world.reader));
+	ck_assert_int_eq(released[0], 1);
+	kept = made(whorl_dds_create_reader(world.place.participant, world.place.topic, NULL, NULL));
+	query = made(whorl_dds_create_querycondition(kept, 0, is_even, &released[3], count_release));
+	ck_assert_int_eq(released[3], 0);
+	well(whorl_dds_delete(query));
+	ck_assert_int_eq(released[3], 1);
+	ck_assert_int_eq(released[1], 0);
+	whorl_dds_delete_listener(listener);
+	well(whorl_dds_delete(world.place.participant));
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_int_eq(released[i], 1);
+	ck_assert_int_eq(whorl_dds_set_topic_filter(world.place.topic, is_even, &released[0], count_release),
+			 WHORL_DDS_RETCODE_ALREADY_DELETED);
+	ck_assert_int_eq(released[0], 2);
+}
+END_TEST
+
 START_TEST(a_filter_is_asked_before)
 {
 	whorl_dds_listener *listener = whorl_dds_create_listener(&world);
@@ -121,7 +163,7 @@ START_TEST(a_filter_is_asked_before)
 	ck_assert_ptr_nonnull(listener);
 	world.place = place_of(&pose_type, "poses", "");
 	world.writer = new_writer(&world.place, "");
-	well(whorl_dds_set_topic_filter(world.place.topic, is_even, NULL));
+	well(whorl_dds_set_topic_filter(world.place.topic, is_even, NULL, NULL));
 	well(whorl_dds_lset_in_place(listener, add_up));
 	world.reader = made(whorl_dds_create_reader(world.place.participant, world.place.topic, NULL, listener));
 	for (int i = 1; i <= 11; i++)
@@ -194,7 +236,8 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {each_sample_once_in_its_order, a_filter_is_asked_before,
-				      what_needs_a_cache_is_unsupported, nothing_waits_there};
+				      an_argument_is_released_once, what_needs_a_cache_is_unsupported,
+				      nothing_waits_there};
 
 	return run_tests("dds_in_place", tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -736,8 +736,8 @@ static void try_create_reader(void)
 
 static void try_set_topic_filter(void)
 {
-	entity(TOPIC, whorl_dds_set_topic_filter(it, NULL, NULL));
-	well(whorl_dds_set_topic_filter(at(TOPIC), NULL, NULL));
+	entity(TOPIC, whorl_dds_set_topic_filter(it, NULL, NULL, NULL));
+	well(whorl_dds_set_topic_filter(at(TOPIC), NULL, NULL, NULL));
 }
 
 static void try_delete(void)
@@ -1010,9 +1010,9 @@ static void try_create_readcondition(void)
 
 static void try_create_querycondition(void)
 {
-	entity(READER, whorl_dds_create_querycondition(it, 0, wants, NULL));
-	answers(BAD_PARAMETER, whorl_dds_create_querycondition(at(READER), 128, wants, NULL));
-	answers(BAD_PARAMETER, whorl_dds_create_querycondition(at(READER), 0, NULL, NULL));
+	entity(READER, whorl_dds_create_querycondition(it, 0, wants, NULL, NULL));
+	answers(BAD_PARAMETER, whorl_dds_create_querycondition(at(READER), 128, wants, NULL, NULL));
+	answers(BAD_PARAMETER, whorl_dds_create_querycondition(at(READER), 0, NULL, NULL, NULL));
 }
 
 static void try_get_mask(void)
@@ -1346,7 +1346,7 @@ static void begin_world(void)
 	all[4] = made(whorl_dds_create_writer(publisher, topic, NULL, NULL));
 	all[5] = reader;
 	all[6] = made(whorl_dds_create_readcondition(reader, 0));
-	all[7] = made(whorl_dds_create_querycondition(reader, 0, wants, NULL));
+	all[7] = made(whorl_dds_create_querycondition(reader, 0, wants, NULL, NULL));
 	all[8] = made(whorl_dds_create_guardcondition(participant));
 	all[9] = made(whorl_dds_create_waitset(participant));
 	gone = made(whorl_dds_create_publisher(participant, NULL, NULL));
