@@ -768,6 +768,47 @@ mutant(NAME dds-condition-taken-stays KIND test_dds_condition FILE dds/entity/co
 	REPLACEMENT [[
 ]])
 
+mutant(NAME dds-attached-to-the-closed KIND test_dds_condition FILE dds/entity/waitset.c
+	REMOVES "nothing is attached to what was closed"
+	TEXT [[
+	if (waitset->closed || condition->closed)
+		result
+]]
+	REPLACEMENT [[
+	if (waitset->closed)
+		result
+]])
+
+mutant(NAME dds-descriptor-of-the-closed KIND test_dds_condition FILE dds/entity/waitset.c
+	REMOVES "a waitset that was closed has no descriptor any more"
+	TEXT [[
+	if (waitset->descriptor < 0 && !waitset->closed)
+]]
+	REPLACEMENT [[
+	if (waitset->descriptor < 0)
+]])
+
+mutant(NAME dds-filter-goes-with-its-topic KIND test_dds_in_place FILE dds/reader.c
+	REMOVES "a filter's argument lasts as long as the readers that ask it"
+	TEXT [[
+	reader->filter = wh_dds_filter_hold(topic->filter);
+]]
+	REPLACEMENT [[
+	reader->filter = topic->filter;
+	if (reader->filter != NULL && reader->filter->refs == 1)
+		(void)wh_dds_filter_hold(reader->filter);
+]])
+
+mutant(NAME dds-filter-not-released KIND test_dds_in_place FILE dds/waiting.c
+	REMOVES "the argument of a query's filter is released where there is no query"
+	TEXT [[
+	wh_dds_filter_put(((struct wh_dds_condition_entity *)(void *)entity)->filter);
+	wh_dds_base_free_all(entity);
+]]
+	REPLACEMENT [[
+	wh_dds_base_free_all(entity);
+]])
+
 mutant(NAME dds-condition-close-leaves KIND test_dds_condition FILE dds/entity/condition.c
 	REMOVES "a condition that is gone is attached nowhere"
 	TEXT [[
