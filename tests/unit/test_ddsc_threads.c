@@ -72,13 +72,12 @@ static void create(unsigned *state)
 	}
 }
 
-/* Samples of the type that a writer has; of any other entity, none is looked at. */
-static void write_some(dds_entity_t with)
+/* Samples of the type that a writer has, also of one that is deleted meanwhile; of any other entity, none is looked at. */
+static void write_some(dds_entity_t with, dds_entity_t topic)
 {
 	struct compat_note note = {3, (char *)(uintptr_t) "text"};
 	struct compat_named named = {(char *)(uintptr_t) "name", {._length = 0}};
 	struct compat_point point = {3, 0.5};
-	dds_entity_t topic = dds_get_topic(with);
 
 	(void)dds_write(with, topic == topics[0] ? (void *)&note : topic == topics[1] ? (void *)&named : &point);
 }
@@ -87,13 +86,14 @@ static void use(unsigned *state)
 {
 	void *data[2] = {NULL, NULL};
 	dds_sample_info_t info[2];
-	dds_entity_t of = some(state);
+	dds_entity_t of = some(state), topic;
 	dds_qos_t *policies;
 
 	switch (draw(state) % 6) {
 	case 0:
-		if (dds_get_topic(of) > 0)
-			write_some(of);
+		topic = dds_get_topic(of);
+		if (topic > 0)
+			write_some(of, topic);
 		break;
 	case 1:
 		if (dds_take(of, data, info, 2, 2) > 0)
