@@ -13,6 +13,7 @@
 static struct {
 	pthread_mutex_t lock;
 	pid_t process; /* that has put something in; in a child of it threads that looked at the fork are never seen to leave */
+	uint64_t insertions;
 	struct wh_ddsc_entry *places[PLACES];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -130,10 +131,12 @@ static struct wh_ddsc_entry *insert(struct wh_ddsc_entry *entry)
 	table.process = getpid();
 	at = find(entry->handle);
 	there = *at;
-	if (there == NULL)
+	if (there == NULL) {
 		wh_rcu_publish(*at, entry);
-	else
+		table.insertions++;
+	} else {
 		(void)wh_fetch_add(&there->refs, 1);
+	}
 	pthread_mutex_unlock(&table.lock);
 	if (there == NULL)
 		return entry;
@@ -276,7 +279,7 @@ static bool add(struct family *family, whorl_dds_entity handle)
 	return true;
 }
 
-/* The handles of an entity, and of all below it. One that comes meanwhile looks itself whether it is dead. */
+/* The handles of an entity, and of all below it. One that comes behind its end looks itself whether it is dead. */
 static void gather(struct family *family, whorl_dds_entity handle)
 {
 	if (!add(family, handle))
@@ -299,9 +302,31 @@ static void gather(struct family *family, whorl_dds_entity handle)
 	}
 }
 
+static uint64_t insertions(void)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&table.lock);
+	count = table.insertions;
+	pthread_mutex_unlock(&table.lock);
+	return count;
+}
+
+/* And those of the table, as one of them may have come below what was gathered before. */
+static void gather_all(struct family *family)
+{
+	pthread_mutex_lock(&table.lock);
+	for (size_t i = 0; i < PLACES; i++)
+		for (const struct wh_ddsc_entry *it = table.places[i]; it != NULL; it = it->next)
+			if (!add(family, it->handle))
+				break;
+	pthread_mutex_unlock(&table.lock);
+}
+
 whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle)
 {
 	struct family family = {.all = NULL};
+	uint64_t inserted = insertions();
 	whorl_dds_entity parent = whorl_dds_get_parent(handle); /* one that was made for the entity goes with it */
 	struct wh_ddsc_entry *dropped = NULL;
 	whorl_dds_return result;
@@ -311,6 +336,8 @@ whorl_dds_return wh_ddsc_delete(whorl_dds_entity handle)
 	for (size_t i = 0; i < family.count; i++)
 		(void)whorl_dds_set_listener(family.all[i], NULL);
 	result = whorl_dds_delete(handle);
+	if (insertions() != inserted)
+		gather_all(&family);
 	for (size_t i = 0; i < family.count; i++)
 		if (is_dead(family.all[i]))
 			drop(family.all[i], &dropped);

@@ -768,6 +768,15 @@ mutant(NAME dds-condition-taken-stays KIND test_dds_condition FILE dds/entity/co
 	REPLACEMENT [[
 ]])
 
+mutant(NAME ddsc-entry-of-a-late-child KIND test_ddsc_threads FILE ddsc/entry.c
+	REMOVES "what has come below an entity while that was deleted loses its entry, too"
+	TEXT [[
+		gather_all(&family);
+]]
+	REPLACEMENT [[
+		(void)gather_all;
+]])
+
 mutant(NAME dds-attached-to-the-closed KIND test_dds_condition FILE dds/entity/waitset.c
 	REMOVES "nothing is attached to what was closed"
 	TEXT [[

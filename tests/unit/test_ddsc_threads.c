@@ -2,12 +2,14 @@
  * Labels: threads
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_loan_api.h>
 
+#include "dds/status/listener.h"
 #include "ddsc/entry.h"
 #include "tests/support/compat_types.h"
 #include "tests/support/dds_domain.h"
@@ -199,9 +201,50 @@ START_TEST(threads_that_learn_of_one_entity_at_once)
 }
 END_TEST
 
+static atomic_bool listens;
+
+/* Until it is seen that the reader's end has begun: its children are known by then. */
+static void create_late(dds_entity_t reader, void *arg)
+{
+	whorl_dds_listener *listener = whorl_dds_create_listener(NULL);
+
+	(void)arg;
+	atomic_store(&listens, true);
+	do {
+		sched_yield();
+		ck_assert_int_eq(whorl_dds_get_listener(reader, listener), DDS_RETCODE_OK);
+	} while (listener->asks != 0);
+	atomic_store(&shared[0], dds_create_querycondition(reader, DDS_ANY_STATE, odd));
+	whorl_dds_delete_listener(listener);
+}
+
+START_TEST(what_comes_below_what_is_deleted_goes_with_it)
+{
+	struct compat_point point = {3, 0.5};
+	dds_listener_t *listener = dds_create_listener(NULL);
+	dds_entity_t reader, writer;
+
+	begin();
+	dds_lset_data_available(listener, create_late);
+	reader = made(dds_create_reader(participant, topics[2], NULL, listener));
+	writer = made(dds_create_writer(participant, topics[2], NULL, NULL));
+	well(dds_write(writer, &point));
+	while (!atomic_load(&listens))
+		sched_yield();
+	well(dds_delete(reader));
+	ck_assert_int_gt(atomic_load(&shared[0]), 0);
+	ck_assert_int_eq(dds_get_parent(atomic_load(&shared[0])), DDS_RETCODE_ALREADY_DELETED);
+	dds_delete_listener(listener);
+	well(dds_delete(participant));
+	well(dds_delete(keeper));
+	ck_assert_uint_eq(wh_ddsc_entries(), 0);
+}
+END_TEST
+
 int main(void)
 {
-	const TTest *const tests[] = {threads_use_what_others_delete, threads_that_learn_of_one_entity_at_once};
+	const TTest *const tests[] = {threads_use_what_others_delete, threads_that_learn_of_one_entity_at_once,
+				      what_comes_below_what_is_deleted_goes_with_it};
 
 	return run_tests("ddsc_threads", tests, sizeof(tests) / sizeof(tests[0]));
 }
