@@ -63,8 +63,10 @@ static bool meet_without(long at)
 {
 	lab_connect(&lab);
 	left = at;
-	while (carry(CALLER) | carry(ANSWERER))
-		;
+	for (bool more = true; more;) {
+		more = carry(CALLER);
+		more = carry(ANSWERER) || more;
+	}
 	return left < 0;
 }
 
