@@ -9,7 +9,7 @@
 
 #define READY_MS (2 * WH_LIMIT_MEET_MS + 1000) /* to start the workers, let them meet, and touch the memory */
 #define WARM_MS 60                             /* before each measurement */
-#define LATER_MS 200 /* that nodes elsewhere may begin and end later: until then they are sent something */
+#define PART_MS (WH_LIMIT_MEET_MS + 1000) /* for nodes elsewhere, which may have begun later, to have measured too */
 
 uint32_t wh_limit_threads(const struct wh_limit_plan *plan)
 {
@@ -54,8 +54,9 @@ enum whorl_result wh_limit_open(struct wh_limit_run *run, const struct wh_limit_
 	return WHORL_OK;
 }
 
-/* Sleeps for `ms`, or until `ready` threads are ready. */
-static enum whorl_result await_workers(struct wh_limit_run *run, uint32_t ms, uint64_t ready, struct wh_error *err)
+/* Sleeps for `ms`, or until `*word` is as great as `least`; 0: it is not looked at. */
+static enum whorl_result await_workers(struct wh_limit_run *run, uint32_t ms, wh_word *word, uint64_t least,
+				       struct wh_error *err)
 {
 	const struct wh_env *env = wh_env_system();
 	struct wh_watch *watch = run->crew.watch;
@@ -66,12 +67,12 @@ static enum whorl_result await_workers(struct wh_limit_run *run, uint32_t ms, ui
 	for (;;) {
 		uint64_t now = wh_env_now(env);
 
-		if (ready > 0 && wh_load_acquire(&run->shared->ready) >= ready)
+		if (least > 0 && wh_load_acquire(word) >= least) /* partner: wh_limit_ready; sockets.c: part_together */
 			return WHORL_OK;
 		if (now >= deadline)
-			return ready == 0 ? WHORL_OK
+			return least == 0 ? WHORL_OK
 					  : wh_error_set(err, WHORL_TIMEOUT, "limit: not ready in %u ms", ms);
-		wh_watch_wait(watch, ready > 0 ? 1 : (int)((deadline - now) / WH_NS_PER_MS) + 1);
+		wh_watch_wait(watch, least > 0 ? 1 : (int)((deadline - now) / WH_NS_PER_MS) + 1);
 		if (watch->interrupted != 0)
 			return WHORL_AGAIN;
 		if (wh_crew_reap(&run->crew, &worker, &status)) /* they end with errno values */
@@ -87,7 +88,7 @@ enum whorl_result wh_limit_start(struct wh_limit_run *run, struct wh_watch *watc
 	enum whorl_result result = wh_crew_start(&run->crew, watch, nodes, run->plan->processes, fn, ctx, err);
 
 	if (result == WHORL_OK)
-		result = await_workers(run, READY_MS, threads, err);
+		result = await_workers(run, READY_MS, &run->shared->ready, threads, err);
 	if (result == WHORL_OK)
 		wh_phase_set(&run->shared->phase, WH_LIMIT_RUN);
 	return result;
@@ -95,7 +96,16 @@ enum whorl_result wh_limit_start(struct wh_limit_run *run, struct wh_watch *watc
 
 enum whorl_result wh_limit_pass(struct wh_limit_run *run, uint32_t ms, struct wh_error *err)
 {
-	return await_workers(run, ms, 0, err);
+	return await_workers(run, ms, NULL, 0, err);
+}
+
+/* Until all nodes elsewhere have measured, so that each measures among all. That one is missing now is no failure any more. */
+static enum whorl_result await_others(struct wh_limit_run *run)
+{
+	struct wh_error none;
+
+	wh_phase_set(&run->shared->phase, WH_LIMIT_OTHERS);
+	return await_workers(run, PART_MS, &run->shared->parted, 1, &none) == WHORL_AGAIN ? WHORL_AGAIN : WHORL_OK;
 }
 
 static void sample_counts(const struct wh_limit_run *run, uint64_t *ns, uint64_t *messages, uint64_t *bytes)
@@ -124,10 +134,7 @@ enum whorl_result wh_limit_rate(struct wh_limit_run *run, struct wh_limit_rate *
 
 	rate->messages_per_s = (double)(messages1 - messages0) / node_seconds;
 	rate->bytes_per_s = (double)(bytes1 - bytes0) / node_seconds;
-	/* That another ends first, and ours with it, is no failure any more. */
-	if (run->plan->apart && wh_limit_pass(run, LATER_MS, err) == WHORL_AGAIN)
-		return WHORL_AGAIN;
-	return WHORL_OK;
+	return run->plan->apart ? await_others(run) : WHORL_OK;
 }
 
 enum whorl_result wh_limit_close(struct wh_limit_run *run, enum whorl_result result, struct wh_error *err)

@@ -20,7 +20,8 @@
 
 #define WH_LIMIT_EMPTY_PASSES 8 /* before a thread yields */
 
-enum { WH_LIMIT_START, WH_LIMIT_RUN, WH_LIMIT_STOP };
+/* Where nodes are apart one goes on, when it has measured, until all have: WH_LIMIT_OTHERS. */
+enum { WH_LIMIT_START, WH_LIMIT_RUN, WH_LIMIT_OTHERS, WH_LIMIT_STOP };
 
 /* What one thread has read so far. */
 struct wh_limit_count {
@@ -35,6 +36,7 @@ struct wh_limit_shared {
 	wh_word publish_every; /* [parent] rings.c */
 	wh_word prefetches;    /* [parent] rings.c: 0 or 1 */
 	wh_word ready;         /* [workers] threads that are ready */
+	wh_word parted;        /* [the worker] apart: 1 all others have measured too, 2 one has not said so */
 	uint32_t count_count;  /* [const] */
 	struct wh_limit_count counts[];
 };

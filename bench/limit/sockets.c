@@ -66,6 +66,7 @@ struct worker {
 	struct measurement *m;
 	uint32_t node;
 	int *sockets;                 /* [nodes] */
+	int *ends;                    /* [nodes] apart: others of the same pairs, for what is said at the end */
 	struct wh_limit_seal **seals; /* [nodes], as the sockets; NULL: none */
 	struct row *rows;             /* [nodes] empty: that node writes nothing */
 	struct stream *writes;        /* [write_count] */
@@ -73,7 +74,7 @@ struct worker {
 	uint32_t write_count, read_count;
 	struct place filled; /* [filler] of my row */
 	wh_word failure;     /* [its threads] the first errno value */
-	pthread_t filler;
+	pthread_t filler, parter;
 };
 
 static bool takes_part(const struct wh_limit_ring *ring, uint32_t node)
@@ -292,12 +293,12 @@ static void sleep_until_ready(const struct worker *w, bool fills, bool reads, st
 	poll(fds, count, SLEEP_MS);
 }
 
-/* Others that have seen the end before us close their sockets: that is no failure. */
+/* Others that have seen the end before us close their sockets, when all have measured: that is no failure. */
 static void note_failure(struct worker *w, int number)
 {
 	uint64_t none = 0;
 
-	if (wh_phase_get(&w->m->run.shared->phase) != WH_LIMIT_STOP)
+	if (wh_phase_get(&w->m->run.shared->phase) < WH_LIMIT_OTHERS)
 		while (!wh_compare_swap(&w->failure, &none, (uint64_t)number) && none == 0)
 			;
 }
@@ -316,7 +317,7 @@ static void work_until_stop(struct worker *w, bool fills, bool reads)
 		most = wh_limit_burst((uint32_t)(row->bytes / row->cycle * row->ring_count),
 				      (uint32_t)(row->cycle / row->ring_count));
 	wh_limit_ready(shared);
-	while (number == 0 && wh_load_relaxed(&w->failure) == 0 && wh_phase_get(&shared->phase) == WH_LIMIT_RUN) {
+	while (number == 0 && wh_load_relaxed(&w->failure) == 0 && wh_phase_get(&shared->phase) < WH_LIMIT_STOP) {
 		bool done = fills && write_some(w, most, &number);
 
 		for (uint32_t s = 0; reads && s < w->read_count && number == 0; s++)
@@ -441,20 +442,76 @@ static void *fill_thread(void *worker)
 	return NULL;
 }
 
-static int run_worker(struct worker *w)
+/* When the parent has measured the others are told, and what they tell is awaited. They are sent messages meanwhile. */
+static void *part_together(void *worker)
 {
-	bool fills = w->rows[w->node].ring_count > 0, both = w->m->plan->caller;
+	struct worker *w = worker;
+	struct wh_limit_shared *shared = w->m->run.shared;
+	uint32_t phase;
 	int number = 0;
 
-	if (fills && !both) {
+	while (wh_load_relaxed(&w->failure) == 0 && (phase = wh_phase_get(&shared->phase)) < WH_LIMIT_OTHERS)
+		wh_phase_wait(&shared->phase, phase, SLEEP_MS);
+	if (wh_phase_get(&shared->phase) == WH_LIMIT_OTHERS)
+		number = wh_limit_together(&w->m->meeting, w->ends);
+	wh_store_release(&shared->parted, number == 0 ? 1 : 2); /* partner: await_workers */
+	return NULL;
+}
+
+/* Until the parent has seen that. */
+static void await_stop(struct worker *w)
+{
+	struct wh_phase *phase = &w->m->run.shared->phase;
+
+	pthread_join(w->parter, NULL);
+	while (wh_load_relaxed(&w->failure) == 0 && wh_phase_get(phase) == WH_LIMIT_OTHERS)
+		wh_phase_wait(phase, WH_LIMIT_OTHERS, SLEEP_MS);
+}
+
+static int run_worker(struct worker *w)
+{
+	bool fills = w->rows[w->node].ring_count > 0, both = w->m->plan->caller, parts = false;
+	int number = 0;
+
+	if (fills && !both)
 		number = pthread_create(&w->filler, NULL, fill_thread, w);
-		if (number != 0)
-			return number;
+	if (number != 0)
+		return number;
+	if (w->m->plan->apart) {
+		number = pthread_create(&w->parter, NULL, part_together, w);
+		parts = number == 0;
+		if (!parts)
+			note_failure(w, number);
 	}
 	work_until_stop(w, fills && both, true);
 	if (fills && !both)
 		pthread_join(w->filler, NULL);
+	if (parts)
+		await_stop(w);
 	return (int)wh_load_relaxed(&w->failure);
+}
+
+#define ENDS 1024 /* more than there are meetings */
+
+/* Each with each: for messages, and apart once more, by another number. Then none has gone on before all have come. */
+static int meet_others(struct worker *w)
+{
+	struct wh_limit_meeting ends = w->m->meeting;
+	int number = wh_limit_meet(&w->m->meeting, w->node, WH_LIMIT_EVERYBODY, w->sockets);
+
+	ends.number += ENDS;
+	if (number == 0 && w->m->plan->apart)
+		number = wh_limit_meet(&ends, w->node, WH_LIMIT_EVERYBODY, w->ends);
+	return number == 0 ? wh_limit_together(&w->m->meeting, w->sockets) : number;
+}
+
+static int *no_sockets(uint32_t nodes)
+{
+	int *sockets = calloc(nodes, sizeof *sockets);
+
+	for (uint32_t node = 0; sockets != NULL && node < nodes; node++)
+		sockets[node] = -1;
+	return sockets;
 }
 
 static int run_node(void *ctx, uint32_t number_here)
@@ -463,12 +520,11 @@ static int run_node(void *ctx, uint32_t number_here)
 	int number = ENOMEM;
 
 	w.node = w.m->plan->apart ? w.m->plan->here : number_here;
-	w.sockets = calloc(w.m->plan->nodes, sizeof *w.sockets);
-	if (w.sockets == NULL)
-		return ENOMEM;
-	number = wh_limit_meet(&w.m->meeting, w.node, WH_LIMIT_EVERYBODY, w.sockets);
-	if (number == 0)
-		number = wh_limit_together(&w.m->meeting, w.sockets);
+	w.sockets = no_sockets(w.m->plan->nodes);
+	w.ends = no_sockets(w.m->plan->nodes);
+	if (w.sockets == NULL || w.ends == NULL)
+		goto out_free;
+	number = meet_others(&w);
 	if (number == 0 && w.m->sealed)
 		number = seal_sockets(&w);
 	if (number == 0 && !worker_open(&w))
@@ -477,7 +533,10 @@ static int run_node(void *ctx, uint32_t number_here)
 		number = run_worker(&w);
 	worker_close(&w);
 	wh_limit_part(&w.m->meeting, w.sockets);
+	wh_limit_part(&w.m->meeting, w.ends);
+out_free:
 	free(w.sockets);
+	free(w.ends);
 	return number;
 }
 

@@ -60,4 +60,12 @@ size_t cli_sockets(const char *name);
 size_t cli_lines_with(const char *text, const char *const *words);
 #define CLI_LINES_WITH(text, ...) cli_lines_with((text), (const char *const[]){__VA_ARGS__, NULL})
 
+/* Assertions of a command that has ended, which tell all that it wrote where they fail: it ended with this status, */
+#define CLI_ENDED(cli, expected)                                                                                       \
+	ck_assert_msg((cli)->status == (expected), "status %d:\n%s%s", (cli)->status, (cli)->out, (cli)->err)
+/* and so many lines of `stream`, out or err, have all of the words in them. */
+#define CLI_WROTE(cli, stream, lines, ...)                                                                             \
+	ck_assert_msg(CLI_LINES_WITH((cli)->stream, __VA_ARGS__) == (size_t)(lines), "of " #__VA_ARGS__ ":\n%s%s",     \
+		      (cli)->out, (cli)->err)
+
 #endif

@@ -184,7 +184,7 @@ START_TEST(each_program_has_an_id)
 
 	LAUNCH(ini, "--", script("program", "echo \"node $WHORL_ID of $WHORL_CONFIG\"; echo \"  told $*\" >&2; cat"),
 	       "a b", "c");
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	for (int id = 0; id < 3; id++) {
 		snprintf(line, sizeof line, "%d: node %d of %s", id, id, ini);
 		ck_assert_uint_eq(lines(cli.out, line), 1);
@@ -196,7 +196,7 @@ START_TEST(each_program_has_an_id)
 	cli_free(&cli);
 	LAUNCH(ini, "--nodes", "2,0", script("program", "echo $WHORL_ID")); /* options and -- are for the launcher */
 	ck_assert_uint_eq(lines(cli.out, "2: 2") + lines(cli.out, "0: 0"), 2);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 2);
+	CLI_WROTE(&cli, out, 2, "");
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(lines_are_not_mixed)
 	snprintf(command, sizeof command, "exec \"%s\" launch \"%s\" -- \"%s\" >\"%s/both\" 2>&1", self, ini, program,
 		 dir.path);
 	LAUNCH(ini, "--nodes", "0", script("outer", command));
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	for (int id = 0; id < 3; id++) {
 		int head = snprintf(expected, sizeof expected, "%d: ", id);
 
@@ -238,7 +238,7 @@ START_TEST(long_lines_and_any_bytes)
 	LAUNCH(ini, "--nodes", "1",
 	       script("program", "head -c 200000 /dev/zero | tr '\\0' y\necho\nprintf 'a\\0b\\n'\n"
 				 "head -c 65536 /dev/zero | tr '\\0' z\necho\necho\nprintf last"));
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	file = fopen(cli.out_path, "r");
 	ck_assert_ptr_nonnull(file);
 	for (size_t rest = 200000; rest > 0; pieces++) {
@@ -275,7 +275,7 @@ START_TEST(nobody_reads)
 		 program, dir.path);
 	LAUNCH(ini, "--nodes", "0", script("outer", command));
 	ck_assert_uint_eq(lines_now(cli_path(&dir, "status"), "1"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "output cannot be written"), 1);
+	CLI_WROTE(&cli, err, 1, "output cannot be written");
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -299,10 +299,10 @@ START_TEST(one_fails_and_all_end)
 			"if [ $WHORL_ID = 1 ]; then until [ -e $0.0.up ] && [ -e $0.2.up ]; do sleep 0.02; done\nrm $0.*.up; %s; fi\n" WAITS_THEN(
 				": >$0.$WHORL_ID.up"),
 			ends[i].does);
-		LAUNCH(ini, "--", script("program", text));
-		ck_assert_int_eq(cli.status, ends[i].status);
-		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl: node 1 has ended with", ends[i].said), 1);
-		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl: "), 1);
+		LAUNCH(ini, "--grace", "300", "--", script("program", text));
+		CLI_ENDED(&cli, ends[i].status);
+		CLI_WROTE(&cli, err, 1, "whorl: node 1 has ended with", ends[i].said);
+		CLI_WROTE(&cli, err, 1, "whorl: ");
 		ck_assert_uint_eq(noted("TERM"), 2 * (i + 1));
 		ck_assert_uint_eq(left(), 0);
 		cli_free(&cli);
@@ -310,21 +310,23 @@ START_TEST(one_fails_and_all_end)
 }
 END_TEST
 
-/* Their status is that of the first that has failed, and one that ends well ends none. */
+/* Their status is that of the first that has failed, and one that ends well ends none. Node 2 fails when it has been said that 1 has. */
 START_TEST(the_others_go_on)
 {
-	const char *program = script("program", "case $WHORL_ID in 0) exit 0;; 1) sleep 0.1; exit 9;; esac\n"
-						"sleep 0.5; echo goes on; exit 5");
+	const char *program = script(
+		"program", "case $WHORL_ID in 0) exit 0;; 1) exit 9;; esac\n"
+			   "until [ $# = 1 ] || grep -q 'node 1 has ended' \"${0%/*}/stderr\"; do sleep 0.02; done\n"
+			   "echo goes on; exit 5");
 
 	LAUNCH(ini, "--fate", "view", "--", program);
-	ck_assert_int_eq(cli.status, 9);
+	CLI_ENDED(&cli, 9);
 	ck_assert_uint_eq(lines(cli.out, "2: goes on"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl: node 1 has ended with status 9"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl: node 2 has ended with status 5"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "are ended"), 0);
+	CLI_WROTE(&cli, err, 1, "whorl: node 1 has ended with status 9");
+	CLI_WROTE(&cli, err, 1, "whorl: node 2 has ended with status 5");
+	CLI_WROTE(&cli, err, 0, "are ended");
 	cli_free(&cli);
-	LAUNCH(ini, "--nodes", "0,2", "--", program);
-	ck_assert_int_eq(cli.status, 5);
+	LAUNCH(ini, "--nodes", "0,2", "--", program, "alone");
+	CLI_ENDED(&cli, 5);
 	ck_assert_uint_eq(lines(cli.out, "2: goes on"), 1);
 }
 END_TEST
@@ -332,26 +334,38 @@ END_TEST
 START_TEST(what_cannot_be_started)
 {
 	LAUNCH(ini, "--", cli_path(&dir, "missing"));
-	ck_assert_int_eq(cli.status, 127);
+	CLI_ENDED(&cli, 127);
 	ck_assert_uint_ge(CLI_LINES_WITH(cli.err, "missing: it cannot be started: No such file"), 1);
 	cli_free(&cli);
 	LAUNCH(ini, "--", cli_write(&dir, "plain", "no program\n"));
-	ck_assert_int_eq(cli.status, 126);
+	CLI_ENDED(&cli, 126);
 	ck_assert_uint_ge(CLI_LINES_WITH(cli.err, "plain: it cannot be started: Permission denied"), 1);
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
 
-/* Time runs out; what hears nothing is killed, and what it has started too. */
+/* Time runs out; what hears nothing is killed, and what it has started too. A slow machine may need longer than the limit before all
+ * three hear nothing: then once more, with twice the limit. */
 START_TEST(an_end_has_a_limit)
 {
-	long began = ms_now();
+	const char *program = script("program", DEAF);
+	char limit[32], said[64];
+	bool all_were_up = false;
+	long began;
 
-	LAUNCH(ini, "--limit", "0.5", "--grace", "0.3", "--", script("program", DEAF));
-	ck_assert_int_ge(ms_now() - began, 800);
-	ck_assert_int_eq(cli.status, 124);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "the job has not ended in 500 ms"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "3 of 3 programs have not ended 300 ms after"), 1);
+	for (int ms = 500; !all_were_up; ms *= 2) {
+		ck_assert_msg(ms < 50000, "all three are not up in %d ms", ms / 2);
+		snprintf(limit, sizeof limit, "%.1f", ms / 1e3);
+		snprintf(said, sizeof said, "the job has not ended in %d ms", ms);
+		cli_free(&cli);
+		began = ms_now();
+		LAUNCH(ini, "--limit", limit, "--grace", "0.3", "--", program);
+		all_were_up = all_are_up(NULL);
+		CLI_ENDED(&cli, 124);
+		ck_assert_int_ge(ms_now() - began, all_were_up ? ms + 300 : ms);
+		CLI_WROTE(&cli, err, 1, said);
+	}
+	CLI_WROTE(&cli, err, 1, "3 of 3 programs have not ended 300 ms after");
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -362,7 +376,7 @@ START_TEST(nothing_is_left_behind)
 	LAUNCH(ini, "--",
 	       script("program", "setsid sh -c 'n=0; while [ $((n+=1)) -lt " LIVE
 				 " ]; do sleep 0.02; done' \"$0\" &\nsleep 0.2\necho done"));
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	ck_assert_uint_eq(lines(cli.out, "0: done") + lines(cli.out, "1: done") + lines(cli.out, "2: done"), 3);
 	ck_assert_uint_eq(left(), 0);
 }
@@ -380,12 +394,12 @@ static bool all_have_heard(void *ctx)
 
 START_TEST(signals_go_on)
 {
-	START(ini, "--", script("program", WAITS));
+	START(ini, "--grace", "300", "--", script("program", WAITS));
 	kill(cli.pid, SIGUSR1);
 	cli_await(&cli, all_have_heard, NULL, "SIGUSR1 at all programs");
 	kill(cli.pid, _i == 0 ? SIGTERM : SIGINT);
 	cli_wait(&cli);
-	ck_assert_int_eq(cli.status, 0); /* as they have */
+	CLI_ENDED(&cli, 0); /* as they have */
 	ck_assert_uint_eq(noted("TERM"), _i == 0 ? 3 : 0);
 	ck_assert_uint_eq(noted("INT"), _i == 0 ? 0 : 3);
 	ck_assert_uint_eq(left(), 0);
@@ -399,7 +413,7 @@ START_TEST(the_second_signal_kills)
 	usleep(100000); /* two at once are one */
 	kill(cli.pid, SIGTERM);
 	cli_wait(&cli);
-	ck_assert_int_eq(cli.status, 137);
+	CLI_ENDED(&cli, 137);
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -429,7 +443,7 @@ START_TEST(a_keeper_is_killed)
 	ck_assert_uint_eq(cli_children(&cli, keepers, 4), 3);
 	kill(keepers[1], SIGKILL);
 	cli_wait(&cli);
-	ck_assert_int_eq(cli.status, 137);
+	CLI_ENDED(&cli, 137);
 	ck_assert_uint_eq(noted("TERM"), 2);
 	cli_await(NULL, is_empty, NULL, "the end of all processes");
 }
@@ -447,19 +461,19 @@ START_TEST(another_host)
 	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
 	LAUNCH(ini, "--hosts", "localhost,far", "--ssh", script("ssh", "echo \"$1\" >>\"$0.hosts\"\n" NEAR), "--whorl",
 	       self, "--", program, "a  b", "it's \"$HOME\"", "", "0", "new\nline");
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	ck_assert_uint_eq(lines(cli.out, "1: welcome"), 1);
 	ck_assert_uint_eq(lines(cli.out, "1: to "), 1); /* what stood before the keeper's line */
 	for (int id = 0; id < 3; id++) {
 		snprintf(line, sizeof line, "%d: %d|%s|%s|a  b|it's \"$HOME\"||0|new", id, id, ini, here);
 		ck_assert_uint_eq(lines(cli.out, line), 1);
 	}
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, ": e"), 3);
+	CLI_WROTE(&cli, err, 3, ": e");
 	ck_assert_uint_eq(lines_now(cli_path(&dir, "ssh.hosts"), "far"), 1);
 	cli_free(&cli);
 	LAUNCH(ini, "--hosts", "far", "--nodes", "2", "--ssh", cli_path(&dir, "ssh"), "--whorl", self, "--", program,
 	       "", "", "", "33");
-	ck_assert_int_eq(cli.status, 33);
+	CLI_ENDED(&cli, 33);
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -472,7 +486,7 @@ START_TEST(addresses_say_which_host)
 		  "[node 2]\naddress = [2001:db8::7]:7001\n");
 	LAUNCH(ini, "--ssh", script("ssh", "echo \"$1\" >>\"$0.hosts\"\n" NEAR), "--whorl", self, "--",
 	       script("program", "echo $WHORL_ID"));
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	ck_assert_uint_eq(lines(cli.out, "0: 0") + lines(cli.out, "1: 1") + lines(cli.out, "2: 2"), 3);
 	ck_assert_uint_eq(lines_now(cli_path(&dir, "ssh.hosts"), "192.0.2.7"), 1);
 	ck_assert_uint_eq(lines_now(cli_path(&dir, "ssh.hosts"), "2001:db8::7"), 1);
@@ -480,34 +494,48 @@ START_TEST(addresses_say_which_host)
 }
 END_TEST
 
-/* It fails, or hangs; or there is no such command. Those that were started are ended, whatever the fate. */
+/* It fails, or hangs; or there is no such command. Those that were started are ended, whatever the fate. What hangs is given a second, and twice
+ * that where the nodes of this host, on a slow machine, have not started in it. What was killed with ssh is awaited: it is no child of the
+ * launcher. */
 START_TEST(a_host_is_not_reached)
 {
 	static const struct {
 		const char *ssh, *said;
+		bool hangs;
 	} hosts[] = {{"echo 'no route' >&2; exit 255",
-		      "host far.away was not reached: what was to start node 1 there has ended with status 255"},
-		     {"exit 0", "host far.away was not reached: what was to start node 1 there has ended with status 0"},
+		      "host far.away was not reached: what was to start node 1 there has ended with status 255", false},
+		     {"exit 0", "host far.away was not reached: what was to start node 1 there has ended with status 0",
+		      false},
 		     {"n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done",
-		      "host far.away has not started node 1 in 1000 ms"},
+		      "host far.away has not started node 1 in ", true},
 		     {"sh -c 'trap \"\" TERM; n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done' \"$0\"",
-		      "host far.away has not started node 1 in 1000 ms"}};
-	long began = ms_now();
+		      "host far.away has not started node 1 in ", true}};
 
 	for (size_t i = 0; i < COUNT(hosts); i++) {
-		LAUNCH(ini, "--hosts", "localhost,far.away,localhost", "--fate", i % 2 == 0 ? "view" : "shared",
-		       "--start-timeout", "1", "--ssh", script("ssh", hosts[i].ssh), "--", script("program", WAITS));
-		ck_assert_int_eq(cli.status, 1);
-		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl: ", hosts[i].said, "all are ended"), 1);
-		ck_assert_msg(CLI_LINES_WITH(cli.err, "whorl: ") == 1, "%zu: %s", i, cli.err);
-		ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "1: no route"), i == 0);
-		ck_assert_uint_eq(left(), 0);
+		bool was_slow = false;
+		int seconds = hosts[i].hangs ? 1 : 100;
+		char text[16];
+
+		do {
+			ck_assert_int_le(seconds, 100);
+			snprintf(text, sizeof text, "%d", seconds);
+			cli_free(&cli);
+			LAUNCH(ini, "--hosts", "localhost,far.away,localhost", "--fate", i % 2 == 0 ? "view" : "shared",
+			       "--grace", "300", "--start-timeout", text, "--ssh", script("ssh", hosts[i].ssh), "--",
+			       script("program", WAITS));
+			was_slow = hosts[i].hangs && CLI_LINES_WITH(cli.err, "host this one has not started") > 0;
+			cli_await(NULL, is_empty, NULL, "the end of all processes");
+			seconds *= 2;
+		} while (was_slow);
+		CLI_ENDED(&cli, 1);
+		CLI_WROTE(&cli, err, 1, "whorl: ", hosts[i].said, "all are ended");
+		CLI_WROTE(&cli, err, 1, "whorl: ");
+		CLI_WROTE(&cli, err, i == 0, "1: no route");
 		cli_free(&cli);
 	}
 	LAUNCH(ini, "--hosts", "far.away", "--ssh", cli_path(&dir, "missing"), "--", "true");
-	ck_assert_int_eq(cli.status, 1);
+	CLI_ENDED(&cli, 1);
 	ck_assert_uint_ge(CLI_LINES_WITH(cli.err, "missing: it cannot be started"), 1);
-	ck_assert_int_lt(ms_now() - began, CLI_TIMEOUT_MS);
 }
 END_TEST
 
@@ -522,33 +550,33 @@ START_TEST(one_of_several_runs_its_own)
 
 	setenv(ranks[_i][0], "1", 1);
 	LAUNCH(ini, "--hosts", "far", "--nodes", "1-2", "--", program); /* the host is where it was started */
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	ck_assert_uint_eq(lines(cli.out, "2: 2"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 1);
+	CLI_WROTE(&cli, out, 1, "");
 	cli_free(&cli);
 	setenv(ranks[_i][1], "3", 1);
 	LAUNCH(ini, "--", program);
 	ck_assert_uint_eq(lines(cli.out, "1: 1"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 1);
+	CLI_WROTE(&cli, out, 1, "");
 	cli_free(&cli);
 	LAUNCH(ini, "--ranks", "off", "--", program);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 3);
+	CLI_WROTE(&cli, out, 3, "");
 	cli_free(&cli);
 	setenv(ranks[_i][1], "4", 1);
 	LAUNCH(ini, "--", program);
-	ck_assert_int_eq(cli.status, 2);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "command 1 of 4", "there are 3 nodes"), 1);
+	CLI_ENDED(&cli, 2);
+	CLI_WROTE(&cli, err, 1, "command 1 of 4", "there are 3 nodes");
 	cli_free(&cli);
 	setenv(ranks[_i][0], "0", 1);
 	setenv(ranks[_i][1], "1", 1); /* alone, as in the script of a batch job */
 	LAUNCH(ini, "--", program);
-	ck_assert_int_eq(cli.status, 0);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 3);
+	CLI_ENDED(&cli, 0);
+	CLI_WROTE(&cli, out, 3, "");
 	cli_free(&cli);
 	setenv(ranks[_i][0], "3", 1);
 	unsetenv(ranks[_i][1]);
 	LAUNCH(ini, "--", program);
-	ck_assert_int_eq(cli.status, 2);
+	CLI_ENDED(&cli, 2);
 }
 END_TEST
 
@@ -592,21 +620,21 @@ START_TEST(mistakes)
 		cli_free(&cli);
 	}
 	LAUNCH("--keep", "x", "1");
-	ck_assert_int_eq(cli.status, 2);
+	CLI_ENDED(&cli, 2);
 	cli_free(&cli);
 	LAUNCH("--keep", "x", "1000", "1", "/", ini, "true");
-	ck_assert_int_eq(cli.status, 2);
+	CLI_ENDED(&cli, 2);
 	cli_free(&cli);
 	LAUNCH(cli_write(&dir, "none.ini", "[group]\nnodes = 0\nnodes_max = 4\n[subgroup s]\n"), "true");
-	ck_assert_int_eq(cli.status, 2);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "names no nodes"), 1);
+	CLI_ENDED(&cli, 2);
+	CLI_WROTE(&cli, err, 1, "names no nodes");
 	cli_free(&cli);
 	LAUNCH(cli_write(&dir, "list.ini", "[group]\nnodes = 2, 3\n[subgroup s]\n"), "true");
-	ck_assert_int_eq(cli.status, 2);
+	CLI_ENDED(&cli, 2);
 	cli_free(&cli);
 	LAUNCH(cli_write(&dir, "sim.ini", "[group]\ntransport = sim\n[subgroup s]\n"), "true");
-	ck_assert_int_eq(cli.status, 2);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "whorl sim"), 1);
+	CLI_ENDED(&cli, 2);
+	CLI_WROTE(&cli, err, 1, "whorl sim");
 }
 END_TEST
 
@@ -622,16 +650,17 @@ START_TEST(a_job)
 		cli_command = WHORL_JOB;
 		cli_run(&cli, &dir, (const char *const[]){NULL});
 		ck_assert_str_eq(cli.out, "24 fibers on 1 node: the sum is 24000\n");
-		ck_assert_int_eq(cli.status, 0);
+		CLI_ENDED(&cli, 0);
 		return;
 	}
 	snprintf(text, sizeof text,
-		 "[group]\nname = job-%d\nnodes = 3\ntransport = %s\nfailure_timeout_ms = 20000\n[subgroup s]\n",
+		 "[group]\nname = job-%d\nnodes = 3\ntransport = %s\nfailure_timeout_ms = 20000\n"
+		 "start_timeout_ms = 60000\n[subgroup s]\n",
 		 (int)getpid(), transports[_i]);
 	LAUNCH(cli_write(&dir, "job.ini", text), "--", WHORL_JOB);
-	ck_assert_msg(cli.status == 0, "%s", cli.err);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "24 fibers on 3 nodes: the sum is 24000"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, ""), 1);
+	CLI_ENDED(&cli, 0);
+	CLI_WROTE(&cli, out, 1, "24 fibers on 3 nodes: the sum is 24000");
+	CLI_WROTE(&cli, out, 1, "");
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -640,9 +669,9 @@ START_TEST(it_is_told_what_it_says)
 {
 	cli_command = WHORL_COMMAND;
 	CLI_RUN(&cli, &dir, "launch", "--help");
-	ck_assert_int_eq(cli.status, 0);
+	CLI_ENDED(&cli, 0);
 	ck_assert_uint_ge(CLI_LINES_WITH(cli.out, "Exit status: 0 all"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(cli.out, "--keep"), 0);
+	CLI_WROTE(&cli, out, 0, "--keep");
 }
 END_TEST
 

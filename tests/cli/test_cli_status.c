@@ -1,6 +1,7 @@
 /* test_cli_status.c - `whorl status`: what it sees of groups that form, lose members, wait; and its exit status. */
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,10 +22,9 @@ static const char *asked; /* the group's name, or its file */
 
 static void setup(void)
 {
-	char group[64];
-
-	snprintf(group, sizeof group, "failure_timeout_ms = %d", (int)test_patience(5000));
-	nodes_open(&nodes, group, "[subgroup pair]\nmembers = 1,2\nsenders = one\nmode = unordered\n");
+	/* On shared memory a death has a proof, so only a node that stands still would wait for it; and that one is to be seen. */
+	nodes_open(&nodes, "failure_timeout_ms = 60000",
+		   "[subgroup pair]\nmembers = 1,2\nsenders = one\nmode = unordered\n");
 	asked = nodes.name;
 }
 
@@ -44,8 +44,9 @@ static void start_three(void)
 
 static void ask(const char *const *more)
 {
-	const char *all[16] = {"status", asked};
-	size_t count = 2;
+	const char *all[16] = {"status", asked, "--timeout",
+			       "10000"}; /* a busy node answers late; of two the last counts */
+	size_t count = 4;
 
 	while (*more != NULL)
 		all[count++] = *more++;
@@ -79,6 +80,12 @@ static void tell_seen(void *ctx)
 	printf("the last that `whorl status` has said, with status %d:\n%s%s", status.status, status.out, status.err);
 }
 
+/* Of a figure that stands in no line by itself: what must be so is told by `holds`, which asks. */
+static void await_answer(bool (*holds)(void *ctx), const char *what)
+{
+	cli_await_telling(NULL, holds, tell_seen, NULL, what);
+}
+
 static void await_status(int exit_status, const char *words)
 {
 	struct expected expected = {exit_status, words};
@@ -93,14 +100,14 @@ TEST_CASE("status", .timeout_s = 25, .setup = setup, .teardown = teardown);
 TEST(nobody)
 {
 	ASK(NULL);
-	ck_assert_int_eq(status.status, 3);
+	CLI_ENDED(&status, 3);
 	ck_assert_str_eq(status.out, "");
 	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "no node of", nodes.name), 1);
 	ASK("--node", "3");
-	ck_assert_int_eq(status.status, 3);
+	CLI_ENDED(&status, 3);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "no node 3 of", nodes.name), 1);
 	ASK("--json");
-	ck_assert_int_eq(status.status, 3);
+	CLI_ENDED(&status, 3);
 	ck_assert_str_eq(status.out, "");
 }
 
@@ -116,7 +123,7 @@ TEST(a_group_in_order)
 	ck_assert_str_eq(status.err, "");
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini); /* the name from the file */
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	ck_assert_uint_eq(shows("members 0 1 2"), 1);
 }
 
@@ -124,7 +131,7 @@ TEST(one_node)
 {
 	start_three();
 	ASK("--node", "1");
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	ck_assert_uint_eq(shows("incarnation"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "came in: met ", " ms"), 1);
 	ck_assert_uint_eq(shows("last change of view: -"), 1); /* there was none */
@@ -136,17 +143,19 @@ TEST(one_node)
 
 /* ---- logs, disks and restarts -------------------------------------------------------------------------------------- */
 
-/* The same three, and `orders` is durable; on tcp, where of three nodes one is no quorum. */
-static void make_durable(void)
+/* The same three, and `orders` is durable; on tcp, where of three nodes one is no quorum. What they wait for each other, when they begin and
+ * when they come back. */
+static void make_durable(int start_ms)
 {
 	char ini[1024], logs[512];
 
 	snprintf(logs, sizeof logs, "%s", cli_path(&nodes.dir, "logs"));
-	ck_assert_int_eq(mkdir(logs, 0777), 0);
+	ck_assert(mkdir(logs, 0777) == 0 || errno == EEXIST);
 	snprintf(ini, sizeof ini,
 		 "[group]\nname = %s\nnodes = 3\ntransport = tcp\nlog_dir = %s\ndisk_timeout_ms = 60000\n"
-		 "failure_timeout_ms = %d\n[subgroup orders]\nmode = durable\nwindow = 20\nmessage_bytes = 1k\n",
-		 nodes.name, logs, (int)test_patience(5000));
+		 "failure_timeout_ms = %d\nstart_timeout_ms = %d\n"
+		 "[subgroup orders]\nmode = durable\nwindow = 20\nmessage_bytes = 1k\n",
+		 nodes.name, logs, (int)test_patience(5000), start_ms);
 	cli_write(&nodes.dir, "group.ini", ini);
 	asked = nodes.ini;
 }
@@ -159,15 +168,31 @@ static void remove_logs(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
+/* A node is ready before its log has a byte. */
+static bool all_have_written(void *ctx)
+{
+	(void)ctx;
+	ASK(NULL);
+	return status.status == 0 && CLI_LINES_WITH(status.out, "  yes  ", " MB ", " ms ") == 3;
+}
+
+static bool all_say_what_is_written(void *ctx)
+{
+	(void)ctx;
+	ASK("--json");
+	return status.status == 0 && CLI_LINES_WITH(status.out, "\"written_messages\":") == 3 &&
+	       shows("\"written_messages\":0,") == 0 && shows("\"persisted_by_all\":0,") == 0;
+}
+
 TEST(logs_and_a_restart)
 {
-	make_durable();
+	make_durable(60000);
 	start_three();
 	await_status(0, "orders: durable, window 20, messages up to 1024 bytes");
+	await_answer(all_have_written, "a log of some size at each node");
 	ck_assert_msg(CLI_LINES_WITH(status.out, " log  whole ", "on disk to", "on all to", "a sync has") == 1, "%s",
 		      status.out);
-	ck_assert_msg(CLI_LINES_WITH(status.out, "  yes  ", " MB ", " ms ") == 3, "%s", status.out);
-	ASK("--json");
+	await_answer(all_say_what_is_written, "what each node has written");
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"mode\":\"durable\"", "\"persisted_by_all\":",
 					 "\"written_messages\":", "\"disk\":{\"busy_ms\":", "\"restart\":null"),
 			  3);
@@ -175,6 +200,7 @@ TEST(logs_and_a_restart)
 		nodes_stop(&nodes, id);
 	for (int id = 0; id < 3; id++)
 		nodes_end(&nodes, id, SIGKILL);
+	make_durable(1000); /* two of them will do */
 	NODES_START(&nodes, 1, "--run", "none");
 	await_status(1, "a restart from logs, by node 1: asks; of the members of view 0 missing: 0, 2");
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: the group is restarted from its logs",
@@ -294,7 +320,7 @@ TEST(relays)
 	char ini[1024];
 
 	snprintf(ini, sizeof ini,
-		 "[group]\nname = %s\nnodes = 3\ntransport = tcp\nfailure_timeout_ms = %d\n"
+		 "[group]\nname = %s\nnodes = 3\ntransport = tcp\nfailure_timeout_ms = %d\nstart_timeout_ms = 60000\n"
 		 "[subgroup orders]\nwindow = 20\nmessage_bytes = 1k\nrelay_bytes = 8\n",
 		 nodes.name, (int)test_patience(5000));
 	cli_write(&nodes.dir, "group.ini", ini);
@@ -303,7 +329,7 @@ TEST(relays)
 	await_status(0, "orders: ordered, window 20, messages up to 1024 bytes, relayed from 8 on");
 	ck_assert_msg(CLI_LINES_WITH(status.out, "relay  ", "slots", "of bytes") == 1, "%s", status.out);
 	ck_assert_msg(shows("B          -") == 3, "%s", status.out);
-	cli_await_telling(NULL, all_have_relayed, tell_seen, NULL, "all have relayed something");
+	await_answer(all_have_relayed, "all have relayed something");
 	for (int id = 0; id < 3; id++)
 		nodes_end(&nodes, id, SIGKILL);
 }
@@ -434,18 +460,26 @@ TEST(one_is_killed_and_comes_back)
 	await_status(0, "members 1 2, leader 1");
 }
 
+/* In the time that is given to the one that will not; on a busy machine not at once. */
+static bool only_two_answer(void *ctx)
+{
+	(void)ctx;
+	ASK("--timeout", "200");
+	return shows("  member  ") == 2;
+}
+
 TEST(one_stands_still)
 {
 	start_three();
 	nodes_stop(&nodes, 2);
-	ASK("--timeout", "200");
-	ck_assert_int_eq(status.status, 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "   2  silent"), 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: node 2 is there and does not answer"), 1);
-	ck_assert_uint_eq(shows("members 0 1 2"), 1);
+	await_answer(only_two_answer, "two nodes that answer, and one that does not");
+	CLI_ENDED(&status, 1);
+	CLI_WROTE(&status, out, 1, "   2  silent");
+	CLI_WROTE(&status, out, 1, "wrong: node 2 is there and does not answer");
+	CLI_WROTE(&status, out, 1, "members 0 1 2");
 	ASK("--timeout", "200", "--json");
-	ck_assert_int_eq(status.status, 1);
-	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "\"node\":2,\"answer\":\"silent\""), 1);
+	CLI_ENDED(&status, 1);
+	CLI_WROTE(&status, out, 1, "\"node\":2,\"answer\":\"silent\"");
 	ck_assert_uint_eq(CLI_LINES_WITH(status.err, "node 2 is there"), 1);
 	nodes_signal(&nodes, 2, SIGCONT);
 	await_status(0, "members 0 1 2");
@@ -459,8 +493,9 @@ TEST(a_minority)
 	char ini[512];
 
 	snprintf(ini, sizeof ini,
-		 "[group]\nname = %s\nnodes = 3\nstart_timeout_ms = 60000\ntransport = tcp\n[subgroup orders]\n",
-		 nodes.name);
+		 "[group]\nname = %s\nnodes = 3\nstart_timeout_ms = 60000\ntransport = tcp\nfailure_timeout_ms = %d\n"
+		 "[subgroup orders]\n",
+		 nodes.name, (int)test_patience(3000));
 	cli_write(&nodes.dir, "group.ini", ini);
 	asked = nodes.ini;
 	start_three();
@@ -503,7 +538,7 @@ TEST(a_host_that_is_not_reached)
 	}
 	snprintf(address, sizeof address, "127.0.0.1:%d", ntohs(here.sin_port));
 	CLI_RUN(&status, &nodes.dir, "status", address, "--timeout=300");
-	ck_assert_int_eq(status.status, 1);
+	CLI_ENDED(&status, 1);
 	ck_assert_msg(shows("   0  unreached") == 1, "%s", status.out);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", address, "cannot be reached"), 1);
 	ck_assert_uint_eq(shows("is there"), 0);
@@ -533,7 +568,7 @@ TEST_LOOP(a_group_on_a_network_is_asked_at_the_addresses_of_its_file, 0, 2)
 		 nodes.name, transports[_i], ntohs(here.sin_port));
 	cli_write(&nodes.dir, "group.ini", ini);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini, "--timeout=300");
-	ck_assert_int_eq(status.status, 1);
+	CLI_ENDED(&status, 1);
 	ck_assert_msg(shows("   0  silent") == 1, "%s", status.out);
 	close(listener);
 }
@@ -550,14 +585,14 @@ TEST(a_group_with_a_key)
 	NODES_START(&nodes, 0, "--run", "none");
 	nodes_await(&nodes, 0, "ready after");
 	ASK(NULL);
-	ck_assert_int_eq(status.status, 1);
+	CLI_ENDED(&status, 1);
 	ck_assert_msg(shows("   0  refused") == 1, "%s", status.out);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "has a cluster key (key_file), a query has none"), 1);
 	ck_assert_uint_eq(CLI_LINES_WITH(status.out, "wrong: ", "ask with its file"), 1);
 	ck_assert_uint_eq(shows("nobody is a member"), 0); /* that is unknown */
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	ck_assert_uint_eq(shows("   0  member"), 1);
 	ck_assert_msg(CLI_LINES_WITH(status.out, "complaints of node 0: unproven ") == 1, "%s", status.out);
 	ck_assert_uint_eq(shows("wrong:"), 0); /* it has turned away what it should */
@@ -583,7 +618,7 @@ TEST(a_crowd_at_the_door)
 	NODES_START(&nodes, 0, "--run", "none");
 	nodes_await(&nodes, 0, "ready after");
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	ck_assert_uint_eq(shows("complaints"), 0);
 	for (int i = 0; i < 3; i++) {
 		char word;
@@ -597,7 +632,7 @@ TEST(a_crowd_at_the_door)
 	}
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini);
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	ck_assert_msg(CLI_LINES_WITH(status.out, "complaints of node 0: garbled 1, silent 2") == 1, "%s", status.out);
 	cli_free(&status);
 	CLI_RUN(&status, &nodes.dir, "status", nodes.ini, "--json");
@@ -709,7 +744,7 @@ TEST(json)
 
 	start_three();
 	ASK("--json");
-	ck_assert_int_eq(status.status, 0);
+	CLI_ENDED(&status, 0);
 	answers = results_parse(status.out);
 	ck_assert_uint_eq(json_array_size(answers), 3);
 	answer = json_array_get(answers, 0);
@@ -750,22 +785,23 @@ static bool have_come(void *ctx)
 	return enough;
 }
 
-/* Of three senders' messages node 0 delivers about 300 a second; on a busy machine not in each round. The greatest rate of all rounds. */
-static unsigned long best_rate(const char *text)
+/* Of three senders' messages node 0 delivers about 300 a second. On a busy machine not in each round: nothing in one, and all that has
+ * waited in the next. */
+static bool has_likely_round(const char *text)
 {
-	unsigned long rate, best = 0;
+	unsigned long rate;
 
 	for (const char *at = text; (at = strstr(at, "   0  yes")) != NULL; at++)
-		if (sscanf(at, "%*u yes %*u %*u %lu", &rate) == 1 && rate > best)
-			best = rate;
-	return best;
+		if (sscanf(at, "%*u yes %*u %*u %lu", &rate) == 1 && rate > 30 && rate < 3000)
+			return true;
+	return false;
 }
 
 static bool have_delivered(void *ctx)
 {
 	const struct rounds *rounds = ctx;
 	char *text = cli_read(rounds->cli->out_path);
-	bool enough = text != NULL && best_rate(text) > 30;
+	bool enough = text != NULL && has_likely_round(text);
 
 	free(text);
 	return enough && have_come(ctx);
@@ -777,12 +813,10 @@ TEST(watched)
 
 	start_three();
 	cli_start(&status, &nodes.dir, (const char *const[]){"status", nodes.name, "--watch=0.2", NULL});
-	cli_await(&status, have_delivered, &rounds, "three rounds, and in one of them more than 30 messages a second");
+	cli_await(&status, have_delivered, &rounds, "three rounds, and in one of them 30 to 3000 messages a second");
 	kill(status.pid, SIGINT);
 	cli_wait(&status);
-	ck_assert_int_eq(status.status, 130);
-	ck_assert_uint_gt(best_rate(status.out), 30);
-	ck_assert_uint_lt(best_rate(status.out), 3000);
+	CLI_ENDED(&status, 130);
 }
 
 TEST(watched_as_json)
@@ -795,7 +829,7 @@ TEST(watched_as_json)
 	cli_await(&status, have_come, &rounds, "three rounds");
 	kill(status.pid, SIGTERM);
 	cli_wait(&status);
-	ck_assert_int_eq(status.status, 130);
+	CLI_ENDED(&status, 130);
 	answers = results_parse(status.out);
 	ck_assert_uint_eq(json_array_size(answers) % 3, 0);
 	json_decref(answers);
@@ -817,14 +851,14 @@ TEST(usage)
 	cli_write(&nodes.dir, "bad.ini", "[group]\nnodes = none\n");
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		cli_run(&status, &nodes.dir, wrong[i]);
-		ck_assert_int_eq(status.status, 2);
+		CLI_ENDED(&status, 2);
 		ck_assert_str_eq(status.out, "");
 		ck_assert_uint_ge(CLI_LINES_WITH(status.err, "--help"), 1);
 		cli_free(&status);
 	}
 	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
 		CLI_RUN(&status, &nodes.dir, "status", i == 2 ? cli_path(&nodes.dir, files[i]) : files[i]);
-		ck_assert_int_eq(status.status, 2);
+		CLI_ENDED(&status, 2);
 		ck_assert_str_eq(status.out, "");
 		ck_assert_uint_eq(CLI_LINES_WITH(status.err, files[i]), 1);
 		cli_free(&status);

@@ -61,11 +61,9 @@ static bool says(int end, const char *text)
 /* Until neither has anything more to say. False: no allocation was refused. */
 static bool meet_without(long at)
 {
-	bool more = true;
-
 	lab_connect(&lab);
 	left = at;
-	while (more) {
+	for (bool more = true; more;) {
 		more = carry(CALLER);
 		more = carry(ANSWERER) || more;
 	}
