@@ -4,7 +4,8 @@
 # nodes.
 
 set -euo pipefail
-. "$(dirname "$0")/../patience.sh"
+# shellcheck source=tests/patience.sh
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../patience.sh"
 
 command=$1
 dir=$(mktemp -d)

@@ -715,11 +715,11 @@ mutant(NAME dds-waitset-triggered-by-conditions KIND test_dds_condition FILE dds
 mutant(NAME dds-waitset-attached-twice KIND test_dds_condition FILE dds/entity/waitset.c
 	REMOVES "a condition is attached to a waitset once"
 	TEXT [[
-	if (find(waitset, condition) == NULL)
+	else if (find(waitset, condition) == NULL)
 		attach
 ]]
 	REPLACEMENT [[
-	if (attachment != NULL)
+	else if (attachment != NULL)
 		attach
 ]])
 
