@@ -195,8 +195,8 @@ mutant(NAME dds-ask-end KIND test_dds_channel_random FILE dds/channel/channel.c
 mutant(NAME topics-expired-read KIND sim-topics RUNS 250 FILE dds/reader.c
 	REMOVES "what is over is not read"
 	TEXT [[
-		if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
-			refused = pass_time(reader, wh_dds_clock());
+	if (wh_dds_cache_due(reader->cache) != WH_DDS_NEVER)
+		*refused = pass_time(reader, wh_dds_clock());
 ]]
 	REPLACEMENT [[
 ]])

@@ -48,7 +48,7 @@ mutant(NAME dds-rules-leaves-without-room KIND test_dds_rules FILE dds/deliver.c
 mutant(NAME dds-rules-hurried-for-ever KIND test_dds_slow FILE dds/reader.c
 	REMOVES "a reader that takes again is waited for again"
 	TEXT [[
-		reader->hurried = reader->hurried && !(result > 0 && select->take);
+	reader->hurried = reader->hurried && !(result > 0 && select->take);
 ]]
 	REPLACEMENT [[
 ]])
