@@ -106,11 +106,18 @@ static void tell_others(whorl_work *work, const whorl_node *node)
 		return;
 	if (whorl_view_members(node, NULL, ids, &count) != WHORL_OK)
 		errx(1, "no view");
-	for (uint32_t i = 0; i < count; i++)
-		if (ids[i] != whorl_node_id(node) &&
-		    (whorl_spawn(work, whorl_at_worker(ids[i], WHORL_WORKER_ANY), end_job, NULL, &join) != WHORL_OK ||
-		     whorl_join(&join, NULL, 0, PATIENCE_MS) != WHORL_OK))
-			errx(1, "node %u cannot be told", (unsigned)ids[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		enum whorl_result result;
+
+		if (ids[i] == whorl_node_id(node))
+			continue;
+		result = whorl_spawn(work, whorl_at_worker(ids[i], WHORL_WORKER_ANY), end_job, NULL, &join);
+		if (result != WHORL_OK)
+			errx(1, "node %u cannot be told: %s", (unsigned)ids[i], whorl_result_text(result));
+		result = whorl_join(&join, NULL, 0, PATIENCE_MS);
+		if (result != WHORL_OK && result != WHORL_IN_DOUBT) /* it may end before its answer is here */
+			errx(1, "node %u does not answer: %s", (unsigned)ids[i], whorl_result_text(result));
+	}
 }
 
 static void lead(whorl_work *work, const whorl_node *node)
