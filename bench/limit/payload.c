@@ -15,8 +15,9 @@
 
 /* A message is bytes of no type: its words may alias anything. Its lines are aligned as its words are. */
 typedef uint64_t __attribute__((may_alias)) word;
-typedef uint64_t __attribute__((vector_size(LANES * sizeof(word)))) line;
-typedef line __attribute__((may_alias, aligned(sizeof(word)))) message_line;
+typedef uint64_t __attribute__((vector_size(2 * sizeof(word)))) two;
+typedef uint64_t __attribute__((vector_size(4 * sizeof(word)))) four;
+typedef uint64_t __attribute__((vector_size(8 * sizeof(word)))) eight;
 
 /* Fills the whole lines among `words` words. Returns how many words they have. */
 typedef size_t fill_lines_fn(word *out, size_t words, uint64_t seed);
@@ -25,38 +26,49 @@ typedef size_t fill_lines_fn(word *out, size_t words, uint64_t seed);
  * All multipliers differ, so lanes that change places change the digest; that of a word is odd in all. */
 typedef uint64_t digest_lines_fn(const word *in, size_t words);
 
-/* Text, and no function that is inlined: a compiler splits a wide vector in a function before it is inlined in one that has
- * wide vectors. */
-#define LINES(way, isa)                                                                                                \
+/* With vectors of a type that the processor has: of wider ones a compiler makes what it can, and one that has two vectors to a line
+ * took them to pieces by way of the stack, at a fifteenth of the speed. Text, and no function that is inlined: a compiler splits a wide
+ * vector in a function before it is inlined in one that has wide vectors. */
+#define LINES(way, isa, vector)                                                                                        \
+	typedef vector __attribute__((may_alias, aligned(sizeof(word)))) vector##_of_message;                          \
+	enum { vector##s = LANES * sizeof(word) / sizeof(vector), vector##_lanes = LANES / vector##s };                \
+                                                                                                                       \
 	static isa size_t fill_lines_##way(word *out, size_t words, uint64_t seed)                                     \
 	{                                                                                                              \
-		line next = (line){0, 1, 2, 3, 4, 5, 6, 7} + seed;                                                     \
+		vector next[vector##s];                                                                                \
 		size_t i = 0;                                                                                          \
                                                                                                                        \
-		for (; i + LANES <= words; i += LANES, next += LANES)                                                  \
-			*(message_line *)(out + i) = next;                                                             \
+		for (size_t l = 0; l < LANES; l++)                                                                     \
+			next[l / vector##_lanes][l % vector##_lanes] = seed + l;                                       \
+		for (; i + LANES <= words; i += LANES)                                                                 \
+			for (size_t v = 0; v < vector##s; v++, out += vector##_lanes) {                                \
+				*(vector##_of_message *)out = next[v];                                                 \
+				next[v] += LANES;                                                                      \
+			}                                                                                              \
 		return i;                                                                                              \
 	}                                                                                                              \
                                                                                                                        \
 	static isa uint64_t digest_lines_##way(const word *in, size_t words)                                           \
 	{                                                                                                              \
-		line sum = {0}, weighed = {0};                                                                         \
+		vector sum[vector##s] = {{0}}, weighed[vector##s] = {{0}};                                             \
 		uint64_t digest = 0;                                                                                   \
                                                                                                                        \
-		for (size_t i = 0; i < words; i += LANES) {                                                            \
-			sum += *(const message_line *)(in + i);                                                        \
-			weighed += sum;                                                                                \
-		}                                                                                                      \
+		for (size_t i = 0; i < words; i += LANES)                                                              \
+			for (size_t v = 0; v < vector##s; v++, in += vector##_lanes) {                                 \
+				sum[v] += *(const vector##_of_message *)in;                                            \
+				weighed[v] += sum[v];                                                                  \
+			}                                                                                              \
 		for (size_t l = 0; l < LANES; l++)                                                                     \
-			digest += sum[l] * (4 * l + WH_PAYLOAD_SPREAD) +                                               \
-				  2 * weighed[l] * (4 * l + 2 + WH_PAYLOAD_SPREAD);                                    \
+			digest +=                                                                                      \
+				sum[l / vector##_lanes][l % vector##_lanes] * (4 * l + WH_PAYLOAD_SPREAD) +            \
+				2 * weighed[l / vector##_lanes][l % vector##_lanes] * (4 * l + 2 + WH_PAYLOAD_SPREAD); \
 		return digest;                                                                                         \
 	}
 
-LINES(plain, )
+LINES(plain, , two)
 #ifdef __x86_64__
-LINES(half, __attribute__((target("avx2"))))
-LINES(whole, __attribute__((target("avx512f"))))
+LINES(half, __attribute__((target("avx2"))), four)
+LINES(whole, __attribute__((target("avx512f"))), eight)
 #endif
 
 static const struct {
