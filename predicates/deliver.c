@@ -82,13 +82,13 @@ static void count_delivered(struct wh_multicast *mc, size_t messages)
 /* Small messages of several senders in turn are a pattern that processors do not guess: each would wait for its lines to
  * come from the core that wrote them. Asked for some messages ahead, they are there in time (docs/decisions/0013). Only
  * what is announced: a line that is being written must be left to its writer. */
-WH_HINT_INLINE void prefetch(const struct wh_sender *sender)
+WH_HINT_INLINE void prefetch(const struct wh_sender *sender, uint32_t slot, uint64_t announced)
 {
 	const unsigned char *row = sender->row, *payload;
-	uint32_t slot = wh_slot_ahead(&sender->slots, sender->next_slot);
 
-	if (sender->announced - sender->next <= WH_SLOTS_AHEAD || sender->slots.payload_stride > WH_SLOT_SMALL)
+	if (announced <= WH_SLOTS_AHEAD || sender->slots.payload_stride > WH_SLOT_SMALL)
 		return;
+	slot = wh_slot_ahead(&sender->slots, slot);
 	wh_prefetch_read(row + sender->slots.headers + (uint64_t)slot * sender->slots.header_stride);
 	payload = row + wh_slot_payload(&sender->slots, slot);
 	wh_prefetch_read(payload);
@@ -104,7 +104,7 @@ static inline void look_ahead(struct wh_sender *sender)
 		sender->ahead.round = WH_NO_ROUND;
 		return;
 	}
-	prefetch(sender);
+	prefetch(sender, sender->next_slot, sender->announced - sender->next);
 	sender->ahead = wh_slot_read(&sender->slots, sender->row, sender->next_slot);
 }
 
@@ -241,15 +241,113 @@ static void tell_delivered(struct wh_multicast *mc, bool awaited)
 	wh_multicast_post(mc);
 }
 
+/* Of some sender so many slots were upcalled and not told. */
+static bool has_used(const struct wh_multicast *mc, uint32_t slots)
+{
+	for (uint32_t s = 0; s < mc->config.sender_count; s++)
+		if (mc->senders[s].next - mc->senders[s].told >= slots)
+			return true;
+	return false;
+}
+
 /* Between two runs of upcalls, where a push is a store: a sender that is behind by much of its window need not wait for the end of the
  * delivery (docs/decisions/0075). All below `sequence` has been upcalled. */
-static inline void tell_between(struct wh_multicast *mc, const struct wh_sender *sender, uint64_t sequence)
+static inline void tell_between(struct wh_multicast *mc, uint64_t sequence)
 {
-	if (mc->run > 0 || mc->halts || mc->cuts || sender->next - sender->told < mc->config.window / 4 ||
-	    mc->config.sst->image->ops->gap_bytes > 0)
+	if (mc->run > 0 || mc->halts || mc->cuts || mc->config.sst->image->ops->gap_bytes > 0 ||
+	    !has_used(mc, mc->config.window / 4))
 		return;
 	mc->delivered_num = sequence;
 	tell_delivered(mc, true);
+}
+
+/* ---- rounds at a time: most of what is delivered is rounds in which the same senders have a message each, in a slot each ---- */
+
+/* For so many rounds from `round` on, at most `most`, the same senders have a slot in each, by what is known without its headers. *present:
+ * how many senders. */
+static uint64_t count_alike(const struct wh_multicast *mc, uint64_t round, uint64_t most, uint32_t *present)
+{
+	*present = 0;
+	for (uint32_t s = 0; s < mc->config.sender_count && most > 0; s++) {
+		const struct wh_sender *sender = &mc->senders[s];
+		bool here = sender->ahead.round == round;
+		uint64_t alike = here                          ? sender->announced - sender->next
+				 : sender->ahead.round > round ? sender->ahead.round - round
+							       : 0; /* it makes no sense: take_slot says so */
+
+		*present += here;
+		most = alike < most ? alike : most;
+	}
+	return most;
+}
+
+/* Of the slots of `sender` so many, at most `most`, are whole messages of one slot in one round after the other. They are put into each
+ * `step`th place of the batch from `next` on, the first as number `sequence`. */
+static inline uint32_t collect(const struct wh_multicast *mc, const struct wh_sender *sender, uint32_t most,
+			       struct whorl_message *next, uint32_t step, uint64_t sequence)
+{
+	const struct wh_slots slots = sender->slots;
+	const unsigned char *row = sender->row;
+	struct wh_slot_header header = sender->ahead;
+	uint64_t round = header.round, index = sender->next, announced = sender->announced;
+	uint32_t slot = sender->next_slot, longest = mc->config.message_bytes, senders = mc->config.sender_count;
+	uint32_t count = 0;
+
+	while (header.round == round + count && wh_slot_holds_one(header, longest)) {
+		next->sender = sender->id;
+		next->data = row + wh_slot_payload(&slots, slot);
+		next->bytes = header.bytes;
+		next->index = index + count;
+		next->sequence = sequence;
+		next->incarnation = sender->incarnation;
+		if (++count == most)
+			break;
+		next += step;
+		sequence += senders;
+		slot = wh_slot_next(&slots, slot);
+		prefetch(sender, slot, announced - index - count);
+		header = wh_slot_read(&slots, row, slot);
+	}
+	return count;
+}
+
+/* The first `rounds` rounds of what was collected are taken. */
+static void take_collected(struct wh_multicast *mc, uint64_t round, uint32_t rounds, uint32_t present)
+{
+	for (uint32_t i = 0; i < rounds * present; i++)
+		mc->run_bytes += mc->batch[mc->run + i].bytes;
+	mc->run += rounds * present;
+	for (uint32_t s = 0; s < mc->config.sender_count; s++) {
+		struct wh_sender *sender = &mc->senders[s];
+
+		if (sender->ahead.round != round)
+			continue;
+		sender->next += rounds;
+		sender->next_slot = wh_slot_behind(sender->next_slot, rounds, sender->slots.window);
+		look_ahead(sender);
+	}
+}
+
+/* Takes rounds that are alike from `round` on, at most `most`. Returns how many: 0 where the next has anything else in it. */
+static uint32_t take_rounds(struct wh_multicast *mc, uint64_t round, uint64_t most, uint64_t sequence, size_t *messages)
+{
+	uint32_t present, rounds, place = mc->run;
+	uint64_t alike = count_alike(mc, round, most, &present);
+
+	if (alike == 0 || present == 0 || present > WH_UPCALL_RUN - mc->run)
+		return 0;
+	rounds = (WH_UPCALL_RUN - mc->run) / present;
+	rounds = alike < rounds ? (uint32_t)alike : rounds;
+	for (uint32_t s = 0; s < mc->config.sender_count && rounds > 0; s++)
+		if (mc->senders[s].ahead.round == round)
+			rounds = collect(mc, &mc->senders[s], rounds, &mc->batch[place++], present, sequence + s);
+	if (rounds == 0)
+		return 0;
+	take_collected(mc, round, rounds, present);
+	*messages += (size_t)rounds * present;
+	if (mc->run == WH_UPCALL_RUN)
+		flush_run(mc);
+	return rounds;
 }
 
 /* Delivers the sequence numbers below `limit`; without delivery batching, up to the first message; and no longer than a
@@ -257,6 +355,7 @@ static inline void tell_between(struct wh_multicast *mc, const struct wh_sender 
 static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 {
 	uint64_t until_ns = mc->run_start_ns + *mc->config.deliver_ns, sequence = mc->delivered_num, round = mc->round;
+	uint64_t senders = mc->config.sender_count, rounds_end = limit / senders;
 	size_t messages = 0, most = mc->config.switches.delivery_batching ? SIZE_MAX : 1;
 	uint32_t rank = mc->rank;
 
@@ -264,7 +363,16 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 		prepare_batch(mc);
 	while (sequence < limit && messages < most && mc->run_start_ns < until_ns && !mc->halts) {
 		struct wh_sender *sender = &mc->senders[rank];
+		uint32_t rounds = 0;
 
+		if (rank == 0 && round < rounds_end && most > 1)
+			rounds = take_rounds(mc, round, rounds_end - round, sequence, &messages);
+		if (rounds > 0) {
+			sequence += rounds * senders;
+			round += rounds;
+			tell_between(mc, sequence);
+			continue;
+		}
 		if (sender->ahead.round <= round) { /* else a null */
 			int taken = sender->ahead.round == round ? take_slot(mc, sender, sequence) : -1;
 
@@ -273,7 +381,7 @@ static size_t deliver_below(struct wh_multicast *mc, uint64_t limit)
 				break;
 			}
 			messages += (size_t)taken;
-			tell_between(mc, sender, sequence + 1);
+			tell_between(mc, sequence + 1);
 		}
 		sequence++;
 		if (++rank == mc->config.sender_count) {

@@ -59,6 +59,12 @@ static inline struct wh_slot_header wh_slot_read(const struct wh_slots *slots, c
 				       .more = (uint16_t)(second >> 48)};
 }
 
+/* It is all of a message, of at most so many bytes. */
+static inline bool wh_slot_holds_one(struct wh_slot_header header, uint32_t longest)
+{
+	return ((uint64_t)header.more << 48 | (uint64_t)header.aborted << 32 | header.bytes) <= longest;
+}
+
 static inline uint64_t wh_slot_payload(const struct wh_slots *slots, uint32_t slot)
 {
 	return slots->payloads + (uint64_t)slot * slots->payload_stride;

@@ -527,6 +527,33 @@ mutant(NAME delivery-tells-too-much KIND test_group_delivery FILE predicates/del
 	if (mc->halts ||
 ]])
 
+mutant(NAME rounds-with-nulls FILE predicates/deliver.c
+	REMOVES "rounds taken at a time end where a sender has a null"
+	TEXT [[
+	while (header.round == round + count && wh_slot_holds_one(header, longest)) {
+]]
+	REPLACEMENT [[
+	while (round + count > 0 && wh_slot_holds_one(header, longest)) {
+]])
+
+mutant(NAME rounds-beyond-a-null FILE predicates/deliver.c
+	REMOVES "rounds taken at a time end where a sender without a message has one again"
+	TEXT [[
+				 : sender->ahead.round > round ? sender->ahead.round - round
+]]
+	REPLACEMENT [[
+				 : sender->ahead.round > round ? most
+]])
+
+mutant(NAME rounds-aborted FILE predicates/deliver.c
+	REMOVES "rounds taken at a time have messages in all slots: those that were aborted are upcalled"
+	TEXT [[
+	while (header.round == round + count && wh_slot_holds_one(header, longest)) {
+]]
+	REPLACEMENT [[
+	while (header.round == round + count && longest > 0) {
+]])
+
 mutant(NAME heartbeat-bytes-unheard KIND test_heartbeat FILE membership/heartbeat.c
 	REMOVES "a member is heard when its bytes arrive, though its heartbeats wait behind them"
 	TEXT [[
