@@ -144,7 +144,7 @@ static const struct wh_option subgroup_options[] = {
 	 SUBGROUP(refuse_max_ms), false},
 	{"sending_threads", WH_OPTION_CHOICE, "", "any", 0, 0, sending_threads,
 	 "one: this node's program promises that one thread sends there, the first that claims: its claims are cheaper, and those of others are "
-	 "refused. Nodes may differ.",
+	 "refused. A subgroup that is served (whorl/delegate.h) has such a thread: its worker's. Nodes may differ.",
 	 SUBGROUP(sending_threads), true},
 	{"log_bytes", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 45, NULL,
 	 "durable: a log that is longer gets a checkpoint, if the program has functions for its state, and what lies before that goes. Nodes "

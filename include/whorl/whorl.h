@@ -635,6 +635,8 @@ struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `
  * With `[subgroup NAME] sending_threads = one` the program promises that one thread sends there: the first that claims (or sends, or calls) in it, as
  * long as the node lives. Its claims need no locked instruction, which small messages notice; those of all other threads, upcalls on
  * the loop's thread too, are refused (WHORL_INVALID), and nothing else happens. Commits and aborts may be made by any thread.
+ * A call (replica.h) is a claim by the thread that calls. In a subgroup that is served (whorl_work_serve) its worker sends, for all threads and other
+ * workers that call there: the option fits, as long as the program claims nothing itself. Channels of topics (dds.h) have no such option.
  * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, there is none yet, or the shard has too few members: wait
  * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes
  * (whorl_claim_large takes it, if it is not larger than large_bytes);
