@@ -391,13 +391,13 @@ static enum wh_wire_result send_message(struct wh_conn *c, const unsigned char *
 static bool finish_stranger(struct wh_tcp_conn *conn, const struct iovec *parts, size_t count)
 {
 	const int buffer = ANSWER_BUFFER;
-	size_t bytes = 0, done = 0;
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++)
 		bytes += parts[i].iov_len;
 	if (bytes > WH_MESSAGE_MAX)
 		(void)setsockopt(conn->channel.fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-	return wh_tcp_channel_write(&conn->channel, parts, count, &done) != WH_TCP_DONE || done == bytes;
+	return wh_tcp_channel_write_last(&conn->channel, parts, count, bytes);
 }
 
 static bool finish(struct wh_conn *c, const struct iovec *parts, size_t count)
