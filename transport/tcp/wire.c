@@ -301,6 +301,7 @@ static enum wh_complaint fault_of(const struct wh_tcp_channel *channel)
 	case WH_SECURE_STARVED:
 		return WH_COMPLAINT_STARVED;
 	case WH_SECURE_UNPROVEN:
+	case WH_SECURE_OVER: /* an end that was proven is asked for no fault here */
 		break;
 	}
 	return WH_COMPLAINT_UNPROVEN;
