@@ -328,9 +328,9 @@ WHORL_API size_t whorl_arm(whorl_node *node);
  * whorl_step. Add it to epoll (level-triggered); do not read or close it. */
 WHORL_API int whorl_fd(whorl_node *node);
 
-/* Makes passes, and between them does as whorl_yield; when that says no, arms, looks, and sleeps until there is something to do or the
- * time-out; then makes a pass. With `idle = spin` or `yield` it does not sleep; where whorl_yield has said no since there was work it
- * sleeps at once. It does not tell of room in a window: whorl_claim_wait waits for that, and makes passes too. WHORL_OK: something was
+/* Makes passes, and between them does as whorl_yield; when that is false, arms, looks, and sleeps until there is something to do or the
+ * time-out; then makes a pass. With `idle = spin` or `yield` it does not sleep. If whorl_yield was false already, and no pass has found work
+ * since, it sleeps at once. It does not tell of room in a window: whorl_claim_wait waits for that, and makes passes too. WHORL_OK: something was
  * done; WHORL_TIMEOUT; WHORL_AGAIN (another thread makes a pass); WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, or not
  * started), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
@@ -888,8 +888,9 @@ struct whorl_subgroup_stats {
 	struct whorl_batch_stats send, receive, deliver;
 	uint64_t refusals;     /* offers of which not all was taken (whorl_on_offer) */
 	uint64_t refused_kept; /* bytes: what changes of view have kept, and the program has not taken yet */
-	uint64_t relayed;      /* slots that I have passed on to the next member, my own too ([subgroup] relay_bytes) */
-	uint64_t relayed_bytes; /* of their payloads */
+	/* Slots that I have passed on to the next member, my own too ([subgroup] relay_bytes), and the bytes of their payloads. The last member
+	 * that a message comes to passes nothing on. */
+	uint64_t relayed, relayed_bytes;
 };
 
 /* WHORL_OK, WHORL_INVALID (size 0). Fields beyond `size` are not written. */

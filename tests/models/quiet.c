@@ -77,8 +77,8 @@ static const struct trial trials[] = {
 	BOTH("commits: no barrier: commits fence before they test the bit", NULL, commits, COMMITS_FENCE, 3, 0),
 	BOTH("commits: no barrier: commits fence behind that test", NO_REST, commits, COMMITS_FENCE_TOO_LATE, 3, 0),
 
-	BOTH("commits, lent: by the rule: a waiter sends what is hot or marked", NULL, commits_lent, COMMITS_RIGHT,
-	     3, 0),
+	BOTH("commits, lent: by the rule: a waiter sends what is hot or marked", NULL, commits_lent, COMMITS_RIGHT, 3,
+	     0),
 	BOTH("commits, lent: a pass delivers what it has sent itself", MISSED, commits_lent, PASS_LEAVES_WHAT_IS_SENT,
 	     3, 0),
 	BOTH("commits, lent: a waiter takes the bit away", MISSED, commits_lent, WAITER_TAKES_THE_BIT, 3, 0),
