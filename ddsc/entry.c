@@ -12,7 +12,7 @@
 /* A handle is all that a program has. The lock is of those that change it: calls find their entry without. */
 static struct {
 	pthread_mutex_t lock;
-	pid_t process; /* that has put something in; in a child of it threads that looked at the fork are never seen to leave */
+	pid_t process; /* the first that has put something in; in a child of it threads that looked at the fork are never seen to leave */
 	uint64_t insertions;
 	struct wh_ddsc_entry *places[PLACES];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -128,7 +128,8 @@ static struct wh_ddsc_entry *insert(struct wh_ddsc_entry *entry)
 	struct wh_ddsc_entry **at, *there;
 
 	pthread_mutex_lock(&table.lock);
-	table.process = getpid();
+	if (table.process == 0)
+		table.process = getpid();
 	at = find(entry->handle);
 	there = *at;
 	if (there == NULL) {

@@ -214,6 +214,7 @@ static uint64_t patience_ns(const struct wh_node_config *config)
 	return (uint64_t)(start > failure ? start : failure) * WH_NS_PER_MS;
 }
 
+/* The configuration of a world that is brought does not say whether members relay there. */
 static enum whorl_result check_relays(const whorl_node *node, struct wh_error *err)
 {
 	const struct wh_node_config *config = &node->fixed.config;

@@ -160,7 +160,8 @@ enum whorl_result wh_log_segment_make(struct wh_log *log, uint64_t number, struc
 
 /* The present segment has room for so many bytes more, or it is another one now. */
 enum whorl_result wh_log_make_room(struct wh_log *log, uint64_t bytes, struct wh_error *err);
-/* The present segment is damaged: another becomes the present one, now or with the next batch, so that a checkpoint can take its place. */
+/* The present segment is damaged: another becomes the present one, now or with the next batch, so that a checkpoint can take its place; or, if it is
+ * empty, what it begins with is written again. */
 void wh_log_leave_segment(struct wh_log *log);
 
 /* ---- checkpoint.c */

@@ -164,15 +164,28 @@ enum whorl_result wh_log_make_room(struct wh_log *log, uint64_t bytes, struct wh
 	return WHORL_OK;
 }
 
-/* Of two segments at the end one has batches, always: an empty one stays. What is written and not synced lies in this one; and if there is no room
- * for another, the next batch asks again. */
+/* All that an empty one has is known. */
+static enum whorl_result write_head_again(struct wh_log *log, const struct wh_log_segment *present,
+					  struct wh_error *err)
+{
+	enum whorl_result result = wh_log_segment_head(log, log->file, present->number, present->bytes, err);
+
+	return result == WHORL_OK ? log->file->ops->sync(log->file, err) : result;
+}
+
+/* Of two segments at the end one has batches, always: an empty one stays, and is made good. What is written and not synced lies in this one; and if
+ * there is no room for another, the next batch asks again. */
 void wh_log_leave_segment(struct wh_log *log)
 {
+	const struct wh_log_segment *present = &log->segments[log->segment_count - 1];
 	struct wh_error err;
 
-	if (wh_log_why_not_written(log, &err) != WHORL_OK ||
-	    log->segments[log->segment_count - 1].used == WH_LOG_BLOCK_BYTES)
+	if (wh_log_why_not_written(log, &err) != WHORL_OK)
 		return;
+	if (present->used == WH_LOG_BLOCK_BYTES) {
+		(void)wh_log_judge(log, write_head_again(log, present, &err), &err);
+		return;
+	}
 	log->leaves = true;
 	if (!log->pending)
 		(void)wh_log_make_room(log, 0, &err);

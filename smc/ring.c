@@ -262,6 +262,8 @@ bool wh_ring_want(struct wh_ring *ring, uint32_t count)
 {
 	uint64_t none = 0;
 
+	if (ring->single && !wh_single_may_send(ring))
+		return false;
 	/* Claims that have looked already may still be made: they only take longer to become free. */
 	return wh_compare_swap(&ring->wanted, &none, count);
 }

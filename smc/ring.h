@@ -145,7 +145,8 @@ WH_MUST_CHECK enum whorl_result wh_ring_claim_parts(struct wh_ring *ring, uint32
 						    struct wh_claim *out);
 
 /* Wants `count` slots at once, until they are not wanted any more: until then claims of others find no room, so that what becomes free
- * comes together. One thread at a time. False: another does, and as if the window were full. */
+ * comes together. One thread at a time. False: another does, and as if the window were full; or another thread is the one that sends
+ * (wh_ring_promise_single), which is not held up. */
 WH_MUST_CHECK bool wh_ring_want(struct wh_ring *ring, uint32_t count);
 /* They have been claimed, or are given up. */
 void wh_ring_want_no_more(struct wh_ring *ring);

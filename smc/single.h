@@ -27,6 +27,15 @@ static inline bool wh_single_is_sender(struct wh_ring *ring)
 	return false;
 }
 
+/* It is, or would be: no thread has claimed yet. */
+static inline bool wh_single_may_send(const struct wh_ring *ring)
+{
+	/* Relaxed: of what this thread has written, or another, for good. */
+	uint64_t sender = wh_load_relaxed(&ring->sender);
+
+	return sender == 0 || sender == wh_thread_number();
+}
+
 /* A bit came up behind my claim: it is made all the same if the loop has counted it, and else given back. Of my exchange and the loop's
  * in freeze, one is first: either it does not count what I take back, or I do not take back what it has counted. */
 static inline bool wh_single_takes_back(struct wh_ring *ring, uint64_t before, uint64_t after)

@@ -144,7 +144,7 @@ static const struct wh_option subgroup_options[] = {
 	 SUBGROUP(refuse_max_ms), false},
 	{"sending_threads", WH_OPTION_CHOICE, "", "any", 0, 0, sending_threads,
 	 "one: this node's program promises that one thread sends there, the first that claims: its claims are cheaper, and those of others are "
-	 "refused. Nodes may differ.",
+	 "refused. A subgroup that is served (whorl/delegate.h) has such a thread: its worker's. Nodes may differ.",
 	 SUBGROUP(sending_threads), true},
 	{"log_bytes", WH_OPTION_INTEGER, "bytes", "1g", 1 << 20, INT64_C(1) << 45, NULL,
 	 "durable: a log that is longer gets a checkpoint, if the program has functions for its state, and what lies before that goes. Nodes "
@@ -412,9 +412,16 @@ static uint64_t largest_message(const struct wh_subgroup_options *options)
 									: options->message_bytes);
 }
 
-static void find_relay_mistakes(const struct wh_node_subgroup *subgroup, struct wh_conf *conf)
+/* On which no member relays, as its table says too (wh_transport_ops.relays); NULL: they do, or a world that is brought will say. */
+static const char *is_without_relays(int transport)
+{
+	return transport == WH_TRANSPORT_SHM ? "shm" : transport == WH_TRANSPORT_VERBS ? "verbs" : NULL;
+}
+
+static void find_relay_mistakes(const struct wh_node_subgroup *subgroup, int transport, struct wh_conf *conf)
 {
 	const struct wh_subgroup_options *options = &subgroup->options;
+	const char *without = is_without_relays(transport);
 
 	if (options->relay_bytes == 0)
 		return;
@@ -428,10 +435,15 @@ static void find_relay_mistakes(const struct wh_node_subgroup *subgroup, struct 
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "relay_bytes",
 				"is %" PRId64 ", expected at most %" PRId64 " (message_bytes): that much is in a slot",
 				options->relay_bytes, options->message_bytes);
+	else if (without != NULL)
+		wh_conf_mistake(conf, "subgroup", subgroup->name, "relay_bytes",
+				"is %" PRId64 ", expected 0 with transport = %s: there no member relays",
+				options->relay_bytes, without);
 }
 
 /* What only the whole configuration can show. */
-static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, struct wh_conf *conf)
+static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint32_t nodes, int transport,
+				   struct wh_conf *conf)
 {
 	const struct wh_subgroup_options *options = &subgroup->options;
 	struct wh_error err;
@@ -459,7 +471,7 @@ static void find_subgroup_mistakes(const struct wh_node_subgroup *subgroup, uint
 		wh_conf_mistake(conf, "subgroup", subgroup->name, "message_bytes",
 				"is %" PRId64 ", expected a multiple of 16, as large_bytes is more",
 				options->message_bytes);
-	find_relay_mistakes(subgroup, conf);
+	find_relay_mistakes(subgroup, transport, conf);
 }
 
 /* By id. False: no memory. */
@@ -598,7 +610,7 @@ static void find_mistakes(const struct wh_node_config *config, struct wh_conf *c
 				config->engine.cpus, CPU_SETSIZE - 1);
 	find_address_mistakes(config, conf);
 	for (uint32_t i = 0; i < config->subgroup_count; i++)
-		find_subgroup_mistakes(&config->subgroups[i], nodes_max, conf);
+		find_subgroup_mistakes(&config->subgroups[i], nodes_max, config->group.transport, conf);
 }
 
 enum whorl_result wh_node_config_bind(struct wh_node_config *out, struct wh_conf *conf, size_t variant)

@@ -36,8 +36,8 @@
  * DOMAINS. A *domain* is a group of nodes, and a *participant* is in one; those of one process in one domain share a node. Domain N is a
  * group of this user on this host, on shared memory: programs come and go in any order, nothing is to be configured, and the last one ends
  * it. With WHORL_DDS=FILE.ini in the environment all domains are the group of that file instead (docs/configuration.md): `[group]` as
- * everywhere; on a network WHORL_DDS_ID says which node this is. A file without `[group]` leaves the groups as they are. Its `[channel NAME]` has the
- * keys of a subgroup, `[topic PATTERN]` says `channel = NAME` or `channel = own`, and `[dds]` has `directory`, `log_bytes`, `reader_patience_ms`,
+ * everywhere; on a network WHORL_DDS_ID says which node this is. A file without `[group]` leaves the groups as they are. Its `[channel NAME]` has
+ * `window`, `message_bytes` and `large_bytes` as a subgroup has, `[topic PATTERN]` says `channel = NAME` or `channel = own`, and `[dds]` has `directory`, `log_bytes`, `reader_patience_ms`,
  * `slow_reader` and `rest_after_ms`.
  *
  * CHANNELS. A *channel* is a subgroup that carries topics. By default a few are shared, by the size of samples and by consistency. A

@@ -94,7 +94,7 @@ struct whorl_status_shard {
 	 * ids alone. It comes back when one of them enters it that has all of its log. */
 	bool dormant;
 	uint64_t last_view;
-	uint64_t relay_bytes; /* slots that hold so many go from member to member; 0: none does, or that library does not say */
+	uint64_t relay_bytes; /* slots that hold so many go from member to member; 0: none does, or the library of that node is older and does not say */
 };
 
 struct whorl_status_missing { /* a member that a restart has not heard of */

@@ -328,9 +328,9 @@ WHORL_API size_t whorl_arm(whorl_node *node);
  * whorl_step. Add it to epoll (level-triggered); do not read or close it. */
 WHORL_API int whorl_fd(whorl_node *node);
 
-/* Makes passes, and between them does as whorl_yield; when that says no, arms, looks, and sleeps until there is something to do or the
- * time-out; then makes a pass. With `idle = spin` or `yield` it does not sleep; where whorl_yield has said no since there was work it
- * sleeps at once. It does not tell of room in a window: whorl_claim_wait waits for that, and makes passes too. WHORL_OK: something was
+/* Makes passes, and between them does as whorl_yield; when that is false, arms, looks, and sleeps until there is something to do or the
+ * time-out; then makes a pass. With `idle = spin` or `yield` it does not sleep. If whorl_yield was false already, and no pass has found work
+ * since, it sleeps at once. It does not tell of room in a window: whorl_claim_wait waits for that, and makes passes too. WHORL_OK: something was
  * done; WHORL_TIMEOUT; WHORL_AGAIN (another thread makes a pass); WHORL_WOULD_DEADLOCK, WHORL_INVALID (not in caller mode, or not
  * started), WHORL_FORKED. */
 WHORL_API enum whorl_result whorl_wait(whorl_node *node, int timeout_ms);
@@ -635,6 +635,8 @@ struct whorl_claim {      /* 64 bytes, now and later: what is to come takes of `
  * With `[subgroup NAME] sending_threads = one` the program promises that one thread sends there: the first that claims (or sends, or calls) in it, as
  * long as the node lives. Its claims need no locked instruction, which small messages notice; those of all other threads, upcalls on
  * the loop's thread too, are refused (WHORL_INVALID), and nothing else happens. Commits and aborts may be made by any thread.
+ * A call (replica.h) is a claim by the thread that calls. In a subgroup that is served (whorl_work_serve) its worker sends, for all threads and other
+ * workers that call there: the option fits, as long as the program claims nothing itself. Channels of topics (dds.h) have no such option.
  * WHORL_OK; WHORL_AGAIN: the window is full, the view is changing, there is none yet, or the shard has too few members: wait
  * with whorl_claim_wait or whorl_window_arm; WHORL_NOT_SENDER (in this view); WHORL_INVALID: larger than message_bytes
  * (whorl_claim_large takes it, if it is not larger than large_bytes);
@@ -886,8 +888,9 @@ struct whorl_subgroup_stats {
 	struct whorl_batch_stats send, receive, deliver;
 	uint64_t refusals;     /* offers of which not all was taken (whorl_on_offer) */
 	uint64_t refused_kept; /* bytes: what changes of view have kept, and the program has not taken yet */
-	uint64_t relayed;      /* slots that I have passed on to the next member, my own too ([subgroup] relay_bytes) */
-	uint64_t relayed_bytes; /* of their payloads */
+	/* Slots that I have passed on to the next member, my own too ([subgroup] relay_bytes), and the bytes of their payloads. The last member
+	 * that a message comes to passes nothing on. */
+	uint64_t relayed, relayed_bytes;
 };
 
 /* WHORL_OK, WHORL_INVALID (size 0). Fields beyond `size` are not written. */

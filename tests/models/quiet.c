@@ -27,9 +27,9 @@ static bool is_rest(const struct world *w, const struct state *s)
 
 static void print_step(const struct world *w, const struct state *s, struct step step)
 {
-	static const char *const names[STEP_KINDS] = {"the peer moves", "what the peer said arrives",
+	static const char *const names[STEP_KINDS] = {"the peer moves",     "what the peer said arrives",
 						      "the thread goes on", "the buffer is emptied",
-						      "the loop goes on"};
+						      "the loop goes on",   "a waiter exchanges"};
 
 	(void)w;
 	(void)s;
@@ -62,6 +62,13 @@ static const struct trial trials[] = {
 	BOTH("built: when no longer all are stepped the word counts as seen", MISSED, peers_built, ALL_LEFT_COLD, 3, 0),
 	BOTH("built: a word that was held back is never said", MISSED, peers_built, HELD_FOR_EVER, 3, 0),
 
+	BOTH("peers, lent: by the rule: a waiter exchanges what is hot", NULL, peers_lent, PEERS_RIGHT, 3, 0),
+	BOTH("peers, lent: a step delivers what it has taken in itself", MISSED, peers_lent, STEP_LEAVES_WHAT_IS_TAKEN,
+	     3, 0),
+	BOTH("peers, lent: a waiter's look counts as the loop's", MISSED, peers_lent, WAITER_SEES_THE_WORD, 3, 0),
+	BOTH("peers, lent: a waiter holds the word back", MISSED, peers_lent, WAITER_HOLDS, 3, 0),
+	BOTH("peers, lent: a waiter exchanges what is cold too", NULL, peers_lent, WAITER_EXCHANGES_WHAT_IS_COLD, 3, 0),
+
 	BOTH("commits: by the rule", NULL, commits, COMMITS_RIGHT, 3, 1076),
 	BOTH("commits: the bit is tested before the mark is stored", MISSED, commits, BIT_FIRST, 3, 1108),
 	BOTH("commits: the bit is taken away after the last look", MISSED, commits, BIT_TAKEN_AFTER_THE_LOOK, 3, 1281),
@@ -69,6 +76,15 @@ static const struct trial trials[] = {
 	BOTH("commits: the barrier comes before the bit is taken away", MISSED, commits, BARRIER_FIRST, 3, 1175),
 	BOTH("commits: no barrier: commits fence before they test the bit", NULL, commits, COMMITS_FENCE, 3, 0),
 	BOTH("commits: no barrier: commits fence behind that test", NO_REST, commits, COMMITS_FENCE_TOO_LATE, 3, 0),
+
+	BOTH("commits, lent: by the rule: a waiter sends what is hot or marked", NULL, commits_lent, COMMITS_RIGHT, 3,
+	     0),
+	BOTH("commits, lent: a pass delivers what it has sent itself", MISSED, commits_lent, PASS_LEAVES_WHAT_IS_SENT,
+	     3, 0),
+	BOTH("commits, lent: a waiter takes the bit away", MISSED, commits_lent, WAITER_TAKES_THE_BIT, 3, 0),
+	BOTH("commits, lent: the bit is taken away after the last look", MISSED, commits_lent, BIT_TAKEN_AFTER_THE_LOOK,
+	     3, 0),
+	BOTH("commits, lent: the bit is taken away without a barrier", MISSED, commits_lent, NO_BARRIER, 3, 0),
 };
 
 int main(int argc, char **argv)

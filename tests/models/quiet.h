@@ -10,7 +10,11 @@
  *     commits   a thread commits to a ring and says so in a bit, unless it is set; its stores wait in a buffer until a fence, its own or
  *               a barrier that the loop makes on all threads. The loop takes bits away before it sleeps, or while it is busy.
  *
- * Property: a loop that sleeps, and that nothing is about to ring, has looked at all that there is; and from everywhere such a rest can
+ * Each of them also with a loop that is *lent* while it sleeps or yields: a thread that waits for room does the exchange of a pass where
+ * something is hot (docs/decisions/0075), and upcalls nothing. What it takes in or sends the loop still has to deliver. The peer's loop may
+ * sleep, and be lent, as well: then its waiter moves, and no step follows.
+ *
+ * Property: a loop that sleeps, and that nothing is about to ring, has delivered all that there is; and from everywhere such a rest can
  * be reached.
  */
 #ifndef WH_TESTS_MODELS_QUIET_H
@@ -32,7 +36,7 @@ struct world {
 };
 
 /* What takes a step. */
-enum step_kind { PEER, WIRE, THREAD, BUFFER, LOOP, STEP_KINDS };
+enum step_kind { PEER, WIRE, THREAD, BUFFER, LOOP, WAITER, STEP_KINDS };
 
 /* A half goes on from a state: where to. */
 struct nexts {
@@ -57,6 +61,11 @@ enum peers_rule {
 	WORD_READ_AGAIN,
 	ALL_LEFT_COLD,
 	HELD_FOR_EVER,
+	/* Of waiters. */
+	STEP_LEAVES_WHAT_IS_TAKEN,
+	WAITER_SEES_THE_WORD,
+	WAITER_HOLDS,
+	WAITER_EXCHANGES_WHAT_IS_COLD,
 };
 
 enum commits_rule {
@@ -67,12 +76,15 @@ enum commits_rule {
 	BARRIER_FIRST,
 	COMMITS_FENCE,
 	COMMITS_FENCE_TOO_LATE,
+	/* Of waiters. */
+	PASS_LEAVES_WHAT_IS_SENT,
+	WAITER_TAKES_THE_BIT,
 };
 
 /* quiet_peers.c: the reader looks at the word behind the step of what is active, as in the rule's first draft; or as it is built: before
- * it, and it may step all; and the peer may hold the word back while it moves. */
-extern const struct half peers_behind, peers_built;
-/* quiet_commits.c */
-extern const struct half commits;
+ * it, and it may step all; and the peer may hold the word back while it moves; and the same with loops that are lent. */
+extern const struct half peers_behind, peers_built, peers_lent;
+/* quiet_commits.c: with a loop that is never lent, and with one that is. */
+extern const struct half commits, commits_lent;
 
 #endif

@@ -11,7 +11,8 @@ struct commits {
 		made;    /* the ring's mark: what others see, what lies in the buffer yet, and how many there are */
 	uint8_t at, saw; /* of the thread; the bit as it saw it */
 	uint8_t bit, parked, rung;
-	uint8_t where, hot, idle, got; /* of the loop */
+	uint8_t where, hot, idle; /* of the loop */
+	uint8_t sent, got;        /* of what is visible; and delivered, by the loop */
 };
 
 _Static_assert(sizeof(struct commits) <= STATE_BYTES, "a state has room");
@@ -112,7 +113,8 @@ static void park(const struct world *w, struct commits c, struct nexts *out)
 
 static void pass(const struct world *w, struct commits c, struct nexts *out)
 {
-	bool found = c.hot && c.visible != c.got, last = c.where == LAST;
+	uint8_t had = w->rule == PASS_LEAVES_WHAT_IS_SENT ? c.sent : c.got;
+	bool found = c.hot && c.visible != had, last = c.where == LAST;
 	struct commits next = c;
 
 	if (found) {
@@ -120,7 +122,7 @@ static void pass(const struct world *w, struct commits c, struct nexts *out)
 		next.where = PASS;
 		next.hot = 1;
 		next.idle = 0;
-		next.got = c.visible;
+		next.sent = next.got = c.visible;
 		emit(out, next);
 	} else if (c.hot && c.idle < 1) {
 		next.idle++;
@@ -138,7 +140,7 @@ static void pass(const struct world *w, struct commits c, struct nexts *out)
 		emit(out, next);
 		return;
 	}
-	if (!last && c.visible == c.got)
+	if (!last && c.visible == had)
 		park(w, c, out);
 	if (last && !found) {
 		next.bit = w->rule == BIT_TAKEN_AFTER_THE_LOOK ? 0 : c.bit;
@@ -173,6 +175,18 @@ static void run_loop(const struct world *w, struct commits c, struct nexts *out)
 		c.where = PASS;
 		break;
 	}
+	emit(out, c);
+}
+
+/* ---- a thread that waits for room, while the loop yields or sleeps ------------------------------------------------------------------ */
+
+static void exchange(const struct world *w, struct commits c, struct nexts *out)
+{
+	if ((c.where != PASS && c.where != SLEEP) || (!c.hot && !c.bit))
+		return;
+	c.sent = c.visible;
+	if (w->rule == WAITER_TAKES_THE_BIT)
+		c.bit = 0;
 	emit(out, c);
 }
 
@@ -213,4 +227,15 @@ static bool has_seen_all(const struct state *s)
 	return c.got == c.made;
 }
 
+static void go_on_lent(const struct world *w, const struct state *s, struct nexts *out)
+{
+	struct commits c;
+
+	memcpy(&c, s->bytes, sizeof(c));
+	go_on(w, s, out);
+	out->kind = WAITER;
+	exchange(w, c, out);
+}
+
 const struct half commits = {begin, go_on, is_rest, has_seen_all};
+const struct half commits_lent = {begin, go_on_lent, is_rest, has_seen_all};

@@ -29,9 +29,10 @@ struct peers {
 	struct word word; /* visible */
 	uint8_t where, at, work, parked, rung;
 	struct word seen;
-	uint8_t hot[SUBGROUPS]; /* 0: left out, else 1 + passes without anything */
-	uint8_t got[SUBGROUPS];
-	uint8_t all; /* are stepped */
+	uint8_t hot[SUBGROUPS];                   /* 0: left out, else 1 + passes without anything */
+	uint8_t taken[SUBGROUPS], got[SUBGROUPS]; /* in; and delivered, by the loop */
+	uint8_t all;                              /* are stepped */
+	uint8_t peer_sleeps;                      /* its loop */
 };
 
 _Static_assert(sizeof(struct peers) <= STATE_BYTES, "a state has room");
@@ -159,16 +160,17 @@ static struct peers go(struct peers p, enum where where, bool work)
 }
 
 /* The next one, if it is active. */
-static void step_one(const struct peers *before, struct nexts *out)
+static void step_one(const struct world *w, const struct peers *before, struct nexts *out)
 {
 	struct peers p = *before;
 	uint8_t g = p.at++;
+	uint8_t had = w->rule == STEP_LEAVES_WHAT_IS_TAKEN ? p.taken[g] : p.got[g];
 
 	if (p.all && !p.hot[g])
 		p.hot[g] = IDLE + 1;
-	if (p.hot[g] != 0 && p.visible[g] != p.got[g]) {
+	if (p.hot[g] != 0 && p.visible[g] != had) {
 		p.work = 1;
-		p.got[g] = p.visible[g];
+		p.taken[g] = p.got[g] = p.visible[g];
 		p.hot[g] = 1;
 	} else if (p.hot[g] != 0) {
 		p.hot[g] = p.hot[g] <= IDLE ? p.hot[g] + 1 : 0;
@@ -226,7 +228,7 @@ static void read_behind(const struct world *w, const struct peers *before, struc
 	case LAST:
 	case AGAIN:
 		if (p.at < SUBGROUPS) {
-			step_one(&p, out);
+			step_one(w, &p, out);
 		} else if (p.where == AGAIN) {
 			p = go(p, !before->parked || before->work ? PASS : SLEEP, false);
 			if (before->work)
@@ -327,7 +329,7 @@ static void read_built(const struct world *w, const struct peers *before, struct
 	case PASS:
 	case LAST:
 		if (p.at < SUBGROUPS)
-			step_one(&p, out);
+			step_one(w, &p, out);
 		else
 			end_pass(&p, out);
 		return;
@@ -393,6 +395,62 @@ static void go_on_built(const struct world *w, const struct state *s, struct nex
 	}
 }
 
+/* ---- with loops that are lent ------------------------------------------------------------------------------------------------ */
+
+/* For the reader, which yields between two passes, or sleeps. */
+static void exchange(const struct world *w, const struct peers *before, int g, struct nexts *out)
+{
+	struct peers p = *before;
+
+	if (!p.hot[g] && w->rule != WAITER_EXCHANGES_WHAT_IS_COLD)
+		return;
+	p.taken[g] = p.visible[g];
+	if (w->rule == WAITER_SEES_THE_WORD)
+		p.seen = p.word;
+	emit(out, &p);
+}
+
+/* For the peer, which sleeps on: all is said at once. */
+static void exchange_at_peer(const struct world *w, const struct peers *p, int g, struct nexts *out)
+{
+	if (w->rule == WAITER_HOLDS) {
+		move_and_hold(p, g, out);
+		return;
+	}
+	move(w, p, g, false, out);
+	move(w, p, g, true, out);
+}
+
+static void go_on_lent(const struct world *w, const struct state *s, struct nexts *out)
+{
+	struct peers p, next;
+	bool moves;
+
+	memcpy(&p, s->bytes, sizeof(p));
+	next = p;
+	next.peer_sleeps = !p.peer_sleeps;
+	moves = all_moves(&p) < w->moves;
+	out->kind = PEER;
+	if (moves && p.held == 0) /* it has said all before it sleeps */
+		emit(out, &next);
+	out->kind = WAITER;
+	for (int g = 0; g < SUBGROUPS; g++) {
+		if (p.peer_sleeps && moves && p.on_wire < 4)
+			exchange_at_peer(w, &p, g, out);
+		if (p.where == LOOK || p.where == SLEEP)
+			exchange(w, &p, g, out);
+	}
+	if (!p.peer_sleeps) {
+		go_on_built(w, s, out);
+		return;
+	}
+	out->kind = WIRE;
+	if (p.on_wire > 0)
+		arrive(&p, out);
+	out->kind = LOOP;
+	read_built(w, &p, out);
+}
+
 static void begin_at(struct state *s, enum where where)
 {
 	struct peers p = {.where = (uint8_t)where};
@@ -416,8 +474,8 @@ static bool is_rest(const struct world *w, const struct state *s)
 	struct peers p;
 
 	memcpy(&p, s->bytes, sizeof(p));
-	return p.on_wire == 0 && (p.held == 0 || w->rule == HELD_FOR_EVER) && p.where == SLEEP && !p.rung &&
-	       all_moves(&p) == w->moves;
+	return p.on_wire == 0 && (p.held == 0 || p.peer_sleeps || w->rule == HELD_FOR_EVER) && p.where == SLEEP &&
+	       !p.rung && all_moves(&p) == w->moves;
 }
 
 static bool has_seen_all(const struct state *s)
@@ -430,3 +488,4 @@ static bool has_seen_all(const struct state *s)
 
 const struct half peers_behind = {begin_behind, go_on_behind, is_rest, has_seen_all};
 const struct half peers_built = {begin_built, go_on_built, is_rest, has_seen_all};
+const struct half peers_lent = {begin_built, go_on_lent, is_rest, has_seen_all};

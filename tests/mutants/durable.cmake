@@ -539,3 +539,12 @@ mutant(NAME hot-persisted-unsaid KIND test_hot FILE predicates/hot.c
 ]]
 	REPLACEMENT [[
 ]])
+
+mutant(NAME log-empty-stays-rotten KIND test_log_check FILE persistence/segment.c
+	REMOVES "an empty segment of which the header has rot gets it again"
+	TEXT [[
+		(void)wh_log_judge(log, write_head_again(log, present, &err), &err);
+]]
+	REPLACEMENT [[
+		(void)write_head_again;
+]])

@@ -589,3 +589,12 @@ mutant(NAME heartbeat-rings FILE membership/heartbeat.c
 	REPLACEMENT [[
 	wh_sst_publish(heartbeat->sst,
 ]])
+
+mutant(NAME single-held-up KIND test_ring_single FILE smc/ring.c
+	REMOVES "a thread that may not send does not hold up the one that does"
+	TEXT [[
+	if (ring->single && !wh_single_may_send(ring))
+]]
+	REPLACEMENT [[
+	if (wh_load_relaxed(&ring->wanted) == UINT64_MAX)
+]])

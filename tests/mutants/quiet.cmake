@@ -88,6 +88,14 @@ mutant(NAME quiet-held-for-ever KIND views FILE predicates/multicast.c
 		return;
 ]])
 
+mutant(NAME quiet-waiter-holds KIND test_hot FILE predicates/multicast.c
+	REMOVES "what a waiter moves is said at once: it is held back, and no step follows"
+	TEXT [[
+	mc->held = 0; /* as in wh_multicast_send */
+]]
+	REPLACEMENT [[
+]])
+
 mutant(NAME quiet-unordered-unsaid KIND views FILE predicates/deliver.c
 	WORDS ${silent}
 	REMOVES "unordered: a sender is told that something moved"

@@ -115,3 +115,12 @@ mutant(NAME secure-starved-is-unproven KIND test_secure_memory FILE transport/se
 	REPLACEMENT [[
 	s->fault = WH_SECURE_UNPROVEN;
 ]])
+
+mutant(NAME secure-end-is-a-change KIND test_secure_tls FILE transport/secure/secure.c
+	REMOVES "an end of TLS in order is no change of bytes"
+	TEXT [[
+		if (s->tunnel.failure == WH_SECURE_OF_END)
+]]
+	REPLACEMENT [[
+		if (s->tunnel.failure == WH_SECURE_OF_END && got > 0)
+]])

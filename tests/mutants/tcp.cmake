@@ -434,3 +434,12 @@ mutant(NAME tcp-careless KIND test_tcp_sealed FILE transport/tcp/sealed.c
 	REPLACEMENT [[
 	return !channel->careful || poll(&room, 1, 0) >= 0;
 ]])
+
+mutant(NAME tcp-last-is-sealed-only KIND test_tcp_sealed FILE transport/tcp/channel.c
+	REMOVES "an answer that is sealed and has not left has not left"
+	TEXT [[
+		return done == bytes && !wh_tcp_channel_unsent(channel);
+]]
+	REPLACEMENT [[
+		return done == bytes;
+]])

@@ -5,12 +5,16 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <dds/dds.h>
 #include <dds/ddsc/dds_loan_api.h>
 
+#include "base/rcu.h"
 #include "dds/status/listener.h"
 #include "ddsc/entry.h"
+#include "tests/patience.h"
 #include "tests/support/compat_types.h"
 #include "tests/support/dds_domain.h"
 
@@ -241,10 +245,55 @@ START_TEST(what_comes_below_what_is_deleted_goes_with_it)
 }
 END_TEST
 
+/* As a thread that is in a call. */
+static void *look_on(void *ctx)
+{
+	(void)ctx;
+	wh_rcu_read_lock();
+	(void)pthread_barrier_wait(&together);
+	(void)pthread_barrier_wait(&together);
+	wh_rcu_read_unlock();
+	return NULL;
+}
+
+/* A child may use nothing here, and has an answer all the same: threads that were in a call at the fork, and are none of its own, are not waited for. */
+START_TEST(a_child_does_not_wait_for_threads_that_it_does_not_have)
+{
+	struct wh_ddsc_entry *entry;
+	dds_entity_t condition;
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	begin();
+	condition = made(whorl_dds_create_guardcondition(participant));
+	pthread_barrier_init(&together, NULL, 2);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_on, NULL), 0);
+	(void)pthread_barrier_wait(&together);
+	child = fork();
+	if (child == 0) {
+		alarm((unsigned)test_patience(20));
+		if (wh_ddsc_entry_get("test", condition, &entry) == DDS_RETCODE_OK)
+			wh_ddsc_entry_put(entry);
+		(void)dds_delete(condition);
+		_exit(0);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	(void)pthread_barrier_wait(&together);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	pthread_barrier_destroy(&together);
+	well(dds_delete(participant));
+	well(dds_delete(keeper));
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {threads_use_what_others_delete, threads_that_learn_of_one_entity_at_once,
-				      what_comes_below_what_is_deleted_goes_with_it};
+				      what_comes_below_what_is_deleted_goes_with_it,
+				      a_child_does_not_wait_for_threads_that_it_does_not_have};
 
 	return run_tests("ddsc_threads", tests, sizeof(tests) / sizeof(tests[0]));
 }

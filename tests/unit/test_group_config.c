@@ -192,8 +192,8 @@ static const struct {
 	{"[group]\nnodes = 4\n[subgroup s]\nmessage_bytes = 1\n", 0, 14},
 	{"[group]\nnodes = 4\n[subgroup s]\n[subgroup t]\n", 0, 15},
 	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 0\n", 0, 0},
-	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 4096\n", 0, 25},
-	{"[group]\nnodes = 4\n[subgroup s]\nrelay_bytes = 4097\n", 0, 26},
+	{"[group]\nnodes = 4\ntransport = tcp\n[subgroup s]\nrelay_bytes = 4096\n", 0, 25},
+	{"[group]\nnodes = 4\ntransport = tcp\n[subgroup s]\nrelay_bytes = 4097\n", 0, 26},
 	{"[group]\nnodes = 4\n[subgroup s]\nlarge_bytes = 4096\n", 0, 27},
 	{"[group]\nnodes = 4\n[subgroup t]\n[subgroup s]\n", 0, 16},
 };
@@ -262,6 +262,10 @@ static const struct {
 	{"", "members = wish\nrelay_bytes = 1", "x.ini:6: subgroup s.relay_bytes: is 1, expected 0 with members = wish"},
 	{"", "message_bytes = 16\nrelay_bytes = 17",
 	 "x.ini:6: subgroup s.relay_bytes: is 17, expected at most 16 (message_bytes): that much is in a slot"},
+	{"", "relay_bytes = 1",
+	 "x.ini:5: subgroup s.relay_bytes: is 1, expected 0 with transport = shm: there no member relays"},
+	{"transport = verbs", "relay_bytes = 1",
+	 "x.ini:5: subgroup s.relay_bytes: is 1, expected 0 with transport = verbs: there no member relays"},
 };
 
 TEST_LOOP(mistakes_of_the_whole, 0, sizeof(bad) / sizeof(bad[0]))

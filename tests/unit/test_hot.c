@@ -380,6 +380,21 @@ static void wake_nothing(void *ctx)
 	(void)ctx;
 }
 
+/* With one peer, of that rank; it has received 7, and sends nothing. */
+static struct wh_multicast durable_one(struct lab *lab, struct wh_persist *persist, const uint32_t *rank)
+{
+	return (struct wh_multicast){.runs = true,
+				     .received_num = 7,
+				     .peers = {rank, 1},
+				     .config = {.sst = &lab->sst,
+						.pushes = &lab->pushes,
+						.diag = &lab->env.diag,
+						.mode = WH_MODE_ORDERED,
+						.me = -1,
+						.columns.persisted_num = lab->persisted_num,
+						.persist = persist}};
+}
+
 /* By the thread of the log, while the loop sleeps. What is on disk may be what delivery waited for: the loop has to step it. */
 TEST(what_comes_to_disk_is_said_and_heats)
 {
@@ -392,16 +407,7 @@ TEST(what_comes_to_disk_is_said_and_heats)
 	ck_assert_ptr_nonnull(mc);
 	ck_assert_int_eq(wh_persist_init(&persist, 1, &err), WHORL_OK);
 	persist.wake = wake_nothing;
-	*mc = (struct wh_multicast){.runs = true,
-				    .received_num = 7,
-				    .peers = {&rank, 1},
-				    .config = {.sst = &lab->sst,
-					       .pushes = &lab->pushes,
-					       .diag = &lab->env.diag,
-					       .mode = WH_MODE_ORDERED,
-					       .me = -1,
-					       .columns.persisted_num = lab->persisted_num,
-					       .persist = &persist}};
+	*mc = durable_one(lab, &persist, &rank);
 	settle(lab);
 	lab->hot.members[6].mc = mc;
 	wh_hot_watch_disk(&lab->hot, 6);
@@ -415,6 +421,40 @@ TEST(what_comes_to_disk_is_said_and_heats)
 	ck_assert_uint_ne(lab->hot.members[6].at, WH_HOT_COLD);
 	wh_hot_send(&lab->hot); /* it is said once */
 	ck_assert_uint_eq(lab->image.posts, 1);
+	wh_persist_close(&persist);
+	free(mc);
+	discard(lab);
+}
+
+/* By a thread that waits for room, while the loop sleeps: no step follows in which what was held back would be said. */
+TEST(what_a_waiter_moves_is_said_at_once)
+{
+	struct lab *lab = make(12);
+	struct wh_counter_col word = wh_array_at(lab->moved, 0);
+	struct wh_persist persist;
+	struct wh_error err;
+	uint32_t rank = 1;
+	struct wh_multicast *mc = calloc(1, sizeof(*mc));
+
+	ck_assert_ptr_nonnull(mc);
+	ck_assert_int_eq(wh_persist_init(&persist, 1, &err), WHORL_OK);
+	persist.wake = wake_nothing;
+	*mc = durable_one(lab, &persist, &rank);
+	mc->config.moves = &lab->moves;
+	mc->config.subgroup = 6;
+	mc->held = 1;
+	mc->held_max = 8;
+	settle(lab);
+	lab->hot.members[6].mc = mc;
+	wh_persist_say(&persist, 7);
+	wh_hot_exchange(&lab->hot, 6); /* cold: it is left for the loop to find */
+	ck_assert_uint_eq(lab->image.posts, 0);
+	wh_hot_touch(&lab->hot, 6);
+	wh_hot_exchange(&lab->hot, 6);
+	ck_assert_uint_eq(wh_sst_mine(&lab->sst, lab->persisted_num), 7);
+	ck_assert_uint_eq(wh_sst_mine(&lab->sst, word), wh_moved_make(1, 1 << 6));
+	wh_hot_exchange(&lab->hot, 6); /* nothing is new */
+	ck_assert_uint_eq(wh_sst_mine(&lab->sst, word), wh_moved_make(1, 1 << 6));
 	wh_persist_close(&persist);
 	free(mc);
 	discard(lab);

@@ -186,6 +186,28 @@ TEST(the_present_segment_is_left)
 	log_lab_free(lab);
 }
 
+/* It cannot be left, as it is empty: what it begins with is known, and written again. */
+TEST(an_empty_segment_is_made_good)
+{
+	struct lab *lab = lab_new(test_seed(5));
+	struct wh_log_found found;
+	struct wh_log_statistics now;
+
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
+	ck_assert(wh_sim_disk_rot(lab->disk, LAB_PATH, "orders.0.0000000000000000.log", 20, 1));
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_ROT);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
+	wh_log_statistics(lab->log, &now);
+	ck_assert_uint_eq(now.segments, 1);
+	log_lab_end(lab);
+	ck_assert_int_ne(verdict_of(lab), WH_LOG_ROT);
+	ck_assert_int_eq(log_lab_open(lab), WHORL_OK);
+	ck_assert_int_eq(log_lab_write(lab), WHORL_OK);
+	ck_assert_int_eq(finish(lab, &found), WH_LOG_CHECK_DONE);
+	log_lab_free(lab);
+}
+
 /* ---- what the disk is asked for ----------------------------------------------------------------------------------------- */
 
 #define RUN_BYTES 65536

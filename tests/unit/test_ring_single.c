@@ -116,6 +116,31 @@ TEST(claims_of_other_threads_are_refused)
 	ring_discard(b);
 }
 
+static void *want_elsewhere(void *ctx)
+{
+	return wh_ring_want(ctx, 2) ? ctx : NULL;
+}
+
+/* While the view changes a claim does not say that it is refused for good, and a thread that wants many slots waits: for nothing that would hold up
+ * the one that sends. */
+TEST(wants_of_other_threads_hold_up_nothing)
+{
+	struct bench *b = single_make(WINDOW);
+	struct wh_claim c = claim(b);
+	pthread_t thread;
+	void *wanted;
+
+	finish(b, &c, 1, false);
+	ck_assert_int_eq(pthread_create(&thread, NULL, want_elsewhere, b->ring), 0);
+	ck_assert_int_eq(pthread_join(thread, &wanted), 0);
+	ck_assert_ptr_null(wanted);
+	c = claim(b);
+	finish(b, &c, 1, false);
+	ck_assert(wh_ring_want(b->ring, 2));
+	wh_ring_want_no_more(b->ring);
+	ring_discard(b);
+}
+
 /* As long as the ring lives: another thread that begins when it has ended, and has its handle and its stack, is another. */
 TEST(it_is_the_sender_when_it_has_ended)
 {

@@ -1,4 +1,6 @@
 /* test_secure_tls.c - certificates, TLS, and the cluster key inside TLS. */
+#include <openssl/ssl.h>
+
 #include "tests/support/certificates.h"
 #include "tests/support/secure_lab.h"
 #include "transport/secure/secure_int.h"
@@ -204,6 +206,26 @@ TEST(a_byte_changed_on_its_way_ends_it)
 		ck_assert_int_le(wh_secure_open(lab.end[ANSWERER], out, sizeof(out)), 0);
 		ck_assert(place == 3 || place == 4 || lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
 	}
+}
+
+/* What is said of that is not that bytes were changed. */
+TEST(an_end_in_order_changes_nothing)
+{
+	unsigned char out[64];
+	const void *pending;
+	size_t count;
+
+	lab_meet(&lab);
+	ck_assert_int_eq(SSL_shutdown(lab.end[CALLER]->tunnel.ssl), 0); /* it has said so, and the other end has not */
+	pending = wh_secure_pending(lab.end[CALLER], &count);
+	wh_secure_feed(lab.end[ANSWERER], pending, count);
+	ck_assert_int_eq(wh_secure_open(lab.end[ANSWERER], out, sizeof(out)), -1);
+	ck_assert(lab_is(&lab, ANSWERER, WH_SECURE_REFUSED));
+	ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), WH_SECURE_OVER);
+	lab_meet(&lab);
+	wh_secure_feed(lab.end[ANSWERER], (const unsigned char *)"not a record at all", 19);
+	ck_assert_int_eq(wh_secure_open(lab.end[ANSWERER], out, sizeof(out)), -1);
+	ck_assert_int_eq(wh_secure_fault(lab.end[ANSWERER]), WH_SECURE_UNPROVEN);
 }
 
 TEST(queries_and_nodes_of_several_names)

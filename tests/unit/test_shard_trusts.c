@@ -119,6 +119,39 @@ static struct sum sum_of(struct whorl_trust *trust, enum whorl_trust_reads reads
 
 /* ---- what all members have -------------------------------------------------------------------------------------------------------- */
 
+static void *add_five(void *ctx)
+{
+	struct whorl_trust trust = named(0, "sum", &sum_type, NULL);
+
+	(void)ctx;
+	for (int i = 0; i < 5; i++)
+		(void)add(&trust, 1);
+	ck_ok(whorl_trust_drop(&trust));
+	return NULL;
+}
+
+/* Whatever threads call, the worker sends: one thread, as was promised. A thread that sends beside it breaks the promise. */
+START_TEST(the_worker_is_the_one_that_sends)
+{
+	struct whorl_trust trust;
+	struct whorl_claim claim;
+	pthread_t other;
+
+	open_all(2, "sending_threads = one\n");
+	trust = named(0, "sum", &sum_type, &(struct sum){0});
+	ck_assert_uint_eq(add(&trust, 1), 1);
+	ck_assert_int_eq(pthread_create(&other, NULL, add_five, NULL), 0);
+	for (int i = 0; i < 5; i++)
+		(void)add(&trust, 1);
+	ck_assert_int_eq(pthread_join(other, NULL), 0);
+	ck_assert_uint_eq(add(&trust, 1), 12);
+	ck_assert_int_eq(whorl_claim(members[0].subgroup, 1, &claim), WHORL_INVALID);
+	ck_assert_ptr_nonnull(strstr(whorl_invalid_text(), "sending_threads"));
+	ck_ok(whorl_trust_drop(&trust));
+	close_all();
+}
+END_TEST
+
 START_TEST(all_members_have_it)
 {
 	struct whorl_trust trusts[3];
@@ -698,6 +731,7 @@ Suite *suite(void)
 	TCase *tc = tcase_create("all");
 
 	tcase_set_timeout(tc, 200);
+	tcase_add_test(tc, the_worker_is_the_one_that_sends);
 	tcase_add_test(tc, all_members_have_it);
 	tcase_add_test(tc, local_reads_have_what_was_answered_here);
 	tcase_add_test(tc, linearizable_reads_have_what_was_answered_anywhere);

@@ -108,7 +108,13 @@ TEST(relays)
 		await(stats_of(subgroup_of(&cluster, id, "a")).delivered == 6, sched_yield());
 	for (uint32_t id = 0; id < 3; id++) {
 		struct whorl_status *status = ask(id);
+		struct whorl_subgroup_stats here = stats_of(subgroup_of(&cluster, id, "a"));
+		struct whorl_subgroup_info info = {.size = sizeof info};
 
+		ck_ok(whorl_subgroup_describe(subgroup_of(&cluster, id, "a"), &info));
+		ck_assert_uint_eq(info.relay_bytes, 1000);
+		ck_assert_uint_eq(here.relayed, id < 2 ? 5 : 0);
+		ck_assert_uint_eq(here.relayed_bytes, id < 2 ? 5 * 2000 - 10 : 0);
 		ck_assert_uint_eq(status->shards[0].relay_bytes, 1000);
 		ck_assert_uint_eq(status->shards[0].stats->relayed, id < 2 ? 5 : 0);
 		ck_assert_uint_eq(status->shards[0].stats->relayed_bytes, id < 2 ? 5 * 2000 - 10 : 0);

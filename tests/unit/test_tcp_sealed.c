@@ -195,6 +195,34 @@ TEST(a_careful_one_keeps_nothing)
 	ck_assert_int_eq(memcmp(said, heard, had), 0);
 }
 
+/* An answer behind which the connection is closed: it has left, or it is said that it has not; with TLS or without. */
+TEST_LOOP(the_last_has_left_or_not, 0, 2)
+{
+	const struct iovec parts[] = {{said, 12}, {said + 12, 60000}};
+	const int small = 4096, large = 1 << 18;
+
+	ends[CALLER].wraps = _i == 1;
+	ck_assert_int_eq(setsockopt(ends[CALLER].fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)), 0);
+	ck_assert(wh_tcp_channel_write_last(&ends[CALLER], parts, 2, 60012));
+	ck_assert(!wh_tcp_channel_unsent(&ends[CALLER]));
+	ck_assert_int_eq(setsockopt(ends[CALLER].fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+	ck_assert(!wh_tcp_channel_write_last(&ends[CALLER], parts, 2, 60012));
+	ck_assert_int_eq(shutdown(ends[ANSWERER].fd, SHUT_RDWR), 0);
+	ck_assert(wh_tcp_channel_write_last(&ends[CALLER], parts, 2, 60012)); /* to which end would that matter */
+}
+
+/* Nothing of it fits at all. */
+TEST(the_last_into_a_full_socket)
+{
+	const struct iovec part = {said, sizeof(said)};
+	size_t done;
+
+	ends[CALLER].wraps = false;
+	while (wh_tcp_channel_write(&ends[CALLER], &part, 1, &done) == WH_TCP_DONE)
+		;
+	ck_assert(!wh_tcp_channel_write_last(&ends[CALLER], &part, 1, sizeof(said)));
+}
+
 TEST(a_look_receives_nothing)
 {
 	const struct iovec out = {said, 5000}, first = {heard, 10}, rest = {heard + 10, 100000};

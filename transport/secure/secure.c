@@ -148,8 +148,11 @@ ptrdiff_t wh_secure_open(struct wh_secure *s, void *bytes, size_t count)
 	if (s->state != WH_SECURE_PROVEN || !s->wraps)
 		return -1;
 	got = wh_secure_tunnel_read(&s->tunnel, bytes, count, wh_secure_other(s, name), s->reason);
-	if (got < 0)
+	if (got < 0) {
 		wh_secure_refuse_as_said(s);
+		if (s->tunnel.failure == WH_SECURE_OF_END)
+			s->fault = WH_SECURE_OVER;
+	}
 	return got;
 }
 

@@ -137,6 +137,7 @@ enum wh_secure_fault {
 	WH_SECURE_GARBLED,     /* it does not speak as whorl does */
 	WH_SECURE_TURNED_DOWN, /* it has refused this end, and why is its own business */
 	WH_SECURE_STARVED,     /* there was no memory, or something else that the system should give */
+	WH_SECURE_OVER,        /* it was proven, and has ended TLS in order: nothing was changed on its way */
 };
 enum wh_secure_fault wh_secure_fault(const struct wh_secure *s); /* of one that is refused */
 

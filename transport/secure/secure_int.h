@@ -94,6 +94,7 @@ enum wh_secure_failure {
 	WH_SECURE_OF_TLS,
 	WH_SECURE_OF_KEY,    /* as it fails where the other end has another key */
 	WH_SECURE_OF_SYSTEM, /* memory is out, or OpenSSL cannot */
+	WH_SECURE_OF_END,    /* none: the other end has said that nothing more comes */
 };
 
 struct wh_secure_tunnel {                 /* TLS over bytes */

@@ -214,10 +214,12 @@ ptrdiff_t wh_secure_tunnel_read(struct wh_secure_tunnel *t, void *bytes, size_t 
 	error = SSL_get_error(t->ssl, 0);
 	if (error == SSL_ERROR_WANT_READ)
 		return 0;
-	if (error == SSL_ERROR_ZERO_RETURN)
+	if (error == SSL_ERROR_ZERO_RETURN) {
+		t->failure = WH_SECURE_OF_END;
 		snprintf(reason, WH_SECURE_REASON_BYTES, "%s has ended TLS", who);
-	else
+	} else {
 		explain_failure(t, who, reason);
+	}
 	return -1;
 }
 

@@ -267,6 +267,17 @@ enum wh_tcp_io wh_tcp_channel_write(struct wh_tcp_channel *channel, const struct
 			      : send_parts(channel, parts, count, done);
 }
 
+/* With TLS what has been taken may be sealed and wait here: that is not in the socket either. */
+bool wh_tcp_channel_write_last(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count, size_t bytes)
+{
+	size_t done = 0;
+	enum wh_tcp_io io = wh_tcp_channel_write(channel, parts, count, &done);
+
+	if (io == WH_TCP_DONE || io == WH_TCP_LATER)
+		return done == bytes && !wh_tcp_channel_unsent(channel);
+	return true;
+}
+
 enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				   size_t *done)
 {

@@ -293,8 +293,9 @@ static bool may_read(struct wh_tcp_conn *conn)
 
 static enum wh_wire_result how_ended(const struct wh_tcp_conn *conn, enum wh_tcp_io io)
 {
+	enum wh_secure_fault fault = wh_tcp_channel_fault(&conn->channel);
 	bool changed = io == WH_TCP_BROKEN && wh_tcp_channel_reason(&conn->channel)[0] != '\0' &&
-		       wh_tcp_channel_fault(&conn->channel) != WH_SECURE_STARVED; /* memory is out: nothing was */
+		       fault != WH_SECURE_STARVED && fault != WH_SECURE_OVER; /* memory is out, or that was all */
 
 	return changed ? WH_WIRE_CHANGED : WH_WIRE_ENDED;
 }

@@ -26,6 +26,17 @@ static bool wait_for(const struct wh_tcp_channel *channel, const struct wh_query
 	return n > 0;
 }
 
+/* With TLS what was written may wait, sealed. */
+static bool flush(struct wh_tcp_channel *channel, const struct wh_query *q)
+{
+	enum wh_tcp_io io = WH_TCP_DONE;
+
+	while (wh_tcp_channel_unsent(channel) && (io = wh_tcp_channel_flush(channel)) == WH_TCP_LATER)
+		if (!wait_for(channel, q, true))
+			return false;
+	return io == WH_TCP_DONE;
+}
+
 /* All of it, or the end. */
 static bool move(struct wh_tcp_channel *channel, const struct wh_query *q, bool write, unsigned char *bytes,
 		 size_t count)
@@ -43,7 +54,7 @@ static bool move(struct wh_tcp_channel *channel, const struct wh_query *q, bool 
 		bytes += done;
 		count -= done;
 	}
-	return true;
+	return !write || flush(channel, q);
 }
 
 /* WHORL_AGAIN: none has come, but the end. */

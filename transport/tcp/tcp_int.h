@@ -113,6 +113,9 @@ enum wh_tcp_io wh_tcp_channel_read(struct wh_tcp_channel *channel, const struct 
 /* What is on the socket, as it is. */
 enum wh_tcp_io wh_tcp_channel_receive(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
 				      size_t *done);
+/* The last that is written, `bytes` of them. False: the socket has not taken all; true also where there is no other end any more. */
+WH_MUST_CHECK bool wh_tcp_channel_write_last(struct wh_tcp_channel *channel, const struct iovec *parts, size_t count,
+					     size_t bytes);
 /* With TLS bytes may be sealed and not sent yet: they leave with the next write, or with this. WH_TCP_DONE: there are none. */
 enum wh_tcp_io wh_tcp_channel_flush(struct wh_tcp_channel *channel);
 /* From now on it lasts while nothing comes through for so long; 0: for a few seconds. */

@@ -301,6 +301,7 @@ static enum wh_complaint fault_of(const struct wh_tcp_channel *channel)
 	case WH_SECURE_STARVED:
 		return WH_COMPLAINT_STARVED;
 	case WH_SECURE_UNPROVEN:
+	case WH_SECURE_OVER: /* an end that was proven is asked for no fault here */
 		break;
 	}
 	return WH_COMPLAINT_UNPROVEN;
@@ -391,13 +392,13 @@ static enum wh_wire_result send_message(struct wh_conn *c, const unsigned char *
 static bool finish_stranger(struct wh_tcp_conn *conn, const struct iovec *parts, size_t count)
 {
 	const int buffer = ANSWER_BUFFER;
-	size_t bytes = 0, done = 0;
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++)
 		bytes += parts[i].iov_len;
 	if (bytes > WH_MESSAGE_MAX)
 		(void)setsockopt(conn->channel.fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-	return wh_tcp_channel_write(&conn->channel, parts, count, &done) != WH_TCP_DONE || done == bytes;
+	return wh_tcp_channel_write_last(&conn->channel, parts, count, bytes);
 }
 
 static bool finish(struct wh_conn *c, const struct iovec *parts, size_t count)
