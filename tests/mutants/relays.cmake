@@ -215,8 +215,17 @@ mutant(NAME relays-agreed KIND test_group_config FILE group/config/config.c
 		if (options->relay_bytes < 0)
 ]])
 
+mutant(NAME relays-on-shm KIND test_group_open FILE group/config/config.c
+	REMOVES "on which transports no member relays the configuration says, with the line"
+	TEXT [[
+	else if (without != NULL)
+]]
+	REPLACEMENT [[
+	else if (without != NULL && options->relay_bytes < 0)
+]])
+
 mutant(NAME relays-anywhere KIND test_group_open FILE group/node.c
-	REMOVES "a transport that cannot relay refuses the option"
+	REMOVES "a world whose transport cannot relay refuses the option"
 	TEXT [[
 		if (config->subgroups[i].options.relay_bytes > 0)
 ]]

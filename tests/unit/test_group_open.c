@@ -7,7 +7,9 @@
 
 #include <whorl/status.h>
 
+#include "group/node_int.h"
 #include "tests/support/group.h"
+#include "transport/shm/shm.h"
 
 static whorl_config *config_of(const char *text)
 {
@@ -324,6 +326,35 @@ TEST(no_relays_on_shared_memory)
 	ck_ok(whorl_open(config, 0, NULL, &node));
 	ck_ok(whorl_close(node, 0));
 	whorl_config_free(config);
+}
+
+/* Its configuration does not say what it has. */
+TEST(no_relays_in_a_world_that_has_none)
+{
+	const struct wh_world world = {.env = wh_env_system(), .create = wh_shm_create, .headers_apart = true};
+	struct wh_node_subgroup subgroup = {.name = "s",
+					    .options = {.members = "all",
+							.senders = "all",
+							.window = 8,
+							.message_bytes = 4096,
+							.relay_bytes = 4096,
+							.shards = 1,
+							.members_min = 1}};
+	struct wh_node_config config = {
+		.group = {.nodes = 1, .failure_timeout_ms = 1000, .start_timeout_ms = 1000, .memory_max = 1 << 30},
+		.engine = {.cpus = "none"},
+		.subgroup_count = 1,
+		.subgroups = &subgroup,
+	};
+	struct wh_error err;
+	whorl_node *node;
+
+	snprintf(config.group.name, sizeof(config.group.name), "open-%d", (int)getpid());
+	ck_assert_int_eq(wh_node_open(&config, 0, &world, NULL, &node, &err), WHORL_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(err.text, "subgroup s.relay_bytes is not 0, and no member relays"));
+	subgroup.options.relay_bytes = 0;
+	ck_assert_int_eq(wh_node_open(&config, 0, &world, NULL, &node, &err), WHORL_OK);
+	ck_ok(whorl_close(node, 0));
 }
 
 TEST(a_processor_that_is_not_there)
