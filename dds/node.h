@@ -412,7 +412,7 @@ whorl_dds_return wh_dds_policies_begin(const char *function, struct wh_dds_polic
 
 /* ---- the kinds ----------------------------------------------------------------------------------------------------------------- */
 
-/* A publisher or subscriber. */
+/* A publisher or subscriber, held. What it lacks is wh_dds_base_made, or wh_dds_entity_made, which goes on holding it. */
 whorl_dds_return wh_dds_group_make(const char *function, enum wh_dds_kind kind, struct wh_dds_base *participant,
 				   const whorl_dds_qos *qos, const whorl_dds_listener *listener, bool alone,
 				   struct wh_dds_base **out);

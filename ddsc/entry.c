@@ -99,8 +99,6 @@ static void learn(struct wh_ddsc_entry *entry)
 		entry->kind = wh_ddsc_kind_hold(of->kind);
 	else
 		entry->kind = kind_of_topic(topic);
-	if (of != NULL && reader <= 0)
-		entry->filter = wh_ddsc_filter_hold(of->filter);
 	wh_ddsc_entry_put(of);
 }
 

@@ -28,7 +28,7 @@ struct wh_ddsc_entry {
 	pthread_mutex_t lock;          /* of what follows */
 	dds_listener_t *listener;      /* its own; NULL: none */
 	struct wh_ddsc_own own;        /* policies that whorl does not have */
-	struct wh_ddsc_filter *filter; /* of a topic, or of the one a reader was created with; of a condition */
+	struct wh_ddsc_filter *filter; /* of a topic, or of a query condition */
 	struct wh_ddsc_lent lent;      /* what a reader has lent */
 };
 

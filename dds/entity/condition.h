@@ -96,7 +96,8 @@ void wh_dds_waitset_close(struct wh_dds_waitset *waitset);
 /* No thread calls it any more: it was closed, or never used. */
 void wh_dds_waitset_free(struct wh_dds_waitset *waitset);
 
-/* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is attached already; ALREADY_DELETED: one of the two was closed; BAD_PARAMETER: the two can never meet; OUT_OF_RESOURCES. */
+/* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is attached already; ALREADY_DELETED: one of the two was closed; BAD_PARAMETER: the two can
+ * never meet; OUT_OF_RESOURCES. */
 WH_MUST_CHECK whorl_dds_return wh_dds_waitset_attach(struct wh_dds_waitset *waitset, struct wh_dds_condition *condition,
 						     intptr_t cookie);
 /* WHORL_DDS_RETCODE_OK; PRECONDITION_NOT_MET: it is not attached. */
