@@ -6,7 +6,8 @@
 
 #include "group/node_int.h"
 
-#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk */
+#define LOCK_TIMEOUTS                                                                                                  \
+	3 /* start time-outs: so long another node may speak for this one's disk, if that answers at once */
 
 /* A subgroup of a view, also a dynamic one, as its log needs it. */
 static void describe_member(const struct wh_shard_member *member, struct wh_log_source_config *out)
@@ -17,6 +18,14 @@ static void describe_member(const struct wh_shard_member *member, struct wh_log_
 	out->parts_most = subgroup->fixed.parts_most;
 	out->message_bytes = subgroup->fixed.message_bytes;
 	out->log_bytes = subgroup->fixed.log_bytes;
+}
+
+/* The other node gives a directory back when it has read it, or closed it, which takes as long as the disk does. */
+static uint64_t lock_patience_ns(const struct wh_node_config *config)
+{
+	uint64_t start_ms = (uint64_t)config->group.start_timeout_ms, disk_ms = (uint64_t)config->group.disk_timeout_ms;
+
+	return (LOCK_TIMEOUTS * start_ms + disk_ms) * WH_NS_PER_MS;
 }
 
 enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
@@ -31,7 +40,7 @@ enum whorl_result wh_durable_open(whorl_node *node, struct wh_error *err)
 		return wh_error_set(err, WHORL_MEMORY, "no memory for logs");
 	wh_durable_logs_config(&logs, config, node->fixed.world_env, node->fixed.id);
 	if (node->fixed.one_host) {
-		logs.patience_ns = LOCK_TIMEOUTS * (uint64_t)config->group.start_timeout_ms * WH_NS_PER_MS;
+		logs.patience_ns = lock_patience_ns(config);
 		logs.nodes = wh_node_config_nodes_max(config);
 	}
 	logs.wake = wh_durable_wake;

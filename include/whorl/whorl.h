@@ -215,7 +215,7 @@ struct whorl_open_options {
  * The id is held from here on. On shm a node that is opened and never started may be a member for all that the others know, and no group
  * is formed while it is there: start it, or close it.
  * With durable subgroups all that lies in the node's directory is read and checked here, which takes as long as the disk does; on shm it waits for three
- * `start_timeout_ms` for a directory that another node has locked, as that may speak for it.
+ * `start_timeout_ms` and a `disk_timeout_ms` for a directory that another node has locked, as that may speak for it.
  * WHORL_OK; WHORL_CONFIG (addresses too: one that must be known and is not, or is not allowed without a key; a record in `state_dir`
  * that is damaged, or another node's); WHORL_INVALID (id, options); WHORL_MEMORY (more than `memory_max`; what the machine has is asked for
  * when a view begins); WHORL_SYSTEM (`state_dir` is not there, too); WHORL_REFUSED

@@ -253,6 +253,15 @@ mutant(NAME durable-others-not-given-back KIND test_group_durable FILE group/dur
 			if (0)
 ]])
 
+mutant(NAME durable-lock-impatient KIND test_group_durable FILE group/durable.c
+	REMOVES "a directory that another node speaks for is waited for as long as its disk may take"
+	TEXT [[
+	return (LOCK_TIMEOUTS * start_ms + disk_ms) * WH_NS_PER_MS;
+]]
+	REPLACEMENT [[
+	return (LOCK_TIMEOUTS * start_ms + disk_ms * 0) * WH_NS_PER_MS;
+]])
+
 mutant(NAME durable-inviter-forgotten KIND test_group_durable FILE group/durable.c
 	REMOVES "a newcomer's base is where its inviter was when it was invited"
 	TEXT [[

@@ -1120,6 +1120,7 @@ TEST(a_directory_is_one_nodes)
 	make_lab("", ORDERS);
 	ck_assert_msg(open_node(0, &err) == WHORL_OK, "%s", err.text);
 	snprintf(lab.bound.group.name, sizeof(lab.bound.group.name), "another-%d", (int)getpid());
+	lab.bound.group.disk_timeout_ms = 100; /* it is waited for */
 	ck_assert_int_eq(wh_node_open(&lab.bound, 0, &world, NULL, &second, &err), WHORL_DISK);
 	ck_assert_msg(strstr(err.text, lab.directory) != NULL && strstr(err.text, "another process") != NULL, "%s",
 		      err.text);
@@ -1243,6 +1244,35 @@ TEST(a_node_that_comes_has_its_disk_back)
 	ck_assert_msg(open_node(2, &err) == WHORL_OK, "%s", err.text);
 	ck_ok(whorl_start(lab.cluster.nodes[2]));
 	await(cluster_is_ready(&lab.cluster), cluster_step(&lab.cluster));
+	free_lab();
+}
+
+static void *give_back_late(void *argument)
+{
+	struct wh_directory *directory = argument;
+
+	usleep(500000); /* many times what node 1 would wait if disks took no time */
+	directory->ops->close(directory);
+	return NULL;
+}
+
+/* A node that speaks for the disk of node 1 takes longer to read it than the start time-outs are: node 1 waits as long as disks may take. */
+TEST(a_directory_is_waited_for_as_long_as_its_disk_may_take)
+{
+	const struct wh_disk *disk = wh_disk_system();
+	struct wh_directory *directory;
+	struct wh_error err;
+	char path[128];
+	pthread_t thread;
+	int holder;
+
+	make_lab("start_timeout_ms = 10\n", ORDERS);
+	snprintf(path, sizeof(path), "%s/1", lab.directory);
+	ck_ok(disk->directory(disk->ctx, path, true, &directory, &err));
+	ck_ok(directory->ops->lock(directory, &holder, &err));
+	ck_assert_int_eq(pthread_create(&thread, NULL, give_back_late, directory), 0);
+	ck_assert_msg(open_node(1, &err) == WHORL_OK, "%s", err.text);
+	pthread_join(thread, NULL);
 	free_lab();
 }
 
