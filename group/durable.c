@@ -6,8 +6,7 @@
 
 #include "group/node_int.h"
 
-#define LOCK_TIMEOUTS                                                                                                  \
-	3 /* start time-outs: so long another node may speak for this one's disk, if that answers at once */
+#define LOCK_TIMEOUTS 3 /* start time-outs: so long another node may speak for this one's disk, if it answers at once */
 
 /* A subgroup of a view, also a dynamic one, as its log needs it. */
 static void describe_member(const struct wh_shard_member *member, struct wh_log_source_config *out)
