@@ -46,12 +46,18 @@
 #include "command/crew.h"
 
 /* Where one thread fills and reads in turn: how many messages it fills at a time. A quarter of the window, and no more
- * than stay in the cache until they are read. The nodes of a benchmark do the same. */
+ * than `most` bytes of them, but one at least. */
+static inline uint32_t wh_limit_burst_within(uint32_t window, uint32_t bytes, uint32_t most)
+{
+	uint32_t quarter = (window + 3) / 4, count = most / (bytes > 0 ? bytes : 1);
+
+	return count == 0 ? 1 : quarter < count ? quarter : count;
+}
+
+/* That of the limit: no more than stay in the cache until they are read. */
 static inline uint32_t wh_limit_burst(uint32_t window, uint32_t bytes)
 {
-	uint32_t quarter = (window + 3) / 4, cached = 65536 / (bytes > 0 ? bytes : 1);
-
-	return cached == 0 ? 1 : quarter < cached ? quarter : cached;
+	return wh_limit_burst_within(window, bytes, 65536);
 }
 
 struct wh_limit_ring {
