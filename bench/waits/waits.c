@@ -1,6 +1,7 @@
 /* waits.c - what it costs how a program with `thread = caller` waits, as JSON.
  *
  *     whorl-waits [--transport T] [--nodes N] [--bytes N] [--window N] [--seconds S] [--busy N] [--ways LIST] [--rounds N]
+ *                 [--cpus LIST]
  *
  * Nodes are processes of this host with one thread each; node 0 sends as fast as its window permits. A node that has nothing to do, and a
  * sender with a full window, waits in one of these ways, in turn within each round:
@@ -9,13 +10,15 @@
  *     yield   by whorl_yield as long as that says so, then whorl_window_arm, whorl_arm and poll
  *     arm     the same without whorl_yield: it sleeps at once
  *
- * --busy N has as many processes beside them that compute. A line for each way of each round: messages delivered per second at node 0, and
+ * --busy N has as many processes beside them that compute. --cpus 0,0,1,1 binds the nodes, and then those processes, to processors in turn. Else the
+ * kernel places them, and beside processes that compute the same run is five times as fast in one place as in another. A line for each way of each round: messages delivered per second at node 0, and
  * the processor time of all nodes for a message.
  */
 #include <err.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,11 +35,13 @@
 #define READY_MS 20000
 #define SLEEP_MS 20 /* then it looks whether the run goes on */
 #define BUSY_MOST 64
+#define CPUS_MOST 128
 
 struct plan {
 	const char *transport, *ways;
 	unsigned long nodes, bytes, window, busy, rounds;
 	double seconds;
+	unsigned long cpus[CPUS_MOST], cpu_count; /* none: the kernel chooses */
 };
 
 struct board { /* shared by all processes of a run */
@@ -144,11 +149,25 @@ static void open_node(struct node *node, const struct plan *plan, pid_t group, u
 	exit_unless_ok(whorl_ready(node->whorl, READY_MS), "ready");
 }
 
+/* A child: of the nodes, and then the processes that compute, it is number `at`. */
+static void bind_child(const struct plan *plan, unsigned long at)
+{
+	cpu_set_t cpus;
+
+	if (plan->cpu_count == 0)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET(plan->cpus[at % plan->cpu_count], &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0)
+		err(1, "processor %lu", plan->cpus[at % plan->cpu_count]);
+}
+
 static _Noreturn void be_node(const struct plan *plan, struct board *board, const char *way, pid_t group, uint32_t id)
 {
 	struct node node = {.board = board, .way = way, .sends = id == 0, .bytes = plan->bytes};
 	uint64_t began_ns;
 
+	bind_child(plan, id);
 	open_node(&node, plan, group, id);
 	atomic_fetch_add(&board->ready, 1);
 	while (atomic_load(&board->ready) <= plan->nodes)
@@ -212,6 +231,13 @@ static void measure(const struct plan *plan, struct board *board, const char *wa
 	fflush(stdout);
 }
 
+static _Noreturn void compute(const struct plan *plan, unsigned long number)
+{
+	bind_child(plan, plan->nodes + number);
+	for (volatile unsigned long n = 0;; n++)
+		;
+}
+
 static void run_way(const struct plan *plan, const char *way, unsigned long round)
 {
 	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -226,8 +252,7 @@ static void run_way(const struct plan *plan, const char *way, unsigned long roun
 			be_node(plan, board, way, getppid() * 100 + runs, id);
 	for (unsigned long i = 0; i < plan->busy; i++)
 		if ((busy[i] = fork_child()) == 0)
-			for (volatile unsigned long n = 0;; n++)
-				;
+			compute(plan, i);
 	measure(plan, board, way, round);
 	for (unsigned long i = 0; i < plan->busy; i++) {
 		kill(busy[i], SIGKILL);
@@ -243,6 +268,20 @@ static void run_round(const struct plan *plan, unsigned long round)
 	snprintf(ways, sizeof(ways), "%s", plan->ways);
 	for (const char *way; (way = strsep(&at, ",")) != NULL;)
 		run_way(plan, way, round);
+}
+
+static void take_cpus(struct plan *plan, const char *list)
+{
+	char *end;
+
+	for (plan->cpu_count = 0; plan->cpu_count < CPUS_MOST; list = end + 1) {
+		plan->cpus[plan->cpu_count++] = strtoul(list, &end, 10);
+		if (end == list || (*end != ',' && *end != '\0'))
+			errx(2, "processors are numbers, with a comma between them");
+		if (*end == '\0')
+			return;
+	}
+	errx(2, "up to %d processors", CPUS_MOST);
 }
 
 /* False: there is no such option. */
@@ -270,6 +309,9 @@ static bool take_option(struct plan *plan, int option, const char *value)
 	case 'y':
 		plan->busy = strtoul(value, NULL, 10);
 		return true;
+	case 'c':
+		take_cpus(plan, value);
+		return true;
 	case 'r':
 		plan->rounds = strtoul(value, NULL, 10);
 		return true;
@@ -280,16 +322,13 @@ static bool take_option(struct plan *plan, int option, const char *value)
 
 int main(int argc, char *argv[])
 {
-	static const struct option options[] = {{"transport", required_argument, NULL, 't'},
-						{"nodes", required_argument, NULL, 'n'},
-						{"bytes", required_argument, NULL, 'b'},
-						{"window", required_argument, NULL, 'w'},
-						{"seconds", required_argument, NULL, 's'},
-						{"busy", required_argument, NULL, 'y'},
-						{"ways", required_argument, NULL, 'v'},
-						{"rounds", required_argument, NULL, 'r'},
-						{NULL, 0, NULL, 0}};
-	struct plan plan = {"shm", "send,yield,arm", 2, 10240, 3, 0, 1, 1};
+	static const struct option options[] = {
+		{"transport", required_argument, NULL, 't'}, {"nodes", required_argument, NULL, 'n'},
+		{"bytes", required_argument, NULL, 'b'},     {"window", required_argument, NULL, 'w'},
+		{"seconds", required_argument, NULL, 's'},   {"busy", required_argument, NULL, 'y'},
+		{"ways", required_argument, NULL, 'v'},      {"rounds", required_argument, NULL, 'r'},
+		{"cpus", required_argument, NULL, 'c'},      {NULL, 0, NULL, 0}};
+	struct plan plan = {"shm", "send,yield,arm", 2, 10240, 3, 0, 1, 1, {0}, 0};
 
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
 		if (!take_option(&plan, c, optarg))
