@@ -172,3 +172,12 @@ mutant(NAME dds-times-without-a-turn KIND test_dds_status FILE dds/work.c
 	REPLACEMENT [[
 	if (node->queue != NULL && 0 * wh_dds_clock() <
 ]])
+
+mutant(NAME dds-subgroup-of-a-channel KIND test_dds_conf FILE dds/config/config.c
+	REMOVES "no subgroup of the file has the name that a channel may have"
+	TEXT [[
+		if (names->is_channel(settings, name))
+]]
+	REPLACEMENT [[
+		if (names->is_shared(name))
+]])
