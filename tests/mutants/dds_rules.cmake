@@ -181,3 +181,12 @@ mutant(NAME dds-subgroup-of-a-channel KIND test_dds_conf FILE dds/config/config.
 	REPLACEMENT [[
 		if (names->is_shared(name))
 ]])
+
+mutant(NAME dds-loop-of-the-caller KIND test_dds_conf FILE dds/node.c
+	REMOVES "a domain's node has a thread for its loop, though the file says that the program runs it"
+	TEXT [[
+	group = whorl_config_set(config, "engine.thread=dedicated");
+]]
+	REPLACEMENT [[
+	group = WHORL_OK;
+]])

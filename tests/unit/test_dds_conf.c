@@ -32,7 +32,8 @@ START_TEST(topics_lie_where_the_file_says)
 	whorl_dds_entity participant;
 	struct wh_dds_base *base;
 
-	write_group("[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n"
+	/* with a loop that the program is to run, which it does not */
+	write_group("[engine]\nthread = caller\n[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n"
 		    "[topic orders.*]\nchannel = orders\n[topic rt/*]\nchannel = own\n[topic *e?]\nchannel = own\n"
 		    "[topic poses]\nchannel = orders\n[channel dds.s.atomic]\nwindow = 9\n");
 	participant = made(whorl_dds_create_participant(0, NULL, NULL));
