@@ -65,8 +65,9 @@ START_TEST(a_name_that_no_channel_can_have)
 	whorl_dds_entity participant;
 	struct place place;
 
-	write_group("[topic *]\nchannel = own\n[subgroup own]\nmembers = wish\n[subgroup dds.q.atomic]\nmembers = wish\n"
-		    "[subgroup x.unordered]\nmembers = wish\n"); /* these three are none either */
+	write_group(
+		"[topic *]\nchannel = own\n[subgroup own]\nmembers = wish\n[subgroup dds.q.atomic]\nmembers = wish\n"
+		"[subgroup x.unordered]\nmembers = wish\n"); /* these three are none either */
 	memset(name, 'x', 255);
 	name[255] = '\0';
 	memcpy(other, name, sizeof(other));
