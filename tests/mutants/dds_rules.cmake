@@ -190,3 +190,12 @@ mutant(NAME dds-loop-of-the-caller KIND test_dds_conf FILE dds/node.c
 	REPLACEMENT [[
 	group = WHORL_OK;
 ]])
+
+mutant(NAME dds-query-selects-all KIND test_dds_node FILE dds/reader.c
+	REMOVES "a query that was deleted selects nothing for a thread that had come with it"
+	TEXT [[
+	return !condition->read.condition.closed;
+]]
+	REPLACEMENT [[
+	return true;
+]])
