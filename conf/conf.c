@@ -46,8 +46,6 @@ void wh_conf_free(struct wh_conf *conf)
 		free(conf->sources[i]);
 	for (size_t i = 0; i < conf->ignored_count; i++)
 		free(conf->ignored[i]);
-	for (size_t i = 0; i < conf->passed_count; i++)
-		free(conf->passed[i]);
 	free(conf->sections);
 	free(conf->sources);
 	free(conf->ignored);
@@ -107,9 +105,43 @@ static bool is_ignored(const struct wh_conf *conf, const char *word)
 	return has_string(conf->ignored, conf->ignored_count, word) || (conf->ignores_others && !has_table(conf, word));
 }
 
+static void pass_over(struct wh_conf *conf, struct wh_place place, const char *word, const char *name)
+{
+	struct wh_passed *longer = realloc(conf->passed, (conf->passed_count + 1) * sizeof(*longer)), *passed;
+
+	if (longer == NULL) {
+		conf->mistakes.memory_out = true;
+		return;
+	}
+	conf->passed = longer;
+	passed = &longer[conf->passed_count++];
+	snprintf(passed->word, sizeof(passed->word), "%s", word);
+	snprintf(passed->name, sizeof(passed->name), "%s", name);
+	passed->place = place;
+}
+
+/* The first from *index on of sections that are called so; NULL: there is none more. */
+static const struct wh_passed *next_passed(const struct wh_conf *conf, const char *word, size_t *index)
+{
+	for (; *index < conf->passed_count; ++*index) {
+		if (strcmp(conf->passed[*index].word, word) == 0)
+			return &conf->passed[(*index)++];
+	}
+	return NULL;
+}
+
 bool wh_conf_passed_over(const struct wh_conf *conf, const char *section)
 {
-	return has_string(conf->passed, conf->passed_count, section);
+	size_t index = 0;
+
+	return next_passed(conf, section, &index) != NULL;
+}
+
+const char *wh_conf_passed_name(const struct wh_conf *conf, const char *section, size_t *index)
+{
+	const struct wh_passed *passed = next_passed(conf, section, index);
+
+	return passed != NULL ? passed->name : NULL;
 }
 
 static enum whorl_result result_of_mistakes(const struct wh_conf *conf)
@@ -143,7 +175,7 @@ static bool load_section(void *ctx, size_t line, const char *word, const char *n
 	if (word == NULL)
 		return false;
 	if (is_ignored(conf, word)) {
-		append_string(conf, &conf->passed, &conf->passed_count, word);
+		pass_over(conf, place, word, name);
 		return false;
 	}
 	if (!wh_conf_takes_name(conf, word, name)) {
@@ -316,6 +348,10 @@ static struct wh_place place_of(const struct wh_conf *conf, const char *word, co
 		return value->place;
 	if (section != NULL)
 		return section->place;
+	for (size_t i = 0; word != NULL && i < conf->passed_count; i++) {
+		if (strcmp(conf->passed[i].word, word) == 0 && strcmp(conf->passed[i].name, name) == 0)
+			return conf->passed[i].place;
+	}
 	if (conf->source_count > 0)
 		return (struct wh_place){conf->sources[conf->source_count - 1], conf->source_count, 0};
 	return (struct wh_place){"configuration", 0, 0};

@@ -28,6 +28,9 @@ void wh_conf_ignore(struct wh_conf *conf, const char *section);
 void wh_conf_ignore_others(struct wh_conf *conf);
 /* Was there one of these sections in what was loaded? */
 bool wh_conf_passed_over(const struct wh_conf *conf, const char *section);
+/* Their names ("": it has none), in the order of the files: that of the first from *index on, which is 0 at first and is moved behind it; NULL:
+ * there is none more. */
+const char *wh_conf_passed_name(const struct wh_conf *conf, const char *section, size_t *index);
 
 /* Each returns WHORL_OK, or WHORL_CONFIG if mistakes have been noted, in this call or before (also: a file that cannot be
  * read). Loading goes on after a mistake, so that all are found; a key given twice in a section is one, and a section
@@ -44,7 +47,7 @@ enum whorl_result wh_conf_set(struct wh_conf *conf, const char *assignment);
 enum whorl_result wh_conf_check(struct wh_conf *conf);
 
 /* Notes a mistake that only the caller can see (a member list that names no node). Points at the line of the key if the
- * file has it, at the section's line if it has that, at the file otherwise. name: of a named section, or NULL. */
+ * file has it, at the section's line if it has that (passed over or not), at the file otherwise. name: of a named section, or NULL. */
 void wh_conf_mistake(struct wh_conf *conf, const char *section, const char *name, const char *key, const char *format,
 		     ...) WH_PRINTF(5, 6);
 

@@ -124,13 +124,18 @@ struct wh_axis {
 	struct wh_place place; /* of the key in the file, whichever source has the last word */
 };
 
+struct wh_passed { /* a section that was not looked into */
+	char word[WH_CONF_NAME_BYTES], name[WH_CONF_NAME_BYTES];
+	struct wh_place place; /* of its header */
+};
+
 struct wh_conf {
 	const struct wh_option_table *const *tables;
 	size_t table_count;
 	char **ignored;
 	size_t ignored_count;
-	bool ignores_others; /* sections that no table is for, too */
-	char **passed;       /* of these, once for each section that was there */
+	bool ignores_others;      /* sections that no table is for, too */
+	struct wh_passed *passed; /* those that were there, in the order of the files */
 	size_t passed_count;
 	char **sources; /* names of what was loaded; places point to them */
 	size_t source_count;

@@ -307,8 +307,10 @@ static whorl_dds_return load_file(const char *function, struct wh_dds_node *node
 	whorl_config_ignore(config, wh_dds_table.section);
 	whorl_config_ignore(config, wh_dds_channel_table.section);
 	whorl_config_ignore(config, wh_dds_topic_table.section);
-	group = whorl_config_load_file(config, node->file);
-	topics = wh_dds_settings_load(&node->settings, node->file, wh_dds_is_shared_channel, &mistakes);
+	group = whorl_config_set(config, "engine.thread=dedicated");
+	if (group == WHORL_OK)
+		group = whorl_config_load_file(config, node->file);
+	topics = wh_dds_settings_load(&node->settings, node->file, &wh_dds_channel_names, &mistakes);
 	if (group == WHORL_OK && topics == WHORL_OK)
 		return node->settings.has_group ? WHORL_DDS_RETCODE_OK : load_domain(function, node, config);
 	if (topics == WHORL_MEMORY)

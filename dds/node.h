@@ -225,7 +225,7 @@ void wh_dds_node_adopt(struct wh_dds_node *node);
 
 /* ---- shape.c ----------------------------------------------------------------------------------------------------------------- */
 
-bool wh_dds_is_shared_channel(const char *channel); /* wh_dds_is_shared */
+extern const struct wh_dds_names wh_dds_channel_names;
 /* False: the name is no channel's. */
 bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel, struct wh_dds_shape *out);
 /* The channel that a topic lies on. BAD_PARAMETER: it takes no samples of this type. */

@@ -216,7 +216,7 @@ static bool take_selection(const struct wh_dds_base *base, struct wh_dds_select 
 		return true;
 	select->mask = condition->read.mask;
 	select->query = condition->read.query;
-	return !condition->read.ended;
+	return !condition->read.condition.closed;
 }
 
 /* With the lock. Whether what was refused is to be offered again goes to *refused. */

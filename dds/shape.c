@@ -75,7 +75,7 @@ static bool is_logged(const char *channel)
 	return begins(channel, WH_DDS_OWN ".") ? begins(channel, WH_DDS_OWN ".d") : ends(channel, LOGGED);
 }
 
-bool wh_dds_is_shared_channel(const char *channel)
+static bool is_shared(const char *channel)
 {
 	for (size_t i = 0; i < COUNT(classes); i++)
 		for (size_t kind = 0; kind < KINDS; kind++)
@@ -128,6 +128,15 @@ bool wh_dds_shape_of(const struct wh_dds_settings *settings, const char *channel
 	out->durable = is_logged(channel);
 	return found;
 }
+
+static bool is_channel(const struct wh_dds_settings *settings, const char *name)
+{
+	struct wh_dds_shape shape;
+
+	return wh_dds_shape_of(settings, name, &shape);
+}
+
+const struct wh_dds_names wh_dds_channel_names = {.is_shared = is_shared, .is_channel = is_channel};
 
 /* ---- topics -------------------------------------------------------------------------------------------------------------------- */
 
@@ -223,7 +232,7 @@ static whorl_dds_return take_setting(const char *function, const struct wh_dds_s
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER,
 				  "topic %s is %s, and %s%s is too long for the name of its channel", topic, is,
 				  setting, suffix);
-	if (suffix[0] != '\0' && wh_dds_is_shared_channel(setting))
+	if (suffix[0] != '\0' && is_shared(setting))
 		return wh_dds_say(function, WHORL_DDS_RETCODE_BAD_PARAMETER, "topic %s is %s, and channel %s is not",
 				  topic, is, setting);
 	memcpy(out, setting, strlen(setting) + 1);

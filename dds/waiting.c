@@ -24,9 +24,8 @@ static void close_read(struct wh_dds_entity *entity)
 	if (condition->read.query != NULL && reader->cache != NULL)
 		wh_dds_query_free(condition->read.query);
 	condition->read.query = NULL;
-	condition->read.ended = true;
-	pthread_mutex_unlock(&reader->end.base.lock);
 	wh_dds_condition_close(&condition->read.condition);
+	pthread_mutex_unlock(&reader->end.base.lock);
 }
 
 static void free_read(struct wh_dds_entity *entity)

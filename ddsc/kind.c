@@ -197,11 +197,14 @@ size_t wh_ddsc_kind_bytes(const struct wh_ddsc_kind *kind, const void *sample, s
 	return bytes < SIZE_MAX - kind->head_bytes ? bytes + kind->head_bytes : SIZE_MAX;
 }
 
-bool wh_ddsc_kind_pack(const struct wh_ddsc_kind *kind, const void *sample, unsigned char *to, size_t bytes)
+size_t wh_ddsc_kind_pack(const struct wh_ddsc_kind *kind, const void *sample, unsigned char *to, size_t room)
 {
-	return wh_ddsc_kind_head(kind, sample, to) &&
-	       wh_ddsc_encode(kind->type, WH_DDSC_XCDR2, sample, to + kind->head_bytes, bytes - kind->head_bytes) ==
-		       bytes - kind->head_bytes;
+	size_t bytes;
+
+	if (!wh_ddsc_kind_head(kind, sample, to))
+		return SIZE_MAX;
+	bytes = wh_ddsc_encode(kind->type, WH_DDSC_XCDR2, sample, to + kind->head_bytes, room - kind->head_bytes);
+	return bytes != SIZE_MAX ? kind->head_bytes + bytes : SIZE_MAX;
 }
 
 bool wh_ddsc_kind_unpack(const struct wh_ddsc_kind *kind, const void *data, size_t bytes, bool valid, void *sample)

@@ -45,9 +45,11 @@ void wh_ddsc_kind_let_go(struct wh_ddsc_kind *kind);
 /* The head of a sample, with its key, into `head` of head_bytes. False: it has no such form: its key is too long, or its values are out of their range. */
 bool wh_ddsc_kind_head(const struct wh_ddsc_kind *kind, const void *sample, unsigned char *head);
 
-/* How many bytes travel; SIZE_MAX: the sample has no such form. And writes them. */
+/* How many bytes travel; SIZE_MAX: the sample has no such form. */
 size_t wh_ddsc_kind_bytes(const struct wh_ddsc_kind *kind, const void *sample, struct wh_error *err);
-bool wh_ddsc_kind_pack(const struct wh_ddsc_kind *kind, const void *sample, unsigned char *to, size_t bytes);
+/* Writes them, of a type that is not plain, into room for a head at least, and returns how many they are; SIZE_MAX: it has no such form, or does not
+ * fit: of the sample no more was looked at than would. */
+size_t wh_ddsc_kind_pack(const struct wh_ddsc_kind *kind, const void *sample, unsigned char *to, size_t room);
 
 /* What came, into a sample that is all zero or was read before. `valid`: else it is the key alone. False: it is no sample. */
 bool wh_ddsc_kind_unpack(const struct wh_ddsc_kind *kind, const void *data, size_t bytes, bool valid, void *sample);

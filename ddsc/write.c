@@ -36,23 +36,21 @@ static dds_return_t has_no_form(const struct put *put, const struct wh_ddsc_entr
 }
 
 /* What is to be written of a sample without an allocation: of a plain type itself, of another all of it, encoded in `small` of SMALL_BYTES. NULL: it
- * is none of these, or there is something to be said of it. */
+ * is none of these, or there is something to be said of it. What the end of an entry waits for (wh_rcu_synchronize) is no more than the
+ * encoding of so few bytes, however large the sample is. */
 static const void *encode_small(struct put *put, dds_entity_t writer, const void *data, unsigned char *small)
 {
 	const void *from = NULL;
 	const struct wh_ddsc_entry *entry;
-	size_t bytes;
 
 	wh_rcu_read_lock();
 	entry = wh_ddsc_entry_peek(writer);
 	if (entry != NULL && entry->kind != NULL && (entry->kind->is_plain || entry->kind->builtin != 0)) {
 		from = data;
 	} else if (entry != NULL && entry->kind != NULL && is_for_data(put->how.kind)) {
-		bytes = wh_ddsc_kind_bytes(entry->kind, data, NULL);
-		if (bytes <= SMALL_BYTES && wh_ddsc_kind_pack(entry->kind, data, small, bytes)) {
-			put->how.bytes = bytes;
+		put->how.bytes = wh_ddsc_kind_pack(entry->kind, data, small, SMALL_BYTES);
+		if (put->how.bytes != SIZE_MAX)
 			from = small;
-		}
 	}
 	wh_rcu_read_unlock();
 	return from;
@@ -75,7 +73,7 @@ static dds_return_t put_encoded(struct put *put, struct wh_ddsc_entry *writer, c
 		return DDS_RETCODE_OK;
 	if (result != DDS_RETCODE_OK)
 		return result;
-	if (!wh_ddsc_kind_pack(writer->kind, data, memory, bytes)) {
+	if (wh_ddsc_kind_pack(writer->kind, data, memory, bytes) != bytes) {
 		(void)whorl_dds_return_loan(writer->handle, &memory, 1);
 		return cannot(put);
 	}

@@ -98,13 +98,21 @@ static void kill_keeper(const struct node *node)
 	kill(node->pid, SIGKILL);
 }
 
-/* One that has not started its program is not waited for. */
+static void tell_started(struct job *job, char byte)
+{
+	for (uint32_t i = 0; i < job->count; i++)
+		if (job->nodes[i].pid != 0 && job->nodes[i].started)
+			tell(&job->nodes[i], byte);
+}
+
+/* One that has not said so may have started its program all the same. A keeper of this host hears what it is told when it has; a host that is not
+ * reached is not waited for: ssh is killed, and a keeper there hears the end of its pipe. */
 static void ask_all(struct job *job, char byte)
 {
 	for (uint32_t i = 0; i < job->count; i++) {
 		struct node *node = &job->nodes[i];
 
-		if (node->pid != 0 && node->started)
+		if (node->pid != 0 && (node->started || node->plan->host == NULL))
 			tell(node, byte);
 		else if (node->pid != 0)
 			kill_keeper(node);
@@ -150,7 +158,7 @@ static void take_signal(struct job *job, int number)
 		if (one->signal != number)
 			continue;
 		if (!one->ends) {
-			ask_all(job, one->byte);
+			tell_started(job, one->byte);
 		} else if (job->interrupted) {
 			kill_all(job);
 		} else {
@@ -478,7 +486,15 @@ static int idle_ms(const struct job *job)
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
 
-/* Streams of programs are not read while what they have said before is not taken. */
+/* Streams of programs are not read while what they have said before is not taken. One that has not greeted has as much room again: it would be
+ * missing, though it is there. */
+static bool is_held_up(const struct node *node, int s)
+{
+	size_t waits = node->inlets[s].fd < 0 ? 0 : wh_outlet_waits(node->inlets[s].to);
+
+	return waits > (node->started ? WH_OUTLET_FULL : 2 * WH_OUTLET_FULL);
+}
+
 static nfds_t fill_fds(struct job *job)
 {
 	nfds_t count = 1;
@@ -491,10 +507,10 @@ static nfds_t fill_fds(struct job *job)
 	}
 	for (uint32_t i = 0; i < job->count; i++)
 		for (int s = 0; s < STREAMS; s++) {
-			const struct wh_inlet *inlet = &job->nodes[i].inlets[s];
-			bool full = wh_outlet_waits(inlet->to == NULL ? &job->outlets[s] : inlet->to) > WH_OUTLET_FULL;
+			const struct node *node = &job->nodes[i];
+			int fd = is_held_up(node, s) ? -1 : node->inlets[s].fd;
 
-			job->fds[count++] = (struct pollfd){.fd = full ? -1 : inlet->fd, .events = POLLIN};
+			job->fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 		}
 	return count;
 }
@@ -510,7 +526,7 @@ static void take_output(struct job *job)
 		for (int s = 0; s < STREAMS; s++, fd++) {
 			struct node *node = &job->nodes[i];
 
-			if (fd->fd < 0 || fd->revents == 0 || wh_outlet_waits(node->inlets[s].to) > WH_OUTLET_FULL)
+			if (fd->fd < 0 || fd->revents == 0 || is_held_up(node, s))
 				continue;
 			(void)wh_inlet_take(&node->inlets[s]);
 			node->started = node->started || (s == OUT && node->inlets[OUT].greeting == NULL);

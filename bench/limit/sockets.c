@@ -493,7 +493,8 @@ static int run_worker(struct worker *w)
 
 #define ENDS 1024 /* more than there are meetings */
 
-/* Each with each: for messages, and apart once more, by another number. Then none has gone on before all have come. */
+/* Each with each: for messages, and apart once more, by another number: in the first a word has no place, as nothing but messages is sent there,
+ * and its end cannot be one, as none may end before it has heard of all. Then none has gone on before all have come. */
 static int meet_others(struct worker *w)
 {
 	struct wh_limit_meeting ends = w->m->meeting;

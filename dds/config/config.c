@@ -155,20 +155,20 @@ static void bind_channel(struct wh_conf *conf, const char *name, struct wh_dds_c
 				out->shape.large_bytes, most);
 }
 
-static bool is_channel(const struct wh_conf *conf, const char *name, wh_dds_is_shared *is_shared)
+static bool is_channel(const struct wh_conf *conf, const char *name, const struct wh_dds_names *names)
 {
 	return strcmp(name, WH_DDS_OWN) == 0 || strcmp(name, WH_DDS_SHARED) == 0 ||
-	       wh_conf_has(conf, "channel", name) || is_shared(name);
+	       wh_conf_has(conf, "channel", name) || names->is_shared(name);
 }
 
-static void bind_topic(struct wh_conf *conf, const char *pattern, wh_dds_is_shared *is_shared,
+static void bind_topic(struct wh_conf *conf, const char *pattern, const struct wh_dds_names *names,
 		       struct wh_dds_topic_setting *out)
 {
 	struct topic_options options;
 
 	wh_conf_bind(conf, 0, &wh_dds_topic_table, pattern, &options);
 	strcpy(out->pattern, pattern);
-	if (strlen(options.channel) < sizeof(out->channel) && is_channel(conf, options.channel, is_shared))
+	if (strlen(options.channel) < sizeof(out->channel) && is_channel(conf, options.channel, names))
 		strcpy(out->channel, options.channel);
 	else
 		wh_conf_mistake(conf, "topic", pattern, "channel",
@@ -190,7 +190,22 @@ static void check_directory(struct wh_conf *conf, const struct wh_dds_settings *
 				(int)(WH_OPTION_TEXT_BYTES - sizeof(WH_DDS_DOMAIN_DIRECTORY) - 5));
 }
 
-static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *settings, wh_dds_is_shared *is_shared)
+/* A channel's subgroup is made of what its section [channel NAME] says. Of the keys of [subgroup NAME] those of its parameters would have to say
+ * the same, and others have no meaning there, or break it: with sending_threads = one the second thread that writes is refused. */
+static void check_subgroups(struct wh_conf *conf, const struct wh_dds_settings *settings,
+			    const struct wh_dds_names *names)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = wh_conf_passed_name(conf, "subgroup", &i)) != NULL;)
+		if (names->is_channel(settings, name))
+			wh_conf_mistake(conf, "subgroup", name, NULL,
+					"a channel of topics is called so, expected another name; [channel NAME] says "
+					"what a channel has");
+}
+
+static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *settings,
+				  const struct wh_dds_names *names)
 {
 	size_t channels = count_of(conf, "channel"), topics = count_of(conf, "topic");
 	struct dds_options options;
@@ -208,12 +223,13 @@ static enum whorl_result bind_all(struct wh_conf *conf, struct wh_dds_settings *
 	for (size_t i = 0; i < channels; i++)
 		bind_channel(conf, wh_conf_instance(conf, "channel", i), &settings->channels[i]);
 	for (size_t i = 0; i < topics; i++)
-		bind_topic(conf, wh_conf_instance(conf, "topic", i), is_shared, &settings->topics[i]);
+		bind_topic(conf, wh_conf_instance(conf, "topic", i), names, &settings->topics[i]);
+	check_subgroups(conf, settings, names);
 	return wh_conf_check(conf);
 }
 
-enum whorl_result wh_dds_settings_load(struct wh_dds_settings *settings, const char *file, wh_dds_is_shared *is_shared,
-				       char **mistakes)
+enum whorl_result wh_dds_settings_load(struct wh_dds_settings *settings, const char *file,
+				       const struct wh_dds_names *names, char **mistakes)
 {
 	static const char *const others[] = {"group", "subgroup", "engine", "node"};
 	struct wh_conf *conf = wh_conf_new(tables, COUNT(tables));
@@ -229,7 +245,7 @@ enum whorl_result wh_dds_settings_load(struct wh_dds_settings *settings, const c
 	if (result == WHORL_OK)
 		result = wh_conf_check(conf);
 	if (result == WHORL_OK)
-		result = bind_all(conf, settings, is_shared);
+		result = bind_all(conf, settings, names);
 	if (result != WHORL_OK)
 		wh_dds_settings_free(settings);
 	if (result == WHORL_CONFIG) {

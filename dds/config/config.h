@@ -51,10 +51,15 @@ struct wh_dds_settings {
 void wh_dds_settings_init(struct wh_dds_settings *settings);
 void wh_dds_settings_free(struct wh_dds_settings *settings);
 
-/* Fills in what the file says; others of its sections are passed over. Is that the name of a channel that is there without a file?
+struct wh_dds_names {
+	bool (*is_shared)(const char *name); /* of a channel that is there without a file */
+	/* Of any that there may be, with the channels of the file. */
+	bool (*is_channel)(const struct wh_dds_settings *settings, const char *name);
+};
+
+/* Fills in what the file says; others of its sections are passed over, but none [subgroup NAME] may have the name of a channel.
  * WHORL_OK; WHORL_CONFIG: *mistakes are all that there are, one a line, to be freed; WHORL_MEMORY. */
-typedef bool wh_dds_is_shared(const char *channel);
 WH_MUST_CHECK enum whorl_result wh_dds_settings_load(struct wh_dds_settings *settings, const char *file,
-						     wh_dds_is_shared *is_shared, char **mistakes);
+						     const struct wh_dds_names *names, char **mistakes);
 
 #endif

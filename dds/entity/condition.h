@@ -32,7 +32,7 @@ struct wh_dds_condition {
 	struct wh_dds_signals *signals;        /* [const] */
 	wh_word holds;                         /* [lock writes] */
 	struct wh_dds_attachment *attachments; /* [lock] */
-	bool closed;                           /* [lock] nothing is attached any more */
+	bool closed;                           /* [lock] it was deleted: nothing is attached any more */
 	whorl_dds_entity entity;               /* [const] its handle; of a status condition that of its entity */
 };
 
@@ -52,12 +52,12 @@ static inline bool wh_dds_condition_holds(const struct wh_dds_condition *conditi
 /* Of a guard: what it was, and it holds no more. */
 bool wh_dds_condition_take(struct wh_dds_condition *condition);
 
-/* A read condition, or with a query a query condition. It hangs at its reader, by `next`, under the reader's lock. */
+/* A read condition, or with a query a query condition. It hangs at its reader, by `next`, under the reader's lock. It is closed under that, too, and
+ * selects nothing then: either of the two locks is enough to look whether it is. */
 struct wh_dds_read_condition {
 	struct wh_dds_condition condition;
 	uint32_t mask;
 	struct wh_dds_query *query; /* NULL */
-	bool ended;                 /* it was deleted, and selects nothing */
 	struct wh_dds_read_condition *next;
 };
 

@@ -4,6 +4,8 @@
 
 #include "dds/type/type.h"
 
+#define WH_DDS_TYPE_VERSION 1 /* of types as bytes */
+
 /* Bytes of one element of a field; 0: there is no such kind. */
 uint32_t wh_dds_kind_bytes(uint32_t kind);
 

@@ -98,7 +98,8 @@ enum wh_ddsc_form { /* little-endian when written; without the four bytes that n
  * A string that is NULL is an empty one, as Cyclone DDS has it. */
 size_t wh_ddsc_encoded_bytes(const struct wh_ddsc_type *type, enum wh_ddsc_form form, const void *sample,
 			     struct wh_error *err);
-/* Writes it, and returns how many bytes it has; SIZE_MAX: it has no such form, or does not fit: what was written means nothing then. */
+/* Writes it, and returns how many bytes it has; SIZE_MAX: it has no such form, or does not fit: what was written means nothing then, and of the
+ * sample no more was looked at than would fit. */
 size_t wh_ddsc_encode(const struct wh_ddsc_type *type, enum wh_ddsc_form form, const void *sample, unsigned char *to,
 		      size_t room);
 

@@ -1,4 +1,6 @@
-/* write.c - writes a sample as CDR. Padding is zero, whatever lies between members in memory. */
+/* write.c - writes a sample as CDR. Padding is zero, whatever lies between members in memory. Of a sample that is larger than the room no more is
+ * looked at than would fit: so it takes no longer than the room lets it.
+ */
 #include "ddsc/type/codec.h"
 
 struct writing {
@@ -66,8 +68,8 @@ static bool write_elements(struct writing *writing, const struct wh_ddsc_step *s
 	const struct wh_ddsc_body *body = wh_ddsc_body_of(writing->program, step);
 
 	if (body->run > 0 && count > 0)
-		return wh_ddsc_check_run(writing->program, step, at, count) == NULL &&
-		       put(writing, body->run, at, (size_t)step->bytes * count);
+		return put(writing, body->run, at, (size_t)step->bytes * count) &&
+		       wh_ddsc_check_run(writing->program, step, at, count) == NULL;
 	for (uint32_t i = 0; i < count; i++)
 		if (!write_body(writing, body, at + (size_t)i * step->bytes))
 			return false;
@@ -127,7 +129,8 @@ static bool write_step(struct writing *writing, const struct wh_ddsc_step *step,
 		return write_narrow(writing, step, at);
 	case WH_DDSC_PUT_STRING:
 		at = wh_ddsc_string_at(at);
-		return put_text(writing, at, strlen(at));
+		length = strnlen(at, writing->room - writing->at); /* as long as that: there is no room for it */
+		return put_text(writing, at, length);
 	case WH_DDSC_PUT_TEXT:
 		length = strnlen(at, step->bytes);
 		return length < step->bytes && put_text(writing, at, length);

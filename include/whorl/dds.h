@@ -38,7 +38,8 @@
  * it. With WHORL_DDS=FILE.ini in the environment all domains are the group of that file instead (docs/configuration.md): `[group]` as
  * everywhere; on a network WHORL_DDS_ID says which node this is. A file without `[group]` leaves the groups as they are. Its `[channel NAME]` has
  * `window`, `message_bytes` and `large_bytes` as a subgroup has, `[topic PATTERN]` says `channel = NAME` or `channel = own`, and `[dds]` has `directory`, `log_bytes`, `reader_patience_ms`,
- * `slow_reader` and `rest_after_ms`.
+ * `slow_reader` and `rest_after_ms`. No `[subgroup NAME]` of it has the name of a channel. The node's
+ * loop has a thread of its own, whatever `[engine] thread` says.
  *
  * CHANNELS. A *channel* is a subgroup that carries topics. By default a few are shared, by the size of samples and by consistency. A
  * process is in those of the topics that it uses. All topics of a channel share its window: a reader that holds up one topic of it

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,6 +161,8 @@ static long ms_now(void)
 	"setsid sh -c 'n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done' \"$0\" &\n"                         \
 	"echo up\n"                                                                                                    \
 	"n=0; while [ $((n+=1)) -lt " LIVE " ]; do sleep 0.02; done"
+/* Names a file in the environment: a keeper does nothing as long as it is there. */
+#define KEEPERS_HELD "TEST_KEEPERS_HELD"
 /* In place of ssh: HOST COMMAND, as its server runs it, and what a login may say before. */
 #define NEAR "shift\nprintf 'welcome\\nto '\nexec sh -c \"$*\""
 
@@ -449,6 +452,50 @@ START_TEST(a_keeper_is_killed)
 }
 END_TEST
 
+static bool keepers_are_there(void *ctx)
+{
+	pid_t keepers[4];
+
+	(void)ctx;
+	return cli_children(&cli, keepers, 4) == 3;
+}
+
+static bool all_have_noted_up(void *ctx)
+{
+	(void)ctx;
+	return noted("up") == 3;
+}
+
+/* Its keepers have started their programs, and it has not read so when it is told to end: it cannot know it, as it stood still meanwhile. What
+ * they have started is ended in order all the same, and what set itself apart too. */
+START_TEST(an_end_before_it_is_known_that_they_run)
+{
+	const char *held = cli_write(&dir, "held", "");
+	int how;
+
+	setenv(KEEPERS_HELD, held, 1);
+	cli_start(&cli, &dir,
+		  (const char *const[]){
+			  "launch", ini, "--grace", "300", "--start-timeout", "300", "--",
+			  script("program", WAITS_THEN("setsid sh -c 'n=0; while [ $((n+=1)) -lt " LIVE
+						       " ]; do sleep 0.02; done' \"$0\" &\necho up >>\"$0.$WHORL_ID\"")),
+			  NULL});
+	cli_await(&cli, keepers_are_there, NULL, "three keepers");
+	kill(cli.pid, SIGSTOP);
+	ck_assert_int_eq(waitpid(cli.pid, &how, WUNTRACED), cli.pid);
+	ck_assert(WIFSTOPPED(how));
+	ck_assert_int_eq(unlink(held), 0);
+	cli_await(&cli, all_have_noted_up, NULL, "all programs");
+	kill(cli.pid, SIGINT);
+	kill(cli.pid, SIGCONT);
+	cli_wait(&cli);
+	CLI_ENDED(&cli, WH_EXIT_INTERRUPTED);
+	ck_assert_uint_eq(noted("INT"), 3);
+	ck_assert_uint_eq(left(), 0);
+	unsetenv(KEEPERS_HELD);
+}
+END_TEST
+
 /* ---- hosts --------------------------------------------------------------------------------------------------------- */
 
 START_TEST(another_host)
@@ -474,6 +521,48 @@ START_TEST(another_host)
 	LAUNCH(ini, "--hosts", "far", "--nodes", "2", "--ssh", cli_path(&dir, "ssh"), "--whorl", self, "--", program,
 	       "", "", "", "33");
 	CLI_ENDED(&cli, 33);
+	ck_assert_uint_eq(left(), 0);
+}
+END_TEST
+
+static bool is_there_behind_full_output(int seconds)
+{
+	const char *program =
+		script("program", "cd \"${0%/*}\"\n[ $WHORL_ID = 0 ] || { sleep \"$1\"; echo >go; exit 0; }\n"
+				  "for n in $(seq 600); do printf '%01000d\\n' 0; echo >>said; done");
+	const char *ssh = script(
+		"ssh", "said() { wc -l <\"${0%/*}/said\"; }\n"
+		       "until n=$(said); sleep 0.2; [ \"$n\" -gt 100 ] && [ \"$n\" = \"$(said)\" ]; do :; done\n" NEAR);
+	char command[2000], line[1010];
+	bool is;
+
+	for (size_t i = 0; i < 3; i++)
+		unlink(cli_path(&dir, (const char *const[]){"go", "status", "both"}[i]));
+	cli_write(&dir, "said", "");
+	snprintf(command, sizeof command,
+		 "cd \"%s\"\n{ \"%s\" launch \"%s\" --nodes 0,1 --hosts localhost,far --ssh \"%s\" --whorl \"%s\" "
+		 "--start-timeout %d --grace 0.2 -- \"%s\" %d 2>err; echo $? >status; } |\n"
+		 "{ until [ -e go ] || [ -s err ]; do sleep 0.02; done; cat >both; }",
+		 dir.path, self, ini, ssh, self, seconds, program, 2 * seconds);
+	cli_free(&cli);
+	LAUNCH(ini, "--nodes", "2", "--", script("outer", command));
+	is = lines_now(cli_path(&dir, "status"), "0") == 1;
+	snprintf(line, sizeof line, "0: %01000d", 0);
+	if (is)
+		ck_assert_uint_eq(lines_now(cli_path(&dir, "both"), line), 600);
+	return is;
+}
+
+/* What node 0 says is not taken by anything, and no more of it is read. Node 1, which begins when that is so, is not missed for that. A slow
+ * machine may need longer than the time that it has, which is doubled then. */
+START_TEST(a_host_that_is_reached_late)
+{
+	int seconds = 1;
+
+	while (!is_there_behind_full_output(seconds)) {
+		seconds *= 2;
+		ck_assert_int_le(seconds, 16);
+	}
 	ck_assert_uint_eq(left(), 0);
 }
 END_TEST
@@ -695,7 +784,9 @@ Suite *suite(void)
 	tcase_add_test(tcase, the_second_signal_kills);
 	tcase_add_loop_test(tcase, the_launcher_is_killed, 0, 4);
 	tcase_add_test(tcase, a_keeper_is_killed);
+	tcase_add_test(tcase, an_end_before_it_is_known_that_they_run);
 	tcase_add_test(tcase, another_host);
+	tcase_add_test(tcase, a_host_that_is_reached_late);
 	tcase_add_test(tcase, addresses_say_which_host);
 	tcase_add_test(tcase, a_host_is_not_reached);
 	tcase_add_loop_test(tcase, one_of_several_runs_its_own, 0, 3);
@@ -706,9 +797,21 @@ Suite *suite(void)
 	return suite;
 }
 
+static void hold_keeper(void)
+{
+	const char *held = getenv(KEEPERS_HELD);
+
+	for (int n = 0; held != NULL && access(held, F_OK) == 0 && n < 100000; n++)
+		usleep(1000);
+}
+
 /* `PROGRAM launch ...` is the command. */
 int main(int argc, char **argv)
 {
 	argp_err_exit_status = WH_EXIT_USAGE;
-	return argc > 1 && strcmp(argv[1], "launch") == 0 ? wh_launch_main(argc - 1, argv + 1) : test_main(suite());
+	if (argc < 2 || strcmp(argv[1], "launch") != 0)
+		return test_main(suite());
+	if (argc > 2 && strcmp(argv[2], "--keep") == 0)
+		hold_keeper();
+	return wh_launch_main(argc - 1, argv + 1);
 }

@@ -267,7 +267,7 @@ mutant(NAME dds-key-part KIND test_dds_type FILE dds/type/type.c
 	for (size_t at = 0; at < count; at += 16) {
 ]])
 
-mutant(NAME dds-type-tail KIND test_dds_type FILE dds/type/bytes.c
+mutant(NAME dds-type-tail KIND test_dds_type FILE dds/type/decode.c
 	REMOVES "bytes that are a type are nothing more"
 	TEXT [[
 	if (wh_dds_in_end(in) == WHORL_OK)

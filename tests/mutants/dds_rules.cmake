@@ -172,3 +172,30 @@ mutant(NAME dds-times-without-a-turn KIND test_dds_status FILE dds/work.c
 	REPLACEMENT [[
 	if (node->queue != NULL && 0 * wh_dds_clock() <
 ]])
+
+mutant(NAME dds-subgroup-of-a-channel KIND test_dds_conf FILE dds/config/config.c
+	REMOVES "no subgroup of the file has the name that a channel may have"
+	TEXT [[
+		if (names->is_channel(settings, name))
+]]
+	REPLACEMENT [[
+		if (names->is_shared(name))
+]])
+
+mutant(NAME dds-loop-of-the-caller KIND test_dds_conf FILE dds/node.c
+	REMOVES "a domain's node has a thread for its loop, though the file says that the program runs it"
+	TEXT [[
+	group = whorl_config_set(config, "engine.thread=dedicated");
+]]
+	REPLACEMENT [[
+	group = WHORL_OK;
+]])
+
+mutant(NAME dds-query-selects-all KIND test_dds_node FILE dds/reader.c
+	REMOVES "a query that was deleted selects nothing for a thread that had come with it"
+	TEXT [[
+	return !condition->read.condition.closed;
+]]
+	REPLACEMENT [[
+	return true;
+]])

@@ -129,6 +129,26 @@ bytes > writing->room - writing->at - pad)
 false)
 ]])
 
+mutant(NAME ddsc-text-beyond-room KIND test_ddsc_type FILE ddsc/type/write.c
+	REMOVES "of a text no more is looked at than has room"
+	TEXT [[
+		length = strnlen(at, writing->room - writing->at);
+]]
+	REPLACEMENT [[
+		length = strlen(at);
+]])
+
+mutant(NAME ddsc-run-beyond-room KIND test_ddsc_type FILE ddsc/type/write.c
+	REMOVES "of a sequence no more is looked at than has room"
+	TEXT [[
+		return put(writing, body->run, at, (size_t)step->bytes * count) &&
+		       wh_ddsc_check_run(writing->program, step, at, count) == NULL;
+]]
+	REPLACEMENT [[
+		return wh_ddsc_check_run(writing->program, step, at, count) == NULL &&
+		       put(writing, body->run, at, (size_t)step->bytes * count);
+]])
+
 mutant(NAME ddsc-own-buffer KIND test_ddsc_type FILE ddsc/type/release.c
 	REMOVES "a buffer of the program's own is not freed"
 	TEXT [[

@@ -156,3 +156,21 @@ list[0] != '-'; /* it is no option of ssh */
 	REPLACEMENT [[
 true;
 ]])
+
+mutant(NAME launch-unknown-are-killed KIND test_cli_launch FILE tools/launch_job.c
+	REMOVES "a keeper of this host that has not been heard ends its program in order"
+	TEXT [[
+		if (node->pid != 0 && (node->started || node->plan->host == NULL))
+]]
+	REPLACEMENT [[
+		if (node->pid != 0 && node->started)
+]])
+
+mutant(NAME launch-missed-behind-others KIND test_cli_launch FILE tools/launch_job.c
+	REMOVES "a greeting is read though what others say is not taken"
+	TEXT [[
+	return waits > (node->started ? WH_OUTLET_FULL : 2 * WH_OUTLET_FULL);
+]]
+	REPLACEMENT [[
+	return waits > WH_OUTLET_FULL;
+]])

@@ -310,6 +310,7 @@ START_TEST(ignored_sections_are_not_looked_into)
 	struct wh_conf *conf = new_conf();
 	char longer[301];
 	char text[1000];
+	size_t at = 0;
 
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
@@ -323,6 +324,12 @@ START_TEST(ignored_sections_are_not_looked_into)
 	ck_assert(!wh_conf_has(conf, "bench", NULL));
 	ck_assert(wh_conf_passed_over(conf, "bench"));
 	ck_assert(!wh_conf_passed_over(conf, "group"));
+	ck_assert_str_eq(wh_conf_passed_name(conf, "bench", &at), "");
+	ck_assert_str_eq(wh_conf_passed_name(conf, "bench", &at), "");
+	ck_assert_str_eq(wh_conf_passed_name(conf, "bench", &at), "x");
+	ck_assert_ptr_null(wh_conf_passed_name(conf, "bench", &at));
+	wh_conf_mistake(conf, "bench", "x", NULL, "is wrong");
+	ck_assert_str_eq(wh_conf_mistakes(conf), "a.ini:7: bench x: is wrong");
 	wh_conf_free(conf);
 	conf = new_conf();
 	wh_conf_ignore(conf, "bench");

@@ -32,7 +32,8 @@ START_TEST(topics_lie_where_the_file_says)
 	whorl_dds_entity participant;
 	struct wh_dds_base *base;
 
-	write_group("[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n"
+	/* with a loop that the program is to run, which it does not */
+	write_group("[engine]\nthread = caller\n[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n"
 		    "[topic orders.*]\nchannel = orders\n[topic rt/*]\nchannel = own\n[topic *e?]\nchannel = own\n"
 		    "[topic poses]\nchannel = orders\n[channel dds.s.atomic]\nwindow = 9\n");
 	participant = made(whorl_dds_create_participant(0, NULL, NULL));
@@ -64,7 +65,9 @@ START_TEST(a_name_that_no_channel_can_have)
 	whorl_dds_entity participant;
 	struct place place;
 
-	write_group("[topic *]\nchannel = own\n");
+	write_group(
+		"[topic *]\nchannel = own\n[subgroup own]\nmembers = wish\n[subgroup dds.q.atomic]\nmembers = wish\n"
+		"[subgroup x.unordered]\nmembers = wish\n"); /* these three are none either */
 	memset(name, 'x', 255);
 	name[255] = '\0';
 	memcpy(other, name, sizeof(other));
@@ -158,7 +161,7 @@ START_TEST(logged_topics_have_channels_of_their_own)
 		"[channel orders]\nwindow = 10\nmessage_bytes = 512\nlarge_bytes = 5k\n[topic orders]\nchannel = orders\n"
 		"[channel orders.logged]\nwindow = 10\n[topic kept]\nchannel = orders.logged\n"
 		"[topic own]\nchannel = own\n[topic shared]\nchannel = dds.s.logged\n[topic atomic]\nchannel = dds.s.atomic\n");
-	ck_assert_int_eq(wh_dds_settings_load(&settings, domain_file, wh_dds_is_shared_channel, &mistakes), WHORL_OK);
+	ck_assert_int_eq(wh_dds_settings_load(&settings, domain_file, &wh_dds_channel_names, &mistakes), WHORL_OK);
 	lies_on(&settings, "a", "durability=persistent", "dds.s.logged");
 	lies_on(&settings, "a", "durability=transient", "dds.s.stored");
 	lies_on(&settings, "orders", "durability=persistent", "orders.logged");
@@ -226,6 +229,14 @@ START_TEST(mistakes_are_told)
 		{"[dds]\ndirectory = /logs\n",
 		 ":6: dds.directory: is \"/logs\", expected none: the file has a group, and "
 		 "group.log_dir says where logs lie"},
+		/* no key of a subgroup is for a channel: of any name that one may have */
+		{"[subgroup dds.s.atomic]\nmembers = wish\nsending_threads = one\n",
+		 ":5: subgroup dds.s.atomic: a channel of topics is called so, expected another name"},
+		{"[subgroup dds.control]\n", ":5: subgroup dds.control: a channel of topics is called so"},
+		{"[subgroup own.us.x]\nmembers = wish\n", ":5: subgroup own.us.x: a channel"},
+		{"[subgroup x]\nmembers = wish\n[channel x]\n", ":5: subgroup x: a channel"},
+		{"[subgroup y]\n[channel x]\n[subgroup x.logged]\n", ":7: subgroup x.logged: a channel"},
+		{"[channel x]\n[subgroup x.unordered]\n", ":6: subgroup x.unordered: a channel"},
 		{"[group x]\n", ":5: group x: takes no name"},
 		{"[topics x]\n", ":5: topics x: unknown section, did you mean topic?"},
 		{"[group]\nnodes = many\n[dds]\nslow_reader = no\n", ":8: dds.slow_reader: is \"no\""}, /* both */

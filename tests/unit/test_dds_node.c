@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 
+#include "dds/node.h"
 #include "tests/support/dds_world.h"
 
 /* Takes one, and waits for it. */
@@ -608,6 +609,63 @@ START_TEST(what_is_deleted_meanwhile)
 }
 END_TEST
 
+static bool is_none(const void *sample, size_t bytes, void *arg)
+{
+	(void)sample, (void)bytes, (void)arg;
+	return false;
+}
+
+static void *read_none(void *ctx)
+{
+	const struct worker *worker = ctx;
+	struct whorl_dds_sample_info info = {.size = sizeof(info)};
+	struct pose pose;
+	void *data[1] = {&pose};
+	whorl_dds_return result = whorl_dds_read(worker->id, data, &info, 1);
+
+	return (void *)(intptr_t)(result == 0 || result == WHORL_DDS_RETCODE_ALREADY_DELETED);
+}
+
+static void *delete_it(void *ctx)
+{
+	return (void *)(intptr_t)(whorl_dds_delete(((const struct worker *)ctx)->id) == OK);
+}
+
+/* A thread has come to a reader with a query that selects nothing, and the query is deleted before it has the reader: it is not given all then.
+ * Which of the two is first is drawn, so there are some rounds. */
+START_TEST(a_query_that_is_deleted_meanwhile)
+{
+	struct place place = enter(domain(), "poses", "");
+	whorl_dds_entity reader = new_reader(&place, "reliability=reliable");
+	whorl_dds_entity writer = new_writer(&place, ""), parent;
+	struct wh_dds_base *base;
+
+	well(whorl_dds_write(writer, &(struct pose){.id = 7}));
+	well(whorl_dds_wait_for_acks(writer, patience()));
+	ck_assert_int_eq(WH_DDS_HOLD(reader, WH_DDS_KIND(WH_DDS_READER), &base), OK);
+	for (int round = 0; round < 40; round++) {
+		whorl_dds_entity query = made(whorl_dds_create_querycondition(reader, 0, is_none, NULL, NULL));
+		struct worker reads = {.place = place, .id = (int)query}, deletes = reads;
+		void *was_none, *was_deleted;
+
+		pthread_mutex_lock(&base->lock);
+		ck_assert_int_eq(pthread_create(&reads.thread, NULL, read_none, &reads), 0);
+		usleep(round % 4 * 300); /* to the lock of the reader */
+		ck_assert_int_eq(pthread_create(&deletes.thread, NULL, delete_it, &deletes), 0);
+		do
+			parent = whorl_dds_get_parent(query);
+		while (parent != WHORL_DDS_RETCODE_ALREADY_DELETED);
+		usleep(round % 3 * 300); /* and that one, too */
+		pthread_mutex_unlock(&base->lock);
+		pthread_join(reads.thread, &was_none);
+		pthread_join(deletes.thread, &was_deleted);
+		ck_assert(was_none != NULL && was_deleted != NULL);
+	}
+	wh_dds_let_go(base);
+	well(whorl_dds_delete(place.participant));
+}
+END_TEST
+
 int main(void)
 {
 	const struct named_test tests[] = {
@@ -627,6 +685,7 @@ int main(void)
 		{"domains", domains_are_apart},
 		{"threads", threads_write_read_and_come_and_go},
 		{"meanwhile", what_is_deleted_meanwhile},
+		{"query", a_query_that_is_deleted_meanwhile},
 	};
 
 	return run_processes("dds_node", tests, sizeof(tests) / sizeof(tests[0]));

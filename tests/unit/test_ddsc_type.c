@@ -1,4 +1,7 @@
 /* test_ddsc_type.c - types as idlc describes them: which are made, what is said of them, and their samples as bytes. */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "ddsc/type/type_int.h"
 #include "tests/harness.h"
 #include "tests/support/descriptors.h"
@@ -150,6 +153,32 @@ TEST(room_that_is_too_small_is_not_left)
 		for (size_t i = room; i < sizeof(bytes); i++)
 			ck_assert_uint_eq(bytes[i], 0xaa);
 	}
+}
+
+/* Pages of which the last may not be touched. */
+static unsigned char *before_a_wall(size_t bytes, int fill)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + page, page, PROT_NONE), 0);
+	memset(pages, fill, page);
+	return pages + page - bytes;
+}
+
+/* Here a string without an end, and a sequence that is said to be longer than it is. */
+TEST(no_more_is_looked_at_than_has_room)
+{
+	struct mixed text = {.text = (char *)before_a_wall(64, 'a')};
+	struct all enums = {.colours = {1 << 28, 1 << 28, before_a_wall(200, 0), false}};
+	unsigned char bytes[200];
+
+	make(&mixed_descriptor);
+	ck_assert_uint_eq(wh_ddsc_encode(type, WH_DDSC_XCDR2, &text, bytes, 64), SIZE_MAX);
+	wh_ddsc_type_free(type);
+	make(&all_descriptor);
+	ck_assert_uint_eq(wh_ddsc_encode(type, WH_DDSC_XCDR2, &enums, bytes, sizeof(bytes)), SIZE_MAX);
 }
 
 TEST(padding_is_zero)

@@ -1,36 +1,8 @@
-/* bytes.c - types as bytes, for those that have a topic from the domain alone. */
+/* decode.c - types from bytes, for those that have a topic from the domain alone. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dds/type/type_int.h"
-
-#define VERSION 1
-
-void wh_dds_type_encode(const struct whorl_dds_type *type, struct wh_dds_out *out)
-{
-	wh_dds_put_number(out, VERSION, 1);
-	wh_dds_put_text(out, type->name);
-	wh_dds_put_number(out, type->bytes, 4);
-	wh_dds_put_number(out, type->align, 1);
-	wh_dds_put_number(out, type->flags, 1);
-	wh_dds_put_number(out, type->bytes_max, 4);
-	wh_dds_put_number(out, type->hash, 8);
-	wh_dds_put_number(out, type->key_count, 2);
-	for (uint32_t i = 0; i < type->key_count; i++) {
-		wh_dds_put_number(out, type->keys[i].offset, 4);
-		wh_dds_put_number(out, type->keys[i].bytes, 4);
-	}
-	wh_dds_put_number(out, type->field_count, 2);
-	for (uint32_t i = 0; i < type->field_count; i++) {
-		const struct whorl_dds_field *field = wh_dds_field_at(type, i);
-
-		wh_dds_put_text(out, field->name);
-		wh_dds_put_number(out, field->kind, 1);
-		wh_dds_put_number(out, field->flags, 1);
-		wh_dds_put_number(out, field->offset, 4);
-		wh_dds_put_number(out, field->count, 4);
-	}
-}
 
 struct scratch { /* a type while it is read */
 	struct whorl_dds_type type;
@@ -83,7 +55,7 @@ static whorl_dds_return decode(struct scratch *scratch, struct whorl_dds_type **
 	struct whorl_dds_type *type = &scratch->type;
 
 	type->size = sizeof(*type);
-	wh_dds_take_within(in, 1, VERSION, VERSION);
+	wh_dds_take_within(in, 1, WH_DDS_TYPE_VERSION, WH_DDS_TYPE_VERSION);
 	type->name = take_name(in, scratch->names[0]);
 	type->bytes = (uint32_t)wh_dds_take(in, 4);
 	type->align = (uint32_t)wh_dds_take(in, 1);
