@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -24,9 +24,12 @@ static int pin_to_cpu(pthread_attr_t *attr, int cpu)
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
-/* A thread inherits the mask of the one that creates it: so nothing can be delivered to it before it blocks. */
-static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+/* A thread inherits the mask of the one that creates it: so nothing can be delivered to it before it blocks. And its name: another thread
+ * could only be named by a file in /proc, and what the kernel keeps of that is dear to take down when a process with many threads ends. */
+static int create_masked(pthread_t *thread, const char *name, const pthread_attr_t *attr, void *(*fn)(void *),
+			 void *arg)
 {
+	char own_name[WH_THREAD_NAME_BYTES];
 	sigset_t blocked, before;
 	int failed;
 
@@ -34,7 +37,10 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
 	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
 		sigdelset(&blocked, own_faults[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	(void)prctl(PR_GET_NAME, own_name);
+	(void)prctl(PR_SET_NAME, name);
 	failed = pthread_create(thread, attr, fn, arg);
+	(void)prctl(PR_SET_NAME, own_name);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return failed;
 }
@@ -42,7 +48,6 @@ static int create_masked(pthread_t *thread, const pthread_attr_t *attr, void *(*
 enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *), void *arg,
 				   struct wh_error *err)
 {
-	char short_name[WH_THREAD_NAME_BYTES];
 	pthread_attr_t attr;
 	int failed = pthread_attr_init(&attr);
 
@@ -51,14 +56,12 @@ enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu,
 	if (cpu >= 0)
 		failed = pin_to_cpu(&attr, cpu);
 	if (failed == 0)
-		failed = create_masked(thread, &attr, fn, arg);
+		failed = create_masked(thread, name, &attr, fn, arg); /* the kernel cuts the name */
 	pthread_attr_destroy(&attr);
 	if (failed != 0 && cpu >= 0)
 		return wh_error_system(err, failed, "thread \"%s\" on CPU %d", name, cpu);
 	if (failed != 0)
 		return wh_error_system(err, failed, "thread \"%s\"", name);
-	snprintf(short_name, sizeof(short_name), "%s", name);
-	(void)pthread_setname_np(*thread, short_name); /* for people only, and the thread may have ended by now */
 	return WHORL_OK;
 }
 

@@ -51,6 +51,7 @@ need_test() {
 	need cyclonedds-dev installed cyclonedds-dev
 	need cyclonedds-tools has idlc
 	need libfastcdr-dev installed libfastcdr-dev
+	[ "$1" != asan ] || need lld has ld.lld # two hundred programs, each with a sanitizer: a third of the usual linker's time
 	need_compiler "$1"
 }
 

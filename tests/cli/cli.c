@@ -95,6 +95,7 @@ static void become(const char *const *arguments, const struct cli *cli, pid_t te
 	const char *argv[64] = {cli_command};
 	int out = open(cli->out_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	int err = open(cli->err_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	int of_test = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	for (size_t i = 0; arguments[i] != NULL && i + 2 < sizeof argv / sizeof argv[0]; i++)
 		argv[i + 1] = arguments[i];
@@ -105,6 +106,7 @@ static void become(const char *const *arguments, const struct cli *cli, pid_t te
 	if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
 		_exit(126);
 	execv(cli_command, (char *const *)argv);
+	dprintf(of_test, "%s: %s\n", cli_command, strerror(errno));
 	_exit(127);
 }
 

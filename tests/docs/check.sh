@@ -62,18 +62,19 @@ done < <(sed -n 's/^\t"\([a-z/]*\) *:.*/\1/p' cmake/edges.cmake | grep -v '^incl
 # ---- names of the code: `files`, `functions()`, whorl's own prefixes, `names_of_tests` -----------------------------------
 
 sources=(base conf transport sst smc predicates membership persistence state group replica work delegation dds ddsc bridge sim command tools bench examples include tests cmake)
-words=$(grep -rhoE '[A-Za-z_][A-Za-z_0-9]*' "${sources[@]}" run CMakeLists.txt | sort -u)
+words=$(grep -IrhoE '[A-Za-z_][A-Za-z_0-9]*' "${sources[@]}" run CMakeLists.txt | sort -u)
+not_in_the_code() { sort -u | comm -23 - <(printf '%s\n' "$words"); } # of the names that it reads
 for page in "${pages[@]}"; do
 	while read -r path; do
 		compgen -G "$path" >/dev/null || complain "$page: there is no file $path"
 	done < <(grep -oE '`[^`]+`' "$page" | tr -d '`' | grep -E "^($(IFS='|' && echo "${sources[*]}")|docs)/[A-Za-z0-9_./*-]+$" || true)
 	while read -r name; do
-		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
-	done < <(grep -oE '\b(wh|whorl|WH|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b|`[a-z_0-9]+\(\)`' "$page" | tr -d '`()' | sort -u || true)
+		complain "$page: there is no $name in the code"
+	done < <(grep -oE '\b(wh|whorl|WH|WHORL)_[A-Za-z0-9_]*[A-Za-z0-9]\b|`[a-z_0-9]+\(\)`' "$page" | tr -d '`()' | not_in_the_code)
 	[[ $page == docs/decisions/* ]] && continue # they may name what was not taken
 	while read -r name; do
-		grep -qxF "$name" <<<"$words" || complain "$page: there is no $name in the code"
-	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`|\b[A-Z]{2,}(_[A-Z]+)+\b' "$page" | tr -d '`' | sort -u || true)
+		complain "$page: there is no $name in the code"
+	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){2,}`|\b[A-Z]{2,}(_[A-Z]+)+\b' "$page" | tr -d '`' | not_in_the_code)
 	while read -r name; do
 		grep -qwF -- "${name#processes-}" tests/processes/CMakeLists.txt || complain "$page: there is no test $name"
 	done < <(grep -oE '`processes-[a-z-]+`' "$page" | tr -d '`' | sort -u || true)

@@ -10,8 +10,8 @@ command=$1
 
 configure 3 1
 mkdir "$dir/logs"
-# Segments of 4 MB, and checkpoints while the test writes.
-sed -i -e "/^\[group\]/a log_dir = $dir/logs\ndisk_timeout_ms = $(patience 6000)" -e '/^\[subgroup kv\]/a mode = durable\nlog_bytes = 12m' "$dir/kv.ini"
+# Segments of 1 MB, and checkpoints while the test writes.
+sed -i -e "/^\[group\]/a log_dir = $dir/logs\ndisk_timeout_ms = $(patience 6000)" -e '/^\[subgroup kv\]/a mode = durable\nlog_bytes = 3m' "$dir/kv.ini"
 
 trap '' XFSZ # a file that may not grow stands for a disk that is full: a result, not a signal
 
@@ -54,7 +54,7 @@ none_is_lost() { # ID
 start_all
 
 # one is killed while it is written; the others go on; it comes back with what it has on disk
-write 0 4000
+write 0 1000
 until_true 30 answered 200 || fail "nothing is written"
 kill_hard 2
 until_true 20 eval '[ "$(info 0 members)" = 2 ]' || fail "node 2 is not left behind"
@@ -62,8 +62,8 @@ until_true 20 eval '[ "$(info 0 members)" = 2 ]' || fail "node 2 is not left beh
 start 2
 ready 2
 wait $writer || fail "the writer ends with $?: $(tail -n 1 "$dir/said")"
-[ "$(grep -c . "$dir/answers")" -eq 8000 ] || fail "some writes were not answered"
-expect 4000 2 get counter
+[ "$(grep -c . "$dir/answers")" -eq 2000 ] || fail "some writes were not answered"
+expect 1000 2 get counter
 until_true 20 same_state 0 1 2 || fail "the states differ after a return"
 [ -n "$(find "$dir/logs/0" -name '*.checkpoint')" ] || fail "no checkpoint was made"
 
@@ -78,12 +78,12 @@ until_true 20 same_state 0 1 2 || fail "the states differ after a restart of all
 [ "$(cli 2 get k7 | head -c 1000)" = "$value" ] || fail "k7 is not what was written"
 
 # the disk of one is full: it says so and ends, the others go on without it
-prlimit --pid "${pids[2]}" --fsize=1048576
-write 0 12000
+prlimit --pid "${pids[2]}" --fsize=262144
+write 0 3000
 ends 2 1
 grep -q "^whorl-kv: node 2: this node leaves: its disk is full" "$dir/node2" || fail "node 2 does not say why it ends"
 wait $writer || fail "the writer ends with $?: $(tail -n 1 "$dir/said")"
-[ "$(grep -c . "$dir/answers")" -eq 24000 ] || fail "some writes were not answered: $(tail -n 1 "$dir/answers")"
+[ "$(grep -c . "$dir/answers")" -eq 6000 ] || fail "some writes were not answered: $(tail -n 1 "$dir/answers")"
 start 2
 ready 2
 none_is_lost 2

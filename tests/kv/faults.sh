@@ -40,14 +40,14 @@ for id in 0 1 2; do ends $id 0; done
 # one is killed while it is written, and comes back to the same state
 for id in 0 1 2; do start $id; done
 ready 0 1 2
-(for ((i = 0; i < 3000; i++)); do echo "incr counter"; echo "set k$i $i"; done | cli 0 >"$dir/answers") &
+(for ((i = 0; i < 3000; i++)); do echo "incr counter"; echo "set k$i $i"; done | timeout 300 redis-cli -p "${ports[0]}" >"$dir/answers") &
 writer=$!
 until_true 10 eval '[ "$(wc -l <"$dir/answers")" -gt 100 ]' || fail "nothing is written"
 kill -9 "${pids[2]}"
 wait "${pids[2]}" || true
 until_true 20 eval '[ "$(cli 1 info replication | tr -d "\r" | sed -n s/^members://p)" = 2 ]' || fail "node 2 is not left behind"
 start 2
-wait $writer
+wait $writer || fail "the writer ends with $?"
 ready 2
 expect 3000 2 get counter
 expect 2999 1 get k2999

@@ -1,4 +1,5 @@
-/* await.h - for tests of what threads of the library do: to wait until something is there. Nothing sleeps for it. */
+/* await.h - for tests of what threads of the library do: to wait until something is there. It is looked for again
+ * and again; behind the first few ms with rests between, as threads, and other tests, have better use for the processor. */
 #ifndef WH_TESTS_SUPPORT_AWAIT_H
 #define WH_TESTS_SUPPORT_AWAIT_H
 
@@ -11,6 +12,9 @@
 
 uint64_t now_ms(void);
 
+/* A rest, if the wait began a while ago. */
+void await_rest(uint64_t began_ms);
+
 /* Evaluates `step` until `condition` holds; fails after PATIENCE_MS, of which each lab has its own. */
 #define await(condition, step)                                                                                         \
 	do {                                                                                                           \
@@ -19,6 +23,7 @@ uint64_t now_ms(void);
 			step;                                                                                          \
 			ck_assert_msg(now_ms() - began_ms_ < (uint64_t)PATIENCE_MS, "this never came: %s",             \
 				      #condition);                                                                     \
+			await_rest(began_ms_);                                                                         \
 		}                                                                                                      \
 	} while (0)
 

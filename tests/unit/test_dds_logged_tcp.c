@@ -291,8 +291,12 @@ static void write_now(int node, int topic, int count)
 	known[topic].acknowledged += count;
 }
 
+/* At once: none sees another end. A busy machine may let one go on between two kills, into a view of those that are left, of which too few
+ * come back. */
 static void kill_all(const char *nodes)
 {
+	for (const char *at = nodes; *at != '\0'; at++)
+		kill(hosts[*at - '0'].pid, SIGSTOP);
 	for (const char *at = nodes; *at != '\0'; at++)
 		kill(hosts[*at - '0'].pid, SIGKILL);
 	for (const char *at = nodes; *at != '\0'; at++) {
@@ -317,12 +321,13 @@ static void judge(int node, int topic)
 	int next[256] = {0};
 
 	for (int i = 0; i < told->seen_count; i++) {
-		const struct seen *it = &told->seen[i], *before = &told->seen[i - 1];
+		const struct seen *it = &told->seen[i], *before = i > 0 ? it - 1 : NULL;
 
 		if (i < known[topic].count && memcmp(it, &known[topic].seen[i], sizeof(*it)) != 0)
 			ck_abort_msg("node %d: %s: %d.%d at %d.%d is not what was there before", node, names[topic],
 				     it->id, it->count, (int)it->view, (int)it->sequence);
-		if (i > 0 && (it->view < before->view || (it->view == before->view && it->sequence <= before->sequence)))
+		if (before != NULL &&
+		    (it->view < before->view || (it->view == before->view && it->sequence <= before->sequence)))
 			ck_abort_msg("node %d: %s: two are at one place", node, names[topic]);
 		if (it->count != next[it->id])
 			ck_abort_msg("node %d: %s: there is %d.%d where %d is expected", node, names[topic], it->id,
