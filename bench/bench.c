@@ -45,7 +45,10 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Run the group of an ini file, measure it, and prove that all its members have delivered the same.\v"
 	"The keys of the file are described by `whorl config --describe`. A value may be a list (bytes = 128, 10240): "
-	"each combination is one variant. Subgroups may have messages of sizes of their own, by sections [bench NAME].\n"
+	"each combination is one variant. Subgroups may have sizes and batches of their own, by sections [bench NAME].\n"
+	"\n"
+	"With batch = N a sender claims N messages at a time, all or none, fills all and commits them together; the limit on shared memory "
+	"publishes as many at a time.\n"
 	"\n"
 	"Rates are application data delivered per second, the mean over the nodes. The limit is what the same machine "
 	"does around the same time without a protocol. Latency is the time from the claim of a message, before it is "

@@ -45,6 +45,8 @@ enum wh_bench_stage {
 
 enum wh_bench_copies { BENCH_COPIES_NONE, BENCH_COPIES_SEND, BENCH_COPIES_DELIVERY, BENCH_COPIES_BOTH };
 
+#define BENCH_BATCH_MAX 32768 /* as the greatest window: that of its subgroup is the maximum */
+
 struct wh_bench_options {
 	int64_t messages, messages_total, bytes, runs;
 	int optimisations;    /* enum wh_bench_stage */
@@ -54,7 +56,7 @@ struct wh_bench_options {
 	int copies;           /* enum wh_bench_copies */
 	int64_t sender_delay_us;
 	int delayed_senders, active_senders; /* enum wh_bench_some; active ones are not none */
-	int64_t senders_per_node;
+	int64_t senders_per_node, batch;
 	bool sender_sleeps;
 	bool processes, limit;
 	int upcall; /* enum wh_bench_upcall */
@@ -65,6 +67,7 @@ struct wh_bench_options {
 
 struct wh_bench_subgroup_options { /* of [bench NAME] */
 	int64_t bytes;             /* -1: as [bench] says */
+	int64_t batch;             /* 0: likewise */
 };
 
 extern const struct wh_option_table wh_bench_table, wh_bench_subgroup_table;
@@ -79,6 +82,7 @@ struct wh_bench_subgroup {
 	uint32_t active_count;
 	uint32_t delayed_count; /* the lowest so many of them with a delay */
 	uint32_t window, bytes; /* bytes: of each message */
+	uint32_t batch;         /* so many are claimed and committed at a time */
 	bool ordered, durable;  /* durable ones are ordered */
 	bool by_total;     /* senders go on until `expected` messages are delivered, no matter which node sent them */
 	uint64_t expected; /* messages that each member delivers */

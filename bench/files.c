@@ -270,6 +270,7 @@ static json_t *subgroup_json(const struct wh_bench_run *run, uint32_t g, double 
 	set_value(object, "messages_per_s", figure_json(run->plan, (double)messages / here / seconds));
 	set_value(object, "bytes_per_s", figure_json(run->plan, (double)bytes / here / seconds));
 	set_value(object, "nulls", integer_json(nulls));
+	set_value(object, "claim_batch", integer_json(subgroup->batch));
 	return object;
 }
 
@@ -375,6 +376,7 @@ static void set_question(json_t *object, const char *file, const struct wh_bench
 	set_value(object, "delayed_senders", integer_json(first->delayed_count));
 	set_value(object, "sender_delay_us", integer_json((uint64_t)plan->options.sender_delay_us));
 	set_value(object, "senders_per_node", integer_json((uint64_t)plan->options.senders_per_node));
+	set_value(object, "claim_batch", integer_json(first->batch)); /* `batch` is what the stages found at a time */
 	set_value(object, "window", integer_json(first->window));
 	set_value(object, "bytes", integer_json(first->bytes));
 	set_value(object, "messages", integer_json((uint64_t)plan->options.messages));

@@ -120,6 +120,7 @@ struct wh_bench_stream {
 	uint32_t number;                  /* of the subgroup */
 	uint32_t rank;
 	uint64_t left;   /* messages; a stream that goes by_total counts nothing */
+	uint64_t next;   /* the index behind its newest message */
 	uint64_t due_ns; /* not before; 0: at once */
 	bool delayed;
 };
@@ -128,6 +129,7 @@ struct wh_bench_sender {
 	struct wh_bench_node *node;
 	struct wh_bench_stream *streams; /* [stream_count] */
 	uint32_t stream_count;
+	struct whorl_claim *claims;      /* of the batch that is being sent */
 	void *outside;                   /* messages are made here, and copied into their slots; NULL: made in place */
 	uint64_t wait_ns, wait_since_ns; /* for the window: so far; since when, 0: not now */
 	pthread_t thread;                /* of all but the first, which is the node's main thread */
@@ -144,7 +146,7 @@ void wh_bench_send_close(struct wh_bench_node *node);
 /* Dedicated mode: sends all there is to send, unless the phase changes. */
 void wh_bench_send_all(struct wh_bench_sender *sender);
 
-/* The same one step after the other, where the caller knows how to wait: one message in each stream, if it can be. */
+/* The same one step after the other, where the caller knows how to wait: a batch in each stream, if it can be. */
 enum wh_bench_turn {
 	BENCH_TURN_SENT,
 	BENCH_TURN_FULL,  /* some window is */

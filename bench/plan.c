@@ -49,7 +49,7 @@ static const struct wh_option bench_options[] = {
 	 "read.",
 	 BENCH(copies), true},
 	{"sender_delay_us", WH_OPTION_INTEGER, "us", "0", 0, 60000000, NULL,
-	 "A delayed sender waits busily for so long after each message; with thread = caller it runs the loop meanwhile.",
+	 "A delayed sender waits busily for so long after each message, or batch; with thread = caller it runs the loop meanwhile.",
 	 BENCH(sender_delay_us), true},
 	{"sender_sleeps", WH_OPTION_SWITCH, "", "off", 0, 0, NULL,
 	 "on: a delayed sender sleeps for its delay, and leaves its processor to others, as for the latency at low load.",
@@ -62,6 +62,10 @@ static const struct wh_option bench_options[] = {
 	 BENCH(active_senders), true},
 	{"senders_per_node", WH_OPTION_INTEGER, "threads", "1", 1, 64, NULL,
 	 "Application threads that share the sending of a node; 1 with thread = caller.", BENCH(senders_per_node), true},
+	{"batch", WH_OPTION_INTEGER, "messages", "1", 1, BENCH_BATCH_MAX, NULL,
+	 "A sender claims so many at a time, all or none, fills all and commits them together (whorl_claim_many, whorl_commit_many); the last ones "
+	 "may be fewer. At most the window; 1 with upcall = call. A section [bench NAME] has another for one subgroup.",
+	 BENCH(batch), true},
 	{"processes", WH_OPTION_SWITCH, "", "on", 0, 0, NULL,
 	 "on: each node is a process; off: all nodes are threads of the command.", BENCH(processes), false},
 	{"upcall", WH_OPTION_CHOICE, "", "batch", 0, 0, upcalls,
@@ -106,6 +110,7 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 	const struct wh_subgroup_options *config = &plan->config.subgroups[view->configured].options;
 	uint32_t active = wh_bench_vary_active(plan, g);
 	bool copied = options->subgroups > 1; /* the first is what the file has */
+	const char *name = plan->config.subgroups[copied ? 0 : view->configured].name;
 	uint64_t stamps = 2;
 	struct wh_bench_subgroup *out = &plan->subgroups[g];
 
@@ -119,7 +124,8 @@ static void plan_subgroup(struct wh_bench_plan *plan, uint32_t g)
 		.active_count = active,
 		.delayed_count = options->sender_delay_us > 0 ? wh_bench_some_of(options->delayed_senders, active) : 0,
 		.window = (uint32_t)config->window,
-		.bytes = (uint32_t)wh_bench_bytes_of(plan, plan->config.subgroups[copied ? 0 : view->configured].name),
+		.bytes = (uint32_t)wh_bench_bytes_of(plan, name),
+		.batch = (uint32_t)wh_bench_batch_of(plan, name),
 		.ordered = config->mode != WH_SUBGROUP_UNORDERED,
 		.durable = config->mode == WH_SUBGROUP_DURABLE,
 		.expected = (uint64_t)options->messages * active,
@@ -232,6 +238,7 @@ static void find_mistakes(const struct wh_bench_plan *plan)
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_engine_table, NULL, &engine);
 	wh_bench_size_mistakes(plan);
+	wh_bench_batch_mistakes(plan);
 	find_layout_mistakes(plan);
 	wh_bench_vary_mistakes(plan);
 	wh_bench_sim_mistakes(plan);
@@ -442,7 +449,8 @@ struct wh_limit_ring *wh_bench_plan_rings(const struct wh_bench_plan *plan, size
 								   .readers = subgroup->members,
 								   .reader_count = subgroup->member_count,
 								   .window = subgroup->window,
-								   .bytes = subgroup->bytes};
+								   .bytes = subgroup->bytes,
+								   .batch = subgroup->batch};
 	}
 	return rings;
 }

@@ -3,6 +3,8 @@
  * With a dedicated loop each sending thread claims, fills and commits as fast as it can, in all its subgroups in turn;
  * when every window is full it looks again a few times and then sleeps until the library says that there is room. With
  * thread = caller the node's one thread sends a burst between two passes of the loop, and waits for nothing here.
+ *
+ * It claims a batch at a time, all of it or nothing, which may be of one message; the last one is of those that are left.
  */
 #include "bench/node.h"
 
@@ -57,26 +59,70 @@ static void make_call(struct wh_bench_sender *sender, struct whorl_claim *claim)
 		wh_bench_node_fail(sender->node, "call: %s", whorl_result_text(result));
 }
 
-/* Fills and commits what has been claimed; the time of the message begins now. */
-static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, struct whorl_claim *claim)
+/* How many are claimed next. */
+static inline uint32_t next_count(const struct wh_bench_stream *stream)
+{
+	uint32_t batch = stream->subgroup->batch;
+
+	return stream->subgroup->by_total || stream->left >= batch ? batch : (uint32_t)stream->left;
+}
+
+static inline enum whorl_result claim_some(struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
+					   uint32_t count)
+{
+	if (count == 1)
+		return whorl_claim(stream->handle, stream->subgroup->bytes, sender->claims);
+	return whorl_claim_many(stream->handle, stream->subgroup->bytes, count, sender->claims);
+}
+
+/* The time of messages begins now. */
+static inline void stamp_claims(const struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
+				uint32_t count)
+{
+	const struct wh_bench_node *node = sender->node;
+	uint64_t now = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t number = sender->claims[i].number;
+
+		if (!wh_bench_timed(node->plan, stream->subgroup, number))
+			continue;
+		now = now == 0 ? wh_bench_time(node) : now;
+		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, number),
+				 now); /* the commit releases it with the message */
+	}
+}
+
+static inline void fill_claim(const struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
+			      const struct whorl_claim *claim)
 {
 	const struct wh_bench_node *node = sender->node;
 	uint64_t seed = wh_payload_seed(stream->number, node->id, claim->number);
 
-	if (wh_bench_timed(node->plan, stream->subgroup, claim->number))
-		wh_store_relaxed(wh_bench_stamp(node->memory, stream->subgroup, stream->rank, claim->number),
-				 wh_bench_time(node)); /* the commit releases it with the message */
 	wh_payload_fill(sender->outside != NULL ? sender->outside : claim->data, claim->bytes, seed);
 	if (sender->outside != NULL)
 		memcpy(claim->data, sender->outside, claim->bytes);
 	if (__builtin_expect(node->world != NULL, 0))
 		node->world->filled(node->world->ctx, sender->outside != NULL ? claim->bytes : 0);
+}
+
+/* Fills and commits the claims that have been made. */
+static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, uint32_t count)
+{
+	const struct wh_bench_node *node = sender->node;
+
+	stamp_claims(sender, stream, count);
+	for (uint32_t i = 0; i < count; i++)
+		fill_claim(sender, stream, &sender->claims[i]);
 	if (node->plan->options.upcall == BENCH_UPCALL_CALL)
-		make_call(sender, claim);
+		make_call(sender, sender->claims);
+	else if (count == 1)
+		whorl_commit(sender->claims, sender->claims->bytes);
 	else
-		whorl_commit(claim, claim->bytes);
+		whorl_commit_many(sender->claims, count, NULL);
 	if (!stream->subgroup->by_total)
-		stream->left--;
+		stream->left -= count;
+	stream->next = sender->claims[count - 1].number + 1;
 	if (stream->delayed)
 		stream->due_ns = wh_bench_time(node) + (uint64_t)node->plan->options.sender_delay_us * WH_NS_PER_US;
 }
@@ -101,14 +147,13 @@ static inline void end_wait(struct wh_bench_sender *sender)
 	}
 }
 
-static inline enum outcome send_one(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
+static inline enum outcome send_some(struct wh_bench_sender *sender, struct wh_bench_stream *stream, uint32_t count)
 {
-	struct whorl_claim claim;
 	enum whorl_result result;
 
 	if (stream->due_ns != 0 && wh_bench_time(sender->node) < stream->due_ns)
 		return NOTHING;
-	result = whorl_claim(stream->handle, stream->subgroup->bytes, &claim);
+	result = claim_some(sender, stream, count);
 	if (result == WHORL_AGAIN)
 		return FULL;
 	if (result != WHORL_OK) {
@@ -116,7 +161,7 @@ static inline enum outcome send_one(struct wh_bench_sender *sender, struct wh_be
 		return FAILED;
 	}
 	end_wait(sender);
-	send_claimed(sender, stream, &claim);
+	send_claimed(sender, stream, count);
 	return SENT;
 }
 
@@ -127,26 +172,45 @@ static bool is_running(const struct wh_bench_sender *sender)
 	return wh_phase_get(&sender->node->shared->phase) == BENCH_RUN;
 }
 
-/* Sleeps until `stream` has room, and sends one message. False: the node has failed. */
+/* Waits for room for `count`, and claims them; WHORL_AGAIN, WHORL_TIMEOUT: not yet. */
+static enum whorl_result claim_waiting(struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
+				       uint32_t count, int timeout_ms)
+{
+	uint64_t window = stream->subgroup->window, past, last;
+	enum whorl_result result;
+
+	if (count == 1)
+		return whorl_claim_wait(stream->handle, stream->subgroup->bytes, timeout_ms, sender->claims);
+	/* Before the claim: if that finds no room then this message is on its way, though it may be another thread's. */
+	past = whorl_frontier_get(stream->handle, WHORL_DELIVERED_BY_ALL);
+	result = claim_some(sender, stream, count);
+	if (result != WHORL_AGAIN)
+		return result;
+	/* Where no other thread sends there is room when this one is past: see whorl_claim_many. */
+	last = stream->next + count > window ? stream->next + count - window - 1 : 0;
+	result = whorl_frontier_wait(stream->handle, WHORL_DELIVERED_BY_ALL, last > past ? last : past, timeout_ms);
+	return result == WHORL_OK ? claim_some(sender, stream, count) : result;
+}
+
+/* Sleeps until `stream` has room, and sends. False: the node has failed. */
 static bool send_waiting(struct wh_bench_sender *sender, struct wh_bench_stream *stream)
 {
 	int timeout_ms = sender->stream_count > 1 ? SLEEP_SHORT_MS : SLEEP_MS;
-	struct whorl_claim claim;
-	enum whorl_result result;
+	uint32_t count = next_count(stream);
+	enum whorl_result result = claim_waiting(sender, stream, count, timeout_ms);
 
-	result = whorl_claim_wait(stream->handle, stream->subgroup->bytes, timeout_ms, &claim);
-	if (result == WHORL_TIMEOUT)
+	if (result == WHORL_TIMEOUT || result == WHORL_AGAIN)
 		return true;
 	if (result != WHORL_OK) {
 		fail_claim(sender, stream, result);
 		return false;
 	}
 	end_wait(sender);
-	send_claimed(sender, stream, &claim);
+	send_claimed(sender, stream, count);
 	return true;
 }
 
-/* One message in each stream, if it can be. */
+/* A batch in each stream, if it can be. */
 struct turn {
 	uint32_t live, sent, full;
 	struct wh_bench_stream *full_one; /* a stream with a full window */
@@ -163,7 +227,7 @@ static inline struct turn take_turn(struct wh_bench_sender *sender)
 		if (!is_live(stream))
 			continue;
 		turn.live++;
-		switch (send_one(sender, stream)) {
+		switch (send_some(sender, stream, next_count(stream))) {
 		case SENT:
 			turn.sent++;
 			break;
@@ -277,13 +341,14 @@ static size_t send_burst(struct wh_bench_sender *sender, struct wh_bench_stream 
 	size_t most = burst_of(sender->node, stream->subgroup), sent = 0;
 
 	while (sent < most && is_live(stream)) {
-		enum outcome outcome = send_one(sender, stream);
+		uint32_t count = next_count(stream);
+		enum outcome outcome = send_some(sender, stream, count);
 
 		if (outcome == FULL && sent == 0 && sender->wait_since_ns == 0)
 			sender->wait_since_ns = wh_bench_time(sender->node);
 		if (outcome != SENT)
 			break;
-		sent++;
+		sent += count;
 	}
 	return sent;
 }
@@ -318,7 +383,6 @@ void wh_bench_send_last(struct wh_bench_node *node)
 {
 	const struct wh_bench_subgroup *subgroup = &node->plan->subgroups[0];
 	struct wh_bench_stream *stream = node->sender_count > 0 ? &node->senders[0].streams[0] : NULL;
-	struct whorl_claim claim;
 	enum whorl_result result;
 
 	if (subgroup->senders[subgroup->sender_count - 1] != node->id)
@@ -326,12 +390,12 @@ void wh_bench_send_last(struct wh_bench_node *node)
 	/* It was an active sender, and its first stream is that of the first subgroup. */
 	stream->left = 1;
 	wh_store_relaxed(&node->shared->last_ns, wh_bench_now());
-	result = whorl_claim(stream->handle, subgroup->bytes, &claim);
+	result = claim_some(&node->senders[0], stream, 1);
 	if (result != WHORL_OK) {
 		fail_claim(&node->senders[0], stream, result);
 		return;
 	}
-	send_claimed(&node->senders[0], stream, &claim);
+	send_claimed(&node->senders[0], stream, 1);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------------*/
@@ -345,6 +409,15 @@ static int active_rank(const struct wh_bench_node *node, uint32_t g)
 		if (subgroup->senders[rank] == node->id)
 			return (int)rank;
 	return -1;
+}
+
+static uint32_t greatest_batch(const struct wh_bench_plan *plan)
+{
+	uint32_t most = 1;
+
+	for (uint32_t g = 0; g < plan->subgroup_count; g++)
+		most = plan->subgroups[g].batch > most ? plan->subgroups[g].batch : most;
+	return most;
 }
 
 static void open_streams(struct wh_bench_sender *sender, uint32_t thread)
@@ -388,7 +461,9 @@ enum whorl_result wh_bench_send_open(struct wh_bench_node *node)
 
 		sender->node = node;
 		sender->streams = calloc(node->plan->subgroup_count, sizeof *sender->streams);
-		if (sender->streams == NULL || !wh_bench_outside(node->plan, BENCH_COPIES_SEND, &sender->outside))
+		sender->claims = calloc(greatest_batch(node->plan), sizeof *sender->claims);
+		if (sender->streams == NULL || sender->claims == NULL ||
+		    !wh_bench_outside(node->plan, BENCH_COPIES_SEND, &sender->outside))
 			goto out_memory;
 		open_streams(sender, node->sender_count);
 	}
@@ -430,6 +505,7 @@ void wh_bench_send_close(struct wh_bench_node *node)
 {
 	for (uint32_t s = 0; s < node->sender_count; s++) {
 		free(node->senders[s].streams);
+		free(node->senders[s].claims);
 		free(node->senders[s].outside);
 	}
 	free(node->senders);

@@ -1,4 +1,5 @@
-/* sizes.c - how large the messages of each subgroup are: [bench] bytes, and what [bench NAME] says instead; do they fit?
+/* sizes.c - how large the messages of each subgroup are, and how many are claimed at a time: [bench] bytes and batch, and what [bench NAME]
+ * says instead; do they fit?
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -9,6 +10,9 @@ static const struct wh_option bench_subgroup_options[] = {
 	{"bytes", WH_OPTION_INTEGER, "bytes", "-1", -1, 1 << 30, NULL,
 	 "Size of each message of this subgroup, and of its slots if it does not set message_bytes; -1: as [bench] bytes says.",
 	 offsetof(struct wh_bench_subgroup_options, bytes), true},
+	{"batch", WH_OPTION_INTEGER, "messages", "0", 0, BENCH_BATCH_MAX, NULL,
+	 "How many messages of this subgroup a sender claims and commits at a time; 0: as [bench] batch says.",
+	 offsetof(struct wh_bench_subgroup_options, batch), true},
 };
 const struct wh_option_table wh_bench_subgroup_table = {
 	"bench",
@@ -18,20 +22,27 @@ const struct wh_option_table wh_bench_subgroup_table = {
 	sizeof bench_subgroup_options / sizeof bench_subgroup_options[0],
 	sizeof(struct wh_bench_subgroup_options)};
 
-/* What [bench NAME] says; -1: nothing. */
-static int64_t own_bytes(const struct wh_bench_plan *plan, const char *name)
+/* What [bench NAME] says. */
+static struct wh_bench_subgroup_options own(const struct wh_bench_plan *plan, const char *name)
 {
 	struct wh_bench_subgroup_options options;
 
 	wh_conf_bind(plan->conf, plan->variant, &wh_bench_subgroup_table, name, &options);
-	return options.bytes;
+	return options;
 }
 
 int64_t wh_bench_bytes_of(const struct wh_bench_plan *plan, const char *name)
 {
-	int64_t bytes = own_bytes(plan, name);
+	int64_t bytes = own(plan, name).bytes;
 
 	return bytes >= 0 ? bytes : plan->options.bytes;
+}
+
+int64_t wh_bench_batch_of(const struct wh_bench_plan *plan, const char *name)
+{
+	int64_t batch = own(plan, name).batch;
+
+	return batch > 0 ? batch : plan->options.batch;
 }
 
 /* False: it does not say it, and its slots will fit. */
@@ -52,13 +63,13 @@ void wh_bench_fit_bytes(struct wh_bench_plan *plan)
 	if (wh_conf_given(plan->conf, "bench", NULL, "bytes"))
 		return;
 	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++)
-		if (own_bytes(plan, name) < 0 && says_slots(plan, name, &most) && most < plan->options.bytes)
+		if (own(plan, name).bytes < 0 && says_slots(plan, name, &most) && most < plan->options.bytes)
 			plan->options.bytes = most;
 }
 
 static void find_too_large(const struct wh_bench_plan *plan, const char *name)
 {
-	const char *section = own_bytes(plan, name) >= 0 ? name : NULL;
+	const char *section = own(plan, name).bytes >= 0 ? name : NULL;
 	char key[WH_OPTION_TEXT_BYTES], slots[WH_OPTION_TEXT_BYTES];
 	int64_t bytes = wh_bench_bytes_of(plan, name), most;
 
@@ -82,6 +93,36 @@ void wh_bench_size_mistakes(const struct wh_bench_plan *plan)
 		if (!wh_conf_has(plan->conf, "subgroup", name))
 			wh_conf_mistake(plan->conf, "bench", name, NULL,
 					"there is no such subgroup, expected the name of a section [subgroup NAME]");
+}
+
+/* More than its window can never be had, and calls are committed one by one. */
+static void find_batch_mistake(const struct wh_bench_plan *plan, const char *name)
+{
+	const char *section = own(plan, name).batch > 0 ? name : NULL;
+	char key[WH_OPTION_TEXT_BYTES], window[WH_OPTION_TEXT_BYTES];
+	int64_t batch = wh_bench_batch_of(plan, name);
+	struct wh_subgroup_options subgroup;
+
+	snprintf(key, sizeof key, "bench%s%s.batch", section != NULL ? " " : "", section != NULL ? section : "");
+	snprintf(window, sizeof window, "subgroup %s.window", name);
+	wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
+	if (wh_bench_has_mistake(plan->conf, key) || wh_bench_has_mistake(plan->conf, window))
+		return;
+	if (batch > subgroup.window)
+		wh_conf_mistake(plan->conf, "bench", section, "batch",
+				"is %" PRId64 ", expected at most %" PRId64 ", the window of subgroup %s", batch,
+				subgroup.window, name);
+	else if (batch > 1 && plan->options.upcall == BENCH_UPCALL_CALL)
+		wh_conf_mistake(plan->conf, "bench", section, "batch",
+				"is %" PRId64 ", expected 1 with upcall = call: calls are committed one by one", batch);
+}
+
+void wh_bench_batch_mistakes(const struct wh_bench_plan *plan)
+{
+	const char *name;
+
+	for (size_t g = 0; (name = wh_conf_instance(plan->conf, "subgroup", g)) != NULL; g++)
+		find_batch_mistake(plan, name);
 }
 
 void wh_bench_fit_slots(struct wh_bench_plan *plan)

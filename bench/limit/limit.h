@@ -4,7 +4,8 @@
  * byte (payload.h). The nodes agree on nothing: no order over senders, no stability, no failures.
  *
  * On shm: for each sender of each subgroup one bare single-writer ring in shared memory, of the same window, a slot
- * being just the bytes of a message. A writer publishes how far it has filled, every 1, 8 or 64 messages; a reader reads
+ * being just the bytes of a message. A writer publishes how far it has filled, every 1, 8 or 64 messages, or, where the benchmark claims a
+ * batch at a time, every batch, for all of which there must be room; a reader reads
  * all that is there and then publishes how far it has read; a slot is used again when all readers are past it.
  *
  * On tcp: one connection for each pair of nodes on loopback, with the options of the transport. A writer fills a message
@@ -46,7 +47,7 @@
 #include "command/crew.h"
 
 /* Where one thread fills and reads in turn: how many messages it fills at a time. A quarter of the window, and no more
- * than `most` bytes of them, but one at least. */
+ * than `most` bytes of them, but one at least; or a batch, if that is larger. */
 static inline uint32_t wh_limit_burst_within(uint32_t window, uint32_t bytes, uint32_t most)
 {
 	uint32_t quarter = (window + 3) / 4, count = most / (bytes > 0 ? bytes : 1);
@@ -66,6 +67,8 @@ struct wh_limit_ring {
 	uint32_t reader_count;
 	uint32_t window; /* slots */
 	uint32_t bytes;  /* of each message */
+	/* shm: more than 1: they are filled and published so many at a time, all or none; 0, 1: as many as there is room for. */
+	uint32_t batch;
 };
 
 enum wh_limit_kind { WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_VERBS, WH_LIMIT_DISK };
@@ -102,7 +105,7 @@ enum wh_limit_trip { WH_LIMIT_POLLING, WH_LIMIT_SLEEPING };
 struct wh_limit_result {
 	struct wh_limit_rate rate; /* shm, verbs, disk: of the best way; tcp: per message */
 	/* shm, verbs */
-	uint32_t publish_every; /* that way */
+	uint32_t publish_every; /* that way; shm: the batch of the first ring, where all have one */
 	/* shm */
 	/* The same program with one trick of the library's, that a plain one does not have: it prefetches small messages
 	 * (docs/decisions/0013). 0 where none is small. */

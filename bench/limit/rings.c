@@ -33,7 +33,7 @@ struct ring_end {
 	struct line *head;  /* how far it is filled; the writer publishes */
 	struct line *tails; /* how far each reader has read; the reader publishes */
 	uint32_t reader;    /* which tail is mine */
-	uint32_t reader_count, window, bytes, slot;
+	uint32_t reader_count, window, bytes, slot, batch;
 	uint64_t seed;
 	char *slots, *next, *end; /* next: slot number `count` modulo the window */
 };
@@ -106,30 +106,48 @@ WH_HINT_INLINE void prefetch_to_write(const struct ring_end *ring, uint64_t coun
 		wh_prefetch_write(slot + at);
 }
 
-/* Fills what there is room for, at most `most` messages. Returns how many. */
-static uint32_t fill_ring(struct ring_end *ring, uint32_t most, uint64_t publish_every, bool prefetches)
+/* How many there is room for. The tails are looked at only if it is not known of a batch. */
+static uint64_t find_room(struct ring_end *ring)
 {
 	uint64_t room = ring->window - (ring->count - ring->known);
-	uint32_t count;
 
-	if (room == 0) {
-		ring->known = ring->count;
-		for (uint32_t r = 0; r < ring->reader_count; r++) {
-			uint64_t tail = wh_load_acquire(&ring->tails[r].word); /* partner: drain_ring */
+	if (room >= ring->batch)
+		return room;
+	ring->known = ring->count;
+	for (uint32_t r = 0; r < ring->reader_count; r++) {
+		uint64_t tail = wh_load_acquire(&ring->tails[r].word); /* partner: drain_ring */
 
-			if (tail < ring->known)
-				ring->known = tail;
-		}
-		room = ring->window - (ring->count - ring->known);
+		if (tail < ring->known)
+			ring->known = tail;
 	}
-	count = room < most ? (uint32_t)room : most;
-	for (uint32_t n = 1; n <= count; n++) {
-		if (prefetches)
-			prefetch_to_write(ring, room - (n - 1));
-		wh_payload_fill(ring->next, ring->bytes, ring->seed ^ ring->count);
-		advance_ring(ring);
-		if ((n & (publish_every - 1)) == 0 || n == count)
-			wh_store_release(&ring->head->word, ring->count); /* partner: drain_ring */
+	return ring->window - (ring->count - ring->known);
+}
+
+/* Of `most` that are wanted: whole batches, one at least if there is room for it. */
+static uint32_t whole_batches(const struct ring_end *ring, uint64_t room, uint32_t most)
+{
+	uint32_t batches = (most + ring->batch - 1) / ring->batch;
+
+	return (room / ring->batch < batches ? (uint32_t)room / ring->batch : batches) * ring->batch;
+}
+
+/* Fills what there is room for, about `most` messages. Returns how many. */
+static uint32_t fill_ring(struct ring_end *ring, uint32_t most, uint32_t publish_every, bool prefetches)
+{
+	uint32_t together = ring->batch > 1 ? ring->batch : publish_every;
+	uint64_t room = find_room(ring);
+	uint32_t count = whole_batches(ring, room, most);
+
+	for (uint32_t n = 0; n < count;) {
+		uint32_t end = together < count - n ? n + together : count;
+
+		for (; n < end; n++) {
+			if (prefetches)
+				prefetch_to_write(ring, room - n);
+			wh_payload_fill(ring->next, ring->bytes, ring->seed ^ ring->count);
+			advance_ring(ring);
+		}
+		wh_store_release(&ring->head->word, ring->count); /* partner: drain_ring */
 	}
 	return count;
 }
@@ -164,7 +182,7 @@ static uint64_t least_filled(const struct worker *w)
 
 static uint64_t fill_all(struct worker *w)
 {
-	uint64_t publish_every = wh_load_relaxed(&w->m->run.shared->publish_every);
+	uint32_t publish_every = (uint32_t)wh_load_relaxed(&w->m->run.shared->publish_every);
 	bool prefetches = wh_load_relaxed(&w->m->run.shared->prefetches) != 0;
 	uint64_t count = 0;
 
@@ -244,6 +262,7 @@ static struct ring_end ring_open(const struct measurement *m, size_t r)
 		.window = ring->window,
 		.bytes = ring->bytes,
 		.slot = (uint32_t)wh_limit_slot(ring->bytes),
+		.batch = ring->batch > 1 ? ring->batch : 1,
 		.seed = wh_payload_seed((uint32_t)r, ring->writer, 0),
 	};
 }
@@ -310,11 +329,21 @@ static bool has_small(const struct wh_limit_plan *plan)
 	return false;
 }
 
+/* What is published together are the batches of all rings: there are no ways of it. */
+static bool has_only_batches(const struct wh_limit_plan *plan)
+{
+	for (size_t r = 0; r < plan->ring_count; r++)
+		if (plan->rings[r].batch <= 1)
+			return false;
+	return plan->ring_count > 0;
+}
+
 /* Measures each way of publishing while the workers go on, and keeps the best; then all of them with prefetching. */
 static enum whorl_result measure_ways(struct wh_limit_run *run, struct wh_limit_result *best, struct wh_error *err)
 {
-	static const uint32_t every[] = {1, 8, 64}; /* powers of two */
-	const size_t ways = sizeof every / sizeof every[0];
+	bool batches = has_only_batches(run->plan);
+	const uint32_t every[] = {batches ? run->plan->rings[0].batch : 1, 8, 64};
+	const size_t ways = batches ? 1 : sizeof every / sizeof every[0];
 
 	for (size_t way = 0; way < (has_small(run->plan) ? 2 : 1) * ways; way++) {
 		struct wh_limit_rate rate;
@@ -356,8 +385,10 @@ enum whorl_result wh_limit_rings(const struct wh_limit_plan *plan, struct wh_wat
 	if (m.ring_offset == NULL)
 		return wh_error_set(err, WHORL_MEMORY, "limit: no memory for %zu rings", plan->ring_count);
 	outcome = wh_limit_open(&m.run, plan, (size_t)wh_limit_rings_memory(plan), plan->nodes, err);
-	if (outcome == WHORL_OK)
+	if (outcome == WHORL_OK) {
+		wh_store_relaxed(&m.run.shared->publish_every, 1); /* they begin before the first way is measured */
 		outcome = wh_limit_start(&m.run, watch, plan->nodes, wh_limit_threads(plan), run_node, &m, err);
+	}
 	if (outcome == WHORL_OK)
 		outcome = measure_ways(&m.run, result, err);
 	outcome = wh_limit_close(&m.run, outcome, err);

@@ -27,6 +27,7 @@ static const struct {
 	{"senders", JSON_INTEGER},
 	{"window", JSON_INTEGER},
 	{"bytes", JSON_INTEGER},
+	{"claim_batch", JSON_INTEGER},
 	{"messages", JSON_INTEGER},
 	{"thread", JSON_STRING},
 	{"seconds", JSON_REAL},

@@ -274,7 +274,7 @@ TEST_LOOP(limit_of_tcp, 0, COUNT(limits))
 TEST(limit_of_verbs_needs_a_device)
 {
 	uint32_t members[] = {0, 1};
-	struct wh_limit_ring ring = {0, members, 2, 10, 1000};
+	struct wh_limit_ring ring = {0, members, 2, 10, 1000, 1};
 	struct wh_limit_plan plan = {.kind = WH_LIMIT_VERBS,
 				     .nodes = 2,
 				     .rings = &ring,
@@ -300,8 +300,9 @@ TEST(limit_of_verbs_needs_a_device)
 TEST_LOOP(limit_of_subgroups_that_overlap, 0, 4)
 {
 	const uint32_t all[] = {0, 1, 2}, first[] = {0, 1}, last[] = {1, 2};
-	struct wh_limit_ring rings[] = {{0, first, 2, 10, 1000}, {0, all, 3, 20, 1000}, {0, first, 2, 10, 1000},
-					{1, last, 2, 10, 1000},  {1, all, 3, 20, 1000}, {2, last, 2, 10, 1000}};
+	struct wh_limit_ring rings[] = {{0, first, 2, 10, 1000, 1}, {0, all, 3, 20, 1000, 1},
+					{0, first, 2, 10, 1000, 1}, {1, last, 2, 10, 1000, 1},
+					{1, all, 3, 20, 1000, 1},   {2, last, 2, 10, 1000, 1}};
 
 	for (size_t r = 0; r < COUNT(rings); r++) /* of several sizes, also across readers */
 		rings[r].bytes = _i / 2 == 0 ? 1000 : (uint32_t)(1000 * r * r);
@@ -327,7 +328,7 @@ TEST_LOOP(limit_of_several_sizes, 0, 6)
 {
 	static const enum wh_limit_kind kinds[] = {WH_LIMIT_SHM, WH_LIMIT_TCP, WH_LIMIT_TCP};
 	const uint32_t both[] = {0, 1};
-	struct wh_limit_ring rings[] = {{0, both, 2, 20, 16}, {0, both, 2, 10, 20000}};
+	struct wh_limit_ring rings[] = {{0, both, 2, 20, 16, 1}, {0, both, 2, 10, 20000, 1}};
 	struct wh_limit_plan plan = {.kind = kinds[_i / 2],
 				     .nodes = 2,
 				     .rings = rings,
