@@ -67,23 +67,23 @@ static inline uint32_t next_count(const struct wh_bench_stream *stream)
 	return stream->subgroup->by_total || stream->left >= batch ? batch : (uint32_t)stream->left;
 }
 
-static inline enum whorl_result claim_some(struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
+static inline enum whorl_result claim_some(const struct wh_bench_stream *stream, struct whorl_claim *claims,
 					   uint32_t count)
 {
 	if (count == 1)
-		return whorl_claim(stream->handle, stream->subgroup->bytes, sender->claims);
-	return whorl_claim_many(stream->handle, stream->subgroup->bytes, count, sender->claims);
+		return whorl_claim(stream->handle, stream->subgroup->bytes, claims);
+	return whorl_claim_many(stream->handle, stream->subgroup->bytes, count, claims);
 }
 
 /* The time of messages begins now. */
 static inline void stamp_claims(const struct wh_bench_sender *sender, const struct wh_bench_stream *stream,
-				uint32_t count)
+				const struct whorl_claim *claims, uint32_t count)
 {
 	const struct wh_bench_node *node = sender->node;
 	uint64_t now = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t number = sender->claims[i].number;
+		uint64_t number = claims[i].number;
 
 		if (!wh_bench_timed(node->plan, stream->subgroup, number))
 			continue;
@@ -107,22 +107,23 @@ static inline void fill_claim(const struct wh_bench_sender *sender, const struct
 }
 
 /* Fills and commits the claims that have been made. */
-static void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream, uint32_t count)
+WH_HINT_INLINE void send_claimed(struct wh_bench_sender *sender, struct wh_bench_stream *stream,
+				 struct whorl_claim *claims, uint32_t count)
 {
 	const struct wh_bench_node *node = sender->node;
 
-	stamp_claims(sender, stream, count);
+	stamp_claims(sender, stream, claims, count);
 	for (uint32_t i = 0; i < count; i++)
-		fill_claim(sender, stream, &sender->claims[i]);
+		fill_claim(sender, stream, &claims[i]);
 	if (node->plan->options.upcall == BENCH_UPCALL_CALL)
-		make_call(sender, sender->claims);
+		make_call(sender, claims);
 	else if (count == 1)
-		whorl_commit(sender->claims, sender->claims->bytes);
+		whorl_commit(claims, claims->bytes);
 	else
-		whorl_commit_many(sender->claims, count, NULL);
+		whorl_commit_many(claims, count, NULL);
 	if (!stream->subgroup->by_total)
 		stream->left -= count;
-	stream->next = sender->claims[count - 1].number + 1;
+	stream->next = claims[count - 1].number + 1;
 	if (stream->delayed)
 		stream->due_ns = wh_bench_time(node) + (uint64_t)node->plan->options.sender_delay_us * WH_NS_PER_US;
 }
@@ -147,13 +148,14 @@ static inline void end_wait(struct wh_bench_sender *sender)
 	}
 }
 
-static inline enum outcome send_some(struct wh_bench_sender *sender, struct wh_bench_stream *stream, uint32_t count)
+WH_HINT_INLINE enum outcome send_in(struct wh_bench_sender *sender, struct wh_bench_stream *stream,
+				    struct whorl_claim *claims, uint32_t count)
 {
 	enum whorl_result result;
 
 	if (stream->due_ns != 0 && wh_bench_time(sender->node) < stream->due_ns)
 		return NOTHING;
-	result = claim_some(sender, stream, count);
+	result = claim_some(stream, claims, count);
 	if (result == WHORL_AGAIN)
 		return FULL;
 	if (result != WHORL_OK) {
@@ -161,8 +163,16 @@ static inline enum outcome send_some(struct wh_bench_sender *sender, struct wh_b
 		return FAILED;
 	}
 	end_wait(sender);
-	send_claimed(sender, stream, count);
+	send_claimed(sender, stream, claims, count);
 	return SENT;
+}
+
+/* One message at a time is what is mostly measured: it has code of its own, in which nothing is left of batches. */
+static inline enum outcome send_some(struct wh_bench_sender *sender, struct wh_bench_stream *stream, uint32_t count)
+{
+	struct whorl_claim claim;
+
+	return count == 1 ? send_in(sender, stream, &claim, 1) : send_in(sender, stream, sender->claims, count);
 }
 
 /* ---- a dedicated loop ------------------------------------------------------------------------------------------------*/
@@ -183,13 +193,13 @@ static enum whorl_result claim_waiting(struct wh_bench_sender *sender, const str
 		return whorl_claim_wait(stream->handle, stream->subgroup->bytes, timeout_ms, sender->claims);
 	/* Before the claim: if that finds no room then this message is on its way, though it may be another thread's. */
 	past = whorl_frontier_get(stream->handle, WHORL_DELIVERED_BY_ALL);
-	result = claim_some(sender, stream, count);
+	result = claim_some(stream, sender->claims, count);
 	if (result != WHORL_AGAIN)
 		return result;
 	/* Where no other thread sends there is room when this one is past: see whorl_claim_many. */
 	last = stream->next + count > window ? stream->next + count - window - 1 : 0;
 	result = whorl_frontier_wait(stream->handle, WHORL_DELIVERED_BY_ALL, last > past ? last : past, timeout_ms);
-	return result == WHORL_OK ? claim_some(sender, stream, count) : result;
+	return result == WHORL_OK ? claim_some(stream, sender->claims, count) : result;
 }
 
 /* Sleeps until `stream` has room, and sends. False: the node has failed. */
@@ -206,7 +216,7 @@ static bool send_waiting(struct wh_bench_sender *sender, struct wh_bench_stream 
 		return false;
 	}
 	end_wait(sender);
-	send_claimed(sender, stream, count);
+	send_claimed(sender, stream, sender->claims, count);
 	return true;
 }
 
@@ -390,12 +400,12 @@ void wh_bench_send_last(struct wh_bench_node *node)
 	/* It was an active sender, and its first stream is that of the first subgroup. */
 	stream->left = 1;
 	wh_store_relaxed(&node->shared->last_ns, wh_bench_now());
-	result = claim_some(&node->senders[0], stream, 1);
+	result = claim_some(stream, node->senders[0].claims, 1);
 	if (result != WHORL_OK) {
 		fail_claim(&node->senders[0], stream, result);
 		return;
 	}
-	send_claimed(&node->senders[0], stream, 1);
+	send_claimed(&node->senders[0], stream, node->senders[0].claims, 1);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------------*/
