@@ -24,23 +24,23 @@ mutant(NAME batches-none-left KIND test_cli_batches FILE bench/send.c WORDS CK_R
 mutant(NAME batches-part-committed KIND test_cli_batches FILE bench/send.c WORDS CK_RUN_CASE=simulated
 	REMOVES "all of a batch is committed: the last one of it is given back"
 	TEXT [[
-		whorl_commit_many(sender->claims, count, NULL);
+		whorl_commit_many(claims, count, NULL);
 ]]
 	REPLACEMENT [[
 		{
-			whorl_commit_many(sender->claims, count - 1, NULL);
-			whorl_abort(&sender->claims[count - 1]);
+			whorl_commit_many(claims, count - 1, NULL);
+			whorl_abort(&claims[count - 1]);
 		}
 ]])
 
 mutant(NAME batches-apart KIND test_cli_batches FILE bench/send.c WORDS CK_RUN_CASE=simulated
 	REMOVES "a batch is committed together: each message of it is committed by itself"
 	TEXT [[
-		whorl_commit_many(sender->claims, count, NULL);
+		whorl_commit_many(claims, count, NULL);
 ]]
 	REPLACEMENT [[
 		for (uint32_t i = 0; i < count; i++) {
-			whorl_commit(&sender->claims[i], sender->claims[i].bytes);
+			whorl_commit(&claims[i], claims[i].bytes);
 			if (node->world != NULL)
 				node->world->filled(node->world->ctx, 0);
 		}
@@ -50,11 +50,11 @@ mutant(NAME batches-part-filled KIND test_cli_batches FILE bench/send.c WORDS CK
 	REMOVES "all of a batch is filled: the last one of it is not"
 	TEXT [[
 	for (uint32_t i = 0; i < count; i++)
-		fill_claim(sender, stream, &sender->claims[i]);
+		fill_claim(sender, stream, &claims[i]);
 ]]
 	REPLACEMENT [[
 	for (uint32_t i = 0; i + 1 < count || i == 0; i++)
-		fill_claim(sender, stream, &sender->claims[i]);
+		fill_claim(sender, stream, &claims[i]);
 ]])
 
 mutant(NAME batches-limit-without KIND test_cli_batches FILE bench/limit/rings.c WORDS CK_RUN_CASE=batches
