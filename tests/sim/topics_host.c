@@ -330,6 +330,7 @@ static enum whorl_result dds_open(void *ctx, whorl_config *config, uint32_t id, 
 		bound.batch_bytes = world->options.batch_bytes;
 		bound.log_bytes = world->options.log_bytes;
 		bound.check_ns = world->options.check_ns;
+		bound.engine.thread = WH_THREAD_CALLER; /* the simulator is all threads */
 		bound.group.start = process->joins && !world->options.disks ? WH_START_JOIN : WH_START_AUTO;
 		result = wh_node_open(&bound, process->id, &of, &options, node, &err);
 		wh_node_config_free(&bound);
@@ -542,7 +543,7 @@ static bool make_file(struct topics_world *world)
 	return world->file >= 0 &&
 	       dprintf(world->file,
 		       "[group]\nname = topics\ntransport = sim\nnodes = %u\nnodes_max = %u\n"
-		       "failure_timeout_ms = 50\nstart_timeout_ms = 100\n%s[engine]\nthread = caller\n%s",
+		       "failure_timeout_ms = 50\nstart_timeout_ms = 100\n%s%s",
 		       (unsigned)world->options.founders, (unsigned)world->options.ids,
 		       world->options.disks ? "log_dir = " LOG_DIR "\ndisk_timeout_ms = 500\ncut_max_ms = 1000\n" : "",
 		       world->options.topics) > 0;
