@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,12 +26,26 @@ static int pin_to_cpu(pthread_attr_t *attr, int cpu)
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
-/* A thread inherits the mask of the one that creates it: so nothing can be delivered to it before it blocks. And its name: another thread
- * could only be named by a file in /proc, and what the kernel keeps of that is dear to take down when a process with many threads ends. */
-static int create_masked(pthread_t *thread, const char *name, const pthread_attr_t *attr, void *(*fn)(void *),
-			 void *arg)
+struct start {
+	void *(*fn)(void *);
+	void *arg;
+	char name[WH_THREAD_NAME_BYTES];
+};
+
+/* A thread names itself: another could only do so by a file in /proc, and what the kernel keeps of that is dear to take down when a process with
+ * many threads ends. Nor does it inherit its name, as a thread that a sanitizer starts meanwhile would have it too. */
+static void *run(void *argument)
 {
-	char own_name[WH_THREAD_NAME_BYTES];
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	(void)prctl(PR_SET_NAME, start.name); /* for people only */
+	return start.fn(start.arg);
+}
+
+/* A thread inherits the mask of the one that creates it: so nothing can be delivered to it before it blocks. */
+static int create_masked(pthread_t *thread, const pthread_attr_t *attr, struct start *start)
+{
 	sigset_t blocked, before;
 	int failed;
 
@@ -37,32 +53,42 @@ static int create_masked(pthread_t *thread, const char *name, const pthread_attr
 	for (size_t i = 0; i < sizeof(own_faults) / sizeof(own_faults[0]); i++)
 		sigdelset(&blocked, own_faults[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	(void)prctl(PR_GET_NAME, own_name);
-	(void)prctl(PR_SET_NAME, name);
-	failed = pthread_create(thread, attr, fn, arg);
-	(void)prctl(PR_SET_NAME, own_name);
+	failed = pthread_create(thread, attr, run, start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed;
+}
+
+static int create(pthread_t *thread, int cpu, struct start *start)
+{
+	pthread_attr_t attr;
+	int failed = pthread_attr_init(&attr);
+
+	if (failed != 0)
+		return failed;
+	if (cpu >= 0)
+		failed = pin_to_cpu(&attr, cpu);
+	if (failed == 0)
+		failed = create_masked(thread, &attr, start);
+	pthread_attr_destroy(&attr);
 	return failed;
 }
 
 enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *), void *arg,
 				   struct wh_error *err)
 {
-	pthread_attr_t attr;
-	int failed = pthread_attr_init(&attr);
+	struct start *start = malloc(sizeof(*start));
+	int failed;
 
-	if (failed != 0)
-		return wh_error_system(err, failed, "thread \"%s\"", name);
-	if (cpu >= 0)
-		failed = pin_to_cpu(&attr, cpu);
+	if (start == NULL)
+		return wh_error_set(err, WHORL_MEMORY, "no memory for thread \"%s\"", name);
+	*start = (struct start){.fn = fn, .arg = arg};
+	snprintf(start->name, sizeof(start->name), "%s", name);
+	failed = create(thread, cpu, start);
 	if (failed == 0)
-		failed = create_masked(thread, name, &attr, fn, arg); /* the kernel cuts the name */
-	pthread_attr_destroy(&attr);
-	if (failed != 0 && cpu >= 0)
-		return wh_error_system(err, failed, "thread \"%s\" on CPU %d", name, cpu);
-	if (failed != 0)
-		return wh_error_system(err, failed, "thread \"%s\"", name);
-	return WHORL_OK;
+		return WHORL_OK;
+	free(start);
+	return cpu >= 0 ? wh_error_system(err, failed, "thread \"%s\" on CPU %d", name, cpu)
+			: wh_error_system(err, failed, "thread \"%s\"", name);
 }
 
 static wh_word numbers; /* that threads of this process have taken */

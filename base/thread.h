@@ -16,7 +16,7 @@
  * The thread blocks all signals, so an application's handlers run in the application's threads; only those that the
  * thread's own instructions raise (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) are left, which no other thread could
  * take and which crash reporters and sanitizers want to see.
- * WHORL_OK; WHORL_SYSTEM: no thread, for example because there is no such CPU. */
+ * WHORL_OK; WHORL_MEMORY; WHORL_SYSTEM: no thread, for example because there is no such CPU. */
 WH_MUST_CHECK enum whorl_result wh_thread_create(pthread_t *thread, const char *name, int cpu, void *(*fn)(void *),
 						 void *arg, struct wh_error *err);
 
