@@ -40,11 +40,29 @@ static inline void show_claim(whorl_subgroup *subgroup, const struct wh_claim *c
 	out->home = claim->home;
 }
 
-/* It rests, and is to send again; or the loop has settled that since the claim looked at the ring. */
+/* A view is seen before the loop has moved the rings there (wh_epoch_begin): a node that sends in it, and did not before, is no sender for that
+ * moment. */
+static bool is_coming(const whorl_subgroup *subgroup)
+{
+	const struct wh_shard_member *member;
+	const struct wh_epoch *epoch;
+	bool sends;
+
+	if (!wh_ring_is_away(subgroup->ring))
+		return false;
+	wh_rcu_read_lock();
+	epoch = wh_rcu_dereference(subgroup->node->epochs.current);
+	member = epoch != NULL ? wh_epoch_shard_member(epoch, subgroup) : NULL;
+	sends = member != NULL && member->sends && !member->ends;
+	wh_rcu_read_unlock();
+	return sends;
+}
+
+/* It rests, and is to send again; or its ring is coming; or the loop has settled that since the claim looked at the ring: so that is looked at last. */
 static bool may_return(const whorl_subgroup *subgroup)
 {
 	/* Acquire: the word, then the ring as the loop had left it. Partner: wh_node_settle_rest. */
-	return wh_load_acquire(&subgroup->words.returns) != 0 || wh_ring_is_open(subgroup->ring);
+	return wh_load_acquire(&subgroup->words.returns) != 0 || is_coming(subgroup) || wh_ring_is_open(subgroup->ring);
 }
 
 static enum whorl_result claimed(const char *function, const whorl_subgroup *subgroup, enum whorl_result result)
@@ -260,14 +278,14 @@ enum whorl_result whorl_abort(struct whorl_claim *claim)
 
 /* ---- waiting for the window --------------------------------------------------------------------------------------------- */
 
-/* It rests, and is to send again: the window says nothing. False: it may not rest any more, or the descriptor will tell. */
+/* It rests, and is to send again, or is coming: the window says nothing. False: it may not rest any more, or the descriptor will tell. */
 static bool is_to_return(whorl_subgroup *subgroup)
 {
-	if (wh_load_relaxed(&subgroup->words.returns) == 0)
+	if (wh_load_relaxed(&subgroup->words.returns) == 0 && !is_coming(subgroup))
 		return false;
 	wh_ring_drain_window(subgroup->ring);
-	wh_fence_full(); /* the descriptor, then the word. Partner: wh_node_settle_rest */
-	if (wh_load_relaxed(&subgroup->words.returns) != 0)
+	wh_fence_full(); /* the descriptor, then the word, and the ring. Partners: wh_node_settle_rest, wh_ring_enter */
+	if (wh_load_relaxed(&subgroup->words.returns) != 0 || is_coming(subgroup))
 		return true;
 	wh_ring_signal(subgroup->ring); /* I may have drained what another thread waits for */
 	return false;
@@ -450,7 +468,7 @@ int whorl_window_fd(whorl_subgroup *subgroup)
 		return -1;
 	/* Only a look: what is_to_return takes in may be what another thread waits for. */
 	if (subgroup->ring == NULL ||
-	    (wh_load_acquire(&subgroup->words.returns) == 0 && wh_ring_is_away(subgroup->ring)))
+	    (wh_load_acquire(&subgroup->words.returns) == 0 && wh_ring_is_away(subgroup->ring) && !is_coming(subgroup)))
 		return -1; /* acquire: as in may_return */
 	return wh_ring_room_fd(subgroup->ring);
 }
@@ -466,8 +484,8 @@ enum whorl_result whorl_window_arm(whorl_subgroup *subgroup)
 	if (subgroup->ring == NULL)
 		return WHORL_NOT_SENDER;
 	wh_ring_arm(subgroup->ring);
-	if (wh_load_acquire(&subgroup->words.returns) != 0) /* it will be told. Partner: wh_node_settle_rest */
-		return WHORL_AGAIN;
+	if (wh_load_acquire(&subgroup->words.returns) != 0 || is_coming(subgroup))
+		return WHORL_AGAIN; /* it will be told. Partners: wh_node_settle_rest, wh_ring_enter */
 	result = wh_ring_is_away(subgroup->ring)    ? WHORL_NOT_SENDER
 		 : wh_ring_has_room(subgroup->ring) ? WHORL_OK
 						    : WHORL_AGAIN;

@@ -611,12 +611,21 @@ mutant(NAME returns-between-looks KIND test_group_rests FILE group/send.c
 	WORDS CK_RUN_CASE=rests
 	REMOVES "a claim that finds the ring away, and then that its node is not to return any more, looks at the ring again"
 	TEXT [[
-	return wh_load_acquire(&subgroup->words.returns) != 0 || wh_ring_is_open(subgroup->ring);
+	return wh_load_acquire(&subgroup->words.returns) != 0 || is_coming(subgroup) || wh_ring_is_open(subgroup->ring);
 ]]
 	REPLACEMENT [[
 	for (volatile int i = 0; i < 3000; i++)
 		;
-	return wh_load_acquire(&subgroup->words.returns) != 0;
+	return wh_load_acquire(&subgroup->words.returns) != 0 || is_coming(subgroup);
+]])
+
+mutant(NAME rests-comes-late KIND test_group_rests FILE group/send.c
+	REMOVES "a node that sends in a view of which its ring knows nothing yet is told to wait"
+	TEXT [[
+	sends = member != NULL && member->sends && !member->ends;
+]]
+	REPLACEMENT [[
+	sends = false;
 ]])
 
 mutant(NAME small-stands-back KIND test_state_threads FILE state/state.c

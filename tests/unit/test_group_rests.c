@@ -191,4 +191,24 @@ TEST(what_is_taken_back_at_once_is_told_to_wait)
 	cluster_free(&c);
 }
 
+/* A view can be seen before the loop has moved the rings there: a node that sends in it is told to wait, and not that it never will. */
+TEST(a_sender_whose_ring_comes_late_is_told_to_wait)
+{
+	whorl_subgroup *subgroup;
+	struct cluster c;
+
+	open_three(&c, "");
+	cluster_await_view(&c, 0);
+	cluster_hush(&c);
+	subgroup = subgroup_of(&c, 1, "s");
+	ck_ok(whorl_window_arm(subgroup));
+	wh_ring_drop(subgroup->ring, wh_ring_settled(subgroup->ring)); /* as it is where it was in no view before */
+	ck_assert(wh_ring_is_away(subgroup->ring));
+	ck_assert(is_sender(&c, 1));
+	ck_assert_int_eq(send_one(&c, 1), WHORL_AGAIN);
+	ck_assert_int_eq(whorl_window_arm(subgroup), WHORL_AGAIN);
+	ck_assert_int_ge(whorl_window_fd(subgroup), 0);
+	cluster_free(&c);
+}
+
 TEST_SUITE("group: rests")
