@@ -556,8 +556,12 @@ TEST(a_borrower_is_asked)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
 	work = open_work(1);
 	trust = entrust_counter(work, 0, 0);
-	for (int round = 0; round < ROUNDS; round++)
-		asked += ask_once(&trust);
+	for (int times = 0; times < 5 && asked < ROUNDS / 4;
+	     times++) { /* a machine at work may have the worker there first */
+		asked = 0;
+		for (int round = 0; round < ROUNDS; round++)
+			asked += ask_once(&trust);
+	}
 	ck_assert_msg(asked >= ROUNDS / 4, "%d of %d", asked, ROUNDS);
 	ck_assert_uint_ge(value_of(&trust), 4 * ROUNDS);
 	ck_ok(whorl_trust_drop(&trust));
