@@ -67,16 +67,24 @@ void wh_bench_fit_bytes(struct wh_bench_plan *plan)
 			plan->options.bytes = most;
 }
 
+/* Has the key of [bench] or [bench SECTION], or that of [subgroup NAME], a mistake of its own, which has been noted? */
+static bool has_own_mistake(const struct wh_bench_plan *plan, const char *section, const char *key, const char *name,
+			    const char *subgroup_key)
+{
+	char mine[WH_OPTION_TEXT_BYTES], its[WH_OPTION_TEXT_BYTES];
+
+	snprintf(mine, sizeof mine, "bench%s%s.%s", section != NULL ? " " : "", section != NULL ? section : "", key);
+	snprintf(its, sizeof its, "subgroup %s.%s", name, subgroup_key);
+	return wh_bench_has_mistake(plan->conf, mine) || wh_bench_has_mistake(plan->conf, its);
+}
+
 static void find_too_large(const struct wh_bench_plan *plan, const char *name)
 {
 	const char *section = own(plan, name).bytes >= 0 ? name : NULL;
-	char key[WH_OPTION_TEXT_BYTES], slots[WH_OPTION_TEXT_BYTES];
 	int64_t bytes = wh_bench_bytes_of(plan, name), most;
 
-	snprintf(key, sizeof key, "bench%s%s.bytes", section != NULL ? " " : "", section != NULL ? section : "");
-	snprintf(slots, sizeof slots, "subgroup %s.message_bytes", name);
-	if (!says_slots(plan, name, &most) || bytes <= most || wh_bench_has_mistake(plan->conf, slots) ||
-	    wh_bench_has_mistake(plan->conf, key))
+	if (!says_slots(plan, name, &most) || bytes <= most ||
+	    has_own_mistake(plan, section, "bytes", name, "message_bytes"))
 		return;
 	wh_conf_mistake(plan->conf, "bench", section, "bytes",
 			"is %" PRId64 ", expected at most %" PRId64 ", the message_bytes of subgroup %s", bytes, most,
@@ -99,14 +107,11 @@ void wh_bench_size_mistakes(const struct wh_bench_plan *plan)
 static void find_batch_mistake(const struct wh_bench_plan *plan, const char *name)
 {
 	const char *section = own(plan, name).batch > 0 ? name : NULL;
-	char key[WH_OPTION_TEXT_BYTES], window[WH_OPTION_TEXT_BYTES];
 	int64_t batch = wh_bench_batch_of(plan, name);
 	struct wh_subgroup_options subgroup;
 
-	snprintf(key, sizeof key, "bench%s%s.batch", section != NULL ? " " : "", section != NULL ? section : "");
-	snprintf(window, sizeof window, "subgroup %s.window", name);
 	wh_conf_bind(plan->conf, plan->variant, &wh_subgroup_table, name, &subgroup);
-	if (wh_bench_has_mistake(plan->conf, key) || wh_bench_has_mistake(plan->conf, window))
+	if (has_own_mistake(plan, section, "batch", name, "window"))
 		return;
 	if (batch > subgroup.window)
 		wh_conf_mistake(plan->conf, "bench", section, "batch",

@@ -47,7 +47,7 @@
 #include "command/crew.h"
 
 /* Where one thread fills and reads in turn: how many messages it fills at a time. A quarter of the window, and no more
- * than `most` bytes of them, but one at least; or a batch, if that is larger. */
+ * than `most` bytes of them, but one at least. Batches are filled whole, so it may be more where they are larger. */
 static inline uint32_t wh_limit_burst_within(uint32_t window, uint32_t bytes, uint32_t most)
 {
 	uint32_t quarter = (window + 3) / 4, count = most / (bytes > 0 ? bytes : 1);
