@@ -3,18 +3,67 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define KEY_BYTES 48
 
 struct wh_limit_seal {
+	int socket;
+	BIO_METHOD *way; /* to the socket and from it */
 	SSL_CTX *ctx;
 	SSL *ssl;
 	unsigned char key[KEY_BYTES];
 };
+
+/* What send or recv returned, as a BIO has it. */
+static int tell(BIO *bio, ssize_t moved, int retry)
+{
+	BIO_clear_retry_flags(bio);
+	if (moved < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
+	return (int)moved;
+}
+
+/* A BIO_s_socket writes by write, which raises SIGPIPE when the other end has gone. */
+static int to_socket(BIO *bio, const char *bytes, int count)
+{
+	const struct wh_limit_seal *seal = BIO_get_data(bio);
+
+	return tell(bio, send(seal->socket, bytes, (size_t)count, MSG_NOSIGNAL), BIO_FLAGS_WRITE);
+}
+
+static int from_socket(BIO *bio, char *bytes, int count)
+{
+	const struct wh_limit_seal *seal = BIO_get_data(bio);
+
+	return tell(bio, recv(seal->socket, bytes, (size_t)count, 0), BIO_FLAGS_READ);
+}
+
+static long control(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio, (void)number, (void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static bool lead_to_socket(struct wh_limit_seal *seal)
+{
+	BIO *bio;
+
+	seal->way = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "limit");
+	if (seal->way == NULL || BIO_meth_set_write(seal->way, to_socket) != 1 ||
+	    BIO_meth_set_read(seal->way, from_socket) != 1 || BIO_meth_set_ctrl(seal->way, control) != 1 ||
+	    (bio = BIO_new(seal->way)) == NULL)
+		return false;
+	BIO_set_data(bio, seal);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(seal->ssl, bio, bio);
+	return true;
+}
 
 static SSL_SESSION *make_session(SSL *ssl, const unsigned char key[KEY_BYTES])
 {
@@ -50,7 +99,7 @@ static int find(SSL *ssl, const unsigned char *id, size_t bytes, SSL_SESSION **s
 	return *session != NULL;
 }
 
-static bool set_up(struct wh_limit_seal *seal, int socket)
+static bool set_up(struct wh_limit_seal *seal)
 {
 	seal->ctx = SSL_CTX_new(TLS_method());
 	if (seal->ctx == NULL || SSL_CTX_set_min_proto_version(seal->ctx, TLS1_3_VERSION) != 1 ||
@@ -61,7 +110,7 @@ static bool set_up(struct wh_limit_seal *seal, int socket)
 	SSL_CTX_set_psk_find_session_callback(seal->ctx, find);
 	SSL_CTX_set_mode(seal->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	seal->ssl = SSL_new(seal->ctx);
-	if (seal->ssl == NULL || SSL_set_app_data(seal->ssl, seal) != 1 || SSL_set_fd(seal->ssl, socket) != 1)
+	if (seal->ssl == NULL || SSL_set_app_data(seal->ssl, seal) != 1 || !lead_to_socket(seal))
 		return false;
 	SSL_set_read_ahead(seal->ssl, 1);
 	return true;
@@ -76,7 +125,8 @@ int wh_limit_seal_open(struct wh_limit_seal **out, int socket, bool connects, ui
 	if (seal == NULL)
 		return ENOMEM;
 	memcpy(seal->key, &word, sizeof word);
-	if (!set_up(seal, socket))
+	seal->socket = socket;
+	if (!set_up(seal))
 		return ENOMEM;
 	if ((connects ? SSL_connect(seal->ssl) : SSL_accept(seal->ssl)) != 1)
 		return EPROTO;
@@ -89,6 +139,7 @@ void wh_limit_seal_close(struct wh_limit_seal *seal)
 		return;
 	SSL_free(seal->ssl);
 	SSL_CTX_free(seal->ctx);
+	BIO_meth_free(seal->way);
 	free(seal);
 }
 

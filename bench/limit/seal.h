@@ -1,7 +1,8 @@
 /* seal.h - a connection of the limit on tcp through OpenSSL: TLS 1.3 with AES-256-GCM, as a group with TLS has it, but for what proves
  * which node is at the other end: both know a key that is no secret.
  *
- * One thread at a time. Send and receive are as those of a socket that does not block: -1 and errno EAGAIN if nothing goes.
+ * One thread at a time. Send and receive are as those of a socket that does not block: -1 and errno EAGAIN if nothing goes,
+ * ECONNRESET if the other end has gone (no SIGPIPE).
  */
 #ifndef WH_BENCH_LIMIT_SEAL_H
 #define WH_BENCH_LIMIT_SEAL_H

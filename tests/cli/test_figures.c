@@ -1,13 +1,18 @@
 /* test_figures.c - what the figures of a benchmark rest on: the payload, the histogram, the crew, the limit. */
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/env.h"
 #include "bench/histogram.h"
 #include "bench/limit/limit.h"
 #include "bench/limit/payload.h"
+#include "bench/limit/seal.h"
 #include "tests/harness.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -268,6 +273,47 @@ TEST_LOOP(limit_of_tcp, 0, COUNT(limits))
 	else if (_i % 2 == 1)
 		ck_assert_double_eq(result.sealed_write.messages_per_s, 0);
 	ck_assert_double_eq(result.prefetched_bytes_per_s, 0);
+}
+
+struct seal_end {
+	struct wh_limit_seal *seal;
+	int socket;
+	bool connects;
+};
+
+static void *open_seal(void *context)
+{
+	struct seal_end *end = context;
+
+	ck_assert_int_eq(wh_limit_seal_open(&end->seal, end->socket, end->connects, 7), 0);
+	return NULL;
+}
+
+/* The nodes of a run do not end at one moment: what is sealed for one that has gone is refused, and raises no SIGPIPE. */
+TEST(a_sealed_end_may_go)
+{
+	struct seal_end ends[2] = {{.connects = true}, {.connects = false}};
+	static const char bytes[1000];
+	char read[sizeof bytes];
+	pthread_t other;
+	int sockets[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	for (size_t e = 0; e < 2; e++)
+		ends[e].socket = sockets[e];
+	ck_assert_int_eq(pthread_create(&other, NULL, open_seal, &ends[1]), 0);
+	(void)open_seal(&ends[0]);
+	ck_assert_int_eq(pthread_join(other, NULL), 0);
+	ck_assert_int_eq(wh_limit_seal_receive(ends[0].seal, read, sizeof read), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert_int_eq(wh_limit_seal_send(ends[0].seal, bytes, sizeof bytes), sizeof bytes);
+	ck_assert_int_eq(wh_limit_seal_receive(ends[1].seal, read, sizeof read), sizeof read);
+	wh_limit_seal_close(ends[1].seal);
+	ck_assert_int_eq(close(sockets[1]), 0);
+	ck_assert_int_eq(wh_limit_seal_send(ends[0].seal, bytes, sizeof bytes), -1);
+	ck_assert_int_eq(errno, ECONNRESET);
+	wh_limit_seal_close(ends[0].seal);
+	ck_assert_int_eq(close(sockets[0]), 0);
 }
 
 /* tests/softroce/ measures it where there is a device; without one it is said what is missing. */

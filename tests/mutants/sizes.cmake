@@ -1,4 +1,5 @@
-# sizes.cmake - what makes the limit of a benchmark with messages of several sizes one of the same mix, taken out one at a time. See
+# sizes.cmake - what makes the limit of a benchmark with messages of several sizes one of the same mix, and what a sealed one needs, taken out
+# one at a time. See
 # mutants.cmake.
 
 mutant(NAME sizes-free-rings KIND test_figures FILE bench/limit/rings.c
@@ -36,4 +37,13 @@ mutant(NAME sizes-read-as-the-first KIND test_figures FILE bench/limit/sockets.c
 ]]
 	REPLACEMENT [[
 		read += row->turns[0].ring->bytes;
+]])
+
+mutant(NAME sealed-limit-pipes KIND test_figures FILE bench/limit/seal.c
+	REMOVES "what the limit seals for a node that has ended raises no SIGPIPE"
+	TEXT [[
+	return tell(bio, send(seal->socket, bytes, (size_t)count, MSG_NOSIGNAL), BIO_FLAGS_WRITE);
+]]
+	REPLACEMENT [[
+	return tell(bio, send(seal->socket, bytes, (size_t)count, 0), BIO_FLAGS_WRITE);
 ]])
