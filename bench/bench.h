@@ -319,7 +319,7 @@ struct wh_bench_result {
 	double written_bytes_per_s;             /* disk: the mean, */
 	double sync_us[2];                      /* and the lesser of before and after */
 	double round_trip_us[2];                /* of each enum wh_limit_trip: the lesser of before and after */
-	double pattern_us[2];                   /* likewise: limit/pattern.c */
+	double pattern_us[2], sent_apart_us[2]; /* likewise: limit/pattern.c */
 	double idle_seconds, idle_cpu_fraction; /* of one core, all nodes together */
 	uint64_t idle_pushes, idle_heartbeats, idle_sleeps;
 	double idle_next_us; /* from the claim to the last delivery */

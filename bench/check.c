@@ -63,6 +63,7 @@ enum whorl_result wh_bench_limit_plan_make(const struct wh_bench_plan *plan, str
 		.processes = plan->options.processes || apart, /* one that waits for others can be stopped then */
 		.tls = plan->config.group.tls || plan->config.group.protect == WH_PROTECT_ALL,
 		.caller = wh_bench_is_caller(plan),
+		.paced = plan->options.sender_sleeps,
 		.spin = strcmp(wh_option_find(&wh_engine_table, "idle")->choices[plan->config.engine.idle], "spin") == 0,
 		.huge = plan->config.engine.huge_pages != 0, /* off, try, require */
 		.cpus = cpus,

@@ -178,6 +178,7 @@ static void set_trips(json_t *object, const struct wh_bench_plan *plan, const st
 
 	set_value(object, "round_trip_us", trips_json(result->round_trip_us));
 	set_value(object, "pattern_us", trips_json(result->pattern_us));
+	set_value(object, "pattern_sent_apart_us", trips_json(result->sent_apart_us));
 	for (uint32_t id = 0; id < plan->nodes; id++)
 		json_array_append_new(peers, trips_json(result->after.peers[id].us));
 	set_value(object, "peers_round_trip_us", wh_bench_is_whole(plan) ? json_null() : json_incref(peers));

@@ -205,18 +205,13 @@ static bool tells_latency(const struct wh_bench_plan *plan)
 	return plan->options.latency_every > 0 && plan->subgroups[0].delayed_count == plan->subgroups[0].active_count;
 }
 
-/* One message to all, acknowledged by all to all, without any protocol. */
-static void print_pattern(FILE *out, const struct wh_bench_plan *plan, const struct wh_bench_result *results,
-			  size_t count)
+/* One message to all, acknowledged by all to all, without any protocol, in both ways of waiting. */
+static void print_pattern(FILE *out, const struct wh_bench_plan *plan, double p50, const char *name, double polling,
+			  double sleeping)
 {
-	double polling = SPREAD(pattern_us[WH_LIMIT_POLLING]).mean, p50 = SPREAD(latency_us[0]).mean;
-	double sleeping = SPREAD(pattern_us[WH_LIMIT_SLEEPING]).mean;
-
 	if (polling <= 0 || sleeping <= 0)
 		return;
-	fprintf(out,
-		"%-*s the bare pattern of a message, to all and acknowledged by all: %.1f us polling, %.1f us sleeping",
-		VARIANT_WIDTH, "", polling, sleeping);
+	fprintf(out, "%-*s %s: %.1f us polling, %.1f us sleeping", VARIANT_WIDTH, "", name, polling, sleeping);
 	if (tells_latency(plan))
 		fprintf(out, "; p50 is %.2f and %.2f of them", p50 / polling, p50 / sleeping);
 	fprintf(out, "\n");
@@ -248,7 +243,10 @@ static void print_more_limits(FILE *out, const struct wh_bench_plan *plan, const
 			VARIANT_WIDTH, "", sealed / 1e9, SPREAD(fraction_of_sealed_write).mean);
 	if (polling <= 0 || sleeping <= 0)
 		return;
-	print_pattern(out, plan, results, count);
+	print_pattern(out, plan, p50, "the bare pattern of a message, to all and acknowledged by all",
+		      SPREAD(pattern_us[WH_LIMIT_POLLING]).mean, SPREAD(pattern_us[WH_LIMIT_SLEEPING]).mean);
+	print_pattern(out, plan, p50, "the same, sent by a thread that sleeps beside those that wait",
+		      SPREAD(sent_apart_us[WH_LIMIT_POLLING]).mean, SPREAD(sent_apart_us[WH_LIMIT_SLEEPING]).mean);
 	fprintf(out, "%-*s a bare round trip%s", VARIANT_WIDTH, "",
 		wh_bench_is_whole(plan) ? "" : ", to the farthest node");
 	if (wh_bench_is_mixed(plan))

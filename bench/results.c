@@ -236,6 +236,7 @@ void wh_bench_result_limit(struct wh_bench_result *result, const struct wh_limit
 	for (size_t i = 0; i < 2; i++) {
 		result->round_trip_us[i] = fmin(before->round_trip_us[i], after->round_trip_us[i]);
 		result->pattern_us[i] = fmin(before->pattern_us[i], after->pattern_us[i]);
+		result->sent_apart_us[i] = fmin(before->sent_apart_us[i], after->sent_apart_us[i]);
 		result->sync_us[i] = fmin(before->sync_us[i], after->sync_us[i]);
 	}
 }

@@ -81,6 +81,7 @@ struct wh_limit_plan {
 	bool processes;  /* each node a process, else all are threads of this one */
 	bool tls;        /* tcp: the group has it */
 	bool caller;     /* one thread per node fills and reads in turn; else one fills and one reads */
+	bool paced;      /* shm, tcp: messages come one at a time, from threads that sleep in between */
 	bool spin;       /* never yield */
 	bool huge;       /* the rings on huge pages, if there are any */
 	const int *cpus; /* for each node the CPU that its reading thread is pinned to, -1: none; NULL: none for all */
@@ -125,6 +126,7 @@ struct wh_limit_result {
 	double round_trip_us[2];
 	/* shm, tcp: one message to all, and the acknowledgements of all to all, likewise. 0: there is but one node, or more than 16, or they are apart. */
 	double pattern_us[2];
+	double sent_apart_us[2]; /* paced, and not `caller`: the same, sent by a thread beside those that wait; else 0 */
 	struct wh_limit_trips_to {
 		double us[2];
 	} peers[WH_LIMIT_PEERS]; /* apart: to each node; 0 to itself */

@@ -5,11 +5,15 @@
  * writes and the waits that stability costs whichever protocol there is: one trip there and one back, among processes that
  * share the processors. Nodes that poll yield where there are fewer processors than nodes.
  *
+ * Where a thread of its own sends in the run (`paced`), it is measured again with such a thread: at node 0 it sleeps until the time of the next
+ * message, takes a processor from a node that polls, sends, and sleeps again; node 0's other thread waits for the acknowledgements.
+ *
  * On shm the message lies in a slot, with a word on a line of its own behind it; an acknowledgement is such a word; and a node that sleeps is
  * woken by an eventfd. On tcp both go through a connection for each pair, and a node that sleeps does so in poll.
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +53,14 @@ struct pattern {
 	struct wh_limit_run run;
 	struct wh_limit_meeting meeting; /* tcp */
 	bool tcp, sleeps, yields;
+	bool sends_apart; /* node 0 has a thread that sends */
 	uint32_t nodes, bytes;
 	size_t wire;
 	struct area *area;
 	int bells[NODES_MAX]; /* shm */
 };
 
-struct end { /* one node */
+struct end { /* one node, or the thread of node 0 that sends */
 	struct pattern *pattern;
 	uint32_t node;
 	int *sockets;              /* tcp: by node; -1: none */
@@ -63,12 +68,14 @@ struct end { /* one node */
 	uint64_t bytes[NODES_MAX]; /* tcp: that have come of each */
 	unsigned empty;            /* looks in a row that have found nothing */
 	bool left;                 /* another has */
+	wh_word over;              /* its node has ended [the node's thread] */
 	int number;                /* the errno value of what went wrong */
 };
 
 static bool goes_on(const struct end *end)
 {
-	return end->number == 0 && !end->left && wh_phase_get(&end->pattern->run.shared->phase) == WH_LIMIT_RUN;
+	return end->number == 0 && !end->left && wh_load_relaxed(&end->over) == 0 &&
+	       wh_phase_get(&end->pattern->run.shared->phase) == WH_LIMIT_RUN;
 }
 
 /* How many messages or acknowledgements have come of it. */
@@ -147,23 +154,28 @@ static void say(struct end *end, uint64_t round, size_t bytes)
 static void await_pace(struct end *end, uint64_t at_ns)
 {
 	const struct timespec at = {.tv_sec = (time_t)(at_ns / WH_NS_PER_S), .tv_nsec = (long)(at_ns % WH_NS_PER_S)};
+	bool sleeps = end->pattern->sleeps || end->pattern->sends_apart;
 
-	if (end->pattern->sleeps)
+	if (sleeps)
 		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-	while (!end->pattern->sleeps && goes_on(end) && wh_env_now(wh_env_system()) < at_ns)
+	while (!sleeps && goes_on(end) && wh_env_now(wh_env_system()) < at_ns)
 		if (end->pattern->yields)
 			sched_yield();
 		else
 			wh_cpu_relax();
 }
 
+/* When it is time, and node 0 has all of the one before. */
 static void begin_round(struct end *end, uint64_t round, uint64_t *at_ns)
 {
 	struct pattern *pattern = end->pattern;
+	const wh_word *count = &pattern->area->logs[0].count;
 	uint64_t now;
 
-	*at_ns += PACE_NS;
-	await_pace(end, *at_ns);
+	do {
+		*at_ns += PACE_NS;
+		await_pace(end, *at_ns);
+	} while (wh_load_acquire(count) < round - 1 && goes_on(end)); /* partner: run_rounds */
 	now = wh_env_now(wh_env_system());
 	*at_ns = now > *at_ns + PACE_NS ? now : *at_ns;
 	wh_store_relaxed(&pattern->area->start_ns, now); /* what is said next is behind it */
@@ -180,20 +192,51 @@ static void run_rounds(struct end *end)
 	for (uint64_t round = 1; goes_on(end); round++) {
 		uint64_t count = wh_load_relaxed(&log->count), start;
 
-		if (end->node == 0) {
-			begin_round(end, round, &at_ns);
-		} else {
+		if (end->node > 0) {
 			if (!await(end, 0, 1, round))
 				return;
 			say(end, round, WORD);
+		} else if (!pattern->sends_apart) {
+			begin_round(end, round, &at_ns);
 		}
-		start = wh_load_relaxed(
-			&pattern->area->start_ns); /* no other round begins before I have acknowledged this */
+		/* No other round begins before all have acknowledged this one, nor before node 0 has counted it. */
+		start = wh_load_relaxed(&pattern->area->start_ns);
 		if (!await(end, 0, pattern->nodes, round))
 			return;
+		if (end->node == 0)
+			start = wh_load_relaxed(&pattern->area->start_ns);
 		wh_store_relaxed(&log->samples[count % SAMPLES], wh_env_now(wh_env_system()) - start);
-		wh_store_release(&log->count, count + 1); /* partner: the median */
+		wh_store_release(&log->count, count + 1); /* partners: the median, begin_round */
 	}
+}
+
+static void *send_rounds(void *context)
+{
+	struct end *end = context;
+	uint64_t at_ns = wh_env_now(wh_env_system());
+
+	for (uint64_t round = 1; goes_on(end); round++)
+		begin_round(end, round, &at_ns);
+	return NULL;
+}
+
+/* Node 0 with a thread that sends. */
+static void run_two_threads(struct end *end)
+{
+	struct end sender = {.pattern = end->pattern,
+			     .node = end->node,
+			     .sockets = end->sockets,
+			     .buffer = calloc(1, end->pattern->wire)};
+	pthread_t thread;
+
+	end->number = sender.buffer == NULL ? ENOMEM : pthread_create(&thread, NULL, send_rounds, &sender);
+	if (end->number == 0) {
+		run_rounds(end);
+		wh_store_relaxed(&sender.over, 1);
+		pthread_join(thread, NULL);
+		end->number = end->number != 0 ? end->number : sender.number;
+	}
+	free(sender.buffer);
 }
 
 static int run_node(void *ctx, uint32_t node)
@@ -210,7 +253,10 @@ static int run_node(void *ctx, uint32_t node)
 		end.number = wh_limit_meet(&pattern->meeting, node, WH_LIMIT_EVERYBODY, end.sockets);
 	if (end.number == 0) {
 		wh_limit_ready(pattern->run.shared);
-		run_rounds(&end);
+		if (node == 0 && pattern->sends_apart)
+			run_two_threads(&end);
+		else
+			run_rounds(&end);
 	}
 	while (end.number == 0 && wh_phase_get(phase) == WH_LIMIT_RUN)
 		wh_phase_wait(phase, WH_LIMIT_RUN, SLEEP_MS);
@@ -271,7 +317,8 @@ static enum whorl_result measure(struct pattern *pattern, struct wh_watch *watch
 static enum whorl_result open_ways(struct pattern *pattern, const struct wh_limit_plan *plan, struct wh_error *err)
 {
 	if (pattern->tcp)
-		return wh_limit_meeting_open(&pattern->meeting, plan, plan->nodes, NUMBER + pattern->sleeps, err);
+		return wh_limit_meeting_open(&pattern->meeting, plan, plan->nodes,
+					     NUMBER + pattern->sleeps + 2 * pattern->sends_apart, err);
 	for (uint32_t node = 0; node < pattern->nodes; node++) {
 		pattern->bells[node] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (pattern->bells[node] < 0)
@@ -296,12 +343,13 @@ static bool has_fewer_processors(uint32_t nodes)
 }
 
 static enum whorl_result measure_way(const struct wh_limit_plan *plan, struct wh_watch *watch, enum wh_limit_trip way,
-				     double *us, struct wh_error *err)
+				     bool sends_apart, double *us, struct wh_error *err)
 {
 	size_t offset = wh_limit_round_up(wh_limit_shared_bytes(0), WH_CACHE_LINE);
 	size_t wire = wh_limit_slot(plan->rings[0].bytes);
 	struct pattern pattern = {.tcp = plan->kind == WH_LIMIT_TCP,
 				  .sleeps = way == WH_LIMIT_SLEEPING,
+				  .sends_apart = sends_apart,
 				  .yields = has_fewer_processors(plan->nodes),
 				  .nodes = plan->nodes,
 				  .bytes = plan->rings[0].bytes,
@@ -330,7 +378,10 @@ enum whorl_result wh_limit_pattern(const struct wh_limit_plan *plan, struct wh_w
 
 	if (plan->apart || plan->nodes > NODES_MAX || (plan->kind != WH_LIMIT_TCP && plan->kind != WH_LIMIT_SHM))
 		return WHORL_OK;
-	for (uint32_t way = WH_LIMIT_POLLING; way <= WH_LIMIT_SLEEPING && result == WHORL_OK; way++)
-		result = measure_way(plan, watch, (enum wh_limit_trip)way, &out->pattern_us[way], err);
+	for (uint32_t way = WH_LIMIT_POLLING; way <= WH_LIMIT_SLEEPING && result == WHORL_OK; way++) {
+		result = measure_way(plan, watch, (enum wh_limit_trip)way, false, &out->pattern_us[way], err);
+		if (result == WHORL_OK && plan->paced && !plan->caller)
+			result = measure_way(plan, watch, (enum wh_limit_trip)way, true, &out->sent_apart_us[way], err);
+	}
 	return result;
 }

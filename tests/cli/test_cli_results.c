@@ -169,6 +169,31 @@ TEST(limits_of_tcp)
 	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "writes of 64 KB"), 1);
 }
 
+/* The pattern is measured again with a thread that sends, where the run has one that sleeps in between. */
+TEST(pattern_of_a_sending_thread)
+{
+	static const char *const kinds[] = {"polling", "sleeping"};
+	json_t *line;
+
+	CLI_RUN(&cli, &dir, "bench", cli_write(&dir, "small.ini", small), "--json", "-", "--set", "bench.limit=on",
+		"--set", "bench.runs=1", "--set", "bench.messages=20", "--set", "bench.sender_sleeps=on", "--set",
+		"engine.thread=dedicated,caller");
+	assert_good();
+	ck_assert_uint_eq(CLI_LINES_WITH(cli.err, "the same, sent by a thread that sleeps"), 1);
+	lines = results_parse(cli.out);
+	ck_assert_uint_eq(json_array_size(lines), 2);
+	line = json_array_get(lines, 0);
+	for (size_t k = 0; k < COUNT(kinds); k++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "limit.pattern_sent_apart_us.%s", kinds[k]);
+		ck_assert_double_gt(json_real_value(results_at(line, path)), 0);
+	}
+	line = json_array_get(lines, 1);
+	ck_assert_double_gt(json_real_value(results_at(line, "limit.pattern_us.polling")), 0);
+	ck_assert(json_is_null(results_at(line, "limit.pattern_sent_apart_us")));
+}
+
 /* Every combination, the last list in the file varies fastest; runs of one variant stand together. */
 TEST(sweep)
 {

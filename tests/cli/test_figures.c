@@ -229,6 +229,7 @@ static void move_bytes(int _i, enum wh_limit_kind kind, struct wh_limit_result *
 				     .caller = limits[_i].caller,
 				     .tls = _i % 2 == 0,
 				     .huge = _i % 2 == 1,
+				     .paced = _i % 2 == 0,
 				     .measure_ms = 20};
 
 	for (uint32_t n = 0; n < plan.nodes; n++)
@@ -240,9 +241,10 @@ static void move_bytes(int _i, enum wh_limit_kind kind, struct wh_limit_result *
 	measure(&plan, result);
 	for (size_t trip = 0; trip < 2; trip++) /* no message goes there and back in no time, nor alone */
 		ck_assert_int_eq(result->round_trip_us[trip] > 0, plan.nodes > 1);
-	for (size_t trip = 0; trip < 2; trip++)
-		ck_assert_int_eq(result->pattern_us[trip] > 0,
-				 plan.nodes > 1 && (plan.kind == WH_LIMIT_TCP || plan.kind == WH_LIMIT_SHM));
+	for (size_t trip = 0; trip < 2; trip++) {
+		ck_assert_int_eq(result->pattern_us[trip] > 0, plan.nodes > 1);
+		ck_assert_int_eq(result->sent_apart_us[trip] > 0, plan.nodes > 1 && plan.paced && !plan.caller);
+	}
 }
 
 static void check_rate(int _i, const struct wh_limit_rate *rate)
