@@ -67,5 +67,12 @@ size_t cli_lines_with(const char *text, const char *const *words);
 #define CLI_WROTE(cli, stream, lines, ...)                                                                             \
 	ck_assert_msg(CLI_LINES_WITH((cli)->stream, __VA_ARGS__) == (size_t)(lines), "of " #__VA_ARGS__ ":\n%s%s",     \
 		      (cli)->out, (cli)->err)
+/* It found one mistake, and one line of err tells of it. */
+#define CLI_MISTAKE(cli, line)                                                                                         \
+	do {                                                                                                           \
+		CLI_ENDED(cli, 2);                                                                                     \
+		CLI_WROTE(cli, err, 1, line);                                                                          \
+		CLI_WROTE(cli, err, 1, "");                                                                            \
+	} while (0)
 
 #endif
