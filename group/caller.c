@@ -107,6 +107,8 @@ bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 	uint64_t yields = backoff->yields;
 	bool more;
 
+	if (backoff->looks == 0) /* at first, and when other threads have run */
+		wh_node_help(subgroup);
 	backoff->lost_ns = wh_load_relaxed(&subgroup->words.lost_ns);
 	backoff->lost_at_ns = wh_load_relaxed(&subgroup->words.lost_at_ns);
 	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->words.crowded_until_ns);

@@ -118,8 +118,8 @@ void wh_node_nap(whorl_node *node);
  * before it went to its epoll is not armed any more, so it is woken, and arms again. */
 void wh_node_hand_back(whorl_node *node);
 
-/* Looks again, and yields, for some while (base/backoff.h). False: it is time to sleep. For threads that wait for the window, or for
- * what has become of messages. */
+/* Looks again, and yields, for some while (base/backoff.h); at first and behind each yield it helps the loop. False: it is time to sleep. For
+ * threads that wait for the window, or for what has become of messages. */
 bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff);
 
 /* With thread = caller a thread that does not run the loop sleeps no longer: the thread that runs it may stop, and then it is its turn. */

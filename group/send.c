@@ -295,15 +295,10 @@ static bool is_to_return(whorl_subgroup *subgroup)
 static bool look_for_room(whorl_subgroup *subgroup, uint32_t wanted)
 {
 	struct wh_backoff backoff = {0};
-	uint64_t helped = UINT64_MAX;
 
-	while (!wh_ring_has_room_for(subgroup->ring, wanted)) {
-		if (helped != backoff.yields) /* at first, and when other threads have run */
-			wh_node_help(subgroup);
-		helped = backoff.yields;
+	while (!wh_ring_has_room_for(subgroup->ring, wanted))
 		if (!wh_node_wait_a_little(subgroup, &backoff))
 			return false;
-	}
 	return true;
 }
 

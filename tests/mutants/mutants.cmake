@@ -499,6 +499,15 @@ mutant(NAME yield-takes-nothing-back KIND test_loop_thread FILE predicates/loop.
 	wh_store_relaxed(&loop->stats.yields, loop->backoff.yields);
 ]])
 
+mutant(NAME waiter-looks-only KIND test_group_lent FILE group/caller.c
+	REMOVES "a thread that waits for room, or for a frontier, helps a loop that does not run"
+	TEXT [[
+		wh_node_help(subgroup);
+]]
+	REPLACEMENT [[
+		(void)subgroup;
+]])
+
 mutant(NAME waiter-only-sends KIND test_group_lent FILE predicates/hot.c
 	REMOVES "a thread that waits for room takes in and acknowledges for a loop that does not run"
 	TEXT [[

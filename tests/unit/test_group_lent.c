@@ -1,6 +1,6 @@
 /* test_group_lent.c - a commit that finds the loop asleep sends by itself, a read asks, and they do nothing else of the loop's.
  *
- * A thread that waits for room takes in and acknowledges as well.
+ * A thread that waits for room, or for a frontier, takes in and acknowledges as well.
  *
  * Labels: threads
  */
@@ -172,10 +172,23 @@ TEST_LOOP(what_is_committed_leaves_a_loop_that_sleeps, 0, KINDS)
 		ck_assert_int_eq(whorl_close(members[i].node, PATIENCE_MS), WHORL_OK);
 }
 
+static enum whorl_result wait_for_room(whorl_subgroup *subgroup)
+{
+	struct whorl_claim claim;
+
+	return whorl_claim_wait(subgroup, sizeof(uint64_t), 1, &claim);
+}
+
+static enum whorl_result wait_for_all(whorl_subgroup *subgroup)
+{
+	return whorl_frontier_wait(subgroup, WHORL_DELIVERED_BY_ALL, UINT64_MAX / 2, 1);
+}
+
 /* There is no room, and the loop's thread does not run: the thread that waits takes in what the others send, covers its rounds, and
  * acknowledges. So they deliver; here nothing is upcalled. */
-TEST(a_thread_that_waits_for_room_acknowledges)
+TEST_LOOP(a_thread_that_waits_acknowledges, 0, 2)
 {
+	enum whorl_result (*const wait)(whorl_subgroup *) = _i == 0 ? wait_for_room : wait_for_all;
 	uint64_t word = 0, deadline = wh_monotonic_ns() + PATIENCE_MS / 2 * WH_NS_PER_MS;
 	struct member members[NODES];
 	struct whorl_claim claim;
@@ -192,7 +205,7 @@ TEST(a_thread_that_waits_for_room_acknowledges)
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(whorl_send(members[1].subgroup, &word, sizeof(word), 0, NULL), WHORL_OK);
 	while (wh_load_acquire(&members[1].delivered) < WINDOW + 3) {
-		ck_assert_int_eq(whorl_claim_wait(members[0].subgroup, sizeof(word), 1, &claim), WHORL_TIMEOUT);
+		ck_assert_int_eq(wait(members[0].subgroup), WHORL_TIMEOUT);
 		ck_assert_uint_lt(wh_monotonic_ns(), deadline);
 	}
 	ck_assert_uint_eq(wh_load_acquire(&members[0].delivered), 0);
