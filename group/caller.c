@@ -100,6 +100,17 @@ void wh_node_nap(whorl_node *node)
 
 #define YIELD_NS (200 * WH_NS_PER_US)
 
+/* While the loop's thread has yielded, or sleeps, a thread that can only wait does what the others wait for in its subgroup; it makes no upcalls. */
+static void help(whorl_subgroup *subgroup)
+{
+	whorl_node *node = subgroup->node;
+
+	wh_rcu_read_lock(); /* or the node may be closed meanwhile */
+	if (wh_gate_is_open(node->fixed.gate))
+		wh_loop_help(&node->loop, subgroup);
+	wh_rcu_read_unlock();
+}
+
 /* A thread waits anew in each call, but what this machine's yields cost it need not learn anew. Relaxed: it is advice, and
  * threads that write at once lose no more than the count of one of them. */
 bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
@@ -108,7 +119,7 @@ bool wh_node_wait_a_little(whorl_subgroup *subgroup, struct wh_backoff *backoff)
 	bool more;
 
 	if (backoff->looks == 0) /* at first, and when other threads have run */
-		wh_node_help(subgroup);
+		help(subgroup);
 	backoff->lost_ns = wh_load_relaxed(&subgroup->words.lost_ns);
 	backoff->lost_at_ns = wh_load_relaxed(&subgroup->words.lost_at_ns);
 	backoff->crowded_until_ns = wh_load_relaxed(&subgroup->words.crowded_until_ns);

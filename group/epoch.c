@@ -548,8 +548,9 @@ void wh_epoch_send(whorl_node *node)
 	wh_hot_send(&node->epochs.current->hot);
 }
 
-void wh_epoch_exchange(whorl_node *node, const whorl_subgroup *subgroup)
+void wh_epoch_exchange(void *ctx, const void *subgroup)
 {
+	whorl_node *node = ctx;
 	struct wh_epoch *epoch = node->epochs.current;
 	const struct wh_shard_member *member =
 		epoch != NULL && !is_silent(node) ? wh_epoch_shard_member(epoch, subgroup) : NULL;

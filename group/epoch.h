@@ -98,7 +98,7 @@ void wh_epoch_park(void *node);
 /* What is committed is sent in the current epoch, and nothing else is done: no upcalls. For a thread that has borrowed the loop. */
 void wh_epoch_send(whorl_node *node);
 /* The same, and in that subgroup what the others have sent is taken in and acknowledged. */
-void wh_epoch_exchange(whorl_node *node, const whorl_subgroup *subgroup);
+void wh_epoch_exchange(void *node, const void *subgroup);
 
 /* What that member has written into its row, or into its rings, no member can have written: it is suspected, and if its messages are to be
  * delivered here the node fails (fail.c). */

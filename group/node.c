@@ -311,6 +311,7 @@ static enum whorl_result open_engine(whorl_node *node, struct wh_error *err)
 		     (enum wh_idle)node->fixed.config.engine.idle);
 	node->loop.backoff.dear |= node->fixed.caller; /* the program looks at its own descriptors, too */
 	wh_loop_on_park(&node->loop, wh_epoch_park, node);
+	wh_loop_on_help(&node->loop, wh_epoch_exchange, node);
 	result = wh_loop_add(&node->loop, wh_node_watch, node, err);
 	return result == WHORL_OK ? open_subgroups(node, err) : result;
 }

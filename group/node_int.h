@@ -308,9 +308,6 @@ static inline bool wh_node_layers_ask(const whorl_node *node)
 
 /* The loop sleeps, and something is to be done: what rings it (base/gate.h). Any thread; ctx is the node. */
 void wh_node_wake(void *node);
-/* By a thread that can only wait: while the loop's thread has yielded, or sleeps, it does what the others wait for in that subgroup; it makes no
- * upcalls. */
-void wh_node_help(whorl_subgroup *subgroup);
 
 /* The first predicate of every node's loop: what the transport reports, ready, drained. */
 size_t wh_node_watch(void *node);

@@ -233,18 +233,6 @@ void wh_node_wake(void *ctx)
 	node->fixed.transport->ops->wake(node->fixed.transport);
 }
 
-void wh_node_help(whorl_subgroup *subgroup)
-{
-	whorl_node *node = subgroup->node;
-
-	wh_rcu_read_lock(); /* or the node may be closed meanwhile */
-	if (wh_gate_is_open(node->fixed.gate) && wh_gate_is_lent(node->fixed.gate) && wh_gate_borrow(node->fixed.gate)) {
-		wh_epoch_exchange(node, subgroup);
-		wh_gate_give_back(node->fixed.gate);
-	}
-	wh_rcu_read_unlock();
-}
-
 /* ---- start, ready ----------------------------------------------------------------------------------------------------- */
 
 enum whorl_result whorl_start(whorl_node *node)

@@ -91,6 +91,15 @@ static void take_back(struct wh_loop *loop)
 			nanosleep(&nap, NULL);
 }
 
+void wh_loop_help(struct wh_loop *loop, const void *what)
+{
+	if (!wh_gate_is_lent(loop->gate) || !wh_gate_borrow(loop->gate))
+		return;
+	if (loop->helps != NULL)
+		loop->helps(loop->helps_ctx, what);
+	wh_gate_give_back(loop->gate);
+}
+
 /* The barrier takes as long as many passes. Where a borrower does all that this thread would, the loop is lent meanwhile: nothing of it is in use. */
 static bool park(struct wh_loop *loop)
 {

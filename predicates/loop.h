@@ -51,6 +51,8 @@ struct wh_loop {
 	uint64_t serviced_ns;     /* [loop] when the transport was last served */
 	void (*parks)(void *ctx); /* [loop] see wh_loop_on_park; NULL: nothing */
 	void *parks_ctx;
+	void (*helps)(void *ctx, const void *what); /* [const] see wh_loop_on_help; NULL: nothing */
+	void *helps_ctx;
 	bool lends; /* [const] also where the transport's posts are for its own thread alone: one that borrows the loop makes none */
 	bool looks_last; /* [loop] this pass is the one between arm and sleep */
 	bool sure;       /* [loop] in it: parking was ordered before it in the eyes of all threads (wh_gate_park) */
@@ -79,6 +81,16 @@ static inline void wh_loop_on_park(struct wh_loop *loop, void (*parks)(void *ctx
 	loop->parks = parks;
 	loop->parks_ctx = ctx;
 }
+
+/* Before the first pass. Is called by a thread that can only wait, see wh_loop_help: what it may do of a pass for those that wait for `what`. */
+static inline void wh_loop_on_help(struct wh_loop *loop, void (*helps)(void *ctx, const void *what), void *ctx)
+{
+	loop->helps = helps;
+	loop->helps_ctx = ctx;
+}
+
+/* By any thread, while the loop stays: if it is lent, as its thread has yielded or sleeps, this one borrows it and helps. */
+void wh_loop_help(struct wh_loop *loop, const void *what);
 
 /* A predicate, in its pass: "call me again by then even if nothing happens". */
 static inline void wh_loop_at(struct wh_loop *loop, uint64_t when_ns)

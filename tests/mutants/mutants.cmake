@@ -502,7 +502,7 @@ mutant(NAME yield-takes-nothing-back KIND test_loop_thread FILE predicates/loop.
 mutant(NAME waiter-looks-only KIND test_group_lent FILE group/caller.c
 	REMOVES "a thread that waits for room, or for a frontier, helps a loop that does not run"
 	TEXT [[
-		wh_node_help(subgroup);
+		help(subgroup);
 ]]
 	REPLACEMENT [[
 		(void)subgroup;
