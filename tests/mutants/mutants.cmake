@@ -527,6 +527,15 @@ mutant(NAME delivery-tells-at-its-end KIND test_group_delivery FILE predicates/d
 	(void)sequence;
 ]])
 
+mutant(NAME delivery-tells-each-run KIND test_group_delivery FILE predicates/deliver.c
+	REMOVES "between two runs of upcalls senders are told only when a quarter of a window was used"
+	TEXT [[
+	    !has_used(mc, mc->config.window / 4))
+]]
+	REPLACEMENT [[
+	    !has_used(mc, 1))
+]])
+
 mutant(NAME delivery-tells-too-much KIND test_group_delivery FILE predicates/deliver.c
 	REMOVES "what is told between two runs has been upcalled"
 	TEXT [[

@@ -1,6 +1,5 @@
 # sizes.cmake - what makes the limit of a benchmark with messages of several sizes one of the same mix, and what a sealed one needs, taken out
-# one at a time. See
-# mutants.cmake.
+# one at a time. See mutants.cmake.
 
 mutant(NAME sizes-free-rings KIND test_figures FILE bench/limit/rings.c
 	REMOVES "on shm a writer fills no ring much further than its others, where sizes differ"
